@@ -1,0 +1,20 @@
+/* tern.h: the whole public interface of Tern. Include this one.
+ *
+ * Each concept has a header of its own below include/tern/; every declaration there is preceded by its contract in a
+ * fixed order: what it does, what it returns, its remote effect, which threads may call it. The manual pages are made
+ * from these comments.
+ */
+#ifndef TERN_H
+#define TERN_H
+
+#include <tern/version.h>
+#include <tern/status.h>
+#include <tern/job.h>
+#include <tern/team.h>
+#include <tern/context.h>
+#include <tern/region.h>
+#include <tern/event.h>
+#include <tern/rma.h>
+#include <tern/sync.h>
+
+#endif

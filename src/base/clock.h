@@ -1,0 +1,25 @@
+/* clock.h: monotonic time in nanoseconds, and deadlines that do not overflow. */
+#ifndef TERN_BASE_CLOCK_H
+#define TERN_BASE_CLOCK_H
+
+#include <stdint.h>
+#include <tern/job.h>
+
+int64_t tern_base_now(void);
+
+/* The deadline `seconds` ahead, as tern_deadline_in. */
+tern_deadline tern_base_deadline_in(double seconds);
+
+/* Tell the CPU that this is a spin loop. */
+static inline void tern_base_relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield" ::: "memory");
+#else
+    __asm__ volatile("" ::: "memory");
+#endif
+}
+
+#endif
