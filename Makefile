@@ -1,0 +1,47 @@
+# The short way in. CMake does the work (see CMakePresets.json); this file finds what is missing and calls it.
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+
+.DEFAULT_GOAL := all
+.PHONY: all deps debug asan tsan demo check install bench format lint coverage clean help
+MAKEFLAGS += --no-print-directory
+
+all: deps ## build the library and every program: build/bin, build/lib
+	@scripts/build release
+
+deps: ## see that the packages needed are there; root: install those that are not
+	@scripts/deps
+
+debug asan tsan: deps ## build this preset into build/debug, build/asan, build/tsan
+	@scripts/build $@
+
+demo: all ## show what Tern does, in under a minute
+	@scripts/demo
+
+check: deps ## everything that must hold
+	@scripts/check
+
+install: all ## install under PREFIX (/usr/local), staged below DESTDIR
+	@DESTDIR="$(DESTDIR)" cmake --install build --prefix "$(PREFIX)"
+
+bench: all ## measure this machine and compare: build/bench/*.csv and plots
+	@scripts/bench
+
+format: ## lay out the sources as .clang-format says
+	@scripts/deps format
+	@scripts/format
+
+lint: ## clang-tidy and cppcheck
+	@scripts/deps lint
+	@scripts/lint
+
+coverage: deps ## which lines the tests run
+	@scripts/coverage
+
+clean: ## remove build/
+	rm -rf build
+
+help: ## this list
+	@sed -n 's/^\([a-z][a-z ]*\):[^#]*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | \
+	    awk -F'|' '{ printf "%-24s %s\n", $$1, $$2 }'

@@ -1,0 +1,41 @@
+# How everything is compiled.
+#
+# The target tern_flags carries what each target of the project needs: the language, the warnings, the include paths.
+# Sanitizers and coverage have to hold for every object of a program, so they are set for the whole tree.
+
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS ON)
+
+if(NOT CMAKE_BUILD_TYPE)
+    set(CMAKE_BUILD_TYPE Release CACHE STRING "Release, Debug" FORCE)
+endif()
+# Line numbers for debuggers cost nothing at run time.
+set(CMAKE_C_FLAGS_RELEASE "-O2 -g -DNDEBUG")
+if(NOT TERN_COVERAGE)
+    set(CMAKE_C_FLAGS_DEBUG "-Og -g")
+endif()
+
+add_library(tern_flags INTERFACE)
+target_include_directories(tern_flags INTERFACE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+target_compile_options(tern_flags INTERFACE
+    -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes)
+target_link_libraries(tern_flags INTERFACE Threads::Threads)
+if(TERN_WERROR)
+    target_compile_options(tern_flags INTERFACE -Werror)
+endif()
+
+if(TERN_SANITIZE)
+    add_compile_options(-fsanitize=${TERN_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    add_link_options(-fsanitize=${TERN_SANITIZE})
+    # gcc says that its thread sanitizer does not model fences. Those in Tern order accesses between processes, which
+    # the sanitizer does not see in any case.
+    if(TERN_SANITIZE MATCHES "thread" AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
+        add_compile_options(-Wno-tsan)
+    endif()
+endif()
+
+if(TERN_COVERAGE)
+    add_compile_options(--coverage -fprofile-update=atomic)
+    add_link_options(--coverage)
+endif()

@@ -1,0 +1,46 @@
+# What is installed where: libraries, headers, tools, manual pages, documents, and the files by which pkg-config and
+# CMake find them.
+
+include(CMakePackageConfigHelpers)
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tern)
+
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+if(tern_tools)
+    install(TARGETS ${tern_tools} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+
+if(TARGET tern)
+    install(TARGETS tern tern_static EXPORT tern-targets
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+    install(EXPORT tern-targets NAMESPACE tern:: DESTINATION ${package_dir})
+    configure_package_config_file(cmake/tern-config.cmake.in ${CMAKE_BINARY_DIR}/tern-config.cmake
+        INSTALL_DESTINATION ${package_dir} NO_SET_AND_CHECK_MACRO)
+    # Before 1.0 a new minor version may break programs.
+    if(PROJECT_VERSION_MAJOR EQUAL 0)
+        set(compatible SameMinorVersion)
+    else()
+        set(compatible SameMajorVersion)
+    endif()
+    write_basic_package_version_file(${CMAKE_BINARY_DIR}/tern-config-version.cmake COMPATIBILITY ${compatible})
+    install(FILES ${CMAKE_BINARY_DIR}/tern-config.cmake ${CMAKE_BINARY_DIR}/tern-config-version.cmake
+        DESTINATION ${package_dir})
+
+    # The prefix is found from where tern.pc lies, so that an installed tree can be moved.
+    file(RELATIVE_PATH pc_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+    string(REGEX REPLACE "/$" "" pc_prefix "${pc_prefix}")
+    configure_file(cmake/tern.pc.in ${CMAKE_BINARY_DIR}/tern.pc @ONLY)
+    install(FILES ${CMAKE_BINARY_DIR}/tern.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endif()
+
+install(DIRECTORY ${CMAKE_BINARY_DIR}/man/man3 DESTINATION ${CMAKE_INSTALL_MANDIR} OPTIONAL FILES_MATCHING PATTERN "*.3")
+foreach(section 1 3 5 7)
+    file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/man/*.${section})
+    if(pages)
+        install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
+    endif()
+endforeach()
+
+set(doc_dir ${CMAKE_INSTALL_DATAROOTDIR}/doc/tern)
+install(FILES LICENSE DESTINATION ${doc_dir})
+install(FILES README.md CHANGES.md DESTINATION ${doc_dir} OPTIONAL)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ DESTINATION ${doc_dir} OPTIONAL FILES_MATCHING PATTERN "*.md")

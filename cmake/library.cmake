@@ -1,0 +1,52 @@
+# The library: libtern shared and static from objects that are compiled once.
+#
+# tern_base is the part that knows nothing of communication, and the start of a job (src/base, src/boot), as a static
+# library for the tools. It is not installed.
+
+file(GLOB_RECURSE base_sources CONFIGURE_DEPENDS
+    ${PROJECT_SOURCE_DIR}/src/base/*.c ${PROJECT_SOURCE_DIR}/src/boot/*.c)
+file(GLOB_RECURSE upper_sources CONFIGURE_DEPENDS
+    ${PROJECT_SOURCE_DIR}/src/link/*.c ${PROJECT_SOURCE_DIR}/src/core/*.c
+    ${PROJECT_SOURCE_DIR}/src/op/*.c ${PROJECT_SOURCE_DIR}/src/api/*.c)
+
+function(tern_add_objects name)
+    add_library(${name} OBJECT ${ARGN})
+    set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON C_VISIBILITY_PRESET hidden)
+    # Calls inside the library go straight to their target: nobody may replace one symbol of it.
+    target_compile_options(${name} PRIVATE -fno-semantic-interposition)
+    target_link_libraries(${name} PRIVATE tern_flags)
+endfunction()
+
+set(library_objects)
+if(base_sources)
+    tern_add_objects(tern_base_objects ${base_sources})
+    add_library(tern_base STATIC $<TARGET_OBJECTS:tern_base_objects>)
+    target_link_libraries(tern_base PUBLIC tern_flags)
+    list(APPEND library_objects $<TARGET_OBJECTS:tern_base_objects>)
+endif()
+if(upper_sources)
+    tern_add_objects(tern_upper_objects ${upper_sources})
+    list(APPEND library_objects $<TARGET_OBJECTS:tern_upper_objects>)
+endif()
+
+if(library_objects)
+    add_library(tern SHARED ${library_objects})
+    set_target_properties(tern PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+    add_library(tern_static STATIC ${library_objects})
+    set_target_properties(tern_static PROPERTIES OUTPUT_NAME tern EXPORT_NAME tern-static)
+    foreach(target tern tern_static)
+        set_target_properties(${target} PROPERTIES LINKER_LANGUAGE C)
+        target_include_directories(${target} PUBLIC
+            $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+    endforeach()
+    target_link_libraries(tern PRIVATE Threads::Threads)
+    target_link_libraries(tern_static PUBLIC Threads::Threads)
+    target_link_options(tern PRIVATE -Wl,--as-needed)
+    if(NOT TERN_SANITIZE)
+        target_link_options(tern PRIVATE -Wl,-z,defs) # a sanitizer's own symbols come from the program
+    endif()
+    add_library(tern::tern ALIAS tern)
+    add_library(tern::tern-static ALIAS tern_static)
+else()
+    message(STATUS "Tern: no sources of the library below src/ yet")
+endif()

@@ -1,0 +1,21 @@
+# The programs that tern-perf compares with: bench/peers/mpi_rma.c, once for each MPI that is installed, by that MPI's own
+# compiler command. Debian installs Open MPI and MPICH beside each other under these names.
+
+set(peer_source ${PROJECT_SOURCE_DIR}/bench/peers/mpi_rma.c)
+if(TERN_PEERS AND EXISTS ${peer_source} AND NOT TERN_SANITIZE AND NOT TERN_COVERAGE)
+    foreach(mpi openmpi mpich)
+        string(TOUPPER ${mpi} upper)
+        find_program(TERN_MPICC_${upper} mpicc.${mpi} DOC "compiler command of ${mpi}")
+        mark_as_advanced(TERN_MPICC_${upper})
+        if(NOT TERN_MPICC_${upper})
+            message(STATUS "Tern: no mpicc.${mpi}: tern-perf compare leaves ${mpi} out")
+            continue()
+        endif()
+        set(peer ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/tern-peer-${mpi})
+        add_custom_command(OUTPUT ${peer}
+            COMMAND ${TERN_MPICC_${upper}} -std=gnu11 -O2 -Wall -Wextra -o ${peer} ${peer_source} -lm
+            DEPENDS ${peer_source}
+            COMMENT "Building tern-peer-${mpi}" VERBATIM)
+        add_custom_target(tern-peer-${mpi} ALL DEPENDS ${peer})
+    endforeach()
+endif()

@@ -1,0 +1,44 @@
+# The programs in bin/: tools/NAME/*.c makes NAME, examples/NAME.c makes NAME.
+#
+# ternrun and tern-info need hwloc, for binding and for what the machine looks like. ternrun starts the ranks and is not
+# one, so it has the lower part of the library only. All others use libtern as a user would.
+
+# Make a program that finds libtern beside itself, in the build tree and where it is installed.
+function(tern_add_program name)
+    add_executable(${name} ${ARGN})
+    target_link_libraries(${name} PRIVATE tern_flags m)
+    set_target_properties(${name} PROPERTIES
+        BUILD_RPATH "$ORIGIN/../lib" BUILD_RPATH_USE_ORIGIN ON INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
+endfunction()
+
+set(tern_tools)
+if(TERN_TOOLS AND TARGET tern_base)
+    pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
+    file(GLOB tool_dirs CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tools/*)
+    foreach(dir ${tool_dirs})
+        file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${dir}/*.c)
+        if(NOT sources)
+            continue()
+        endif()
+        get_filename_component(name ${dir} NAME)
+        tern_add_program(${name} ${sources})
+        target_include_directories(${name} PRIVATE ${dir})
+        target_link_libraries(${name} PRIVATE tern_base)
+        if(name MATCHES "^(ternrun|tern-info)$")
+            target_link_libraries(${name} PRIVATE PkgConfig::HWLOC)
+        endif()
+        if(NOT name STREQUAL "ternrun")
+            target_link_libraries(${name} PRIVATE tern)
+        endif()
+        list(APPEND tern_tools ${name})
+    endforeach()
+endif()
+
+if(TARGET tern)
+    file(GLOB examples CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/examples/*.c)
+    foreach(source ${examples})
+        get_filename_component(name ${source} NAME_WE)
+        tern_add_program(${name} ${source})
+        target_link_libraries(${name} PRIVATE tern)
+    endforeach()
+endif()
