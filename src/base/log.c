@@ -1,0 +1,61 @@
+/* log.c: one line on standard error, in one write.
+ *
+ * The line is put together in a buffer on the stack and handed to write(2) whole: no stdio buffer is shared with the
+ * program, and pipes take up to PIPE_BUF (4096) bytes without tearing them. A line that standard error does not take
+ * is dropped: saying something must never stop a job.
+ */
+#define _GNU_SOURCE 1
+#include "base/log.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LINE_BYTES 1023 /* without the newline */
+
+static _Atomic int shown_level = TERN_LOG_NOTE;
+static _Atomic int shown_rank  = -1;
+
+void tern_base_log_set_level(enum tern_log_level level)
+{
+    atomic_store_explicit(&shown_level, (int)level, memory_order_relaxed); /* orders nothing: a setting on its own */
+}
+
+void tern_base_log_set_rank(int rank)
+{
+    atomic_store_explicit(&shown_rank, rank, memory_order_relaxed); /* orders nothing: a setting on its own */
+}
+
+/* Write "tern: rank R: " or "tern: " and return its length. */
+static size_t write_prefix(char *line, size_t size)
+{
+    int rank = atomic_load_explicit(&shown_rank, memory_order_relaxed);
+
+    if (rank < 0)
+        return (size_t)snprintf(line, size, "tern: ");
+    return (size_t)snprintf(line, size, "tern: rank %d: ", rank);
+}
+
+void tern_base_log(enum tern_log_level level, const char *format, ...)
+{
+    int     kept = errno;
+    char    line[LINE_BYTES + 1];
+    size_t  len;
+    va_list args;
+
+    if ((int)level > atomic_load_explicit(&shown_level, memory_order_relaxed))
+        return;
+    len = write_prefix(line, sizeof(line));
+    va_start(args, format);
+    if (vsnprintf(line + len, sizeof(line) - len, format, args) < 0)
+        line[len] = '\0';
+    va_end(args);
+    len         = strlen(line);
+    line[len++] = '\n'; /* takes the place of the closing zero */
+    while (write(STDERR_FILENO, line, len) < 0 && errno == EINTR)
+        ;
+    errno = kept;
+}

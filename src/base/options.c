@@ -1,0 +1,338 @@
+/* options.c: the options, read from the environment.
+ *
+ * Everything here is made from options.def: the rows, where each value goes, the defaults and the check of misspelt
+ * names. A value is either taken whole or refused whole; no locale changes how numbers are read. Texts are copies that
+ * live as long as the process, so that a program may change its environment at any time. Loading is for one thread,
+ * and may be done again.
+ */
+#define _GNU_SOURCE 1
+#include "base/options.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/parse.h"
+
+#define PREFIX "TERN_"
+#define PREFIX_LEN (sizeof(PREFIX) - 1)
+#define NAME_MAX_LEN 63 /* a longer name is like none of ours */
+#define SUGGEST_MAX 4   /* edits; beyond that a suggestion is a guess */
+
+struct tern_options tern_opt;
+
+enum option_type { CHOICE, COUNT, SIZE, SECONDS, TEXT };
+
+struct option_row {
+    const char      *name, *type_name, *fallback, *range, *meaning;
+    enum option_type type;
+    void            *field; /* in tern_opt */
+};
+
+static const struct option_row rows[] = {
+#define TERN_OPTION(field, type, name, fallback, range, meaning) \
+    { name, #type, fallback, range, meaning, type, &tern_opt.field },
+#include "base/options.def"
+#undef TERN_OPTION
+};
+
+#define ROWS (sizeof(rows) / sizeof(rows[0]))
+
+static const char *in_force[ROWS]; /* the value as text when it came from the environment; NULL: the default */
+
+/* Texts that are kept until the process ends, each once. */
+struct kept {
+    struct kept *next;
+    char         text[];
+};
+
+static struct kept *kept_values, *kept_names; /* values in use; unknown names that were warned about */
+
+static const char *kept_find(const struct kept *list, const char *text)
+{
+    for (; list != NULL; list = list->next)
+        if (strcmp(list->text, text) == 0)
+            return list->text;
+    return NULL;
+}
+
+/* The kept copy of text; NULL when there is no memory. */
+static const char *kept_add(struct kept **list, const char *text)
+{
+    const char  *old  = kept_find(*list, text);
+    size_t       size = strlen(text) + 1;
+    struct kept *item;
+
+    if (old != NULL)
+        return old;
+    item = malloc(sizeof(*item) + size);
+    if (item == NULL)
+        return NULL;
+    memcpy(item->text, text, size);
+    item->next = *list;
+    *list      = item;
+    return item->text;
+}
+
+/* ---- values ---- */
+
+/* Split "min:max" in two. */
+static void split_range(const char *range, char low[32], char high[32])
+{
+    const char *colon = strchr(range, ':');
+
+    snprintf(low, 32, "%.*s", (int)(colon - range), range);
+    snprintf(high, 32, "%s", colon + 1);
+}
+
+static bool set_choice(const struct option_row *row, const char *text)
+{
+    const char *word  = row->range;
+    size_t      len   = strlen(text);
+    int         index = 0;
+
+    for (;; word += strcspn(word, "|") + 1, index++) {
+        size_t word_len = strcspn(word, "|");
+
+        if (word_len == len && memcmp(word, text, len) == 0) {
+            *(int *)row->field = index;
+            return true;
+        }
+        if (word[word_len] == '\0')
+            return false;
+    }
+}
+
+static bool set_count(const struct option_row *row, const char *text)
+{
+    char    low[32], high[32];
+    int64_t value, min, max;
+
+    split_range(row->range, low, high);
+    if (!tern_base_parse_count(text, &value) || !tern_base_parse_count(low, &min) ||
+        !tern_base_parse_count(high, &max) || value < min || value > max)
+        return false;
+    *(int64_t *)row->field = value;
+    return true;
+}
+
+static bool set_size(const struct option_row *row, const char *text)
+{
+    char     low[32], high[32];
+    uint64_t value, min, max;
+
+    split_range(row->range, low, high);
+    if (!tern_base_parse_size(text, &value) || !tern_base_parse_size(low, &min) ||
+        !tern_base_parse_size(high, &max) || value < min || value > max)
+        return false;
+    *(uint64_t *)row->field = value;
+    return true;
+}
+
+static bool set_seconds(const struct option_row *row, const char *text)
+{
+    char   low[32], high[32];
+    double value, min, max;
+
+    split_range(row->range, low, high);
+    if (!tern_base_parse_seconds(text, &value) || !tern_base_parse_seconds(low, &min) ||
+        !tern_base_parse_seconds(high, &max) || value < min || value > max)
+        return false;
+    *(double *)row->field = value;
+    return true;
+}
+
+/* Set the field of a row from text, which lives as long as the process. */
+static bool set_field(const struct option_row *row, const char *text)
+{
+    switch (row->type) {
+    case CHOICE:  return set_choice(row, text);
+    case COUNT:   return set_count(row, text);
+    case SIZE:    return set_size(row, text);
+    case SECONDS: return set_seconds(row, text);
+    case TEXT:    *(const char **)row->field = text; return true;
+    }
+    return false;
+}
+
+/* What a value may be, for the person who wrote another. */
+static void describe(const struct option_row *row, char *text, size_t size)
+{
+    char low[32] = "", high[32] = "";
+
+    if (row->type != CHOICE && row->type != TEXT)
+        split_range(row->range, low, high);
+    switch (row->type) {
+    case CHOICE:  snprintf(text, size, "one of %s", row->range); break;
+    case COUNT:   snprintf(text, size, "a whole number from %s to %s", low, high); break;
+    case SIZE:    snprintf(text, size, "bytes from %s to %s, with an optional suffix K, M, G or T", low, high); break;
+    case SECONDS: snprintf(text, size, "a decimal number of seconds from %s to %s", low, high); break;
+    case TEXT:    snprintf(text, size, "a text"); break;
+    }
+}
+
+static tern_status refuse(const struct option_row *row, const char *value)
+{
+    char allowed[128];
+
+    describe(row, allowed, sizeof(allowed));
+    if (*value == '\0')
+        return tern_base_fail(TERN_ERR_ARG, "%s is set but empty; allowed is %s, or unset it for the default, '%s'",
+                              row->name, allowed, row->fallback);
+    return tern_base_fail(TERN_ERR_ARG, "%s=%.100s cannot be used; allowed is %s, and the default is '%s'", row->name,
+                          value, allowed, row->fallback);
+}
+
+/* The value of a variable in environment; NULL when it is not there. */
+static const char *lookup(char *const *environment, const char *name)
+{
+    size_t len = strlen(name);
+
+    for (; *environment != NULL; environment++)
+        if (strncmp(*environment, name, len) == 0 && (*environment)[len] == '=')
+            return *environment + len + 1;
+    return NULL;
+}
+
+/* Set row i to its default, then to what the environment says. */
+static tern_status load_row(size_t i, char *const *environment)
+{
+    const struct option_row *row   = &rows[i];
+    const char              *value = lookup(environment, row->name);
+    const char              *copy;
+
+    in_force[i] = NULL;
+    set_field(row, row->fallback);
+    if (value == NULL)
+        return TERN_OK;
+    if (*value == '\0')
+        return refuse(row, value);
+    copy = kept_add(&kept_values, value);
+    if (copy == NULL)
+        return tern_base_fail(TERN_ERR_NOMEM, "no memory to keep the value of %s (%zu bytes)", row->name,
+                              strlen(value) + 1);
+    if (!set_field(row, copy))
+        return refuse(row, value);
+    in_force[i] = copy;
+    return TERN_OK;
+}
+
+/* ---- names that are no option ---- */
+
+/* The number of letters to insert, delete or replace to make b of a (Levenshtein), whether capital or not. */
+static size_t distance(const char *a, const char *b)
+{
+    size_t row[NAME_MAX_LEN + 1], len = strlen(b);
+
+    for (size_t j = 0; j <= len; j++)
+        row[j] = j;
+    for (size_t i = 1; a[i - 1] != '\0'; i++) {
+        size_t corner = row[0]; /* the value at (i - 1, j - 1) */
+
+        row[0] = i;
+        for (size_t j = 1; j <= len; j++) {
+            bool   same = toupper((unsigned char)a[i - 1]) == toupper((unsigned char)b[j - 1]);
+            size_t best = corner + !same;
+
+            corner = row[j];
+            if (row[j] + 1 < best)
+                best = row[j] + 1;
+            if (row[j - 1] + 1 < best)
+                best = row[j - 1] + 1;
+            row[j] = best;
+        }
+    }
+    return row[len];
+}
+
+/* The name of the option nearest to name, which starts with PREFIX; NULL when none is near. TERN_BOOT is ours alone
+ * and never offered. */
+static const char *nearest(const char *name)
+{
+    const char *best  = NULL;
+    size_t      least = SUGGEST_MAX + 1;
+
+    if (strlen(name) > NAME_MAX_LEN)
+        return NULL;
+    for (size_t i = 0; i < ROWS; i++) {
+        const char *word  = rows[i].name + PREFIX_LEN;
+        size_t      edits = distance(name + PREFIX_LEN, word);
+
+        if (rows[i].field != (void *)&tern_opt.boot && edits < least && edits <= (strlen(word) + 1) / 2) {
+            least = edits;
+            best  = rows[i].name;
+        }
+    }
+    return best;
+}
+
+static bool is_option(const char *name)
+{
+    for (size_t i = 0; i < ROWS; i++)
+        if (strcmp(rows[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+static void warn_unknown(const char *entry)
+{
+    char        name[256];
+    const char *near;
+
+    snprintf(name, sizeof(name), "%.*s", (int)strcspn(entry, "="), entry);
+    if (is_option(name) || kept_find(kept_names, name) != NULL)
+        return;
+    kept_add(&kept_names, name); /* without memory it is warned about again: no harm */
+    near = nearest(name);
+    if (near != NULL)
+        tern_base_log(TERN_LOG_WARN, "%s is no option of Tern and is ignored; did you mean %s?", name, near);
+    else
+        tern_base_log(TERN_LOG_WARN, "%s is no option of Tern and is ignored; tern-info lists all options", name);
+}
+
+/* ---- the interface ---- */
+
+tern_status tern_base_options_load(char *const *environment)
+{
+    static char *const none[] = { NULL };
+    tern_status        first = TERN_OK, status;
+    char               detail[512] = "";
+
+    if (environment == NULL)
+        environment = none;
+    for (size_t i = 0; i < ROWS; i++) {
+        status = load_row(i, environment);
+        if (status != TERN_OK && first == TERN_OK) {
+            first = status;
+            snprintf(detail, sizeof(detail), "%s", tern_base_detail());
+        }
+    }
+    tern_base_log_set_level((enum tern_log_level)tern_opt.log);
+    for (; *environment != NULL; environment++)
+        if (strncmp(*environment, PREFIX, PREFIX_LEN) == 0)
+            warn_unknown(*environment);
+    return first == TERN_OK ? TERN_OK : tern_base_fail(first, "%s", detail);
+}
+
+size_t tern_base_options_count(void)
+{
+    return ROWS;
+}
+
+struct tern_option_info tern_base_options_row(size_t i)
+{
+    const struct option_row *row = &rows[i];
+
+    return (struct tern_option_info){
+        .name     = row->name,
+        .type     = row->type_name,
+        .fallback = row->fallback,
+        .range    = row->range,
+        .meaning  = row->meaning,
+        .value    = in_force[i] != NULL ? in_force[i] : row->fallback,
+        .source   = in_force[i] != NULL ? "environment" : "default",
+    };
+}

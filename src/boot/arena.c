@@ -1,0 +1,123 @@
+/* arena.c: the memory file that the launcher and the ranks share, as it is before any rank has started.
+ *
+ * The file has no name in any file system, so nothing has to be removed, whoever is killed when. Its first bytes, the
+ * segment, are reserved here: touching them never raises SIGBUS. What comes after them is a hole of which links and
+ * regions reserve what they need. Nobody seals the file's size: regions make it grow and punch holes into it.
+ */
+#define _GNU_SOURCE 1
+#include "boot/boot.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/memfd.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/options.h"
+
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 0x0008U /* since Linux 6.3; some systems insist on it */
+#endif
+
+/* A memory file whose content cannot be executed, where the kernel knows that; -1 and errno otherwise. */
+static int memory_file(const char *name, unsigned flags)
+{
+    int fd = memfd_create(name, flags | MFD_NOEXEC_SEAL);
+
+    return fd < 0 && errno == EINVAL ? memfd_create(name, flags) : fd;
+}
+
+/* Whether the process may make files as large as the arena has to be. Asked beforehand, because the kernel answers
+ * a size beyond the limit with a signal. */
+static tern_status check_file_limit(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < TERN_ARENA_CONTROL)
+        return tern_base_fail(TERN_ERR_SYSTEM,
+                              "the limit on file sizes is %llu bytes and shared memory needs at least %llu; raise it "
+                              "with 'ulimit -f unlimited'",
+                              (unsigned long long)limit.rlim_cur, TERN_ARENA_CONTROL);
+    return TERN_OK;
+}
+
+static tern_status arena_open(int ranks, int *out)
+{
+    size_t      bytes  = tern_segment_bytes((uint32_t)ranks);
+    tern_status status = check_file_limit();
+    int         fd;
+
+    if (status != TERN_OK)
+        return status;
+    fd = memory_file("tern-arena", 0);
+    if (fd < 0)
+        return tern_base_fail(errno == ENOMEM ? TERN_ERR_NOMEM : TERN_ERR_SYSTEM,
+                              "cannot make a memory file for the job (memfd_create): %s", strerror(errno));
+    if (ftruncate(fd, (off_t)TERN_ARENA_CONTROL) != 0) {
+        status = tern_base_fail(TERN_ERR_SYSTEM, "cannot make the job's memory file %llu bytes long (ftruncate): %s",
+                                TERN_ARENA_CONTROL, strerror(errno));
+        goto err_close;
+    }
+    while (fallocate(fd, 0, 0, (off_t)bytes) != 0) {
+        if (errno == EINTR)
+            continue;
+        status = tern_base_fail(errno == ENOSPC || errno == ENOMEM ? TERN_ERR_NOMEM : TERN_ERR_SYSTEM,
+                                "cannot reserve the %zu bytes of shared memory that a job of %d ranks starts with "
+                                "(fallocate): %s; free memory or raise the memory limit",
+                                bytes, ranks, strerror(errno));
+        goto err_close;
+    }
+    *out = fd;
+    return TERN_OK;
+err_close:
+    close(fd);
+    return status;
+}
+
+static tern_status random_job(uint64_t *out)
+{
+    ssize_t got;
+
+    do
+        got = getrandom(out, sizeof(*out), 0);
+    while (got < 0 && errno == EINTR);
+    if (got != (ssize_t)sizeof(*out))
+        return tern_base_fail(TERN_ERR_SYSTEM, "cannot draw a random name for the job (getrandom): %s",
+                              got < 0 ? strerror(errno) : "too few bytes");
+    return TERN_OK;
+}
+
+tern_status tern_boot_arena_make(int ranks, int cores, int *arena, int *huge, struct tern_segment **segment)
+{
+    struct tern_segment *made;
+    tern_status          status;
+    uint64_t             job = 0;
+    int                  fd  = -1;
+
+    if (ranks < 1 || ranks > TERN_MAX_NODE_RANKS)
+        return tern_base_fail(TERN_ERR_RANGE, "a job of %d ranks cannot be made; a node takes 1 to %d", ranks,
+                              TERN_MAX_NODE_RANKS);
+    if ((status = random_job(&job)) != TERN_OK || (status = arena_open(ranks, &fd)) != TERN_OK)
+        return status;
+    made = mmap(NULL, tern_segment_bytes((uint32_t)ranks), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (made == MAP_FAILED) {
+        status = tern_base_fail(TERN_ERR_NOMEM, "cannot map the %zu bytes that a job of %d ranks starts with: %s",
+                                tern_segment_bytes((uint32_t)ranks), ranks, strerror(errno));
+        close(fd);
+        return status;
+    }
+    made->magic      = TERN_SEGMENT_MAGIC; /* plain stores: no rank has been started yet. The rest is zero as it is */
+    made->layout     = TERN_SEGMENT_LAYOUT;
+    made->ranks      = (uint32_t)ranks;
+    made->cores      = cores < 1 ? 1 : (uint32_t)cores;
+    made->job        = job;
+    made->on_failure = (uint32_t)tern_opt.on_failure;
+    atomic_init(&made->next, TERN_ARENA_CONTROL);
+    *arena   = fd;
+    *huge    = memory_file("tern-huge", MFD_HUGETLB); /* takes no pages yet; -1 where the kernel has none */
+    *segment = made;
+    return TERN_OK;
+}

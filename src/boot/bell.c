@@ -1,0 +1,31 @@
+/* bell.c: the two system calls behind a bell.
+ *
+ * The futex is a shared one (never FUTEX_PRIVATE_FLAG): sleeper and waker are different processes that map the same
+ * memory file. Errors need no report: every caller looks for news again when it returns.
+ */
+#define _GNU_SOURCE 1
+#include "boot/bell.h"
+
+#include <limits.h>
+#include <linux/futex.h>
+#include <stddef.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NS_PER_SECOND 1000000000
+
+void tern_boot_bell_wait(_Atomic uint32_t *bell, uint32_t seen, int64_t ns)
+{
+    struct timespec limit = { .tv_sec = ns / NS_PER_SECOND, .tv_nsec = ns % NS_PER_SECOND };
+
+    syscall(SYS_futex, bell, FUTEX_WAIT, seen, ns < 0 ? NULL : &limit, NULL, 0);
+}
+
+void tern_boot_bell_wake(_Atomic uint32_t *bell)
+{
+    /* release: the caller's news before the new value. Pairs with the futex's own check of the value in the kernel,
+     * after which the sleeper looks for news with acquire loads. */
+    atomic_fetch_add_explicit(bell, 1, memory_order_release);
+    syscall(SYS_futex, bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}

@@ -1,0 +1,244 @@
+/* boot.c: from the one variable that ternrun sets to a mapped segment and a slot of one's own.
+ *
+ * The variable is text from outside: it is read strictly, and nothing in it is trusted before the file behind the
+ * descriptor has shown the right mark, layout and size. What the ranks tell each other after that is not known here,
+ * and neither is the end of a slot's life.
+ */
+#define _GNU_SOURCE 1
+#include "boot/boot.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <unistd.h>
+
+#include "base/options.h"
+#include "base/parse.h"
+#include "boot/alone.h"
+#include "boot/parent.h"
+
+/* What TERN_BOOT says. The fields in the order of the text. */
+struct boot_text {
+    int64_t layout, rank, ranks, arena, huge, launcher;
+};
+
+void tern_boot_text(char *text, size_t size, int rank, int ranks, int arena, int huge, int launcher)
+{
+    snprintf(text, size, "layout=%u,rank=%d,ranks=%d,arena=%d,huge=%d,launcher=%d", TERN_SEGMENT_LAYOUT, rank, ranks,
+             arena, huge, launcher);
+}
+
+/* Take "key=number" off the front of *at, with the comma after it, where the number lies within min to max. */
+static bool take_field(const char **at, const char *key, int64_t min, int64_t max, int64_t *out)
+{
+    size_t  key_len = strlen(key), len;
+    char    number[24];
+    int64_t value;
+
+    if (strncmp(*at, key, key_len) != 0 || (*at)[key_len] != '=')
+        return false;
+    *at += key_len + 1;
+    len = strcspn(*at, ",");
+    if (len >= sizeof(number))
+        return false;
+    memcpy(number, *at, len);
+    number[len] = '\0';
+    *at += len + ((*at)[len] == ',');
+    if (!tern_base_parse_count(number, &value) || value < min || value > max)
+        return false;
+    *out = value;
+    return true;
+}
+
+static tern_status other_version(int64_t layout)
+{
+    return tern_base_fail(TERN_ERR_BOOT,
+                          "ternrun and this program's Tern library are of different versions: their shared memory has "
+                          "layouts %lld and %u; use the ternrun that was installed with the library",
+                          (long long)layout, TERN_SEGMENT_LAYOUT);
+}
+
+static tern_status parse_text(const char *text, struct boot_text *out)
+{
+    const char      *at  = text;
+    struct boot_text got = { 0 };
+
+    if (take_field(&at, "layout", 0, UINT32_MAX, &got.layout) && got.layout != TERN_SEGMENT_LAYOUT)
+        return other_version(got.layout);
+    at = text;
+    if (!take_field(&at, "layout", 0, UINT32_MAX, &got.layout) ||
+        !take_field(&at, "rank", 0, TERN_MAX_NODE_RANKS - 1, &got.rank) ||
+        !take_field(&at, "ranks", 1, TERN_MAX_NODE_RANKS, &got.ranks) ||
+        !take_field(&at, "arena", 0, INT_MAX, &got.arena) || !take_field(&at, "huge", -1, INT_MAX, &got.huge) ||
+        !take_field(&at, "launcher", 1, INT_MAX, &got.launcher) || *at != '\0' || at[-1] == ',' ||
+        got.rank >= got.ranks)
+        return tern_base_fail(TERN_ERR_BOOT,
+                              "TERN_BOOT=%.200s is not what ternrun sets; unset it, or start the program with ternrun",
+                              text);
+    *out = got;
+    return TERN_OK;
+}
+
+/* Whether fd is an arena: a file that is large enough, open for both ways, and has the mark. It is read, not mapped:
+ * it may be anything. */
+static bool is_arena(int fd)
+{
+    struct stat about;
+    uint32_t    magic;
+
+    return fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && about.st_size >= (off_t)TERN_ARENA_CONTROL &&
+           (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDWR &&
+           pread(fd, &magic, sizeof(magic), 0) == (ssize_t)sizeof(magic) && magic == TERN_SEGMENT_MAGIC;
+}
+
+static bool is_huge(int fd)
+{
+    struct statfs about;
+
+    return fstatfs(fd, &about) == 0 && (unsigned long)about.f_type == HUGETLBFS_MAGIC;
+}
+
+/* The inherited descriptor where it is the one meant; else the launcher's own, opened again. Close-on-exec. -1 and
+ * errno when neither can be had. */
+static int reach(int64_t inherited, int64_t launcher, bool (*is_meant)(int fd))
+{
+    char path[64];
+    int  fd = (int)inherited;
+
+    if (is_meant(fd)) {
+        fcntl(fd, F_SETFD, FD_CLOEXEC);
+        return fd;
+    }
+    snprintf(path, sizeof(path), "/proc/%lld/fd/%lld", (long long)launcher, (long long)inherited);
+    fd = open(path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (fd >= 0 && !is_meant(fd)) {
+        close(fd);
+        fd    = -1;
+        errno = ESRCH; /* another process has the launcher's number now */
+    }
+    return fd;
+}
+
+static tern_status unreachable(const struct boot_text *text, int64_t fd)
+{
+    return tern_base_fail(TERN_ERR_BOOT,
+                          "rank %lld cannot reach its job's shared memory: a program between ternrun and this one "
+                          "closed descriptor %lld, and ternrun (pid %lld) does not give it again: %s; let that program "
+                          "keep its descriptors open, or start the rank with ternrun directly",
+                          (long long)text->rank, (long long)fd, (long long)text->launcher, strerror(errno));
+}
+
+/* Map the segment and see that it is the one the text describes. */
+static tern_status map_segment(const struct boot_text *text, int fd, struct tern_segment **out)
+{
+    size_t               bytes   = tern_segment_bytes((uint32_t)text->ranks);
+    struct tern_segment *segment = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    tern_status          status;
+
+    if (segment == MAP_FAILED)
+        return tern_base_fail(TERN_ERR_NOMEM, "rank %lld cannot map %zu bytes of its job's shared memory: %s",
+                              (long long)text->rank, bytes, strerror(errno));
+    if (segment->layout != TERN_SEGMENT_LAYOUT)
+        status = other_version(segment->layout);
+    else if (segment->ranks != (uint32_t)text->ranks)
+        status = tern_base_fail(TERN_ERR_BOOT,
+                                "TERN_BOOT speaks of %lld ranks and the shared memory of %u: they are of different "
+                                "jobs; start the program with ternrun",
+                                (long long)text->ranks, segment->ranks);
+    else
+        return *out = segment, TERN_OK;
+    munmap(segment, bytes);
+    return status;
+}
+
+/* Take the rank's slot. Only one process can. */
+static tern_status claim_slot(struct tern_segment *segment, int rank)
+{
+    struct tern_slot *slot = &segment->slot[rank];
+    uint32_t          life = TERN_LIFE_NONE;
+
+    /* acq_rel: a rank's claim orders nothing before it, and whoever sees JOINING by an acquire load sees the launcher's
+     * first content of the slot as well. */
+    if (!atomic_compare_exchange_strong_explicit(&slot->life, &life, TERN_LIFE_JOINING, memory_order_acq_rel,
+                                                 memory_order_acquire))
+        return tern_base_fail(TERN_ERR_BOOT,
+                              "process %d joined as rank %d before: this one was started by that rank and has its "
+                              "TERN_BOOT; run it as a job of its own, with 'env -u TERN_BOOT program'",
+                              atomic_load_explicit(&slot->pid, memory_order_relaxed), rank);
+    /* release: the claim before the pid. Pairs with acquire loads of pid by those who look the rank up. */
+    atomic_store_explicit(&slot->pid, (int32_t)getpid(), memory_order_release);
+    return TERN_OK;
+}
+
+static tern_status join_launched(const char *value, struct tern_boot *out)
+{
+    struct boot_text text   = { 0 };
+    struct tern_boot boot   = { .launched = true, .huge = -1 };
+    tern_status      status = parse_text(value, &text);
+
+    if (status != TERN_OK)
+        return status;
+    boot.rank  = (int)text.rank;
+    boot.ranks = (int)text.ranks;
+    if ((boot.arena = reach(text.arena, text.launcher, is_arena)) < 0)
+        return unreachable(&text, text.arena);
+    if (text.huge >= 0 && (boot.huge = reach(text.huge, text.launcher, is_huge)) < 0) {
+        status = unreachable(&text, text.huge);
+        goto err_close;
+    }
+    if ((status = map_segment(&text, boot.arena, &boot.segment)) != TERN_OK)
+        goto err_close;
+    if ((status = claim_slot(boot.segment, boot.rank)) != TERN_OK)
+        goto err_leave;
+    if ((status = tern_boot_parent_bind((pid_t)text.launcher)) != TERN_OK)
+        goto err_leave;
+    *out = boot;
+    return TERN_OK;
+err_leave:
+    munmap(boot.segment, tern_segment_bytes((uint32_t)boot.ranks));
+err_close:
+    if (boot.huge >= 0)
+        close(boot.huge);
+    close(boot.arena);
+    return status;
+}
+
+static tern_status join_alone(struct tern_boot *out)
+{
+    struct tern_boot boot = { .rank = 0, .ranks = 1, .launched = false };
+    tern_status      status = tern_boot_arena_make(1, tern_boot_alone_cores(), &boot.arena, &boot.huge, &boot.segment);
+
+    if (status != TERN_OK)
+        return status;
+    tern_boot_alone_note();
+    fcntl(boot.arena, F_SETFD, FD_CLOEXEC);
+    if (boot.huge >= 0)
+        fcntl(boot.huge, F_SETFD, FD_CLOEXEC);
+    claim_slot(boot.segment, 0); /* ours alone: cannot fail */
+    *out = boot;
+    return TERN_OK;
+}
+
+tern_status tern_boot_join(struct tern_boot *boot)
+{
+    return tern_opt.boot != NULL && *tern_opt.boot != '\0' ? join_launched(tern_opt.boot, boot) : join_alone(boot);
+}
+
+void tern_boot_leave(struct tern_boot *boot)
+{
+    munmap(boot->segment, tern_segment_bytes((uint32_t)boot->ranks));
+    close(boot->arena);
+    if (boot->huge >= 0)
+        close(boot->huge);
+    *boot = (struct tern_boot){ .arena = -1, .huge = -1 };
+}
