@@ -1,0 +1,2 @@
+/* ring.cc: the same program as C++. */
+#include "ring.c"
