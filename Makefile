@@ -19,7 +19,8 @@ debug asan tsan: deps ## build this preset into build/debug, build/asan, build/t
 demo: all ## show what Tern does, in under a minute
 	@scripts/demo
 
-check: deps ## everything that must hold
+check: ## everything that must hold
+	@scripts/deps check
 	@scripts/check
 
 install: all ## install under PREFIX (/usr/local), staged below DESTDIR

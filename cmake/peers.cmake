@@ -1,8 +1,10 @@
 # The programs that tern-perf compares with: bench/peers/mpi_rma.c, once for each MPI that is installed, by that MPI's own
 # compiler command. Debian installs Open MPI and MPICH beside each other under these names.
 
-set(peer_source ${PROJECT_SOURCE_DIR}/bench/peers/mpi_rma.c)
-if(TERN_PEERS AND EXISTS ${peer_source} AND NOT TERN_SANITIZE AND NOT TERN_COVERAGE)
+file(GLOB peer_source CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bench/peers/mpi_rma.c)
+if(TERN_PEERS AND peer_source AND NOT TERN_SANITIZE AND NOT TERN_COVERAGE)
+    set(peer_dir ${CMAKE_BINARY_DIR}/peers)
+    file(MAKE_DIRECTORY ${peer_dir})
     foreach(mpi openmpi mpich)
         string(TOUPPER ${mpi} upper)
         find_program(TERN_MPICC_${upper} mpicc.${mpi} DOC "compiler command of ${mpi}")
@@ -13,8 +15,10 @@ if(TERN_PEERS AND EXISTS ${peer_source} AND NOT TERN_SANITIZE AND NOT TERN_COVER
         endif()
         set(peer ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/tern-peer-${mpi})
         add_custom_command(OUTPUT ${peer}
-            COMMAND ${TERN_MPICC_${upper}} -std=gnu11 -O2 -Wall -Wextra -o ${peer} ${peer_source} -lm
+            COMMAND ${TERN_MPICC_${upper}} -std=gnu11 -O2 -Wall -Wextra -MMD -MF ${peer_dir}/${mpi}.d -MT bin/tern-peer-${mpi}
+                -o ${peer} ${peer_source} -lm
             DEPENDS ${peer_source}
+            DEPFILE ${peer_dir}/${mpi}.d
             COMMENT "Building tern-peer-${mpi}" VERBATIM)
         add_custom_target(tern-peer-${mpi} ALL DEPENDS ${peer})
     endforeach()
