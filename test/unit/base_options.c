@@ -1,0 +1,195 @@
+/* base_options.c: every option has a usable default, takes what its range allows and nothing else, and a misspelt name
+ * is answered with the right one.
+ */
+#define _GNU_SOURCE 1
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/options.h"
+
+#define ENV(...) ((char *const[]){ __VA_ARGS__, NULL })
+
+/* Load and return what was said on standard error. */
+static const char *said(char *const *environment, tern_status want)
+{
+    static char text[65536];
+    int         saved = dup(STDERR_FILENO), ends[2];
+    ssize_t     got;
+
+    assert_int_equal(pipe2(ends, O_NONBLOCK), 0);
+    dup2(ends[1], STDERR_FILENO);
+    assert_int_equal(tern_base_options_load(environment), want);
+    got = read(ends[0], text, sizeof(text) - 1);
+    dup2(saved, STDERR_FILENO);
+    close(saved);
+    close(ends[0]);
+    close(ends[1]);
+    text[got < 0 ? 0 : got] = '\0';
+    return text;
+}
+
+static struct tern_option_info row_of(const char *name)
+{
+    for (size_t i = 0; i < tern_base_options_count(); i++)
+        if (strcmp(tern_base_options_row(i).name, name) == 0)
+            return tern_base_options_row(i);
+    fail_msg("no option %s", name);
+    abort();
+}
+
+static void defaults_hold(void **state)
+{
+    (void)state;
+    assert_string_equal(said(ENV("HOME=/"), TERN_OK), "");
+    assert_int_equal(tern_opt.on_failure, TERN_ON_FAILURE_ABORT);
+    assert_int_equal(tern_opt.cma, TERN_CMA_AUTO);
+    assert_true(tern_opt.stall_report == 10);
+    assert_true(tern_opt.spin == -1);
+    assert_true(tern_opt.bounce_chunk == 65536);
+    assert_string_equal(tern_opt.boot, "");
+    assert_int_equal(tern_base_options_load(NULL), TERN_OK);
+}
+
+/* Promise: the list itself is right: each default, given as a value, is taken, and says the same. */
+static void every_default_lies_within_its_range(void **state)
+{
+    char                entry[256];
+    struct tern_options want;
+
+    (void)state;
+    assert_int_equal(tern_base_options_load(NULL), TERN_OK);
+    want = tern_opt;
+    for (size_t i = 0; i < tern_base_options_count(); i++) {
+        struct tern_option_info row = tern_base_options_row(i);
+
+        assert_string_equal(row.source, "default");
+        assert_string_equal(row.value, row.fallback);
+        if (strcmp(row.type, "TEXT") == 0)
+            continue;
+        snprintf(entry, sizeof(entry), "%s=%s", row.name, row.fallback);
+        assert_int_equal(tern_base_options_load(ENV(entry)), TERN_OK);
+        assert_string_equal(tern_base_options_row(i).source, "environment");
+        assert_memory_equal(&tern_opt, &want, sizeof(want));
+    }
+}
+
+static void values_are_taken(void **state)
+{
+    (void)state;
+    assert_int_equal(tern_base_options_load(ENV("TERN_ON_FAILURE=return", "TERN_SPIN=0", "TERN_MEMORY_KEEP=16M",
+                                                "TERN_STALL_REPORT=0.25", "TERN_BOOT=abc")),
+                     TERN_OK);
+    assert_int_equal(tern_opt.on_failure, TERN_ON_FAILURE_RETURN);
+    assert_true(tern_opt.spin == 0);
+    assert_true(tern_opt.memory_keep == 16u << 20);
+    assert_true(tern_opt.stall_report == 0.25);
+    assert_string_equal(tern_opt.boot, "abc");
+    assert_string_equal(row_of("TERN_MEMORY_KEEP").value, "16M");
+    assert_string_equal(row_of("TERN_MEMORY_KEEP").source, "environment");
+    assert_string_equal(row_of("TERN_LOG").source, "default");
+}
+
+/* Promise: what cannot be used is named, with what is allowed, and the default holds in its place. */
+static void bad_values_are_refused(void **state)
+{
+    static char *const bad[] = {
+        "TERN_LOG=",          "TERN_LOG=loud",         "TERN_LOG=err",         "TERN_LOG=error|warn", "TERN_LOG=NOTE",
+        "TERN_SPIN=",         "TERN_SPIN=-2",          "TERN_SPIN=1000000001", "TERN_SPIN=12x",       "TERN_SPIN=1.0",
+        "TERN_SPIN= 1",       "TERN_BOUNCE_CHUNK=1", "TERN_BOUNCE_CHUNK=1T", "TERN_BOUNCE_CHUNK=64KB",
+        "TERN_BOUNCE_CHUNK=99999999999999999999", "TERN_MEMORY_KEEP=1025T", "TERN_TIMEOUT=nan", "TERN_TIMEOUT=inf",
+        "TERN_TIMEOUT=-1",    "TERN_TIMEOUT=1e10",     "TERN_TIMEOUT=5s",      "TERN_TIMEOUT=",       "TERN_BOOT=",
+        NULL,
+    };
+    struct tern_options want;
+
+    (void)state;
+    tern_base_options_load(NULL);
+    want = tern_opt;
+    for (char *const *entry = bad; *entry != NULL; entry++) {
+        char name[64];
+
+        snprintf(name, sizeof(name), "%.*s", (int)strcspn(*entry, "="), *entry);
+        assert_int_equal(tern_base_options_load(ENV(*entry)), TERN_ERR_ARG);
+        assert_non_null(strstr(tern_base_detail(), name));
+        assert_non_null(strstr(tern_base_detail(), "allowed is"));
+        assert_memory_equal(&tern_opt, &want, sizeof(want));
+        assert_string_equal(row_of(name).source, "default");
+    }
+}
+
+/* Promise: one bad value does not spoil the others, and the first is the one that is reported. */
+static void the_rest_is_loaded(void **state)
+{
+    (void)state;
+    assert_int_equal(tern_base_options_load(ENV("TERN_CMA=no", "TERN_ON_FAILURE=x", "TERN_YIELDS=5")), TERN_ERR_ARG);
+    assert_non_null(strstr(tern_base_detail(), "TERN_ON_FAILURE=x"));
+    assert_true(tern_opt.yields == 5);
+    assert_int_equal(tern_opt.cma, TERN_CMA_AUTO);
+}
+
+static void misspelt_names_get_the_nearest(void **state)
+{
+    char long_name[300] = "TERN_";
+
+    (void)state;
+    assert_non_null(strstr(said(ENV("TERN_TIMOUT=3"), TERN_OK), "TERN_TIMOUT is no option"));
+    assert_string_equal(said(ENV("TERN_TIMOUT=3"), TERN_OK), ""); /* once */
+    assert_non_null(strstr(said(ENV("TERN_YEILDS=3"), TERN_OK), "did you mean TERN_YIELDS?"));
+    assert_non_null(strstr(said(ENV("TERN_on_failure=abort"), TERN_OK), "did you mean TERN_ON_FAILURE?"));
+    assert_non_null(strstr(said(ENV("TERN_ON_FAIL=abort"), TERN_OK), "did you mean TERN_ON_FAILURE?"));
+    assert_non_null(strstr(said(ENV("TERN_LGO=debug"), TERN_OK), "did you mean TERN_LOG?"));
+    assert_non_null(strstr(said(ENV("TERN_WALLPAPER=3"), TERN_OK), "tern-info"));
+    assert_null(strstr(said(ENV("TERN_BOOTS=3"), TERN_OK), "TERN_BOOT?"));
+    assert_non_null(strstr(said(ENV("TERN_=3"), TERN_OK), "tern-info"));
+    assert_non_null(strstr(said(ENV("TERN_STRANGE"), TERN_OK), "tern-info")); /* no value at all */
+    memset(long_name + 5, 'A', sizeof(long_name) - 6);
+    assert_non_null(strstr(said(ENV(long_name), TERN_OK), "tern-info"));
+    assert_string_equal(said(ENV("TERNARY=1", "TERN=2", "_TERN_LOG=3"), TERN_OK), "");
+}
+
+static void the_level_of_the_log_follows(void **state)
+{
+    (void)state;
+    assert_string_equal(said(ENV("TERN_QUIETLY=1", "TERN_LOG=error"), TERN_OK), "");
+    tern_base_options_load(NULL);
+}
+
+/* Promise: texts stay valid when the environment goes away, also over later loads. */
+static void texts_are_copies(void **state)
+{
+    char        entry[] = "TERN_BOOT=first";
+    const char *first;
+
+    (void)state;
+    assert_int_equal(tern_base_options_load(ENV(entry)), TERN_OK);
+    first = tern_opt.boot;
+    memset(entry + 10, 'x', 5);
+    assert_int_equal(tern_base_options_load(ENV("TERN_BOOT=second", "TERN_BOOT=third")), TERN_OK);
+    assert_string_equal(first, "first");
+    assert_string_equal(tern_opt.boot, "second"); /* as getenv: the first of two */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(defaults_hold),
+        cmocka_unit_test(every_default_lies_within_its_range),
+        cmocka_unit_test(values_are_taken),
+        cmocka_unit_test(bad_values_are_refused),
+        cmocka_unit_test(the_rest_is_loaded),
+        cmocka_unit_test(misspelt_names_get_the_nearest),
+        cmocka_unit_test(the_level_of_the_log_follows),
+        cmocka_unit_test(texts_are_copies),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
