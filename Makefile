@@ -5,7 +5,6 @@ DESTDIR ?=
 
 .DEFAULT_GOAL := all
 .PHONY: all deps debug asan tsan demo check install bench format lint coverage clean help
-MAKEFLAGS += --no-print-directory
 
 all: deps ## build the library and every program: build/bin, build/lib
 	@scripts/build release
