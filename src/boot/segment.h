@@ -21,7 +21,7 @@
 #define TERN_MAX_NODE_RANKS 4096
 
 /* How far a rank has come. Written by the rank itself. */
-enum tern_life { TERN_LIFE_NONE, TERN_LIFE_JOINING, TERN_LIFE_JOINED, TERN_LIFE_LEFT };
+enum tern_life { TERN_LIFE_NONE, TERN_LIFE_JOINING, TERN_LIFE_JOINED, TERN_LIFE_LEAVING, TERN_LIFE_LEFT };
 
 /* What the launcher knows of a rank. Written by the launcher. */
 enum tern_fate { TERN_FATE_RUNNING, TERN_FATE_ENDED, TERN_FATE_LOST };

@@ -1,0 +1,63 @@
+/* job.c: the public calls of tern/job.h. */
+#include <tern/job.h>
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "core/job.h"
+
+tern_status tern_init(void)
+{
+    return tern_core_job_open();
+}
+
+tern_status tern_finalize(void)
+{
+    tern_status st = tern_core_job_running();
+
+    return st < 0 ? st : tern_core_job_close();
+}
+
+static bool running(void)
+{
+    return atomic_load_explicit(&tern_job.phase, memory_order_acquire) == TERN_PHASE_RUNNING;
+}
+
+int tern_rank(void)
+{
+    return running() ? tern_job.boot.rank : -1;
+}
+
+int tern_size(void)
+{
+    return running() ? tern_job.boot.ranks : -1;
+}
+
+tern_status tern_peer_check(int rank)
+{
+    tern_status st = tern_core_job_running();
+
+    if (st < 0)
+        return st;
+    if (rank < 0 || rank >= tern_job.boot.ranks)
+        return tern_base_fail(TERN_ERR_RANGE, "tern_peer_check: no rank %d in a job of %d", rank, tern_job.boot.ranks);
+    tern_core_job_notice();
+    return tern_core_job_lost(rank) ? tern_base_fail(TERN_ERR_PEER, "rank %d is gone", rank) : TERN_OK;
+}
+
+void tern_abort(int code, const char *why)
+{
+    tern_base_log(TERN_LOG_ERROR, "ends the job%s%s", why ? ": " : "", why ? why : "");
+    _Exit(code ? code : 1);
+}
+
+int64_t tern_clock(void)
+{
+    return tern_base_now();
+}
+
+tern_deadline tern_deadline_in(double seconds)
+{
+    return tern_base_deadline_in(seconds);
+}

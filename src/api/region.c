@@ -1,0 +1,130 @@
+/* region.c: the public calls of tern/region.h: check, claim the team, go. */
+#include <tern/region.h>
+
+#include <string.h>
+
+#include "core/job.h"
+#include "core/region.h"
+
+#define LONGEST_PATH 4000
+
+static tern_status check_opts(const tern_region_opts *opts)
+{
+    bool is_file = opts->memory == TERN_MEMORY_FILE;
+
+    if (opts->memory != TERN_MEMORY_HOST && opts->memory != TERN_MEMORY_HUGE && !is_file)
+        return tern_base_fail(TERN_ERR_ARG, "tern_region_alloc: %d is no kind of memory", (int)opts->memory);
+    if (is_file && (!opts->path || !*opts->path || strlen(opts->path) > LONGEST_PATH))
+        return tern_base_fail(TERN_ERR_ARG, "tern_region_alloc: TERN_MEMORY_FILE needs a path of 1 to %d bytes",
+                              LONGEST_PATH);
+    if (!is_file && opts->path)
+        return tern_base_fail(TERN_ERR_ARG, "tern_region_alloc: only TERN_MEMORY_FILE takes a path");
+    return TERN_OK;
+}
+
+/* What both calls that make regions begin with. */
+static tern_status begin(tern_ctx *ctx, tern_region **out, const char *what)
+{
+    tern_status st = tern_core_job_running();
+
+    if (st < 0)
+        return st;
+    if (!ctx || !out)
+        return tern_base_fail(TERN_ERR_ARG, "%s: %s is NULL", what, ctx ? "out" : "ctx");
+    return tern_core_team_claim(ctx->team, what);
+}
+
+tern_status tern_region_alloc(tern_ctx *ctx, uint64_t size, const tern_region_opts *opts, tern_region **out)
+{
+    const tern_region_opts host = { TERN_MEMORY_HOST, NULL };
+    tern_status            st;
+
+    if (size == 0)
+        return tern_base_fail(TERN_ERR_ARG, "tern_region_alloc: size is 0");
+    if ((st = check_opts(opts ? opts : &host)) < 0 || (st = begin(ctx, out, "tern_region_alloc")) < 0)
+        return st;
+    st = tern_core_region_alloc(ctx, size, opts ? opts : &host, out);
+    tern_core_team_release(ctx->team);
+    return st;
+}
+
+tern_status tern_region_register(tern_ctx *ctx, void *addr, uint64_t len, tern_region **out)
+{
+    tern_status st;
+
+    if (!addr && len != 0)
+        return tern_base_fail(TERN_ERR_ARG, "tern_region_register: addr is NULL, but len is %llu",
+                              (unsigned long long)len);
+    if (len > UINTPTR_MAX - (uintptr_t)addr)
+        return tern_base_fail(TERN_ERR_ARG, "tern_region_register: %llu bytes from %p on wrap around the end of memory",
+                              (unsigned long long)len, addr);
+    if ((st = begin(ctx, out, "tern_region_register")) < 0)
+        return st;
+    st = tern_core_region_register(ctx, addr, len, out);
+    tern_core_team_release(ctx->team);
+    return st;
+}
+
+tern_status tern_region_free(tern_region *region)
+{
+    tern_status       st = tern_core_job_running();
+    struct tern_team *team;
+
+    if (st < 0)
+        return st;
+    if (!region)
+        return tern_base_fail(TERN_ERR_ARG, "tern_region_free: region is NULL");
+    team = region->team;
+    if ((st = tern_core_team_claim(team, "tern_region_free")) < 0)
+        return st;
+    st = tern_core_region_free(region);
+    tern_core_team_release(team);
+    return st;
+}
+
+/* The rank in the job of a rank of the region's team; -1: none. */
+static int world_rank(const tern_region *region, int rank)
+{
+    return region && rank >= 0 && rank < region->team->size ? tern_core_team_world(region->team, rank) : -1;
+}
+
+void *tern_region_ptr(const tern_region *region, int rank)
+{
+    int world = world_rank(region, rank);
+
+    if (world < 0 || __atomic_load_n(&region->fast[world].reach, __ATOMIC_RELAXED) == 0) /* see struct tern_part */
+        return NULL;
+    return region->fast[world].base;
+}
+
+uint64_t tern_region_size(const tern_region *region, int rank)
+{
+    int world = world_rank(region, rank);
+
+    return world < 0 ? 0 : region->part[world].size;
+}
+
+const char *tern_region_path(const tern_region *region, int rank)
+{
+    int world = world_rank(region, rank);
+
+    return world < 0 || !region->part[world].path ? "none" : region->part[world].path->name;
+}
+
+tern_status tern_region_find(tern_ctx *ctx, int rank, const void *addr, tern_region **region, uint64_t *offset)
+{
+    struct tern_region *found;
+    int                 world;
+
+    if (!ctx || !region || !offset)
+        return tern_base_fail(TERN_ERR_ARG, "tern_region_find: a pointer is NULL");
+    if (rank < 0 || rank >= ctx->team->size)
+        return tern_base_fail(TERN_ERR_RANGE, "tern_region_find: no rank %d in a team of %d", rank, ctx->team->size);
+    world = tern_core_team_world(ctx->team, rank);
+    found = tern_core_region_find(ctx, world, (uint64_t)(uintptr_t)addr);
+    if (!found)
+        return tern_base_fail(TERN_ERR_RANGE, "tern_region_find: no region holds %p of rank %d", addr, rank);
+    *region = found;
+    *offset = (uint64_t)(uintptr_t)addr - found->part[world].addr;
+    return TERN_OK;
+}

@@ -1,0 +1,61 @@
+/* sync.c: the public calls of tern/sync.h. */
+#include <tern/sync.h>
+
+#include <stdatomic.h>
+
+#include "core/context.h"
+
+/* Complete everything under way on the context. */
+static tern_status complete(tern_ctx *ctx, const char *what)
+{
+    if (!ctx)
+        return tern_base_fail(TERN_ERR_ARG, "%s: ctx is NULL", what);
+    return ctx->under_way ? tern_core_ctx_drain(ctx, tern_core_ctx_deadline(ctx), what) : TERN_OK;
+}
+
+tern_status tern_fence(tern_ctx *ctx)
+{
+    tern_status st = complete(ctx, "tern_fence"); /* what is complete is ordered */
+
+    /* acq_rel: earlier copies before later ones. Pairs with the fences of a rank that reads both. */
+    atomic_thread_fence(memory_order_acq_rel);
+    return st;
+}
+
+tern_status tern_quiet(tern_ctx *ctx)
+{
+    tern_status st = complete(ctx, "tern_quiet");
+
+    /* seq_cst: all this thread wrote before all that it reads next. Pairs with the same fence of another rank: of two
+     * ranks that each put, call this and get, at least one sees the other's data. */
+    atomic_thread_fence(memory_order_seq_cst);
+    if (st < 0)
+        return st;
+    st = ctx->failed;
+    ctx->failed = TERN_OK;
+    return st;
+}
+
+tern_status tern_barrier(tern_ctx *ctx)
+{
+    tern_status st = tern_quiet(ctx);
+
+    if (st < 0 || (st = tern_core_team_claim(ctx->team, "tern_barrier")) < 0)
+        return st;
+    st = tern_core_team_barrier(ctx->team, tern_core_ctx_deadline(ctx), "tern_barrier");
+    tern_core_team_release(ctx->team);
+    return st;
+}
+
+tern_status tern_allgather(tern_ctx *ctx, const void *src, size_t len, void *all)
+{
+    tern_status st;
+
+    if (!ctx || (len > 0 && (!src || !all)))
+        return tern_base_fail(TERN_ERR_ARG, "tern_allgather: %s is NULL", !ctx ? "ctx" : !src ? "src" : "all");
+    if ((st = tern_core_team_claim(ctx->team, "tern_allgather")) < 0)
+        return st;
+    st = tern_core_team_gather(ctx->team, src, len, all, tern_core_ctx_deadline(ctx), "tern_allgather");
+    tern_core_team_release(ctx->team);
+    return st;
+}

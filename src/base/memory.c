@@ -1,0 +1,123 @@
+/* memory.c: reading what memory is left from /proc and the control group file systems.
+ *
+ * A control group counts file pages that the kernel would drop at need as used; those are added back. Groups whose
+ * files cannot be read are taken as unlimited: in a container the path that /proc names is often not there, and the
+ * root of the mount is the container's own group.
+ */
+#include "base/memory.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#define PATH_MAX_HERE 640
+
+/* The number after `key` at the beginning of a line of a file; key "" takes the file's first number. */
+static bool read_number(const char *path, const char *key, uint64_t *out)
+{
+    char  line[256];
+    bool  found = false;
+    FILE *file = fopen(path, "re");
+
+    if (!file)
+        return false;
+    while (!found && fgets(line, sizeof(line), file))
+        found = strncmp(line, key, strlen(key)) == 0 && sscanf(line + strlen(key), "%" SCNu64, out) == 1;
+    fclose(file);
+    return found;
+}
+
+/* The names of the same three facts in both versions of control groups. */
+struct group_files {
+    const char *mount, *limit, *usage, *droppable;
+};
+static const struct group_files version1 = { "/sys/fs/cgroup/memory", "memory.limit_in_bytes",
+                                             "memory.usage_in_bytes", "total_inactive_file " };
+static const struct group_files version2 = { "/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file " };
+
+/* Lower room to what one group leaves. */
+static void consider_group(const char *root, const struct group_files *files, const char *group,
+                           struct tern_memory_room *room)
+{
+    char     path[PATH_MAX_HERE];
+    uint64_t limit, usage, droppable = 0, left;
+
+    snprintf(path, sizeof(path), "%s%s%s/%s", root, files->mount, group, files->limit);
+    if (!read_number(path, "", &limit)) /* not there, or "max" */
+        return;
+    snprintf(path, sizeof(path), "%s%s%s/%s", root, files->mount, group, files->usage);
+    if (!read_number(path, "", &usage))
+        return;
+    snprintf(path, sizeof(path), "%s%s%s/memory.stat", root, files->mount, group);
+    read_number(path, files->droppable, &droppable);
+    usage = usage > droppable ? usage - droppable : 0;
+    left = limit > usage ? limit - usage : 0;
+    if (left < room->available) {
+        room->available = left;
+        snprintf(room->limit, sizeof(room->limit), "the control group %.70s", *group ? group : "/");
+    }
+}
+
+/* The group and all its ancestors, up to the root of the mount. */
+static void consider_path(const char *root, const struct group_files *files, char *group,
+                          struct tern_memory_room *room)
+{
+    for (;;) {
+        size_t len = strlen(group);
+        while (len > 0 && group[len - 1] == '/')
+            group[--len] = '\0';
+        consider_group(root, files, group, room);
+        char *slash = strrchr(group, '/');
+        if (!slash)
+            return;
+        *slash = '\0';
+    }
+}
+
+/* The lines of /proc/self/cgroup are "number:controllers:path"; version 2 has number 0 and no controllers. */
+static void consider_line(const char *root, char *line, struct tern_memory_room *room)
+{
+    char *controllers = strchr(line, ':');
+    char *group = controllers ? strchr(controllers + 1, ':') : NULL;
+
+    if (!group)
+        return;
+    *controllers++ = '\0';
+    *group++ = '\0';
+    group[strcspn(group, "\n")] = '\0';
+    if (*controllers == '\0')
+        consider_path(root, &version2, group, room);
+    else if (strstr(controllers, "memory"))
+        consider_path(root, &version1, group, room);
+}
+
+struct tern_memory_room tern_base_memory_room(const char *root)
+{
+    struct tern_memory_room room = { UINT64_MAX, "the system" };
+    char                    path[PATH_MAX_HERE], line[512];
+    uint64_t                kib;
+    FILE                   *file;
+
+    snprintf(path, sizeof(path), "%s/proc/meminfo", root);
+    if (read_number(path, "MemAvailable:", &kib))
+        room.available = kib * 1024;
+    snprintf(path, sizeof(path), "%s/proc/self/cgroup", root);
+    file = fopen(path, "re");
+    if (file) {
+        while (fgets(line, sizeof(line), file))
+            consider_line(root, line, &room);
+        fclose(file);
+    }
+    return room;
+}
+
+uint64_t tern_base_memory_huge(const char *root, uint64_t page)
+{
+    char     path[PATH_MAX_HERE];
+    uint64_t pages = 0;
+
+    snprintf(path, sizeof(path), "%s/sys/kernel/mm/hugepages/hugepages-%" PRIu64 "kB/free_hugepages", root,
+             page / 1024);
+    return read_number(path, "", &pages) ? pages * page : 0;
+}

@@ -1,0 +1,80 @@
+/* space.c: space of the arena, reserved before anyone touches it. */
+#define _GNU_SOURCE
+#include "boot/space.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/bits.h"
+
+#define LARGEST_OFFSET (1ull << 62)
+#define STEP (256ull << 20) /* one reservation call covers this much, so that a signal undoes little */
+
+tern_status tern_boot_space_reserve(int file, uint64_t offset, uint64_t bytes, const char *what)
+{
+    struct rlimit limit;
+
+    if (!tern_base_covers(LARGEST_OFFSET, offset, bytes))
+        return tern_base_fail(TERN_ERR_NOMEM, "%s: no file can hold %llu bytes", what, (unsigned long long)bytes);
+    /* Growing past the limit would raise SIGXFSZ. */
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && offset + bytes > limit.rlim_cur)
+        return tern_base_fail(TERN_ERR_NOMEM, "%s: %llu bytes at offset %llu exceed the file size limit of %llu bytes; "
+                              "raise it (ulimit -f unlimited)", what, (unsigned long long)bytes,
+                              (unsigned long long)offset, (unsigned long long)limit.rlim_cur);
+    while (bytes > 0) {
+        uint64_t step = bytes < STEP ? bytes : STEP;
+        if (fallocate(file, 0, (off_t)offset, (off_t)step) != 0) {
+            if (errno == EINTR)
+                continue;
+            return tern_base_fail(errno == ENOSPC || errno == ENOMEM ? TERN_ERR_NOMEM : TERN_ERR_SYSTEM,
+                                  "%s: the system refused %llu bytes: %s", what, (unsigned long long)bytes,
+                                  strerror(errno));
+        }
+        offset += step;
+        bytes -= step;
+    }
+    return TERN_OK;
+}
+
+uint64_t tern_boot_space_unit(int file)
+{
+    struct statfs about;
+
+    if (fstatfs(file, &about) == 0 && (unsigned long)about.f_type == HUGETLBFS_MAGIC)
+        return (uint64_t)about.f_bsize;
+    return (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+tern_status tern_boot_space_take(const struct tern_boot *boot, int file, uint64_t bytes, struct tern_space *out)
+{
+    _Atomic uint64_t *next = &boot->segment->next;
+    uint64_t          unit = tern_boot_space_unit(file);
+    uint64_t          size = tern_base_round_up(bytes, unit);
+    uint64_t          seen = atomic_load_explicit(next, memory_order_relaxed);
+    uint64_t          offset;
+
+    do {
+        offset = tern_base_round_up(seen, unit);
+        if (size == 0 || offset == 0 || !tern_base_covers(LARGEST_OFFSET, offset, size))
+            return tern_base_fail(TERN_ERR_NOMEM, "%llu bytes are more than any memory holds",
+                                  (unsigned long long)bytes);
+        /* relaxed: the counter only hands out numbers; nothing is published through it. */
+    } while (!atomic_compare_exchange_weak_explicit(next, &seen, offset + size, memory_order_relaxed,
+                                                    memory_order_relaxed));
+    *out = (struct tern_space){ .file = file, .offset = offset, .bytes = size };
+
+    tern_status st = tern_boot_space_reserve(file, offset, size, "shared memory");
+    if (st < 0)
+        tern_boot_space_give(out);
+    return st;
+}
+
+void tern_boot_space_give(const struct tern_space *space)
+{
+    fallocate(space->file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)space->offset, (off_t)space->bytes);
+}

@@ -1,0 +1,197 @@
+/* context.c: contexts, their pending records, and what links report.
+ *
+ * Records come in slabs that the context keeps until it is closed, so that an operation allocates only when more are
+ * under way than ever before.
+ */
+#include "core/context.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/options.h"
+#include "core/job.h"
+#include "core/wait.h"
+
+#define SLAB 64
+
+tern_ctx *tern_world;
+
+struct pending_slab {
+    struct pending_slab *next;
+    struct tern_pending  record[SLAB];
+};
+
+static void lanes_close(struct tern_ctx *ctx, unsigned count)
+{
+    while (count-- > 0)
+        tern_links[count]->lane_close(ctx->lane[count]);
+}
+
+tern_status tern_core_ctx_open(struct tern_team *team, tern_order order, struct tern_ctx **out)
+{
+    struct tern_ctx *ctx = calloc(1, sizeof(*ctx));
+    tern_status      st;
+
+    if (!ctx)
+        return tern_base_fail(TERN_ERR_NOMEM, "no memory for a context of %zu bytes", sizeof(*ctx));
+    ctx->head = (struct tern_ctx_head){ .direct_ranks = (uint32_t)team->size, .world_rank = team->world_rank };
+    ctx->team = team;
+    ctx->order = order;
+    ctx->timeout = tern_opt.timeout;
+    for (unsigned i = 0; i < tern_links_count; i++) {
+        if ((st = tern_links[i]->lane_open(tern_job.link[i], &ctx->lane[i])) < 0) {
+            lanes_close(ctx, i);
+            free(ctx);
+            return st;
+        }
+    }
+    pthread_mutex_lock(&tern_job.lock);
+    ctx->next = tern_job.contexts;
+    ctx->link = &tern_job.contexts;
+    if (ctx->next)
+        ctx->next->link = &ctx->next;
+    tern_job.contexts = ctx;
+    pthread_mutex_unlock(&tern_job.lock);
+    *out = ctx;
+    return TERN_OK;
+}
+
+void tern_core_ctx_close(struct tern_ctx *ctx)
+{
+    pthread_mutex_lock(&tern_job.lock);
+    *ctx->link = ctx->next;
+    if (ctx->next)
+        ctx->next->link = ctx->link;
+    pthread_mutex_unlock(&tern_job.lock);
+    lanes_close(ctx, tern_links_count);
+    while (ctx->slabs) {
+        struct pending_slab *slab = ctx->slabs;
+        ctx->slabs = slab->next;
+        free(slab);
+    }
+    free(ctx);
+}
+
+tern_deadline tern_core_ctx_deadline(const struct tern_ctx *ctx)
+{
+    return ctx->timeout > 0 ? tern_base_deadline_in(ctx->timeout) : TERN_FOREVER;
+}
+
+void tern_core_ctx_progress(struct tern_ctx *ctx)
+{
+    tern_core_job_notice();
+    for (unsigned i = 0; i < tern_links_count; i++)
+        tern_links[i]->progress(ctx->lane[i]);
+}
+
+/* While a strict context has operations under way, the inlined calls must come through the library. */
+static void keep_order(struct tern_ctx *ctx)
+{
+    bool hold = ctx->order == TERN_STRICT && ctx->under_way != NULL;
+
+    ctx->head.direct_ranks = hold ? 0 : (uint32_t)ctx->team->size;
+}
+
+static bool slab_add(struct tern_ctx *ctx)
+{
+    struct pending_slab *slab = malloc(sizeof(*slab));
+
+    if (!slab)
+        return false;
+    slab->next = ctx->slabs;
+    ctx->slabs = slab;
+    for (int i = 0; i < SLAB; i++) {
+        slab->record[i].next = ctx->unused;
+        ctx->unused = &slab->record[i];
+    }
+    return true;
+}
+
+struct tern_pending *tern_core_pending_new(struct tern_ctx *ctx)
+{
+    struct tern_pending *pending;
+
+    if (!ctx->unused && !slab_add(ctx))
+        return NULL;
+    pending = ctx->unused;
+    ctx->unused = pending->next;
+    *pending = (struct tern_pending){ .ctx = ctx };
+    return pending;
+}
+
+void tern_core_pending_drop(struct tern_pending *pending)
+{
+    pending->next = pending->ctx->unused;
+    pending->ctx->unused = pending;
+}
+
+void tern_core_pending_enlist(struct tern_pending *pending)
+{
+    struct tern_ctx *ctx = pending->ctx;
+
+    pending->next = ctx->under_way;
+    pending->link = &ctx->under_way;
+    if (pending->next)
+        pending->next->link = &pending->next;
+    ctx->under_way = pending;
+    keep_order(ctx);
+}
+
+static void pending_done(struct tern_link_op *op, tern_status status)
+{
+    struct tern_pending *pending = (struct tern_pending *)op;
+    struct tern_ctx     *ctx = pending->ctx;
+
+    *pending->link = pending->next;
+    if (pending->next)
+        pending->next->link = pending->link;
+    pending->done = true;
+    pending->status = status;
+    if (pending->implicit && status < 0 && ctx->failed == TERN_OK)
+        ctx->failed = status;
+    if (pending->holders == 0)
+        tern_core_pending_drop(pending);
+    keep_order(ctx);
+}
+
+const struct tern_link_up tern_core_up = { .done = pending_done };
+
+void tern_core_pending_describe(const struct tern_pending *pending, char *text, size_t size)
+{
+    const struct tern_xfer *xfer = &pending->op.xfer;
+
+    snprintf(text, size, "%s of %zu bytes at offset %llu of rank %d, by %s", xfer->get ? "get" : "put", xfer->len,
+             (unsigned long long)xfer->offset, xfer->part->rank, xfer->part->path->name);
+}
+
+struct drain {
+    struct tern_ctx *ctx;
+    const char      *what;
+};
+
+static tern_status drain_poll(void *arg)
+{
+    struct drain *drain = arg;
+
+    tern_core_ctx_progress(drain->ctx);
+    return drain->ctx->under_way ? TERN_PENDING : TERN_OK;
+}
+
+static void drain_describe(void *arg, char *text, size_t size)
+{
+    struct drain *drain = arg;
+    char          op[160] = "nothing";
+
+    if (drain->ctx->under_way)
+        tern_core_pending_describe(drain->ctx->under_way, op, sizeof(op));
+    snprintf(text, size, "%s waits for a %s", drain->what, op);
+}
+
+tern_status tern_core_ctx_drain(struct tern_ctx *ctx, tern_deadline deadline, const char *what)
+{
+    struct drain     drain = { ctx, what };
+    struct tern_wait wait = { drain_poll, drain_describe, &drain, deadline };
+
+    return ctx->under_way ? tern_core_wait(&wait) : TERN_OK;
+}

@@ -1,0 +1,77 @@
+/* context.h: a stream of operations, and the operations of it that are under way.
+ *
+ * A pending record stands for one operation that was not done at once. It is on the context's list while the link works
+ * on it; it stays until every event that points at it has been emptied. Events point at records: the lowest bit of the
+ * pointer tells the event of local completion from that of completion.
+ */
+#ifndef TERN_CORE_CONTEXT_H
+#define TERN_CORE_CONTEXT_H
+
+#include <stdbool.h>
+#include <tern/context.h>
+#include <tern/event.h>
+
+#include "core/team.h"
+#include "link/link.h"
+
+struct tern_pending {
+    struct tern_link_op  op; /* first: the link hands it back */
+    struct tern_ctx     *ctx;
+    struct tern_pending *next, **link; /* on the context's list, or next on its free list */
+    tern_status          status;
+    bool                 done;
+    bool                 implicit; /* its error is reported by tern_quiet */
+    uint8_t              holders;  /* events that point here */
+};
+
+struct tern_ctx {
+    struct tern_ctx_head head;
+    struct tern_team    *team;
+    tern_order           order;
+    double               timeout; /* seconds; 0: none */
+    struct tern_lane    *lane[TERN_LINKS_MAX];
+    struct tern_pending *under_way; /* newest first */
+    tern_status          failed;    /* the first error of an implicit operation since the last quiet */
+    struct tern_pending *unused;
+    struct pending_slab *slabs;
+    struct tern_ctx     *next, **link; /* on the job's list */
+    struct {                           /* what tern_region_find found last */
+        uint64_t            changes;
+        int                 rank;
+        uint64_t            addr, size;
+        struct tern_region *region;
+    } found;
+};
+
+tern_status tern_core_ctx_open(struct tern_team *team, tern_order order, struct tern_ctx **out);
+/* Release without completing anything. */
+void tern_core_ctx_close(struct tern_ctx *ctx);
+
+/* The deadline of a blocking call that starts now. */
+tern_deadline tern_core_ctx_deadline(const struct tern_ctx *ctx);
+
+/* Move everything forward once. */
+void tern_core_ctx_progress(struct tern_ctx *ctx);
+
+/* Wait until nothing is under way. */
+tern_status tern_core_ctx_drain(struct tern_ctx *ctx, tern_deadline deadline, const char *what);
+
+/* A record for an operation that is about to start; NULL: no memory. If the start returns TERN_PENDING it is enlisted,
+ * otherwise dropped. */
+struct tern_pending *tern_core_pending_new(struct tern_ctx *ctx);
+void                 tern_core_pending_enlist(struct tern_pending *pending);
+void                 tern_core_pending_drop(struct tern_pending *pending);
+
+/* Write which operation it is. */
+void tern_core_pending_describe(const struct tern_pending *pending, char *text, size_t size);
+
+/* What links report to. */
+extern const struct tern_link_up tern_core_up;
+
+/* Events. */
+tern_event  tern_core_event_make(struct tern_pending *pending, bool local);
+tern_status tern_core_event_test(tern_event *event); /* without progress; empties it when done */
+struct tern_ctx *tern_core_event_ctx(const tern_event *event);
+void             tern_core_event_describe(const tern_event *event, char *text, size_t size);
+
+#endif

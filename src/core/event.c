@@ -1,0 +1,44 @@
+/* event.c: events as tagged pointers to pending records. */
+#include "core/context.h"
+
+#define LOCAL_BIT ((uintptr_t)1)
+
+static struct tern_pending *record(const tern_event *event)
+{
+    return (struct tern_pending *)((uintptr_t)event->pending & ~LOCAL_BIT);
+}
+
+tern_event tern_core_event_make(struct tern_pending *pending, bool local)
+{
+    pending->holders++;
+    return (tern_event){ (struct tern_pending *)((uintptr_t)pending | (local ? LOCAL_BIT : 0)) };
+}
+
+struct tern_ctx *tern_core_event_ctx(const tern_event *event)
+{
+    return record(event)->ctx;
+}
+
+void tern_core_event_describe(const tern_event *event, char *text, size_t size)
+{
+    tern_core_pending_describe(record(event), text, size);
+}
+
+tern_status tern_core_event_test(tern_event *event)
+{
+    struct tern_pending *pending;
+    bool                 local = ((uintptr_t)event->pending & LOCAL_BIT) != 0;
+    tern_status          st = TERN_OK;
+
+    if (!event->pending)
+        return TERN_OK;
+    pending = record(event);
+    if (pending->done)
+        st = pending->status;
+    else if (!local || pending->op.xfer.get || pending->op.copied < pending->op.xfer.len)
+        return TERN_PENDING;
+    event->pending = NULL;
+    if (--pending->holders == 0 && pending->done)
+        tern_core_pending_drop(pending);
+    return st;
+}

@@ -1,0 +1,239 @@
+/* job.c: joining and leaving the job, and taking notice of ranks that died.
+ *
+ * Joining and leaving are meetings of all ranks through the lives in the boot segment, not through a team's barrier:
+ * they must also work when some ranks are dead, or never come.
+ */
+#define _GNU_SOURCE
+#include "core/job.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/options.h"
+#include "boot/bell.h"
+#include "core/context.h"
+#include "core/region.h"
+#include "core/service.h"
+#include "core/wait.h"
+
+struct tern_job tern_job = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+tern_status tern_core_job_running(void)
+{
+    int phase = atomic_load_explicit(&tern_job.phase, memory_order_acquire); /* pairs with the stores below */
+
+    if (TERN_LIKELY(phase == TERN_PHASE_RUNNING))
+        return TERN_OK;
+    return tern_base_fail(TERN_ERR_STATE, phase == TERN_PHASE_BEFORE ? "call tern_init first"
+                                                                     : "the job is over: tern_finalize was called");
+}
+
+tern_deadline tern_core_job_deadline(void)
+{
+    return tern_opt.timeout > 0 ? tern_base_deadline_in(tern_opt.timeout) : TERN_FOREVER;
+}
+
+void tern_core_job_notice(void)
+{
+    struct tern_segment *segment = tern_job.boot.segment;
+    /* acquire: the fates after their number. Pairs with the launcher's release. */
+    uint32_t losses = atomic_load_explicit(&segment->losses, memory_order_acquire);
+
+    if (TERN_LIKELY(losses == atomic_load_explicit(&tern_job.losses_seen, memory_order_relaxed)))
+        return;
+    if (segment->on_failure != TERN_ON_FAILURE_RETURN)
+        return; /* the launcher is ending the job */
+    pthread_mutex_lock(&tern_job.lock);
+    for (int rank = 0; rank < tern_job.boot.ranks; rank++) {
+        if (atomic_load_explicit(&segment->slot[rank].fate, memory_order_relaxed) != TERN_FATE_LOST)
+            continue;
+        atomic_store_explicit(&tern_job.lost[rank], true, memory_order_relaxed);
+        for (struct tern_region *region = tern_job.regions; region; region = region->next)
+            __atomic_store_n(&region->fast[rank].reach, 0, __ATOMIC_RELAXED); /* read by the inlined calls */
+    }
+    atomic_store_explicit(&tern_job.losses_seen, losses, memory_order_relaxed);
+    pthread_mutex_unlock(&tern_job.lock);
+}
+
+/* Say how far we have come, and wake whoever waits for it. */
+static void live(uint32_t life)
+{
+    /* release: what this rank has set up or torn down. Pairs with the acquire in all_there(). */
+    atomic_store_explicit(&tern_core_job_slot(tern_job.boot.rank)->life, life, memory_order_release);
+    for (int rank = 0; rank < tern_job.boot.ranks; rank++)
+        tern_boot_bell_ring(&tern_core_job_slot(rank)->bell, &tern_core_job_slot(rank)->sleepers);
+}
+
+/* A meeting of all ranks of the job. */
+struct roll_call {
+    const char *what;
+    uint32_t    life;  /* that each must have reached */
+    bool        needs; /* every rank is needed: one that ended before is an error */
+    int         first; /* all before this one are there */
+};
+
+static tern_status all_there(void *arg)
+{
+    struct roll_call *call = arg;
+
+    for (; call->first < tern_job.boot.ranks; call->first++) {
+        struct tern_slot *slot = tern_core_job_slot(call->first);
+        uint32_t          fate = atomic_load_explicit(&slot->fate, memory_order_acquire); /* before life */
+
+        if (atomic_load_explicit(&slot->life, memory_order_acquire) >= call->life)
+            continue;
+        if (fate == TERN_FATE_RUNNING)
+            return TERN_PENDING;
+        if (call->needs)
+            return tern_base_fail(TERN_ERR_PEER, "%s: rank %d ended before it called tern_init", call->what,
+                                  call->first);
+    }
+    return TERN_OK;
+}
+
+static void roll_describe(void *arg, char *text, size_t size)
+{
+    struct roll_call *call = arg;
+
+    snprintf(text, size, "%s waits for rank %d of %d, which has not called it", call->what, call->first,
+             tern_job.boot.ranks);
+}
+
+static tern_status gather_all(const char *what, uint32_t life, bool needs)
+{
+    struct roll_call call = { .what = what, .life = life, .needs = needs };
+    struct tern_wait wait = { all_there, roll_describe, &call, tern_core_job_deadline() };
+
+    live(life);
+    return tern_core_wait(&wait);
+}
+
+static void choose_waiting(void)
+{
+    bool crowded = tern_job.boot.segment->ranks > tern_job.boot.segment->cores;
+
+    tern_job.spin_ns = 1000 * (tern_opt.spin >= 0 ? tern_opt.spin : crowded ? 0 : 1000);
+    tern_job.yields = (int)(tern_opt.yields >= 0 ? tern_opt.yields : crowded ? 4 : 50);
+}
+
+static void links_close(unsigned count)
+{
+    while (count-- > 0)
+        tern_links[count]->close(tern_job.link[count]);
+}
+
+/* Open every link and let the first that reaches a rank serve it. */
+static tern_status links_open(void)
+{
+    for (unsigned i = 0; i < tern_links_count; i++) {
+        tern_status st = tern_links[i]->open(&tern_job.boot, &tern_core_up, &tern_job.link[i]);
+        if (st < 0) {
+            links_close(i);
+            return st;
+        }
+    }
+    for (int rank = 0; rank < tern_job.boot.ranks; rank++)
+        while (!tern_links[tern_job.peer_link[rank]]->reaches(tern_job.link[tern_job.peer_link[rank]], rank))
+            tern_job.peer_link[rank]++; /* shm reaches every rank of the node */
+    return TERN_OK;
+}
+
+static tern_status teams_open(void)
+{
+    int         size = tern_job.boot.ranks, rank = tern_job.boot.rank;
+    tern_status st = tern_core_team_open(&tern_job.world, 0, size, rank);
+
+    if (st == TERN_OK && (st = tern_core_team_open(&tern_job.node, 1, size, rank)) < 0)
+        tern_core_team_close(&tern_job.world);
+    return st;
+}
+
+static void release_all(void)
+{
+    while (tern_job.regions)
+        tern_core_region_release(tern_job.regions);
+    while (tern_job.contexts)
+        tern_core_ctx_close(tern_job.contexts);
+    tern_core_region_index_close();
+    tern_core_team_close(&tern_job.node);
+    tern_core_team_close(&tern_job.world);
+    links_close(tern_links_count);
+}
+
+static tern_status set_up(void)
+{
+    tern_status st;
+
+    if ((st = links_open()) < 0)
+        return st;
+    if ((st = teams_open()) < 0) {
+        links_close(tern_links_count);
+        return st;
+    }
+    st = tern_core_ctx_open(&tern_job.world, TERN_RELAXED, &tern_world);
+    if (st == TERN_OK && tern_job.boot.segment->on_failure == TERN_ON_FAILURE_RETURN)
+        st = tern_core_service_start();
+    if (st == TERN_OK)
+        st = gather_all("tern_init", TERN_LIFE_JOINED, true);
+    if (st == TERN_OK)
+        return TERN_OK;
+    tern_core_service_stop();
+    release_all();
+    tern_world = NULL;
+    return st;
+}
+
+tern_status tern_core_job_open(void)
+{
+    tern_status st;
+    size_t      ranks;
+
+    if (atomic_load(&tern_job.phase) != TERN_PHASE_BEFORE)
+        return tern_base_fail(TERN_ERR_STATE, "tern_init: a process joins a job once");
+    if ((st = tern_base_options_load(environ)) < 0 || (st = tern_boot_join(&tern_job.boot)) < 0)
+        return st;
+    tern_base_log_set_rank(tern_job.boot.launched ? tern_job.boot.rank : -1);
+    if (!tern_job.boot.launched)
+        tern_job.boot.segment->on_failure = (uint32_t)tern_opt.on_failure;
+    choose_waiting();
+    ranks = (size_t)tern_job.boot.ranks;
+    tern_job.lost = calloc(ranks, sizeof(*tern_job.lost));
+    tern_job.peer_link = calloc(ranks, sizeof(*tern_job.peer_link));
+    if (!tern_job.lost || !tern_job.peer_link)
+        st = tern_base_fail(TERN_ERR_NOMEM, "tern_init: no memory for tables of %zu ranks", ranks);
+    else
+        st = set_up();
+    if (st < 0) {
+        free((void *)tern_job.lost);
+        free(tern_job.peer_link);
+        tern_boot_leave(&tern_job.boot);
+        atomic_store(&tern_job.phase, TERN_PHASE_AFTER);
+        return st;
+    }
+    atomic_store(&tern_job.phase, TERN_PHASE_RUNNING);
+    return TERN_OK;
+}
+
+tern_status tern_core_job_close(void)
+{
+    tern_status   st = TERN_OK;
+    tern_deadline deadline = tern_core_job_deadline();
+
+    for (struct tern_ctx *ctx = tern_job.contexts; ctx; ctx = ctx->next)
+        if (tern_core_ctx_drain(ctx, deadline, "tern_finalize") < 0)
+            st = TERN_ERR_TIMEOUT;
+    if (gather_all("tern_finalize", TERN_LIFE_LEAVING, false) < 0)
+        st = TERN_ERR_TIMEOUT;
+    atomic_store(&tern_job.phase, TERN_PHASE_AFTER);
+    tern_core_service_stop();
+    release_all();
+    tern_world = NULL;
+    live(TERN_LIFE_LEFT);
+    free((void *)tern_job.lost);
+    free(tern_job.peer_link);
+    tern_boot_leave(&tern_job.boot);
+    return st;
+}

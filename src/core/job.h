@@ -1,0 +1,65 @@
+/* job.h: what lives once per process: who we are, the links, the teams, and the lists of what was made.
+ *
+ * Everything below the lock is read without it where a comment says so. The job is running between tern_init and
+ * tern_finalize.
+ */
+#ifndef TERN_CORE_JOB_H
+#define TERN_CORE_JOB_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "boot/boot.h"
+#include "core/team.h"
+#include "link/link.h"
+
+struct tern_ctx;
+struct tern_region;
+
+enum tern_phase { TERN_PHASE_BEFORE, TERN_PHASE_RUNNING, TERN_PHASE_AFTER };
+
+struct tern_job {
+    _Atomic int       phase; /* enum tern_phase */
+    struct tern_boot  boot;
+    struct tern_link *link[TERN_LINKS_MAX]; /* as in the registry */
+    uint8_t          *peer_link;            /* [ranks] which of them serves the rank */
+    int64_t           spin_ns;              /* how a wait goes on: see core/wait.c */
+    int               yields;
+    struct tern_team  world, node;
+
+    pthread_mutex_t     lock; /* guards what follows */
+    _Atomic bool       *lost; /* [ranks] known to be dead; read without the lock */
+    _Atomic uint32_t    losses_seen;
+    struct tern_ctx    *contexts;
+    struct tern_region *regions;
+    _Atomic uint64_t    region_changes; /* counts additions to and removals from regions; read without the lock */
+};
+
+extern struct tern_job tern_job;
+
+/* Join and leave, as tern_init and tern_finalize. */
+tern_status tern_core_job_open(void);
+tern_status tern_core_job_close(void);
+
+/* TERN_OK while the job is running, TERN_ERR_STATE with a detail otherwise. */
+tern_status tern_core_job_running(void);
+
+/* Take notice of ranks that the launcher has reported dead since the last call: their parts go out of reach. Does
+ * nothing where a death ends the job. Any thread. */
+void tern_core_job_notice(void);
+
+/* The deadline of a blocking call that starts now and has no context: the option TERN_TIMEOUT. */
+tern_deadline tern_core_job_deadline(void);
+
+/* Whether the rank of the job is known to be dead. Any thread. */
+static inline bool tern_core_job_lost(int rank)
+{
+    return atomic_load_explicit(&tern_job.lost[rank], memory_order_relaxed);
+}
+
+static inline struct tern_slot *tern_core_job_slot(int rank)
+{
+    return &tern_job.boot.segment->slot[rank];
+}
+
+#endif

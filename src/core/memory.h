@@ -1,0 +1,27 @@
+/* memory.h: the memory of this rank's own part of a region. */
+#ifndef TERN_CORE_MEMORY_H
+#define TERN_CORE_MEMORY_H
+
+#include <stdint.h>
+#include <tern/region.h>
+
+#include "boot/space.h"
+#include "link/link.h"
+
+struct tern_own_memory {
+    uint32_t          place; /* enum tern_place */
+    struct tern_space space; /* ARENA, HUGE */
+    void             *addr;
+    uint64_t          mapped; /* bytes; 0 where the program owns the memory */
+    uint64_t          device, inode;
+};
+
+/* Whether the node has room for total bytes of the kind; *place is where they will go. Call before any rank takes
+ * any. */
+tern_status tern_core_memory_check(tern_memory kind, uint64_t total, uint32_t *place);
+
+/* Reserve and map size bytes at the place; file is the name of a FILE part. */
+tern_status tern_core_memory_make(uint32_t place, uint64_t size, const char *file, struct tern_own_memory *out);
+void        tern_core_memory_drop(struct tern_own_memory *memory);
+
+#endif

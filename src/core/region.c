@@ -1,0 +1,300 @@
+/* region.c: making and freeing regions.
+ *
+ * Making one is three meetings: all agree on what is asked, and on whether the node has room; each makes its own memory
+ * and tells the others where it is; each brings the others' into reach. At every meeting each rank says whether it
+ * succeeded, so that all return the same status, and the text of the first that failed.
+ */
+#include "core/region.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "core/job.h"
+#include "core/service.h"
+
+/* What each rank says at the meetings. Travels between processes. */
+struct say {
+    int32_t               status;
+    uint32_t              memory;    /* first meeting: tern_memory */
+    uint64_t              size;      /* first meeting */
+    uint64_t              path_hash; /* first meeting */
+    struct tern_link_card card;      /* second meeting */
+    char                  why[256];
+};
+_Static_assert(sizeof(struct say) == 344, "what ranks say has no padding");
+_Static_assert(sizeof(struct say) <= TERN_TEAM_SCRATCH, "the team has room for what its ranks say");
+
+/* One region in the making. */
+struct making {
+    struct tern_ctx    *ctx;
+    struct tern_team   *team;
+    tern_deadline       deadline;
+    const char         *what; /* the public call */
+    const char         *path; /* of a FILE region */
+    struct say         *said; /* [team size]; the team's scratch memory */
+    struct tern_region *region;
+};
+
+/* Say st (and the detail of this thread, if it is an error) to all; returns the first error in the order of ranks. */
+static tern_status meet(struct making *m, struct say *mine, tern_status st)
+{
+    tern_status met;
+
+    mine->status = st;
+    if (st < 0)
+        snprintf(mine->why, sizeof(mine->why), "%s", tern_base_detail());
+    met = tern_core_team_gather(m->team, mine, sizeof(*mine), m->said, m->deadline, m->what);
+    if (met < 0)
+        return met;
+    for (int i = 0; i < m->team->size; i++)
+        if (m->said[i].status < 0)
+            return tern_base_fail((tern_status)m->said[i].status, "%s: rank %d: %.255s", m->what, i,
+                                  m->said[i].why);
+    return TERN_OK;
+}
+
+static uint64_t hash(const char *text)
+{
+    uint64_t h = 14695981039346656037ull; /* FNV-1a */
+
+    for (; text && *text; text++)
+        h = (h ^ (unsigned char)*text) * 1099511628211ull;
+    return h;
+}
+
+/* First meeting: is it the same call everywhere, and is there room? st is what went wrong here before. */
+static tern_status agree(struct making *m, uint64_t size, const tern_region_opts *opts, uint32_t *place,
+                         tern_status st)
+{
+    struct say mine = { .memory = opts->memory, .size = size, .path_hash = hash(opts->path) };
+    uint64_t   total = size * (uint64_t)m->team->size;
+
+    if (st == TERN_OK && total / size != (uint64_t)m->team->size)
+        st = tern_base_fail(TERN_ERR_NOMEM, "%d parts of %" PRIu64 " bytes are more than any memory holds",
+                            m->team->size, size);
+    if (st == TERN_OK)
+        st = tern_core_memory_check(opts->memory, total, place);
+    if ((st = meet(m, &mine, st)) < 0)
+        return st;
+    for (int i = 1; i < m->team->size; i++) {
+        if (m->said[i].size != m->said[0].size)
+            return tern_base_fail(TERN_ERR_ARG, "%s: rank %d asks for %" PRIu64 " bytes, rank 0 for %" PRIu64
+                                  "; all ranks ask for the same", m->what, i, m->said[i].size, m->said[0].size);
+        if (m->said[i].memory != m->said[0].memory || m->said[i].path_hash != m->said[0].path_hash)
+            return tern_base_fail(TERN_ERR_ARG, "%s: ranks %d and 0 ask for memory of different kinds or files", m->what,
+                                  i);
+    }
+    return TERN_OK;
+}
+
+static void file_name(const struct making *m, int rank, char *name, size_t size)
+{
+    name[0] = '\0';
+    if (m->path)
+        snprintf(name, size, "%s.%d", m->path, rank);
+}
+
+static struct tern_region *region_new(struct tern_team *team)
+{
+    size_t              ranks = (size_t)tern_job.boot.ranks;
+    struct tern_region *region = calloc(1, sizeof(*region));
+
+    if (!region)
+        return NULL;
+    region->team = team;
+    region->fast = calloc(ranks, sizeof(*region->fast));
+    region->part = calloc(ranks, sizeof(*region->part));
+    region->head.part = region->fast;
+    if (region->fast && region->part)
+        return region;
+    free(region->fast);
+    free(region->part);
+    free(region);
+    return NULL;
+}
+
+static void detach_all(struct tern_region *region)
+{
+    for (int rank = 0; rank < tern_job.boot.ranks; rank++) {
+        struct tern_link_part *part = &region->part[rank];
+        if (part->path)
+            tern_links[part->link]->detach(tern_job.link[part->link], part);
+    }
+    if (region->own.place == TERN_PLACE_PRIVATE)
+        for (unsigned i = 0; i < tern_links_count; i++)
+            tern_links[i]->conceal(tern_job.link[i], region->id);
+}
+
+static void region_delete(struct tern_region *region)
+{
+    detach_all(region);
+    tern_core_memory_drop(&region->own);
+    free(region->fast);
+    free(region->part);
+    free(region);
+}
+
+static tern_status attach(struct making *m, int rank, const struct tern_link_card *card)
+{
+    struct tern_region    *region = m->region;
+    int                    world = tern_core_team_world(m->team, rank);
+    struct tern_link_part *part = &region->part[world];
+    unsigned               link = tern_job.peer_link[world];
+    char                   name[4096];
+    tern_status            st;
+
+    *part = (struct tern_link_part){ .size = card->size, .addr = card->addr, .region = region->id, .rank = world,
+                                     .pid = card->pid, .link = link };
+    if (card->size == 0)
+        return TERN_OK;
+    file_name(m, rank, name, sizeof(name));
+    st = tern_links[link]->attach(tern_job.link[link], card, name, part);
+    if (st == TERN_OK && part->base)
+        region->fast[world] = (struct tern_part){ .base = part->base, .reach = part->size };
+    return st;
+}
+
+/* Bring every part into reach, and our own into the peers'. */
+static tern_status attach_all(struct making *m, const struct tern_link_card *mine)
+{
+    tern_status st = TERN_OK;
+
+    if (mine->place == TERN_PLACE_PRIVATE)
+        for (unsigned i = 0; i < tern_links_count && st == TERN_OK; i++)
+            st = tern_links[i]->expose(tern_job.link[i], mine);
+    for (int rank = 0; rank < m->team->size && st == TERN_OK; rank++)
+        st = attach(m, rank, &m->said[rank].card);
+    return st;
+}
+
+/* Peers may have learnt in attach that they need our help: give it from a thread of its own. */
+static tern_status serve_if_wanted(struct making *m, tern_status st)
+{
+    tern_status met = tern_core_team_barrier(m->team, m->deadline, m->what);
+
+    if (met < 0)
+        return met;
+    for (unsigned i = 0; i < tern_links_count && st == TERN_OK; i++)
+        if (tern_links[i]->wanted(tern_job.link[i]))
+            st = tern_core_service_start();
+    return st;
+}
+
+static void publish(struct tern_region *region)
+{
+    pthread_mutex_lock(&tern_job.lock);
+    region->next = tern_job.regions;
+    region->link = &tern_job.regions;
+    if (region->next)
+        region->next->link = &region->next;
+    tern_job.regions = region;
+    atomic_fetch_add(&tern_job.region_changes, 1);
+    for (int rank = 0; rank < tern_job.boot.ranks; rank++)
+        if (tern_core_job_lost(rank))
+            __atomic_store_n(&region->fast[rank].reach, 0, __ATOMIC_RELAXED); /* read by the inlined calls */
+    pthread_mutex_unlock(&tern_job.lock);
+}
+
+static void withdraw(struct tern_region *region)
+{
+    pthread_mutex_lock(&tern_job.lock);
+    *region->link = region->next;
+    if (region->next)
+        region->next->link = region->link;
+    atomic_fetch_add(&tern_job.region_changes, 1);
+    pthread_mutex_unlock(&tern_job.lock);
+}
+
+/* Second and third meeting. st tells how making our own memory went; size is what others may touch of it. */
+static tern_status join_parts(struct making *m, uint64_t size, tern_status st)
+{
+    static _Atomic uint64_t made; /* regions that this rank has named */
+    struct tern_region     *region = m->region;
+    struct say              mine = { 0 };
+    struct tern_link_card  *card = &mine.card;
+
+    if (st == TERN_OK)
+        *card = (struct tern_link_card){ .region = ((uint64_t)tern_job.boot.rank << 40) + ++made,
+                                         .addr = (uint64_t)(uintptr_t)region->own.addr, .size = size,
+                                         .offset = region->own.space.offset, .device = region->own.device,
+                                         .inode = region->own.inode, .place = region->own.place,
+                                         .pid = atomic_load(&tern_core_job_slot(tern_job.boot.rank)->pid) };
+    if (st == TERN_OK && card->place == TERN_PLACE_PRIVATE)
+        card->probe = (uint64_t)(uintptr_t)&tern_link_probe;
+    if ((st = meet(m, &mine, st)) < 0)
+        return st;
+    region->id = card->region = m->said[0].card.region;
+    st = attach_all(m, card);
+    if (region->own.place == TERN_PLACE_PRIVATE)
+        st = serve_if_wanted(m, st);
+    return meet(m, &mine, st);
+}
+
+static tern_status making_begin(struct making *m, struct tern_ctx *ctx, const char *what)
+{
+    *m = (struct making){ .ctx = ctx, .team = ctx->team, .deadline = tern_core_ctx_deadline(ctx), .what = what };
+    m->said = m->team->scratch;
+    m->region = region_new(m->team);
+    return m->region ? TERN_OK : tern_base_fail(TERN_ERR_NOMEM, "no memory for tables of %d ranks", m->team->size);
+}
+
+static tern_status making_end(struct making *m, tern_status st, struct tern_region **out)
+{
+    if (st == TERN_OK) {
+        publish(m->region);
+        *out = m->region;
+    } else if (m->region) {
+        region_delete(m->region);
+    }
+    return st;
+}
+
+tern_status tern_core_region_alloc(struct tern_ctx *ctx, uint64_t size, const tern_region_opts *opts,
+                                   struct tern_region **out)
+{
+    struct making m;
+    uint32_t      place = TERN_PLACE_ARENA;
+    char          name[4096];
+    tern_status   st = making_begin(&m, ctx, "tern_region_alloc");
+
+    m.path = opts->memory == TERN_MEMORY_FILE ? opts->path : NULL;
+    st = agree(&m, size, opts, &place, st);
+    if (st == TERN_OK) {
+        file_name(&m, m.team->rank, name, sizeof(name));
+        st = tern_core_memory_make(place, size, name, &m.region->own);
+        st = join_parts(&m, size, st);
+    }
+    return making_end(&m, st, out);
+}
+
+tern_status tern_core_region_register(struct tern_ctx *ctx, void *addr, uint64_t len, struct tern_region **out)
+{
+    struct making m;
+    tern_status   st = making_begin(&m, ctx, "tern_region_register");
+
+    if (st == TERN_OK)
+        m.region->own = (struct tern_own_memory){ .place = TERN_PLACE_PRIVATE, .addr = addr };
+    return making_end(&m, join_parts(&m, len, st), out);
+}
+
+tern_status tern_core_region_free(struct tern_region *region)
+{
+    tern_status st = TERN_OK;
+
+    if (!region->team->broken)
+        st = tern_core_team_barrier(region->team, tern_core_job_deadline(), "tern_region_free");
+    if (st < 0 && st != TERN_ERR_PEER) /* those who are left free it without the dead */
+        return st;
+    withdraw(region);
+    region_delete(region);
+    return TERN_OK;
+}
+
+void tern_core_region_release(struct tern_region *region)
+{
+    withdraw(region);
+    region_delete(region);
+}

@@ -1,0 +1,36 @@
+/* region.h: memory open to remote access, and finding it by address. */
+#ifndef TERN_CORE_REGION_H
+#define TERN_CORE_REGION_H
+
+#include <tern/region.h>
+
+#include "core/context.h"
+#include "core/memory.h"
+#include "link/link.h"
+
+struct tern_region {
+    struct tern_region_head head;
+    struct tern_part       *fast; /* [ranks of the job]: head.part, for writing */
+    struct tern_link_part  *part; /* [ranks of the job] */
+    struct tern_team       *team;
+    uint64_t                id;
+    struct tern_own_memory  own;
+    struct tern_region     *next, **link; /* on the job's list */
+};
+
+/* Collective, on a claimed team. */
+tern_status tern_core_region_alloc(struct tern_ctx *ctx, uint64_t size, const tern_region_opts *opts,
+                                   struct tern_region **out);
+tern_status tern_core_region_register(struct tern_ctx *ctx, void *addr, uint64_t len, struct tern_region **out);
+tern_status tern_core_region_free(struct tern_region *region);
+
+/* Release without meeting anyone; the job has ended. */
+void tern_core_region_release(struct tern_region *region);
+
+/* The region of the job's rank that holds the address; NULL: none. The context's thread. */
+struct tern_region *tern_core_region_find(struct tern_ctx *ctx, int world_rank, uint64_t addr);
+
+/* Forget what find has learnt; the job has ended. */
+void tern_core_region_index_close(void);
+
+#endif

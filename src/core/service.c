@@ -1,0 +1,76 @@
+/* service.c: one thread per process, started only where it is needed: where a peer cannot reach this process's
+ * registered memory by itself, and where the job is to survive the death of a rank, so that even a program that never
+ * waits learns of it. It sleeps in the kernel until someone rings its bell, and runs none of the program's signal
+ * handlers. */
+#define _GNU_SOURCE
+#include "core/service.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+
+#include "boot/bell.h"
+#include "core/job.h"
+
+static struct {
+    bool         running;
+    _Atomic bool stop;
+    pthread_t    thread;
+} service;
+
+static bool serve_once(void)
+{
+    bool any = false;
+
+    for (unsigned i = 0; i < tern_links_count; i++)
+        any |= tern_links[i]->serve(tern_job.link[i]);
+    return any;
+}
+
+static void *service_run(void *arg)
+{
+    struct tern_slot *slot = tern_core_job_slot(tern_job.boot.rank);
+
+    (void)arg;
+    while (!atomic_load_explicit(&service.stop, memory_order_relaxed)) {
+        uint32_t seen = tern_boot_bell_announce(&slot->service_bell, &slot->service_sleeps);
+        bool     any = serve_once();
+
+        tern_core_job_notice();
+        if (!any && !atomic_load_explicit(&service.stop, memory_order_relaxed))
+            tern_boot_bell_wait(&slot->service_bell, seen, -1);
+        tern_boot_bell_withdraw(&slot->service_sleeps);
+    }
+    return NULL;
+}
+
+tern_status tern_core_service_start(void)
+{
+    sigset_t all, before;
+    int      error;
+
+    if (service.running)
+        return TERN_OK;
+    atomic_store(&service.stop, false);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    error = pthread_create(&service.thread, NULL, service_run, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (error)
+        return tern_base_fail(TERN_ERR_SYSTEM, "cannot start the service thread: %s", strerror(error));
+    pthread_setname_np(service.thread, "tern-service");
+    service.running = true;
+    return TERN_OK;
+}
+
+void tern_core_service_stop(void)
+{
+    struct tern_slot *slot = tern_core_job_slot(tern_job.boot.rank);
+
+    if (!service.running)
+        return;
+    atomic_store(&service.stop, true);
+    tern_boot_bell_wake(&slot->service_bell);
+    pthread_join(service.thread, NULL);
+    service.running = false;
+}

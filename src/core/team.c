@@ -1,0 +1,180 @@
+/* team.c: teams, and the barrier and all-gather on them. The links do the meeting; this file waits, notices dead
+ * members, and checks that all members mean the same call. */
+#include "core/team.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/job.h"
+#include "core/wait.h"
+
+/* The first link that reaches every member serves the group. */
+static unsigned group_link(int size)
+{
+    unsigned i = 0;
+
+    for (int peer = 0; peer < size; peer++)
+        while (i + 1 < tern_links_count && !tern_links[i]->reaches(tern_job.link[i], peer))
+            i++;
+    return i;
+}
+
+tern_status tern_core_team_open(struct tern_team *team, uint32_t id, int size, int rank)
+{
+    unsigned               i = group_link(size);
+    struct tern_link_group as = { .id = id, .size = (uint32_t)size, .me = (uint32_t)rank };
+
+    *team = (struct tern_team){ .size = size, .rank = rank, .scratch = malloc((size_t)size * TERN_TEAM_SCRATCH) };
+    if (!team->scratch)
+        return tern_base_fail(TERN_ERR_NOMEM, "no memory for a team of %d ranks", size);
+    return tern_links[i]->group_open(tern_job.link[i], &as, &team->group);
+}
+
+void tern_core_team_close(struct tern_team *team)
+{
+    if (team->group)
+        team->group->ops->group_close(team->group);
+    free(team->scratch);
+    *team = (struct tern_team){ 0 };
+}
+
+tern_status tern_core_team_claim(struct tern_team *team, const char *what)
+{
+    /* acquire: what the thread that had the team before left in it. Pairs with the release below. */
+    if (atomic_exchange_explicit(&team->busy, true, memory_order_acquire))
+        return tern_base_fail(TERN_ERR_STATE, "%s: another thread of this rank is in a collective call on the team; "
+                              "let one thread at a time make them", what);
+    return TERN_OK;
+}
+
+void tern_core_team_release(struct tern_team *team)
+{
+    atomic_store_explicit(&team->busy, false, memory_order_release);
+}
+
+/* A member that is known to be dead, or -1. */
+static int lost_member(const struct tern_team *team)
+{
+    if (atomic_load_explicit(&tern_job.losses_seen, memory_order_relaxed) == 0)
+        return -1;
+    for (int i = 0; i < team->size; i++)
+        if (tern_core_job_lost(tern_core_team_world(team, i)))
+            return i;
+    return -1;
+}
+
+struct meeting {
+    struct tern_team *team;
+    const char       *what;
+};
+
+static tern_status meeting_poll(void *arg)
+{
+    struct meeting *m = arg;
+    int             lost;
+
+    if (m->team->group->ops->arrived(m->team->group))
+        return TERN_OK;
+    tern_core_job_notice();
+    lost = lost_member(m->team);
+    if (lost >= 0)
+        return tern_base_fail(TERN_ERR_PEER, "%s: rank %d of the team is gone", m->what, lost);
+    return TERN_PENDING;
+}
+
+static void meeting_describe(void *arg, char *text, size_t size)
+{
+    struct meeting *m = arg;
+    int             late = m->team->group->ops->awaited(m->team->group);
+
+    if (late >= 0)
+        snprintf(text, size, "%s waits for rank %d of %d, which has not called it", m->what, late, m->team->size);
+    else
+        snprintf(text, size, "%s: all %d ranks have called it, but one is not running", m->what, m->team->size);
+}
+
+tern_status tern_core_team_barrier(struct tern_team *team, tern_deadline deadline, const char *what)
+{
+    struct meeting   m = { team, what };
+    struct tern_wait wait = { meeting_poll, meeting_describe, &m, deadline };
+    tern_status      st;
+
+    if (team->broken)
+        return tern_base_fail(TERN_ERR_STATE, "%s: an earlier collective call on the team timed out half way; only "
+                              "tern_finalize is left", what);
+    if (!team->entered) {
+        team->group->ops->arrive(team->group);
+        team->entered = true;
+    }
+    st = tern_core_wait(&wait);
+    if (st == TERN_OK)
+        team->entered = false;
+    return st;
+}
+
+/* A note: what the member passed, then a piece of its bytes. */
+struct note {
+    uint64_t      len;
+    char          what[24]; /* the call that it is in */
+    unsigned char piece[TERN_LINK_NOTE - 32];
+};
+_Static_assert(sizeof(struct note) == TERN_LINK_NOTE, "a note fills its place");
+
+static tern_status check_note(const struct tern_team *team, int member, const struct note *mine)
+{
+    const struct note *note = team->group->ops->peek(team->group, (uint32_t)member);
+
+    if (strncmp(note->what, mine->what, sizeof(note->what)) != 0)
+        return tern_base_fail(TERN_ERR_ARG, "%s: rank %d called %.24s at the same time; all ranks of a team make the "
+                              "same collective calls in the same order", mine->what, member, note->what);
+    if (note->len != mine->len)
+        return tern_base_fail(TERN_ERR_ARG, "%s: rank %d passed a length of %llu bytes, rank %d one of %llu; all ranks "
+                              "pass the same", mine->what, member, (unsigned long long)note->len, team->rank,
+                              (unsigned long long)mine->len);
+    return TERN_OK;
+}
+
+/* One round: everyone's piece [at, at + n). */
+static tern_status gather_piece(struct tern_team *team, struct note *mine, unsigned char *all, size_t at, size_t n,
+                                tern_deadline deadline)
+{
+    const struct tern_link_ops *ops = team->group->ops;
+    tern_status                 st;
+
+    ops->post(team->group, mine, offsetof(struct note, piece) + n);
+    if ((st = tern_core_team_barrier(team, deadline, mine->what)) < 0)
+        return st;
+    for (int i = 0; i < team->size && st == TERN_OK; i++)
+        st = check_note(team, i, mine);
+    if (st < 0)
+        return st;
+    for (int i = 0; i < team->size; i++) {
+        const struct note *note = ops->peek(team->group, (uint32_t)i);
+        memcpy(all + (size_t)i * mine->len + at, note->piece, n);
+    }
+    return TERN_OK;
+}
+
+tern_status tern_core_team_gather(struct tern_team *team, const void *src, size_t len, void *all,
+                                  tern_deadline deadline, const char *what)
+{
+    struct note mine = { .len = len };
+    size_t      at = 0;
+    tern_status st;
+
+    if (team->entered)
+        return tern_base_fail(TERN_ERR_STATE, "%s: a tern_barrier on the team timed out and is not over; call it again "
+                              "first", what);
+    snprintf(mine.what, sizeof(mine.what), "%s", what);
+    do {
+        size_t n = len - at < sizeof(mine.piece) ? len - at : sizeof(mine.piece);
+        if (n > 0)
+            memcpy(mine.piece, (const unsigned char *)src + at, n);
+        st = gather_piece(team, &mine, all, at, n, deadline);
+        at += n;
+    } while (st == TERN_OK && at < len);
+    if (st == TERN_ERR_TIMEOUT)
+        team->broken = true;
+    return st;
+}

@@ -1,0 +1,41 @@
+/* team.h: an ordered set of ranks, and the collective calls that set-up needs. */
+#ifndef TERN_CORE_TEAM_H
+#define TERN_CORE_TEAM_H
+
+#include <stdatomic.h>
+#include <tern/job.h>
+#include <tern/team.h>
+
+#include "link/link.h"
+
+#define TERN_TEAM_SCRATCH 384 /* bytes per member */
+
+struct tern_team {
+    int                     size, rank;
+    const int32_t          *world_rank; /* [size]; NULL: the same */
+    struct tern_link_group *group;
+    void                   *scratch; /* TERN_TEAM_SCRATCH bytes per member, for the collective call under way */
+    _Atomic bool            busy;    /* a thread is in a collective call */
+    bool                    entered; /* a barrier that timed out: arrived, not over */
+    bool                    broken;  /* a collective call failed half way: no more of them */
+};
+
+static inline int tern_core_team_world(const struct tern_team *team, int rank)
+{
+    return team->world_rank ? team->world_rank[rank] : rank;
+}
+
+/* Make a team with the given id from all ranks of the job. */
+tern_status tern_core_team_open(struct tern_team *team, uint32_t id, int size, int rank);
+void        tern_core_team_close(struct tern_team *team);
+
+/* Claim the team for a collective call: TERN_ERR_STATE when another thread has it. Undone by release. */
+tern_status tern_core_team_claim(struct tern_team *team, const char *what);
+void        tern_core_team_release(struct tern_team *team);
+
+/* The collectives, on a claimed team. what names the public call in reports. */
+tern_status tern_core_team_barrier(struct tern_team *team, tern_deadline deadline, const char *what);
+tern_status tern_core_team_gather(struct tern_team *team, const void *src, size_t len, void *all,
+                                  tern_deadline deadline, const char *what);
+
+#endif

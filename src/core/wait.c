@@ -1,0 +1,98 @@
+/* wait.c: spin, yield, sleep.
+ *
+ * With a core for each rank a wait spins for TERN_SPIN microseconds, because a sleep costs more than most waits last.
+ * With fewer cores than ranks it looks a few hundred times, yields a few times and sleeps, because what it waits for
+ * needs the core. Sleeping is on the rank's bell; whoever has news rings it.
+ */
+#include "core/wait.h"
+
+#include <sched.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/options.h"
+#include "boot/bell.h"
+#include "core/job.h"
+
+#define FIRST_LOOKS 256          /* before the clock is read for the first time */
+#define LOOKS_PER_CLOCK 64
+#define LONGEST_SLEEP 200000000  /* ns; a safety net, nobody relies on it */
+
+static double seconds(int64_t ns)
+{
+    return (double)ns / 1e9;
+}
+
+static tern_status timed_out(const struct tern_wait *wait, int64_t since)
+{
+    char text[256];
+
+    wait->describe(wait->arg, text, sizeof(text));
+    return tern_base_fail(TERN_ERR_TIMEOUT, "gave up after %.3f s: %s", seconds(tern_base_now() - since), text);
+}
+
+static void report(const struct tern_wait *wait, int64_t age)
+{
+    char text[256];
+
+    wait->describe(wait->arg, text, sizeof(text));
+    tern_base_log(TERN_LOG_WARN, "has waited %.0f s: %s", seconds(age), text);
+}
+
+/* Sleep until rung, the deadline, or the next report. */
+static tern_status sleep_until_rung(const struct tern_wait *wait, int64_t now, int64_t report_at)
+{
+    struct tern_slot *slot = tern_core_job_slot(tern_job.boot.rank);
+    uint32_t          seen = tern_boot_bell_announce(&slot->bell, &slot->sleepers);
+    tern_status       st = wait->poll(wait->arg);
+    int64_t           until = wait->deadline < report_at ? wait->deadline : report_at;
+    int64_t           ns = until - now < LONGEST_SLEEP ? until - now : LONGEST_SLEEP;
+
+    if (st == TERN_PENDING && ns > 0)
+        tern_boot_bell_wait(&slot->bell, seen, ns);
+    tern_boot_bell_withdraw(&slot->sleepers);
+    return st == TERN_PENDING ? wait->poll(wait->arg) : st;
+}
+
+static __attribute__((noinline)) tern_status wait_long(const struct tern_wait *wait)
+{
+    int64_t     start = tern_base_now(), now = start;
+    int64_t     period = (int64_t)(tern_opt.stall_report * 1e9);
+    int64_t     report_at = period > 0 ? start + period : INT64_MAX;
+    int         yields = 0;
+    tern_status st;
+
+    for (unsigned looks = 1;; looks++) {
+        if ((st = wait->poll(wait->arg)) != TERN_PENDING)
+            return st;
+        if (now - start < tern_job.spin_ns) {
+            tern_base_relax();
+            if (looks % LOOKS_PER_CLOCK != 0)
+                continue;
+        } else if (yields < tern_job.yields) {
+            yields++;
+            sched_yield();
+        } else if ((st = sleep_until_rung(wait, now, report_at)) != TERN_PENDING) {
+            return st;
+        }
+        now = tern_base_now();
+        if (now >= wait->deadline)
+            return timed_out(wait, start);
+        if (now >= report_at) {
+            report(wait, now - start);
+            report_at = now + (now - start); /* each report doubles the age */
+        }
+    }
+}
+
+tern_status tern_core_wait(const struct tern_wait *wait)
+{
+    tern_status st;
+
+    for (int i = 0; i < FIRST_LOOKS; i++)
+        if ((st = wait->poll(wait->arg)) != TERN_PENDING)
+            return st;
+    return wait_long(wait);
+}

@@ -1,0 +1,23 @@
+/* wait.h: the one way to wait. Spin while the answer may come within a message's time, then yield the core, then sleep
+ * until someone rings. */
+#ifndef TERN_CORE_WAIT_H
+#define TERN_CORE_WAIT_H
+
+#include <stddef.h>
+#include <tern/job.h>
+
+#include "base/status.h"
+
+struct tern_wait {
+    /* Make progress and look: TERN_PENDING goes on waiting, anything else ends the wait. */
+    tern_status (*poll)(void *arg);
+    /* Write what is being waited for, such as "tern_barrier, for rank 3". */
+    void (*describe)(void *arg, char *text, size_t size);
+    void         *arg;
+    tern_deadline deadline;
+};
+
+/* What poll returned, or TERN_ERR_TIMEOUT with a detail. A deadline that has passed already: looks once. */
+tern_status tern_core_wait(const struct tern_wait *wait);
+
+#endif

@@ -1,0 +1,158 @@
+/* link.h: the contract between the core and a transport.
+ *
+ * Calls go down: the core opens every link of the registry, asks each which peers it reaches, and lets the first that
+ * does serve the peer. News comes up through the small table tern_link_up and nothing else. A link never waits: what
+ * cannot be finished at once is TERN_PENDING (and moves on in progress) or TERN_AGAIN (and was not started).
+ *
+ * The objects:
+ *   link   one per transport and process
+ *   lane   one per link and context: used by one thread at a time, so it needs no lock
+ *   part   one rank's part of a region as this process sees it; made once, when the region is made
+ *   path   how puts and gets reach a part: a small const object that attach chooses
+ *   op     one transfer that is not done at once; the memory is the core's
+ *   group  one per team: the members meet (arrive) and leave notes for each other (post, peek)
+ *
+ * Every implementation has the same files: link.c (the table), region.c (attach), path.c (put and get), group.c.
+ * Read self/ first.
+ */
+#ifndef TERN_LINK_LINK_H
+#define TERN_LINK_LINK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "boot/boot.h"
+
+struct tern_link;
+struct tern_lane;
+struct tern_link_op;
+
+/* Where the memory of a part is. */
+enum tern_place {
+    TERN_PLACE_NONE,    /* the rank is not in the region's team, or opened nothing */
+    TERN_PLACE_ARENA,   /* at an offset of the arena */
+    TERN_PLACE_HUGE,    /* at an offset of the arena of huge pages */
+    TERN_PLACE_FILE,    /* in a file of the program's choice */
+    TERN_PLACE_PRIVATE, /* memory that only its process maps */
+};
+
+/* What a rank tells the others about its part. Travels between processes: fixed widths, no padding. */
+struct tern_link_card {
+    uint64_t region; /* the region's id, the same on all ranks */
+    uint64_t addr;   /* in the rank's own address space */
+    uint64_t size;   /* bytes that others may touch */
+    uint64_t offset; /* ARENA, HUGE: where in the file */
+    uint64_t device; /* FILE: identity of the file */
+    uint64_t inode;
+    uint64_t probe;  /* PRIVATE: address of the process's tern_link_probe */
+    uint32_t place;  /* enum tern_place */
+    int32_t  pid;
+};
+_Static_assert(sizeof(struct tern_link_card) == 64, "a card has no padding");
+
+/* Words that a peer reads and writes to learn whether the kernel lets it. Both hold the job's number. */
+struct tern_link_probe {
+    uint64_t readable, writable;
+};
+extern struct tern_link_probe tern_link_probe;
+
+/* One rank's part of a region, as the initiator needs it. */
+struct tern_link_part {
+    const struct tern_link_path *path; /* NULL: no part */
+    unsigned char               *base; /* where loads and stores reach it; NULL: nowhere */
+    uint64_t                     size;
+    uint64_t                     mapped; /* bytes that the link mapped at base; 0: none */
+    uint64_t                     addr;   /* in the rank's own address space */
+    uint64_t                     region; /* id */
+    int32_t                      rank;   /* in the job */
+    int32_t                      pid;
+    uint32_t                     link;   /* index in the registry */
+};
+
+/* One contiguous transfer; checked. Passes unchanged from the api to the path. */
+struct tern_xfer {
+    const struct tern_link_part *part;
+    uint64_t                     offset;
+    void                        *local; /* source of a put (not written), destination of a get */
+    size_t                       len;
+    bool                         get;
+};
+
+/* A transfer under way. The link owns it from a start that returned TERN_PENDING until up->done. */
+struct tern_link_op {
+    struct tern_xfer     xfer;
+    struct tern_link_op *next;   /* for the link's list */
+    size_t               copied; /* bytes of a put's source that may be overwritten */
+    uint64_t             chunks; /* shm: those in flight */
+    tern_status          status; /* the first error */
+};
+
+/* How a part is reached. A start returns TERN_OK: done. TERN_PENDING: under way. TERN_AGAIN: no room, nothing started.
+ * Errors: nothing started. */
+struct tern_link_path {
+    const char *name;
+    bool        instant; /* never TERN_PENDING, never TERN_AGAIN; op may be NULL */
+    tern_status (*start)(struct tern_lane *lane, const struct tern_xfer *xfer, struct tern_link_op *op);
+};
+
+/* What comes up. Called from lane progress only, on the thread that uses the lane. */
+struct tern_link_up {
+    void (*done)(struct tern_link_op *op, tern_status status); /* complete at both ends, or failed; exactly once */
+};
+
+/* The members of a team as the link knows them. The link's own struct begins with this. */
+struct tern_link_group {
+    const struct tern_link_ops *ops;
+    uint32_t                    id;         /* 0 is the world, 1 the node */
+    uint32_t                    size, me;
+    const int32_t              *world_rank; /* [size]; NULL: the same */
+};
+
+#define TERN_LINK_NOTE 4096 /* bytes that a note may have */
+
+/* A transport. Every slot is filled. Threads: open, close, attach, detach, group_* by the one that makes a collective
+ * call; lane_* and progress by the lane's; serve by the service thread; reaches by any. */
+struct tern_link_ops {
+    const char *name;
+
+    tern_status (*open)(const struct tern_boot *boot, const struct tern_link_up *up, struct tern_link **out);
+    void (*close)(struct tern_link *link);
+    bool (*reaches)(const struct tern_link *link, int peer);
+
+    /* Fill part from the card of its rank; path_name is the file of a FILE part. Undone by detach. */
+    tern_status (*attach)(struct tern_link *link, const struct tern_link_card *card, const char *path_name,
+                          struct tern_link_part *part);
+    void (*detach)(struct tern_link *link, struct tern_link_part *part);
+    /* Make this rank's own PRIVATE part known to serve, or forget it. */
+    tern_status (*expose)(struct tern_link *link, const struct tern_link_card *card);
+    void (*conceal)(struct tern_link *link, uint64_t region);
+
+    tern_status (*lane_open)(struct tern_link *link, struct tern_lane **out);
+    void (*lane_close)(struct tern_lane *lane);
+    void (*progress)(struct tern_lane *lane);
+
+    /* Do what peers need of this process. Returns whether there was anything. */
+    bool (*serve)(struct tern_link *link);
+    /* Whether a peer may need this process's help; answered after a barrier that follows the peers' attach. */
+    bool (*wanted)(const struct tern_link *link);
+
+    tern_status (*group_open)(struct tern_link *link, const struct tern_link_group *as, struct tern_link_group **out);
+    void (*group_close)(struct tern_link_group *group);
+    /* A barrier: arrive once, then ask arrived until it is true. awaited is a member that has not arrived, or -1. */
+    void (*arrive)(struct tern_link_group *group);
+    bool (*arrived)(struct tern_link_group *group);
+    int (*awaited)(const struct tern_link_group *group);
+    /* Leave a note of len <= TERN_LINK_NOTE bytes, and read a member's. A barrier lies between post and peek; notes of
+     * two consecutive posts exist side by side. */
+    void (*post)(struct tern_link_group *group, const void *note, size_t len);
+    const void *(*peek)(const struct tern_link_group *group, uint32_t member);
+};
+
+/* The registry: every link of this build, best first. */
+extern const struct tern_link_ops *const tern_links[];
+extern const unsigned tern_links_count;
+#define TERN_LINKS_MAX 4
+
+#endif

@@ -1,0 +1,94 @@
+/* link.c: the table of the link with oneself. It needs no lane, no service and no help: its memory is the process's
+ * own, and everything is done when the call returns. */
+#include <stdlib.h>
+
+#include "link/self/self.h"
+
+struct self_link {
+    int rank;
+};
+
+static tern_status self_open(const struct tern_boot *boot, const struct tern_link_up *up, struct tern_link **out)
+{
+    struct self_link *link = malloc(sizeof(*link));
+
+    (void)up; /* nothing is ever pending */
+    if (!link)
+        return tern_base_fail(TERN_ERR_NOMEM, "link self: no memory for %zu bytes", sizeof(*link));
+    link->rank = boot->rank;
+    *out = (struct tern_link *)link;
+    return TERN_OK;
+}
+
+static void self_close(struct tern_link *link)
+{
+    free(link);
+}
+
+static bool self_reaches(const struct tern_link *link, int peer)
+{
+    return peer == ((const struct self_link *)link)->rank;
+}
+
+static tern_status self_expose(struct tern_link *link, const struct tern_link_card *card)
+{
+    (void)link, (void)card; /* one's own memory is in reach */
+    return TERN_OK;
+}
+
+static void self_conceal(struct tern_link *link, uint64_t region)
+{
+    (void)link, (void)region;
+}
+
+static tern_status self_lane_open(struct tern_link *link, struct tern_lane **out)
+{
+    (void)link;
+    *out = NULL; /* the path keeps no state */
+    return TERN_OK;
+}
+
+static void self_lane_close(struct tern_lane *lane)
+{
+    (void)lane;
+}
+
+static void self_progress(struct tern_lane *lane)
+{
+    (void)lane;
+}
+
+static bool self_serve(struct tern_link *link)
+{
+    (void)link;
+    return false;
+}
+
+static bool self_wanted(const struct tern_link *link)
+{
+    (void)link;
+    return false;
+}
+
+const struct tern_link_ops tern_self_ops = {
+    .name = "self",
+    .open = self_open,
+    .close = self_close,
+    .reaches = self_reaches,
+    .attach = tern_self_attach,
+    .detach = tern_self_detach,
+    .expose = self_expose,
+    .conceal = self_conceal,
+    .lane_open = self_lane_open,
+    .lane_close = self_lane_close,
+    .progress = self_progress,
+    .serve = self_serve,
+    .wanted = self_wanted,
+    .group_open = tern_self_group_open,
+    .group_close = tern_self_group_close,
+    .arrive = tern_self_arrive,
+    .arrived = tern_self_arrived,
+    .awaited = tern_self_awaited,
+    .post = tern_self_post,
+    .peek = tern_self_peek,
+};

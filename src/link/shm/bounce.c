@@ -1,0 +1,226 @@
+/* bounce.c: the initiator's half of transfers to a peer's private memory where the kernel forbids cross-memory attach.
+ *
+ * A transfer is cut into chunks. The initiator fills a chunk (put) or leaves it empty (get), pushes it to the target's
+ * inbox and rings; the target's service thread (serve.c) copies and marks it done. While the target copies one chunk
+ * the initiator fills the next, so both copies overlap. The first TERN_BOUNCE_CHUNKS chunks are shared by all threads of
+ * the process; of the rest each lane takes one for its own, so that a thread that leaves its transfers uncollected
+ * cannot hold up the others. A transfer that finds no chunk waits its turn in its lane.
+ */
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/options.h"
+#include "boot/bell.h"
+#include "link/shm/shm.h"
+
+/* Make this rank's chunks, once. */
+tern_status tern_shm_bounce_open(struct shm_link *shm)
+{
+    struct shm_desk *desk = &shm->desk[shm->rank];
+    unsigned         chunks = (unsigned)tern_opt.bounce_chunks;
+    tern_status      st;
+
+    if (shm->data)
+        return TERN_OK;
+    shm->chunk_bytes = tern_base_round_up(tern_opt.bounce_chunk, TERN_CACHE_LINE);
+    st = tern_boot_space_take(shm->boot, shm->boot->arena, SHM_CHUNKS * shm->chunk_bytes, &shm->data_space);
+    if (st < 0)
+        return st;
+    shm->data = mmap(NULL, shm->data_space.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, shm->data_space.file,
+                     (off_t)shm->data_space.offset);
+    if (shm->data == MAP_FAILED) {
+        shm->data = NULL;
+        tern_boot_space_give(&shm->data_space);
+        return tern_base_fail(TERN_ERR_NOMEM, "link shm: cannot map %llu bytes of bounce buffer",
+                              (unsigned long long)shm->data_space.bytes);
+    }
+    for (unsigned i = 0; i < SHM_CHUNKS; i++)
+        desk->chunk[i].data = shm->data_space.offset + i * shm->chunk_bytes;
+    atomic_store_explicit(&desk->data_bytes, shm->data_space.bytes, memory_order_relaxed);
+    /* release: what describes the chunks before the offset that makes them known. Pairs with the acquire in serve.c. */
+    atomic_store_explicit(&desk->data, shm->data_space.offset, memory_order_release);
+    atomic_store_explicit(&shm->free_chunks, (1ull << chunks) - 1, memory_order_relaxed);
+    atomic_store_explicit(&shm->lane_chunks, ~((1ull << chunks) - 1), memory_order_relaxed);
+    return TERN_OK;
+}
+
+void tern_shm_bounce_close(struct shm_link *shm)
+{
+    for (int peer = 0; peer < shm->ranks; peer++)
+        if (shm->peer_data[peer])
+            munmap(shm->peer_data[peer], atomic_load(&shm->desk[peer].data_bytes));
+    if (shm->data) {
+        munmap(shm->data, shm->data_space.bytes);
+        tern_boot_space_give(&shm->data_space);
+    }
+}
+
+/* Take one bit out of a mask; -1: it is empty. */
+static int mask_take(_Atomic uint64_t *mask)
+{
+    uint64_t seen = atomic_load_explicit(mask, memory_order_relaxed);
+
+    while (seen != 0) {
+        /* acquire: what the thread that gave the chunk back did with it, before this one overwrites it. Pairs with
+         * mask_give(). */
+        if (atomic_compare_exchange_weak_explicit(mask, &seen, seen & (seen - 1), memory_order_acquire,
+                                                  memory_order_relaxed))
+            return __builtin_ctzll(seen);
+    }
+    return -1;
+}
+
+static void mask_give(_Atomic uint64_t *mask, int chunk)
+{
+    /* release: this thread's use of the chunk before its next. Pairs with mask_take(). */
+    atomic_fetch_or_explicit(mask, 1ull << chunk, memory_order_release);
+}
+
+/* Take a shared chunk or the lane's own; -1: all are in use. */
+static int chunk_take(struct shm_lane *lane)
+{
+    int chunk = mask_take(&lane->link->free_chunks);
+
+    if (chunk >= 0)
+        return chunk;
+    if (lane->own < 0)
+        lane->own = mask_take(&lane->link->lane_chunks);
+    if (lane->own < 0 || lane->own_busy)
+        return -1;
+    lane->own_busy = true;
+    return lane->own;
+}
+
+static void chunk_give(struct shm_lane *lane, int chunk)
+{
+    if (chunk == lane->own)
+        lane->own_busy = false;
+    else
+        mask_give(&lane->link->free_chunks, chunk);
+}
+
+void tern_shm_bounce_leave(struct shm_lane *lane)
+{
+    if (lane->own >= 0)
+        mask_give(&lane->link->lane_chunks, lane->own);
+}
+
+/* Push a chunk to the target's inbox and wake its service thread. */
+static void chunk_post(struct shm_link *shm, unsigned index, int target)
+{
+    struct shm_chunk *chunk = &shm->desk[shm->rank].chunk[index];
+    struct tern_slot *slot = tern_shm_slot(shm, target);
+    _Atomic uint32_t *inbox = &shm->desk[target].inbox;
+    uint32_t          number = (uint32_t)shm->rank * SHM_CHUNKS + index + 1;
+    uint32_t          newest = atomic_load_explicit(inbox, memory_order_relaxed);
+
+    atomic_store_explicit(&chunk->state, SHM_CHUNK_POSTED, memory_order_relaxed);
+    do {
+        chunk->next = newest;
+        /* release: the chunk's content before its number. Pairs with the acquire exchange in tern_shm_serve(). */
+    } while (!atomic_compare_exchange_weak_explicit(inbox, &newest, number, memory_order_release,
+                                                    memory_order_relaxed));
+    tern_boot_bell_ring(&slot->service_bell, &slot->service_sleeps);
+}
+
+static unsigned char *chunk_data(struct shm_link *shm, unsigned index)
+{
+    return shm->data + index * shm->chunk_bytes;
+}
+
+/* Hand over as much of the transfer as there are free chunks. */
+static void op_pump(struct shm_lane *lane, struct tern_link_op *op)
+{
+    struct shm_link        *shm = lane->link;
+    const struct tern_xfer *xfer = &op->xfer;
+    int                     index;
+
+    while (op->copied < xfer->len && (index = chunk_take(lane)) >= 0) {
+        struct shm_chunk *chunk = &shm->desk[shm->rank].chunk[index];
+        size_t            left = xfer->len - op->copied;
+
+        chunk->len = left < shm->chunk_bytes ? left : shm->chunk_bytes;
+        chunk->get = xfer->get;
+        chunk->region = xfer->part->region;
+        chunk->offset = xfer->offset + op->copied;
+        if (!xfer->get)
+            memcpy(chunk_data(shm, (unsigned)index), (unsigned char *)xfer->local + op->copied, chunk->len);
+        op->copied += chunk->len;
+        op->chunks |= 1ull << index;
+        chunk_post(shm, (unsigned)index, xfer->part->rank);
+    }
+}
+
+/* Collect the chunks that the target has finished, or all of them when there is no target any more. */
+static void op_reap(struct shm_lane *lane, struct tern_link_op *op)
+{
+    struct shm_link        *shm = lane->link;
+    const struct tern_xfer *xfer = &op->xfer;
+    bool                    lost = tern_shm_lost(shm, xfer->part->rank);
+
+    for (uint64_t left = op->chunks; left != 0; left &= left - 1) {
+        unsigned          index = (unsigned)__builtin_ctzll(left);
+        struct shm_chunk *chunk = &shm->desk[shm->rank].chunk[index];
+
+        /* acquire: the target's copy before ours. Pairs with the release in serve.c. */
+        if (atomic_load_explicit(&chunk->state, memory_order_acquire) == SHM_CHUNK_DONE) {
+            if (chunk->status != TERN_OK)
+                op->status = tern_base_fail(TERN_ERR_LINK, "rank %d does not have the region any more",
+                                            xfer->part->rank);
+            else if (xfer->get)
+                memcpy((unsigned char *)xfer->local + (chunk->offset - xfer->offset), chunk_data(shm, index),
+                       chunk->len);
+        } else if (lost) {
+            op->status = TERN_ERR_PEER;
+        } else {
+            continue;
+        }
+        op->chunks &= ~(1ull << index);
+        chunk_give(lane, (int)index);
+    }
+    if (lost && op->copied < xfer->len)
+        op->status = TERN_ERR_PEER;
+    if (op->status < 0)
+        op->copied = xfer->len; /* send no more */
+}
+
+static tern_status bounce_start(struct tern_lane *lane, const struct tern_xfer *xfer, struct tern_link_op *op)
+{
+    struct shm_lane *l = (struct shm_lane *)lane;
+
+    for (struct tern_link_op *other = l->first; other; other = other->next)
+        if (other->copied < other->xfer.len)
+            return TERN_AGAIN; /* it waits for chunks too, and came first */
+    *op = (struct tern_link_op){ .xfer = *xfer, .status = TERN_OK };
+    op_pump(l, op);
+    if (op->chunks == 0)
+        return TERN_AGAIN;
+    *l->last = op;
+    l->last = &op->next;
+    return TERN_PENDING;
+}
+
+void tern_shm_bounce_progress(struct shm_lane *lane)
+{
+    struct tern_link_op **at = &lane->first;
+
+    while (*at) {
+        struct tern_link_op *op = *at;
+
+        op_reap(lane, op);
+        op_pump(lane, op);
+        if (op->copied < op->xfer.len || op->chunks != 0) {
+            at = &op->next;
+            continue;
+        }
+        *at = op->next;
+        if (lane->last == &op->next)
+            lane->last = at;
+        /* seq_cst: a put's data is at the target before anything that follows. The acquire in op_reap ordered it
+         * after the target's copy. */
+        atomic_thread_fence(memory_order_seq_cst);
+        lane->link->up->done(op, op->status);
+    }
+}
+
+const struct tern_link_path tern_shm_bounce_path = { .name = "bounce", .instant = false, .start = bounce_start };

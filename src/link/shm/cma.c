@@ -1,0 +1,75 @@
+/* cma.c: put and get to a peer's private memory through the kernel (process_vm_readv and process_vm_writev), and the
+ * probe that tells whether it lets us. Containers, seccomp filters and hardened kernels may not. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#include "base/log.h"
+#include "link/shm/shm.h"
+
+struct tern_link_probe tern_link_probe;
+
+/* Read the peer's probe word and write one of the same value: both calls must work and reach that very process. */
+static bool probe(const struct tern_link_card *card)
+{
+    struct tern_link_probe *there = (struct tern_link_probe *)(uintptr_t)card->probe;
+    uint64_t                word = 0;
+    struct iovec            here = { &word, sizeof(word) };
+    struct iovec            readable = { &there->readable, sizeof(word) };
+    struct iovec            writable = { &there->writable, sizeof(word) };
+
+    return process_vm_readv(card->pid, &here, 1, &readable, 1, 0) == (ssize_t)sizeof(word) &&
+           word == tern_link_probe.readable &&
+           process_vm_writev(card->pid, &here, 1, &writable, 1, 0) == (ssize_t)sizeof(word);
+}
+
+bool tern_shm_cma_works(struct shm_link *shm, const struct tern_link_card *card, int peer)
+{
+    if (shm->cma[peer] == SHM_CMA_UNKNOWN) {
+        errno = 0;
+        shm->cma[peer] = probe(card) ? SHM_CMA_YES : SHM_CMA_NO;
+        if (shm->cma[peer] == SHM_CMA_NO)
+            tern_base_log(TERN_LOG_DEBUG, "no cross-memory attach to rank %d (%s): using the bounce buffer", peer,
+                          errno ? strerror(errno) : "another process answers to its number");
+    }
+    return shm->cma[peer] == SHM_CMA_YES;
+}
+
+static tern_status cma_status(const struct tern_link_part *part, int error)
+{
+    if (error == ESRCH)
+        return tern_base_fail(TERN_ERR_PEER, "rank %d (pid %d) is gone", part->rank, part->pid);
+    if (error == EFAULT)
+        return tern_base_fail(TERN_ERR_LINK, "memory at either end is not mapped: the source or destination here, or "
+                              "what rank %d registered; keep it until the region is freed", part->rank);
+    return tern_base_fail(TERN_ERR_LINK, "cross-memory attach to rank %d: %s", part->rank, strerror(error));
+}
+
+static tern_status cma_start(struct tern_lane *lane, const struct tern_xfer *xfer, struct tern_link_op *op)
+{
+    const struct tern_link_part *part = xfer->part;
+    unsigned char               *local = xfer->local;
+    uint64_t                     remote = part->addr + xfer->offset;
+    size_t                       left = xfer->len;
+
+    (void)lane, (void)op;
+    /* release: what this thread wrote before, before the data. The kernel's copy is ordinary stores. */
+    atomic_thread_fence(memory_order_release);
+    while (left > 0) { /* the kernel moves at most 2 GiB in one call */
+        struct iovec here = { local, left };
+        struct iovec there = { (void *)(uintptr_t)remote, left };
+        ssize_t      moved = xfer->get ? process_vm_readv(part->pid, &here, 1, &there, 1, 0)
+                                       : process_vm_writev(part->pid, &here, 1, &there, 1, 0);
+        if (moved <= 0)
+            return cma_status(part, moved < 0 ? errno : EFAULT);
+        local += moved;
+        remote += (uint64_t)moved;
+        left -= (size_t)moved;
+    }
+    /* acq_rel: the data before whatever this thread reads or writes next. Pairs with the same fences in the peer. */
+    atomic_thread_fence(memory_order_acq_rel);
+    return TERN_OK;
+}
+
+const struct tern_link_path tern_shm_cma_path = { .name = "cma", .instant = true, .start = cma_start };

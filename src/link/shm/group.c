@@ -1,0 +1,146 @@
+/* group.c: how the members of a team on one node meet.
+ *
+ * With a core for each rank the barrier is a dissemination: in round k a member tells the one 2^k seats further, and
+ * waits for word from the one 2^k seats before; log2(size) rounds, each one cache line one way. With fewer cores than
+ * ranks every round could cost a change of the running rank, so there all count up one word, and the last to come wakes
+ * the rest: each rank sleeps once.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "boot/bell.h"
+#include "link/shm/shm.h"
+
+struct shm_group {
+    struct tern_link_group base;
+    struct shm_link       *shm;
+    struct shm_hall       *hall;
+    bool                   crowded; /* fewer cores than ranks */
+    uint32_t               rounds;
+    uint32_t               barrier; /* number of the last barrier entered */
+    uint32_t               round;   /* of that barrier: the one that we wait for */
+    uint32_t               posts;   /* number of notes posted */
+};
+
+tern_status tern_shm_group_open(struct tern_link *link, const struct tern_link_group *as,
+                                struct tern_link_group **out)
+{
+    struct shm_link  *shm = tern_shm(link);
+    struct shm_group *group = calloc(1, sizeof(*group));
+
+    if (!group)
+        return tern_base_fail(TERN_ERR_NOMEM, "link shm: no memory for %zu bytes", sizeof(*group));
+    group->base = *as;
+    group->base.ops = &tern_shm_ops;
+    group->shm = shm;
+    group->hall = (struct shm_hall *)(void *)(shm->control + tern_shm_hall_offset(shm->ranks, as->id));
+    group->crowded = (uint32_t)shm->ranks > shm->boot->segment->cores;
+    group->rounds = tern_base_log2_up(as->size);
+    *out = &group->base;
+    return TERN_OK;
+}
+
+void tern_shm_group_close(struct tern_link_group *group)
+{
+    free(group);
+}
+
+static int world_rank(const struct shm_group *group, uint32_t member)
+{
+    return group->base.world_rank ? group->base.world_rank[member] : (int)member;
+}
+
+static void ring(const struct shm_group *group, uint32_t member)
+{
+    struct tern_slot *slot = tern_shm_slot(group->shm, world_rank(group, member));
+
+    tern_boot_bell_ring(&slot->bell, &slot->sleepers);
+}
+
+/* Tell the partner of the current round that we, and all that we have word from, have come. */
+static void tell(struct shm_group *group)
+{
+    uint32_t partner = (group->base.me + (1u << group->round)) % group->base.size;
+
+    /* release: everything before the barrier, and what earlier rounds brought. Pairs with the acquire in
+     * tern_shm_arrived(). */
+    atomic_store_explicit(&group->hall->seat[partner].round[group->round].count, group->barrier,
+                          memory_order_release);
+    ring(group, partner);
+}
+
+static void arrive_crowded(struct shm_group *group)
+{
+    struct shm_hall *hall = group->hall;
+    /* acq_rel: this rank's past for the last to come; for the last, everybody's. Pairs with itself in the others. */
+    uint32_t count = 1 + atomic_fetch_add_explicit(&hall->count, 1, memory_order_acq_rel);
+
+    if (count != group->barrier * group->base.size) /* both wrap alike */
+        return;
+    /* release: everybody's past. Pairs with the acquire in tern_shm_arrived(). */
+    atomic_store_explicit(&hall->open, group->barrier, memory_order_release);
+    for (uint32_t i = 0; i < group->base.size; i++)
+        if (i != group->base.me)
+            ring(group, i);
+}
+
+void tern_shm_arrive(struct tern_link_group *base)
+{
+    struct shm_group *group = (struct shm_group *)base;
+
+    group->barrier++;
+    group->round = 0;
+    /* relaxed: only for awaited(), which tells a person who is late. */
+    atomic_store_explicit(&group->hall->seat[base->me].arrived, group->barrier, memory_order_relaxed);
+    if (group->crowded)
+        arrive_crowded(group);
+    else if (group->rounds > 0)
+        tell(group);
+}
+
+static bool reached(_Atomic uint32_t *counter, uint32_t barrier)
+{
+    /* acquire: what the members did before the barrier. Pairs with the releases in tell() and arrive_crowded(). */
+    return !tern_base_seq_after(barrier, atomic_load_explicit(counter, memory_order_acquire));
+}
+
+bool tern_shm_arrived(struct tern_link_group *base)
+{
+    struct shm_group *group = (struct shm_group *)base;
+
+    if (group->crowded)
+        return reached(&group->hall->open, group->barrier);
+    while (group->round < group->rounds) {
+        if (!reached(&group->hall->seat[base->me].round[group->round].count, group->barrier))
+            return false;
+        if (++group->round < group->rounds)
+            tell(group);
+    }
+    return true;
+}
+
+int tern_shm_awaited(const struct tern_link_group *base)
+{
+    const struct shm_group *group = (const struct shm_group *)base;
+
+    for (uint32_t i = 0; i < base->size; i++)
+        if (tern_base_seq_after(group->barrier,
+                                atomic_load_explicit(&group->hall->seat[i].arrived, memory_order_relaxed)))
+            return (int)i;
+    return -1;
+}
+
+void tern_shm_post(struct tern_link_group *base, const void *note, size_t len)
+{
+    struct shm_group *group = (struct shm_group *)base;
+
+    group->posts++;
+    memcpy(group->hall->seat[base->me].note[group->posts & 1], note, len);
+}
+
+const void *tern_shm_peek(const struct tern_link_group *base, uint32_t member)
+{
+    const struct shm_group *group = (const struct shm_group *)base;
+
+    return group->hall->seat[member].note[group->posts & 1];
+}

@@ -1,0 +1,134 @@
+/* link.c: opening and closing the shared memory link, and its table. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "link/shm/shm.h"
+
+#define PAGE 4096ull
+
+static uint64_t control_offset(int ranks)
+{
+    return tern_base_round_up(tern_segment_bytes((uint32_t)ranks), PAGE);
+}
+
+size_t tern_shm_hall_offset(int ranks, uint32_t id)
+{
+    size_t hall = sizeof(struct shm_hall) + (size_t)ranks * sizeof(struct shm_seat);
+
+    return (size_t)ranks * sizeof(struct shm_desk) + id * hall;
+}
+
+static tern_status map_control(struct shm_link *shm)
+{
+    uint64_t    offset = control_offset(shm->ranks);
+    tern_status st;
+
+    shm->control_bytes = tern_base_round_up(tern_shm_hall_offset(shm->ranks, SHM_GROUPS), PAGE);
+    st = tern_boot_space_reserve(shm->boot->arena, offset, shm->control_bytes, "control memory of the node");
+    if (st < 0)
+        return st;
+    shm->control = mmap(NULL, shm->control_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, shm->boot->arena,
+                        (off_t)offset);
+    if (shm->control == MAP_FAILED)
+        return tern_base_fail(TERN_ERR_NOMEM, "link shm: cannot map %zu bytes of control memory: %s",
+                              shm->control_bytes, strerror(errno));
+    shm->desk = (struct shm_desk *)(void *)shm->control;
+    return TERN_OK;
+}
+
+static tern_status link_open(const struct tern_boot *boot, const struct tern_link_up *up, struct tern_link **out)
+{
+    struct shm_link *shm = calloc(1, sizeof(*shm));
+    tern_status      st;
+
+    if (!shm)
+        return tern_base_fail(TERN_ERR_NOMEM, "link shm: no memory for %zu bytes", sizeof(*shm));
+    *shm = (struct shm_link){ .boot = boot, .up = up, .rank = boot->rank, .ranks = boot->ranks };
+    tern_link_probe = (struct tern_link_probe){ boot->segment->job, boot->segment->job };
+    pthread_mutex_init(&shm->exposed_lock, NULL);
+    shm->cma = calloc((size_t)boot->ranks, sizeof(*shm->cma));
+    shm->peer_data = calloc((size_t)boot->ranks, sizeof(*shm->peer_data));
+    if (!shm->cma || !shm->peer_data) {
+        st = tern_base_fail(TERN_ERR_NOMEM, "link shm: no memory for tables of %d ranks", boot->ranks);
+        goto err_free;
+    }
+    if ((st = map_control(shm)) < 0)
+        goto err_free;
+    *out = (struct tern_link *)shm;
+    return TERN_OK;
+err_free:
+    free(shm->cma);
+    free(shm->peer_data);
+    free(shm);
+    return st;
+}
+
+static void link_close(struct tern_link *link)
+{
+    struct shm_link *shm = tern_shm(link);
+
+    tern_shm_bounce_close(shm);
+    munmap(shm->control, shm->control_bytes);
+    pthread_mutex_destroy(&shm->exposed_lock);
+    free(shm->cma);
+    free(shm->peer_data);
+    free(shm);
+}
+
+static bool link_reaches(const struct tern_link *link, int peer)
+{
+    const struct shm_link *shm = (const struct shm_link *)link;
+
+    return peer >= 0 && peer < shm->ranks; /* a job is one node as yet */
+}
+
+static tern_status link_lane_open(struct tern_link *link, struct tern_lane **out)
+{
+    struct shm_lane *lane = malloc(sizeof(*lane));
+
+    if (!lane)
+        return tern_base_fail(TERN_ERR_NOMEM, "link shm: no memory for %zu bytes", sizeof(*lane));
+    *lane = (struct shm_lane){ .link = tern_shm(link), .own = -1 };
+    lane->last = &lane->first;
+    *out = (struct tern_lane *)lane;
+    return TERN_OK;
+}
+
+static void link_lane_close(struct tern_lane *lane)
+{
+    tern_shm_bounce_leave((struct shm_lane *)lane);
+    free(lane);
+}
+
+static void link_progress(struct tern_lane *lane)
+{
+    struct shm_lane *l = (struct shm_lane *)lane;
+
+    if (l->first)
+        tern_shm_bounce_progress(l);
+}
+
+const struct tern_link_ops tern_shm_ops = {
+    .name = "shm",
+    .open = link_open,
+    .close = link_close,
+    .reaches = link_reaches,
+    .attach = tern_shm_attach,
+    .detach = tern_shm_detach,
+    .expose = tern_shm_expose,
+    .conceal = tern_shm_conceal,
+    .lane_open = link_lane_open,
+    .lane_close = link_lane_close,
+    .progress = link_progress,
+    .serve = tern_shm_serve,
+    .wanted = tern_shm_wanted,
+    .group_open = tern_shm_group_open,
+    .group_close = tern_shm_group_close,
+    .arrive = tern_shm_arrive,
+    .arrived = tern_shm_arrived,
+    .awaited = tern_shm_awaited,
+    .post = tern_shm_post,
+    .peek = tern_shm_peek,
+};

@@ -1,0 +1,82 @@
+/* region.c: bringing a peer's part of a region into reach. Memory that Tern made is mapped; memory that the program
+ * registered gets the cma path or the bounce path, whichever the kernel permits for this peer. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/options.h"
+#include "link/shm/shm.h"
+
+static tern_status map_file(struct tern_link_part *part, int file, uint64_t offset)
+{
+    uint64_t bytes = tern_base_round_up(part->size, tern_boot_space_unit(file));
+    void    *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, (off_t)offset);
+
+    if (base == MAP_FAILED)
+        return tern_base_fail(TERN_ERR_NOMEM, "cannot map the %llu bytes of rank %d: %s",
+                              (unsigned long long)part->size, part->rank, strerror(errno));
+    part->base = base;
+    part->mapped = bytes;
+    part->path = &tern_shm_path;
+    return TERN_OK;
+}
+
+/* Open the peer's file by its name, and make sure that it is the one that the peer opened. */
+static tern_status map_named(struct tern_link_part *part, const struct tern_link_card *card, const char *path_name)
+{
+    struct stat about;
+    tern_status st;
+    int         file = open(path_name, O_RDWR | O_CLOEXEC);
+
+    if (file < 0)
+        return tern_base_fail(TERN_ERR_SYSTEM, "cannot open %s, the part of rank %d: %s", path_name, part->rank,
+                              strerror(errno));
+    if (fstat(file, &about) != 0 || about.st_dev != card->device || about.st_ino != card->inode)
+        st = tern_base_fail(TERN_ERR_SYSTEM, "%s is not the file that rank %d opened under this name", path_name,
+                            part->rank);
+    else
+        st = map_file(part, file, 0);
+    close(file);
+    return st;
+}
+
+/* The program's own memory. */
+static tern_status reach_private(struct shm_link *shm, const struct tern_link_card *card, struct tern_link_part *part)
+{
+    tern_status st;
+
+    if (tern_opt.cma == TERN_CMA_AUTO && tern_shm_cma_works(shm, card, part->rank)) {
+        part->path = &tern_shm_cma_path;
+        return TERN_OK;
+    }
+    if ((st = tern_shm_bounce_open(shm)) < 0)
+        return st;
+    part->path = &tern_shm_bounce_path;
+    atomic_store_explicit(&shm->desk[part->rank].wanted, 1, memory_order_relaxed); /* read after a barrier */
+    return TERN_OK;
+}
+
+tern_status tern_shm_attach(struct tern_link *link, const struct tern_link_card *card, const char *path_name,
+                            struct tern_link_part *part)
+{
+    struct shm_link *shm = tern_shm(link);
+
+    switch (card->place) {
+    case TERN_PLACE_ARENA: return map_file(part, shm->boot->arena, card->offset);
+    case TERN_PLACE_HUGE: return map_file(part, shm->boot->huge, card->offset);
+    case TERN_PLACE_FILE: return map_named(part, card, path_name);
+    case TERN_PLACE_PRIVATE: return reach_private(shm, card, part);
+    default: return tern_base_fail(TERN_ERR_LINK, "rank %d sent a card that makes no sense", part->rank);
+    }
+}
+
+void tern_shm_detach(struct tern_link *link, struct tern_link_part *part)
+{
+    (void)link;
+    if (part->mapped > 0)
+        munmap(part->base, part->mapped);
+}

@@ -1,0 +1,126 @@
+/* serve.c: the target's half of bounced transfers. Runs on the service thread only, which therefore is the only one
+ * that maps peers' chunks. What peers wrote is checked before it is used: a number out of range or a length that does
+ * not fit is answered with an error, never followed. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/log.h"
+#include "boot/bell.h"
+#include "link/shm/shm.h"
+
+tern_status tern_shm_expose(struct tern_link *link, const struct tern_link_card *card)
+{
+    struct shm_link    *shm = tern_shm(link);
+    struct shm_exposed *entry = malloc(sizeof(*entry));
+
+    if (!entry)
+        return tern_base_fail(TERN_ERR_NOMEM, "link shm: no memory for %zu bytes", sizeof(*entry));
+    *entry = (struct shm_exposed){ .region = card->region, .addr = card->addr, .size = card->size };
+    pthread_mutex_lock(&shm->exposed_lock);
+    entry->next = shm->exposed;
+    shm->exposed = entry;
+    pthread_mutex_unlock(&shm->exposed_lock);
+    return TERN_OK;
+}
+
+void tern_shm_conceal(struct tern_link *link, uint64_t region)
+{
+    struct shm_link *shm = tern_shm(link);
+
+    pthread_mutex_lock(&shm->exposed_lock);
+    for (struct shm_exposed **at = &shm->exposed; *at; at = &(*at)->next) {
+        if ((*at)->region == region) {
+            struct shm_exposed *entry = *at;
+            *at = entry->next;
+            free(entry);
+            break;
+        }
+    }
+    pthread_mutex_unlock(&shm->exposed_lock);
+}
+
+bool tern_shm_wanted(const struct tern_link *link)
+{
+    const struct shm_link *shm = (const struct shm_link *)link;
+
+    return atomic_load_explicit(&shm->desk[shm->rank].wanted, memory_order_relaxed) != 0;
+}
+
+/* The bytes of a peer's chunk, or NULL where its head does not add up. */
+static unsigned char *peer_bytes(struct shm_link *shm, int peer, uint64_t data, uint64_t len)
+{
+    struct shm_desk *desk = &shm->desk[peer];
+    /* acquire: the description of the chunks after the offset. Pairs with the release in tern_shm_bounce_open(). */
+    uint64_t base = atomic_load_explicit(&desk->data, memory_order_acquire);
+    uint64_t bytes = atomic_load_explicit(&desk->data_bytes, memory_order_relaxed);
+
+    if (base == 0 || data < base || !tern_base_covers(bytes, data - base, len))
+        return NULL;
+    if (!shm->peer_data[peer]) {
+        void *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, shm->boot->arena, (off_t)base);
+        if (map == MAP_FAILED)
+            return NULL;
+        shm->peer_data[peer] = map;
+    }
+    return shm->peer_data[peer] + (data - base);
+}
+
+/* Copy between a chunk and the exposed memory that it names. */
+static tern_status copy(struct shm_link *shm, int peer, const struct shm_chunk *chunk)
+{
+    uint64_t            region = chunk->region, offset = chunk->offset, len = chunk->len;
+    unsigned char      *bytes = peer_bytes(shm, peer, chunk->data, len);
+    struct shm_exposed *entry;
+
+    if (!bytes)
+        return TERN_ERR_LINK;
+    pthread_mutex_lock(&shm->exposed_lock);
+    for (entry = shm->exposed; entry && entry->region != region; entry = entry->next)
+        ;
+    if (entry && tern_base_covers(entry->size, offset, len)) {
+        unsigned char *mine = (unsigned char *)(uintptr_t)entry->addr + offset;
+        memcpy(chunk->get ? bytes : mine, chunk->get ? mine : bytes, len);
+    } else {
+        entry = NULL;
+    }
+    pthread_mutex_unlock(&shm->exposed_lock);
+    return entry ? TERN_OK : TERN_ERR_LINK;
+}
+
+static void answer(struct shm_link *shm, uint32_t number)
+{
+    int               peer = (int)(number / SHM_CHUNKS);
+    struct shm_chunk *chunk = &shm->desk[peer].chunk[number % SHM_CHUNKS];
+    struct tern_slot *slot = tern_shm_slot(shm, peer);
+
+    chunk->status = copy(shm, peer, chunk);
+    /* release: the copy and its status before the mark. Pairs with the acquire in op_reap(). */
+    atomic_store_explicit(&chunk->state, SHM_CHUNK_DONE, memory_order_release);
+    tern_boot_bell_ring(&slot->bell, &slot->sleepers);
+}
+
+bool tern_shm_serve(struct tern_link *link)
+{
+    struct shm_link *shm = tern_shm(link);
+    uint32_t         limit = (uint32_t)shm->ranks * SHM_CHUNKS;
+    /* acquire: the chunks' contents after their numbers. Pairs with the release in chunk_post(). */
+    uint32_t next = atomic_exchange_explicit(&shm->desk[shm->rank].inbox, 0, memory_order_acquire);
+    uint32_t oldest = 0, count = 0;
+
+    if (next == 0)
+        return false;
+    while (next != 0 && next <= limit && count++ < limit) { /* turn the stack round: oldest first */
+        struct shm_chunk *chunk = &shm->desk[(next - 1) / SHM_CHUNKS].chunk[(next - 1) % SHM_CHUNKS];
+        uint32_t          older = chunk->next;
+        chunk->next = oldest;
+        oldest = next;
+        next = older;
+    }
+    while (oldest != 0) {
+        uint32_t number = oldest - 1;
+        oldest = shm->desk[number / SHM_CHUNKS].chunk[number % SHM_CHUNKS].next;
+        answer(shm, number); /* from here on the chunk is the initiator's again */
+    }
+    return true;
+}

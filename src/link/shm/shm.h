@@ -1,0 +1,146 @@
+/* shm.h: the link between ranks of one node.
+ *
+ * Parts of regions that Tern made are mapped here: their path is a copy. Memory that a program registered is reached by
+ * cross-memory attach (cma.c) or, where the kernel forbids that, through chunks that the target's service thread
+ * copies (bounce.c). The ranks' control memory lies in the arena behind the boot segment:
+ *
+ *   desk[ranks]              requests for bounced transfers
+ *   hall 0, hall 1           the places where the world and the node team meet
+ *
+ * Everything in it has fixed widths and a stated writer.
+ */
+#ifndef TERN_LINK_SHM_H
+#define TERN_LINK_SHM_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/bits.h"
+#include "boot/space.h"
+#include "link/link.h"
+
+#define SHM_CHUNKS 64 /* chunks of a rank; one bit each in a word */
+#define SHM_GROUPS 2
+#define SHM_ROUNDS 12 /* of a barrier: TERN_MAX_NODE_RANKS is 2^12 */
+
+enum shm_chunk_state { SHM_CHUNK_MINE, SHM_CHUNK_POSTED, SHM_CHUNK_DONE };
+
+/* A piece of a bounced transfer. The initiator owns and writes it, but between POSTED and DONE, when the target does. */
+struct shm_chunk {
+    _Alignas(64) _Atomic uint32_t state; /* enum shm_chunk_state */
+    uint32_t next;                       /* in the target's inbox: number of the next chunk + 1, 0 at the end */
+    uint32_t get;                        /* 1: the target copies to the chunk, 0: from it */
+    int32_t  status;                     /* tern_status of the target's copy */
+    uint64_t region, offset, len;        /* which bytes of the target */
+    uint64_t data;                       /* where in the arena the chunk's bytes are */
+};
+_Static_assert(sizeof(struct shm_chunk) == 64, "one chunk head is one cache line");
+
+struct shm_desk {
+    _Alignas(64) _Atomic uint32_t inbox; /* requests to this rank: number of the newest chunk + 1. Pushed by peers,
+                                            taken whole by this rank's service thread */
+    _Atomic uint32_t wanted;             /* 1: a peer needs this rank's service. Writers: peers */
+    _Alignas(64) _Atomic uint64_t data;  /* the arena offset of this rank's chunk data; 0: none yet. Writer: this rank */
+    _Atomic uint64_t data_bytes;
+    struct shm_chunk chunk[SHM_CHUNKS];
+};
+_Static_assert(sizeof(struct shm_desk) == 128 + 64 * SHM_CHUNKS, "desks lie side by side");
+
+/* One member of a team. */
+struct shm_seat {
+    struct {
+        _Alignas(64) _Atomic uint32_t count; /* barriers for which the partner of this round has come. Writer: it */
+    } round[SHM_ROUNDS];
+    _Alignas(64) _Atomic uint32_t arrived; /* barriers that the member has entered. Writer: the member */
+    _Alignas(64) unsigned char note[2][TERN_LINK_NOTE]; /* Writer: the member */
+};
+
+struct shm_hall {
+    _Alignas(64) _Atomic uint32_t count; /* arrivals ever. Writers: members */
+    _Alignas(64) _Atomic uint32_t open;  /* barriers that are over. Writer: the last to arrive */
+    struct shm_seat seat[];
+};
+
+enum shm_cma { SHM_CMA_UNKNOWN, SHM_CMA_YES, SHM_CMA_NO };
+
+/* A PRIVATE part of this rank that peers may ask the service thread to copy. */
+struct shm_exposed {
+    struct shm_exposed *next;
+    uint64_t            region, addr, size;
+};
+
+struct shm_link {
+    const struct tern_boot    *boot;
+    const struct tern_link_up *up;
+    int                        rank, ranks;
+    unsigned char             *control; /* mapped control memory */
+    size_t                     control_bytes;
+    struct shm_desk           *desk; /* [ranks] */
+    uint8_t                   *cma;  /* [ranks] enum shm_cma */
+    /* bounce.c, as initiator; the masks are shared by all threads of the process */
+    _Atomic uint64_t           free_chunks; /* that no transfer uses */
+    _Atomic uint64_t           lane_chunks; /* that no lane has taken for its own */
+    struct tern_space          data_space;
+    unsigned char             *data; /* mapped data of this rank's chunks; NULL: none yet */
+    uint64_t                   chunk_bytes;
+    /* bounce.c, as target */
+    pthread_mutex_t            exposed_lock;
+    struct shm_exposed        *exposed;
+    unsigned char            **peer_data; /* [ranks] mapped data of the peers' chunks; used by the service thread */
+};
+
+struct shm_lane {
+    struct shm_link     *link;
+    struct tern_link_op *first, **last; /* under way, oldest first */
+    int                  own;           /* the chunk that only this lane uses; -1: none yet */
+    bool                 own_busy;
+};
+
+extern const struct tern_link_ops  tern_shm_ops;
+extern const struct tern_link_path tern_shm_path, tern_shm_cma_path, tern_shm_bounce_path;
+
+static inline struct shm_link *tern_shm(struct tern_link *link)
+{
+    return (struct shm_link *)link;
+}
+
+static inline struct tern_slot *tern_shm_slot(const struct shm_link *shm, int rank)
+{
+    return &shm->boot->segment->slot[rank];
+}
+
+/* Whether the launcher has reported the rank dead and the job goes on without it. */
+static inline bool tern_shm_lost(const struct shm_link *shm, int rank)
+{
+    return shm->boot->segment->on_failure == 1 &&
+           atomic_load_explicit(&tern_shm_slot(shm, rank)->fate, memory_order_relaxed) == TERN_FATE_LOST;
+}
+
+/* Where hall id begins in the control memory, and how long the control memory is. */
+size_t tern_shm_hall_offset(int ranks, uint32_t id);
+
+tern_status tern_shm_attach(struct tern_link *link, const struct tern_link_card *card, const char *path_name,
+                            struct tern_link_part *part);
+void        tern_shm_detach(struct tern_link *link, struct tern_link_part *part);
+
+bool tern_shm_cma_works(struct shm_link *shm, const struct tern_link_card *card, int peer);
+
+tern_status tern_shm_bounce_open(struct shm_link *shm);
+void        tern_shm_bounce_close(struct shm_link *shm);
+tern_status tern_shm_expose(struct tern_link *link, const struct tern_link_card *card);
+void        tern_shm_conceal(struct tern_link *link, uint64_t region);
+bool        tern_shm_serve(struct tern_link *link);
+bool        tern_shm_wanted(const struct tern_link *link);
+void        tern_shm_bounce_progress(struct shm_lane *lane);
+void        tern_shm_bounce_leave(struct shm_lane *lane);
+
+tern_status tern_shm_group_open(struct tern_link *link, const struct tern_link_group *as,
+                                struct tern_link_group **out);
+void        tern_shm_group_close(struct tern_link_group *group);
+void        tern_shm_arrive(struct tern_link_group *group);
+bool        tern_shm_arrived(struct tern_link_group *group);
+int         tern_shm_awaited(const struct tern_link_group *group);
+void        tern_shm_post(struct tern_link_group *group, const void *note, size_t len);
+const void *tern_shm_peek(const struct tern_link_group *group, uint32_t member);
+
+#endif
