@@ -3,12 +3,14 @@
 # ternrun and tern-info need hwloc, for binding and for what the machine looks like. ternrun starts the ranks and is not
 # one, so it has the lower part of the library only. All others use libtern as a user would.
 
-# Make a program that finds libtern beside itself, in the build tree and where it is installed.
+set(program_rpath "$ORIGIN/../lib" "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
+list(REMOVE_DUPLICATES program_rpath)
+
+# Make a program that finds libtern from where it lies itself, in the build tree and where it is installed.
 function(tern_add_program name)
     add_executable(${name} ${ARGN})
     target_link_libraries(${name} PRIVATE tern_flags m)
-    set_target_properties(${name} PROPERTIES
-        BUILD_RPATH "$ORIGIN/../lib" BUILD_RPATH_USE_ORIGIN ON INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
+    set_target_properties(${name} PROPERTIES INSTALL_RPATH "${program_rpath}" BUILD_WITH_INSTALL_RPATH ON)
 endfunction()
 
 set(tern_tools)
