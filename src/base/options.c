@@ -311,9 +311,10 @@ tern_status tern_base_options_load(char *const *environment)
         }
     }
     tern_base_log_set_level((enum tern_log_level)tern_opt.log);
-    for (; *environment != NULL; environment++)
-        if (strncmp(*environment, PREFIX, PREFIX_LEN) == 0)
-            warn_unknown(*environment);
+    if (*tern_opt.boot == '\0') /* else ternrun has warned for the whole job */
+        for (; *environment != NULL; environment++)
+            if (strncmp(*environment, PREFIX, PREFIX_LEN) == 0)
+                warn_unknown(*environment);
     return first == TERN_OK ? TERN_OK : tern_base_fail(first, "%s", detail);
 }
 

@@ -64,9 +64,9 @@ tern_status tern_boot_parent_bind(pid_t launcher)
     long  threads;
     int   tied = 0;
 
-    if (parent == launcher || parent <= 1 || (prctl(PR_GET_PDEATHSIG, &tied) == 0 && tied != 0))
+    if (parent <= 1 || (prctl(PR_GET_PDEATHSIG, &tied) == 0 && tied != 0))
         return TERN_OK;
-    if (!look_up(parent, &above, &threads) || threads != 1 || !descends(parent, launcher))
+    if (!look_up(parent, &above, &threads) || threads != 1 || !(parent == launcher || descends(parent, launcher)))
         return TERN_OK;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() == parent)

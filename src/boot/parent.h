@@ -6,8 +6,8 @@
 
 #include "base/status.h"
 
-/* Make the kernel end this process when its parent dies, where the parent is a program between it and the launcher (a
- * shell, say): so that a rank never outlives the chain that leads to it.
+/* Make the kernel end this process when its parent dies, where the parent is the launcher or a program between it and
+ * us (a shell, say): so that a rank never outlives the chain that leads to it.
  * Returns TERN_OK also where no tie is made: under a parent that the launcher is not above, or one of several threads
  * (the kernel takes the end of the thread that started us for the end of the parent). TERN_ERR_BOOT: the parent died
  * while we looked. */

@@ -153,6 +153,7 @@ static void misspelt_names_get_the_nearest(void **state)
     assert_non_null(strstr(said(ENV("TERN_STRANGE"), TERN_OK), "tern-info")); /* no value at all */
     memset(long_name + 5, 'A', sizeof(long_name) - 6);
     assert_non_null(strstr(said(ENV(long_name), TERN_OK), "tern-info"));
+    assert_string_equal(said(ENV("TERN_UNHEARD=1", "TERN_BOOT=x"), TERN_OK), ""); /* ternrun said it */
     assert_string_equal(said(ENV("TERNARY=1", "TERN=2", "_TERN_LOG=3"), TERN_OK), "");
 }
 

@@ -1,0 +1,119 @@
+/* ends.c: a rank has ended: in order or not, and who has to know.
+ *
+ * What happened is first written into the segment and the bells are rung, so that the other ranks know as soon as
+ * possible; only then is the process reaped and the user told. A job gets one line for its first failure; what follows
+ * from ternrun's own signals is not reported.
+ */
+#define _GNU_SOURCE 1
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "base/clock.h"
+#include "base/options.h"
+#include "boot/bell.h"
+#include "ternrun.h"
+
+/* How a rank ended. */
+struct verdict {
+    bool failed;
+    int  status; /* as a shell would give it */
+    char text[128];
+};
+
+static struct verdict judge(const struct tern_slot *slot, const siginfo_t *info)
+{
+    struct verdict verdict = { .failed = true };
+    /* acquire: what the rank did before it changed its life. Pairs with the rank's own stores, by its exit at the
+     * latest. */
+    uint32_t life = atomic_load_explicit(&slot->life, memory_order_acquire);
+
+    if (info->si_code != CLD_EXITED) {
+        verdict.status = 128 + info->si_status;
+        snprintf(verdict.text, sizeof(verdict.text), "was killed by signal %d (%s)", info->si_status,
+                 strsignal(info->si_status));
+    } else if (info->si_status == 0 && life != TERN_LIFE_NONE && life != TERN_LIFE_LEFT) {
+        verdict.status = EXIT_TROUBLE;
+        snprintf(verdict.text, sizeof(verdict.text), "exited without tern_finalize");
+    } else {
+        verdict.status = info->si_status;
+        verdict.failed = info->si_status != 0;
+        snprintf(verdict.text, sizeof(verdict.text), "exited with status %d", info->si_status);
+    }
+    return verdict;
+}
+
+/* Write a rank's fate and wake everyone who may be waiting for it. */
+static void publish(struct tern_segment *segment, int rank, bool lost)
+{
+    /* release: nothing of ours before it matters, but losses must not be seen before it. Pairs with the ranks' acquire
+     * loads of losses. */
+    atomic_store_explicit(&segment->slot[rank].fate, lost ? TERN_FATE_LOST : TERN_FATE_ENDED, memory_order_release);
+    if (lost)
+        atomic_fetch_add_explicit(&segment->losses, 1, memory_order_release); /* after fate, as said above */
+    for (uint32_t r = 0; r < segment->ranks; r++) {
+        struct tern_slot *slot = &segment->slot[r];
+
+        if (atomic_load_explicit(&slot->life, memory_order_acquire) == TERN_LIFE_LEFT)
+            continue; /* sleeps no more, for good */
+        tern_boot_bell_wake(&slot->bell);
+        tern_boot_bell_wake(&slot->service_bell);
+    }
+}
+
+static void report(struct run_job *job, int r, const struct verdict *verdict)
+{
+    const char *then = job->config->on_failure == TERN_ON_FAILURE_ABORT ? "ending the job"
+                       : job->running > 0                               ? "the others go on"
+                                                                        : "no other rank was left";
+
+    run_say("rank %d (pid %d, host %s) %s; %s", r, (int)job->rank[r].pid, job->host, verdict->text, then);
+}
+
+static void rank_ended(struct run_job *job, int r, const siginfo_t *info)
+{
+    struct run_rank *rank    = &job->rank[r];
+    struct verdict   verdict = judge(&job->segment->slot[r], info);
+
+    publish(job->segment, r, verdict.failed);
+    waitid(P_PID, (id_t)rank->pid, &(siginfo_t){ 0 }, WEXITED);
+    rank->runs = false;
+    job->running--;
+    if (job->config->verbose)
+        run_say("rank %d %s after %.3f s", r, verdict.text, (double)(tern_base_now() - rank->start) / NS_PER_SECOND);
+    if (!verdict.failed || job->phase != PHASE_RUN)
+        return;
+    report(job, r, &verdict);
+    if (job->config->on_failure == TERN_ON_FAILURE_ABORT)
+        run_job_end(job, SIGTERM, verdict.status);
+    else if (job->status == 0)
+        job->status = verdict.status;
+}
+
+static int find_rank(const struct run_job *job, pid_t pid)
+{
+    for (int r = 0; r < job->started; r++)
+        if (job->rank[r].runs && job->rank[r].pid == pid)
+            return r;
+    return -1;
+}
+
+void run_ends_collect(struct run_job *job)
+{
+    for (;;) {
+        siginfo_t info = { 0 };
+        int       r;
+
+        if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0)
+            return;
+        r = find_rank(job, info.si_pid);
+        if (r >= 0) {
+            rank_ended(job, r, &info);
+            continue;
+        }
+        if (info.si_pid == job->guard)
+            job->guard = -1; /* someone killed it; the job goes on without */
+        waitid(P_PID, (id_t)info.si_pid, &(siginfo_t){ 0 }, WEXITED); /* an orphan that came to us */
+    }
+}

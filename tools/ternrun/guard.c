@@ -1,0 +1,132 @@
+/* guard.c: the process that ends the job when ternrun cannot.
+ *
+ * SIGKILL gives ternrun no chance to do anything. The kernel then kills the processes that ternrun started itself, but
+ * not what those started: under 'ternrun sh -c program' the program would stay. So a small process waits at the end of a
+ * pipe whose other end only ternrun holds. When the pipe closes, it kills every process group that the segment still
+ * names, and every process that has this job's TERN_BOOT in its environment. When ternrun ends in order there is no
+ * group left in the segment, and the guard just goes.
+ */
+#define _GNU_SOURCE 1
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "ternrun.h"
+
+#define ROUNDS 5 /* what is being started while we look is found the next time */
+
+/* Whether a process has the launcher's TERN_BOOT in its environment: a variable that starts with TERN_BOOT= and ends
+ * with end. */
+static bool is_of_job(const char *pid, const char *end)
+{
+    char    path[300], *text = NULL;
+    size_t  size = 0, end_len = strlen(end);
+    bool    found = false;
+    ssize_t len;
+    FILE   *file;
+
+    snprintf(path, sizeof(path), "/proc/%s/environ", pid);
+    file = fopen(path, "re");
+    if (file == NULL)
+        return false;
+    while (!found && (len = getdelim(&text, &size, '\0', file)) > 0) {
+        size_t used = strlen(text);
+
+        found = strncmp(text, "TERN_BOOT=", 10) == 0 && used > end_len && strcmp(text + used - end_len, end) == 0;
+    }
+    free(text);
+    fclose(file);
+    return found;
+}
+
+/* Kill what left its process group but kept its environment. */
+static void kill_strays(pid_t launcher)
+{
+    DIR           *dir = opendir("/proc");
+    struct dirent *entry;
+    char           end[32];
+
+    snprintf(end, sizeof(end), ",launcher=%d", (int)launcher);
+    while (dir != NULL && (entry = readdir(dir)) != NULL)
+        if (isdigit((unsigned char)entry->d_name[0]) && is_of_job(entry->d_name, end))
+            kill((pid_t)atoi(entry->d_name), SIGKILL);
+    if (dir != NULL)
+        closedir(dir);
+}
+
+static bool kill_groups(struct tern_segment *segment)
+{
+    bool any = false;
+
+    for (uint32_t r = 0; r < segment->ranks; r++) {
+        /* relaxed: ternrun is dead and its writes are done; the children's came before they ran. */
+        int32_t group = atomic_load_explicit(&segment->slot[r].group, memory_order_relaxed);
+
+        if (group > 0) {
+            any = true;
+            kill(-group, SIGKILL);
+        }
+    }
+    return any;
+}
+
+/* Let go of the terminal and of all files, so that whoever waits for ternrun to close them waits for ternrun only. */
+static int let_go(int pipe_end)
+{
+    setsid();
+    prctl(PR_SET_NAME, "ternrun-guard");
+    if (pipe_end != 0 && dup2(pipe_end, 0) == 0)
+        pipe_end = 0;
+    close_range(pipe_end == 0 ? 1 : 0, (unsigned)(pipe_end == 0 ? -1 : pipe_end - 1), 0);
+    return pipe_end;
+}
+
+__attribute__((noreturn)) static void guard_run(struct tern_segment *segment, int pipe_end, pid_t launcher,
+                                                char *outer_boot)
+{
+    char    byte;
+    ssize_t got;
+
+    if (outer_boot != NULL) /* else the guard of the job around this one would take us for a stray of its own */
+        memset(outer_boot, 'x', strlen(outer_boot));
+    pipe_end = let_go(pipe_end);
+    do
+        got = read(pipe_end, &byte, 1);
+    while (got > 0 || (got < 0 && errno == EINTR));
+    for (int i = 0; i < ROUNDS && kill_groups(segment); i++) {
+        kill_strays(launcher);
+        nanosleep(&(struct timespec){ .tv_nsec = 10 * NS_PER_MS }, NULL);
+    }
+    _exit(0);
+}
+
+bool run_guard_start(struct run_job *job)
+{
+    int   ends[2];
+    pid_t launcher = getpid();
+
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+        run_say("cannot make a pipe: %s", strerror(errno));
+        return false;
+    }
+    job->guard = fork();
+    if (job->guard == 0) {
+        close(ends[1]);
+        guard_run(job->segment, ends[0], launcher, job->config->outer_boot);
+    }
+    close(ends[0]);
+    job->guard_pipe = ends[1];
+    if (job->guard < 0) {
+        close(ends[1]);
+        run_say("cannot start the guard process: %s; see 'ulimit -u'", strerror(errno));
+        return false;
+    }
+    return true;
+}

@@ -1,0 +1,92 @@
+/* input.c: what is typed at the terminal goes to rank 0.
+ *
+ * Only a terminal needs this: the ranks are in process groups of their own and may not read it themselves. Any other
+ * standard input is inherited by rank 0. ternrun reads only while it is in the foreground, because reading from the
+ * background would stop it.
+ */
+#define _GNU_SOURCE 1
+#include <errno.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "ternrun.h"
+
+#define RETRY_NS (500 * NS_PER_MS)
+
+static bool in_foreground(void)
+{
+    return tcgetpgrp(STDIN_FILENO) == getpgrp();
+}
+
+static void stop(struct run_input *input)
+{
+    close(input->to);
+    input->to = -1;
+}
+
+size_t run_input_poll(struct run_input *input, struct pollfd *fds)
+{
+    if (input->to < 0)
+        return 0;
+    /* The pipe's other end is watched in any case: rank 0 may be gone. */
+    fds[0] = (struct pollfd){ .fd = input->to, .events = input->len > 0 ? POLLOUT : 0 };
+    if (input->len > 0 || tern_base_now() < input->retry_at)
+        return 1;
+    fds[1] = (struct pollfd){ .fd = STDIN_FILENO, .events = POLLIN };
+    return 2;
+}
+
+static void fill(struct run_input *input)
+{
+    struct pollfd ready = { .fd = STDIN_FILENO, .events = POLLIN };
+    ssize_t       got;
+
+    if (poll(&ready, 1, 0) <= 0)
+        return;
+    if (!in_foreground()) {
+        input->retry_at = tern_base_now() + RETRY_NS;
+        return;
+    }
+    got = read(STDIN_FILENO, input->data, sizeof(input->data));
+    if (got < 0 && (errno == EINTR || errno == EAGAIN))
+        return;
+    if (got <= 0) {
+        stop(input); /* the end, as by control-D, or no terminal any more */
+        return;
+    }
+    input->from = 0;
+    input->len  = (size_t)got;
+}
+
+static void drain(struct run_input *input)
+{
+    ssize_t sent = write(input->to, input->data + input->from, input->len);
+
+    if (sent < 0 && (errno == EINTR || errno == EAGAIN))
+        return;
+    if (sent < 0) {
+        stop(input); /* rank 0 does not read any more */
+        return;
+    }
+    input->from += (size_t)sent;
+    input->len -= (size_t)sent;
+}
+
+void run_input_serve(struct run_input *input)
+{
+    struct pollfd rank = { .fd = input->to };
+
+    if (input->to < 0)
+        return;
+    if (poll(&rank, 1, 0) > 0 && (rank.revents & POLLERR) != 0)
+        stop(input);
+    if (input->to >= 0 && input->len == 0 && tern_base_now() >= input->retry_at)
+        fill(input);
+    if (input->to >= 0 && input->len > 0)
+        drain(input);
+}
+
+int64_t run_input_deadline(const struct run_input *input)
+{
+    return input->to >= 0 && input->len == 0 && tern_base_now() < input->retry_at ? input->retry_at : NEVER;
+}

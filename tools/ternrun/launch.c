@@ -1,0 +1,232 @@
+/* launch.c: one rank, from fork to exec.
+ *
+ * The child puts itself into a process group of its own, so that whatever the rank starts can be found and ended, and
+ * asks the kernel to be killed when ternrun dies. It reports through a pipe that exec closes why it could not become the
+ * program; so a program that is missing is known before the second rank is started, and said once.
+ */
+#define _GNU_SOURCE 1
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "ternrun.h"
+
+/* What the child and ternrun hold of the three standard files; -1: inherited. */
+struct wires {
+    int child[3], mine[3];
+};
+
+/* What the child could not do. */
+enum step { STEP_NONE, STEP_BIND, STEP_FILES, STEP_EXEC };
+
+struct complaint {
+    int step, error;
+};
+
+static void close_if(int fd)
+{
+    if (fd >= 0)
+        close(fd);
+}
+
+static void wires_close(const int fd[3])
+{
+    for (int i = 0; i < 3; i++)
+        close_if(fd[i]);
+}
+
+/* A pseudo-terminal that passes bytes on unchanged, so that the program sees a terminal and writes line by line. */
+static bool wire_terminal(int like, int *mine, int *child)
+{
+    struct termios mode;
+    struct winsize size;
+
+    *mine = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    if (*mine < 0)
+        return false;
+    *child = grantpt(*mine) == 0 && unlockpt(*mine) == 0 ? ioctl(*mine, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC) : -1;
+    if (*child < 0 || tcgetattr(*child, &mode) != 0) {
+        close_if(*child);
+        close(*mine);
+        return false;
+    }
+    cfmakeraw(&mode);
+    tcsetattr(*child, TCSANOW, &mode);
+    if (ioctl(like, TIOCGWINSZ, &size) == 0)
+        ioctl(*child, TIOCSWINSZ, &size);
+    return true;
+}
+
+static bool wire_pipe(int *read_end, int *write_end)
+{
+    int ends[2];
+
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return false;
+    *read_end  = ends[0];
+    *write_end = ends[1];
+    return true;
+}
+
+static bool wire_output(const struct run_job *job, int which, struct wires *wires)
+{
+    if (job->config->ranks == 1 && !job->config->label)
+        return true; /* nobody to mix with */
+    if (!(isatty(which) && wire_terminal(which, &wires->mine[which], &wires->child[which])) &&
+        !wire_pipe(&wires->mine[which], &wires->child[which]))
+        return false;
+    return fcntl(wires->mine[which], F_SETFL, O_NONBLOCK) == 0;
+}
+
+static bool wire_input(int rank, struct wires *wires)
+{
+    if (rank > 0) {
+        wires->child[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        return wires->child[0] >= 0;
+    }
+    if (!isatty(STDIN_FILENO))
+        return true;
+    return wire_pipe(&wires->child[0], &wires->mine[0]) && fcntl(wires->mine[0], F_SETFL, O_NONBLOCK) == 0;
+}
+
+/* ---- in the child ---- */
+
+static int child_files(const struct run_job *job, const struct wires *wires)
+{
+    for (int i = 0; i < 3; i++)
+        if (wires->child[i] >= 0 && dup2(wires->child[i], i) < 0)
+            return errno;
+    close(job->guard_pipe);
+    setrlimit(RLIMIT_NOFILE, &job->old_files);
+    sigaction(SIGPIPE, &job->old_pipe, NULL);
+    sigprocmask(SIG_SETMASK, &job->old_mask, NULL);
+    return 0;
+}
+
+static int child_exec(const struct run_job *job, int rank, pid_t launcher)
+{
+    char boot[128];
+
+    tern_boot_text(boot, sizeof(boot), rank, job->config->ranks, job->arena, job->huge, (int)launcher);
+    if (setenv("TERN_BOOT", boot, 1) != 0)
+        return errno;
+    execvp(job->config->program[0], job->config->program);
+    return errno;
+}
+
+/* Become the program, or say why not and exit. */
+__attribute__((noreturn)) static void child_run(const struct run_job *job, int rank, const struct wires *wires, int tell,
+                                                pid_t launcher)
+{
+    struct complaint complaint = { .step = STEP_BIND };
+
+    setpgid(0, 0);
+    /* Recorded here, so that the guard knows the group before the program can start anything. */
+    atomic_store_explicit(&job->segment->slot[rank].group, (int32_t)getpid(), memory_order_relaxed); /* fork orders */
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != launcher)
+        _exit(EXIT_TROUBLE); /* ternrun died before the line above */
+    complaint.error = run_bind_apply(job->plan, rank);
+    if (complaint.error == 0) {
+        complaint.step  = STEP_FILES;
+        complaint.error = child_files(job, wires);
+    }
+    if (complaint.error == 0) {
+        complaint.step  = STEP_EXEC;
+        complaint.error = child_exec(job, rank, launcher);
+    }
+    while (write(tell, &complaint, sizeof(complaint)) < 0 && errno == EINTR)
+        ;
+    _exit(EXIT_NOT_FOUND);
+}
+
+/* ---- in ternrun ---- */
+
+/* Say why rank could not be started and return the exit status for that. */
+static int explain(const struct run_job *job, int rank, const struct complaint *complaint)
+{
+    const char *name = job->config->program[0], *text = strerror(complaint->error);
+
+    if (complaint->step == STEP_EXEC && complaint->error == ENOENT && strchr(name, '/') == NULL)
+        run_say("cannot start '%.200s': no such program in PATH; write ./%.200s for one in this directory", name, name);
+    else if (complaint->step == STEP_EXEC)
+        run_say("cannot start '%.400s': %s", name, text);
+    else
+        run_say("cannot start rank %d: %s: %s", rank,
+                complaint->step == STEP_BIND ? "it cannot be bound to its cpu" : "its standard files cannot be set up",
+                text);
+    if (complaint->step != STEP_EXEC)
+        return EXIT_TROUBLE;
+    return complaint->error == ENOENT || complaint->error == ENOTDIR ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
+}
+
+/* Wait until the child has become the program. */
+static bool child_started(struct run_job *job, int rank, pid_t pid, int listen, int *status)
+{
+    struct complaint complaint = { 0 };
+    ssize_t          got;
+
+    do
+        got = read(listen, &complaint, sizeof(complaint));
+    while (got < 0 && errno == EINTR);
+    if (got != (ssize_t)sizeof(complaint))
+        return true; /* the pipe was closed by exec; or the child was killed, which the loop will see */
+    waitpid(pid, NULL, 0);
+    atomic_store_explicit(&job->segment->slot[rank].group, 0, memory_order_relaxed); /* read after our death only */
+    *status = explain(job, rank, &complaint);
+    return false;
+}
+
+static void rank_started(struct run_job *job, int rank, pid_t pid, const struct wires *wires)
+{
+    char cpus[256];
+
+    job->rank[rank] = (struct run_rank){ .pid = pid, .runs = true, .is_group = true, .start = tern_base_now() };
+    job->started++;
+    job->running++;
+    if (wires->mine[0] >= 0)
+        job->input.to = wires->mine[0];
+    for (int which = STDOUT_FILENO; which <= STDERR_FILENO; which++)
+        if (wires->mine[which] >= 0)
+            run_output_add(&job->output, rank, which, wires->mine[which]);
+    if (job->config->verbose) {
+        run_bind_text(job->plan, rank, cpus, sizeof(cpus));
+        run_say("rank %d: pid %d, %s", rank, (int)pid, cpus);
+    }
+}
+
+bool run_launch(struct run_job *job, int rank, int *status)
+{
+    struct wires wires    = { { -1, -1, -1 }, { -1, -1, -1 } };
+    int          tell[2]  = { -1, -1 };
+    pid_t        launcher = getpid(), pid = -1;
+    bool         started  = false;
+
+    *status = EXIT_TROUBLE;
+    if (wire_input(rank, &wires) && wire_output(job, STDOUT_FILENO, &wires) &&
+        wire_output(job, STDERR_FILENO, &wires) && pipe2(tell, O_CLOEXEC) == 0)
+        pid = fork();
+    if (pid == 0)
+        child_run(job, rank, &wires, tell[1], launcher);
+    if (pid < 0)
+        run_say("cannot start rank %d of %d: %s; see 'ulimit -n' and 'ulimit -u'", rank, job->config->ranks,
+                strerror(errno));
+    close_if(tell[1]);
+    wires_close(wires.child);
+    if (pid > 0)
+        started = child_started(job, rank, pid, tell[0], status);
+    close_if(tell[0]);
+    if (started)
+        rank_started(job, rank, pid, &wires);
+    else
+        wires_close(wires.mine);
+    return started;
+}

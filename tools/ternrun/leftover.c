@@ -1,0 +1,97 @@
+/* leftover.c: what belongs to the job besides the ranks themselves.
+ *
+ * A rank may be a shell with children, or leave a process behind. Those are found by the rank's process group, and,
+ * where they left that too, as children of ternrun: it has made itself the one that inherits orphans. A group whose
+ * last member is gone is forgotten at once, because the kernel may give its number to others.
+ */
+#define _GNU_SOURCE 1
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "ternrun.h"
+
+#define MOST_OWN 64
+
+static pid_t own[MOST_OWN]; /* children from before exec: of a shell that became ternrun. Not ours to end */
+static int   owns;
+
+static FILE *open_children(void)
+{
+    return fopen("/proc/thread-self/children", "re");
+}
+
+void run_leftover_note_own(void)
+{
+    FILE *file = open_children();
+    int   pid;
+
+    while (file != NULL && owns < MOST_OWN && fscanf(file, "%d", &pid) == 1)
+        own[owns++] = pid;
+    if (file != NULL)
+        fclose(file);
+}
+
+static bool is_adopted(const struct run_job *job, pid_t pid)
+{
+    if (pid == job->guard)
+        return false;
+    for (int i = 0; i < owns; i++)
+        if (own[i] == pid)
+            return false;
+    for (int r = 0; r < job->started; r++)
+        if (job->rank[r].runs && job->rank[r].pid == pid)
+            return false;
+    return true;
+}
+
+/* Send a signal (0: none) to the orphans that ternrun has inherited; returns whether there are any. */
+static bool signal_adopted(const struct run_job *job, int signal)
+{
+    FILE *file = open_children();
+    bool  any  = false;
+    int   pid;
+
+    while (file != NULL && fscanf(file, "%d", &pid) == 1)
+        if (is_adopted(job, pid)) {
+            any = true;
+            if (signal != 0)
+                kill(pid, signal);
+        }
+    if (file != NULL)
+        fclose(file);
+    return any;
+}
+
+/* Whether the process group of a rank has members; forgets it when not. */
+static bool group_lives(struct run_job *job, int r)
+{
+    struct run_rank *rank = &job->rank[r];
+
+    if (rank->is_group && !rank->runs && kill(-rank->pid, 0) != 0 && errno == ESRCH) {
+        rank->is_group = false;
+        /* relaxed: read by the guard after our death, which orders it. */
+        atomic_store_explicit(&job->segment->slot[r].group, 0, memory_order_relaxed);
+    }
+    return rank->is_group;
+}
+
+bool run_leftover_any(struct run_job *job)
+{
+    bool any = false;
+
+    for (int r = 0; r < job->started; r++)
+        any |= group_lives(job, r) && !job->rank[r].runs;
+    return signal_adopted(job, 0) || any;
+}
+
+void run_leftover_signal(struct run_job *job, int signal)
+{
+    for (int r = 0; r < job->started; r++)
+        if (group_lives(job, r)) {
+            kill(-job->rank[r].pid, signal);
+            if (signal != SIGTSTP && signal != SIGKILL)
+                kill(-job->rank[r].pid, SIGCONT); /* a stopped process would not notice */
+        }
+    signal_adopted(job, signal);
+}

@@ -1,0 +1,330 @@
+/* output.c: the ranks' lines, one after the other, never torn.
+ *
+ * Each rank's standard output and standard error is a stream; ternrun's own are the sinks. A stream is read into a
+ * buffer of one longest line; whole lines go to the sink's buffer, and from there out as far as the other side takes
+ * them. A sink that is not taken from is not filled further and its streams are not read, so that in the end the rank
+ * waits, while ternrun itself never does. On a terminal an unfinished line is shown after a moment (it may be a prompt),
+ * and closed by a newline when someone else has to write.
+ */
+#define _GNU_SOURCE 1
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "ternrun.h"
+
+#define SINK_BYTES (4 * LINE_BYTES)
+#define SAY_BYTES 16384 /* room behind it for ternrun's own lines */
+#define SHOW_IDLE_NS (200 * NS_PER_MS)  /* an unfinished line is shown when nothing was added for so long, */
+#define SHOW_RETURN_NS (50 * NS_PER_MS) /* or, where it returns to its start (progress bars), so long after it began */
+
+static struct run_sink *say_sink; /* where run_say goes while there is output; NULL: straight to standard error */
+
+/* ---- sinks ---- */
+
+/* Choose how to write without waiting. Pipes and terminals are opened once more, so that the new descriptor can be
+ * made not to block while the one that others share stays as it is. */
+static void sink_open(struct run_sink *sink, int fd)
+{
+    char        path[32];
+    struct stat about;
+    int         again;
+
+    sink->fd = fd;
+    if (fstat(fd, &about) != 0 || S_ISREG(about.st_mode)) {
+        sink->piece = SIZE_MAX; /* does not block in any case */
+        return;
+    }
+    sink->is_socket = S_ISSOCK(about.st_mode);
+    sink->piece     = 4096; /* what a pipe with any room takes at once */
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    again = sink->is_socket ? -1 : open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (again >= 0) {
+        sink->fd    = again;
+        sink->piece = SIZE_MAX;
+    }
+}
+
+static bool sink_start(struct run_sink *sink, int fd)
+{
+    *sink      = (struct run_sink){ .is_tty = isatty(fd) };
+    sink->data = malloc(SINK_BYTES + SAY_BYTES);
+    sink_open(sink, fd);
+    return sink->data != NULL;
+}
+
+/* Write without waiting: what comes back is as from write(2). */
+static ssize_t sink_write(const struct run_sink *sink, const char *data, size_t len)
+{
+    struct pollfd room = { .fd = sink->fd, .events = POLLOUT };
+
+    if (sink->is_socket)
+        return send(sink->fd, data, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (sink->piece != SIZE_MAX && poll(&room, 1, 0) == 0)
+        return errno = EAGAIN, -1;
+    return write(sink->fd, data, len < sink->piece ? len : sink->piece);
+}
+
+static void sink_flush(struct run_sink *sink)
+{
+    while (sink->len > 0 && !sink->is_broken) {
+        ssize_t sent = sink_write(sink, sink->data + sink->from, sink->len);
+
+        if (sent < 0 && errno == EINTR)
+            continue;
+        if (sent < 0 && errno == EAGAIN)
+            return;
+        if (sent < 0) {
+            sink->error     = errno;
+            sink->is_broken = true;
+            return;
+        }
+        sink->from += (size_t)sent;
+        sink->len -= (size_t)sent;
+    }
+    sink->from = 0;
+    if (sink->is_broken)
+        sink->len = 0;
+}
+
+static void sink_append(struct run_sink *sink, const char *data, size_t len)
+{
+    memcpy(sink->data + sink->from + sink->len, data, len);
+    sink->len += len;
+}
+
+/* Make the free space one piece and see whether it takes len bytes more, below limit. */
+static bool sink_has_room(struct run_sink *sink, size_t len, size_t limit)
+{
+    if (sink->from > 0)
+        memmove(sink->data, sink->data + sink->from, sink->len);
+    sink->from = 0;
+    return len <= limit - sink->len;
+}
+
+/* Add a line, or a piece of one, of a stream (NULL: ternrun's own). False: no room now. */
+static bool sink_add(struct run_sink *sink, struct run_stream *stream, const char *prefix, const char *data, size_t len)
+{
+    bool   closes     = sink->open != NULL && sink->open != stream;
+    bool   continues  = sink->open != NULL && sink->open == stream;
+    size_t prefix_len = continues ? 0 : strlen(prefix);
+
+    if (sink->is_broken)
+        return true; /* goes nowhere */
+    if (!sink_has_room(sink, closes + prefix_len + len, stream != NULL ? SINK_BYTES : SINK_BYTES + SAY_BYTES))
+        return false;
+    if (closes)
+        sink_append(sink, "\n", 1);
+    sink_append(sink, prefix, prefix_len);
+    sink_append(sink, data, len);
+    sink->open = data[len - 1] == '\n' ? NULL : stream;
+    return true;
+}
+
+/* ---- streams ---- */
+
+/* Give the sink what is whole; everything when all is set. */
+static void stream_pass(const struct run_output *output, struct run_stream *stream, bool all)
+{
+    char   prefix[32] = "";
+    size_t done       = 0;
+
+    if (output->label)
+        snprintf(prefix, sizeof(prefix), "[%d] ", stream->rank);
+    while (done < stream->len) {
+        const char *from = stream->data + done;
+        const char *end  = memchr(from, '\n', stream->len - done);
+        size_t      len  = end != NULL ? (size_t)(end - from) + 1 : stream->len - done;
+
+        if (end == NULL && !all && len < LINE_BYTES)
+            break;
+        if (!sink_add(stream->sink, stream, prefix, from, len))
+            break;
+        done += len;
+    }
+    stream->len -= done;
+    if (done > 0 && stream->len > 0) {
+        memmove(stream->data, stream->data + done, stream->len);
+        stream->first = stream->last;
+    }
+}
+
+static void stream_end(const struct run_output *output, struct run_stream *stream)
+{
+    close(stream->fd);
+    stream->fd = -1;
+    if (output->label && stream->len > 0 && stream->len < LINE_BYTES && stream->data[stream->len - 1] != '\n')
+        stream->data[stream->len++] = '\n';
+}
+
+static void stream_read(const struct run_output *output, struct run_stream *stream)
+{
+    ssize_t got;
+
+    do
+        got = read(stream->fd, stream->data + stream->len, LINE_BYTES - stream->len);
+    while (got < 0 && errno == EINTR);
+    if (got < 0 && errno == EAGAIN)
+        return;
+    if (got <= 0) { /* the end; of a pseudo-terminal it is EIO */
+        stream_end(output, stream);
+        return;
+    }
+    stream->last = tern_base_now();
+    if (stream->len == 0)
+        stream->first = stream->last;
+    stream->len += (size_t)got;
+}
+
+/* Whether the stream may be read: its sink keeps up. */
+static bool stream_is_due(const struct run_stream *stream)
+{
+    return stream->fd >= 0 && stream->len < LINE_BYTES && stream->sink->len < LINE_BYTES;
+}
+
+/* When an unfinished line has to be shown. */
+static int64_t stream_show_at(const struct run_stream *stream)
+{
+    if (!stream->sink->is_tty || stream->len == 0 || stream->sink->len >= LINE_BYTES)
+        return NEVER;
+    if (memchr(stream->data, '\r', stream->len) != NULL)
+        return stream->first + SHOW_RETURN_NS;
+    return stream->last + SHOW_IDLE_NS;
+}
+
+/* ---- all of it ---- */
+
+static bool same_file(int a, int b)
+{
+    struct stat x, y;
+
+    return fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+bool run_output_start(struct run_output *output, int ranks, bool label)
+{
+    *output        = (struct run_output){ .label = label };
+    output->stream = calloc((size_t)ranks * 2, sizeof(output->stream[0]));
+    if (output->stream == NULL || !sink_start(&output->sink[0], STDOUT_FILENO))
+        return false;
+    output->out = output->err = &output->sink[0];
+    if (!same_file(STDOUT_FILENO, STDERR_FILENO)) {
+        if (!sink_start(&output->sink[1], STDERR_FILENO))
+            return false;
+        output->err = &output->sink[1];
+    }
+    say_sink = output->err;
+    return true;
+}
+
+void run_output_add(struct run_output *output, int rank, int which, int fd)
+{
+    struct run_stream *stream = &output->stream[output->streams];
+
+    *stream = (struct run_stream){ .fd = fd, .rank = rank, .sink = which == STDOUT_FILENO ? output->out : output->err };
+    stream->data = malloc(LINE_BYTES);
+    if (stream->data == NULL) {
+        run_say("no memory for the output of rank %d, which is lost", rank);
+        close(fd);
+        return;
+    }
+    output->streams++;
+}
+
+size_t run_output_poll(struct run_output *output, struct pollfd *fds)
+{
+    size_t count = 0;
+
+    for (int i = 0; i < 2; i++)
+        if (output->sink[i].len > 0)
+            fds[count++] = (struct pollfd){ .fd = output->sink[i].fd, .events = POLLOUT };
+    for (int i = 0; i < output->streams; i++)
+        if (stream_is_due(&output->stream[i]))
+            fds[count++] = (struct pollfd){ .fd = output->stream[i].fd, .events = POLLIN };
+    return count;
+}
+
+void run_output_serve(struct run_output *output)
+{
+    int64_t now = tern_base_now();
+
+    sink_flush(&output->sink[0]);
+    sink_flush(&output->sink[1]);
+    for (int i = 0; i < output->streams; i++) {
+        struct run_stream *stream = &output->stream[(output->turn + i) % output->streams];
+
+        if (stream_is_due(stream)) /* none of these descriptors blocks */
+            stream_read(output, stream);
+        if (stream->len > 0)
+            stream_pass(output, stream, stream->fd < 0 || stream_show_at(stream) <= now);
+    }
+    output->turn = output->streams > 0 ? (output->turn + 1) % output->streams : 0; /* nobody is always first */
+    sink_flush(&output->sink[0]);
+    sink_flush(&output->sink[1]);
+}
+
+int64_t run_output_deadline(const struct run_output *output)
+{
+    int64_t first = NEVER;
+
+    for (int i = 0; i < output->streams; i++) {
+        int64_t at = stream_show_at(&output->stream[i]);
+        first      = at < first ? at : first;
+    }
+    return first;
+}
+
+bool run_output_at_end(const struct run_output *output)
+{
+    for (int i = 0; i < output->streams; i++)
+        if (output->stream[i].fd >= 0)
+            return false;
+    return true;
+}
+
+bool run_output_flushed(const struct run_output *output)
+{
+    for (int i = 0; i < output->streams; i++)
+        if (output->stream[i].len > 0 && !output->stream[i].sink->is_broken)
+            return false;
+    return output->sink[0].len == 0 && output->sink[1].len == 0;
+}
+
+void run_output_free(struct run_output *output)
+{
+    say_sink = NULL;
+    for (int i = 0; i < output->streams; i++) {
+        if (output->stream[i].fd >= 0)
+            close(output->stream[i].fd);
+        free(output->stream[i].data);
+    }
+    free(output->stream);
+    free(output->sink[0].data);
+    free(output->sink[1].data);
+}
+
+void run_say(const char *format, ...)
+{
+    char    line[1024] = "ternrun: ";
+    size_t  len        = strlen(line);
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(line + len, sizeof(line) - 1 - len, format, args);
+    va_end(args);
+    len         = strlen(line);
+    line[len++] = '\n';
+    if (say_sink != NULL) {
+        sink_add(say_sink, NULL, "", line, len);
+        sink_flush(say_sink);
+    } else if (write(STDERR_FILENO, line, len) < 0) {
+        return; /* nowhere to say it */
+    }
+}
