@@ -94,7 +94,7 @@ TERN_INLINE unsigned char *tern_direct(const tern_ctx *ctx, const tern_region *r
 /* Copy len bytes from src to byte offset of rank's part of region.
  * Returns  TERN_OK when the data is visible at rank. TERN_ERR_RANGE: no such rank, offset or length; nothing was
  *          written. TERN_ERR_PEER: rank is gone. TERN_ERR_ARG: a pointer is NULL. TERN_ERR_TIMEOUT: the context's time
- *          limit passed; the transfer may still happen until tern_quiet succeeds. TERN_ERR_LINK: the memory that rank
+ *          limit passed; part of the data may have been written, and tern_quiet waits for the rest of the traffic. TERN_ERR_LINK: the memory that rank
  *          registered is not mapped there any more.
  * Remote   visible to every rank on return. Needs nothing of rank.
  * Threads  the one that uses ctx. Never allocates on a node. */

@@ -8,17 +8,18 @@
 
 #define LONGEST_PATH 4000
 
-static tern_status check_opts(const tern_region_opts *opts)
+static tern_status check_alloc(uint64_t size, const tern_region_opts *opts)
 {
     bool is_file = opts->memory == TERN_MEMORY_FILE;
 
+    if (size == 0)
+        return tern_base_fail(TERN_ERR_ARG, "size is 0");
     if (opts->memory != TERN_MEMORY_HOST && opts->memory != TERN_MEMORY_HUGE && !is_file)
-        return tern_base_fail(TERN_ERR_ARG, "tern_region_alloc: %d is no kind of memory", (int)opts->memory);
+        return tern_base_fail(TERN_ERR_ARG, "%d is no kind of memory", (int)opts->memory);
     if (is_file && (!opts->path || !*opts->path || strlen(opts->path) > LONGEST_PATH))
-        return tern_base_fail(TERN_ERR_ARG, "tern_region_alloc: TERN_MEMORY_FILE needs a path of 1 to %d bytes",
-                              LONGEST_PATH);
+        return tern_base_fail(TERN_ERR_ARG, "TERN_MEMORY_FILE needs a path of 1 to %d bytes", LONGEST_PATH);
     if (!is_file && opts->path)
-        return tern_base_fail(TERN_ERR_ARG, "tern_region_alloc: only TERN_MEMORY_FILE takes a path");
+        return tern_base_fail(TERN_ERR_ARG, "only TERN_MEMORY_FILE takes a path");
     return TERN_OK;
 }
 
@@ -39,28 +40,31 @@ tern_status tern_region_alloc(tern_ctx *ctx, uint64_t size, const tern_region_op
     const tern_region_opts host = { TERN_MEMORY_HOST, NULL };
     tern_status            st;
 
-    if (size == 0)
-        return tern_base_fail(TERN_ERR_ARG, "tern_region_alloc: size is 0");
-    if ((st = check_opts(opts ? opts : &host)) < 0 || (st = begin(ctx, out, "tern_region_alloc")) < 0)
+    opts = opts ? opts : &host;
+    if ((st = begin(ctx, out, "tern_region_alloc")) < 0)
         return st;
-    st = tern_core_region_alloc(ctx, size, opts ? opts : &host, out);
+    st = tern_core_region_alloc(ctx, size, opts, check_alloc(size, opts), out);
     tern_core_team_release(ctx->team);
     return st;
+}
+
+static tern_status check_register(const void *addr, uint64_t len)
+{
+    if (!addr && len != 0)
+        return tern_base_fail(TERN_ERR_ARG, "addr is NULL, but len is %llu", (unsigned long long)len);
+    if (len > UINTPTR_MAX - (uintptr_t)addr)
+        return tern_base_fail(TERN_ERR_ARG, "%llu bytes from %p on wrap around the end of memory",
+                              (unsigned long long)len, addr);
+    return TERN_OK;
 }
 
 tern_status tern_region_register(tern_ctx *ctx, void *addr, uint64_t len, tern_region **out)
 {
     tern_status st;
 
-    if (!addr && len != 0)
-        return tern_base_fail(TERN_ERR_ARG, "tern_region_register: addr is NULL, but len is %llu",
-                              (unsigned long long)len);
-    if (len > UINTPTR_MAX - (uintptr_t)addr)
-        return tern_base_fail(TERN_ERR_ARG, "tern_region_register: %llu bytes from %p on wrap around the end of memory",
-                              (unsigned long long)len, addr);
     if ((st = begin(ctx, out, "tern_region_register")) < 0)
         return st;
-    st = tern_core_region_register(ctx, addr, len, out);
+    st = tern_core_region_register(ctx, addr, len, check_register(addr, len), out);
     tern_core_team_release(ctx->team);
     return st;
 }

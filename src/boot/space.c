@@ -15,6 +15,20 @@
 #define LARGEST_OFFSET (1ull << 62)
 #define STEP (256ull << 20) /* one reservation call covers this much, so that a signal undoes little */
 
+/* Reserve one step; false and errno when it is not to be had. On file systems that cannot reserve, the C library writes
+ * to every block. */
+static bool reserve_step(int file, uint64_t offset, uint64_t bytes)
+{
+    int rc;
+
+    do
+        rc = fallocate(file, 0, (off_t)offset, (off_t)bytes);
+    while (rc != 0 && errno == EINTR);
+    if (rc != 0 && errno == EOPNOTSUPP)
+        rc = errno = posix_fallocate(file, (off_t)offset, (off_t)bytes);
+    return rc == 0;
+}
+
 tern_status tern_boot_space_reserve(int file, uint64_t offset, uint64_t bytes, const char *what)
 {
     struct rlimit limit;
@@ -28,13 +42,10 @@ tern_status tern_boot_space_reserve(int file, uint64_t offset, uint64_t bytes, c
                               (unsigned long long)offset, (unsigned long long)limit.rlim_cur);
     while (bytes > 0) {
         uint64_t step = bytes < STEP ? bytes : STEP;
-        if (fallocate(file, 0, (off_t)offset, (off_t)step) != 0) {
-            if (errno == EINTR)
-                continue;
+        if (!reserve_step(file, offset, step))
             return tern_base_fail(errno == ENOSPC || errno == ENOMEM ? TERN_ERR_NOMEM : TERN_ERR_SYSTEM,
                                   "%s: the system refused %llu bytes: %s", what, (unsigned long long)bytes,
                                   strerror(errno));
-        }
         offset += step;
         bytes -= step;
     }

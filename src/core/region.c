@@ -233,10 +233,12 @@ static tern_status join_parts(struct making *m, uint64_t size, tern_status st)
     return meet(m, &mine, st);
 }
 
-static tern_status making_begin(struct making *m, struct tern_ctx *ctx, const char *what)
+static tern_status making_begin(struct making *m, struct tern_ctx *ctx, const char *what, tern_status checked)
 {
     *m = (struct making){ .ctx = ctx, .team = ctx->team, .deadline = tern_core_ctx_deadline(ctx), .what = what };
     m->said = m->team->scratch;
+    if (checked < 0)
+        return checked;
     m->region = region_new(m->team);
     return m->region ? TERN_OK : tern_base_fail(TERN_ERR_NOMEM, "no memory for tables of %d ranks", m->team->size);
 }
@@ -253,12 +255,12 @@ static tern_status making_end(struct making *m, tern_status st, struct tern_regi
 }
 
 tern_status tern_core_region_alloc(struct tern_ctx *ctx, uint64_t size, const tern_region_opts *opts,
-                                   struct tern_region **out)
+                                   tern_status checked, struct tern_region **out)
 {
     struct making m;
     uint32_t      place = TERN_PLACE_ARENA;
     char          name[4096];
-    tern_status   st = making_begin(&m, ctx, "tern_region_alloc");
+    tern_status   st = making_begin(&m, ctx, "tern_region_alloc", checked);
 
     m.path = opts->memory == TERN_MEMORY_FILE ? opts->path : NULL;
     st = agree(&m, size, opts, &place, st);
@@ -270,10 +272,11 @@ tern_status tern_core_region_alloc(struct tern_ctx *ctx, uint64_t size, const te
     return making_end(&m, st, out);
 }
 
-tern_status tern_core_region_register(struct tern_ctx *ctx, void *addr, uint64_t len, struct tern_region **out)
+tern_status tern_core_region_register(struct tern_ctx *ctx, void *addr, uint64_t len, tern_status checked,
+                                      struct tern_region **out)
 {
     struct making m;
-    tern_status   st = making_begin(&m, ctx, "tern_region_register");
+    tern_status   st = making_begin(&m, ctx, "tern_region_register", checked);
 
     if (st == TERN_OK)
         m.region->own = (struct tern_own_memory){ .place = TERN_PLACE_PRIVATE, .addr = addr };

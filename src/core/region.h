@@ -18,10 +18,12 @@ struct tern_region {
     struct tern_region     *next, **link; /* on the job's list */
 };
 
-/* Collective, on a claimed team. */
+/* Collective, on a claimed team. checked is TERN_OK, or what is wrong with this rank's arguments: it is told to all, so
+ * that nobody waits for this rank in vain. */
 tern_status tern_core_region_alloc(struct tern_ctx *ctx, uint64_t size, const tern_region_opts *opts,
-                                   struct tern_region **out);
-tern_status tern_core_region_register(struct tern_ctx *ctx, void *addr, uint64_t len, struct tern_region **out);
+                                   tern_status checked, struct tern_region **out);
+tern_status tern_core_region_register(struct tern_ctx *ctx, void *addr, uint64_t len, tern_status checked,
+                                      struct tern_region **out);
 tern_status tern_core_region_free(struct tern_region *region);
 
 /* Release without meeting anyone; the job has ended. */

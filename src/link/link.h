@@ -132,6 +132,9 @@ struct tern_link_ops {
     tern_status (*lane_open)(struct tern_link *link, struct tern_lane **out);
     void (*lane_close)(struct tern_lane *lane);
     void (*progress)(struct tern_lane *lane);
+    /* Nobody waits for the operation any more: from now on leave its local memory alone where that can be done. It still
+     * ends by up->done. */
+    void (*cancel)(struct tern_lane *lane, struct tern_link_op *op);
 
     /* Do what peers need of this process. Returns whether there was anything. */
     bool (*serve)(struct tern_link *link);

@@ -103,11 +103,15 @@ tern_status tern_op_contig_start(struct tern_ctx *ctx, const struct tern_xfer *x
     return st;
 }
 
-/* Give up waiting for a blocking transfer; tern_quiet completes it. */
+/* Give up waiting for a blocking transfer; tern_quiet collects what is left of it. */
 static tern_status abandon(tern_event *event)
 {
-    event->pending->implicit = true;
-    event->pending->holders--;
+    struct tern_pending *pending = event->pending;
+    unsigned             link = pending->op.xfer.part->link;
+
+    pending->implicit = true;
+    pending->holders--;
+    tern_links[link]->cancel(pending->ctx->lane[link], &pending->op);
     return TERN_ERR_TIMEOUT;
 }
 

@@ -58,6 +58,11 @@ static void self_progress(struct tern_lane *lane)
     (void)lane;
 }
 
+static void self_cancel(struct tern_lane *lane, struct tern_link_op *op)
+{
+    (void)lane, (void)op; /* nothing is ever under way */
+}
+
 static bool self_serve(struct tern_link *link)
 {
     (void)link;
@@ -82,6 +87,7 @@ const struct tern_link_ops tern_self_ops = {
     .lane_open = self_lane_open,
     .lane_close = self_lane_close,
     .progress = self_progress,
+    .cancel = self_cancel,
     .serve = self_serve,
     .wanted = self_wanted,
     .group_open = tern_self_group_open,

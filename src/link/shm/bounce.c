@@ -151,6 +151,11 @@ static void op_pump(struct shm_lane *lane, struct tern_link_op *op)
     }
 }
 
+static tern_status peer_gone(int rank)
+{
+    return tern_base_fail(TERN_ERR_PEER, "rank %d is gone", rank);
+}
+
 /* Collect the chunks that the target has finished, or all of them when there is no target any more. */
 static void op_reap(struct shm_lane *lane, struct tern_link_op *op)
 {
@@ -167,11 +172,11 @@ static void op_reap(struct shm_lane *lane, struct tern_link_op *op)
             if (chunk->status != TERN_OK)
                 op->status = tern_base_fail(TERN_ERR_LINK, "rank %d does not have the region any more",
                                             xfer->part->rank);
-            else if (xfer->get)
+            else if (xfer->get && xfer->local)
                 memcpy((unsigned char *)xfer->local + (chunk->offset - xfer->offset), chunk_data(shm, index),
                        chunk->len);
         } else if (lost) {
-            op->status = TERN_ERR_PEER;
+            op->status = peer_gone(xfer->part->rank);
         } else {
             continue;
         }
@@ -179,7 +184,7 @@ static void op_reap(struct shm_lane *lane, struct tern_link_op *op)
         chunk_give(lane, (int)index);
     }
     if (lost && op->copied < xfer->len)
-        op->status = TERN_ERR_PEER;
+        op->status = peer_gone(xfer->part->rank);
     if (op->status < 0)
         op->copied = xfer->len; /* send no more */
 }
@@ -198,6 +203,13 @@ static tern_status bounce_start(struct tern_lane *lane, const struct tern_xfer *
     *l->last = op;
     l->last = &op->next;
     return TERN_PENDING;
+}
+
+void tern_shm_bounce_cancel(struct tern_lane *lane, struct tern_link_op *op)
+{
+    (void)lane;
+    op->xfer.local = NULL;      /* what a get brings is dropped */
+    op->copied = op->xfer.len; /* of a put, no more is sent */
 }
 
 void tern_shm_bounce_progress(struct shm_lane *lane)

@@ -122,6 +122,7 @@ const struct tern_link_ops tern_shm_ops = {
     .lane_open = link_lane_open,
     .lane_close = link_lane_close,
     .progress = link_progress,
+    .cancel = tern_shm_bounce_cancel,
     .serve = tern_shm_serve,
     .wanted = tern_shm_wanted,
     .group_open = tern_shm_group_open,

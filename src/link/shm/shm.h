@@ -16,6 +16,7 @@
 #include <stdatomic.h>
 
 #include "base/bits.h"
+#include "base/options.h"
 #include "boot/space.h"
 #include "link/link.h"
 
@@ -112,7 +113,7 @@ static inline struct tern_slot *tern_shm_slot(const struct shm_link *shm, int ra
 /* Whether the launcher has reported the rank dead and the job goes on without it. */
 static inline bool tern_shm_lost(const struct shm_link *shm, int rank)
 {
-    return shm->boot->segment->on_failure == 1 &&
+    return shm->boot->segment->on_failure == TERN_ON_FAILURE_RETURN &&
            atomic_load_explicit(&tern_shm_slot(shm, rank)->fate, memory_order_relaxed) == TERN_FATE_LOST;
 }
 
@@ -132,6 +133,7 @@ void        tern_shm_conceal(struct tern_link *link, uint64_t region);
 bool        tern_shm_serve(struct tern_link *link);
 bool        tern_shm_wanted(const struct tern_link *link);
 void        tern_shm_bounce_progress(struct shm_lane *lane);
+void        tern_shm_bounce_cancel(struct tern_lane *lane, struct tern_link_op *op);
 void        tern_shm_bounce_leave(struct shm_lane *lane);
 
 tern_status tern_shm_group_open(struct tern_link *link, const struct tern_link_group *as,
