@@ -1,0 +1,344 @@
+/* mpi_rma.c: the tests of tern-perf as a plain MPI-3 program, to compare with. Built once with each MPI installed.
+ *
+ * One window from MPI_Win_allocate, one lock_all epoch. A blocking put is MPI_Put with MPI_Win_flush, a window of
+ * nonblocking ones is MPI_Put many times with one flush. Slices, statistics, alignment and the form of the output are
+ * those of tern-perf (bench/measure.h). The window's size is a multiple of 4096 because MPICH 4.0.2 misplaces data in
+ * windows whose size is not a multiple of 16.
+ *
+ * Usage: mpiexec -n 2 tern-peer-... TEST [--sizes LIST] [--time S] [--repeat R] [--window W] [--csv]
+ */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../measure.h"
+
+#define LINE 64u
+#define WORD_SPAN 1024u
+#define MAX_REPEAT 1000
+#define SETTLED (1ull << 63)
+
+#ifdef OPEN_MPI
+#define LIBRARY "openmpi"
+#else
+#define LIBRARY "mpich"
+#endif
+
+struct job {
+    const char    *test;
+    uint64_t       sizes[MEASURE_MAX_SIZES];
+    size_t         size_count;
+    double         time;
+    size_t         repeat;
+    uint64_t       window;
+    int            rank, ranks, peer;
+    MPI_Win        win;
+    unsigned char *mine;       /* this rank's part, from a page boundary on */
+    MPI_Aint       far_disp;   /* where the peer's begins in its window */
+    unsigned char *local;      /* private: area, then two of ping; MEASURE_SKEW off a page boundary */
+    uint64_t       area, ping;
+    uint64_t       size, stride;
+    unsigned       turn;
+};
+
+typedef void (*kernel)(struct job *j, uint64_t iters);
+
+static const unsigned char turn_byte[2] = { 0x55, 0xaa };
+
+static uint64_t spot(const struct job *j, uint64_t i)
+{
+    return j->size <= LINE ? (i * LINE) % WORD_SPAN : 0;
+}
+
+static void put_blocking(struct job *j, uint64_t iters)
+{
+    for (uint64_t i = 0; i < iters; i++) {
+        MPI_Put(j->local, (int)j->size, MPI_BYTE, j->peer, j->far_disp + (MPI_Aint)spot(j, i), (int)j->size, MPI_BYTE,
+                j->win);
+        MPI_Win_flush(j->peer, j->win);
+    }
+}
+
+static void get_blocking(struct job *j, uint64_t iters)
+{
+    for (uint64_t i = 0; i < iters; i++) {
+        MPI_Get(j->local, (int)j->size, MPI_BYTE, j->peer, j->far_disp + (MPI_Aint)spot(j, i), (int)j->size, MPI_BYTE,
+                j->win);
+        MPI_Win_flush(j->peer, j->win);
+    }
+}
+
+static void put_windows(struct job *j, uint64_t iters)
+{
+    for (uint64_t i = 0; i < iters; i++) {
+        for (uint64_t w = 0; w < j->window; w++)
+            MPI_Put(j->local + w * j->stride, (int)j->size, MPI_BYTE, j->peer,
+                    j->far_disp + (MPI_Aint)(w * j->stride), (int)j->size, MPI_BYTE, j->win);
+        MPI_Win_flush(j->peer, j->win);
+    }
+}
+
+static void get_windows(struct job *j, uint64_t iters)
+{
+    for (uint64_t i = 0; i < iters; i++) {
+        for (uint64_t w = 0; w < j->window; w++)
+            MPI_Get(j->local + w * j->stride, (int)j->size, MPI_BYTE, j->peer,
+                    j->far_disp + (MPI_Aint)(w * j->stride), (int)j->size, MPI_BYTE, j->win);
+        MPI_Win_flush(j->peer, j->win);
+    }
+}
+
+/* Look at our memory until value is there; let MPI make progress now and then. */
+static void await(struct job *j, const volatile unsigned char *byte, unsigned char value)
+{
+    unsigned looks = 0;
+    int      flag;
+
+    while (*byte != value) {
+        if (++looks % 64 == 0) {
+            MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+            MPI_Win_sync(j->win);
+        }
+    }
+    MPI_Win_sync(j->win);
+}
+
+static void put_pingpong(struct job *j, uint64_t iters)
+{
+    const unsigned char *mine = j->mine + j->area;
+    size_t               last = j->size - 1;
+
+    for (uint64_t i = 0; i < iters; i++, j->turn ^= 1) {
+        if (j->rank != 0) {
+            await(j, mine + last, turn_byte[j->turn]);
+            await(j, mine, turn_byte[j->turn]);
+        }
+        MPI_Put(j->local + j->area + j->turn * j->ping, (int)j->size, MPI_BYTE, j->peer,
+                j->far_disp + (MPI_Aint)j->area, (int)j->size, MPI_BYTE, j->win);
+        MPI_Win_flush(j->peer, j->win);
+        if (j->rank == 0) {
+            await(j, mine + last, turn_byte[j->turn]);
+            await(j, mine, turn_byte[j->turn]);
+        }
+    }
+}
+
+static void barriers(struct job *j, uint64_t iters)
+{
+    (void)j;
+    for (uint64_t i = 0; i < iters; i++)
+        MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* Run a kernel on rank 0, or on ranks 0 and 1 (both), or on all; the others wait in the broadcast. */
+enum who { FIRST, PAIR, ALL };
+
+static int64_t slice(struct job *j, kernel run, enum who who, uint64_t iters)
+{
+    int64_t start;
+
+    if (who == ALL)
+        MPI_Barrier(MPI_COMM_WORLD);
+    start = measure_now();
+    if (who == ALL || j->rank == 0 || (who == PAIR && j->rank == 1))
+        run(j, iters);
+    return measure_now() - start;
+}
+
+static uint64_t agree(uint64_t value)
+{
+    MPI_Bcast(&value, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+    return value;
+}
+
+static uint64_t calibrate(struct job *j, kernel run, enum who who, int64_t want)
+{
+    uint64_t iters = 1, next;
+    int64_t  spent;
+
+    for (;;) {
+        iters = agree(iters);
+        if (iters & SETTLED)
+            return iters & ~SETTLED;
+        spent = slice(j, run, who, iters);
+        next = measure_next_batch(iters, spent, want);
+        iters = measure_batch_settled(spent, want) ? next | SETTLED : next > iters ? next : iters * 2;
+    }
+}
+
+static void print(const struct job *j, const char *metric, const char *suffix, double value, const char *unit)
+{
+    printf("%s,%s,%d,%llu,%s%s,%.6g,%s\n", j->test, LIBRARY, j->ranks, (unsigned long long)j->size, metric, suffix,
+           value, unit);
+}
+
+/* Measure a kernel. Its figure is unit of what one iteration does: ns divided by amount, or amount per time. */
+static void measure(struct job *j, kernel run, enum who who, double amount, const char *metric, const char *unit)
+{
+    double                 values[MAX_REPEAT], ns;
+    int64_t                want = (int64_t)(j->time * 1e9 / (double)j->repeat) + 1;
+    uint64_t               iters = calibrate(j, run, who, want);
+    struct measure_summary s;
+
+    for (size_t r = 0; r < j->repeat; r++) {
+        iters = agree(iters);
+        ns = (double)slice(j, run, who, iters) / (double)iters;
+        values[r] = strcmp(unit, "ns") == 0     ? ns / amount
+                    : strcmp(unit, "MB/s") == 0 ? amount / ns * 1e3
+                                                : amount / ns * 1e9;
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (j->rank != 0)
+        return;
+    s = measure_summarise(values, j->repeat);
+    print(j, metric, "", s.median, unit);
+    print(j, metric, "_p25", s.p25, unit);
+    print(j, metric, "_p75", s.p75, unit);
+    print(j, metric, "_min", s.min, unit);
+    fflush(stdout);
+}
+
+static void prepare_pingpong(struct job *j)
+{
+    j->turn = 0;
+    memset(j->mine + j->area, 0, j->size);
+    memset(j->local + j->area, turn_byte[0], j->size);
+    memset(j->local + j->area + j->ping, turn_byte[1], j->size);
+    MPI_Win_sync(j->win);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void run_size(struct job *j)
+{
+    bool put = strncmp(j->test, "put", 3) == 0;
+
+    if (strcmp(j->test, "barrier") == 0) {
+        measure(j, barriers, ALL, 1, "latency", "ns");
+    } else if (strstr(j->test, "_lat") != NULL) {
+        measure(j, put ? put_blocking : get_blocking, FIRST, 1, "latency", "ns");
+        if (put && j->ranks > 1) {
+            prepare_pingpong(j);
+            measure(j, put_pingpong, PAIR, 2, "half_rtt", "ns");
+        }
+    } else if (strstr(j->test, "_bw") != NULL && j->window == 0) {
+        measure(j, put ? put_blocking : get_blocking, FIRST, (double)j->size, "bandwidth", "MB/s");
+    } else if (strstr(j->test, "_bw") != NULL) {
+        measure(j, put ? put_windows : get_windows, FIRST, (double)(j->size * j->window), "bandwidth", "MB/s");
+    } else {
+        measure(j, put ? put_windows : get_windows, FIRST, (double)j->window, "rate", "op/s");
+    }
+}
+
+static uint64_t whole_pages(uint64_t bytes)
+{
+    return ((bytes + MEASURE_PAGE - 1) / MEASURE_PAGE + 1) * MEASURE_PAGE;
+}
+
+static uint64_t stride_of(uint64_t size)
+{
+    uint64_t unit = size >= MEASURE_PAGE ? MEASURE_PAGE : LINE;
+
+    return (size + unit - 1) / unit * unit;
+}
+
+/* The window, the private memory, and where the peer's part begins on a page. */
+static void set_up(struct job *j)
+{
+    unsigned char *base = NULL;
+    uint64_t       largest = 0, bytes;
+    long long      skew, *all = calloc((size_t)j->ranks, sizeof(*all));
+    void          *memory = NULL;
+
+    for (size_t i = 0; i < j->size_count; i++)
+        largest = j->sizes[i] > largest ? j->sizes[i] : largest;
+    j->ping = whole_pages(largest);
+    j->area = whole_pages(stride_of(largest) * (j->window > 0 ? j->window : 1));
+    bytes = j->area + j->ping + MEASURE_PAGE;
+    MPI_Win_allocate((MPI_Aint)bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &j->win);
+    skew = (long long)((MEASURE_PAGE - (uintptr_t)base % MEASURE_PAGE) % MEASURE_PAGE);
+    bytes = j->area + 2 * j->ping + MEASURE_PAGE;
+    if (all == NULL || posix_memalign(&memory, MEASURE_PAGE, bytes) != 0) {
+        fprintf(stderr, "tern-peer-%s: not enough memory\n", LIBRARY);
+        MPI_Abort(MPI_COMM_WORLD, 1);
+        return;
+    }
+    j->mine = base + skew;
+    memset(j->mine, 0, j->area + j->ping);
+    memset(memory, 1, bytes);
+    j->local = (unsigned char *)memory + MEASURE_SKEW;
+    MPI_Allgather(&skew, 1, MPI_LONG_LONG, all, 1, MPI_LONG_LONG, MPI_COMM_WORLD);
+    j->far_disp = (MPI_Aint)all[j->peer];
+    free(all);
+    MPI_Win_lock_all(0, j->win);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static bool parse(struct job *j, int argc, char **argv)
+{
+    static const char *const tests[] = { "put_lat", "get_lat", "put_bw", "get_bw", "put_rate", "get_rate", "barrier" };
+    bool                     known = false;
+    char                    *end = NULL;
+
+    if (argc < 2)
+        return false;
+    j->test = argv[1];
+    for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++)
+        known |= strcmp(j->test, tests[i]) == 0;
+    for (int i = 2; i < argc; i++) {
+        const char *value = i + 1 < argc ? argv[i + 1] : "";
+
+        if (strcmp(argv[i], "--csv") == 0)
+            continue;
+        if (strcmp(argv[i], "--sizes") == 0)
+            j->size_count = measure_sizes(value, j->sizes, MEASURE_MAX_SIZES);
+        else if (strcmp(argv[i], "--time") == 0)
+            j->time = measure_number(value);
+        else if (strcmp(argv[i], "--repeat") == 0)
+            j->repeat = (size_t)measure_number(value);
+        else if (strcmp(argv[i], "--window") == 0)
+            j->window = measure_size(value, &end);
+        else
+            return false;
+        i++;
+    }
+    for (size_t i = 0; i < j->size_count; i++)
+        known &= j->sizes[i] <= 1u << 30; /* counts are ints */
+    return known && j->size_count > 0 && j->time > 0 && j->repeat >= 1 && j->repeat <= MAX_REPEAT && j->window <= 65536;
+}
+
+int main(int argc, char **argv)
+{
+    struct job j = { .sizes = { 8 }, .size_count = 1, .time = 0.3, .repeat = 15 };
+
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &j.rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &j.ranks);
+    j.peer = j.rank == 0 && j.ranks > 1 ? 1 : 0;
+    if (!parse(&j, argc, argv)) {
+        if (j.rank == 0)
+            fprintf(stderr, "usage: tern-peer-%s put_lat|get_lat|put_bw|get_bw|put_rate|get_rate|barrier "
+                            "[--sizes LIST] [--time S] [--repeat R] [--window W] [--csv]\n", LIBRARY);
+        MPI_Finalize();
+        return 2;
+    }
+    if (j.window == 0 && strstr(j.test, "_rate") != NULL)
+        j.window = 64;
+    if (strcmp(j.test, "barrier") == 0) {
+        j.sizes[0] = 0;
+        j.size_count = 1;
+    }
+    set_up(&j);
+    if (j.rank == 0)
+        puts(MEASURE_CSV_HEADER);
+    for (size_t i = 0; i < j.size_count; i++) {
+        j.size = j.sizes[i];
+        j.stride = stride_of(j.size);
+        run_size(&j);
+    }
+    MPI_Win_unlock_all(j.win);
+    MPI_Win_free(&j.win);
+    free(j.local - MEASURE_SKEW);
+    MPI_Finalize();
+    return 0;
+}

@@ -1,0 +1,61 @@
+/* links.c: which transports there are, what each does on this machine, and what moves on without the target's help. */
+#include <stdio.h>
+
+#include "base/options.h"
+#include "info.h"
+
+struct link_row {
+    const char *name, *reaches, *allocated, *registered;
+};
+
+void info_links(const struct info_cma *cma)
+{
+    const struct link_row rows[] = {
+        { "self", "the rank itself", "loads and stores, inlined from the header", "loads and stores" },
+        { "shm", "ranks on this machine", "loads and stores, inlined from the header",
+          cma->used ? "cross-memory attach: one copy by the kernel" : "bounce buffer: two copies that overlap" },
+    };
+
+    info_list("links", "Links");
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct info_field fields[] = { { "name", rows[i].name },
+                                             { "reaches", rows[i].reaches },
+                                             { "allocated_regions", rows[i].allocated },
+                                             { "registered_regions", rows[i].registered } };
+        char                    text[512];
+
+        snprintf(text, sizeof(text), "%-6s %s\n         allocated regions: %s\n         registered memory: %s",
+                 rows[i].name, rows[i].reaches, rows[i].allocated, rows[i].registered);
+        info_item(text, fields, 4);
+    }
+    info_list_end();
+}
+
+/* Promise 3 as it holds here: who moves what, and what the target has to do for it. */
+void info_progress(const struct info_cma *cma)
+{
+    const struct {
+        const char *what, *who, *target;
+    } rows[] = {
+        { "put and get, allocated regions", "the caller's own loads and stores", "nothing" },
+        { "put and get, registered memory", cma->used ? "the kernel, inside the caller's call"
+                                                      : "the target's service thread, which sleeps when idle",
+          cma->used ? "nothing" : "nothing: it need not call Tern" },
+        { "events, fence, quiet", "the caller, in test, wait, progress, fence and quiet", "nothing" },
+        { "barrier, all-gather, making and freeing regions", "the ranks that call it", "to call it too" },
+        { "news of a rank that died", "ternrun, within a second", "nothing" },
+    };
+
+    info_list("progress", "Progress: what moves on without the target's help on this machine");
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct info_field fields[] = { { "operation", rows[i].what },
+                                             { "moved_by", rows[i].who },
+                                             { "target_has_to_do", rows[i].target } };
+        char                    text[512];
+
+        snprintf(text, sizeof(text), "%s\n         moved by: %s\n         target:   %s", rows[i].what, rows[i].who,
+                 rows[i].target);
+        info_item(text, fields, 3);
+    }
+    info_list_end();
+}

@@ -1,0 +1,253 @@
+/* bw.c: put_bw, get_bw, put_rate, get_rate and window: streams of transfers.
+ *
+ * put_bw and get_bw repeat blocking transfers from rank 0 to rank 1 or, with --window, post that many nonblocking ones
+ * and wait for all; the limit is memcpy (or the raw system call, for registered memory) between the same addresses in
+ * the same loop. put_rate and get_rate post windows of small transfers and wait with tern_quiet. window is the
+ * bidirectional benchmark of paper 1, figure 2: half of the ranks are paired with the other half, each posts a window
+ * of nonblocking transfers, waits for all of them, and no buffer is used twice within a window.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "perf.h"
+
+/* Blocking transfers, one by one. A loop of its own: what it needs stays in registers. */
+static inline __attribute__((always_inline)) void blocking_put_loop(struct perf_case *c, uint64_t iters, size_t len)
+{
+    tern_ctx            *ctx = c->p->ctx;
+    tern_region         *region = c->p->region;
+    const unsigned char *src = c->p->local;
+    int                  target = c->target;
+
+    for (uint64_t i = 0; i < iters; i++)
+        perf_must(tern_put(ctx, region, target, 0, src, len), "put");
+}
+
+static inline __attribute__((always_inline)) void blocking_get_loop(struct perf_case *c, uint64_t iters, size_t len)
+{
+    tern_ctx      *ctx = c->p->ctx;
+    tern_region   *region = c->p->region;
+    unsigned char *dst = c->p->local;
+    int            target = c->target;
+
+    for (uint64_t i = 0; i < iters; i++)
+        perf_must(tern_get(ctx, region, target, 0, dst, len), "get");
+}
+
+static __attribute__((noinline)) void blocking_puts(struct perf_case *c, uint64_t iters)
+{
+    PERF_BY_LENGTH(blocking_put_loop, c, iters)
+}
+
+static __attribute__((noinline)) void blocking_gets(struct perf_case *c, uint64_t iters)
+{
+    PERF_BY_LENGTH(blocking_get_loop, c, iters)
+}
+
+/* Windows of nonblocking transfers. */
+static inline __attribute__((always_inline)) void posted_put_loop(struct perf_case *c, uint64_t iters, size_t len)
+{
+    tern_ctx            *ctx = c->p->ctx;
+    tern_region         *region = c->p->region;
+    const unsigned char *src = c->p->local;
+    tern_event          *events = c->p->events;
+    uint64_t             window = c->window, stride = c->stride;
+    int                  target = c->target;
+
+    for (uint64_t i = 0; i < iters; i++) {
+        for (uint64_t w = 0; w < window; w++)
+            perf_must(tern_put_nb(ctx, region, target, w * stride, src + w * stride, len, &events[w]), "put");
+        perf_must(tern_event_wait_all(events, window, TERN_FOREVER), "wait for puts");
+    }
+}
+
+static inline __attribute__((always_inline)) void posted_get_loop(struct perf_case *c, uint64_t iters, size_t len)
+{
+    tern_ctx      *ctx = c->p->ctx;
+    tern_region   *region = c->p->region;
+    unsigned char *dst = c->p->local;
+    tern_event    *events = c->p->events;
+    uint64_t       window = c->window, stride = c->stride;
+    int            target = c->target;
+
+    for (uint64_t i = 0; i < iters; i++) {
+        for (uint64_t w = 0; w < window; w++)
+            perf_must(tern_get_nb(ctx, region, target, w * stride, dst + w * stride, len, &events[w]), "get");
+        perf_must(tern_event_wait_all(events, window, TERN_FOREVER), "wait for gets");
+    }
+}
+
+void perf_stream_put(struct perf_case *c, uint64_t iters)
+{
+    if (c->window == 0) {
+        blocking_puts(c, iters);
+        return;
+    }
+    PERF_BY_LENGTH(posted_put_loop, c, iters)
+}
+
+void perf_stream_get(struct perf_case *c, uint64_t iters)
+{
+    if (c->window == 0) {
+        blocking_gets(c, iters);
+        return;
+    }
+    PERF_BY_LENGTH(posted_get_loop, c, iters)
+}
+
+/* Collective: see that what the test moves arrives. A benchmark that moves nothing is fast. */
+static void verify(struct perf_case *c, bool put)
+{
+    struct perf   *p = c->p;
+    unsigned char *mine = p->mine, mark = (unsigned char)(0x11 + p->rank);
+
+    memset(put ? p->local : mine, mark, c->size);
+    perf_must(tern_barrier(p->ctx), "barrier");
+    if (p->rank == 0 && put)
+        perf_must(tern_put(p->ctx, p->region, c->target, 0, p->local, c->size), "put");
+    if (p->rank == 0 && !put)
+        perf_must(tern_get(p->ctx, p->region, c->target, 0, p->local, c->size), "get");
+    perf_must(tern_barrier(p->ctx), "barrier");
+    if (put ? p->rank != (p->ranks > 1) : p->rank != 0)
+        return;
+    mine = put ? mine : p->local;
+    mark = (unsigned char)(put ? 0x11 : 0x11 + c->target);
+    for (uint64_t i = 0; i < c->size; i++) {
+        if (mine[i] != mark)
+            tern_abort(1, "tern-perf: data arrived damaged");
+    }
+}
+
+/* put_bw and get_bw. */
+static void bandwidth(struct perf_case *c, bool put)
+{
+    const struct perf_kernel k[] = { { PERF_FIRST, put ? perf_stream_put : perf_stream_get },
+                                     { PERF_FIRST, put ? perf_copy_to : perf_copy_from } };
+    uint64_t                 messages = c->window > 0 ? c->window : 1;
+
+    verify(c, put);
+    perf_measure(c, k, c->p->opt->vs_limit ? 2 : 1);
+    perf_figure_bandwidth(c, 0, (double)(c->size * messages), "bandwidth");
+    if (c->p->opt->vs_limit) {
+        perf_figure_bandwidth(c, 1, (double)(c->size * messages), "limit");
+        perf_figure_ratio(c, 1, 0, 1, "ratio_to_limit");
+    }
+}
+
+void perf_put_bw(struct perf_case *c)
+{
+    bandwidth(c, true);
+}
+
+void perf_get_bw(struct perf_case *c)
+{
+    bandwidth(c, false);
+}
+
+static inline __attribute__((always_inline)) void put_window_loop(struct perf_case *c, uint64_t iters, size_t len)
+{
+    tern_ctx            *ctx = c->p->ctx;
+    tern_region         *region = c->p->region;
+    const unsigned char *src = c->p->local;
+    uint64_t             window = c->window, stride = c->stride;
+    int                  target = c->target;
+
+    for (uint64_t i = 0; i < iters; i++) {
+        for (uint64_t w = 0; w < window; w++)
+            perf_must(tern_put_nbi(ctx, region, target, w * stride, src + w * stride, len), "put");
+        perf_must(tern_quiet(ctx), "quiet");
+    }
+}
+
+static void put_windows(struct perf_case *c, uint64_t iters)
+{
+    PERF_BY_LENGTH(put_window_loop, c, iters)
+}
+
+static inline __attribute__((always_inline)) void get_window_loop(struct perf_case *c, uint64_t iters, size_t len)
+{
+    tern_ctx      *ctx = c->p->ctx;
+    tern_region   *region = c->p->region;
+    unsigned char *dst = c->p->local;
+    uint64_t       window = c->window, stride = c->stride;
+    int            target = c->target;
+
+    for (uint64_t i = 0; i < iters; i++) {
+        for (uint64_t w = 0; w < window; w++)
+            perf_must(tern_get_nbi(ctx, region, target, w * stride, dst + w * stride, len), "get");
+        perf_must(tern_quiet(ctx), "quiet");
+    }
+}
+
+static void get_windows(struct perf_case *c, uint64_t iters)
+{
+    PERF_BY_LENGTH(get_window_loop, c, iters)
+}
+
+/* put_rate and get_rate. */
+static void rate(struct perf_case *c, bool put)
+{
+    const struct perf_kernel k[] = { { PERF_FIRST, put ? put_windows : get_windows },
+                                     { PERF_FIRST, put ? perf_copy_to : perf_copy_from } };
+
+    perf_measure(c, k, c->p->opt->vs_limit ? 2 : 1);
+    perf_figure_rate(c, 0, (double)c->window, "rate");
+    if (c->p->opt->vs_limit) {
+        perf_figure_rate(c, 1, (double)c->window, "limit");
+        perf_figure_ratio(c, 1, 0, 1, "ratio_to_limit");
+    }
+}
+
+void perf_put_rate(struct perf_case *c)
+{
+    rate(c, true);
+}
+
+void perf_get_rate(struct perf_case *c)
+{
+    rate(c, false);
+}
+
+/* The limit of window: the same copies by memcpy, all ranks at a time. */
+static inline __attribute__((always_inline)) void window_copy_loop(struct perf_case *c, uint64_t iters, size_t len)
+{
+    unsigned char *theirs = tern_region_ptr(c->p->region, c->target);
+    unsigned char *to = theirs != NULL ? theirs : c->p->mine, *from = c->p->local;
+    uint64_t       window = c->window, stride = c->stride;
+
+    for (uint64_t i = 0; i < iters; i++) {
+        for (uint64_t w = 0; w < window; w++) {
+            memcpy(to + w * stride, from + w * stride, len);
+            perf_keep();
+        }
+    }
+}
+
+static void window_copy(struct perf_case *c, uint64_t iters)
+{
+    PERF_BY_LENGTH(window_copy_loop, c, iters)
+}
+
+void perf_window(struct perf_case *c)
+{
+    static const struct perf_kernel k[] = { { PERF_ALL, perf_stream_put }, { PERF_ALL, perf_stream_get },
+                                            { PERF_ALL, window_copy } };
+    char                            metric[48];
+    unsigned long long              window = c->window;
+    double                          bytes = (double)(c->size * c->window) * c->p->ranks;
+
+    c->target = (c->p->rank + c->p->ranks / 2) % c->p->ranks;
+    perf_measure(c, k, c->p->opt->vs_limit ? 3 : 2);
+    snprintf(metric, sizeof(metric), "put_bandwidth_w%llu", window);
+    perf_figure_bandwidth(c, 0, bytes, metric);
+    snprintf(metric, sizeof(metric), "get_bandwidth_w%llu", window);
+    perf_figure_bandwidth(c, 1, bytes, metric);
+    if (c->p->opt->vs_limit) {
+        snprintf(metric, sizeof(metric), "limit_w%llu", window);
+        perf_figure_bandwidth(c, 2, bytes, metric);
+        snprintf(metric, sizeof(metric), "put_ratio_to_limit_w%llu", window);
+        perf_figure_ratio(c, 2, 0, 1, metric);
+        snprintf(metric, sizeof(metric), "get_ratio_to_limit_w%llu", window);
+        perf_figure_ratio(c, 2, 1, 1, metric);
+    }
+}

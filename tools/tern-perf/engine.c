@@ -1,0 +1,215 @@
+/* engine.c: runs kernels in slices on the ranks of a job and keeps the time of each slice.
+ *
+ * All ranks go through the same steps. Before each slice rank 0 tells the others how many iterations it has, through
+ * a small all-gather; those that the kernel does not need go straight on to the next one and wait there. Rank 0 holds
+ * the clock. The number of iterations is found by trials that double as warm-up. The kernels of one case alternate,
+ * slice by slice, so that what the machine does in between touches all of them alike.
+ *
+ * What the slices mean is left to the tests.
+ */
+#define _GNU_SOURCE
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "perf.h"
+
+#define SETTLED (1ull << 63)       /* with the number of iterations: no more trials */
+#define DEFAULT_TIME 0.3
+#define DEFAULT_REPEAT 15
+#define LOOKS_WITH_A_CORE 200000u  /* about 100 microseconds */
+#define LOOKS_WITHOUT 200u
+
+void perf_fail(tern_status status, const char *what)
+{
+    char text[640];
+
+    snprintf(text, sizeof(text), "tern-perf: %s: %s (%s)", what, tern_strerror(status), tern_error_detail());
+    tern_abort(1, text);
+}
+
+/* Let another process have the core; see now and then whether the one that we wait for still lives. */
+void perf_give_way(struct perf *p)
+{
+    sched_yield();
+    if (++p->gave_way % 1024 == 0 && tern_peer_check(p->peer) < 0)
+        tern_abort(1, "tern-perf: the rank on the other side is gone");
+}
+
+/* Rank 0's value, on every rank. */
+static uint64_t agree(struct perf *p, uint64_t value)
+{
+    perf_must(tern_allgather(p->ctx, &value, sizeof(value), p->gather), "all-gather");
+    memcpy(&value, p->gather, sizeof(value));
+    return value;
+}
+
+static bool takes_part(const struct perf *p, enum perf_who who)
+{
+    return who == PERF_ALL || p->rank == 0 || (who == PERF_PAIR && p->rank == 1);
+}
+
+/* Run one slice; the time that it took. Where all ranks run, it ends when the last has finished. */
+static int64_t slice(struct perf_case *c, const struct perf_kernel *kernel, uint64_t iters)
+{
+    struct perf *p = c->p;
+    int64_t      start;
+
+    if (kernel->who == PERF_ALL)
+        perf_must(tern_barrier(p->ctx), "barrier");
+    start = measure_now();
+    if (takes_part(p, kernel->who))
+        kernel->run(c, iters);
+    if (kernel->who == PERF_ALL)
+        perf_must(tern_barrier(p->ctx), "barrier");
+    return measure_now() - start;
+}
+
+/* Warm up, and find how many iterations fill a slice. */
+static uint64_t calibrate(struct perf_case *c, const struct perf_kernel *kernel, int64_t want)
+{
+    struct perf *p = c->p;
+    uint64_t     iters = p->opt->iters != 0 ? p->opt->iters : 1, next;
+    int64_t      spent;
+
+    for (;;) {
+        iters = agree(p, iters);
+        if (iters & SETTLED)
+            return iters & ~SETTLED;
+        spent = slice(c, kernel, iters);
+        if (p->opt->iters != 0) {
+            iters |= SETTLED;
+        } else {
+            next = measure_next_batch(iters, spent, want);
+            iters = measure_batch_settled(spent, want) ? next | SETTLED : next > iters ? next : iters * 2;
+        }
+    }
+}
+
+void perf_measure(struct perf_case *c, const struct perf_kernel *kernels, size_t count)
+{
+    struct perf *p = c->p;
+    double       seconds = p->opt->time > 0 ? p->opt->time : DEFAULT_TIME;
+    int64_t      want = (int64_t)(seconds * 1e9 / (double)p->repeat) + 1;
+    uint64_t     iters[PERF_MAX_KERNELS];
+    size_t       steps = count * (p->repeat + 1), done = 0;
+
+    for (size_t k = 0; k < count; k++, done++) {
+        perf_progress((double)done / (double)steps);
+        iters[k] = calibrate(c, &kernels[k], want);
+    }
+    for (size_t r = 0; r < p->repeat; r++) {
+        for (size_t k = 0; k < count; k++, done++) {
+            perf_progress((double)done / (double)steps);
+            iters[k] = agree(p, iters[k]);
+            p->ns[k][r] = (double)slice(c, &kernels[k], iters[k]) / (double)iters[k];
+        }
+    }
+    perf_must(tern_barrier(p->ctx), "barrier");
+}
+
+/* The sizes to run and the largest of them. */
+uint64_t perf_default_sizes(const struct perf_options *opt, const struct perf_test *test, uint64_t *sizes, size_t *n)
+{
+    uint64_t largest = 0;
+
+    if (test->sizes == NULL) {
+        sizes[0] = 0;
+        *n = 1;
+        return 0;
+    }
+    *n = opt->size_count;
+    memcpy(sizes, opt->sizes, opt->size_count * sizeof(*sizes));
+    if (*n == 0)
+        *n = measure_sizes(test->sizes, sizes, MEASURE_MAX_SIZES);
+    for (size_t i = 0; i < *n; i++)
+        largest = sizes[i] > largest ? sizes[i] : largest;
+    return largest;
+}
+
+/* The windows to run and the largest of them; one of 1 where the test has none and none was asked for. */
+static uint64_t choose_windows(const struct perf_options *opt, const struct perf_test *test, uint64_t *windows,
+                               size_t *n)
+{
+    uint64_t largest = 1;
+
+    *n = opt->window_count;
+    memcpy(windows, opt->windows, opt->window_count * sizeof(*windows));
+    if (*n == 0) {
+        *n = 1;
+        windows[0] = test->window;
+    }
+    for (size_t i = 0; i < *n; i++)
+        largest = windows[i] > largest ? windows[i] : largest;
+    return largest;
+}
+
+/* Messages of a window do not share a line, and large ones begin on a page. */
+static uint64_t message_stride(uint64_t size)
+{
+    uint64_t unit = size >= MEASURE_PAGE ? MEASURE_PAGE : PERF_LINE;
+
+    return (size + unit - 1) / unit * unit;
+}
+
+static void *take(size_t n, size_t bytes)
+{
+    void *memory = calloc(n, bytes);
+
+    if (memory == NULL)
+        tern_abort(1, "tern-perf: not enough memory");
+    return memory;
+}
+
+void perf_open(struct perf *p, const struct perf_options *opt, const struct perf_test *test)
+{
+    uint64_t sizes[MEASURE_MAX_SIZES], windows[PERF_MAX_WINDOWS], max_size, max_window;
+    size_t   n;
+
+    memset(p, 0, sizeof(*p));
+    p->opt = opt;
+    p->test = test;
+    p->ctx = TERN_WORLD;
+    p->rank = tern_rank();
+    p->ranks = tern_size();
+    p->peer = p->rank == 0 && p->ranks > 1 ? 1 : 0;
+    p->repeat = opt->repeat != 0 ? opt->repeat : DEFAULT_REPEAT;
+    p->gather = take((size_t)p->ranks, 256);
+    max_size = perf_default_sizes(opt, test, sizes, &n);
+    max_window = choose_windows(opt, test, windows, &n);
+    p->events = take(max_window, sizeof(*p->events));
+    for (size_t k = 0; k < PERF_MAX_KERNELS; k++)
+        p->ns[k] = take(p->repeat, sizeof(double));
+    p->spins = perf_place_check(p) ? LOOKS_WITH_A_CORE : LOOKS_WITHOUT;
+    perf_place_open(p, message_stride(max_size), max_window);
+}
+
+void perf_close(struct perf *p)
+{
+    perf_place_close(p);
+    for (size_t k = 0; k < PERF_MAX_KERNELS; k++)
+        free(p->ns[k]);
+    free(p->events);
+    free(p->gather);
+}
+
+/* Run the test over its windows and sizes. */
+void perf_run(struct perf *p)
+{
+    uint64_t sizes[MEASURE_MAX_SIZES], windows[PERF_MAX_WINDOWS];
+    size_t   size_count, window_count, parts, part = 0;
+
+    perf_default_sizes(p->opt, p->test, sizes, &size_count);
+    choose_windows(p->opt, p->test, windows, &window_count);
+    parts = size_count * window_count;
+    for (size_t w = 0; w < window_count; w++) {
+        for (size_t s = 0; s < size_count; s++, part++) {
+            struct perf_case c = { .p = p, .size = sizes[s], .window = windows[w], .target = p->peer };
+
+            c.stride = message_stride(c.size);
+            perf_progress_part((double)part / (double)parts, (double)(part + 1) / (double)parts);
+            p->test->run(&c);
+        }
+    }
+}

@@ -1,0 +1,162 @@
+/* init.c: what joining a job costs: the wall time of tern_init and tern_finalize beyond starting the processes, and the
+ * memory that a rank has because of Tern before it makes any region.
+ *
+ * Started by the user, it starts small jobs of this same program under ternrun, in turn with ranks that call Tern and
+ * with ranks that return at once; the difference of the two wall times is what the two calls cost. The memory is the
+ * growth of the proportional set size (shared pages count in shares) from before tern_init until after it, on the rank
+ * where it grew most, read while all ranks are there.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "perf.h"
+
+#define TIME_RANKS 2
+#define MEMORY_RANKS 8
+
+/* The proportional set size of this process in KiB; -1 when the kernel does not say. */
+static long proportional_kib(void)
+{
+    char  line[128];
+    long  kib = -1;
+    FILE *f = fopen("/proc/self/smaps_rollup", "re");
+
+    while (f != NULL && kib < 0 && fgets(line, sizeof(line), f) != NULL) {
+        if (strncmp(line, "Pss:", 4) == 0)
+            kib = strtol(line + 4, NULL, 10);
+    }
+    if (f != NULL)
+        fclose(f);
+    return kib;
+}
+
+/* What each rank of the small jobs does; mode is plain, time or memory. */
+int perf_init_rank(const char *mode)
+{
+    long    before = 0, after = 0;
+    int64_t start = measure_now();
+    int     rank;
+
+    if (strcmp(mode, "plain") == 0)
+        return 0;
+    if (strcmp(mode, "memory") == 0)
+        before = proportional_kib();
+    perf_must(tern_init(), "tern_init");
+    rank = tern_rank();
+    if (strcmp(mode, "memory") == 0) {
+        perf_must(tern_barrier(TERN_WORLD), "barrier");
+        after = proportional_kib();
+        perf_must(tern_barrier(TERN_WORLD), "barrier");
+        printf("memory %ld\n", before < 0 || after < 0 ? -1 : after - before);
+    }
+    perf_must(tern_finalize(), "tern_finalize");
+    if (rank == 0 && strcmp(mode, "time") == 0)
+        printf("calls %lld\n", (long long)(measure_now() - start));
+    return 0;
+}
+
+/* Start one job; its wall time in ms, or -1. *number: the largest number that a rank printed. */
+static double one_job(const struct perf_options *o, const char *launcher, const char *self, int ranks, const char *mode,
+                      double *number)
+{
+    char              count[16];
+    const char       *words[] = { launcher, "-n", count, self, "--init-rank", mode, NULL };
+    struct perf_child child;
+    double            ms = -1;
+
+    snprintf(count, sizeof(count), "%d", ranks);
+    if (!perf_child_start(&child, (char *const *)(uintptr_t)words, NULL, o->limit))
+        return -1;
+    *number = -1;
+    if (perf_child_finish(&child)) {
+        ms = (double)(child.finished - child.started) / 1e6;
+        for (const char *at = child.text[0]; at != NULL && (at = strchr(at, ' ')) != NULL; at++) {
+            double value = strtod(at, NULL);
+
+            *number = value > *number ? value : *number;
+        }
+    } else {
+        fprintf(stderr, "tern-perf: a job of %d ranks (%s) %s%s\n", ranks, mode,
+                child.late ? "did not end in time" : "failed: ",
+                child.late || child.text[1] == NULL ? "" : child.text[1]);
+    }
+    perf_child_free(&child);
+    return ms;
+}
+
+static void add(const char *metric, int ranks, double *values, size_t n, const char *unit)
+{
+    struct perf_figure f = { .test = "init", .link = ranks > 1 ? "shm" : "self", .ranks = ranks, .unit = unit,
+                             .spread = true, .value = measure_summarise(values, n) };
+
+    snprintf(f.metric, sizeof(f.metric), "%s", metric);
+    perf_report_add(&f);
+}
+
+/* Jobs that call Tern and jobs that do not, in turn. */
+static bool times(const struct perf_options *o, const char *launcher, const char *self, int ranks)
+{
+    double plain[PERF_MAX_REPEAT], tern[PERF_MAX_REPEAT], more[PERF_MAX_REPEAT], calls[PERF_MAX_REPEAT], none;
+
+    one_job(o, launcher, self, ranks, "time", &none); /* so that all files are in memory */
+    for (size_t r = 0; r < o->rounds; r++) {
+        perf_progress((double)r / (double)(o->rounds + 1));
+        plain[r] = one_job(o, launcher, self, ranks, "plain", &none);
+        tern[r] = one_job(o, launcher, self, ranks, "time", &calls[r]);
+        if (plain[r] < 0 || tern[r] < 0)
+            return false;
+        more[r] = tern[r] - plain[r];
+        calls[r] /= 1e6;
+    }
+    add("wall_plain", ranks, plain, o->rounds, "ms");
+    add("wall_tern", ranks, tern, o->rounds, "ms");
+    add("init_finalize", ranks, more, o->rounds, "ms");
+    add("inside_calls", ranks, calls, o->rounds, "ms");
+    return true;
+}
+
+static bool memory(const struct perf_options *o, const char *launcher, const char *self, int ranks)
+{
+    double kib[3];
+
+    for (size_t r = 0; r < 3; r++) {
+        if (one_job(o, launcher, self, ranks, "memory", &kib[r]) < 0)
+            return false;
+    }
+    if (kib[0] < 0) {
+        fprintf(stderr, "tern-perf: this kernel has no /proc/self/smaps_rollup: memory per rank is not known\n");
+        return true;
+    }
+    add("memory_per_rank", ranks, kib, 3, "KiB");
+    return true;
+}
+
+int perf_init(const struct perf_options *o)
+{
+    char launcher[512], self[512];
+    bool ok;
+
+    if (o->word_count > 0) {
+        fprintf(stderr, "tern-perf: init takes options only\n");
+        return 2;
+    }
+    if (!perf_find_sibling(NULL, "ternrun", launcher, sizeof(launcher)) ||
+        !perf_find_sibling(NULL, "tern-perf", self, sizeof(self))) {
+        fprintf(stderr, "tern-perf: ternrun is neither beside tern-perf nor in PATH\n");
+        return 1;
+    }
+    if (o->plot != NULL && !perf_plot_possible(o->plot))
+        return 1;
+    perf_child_guard();
+    perf_report_begin(o->format);
+    perf_progress_begin("init", !o->quiet);
+    ok = times(o, launcher, self, o->ranks > 0 ? o->ranks : TIME_RANKS) &&
+         memory(o, launcher, self, o->ranks > 0 ? o->ranks : MEMORY_RANKS);
+    perf_progress_end();
+    perf_report_end("init: tern_init and tern_finalize beyond the start of the processes, and the memory of a rank");
+    if (ok && o->plot != NULL)
+        ok = perf_plot(o->plot, "init and finalize");
+    return ok ? 0 : 1;
+}

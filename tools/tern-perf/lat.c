@@ -1,0 +1,222 @@
+/* lat.c: put_lat and get_lat: how long one blocking put or get takes, and half of a round trip made of them.
+ *
+ * `latency` is the time per call in a loop on rank 0; the target does nothing. For 8 bytes the same loop with a plain
+ * store or load through tern_region_ptr runs in turn with it, and the difference is what Tern adds. `half_rtt` is a
+ * ping-pong between ranks 0 and 1: with puts a rank waits by looking at its own memory, with gets by getting the
+ * other's. A message counts as arrived when its last and its first byte have: what lies between is not looked at, as
+ * usual in such tests.
+ *
+ * A ping-pong sends two contents in turn, made beforehand, so that no time goes into preparing a message.
+ */
+#include <string.h>
+
+#include "perf.h"
+
+static const unsigned char turn_byte[2] = { 0x55, 0xaa };
+
+/* Where a ping-pong's message lies in the part; where its content for turn 0 and 1, and for n 2 what was fetched, lies
+ * in private memory. */
+static unsigned char *pingpong_mine(const struct perf_case *c)
+{
+    return c->p->mine + c->p->area;
+}
+
+static unsigned char *pingpong_private(const struct perf_case *c, unsigned n)
+{
+    return c->p->local + c->p->area + n * c->p->ping;
+}
+
+/* Collective: clear the ping-pong's memory, fill its two messages. */
+void perf_pingpong_prepare(struct perf_case *c)
+{
+    c->turn = 0;
+    memset(pingpong_mine(c), 0, c->size);
+    memset(pingpong_private(c, 0), turn_byte[0], c->size);
+    memset(pingpong_private(c, 1), turn_byte[1], c->size);
+    perf_must(tern_barrier(c->p->ctx), "barrier");
+}
+
+static inline __attribute__((always_inline)) void put_loop(struct perf_case *c, uint64_t iters, size_t len)
+{
+    tern_ctx            *ctx = c->p->ctx;
+    tern_region         *region = c->p->region;
+    const unsigned char *src = c->p->local;
+    int                  target = c->target;
+
+    for (uint64_t i = 0; i < iters; i++)
+        perf_must(tern_put(ctx, region, target, perf_spot(i, len), src, len), "put");
+}
+
+void perf_put_blocking(struct perf_case *c, uint64_t iters)
+{
+    PERF_BY_LENGTH(put_loop, c, iters)
+}
+
+static inline __attribute__((always_inline)) void get_loop(struct perf_case *c, uint64_t iters, size_t len)
+{
+    tern_ctx      *ctx = c->p->ctx;
+    tern_region   *region = c->p->region;
+    unsigned char *dst = c->p->local;
+    int            target = c->target;
+
+    for (uint64_t i = 0; i < iters; i++)
+        perf_must(tern_get(ctx, region, target, perf_spot(i, len), dst, len), "get");
+}
+
+void perf_get_blocking(struct perf_case *c, uint64_t iters)
+{
+    PERF_BY_LENGTH(get_loop, c, iters)
+}
+
+/* The calls for one value, which keep it in a register. */
+static void put_value(struct perf_case *c, uint64_t iters)
+{
+    tern_ctx    *ctx = c->p->ctx;
+    tern_region *region = c->p->region;
+    int          target = c->target;
+
+    for (uint64_t i = 0; i < iters; i++)
+        perf_must(tern_put_u64(ctx, region, target, perf_spot(i, sizeof(i)), i), "put");
+}
+
+static void get_value(struct perf_case *c, uint64_t iters)
+{
+    tern_ctx    *ctx = c->p->ctx;
+    tern_region *region = c->p->region;
+    uint64_t     value = 0;
+    int          target = c->target;
+
+    for (uint64_t i = 0; i < iters; i++) {
+        perf_must(tern_get_u64(ctx, region, target, perf_spot(i, sizeof(value)), &value), "get");
+        __asm__ volatile("" ::"r"(value));
+    }
+}
+
+static inline __attribute__((always_inline)) void put_pingpong_loop(struct perf_case *c, uint64_t iters, size_t len)
+{
+    struct perf         *p = c->p;
+    tern_ctx            *ctx = p->ctx;
+    tern_region         *region = p->region;
+    const unsigned char *mine = pingpong_mine(c), *src[2] = { pingpong_private(c, 0), pingpong_private(c, 1) };
+    uint64_t             offset = p->area;
+    int                  target = c->target;
+    bool                 leads = p->rank == 0;
+    unsigned             turn = c->turn;
+
+    for (uint64_t i = 0; i < iters; i++, turn ^= 1) {
+        if (!leads) {
+            perf_await(p, mine + len - 1, turn_byte[turn]);
+            perf_await(p, mine, turn_byte[turn]);
+        }
+        perf_must(tern_put(ctx, region, target, offset, src[turn], len), "put");
+        if (leads) {
+            perf_await(p, mine + len - 1, turn_byte[turn]);
+            perf_await(p, mine, turn_byte[turn]);
+        }
+    }
+    c->turn = turn;
+}
+
+void perf_put_pingpong(struct perf_case *c, uint64_t iters)
+{
+    PERF_BY_LENGTH(put_pingpong_loop, c, iters)
+}
+
+/* Get the other rank's message into private memory until it is the one of this turn. */
+static inline __attribute__((always_inline)) void fetch(struct perf_case *c, size_t len, unsigned char want)
+{
+    struct perf            *p = c->p;
+    volatile unsigned char *into = pingpong_private(c, 2);
+    unsigned                spins = 0;
+
+    for (;;) {
+        perf_must(tern_get(p->ctx, p->region, c->target, p->area, (void *)(uintptr_t)into, len), "get");
+        if (into[len - 1] == want && into[0] == want)
+            return;
+        if (TERN_UNLIKELY(++spins > p->spins))
+            perf_give_way(p);
+    }
+}
+
+static inline __attribute__((always_inline)) void get_pingpong_loop(struct perf_case *c, uint64_t iters, size_t len)
+{
+    unsigned char       *mine = pingpong_mine(c);
+    const unsigned char *src[2] = { pingpong_private(c, 0), pingpong_private(c, 1) };
+    bool                 leads = c->p->rank == 0;
+    unsigned             turn = c->turn;
+
+    for (uint64_t i = 0; i < iters; i++, turn ^= 1) {
+        if (!leads)
+            fetch(c, len, turn_byte[turn]);
+        memcpy(mine, src[turn], len);
+        /* release: the answer stands before anything that follows. Pairs with the acquire in tern_get there. */
+        __atomic_thread_fence(__ATOMIC_RELEASE);
+        if (leads)
+            fetch(c, len, turn_byte[turn]);
+    }
+    c->turn = turn;
+}
+
+static void get_pingpong(struct perf_case *c, uint64_t iters)
+{
+    PERF_BY_LENGTH(get_pingpong_loop, c, iters)
+}
+
+/* The kernels of both tests, in the order in which figures() reads them. */
+struct lat_kernels {
+    void (*blocking)(struct perf_case *c, uint64_t iters);
+    void (*value)(struct perf_case *c, uint64_t iters);
+    void (*plain)(struct perf_case *c, uint64_t iters);
+    void (*pingpong)(struct perf_case *c, uint64_t iters);
+    const char *plain_name, *over_name, *over_value_name;
+};
+
+static void measure(struct perf_case *c, const struct lat_kernels *lat)
+{
+    struct perf_kernel k[PERF_MAX_KERNELS] = { { PERF_FIRST, lat->blocking } };
+    size_t             n = 1, words = 0, trip = 0;
+
+    if (c->size == sizeof(uint64_t) && c->p->theirs != NULL) {
+        words = n;
+        k[n++] = (struct perf_kernel){ PERF_FIRST, lat->plain };
+        k[n++] = (struct perf_kernel){ PERF_FIRST, lat->value };
+    }
+    if (c->p->ranks > 1) {
+        trip = n;
+        k[n++] = (struct perf_kernel){ PERF_PAIR, lat->pingpong };
+        if (c->p->opt->vs_limit)
+            k[n++] = (struct perf_kernel){ PERF_PAIR, perf_line_pingpong };
+    }
+    perf_pingpong_prepare(c);
+    perf_measure(c, k, n);
+    perf_figure_time(c, 0, 1, "latency");
+    if (words != 0) {
+        perf_figure_time(c, words, 1, lat->plain_name);
+        perf_figure_difference(c, 0, words, lat->over_name);
+        perf_figure_time(c, words + 1, 1, "latency_u64");
+        perf_figure_difference(c, words + 1, words, lat->over_value_name);
+    }
+    if (trip != 0) {
+        perf_figure_time(c, trip, 2, "half_rtt");
+        if (c->p->opt->vs_limit) {
+            perf_figure_time(c, trip + 1, 2, "cacheline_half_rtt");
+            perf_figure_ratio(c, trip, trip + 1, 1, "ratio_to_limit");
+        }
+    }
+}
+
+void perf_put_lat(struct perf_case *c)
+{
+    static const struct lat_kernels put = { perf_put_blocking, put_value,     perf_plain_store, perf_put_pingpong,
+                                            "plain_store",     "over_store", "over_store_u64" };
+
+    measure(c, &put);
+}
+
+void perf_get_lat(struct perf_case *c)
+{
+    static const struct lat_kernels get = { perf_get_blocking, get_value,   perf_plain_load, get_pingpong,
+                                            "plain_load",      "over_load", "over_load_u64" };
+
+    measure(c, &get);
+}

@@ -1,0 +1,119 @@
+/* place.c: where a test runs: the memory that it works on, and whether each rank has a core of its own.
+ *
+ * Every rank has a part of the region under test, with an area for streams and one for a ping-pong, and private memory
+ * with an area for streams and three for a ping-pong: its two contents, and what it fetches. Parts begin on a page;
+ * private memory begins MEASURE_SKEW behind one (bench/measure.h says why). All of it is touched before anything is
+ * measured. The limits have one page of plain shared memory per rank besides.
+ */
+#define _GNU_SOURCE
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "perf.h"
+
+#define WORST_AREA (1ull << 40)
+
+/* Private memory, aligned to a page; kept in p for perf_place_close. */
+static unsigned char *private_memory(const struct perf *p, size_t bytes)
+{
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (memory == MAP_FAILED)
+        tern_abort(1, "tern-perf: not enough memory for these sizes and windows; choose smaller ones");
+    if (p->opt->memory == PERF_HUGE)
+        madvise(memory, bytes, MADV_HUGEPAGE); /* where it is refused the pages are small, as everywhere */
+    memset(memory, 1, bytes);
+    return memory;
+}
+
+/* Open the region under test and find out how its parts are reached. */
+static void open_region(struct perf *p, size_t bytes)
+{
+    struct perf_place  place = { getpid(), 0 };
+    tern_region_opts   opts = { .memory = p->opt->memory == PERF_HUGE ? TERN_MEMORY_HUGE : TERN_MEMORY_HOST };
+    struct perf_place *all = (struct perf_place *)(void *)p->gather;
+
+    if (p->opt->memory == PERF_REGISTERED) {
+        p->mine = private_memory(p, bytes);
+        perf_must(tern_region_register(p->ctx, p->mine, bytes, &p->region), "registering memory");
+    } else {
+        perf_must(tern_region_alloc(p->ctx, bytes, &opts, &p->region), "allocating the region");
+        p->mine = tern_region_ptr(p->region, p->rank);
+        memset(p->mine, 0, bytes);
+        p->theirs = tern_region_ptr(p->region, p->peer);
+    }
+    place.address = (uint64_t)(uintptr_t)p->mine;
+    perf_must(tern_allgather(p->ctx, &place, sizeof(place), all), "all-gather");
+    p->peer_place = all[p->peer];
+    p->link = tern_region_path(p->region, p->peer);
+}
+
+/* Pages that hold bytes, and one more, so that loops over a few lines never leave the area. */
+static uint64_t whole_pages(uint64_t bytes)
+{
+    return ((bytes + MEASURE_PAGE - 1) / MEASURE_PAGE + 1) * MEASURE_PAGE;
+}
+
+void perf_place_open(struct perf *p, uint64_t max_size, uint64_t max_window)
+{
+    uint64_t windows = max_window > 1 ? max_window : 1;
+
+    if (max_size > WORST_AREA / windows)
+        tern_abort(1, "tern-perf: messages of that size and number do not fit into memory; choose smaller ones");
+    p->ping = whole_pages(max_size);
+    p->area = whole_pages(max_size * windows);
+    open_region(p, p->area + p->ping);
+    p->local_bytes = p->area + 3 * p->ping + MEASURE_PAGE;
+    p->local_map = private_memory(p, p->local_bytes);
+    p->local = p->local_map + MEASURE_SKEW;
+    perf_must(tern_region_alloc(p->ctx, MEASURE_PAGE, NULL, &p->lines), "allocating the region for the limits");
+    p->my_line = tern_region_ptr(p->lines, p->rank);
+    p->their_line = tern_region_ptr(p->lines, p->peer);
+    if (p->my_line == NULL || p->their_line == NULL)
+        tern_abort(1, "tern-perf: ranks 0 and 1 share no memory; start them on one machine");
+}
+
+void perf_place_close(struct perf *p)
+{
+    perf_must(tern_region_free(p->lines), "freeing a region");
+    perf_must(tern_region_free(p->region), "freeing a region");
+    if (p->opt->memory == PERF_REGISTERED)
+        munmap(p->mine, p->area + p->ping);
+    munmap(p->local_map, p->local_bytes);
+}
+
+/* See on which cores the ranks may run. Rank 0 warns where that makes figures unsteady. Returns whether there is a
+ * core for each rank. The mask travels as fixed 256 bytes: 2048 cores. */
+bool perf_place_check(struct perf *p)
+{
+    unsigned char mask[256] = { 0 }, *all = p->gather;
+    int           cores = 0, widest = 0;
+    cpu_set_t    *set = (cpu_set_t *)(void *)mask;
+
+    if (sched_getaffinity(0, sizeof(mask), set) < 0)
+        mask[0] = 1;
+    perf_must(tern_allgather(p->ctx, mask, sizeof(mask), all), "all-gather");
+    memset(mask, 0, sizeof(mask));
+    for (int r = 0; r < p->ranks; r++) {
+        int width = 0;
+
+        for (size_t i = 0; i < sizeof(mask); i++) {
+            width += __builtin_popcount(all[(size_t)r * sizeof(mask) + i]);
+            mask[i] |= all[(size_t)r * sizeof(mask) + i];
+        }
+        widest = width > widest ? width : widest;
+    }
+    for (size_t i = 0; i < sizeof(mask); i++)
+        cores += __builtin_popcount(mask[i]);
+    if (p->rank == 0 && !p->opt->quiet && p->ranks > cores)
+        fprintf(stderr, "tern-perf: warning: %d ranks share %d cores; figures of tests in which several ranks work "
+                        "at a time show the scheduler\n", p->ranks, cores);
+    else if (p->rank == 0 && !p->opt->quiet && widest > 1 && p->ranks > 1)
+        fprintf(stderr, "tern-perf: warning: the ranks are not bound to cores; use ternrun --bind core for steady "
+                        "figures\n");
+    return p->ranks <= cores;
+}

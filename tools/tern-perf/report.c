@@ -1,0 +1,289 @@
+/* report.c: figures, and how they are printed: as an aligned table, as CSV or as JSON.
+ *
+ * A figure is a median with its quartiles and minimum. CSV and JSON have one line per number: the spread of a metric
+ * follows it as metric_p25, metric_p75 and metric_min. CSV lines are written as soon as they are known; the table and
+ * the JSON array when all are. Only rank 0 reports.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "perf.h"
+
+static struct {
+    enum perf_format    format;
+    struct perf_figure *all;
+    size_t              count, room;
+} report;
+
+void perf_report_begin(enum perf_format format)
+{
+    report.format = format;
+    if (format == PERF_CSV) {
+        puts(MEASURE_CSV_HEADER);
+        fflush(stdout);
+    }
+}
+
+/* Metrics of a figure with their values: the median, then its spread. */
+static size_t expand(const struct perf_figure *f, char names[4][64], double values[4])
+{
+    static const char *const suffix[] = { "", "_p25", "_p75", "_min" };
+    const double             from[] = { f->value.median, f->value.p25, f->value.p75, f->value.min };
+    size_t                   n = f->spread ? 4 : 1;
+
+    for (size_t i = 0; i < n; i++) {
+        snprintf(names[i], 64, "%s%s", f->metric, suffix[i]);
+        values[i] = from[i];
+    }
+    return n;
+}
+
+static void csv_print(const struct perf_figure *f)
+{
+    char   names[4][64];
+    double values[4];
+    size_t n = expand(f, names, values);
+
+    for (size_t i = 0; i < n; i++)
+        printf("%s,%s,%d,%" PRIu64 ",%s,%.6g,%s\n", f->test, f->link, f->ranks, f->size, names[i], values[i], f->unit);
+    fflush(stdout);
+}
+
+void perf_report_add(const struct perf_figure *figure)
+{
+    if (report.count == report.room) {
+        size_t              room = report.room == 0 ? 64 : 2 * report.room;
+        struct perf_figure *all = realloc(report.all, room * sizeof(*all));
+
+        if (all == NULL) {
+            fprintf(stderr, "tern-perf: not enough memory for the figures\n");
+            exit(1);
+        }
+        report.all = all;
+        report.room = room;
+    }
+    report.all[report.count++] = *figure;
+    if (report.format == PERF_CSV)
+        csv_print(figure);
+}
+
+const struct perf_figure *perf_report_all(size_t *count)
+{
+    *count = report.count;
+    return report.all;
+}
+
+static void json_print(void)
+{
+    const char *separator = "[\n";
+
+    for (size_t f = 0; f < report.count; f++) {
+        const struct perf_figure *figure = &report.all[f];
+        char                      names[4][64], number[32];
+        double                    values[4];
+        size_t                    n = expand(figure, names, values);
+
+        for (size_t i = 0; i < n; i++, separator = ",\n") {
+            snprintf(number, sizeof(number), isfinite(values[i]) ? "%.6g" : "null", values[i]);
+            printf("%s  {\"test\": \"%s\", \"link\": \"%s\", \"ranks\": %d, \"size\": %" PRIu64
+                   ", \"metric\": \"%s\", \"value\": %s, \"unit\": \"%s\"}",
+                   separator, figure->test, figure->link, figure->ranks, figure->size, names[i], number, figure->unit);
+        }
+    }
+    puts(report.count == 0 ? "[]" : "\n]");
+}
+
+/* A number with about four digits, as people read it. */
+static void human(char *text, size_t size, double value)
+{
+    double magnitude = fabs(value);
+    int    decimals = magnitude < 10 ? 3 : magnitude < 100 ? 2 : magnitude < 1000 ? 1 : 0;
+
+    snprintf(text, size, "%.*f", decimals, value);
+}
+
+static void cell(char *text, size_t size, const struct perf_figure *f)
+{
+    char median[32], low[32], high[32];
+
+    human(median, sizeof(median), f->value.median);
+    human(low, sizeof(low), f->value.p25);
+    human(high, sizeof(high), f->value.p75);
+    if (f->spread)
+        snprintf(text, size, "%s (%s..%s)", median, low, high);
+    else
+        snprintf(text, size, "%s", median);
+}
+
+static bool same_column(const struct perf_figure *a, const struct perf_figure *b)
+{
+    return strcmp(a->test, b->test) == 0 && strcmp(a->metric, b->metric) == 0;
+}
+
+/* The index of the first figure in the same column. */
+static size_t column_of(size_t f)
+{
+    size_t first = 0;
+
+    while (!same_column(&report.all[first], &report.all[f]))
+        first++;
+    return first;
+}
+
+static int column_width(size_t column)
+{
+    char   text[128];
+    size_t width = strlen(report.all[column].metric) + strlen(report.all[column].unit) + 3;
+
+    for (size_t f = column; f < report.count; f++) {
+        cell(text, sizeof(text), &report.all[f]);
+        if (same_column(&report.all[f], &report.all[column]) && strlen(text) > width)
+            width = strlen(text);
+    }
+    return (int)width;
+}
+
+/* One row: the figures of a size, each below its column's head. */
+static void table_row(uint64_t size, const size_t *columns, size_t column_count)
+{
+    char text[128];
+
+    printf("%10" PRIu64, size);
+    for (size_t k = 0; k < column_count; k++) {
+        snprintf(text, sizeof(text), "-");
+        for (size_t f = columns[k]; f < report.count; f++) {
+            if (report.all[f].size == size && same_column(&report.all[f], &report.all[columns[k]]))
+                cell(text, sizeof(text), &report.all[f]);
+        }
+        printf("  %*s", column_width(columns[k]), text);
+    }
+    putchar('\n');
+}
+
+static bool in_columns(size_t figure, const size_t *columns, size_t column_count)
+{
+    for (size_t k = 0; k < column_count; k++) {
+        if (same_column(&report.all[figure], &report.all[columns[k]]))
+            return true;
+    }
+    return false;
+}
+
+/* A table of some columns: the head, then one row for each size that has a figure in them. */
+static void table_print(const size_t *columns, size_t column_count)
+{
+    printf("%10s", "bytes");
+    for (size_t k = 0; k < column_count; k++) {
+        const struct perf_figure *f = &report.all[columns[k]];
+        char                      head[128];
+
+        snprintf(head, sizeof(head), "%s [%s]", f->metric, f->unit);
+        printf("  %*s", column_width(columns[k]), head);
+    }
+    putchar('\n');
+    for (size_t f = 0; f < report.count; f++) {
+        bool seen = false;
+
+        for (size_t g = 0; g < f; g++)
+            seen |= report.all[g].size == report.all[f].size && in_columns(g, columns, column_count);
+        if (!seen && in_columns(f, columns, column_count))
+            table_row(report.all[f].size, columns, column_count);
+    }
+}
+
+/* Columns that have a figure for the same sizes share a table; those that do not (limits without a size) have their
+ * own, so that no table is mostly empty. At most six columns side by side. */
+static void text_print(const char *title)
+{
+    size_t columns[6], n = 0;
+    bool   sized = false;
+
+    printf("%s\n", title);
+    for (size_t f = 0; f < report.count; f++) {
+        bool has_size = report.all[f].size != 0;
+
+        if (column_of(f) != f)
+            continue;
+        if (n == 6 || (n > 0 && has_size != sized)) {
+            table_print(columns, n);
+            n = 0;
+        }
+        sized = has_size;
+        columns[n++] = f;
+    }
+    if (n > 0)
+        table_print(columns, n);
+}
+
+void perf_report_end(const char *title)
+{
+    if (report.format == PERF_JSON)
+        json_print();
+    if (report.format == PERF_TEXT)
+        text_print(title);
+    fflush(stdout);
+}
+
+/* Make a figure of one value per slice. */
+static void figure_of(const struct perf_case *c, double *values, const char *metric, const char *unit)
+{
+    struct perf_figure f = { .test = c->p->test->name, .link = c->p->link, .ranks = c->p->ranks, .size = c->size,
+                             .unit = unit, .spread = true };
+
+    snprintf(f.metric, sizeof(f.metric), "%s", metric);
+    f.value = measure_summarise(values, c->p->repeat);
+    perf_report_add(&f);
+}
+
+void perf_figure_time(const struct perf_case *c, size_t kernel, double divide, const char *metric)
+{
+    double values[PERF_MAX_REPEAT];
+
+    for (size_t r = 0; r < c->p->repeat; r++)
+        values[r] = c->p->ns[kernel][r] / divide;
+    if (c->p->rank == 0)
+        figure_of(c, values, metric, "ns");
+}
+
+void perf_figure_bandwidth(const struct perf_case *c, size_t kernel, double bytes, const char *metric)
+{
+    double values[PERF_MAX_REPEAT];
+
+    for (size_t r = 0; r < c->p->repeat; r++)
+        values[r] = bytes / c->p->ns[kernel][r] * 1e3; /* bytes per ns are GB/s */
+    if (c->p->rank == 0)
+        figure_of(c, values, metric, "MB/s");
+}
+
+void perf_figure_rate(const struct perf_case *c, size_t kernel, double operations, const char *metric)
+{
+    double values[PERF_MAX_REPEAT];
+
+    for (size_t r = 0; r < c->p->repeat; r++)
+        values[r] = operations / c->p->ns[kernel][r] * 1e9;
+    if (c->p->rank == 0)
+        figure_of(c, values, metric, "op/s");
+}
+
+void perf_figure_difference(const struct perf_case *c, size_t kernel, size_t less, const char *metric)
+{
+    double values[PERF_MAX_REPEAT];
+
+    for (size_t r = 0; r < c->p->repeat; r++)
+        values[r] = c->p->ns[kernel][r] - c->p->ns[less][r];
+    if (c->p->rank == 0)
+        figure_of(c, values, metric, "ns");
+}
+
+void perf_figure_ratio(const struct perf_case *c, size_t top, size_t bottom, double factor, const char *metric)
+{
+    double values[PERF_MAX_REPEAT];
+
+    for (size_t r = 0; r < c->p->repeat; r++)
+        values[r] = factor * c->p->ns[top][r] / c->p->ns[bottom][r];
+    if (c->p->rank == 0)
+        figure_of(c, values, metric, "ratio");
+}
