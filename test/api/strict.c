@@ -1,0 +1,99 @@
+/* strict.c: order as the target sees it.
+ *
+ * env: TERN_CMA=off TERN_BOUNCE_CHUNK=4K TERN_BOUNCE_CHUNKS=4
+ *
+ * Promise: in a strict context operations to one target are delivered in program order, whichever paths they take (loads
+ * and stores, the kernel, bounced in pieces); in a relaxed one tern_fence does the same. The target polls both places
+ * without calling Tern. Gets of a strict context follow the puts before them.
+ */
+#include "job_test.h"
+
+const char *job_note;
+
+#define LONG 50000u
+
+static uint64_t load(const unsigned char *at)
+{
+    return __atomic_load_n((const uint64_t *)(const void *)at, __ATOMIC_ACQUIRE);
+}
+
+/* Between two operations: nothing where the context is strict, a fence where it is relaxed. */
+static void order(tern_ctx *ctx)
+{
+    if (tern_ctx_order(ctx) == TERN_RELAXED)
+        OK(tern_fence(ctx));
+}
+
+/* Data by the slow path, then the flag by the fast one; then the other way round. */
+static void producer(tern_ctx *ctx, tern_region *slow, tern_region *fast, int to, uint64_t rounds)
+{
+    uint64_t     *data = job_new(LONG);
+    tern_event    event;
+    uint64_t      got = 0;
+
+    for (uint64_t i = 1; i <= rounds; i++) {
+        for (size_t k = 0; k < LONG / 8; k++)
+            data[k] = i;
+        OK(tern_put_nb(ctx, slow, to, 0, data, LONG, &event));
+        order(ctx);
+        OK(tern_put_nbi(ctx, fast, to, 0, &i, 8)); /* inlined, were it not for the one before */
+        order(ctx);
+        OK(tern_put_nbi(ctx, slow, to, LONG, &i, 8));
+        order(ctx);
+        OK(tern_get_nbi(ctx, slow, to, LONG, &got, 8));
+        order(ctx);
+        OK(tern_put_u64(ctx, fast, to, 8, i));
+        OK(tern_event_wait(&event, TERN_FOREVER));
+        OK(tern_quiet(ctx));
+        SAME(got, i);
+        while (got != 0) /* the target takes it away when it has checked */
+            OK(tern_get_u64(ctx, fast, to, 8, &got));
+    }
+    free(data);
+}
+
+static void consumer(unsigned char *slow, unsigned char *fast, uint64_t rounds)
+{
+    const uint64_t limit = 2000000000ull;
+
+    for (uint64_t i = 1; i <= rounds; i++) {
+        uint64_t looks = 0;
+
+        while (load(fast) != i && load(fast + 8) != i)
+            CHECK(++looks < limit);
+        for (size_t k = 0; k < LONG / 8; k++) /* the flag is here, so the data are */
+            SAME(load(slow + 8 * k), i);
+        while (load(fast + 8) != i)
+            CHECK(++looks < limit);
+        SAME(load(slow + LONG), i);
+        SAME(load(fast), i);
+        __atomic_store_n((uint64_t *)(void *)(fast + 8), 0, __ATOMIC_RELEASE);
+    }
+}
+
+int main(void)
+{
+    struct job_region fast, slow;
+    tern_ctx         *strict;
+    uint64_t          rounds = JOB_SANITIZED ? 20 : 150;
+    int               me;
+
+    OK(tern_init());
+    me = tern_rank();
+    job_region_make(&fast, JOB_HOST, 4096);
+    job_region_make(&slow, JOB_REGISTERED, LONG + 8);
+    OK(tern_ctx_create(tern_team_world(), TERN_STRICT, &strict));
+    for (int relaxed = 0; relaxed < 2; relaxed++) { /* pairs: even ranks produce for the odd ones after them */
+        if (me % 2 == 0 && me + 1 < tern_size())
+            producer(relaxed ? TERN_WORLD : strict, slow.region, fast.region, me + 1, rounds);
+        else if (me % 2 == 1)
+            consumer(slow.mine, fast.mine, rounds);
+        memset(fast.mine, 0, 64);
+        OK(tern_barrier(TERN_WORLD));
+    }
+    OK(tern_ctx_destroy(strict));
+    job_region_drop(&slow);
+    job_region_drop(&fast);
+    OK(tern_finalize());
+    return 0;
+}

@@ -1,0 +1,191 @@
+/* job_test.h: what the job programs of test/api and test/stress share.
+ *
+ * A failed check says where, which rank, what, and why, and ends the whole job, so that no test hangs on the failure of
+ * one rank. The rest are small helpers: a begin and end, deterministic bytes, a random stream, and the kinds of memory
+ * that a region can have.
+ */
+#ifndef TERN_JOB_TEST_H
+#define TERN_JOB_TEST_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <tern.h>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define JOB_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define JOB_SANITIZED 1
+#endif
+#endif
+#ifndef JOB_SANITIZED
+#define JOB_SANITIZED 0
+#endif
+
+#define JOB_SKIP 77
+
+extern const char *job_note; /* printed with a failure: a seed, say */
+
+static inline void job_fail(const char *file, int line, const char *what, const char *why)
+{
+    const char *detail = tern_error_detail();
+
+    fprintf(stderr, "%s:%d: rank %d: %s: %s%s%s%s%s%s\n", file, line, tern_rank(), what, why, *detail ? " (" : "",
+            detail, *detail ? ")" : "", job_note ? " " : "", job_note ? job_note : "");
+    tern_abort(1, "a check failed");
+}
+
+/* The condition holds. */
+#define CHECK(condition) ((condition) ? (void)0 : job_fail(__FILE__, __LINE__, #condition, "is false"))
+
+/* The call returns the status. */
+#define RETURNS(status, call) job_returns(__FILE__, __LINE__, status, call, #call)
+static inline void job_returns(const char *file, int line, tern_status want, tern_status got, const char *call)
+{
+    char why[256];
+
+    if (got == want)
+        return;
+    snprintf(why, sizeof(why), "returned %d, \"%.80s\", instead of %d, \"%.80s\"", (int)got, tern_strerror(got),
+             (int)want, tern_strerror(want));
+    job_fail(file, line, call, why);
+}
+#define OK(call) RETURNS(TERN_OK, call)
+
+/* Both numbers are the same. */
+#define SAME(a, b) job_same(__FILE__, __LINE__, (unsigned long long)(a), (unsigned long long)(b), #a " == " #b)
+static inline void job_same(const char *file, int line, unsigned long long a, unsigned long long b, const char *what)
+{
+    char why[96];
+
+    if (a == b)
+        return;
+    snprintf(why, sizeof(why), "is false: %llu and %llu", a, b);
+    job_fail(file, line, what, why);
+}
+
+/* The last error's text contains the word. */
+#define SAYS(word) (strstr(tern_error_detail(), word) ? (void)0 : job_fail(__FILE__, __LINE__, word, "is not in the text"))
+
+static inline void *job_new(size_t bytes)
+{
+    void *memory = calloc(1, bytes ? bytes : 1);
+
+    CHECK(memory != NULL);
+    return memory;
+}
+
+/* A small, fast random stream (xorshift with a multiplier); the seed must not be 0. */
+static inline uint64_t job_random(uint64_t *seed)
+{
+    *seed ^= *seed >> 12;
+    *seed ^= *seed << 25;
+    *seed ^= *seed >> 27;
+    return *seed * 2685821657736338717ull;
+}
+
+/* A byte that tells who wrote it, when, and where. */
+static inline unsigned char job_byte(unsigned who, unsigned when, uint64_t where)
+{
+    return (unsigned char)(1 + (who * 37 + when * 101 + where * 7 + (where >> 8) * 13 + (where >> 16) * 29) % 255);
+}
+
+static inline void job_fill(unsigned char *to, size_t len, unsigned who, unsigned when)
+{
+    for (size_t i = 0; i < len; i++)
+        to[i] = job_byte(who, when, i);
+}
+
+#define HOLDS(at, len, who, when) job_holds(__FILE__, __LINE__, at, len, who, when)
+static inline void job_holds(const char *file, int line, const unsigned char *at, size_t len, unsigned who,
+                             unsigned when)
+{
+    for (size_t i = 0; i < len; i++) {
+        if (at[i] != job_byte(who, when, i)) {
+            char what[160];
+            snprintf(what, sizeof(what), "byte %zu of %zu is %u, not %u (writer %u, round %u)", i, len, at[i],
+                     job_byte(who, when, i), who, when);
+            job_fail(file, line, what, "data differ");
+        }
+    }
+}
+
+#define ALL_ARE(at, len, byte) job_all_are(__FILE__, __LINE__, at, len, byte)
+static inline void job_all_are(const char *file, int line, const unsigned char *at, size_t len, unsigned char byte)
+{
+    for (size_t i = 0; i < len; i++) {
+        if (at[i] != byte) {
+            char what[96];
+            snprintf(what, sizeof(what), "byte %zu of %zu is %u, not %u", i, len, at[i], byte);
+            job_fail(file, line, what, "memory changed");
+        }
+    }
+}
+
+/* The kinds of memory that a region can have. */
+enum job_kind { JOB_HOST, JOB_HUGE, JOB_FILE, JOB_REGISTERED, JOB_KINDS };
+
+struct job_region {
+    tern_region   *region;
+    unsigned char *mine;   /* this rank's part */
+    void          *memory; /* what a registered one is made of */
+    char           path[64];
+};
+
+static inline const char *job_directory(void)
+{
+    const char *directory = getenv("TMPDIR");
+
+    return directory && strlen(directory) < 24 ? directory : "/tmp";
+}
+
+/* A name for files that all ranks of this job know and no other job has; tag tells those of one job apart. */
+static inline void job_file_name(char *name, size_t size, unsigned tag)
+{
+    uint64_t mine = (uint64_t)getpid() ^ (uint64_t)tern_clock() << 20, all[64];
+
+    CHECK(tern_size() <= 64);
+    OK(tern_allgather(TERN_WORLD, &mine, sizeof(mine), all));
+    snprintf(name, size, "%s/tern-test-%016llx-%u", job_directory(), (unsigned long long)all[0], tag);
+}
+
+static inline void job_region_make(struct job_region *r, enum job_kind kind, uint64_t size)
+{
+    tern_region_opts opts = { TERN_MEMORY_HOST, NULL };
+
+    *r = (struct job_region){ .region = NULL };
+    if (kind == JOB_REGISTERED) {
+        r->memory = r->mine = job_new(size);
+        OK(tern_region_register(TERN_WORLD, r->memory, size, &r->region));
+        return;
+    }
+    if (kind == JOB_HUGE)
+        opts.memory = TERN_MEMORY_HUGE;
+    if (kind == JOB_FILE) {
+        job_file_name(r->path, sizeof(r->path), 0);
+        opts = (tern_region_opts){ TERN_MEMORY_FILE, r->path };
+    }
+    OK(tern_region_alloc(TERN_WORLD, size, &opts, &r->region));
+    r->mine = tern_region_ptr(r->region, tern_rank());
+    CHECK(r->mine != NULL);
+}
+
+static inline void job_region_drop(struct job_region *r)
+{
+    char name[96];
+
+    OK(tern_region_free(r->region));
+    free(r->memory);
+    if (r->path[0]) {
+        snprintf(name, sizeof(name), "%s.%d", r->path, tern_rank());
+        CHECK(unlink(name) == 0);
+    }
+}
+
+#endif
