@@ -19,6 +19,8 @@
 #include "core/service.h"
 #include "core/wait.h"
 
+#define NOTICE_NS 1000000000ll /* within this time the launcher knows of a death */
+
 struct tern_job tern_job = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 tern_status tern_core_job_running(void)
@@ -56,6 +58,22 @@ void tern_core_job_notice(void)
     }
     atomic_store_explicit(&tern_job.losses_seen, losses, memory_order_relaxed);
     pthread_mutex_unlock(&tern_job.lock);
+}
+
+void tern_core_job_confirm(int rank)
+{
+    struct tern_slot *mine = tern_core_job_slot(tern_job.boot.rank);
+    _Atomic uint32_t *fate = &tern_core_job_slot(rank)->fate;
+    int64_t           until = tern_base_now() + NOTICE_NS, now;
+
+    while ((now = tern_base_now()) < until) {
+        uint32_t seen = atomic_load_explicit(&mine->bell, memory_order_acquire); /* before fate: see the launcher */
+
+        if (atomic_load_explicit(fate, memory_order_relaxed) != TERN_FATE_RUNNING)
+            break;
+        tern_boot_bell_wait(&mine->bell, seen, until - now); /* the launcher wakes everyone after each end */
+    }
+    tern_core_job_notice();
 }
 
 /* Say how far we have come, and wake whoever waits for it. */

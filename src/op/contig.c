@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 
+#include "core/job.h"
 #include "core/wait.h"
 
 /* A transfer that cannot start yet. */
@@ -96,6 +97,8 @@ tern_status tern_op_contig_start(struct tern_ctx *ctx, const struct tern_xfer *x
     }
     if (a.pending)
         tern_core_pending_drop(a.pending);
+    if (TERN_UNLIKELY(st == TERN_ERR_PEER))
+        tern_core_job_confirm(xfer->part->rank);
     if (st == TERN_OK) {
         fill(opts->event, NULL, false);
         fill(opts->local, NULL, true);

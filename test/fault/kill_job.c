@@ -1,0 +1,212 @@
+/* kill_job.c: a program for kill.sh that does a random mix of everything, forever, until it is killed; and programs that
+ * end themselves in the ways in which programs do. Each rank leaves its process id in $FAULT_DIR/pid.RANK.
+ *
+ *   kill_job mix SEED         allocate, register, put, get, barrier, allgather; a wrong byte or an error is status 9
+ *   kill_job cycle SEED       as mix for a few steps, then finalize and exit 0
+ *   kill_job join RANK        the rank tarries before tern_init while the others are in it
+ *   kill_job leave RANK       the rank tarries before tern_finalize while the others are in it
+ *   kill_job end HOW RANK     the rank ends by HOW: segv abort exit3 exit0 fpe term; the others wait in a barrier
+ *   kill_job heavy RANK       the rank has much memory to give back when it dies; the others put to it and exit when
+ *                             that fails, which must not be taken for the first failure
+ */
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <tern.h>
+
+#define REGIONS 4
+#define PART 65536u /* bytes that one rank may write in a part */
+
+static int me = -1, size;
+
+static void must(tern_status st, const char *what)
+{
+    if (st >= 0)
+        return;
+    fprintf(stderr, "kill_job: rank %d: %s: %s (%s)\n", me, what, tern_strerror(st), tern_error_detail());
+    _exit(9);
+}
+
+static void tell_pid(void)
+{
+    const char *dir = getenv("FAULT_DIR"), *boot = getenv("TERN_BOOT");
+    const char *rank = boot ? strstr(boot, "rank=") : NULL;
+    char        path[512], part[520];
+    FILE       *file;
+
+    if (!dir || !rank)
+        return;
+    me = atoi(rank + 5);
+    snprintf(path, sizeof(path), "%s/pid.%d", dir, me);
+    snprintf(part, sizeof(part), "%s.new", path);
+    if (!(file = fopen(part, "w")))
+        return;
+    fprintf(file, "%d %d\n", (int)getpid(), (int)getppid());
+    fclose(file);
+    rename(part, path); /* whole or not at all */
+}
+
+static uint32_t draw(uint64_t *state)
+{
+    *state = *state * 6364136223846793005ull + 1442695040888963407ull;
+    return (uint32_t)(*state >> 33);
+}
+
+struct slot {
+    tern_region   *region;
+    unsigned char *memory; /* of a registered one */
+};
+
+static void slot_make(struct slot *slot, uint64_t *common)
+{
+    uint64_t bytes = (uint64_t)size * PART + draw(common) % (4u << 20);
+
+    if (draw(common) % 2) {
+        must(tern_region_alloc(TERN_WORLD, bytes, NULL, &slot->region), "alloc");
+        return;
+    }
+    slot->memory = malloc(bytes);
+    must(tern_region_register(TERN_WORLD, slot->memory, bytes, &slot->region), "register");
+}
+
+static void slot_free(struct slot *slot)
+{
+    must(tern_region_free(slot->region), "free");
+    free(slot->memory);
+    *slot = (struct slot){ 0 };
+}
+
+/* Put into the own piece of somebody's part, get it back, compare. */
+static void transfer(struct slot *slot, uint64_t *own)
+{
+    static unsigned char out[PART], back[PART];
+    int                  to = (int)(draw(own) % (uint32_t)size);
+    size_t               len = 1 + draw(own) % PART;
+    uint64_t             at = (uint64_t)me * PART;
+    tern_event           event;
+
+    memset(out, (int)draw(own), len);
+    switch (draw(own) % 3) {
+    case 0: must(tern_put(TERN_WORLD, slot->region, to, at, out, len), "put"); break;
+    case 1:
+        must(tern_put_nb(TERN_WORLD, slot->region, to, at, out, len, &event), "put_nb");
+        must(tern_event_wait(&event, TERN_FOREVER), "wait");
+        break;
+    default:
+        must(tern_put_nbi(TERN_WORLD, slot->region, to, at, out, len), "put_nbi");
+        must(tern_quiet(TERN_WORLD), "quiet");
+    }
+    must(tern_get(TERN_WORLD, slot->region, to, at, back, len), "get");
+    if (memcmp(out, back, len) != 0) {
+        fprintf(stderr, "kill_job: rank %d: wrong bytes from rank %d\n", me, to);
+        _exit(9);
+    }
+}
+
+static void meet(uint64_t *common)
+{
+    int32_t *all = malloc((size_t)size * sizeof(*all));
+
+    if (draw(common) % 2) {
+        must(tern_barrier(TERN_WORLD), "barrier");
+    } else {
+        must(tern_allgather(TERN_WORLD, &me, sizeof(me), all), "allgather");
+        for (int i = 0; i < size; i++)
+            if (all[i] != i)
+                _exit(9);
+    }
+    free(all);
+}
+
+static void mix(uint64_t seed, long steps)
+{
+    struct slot slot[REGIONS] = { { 0 } };
+    uint64_t    common = seed, own = seed * 31 + (uint64_t)me; /* collective calls are drawn alike on all ranks */
+
+    for (long i = 0; i != steps; i++) {
+        struct slot *s = &slot[draw(&common) % REGIONS];
+
+        if (!s->region)
+            slot_make(s, &common);
+        else if (draw(&common) % 3 == 0)
+            slot_free(s);
+        for (int k = 0; k < 8; k++)
+            if (slot[k % REGIONS].region)
+                transfer(&slot[k % REGIONS], &own);
+        meet(&common);
+    }
+}
+
+static void end_by(const char *how)
+{
+    if (strcmp(how, "segv") == 0)
+        raise(SIGSEGV);
+    else if (strcmp(how, "abort") == 0)
+        abort();
+    else if (strcmp(how, "fpe") == 0)
+        raise(SIGFPE);
+    else if (strcmp(how, "term") == 0)
+        raise(SIGTERM);
+    exit(strcmp(how, "exit3") == 0 ? 3 : 0);
+}
+
+static void end(const char *how, int rank)
+{
+    tern_region *region;
+
+    must(tern_region_alloc(TERN_WORLD, 1 << 20, NULL, &region), "alloc");
+    if (me == rank)
+        end_by(how);
+    must(tern_barrier(TERN_WORLD), "barrier");
+}
+
+static void heavy(int rank)
+{
+    size_t       bytes = (size_t)768 << 20;
+    char        *mine = me == rank ? mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE,
+                                          -1, 0)
+                                   : NULL;
+    char         word[64] = "word";
+    tern_region *region;
+
+    must(tern_region_register(TERN_WORLD, mine, mine ? bytes : 0, &region), "register");
+    must(tern_barrier(TERN_WORLD), "barrier");
+    if (me == rank)
+        kill(getpid(), SIGKILL);
+    for (;;)
+        must(tern_put(TERN_WORLD, region, rank, 0, word, sizeof(word)), "put");
+}
+
+static void start(int tarries)
+{
+    if (me == tarries)
+        pause();
+    must(tern_init(), "init");
+    me = tern_rank();
+    size = tern_size();
+}
+
+int main(int argc, char **argv)
+{
+    const char *mode = argc > 2 ? argv[1] : "";
+
+    tell_pid();
+    start(strcmp(mode, "join") == 0 ? atoi(argv[2]) : -2);
+    if (strcmp(mode, "mix") == 0)
+        mix(strtoull(argv[2], NULL, 10), -1);
+    else if (strcmp(mode, "cycle") == 0)
+        mix(strtoull(argv[2], NULL, 10), 12);
+    else if (strcmp(mode, "end") == 0 && argc > 3)
+        end(argv[2], atoi(argv[3]));
+    else if (strcmp(mode, "heavy") == 0)
+        heavy(atoi(argv[2]));
+    else if (strcmp(mode, "leave") == 0 && me == atoi(argv[2]))
+        pause();
+    must(tern_finalize(), "finalize");
+    return 0;
+}

@@ -1,0 +1,179 @@
+# lib.sh: what the fault tests share. A test sources it with the two directories that it was given:
+#
+#     . "$(dirname "$0")/lib.sh"
+#
+# Every process that a test starts through `job` carries a mark in its environment, so that `check_clean` finds whatever
+# is left of it, under whatever parent. `check` prints one line for each promise and `finish` ends the test: status 1
+# when a promise was broken. Nothing here measures time, except to say that something did not end at all.
+#
+# Run by itself, this file tests its own helpers: a check that cannot fail proves nothing.
+
+set -u
+export LC_ALL=C
+BIN=${1:?the directory of the tools}
+PROG=${2:?the directory of the test programs}
+LIMIT=${FAULT_LIMIT:-60} # seconds after which a job hangs
+MARK=fault-$$-${RANDOM}${RANDOM}
+WORK=$(mktemp -d "${TMPDIR:-/tmp}/tern-fault.XXXXXX") || exit 1
+FAILED=0 CHECKS=0 STATUS=0 HUNG=0
+: > "$WORK/out" > "$WORK/err"
+
+cleanup() {
+    local pid
+    type at_exit > /dev/null 2>&1 && at_exit
+    for pid in $(marked); do kill -9 "$pid" 2> /dev/null; done
+    rm -rf "$WORK"
+}
+trap cleanup EXIT
+trap 'exit 130' INT TERM HUP
+
+# The processes that carry the mark.
+marked() {
+    grep -lsa "FAULT_MARK=$MARK" /proc/[0-9]*/environ | sed 's,^/proc/,,; s,/.*,,'
+}
+
+shm_list() { ls -A /dev/shm 2> /dev/null | sort; }
+
+shmem_kib() { sed -n 's/^Shmem: *\([0-9]*\) kB/\1/p' /proc/meminfo; }
+
+SHM_BEFORE=$(shm_list)
+SHMEM_BEFORE=$(shmem_kib)
+
+note() { printf '# %s\n' "$*"; }
+
+pass() { CHECKS=$((CHECKS + 1)); printf 'ok %d - %s\n' "$CHECKS" "$1"; }
+
+# What the last job said goes with a failure.
+fail() {
+    CHECKS=$((CHECKS + 1)) FAILED=$((FAILED + 1))
+    printf 'not ok %d - %s\n' "$CHECKS" "$1"
+    printf '#   status %s\n' "$STATUS"
+    sed 's/^/#   out: /' "$WORK/out" | tail -n 8 | cut -c1-300
+    sed 's/^/#   err: /' "$WORK/err" | tail -n 8 | cut -c1-300
+}
+
+# check TEXT COMMAND...: the promise TEXT holds when COMMAND succeeds.
+check() {
+    local text=$1
+    shift
+    if "$@"; then pass "$text"; else fail "$text"; fi
+}
+
+# job COMMAND...: run it with the mark. Leaves STATUS, HUNG, and its output in $WORK/out and $WORK/err.
+job() {
+    local start=$SECONDS
+    env FAULT_MARK="$MARK" FAULT_DIR="$WORK" timeout -k 2 "$LIMIT" "$@" > "$WORK/out" 2> "$WORK/err" < /dev/null
+    STATUS=$?
+    HUNG=$((SECONDS - start >= LIMIT))
+}
+
+# job_start COMMAND...: the same in the background; job_wait waits for it.
+job_start() {
+    rm -f "$WORK"/pid.*
+    JOB_SINCE=$SECONDS
+    env FAULT_MARK="$MARK" FAULT_DIR="$WORK" timeout -k 2 "$LIMIT" "$@" > "$WORK/out" 2> "$WORK/err" < /dev/null &
+    JOB=$!
+}
+
+job_wait() {
+    wait "$JOB" 2> /dev/null
+    STATUS=$?
+    HUNG=$((SECONDS - JOB_SINCE >= LIMIT))
+}
+
+# pid_of RANK: wait until the rank has written $FAULT_DIR/pid.RANK ("pid parent") and print its pid.
+pid_of() { await_file "$WORK/pid.$1" && cut -d' ' -f1 "$WORK/pid.$1"; }
+parent_of() { await_file "$WORK/pid.$1" && cut -d' ' -f2 "$WORK/pid.$1"; }
+
+# await LIMIT_SECONDS COMMAND...: until it succeeds.
+await() {
+    local until=$((SECONDS + $1))
+    shift
+    until "$@"; do
+        [ "$SECONDS" -lt "$until" ] || return 1
+        sleep 0.02
+    done
+}
+
+await_file() { await 20 test -s "$1"; }
+
+none_marked() { [ -z "$(marked)" ]; }
+
+shmem_returned() { [ "$(shmem_kib)" -le $((SHMEM_BEFORE + 65536)) ]; }
+
+not_hung() { [ "$HUNG" = 0 ]; }
+status_is() { not_hung && [ "$STATUS" = "$1" ]; }
+err_has() { grep -Eq -e "$1" "$WORK/err"; }
+err_lacks() { ! err_has "$1"; }
+out_has() { grep -Eq -e "$1" "$WORK/out"; }
+err_count() { [ "$(grep -Ec -e "$1" "$WORK/err")" = "$2" ]; }
+all_of() { # all_of "command" "command" ...: every one succeeds
+    local each
+    for each; do eval "$each" || return 1; done
+}
+
+# What is new in /dev/shm and no living process uses: others may be at work there.
+shm_left() {
+    local name
+    comm -13 <(echo "$SHM_BEFORE") <(shm_list) | while read -r name; do
+        grep -qsF "/dev/shm/$name" /proc/[0-9]*/maps || [ ! -e "/dev/shm/$name" ] || echo "$name"
+    done
+}
+
+shm_clean() { [ -z "$(shm_left)" ]; }
+
+# check_clean TEXT: no process, nothing new in /dev/shm.
+check_clean() {
+    if ! await 10 none_marked; then
+        for p in $(marked); do printf '#   left: %s %s\n' "$p" "$(tr '\0' ' ' < "/proc/$p/cmdline" 2> /dev/null)"; done
+        fail "$1: no process is left"
+        for p in $(marked); do kill -9 "$p" 2> /dev/null; done
+    elif ! await 3 shm_clean; then
+        shm_left | sed 's,^,#   left: /dev/shm/,'
+        fail "$1: nothing is left in /dev/shm"
+        SHM_BEFORE=$(shm_list)
+    else
+        [ "${2:-}" = quiet ] || pass "$1: no process is left, nothing in /dev/shm"
+    fi
+}
+
+# The job's memory went with it. Other programs may use shared memory too, so only much of it counts.
+check_memory_returned() { check "$1: shared memory went back to the system" await 10 shmem_returned; }
+
+skip() {
+    echo "1..0 # skipped: $*"
+    exit 77
+}
+
+finish() {
+    printf '1..%d\n' "$CHECKS"
+    [ "$FAILED" = 0 ] || note "$FAILED of $CHECKS checks failed"
+    [ "$FAILED" = 0 ]
+    exit
+}
+
+is_root() { [ "$(id -u)" = 0 ]; }
+ternrun() { job "$BIN/ternrun" "$@"; }
+
+if [ "${BASH_SOURCE[0]}" = "$0" ]; then
+    job_start sleep 30
+    check "a process that is left is found" await 5 eval '! none_marked'
+    kill "$JOB"
+    job_wait
+    check "and is not found when it is gone" await 5 none_marked
+    (fail x) > "$WORK/self" 2>&1
+    check "a broken promise is told" grep -q '^not ok 3 - x' "$WORK/self"
+    (FAILED=1 CHECKS=1; trap - EXIT; finish) > /dev/null
+    check "and fails the test" test $? = 1
+    LIMIT=1
+    job sleep 20
+    check "a job that hangs is ended and told" test "$HUNG" = 1
+    LIMIT=60
+    job sh -c 'echo some; echo words >&2; exit 3'
+    check "status and output are kept" all_of 'status_is 3' 'out_has ^some$' 'err_has ^words$' 'err_lacks some'
+    check_clean "after all this"
+    touch "/dev/shm/$MARK"
+    check "a file that is left in /dev/shm is found" test "$(shm_left)" = "$MARK"
+    rm "/dev/shm/$MARK"
+    finish
+fi
