@@ -163,6 +163,8 @@ tern_status tern_core_team_gather(struct tern_team *team, const void *src, size_
     size_t      at = 0;
     tern_status st;
 
+    if (team->entered && lost_member(team) >= 0)
+        return tern_base_fail(TERN_ERR_PEER, "%s: rank %d of the team is gone", what, lost_member(team));
     if (team->entered)
         return tern_base_fail(TERN_ERR_STATE, "%s: a tern_barrier on the team timed out and is not over; call it again "
                               "first", what);

@@ -1,0 +1,40 @@
+# survive.sh: with --on-failure return the death of a rank is told to the others, and they go on.
+#
+# Promise 4. The checks are in survive_job.c; here: every survivor passed them and left in order, the dead rank is named
+# once, the job's status is that of the dead rank, nothing is left.
+#
+# timeout: 300
+# labels: slow
+. "$(dirname "$0")/lib.sh"
+LIMIT=60
+
+survived() { [ "$(sort -u "$WORK/out" | grep -c '^survived ')" = "$1" ]; }
+
+run() { # STATUS RANKS CMA ARGUMENTS...
+    local want=$1 ranks=$2 cma=$3
+    shift 3
+    ternrun -n "$ranks" --on-failure return -x TERN_CMA="$cma" "$PROG/survive_job" "$@"
+    check "$*, $ranks ranks, TERN_CMA=$cma: all survivors go on, rank 1 is named, status $want" \
+        all_of "status_is $want" "survived $((ranks - 1))" 'err_has "^ternrun: rank 1 .*signal"' \
+        'err_lacks survive_job:' 'err_count "^ternrun: rank" 1'
+    check_clean "$* at $ranks ranks" quiet
+}
+
+for cma in auto off; do
+    for ranks in 2 4; do
+        run 137 $ranks $cma forms
+        for how in inlined waiting waitall gather alloc register; do run 137 $ranks $cma $how; done
+    done
+    run 137 8 $cma forms
+    run 137 8 $cma waiting
+done
+for ranks in 2 3 5; do run 137 $ranks off bounced; done
+
+# Killed by a timer inside collective calls, at many moments.
+RANDOM=${FAULT_SEED:-7}
+for ((i = 0; i < 14; i++)); do
+    run 142 $((i % 2 ? 4 : 3)) "$([ $((i % 3)) = 0 ] && echo off || echo auto)" within $((1000 + RANDOM % 30000))
+done
+check_clean "at the end"
+check_memory_returned "at the end"
+finish

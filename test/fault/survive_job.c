@@ -1,0 +1,347 @@
+/* survive_job.c: a job that goes on when a rank dies; started by survive.sh with --on-failure return.
+ *
+ *   survive_job HOW [NUMBER]
+ *
+ * Rank 1 dies by SIGKILL, at a moment that HOW tells; every other rank checks what it is promised and leaves in order.
+ * Each broken promise is a line "survive_job: rank R: ..." on standard error, and status 9.
+ *
+ *   forms     in between: all forms of put and get, all kinds of regions, then the collectives
+ *   inlined   others do nothing but inlined puts until these fail
+ *   waiting   others are in tern_barrier when it dies (gather: in tern_allgather; alloc: in tern_region_alloc;
+ *             register, free: likewise)
+ *   within    it dies by itself inside a barrier, an allgather, an alloc, a register or a free, NUMBER microseconds
+ *             after it began to make such calls in a loop
+ *   bounced   it is stopped first, so that bounced transfers to it are under way when it dies
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <tern.h>
+
+#define VICTIM 1
+#define BYTES (1u << 20)
+#define LIMIT 10 /* seconds: a death that is not known by then is never known */
+
+static int            me, size, broken;
+static tern_region   *shared, *own; /* allocated, registered */
+static unsigned char *memory;       /* of own */
+
+static void expect(int line, const char *what, tern_status got, tern_status want)
+{
+    if (got == want)
+        return;
+    fprintf(stderr, "survive_job: rank %d: line %d: %s: '%s' (%s) and not '%s'\n", me, line, what, tern_strerror(got),
+            tern_error_detail(), tern_strerror(want));
+    broken = 1;
+}
+
+#define EXPECT(want, call) expect(__LINE__, #call, call, want)
+
+static void require(int line, const char *what, int holds)
+{
+    if (holds)
+        return;
+    fprintf(stderr, "survive_job: rank %d: line %d: not true: %s\n", me, line, what);
+    broken = 1;
+}
+
+#define REQUIRE(what) require(__LINE__, #what, what)
+
+static void die(void)
+{
+    kill(getpid(), SIGKILL);
+}
+
+/* Poll tern_peer_check until it tells of the death. */
+static void learn(void)
+{
+    tern_deadline until = tern_deadline_in(LIMIT);
+
+    while (tern_peer_check(VICTIM) == TERN_OK && tern_clock() < until)
+        usleep(1000);
+    EXPECT(TERN_ERR_PEER, tern_peer_check(VICTIM));
+    for (int rank = 0; rank < size; rank++)
+        if (rank != VICTIM)
+            EXPECT(TERN_OK, tern_peer_check(rank));
+}
+
+static void dead_target(tern_region *region)
+{
+    static unsigned char data[BYTES];
+    tern_event           event = TERN_EVENT_INIT, local = TERN_EVENT_INIT;
+    tern_opts            opts = { .event = &event, .local = &local }, now = { .flags = TERN_IMMEDIATE, .event = &event };
+    uint8_t              u8;
+    uint16_t             u16;
+    uint32_t             u32;
+    uint64_t             u64;
+
+    EXPECT(TERN_ERR_PEER, tern_put(TERN_WORLD, region, VICTIM, 0, data, 64));
+    EXPECT(TERN_ERR_PEER, tern_get(TERN_WORLD, region, VICTIM, 0, data, 64));
+    EXPECT(TERN_ERR_PEER, tern_put(TERN_WORLD, region, VICTIM, 0, data, sizeof(data)));
+    EXPECT(TERN_ERR_PEER, tern_get(TERN_WORLD, region, VICTIM, 0, data, sizeof(data)));
+    EXPECT(TERN_ERR_PEER, tern_put_nb(TERN_WORLD, region, VICTIM, 0, data, sizeof(data), &event));
+    EXPECT(TERN_ERR_PEER, tern_get_nb(TERN_WORLD, region, VICTIM, 0, data, sizeof(data), &event));
+    EXPECT(TERN_ERR_PEER, tern_put_nbi(TERN_WORLD, region, VICTIM, 0, data, 64));
+    EXPECT(TERN_ERR_PEER, tern_get_nbi(TERN_WORLD, region, VICTIM, 0, data, 64));
+    EXPECT(TERN_ERR_PEER, tern_put_with(TERN_WORLD, region, VICTIM, 0, data, 64, &opts));
+    EXPECT(TERN_ERR_PEER, tern_get_with(TERN_WORLD, region, VICTIM, 0, data, 64, &opts));
+    EXPECT(TERN_ERR_PEER, tern_put_with(TERN_WORLD, region, VICTIM, 0, data, 64, &now));
+    EXPECT(TERN_ERR_PEER, tern_put_u8(TERN_WORLD, region, VICTIM, 0, 1));
+    EXPECT(TERN_ERR_PEER, tern_put_u16(TERN_WORLD, region, VICTIM, 0, 1));
+    EXPECT(TERN_ERR_PEER, tern_put_u32(TERN_WORLD, region, VICTIM, 0, 1));
+    EXPECT(TERN_ERR_PEER, tern_put_u64(TERN_WORLD, region, VICTIM, 0, 1));
+    EXPECT(TERN_ERR_PEER, tern_get_u8(TERN_WORLD, region, VICTIM, 0, &u8));
+    EXPECT(TERN_ERR_PEER, tern_get_u16(TERN_WORLD, region, VICTIM, 0, &u16));
+    EXPECT(TERN_ERR_PEER, tern_get_u32(TERN_WORLD, region, VICTIM, 0, &u32));
+    EXPECT(TERN_ERR_PEER, tern_get_u64(TERN_WORLD, region, VICTIM, 0, &u64));
+    EXPECT(TERN_OK, tern_quiet(TERN_WORLD)); /* an operation that did not start leaves no error behind */
+    REQUIRE(tern_region_ptr(region, VICTIM) == NULL);
+    EXPECT(TERN_ERR_RANGE, tern_put(TERN_WORLD, region, size, 0, data, 64)); /* still the right error */
+}
+
+/* To all who live, in all forms, with the right bytes: each rank has its own piece of every part. */
+static void living_targets(tern_region *region)
+{
+    size_t         piece = BYTES / (size_t)size / 64 * 64;
+    unsigned char *out = malloc(piece), *back = malloc(piece);
+    uint64_t       at = (uint64_t)me * piece;
+
+    for (int rank = 0, round = 0; rank < size; rank++, round++) {
+        tern_event event;
+
+        if (rank == VICTIM)
+            continue;
+        for (size_t i = 0; i < piece; i++)
+            out[i] = (unsigned char)(i * 7 + (size_t)(me + rank * 3 + round));
+        EXPECT(TERN_OK, tern_put_nb(TERN_WORLD, region, rank, at, out, piece, &event));
+        EXPECT(TERN_OK, tern_event_wait(&event, tern_deadline_in(LIMIT)));
+        memset(back, 0, piece);
+        EXPECT(TERN_OK, tern_get(TERN_WORLD, region, rank, at, back, piece));
+        REQUIRE(memcmp(out, back, piece) == 0);
+        EXPECT(TERN_OK, tern_put_nbi(TERN_WORLD, region, rank, at, out + 8, 64));
+        EXPECT(TERN_OK, tern_quiet(TERN_WORLD));
+        EXPECT(TERN_OK, tern_get_nbi(TERN_WORLD, region, rank, at, back, 64));
+        EXPECT(TERN_OK, tern_quiet(TERN_WORLD));
+        REQUIRE(memcmp(out + 8, back, 64) == 0);
+    }
+    free(out);
+    free(back);
+}
+
+/* None hangs, whatever the order in which they are tried, and all say the same. */
+static void collectives(void)
+{
+    tern_region *none = NULL;
+    int32_t      all[64];
+    unsigned     turn = (unsigned)me;
+
+    for (int i = 0; i < 8; i++, turn++) {
+        switch (turn % 4) {
+        case 0: EXPECT(TERN_ERR_PEER, tern_barrier(TERN_WORLD)); break;
+        case 1: EXPECT(TERN_ERR_PEER, tern_allgather(TERN_WORLD, &me, sizeof(me), all)); break;
+        case 2: EXPECT(TERN_ERR_PEER, tern_region_alloc(TERN_WORLD, 4096, NULL, &none)); break;
+        default: EXPECT(TERN_ERR_PEER, tern_region_register(TERN_WORLD, all, sizeof(all), &none)); break;
+        }
+    }
+    REQUIRE(none == NULL);
+}
+
+/* What holds for everyone who is left. */
+static void check_all(void)
+{
+    learn();
+    dead_target(shared);
+    dead_target(own);
+    living_targets(shared);
+    living_targets(own);
+    collectives();
+    living_targets(own);
+}
+
+/* The last rank to come tells the others, by a put, that it uses their memory no more: there is no barrier left. */
+static void part_in_peace(void)
+{
+    volatile uint8_t *came = (volatile uint8_t *)tern_region_ptr(shared, me) + BYTES;
+    tern_deadline     until = tern_deadline_in(LIMIT);
+
+    for (int rank = 0; rank < size; rank++)
+        if (rank != VICTIM)
+            EXPECT(TERN_OK, tern_put_u8(TERN_WORLD, shared, rank, BYTES + (uint64_t)me, 1));
+    for (int rank = 0; rank < size; rank++)
+        while (rank != VICTIM && !came[rank] && tern_clock() < until)
+            usleep(1000);
+}
+
+static void run_inlined(void)
+{
+    tern_deadline until = tern_deadline_in(LIMIT);
+    tern_status   st;
+    uint64_t      i = 0;
+
+    if (me == VICTIM)
+        usleep(50000), die();
+    do
+        st = tern_put_u64(TERN_WORLD, shared, VICTIM, 8 * (uint64_t)me, ++i);
+    while (st == TERN_OK && (i % 1024 != 0 || tern_clock() < until));
+    expect(__LINE__, "inlined puts in a loop", st, TERN_ERR_PEER);
+}
+
+static void run_waiting(const char *where)
+{
+    tern_region *region = NULL;
+    int32_t      all[64];
+    tern_status  st;
+
+    if (me == VICTIM)
+        usleep(100000), die();
+    if (strcmp(where, "waiting") == 0)
+        st = tern_barrier(TERN_WORLD);
+    else if (strcmp(where, "gather") == 0)
+        st = tern_allgather(TERN_WORLD, &me, sizeof(me), all);
+    else if (strcmp(where, "alloc") == 0)
+        st = tern_region_alloc(TERN_WORLD, 1 << 20, NULL, &region);
+    else if (strcmp(where, "register") == 0)
+        st = tern_region_register(TERN_WORLD, memory, BYTES, &region);
+    else if (strcmp(where, "waitall") == 0) /* a barrier as the only news of the death, twice */
+        st = tern_barrier(TERN_WORLD) == TERN_ERR_PEER ? tern_barrier(TERN_WORLD) : TERN_OK;
+    else
+        st = TERN_ERR_ARG;
+    expect(__LINE__, where, st, TERN_ERR_PEER);
+    REQUIRE(region == NULL);
+}
+
+/* The victim is killed by a timer, at some point of a stream of collective calls. */
+static void run_within(long after)
+{
+    struct itimerval timer = { .it_value = { .tv_sec = after / 1000000, .tv_usec = after % 1000000 + 1 } };
+    tern_status      st = TERN_OK;
+    int32_t          all[64];
+    tern_region     *region;
+
+    if (me == VICTIM) /* SIGPROF and SIGALRM end a process that does not handle them; survive.sh takes 128 + 14 */
+        setitimer(ITIMER_REAL, &timer, NULL);
+    for (long i = 0; st == TERN_OK; i++) {
+        region = NULL;
+        if ((st = tern_region_alloc(TERN_WORLD, 1 << 16, NULL, &region)) == TERN_OK &&
+            (st = tern_allgather(TERN_WORLD, &me, sizeof(me), all)) == TERN_OK)
+            st = tern_barrier(TERN_WORLD);
+        if (region)
+            EXPECT(TERN_OK, tern_region_free(region));
+        if (st != TERN_OK)
+            break;
+        if ((st = tern_region_register(TERN_WORLD, memory, BYTES / 2, &region)) == TERN_OK)
+            EXPECT(TERN_OK, tern_region_free(region));
+    }
+    expect(__LINE__, "a collective call after the death", st, TERN_ERR_PEER);
+}
+
+/* SIGSTOP takes effect some time after kill() has returned: wait until every thread is stopped. */
+static void stop(int pid)
+{
+    char        path[300], text[512];
+    const char *state;
+    int         moving = 1;
+
+    kill(pid, SIGSTOP);
+    while (moving) {
+        snprintf(path, sizeof(path), "/proc/%d/task", pid);
+        DIR           *dir = opendir(path);
+        struct dirent *entry;
+
+        moving = 0;
+        while (dir && (entry = readdir(dir)) != NULL) {
+            snprintf(path, sizeof(path), "/proc/%d/task/%.16s/stat", pid, entry->d_name);
+            FILE *file = entry->d_name[0] != '.' ? fopen(path, "r") : NULL;
+            if (file && fgets(text, sizeof(text), file) && (state = strrchr(text, ')')) != NULL)
+                moving |= state[2] != 'T';
+            if (file)
+                fclose(file);
+        }
+        if (dir)
+            closedir(dir);
+    }
+}
+
+/* Rank 0 starts transfers that fill all chunks of its bounce buffer while the target is stopped; then it dies. */
+static void run_bounced(void)
+{
+    enum { COUNT = 6 };
+    static unsigned char data[COUNT][BYTES];
+    tern_event           event[COUNT];
+    int32_t              pids[64], pid = (int32_t)getpid();
+
+    EXPECT(TERN_OK, tern_allgather(TERN_WORLD, &pid, sizeof(pid), pids));
+    if (me == VICTIM)
+        for (;;)
+            pause();
+    REQUIRE(strcmp(tern_region_path(own, VICTIM), "bounce") == 0);
+    if (me == 0) {
+        stop(pids[VICTIM]);
+        for (int i = 0; i < COUNT; i++) { /* as much as there is room for */
+            tern_opts opts = { .flags = TERN_IMMEDIATE, .event = &event[i] };
+            tern_status st = i % 2 ? tern_get_with(TERN_WORLD, own, VICTIM, 0, data[i], BYTES, &opts)
+                                   : tern_put_with(TERN_WORLD, own, VICTIM, 0, data[i], BYTES, &opts);
+            if (st == TERN_AGAIN)
+                event[i] = TERN_EVENT_INIT;
+            else
+                expect(__LINE__, "start", st, TERN_OK);
+        }
+        REQUIRE(event[0].pending != NULL);
+        EXPECT(TERN_ERR_TIMEOUT, tern_event_wait(&event[0], tern_deadline_in(0.2)));
+        kill(pids[VICTIM], SIGKILL);
+        EXPECT(TERN_ERR_PEER, tern_event_wait(&event[0], tern_deadline_in(LIMIT)));
+        for (int i = 1; i < COUNT; i++)
+            if (event[i].pending)
+                EXPECT(TERN_ERR_PEER, tern_event_wait(&event[i], tern_deadline_in(LIMIT)));
+    } else { /* a blocking one, stuck in the middle */
+        tern_status st;
+
+        usleep(50000);
+        do
+            st = tern_put(TERN_WORLD, own, VICTIM, 0, data[0], BYTES);
+        while (st == TERN_OK);
+        expect(__LINE__, "blocking put to a rank that dies", st, TERN_ERR_PEER);
+    }
+    EXPECT(TERN_OK, tern_quiet(TERN_WORLD));
+}
+
+int main(int argc, char **argv)
+{
+    const char *how = argc > 1 ? argv[1] : "forms";
+
+    EXPECT(TERN_OK, tern_init());
+    me = tern_rank();
+    size = tern_size();
+    memory = malloc(BYTES);
+    EXPECT(TERN_OK, tern_region_alloc(TERN_WORLD, BYTES + 64, NULL, &shared));
+    EXPECT(TERN_OK, tern_region_register(TERN_WORLD, memory, BYTES, &own));
+    EXPECT(TERN_OK, tern_barrier(TERN_WORLD));
+    if (broken)
+        return 9;
+    if (strcmp(how, "forms") == 0 && me == VICTIM)
+        die();
+    else if (strcmp(how, "inlined") == 0)
+        run_inlined();
+    else if (strcmp(how, "within") == 0)
+        run_within(argc > 2 ? atol(argv[2]) : 1000);
+    else if (strcmp(how, "bounced") == 0)
+        run_bounced();
+    else if (strcmp(how, "forms") != 0)
+        run_waiting(how);
+    check_all();
+    part_in_peace();
+    EXPECT(TERN_OK, tern_region_free(own));
+    free(memory);
+    EXPECT(TERN_OK, tern_region_free(shared));
+    EXPECT(TERN_OK, tern_finalize());
+    if (!broken)
+        printf("survived %d\n", me);
+    return broken ? 9 : 0;
+}
