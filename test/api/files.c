@@ -1,0 +1,127 @@
+/* files.c: regions whose memory is a file per rank.
+ *
+ * Promise: what a job leaves in the file the next region finds there, also when the size differs; a file that is
+ * shorter grows, one that is longer keeps what lies behind; a file that cannot be used is TERN_ERR_SYSTEM on all ranks,
+ * and the call leaves no file that was not there before.
+ */
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "job_test.h"
+
+const char *job_note;
+
+static char path[64], mine[96];
+
+static uint64_t file_size(void)
+{
+    struct stat about;
+
+    return stat(mine, &about) == 0 ? (uint64_t)about.st_size : 0;
+}
+
+/* Make the region, check what is in it up to `old` (zeroes behind), fill it by the left neighbour, free it. */
+static void use(uint64_t size, uint64_t old, unsigned old_round, unsigned round)
+{
+    tern_region_opts opts = { TERN_MEMORY_FILE, path };
+    unsigned         me = (unsigned)tern_rank(), ranks = (unsigned)tern_size(), left = (me + ranks - 1) % ranks;
+    unsigned char   *buffer = job_new(size), *part;
+    tern_region     *region;
+
+    OK(tern_region_alloc(TERN_WORLD, size, &opts, &region));
+    part = tern_region_ptr(region, (int)me);
+    HOLDS(part, old < size ? old : size, left, old_round);
+    if (old < size)
+        ALL_ARE(part + old, size - old, 0);
+    job_fill(buffer, size, me, round);
+    OK(tern_barrier(TERN_WORLD));
+    OK(tern_put(TERN_WORLD, region, (int)((me + 1) % ranks), 0, buffer, size));
+    OK(tern_region_free(region));
+    free(buffer);
+    OK(tern_barrier(TERN_WORLD));
+}
+
+/* The file as other programs see it. */
+static void check_file(uint64_t size, unsigned round)
+{
+    unsigned       me = (unsigned)tern_rank(), ranks = (unsigned)tern_size();
+    unsigned char *content = job_new(size);
+    int            file = open(mine, O_RDONLY);
+
+    CHECK(file >= 0 && read(file, content, size) == (ssize_t)size);
+    HOLDS(content, size, (me + ranks - 1) % ranks, round);
+    close(file);
+    free(content);
+}
+
+/* On one rank the name is taken by a directory: nobody gets a region, and no file is left. */
+static void one_cannot(int odd)
+{
+    tern_region_opts opts = { TERN_MEMORY_FILE, path };
+    tern_region     *region = NULL;
+
+    if (tern_rank() == odd)
+        CHECK(mkdir(mine, 0700) == 0);
+    OK(tern_barrier(TERN_WORLD));
+    RETURNS(TERN_ERR_SYSTEM, tern_region_alloc(TERN_WORLD, 4096, &opts, &region));
+    CHECK(region == NULL && tern_error_detail()[0] != '\0');
+    OK(tern_barrier(TERN_WORLD));
+    if (tern_rank() == odd)
+        CHECK(rmdir(mine) == 0);
+    else
+        CHECK(access(mine, F_OK) != 0);
+    OK(tern_barrier(TERN_WORLD));
+}
+
+static void no_directory(void)
+{
+    tern_region_opts opts = { TERN_MEMORY_FILE, "/nonexistent/directory/file" };
+    tern_region_opts lengthy = { TERN_MEMORY_FILE, NULL };
+    tern_region     *region = NULL;
+    char            *name = job_new(5001);
+
+    RETURNS(TERN_ERR_SYSTEM, tern_region_alloc(TERN_WORLD, 4096, &opts, &region));
+    SAYS("/nonexistent/directory/file");
+    memset(name, 'x', 5000);
+    lengthy.path = name;
+    RETURNS(TERN_ERR_ARG, tern_region_alloc(TERN_WORLD, 4096, &lengthy, &region));
+    free(name);
+    CHECK(region == NULL);
+}
+
+static void different_names(void)
+{
+    tern_region_opts opts = { TERN_MEMORY_FILE, tern_rank() == 0 ? path : "/tmp/tern-test-another" };
+    tern_region     *region = NULL;
+
+    if (tern_size() == 1)
+        return;
+    RETURNS(TERN_ERR_ARG, tern_region_alloc(TERN_WORLD, 4096, &opts, &region));
+    CHECK(region == NULL && access(mine, F_OK) != 0);
+}
+
+int main(void)
+{
+    OK(tern_init());
+    job_file_name(path, sizeof(path), 1);
+    snprintf(mine, sizeof(mine), "%s.%d", path, tern_rank());
+    no_directory();
+    different_names();
+    for (int odd = 0; odd < tern_size(); odd++)
+        one_cannot(odd);
+    use(10000, 0, 0, 1); /* new */
+    check_file(10000, 1);
+    SAME(file_size(), 10000);
+    use(10000, 10000, 1, 2); /* as before */
+    use(300001, 10000, 2, 3); /* grows */
+    SAME(file_size(), 300001);
+    use(5000, 300001, 3, 3); /* a smaller region; the same content goes in */
+    SAME(file_size(), 300001);
+    check_file(300001, 3); /* what lies behind it is untouched */
+    CHECK(unlink(mine) == 0);
+    OK(tern_barrier(TERN_WORLD));
+    use(4096, 0, 0, 5); /* new again */
+    CHECK(unlink(mine) == 0);
+    OK(tern_finalize());
+    return 0;
+}
