@@ -170,7 +170,7 @@ static int run_in_job(const struct perf_options *o, const struct perf_test *test
         return 1;
     }
     perf_open(&p, o, test);
-    snprintf(title, sizeof(title), "%s: %s (%d rank%s, %s); median of %zu slices (quartiles)", test->name, test->what,
+    snprintf(title, sizeof(title), "%s: %s (%d rank%s, %s); median of %zu slices +- half of the quartiles' distance", test->name, test->what,
              p.ranks, p.ranks == 1 ? "" : "s", p.link, p.repeat);
     if (p.rank == 0)
         perf_report_begin(o->format);

@@ -1,17 +1,30 @@
-/* plot.c: the figures over the message size as a picture, drawn by gnuplot. The file's name says which kind: .png or
- * .svg. There is one panel for each unit; sizes and values have logarithmic axes. */
+/* plot.c: the figures over the message size (or, where they have none, the number of ranks) as a picture, drawn by
+ * gnuplot. The file's name says which kind: .png or .svg.
+ *
+ * There is one panel for each unit. Where figures of several programs are compared there is one for each test and
+ * metric instead, with a line for each program. Bars show the quartiles.
+ */
 #define _GNU_SOURCE
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "perf.h"
 
-#define MAX_UNITS 8
+#define MAX_PANELS 12
+#define NAME_BYTES 160
+
+struct plot {
+    const struct perf_figure *all;
+    size_t                    count;
+    bool                      sizes;        /* drawn over sizes: figures without one are left out */
+    bool                      tests, links; /* there are several */
+    char                      panel[MAX_PANELS][NAME_BYTES];
+    size_t                    panels;
+};
 
 static bool ends_in(const char *text, const char *end)
 {
@@ -47,14 +60,26 @@ static void quoted(FILE *to, const char *text)
     fputc('\'', to);
 }
 
-/* What a plot is drawn over: the size or, where no figure has one, the number of ranks. */
-static bool over_sizes(const struct perf_figure *all, size_t count)
+/* Whether a figure is drawn at all. Comparisons leave out what follows from the medians. */
+static bool drawn(const struct plot *plot, const struct perf_figure *f)
 {
-    for (size_t f = 0; f < count; f++) {
-        if (all[f].size != 0)
-            return true;
-    }
-    return false;
+    return (f->size != 0 || !plot->sizes) && (f->spread || !plot->links);
+}
+
+static void panel_name(const struct plot *plot, const struct perf_figure *f, char name[NAME_BYTES])
+{
+    if (plot->links)
+        snprintf(name, NAME_BYTES, "%s %s, %s", f->test, f->metric, f->unit);
+    else
+        snprintf(name, NAME_BYTES, "%s", f->unit);
+}
+
+static bool in_panel(const struct plot *plot, const struct perf_figure *f, const char *panel)
+{
+    char name[NAME_BYTES];
+
+    panel_name(plot, f, name);
+    return drawn(plot, f) && strcmp(name, panel) == 0;
 }
 
 static bool same_line(const struct perf_figure *a, const struct perf_figure *b)
@@ -62,69 +87,90 @@ static bool same_line(const struct perf_figure *a, const struct perf_figure *b)
     return strcmp(a->metric, b->metric) == 0 && strcmp(a->test, b->test) == 0 && strcmp(a->link, b->link) == 0;
 }
 
-/* Whether a figure is the first of its line in a panel. Figures without a size are left out where others have one. */
-static bool starts_line(const struct perf_figure *all, size_t count, size_t f, const char *unit)
+/* Whether figure f is the first of its line in a panel. */
+static bool starts_line(const struct plot *plot, size_t f, const char *panel)
 {
-    if (strcmp(all[f].unit, unit) != 0 || (all[f].size == 0 && over_sizes(all, count)))
+    if (!in_panel(plot, &plot->all[f], panel))
         return false;
     for (size_t g = 0; g < f; g++) {
-        if (same_line(&all[g], &all[f]))
+        if (same_line(&plot->all[g], &plot->all[f]) && drawn(plot, &plot->all[g]))
             return false;
     }
     return true;
 }
 
-static size_t units_of(const struct perf_figure *all, size_t count, const char **units)
+/* See what there is to draw. */
+static void survey(struct plot *plot)
 {
-    size_t n = 0, u;
+    char   name[NAME_BYTES];
+    size_t p;
 
-    for (size_t f = 0; f < count; f++) {
-        for (u = 0; u < n && strcmp(units[u], all[f].unit) != 0;)
-            u++;
-        if (u == n && n < MAX_UNITS && starts_line(all, count, f, all[f].unit))
-            units[n++] = all[f].unit;
+    for (size_t f = 0; f < plot->count; f++) {
+        plot->sizes |= plot->all[f].size != 0;
+        plot->tests |= strcmp(plot->all[f].test, plot->all[0].test) != 0;
+        plot->links |= strcmp(plot->all[f].link, plot->all[0].link) != 0;
     }
-    return n;
+    for (size_t f = 0; f < plot->count; f++) {
+        panel_name(plot, &plot->all[f], name);
+        for (p = 0; p < plot->panels && strcmp(plot->panel[p], name) != 0;)
+            p++;
+        if (p == plot->panels && p < MAX_PANELS && drawn(plot, &plot->all[f]))
+            memcpy(plot->panel[plot->panels++], name, NAME_BYTES);
+    }
 }
 
-/* The data of each line as a named block. */
-static void panel_data(FILE *to, const struct perf_figure *all, size_t count, const char *unit)
+static double x_of(const struct plot *plot, const struct perf_figure *f)
 {
-    bool sizes = over_sizes(all, count);
+    return plot->sizes ? (double)f->size : (double)f->ranks;
+}
 
-    for (size_t f = 0; f < count; f++) {
-        if (!starts_line(all, count, f, unit))
+/* The data of each line as a named block; the axis has room on both sides, also where there is one value only. */
+static void panel_data(FILE *to, const struct plot *plot, const char *panel)
+{
+    double low = 0, high = 0;
+
+    for (size_t f = 0; f < plot->count; f++) {
+        if (in_panel(plot, &plot->all[f], panel)) {
+            double x = x_of(plot, &plot->all[f]);
+
+            low = low <= 0 || x < low ? x : low;
+            high = x > high ? x : high;
+        }
+        if (!starts_line(plot, f, panel))
             continue;
         fprintf(to, "$line%zu << END\n", f);
-        for (size_t g = f; g < count; g++) {
-            const struct measure_summary *v = &all[g].value;
+        for (size_t g = f; g < plot->count; g++) {
+            const struct measure_summary *v = &plot->all[g].value;
+            bool                          spread = plot->all[g].spread;
 
-            if (same_line(&all[g], &all[f]))
-                fprintf(to, "%" PRIu64 " %g %g %g\n", sizes ? all[g].size : (uint64_t)all[g].ranks, v->median,
-                        all[g].spread ? v->p25 : v->median, all[g].spread ? v->p75 : v->median);
+            if (same_line(&plot->all[g], &plot->all[f]) && drawn(plot, &plot->all[g]))
+                fprintf(to, "%.0f %g %g %g\n", x_of(plot, &plot->all[g]), v->median, spread ? v->p25 : v->median,
+                        spread ? v->p75 : v->median);
         }
         fprintf(to, "END\n");
     }
+    fprintf(to, "set xrange [%g:%g]\n", plot->sizes ? low / 1.4 : low - 1, plot->sizes ? high * 1.4 : high + 1);
 }
 
-/* One panel: the lines of one unit. What all lines have in common is not in their names. */
-static void panel(FILE *to, const struct perf_figure *all, size_t count, const char *unit)
+static void panel_draw(FILE *to, const struct plot *plot, const char *panel)
 {
     const char *separator = "plot ";
-    char        name[128];
-    bool        tests = false, links = false;
+    char        name[NAME_BYTES];
 
-    for (size_t f = 1; f < count; f++) {
-        tests |= strcmp(all[f].test, all[0].test) != 0;
-        links |= strcmp(all[f].link, all[0].link) != 0;
-    }
-    panel_data(to, all, count, unit);
-    fprintf(to, "set ylabel '%s'\n%s\n", unit, strcmp(unit, "ratio") == 0 ? "unset logscale y" : "set logscale y");
-    for (size_t f = 0; f < count; f++) {
-        if (!starts_line(all, count, f, unit))
+    panel_data(to, plot, panel);
+    fprintf(to, "set ylabel ");
+    quoted(to, panel);
+    fprintf(to, "\n%s\n", strcmp(panel, "ratio") == 0 ? "unset logscale y\nset yrange [0:*]" : "set logscale y");
+    for (size_t f = 0; f < plot->count; f++) {
+        const struct perf_figure *figure = &plot->all[f];
+
+        if (!starts_line(plot, f, panel))
             continue;
-        snprintf(name, sizeof(name), "%s%s%s%s%s", links ? all[f].link : "", links ? " " : "",
-                 tests ? all[f].test : "", tests ? " " : "", all[f].metric);
+        if (plot->links)
+            snprintf(name, sizeof(name), "%s", figure->link);
+        else
+            snprintf(name, sizeof(name), "%s%s%s", plot->tests ? figure->test : "", plot->tests ? " " : "",
+                     figure->metric);
         fprintf(to, "%s$line%zu using 1:2:3:4 with yerrorlines title ", separator, f);
         quoted(to, name);
         separator = ", ";
@@ -132,17 +178,32 @@ static void panel(FILE *to, const struct perf_figure *all, size_t count, const c
     fputc('\n', to);
 }
 
+static void write_script(FILE *to, const struct plot *plot, const char *file, const char *title)
+{
+    size_t columns = plot->panels <= 3 ? plot->panels : (plot->panels + 1) / 2, rows = plot->panels <= 3 ? 1 : 2;
+
+    fprintf(to, "set terminal %s size %zu,%zu noenhanced\nset output ", ends_in(file, ".svg") ? "svg" : "pngcairo",
+            columns * 600 + 100, rows * 480 + 60);
+    quoted(to, file);
+    fprintf(to, "\nset multiplot layout %zu,%zu title ", rows, columns);
+    quoted(to, title);
+    fprintf(to, "\nset grid\nset key tmargin center horizontal font ',9'\nset bars small\n");
+    fprintf(to, plot->sizes ? "set logscale x 2\nset format x '%%.0b%%B'\nset xlabel 'bytes'\n"
+                            : "set format x '%%.0f'\nset xlabel 'ranks'\n");
+    for (size_t p = 0; p < plot->panels; p++)
+        panel_draw(to, plot, plot->panel[p]);
+    fprintf(to, "unset multiplot\nunset output\n");
+}
+
 bool perf_plot(const char *file, const char *title)
 {
-    const struct perf_figure *all;
-    const char               *units[MAX_UNITS];
-    size_t                    count, n;
-    FILE                     *to;
-    int                       status;
+    struct plot plot = { 0 };
+    FILE       *to;
+    int         status;
 
-    all = perf_report_all(&count);
-    n = units_of(all, count, units);
-    if (n == 0) {
+    plot.all = perf_report_all(&plot.count);
+    survey(&plot);
+    if (plot.panels == 0) {
         fprintf(stderr, "tern-perf: nothing to plot\n");
         return false;
     }
@@ -152,17 +213,7 @@ bool perf_plot(const char *file, const char *title)
         fprintf(stderr, "tern-perf: gnuplot could not be started\n");
         return false;
     }
-    fprintf(to, "set terminal %s size %d,600 noenhanced\nset output ", ends_in(file, ".svg") ? "svg" : "pngcairo",
-            (int)(n > 2 ? 1600 : n == 2 ? 1300 : 800));
-    quoted(to, file);
-    fprintf(to, "\nset multiplot layout 1,%zu title ", n);
-    quoted(to, title);
-    fprintf(to, "\n%s\nset format x '%%.0f'\nset xtics rotate by -45\nset xlabel '%s'\nset grid\n"
-                "set key top left font ',9'\nset bars small\n",
-            over_sizes(all, count) ? "set logscale x 2" : "", over_sizes(all, count) ? "bytes" : "ranks");
-    for (size_t u = 0; u < n; u++)
-        panel(to, all, count, units[u]);
-    fprintf(to, "unset multiplot\nunset output\n");
+    write_script(to, &plot, file, title);
     status = pclose(to);
     if (status == 0)
         return true;

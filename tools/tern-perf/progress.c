@@ -1,5 +1,6 @@
 /* progress.c: a bar on standard error while a test runs, if that is a terminal. It is drawn at most ten times a second
- * and only between slices, so that it disturbs no measurement, and it is gone when the figures are printed. */
+ * and only between slices, so that it disturbs no measurement. */
+#define _GNU_SOURCE
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -8,6 +9,7 @@
 
 #define BAR_WIDTH 40
 #define REDRAW_NS 100000000
+#define AFTER_US 20000
 
 static struct {
     bool        show;
@@ -49,9 +51,15 @@ void perf_progress(double done)
     fflush(stderr);
 }
 
+/* Finish the line. ternrun passes standard error and output on separately: give the line time to come first. */
 void perf_progress_end(void)
 {
-    if (progress.show && progress.drawn != 0)
-        fprintf(stderr, "\r%80s\r", "");
+    if (progress.show && progress.drawn != 0) {
+        progress.drawn = 0;
+        progress.from = progress.to = 1;
+        perf_progress(1);
+        fprintf(stderr, " %4.1f s         \n", (double)(measure_now() - progress.start) / 1e9);
+        usleep(AFTER_US);
+    }
     progress.show = false;
 }

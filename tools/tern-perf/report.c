@@ -105,17 +105,17 @@ static void human(char *text, size_t size, double value)
     snprintf(text, size, "%.*f", decimals, value);
 }
 
+/* The median, and half of the distance between the quartiles as a share of it. */
 static void cell(char *text, size_t size, const struct perf_figure *f)
 {
-    char median[32], low[32], high[32];
+    char   median[32];
+    double middle = fabs(f->value.median), half = (f->value.p75 - f->value.p25) / 2;
 
     human(median, sizeof(median), f->value.median);
-    human(low, sizeof(low), f->value.p25);
-    human(high, sizeof(high), f->value.p75);
-    if (f->spread)
-        snprintf(text, size, "%s (%s..%s)", median, low, high);
-    else
+    if (!f->spread || middle < 1e-9)
         snprintf(text, size, "%s", median);
+    else
+        snprintf(text, size, "%s +-%2.0f%%", median, fmin(half / middle * 100, 999));
 }
 
 static bool same_column(const struct perf_figure *a, const struct perf_figure *b)
