@@ -94,9 +94,12 @@ static inline uint64_t measure_size(const char *text, char **end)
     errno = 0;
     value = strtoull(text, end, 10);
     switch (**end) {
-    case 'k': case 'K': unit = 10; break;
-    case 'm': case 'M': unit = 20; break;
-    case 'g': case 'G': unit = 30; break;
+    case 'k':
+    case 'K': unit = 10; break;
+    case 'm':
+    case 'M': unit = 20; break;
+    case 'g':
+    case 'G': unit = 30; break;
     default: unit = 0; break;
     }
     if (unit != 0)

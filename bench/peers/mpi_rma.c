@@ -34,9 +34,9 @@ struct job {
     uint64_t       window;
     int            rank, ranks, peer;
     MPI_Win        win;
-    unsigned char *mine;       /* this rank's part, from a page boundary on */
-    MPI_Aint       far_disp;   /* where the peer's begins in its window */
-    unsigned char *local;      /* private: area, then two of ping; MEASURE_SKEW off a page boundary */
+    unsigned char *mine;     /* this rank's part, from a page boundary on */
+    MPI_Aint       far_disp; /* where the peer's begins in its window */
+    unsigned char *local;    /* private: area, then two of ping; MEASURE_SKEW off a page boundary */
     uint64_t       area, ping;
     uint64_t       size, stride;
     unsigned       turn;
@@ -73,8 +73,8 @@ static void put_windows(struct job *j, uint64_t iters)
 {
     for (uint64_t i = 0; i < iters; i++) {
         for (uint64_t w = 0; w < j->window; w++)
-            MPI_Put(j->local + w * j->stride, (int)j->size, MPI_BYTE, j->peer,
-                    j->far_disp + (MPI_Aint)(w * j->stride), (int)j->size, MPI_BYTE, j->win);
+            MPI_Put(j->local + w * j->stride, (int)j->size, MPI_BYTE, j->peer, j->far_disp + (MPI_Aint)(w * j->stride),
+                    (int)j->size, MPI_BYTE, j->win);
         MPI_Win_flush(j->peer, j->win);
     }
 }
@@ -83,8 +83,8 @@ static void get_windows(struct job *j, uint64_t iters)
 {
     for (uint64_t i = 0; i < iters; i++) {
         for (uint64_t w = 0; w < j->window; w++)
-            MPI_Get(j->local + w * j->stride, (int)j->size, MPI_BYTE, j->peer,
-                    j->far_disp + (MPI_Aint)(w * j->stride), (int)j->size, MPI_BYTE, j->win);
+            MPI_Get(j->local + w * j->stride, (int)j->size, MPI_BYTE, j->peer, j->far_disp + (MPI_Aint)(w * j->stride),
+                    (int)j->size, MPI_BYTE, j->win);
         MPI_Win_flush(j->peer, j->win);
     }
 }
@@ -317,8 +317,10 @@ int main(int argc, char **argv)
     j.peer = j.rank == 0 && j.ranks > 1 ? 1 : 0;
     if (!parse(&j, argc, argv)) {
         if (j.rank == 0)
-            fprintf(stderr, "usage: tern-peer-%s put_lat|get_lat|put_bw|get_bw|put_rate|get_rate|barrier "
-                            "[--sizes LIST] [--time S] [--repeat R] [--window W] [--csv]\n", LIBRARY);
+            fprintf(stderr,
+                    "usage: tern-peer-%s put_lat|get_lat|put_bw|get_bw|put_rate|get_rate|barrier "
+                    "[--sizes LIST] [--time S] [--repeat R] [--window W] [--csv]\n",
+                    LIBRARY);
         MPI_Finalize();
         return 2;
     }

@@ -99,7 +99,8 @@ static void explain(char *why, size_t size, int error)
     else if (status_number("Seccomp") == 2)
         snprintf(why, size,
                  "a system call filter (seccomp) refuses it (%s); in a container, permit process_vm_readv and "
-                 "process_vm_writev or add the capability SYS_PTRACE", strerror(error));
+                 "process_vm_writev or add the capability SYS_PTRACE",
+                 strerror(error));
     else
         snprintf(why, size, "the kernel refuses it: %s", strerror(error));
 }

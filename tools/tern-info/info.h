@@ -27,8 +27,8 @@ void info_list_end(void);
 
 /* What cma.c found. */
 struct info_cma {
-    bool works;    /* the kernel permits it between processes of this user, as ranks are */
-    bool used;     /* and no option forbids it */
+    bool works; /* the kernel permits it between processes of this user, as ranks are */
+    bool used;  /* and no option forbids it */
     char why[320];
 };
 struct info_cma info_cma_probe(void);

@@ -38,8 +38,8 @@ void info_progress(const struct info_cma *cma)
         const char *what, *who, *target;
     } rows[] = {
         { "put and get, allocated regions", "the caller's own loads and stores", "nothing" },
-        { "put and get, registered memory", cma->used ? "the kernel, inside the caller's call"
-                                                      : "the target's service thread, which sleeps when idle",
+        { "put and get, registered memory",
+          cma->used ? "the kernel, inside the caller's call" : "the target's service thread, which sleeps when idle",
           cma->used ? "nothing" : "nothing: it need not call Tern" },
         { "events, fence, quiet", "the caller, in test, wait, progress, fence and quiet", "nothing" },
         { "barrier, all-gather, making and freeing regions", "the ranks that call it", "to call it too" },

@@ -19,7 +19,9 @@ static void binding(hwloc_topology_t topology)
         info_text("binding", "this process runs on", "unknown");
     else
         info_text("binding", "this process runs on", "CPU %s (%s)", text,
-                  allowed == 1 ? "bound to one" : allowed < all ? "bound to some" : "not bound");
+                  allowed == 1    ? "bound to one"
+                  : allowed < all ? "bound to some"
+                                  : "not bound");
     free(text);
     hwloc_bitmap_free(set);
 }

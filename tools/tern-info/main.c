@@ -11,8 +11,10 @@
 #include "info.h"
 
 static const struct option long_options[] = {
-    { "json", no_argument, NULL, 'j' },    { "markdown", no_argument, NULL, 'm' },
-    { "version", no_argument, NULL, 'v' }, { "help", no_argument, NULL, 'h' },
+    { "json", no_argument, NULL, 'j' },
+    { "markdown", no_argument, NULL, 'm' },
+    { "version", no_argument, NULL, 'v' },
+    { "help", no_argument, NULL, 'h' },
     { NULL, 0, NULL, 0 },
 };
 
@@ -58,9 +60,7 @@ int main(int argc, char **argv)
         case 'm': info_options_markdown(); return 0;
         case 'v': printf("tern-info %s\n", tern_version()); return 0;
         case 'h': fputs(usage, stdout); return 0;
-        default:
-            fprintf(stderr, "tern-info: unknown option %s\n%s", argv[optind - 1], usage);
-            return 2;
+        default: fprintf(stderr, "tern-info: unknown option %s\n%s", argv[optind - 1], usage); return 2;
         }
     }
     if (optind < argc) {

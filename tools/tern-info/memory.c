@@ -97,7 +97,7 @@ void info_huge(void)
     info_section("huge_pages", "Huge pages");
     info_bool("works", "shared huge pages work", error == 0);
     info_text("why", "why", "%s",
-              error == 0       ? "a memory file of huge pages could be made and mapped"
+              error == 0        ? "a memory file of huge pages could be made and mapped"
               : error == ENOMEM ? "no free huge page; as root: sysctl vm.nr_hugepages=N. Until then TERN_MEMORY_HUGE "
                                   "regions have ordinary pages"
                                 : strerror(error));
@@ -147,9 +147,7 @@ static int try_memfd(void)
 
     if (fd < 0)
         return errno;
-    if (fallocate(fd, 0, 0, 4096) < 0)
-        error = errno;
-    else if (fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 4096) < 0)
+    if (fallocate(fd, 0, 0, 4096) < 0 || fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 4096) < 0)
         error = errno;
     close(fd);
     return error;

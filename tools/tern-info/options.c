@@ -40,8 +40,8 @@ void info_options(void)
         struct tern_option_info o = tern_base_options_row(i);
         const char             *problem = problems[i][0] != '\0' ? problems[i] : NULL;
         char                    text[2048];
-        const struct info_field fields[] = { { "name", o.name },       { "value", o.value },     { "source", o.source },
-                                             { "default", o.fallback }, { "type", o.type },       { "range", o.range },
+        const struct info_field fields[] = { { "name", o.name },        { "value", o.value },  { "source", o.source },
+                                             { "default", o.fallback }, { "type", o.type },    { "range", o.range },
                                              { "meaning", o.meaning },  { "problem", problem } };
 
         snprintf(text, sizeof(text), "%-20s = %-8s (%s)%s%s\n         %s%s%s", o.name,

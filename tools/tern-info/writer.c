@@ -17,8 +17,11 @@ static struct {
 /* The number of bytes of the UTF-8 character at s; 0 where it is none. */
 static size_t utf8_length(const unsigned char *s)
 {
-    size_t n = s[0] < 0x80 ? 1 : s[0] >= 0xc2 && s[0] < 0xe0 ? 2 : s[0] >= 0xe0 && s[0] < 0xf0 ? 3
-             : s[0] >= 0xf0 && s[0] < 0xf5 ? 4 : 0;
+    size_t n = s[0] < 0x80                   ? 1
+               : s[0] >= 0xc2 && s[0] < 0xe0 ? 2
+               : s[0] >= 0xe0 && s[0] < 0xf0 ? 3
+               : s[0] >= 0xf0 && s[0] < 0xf5 ? 4
+                                             : 0;
 
     for (size_t i = 1; i < n; i++) {
         if ((s[i] & 0xc0) != 0x80)

@@ -230,7 +230,8 @@ static void window_copy(struct perf_case *c, uint64_t iters)
 
 void perf_window(struct perf_case *c)
 {
-    static const struct perf_kernel k[] = { { PERF_ALL, perf_stream_put }, { PERF_ALL, perf_stream_get },
+    static const struct perf_kernel k[] = { { PERF_ALL, perf_stream_put },
+                                            { PERF_ALL, perf_stream_get },
                                             { PERF_ALL, window_copy } };
     char                            metric[48];
     unsigned long long              window = c->window;

@@ -34,8 +34,8 @@ static void end_children(int number)
 
 void perf_child_guard(void)
 {
-    static const int        numbers[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
-    const struct sigaction  action = { .sa_handler = end_children };
+    static const int       numbers[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+    const struct sigaction action = { .sa_handler = end_children };
 
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
         sigaction(numbers[i], &action, NULL);

@@ -94,8 +94,12 @@ static const struct series *tern_of(const struct series *s)
 
 static void add(const struct series *s, const char *suffix, double value, const char *unit)
 {
-    struct perf_figure f = { .test = s->test->name, .link = s->runner->link, .ranks = 2, .size = s->size,
-                             .unit = unit, .value = { .median = value } };
+    struct perf_figure f = { .test = s->test->name,
+                             .link = s->runner->link,
+                             .ranks = 2,
+                             .size = s->size,
+                             .unit = unit,
+                             .value = { .median = value } };
 
     f.spread = suffix[0] == '\0';
     if (f.spread)
@@ -131,8 +135,8 @@ static void report_all(bool text)
     if (text)
         printf("Tern beside its peers: %zu runs of each, in turn. Ratios are Tern's figure over the peer's: below 1 is "
                "better for times (ns), above 1 for MB/s and op/s.\nbest: the smallest time, the largest rate.\n"
-               "%-9s %9s  %-10s %-5s %-9s %14s %14s %12s %12s\n", table.rounds, "test", "bytes", "figure", "unit",
-               "program", "median", "best", "of medians", "of best");
+               "%-9s %9s  %-10s %-5s %-9s %14s %14s %12s %12s\n",
+               table.rounds, "test", "bytes", "figure", "unit", "program", "median", "best", "of medians", "of best");
     for (size_t i = 0; i < table.count; i++) {
         bool first = true;
 
@@ -160,8 +164,8 @@ static void run_all(const struct perf_options *o, const bool *wanted, const bool
                 if (!present[r] || failures[t][r] >= 2)
                     continue;
                 if (!compare_runners[r].run(&compare_runners[r], &tests[t], o) && ++failures[t][r] == 2)
-                    fprintf(stderr, "tern-perf: %s failed twice in %s and is left out of it\n",
-                            compare_runners[r].name, tests[t].name);
+                    fprintf(stderr, "tern-perf: %s failed twice in %s and is left out of it\n", compare_runners[r].name,
+                            tests[t].name);
             }
         }
     }

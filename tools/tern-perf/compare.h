@@ -10,12 +10,12 @@
 
 /* A test that other programs can do as well. */
 struct compare_test {
-    const char *name, *sizes;              /* sizes NULL: it has none */
-    const char *metrics[COMPARE_METRICS];  /* what is compared */
-    const char *ucx_test;                  /* what ucx_perftest calls it; NULL: it has no such test */
-    const char *ucx_metric;                /* what its time per operation is to be compared with */
+    const char *name, *sizes;             /* sizes NULL: it has none */
+    const char *metrics[COMPARE_METRICS]; /* what is compared */
+    const char *ucx_test;                 /* what ucx_perftest calls it; NULL: it has no such test */
+    const char *ucx_metric;               /* what its time per operation is to be compared with */
     const char *unit;
-    const char *ucx_outstanding;           /* operations in flight; NULL: as many as it likes */
+    const char *ucx_outstanding; /* operations in flight; NULL: as many as it likes */
 };
 
 /* A program that can do the tests. */

@@ -3,8 +3,10 @@
 
 void perf_demo(struct perf_case *c)
 {
-    static const struct perf_kernel k[] = { { PERF_FIRST, perf_put_blocking }, { PERF_FIRST, perf_get_blocking },
-                                            { PERF_FIRST, perf_copy_to },      { PERF_PAIR, perf_put_pingpong } };
+    static const struct perf_kernel k[] = { { PERF_FIRST, perf_put_blocking },
+                                            { PERF_FIRST, perf_get_blocking },
+                                            { PERF_FIRST, perf_copy_to },
+                                            { PERF_PAIR, perf_put_pingpong } };
     double                          bytes = (double)c->size;
 
     perf_pingpong_prepare(c);

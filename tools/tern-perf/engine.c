@@ -15,10 +15,10 @@
 
 #include "perf.h"
 
-#define SETTLED (1ull << 63)       /* with the number of iterations: no more trials */
+#define SETTLED (1ull << 63) /* with the number of iterations: no more trials */
 #define DEFAULT_TIME 0.3
 #define DEFAULT_REPEAT 15
-#define LOOKS_WITH_A_CORE 200000u  /* about 100 microseconds */
+#define LOOKS_WITH_A_CORE 200000u /* about 100 microseconds */
 #define LOOKS_WITHOUT 200u
 
 void perf_fail(tern_status status, const char *what)

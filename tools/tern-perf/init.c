@@ -66,10 +66,10 @@ static double one_job(const struct perf_options *o, const char *launcher, const 
     struct perf_child child;
     double            ms = -1;
 
+    *number = -1;
     snprintf(count, sizeof(count), "%d", ranks);
     if (!perf_child_start(&child, (char *const *)(uintptr_t)words, NULL, o->limit))
         return -1;
-    *number = -1;
     if (perf_child_finish(&child)) {
         ms = (double)(child.finished - child.started) / 1e6;
         for (const char *at = child.text[0]; at != NULL && (at = strchr(at, ' ')) != NULL; at++) {
@@ -78,9 +78,9 @@ static double one_job(const struct perf_options *o, const char *launcher, const 
             *number = value > *number ? value : *number;
         }
     } else {
-        fprintf(stderr, "tern-perf: a job of %d ranks (%s) %s%s\n", ranks, mode,
-                child.late ? "did not end in time" : "failed: ",
-                child.late || child.text[1] == NULL ? "" : child.text[1]);
+        fprintf(
+            stderr, "tern-perf: a job of %d ranks (%s) %s%s\n", ranks, mode,
+            child.late ? "did not end in time" : "failed: ", child.late || child.text[1] == NULL ? "" : child.text[1]);
     }
     perf_child_free(&child);
     return ms;
@@ -88,8 +88,12 @@ static double one_job(const struct perf_options *o, const char *launcher, const 
 
 static void add(const char *metric, int ranks, double *values, size_t n, const char *unit)
 {
-    struct perf_figure f = { .test = "init", .link = ranks > 1 ? "shm" : "self", .ranks = ranks, .unit = unit,
-                             .spread = true, .value = measure_summarise(values, n) };
+    struct perf_figure f = { .test = "init",
+                             .link = ranks > 1 ? "shm" : "self",
+                             .ranks = ranks,
+                             .unit = unit,
+                             .spread = true,
+                             .value = measure_summarise(values, n) };
 
     snprintf(f.metric, sizeof(f.metric), "%s", metric);
     perf_report_add(&f);

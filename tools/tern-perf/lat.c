@@ -207,7 +207,7 @@ static void measure(struct perf_case *c, const struct lat_kernels *lat)
 
 void perf_put_lat(struct perf_case *c)
 {
-    static const struct lat_kernels put = { perf_put_blocking, put_value,     perf_plain_store, perf_put_pingpong,
+    static const struct lat_kernels put = { perf_put_blocking, put_value,    perf_plain_store, perf_put_pingpong,
                                             "plain_store",     "over_store", "over_store_u64" };
 
     measure(c, &put);

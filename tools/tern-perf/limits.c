@@ -191,7 +191,7 @@ static void fetch_add_alone(struct perf_case *c, uint64_t iters)
 static void fetch_add_contended(struct perf_case *c, uint64_t iters)
 {
     unsigned char    *page = tern_region_ptr(c->p->lines, 0);
-    _Atomic uint64_t *word = (_Atomic uint64_t *)(void *)(page + COUNTER_AT + 2 * PERF_LINE);
+    _Atomic uint64_t *word = (_Atomic uint64_t *)(void *)(page + COUNTER_AT + 2 * (size_t)PERF_LINE);
 
     for (uint64_t i = 0; i < iters; i++)
         atomic_fetch_add_explicit(word, 1, memory_order_seq_cst);
@@ -220,8 +220,8 @@ static void sizeless(struct perf_case *c)
 void perf_limits(struct perf_case *c)
 {
     const struct perf_kernel copies[] = { { PERF_FIRST, perf_copy_to }, { PERF_FIRST, perf_copy_from } };
-    const char *to = by_kernel(c->p) ? "process_vm_writev" : "memcpy";
-    const char *from = by_kernel(c->p) ? "process_vm_readv" : "memcpy_from";
+    const char              *to = by_kernel(c->p) ? "process_vm_writev" : "memcpy";
+    const char              *from = by_kernel(c->p) ? "process_vm_readv" : "memcpy_from";
 
     if (!c->p->sizeless_done) {
         struct perf_case none = *c;

@@ -11,15 +11,24 @@
 enum { OPT_VERSION = 256, OPT_LIST, OPT_INIT_RANK };
 
 static const struct option long_options[] = {
-    { "sizes", required_argument, NULL, 's' },   { "iters", required_argument, NULL, 'i' },
-    { "csv", no_argument, NULL, 'c' },           { "json", no_argument, NULL, 'j' },
-    { "plot", required_argument, NULL, 'p' },    { "vs-limit", no_argument, NULL, 'l' },
-    { "memory", required_argument, NULL, 'm' },  { "window", required_argument, NULL, 'w' },
-    { "time", required_argument, NULL, 't' },    { "repeat", required_argument, NULL, 'r' },
-    { "quiet", no_argument, NULL, 'q' },         { "rounds", required_argument, NULL, 'R' },
-    { "ranks", required_argument, NULL, 'n' },   { "limit", required_argument, NULL, 'L' },
-    { "peers", required_argument, NULL, 'P' },   { "help", no_argument, NULL, 'h' },
-    { "version", no_argument, NULL, OPT_VERSION }, { "list", no_argument, NULL, OPT_LIST },
+    { "sizes", required_argument, NULL, 's' },
+    { "iters", required_argument, NULL, 'i' },
+    { "csv", no_argument, NULL, 'c' },
+    { "json", no_argument, NULL, 'j' },
+    { "plot", required_argument, NULL, 'p' },
+    { "vs-limit", no_argument, NULL, 'l' },
+    { "memory", required_argument, NULL, 'm' },
+    { "window", required_argument, NULL, 'w' },
+    { "time", required_argument, NULL, 't' },
+    { "repeat", required_argument, NULL, 'r' },
+    { "quiet", no_argument, NULL, 'q' },
+    { "rounds", required_argument, NULL, 'R' },
+    { "ranks", required_argument, NULL, 'n' },
+    { "limit", required_argument, NULL, 'L' },
+    { "peers", required_argument, NULL, 'P' },
+    { "help", no_argument, NULL, 'h' },
+    { "version", no_argument, NULL, OPT_VERSION },
+    { "list", no_argument, NULL, OPT_LIST },
     { "init-rank", required_argument, NULL, OPT_INIT_RANK }, /* how "init" starts its ranks; not for users */
     { NULL, 0, NULL, 0 },
 };
@@ -89,8 +98,7 @@ static bool parse_windows(struct perf_options *o, const char *text)
 
 static bool parse_memory(struct perf_options *o, const char *text)
 {
-    static const char *const kinds[] = { [PERF_HOST] = "host", [PERF_HUGE] = "huge",
-                                         [PERF_REGISTERED] = "registered" };
+    static const char *const kinds[] = { [PERF_HOST] = "host", [PERF_HUGE] = "huge", [PERF_REGISTERED] = "registered" };
 
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         if (strcmp(text, kinds[i]) == 0) {
@@ -170,8 +178,8 @@ static int run_in_job(const struct perf_options *o, const struct perf_test *test
         return 1;
     }
     perf_open(&p, o, test);
-    snprintf(title, sizeof(title), "%s: %s (%d rank%s, %s); median of %zu slices +- half of the quartiles' distance", test->name, test->what,
-             p.ranks, p.ranks == 1 ? "" : "s", p.link, p.repeat);
+    snprintf(title, sizeof(title), "%s: %s (%d rank%s, %s); median of %zu slices +- half of the quartiles' distance",
+             test->name, test->what, p.ranks, p.ranks == 1 ? "" : "s", p.link, p.repeat);
     if (p.rank == 0)
         perf_report_begin(o->format);
     perf_progress_begin(test->name, p.rank == 0 && !o->quiet);

@@ -20,7 +20,7 @@
 #define PERF_MAX_REPEAT 1000
 #define PERF_MAX_WINDOWS 16
 #define PERF_MAX_WINDOW 65536
-#define PERF_LINE 64u      /* bytes of a cache line */
+#define PERF_LINE 64u        /* bytes of a cache line */
 #define PERF_WORD_SPAN 1024u /* loops of words and lines move through this many bytes of the target */
 
 enum perf_format { PERF_TEXT, PERF_CSV, PERF_JSON };
@@ -42,8 +42,8 @@ struct perf_options {
     enum perf_memory memory;
     bool             vs_limit, quiet;
     const char      *plot;
-    const char      *peers;        /* compare: where the peer programs are; NULL: beside this program */
-    char           **words;        /* what follows the test's name */
+    const char      *peers; /* compare: where the peer programs are; NULL: beside this program */
+    char           **words; /* what follows the test's name */
     size_t           word_count;
 };
 
@@ -70,12 +70,12 @@ struct perf_kernel {
 /* One test: a row of the table in tests.c. */
 struct perf_test {
     const char *name, *what;
-    const char *metric, *unit;            /* the figure that matters most */
-    const char *limit;                    /* what --vs-limit compares with; NULL: nothing */
-    const char *sizes;                    /* default; NULL: the test has no sizes */
-    uint64_t    window;                   /* default operations per iteration; 0: one at a time */
+    const char *metric, *unit; /* the figure that matters most */
+    const char *limit;         /* what --vs-limit compares with; NULL: nothing */
+    const char *sizes;         /* default; NULL: the test has no sizes */
+    uint64_t    window;        /* default operations per iteration; 0: one at a time */
     int         min_ranks;
-    void (*run)(struct perf_case *c);     /* inside a job, once per size */
+    void (*run)(struct perf_case *c);             /* inside a job, once per size */
     int (*command)(const struct perf_options *o); /* or: started by the user, without a job */
 };
 
@@ -91,34 +91,34 @@ struct perf {
     const struct perf_test    *test;
     int                        rank, ranks, peer; /* peer: the other one of ranks 0 and 1; 0 in a job of one */
     tern_ctx                  *ctx;
-    tern_region               *region;      /* what is measured: area bytes for streams, ping for a ping-pong */
-    unsigned char             *mine;        /* this rank's part */
-    unsigned char             *theirs;      /* the peer's part by plain pointer; NULL where there is none */
-    unsigned char             *local;       /* private: area, then three of ping; MEASURE_SKEW off a page boundary */
+    tern_region               *region; /* what is measured: area bytes for streams, ping for a ping-pong */
+    unsigned char             *mine;   /* this rank's part */
+    unsigned char             *theirs; /* the peer's part by plain pointer; NULL where there is none */
+    unsigned char             *local;  /* private: area, then three of ping; MEASURE_SKEW off a page boundary */
     unsigned char             *local_map;
     size_t                     local_bytes;
     uint64_t                   area, ping;
-    tern_region               *lines;       /* one page of shared memory per rank, for the limits */
+    tern_region               *lines; /* one page of shared memory per rank, for the limits */
     unsigned char             *my_line, *their_line;
     unsigned                   line_turn;
     bool                       sizeless_done; /* limits that have no size are measured once */
     struct perf_place          peer_place;
-    const char                *link;        /* how the peer's part is reached */
-    unsigned                   spins;       /* looks at memory before a wait gives way */
+    const char                *link;  /* how the peer's part is reached */
+    unsigned                   spins; /* looks at memory before a wait gives way */
     unsigned                   gave_way;
-    tern_event                *events;      /* [largest window] */
+    tern_event                *events;               /* [largest window] */
     double                    *ns[PERF_MAX_KERNELS]; /* [repeat] time per iteration of each slice; on rank 0 */
     size_t                     repeat;
-    unsigned char             *gather;      /* room for one small thing of every rank */
+    unsigned char             *gather; /* room for one small thing of every rank */
 };
 
 /* engine.c: the job, and slices. */
-void perf_open(struct perf *p, const struct perf_options *opt, const struct perf_test *test);
-void perf_close(struct perf *p);
-void perf_run(struct perf *p);
-void perf_measure(struct perf_case *c, const struct perf_kernel *kernels, size_t count);
-void perf_fail(tern_status status, const char *what) __attribute__((cold, noinline, noreturn));
-void perf_give_way(struct perf *p) __attribute__((cold, noinline));
+void     perf_open(struct perf *p, const struct perf_options *opt, const struct perf_test *test);
+void     perf_close(struct perf *p);
+void     perf_run(struct perf *p);
+void     perf_measure(struct perf_case *c, const struct perf_kernel *kernels, size_t count);
+void     perf_fail(tern_status status, const char *what) __attribute__((cold, noinline, noreturn));
+void     perf_give_way(struct perf *p) __attribute__((cold, noinline));
 uint64_t perf_default_sizes(const struct perf_options *opt, const struct perf_test *test, uint64_t *sizes, size_t *n);
 
 /* place.c: the memory that a test works on, and the cores: perf_place_check says whether each rank has one. */
@@ -128,8 +128,8 @@ bool perf_place_check(struct perf *p);
 
 /* tests.c */
 extern const struct perf_test perf_tests[];
-extern const size_t perf_test_count;
-const struct perf_test *perf_test_find(const char *name);
+extern const size_t           perf_test_count;
+const struct perf_test       *perf_test_find(const char *name);
 
 /* The tests themselves. */
 void perf_put_lat(struct perf_case *c);
@@ -178,9 +178,9 @@ struct perf_figure {
     bool                   spread;
     struct measure_summary value;
 };
-void perf_report_begin(enum perf_format format);
-void perf_report_add(const struct perf_figure *figure);
-void perf_report_end(const char *title);
+void                      perf_report_begin(enum perf_format format);
+void                      perf_report_add(const struct perf_figure *figure);
+void                      perf_report_end(const char *title);
 const struct perf_figure *perf_report_all(size_t *count);
 
 /* plot.c: returns false, and says why, when the plot cannot be made. */
@@ -196,13 +196,13 @@ void perf_progress_end(void);
 /* child.c: another program, with a time limit, in a process group of its own that never outlives it. */
 struct perf_child {
     pid_t   pid;
-    int     out, err;   /* pipes; -1: closed */
+    int     out, err; /* pipes; -1: closed */
     int64_t deadline;
     int64_t started, finished; /* when it was forked and when it was seen to have ended */
-    char   *text[2];    /* what it wrote to standard output and error, cut at 1 MiB, ending in 0 */
+    char   *text[2];           /* what it wrote to standard output and error, cut at 1 MiB, ending in 0 */
     size_t  length[2];
-    int     status;     /* as waitpid gives it */
-    bool    late;       /* it was ended because its time was over */
+    int     status; /* as waitpid gives it */
+    bool    late;   /* it was ended because its time was over */
 };
 bool perf_child_start(struct perf_child *child, char *const argv[], char *const extra_env[], double seconds);
 bool perf_child_finish(struct perf_child *child); /* true: it exited with status 0 */
@@ -246,16 +246,16 @@ static inline uint64_t perf_spot(uint64_t i, uint64_t len)
 }
 
 /* Call loop(c, iters, len) with a length that the compiler knows for the sizes of words and of parts of a line. */
-#define PERF_BY_LENGTH(loop, c, iters)                   \
-    switch ((c)->size) {                                 \
-    case 1: loop((c), (iters), 1); break;                \
-    case 2: loop((c), (iters), 2); break;                \
-    case 4: loop((c), (iters), 4); break;                \
-    case 8: loop((c), (iters), 8); break;                \
-    case 16: loop((c), (iters), 16); break;              \
-    case 32: loop((c), (iters), 32); break;              \
-    case 64: loop((c), (iters), 64); break;              \
-    default: loop((c), (iters), (c)->size); break;       \
+#define PERF_BY_LENGTH(loop, c, iters)             \
+    switch ((c)->size) {                           \
+    case 1: loop((c), (iters), 1); break;          \
+    case 2: loop((c), (iters), 2); break;          \
+    case 4: loop((c), (iters), 4); break;          \
+    case 8: loop((c), (iters), 8); break;          \
+    case 16: loop((c), (iters), 16); break;        \
+    case 32: loop((c), (iters), 32); break;        \
+    case 64: loop((c), (iters), 64); break;        \
+    default: loop((c), (iters), (c)->size); break; \
     }
 
 #endif

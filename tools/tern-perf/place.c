@@ -110,8 +110,10 @@ bool perf_place_check(struct perf *p)
     for (size_t i = 0; i < sizeof(mask); i++)
         cores += __builtin_popcount(mask[i]);
     if (p->rank == 0 && !p->opt->quiet && p->ranks > cores)
-        fprintf(stderr, "tern-perf: warning: %d ranks share %d cores; figures of tests in which several ranks work "
-                        "at a time show the scheduler\n", p->ranks, cores);
+        fprintf(stderr,
+                "tern-perf: warning: %d ranks share %d cores; figures of tests in which several ranks work "
+                "at a time show the scheduler\n",
+                p->ranks, cores);
     else if (p->rank == 0 && !p->opt->quiet && widest > 1 && p->ranks > 1)
         fprintf(stderr, "tern-perf: warning: the ranks are not bound to cores; use ternrun --bind core for steady "
                         "figures\n");

@@ -230,8 +230,12 @@ void perf_report_end(const char *title)
 /* Make a figure of one value per slice. */
 static void figure_of(const struct perf_case *c, double *values, const char *metric, const char *unit)
 {
-    struct perf_figure f = { .test = c->p->test->name, .link = c->p->link, .ranks = c->p->ranks, .size = c->size,
-                             .unit = unit, .spread = true };
+    struct perf_figure f = { .test = c->p->test->name,
+                             .link = c->p->link,
+                             .ranks = c->p->ranks,
+                             .size = c->size,
+                             .unit = unit,
+                             .spread = true };
 
     snprintf(f.metric, sizeof(f.metric), "%s", metric);
     f.value = measure_summarise(values, c->p->repeat);

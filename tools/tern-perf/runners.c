@@ -225,9 +225,11 @@ static bool ucx_client(const struct runner *runner, const struct compare_test *t
     uint64_t          count = (1ull << 30) / size;
     char              bytes[24], iters[24], warm_up[24];
     struct perf_child client;
-    const char       *words[MAX_WORDS] = { runner->program, "127.0.0.1", "-p", port, "-c", core, "-t", test->ucx_test,
-                                           "-s", bytes, "-n", iters, "-w", warm_up, "-f", "-v" };
-    bool              ok = false;
+    const char       *words[MAX_WORDS] = {
+              runner->program, "127.0.0.1", "-p",  port, "-c",    core, "-t", test->ucx_test, "-s",
+              bytes,           "-n",        iters, "-w", warm_up, "-f", "-v"
+    };
+    bool ok = false;
 
     count = count > 500000 ? 500000 : count < 200 ? 200 : count;
     snprintf(bytes, sizeof(bytes), "%" PRIu64, size);
@@ -250,12 +252,11 @@ static bool ucx_client(const struct runner *runner, const struct compare_test *t
 static bool ucx_size(const struct runner *runner, const struct compare_test *test, const struct perf_options *o,
                      uint64_t size)
 {
-    static char       links[] = "UCX_TLS=posix,sysv,cma,self", calm[] = "UCX_LOG_LEVEL=error";
-    char *const       extra_env[] = { links, calm, NULL };
-    char              port[16], first[24], last[24];
-    int               number = free_port();
-    char *const       words[] = { (char *)(uintptr_t)runner->program, (char[]){ "-p" }, port, (char[]){ "-c" }, last,
-                                  NULL };
+    static char links[] = "UCX_TLS=posix,sysv,cma,self", calm[] = "UCX_LOG_LEVEL=error";
+    char *const extra_env[] = { links, calm, NULL };
+    char        port[16], first[24], last[24];
+    int         number = free_port();
+    char *const words[] = { (char *)(uintptr_t)runner->program, (char[]){ "-p" }, port, (char[]){ "-c" }, last, NULL };
     struct perf_child server;
     bool              ok = false;
 
