@@ -170,8 +170,8 @@ static void op_reap(struct shm_lane *lane, struct tern_link_op *op)
         /* acquire: the target's copy before ours. Pairs with the release in serve.c. */
         if (atomic_load_explicit(&chunk->state, memory_order_acquire) == SHM_CHUNK_DONE) {
             if (chunk->status != TERN_OK)
-                op->status = tern_base_fail(TERN_ERR_LINK, "rank %d does not have the region any more",
-                                            xfer->part->rank);
+                op->status = tern_base_fail(TERN_ERR_LINK, "the memory that rank %d registered is not mapped there "
+                                            "any more; keep it until the region is freed", xfer->part->rank);
             else if (xfer->get && xfer->local)
                 memcpy((unsigned char *)xfer->local + (chunk->offset - xfer->offset), chunk_data(shm, index),
                        chunk->len);

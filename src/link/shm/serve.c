@@ -1,13 +1,21 @@
 /* serve.c: the target's half of bounced transfers. Runs on the service thread only, which therefore is the only one
  * that maps peers' chunks. What peers wrote is checked before it is used: a number out of range or a length that does
  * not fit is answered with an error, never followed. */
+#define _GNU_SOURCE
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "boot/bell.h"
 #include "link/shm/shm.h"
+
+#ifndef MADV_POPULATE_READ /* since Linux 5.14 */
+#define MADV_POPULATE_READ 22
+#define MADV_POPULATE_WRITE 23
+#endif
 
 tern_status tern_shm_expose(struct tern_link *link, const struct tern_link_card *card)
 {
@@ -66,26 +74,48 @@ static unsigned char *peer_bytes(struct shm_link *shm, int peer, uint64_t data, 
     return shm->peer_data[peer] + (data - base);
 }
 
+/* Copy to or from a chunk whose bytes are at `data` of the arena and at `bytes` here. The program may have unmapped or
+ * protected its memory: then that is an error, and no signal. */
+static bool copy_safely(int arena, uint64_t data, unsigned char *bytes, unsigned char *mine, uint64_t len, bool get)
+{
+    uintptr_t page = (uintptr_t)mine & ~(uintptr_t)4095; /* every size of pages is a multiple */
+    size_t    span = (size_t)((uintptr_t)mine - page + len);
+
+    if (madvise((void *)page, span, get ? MADV_POPULATE_READ : MADV_POPULATE_WRITE) == 0) { /* all of it is there */
+        memcpy(get ? bytes : mine, get ? mine : bytes, len);
+        return true;
+    }
+    while (len > 0) { /* not there, special memory, or an old kernel: a system call that copies tells which */
+        ssize_t moved = get ? pwrite(arena, mine, len, (off_t)data) : pread(arena, mine, len, (off_t)data);
+        if (moved < 0 && errno == EINTR)
+            continue;
+        if (moved <= 0)
+            return false;
+        mine += moved;
+        data += (uint64_t)moved;
+        len -= (uint64_t)moved;
+    }
+    return true;
+}
+
 /* Copy between a chunk and the exposed memory that it names. */
 static tern_status copy(struct shm_link *shm, int peer, const struct shm_chunk *chunk)
 {
-    uint64_t            region = chunk->region, offset = chunk->offset, len = chunk->len;
-    unsigned char      *bytes = peer_bytes(shm, peer, chunk->data, len);
+    uint64_t            region = chunk->region, offset = chunk->offset, len = chunk->len, data = chunk->data;
+    unsigned char      *bytes = peer_bytes(shm, peer, data, len);
     struct shm_exposed *entry;
+    bool                copied = false;
 
     if (!bytes)
         return TERN_ERR_LINK;
     pthread_mutex_lock(&shm->exposed_lock);
     for (entry = shm->exposed; entry && entry->region != region; entry = entry->next)
         ;
-    if (entry && tern_base_covers(entry->size, offset, len)) {
-        unsigned char *mine = (unsigned char *)(uintptr_t)entry->addr + offset;
-        memcpy(chunk->get ? bytes : mine, chunk->get ? mine : bytes, len);
-    } else {
-        entry = NULL;
-    }
+    if (entry && tern_base_covers(entry->size, offset, len))
+        copied = copy_safely(shm->boot->arena, data, bytes, (unsigned char *)(uintptr_t)entry->addr + offset, len,
+                             chunk->get != 0);
     pthread_mutex_unlock(&shm->exposed_lock);
-    return entry ? TERN_OK : TERN_ERR_LINK;
+    return copied ? TERN_OK : TERN_ERR_LINK;
 }
 
 static void answer(struct shm_link *shm, uint32_t number)
