@@ -157,16 +157,20 @@ static tern_status attach(struct making *m, int rank, const struct tern_link_car
     return st;
 }
 
-/* Bring every part into reach, and our own into the peers'. */
+/* Bring every part into reach, and our own into the peers'. Threads may make regions on two teams at once; the links see
+ * one at a time. */
 static tern_status attach_all(struct making *m, const struct tern_link_card *mine)
 {
-    tern_status st = TERN_OK;
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    tern_status            st = TERN_OK;
 
+    pthread_mutex_lock(&lock);
     if (mine->place == TERN_PLACE_PRIVATE)
         for (unsigned i = 0; i < tern_links_count && st == TERN_OK; i++)
             st = tern_links[i]->expose(tern_job.link[i], mine);
     for (int rank = 0; rank < m->team->size && st == TERN_OK; rank++)
         st = attach(m, rank, &m->said[rank].card);
+    pthread_mutex_unlock(&lock);
     return st;
 }
 

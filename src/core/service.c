@@ -13,10 +13,11 @@
 #include "core/job.h"
 
 static struct {
-    bool         running;
-    _Atomic bool stop;
-    pthread_t    thread;
-} service;
+    pthread_mutex_t lock; /* guards running and thread: regions may be made on two teams at once */
+    bool            running;
+    _Atomic bool    stop;
+    pthread_t       thread;
+} service = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static bool serve_once(void)
 {
@@ -44,13 +45,11 @@ static void *service_run(void *arg)
     return NULL;
 }
 
-tern_status tern_core_service_start(void)
+static tern_status start(void)
 {
     sigset_t all, before;
     int      error;
 
-    if (service.running)
-        return TERN_OK;
     atomic_store(&service.stop, false);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -61,6 +60,16 @@ tern_status tern_core_service_start(void)
     pthread_setname_np(service.thread, "tern-service");
     service.running = true;
     return TERN_OK;
+}
+
+tern_status tern_core_service_start(void)
+{
+    tern_status st;
+
+    pthread_mutex_lock(&service.lock);
+    st = service.running ? TERN_OK : start();
+    pthread_mutex_unlock(&service.lock);
+    return st;
 }
 
 void tern_core_service_stop(void)

@@ -4,7 +4,7 @@
 
 #include "base/status.h"
 
-/* Start the thread unless it runs. */
+/* Start the thread unless it runs. Any thread. */
 tern_status tern_core_service_start(void);
 
 /* Stop the thread if it runs. */

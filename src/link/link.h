@@ -113,7 +113,8 @@ struct tern_link_group {
 #define TERN_LINK_NOTE 4096 /* bytes that a note may have */
 
 /* A transport. Every slot is filled. Threads: open, close, attach, detach, group_* by the one that makes a collective
- * call; lane_* and progress by the lane's; serve by the service thread; reaches by any. */
+ * call (attach and expose by one at a time, the rest of them by one at a time for each team); lane_* and progress by the
+ * lane's; serve by the service thread; reaches by any. */
 struct tern_link_ops {
     const char *name;
 

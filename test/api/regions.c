@@ -49,6 +49,16 @@ static void local_errors(void)
     CHECK(none == NULL);
 }
 
+/* All ranks have come out of the same call. */
+static void together(int round)
+{
+    int all[64];
+
+    OK(tern_allgather(TERN_WORLD, &round, sizeof(round), all));
+    for (int rank = 0; rank < tern_size(); rank++)
+        CHECK(all[rank] == round);
+}
+
 /* Only one rank is wrong: all are told the same. */
 static void one_is_wrong(void)
 {
@@ -62,10 +72,15 @@ static void one_is_wrong(void)
         RETURNS(TERN_ERR_ARG, tern_region_alloc(TERN_WORLD, it ? 100000 : 200000, NULL, &none));
         SAYS("bytes");
         SAYS("100000");
+        together(1);
         RETURNS(TERN_ERR_ARG, tern_region_alloc(TERN_WORLD, it ? 0 : 4096, NULL, &none));
+        together(2);
         RETURNS(TERN_ERR_ARG, tern_region_alloc(TERN_WORLD, 4096, it ? &huge : NULL, &none));
+        together(3);
         RETURNS(TERN_ERR_ARG, tern_region_alloc(TERN_WORLD, 4096, it ? &nonsense : NULL, &none));
+        together(4);
         RETURNS(TERN_ERR_ARG, tern_region_register(TERN_WORLD, it ? NULL : &none, 8, &none));
+        together(5);
         CHECK(none == NULL);
         SAME(shared_blocks(), blocks); /* nothing is left */
     }
