@@ -99,10 +99,9 @@ static int open_file(const char *name, bool *made)
 
 static tern_status make_file(struct tern_own_memory *memory, const char *name, uint64_t size)
 {
-    struct stat about;
-    bool        made;
+    struct stat about = { 0 };
     tern_status st;
-    int         file = open_file(name, &made);
+    int         file = open_file(name, &memory->made);
 
     if (file < 0)
         return tern_base_fail(TERN_ERR_SYSTEM, "cannot open %s: %s", name, strerror(errno));
@@ -112,7 +111,7 @@ static tern_status make_file(struct tern_own_memory *memory, const char *name, u
         st = map(memory, file, 0, tern_base_round_up(size, tern_boot_space_unit(file)));
     memory->device = about.st_dev;
     memory->inode = about.st_ino;
-    if (st < 0 && made)
+    if (st < 0 && memory->made)
         unlink(name);
     close(file);
     return st;

@@ -2,6 +2,7 @@
 #ifndef TERN_CORE_MEMORY_H
 #define TERN_CORE_MEMORY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <tern/region.h>
 
@@ -14,6 +15,7 @@ struct tern_own_memory {
     void             *addr;
     uint64_t          mapped; /* bytes; 0 where the program owns the memory */
     uint64_t          device, inode;
+    bool              made; /* FILE: there was no such file before */
 };
 
 /* Whether the node has room for total bytes of the kind; *place is where they will go. Call before any rank takes

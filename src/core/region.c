@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "core/job.h"
@@ -272,6 +273,8 @@ tern_status tern_core_region_alloc(struct tern_ctx *ctx, uint64_t size, const te
         file_name(&m, m.team->rank, name, sizeof(name));
         st = tern_core_memory_make(place, size, name, &m.region->own);
         st = join_parts(&m, size, st);
+        if (st < 0 && m.region->own.made)
+            unlink(name); /* another rank could not: leave nothing */
     }
     return making_end(&m, st, out);
 }
