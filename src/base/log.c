@@ -17,7 +17,7 @@
 #define LINE_BYTES 1023 /* without the newline */
 
 static _Atomic int shown_level = TERN_LOG_NOTE;
-static _Atomic int shown_rank  = -1;
+static _Atomic int shown_rank = -1;
 
 void tern_base_log_set_level(enum tern_log_level level)
 {
@@ -53,7 +53,7 @@ void tern_base_log(enum tern_log_level level, const char *format, ...)
     if (vsnprintf(line + len, sizeof(line) - len, format, args) < 0)
         line[len] = '\0';
     va_end(args);
-    len         = strlen(line);
+    len = strlen(line);
     line[len++] = '\n'; /* takes the place of the closing zero */
     while (write(STDERR_FILENO, line, len) < 0 && errno == EINTR)
         ;

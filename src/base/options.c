@@ -62,7 +62,7 @@ static const char *kept_find(const struct kept *list, const char *text)
 /* The kept copy of text; NULL when there is no memory. */
 static const char *kept_add(struct kept **list, const char *text)
 {
-    const char  *old  = kept_find(*list, text);
+    const char  *old = kept_find(*list, text);
     size_t       size = strlen(text) + 1;
     struct kept *item;
 
@@ -73,7 +73,7 @@ static const char *kept_add(struct kept **list, const char *text)
         return NULL;
     memcpy(item->text, text, size);
     item->next = *list;
-    *list      = item;
+    *list = item;
     return item->text;
 }
 
@@ -90,8 +90,8 @@ static void split_range(const char *range, char low[32], char high[32])
 
 static bool set_choice(const struct option_row *row, const char *text)
 {
-    const char *word  = row->range;
-    size_t      len   = strlen(text);
+    const char *word = row->range;
+    size_t      len = strlen(text);
     int         index = 0;
 
     for (;; word += strcspn(word, "|") + 1, index++) {
@@ -125,8 +125,8 @@ static bool set_size(const struct option_row *row, const char *text)
     uint64_t value, min, max;
 
     split_range(row->range, low, high);
-    if (!tern_base_parse_size(text, &value) || !tern_base_parse_size(low, &min) ||
-        !tern_base_parse_size(high, &max) || value < min || value > max)
+    if (!tern_base_parse_size(text, &value) || !tern_base_parse_size(low, &min) || !tern_base_parse_size(high, &max) ||
+        value < min || value > max)
         return false;
     *(uint64_t *)row->field = value;
     return true;
@@ -149,11 +149,11 @@ static bool set_seconds(const struct option_row *row, const char *text)
 static bool set_field(const struct option_row *row, const char *text)
 {
     switch (row->type) {
-    case CHOICE:  return set_choice(row, text);
-    case COUNT:   return set_count(row, text);
-    case SIZE:    return set_size(row, text);
+    case CHOICE: return set_choice(row, text);
+    case COUNT: return set_count(row, text);
+    case SIZE: return set_size(row, text);
     case SECONDS: return set_seconds(row, text);
-    case TEXT:    *(const char **)row->field = text; return true;
+    case TEXT: *(const char **)row->field = text; return true;
     }
     return false;
 }
@@ -166,11 +166,11 @@ static void describe(const struct option_row *row, char *text, size_t size)
     if (row->type != CHOICE && row->type != TEXT)
         split_range(row->range, low, high);
     switch (row->type) {
-    case CHOICE:  snprintf(text, size, "one of %s", row->range); break;
-    case COUNT:   snprintf(text, size, "a whole number from %s to %s", low, high); break;
-    case SIZE:    snprintf(text, size, "bytes from %s to %s, with an optional suffix K, M, G or T", low, high); break;
+    case CHOICE: snprintf(text, size, "one of %s", row->range); break;
+    case COUNT: snprintf(text, size, "a whole number from %s to %s", low, high); break;
+    case SIZE: snprintf(text, size, "bytes from %s to %s, with an optional suffix K, M, G or T", low, high); break;
     case SECONDS: snprintf(text, size, "a decimal number of seconds from %s to %s", low, high); break;
-    case TEXT:    snprintf(text, size, "a text"); break;
+    case TEXT: snprintf(text, size, "a text"); break;
     }
 }
 
@@ -200,7 +200,7 @@ static const char *lookup(char *const *environment, const char *name)
 /* Set row i to its default, then to what the environment says. */
 static tern_status load_row(size_t i, char *const *environment)
 {
-    const struct option_row *row   = &rows[i];
+    const struct option_row *row = &rows[i];
     const char              *value = lookup(environment, row->name);
     const char              *copy;
 
@@ -252,18 +252,18 @@ static size_t distance(const char *a, const char *b)
  * and never offered. */
 static const char *nearest(const char *name)
 {
-    const char *best  = NULL;
+    const char *best = NULL;
     size_t      least = SUGGEST_MAX + 1;
 
     if (strlen(name) > NAME_MAX_LEN)
         return NULL;
     for (size_t i = 0; i < ROWS; i++) {
-        const char *word  = rows[i].name + PREFIX_LEN;
+        const char *word = rows[i].name + PREFIX_LEN;
         size_t      edits = distance(name + PREFIX_LEN, word);
 
         if (rows[i].field != (void *)&tern_opt.boot && edits < least && edits <= (strlen(word) + 1) / 2) {
             least = edits;
-            best  = rows[i].name;
+            best = rows[i].name;
         }
     }
     return best;
@@ -328,12 +328,12 @@ struct tern_option_info tern_base_options_row(size_t i)
     const struct option_row *row = &rows[i];
 
     return (struct tern_option_info){
-        .name     = row->name,
-        .type     = row->type_name,
+        .name = row->name,
+        .type = row->type_name,
         .fallback = row->fallback,
-        .range    = row->range,
-        .meaning  = row->meaning,
-        .value    = in_force[i] != NULL ? in_force[i] : row->fallback,
-        .source   = in_force[i] != NULL ? "environment" : "default",
+        .range = row->range,
+        .meaning = row->meaning,
+        .value = in_force[i] != NULL ? in_force[i] : row->fallback,
+        .source = in_force[i] != NULL ? "environment" : "default",
     };
 }

@@ -16,8 +16,7 @@ static bool parse_digits(const char **at, uint64_t *out)
     if (!isdigit((unsigned char)**at))
         return false;
     for (; isdigit((unsigned char)**at); (*at)++)
-        if (__builtin_mul_overflow(value, 10u, &value) ||
-            __builtin_add_overflow(value, (uint64_t)(**at - '0'), &value))
+        if (__builtin_mul_overflow(value, 10u, &value) || __builtin_add_overflow(value, (uint64_t)(**at - '0'), &value))
             return false;
     *out = value;
     return true;
@@ -68,7 +67,7 @@ static bool parse_mantissa(const char **at, double *value, int64_t *scale)
         if (**at == '.' && !point) {
             point = true;
         } else if (isdigit((unsigned char)**at)) {
-            any    = true;
+            any = true;
             *value = *value * 10 + (**at - '0');
             *scale -= point;
         } else {
@@ -104,4 +103,3 @@ bool tern_base_parse_seconds(const char *text, double *out)
     *out = minus ? -value : value;
     return true;
 }
-

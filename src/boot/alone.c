@@ -39,7 +39,7 @@ static const struct hint hints[] = {
 int tern_boot_alone_cores(void)
 {
     size_t     size = CPU_ALLOC_SIZE(MOST_CPUS);
-    cpu_set_t *set  = CPU_ALLOC(MOST_CPUS);
+    cpu_set_t *set = CPU_ALLOC(MOST_CPUS);
     int        count = 1;
 
     if (set != NULL && sched_getaffinity(0, size, set) == 0)

@@ -46,7 +46,7 @@ static tern_status check_file_limit(void)
 
 static tern_status arena_open(int ranks, int *out)
 {
-    size_t      bytes  = tern_segment_bytes((uint32_t)ranks);
+    size_t      bytes = tern_segment_bytes((uint32_t)ranks);
     tern_status status = check_file_limit();
     int         fd;
 
@@ -95,7 +95,7 @@ tern_status tern_boot_arena_make(int ranks, int cores, int *arena, int *huge, st
     struct tern_segment *made;
     tern_status          status;
     uint64_t             job = 0;
-    int                  fd  = -1;
+    int                  fd = -1;
 
     if (ranks < 1 || ranks > TERN_MAX_NODE_RANKS)
         return tern_base_fail(TERN_ERR_RANGE, "a job of %d ranks cannot be made; a node takes 1 to %d", ranks,
@@ -109,15 +109,15 @@ tern_status tern_boot_arena_make(int ranks, int cores, int *arena, int *huge, st
         close(fd);
         return status;
     }
-    made->magic      = TERN_SEGMENT_MAGIC; /* plain stores: no rank has been started yet. The rest is zero as it is */
-    made->layout     = TERN_SEGMENT_LAYOUT;
-    made->ranks      = (uint32_t)ranks;
-    made->cores      = cores < 1 ? 1 : (uint32_t)cores;
-    made->job        = job;
+    made->magic = TERN_SEGMENT_MAGIC; /* plain stores: no rank has been started yet. The rest is zero as it is */
+    made->layout = TERN_SEGMENT_LAYOUT;
+    made->ranks = (uint32_t)ranks;
+    made->cores = cores < 1 ? 1 : (uint32_t)cores;
+    made->job = job;
     made->on_failure = (uint32_t)tern_opt.on_failure;
     atomic_init(&made->next, TERN_ARENA_CONTROL);
-    *arena   = fd;
-    *huge    = memory_file("tern-huge", MFD_HUGETLB); /* takes no pages yet; -1 where the kernel has none */
+    *arena = fd;
+    *huge = memory_file("tern-huge", MFD_HUGETLB); /* takes no pages yet; -1 where the kernel has none */
     *segment = made;
     return TERN_OK;
 }

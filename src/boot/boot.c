@@ -70,7 +70,7 @@ static tern_status other_version(int64_t layout)
 
 static tern_status parse_text(const char *text, struct boot_text *out)
 {
-    const char      *at  = text;
+    const char      *at = text;
     struct boot_text got = { 0 };
 
     if (take_field(&at, "layout", 0, UINT32_MAX, &got.layout) && got.layout != TERN_SEGMENT_LAYOUT)
@@ -123,7 +123,7 @@ static int reach(int64_t inherited, int64_t launcher, bool (*is_meant)(int fd))
     fd = open(path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd >= 0 && !is_meant(fd)) {
         close(fd);
-        fd    = -1;
+        fd = -1;
         errno = ESRCH; /* another process has the launcher's number now */
     }
     return fd;
@@ -141,7 +141,7 @@ static tern_status unreachable(const struct boot_text *text, int64_t fd)
 /* Map the segment and see that it is the one the text describes. */
 static tern_status map_segment(const struct boot_text *text, int fd, struct tern_segment **out)
 {
-    size_t               bytes   = tern_segment_bytes((uint32_t)text->ranks);
+    size_t               bytes = tern_segment_bytes((uint32_t)text->ranks);
     struct tern_segment *segment = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     tern_status          status;
 
@@ -182,13 +182,13 @@ static tern_status claim_slot(struct tern_segment *segment, int rank)
 
 static tern_status join_launched(const char *value, struct tern_boot *out)
 {
-    struct boot_text text   = { 0 };
-    struct tern_boot boot   = { .launched = true, .huge = -1 };
+    struct boot_text text = { 0 };
+    struct tern_boot boot = { .launched = true, .huge = -1 };
     tern_status      status = parse_text(value, &text);
 
     if (status != TERN_OK)
         return status;
-    boot.rank  = (int)text.rank;
+    boot.rank = (int)text.rank;
     boot.ranks = (int)text.ranks;
     if ((boot.arena = reach(text.arena, text.launcher, is_arena)) < 0)
         return unreachable(&text, text.arena);

@@ -38,7 +38,7 @@ static bool look_up(pid_t pid, pid_t *parent, long *threads)
     len = fread(text, 1, sizeof(text) - 1, file);
     fclose(file);
     text[len] = '\0';
-    rest      = strrchr(text, ')');
+    rest = strrchr(text, ')');
     if (rest == NULL || sscanf(rest + 1, STAT_FORMAT, &above, threads) != 2)
         return false;
     *parent = above;

@@ -89,7 +89,7 @@ static void print_lines(int rank, int count)
         memset(text + len, 'a' + rank % 26, (size_t)letters);
         len += (size_t)letters;
         text[len++] = '\n';
-        seed        = seed * 1103515245u + 12345u;
+        seed = seed * 1103515245u + 12345u;
         if (len > 1000 + seed % 30000 || i == count - 1) {
             size_t part = i == count - 1 ? len : len - seed % 100; /* in the middle of a line */
             put(text, part);
@@ -143,6 +143,13 @@ static void start_sleeper(bool is_stray)
     _exit(1);
 }
 
+/* Die of a signal, also where a sanitizer wants to handle it. */
+static void raise_plainly(int number)
+{
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
 static bool act_plain(const char *word)
 {
     if (strcmp(word, "join") == 0)
@@ -173,7 +180,7 @@ static bool act_valued(const char *word, const char *value, int rank)
     if (strncmp(word, "exit=", 5) == 0)
         exit(atoi(value));
     else if (strncmp(word, "signal=", 7) == 0)
-        raise(atoi(value));
+        raise_plainly(atoi(value));
     else if (strncmp(word, "ignore=", 7) == 0)
         signal(atoi(value), SIG_IGN);
     else if (strncmp(word, "sleep=", 6) == 0)
@@ -201,7 +208,7 @@ int main(int argc, char **argv)
         return 97;
     sscanf(tern_opt.boot, "layout=%*d,rank=%d", &rank);
     for (int i = 1; i < argc; i++) {
-        const char *word  = argv[i] + (argv[i][0] == '!'), *colon = strchr(word, ':');
+        const char *word = argv[i] + (argv[i][0] == '!'), *colon = strchr(word, ':');
         bool        is_me = colon == NULL || (atoi(word) == rank) == (argv[i][0] != '!');
 
         if (!is_me)

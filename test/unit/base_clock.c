@@ -43,8 +43,8 @@ static void what_is_too_far_is_forever(void **state)
 static void a_deadline_lies_as_far_ahead_as_asked(void **state)
 {
     int64_t       before = tern_base_now();
-    tern_deadline one    = tern_base_deadline_in(1.5);
-    int64_t       after  = tern_base_now();
+    tern_deadline one = tern_base_deadline_in(1.5);
+    int64_t       after = tern_base_now();
 
     (void)state;
     assert_true(one >= before + 1500000000 && one <= after + 1500000000);

@@ -112,7 +112,7 @@ static void lines_of_threads_do_not_mix(void **state)
 {
     pthread_t thread[4];
     char      letters[] = "abcd";
-    int       lines     = 0;
+    int       lines = 0;
 
     (void)state;
     capture_begin();

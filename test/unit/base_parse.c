@@ -10,19 +10,19 @@
 
 #include "base/parse.h"
 
-#define EACH(list, item) (const char *const *item = list; *item != NULL; item++)
-
-static const char *const never_numbers[] = { "",    " ",    "x",   "-",   "+1", "1 ", " 1", "1x",  "0x10", "1,5", "--1",
-                                             "1_0", "1e",   "e5",  ".",   "-.", "nan", "NaN", "inf", "-inf", "infinity",
-                                             "1.2.3", "1e5e5", "1e+-5", "1e++5", "1e9999", "1e-9999", "K", "5KB", "5KK",
-                                             "5k", "\xff", "1\n", NULL };
+static const char *const never_numbers[] = { "",      " ",     "x",     "-",     "+1",     "1 ",      " 1",
+                                             "1x",    "0x10",  "1,5",   "--1",   "1_0",    "1e",      "e5",
+                                             ".",     "-.",    "nan",   "NaN",   "inf",    "-inf",    "infinity",
+                                             "1.2.3", "1e5e5", "1e+-5", "1e++5", "1e9999", "1e-9999", "K",
+                                             "5KB",   "5KK",   "5k",    "\xff",  "1\n",    NULL };
 
 static void counts(void **state)
 {
     int64_t value = 77;
 
     (void)state;
-    for EACH(never_numbers, bad) assert_false(tern_base_parse_count(*bad, &value));
+    for (const char *const *bad = never_numbers; *bad != NULL; bad++)
+        assert_false(tern_base_parse_count(*bad, &value));
     assert_false(tern_base_parse_count("1.0", &value));
     assert_false(tern_base_parse_count("1K", &value));
     assert_false(tern_base_parse_count("9223372036854775808", &value));
@@ -39,7 +39,8 @@ static void sizes(void **state)
     uint64_t value = 77;
 
     (void)state;
-    for EACH(never_numbers, bad) assert_false(tern_base_parse_size(*bad, &value));
+    for (const char *const *bad = never_numbers; *bad != NULL; bad++)
+        assert_false(tern_base_parse_size(*bad, &value));
     assert_false(tern_base_parse_size("-1", &value));
     assert_false(tern_base_parse_size("16777216T", &value)); /* 2^64 */
     assert_false(tern_base_parse_size("18446744073709551616", &value));
@@ -57,7 +58,8 @@ static void check_seconds(void)
     double value = 77;
     char   digits[402];
 
-    for EACH(never_numbers, bad) assert_false(tern_base_parse_seconds(*bad, &value));
+    for (const char *const *bad = never_numbers; *bad != NULL; bad++)
+        assert_false(tern_base_parse_seconds(*bad, &value));
     memset(digits, '9', 400);
     digits[400] = digits[401] = '\0';
     assert_false(tern_base_parse_seconds(digits, &value));

@@ -1,7 +1,7 @@
 /* bind.c: which rank runs on which cpus, by hwloc.
  *
- * Only cpus that ternrun itself may use count, so that a job inside a container or under taskset keeps to its share.
- * A rank that is bound to a core may use all hardware threads of that core. Oversubscribed ranks are left to the kernel's
+ * Only cpus that ternrun itself may use count, so that a job inside a container or under taskset keeps to its share. A
+ * rank that is bound to a core may use all hardware threads of that core. Oversubscribed ranks are left to the kernel's
  * scheduler, which knows better than any fixed plan who is waiting.
  */
 #define _GNU_SOURCE 1
@@ -48,7 +48,7 @@ static bool load_machine(struct run_plan *plan)
 /* The allowed cpus of each core into set[0 ... most - 1]; returns how many cores have some. */
 static int list_cores(const struct run_plan *plan, hwloc_bitmap_t *set, int most)
 {
-    hwloc_obj_t core  = NULL;
+    hwloc_obj_t core = NULL;
     int         found = 0;
 
     while ((core = hwloc_get_next_obj_by_type(plan->topology, HWLOC_OBJ_CORE, core)) != NULL) {
@@ -99,7 +99,7 @@ static bool take_range(const char **at, int64_t *first, int64_t *last)
 /* The cpus of the list in its order into cpu[MOST_CPUS]; returns how many, or -1 after a message. */
 static int read_list(const struct run_plan *plan, const char *list, unsigned *cpu)
 {
-    const char *at    = list;
+    const char *at = list;
     int         count = 0;
     int64_t     first, last;
     char        text[512], why[640];
@@ -110,7 +110,8 @@ static int read_list(const struct run_plan *plan, const char *list, unsigned *cp
         for (int64_t i = first; i <= last && count < MOST_CPUS; i++) {
             if (!hwloc_bitmap_isset(plan->allowed, (unsigned)i)) {
                 hwloc_bitmap_list_snprintf(text, sizeof(text), plan->allowed);
-                snprintf(why, sizeof(why), "cpu %d is not among those that ternrun may use, which are %s", (int)i, text);
+                snprintf(why, sizeof(why), "cpu %d is not among those that ternrun may use, which are %s", (int)i,
+                         text);
                 return refuse_list(list, why), -1;
             }
             cpu[count++] = (unsigned)i;
@@ -123,9 +124,9 @@ static int read_list(const struct run_plan *plan, const char *list, unsigned *cp
 /* Rank i gets the i-th cpu of the list, from its start again where it is shorter. */
 static bool plan_list(struct run_plan *plan, const struct run_config *config)
 {
-    unsigned      *cpu   = malloc(MOST_CPUS * sizeof(*cpu));
+    unsigned      *cpu = malloc(MOST_CPUS * sizeof(*cpu));
     int            count = cpu == NULL ? -1 : read_list(plan, config->cpu_list, cpu);
-    hwloc_bitmap_t used  = hwloc_bitmap_alloc();
+    hwloc_bitmap_t used = hwloc_bitmap_alloc();
 
     for (int r = 0; r < plan->ranks && count > 0 && used != NULL; r++) {
         plan->set[r] = hwloc_bitmap_alloc();
@@ -148,7 +149,8 @@ static void summarize(struct run_plan *plan, int seen)
                                            : "each rank is bound to a core";
 
     snprintf(plan->summary, sizeof(plan->summary), "%d ranks, %d cores with %d cpus to use; %s%s", plan->ranks,
-             plan->cores, seen, how, plan->ranks > plan->cores && plan->set[0] == NULL ? ": more ranks than cores" : "");
+             plan->cores, seen, how,
+             plan->ranks > plan->cores && plan->set[0] == NULL ? ": more ranks than cores" : "");
 }
 
 struct run_plan *run_bind_plan(const struct run_config *config, int *status)
@@ -164,7 +166,7 @@ struct run_plan *run_bind_plan(const struct run_config *config, int *status)
         goto err_free;
     }
     plan->ranks = config->ranks;
-    seen        = plan->cpus;
+    seen = plan->cpus;
     plan_cores(plan, config);
     *status = EXIT_USAGE;
     if (config->binding == BIND_CORE && plan->ranks > plan->cores)

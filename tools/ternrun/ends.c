@@ -27,7 +27,7 @@ static struct verdict judge(const struct tern_slot *slot, const siginfo_t *info)
     struct verdict verdict = { .failed = true };
     /* acquire: what the rank did before it changed its life. Pairs with the rank's own stores, by its exit at the
      * latest. */
-    uint32_t life = atomic_load_explicit(&slot->life, memory_order_acquire);
+    uint32_t       life = atomic_load_explicit(&slot->life, memory_order_acquire);
 
     if (info->si_code != CLD_EXITED) {
         verdict.status = 128 + info->si_status;
@@ -73,7 +73,7 @@ static void report(struct run_job *job, int r, const struct verdict *verdict)
 
 static void rank_ended(struct run_job *job, int r, const siginfo_t *info)
 {
-    struct run_rank *rank    = &job->rank[r];
+    struct run_rank *rank = &job->rank[r];
     struct verdict   verdict = judge(&job->segment->slot[r], info);
 
     publish(job->segment, r, verdict.failed);
@@ -113,7 +113,7 @@ void run_ends_collect(struct run_job *job)
             continue;
         }
         if (info.si_pid == job->guard)
-            job->guard = -1; /* someone killed it; the job goes on without */
+            job->guard = -1;                                          /* someone killed it; the job goes on without */
         waitid(P_PID, (id_t)info.si_pid, &(siginfo_t){ 0 }, WEXITED); /* an orphan that came to us */
     }
 }

@@ -1,8 +1,8 @@
 /* guard.c: the process that ends the job when ternrun cannot.
  *
  * SIGKILL gives ternrun no chance to do anything. The kernel then kills the processes that ternrun started itself, but
- * not what those started: under 'ternrun sh -c program' the program would stay. So a small process waits at the end of a
- * pipe whose other end only ternrun holds. When the pipe closes, it kills every process group that the segment still
+ * not what those started: under 'ternrun sh -c program' the program would stay. So a small process waits at the end of
+ * a pipe whose other end only ternrun holds. When the pipe closes, it kills every process group that the segment still
  * names, and every process that has this job's TERN_BOOT in its environment. When ternrun ends in order there is no
  * group left in the segment, and the guard just goes.
  */

@@ -55,7 +55,7 @@ static void fill(struct run_input *input)
         return;
     }
     input->from = 0;
-    input->len  = (size_t)got;
+    input->len = (size_t)got;
 }
 
 static void drain(struct run_input *input)

@@ -19,9 +19,9 @@
 #include "base/options.h"
 #include "ternrun.h"
 
-#define LINGER_NS (200 * NS_PER_MS) /* for what ranks left behind to end by itself */
-#define TICK_NS (20 * NS_PER_MS)    /* between looks at process groups, which tell nobody when they end */
-#define SETTLE_NS (500 * NS_PER_MS) /* for output of processes that are gone */
+#define LINGER_NS (200 * NS_PER_MS)     /* for what ranks left behind to end by itself */
+#define TICK_NS (20 * NS_PER_MS)        /* between looks at process groups, which tell nobody when they end */
+#define SETTLE_NS (500 * NS_PER_MS)     /* for output of processes that are gone */
 #define GIVE_UP_NS (10 * NS_PER_SECOND) /* a process that SIGKILL does not end hangs in the kernel */
 #define OTHER_FILES 32
 
@@ -34,7 +34,7 @@ static int64_t ns_of(double seconds)
 
 static void ask_to_end(struct run_job *job, int signal)
 {
-    job->phase       = PHASE_END;
+    job->phase = PHASE_END;
     job->phase_until = tern_base_now() + ns_of(job->config->grace);
     run_leftover_signal(job, signal);
 }
@@ -43,7 +43,7 @@ static void kill_now(struct run_job *job)
 {
     if (job->phase != PHASE_KILL)
         job->give_up_at = tern_base_now() + GIVE_UP_NS;
-    job->phase       = PHASE_KILL;
+    job->phase = PHASE_KILL;
     job->phase_until = tern_base_now() + TICK_NS;
     run_leftover_signal(job, SIGKILL);
 }
@@ -90,7 +90,7 @@ static void keep_time(struct run_job *job)
     if (job->running > 0 && job->phase == PHASE_RUN && now >= job->timeout_at)
         time_is_up(job);
     if (job->running == 0 && job->phase == PHASE_RUN) {
-        job->phase       = PHASE_LINGER;
+        job->phase = PHASE_LINGER;
         job->phase_until = now + LINGER_NS;
     }
     if (now < job->phase_until)
@@ -131,7 +131,7 @@ static void serve_signals(struct run_job *job)
             raise(SIGSTOP);
             break;
         case SIGCONT: run_leftover_signal(job, SIGCONT); break;
-        default:      pass_on(job, (int)info.ssi_signo); break;
+        default: pass_on(job, (int)info.ssi_signo); break;
         }
     }
 }
@@ -205,7 +205,7 @@ static void loop(struct run_job *job, struct pollfd *fds)
     size_t count;
 
     do {
-        count        = 0;
+        count = 0;
         fds[count++] = (struct pollfd){ .fd = job->signals, .events = POLLIN };
         count += run_input_poll(&job->input, fds + count);
         count += run_output_poll(&job->output, fds + count);
@@ -224,9 +224,9 @@ static void loop(struct run_job *job, struct pollfd *fds)
 /* The signals that the loop serves. One that ternrun was started to ignore (as by nohup) stays ignored. */
 static bool set_signals(struct run_job *job)
 {
-    static const int  served[] = { SIGINT, SIGQUIT, SIGHUP, SIGTSTP };
-    struct sigaction  old, ignore = { .sa_handler = SIG_IGN }, usual = { .sa_handler = SIG_DFL };
-    sigset_t          watched, blocked;
+    static const int served[] = { SIGINT, SIGQUIT, SIGHUP, SIGTSTP };
+    struct sigaction old, ignore = { .sa_handler = SIG_IGN }, usual = { .sa_handler = SIG_DFL };
+    sigset_t         watched, blocked;
 
     sigemptyset(&watched);
     for (size_t i = 0; i < sizeof(served) / sizeof(served[0]); i++)
@@ -253,7 +253,7 @@ static bool set_file_limit(struct run_job *job)
 
     if (getrlimit(RLIMIT_NOFILE, &job->old_files) != 0)
         return false;
-    limit          = job->old_files;
+    limit = job->old_files;
     limit.rlim_cur = limit.rlim_max;
     if (job->old_files.rlim_cur < needed)
         setrlimit(RLIMIT_NOFILE, &limit);
@@ -323,9 +323,9 @@ static void clear_away(struct run_job *job)
 
 int run_job(const struct run_config *config, const struct run_plan *plan)
 {
-    struct run_job job   = { .config = config, .plan = plan, .timeout_at = NEVER, .phase = PHASE_RUN };
+    struct run_job job = { .config = config, .plan = plan, .timeout_at = NEVER, .phase = PHASE_RUN };
     int64_t        start = tern_base_now();
-    struct pollfd *fds   = calloc(2 * (size_t)config->ranks + OTHER_FILES, sizeof(*fds));
+    struct pollfd *fds = calloc(2 * (size_t)config->ranks + OTHER_FILES, sizeof(*fds));
     int            status;
 
     job.input.to = -1;

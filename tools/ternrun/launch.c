@@ -1,8 +1,8 @@
 /* launch.c: one rank, from fork to exec.
  *
  * The child puts itself into a process group of its own, so that whatever the rank starts can be found and ended, and
- * asks the kernel to be killed when ternrun dies. It reports through a pipe that exec closes why it could not become the
- * program; so a program that is missing is known before the second rank is started, and said once.
+ * asks the kernel to be killed when ternrun dies. Why it could not become the program it reports through a pipe that
+ * exec closes; so a program that is missing is known before the second rank is started, and said once.
  */
 #define _GNU_SOURCE 1
 #include <errno.h>
@@ -52,10 +52,12 @@ static bool wire_terminal(int like, int *mine, int *child)
     *mine = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
     if (*mine < 0)
         return false;
-    *child = grantpt(*mine) == 0 && unlockpt(*mine) == 0 ? ioctl(*mine, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC) : -1;
+    if (grantpt(*mine) == 0 && unlockpt(*mine) == 0)
+        *child = ioctl(*mine, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
     if (*child < 0 || tcgetattr(*child, &mode) != 0) {
         close_if(*child);
         close(*mine);
+        *mine = *child = -1;
         return false;
     }
     cfmakeraw(&mode);
@@ -71,7 +73,7 @@ static bool wire_pipe(int *read_end, int *write_end)
 
     if (pipe2(ends, O_CLOEXEC) != 0)
         return false;
-    *read_end  = ends[0];
+    *read_end = ends[0];
     *write_end = ends[1];
     return true;
 }
@@ -123,8 +125,8 @@ static int child_exec(const struct run_job *job, int rank, pid_t launcher)
 }
 
 /* Become the program, or say why not and exit. */
-__attribute__((noreturn)) static void child_run(const struct run_job *job, int rank, const struct wires *wires, int tell,
-                                                pid_t launcher)
+__attribute__((noreturn)) static void child_run(const struct run_job *job, int rank, const struct wires *wires,
+                                                int tell, pid_t launcher)
 {
     struct complaint complaint = { .step = STEP_BIND };
 
@@ -136,11 +138,11 @@ __attribute__((noreturn)) static void child_run(const struct run_job *job, int r
         _exit(EXIT_TROUBLE); /* ternrun died before the line above */
     complaint.error = run_bind_apply(job->plan, rank);
     if (complaint.error == 0) {
-        complaint.step  = STEP_FILES;
+        complaint.step = STEP_FILES;
         complaint.error = child_files(job, wires);
     }
     if (complaint.error == 0) {
-        complaint.step  = STEP_EXEC;
+        complaint.step = STEP_EXEC;
         complaint.error = child_exec(job, rank, launcher);
     }
     while (write(tell, &complaint, sizeof(complaint)) < 0 && errno == EINTR)
@@ -205,10 +207,10 @@ static void rank_started(struct run_job *job, int rank, pid_t pid, const struct 
 
 bool run_launch(struct run_job *job, int rank, int *status)
 {
-    struct wires wires    = { { -1, -1, -1 }, { -1, -1, -1 } };
-    int          tell[2]  = { -1, -1 };
+    struct wires wires = { { -1, -1, -1 }, { -1, -1, -1 } };
+    int          tell[2] = { -1, -1 };
     pid_t        launcher = getpid(), pid = -1;
-    bool         started  = false;
+    bool         started = false;
 
     *status = EXIT_TROUBLE;
     if (wire_input(rank, &wires) && wire_output(job, STDOUT_FILENO, &wires) &&

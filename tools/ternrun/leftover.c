@@ -49,7 +49,7 @@ static bool is_adopted(const struct run_job *job, pid_t pid)
 static bool signal_adopted(const struct run_job *job, int signal)
 {
     FILE *file = open_children();
-    bool  any  = false;
+    bool  any = false;
     int   pid;
 
     while (file != NULL && fscanf(file, "%d", &pid) == 1)

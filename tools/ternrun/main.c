@@ -93,7 +93,7 @@ static double take_seconds(const char *option, const char *text)
 static void take_variable(const char *text)
 {
     const char *equals = strchr(text, '=');
-    char       *name   = equals == NULL ? strdup(text) : strndup(text, (size_t)(equals - text));
+    char       *name = equals == NULL ? strdup(text) : strndup(text, (size_t)(equals - text));
 
     if (name == NULL || *name == '\0')
         usage("-x takes NAME=VALUE or NAME, not '%.100s'", text);
@@ -113,7 +113,7 @@ static void take_binding(struct run_config *config, const char *text)
     } else if (strcmp(text, "none") == 0) {
         config->binding = BIND_NONE;
     } else if (*text != '\0' && text[strspn(text, "0123456789,-")] == '\0') {
-        config->binding  = BIND_LIST;
+        config->binding = BIND_LIST;
         config->cpu_list = text;
     } else {
         usage("--bind takes core, none or a list of cpus such as 0,2,4-7, not '%.100s'", text);
@@ -123,24 +123,24 @@ static void take_binding(struct run_config *config, const char *text)
 static void take_option(struct run_config *config, int option, const char *text)
 {
     switch (option) {
-    case 'n':         config->ranks = take_ranks(text); break;
+    case 'n': config->ranks = take_ranks(text); break;
     case 'x':
         take_variable(text);
         config->extra[config->extras++] = text;
         break;
-    case OPT_BIND:    take_binding(config, text); break;
-    case OPT_LABEL:   config->label = true; break;
+    case OPT_BIND: take_binding(config, text); break;
+    case OPT_LABEL: config->label = true; break;
     case OPT_VERBOSE: config->verbose = true; break;
     case OPT_TIMEOUT: config->timeout = take_seconds("--timeout", text); break;
-    case OPT_GRACE:   config->grace = take_seconds("--grace", text); break;
+    case OPT_GRACE: config->grace = take_seconds("--grace", text); break;
     case OPT_ON_FAILURE:
         if (strcmp(text, "abort") != 0 && strcmp(text, "return") != 0)
             usage("--on-failure takes abort or return, not '%.100s'", text);
         setenv("TERN_ON_FAILURE", text, 1);
         break;
     case OPT_VERSION: print_and_exit("ternrun " TERN_VERSION "\n");
-    case 'h':         print_and_exit(help);
-    default:          break;
+    case 'h': print_and_exit(help);
+    default: break;
     }
 }
 
@@ -173,10 +173,30 @@ static void open_standard_files(void)
             exit(EXIT_TROUBLE);
 }
 
+/* Check Tern's own options, plan the binding, run the job. */
+static int run_it(struct run_config *config)
+{
+    struct run_plan *plan;
+    int              status;
+
+    config->outer_boot = getenv("TERN_BOOT");
+    unsetenv("TERN_BOOT");
+    if (tern_base_options_load(environ) != TERN_OK) {
+        run_say("%s", tern_base_detail());
+        return EXIT_USAGE;
+    }
+    config->on_failure = tern_opt.on_failure;
+    plan = run_bind_plan(config, &status);
+    if (plan == NULL)
+        return status;
+    status = run_job(config, plan);
+    run_bind_free(plan);
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     struct run_config config = { .binding = BIND_AUTO, .grace = 3 };
-    struct run_plan  *plan;
     int               status;
 
     open_standard_files();
@@ -184,18 +204,7 @@ int main(int argc, char **argv)
     if (config.extra == NULL)
         return EXIT_TROUBLE;
     read_command_line(&config, argc, argv);
-    config.outer_boot = getenv("TERN_BOOT");
-    unsetenv("TERN_BOOT");
-    if (tern_base_options_load(environ) != TERN_OK) {
-        run_say("%s", tern_base_detail());
-        return EXIT_USAGE;
-    }
-    config.on_failure = tern_opt.on_failure;
-    plan              = run_bind_plan(&config, &status);
-    if (plan == NULL)
-        return status;
-    status = run_job(&config, plan);
-    run_bind_free(plan);
+    status = run_it(&config);
     free(config.extra);
     return status;
 }

@@ -3,8 +3,8 @@
  * Each rank's standard output and standard error is a stream; ternrun's own are the sinks. A stream is read into a
  * buffer of one longest line; whole lines go to the sink's buffer, and from there out as far as the other side takes
  * them. A sink that is not taken from is not filled further and its streams are not read, so that in the end the rank
- * waits, while ternrun itself never does. On a terminal an unfinished line is shown after a moment (it may be a prompt),
- * and closed by a newline when someone else has to write.
+ * waits, while ternrun itself never does. On a terminal an unfinished line is shown after a moment (it may be a
+ * prompt), and closed by a newline when someone else has to write.
  */
 #define _GNU_SOURCE 1
 #include <errno.h>
@@ -21,7 +21,7 @@
 #include "ternrun.h"
 
 #define SINK_BYTES (4 * LINE_BYTES)
-#define SAY_BYTES 16384 /* room behind it for ternrun's own lines */
+#define SAY_BYTES 16384                 /* room behind it for ternrun's own lines */
 #define SHOW_IDLE_NS (200 * NS_PER_MS)  /* an unfinished line is shown when nothing was added for so long, */
 #define SHOW_RETURN_NS (50 * NS_PER_MS) /* or, where it returns to its start (progress bars), so long after it began */
 
@@ -43,18 +43,18 @@ static void sink_open(struct run_sink *sink, int fd)
         return;
     }
     sink->is_socket = S_ISSOCK(about.st_mode);
-    sink->piece     = 4096; /* what a pipe with any room takes at once */
+    sink->piece = 4096; /* what a pipe with any room takes at once */
     snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
     again = sink->is_socket ? -1 : open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (again >= 0) {
-        sink->fd    = again;
+        sink->fd = again;
         sink->piece = SIZE_MAX;
     }
 }
 
 static bool sink_start(struct run_sink *sink, int fd)
 {
-    *sink      = (struct run_sink){ .is_tty = isatty(fd) };
+    *sink = (struct run_sink){ .is_tty = isatty(fd) };
     sink->data = malloc(SINK_BYTES + SAY_BYTES);
     sink_open(sink, fd);
     return sink->data != NULL;
@@ -82,7 +82,7 @@ static void sink_flush(struct run_sink *sink)
         if (sent < 0 && errno == EAGAIN)
             return;
         if (sent < 0) {
-            sink->error     = errno;
+            sink->error = errno;
             sink->is_broken = true;
             return;
         }
@@ -112,8 +112,8 @@ static bool sink_has_room(struct run_sink *sink, size_t len, size_t limit)
 /* Add a line, or a piece of one, of a stream (NULL: ternrun's own). False: no room now. */
 static bool sink_add(struct run_sink *sink, struct run_stream *stream, const char *prefix, const char *data, size_t len)
 {
-    bool   closes     = sink->open != NULL && sink->open != stream;
-    bool   continues  = sink->open != NULL && sink->open == stream;
+    bool   closes = sink->open != NULL && sink->open != stream;
+    bool   continues = sink->open != NULL && sink->open == stream;
     size_t prefix_len = continues ? 0 : strlen(prefix);
 
     if (sink->is_broken)
@@ -134,14 +134,14 @@ static bool sink_add(struct run_sink *sink, struct run_stream *stream, const cha
 static void stream_pass(const struct run_output *output, struct run_stream *stream, bool all)
 {
     char   prefix[32] = "";
-    size_t done       = 0;
+    size_t done = 0;
 
     if (output->label)
         snprintf(prefix, sizeof(prefix), "[%d] ", stream->rank);
     while (done < stream->len) {
         const char *from = stream->data + done;
-        const char *end  = memchr(from, '\n', stream->len - done);
-        size_t      len  = end != NULL ? (size_t)(end - from) + 1 : stream->len - done;
+        const char *end = memchr(from, '\n', stream->len - done);
+        size_t      len = end != NULL ? (size_t)(end - from) + 1 : stream->len - done;
 
         if (end == NULL && !all && len < LINE_BYTES)
             break;
@@ -210,7 +210,7 @@ static bool same_file(int a, int b)
 
 bool run_output_start(struct run_output *output, int ranks, bool label)
 {
-    *output        = (struct run_output){ .label = label };
+    *output = (struct run_output){ .label = label };
     output->stream = calloc((size_t)ranks * 2, sizeof(output->stream[0]));
     if (output->stream == NULL || !sink_start(&output->sink[0], STDOUT_FILENO))
         return false;
@@ -276,7 +276,7 @@ int64_t run_output_deadline(const struct run_output *output)
 
     for (int i = 0; i < output->streams; i++) {
         int64_t at = stream_show_at(&output->stream[i]);
-        first      = at < first ? at : first;
+        first = at < first ? at : first;
     }
     return first;
 }
@@ -313,13 +313,13 @@ void run_output_free(struct run_output *output)
 void run_say(const char *format, ...)
 {
     char    line[1024] = "ternrun: ";
-    size_t  len        = strlen(line);
+    size_t  len = strlen(line);
     va_list args;
 
     va_start(args, format);
     vsnprintf(line + len, sizeof(line) - 1 - len, format, args);
     va_end(args);
-    len         = strlen(line);
+    len = strlen(line);
     line[len++] = '\n';
     if (say_sink != NULL) {
         sink_add(say_sink, NULL, "", line, len);

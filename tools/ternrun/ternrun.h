@@ -40,8 +40,8 @@ struct run_config {
     int              on_failure;     /* as the option TERN_ON_FAILURE */
     const char     **extra;          /* [extras] the arguments of -x, which are in the environment already */
     int              extras;
-    char            *outer_boot;     /* TERN_BOOT of a job around this one; NULL: there is none */
-    char           **program;        /* with its arguments, closed by NULL */
+    char            *outer_boot; /* TERN_BOOT of a job around this one; NULL: there is none */
+    char           **program;    /* with its arguments, closed by NULL */
 };
 
 /* ---- bind.c ---- */
@@ -50,8 +50,8 @@ struct run_plan; /* which rank gets which cpus */
 
 /* Look at the machine and decide. NULL after a message: the list cannot be used (*status is the exit status). */
 struct run_plan *run_bind_plan(const struct run_config *config, int *status);
-int              run_bind_cpus(const struct run_plan *plan);      /* cpus that the job may use */
-const char      *run_bind_summary(const struct run_plan *plan);   /* the machine and the decision, one line */
+int              run_bind_cpus(const struct run_plan *plan);    /* cpus that the job may use */
+const char      *run_bind_summary(const struct run_plan *plan); /* the machine and the decision, one line */
 void             run_bind_text(const struct run_plan *plan, int rank, char *text, size_t size); /* the rank's cpus */
 int              run_bind_apply(const struct run_plan *plan, int rank); /* in the rank's process; 0 or errno */
 void             run_bind_free(struct run_plan *plan);
@@ -70,7 +70,7 @@ struct run_sink {
     int                error; /* why it is broken */
     char              *data;  /* [from, from + len) is still to be written */
     size_t             from, len;
-    struct run_stream *open;  /* whose line the last byte belongs to, when that was not a newline */
+    struct run_stream *open; /* whose line the last byte belongs to, when that was not a newline */
 };
 
 /* Where output comes from: one end of a rank's pipe or pseudo-terminal. */
@@ -78,7 +78,7 @@ struct run_stream {
     int              fd; /* -1: at its end */
     int              rank;
     struct run_sink *sink;
-    char            *data;        /* [0, len): read, and not yet given to the sink */
+    char            *data; /* [0, len): read, and not yet given to the sink */
     size_t           len;
     int64_t          first, last; /* when the first and the last of these bytes came */
 };
