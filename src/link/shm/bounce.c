@@ -4,7 +4,8 @@
  * inbox and rings; the target's service thread (serve.c) copies and marks it done. While the target copies one chunk
  * the initiator fills the next, so both copies overlap. The first TERN_BOUNCE_CHUNKS chunks are shared by all threads of
  * the process; of the rest each lane takes one for its own, so that a thread that leaves its transfers uncollected
- * cannot hold up the others. A transfer that finds no chunk waits its turn in its lane.
+ * cannot hold up the others; a lane that finds none left to take is refused. A transfer that finds no chunk free waits its
+ * turn in its lane.
  */
 #include <string.h>
 #include <sys/mman.h>
@@ -76,16 +77,14 @@ static void mask_give(_Atomic uint64_t *mask, int chunk)
     atomic_fetch_or_explicit(mask, 1ull << chunk, memory_order_release);
 }
 
-/* Take a shared chunk or the lane's own; -1: all are in use. */
+/* Take a shared chunk or the lane's own, which it has by now; -1: all are in use. */
 static int chunk_take(struct shm_lane *lane)
 {
     int chunk = mask_take(&lane->link->free_chunks);
 
     if (chunk >= 0)
         return chunk;
-    if (lane->own < 0)
-        lane->own = mask_take(&lane->link->lane_chunks);
-    if (lane->own < 0 || lane->own_busy)
+    if (lane->own_busy)
         return -1;
     lane->own_busy = true;
     return lane->own;
@@ -193,6 +192,9 @@ static tern_status bounce_start(struct tern_lane *lane, const struct tern_xfer *
 {
     struct shm_lane *l = (struct shm_lane *)lane;
 
+    if (l->own < 0 && (l->own = mask_take(&l->link->lane_chunks)) < 0)
+        return tern_base_fail(TERN_ERR_NOMEM, "%d contexts of this process have bounced transfers already; use fewer, or "
+                              "lower TERN_BOUNCE_CHUNKS", SHM_CHUNKS - (int)tern_opt.bounce_chunks);
     for (struct tern_link_op *other = l->first; other; other = other->next)
         if (other->copied < other->xfer.len)
             return TERN_AGAIN; /* it waits for chunks too, and came first */
