@@ -246,9 +246,9 @@ void perf_window(struct perf_case *c)
     if (c->p->opt->vs_limit) {
         snprintf(metric, sizeof(metric), "limit_w%llu", window);
         perf_figure_bandwidth(c, 2, bytes, metric);
-        snprintf(metric, sizeof(metric), "put_ratio_to_limit_w%llu", window);
+        snprintf(metric, sizeof(metric), "ratio_to_limit_put_w%llu", window);
         perf_figure_ratio(c, 2, 0, 1, metric);
-        snprintf(metric, sizeof(metric), "get_ratio_to_limit_w%llu", window);
+        snprintf(metric, sizeof(metric), "ratio_to_limit_get_w%llu", window);
         perf_figure_ratio(c, 2, 1, 1, metric);
     }
 }

@@ -39,6 +39,7 @@ void perf_child_guard(void)
 
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
         sigaction(numbers[i], &action, NULL);
+    prctl(PR_SET_CHILD_SUBREAPER, 1); /* see sweep() */
 }
 
 static void remember(pid_t old, pid_t new)
@@ -49,6 +50,30 @@ static void remember(pid_t old, pid_t new)
             return;
         }
     }
+}
+
+/* End the processes that an ended child left behind in groups of their own (mpirun makes one for each rank): as this
+ * program asked to, it has become their parent. */
+static void sweep(void)
+{
+    char  path[64];
+    int   pid;
+    FILE *f;
+
+    snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
+    f = fopen(path, "re");
+    while (f != NULL && fscanf(f, "%d", &pid) == 1) {
+        bool known = false;
+
+        for (size_t i = 0; i < MAX_CHILDREN; i++)
+            known |= running[i] == pid;
+        if (!known) {
+            kill(pid, SIGKILL);
+            waitpid(pid, NULL, 0);
+        }
+    }
+    if (f != NULL)
+        fclose(f);
 }
 
 /* In the child, between fork and exec. */
@@ -148,6 +173,7 @@ void perf_child_kill(struct perf_child *child)
     waitpid(child->pid, &child->status, 0);
     remember(child->pid, 0);
     child->pid = 0;
+    sweep();
 }
 
 /* Read until the child itself has ended, whatever it left behind; then end that too. */
@@ -175,6 +201,7 @@ bool perf_child_finish(struct perf_child *child)
     kill(-child->pid, SIGKILL);
     remember(child->pid, 0);
     child->pid = 0;
+    sweep();
     return WIFEXITED(child->status) && WEXITSTATUS(child->status) == 0;
 }
 

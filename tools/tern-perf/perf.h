@@ -75,6 +75,7 @@ struct perf_test {
     const char *sizes;         /* default; NULL: the test has no sizes */
     uint64_t    window;        /* default operations per iteration; 0: one at a time */
     int         min_ranks;
+    bool        pingpong;                         /* it needs the memory for one */
     void (*run)(struct perf_case *c);             /* inside a job, once per size */
     int (*command)(const struct perf_options *o); /* or: started by the user, without a job */
 };

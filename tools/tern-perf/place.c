@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "perf.h"
 
 #define WORST_AREA (1ull << 40)
@@ -20,7 +21,11 @@
 /* Private memory, aligned to a page; kept in p for perf_place_close. */
 static unsigned char *private_memory(const struct perf *p, size_t bytes)
 {
-    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct tern_memory_room room = tern_base_memory_room("");
+    void                   *memory = MAP_FAILED;
+
+    if (bytes <= room.available / (uint64_t)p->ranks) /* the other ranks want as much */
+        memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     if (memory == MAP_FAILED)
         tern_abort(1, "tern-perf: not enough memory for these sizes and windows; choose smaller ones");
@@ -64,7 +69,7 @@ void perf_place_open(struct perf *p, uint64_t max_size, uint64_t max_window)
 
     if (max_size > WORST_AREA / windows)
         tern_abort(1, "tern-perf: messages of that size and number do not fit into memory; choose smaller ones");
-    p->ping = whole_pages(max_size);
+    p->ping = whole_pages(p->test->pingpong ? max_size : 0);
     p->area = whole_pages(max_size * windows);
     open_region(p, p->area + p->ping);
     p->local_bytes = p->area + 3 * p->ping + MEASURE_PAGE;
