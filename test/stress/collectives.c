@@ -1,0 +1,107 @@
+/* collectives.c: random sequences of barriers, all-gathers, and regions that come and go.
+ *
+ * env: TERN_CMA=off
+ * env: TERN_SPIN=0 TERN_YIELDS=0
+ *
+ * Promise: collective calls in any order and of any lengths, on both teams, bring every rank's bytes and lose none; with
+ * more ranks than cores they finish all the same.
+ *
+ * All ranks draw from the same stream, so they make the same calls. The seed is printed on failure; TERN_TEST_SEED=n or
+ * the first argument sets it.
+ */
+#include "job_test.h"
+
+const char *job_note;
+
+#define LONGEST 20000u
+#define REGIONS 5
+
+static struct job_region regions[REGIONS];
+static unsigned char    *all, *src;
+static tern_ctx         *node;
+
+static void random_gather(uint64_t *seed, unsigned when)
+{
+    size_t    len = job_random(seed) % (job_random(seed) % 4 == 0 ? LONGEST : 200);
+    bool      in_place = job_random(seed) % 2;
+    tern_ctx *ctx = job_random(seed) % 2 ? node : TERN_WORLD;
+    size_t    me = (size_t)tern_rank();
+
+    unsigned char *from = in_place ? all + me * len : src;
+    job_fill(from, len, (unsigned)me, when);
+    OK(tern_allgather(ctx, from, len, all));
+    for (unsigned rank = 0; rank < (unsigned)tern_size(); rank++)
+        HOLDS(all + rank * len, len, rank, when);
+}
+
+/* Make or free one of the regions; a fresh one is zero and its parts are the ranks' own. */
+static void random_region(uint64_t *seed)
+{
+    struct job_region *r = &regions[job_random(seed) % REGIONS];
+    uint64_t           size = 1 + job_random(seed) % 100000;
+    enum job_kind      kind = job_random(seed) % JOB_KINDS;
+
+    if (r->region) {
+        job_region_drop(r);
+        r->region = NULL;
+        return;
+    }
+    job_region_make(r, kind, size);
+    CHECK(r->mine[0] == 0 && r->mine[size - 1] == 0);
+    OK(tern_barrier(TERN_WORLD));
+    OK(tern_put_u8(TERN_WORLD, r->region, (tern_rank() + 1) % tern_size(), size - 1, (uint8_t)(tern_rank() + 1)));
+    OK(tern_barrier(TERN_WORLD));
+    CHECK(r->mine[size - 1] == (tern_rank() + tern_size() - 1) % tern_size() + 1);
+}
+
+/* The work of one rank at a time, the others wait: with few cores the barrier has to let it run. */
+static void token_ring(uint64_t *seed)
+{
+    int turns = (int)(job_random(seed) % 8);
+
+    for (int i = 0; i < turns; i++) {
+        if (tern_rank() == i % tern_size())
+            job_fill(src, LONGEST, 1, 1);
+        OK(tern_barrier(i % 2 ? node : TERN_WORLD));
+    }
+}
+
+static void choose_seed(int argc, char **argv, uint64_t *seed)
+{
+    static char note[64];
+    const char *given = argc > 1 ? argv[1] : getenv("TERN_TEST_SEED");
+    uint64_t    mine = given ? strtoull(given, NULL, 0) : (uint64_t)tern_clock(), seeds[64];
+
+    OK(tern_allgather(TERN_WORLD, &mine, sizeof(mine), seeds));
+    snprintf(note, sizeof(note), "[seed %llu]", (unsigned long long)seeds[0]);
+    job_note = note;
+    *seed = seeds[0] * 2654435761u + 1;
+}
+
+int main(int argc, char **argv)
+{
+    uint64_t seed;
+
+    OK(tern_init());
+    choose_seed(argc, argv, &seed);
+    all = job_new((size_t)tern_size() * LONGEST);
+    src = job_new(LONGEST);
+    OK(tern_ctx_create(tern_team_node(), TERN_RELAXED, &node));
+    for (unsigned i = 0; i < (JOB_SANITIZED ? 150 : 600); i++) {
+        switch (job_random(&seed) % 8) {
+        case 0: random_region(&seed); break;
+        case 1: token_ring(&seed); break;
+        case 2:
+        case 3: OK(tern_barrier(job_random(&seed) % 2 ? node : TERN_WORLD)); break;
+        default: random_gather(&seed, i);
+        }
+    }
+    for (int i = 0; i < REGIONS; i++)
+        if (regions[i].region)
+            job_region_drop(&regions[i]);
+    OK(tern_ctx_destroy(node));
+    OK(tern_finalize());
+    free(all);
+    free(src);
+    return 0;
+}
