@@ -129,6 +129,10 @@ report $? "a missing program: one line, status 127"
 go -n 4 /no/such/program; is 127 && lines err 1; report $? "a missing path: one line, status 127"
 go -n 4 /etc/passwd; is 126 && lines err 1; report $? "a file that is not executable: one line, status 126"
 has_left_nothing "after programs that cannot be started"
+(ulimit -f 1000; "$run" -n 2 true >"$work/out" 2>"$work/err"); status=$?
+is 1 && lines err 1 && says 'ulimit -f'; report $? "a limit on file sizes: one line that names it, status 1"
+(ulimit -n 64; "$run" -n 100 true >"$work/out" 2>"$work/err"); status=$?
+is 1 && lines err 1 && says 'ulimit -n'; report $? "a limit on open files: one line that names it, status 1"
 go -n 1 sh -c 'echo "$@"' sh --label -n 5; prints '^--label -n 5$'; report $? "arguments of the program are left alone"
 
 # ---- ends ----
@@ -155,6 +159,8 @@ go -n 2 -x TERN_ON_FAILURE=return "$rank" join all 0:exit=5 1:loss finalize; is 
 report $? "TERN_ON_FAILURE=return does the same"
 go -n 2 --on-failure return "$rank" show=TERN_ON_FAILURE; prints '^TERN_ON_FAILURE=return$'
 report $? "--on-failure is in the ranks' environment"
+go -n 3 "$rank" 2:exit=0 join ended finalize; is 0 && [ "$(grep -c '^ended 2$' "$work/out")" -eq 2 ] && lines err 0
+report $? "a rank that ends in order without having joined: the others are woken and told"
 go -n 4 --on-failure return "$rank" 0:exit=9 '!0:sleep=0.5' 1:exit=8 join finalize; is 9
 report $? "of several failures the first gives the status"
 go -n 2 --grace 0.3 "$rank" ignore=15 join all 0:exit=4 say=ready sleep=1000; is 4
@@ -264,6 +270,10 @@ for signal in INT TERM HUP QUIT; do
     is $((128 + number)) && lines err 1; report $? "SIG$signal is passed on: status $((128 + number)), one line"
     has_left_nothing "after SIG$signal"
 done
+start -n 4000 "$rank" say=ready sleep=1000 # ternrun is busy with starting them
+eventually prints ready; kill -TERM "$job"; finish
+is 143 && lines err 1 && [ "$(wc -l <"$work/out")" -lt 4000 ]; report $? "SIGTERM is served while ranks are started"
+has_left_nothing "after SIGTERM while ranks were started"
 start -n 2 --grace 1000 "$rank" ignore=2 join say=ready sleep=1000
 eventually lines out 2; kill -INT "$job"; eventually says 'signal 2'; kill -INT "$job"; finish
 is 130; report $? "a second SIGINT kills at once"

@@ -3,7 +3,7 @@
  *
  *   join, finalize        as tern_init and tern_finalize do it to the slot, without waiting for others
  *   all                   wait until every rank has joined
- *   loss                  sleep on the bell until a rank is lost, then print which
+ *   loss, ended           sleep on the bell until a rank is lost, or has ended in order; then print which
  *   exit=N, signal=N      end like that             ignore=N      ignore signal N
  *   sleep=S               seconds                   stop          stop this process
  *   say=TEXT, part=TEXT   print, with and without a newline
@@ -49,19 +49,28 @@ static void wait_for_all(void)
             usleep(1000);
 }
 
-static void wait_for_loss(void)
+static int find_fate(enum tern_fate fate)
+{
+    for (int r = 0; r < boot.ranks; r++)
+        if (atomic_load(&boot.segment->slot[r].fate) == (uint32_t)fate)
+            return r;
+    return -1;
+}
+
+static void wait_for_fate(enum tern_fate fate, const char *word)
 {
     struct tern_slot *mine = &boot.segment->slot[boot.rank];
 
-    while (atomic_load(&boot.segment->losses) == 0) {
+    while (find_fate(fate) < 0) {
         uint32_t seen = tern_boot_bell_announce(&mine->bell, &mine->sleepers);
-        if (atomic_load(&boot.segment->losses) == 0)
+        if (find_fate(fate) < 0)
             tern_boot_bell_wait(&mine->bell, seen, -1); /* without limit: only ternrun's ring ends it */
         tern_boot_bell_withdraw(&mine->sleepers);
     }
-    for (int r = 0; r < boot.ranks; r++)
-        if (atomic_load(&boot.segment->slot[r].fate) == TERN_FATE_LOST)
-            printf("lost %d\n", r);
+    if (fate == TERN_FATE_LOST)
+        while (atomic_load(&boot.segment->losses) == 0)
+            usleep(1000); /* comes right after the fate */
+    printf("%s %d\n", word, find_fate(fate));
 }
 
 static void put(const char *text, size_t len)
@@ -159,7 +168,9 @@ static bool act_plain(const char *word)
     else if (strcmp(word, "all") == 0)
         wait_for_all();
     else if (strcmp(word, "loss") == 0)
-        wait_for_loss();
+        wait_for_fate(TERN_FATE_LOST, "lost");
+    else if (strcmp(word, "ended") == 0)
+        wait_for_fate(TERN_FATE_ENDED, "ended");
     else if (strcmp(word, "stop") == 0)
         raise(SIGSTOP);
     else if (strcmp(word, "copy") == 0)

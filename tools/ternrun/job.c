@@ -89,7 +89,7 @@ static void keep_time(struct run_job *job)
 
     if (job->running > 0 && job->phase == PHASE_RUN && now >= job->timeout_at)
         time_is_up(job);
-    if (job->running == 0 && job->phase == PHASE_RUN) {
+    if (job->running == 0 && job->started == job->config->ranks && job->phase == PHASE_RUN) {
         job->phase = PHASE_LINGER;
         job->phase_until = now + LINGER_NS;
     }
@@ -200,23 +200,38 @@ static bool is_over(struct run_job *job)
     return run_output_flushed(&job->output);
 }
 
-static void loop(struct run_job *job, struct pollfd *fds)
+/* Wait until something happens, but not longer than ms milliseconds (-1: without limit), and deal with it. */
+static void step(struct run_job *job, int ms)
 {
-    size_t count;
+    struct pollfd *fds = job->fds;
+    size_t         count = 0;
 
-    do {
-        count = 0;
-        fds[count++] = (struct pollfd){ .fd = job->signals, .events = POLLIN };
-        count += run_input_poll(&job->input, fds + count);
-        count += run_output_poll(&job->output, fds + count);
-        poll(fds, count, poll_time(job));
-        serve_signals(job);
-        run_ends_collect(job);
-        run_input_serve(&job->input);
-        run_output_serve(&job->output);
-        serve_broken(job);
-        keep_time(job);
-    } while (!is_over(job));
+    fds[count++] = (struct pollfd){ .fd = job->signals, .events = POLLIN };
+    count += run_input_poll(&job->input, fds + count);
+    count += run_output_poll(&job->output, fds + count);
+    poll(fds, count, ms);
+    serve_signals(job);
+    run_ends_collect(job);
+    run_input_serve(&job->input);
+    run_output_serve(&job->output);
+    serve_broken(job);
+    keep_time(job);
+}
+
+/* Start the ranks. That takes a while when there are many, so look up from it now and then. */
+static void start_ranks(struct run_job *job)
+{
+    int64_t looked = tern_base_now();
+    int     status;
+
+    for (int r = 0; r < job->config->ranks && job->phase == PHASE_RUN; r++) {
+        if (!run_launch(job, r, &status))
+            run_job_end(job, SIGTERM, status);
+        if (tern_base_now() - looked > TICK_NS) {
+            step(job, 0);
+            looked = tern_base_now();
+        }
+    }
 }
 
 /* ---- setting up and clearing away ---- */
@@ -276,7 +291,9 @@ static bool set_up(struct run_job *job)
     run_leftover_note_own();
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     job->rank = calloc((size_t)config->ranks, sizeof(job->rank[0]));
-    if (job->rank == NULL || !set_signals(job) || !run_output_start(&job->output, config->ranks, config->label)) {
+    job->fds = calloc(2 * (size_t)config->ranks + OTHER_FILES, sizeof(job->fds[0]));
+    if (job->rank == NULL || job->fds == NULL || !set_signals(job) ||
+        !run_output_start(&job->output, config->ranks, config->label)) {
         run_say("cannot set up the job: %s", strerror(errno));
         return false;
     }
@@ -319,32 +336,32 @@ static void clear_away(struct run_job *job)
     if (job->huge >= 0)
         close(job->huge);
     free(job->rank);
+    free(job->fds);
 }
 
 int run_job(const struct run_config *config, const struct run_plan *plan)
 {
     struct run_job job = { .config = config, .plan = plan, .timeout_at = NEVER, .phase = PHASE_RUN };
     int64_t        start = tern_base_now();
-    struct pollfd *fds = calloc(2 * (size_t)config->ranks + OTHER_FILES, sizeof(*fds));
-    int            status;
 
     job.input.to = -1;
-    if (fds == NULL || !set_up(&job))
+    if (!set_up(&job)) {
+        run_output_free(&job.output);
+        free(job.rank);
+        free(job.fds);
         return EXIT_TROUBLE;
+    }
     if (config->verbose)
         describe(&job);
     if (config->timeout > 0)
         job.timeout_at = start + ns_of(config->timeout);
-    for (int r = 0; r < config->ranks; r++)
-        if (!run_launch(&job, r, &status)) {
-            run_job_end(&job, SIGTERM, status);
-            break;
-        }
-    loop(&job, fds);
+    start_ranks(&job);
+    do
+        step(&job, poll_time(&job));
+    while (!is_over(&job));
     if (config->verbose)
         run_say("the job ended with status %d after %.3f s", job.status,
                 (double)(tern_base_now() - start) / NS_PER_SECOND);
     clear_away(&job);
-    free(fds);
     return job.status;
 }

@@ -144,6 +144,7 @@ struct run_job {
     sigset_t                 old_mask;
     struct sigaction         old_pipe;
     struct rlimit            old_files;
+    struct pollfd           *fds; /* room for all that is polled */
     struct run_output        output;
     struct run_input         input;
     char                     host[256];
