@@ -6,6 +6,7 @@
  */
 #include "base/memory.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -94,7 +95,7 @@ static void consider_line(const char *root, char *line, struct tern_memory_room 
 
 struct tern_memory_room tern_base_memory_room(const char *root)
 {
-    struct tern_memory_room room = { UINT64_MAX, "the system" };
+    struct tern_memory_room room = { UINT64_MAX, "the system", 0 };
     char                    path[PATH_MAX_HERE], line[512];
     uint64_t                kib;
     FILE                   *file;
@@ -103,7 +104,10 @@ struct tern_memory_room tern_base_memory_room(const char *root)
     if (read_number(path, "MemAvailable:", &kib))
         room.available = kib * 1024;
     snprintf(path, sizeof(path), "%s/proc/self/cgroup", root);
+    errno = 0;
     file = fopen(path, "re");
+    if (!file && (errno == EMFILE || errno == ENFILE))
+        room.error = errno;
     if (file) {
         while (fgets(line, sizeof(line), file))
             consider_line(root, line, &room);
@@ -112,12 +116,20 @@ struct tern_memory_room tern_base_memory_room(const char *root)
     return room;
 }
 
-uint64_t tern_base_memory_huge(const char *root, uint64_t page)
+/* One of the numbers that the kernel keeps for each size of huge pages; 0 where there are none of that size. */
+static uint64_t huge_number(const char *root, uint64_t page, const char *name)
 {
     char     path[PATH_MAX_HERE];
     uint64_t pages = 0;
 
-    snprintf(path, sizeof(path), "%s/sys/kernel/mm/hugepages/hugepages-%" PRIu64 "kB/free_hugepages", root,
-             page / 1024);
-    return read_number(path, "", &pages) ? pages * page : 0;
+    snprintf(path, sizeof(path), "%s/sys/kernel/mm/hugepages/hugepages-%" PRIu64 "kB/%s", root, page / 1024, name);
+    return read_number(path, "", &pages) ? pages : 0;
+}
+
+uint64_t tern_base_memory_huge(const char *root, uint64_t page)
+{
+    uint64_t free_pages = huge_number(root, page, "free_hugepages"); /* those reserved are among them */
+    uint64_t reserved = huge_number(root, page, "resv_hugepages");
+
+    return free_pages > reserved ? (free_pages - reserved) * page : 0;
 }

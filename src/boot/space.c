@@ -11,19 +11,35 @@
 #include <unistd.h>
 
 #include "base/bits.h"
+#include "base/memory.h"
+#include "base/options.h"
 
 #define LARGEST_OFFSET (1ull << 62)
-#define STEP (256ull << 20) /* one reservation call covers this much, so that a signal undoes little */
+#define STEP (256ull << 20) /* one reservation call covers at most this much ... */
+#define STEP_MIN (64ull << 10) /* ... and less where signals interrupt it: some kernels undo the whole call */
+#define MIB 1048576.0
+
+tern_status tern_boot_space_check(uint64_t bytes, const char *what)
+{
+    struct tern_memory_room room = tern_base_memory_room("");
+    uint64_t                keep = tern_opt.memory_keep;
+
+    if (room.error != 0)
+        return tern_base_fail(TERN_ERR_SYSTEM, "%s: cannot find out how much memory there is: %s; see 'ulimit -n'", what,
+                              strerror(room.error));
+    if (room.available >= keep && bytes <= room.available - keep)
+        return TERN_OK;
+    return tern_base_fail(TERN_ERR_NOMEM, "%s needs %.1f MiB on this node, but %s leaves %.1f MiB, of which %.0f are "
+                          "kept for others (TERN_MEMORY_KEEP); ask for less or raise the limit", what,
+                          (double)bytes / MIB, room.limit, (double)room.available / MIB, (double)keep / MIB);
+}
 
 /* Reserve one step; false and errno when it is not to be had. On file systems that cannot reserve, the C library writes
  * to every block. */
 static bool reserve_step(int file, uint64_t offset, uint64_t bytes)
 {
-    int rc;
+    int rc = fallocate(file, 0, (off_t)offset, (off_t)bytes);
 
-    do
-        rc = fallocate(file, 0, (off_t)offset, (off_t)bytes);
-    while (rc != 0 && errno == EINTR);
     if (rc != 0 && errno == EOPNOTSUPP)
         rc = errno = posix_fallocate(file, (off_t)offset, (off_t)bytes);
     return rc == 0;
@@ -32,6 +48,7 @@ static bool reserve_step(int file, uint64_t offset, uint64_t bytes)
 tern_status tern_boot_space_reserve(int file, uint64_t offset, uint64_t bytes, const char *what)
 {
     struct rlimit limit;
+    uint64_t      most = STEP;
 
     if (!tern_base_covers(LARGEST_OFFSET, offset, bytes))
         return tern_base_fail(TERN_ERR_NOMEM, "%s: no file can hold %llu bytes", what, (unsigned long long)bytes);
@@ -41,11 +58,16 @@ tern_status tern_boot_space_reserve(int file, uint64_t offset, uint64_t bytes, c
                               "raise it (ulimit -f unlimited)", what, (unsigned long long)bytes,
                               (unsigned long long)offset, (unsigned long long)limit.rlim_cur);
     while (bytes > 0) {
-        uint64_t step = bytes < STEP ? bytes : STEP;
-        if (!reserve_step(file, offset, step))
+        uint64_t step = bytes < most ? bytes : most;
+        if (!reserve_step(file, offset, step)) {
+            if (errno == EINTR) {
+                most = step / 2 > STEP_MIN ? step / 2 : STEP_MIN;
+                continue;
+            }
             return tern_base_fail(errno == ENOSPC || errno == ENOMEM ? TERN_ERR_NOMEM : TERN_ERR_SYSTEM,
                                   "%s: the system refused %llu bytes: %s", what, (unsigned long long)bytes,
                                   strerror(errno));
+        }
         offset += step;
         bytes -= step;
     }

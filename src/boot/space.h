@@ -17,6 +17,11 @@ struct tern_space {
 /* The size of the pages that the file is made of: what mappings of it are multiples of. */
 uint64_t tern_boot_space_unit(int file);
 
+/* Whether the node has bytes to give, in memory that is not swapped or dropped: the kernel answers a memory file that
+ * outgrows the machine or its control group by killing a process, not by an error. Ask for what all ranks will take
+ * together, before any takes its share. what names it in the error. */
+tern_status tern_boot_space_check(uint64_t bytes, const char *what);
+
 /* Take at least bytes (more than 0) from boot->arena or boot->huge. */
 tern_status tern_boot_space_take(const struct tern_boot *boot, int file, uint64_t bytes, struct tern_space *out);
 

@@ -1,68 +1,103 @@
 /* memory.c: reserving and mapping this rank's own part of a region.
  *
- * Space is checked for the whole node before any rank takes any, because the kernel answers a memory file that outgrows
- * the machine or its control group by killing a process, not by an error. Then it is reserved, then mapped: touching it
- * later cannot fail.
+ * Space is checked for the whole node before any rank takes any (see tern_boot_space_check). Then it is reserved, then
+ * mapped: touching it later cannot fail.
  */
 #define _GNU_SOURCE
 #include "core/memory.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/bits.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "base/options.h"
 #include "core/job.h"
 
 #define MIB 1048576.0
 
-static tern_status check_host(uint64_t total)
+/* What parts of size bytes take in pages of the given size; UINT64_MAX: more than any memory holds. */
+static uint64_t in_pages(uint64_t size, int parts, uint64_t page)
 {
-    struct tern_memory_room room = tern_base_memory_room("");
-    uint64_t                keep = tern_opt.memory_keep;
+    uint64_t part = tern_base_round_up(size, page), total;
 
-    if (room.available >= keep && total <= room.available - keep)
-        return TERN_OK;
-    return tern_base_fail(TERN_ERR_NOMEM, "the region needs %.1f MiB on this node, but %s leaves %.1f MiB, of which "
-                          "%.0f are kept for others (TERN_MEMORY_KEEP); ask for less or raise the limit",
-                          (double)total / MIB, room.limit, (double)room.available / MIB, (double)keep / MIB);
+    return part == 0 || __builtin_mul_overflow(part, (uint64_t)parts, &total) ? UINT64_MAX : total;
+}
+
+static void tell_huge(uint64_t needed, uint64_t free_bytes, uint64_t page)
+{
+    static _Atomic bool told;
+
+    if (tern_job.boot.rank == 0 && !atomic_exchange(&told, true))
+        tern_base_log(TERN_LOG_NOTE, "huge pages: %.1f MiB needed, %.1f MiB free; using ordinary pages. To have them, "
+                      "as root: sysctl vm.nr_hugepages=%.0f", (double)needed / MIB, (double)free_bytes / MIB,
+                      (double)needed / (double)page);
 }
 
 /* Whether the pool of huge pages has room; says once why not. */
-static bool check_huge(uint64_t total)
+static bool check_huge(uint64_t size, int parts)
 {
-    static _Atomic bool told;
-    int                 file = tern_job.boot.huge;
-    uint64_t            page = file >= 0 ? tern_boot_space_unit(file) : 0;
-    uint64_t            free_bytes = page ? tern_base_memory_huge("", page) : 0;
+    int      file = tern_job.boot.huge;
+    uint64_t page = file >= 0 ? tern_boot_space_unit(file) : 2u << 20;
+    uint64_t free_bytes = file >= 0 ? tern_base_memory_huge("", page) : 0;
+    uint64_t needed = in_pages(size, parts, page);
 
-    if (page != 0 && total <= free_bytes)
+    if (needed <= free_bytes)
         return true;
-    if (tern_job.boot.rank == 0 && !atomic_exchange(&told, true))
-        tern_base_log(TERN_LOG_NOTE, "huge pages: %.1f MiB needed, %.1f MiB free; using ordinary pages. To have them, "
-                      "as root: sysctl vm.nr_hugepages=%.0f", (double)total / MIB, (double)free_bytes / MIB,
-                      (double)total / (page ? (double)page : 2 * MIB) + 1);
+    tell_huge(needed, free_bytes, page);
     return false;
 }
 
-tern_status tern_core_memory_check(tern_memory kind, uint64_t total, uint32_t *place)
+/* Whether the files of a region would be memory: their directory is on a file system without a disk. */
+static bool in_memory(const char *path)
 {
-    if (kind == TERN_MEMORY_FILE) {
-        *place = TERN_PLACE_FILE;
-        return TERN_OK; /* the file system answers when the file is made */
+    char          directory[4096];
+    const char   *slash = strrchr(path, '/');
+    struct statfs about;
+
+    snprintf(directory, sizeof(directory), "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
+    return statfs(directory, &about) == 0 && (about.f_type == TMPFS_MAGIC || about.f_type == RAMFS_MAGIC);
+}
+
+/* What the files of a region still need beyond the blocks that they have; UINT64_MAX: more than any memory holds. */
+static uint64_t missing_blocks(const char *path, uint64_t size, int parts)
+{
+    uint64_t total = in_pages(size, parts, 1);
+    char     name[4096];
+
+    for (int i = 0; total != UINT64_MAX && i < parts; i++) {
+        struct stat about;
+
+        snprintf(name, sizeof(name), "%s.%d", path, i);
+        if (stat(name, &about) == 0 && S_ISREG(about.st_mode)) {
+            uint64_t has = (uint64_t)about.st_blocks * 512;
+            total -= has < size ? has : size;
+        }
     }
-    if (kind == TERN_MEMORY_HUGE && check_huge(total)) {
+    return total;
+}
+
+tern_status tern_core_memory_check(const tern_region_opts *opts, uint64_t size, int parts, uint32_t *place)
+{
+    *place = TERN_PLACE_ARENA;
+    if (opts->memory == TERN_MEMORY_HUGE && check_huge(size, parts)) {
         *place = TERN_PLACE_HUGE;
         return TERN_OK;
     }
-    *place = TERN_PLACE_ARENA;
-    return check_host(total);
+    if (opts->memory == TERN_MEMORY_FILE) {
+        *place = TERN_PLACE_FILE;
+        if (!in_memory(opts->path))
+            return TERN_OK; /* the file system answers when the file is made */
+        return tern_boot_space_check(missing_blocks(opts->path, size, parts), "the region");
+    }
+    return tern_boot_space_check(in_pages(size, parts, 1), "the region");
 }
 
 static tern_status map(struct tern_own_memory *memory, int file, uint64_t offset, uint64_t bytes)
@@ -111,10 +146,37 @@ static tern_status make_file(struct tern_own_memory *memory, const char *name, u
         st = map(memory, file, 0, tern_base_round_up(size, tern_boot_space_unit(file)));
     memory->device = about.st_dev;
     memory->inode = about.st_ino;
-    if (st < 0 && memory->made)
-        unlink(name);
+    memory->was = (uint64_t)about.st_size;
+    if (st < 0)
+        tern_core_memory_undo(memory, name);
     close(file);
     return st;
+}
+
+void tern_core_memory_undo(const struct tern_own_memory *memory, const char *name)
+{
+    struct stat about;
+
+    if (memory->place != TERN_PLACE_FILE || memory->inode == 0) /* no file was opened */
+        return;
+    if (memory->made)
+        unlink(name);
+    else if (stat(name, &about) == 0 && S_ISREG(about.st_mode) && (uint64_t)about.st_size > memory->was &&
+             truncate(name, (off_t)memory->was) != 0)
+        tern_base_log(TERN_LOG_WARN, "cannot give %s its old length again: %s", name, strerror(errno));
+}
+
+/* The pool looked large enough, but somebody was faster. */
+static tern_status make_huge(struct tern_own_memory *memory, uint64_t size)
+{
+    tern_status st = make_space(memory, tern_job.boot.huge, size);
+
+    if (st != TERN_ERR_NOMEM)
+        return st;
+    tell_huge(size, 0, tern_boot_space_unit(tern_job.boot.huge));
+    memory->place = TERN_PLACE_ARENA;
+    st = tern_boot_space_check(in_pages(size, tern_job.boot.ranks, 1), "the region");
+    return st < 0 ? st : make_space(memory, tern_job.boot.arena, size);
 }
 
 tern_status tern_core_memory_make(uint32_t place, uint64_t size, const char *file, struct tern_own_memory *out)
@@ -123,7 +185,7 @@ tern_status tern_core_memory_make(uint32_t place, uint64_t size, const char *fil
     tern_status            st;
 
     switch (place) {
-    case TERN_PLACE_HUGE: st = make_space(&memory, tern_job.boot.huge, size); break;
+    case TERN_PLACE_HUGE: st = make_huge(&memory, size); break;
     case TERN_PLACE_FILE: st = make_file(&memory, file, size); break;
     default: st = make_space(&memory, tern_job.boot.arena, size); break;
     }

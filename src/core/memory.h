@@ -16,14 +16,18 @@ struct tern_own_memory {
     uint64_t          mapped; /* bytes; 0 where the program owns the memory */
     uint64_t          device, inode;
     bool              made; /* FILE: there was no such file before */
+    uint64_t          was;  /* FILE: length of the file before */
 };
 
-/* Whether the node has room for total bytes of the kind; *place is where they will go. Call before any rank takes
+/* Whether the node has room for so many parts of size bytes; *place is where they will go. Call before any rank takes
  * any. */
-tern_status tern_core_memory_check(tern_memory kind, uint64_t total, uint32_t *place);
+tern_status tern_core_memory_check(const tern_region_opts *opts, uint64_t size, int parts, uint32_t *place);
 
 /* Reserve and map size bytes at the place; file is the name of a FILE part. */
 tern_status tern_core_memory_make(uint32_t place, uint64_t size, const char *file, struct tern_own_memory *out);
 void        tern_core_memory_drop(struct tern_own_memory *memory);
+
+/* Leave the file as it was before, because the region could not be made. */
+void tern_core_memory_undo(const struct tern_own_memory *memory, const char *file);
 
 #endif

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "core/job.h"
@@ -77,7 +76,7 @@ static tern_status agree(struct making *m, uint64_t size, const tern_region_opts
         st = tern_base_fail(TERN_ERR_NOMEM, "%d parts of %" PRIu64 " bytes are more than any memory holds",
                             m->team->size, size);
     if (st == TERN_OK)
-        st = tern_core_memory_check(opts->memory, total, place);
+        st = tern_core_memory_check(opts, size, m->team->size, place);
     if ((st = meet(m, &mine, st)) < 0)
         return st;
     for (int i = 1; i < m->team->size; i++) {
@@ -273,8 +272,8 @@ tern_status tern_core_region_alloc(struct tern_ctx *ctx, uint64_t size, const te
         file_name(&m, m.team->rank, name, sizeof(name));
         st = tern_core_memory_make(place, size, name, &m.region->own);
         st = join_parts(&m, size, st);
-        if (st < 0 && m.region->own.made)
-            unlink(name); /* another rank could not: leave nothing */
+        if (st < 0)
+            tern_core_memory_undo(&m.region->own, name); /* another rank could not */
     }
     return making_end(&m, st, out);
 }

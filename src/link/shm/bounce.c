@@ -24,7 +24,10 @@ tern_status tern_shm_bounce_open(struct shm_link *shm)
     if (shm->data)
         return TERN_OK;
     shm->chunk_bytes = tern_base_round_up(tern_opt.bounce_chunk, TERN_CACHE_LINE);
-    st = tern_boot_space_take(shm->boot, shm->boot->arena, SHM_CHUNKS * shm->chunk_bytes, &shm->data_space);
+    st = tern_boot_space_check((uint64_t)shm->ranks * SHM_CHUNKS * shm->chunk_bytes, /* peers do the same now */
+                               "the bounce buffer (TERN_BOUNCE_CHUNK)");
+    if (st == TERN_OK)
+        st = tern_boot_space_take(shm->boot, shm->boot->arena, SHM_CHUNKS * shm->chunk_bytes, &shm->data_space);
     if (st < 0)
         return st;
     shm->data = mmap(NULL, shm->data_space.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, shm->data_space.file,
