@@ -51,8 +51,8 @@ tern_status tern_shm_bounce_open(struct shm_link *shm)
 void tern_shm_bounce_close(struct shm_link *shm)
 {
     for (int peer = 0; peer < shm->ranks; peer++)
-        if (shm->peer_data[peer])
-            munmap(shm->peer_data[peer], atomic_load(&shm->desk[peer].data_bytes));
+        if (shm->peer_data[peer].map)
+            munmap(shm->peer_data[peer].map, shm->peer_data[peer].bytes);
     if (shm->data) {
         munmap(shm->data, shm->data_space.bytes);
         tern_boot_space_give(&shm->data_space);

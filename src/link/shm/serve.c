@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -55,23 +56,36 @@ bool tern_shm_wanted(const struct tern_link *link)
     return atomic_load_explicit(&shm->desk[shm->rank].wanted, memory_order_relaxed) != 0;
 }
 
-/* The bytes of a peer's chunk, or NULL where its head does not add up. */
-static unsigned char *peer_bytes(struct shm_link *shm, int peer, uint64_t data, uint64_t len)
+/* Map the data of a peer's chunks where its desk says that they are, if the arena goes that far. */
+static bool peer_map(struct shm_link *shm, int peer)
 {
     struct shm_desk *desk = &shm->desk[peer];
     /* acquire: the description of the chunks after the offset. Pairs with the release in tern_shm_bounce_open(). */
-    uint64_t base = atomic_load_explicit(&desk->data, memory_order_acquire);
-    uint64_t bytes = atomic_load_explicit(&desk->data_bytes, memory_order_relaxed);
+    uint64_t    offset = atomic_load_explicit(&desk->data, memory_order_acquire);
+    uint64_t    bytes = atomic_load_explicit(&desk->data_bytes, memory_order_relaxed);
+    struct stat arena;
+    void       *map;
 
-    if (base == 0 || data < base || !tern_base_covers(bytes, data - base, len))
+    if (offset == 0 || bytes == 0 || fstat(shm->boot->arena, &arena) != 0 ||
+        !tern_base_covers((uint64_t)arena.st_size, offset, bytes))
+        return false;
+    map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, shm->boot->arena, (off_t)offset);
+    if (map == MAP_FAILED)
+        return false;
+    shm->peer_data[peer] = (struct shm_peer_data){ map, offset, bytes };
+    return true;
+}
+
+/* The bytes of a peer's chunk, or NULL where its head does not add up. */
+static unsigned char *peer_bytes(struct shm_link *shm, int peer, uint64_t data, uint64_t len)
+{
+    const struct shm_peer_data *known = &shm->peer_data[peer];
+
+    if (!known->map && !peer_map(shm, peer))
         return NULL;
-    if (!shm->peer_data[peer]) {
-        void *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, shm->boot->arena, (off_t)base);
-        if (map == MAP_FAILED)
-            return NULL;
-        shm->peer_data[peer] = map;
-    }
-    return shm->peer_data[peer] + (data - base);
+    if (data < known->offset || !tern_base_covers(known->bytes, data - known->offset, len))
+        return NULL;
+    return known->map + (data - known->offset);
 }
 
 /* Copy to or from a chunk whose bytes are at `data` of the arena and at `bytes` here. The program may have unmapped or
@@ -147,7 +161,7 @@ bool tern_shm_serve(struct tern_link *link)
         oldest = next;
         next = older;
     }
-    while (oldest != 0) {
+    while (oldest != 0 && oldest <= limit && count-- > 0) { /* a peer may have led us in a circle */
         uint32_t number = oldest - 1;
         oldest = shm->desk[number / SHM_CHUNKS].chunk[number % SHM_CHUNKS].next;
         answer(shm, number); /* from here on the chunk is the initiator's again */

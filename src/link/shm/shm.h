@@ -70,6 +70,12 @@ struct shm_exposed {
     uint64_t            region, addr, size;
 };
 
+/* The data of a peer's chunks as the service thread has mapped it. Kept here, because what the peer says may change. */
+struct shm_peer_data {
+    unsigned char *map;           /* NULL: not yet */
+    uint64_t       offset, bytes; /* in the arena */
+};
+
 struct shm_link {
     const struct tern_boot    *boot;
     const struct tern_link_up *up;
@@ -87,7 +93,7 @@ struct shm_link {
     /* bounce.c, as target */
     pthread_mutex_t            exposed_lock;
     struct shm_exposed        *exposed;
-    unsigned char            **peer_data; /* [ranks] mapped data of the peers' chunks; used by the service thread */
+    struct shm_peer_data      *peer_data; /* [ranks] used by the service thread */
 };
 
 struct shm_lane {

@@ -1,0 +1,147 @@
+/* groups.c: the link contract, second half: groups. One body over every link and number of ranks, with a core for each
+ * rank and with fewer.
+ *
+ * Promises: nobody leaves a barrier before all have entered it, ten thousand times; what was written before it is seen
+ * after it; awaited names a member that has not come, or nobody; notes of two consecutive posts stand side by side, and
+ * are those of this meeting; two groups do not disturb each other.
+ */
+#include "link_test.h"
+
+#define BARRIERS (SANITIZED ? 500u : 10000u)
+
+static void barriers(struct rank *r)
+{
+    for (uint64_t i = 1; i <= BARRIERS; i++) {
+        atomic_store_explicit(&r->board->word[r->me][0], i, memory_order_relaxed);
+        meet(r);
+        for (int rank = 0; rank < r->ranks; rank++) {
+            uint64_t seen = atomic_load_explicit(&r->board->word[rank][0], memory_order_relaxed);
+            EXPECT(seen == i || seen == i + 1); /* it has come here, and perhaps gone one further */
+        }
+        EXPECT(r->ops->arrived(r->group)); /* stays true */
+    }
+}
+
+/* Nobody has come through while one has not arrived. */
+static void held(struct rank *r)
+{
+    for (int late = 0; late < r->ranks; late++) {
+        if (r->me == late) {
+            for (int i = 0; i < 200; i++) {
+                sched_yield();
+                for (int rank = 0; rank < r->ranks; rank++)
+                    EXPECT(rank == late || atomic_load(&r->board->word[rank][1]) <= (uint64_t)late);
+            }
+            meet(r);
+        } else {
+            meet(r);
+            atomic_store(&r->board->word[r->me][1], (uint64_t)late + 1);
+        }
+        meet(r);
+    }
+}
+
+static void awaited(struct rank *r)
+{
+    EXPECT(r->ops->awaited(r->group) == -1);
+    for (int late = 0; late < r->ranks; late++) {
+        if (r->me == late) { /* the last to come */
+            for (int rank = 0; rank < r->ranks; rank++)
+                while (rank != late && atomic_load(&r->board->word[rank][2]) != (uint64_t)late + 1)
+                    sched_yield();
+            meet(r);
+        } else {
+            r->ops->arrive(r->group);
+            EXPECT(r->ops->awaited(r->group) != r->me);
+            atomic_store(&r->board->word[r->me][2], (uint64_t)late + 1);
+            while (!r->ops->arrived(r->group)) {
+                int who = r->ops->awaited(r->group);
+                EXPECT(who >= -1 && who < r->ranks && who != r->me);
+            }
+        }
+        EXPECT(r->ops->awaited(r->group) == -1);
+        meet(r);
+    }
+}
+
+/* Notes of every length, long runs of them: each peek gives the note of the last meeting, whatever the parity. */
+static void notes(struct rank *r)
+{
+    unsigned char note[TERN_LINK_NOTE];
+
+    for (unsigned i = 0; i < (SANITIZED ? 60u : 400u); i++) {
+        size_t len = i % 3 == 0 ? TERN_LINK_NOTE : 1 + (i * 131) % TERN_LINK_NOTE;
+
+        for (size_t k = 0; k < len; k++)
+            note[k] = (unsigned char)((unsigned)r->me * 50 + i + k);
+        r->ops->post(r->group, note, len);
+        meet(r); /* no second barrier: the next post goes beside this one */
+        for (int rank = 0; rank < r->ranks; rank++) {
+            const unsigned char *theirs = r->ops->peek(r->group, (uint32_t)rank);
+            for (size_t k = 0; k < len; k++)
+                EXPECT(theirs[k] == (unsigned char)((unsigned)rank * 50 + i + k));
+        }
+        if (i % 5 == 0)
+            meet(r); /* barriers in between change nothing */
+    }
+}
+
+/* The node's group next to the world's, entered in turns. */
+static void two_groups(struct rank *r)
+{
+    struct tern_link_group  as = { .id = 1, .size = (uint32_t)r->ranks, .me = (uint32_t)r->me };
+    struct tern_link_group *node;
+    uint32_t                value;
+
+    EXPECT(r->ops->group_open(r->link, &as, &node) == TERN_OK);
+    EXPECT(node->ops == r->ops && node->id == 1 && node->size == (uint32_t)r->ranks && node->me == (uint32_t)r->me);
+    for (uint32_t i = 0; i < 300; i++) {
+        value = i * 100 + (uint32_t)r->me;
+        r->ops->post(node, &value, sizeof(value));
+        value += 7;
+        r->ops->post(r->group, &value, sizeof(value));
+        r->ops->arrive(node); /* both at once */
+        r->ops->arrive(r->group);
+        while (!r->ops->arrived(r->group) || !r->ops->arrived(node))
+            sched_yield();
+        for (uint32_t rank = 0; rank < (uint32_t)r->ranks; rank++) {
+            memcpy(&value, r->ops->peek(node, rank), sizeof(value));
+            EXPECT(value == i * 100 + rank);
+            memcpy(&value, r->ops->peek(r->group, rank), sizeof(value));
+            EXPECT(value == i * 100 + rank + 7);
+        }
+    }
+    meet(r);
+    r->ops->group_close(node);
+}
+
+/* With a core for each rank, and with one for all. */
+#define LINK_TEST(body)                            \
+    static void test_##body(void **state)          \
+    {                                              \
+        (void)state;                               \
+        run_links(64, body);                       \
+    }                                              \
+    static void test_##body##_crowded(void **state) \
+    {                                              \
+        (void)state;                               \
+        run_links(1, body);                        \
+    }
+LINK_TEST(barriers)
+LINK_TEST(held)
+LINK_TEST(awaited)
+LINK_TEST(notes)
+LINK_TEST(two_groups)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_barriers),   cmocka_unit_test(test_barriers_crowded),
+        cmocka_unit_test(test_held),       cmocka_unit_test(test_held_crowded),
+        cmocka_unit_test(test_awaited),    cmocka_unit_test(test_awaited_crowded),
+        cmocka_unit_test(test_notes),      cmocka_unit_test(test_notes_crowded),
+        cmocka_unit_test(test_two_groups), cmocka_unit_test(test_two_groups_crowded),
+    };
+
+    return cmocka_run_group_tests_name("link groups", tests, default_options, NULL);
+}

@@ -1,0 +1,303 @@
+/* hostile.c: what a peer may write into the shared control memory of the shm link must not crash or hang the target.
+ *
+ * Promise: a request that names a region, a range, a length or a chunk that does not exist is answered with an error or
+ * ignored; memory outside what was exposed is never touched; lists that lead nowhere or in circles come to an end.
+ *
+ * The process opens the link as rank 0 of 2 and plays rank 1 by writing its desk. Each case runs in a process of its own.
+ */
+#include "link_test.h"
+
+#include "link/shm/shm.h"
+
+#define REGION 5u
+#define SIZE 4096u
+#define BYTES (16u * 4096u) /* data of the peer's chunks */
+
+/* The target, and the peer's side of things. */
+struct scene {
+    struct rank       r;
+    struct shm_link  *shm;
+    struct shm_desk  *peer;
+    unsigned char    *memory; /* exposed: SIZE bytes, between two pages that are not */
+    struct tern_space data;
+    unsigned char    *bytes; /* of the peer's chunks */
+};
+
+static void scene_set(struct scene *s)
+{
+    struct tern_link_card card = { .region = REGION, .size = SIZE, .place = TERN_PLACE_PRIVATE };
+    unsigned char        *pages = mmap(NULL, 3 * SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    EXPECT((void *)pages != MAP_FAILED);
+    s->memory = pages + SIZE;
+    memset(pages, 0x5a, 3 * SIZE);
+    EXPECT(mprotect(pages, SIZE, PROT_NONE) == 0 && mprotect(pages + 2 * SIZE, SIZE, PROT_NONE) == 0);
+    s->r = (struct rank){ .ops = link_named("shm"), .ranks = 2 };
+    EXPECT(tern_boot_arena_make(2, 2, &s->r.boot.arena, &s->r.boot.huge, &s->r.boot.segment) == TERN_OK);
+    s->r.boot.ranks = 2;
+    EXPECT(s->r.ops->open(&s->r.boot, &test_up, &s->r.link) == TERN_OK);
+    s->shm = (struct shm_link *)s->r.link;
+    s->peer = &s->shm->desk[1];
+    card.addr = (uint64_t)(uintptr_t)s->memory;
+    EXPECT(s->r.ops->expose(s->r.link, &card) == TERN_OK);
+    EXPECT(tern_boot_space_take(&s->r.boot, s->r.boot.arena, BYTES, &s->data) == TERN_OK);
+    s->bytes = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, s->r.boot.arena, (off_t)s->data.offset);
+    EXPECT((void *)s->bytes != MAP_FAILED);
+    memset(s->bytes, 0x33, BYTES);
+    atomic_store(&s->peer->data_bytes, BYTES);
+    atomic_store(&s->peer->data, s->data.offset);
+}
+
+/* Write a request of the peer into chunk i; linked to the one with the given number. */
+static struct shm_chunk *request(struct scene *s, unsigned i, uint64_t offset, uint64_t len, uint32_t next)
+{
+    struct shm_chunk *chunk = &s->peer->chunk[i];
+
+    chunk->next = next;
+    chunk->get = 0;
+    chunk->status = 99;
+    chunk->region = REGION;
+    chunk->offset = offset;
+    chunk->len = len;
+    chunk->data = s->data.offset;
+    atomic_store(&chunk->state, SHM_CHUNK_POSTED);
+    return chunk;
+}
+
+static uint32_t number(unsigned i)
+{
+    return 1 * SHM_CHUNKS + i + 1;
+}
+
+static void serve(struct scene *s, uint32_t newest)
+{
+    atomic_store(&s->shm->desk[0].inbox, newest);
+    EXPECT(s->r.ops->serve(s->r.link));
+    EXPECT(!s->r.ops->serve(s->r.link)); /* nothing is left */
+}
+
+static void untouched(const struct scene *s)
+{
+    for (unsigned i = 0; i < SIZE; i++)
+        EXPECT(s->memory[i] == 0x5a);
+}
+
+static void refused(struct scene *s, const struct shm_chunk *chunk)
+{
+    EXPECT(atomic_load(&chunk->state) == SHM_CHUNK_DONE && chunk->status == TERN_ERR_LINK);
+    untouched(s);
+}
+
+/* So that refusals below mean something. */
+static void a_good_request(struct scene *s)
+{
+    struct shm_chunk *chunk = request(s, 3, 100, 50, 0);
+
+    serve(s, number(3));
+    EXPECT(atomic_load(&chunk->state) == SHM_CHUNK_DONE && chunk->status == TERN_OK);
+    for (unsigned i = 0; i < SIZE; i++)
+        EXPECT(s->memory[i] == (i >= 100 && i < 150 ? 0x33 : 0x5a));
+    chunk = request(s, 3, 90, 20, 0);
+    chunk->get = 0xffffffff; /* any value but 0 is a get */
+    serve(s, number(3));
+    EXPECT(chunk->status == TERN_OK && s->bytes[9] == 0x5a && s->bytes[10] == 0x33 && s->bytes[20] == 0x33);
+}
+
+static void an_unknown_region(struct scene *s)
+{
+    struct shm_chunk *chunk = request(s, 0, 0, 8, 0);
+
+    chunk->region = REGION + 1;
+    serve(s, number(0));
+    refused(s, chunk);
+    chunk = request(s, 0, 0, 8, 0);
+    chunk->region = UINT64_MAX;
+    serve(s, number(0));
+    refused(s, chunk);
+}
+
+static void ranges_outside(struct scene *s)
+{
+    static const uint64_t bad[][2] = { { SIZE, 1 },       { SIZE - 1, 2 },          { 0, SIZE + 1 },
+                                       { UINT64_MAX, 1 }, { UINT64_MAX - 10, 20 },  { 1, UINT64_MAX },
+                                       { 8, UINT64_MAX - 4 }, { 1ull << 63, 1ull << 63 }, { -(uint64_t)SIZE, SIZE } };
+
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        for (uint32_t get = 0; get < 2; get++) {
+            struct shm_chunk *chunk = request(s, 0, bad[i][0], bad[i][1], 0);
+            chunk->get = get;
+            serve(s, number(0));
+            refused(s, chunk);
+        }
+    }
+}
+
+/* The chunk's own bytes lie elsewhere, or are not as many. */
+static void bytes_outside(struct scene *s)
+{
+    const uint64_t at = s->data.offset;
+    const uint64_t bad[][2] = { { at - 1, 8 },       { at + BYTES, 1 },     { at + BYTES - 7, 8 }, { 0, 8 },
+                                { UINT64_MAX, 1 },   { UINT64_MAX - 3, 8 }, { at, BYTES + 1 },     { at + 1, BYTES },
+                                { 1ull << 63, 8 } };
+
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        struct shm_chunk *chunk = request(s, 0, 0, bad[i][1], 0);
+        chunk->data = bad[i][0];
+        serve(s, number(0));
+        refused(s, chunk);
+    }
+}
+
+static void no_bytes_at_all(struct scene *s)
+{
+    struct shm_chunk *chunk = request(s, 0, 0, 8, 0);
+
+    atomic_store(&s->peer->data, 0);
+    serve(s, number(0));
+    refused(s, chunk);
+}
+
+static void bytes_beyond_the_file(struct scene *s)
+{
+    struct shm_chunk *chunk = request(s, 0, 0, 8, 0);
+
+    chunk->data = 1ull << 45;
+    atomic_store(&s->peer->data, chunk->data);
+    serve(s, number(0));
+    refused(s, chunk);
+}
+
+/* The desk tells of more bytes than when they were mapped. */
+static void bytes_that_grow(struct scene *s)
+{
+    struct shm_chunk *chunk = request(s, 0, 0, 8, 0);
+
+    serve(s, number(0));
+    EXPECT(chunk->status == TERN_OK);
+    memset(s->memory, 0x5a, SIZE);
+    atomic_store(&s->peer->data_bytes, 1ull << 40);
+    chunk = request(s, 0, 0, 8, 0);
+    chunk->data = s->data.offset + (1ull << 39);
+    serve(s, number(0));
+    refused(s, chunk);
+    atomic_store(&s->peer->data, s->data.offset - 4096);
+    chunk = request(s, 0, 0, 8, 0);
+    chunk->data = s->data.offset - 4096;
+    serve(s, number(0));
+    EXPECT(atomic_load(&chunk->state) == SHM_CHUNK_DONE);
+}
+
+static void numbers_outside(struct scene *s)
+{
+    static const uint32_t bad[] = { 2 * SHM_CHUNKS + 1, 2 * SHM_CHUNKS + 2, 1u << 31, UINT32_MAX };
+
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        struct shm_chunk *chunk;
+
+        serve(s, bad[i]);
+        chunk = request(s, 7, 0, 8, bad[i]); /* at the end of a list */
+        serve(s, number(7));
+        EXPECT(chunk->status == TERN_OK);
+        memset(s->memory, 0x5a, SIZE);
+    }
+    untouched(s);
+}
+
+static void circles(struct scene *s)
+{
+    request(s, 0, 0, 8, number(0)); /* of one */
+    serve(s, number(0));
+    request(s, 0, 0, 8, number(1)); /* of two */
+    request(s, 1, 0, 8, number(0));
+    serve(s, number(1));
+    request(s, 2, 0, 8, number(0)); /* a tail that leads into one */
+    request(s, 0, 0, 8, number(1));
+    request(s, 1, 0, 8, number(0));
+    serve(s, number(2));
+    for (unsigned i = 0; i < SHM_CHUNKS; i++) /* of all */
+        request(s, i, 0, 8, number((i + 1) % SHM_CHUNKS));
+    serve(s, number(9));
+    request(s, 0, 0, 8, 1); /* into the target's own desk */
+    s->shm->desk[0].chunk[0].next = number(0);
+    serve(s, number(0));
+}
+
+static void a_long_list(struct scene *s)
+{
+    for (unsigned i = 0; i < SHM_CHUNKS; i++)
+        request(s, i, i * 8, 8, i ? number(i - 1) : 0);
+    serve(s, number(SHM_CHUNKS - 1));
+    for (unsigned i = 0; i < SHM_CHUNKS; i++)
+        EXPECT(s->peer->chunk[i].status == TERN_OK && atomic_load(&s->peer->chunk[i].state) == SHM_CHUNK_DONE);
+    for (unsigned i = 0; i < SHM_CHUNKS * 8; i++)
+        EXPECT(s->memory[i] == 0x33);
+}
+
+static void random_bytes(struct scene *s)
+{
+    uint64_t seed = 88172645463325252ull;
+
+    for (unsigned i = 0; i < 3000; i++) {
+        for (unsigned k = 0; k < 8; k++) {
+            uint32_t *word = (uint32_t *)(void *)&s->peer->chunk[k];
+            for (unsigned w = 1; w < 16; w++) { /* all of the head but its state; mostly small numbers */
+                seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17;
+                word[w] = (uint32_t)seed % (seed % 3 ? 200u : UINT32_MAX);
+            }
+        }
+        serve(s, number((unsigned)(seed % 8)));
+    }
+}
+
+static void run(void (*body)(struct scene *s))
+{
+    pid_t        pid;
+    struct scene s = { .data = { 0 } };
+
+    fflush(NULL);
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        signals_as_usual();
+        alarm(20); /* a list without end */
+        this_rank = 0;
+        scene_set(&s);
+        body(&s);
+        s.r.ops->conceal(s.r.link, REGION);
+        s.r.ops->close(s.r.link);
+        _exit(LEAKS() ? 1 : 0);
+    }
+    assert_true(reap(&pid, 1));
+}
+
+#define HOSTILE_TEST(body)                \
+    static void test_##body(void **state) \
+    {                                     \
+        (void)state;                      \
+        run(body);                        \
+    }
+HOSTILE_TEST(a_good_request)
+HOSTILE_TEST(an_unknown_region)
+HOSTILE_TEST(ranges_outside)
+HOSTILE_TEST(bytes_outside)
+HOSTILE_TEST(no_bytes_at_all)
+HOSTILE_TEST(bytes_beyond_the_file)
+HOSTILE_TEST(bytes_that_grow)
+HOSTILE_TEST(numbers_outside)
+HOSTILE_TEST(circles)
+HOSTILE_TEST(a_long_list)
+HOSTILE_TEST(random_bytes)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_good_request),        cmocka_unit_test(test_an_unknown_region),
+        cmocka_unit_test(test_ranges_outside),        cmocka_unit_test(test_bytes_outside),
+        cmocka_unit_test(test_no_bytes_at_all),       cmocka_unit_test(test_bytes_beyond_the_file),
+        cmocka_unit_test(test_bytes_that_grow),       cmocka_unit_test(test_numbers_outside),
+        cmocka_unit_test(test_circles),               cmocka_unit_test(test_a_long_list),
+        cmocka_unit_test(test_random_bytes),
+    };
+
+    return cmocka_run_group_tests_name("hostile peers", tests, default_options, NULL);
+}

@@ -1,0 +1,267 @@
+/* link_test.h: a small job below the core, for the link contract suite.
+ *
+ * run_link forks one process per rank. Each fills a struct tern_boot from an arena that they share, opens the link under
+ * test through its table, opens the world group and one lane, and runs the body. A process that fails a check says so
+ * and ends with status 1; the parent ends the others and fails the test. There is no service thread: whoever waits serves
+ * (unless the test says no), so that a test decides when a target helps.
+ */
+#ifndef TERN_LINK_TEST_H
+#define TERN_LINK_TEST_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/bits.h"
+#include "base/options.h"
+#include "boot/space.h"
+#include "link/link.h"
+
+#define MAX_RANKS 8
+#define SECONDS 100 /* a run that takes longer hangs */
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#else
+#define SANITIZED 0
+#endif
+
+/* What the ranks of a run share. */
+struct board {
+    struct tern_link_card card[MAX_RANKS];
+    _Atomic uint64_t      word[MAX_RANKS][8];
+    char                  path[MAX_RANKS][64]; /* of FILE parts */
+};
+
+/* One rank of a run. */
+struct rank {
+    const struct tern_link_ops *ops;
+    struct tern_boot            boot;
+    struct tern_link           *link;
+    struct tern_link_group     *group;
+    struct tern_lane           *lane;
+    struct board               *board;
+    int                         me, ranks;
+    bool                        helps; /* serve while waiting */
+};
+
+typedef void link_body(struct rank *r);
+
+/* An operation and what was reported of it. */
+struct test_op {
+    struct tern_link_op op; /* first: the link hands it back */
+    unsigned            done;
+    tern_status         status;
+};
+
+static int this_rank = -1;
+
+#ifdef __SANITIZE_ADDRESS__
+int __lsan_do_recoverable_leak_check(void);
+#define LEAKS() __lsan_do_recoverable_leak_check()
+#else
+#define LEAKS() 0
+#endif
+
+#define EXPECT(condition) ((condition) ? (void)0 : expect_failed(__FILE__, __LINE__, #condition))
+static inline void expect_failed(const char *file, int line, const char *what)
+{
+    fprintf(stderr, "%s:%d: rank %d: %s is false (%s)\n", file, line, this_rank, what, tern_base_detail());
+    _exit(1);
+}
+
+static inline void count_done(struct tern_link_op *op, tern_status status)
+{
+    struct test_op *t = (struct test_op *)op;
+
+    t->done++;
+    t->status = status;
+}
+static const struct tern_link_up test_up = { .done = count_done };
+
+/* One look round: what every wait does. */
+static inline void turn(struct rank *r)
+{
+    r->ops->progress(r->lane);
+    if (!r->helps || !r->ops->serve(r->link))
+        sched_yield();
+}
+
+static inline void meet(struct rank *r)
+{
+    r->ops->arrive(r->group);
+    while (!r->ops->arrived(r->group))
+        turn(r);
+}
+
+static inline void finish(struct rank *r, struct test_op *op)
+{
+    while (op->done == 0)
+        turn(r);
+    EXPECT(op->done == 1);
+}
+
+/* Start a transfer, trying again while there is no room, and wait for its end. */
+static inline tern_status transfer(struct rank *r, const struct tern_xfer *xfer)
+{
+    struct test_op op = { .done = 0 };
+    tern_status    st;
+
+    while ((st = xfer->part->path->start(r->lane, xfer, &op.op)) == TERN_AGAIN)
+        turn(r);
+    EXPECT(!(xfer->part->path->instant && st == TERN_PENDING));
+    if (st != TERN_PENDING) {
+        EXPECT(op.done == 0);
+        return st;
+    }
+    finish(r, &op);
+    for (int i = 0; i < 3; i++)
+        r->ops->progress(r->lane);
+    EXPECT(op.done == 1); /* exactly once */
+    return op.status;
+}
+
+static inline void rank_open(struct rank *r)
+{
+    struct tern_link_group as = { .id = 0, .size = (uint32_t)r->ranks, .me = (uint32_t)r->me };
+
+    atomic_store(&r->boot.segment->slot[r->me].pid, (int32_t)getpid());
+    EXPECT(r->ops->open(&r->boot, &test_up, &r->link) == TERN_OK);
+    EXPECT(r->ops->group_open(r->link, &as, &r->group) == TERN_OK);
+    EXPECT(r->ops->lane_open(r->link, &r->lane) == TERN_OK);
+    meet(r);
+}
+
+static inline void rank_close(struct rank *r)
+{
+    meet(r);
+    r->ops->lane_close(r->lane);
+    r->ops->group_close(r->group);
+    r->ops->close(r->link);
+}
+
+/* In a child a crash is a crash, not for the test library to catch. */
+static inline void signals_as_usual(void)
+{
+    static const int caught[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE };
+
+    for (size_t i = 0; i < sizeof(caught) / sizeof(caught[0]); i++)
+        signal(caught[i], SIG_DFL);
+}
+
+static inline pid_t rank_fork(struct rank *r, link_body *body)
+{
+    pid_t pid;
+
+    fflush(NULL);
+    pid = fork();
+    if (pid != 0)
+        return pid;
+    alarm(SECONDS);
+    signals_as_usual();
+    this_rank = r->me;
+    rank_open(r);
+    body(r);
+    rank_close(r);
+    fflush(NULL);
+    _exit(LEAKS() ? 1 : 0);
+}
+
+/* Wait for all; the first that fails ends the others. */
+static inline bool reap(const pid_t *pids, int ranks)
+{
+    bool good = true;
+
+    for (int left = ranks; left > 0;) {
+        int   status;
+        pid_t pid = waitpid(-1, &status, 0);
+
+        if (pid < 0)
+            return false;
+        left--;
+        if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+            continue;
+        if (good)
+            fprintf(stderr, "a rank ended with wait status 0x%x%s\n", status,
+                    WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM ? ": it hung" : "");
+        for (int i = 0; good && i < ranks; i++)
+            if (pids[i] != pid)
+                kill(pids[i], SIGKILL);
+        good = false;
+    }
+    return good;
+}
+
+/* Run the body in a job of the given size that believes to have so many cores. */
+static inline void run_link(const struct tern_link_ops *ops, int ranks, int cores, link_body *body)
+{
+    struct rank   r = { .ops = ops, .ranks = ranks, .helps = true };
+    struct board *board = mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    pid_t         pids[MAX_RANKS];
+
+    assert_true(board != MAP_FAILED);
+    assert_int_equal(tern_boot_arena_make(ranks, cores, &r.boot.arena, &r.boot.huge, &r.boot.segment), TERN_OK);
+    r.boot.ranks = ranks;
+    r.boot.launched = true;
+    r.board = board;
+    for (int i = 0; i < ranks; i++) {
+        r.me = r.boot.rank = i;
+        pids[i] = rank_fork(&r, body);
+        assert_true(pids[i] > 0);
+    }
+    assert_true(reap(pids, ranks));
+    tern_boot_leave(&r.boot);
+    munmap(board, sizeof(*board));
+}
+
+/* The links, and the numbers of ranks that each is tried with. */
+struct link_case {
+    const char *name;
+    int         ranks[6]; /* ends with 0 */
+};
+static const struct link_case link_cases[] = { { "self", { 1, 0 } }, { "shm", { 1, 2, 3, 4, 8, 0 } } };
+
+static inline const struct tern_link_ops *link_named(const char *name)
+{
+    for (unsigned i = 0; i < tern_links_count; i++)
+        if (strcmp(tern_links[i]->name, name) == 0)
+            return tern_links[i];
+    return NULL;
+}
+
+/* The body over every link and number of ranks. */
+static inline void run_links(int cores, link_body *body)
+{
+    for (size_t i = 0; i < sizeof(link_cases) / sizeof(link_cases[0]); i++) {
+        const struct tern_link_ops *ops = link_named(link_cases[i].name);
+
+        assert_non_null(ops);
+        for (const int *ranks = link_cases[i].ranks; *ranks; ranks++)
+            run_link(ops, *ranks, cores, body);
+    }
+}
+
+/* Every option as it is without an environment. */
+static inline int default_options(void **state)
+{
+    char *none[] = { NULL };
+
+    (void)state;
+    return tern_base_options_load(none) == TERN_OK ? 0 : -1;
+}
+
+#endif

@@ -1,0 +1,275 @@
+/* transfers.c: the link contract, first half: parts and paths. One body over every link and number of ranks.
+ *
+ * Promises: a link reaches exactly the ranks that it says; attach gives a path that moves exactly the bytes asked for, in
+ * every place, of every size around the boundaries of chunks; a start that finds no room is TERN_AGAIN and nothing has
+ * happened; every pending operation is reported done exactly once; lanes of several threads do not disturb each other;
+ * what is concealed cannot be reached, and says so.
+ */
+#include <pthread.h>
+
+#include "link_parts.h"
+
+#define CHUNK 4096u
+#define SIZE (CHUNK * 12)
+#define GUARD 32u
+
+static void reaches(struct rank *r)
+{
+    bool self = strcmp(r->ops->name, "self") == 0;
+
+    for (int peer = 0; peer < r->ranks; peer++)
+        EXPECT(r->ops->reaches(r->link, peer) == (!self || peer == r->me));
+    EXPECT(!r->ops->reaches(r->link, -1));
+    EXPECT(!r->ops->reaches(r->link, r->ranks));
+    EXPECT(!r->ops->reaches(r->link, INT32_MAX));
+    EXPECT(!r->ops->reaches(r->link, INT32_MIN));
+}
+
+/* Put to the right neighbour, get it back, and let the neighbour look. */
+static void one_size(struct rank *r, struct parts *p, size_t len, unsigned when)
+{
+    unsigned char *buffer = calloc(1, len + 1), *back = calloc(1, len + 2 * GUARD);
+    uint64_t       offset = GUARD + when % 61;
+    int            right = (r->me + 1) % r->ranks, left = (r->me + r->ranks - 1) % r->ranks;
+
+    EXPECT(buffer && back);
+    memset(p->mine, 0x5a, SIZE);
+    memset(back, 0xa5, len + 2 * GUARD);
+    mark_fill(buffer, len, r->me, when);
+    meet(r);
+    EXPECT(move(r, p, right, offset, buffer, len, false) == TERN_OK);
+    EXPECT(mark_holds(buffer, len, r->me, when)); /* the source of a put is only read */
+    EXPECT(move(r, p, right, offset, back + GUARD, len, true) == TERN_OK);
+    EXPECT(mark_holds(back + GUARD, len, r->me, when));
+    for (size_t i = 0; i < GUARD; i++)
+        EXPECT(back[i] == 0xa5 && back[GUARD + len + i] == 0xa5);
+    meet(r);
+    EXPECT(mark_holds(p->mine + offset, len, left, when));
+    for (size_t i = 0; i < offset; i++)
+        EXPECT(p->mine[i] == 0x5a);
+    for (size_t i = offset + len; i < SIZE; i++)
+        EXPECT(p->mine[i] == 0x5a);
+    free(buffer);
+    free(back);
+}
+
+static void sizes(struct rank *r, uint32_t place, const char *path)
+{
+    static const size_t lens[] = { 1, 2, 7, 8, 63, 64, 65, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK - 1, 2 * CHUNK,
+                                   2 * CHUNK + 1, 9 * CHUNK - 1, 9 * CHUNK, 9 * CHUNK + 1, SIZE - 128 };
+    struct parts p;
+
+    parts_make(r, &p, place, SIZE);
+    for (int rank = 0; rank < r->ranks; rank++)
+        EXPECT(strcmp(p.part[rank].path->name, path) == 0);
+    for (unsigned i = 0; i < sizeof(lens) / sizeof(lens[0]); i++)
+        one_size(r, &p, lens[i], i * 7);
+    parts_drop(r, &p);
+}
+
+static bool is_self(const struct rank *r)
+{
+    return strcmp(r->ops->name, "self") == 0;
+}
+
+static void every_place(struct rank *r)
+{
+    sizes(r, TERN_PLACE_ARENA, is_self(r) ? "self" : "shm");
+    sizes(r, TERN_PLACE_FILE, is_self(r) ? "self" : "shm");
+    tern_opt.cma = TERN_CMA_AUTO;
+    sizes(r, TERN_PLACE_PRIVATE, is_self(r) ? "self" : "cma");
+    tern_opt.cma = TERN_CMA_OFF;
+    sizes(r, TERN_PLACE_PRIVATE, is_self(r) ? "self" : "bounce");
+    EXPECT(r->ops->wanted(r->link) == !is_self(r)); /* the neighbour needs us */
+}
+
+/* A card that makes no sense is refused; a file that is not the one meant, too. */
+static void bad_cards(struct rank *r)
+{
+    struct tern_link_card card = { .place = 77, .size = 4096 };
+    struct tern_link_part part = { .size = 4096 };
+
+    if (is_self(r))
+        return;
+    EXPECT(r->ops->attach(r->link, &card, "", &part) == TERN_ERR_LINK);
+    card.place = TERN_PLACE_FILE;
+    EXPECT(r->ops->attach(r->link, &card, "/nonexistent/file", &part) == TERN_ERR_SYSTEM);
+    EXPECT(r->ops->attach(r->link, &card, "/proc/self/exe", &part) < 0);
+    EXPECT(part.path == NULL && part.base == NULL && part.mapped == 0); /* nothing to detach */
+}
+
+/* Transfers until there is no room: the first refusal changes nothing, and there is room again later. */
+static void no_room(struct rank *r)
+{
+    enum { OPS = 8 };
+    static struct test_op ops[OPS];
+    static unsigned char  source[OPS][2 * CHUNK], check[CHUNK];
+    struct parts          p;
+    int                   right = (r->me + 1) % r->ranks, started = 0;
+    tern_status           st = TERN_OK;
+
+    parts_make(r, &p, TERN_PLACE_PRIVATE, SIZE * 2);
+    r->helps = false; /* nobody serves, so chunks stay in use */
+    meet(r);
+    for (; started < OPS && st != TERN_AGAIN; started++) {
+        struct tern_xfer xfer = { &p.part[right], (uint64_t)started * 2 * CHUNK, source[started], 2 * CHUNK, false };
+        mark_fill(source[started], 2 * CHUNK, r->me, (unsigned)started);
+        memset(&ops[started], 0, sizeof(ops[started]));
+        st = p.part[right].path->start(r->lane, &xfer, &ops[started].op);
+        EXPECT(st == TERN_PENDING || st == TERN_AGAIN || (p.part[right].path->instant && st == TERN_OK));
+    }
+    if (!p.part[right].path->instant) {
+        EXPECT(st == TERN_AGAIN && --started > 0); /* two shared chunks and the lane's own */
+        for (int i = 0; i < 10; i++)
+            r->ops->progress(r->lane);
+        for (int i = 0; i < OPS; i++)
+            EXPECT(ops[i].done == 0);
+    }
+    meet(r);
+    r->helps = true;
+    for (int i = 0; i < started && !p.part[right].path->instant; i++)
+        finish(r, &ops[i]);
+    EXPECT(p.part[right].path->instant || ops[started].done == 0); /* what was refused is never reported */
+    memset(check, 0, sizeof(check));
+    EXPECT(move(r, &p, right, (uint64_t)started * 2 * CHUNK, check, CHUNK, true) == TERN_OK);
+    for (size_t i = 0; i < CHUNK; i++)
+        EXPECT(check[i] == 0); /* and has not happened */
+    meet(r);
+    for (int i = 0; i < started; i++)
+        EXPECT(mark_holds(p.mine + i * 2 * (int)CHUNK, 2 * CHUNK, (r->me + r->ranks - 1) % r->ranks, (unsigned)i));
+    EXPECT(move(r, &p, right, 0, source[0], 2 * CHUNK, false) == TERN_OK); /* there is room again */
+    parts_drop(r, &p);
+}
+
+/* After a cancel the local memory is left alone, and the operation still ends. */
+static void cancelled(struct rank *r)
+{
+    static unsigned char local[8 * CHUNK];
+    struct parts         p;
+    struct test_op       op = { .done = 0 };
+    int                  right = (r->me + 1) % r->ranks;
+
+    parts_make(r, &p, TERN_PLACE_PRIVATE, SIZE);
+    memset(p.mine, 0x11, SIZE);
+    meet(r);
+    if (!p.part[right].path->instant) {
+        struct tern_xfer xfer = { &p.part[right], 0, local, sizeof(local), true };
+        memset(local, 0x22, sizeof(local));
+        EXPECT(p.part[right].path->start(r->lane, &xfer, &op.op) == TERN_PENDING);
+        r->ops->cancel(r->lane, &op.op);
+        finish(r, &op);
+        for (size_t i = 0; i < sizeof(local); i++)
+            EXPECT(local[i] == 0x22);
+    }
+    parts_drop(r, &p);
+}
+
+/* Concealed memory is not touched; the transfer fails with TERN_ERR_LINK. */
+static void concealed(struct rank *r)
+{
+    static unsigned char bytes[CHUNK * 3];
+    struct parts         p;
+    int                  right = (r->me + 1) % r->ranks;
+
+    parts_make(r, &p, TERN_PLACE_PRIVATE, SIZE);
+    r->ops->conceal(r->link, p.id);
+    r->ops->conceal(r->link, p.id); /* twice does no harm */
+    meet(r);
+    if (!p.part[right].path->instant) {
+        memset(bytes, 0x77, sizeof(bytes));
+        EXPECT(move(r, &p, right, 0, bytes, sizeof(bytes), false) == TERN_ERR_LINK);
+        EXPECT(move(r, &p, right, 0, bytes, sizeof(bytes), true) == TERN_ERR_LINK);
+        for (size_t i = 0; i < sizeof(bytes); i++)
+            EXPECT(bytes[i] == 0x77);
+    }
+    meet(r);
+    for (size_t i = 0; i < SIZE; i++)
+        EXPECT(p.mine[i] == 0);
+    parts_drop(r, &p);
+}
+
+/* Threads with a lane each; they share the chunks of the process. The main thread serves. */
+struct lane_thread {
+    struct rank   rank; /* a copy with a lane of its own */
+    struct parts *parts;
+    int           number;
+    pthread_t     thread;
+    _Atomic int  *running;
+};
+
+static void *lane_run(void *arg)
+{
+    struct lane_thread *t = arg;
+    struct rank        *r = &t->rank;
+    unsigned char      *buffer = malloc(3 * CHUNK), *back = malloc(3 * CHUNK);
+    uint64_t            at = ((uint64_t)r->me * 4 + (uint64_t)t->number) * 3 * CHUNK;
+
+    EXPECT(buffer && back);
+    for (unsigned i = 0; i < (SANITIZED ? 20 : 100); i++) {
+        size_t len = 1 + (i * 997) % (3 * CHUNK - 1);
+        mark_fill(buffer, len, r->me * 4 + t->number, i);
+        EXPECT(move(r, t->parts, (int)i % r->ranks, at, buffer, len, false) == TERN_OK);
+        EXPECT(move(r, t->parts, (int)i % r->ranks, at, back, len, true) == TERN_OK);
+        EXPECT(mark_holds(back, len, r->me * 4 + t->number, i));
+    }
+    free(buffer);
+    free(back);
+    atomic_fetch_sub(t->running, 1);
+    return NULL;
+}
+
+static void lanes(struct rank *r)
+{
+    struct lane_thread threads[4];
+    _Atomic int        running = 4;
+    struct parts       p;
+
+    parts_make(r, &p, TERN_PLACE_PRIVATE, (uint64_t)r->ranks * 4 * 3 * CHUNK);
+    for (int i = 0; i < 4; i++) {
+        threads[i] = (struct lane_thread){ .rank = *r, .parts = &p, .number = i, .running = &running };
+        threads[i].rank.helps = false;
+        EXPECT(r->ops->lane_open(r->link, &threads[i].rank.lane) == TERN_OK);
+        EXPECT(pthread_create(&threads[i].thread, NULL, lane_run, &threads[i]) == 0);
+    }
+    while (atomic_load(&running) > 0)
+        turn(r);
+    for (int i = 0; i < 4; i++) {
+        EXPECT(pthread_join(threads[i].thread, NULL) == 0);
+        r->ops->lane_close(threads[i].rank.lane);
+    }
+    parts_drop(r, &p);
+}
+
+static void bounce_options(void)
+{
+    default_options(NULL);
+    tern_opt.cma = TERN_CMA_OFF;
+    tern_opt.bounce_chunk = CHUNK;
+    tern_opt.bounce_chunks = 2;
+}
+
+#define LINK_TEST(body)                \
+    static void test_##body(void **state) \
+    {                                  \
+        (void)state;                   \
+        bounce_options();              \
+        run_links(64, body);           \
+    }
+LINK_TEST(reaches)
+LINK_TEST(every_place)
+LINK_TEST(bad_cards)
+LINK_TEST(no_room)
+LINK_TEST(cancelled)
+LINK_TEST(concealed)
+LINK_TEST(lanes)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_reaches),   cmocka_unit_test(test_every_place), cmocka_unit_test(test_bad_cards),
+        cmocka_unit_test(test_no_room),   cmocka_unit_test(test_cancelled),   cmocka_unit_test(test_concealed),
+        cmocka_unit_test(test_lanes),
+    };
+
+    return cmocka_run_group_tests_name("link transfers", tests, default_options, NULL);
+}
