@@ -22,14 +22,32 @@
 
 static volatile pid_t running[MAX_CHILDREN]; /* groups to end when a signal ends this program */
 
+static volatile sig_atomic_t stopped; /* the signal that asked this program to end */
+
+/* Pass a signal on. The program itself goes on, finds its children ended, tidies up and ends in perf_child_obey(). */
 static void end_children(int number)
 {
+    int kept = errno;
+
+    stopped = number;
     for (size_t i = 0; i < MAX_CHILDREN; i++) {
         if (running[i] > 0)
             kill(-running[i], SIGTERM);
     }
-    signal(number, SIG_DFL);
-    raise(number);
+    errno = kept;
+}
+
+bool perf_child_stopped(void)
+{
+    return stopped != 0;
+}
+
+void perf_child_obey(void)
+{
+    if (stopped == 0)
+        return;
+    signal(stopped, SIG_DFL);
+    raise(stopped);
 }
 
 void perf_child_guard(void)
@@ -102,7 +120,7 @@ bool perf_child_start(struct perf_child *child, char *const argv[], char *const 
 
     memset(child, 0, sizeof(*child));
     child->out = child->err = -1;
-    if (pipe2(out, O_CLOEXEC) < 0)
+    if (perf_child_stopped() || pipe2(out, O_CLOEXEC) < 0)
         return false;
     if (pipe2(err, O_CLOEXEC) < 0)
         goto err_out;
@@ -190,6 +208,8 @@ bool perf_child_finish(struct perf_child *child)
         child->finished = measure_now();
         while (drain(child, 0) || drain(child, 1))
             ;
+        if (perf_child_stopped() && child->deadline > child->finished + GRACE_MS * INT64_C(1000000))
+            child->deadline = child->finished + GRACE_MS * INT64_C(1000000);
         child->late = !ended && child->finished > child->deadline;
     }
     if (watch >= 0)

@@ -160,10 +160,11 @@ static void run_all(const struct perf_options *o, const bool *wanted, const bool
     for (size_t round = 0; round < o->rounds; round++) {
         for (size_t t = 0; t < TEST_COUNT; t++, done++) {
             perf_progress((double)done / (double)steps);
-            for (size_t r = 0; r < COMPARE_RUNNERS && wanted[t]; r++) {
+            for (size_t r = 0; r < COMPARE_RUNNERS && wanted[t] && !perf_child_stopped(); r++) {
                 if (!present[r] || failures[t][r] >= 2)
                     continue;
-                if (!compare_runners[r].run(&compare_runners[r], &tests[t], o) && ++failures[t][r] == 2)
+                if (!compare_runners[r].run(&compare_runners[r], &tests[t], o) && ++failures[t][r] == 2 &&
+                    !perf_child_stopped())
                     fprintf(stderr, "tern-perf: %s failed twice in %s and is left out of it\n", compare_runners[r].name,
                             tests[t].name);
             }
@@ -213,6 +214,7 @@ int perf_compare(const struct perf_options *o)
     perf_progress_begin("compare", !o->quiet);
     run_all(o, wanted, present);
     perf_progress_end();
+    perf_child_obey();
     report_all(o->format == PERF_TEXT);
     if (o->format == PERF_JSON)
         perf_report_end("");

@@ -77,7 +77,7 @@ static double one_job(const struct perf_options *o, const char *launcher, const 
 
             *number = value > *number ? value : *number;
         }
-    } else {
+    } else if (!perf_child_stopped()) {
         fprintf(
             stderr, "tern-perf: a job of %d ranks (%s) %s%s\n", ranks, mode,
             child.late ? "did not end in time" : "failed: ", child.late || child.text[1] == NULL ? "" : child.text[1]);
@@ -159,6 +159,7 @@ int perf_init(const struct perf_options *o)
     ok = times(o, launcher, self, o->ranks > 0 ? o->ranks : TIME_RANKS) &&
          memory(o, launcher, self, o->ranks > 0 ? o->ranks : MEMORY_RANKS);
     perf_progress_end();
+    perf_child_obey();
     perf_report_end("init: tern_init and tern_finalize beyond the start of the processes, and the memory of a rank");
     if (ok && o->plot != NULL)
         ok = perf_plot(o->plot, "init and finalize");

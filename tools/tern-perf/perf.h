@@ -209,7 +209,9 @@ bool perf_child_start(struct perf_child *child, char *const argv[], char *const 
 bool perf_child_finish(struct perf_child *child); /* true: it exited with status 0 */
 void perf_child_kill(struct perf_child *child);
 void perf_child_free(struct perf_child *child);
-void perf_child_guard(void); /* from now on signals that end this program end its children first */
+void perf_child_guard(void);   /* from now on signals that end this program end its children first */
+bool perf_child_stopped(void); /* whether one came: start nothing more, tidy up, */
+void perf_child_obey(void);    /* and end of it; returns if none came */
 bool perf_find_program(const char *name, char *path, size_t size);
 bool perf_find_sibling(const char *dir, const char *name, char *path, size_t size);
 

@@ -6,6 +6,8 @@
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
+#include <errno.h>
+#include <ftw.h>
 #include <inttypes.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -14,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "compare.h"
@@ -27,6 +30,8 @@ static void tell_failure(const struct runner *runner, const struct compare_test 
 {
     const char *text = child->text[1] != NULL ? child->text[1] : "it said nothing";
 
+    if (perf_child_stopped())
+        return;
     if (child->late)
         fprintf(stderr, "tern-perf: %s %s did not end in time\n", runner->name, test->name);
     else
@@ -122,17 +127,36 @@ static bool mpi_find(const struct runner *runner, const struct perf_options *o)
            perf_find_sibling(o->peers, runner->program, path, sizeof(path));
 }
 
+static int remove_one(const char *path, const struct stat *about, int kind, struct FTW *where)
+{
+    (void)about;
+    (void)kind;
+    (void)where;
+    return remove(path);
+}
+
+/* Open MPI gets a directory of its own for its shared memory and its notes, because it leaves both behind when it has to
+ * be ended. */
 static bool openmpi_run(const struct runner *runner, const struct compare_test *test, const struct perf_options *o)
 {
     static char root[] = "OMPI_ALLOW_RUN_AS_ROOT=1", sure[] = "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1";
     static char calm[] = "OMPI_MCA_btl_base_warn_component_unused=0";
-    char *const extra_env[] = { root, sure, calm, NULL };
-    char        program[512], sizes[2048];
+    char        dir[] = "/dev/shm/tern-perf-XXXXXX", memory[96], notes[96], program[512], sizes[2048];
+    char *const extra_env[] = { root, sure, calm, memory, notes, NULL };
     const char *words[MAX_WORDS] = { runner->launcher, "-n", "2", "--bind-to", "core", "--oversubscribe", program };
+    bool        ok;
 
+    if (mkdtemp(dir) == NULL) {
+        fprintf(stderr, "tern-perf: cannot make a directory in /dev/shm: %s\n", strerror(errno));
+        return false;
+    }
+    snprintf(memory, sizeof(memory), "OMPI_MCA_btl_vader_backing_directory=%s", dir);
+    snprintf(notes, sizeof(notes), "OMPI_MCA_orte_tmpdir_base=%s", dir);
     perf_find_sibling(o->peers, runner->program, program, sizeof(program));
     common_words(words, 7, test, sizes_text(test, o, sizes, sizeof(sizes)));
-    return run_csv(runner, test, o, (char *const *)(uintptr_t)words, extra_env);
+    ok = run_csv(runner, test, o, (char *const *)(uintptr_t)words, extra_env);
+    nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    return ok;
 }
 
 static bool mpich_run(const struct runner *runner, const struct compare_test *test, const struct perf_options *o)
