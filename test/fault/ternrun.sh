@@ -143,7 +143,8 @@ go -n 3 "$rank" 1:exit=3 sleep=30
 is 3 && lines err 1 && says "^ternrun: rank 1 \(pid [0-9]+, host $host\) exited with status 3; ending the job$"
 report $? "a rank that exits with a status: one line, that status"
 go -n 3 "$rank" join all 2:signal=11 sleep=30
-is 139 && lines err 1 && says "rank 2 \(pid [0-9]+, host $host\) was killed by signal 11 \(Segmentation fault\); ending the job$"
+is 139 && lines err 1 &&
+    says "rank 2 \(pid [0-9]+, host $host\) was killed by signal 11 \(Segmentation fault\); ending the job$"
 report $? "a rank that dies by a signal: one line, 128 + signal"
 go -n 3 "$rank" join all 0:exit=0 sleep=30
 is 1 && lines err 1 && says 'rank 0 .* exited without tern_finalize; ending the job$'
@@ -153,7 +154,8 @@ go -n 3 "$rank" join finalize 1:exit=7; is 7 && says 'exited with status 7'
 report $? "a status other than 0 after tern_finalize is a failure too"
 go -n 2 "$rank" join 1:signal=9 0:loss 0:sleep=30; is 137; report $? "SIGKILL of a rank: 137"
 go -n 3 --on-failure return "$rank" join all 1:signal=6 !1:loss finalize
-is 134 && lines err 1 && says 'rank 1 .* \(Aborted\); the others go on$' && [ "$(grep -c '^lost 1$' "$work/out")" -eq 2 ]
+is 134 && lines err 1 && says 'rank 1 .* \(Aborted\); the others go on$' &&
+    [ "$(grep -c '^lost 1$' "$work/out")" -eq 2 ]
 report $? "--on-failure return: the others are woken, told and go on; the status is the lost rank's"
 go -n 2 -x TERN_ON_FAILURE=return "$rank" join all 0:exit=5 1:loss finalize; is 5 && prints '^lost 0$'
 report $? "TERN_ON_FAILURE=return does the same"
@@ -231,15 +233,16 @@ go -n 2 "$rank" copy <&-; is 0; report $? "closed standard input"
 
 # ---- environment and binding ----
 
-TERN_TEST_OUTSIDE=kept TERN_LOG=error go -n 2 -x ONE=1 -x "TWO=a b=c" -x TERN_TEST_OUTSIDE "$rank" show=ONE show=TWO show=TERN_TEST_OUTSIDE
-[ "$(sort "$work/out" | uniq -c | tr -s ' ' | tr '\n' ,)" = " 2 ONE=1, 2 TERN_TEST_OUTSIDE=kept, 2 TWO=a b=c," ]
+OUTSIDE=kept go -n 2 -x ONE=1 -x "TWO=a b=c" -x OUTSIDE "$rank" show=ONE show=TWO show=OUTSIDE
+[ "$(sort "$work/out" | uniq -c | tr -s ' ' | tr '\n' ,)" = " 2 ONE=1, 2 OUTSIDE=kept, 2 TWO=a b=c," ]
 report $? "-x sets variables, several, with any value, and passes others through"
 cpus=$(nproc)
 first=$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')
 go -n 1 "$rank" cpus; prints "first $first"; report $? "one rank is bound to the first core"
 if [ "$cpus" -ge 2 ]; then
     go -n 2 "$rank" cpus; [ "$(sort -u "$work/out" | wc -l)" -eq 2 ]; report $? "two ranks are bound to different cores"
-    second=$(taskset -cp $$ | sed 's/.*: //' | tr ',' '\n' | awk -F- '{ for (i = $1; i <= $NF; i++) print i }' | sed -n 2p)
+    second=$(taskset -cp $$ | sed 's/.*: //' | tr ',' '\n' | awk -F- '{ for (i = $1; i <= $NF; i++) print i }' |
+        sed -n 2p)
     go -n 4 --label --bind "$second,$first" "$rank" cpus
     [ "$(sort "$work/out" | tr '\n' ,)" = \
       "[0] cpus 1 first $second,[1] cpus 1 first $first,[2] cpus 1 first $second,[3] cpus 1 first $first," ]
@@ -283,7 +286,12 @@ eventually lines out 2; kill -INT "$job"; finish
 is 130 && [ "$(grep -c caught "$work/out")" -eq 2 ]; report $? "ranks get the very signal and may end in order"
 start -n 2 "$rank" join say=ready sleep=1000
 eventually lines out 2; kill -TSTP "$job"
-stopped() { local p; for p in $(marked); do grep -q 'ternrun-guard' "/proc/$p/comm" || grep -q '^State:.T' "/proc/$p/status" || return 1; done; }
+stopped() { # all but the guard
+    local p
+    for p in $(marked); do
+        grep -q 'ternrun-guard' "/proc/$p/comm" || grep -q '^State:.T' "/proc/$p/status" || return 1
+    done
+}
 eventually stopped; report $? "SIGTSTP stops ternrun and the ranks"
 kill -CONT "$job"
 running() { ! grep -q '^State:.T' $(marked | sed 's|.*|/proc/&/status|'); }
@@ -291,8 +299,9 @@ eventually running; report $? "SIGCONT lets them go on"
 kill -TERM "$job"; finish
 has_left_nothing "after stop and go"
 : >"$work/out"
-(trap '' HUP; exec env TERNRUN_TEST_MARK=$$.hup "$run" -n 2 "$rank" join say=ready sleep=1 finalize >"$work/out" 2>"$work/err") &
-job=$!; mark=TERNRUN_TEST_MARK=$$.hup
+mark=TERNRUN_TEST_MARK=$$.hup
+(trap '' HUP; exec env "$mark" "$run" -n 2 "$rank" join say=ready sleep=1 finalize >"$work/out" 2>"$work/err") &
+job=$!
 eventually lines out 2; kill -HUP "$job"; finish; is 0 && lines err 0; report $? "under nohup SIGHUP is ignored"
 
 # ---- ternrun itself is killed ----
@@ -307,8 +316,10 @@ killed() { # what, and the arguments
 }
 killed "ranks" -n 3 "$rank" ignore=15 join say=ready sleep=1000
 killed "shells" -n 3 sh -c "'$rank' join say=ready sleep=1000; echo never"
-killed "shells with several children" -n 3 sh -c "sleep 1000 & sleep 1000 & '$rank' join say=ready sleep=1000; echo never"
-killed "shells that made groups of their own" -n 3 bash -c "set -m; sleep 1000 & '$rank' join say=ready sleep=1000; echo never"
+killed "shells with several children" -n 3 \
+    sh -c "sleep 1000 & sleep 1000 & '$rank' join say=ready sleep=1000; echo never"
+killed "shells that made groups of their own" -n 3 \
+    bash -c "set -m; sleep 1000 & '$rank' join say=ready sleep=1000; echo never"
 killed "daemons" -n 3 "$rank" stray child say=ready join sleep=1000
 killed "stopped ranks" -n 3 "$rank" join say=ready stop
 killed "a job within a job" -n 1 "$run" -n 3 sh -c "'$rank' join say=ready sleep=1000; echo never"
@@ -333,7 +344,8 @@ has_left_nothing "kill -9 of ternrun and its guard"
 
 go -n 2 bash -c "for f in 3 4 5 6 7 8 9; do eval \"exec \$f>&-\"; done; '$rank' join finalize"; is 0 && lines err 0
 report $? "a wrapper that closes descriptors does no harm"
-go -n 2 bash -c "for f in 3 4 5 6 7 8 9; do eval \"exec \$f</etc/passwd\"; done; '$rank' join finalize"; is 0 && lines err 0
+go -n 2 bash -c "for f in 3 4 5 6 7 8 9; do eval \"exec \$f</etc/passwd\"; done; '$rank' join finalize"
+is 0 && lines err 0
 report $? "a wrapper that uses their numbers for other files does no harm"
 go -n 1 sh -c "'$rank' join finalize; '$rank' join"; is 99 && says 'env -u TERN_BOOT'
 report $? "a second process of the same rank is told to unset TERN_BOOT"
@@ -351,16 +363,21 @@ if command -v script >/dev/null; then
     }
     terminal "'$run' -n 2 --label '$rank' tty"; prints '^\[0\] tty 011' && prints '^\[1\] tty 011'
     report $? "on a terminal the ranks' output is a terminal"
-    terminal "'$run' -n 2 --label '$rank' 0:part=prompt: 0:sleep=1 1:sleep=0.7 1:say=other 0:say=answer"
+    terminal "'$run' -n 2 --label '$rank' join all 0:part=prompt: 0:sleep=4 1:sleep=2 1:say=other 0:say=answer finalize"
     tr -d '\r' <"$work/out" | tr '\n' , | grep -qF '[0] prompt:,[1] other,[0] answer,'
     report $? "on a terminal an unfinished line is shown, and closed when another rank writes"
-    count=$((count + 1)); mark=TERNRUN_TEST_MARK=$$.$count
-    { sleep 1; echo typed; sleep 1; printf '\004'; sleep 1; } |
-        env "$mark" timeout -k 5 60 script -qec "'$run' -n 2 --label '$rank' copy" /dev/null >"$work/out" 2>&1
-    prints '^\[0\] typed'; report $? "what is typed goes to rank 0"
-    count=$((count + 1)); mark=TERNRUN_TEST_MARK=$$.$count
-    { sleep 1; printf '\003'; sleep 2; } | env "$mark" timeout -k 5 60 \
-        script -qec "'$run' -n 2 sh -c 'sleep 1000'; echo status \$?" /dev/null >"$work/out" 2>&1
+    typing() { # shell text; what is typed comes from standard input
+        count=$((count + 1)); mark=TERNRUN_TEST_MARK=$$.$count
+        env "$mark" timeout -k 5 60 script -qec "$1" /dev/null >"$work/out" 2>&1
+    }
+    : >"$work/out"
+    { eventually prints ready; echo typed; eventually prints '^\[0\] typed'; printf '\004'
+      eventually prints '^done'; } |
+        typing "'$run' -n 2 --label '$rank' say=ready copy; echo done"
+    prints '^\[0\] typed' && prints '^done'; report $? "what is typed goes to rank 0, and so does its end"
+    : >"$work/out"
+    { eventually prints ready; printf '\003'; eventually prints '^status'; } |
+        typing "'$run' -n 2 sh -c 'echo ready; sleep 1000'; echo status \$?"
     prints 'received signal 2' && prints '^status 130'; report $? "control-C ends the job with status 130"
     has_left_nothing "after control-C"
 else
