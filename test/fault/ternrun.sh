@@ -38,7 +38,7 @@ go() {
 start() {
     count=$((count + 1))
     mark=TERNRUN_TEST_MARK=$$.$count
-    : >"$work/out" >"$work/err" # now: the next line does it when it gets round to it
+    : >"$work/out"; : >"$work/err" # now: the next line does it when it gets round to it
     env --default-signal "$mark" "$run" "$@" >"$work/out" 2>"$work/err" &
     job=$!
 }
@@ -67,7 +67,7 @@ nothing_left() { # within 10 seconds
         [ -z "$(marked)" ] && return 0
         sleep 0.05
     done
-    ps -fp $(marked)
+    ps -fp "$(marked | paste -sd,)"
     return 1
 }
 
@@ -212,7 +212,7 @@ has_left_nothing "after a reader that went away"
 is 1 && lines err 1 && says 'No space left'; report $? "output that cannot be written is reported, status 1"
 # Nobody reads: the ranks have to wait, and ternrun still reacts.
 mkfifo "$work/fifo"
-sleep 1000 <"$work/fifo" &
+tail -f /dev/null <"$work/fifo" &
 holder=$!
 count=$((count + 1)); mark=TERNRUN_TEST_MARK=$$.$count
 env "$mark" "$run" -n 2 --timeout 1 --grace 0.2 yes >"$work/fifo" 2>"$work/err" &
@@ -294,7 +294,12 @@ stopped() { # all but the guard
 }
 eventually stopped; report $? "SIGTSTP stops ternrun and the ranks"
 kill -CONT "$job"
-running() { ! grep -q '^State:.T' $(marked | sed 's|.*|/proc/&/status|'); }
+running() { # nobody is stopped
+    local p
+    for p in $(marked); do
+        ! grep -q '^State:.T' "/proc/$p/status" || return 1
+    done
+}
 eventually running; report $? "SIGCONT lets them go on"
 kill -TERM "$job"; finish
 has_left_nothing "after stop and go"
@@ -331,7 +336,11 @@ done
 report $? "kill -9 of ternrun while it starts ranks: no process is left"
 start -n 3 "$rank" join say=ready sleep=1000
 eventually lines out 3
-! ls -l $(marked | sed 's|.*|/proc/&/fd|') | grep -F /dev/shm && ! grep -F /dev/shm $(marked | sed 's|.*|/proc/&/maps|')
+for p in $(marked); do
+    readlink "/proc/$p/fd/"*
+    cat "/proc/$p/maps"
+done >"$work/files"
+[ -s "$work/files" ] && ! grep -F /dev/shm "$work/files"
 report $? "nothing of the job is in /dev/shm"
 guard=$(for p in $(marked); do grep -qs ternrun-guard "/proc/$p/comm" && echo "$p"; done)
 [ -n "$guard" ] && kill -INT "$guard" && kill -TERM "$guard" && sleep 0.2 && kill -0 "$guard"
