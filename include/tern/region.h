@@ -34,10 +34,9 @@ struct tern_part {
     uint64_t       reach; /* bytes from base on that loads and stores may touch; 0: go through the library */
 };
 
-/* How a region begins. This layout is stable within a major version. */
-struct tern_region_head {
-    const struct tern_part *part; /* [tern_size()] by rank in the job */
-};
+/* Where in a region its parts are: an array of tern_size() struct tern_part by rank in the job, this many bytes behind the
+ * address that a tern_region pointer holds. This layout is stable within a major version. */
+#define TERN_REGION_PARTS 256
 
 /* Make a region with size bytes on each rank of the context's team, zeroed unless a file gave it content. Collective
  * over the team; all ranks pass the same size and opts. The space is reserved before the call returns: using it never

@@ -36,6 +36,7 @@ typedef uint8_t tern_any_u8 __attribute__((may_alias));
 typedef uint16_t tern_any_u16 __attribute__((may_alias, aligned(1)));
 typedef uint32_t tern_any_u32 __attribute__((may_alias, aligned(1)));
 typedef uint64_t tern_any_u64 __attribute__((may_alias, aligned(1)));
+typedef uint8_t tern_any_block __attribute__((vector_size(16), may_alias, aligned(1)));
 
 /* The part of tern_put that is not inlined. Use tern_put.
  * Returns  as tern_put.
@@ -77,18 +78,47 @@ TERN_API tern_status tern_get_with(tern_ctx *ctx, tern_region *region, int rank,
 TERN_INLINE unsigned char *tern_direct(const tern_ctx *ctx, const tern_region *region, int rank, uint64_t offset,
                                        uint64_t len)
 {
-    const struct tern_ctx_head    *c = (const struct tern_ctx_head *)(const void *)ctx;
-    const struct tern_region_head *r = (const struct tern_region_head *)(const void *)region;
-    const struct tern_part        *part;
-    uint64_t                       reach;
+    const struct tern_ctx_head *c = (const struct tern_ctx_head *)(const void *)ctx;
+    const struct tern_part     *part;
+    uint64_t                    reach;
 
-    if (TERN_UNLIKELY(c == NULL || r == NULL || (uint32_t)rank >= c->direct_ranks))
+    if (TERN_UNLIKELY(c == NULL || region == NULL || (uint32_t)rank >= c->direct_ranks))
         return NULL;
-    part = &r->part[TERN_LIKELY(c->world_rank == NULL) ? rank : c->world_rank[rank]];
+    part = (const struct tern_part *)(const void *)((const char *)region + TERN_REGION_PARTS);
+    part += TERN_LIKELY(c->world_rank == NULL) ? rank : c->world_rank[rank];
     reach = __atomic_load_n(&part->reach, __ATOMIC_RELAXED); /* set to 0 by another thread when the rank is lost */
     if (TERN_UNLIKELY(offset >= reach || len > reach - offset)) /* cannot wrap */
         return NULL;
     return part->base + offset;
+}
+
+/* Copy len bytes, which may overlap. A constant length of up to 64 bytes becomes a few moves between registers and memory,
+ * which compilers do not make of memmove by themselves above 16 bytes.
+ * Returns  nothing.
+ * Remote   none of its own.
+ * Threads  any, also before tern_init. */
+TERN_INLINE void tern_copy(void *to, const void *from, size_t len)
+{
+    unsigned char       *t = (unsigned char *)to;
+    const unsigned char *f = (const unsigned char *)from;
+
+    if (__builtin_constant_p(len > 16 && len <= 32) && len > 16 && len <= 32) {
+        tern_any_block a = *(const tern_any_block *)(const void *)f;
+        tern_any_block b = *(const tern_any_block *)(const void *)(f + len - 16); /* may overlap a */
+        *(tern_any_block *)(void *)t = a;
+        *(tern_any_block *)(void *)(t + len - 16) = b;
+    } else if (__builtin_constant_p(len > 32 && len <= 64) && len > 32 && len <= 64) {
+        tern_any_block a = *(const tern_any_block *)(const void *)f;
+        tern_any_block b = *(const tern_any_block *)(const void *)(f + 16);
+        tern_any_block c = *(const tern_any_block *)(const void *)(f + len - 32);
+        tern_any_block d = *(const tern_any_block *)(const void *)(f + len - 16);
+        *(tern_any_block *)(void *)t = a;
+        *(tern_any_block *)(void *)(t + 16) = b;
+        *(tern_any_block *)(void *)(t + len - 32) = c;
+        *(tern_any_block *)(void *)(t + len - 16) = d;
+    } else {
+        __builtin_memmove(to, from, len);
+    }
 }
 
 /* Copy len bytes from src to byte offset of rank's part of region.
@@ -108,7 +138,7 @@ TERN_INLINE tern_status tern_put(tern_ctx *ctx, tern_region *region, int rank, u
     /* release: what this thread wrote before is visible before the data. Pairs with the acquire after a get, or any
      * acquire of a rank that reads the data. */
     __atomic_thread_fence(__ATOMIC_RELEASE);
-    __builtin_memmove(to, src, len);
+    tern_copy(to, src, len);
     /* release: the data is visible before anything that this thread writes next. Same partners. */
     __atomic_thread_fence(__ATOMIC_RELEASE);
     return TERN_OK;
@@ -125,7 +155,7 @@ TERN_INLINE tern_status tern_get(tern_ctx *ctx, tern_region *region, int rank, u
 
     if (TERN_UNLIKELY(from == NULL || dst == NULL))
         return tern_get_far(ctx, region, rank, offset, dst, len);
-    __builtin_memmove(dst, from, len);
+    tern_copy(dst, from, len);
     /* acquire: the data is read before anything that this thread reads or writes next. Pairs with the release fences
      * of tern_put. */
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
@@ -148,7 +178,7 @@ TERN_INLINE tern_status tern_put_nb(tern_ctx *ctx, tern_region *region, int rank
     }
     /* As in tern_put: the event is done on return. */
     __atomic_thread_fence(__ATOMIC_RELEASE);
-    __builtin_memmove(to, src, len);
+    tern_copy(to, src, len);
     __atomic_thread_fence(__ATOMIC_RELEASE);
     event->pending = NULL;
     return TERN_OK;
@@ -167,7 +197,7 @@ TERN_INLINE tern_status tern_get_nb(tern_ctx *ctx, tern_region *region, int rank
         tern_opts opts = { TERN_WANT_EVENT, NULL, event };
         return tern_get_with(ctx, region, rank, offset, dst, len, &opts);
     }
-    __builtin_memmove(dst, from, len);
+    tern_copy(dst, from, len);
     __atomic_thread_fence(__ATOMIC_ACQUIRE); /* as in tern_get: the event is done on return */
     event->pending = NULL;
     return TERN_OK;
@@ -186,7 +216,7 @@ TERN_INLINE tern_status tern_put_nbi(tern_ctx *ctx, tern_region *region, int ran
         return tern_put_with(ctx, region, rank, offset, src, len, NULL);
     /* release: earlier puts of a strict context before this one. tern_quiet orders the end. */
     __atomic_thread_fence(__ATOMIC_RELEASE);
-    __builtin_memmove(to, src, len);
+    tern_copy(to, src, len);
     return TERN_OK;
 }
 
@@ -201,7 +231,7 @@ TERN_INLINE tern_status tern_get_nbi(tern_ctx *ctx, tern_region *region, int ran
 
     if (TERN_UNLIKELY(from == NULL || dst == NULL))
         return tern_get_with(ctx, region, rank, offset, dst, len, NULL);
-    __builtin_memmove(dst, from, len);
+    tern_copy(dst, from, len);
     __atomic_thread_fence(__ATOMIC_ACQUIRE); /* earlier gets of a strict context before later ones */
     return TERN_OK;
 }

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bits.h"
 #include "base/log.h"
 #include "core/job.h"
 #include "core/service.h"
@@ -100,18 +101,17 @@ static void file_name(const struct making *m, int rank, char *name, size_t size)
 static struct tern_region *region_new(struct tern_team *team)
 {
     size_t              ranks = (size_t)tern_job.boot.ranks;
-    struct tern_region *region = calloc(1, sizeof(*region));
+    size_t              bytes = sizeof(struct tern_region) + ranks * sizeof(struct tern_part);
+    struct tern_region *region = aligned_alloc(_Alignof(struct tern_region),
+                                               tern_base_round_up(bytes, _Alignof(struct tern_region)));
 
     if (!region)
         return NULL;
+    memset(region, 0, bytes);
     region->team = team;
-    region->fast = calloc(ranks, sizeof(*region->fast));
     region->part = calloc(ranks, sizeof(*region->part));
-    region->head.part = region->fast;
-    if (region->fast && region->part)
+    if (region->part)
         return region;
-    free(region->fast);
-    free(region->part);
     free(region);
     return NULL;
 }
@@ -132,7 +132,6 @@ static void region_delete(struct tern_region *region)
 {
     detach_all(region);
     tern_core_memory_drop(&region->own);
-    free(region->fast);
     free(region->part);
     free(region);
 }

@@ -9,14 +9,15 @@
 #include "link/link.h"
 
 struct tern_region {
-    struct tern_region_head head;
-    struct tern_part       *fast; /* [ranks of the job]: head.part, for writing */
-    struct tern_link_part  *part; /* [ranks of the job] */
-    struct tern_team       *team;
-    uint64_t                id;
-    struct tern_own_memory  own;
-    struct tern_region     *next, **link; /* on the job's list */
+    struct tern_link_part *part; /* [ranks of the job] */
+    struct tern_team      *team;
+    uint64_t               id;
+    struct tern_own_memory own;
+    struct tern_region    *next, **link; /* on the job's list */
+    /* In the same piece of memory, so that an inlined call loads no pointer to it first. [ranks of the job] */
+    _Alignas(TERN_REGION_PARTS) struct tern_part fast[];
 };
+_Static_assert(offsetof(struct tern_region, fast) == TERN_REGION_PARTS, "the public header says where parts are");
 
 /* Collective, on a claimed team. checked is TERN_OK, or what is wrong with this rank's arguments: it is told to all, so
  * that nobody waits for this rank in vain. */

@@ -64,6 +64,11 @@ static int lost_member(const struct tern_team *team)
     return -1;
 }
 
+static tern_status member_gone(const struct tern_team *team, const char *what)
+{
+    return tern_base_fail(TERN_ERR_PEER, "%s: rank %d of the team is gone", what, lost_member(team));
+}
+
 struct meeting {
     struct tern_team *team;
     const char       *what;
@@ -72,15 +77,11 @@ struct meeting {
 static tern_status meeting_poll(void *arg)
 {
     struct meeting *m = arg;
-    int             lost;
 
     if (m->team->group->ops->arrived(m->team->group))
         return TERN_OK;
     tern_core_job_notice();
-    lost = lost_member(m->team);
-    if (lost >= 0)
-        return tern_base_fail(TERN_ERR_PEER, "%s: rank %d of the team is gone", m->what, lost);
-    return TERN_PENDING;
+    return lost_member(m->team) >= 0 ? member_gone(m->team, m->what) : TERN_PENDING;
 }
 
 static void meeting_describe(void *arg, char *text, size_t size)
@@ -100,6 +101,8 @@ tern_status tern_core_team_barrier(struct tern_team *team, tern_deadline deadlin
     struct tern_wait wait = { meeting_poll, meeting_describe, &m, deadline };
     tern_status      st;
 
+    if (team->gone) /* the meeting that failed may come about later, but nobody means this one by it */
+        return member_gone(team, what);
     if (team->broken)
         return tern_base_fail(TERN_ERR_STATE, "%s: an earlier collective call on the team timed out half way; only "
                               "tern_finalize is left", what);
@@ -110,6 +113,53 @@ tern_status tern_core_team_barrier(struct tern_team *team, tern_deadline deadlin
     st = tern_core_wait(&wait);
     if (st == TERN_OK)
         team->entered = false;
+    team->gone = st == TERN_ERR_PEER;
+    return st;
+}
+
+/* The first member that lives, stays in the job and has not given up what this rank gives up; -1: none. */
+static int staying_member(const struct tern_team *team)
+{
+    for (int i = 0; i < team->size; i++) {
+        int world = tern_core_team_world(team, i);
+
+        if (!team->group->ops->departed(team->group, (uint32_t)i) && !tern_core_job_lost(world) &&
+            /* acquire: its use of the object before it left. Pairs with the release in core/job.c. */
+            atomic_load_explicit(&tern_core_job_slot(world)->life, memory_order_acquire) < TERN_LIFE_LEAVING)
+            return i;
+    }
+    return -1;
+}
+
+static tern_status parting_poll(void *arg)
+{
+    tern_core_job_notice();
+    return staying_member(((struct meeting *)arg)->team) >= 0 ? TERN_PENDING : TERN_OK;
+}
+
+static void parting_describe(void *arg, char *text, size_t size)
+{
+    struct meeting *m = arg;
+
+    snprintf(text, size, "%s waits for rank %d of %d, which has not called it", m->what, staying_member(m->team),
+             m->team->size);
+}
+
+tern_status tern_core_team_part(struct tern_team *team, const void *object, tern_deadline deadline, const char *what)
+{
+    struct meeting   m = { team, what };
+    struct tern_wait wait = { parting_poll, parting_describe, &m, deadline };
+    tern_status      st = TERN_OK;
+
+    if (team->leaving != object)
+        team->group->ops->depart(team->group);
+    team->leaving = object;
+    if (!team->broken)
+        st = tern_core_team_barrier(team, deadline, what);
+    if (st == TERN_ERR_PEER)
+        st = tern_core_wait(&wait);
+    if (st == TERN_OK)
+        team->leaving = NULL;
     return st;
 }
 
@@ -163,8 +213,8 @@ tern_status tern_core_team_gather(struct tern_team *team, const void *src, size_
     size_t      at = 0;
     tern_status st;
 
-    if (team->entered && lost_member(team) >= 0)
-        return tern_base_fail(TERN_ERR_PEER, "%s: rank %d of the team is gone", what, lost_member(team));
+    if (team->gone)
+        return member_gone(team, what);
     if (team->entered)
         return tern_base_fail(TERN_ERR_STATE, "%s: a tern_barrier on the team timed out and is not over; call it again "
                               "first", what);

@@ -17,6 +17,8 @@ struct tern_team {
     void                   *scratch; /* TERN_TEAM_SCRATCH bytes per member, for the collective call under way */
     _Atomic bool            busy;    /* a thread is in a collective call */
     bool                    entered; /* a barrier that timed out: arrived, not over */
+    bool                    gone;    /* a collective call failed because a member died: all later ones fail alike */
+    const void             *leaving; /* what this rank is parting from; NULL: nothing */
     bool                    broken;  /* a collective call failed half way: no more of them */
 };
 
@@ -37,5 +39,9 @@ void        tern_core_team_release(struct tern_team *team);
 tern_status tern_core_team_barrier(struct tern_team *team, tern_deadline deadline, const char *what);
 tern_status tern_core_team_gather(struct tern_team *team, const void *src, size_t len, void *all,
                                   tern_deadline deadline, const char *what);
+
+/* Agree with all members that live to give up an object: returns when none of them uses it any more. A call that timed
+ * out may be repeated. */
+tern_status tern_core_team_part(struct tern_team *team, const void *object, tern_deadline deadline, const char *what);
 
 #endif

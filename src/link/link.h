@@ -148,6 +148,10 @@ struct tern_link_ops {
     void (*arrive)(struct tern_link_group *group);
     bool (*arrived)(struct tern_link_group *group);
     int (*awaited)(const struct tern_link_group *group);
+    /* Part from something that all members give up in the same order: depart once for each such thing; departed tells
+     * whether the member has done so as often as this one. Unlike a barrier it asks nothing of members that died. */
+    void (*depart)(struct tern_link_group *group);
+    bool (*departed)(const struct tern_link_group *group, uint32_t member);
     /* Leave a note of len <= TERN_LINK_NOTE bytes, and read a member's. A barrier lies between post and peek; notes of
      * two consecutive posts exist side by side. */
     void (*post)(struct tern_link_group *group, const void *note, size_t len);

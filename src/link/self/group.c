@@ -45,6 +45,17 @@ int tern_self_awaited(const struct tern_link_group *group)
     return -1;
 }
 
+void tern_self_depart(struct tern_link_group *group)
+{
+    (void)group;
+}
+
+bool tern_self_departed(const struct tern_link_group *group, uint32_t member)
+{
+    (void)group, (void)member;
+    return true;
+}
+
 void tern_self_post(struct tern_link_group *group, const void *note, size_t len)
 {
     memcpy(((struct self_group *)group)->note, note, len);

@@ -95,6 +95,8 @@ const struct tern_link_ops tern_self_ops = {
     .arrive = tern_self_arrive,
     .arrived = tern_self_arrived,
     .awaited = tern_self_awaited,
+    .depart = tern_self_depart,
+    .departed = tern_self_departed,
     .post = tern_self_post,
     .peek = tern_self_peek,
 };

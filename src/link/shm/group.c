@@ -20,6 +20,7 @@ struct shm_group {
     uint32_t               barrier; /* number of the last barrier entered */
     uint32_t               round;   /* of that barrier: the one that we wait for */
     uint32_t               posts;   /* number of notes posted */
+    uint32_t               departures; /* things given up */
 };
 
 tern_status tern_shm_group_open(struct tern_link *link, const struct tern_link_group *as,
@@ -100,7 +101,8 @@ void tern_shm_arrive(struct tern_link_group *base)
 
 static bool reached(_Atomic uint32_t *counter, uint32_t barrier)
 {
-    /* acquire: what the members did before the barrier. Pairs with the releases in tell() and arrive_crowded(). */
+    /* acquire: what the members did before. Pairs with the releases in tell(), arrive_crowded() and
+     * tern_shm_depart(). */
     return !tern_base_seq_after(barrier, atomic_load_explicit(counter, memory_order_acquire));
 }
 
@@ -128,6 +130,24 @@ int tern_shm_awaited(const struct tern_link_group *base)
                                 atomic_load_explicit(&group->hall->seat[i].arrived, memory_order_relaxed)))
             return (int)i;
     return -1;
+}
+
+void tern_shm_depart(struct tern_link_group *base)
+{
+    struct shm_group *group = (struct shm_group *)base;
+
+    /* release: this rank's use of what it gives up. Pairs with the acquire in tern_shm_departed(). */
+    atomic_store_explicit(&group->hall->seat[base->me].departures, ++group->departures, memory_order_release);
+    for (uint32_t i = 0; i < base->size; i++)
+        if (i != base->me)
+            ring(group, i);
+}
+
+bool tern_shm_departed(const struct tern_link_group *base, uint32_t member)
+{
+    const struct shm_group *group = (const struct shm_group *)base;
+
+    return reached(&group->hall->seat[member].departures, group->departures);
 }
 
 void tern_shm_post(struct tern_link_group *base, const void *note, size_t len)

@@ -130,6 +130,8 @@ const struct tern_link_ops tern_shm_ops = {
     .arrive = tern_shm_arrive,
     .arrived = tern_shm_arrived,
     .awaited = tern_shm_awaited,
+    .depart = tern_shm_depart,
+    .departed = tern_shm_departed,
     .post = tern_shm_post,
     .peek = tern_shm_peek,
 };

@@ -53,6 +53,7 @@ struct shm_seat {
         _Alignas(64) _Atomic uint32_t count; /* barriers for which the partner of this round has come. Writer: it */
     } round[SHM_ROUNDS];
     _Alignas(64) _Atomic uint32_t arrived; /* barriers that the member has entered. Writer: the member */
+    _Atomic uint32_t departures;           /* things that it has given up. Writer: the member */
     _Alignas(64) unsigned char note[2][TERN_LINK_NOTE]; /* Writer: the member */
 };
 
@@ -148,6 +149,8 @@ void        tern_shm_group_close(struct tern_link_group *group);
 void        tern_shm_arrive(struct tern_link_group *group);
 bool        tern_shm_arrived(struct tern_link_group *group);
 int         tern_shm_awaited(const struct tern_link_group *group);
+void        tern_shm_depart(struct tern_link_group *group);
+bool        tern_shm_departed(const struct tern_link_group *group, uint32_t member);
 void        tern_shm_post(struct tern_link_group *group, const void *note, size_t len);
 const void *tern_shm_peek(const struct tern_link_group *group, uint32_t member);
 
