@@ -161,6 +161,38 @@ VALUES(16)
 VALUES(32)
 VALUES(64)
 
+/* Lengths that the compiler knows may be copied by other means: each of them, with bytes on both sides that must stay. */
+#define CONSTANT(n)                                                                       \
+    do {                                                                                  \
+        unsigned char src[n], dst[n];                                                     \
+        job_fill(src, n, (unsigned)me, n);                                                \
+        memset(mine, 0x5a, 256);                                                          \
+        OK(tern_barrier(TERN_WORLD));                                                     \
+        OK(tern_put(TERN_WORLD, region, right, 64 + n % 3, src, n));                      \
+        OK(tern_get(TERN_WORLD, region, right, 64 + n % 3, dst, n));                      \
+        HOLDS(dst, n, (unsigned)me, n);                                                   \
+        OK(tern_barrier(TERN_WORLD));                                                     \
+        HOLDS(mine + 64 + n % 3, n, left, n);                                             \
+        ALL_ARE(mine, 64 + n % 3, 0x5a);                                                  \
+        ALL_ARE(mine + 64 + n % 3 + n, 256 - (64 + n % 3 + n), 0x5a);                     \
+        job_fill(mine, 256, 1, 1); /* and onto themselves, a little further */            \
+        OK(tern_put(TERN_WORLD, region, me, 64 + 5, mine + 64, n));                       \
+        HOLDS(mine, 64 + 5, 1, 1);                                                        \
+        for (unsigned i = 0; i < n; i++)                                                  \
+            CHECK(mine[64 + 5 + i] == job_byte(1, 1, 64 + i));                            \
+        OK(tern_barrier(TERN_WORLD));                                                     \
+    } while (0)
+
+static void constant_lengths(tern_region *region, unsigned char *mine)
+{
+    int      me = tern_rank(), right = (me + 1) % tern_size();
+    unsigned left = (unsigned)((me + tern_size() - 1) % tern_size());
+
+    CONSTANT(1); CONSTANT(2); CONSTANT(3); CONSTANT(4); CONSTANT(7); CONSTANT(8); CONSTANT(9); CONSTANT(12);
+    CONSTANT(15); CONSTANT(16); CONSTANT(17); CONSTANT(24); CONSTANT(31); CONSTANT(32); CONSTANT(33); CONSTANT(40);
+    CONSTANT(47); CONSTANT(48); CONSTANT(49); CONSTANT(63); CONSTANT(64); CONSTANT(65); CONSTANT(100);
+}
+
 /* Source and destination may overlap when both lie in the caller's own part. */
 static void overlaps(tern_region *region, unsigned char *mine)
 {
@@ -204,6 +236,7 @@ int main(void)
         values_u16(r.region, r.mine);
         values_u32(r.region, r.mine);
         values_u64(r.region, r.mine);
+        constant_lengths(r.region, r.mine);
         overlaps(r.region, r.mine);
         OK(tern_ctx_destroy(strict));
         job_region_drop(&r);

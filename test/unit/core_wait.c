@@ -1,0 +1,217 @@
+/* core_wait.c: the ladder that every wait climbs: spin, yield, sleep.
+ *
+ * Promise: a wait returns what its poll returned, at once; it looks before it gives up, however old the deadline; what
+ * it waits for is in the error's text; a sleeper is woken by a ring and needs no other help; a wait that lasts longer
+ * than TERN_STALL_REPORT says so.
+ */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "base/options.h"
+#include "boot/bell.h"
+#include "core/job.h"
+#include "core/wait.h"
+
+/* What a test's poll does: PENDING until it has been asked often enough, or until the flag is set. */
+struct question {
+    unsigned     asked, enough; /* enough 0: never */
+    tern_status  answer;
+    _Atomic bool flag;
+};
+
+static tern_status ask(void *arg)
+{
+    struct question *q = arg;
+
+    q->asked++;
+    return (q->enough && q->asked >= q->enough) || atomic_load(&q->flag) ? q->answer : TERN_PENDING;
+}
+
+static void say(void *arg, char *text, size_t size)
+{
+    (void)arg;
+    snprintf(text, size, "the answer to everything");
+}
+
+static tern_status wait_for(struct question *q, tern_deadline deadline)
+{
+    struct tern_wait wait = { ask, say, q, deadline };
+
+    return tern_core_wait(&wait);
+}
+
+/* A job of one rank, as far as waits know it. */
+static int job_make(void **state)
+{
+    char *none[] = { NULL };
+
+    (void)state;
+    tern_job.boot = (struct tern_boot){ .ranks = 1 };
+    return tern_base_options_load(none) == TERN_OK &&
+                   tern_boot_arena_make(1, 1, &tern_job.boot.arena, &tern_job.boot.huge, &tern_job.boot.segment) == TERN_OK
+               ? 0
+               : -1;
+}
+
+static int job_remove(void **state)
+{
+    (void)state;
+    tern_boot_leave(&tern_job.boot);
+    return 0;
+}
+
+/* The ladder: only spins; a few yields; sleeps at once; as a crowded job. */
+static const struct {
+    int64_t spin_ns;
+    int     yields;
+} ladders[] = { { INT64_MAX / 4, 0 }, { 1000, 1000000 }, { 0, 0 }, { 0, 4 }, { 1000000, 50 } };
+
+#define FOR_EACH_LADDER                                                                                       \
+    for (size_t l = 0; l < sizeof(ladders) / sizeof(ladders[0]); l++)                                         \
+        if ((tern_job.spin_ns = ladders[l].spin_ns, tern_job.yields = ladders[l].yields, true))
+
+static void answers_are_returned(void **state)
+{
+    static const tern_status answers[] = { TERN_OK, TERN_AGAIN, TERN_ERR_PEER, TERN_ERR_LINK, TERN_ERR_TIMEOUT };
+    static const unsigned    counts[] = { 1, 2, 255, 256, 257, 258, 1000 };
+
+    (void)state;
+    tern_job.spin_ns = INT64_MAX / 4; /* else the later counts sleep */
+    for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
+        for (size_t k = 0; k < sizeof(counts) / sizeof(counts[0]); k++) {
+            struct question q = { .enough = counts[k], .answer = answers[i] };
+            assert_int_equal(wait_for(&q, TERN_FOREVER), answers[i]);
+            assert_int_equal(q.asked, counts[k]); /* not once more: the answer may be gone */
+        }
+    }
+}
+
+static void it_looks_before_it_gives_up(void **state)
+{
+    static const tern_deadline old[] = { TERN_NOW, 1, -1, INT64_MIN, INT64_MIN + 1 };
+
+    (void)state;
+    FOR_EACH_LADDER {
+        for (size_t i = 0; i < sizeof(old) / sizeof(old[0]); i++) {
+            struct question q = { .enough = 1 };
+            int64_t         start = tern_base_now();
+
+            assert_int_equal(wait_for(&q, old[i]), TERN_OK);
+            assert_int_equal(q.asked, 1);
+            q = (struct question){ .asked = 0 };
+            assert_int_equal(wait_for(&q, old[i]), TERN_ERR_TIMEOUT);
+            assert_true(q.asked >= 1);
+            assert_non_null(strstr(tern_base_detail(), "the answer to everything"));
+            assert_true(tern_base_now() - start < 5000000000ll); /* did not wait for something */
+        }
+    }
+}
+
+static void a_deadline_ends_the_wait(void **state)
+{
+    (void)state;
+    FOR_EACH_LADDER {
+        struct question q = { .asked = 0 };
+        int64_t         deadline = tern_base_now() + 5000000;
+
+        assert_int_equal(wait_for(&q, deadline), TERN_ERR_TIMEOUT);
+        assert_true(tern_base_now() >= deadline);
+    }
+}
+
+static void *set_and_ring(void *arg)
+{
+    struct question  *q = arg;
+    struct tern_slot *slot = tern_core_job_slot(0);
+
+    while (atomic_load(&slot->sleepers) == 0) /* it sleeps, or is about to */
+        usleep(100);
+    atomic_store(&q->flag, true);
+    tern_boot_bell_ring(&slot->bell, &slot->sleepers);
+    return NULL;
+}
+
+/* Many times, so that every moment between the last look and the sleep is met. A lost ring would cost the length of the
+ * longest sleep each time. */
+static void a_ring_wakes(void **state)
+{
+    int64_t start = tern_base_now();
+
+    (void)state;
+    tern_job.spin_ns = 0;
+    tern_job.yields = 0;
+    for (int i = 0; i < 300; i++) {
+        struct question q = { .answer = TERN_OK };
+        pthread_t       thread;
+
+        assert_int_equal(pthread_create(&thread, NULL, set_and_ring, &q), 0);
+        assert_int_equal(wait_for(&q, TERN_FOREVER), TERN_OK);
+        assert_int_equal(pthread_join(thread, NULL), 0);
+        assert_int_equal(atomic_load(&tern_core_job_slot(0)->sleepers), 0); /* withdrawn */
+    }
+    assert_true(tern_base_now() - start < 300 * 100000000ll);
+}
+
+static void *set_silently(void *arg)
+{
+    usleep(20000);
+    atomic_store(&((struct question *)arg)->flag, true);
+    return NULL;
+}
+
+static void without_a_ring_it_looks_again(void **state)
+{
+    struct question q = { .answer = TERN_ERR_LINK };
+    pthread_t       thread;
+
+    (void)state;
+    tern_job.spin_ns = 0;
+    tern_job.yields = 0;
+    assert_int_equal(pthread_create(&thread, NULL, set_silently, &q), 0);
+    assert_int_equal(wait_for(&q, TERN_FOREVER), TERN_ERR_LINK);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+/* Standard error goes to a file meanwhile. */
+static void a_long_wait_is_reported(void **state)
+{
+    FILE           *file = tmpfile();
+    int             kept = dup(STDERR_FILENO);
+    char            text[1024] = "";
+    struct question q = { .asked = 0 };
+
+    (void)state;
+    assert_true(file != NULL && kept >= 0);
+    tern_opt.stall_report = 0.01;
+    dup2(fileno(file), STDERR_FILENO);
+    FOR_EACH_LADDER
+        wait_for(&q, tern_base_now() + 50000000);
+    dup2(kept, STDERR_FILENO);
+    close(kept);
+    rewind(file);
+    assert_true(fread(text, 1, sizeof(text) - 1, file) > 0);
+    assert_non_null(strstr(text, "the answer to everything"));
+    assert_non_null(strstr(text, "waited"));
+    fclose(file);
+    tern_opt.stall_report = 10;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(answers_are_returned),     cmocka_unit_test(it_looks_before_it_gives_up),
+        cmocka_unit_test(a_deadline_ends_the_wait), cmocka_unit_test(a_ring_wakes),
+        cmocka_unit_test(without_a_ring_it_looks_again), cmocka_unit_test(a_long_wait_is_reported),
+    };
+
+    return cmocka_run_group_tests_name("core wait", tests, job_make, job_remove);
+}

@@ -1,0 +1,138 @@
+/* shm_layout.c: the bytes that processes share.
+ *
+ * Promise: two processes of the same layout number agree on where everything is; parts that different ranks write lie
+ * on different cache lines; the control memory of the largest job fits into the room that the arena keeps for it. When
+ * a number here has to change, TERN_SEGMENT_LAYOUT has to change with it.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <tern.h>
+
+#include "boot/segment.h"
+#include "link/shm/shm.h"
+
+static void numbers_of_layout_1(void **state)
+{
+    (void)state;
+    assert_int_equal(TERN_SEGMENT_LAYOUT, 1);
+    assert_int_equal(offsetof(struct tern_segment, magic), 0);
+    assert_int_equal(offsetof(struct tern_segment, layout), 4);
+    assert_int_equal(offsetof(struct tern_segment, ranks), 8);
+    assert_int_equal(offsetof(struct tern_segment, cores), 12);
+    assert_int_equal(offsetof(struct tern_segment, job), 16);
+    assert_int_equal(offsetof(struct tern_segment, on_failure), 24);
+    assert_int_equal(offsetof(struct tern_segment, losses), 64);
+    assert_int_equal(offsetof(struct tern_segment, next), 128);
+    assert_int_equal(offsetof(struct tern_segment, slot), 192);
+    assert_int_equal(sizeof(struct tern_slot), 128);
+    assert_int_equal(offsetof(struct tern_slot, bell), 0);
+    assert_int_equal(offsetof(struct tern_slot, sleepers), 4);
+    assert_int_equal(offsetof(struct tern_slot, service_bell), 8);
+    assert_int_equal(offsetof(struct tern_slot, service_sleeps), 12);
+    assert_int_equal(offsetof(struct tern_slot, life), 64);
+    assert_int_equal(offsetof(struct tern_slot, fate), 68);
+    assert_int_equal(offsetof(struct tern_slot, pid), 72);
+    assert_int_equal(offsetof(struct tern_slot, group), 76);
+    assert_int_equal(tern_segment_bytes(5), 192 + 5 * 128);
+}
+
+static void chunks_and_desks(void **state)
+{
+    (void)state;
+    assert_int_equal(SHM_CHUNKS, 64); /* bits of a word */
+    assert_int_equal(sizeof(struct shm_chunk), 64);
+    assert_int_equal(offsetof(struct shm_chunk, state), 0);
+    assert_int_equal(offsetof(struct shm_chunk, next), 4);
+    assert_int_equal(offsetof(struct shm_chunk, get), 8);
+    assert_int_equal(offsetof(struct shm_chunk, status), 12);
+    assert_int_equal(offsetof(struct shm_chunk, region), 16);
+    assert_int_equal(offsetof(struct shm_chunk, offset), 24);
+    assert_int_equal(offsetof(struct shm_chunk, len), 32);
+    assert_int_equal(offsetof(struct shm_chunk, data), 40);
+    assert_int_equal(sizeof(struct shm_desk), 128 + 64 * 64);
+    assert_int_equal(offsetof(struct shm_desk, inbox), 0);
+    assert_int_equal(offsetof(struct shm_desk, wanted), 4);
+    assert_int_equal(offsetof(struct shm_desk, data), 64);
+    assert_int_equal(offsetof(struct shm_desk, data_bytes), 72);
+    assert_int_equal(offsetof(struct shm_desk, chunk), 128);
+}
+
+static void seats_and_halls(void **state)
+{
+    (void)state;
+    assert_true(1u << SHM_ROUNDS >= TERN_MAX_NODE_RANKS);
+    assert_int_equal(offsetof(struct shm_seat, round), 0);
+    assert_int_equal(sizeof(((struct shm_seat *)NULL)->round[0]), 64);
+    assert_int_equal(offsetof(struct shm_seat, arrived), 64 * SHM_ROUNDS);
+    assert_int_equal(offsetof(struct shm_seat, note), 64 * SHM_ROUNDS + 64);
+    assert_int_equal(sizeof(struct shm_seat), 64 * SHM_ROUNDS + 64 + 2 * TERN_LINK_NOTE);
+    assert_int_equal(offsetof(struct shm_hall, count), 0);
+    assert_int_equal(offsetof(struct shm_hall, open), 64);
+    assert_int_equal(offsetof(struct shm_hall, seat), 128);
+}
+
+/* Desks, then one hall after the other; nothing overlaps; all begin on a cache line. */
+static void the_halls_lie_side_by_side(void **state)
+{
+    static const int ranks[] = { 1, 2, 3, 7, 8, 64, 1000, TERN_MAX_NODE_RANKS };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(ranks) / sizeof(ranks[0]); i++) {
+        size_t n = (size_t)ranks[i], hall = 128 + n * sizeof(struct shm_seat);
+
+        assert_int_equal(tern_shm_hall_offset(ranks[i], 0), n * sizeof(struct shm_desk));
+        for (uint32_t id = 0; id < SHM_GROUPS; id++) {
+            assert_int_equal(tern_shm_hall_offset(ranks[i], id) % 64, 0);
+            assert_int_equal(tern_shm_hall_offset(ranks[i], id + 1) - tern_shm_hall_offset(ranks[i], id), hall);
+        }
+        assert_true(tern_segment_bytes((uint32_t)n) + 4096 + tern_shm_hall_offset(ranks[i], SHM_GROUPS) + 4096 <=
+                    TERN_ARENA_CONTROL);
+    }
+}
+
+static void cards(void **state)
+{
+    (void)state;
+    assert_int_equal(sizeof(struct tern_link_card), 64);
+    assert_int_equal(offsetof(struct tern_link_card, region), 0);
+    assert_int_equal(offsetof(struct tern_link_card, addr), 8);
+    assert_int_equal(offsetof(struct tern_link_card, size), 16);
+    assert_int_equal(offsetof(struct tern_link_card, offset), 24);
+    assert_int_equal(offsetof(struct tern_link_card, device), 32);
+    assert_int_equal(offsetof(struct tern_link_card, inode), 40);
+    assert_int_equal(offsetof(struct tern_link_card, probe), 48);
+    assert_int_equal(offsetof(struct tern_link_card, place), 56);
+    assert_int_equal(offsetof(struct tern_link_card, pid), 60);
+}
+
+/* What users' programs have compiled in: stable within a major version of Tern. */
+static void what_inlined_calls_read(void **state)
+{
+    (void)state;
+    assert_int_equal(sizeof(struct tern_ctx_head), 16);
+    assert_int_equal(offsetof(struct tern_ctx_head, direct_ranks), 0);
+    assert_int_equal(offsetof(struct tern_ctx_head, world_rank), 8);
+    assert_int_equal(sizeof(struct tern_part), 16);
+    assert_int_equal(offsetof(struct tern_part, base), 0);
+    assert_int_equal(offsetof(struct tern_part, reach), 8);
+    assert_int_equal(sizeof(tern_event), sizeof(void *));
+    assert_int_equal(offsetof(tern_opts, flags), 0);
+    assert_int_equal(offsetof(tern_opts, local), 8);
+    assert_int_equal(offsetof(tern_opts, event), 16);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(numbers_of_layout_1), cmocka_unit_test(chunks_and_desks),
+        cmocka_unit_test(seats_and_halls),     cmocka_unit_test(the_halls_lie_side_by_side),
+        cmocka_unit_test(cards),               cmocka_unit_test(what_inlined_calls_read),
+    };
+
+    return cmocka_run_group_tests_name("shared layouts", tests, NULL, NULL);
+}
