@@ -290,11 +290,9 @@ tern_status tern_core_region_register(struct tern_ctx *ctx, void *addr, uint64_t
 
 tern_status tern_core_region_free(struct tern_region *region)
 {
-    tern_status st = TERN_OK;
+    tern_status st = tern_core_team_part(region->team, region, tern_core_job_deadline(), "tern_region_free");
 
-    if (!region->team->broken)
-        st = tern_core_team_barrier(region->team, tern_core_job_deadline(), "tern_region_free");
-    if (st < 0 && st != TERN_ERR_PEER) /* those who are left free it without the dead */
+    if (st < 0)
         return st;
     withdraw(region);
     region_delete(region);

@@ -182,6 +182,10 @@ static void run_compute(const char *path)
             MUST(tern_put_u64(TERN_WORLD, flag, to, 0, 1));
     }
     MUST(tern_barrier(TERN_WORLD));
+    MUST(tern_region_free(region));
+    free(memory);
+    free(data);
+    free(back);
 }
 
 static void run_unmap(const char *path)
@@ -220,6 +224,7 @@ static void run_unmap(const char *path)
     }
     MUST(tern_barrier(TERN_WORLD));
     MUST(tern_region_free(region));
+    free(data);
 }
 
 int main(int argc, char **argv)

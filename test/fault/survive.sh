@@ -28,6 +28,7 @@ for cma in auto off; do
     run 137 8 $cma forms
     run 137 8 $cma waiting
 done
+for cma in auto off; do run 137 3 $cma behind; done
 for ranks in 2 3 5; do run 137 $ranks off bounced; done
 
 # Killed by a timer inside collective calls, at many moments.

@@ -11,6 +11,8 @@
  *             register, free: likewise)
  *   within    it dies by itself inside a barrier, an allgather, an alloc, a register or a free, NUMBER microseconds
  *             after it began to make such calls in a loop
+ *   behind    rank 2 is far behind: it comes to the interrupted barrier, and puts into a region, when rank 0 has failed
+ *             in that barrier, tries another, and frees the region
  *   bounced   it is stopped first, so that bounced transfers to it are under way when it dies
  */
 #define _GNU_SOURCE
@@ -165,20 +167,6 @@ static void check_all(void)
     living_targets(own);
 }
 
-/* The last rank to come tells the others, by a put, that it uses their memory no more: there is no barrier left. */
-static void part_in_peace(void)
-{
-    volatile uint8_t *came = (volatile uint8_t *)tern_region_ptr(shared, me) + BYTES;
-    tern_deadline     until = tern_deadline_in(LIMIT);
-
-    for (int rank = 0; rank < size; rank++)
-        if (rank != VICTIM)
-            EXPECT(TERN_OK, tern_put_u8(TERN_WORLD, shared, rank, BYTES + (uint64_t)me, 1));
-    for (int rank = 0; rank < size; rank++)
-        while (rank != VICTIM && !came[rank] && tern_clock() < until)
-            usleep(1000);
-}
-
 static void run_inlined(void)
 {
     tern_deadline until = tern_deadline_in(LIMIT);
@@ -312,6 +300,50 @@ static void run_bounced(void)
     EXPECT(TERN_OK, tern_quiet(TERN_WORLD));
 }
 
+static int finish(void)
+{
+    EXPECT(TERN_OK, tern_region_free(shared));
+    EXPECT(TERN_OK, tern_finalize());
+    free(memory);
+    if (!broken)
+        printf("survived %d\n", me);
+    return broken ? 9 : 0;
+}
+
+/* The victim has come to the barrier before it dies, so that rank 2, which comes last, completes it. */
+static void run_behind(void)
+{
+    static unsigned char data[BYTES];
+
+    if (me == VICTIM) { /* as if it had called: then it dies */
+        tern_ctx_set_timeout(TERN_WORLD, 0.05);
+        tern_barrier(TERN_WORLD);
+        die();
+    }
+    if (me == 2) {
+        learn();
+        usleep(400000);
+        memset(data, 0x11, sizeof(data));
+        EXPECT(TERN_OK, tern_put(TERN_WORLD, own, 0, 0, data, sizeof(data)));
+        (void)tern_barrier(TERN_WORLD); /* done or not: all have come, one is dead */
+        usleep(400000);
+        EXPECT(TERN_OK, tern_put(TERN_WORLD, own, 0, 0, data, sizeof(data)));
+        EXPECT(TERN_OK, tern_region_free(own));
+        return;
+    }
+    EXPECT(TERN_ERR_PEER, tern_barrier(TERN_WORLD)); /* before rank 2 has come */
+    usleep(600000);
+    EXPECT(TERN_ERR_PEER, tern_barrier(TERN_WORLD)); /* not done, although the one before can be now */
+    EXPECT(TERN_OK, tern_region_free(own));
+    memset(memory, 0x22, BYTES); /* it is the program's again */
+    usleep(800000);
+    for (size_t i = 0; i < BYTES; i++)
+        if (memory[i] != 0x22) {
+            REQUIRE(!"nobody writes to a region that was freed");
+            break;
+        }
+}
+
 int main(int argc, char **argv)
 {
     const char *how = argc > 1 ? argv[1] : "forms";
@@ -320,7 +352,7 @@ int main(int argc, char **argv)
     me = tern_rank();
     size = tern_size();
     memory = malloc(BYTES);
-    EXPECT(TERN_OK, tern_region_alloc(TERN_WORLD, BYTES + 64, NULL, &shared));
+    EXPECT(TERN_OK, tern_region_alloc(TERN_WORLD, BYTES, NULL, &shared));
     EXPECT(TERN_OK, tern_region_register(TERN_WORLD, memory, BYTES, &own));
     EXPECT(TERN_OK, tern_barrier(TERN_WORLD));
     if (broken)
@@ -333,15 +365,11 @@ int main(int argc, char **argv)
         run_within(argc > 2 ? atol(argv[2]) : 1000);
     else if (strcmp(how, "bounced") == 0)
         run_bounced();
+    else if (strcmp(how, "behind") == 0)
+        return run_behind(), finish();
     else if (strcmp(how, "forms") != 0)
         run_waiting(how);
     check_all();
-    part_in_peace();
-    EXPECT(TERN_OK, tern_region_free(own));
-    free(memory);
-    EXPECT(TERN_OK, tern_region_free(shared));
-    EXPECT(TERN_OK, tern_finalize());
-    if (!broken)
-        printf("survived %d\n", me);
-    return broken ? 9 : 0;
+    EXPECT(TERN_OK, tern_region_free(own)); /* returns when the slowest survivor has done with it */
+    return finish();
 }
