@@ -199,7 +199,7 @@ static tern_status gather_piece(struct tern_team *team, struct note *mine, unsig
         st = check_note(team, i, mine);
     if (st < 0)
         return st;
-    for (int i = 0; i < team->size; i++) {
+    for (int i = 0; i < team->size && n > 0; i++) { /* all may be NULL when there is nothing to give */
         const struct note *note = ops->peek(team->group, (uint32_t)i);
         memcpy(all + (size_t)i * mine->len + at, note->piece, n);
     }

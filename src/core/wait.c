@@ -48,7 +48,8 @@ static tern_status sleep_until_rung(const struct tern_wait *wait, int64_t now, i
     uint32_t          seen = tern_boot_bell_announce(&slot->bell, &slot->sleepers);
     tern_status       st = wait->poll(wait->arg);
     int64_t           until = wait->deadline < report_at ? wait->deadline : report_at;
-    int64_t           ns = until - now < LONGEST_SLEEP ? until - now : LONGEST_SLEEP;
+    int64_t           left = until > now ? until - now : 0; /* a deadline may lie before all time */
+    int64_t           ns = left < LONGEST_SLEEP ? left : LONGEST_SLEEP;
 
     if (st == TERN_PENDING && ns > 0)
         tern_boot_bell_wait(&slot->bell, seen, ns);

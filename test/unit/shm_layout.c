@@ -14,6 +14,7 @@
 #include <tern.h>
 
 #include "boot/segment.h"
+#include "core/region.h"
 #include "link/shm/shm.h"
 
 static void numbers_of_layout_1(void **state)
@@ -120,6 +121,8 @@ static void what_inlined_calls_read(void **state)
     assert_int_equal(sizeof(struct tern_part), 16);
     assert_int_equal(offsetof(struct tern_part, base), 0);
     assert_int_equal(offsetof(struct tern_part, reach), 8);
+    assert_int_equal(TERN_REGION_PARTS, 256);
+    assert_int_equal(offsetof(struct tern_region, fast), TERN_REGION_PARTS);
     assert_int_equal(sizeof(tern_event), sizeof(void *));
     assert_int_equal(offsetof(tern_opts, flags), 0);
     assert_int_equal(offsetof(tern_opts, local), 8);
