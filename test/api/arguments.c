@@ -144,7 +144,7 @@ int main(void)
         struct job_region r;
         tern_ctx         *strict;
 
-        job_region_make(&r, kind, SIZE);
+        job_region_make(&r, (enum job_kind)kind, SIZE);
         memset(r.mine, 0x5a, SIZE);
         memset(local, 0xa5, sizeof(local));
         OK(tern_ctx_create(tern_team_world(), TERN_STRICT, &strict));
