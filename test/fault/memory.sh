@@ -48,7 +48,8 @@ check "RLIMIT_FSIZE small before tern_init, without a launcher: tern_init says s
 job bash -c 'ulimit -f 64; exec "$@"' sh "$BIN/ternrun" -n 2 "$JOB_PROGRAM" host 1M
 check "RLIMIT_FSIZE small for ternrun: it says so" all_of 'status_is 1' 'err_has "^ternrun: .*ulimit -f"'
 
-if nm "$JOB_PROGRAM" 2> /dev/null | grep -q -e __asan_init -e __tsan_init; then
+sanitized() { nm "$JOB_PROGRAM" 2> /dev/null | grep -q -e __asan_init -e __tsan_init; }
+if sanitized; then
     note "RLIMIT_AS is left out: sanitizers need the address space"
 else
     ternrun -n 2 "$JOB_PROGRAM" -a 32M host 64M
@@ -118,9 +119,6 @@ fi
 job unshare -m sh -c 'mount -t tmpfs -o size=64k tmpfs /dev/shm && head -c 65536 /dev/zero > /dev/shm/fill; exec "$@"' \
     sh "$BIN/ternrun" -n 4 "$JOB_PROGRAM" host 16M
 check "a /dev/shm of 64 KiB that is full: the job does not need it" works 4
-job unshare -m sh -c 'mount -t tmpfs -o ro tmpfs /dev/shm; mount -t tmpfs -o ro tmpfs /tmp; exec "$@"' \
-    sh "$BIN/ternrun" -n 2 "$BIN/ternrun" --version
-[ "$STATUS" = 0 ] || note "ternrun needs a writable /tmp or /dev/shm"
 
 # ---- control groups ----
 
@@ -144,19 +142,21 @@ group_make() {
 in_group() { job sh -c 'echo $$ > "$0/cgroup.procs" && exec "$@"' "$GROUP" "$@"; }
 not_killed() { all_of not_hung 'err_lacks "signal 9"' '[ "$STATUS" != 137 ]'; }
 
-if group_make 256M; then
+GROUP_LIMIT=256M
+sanitized && GROUP_LIMIT=512M # they take memory of their own, before anyone asks for it
+if group_make $GROUP_LIMIT; then
     in_group "$BIN/ternrun" -n 2 "$JOB_PROGRAM" host 16M
-    check "within a control group of 256 MiB: 32 MiB work" works 2
+    check "within a control group of $GROUP_LIMIT: 32 MiB work" works 2
     in_group "$BIN/ternrun" -n 2 "$JOB_PROGRAM" host 512M
     check "1 GiB do not: TERN_ERR_NOMEM that names the control group" \
         refused 2 TERN_ERR_NOMEM "needs 1024.0 MiB .*control group .*$MARK"
-    in_group "$BIN/ternrun" -n 4 "$JOB_PROGRAM" host 62M
+    in_group "$BIN/ternrun" -n 4 "$JOB_PROGRAM" host "$((${GROUP_LIMIT%M} / 4 - 2))M"
     check "nor what leaves less than TERN_MEMORY_KEEP" refused 4 TERN_ERR_NOMEM "control group .*$MARK.*TERN_MEMORY_KEEP"
     in_group "$BIN/ternrun" -n 2 "$JOB_PROGRAM" -n host 512M
     check "nor without a free descriptor to look the limit up: an error, not the OOM killer" \
         all_of not_killed 'all_ranks 2 "TERN_ERR_(NOMEM|SYSTEM): ."'
     in_group "$BIN/ternrun" -n 8 -x TERN_CMA=off -x TERN_BOUNCE_CHUNK=1M "$JOB_PROGRAM" register 64K
-    check "bounce buffers that do not fit (512 MiB): TERN_ERR_NOMEM, not the OOM killer" \
+    check "bounce buffers that do not fit: TERN_ERR_NOMEM, not the OOM killer" \
         all_of not_killed 'all_ranks 8 "TERN_ERR_NOMEM: ."'
     in_group "$BIN/ternrun" -n 4 -x TERN_CMA=off "$JOB_PROGRAM" register 64K
     check "those of the usual size fit" all_of 'status_is 0' 'all_ranks 4 TERN_OK'

@@ -25,7 +25,8 @@
 
 #include <tern.h>
 
-static int me, size, keep, show_pages;
+static int   me, size, keep, show_pages;
+static void *memory; /* that was registered */
 
 static void must(int line, tern_status st)
 {
@@ -129,7 +130,6 @@ static const char *name_of(tern_status st)
 static tern_status make(const char *kind, uint64_t bytes, const char *path, tern_region **region)
 {
     tern_region_opts opts = { TERN_MEMORY_HOST, NULL };
-    void            *memory;
 
     if (strcmp(kind, "register") == 0) {
         if (!(memory = malloc(bytes)))
@@ -156,6 +156,8 @@ static void run(const char *kind, uint64_t bytes, const char *path)
     }
     if (st == TERN_OK && !keep)
         MUST(tern_region_free(region));
+    if (!keep)
+        free(memory);
     if (st < 0 && region)
         _exit(6); /* outputs are touched only on success */
     if (tern_region_alloc(TERN_WORLD, 65536, NULL, &small) == TERN_OK) {

@@ -7,9 +7,9 @@
 . "$(dirname "$0")/lib.sh"
 LIMIT=40
 
-# The ages in the reports of rank 0, which must grow.
+# ages_grow COUNT CALL: the ages in rank 0's reports of the call, at least so many, grow.
 ages_grow() {
-    sed -n 's/^tern: rank 0: has waited \([0-9]*\) s: .*/\1/p' "$WORK/err" > "$WORK/ages"
+    sed -n "s/^tern: rank 0: has waited \\([0-9]*\\) s: $2 .*/\\1/p" "$WORK/err" > "$WORK/ages"
     [ "$(wc -l < "$WORK/ages")" -ge "$1" ] && sort -n -u -c "$WORK/ages" 2> /dev/null
 }
 
@@ -17,7 +17,7 @@ report_of() { # CALL NAME
     ternrun -n 3 -x TERN_STALL_REPORT=1 "$PROG/stall_job" late "$1" 3.5
     check "a late rank in $2: the others name the call, the rank and a growing age, and go on" \
         all_of 'status_is 0' "err_has '^tern: rank 0: has waited [0-9]+ s: $2 .*rank 1 of 3'" \
-        "err_has '^tern: rank 2: has waited [0-9]+ s: $2 .*rank 1 of 3'" 'ages_grow 2' "err_lacks '^tern: rank 1:'"
+        "err_has '^tern: rank 2: has waited [0-9]+ s: $2 .*rank 1 of 3'" "ages_grow 2 $2" "err_lacks '^tern: rank 1:.* $2 '"
 }
 report_of init tern_init
 report_of barrier tern_barrier
@@ -30,7 +30,7 @@ check "TERN_STALL_REPORT=0: no report" all_of 'status_is 0' 'err_lacks "has wait
 
 ternrun -n 2 -x TERN_STALL_REPORT=1 -x TERN_CMA=off "$PROG/stall_job" stopped 3.5
 check "a put to a stopped rank: the report names operation, bytes, peer and age; it completes when the rank goes on" \
-    all_of 'status_is 0' 'err_has "^tern: rank 0: has waited [0-9]+ s: .*put of 1048499 bytes .*rank 1"' 'ages_grow 2'
+    all_of 'status_is 0' 'err_has "^tern: rank 0: has waited [0-9]+ s: .*put of 1048499 bytes .*rank 1"' 'ages_grow 2 put'
 
 for call in init barrier gather alloc register free finalize; do
     rm -f "$WORK"/gave-up.*
