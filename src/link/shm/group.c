@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sanitize.h"
 #include "boot/bell.h"
 #include "link/shm/shm.h"
 
@@ -91,6 +92,7 @@ void tern_shm_arrive(struct tern_link_group *base)
 
     group->barrier++;
     group->round = 0;
+    tern_base_order_before(group->shm); /* the service thread, when it copies for a peer after the barrier */
     /* relaxed: only for awaited(), which tells a person who is late. */
     atomic_store_explicit(&group->hall->seat[base->me].arrived, group->barrier, memory_order_relaxed);
     if (group->crowded)
@@ -106,18 +108,26 @@ static bool reached(_Atomic uint32_t *counter, uint32_t barrier)
     return !tern_base_seq_after(barrier, atomic_load_explicit(counter, memory_order_acquire));
 }
 
-bool tern_shm_arrived(struct tern_link_group *base)
+static bool is_over(struct shm_group *group)
 {
-    struct shm_group *group = (struct shm_group *)base;
-
     if (group->crowded)
         return reached(&group->hall->open, group->barrier);
     while (group->round < group->rounds) {
-        if (!reached(&group->hall->seat[base->me].round[group->round].count, group->barrier))
+        if (!reached(&group->hall->seat[group->base.me].round[group->round].count, group->barrier))
             return false;
         if (++group->round < group->rounds)
             tell(group);
     }
+    return true;
+}
+
+bool tern_shm_arrived(struct tern_link_group *base)
+{
+    struct shm_group *group = (struct shm_group *)base;
+
+    if (!is_over(group))
+        return false;
+    tern_base_order_after(group->shm); /* what the service thread has copied for peers that came here */
     return true;
 }
 

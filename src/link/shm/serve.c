@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/sanitize.h"
 #include "boot/bell.h"
 #include "link/shm/shm.h"
 
@@ -139,6 +140,7 @@ static void answer(struct shm_link *shm, uint32_t number)
     struct tern_slot *slot = tern_shm_slot(shm, peer);
 
     chunk->status = copy(shm, peer, chunk);
+    tern_base_order_before(shm); /* the program's threads, after a barrier with the peer */
     /* release: the copy and its status before the mark. Pairs with the acquire in op_reap(). */
     atomic_store_explicit(&chunk->state, SHM_CHUNK_DONE, memory_order_release);
     tern_boot_bell_ring(&slot->bell, &slot->sleepers);
@@ -154,6 +156,7 @@ bool tern_shm_serve(struct tern_link *link)
 
     if (next == 0)
         return false;
+    tern_base_order_after(shm);
     while (next != 0 && next <= limit && count++ < limit) { /* turn the stack round: oldest first */
         struct shm_chunk *chunk = &shm->desk[(next - 1) / SHM_CHUNKS].chunk[(next - 1) % SHM_CHUNKS];
         uint32_t          older = chunk->next;

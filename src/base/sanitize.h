@@ -1,0 +1,42 @@
+/* sanitize.h: order that the thread sanitizer cannot see by itself.
+ *
+ * It watches one process. Where two threads of a process are ordered through another process (a service thread copies,
+ * a peer learns of it, a barrier with that peer brings the news to the program's thread), these calls tell it so. In
+ * any other build they are nothing.
+ */
+#ifndef TERN_BASE_SANITIZE_H
+#define TERN_BASE_SANITIZE_H
+
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define TERN_BASE_TSAN 1
+#endif
+#elif defined(__SANITIZE_THREAD__)
+#define TERN_BASE_TSAN 1
+#endif
+
+#ifdef TERN_BASE_TSAN
+void __tsan_acquire(void *address);
+void __tsan_release(void *address);
+#endif
+
+/* What this thread did before is seen by threads that call tern_base_order_after on the same address later. */
+static inline void tern_base_order_before(void *address)
+{
+#ifdef TERN_BASE_TSAN
+    __tsan_release(address);
+#else
+    (void)address;
+#endif
+}
+
+static inline void tern_base_order_after(void *address)
+{
+#ifdef TERN_BASE_TSAN
+    __tsan_acquire(address);
+#else
+    (void)address;
+#endif
+}
+
+#endif
