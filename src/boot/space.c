@@ -25,8 +25,8 @@ tern_status tern_boot_space_check(uint64_t bytes, const char *what)
     uint64_t                keep = tern_opt.memory_keep;
 
     if (room.error != 0)
-        return tern_base_fail(TERN_ERR_SYSTEM, "%s: cannot find out how much memory there is: %s; see 'ulimit -n'", what,
-                              strerror(room.error));
+        return tern_base_fail(TERN_ERR_SYSTEM, "%s: cannot find out how much memory there is: %s; see 'ulimit -n'",
+                              what, strerror(room.error));
     if (room.available >= keep && bytes <= room.available - keep)
         return TERN_OK;
     return tern_base_fail(TERN_ERR_NOMEM, "%s needs %.1f MiB on this node, but %s leaves %.1f MiB, of which %.0f are "

@@ -1,5 +1,5 @@
-/* kill_job.c: a program for kill.sh that does a random mix of everything, forever, until it is killed; and programs that
- * end themselves in the ways in which programs do. Each rank leaves its process id in $FAULT_DIR/pid.RANK.
+/* kill_job.c: a program for kill.sh that does a random mix of everything, forever, until it is killed; and programs
+ * that end themselves in the ways in which programs do. Each rank leaves its process id in $FAULT_DIR/pid.RANK.
  *
  *   kill_job mix SEED         allocate, register, put, get, barrier, allgather; a wrong byte or an error is status 9
  *   kill_job cycle SEED       as mix for a few steps, then finalize and exit 0
@@ -144,6 +144,9 @@ static void mix(uint64_t seed, long steps)
 
 static void end_by(const char *how)
 {
+    signal(SIGSEGV, SIG_DFL); /* a sanitizer has handlers of its own */
+    signal(SIGFPE, SIG_DFL);
+    signal(SIGABRT, SIG_DFL);
     if (strcmp(how, "segv") == 0)
         raise(SIGSEGV);
     else if (strcmp(how, "abort") == 0)
@@ -168,9 +171,8 @@ static void end(const char *how, int rank)
 static void heavy(int rank)
 {
     size_t       bytes = (size_t)768 << 20;
-    char        *mine = me == rank ? mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE,
-                                          -1, 0)
-                                   : NULL;
+    int          flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE;
+    char        *mine = me == rank ? mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, -1, 0) : NULL;
     char         word[64] = "word";
     tern_region *region;
 

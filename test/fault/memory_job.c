@@ -46,7 +46,7 @@ static uint64_t bytes_of(const char *text)
     return *end == 'K' ? n << 10 : *end == 'M' ? n << 20 : *end == 'G' ? n << 30 : n;
 }
 
-static void limit(int what, uint64_t bytes)
+static void limit(__rlimit_resource_t what, uint64_t bytes)
 {
     struct rlimit l = { bytes, bytes };
 

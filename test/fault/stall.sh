@@ -17,7 +17,8 @@ report_of() { # CALL NAME
     ternrun -n 3 -x TERN_STALL_REPORT=1 "$PROG/stall_job" late "$1" 3.5
     check "a late rank in $2: the others name the call, the rank and a growing age, and go on" \
         all_of 'status_is 0' "err_has '^tern: rank 0: has waited [0-9]+ s: $2 .*rank 1 of 3'" \
-        "err_has '^tern: rank 2: has waited [0-9]+ s: $2 .*rank 1 of 3'" "ages_grow 2 $2" "err_lacks '^tern: rank 1:.* $2 '"
+        "err_has '^tern: rank 2: has waited [0-9]+ s: $2 .*rank 1 of 3'" "ages_grow 2 $2" \
+        "err_lacks '^tern: rank 1:.* $2 '"
 }
 report_of init tern_init
 report_of barrier tern_barrier

@@ -78,7 +78,8 @@ static void dead_target(tern_region *region)
 {
     static unsigned char data[BYTES];
     tern_event           event = TERN_EVENT_INIT, local = TERN_EVENT_INIT;
-    tern_opts            opts = { .event = &event, .local = &local }, now = { .flags = TERN_IMMEDIATE, .event = &event };
+    tern_opts            opts = { .event = &event, .local = &local };
+    tern_opts            now = { .flags = TERN_IMMEDIATE, .event = &event };
     uint8_t              u8;
     uint16_t             u16;
     uint32_t             u32;
@@ -339,7 +340,7 @@ static void run_behind(void)
     usleep(800000);
     for (size_t i = 0; i < BYTES; i++)
         if (memory[i] != 0x22) {
-            REQUIRE(!"nobody writes to a region that was freed");
+            require(__LINE__, "nobody writes to a region that was freed", 0);
             break;
         }
 }
