@@ -46,11 +46,11 @@ static void late_barrier(tern_region *region, uint64_t round)
         RETURNS(TERN_ERR_STATE, tern_allgather(ctx, &byte, 1, all));
         SAYS("tern_barrier");
         RETURNS(TERN_ERR_STATE, tern_region_alloc(ctx, 4096, NULL, &(tern_region *){ NULL }));
+        OK(tern_ctx_set_timeout(ctx, 0));
         OK(tern_put_u64(ctx, region, last, 4088, round)); /* the one who is late is in reach */
         OK(tern_get_u64(ctx, region, last, 4088, &got));
         SAME(got, round);
         OK(tern_put_u64(TERN_WORLD, region, last, 8 * (uint64_t)tern_rank(), round));
-        OK(tern_ctx_set_timeout(ctx, 0));
         OK(tern_barrier(TERN_WORLD)); /* of any context of the team */
     }
     OK(tern_ctx_destroy(ctx));
@@ -78,6 +78,7 @@ static void broken_team(tern_region *region)
         RETURNS(TERN_ERR_STATE, tern_barrier(ctx));
         SAYS("tern_finalize");
         CHECK(none == NULL);
+        OK(tern_ctx_set_timeout(ctx, 0));
         OK(tern_put_u64(ctx, region, last, 0, 1));
         OK(tern_quiet(ctx));
         OK(tern_ctx_destroy(ctx));
