@@ -103,7 +103,7 @@ static void local_events(tern_region *region, int to, unsigned char *src, unsign
         job_fill(src + i * SLICE, SLICE, (unsigned)tern_rank(), when + i);
         OK(tern_put_with(TERN_WORLD, region, to, i * SLICE, src + i * SLICE, SLICE, &opts));
     }
-    for (unsigned i = 0; i < EVENTS; i++) {
+    for (unsigned i = EVENTS; i-- > 0;) { /* the last first: it has had the least time */
         OK(tern_event_wait(&near[i], TERN_FOREVER));
         memset(src + i * SLICE, 0, SLICE);
     }

@@ -182,7 +182,7 @@ int main(void)
     too_large();
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
         for (int kind = 0; kind < JOB_KINDS; kind++)
-            asking(kind, sizes[i]);
+            asking((enum job_kind)kind, sizes[i]);
     unequal(TERN_WORLD);
     unequal(node);
     OK(tern_finalize());

@@ -180,7 +180,7 @@ int main(void)
     OK(tern_ctx_create(tern_team_node(), TERN_RELAXED, &node));
     OK(tern_ctx_create(tern_team_world(), TERN_STRICT, &strict));
     for (int kind = 0; kind < JOB_KINDS; kind += JOB_REGISTERED) {
-        job_region_make(&r, kind, 4096);
+        job_region_make(&r, (enum job_kind)kind, 4096);
         barrier_orders(TERN_WORLD, &r);
         barrier_orders(node, &r);
         barrier_orders(strict, &r);

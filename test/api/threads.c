@@ -145,7 +145,7 @@ int main(void)
     run(makers, 2, maker); /* alone first: they race to start what exists once */
     finish(makers, 2);
     for (int kind = 0; kind < JOB_KINDS; kind++)
-        job_region_make(&regions[kind], kind, (uint64_t)tern_size() * THREADS * SLICE);
+        job_region_make(&regions[kind], (enum job_kind)kind, (uint64_t)tern_size() * THREADS * SLICE);
     for (int i = 0; i < THREADS; i++)
         movers[i] = (struct worker){ .number = i, .regions = regions };
     run(movers, THREADS, mover);

@@ -120,11 +120,11 @@ static void all_sizes(tern_ctx *ctx, struct job_region *r, unsigned char *buffer
 
     for (size_t i = 0; i < sizeof(lens) / sizeof(lens[0]); i++)
         for (int form = 0; form < FORMS; form++, when++)
-            round_trip(ctx, r, buffer, form, GUARD + (when * 13) % 67, lens[i], when);
+            round_trip(ctx, r, buffer, (enum form)form, GUARD + (when * 13) % 67, lens[i], when);
     if (JOB_SANITIZED)
         return;
     for (int form = 0; form < NBI + 1; form++, when++)
-        round_trip(ctx, r, buffer, form, GUARD + 4096 - 1, LONGEST - 3, when);
+        round_trip(ctx, r, buffer, (enum form)form, GUARD + 4096 - 1, LONGEST - 3, when);
 }
 
 /* One type: put and get of a value at any alignment, inlined and through a pointer. */
@@ -227,7 +227,7 @@ int main(void)
         struct job_region r;
         tern_ctx         *strict;
 
-        job_region_make(&r, kind, PART);
+        job_region_make(&r, (enum job_kind)kind, PART);
         OK(tern_ctx_create(tern_team_node(), TERN_STRICT, &strict));
         all_sizes(TERN_WORLD, &r, buffer);
         if (kind == JOB_HOST || kind == JOB_REGISTERED)

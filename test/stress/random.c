@@ -269,7 +269,7 @@ int main(int argc, char **argv)
     operations = (JOB_SANITIZED ? 400u : 5000u) / (unsigned)tern_size();
     rounds = JOB_SANITIZED ? 2 : 4;
     for (int i = 0; i < REGIONS; i++)
-        job_region_make(&regions[i], i < JOB_KINDS ? i : i % 2 ? JOB_REGISTERED : JOB_HOST,
+        job_region_make(&regions[i], i < JOB_KINDS ? (enum job_kind)i : i % 2 ? JOB_REGISTERED : JOB_HOST,
                         slice_of(tern_size(), 0));
     streams_open(streams);
     for (unsigned round = 0; round < rounds; round++) {
