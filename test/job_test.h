@@ -81,7 +81,8 @@ static inline void job_same(const char *file, int line, unsigned long long a, un
 }
 
 /* The last error's text contains the word. */
-#define SAYS(word) (strstr(tern_error_detail(), word) ? (void)0 : job_fail(__FILE__, __LINE__, word, "is not in the text"))
+#define SAYS(word) \
+    (strstr(tern_error_detail(), word) ? (void)0 : job_fail(__FILE__, __LINE__, word, "is not in the text"))
 
 static inline void *job_new(size_t bytes)
 {

@@ -57,9 +57,9 @@ static void values(tern_ctx *ctx, tern_region *region, int rank, uint64_t end, t
 
 static void ranks_and_ranges(tern_ctx *ctx, tern_region *region)
 {
-    static const uint64_t far[] = { SIZE, SIZE + 1, 1ull << 32, 1ull << 63, UINT64_MAX - SIZE, UINT64_MAX - 1,
-                                    UINT64_MAX };
-    const int wrong[] = { -1, tern_size(), tern_size() + 1, INT_MAX, INT_MIN };
+    static const uint64_t far[] = { SIZE,           SIZE + 1,  1ull << 32, 1ull << 63, UINT64_MAX - SIZE,
+                                    UINT64_MAX - 1, UINT64_MAX };
+    const int             wrong[] = { -1, tern_size(), tern_size() + 1, INT_MAX, INT_MIN };
 
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         all_forms(ctx, region, wrong[i], 0, 1, TERN_ERR_RANGE);
@@ -132,7 +132,8 @@ static void pointers_and_flags(tern_ctx *ctx, tern_region *region)
             RETURNS(TERN_ERR_ARG, tern_put_with(ctx, region, rank, 0, local, 1, &opts));
             RETURNS(TERN_ERR_ARG, tern_get_with(ctx, region, rank, 0, local, 1, &opts));
         }
-        RETURNS(TERN_ERR_ARG, tern_put_with(ctx, region, rank, 0, local, 1, &(tern_opts){ TERN_WANT_EVENT, NULL, NULL }));
+        RETURNS(TERN_ERR_ARG,
+                tern_put_with(ctx, region, rank, 0, local, 1, &(tern_opts){ TERN_WANT_EVENT, NULL, NULL }));
     }
     CHECK(event.pending == NOT_AN_EVENT);
 }

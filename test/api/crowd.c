@@ -29,8 +29,8 @@ int main(void)
     for (unsigned i = 0; i < CONTEXTS; i++) {
         OK(tern_ctx_create(tern_team_world(), TERN_RELAXED, &ctx[i]));
         job_fill(src + i * SLICE, SLICE, me, i);
-        tern_status st = tern_put_nb(ctx[i], r.region, (int)((me + 1) % size), i * SLICE, src + i * SLICE, SLICE,
-                                     &event[i]);
+        tern_status st =
+            tern_put_nb(ctx[i], r.region, (int)((me + 1) % size), i * SLICE, src + i * SLICE, SLICE, &event[i]);
         refused[i] = st == TERN_ERR_NOMEM;
         if (refused[i])
             SAYS("contexts");

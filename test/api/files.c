@@ -112,7 +112,7 @@ int main(void)
     use(10000, 0, 0, 1); /* new */
     check_file(10000, 1);
     SAME(file_size(), 10000);
-    use(10000, 10000, 1, 2); /* as before */
+    use(10000, 10000, 1, 2);  /* as before */
     use(300001, 10000, 2, 3); /* grows */
     SAME(file_size(), 300001);
     use(5000, 300001, 3, 3); /* a smaller region; the same content goes in */

@@ -82,7 +82,7 @@ static void cycle(enum job_kind kind, uint64_t size, int times)
 int main(void)
 {
     OK(tern_init());
-    cycle(JOB_HOST, JOB_SANITIZED ? 4u << 20 : 64u << 20, JOB_SANITIZED ? 20 : 50);
+    cycle(JOB_HOST, JOB_SANITIZED ? 4u << 20 : (64u << 20) / (unsigned)tern_size(), JOB_SANITIZED ? 20 : 50);
     cycle(JOB_HOST, 1, 200);
     cycle(JOB_HUGE, 100000, 50);
     cycle(JOB_FILE, 100000, 50);

@@ -15,9 +15,9 @@ const char *job_note;
 /* A long transfer takes every chunk; the second finds none. */
 static void refused_then_done(tern_ctx *ctx, tern_region *region, int to, unsigned char *src, bool bounce)
 {
-    tern_event first, second = { NOT_AN_EVENT }, near = { NOT_AN_EVENT };
-    tern_opts  opts = { TERN_IMMEDIATE, &near, &second };
-    unsigned   refused = 0;
+    tern_event  first, second = { NOT_AN_EVENT }, near = { NOT_AN_EVENT };
+    tern_opts   opts = { TERN_IMMEDIATE, &near, &second };
+    unsigned    refused = 0;
     tern_status st;
 
     OK(tern_put_nb(ctx, region, to, 0, src, LEN, &first));

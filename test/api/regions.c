@@ -32,8 +32,8 @@ static uint64_t shared_blocks(void)
 static void local_errors(void)
 {
     tern_region           *none = NULL;
-    const tern_region_opts bad[] = { { (tern_memory)3, NULL },      { (tern_memory)-1, NULL },
-                                     { TERN_MEMORY_FILE, NULL },    { TERN_MEMORY_FILE, "" },
+    const tern_region_opts bad[] = { { (tern_memory)3, NULL },       { (tern_memory)-1, NULL },
+                                     { TERN_MEMORY_FILE, NULL },     { TERN_MEMORY_FILE, "" },
                                      { TERN_MEMORY_HOST, "/tmp/x" }, { TERN_MEMORY_HUGE, "/tmp/x" } };
 
     RETURNS(TERN_ERR_ARG, tern_region_alloc(NULL, 1, NULL, &none));

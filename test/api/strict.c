@@ -28,9 +28,9 @@ static void order(tern_ctx *ctx)
 /* Data by the slow path, then the flag by the fast one; then the other way round. */
 static void producer(tern_ctx *ctx, tern_region *slow, tern_region *fast, int to, uint64_t rounds)
 {
-    uint64_t     *data = job_new(LONG);
-    tern_event    event;
-    uint64_t      got = 0;
+    uint64_t  *data = job_new(LONG);
+    tern_event event;
+    uint64_t   got = 0;
 
     for (uint64_t i = 1; i <= rounds; i++) {
         for (size_t k = 0; k < LONG / 8; k++)

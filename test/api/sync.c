@@ -55,7 +55,7 @@ static void teams(void)
 
 static void contexts(void)
 {
-    tern_ctx  *ctx = NULL, *many[100];
+    tern_ctx    *ctx = NULL, *many[100];
     const double none = 0.0;
 
     RETURNS(TERN_ERR_ARG, tern_ctx_create(NULL, TERN_RELAXED, &ctx));

@@ -66,8 +66,8 @@ static void *mover(void *arg)
     unsigned char *src = job_new(SLICE), *dst = job_new(SLICE);
     tern_ctx      *ctx;
 
-    OK(tern_ctx_create(w->number % 2 ? tern_team_node() : tern_team_world(),
-                       w->number % 3 ? TERN_RELAXED : TERN_STRICT, &ctx));
+    OK(tern_ctx_create(w->number % 2 ? tern_team_node() : tern_team_world(), w->number % 3 ? TERN_RELAXED : TERN_STRICT,
+                       &ctx));
     for (unsigned round = 0; round < (JOB_SANITIZED ? 20 : 100); round++)
         one_round(ctx, w, round, src, dst);
     OK(tern_ctx_destroy(ctx));

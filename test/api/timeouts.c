@@ -27,7 +27,7 @@ static void wait_for(tern_region *region, uint64_t offset, uint64_t value)
 /* The last rank does not come until rank 0 has seen the time limit pass. */
 static void late_barrier(tern_region *region, uint64_t round)
 {
-    int      last = tern_size() - 1;
+    int       last = tern_size() - 1;
     tern_ctx *ctx;
     char      text[32], byte = 0, all[64];
     uint64_t  got;

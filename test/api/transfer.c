@@ -45,17 +45,15 @@ static void put(tern_ctx *ctx, enum form form, tern_region *region, int rank, ui
         memset(src, 0xee, len); /* from now on the source is ours */
         OK(tern_event_wait(&event, TERN_FOREVER));
         break;
-    default:
-        OK(tern_put_with(ctx, region, rank, offset, src, len, NULL));
-        OK(tern_quiet(ctx));
+    default: OK(tern_put_with(ctx, region, rank, offset, src, len, NULL)); OK(tern_quiet(ctx));
     }
 }
 
 static void get(tern_ctx *ctx, enum form form, tern_region *region, int rank, uint64_t offset, unsigned char *dst,
                 size_t len)
 {
-    tern_event event = TERN_EVENT_INIT, near = TERN_EVENT_INIT;
-    tern_opts  opts = { TERN_WANT_EVENT, &near, &event };
+    tern_event  event = TERN_EVENT_INIT, near = TERN_EVENT_INIT;
+    tern_opts   opts = { TERN_WANT_EVENT, &near, &event };
     tern_status st;
 
     switch (form) {
@@ -77,9 +75,7 @@ static void get(tern_ctx *ctx, enum form form, tern_region *region, int rank, ui
         OK(tern_event_wait(&near, TERN_FOREVER)); /* for a get, the same as completion */
         OK(tern_event_wait(&event, TERN_NOW));
         break;
-    default:
-        OK(tern_get_with(ctx, region, rank, offset, dst, len, NULL));
-        OK(tern_quiet(ctx));
+    default: OK(tern_get_with(ctx, region, rank, offset, dst, len, NULL)); OK(tern_quiet(ctx));
     }
 }
 
@@ -114,9 +110,9 @@ static void round_trip(tern_ctx *ctx, struct job_region *r, unsigned char *buffe
 
 static void all_sizes(tern_ctx *ctx, struct job_region *r, unsigned char *buffer)
 {
-    static const size_t lens[] = { 0, 1, 2, 3, 4, 7, 8, 15, 63, 64, 65, 4095, 4096, 4097, 8192, 12289, 65535, 65536,
-                                   65537, 131073 };
-    unsigned when = 1;
+    static const size_t lens[] = { 0,  1,    2,    3,    4,    7,     8,     15,    63,    64,
+                                   65, 4095, 4096, 4097, 8192, 12289, 65535, 65536, 65537, 131073 };
+    unsigned            when = 1;
 
     for (size_t i = 0; i < sizeof(lens) / sizeof(lens[0]); i++)
         for (int form = 0; form < FORMS; form++, when++)
@@ -128,33 +124,31 @@ static void all_sizes(tern_ctx *ctx, struct job_region *r, unsigned char *buffer
 }
 
 /* One type: put and get of a value at any alignment, inlined and through a pointer. */
-#define VALUES(bits)                                                                                          \
-    static void values_u##bits(tern_region *region, unsigned char *mine)                                      \
-    {                                                                                                         \
-        tern_status (*volatile put_it)(tern_ctx *, tern_region *, int, uint64_t, uint##bits##_t) =            \
-            tern_put_u##bits;                                                                                 \
-        tern_status (*volatile get_it)(tern_ctx *, tern_region *, int, uint64_t, uint##bits##_t *) =          \
-            tern_get_u##bits;                                                                                 \
-        int            right = (tern_rank() + 1) % tern_size();                                               \
-        uint##bits##_t value = (uint##bits##_t)(0x8877665544332211ull * (unsigned)(tern_rank() + 1)), got;    \
-                                                                                                              \
-        for (uint64_t at = 0; at < 24; at++) {                                                                \
-            memset(mine, 0x5a, 64);                                                                           \
-            OK(tern_barrier(TERN_WORLD));                                                                     \
-            if (at % 2)                                                                                       \
-                OK(put_it(TERN_WORLD, region, right, at, value));                                             \
-            else                                                                                              \
-                OK(tern_put_u##bits(TERN_WORLD, region, right, at, value));                                   \
-            got = 0;                                                                                          \
-            OK(tern_get_u##bits(TERN_WORLD, region, right, at, &got));                                        \
-            CHECK(got == value);                                                                              \
-            got = 0;                                                                                          \
-            OK(get_it(TERN_WORLD, region, right, at, &got));                                                  \
-            CHECK(got == value);                                                                              \
-            OK(tern_barrier(TERN_WORLD));                                                                     \
-            ALL_ARE(mine, at, 0x5a);                                                                          \
-            ALL_ARE(mine + at + sizeof(got), 64 - at - sizeof(got), 0x5a);                                    \
-        }                                                                                                     \
+#define VALUES(bits)                                                                                                   \
+    static void values_u##bits(tern_region *region, unsigned char *mine)                                               \
+    {                                                                                                                  \
+        tern_status (*volatile put_it)(tern_ctx *, tern_region *, int, uint64_t, uint##bits##_t) = tern_put_u##bits;   \
+        tern_status (*volatile get_it)(tern_ctx *, tern_region *, int, uint64_t, uint##bits##_t *) = tern_get_u##bits; \
+        int            right = (tern_rank() + 1) % tern_size();                                                        \
+        uint##bits##_t value = (uint##bits##_t)(0x8877665544332211ull * (unsigned)(tern_rank() + 1)), got;             \
+                                                                                                                       \
+        for (uint64_t at = 0; at < 24; at++) {                                                                         \
+            memset(mine, 0x5a, 64);                                                                                    \
+            OK(tern_barrier(TERN_WORLD));                                                                              \
+            if (at % 2)                                                                                                \
+                OK(put_it(TERN_WORLD, region, right, at, value));                                                      \
+            else                                                                                                       \
+                OK(tern_put_u##bits(TERN_WORLD, region, right, at, value));                                            \
+            got = 0;                                                                                                   \
+            OK(tern_get_u##bits(TERN_WORLD, region, right, at, &got));                                                 \
+            CHECK(got == value);                                                                                       \
+            got = 0;                                                                                                   \
+            OK(get_it(TERN_WORLD, region, right, at, &got));                                                           \
+            CHECK(got == value);                                                                                       \
+            OK(tern_barrier(TERN_WORLD));                                                                              \
+            ALL_ARE(mine, at, 0x5a);                                                                                   \
+            ALL_ARE(mine + at + sizeof(got), 64 - at - sizeof(got), 0x5a);                                             \
+        }                                                                                                              \
     }
 VALUES(8)
 VALUES(16)
@@ -162,25 +156,25 @@ VALUES(32)
 VALUES(64)
 
 /* Lengths that the compiler knows may be copied by other means: each of them, with bytes on both sides that must stay. */
-#define CONSTANT(n)                                                                       \
-    do {                                                                                  \
-        unsigned char src[n], dst[n];                                                     \
-        job_fill(src, n, (unsigned)me, n);                                                \
-        memset(mine, 0x5a, 256);                                                          \
-        OK(tern_barrier(TERN_WORLD));                                                     \
-        OK(tern_put(TERN_WORLD, region, right, 64 + n % 3, src, n));                      \
-        OK(tern_get(TERN_WORLD, region, right, 64 + n % 3, dst, n));                      \
-        HOLDS(dst, n, (unsigned)me, n);                                                   \
-        OK(tern_barrier(TERN_WORLD));                                                     \
-        HOLDS(mine + 64 + n % 3, n, left, n);                                             \
-        ALL_ARE(mine, 64 + n % 3, 0x5a);                                                  \
-        ALL_ARE(mine + 64 + n % 3 + n, 256 - (64 + n % 3 + n), 0x5a);                     \
-        job_fill(mine, 256, 1, 1); /* and onto themselves, a little further */            \
-        OK(tern_put(TERN_WORLD, region, me, 64 + 5, mine + 64, n));                       \
-        HOLDS(mine, 64 + 5, 1, 1);                                                        \
-        for (unsigned i = 0; i < n; i++)                                                  \
-            CHECK(mine[64 + 5 + i] == job_byte(1, 1, 64 + i));                            \
-        OK(tern_barrier(TERN_WORLD));                                                     \
+#define CONSTANT(n)                                                            \
+    do {                                                                       \
+        unsigned char src[n], dst[n];                                          \
+        job_fill(src, n, (unsigned)me, n);                                     \
+        memset(mine, 0x5a, 256);                                               \
+        OK(tern_barrier(TERN_WORLD));                                          \
+        OK(tern_put(TERN_WORLD, region, right, 64 + n % 3, src, n));           \
+        OK(tern_get(TERN_WORLD, region, right, 64 + n % 3, dst, n));           \
+        HOLDS(dst, n, (unsigned)me, n);                                        \
+        OK(tern_barrier(TERN_WORLD));                                          \
+        HOLDS(mine + 64 + n % 3, n, left, n);                                  \
+        ALL_ARE(mine, 64 + n % 3, 0x5a);                                       \
+        ALL_ARE(mine + 64 + n % 3 + n, 256 - (64 + n % 3 + n), 0x5a);          \
+        job_fill(mine, 256, 1, 1); /* and onto themselves, a little further */ \
+        OK(tern_put(TERN_WORLD, region, me, 64 + 5, mine + 64, n));            \
+        HOLDS(mine, 64 + 5, 1, 1);                                             \
+        for (unsigned i = 0; i < n; i++)                                       \
+            CHECK(mine[64 + 5 + i] == job_byte(1, 1, 64 + i));                 \
+        OK(tern_barrier(TERN_WORLD));                                          \
     } while (0)
 
 static void constant_lengths(tern_region *region, unsigned char *mine)
@@ -188,9 +182,29 @@ static void constant_lengths(tern_region *region, unsigned char *mine)
     int      me = tern_rank(), right = (me + 1) % tern_size();
     unsigned left = (unsigned)((me + tern_size() - 1) % tern_size());
 
-    CONSTANT(1); CONSTANT(2); CONSTANT(3); CONSTANT(4); CONSTANT(7); CONSTANT(8); CONSTANT(9); CONSTANT(12);
-    CONSTANT(15); CONSTANT(16); CONSTANT(17); CONSTANT(24); CONSTANT(31); CONSTANT(32); CONSTANT(33); CONSTANT(40);
-    CONSTANT(47); CONSTANT(48); CONSTANT(49); CONSTANT(63); CONSTANT(64); CONSTANT(65); CONSTANT(100);
+    CONSTANT(1);
+    CONSTANT(2);
+    CONSTANT(3);
+    CONSTANT(4);
+    CONSTANT(7);
+    CONSTANT(8);
+    CONSTANT(9);
+    CONSTANT(12);
+    CONSTANT(15);
+    CONSTANT(16);
+    CONSTANT(17);
+    CONSTANT(24);
+    CONSTANT(31);
+    CONSTANT(32);
+    CONSTANT(33);
+    CONSTANT(40);
+    CONSTANT(47);
+    CONSTANT(48);
+    CONSTANT(49);
+    CONSTANT(63);
+    CONSTANT(64);
+    CONSTANT(65);
+    CONSTANT(100);
 }
 
 /* Source and destination may overlap when both lie in the caller's own part. */

@@ -116,16 +116,16 @@ static void two_groups(struct rank *r)
 }
 
 /* With a core for each rank, and with one for all. */
-#define LINK_TEST(body)                            \
-    static void test_##body(void **state)          \
-    {                                              \
-        (void)state;                               \
-        run_links(64, body);                       \
-    }                                              \
+#define LINK_TEST(body)                             \
+    static void test_##body(void **state)           \
+    {                                               \
+        (void)state;                                \
+        run_links(64, body);                        \
+    }                                               \
     static void test_##body##_crowded(void **state) \
-    {                                              \
-        (void)state;                               \
-        run_links(1, body);                        \
+    {                                               \
+        (void)state;                                \
+        run_links(1, body);                         \
     }
 LINK_TEST(barriers)
 LINK_TEST(held)

@@ -118,9 +118,15 @@ static void an_unknown_region(struct scene *s)
 
 static void ranges_outside(struct scene *s)
 {
-    static const uint64_t bad[][2] = { { SIZE, 1 },       { SIZE - 1, 2 },          { 0, SIZE + 1 },
-                                       { UINT64_MAX, 1 }, { UINT64_MAX - 10, 20 },  { 1, UINT64_MAX },
-                                       { 8, UINT64_MAX - 4 }, { 1ull << 63, 1ull << 63 }, { -(uint64_t)SIZE, SIZE } };
+    static const uint64_t bad[][2] = { { SIZE, 1 },
+                                       { SIZE - 1, 2 },
+                                       { 0, SIZE + 1 },
+                                       { UINT64_MAX, 1 },
+                                       { UINT64_MAX - 10, 20 },
+                                       { 1, UINT64_MAX },
+                                       { 8, UINT64_MAX - 4 },
+                                       { 1ull << 63, 1ull << 63 },
+                                       { -(uint64_t)SIZE, SIZE } };
 
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         for (uint32_t get = 0; get < 2; get++) {
@@ -136,9 +142,9 @@ static void ranges_outside(struct scene *s)
 static void bytes_outside(struct scene *s)
 {
     const uint64_t at = s->data.offset;
-    const uint64_t bad[][2] = { { at - 1, 8 },       { at + BYTES, 1 },     { at + BYTES - 7, 8 }, { 0, 8 },
-                                { UINT64_MAX, 1 },   { UINT64_MAX - 3, 8 }, { at, BYTES + 1 },     { at + 1, BYTES },
-                                { 1ull << 63, 8 } };
+    const uint64_t bad[][2] = { { at - 1, 8 },     { at + BYTES, 1 }, { at + BYTES - 7, 8 },
+                                { 0, 8 },          { UINT64_MAX, 1 }, { UINT64_MAX - 3, 8 },
+                                { at, BYTES + 1 }, { at + 1, BYTES }, { 1ull << 63, 8 } };
 
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct shm_chunk *chunk = request(s, 0, 0, bad[i][1], 0);
@@ -291,11 +297,11 @@ HOSTILE_TEST(random_bytes)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_good_request),        cmocka_unit_test(test_an_unknown_region),
-        cmocka_unit_test(test_ranges_outside),        cmocka_unit_test(test_bytes_outside),
-        cmocka_unit_test(test_no_bytes_at_all),       cmocka_unit_test(test_bytes_beyond_the_file),
-        cmocka_unit_test(test_bytes_that_grow),       cmocka_unit_test(test_numbers_outside),
-        cmocka_unit_test(test_circles),               cmocka_unit_test(test_a_long_list),
+        cmocka_unit_test(test_a_good_request),  cmocka_unit_test(test_an_unknown_region),
+        cmocka_unit_test(test_ranges_outside),  cmocka_unit_test(test_bytes_outside),
+        cmocka_unit_test(test_no_bytes_at_all), cmocka_unit_test(test_bytes_beyond_the_file),
+        cmocka_unit_test(test_bytes_that_grow), cmocka_unit_test(test_numbers_outside),
+        cmocka_unit_test(test_circles),         cmocka_unit_test(test_a_long_list),
         cmocka_unit_test(test_random_bytes),
     };
 

@@ -59,8 +59,9 @@ static inline void part_attach(struct rank *r, struct parts *p, int rank)
 {
     const struct tern_link_card *card = &r->board->card[rank];
 
-    p->part[rank] = (struct tern_link_part){ .size = card->size, .addr = card->addr, .region = card->region,
-                                             .rank = rank, .pid = card->pid };
+    p->part[rank] = (struct tern_link_part){
+        .size = card->size, .addr = card->addr, .region = card->region, .rank = rank, .pid = card->pid
+    };
     EXPECT(r->ops->attach(r->link, card, r->board->path[rank], &p->part[rank]) == TERN_OK);
     EXPECT(p->part[rank].path != NULL && p->part[rank].path->name != NULL && p->part[rank].path->start != NULL);
     EXPECT(p->part[rank].size == p->size && p->part[rank].rank == rank);

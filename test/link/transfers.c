@@ -55,9 +55,24 @@ static void one_size(struct rank *r, struct parts *p, size_t len, unsigned when)
 
 static void sizes(struct rank *r, uint32_t place, const char *path)
 {
-    static const size_t lens[] = { 1, 2, 7, 8, 63, 64, 65, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK - 1, 2 * CHUNK,
-                                   2 * CHUNK + 1, 9 * CHUNK - 1, 9 * CHUNK, 9 * CHUNK + 1, SIZE - 128 };
-    struct parts p;
+    static const size_t lens[] = { 1,
+                                   2,
+                                   7,
+                                   8,
+                                   63,
+                                   64,
+                                   65,
+                                   CHUNK - 1,
+                                   CHUNK,
+                                   CHUNK + 1,
+                                   2 * CHUNK - 1,
+                                   2 * CHUNK,
+                                   2 * CHUNK + 1,
+                                   9 * CHUNK - 1,
+                                   9 * CHUNK,
+                                   9 * CHUNK + 1,
+                                   SIZE - 128 };
+    struct parts        p;
 
     parts_make(r, &p, place, SIZE);
     for (int rank = 0; rank < r->ranks; rank++)
@@ -248,12 +263,12 @@ static void bounce_options(void)
     tern_opt.bounce_chunks = 2;
 }
 
-#define LINK_TEST(body)                \
+#define LINK_TEST(body)                   \
     static void test_##body(void **state) \
-    {                                  \
-        (void)state;                   \
-        bounce_options();              \
-        run_links(64, body);           \
+    {                                     \
+        (void)state;                      \
+        bounce_options();                 \
+        run_links(64, body);              \
     }
 LINK_TEST(reaches)
 LINK_TEST(every_place)
@@ -266,8 +281,8 @@ LINK_TEST(lanes)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_reaches),   cmocka_unit_test(test_every_place), cmocka_unit_test(test_bad_cards),
-        cmocka_unit_test(test_no_room),   cmocka_unit_test(test_cancelled),   cmocka_unit_test(test_concealed),
+        cmocka_unit_test(test_reaches), cmocka_unit_test(test_every_place), cmocka_unit_test(test_bad_cards),
+        cmocka_unit_test(test_no_room), cmocka_unit_test(test_cancelled),   cmocka_unit_test(test_concealed),
         cmocka_unit_test(test_lanes),
     };
 

@@ -137,9 +137,7 @@ static void do_get(struct stream *s, const struct step *p)
             break;
         }
         /* fall through */
-    default:
-        OK(tern_get_nbi(s->ctx, p->handle, p->to, p->far, s->sink, p->len));
-        OK(tern_quiet(s->ctx));
+    default: OK(tern_get_nbi(s->ctx, p->handle, p->to, p->far, s->sink, p->len)); OK(tern_quiet(s->ctx));
     }
     CHECK(memcmp(s->sink, mirror(s, p->region, p->to) + p->at, p->len) == 0);
 }
@@ -269,7 +267,10 @@ int main(int argc, char **argv)
     operations = (JOB_SANITIZED ? 400u : 5000u) / (unsigned)tern_size();
     rounds = JOB_SANITIZED ? 2 : 4;
     for (int i = 0; i < REGIONS; i++)
-        job_region_make(&regions[i], i < JOB_KINDS ? (enum job_kind)i : i % 2 ? JOB_REGISTERED : JOB_HOST,
+        job_region_make(&regions[i],
+                        i < JOB_KINDS ? (enum job_kind)i
+                        : i % 2       ? JOB_REGISTERED
+                                      : JOB_HOST,
                         slice_of(tern_size(), 0));
     streams_open(streams);
     for (unsigned round = 0; round < rounds; round++) {

@@ -243,9 +243,15 @@ static void the_real_one(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_A_ROOT(nothing_tells), IN_A_ROOT(the_system_alone), IN_A_ROOT(version_2),
-        IN_A_ROOT(ancestors),     IN_A_ROOT(a_path_that_is_not_there), IN_A_ROOT(version_1),
-        IN_A_ROOT(both_versions), IN_A_ROOT(long_names), IN_A_ROOT(huge_pages),
+        IN_A_ROOT(nothing_tells),
+        IN_A_ROOT(the_system_alone),
+        IN_A_ROOT(version_2),
+        IN_A_ROOT(ancestors),
+        IN_A_ROOT(a_path_that_is_not_there),
+        IN_A_ROOT(version_1),
+        IN_A_ROOT(both_versions),
+        IN_A_ROOT(long_names),
+        IN_A_ROOT(huge_pages),
         cmocka_unit_test(the_real_one),
     };
 

@@ -80,20 +80,44 @@ static void nothing_there(void **state)
 
 static void nests_and_neighbours(void **state)
 {
-    static const uint64_t at[] = { 0,   1,   99,  100, 101, 149, 150, 151, 199, 200, 249, 250, 299, 300, 301, 399,
-                                   400, 499, 500, 501, 999, 1000, 1001, UINT64_MAX - 101, UINT64_MAX - 100,
-                                   UINT64_MAX - 1, UINT64_MAX };
-    struct tern_ctx ctx = { 0 };
+    static const uint64_t at[] = { 0,
+                                   1,
+                                   99,
+                                   100,
+                                   101,
+                                   149,
+                                   150,
+                                   151,
+                                   199,
+                                   200,
+                                   249,
+                                   250,
+                                   299,
+                                   300,
+                                   301,
+                                   399,
+                                   400,
+                                   499,
+                                   500,
+                                   501,
+                                   999,
+                                   1000,
+                                   1001,
+                                   UINT64_MAX - 101,
+                                   UINT64_MAX - 100,
+                                   UINT64_MAX - 1,
+                                   UINT64_MAX };
+    struct tern_ctx       ctx = { 0 };
 
     (void)state;
-    set(0, 1, 100, 900);  /* holds all that follow */
+    set(0, 1, 100, 900); /* holds all that follow */
     set(1, 1, 150, 50);
-    set(2, 1, 150, 10);   /* begins where another does */
-    set(3, 1, 200, 50);   /* touches it */
+    set(2, 1, 150, 10); /* begins where another does */
+    set(3, 1, 200, 50); /* touches it */
     set(4, 1, 400, 1);
     set(5, 1, UINT64_MAX - 100, 100); /* up to the end of memory */
-    set(6, 1, 100, 0);    /* none */
-    set(7, 0, 300, 10);   /* another rank's */
+    set(6, 1, 100, 0);                /* none */
+    set(7, 0, 300, 10);               /* another rank's */
     publish(8);
     for (int rank = 0; rank < RANKS; rank++) {
         for (size_t i = 0; i < sizeof(at) / sizeof(at[0]); i++)
@@ -159,8 +183,11 @@ static void random_ones(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        FRESH(nothing_there), FRESH(nests_and_neighbours), FRESH(a_long_one_under_many_short_ones),
-        FRESH(what_was_found_is_forgotten), FRESH(random_ones),
+        FRESH(nothing_there),
+        FRESH(nests_and_neighbours),
+        FRESH(a_long_one_under_many_short_ones),
+        FRESH(what_was_found_is_forgotten),
+        FRESH(random_ones),
     };
 
     return cmocka_run_group_tests_name("core index", tests, NULL, NULL);

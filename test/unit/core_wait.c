@@ -57,7 +57,8 @@ static int job_make(void **state)
     (void)state;
     tern_job.boot = (struct tern_boot){ .ranks = 1 };
     return tern_base_options_load(none) == TERN_OK &&
-                   tern_boot_arena_make(1, 1, &tern_job.boot.arena, &tern_job.boot.huge, &tern_job.boot.segment) == TERN_OK
+                   tern_boot_arena_make(1, 1, &tern_job.boot.arena, &tern_job.boot.huge, &tern_job.boot.segment) ==
+                       TERN_OK
                ? 0
                : -1;
 }
@@ -75,8 +76,8 @@ static const struct {
     int     yields;
 } ladders[] = { { INT64_MAX / 4, 0 }, { 1000, 1000000 }, { 0, 0 }, { 0, 4 }, { 1000000, 50 } };
 
-#define FOR_EACH_LADDER                                                                                       \
-    for (size_t l = 0; l < sizeof(ladders) / sizeof(ladders[0]); l++)                                         \
+#define FOR_EACH_LADDER                                               \
+    for (size_t l = 0; l < sizeof(ladders) / sizeof(ladders[0]); l++) \
         if ((tern_job.spin_ns = ladders[l].spin_ns, tern_job.yields = ladders[l].yields, true))
 
 static void answers_are_returned(void **state)
@@ -100,7 +101,8 @@ static void it_looks_before_it_gives_up(void **state)
     static const tern_deadline old[] = { TERN_NOW, 1, -1, INT64_MIN, INT64_MIN + 1 };
 
     (void)state;
-    FOR_EACH_LADDER {
+    FOR_EACH_LADDER
+    {
         for (size_t i = 0; i < sizeof(old) / sizeof(old[0]); i++) {
             struct question q = { .enough = 1 };
             int64_t         start = tern_base_now();
@@ -119,7 +121,8 @@ static void it_looks_before_it_gives_up(void **state)
 static void a_deadline_ends_the_wait(void **state)
 {
     (void)state;
-    FOR_EACH_LADDER {
+    FOR_EACH_LADDER
+    {
         struct question q = { .asked = 0 };
         int64_t         deadline = tern_base_now() + 5000000;
 
@@ -194,7 +197,7 @@ static void a_long_wait_is_reported(void **state)
     tern_opt.stall_report = 0.01;
     dup2(fileno(file), STDERR_FILENO);
     FOR_EACH_LADDER
-        wait_for(&q, tern_base_now() + 50000000);
+    wait_for(&q, tern_base_now() + 50000000);
     dup2(kept, STDERR_FILENO);
     close(kept);
     rewind(file);
@@ -208,8 +211,8 @@ static void a_long_wait_is_reported(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(answers_are_returned),     cmocka_unit_test(it_looks_before_it_gives_up),
-        cmocka_unit_test(a_deadline_ends_the_wait), cmocka_unit_test(a_ring_wakes),
+        cmocka_unit_test(answers_are_returned),          cmocka_unit_test(it_looks_before_it_gives_up),
+        cmocka_unit_test(a_deadline_ends_the_wait),      cmocka_unit_test(a_ring_wakes),
         cmocka_unit_test(without_a_ring_it_looks_again), cmocka_unit_test(a_long_wait_is_reported),
     };
 

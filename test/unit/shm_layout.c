@@ -132,9 +132,12 @@ static void what_inlined_calls_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_of_layout_1), cmocka_unit_test(chunks_and_desks),
-        cmocka_unit_test(seats_and_halls),     cmocka_unit_test(the_halls_lie_side_by_side),
-        cmocka_unit_test(cards),               cmocka_unit_test(what_inlined_calls_read),
+        cmocka_unit_test(numbers_of_layout_1),
+        cmocka_unit_test(chunks_and_desks),
+        cmocka_unit_test(seats_and_halls),
+        cmocka_unit_test(the_halls_lie_side_by_side),
+        cmocka_unit_test(cards),
+        cmocka_unit_test(what_inlined_calls_read),
     };
 
     return cmocka_run_group_tests_name("shared layouts", tests, NULL, NULL);
