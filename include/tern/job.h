@@ -16,7 +16,7 @@ typedef int64_t tern_deadline;
 /* Join the job: find the other ranks, set up the links to them, make TERN_WORLD. Collective over the job. A process
  * that no launcher started is a job of one rank.
  * Returns  TERN_OK. TERN_ERR_STATE: called before, or finalized already. TERN_ERR_BOOT: the launcher's information
- *          cannot be used. TERN_ERR_PEER: a rank ended before it joined. TERN_ERR_NOMEM, TERN_ERR_SYSTEM: no memory or
+ *          cannot be used. TERN_ERR_ARG: an option has a value that cannot be used. TERN_ERR_PEER: a rank ended before it joined. TERN_ERR_NOMEM, TERN_ERR_SYSTEM: no memory or
  *          a refusal of the operating system. TERN_ERR_TIMEOUT: the others did not come within TERN_TIMEOUT. After an
  *          error no other call but tern_strerror and tern_error_detail is of use.
  * Remote   returns when every rank has joined.

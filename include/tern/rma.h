@@ -55,8 +55,9 @@ TERN_API tern_status tern_get_far(tern_ctx *ctx, tern_region *region, int rank, 
 /* Start to copy len bytes from src to byte offset of rank's part of region, with options; opts NULL: as tern_put_nbi.
  * Returns  TERN_OK: started, perhaps done. TERN_AGAIN: TERN_IMMEDIATE was given and there is no room; nothing was
  *          started. TERN_ERR_RANGE: no such rank, offset or length. TERN_ERR_PEER: rank is gone. TERN_ERR_ARG: a
- *          pointer is NULL or a flag unknown. TERN_ERR_TIMEOUT: no room within the context's time limit. After
- *          TERN_AGAIN and after an error nothing was written and no event was filled.
+ *          pointer is NULL or a flag unknown. TERN_ERR_TIMEOUT: no room within the context's time limit.
+ *          TERN_ERR_NOMEM: no memory for one more operation under way. After TERN_AGAIN and after an error nothing was
+ *          written and no event was filled.
  * Remote   visible at rank when the event is done, or after tern_quiet. Needs nothing of rank.
  * Threads  the one that uses ctx. */
 TERN_API tern_status tern_put_with(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, const void *src,
@@ -92,8 +93,8 @@ TERN_INLINE unsigned char *tern_direct(const tern_ctx *ctx, const tern_region *r
     return part->base + offset;
 }
 
-/* Copy len bytes, which may overlap. A constant length of up to 64 bytes becomes a few moves between registers and memory,
- * which compilers do not make of memmove by themselves above 16 bytes.
+/* Copy len bytes, which may overlap. A constant length of up to 64 bytes becomes a few moves between registers and
+ * memory, which compilers do not make of memmove by themselves above 16 bytes.
  * Returns  nothing.
  * Remote   none of its own.
  * Threads  any, also before tern_init. */
@@ -125,7 +126,7 @@ TERN_INLINE void tern_copy(void *to, const void *from, size_t len)
  * Returns  TERN_OK when the data is visible at rank. TERN_ERR_RANGE: no such rank, offset or length; nothing was
  *          written. TERN_ERR_PEER: rank is gone. TERN_ERR_ARG: a pointer is NULL. TERN_ERR_TIMEOUT: the context's time
  *          limit passed; part of the data may have been written, and tern_quiet waits for the rest of the traffic. TERN_ERR_LINK: the memory that rank
- *          registered is not mapped there any more.
+ *          registered is not mapped there any more. TERN_ERR_NOMEM: no memory for one more operation under way.
  * Remote   visible to every rank on return. Needs nothing of rank.
  * Threads  the one that uses ctx. Never allocates on a node. */
 TERN_INLINE tern_status tern_put(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, const void *src,

@@ -11,8 +11,6 @@ struct bunch {
     tern_event *event;
     size_t      n;
     size_t      index; /* any: the one that is done */
-    tern_status first; /* all: the status of the failed one with the lowest index */
-    size_t      first_index;
     const char *what;
 };
 
@@ -67,22 +65,21 @@ static tern_status any_poll(void *arg)
     return TERN_PENDING;
 }
 
+/* Empties events only when all are done, so that a wait that times out loses no error. */
 static tern_status all_poll(void *arg)
 {
     struct bunch *b = arg;
-    size_t        left = 0;
+    tern_status   first = TERN_OK; /* the error with the lowest index */
 
     bunch_progress(b);
-    for (size_t i = 0; i < b->n; i++) {
+    for (size_t i = 0; i < b->n; i++)
+        if (!tern_core_event_done(&b->event[i]))
+            return TERN_PENDING;
+    for (size_t i = b->n; i-- > 0;) {
         tern_status st = tern_core_event_test(&b->event[i]);
-        if (st == TERN_PENDING) {
-            left++;
-        } else if (st < 0 && (b->first == TERN_OK || i < b->first_index)) {
-            b->first = st;
-            b->first_index = i;
-        }
+        first = st < 0 ? st : first;
     }
-    return left > 0 ? TERN_PENDING : b->first;
+    return first;
 }
 
 tern_status tern_event_wait(tern_event *event, tern_deadline deadline)

@@ -70,7 +70,8 @@ extern const struct tern_link_up tern_core_up;
 
 /* Events. */
 tern_event  tern_core_event_make(struct tern_pending *pending, bool local);
-tern_status tern_core_event_test(tern_event *event); /* without progress; empties it when done */
+bool        tern_core_event_done(const tern_event *event); /* without progress */
+tern_status tern_core_event_test(tern_event *event);       /* without progress; empties it when done */
 struct tern_ctx *tern_core_event_ctx(const tern_event *event);
 void             tern_core_event_describe(const tern_event *event, char *text, size_t size);
 

@@ -24,19 +24,24 @@ void tern_core_event_describe(const tern_event *event, char *text, size_t size)
     tern_core_pending_describe(record(event), text, size);
 }
 
+bool tern_core_event_done(const tern_event *event)
+{
+    const struct tern_pending *pending = record(event);
+    bool                       local = ((uintptr_t)event->pending & LOCAL_BIT) != 0;
+
+    return !pending || pending->done || (local && !pending->op.xfer.get && pending->op.copied == pending->op.xfer.len);
+}
+
 tern_status tern_core_event_test(tern_event *event)
 {
-    struct tern_pending *pending;
-    bool                 local = ((uintptr_t)event->pending & LOCAL_BIT) != 0;
-    tern_status          st = TERN_OK;
+    struct tern_pending *pending = record(event);
+    tern_status          st;
 
-    if (!event->pending)
-        return TERN_OK;
-    pending = record(event);
-    if (pending->done)
-        st = pending->status;
-    else if (!local || pending->op.xfer.get || pending->op.copied < pending->op.xfer.len)
+    if (!tern_core_event_done(event))
         return TERN_PENDING;
+    if (!pending)
+        return TERN_OK;
+    st = pending->done ? pending->status : TERN_OK;
     event->pending = NULL;
     if (--pending->holders == 0 && pending->done)
         tern_core_pending_drop(pending);

@@ -166,8 +166,9 @@ tern_status tern_core_team_part(struct tern_team *team, const void *object, tern
 /* A note: what the member passed, then a piece of its bytes. */
 struct note {
     uint64_t      len;
-    char          what[24]; /* the call that it is in */
-    unsigned char piece[TERN_LINK_NOTE - 32];
+    uint32_t      number;   /* of notes that the member has left on this team */
+    char          what[28]; /* the call that it is in */
+    unsigned char piece[TERN_LINK_NOTE - 40];
 };
 _Static_assert(sizeof(struct note) == TERN_LINK_NOTE, "a note fills its place");
 
@@ -175,8 +176,11 @@ static tern_status check_note(const struct tern_team *team, int member, const st
 {
     const struct note *note = team->group->ops->peek(team->group, (uint32_t)member);
 
+    if (note->number != mine->number)
+        return tern_base_fail(TERN_ERR_ARG, "%s: rank %d is in a tern_barrier at the same time, or was; all ranks of a team "
+                              "make the same collective calls in the same order", mine->what, member);
     if (strncmp(note->what, mine->what, sizeof(note->what)) != 0)
-        return tern_base_fail(TERN_ERR_ARG, "%s: rank %d called %.24s at the same time; all ranks of a team make the "
+        return tern_base_fail(TERN_ERR_ARG, "%s: rank %d called %.28s at the same time; all ranks of a team make the "
                               "same collective calls in the same order", mine->what, member, note->what);
     if (note->len != mine->len)
         return tern_base_fail(TERN_ERR_ARG, "%s: rank %d passed a length of %llu bytes, rank %d one of %llu; all ranks "
@@ -192,6 +196,7 @@ static tern_status gather_piece(struct tern_team *team, struct note *mine, unsig
     const struct tern_link_ops *ops = team->group->ops;
     tern_status                 st;
 
+    mine->number = ++team->notes;
     ops->post(team->group, mine, offsetof(struct note, piece) + n);
     if ((st = tern_core_team_barrier(team, deadline, mine->what)) < 0)
         return st;
