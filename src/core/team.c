@@ -107,6 +107,7 @@ tern_status tern_core_team_barrier(struct tern_team *team, tern_deadline deadlin
         return tern_base_fail(TERN_ERR_STATE, "%s: an earlier collective call on the team timed out half way; only "
                               "tern_finalize is left", what);
     if (!team->entered) {
+        team->meetings++;
         team->group->ops->arrive(team->group);
         team->entered = true;
     }
@@ -166,7 +167,7 @@ tern_status tern_core_team_part(struct tern_team *team, const void *object, tern
 /* A note: what the member passed, then a piece of its bytes. */
 struct note {
     uint64_t      len;
-    uint32_t      number;   /* of notes that the member has left on this team */
+    uint32_t      number;   /* of the meeting that it was left for */
     char          what[28]; /* the call that it is in */
     unsigned char piece[TERN_LINK_NOTE - 40];
 };
@@ -196,7 +197,7 @@ static tern_status gather_piece(struct tern_team *team, struct note *mine, unsig
     const struct tern_link_ops *ops = team->group->ops;
     tern_status                 st;
 
-    mine->number = ++team->notes;
+    mine->number = team->meetings + 1;
     ops->post(team->group, mine, offsetof(struct note, piece) + n);
     if ((st = tern_core_team_barrier(team, deadline, mine->what)) < 0)
         return st;

@@ -19,7 +19,7 @@ struct tern_team {
     bool                    entered; /* a barrier that timed out: arrived, not over */
     bool                    gone;    /* a collective call failed because a member died: all later ones fail alike */
     const void             *leaving; /* what this rank is parting from; NULL: nothing */
-    uint32_t                notes;   /* that this rank has left for the others */
+    uint32_t                meetings; /* barriers that this rank has entered, of collective calls of any kind */
     bool                    broken;  /* a collective call failed half way: no more of them */
 };
 

@@ -152,8 +152,8 @@ struct tern_link_ops {
      * whether the member has done so as often as this one. Unlike a barrier it asks nothing of members that died. */
     void (*depart)(struct tern_link_group *group);
     bool (*departed)(const struct tern_link_group *group, uint32_t member);
-    /* Leave a note of len <= TERN_LINK_NOTE bytes, and read a member's. A barrier lies between post and peek; notes of
-     * two consecutive posts exist side by side. */
+    /* Leave a note of len <= TERN_LINK_NOTE bytes, and read a member's. A barrier lies between post and peek; notes for
+     * two consecutive barriers exist side by side. */
     void (*post)(struct tern_link_group *group, const void *note, size_t len);
     const void *(*peek)(const struct tern_link_group *group, uint32_t member);
 };

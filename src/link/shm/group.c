@@ -20,7 +20,6 @@ struct shm_group {
     uint32_t               rounds;
     uint32_t               barrier; /* number of the last barrier entered */
     uint32_t               round;   /* of that barrier: the one that we wait for */
-    uint32_t               posts;   /* number of notes posted */
     uint32_t               departures; /* things given up */
 };
 
@@ -164,13 +163,12 @@ void tern_shm_post(struct tern_link_group *base, const void *note, size_t len)
 {
     struct shm_group *group = (struct shm_group *)base;
 
-    group->posts++;
-    memcpy(group->hall->seat[base->me].note[group->posts & 1], note, len);
+    memcpy(group->hall->seat[base->me].note[(group->barrier + 1) & 1], note, len); /* read after the next barrier */
 }
 
 const void *tern_shm_peek(const struct tern_link_group *base, uint32_t member)
 {
     const struct shm_group *group = (const struct shm_group *)base;
 
-    return group->hall->seat[member].note[group->posts & 1];
+    return group->hall->seat[member].note[group->barrier & 1];
 }
