@@ -22,6 +22,11 @@
 
 TERN_BEGIN_DECLS
 
+/* Between these lengths a copy is made in pieces of the first: C libraries turn to a string instruction there, which takes
+ * longer to start than the same bytes take by vector moves while they fit into the first cache (docs/benchmarks.md). */
+#define TERN_COPY_PIECE 2048u
+#define TERN_COPY_WHOLE 16384u
+
 #define TERN_IMMEDIATE 0x1u  /* return TERN_AGAIN, with nothing started, rather than wait for resources */
 #define TERN_WANT_EVENT 0x2u /* event must not be NULL */
 
@@ -93,6 +98,12 @@ TERN_INLINE unsigned char *tern_direct(const tern_ctx *ctx, const tern_region *r
     return part->base + offset;
 }
 
+/* The part of tern_copy for lengths between TERN_COPY_PIECE and TERN_COPY_WHOLE. Use tern_copy.
+ * Returns  nothing.
+ * Remote   none of its own.
+ * Threads  any, also before tern_init. */
+TERN_API void tern_copy_pieces(void *to, const void *from, size_t len);
+
 /* Copy len bytes, which may overlap. A constant length of up to 64 bytes becomes a few moves between registers and
  * memory, which compilers do not make of memmove by themselves above 16 bytes.
  * Returns  nothing.
@@ -117,6 +128,8 @@ TERN_INLINE void tern_copy(void *to, const void *from, size_t len)
         *(tern_any_block *)(void *)(t + 16) = b;
         *(tern_any_block *)(void *)(t + len - 32) = c;
         *(tern_any_block *)(void *)(t + len - 16) = d;
+    } else if (TERN_UNLIKELY(len > TERN_COPY_PIECE && len <= TERN_COPY_WHOLE)) {
+        tern_copy_pieces(to, from, len);
     } else {
         __builtin_memmove(to, from, len);
     }

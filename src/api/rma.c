@@ -2,10 +2,24 @@
  * either. Check, find the part, go. */
 #include <tern/rma.h>
 
+#include <string.h>
+
 #include "base/bits.h"
 #include "core/job.h"
 #include "core/region.h"
 #include "op/contig.h"
+
+void tern_copy_pieces(void *to, const void *from, size_t len)
+{
+    unsigned char       *t = to;
+    const unsigned char *f = from;
+
+    if ((uintptr_t)t - (uintptr_t)f >= len) { /* going upwards, no piece overwrites what is still to be read */
+        for (; len > TERN_COPY_PIECE; len -= TERN_COPY_PIECE, t += TERN_COPY_PIECE, f += TERN_COPY_PIECE)
+            memmove(t, f, TERN_COPY_PIECE);
+    }
+    memmove(t, f, len);
+}
 
 /* Fill xfer->part after every check that a transfer needs. */
 static tern_status check(const tern_ctx *ctx, const tern_region *region, int rank, struct tern_xfer *xfer,
