@@ -1,4 +1,4 @@
-/* barrier.c: how long all ranks need to come together. The limit is one cache line's half round trip: no barrier
+/* barrier.c: how long all ranks need to come together, and how long work takes that they share. The limit is one cache line's half round trip: no barrier
  * between two ranks is faster, and one among n needs at least that for each doubling of n. */
 #include "perf.h"
 
@@ -19,4 +19,27 @@ void perf_barrier(struct perf_case *c)
         perf_figure_time(c, 1, 2, "cacheline_half_rtt");
         perf_figure_ratio(c, 0, 1, 2, "ratio_to_limit"); /* 2: the kernel's iteration is a whole round trip */
     }
+}
+
+/* The same work whatever the number of ranks: size multiplications, one after the other, divided among them. */
+static void steps(struct perf_case *c, uint64_t iters)
+{
+    uint64_t share = c->size / (uint64_t)c->p->ranks;
+
+    for (uint64_t i = 0; i < iters; i++) {
+        uint64_t x = 3;
+        for (uint64_t k = 0; k < share; k++) {
+            x *= 3;
+            __asm__ volatile("" : "+r"(x)); /* neither dropped nor done at once */
+        }
+        perf_must(tern_barrier(c->p->ctx), "barrier");
+    }
+}
+
+void perf_share(struct perf_case *c)
+{
+    static const struct perf_kernel k[] = { { PERF_ALL, steps } };
+
+    perf_measure(c, k, 1);
+    perf_figure_time(c, 0, 1, "step");
 }

@@ -140,6 +140,7 @@ void perf_get_bw(struct perf_case *c);
 void perf_put_rate(struct perf_case *c);
 void perf_get_rate(struct perf_case *c);
 void perf_barrier(struct perf_case *c);
+void perf_share(struct perf_case *c);
 void perf_window(struct perf_case *c);
 void perf_limits(struct perf_case *c);
 void perf_demo(struct perf_case *c);
