@@ -49,8 +49,9 @@ TERN_API int tern_size(void);
  * Threads  any. */
 TERN_API tern_status tern_peer_check(int rank);
 
-/* End the whole job now: print why (may be NULL) with this rank's number, and exit with the status code, which is made
- * 1 if it is 0. The launcher ends the other ranks.
+/* End the whole job now: print why (may be NULL) with this rank's number, and exit with the lowest byte of the status code,
+ * which is made 1 if it is 0. What the program has written to streams and not flushed is lost. The launcher ends the
+ * other ranks.
  * Returns  never.
  * Remote   every rank of the job ends.
  * Threads  any, also before tern_init. */

@@ -44,7 +44,9 @@ struct tern_part {
  * Returns  TERN_OK and the region in *out, on all ranks. On all ranks the same error otherwise, and nothing is left:
  *          TERN_ERR_ARG: a pointer is NULL, size is 0 or differs between ranks, opts is not valid. TERN_ERR_NOMEM: the
  *          space is not there. TERN_ERR_SYSTEM: the file cannot be used. TERN_ERR_PEER: a rank died. TERN_ERR_TIMEOUT:
- *          a rank did not come in time; the team can make no more regions.
+ *          a rank did not come in time; the team can make no more collective calls but tern_region_free.
+ *          TERN_ERR_STATE: not initialized, another thread is in a collective call on the team, or an earlier one timed
+ *          out.
  * Remote   returns when every rank can use the region.
  * Threads  the one that uses ctx; one collective call per team at a time. */
 TERN_API tern_status tern_region_alloc(tern_ctx *ctx, uint64_t size, const tern_region_opts *opts, tern_region **out);
@@ -60,7 +62,9 @@ TERN_API tern_status tern_region_register(tern_ctx *ctx, void *addr, uint64_t le
 /* Close a region and release what tern_region_alloc reserved. Collective over its team. Operations on it must be
  * complete.
  * Returns  TERN_OK. TERN_ERR_ARG: region is NULL. TERN_ERR_TIMEOUT: the others did not come within TERN_TIMEOUT; the
- *          region stays. TERN_ERR_STATE: not initialized.
+ *          region stays, and the call is to be made again before another region of the team is freed. TERN_ERR_ARG on all
+ *          ranks: they passed different regions. TERN_ERR_STATE: not initialized, or another thread is in a collective call
+ *          on the team.
  * Remote   returns when no rank uses the region any more.
  * Threads  any; one collective call per team at a time. */
 TERN_API tern_status tern_region_free(tern_region *region);

@@ -141,7 +141,7 @@ TERN_INLINE void tern_copy(void *to, const void *from, size_t len)
  *          limit passed; part of the data may have been written, and tern_quiet waits for the rest of the traffic. TERN_ERR_LINK: the memory that rank
  *          registered is not mapped there any more. TERN_ERR_NOMEM: no memory for one more operation under way.
  * Remote   visible to every rank on return. Needs nothing of rank.
- * Threads  the one that uses ctx. Never allocates on a node. */
+ * Threads  the one that uses ctx. Never allocates where tern_region_path is "self", "shm" or "cma". */
 TERN_INLINE tern_status tern_put(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, const void *src,
                                  size_t len)
 {
@@ -162,7 +162,7 @@ TERN_INLINE tern_status tern_put(tern_ctx *ctx, tern_region *region, int rank, u
  * Returns  TERN_OK when the data is in dst. Otherwise as tern_put; dst is then unchanged, or undefined after
  *          TERN_ERR_TIMEOUT, TERN_ERR_LINK and a death of rank during the call.
  * Remote   none: the target does not notice. Needs nothing of rank.
- * Threads  the one that uses ctx. Never allocates on a node. */
+ * Threads  the one that uses ctx. Never allocates where tern_region_path is "self", "shm" or "cma". */
 TERN_INLINE tern_status tern_get(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, void *dst, size_t len)
 {
     const unsigned char *from = tern_direct(ctx, region, rank, offset, len);

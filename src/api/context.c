@@ -29,7 +29,7 @@ tern_status tern_ctx_destroy(tern_ctx *ctx)
     st = tern_core_ctx_drain(ctx, tern_core_ctx_deadline(ctx), "tern_ctx_destroy");
     if (st < 0)
         return st;
-    st = ctx->failed;
+    st = tern_core_ctx_failed(ctx, "tern_ctx_destroy");
     tern_core_ctx_close(ctx);
     return st;
 }

@@ -46,7 +46,7 @@ static void bunch_describe(void *arg, char *text, size_t size)
     size_t              left = 0;
 
     for (size_t i = 0; i < b->n; i++) {
-        if (b->event[i].pending && left++ == 0)
+        if (!tern_core_event_done(&b->event[i]) && left++ == 0)
             tern_core_event_describe(&b->event[i], op, sizeof(op));
     }
     snprintf(text, size, "%s: %zu of %zu events are not done, the first is a %s", b->what, left, b->n, op);

@@ -49,7 +49,7 @@ tern_status tern_peer_check(int rank)
 void tern_abort(int code, const char *why)
 {
     tern_base_log(TERN_LOG_ERROR, "ends the job%s%s", why ? ": " : "", why ? why : "");
-    _Exit(code ? code : 1);
+    _Exit((code & 0xff) != 0 ? code : 1); /* the system keeps the lowest byte only */
 }
 
 int64_t tern_clock(void)

@@ -31,9 +31,7 @@ tern_status tern_quiet(tern_ctx *ctx)
     atomic_thread_fence(memory_order_seq_cst);
     if (st < 0)
         return st;
-    st = ctx->failed;
-    ctx->failed = TERN_OK;
-    return st;
+    return tern_core_ctx_failed(ctx, "tern_quiet");
 }
 
 tern_status tern_barrier(tern_ctx *ctx)

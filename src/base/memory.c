@@ -96,7 +96,7 @@ static void consider_line(const char *root, char *line, struct tern_memory_room 
 struct tern_memory_room tern_base_memory_room(const char *root)
 {
     struct tern_memory_room room = { UINT64_MAX, "the system", 0 };
-    char                    path[PATH_MAX_HERE], line[512];
+    char                    path[PATH_MAX_HERE], text[8192], *line, *rest;
     uint64_t                kib;
     FILE                   *file;
 
@@ -108,11 +108,12 @@ struct tern_memory_room tern_base_memory_room(const char *root)
     file = fopen(path, "re");
     if (!file && (errno == EMFILE || errno == ENFILE))
         room.error = errno;
-    if (file) {
-        while (fgets(line, sizeof(line), file))
-            consider_line(root, line, &room);
-        fclose(file);
-    }
+    if (!file)
+        return room;
+    text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+    fclose(file); /* before the limits are read: there may be one descriptor left */
+    for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+        consider_line(root, line, &room);
     return room;
 }
 

@@ -148,8 +148,10 @@ static void pending_done(struct tern_link_op *op, tern_status status)
         pending->next->link = pending->link;
     pending->done = true;
     pending->status = status;
-    if (pending->implicit && status < 0 && ctx->failed == TERN_OK)
+    if (pending->implicit && status < 0 && ctx->failed == TERN_OK) {
         ctx->failed = status;
+        tern_core_pending_describe(pending, ctx->failed_op, sizeof(ctx->failed_op));
+    }
     if (pending->holders == 0)
         tern_core_pending_drop(pending);
     keep_order(ctx);
@@ -163,6 +165,14 @@ void tern_core_pending_describe(const struct tern_pending *pending, char *text, 
 
     snprintf(text, size, "%s of %zu bytes at offset %llu of rank %d, by %s", xfer->get ? "get" : "put", xfer->len,
              (unsigned long long)xfer->offset, xfer->part->rank, xfer->part->path->name);
+}
+
+tern_status tern_core_ctx_failed(struct tern_ctx *ctx, const char *what)
+{
+    tern_status st = ctx->failed;
+
+    ctx->failed = TERN_OK;
+    return st < 0 ? tern_base_fail(st, "%s: an earlier %s failed", what, ctx->failed_op) : TERN_OK;
 }
 
 struct drain {

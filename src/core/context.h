@@ -32,6 +32,7 @@ struct tern_ctx {
     struct tern_lane    *lane[TERN_LINKS_MAX];
     struct tern_pending *under_way; /* newest first */
     tern_status          failed;    /* the first error of an implicit operation since the last quiet */
+    char                 failed_op[120];
     struct tern_pending *unused;
     struct pending_slab *slabs;
     struct tern_ctx     *next, **link; /* on the job's list */
@@ -52,6 +53,9 @@ tern_deadline tern_core_ctx_deadline(const struct tern_ctx *ctx);
 
 /* Move everything forward once. */
 void tern_core_ctx_progress(struct tern_ctx *ctx);
+
+/* The first error of an operation without an event since the last call, with its detail. */
+tern_status tern_core_ctx_failed(struct tern_ctx *ctx, const char *what);
 
 /* Wait until nothing is under way. */
 tern_status tern_core_ctx_drain(struct tern_ctx *ctx, tern_deadline deadline, const char *what);

@@ -42,6 +42,11 @@ tern_status tern_core_event_test(tern_event *event)
     if (!pending)
         return TERN_OK;
     st = pending->done ? pending->status : TERN_OK;
+    if (TERN_UNLIKELY(st < 0)) {
+        char op[160];
+        tern_core_pending_describe(pending, op, sizeof(op));
+        tern_base_fail(st, "the %s failed", op);
+    }
     event->pending = NULL;
     if (--pending->holders == 0 && pending->done)
         tern_core_pending_drop(pending);

@@ -60,12 +60,13 @@ void tern_core_job_notice(void)
     pthread_mutex_unlock(&tern_job.lock);
 }
 
-void tern_core_job_confirm(int rank)
+void tern_core_job_confirm(int rank, tern_deadline deadline)
 {
     struct tern_slot *mine = tern_core_job_slot(tern_job.boot.rank);
     _Atomic uint32_t *fate = &tern_core_job_slot(rank)->fate;
     int64_t           until = tern_base_now() + NOTICE_NS, now;
 
+    until = deadline < until ? deadline : until;
     while ((now = tern_base_now()) < until) {
         uint32_t seen = atomic_load_explicit(&mine->bell, memory_order_acquire); /* before fate: see the launcher */
 

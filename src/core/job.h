@@ -50,7 +50,7 @@ void tern_core_job_notice(void);
 
 /* The kernel has told us that the rank is gone: wait until the launcher has noticed too (a second at most), so that it
  * does not take what this rank does next for the first failure of the job. Keeps the detail of the error. */
-void tern_core_job_confirm(int rank);
+void tern_core_job_confirm(int rank, tern_deadline deadline);
 
 /* The deadline of a blocking call that starts now and has no context: the option TERN_TIMEOUT. */
 tern_deadline tern_core_job_deadline(void);

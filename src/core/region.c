@@ -1,7 +1,8 @@
 /* region.c: making and freeing regions.
  *
- * Making one is three meetings: all agree on what is asked, and on whether the node has room; each makes its own memory
- * and tells the others where it is; each brings the others' into reach. At every meeting each rank says whether it
+ * Making one is a few meetings: all agree on what is asked, and on whether the node has room; each makes its own memory
+ * and tells the others where it is; each brings the others' into reach; and for memory that the program had, each starts to
+ * serve those who cannot reach it. At every meeting each rank says whether it
  * succeeded, so that all return the same status, and the text of the first that failed.
  */
 #include "core/region.h"
@@ -145,8 +146,9 @@ static tern_status attach(struct making *m, int rank, const struct tern_link_car
     char                   name[4096];
     tern_status            st;
 
-    *part = (struct tern_link_part){ .size = card->size, .addr = card->addr, .region = region->id, .rank = world,
-                                     .pid = card->pid, .link = link };
+    *part = (struct tern_link_part){ .size = card->size, .addr = card->addr, .offset = card->offset,
+                                     .place = card->place, .region = region->id, .rank = world, .pid = card->pid,
+                                     .link = link };
     if (card->size == 0)
         return TERN_OK;
     file_name(m, rank, name, sizeof(name));
@@ -174,12 +176,10 @@ static tern_status attach_all(struct making *m, const struct tern_link_card *min
 }
 
 /* Peers may have learnt in attach that they need our help: give it from a thread of its own. */
-static tern_status serve_if_wanted(struct making *m, tern_status st)
+static tern_status serve_if_wanted(void)
 {
-    tern_status met = tern_core_team_barrier(m->team, m->deadline, m->what);
+    tern_status st = TERN_OK;
 
-    if (met < 0)
-        return met;
     for (unsigned i = 0; i < tern_links_count && st == TERN_OK; i++)
         if (tern_links[i]->wanted(tern_job.link[i]))
             st = tern_core_service_start();
@@ -230,10 +230,10 @@ static tern_status join_parts(struct making *m, uint64_t size, tern_status st)
     if ((st = meet(m, &mine, st)) < 0)
         return st;
     region->id = card->region = m->said[0].card.region;
-    st = attach_all(m, card);
-    if (region->own.place == TERN_PLACE_PRIVATE)
-        st = serve_if_wanted(m, st);
-    return meet(m, &mine, st);
+    st = meet(m, &mine, attach_all(m, card));
+    if (st < 0 || region->own.place != TERN_PLACE_PRIVATE)
+        return st;
+    return meet(m, &mine, serve_if_wanted());
 }
 
 static tern_status making_begin(struct making *m, struct tern_ctx *ctx, const char *what, tern_status checked)
@@ -288,12 +288,33 @@ tern_status tern_core_region_register(struct tern_ctx *ctx, void *addr, uint64_t
     return making_end(&m, join_parts(&m, len, st), out);
 }
 
+/* Of the dead nobody gives back the memory: the first of the living does. */
+static void bury(const struct tern_region *region)
+{
+    const struct tern_team *team = region->team;
+
+    for (int i = 0; i < team->rank; i++)
+        if (!tern_core_job_lost(tern_core_team_world(team, i)))
+            return;
+    for (int i = 0; i < team->size; i++) {
+        const struct tern_link_part *part = &region->part[tern_core_team_world(team, i)];
+        int file = part->place == TERN_PLACE_HUGE ? tern_job.boot.huge : tern_job.boot.arena;
+
+        if (part->size > 0 && tern_core_job_lost(part->rank) &&
+            (part->place == TERN_PLACE_ARENA || part->place == TERN_PLACE_HUGE))
+            tern_boot_space_give(&(struct tern_space){ .file = file, .offset = part->offset,
+                                                       .bytes = tern_base_round_up(part->size,
+                                                                                   tern_boot_space_unit(file)) });
+    }
+}
+
 tern_status tern_core_region_free(struct tern_region *region)
 {
-    tern_status st = tern_core_team_part(region->team, region, tern_core_job_deadline(), "tern_region_free");
+    tern_status st = tern_core_team_part(region->team, region->id, tern_core_job_deadline(), "tern_region_free");
 
     if (st < 0)
         return st;
+    bury(region);
     withdraw(region);
     region_delete(region);
     return TERN_OK;

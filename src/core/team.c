@@ -81,7 +81,10 @@ static tern_status meeting_poll(void *arg)
     if (m->team->group->ops->arrived(m->team->group))
         return TERN_OK;
     tern_core_job_notice();
-    return lost_member(m->team) >= 0 ? member_gone(m->team, m->what) : TERN_PENDING;
+    if (lost_member(m->team) < 0)
+        return TERN_PENDING;
+    /* Look again: a member that died after it had come does not undo the meeting. */
+    return m->team->group->ops->arrived(m->team->group) ? TERN_OK : member_gone(m->team, m->what);
 }
 
 static void meeting_describe(void *arg, char *text, size_t size)
@@ -105,7 +108,7 @@ tern_status tern_core_team_barrier(struct tern_team *team, tern_deadline deadlin
         return member_gone(team, what);
     if (team->broken)
         return tern_base_fail(TERN_ERR_STATE, "%s: an earlier collective call on the team timed out half way; only "
-                              "tern_finalize is left", what);
+                              "tern_region_free and tern_finalize are left", what);
     if (!team->entered) {
         team->meetings++;
         team->group->ops->arrive(team->group);
@@ -118,15 +121,28 @@ tern_status tern_core_team_barrier(struct tern_team *team, tern_deadline deadlin
     return st;
 }
 
-/* The first member that lives, stays in the job and has not given up what this rank gives up; -1: none. */
-static int staying_member(const struct tern_team *team)
+/* What this rank gives up, and the first member found to give up something else. */
+struct parting {
+    struct tern_team *team;
+    const char       *what;
+    int               other; /* -1: none */
+};
+
+/* The first member that lives, stays in the job and has given up nothing yet in this round; -1: none. */
+static int staying_member(struct parting *p)
 {
+    const struct tern_team *team = p->team;
+    uint64_t                object = 0;
+
+    p->other = -1;
     for (int i = 0; i < team->size; i++) {
         int world = tern_core_team_world(team, i);
 
-        if (!team->group->ops->departed(team->group, (uint32_t)i) && !tern_core_job_lost(world) &&
-            /* acquire: its use of the object before it left. Pairs with the release in core/job.c. */
-            atomic_load_explicit(&tern_core_job_slot(world)->life, memory_order_acquire) < TERN_LIFE_LEAVING)
+        if (team->group->ops->departed(team->group, (uint32_t)i, &object))
+            p->other = object != team->leaving ? i : p->other;
+        else if (!tern_core_job_lost(world) &&
+                 /* acquire: its use of the object before it left. Pairs with the release in core/job.c. */
+                 atomic_load_explicit(&tern_core_job_slot(world)->life, memory_order_acquire) < TERN_LIFE_LEAVING)
             return i;
     }
     return -1;
@@ -135,33 +151,36 @@ static int staying_member(const struct tern_team *team)
 static tern_status parting_poll(void *arg)
 {
     tern_core_job_notice();
-    return staying_member(((struct meeting *)arg)->team) >= 0 ? TERN_PENDING : TERN_OK;
+    return staying_member(arg) >= 0 ? TERN_PENDING : TERN_OK;
 }
 
 static void parting_describe(void *arg, char *text, size_t size)
 {
-    struct meeting *m = arg;
+    struct parting *p = arg;
 
-    snprintf(text, size, "%s waits for rank %d of %d, which has not called it", m->what, staying_member(m->team),
-             m->team->size);
+    snprintf(text, size, "%s waits for rank %d of %d, which has not called it", p->what, staying_member(p),
+             p->team->size);
 }
 
-tern_status tern_core_team_part(struct tern_team *team, const void *object, tern_deadline deadline, const char *what)
+tern_status tern_core_team_part(struct tern_team *team, uint64_t object, tern_deadline deadline, const char *what)
 {
-    struct meeting   m = { team, what };
-    struct tern_wait wait = { parting_poll, parting_describe, &m, deadline };
-    tern_status      st = TERN_OK;
+    struct parting   p = { team, what, -1 };
+    struct tern_wait wait = { parting_poll, parting_describe, &p, deadline };
+    tern_status      st;
 
-    if (team->leaving != object)
-        team->group->ops->depart(team->group);
+    if (team->leaving != 0 && team->leaving != object)
+        return tern_base_fail(TERN_ERR_STATE, "%s: a call for another object timed out and is not over; call it again for "
+                              "that one first", what);
+    if (team->leaving == 0)
+        team->group->ops->depart(team->group, object);
     team->leaving = object;
-    if (!team->broken)
-        st = tern_core_team_barrier(team, deadline, what);
-    if (st == TERN_ERR_PEER)
-        st = tern_core_wait(&wait);
-    if (st == TERN_OK)
-        team->leaving = NULL;
-    return st;
+    if ((st = tern_core_wait(&wait)) < 0)
+        return st;
+    team->leaving = 0;
+    if (p.other >= 0)
+        return tern_base_fail(TERN_ERR_ARG, "%s: rank %d passed another object; all ranks of a team free regions in the "
+                              "same order", what, p.other);
+    return TERN_OK;
 }
 
 /* A note: what the member passed, then a piece of its bytes. */
@@ -178,8 +197,8 @@ static tern_status check_note(const struct tern_team *team, int member, const st
     const struct note *note = team->group->ops->peek(team->group, (uint32_t)member);
 
     if (note->number != mine->number)
-        return tern_base_fail(TERN_ERR_ARG, "%s: rank %d is in a tern_barrier at the same time, or was; all ranks of a team "
-                              "make the same collective calls in the same order", mine->what, member);
+        return tern_base_fail(TERN_ERR_ARG, "%s: rank %d called tern_barrier at the same time; all ranks of a team make the "
+                              "same collective calls in the same order", mine->what, member);
     if (strncmp(note->what, mine->what, sizeof(note->what)) != 0)
         return tern_base_fail(TERN_ERR_ARG, "%s: rank %d called %.28s at the same time; all ranks of a team make the "
                               "same collective calls in the same order", mine->what, member, note->what);
@@ -221,7 +240,7 @@ tern_status tern_core_team_gather(struct tern_team *team, const void *src, size_
 
     if (team->gone)
         return member_gone(team, what);
-    if (team->entered)
+    if (team->entered && !team->broken) /* if it is broken, gather_piece says so */
         return tern_base_fail(TERN_ERR_STATE, "%s: a tern_barrier on the team timed out and is not over; call it again "
                               "first", what);
     snprintf(mine.what, sizeof(mine.what), "%s", what);

@@ -92,6 +92,10 @@ tern_status tern_core_wait(const struct tern_wait *wait)
 {
     tern_status st;
 
+    if (wait->deadline <= TERN_NOW) {
+        st = wait->poll(wait->arg);
+        return st == TERN_PENDING ? timed_out(wait, tern_base_now()) : st;
+    }
     for (int i = 0; i < FIRST_LOOKS; i++)
         if ((st = wait->poll(wait->arg)) != TERN_PENDING)
             return st;

@@ -64,6 +64,8 @@ struct tern_link_part {
     unsigned char               *base; /* where loads and stores reach it; NULL: nowhere */
     uint64_t                     size;
     uint64_t                     mapped; /* bytes that the link mapped at base; 0: none */
+    uint64_t                     offset; /* ARENA, HUGE: where in the file */
+    uint32_t                     place;  /* enum tern_place */
     uint64_t                     addr;   /* in the rank's own address space */
     uint64_t                     region; /* id */
     int32_t                      rank;   /* in the job */
@@ -150,8 +152,8 @@ struct tern_link_ops {
     int (*awaited)(const struct tern_link_group *group);
     /* Part from something that all members give up in the same order: depart once for each such thing; departed tells
      * whether the member has done so as often as this one. Unlike a barrier it asks nothing of members that died. */
-    void (*depart)(struct tern_link_group *group);
-    bool (*departed)(const struct tern_link_group *group, uint32_t member);
+    void (*depart)(struct tern_link_group *group, uint64_t object);
+    bool (*departed)(const struct tern_link_group *group, uint32_t member, uint64_t *object);
     /* Leave a note of len <= TERN_LINK_NOTE bytes, and read a member's. A barrier lies between post and peek; notes for
      * two consecutive barriers exist side by side. */
     void (*post)(struct tern_link_group *group, const void *note, size_t len);

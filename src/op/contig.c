@@ -98,7 +98,7 @@ tern_status tern_op_contig_start(struct tern_ctx *ctx, const struct tern_xfer *x
     if (a.pending)
         tern_core_pending_drop(a.pending);
     if (TERN_UNLIKELY(st == TERN_ERR_PEER))
-        tern_core_job_confirm(xfer->part->rank);
+        tern_core_job_confirm(xfer->part->rank, tern_core_ctx_deadline(ctx));
     if (st == TERN_OK) {
         fill(opts->event, NULL, false);
         fill(opts->local, NULL, true);

@@ -1,10 +1,34 @@
 /* mixed.c: promise: ranks that make different collective calls at the same time are told so, instead of getting each
  * other's data of some earlier call.
  * ranks: 2 3 4 8
+ * env: HWLOC_SYNTHETIC=core:8~pu:1 HWLOC_THISSYSTEM=0 TERN_SPIN=0 TERN_YIELDS=4
  */
 #include "job_test.h"
 
 const char *job_note;
+
+/* Different regions at the same time: an error on all, and both regions are as good as before. */
+static void frees(void)
+{
+    tern_region *a, *b;
+    int          other = (tern_rank() + 1) % tern_size();
+    uint64_t     got;
+
+    OK(tern_region_alloc(TERN_WORLD, 64, NULL, &a));
+    OK(tern_region_alloc(TERN_WORLD, 64, NULL, &b));
+    RETURNS(TERN_ERR_ARG, tern_region_free(tern_rank() == 0 ? a : b));
+    SAYS("same order");
+    OK(tern_put_u64(TERN_WORLD, a, other, 0, 7));
+    OK(tern_put_u64(TERN_WORLD, b, other, 8, 9));
+    OK(tern_barrier(TERN_WORLD));
+    OK(tern_get_u64(TERN_WORLD, a, tern_rank(), 0, &got));
+    SAME(got, 7);
+    OK(tern_get_u64(TERN_WORLD, b, tern_rank(), 8, &got));
+    SAME(got, 9);
+    OK(tern_barrier(TERN_WORLD));
+    OK(tern_region_free(b));
+    OK(tern_region_free(a));
+}
 
 int main(void)
 {
@@ -28,6 +52,7 @@ int main(void)
     for (int i = 0; i < tern_size(); i++)
         SAME(all[i], 100 + i);
     OK(tern_barrier(node));
+    frees();
     OK(tern_finalize());
     return 0;
 }

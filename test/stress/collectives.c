@@ -8,6 +8,7 @@
  *
  * All ranks draw from the same stream, so they make the same calls. The seed is printed on failure; TERN_TEST_SEED=n or
  * the first argument sets it.
+ * env: HWLOC_SYNTHETIC=core:8~pu:1 HWLOC_THISSYSTEM=0 TERN_SPIN=0 TERN_YIELDS=4
  */
 #include "job_test.h"
 

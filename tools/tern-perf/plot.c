@@ -5,11 +5,14 @@
  * metric instead, with a line for each program. Bars show the quartiles.
  */
 #define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "perf.h"
@@ -33,6 +36,19 @@ static bool ends_in(const char *text, const char *end)
     return n > m && strcmp(text + n - m, end) == 0;
 }
 
+/* Asked before anything is measured. */
+static bool is_writable(const char *file)
+{
+    int fd = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+
+    if (fd < 0) {
+        fprintf(stderr, "tern-perf: --plot %s: %s\n", file, strerror(errno));
+        return false;
+    }
+    close(fd);
+    return true;
+}
+
 bool perf_plot_possible(const char *file)
 {
     char path[512];
@@ -45,7 +61,7 @@ bool perf_plot_possible(const char *file)
         fprintf(stderr, "tern-perf: --plot needs gnuplot, which is not installed: install gnuplot-nox\n");
         return false;
     }
-    return true;
+    return is_writable(file);
 }
 
 /* A string that gnuplot takes literally. */
@@ -208,7 +224,7 @@ bool perf_plot(const char *file, const char *title)
         return false;
     }
     signal(SIGPIPE, SIG_IGN);
-    to = popen("gnuplot", "we");
+    to = popen("gnuplot >/dev/null", "we");
     if (to == NULL) {
         fprintf(stderr, "tern-perf: gnuplot could not be started\n");
         return false;
@@ -217,6 +233,6 @@ bool perf_plot(const char *file, const char *title)
     status = pclose(to);
     if (status == 0)
         return true;
-    fprintf(stderr, "tern-perf: gnuplot did not make %s (status %d)\n", file, status);
+    fprintf(stderr, "tern-perf: gnuplot did not make %s (status %d)\n", file, WIFEXITED(status) ? WEXITSTATUS(status) : status);
     return false;
 }

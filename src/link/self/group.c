@@ -6,6 +6,7 @@
 
 struct self_group {
     struct tern_link_group base;
+    uint64_t               object;
     unsigned char          note[TERN_LINK_NOTE];
 };
 
@@ -45,14 +46,15 @@ int tern_self_awaited(const struct tern_link_group *group)
     return -1;
 }
 
-void tern_self_depart(struct tern_link_group *group)
+void tern_self_depart(struct tern_link_group *group, uint64_t object)
 {
-    (void)group;
+    ((struct self_group *)group)->object = object;
 }
 
-bool tern_self_departed(const struct tern_link_group *group, uint32_t member)
+bool tern_self_departed(const struct tern_link_group *group, uint32_t member, uint64_t *object)
 {
-    (void)group, (void)member;
+    (void)member;
+    *object = ((const struct self_group *)group)->object;
     return true;
 }
 

@@ -17,8 +17,8 @@ void        tern_self_group_close(struct tern_link_group *group);
 void        tern_self_arrive(struct tern_link_group *group);
 bool        tern_self_arrived(struct tern_link_group *group);
 int         tern_self_awaited(const struct tern_link_group *group);
-void        tern_self_depart(struct tern_link_group *group);
-bool        tern_self_departed(const struct tern_link_group *group, uint32_t member);
+void        tern_self_depart(struct tern_link_group *group, uint64_t object);
+bool        tern_self_departed(const struct tern_link_group *group, uint32_t member, uint64_t *object);
 void        tern_self_post(struct tern_link_group *group, const void *note, size_t len);
 const void *tern_self_peek(const struct tern_link_group *group, uint32_t member);
 

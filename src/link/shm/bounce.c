@@ -163,7 +163,7 @@ static void op_reap(struct shm_lane *lane, struct tern_link_op *op)
 {
     struct shm_link        *shm = lane->link;
     const struct tern_xfer *xfer = &op->xfer;
-    bool                    lost = tern_shm_lost(shm, xfer->part->rank);
+    bool                    lost = tern_shm_gone(shm, xfer->part->rank);
 
     for (uint64_t left = op->chunks; left != 0; left &= left - 1) {
         unsigned          index = (unsigned)__builtin_ctzll(left);

@@ -3,7 +3,8 @@
  * With a core for each rank the barrier is a dissemination: in round k a member tells the one 2^k seats further, and
  * waits for word from the one 2^k seats before; log2(size) rounds, each one cache line one way. With fewer cores than
  * ranks every round could cost a change of the running rank, so there all count up one word, and the last to come wakes
- * the rest: each rank sleeps once.
+ * the rest: each rank sleeps once. The same where the job goes on when a rank dies: the count makes it one fact for all
+ * whether everyone had come.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,7 @@ struct shm_group {
     struct tern_link_group base;
     struct shm_link       *shm;
     struct shm_hall       *hall;
-    bool                   crowded; /* fewer cores than ranks */
+    bool                   counts; /* the barrier is one counter */
     uint32_t               rounds;
     uint32_t               barrier; /* number of the last barrier entered */
     uint32_t               round;   /* of that barrier: the one that we wait for */
@@ -35,7 +36,8 @@ tern_status tern_shm_group_open(struct tern_link *link, const struct tern_link_g
     group->base.ops = &tern_shm_ops;
     group->shm = shm;
     group->hall = (struct shm_hall *)(void *)(shm->control + tern_shm_hall_offset(shm->ranks, as->id));
-    group->crowded = (uint32_t)shm->ranks > shm->boot->segment->cores;
+    group->counts = (uint32_t)shm->ranks > shm->boot->segment->cores ||
+                    shm->boot->segment->on_failure == TERN_ON_FAILURE_RETURN;
     group->rounds = tern_base_log2_up(as->size);
     *out = &group->base;
     return TERN_OK;
@@ -70,16 +72,14 @@ static void tell(struct shm_group *group)
     ring(group, partner);
 }
 
-static void arrive_crowded(struct shm_group *group)
+static void arrive_counting(struct shm_group *group)
 {
-    struct shm_hall *hall = group->hall;
-    /* acq_rel: this rank's past for the last to come; for the last, everybody's. Pairs with itself in the others. */
-    uint32_t count = 1 + atomic_fetch_add_explicit(&hall->count, 1, memory_order_acq_rel);
+    /* acq_rel: this rank's past for whoever reads the count; and the past of those counted already. Pairs with itself in
+     * the others, and with the acquire in reached(). */
+    uint32_t count = 1 + atomic_fetch_add_explicit(&group->hall->count, 1, memory_order_acq_rel);
 
     if (count != group->barrier * group->base.size) /* both wrap alike */
         return;
-    /* release: everybody's past. Pairs with the acquire in tern_shm_arrived(). */
-    atomic_store_explicit(&hall->open, group->barrier, memory_order_release);
     for (uint32_t i = 0; i < group->base.size; i++)
         if (i != group->base.me)
             ring(group, i);
@@ -94,23 +94,23 @@ void tern_shm_arrive(struct tern_link_group *base)
     tern_base_order_before(group->shm); /* the service thread, when it copies for a peer after the barrier */
     /* relaxed: only for awaited(), which tells a person who is late. */
     atomic_store_explicit(&group->hall->seat[base->me].arrived, group->barrier, memory_order_relaxed);
-    if (group->crowded)
-        arrive_crowded(group);
+    if (group->counts)
+        arrive_counting(group);
     else if (group->rounds > 0)
         tell(group);
 }
 
-static bool reached(_Atomic uint32_t *counter, uint32_t barrier)
+static bool reached(_Atomic uint32_t *counter, uint32_t number)
 {
-    /* acquire: what the members did before. Pairs with the releases in tell(), arrive_crowded() and
+    /* acquire: what the members did before. Pairs with the releases in tell(), arrive_counting() and
      * tern_shm_depart(). */
-    return !tern_base_seq_after(barrier, atomic_load_explicit(counter, memory_order_acquire));
+    return !tern_base_seq_after(number, atomic_load_explicit(counter, memory_order_acquire));
 }
 
 static bool is_over(struct shm_group *group)
 {
-    if (group->crowded)
-        return reached(&group->hall->open, group->barrier);
+    if (group->counts)
+        return reached(&group->hall->count, group->barrier * group->base.size);
     while (group->round < group->rounds) {
         if (!reached(&group->hall->seat[group->base.me].round[group->round].count, group->barrier))
             return false;
@@ -141,22 +141,29 @@ int tern_shm_awaited(const struct tern_link_group *base)
     return -1;
 }
 
-void tern_shm_depart(struct tern_link_group *base)
+void tern_shm_depart(struct tern_link_group *base, uint64_t object)
 {
     struct shm_group *group = (struct shm_group *)base;
+    struct shm_seat  *seat = &group->hall->seat[base->me];
 
-    /* release: this rank's use of what it gives up. Pairs with the acquire in tern_shm_departed(). */
-    atomic_store_explicit(&group->hall->seat[base->me].departures, ++group->departures, memory_order_release);
+    /* relaxed: published by the store below. The place before the last but one is read by nobody any more. */
+    atomic_store_explicit(&seat->object[(group->departures + 1) & 1], object, memory_order_relaxed);
+    /* release: the object, and this rank's use of what it gives up. Pairs with the acquire in tern_shm_departed(). */
+    atomic_store_explicit(&seat->departures, ++group->departures, memory_order_release);
     for (uint32_t i = 0; i < base->size; i++)
         if (i != base->me)
             ring(group, i);
 }
 
-bool tern_shm_departed(const struct tern_link_group *base, uint32_t member)
+bool tern_shm_departed(const struct tern_link_group *base, uint32_t member, uint64_t *object)
 {
     const struct shm_group *group = (const struct shm_group *)base;
+    struct shm_seat        *seat = &group->hall->seat[member];
 
-    return reached(&group->hall->seat[member].departures, group->departures);
+    if (!reached(&seat->departures, group->departures))
+        return false;
+    *object = atomic_load_explicit(&seat->object[group->departures & 1], memory_order_relaxed); /* see depart */
+    return true;
 }
 
 void tern_shm_post(struct tern_link_group *base, const void *note, size_t len)

@@ -54,12 +54,12 @@ struct shm_seat {
     } round[SHM_ROUNDS];
     _Alignas(64) _Atomic uint32_t arrived; /* barriers that the member has entered. Writer: the member */
     _Atomic uint32_t departures;           /* things that it has given up. Writer: the member */
+    _Atomic uint64_t object[2];            /* which, the last two. Writer: the member */
     _Alignas(64) unsigned char note[2][TERN_LINK_NOTE]; /* Writer: the member */
 };
 
 struct shm_hall {
     _Alignas(64) _Atomic uint32_t count; /* arrivals ever. Writers: members */
-    _Alignas(64) _Atomic uint32_t open;  /* barriers that are over. Writer: the last to arrive */
     struct shm_seat seat[];
 };
 
@@ -117,11 +117,14 @@ static inline struct tern_slot *tern_shm_slot(const struct shm_link *shm, int ra
     return &shm->boot->segment->slot[rank];
 }
 
-/* Whether the launcher has reported the rank dead and the job goes on without it. */
-static inline bool tern_shm_lost(const struct shm_link *shm, int rank)
+/* Whether the rank serves no more: it has left, or it is dead and the job goes on without it. */
+static inline bool tern_shm_gone(const struct shm_link *shm, int rank)
 {
-    return shm->boot->segment->on_failure == TERN_ON_FAILURE_RETURN &&
-           atomic_load_explicit(&tern_shm_slot(shm, rank)->fate, memory_order_relaxed) == TERN_FATE_LOST;
+    struct tern_slot *slot = tern_shm_slot(shm, rank);
+    uint32_t          fate = atomic_load_explicit(&slot->fate, memory_order_relaxed);
+
+    return (fate == TERN_FATE_LOST && shm->boot->segment->on_failure == TERN_ON_FAILURE_RETURN) ||
+           fate == TERN_FATE_ENDED || atomic_load_explicit(&slot->life, memory_order_relaxed) == TERN_LIFE_LEFT;
 }
 
 /* Where hall id begins in the control memory, and how long the control memory is. */
@@ -149,8 +152,8 @@ void        tern_shm_group_close(struct tern_link_group *group);
 void        tern_shm_arrive(struct tern_link_group *group);
 bool        tern_shm_arrived(struct tern_link_group *group);
 int         tern_shm_awaited(const struct tern_link_group *group);
-void        tern_shm_depart(struct tern_link_group *group);
-bool        tern_shm_departed(const struct tern_link_group *group, uint32_t member);
+void        tern_shm_depart(struct tern_link_group *group, uint64_t object);
+bool        tern_shm_departed(const struct tern_link_group *group, uint32_t member, uint64_t *object);
 void        tern_shm_post(struct tern_link_group *group, const void *note, size_t len);
 const void *tern_shm_peek(const struct tern_link_group *group, uint32_t member);
 
