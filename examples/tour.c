@@ -46,8 +46,8 @@ static void greet(tern_region *region, int left, int right)
     check(tern_barrier(TERN_WORLD), "tern_barrier");
     memcpy(here, tern_region_ptr(region, tern_rank()), sizeof(here) - 1); /* one's own part is plain memory */
     check(tern_get(TERN_WORLD, region, right, 0, back, sizeof(back)), "tern_get");
-    snprintf(line, sizeof(line), "my part holds \"%.40s\" (put by rank %d); rank %d holds \"%.40s\"", here, left,
-             right, back);
+    snprintf(line, sizeof(line), "my part holds \"%.40s\" (put by rank %d); rank %d holds \"%.40s\"", here, left, right,
+             back);
     report(line);
 }
 

@@ -16,5 +16,6 @@
 #include <tern/event.h>
 #include <tern/rma.h>
 #include <tern/sync.h>
+#include <tern/am.h>
 
 #endif

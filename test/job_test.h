@@ -31,8 +31,8 @@
 #define JOB_SKIP 77
 
 #ifdef __SANITIZE_THREAD__
-/* The service thread copies a peer's data into this process; that the program's threads read it later is ordered through
- * the peer (its put, then a barrier), which the sanitizer of one process cannot see. */
+/* The service thread copies a peer's data into this process; that the program's threads read it later is ordered
+ * through the peer (its put, then a barrier), which the sanitizer of one process cannot see. */
 const char *__tsan_default_suppressions(void);
 const char *__tsan_default_suppressions(void)
 {

@@ -25,10 +25,10 @@ TERN_API extern tern_ctx *tern_world;
 
 /* How a context begins: what the inlined fast paths read. This layout is stable within a major version. */
 struct tern_ctx_head {
-    uint32_t       direct_ranks;  /* ranks 0 ... direct_ranks - 1 may take the inlined path. The team's size, or 0 while
+    uint32_t       direct_ranks; /* ranks 0 ... direct_ranks - 1 may take the inlined path. The team's size, or 0 while
                                      operations have to go through the library to keep the context's order */
     uint32_t       reserved;
-    const int32_t *world_rank;    /* [direct_ranks] the rank in the job of each rank of the team; NULL: the same */
+    const int32_t *world_rank; /* [direct_ranks] the rank in the job of each rank of the team; NULL: the same */
 };
 
 /* Make a context on a team. Local: the other ranks need not make one.

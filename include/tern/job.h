@@ -10,15 +10,16 @@ TERN_BEGIN_DECLS
 /* A point in time on the monotonic clock, in nanoseconds: what waits take as their deadline. */
 typedef int64_t tern_deadline;
 
-#define TERN_FOREVER INT64_MAX /* a deadline that never passes */
+#define TERN_FOREVER INT64_MAX      /* a deadline that never passes */
 #define TERN_NOW ((tern_deadline)0) /* a deadline that has passed: look once, do not wait */
 
 /* Join the job: find the other ranks, set up the links to them, make TERN_WORLD. Collective over the job. A process
  * that no launcher started is a job of one rank.
  * Returns  TERN_OK. TERN_ERR_STATE: called before, or finalized already. TERN_ERR_BOOT: the launcher's information
- *          cannot be used. TERN_ERR_ARG: an option has a value that cannot be used. TERN_ERR_PEER: a rank ended before it joined. TERN_ERR_NOMEM, TERN_ERR_SYSTEM: no memory or
- *          a refusal of the operating system. TERN_ERR_TIMEOUT: the others did not come within TERN_TIMEOUT. After an
- *          error no other call but tern_strerror and tern_error_detail is of use.
+ *          cannot be used. TERN_ERR_ARG: an option has a value that cannot be used. TERN_ERR_PEER: a rank ended before
+ *          it joined. TERN_ERR_NOMEM, TERN_ERR_SYSTEM: no memory or a refusal of the operating system.
+ *          TERN_ERR_TIMEOUT: the others did not come within TERN_TIMEOUT. After an error no other call but
+ *          tern_strerror and tern_error_detail is of use.
  * Remote   returns when every rank has joined.
  * Threads  one, once in the life of the process. */
 TERN_API tern_status tern_init(void);
@@ -49,9 +50,9 @@ TERN_API int tern_size(void);
  * Threads  any. */
 TERN_API tern_status tern_peer_check(int rank);
 
-/* End the whole job now: print why (may be NULL) with this rank's number, and exit with the lowest byte of the status code,
- * which is made 1 if it is 0. What the program has written to streams and not flushed is lost. The launcher ends the
- * other ranks.
+/* End the whole job now: print why (may be NULL) with this rank's number, and exit with the lowest byte of the status
+ * code, which is made 1 if it is 0. What the program has written to streams and not flushed is lost. The launcher ends
+ * the other ranks.
  * Returns  never.
  * Remote   every rank of the job ends.
  * Threads  any, also before tern_init. */

@@ -34,8 +34,8 @@ struct tern_part {
     uint64_t       reach; /* bytes from base on that loads and stores may touch; 0: go through the library */
 };
 
-/* Where in a region its parts are: an array of tern_size() struct tern_part by rank in the job, this many bytes behind the
- * address that a tern_region pointer holds. This layout is stable within a major version. */
+/* Where in a region its parts are: an array of tern_size() struct tern_part by rank in the job, this many bytes behind
+ * the address that a tern_region pointer holds. This layout is stable within a major version. */
 #define TERN_REGION_PARTS 256
 
 /* Make a region with size bytes on each rank of the context's team, zeroed unless a file gave it content. Collective
@@ -62,9 +62,9 @@ TERN_API tern_status tern_region_register(tern_ctx *ctx, void *addr, uint64_t le
 /* Close a region and release what tern_region_alloc reserved. Collective over its team. Operations on it must be
  * complete.
  * Returns  TERN_OK. TERN_ERR_ARG: region is NULL. TERN_ERR_TIMEOUT: the others did not come within TERN_TIMEOUT; the
- *          region stays, and the call is to be made again before another region of the team is freed. TERN_ERR_ARG on all
- *          ranks: they passed different regions. TERN_ERR_STATE: not initialized, or another thread is in a collective call
- *          on the team.
+ *          region stays, and the call is to be made again before another region of the team is freed. TERN_ERR_ARG on
+ *          all ranks: they passed different regions. TERN_ERR_STATE: not initialized, or another thread is in a
+ *          collective call on the team.
  * Remote   returns when no rank uses the region any more.
  * Threads  any; one collective call per team at a time. */
 TERN_API tern_status tern_region_free(tern_region *region);

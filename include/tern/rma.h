@@ -22,8 +22,9 @@
 
 TERN_BEGIN_DECLS
 
-/* Between these lengths a copy is made in pieces of the first: C libraries turn to a string instruction there, which takes
- * longer to start than the same bytes take by vector moves while they fit into the first cache (docs/benchmarks.md). */
+/* Between these lengths a copy is made in pieces of the first: C libraries turn to a string instruction there, which
+ * takes longer to start than the same bytes take by vector moves while they fit into the first cache
+ * (docs/benchmarks.md). */
 #define TERN_COPY_PIECE 2048u
 #define TERN_COPY_WHOLE 16384u
 
@@ -37,11 +38,11 @@ typedef struct tern_opts {
 } tern_opts;
 
 /* Values of any alignment; on the machines that Tern runs on, an aligned one is stored and loaded in one piece. */
-typedef uint8_t tern_any_u8 __attribute__((may_alias));
+typedef uint8_t  tern_any_u8 __attribute__((may_alias));
 typedef uint16_t tern_any_u16 __attribute__((may_alias, aligned(1)));
 typedef uint32_t tern_any_u32 __attribute__((may_alias, aligned(1)));
 typedef uint64_t tern_any_u64 __attribute__((may_alias, aligned(1)));
-typedef uint8_t tern_any_block __attribute__((vector_size(16), may_alias, aligned(1)));
+typedef uint8_t  tern_any_block __attribute__((vector_size(16), may_alias, aligned(1)));
 
 /* The part of tern_put that is not inlined. Use tern_put.
  * Returns  as tern_put.
@@ -54,8 +55,7 @@ TERN_API tern_status tern_put_far(tern_ctx *ctx, tern_region *region, int rank, 
  * Returns  as tern_get.
  * Remote   as tern_get.
  * Threads  as tern_get. */
-TERN_API tern_status tern_get_far(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, void *dst,
-                                  size_t len);
+TERN_API tern_status tern_get_far(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, void *dst, size_t len);
 
 /* Start to copy len bytes from src to byte offset of rank's part of region, with options; opts NULL: as tern_put_nbi.
  * Returns  TERN_OK: started, perhaps done. TERN_AGAIN: TERN_IMMEDIATE was given and there is no room; nothing was
@@ -73,8 +73,8 @@ TERN_API tern_status tern_put_with(tern_ctx *ctx, tern_region *region, int rank,
  * Returns  as tern_put_with; nothing was read after TERN_AGAIN and after an error.
  * Remote   none: the target does not notice. Needs nothing of rank.
  * Threads  the one that uses ctx. */
-TERN_API tern_status tern_get_with(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, void *dst,
-                                   size_t len, const tern_opts *opts);
+TERN_API tern_status tern_get_with(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, void *dst, size_t len,
+                                   const tern_opts *opts);
 
 /* Where loads and stores of this process reach len bytes at byte offset of rank's part of region. An empty part and a
  * lost rank have a reach of 0, so that offset < reach fails for them.
@@ -92,7 +92,7 @@ TERN_INLINE unsigned char *tern_direct(const tern_ctx *ctx, const tern_region *r
         return NULL;
     part = (const struct tern_part *)(const void *)((const char *)region + TERN_REGION_PARTS);
     part += TERN_LIKELY(c->world_rank == NULL) ? rank : c->world_rank[rank];
-    reach = __atomic_load_n(&part->reach, __ATOMIC_RELAXED); /* set to 0 by another thread when the rank is lost */
+    reach = __atomic_load_n(&part->reach, __ATOMIC_RELAXED);    /* set to 0 by another thread when the rank is lost */
     if (TERN_UNLIKELY(offset >= reach || len > reach - offset)) /* cannot wrap */
         return NULL;
     return part->base + offset;
@@ -138,8 +138,9 @@ TERN_INLINE void tern_copy(void *to, const void *from, size_t len)
 /* Copy len bytes from src to byte offset of rank's part of region.
  * Returns  TERN_OK when the data is visible at rank. TERN_ERR_RANGE: no such rank, offset or length; nothing was
  *          written. TERN_ERR_PEER: rank is gone. TERN_ERR_ARG: a pointer is NULL. TERN_ERR_TIMEOUT: the context's time
- *          limit passed; part of the data may have been written, and tern_quiet waits for the rest of the traffic. TERN_ERR_LINK: the memory that rank
- *          registered is not mapped there any more. TERN_ERR_NOMEM: no memory for one more operation under way.
+ *          limit passed; part of the data may have been written, and tern_quiet waits for the rest of the traffic.
+ *          TERN_ERR_LINK: the memory that rank registered is not mapped there any more. TERN_ERR_NOMEM: no memory for
+ *          one more operation under way.
  * Remote   visible to every rank on return. Needs nothing of rank.
  * Threads  the one that uses ctx. Never allocates where tern_region_path is "self", "shm" or "cma". */
 TERN_INLINE tern_status tern_put(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, const void *src,
@@ -285,8 +286,8 @@ TERN_INLINE tern_status tern_get_u8(tern_ctx *ctx, tern_region *region, int rank
     return TERN_OK;
 }
 
-/* Store one value of 2 bytes at byte offset of rank's part of region. A value at a multiple of its size is never seen in
- * pieces by ranks on the same node.
+/* Store one value of 2 bytes at byte offset of rank's part of region. A value at a multiple of its size is never seen
+ * in pieces by ranks on the same node.
  * Returns  as tern_put.
  * Remote   visible to every rank on return. Needs nothing of rank.
  * Threads  the one that uses ctx. */
@@ -320,8 +321,8 @@ TERN_INLINE tern_status tern_get_u16(tern_ctx *ctx, tern_region *region, int ran
     return TERN_OK;
 }
 
-/* Store one value of 4 bytes at byte offset of rank's part of region. A value at a multiple of its size is never seen in
- * pieces by ranks on the same node.
+/* Store one value of 4 bytes at byte offset of rank's part of region. A value at a multiple of its size is never seen
+ * in pieces by ranks on the same node.
  * Returns  as tern_put.
  * Remote   visible to every rank on return. Needs nothing of rank.
  * Threads  the one that uses ctx. */
@@ -355,8 +356,8 @@ TERN_INLINE tern_status tern_get_u32(tern_ctx *ctx, tern_region *region, int ran
     return TERN_OK;
 }
 
-/* Store one value of 8 bytes at byte offset of rank's part of region. A value at a multiple of its size is never seen in
- * pieces by ranks on the same node.
+/* Store one value of 8 bytes at byte offset of rank's part of region. A value at a multiple of its size is never seen
+ * in pieces by ranks on the same node.
  * Returns  as tern_put.
  * Remote   visible to every rank on return. Needs nothing of rank.
  * Threads  the one that uses ctx. */

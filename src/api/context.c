@@ -24,8 +24,8 @@ tern_status tern_ctx_destroy(tern_ctx *ctx)
     tern_status st;
 
     if (!ctx || ctx == tern_world)
-        return tern_base_fail(TERN_ERR_ARG, "tern_ctx_destroy: %s", ctx ? "TERN_WORLD stays until tern_finalize"
-                                                                        : "ctx is NULL");
+        return tern_base_fail(TERN_ERR_ARG, "tern_ctx_destroy: %s",
+                              ctx ? "TERN_WORLD stays until tern_finalize" : "ctx is NULL");
     st = tern_core_ctx_drain(ctx, tern_core_ctx_deadline(ctx), "tern_ctx_destroy");
     if (st < 0)
         return st;

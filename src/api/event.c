@@ -85,7 +85,7 @@ static tern_status all_poll(void *arg)
 tern_status tern_event_wait(tern_event *event, tern_deadline deadline)
 {
     struct bunch     b = { .event = event, .n = 1, .what = "tern_event_wait" };
-    struct tern_wait wait = { all_poll, bunch_describe, &b, deadline };
+    struct tern_wait wait = { .poll = all_poll, .describe = bunch_describe, .arg = &b, .deadline = deadline };
 
     if (!event)
         return tern_base_fail(TERN_ERR_ARG, "tern_event_wait: event is NULL");
@@ -95,7 +95,7 @@ tern_status tern_event_wait(tern_event *event, tern_deadline deadline)
 tern_status tern_event_wait_any(tern_event *events, size_t n, tern_deadline deadline, size_t *index)
 {
     struct bunch     b = { .event = events, .n = n, .what = "tern_event_wait_any" };
-    struct tern_wait wait = { any_poll, bunch_describe, &b, deadline };
+    struct tern_wait wait = { .poll = any_poll, .describe = bunch_describe, .arg = &b, .deadline = deadline };
     tern_status      st;
 
     if (!events || !index || n == 0)
@@ -109,7 +109,7 @@ tern_status tern_event_wait_any(tern_event *events, size_t n, tern_deadline dead
 tern_status tern_event_wait_all(tern_event *events, size_t n, tern_deadline deadline)
 {
     struct bunch     b = { .event = events, .n = n, .what = "tern_event_wait_all" };
-    struct tern_wait wait = { all_poll, bunch_describe, &b, deadline };
+    struct tern_wait wait = { .poll = all_poll, .describe = bunch_describe, .arg = &b, .deadline = deadline };
 
     if (!events && n > 0)
         return tern_base_fail(TERN_ERR_ARG, "tern_event_wait_all: events is NULL");

@@ -6,9 +6,12 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "core/job.h"
+#include "core/message.h"
+#include "op/am.h"
 
 tern_status tern_init(void)
 {
+    tern_op_am_open();
     return tern_core_job_open();
 }
 
@@ -16,6 +19,8 @@ tern_status tern_finalize(void)
 {
     tern_status st = tern_core_job_running();
 
+    if (st == TERN_OK && tern_core_message_handling())
+        return tern_base_fail(TERN_ERR_STATE, "tern_finalize: called by a handler of an active message");
     return st < 0 ? st : tern_core_job_close();
 }
 

@@ -27,15 +27,16 @@ static tern_status check(const tern_ctx *ctx, const tern_region *region, int ran
 {
     if (!ctx || !region || (!xfer->local && xfer->len > 0))
         return tern_base_fail(TERN_ERR_ARG, "%s: %s is NULL", what,
-                              !ctx ? "ctx (TERN_WORLD is NULL outside tern_init and tern_finalize)"
-                                   : !region ? "region" : "the local buffer");
+                              !ctx      ? "ctx (TERN_WORLD is NULL outside tern_init and tern_finalize)"
+                              : !region ? "region"
+                                        : "the local buffer");
     if (rank < 0 || rank >= ctx->team->size)
         return tern_base_fail(TERN_ERR_RANGE, "%s: no rank %d in a team of %d", what, rank, ctx->team->size);
     xfer->part = &region->part[tern_core_team_world(ctx->team, rank)];
     if (!tern_base_covers(xfer->part->size, xfer->offset, xfer->len))
         return tern_base_fail(TERN_ERR_RANGE, "%s: %zu bytes at offset %llu do not lie in the %llu bytes of rank %d",
-                              what, xfer->len, (unsigned long long)xfer->offset,
-                              (unsigned long long)xfer->part->size, rank);
+                              what, xfer->len, (unsigned long long)xfer->offset, (unsigned long long)xfer->part->size,
+                              rank);
     tern_core_job_notice();
     if (tern_core_job_lost(tern_core_team_world(ctx->team, rank)))
         return tern_base_fail(TERN_ERR_PEER, "%s: rank %d is gone", what, rank);

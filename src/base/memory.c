@@ -33,8 +33,8 @@ static bool read_number(const char *path, const char *key, uint64_t *out)
 struct group_files {
     const char *mount, *limit, *usage, *droppable;
 };
-static const struct group_files version1 = { "/sys/fs/cgroup/memory", "memory.limit_in_bytes",
-                                             "memory.usage_in_bytes", "total_inactive_file " };
+static const struct group_files version1 = { "/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes",
+                                             "total_inactive_file " };
 static const struct group_files version2 = { "/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file " };
 
 /* Lower room to what one group leaves. */
@@ -61,8 +61,7 @@ static void consider_group(const char *root, const struct group_files *files, co
 }
 
 /* The group and all its ancestors, up to the root of the mount. */
-static void consider_path(const char *root, const struct group_files *files, char *group,
-                          struct tern_memory_room *room)
+static void consider_path(const char *root, const struct group_files *files, char *group, struct tern_memory_room *room)
 {
     for (;;) {
         size_t len = strlen(group);

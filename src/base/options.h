@@ -7,11 +7,11 @@
 
 #include "base/status.h"
 
-#define TERN_OPTION_TYPE_CHOICE  int
-#define TERN_OPTION_TYPE_COUNT   int64_t
-#define TERN_OPTION_TYPE_SIZE    uint64_t
+#define TERN_OPTION_TYPE_CHOICE int
+#define TERN_OPTION_TYPE_COUNT int64_t
+#define TERN_OPTION_TYPE_SIZE uint64_t
 #define TERN_OPTION_TYPE_SECONDS double
-#define TERN_OPTION_TYPE_TEXT    const char *
+#define TERN_OPTION_TYPE_TEXT const char *
 
 /* The values in force. One for the process; written by tern_base_options_load only. */
 extern struct tern_options {
@@ -37,7 +37,7 @@ struct tern_option_info {
 tern_status tern_base_options_load(char *const *environment);
 
 /* The number of options, and row i of the list as it stands after the last load. */
-size_t tern_base_options_count(void);
+size_t                  tern_base_options_count(void);
 struct tern_option_info tern_base_options_row(size_t i);
 
 #endif

@@ -21,7 +21,14 @@
 #define TERN_MAX_NODE_RANKS 4096
 
 /* How far a rank has come. Written by the rank itself. */
-enum tern_life { TERN_LIFE_NONE, TERN_LIFE_JOINING, TERN_LIFE_JOINED, TERN_LIFE_LEAVING, TERN_LIFE_LEFT };
+enum tern_life {
+    TERN_LIFE_NONE,
+    TERN_LIFE_JOINING,
+    TERN_LIFE_JOINED,
+    TERN_LIFE_LEAVING,  /* sends no more requests */
+    TERN_LIFE_ANSWERED, /* has handled all requests: sends no more replies */
+    TERN_LIFE_LEFT
+};
 
 /* What the launcher knows of a rank. Written by the launcher. */
 enum tern_fate { TERN_FATE_RUNNING, TERN_FATE_ENDED, TERN_FATE_LOST };
@@ -44,13 +51,13 @@ struct tern_slot {
 _Static_assert(sizeof(struct tern_slot) == 128, "a slot is two cache lines");
 
 struct tern_segment {
-    uint32_t         magic;  /* these six: written by the launcher before any rank starts */
-    uint32_t         layout;
-    uint32_t         ranks;  /* on this node, which is the whole job */
-    uint32_t         cores;  /* that the launcher may use; fewer than ranks: waits give way sooner */
-    uint64_t         job;    /* random; names the job */
-    uint32_t         on_failure; /* as the option TERN_ON_FAILURE */
-    uint32_t         reserved;
+    uint32_t magic; /* these six: written by the launcher before any rank starts */
+    uint32_t layout;
+    uint32_t ranks;      /* on this node, which is the whole job */
+    uint32_t cores;      /* that the launcher may use; fewer than ranks: waits give way sooner */
+    uint64_t job;        /* random; names the job */
+    uint32_t on_failure; /* as the option TERN_ON_FAILURE */
+    uint32_t reserved;
     _Alignas(64) _Atomic uint32_t losses; /* number of ranks whose fate is LOST. Writer: the launcher, after fate */
     _Alignas(64) _Atomic uint64_t next;   /* offset of the first byte of the arena that no region had. Writer: ranks */
     _Alignas(64) struct tern_slot slot[]; /* [ranks] */

@@ -15,7 +15,7 @@
 #include "base/options.h"
 
 #define LARGEST_OFFSET (1ull << 62)
-#define STEP (256ull << 20) /* one reservation call covers at most this much ... */
+#define STEP (256ull << 20)    /* one reservation call covers at most this much ... */
 #define STEP_MIN (64ull << 10) /* ... and less where signals interrupt it: some kernels undo the whole call */
 #define MIB 1048576.0
 
@@ -29,9 +29,10 @@ tern_status tern_boot_space_check(uint64_t bytes, const char *what)
                               what, strerror(room.error));
     if (room.available >= keep && bytes <= room.available - keep)
         return TERN_OK;
-    return tern_base_fail(TERN_ERR_NOMEM, "%s needs %.1f MiB on this node, but %s leaves %.1f MiB, of which %.0f are "
-                          "kept for others (TERN_MEMORY_KEEP); ask for less or raise the limit", what,
-                          (double)bytes / MIB, room.limit, (double)room.available / MIB, (double)keep / MIB);
+    return tern_base_fail(TERN_ERR_NOMEM,
+                          "%s needs %.1f MiB on this node, but %s leaves %.1f MiB, of which %.0f are "
+                          "kept for others (TERN_MEMORY_KEEP); ask for less or raise the limit",
+                          what, (double)bytes / MIB, room.limit, (double)room.available / MIB, (double)keep / MIB);
 }
 
 /* Reserve one step; false and errno when it is not to be had. On file systems that cannot reserve, the C library writes
@@ -54,9 +55,11 @@ tern_status tern_boot_space_reserve(int file, uint64_t offset, uint64_t bytes, c
         return tern_base_fail(TERN_ERR_NOMEM, "%s: no file can hold %llu bytes", what, (unsigned long long)bytes);
     /* Growing past the limit would raise SIGXFSZ. */
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && offset + bytes > limit.rlim_cur)
-        return tern_base_fail(TERN_ERR_NOMEM, "%s: %llu bytes at offset %llu exceed the file size limit of %llu bytes; "
-                              "raise it (ulimit -f unlimited)", what, (unsigned long long)bytes,
-                              (unsigned long long)offset, (unsigned long long)limit.rlim_cur);
+        return tern_base_fail(TERN_ERR_NOMEM,
+                              "%s: %llu bytes at offset %llu exceed the file size limit of %llu bytes; "
+                              "raise it (ulimit -f unlimited)",
+                              what, (unsigned long long)bytes, (unsigned long long)offset,
+                              (unsigned long long)limit.rlim_cur);
     while (bytes > 0) {
         uint64_t step = bytes < most ? bytes : most;
         if (!reserve_step(file, offset, step)) {
@@ -97,8 +100,8 @@ tern_status tern_boot_space_take(const struct tern_boot *boot, int file, uint64_
             return tern_base_fail(TERN_ERR_NOMEM, "%llu bytes are more than any memory holds",
                                   (unsigned long long)bytes);
         /* relaxed: the counter only hands out numbers; nothing is published through it. */
-    } while (!atomic_compare_exchange_weak_explicit(next, &seen, offset + size, memory_order_relaxed,
-                                                    memory_order_relaxed));
+    } while (
+        !atomic_compare_exchange_weak_explicit(next, &seen, offset + size, memory_order_relaxed, memory_order_relaxed));
     *out = (struct tern_space){ .file = file, .offset = offset, .bytes = size };
 
     tern_status st = tern_boot_space_reserve(file, offset, size, "shared memory");

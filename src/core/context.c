@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/options.h"
 #include "core/job.h"
+#include "core/message.h"
 #include "core/wait.h"
 
 #define SLAB 64
@@ -81,8 +82,9 @@ tern_deadline tern_core_ctx_deadline(const struct tern_ctx *ctx)
 void tern_core_ctx_progress(struct tern_ctx *ctx)
 {
     tern_core_job_notice();
-    for (unsigned i = 0; i < tern_links_count; i++)
+    for (unsigned i = 0; ctx->under_way && i < tern_links_count; i++)
         tern_links[i]->progress(ctx->lane[i]);
+    tern_core_message_poll();
 }
 
 /* While a strict context has operations under way, the inlined calls must come through the library. */
@@ -157,7 +159,7 @@ static void pending_done(struct tern_link_op *op, tern_status status)
     keep_order(ctx);
 }
 
-const struct tern_link_up tern_core_up = { .done = pending_done };
+const struct tern_link_up tern_core_up = { .done = pending_done, .message = tern_core_message_deliver };
 
 void tern_core_pending_describe(const struct tern_pending *pending, char *text, size_t size)
 {
@@ -201,7 +203,17 @@ static void drain_describe(void *arg, char *text, size_t size)
 tern_status tern_core_ctx_drain(struct tern_ctx *ctx, tern_deadline deadline, const char *what)
 {
     struct drain     drain = { ctx, what };
-    struct tern_wait wait = { drain_poll, drain_describe, &drain, deadline };
+    struct tern_wait wait = { .poll = drain_poll, .describe = drain_describe, .arg = &drain, .deadline = deadline };
 
     return ctx->under_way ? tern_core_wait(&wait) : TERN_OK;
+}
+
+bool tern_core_ctx_must_follow(const struct tern_ctx *ctx, int rank)
+{
+    if (ctx->order != TERN_STRICT)
+        return false;
+    for (const struct tern_pending *p = ctx->under_way; p; p = p->next)
+        if (p->op.xfer.part->rank == rank)
+            return true;
+    return false;
 }

@@ -46,13 +46,16 @@ struct tern_ctx {
 
 tern_status tern_core_ctx_open(struct tern_team *team, tern_order order, struct tern_ctx **out);
 /* Release without completing anything. */
-void tern_core_ctx_close(struct tern_ctx *ctx);
+void        tern_core_ctx_close(struct tern_ctx *ctx);
 
 /* The deadline of a blocking call that starts now. */
 tern_deadline tern_core_ctx_deadline(const struct tern_ctx *ctx);
 
 /* Move everything forward once. */
 void tern_core_ctx_progress(struct tern_ctx *ctx);
+
+/* Whether an earlier operation of a strict context to the job's rank has to finish before the next may start. */
+bool tern_core_ctx_must_follow(const struct tern_ctx *ctx, int rank);
 
 /* The first error of an operation without an event since the last call, with its detail. */
 tern_status tern_core_ctx_failed(struct tern_ctx *ctx, const char *what);
@@ -73,9 +76,9 @@ void tern_core_pending_describe(const struct tern_pending *pending, char *text, 
 extern const struct tern_link_up tern_core_up;
 
 /* Events. */
-tern_event  tern_core_event_make(struct tern_pending *pending, bool local);
-bool        tern_core_event_done(const tern_event *event); /* without progress */
-tern_status tern_core_event_test(tern_event *event);       /* without progress; empties it when done */
+tern_event       tern_core_event_make(struct tern_pending *pending, bool local);
+bool             tern_core_event_done(const tern_event *event); /* without progress */
+tern_status      tern_core_event_test(tern_event *event);       /* without progress; empties it when done */
 struct tern_ctx *tern_core_event_ctx(const tern_event *event);
 void             tern_core_event_describe(const tern_event *event, char *text, size_t size);
 

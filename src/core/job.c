@@ -15,6 +15,7 @@
 #include "base/options.h"
 #include "boot/bell.h"
 #include "core/context.h"
+#include "core/message.h"
 #include "core/region.h"
 #include "core/service.h"
 #include "core/wait.h"
@@ -42,7 +43,7 @@ void tern_core_job_notice(void)
 {
     struct tern_segment *segment = tern_job.boot.segment;
     /* acquire: the fates after their number. Pairs with the launcher's release. */
-    uint32_t losses = atomic_load_explicit(&segment->losses, memory_order_acquire);
+    uint32_t             losses = atomic_load_explicit(&segment->losses, memory_order_acquire);
 
     if (TERN_LIKELY(losses == atomic_load_explicit(&tern_job.losses_seen, memory_order_relaxed)))
         return;
@@ -98,6 +99,8 @@ static tern_status all_there(void *arg)
 {
     struct roll_call *call = arg;
 
+    if (!call->needs) /* leaving: others may want answers. Joining: the program may not have its handlers yet */
+        tern_core_message_poll();
     for (; call->first < tern_job.boot.ranks; call->first++) {
         struct tern_slot *slot = tern_core_job_slot(call->first);
         uint32_t          fate = atomic_load_explicit(&slot->fate, memory_order_acquire); /* before life */
@@ -124,7 +127,9 @@ static void roll_describe(void *arg, char *text, size_t size)
 static tern_status gather_all(const char *what, uint32_t life, bool needs)
 {
     struct roll_call call = { .what = what, .life = life, .needs = needs };
-    struct tern_wait wait = { all_there, roll_describe, &call, tern_core_job_deadline() };
+    struct tern_wait wait = {
+        .poll = all_there, .describe = roll_describe, .arg = &call, .deadline = tern_core_job_deadline()
+    };
 
     live(life);
     return tern_core_wait(&wait);
@@ -193,6 +198,8 @@ static tern_status set_up(void)
         return st;
     }
     st = tern_core_ctx_open(&tern_job.world, TERN_RELAXED, &tern_world);
+    if (st == TERN_OK)
+        st = tern_core_ctx_open(&tern_job.world, TERN_RELAXED, &tern_job.handler_ctx);
     if (st == TERN_OK && tern_job.boot.segment->on_failure == TERN_ON_FAILURE_RETURN)
         st = tern_core_service_start();
     if (st == TERN_OK)
@@ -236,6 +243,19 @@ tern_status tern_core_job_open(void)
     return TERN_OK;
 }
 
+/* When all have come nobody asks any more; each answers what it was asked and listens until all have answered. */
+static tern_status say_goodbye(void)
+{
+    tern_status st = gather_all("tern_finalize", TERN_LIFE_LEAVING, false);
+
+    tern_core_message_drain();
+    if (st < 0)
+        return st;
+    st = gather_all("tern_finalize", TERN_LIFE_ANSWERED, false);
+    tern_core_message_drain();
+    return st;
+}
+
 tern_status tern_core_job_close(void)
 {
     tern_status   st = TERN_OK;
@@ -244,7 +264,7 @@ tern_status tern_core_job_close(void)
     for (struct tern_ctx *ctx = tern_job.contexts; ctx; ctx = ctx->next)
         if (tern_core_ctx_drain(ctx, deadline, "tern_finalize") < 0)
             st = TERN_ERR_TIMEOUT;
-    if (gather_all("tern_finalize", TERN_LIFE_LEAVING, false) < 0)
+    if (say_goodbye() < 0)
         st = TERN_ERR_TIMEOUT;
     atomic_store(&tern_job.phase, TERN_PHASE_AFTER);
     tern_core_service_stop();

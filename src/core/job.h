@@ -26,6 +26,7 @@ struct tern_job {
     int64_t           spin_ns;              /* how a wait goes on: see core/wait.c */
     int               yields;
     struct tern_team  world, node;
+    struct tern_ctx  *handler_ctx; /* for what replies need; used by the thread that delivers messages */
 
     pthread_mutex_t     lock; /* guards what follows */
     _Atomic bool       *lost; /* [ranks] known to be dead; read without the lock */

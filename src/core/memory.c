@@ -36,9 +36,10 @@ static void tell_huge(uint64_t needed, uint64_t free_bytes, uint64_t page)
     static _Atomic bool told;
 
     if (tern_job.boot.rank == 0 && !atomic_exchange(&told, true))
-        tern_base_log(TERN_LOG_NOTE, "huge pages: %.1f MiB needed, %.1f MiB free; using ordinary pages. To have them, "
-                      "as root: sysctl vm.nr_hugepages=%.0f", (double)needed / MIB, (double)free_bytes / MIB,
-                      (double)needed / (double)page);
+        tern_base_log(TERN_LOG_NOTE,
+                      "huge pages: %.1f MiB needed, %.1f MiB free; using ordinary pages. To have them, "
+                      "as root: sysctl vm.nr_hugepages=%.0f",
+                      (double)needed / MIB, (double)free_bytes / MIB, (double)needed / (double)page);
 }
 
 /* Whether the pool of huge pages has room; says once why not. */

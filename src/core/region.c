@@ -1,8 +1,8 @@
 /* region.c: making and freeing regions.
  *
  * Making one is a few meetings: all agree on what is asked, and on whether the node has room; each makes its own memory
- * and tells the others where it is; each brings the others' into reach; and for memory that the program had, each starts to
- * serve those who cannot reach it. At every meeting each rank says whether it
+ * and tells the others where it is; each brings the others' into reach; and for memory that the program had, each
+ * starts to serve those who cannot reach it. At every meeting each rank says whether it
  * succeeded, so that all return the same status, and the text of the first that failed.
  */
 #include "core/region.h"
@@ -53,8 +53,7 @@ static tern_status meet(struct making *m, struct say *mine, tern_status st)
         return met;
     for (int i = 0; i < m->team->size; i++)
         if (m->said[i].status < 0)
-            return tern_base_fail((tern_status)m->said[i].status, "%s: rank %d: %.255s", m->what, i,
-                                  m->said[i].why);
+            return tern_base_fail((tern_status)m->said[i].status, "%s: rank %d: %.255s", m->what, i, m->said[i].why);
     return TERN_OK;
 }
 
@@ -68,8 +67,7 @@ static uint64_t hash(const char *text)
 }
 
 /* First meeting: is it the same call everywhere, and is there room? st is what went wrong here before. */
-static tern_status agree(struct making *m, uint64_t size, const tern_region_opts *opts, uint32_t *place,
-                         tern_status st)
+static tern_status agree(struct making *m, uint64_t size, const tern_region_opts *opts, uint32_t *place, tern_status st)
 {
     struct say mine = { .memory = opts->memory, .size = size, .path_hash = hash(opts->path) };
     uint64_t   total = size * (uint64_t)m->team->size;
@@ -83,11 +81,13 @@ static tern_status agree(struct making *m, uint64_t size, const tern_region_opts
         return st;
     for (int i = 1; i < m->team->size; i++) {
         if (m->said[i].size != m->said[0].size)
-            return tern_base_fail(TERN_ERR_ARG, "%s: rank %d asks for %" PRIu64 " bytes, rank 0 for %" PRIu64
-                                  "; all ranks ask for the same", m->what, i, m->said[i].size, m->said[0].size);
+            return tern_base_fail(TERN_ERR_ARG,
+                                  "%s: rank %d asks for %" PRIu64 " bytes, rank 0 for %" PRIu64
+                                  "; all ranks ask for the same",
+                                  m->what, i, m->said[i].size, m->said[0].size);
         if (m->said[i].memory != m->said[0].memory || m->said[i].path_hash != m->said[0].path_hash)
-            return tern_base_fail(TERN_ERR_ARG, "%s: ranks %d and 0 ask for memory of different kinds or files", m->what,
-                                  i);
+            return tern_base_fail(TERN_ERR_ARG, "%s: ranks %d and 0 ask for memory of different kinds or files",
+                                  m->what, i);
     }
     return TERN_OK;
 }
@@ -103,8 +103,8 @@ static struct tern_region *region_new(struct tern_team *team)
 {
     size_t              ranks = (size_t)tern_job.boot.ranks;
     size_t              bytes = sizeof(struct tern_region) + ranks * sizeof(struct tern_part);
-    struct tern_region *region = aligned_alloc(_Alignof(struct tern_region),
-                                               tern_base_round_up(bytes, _Alignof(struct tern_region)));
+    struct tern_region *region =
+        aligned_alloc(_Alignof(struct tern_region), tern_base_round_up(bytes, _Alignof(struct tern_region)));
 
     if (!region)
         return NULL;
@@ -146,8 +146,13 @@ static tern_status attach(struct making *m, int rank, const struct tern_link_car
     char                   name[4096];
     tern_status            st;
 
-    *part = (struct tern_link_part){ .size = card->size, .addr = card->addr, .offset = card->offset,
-                                     .place = card->place, .region = region->id, .rank = world, .pid = card->pid,
+    *part = (struct tern_link_part){ .size = card->size,
+                                     .addr = card->addr,
+                                     .offset = card->offset,
+                                     .place = card->place,
+                                     .region = region->id,
+                                     .rank = world,
+                                     .pid = card->pid,
                                      .link = link };
     if (card->size == 0)
         return TERN_OK;
@@ -158,8 +163,8 @@ static tern_status attach(struct making *m, int rank, const struct tern_link_car
     return st;
 }
 
-/* Bring every part into reach, and our own into the peers'. Threads may make regions on two teams at once; the links see
- * one at a time. */
+/* Bring every part into reach, and our own into the peers'. Threads may make regions on two teams at once; the links
+ * see one at a time. */
 static tern_status attach_all(struct making *m, const struct tern_link_card *mine)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -221,9 +226,12 @@ static tern_status join_parts(struct making *m, uint64_t size, tern_status st)
 
     if (st == TERN_OK)
         *card = (struct tern_link_card){ .region = ((uint64_t)tern_job.boot.rank << 40) + ++made,
-                                         .addr = (uint64_t)(uintptr_t)region->own.addr, .size = size,
-                                         .offset = region->own.space.offset, .device = region->own.device,
-                                         .inode = region->own.inode, .place = region->own.place,
+                                         .addr = (uint64_t)(uintptr_t)region->own.addr,
+                                         .size = size,
+                                         .offset = region->own.space.offset,
+                                         .device = region->own.device,
+                                         .inode = region->own.inode,
+                                         .place = region->own.place,
                                          .pid = atomic_load(&tern_core_job_slot(tern_job.boot.rank)->pid) };
     if (st == TERN_OK && card->place == TERN_PLACE_PRIVATE)
         card->probe = (uint64_t)(uintptr_t)&tern_link_probe;
@@ -298,13 +306,14 @@ static void bury(const struct tern_region *region)
             return;
     for (int i = 0; i < team->size; i++) {
         const struct tern_link_part *part = &region->part[tern_core_team_world(team, i)];
-        int file = part->place == TERN_PLACE_HUGE ? tern_job.boot.huge : tern_job.boot.arena;
+        int                          file = part->place == TERN_PLACE_HUGE ? tern_job.boot.huge : tern_job.boot.arena;
 
         if (part->size > 0 && tern_core_job_lost(part->rank) &&
             (part->place == TERN_PLACE_ARENA || part->place == TERN_PLACE_HUGE))
-            tern_boot_space_give(&(struct tern_space){ .file = file, .offset = part->offset,
-                                                       .bytes = tern_base_round_up(part->size,
-                                                                                   tern_boot_space_unit(file)) });
+            tern_boot_space_give(
+                &(struct tern_space){ .file = file,
+                                      .offset = part->offset,
+                                      .bytes = tern_base_round_up(part->size, tern_boot_space_unit(file)) });
     }
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/job.h"
+#include "core/message.h"
 #include "core/wait.h"
 
 /* The first link that reaches every member serves the group. */
@@ -41,10 +42,15 @@ void tern_core_team_close(struct tern_team *team)
 
 tern_status tern_core_team_claim(struct tern_team *team, const char *what)
 {
+    if (tern_core_message_handling())
+        return tern_base_fail(TERN_ERR_STATE, "%s: a handler of an active message must not make collective calls",
+                              what);
     /* acquire: what the thread that had the team before left in it. Pairs with the release below. */
     if (atomic_exchange_explicit(&team->busy, true, memory_order_acquire))
-        return tern_base_fail(TERN_ERR_STATE, "%s: another thread of this rank is in a collective call on the team; "
-                              "let one thread at a time make them", what);
+        return tern_base_fail(TERN_ERR_STATE,
+                              "%s: another thread of this rank is in a collective call on the team; "
+                              "let one thread at a time make them",
+                              what);
     return TERN_OK;
 }
 
@@ -80,6 +86,7 @@ static tern_status meeting_poll(void *arg)
 
     if (m->team->group->ops->arrived(m->team->group))
         return TERN_OK;
+    tern_core_message_poll();
     tern_core_job_notice();
     if (lost_member(m->team) < 0)
         return TERN_PENDING;
@@ -101,14 +108,16 @@ static void meeting_describe(void *arg, char *text, size_t size)
 tern_status tern_core_team_barrier(struct tern_team *team, tern_deadline deadline, const char *what)
 {
     struct meeting   m = { team, what };
-    struct tern_wait wait = { meeting_poll, meeting_describe, &m, deadline };
+    struct tern_wait wait = { .poll = meeting_poll, .describe = meeting_describe, .arg = &m, .deadline = deadline };
     tern_status      st;
 
     if (team->gone) /* the meeting that failed may come about later, but nobody means this one by it */
         return member_gone(team, what);
     if (team->broken)
-        return tern_base_fail(TERN_ERR_STATE, "%s: an earlier collective call on the team timed out half way; only "
-                              "tern_region_free and tern_finalize are left", what);
+        return tern_base_fail(TERN_ERR_STATE,
+                              "%s: an earlier collective call on the team timed out half way; only "
+                              "tern_region_free and tern_finalize are left",
+                              what);
     if (!team->entered) {
         team->meetings++;
         team->group->ops->arrive(team->group);
@@ -150,6 +159,7 @@ static int staying_member(struct parting *p)
 
 static tern_status parting_poll(void *arg)
 {
+    tern_core_message_poll(); /* a member may be held up by what it sends to us */
     tern_core_job_notice();
     return staying_member(arg) >= 0 ? TERN_PENDING : TERN_OK;
 }
@@ -165,12 +175,14 @@ static void parting_describe(void *arg, char *text, size_t size)
 tern_status tern_core_team_part(struct tern_team *team, uint64_t object, tern_deadline deadline, const char *what)
 {
     struct parting   p = { team, what, -1 };
-    struct tern_wait wait = { parting_poll, parting_describe, &p, deadline };
+    struct tern_wait wait = { .poll = parting_poll, .describe = parting_describe, .arg = &p, .deadline = deadline };
     tern_status      st;
 
     if (team->leaving != 0 && team->leaving != object)
-        return tern_base_fail(TERN_ERR_STATE, "%s: a call for another object timed out and is not over; call it again for "
-                              "that one first", what);
+        return tern_base_fail(TERN_ERR_STATE,
+                              "%s: a call for another object timed out and is not over; call it again for "
+                              "that one first",
+                              what);
     if (team->leaving == 0)
         team->group->ops->depart(team->group, object);
     team->leaving = object;
@@ -178,8 +190,10 @@ tern_status tern_core_team_part(struct tern_team *team, uint64_t object, tern_de
         return st;
     team->leaving = 0;
     if (p.other >= 0)
-        return tern_base_fail(TERN_ERR_ARG, "%s: rank %d passed another object; all ranks of a team free regions in the "
-                              "same order", what, p.other);
+        return tern_base_fail(TERN_ERR_ARG,
+                              "%s: rank %d passed another object; all ranks of a team free regions in the "
+                              "same order",
+                              what, p.other);
     return TERN_OK;
 }
 
@@ -197,14 +211,20 @@ static tern_status check_note(const struct tern_team *team, int member, const st
     const struct note *note = team->group->ops->peek(team->group, (uint32_t)member);
 
     if (note->number != mine->number)
-        return tern_base_fail(TERN_ERR_ARG, "%s: rank %d called tern_barrier at the same time; all ranks of a team make the "
-                              "same collective calls in the same order", mine->what, member);
+        return tern_base_fail(TERN_ERR_ARG,
+                              "%s: rank %d called tern_barrier at the same time; all ranks of a team make the "
+                              "same collective calls in the same order",
+                              mine->what, member);
     if (strncmp(note->what, mine->what, sizeof(note->what)) != 0)
-        return tern_base_fail(TERN_ERR_ARG, "%s: rank %d called %.28s at the same time; all ranks of a team make the "
-                              "same collective calls in the same order", mine->what, member, note->what);
+        return tern_base_fail(TERN_ERR_ARG,
+                              "%s: rank %d called %.28s at the same time; all ranks of a team make the "
+                              "same collective calls in the same order",
+                              mine->what, member, note->what);
     if (note->len != mine->len)
-        return tern_base_fail(TERN_ERR_ARG, "%s: rank %d passed a length of %llu bytes, rank %d one of %llu; all ranks "
-                              "pass the same", mine->what, member, (unsigned long long)note->len, team->rank,
+        return tern_base_fail(TERN_ERR_ARG,
+                              "%s: rank %d passed a length of %llu bytes, rank %d one of %llu; all ranks "
+                              "pass the same",
+                              mine->what, member, (unsigned long long)note->len, team->rank,
                               (unsigned long long)mine->len);
     return TERN_OK;
 }
@@ -241,8 +261,10 @@ tern_status tern_core_team_gather(struct tern_team *team, const void *src, size_
     if (team->gone)
         return member_gone(team, what);
     if (team->entered && !team->broken) /* if it is broken, gather_piece says so */
-        return tern_base_fail(TERN_ERR_STATE, "%s: a tern_barrier on the team timed out and is not over; call it again "
-                              "first", what);
+        return tern_base_fail(TERN_ERR_STATE,
+                              "%s: a tern_barrier on the team timed out and is not over; call it again "
+                              "first",
+                              what);
     snprintf(mine.what, sizeof(mine.what), "%s", what);
     do {
         size_t n = len - at < sizeof(mine.piece) ? len - at : sizeof(mine.piece);

@@ -14,13 +14,13 @@ struct tern_team {
     int                     size, rank;
     const int32_t          *world_rank; /* [size]; NULL: the same */
     struct tern_link_group *group;
-    void                   *scratch; /* TERN_TEAM_SCRATCH bytes per member, for the collective call under way */
-    _Atomic bool            busy;    /* a thread is in a collective call */
-    bool                    entered; /* a tern_barrier that timed out: arrived, not over */
-    bool                    gone;    /* a collective call failed because a member died: all later ones fail alike */
-    uint64_t                leaving; /* what this rank is parting from; 0: nothing */
+    void                   *scratch;  /* TERN_TEAM_SCRATCH bytes per member, for the collective call under way */
+    _Atomic bool            busy;     /* a thread is in a collective call */
+    bool                    entered;  /* a tern_barrier that timed out: arrived, not over */
+    bool                    gone;     /* a collective call failed because a member died: all later ones fail alike */
+    uint64_t                leaving;  /* what this rank is parting from; 0: nothing */
     uint32_t                meetings; /* barriers that this rank has entered, of collective calls of any kind */
-    bool                    broken;  /* a collective call failed half way: no more of them */
+    bool                    broken;   /* a collective call failed half way: no more of them */
 };
 
 static inline int tern_core_team_world(const struct tern_team *team, int rank)
@@ -41,8 +41,8 @@ tern_status tern_core_team_barrier(struct tern_team *team, tern_deadline deadlin
 tern_status tern_core_team_gather(struct tern_team *team, const void *src, size_t len, void *all,
                                   tern_deadline deadline, const char *what);
 
-/* Give up an object (not 0) with all members that live and stay: returns when none of them uses it any more. A call that
- * timed out may be repeated. Meets nobody in a barrier, so that it works after deaths and timeouts too. */
+/* Give up an object (not 0) with all members that live and stay: returns when none of them uses it any more. A call
+ * that timed out may be repeated. Meets nobody in a barrier, so that it works after deaths and timeouts too. */
 tern_status tern_core_team_part(struct tern_team *team, uint64_t object, tern_deadline deadline, const char *what);
 
 #endif

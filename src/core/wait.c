@@ -15,10 +15,11 @@
 #include "base/options.h"
 #include "boot/bell.h"
 #include "core/job.h"
+#include "core/message.h"
 
-#define FIRST_LOOKS 256          /* before the clock is read for the first time */
+#define FIRST_LOOKS 256 /* before the clock is read for the first time */
 #define LOOKS_PER_CLOCK 64
-#define LONGEST_SLEEP 200000000  /* ns; a safety net, nobody relies on it */
+#define LONGEST_SLEEP 200000000 /* ns; a safety net, nobody relies on it */
 
 static double seconds(int64_t ns)
 {
@@ -51,7 +52,7 @@ static tern_status sleep_until_rung(const struct tern_wait *wait, int64_t now, i
     int64_t           left = until > now ? until - now : 0; /* a deadline may lie before all time */
     int64_t           ns = left < LONGEST_SLEEP ? left : LONGEST_SLEEP;
 
-    if (st == TERN_PENDING && ns > 0)
+    if (st == TERN_PENDING && ns > 0 && !tern_core_message_left())
         tern_boot_bell_wait(&slot->bell, seen, ns);
     tern_boot_bell_withdraw(&slot->sleepers);
     return st == TERN_PENDING ? wait->poll(wait->arg) : st;
@@ -92,6 +93,8 @@ tern_status tern_core_wait(const struct tern_wait *wait)
 {
     tern_status st;
 
+    if (TERN_UNLIKELY(tern_core_message_handling() && !wait->by_handler))
+        return tern_base_fail(TERN_ERR_STATE, "a handler of an active message must not wait for this");
     if (wait->deadline <= TERN_NOW) {
         st = wait->poll(wait->arg);
         return st == TERN_PENDING ? timed_out(wait, tern_base_now()) : st;

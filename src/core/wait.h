@@ -3,6 +3,7 @@
 #ifndef TERN_CORE_WAIT_H
 #define TERN_CORE_WAIT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <tern/job.h>
 
@@ -15,6 +16,7 @@ struct tern_wait {
     void (*describe)(void *arg, char *text, size_t size);
     void         *arg;
     tern_deadline deadline;
+    bool          by_handler; /* what it waits for needs no message but replies: a handler may wait for it */
 };
 
 /* What poll returned, or TERN_ERR_TIMEOUT with a detail. A deadline that has passed already: looks once. */

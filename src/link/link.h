@@ -12,7 +12,8 @@
  *   op     one transfer that is not done at once; the memory is the core's
  *   group  one per team: the members meet (arrive) and leave notes for each other (post, peek)
  *
- * Every implementation has the same files: link.c (the table), region.c (attach), path.c (put and get), group.c.
+ * Every implementation has the same files: link.c (the table), region.c (attach), path.c (put and get), group.c,
+ * message.c.
  * Read self/ first.
  */
 #ifndef TERN_LINK_LINK_H
@@ -46,8 +47,8 @@ struct tern_link_card {
     uint64_t offset; /* ARENA, HUGE: where in the file */
     uint64_t device; /* FILE: identity of the file */
     uint64_t inode;
-    uint64_t probe;  /* PRIVATE: address of the process's tern_link_probe */
-    uint32_t place;  /* enum tern_place */
+    uint64_t probe; /* PRIVATE: address of the process's tern_link_probe */
+    uint32_t place; /* enum tern_place */
     int32_t  pid;
 };
 _Static_assert(sizeof(struct tern_link_card) == 64, "a card has no padding");
@@ -70,7 +71,7 @@ struct tern_link_part {
     uint64_t                     region; /* id */
     int32_t                      rank;   /* in the job */
     int32_t                      pid;
-    uint32_t                     link;   /* index in the registry */
+    uint32_t                     link; /* index in the registry */
 };
 
 /* One contiguous transfer; checked. Passes unchanged from the api to the path. */
@@ -99,15 +100,32 @@ struct tern_link_path {
     tern_status (*start)(struct tern_lane *lane, const struct tern_xfer *xfer, struct tern_link_op *op);
 };
 
-/* What comes up. Called from lane progress only, on the thread that uses the lane. */
+/* Messages travel on two channels, so that an answer never waits behind a question. */
+enum tern_channel { TERN_CHANNEL_REQUEST, TERN_CHANNEL_REPLY, TERN_CHANNELS };
+
+#define TERN_LINK_HEAD 48
+
+/* A message that is being written where its target will read it. */
+struct tern_link_msg {
+    unsigned char *head;  /* TERN_LINK_HEAD bytes, which come first and fastest */
+    unsigned char *data;  /* NULL where none was asked for */
+    size_t         room;  /* bytes that data may have */
+    void          *place; /* the link's own */
+    int32_t        peer;
+    uint32_t       channel; /* enum tern_channel */
+};
+
+/* What comes up. done: from lane progress only, on the thread that uses the lane. message: from msg_poll only; head
+ * and data may be read until it returns. */
 struct tern_link_up {
     void (*done)(struct tern_link_op *op, tern_status status); /* complete at both ends, or failed; exactly once */
+    void (*message)(int from, unsigned channel, const unsigned char *head, const unsigned char *data, size_t len);
 };
 
 /* The members of a team as the link knows them. The link's own struct begins with this. */
 struct tern_link_group {
     const struct tern_link_ops *ops;
-    uint32_t                    id;         /* 0 is the world, 1 the node */
+    uint32_t                    id; /* 0 is the world, 1 the node */
     uint32_t                    size, me;
     const int32_t              *world_rank; /* [size]; NULL: the same */
 };
@@ -115,8 +133,8 @@ struct tern_link_group {
 #define TERN_LINK_NOTE 4096 /* bytes that a note may have */
 
 /* A transport. Every slot is filled. Threads: open, close, attach, detach, group_* by the one that makes a collective
- * call (attach and expose by one at a time, the rest of them by one at a time for each team); lane_* and progress by the
- * lane's; serve by the service thread; reaches by any. */
+ * call (attach and expose by one at a time, the rest of them by one at a time for each team); lane_* and progress by
+ * the lane's; serve by the service thread; reaches by any. */
 struct tern_link_ops {
     const char *name;
 
@@ -135,9 +153,22 @@ struct tern_link_ops {
     tern_status (*lane_open)(struct tern_link *link, struct tern_lane **out);
     void (*lane_close)(struct tern_lane *lane);
     void (*progress)(struct tern_lane *lane);
-    /* Nobody waits for the operation any more: from now on leave its local memory alone where that can be done. It still
-     * ends by up->done. */
+    /* Nobody waits for the operation any more: from now on leave its local memory alone where that can be done. It
+     * still ends by up->done. */
     void (*cancel)(struct tern_lane *lane, struct tern_link_op *op);
+
+    /* Messages. msg_longest: the longest data that always finds room in time. msg_open takes room for a head and min to
+     * max bytes of data (TERN_AGAIN: there is none now); the caller writes them, and sends the message or drops it.
+     * Messages to one peer arrive in the order of their opening; one that is open holds up those behind it. Any
+     * thread. msg_poll delivers what has come on a channel, at most a few messages; one thread at a time per channel.
+     * msg_ready is a hint for it: a bit for each channel that may have something. Replies are sent by the thread that
+     * delivers, only. */
+    size_t (*msg_longest)(struct tern_link *link, int peer);
+    tern_status (*msg_open)(struct tern_link *link, struct tern_link_msg *msg, size_t min, size_t max);
+    void (*msg_send)(struct tern_link *link, const struct tern_link_msg *msg, size_t len);
+    void (*msg_drop)(struct tern_link *link, const struct tern_link_msg *msg);
+    unsigned (*msg_ready)(struct tern_link *link);
+    tern_status (*msg_poll)(struct tern_link *link, unsigned channel);
 
     /* Do what peers need of this process. Returns whether there was anything. */
     bool (*serve)(struct tern_link *link);
@@ -162,7 +193,7 @@ struct tern_link_ops {
 
 /* The registry: every link of this build, best first. */
 extern const struct tern_link_ops *const tern_links[];
-extern const unsigned tern_links_count;
+extern const unsigned                    tern_links_count;
 #define TERN_LINKS_MAX 4
 
 #endif

@@ -9,6 +9,8 @@
 #include <stdio.h>
 
 #include "core/job.h"
+#include "core/job.h"
+#include "core/message.h"
 #include "core/wait.h"
 
 /* A transfer that cannot start yet. */
@@ -20,23 +22,12 @@ struct attempt {
     tern_status             result; /* of the start, once it has happened */
 };
 
-/* Whether an earlier operation of a strict context has to finish first. */
-static bool must_follow(const struct tern_ctx *ctx, int rank)
-{
-    if (ctx->order != TERN_STRICT)
-        return false;
-    for (const struct tern_pending *p = ctx->under_way; p; p = p->next)
-        if (p->op.xfer.part->rank == rank)
-            return true;
-    return false;
-}
-
 /* TERN_AGAIN: not started. */
 static tern_status try_start(struct attempt *a)
 {
     const struct tern_link_part *part = a->xfer->part;
 
-    if (must_follow(a->ctx, part->rank))
+    if (tern_core_ctx_must_follow(a->ctx, part->rank))
         return TERN_AGAIN;
     return part->path->start(a->ctx->lane[part->link], a->xfer, a->pending ? &a->pending->op : NULL);
 }
@@ -55,8 +46,8 @@ static void attempt_describe(void *arg, char *text, size_t size)
     struct attempt *a = arg;
 
     snprintf(text, size, "%s of %zu bytes to rank %d waits for %s", a->what, a->xfer->len, a->xfer->part->rank,
-             must_follow(a->ctx, a->xfer->part->rank) ? "an earlier operation of the strict context"
-                                                      : "room in the bounce buffer");
+             tern_core_ctx_must_follow(a->ctx, a->xfer->part->rank) ? "an earlier operation of the strict context"
+                                                                    : "room in the bounce buffer");
 }
 
 static void fill(tern_event *event, struct tern_pending *pending, bool local)
@@ -69,7 +60,8 @@ static void fill(tern_event *event, struct tern_pending *pending, bool local)
 /* Wait until the transfer can start, and return what its start returned. */
 static tern_status start_later(struct attempt *a)
 {
-    struct tern_wait wait = { attempt_poll, attempt_describe, a, tern_core_ctx_deadline(a->ctx) };
+    struct tern_wait wait = { attempt_poll, attempt_describe, a, tern_core_ctx_deadline(a->ctx),
+                              a->ctx == tern_job.handler_ctx };
     tern_status      st = tern_core_wait(&wait);
 
     return st < 0 ? st : a->result;
@@ -81,6 +73,11 @@ tern_status tern_op_contig_start(struct tern_ctx *ctx, const struct tern_xfer *x
     struct attempt a = { .ctx = ctx, .xfer = xfer, .what = what };
     tern_status    st;
 
+    if (!xfer->part->path->instant && tern_core_message_handling() && ctx != tern_job.handler_ctx)
+        return tern_base_fail(TERN_ERR_STATE,
+                              "%s: a handler of an active message must not wait; the part of rank %d is "
+                              "reached through %s",
+                              what, xfer->part->rank, xfer->part->path->name);
     if (!xfer->part->path->instant && !(a.pending = tern_core_pending_new(ctx)))
         return tern_base_fail(TERN_ERR_NOMEM, "%s: no memory for one more operation under way", what);
     st = try_start(&a);
@@ -135,7 +132,8 @@ tern_status tern_op_contig_run(struct tern_ctx *ctx, const struct tern_xfer *xfe
 {
     tern_event       event = TERN_EVENT_INIT;
     tern_opts        opts = { .event = &event };
-    struct tern_wait wait = { run_poll, run_describe, &event, tern_core_ctx_deadline(ctx) };
+    struct tern_wait wait = { run_poll, run_describe, &event, tern_core_ctx_deadline(ctx),
+                              ctx == tern_job.handler_ctx };
     tern_status      st = tern_op_contig_start(ctx, xfer, &opts, what);
 
     if (st < 0 || !event.pending)

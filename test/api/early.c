@@ -1,5 +1,5 @@
-/* early.c: promise: tern_abort ends the job with a status that is not 0, whatever number it is given; TERN_NOW looks once
- * and does not wait. The program starts itself again for the former, outside of the job.
+/* early.c: promise: tern_abort ends the job with a status that is not 0, whatever number it is given; TERN_NOW looks
+ * once and does not wait. The program starts itself again for the former, outside of the job.
  * ranks: 1 2
  */
 #include "job_test.h"
@@ -24,9 +24,9 @@ static int status_of(int code)
 
 int main(void)
 {
-    char       *mine = calloc(1, 4096);
+    char        *mine = calloc(1, 4096);
     tern_region *region;
-    tern_event  event = TERN_EVENT_INIT;
+    tern_event   event = TERN_EVENT_INIT;
 
     SAME(status_of(0), 1);
     SAME(status_of(3), 3);

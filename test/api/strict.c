@@ -2,9 +2,9 @@
  *
  * env: TERN_CMA=off TERN_BOUNCE_CHUNK=4K TERN_BOUNCE_CHUNKS=4
  *
- * Promise: in a strict context operations to one target are delivered in program order, whichever paths they take (loads
- * and stores, the kernel, bounced in pieces); in a relaxed one tern_fence does the same. The target polls both places
- * without calling Tern. Gets of a strict context follow the puts before them.
+ * Promise: in a strict context operations to one target are delivered in program order, whichever paths they take
+ * (loads and stores, the kernel, bounced in pieces); in a relaxed one tern_fence does the same. The target polls both
+ * places without calling Tern. Gets of a strict context follow the puts before them.
  */
 #include "job_test.h"
 

@@ -3,9 +3,9 @@
  * env: TERN_CMA=off
  * env: TERN_SPIN=0 TERN_YIELDS=0
  *
- * Promise: what ranks did before a barrier all see after it; an all-gather brings everyone's bytes in the order of ranks,
- * whatever their number, also in place; lengths that differ, and different collective calls at the same time, are
- * TERN_ERR_ARG on all ranks with a text that names the culprit, and the team works on.
+ * Promise: what ranks did before a barrier all see after it; an all-gather brings everyone's bytes in the order of
+ * ranks, whatever their number, also in place; lengths that differ, and different collective calls at the same time,
+ * are TERN_ERR_ARG on all ranks with a text that names the culprit, and the team works on.
  * env: HWLOC_SYNTHETIC=core:8~pu:1 HWLOC_THISSYSTEM=0 TERN_SPIN=0 TERN_YIELDS=4
  */
 #include "job_test.h"

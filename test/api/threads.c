@@ -4,9 +4,9 @@
  * env: TERN_CMA=off
  * env: TERN_CMA=off TERN_BOUNCE_CHUNK=4K TERN_BOUNCE_CHUNKS=1
  *
- * Promise: threads with a context each move data at the same time through every path and never disturb each other, while
- * one thread makes and frees regions on the world team and another does so on the node team. A second collective call
- * on a team at the same time is TERN_ERR_STATE, never a mix-up. Written for the thread sanitizer.
+ * Promise: threads with a context each move data at the same time through every path and never disturb each other,
+ * while one thread makes and frees regions on the world team and another does so on the node team. A second collective
+ * call on a team at the same time is TERN_ERR_STATE, never a mix-up. Written for the thread sanitizer.
  */
 #include <pthread.h>
 

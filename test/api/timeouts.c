@@ -5,8 +5,8 @@
  *
  * Promise: a barrier that one rank enters late is TERN_ERR_TIMEOUT with a text that names that rank, can be called
  * again, and then goes on with the same barrier; other collective calls say TERN_ERR_STATE meanwhile. An all-gather or
- * the making of a region that times out ends collective calls on that team, and nothing else. The late rank's memory can be
- * used all the time.
+ * the making of a region that times out ends collective calls on that team, and nothing else. The late rank's memory
+ * can be used all the time.
  * env: HWLOC_SYNTHETIC=core:8~pu:1 HWLOC_THISSYSTEM=0 TERN_SPIN=0 TERN_YIELDS=4
  */
 #include <math.h>

@@ -155,7 +155,8 @@ VALUES(16)
 VALUES(32)
 VALUES(64)
 
-/* Lengths that the compiler knows may be copied by other means: each of them, with bytes on both sides that must stay. */
+/* Lengths that the compiler knows may be copied by other means: each of them, with bytes on both sides that must stay.
+ * */
 #define CONSTANT(n)                                                            \
     do {                                                                       \
         unsigned char src[n], dst[n];                                          \

@@ -121,7 +121,9 @@ static void use(tern_region *region, uint64_t bytes)
 
 static const char *name_of(tern_status st)
 {
-#define NAME(name, value, text) if (st == value) return #name;
+#define NAME(name, value, text) \
+    if (st == value)            \
+        return #name;
     TERN_STATUS_LIST(NAME)
 #undef NAME
     return "?";
@@ -171,8 +173,8 @@ static void run(const char *kind, uint64_t bytes, const char *path)
 
 int main(int argc, char **argv)
 {
-    uint64_t fsize = 0, as = 0;
-    int      option, no_files = 0;
+    uint64_t    fsize = 0, as = 0;
+    int         option, no_files = 0;
     tern_status st;
 
     while ((option = getopt(argc, argv, "f:F:a:A:nskh:")) != -1) {

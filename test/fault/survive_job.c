@@ -274,7 +274,7 @@ static void run_bounced(void)
     if (me == 0) {
         stop(pids[VICTIM]);
         for (int i = 0; i < COUNT; i++) { /* as much as there is room for */
-            tern_opts opts = { .flags = TERN_IMMEDIATE, .event = &event[i] };
+            tern_opts   opts = { .flags = TERN_IMMEDIATE, .event = &event[i] };
             tern_status st = i % 2 ? tern_get_with(TERN_WORLD, own, VICTIM, 0, data[i], BYTES, &opts)
                                    : tern_put_with(TERN_WORLD, own, VICTIM, 0, data[i], BYTES, &opts);
             if (st == TERN_AGAIN)

@@ -3,7 +3,8 @@
  * Promise: a request that names a region, a range, a length or a chunk that does not exist is answered with an error or
  * ignored; memory outside what was exposed is never touched; lists that lead nowhere or in circles come to an end.
  *
- * The process opens the link as rank 0 of 2 and plays rank 1 by writing its desk. Each case runs in a process of its own.
+ * The process opens the link as rank 0 of 2 and plays rank 1 by writing its desk. Each case runs in a process of its
+ * own.
  */
 #include "link_test.h"
 

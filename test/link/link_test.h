@@ -1,9 +1,9 @@
 /* link_test.h: a small job below the core, for the link contract suite.
  *
- * run_link forks one process per rank. Each fills a struct tern_boot from an arena that they share, opens the link under
- * test through its table, opens the world group and one lane, and runs the body. A process that fails a check says so
- * and ends with status 1; the parent ends the others and fails the test. There is no service thread: whoever waits serves
- * (unless the test says no), so that a test decides when a target helps.
+ * run_link forks one process per rank. Each fills a struct tern_boot from an arena that they share, opens the link
+ * under test through its table, opens the world group and one lane, and runs the body. A process that fails a check
+ * says so and ends with status 1; the parent ends the others and fails the test. There is no service thread: whoever
+ * waits serves (unless the test says no), so that a test decides when a target helps.
  */
 #ifndef TERN_LINK_TEST_H
 #define TERN_LINK_TEST_H

@@ -1,9 +1,9 @@
 /* transfers.c: the link contract, first half: parts and paths. One body over every link and number of ranks.
  *
- * Promises: a link reaches exactly the ranks that it says; attach gives a path that moves exactly the bytes asked for, in
- * every place, of every size around the boundaries of chunks; a start that finds no room is TERN_AGAIN and nothing has
- * happened; every pending operation is reported done exactly once; lanes of several threads do not disturb each other;
- * what is concealed cannot be reached, and says so.
+ * Promises: a link reaches exactly the ranks that it says; attach gives a path that moves exactly the bytes asked for,
+ * in every place, of every size around the boundaries of chunks; a start that finds no room is TERN_AGAIN and nothing
+ * has happened; every pending operation is reported done exactly once; lanes of several threads do not disturb each
+ * other; what is concealed cannot be reached, and says so.
  */
 #include <pthread.h>
 

@@ -3,8 +3,8 @@
  * env: TERN_CMA=off
  * env: TERN_SPIN=0 TERN_YIELDS=0
  *
- * Promise: collective calls in any order and of any lengths, on both teams, bring every rank's bytes and lose none; with
- * more ranks than cores they finish all the same.
+ * Promise: collective calls in any order and of any lengths, on both teams, bring every rank's bytes and lose none;
+ * with more ranks than cores they finish all the same.
  *
  * All ranks draw from the same stream, so they make the same calls. The seed is printed on failure; TERN_TEST_SEED=n or
  * the first argument sets it.

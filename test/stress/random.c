@@ -7,10 +7,10 @@
  * Promise: whatever the mixture of forms, sizes, offsets, regions, orderings and threads, every byte ends where the
  * program put it, a get brings what was put before it, and no other byte changes.
  *
- * The model: each (rank, thread) owns one slice of every rank's part of every region, and mirrors it in a plain array of
- * its own. Only the owner touches a slice, so the mirror is right by construction. After each round the mirror is
- * compared with gets, and the whole of the rank's own memory with the mirrors of all owners, by checksums that the owners
- * publish.
+ * The model: each (rank, thread) owns one slice of every rank's part of every region, and mirrors it in a plain array
+ * of its own. Only the owner touches a slice, so the mirror is right by construction. After each round the mirror is
+ * compared with gets, and the whole of the rank's own memory with the mirrors of all owners, by checksums that the
+ * owners publish.
  *
  * The seed is printed on failure; TERN_TEST_SEED=n or the first argument sets it.
  */

@@ -1,5 +1,5 @@
-/* api_copy.c: promise: tern_copy does what memmove does, whatever the lengths, also where source and destination overlap,
- * and also for constant lengths, which take another way. */
+/* api_copy.c: promise: tern_copy does what memmove does, whatever the lengths, also where source and destination
+ * overlap, and also for constant lengths, which take another way. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -34,8 +34,9 @@ static void any_length(void **state)
         size_t len = (size_t)rand() % (round % 2 ? 40000 : 100);
         size_t from = (size_t)rand() % (SPACE - len);
         size_t near = (size_t)rand() % (len + 1); /* mostly overlapping, both ways */
-        size_t to = round % 3 == 0 ? (from + near <= SPACE - len ? from + near : from)
-                    : round % 3 == 1 ? (from >= near ? from - near : from) : (size_t)rand() % (SPACE - len);
+        size_t to = round % 3 == 0   ? (from + near <= SPACE - len ? from + near : from)
+                    : round % 3 == 1 ? (from >= near ? from - near : from)
+                                     : (size_t)rand() % (SPACE - len);
 
         if (round % 500 == 0)
             fill(round);
@@ -46,19 +47,21 @@ static void any_length(void **state)
     }
 }
 
-#define CONSTANT(n)                                                                     \
-    for (int distance = -70; distance <= 70; distance++) {                              \
-        fill((unsigned)(n));                                                            \
-        tern_copy(mine + 500 + distance, mine + 500, n);                                \
-        memmove(model + 500 + distance, model + 500, n);                                \
-        assert_memory_equal(mine, model, 1000);                                         \
+#define CONSTANT(n)                                        \
+    for (int distance = -70; distance <= 70; distance++) { \
+        fill((unsigned)(n));                               \
+        tern_copy(mine + 500 + distance, mine + 500, n);   \
+        memmove(model + 500 + distance, model + 500, n);   \
+        assert_memory_equal(mine, model, 1000);            \
     }
 
 static void constant_length(void **state)
 {
     (void)state;
-    CONSTANT(1) CONSTANT(8) CONSTANT(15) CONSTANT(16) CONSTANT(17) CONSTANT(24) CONSTANT(31) CONSTANT(32) CONSTANT(33)
-    CONSTANT(47) CONSTANT(48) CONSTANT(63) CONSTANT(64) CONSTANT(65) CONSTANT(128)
+    CONSTANT(1)
+    CONSTANT(8)
+    CONSTANT(15) CONSTANT(16) CONSTANT(17) CONSTANT(24) CONSTANT(31) CONSTANT(32) CONSTANT(33) CONSTANT(47) CONSTANT(48)
+        CONSTANT(63) CONSTANT(64) CONSTANT(65) CONSTANT(128)
 }
 
 int main(void)

@@ -1,7 +1,7 @@
 /* core_index.c: the table that finds a region by address.
  *
- * Promise: among regions that overlap, nest, touch, begin at the same address or end at the end of memory, one that holds
- * the address is found whenever there is one; what a context remembers never outlives a change.
+ * Promise: among regions that overlap, nest, touch, begin at the same address or end at the end of memory, one that
+ * holds the address is found whenever there is one; what a context remembers never outlives a change.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -44,7 +44,7 @@ static void say(void *arg, char *text, size_t size)
 
 static tern_status wait_for(struct question *q, tern_deadline deadline)
 {
-    struct tern_wait wait = { ask, say, q, deadline };
+    struct tern_wait wait = { .poll = ask, .describe = say, .arg = q, .deadline = deadline };
 
     return tern_core_wait(&wait);
 }

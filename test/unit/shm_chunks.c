@@ -1,7 +1,7 @@
 /* shm_chunks.c: who may use which chunk of the bounce buffer.
  *
- * Promise: a chunk has one user at a time, whatever threads do; all of them can be taken, and none twice; a lane has one
- * that no other takes away. The file under test is included, because these are its private functions.
+ * Promise: a chunk has one user at a time, whatever threads do; all of them can be taken, and none twice; a lane has
+ * one that no other takes away. The file under test is included, because these are its private functions.
  */
 #include <pthread.h>
 #include <setjmp.h>

@@ -10,8 +10,7 @@ struct self_group {
     unsigned char          note[TERN_LINK_NOTE];
 };
 
-tern_status tern_self_group_open(struct tern_link *link, const struct tern_link_group *as,
-                                 struct tern_link_group **out)
+tern_status tern_self_group_open(struct tern_link *link, const struct tern_link_group *as, struct tern_link_group **out)
 {
     struct self_group *group = calloc(1, sizeof(*group));
 

@@ -4,25 +4,28 @@
 
 #include "link/self/self.h"
 
-struct self_link {
-    int rank;
-};
+static void self_close(struct tern_link *link)
+{
+    tern_self_messages_close(tern_self(link));
+    free(link);
+}
 
 static tern_status self_open(const struct tern_boot *boot, const struct tern_link_up *up, struct tern_link **out)
 {
-    struct self_link *link = malloc(sizeof(*link));
+    struct self_link *self = calloc(1, sizeof(*self));
+    tern_status       st;
 
-    (void)up; /* nothing is ever pending */
-    if (!link)
-        return tern_base_fail(TERN_ERR_NOMEM, "link self: no memory for %zu bytes", sizeof(*link));
-    link->rank = boot->rank;
-    *out = (struct tern_link *)link;
+    if (!self)
+        return tern_base_fail(TERN_ERR_NOMEM, "link self: no memory for %zu bytes", sizeof(*self));
+    self->rank = boot->rank;
+    self->boot = boot;
+    self->up = up;
+    if ((st = tern_self_messages_open(self)) < 0) {
+        self_close((struct tern_link *)self);
+        return st;
+    }
+    *out = (struct tern_link *)self;
     return TERN_OK;
-}
-
-static void self_close(struct tern_link *link)
-{
-    free(link);
 }
 
 static bool self_reaches(const struct tern_link *link, int peer)
@@ -88,6 +91,12 @@ const struct tern_link_ops tern_self_ops = {
     .lane_close = self_lane_close,
     .progress = self_progress,
     .cancel = self_cancel,
+    .msg_longest = tern_self_msg_longest,
+    .msg_open = tern_self_msg_open,
+    .msg_send = tern_self_msg_send,
+    .msg_drop = tern_self_msg_drop,
+    .msg_ready = tern_self_msg_ready,
+    .msg_poll = tern_self_msg_poll,
     .serve = self_serve,
     .wanted = self_wanted,
     .group_open = tern_self_group_open,

@@ -2,7 +2,21 @@
 #ifndef TERN_LINK_SELF_H
 #define TERN_LINK_SELF_H
 
+#include "base/ring.h"
 #include "link/link.h"
+
+struct self_link {
+    int                        rank;
+    const struct tern_boot    *boot;
+    const struct tern_link_up *up;
+    struct tern_ring_outlet    outlet[TERN_CHANNELS];
+    struct tern_ring_consumer  inlet[TERN_CHANNELS];
+};
+
+static inline struct self_link *tern_self(struct tern_link *link)
+{
+    return (struct self_link *)link;
+}
 
 extern const struct tern_link_ops  tern_self_ops;
 extern const struct tern_link_path tern_self_path;
@@ -21,5 +35,14 @@ void        tern_self_depart(struct tern_link_group *group, uint64_t object);
 bool        tern_self_departed(const struct tern_link_group *group, uint32_t member, uint64_t *object);
 void        tern_self_post(struct tern_link_group *group, const void *note, size_t len);
 const void *tern_self_peek(const struct tern_link_group *group, uint32_t member);
+
+tern_status tern_self_messages_open(struct self_link *self);
+void        tern_self_messages_close(struct self_link *self);
+size_t      tern_self_msg_longest(struct tern_link *link, int peer);
+tern_status tern_self_msg_open(struct tern_link *link, struct tern_link_msg *msg, size_t min, size_t max);
+void        tern_self_msg_send(struct tern_link *link, const struct tern_link_msg *msg, size_t len);
+void        tern_self_msg_drop(struct tern_link *link, const struct tern_link_msg *msg);
+unsigned    tern_self_msg_ready(struct tern_link *link);
+tern_status tern_self_msg_poll(struct tern_link *link, unsigned channel);
 
 #endif

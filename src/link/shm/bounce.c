@@ -2,10 +2,10 @@
  *
  * A transfer is cut into chunks. The initiator fills a chunk (put) or leaves it empty (get), pushes it to the target's
  * inbox and rings; the target's service thread (serve.c) copies and marks it done. While the target copies one chunk
- * the initiator fills the next, so both copies overlap. The first TERN_BOUNCE_CHUNKS chunks are shared by all threads of
- * the process; of the rest each lane takes one for its own, so that a thread that leaves its transfers uncollected
- * cannot hold up the others; a lane that finds none left to take is refused. A transfer that finds no chunk free waits its
- * turn in its lane.
+ * the initiator fills the next, so both copies overlap. The first TERN_BOUNCE_CHUNKS chunks are shared by all threads
+ * of the process; of the rest each lane takes one for its own, so that a thread that leaves its transfers uncollected
+ * cannot hold up the others; a lane that finds none left to take is refused. A transfer that finds no chunk free waits
+ * its turn in its lane.
  */
 #include <string.h>
 #include <sys/mman.h>
@@ -120,8 +120,8 @@ static void chunk_post(struct shm_link *shm, unsigned index, int target)
     do {
         chunk->next = newest;
         /* release: the chunk's content before its number. Pairs with the acquire exchange in tern_shm_serve(). */
-    } while (!atomic_compare_exchange_weak_explicit(inbox, &newest, number, memory_order_release,
-                                                    memory_order_relaxed));
+    } while (
+        !atomic_compare_exchange_weak_explicit(inbox, &newest, number, memory_order_release, memory_order_relaxed));
     tern_boot_bell_ring(&slot->service_bell, &slot->service_sleeps);
 }
 
@@ -172,8 +172,10 @@ static void op_reap(struct shm_lane *lane, struct tern_link_op *op)
         /* acquire: the target's copy before ours. Pairs with the release in serve.c. */
         if (atomic_load_explicit(&chunk->state, memory_order_acquire) == SHM_CHUNK_DONE) {
             if (chunk->status != TERN_OK)
-                op->status = tern_base_fail(TERN_ERR_LINK, "the memory that rank %d registered is not mapped there "
-                                            "any more; keep it until the region is freed", xfer->part->rank);
+                op->status = tern_base_fail(TERN_ERR_LINK,
+                                            "the memory that rank %d registered is not mapped there "
+                                            "any more; keep it until the region is freed",
+                                            xfer->part->rank);
             else if (xfer->get && xfer->local)
                 memcpy((unsigned char *)xfer->local + (chunk->offset - xfer->offset), chunk_data(shm, index),
                        chunk->len);
@@ -196,8 +198,10 @@ static tern_status bounce_start(struct tern_lane *lane, const struct tern_xfer *
     struct shm_lane *l = (struct shm_lane *)lane;
 
     if (l->own < 0 && (l->own = mask_take(&l->link->lane_chunks)) < 0)
-        return tern_base_fail(TERN_ERR_NOMEM, "%d contexts of this process have bounced transfers already; use fewer, or "
-                              "lower TERN_BOUNCE_CHUNKS", SHM_CHUNKS - (int)tern_opt.bounce_chunks);
+        return tern_base_fail(TERN_ERR_NOMEM,
+                              "%d contexts of this process have bounced transfers already; use fewer, or "
+                              "lower TERN_BOUNCE_CHUNKS",
+                              SHM_CHUNKS - (int)tern_opt.bounce_chunks);
     for (struct tern_link_op *other = l->first; other; other = other->next)
         if (other->copied < other->xfer.len)
             return TERN_AGAIN; /* it waits for chunks too, and came first */
@@ -213,7 +217,7 @@ static tern_status bounce_start(struct tern_lane *lane, const struct tern_xfer *
 void tern_shm_bounce_cancel(struct tern_lane *lane, struct tern_link_op *op)
 {
     (void)lane;
-    op->xfer.local = NULL;      /* what a get brings is dropped */
+    op->xfer.local = NULL;     /* what a get brings is dropped */
     op->copied = op->xfer.len; /* of a put, no more is sent */
 }
 

@@ -41,8 +41,10 @@ static tern_status cma_status(const struct tern_link_part *part, int error)
     if (error == ESRCH)
         return tern_base_fail(TERN_ERR_PEER, "rank %d (pid %d) is gone", part->rank, part->pid);
     if (error == EFAULT)
-        return tern_base_fail(TERN_ERR_LINK, "memory at either end is not mapped: the source or destination here, or "
-                              "what rank %d registered; keep it until the region is freed", part->rank);
+        return tern_base_fail(TERN_ERR_LINK,
+                              "memory at either end is not mapped: the source or destination here, or "
+                              "what rank %d registered; keep it until the region is freed",
+                              part->rank);
     return tern_base_fail(TERN_ERR_LINK, "cross-memory attach to rank %d: %s", part->rank, strerror(error));
 }
 

@@ -19,13 +19,12 @@ struct shm_group {
     struct shm_hall       *hall;
     bool                   counts; /* the barrier is one counter */
     uint32_t               rounds;
-    uint32_t               barrier; /* number of the last barrier entered */
-    uint32_t               round;   /* of that barrier: the one that we wait for */
+    uint32_t               barrier;    /* number of the last barrier entered */
+    uint32_t               round;      /* of that barrier: the one that we wait for */
     uint32_t               departures; /* things given up */
 };
 
-tern_status tern_shm_group_open(struct tern_link *link, const struct tern_link_group *as,
-                                struct tern_link_group **out)
+tern_status tern_shm_group_open(struct tern_link *link, const struct tern_link_group *as, struct tern_link_group **out)
 {
     struct shm_link  *shm = tern_shm(link);
     struct shm_group *group = calloc(1, sizeof(*group));
@@ -36,8 +35,8 @@ tern_status tern_shm_group_open(struct tern_link *link, const struct tern_link_g
     group->base.ops = &tern_shm_ops;
     group->shm = shm;
     group->hall = (struct shm_hall *)(void *)(shm->control + tern_shm_hall_offset(shm->ranks, as->id));
-    group->counts = (uint32_t)shm->ranks > shm->boot->segment->cores ||
-                    shm->boot->segment->on_failure == TERN_ON_FAILURE_RETURN;
+    group->counts =
+        (uint32_t)shm->ranks > shm->boot->segment->cores || shm->boot->segment->on_failure == TERN_ON_FAILURE_RETURN;
     group->rounds = tern_base_log2_up(as->size);
     *out = &group->base;
     return TERN_OK;
@@ -67,15 +66,14 @@ static void tell(struct shm_group *group)
 
     /* release: everything before the barrier, and what earlier rounds brought. Pairs with the acquire in
      * tern_shm_arrived(). */
-    atomic_store_explicit(&group->hall->seat[partner].round[group->round].count, group->barrier,
-                          memory_order_release);
+    atomic_store_explicit(&group->hall->seat[partner].round[group->round].count, group->barrier, memory_order_release);
     ring(group, partner);
 }
 
 static void arrive_counting(struct shm_group *group)
 {
-    /* acq_rel: this rank's past for whoever reads the count; and the past of those counted already. Pairs with itself in
-     * the others, and with the acquire in reached(). */
+    /* acq_rel: this rank's past for whoever reads the count; and the past of those counted already. Pairs with itself
+     * in the others, and with the acquire in reached(). */
     uint32_t count = 1 + atomic_fetch_add_explicit(&group->hall->count, 1, memory_order_acq_rel);
 
     if (count != group->barrier * group->base.size) /* both wrap alike */

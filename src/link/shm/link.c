@@ -25,12 +25,13 @@ static tern_status map_control(struct shm_link *shm)
     uint64_t    offset = control_offset(shm->ranks);
     tern_status st;
 
-    shm->control_bytes = tern_base_round_up(tern_shm_hall_offset(shm->ranks, SHM_GROUPS), PAGE);
+    shm->control_bytes = tern_base_round_up(tern_shm_hall_offset(shm->ranks, SHM_GROUPS) +
+                                                (size_t)shm->ranks * (size_t)shm->ranks * sizeof(struct shm_post),
+                                            PAGE);
     st = tern_boot_space_reserve(shm->boot->arena, offset, shm->control_bytes, "control memory of the node");
     if (st < 0)
         return st;
-    shm->control = mmap(NULL, shm->control_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, shm->boot->arena,
-                        (off_t)offset);
+    shm->control = mmap(NULL, shm->control_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, shm->boot->arena, (off_t)offset);
     if (shm->control == MAP_FAILED)
         return tern_base_fail(TERN_ERR_NOMEM, "link shm: cannot map %zu bytes of control memory: %s",
                               shm->control_bytes, strerror(errno));
@@ -56,8 +57,12 @@ static tern_status link_open(const struct tern_boot *boot, const struct tern_lin
     }
     if ((st = map_control(shm)) < 0)
         goto err_free;
+    if ((st = tern_shm_messages_open(shm)) < 0)
+        goto err_unmap;
     *out = (struct tern_link *)shm;
     return TERN_OK;
+err_unmap:
+    munmap(shm->control, shm->control_bytes);
 err_free:
     free(shm->cma);
     free(shm->peer_data);
@@ -69,6 +74,7 @@ static void link_close(struct tern_link *link)
 {
     struct shm_link *shm = tern_shm(link);
 
+    tern_shm_messages_close(shm);
     tern_shm_bounce_close(shm);
     munmap(shm->control, shm->control_bytes);
     pthread_mutex_destroy(&shm->exposed_lock);
@@ -123,6 +129,12 @@ const struct tern_link_ops tern_shm_ops = {
     .lane_close = link_lane_close,
     .progress = link_progress,
     .cancel = tern_shm_bounce_cancel,
+    .msg_longest = tern_shm_msg_longest,
+    .msg_open = tern_shm_msg_open,
+    .msg_send = tern_shm_msg_send,
+    .msg_drop = tern_shm_msg_drop,
+    .msg_ready = tern_shm_msg_ready,
+    .msg_poll = tern_shm_msg_poll,
     .serve = tern_shm_serve,
     .wanted = tern_shm_wanted,
     .group_open = tern_shm_group_open,

@@ -62,10 +62,10 @@ static bool peer_map(struct shm_link *shm, int peer)
 {
     struct shm_desk *desk = &shm->desk[peer];
     /* acquire: the description of the chunks after the offset. Pairs with the release in tern_shm_bounce_open(). */
-    uint64_t    offset = atomic_load_explicit(&desk->data, memory_order_acquire);
-    uint64_t    bytes = atomic_load_explicit(&desk->data_bytes, memory_order_relaxed);
-    struct stat arena;
-    void       *map;
+    uint64_t         offset = atomic_load_explicit(&desk->data, memory_order_acquire);
+    uint64_t         bytes = atomic_load_explicit(&desk->data_bytes, memory_order_relaxed);
+    struct stat      arena;
+    void            *map;
 
     if (offset == 0 || bytes == 0 || fstat(shm->boot->arena, &arena) != 0 ||
         !tern_base_covers((uint64_t)arena.st_size, offset, bytes))
@@ -151,8 +151,8 @@ bool tern_shm_serve(struct tern_link *link)
     struct shm_link *shm = tern_shm(link);
     uint32_t         limit = (uint32_t)shm->ranks * SHM_CHUNKS;
     /* acquire: the chunks' contents after their numbers. Pairs with the release in chunk_post(). */
-    uint32_t next = atomic_exchange_explicit(&shm->desk[shm->rank].inbox, 0, memory_order_acquire);
-    uint32_t oldest = 0, count = 0;
+    uint32_t         next = atomic_exchange_explicit(&shm->desk[shm->rank].inbox, 0, memory_order_acquire);
+    uint32_t         oldest = 0, count = 0;
 
     if (next == 0)
         return false;

@@ -6,6 +6,7 @@
  *
  *   desk[ranks]              requests for bounced transfers
  *   hall 0, hall 1           the places where the world and the node team meet
+ *   post[ranks * ranks]      where each rank's messages to each other rank are
  *
  * Everything in it has fixed widths and a stated writer.
  */
@@ -17,6 +18,7 @@
 
 #include "base/bits.h"
 #include "base/options.h"
+#include "base/ring.h"
 #include "boot/space.h"
 #include "link/link.h"
 
@@ -26,7 +28,8 @@
 
 enum shm_chunk_state { SHM_CHUNK_MINE, SHM_CHUNK_POSTED, SHM_CHUNK_DONE };
 
-/* A piece of a bounced transfer. The initiator owns and writes it, but between POSTED and DONE, when the target does. */
+/* A piece of a bounced transfer. The initiator owns and writes it, but between POSTED and DONE, when the target does.
+ * */
 struct shm_chunk {
     _Alignas(64) _Atomic uint32_t state; /* enum shm_chunk_state */
     uint32_t next;                       /* in the target's inbox: number of the next chunk + 1, 0 at the end */
@@ -41,7 +44,8 @@ struct shm_desk {
     _Alignas(64) _Atomic uint32_t inbox; /* requests to this rank: number of the newest chunk + 1. Pushed by peers,
                                             taken whole by this rank's service thread */
     _Atomic uint32_t wanted;             /* 1: a peer needs this rank's service. Writers: peers */
-    _Alignas(64) _Atomic uint64_t data;  /* the arena offset of this rank's chunk data; 0: none yet. Writer: this rank */
+    _Atomic uint32_t senders;            /* peers that have made a post for this rank. Writers: peers, after the post */
+    _Alignas(64) _Atomic uint64_t data; /* the arena offset of this rank's chunk data; 0: none yet. Writer: this rank */
     _Atomic uint64_t data_bytes;
     struct shm_chunk chunk[SHM_CHUNKS];
 };
@@ -52,9 +56,9 @@ struct shm_seat {
     struct {
         _Alignas(64) _Atomic uint32_t count; /* barriers for which the partner of this round has come. Writer: it */
     } round[SHM_ROUNDS];
-    _Alignas(64) _Atomic uint32_t arrived; /* barriers that the member has entered. Writer: the member */
-    _Atomic uint32_t departures;           /* things that it has given up. Writer: the member */
-    _Atomic uint64_t object[2];            /* which, the last two. Writer: the member */
+    _Alignas(64) _Atomic uint32_t arrived;              /* barriers that the member has entered. Writer: the member */
+    _Atomic uint32_t departures;                        /* things that it has given up. Writer: the member */
+    _Atomic uint64_t object[2];                         /* which, the last two. Writer: the member */
     _Alignas(64) unsigned char note[2][TERN_LINK_NOTE]; /* Writer: the member */
 };
 
@@ -63,12 +67,45 @@ struct shm_hall {
     struct shm_seat seat[];
 };
 
+/* Where a rank's messages to another lie: two rings, one for each channel. Writer: the sender, once. */
+struct shm_post {
+    _Atomic uint64_t offset; /* in the arena; 0: it has sent none yet */
+    _Atomic uint64_t bytes;  /* of each ring */
+};
+
+/* The sender's side of the messages to one peer. */
+struct shm_outbox {
+    struct tern_space       space;
+    unsigned char          *map;
+    struct tern_ring_outlet outlet[TERN_CHANNELS];
+};
+
+/* The receiver's side of the messages from one peer. */
+struct shm_inbox {
+    int                       from;
+    unsigned char            *map;
+    size_t                    bytes;
+    struct tern_ring_consumer ring[TERN_CHANNELS];
+};
+
 enum shm_cma { SHM_CMA_UNKNOWN, SHM_CMA_YES, SHM_CMA_NO };
 
 /* A PRIVATE part of this rank that peers may ask the service thread to copy. */
 struct shm_exposed {
     struct shm_exposed *next;
     uint64_t            region, addr, size;
+};
+
+/* message.c */
+struct shm_messages {
+    struct shm_post              *post;   /* [receiver * ranks + sender], shared */
+    _Atomic(struct shm_outbox *) *outbox; /* [ranks] NULL: nothing sent there yet */
+    pthread_mutex_t               outbox_lock;
+    struct shm_inbox             *inbox; /* [ranks] those of the senders known, in the order in which they came */
+    _Atomic uint32_t              inboxes;
+    _Atomic uint32_t              senders_seen; /* what the desk said when the posts were last looked at */
+    struct tern_ring_shape        shape;        /* of the rings that this rank makes */
+    size_t                        ring_bytes;
 };
 
 /* The data of a peer's chunks as the service thread has mapped it. Kept here, because what the peer says may change. */
@@ -95,6 +132,7 @@ struct shm_link {
     pthread_mutex_t            exposed_lock;
     struct shm_exposed        *exposed;
     struct shm_peer_data      *peer_data; /* [ranks] used by the service thread */
+    struct shm_messages        messages;
 };
 
 struct shm_lane {
@@ -103,6 +141,15 @@ struct shm_lane {
     int                  own;           /* the chunk that only this lane uses; -1: none yet */
     bool                 own_busy;
 };
+
+tern_status tern_shm_messages_open(struct shm_link *shm);
+void        tern_shm_messages_close(struct shm_link *shm);
+size_t      tern_shm_msg_longest(struct tern_link *link, int peer);
+tern_status tern_shm_msg_open(struct tern_link *link, struct tern_link_msg *msg, size_t min, size_t max);
+void        tern_shm_msg_send(struct tern_link *link, const struct tern_link_msg *msg, size_t len);
+void        tern_shm_msg_drop(struct tern_link *link, const struct tern_link_msg *msg);
+unsigned    tern_shm_msg_ready(struct tern_link *link);
+tern_status tern_shm_msg_poll(struct tern_link *link, unsigned channel);
 
 extern const struct tern_link_ops  tern_shm_ops;
 extern const struct tern_link_path tern_shm_path, tern_shm_cma_path, tern_shm_bounce_path;
@@ -146,8 +193,7 @@ void        tern_shm_bounce_progress(struct shm_lane *lane);
 void        tern_shm_bounce_cancel(struct tern_lane *lane, struct tern_link_op *op);
 void        tern_shm_bounce_leave(struct shm_lane *lane);
 
-tern_status tern_shm_group_open(struct tern_link *link, const struct tern_link_group *as,
-                                struct tern_link_group **out);
+tern_status tern_shm_group_open(struct tern_link *link, const struct tern_link_group *as, struct tern_link_group **out);
 void        tern_shm_group_close(struct tern_link_group *group);
 void        tern_shm_arrive(struct tern_link_group *group);
 bool        tern_shm_arrived(struct tern_link_group *group);

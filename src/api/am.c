@@ -1,0 +1,310 @@
+/* am.c: the public calls of tern/am.h: check, go. */
+#include <tern/am.h>
+
+#include <stdio.h>
+
+#include "base/bits.h"
+#include "core/job.h"
+#include "core/message.h"
+#include "core/region.h"
+#include "core/wait.h"
+#include "op/am.h"
+
+_Static_assert(sizeof(struct tern_op_am_room) <= sizeof(((tern_am_prepared *)0)->reserved),
+               "a prepared message has room");
+
+tern_status tern_am_register(unsigned id, tern_am_handler handler, void *user)
+{
+    if (id >= TERN_AM_HANDLERS)
+        return tern_base_fail(TERN_ERR_RANGE, "tern_am_register: %u is not below %d; ids above are Tern's own", id,
+                              TERN_AM_HANDLERS);
+    tern_op_am_register(id, handler, user);
+    return TERN_OK;
+}
+
+/* Whether a long payload lies in the part of the peer. */
+static tern_status check_long(const tern_region *region, int peer, uint64_t offset, size_t len, const char *what)
+{
+    if (!region)
+        return tern_base_fail(TERN_ERR_ARG, "%s: a long message needs a region", what);
+    if (!tern_base_covers(region->part[peer].size, offset, len))
+        return tern_base_fail(TERN_ERR_RANGE, "%s: %zu bytes at offset %llu do not lie in the %llu bytes of rank %d",
+                              what, len, (unsigned long long)offset, (unsigned long long)region->part[peer].size, peer);
+    return TERN_OK;
+}
+
+static tern_status check_handler(unsigned handler, const uint32_t *args, unsigned nargs, const char *what)
+{
+    if (TERN_UNLIKELY(handler >= TERN_AM_HANDLERS || !tern_op_am_known(handler)))
+        return tern_base_fail(TERN_ERR_ARG, "%s: handler %u is not registered", what, handler);
+    if (TERN_UNLIKELY(nargs > TERN_AM_ARGS || (nargs > 0 && !args)))
+        return tern_base_fail(TERN_ERR_ARG, "%s: %u arguments at %p; there may be %d", what, nargs, (const void *)args,
+                              TERN_AM_ARGS);
+    return TERN_OK;
+}
+
+static tern_status check_payload(const tern_am *m, int peer, const char *what)
+{
+    if (m->len > 0 && !m->payload)
+        return tern_base_fail(TERN_ERR_ARG, "%s: payload is NULL", what);
+    if (m->kind == TERN_AM_LONG)
+        return check_long(m->region, peer, m->offset, m->len, what);
+    if (m->kind != TERN_AM_MEDIUM || m->region)
+        return tern_base_fail(TERN_ERR_ARG, "%s: kind %d has no such payload or region", what, (int)m->kind);
+    if (m->len > tern_op_am_max_medium(peer, m->nargs))
+        return tern_base_fail(TERN_ERR_RANGE,
+                              "%s: a payload of %zu bytes is above the maximum of %zu to rank %d; see "
+                              "tern_am_max_medium and TERN_AM_QUEUE",
+                              what, m->len, tern_op_am_max_medium(peer, m->nargs), peer);
+    return TERN_OK;
+}
+
+static tern_status check_message(const tern_am *m, int peer, const char *what)
+{
+    tern_status st;
+
+    if (!m)
+        return tern_base_fail(TERN_ERR_ARG, "%s: message is NULL", what);
+    if (m->flags & ~TERN_IMMEDIATE)
+        return tern_base_fail(TERN_ERR_ARG, "%s: unknown flags 0x%x", what, m->flags);
+    if ((st = check_handler(m->handler, m->args, m->nargs, what)) < 0)
+        return st;
+    if (m->kind == TERN_AM_SHORT && m->len == 0 && !m->region)
+        return TERN_OK;
+    return check_payload(m, peer, what);
+}
+
+/* The rank in the job, after what every request needs; negative: an error. */
+static tern_status check_peer(const tern_ctx *ctx, int rank, const char *what, int *peer)
+{
+    if (TERN_UNLIKELY(!ctx))
+        return tern_base_fail(TERN_ERR_ARG, "%s: ctx is NULL (TERN_WORLD is NULL outside tern_init and tern_finalize)",
+                              what);
+    if (TERN_UNLIKELY(tern_core_message_handling()))
+        return tern_base_fail(TERN_ERR_STATE, "%s: a handler may send one reply, and nothing else", what);
+    if (TERN_UNLIKELY(rank < 0 || rank >= ctx->team->size))
+        return tern_base_fail(TERN_ERR_RANGE, "%s: no rank %d in a team of %d", what, rank, ctx->team->size);
+    *peer = tern_core_team_world(ctx->team, rank);
+    tern_core_job_notice();
+    if (TERN_UNLIKELY(tern_core_job_lost(*peer)))
+        return tern_base_fail(TERN_ERR_PEER, "%s: rank %d is gone", what, rank);
+    return TERN_OK;
+}
+
+tern_status tern_am_request(tern_ctx *ctx, int rank, const tern_am *message)
+{
+    int         peer = -1;
+    tern_status st = check_peer(ctx, rank, "tern_am_request", &peer);
+
+    if (st < 0 || (st = check_message(message, peer, "tern_am_request")) < 0)
+        return st;
+    return tern_op_am_send(ctx, peer, message);
+}
+
+tern_status tern_am_short(tern_ctx *ctx, int rank, unsigned handler, const uint32_t *args, unsigned nargs)
+{
+    const tern_am message = { .kind = TERN_AM_SHORT,
+                              .handler = (uint16_t)(handler & 0xffff),
+                              .nargs = (uint16_t)(nargs & 0xffff),
+                              .args = args };
+
+    if (handler > UINT16_MAX || nargs > UINT16_MAX)
+        return check_handler(handler, args, nargs, "tern_am_short");
+    return tern_am_request(ctx, rank, &message);
+}
+
+tern_status tern_am_medium(tern_ctx *ctx, int rank, unsigned handler, const uint32_t *args, unsigned nargs,
+                           const void *payload, size_t len)
+{
+    const tern_am message = { .kind = TERN_AM_MEDIUM,
+                              .handler = (uint16_t)(handler & 0xffff),
+                              .nargs = (uint16_t)(nargs & 0xffff),
+                              .args = args,
+                              .payload = payload,
+                              .len = len };
+
+    if (handler > UINT16_MAX || nargs > UINT16_MAX)
+        return check_handler(handler, args, nargs, "tern_am_medium");
+    return tern_am_request(ctx, rank, &message);
+}
+
+static tern_status check_token(const tern_am_token *token, const char *what)
+{
+    if (!tern_op_am_current(token))
+        return tern_base_fail(TERN_ERR_STATE,
+                              "%s: no request is being handled under this token; replies are sent inside "
+                              "the request's handler",
+                              what);
+    if (token->replied)
+        return tern_base_fail(TERN_ERR_STATE, "%s: the request has its reply already", what);
+    return TERN_OK;
+}
+
+tern_status tern_am_reply(tern_am_token *token, const tern_am *message)
+{
+    tern_status st = check_token(token, "tern_am_reply");
+
+    if (st < 0 || (st = check_message(message, token->from, "tern_am_reply")) < 0)
+        return st;
+    st = tern_op_am_send(NULL, token->from, message);
+    token->replied = st == TERN_OK;
+    return st;
+}
+
+/* Where neither the target's memory nor a buffer of the caller's can hold the payload, the queue must. */
+static tern_status check_long_wish(const tern_am_wish *wish, int peer, size_t longest, const char *what)
+{
+    tern_status st = check_long(wish->region, peer, wish->offset, wish->max, what);
+
+    if (st < 0 || wish->buffer || wish->region->part[peer].base || wish->min <= longest)
+        return st;
+    return tern_base_fail(TERN_ERR_RANGE,
+                          "%s: the part of rank %d is not in reach of stores, and no queue has always room "
+                          "for %zu bytes, but for %zu; give a buffer",
+                          what, peer, wish->min, longest);
+}
+
+static tern_status check_wish(const tern_am_wish *wish, int peer, const char *what)
+{
+    size_t longest;
+
+    if (wish->flags & ~TERN_IMMEDIATE || wish->nargs > TERN_AM_ARGS)
+        return tern_base_fail(TERN_ERR_ARG,
+                              "%s: flags 0x%x, %u arguments; only TERN_IMMEDIATE and up to %d are allowed", what,
+                              wish->flags, wish->nargs, TERN_AM_ARGS);
+    longest = tern_op_am_max_medium(peer, wish->nargs);
+    if (wish->min > wish->max)
+        return tern_base_fail(TERN_ERR_ARG, "%s: the minimum of %zu bytes is above the maximum of %zu", what, wish->min,
+                              wish->max);
+    if (wish->kind == TERN_AM_LONG)
+        return check_long_wish(wish, peer, longest, what);
+    if (wish->kind != TERN_AM_MEDIUM || wish->region)
+        return tern_base_fail(TERN_ERR_ARG, "%s: only medium messages, and long ones with a region, are prepared",
+                              what);
+    if (wish->min > longest)
+        return tern_base_fail(TERN_ERR_RANGE, "%s: no queue has always room for %zu bytes; at most %zu (TERN_AM_QUEUE)",
+                              what, wish->min, longest);
+    return TERN_OK;
+}
+
+static struct tern_op_am_room *room_of(tern_am_prepared *prepared)
+{
+    return (struct tern_op_am_room *)(void *)prepared->reserved;
+}
+
+tern_status tern_am_prepare(tern_ctx *ctx, int rank, const tern_am_wish *wish, tern_am_prepared *out)
+{
+    int         peer = -1;
+    tern_status st = check_peer(ctx, rank, "tern_am_prepare", &peer);
+
+    if (st < 0)
+        return st;
+    if (!wish || !out)
+        return tern_base_fail(TERN_ERR_ARG, "tern_am_prepare: %s is NULL", wish ? "out" : "wish");
+    if ((st = check_wish(wish, peer, "tern_am_prepare")) < 0)
+        return st;
+    return tern_op_am_prepare(ctx, peer, wish, room_of(out), out);
+}
+
+tern_status tern_am_prepare_reply(tern_am_token *token, const tern_am_wish *wish, tern_am_prepared *out)
+{
+    tern_status st = check_token(token, "tern_am_prepare_reply");
+
+    if (st < 0)
+        return st;
+    if (!wish || !out)
+        return tern_base_fail(TERN_ERR_ARG, "tern_am_prepare_reply: %s is NULL", wish ? "out" : "wish");
+    if ((st = check_wish(wish, token->from, "tern_am_prepare_reply")) < 0)
+        return st;
+    st = tern_op_am_prepare(NULL, token->from, wish, room_of(out), out);
+    if (st == TERN_OK) {
+        room_of(out)->token = token;
+        token->replied = true;
+    }
+    return st;
+}
+
+static tern_status check_live(const tern_am_prepared *prepared, const char *what)
+{
+    if (!prepared)
+        return tern_base_fail(TERN_ERR_ARG, "%s: prepared is NULL", what);
+    if (!((const struct tern_op_am_room *)(const void *)prepared->reserved)->live)
+        return tern_base_fail(TERN_ERR_STATE, "%s: the message was committed or cancelled before", what);
+    return TERN_OK;
+}
+
+tern_status tern_am_commit(tern_am_prepared *prepared, unsigned handler, const uint32_t *args, unsigned nargs,
+                           size_t len)
+{
+    tern_status st = check_live(prepared, "tern_am_commit");
+
+    if (st < 0 || (st = check_handler(handler, args, nargs, "tern_am_commit")) < 0)
+        return st;
+    if (nargs > room_of(prepared)->nargs)
+        return tern_base_fail(TERN_ERR_ARG, "tern_am_commit: %u arguments, but %u were prepared", nargs,
+                              room_of(prepared)->nargs);
+    if (len > prepared->len)
+        return tern_base_fail(TERN_ERR_RANGE, "tern_am_commit: %zu bytes, but %zu were prepared", len, prepared->len);
+    return tern_op_am_commit(room_of(prepared), handler, args, nargs, prepared->addr, len);
+}
+
+tern_status tern_am_cancel(tern_am_prepared *prepared)
+{
+    tern_status             st = check_live(prepared, "tern_am_cancel");
+    struct tern_op_am_room *room;
+
+    if (st < 0)
+        return st;
+    room = room_of(prepared);
+    tern_op_am_cancel(room);
+    if (room->token)
+        room->token->replied = false;
+    return TERN_OK;
+}
+
+size_t tern_am_max_medium(const tern_ctx *ctx, int rank, unsigned nargs)
+{
+    if (!ctx || rank < 0 || rank >= ctx->team->size || nargs > TERN_AM_ARGS)
+        return 0;
+    return tern_op_am_max_medium(tern_core_team_world(ctx->team, rank), nargs);
+}
+
+size_t tern_am_max_long(const tern_ctx *ctx, int rank, unsigned nargs)
+{
+    return tern_am_max_medium(ctx, rank, nargs) > 0 ? SIZE_MAX / 2 : 0;
+}
+
+/* A condition of the program's. */
+struct until {
+    tern_ctx *ctx;
+    bool (*condition)(void *arg);
+    void *arg;
+};
+
+static tern_status until_poll(void *arg)
+{
+    struct until *until = arg;
+
+    if (until->condition(until->arg))
+        return TERN_OK;
+    tern_core_ctx_progress(until->ctx);
+    return until->condition(until->arg) ? TERN_OK : TERN_PENDING;
+}
+
+static void until_describe(void *arg, char *text, size_t size)
+{
+    (void)arg;
+    snprintf(text, size, "tern_wait_until: the program's condition does not hold");
+}
+
+tern_status tern_wait_until(tern_ctx *ctx, bool (*condition)(void *arg), void *arg, tern_deadline deadline)
+{
+    struct until     until = { ctx, condition, arg };
+    struct tern_wait wait = { .poll = until_poll, .describe = until_describe, .arg = &until, .deadline = deadline };
+
+    if (!ctx || !condition)
+        return tern_base_fail(TERN_ERR_ARG, "tern_wait_until: %s is NULL", ctx ? "condition" : "ctx");
+    if (tern_core_message_handling())
+        return tern_base_fail(TERN_ERR_STATE, "tern_wait_until: a handler must not wait");
+    return tern_core_wait(&wait);
+}

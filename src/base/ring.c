@@ -1,0 +1,230 @@
+/* ring.c: see ring.h for how the two sides agree. */
+#include "base/ring.h"
+
+#include <sched.h>
+
+#include "base/bits.h"
+#include "base/sanitize.h"
+
+#define MOST_BYTES (1ull << 30)
+#define FEWEST_CELLS 4u
+
+struct tern_ring_shape tern_base_ring_shape(size_t bytes)
+{
+    struct tern_ring_shape shape = { 0, 0, 0 };
+    uint64_t               lines = (bytes < MOST_BYTES ? bytes : MOST_BYTES) / TERN_RING_LINE;
+    uint32_t               cells = FEWEST_CELLS;
+
+    if (lines < sizeof(struct tern_ring) / TERN_RING_LINE + 3 * FEWEST_CELLS)
+        return shape;
+    lines -= sizeof(struct tern_ring) / TERN_RING_LINE;
+    while (cells * 2 <= lines / 4) /* a quarter for cells, or less */
+        cells *= 2;
+    shape.cells = cells;
+    shape.shift = tern_base_log2_up(cells);
+    shape.data = (uint32_t)(lines - cells) * TERN_RING_LINE;
+    return shape;
+}
+
+size_t tern_base_ring_longest(struct tern_ring_shape shape)
+{
+    return shape.data / 2 & ~(size_t)(TERN_RING_LINE - 1);
+}
+
+static unsigned char *data_of(struct tern_ring *ring, struct tern_ring_shape shape)
+{
+    return (unsigned char *)&ring->cell[shape.cells];
+}
+
+void tern_base_ring_produce(struct tern_ring_producer *p, void *memory, struct tern_ring_shape shape)
+{
+    *p = (struct tern_ring_producer){ .ring = memory, .shape = shape, .data = data_of(memory, shape) };
+}
+
+void tern_base_ring_consume_from(struct tern_ring_consumer *c, void *memory, struct tern_ring_shape shape)
+{
+    *c = (struct tern_ring_consumer){ .ring = memory, .shape = shape, .data = data_of(memory, shape) };
+}
+
+#ifdef TERN_BASE_TSAN
+/* What another thread of ours published comes before what we write in its place; the order goes through the consumer,
+ * and where that is another process the sanitizer does not see it. It sees the marks. */
+static void show_order(const struct tern_ring_producer *p, uint64_t done)
+{
+    for (uint32_t i = 0; i < p->shape.cells && p->cells_done + i != done; i++)
+        (void)atomic_load_explicit(&p->ring->cell[(p->cells_done + i) & (p->shape.cells - 1)].mark,
+                                   memory_order_acquire);
+}
+#else
+static void show_order(const struct tern_ring_producer *p, uint64_t done)
+{
+    (void)p, (void)done;
+}
+#endif
+
+/* See how far the consumer has come. acquire: its reads before we write there again. Pairs with
+ * tern_base_ring_consume(). */
+static void refresh(struct tern_ring_producer *p)
+{
+    uint64_t done;
+
+    p->data_done = atomic_load_explicit(&p->ring->data_done, memory_order_acquire); /* first: of no cell after done */
+    done = atomic_load_explicit(&p->ring->cells_done, memory_order_acquire);
+    show_order(p, done);
+    p->cells_done = done;
+}
+
+/* The consumer is to tell when there is room. Before the caller sleeps it announces itself and asks for room again. */
+static bool no_room(struct tern_ring_producer *p)
+{
+    if (atomic_load_explicit(&p->ring->wanted, memory_order_relaxed) == 0)
+        atomic_store_explicit(&p->ring->wanted, 1, memory_order_relaxed);
+    return false;
+}
+
+static bool has_cell(const struct tern_ring_producer *p)
+{
+    return p->next - p->cells_done < p->shape.cells;
+}
+
+/* Find a run of at least need bytes: how long it may be, where it begins, and what it leaves unused before it. 0:
+ * none. */
+static uint32_t find_run(const struct tern_ring_producer *p, uint64_t need, uint32_t *at, uint32_t *unused)
+{
+    uint64_t in_use = p->taken - p->data_done;
+    uint64_t free_bytes = p->shape.data - in_use;
+    uint32_t rest = p->shape.data - p->at;
+
+    *unused = 0;
+    *at = p->at;
+    if (in_use > p->shape.data) /* what the consumer wrote cannot be */
+        return 0;
+    if (free_bytes == p->shape.data) { /* nothing is in use: begin where all of it lies before us */
+        *at = 0;
+        return need <= free_bytes ? (uint32_t)free_bytes : 0;
+    }
+    if (need <= rest)
+        return need <= free_bytes ? (uint32_t)(rest < free_bytes ? rest : free_bytes) : 0;
+    *unused = rest;
+    *at = 0;
+    return rest + need <= free_bytes ? (uint32_t)(free_bytes - rest) : 0;
+}
+
+static bool take_data(struct tern_ring_producer *p, size_t min, size_t max, struct tern_ring_room *out)
+{
+    uint64_t need = tern_base_round_up(min > 0 ? min : 1, TERN_RING_LINE);
+    uint64_t wish = max < p->shape.data ? tern_base_round_up(max, TERN_RING_LINE) : p->shape.data;
+    uint32_t at, unused, run;
+
+    if (need == 0 || need > p->shape.data)
+        return false;
+    run = find_run(p, need, &at, &unused);
+    if (run < wish) {
+        refresh(p);
+        run = find_run(p, need, &at, &unused);
+    }
+    if (run == 0)
+        return no_room(p);
+    run = run < wish ? run : (uint32_t)wish;
+    out->data = p->data + at;
+    out->len = run < max ? run : max;
+    out->cell->at = at;
+    out->cell->span = unused + run;
+    p->taken += unused + run;
+    p->at = at + run == p->shape.data ? 0 : at + run;
+    return true;
+}
+
+bool tern_base_ring_take(struct tern_ring_producer *p, size_t min, size_t max, struct tern_ring_room *out)
+{
+    if (!has_cell(p)) {
+        refresh(p);
+        if (!has_cell(p))
+            return no_room(p);
+    }
+    out->cell = &p->ring->cell[p->next & (p->shape.cells - 1)];
+    out->data = NULL;
+    out->len = 0;
+    if (max == 0)
+        out->cell->span = 0;
+    else if (!take_data(p, min, max, out))
+        return false;
+    out->cell->len = tern_base_ring_lap(p->next, p->shape); /* until it is published */
+    p->next++;
+    return true;
+}
+
+bool tern_base_ring_outlet_take(struct tern_ring_outlet *outlet, size_t min, size_t max, struct tern_ring_room *out)
+{
+    bool taken;
+
+    /* acquire and release: the producer's state from one thread to the next. */
+    while (atomic_exchange_explicit(&outlet->busy, true, memory_order_acquire))
+        while (atomic_load_explicit(&outlet->busy, memory_order_relaxed))
+            sched_yield(); /* the holder may be waiting for this core */
+    taken = tern_base_ring_take(&outlet->producer, min, max, out);
+    atomic_store_explicit(&outlet->busy, false, memory_order_release);
+    return taken;
+}
+
+static void publish(struct tern_ring_cell *cell, uint32_t len)
+{
+    uint32_t lap = cell->len;
+
+    cell->len = len;
+    /* release: the message before its mark. Pairs with the acquire in tern_base_ring_peek(). */
+    atomic_store_explicit(&cell->mark, lap, memory_order_release);
+}
+
+void tern_base_ring_publish(struct tern_ring_cell *cell, size_t len)
+{
+    publish(cell, (uint32_t)len);
+}
+
+void tern_base_ring_skip(struct tern_ring_cell *cell)
+{
+    publish(cell, TERN_RING_SKIP);
+}
+
+/* Whether what the producer wrote can be followed. */
+static bool is_sound(const struct tern_ring_consumer *c, const struct tern_ring_cell *cell)
+{
+    if (cell->len == TERN_RING_SKIP || cell->len == 0)
+        return cell->span <= c->shape.data;
+    return cell->span <= c->shape.data && cell->len <= cell->span &&
+           tern_base_covers(c->shape.data, cell->at, cell->len);
+}
+
+const struct tern_ring_cell *tern_base_ring_peek(struct tern_ring_consumer *c, const unsigned char **data,
+                                                 bool *damaged)
+{
+    for (uint32_t i = 0; i <= c->shape.cells; i++) { /* what is to be skipped has an end */
+        const struct tern_ring_cell *cell = &c->ring->cell[c->next & (c->shape.cells - 1)];
+
+        /* acquire: the message after its mark. Pairs with the release in publish(). */
+        if (atomic_load_explicit(&cell->mark, memory_order_acquire) != tern_base_ring_lap(c->next, c->shape))
+            return NULL;
+        if (!is_sound(c, cell)) {
+            *damaged = true;
+            return NULL;
+        }
+        *data = cell->len > 0 && cell->len != TERN_RING_SKIP ? c->data + cell->at : NULL;
+        if (cell->len != TERN_RING_SKIP)
+            return cell;
+        tern_base_ring_consume(c, cell);
+    }
+    return NULL; /* and the rest another time: a producer that only gives up is no reason to stay */
+}
+
+void tern_base_ring_consume(struct tern_ring_consumer *c, const struct tern_ring_cell *cell)
+{
+    uint64_t next = c->next + 1;
+
+    __atomic_store_n(&c->next, next, __ATOMIC_RELAXED); /* read as a hint by tern_base_ring_ready() */
+    /* release: our reads of data and cell before the producer writes them again. Pairs with refresh(). */
+    if (cell->span > 0) {
+        c->data_done += cell->span;
+        atomic_store_explicit(&c->ring->data_done, c->data_done, memory_order_release);
+    }
+    atomic_store_explicit(&c->ring->cells_done, next, memory_order_release);
+}

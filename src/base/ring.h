@@ -1,0 +1,126 @@
+/* ring.h: a queue of messages from one producer to one consumer, in memory that both map.
+ *
+ * A message is a cell, one cache line with room for 48 bytes, and where that is too little a run of bytes in the data
+ * area behind the cells. The mark of a cell is the number of the lap in which it was published, so the consumer waits
+ * on the very line that brings the message, and nobody ever has to clear one: a short message is one miss. Data never
+ * wraps: a run that would not fit before the end begins at the beginning again.
+ *
+ * Several messages may be open (taken, not yet published) at once; the consumer sees them in the order in which they
+ * were taken. Neither side ever waits. The two sides' own structs are private to them; only struct tern_ring is shared.
+ */
+#ifndef TERN_BASE_RING_H
+#define TERN_BASE_RING_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TERN_RING_LINE 64
+#define TERN_RING_HEAD 48 /* bytes of a message that lie in its cell */
+
+struct tern_ring_cell {
+    _Alignas(TERN_RING_LINE) _Atomic uint32_t mark; /* the lap in which it was published, counted from 1 */
+    uint32_t      len;                              /* bytes of data; TERN_RING_SKIP: nothing to see here */
+    uint32_t      at;                               /* where in the data area they begin */
+    uint32_t      span;                             /* bytes of the data area that come free with this cell */
+    unsigned char head[TERN_RING_HEAD];
+};
+_Static_assert(sizeof(struct tern_ring_cell) == TERN_RING_LINE, "one cell is one cache line");
+
+#define TERN_RING_SKIP UINT32_MAX
+
+struct tern_ring {
+    _Alignas(TERN_RING_LINE) _Atomic uint64_t cells_done; /* cells that the consumer has done with. Writer: it */
+    _Atomic uint64_t      data_done;                      /* and the sum of their spans. Writer: it */
+    _Atomic uint32_t      wanted;                         /* 1: the producer found no room. Writers: both */
+    struct tern_ring_cell cell[];                         /* then the data. Writer: the producer */
+};
+
+/* How the memory of a ring is divided; both sides compute it from the number of bytes. */
+struct tern_ring_shape {
+    uint32_t cells; /* a power of two; 0: the memory is too small */
+    uint32_t shift; /* which one */
+    uint32_t data;  /* bytes, a multiple of a line */
+};
+
+struct tern_ring_producer {
+    struct tern_ring      *ring;
+    struct tern_ring_shape shape;
+    unsigned char         *data;
+    uint64_t               next;                  /* first cell not taken */
+    uint64_t               taken;                 /* sum of all spans */
+    uint32_t               at;                    /* where the next run of data may begin */
+    uint64_t               cells_done, data_done; /* as last seen */
+};
+
+struct tern_ring_consumer {
+    struct tern_ring      *ring;
+    struct tern_ring_shape shape;
+    unsigned char         *data;
+    uint64_t               next; /* first cell not consumed */
+    uint64_t               data_done;
+};
+
+struct tern_ring_shape tern_base_ring_shape(size_t bytes);
+
+/* The longest data that always finds room in time. */
+size_t tern_base_ring_longest(struct tern_ring_shape shape);
+
+/* Begin on memory that is zero and aligned to a line. */
+void tern_base_ring_produce(struct tern_ring_producer *p, void *memory, struct tern_ring_shape shape);
+void tern_base_ring_consume_from(struct tern_ring_consumer *c, void *memory, struct tern_ring_shape shape);
+
+/* Room for a message. */
+struct tern_ring_room {
+    struct tern_ring_cell *cell;
+    unsigned char         *data; /* NULL where none was asked for */
+    size_t                 len;  /* bytes that data may have */
+};
+
+/* Take a cell, and room for at least min and at most max bytes of data if max is not 0. False: there is none now. */
+bool tern_base_ring_take(struct tern_ring_producer *p, size_t min, size_t max, struct tern_ring_room *out);
+
+/* The same by any of several threads of the producing process, which share an outlet. */
+struct tern_ring_outlet {
+    _Atomic bool              busy;
+    struct tern_ring_producer producer;
+};
+bool tern_base_ring_outlet_take(struct tern_ring_outlet *outlet, size_t min, size_t max, struct tern_ring_room *out);
+
+/* Publish a message with len bytes of data (at most its room), or as one to be skipped. */
+void tern_base_ring_publish(struct tern_ring_cell *cell, size_t len);
+void tern_base_ring_skip(struct tern_ring_cell *cell);
+
+static inline uint32_t tern_base_ring_lap(uint64_t position, struct tern_ring_shape shape)
+{
+    return (uint32_t)(position >> shape.shift) + 1;
+}
+
+/* Whether something is there, without touching the consumer's state; for a look without a lock. */
+static inline bool tern_base_ring_ready(const struct tern_ring_consumer *c)
+{
+    uint64_t next = __atomic_load_n(&c->next, __ATOMIC_RELAXED); /* may be stale: a hint */
+
+    return atomic_load_explicit(&c->ring->cell[next & (c->shape.cells - 1)].mark, memory_order_relaxed) ==
+           tern_base_ring_lap(next, c->shape);
+}
+
+/* The oldest message and its data; NULL: none. *damaged is set where the memory makes no sense. */
+const struct tern_ring_cell *tern_base_ring_peek(struct tern_ring_consumer *c, const unsigned char **data,
+                                                 bool *damaged);
+
+/* Done with the message that peek gave. */
+void tern_base_ring_consume(struct tern_ring_consumer *c, const struct tern_ring_cell *cell);
+
+/* Whether the producer has found no room since the last call: wake it. Asked after consuming. There is no fence
+ * between, which would cost every message; a producer that comes in that very moment is told after the next message. */
+static inline bool tern_base_ring_wanted(const struct tern_ring_consumer *c)
+{
+    if (atomic_load_explicit(&c->ring->wanted, memory_order_relaxed) == 0)
+        return false;
+    atomic_store_explicit(&c->ring->wanted, 0, memory_order_relaxed);
+    return true;
+}
+
+#endif

@@ -1,0 +1,250 @@
+/* message.c: messages between ranks of a node.
+ *
+ * Each rank that has ever sent to another has two rings to it (requests and replies) in memory of its own choice; the
+ * post tells the receiver where. So memory grows with the pairs that talk: TERN_AM_QUEUE bytes per rank when all talk
+ * to it, divided evenly among the pairs. A sender that dies leaves at most its own rings unfinished. A receiver polls
+ * the rings of those who have ever sent to it, and nothing else.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "boot/bell.h"
+#include "link/shm/shm.h"
+
+#define SMALLEST_RING 4096u
+#define LARGEST_RING (1u << 20)
+#define BATCH 16 /* messages from one ring in one poll */
+
+tern_status tern_shm_messages_open(struct shm_link *shm)
+{
+    struct shm_messages *m = &shm->messages;
+    size_t               ranks = (size_t)shm->ranks;
+    uint64_t             share = tern_opt.am_queue / (TERN_CHANNELS * ranks);
+
+    share = share < SMALLEST_RING ? SMALLEST_RING : share > LARGEST_RING ? LARGEST_RING : share;
+    m->ring_bytes = share & ~(size_t)(TERN_RING_LINE - 1);
+    m->shape = tern_base_ring_shape(m->ring_bytes);
+    m->post = (struct shm_post *)(void *)(shm->control + tern_shm_hall_offset(shm->ranks, SHM_GROUPS));
+    m->outbox = calloc(ranks, sizeof(*m->outbox));
+    m->inbox = calloc(ranks, sizeof(*m->inbox));
+    pthread_mutex_init(&m->outbox_lock, NULL);
+    if (m->outbox && m->inbox)
+        return TERN_OK;
+    free(m->outbox);
+    free(m->inbox);
+    return tern_base_fail(TERN_ERR_NOMEM, "link shm: no memory for tables of %d ranks", shm->ranks);
+}
+
+void tern_shm_messages_close(struct shm_link *shm)
+{
+    struct shm_messages *m = &shm->messages;
+
+    for (uint32_t i = 0; i < atomic_load(&m->inboxes); i++)
+        munmap(m->inbox[i].map, m->inbox[i].bytes);
+    for (int peer = 0; peer < shm->ranks; peer++) {
+        struct shm_outbox *outbox = atomic_load(&m->outbox[peer]);
+        if (!outbox)
+            continue;
+        /* The space stays: the peer may still be reading the last messages. It goes with the job. */
+        munmap(outbox->map, outbox->space.bytes);
+        free(outbox);
+    }
+    pthread_mutex_destroy(&m->outbox_lock);
+    free(m->outbox);
+    free(m->inbox);
+}
+
+/* Make the rings to a peer and tell it where they are. */
+static tern_status outbox_make(struct shm_link *shm, int peer, struct shm_outbox *outbox)
+{
+    struct shm_messages *m = &shm->messages;
+    struct shm_post     *post = &m->post[peer * shm->ranks + shm->rank];
+    size_t               bytes = m->ring_bytes;
+    tern_status          st = tern_boot_space_take(shm->boot, shm->boot->arena, TERN_CHANNELS * bytes, &outbox->space);
+
+    if (st < 0)
+        return st;
+    outbox->map = mmap(NULL, outbox->space.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, outbox->space.file,
+                       (off_t)outbox->space.offset);
+    if (outbox->map == MAP_FAILED) {
+        tern_boot_space_give(&outbox->space);
+        return tern_base_fail(TERN_ERR_NOMEM, "link shm: cannot map the message queue to rank %d: %s", peer,
+                              strerror(errno));
+    }
+    for (unsigned c = 0; c < TERN_CHANNELS; c++)
+        tern_base_ring_produce(&outbox->outlet[c].producer, outbox->map + c * bytes, m->shape);
+    atomic_store_explicit(&post->bytes, bytes, memory_order_relaxed);
+    /* release: the size before the offset, and both before the count. Pair with the acquires in inbox_add() and
+     * meet_senders(). */
+    atomic_store_explicit(&post->offset, outbox->space.offset, memory_order_release);
+    atomic_fetch_add_explicit(&shm->desk[peer].senders, 1, memory_order_release);
+    return TERN_OK;
+}
+
+static __attribute__((noinline, cold)) tern_status outbox_first(struct shm_link *shm, int peer)
+{
+    struct shm_messages *m = &shm->messages;
+    struct shm_outbox   *outbox;
+    tern_status          st = TERN_OK;
+
+    pthread_mutex_lock(&m->outbox_lock);
+    if (!atomic_load(&m->outbox[peer])) {
+        outbox = calloc(1, sizeof(*outbox));
+        st = outbox ? outbox_make(shm, peer, outbox)
+                    : tern_base_fail(TERN_ERR_NOMEM, "link shm: no memory for a queue to rank %d", peer);
+        if (st == TERN_OK)
+            atomic_store_explicit(&m->outbox[peer], outbox, memory_order_release); /* pairs with tern_shm_msg_open() */
+        else
+            free(outbox);
+    }
+    pthread_mutex_unlock(&m->outbox_lock);
+    return st;
+}
+
+size_t tern_shm_msg_longest(struct tern_link *link, int peer)
+{
+    (void)peer;
+    return tern_base_ring_longest(tern_shm(link)->messages.shape);
+}
+
+tern_status tern_shm_msg_open(struct tern_link *link, struct tern_link_msg *msg, size_t min, size_t max)
+{
+    struct shm_link         *shm = tern_shm(link);
+    struct shm_outbox       *outbox;
+    struct tern_ring_outlet *outlet;
+    struct tern_ring_room    room;
+    tern_status              st;
+
+    /* acquire: the outbox before the pointer. Pairs with outbox_first(). */
+    while (!(outbox = atomic_load_explicit(&shm->messages.outbox[msg->peer], memory_order_acquire)))
+        if ((st = outbox_first(shm, msg->peer)) < 0)
+            return st;
+    outlet = &outbox->outlet[msg->channel];
+    if (msg->channel == TERN_CHANNEL_REPLY ? !tern_base_ring_take(&outlet->producer, min, max, &room)
+                                           : !tern_base_ring_outlet_take(outlet, min, max, &room))
+        return TERN_AGAIN;
+    msg->place = room.cell;
+    msg->head = room.cell->head;
+    msg->data = room.data;
+    msg->room = room.len;
+    return TERN_OK;
+}
+
+static void ring_peer(struct shm_link *shm, int peer)
+{
+    struct tern_slot *slot = tern_shm_slot(shm, peer);
+
+    tern_boot_bell_ring(&slot->bell, &slot->sleepers);
+}
+
+void tern_shm_msg_send(struct tern_link *link, const struct tern_link_msg *msg, size_t len)
+{
+    tern_base_ring_publish(msg->place, len);
+    ring_peer(tern_shm(link), msg->peer);
+}
+
+void tern_shm_msg_drop(struct tern_link *link, const struct tern_link_msg *msg)
+{
+    tern_base_ring_skip(msg->place);
+    ring_peer(tern_shm(link), msg->peer); /* what is behind it can be read now */
+}
+
+/* Map the rings of a sender that is new. */
+static tern_status inbox_add(struct shm_link *shm, int from)
+{
+    struct shm_messages   *m = &shm->messages;
+    uint32_t               count = atomic_load_explicit(&m->inboxes, memory_order_relaxed);
+    struct shm_inbox      *inbox = &m->inbox[count];
+    struct shm_post       *post = &m->post[shm->rank * shm->ranks + from];
+    uint64_t               offset = atomic_load_explicit(&post->offset, memory_order_acquire); /* see outbox_make() */
+    uint64_t               bytes = atomic_load_explicit(&post->bytes, memory_order_relaxed);
+    struct tern_ring_shape shape;
+    struct stat            arena;
+    void                  *map;
+
+    for (uint32_t i = 0; i < count; i++)
+        if (m->inbox[i].from == from)
+            return TERN_OK;
+    if (offset == 0)
+        return TERN_OK;
+    shape = tern_base_ring_shape(bytes);
+    if (shape.cells == 0 || bytes > LARGEST_RING || bytes % TERN_RING_LINE != 0 ||
+        fstat(shm->boot->arena, &arena) != 0 ||
+        !tern_base_covers((uint64_t)arena.st_size, offset, TERN_CHANNELS * bytes))
+        return tern_base_fail(TERN_ERR_LINK, "rank %d announced message queues of %llu bytes at %llu", from,
+                              (unsigned long long)bytes, (unsigned long long)offset);
+    map = mmap(NULL, TERN_CHANNELS * bytes, PROT_READ | PROT_WRITE, MAP_SHARED, shm->boot->arena, (off_t)offset);
+    if (map == MAP_FAILED)
+        return tern_base_fail(errno == EINVAL ? TERN_ERR_LINK : TERN_ERR_NOMEM,
+                              "link shm: cannot map the message queue of rank %d: %s", from, strerror(errno));
+    *inbox = (struct shm_inbox){ .from = from, .map = map, .bytes = TERN_CHANNELS * bytes };
+    for (unsigned c = 0; c < TERN_CHANNELS; c++)
+        tern_base_ring_consume_from(&inbox->ring[c], inbox->map + c * bytes, shape);
+    atomic_store_explicit(&m->inboxes, count + 1, memory_order_release); /* pairs with tern_shm_msg_ready() */
+    return TERN_OK;
+}
+
+static bool has_new_senders(const struct shm_link *shm)
+{
+    return atomic_load_explicit(&shm->desk[shm->rank].senders, memory_order_relaxed) !=
+           atomic_load_explicit(&shm->messages.senders_seen, memory_order_relaxed);
+}
+
+/* Look at all posts. A sender may have died between its post and the count: the number says that something is new, no
+ * more. */
+static tern_status meet_senders(struct shm_link *shm)
+{
+    /* acquire: the posts before their number. Pairs with outbox_make(). */
+    uint32_t    senders = atomic_load_explicit(&shm->desk[shm->rank].senders, memory_order_acquire);
+    tern_status st = TERN_OK;
+
+    for (int from = 0; from < shm->ranks && st == TERN_OK; from++)
+        st = inbox_add(shm, from);
+    if (st == TERN_OK)
+        atomic_store_explicit(&shm->messages.senders_seen, senders, memory_order_relaxed);
+    return st;
+}
+
+unsigned tern_shm_msg_ready(struct tern_link *link)
+{
+    struct shm_link     *shm = tern_shm(link);
+    struct shm_messages *m = &shm->messages;
+    uint32_t             count = atomic_load_explicit(&m->inboxes, memory_order_acquire);
+    unsigned             bits = TERN_UNLIKELY(has_new_senders(shm)) ? (1u << TERN_CHANNELS) - 1 : 0;
+
+    for (uint32_t i = 0; i < count; i++)
+        bits |= (unsigned)tern_base_ring_ready(&m->inbox[i].ring[0]) |
+                (unsigned)tern_base_ring_ready(&m->inbox[i].ring[1]) << 1;
+    return bits;
+}
+
+/* Deliver a few messages of one ring. */
+static tern_status drain(struct shm_link *shm, struct shm_inbox *inbox, unsigned channel)
+{
+    bool                         damaged = false;
+    const struct tern_ring_cell *cell;
+    const unsigned char         *data;
+
+    for (int i = 0; i < BATCH && (cell = tern_base_ring_peek(&inbox->ring[channel], &data, &damaged)); i++) {
+        shm->up->message(inbox->from, channel, cell->head, data, cell->len);
+        tern_base_ring_consume(&inbox->ring[channel], cell);
+    }
+    if (TERN_UNLIKELY(tern_base_ring_wanted(&inbox->ring[channel])))
+        ring_peer(shm, inbox->from); /* it may sleep until there is room */
+    return damaged ? tern_base_fail(TERN_ERR_LINK, "the message queue from rank %d is damaged", inbox->from) : TERN_OK;
+}
+
+tern_status tern_shm_msg_poll(struct tern_link *link, unsigned channel)
+{
+    struct shm_link *shm = tern_shm(link);
+    tern_status      st = TERN_OK;
+
+    if (TERN_UNLIKELY(has_new_senders(shm)))
+        st = meet_senders(shm);
+    for (uint32_t i = 0; i < atomic_load_explicit(&shm->messages.inboxes, memory_order_relaxed) && st == TERN_OK; i++)
+        st = drain(shm, &shm->messages.inbox[i], channel);
+    return st;
+}

@@ -1,0 +1,424 @@
+/* am.c: active messages: writing them into the target's queue, and running handlers for those that come.
+ *
+ * A message is written where the target reads it. A long message's payload goes into the target's part first, by the
+ * path of that part, and is complete before the message is published. What comes is checked before a handler sees it.
+ */
+#include "op/am.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "base/log.h"
+#include "core/job.h"
+#include "core/message.h"
+#include "core/region.h"
+#include "core/wait.h"
+#include "op/contig.h"
+#include "op/wire.h"
+
+static struct {
+    tern_am_handler function;
+    void           *user;
+} handlers[TERN_OP_AM_IDS];
+
+static _Thread_local const tern_am_token *handling
+    __attribute__((tls_model("initial-exec"))); /* the innermost message that this thread handles */
+
+void tern_op_am_register(unsigned id, tern_am_handler handler, void *user)
+{
+    handlers[id].user = user;
+    /* release: user before the function. Pairs with the acquire in run(). */
+    __atomic_store_n(&handlers[id].function, handler, __ATOMIC_RELEASE);
+}
+
+bool tern_op_am_known(unsigned id)
+{
+    return id < TERN_OP_AM_IDS && __atomic_load_n(&handlers[id].function, __ATOMIC_RELAXED) != NULL;
+}
+
+bool tern_op_am_current(const tern_am_token *token)
+{
+    return token != NULL && token == handling && token->request;
+}
+
+/* ---- receiving ---- */
+
+/* There is no way to answer, and going on would leave the sender waiting: end the job. */
+static __attribute__((cold, noreturn)) void refuse(int from, const struct wire_am *head, const char *why)
+{
+    tern_base_log(TERN_LOG_ERROR, "rank %d was sent an active message with handler %u by rank %d, %s; ending the job",
+                  tern_job.boot.rank, head->handler, from, why);
+    _Exit(1);
+}
+
+/* Find this rank's memory that a long message speaks of. */
+static void *long_payload(const struct wire_long *at)
+{
+    void *payload = NULL;
+
+    pthread_mutex_lock(&tern_job.lock);
+    for (struct tern_region *region = tern_job.regions; region && !payload; region = region->next) {
+        struct tern_link_part *part = &region->part[tern_job.boot.rank];
+        if (region->id == at->region && tern_base_covers(part->size, at->offset, at->len))
+            payload = (void *)(uintptr_t)(part->addr + at->offset);
+    }
+    pthread_mutex_unlock(&tern_job.lock);
+    return payload;
+}
+
+/* What came, before it is trusted. */
+struct arrived {
+    const unsigned char *head, *data;
+    size_t               len; /* of the data */
+};
+
+/* Where the payload is; NULL: it does not lie in what came. */
+static const unsigned char *find_payload(const struct arrived *a, unsigned place, size_t len)
+{
+    if (wire_in_head(place))
+        return tern_base_covers(TERN_LINK_HEAD, place * sizeof(uint32_t), len) ? a->head + place * sizeof(uint32_t)
+                                                                               : NULL;
+    if (len == 0)
+        return a->head;
+    return tern_base_covers(a->len, wire_before(place), len) ? a->data + wire_before(place) : NULL;
+}
+
+/* The arguments in one piece; those beyond the head are in the data. */
+static bool read_args(const struct arrived *a, unsigned nargs, uint32_t *room, tern_am_event *event)
+{
+    const unsigned char *args = a->head + sizeof(struct wire_am);
+    size_t               spilt = nargs > WIRE_ARGS ? (nargs - WIRE_ARGS) * sizeof(uint32_t) : 0;
+
+    event->nargs = nargs;
+    event->args = (const uint32_t *)(const void *)args;
+    if (TERN_LIKELY(spilt == 0))
+        return true;
+    if (nargs > TERN_AM_ARGS || spilt > a->len)
+        return false;
+    memcpy(room, args, WIRE_ARGS * sizeof(uint32_t));
+    memcpy(room + WIRE_ARGS, a->data, spilt);
+    event->args = room;
+    return true;
+}
+
+/* Fill what the handler gets; false: it makes no sense. */
+static bool read_message(const struct arrived *a, uint32_t *args, tern_am_event *event)
+{
+    const struct wire_am *head = (const struct wire_am *)(const void *)a->head;
+    const unsigned char  *payload = find_payload(a, head->shape >> 2, head->len);
+    struct wire_long      place;
+
+    event->kind = (tern_am_kind)(head->shape & 3);
+    event->len = head->len;
+    if (!payload || !read_args(a, head->nargs, args, event))
+        return false;
+    if (event->kind == TERN_AM_SHORT)
+        return head->len == 0;
+    event->payload = (void *)(uintptr_t)payload;
+    if (event->kind == TERN_AM_MEDIUM)
+        return true;
+    if (event->kind != TERN_AM_LONG || head->len != sizeof(place))
+        return false;
+    memcpy(&place, payload, sizeof(place));
+    event->len = place.len;
+    event->payload = long_payload(&place);
+    return event->payload != NULL || place.len == 0;
+}
+
+static void receive(int from, unsigned channel, const unsigned char *head_bytes, const unsigned char *data, size_t len)
+{
+    const struct wire_am *head = (const struct wire_am *)(const void *)head_bytes;
+    struct arrived        a = { head_bytes, data, len };
+    tern_am_token         token = { .from = from, .request = channel == TERN_CHANNEL_REQUEST };
+    tern_am_event         event = { .token = &token, .source = from, .request = token.request };
+    const tern_am_token  *outer = handling;
+    uint32_t              args[TERN_AM_ARGS];
+    tern_am_handler       function;
+
+    if (!read_message(&a, args, &event))
+        refuse(from, head, "that makes no sense or names memory that this rank does not have");
+    /* acquire: pairs with tern_op_am_register(). */
+    function =
+        head->handler < TERN_OP_AM_IDS ? __atomic_load_n(&handlers[head->handler].function, __ATOMIC_ACQUIRE) : NULL;
+    if (!function)
+        refuse(from, head, "which it has not registered; register before tern_init or before a barrier");
+    handling = &token;
+    function(&event, handlers[head->handler].user);
+    handling = outer;
+}
+
+void tern_op_am_open(void)
+{
+    tern_core_message_receiver(receive);
+}
+
+/* ---- sending ---- */
+
+static struct tern_link *link_to(int peer)
+{
+    return tern_job.link[tern_job.peer_link[peer]];
+}
+
+static const struct tern_link_ops *ops_to(int peer)
+{
+    return tern_links[tern_job.peer_link[peer]];
+}
+
+size_t tern_op_am_max_medium(int peer, unsigned nargs)
+{
+    size_t longest = ops_to(peer)->msg_longest(link_to(peer), peer);
+
+    return longest - (nargs > WIRE_ARGS ? WIRE_SPILL : 0);
+}
+
+/* A message for which there is no room yet. */
+struct opening {
+    struct tern_ctx      *ctx;
+    struct tern_link_msg *msg;
+    size_t                min, max;
+    tern_status           result;
+};
+
+/* Take room now; TERN_AGAIN also where a strict context has to let an earlier transfer end first. */
+static tern_status try_open(struct tern_ctx *ctx, struct tern_link_msg *msg, size_t min, size_t max)
+{
+    if (TERN_UNLIKELY(ctx && tern_core_ctx_must_follow(ctx, msg->peer)))
+        return TERN_AGAIN;
+    return ops_to(msg->peer)->msg_open(link_to(msg->peer), msg, min, max);
+}
+
+static tern_status opening_poll(void *arg)
+{
+    struct opening *o = arg;
+
+    if (o->ctx)
+        tern_core_ctx_progress(o->ctx);
+    else
+        tern_core_message_poll_replies(); /* in a request's handler */
+    if (tern_core_job_lost(o->msg->peer))
+        o->result = tern_base_fail(TERN_ERR_PEER, "rank %d is gone", o->msg->peer);
+    else
+        o->result = try_open(o->ctx, o->msg, o->min, o->max);
+    return o->result == TERN_AGAIN ? TERN_PENDING : TERN_OK;
+}
+
+static void opening_describe(void *arg, char *text, size_t size)
+{
+    struct opening *o = arg;
+
+    snprintf(text, size,
+             "an active message of %zu bytes waits for room in the queue of rank %d, which makes no progress, "
+             "or has a prepared message in front that was never committed",
+             o->min, o->msg->peer);
+}
+
+/* Take room for min to max bytes, waiting for it unless that is not wanted. */
+static tern_status open_message(struct tern_ctx *ctx, struct tern_link_msg *msg, size_t min, size_t max, uint32_t flags)
+{
+    struct opening o = { .ctx = ctx, .msg = msg, .min = min, .max = max };
+    tern_status    st = try_open(ctx, msg, min, max);
+
+    if (TERN_LIKELY(st != TERN_AGAIN) || (flags & TERN_IMMEDIATE))
+        return st;
+    struct tern_wait wait = { .poll = opening_poll,
+                              .describe = opening_describe,
+                              .arg = &o,
+                              .deadline = ctx ? tern_core_ctx_deadline(ctx) : tern_core_job_deadline(),
+                              .by_handler = !ctx };
+    st = tern_core_wait(&wait);
+    return st < 0 ? st : o.result;
+}
+
+/* Write head and arguments, and return where the payload goes. */
+static unsigned char *write_head(const struct tern_link_msg *msg, const struct wire_am *head, const uint32_t *args)
+{
+    unsigned  place = head->shape >> 2, nargs = head->nargs;
+    uint32_t *to = (uint32_t *)(void *)(msg->head + sizeof(*head));
+
+    *(struct wire_am *)(void *)msg->head = *head;
+    if (TERN_UNLIKELY(nargs > WIRE_ARGS)) {
+        memcpy(msg->data, args + WIRE_ARGS, (nargs - WIRE_ARGS) * sizeof(*args));
+        nargs = WIRE_ARGS;
+    }
+    for (unsigned i = 0; i < nargs; i++)
+        to[i] = args[i];
+    return wire_in_head(place) ? msg->head + place * sizeof(uint32_t) : msg->data + wire_before(place);
+}
+
+/* Bytes of data that a payload at that place needs, arguments included. */
+static size_t data_bytes(unsigned place, size_t len)
+{
+    return wire_in_head(place) ? 0 : wire_before(place) + len;
+}
+
+static void publish(const struct tern_link_msg *msg, unsigned place, size_t len)
+{
+    ops_to(msg->peer)->msg_send(link_to(msg->peer), msg, data_bytes(place, len));
+}
+
+/* Bring the payload of a long message into the target's part. */
+static tern_status deliver_long(struct tern_ctx *ctx, int peer, struct tern_region *region, uint64_t offset,
+                                const void *payload, size_t len)
+{
+    struct tern_xfer xfer = {
+        .part = &region->part[peer], .offset = offset, .local = (void *)(uintptr_t)payload, .len = len
+    };
+
+    if (len == 0)
+        return TERN_OK;
+    return tern_op_contig_run(ctx ? ctx : tern_job.handler_ctx, &xfer, "tern_am_request");
+}
+
+static void publish_long(const struct tern_link_msg *msg, unsigned handler, const uint32_t *args, unsigned nargs,
+                         const struct wire_long *where)
+{
+    unsigned       place = wire_place(nargs, sizeof(*where));
+    struct wire_am head = { (uint16_t)handler, (uint8_t)nargs, wire_shape(TERN_AM_LONG, place), sizeof(*where) };
+
+    memcpy(write_head(msg, &head, args), where, sizeof(*where));
+    publish(msg, place, sizeof(*where));
+}
+
+static tern_status send_long(struct tern_ctx *ctx, struct tern_link_msg *msg, const tern_am *m)
+{
+    struct wire_long where = { m->region->id, m->offset, m->len };
+    size_t           bytes = data_bytes(wire_place(m->nargs, sizeof(where)), sizeof(where));
+    tern_status      st = open_message(ctx, msg, bytes, bytes, m->flags);
+
+    if (st != TERN_OK)
+        return st;
+    st = deliver_long(ctx, msg->peer, m->region, m->offset, m->payload, m->len);
+    if (st < 0)
+        ops_to(msg->peer)->msg_drop(link_to(msg->peer), msg);
+    else
+        publish_long(msg, m->handler, m->args, m->nargs, &where);
+    return st;
+}
+
+tern_status tern_op_am_send(struct tern_ctx *ctx, int peer, const tern_am *m)
+{
+    struct tern_link_msg msg = { .peer = peer, .channel = ctx ? TERN_CHANNEL_REQUEST : TERN_CHANNEL_REPLY };
+    unsigned             place = wire_place(m->nargs, m->len);
+    struct wire_am       head = { m->handler, (uint8_t)m->nargs, wire_shape(m->kind, place), (uint32_t)m->len };
+    size_t               bytes = data_bytes(place, m->len);
+    unsigned char       *payload;
+    tern_status          st;
+
+    if (TERN_UNLIKELY(m->kind == TERN_AM_LONG))
+        st = send_long(ctx, &msg, m);
+    else if ((st = open_message(ctx, &msg, bytes, bytes, m->flags)) == TERN_OK) {
+        payload = write_head(&msg, &head, m->args);
+        if (m->len > 0)
+            tern_copy(payload, m->payload, m->len);
+        publish(&msg, place, m->len);
+    }
+    if (m->local && st == TERN_OK)
+        *m->local = TERN_EVENT_INIT; /* the payload has been copied, or delivered */
+    return st;
+}
+
+/* ---- negotiated payload ---- */
+
+/* The room of a long message: in the target's memory where that is in reach, else in the queue. */
+static bool is_direct(const struct tern_link_part *part)
+{
+    return part->base != NULL;
+}
+
+/* Whether the payload lies in the queue until commit. */
+static bool is_queued(const tern_am_wish *wish, const struct tern_link_part *part)
+{
+    return !part || (!wish->buffer && !is_direct(part));
+}
+
+/* Where the payload goes, and how long it may be, once there is room. */
+static void tell_room(const struct tern_op_am_room *room, const tern_am_wish *wish, const struct tern_link_part *part,
+                      tern_am_prepared *out)
+{
+    const struct tern_link_msg *msg = &room->msg;
+
+    out->len = wish->max;
+    if (wish->buffer)
+        out->addr = (void *)(uintptr_t)wish->buffer;
+    else if (part && is_direct(part))
+        out->addr = part->base + wish->offset;
+    else
+        out->addr = wire_in_head(room->place) ? msg->head + room->place * sizeof(uint32_t) : msg->data + room->before;
+    if (is_queued(wish, part) && !wire_in_head(room->place) && msg->room - room->before < out->len)
+        out->len = msg->room - room->before;
+}
+
+tern_status tern_op_am_prepare(struct tern_ctx *ctx, int peer, const tern_am_wish *wish, struct tern_op_am_room *room,
+                               tern_am_prepared *out)
+{
+    struct tern_link_part *part = wish->kind == TERN_AM_LONG ? &wish->region->part[peer] : NULL;
+    bool                   queued = is_queued(wish, part);
+    size_t                 min, max;
+    tern_status            st;
+
+    *room = (struct tern_op_am_room){ .ctx = ctx,
+                                      .buffer = wish->buffer,
+                                      .region = wish->region,
+                                      .offset = wish->offset,
+                                      .nargs = wish->nargs,
+                                      .kind = (uint8_t)wish->kind };
+    room->msg = (struct tern_link_msg){ .peer = peer, .channel = ctx ? TERN_CHANNEL_REQUEST : TERN_CHANNEL_REPLY };
+    room->place = (uint8_t)wire_place(wish->nargs, part ? sizeof(struct wire_long) : wish->max);
+    room->before = (uint8_t)wire_before(room->place);
+    if (part && queued) { /* the wire_long, and the payload behind it until commit */
+        room->place = wish->nargs > WIRE_ARGS ? WIRE_BEHIND_SPILL : WIRE_IN_DATA;
+        room->before = WIRE_STAGE;
+    }
+    min = max = data_bytes(room->place, part ? sizeof(struct wire_long) : 0);
+    if (queued && !wire_in_head(room->place)) {
+        min = room->before + wish->min;
+        max = wish->max < SIZE_MAX - room->before ? room->before + wish->max : SIZE_MAX;
+    }
+    st = open_message(ctx, &room->msg, min, max, wish->flags);
+    if (st != TERN_OK)
+        return st;
+    tell_room(room, wish, part, out);
+    room->live = 1;
+    return TERN_OK;
+}
+
+static tern_status commit_long(struct tern_op_am_room *room, unsigned handler, const uint32_t *args, unsigned nargs,
+                               const void *payload, size_t len)
+{
+    struct tern_link_part *part = &room->region->part[room->msg.peer];
+    struct wire_long       where = { room->region->id, room->offset, len };
+    tern_status            st = TERN_OK;
+
+    if (!is_direct(part) || payload != part->base + room->offset)
+        st = deliver_long(room->ctx, room->msg.peer, room->region, room->offset, payload, len);
+    if (st == TERN_OK)
+        publish_long(&room->msg, handler, args, nargs, &where);
+    return st;
+}
+
+tern_status tern_op_am_commit(struct tern_op_am_room *room, unsigned handler, const uint32_t *args, unsigned nargs,
+                              const void *payload, size_t len)
+{
+    struct wire_am head = { (uint16_t)handler, (uint8_t)nargs, wire_shape(room->kind, room->place), (uint32_t)len };
+    unsigned char *at;
+    tern_status    st = TERN_OK;
+
+    if (room->kind == TERN_AM_LONG) {
+        st = commit_long(room, handler, args, nargs, payload, len);
+    } else {
+        at = write_head(&room->msg, &head, args);
+        if (at != payload && len > 0)
+            tern_copy(at, payload, len); /* the caller's buffer */
+        publish(&room->msg, room->place, len);
+    }
+    room->live = st < 0;
+    return st;
+}
+
+void tern_op_am_cancel(struct tern_op_am_room *room)
+{
+    ops_to(room->msg.peer)->msg_drop(link_to(room->msg.peer), &room->msg);
+    room->live = 0;
+}

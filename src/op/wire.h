@@ -1,0 +1,61 @@
+/* wire.h: every byte that operations send in messages. Fixed widths; checked by the receiver before use. */
+#ifndef TERN_OP_WIRE_H
+#define TERN_OP_WIRE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "link/link.h"
+
+/* The head of an active message: it begins the 48 bytes of a message that come first. The first arguments follow; then
+ * the payload, if all of it fits there, else it lies in the message's data. */
+struct wire_am {
+    uint16_t handler;
+    uint8_t  nargs;
+    uint8_t  shape; /* tern_am_kind, and where the payload begins: wire_shape() */
+    uint32_t len;   /* of the payload; of a long message: of its wire_long */
+};
+_Static_assert(sizeof(struct wire_am) == 8, "the head of an active message has no padding");
+
+/* Where the payload of a long message lies at its target. */
+struct wire_long {
+    uint64_t region, offset, len;
+};
+_Static_assert(sizeof(struct wire_long) == 24, "a wire_long has no padding");
+
+#define WIRE_ARGS ((TERN_LINK_HEAD - sizeof(struct wire_am)) / sizeof(uint32_t)) /* arguments in the head */
+#define WIRE_SPILL 32 /* bytes of data that further arguments take */
+#define WIRE_STAGE \
+    64 /* bytes of data before a long payload that waits there for commit: spilt arguments, a wire_long */
+_Static_assert(WIRE_ARGS * sizeof(uint32_t) + WIRE_SPILL >= 16 * sizeof(uint32_t), "16 arguments find room");
+
+/* Where a payload begins: at a multiple of 4 of the head, or in the data, with or without arguments before it. */
+enum { WIRE_IN_DATA = 62, WIRE_BEHIND_SPILL = 63 };
+
+/* The place for a payload of up to len bytes beside nargs arguments. */
+static inline unsigned wire_place(unsigned nargs, size_t len)
+{
+    size_t at = sizeof(struct wire_am) + (nargs + (nargs & 1)) * sizeof(uint32_t); /* a multiple of 8 */
+
+    if (at <= TERN_LINK_HEAD && len <= TERN_LINK_HEAD - at)
+        return (unsigned)(at / sizeof(uint32_t));
+    return nargs <= WIRE_ARGS ? WIRE_IN_DATA : WIRE_BEHIND_SPILL;
+}
+
+/* Bytes of data before a payload at that place, and whether it lies in the data at all. */
+static inline size_t wire_before(unsigned place)
+{
+    return place == WIRE_BEHIND_SPILL ? WIRE_SPILL : 0;
+}
+
+static inline bool wire_in_head(unsigned place)
+{
+    return place < WIRE_IN_DATA;
+}
+
+static inline uint8_t wire_shape(unsigned kind, unsigned place)
+{
+    return (uint8_t)(kind | place << 2);
+}
+
+#endif

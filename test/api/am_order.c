@@ -1,0 +1,338 @@
+/* am_order.c: order, time and room.
+ *
+ * Promise: messages of a pair are handled in the order in which they were sent, whatever their kinds; with
+ * TERN_IMMEDIATE a full queue answers TERN_AGAIN, nothing is consumed, and it works again when there is room; a
+ * context's time limit ends a wait for room, and nothing is sent; tern_wait_until keeps its deadline; a message of a
+ * strict context is handled after the data of the transfers that the context started before it to the same rank.
+ *
+ * A rank "does not poll" while it waits for a word of a region to change.
+ *
+ * env: TERN_CMA=off
+ * env: TERN_AM_QUEUE=64K
+ */
+#include "job_test.h"
+
+#include <stdatomic.h>
+
+const char *job_note;
+
+/* Memory of a region that a peer's service thread wrote: the thread sanitizer of one process does not see what orders
+ * that with the handler, and each report that is suppressed takes long. */
+static __attribute__((noinline, no_sanitize("thread"))) bool region_holds(const unsigned char *at, size_t len,
+                                                                          unsigned who, unsigned when)
+{
+    for (size_t i = 0; i < len; i++)
+        if (at[i] != (unsigned char)(1 + (who * 37 + when * 101 + i * 7 + (i >> 8) * 13 + (i >> 16) * 29) % 255))
+            return false;
+    return true;
+}
+
+#define COUNT 1u
+#define ORDERED 2u
+#define ASK 3u
+#define ANSWER 4u
+#define LOOK 5u
+#define BIG (1u << 20)
+
+static uint64_t          handled, answered, refused, next[64];
+static struct job_region words, data;
+static unsigned char     big[BIG];
+
+static bool reached(void *arg)
+{
+    return handled >= *(uint64_t *)arg;
+}
+
+static void wait_for(uint64_t count)
+{
+    OK(tern_wait_until(TERN_WORLD, reached, &count, tern_deadline_in(60)));
+    SAME(handled, count);
+}
+
+static int right(void)
+{
+    return (tern_rank() + 1) % tern_size();
+}
+
+/* Without Tern: wait until the right neighbour's number says so; and say so to the left one. */
+static _Atomic uint64_t *word_of(int rank)
+{
+    return tern_region_ptr(words.region, rank);
+}
+
+static void await_word(uint64_t value)
+{
+    while (atomic_load(word_of(tern_rank())) < value)
+        usleep(100);
+}
+
+static void on_count(const tern_am_event *event, void *user)
+{
+    (void)event, (void)user;
+    handled++;
+}
+
+static void on_ordered(const tern_am_event *event, void *user)
+{
+    (void)user;
+    SAME(event->args[0], next[event->source]);
+    next[event->source]++;
+    handled++;
+}
+
+/* All kinds and both styles in one stream to everyone. */
+static void streams(void)
+{
+    uint64_t seed = 9 + (uint64_t)tern_rank(), rounds = JOB_SANITIZED ? 300 : 3000;
+    int      n = tern_size();
+
+    handled = 0;
+    OK(tern_barrier(TERN_WORLD));
+    for (uint32_t i = 0; i < rounds; i++) {
+        for (int to = 0; to < n; to++) {
+            tern_am          am = { .handler = ORDERED, .nargs = 1, .args = &i, .payload = big };
+            tern_am_prepared out;
+            tern_am_wish     wish = { .kind = TERN_AM_MEDIUM, .nargs = 1, .max = 300 };
+
+            am.kind = (tern_am_kind)(job_random(&seed) >> 30) % 3;
+            am.len = am.kind == TERN_AM_SHORT ? 0 : job_random(&seed) % 500;
+            am.region = am.kind == TERN_AM_LONG ? data.region : NULL;
+            if (job_random(&seed) % 4 == 0) {
+                OK(tern_am_prepare(TERN_WORLD, to, &wish, &out));
+                OK(tern_am_commit(&out, ORDERED, &i, 1, out.len));
+            } else {
+                OK(tern_am_request(TERN_WORLD, to, &am));
+            }
+        }
+    }
+    wait_for(rounds * (uint64_t)n);
+    OK(tern_barrier(TERN_WORLD));
+}
+
+/* Fill the queue to a rank that does not poll. Returns how many were sent. */
+static uint64_t fill(int to, const tern_am *am)
+{
+    uint64_t    sent = 0;
+    tern_status st;
+
+    while ((st = tern_am_request(TERN_WORLD, to, am)) == TERN_OK)
+        sent++;
+    SAME(st, TERN_AGAIN);
+    return sent;
+}
+
+static void immediate(int to)
+{
+    static uint64_t round;
+    size_t          most = tern_am_max_medium(TERN_WORLD, to, 16);
+    uint64_t        sent = 0;
+
+    handled = 0;
+    for (int i = 0; i < 6; i++) {
+        tern_am      am = { .kind = (tern_am_kind)(i % 3), .handler = COUNT, .payload = big, .flags = TERN_IMMEDIATE };
+        tern_am_wish wish = { .kind = TERN_AM_MEDIUM, .min = most, .max = SIZE_MAX, .flags = TERN_IMMEDIATE };
+        tern_am_prepared out;
+
+        am.len = am.kind == TERN_AM_SHORT ? 0 : i < 3 ? 100 : most;
+        am.region = am.kind == TERN_AM_LONG ? words.region : NULL;
+        am.offset = am.kind == TERN_AM_LONG ? 64 : 0;
+        am.len = am.kind == TERN_AM_LONG ? 64 : am.len;
+        OK(tern_barrier(TERN_WORLD)); /* nobody polls from here */
+        sent += fill(to, &am);
+        RETURNS(TERN_AGAIN, tern_am_request(TERN_WORLD, to, &am));
+        RETURNS(TERN_AGAIN, tern_am_prepare(TERN_WORLD, to, &wish, &out));
+        RETURNS(TERN_ERR_STATE, tern_am_cancel(&out));
+        atomic_store(word_of(to) + 1, sent);
+        atomic_store(word_of(to), ++round);
+        await_word(round);                               /* the one that sends to us has seen its queue full */
+        wait_for(atomic_load(word_of(tern_rank()) + 1)); /* as many as it says */
+        OK(tern_barrier(TERN_WORLD));                    /* and all queues are empty */
+        OK(tern_am_request(TERN_WORLD, to, &am));
+        sent++;
+        wait_for(atomic_load(word_of(tern_rank()) + 1) + 1);
+    }
+    OK(tern_barrier(TERN_WORLD));
+}
+
+/* The reply that finds no room. */
+static void on_ask(const tern_am_event *event, void *user)
+{
+    tern_am     am = { .kind = TERN_AM_MEDIUM, .handler = ANSWER, .payload = big, .flags = TERN_IMMEDIATE };
+    tern_status st;
+
+    (void)user;
+    am.len = tern_am_max_medium(TERN_WORLD, event->source, 0);
+    st = tern_am_reply(event->token, &am);
+    CHECK(st == TERN_OK || st == TERN_AGAIN);
+    if (st == TERN_AGAIN) { /* nothing was sent: it may try again, or do without */
+        RETURNS(TERN_AGAIN, tern_am_reply(event->token, &am));
+        refused++;
+    }
+    handled++;
+}
+
+static void on_answer(const tern_am_event *event, void *user)
+{
+    (void)user;
+    CHECK(event->len == tern_am_max_medium(TERN_WORLD, event->source, 0) &&
+          memcmp(event->payload, big, event->len) == 0);
+    answered++;
+}
+
+static bool all_answered(void *arg)
+{
+    return answered >= *(uint64_t *)arg;
+}
+
+static void immediate_replies(void)
+{
+    enum { REQUESTS = 6 };
+    uint64_t first = 1000000 + (uint64_t)tern_size(), got, want;
+
+    if (tern_size() < 2)
+        return;
+    handled = answered = refused = 0;
+    OK(tern_barrier(TERN_WORLD));
+    if (tern_rank() == 0) {
+        for (int i = 0; i < REQUESTS; i++)
+            OK(tern_am_short(TERN_WORLD, 1, ASK, NULL, 0));
+        await_word(first); /* polls nothing meanwhile */
+        OK(tern_get_u64(TERN_WORLD, words.region, 0, 8, &want));
+        CHECK(want > 0 && want < REQUESTS);
+        OK(tern_wait_until(TERN_WORLD, all_answered, &want, tern_deadline_in(60)));
+    } else if (tern_rank() == 1) {
+        wait_for(REQUESTS);
+        CHECK(refused > 0);
+        got = REQUESTS - refused;
+        OK(tern_put_u64(TERN_WORLD, words.region, 0, 8, got));
+        atomic_store(word_of(0), first);
+    }
+    OK(tern_barrier(TERN_WORLD));
+    if (tern_rank() == 0)
+        SAME(answered, want);
+}
+
+static void time_limits(int to)
+{
+    static uint64_t  round = 2000000;
+    tern_am          am = { .handler = COUNT, .flags = TERN_IMMEDIATE };
+    tern_am_wish     wish = { .kind = TERN_AM_MEDIUM, .max = 100 };
+    tern_am_prepared out;
+    tern_ctx        *ctx;
+    uint64_t         sent;
+
+    if (to == tern_rank()) /* would serve itself */
+        return;
+    handled = 0;
+    OK(tern_ctx_create(tern_ctx_team(TERN_WORLD), TERN_RELAXED, &ctx));
+    OK(tern_ctx_set_timeout(ctx, 0.02));
+    OK(tern_barrier(TERN_WORLD));
+    if (tern_rank() == 0) { /* all others are busy elsewhere */
+        sent = fill(to, &am);
+        RETURNS(TERN_ERR_TIMEOUT, tern_am_short(ctx, to, COUNT, NULL, 0));
+        SAYS("room");
+        RETURNS(TERN_ERR_TIMEOUT, tern_am_prepare(ctx, to, &wish, &out));
+        OK(tern_put_u64(TERN_WORLD, words.region, to, 8, sent));
+        for (int rank = 1; rank < tern_size(); rank++)
+            atomic_store(word_of(rank), round);
+    } else {
+        await_word(round);
+        if (tern_rank() == 1) {
+            OK(tern_get_u64(TERN_WORLD, words.region, 1, 8, &sent));
+            wait_for(sent);
+        }
+    }
+    round++;
+    OK(tern_barrier(TERN_WORLD));
+    for (int i = 0; i < 100; i++)
+        OK(tern_progress(TERN_WORLD));
+    CHECK(tern_rank() != 1 || handled == sent);
+    OK(tern_ctx_destroy(ctx));
+    OK(tern_barrier(TERN_WORLD));
+}
+
+static bool never(void *arg)
+{
+    ++*(uint64_t *)arg;
+    return false;
+}
+
+static void deadlines(void)
+{
+    uint64_t looks = 0;
+
+    RETURNS(TERN_ERR_TIMEOUT, tern_wait_until(TERN_WORLD, never, &looks, tern_deadline_in(0)));
+    CHECK(looks > 0);
+    RETURNS(TERN_ERR_TIMEOUT, tern_wait_until(TERN_WORLD, never, &looks, tern_deadline_in(0.01)));
+    SAYS("condition");
+    RETURNS(TERN_ERR_TIMEOUT, tern_wait_until(TERN_WORLD, never, &looks, 0));
+    handled = 0;
+    OK(tern_wait_until(TERN_WORLD, reached, &handled, 0)); /* holds already: an old deadline is no matter */
+}
+
+/* The data are there before the handler, whatever the path of the region is. */
+static void on_look(const tern_am_event *event, void *user)
+{
+    (void)user;
+    CHECK(region_holds(data.mine + BIG * (event->args[0] & 1), BIG, (unsigned)event->source, event->args[0]));
+    handled++;
+}
+
+static void strict(int to)
+{
+    tern_ctx *ctx;
+
+    handled = 0;
+    OK(tern_ctx_create(tern_ctx_team(TERN_WORLD), TERN_STRICT, &ctx));
+    OK(tern_barrier(TERN_WORLD));
+    for (uint32_t i = 0; i < (JOB_SANITIZED ? 4 : 12); i++) {
+        tern_am          am = { .handler = LOOK, .nargs = 1, .args = &i, .flags = TERN_IMMEDIATE };
+        tern_am_wish     wish = { .kind = TERN_AM_MEDIUM, .nargs = 1 };
+        tern_am_prepared out;
+        tern_status      st;
+
+        job_fill(big, BIG, (unsigned)tern_rank(), i);
+        OK(tern_put_nbi(ctx, data.region, to, BIG * (i & 1), big, BIG));
+        if (i % 3 == 0) {
+            OK(tern_am_short(ctx, to, LOOK, &i, 1));
+        } else if (i % 3 == 1) {
+            OK(tern_am_prepare(ctx, to, &wish, &out));
+            OK(tern_am_commit(&out, LOOK, &i, 1, 0));
+        } else {
+            while ((st = tern_am_request(ctx, to, &am)) == TERN_AGAIN)
+                OK(tern_progress(ctx));
+            OK(st);
+        }
+        OK(tern_quiet(ctx));
+        wait_for(i + 1);
+        OK(tern_barrier(TERN_WORLD));
+    }
+    OK(tern_ctx_destroy(ctx));
+}
+
+int main(void)
+{
+    OK(tern_am_register(COUNT, on_count, NULL));
+    OK(tern_am_register(ORDERED, on_ordered, NULL));
+    OK(tern_am_register(ASK, on_ask, NULL));
+    OK(tern_am_register(ANSWER, on_answer, NULL));
+    OK(tern_am_register(LOOK, on_look, NULL));
+    OK(tern_init());
+    job_fill(big, BIG, 1, 1);
+    job_region_make(&words, JOB_HOST, 4096);
+    job_region_make(&data, JOB_REGISTERED, 2 * BIG);
+    streams();
+    immediate(right());
+    immediate(tern_rank());
+    immediate_replies();
+    time_limits(right());
+    deadlines();
+    strict(right());
+    if (tern_size() == 1 || !JOB_SANITIZED) /* over what a service thread wrote: see region_holds() */
+        strict(tern_rank());
+    OK(tern_barrier(TERN_WORLD));
+    job_region_drop(&words);
+    job_region_drop(&data);
+    OK(tern_finalize());
+    return 0;
+}

@@ -1,0 +1,192 @@
+/* am_job.c: jobs whose active messages go wrong; started by am.sh.
+ *
+ *   am_job unknown       rank 0 sends rank 1 a message with a handler that rank 1 does not know
+ *   am_job sender        rank 1 floods everyone and is killed by SIGKILL in the middle
+ *   am_job receiver      rank 1 stops making progress, everyone floods it, and it dies by SIGKILL
+ *   am_job prepared      rank 0 prepares a message, never commits it, and goes on sending until the queue is full
+ *   am_job asleep        ranks play ping-pong and sleep in between; the processor's time is told
+ *
+ * Survivors print "survived R" when all that they were promised held.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <tern.h>
+
+#define COUNT 9u
+#define ECHO 10u
+#define ANSWER 11u
+#define STRANGE 77u
+
+static int           me, size, broken;
+static uint64_t      got[64], answers, looks;
+static unsigned char data[512];
+
+static void expect(int line, const char *what, tern_status got_status, tern_status want)
+{
+    if (got_status == want)
+        return;
+    fprintf(stderr, "am_job: rank %d: line %d: %s: '%s' (%s) and not '%s'\n", me, line, what, tern_strerror(got_status),
+            tern_error_detail(), tern_strerror(want));
+    broken = 1;
+}
+#define EXPECT(want, call) expect(__LINE__, #call, call, want)
+
+static void on_count(const tern_am_event *event, void *user)
+{
+    (void)user;
+    got[event->source]++;
+}
+
+static void on_echo(const tern_am_event *event, void *user)
+{
+    (void)user;
+    EXPECT(TERN_OK, tern_am_reply(event->token, &(tern_am){ .handler = ANSWER }));
+}
+
+static void on_answer(const tern_am_event *event, void *user)
+{
+    (void)event, (void)user;
+    answers++;
+}
+
+static bool answered(void *arg)
+{
+    looks++;
+    return answers >= *(uint64_t *)arg;
+}
+
+static bool never(void *arg)
+{
+    (void)arg;
+    return false;
+}
+
+/* Those who are left go on: everyone hears from every other one. */
+static void go_on(int dead)
+{
+    uint64_t want = answers;
+
+    for (int i = 0; i < 100; i++)
+        for (int rank = 0; rank < size; rank++)
+            if (rank != dead) {
+                EXPECT(TERN_OK, tern_am_short(TERN_WORLD, rank, ECHO, NULL, 0));
+                want++;
+            }
+    EXPECT(TERN_OK, tern_wait_until(TERN_WORLD, answered, &want, tern_deadline_in(20)));
+    EXPECT(TERN_ERR_PEER, tern_am_short(TERN_WORLD, dead, ECHO, NULL, 0));
+    EXPECT(TERN_ERR_PEER, tern_am_prepare(TERN_WORLD, dead, &(tern_am_wish){ .kind = TERN_AM_MEDIUM, .max = 8 },
+                                          &(tern_am_prepared){ .len = 0 }));
+}
+
+static void learn(int dead)
+{
+    while (tern_peer_check(dead) == TERN_OK)
+        EXPECT(TERN_OK, tern_progress(TERN_WORLD));
+}
+
+static void run_sender(void)
+{
+    uint64_t count = 0;
+
+    if (me == 1) {
+        for (;; count++) {
+            for (int rank = 0; rank < size; rank++)
+                if (rank != me)
+                    (void)tern_am_medium(TERN_WORLD, rank, COUNT, NULL, 0, data, count % sizeof(data));
+            if (count == 3000)
+                kill(getpid(), SIGKILL);
+        }
+    }
+    learn(1);
+    go_on(1);
+}
+
+static void run_receiver(void)
+{
+    tern_status st = TERN_OK;
+
+    if (me == 1) {
+        sleep(1); /* the others are stuck by now; those that they send to first are not */
+        kill(getpid(), SIGKILL);
+    }
+    while (st == TERN_OK)
+        st = tern_am_medium(TERN_WORLD, 1, COUNT, NULL, 0, data, sizeof(data));
+    expect(__LINE__, "a flood of a rank that dies", st, TERN_ERR_PEER);
+    go_on(1);
+}
+
+static void run_unknown(void)
+{
+    if (me == 0) {
+        EXPECT(TERN_OK, tern_am_register(STRANGE, on_count, NULL));
+        EXPECT(TERN_OK, tern_am_short(TERN_WORLD, 1, STRANGE, NULL, 0));
+    }
+    (void)tern_wait_until(TERN_WORLD, never, NULL, tern_deadline_in(20));
+}
+
+static void run_prepared(void)
+{
+    tern_am_prepared out;
+    tern_status      st = TERN_OK;
+
+    if (me == 0) {
+        EXPECT(TERN_OK, tern_ctx_set_timeout(TERN_WORLD, 3.5));
+        EXPECT(TERN_OK, tern_am_prepare(TERN_WORLD, 1, &(tern_am_wish){ .kind = TERN_AM_MEDIUM, .max = 8 }, &out));
+        while (st == TERN_OK)
+            st = tern_am_short(TERN_WORLD, 1, COUNT, NULL, 0);
+        expect(__LINE__, "a queue behind a prepared message", st, TERN_ERR_TIMEOUT);
+        EXPECT(TERN_OK, tern_am_cancel(&out));
+        EXPECT(TERN_OK, tern_am_short(TERN_WORLD, 1, COUNT, NULL, 0)); /* and everything moves again */
+    }
+}
+
+/* Rounds in which the answer comes late: the wait sleeps, and one message wakes it. */
+static void run_asleep(void)
+{
+    struct timespec used;
+    uint64_t        want = 0;
+
+    if (me == 0) {
+        for (int i = 0; i < 600; i++) {
+            want++;
+            EXPECT(TERN_OK, tern_am_short(TERN_WORLD, 1, ECHO, NULL, 0));
+            EXPECT(TERN_OK, tern_wait_until(TERN_WORLD, answered, &want, tern_deadline_in(20)));
+        }
+        looks = 0;
+        EXPECT(TERN_ERR_TIMEOUT, tern_wait_until(TERN_WORLD, answered, &(uint64_t){ UINT64_MAX }, tern_deadline_in(2)));
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+        printf("looks %llu\n", (unsigned long long)looks);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const char *how = argc > 1 ? argv[1] : "";
+
+    EXPECT(TERN_OK, tern_am_register(COUNT, on_count, NULL));
+    EXPECT(TERN_OK, tern_am_register(ECHO, on_echo, NULL));
+    EXPECT(TERN_OK, tern_am_register(ANSWER, on_answer, NULL));
+    EXPECT(TERN_OK, tern_init());
+    me = tern_rank();
+    size = tern_size();
+    EXPECT(TERN_OK, tern_barrier(TERN_WORLD));
+    if (strcmp(how, "unknown") == 0)
+        run_unknown();
+    else if (strcmp(how, "sender") == 0)
+        run_sender();
+    else if (strcmp(how, "receiver") == 0)
+        run_receiver();
+    else if (strcmp(how, "prepared") == 0)
+        run_prepared();
+    else
+        run_asleep();
+    EXPECT(TERN_OK, tern_finalize());
+    if (!broken)
+        printf("survived %d\n", me);
+    return broken ? 9 : 0;
+}

@@ -1,0 +1,8 @@
+/* am_crowd.c: the flood of am_flood.c with 64 ranks on whatever cores there are.
+ *
+ * ranks: 64
+ * timeout: 300
+ * labels: slow
+ * env: TERN_AM_QUEUE=64K
+ */
+#include "am_flood.c"

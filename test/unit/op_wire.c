@@ -1,0 +1,135 @@
+/* op_wire.c: where the arguments and the payload of an active message lie.
+ *
+ * Promise: whatever the number of arguments and the length, payload and arguments lie in the head or in the data and
+ * never one on the other, the payload on a multiple of 8; what fits in the head is there and needs no data; the shape
+ * carries kind and place; and the place for the longest payload with all arguments is as good for a shorter one with
+ * fewer, which is what commit relies on.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <tern/am.h>
+
+#include "op/wire.h"
+
+#define MOST_LEN 300u
+
+/* Bytes of data that arguments take. */
+static size_t spilt(unsigned nargs)
+{
+    return nargs > WIRE_ARGS ? (nargs - WIRE_ARGS) * sizeof(uint32_t) : 0;
+}
+
+/* Where the arguments in the head end. */
+static size_t args_end(unsigned nargs)
+{
+    return sizeof(struct wire_am) + (nargs < WIRE_ARGS ? nargs : WIRE_ARGS) * sizeof(uint32_t);
+}
+
+/* A payload of len bytes at that place leaves nargs arguments alone, and has room. */
+static void expect_sound(unsigned place, unsigned nargs, size_t len)
+{
+    size_t at = place * sizeof(uint32_t);
+
+    assert_true(args_end(nargs) <= TERN_LINK_HEAD);
+    if (wire_in_head(place)) {
+        assert_int_equal(spilt(nargs), 0); /* such a message has no data */
+        assert_int_equal(wire_before(place), 0);
+        assert_int_equal(at % 8, 0);
+        assert_true(at >= args_end(nargs));
+        assert_true(at <= TERN_LINK_HEAD && len <= TERN_LINK_HEAD - at);
+    } else {
+        assert_true(place == WIRE_IN_DATA || place == WIRE_BEHIND_SPILL);
+        assert_true(wire_before(place) >= spilt(nargs));
+        assert_int_equal(wire_before(place) % 8, 0);
+    }
+}
+
+static void every_message_has_a_place(void **state)
+{
+    (void)state;
+    for (unsigned nargs = 0; nargs <= TERN_AM_ARGS; nargs++) {
+        for (size_t len = 0; len < MOST_LEN; len++) {
+            unsigned place = wire_place(nargs, len);
+
+            expect_sound(place, nargs, len);
+            assert_true(wire_in_head(place) ==
+                        (spilt(nargs) == 0 && (args_end(nargs) + 7) / 8 * 8 + len <= TERN_LINK_HEAD));
+            assert_true((wire_before(place) > 0) == (spilt(nargs) > 0)); /* no data before it without need */
+        }
+        assert_int_equal(wire_place(nargs, MOST_LEN), wire_place(nargs, SIZE_MAX));
+    }
+}
+
+static void examples(void **state)
+{
+    (void)state;
+    assert_int_equal(wire_place(0, 0), 2);
+    assert_int_equal(wire_place(0, 40), 2);
+    assert_int_equal(wire_place(0, 41), WIRE_IN_DATA);
+    assert_int_equal(wire_place(1, 32), 4);
+    assert_int_equal(wire_place(2, 32), 4);
+    assert_int_equal(wire_place(2, 33), WIRE_IN_DATA);
+    assert_int_equal(wire_place(4, sizeof(struct wire_long)), 6);
+    assert_int_equal(wire_place(10, 0), 12);
+    assert_int_equal(wire_place(10, 1), WIRE_IN_DATA);
+    assert_int_equal(wire_place(11, 0), WIRE_BEHIND_SPILL);
+    assert_int_equal(wire_place(16, SIZE_MAX), WIRE_BEHIND_SPILL);
+    assert_int_equal(wire_before(WIRE_IN_DATA), 0);
+    assert_int_equal(wire_before(WIRE_BEHIND_SPILL), WIRE_SPILL);
+}
+
+static void shape_carries_place(void **state)
+{
+    (void)state;
+    for (unsigned kind = TERN_AM_SHORT; kind <= TERN_AM_LONG; kind++) {
+        for (unsigned place = 0; place <= WIRE_BEHIND_SPILL; place++) {
+            assert_int_equal(wire_shape(kind, place) & 3, kind);
+            assert_int_equal(wire_shape(kind, place) >> 2, place);
+        }
+    }
+}
+
+/* Prepared for the longest and all arguments, committed with less of both: the payload stays where it was written. */
+static void holds_for_less(void **state)
+{
+    (void)state;
+    for (unsigned nargs = 0; nargs <= TERN_AM_ARGS; nargs++)
+        for (size_t max = 0; max < 100; max++)
+            for (unsigned fewer = 0; fewer <= nargs; fewer++)
+                for (size_t len = 0; len <= max; len++)
+                    expect_sound(wire_place(nargs, max), fewer, len);
+}
+
+/* A long message's wire_long gets its place at commit: never more data than was taken for it. */
+static void long_needs_no_more(void **state)
+{
+    const size_t len = sizeof(struct wire_long);
+
+    (void)state;
+    for (unsigned nargs = 0; nargs <= TERN_AM_ARGS; nargs++) {
+        for (unsigned fewer = 0; fewer <= nargs; fewer++) {
+            unsigned prepared = wire_place(nargs, len), place = wire_place(fewer, len);
+
+            assert_true(wire_in_head(place) || !wire_in_head(prepared));
+            assert_true(wire_before(place) <= wire_before(prepared));
+            assert_true(wire_before(place) + len <= WIRE_STAGE); /* and not into a payload that waits behind it */
+        }
+    }
+    assert_int_equal(WIRE_STAGE % 8, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_message_has_a_place), cmocka_unit_test(examples),
+        cmocka_unit_test(shape_carries_place),       cmocka_unit_test(holds_for_less),
+        cmocka_unit_test(long_needs_no_more),
+    };
+
+    return cmocka_run_group_tests_name("bytes of active messages", tests, NULL, NULL);
+}
