@@ -83,7 +83,8 @@ static inline bool measure_batch_settled(int64_t spent, int64_t want)
     return spent >= want / 8;
 }
 
-/* One size: digits with an optional K, M or G (powers of 1024). *end is set behind it. 0 where there is none. */
+/* One size: digits with an optional K, M or G (powers of 1024). *end is set behind it. Where there is none, or it is
+ * too large, the result is 0 and *end is text. */
 static inline uint64_t measure_size(const char *text, char **end)
 {
     uint64_t value, unit;
@@ -104,35 +105,44 @@ static inline uint64_t measure_size(const char *text, char **end)
     }
     if (unit != 0)
         (*end)++;
-    if (errno != 0 || value > (UINT64_MAX >> 24 >> unit))
+    if (errno != 0 || value > (UINT64_MAX >> 24 >> unit)) {
+        *end = (char *)(uintptr_t)text;
         return 0;
+    }
     return value << unit;
 }
 
-/* Sizes from "a:b" (a, 2a, 4a ... up to b) or "a,b,c". Returns how many; 0 when the text is not such a list. */
-static inline size_t measure_sizes(const char *text, uint64_t *sizes, size_t max)
+/* Sizes from "a:b" (a, 2a, 4a ... up to b; 1 follows 0) or "a,b,c", each at least least. Returns how many; 0 when the
+ * text is not such a list. */
+static inline size_t measure_sizes_from(uint64_t least, const char *text, uint64_t *sizes, size_t max)
 {
     size_t   n = 0;
     uint64_t first, last;
-    char    *at;
+    char    *at, *end;
 
     first = measure_size(text, &at);
-    if (first == 0)
+    if (at == text || first < least)
         return 0;
     if (*at == ':') {
-        last = measure_size(at + 1, &at);
-        if (*at != '\0' || last < first)
+        last = measure_size(at + 1, &end);
+        if (end == at + 1 || *end != '\0' || last < first)
             return 0;
-        for (; first <= last && n < max; first *= 2)
+        for (; first <= last && n < max; first = first == 0 ? 1 : first * 2)
             sizes[n++] = first;
         return n;
     }
     sizes[n++] = first;
-    while (*at == ',' && n < max) {
-        if ((sizes[n++] = measure_size(at + 1, &at)) == 0)
+    for (; *at == ',' && n < max; at = end) {
+        sizes[n] = measure_size(at + 1, &end);
+        if (end == at + 1 || sizes[n++] < least)
             return 0;
     }
     return *at == '\0' ? n : 0;
+}
+
+static inline size_t measure_sizes(const char *text, uint64_t *sizes, size_t max)
+{
+    return measure_sizes_from(1, text, sizes, max);
 }
 
 /* A positive number of seconds, or a count; 0 when the text is none. */

@@ -1,5 +1,6 @@
-/* barrier.c: how long all ranks need to come together, and how long work takes that they share. The limit is one cache line's half round trip: no barrier
- * between two ranks is faster, and one among n needs at least that for each doubling of n. */
+/* barrier.c: how long all ranks need to come together, and how long work takes that they share. The limit is one cache
+ * line's half round trip: no barrier between two ranks is faster, and one among n needs at least that for each
+ * doubling of n. */
 #include "perf.h"
 
 static void barriers(struct perf_case *c, uint64_t iters)

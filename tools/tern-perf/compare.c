@@ -31,13 +31,14 @@ static struct {
 } table;
 
 static const struct compare_test tests[] = {
-    { "put_lat", "8,4K", { "latency", "half_rtt" }, "ucp_put_lat", "half_rtt", "ns", NULL },
-    { "get_lat", "8,4K", { "latency", NULL }, "ucp_get", "latency", "ns", "1" },
-    { "put_bw", "4K,64K,1M", { "bandwidth", NULL }, "ucp_put_bw", "bandwidth", "MB/s", NULL },
-    { "get_bw", "4K,64K,1M", { "bandwidth", NULL }, "ucp_get", "bandwidth", "MB/s", NULL },
-    { "put_rate", "8", { "rate", NULL }, "ucp_put_bw", "rate", "op/s", NULL },
-    { "get_rate", "8", { "rate", NULL }, "ucp_get", "rate", "op/s", NULL },
-    { "barrier", NULL, { "latency", NULL }, NULL, NULL, "ns", NULL },
+    { "put_lat", "8,4K", { "latency", "half_rtt" }, "ucp_put_lat", "half_rtt", "ns", NULL, NULL, false },
+    { "get_lat", "8,4K", { "latency", NULL }, "ucp_get", "latency", "ns", "1", NULL, false },
+    { "put_bw", "4K,64K,1M", { "bandwidth", NULL }, "ucp_put_bw", "bandwidth", "MB/s", NULL, NULL, false },
+    { "get_bw", "4K,64K,1M", { "bandwidth", NULL }, "ucp_get", "bandwidth", "MB/s", NULL, NULL, false },
+    { "put_rate", "8", { "rate", NULL }, "ucp_put_bw", "rate", "op/s", NULL, NULL, false },
+    { "get_rate", "8", { "rate", NULL }, "ucp_get", "rate", "op/s", NULL, NULL, false },
+    { "barrier", NULL, { "latency", NULL }, NULL, NULL, "ns", NULL, NULL, false },
+    { "am_lat", "0,8,4K", { "half_rtt", NULL }, "ucp_am_lat", "half_rtt", "ns", NULL, "am_lat", true },
 };
 #define TEST_COUNT (sizeof(tests) / sizeof(tests[0]))
 

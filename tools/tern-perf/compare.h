@@ -6,7 +6,7 @@
 #include "perf.h"
 
 #define COMPARE_METRICS 2
-#define COMPARE_RUNNERS 4
+#define COMPARE_RUNNERS 5
 
 /* A test that other programs can do as well. */
 struct compare_test {
@@ -16,6 +16,8 @@ struct compare_test {
     const char *ucx_metric;               /* what its time per operation is to be compared with */
     const char *unit;
     const char *ucx_outstanding; /* operations in flight; NULL: as many as it likes */
+    const char *uct_test;        /* what it is called one layer below, at the transport; NULL: not there */
+    bool        no_mpi;          /* MPI has nothing like it */
 };
 
 /* A program that can do the tests. */

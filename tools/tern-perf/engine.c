@@ -122,7 +122,7 @@ uint64_t perf_default_sizes(const struct perf_options *opt, const struct perf_te
     *n = opt->size_count;
     memcpy(sizes, opt->sizes, opt->size_count * sizeof(*sizes));
     if (*n == 0)
-        *n = measure_sizes(test->sizes, sizes, MEASURE_MAX_SIZES);
+        *n = measure_sizes_from(0, test->sizes, sizes, MEASURE_MAX_SIZES);
     for (size_t i = 0; i < *n; i++)
         largest = sizes[i] > largest ? sizes[i] : largest;
     return largest;
@@ -174,7 +174,7 @@ void perf_open(struct perf *p, const struct perf_options *opt, const struct perf
     p->rank = tern_rank();
     p->ranks = tern_size();
     p->peer = p->rank == 0 && p->ranks > 1 ? 1 : 0;
-    p->repeat = opt->repeat != 0 ? opt->repeat : DEFAULT_REPEAT;
+    p->repeat = opt->repeat != 0 ? opt->repeat : test->repeat != 0 ? test->repeat : DEFAULT_REPEAT;
     p->gather = take((size_t)p->ranks, 256);
     max_size = perf_default_sizes(opt, test, sizes, &n);
     max_window = choose_windows(opt, test, windows, &n);

@@ -8,7 +8,7 @@
 
 #include "perf.h"
 
-enum { OPT_VERSION = 256, OPT_LIST, OPT_INIT_RANK };
+enum { OPT_VERSION = 256, OPT_LIST, OPT_INIT_RANK, OPT_GENERATE, OPT_MESSAGES };
 
 static const struct option long_options[] = {
     { "sizes", required_argument, NULL, 's' },
@@ -25,6 +25,8 @@ static const struct option long_options[] = {
     { "rounds", required_argument, NULL, 'R' },
     { "ranks", required_argument, NULL, 'n' },
     { "limit", required_argument, NULL, 'L' },
+    { "generate", no_argument, NULL, OPT_GENERATE },
+    { "messages", required_argument, NULL, OPT_MESSAGES },
     { "peers", required_argument, NULL, 'P' },
     { "help", no_argument, NULL, 'h' },
     { "version", no_argument, NULL, OPT_VERSION },
@@ -48,6 +50,10 @@ static const char usage[] =
     "  --csv, --json       one line per figure: test,link,ranks,size,metric,value,unit\n"
     "  --plot FILE         draw the figures over the size: FILE.png or FILE.svg\n"
     "  --quiet             no warnings and no progress bar\n"
+    "am_lat\n"
+    "  --generate          make payloads while they are sent: fixed payload against negotiated\n"
+    "immediate\n"
+    "  --messages N        messages that rank 0 sends in one run, to all ranks together (default 5000)\n"
     "compare [TEST...]\n"
     "  --rounds N          runs of each program, in turn (default 15)\n"
     "  --peers DIR         where tern-peer-openmpi and tern-peer-mpich are (default: beside tern-perf)\n"
@@ -125,8 +131,8 @@ static const char *take_option(struct perf_options *o, int option, const char *v
 
     switch (option) {
     case 's':
-        o->size_count = measure_sizes(value, o->sizes, MEASURE_MAX_SIZES);
-        return o->size_count > 0 ? NULL : "--sizes wants A:B or A,B,C with sizes of at least 1, like 1:1M or 8,4K";
+        o->size_count = measure_sizes_from(0, value, o->sizes, MEASURE_MAX_SIZES);
+        return o->size_count > 0 ? NULL : "--sizes wants A:B or A,B,C, like 1:1M or 8,4K";
     case 'w': return parse_windows(o, value) ? NULL : "--window wants numbers from 1 to 65536";
     case 'm': return parse_memory(o, value) ? NULL : "--memory wants host, huge or registered";
     case 'i': return parse_count(&o->iters, value, 1ull << 40) ? NULL : "--iters wants a number of at least 1";
@@ -147,6 +153,9 @@ static const char *take_option(struct perf_options *o, int option, const char *v
             return "--ranks wants a number from 1 to 4096";
         o->ranks = (int)count;
         return NULL;
+    case OPT_MESSAGES:
+        return parse_count(&o->messages, value, 1ull << 30) ? NULL : "--messages wants a number of at least 1";
+    case OPT_GENERATE: o->generate = true; return NULL;
     case 'c': o->format = PERF_CSV; return NULL;
     case 'j': o->format = PERF_JSON; return NULL;
     case 'l': o->vs_limit = true; return NULL;
@@ -155,6 +164,23 @@ static const char *take_option(struct perf_options *o, int option, const char *v
     case 'P': o->peers = value; return NULL;
     default: return "unknown option, or its value is missing";
     }
+}
+
+/* How many ranks the job will have, before tern_init tells. */
+static int ranks_to_be(void)
+{
+    const char *boot = getenv("TERN_BOOT"), *at = boot != NULL ? strstr(boot, "ranks=") : NULL;
+
+    return at != NULL ? atoi(at + strlen("ranks=")) : 1;
+}
+
+static bool has_empty(const struct perf_options *o)
+{
+    for (size_t i = 0; i < o->size_count; i++) {
+        if (o->sizes[i] == 0)
+            return true;
+    }
+    return false;
 }
 
 /* Run a test in the job that this process belongs to. */
@@ -167,6 +193,8 @@ static int run_in_job(const struct perf_options *o, const struct perf_test *test
 
     if (o->plot != NULL && speaks() && !perf_plot_possible(o->plot))
         return 1;
+    if (test->before != NULL)
+        test->before(ranks_to_be());
     if ((status = tern_init()) < 0) {
         fprintf(stderr, "tern-perf: tern_init: %s (%s)\n", tern_strerror(status), tern_error_detail());
         return 1;
@@ -202,6 +230,8 @@ static int dispatch(const struct perf_options *o, const char *name)
         return complain("no such test, tern-perf --list shows them", name);
     if (test->command == NULL && o->word_count > 0)
         return complain("one test at a time; this is too much", o->words[0]);
+    if (!test->empty && has_empty(o))
+        return complain("0 is no size for this test", name);
     if (test->command == NULL)
         return run_in_job(o, test);
     if (getenv("TERN_BOOT") != NULL)

@@ -37,10 +37,12 @@ struct perf_options {
     size_t           repeat;       /* slices of each kernel; 0: the test's own */
     size_t           rounds;       /* compare: runs of each program */
     int              ranks;        /* init: ranks of the jobs it starts; 0: its own choice */
+    uint64_t         messages;     /* immediate: those that rank 0 sends in one run; 0: the test's own */
     double           limit;        /* compare, init: seconds that one run may take */
     enum perf_format format;
     enum perf_memory memory;
     bool             vs_limit, quiet;
+    bool             generate; /* am_lat: payloads are made while they are sent */
     const char      *plot;
     const char      *peers; /* compare: where the peer programs are; NULL: beside this program */
     char           **words; /* what follows the test's name */
@@ -74,8 +76,11 @@ struct perf_test {
     const char *limit;         /* what --vs-limit compares with; NULL: nothing */
     const char *sizes;         /* default; NULL: the test has no sizes */
     uint64_t    window;        /* default operations per iteration; 0: one at a time */
+    size_t      repeat;        /* default slices; 0: as most tests */
     int         min_ranks;
     bool        pingpong;                         /* it needs the memory for one */
+    bool        empty;                            /* 0 is a size for it */
+    void (*before)(int ranks);                    /* before tern_init; NULL: nothing */
     void (*run)(struct perf_case *c);             /* inside a job, once per size */
     int (*command)(const struct perf_options *o); /* or: started by the user, without a job */
 };
@@ -144,6 +149,11 @@ void perf_share(struct perf_case *c);
 void perf_window(struct perf_case *c);
 void perf_limits(struct perf_case *c);
 void perf_demo(struct perf_case *c);
+void perf_am_lat(struct perf_case *c);
+void perf_am_rate(struct perf_case *c);
+void perf_am_bw(struct perf_case *c);
+void perf_immediate(struct perf_case *c);
+void perf_immediate_before(int ranks);
 int  perf_init(const struct perf_options *o);
 int  perf_init_rank(const char *mode);
 int  perf_compare(const struct perf_options *o);
@@ -161,8 +171,14 @@ void perf_put_pingpong(struct perf_case *c, uint64_t iters);
 void perf_pingpong_prepare(struct perf_case *c);
 void perf_stream_put(struct perf_case *c, uint64_t iters);
 void perf_stream_get(struct perf_case *c, uint64_t iters);
+/* amlat.c: whether a medium message of this size can be sent; a size above the maximum becomes the maximum, once. */
+bool perf_am_fit(struct perf_case *c);
+/* Make progress until handlers have raised *count to want. */
+void perf_am_await(struct perf *p, const volatile uint64_t *count, uint64_t want);
 
-/* report.c: figures. The perf_figure_ functions make one of the kernels' slices, with its spread, on rank 0. */
+/* report.c: figures. The perf_figure_ functions make one of the kernels' slices, with its spread, on rank 0;
+ * perf_figure_values makes one of any p->repeat values. */
+void perf_figure_values(const struct perf_case *c, double *values, const char *metric, const char *unit);
 void perf_figure_time(const struct perf_case *c, size_t kernel, double divide, const char *metric);
 void perf_figure_bandwidth(const struct perf_case *c, size_t kernel, double bytes, const char *metric);
 void perf_figure_rate(const struct perf_case *c, size_t kernel, double operations, const char *metric);

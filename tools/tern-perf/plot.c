@@ -176,7 +176,10 @@ static void panel_draw(FILE *to, const struct plot *plot, const char *panel)
     panel_data(to, plot, panel);
     fprintf(to, "set ylabel ");
     quoted(to, panel);
-    fprintf(to, "\n%s\n", strcmp(panel, "ratio") == 0 ? "unset logscale y\nset yrange [0:*]" : "set logscale y");
+    if (strcmp(panel, "percent") == 0)
+        fprintf(to, "\nunset logscale y\nset yrange [*:*]\n");
+    else
+        fprintf(to, "\n%s\n", strcmp(panel, "ratio") == 0 ? "unset logscale y\nset yrange [0:*]" : "set logscale y");
     for (size_t f = 0; f < plot->count; f++) {
         const struct perf_figure *figure = &plot->all[f];
 
@@ -233,6 +236,7 @@ bool perf_plot(const char *file, const char *title)
     status = pclose(to);
     if (status == 0)
         return true;
-    fprintf(stderr, "tern-perf: gnuplot did not make %s (status %d)\n", file, WIFEXITED(status) ? WEXITSTATUS(status) : status);
+    fprintf(stderr, "tern-perf: gnuplot did not make %s (status %d)\n", file,
+            WIFEXITED(status) ? WEXITSTATUS(status) : status);
     return false;
 }

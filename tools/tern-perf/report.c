@@ -227,8 +227,8 @@ void perf_report_end(const char *title)
     fflush(stdout);
 }
 
-/* Make a figure of one value per slice. */
-static void figure_of(const struct perf_case *c, double *values, const char *metric, const char *unit)
+/* Make a figure of one value per slice. Sorts them. */
+void perf_figure_values(const struct perf_case *c, double *values, const char *metric, const char *unit)
 {
     struct perf_figure f = { .test = c->p->test->name,
                              .link = c->p->link,
@@ -237,6 +237,8 @@ static void figure_of(const struct perf_case *c, double *values, const char *met
                              .unit = unit,
                              .spread = true };
 
+    if (c->p->rank != 0)
+        return;
     snprintf(f.metric, sizeof(f.metric), "%s", metric);
     f.value = measure_summarise(values, c->p->repeat);
     perf_report_add(&f);
@@ -248,8 +250,7 @@ void perf_figure_time(const struct perf_case *c, size_t kernel, double divide, c
 
     for (size_t r = 0; r < c->p->repeat; r++)
         values[r] = c->p->ns[kernel][r] / divide;
-    if (c->p->rank == 0)
-        figure_of(c, values, metric, "ns");
+    perf_figure_values(c, values, metric, "ns");
 }
 
 void perf_figure_bandwidth(const struct perf_case *c, size_t kernel, double bytes, const char *metric)
@@ -258,8 +259,7 @@ void perf_figure_bandwidth(const struct perf_case *c, size_t kernel, double byte
 
     for (size_t r = 0; r < c->p->repeat; r++)
         values[r] = bytes / c->p->ns[kernel][r] * 1e3; /* bytes per ns are GB/s */
-    if (c->p->rank == 0)
-        figure_of(c, values, metric, "MB/s");
+    perf_figure_values(c, values, metric, "MB/s");
 }
 
 void perf_figure_rate(const struct perf_case *c, size_t kernel, double operations, const char *metric)
@@ -268,8 +268,7 @@ void perf_figure_rate(const struct perf_case *c, size_t kernel, double operation
 
     for (size_t r = 0; r < c->p->repeat; r++)
         values[r] = operations / c->p->ns[kernel][r] * 1e9;
-    if (c->p->rank == 0)
-        figure_of(c, values, metric, "op/s");
+    perf_figure_values(c, values, metric, "op/s");
 }
 
 void perf_figure_difference(const struct perf_case *c, size_t kernel, size_t less, const char *metric)
@@ -278,8 +277,7 @@ void perf_figure_difference(const struct perf_case *c, size_t kernel, size_t les
 
     for (size_t r = 0; r < c->p->repeat; r++)
         values[r] = c->p->ns[kernel][r] - c->p->ns[less][r];
-    if (c->p->rank == 0)
-        figure_of(c, values, metric, "ns");
+    perf_figure_values(c, values, metric, "ns");
 }
 
 void perf_figure_ratio(const struct perf_case *c, size_t top, size_t bottom, double factor, const char *metric)
@@ -288,6 +286,5 @@ void perf_figure_ratio(const struct perf_case *c, size_t top, size_t bottom, dou
 
     for (size_t r = 0; r < c->p->repeat; r++)
         values[r] = factor * c->p->ns[top][r] / c->p->ns[bottom][r];
-    if (c->p->rank == 0)
-        figure_of(c, values, metric, "ratio");
+    perf_figure_values(c, values, metric, "ratio");
 }

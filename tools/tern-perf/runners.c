@@ -1,8 +1,9 @@
 /* runners.c: how compare starts Tern, Open MPI, MPICH and UCX on two cores of this machine, and reads what they print.
  *
  * Tern and the two MPI peers print tern-perf's CSV. ucx_perftest prints its own, of which the operations per second are
- * used: its put_lat is a ping-pong, so a time per operation there is half a round trip, and its MB/s are of 2^20 bytes,
- * which is why they are not used. Every run is short, has a time limit, and leaves no process behind.
+ * used: its put_lat and am_lat are ping-pongs, so a time per operation there is half a round trip, and its MB/s are of
+ * 2^20 bytes, which is why they are not used. UCX counts as two programs: UCP, its interface for programs, and UCT, the
+ * transport below it. Every run is short, has a time limit, and leaves no process behind.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -24,6 +25,9 @@
 #define RUN_TIME "0.06"
 #define RUN_REPEAT "5"
 #define MAX_WORDS 32
+#define UCT_SMALLEST 8 /* bytes: UCT's active messages have a header of this size, which counts */
+#define UCT_SHORT 64   /* up to here its messages are short */
+#define UCT_LONGEST 8192
 
 /* Give the first line of what a failed child said, or what became of it. */
 static void tell_failure(const struct runner *runner, const struct compare_test *test, const struct perf_child *child)
@@ -135,8 +139,8 @@ static int remove_one(const char *path, const struct stat *about, int kind, stru
     return remove(path);
 }
 
-/* Open MPI gets a directory of its own for its shared memory and its notes, because it leaves both behind when it has to
- * be ended. */
+/* Open MPI gets a directory of its own for its shared memory and its notes, because it leaves both behind when it has
+ * to be ended. */
 static bool openmpi_run(const struct runner *runner, const struct compare_test *test, const struct perf_options *o)
 {
     static char root[] = "OMPI_ALLOW_RUN_AS_ROOT=1", sure[] = "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1";
@@ -146,6 +150,8 @@ static bool openmpi_run(const struct runner *runner, const struct compare_test *
     const char *words[MAX_WORDS] = { runner->launcher, "-n", "2", "--bind-to", "core", "--oversubscribe", program };
     bool        ok;
 
+    if (test->no_mpi)
+        return true;
     if (mkdtemp(dir) == NULL) {
         fprintf(stderr, "tern-perf: cannot make a directory in /dev/shm: %s\n", strerror(errno));
         return false;
@@ -164,6 +170,8 @@ static bool mpich_run(const struct runner *runner, const struct compare_test *te
     char        program[512], sizes[2048];
     const char *words[MAX_WORDS] = { runner->launcher, "-n", "2", "-bind-to", "core", program };
 
+    if (test->no_mpi)
+        return true;
     perf_find_sibling(o->peers, runner->program, program, sizeof(program));
     common_words(words, 6, test, sizes_text(test, o, sizes, sizeof(sizes)));
     return run_csv(runner, test, o, (char *const *)(uintptr_t)words, NULL);
@@ -242,27 +250,41 @@ static bool ucx_read(const struct runner *runner, const struct compare_test *tes
     return true;
 }
 
+static bool is_uct(const struct runner *runner)
+{
+    return strcmp(runner->link, "uct") == 0;
+}
+
+/* The words that tell ucx_perftest which test, and which transport and layout where it is one of UCT. */
+static void ucx_words(const struct runner *runner, const struct compare_test *test, uint64_t size, const char **words)
+{
+    const char *layout = size <= UCT_SHORT ? "short" : "bcopy";
+    const char *uct[] = { "-t", test->uct_test, "-x", "posix", "-d", "memory", "-D", layout, NULL };
+    const char *ucp[] = { "-t", test->ucx_test, test->ucx_outstanding != NULL ? "-O" : NULL, test->ucx_outstanding,
+                          NULL };
+
+    if (is_uct(runner))
+        memcpy(words, uct, sizeof(uct));
+    else
+        memcpy(words, ucp, sizeof(ucp));
+}
+
 /* The client's side of a run: about as long as the other programs' runs. */
 static bool ucx_client(const struct runner *runner, const struct compare_test *test, const struct perf_options *o,
                        uint64_t size, char *port, char *core, char *const extra_env[])
 {
-    uint64_t          count = (1ull << 30) / size;
+    uint64_t          count = (1ull << 30) / (size > 0 ? size : 1);
     char              bytes[24], iters[24], warm_up[24];
     struct perf_child client;
-    const char       *words[MAX_WORDS] = {
-              runner->program, "127.0.0.1", "-p",  port, "-c",    core, "-t", test->ucx_test, "-s",
-              bytes,           "-n",        iters, "-w", warm_up, "-f", "-v"
-    };
-    bool ok = false;
+    const char       *words[MAX_WORDS] = { runner->program, "127.0.0.1", "-p",  port, "-c",    core, "-s",
+                                           bytes,           "-n",        iters, "-w", warm_up, "-f", "-v" };
+    bool              ok = false;
 
     count = count > 500000 ? 500000 : count < 200 ? 200 : count;
-    snprintf(bytes, sizeof(bytes), "%" PRIu64, size);
+    snprintf(bytes, sizeof(bytes), "%" PRIu64, is_uct(runner) && size < UCT_SMALLEST ? UCT_SMALLEST : size);
     snprintf(iters, sizeof(iters), "%" PRIu64, count);
     snprintf(warm_up, sizeof(warm_up), "%" PRIu64, count / 10);
-    if (test->ucx_outstanding != NULL) {
-        words[16] = "-O";
-        words[17] = test->ucx_outstanding;
-    }
+    ucx_words(runner, test, size, words + 14);
     if (perf_child_start(&client, (char *const *)(uintptr_t)words, extra_env, o->limit)) {
         ok = perf_child_finish(&client) && ucx_read(runner, test, size, client.text[0]);
         if (!ok)
@@ -301,13 +323,15 @@ static bool ucx_run(const struct runner *runner, const struct compare_test *test
     size_t   n = o->size_count;
     bool     ok = true;
 
-    if (test->ucx_test == NULL)
+    if ((is_uct(runner) ? test->uct_test : test->ucx_test) == NULL)
         return true;
     memcpy(sizes, o->sizes, n * sizeof(*sizes));
     if (n == 0)
-        n = measure_sizes(test->sizes, sizes, MEASURE_MAX_SIZES);
-    for (size_t i = 0; i < n && ok; i++)
-        ok = ucx_size(runner, test, o, sizes[i]);
+        n = measure_sizes_from(0, test->sizes, sizes, MEASURE_MAX_SIZES);
+    for (size_t i = 0; i < n && ok; i++) {
+        if (!is_uct(runner) || sizes[i] <= UCT_LONGEST)
+            ok = ucx_size(runner, test, o, sizes[i]);
+    }
     return ok;
 }
 
@@ -319,4 +343,5 @@ const struct runner compare_runners[COMPARE_RUNNERS] = {
     { "MPICH", "mpich", "mpiexec.mpich", "tern-peer-mpich", "install mpich and libmpich-dev, then build Tern again",
       mpi_find, mpich_run },
     { "UCX", "ucx", NULL, "ucx_perftest", "install ucx-utils", ucx_find, ucx_run },
+    { "UCX UCT", "uct", NULL, "ucx_perftest", "install ucx-utils", ucx_find, ucx_run },
 };
