@@ -24,10 +24,10 @@ TERN_API tern_status tern_fence(tern_ctx *ctx);
 TERN_API tern_status tern_quiet(tern_ctx *ctx);
 
 /* Complete the context's operations (as tern_quiet), then wait until every rank of its team has come here.
- * Returns  TERN_OK. TERN_ERR_PEER: a rank of the team is gone. TERN_ERR_TIMEOUT: the context's time limit passed; the
- *          next tern_barrier on the team goes on with the same one, and until then other ranks may wait for this one.
- *          TERN_ERR_STATE: another thread is in a collective call on the team. TERN_ERR_ARG: ctx is NULL. An error of
- *          tern_quiet: this rank has not arrived.
+ * Returns  TERN_OK. TERN_ERR_PEER: a rank of the team died before it came, on all ranks alike. TERN_ERR_TIMEOUT: the
+ *          context's time limit passed; the next tern_barrier on the team goes on with the same one, and until then
+ *          other ranks may wait for this one. TERN_ERR_STATE: another thread is in a collective call on the team.
+ *          TERN_ERR_ARG: ctx is NULL. An error of tern_quiet: this rank has not arrived.
  * Remote   what the ranks did before it is visible to all after it.
  * Threads  the one that uses ctx; one collective call per team at a time. */
 TERN_API tern_status tern_barrier(tern_ctx *ctx);

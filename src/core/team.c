@@ -80,6 +80,16 @@ struct meeting {
     const char       *what;
 };
 
+/* A member that died before it came; -1: none. One that died after it had come does not undo the meeting, so that all
+ * who live see the same outcome. */
+static int missing_member(const struct tern_team *team)
+{
+    for (int i = lost_member(team); i >= 0 && i < team->size; i++)
+        if (tern_core_job_lost(tern_core_team_world(team, i)) && !team->group->ops->came(team->group, (uint32_t)i))
+            return i;
+    return -1;
+}
+
 static tern_status meeting_poll(void *arg)
 {
     struct meeting *m = arg;
@@ -88,18 +98,17 @@ static tern_status meeting_poll(void *arg)
         return TERN_OK;
     tern_core_message_poll();
     tern_core_job_notice();
-    if (lost_member(m->team) < 0)
-        return TERN_PENDING;
-    /* Look again: a member that died after it had come does not undo the meeting. */
-    return m->team->group->ops->arrived(m->team->group) ? TERN_OK : member_gone(m->team, m->what);
+    return missing_member(m->team) < 0 ? TERN_PENDING : member_gone(m->team, m->what);
 }
 
 static void meeting_describe(void *arg, char *text, size_t size)
 {
     struct meeting *m = arg;
-    int             late = m->team->group->ops->awaited(m->team->group);
+    int             late = 0;
 
-    if (late >= 0)
+    while (late < m->team->size && m->team->group->ops->came(m->team->group, (uint32_t)late))
+        late++;
+    if (late < m->team->size)
         snprintf(text, size, "%s waits for rank %d of %d, which has not called it", m->what, late, m->team->size);
     else
         snprintf(text, size, "%s: all %d ranks have called it, but one is not running", m->what, m->team->size);

@@ -177,10 +177,11 @@ struct tern_link_ops {
 
     tern_status (*group_open)(struct tern_link *link, const struct tern_link_group *as, struct tern_link_group **out);
     void (*group_close)(struct tern_link_group *group);
-    /* A barrier: arrive once, then ask arrived until it is true. awaited is a member that has not arrived, or -1. */
+    /* A barrier: arrive once, then ask arrived until it is true. came tells whether a member has
+     * arrived; where a death does not end the job, that never becomes true once the member is dead. */
     void (*arrive)(struct tern_link_group *group);
     bool (*arrived)(struct tern_link_group *group);
-    int (*awaited)(const struct tern_link_group *group);
+    bool (*came)(const struct tern_link_group *group, uint32_t member);
     /* Part from something that all members give up in the same order: depart once for each such thing; departed tells
      * whether the member has done so as often as this one. Unlike a barrier it asks nothing of members that died. */
     void (*depart)(struct tern_link_group *group, uint64_t object);

@@ -42,6 +42,9 @@ void info_progress(const struct info_cma *cma)
           cma->used ? "the kernel, inside the caller's call" : "the target's service thread, which sleeps when idle",
           cma->used ? "nothing" : "nothing: it need not call Tern" },
         { "events, fence, quiet", "the caller, in test, wait, progress, fence and quiet", "nothing" },
+        { "active messages: delivery", "the sender's stores into the target's queue",
+          "nothing while the queue has room" },
+        { "active messages: handlers", "the target, in calls that wait or make progress", "to make such calls" },
         { "barrier, all-gather, making and freeing regions", "the ranks that call it", "to call it too" },
         { "news of a rank that died", "ternrun, within a second", "nothing" },
     };

@@ -39,10 +39,10 @@ bool tern_self_arrived(struct tern_link_group *group)
     return true;
 }
 
-int tern_self_awaited(const struct tern_link_group *group)
+bool tern_self_came(const struct tern_link_group *group, uint32_t member)
 {
-    (void)group;
-    return -1;
+    (void)group, (void)member;
+    return true;
 }
 
 void tern_self_depart(struct tern_link_group *group, uint64_t object)

@@ -30,7 +30,7 @@ tern_status tern_self_group_open(struct tern_link *link, const struct tern_link_
 void        tern_self_group_close(struct tern_link_group *group);
 void        tern_self_arrive(struct tern_link_group *group);
 bool        tern_self_arrived(struct tern_link_group *group);
-int         tern_self_awaited(const struct tern_link_group *group);
+bool        tern_self_came(const struct tern_link_group *group, uint32_t member);
 void        tern_self_depart(struct tern_link_group *group, uint64_t object);
 bool        tern_self_departed(const struct tern_link_group *group, uint32_t member, uint64_t *object);
 void        tern_self_post(struct tern_link_group *group, const void *note, size_t len);

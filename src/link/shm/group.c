@@ -2,9 +2,9 @@
  *
  * With a core for each rank the barrier is a dissemination: in round k a member tells the one 2^k seats further, and
  * waits for word from the one 2^k seats before; log2(size) rounds, each one cache line one way. With fewer cores than
- * ranks every round could cost a change of the running rank, so there all count up one word, and the last to come wakes
- * the rest: each rank sleeps once. The same where the job goes on when a rank dies: the count makes it one fact for all
- * whether everyone had come.
+ * ranks every round could cost a change of the running rank, so there each looks at all seats, and the last to come
+ * wakes the rest: each rank sleeps once. The same where the job goes on when a rank dies: whether a member had come is
+ * then one store, which all ranks read alike.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,11 +16,12 @@
 struct shm_group {
     struct tern_link_group base;
     struct shm_link       *shm;
-    struct shm_hall       *hall;
-    bool                   counts; /* the barrier is one counter */
+    struct shm_seat       *hall;     /* [size] */
+    bool                   by_seats; /* the barrier is over when every seat says so */
     uint32_t               rounds;
     uint32_t               barrier;    /* number of the last barrier entered */
     uint32_t               round;      /* of that barrier: the one that we wait for */
+    uint32_t               seen;       /* of that barrier: members from the first on that have come */
     uint32_t               departures; /* things given up */
 };
 
@@ -34,8 +35,8 @@ tern_status tern_shm_group_open(struct tern_link *link, const struct tern_link_g
     group->base = *as;
     group->base.ops = &tern_shm_ops;
     group->shm = shm;
-    group->hall = (struct shm_hall *)(void *)(shm->control + tern_shm_hall_offset(shm->ranks, as->id));
-    group->counts =
+    group->hall = (struct shm_seat *)(void *)(shm->control + tern_shm_hall_offset(shm->ranks, as->id));
+    group->by_seats =
         (uint32_t)shm->ranks > shm->boot->segment->cores || shm->boot->segment->on_failure == TERN_ON_FAILURE_RETURN;
     group->rounds = tern_base_log2_up(as->size);
     *out = &group->base;
@@ -66,21 +67,22 @@ static void tell(struct shm_group *group)
 
     /* release: everything before the barrier, and what earlier rounds brought. Pairs with the acquire in
      * tern_shm_arrived(). */
-    atomic_store_explicit(&group->hall->seat[partner].round[group->round].count, group->barrier, memory_order_release);
+    atomic_store_explicit(&group->hall[partner].round[group->round].count, group->barrier, memory_order_release);
     ring(group, partner);
 }
 
-static void arrive_counting(struct shm_group *group)
+static bool reached(_Atomic uint32_t *counter, uint32_t number)
 {
-    /* acq_rel: this rank's past for whoever reads the count; and the past of those counted already. Pairs with itself
-     * in the others, and with the acquire in reached(). */
-    uint32_t count = 1 + atomic_fetch_add_explicit(&group->hall->count, 1, memory_order_acq_rel);
+    /* acquire: what the member did before. Pairs with the releases in tell(), tern_shm_arrive(), tern_shm_depart(). */
+    return !tern_base_seq_after(number, atomic_load_explicit(counter, memory_order_acquire));
+}
 
-    if (count != group->barrier * group->base.size) /* both wrap alike */
-        return;
-    for (uint32_t i = 0; i < group->base.size; i++)
-        if (i != group->base.me)
-            ring(group, i);
+/* Whether everyone has come: looks on from the first that had not. */
+static bool all_came(struct shm_group *group)
+{
+    while (group->seen < group->base.size && reached(&group->hall[group->seen].arrived, group->barrier))
+        group->seen++;
+    return group->seen == group->base.size;
 }
 
 void tern_shm_arrive(struct tern_link_group *base)
@@ -89,28 +91,29 @@ void tern_shm_arrive(struct tern_link_group *base)
 
     group->barrier++;
     group->round = 0;
+    group->seen = 0;
     tern_base_order_before(group->shm); /* the service thread, when it copies for a peer after the barrier */
-    /* relaxed: only for awaited(), which tells a person who is late. */
-    atomic_store_explicit(&group->hall->seat[base->me].arrived, group->barrier, memory_order_relaxed);
-    if (group->counts)
-        arrive_counting(group);
-    else if (group->rounds > 0)
-        tell(group);
-}
-
-static bool reached(_Atomic uint32_t *counter, uint32_t number)
-{
-    /* acquire: what the members did before. Pairs with the releases in tell(), arrive_counting() and
-     * tern_shm_depart(). */
-    return !tern_base_seq_after(number, atomic_load_explicit(counter, memory_order_acquire));
+    /* release: everything before the barrier. Pairs with the acquire in reached(). */
+    atomic_store_explicit(&group->hall[base->me].arrived, group->barrier, memory_order_release);
+    if (!group->by_seats) {
+        if (group->rounds > 0)
+            tell(group);
+        return;
+    }
+    /* seq_cst: our own arrival before we look for the others'. Pairs with itself: of those who come last at the same
+     * time, at least one sees all, and wakes them. */
+    atomic_thread_fence(memory_order_seq_cst);
+    for (uint32_t i = 0; all_came(group) && i < base->size; i++)
+        if (i != base->me)
+            ring(group, i);
 }
 
 static bool is_over(struct shm_group *group)
 {
-    if (group->counts)
-        return reached(&group->hall->count, group->barrier * group->base.size);
+    if (group->by_seats)
+        return all_came(group);
     while (group->round < group->rounds) {
-        if (!reached(&group->hall->seat[group->base.me].round[group->round].count, group->barrier))
+        if (!reached(&group->hall[group->base.me].round[group->round].count, group->barrier))
             return false;
         if (++group->round < group->rounds)
             tell(group);
@@ -128,21 +131,17 @@ bool tern_shm_arrived(struct tern_link_group *base)
     return true;
 }
 
-int tern_shm_awaited(const struct tern_link_group *base)
+bool tern_shm_came(const struct tern_link_group *base, uint32_t member)
 {
     const struct shm_group *group = (const struct shm_group *)base;
 
-    for (uint32_t i = 0; i < base->size; i++)
-        if (tern_base_seq_after(group->barrier,
-                                atomic_load_explicit(&group->hall->seat[i].arrived, memory_order_relaxed)))
-            return (int)i;
-    return -1;
+    return reached(&group->hall[member].arrived, group->barrier);
 }
 
 void tern_shm_depart(struct tern_link_group *base, uint64_t object)
 {
     struct shm_group *group = (struct shm_group *)base;
-    struct shm_seat  *seat = &group->hall->seat[base->me];
+    struct shm_seat  *seat = &group->hall[base->me];
 
     /* relaxed: published by the store below. The place before the last but one is read by nobody any more. */
     atomic_store_explicit(&seat->object[(group->departures + 1) & 1], object, memory_order_relaxed);
@@ -156,7 +155,7 @@ void tern_shm_depart(struct tern_link_group *base, uint64_t object)
 bool tern_shm_departed(const struct tern_link_group *base, uint32_t member, uint64_t *object)
 {
     const struct shm_group *group = (const struct shm_group *)base;
-    struct shm_seat        *seat = &group->hall->seat[member];
+    struct shm_seat        *seat = &group->hall[member];
 
     if (!reached(&seat->departures, group->departures))
         return false;
@@ -168,12 +167,12 @@ void tern_shm_post(struct tern_link_group *base, const void *note, size_t len)
 {
     struct shm_group *group = (struct shm_group *)base;
 
-    memcpy(group->hall->seat[base->me].note[(group->barrier + 1) & 1], note, len); /* read after the next barrier */
+    memcpy(group->hall[base->me].note[(group->barrier + 1) & 1], note, len); /* read after the next barrier */
 }
 
 const void *tern_shm_peek(const struct tern_link_group *base, uint32_t member)
 {
     const struct shm_group *group = (const struct shm_group *)base;
 
-    return group->hall->seat[member].note[group->barrier & 1];
+    return group->hall[member].note[group->barrier & 1];
 }

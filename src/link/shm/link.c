@@ -15,9 +15,7 @@ static uint64_t control_offset(int ranks)
 
 size_t tern_shm_hall_offset(int ranks, uint32_t id)
 {
-    size_t hall = sizeof(struct shm_hall) + (size_t)ranks * sizeof(struct shm_seat);
-
-    return (size_t)ranks * sizeof(struct shm_desk) + id * hall;
+    return (size_t)ranks * sizeof(struct shm_desk) + id * (size_t)ranks * sizeof(struct shm_seat);
 }
 
 static tern_status map_control(struct shm_link *shm)
@@ -141,7 +139,7 @@ const struct tern_link_ops tern_shm_ops = {
     .group_close = tern_shm_group_close,
     .arrive = tern_shm_arrive,
     .arrived = tern_shm_arrived,
-    .awaited = tern_shm_awaited,
+    .came = tern_shm_came,
     .depart = tern_shm_depart,
     .departed = tern_shm_departed,
     .post = tern_shm_post,

@@ -51,7 +51,7 @@ struct shm_desk {
 };
 _Static_assert(sizeof(struct shm_desk) == 128 + 64 * SHM_CHUNKS, "desks lie side by side");
 
-/* One member of a team. */
+/* One member of a team. A hall is an array of seats, one for each. */
 struct shm_seat {
     struct {
         _Alignas(64) _Atomic uint32_t count; /* barriers for which the partner of this round has come. Writer: it */
@@ -60,11 +60,6 @@ struct shm_seat {
     _Atomic uint32_t departures;                        /* things that it has given up. Writer: the member */
     _Atomic uint64_t object[2];                         /* which, the last two. Writer: the member */
     _Alignas(64) unsigned char note[2][TERN_LINK_NOTE]; /* Writer: the member */
-};
-
-struct shm_hall {
-    _Alignas(64) _Atomic uint32_t count; /* arrivals ever. Writers: members */
-    struct shm_seat seat[];
 };
 
 /* Where a rank's messages to another lie: two rings, one for each channel. Writer: the sender, once. */
@@ -197,7 +192,7 @@ tern_status tern_shm_group_open(struct tern_link *link, const struct tern_link_g
 void        tern_shm_group_close(struct tern_link_group *group);
 void        tern_shm_arrive(struct tern_link_group *group);
 bool        tern_shm_arrived(struct tern_link_group *group);
-int         tern_shm_awaited(const struct tern_link_group *group);
+bool        tern_shm_came(const struct tern_link_group *group, uint32_t member);
 void        tern_shm_depart(struct tern_link_group *group, uint64_t object);
 bool        tern_shm_departed(const struct tern_link_group *group, uint32_t member, uint64_t *object);
 void        tern_shm_post(struct tern_link_group *group, const void *note, size_t len);
