@@ -386,7 +386,7 @@ if command -v script >/dev/null; then
     prints '^\[0\] typed' && prints '^done'; report $? "what is typed goes to rank 0, and so does its end"
     : >"$work/out"
     { eventually prints ready; printf '\003'; eventually prints '^status'; } |
-        typing "'$run' -n 2 sh -c 'echo ready; sleep 1000'; echo status \$?"
+        typing "trap : INT; '$run' -n 2 sh -c 'echo ready; sleep 1000'; echo status \$?" # not every shell outlives it
     prints 'received signal 2' && prints '^status 130'; report $? "control-C ends the job with status 130"
     has_left_nothing "after control-C"
 else
