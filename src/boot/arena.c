@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/memfd.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
@@ -44,9 +45,8 @@ static tern_status check_file_limit(void)
     return TERN_OK;
 }
 
-static tern_status arena_open(int ranks, int *out)
+static tern_status arena_open(int ranks, size_t bytes, int *out)
 {
-    size_t      bytes = tern_segment_bytes((uint32_t)ranks);
     tern_status status = check_file_limit();
     int         fd;
 
@@ -90,34 +90,113 @@ static tern_status random_job(uint64_t *out)
     return TERN_OK;
 }
 
-tern_status tern_boot_arena_make(int ranks, int cores, int *arena, int *huge, struct tern_segment **segment)
+static tern_status check_shape(const struct tern_boot_shape *shape, int locals)
 {
-    struct tern_segment *made;
-    tern_status          status;
-    uint64_t             job = 0;
-    int                  fd = -1;
+    if (shape->ranks >= 1 && shape->ranks <= TERN_MAX_RANKS && shape->nodes >= 1 && shape->node >= 0 &&
+        shape->node < shape->nodes && locals >= 1 && locals <= TERN_MAX_NODE_RANKS)
+        return TERN_OK;
+    return tern_base_fail(TERN_ERR_RANGE,
+                          "a job of %d ranks, %d of them on node %d of %d, cannot be made; a node takes 1 to %d and a "
+                          "job %d",
+                          shape->ranks, locals, shape->node, shape->nodes, TERN_MAX_NODE_RANKS, TERN_MAX_RANKS);
+}
 
-    if (ranks < 1 || ranks > TERN_MAX_NODE_RANKS)
-        return tern_base_fail(TERN_ERR_RANGE, "a job of %d ranks cannot be made; a node takes 1 to %d", ranks,
-                              TERN_MAX_NODE_RANKS);
-    if ((status = random_job(&job)) != TERN_OK || (status = arena_open(ranks, &fd)) != TERN_OK)
-        return status;
-    made = mmap(NULL, tern_segment_bytes((uint32_t)ranks), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (made == MAP_FAILED) {
-        status = tern_base_fail(TERN_ERR_NOMEM, "cannot map the %zu bytes that a job of %d ranks starts with: %s",
-                                tern_segment_bytes((uint32_t)ranks), ranks, strerror(errno));
-        close(fd);
-        return status;
+static int node_of(const struct tern_boot_shape *shape, int rank)
+{
+    return shape->node_of == NULL ? 0 : shape->node_of[rank];
+}
+
+static int count_locals(const struct tern_boot_shape *shape)
+{
+    int locals = 0;
+
+    if (shape->node_of == NULL)
+        return shape->ranks;
+    for (int rank = 0; rank < shape->ranks; rank++)
+        locals += node_of(shape, rank) == shape->node;
+    return locals;
+}
+
+/* Number the ranks of each node; false: a node does not exist, or there is no memory to count. */
+static bool number_ranks(struct tern_segment *segment, const struct tern_boot_shape *shape)
+{
+    uint32_t *next = calloc((size_t)shape->nodes, sizeof(*next));
+    bool      good = next != NULL;
+
+    for (int rank = 0; rank < shape->ranks && good; rank++) {
+        int node = node_of(shape, rank);
+
+        good = node >= 0 && node < shape->nodes;
+        if (good) {
+            segment->slot[rank].node = (uint32_t)node;
+            segment->slot[rank].local = next[node]++;
+        }
     }
+    free(next);
+    return good;
+}
+
+static tern_status fill(struct tern_segment *made, const struct tern_boot_shape *shape, int locals, bool seats)
+{
+    uint64_t    job = shape->job;
+    tern_status status = job != 0 ? TERN_OK : random_job(&job);
+
+    if (status != TERN_OK)
+        return status;
     made->magic = TERN_SEGMENT_MAGIC; /* plain stores: no rank has been started yet. The rest is zero as it is */
     made->layout = TERN_SEGMENT_LAYOUT;
-    made->ranks = (uint32_t)ranks;
-    made->cores = cores < 1 ? 1 : (uint32_t)cores;
+    made->ranks = (uint32_t)shape->ranks;
+    made->cores = shape->cores < 1 ? 1 : (uint32_t)shape->cores;
     made->job = job;
     made->on_failure = (uint32_t)tern_opt.on_failure;
+    made->nodes = (uint32_t)shape->nodes;
+    made->node = (uint32_t)shape->node;
+    made->locals = (uint32_t)locals;
+    made->seats = seats;
     atomic_init(&made->next, TERN_ARENA_CONTROL);
+    return number_ranks(made, shape)
+               ? TERN_OK
+               : tern_base_fail(TERN_ERR_RANGE, "the ranks of a job of %d nodes cannot be numbered", shape->nodes);
+}
+
+tern_status tern_boot_arena_shape(const struct tern_boot_shape *shape, int *arena, int *huge,
+                                  struct tern_segment **segment)
+{
+    bool                 seats = shape->nodes > 1 && tern_opt.on_failure == TERN_ON_FAILURE_RETURN;
+    int                  locals = count_locals(shape), fd = -1;
+    tern_status          status = check_shape(shape, locals);
+    size_t               bytes = tern_segment_bytes((uint32_t)shape->ranks, seats);
+    struct tern_segment *made;
+
+    if (status != TERN_OK || (status = arena_open(shape->ranks, bytes, &fd)) != TERN_OK)
+        return status;
+    made = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (made == MAP_FAILED) {
+        status = tern_base_fail(TERN_ERR_NOMEM, "cannot map the %zu bytes that a job of %d ranks starts with: %s",
+                                bytes, shape->ranks, strerror(errno));
+        goto err_close;
+    }
+    if ((status = fill(made, shape, locals, seats)) != TERN_OK)
+        goto err_unmap;
     *arena = fd;
     *huge = memory_file("tern-huge", MFD_HUGETLB); /* takes no pages yet; -1 where the kernel has none */
     *segment = made;
     return TERN_OK;
+err_unmap:
+    munmap(made, bytes);
+err_close:
+    close(fd);
+    return status;
+}
+
+tern_status tern_boot_arena_make(int ranks, int cores, int *arena, int *huge, struct tern_segment **segment)
+{
+    struct tern_boot_shape shape = { .ranks = ranks, .nodes = 1, .cores = cores };
+
+    return tern_boot_arena_shape(&shape, arena, huge, segment);
+}
+
+void tern_boot_segment_unmap(struct tern_segment *segment)
+{
+    munmap(segment, tern_segment_bytes(segment->ranks, segment->seats != 0));
 }

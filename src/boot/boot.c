@@ -29,13 +29,13 @@
 
 /* What TERN_BOOT says. The fields in the order of the text. */
 struct boot_text {
-    int64_t layout, rank, ranks, arena, huge, launcher;
+    int64_t layout, rank, ranks, arena, huge, tell, launcher;
 };
 
-void tern_boot_text(char *text, size_t size, int rank, int ranks, int arena, int huge, int launcher)
+void tern_boot_text(char *text, size_t size, int rank, const struct tern_boot_given *given)
 {
-    snprintf(text, size, "layout=%u,rank=%d,ranks=%d,arena=%d,huge=%d,launcher=%d", TERN_SEGMENT_LAYOUT, rank, ranks,
-             arena, huge, launcher);
+    snprintf(text, size, "layout=%u,rank=%d,ranks=%d,arena=%d,huge=%d,tell=%d,launcher=%d", TERN_SEGMENT_LAYOUT, rank,
+             given->ranks, given->arena, given->huge, given->tell, given->launcher);
 }
 
 /* Take "key=number" off the front of *at, with the comma after it, where the number lies within min to max. */
@@ -77,9 +77,9 @@ static tern_status parse_text(const char *text, struct boot_text *out)
         return other_version(got.layout);
     at = text;
     if (!take_field(&at, "layout", 0, UINT32_MAX, &got.layout) ||
-        !take_field(&at, "rank", 0, TERN_MAX_NODE_RANKS - 1, &got.rank) ||
-        !take_field(&at, "ranks", 1, TERN_MAX_NODE_RANKS, &got.ranks) ||
-        !take_field(&at, "arena", 0, INT_MAX, &got.arena) || !take_field(&at, "huge", -1, INT_MAX, &got.huge) ||
+        !take_field(&at, "rank", 0, TERN_MAX_RANKS - 1, &got.rank) ||
+        !take_field(&at, "ranks", 1, TERN_MAX_RANKS, &got.ranks) || !take_field(&at, "arena", 0, INT_MAX, &got.arena) ||
+        !take_field(&at, "huge", -1, INT_MAX, &got.huge) || !take_field(&at, "tell", -1, INT_MAX, &got.tell) ||
         !take_field(&at, "launcher", 1, INT_MAX, &got.launcher) || *at != '\0' || at[-1] == ',' ||
         got.rank >= got.ranks)
         return tern_base_fail(TERN_ERR_BOOT,
@@ -108,20 +108,42 @@ static bool is_huge(int fd)
     return fstatfs(fd, &about) == 0 && (unsigned long)about.f_type == HUGETLBFS_MAGIC;
 }
 
+/* Whether fd is the pipe to the relay. */
+static bool is_tell(int fd, uint64_t inode)
+{
+    struct stat about;
+
+    return fstat(fd, &about) == 0 && S_ISFIFO(about.st_mode) && about.st_ino == inode &&
+           (fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDONLY;
+}
+
+/* What the descriptors are for. */
+enum purpose { FOR_ARENA, FOR_HUGE, FOR_TELL };
+
+/* Whether fd is what the text means; tell is the inode of the pipe. */
+static bool is_meant(int fd, enum purpose purpose, uint64_t tell)
+{
+    switch (purpose) {
+    case FOR_ARENA: return is_arena(fd);
+    case FOR_HUGE: return is_huge(fd);
+    default: return is_tell(fd, tell);
+    }
+}
+
 /* The inherited descriptor where it is the one meant; else the launcher's own, opened again. Close-on-exec. -1 and
  * errno when neither can be had. */
-static int reach(int64_t inherited, int64_t launcher, bool (*is_meant)(int fd))
+static int reach(int64_t inherited, int64_t launcher, enum purpose purpose, uint64_t tell)
 {
     char path[64];
     int  fd = (int)inherited;
 
-    if (is_meant(fd)) {
+    if (is_meant(fd, purpose, tell)) {
         fcntl(fd, F_SETFD, FD_CLOEXEC);
         return fd;
     }
     snprintf(path, sizeof(path), "/proc/%lld/fd/%lld", (long long)launcher, (long long)inherited);
-    fd = open(path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    if (fd >= 0 && !is_meant(fd)) {
+    fd = open(path, (purpose == FOR_TELL ? O_WRONLY : O_RDWR) | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (fd >= 0 && !is_meant(fd, purpose, tell)) {
         close(fd);
         fd = -1;
         errno = ESRCH; /* another process has the launcher's number now */
@@ -138,27 +160,42 @@ static tern_status unreachable(const struct boot_text *text, int64_t fd)
                           (long long)text->rank, (long long)fd, (long long)text->launcher, strerror(errno));
 }
 
-/* Map the segment and see that it is the one the text describes. */
+/* See that the segment is the one that the text describes, and map it. */
 static tern_status map_segment(const struct boot_text *text, int fd, struct tern_segment **out)
 {
-    size_t               bytes = tern_segment_bytes((uint32_t)text->ranks);
-    struct tern_segment *segment = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    tern_status          status;
+    struct tern_segment  head;
+    struct tern_segment *segment;
+    size_t               bytes;
 
+    if (pread(fd, &head, sizeof(head), 0) != (ssize_t)sizeof(head))
+        return tern_base_fail(TERN_ERR_BOOT, "rank %lld cannot read its job's shared memory: %s", (long long)text->rank,
+                              strerror(errno));
+    if (head.layout != TERN_SEGMENT_LAYOUT)
+        return other_version(head.layout);
+    if (head.ranks != (uint32_t)text->ranks)
+        return tern_base_fail(TERN_ERR_BOOT,
+                              "TERN_BOOT speaks of %lld ranks and the shared memory of %u: they are of different "
+                              "jobs; start the program with ternrun",
+                              (long long)text->ranks, head.ranks);
+    bytes = tern_segment_bytes(head.ranks, head.seats != 0);
+    segment = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (segment == MAP_FAILED)
         return tern_base_fail(TERN_ERR_NOMEM, "rank %lld cannot map %zu bytes of its job's shared memory: %s",
                               (long long)text->rank, bytes, strerror(errno));
-    if (segment->layout != TERN_SEGMENT_LAYOUT)
-        status = other_version(segment->layout);
-    else if (segment->ranks != (uint32_t)text->ranks)
-        status = tern_base_fail(TERN_ERR_BOOT,
-                                "TERN_BOOT speaks of %lld ranks and the shared memory of %u: they are of different "
-                                "jobs; start the program with ternrun",
-                                (long long)text->ranks, segment->ranks);
-    else
-        return *out = segment, TERN_OK;
-    munmap(segment, bytes);
-    return status;
+    *out = segment;
+    return TERN_OK;
+}
+
+void tern_boot_place(struct tern_boot *boot, int rank)
+{
+    const struct tern_segment *segment = boot->segment;
+
+    boot->rank = rank;
+    boot->ranks = (int)segment->ranks;
+    boot->node = (int)segment->node;
+    boot->nodes = (int)segment->nodes;
+    boot->local = (int)segment->slot[rank].local;
+    boot->locals = (int)segment->locals;
 }
 
 /* Take the rank's slot. Only one process can. */
@@ -183,21 +220,24 @@ static tern_status claim_slot(struct tern_segment *segment, int rank)
 static tern_status join_launched(const char *value, struct tern_boot *out)
 {
     struct boot_text text = { 0 };
-    struct tern_boot boot = { .launched = true, .huge = -1 };
+    struct tern_boot boot = { .launched = true, .huge = -1, .tell = -1 };
     tern_status      status = parse_text(value, &text);
 
     if (status != TERN_OK)
         return status;
-    boot.rank = (int)text.rank;
-    boot.ranks = (int)text.ranks;
-    if ((boot.arena = reach(text.arena, text.launcher, is_arena)) < 0)
+    if ((boot.arena = reach(text.arena, text.launcher, FOR_ARENA, 0)) < 0)
         return unreachable(&text, text.arena);
-    if (text.huge >= 0 && (boot.huge = reach(text.huge, text.launcher, is_huge)) < 0) {
+    if (text.huge >= 0 && (boot.huge = reach(text.huge, text.launcher, FOR_HUGE, 0)) < 0) {
         status = unreachable(&text, text.huge);
         goto err_close;
     }
     if ((status = map_segment(&text, boot.arena, &boot.segment)) != TERN_OK)
         goto err_close;
+    if (text.tell >= 0 && (boot.tell = reach(text.tell, text.launcher, FOR_TELL, boot.segment->tell)) < 0) {
+        status = unreachable(&text, text.tell);
+        goto err_leave;
+    }
+    tern_boot_place(&boot, (int)text.rank);
     if ((status = claim_slot(boot.segment, boot.rank)) != TERN_OK)
         goto err_leave;
     if ((status = tern_boot_parent_bind((pid_t)text.launcher)) != TERN_OK)
@@ -205,7 +245,9 @@ static tern_status join_launched(const char *value, struct tern_boot *out)
     *out = boot;
     return TERN_OK;
 err_leave:
-    munmap(boot.segment, tern_segment_bytes((uint32_t)boot.ranks));
+    tern_boot_segment_unmap(boot.segment);
+    if (boot.tell >= 0)
+        close(boot.tell);
 err_close:
     if (boot.huge >= 0)
         close(boot.huge);
@@ -215,7 +257,7 @@ err_close:
 
 static tern_status join_alone(struct tern_boot *out)
 {
-    struct tern_boot boot = { .rank = 0, .ranks = 1, .launched = false };
+    struct tern_boot boot = { .launched = false, .tell = -1 };
     tern_status      status = tern_boot_arena_make(1, tern_boot_alone_cores(), &boot.arena, &boot.huge, &boot.segment);
 
     if (status != TERN_OK)
@@ -224,6 +266,7 @@ static tern_status join_alone(struct tern_boot *out)
     fcntl(boot.arena, F_SETFD, FD_CLOEXEC);
     if (boot.huge >= 0)
         fcntl(boot.huge, F_SETFD, FD_CLOEXEC);
+    tern_boot_place(&boot, 0);
     claim_slot(boot.segment, 0); /* ours alone: cannot fail */
     *out = boot;
     return TERN_OK;
@@ -236,9 +279,52 @@ tern_status tern_boot_join(struct tern_boot *boot)
 
 void tern_boot_leave(struct tern_boot *boot)
 {
-    munmap(boot->segment, tern_segment_bytes((uint32_t)boot->ranks));
+    tern_boot_segment_unmap(boot->segment);
     close(boot->arena);
     if (boot->huge >= 0)
         close(boot->huge);
-    *boot = (struct tern_boot){ .arena = -1, .huge = -1 };
+    if (boot->nodes > 1 && boot->tell >= 0)
+        close(boot->tell);
+    *boot = (struct tern_boot){ .arena = -1, .huge = -1, .tell = -1 };
+}
+
+tern_status tern_boot_publish(struct tern_boot *boot, const void *bytes, size_t len)
+{
+    struct tern_card *card = tern_segment_card(boot->segment, (uint32_t)boot->rank);
+
+    if (len == 0 || len > TERN_CARD_BYTES)
+        return tern_base_fail(TERN_ERR_RANGE, "an address of %zu bytes cannot be published; 1 to %d can", len,
+                              TERN_CARD_BYTES);
+    if (atomic_load_explicit(&card->len, memory_order_relaxed) != 0)
+        return tern_base_fail(TERN_ERR_STATE, "rank %d has published its address before", boot->rank);
+    memcpy(card->bytes, bytes, len);
+    /* release: the bytes before their number. Pairs with the acquire in tern_boot_card() and in the relay. */
+    atomic_store_explicit(&card->len, (uint32_t)len, memory_order_release);
+    return TERN_OK;
+}
+
+const void *tern_boot_card(const struct tern_boot *boot, int rank, size_t *len)
+{
+    const struct tern_card *card = tern_segment_card(boot->segment, (uint32_t)rank);
+    /* acquire: the bytes after their number. Pairs with the release in tern_boot_publish() or in the relay. */
+    uint32_t                bytes = atomic_load_explicit(&card->len, memory_order_acquire);
+
+    *len = bytes <= TERN_CARD_BYTES ? bytes : 0;
+    return *len > 0 ? card->bytes : NULL;
+}
+
+void tern_boot_tell(const struct tern_boot *boot)
+{
+    uint64_t one = 1; /* what an eventfd takes */
+    ssize_t  sent;
+
+    if (boot->nodes <= 1 || boot->tell < 0)
+        return;
+    /* acq_rel: what this rank has changed before the mark. Pairs with the relay's exchange, after which it looks: one
+     * who finds the mark set leaves it to the ringer before, whose news the relay has not looked for yet. */
+    if (atomic_exchange_explicit(&boot->segment->told, 1, memory_order_acq_rel) != 0)
+        return;
+    do
+        sent = write(boot->tell, &one, sizeof(one)); /* does not block; where there is no room the relay is awake */
+    while (sent < 0 && errno == EINTR);
 }

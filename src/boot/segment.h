@@ -1,8 +1,10 @@
 /* segment.h: the memory that the launcher and the ranks of a node share from the first moment on.
  *
  * The launcher makes one memory file (memfd), the arena, and hands its descriptor to every rank. Its first bytes are
- * this segment: who is alive, and how to wake whom. The rest of the first TERN_ARENA_CONTROL bytes belongs to the links
- * (they lay it out by the number of ranks and reserve what they use); regions come after that, at offsets that only
+ * this segment: who is alive, and how to wake whom. A job on several nodes has one arena and one segment on each node.
+ * All segments have a slot, a card and, where the job is to survive deaths, a seat for every rank of the job; those of
+ * ranks on other nodes are mirrors, written by the relay (relay.h) in one order for all nodes. The rest of the first TERN_ARENA_CONTROL bytes belongs to the links
+ * (they lay it out by the number of ranks of the node and reserve what they use); regions come after that, at offsets that only
  * ever grow: `next` is a counter, and space that is freed is given back to the system by punching a hole. So there is
  * one descriptor, no name in any file system, and nothing to clean up: when the last process dies the memory is gone.
  *
@@ -12,15 +14,19 @@
 #define TERN_BOOT_SEGMENT_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #define TERN_SEGMENT_MAGIC 0x4e524554u /* "TERN" */
-#define TERN_SEGMENT_LAYOUT 1u         /* changes whenever anything in shared memory changes */
+#define TERN_SEGMENT_LAYOUT 2u         /* changes whenever anything in shared memory changes */
 #define TERN_ARENA_CONTROL (1ull << 32)
 #define TERN_MAX_NODE_RANKS 4096
+#define TERN_MAX_RANKS 65536 /* of a job */
+#define TERN_CARD_BYTES 252
+#define TERN_SEAT_NOTE 4096
 
-/* How far a rank has come. Written by the rank itself. */
+/* How far a rank has come. Written by the rank itself; in mirrors by the relay. */
 enum tern_life {
     TERN_LIFE_NONE,
     TERN_LIFE_JOINING,
@@ -30,7 +36,7 @@ enum tern_life {
     TERN_LIFE_LEFT
 };
 
-/* What the launcher knows of a rank. Written by the launcher. */
+/* What the launcher knows of a rank. Written by the launcher; in a job on several nodes by the relay. */
 enum tern_fate { TERN_FATE_RUNNING, TERN_FATE_ENDED, TERN_FATE_LOST };
 
 /* One rank. ENDED: its process exited in order, after tern_finalize or without having called tern_init. LOST: it died,
@@ -46,26 +52,66 @@ struct tern_slot {
     _Atomic uint32_t fate;              /* enum tern_fate. Writer: the launcher */
     _Atomic int32_t  pid;               /* of the process that called tern_init. Writer: the rank */
     _Atomic int32_t  group;             /* process group that the launcher made for the rank. Writer: the launcher */
-    uint8_t          reserved[48];
+    uint32_t         node;              /* which node the rank is on; these two written before any rank starts */
+    uint32_t         local;             /* its number among the ranks of that node */
+    uint8_t          reserved[40];
 };
 _Static_assert(sizeof(struct tern_slot) == 128, "a slot is two cache lines");
 
+/* Where a rank can be found by a link between nodes, in that link's own words. Writer: the rank, once, before JOINED. */
+struct tern_card {
+    _Atomic uint32_t len; /* 0: none */
+    unsigned char    bytes[TERN_CARD_BYTES];
+};
+_Static_assert(sizeof(struct tern_card) == 256, "cards lie side by side");
+
+/* A rank's part in the meetings of the world team of a job on several nodes that is to survive deaths: what has to be
+ * known in one order with the fates. Writer: the rank; in mirrors the relay. A note is posted for the barrier with the
+ * number that selects its place, before arrived has that number. */
+struct tern_seat {
+    _Alignas(64) _Atomic uint32_t arrived; /* barriers that the rank has entered */
+    _Atomic uint32_t departures;           /* things that it has given up */
+    _Atomic uint64_t object[2];            /* which, the last two: number n at n & 1 */
+    uint32_t         note_len[2];          /* 0: none; of barrier n at n & 1 */
+    _Alignas(64) unsigned char note[2][TERN_SEAT_NOTE];
+};
+_Static_assert(sizeof(struct tern_seat) == 64 + 2 * TERN_SEAT_NOTE, "seats lie side by side");
+
 struct tern_segment {
-    uint32_t magic; /* these six: written by the launcher before any rank starts */
+    uint32_t magic; /* these: written by the launcher before any rank starts */
     uint32_t layout;
-    uint32_t ranks;      /* on this node, which is the whole job */
-    uint32_t cores;      /* that the launcher may use; fewer than ranks: waits give way sooner */
-    uint64_t job;        /* random; names the job */
+    uint32_t ranks;      /* of the job */
+    uint32_t cores;      /* of this node that the launcher may use; fewer than locals: waits give way sooner */
+    uint64_t job;        /* random; names the job, the same on all nodes */
     uint32_t on_failure; /* as the option TERN_ON_FAILURE */
+    uint32_t nodes;      /* of the job */
+    uint32_t node;       /* which of them this is */
+    uint32_t locals;     /* ranks on this node */
+    uint32_t seats;      /* 1: there are seats */
     uint32_t reserved;
+    uint64_t tell;                        /* inode of the pipe that wakes the relay; 0: not inherited, or one node */
+    _Alignas(64) _Atomic uint32_t told;   /* 1: the relay knows that it has to look for changes. Writers: ranks set it,
+                                             the relay clears it */
     _Alignas(64) _Atomic uint32_t losses; /* number of ranks whose fate is LOST. Writer: the launcher, after fate */
     _Alignas(64) _Atomic uint64_t next;   /* offset of the first byte of the arena that no region had. Writer: ranks */
-    _Alignas(64) struct tern_slot slot[]; /* [ranks] */
+    _Alignas(64) struct tern_slot slot[]; /* [ranks]; then the cards [ranks]; then the seats [ranks], if any */
 };
 
-static inline size_t tern_segment_bytes(uint32_t ranks)
+static inline size_t tern_segment_bytes(uint32_t ranks, bool seats)
 {
-    return sizeof(struct tern_segment) + ranks * sizeof(struct tern_slot);
+    return sizeof(struct tern_segment) +
+           ranks * (sizeof(struct tern_slot) + sizeof(struct tern_card) + (seats ? sizeof(struct tern_seat) : 0));
+}
+
+static inline struct tern_card *tern_segment_card(struct tern_segment *segment, uint32_t rank)
+{
+    return (struct tern_card *)(void *)(segment->slot + segment->ranks) + rank;
+}
+
+/* Only where there are seats. */
+static inline struct tern_seat *tern_segment_seat(struct tern_segment *segment, uint32_t rank)
+{
+    return (struct tern_seat *)(void *)tern_segment_card(segment, segment->ranks) + rank;
 }
 
 #endif

@@ -78,13 +78,15 @@ void tern_core_job_confirm(int rank, tern_deadline deadline)
     tern_core_job_notice();
 }
 
-/* Say how far we have come, and wake whoever waits for it. */
+/* Say how far we have come, and wake whoever waits for it: here by their bells, elsewhere through the relay. */
 static void live(uint32_t life)
 {
     /* release: what this rank has set up or torn down. Pairs with the acquire in all_there(). */
     atomic_store_explicit(&tern_core_job_slot(tern_job.boot.rank)->life, life, memory_order_release);
     for (int rank = 0; rank < tern_job.boot.ranks; rank++)
-        tern_boot_bell_ring(&tern_core_job_slot(rank)->bell, &tern_core_job_slot(rank)->sleepers);
+        if (tern_boot_same_node(&tern_job.boot, rank))
+            tern_boot_bell_ring(&tern_core_job_slot(rank)->bell, &tern_core_job_slot(rank)->sleepers);
+    tern_boot_tell(&tern_job.boot);
 }
 
 /* A meeting of all ranks of the job. */
@@ -137,7 +139,7 @@ static tern_status gather_all(const char *what, uint32_t life, bool needs)
 
 static void choose_waiting(void)
 {
-    bool crowded = tern_job.boot.segment->ranks > tern_job.boot.segment->cores;
+    bool crowded = tern_job.boot.segment->locals > tern_job.boot.segment->cores;
 
     tern_job.spin_ns = 1000 * (tern_opt.spin >= 0 ? tern_opt.spin : crowded ? 0 : 1000);
     tern_job.yields = (int)(tern_opt.yields >= 0 ? tern_opt.yields : crowded ? 4 : 50);
@@ -149,9 +151,26 @@ static void links_close(unsigned count)
         tern_links[count]->close(tern_job.link[count]);
 }
 
-/* Open every link and let the first that reaches a rank serve it. */
+/* Let the first link that reaches a rank serve it. */
+static tern_status assign_link(int rank)
+{
+    uint8_t *link = &tern_job.peer_link[rank];
+
+    for (*link = 0; *link < tern_links_count; ++*link)
+        if (tern_links[*link]->reaches(tern_job.link[*link], rank))
+            return TERN_OK;
+    return tern_base_fail(
+        TERN_ERR_BOOT,
+        "rank %d is on node %u of the job and this rank on node %d, and no link of this library leads "
+        "there; run the job on one node, or use a library that was built with libfabric",
+        rank, tern_core_job_slot(rank)->node, tern_job.boot.node);
+}
+
+/* Open every link and find one for each rank. */
 static tern_status links_open(void)
 {
+    tern_status found = TERN_OK;
+
     for (unsigned i = 0; i < tern_links_count; i++) {
         tern_status st = tern_links[i]->open(&tern_job.boot, &tern_core_up, &tern_job.link[i]);
         if (st < 0) {
@@ -159,18 +178,36 @@ static tern_status links_open(void)
             return st;
         }
     }
-    for (int rank = 0; rank < tern_job.boot.ranks; rank++)
-        while (!tern_links[tern_job.peer_link[rank]]->reaches(tern_job.link[tern_job.peer_link[rank]], rank))
-            tern_job.peer_link[rank]++; /* shm reaches every rank of the node */
-    return TERN_OK;
+    for (int rank = 0; rank < tern_job.boot.ranks && found == TERN_OK; rank++)
+        found = assign_link(rank);
+    if (found < 0)
+        links_close(tern_links_count);
+    return found;
+}
+
+/* The node's team where the node is not the whole job. */
+static tern_status node_open(void)
+{
+    int32_t *members = calloc((size_t)tern_job.boot.locals, sizeof(*members));
+    int      found = 0;
+
+    if (!members)
+        return tern_base_fail(TERN_ERR_NOMEM, "no memory for a team of %d ranks", tern_job.boot.locals);
+    for (int rank = 0; rank < tern_job.boot.ranks && found < tern_job.boot.locals; rank++)
+        if (tern_boot_same_node(&tern_job.boot, rank))
+            members[found++] = rank;
+    return tern_core_team_open(&tern_job.node, 1, members, tern_job.boot.locals, tern_job.boot.local);
 }
 
 static tern_status teams_open(void)
 {
     int         size = tern_job.boot.ranks, rank = tern_job.boot.rank;
-    tern_status st = tern_core_team_open(&tern_job.world, 0, size, rank);
+    tern_status st = tern_core_team_open(&tern_job.world, 0, NULL, size, rank);
 
-    if (st == TERN_OK && (st = tern_core_team_open(&tern_job.node, 1, size, rank)) < 0)
+    if (st < 0)
+        return st;
+    st = tern_job.boot.nodes > 1 ? node_open() : tern_core_team_open(&tern_job.node, 1, NULL, size, rank);
+    if (st < 0)
         tern_core_team_close(&tern_job.world);
     return st;
 }

@@ -35,7 +35,7 @@ static void tell_huge(uint64_t needed, uint64_t free_bytes, uint64_t page)
 {
     static _Atomic bool told;
 
-    if (tern_job.boot.rank == 0 && !atomic_exchange(&told, true))
+    if (tern_job.boot.local == 0 && !atomic_exchange(&told, true))
         tern_base_log(TERN_LOG_NOTE,
                       "huge pages: %.1f MiB needed, %.1f MiB free; using ordinary pages. To have them, "
                       "as root: sysctl vm.nr_hugepages=%.0f",
@@ -67,15 +67,18 @@ static bool in_memory(const char *path)
     return statfs(directory, &about) == 0 && (about.f_type == TMPFS_MAGIC || about.f_type == RAMFS_MAGIC);
 }
 
-/* What the files of a region still need beyond the blocks that they have; UINT64_MAX: more than any memory holds. */
-static uint64_t missing_blocks(const char *path, uint64_t size, int parts)
+/* What the files of a region on this node still need beyond the blocks that they have; UINT64_MAX: more than any memory
+ * holds. */
+static uint64_t missing_blocks(const char *path, uint64_t size, const struct tern_team *team)
 {
-    uint64_t total = in_pages(size, parts, 1);
+    uint64_t total = in_pages(size, tern_core_team_locals(team), 1);
     char     name[4096];
 
-    for (int i = 0; total != UINT64_MAX && i < parts; i++) {
+    for (int i = 0; total != UINT64_MAX && i < team->size; i++) {
         struct stat about;
 
+        if (!tern_boot_same_node(&tern_job.boot, tern_core_team_world(team, i)))
+            continue;
         snprintf(name, sizeof(name), "%s.%d", path, i);
         if (stat(name, &about) == 0 && S_ISREG(about.st_mode)) {
             uint64_t has = (uint64_t)about.st_blocks * 512;
@@ -85,8 +88,11 @@ static uint64_t missing_blocks(const char *path, uint64_t size, int parts)
     return total;
 }
 
-tern_status tern_core_memory_check(const tern_region_opts *opts, uint64_t size, int parts, uint32_t *place)
+tern_status tern_core_memory_check(const tern_region_opts *opts, uint64_t size, const struct tern_team *team,
+                                   uint32_t *place)
 {
+    int parts = tern_core_team_locals(team);
+
     *place = TERN_PLACE_ARENA;
     if (opts->memory == TERN_MEMORY_HUGE && check_huge(size, parts)) {
         *place = TERN_PLACE_HUGE;
@@ -96,7 +102,7 @@ tern_status tern_core_memory_check(const tern_region_opts *opts, uint64_t size, 
         *place = TERN_PLACE_FILE;
         if (!in_memory(opts->path))
             return TERN_OK; /* the file system answers when the file is made */
-        return tern_boot_space_check(missing_blocks(opts->path, size, parts), "the region");
+        return tern_boot_space_check(missing_blocks(opts->path, size, team), "the region");
     }
     return tern_boot_space_check(in_pages(size, parts, 1), "the region");
 }
@@ -176,7 +182,7 @@ static tern_status make_huge(struct tern_own_memory *memory, uint64_t size)
         return st;
     tell_huge(size, 0, tern_boot_space_unit(tern_job.boot.huge));
     memory->place = TERN_PLACE_ARENA;
-    st = tern_boot_space_check(in_pages(size, tern_job.boot.ranks, 1), "the region");
+    st = tern_boot_space_check(in_pages(size, tern_job.boot.locals, 1), "the region");
     return st < 0 ? st : make_space(memory, tern_job.boot.arena, size);
 }
 

@@ -7,6 +7,7 @@
 #include <tern/region.h>
 
 #include "boot/space.h"
+#include "core/team.h"
 #include "link/link.h"
 
 struct tern_own_memory {
@@ -19,9 +20,10 @@ struct tern_own_memory {
     uint64_t          was;  /* FILE: length of the file before */
 };
 
-/* Whether the node has room for so many parts of size bytes; *place is where they will go. Call before any rank takes
- * any. */
-tern_status tern_core_memory_check(const tern_region_opts *opts, uint64_t size, int parts, uint32_t *place);
+/* Whether this node has room for the parts of size bytes of the team's members on it; *place is where they will go.
+ * Call before any rank takes any. */
+tern_status tern_core_memory_check(const tern_region_opts *opts, uint64_t size, const struct tern_team *team,
+                                   uint32_t *place);
 
 /* Reserve and map size bytes at the place; file is the name of a FILE part. */
 tern_status tern_core_memory_make(uint32_t place, uint64_t size, const char *file, struct tern_own_memory *out);

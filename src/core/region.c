@@ -76,7 +76,7 @@ static tern_status agree(struct making *m, uint64_t size, const tern_region_opts
         st = tern_base_fail(TERN_ERR_NOMEM, "%d parts of %" PRIu64 " bytes are more than any memory holds",
                             m->team->size, size);
     if (st == TERN_OK)
-        st = tern_core_memory_check(opts, size, m->team->size, place);
+        st = tern_core_memory_check(opts, size, m->team, place);
     if ((st = meet(m, &mine, st)) < 0)
         return st;
     for (int i = 1; i < m->team->size; i++) {
@@ -296,19 +296,22 @@ tern_status tern_core_region_register(struct tern_ctx *ctx, void *addr, uint64_t
     return making_end(&m, join_parts(&m, len, st), out);
 }
 
-/* Of the dead nobody gives back the memory: the first of the living does. */
+/* Of the dead nobody gives back the memory: the first of the living on their node does. */
 static void bury(const struct tern_region *region)
 {
     const struct tern_team *team = region->team;
 
-    for (int i = 0; i < team->rank; i++)
-        if (!tern_core_job_lost(tern_core_team_world(team, i)))
+    for (int i = 0; i < team->rank; i++) {
+        int world = tern_core_team_world(team, i);
+
+        if (tern_boot_same_node(&tern_job.boot, world) && !tern_core_job_lost(world))
             return;
+    }
     for (int i = 0; i < team->size; i++) {
         const struct tern_link_part *part = &region->part[tern_core_team_world(team, i)];
         int                          file = part->place == TERN_PLACE_HUGE ? tern_job.boot.huge : tern_job.boot.arena;
 
-        if (part->size > 0 && tern_core_job_lost(part->rank) &&
+        if (part->size > 0 && tern_core_job_lost(part->rank) && tern_boot_same_node(&tern_job.boot, part->rank) &&
             (part->place == TERN_PLACE_ARENA || part->place == TERN_PLACE_HUGE))
             tern_boot_space_give(
                 &(struct tern_space){ .file = file,

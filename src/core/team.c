@@ -10,26 +10,50 @@
 #include "core/message.h"
 #include "core/wait.h"
 
-/* The first link that reaches every member serves the group. */
-static unsigned group_link(int size)
+static bool reaches_all(unsigned link, const struct tern_team *team)
 {
-    unsigned i = 0;
-
-    for (int peer = 0; peer < size; peer++)
-        while (i + 1 < tern_links_count && !tern_links[i]->reaches(tern_job.link[i], peer))
-            i++;
-    return i;
+    for (int i = 0; i < team->size; i++)
+        if (!tern_links[link]->reaches(tern_job.link[link], tern_core_team_world(team, i)))
+            return false;
+    return true;
 }
 
-tern_status tern_core_team_open(struct tern_team *team, uint32_t id, int size, int rank)
+/* The first link that reaches every member and has groups serves the team. */
+static tern_status group_open(struct tern_team *team, uint32_t id)
 {
-    unsigned               i = group_link(size);
-    struct tern_link_group as = { .id = id, .size = (uint32_t)size, .me = (uint32_t)rank };
+    struct tern_link_group as = {
+        .id = id, .size = (uint32_t)team->size, .me = (uint32_t)team->rank, .world_rank = team->world_rank
+    };
 
-    *team = (struct tern_team){ .size = size, .rank = rank, .scratch = malloc((size_t)size * TERN_TEAM_SCRATCH) };
-    if (!team->scratch)
-        return tern_base_fail(TERN_ERR_NOMEM, "no memory for a team of %d ranks", size);
-    return tern_links[i]->group_open(tern_job.link[i], &as, &team->group);
+    for (unsigned i = 0; i < tern_links_count; i++)
+        if (reaches_all(i, team))
+            return tern_links[i]->group_open(tern_job.link[i], &as, &team->group);
+    return tern_base_fail(TERN_ERR_BOOT, "no link of this library reaches all %d ranks of a team", team->size);
+}
+
+tern_status tern_core_team_open(struct tern_team *team, uint32_t id, int32_t *members, int size, int rank)
+{
+    tern_status st;
+
+    *team = (struct tern_team){
+        .size = size, .rank = rank, .world_rank = members, .scratch = malloc((size_t)size * TERN_TEAM_SCRATCH)
+    };
+    if (team->scratch)
+        st = group_open(team, id);
+    else
+        st = tern_base_fail(TERN_ERR_NOMEM, "no memory for a team of %d ranks", size);
+    if (st < 0)
+        tern_core_team_close(team);
+    return st;
+}
+
+int tern_core_team_locals(const struct tern_team *team)
+{
+    int locals = 0;
+
+    for (int i = 0; i < team->size; i++)
+        locals += tern_boot_same_node(&tern_job.boot, tern_core_team_world(team, i));
+    return locals;
 }
 
 void tern_core_team_close(struct tern_team *team)
@@ -37,6 +61,7 @@ void tern_core_team_close(struct tern_team *team)
     if (team->group)
         team->group->ops->group_close(team->group);
     free(team->scratch);
+    free(team->world_rank);
     *team = (struct tern_team){ 0 };
 }
 

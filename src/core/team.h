@@ -12,7 +12,7 @@
 
 struct tern_team {
     int                     size, rank;
-    const int32_t          *world_rank; /* [size]; NULL: the same */
+    int32_t                *world_rank; /* [size]; NULL: the same */
     struct tern_link_group *group;
     void                   *scratch;  /* TERN_TEAM_SCRATCH bytes per member, for the collective call under way */
     _Atomic bool            busy;     /* a thread is in a collective call */
@@ -28,9 +28,13 @@ static inline int tern_core_team_world(const struct tern_team *team, int rank)
     return team->world_rank ? team->world_rank[rank] : rank;
 }
 
-/* Make a team with the given id from all ranks of the job. */
-tern_status tern_core_team_open(struct tern_team *team, uint32_t id, int size, int rank);
+/* Make a team with the given id: of all ranks of the job, or of the members, which are in allocated memory that the
+ * team takes over. On an error nothing is left of it. */
+tern_status tern_core_team_open(struct tern_team *team, uint32_t id, int32_t *members, int size, int rank);
 void        tern_core_team_close(struct tern_team *team);
+
+/* How many members are on this node. */
+int tern_core_team_locals(const struct tern_team *team);
 
 /* Claim the team for a collective call: TERN_ERR_STATE when another thread has it. Undone by release. */
 tern_status tern_core_team_claim(struct tern_team *team, const char *what);

@@ -35,7 +35,7 @@ static void scene_set(struct scene *s)
     EXPECT(mprotect(pages, SIZE, PROT_NONE) == 0 && mprotect(pages + 2 * SIZE, SIZE, PROT_NONE) == 0);
     s->r = (struct rank){ .ops = link_named("shm"), .ranks = 2 };
     EXPECT(tern_boot_arena_make(2, 2, &s->r.boot.arena, &s->r.boot.huge, &s->r.boot.segment) == TERN_OK);
-    s->r.boot.ranks = 2;
+    tern_boot_place(&s->r.boot, 0);
     EXPECT(s->r.ops->open(&s->r.boot, &test_up, &s->r.link) == TERN_OK);
     s->shm = (struct shm_link *)s->r.link;
     s->peer = &s->shm->desk[1];

@@ -215,11 +215,11 @@ static inline void run_link(const struct tern_link_ops *ops, int ranks, int core
 
     assert_true(board != MAP_FAILED);
     assert_int_equal(tern_boot_arena_make(ranks, cores, &r.boot.arena, &r.boot.huge, &r.boot.segment), TERN_OK);
-    r.boot.ranks = ranks;
     r.boot.launched = true;
     r.board = board;
     for (int i = 0; i < ranks; i++) {
-        r.me = r.boot.rank = i;
+        r.me = i;
+        tern_boot_place(&r.boot, i);
         pids[i] = rank_fork(&r, body);
         assert_true(pids[i] > 0);
     }

@@ -294,11 +294,11 @@ static void scene_set(struct scene *s)
     struct tern_boot *boot = &s->r[0].boot;
 
     EXPECT(tern_boot_arena_make(2, 2, &boot->arena, &boot->huge, &boot->segment) == TERN_OK);
-    boot->ranks = 2;
     for (int i = 0; i < 2; i++) {
         s->r[i].ops = link_named("shm");
         s->r[i].boot = *boot;
-        s->r[i].me = s->r[i].boot.rank = i;
+        s->r[i].me = i;
+        tern_boot_place(&s->r[i].boot, i);
         s->r[i].ranks = 2;
         EXPECT(s->r[i].ops->open(&s->r[i].boot, &message_up, &s->r[i].link) == TERN_OK);
     }

@@ -46,11 +46,93 @@ static void first_content(void **state)
     }
     assert_int_equal(fstat(arena, &about), 0);
     assert_true(about.st_size == (off_t)TERN_ARENA_CONTROL);
-    assert_true(about.st_blocks * 512 >= (off_t)tern_segment_bytes(5)); /* reserved */
-    assert_true(about.st_blocks * 512 < 1 << 20);                       /* and not more */
+    assert_true(about.st_blocks * 512 >= (off_t)tern_segment_bytes(5, false)); /* reserved */
+    assert_true(about.st_blocks * 512 < 1 << 20);                              /* and not more */
     assert_int_equal(fcntl(arena, F_GETFD) & FD_CLOEXEC, 0);
     if (huge >= 0)
         assert_int_equal(fcntl(huge, F_GETFD) & FD_CLOEXEC, 0);
+}
+
+/* Promise: each node has a slot, a card and, where deaths do not end the job, a seat for every rank of the job. */
+static void several_nodes(void **state)
+{
+    static const int32_t   node_of[] = { 0, 1, 1, 2, 0, 1 }; /* in turns, as some launchers place ranks */
+    static const uint32_t  local[] = { 0, 0, 1, 0, 1, 2 };
+    struct tern_boot_shape shape = { .ranks = 6, .nodes = 3, .node = 1, .node_of = node_of, .cores = 2, .job = 77 };
+    struct tern_boot       boot = { .tell = -1 };
+    size_t                 len;
+
+    (void)state;
+    tern_opt.on_failure = TERN_ON_FAILURE_RETURN;
+    assert_int_equal(tern_boot_arena_shape(&shape, &boot.arena, &boot.huge, &boot.segment), TERN_OK);
+    tern_opt.on_failure = TERN_ON_FAILURE_ABORT;
+    assert_true(boot.segment->job == 77);
+    assert_int_equal(boot.segment->seats, 1);
+    tern_segment_seat(boot.segment, 5)->note[1][TERN_SEAT_NOTE - 1] = 1; /* reserved and mapped to the last byte */
+    for (int r = 0; r < 6; r++) {
+        assert_int_equal(boot.segment->slot[r].node, node_of[r]);
+        assert_int_equal(boot.segment->slot[r].local, local[r]);
+    }
+    tern_boot_place(&boot, 5);
+    assert_int_equal(boot.rank, 5);
+    assert_int_equal(boot.ranks, 6);
+    assert_int_equal(boot.node, 1);
+    assert_int_equal(boot.nodes, 3);
+    assert_int_equal(boot.local, 2);
+    assert_int_equal(boot.locals, 3);
+    for (int r = 0; r < 6; r++)
+        assert_int_equal(tern_boot_same_node(&boot, r), node_of[r] == 1);
+    assert_null(tern_boot_card(&boot, 5, &len));
+    tern_boot_leave(&boot);
+}
+
+static void shapes_are_checked(void **state)
+{
+    static const int32_t         node_of[] = { 0, 1, 7 };
+    const struct tern_boot_shape bad[] = {
+        { .ranks = 3, .nodes = 2, .node = 2, .node_of = node_of },
+        { .ranks = 3, .nodes = 2, .node = -1, .node_of = node_of },
+        { .ranks = 2, .nodes = 0, .node = 0, .node_of = node_of },
+        { .ranks = 3, .nodes = 2, .node = 0, .node_of = node_of },
+        { .ranks = 2, .nodes = 3, .node = 2, .node_of = node_of },
+        { .ranks = TERN_MAX_RANKS + 1, .nodes = 1 },
+    };
+    struct tern_segment *segment = NULL;
+    int                  arena = -7, huge = -7;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        assert_int_equal(tern_boot_arena_shape(&bad[i], &arena, &huge, &segment), TERN_ERR_RANGE);
+    assert_true(arena == -7 && huge == -7 && segment == NULL);
+}
+
+/* Promise: a card is published once, whole, and found by every rank. */
+static void cards_are_published_once(void **state)
+{
+    struct tern_boot boot = { .tell = -1 }, other;
+    char             text[TERN_CARD_BYTES + 1];
+    size_t           len = 99;
+
+    (void)state;
+    memset(text, 'a', sizeof(text));
+    assert_int_equal(tern_boot_arena_make(3, 2, &boot.arena, &boot.huge, &boot.segment), TERN_OK);
+    tern_boot_place(&boot, 1);
+    other = boot;
+    tern_boot_place(&other, 2);
+    assert_null(tern_boot_card(&other, 1, &len));
+    assert_int_equal(len, 0);
+    assert_int_equal(tern_boot_publish(&boot, text, TERN_CARD_BYTES + 1), TERN_ERR_RANGE);
+    assert_int_equal(tern_boot_publish(&boot, text, 0), TERN_ERR_RANGE);
+    assert_null(tern_boot_card(&other, 1, &len));
+    assert_int_equal(tern_boot_publish(&boot, text, TERN_CARD_BYTES), TERN_OK);
+    assert_int_equal(tern_boot_publish(&boot, text, 1), TERN_ERR_STATE);
+    assert_memory_equal(tern_boot_card(&other, 1, &len), text, TERN_CARD_BYTES);
+    assert_int_equal(len, TERN_CARD_BYTES);
+    assert_null(tern_boot_card(&other, 0, &len));
+    assert_null(tern_boot_card(&other, 2, &len));
+    atomic_store(&tern_segment_card(boot.segment, 2)->len, 100000); /* damaged */
+    assert_null(tern_boot_card(&other, 2, &len));
+    tern_boot_leave(&boot);
 }
 
 static void it_grows_and_gives_back(void **state)
@@ -127,11 +209,10 @@ static void descriptor_limit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(first_content),
-        cmocka_unit_test(it_grows_and_gives_back),
-        cmocka_unit_test(numbers_of_ranks_are_checked),
-        cmocka_unit_test(file_size_limit),
-        cmocka_unit_test(descriptor_limit),
+        cmocka_unit_test(first_content),           cmocka_unit_test(several_nodes),
+        cmocka_unit_test(shapes_are_checked),      cmocka_unit_test(cards_are_published_once),
+        cmocka_unit_test(it_grows_and_gives_back), cmocka_unit_test(numbers_of_ranks_are_checked),
+        cmocka_unit_test(file_size_limit),         cmocka_unit_test(descriptor_limit),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

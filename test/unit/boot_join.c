@@ -29,19 +29,25 @@ static struct tern_segment *segment;
 static int                  arena, huge;
 static char                 text[128];
 
+/* The text for rank 1. */
+static void make_text(char out[128], int ranks, int arena_fd, int launcher)
+{
+    tern_boot_text(out, 128, 1, &(struct tern_boot_given){ ranks, arena_fd, huge, -1, launcher });
+}
+
 static int make_job(void **state)
 {
     (void)state;
     if (tern_boot_arena_make(RANKS, 2, &arena, &huge, &segment) != TERN_OK)
         return -1;
-    tern_boot_text(text, sizeof(text), 1, RANKS, arena, huge, (int)getpid());
+    make_text(text, RANKS, arena, (int)getpid());
     return 0;
 }
 
 static int end_job(void **state)
 {
     (void)state;
-    munmap(segment, tern_segment_bytes(RANKS));
+    tern_boot_segment_unmap(segment);
     close(arena);
     if (huge >= 0)
         close(huge);
@@ -123,10 +129,10 @@ static void unreachable_arena_is_explained(void **state)
     char other[128];
 
     (void)state;
-    tern_boot_text(other, sizeof(other), 1, RANKS, arena, huge, 1 << 30); /* no such launcher */
+    make_text(other, RANKS, arena, 1 << 30); /* no such launcher */
     in_child(other, close_them, says_closed);
     in_child(other, replace_them, says_closed);
-    tern_boot_text(other, sizeof(other), 1, RANKS, 0, huge, (int)getpid()); /* standard input is no arena */
+    make_text(other, RANKS, 0, (int)getpid()); /* standard input is no arena */
     in_child(other, NULL, says_closed);
     assert_int_equal(segment->slot[1].life, TERN_LIFE_NONE);
 }
@@ -155,8 +161,8 @@ static int says_version(tern_status got, struct tern_boot *joined)
 static void other_layouts_are_other_versions(void **state)
 {
     (void)state;
-    in_child("layout=99,rank=1,ranks=3,arena=5,huge=6,launcher=1", NULL, says_version);
-    in_child("layout=2,something=else", NULL, says_version);
+    in_child("layout=99,rank=1,ranks=3,arena=5,huge=6,tell=-1,launcher=1", NULL, says_version);
+    in_child("layout=1,rank=1,ranks=3,arena=5,huge=6,launcher=1", NULL, says_version);
     segment->layout++;
     in_child(text, NULL, says_version);
 }
@@ -172,7 +178,7 @@ static void ranks_must_agree(void **state)
     char other[128];
 
     (void)state;
-    tern_boot_text(other, sizeof(other), 1, RANKS + 1, arena, huge, (int)getpid());
+    make_text(other, RANKS + 1, arena, (int)getpid());
     in_child(other, NULL, says_jobs);
 }
 
@@ -191,27 +197,29 @@ static void hostile_text_is_refused(void **state)
         "=",
         "layout",
         "layout=",
-        "layout=1",
-        "layout=1,",
+        "layout=2",
+        "layout=2,",
         "layout=one,rank=0",
         "layout=-1,rank=0",
         "layout=99999999999999999999",
-        "rank=1,layout=1,ranks=3,arena=3,huge=-1,launcher=5",
-        "layout=1,rank=3,ranks=3,arena=3,huge=-1,launcher=5",
-        "layout=1,rank=-1,ranks=3,arena=3,huge=-1,launcher=5",
-        "layout=1,rank=0,ranks=0,arena=3,huge=-1,launcher=5",
-        "layout=1,rank=0,ranks=4097,arena=3,huge=-1,launcher=5",
-        "layout=1,rank=0,ranks=3,arena=-1,huge=-1,launcher=5",
-        "layout=1,rank=0,ranks=3,arena=3,huge=-2,launcher=5",
-        "layout=1,rank=0,ranks=3,arena=3,huge=-1,launcher=0",
-        "layout=1,rank=0,ranks=3,arena=3,huge=-1,launcher=5,",
-        "layout=1,rank=0,ranks=3,arena=3,huge=-1,launcher=5x",
-        "layout=1,rank=0,ranks=3,arena=3,huge=-1,launcher=5,a=1",
-        "layout=1,rank=0,ranks=3,arena=3,huge=-1,launcher=2147483648",
-        "layout=1, rank=0,ranks=3",
-        "layout=1,rank=0,ranks=3,arena=3000000000,huge=-1,launcher=5",
-        "layout=1,,rank=0",
-        "layout=1,rank=000000000000000000000000000000000000000000000000001,ranks=3,arena=3,huge=-1,launcher=5",
+        "rank=1,layout=2,ranks=3,arena=3,huge=-1,tell=-1,launcher=5",
+        "layout=2,rank=3,ranks=3,arena=3,huge=-1,tell=-1,launcher=5",
+        "layout=2,rank=-1,ranks=3,arena=3,huge=-1,tell=-1,launcher=5",
+        "layout=2,rank=0,ranks=0,arena=3,huge=-1,tell=-1,launcher=5",
+        "layout=2,rank=0,ranks=65537,arena=3,huge=-1,tell=-1,launcher=5",
+        "layout=2,rank=0,ranks=3,arena=-1,huge=-1,tell=-1,launcher=5",
+        "layout=2,rank=0,ranks=3,arena=3,huge=-2,tell=-1,launcher=5",
+        "layout=2,rank=0,ranks=3,arena=3,huge=-1,tell=-1,launcher=0",
+        "layout=2,rank=0,ranks=3,arena=3,huge=-1,tell=-1,launcher=5,",
+        "layout=2,rank=0,ranks=3,arena=3,huge=-1,tell=-1,launcher=5x",
+        "layout=2,rank=0,ranks=3,arena=3,huge=-1,tell=-1,launcher=5,a=1",
+        "layout=2,rank=0,ranks=3,arena=3,huge=-1,tell=-1,launcher=2147483648",
+        "layout=2,rank=0,ranks=3,arena=3,huge=-1,launcher=5",
+        "layout=2,rank=0,ranks=3,arena=3,huge=-1,tell=-2,launcher=5",
+        "layout=2, rank=0,ranks=3",
+        "layout=2,rank=0,ranks=3,arena=3000000000,huge=-1,tell=-1,launcher=5",
+        "layout=2,,rank=0",
+        "layout=2,rank=000000000000000000000000000000000000000000000000001,ranks=3,arena=3,huge=-1,tell=-1,launcher=5",
     };
 
     (void)state;

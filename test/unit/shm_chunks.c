@@ -76,7 +76,7 @@ static void one_user_at_a_time(void **state)
 
 static void a_lane_has_its_own(void **state)
 {
-    struct shm_link shm = { .rank = 0 };
+    struct shm_link shm = { .local = 0 };
     struct shm_lane one = { .link = &shm, .own = 40 }, two = { .link = &shm, .own = 41 };
 
     (void)state;

@@ -17,19 +17,25 @@
 #include "core/region.h"
 #include "link/shm/shm.h"
 
-static void numbers_of_layout_1(void **state)
+static void numbers_of_layout_2(void **state)
 {
     (void)state;
-    assert_int_equal(TERN_SEGMENT_LAYOUT, 1);
+    assert_int_equal(TERN_SEGMENT_LAYOUT, 2);
     assert_int_equal(offsetof(struct tern_segment, magic), 0);
     assert_int_equal(offsetof(struct tern_segment, layout), 4);
     assert_int_equal(offsetof(struct tern_segment, ranks), 8);
     assert_int_equal(offsetof(struct tern_segment, cores), 12);
     assert_int_equal(offsetof(struct tern_segment, job), 16);
     assert_int_equal(offsetof(struct tern_segment, on_failure), 24);
-    assert_int_equal(offsetof(struct tern_segment, losses), 64);
-    assert_int_equal(offsetof(struct tern_segment, next), 128);
-    assert_int_equal(offsetof(struct tern_segment, slot), 192);
+    assert_int_equal(offsetof(struct tern_segment, nodes), 28);
+    assert_int_equal(offsetof(struct tern_segment, node), 32);
+    assert_int_equal(offsetof(struct tern_segment, locals), 36);
+    assert_int_equal(offsetof(struct tern_segment, seats), 40);
+    assert_int_equal(offsetof(struct tern_segment, tell), 48);
+    assert_int_equal(offsetof(struct tern_segment, told), 64);
+    assert_int_equal(offsetof(struct tern_segment, losses), 128);
+    assert_int_equal(offsetof(struct tern_segment, next), 192);
+    assert_int_equal(offsetof(struct tern_segment, slot), 256);
     assert_int_equal(sizeof(struct tern_slot), 128);
     assert_int_equal(offsetof(struct tern_slot, bell), 0);
     assert_int_equal(offsetof(struct tern_slot, sleepers), 4);
@@ -39,7 +45,17 @@ static void numbers_of_layout_1(void **state)
     assert_int_equal(offsetof(struct tern_slot, fate), 68);
     assert_int_equal(offsetof(struct tern_slot, pid), 72);
     assert_int_equal(offsetof(struct tern_slot, group), 76);
-    assert_int_equal(tern_segment_bytes(5), 192 + 5 * 128);
+    assert_int_equal(offsetof(struct tern_slot, node), 80);
+    assert_int_equal(offsetof(struct tern_slot, local), 84);
+    assert_int_equal(sizeof(struct tern_card), 256);
+    assert_int_equal(offsetof(struct tern_card, bytes), 4);
+    assert_int_equal(offsetof(struct tern_seat, departures), 4);
+    assert_int_equal(offsetof(struct tern_seat, object), 8);
+    assert_int_equal(offsetof(struct tern_seat, note_len), 24);
+    assert_int_equal(offsetof(struct tern_seat, note), 64);
+    assert_int_equal(sizeof(struct tern_seat), 64 + 2 * 4096);
+    assert_int_equal(tern_segment_bytes(5, false), 256 + 5 * (128 + 256));
+    assert_int_equal(tern_segment_bytes(5, true), 256 + 5 * (128 + 256 + 64 + 2 * 4096));
 }
 
 static void chunks_and_desks(void **state)
@@ -88,7 +104,8 @@ static void the_halls_lie_side_by_side(void **state)
             assert_int_equal(tern_shm_hall_offset(ranks[i], id) % 64, 0);
             assert_int_equal(tern_shm_hall_offset(ranks[i], id + 1) - tern_shm_hall_offset(ranks[i], id), hall);
         }
-        assert_true(tern_segment_bytes((uint32_t)n) + 4096 + tern_shm_hall_offset(ranks[i], SHM_GROUPS) + 4096 <=
+        assert_true(tern_segment_bytes(TERN_MAX_RANKS, true) + 4096 + tern_shm_hall_offset(ranks[i], SHM_GROUPS) +
+                        n * n * sizeof(struct shm_post) + 4096 <=
                     TERN_ARENA_CONTROL);
     }
 }
@@ -129,7 +146,7 @@ static void what_inlined_calls_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_of_layout_1),
+        cmocka_unit_test(numbers_of_layout_2),
         cmocka_unit_test(chunks_and_desks),
         cmocka_unit_test(seats_and_halls),
         cmocka_unit_test(the_halls_lie_side_by_side),

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -297,8 +296,9 @@ static bool set_up(struct run_job *job)
         run_say("cannot set up the job: %s", strerror(errno));
         return false;
     }
-    if (tern_boot_arena_make(config->ranks, run_bind_cpus(job->plan), &job->arena, &job->huge, &job->segment) !=
-        TERN_OK) {
+    job->given = (struct tern_boot_given){ .ranks = config->ranks, .tell = -1, .launcher = (int)getpid() };
+    if (tern_boot_arena_make(config->ranks, run_bind_cpus(job->plan), &job->given.arena, &job->given.huge,
+                             &job->segment) != TERN_OK) {
         run_say("%s", tern_base_detail());
         return false;
     }
@@ -311,7 +311,7 @@ static void describe(const struct run_job *job)
     const struct run_config *config = job->config;
     char                     boot[128];
 
-    tern_boot_text(boot, sizeof(boot), 0, config->ranks, job->arena, job->huge, (int)getpid());
+    tern_boot_text(boot, sizeof(boot), 0, &job->given);
     run_say("host %s: %s", job->host, run_bind_summary(job->plan));
     run_say("when a rank fails: %s", config->on_failure == TERN_ON_FAILURE_ABORT ? "abort" : "return");
     for (int i = 0; i < config->extras; i++)
@@ -331,10 +331,10 @@ static void clear_away(struct run_job *job)
     if (job->input.to >= 0)
         close(job->input.to);
     close(job->signals);
-    munmap(job->segment, tern_segment_bytes((uint32_t)job->config->ranks));
-    close(job->arena);
-    if (job->huge >= 0)
-        close(job->huge);
+    tern_boot_segment_unmap(job->segment);
+    close(job->given.arena);
+    if (job->given.huge >= 0)
+        close(job->given.huge);
     free(job->rank);
     free(job->fds);
 }

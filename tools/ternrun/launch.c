@@ -113,11 +113,11 @@ static int child_files(const struct run_job *job, const struct wires *wires)
     return 0;
 }
 
-static int child_exec(const struct run_job *job, int rank, pid_t launcher)
+static int child_exec(const struct run_job *job, int rank)
 {
     char boot[128];
 
-    tern_boot_text(boot, sizeof(boot), rank, job->config->ranks, job->arena, job->huge, (int)launcher);
+    tern_boot_text(boot, sizeof(boot), rank, &job->given);
     if (setenv("TERN_BOOT", boot, 1) != 0)
         return errno;
     execvp(job->config->program[0], job->config->program);
@@ -143,7 +143,7 @@ __attribute__((noreturn)) static void child_run(const struct run_job *job, int r
     }
     if (complaint.error == 0) {
         complaint.step = STEP_EXEC;
-        complaint.error = child_exec(job, rank, launcher);
+        complaint.error = child_exec(job, rank);
     }
     while (write(tell, &complaint, sizeof(complaint)) < 0 && errno == EINTR)
         ;

@@ -136,7 +136,7 @@ struct run_job {
     const struct run_config *config;
     const struct run_plan   *plan;
     struct tern_segment     *segment;
-    int                      arena, huge;
+    struct tern_boot_given   given; /* to the ranks */
     struct run_rank         *rank;
     int                      started, running;
     pid_t                    guard;

@@ -17,14 +17,14 @@
 /* Make this rank's chunks, once. */
 tern_status tern_shm_bounce_open(struct shm_link *shm)
 {
-    struct shm_desk *desk = &shm->desk[shm->rank];
+    struct shm_desk *desk = &shm->desk[shm->local];
     unsigned         chunks = (unsigned)tern_opt.bounce_chunks;
     tern_status      st;
 
     if (shm->data)
         return TERN_OK;
     shm->chunk_bytes = tern_base_round_up(tern_opt.bounce_chunk, TERN_CACHE_LINE);
-    st = tern_boot_space_check((uint64_t)shm->ranks * SHM_CHUNKS * shm->chunk_bytes, /* peers do the same now */
+    st = tern_boot_space_check((uint64_t)shm->locals * SHM_CHUNKS * shm->chunk_bytes, /* peers do the same now */
                                "the bounce buffer (TERN_BOUNCE_CHUNK)");
     if (st == TERN_OK)
         st = tern_boot_space_take(shm->boot, shm->boot->arena, SHM_CHUNKS * shm->chunk_bytes, &shm->data_space);
@@ -50,7 +50,7 @@ tern_status tern_shm_bounce_open(struct shm_link *shm)
 
 void tern_shm_bounce_close(struct shm_link *shm)
 {
-    for (int peer = 0; peer < shm->ranks; peer++)
+    for (int peer = 0; peer < shm->locals; peer++)
         if (shm->peer_data[peer].map)
             munmap(shm->peer_data[peer].map, shm->peer_data[peer].bytes);
     if (shm->data) {
@@ -110,10 +110,10 @@ void tern_shm_bounce_leave(struct shm_lane *lane)
 /* Push a chunk to the target's inbox and wake its service thread. */
 static void chunk_post(struct shm_link *shm, unsigned index, int target)
 {
-    struct shm_chunk *chunk = &shm->desk[shm->rank].chunk[index];
+    struct shm_chunk *chunk = &shm->desk[shm->local].chunk[index];
     struct tern_slot *slot = tern_shm_slot(shm, target);
-    _Atomic uint32_t *inbox = &shm->desk[target].inbox;
-    uint32_t          number = (uint32_t)shm->rank * SHM_CHUNKS + index + 1;
+    _Atomic uint32_t *inbox = &shm->desk[shm->local_of[target]].inbox;
+    uint32_t          number = (uint32_t)shm->local * SHM_CHUNKS + index + 1;
     uint32_t          newest = atomic_load_explicit(inbox, memory_order_relaxed);
 
     atomic_store_explicit(&chunk->state, SHM_CHUNK_POSTED, memory_order_relaxed);
@@ -138,7 +138,7 @@ static void op_pump(struct shm_lane *lane, struct tern_link_op *op)
     int                     index;
 
     while (op->copied < xfer->len && (index = chunk_take(lane)) >= 0) {
-        struct shm_chunk *chunk = &shm->desk[shm->rank].chunk[index];
+        struct shm_chunk *chunk = &shm->desk[shm->local].chunk[index];
         size_t            left = xfer->len - op->copied;
 
         chunk->len = left < shm->chunk_bytes ? left : shm->chunk_bytes;
@@ -167,7 +167,7 @@ static void op_reap(struct shm_lane *lane, struct tern_link_op *op)
 
     for (uint64_t left = op->chunks; left != 0; left &= left - 1) {
         unsigned          index = (unsigned)__builtin_ctzll(left);
-        struct shm_chunk *chunk = &shm->desk[shm->rank].chunk[index];
+        struct shm_chunk *chunk = &shm->desk[shm->local].chunk[index];
 
         /* acquire: the target's copy before ours. Pairs with the release in serve.c. */
         if (atomic_load_explicit(&chunk->state, memory_order_acquire) == SHM_CHUNK_DONE) {

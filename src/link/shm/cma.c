@@ -26,14 +26,16 @@ static bool probe(const struct tern_link_card *card)
 
 bool tern_shm_cma_works(struct shm_link *shm, const struct tern_link_card *card, int peer)
 {
-    if (shm->cma[peer] == SHM_CMA_UNKNOWN) {
+    uint8_t *known = &shm->cma[shm->local_of[peer]];
+
+    if (*known == SHM_CMA_UNKNOWN) {
         errno = 0;
-        shm->cma[peer] = probe(card) ? SHM_CMA_YES : SHM_CMA_NO;
-        if (shm->cma[peer] == SHM_CMA_NO)
+        *known = probe(card) ? SHM_CMA_YES : SHM_CMA_NO;
+        if (*known == SHM_CMA_NO)
             tern_base_log(TERN_LOG_DEBUG, "no cross-memory attach to rank %d (%s): using the bounce buffer", peer,
                           errno ? strerror(errno) : "another process answers to its number");
     }
-    return shm->cma[peer] == SHM_CMA_YES;
+    return *known == SHM_CMA_YES;
 }
 
 static tern_status cma_status(const struct tern_link_part *part, int error)

@@ -35,9 +35,9 @@ tern_status tern_shm_group_open(struct tern_link *link, const struct tern_link_g
     group->base = *as;
     group->base.ops = &tern_shm_ops;
     group->shm = shm;
-    group->hall = (struct shm_seat *)(void *)(shm->control + tern_shm_hall_offset(shm->ranks, as->id));
+    group->hall = (struct shm_seat *)(void *)(shm->control + tern_shm_hall_offset(shm->locals, as->id));
     group->by_seats =
-        (uint32_t)shm->ranks > shm->boot->segment->cores || shm->boot->segment->on_failure == TERN_ON_FAILURE_RETURN;
+        (uint32_t)shm->locals > shm->boot->segment->cores || shm->boot->segment->on_failure == TERN_ON_FAILURE_RETURN;
     group->rounds = tern_base_log2_up(as->size);
     *out = &group->base;
     return TERN_OK;

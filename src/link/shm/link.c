@@ -8,23 +8,23 @@
 
 #define PAGE 4096ull
 
-static uint64_t control_offset(int ranks)
+static uint64_t control_offset(const struct tern_segment *segment)
 {
-    return tern_base_round_up(tern_segment_bytes((uint32_t)ranks), PAGE);
+    return tern_base_round_up(tern_segment_bytes(segment->ranks, segment->seats != 0), PAGE);
 }
 
-size_t tern_shm_hall_offset(int ranks, uint32_t id)
+size_t tern_shm_hall_offset(int locals, uint32_t id)
 {
-    return (size_t)ranks * sizeof(struct shm_desk) + id * (size_t)ranks * sizeof(struct shm_seat);
+    return (size_t)locals * sizeof(struct shm_desk) + id * (size_t)locals * sizeof(struct shm_seat);
 }
 
 static tern_status map_control(struct shm_link *shm)
 {
-    uint64_t    offset = control_offset(shm->ranks);
+    uint64_t    offset = control_offset(shm->boot->segment);
     tern_status st;
 
-    shm->control_bytes = tern_base_round_up(tern_shm_hall_offset(shm->ranks, SHM_GROUPS) +
-                                                (size_t)shm->ranks * (size_t)shm->ranks * sizeof(struct shm_post),
+    shm->control_bytes = tern_base_round_up(tern_shm_hall_offset(shm->locals, SHM_GROUPS) +
+                                                (size_t)shm->locals * (size_t)shm->locals * sizeof(struct shm_post),
                                             PAGE);
     st = tern_boot_space_reserve(shm->boot->arena, offset, shm->control_bytes, "control memory of the node");
     if (st < 0)
@@ -37,6 +37,32 @@ static tern_status map_control(struct shm_link *shm)
     return TERN_OK;
 }
 
+/* Who is on this node. The tables are this process's own: what others write into the segment later does not matter. */
+static bool meet_locals(struct shm_link *shm)
+{
+    int found = 0;
+
+    shm->local_of = malloc((size_t)shm->ranks * sizeof(*shm->local_of));
+    shm->rank_of = calloc((size_t)shm->locals, sizeof(*shm->rank_of));
+    if (!shm->local_of || !shm->rank_of)
+        return false;
+    for (int rank = 0; rank < shm->ranks; rank++) {
+        shm->local_of[rank] = tern_boot_same_node(shm->boot, rank) && found < shm->locals ? found : -1;
+        if (shm->local_of[rank] >= 0)
+            shm->rank_of[found++] = rank;
+    }
+    return true;
+}
+
+static void tables_free(struct shm_link *shm)
+{
+    free(shm->local_of);
+    free(shm->rank_of);
+    free(shm->cma);
+    free(shm->peer_data);
+    free(shm);
+}
+
 static tern_status link_open(const struct tern_boot *boot, const struct tern_link_up *up, struct tern_link **out)
 {
     struct shm_link *shm = calloc(1, sizeof(*shm));
@@ -44,12 +70,13 @@ static tern_status link_open(const struct tern_boot *boot, const struct tern_lin
 
     if (!shm)
         return tern_base_fail(TERN_ERR_NOMEM, "link shm: no memory for %zu bytes", sizeof(*shm));
-    *shm = (struct shm_link){ .boot = boot, .up = up, .rank = boot->rank, .ranks = boot->ranks };
+    *shm =
+        (struct shm_link){ .boot = boot, .up = up, .ranks = boot->ranks, .local = boot->local, .locals = boot->locals };
     tern_link_probe = (struct tern_link_probe){ boot->segment->job, boot->segment->job };
     pthread_mutex_init(&shm->exposed_lock, NULL);
-    shm->cma = calloc((size_t)boot->ranks, sizeof(*shm->cma));
-    shm->peer_data = calloc((size_t)boot->ranks, sizeof(*shm->peer_data));
-    if (!shm->cma || !shm->peer_data) {
+    shm->cma = calloc((size_t)boot->locals, sizeof(*shm->cma));
+    shm->peer_data = calloc((size_t)boot->locals, sizeof(*shm->peer_data));
+    if (!meet_locals(shm) || !shm->cma || !shm->peer_data) {
         st = tern_base_fail(TERN_ERR_NOMEM, "link shm: no memory for tables of %d ranks", boot->ranks);
         goto err_free;
     }
@@ -62,9 +89,7 @@ static tern_status link_open(const struct tern_boot *boot, const struct tern_lin
 err_unmap:
     munmap(shm->control, shm->control_bytes);
 err_free:
-    free(shm->cma);
-    free(shm->peer_data);
-    free(shm);
+    tables_free(shm);
     return st;
 }
 
@@ -76,16 +101,14 @@ static void link_close(struct tern_link *link)
     tern_shm_bounce_close(shm);
     munmap(shm->control, shm->control_bytes);
     pthread_mutex_destroy(&shm->exposed_lock);
-    free(shm->cma);
-    free(shm->peer_data);
-    free(shm);
+    tables_free(shm);
 }
 
 static bool link_reaches(const struct tern_link *link, int peer)
 {
     const struct shm_link *shm = (const struct shm_link *)link;
 
-    return peer >= 0 && peer < shm->ranks; /* a job is one node as yet */
+    return peer >= 0 && peer < shm->ranks && shm->local_of[peer] >= 0;
 }
 
 static tern_status link_lane_open(struct tern_link *link, struct tern_lane **out)

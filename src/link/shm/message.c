@@ -21,15 +21,15 @@
 tern_status tern_shm_messages_open(struct shm_link *shm)
 {
     struct shm_messages *m = &shm->messages;
-    size_t               ranks = (size_t)shm->ranks;
-    uint64_t             share = tern_opt.am_queue / (TERN_CHANNELS * ranks);
+    size_t               locals = (size_t)shm->locals;
+    uint64_t             share = tern_opt.am_queue / (TERN_CHANNELS * locals);
 
     share = share < SMALLEST_RING ? SMALLEST_RING : share > LARGEST_RING ? LARGEST_RING : share;
     m->ring_bytes = share & ~(size_t)(TERN_RING_LINE - 1);
     m->shape = tern_base_ring_shape(m->ring_bytes);
-    m->post = (struct shm_post *)(void *)(shm->control + tern_shm_hall_offset(shm->ranks, SHM_GROUPS));
-    m->outbox = calloc(ranks, sizeof(*m->outbox));
-    m->inbox = calloc(ranks, sizeof(*m->inbox));
+    m->post = (struct shm_post *)(void *)(shm->control + tern_shm_hall_offset(shm->locals, SHM_GROUPS));
+    m->outbox = calloc((size_t)shm->ranks, sizeof(*m->outbox));
+    m->inbox = calloc(locals, sizeof(*m->inbox));
     pthread_mutex_init(&m->outbox_lock, NULL);
     if (m->outbox && m->inbox)
         return TERN_OK;
@@ -61,7 +61,8 @@ void tern_shm_messages_close(struct shm_link *shm)
 static tern_status outbox_make(struct shm_link *shm, int peer, struct shm_outbox *outbox)
 {
     struct shm_messages *m = &shm->messages;
-    struct shm_post     *post = &m->post[peer * shm->ranks + shm->rank];
+    int                  local = shm->local_of[peer];
+    struct shm_post     *post = &m->post[local * shm->locals + shm->local];
     size_t               bytes = m->ring_bytes;
     tern_status          st = tern_boot_space_take(shm->boot, shm->boot->arena, TERN_CHANNELS * bytes, &outbox->space);
 
@@ -80,7 +81,7 @@ static tern_status outbox_make(struct shm_link *shm, int peer, struct shm_outbox
     /* release: the size before the offset, and both before the count. Pair with the acquires in inbox_add() and
      * meet_senders(). */
     atomic_store_explicit(&post->offset, outbox->space.offset, memory_order_release);
-    atomic_fetch_add_explicit(&shm->desk[peer].senders, 1, memory_order_release);
+    atomic_fetch_add_explicit(&shm->desk[local].senders, 1, memory_order_release);
     return TERN_OK;
 }
 
@@ -153,12 +154,13 @@ void tern_shm_msg_drop(struct tern_link *link, const struct tern_link_msg *msg)
 }
 
 /* Map the rings of a sender that is new. */
-static tern_status inbox_add(struct shm_link *shm, int from)
+static tern_status inbox_add(struct shm_link *shm, int local)
 {
+    int                    from = shm->rank_of[local];
     struct shm_messages   *m = &shm->messages;
     uint32_t               count = atomic_load_explicit(&m->inboxes, memory_order_relaxed);
     struct shm_inbox      *inbox = &m->inbox[count];
-    struct shm_post       *post = &m->post[shm->rank * shm->ranks + from];
+    struct shm_post       *post = &m->post[shm->local * shm->locals + local];
     uint64_t               offset = atomic_load_explicit(&post->offset, memory_order_acquire); /* see outbox_make() */
     uint64_t               bytes = atomic_load_explicit(&post->bytes, memory_order_relaxed);
     struct tern_ring_shape shape;
@@ -189,7 +191,7 @@ static tern_status inbox_add(struct shm_link *shm, int from)
 
 static bool has_new_senders(const struct shm_link *shm)
 {
-    return atomic_load_explicit(&shm->desk[shm->rank].senders, memory_order_relaxed) !=
+    return atomic_load_explicit(&shm->desk[shm->local].senders, memory_order_relaxed) !=
            atomic_load_explicit(&shm->messages.senders_seen, memory_order_relaxed);
 }
 
@@ -198,11 +200,11 @@ static bool has_new_senders(const struct shm_link *shm)
 static tern_status meet_senders(struct shm_link *shm)
 {
     /* acquire: the posts before their number. Pairs with outbox_make(). */
-    uint32_t    senders = atomic_load_explicit(&shm->desk[shm->rank].senders, memory_order_acquire);
+    uint32_t    senders = atomic_load_explicit(&shm->desk[shm->local].senders, memory_order_acquire);
     tern_status st = TERN_OK;
 
-    for (int from = 0; from < shm->ranks && st == TERN_OK; from++)
-        st = inbox_add(shm, from);
+    for (int local = 0; local < shm->locals && st == TERN_OK; local++)
+        st = inbox_add(shm, local);
     if (st == TERN_OK)
         atomic_store_explicit(&shm->messages.senders_seen, senders, memory_order_relaxed);
     return st;

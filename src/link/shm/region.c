@@ -56,7 +56,8 @@ static tern_status reach_private(struct shm_link *shm, const struct tern_link_ca
     if ((st = tern_shm_bounce_open(shm)) < 0)
         return st;
     part->path = &tern_shm_bounce_path;
-    atomic_store_explicit(&shm->desk[part->rank].wanted, 1, memory_order_relaxed); /* read after a barrier */
+    atomic_store_explicit(&shm->desk[shm->local_of[part->rank]].wanted, 1,
+                          memory_order_relaxed); /* read after a barrier */
     return TERN_OK;
 }
 

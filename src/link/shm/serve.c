@@ -1,5 +1,5 @@
 /* serve.c: the target's half of bounced transfers. Runs on the service thread only, which therefore is the only one
- * that maps peers' chunks. What peers wrote is checked before it is used: a number out of range or a length that does
+ * that maps peers' chunks. Peers go by their local numbers here. What peers wrote is checked before it is used: a number out of range or a length that does
  * not fit is answered with an error, never followed. */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -54,7 +54,7 @@ bool tern_shm_wanted(const struct tern_link *link)
 {
     const struct shm_link *shm = (const struct shm_link *)link;
 
-    return atomic_load_explicit(&shm->desk[shm->rank].wanted, memory_order_relaxed) != 0;
+    return atomic_load_explicit(&shm->desk[shm->local].wanted, memory_order_relaxed) != 0;
 }
 
 /* Map the data of a peer's chunks where its desk says that they are, if the arena goes that far. */
@@ -137,7 +137,7 @@ static void answer(struct shm_link *shm, uint32_t number)
 {
     int               peer = (int)(number / SHM_CHUNKS);
     struct shm_chunk *chunk = &shm->desk[peer].chunk[number % SHM_CHUNKS];
-    struct tern_slot *slot = tern_shm_slot(shm, peer);
+    struct tern_slot *slot = tern_shm_slot(shm, shm->rank_of[peer]);
 
     chunk->status = copy(shm, peer, chunk);
     tern_base_order_before(shm); /* the program's threads, after a barrier with the peer */
@@ -149,9 +149,9 @@ static void answer(struct shm_link *shm, uint32_t number)
 bool tern_shm_serve(struct tern_link *link)
 {
     struct shm_link *shm = tern_shm(link);
-    uint32_t         limit = (uint32_t)shm->ranks * SHM_CHUNKS;
+    uint32_t         limit = (uint32_t)shm->locals * SHM_CHUNKS;
     /* acquire: the chunks' contents after their numbers. Pairs with the release in chunk_post(). */
-    uint32_t         next = atomic_exchange_explicit(&shm->desk[shm->rank].inbox, 0, memory_order_acquire);
+    uint32_t         next = atomic_exchange_explicit(&shm->desk[shm->local].inbox, 0, memory_order_acquire);
     uint32_t         oldest = 0, count = 0;
 
     if (next == 0)

@@ -4,11 +4,12 @@
  * cross-memory attach (cma.c) or, where the kernel forbids that, through chunks that the target's service thread
  * copies (bounce.c). The ranks' control memory lies in the arena behind the boot segment:
  *
- *   desk[ranks]              requests for bounced transfers
- *   hall 0, hall 1           the places where the world and the node team meet
- *   post[ranks * ranks]      where each rank's messages to each other rank are
+ *   desk[locals]             requests for bounced transfers
+ *   hall 0, hall 1           the places where the world (of a job on one node) and the node team meet
+ *   post[locals * locals]    where each rank's messages to each other rank are
  *
- * Everything in it has fixed widths and a stated writer.
+ * Everything in it has fixed widths and a stated writer. It is laid out by the ranks of this node, by their local
+ * numbers; everywhere else ranks count in the job.
  */
 #ifndef TERN_LINK_SHM_H
 #define TERN_LINK_SHM_H
@@ -93,10 +94,10 @@ struct shm_exposed {
 
 /* message.c */
 struct shm_messages {
-    struct shm_post              *post;   /* [receiver * ranks + sender], shared */
-    _Atomic(struct shm_outbox *) *outbox; /* [ranks] NULL: nothing sent there yet */
+    struct shm_post              *post;   /* [local of the receiver * locals + local of the sender], shared */
+    _Atomic(struct shm_outbox *) *outbox; /* [ranks of the job] NULL: nothing sent there yet */
     pthread_mutex_t               outbox_lock;
-    struct shm_inbox             *inbox; /* [ranks] those of the senders known, in the order in which they came */
+    struct shm_inbox             *inbox; /* [locals] those of the senders known, in the order in which they came */
     _Atomic uint32_t              inboxes;
     _Atomic uint32_t              senders_seen; /* what the desk said when the posts were last looked at */
     struct tern_ring_shape        shape;        /* of the rings that this rank makes */
@@ -112,11 +113,14 @@ struct shm_peer_data {
 struct shm_link {
     const struct tern_boot    *boot;
     const struct tern_link_up *up;
-    int                        rank, ranks;
-    unsigned char             *control; /* mapped control memory */
+    int                        ranks;         /* of the job */
+    int                        local, locals; /* this rank among those of its node */
+    int32_t                   *local_of;      /* [ranks] -1: on another node */
+    int32_t                   *rank_of;       /* [locals] */
+    unsigned char             *control;       /* mapped control memory */
     size_t                     control_bytes;
-    struct shm_desk           *desk; /* [ranks] */
-    uint8_t                   *cma;  /* [ranks] enum shm_cma */
+    struct shm_desk           *desk; /* [locals] */
+    uint8_t                   *cma;  /* [locals] enum shm_cma */
     /* bounce.c, as initiator; the masks are shared by all threads of the process */
     _Atomic uint64_t           free_chunks; /* that no transfer uses */
     _Atomic uint64_t           lane_chunks; /* that no lane has taken for its own */
@@ -126,7 +130,7 @@ struct shm_link {
     /* bounce.c, as target */
     pthread_mutex_t            exposed_lock;
     struct shm_exposed        *exposed;
-    struct shm_peer_data      *peer_data; /* [ranks] used by the service thread */
+    struct shm_peer_data      *peer_data; /* [locals] used by the service thread */
     struct shm_messages        messages;
 };
 
@@ -170,7 +174,7 @@ static inline bool tern_shm_gone(const struct shm_link *shm, int rank)
 }
 
 /* Where hall id begins in the control memory, and how long the control memory is. */
-size_t tern_shm_hall_offset(int ranks, uint32_t id);
+size_t tern_shm_hall_offset(int locals, uint32_t id);
 
 tern_status tern_shm_attach(struct tern_link *link, const struct tern_link_card *card, const char *path_name,
                             struct tern_link_part *part);
