@@ -26,7 +26,7 @@ struct pending_slab {
 static void lanes_close(struct tern_ctx *ctx, unsigned count)
 {
     while (count-- > 0)
-        tern_links[count]->lane_close(ctx->lane[count]);
+        tern_job.ops[count]->lane_close(ctx->lane[count]);
 }
 
 tern_status tern_core_ctx_open(struct tern_team *team, tern_order order, struct tern_ctx **out)
@@ -40,8 +40,8 @@ tern_status tern_core_ctx_open(struct tern_team *team, tern_order order, struct 
     ctx->team = team;
     ctx->order = order;
     ctx->timeout = tern_opt.timeout;
-    for (unsigned i = 0; i < tern_links_count; i++) {
-        if ((st = tern_links[i]->lane_open(tern_job.link[i], &ctx->lane[i])) < 0) {
+    for (unsigned i = 0; i < tern_job.links; i++) {
+        if ((st = tern_job.ops[i]->lane_open(tern_job.link[i], &ctx->lane[i])) < 0) {
             lanes_close(ctx, i);
             free(ctx);
             return st;
@@ -65,7 +65,7 @@ void tern_core_ctx_close(struct tern_ctx *ctx)
     if (ctx->next)
         ctx->next->link = ctx->link;
     pthread_mutex_unlock(&tern_job.lock);
-    lanes_close(ctx, tern_links_count);
+    lanes_close(ctx, tern_job.links);
     while (ctx->slabs) {
         struct pending_slab *slab = ctx->slabs;
         ctx->slabs = slab->next;
@@ -82,8 +82,8 @@ tern_deadline tern_core_ctx_deadline(const struct tern_ctx *ctx)
 void tern_core_ctx_progress(struct tern_ctx *ctx)
 {
     tern_core_job_notice();
-    for (unsigned i = 0; ctx->under_way && i < tern_links_count; i++)
-        tern_links[i]->progress(ctx->lane[i]);
+    for (unsigned i = 0; ctx->under_way && i < tern_job.links; i++)
+        tern_job.ops[i]->progress(ctx->lane[i]);
     tern_core_message_poll();
 }
 

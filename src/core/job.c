@@ -15,6 +15,7 @@
 #include "base/options.h"
 #include "boot/bell.h"
 #include "core/context.h"
+#include "core/links.h"
 #include "core/message.h"
 #include "core/region.h"
 #include "core/service.h"
@@ -145,46 +146,6 @@ static void choose_waiting(void)
     tern_job.yields = (int)(tern_opt.yields >= 0 ? tern_opt.yields : crowded ? 4 : 50);
 }
 
-static void links_close(unsigned count)
-{
-    while (count-- > 0)
-        tern_links[count]->close(tern_job.link[count]);
-}
-
-/* Let the first link that reaches a rank serve it. */
-static tern_status assign_link(int rank)
-{
-    uint8_t *link = &tern_job.peer_link[rank];
-
-    for (*link = 0; *link < tern_links_count; ++*link)
-        if (tern_links[*link]->reaches(tern_job.link[*link], rank))
-            return TERN_OK;
-    return tern_base_fail(
-        TERN_ERR_BOOT,
-        "rank %d is on node %u of the job and this rank on node %d, and no link of this library leads "
-        "there; run the job on one node, or use a library that was built with libfabric",
-        rank, tern_core_job_slot(rank)->node, tern_job.boot.node);
-}
-
-/* Open every link and find one for each rank. */
-static tern_status links_open(void)
-{
-    tern_status found = TERN_OK;
-
-    for (unsigned i = 0; i < tern_links_count; i++) {
-        tern_status st = tern_links[i]->open(&tern_job.boot, &tern_core_up, &tern_job.link[i]);
-        if (st < 0) {
-            links_close(i);
-            return st;
-        }
-    }
-    for (int rank = 0; rank < tern_job.boot.ranks && found == TERN_OK; rank++)
-        found = assign_link(rank);
-    if (found < 0)
-        links_close(tern_links_count);
-    return found;
-}
-
 /* The node's team where the node is not the whole job. */
 static tern_status node_open(void)
 {
@@ -221,17 +182,17 @@ static void release_all(void)
     tern_core_region_index_close();
     tern_core_team_close(&tern_job.node);
     tern_core_team_close(&tern_job.world);
-    links_close(tern_links_count);
+    tern_core_links_close();
 }
 
 static tern_status set_up(void)
 {
     tern_status st;
 
-    if ((st = links_open()) < 0)
+    if ((st = tern_core_links_open()) < 0)
         return st;
     if ((st = teams_open()) < 0) {
-        links_close(tern_links_count);
+        tern_core_links_close();
         return st;
     }
     st = tern_core_ctx_open(&tern_job.world, TERN_RELAXED, &tern_world);
@@ -280,13 +241,37 @@ tern_status tern_core_job_open(void)
     return TERN_OK;
 }
 
+static tern_status settle_poll(void *arg)
+{
+    (void)arg;
+    tern_core_message_poll();
+    tern_core_job_notice();
+    return tern_core_links_settled() ? TERN_OK : TERN_PENDING;
+}
+
+static void settle_describe(void *arg, char *text, size_t size)
+{
+    (void)arg;
+    snprintf(text, size, "tern_finalize waits for active messages to be handled by ranks that make no progress");
+}
+
+/* What others learn next, that this rank has come so far, may be faster than its messages: let these come first. */
+static tern_status settle(void)
+{
+    struct tern_wait wait = { .poll = settle_poll, .describe = settle_describe, .deadline = tern_core_job_deadline() };
+
+    return tern_core_links_settled() ? TERN_OK : tern_core_wait(&wait);
+}
+
 /* When all have come nobody asks any more; each answers what it was asked and listens until all have answered. */
 static tern_status say_goodbye(void)
 {
-    tern_status st = gather_all("tern_finalize", TERN_LIFE_LEAVING, false);
+    tern_status st = settle();
 
+    if (st == TERN_OK)
+        st = gather_all("tern_finalize", TERN_LIFE_LEAVING, false);
     tern_core_message_drain();
-    if (st < 0)
+    if (st < 0 || (st = settle()) < 0)
         return st;
     st = gather_all("tern_finalize", TERN_LIFE_ANSWERED, false);
     tern_core_message_drain();

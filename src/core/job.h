@@ -19,14 +19,16 @@ struct tern_region;
 enum tern_phase { TERN_PHASE_BEFORE, TERN_PHASE_RUNNING, TERN_PHASE_AFTER };
 
 struct tern_job {
-    _Atomic int       phase; /* enum tern_phase */
-    struct tern_boot  boot;
-    struct tern_link *link[TERN_LINKS_MAX]; /* as in the registry */
-    uint8_t          *peer_link;            /* [ranks] which of them serves the rank */
-    int64_t           spin_ns;              /* how a wait goes on: see core/wait.c */
-    int               yields;
-    struct tern_team  world, node;
-    struct tern_ctx  *handler_ctx; /* for what replies need; used by the thread that delivers messages */
+    _Atomic int                 phase; /* enum tern_phase */
+    struct tern_boot            boot;
+    const struct tern_link_ops *ops[TERN_LINKS_MAX]; /* the links that are open, best first */
+    struct tern_link           *link[TERN_LINKS_MAX];
+    unsigned                    links;     /* how many */
+    uint8_t                    *peer_link; /* [ranks] which of them serves the rank */
+    int64_t                     spin_ns;   /* how a wait goes on: see core/wait.c */
+    int                         yields;
+    struct tern_team            world, node;
+    struct tern_ctx            *handler_ctx; /* for what replies need; used by the thread that delivers messages */
 
     pthread_mutex_t     lock; /* guards what follows */
     _Atomic bool       *lost; /* [ranks] known to be dead; read without the lock */

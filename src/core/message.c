@@ -41,8 +41,8 @@ void tern_core_message_deliver(int from, unsigned channel, const unsigned char *
 
 static void poll_channel(unsigned channel)
 {
-    for (unsigned i = 0; i < tern_links_count; i++) {
-        if (TERN_UNLIKELY(tern_links[i]->msg_poll(tern_job.link[i], channel) < 0)) {
+    for (unsigned i = 0; i < tern_job.links; i++) {
+        if (TERN_UNLIKELY(tern_job.ops[i]->msg_poll(tern_job.link[i], channel) < 0)) {
             tern_base_log(TERN_LOG_ERROR, "%s; ending the job", tern_base_detail());
             _Exit(1); /* what is in the queue cannot be trusted any more, and peers would wait for answers in vain */
         }
@@ -54,8 +54,8 @@ static unsigned ready(void)
 {
     unsigned bits = 0;
 
-    for (unsigned i = 0; i < tern_links_count; i++)
-        bits |= tern_links[i]->msg_ready(tern_job.link[i]);
+    for (unsigned i = 0; i < tern_job.links; i++)
+        bits |= tern_job.ops[i]->msg_ready(tern_job.link[i]);
     return bits;
 }
 

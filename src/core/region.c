@@ -26,7 +26,7 @@ struct say {
     struct tern_link_card card;      /* second meeting */
     char                  why[256];
 };
-_Static_assert(sizeof(struct say) == 344, "what ranks say has no padding");
+_Static_assert(sizeof(struct say) == 360, "what ranks say has no padding");
 _Static_assert(sizeof(struct say) <= TERN_TEAM_SCRATCH, "the team has room for what its ranks say");
 
 /* One region in the making. */
@@ -122,11 +122,10 @@ static void detach_all(struct tern_region *region)
     for (int rank = 0; rank < tern_job.boot.ranks; rank++) {
         struct tern_link_part *part = &region->part[rank];
         if (part->path)
-            tern_links[part->link]->detach(tern_job.link[part->link], part);
+            tern_job.ops[part->link]->detach(tern_job.link[part->link], part);
     }
-    if (region->own.place == TERN_PLACE_PRIVATE)
-        for (unsigned i = 0; i < tern_links_count; i++)
-            tern_links[i]->conceal(tern_job.link[i], region->id);
+    for (unsigned i = 0; region->name != 0 && i < tern_job.links; i++)
+        tern_job.ops[i]->conceal(tern_job.link[i], region->name);
 }
 
 static void region_delete(struct tern_region *region)
@@ -150,33 +149,44 @@ static tern_status attach(struct making *m, int rank, const struct tern_link_car
                                      .addr = card->addr,
                                      .offset = card->offset,
                                      .place = card->place,
-                                     .region = region->id,
+                                     .region = card->region,
                                      .rank = world,
                                      .pid = card->pid,
                                      .link = link };
     if (card->size == 0)
         return TERN_OK;
     file_name(m, rank, name, sizeof(name));
-    st = tern_links[link]->attach(tern_job.link[link], card, name, part);
+    st = tern_job.ops[link]->attach(tern_job.link[link], card, name, part);
     if (st == TERN_OK && part->base)
         region->fast[world] = (struct tern_part){ .base = part->base, .reach = part->size };
     return st;
 }
 
-/* Bring every part into reach, and our own into the peers'. Threads may make regions on two teams at once; the links
- * see one at a time. */
-static tern_status attach_all(struct making *m, const struct tern_link_card *mine)
-{
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    tern_status            st = TERN_OK;
+/* Threads may make regions on two teams at once; the links see one at a time. */
+static pthread_mutex_t links_lock = PTHREAD_MUTEX_INITIALIZER;
 
-    pthread_mutex_lock(&lock);
-    if (mine->place == TERN_PLACE_PRIVATE)
-        for (unsigned i = 0; i < tern_links_count && st == TERN_OK; i++)
-            st = tern_links[i]->expose(tern_job.link[i], mine);
+/* Open our own part to the peers. */
+static tern_status expose_own(struct tern_region *region, struct tern_link_card *card)
+{
+    tern_status st = TERN_OK;
+
+    region->name = card->region;
+    pthread_mutex_lock(&links_lock);
+    for (unsigned i = 0; i < tern_job.links && st == TERN_OK && card->size > 0; i++)
+        st = tern_job.ops[i]->expose(tern_job.link[i], card);
+    pthread_mutex_unlock(&links_lock);
+    return st;
+}
+
+/* Bring every part into reach. */
+static tern_status attach_all(struct making *m)
+{
+    tern_status st = TERN_OK;
+
+    pthread_mutex_lock(&links_lock);
     for (int rank = 0; rank < m->team->size && st == TERN_OK; rank++)
         st = attach(m, rank, &m->said[rank].card);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&links_lock);
     return st;
 }
 
@@ -185,8 +195,8 @@ static tern_status serve_if_wanted(void)
 {
     tern_status st = TERN_OK;
 
-    for (unsigned i = 0; i < tern_links_count && st == TERN_OK; i++)
-        if (tern_links[i]->wanted(tern_job.link[i]))
+    for (unsigned i = 0; i < tern_job.links && st == TERN_OK; i++)
+        if (tern_job.ops[i]->wanted(tern_job.link[i]))
             st = tern_core_service_start();
     return st;
 }
@@ -235,10 +245,12 @@ static tern_status join_parts(struct making *m, uint64_t size, tern_status st)
                                          .pid = atomic_load(&tern_core_job_slot(tern_job.boot.rank)->pid) };
     if (st == TERN_OK && card->place == TERN_PLACE_PRIVATE)
         card->probe = (uint64_t)(uintptr_t)&tern_link_probe;
+    if (st == TERN_OK)
+        st = expose_own(region, card);
     if ((st = meet(m, &mine, st)) < 0)
         return st;
-    region->id = card->region = m->said[0].card.region;
-    st = meet(m, &mine, attach_all(m, card));
+    region->id = m->said[0].card.region;
+    st = meet(m, &mine, attach_all(m));
     if (st < 0 || region->own.place != TERN_PLACE_PRIVATE)
         return st;
     return meet(m, &mine, serve_if_wanted());

@@ -11,7 +11,8 @@
 struct tern_region {
     struct tern_link_part *part; /* [ranks of the job] */
     struct tern_team      *team;
-    uint64_t               id;
+    uint64_t               id;   /* the same on all ranks of the team */
+    uint64_t               name; /* of this rank's own part, for the links; 0: it has none yet */
     struct tern_own_memory own;
     struct tern_region    *next, **link; /* on the job's list */
     /* In the same piece of memory, so that an inlined call loads no pointer to it first. [ranks of the job] */

@@ -23,8 +23,8 @@ static bool serve_once(void)
 {
     bool any = false;
 
-    for (unsigned i = 0; i < tern_links_count; i++)
-        any |= tern_links[i]->serve(tern_job.link[i]);
+    for (unsigned i = 0; i < tern_job.links; i++)
+        any |= tern_job.ops[i]->serve(tern_job.link[i]);
     return any;
 }
 

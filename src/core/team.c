@@ -13,7 +13,7 @@
 static bool reaches_all(unsigned link, const struct tern_team *team)
 {
     for (int i = 0; i < team->size; i++)
-        if (!tern_links[link]->reaches(tern_job.link[link], tern_core_team_world(team, i)))
+        if (!tern_job.ops[link]->reaches(tern_job.link[link], tern_core_team_world(team, i)))
             return false;
     return true;
 }
@@ -25,9 +25,9 @@ static tern_status group_open(struct tern_team *team, uint32_t id)
         .id = id, .size = (uint32_t)team->size, .me = (uint32_t)team->rank, .world_rank = team->world_rank
     };
 
-    for (unsigned i = 0; i < tern_links_count; i++)
-        if (reaches_all(i, team))
-            return tern_links[i]->group_open(tern_job.link[i], &as, &team->group);
+    for (unsigned i = 0; i < tern_job.links; i++)
+        if (tern_job.ops[i]->group_open && reaches_all(i, team))
+            return tern_job.ops[i]->group_open(tern_job.link[i], &as, &team->group);
     return tern_base_fail(TERN_ERR_BOOT, "no link of this library reaches all %d ranks of a team", team->size);
 }
 

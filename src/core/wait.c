@@ -15,6 +15,7 @@
 #include "base/options.h"
 #include "boot/bell.h"
 #include "core/job.h"
+#include "core/links.h"
 #include "core/message.h"
 
 #define FIRST_LOOKS 256 /* before the clock is read for the first time */
@@ -52,8 +53,10 @@ static tern_status sleep_until_rung(const struct tern_wait *wait, int64_t now, i
     int64_t           left = until > now ? until - now : 0; /* a deadline may lie before all time */
     int64_t           ns = left < LONGEST_SLEEP ? left : LONGEST_SLEEP;
 
-    if (st == TERN_PENDING && ns > 0 && !tern_core_message_left())
-        tern_boot_bell_wait(&slot->bell, seen, ns);
+    if (st == TERN_PENDING && ns > 0 && !tern_core_message_left()) {
+        int64_t most = tern_core_links_watch();
+        tern_boot_bell_wait(&slot->bell, seen, ns < most ? ns : most);
+    }
     tern_boot_bell_withdraw(&slot->sleepers);
     return st == TERN_PENDING ? wait->poll(wait->arg) : st;
 }

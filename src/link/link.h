@@ -1,6 +1,6 @@
 /* link.h: the contract between the core and a transport.
  *
- * Calls go down: the core opens every link of the registry, asks each which peers it reaches, and lets the first that
+ * Calls go down: the core opens the links of the registry in turn until every peer is reached, and lets the first that
  * does serve the peer. News comes up through the small table tern_link_up and nothing else. A link never waits: what
  * cannot be finished at once is TERN_PENDING (and moves on in progress) or TERN_AGAIN (and was not started).
  *
@@ -41,17 +41,19 @@ enum tern_place {
 
 /* What a rank tells the others about its part. Travels between processes: fixed widths, no padding. */
 struct tern_link_card {
-    uint64_t region; /* the region's id, the same on all ranks */
+    uint64_t region; /* the rank's own name for its part; no two of its parts have the same */
     uint64_t addr;   /* in the rank's own address space */
     uint64_t size;   /* bytes that others may touch */
     uint64_t offset; /* ARENA, HUGE: where in the file */
     uint64_t device; /* FILE: identity of the file */
     uint64_t inode;
     uint64_t probe; /* PRIVATE: address of the process's tern_link_probe */
+    uint64_t key;   /* what opens it to the network, and where it begins there; filled by expose */
+    uint64_t base;
     uint32_t place; /* enum tern_place */
     int32_t  pid;
 };
-_Static_assert(sizeof(struct tern_link_card) == 64, "a card has no padding");
+_Static_assert(sizeof(struct tern_link_card) == 80, "a card has no padding");
 
 /* Words that a peer reads and writes to learn whether the kernel lets it. Both hold the job's number. */
 struct tern_link_probe {
@@ -68,10 +70,12 @@ struct tern_link_part {
     uint64_t                     offset; /* ARENA, HUGE: where in the file */
     uint32_t                     place;  /* enum tern_place */
     uint64_t                     addr;   /* in the rank's own address space */
-    uint64_t                     region; /* id */
-    int32_t                      rank;   /* in the job */
+    uint64_t                     region; /* as the card says */
+    uint64_t                     key;    /* ofi: of the remote memory, and where it begins */
+    uint64_t                     remote;
+    int32_t                      rank; /* in the job */
     int32_t                      pid;
-    uint32_t                     link; /* index in the registry */
+    uint32_t                     link; /* index among the links that the job has opened */
 };
 
 /* One contiguous transfer; checked. Passes unchanged from the api to the path. */
@@ -89,6 +93,7 @@ struct tern_link_op {
     struct tern_link_op *next;   /* for the link's list */
     size_t               copied; /* bytes of a put's source that may be overwritten */
     uint64_t             chunks; /* shm: those in flight */
+    void                *own;    /* ofi: its record of the operation */
     tern_status          status; /* the first error */
 };
 
@@ -132,7 +137,7 @@ struct tern_link_group {
 
 #define TERN_LINK_NOTE 4096 /* bytes that a note may have */
 
-/* A transport. Every slot is filled. Threads: open, close, attach, detach, group_* by the one that makes a collective
+/* A transport. Every slot is filled, but for those of teams. Threads: open, close, attach, detach, group_* by the one that makes a collective
  * call (attach and expose by one at a time, the rest of them by one at a time for each team); lane_* and progress by
  * the lane's; serve by the service thread; reaches by any. */
 struct tern_link_ops {
@@ -146,8 +151,10 @@ struct tern_link_ops {
     tern_status (*attach)(struct tern_link *link, const struct tern_link_card *card, const char *path_name,
                           struct tern_link_part *part);
     void (*detach)(struct tern_link *link, struct tern_link_part *part);
-    /* Make this rank's own PRIVATE part known to serve, or forget it. */
-    tern_status (*expose)(struct tern_link *link, const struct tern_link_card *card);
+    /* Open this rank's own part to its peers, or close it again; called for every part, on every link that is open,
+     * before its card is sent to the others. Fills in what they will need. Concealing what is not exposed does no harm.
+     */
+    tern_status (*expose)(struct tern_link *link, struct tern_link_card *card);
     void (*conceal)(struct tern_link *link, uint64_t region);
 
     tern_status (*lane_open)(struct tern_link *link, struct tern_lane **out);
@@ -169,12 +176,18 @@ struct tern_link_ops {
     void (*msg_drop)(struct tern_link *link, const struct tern_link_msg *msg);
     unsigned (*msg_ready)(struct tern_link *link);
     tern_status (*msg_poll)(struct tern_link *link, unsigned channel);
+    /* Whether everything that was sent to ranks which are not gone has come: they deliver it when they poll next. */
+    bool (*msg_settled)(struct tern_link *link);
 
     /* Do what peers need of this process. Returns whether there was anything. */
     bool (*serve)(struct tern_link *link);
     /* Whether a peer may need this process's help; answered after a barrier that follows the peers' attach. */
     bool (*wanted)(const struct tern_link *link);
+    /* A thread that has announced itself is about to sleep on the rank's bell: ring it when there is news. Returns the
+     * nanoseconds for which it may sleep; INT64_MAX: until the bell rings. Any thread. */
+    int64_t (*watch)(struct tern_link *link);
 
+    /* Teams; group_open NULL: the link has none, and the slots that follow are empty too. */
     tern_status (*group_open)(struct tern_link *link, const struct tern_link_group *as, struct tern_link_group **out);
     void (*group_close)(struct tern_link_group *group);
     /* A barrier: arrive once, then ask arrived until it is true. came tells whether a member has

@@ -163,7 +163,7 @@ static struct tern_link *link_to(int peer)
 
 static const struct tern_link_ops *ops_to(int peer)
 {
-    return tern_links[tern_job.peer_link[peer]];
+    return tern_job.ops[tern_job.peer_link[peer]];
 }
 
 size_t tern_op_am_max_medium(int peer, unsigned nargs)

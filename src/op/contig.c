@@ -47,7 +47,7 @@ static void attempt_describe(void *arg, char *text, size_t size)
 
     snprintf(text, size, "%s of %zu bytes to rank %d waits for %s", a->what, a->xfer->len, a->xfer->part->rank,
              tern_core_ctx_must_follow(a->ctx, a->xfer->part->rank) ? "an earlier operation of the strict context"
-                                                                    : "room in the bounce buffer");
+                                                                    : "room on the way there");
 }
 
 static void fill(tern_event *event, struct tern_pending *pending, bool local)
@@ -111,7 +111,7 @@ static tern_status abandon(tern_event *event)
 
     pending->implicit = true;
     pending->holders--;
-    tern_links[link]->cancel(pending->ctx->lane[link], &pending->op);
+    tern_job.ops[link]->cancel(pending->ctx->lane[link], &pending->op);
     return TERN_ERR_TIMEOUT;
 }
 

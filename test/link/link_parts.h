@@ -73,8 +73,7 @@ static inline void parts_make(struct rank *r, struct parts *p, uint32_t place, u
 
     *p = (struct parts){ .place = place, .id = 1000 + ids++, .size = size };
     parts_own(r, p);
-    if (place == TERN_PLACE_PRIVATE)
-        EXPECT(r->ops->expose(r->link, &r->board->card[r->me]) == TERN_OK);
+    EXPECT(r->ops->expose(r->link, &r->board->card[r->me]) == TERN_OK);
     meet(r); /* all cards are on the board */
     for (int rank = 0; rank < r->ranks; rank++)
         part_attach(r, p, rank);
@@ -86,8 +85,8 @@ static inline void parts_drop(struct rank *r, struct parts *p)
     meet(r);
     for (int rank = 0; rank < r->ranks; rank++)
         r->ops->detach(r->link, &p->part[rank]);
+    r->ops->conceal(r->link, p->id);
     if (p->place == TERN_PLACE_PRIVATE) {
-        r->ops->conceal(r->link, p->id);
         free(p->mine);
     } else if (p->place == TERN_PLACE_FILE) {
         munmap(p->mine, p->size);

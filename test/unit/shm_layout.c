@@ -113,7 +113,7 @@ static void the_halls_lie_side_by_side(void **state)
 static void cards(void **state)
 {
     (void)state;
-    assert_int_equal(sizeof(struct tern_link_card), 64);
+    assert_int_equal(sizeof(struct tern_link_card), 80);
     assert_int_equal(offsetof(struct tern_link_card, region), 0);
     assert_int_equal(offsetof(struct tern_link_card, addr), 8);
     assert_int_equal(offsetof(struct tern_link_card, size), 16);
@@ -121,8 +121,10 @@ static void cards(void **state)
     assert_int_equal(offsetof(struct tern_link_card, device), 32);
     assert_int_equal(offsetof(struct tern_link_card, inode), 40);
     assert_int_equal(offsetof(struct tern_link_card, probe), 48);
-    assert_int_equal(offsetof(struct tern_link_card, place), 56);
-    assert_int_equal(offsetof(struct tern_link_card, pid), 60);
+    assert_int_equal(offsetof(struct tern_link_card, key), 56);
+    assert_int_equal(offsetof(struct tern_link_card, base), 64);
+    assert_int_equal(offsetof(struct tern_link_card, place), 72);
+    assert_int_equal(offsetof(struct tern_link_card, pid), 76);
 }
 
 /* What users' programs have compiled in: stable within a major version of Tern. */

@@ -33,7 +33,7 @@ static bool self_reaches(const struct tern_link *link, int peer)
     return peer == ((const struct self_link *)link)->rank;
 }
 
-static tern_status self_expose(struct tern_link *link, const struct tern_link_card *card)
+static tern_status self_expose(struct tern_link *link, struct tern_link_card *card)
 {
     (void)link, (void)card; /* one's own memory is in reach */
     return TERN_OK;
@@ -78,6 +78,18 @@ static bool self_wanted(const struct tern_link *link)
     return false;
 }
 
+static int64_t self_watch(struct tern_link *link)
+{
+    (void)link; /* whoever sends to oneself rings */
+    return INT64_MAX;
+}
+
+static bool self_msg_settled(struct tern_link *link)
+{
+    (void)link; /* what is sent is in the ring */
+    return true;
+}
+
 const struct tern_link_ops tern_self_ops = {
     .name = "self",
     .open = self_open,
@@ -97,8 +109,10 @@ const struct tern_link_ops tern_self_ops = {
     .msg_drop = tern_self_msg_drop,
     .msg_ready = tern_self_msg_ready,
     .msg_poll = tern_self_msg_poll,
+    .msg_settled = self_msg_settled,
     .serve = self_serve,
     .wanted = self_wanted,
+    .watch = self_watch,
     .group_open = tern_self_group_open,
     .group_close = tern_self_group_close,
     .arrive = tern_self_arrive,

@@ -137,6 +137,18 @@ static void link_progress(struct tern_lane *lane)
         tern_shm_bounce_progress(l);
 }
 
+static int64_t link_watch(struct tern_link *link)
+{
+    (void)link; /* peers ring when they have put something here */
+    return INT64_MAX;
+}
+
+static bool link_msg_settled(struct tern_link *link)
+{
+    (void)link; /* what is sent is in the rings */
+    return true;
+}
+
 const struct tern_link_ops tern_shm_ops = {
     .name = "shm",
     .open = link_open,
@@ -156,8 +168,10 @@ const struct tern_link_ops tern_shm_ops = {
     .msg_drop = tern_shm_msg_drop,
     .msg_ready = tern_shm_msg_ready,
     .msg_poll = tern_shm_msg_poll,
+    .msg_settled = link_msg_settled,
     .serve = tern_shm_serve,
     .wanted = tern_shm_wanted,
+    .watch = link_watch,
     .group_open = tern_shm_group_open,
     .group_close = tern_shm_group_close,
     .arrive = tern_shm_arrive,

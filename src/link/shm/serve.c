@@ -19,11 +19,14 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-tern_status tern_shm_expose(struct tern_link *link, const struct tern_link_card *card)
+tern_status tern_shm_expose(struct tern_link *link, struct tern_link_card *card)
 {
     struct shm_link    *shm = tern_shm(link);
-    struct shm_exposed *entry = malloc(sizeof(*entry));
+    struct shm_exposed *entry;
 
+    if (card->place != TERN_PLACE_PRIVATE)
+        return TERN_OK; /* peers map it */
+    entry = malloc(sizeof(*entry));
     if (!entry)
         return tern_base_fail(TERN_ERR_NOMEM, "link shm: no memory for %zu bytes", sizeof(*entry));
     *entry = (struct shm_exposed){ .region = card->region, .addr = card->addr, .size = card->size };

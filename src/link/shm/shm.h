@@ -184,7 +184,7 @@ bool tern_shm_cma_works(struct shm_link *shm, const struct tern_link_card *card,
 
 tern_status tern_shm_bounce_open(struct shm_link *shm);
 void        tern_shm_bounce_close(struct shm_link *shm);
-tern_status tern_shm_expose(struct tern_link *link, const struct tern_link_card *card);
+tern_status tern_shm_expose(struct tern_link *link, struct tern_link_card *card);
 void        tern_shm_conceal(struct tern_link *link, uint64_t region);
 bool        tern_shm_serve(struct tern_link *link);
 bool        tern_shm_wanted(const struct tern_link *link);

@@ -1,0 +1,164 @@
+/* links.c: which links a job opens, and which of them serves which rank.
+ *
+ * The links of the registry are tried in order, best first, until every rank is served: a job on one node never opens
+ * the network. The option TERN_LINKS names those that may carry data. One that is not named is opened nevertheless
+ * where the ranks of the node meet by it; it then serves nobody. A rank's link with itself always may.
+ */
+#include "core/links.h"
+
+#include <string.h>
+
+#include "base/options.h"
+#include "core/context.h"
+#include "core/job.h"
+
+#define UNSERVED UINT8_MAX
+
+/* Whether a list of words with commas between them has the word. */
+static bool has_word(const char *list, const char *word)
+{
+    size_t len = strlen(word);
+
+    for (const char *at = list; *at; at += strcspn(at, ",")) {
+        at += strspn(at, ", ");
+        if (strncmp(at, word, len) == 0 && (at[len] == '\0' || at[len] == ',' || at[len] == ' '))
+            return true;
+    }
+    return false;
+}
+
+static bool is_link(const char *word, size_t len)
+{
+    for (unsigned i = 0; i < tern_links_count; i++)
+        if (strlen(tern_links[i]->name) == len && strncmp(word, tern_links[i]->name, len) == 0)
+            return true;
+    return false;
+}
+
+/* See that TERN_LINKS names links that there are. */
+static tern_status check_option(void)
+{
+    for (const char *at = tern_opt.links; *(at += strspn(at, ", ")); at += strcspn(at, ", ")) {
+        size_t len = strcspn(at, ", ");
+        if (!is_link(at, len))
+            return tern_base_fail(TERN_ERR_ARG,
+                                  "TERN_LINKS: this library has no link \"%.*s\"; tern-info shows those it has",
+                                  (int)len, at);
+    }
+    return TERN_OK;
+}
+
+/* Whether the link may carry data. */
+static bool is_allowed(unsigned i)
+{
+    return i == 0 || *tern_opt.links == '\0' || has_word(tern_opt.links, tern_links[i]->name); /* 0: self */
+}
+
+/* Whether ranks of this node meet by the link. */
+static bool is_meeting_place(unsigned i)
+{
+    return tern_links[i]->group_open && tern_job.boot.locals > 1;
+}
+
+static bool is_unserved(int rank)
+{
+    return tern_job.peer_link[rank] == UNSERVED;
+}
+
+/* The first rank that no link serves yet; -1: none. */
+static int first_unserved(void)
+{
+    for (int rank = 0; rank < tern_job.boot.ranks; rank++)
+        if (is_unserved(rank))
+            return rank;
+    return -1;
+}
+
+/* Let the link that was opened last serve the ranks that it reaches and no better one does; returns how many. */
+static int serve_reached(void)
+{
+    unsigned last = tern_job.links - 1;
+    int      served = 0;
+
+    for (int rank = 0; rank < tern_job.boot.ranks; rank++) {
+        if (is_unserved(rank) && tern_job.ops[last]->reaches(tern_job.link[last], rank)) {
+            tern_job.peer_link[rank] = (uint8_t)last;
+            served++;
+        }
+    }
+    return served;
+}
+
+static void close_last(void)
+{
+    tern_job.links--;
+    tern_job.ops[tern_job.links]->close(tern_job.link[tern_job.links]);
+}
+
+/* Open link i of the registry if the job has use for it. */
+static tern_status link_open(unsigned i)
+{
+    bool        carries = is_allowed(i) && first_unserved() >= 0;
+    tern_status st;
+
+    if (!carries && !is_meeting_place(i))
+        return TERN_OK;
+    if ((st = tern_links[i]->open(&tern_job.boot, &tern_core_up, &tern_job.link[tern_job.links])) < 0)
+        return st;
+    tern_job.ops[tern_job.links++] = tern_links[i];
+    if ((!carries || serve_reached() == 0) && !is_meeting_place(i))
+        close_last();
+    return TERN_OK;
+}
+
+static tern_status unreachable(int rank)
+{
+    if (*tern_opt.links)
+        return tern_base_fail(TERN_ERR_BOOT,
+                              "rank %d of the job cannot be reached: TERN_LINKS=%s leaves no link that leads there",
+                              rank, tern_opt.links);
+    return tern_base_fail(
+        TERN_ERR_BOOT,
+        "rank %d is on node %u of the job and this rank on node %d, and no link of this library leads "
+        "there; run the job on one node, or use a library that was built with libfabric",
+        rank, tern_core_job_slot(rank)->node, tern_job.boot.node);
+}
+
+tern_status tern_core_links_open(void)
+{
+    tern_status st = check_option();
+
+    memset(tern_job.peer_link, UNSERVED, (size_t)tern_job.boot.ranks);
+    for (unsigned i = 0; i < tern_links_count && st == TERN_OK; i++)
+        st = link_open(i);
+    if (st == TERN_OK && first_unserved() >= 0)
+        st = unreachable(first_unserved());
+    if (st < 0)
+        tern_core_links_close();
+    return st;
+}
+
+void tern_core_links_close(void)
+{
+    while (tern_job.links > 0)
+        close_last();
+}
+
+int64_t tern_core_links_watch(void)
+{
+    int64_t least = INT64_MAX;
+
+    for (unsigned i = 0; i < tern_job.links; i++) {
+        int64_t ns = tern_job.ops[i]->watch(tern_job.link[i]);
+        least = ns < least ? ns : least;
+    }
+    return least;
+}
+
+bool tern_core_links_settled(void)
+{
+    for (unsigned i = 0; i < tern_job.links; i++)
+        if (!tern_job.ops[i]->msg_settled(tern_job.link[i]))
+            return false;
+    return true;
+}

@@ -1,0 +1,18 @@
+/* links.h: the links that a job opens. */
+#ifndef TERN_CORE_LINKS_H
+#define TERN_CORE_LINKS_H
+
+#include "link/link.h"
+
+/* Open the links that the job needs, and find for each rank the one that serves it. Undone by close. */
+tern_status tern_core_links_open(void);
+void        tern_core_links_close(void);
+
+/* How long a thread that has announced itself may sleep on the rank's bell, in nanoseconds; the links ring it when they
+ * have news. INT64_MAX: until it rings. */
+int64_t tern_core_links_watch(void);
+
+/* Whether all messages that this rank sent have come to their targets. */
+bool tern_core_links_settled(void);
+
+#endif
