@@ -136,7 +136,8 @@ static bool number_ranks(struct tern_segment *segment, const struct tern_boot_sh
     return good;
 }
 
-static tern_status fill(struct tern_segment *made, const struct tern_boot_shape *shape, int locals, bool seats)
+static tern_status fill(struct tern_segment *made, const struct tern_boot_shape *shape, int locals,
+                        enum tern_seats seats)
 {
     uint64_t    job = shape->job;
     tern_status status = job != 0 ? TERN_OK : random_job(&job);
@@ -159,10 +160,17 @@ static tern_status fill(struct tern_segment *made, const struct tern_boot_shape 
                : tern_base_fail(TERN_ERR_RANGE, "the ranks of a job of %d nodes cannot be numbered", shape->nodes);
 }
 
+static enum tern_seats seats_of(const struct tern_boot_shape *shape)
+{
+    if (shape->nodes == 1)
+        return TERN_SEATS_NONE;
+    return tern_opt.on_failure == TERN_ON_FAILURE_RETURN ? TERN_SEATS_WITH_NOTES : TERN_SEATS_BARE;
+}
+
 tern_status tern_boot_arena_shape(const struct tern_boot_shape *shape, int *arena, int *huge,
                                   struct tern_segment **segment)
 {
-    bool                 seats = shape->nodes > 1 && tern_opt.on_failure == TERN_ON_FAILURE_RETURN;
+    enum tern_seats      seats = seats_of(shape);
     int                  locals = count_locals(shape), fd = -1;
     tern_status          status = check_shape(shape, locals);
     size_t               bytes = tern_segment_bytes((uint32_t)shape->ranks, seats);
@@ -198,5 +206,5 @@ tern_status tern_boot_arena_make(int ranks, int cores, int *arena, int *huge, st
 
 void tern_boot_segment_unmap(struct tern_segment *segment)
 {
-    munmap(segment, tern_segment_bytes(segment->ranks, segment->seats != 0));
+    munmap(segment, tern_segment_bytes(segment->ranks, (enum tern_seats)segment->seats));
 }

@@ -2,11 +2,12 @@
  *
  * The launcher makes one memory file (memfd), the arena, and hands its descriptor to every rank. Its first bytes are
  * this segment: who is alive, and how to wake whom. A job on several nodes has one arena and one segment on each node.
- * All segments have a slot, a card and, where the job is to survive deaths, a seat for every rank of the job; those of
- * ranks on other nodes are mirrors, written by the relay (relay.h) in one order for all nodes. The rest of the first TERN_ARENA_CONTROL bytes belongs to the links
- * (they lay it out by the number of ranks of the node and reserve what they use); regions come after that, at offsets that only
- * ever grow: `next` is a counter, and space that is freed is given back to the system by punching a hole. So there is
- * one descriptor, no name in any file system, and nothing to clean up: when the last process dies the memory is gone.
+ * All of these have a slot, a card and a seat for every rank of the job; those of ranks on other nodes are mirrors,
+ * written by the relay (relay.h) in one order for all nodes. The rest of the first TERN_ARENA_CONTROL bytes belongs to
+ * the links (they lay it out by the number of ranks of the node and reserve what they use); regions come after that, at
+ * offsets that only ever grow: `next` is a counter, and space that is freed is given back to the system by punching a
+ * hole. So there is one descriptor, no name in any file system, and nothing to clean up: when the last process dies the
+ * memory is gone.
  *
  * Everything here is shared between processes: fixed widths, offsets instead of pointers, one writer per field.
  */
@@ -65,17 +66,21 @@ struct tern_card {
 };
 _Static_assert(sizeof(struct tern_card) == 256, "cards lie side by side");
 
-/* A rank's part in the meetings of the world team of a job on several nodes that is to survive deaths: what has to be
- * known in one order with the fates. Writer: the rank; in mirrors the relay. A note is posted for the barrier with the
- * number that selects its place, before arrived has that number. */
+/* A rank's part in the meetings of the world team of a job on several nodes. Departures are told here. Barriers and
+ * notes go by messages, except where the job is to survive deaths: then they are told here too, because they have to be
+ * known in one order with the fates. Writer: the rank; in mirrors the relay. Both counters may have grown by two when the
+ * relay looks again: then both objects, and both notes, are news. */
 struct tern_seat {
     _Alignas(64) _Atomic uint32_t arrived; /* barriers that the rank has entered */
     _Atomic uint32_t departures;           /* things that it has given up */
     _Atomic uint64_t object[2];            /* which, the last two: number n at n & 1 */
     uint32_t         note_len[2];          /* 0: none; of barrier n at n & 1 */
-    _Alignas(64) unsigned char note[2][TERN_SEAT_NOTE];
 };
-_Static_assert(sizeof(struct tern_seat) == 64 + 2 * TERN_SEAT_NOTE, "seats lie side by side");
+_Static_assert(sizeof(struct tern_seat) == 64, "seats lie side by side");
+
+/* What seats a segment has. A note is posted for the barrier with the number that selects its place, before arrived has
+ * that number; like its length. */
+enum tern_seats { TERN_SEATS_NONE, TERN_SEATS_BARE, TERN_SEATS_WITH_NOTES };
 
 struct tern_segment {
     uint32_t magic; /* these: written by the launcher before any rank starts */
@@ -87,20 +92,22 @@ struct tern_segment {
     uint32_t nodes;      /* of the job */
     uint32_t node;       /* which of them this is */
     uint32_t locals;     /* ranks on this node */
-    uint32_t seats;      /* 1: there are seats */
+    uint32_t seats;      /* enum tern_seats */
     uint32_t reserved;
     uint64_t tell;                        /* inode of the pipe that wakes the relay; 0: not inherited, or one node */
     _Alignas(64) _Atomic uint32_t told;   /* 1: the relay knows that it has to look for changes. Writers: ranks set it,
                                              the relay clears it */
     _Alignas(64) _Atomic uint32_t losses; /* number of ranks whose fate is LOST. Writer: the launcher, after fate */
     _Alignas(64) _Atomic uint64_t next;   /* offset of the first byte of the arena that no region had. Writer: ranks */
-    _Alignas(64) struct tern_slot slot[]; /* [ranks]; then the cards [ranks]; then the seats [ranks], if any */
+    _Alignas(64) struct tern_slot
+        slot[]; /* [ranks]; then the cards [ranks]; then the seats [ranks], and their notes, if any */
 };
 
-static inline size_t tern_segment_bytes(uint32_t ranks, bool seats)
+static inline size_t tern_segment_bytes(uint32_t ranks, enum tern_seats seats)
 {
-    return sizeof(struct tern_segment) +
-           ranks * (sizeof(struct tern_slot) + sizeof(struct tern_card) + (seats ? sizeof(struct tern_seat) : 0));
+    return sizeof(struct tern_segment) + ranks * (sizeof(struct tern_slot) + sizeof(struct tern_card) +
+                                                  (seats != TERN_SEATS_NONE ? sizeof(struct tern_seat) : 0) +
+                                                  (seats == TERN_SEATS_WITH_NOTES ? 2 * (size_t)TERN_SEAT_NOTE : 0));
 }
 
 static inline struct tern_card *tern_segment_card(struct tern_segment *segment, uint32_t rank)
@@ -112,6 +119,14 @@ static inline struct tern_card *tern_segment_card(struct tern_segment *segment, 
 static inline struct tern_seat *tern_segment_seat(struct tern_segment *segment, uint32_t rank)
 {
     return (struct tern_seat *)(void *)tern_segment_card(segment, segment->ranks) + rank;
+}
+
+/* The place of a rank's note for a barrier. Only where there are notes. */
+static inline unsigned char *tern_segment_note(struct tern_segment *segment, uint32_t rank, uint32_t barrier)
+{
+    unsigned char *notes = (unsigned char *)tern_segment_seat(segment, segment->ranks);
+
+    return notes + (2 * (size_t)rank + (barrier & 1)) * TERN_SEAT_NOTE;
 }
 
 #endif

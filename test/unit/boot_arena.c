@@ -46,14 +46,15 @@ static void first_content(void **state)
     }
     assert_int_equal(fstat(arena, &about), 0);
     assert_true(about.st_size == (off_t)TERN_ARENA_CONTROL);
-    assert_true(about.st_blocks * 512 >= (off_t)tern_segment_bytes(5, false)); /* reserved */
-    assert_true(about.st_blocks * 512 < 1 << 20);                              /* and not more */
+    assert_true(about.st_blocks * 512 >= (off_t)tern_segment_bytes(5, TERN_SEATS_NONE)); /* reserved */
+    assert_true(about.st_blocks * 512 < 1 << 20);                                        /* and not more */
     assert_int_equal(fcntl(arena, F_GETFD) & FD_CLOEXEC, 0);
     if (huge >= 0)
         assert_int_equal(fcntl(huge, F_GETFD) & FD_CLOEXEC, 0);
 }
 
-/* Promise: each node has a slot, a card and, where deaths do not end the job, a seat for every rank of the job. */
+/* Promise: each node has a slot, a card, a seat and, where deaths do not end the job, notes for every rank of the job.
+ */
 static void several_nodes(void **state)
 {
     static const int32_t   node_of[] = { 0, 1, 1, 2, 0, 1 }; /* in turns, as some launchers place ranks */
@@ -67,8 +68,8 @@ static void several_nodes(void **state)
     assert_int_equal(tern_boot_arena_shape(&shape, &boot.arena, &boot.huge, &boot.segment), TERN_OK);
     tern_opt.on_failure = TERN_ON_FAILURE_ABORT;
     assert_true(boot.segment->job == 77);
-    assert_int_equal(boot.segment->seats, 1);
-    tern_segment_seat(boot.segment, 5)->note[1][TERN_SEAT_NOTE - 1] = 1; /* reserved and mapped to the last byte */
+    assert_int_equal(boot.segment->seats, TERN_SEATS_WITH_NOTES);
+    tern_segment_note(boot.segment, 5, 1)[TERN_SEAT_NOTE - 1] = 1; /* reserved and mapped to the last byte */
     for (int r = 0; r < 6; r++) {
         assert_int_equal(boot.segment->slot[r].node, node_of[r]);
         assert_int_equal(boot.segment->slot[r].local, local[r]);
