@@ -136,8 +136,7 @@ static bool number_ranks(struct tern_segment *segment, const struct tern_boot_sh
     return good;
 }
 
-static tern_status fill(struct tern_segment *made, const struct tern_boot_shape *shape, int locals,
-                        enum tern_seats seats)
+static tern_status fill(struct tern_segment *made, const struct tern_boot_shape *shape, int locals, bool notes)
 {
     uint64_t    job = shape->job;
     tern_status status = job != 0 ? TERN_OK : random_job(&job);
@@ -153,27 +152,20 @@ static tern_status fill(struct tern_segment *made, const struct tern_boot_shape 
     made->nodes = (uint32_t)shape->nodes;
     made->node = (uint32_t)shape->node;
     made->locals = (uint32_t)locals;
-    made->seats = seats;
+    made->notes = notes;
     atomic_init(&made->next, TERN_ARENA_CONTROL);
     return number_ranks(made, shape)
                ? TERN_OK
                : tern_base_fail(TERN_ERR_RANGE, "the ranks of a job of %d nodes cannot be numbered", shape->nodes);
 }
 
-static enum tern_seats seats_of(const struct tern_boot_shape *shape)
-{
-    if (shape->nodes == 1)
-        return TERN_SEATS_NONE;
-    return tern_opt.on_failure == TERN_ON_FAILURE_RETURN ? TERN_SEATS_WITH_NOTES : TERN_SEATS_BARE;
-}
-
 tern_status tern_boot_arena_shape(const struct tern_boot_shape *shape, int *arena, int *huge,
                                   struct tern_segment **segment)
 {
-    enum tern_seats      seats = seats_of(shape);
+    bool                 notes = tern_opt.on_failure == TERN_ON_FAILURE_RETURN;
     int                  locals = count_locals(shape), fd = -1;
     tern_status          status = check_shape(shape, locals);
-    size_t               bytes = tern_segment_bytes((uint32_t)shape->ranks, seats);
+    size_t               bytes = tern_segment_bytes((uint32_t)shape->ranks, notes);
     struct tern_segment *made;
 
     if (status != TERN_OK || (status = arena_open(shape->ranks, bytes, &fd)) != TERN_OK)
@@ -184,7 +176,7 @@ tern_status tern_boot_arena_shape(const struct tern_boot_shape *shape, int *aren
                                 bytes, shape->ranks, strerror(errno));
         goto err_close;
     }
-    if ((status = fill(made, shape, locals, seats)) != TERN_OK)
+    if ((status = fill(made, shape, locals, notes)) != TERN_OK)
         goto err_unmap;
     *arena = fd;
     *huge = memory_file("tern-huge", MFD_HUGETLB); /* takes no pages yet; -1 where the kernel has none */
@@ -206,5 +198,5 @@ tern_status tern_boot_arena_make(int ranks, int cores, int *arena, int *huge, st
 
 void tern_boot_segment_unmap(struct tern_segment *segment)
 {
-    munmap(segment, tern_segment_bytes(segment->ranks, (enum tern_seats)segment->seats));
+    munmap(segment, tern_segment_bytes(segment->ranks, segment->notes != 0));
 }

@@ -177,7 +177,7 @@ static tern_status map_segment(const struct boot_text *text, int fd, struct tern
                               "TERN_BOOT speaks of %lld ranks and the shared memory of %u: they are of different "
                               "jobs; start the program with ternrun",
                               (long long)text->ranks, head.ranks);
-    bytes = tern_segment_bytes(head.ranks, (enum tern_seats)head.seats);
+    bytes = tern_segment_bytes(head.ranks, head.notes != 0);
     segment = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (segment == MAP_FAILED)
         return tern_base_fail(TERN_ERR_NOMEM, "rank %lld cannot map %zu bytes of its job's shared memory: %s",

@@ -36,7 +36,7 @@ struct tern_boot_shape {
 
 /* Make the arena of this node and the first content of its segment. Used by launchers, and by a process without one. On
  * success *arena and *huge are descriptors (huge -1 where there are no huge pages), not close-on-exec, and *segment is
- * mapped. What seats there are is decided by the number of nodes and the option TERN_ON_FAILURE.
+ * mapped. Whether seats have notes is decided by the option TERN_ON_FAILURE.
  * Returns TERN_OK. TERN_ERR_RANGE: a job of that shape cannot be. TERN_ERR_NOMEM, TERN_ERR_SYSTEM. */
 tern_status tern_boot_arena_shape(const struct tern_boot_shape *shape, int *arena, int *huge,
                                   struct tern_segment **segment);

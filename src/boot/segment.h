@@ -66,9 +66,9 @@ struct tern_card {
 };
 _Static_assert(sizeof(struct tern_card) == 256, "cards lie side by side");
 
-/* A rank's part in the meetings of the world team of a job on several nodes. Departures are told here. Barriers and
- * notes go by messages, except where the job is to survive deaths: then they are told here too, because they have to be
- * known in one order with the fates. Writer: the rank; in mirrors the relay. Both counters may have grown by two when the
+/* A rank's part in the meetings of the world team, where no link reaches all ranks. Departures are told here. Barriers
+ * and notes go by messages, except where the job is to survive deaths: then they are told here too, because they have to
+ * be known in one order with the fates. Writer: the rank; in mirrors the relay. Both counters may have grown by two when the
  * relay looks again: then both objects, and both notes, are news. */
 struct tern_seat {
     _Alignas(64) _Atomic uint32_t arrived; /* barriers that the rank has entered */
@@ -77,10 +77,6 @@ struct tern_seat {
     uint32_t         note_len[2];          /* 0: none; of barrier n at n & 1 */
 };
 _Static_assert(sizeof(struct tern_seat) == 64, "seats lie side by side");
-
-/* What seats a segment has. A note is posted for the barrier with the number that selects its place, before arrived has
- * that number; like its length. */
-enum tern_seats { TERN_SEATS_NONE, TERN_SEATS_BARE, TERN_SEATS_WITH_NOTES };
 
 struct tern_segment {
     uint32_t magic; /* these: written by the launcher before any rank starts */
@@ -92,7 +88,7 @@ struct tern_segment {
     uint32_t nodes;      /* of the job */
     uint32_t node;       /* which of them this is */
     uint32_t locals;     /* ranks on this node */
-    uint32_t seats;      /* enum tern_seats */
+    uint32_t notes;      /* 1: seats have notes, because the job is to survive deaths */
     uint32_t reserved;
     uint64_t tell;                        /* inode of the pipe that wakes the relay; 0: not inherited, or one node */
     _Alignas(64) _Atomic uint32_t told;   /* 1: the relay knows that it has to look for changes. Writers: ranks set it,
@@ -100,14 +96,13 @@ struct tern_segment {
     _Alignas(64) _Atomic uint32_t losses; /* number of ranks whose fate is LOST. Writer: the launcher, after fate */
     _Alignas(64) _Atomic uint64_t next;   /* offset of the first byte of the arena that no region had. Writer: ranks */
     _Alignas(64) struct tern_slot
-        slot[]; /* [ranks]; then the cards [ranks]; then the seats [ranks], and their notes, if any */
+        slot[]; /* [ranks]; then the cards [ranks]; then the seats [ranks]; then their notes, if any */
 };
 
-static inline size_t tern_segment_bytes(uint32_t ranks, enum tern_seats seats)
+static inline size_t tern_segment_bytes(uint32_t ranks, bool notes)
 {
     return sizeof(struct tern_segment) + ranks * (sizeof(struct tern_slot) + sizeof(struct tern_card) +
-                                                  (seats != TERN_SEATS_NONE ? sizeof(struct tern_seat) : 0) +
-                                                  (seats == TERN_SEATS_WITH_NOTES ? 2 * (size_t)TERN_SEAT_NOTE : 0));
+                                                  sizeof(struct tern_seat) + (notes ? 2 * (size_t)TERN_SEAT_NOTE : 0));
 }
 
 static inline struct tern_card *tern_segment_card(struct tern_segment *segment, uint32_t rank)
@@ -115,13 +110,13 @@ static inline struct tern_card *tern_segment_card(struct tern_segment *segment, 
     return (struct tern_card *)(void *)(segment->slot + segment->ranks) + rank;
 }
 
-/* Only where there are seats. */
 static inline struct tern_seat *tern_segment_seat(struct tern_segment *segment, uint32_t rank)
 {
     return (struct tern_seat *)(void *)tern_segment_card(segment, segment->ranks) + rank;
 }
 
-/* The place of a rank's note for a barrier. Only where there are notes. */
+/* The place of a rank's note for a barrier: written, like its length, before arrived has the barrier's number. Only where
+ * there are notes. */
 static inline unsigned char *tern_segment_note(struct tern_segment *segment, uint32_t rank, uint32_t barrier)
 {
     unsigned char *notes = (unsigned char *)tern_segment_seat(segment, segment->ranks);

@@ -46,8 +46,8 @@ static void first_content(void **state)
     }
     assert_int_equal(fstat(arena, &about), 0);
     assert_true(about.st_size == (off_t)TERN_ARENA_CONTROL);
-    assert_true(about.st_blocks * 512 >= (off_t)tern_segment_bytes(5, TERN_SEATS_NONE)); /* reserved */
-    assert_true(about.st_blocks * 512 < 1 << 20);                                        /* and not more */
+    assert_true(about.st_blocks * 512 >= (off_t)tern_segment_bytes(5, false)); /* reserved */
+    assert_true(about.st_blocks * 512 < 1 << 20);                              /* and not more */
     assert_int_equal(fcntl(arena, F_GETFD) & FD_CLOEXEC, 0);
     if (huge >= 0)
         assert_int_equal(fcntl(huge, F_GETFD) & FD_CLOEXEC, 0);
@@ -68,7 +68,7 @@ static void several_nodes(void **state)
     assert_int_equal(tern_boot_arena_shape(&shape, &boot.arena, &boot.huge, &boot.segment), TERN_OK);
     tern_opt.on_failure = TERN_ON_FAILURE_ABORT;
     assert_true(boot.segment->job == 77);
-    assert_int_equal(boot.segment->seats, TERN_SEATS_WITH_NOTES);
+    assert_int_equal(boot.segment->notes, 1);
     tern_segment_note(boot.segment, 5, 1)[TERN_SEAT_NOTE - 1] = 1; /* reserved and mapped to the last byte */
     for (int r = 0; r < 6; r++) {
         assert_int_equal(boot.segment->slot[r].node, node_of[r]);

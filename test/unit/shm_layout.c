@@ -30,7 +30,7 @@ static void numbers_of_layout_2(void **state)
     assert_int_equal(offsetof(struct tern_segment, nodes), 28);
     assert_int_equal(offsetof(struct tern_segment, node), 32);
     assert_int_equal(offsetof(struct tern_segment, locals), 36);
-    assert_int_equal(offsetof(struct tern_segment, seats), 40);
+    assert_int_equal(offsetof(struct tern_segment, notes), 40);
     assert_int_equal(offsetof(struct tern_segment, tell), 48);
     assert_int_equal(offsetof(struct tern_segment, told), 64);
     assert_int_equal(offsetof(struct tern_segment, losses), 128);
@@ -53,9 +53,8 @@ static void numbers_of_layout_2(void **state)
     assert_int_equal(offsetof(struct tern_seat, object), 8);
     assert_int_equal(offsetof(struct tern_seat, note_len), 24);
     assert_int_equal(sizeof(struct tern_seat), 64);
-    assert_int_equal(tern_segment_bytes(5, TERN_SEATS_NONE), 256 + 5 * (128 + 256));
-    assert_int_equal(tern_segment_bytes(5, TERN_SEATS_BARE), 256 + 5 * (128 + 256 + 64));
-    assert_int_equal(tern_segment_bytes(5, TERN_SEATS_WITH_NOTES), 256 + 5 * (128 + 256 + 64 + 2 * 4096));
+    assert_int_equal(tern_segment_bytes(5, false), 256 + 5 * (128 + 256 + 64));
+    assert_int_equal(tern_segment_bytes(5, true), 256 + 5 * (128 + 256 + 64 + 2 * 4096));
 }
 
 static void chunks_and_desks(void **state)
@@ -104,8 +103,8 @@ static void the_halls_lie_side_by_side(void **state)
             assert_int_equal(tern_shm_hall_offset(ranks[i], id) % 64, 0);
             assert_int_equal(tern_shm_hall_offset(ranks[i], id + 1) - tern_shm_hall_offset(ranks[i], id), hall);
         }
-        assert_true(tern_segment_bytes(TERN_MAX_RANKS, TERN_SEATS_WITH_NOTES) + 4096 +
-                        tern_shm_hall_offset(ranks[i], SHM_GROUPS) + n * n * sizeof(struct shm_post) + 4096 <=
+        assert_true(tern_segment_bytes(TERN_MAX_RANKS, true) + 4096 + tern_shm_hall_offset(ranks[i], SHM_GROUPS) +
+                        n * n * sizeof(struct shm_post) + 4096 <=
                     TERN_ARENA_CONTROL);
     }
 }

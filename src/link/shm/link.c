@@ -10,7 +10,7 @@
 
 static uint64_t control_offset(const struct tern_segment *segment)
 {
-    return tern_base_round_up(tern_segment_bytes(segment->ranks, (enum tern_seats)segment->seats), PAGE);
+    return tern_base_round_up(tern_segment_bytes(segment->ranks, segment->notes != 0), PAGE);
 }
 
 size_t tern_shm_hall_offset(int locals, uint32_t id)
