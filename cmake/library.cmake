@@ -9,6 +9,17 @@ file(GLOB_RECURSE upper_sources CONFIGURE_DEPENDS
     ${PROJECT_SOURCE_DIR}/src/link/*.c ${PROJECT_SOURCE_DIR}/src/core/*.c
     ${PROJECT_SOURCE_DIR}/src/op/*.c ${PROJECT_SOURCE_DIR}/src/api/*.c)
 
+# PMIx is loaded at run time; its headers are needed to build, and where there are none a file takes the place that says so.
+pkg_check_modules(PMIX pmix)
+if(PMIX_FOUND)
+    list(FILTER base_sources EXCLUDE REGEX "/boot/pmix_none\\.c$")
+    list(TRANSFORM PMIX_INCLUDE_DIRS PREPEND "-isystem" OUTPUT_VARIABLE pmix_flags) # its warnings are not ours
+    set_source_files_properties(${PROJECT_SOURCE_DIR}/src/boot/pmix.c PROPERTIES COMPILE_OPTIONS "${pmix_flags}")
+else()
+    list(FILTER base_sources EXCLUDE REGEX "/boot/pmix\\.c$")
+    message(STATUS "Tern: no pmix.h (Debian: libpmix-dev): the library cannot be used under launchers that offer only PMIx")
+endif()
+
 function(tern_add_objects name)
     add_library(${name} OBJECT ${ARGN})
     set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON C_VISIBILITY_PRESET hidden)
@@ -21,7 +32,7 @@ set(library_objects)
 if(base_sources)
     tern_add_objects(tern_base_objects ${base_sources})
     add_library(tern_base STATIC $<TARGET_OBJECTS:tern_base_objects>)
-    target_link_libraries(tern_base PUBLIC tern_flags)
+    target_link_libraries(tern_base PUBLIC tern_flags ${CMAKE_DL_LIBS})
     list(APPEND library_objects $<TARGET_OBJECTS:tern_base_objects>)
 endif()
 if(upper_sources)
@@ -39,8 +50,8 @@ if(library_objects)
         target_include_directories(${target} PUBLIC
             $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
     endforeach()
-    target_link_libraries(tern PRIVATE Threads::Threads)
-    target_link_libraries(tern_static PUBLIC Threads::Threads)
+    target_link_libraries(tern PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
+    target_link_libraries(tern_static PUBLIC Threads::Threads ${CMAKE_DL_LIBS})
     target_link_options(tern PRIVATE -Wl,--as-needed)
     if(NOT TERN_SANITIZE)
         target_link_options(tern PRIVATE -Wl,-z,defs) # a sanitizer's own symbols come from the program

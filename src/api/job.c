@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "boot/foreign.h"
 #include "core/job.h"
 #include "core/message.h"
 #include "op/am.h"
@@ -54,7 +55,9 @@ tern_status tern_peer_check(int rank)
 void tern_abort(int code, const char *why)
 {
     tern_base_log(TERN_LOG_ERROR, "ends the job%s%s", why ? ": " : "", why ? why : "");
-    _Exit((code & 0xff) != 0 ? code : 1); /* the system keeps the lowest byte only */
+    code = (code & 0xff) != 0 ? code & 0xff : 1; /* the system keeps the lowest byte only */
+    tern_boot_foreign_abort(code);
+    _Exit(code);
 }
 
 int64_t tern_clock(void)

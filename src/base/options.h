@@ -23,6 +23,7 @@ extern struct tern_options {
 /* Indices of CHOICE words that the code compares with. */
 enum { TERN_ON_FAILURE_ABORT, TERN_ON_FAILURE_RETURN };
 enum { TERN_CMA_AUTO, TERN_CMA_OFF };
+enum { TERN_LAUNCHER_AUTO, TERN_LAUNCHER_ALONE, TERN_LAUNCHER_PMI1, TERN_LAUNCHER_PMIX };
 
 /* One row of the list, for tables. */
 struct tern_option_info {

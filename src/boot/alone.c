@@ -1,67 +1,65 @@
 /* alone.c: a job of one rank, and the suspicion that more were meant.
  *
- * Every launcher leaves variables in the environment. A number of processes above one, or a process number without any
- * such size, means that someone wanted a parallel job; each process would then be a job of its own, which is rarely
- * what was meant. It may be right, though (a serial tool within a parallel script), so it is a note and no error.
+ * Every launcher leaves variables in the environment. One that says that this is process 3 of 8 wanted a parallel job;
+ * that each process becomes a job of its own is almost never meant, so it is an error, which TERN_LAUNCHER=alone
+ * overrides. Less than that (the size of an allocation, a process number without a size) is a note: a serial tool within
+ * a parallel script is right.
  */
-#define _GNU_SOURCE 1
 #include "boot/alone.h"
 
-#include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "base/options.h"
 #include "base/parse.h"
+#include "boot/cpus.h"
 
-#define MOST_CPUS 65536
-
-/* What a launcher sets: the number of processes, and the number of this one. Either may be NULL. */
+/* What a launcher sets: the number of processes, and the number of this one. */
 struct hint {
-    const char *size, *rank;
-    bool        both; /* the size alone means nothing: it describes an allocation */
+    const char *size; /* NULL: it sets none */
+    const char *rank;
+    const char *advice; /* NULL: the two do not tell of a process that was started as one of several */
 };
 
+#define ADVICE "start the job with 'ternrun -n N program', or with a launcher that offers PMIx or PMI-1"
+
 static const struct hint hints[] = {
-    { "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", false },
-    { "MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_RANK", false },
-    { "PMI_SIZE", "PMI_RANK", false },
-    { "MPI_LOCALNRANKS", "MPI_LOCALRANKID", false },
-    { "FLUX_JOB_SIZE", "FLUX_TASK_RANK", true },
-    { "SLURM_NTASKS", "SLURM_PROCID", true },
-    { NULL, "PMIX_RANK", false },
-    { NULL, "PALS_RANKID", false },
+    { "SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "start the job step with 'srun --mpi=pmix'" },
+    { "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", ADVICE },
+    { "MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_RANK", ADVICE },
+    { "PMI_SIZE", "PMI_RANK", ADVICE },
+    { "MPI_LOCALNRANKS", "MPI_LOCALRANKID", ADVICE },
+    { "FLUX_JOB_SIZE", "FLUX_TASK_RANK", "start the job with 'flux run -o pmi=simple'" },
+    { "SLURM_NTASKS", "SLURM_PROCID", NULL }, /* a batch script has these too */
+    { NULL, "PMIX_RANK", NULL },
+    { NULL, "PALS_RANKID", NULL },
 };
 
 #define HINTS (sizeof(hints) / sizeof(hints[0]))
 
 int tern_boot_alone_cores(void)
 {
-    size_t     size = CPU_ALLOC_SIZE(MOST_CPUS);
-    cpu_set_t *set = CPU_ALLOC(MOST_CPUS);
-    int        count = 1;
+    struct tern_cpus cpus;
 
-    if (set != NULL && sched_getaffinity(0, size, set) == 0)
-        count = CPU_COUNT_S(size, set);
-    CPU_FREE(set);
-    return count < 1 ? 1 : count;
+    tern_boot_cpus_own(&cpus);
+    return tern_boot_cpus_count(&cpus);
 }
 
-/* The variable that speaks of more than one process; NULL when none does. *sized: some variable gave a size. */
-static const char *find_size(bool *sized)
+/* The first hint at more than one process; NULL when there is none. *sized: some variable gave a size. */
+static const struct hint *find_size(bool *sized)
 {
-    const char *value;
-    int64_t     size;
-
     *sized = false;
     for (size_t i = 0; i < HINTS; i++) {
-        value = hints[i].size != NULL ? getenv(hints[i].size) : NULL;
-        if (value == NULL || !tern_base_parse_count(value, &size) || (hints[i].both && getenv(hints[i].rank) == NULL))
+        const char *value = hints[i].size != NULL ? getenv(hints[i].size) : NULL;
+        int64_t     size;
+
+        if (value == NULL || getenv(hints[i].rank) == NULL || !tern_base_parse_count(value, &size))
             continue;
         *sized = true;
         if (size > 1)
-            return hints[i].size;
+            return &hints[i];
     }
     return NULL;
 }
@@ -69,24 +67,37 @@ static const char *find_size(bool *sized)
 static const char *find_rank(void)
 {
     for (size_t i = 0; i < HINTS; i++)
-        if (!hints[i].both && getenv(hints[i].rank) != NULL)
+        if (hints[i].size == NULL && getenv(hints[i].rank) != NULL)
             return hints[i].rank;
     return NULL;
 }
 
-void tern_boot_alone_note(void)
+static void note(const char *name)
 {
     static bool said;
-    bool        sized;
-    const char *name = find_size(&sized);
 
-    if (name == NULL && !sized)
-        name = find_rank();
-    if (name == NULL || said)
-        return;
+    if (!said)
+        tern_base_log(TERN_LOG_NOTE,
+                      "this process is a job of one rank, but %s=%s hints at another launcher, which Tern does not "
+                      "use; start the job with 'ternrun -n N program'",
+                      name, getenv(name));
     said = true;
-    tern_base_log(TERN_LOG_NOTE,
-                  "this process is a job of one rank, but %s=%s hints at another launcher, which Tern does not use; "
-                  "start the job with 'ternrun -n N program'",
-                  name, getenv(name));
+}
+
+tern_status tern_boot_alone_check(void)
+{
+    bool               sized;
+    const struct hint *hint = find_size(&sized);
+    const char        *name = hint != NULL ? hint->size : sized ? NULL : find_rank();
+
+    if (tern_opt.launcher == TERN_LAUNCHER_ALONE || name == NULL)
+        return TERN_OK;
+    if (hint != NULL && hint->advice != NULL)
+        return tern_base_fail(TERN_ERR_BOOT,
+                              "%s=%.20s and %s=%.20s show that a launcher started this process as one of several, but "
+                              "it offers neither PMIx nor PMI-1; %s; set TERN_LAUNCHER=alone if each process is to be "
+                              "a job of one",
+                              hint->size, getenv(hint->size), hint->rank, getenv(hint->rank), hint->advice);
+    note(name);
+    return TERN_OK;
 }

@@ -2,11 +2,15 @@
 #ifndef TERN_BOOT_ALONE_H
 #define TERN_BOOT_ALONE_H
 
+#include "base/status.h"
+
 /* The number of CPUs that this process may use; at least 1. */
 int tern_boot_alone_cores(void);
 
-/* Where the environment shows that another launcher started this process as one of several, say once that Tern does
- * not know that launcher. */
-void tern_boot_alone_note(void);
+/* Whether this process may be a job of one. Where the environment shows that a launcher started it as one of several,
+ * and Tern cannot use that launcher, it may not, unless TERN_LAUNCHER=alone says that it is meant. Where the environment
+ * only hints at more, that is said once.
+ * Returns TERN_OK. TERN_ERR_BOOT. */
+tern_status tern_boot_alone_check(void);
 
 #endif

@@ -25,6 +25,7 @@
 #include "base/options.h"
 #include "base/parse.h"
 #include "boot/alone.h"
+#include "boot/foreign.h"
 #include "boot/parent.h"
 
 /* What TERN_BOOT says. The fields in the order of the text. */
@@ -160,28 +161,26 @@ static tern_status unreachable(const struct boot_text *text, int64_t fd)
                           (long long)text->rank, (long long)fd, (long long)text->launcher, strerror(errno));
 }
 
-/* See that the segment is the one that the text describes, and map it. */
-static tern_status map_segment(const struct boot_text *text, int fd, struct tern_segment **out)
+tern_status tern_boot_segment_map(int arena, int ranks, struct tern_segment **out)
 {
     struct tern_segment  head;
     struct tern_segment *segment;
     size_t               bytes;
 
-    if (pread(fd, &head, sizeof(head), 0) != (ssize_t)sizeof(head))
-        return tern_base_fail(TERN_ERR_BOOT, "rank %lld cannot read its job's shared memory: %s", (long long)text->rank,
-                              strerror(errno));
+    if (pread(arena, &head, sizeof(head), 0) != (ssize_t)sizeof(head))
+        return tern_base_fail(TERN_ERR_BOOT, "cannot read the job's shared memory: %s", strerror(errno));
     if (head.layout != TERN_SEGMENT_LAYOUT)
         return other_version(head.layout);
-    if (head.ranks != (uint32_t)text->ranks)
+    if (head.ranks != (uint32_t)ranks)
         return tern_base_fail(TERN_ERR_BOOT,
-                              "TERN_BOOT speaks of %lld ranks and the shared memory of %u: they are of different "
-                              "jobs; start the program with ternrun",
-                              (long long)text->ranks, head.ranks);
+                              "the launcher speaks of %d ranks and the shared memory of %u: they are of different "
+                              "jobs; start the program anew",
+                              ranks, head.ranks);
     bytes = tern_segment_bytes(head.ranks, head.notes != 0);
-    segment = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    segment = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, arena, 0);
     if (segment == MAP_FAILED)
-        return tern_base_fail(TERN_ERR_NOMEM, "rank %lld cannot map %zu bytes of its job's shared memory: %s",
-                              (long long)text->rank, bytes, strerror(errno));
+        return tern_base_fail(TERN_ERR_NOMEM, "cannot map %zu bytes of the job's shared memory: %s", bytes,
+                              strerror(errno));
     *out = segment;
     return TERN_OK;
 }
@@ -198,8 +197,7 @@ void tern_boot_place(struct tern_boot *boot, int rank)
     boot->locals = (int)segment->locals;
 }
 
-/* Take the rank's slot. Only one process can. */
-static tern_status claim_slot(struct tern_segment *segment, int rank)
+tern_status tern_boot_claim(struct tern_segment *segment, int rank)
 {
     struct tern_slot *slot = &segment->slot[rank];
     uint32_t          life = TERN_LIFE_NONE;
@@ -231,14 +229,14 @@ static tern_status join_launched(const char *value, struct tern_boot *out)
         status = unreachable(&text, text.huge);
         goto err_close;
     }
-    if ((status = map_segment(&text, boot.arena, &boot.segment)) != TERN_OK)
+    if ((status = tern_boot_segment_map(boot.arena, (int)text.ranks, &boot.segment)) != TERN_OK)
         goto err_close;
     if (text.tell >= 0 && (boot.tell = reach(text.tell, text.launcher, FOR_TELL, boot.segment->tell)) < 0) {
         status = unreachable(&text, text.tell);
         goto err_leave;
     }
     tern_boot_place(&boot, (int)text.rank);
-    if ((status = claim_slot(boot.segment, boot.rank)) != TERN_OK)
+    if ((status = tern_boot_claim(boot.segment, boot.rank)) != TERN_OK)
         goto err_leave;
     if ((status = tern_boot_parent_bind((pid_t)text.launcher)) != TERN_OK)
         goto err_leave;
@@ -258,27 +256,38 @@ err_close:
 static tern_status join_alone(struct tern_boot *out)
 {
     struct tern_boot boot = { .launched = false, .tell = -1 };
-    tern_status      status = tern_boot_arena_make(1, tern_boot_alone_cores(), &boot.arena, &boot.huge, &boot.segment);
+    tern_status      status = tern_boot_alone_check();
 
     if (status != TERN_OK)
         return status;
-    tern_boot_alone_note();
+    status = tern_boot_arena_make(1, tern_boot_alone_cores(), &boot.arena, &boot.huge, &boot.segment);
+    if (status != TERN_OK)
+        return status;
     fcntl(boot.arena, F_SETFD, FD_CLOEXEC);
     if (boot.huge >= 0)
         fcntl(boot.huge, F_SETFD, FD_CLOEXEC);
     tern_boot_place(&boot, 0);
-    claim_slot(boot.segment, 0); /* ours alone: cannot fail */
+    tern_boot_claim(boot.segment, 0); /* ours alone: cannot fail */
     *out = boot;
     return TERN_OK;
 }
 
 tern_status tern_boot_join(struct tern_boot *boot)
 {
-    return tern_opt.boot != NULL && *tern_opt.boot != '\0' ? join_launched(tern_opt.boot, boot) : join_alone(boot);
+    const struct tern_pmi_ops *foreign;
+    tern_status                status;
+
+    if (tern_opt.boot != NULL && *tern_opt.boot != '\0')
+        return join_launched(tern_opt.boot, boot);
+    if ((status = tern_boot_pmi_find(&foreign)) != TERN_OK)
+        return status;
+    return foreign != NULL ? tern_boot_foreign_join(foreign, boot) : join_alone(boot);
 }
 
 void tern_boot_leave(struct tern_boot *boot)
 {
+    if (boot->foreign)
+        tern_boot_foreign_leave(boot);
     tern_boot_segment_unmap(boot->segment);
     close(boot->arena);
     if (boot->huge >= 0)

@@ -5,7 +5,8 @@
  * where arena, huge and tell are inherited descriptors (huge is -1 where the system has no huge pages; tell is a pipe to
  * the relay, -1 where the job has one node) and launcher is ternrun's process id, through which the descriptors can be
  * opened again where a program in between closed them.
- * Without the variable a process is a job of one rank and makes its own arena.
+ * Without the variable a foreign launcher may have started the process (foreign.h); else it is a job of one rank and
+ * makes its own arena.
  */
 #ifndef TERN_BOOT_BOOT_H
 #define TERN_BOOT_BOOT_H
@@ -23,6 +24,7 @@ struct tern_boot {
     int                  arena, huge;   /* descriptors, close-on-exec; huge may be -1 */
     int                  tell;          /* descriptor that wakes the relay, a pipe or an eventfd; -1: there is none */
     bool                 launched;      /* false: a job of one, without a launcher */
+    bool                 foreign;       /* launched by another than ternrun: see foreign.h */
     struct tern_segment *segment;       /* mapped */
 };
 
@@ -44,6 +46,10 @@ tern_status tern_boot_arena_shape(const struct tern_boot_shape *shape, int *aren
 /* The same for a job on one node. */
 tern_status tern_boot_arena_make(int ranks, int cores, int *arena, int *huge, struct tern_segment **segment);
 
+/* Map the segment of an arena, which is to be that of a job of so many ranks.
+ * Returns TERN_OK. TERN_ERR_BOOT: it is not. TERN_ERR_NOMEM. */
+tern_status tern_boot_segment_map(int arena, int ranks, struct tern_segment **segment);
+
 /* Unmap a segment. */
 void tern_boot_segment_unmap(struct tern_segment *segment);
 
@@ -59,7 +65,10 @@ void tern_boot_text(char *text, size_t size, int rank, const struct tern_boot_gi
 /* Fill in which rank this is, and from the mapped segment what follows from that: ranks, node, nodes, local, locals. */
 void tern_boot_place(struct tern_boot *boot, int rank);
 
-/* Learn who we are from the option TERN_BOOT, map the segment, and claim the rank's slot (life JOINING). */
+/* Take the rank's slot (life JOINING). Only one process can; TERN_ERR_BOOT for others. */
+tern_status tern_boot_claim(struct tern_segment *segment, int rank);
+
+/* Learn who we are from the option TERN_BOOT or from a foreign launcher, map the segment, and claim the rank's slot (life JOINING). */
 tern_status tern_boot_join(struct tern_boot *boot);
 
 /* Unmap and close. The slot's life is the caller's affair. */

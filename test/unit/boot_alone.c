@@ -1,5 +1,5 @@
-/* boot_alone.c: a process without ternrun says so once where the environment shows that several were meant, and is
- * silent where it does not.
+/* boot_alone.c: a process that a launcher started as one of several is not a job of one, unless that is meant; where the
+ * environment only hints at more it says so once; and it is silent where there is no hint.
  */
 #define _GNU_SOURCE 1
 #include <sched.h>
@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -14,9 +15,10 @@
 
 #include <cmocka.h>
 
+#include "base/options.h"
 #include "boot/alone.h"
 
-/* What a process with this environment says when it asks twice. */
+/* What a process with this environment says when it asks twice: its note, or the detail of its error. */
 static const char *said(char *const *environment)
 {
     static char text[4096];
@@ -27,12 +29,17 @@ static const char *said(char *const *environment)
     assert_int_equal(pipe(ends), 0);
     child = fork();
     if (child == 0) {
+        tern_status st;
+
         dup2(ends[1], STDERR_FILENO);
         clearenv();
         for (; *environment != NULL; environment++)
             putenv(*environment);
-        tern_boot_alone_note();
-        tern_boot_alone_note();
+        tern_base_options_load(environ);
+        tern_boot_alone_check();
+        st = tern_boot_alone_check();
+        if (st != TERN_OK)
+            dprintf(STDERR_FILENO, "%s: %s\n", tern_strerror(st), tern_base_detail());
         _exit(0);
     }
     close(ends[1]);
@@ -48,19 +55,37 @@ static const char *said(char *const *environment)
 static void check_note(const char *note, const char *variable)
 {
     assert_non_null(strstr(note, variable));
+    assert_non_null(strstr(note, "is a job of one rank"));
     assert_non_null(strstr(note, "ternrun -n N"));
     assert_ptr_equal(strchr(note, '\n'), note + strlen(note) - 1); /* one line */
 }
 
-static void several_processes_are_noticed(void **state)
+static void check_error(const char *error, const char *variable, const char *advice)
+{
+    assert_memory_equal(error, tern_strerror(TERN_ERR_BOOT), strlen(tern_strerror(TERN_ERR_BOOT)));
+    assert_non_null(strstr(error, variable));
+    assert_non_null(strstr(error, advice));
+    assert_non_null(strstr(error, "TERN_LAUNCHER=alone"));
+}
+
+static void one_of_several_is_an_error(void **state)
 {
     (void)state;
-    check_note(SAID("PMI_RANK=1", "PMI_SIZE=4"), "PMI_SIZE=4");
-    check_note(SAID("PMI_RANK=1"), "PMI_RANK=1");
+    check_error(SAID("PMI_RANK=1", "PMI_SIZE=4"), "PMI_SIZE=4", "ternrun -n N");
+    check_error(SAID("OMPI_COMM_WORLD_SIZE=2", "OMPI_COMM_WORLD_RANK=1", "PMIX_RANK=0"), "OMPI_COMM_WORLD_SIZE=2",
+                "ternrun -n N");
+    check_error(SAID("MPI_LOCALNRANKS=2", "MPI_LOCALRANKID=0"), "MPI_LOCALNRANKS=2", "ternrun -n N");
+    check_error(SAID("SLURM_NTASKS=8", "SLURM_STEP_NUM_TASKS=8", "SLURM_PROCID=3"), "SLURM_PROCID=3",
+                "srun --mpi=pmix");
+    assert_string_equal(SAID("PMI_RANK=1", "PMI_SIZE=4", "TERN_LAUNCHER=alone"), "");
+}
+
+static void a_hint_is_noticed(void **state)
+{
+    (void)state;
     check_note(SAID("PMIX_RANK=0"), "PMIX_RANK=0");
-    check_note(SAID("OMPI_COMM_WORLD_SIZE=2", "PMIX_RANK=0"), "OMPI_COMM_WORLD_SIZE=2");
-    check_note(SAID("SLURM_NTASKS=8", "SLURM_PROCID=3"), "SLURM_NTASKS=8");
-    check_note(SAID("MPI_LOCALNRANKS=2"), "MPI_LOCALNRANKS=2");
+    check_note(SAID("SLURM_NTASKS=8", "SLURM_PROCID=0"), "SLURM_NTASKS=8"); /* a batch script */
+    assert_string_equal(SAID("PMIX_RANK=0", "TERN_LAUNCHER=alone"), "");
 }
 
 static void one_process_is_not(void **state)
@@ -68,10 +93,10 @@ static void one_process_is_not(void **state)
     (void)state;
     assert_string_equal(SAID("PATH=/bin"), "");
     assert_string_equal(SAID("PMI_RANK=0", "PMI_SIZE=1"), "");
-    assert_string_equal(SAID("OMPI_COMM_WORLD_SIZE=1", "PMIX_RANK=0"), "");
+    assert_string_equal(SAID("OMPI_COMM_WORLD_SIZE=1", "OMPI_COMM_WORLD_RANK=0", "PMIX_RANK=0"), "");
     assert_string_equal(SAID("SLURM_NTASKS=8"), ""); /* an allocation, but no task of it */
     assert_string_equal(SAID("SLURM_NTASKS=1", "SLURM_PROCID=0"), "");
-    assert_string_equal(SAID("PMI_SIZE=many"), "");
+    assert_string_equal(SAID("PMI_SIZE=many", "PMI_RANK=0"), "");
 }
 
 static void cores_are_those_of_the_affinity_mask(void **state)
@@ -93,7 +118,8 @@ static void cores_are_those_of_the_affinity_mask(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(several_processes_are_noticed),
+        cmocka_unit_test(one_of_several_is_an_error),
+        cmocka_unit_test(a_hint_is_noticed),
         cmocka_unit_test(one_process_is_not),
         cmocka_unit_test(cores_are_those_of_the_affinity_mask),
     };

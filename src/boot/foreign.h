@@ -1,0 +1,19 @@
+/* foreign.h: being a rank of a job that a foreign launcher started: what ternrun does for its ranks, they do here for
+ * each other.
+ */
+#ifndef TERN_BOOT_FOREIGN_H
+#define TERN_BOOT_FOREIGN_H
+
+#include "boot/boot.h"
+#include "boot/pmi.h"
+
+/* Join: find the ranks of this node, share an arena with them, claim the slot, watch the others. As tern_boot_join. */
+tern_status tern_boot_foreign_join(const struct tern_pmi_ops *ops, struct tern_boot *boot);
+
+/* Before the segment of a job that was joined this way is unmapped. */
+void tern_boot_foreign_leave(const struct tern_boot *boot);
+
+/* Where a foreign launcher started this process, whether it has joined or not: ask it to end the job. */
+void tern_boot_foreign_abort(int status);
+
+#endif

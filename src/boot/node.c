@@ -1,0 +1,58 @@
+/* node.c: the identity of a node.
+ *
+ * The kernel draws a random number when it starts; that names the machine, better than a host name does. Two containers
+ * on a machine share the kernel, but descriptors pass between processes only through a common network namespace, and
+ * deaths are seen only within a common process namespace. Containers that differ in these are nodes of their own.
+ */
+#define _GNU_SOURCE 1
+#include "boot/node.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/options.h"
+
+#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
+#define NAME_MOST 64
+
+static unsigned long long namespace_of(const char *path)
+{
+    struct stat about;
+
+    return stat(path, &about) == 0 ? (unsigned long long)about.st_ino : 0;
+}
+
+/* The kernel's number, or the host's name where there is none. */
+static void name_machine(char *text, size_t size)
+{
+    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+    char *got = file != NULL ? fgets(text, (int)size, file) : NULL;
+
+    if (file != NULL)
+        fclose(file);
+    if (got == NULL && gethostname(text, size) != 0)
+        text[0] = '\0';
+    text[size - 1] = '\0';
+    text[strspn(text, LETTERS)] = '\0'; /* without the newline */
+}
+
+tern_status tern_boot_node_identity(char text[TERN_NODE_TEXT])
+{
+    const char *name = tern_opt.node;
+    char        machine[NAME_MOST];
+
+    if (name != NULL && *name != '\0') {
+        if (strlen(name) > NAME_MOST || name[strspn(name, LETTERS)] != '\0')
+            return tern_base_fail(TERN_ERR_ARG,
+                                  "TERN_NODE=%.100s cannot name a node; use up to %d letters, digits and . _ -", name,
+                                  NAME_MOST);
+        snprintf(text, TERN_NODE_TEXT, "name.%s", name);
+        return TERN_OK;
+    }
+    name_machine(machine, sizeof(machine));
+    snprintf(text, TERN_NODE_TEXT, "%s.%llx.%llx", machine, namespace_of("/proc/self/ns/net"),
+             namespace_of("/proc/self/ns/pid"));
+    return TERN_OK;
+}

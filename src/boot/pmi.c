@@ -1,0 +1,62 @@
+/* pmi.c: which foreign launcher started this process.
+ *
+ * Launchers start each other (mpirun below srun, mpiexec in a script that mpirun started), so the environment may speak
+ * of several. An open connection of PMI-1 is inherited and tells that its launcher is the innermost: mpirun closes it.
+ */
+#define _GNU_SOURCE 1
+#include "boot/pmi.h"
+
+#include <stdlib.h>
+#include <sys/socket.h>
+
+#include "base/options.h"
+#include "base/parse.h"
+
+static const char *value_of(const char *name)
+{
+    const char *value = getenv(name);
+
+    return value != NULL && *value != '\0' ? value : NULL;
+}
+
+static bool is_socket(const char *number)
+{
+    int64_t   fd;
+    int       type;
+    socklen_t len = sizeof(type);
+
+    return tern_base_parse_count(number, &fd) && fd >= 0 && fd <= 0x7fffffff &&
+           getsockopt((int)fd, SOL_SOCKET, SO_TYPE, &type, &len) == 0 && type == SOCK_STREAM;
+}
+
+static bool has_pmix(void)
+{
+    return value_of("PMIX_NAMESPACE") != NULL && value_of("PMIX_RANK") != NULL;
+}
+
+static tern_status find(const struct tern_pmi_ops **out)
+{
+    const char *fd = value_of("PMI_FD");
+
+    if (fd != NULL && (is_socket(fd) || !has_pmix()))
+        *out = &tern_boot_pmi1; /* which says what is wrong with the descriptor */
+    else if (has_pmix())
+        *out = &tern_boot_pmix;
+    else if (value_of("PMI_PORT") != NULL)
+        return tern_base_fail(TERN_ERR_BOOT,
+                              "the launcher offers PMI-1 through the port PMI_PORT=%.100s and not through an inherited "
+                              "connection; start the job without -pmi-port, or with ternrun",
+                              value_of("PMI_PORT"));
+    return TERN_OK;
+}
+
+tern_status tern_boot_pmi_find(const struct tern_pmi_ops **out)
+{
+    *out = NULL;
+    switch (tern_opt.launcher) {
+    case TERN_LAUNCHER_ALONE: return TERN_OK;
+    case TERN_LAUNCHER_PMI1: *out = &tern_boot_pmi1; return TERN_OK;
+    case TERN_LAUNCHER_PMIX: *out = &tern_boot_pmix; return TERN_OK;
+    default: return find(out);
+    }
+}

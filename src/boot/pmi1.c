@@ -1,0 +1,283 @@
+/* pmi1.c: a client of PMI-1, the protocol of lines that MPICH's mpiexec, Flux and Slurm's pmi2 speak over the inherited
+ * socket PMI_FD.
+ *
+ * The stream is one for the whole process: an MPI library may have used it before or may come later, and each thinks
+ * that it is alone. So
+ *   - an answer is read up to its newline and no further;
+ *   - keys carry our name, and 'init' may be said twice (Slurm alone does not like that);
+ *   - 'finalize' makes the launcher close the connection, so nobody but the last user may say it. Who that is is known
+ *     when the process ends: then it is said; where an MPI library has said it before, nobody listens any more;
+ *   - a connection that ends without it makes mpiexec kill the job, at times with status 0. So a rank that exits without
+ *     tern_finalize says it too, where other ranks watch for that: they end the job in clear words;
+ *   - we speak through a descriptor of our own, because MPI closes the inherited one and its number may come back as
+ *     something else.
+ */
+#define _GNU_SOURCE 1
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/parse.h"
+#include "boot/patience.h"
+#include "boot/pmi.h"
+#include "boot/segment.h"
+
+#define LINE 2048        /* of the protocol; values have 1024 bytes at most */
+#define FAREWELL_MS 5000 /* the launcher has this long to say goodbye */
+
+static struct connection {
+    struct tern_pmi pmi;
+    int             fd;
+    pid_t           owner; /* the process that speaks; not its children */
+    enum { USED, LEFT, FAILED } state;
+    char space[256]; /* the launcher's name for the job's keys */
+} one = { .fd = -1 };
+
+bool tern_boot_pmi1_field(const char *line, size_t len, const char *key, char *value, size_t size)
+{
+    size_t key_len = strlen(key), at = 0, end;
+
+    while (at < len && line[at] != '\n') {
+        for (end = at; end < len && line[end] != ' ' && line[end] != '\n';)
+            end++;
+        if (end - at > key_len && memcmp(line + at, key, key_len) == 0 && line[at + key_len] == '=') {
+            size_t value_len = end - at - key_len - 1;
+
+            if (value_len >= size)
+                return false;
+            memcpy(value, line + at + key_len + 1, value_len);
+            value[value_len] = '\0';
+            return true;
+        }
+        at = end + (end < len && line[end] == ' ');
+    }
+    return false;
+}
+
+static tern_status gone(const char *why)
+{
+    return tern_base_fail(TERN_ERR_BOOT,
+                          "the launcher closed its PMI-1 connection (PMI_FD): %s; it serves one program for each rank, "
+                          "and none after MPI_Finalize",
+                          why);
+}
+
+static tern_status say(const char *text, size_t len, struct tern_patience *patience)
+{
+    while (len > 0) {
+        ssize_t sent = send(one.fd, text, len, MSG_NOSIGNAL);
+
+        if (sent > 0) {
+            text += sent;
+            len -= (size_t)sent;
+        } else if (sent < 0 && errno == EAGAIN) {
+            tern_status st = tern_boot_patience_poll(patience, &(struct pollfd){ one.fd, POLLOUT, 0 }, 1);
+
+            if (st != TERN_OK)
+                return st;
+        } else if (sent < 0 && errno != EINTR) {
+            return gone(strerror(errno));
+        }
+    }
+    return TERN_OK;
+}
+
+/* Read one line with its newline. What comes after it is left for others. */
+static tern_status hear(char *line, size_t *len, struct tern_patience *patience)
+{
+    size_t have = 0;
+
+    for (;;) {
+        tern_status st = tern_boot_patience_poll(patience, &(struct pollfd){ one.fd, POLLIN, 0 }, 1);
+        ssize_t     seen;
+        char       *end;
+
+        if (st != TERN_OK)
+            return st;
+        if (have == LINE)
+            return tern_base_fail(TERN_ERR_BOOT, "the launcher's answer over PMI-1 has more than %d bytes", LINE);
+        seen = recv(one.fd, line + have, LINE - have, MSG_PEEK | MSG_DONTWAIT);
+        if (seen == 0)
+            return gone("no answer");
+        if (seen < 0 && (errno == EINTR || errno == EAGAIN))
+            continue;
+        if (seen < 0)
+            return gone(strerror(errno));
+        end = memchr(line + have, '\n', (size_t)seen);
+        seen = end != NULL ? end + 1 - (line + have) : seen;
+        if (recv(one.fd, line + have, (size_t)seen, 0) != seen) /* what was seen just now */
+            return gone("it was shut down while we read");
+        have += (size_t)seen;
+        if (end != NULL)
+            return *len = have, TERN_OK;
+    }
+}
+
+/* Ask, and see that the answer is the one that is due. Where value is not NULL the answer's field of that name goes
+ * there. */
+static tern_status ask(const char *what, const char *due, const char *field, char *value, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+static tern_status ask(const char *what, const char *due, const char *field, char *value, const char *format, ...)
+{
+    char                 line[LINE], word[64];
+    struct tern_patience patience;
+    tern_status          st;
+    size_t               len = 0;
+    va_list              args;
+    int                  wrote;
+
+    va_start(args, format);
+    wrote = vsnprintf(line, sizeof(line), format, args);
+    va_end(args);
+    if (wrote < 0 || (size_t)wrote >= sizeof(line))
+        return tern_base_fail(TERN_ERR_BOOT, "a question of %d bytes is too long for PMI-1", wrote);
+    tern_boot_patience_begin(&patience, what);
+    if ((st = say(line, (size_t)wrote, &patience)) != TERN_OK || (st = hear(line, &len, &patience)) != TERN_OK)
+        return st;
+    if (!tern_boot_pmi1_field(line, len, "cmd", word, sizeof(word)) || strcmp(word, due) != 0 ||
+        (tern_boot_pmi1_field(line, len, "rc", word, sizeof(word)) && strcmp(word, "0") != 0) ||
+        (value != NULL && !tern_boot_pmi1_field(line, len, field, value, TERN_PMI_VALUE)))
+        return tern_base_fail(TERN_ERR_BOOT,
+                              "the launcher answered '%.*s' over PMI-1 where '%s' was due; start the job with ternrun",
+                              (int)(len > 200 ? 200 : len - 1), line, due);
+    return TERN_OK;
+}
+
+static tern_status read_number(const char *name, int64_t min, int64_t max, int *out)
+{
+    const char *text = getenv(name);
+    int64_t     value;
+
+    if (text == NULL || !tern_base_parse_count(text, &value) || value < min || value > max)
+        return tern_base_fail(TERN_ERR_BOOT,
+                              "PMI_FD hints at a launcher with PMI-1, but %s is '%.100s' and not a number of %lld to "
+                              "%lld; start the job with mpiexec or ternrun, or set TERN_LAUNCHER=alone",
+                              name, text != NULL ? text : "", (long long)min, (long long)max);
+    *out = (int)value;
+    return TERN_OK;
+}
+
+/* A descriptor of our own for the connection, and who is at its other end. */
+static tern_status connect_own(void)
+{
+    struct ucred peer = { 0 };
+    socklen_t    len = sizeof(peer);
+    int          type, fd;
+    tern_status  st = read_number("PMI_FD", 0, INT_MAX, &fd);
+
+    if (st != TERN_OK)
+        return st;
+    if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &(socklen_t){ sizeof(type) }) != 0 || type != SOCK_STREAM)
+        return tern_base_fail(TERN_ERR_BOOT,
+                              "PMI_FD=%d hints at a launcher with PMI-1, but that descriptor is not its connection: a "
+                              "program in between closed it, or MPI_Finalize did; let it stay open, or set "
+                              "TERN_LAUNCHER=alone to be a job of one",
+                              fd);
+    one.fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+    if (one.fd < 0)
+        return tern_base_fail(TERN_ERR_SYSTEM, "cannot copy the descriptor of the PMI-1 connection: %s",
+                              strerror(errno));
+    /* A pair of sockets names the process that made it, which is the launcher's; a network connection names none. */
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 && peer.pid > 0 && peer.pid != getpid())
+        one.pmi.gone = (int)syscall(SYS_pidfd_open, peer.pid, 0);
+    return TERN_OK;
+}
+
+static void pmi1_close(struct tern_pmi *pmi, bool in_order)
+{
+    one.state = in_order ? LEFT : FAILED;
+    if (pmi->gone >= 0)
+        close(pmi->gone);
+    pmi->gone = -1;
+}
+
+static tern_status pmi1_open(struct tern_pmi **out)
+{
+    char        space[TERN_PMI_VALUE];
+    tern_status st;
+
+    one.pmi = (struct tern_pmi){ .ops = &tern_boot_pmi1, .gone = -1 };
+    one.owner = getpid();
+    one.state = USED;
+    if ((st = read_number("PMI_SIZE", 1, TERN_MAX_RANKS, &one.pmi.ranks)) != TERN_OK ||
+        (st = read_number("PMI_RANK", 0, one.pmi.ranks - 1, &one.pmi.rank)) != TERN_OK ||
+        (st = connect_own()) != TERN_OK)
+        return st;
+    st = ask("the launcher's PMI-1", "response_to_init", NULL, NULL, "cmd=init pmi_version=1 pmi_subversion=1\n");
+    if (st == TERN_OK)
+        st = ask("the launcher's PMI-1", "my_kvsname", "kvsname", space, "cmd=get_my_kvsname\n");
+    if (st == TERN_OK && strlen(space) >= sizeof(one.space))
+        st = tern_base_fail(TERN_ERR_BOOT, "the launcher's name for the job is too long: %.40s...", space);
+    if (st != TERN_OK) {
+        pmi1_close(&one.pmi, false);
+        close(one.fd);
+        one.fd = -1;
+        return st;
+    }
+    strcpy(one.space, space);
+    *out = &one.pmi;
+    return TERN_OK;
+}
+
+static tern_status pmi1_put(struct tern_pmi *pmi, const char *key, const char *value)
+{
+    return ask("the launcher's PMI-1", "put_result", NULL, NULL, "cmd=put kvsname=%s key=tern-%s-%d value=%s\n",
+               one.space, key, pmi->rank, value);
+}
+
+static tern_status pmi1_fence(struct tern_pmi *pmi)
+{
+    (void)pmi;
+    return ask("the other ranks: all ranks that the launcher started have to call it", "barrier_out", NULL, NULL,
+               "cmd=barrier_in\n");
+}
+
+static tern_status pmi1_get(struct tern_pmi *pmi, int rank, const char *key, char *value)
+{
+    (void)pmi;
+    return ask("the launcher's PMI-1", "get_result", "value", value, "cmd=get kvsname=%s key=tern-%s-%d\n", one.space,
+               key, rank);
+}
+
+static void pmi1_abort(struct tern_pmi *pmi, int status)
+{
+    char line[64];
+    int  len = snprintf(line, sizeof(line), "cmd=abort exitcode=%d\n", status);
+
+    (void)pmi;
+    send(one.fd, line, (size_t)len, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+/* The process ends: say so, unless MPI has, and hear that the launcher knows. */
+__attribute__((destructor)) static void farewell(void)
+{
+    static const char text[] = "cmd=finalize\n";
+    struct pollfd     poll_fd = { .fd = one.fd, .events = POLLIN };
+    char              answer[64];
+
+    if (one.fd < 0 || getpid() != one.owner || one.state == FAILED || (one.state == USED && !one.pmi.watched))
+        return;
+    if (send(one.fd, text, sizeof(text) - 1, MSG_NOSIGNAL) == (ssize_t)sizeof(text) - 1 &&
+        poll(&poll_fd, 1, FAREWELL_MS) == 1)
+        recv(one.fd, answer, sizeof(answer), MSG_DONTWAIT);
+    close(one.fd);
+}
+
+const struct tern_pmi_ops tern_boot_pmi1 = {
+    .name = "PMI-1",
+    .open = pmi1_open,
+    .put = pmi1_put,
+    .fence = pmi1_fence,
+    .get = pmi1_get,
+    .abort = pmi1_abort,
+    .close = pmi1_close,
+};

@@ -1,0 +1,236 @@
+/* pmix.c: a client of PMIx, the library through which Open MPI's mpirun and 'srun --mpi=pmix' serve their processes.
+ *
+ * libpmix is loaded when a launcher that speaks PMIx is there, and not linked: programs that are started with ternrun
+ * need not have it. Its headers are used at build time, for the types that its calls take. PMIx counts those who
+ * initialize it, so an MPI library in the same process neither notices nor minds.
+ */
+#define _GNU_SOURCE 1
+#include <dlfcn.h>
+#include <pmix.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "boot/patience.h"
+#include "boot/pmi.h"
+#include "boot/segment.h"
+
+#define LIBRARY "libpmix.so.2"
+#define CALLS(X)                                                                               \
+    X(PMIx_Init)                                                                               \
+    X(PMIx_Finalize)                                                                           \
+    X(PMIx_Put) X(PMIx_Commit) X(PMIx_Fence_nb) X(PMIx_Get) X(PMIx_Abort) X(PMIx_Error_string) \
+        X(PMIx_Register_event_handler) X(PMIx_Deregister_event_handler)
+
+/* The library, as far as it is used. */
+#define AS_POINTER(name) __typeof__(&(name)) name;
+static struct {
+    CALLS(AS_POINTER)
+} lib;
+
+static struct {
+    struct tern_pmi pmi;
+    pmix_proc_t     self;
+    int             fenced;        /* eventfd: a fence has ended ... */
+    _Atomic int     fence_outcome; /* ... like this */
+    pmix_status_t   handler;       /* number of the handler of lost connections; an error: there is none */
+} one;
+
+static tern_status failed(const char *call, pmix_status_t code)
+{
+    return tern_base_fail(TERN_ERR_BOOT,
+                          "the launcher offers PMIx, but %s failed: %s (%d); start the job with ternrun, or set "
+                          "TERN_LAUNCHER=alone to be a job of one",
+                          call, lib.PMIx_Error_string(code), code);
+}
+
+static tern_status load(void)
+{
+    const char *missing = NULL;
+    void       *handle;
+
+    if (getauxval(AT_BASE) == 0) /* no dynamic linker */
+        return tern_base_fail(TERN_ERR_BOOT, "the launcher offers PMIx, but this program is linked statically and "
+                                             "cannot load " LIBRARY "; link it dynamically, or start it with ternrun");
+    handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    if (handle == NULL)
+        return tern_base_fail(TERN_ERR_BOOT,
+                              "the launcher offers PMIx, but " LIBRARY " cannot be loaded: %.200s; install it (Debian: "
+                              "libpmix2) or name its directory in LD_LIBRARY_PATH",
+                              dlerror());
+#define AS_LOOKUP(name)                                                  \
+    if ((lib.name = (__typeof__(lib.name))dlsym(handle, #name)) == NULL) \
+        missing = #name;
+    CALLS(AS_LOOKUP)
+    if (missing != NULL)
+        return tern_base_fail(TERN_ERR_BOOT, "the launcher offers PMIx, but " LIBRARY " has no %s; install a newer one",
+                              missing);
+    return TERN_OK;
+}
+
+/* The number of processes of the job. */
+static tern_status ask_size(int *out)
+{
+    pmix_proc_t   all = one.self;
+    pmix_value_t *value = NULL;
+    pmix_status_t code;
+    uint32_t      size;
+
+    all.rank = PMIX_RANK_WILDCARD;
+    code = lib.PMIx_Get(&all, PMIX_JOB_SIZE, NULL, 0, &value);
+    if (code != PMIX_SUCCESS || value == NULL)
+        return failed("PMIx_Get of the job's size", code);
+    size = value->type == PMIX_UINT32 ? value->data.uint32 : 0;
+    free(value);
+    if (size < 1 || size > TERN_MAX_RANKS || one.self.rank >= size)
+        return tern_base_fail(TERN_ERR_BOOT, "the launcher says that this is rank %u of %u; Tern takes up to %d",
+                              one.self.rank, size, TERN_MAX_RANKS);
+    *out = (int)size;
+    return TERN_OK;
+}
+
+/* The connection to the launcher is lost. Runs on a thread of libpmix. */
+static void launcher_gone(size_t number, pmix_status_t code, const pmix_proc_t *source, pmix_info_t *info, size_t infos,
+                          pmix_info_t *results, size_t nresults, pmix_event_notification_cbfunc_fn_t next, void *arg)
+{
+    (void)number, (void)code, (void)source, (void)info, (void)infos, (void)results, (void)nresults;
+    eventfd_write(one.pmi.gone, 1);
+    if (next != NULL)
+        next(PMIX_SUCCESS, NULL, 0, NULL, NULL, arg); /* others may want to know as well */
+}
+
+static void release(void)
+{
+    close(one.fenced);
+    close(one.pmi.gone);
+    one.fenced = one.pmi.gone = -1;
+}
+
+static tern_status pmix_open(struct tern_pmi **out)
+{
+    pmix_status_t lost[] = { PMIX_ERR_LOST_CONNECTION, PMIX_ERR_LOST_CONNECTION_TO_SERVER };
+    pmix_status_t code;
+    tern_status   st = load();
+
+    if (st != TERN_OK)
+        return st;
+    one.pmi = (struct tern_pmi){ .ops = &tern_boot_pmix, .gone = eventfd(0, EFD_CLOEXEC) };
+    one.fenced = eventfd(0, EFD_CLOEXEC);
+    if (one.pmi.gone < 0 || one.fenced < 0)
+        st = tern_base_fail(TERN_ERR_SYSTEM, "cannot make an eventfd: see 'ulimit -n'");
+    else if ((code = lib.PMIx_Init(&one.self, NULL, 0)) != PMIX_SUCCESS)
+        st = failed("PMIx_Init", code);
+    else
+        st = ask_size(&one.pmi.ranks); /* where it fails we stay initialized: the launcher is to see a failure */
+    if (st != TERN_OK) {
+        release();
+        return st;
+    }
+    one.pmi.rank = (int)one.self.rank;
+    one.handler =
+        lib.PMIx_Register_event_handler(lost, sizeof(lost) / sizeof(lost[0]), NULL, 0, launcher_gone, NULL, NULL);
+    *out = &one.pmi;
+    return TERN_OK;
+}
+
+static void name_key(char *text, size_t size, const char *key)
+{
+    snprintf(text, size, "tern.%s", key);
+}
+
+static tern_status pmix_put(struct tern_pmi *pmi, const char *key, const char *value)
+{
+    char          name[PMIX_MAX_KEYLEN + 1], text[TERN_PMI_VALUE];
+    pmix_value_t  parcel = { .type = PMIX_STRING, .data.string = text };
+    pmix_status_t code;
+
+    (void)pmi;
+    snprintf(text, sizeof(text), "%s", value); /* the call takes what it could change */
+    name_key(name, sizeof(name), key);
+    if ((code = lib.PMIx_Put(PMIX_GLOBAL, name, &parcel)) != PMIX_SUCCESS)
+        return failed("PMIx_Put", code);
+    code = lib.PMIx_Commit();
+    return code == PMIX_SUCCESS ? TERN_OK : failed("PMIx_Commit", code);
+}
+
+/* Runs on a thread of libpmix. */
+static void fence_ended(pmix_status_t code, void *arg)
+{
+    (void)arg;
+    atomic_store_explicit(&one.fence_outcome, code, memory_order_relaxed); /* ordered by the eventfd */
+    eventfd_write(one.fenced, 1);
+}
+
+static tern_status pmix_fence(struct tern_pmi *pmi)
+{
+    pmix_info_t          collect = { .key = PMIX_COLLECT_DATA, .value = { .type = PMIX_BOOL, .data.flag = true } };
+    struct tern_patience patience;
+    eventfd_t            count;
+    tern_status          st;
+    pmix_status_t        code;
+
+    (void)pmi;
+    tern_boot_patience_begin(&patience, "the other ranks: all ranks that the launcher started have to call it");
+    code = lib.PMIx_Fence_nb(NULL, 0, &collect, 1, fence_ended, NULL);
+    if (code == PMIX_SUCCESS) {
+        st = tern_boot_patience_poll(&patience, &(struct pollfd){ one.fenced, POLLIN, 0 }, 1);
+        if (st != TERN_OK)
+            return st;
+        eventfd_read(one.fenced, &count);
+        code = atomic_load_explicit(&one.fence_outcome, memory_order_relaxed); /* ordered by the eventfd */
+    }
+    return code == PMIX_SUCCESS || code == PMIX_OPERATION_SUCCEEDED ? TERN_OK : failed("PMIx_Fence", code);
+}
+
+static tern_status pmix_get(struct tern_pmi *pmi, int rank, const char *key, char *value)
+{
+    char          name[PMIX_MAX_KEYLEN + 1];
+    pmix_proc_t   other = one.self;
+    pmix_value_t *parcel = NULL;
+    pmix_status_t code;
+    bool          fits;
+
+    (void)pmi;
+    other.rank = (pmix_rank_t)rank;
+    name_key(name, sizeof(name), key);
+    code = lib.PMIx_Get(&other, name, NULL, 0, &parcel);
+    if (code != PMIX_SUCCESS || parcel == NULL)
+        return failed("PMIx_Get", code);
+    fits = parcel->type == PMIX_STRING && parcel->data.string != NULL && strlen(parcel->data.string) < TERN_PMI_VALUE;
+    if (fits)
+        strcpy(value, parcel->data.string);
+    if (parcel->type == PMIX_STRING)
+        free(parcel->data.string);
+    free(parcel);
+    return fits ? TERN_OK : tern_base_fail(TERN_ERR_BOOT, "what rank %d published through PMIx is not of Tern", rank);
+}
+
+static void pmix_abort(struct tern_pmi *pmi, int status)
+{
+    (void)pmi;
+    lib.PMIx_Abort(status, "", NULL, 0); /* we have said why ourselves */
+}
+
+static void pmix_close(struct tern_pmi *pmi, bool in_order)
+{
+    (void)pmi;
+    if (one.handler >= 0)
+        lib.PMIx_Deregister_event_handler((size_t)one.handler, NULL, NULL);
+    if (in_order)
+        lib.PMIx_Finalize(NULL, 0);
+    release();
+}
+
+const struct tern_pmi_ops tern_boot_pmix = {
+    .name = "PMIx",
+    .open = pmix_open,
+    .put = pmix_put,
+    .fence = pmix_fence,
+    .get = pmix_get,
+    .abort = pmix_abort,
+    .close = pmix_close,
+};

@@ -1,0 +1,22 @@
+/* watch.h: a thread that learns of the deaths of others where no ternrun is there to tell.
+ *
+ * Each rank watches the next one of its node, and when that is gone the one after it: so every death is seen by one
+ * living rank. It writes the fate into the segment and rings the bells, as ternrun would. Where a death ends the job and
+ * the launcher does not end it by itself, the thread asks for it. It also ends its own process when the launcher dies.
+ * It sleeps in the kernel.
+ */
+#ifndef TERN_BOOT_WATCH_H
+#define TERN_BOOT_WATCH_H
+
+#include "boot/boot.h"
+#include "boot/pmi.h"
+
+/* Start the thread. Once at a time in a process. The segment has the pid of every rank of the node.
+ * Returns TERN_OK also where there is nobody to watch. TERN_ERR_SYSTEM: no thread, or the kernel does not let processes
+ * be watched and the job is to survive deaths. */
+tern_status tern_boot_watch_start(const struct tern_boot *boot, struct tern_pmi *pmi);
+
+/* Stop it, if it runs. */
+void tern_boot_watch_stop(void);
+
+#endif
