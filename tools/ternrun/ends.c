@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "base/options.h"
-#include "boot/bell.h"
+#include "boot/relay.h"
 #include "ternrun.h"
 
 /* How a rank ended. */
@@ -44,24 +44,6 @@ static struct verdict judge(const struct tern_slot *slot, const siginfo_t *info)
     return verdict;
 }
 
-/* Write a rank's fate and wake everyone who may be waiting for it. */
-static void publish(struct tern_segment *segment, int rank, bool lost)
-{
-    /* release: nothing of ours before it matters, but losses must not be seen before it. Pairs with the ranks' acquire
-     * loads of losses. */
-    atomic_store_explicit(&segment->slot[rank].fate, lost ? TERN_FATE_LOST : TERN_FATE_ENDED, memory_order_release);
-    if (lost)
-        atomic_fetch_add_explicit(&segment->losses, 1, memory_order_release); /* after fate, as said above */
-    for (uint32_t r = 0; r < segment->ranks; r++) {
-        struct tern_slot *slot = &segment->slot[r];
-
-        if (atomic_load_explicit(&slot->life, memory_order_acquire) == TERN_LIFE_LEFT)
-            continue; /* sleeps no more, for good */
-        tern_boot_bell_wake(&slot->bell);
-        tern_boot_bell_wake(&slot->service_bell);
-    }
-}
-
 static void report(struct run_job *job, int r, const struct verdict *verdict)
 {
     const char *then = job->config->on_failure == TERN_ON_FAILURE_ABORT ? "ending the job"
@@ -76,7 +58,7 @@ static void rank_ended(struct run_job *job, int r, const siginfo_t *info)
     struct run_rank *rank = &job->rank[r];
     struct verdict   verdict = judge(&job->segment->slot[r], info);
 
-    publish(job->segment, r, verdict.failed);
+    tern_boot_relay_fate(job->segment, (uint32_t)r, verdict.failed);
     waitid(P_PID, (id_t)rank->pid, &(siginfo_t){ 0 }, WEXITED);
     rank->runs = false;
     job->running--;

@@ -1,0 +1,71 @@
+/* frame.c: frames to bytes and back. */
+#include "boot/frame.h"
+
+#include <string.h>
+
+#define MARK 0x314d4652u /* "RFM1" */
+
+void tern_boot_frame_put(unsigned char *at, uint64_t value, unsigned bytes)
+{
+    for (unsigned i = 0; i < bytes; i++)
+        at[i] = (unsigned char)(value >> 8 * i);
+}
+
+uint64_t tern_boot_frame_get(const unsigned char *at, unsigned bytes)
+{
+    uint64_t value = 0;
+
+    for (unsigned i = 0; i < bytes; i++)
+        value |= (uint64_t)at[i] << 8 * i;
+    return value;
+}
+
+uint32_t tern_boot_frame_longest(uint32_t kind)
+{
+    if (kind == TERN_FRAME_START)
+        return TERN_FRAME_BODY_START;
+    return kind > TERN_FRAME_NONE && kind < TERN_FRAME_KIND_COUNT ? TERN_FRAME_BODY : 0;
+}
+
+void tern_boot_frame_encode(const struct tern_frame *frame, unsigned char head[TERN_FRAME_HEAD])
+{
+    tern_boot_frame_put(head, MARK, 4);
+    tern_boot_frame_put(head + 4, frame->kind, 4);
+    tern_boot_frame_put(head + 8, frame->rank, 4);
+    tern_boot_frame_put(head + 12, frame->value, 4);
+    tern_boot_frame_put(head + 16, frame->len, 4);
+}
+
+/* Whether what there is of a head is the beginning of one: so that a stranger is known by the first byte, and not only
+ * when it has said enough. */
+static bool begins_well(const unsigned char *bytes, size_t len)
+{
+    unsigned char mark[4];
+
+    tern_boot_frame_put(mark, MARK, 4);
+    return memcmp(bytes, mark, len < 4 ? len : 4) == 0;
+}
+
+size_t tern_boot_frame_decode(const unsigned char *bytes, size_t len, bool takes_start, struct tern_frame *out)
+{
+    struct tern_frame got;
+
+    if (len == 0)
+        return TERN_FRAME_SHORT;
+    if (!begins_well(bytes, len))
+        return TERN_FRAME_BAD;
+    if (len < TERN_FRAME_HEAD)
+        return TERN_FRAME_SHORT;
+    got.kind = (uint32_t)tern_boot_frame_get(bytes + 4, 4);
+    got.rank = (uint32_t)tern_boot_frame_get(bytes + 8, 4);
+    got.value = (uint32_t)tern_boot_frame_get(bytes + 12, 4);
+    got.len = (uint32_t)tern_boot_frame_get(bytes + 16, 4);
+    got.body = bytes + TERN_FRAME_HEAD;
+    if (got.kind == TERN_FRAME_NONE || got.kind >= TERN_FRAME_KIND_COUNT ||
+        (got.kind == TERN_FRAME_START && !takes_start) || got.len > tern_boot_frame_longest(got.kind))
+        return TERN_FRAME_BAD;
+    if (len - TERN_FRAME_HEAD < got.len)
+        return TERN_FRAME_SHORT;
+    *out = got;
+    return TERN_FRAME_HEAD + got.len;
+}

@@ -1,0 +1,292 @@
+/* boot_relay.c: what the ranks of one node say reaches the segments of the others, and nothing else does.
+ *
+ * Three segments play the nodes of a job; frames go from the spoke of one to those of the others as the hub would send
+ * them.
+ */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/options.h"
+#include "boot/boot.h"
+#include "boot/relay.h"
+
+#define NODES 3
+#define RANKS 6
+
+static const int32_t        node_of[RANKS] = { 0, 1, 1, 2, 0, 1 };
+static struct tern_boot     rank_boot[RANKS]; /* each rank as it joined on its node */
+static struct tern_relay   *spoke[NODES];
+static struct tern_segment *segment[NODES];
+static int                  ends[2]; /* of the pipe through which ranks tell */
+static int                  emitted;
+
+static int job_make(void **state)
+{
+    struct tern_boot_shape shape = { .ranks = RANKS, .nodes = NODES, .node_of = node_of, .cores = 1, .job = 5 };
+
+    (void)state;
+    tern_opt.on_failure = TERN_ON_FAILURE_RETURN;
+    if (pipe(ends) != 0 || fcntl(ends[0], F_SETFL, O_NONBLOCK) != 0 || fcntl(ends[1], F_SETFL, O_NONBLOCK) != 0)
+        return -1;
+    for (int n = 0; n < NODES; n++) {
+        struct tern_boot boot = { .tell = ends[1] };
+
+        shape.node = n;
+        if (tern_boot_arena_shape(&shape, &boot.arena, &boot.huge, &boot.segment) != TERN_OK ||
+            tern_boot_relay_open(boot.segment, &spoke[n]) != TERN_OK)
+            return -1;
+        segment[n] = boot.segment;
+        close(boot.arena);
+        close(boot.huge);
+        for (int r = 0; r < RANKS; r++)
+            if (node_of[r] == n) {
+                rank_boot[r] = boot;
+                tern_boot_place(&rank_boot[r], r);
+            }
+    }
+    return 0;
+}
+
+static int job_remove(void **state)
+{
+    (void)state;
+    for (int n = 0; n < NODES; n++) {
+        tern_boot_relay_close(spoke[n]);
+        tern_boot_segment_unmap(segment[n]);
+    }
+    close(ends[0]);
+    close(ends[1]);
+    return 0;
+}
+
+/* The hub: to all but the node that it comes from. */
+static void pass_on(void *arg, const struct tern_frame *frame)
+{
+    int from = *(int *)arg;
+
+    emitted++;
+    for (int n = 0; n < NODES; n++)
+        if (n != from)
+            assert_true(tern_boot_relay_apply(spoke[n], frame));
+}
+
+static int relay_all(void)
+{
+    emitted = 0;
+    for (int n = 0; n < NODES; n++)
+        tern_boot_relay_scan(spoke[n], pass_on, &n);
+    for (int n = 0; n < NODES; n++)
+        tern_boot_relay_ring(spoke[n]);
+    return emitted;
+}
+
+static void live(int rank, enum tern_life life)
+{
+    atomic_store(&rank_boot[rank].segment->slot[rank].life, life);
+    tern_boot_tell(&rank_boot[rank]);
+}
+
+static void lives_and_cards(void **state)
+{
+    size_t      len;
+    const void *card;
+
+    (void)state;
+    assert_int_equal(relay_all(), 0); /* nothing was said */
+    assert_int_equal(tern_boot_publish(&rank_boot[4], "address of 4", 12), TERN_OK);
+    live(4, TERN_LIFE_JOINED);
+    live(1, TERN_LIFE_JOINING);
+    assert_int_equal(relay_all(), 3);
+    for (int n = 0; n < NODES; n++) {
+        assert_int_equal(segment[n]->slot[4].life, TERN_LIFE_JOINED);
+        assert_int_equal(segment[n]->slot[1].life, TERN_LIFE_JOINING);
+        assert_int_equal(segment[n]->slot[0].life, TERN_LIFE_NONE);
+    }
+    card = tern_boot_card(&rank_boot[3], 4, &len);
+    assert_int_equal(len, 12);
+    assert_memory_equal(card, "address of 4", 12);
+    assert_null(tern_boot_card(&rank_boot[3], 1, &len));
+    assert_int_equal(relay_all(), 0); /* each change is told once */
+    live(4, TERN_LIFE_LEFT);
+    assert_int_equal(relay_all(), 1);
+    assert_int_equal(segment[1]->slot[4].life, TERN_LIFE_LEFT);
+}
+
+/* Promise: the relay is woken once for any number of changes, and for every change after it has looked. */
+static void tellers_wake_the_relay_once(void **state)
+{
+    char bytes[64];
+
+    (void)state;
+    live(1, TERN_LIFE_JOINING);
+    live(2, TERN_LIFE_JOINING);
+    live(1, TERN_LIFE_JOINED);
+    assert_int_equal(read(ends[0], bytes, sizeof(bytes)), 8);
+    assert_int_equal(relay_all(), 2);
+    live(2, TERN_LIFE_JOINED);
+    assert_int_equal(read(ends[0], bytes, sizeof(bytes)), 8);
+    assert_int_equal(read(ends[0], bytes, sizeof(bytes)), -1);
+    assert_int_equal(relay_all(), 1);
+}
+
+static void arrive(int rank, const char *note)
+{
+    struct tern_seat *seat = tern_segment_seat(rank_boot[rank].segment, (uint32_t)rank);
+    uint32_t          number = seat->arrived + 1;
+
+    seat->note_len[number & 1] = (uint32_t)strlen(note);
+    memcpy(seat->note[number & 1], note, strlen(note));
+    atomic_store(&seat->arrived, number);
+}
+
+static void depart(int rank, uint64_t object)
+{
+    struct tern_seat *seat = tern_segment_seat(rank_boot[rank].segment, (uint32_t)rank);
+
+    atomic_store(&seat->object[(seat->departures + 1) & 1], object);
+    atomic_store(&seat->departures, seat->departures + 1);
+}
+
+static void seats(void **state)
+{
+    struct tern_seat *seat = tern_segment_seat(segment[2], 5);
+
+    (void)state;
+    arrive(5, "first");
+    assert_int_equal(relay_all(), 1);
+    assert_int_equal(seat->arrived, 1);
+    assert_int_equal(seat->note_len[1], 5);
+    assert_memory_equal(seat->note[1], "first", 5);
+    arrive(5, "");
+    depart(5, 77);
+    depart(5, 78);
+    assert_int_equal(relay_all(), 3);
+    assert_int_equal(seat->arrived, 2);
+    assert_int_equal(seat->note_len[0], 0);
+    assert_memory_equal(seat->note[1], "first", 5); /* the one before is still there */
+    assert_int_equal(seat->departures, 2);
+    assert_true(seat->object[1] == 77 && seat->object[0] == 78);
+    for (int i = 0; i < 5; i++)
+        depart(5, 80 + (uint64_t)i);
+    assert_int_equal(relay_all(), 2); /* only two are known */
+    assert_int_equal(seat->departures, 7);
+    assert_true(seat->object[1] == 84 && seat->object[0] == 83);
+}
+
+static void fates(void **state)
+{
+    struct tern_frame frame = { .kind = TERN_FRAME_FATE, .rank = 1, .value = TERN_FATE_LOST };
+
+    (void)state;
+    for (int n = 0; n < NODES; n++) {
+        assert_true(tern_boot_relay_apply(spoke[n], &frame)); /* on its own node too */
+        assert_int_equal(segment[n]->slot[1].fate, TERN_FATE_LOST);
+        assert_int_equal(segment[n]->losses, 1);
+        assert_false(tern_boot_relay_apply(spoke[n], &frame)); /* nobody dies twice */
+        assert_int_equal(segment[n]->losses, 1);
+    }
+    frame.rank = 0;
+    frame.value = TERN_FATE_ENDED;
+    assert_true(tern_boot_relay_apply(spoke[2], &frame));
+    assert_int_equal(segment[2]->slot[0].fate, TERN_FATE_ENDED);
+    assert_int_equal(segment[2]->losses, 1);
+}
+
+/* Promise: what makes no sense changes nothing. */
+static void hostile_frames_are_refused(void **state)
+{
+    static unsigned char    body[TERN_FRAME_BODY];
+    size_t                  bytes = tern_segment_bytes(RANKS, true);
+    unsigned char          *before = malloc(bytes);
+    const struct tern_frame bad[] = {
+        { TERN_FRAME_LIFE, RANKS, TERN_LIFE_JOINED, 0, body },
+        { TERN_FRAME_LIFE, UINT32_MAX, TERN_LIFE_JOINED, 0, body },
+        { TERN_FRAME_LIFE, 0, TERN_LIFE_LEFT + 1, 0, body },
+        { TERN_FRAME_LIFE, 0, UINT32_MAX, 0, body },
+        { TERN_FRAME_LIFE, 0, TERN_LIFE_JOINED, 1, body },
+        { TERN_FRAME_LIFE, 1, TERN_LIFE_JOINED, 0, body }, /* of this node */
+        { TERN_FRAME_LIFE, 4, TERN_LIFE_NONE, 0, body },   /* back */
+        { TERN_FRAME_CARD, 0, 0, 0, body },
+        { TERN_FRAME_CARD, 0, 0, TERN_CARD_BYTES + 1, body },
+        { TERN_FRAME_CARD, 4, 0, 8, body }, /* a second one */
+        { TERN_FRAME_CARD, 2, 0, 8, body },
+        { TERN_FRAME_CARD, RANKS, 0, 8, body },
+        { TERN_FRAME_ARRIVED, 0, 1, TERN_SEAT_NOTE + 1, body },
+        { TERN_FRAME_ARRIVED, 5, 1, 4, body },
+        { TERN_FRAME_ARRIVED, 77, 1, 4, body },
+        { TERN_FRAME_DEPARTED, 0, 1, 7, body },
+        { TERN_FRAME_DEPARTED, 0, 1, 9, body },
+        { TERN_FRAME_DEPARTED, 5, 1, 8, body },
+        { TERN_FRAME_FATE, RANKS, TERN_FATE_LOST, 0, body },
+        { TERN_FRAME_FATE, 0, TERN_FATE_RUNNING, 0, body },
+        { TERN_FRAME_FATE, 0, 3, 0, body },
+        { TERN_FRAME_HELLO, 0, 0, 0, body },
+        { TERN_FRAME_START, 0, 0, 0, body },
+        { TERN_FRAME_OUTPUT, 0, 1, 8, body },
+    };
+
+    (void)state;
+    memset(body, 0x5a, sizeof(body));
+    assert_int_equal(tern_boot_publish(&rank_boot[4], "address of 4", 12), TERN_OK);
+    live(4, TERN_LIFE_JOINED);
+    relay_all();
+    memcpy(before, segment[1], bytes);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        assert_false(tern_boot_relay_apply(spoke[1], &bad[i]));
+    assert_memory_equal(segment[1], before, bytes);
+    free(before);
+}
+
+/* Promise: the damaged slot of a rank is not passed on. */
+static void damaged_slots_stay_here(void **state)
+{
+    (void)state;
+    atomic_store(&segment[0]->slot[0].life, 99);
+    atomic_store(&tern_segment_card(segment[0], 0)->len, 100000);
+    assert_int_equal(relay_all(), 0);
+}
+
+/* Without seats nothing is said of them. */
+static void without_seats(void **state)
+{
+    struct tern_boot_shape shape = { .ranks = RANKS, .nodes = NODES, .node = 1, .node_of = node_of };
+    struct tern_segment   *plain;
+    struct tern_relay     *relay;
+    int                    arena, huge;
+
+    (void)state;
+    tern_opt.on_failure = TERN_ON_FAILURE_ABORT;
+    assert_int_equal(tern_boot_arena_shape(&shape, &arena, &huge, &plain), TERN_OK);
+    assert_int_equal(plain->seats, 0);
+    assert_int_equal(tern_boot_relay_open(plain, &relay), TERN_OK);
+    assert_false(tern_boot_relay_apply(relay, &(struct tern_frame){ TERN_FRAME_ARRIVED, 0, 1, 0, NULL }));
+    assert_false(tern_boot_relay_apply(
+        relay, &(struct tern_frame){ TERN_FRAME_DEPARTED, 0, 1, 8, (const unsigned char *)"12345678" }));
+    tern_boot_relay_close(relay);
+    tern_boot_segment_unmap(plain);
+    close(arena);
+    close(huge);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(lives_and_cards, job_make, job_remove),
+        cmocka_unit_test_setup_teardown(tellers_wake_the_relay_once, job_make, job_remove),
+        cmocka_unit_test_setup_teardown(seats, job_make, job_remove),
+        cmocka_unit_test_setup_teardown(fates, job_make, job_remove),
+        cmocka_unit_test_setup_teardown(hostile_frames_are_refused, job_make, job_remove),
+        cmocka_unit_test_setup_teardown(damaged_slots_stay_here, job_make, job_remove),
+        cmocka_unit_test_setup_teardown(without_seats, job_make, job_remove),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
