@@ -69,24 +69,37 @@ static void scan_card(struct tern_relay *relay, struct said *said, const struct 
     tell(to, TERN_FRAME_CARD, said->rank, 0, card->bytes, len);
 }
 
+/* The number to tell next of a counter that has come to now: at most the last two are known. */
+static uint32_t next_number(uint32_t told, uint32_t now)
+{
+    return now - told > 2 ? now - 1 : told + 1;
+}
+
+static void tell_arrival(struct tern_relay *relay, const struct said *said, const struct outlet *to)
+{
+    uint32_t number = said->arrived;
+    uint32_t len = tern_segment_seat(relay->segment, said->rank)->note_len[number & 1];
+    bool     has_note = relay->segment->notes != 0 && len <= TERN_SEAT_NOTE;
+
+    tell(to, TERN_FRAME_ARRIVED, said->rank, number,
+         has_note ? tern_segment_note(relay->segment, said->rank, number) : NULL, has_note ? len : 0);
+}
+
 static void scan_seat(struct tern_relay *relay, struct said *said, const struct outlet *to)
 {
     struct tern_seat *seat = tern_segment_seat(relay->segment, said->rank);
-    /* acquire: the note, and the objects, after their numbers. Pairs with the rank's releases. */
+    /* acquire: the notes, and the objects, after their numbers. Pairs with the rank's releases. */
     uint32_t          arrived = atomic_load_explicit(&seat->arrived, memory_order_acquire);
     uint32_t          departures = atomic_load_explicit(&seat->departures, memory_order_acquire);
 
-    if (arrived != said->arrived) { /* one more: the barrier is not over before others know of it */
-        uint32_t len = seat->note_len[arrived & 1];
-
-        said->arrived = arrived;
-        tell(to, TERN_FRAME_ARRIVED, said->rank, arrived, seat->note[arrived & 1], len <= TERN_SEAT_NOTE ? len : 0);
+    while (said->arrived != arrived) {
+        said->arrived = next_number(said->arrived, arrived);
+        tell_arrival(relay, said, to);
     }
     while (said->departures != departures) {
         unsigned char object[8];
-        uint32_t      number = departures - said->departures > 2 ? departures - 1 : said->departures + 1;
+        uint32_t      number = said->departures = next_number(said->departures, departures);
 
-        said->departures = number;
         tern_boot_frame_put(object, atomic_load_explicit(&seat->object[number & 1], memory_order_relaxed), 8);
         tell(to, TERN_FRAME_DEPARTED, said->rank, number, object, sizeof(object));
     }
@@ -99,8 +112,7 @@ static void scan_life(struct tern_relay *relay, struct said *said, const struct 
     uint32_t life = atomic_load_explicit(&relay->segment->slot[said->rank].life, memory_order_acquire);
 
     scan_card(relay, said, to); /* whoever sees a life sees the card */
-    if (relay->segment->seats != 0)
-        scan_seat(relay, said, to);
+    scan_seat(relay, said, to);
     if (life == said->life || life > TERN_LIFE_LEFT)
         return;
     said->life = life;
@@ -140,12 +152,14 @@ static bool apply_card(struct tern_card *card, const struct tern_frame *frame)
     return true;
 }
 
-static bool apply_arrived(struct tern_seat *seat, const struct tern_frame *frame)
+static bool apply_arrived(struct tern_segment *segment, const struct tern_frame *frame)
 {
-    if (frame->len > TERN_SEAT_NOTE)
+    struct tern_seat *seat = tern_segment_seat(segment, frame->rank);
+
+    if (frame->len > (segment->notes != 0 ? TERN_SEAT_NOTE : 0))
         return false;
     if (frame->len > 0)
-        memcpy(seat->note[frame->value & 1], frame->body, frame->len);
+        memcpy(tern_segment_note(segment, frame->rank, frame->value), frame->body, frame->len);
     seat->note_len[frame->value & 1] = frame->len;
     /* release: the note before the number. Pairs with the acquire loads of ranks. */
     atomic_store_explicit(&seat->arrived, frame->value, memory_order_release);
@@ -186,12 +200,8 @@ bool tern_boot_relay_apply(struct tern_relay *relay, const struct tern_frame *fr
     switch (frame->kind) {
     case TERN_FRAME_LIFE: good = apply_life(&segment->slot[frame->rank], frame); break;
     case TERN_FRAME_CARD: good = apply_card(tern_segment_card(segment, frame->rank), frame); break;
-    case TERN_FRAME_ARRIVED:
-        good = segment->seats != 0 && apply_arrived(tern_segment_seat(segment, frame->rank), frame);
-        break;
-    case TERN_FRAME_DEPARTED:
-        good = segment->seats != 0 && apply_departed(tern_segment_seat(segment, frame->rank), frame);
-        break;
+    case TERN_FRAME_ARRIVED: good = apply_arrived(segment, frame); break;
+    case TERN_FRAME_DEPARTED: good = apply_departed(tern_segment_seat(segment, frame->rank), frame); break;
     default: good = false; break;
     }
     relay->rings |= good;

@@ -143,7 +143,7 @@ static void arrive(int rank, const char *note)
     uint32_t          number = seat->arrived + 1;
 
     seat->note_len[number & 1] = (uint32_t)strlen(note);
-    memcpy(seat->note[number & 1], note, strlen(note));
+    memcpy(tern_segment_note(rank_boot[rank].segment, (uint32_t)rank, number), note, strlen(note));
     atomic_store(&seat->arrived, number);
 }
 
@@ -164,14 +164,14 @@ static void seats(void **state)
     assert_int_equal(relay_all(), 1);
     assert_int_equal(seat->arrived, 1);
     assert_int_equal(seat->note_len[1], 5);
-    assert_memory_equal(seat->note[1], "first", 5);
+    assert_memory_equal(tern_segment_note(segment[2], 5, 1), "first", 5);
     arrive(5, "");
     depart(5, 77);
     depart(5, 78);
     assert_int_equal(relay_all(), 3);
     assert_int_equal(seat->arrived, 2);
     assert_int_equal(seat->note_len[0], 0);
-    assert_memory_equal(seat->note[1], "first", 5); /* the one before is still there */
+    assert_memory_equal(tern_segment_note(segment[2], 5, 1), "first", 5); /* the one before is still there */
     assert_int_equal(seat->departures, 2);
     assert_true(seat->object[1] == 77 && seat->object[0] == 78);
     for (int i = 0; i < 5; i++)
@@ -179,6 +179,12 @@ static void seats(void **state)
     assert_int_equal(relay_all(), 2); /* only two are known */
     assert_int_equal(seat->departures, 7);
     assert_true(seat->object[1] == 84 && seat->object[0] == 83);
+    arrive(5, "third");
+    arrive(5, "fourth");
+    assert_int_equal(relay_all(), 2);
+    assert_int_equal(seat->arrived, 4);
+    assert_memory_equal(tern_segment_note(segment[2], 5, 3), "third", 5);
+    assert_memory_equal(tern_segment_note(segment[2], 5, 4), "fourth", 6);
 }
 
 static void fates(void **state)
@@ -254,8 +260,8 @@ static void damaged_slots_stay_here(void **state)
     assert_int_equal(relay_all(), 0);
 }
 
-/* Without seats nothing is said of them. */
-static void without_seats(void **state)
+/* Where deaths end the job there are arrivals and departures, but no notes. */
+static void without_notes(void **state)
 {
     struct tern_boot_shape shape = { .ranks = RANKS, .nodes = NODES, .node = 1, .node_of = node_of };
     struct tern_segment   *plain;
@@ -265,10 +271,12 @@ static void without_seats(void **state)
     (void)state;
     tern_opt.on_failure = TERN_ON_FAILURE_ABORT;
     assert_int_equal(tern_boot_arena_shape(&shape, &arena, &huge, &plain), TERN_OK);
-    assert_int_equal(plain->seats, 0);
+    assert_int_equal(plain->notes, 0);
     assert_int_equal(tern_boot_relay_open(plain, &relay), TERN_OK);
-    assert_false(tern_boot_relay_apply(relay, &(struct tern_frame){ TERN_FRAME_ARRIVED, 0, 1, 0, NULL }));
-    assert_false(tern_boot_relay_apply(
+    assert_true(tern_boot_relay_apply(relay, &(struct tern_frame){ TERN_FRAME_ARRIVED, 0, 1, 0, NULL }));
+    assert_false(
+        tern_boot_relay_apply(relay, &(struct tern_frame){ TERN_FRAME_ARRIVED, 0, 2, 1, (const unsigned char *)"x" }));
+    assert_true(tern_boot_relay_apply(
         relay, &(struct tern_frame){ TERN_FRAME_DEPARTED, 0, 1, 8, (const unsigned char *)"12345678" }));
     tern_boot_relay_close(relay);
     tern_boot_segment_unmap(plain);
@@ -285,7 +293,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(fates, job_make, job_remove),
         cmocka_unit_test_setup_teardown(hostile_frames_are_refused, job_make, job_remove),
         cmocka_unit_test_setup_teardown(damaged_slots_stay_here, job_make, job_remove),
-        cmocka_unit_test_setup_teardown(without_seats, job_make, job_remove),
+        cmocka_unit_test_setup_teardown(without_notes, job_make, job_remove),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
