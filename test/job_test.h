@@ -111,6 +111,13 @@ static inline void *job_new(size_t bytes)
     return memory;
 }
 
+/* Whether the link chaos is in front: then an operation may find no room although there is some, may be under way
+ * although its path is instant, and a link's refusal comes late. */
+static inline bool job_chaos(void)
+{
+    return getenv("TERN_CHAOS") != NULL;
+}
+
 /* A small, fast random stream (xorshift with a multiplier); the seed must not be 0. */
 static inline uint64_t job_random(uint64_t *seed)
 {

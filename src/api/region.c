@@ -96,9 +96,7 @@ void *tern_region_ptr(const tern_region *region, int rank)
 {
     int world = world_rank(region, rank);
 
-    if (world < 0 || __atomic_load_n(&region->fast[world].reach, __ATOMIC_RELAXED) == 0) /* see struct tern_part */
-        return NULL;
-    return region->fast[world].base;
+    return world < 0 || tern_core_job_lost(world) ? NULL : region->part[world].base;
 }
 
 uint64_t tern_region_size(const tern_region *region, int rank)

@@ -14,6 +14,8 @@
 
 #define UNSERVED UINT8_MAX
 
+static const struct tern_link_ops *tables[TERN_LINKS_MAX]; /* of the registry's links, with what is in front of them */
+
 /* Whether a list of words with commas between them has the word. */
 static bool has_word(const char *list, const char *word)
 {
@@ -103,9 +105,9 @@ static tern_status link_open(unsigned i)
 
     if (!carries && !is_meeting_place(i))
         return TERN_OK;
-    if ((st = tern_links[i]->open(&tern_job.boot, &tern_core_up, &tern_job.link[tern_job.links])) < 0)
+    if ((st = tables[i]->open(&tern_job.boot, &tern_core_up, &tern_job.link[tern_job.links])) < 0)
         return st;
-    tern_job.ops[tern_job.links++] = tern_links[i];
+    tern_job.ops[tern_job.links++] = tables[i];
     if ((!carries || serve_reached() == 0) && !is_meeting_place(i))
         close_last();
     return TERN_OK;
@@ -128,6 +130,8 @@ tern_status tern_core_links_open(void)
 {
     tern_status st = check_option();
 
+    if (st == TERN_OK)
+        st = tern_links_tables(&tern_job.boot, tables);
     memset(tern_job.peer_link, UNSERVED, (size_t)tern_job.boot.ranks);
     for (unsigned i = 0; i < tern_links_count && st == TERN_OK; i++)
         st = link_open(i);

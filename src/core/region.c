@@ -157,7 +157,7 @@ static tern_status attach(struct making *m, int rank, const struct tern_link_car
         return TERN_OK;
     file_name(m, rank, name, sizeof(name));
     st = tern_job.ops[link]->attach(tern_job.link[link], card, name, part);
-    if (st == TERN_OK && part->base)
+    if (st == TERN_OK && part->base && part->path->instant) /* inlined calls do the same as the path */
         region->fast[world] = (struct tern_part){ .base = part->base, .reach = part->size };
     return st;
 }

@@ -14,7 +14,7 @@
  *
  * Every implementation has the same files: link.c (the table), region.c (attach), path.c (put and get), group.c,
  * message.c.
- * Read self/ first.
+ * Read self/ first. chaos/ is put in front of the others where a program is to be tested (TERN_CHAOS).
  */
 #ifndef TERN_LINK_LINK_H
 #define TERN_LINK_LINK_H
@@ -92,16 +92,21 @@ struct tern_link_op {
     struct tern_xfer     xfer;
     struct tern_link_op *next;   /* for the link's list */
     size_t               copied; /* bytes of a put's source that may be overwritten */
-    uint64_t             chunks; /* shm: those in flight */
-    void                *own;    /* ofi: its record of the operation */
-    tern_status          status; /* the first error */
+    union {                      /* the link's own */
+        uint64_t chunks;         /* shm: those in flight */
+        uint64_t due;            /* chaos: when it is let go */
+    };
+    void       *own;    /* ofi: its record of the operation */
+    tern_status status; /* the first error */
 };
 
 /* How a part is reached. A start returns TERN_OK: done. TERN_PENDING: under way. TERN_AGAIN: no room, nothing started.
  * Errors: nothing started. */
 struct tern_link_path {
     const char *name;
-    bool        instant; /* never TERN_PENDING, never TERN_AGAIN; op may be NULL */
+    bool        instant; /* never TERN_PENDING, never TERN_AGAIN; op may be NULL. Where the part has a base, loads and
+                            stores there do the same */
+    bool        unaided; /* ends by the lane's progress alone: a handler may wait for it */
     tern_status (*start)(struct tern_lane *lane, const struct tern_xfer *xfer, struct tern_link_op *op);
 };
 
@@ -209,5 +214,9 @@ struct tern_link_ops {
 extern const struct tern_link_ops *const tern_links[];
 extern const unsigned                    tern_links_count;
 #define TERN_LINKS_MAX 4
+
+/* Give in table[i] the table through which the job uses link i of the registry: its own, or one of the link chaos in
+ * front of it where the option TERN_CHAOS is set. */
+tern_status tern_links_tables(const struct tern_boot *boot, const struct tern_link_ops *table[TERN_LINKS_MAX]);
 
 #endif

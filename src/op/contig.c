@@ -9,7 +9,6 @@
 #include <stdio.h>
 
 #include "core/job.h"
-#include "core/job.h"
 #include "core/message.h"
 #include "core/wait.h"
 
@@ -57,11 +56,25 @@ static void fill(tern_event *event, struct tern_pending *pending, bool local)
     *event = pending ? tern_core_event_make(pending, local) : TERN_EVENT_INIT;
 }
 
+/* Whether this is the handler of a message and may wait for a transfer to the part: not if that needs the target, and
+ * neither if it has to follow one that does. */
+static bool by_handler(const struct tern_ctx *ctx, const struct tern_link_part *part)
+{
+    if (TERN_LIKELY(!tern_core_message_handling()))
+        return false;
+    if (ctx == tern_job.handler_ctx)
+        return true;
+    for (const struct tern_pending *p = ctx->order == TERN_STRICT ? ctx->under_way : NULL; p; p = p->next)
+        if (p->op.xfer.part->rank == part->rank && !p->op.xfer.part->path->unaided)
+            return false;
+    return part->path->instant || part->path->unaided;
+}
+
 /* Wait until the transfer can start, and return what its start returned. */
 static tern_status start_later(struct attempt *a)
 {
     struct tern_wait wait = { attempt_poll, attempt_describe, a, tern_core_ctx_deadline(a->ctx),
-                              a->ctx == tern_job.handler_ctx };
+                              by_handler(a->ctx, a->xfer->part) };
     tern_status      st = tern_core_wait(&wait);
 
     return st < 0 ? st : a->result;
@@ -73,7 +86,7 @@ tern_status tern_op_contig_start(struct tern_ctx *ctx, const struct tern_xfer *x
     struct attempt a = { .ctx = ctx, .xfer = xfer, .what = what };
     tern_status    st;
 
-    if (!xfer->part->path->instant && tern_core_message_handling() && ctx != tern_job.handler_ctx)
+    if (!xfer->part->path->instant && tern_core_message_handling() && !by_handler(ctx, xfer->part))
         return tern_base_fail(TERN_ERR_STATE,
                               "%s: a handler of an active message must not wait; the part of rank %d is "
                               "reached through %s",
@@ -133,7 +146,7 @@ tern_status tern_op_contig_run(struct tern_ctx *ctx, const struct tern_xfer *xfe
     tern_event       event = TERN_EVENT_INIT;
     tern_opts        opts = { .event = &event };
     struct tern_wait wait = { run_poll, run_describe, &event, tern_core_ctx_deadline(ctx),
-                              ctx == tern_job.handler_ctx };
+                              by_handler(ctx, xfer->part) };
     tern_status      st = tern_op_contig_start(ctx, xfer, &opts, what);
 
     if (st < 0 || !event.pending)

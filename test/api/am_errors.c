@@ -104,7 +104,7 @@ static void on_answer(const tern_am_event *event, void *user)
 {
     (void)user;
     answers++;
-    SAME(++inside, 1);
+    CHECK(++inside == 1 || (job_chaos() && inside == 2)); /* inside a request that waits for room for its reply */
     must_not();
     may(event);
     OK(tern_progress(TERN_WORLD)); /* above all not this handler for the same message again */

@@ -1,6 +1,7 @@
 /* crowd.c: more contexts than there are chunks of the bounce buffer.
  *
  * ranks: 1 2 4
+ * chaos: off, because chaos holds transfers back before the link can refuse them
  * env: TERN_CMA=off TERN_BOUNCE_CHUNK=4K
  * env: TERN_CMA=off TERN_BOUNCE_CHUNK=4K TERN_BOUNCE_CHUNKS=32
  *

@@ -1,6 +1,7 @@
 /* giveback.c: memory goes back to the system when a region is freed.
  *
  * ranks: 1 2 4
+ * chaos: off, because it is about memory that is given back, and takes long
  *
  * Promise: making and freeing regions for ever takes no more memory than one of them; descriptors and mappings do not
  * grow either.

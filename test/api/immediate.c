@@ -3,7 +3,8 @@
  * env: TERN_CMA=off TERN_BOUNCE_CHUNK=4K TERN_BOUNCE_CHUNKS=1
  *
  * Promise: with TERN_IMMEDIATE an operation that finds no room is TERN_AGAIN, with nothing started and no event filled;
- * after progress it succeeds. Without the flag it waits for room, at most as long as the context's time limit.
+ * after progress it succeeds. Without the flag it waits for room, at most as long as the context's time limit. Under
+ * chaos it is not known when there is room.
  */
 #include "job_test.h"
 
@@ -25,7 +26,7 @@ static void refused_then_done(tern_ctx *ctx, tern_region *region, int to, unsign
         OK(tern_progress(ctx));
     }
     OK(st);
-    CHECK(bounce ? refused > 0 : refused == 0);
+    CHECK(job_chaos() || (bounce ? refused > 0 : refused == 0));
     OK(tern_event_wait(&second, TERN_FOREVER));
     OK(tern_event_wait(&near, TERN_FOREVER));
     OK(tern_event_wait(&first, TERN_FOREVER));
@@ -80,7 +81,7 @@ int main(void)
         job_fill(src, LEN, me, 1);
         job_fill(src + LEN, LEN, me, 2);
         refused_then_done(ctx, r.region, (int)right, src, bounce);
-        if (bounce)
+        if (bounce && !job_chaos())
             refused_is_nothing(ctx, r.region, (int)right, src, check);
         flood(ctx, r.region, (int)right, src);
         OK(tern_barrier(TERN_WORLD));

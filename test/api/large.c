@@ -1,6 +1,7 @@
 /* large.c: regions above 4 GiB.
  *
  * ranks: 1 2
+ * chaos: off, because it only takes longer
  * timeout: 300
  * labels: slow
  *

@@ -31,13 +31,15 @@ static const char help[] =
     "      --timeout S         end the job after S seconds, with status 124\n"
     "      --grace S           seconds between SIGTERM and SIGKILL when the job is ended; default 3\n"
     "      --on-failure HOW    when a rank fails: abort, end the job; return, let the others go on\n"
+    "      --chaos WHAT        delay, reorder and refuse operations on purpose, to test the program: on, or\n"
+    "                          settings such as seed=7,delay=64,kill=2@1000; without a seed: says which it took\n"
     "      --verbose           say what is done\n"
     "      --version           say which version this is\n"
     "  -h, --help              say this\n"
     "\n"
     "Standard input goes to rank 0. The exit status is that of the first rank that failed.\n";
 
-enum { OPT_BIND = 1000, OPT_LABEL, OPT_TIMEOUT, OPT_GRACE, OPT_ON_FAILURE, OPT_VERBOSE, OPT_VERSION };
+enum { OPT_BIND = 1000, OPT_LABEL, OPT_TIMEOUT, OPT_GRACE, OPT_ON_FAILURE, OPT_CHAOS, OPT_VERBOSE, OPT_VERSION };
 
 static const struct option long_options[] = {
     { "np", required_argument, NULL, 'n' },
@@ -47,6 +49,7 @@ static const struct option long_options[] = {
     { "timeout", required_argument, NULL, OPT_TIMEOUT },
     { "grace", required_argument, NULL, OPT_GRACE },
     { "on-failure", required_argument, NULL, OPT_ON_FAILURE },
+    { "chaos", required_argument, NULL, OPT_CHAOS },
     { "verbose", no_argument, NULL, OPT_VERBOSE },
     { "version", no_argument, NULL, OPT_VERSION },
     { "help", no_argument, NULL, 'h' },
@@ -138,6 +141,7 @@ static void take_option(struct run_config *config, int option, const char *text)
             usage("--on-failure takes abort or return, not '%.100s'", text);
         setenv("TERN_ON_FAILURE", text, 1);
         break;
+    case OPT_CHAOS: setenv("TERN_CHAOS", text, 1); break;
     case OPT_VERSION: print_and_exit("ternrun " TERN_VERSION "\n");
     case 'h': print_and_exit(help);
     default: break;
@@ -185,6 +189,8 @@ static int run_it(struct run_config *config)
         run_say("%s", tern_base_detail());
         return EXIT_USAGE;
     }
+    if (!run_chaos_prepare(config))
+        return EXIT_USAGE;
     config->on_failure = tern_opt.on_failure;
     plan = run_bind_plan(config, &status);
     if (plan == NULL)

@@ -56,6 +56,11 @@ void             run_bind_text(const struct run_plan *plan, int rank, char *text
 int              run_bind_apply(const struct run_plan *plan, int rank); /* in the rank's process; 0 or errno */
 void             run_bind_free(struct run_plan *plan);
 
+/* ---- chaos.c ---- */
+
+/* Check the option TERN_CHAOS and give it a seed where it has none. false after a message. */
+bool run_chaos_prepare(const struct run_config *config);
+
 /* ---- output.c ---- */
 
 #define LINE_BYTES 65536 /* a longer line may be passed on in pieces */

@@ -1,0 +1,191 @@
+/* message.c: messages that are held back.
+ *
+ * They are sent as they come, because a sender that goes away to compute would leave them behind; it is the receiver
+ * that takes them out of the link behind and keeps copies until they are due. Those of one sender stay in order on
+ * each channel, those of different senders overtake each other. When the shelf is full a message goes through, behind
+ * the earlier ones of its sender.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "link/chaos/chaos.h"
+
+static _Thread_local struct chaos_link *polling
+    __attribute__((tls_model("initial-exec"))); /* the link that this thread polls: news has no other address */
+
+void tern_chaos_messages_open(struct chaos_link *link)
+{
+    for (unsigned c = 0; c < TERN_CHANNELS; c++) {
+        struct chaos_inbox *inbox = &link->inbox[c];
+        tern_chaos_stream(link, &inbox->stream, CHAOS_CHANNEL, c);
+        inbox->last = &inbox->first;
+    }
+}
+
+/* Take a message out of the shelf. */
+static struct chaos_message *take(struct chaos_inbox *inbox, struct chaos_message **at)
+{
+    struct chaos_message *message = *at;
+
+    *at = message->next;
+    if (inbox->last == &message->next)
+        inbox->last = at;
+    inbox->bytes -= message->len;
+    /* relaxed: read as a hint by tern_chaos_msg_ready(). */
+    atomic_fetch_sub_explicit(&inbox->count, 1, memory_order_relaxed);
+    return message;
+}
+
+void tern_chaos_messages_close(struct chaos_link *link)
+{
+    for (unsigned c = 0; c < TERN_CHANNELS; c++)
+        while (link->inbox[c].first)
+            free(take(&link->inbox[c], &link->inbox[c].first));
+}
+
+static void deliver(struct chaos_link *link, unsigned channel, struct chaos_message **at)
+{
+    struct chaos_message *message = take(&link->inbox[channel], at);
+
+    link->up->message(message->from, channel, message->head, message->data, message->len);
+    free(message);
+}
+
+/* Deliver what is held back of a sender. */
+static void deliver_from(struct chaos_link *link, unsigned channel, int from)
+{
+    struct chaos_message **at = &link->inbox[channel].first;
+
+    while (*at)
+        if ((*at)->from == from)
+            deliver(link, channel, at);
+        else
+            at = &(*at)->next;
+}
+
+/* The message that is due first; NULL: none is due. */
+static struct chaos_message **due_first(struct chaos_inbox *inbox)
+{
+    struct chaos_message **best = NULL;
+
+    for (struct chaos_message **at = &inbox->first; *at; at = &(*at)->next)
+        if ((*at)->due <= inbox->stream.now && (!best || (*at)->due < (*best)->due))
+            best = at;
+    return best;
+}
+
+/* When the last message of a sender is due, or of any sender (from -1); 0: none is held back. */
+static uint64_t last_due(const struct chaos_inbox *inbox, int from)
+{
+    uint64_t due = 0;
+
+    for (const struct chaos_message *message = inbox->first; message; message = message->next)
+        if ((from < 0 || message->from == from) && message->due > due)
+            due = message->due;
+    return due;
+}
+
+/* Copy a message onto the shelf; false: there is no room. */
+static bool keep(struct chaos_inbox *inbox, int from, uint64_t due, const unsigned char *head,
+                 const unsigned char *data, size_t len)
+{
+    size_t                bytes = (size_t)tern_base_round_up(sizeof(struct chaos_message) + len, TERN_CACHE_LINE);
+    struct chaos_message *message;
+
+    if (atomic_load_explicit(&inbox->count, memory_order_relaxed) >= CHAOS_HELD ||
+        len > CHAOS_HELD_BYTES - inbox->bytes || !(message = aligned_alloc(TERN_CACHE_LINE, bytes)))
+        return false;
+    *message = (struct chaos_message){ .due = due, .from = from, .len = len };
+    memcpy(message->head, head, TERN_LINK_HEAD);
+    if (len > 0) {
+        message->data = (unsigned char *)(message + 1);
+        memcpy(message->data, data, len);
+    }
+    *inbox->last = message;
+    inbox->last = &message->next;
+    inbox->bytes += len;
+    atomic_fetch_add_explicit(&inbox->count, 1, memory_order_relaxed); /* see take() */
+    return true;
+}
+
+void tern_chaos_message(int from, unsigned channel, const unsigned char *head, const unsigned char *data, size_t len)
+{
+    struct chaos_link  *link = polling;
+    struct chaos_inbox *inbox = &link->inbox[channel];
+    uint64_t            due = tern_chaos_due(&inbox->stream, last_due(inbox, from), last_due(inbox, -1));
+
+    if (due > inbox->stream.now && keep(inbox, from, due, head, data, len))
+        return;
+    deliver_from(link, channel, from);
+    link->up->message(from, channel, head, data, len);
+}
+
+size_t tern_chaos_msg_longest(struct tern_link *base, int peer)
+{
+    struct chaos_link *link = tern_chaos_link(base);
+
+    return link->ops->msg_longest(link->behind, peer);
+}
+
+tern_status tern_chaos_msg_open(struct tern_link *base, struct tern_link_msg *msg, size_t min, size_t max)
+{
+    struct chaos_link *link = tern_chaos_link(base);
+    tern_status        st;
+
+    if (tern_chaos_refuses(&link->open)) {
+        tern_chaos_stay_awake(link);
+        return TERN_AGAIN;
+    }
+    st = link->ops->msg_open(link->behind, msg, min, max);
+    if (st == TERN_OK)
+        tern_chaos_operation(link); /* who dies here leaves a message open */
+    return st;
+}
+
+void tern_chaos_msg_send(struct tern_link *base, const struct tern_link_msg *msg, size_t len)
+{
+    struct chaos_link *link = tern_chaos_link(base);
+
+    link->ops->msg_send(link->behind, msg, len);
+}
+
+void tern_chaos_msg_drop(struct tern_link *base, const struct tern_link_msg *msg)
+{
+    struct chaos_link *link = tern_chaos_link(base);
+
+    link->ops->msg_drop(link->behind, msg);
+}
+
+unsigned tern_chaos_msg_ready(struct tern_link *base)
+{
+    struct chaos_link *link = tern_chaos_link(base);
+    unsigned           bits = link->ops->msg_ready(link->behind);
+
+    for (unsigned c = 0; c < TERN_CHANNELS; c++)
+        bits |= (unsigned)(atomic_load_explicit(&link->inbox[c].count, memory_order_relaxed) > 0) << c;
+    return bits;
+}
+
+tern_status tern_chaos_msg_poll(struct tern_link *base, unsigned channel)
+{
+    struct chaos_link     *link = tern_chaos_link(base), *outer = polling;
+    struct chaos_message **due;
+    tern_status            st;
+
+    if (!tern_chaos_look(&link->inbox[channel].stream))
+        return TERN_OK;
+    while ((due = due_first(&link->inbox[channel])))
+        deliver(link, channel, due);
+    polling = link;
+    st = link->ops->msg_poll(link->behind, channel);
+    polling = outer;
+    return st;
+}
+
+bool tern_chaos_msg_settled(struct tern_link *base)
+{
+    struct chaos_link *link = tern_chaos_link(base);
+
+    return link->ops->msg_settled(link->behind);
+}

@@ -1,0 +1,113 @@
+/* path.c: transfers that are held back.
+ *
+ * A transfer that comes is done at once, or lies in its lane until the look at which it is due; then it starts on the
+ * path behind. It lies in the record that the core gave for it, so nothing is allocated, and it is not copied: who
+ * changes the source of a put too early sends something else. In a lane any transfer may overtake any other: the core
+ * lets those of a strict context come one by one.
+ */
+#include "link/chaos/chaos.h"
+
+static tern_status start_behind(struct chaos_lane *lane, const struct tern_xfer *xfer, struct tern_link_op *op)
+{
+    const struct tern_link_path *behind = ((const struct chaos_path *)xfer->part->path)->behind;
+
+    return behind->start(lane->behind, xfer, op);
+}
+
+/* When the last transfer to that rank is due; 0: none is held back. */
+static uint64_t last_due(const struct chaos_lane *lane, int rank)
+{
+    uint64_t due = 0;
+
+    for (const struct tern_link_op *op = lane->first; op; op = op->next)
+        if (op->xfer.part->rank == rank && op->due > due)
+            due = op->due;
+    return due;
+}
+
+static void hold(struct chaos_lane *lane, const struct tern_xfer *xfer, struct tern_link_op *op, uint64_t due)
+{
+    *op = (struct tern_link_op){ .xfer = *xfer, .due = due, .status = TERN_OK };
+    *lane->last = op;
+    lane->last = &op->next;
+    lane->count++;
+}
+
+tern_status tern_chaos_start(struct tern_lane *base, const struct tern_xfer *xfer, struct tern_link_op *op)
+{
+    struct chaos_lane *lane = (struct chaos_lane *)base;
+    uint64_t           due;
+    tern_status        st;
+
+    if (lane->count == CHAOS_HELD || tern_chaos_refuses(&lane->stream)) {
+        tern_chaos_stay_awake(lane->link);
+        return TERN_AGAIN;
+    }
+    tern_chaos_operation(lane->link);
+    due = tern_chaos_due(&lane->stream, 0, last_due(lane, xfer->part->rank));
+    if (due <= lane->stream.now && (st = start_behind(lane, xfer, op)) != TERN_AGAIN)
+        return st;
+    hold(lane, xfer, op, due);
+    return TERN_PENDING;
+}
+
+/* Take out the transfer that is due first; NULL: none is due. */
+static struct tern_link_op *take_due(struct chaos_lane *lane)
+{
+    struct tern_link_op **best = NULL, *op;
+
+    for (struct tern_link_op **at = &lane->first; *at; at = &(*at)->next)
+        if ((*at)->due <= lane->stream.now && (!best || (*at)->due < (*best)->due))
+            best = at;
+    if (!best)
+        return NULL;
+    op = *best;
+    *best = op->next;
+    if (lane->last == &op->next)
+        lane->last = best;
+    lane->count--;
+    return op;
+}
+
+/* Start what is due. */
+static void let_go(struct chaos_lane *lane)
+{
+    struct tern_link_op *op;
+
+    while ((op = take_due(lane))) {
+        struct tern_xfer xfer = op->xfer;
+        tern_status      st = xfer.local ? start_behind(lane, &xfer, op) : TERN_OK; /* no: it was cancelled */
+
+        if (st == TERN_AGAIN)
+            hold(lane, &xfer, op, lane->stream.now + 1);
+        else if (st != TERN_PENDING)
+            lane->link->up->done(op, st);
+    }
+}
+
+void tern_chaos_progress(struct tern_lane *base)
+{
+    struct chaos_lane *lane = (struct chaos_lane *)base;
+    struct chaos_link *link = lane->link;
+    bool               goes_on = tern_chaos_look(&lane->stream);
+
+    if (goes_on) {
+        let_go(lane);
+        link->ops->progress(lane->behind);
+    }
+    if (!goes_on || lane->count > 0)
+        tern_chaos_stay_awake(link);
+}
+
+void tern_chaos_cancel(struct tern_lane *base, struct tern_link_op *op)
+{
+    struct chaos_lane   *lane = (struct chaos_lane *)base;
+    struct tern_link_op *held = lane->first;
+
+    while (held && held != op)
+        held = held->next;
+    if (held)
+        held->xfer.local = NULL;
+    else
+        lane->link->ops->cancel(lane->behind, op);
+}

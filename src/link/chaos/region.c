@@ -1,0 +1,61 @@
+/* region.c: a path of chaos in front of each path that the link behind has given to a part. There are as many as the
+ * link behind has paths: they are made as they are met, and live as long as the link. */
+#include <stdlib.h>
+
+#include "link/chaos/chaos.h"
+
+static const struct tern_link_path *path_in_front(struct chaos_link *link, const struct tern_link_path *behind)
+{
+    struct chaos_path *path = link->paths;
+
+    while (path && path->behind != behind)
+        path = path->next;
+    if (path)
+        return &path->base;
+    if (!(path = malloc(sizeof(*path))))
+        return NULL;
+    *path = (struct chaos_path){ .base = { .name = behind->name,
+                                           .instant = false,
+                                           .unaided = behind->instant || behind->unaided,
+                                           .start = tern_chaos_start },
+                                 .behind = behind,
+                                 .next = link->paths };
+    link->paths = path;
+    return &path->base;
+}
+
+void tern_chaos_paths_free(struct chaos_link *link)
+{
+    while (link->paths) {
+        struct chaos_path *path = link->paths;
+        link->paths = path->next;
+        free(path);
+    }
+}
+
+tern_status tern_chaos_attach(struct tern_link *base, const struct tern_link_card *card, const char *path_name,
+                              struct tern_link_part *part)
+{
+    struct chaos_link           *link = tern_chaos_link(base);
+    const struct tern_link_path *path;
+    tern_status                  st = link->ops->attach(link->behind, card, path_name, part);
+
+    if (st != TERN_OK || !part->path)
+        return st;
+    if ((path = path_in_front(link, part->path))) {
+        part->path = path;
+        return TERN_OK;
+    }
+    link->ops->detach(link->behind, part);
+    part->path = NULL;
+    return tern_base_fail(TERN_ERR_NOMEM, "chaos: no memory for a path");
+}
+
+void tern_chaos_detach(struct tern_link *base, struct tern_link_part *part)
+{
+    struct chaos_link *link = tern_chaos_link(base);
+
+    if (part->path)
+        part->path = ((const struct chaos_path *)part->path)->behind;
+    link->ops->detach(link->behind, part);
+}

@@ -1,0 +1,53 @@
+/* chaos.c: what ternrun does about TERN_CHAOS: refuse mistakes before anything is started, and see that the run can be
+ * repeated: without a seed it chooses one, says so, and gives it to all ranks. */
+#define _GNU_SOURCE 1
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/chaos.h"
+#include "base/clock.h"
+#include "base/options.h"
+#include "ternrun.h"
+
+static uint32_t random_seed(void)
+{
+    uint32_t seed;
+
+    /* The time where the kernel has nothing better yet. */
+    return getrandom(&seed, sizeof(seed), GRND_NONBLOCK) == (ssize_t)sizeof(seed) ? seed : (uint32_t)tern_base_now();
+}
+
+/* Put a seed before what the user said, and pass it on. */
+static bool add_seed(void)
+{
+    const char *rest = strcmp(tern_opt.chaos, "on") == 0 ? "" : tern_opt.chaos;
+    char       *text;
+
+    if (asprintf(&text, "seed=%" PRIu32 "%s%s", random_seed(), *rest ? "," : "", rest) < 0)
+        return false;
+    run_say("chaos: repeat this run with --chaos %s", text);
+    setenv("TERN_CHAOS", text, 1);
+    free(text);
+    return true;
+}
+
+bool run_chaos_prepare(const struct run_config *config)
+{
+    struct tern_chaos chaos;
+
+    if (*tern_opt.chaos == '\0')
+        return true;
+    if (tern_base_chaos_parse(tern_opt.chaos, &chaos) != TERN_OK) {
+        run_say("%s", tern_base_detail());
+        return false;
+    }
+    if (chaos.kill_rank >= config->ranks) {
+        run_say("TERN_CHAOS: kill=%" PRId64 "@%" PRId64 ": the ranks of this job are 0 to %d", chaos.kill_rank,
+                chaos.kill_at, config->ranks - 1);
+        return false;
+    }
+    return chaos.seeded || add_seed();
+}
