@@ -47,24 +47,34 @@ static void any_length(void **state)
     }
 }
 
-#define CONSTANT(n)                                        \
-    for (int distance = -70; distance <= 70; distance++) { \
-        fill((unsigned)(n));                               \
-        tern_copy(mine + 500 + distance, mine + 500, n);   \
-        memmove(model + 500 + distance, model + 500, n);   \
-        assert_memory_equal(mine, model, 1000);            \
-    }
+#define CONSTANT(n)                                            \
+    do {                                                       \
+        for (int distance = -70; distance <= 70; distance++) { \
+            fill((unsigned)(n));                               \
+            tern_copy(mine + 500 + distance, mine + 500, n);   \
+            memmove(model + 500 + distance, model + 500, n);   \
+            assert_memory_equal(mine, model, 1000);            \
+        }                                                      \
+    } while (0)
 
 static void constant_length(void **state)
 {
     (void)state;
-    CONSTANT(1)
-    CONSTANT(8)
-    CONSTANT(15)
-    CONSTANT(16)
-    CONSTANT(17)
-    CONSTANT(24) CONSTANT(31) CONSTANT(32) CONSTANT(33) CONSTANT(47) CONSTANT(48) CONSTANT(63) CONSTANT(64) CONSTANT(65)
-        CONSTANT(128)
+    CONSTANT(1);
+    CONSTANT(8);
+    CONSTANT(15);
+    CONSTANT(16);
+    CONSTANT(17);
+    CONSTANT(24);
+    CONSTANT(31);
+    CONSTANT(32);
+    CONSTANT(33);
+    CONSTANT(47);
+    CONSTANT(48);
+    CONSTANT(63);
+    CONSTANT(64);
+    CONSTANT(65);
+    CONSTANT(128);
 }
 
 int main(void)
