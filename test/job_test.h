@@ -1,8 +1,9 @@
-/* job_test.h: what the job programs of test/api and test/stress share.
+/* job_test.h: what the job programs of test/api, test/stress and test/fault share.
  *
- * A failed check says where, which rank, what, and why, and ends the whole job, so that no test hangs on the failure of
- * one rank. The rest are small helpers: a begin and end, deterministic bytes, a random stream, and the kinds of memory
- * that a region can have.
+ * A failed check says where, which rank, what, and why. CHECK, OK, RETURNS, SAME and SAYS end the whole job then, so that
+ * no test hangs on the failure of one rank. EXPECT and REQUIRE remember it (job_broken) and go on: for ranks that are to
+ * see a job with deaths to its end, and for what they say on the way. The rest are small helpers: deterministic bytes, a
+ * random stream, and the kinds of memory that a region can have.
  */
 #ifndef TERN_JOB_TEST_H
 #define TERN_JOB_TEST_H
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <tern.h>
@@ -29,6 +31,7 @@
 #endif
 
 #define JOB_SKIP 77
+#define JOB_BROKEN 9 /* the status of a program with a failed check */
 
 #ifdef __SANITIZE_THREAD__
 /* The service thread copies a peer's data into this process; that the program's threads read it later is ordered
@@ -40,23 +43,39 @@ const char *__tsan_default_suppressions(void)
 }
 #endif
 
-extern const char *job_note; /* printed with a failure: a seed, say */
+__attribute__((weak)) const char *job_note; /* printed with a failure: a seed, say. A program may set it */
+__attribute__((weak)) int         job_broken;
 
-static inline void job_fail(const char *file, int line, const char *what, const char *why)
+static inline void job_say(const char *file, int line, const char *what, const char *why)
 {
     const char *detail = tern_error_detail();
 
     fprintf(stderr, "%s:%d: rank %d: %s: %s%s%s%s%s%s\n", file, line, tern_rank(), what, why, *detail ? " (" : "",
             detail, *detail ? ")" : "", job_note ? " " : "", job_note ? job_note : "");
-    tern_abort(1, "a check failed");
+}
+
+static inline void job_fail(const char *file, int line, const char *what, const char *why)
+{
+    job_say(file, line, what, why);
+    tern_abort(JOB_BROKEN, "a check failed");
+}
+
+static inline void job_break(const char *file, int line, const char *what, const char *why)
+{
+    job_say(file, line, what, why);
+    job_broken = JOB_BROKEN;
 }
 
 /* The condition holds. */
 #define CHECK(condition) ((condition) ? (void)0 : job_fail(__FILE__, __LINE__, #condition, "is false"))
+#define REQUIRE(condition) ((condition) ? (void)0 : job_break(__FILE__, __LINE__, #condition, "is false"))
 
 /* The call returns the status. */
-#define RETURNS(status, call) job_returns(__FILE__, __LINE__, status, call, #call)
-static inline void job_returns(const char *file, int line, tern_status want, tern_status got, const char *call)
+#define RETURNS(status, call) job_returns(__FILE__, __LINE__, status, call, #call, job_fail)
+#define EXPECT(status, call) job_returns(__FILE__, __LINE__, status, call, #call, job_break)
+typedef void       job_failure(const char *file, int line, const char *what, const char *why);
+static inline void job_returns(const char *file, int line, tern_status want, tern_status got, const char *call,
+                               job_failure *failure)
 {
     char why[256];
 
@@ -64,7 +83,7 @@ static inline void job_returns(const char *file, int line, tern_status want, ter
         return;
     snprintf(why, sizeof(why), "returned %d, \"%.80s\", instead of %d, \"%.80s\"", (int)got, tern_strerror(got),
              (int)want, tern_strerror(want));
-    job_fail(file, line, call, why);
+    failure(file, line, call, why);
 }
 #define OK(call) RETURNS(TERN_OK, call)
 
@@ -101,6 +120,24 @@ static inline uint64_t job_random(uint64_t *seed)
     return *seed * 2685821657736338717ull;
 }
 
+/* A number that handlers of active messages change: wait until it is at least so large, or the deadline. */
+struct job_count {
+    const uint64_t *number;
+    uint64_t        least;
+};
+
+static inline bool job_counted(void *count)
+{
+    const struct job_count *c = count;
+
+    return *c->number >= c->least;
+}
+
+static inline tern_status job_await(const uint64_t *number, uint64_t least, tern_deadline deadline)
+{
+    return tern_wait_until(TERN_WORLD, job_counted, &(struct job_count){ number, least }, deadline);
+}
+
 /* A byte that tells who wrote it, when, and where. */
 static inline unsigned char job_byte(unsigned who, unsigned when, uint64_t where)
 {
@@ -127,6 +164,40 @@ static inline void job_holds(const char *file, int line, const unsigned char *at
     }
 }
 
+/* Reading memory that a service thread of this process writes when a peer puts to it. The order between the two goes
+ * through the peer, which the thread sanitizer of one process cannot see, and each report that is suppressed takes
+ * long. */
+#ifdef __SANITIZE_THREAD__
+void AnnotateIgnoreReadsBegin(const char *file, int line);
+void AnnotateIgnoreReadsEnd(const char *file, int line);
+#else
+#define AnnotateIgnoreReadsBegin(file, line) ((void)0)
+#define AnnotateIgnoreReadsEnd(file, line) ((void)0)
+#endif
+
+/* memcmp, of such memory. */
+static inline int job_differ(const void *a, const void *b, size_t len)
+{
+    int result;
+
+    AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
+    result = memcmp(a, b, len);
+    AnnotateIgnoreReadsEnd(__FILE__, __LINE__);
+    return result;
+}
+
+/* Whether such memory holds what HOLDS asks for. */
+static inline bool job_put_holds(const unsigned char *at, size_t len, unsigned who, unsigned when)
+{
+    size_t i = 0;
+
+    AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
+    while (i < len && at[i] == job_byte(who, when, i))
+        i++;
+    AnnotateIgnoreReadsEnd(__FILE__, __LINE__);
+    return i == len;
+}
+
 #define ALL_ARE(at, len, byte) job_all_are(__FILE__, __LINE__, at, len, byte)
 static inline void job_all_are(const char *file, int line, const unsigned char *at, size_t len, unsigned char byte)
 {
@@ -137,6 +208,23 @@ static inline void job_all_are(const char *file, int line, const unsigned char *
             job_fail(file, line, what, "memory changed");
         }
     }
+}
+
+/* Bytes of memory behind the memory files of this job. */
+static inline uint64_t job_arena_bytes(void)
+{
+    uint64_t    bytes = 0;
+    struct stat about;
+    char        name[64], target[64];
+
+    for (int fd = 0; fd < 256; fd++) {
+        snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+        ssize_t len = readlink(name, target, sizeof(target) - 1);
+        target[len > 0 ? len : 0] = '\0';
+        if (strstr(target, "memfd:tern") && fstat(fd, &about) == 0)
+            bytes += (uint64_t)about.st_blocks * 512;
+    }
+    return bytes;
 }
 
 /* The kinds of memory that a region can have. */

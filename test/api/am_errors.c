@@ -9,14 +9,13 @@
 
 #include <pthread.h>
 
-const char *job_note;
-
 #define NEVER 5u /* a handler that must not run */
 #define ASK 6u   /* runs what_handlers_may() and replies */
 #define ANSWER 7u
 #define UNKNOWN 8u
 
-static unsigned          answers, asked, inside;
+static unsigned          asked, inside;
+static uint64_t          answers;
 static tern_am_token    *kept;
 static struct job_region shared, own;
 static uint32_t          args[20];
@@ -31,11 +30,6 @@ static bool always(void *arg)
 {
     (void)arg;
     return true;
-}
-
-static bool answered(void *arg)
-{
-    return answers >= *(unsigned *)arg;
 }
 
 static void *reply_elsewhere(void *token)
@@ -291,7 +285,7 @@ int main(void)
         for (int to = 0; to < tern_size(); to++)
             OK(tern_am_short(TERN_WORLD, to, ASK, NULL, 0));
         want = i * n;
-        OK(tern_wait_until(TERN_WORLD, answered, &want, tern_deadline_in(60)));
+        OK(job_await(&answers, want, tern_deadline_in(60)));
     }
     OK(tern_barrier(TERN_WORLD));
     SAME(answers, rounds * n);

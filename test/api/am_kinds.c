@@ -13,19 +13,6 @@
  */
 #include "job_test.h"
 
-const char *job_note;
-
-/* Memory of a region that a peer's service thread wrote: the thread sanitizer of one process does not see what orders
- * that with the handler, and each report that is suppressed takes long. */
-static __attribute__((noinline, no_sanitize("thread"))) bool region_holds(const unsigned char *at, size_t len,
-                                                                          unsigned who, unsigned when)
-{
-    for (size_t i = 0; i < len; i++)
-        if (at[i] != (unsigned char)(1 + (who * 37 + when * 101 + i * 7 + (i >> 8) * 13 + (i >> 16) * 29) % 255))
-            return false;
-    return true;
-}
-
 #define SLOT 70016u /* of a source in a part; requests in the first half, replies in the second */
 #define REQUEST 3u
 #define REPLY 200u
@@ -186,7 +173,7 @@ static void check(const tern_am_event *event, unsigned i)
     if (s.kind == TERN_AM_LONG && s.len > 0)
         CHECK(event->payload == region[s.which].mine + offset_of(event->source, event->request));
     if (s.kind == TERN_AM_LONG)
-        CHECK(region_holds(event->payload, s.len, writer(event->source, event->request), s.number));
+        CHECK(job_put_holds(event->payload, s.len, writer(event->source, event->request), s.number));
     if (s.kind == TERN_AM_MEDIUM)
         HOLDS(event->payload, s.len, writer(event->source, event->request), s.number);
 }

@@ -8,8 +8,6 @@
  */
 #include "job_test.h"
 
-const char *job_note;
-
 #define ASK 1u
 #define ANSWER 2u
 #define EACH 200u

@@ -14,19 +14,6 @@
 
 #include <stdatomic.h>
 
-const char *job_note;
-
-/* Memory of a region that a peer's service thread wrote: the thread sanitizer of one process does not see what orders
- * that with the handler, and each report that is suppressed takes long. */
-static __attribute__((noinline, no_sanitize("thread"))) bool region_holds(const unsigned char *at, size_t len,
-                                                                          unsigned who, unsigned when)
-{
-    for (size_t i = 0; i < len; i++)
-        if (at[i] != (unsigned char)(1 + (who * 37 + when * 101 + i * 7 + (i >> 8) * 13 + (i >> 16) * 29) % 255))
-            return false;
-    return true;
-}
-
 #define COUNT 1u
 #define ORDERED 2u
 #define ASK 3u
@@ -38,14 +25,9 @@ static uint64_t          handled, answered, refused, next[64];
 static struct job_region words, data;
 static unsigned char     big[BIG];
 
-static bool reached(void *arg)
-{
-    return handled >= *(uint64_t *)arg;
-}
-
 static void wait_for(uint64_t count)
 {
-    OK(tern_wait_until(TERN_WORLD, reached, &count, tern_deadline_in(60)));
+    OK(job_await(&handled, count, tern_deadline_in(60)));
     SAME(handled, count);
 }
 
@@ -179,11 +161,6 @@ static void on_answer(const tern_am_event *event, void *user)
     answered++;
 }
 
-static bool all_answered(void *arg)
-{
-    return answered >= *(uint64_t *)arg;
-}
-
 static void immediate_replies(void)
 {
     enum { REQUESTS = 6 };
@@ -199,7 +176,7 @@ static void immediate_replies(void)
         await_word(first); /* polls nothing meanwhile */
         OK(tern_get_u64(TERN_WORLD, words.region, 0, 8, &want));
         CHECK(want > 0 && want < REQUESTS);
-        OK(tern_wait_until(TERN_WORLD, all_answered, &want, tern_deadline_in(60)));
+        OK(job_await(&answered, want, tern_deadline_in(60)));
     } else if (tern_rank() == 1) {
         wait_for(REQUESTS);
         CHECK(refused > 0);
@@ -267,14 +244,14 @@ static void deadlines(void)
     SAYS("condition");
     RETURNS(TERN_ERR_TIMEOUT, tern_wait_until(TERN_WORLD, never, &looks, 0));
     handled = 0;
-    OK(tern_wait_until(TERN_WORLD, reached, &handled, 0)); /* holds already: an old deadline is no matter */
+    OK(job_await(&handled, 0, 0)); /* holds already: an old deadline is no matter */
 }
 
 /* The data are there before the handler, whatever the path of the region is. */
 static void on_look(const tern_am_event *event, void *user)
 {
     (void)user;
-    CHECK(region_holds(data.mine + BIG * (event->args[0] & 1), BIG, (unsigned)event->source, event->args[0]));
+    CHECK(job_put_holds(data.mine + BIG * (event->args[0] & 1), BIG, (unsigned)event->source, event->args[0]));
     handled++;
 }
 
@@ -328,7 +305,7 @@ int main(void)
     time_limits(right());
     deadlines();
     strict(right());
-    if (tern_size() == 1 || !JOB_SANITIZED) /* over what a service thread wrote: see region_holds() */
+    if (tern_size() == 1 || !JOB_SANITIZED) /* over what a service thread wrote: see job_put_holds() */
         strict(tern_rank());
     OK(tern_barrier(TERN_WORLD));
     job_region_drop(&words);

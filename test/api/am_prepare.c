@@ -10,19 +10,6 @@
  */
 #include "job_test.h"
 
-const char *job_note;
-
-/* Memory of a region that a peer's service thread wrote: the thread sanitizer of one process does not see what orders
- * that with the handler, and each report that is suppressed takes long. */
-static __attribute__((noinline, no_sanitize("thread"))) bool region_holds(const unsigned char *at, size_t len,
-                                                                          unsigned who, unsigned when)
-{
-    for (size_t i = 0; i < len; i++)
-        if (at[i] != (unsigned char)(1 + (who * 37 + when * 101 + i * 7 + (i >> 8) * 13 + (i >> 16) * 29) % 255))
-            return false;
-    return true;
-}
-
 #define SINK 1u
 #define ORDERED 2u
 #define LATER 3u
@@ -31,14 +18,9 @@ static __attribute__((noinline, no_sanitize("thread"))) bool region_holds(const 
 static uint64_t          handled, next[64];
 static struct job_region shared, own;
 
-static bool reached(void *arg)
-{
-    return handled >= *(uint64_t *)arg;
-}
-
 static void wait_for(uint64_t count)
 {
-    OK(tern_wait_until(TERN_WORLD, reached, &count, tern_deadline_in(60)));
+    OK(job_await(&handled, count, tern_deadline_in(60)));
     SAME(handled, count);
 }
 
@@ -49,7 +31,7 @@ static void on_sink(const tern_am_event *event, void *user)
     for (unsigned i = 0; i < event->nargs; i++)
         SAME(event->args[i], i + 1000);
     if (event->kind == TERN_AM_LONG)
-        CHECK(region_holds(event->payload, event->len, (unsigned)event->source, (unsigned)event->len));
+        CHECK(job_put_holds(event->payload, event->len, (unsigned)event->source, (unsigned)event->len));
     else
         HOLDS(event->payload, event->len, (unsigned)event->source, (unsigned)event->len);
     handled++;

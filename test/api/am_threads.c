@@ -14,8 +14,6 @@
 #include <sched.h>
 #include <stdatomic.h>
 
-const char *job_note;
-
 #define THREADS 8
 #define ASK 1u
 #define ANSWER 2u

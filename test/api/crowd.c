@@ -9,8 +9,6 @@
  */
 #include "job_test.h"
 
-const char *job_note;
-
 #define CONTEXTS 90u
 #define SLICE 10000u
 

@@ -7,8 +7,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-const char *job_note;
-
 static int status_of(int code)
 {
     int   status = 0;

@@ -8,8 +8,6 @@
  */
 #include "job_test.h"
 
-const char *job_note;
-
 #define EVENTS 40u
 #define SLICE 30000u
 

@@ -9,8 +9,6 @@
 
 #include "job_test.h"
 
-const char *job_note;
-
 static char path[64], mine[96];
 
 static uint64_t file_size(void)

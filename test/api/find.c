@@ -5,8 +5,6 @@
  */
 #include "job_test.h"
 
-const char *job_note;
-
 #define REGIONS 60
 #define POOL 65536u
 

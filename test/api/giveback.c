@@ -5,27 +5,7 @@
  * Promise: making and freeing regions for ever takes no more memory than one of them; descriptors and mappings do not
  * grow either.
  */
-#include <sys/stat.h>
-
 #include "job_test.h"
-
-const char *job_note;
-
-static uint64_t arena_bytes(void)
-{
-    uint64_t    bytes = 0;
-    struct stat about;
-    char        name[64], target[64];
-
-    for (int fd = 0; fd < 256; fd++) {
-        snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
-        ssize_t len = readlink(name, target, sizeof(target) - 1);
-        target[len > 0 ? len : 0] = '\0';
-        if (strstr(target, "memfd:tern") && fstat(fd, &about) == 0)
-            bytes += (uint64_t)about.st_blocks * 512;
-    }
-    return bytes;
-}
 
 /* Lines of /proc/self/maps that show the arena or a file of ours. */
 static unsigned mappings(void)
@@ -62,18 +42,18 @@ static void cycle(enum job_kind kind, uint64_t size, int times)
     job_region_make(&r, kind, size); /* once, for what is made once, such as the bounce buffer */
     job_region_drop(&r);
     OK(tern_barrier(TERN_WORLD));
-    before = arena_bytes(), maps = mappings(), fds = descriptors();
+    before = job_arena_bytes(), maps = mappings(), fds = descriptors();
     OK(tern_barrier(TERN_WORLD));
     for (int i = 0; i < times; i++) {
         job_region_make(&r, kind, size);
         r.mine[0] = r.mine[size - 1] = 1;
-        during = arena_bytes();
+        during = job_arena_bytes();
         if (kind == JOB_HOST) /* at least this rank's, at most everyone's, in pages */
             CHECK(during >= before + size && during <= before + (size + 4095) * (uint64_t)tern_size());
         job_region_drop(&r);
     }
     OK(tern_barrier(TERN_WORLD));
-    SAME(arena_bytes(), before);
+    SAME(job_arena_bytes(), before);
     SAME(mappings(), maps);
     SAME(descriptors(), fds);
     OK(tern_barrier(TERN_WORLD));

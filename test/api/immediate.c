@@ -7,8 +7,6 @@
  */
 #include "job_test.h"
 
-const char *job_note;
-
 #define LEN (256u * 1024)
 #define NOT_AN_EVENT ((struct tern_pending *)(uintptr_t)0xabcd0)
 

@@ -11,8 +11,6 @@
 
 #include "job_test.h"
 
-const char *job_note;
-
 #define GIB (1ull << 30)
 #define SIZE (4 * GIB + GIB / 4)
 #define PIECE (1u << 20)

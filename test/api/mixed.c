@@ -5,8 +5,6 @@
  */
 #include "job_test.h"
 
-const char *job_note;
-
 /* Different regions at the same time: an error on all, and both regions are as good as before. */
 static void frees(void)
 {

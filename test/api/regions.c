@@ -6,28 +6,8 @@
  * that says who asked for what; new memory is zero; sizes, pointers and paths are those of the contract.
  */
 #include <fcntl.h>
-#include <sys/stat.h>
 
 #include "job_test.h"
-
-const char *job_note;
-
-/* Blocks of the arena, this process's share of it or not. */
-static uint64_t shared_blocks(void)
-{
-    uint64_t    blocks = 0;
-    struct stat about;
-    char        name[64], target[64];
-
-    for (int fd = 0; fd < 256; fd++) {
-        snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
-        ssize_t len = readlink(name, target, sizeof(target) - 1);
-        target[len > 0 ? len : 0] = '\0';
-        if (strstr(target, "memfd:tern") && fstat(fd, &about) == 0)
-            blocks += (uint64_t)about.st_blocks;
-    }
-    return blocks;
-}
 
 static void local_errors(void)
 {
@@ -65,7 +45,7 @@ static void one_is_wrong(void)
     tern_region     *none = NULL;
     tern_region_opts huge = { TERN_MEMORY_HUGE, NULL }, nonsense = { (tern_memory)9, NULL };
     int              me = tern_rank(), size = tern_size();
-    uint64_t         blocks = shared_blocks();
+    uint64_t         bytes = job_arena_bytes();
 
     for (int odd = 0; odd < size && size > 1; odd++) {
         bool it = me == odd;
@@ -82,7 +62,7 @@ static void one_is_wrong(void)
         RETURNS(TERN_ERR_ARG, tern_region_register(TERN_WORLD, it ? NULL : &none, 8, &none));
         together(5);
         CHECK(none == NULL);
-        SAME(shared_blocks(), blocks); /* nothing is left */
+        SAME(job_arena_bytes(), bytes); /* nothing is left */
     }
 }
 
@@ -92,7 +72,7 @@ static void too_large(void)
     tern_region          *none = NULL;
     char                  needed[64];
     tern_region_opts      huge = { TERN_MEMORY_HUGE, NULL };
-    uint64_t              blocks = shared_blocks();
+    uint64_t              bytes = job_arena_bytes();
 
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         RETURNS(TERN_ERR_NOMEM, tern_region_alloc(TERN_WORLD, sizes[i], NULL, &none));
@@ -105,7 +85,7 @@ static void too_large(void)
     SAYS("leaves");
     SAYS("TERN_MEMORY_KEEP");
     CHECK(none == NULL);
-    SAME(shared_blocks(), blocks);
+    SAME(job_arena_bytes(), bytes);
 }
 
 static void asking(enum job_kind kind, uint64_t size)

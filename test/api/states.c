@@ -5,8 +5,6 @@
  */
 #include "job_test.h"
 
-const char *job_note;
-
 static void outside(void)
 {
     tern_ctx    *ctx = NULL;

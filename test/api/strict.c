@@ -8,8 +8,6 @@
  */
 #include "job_test.h"
 
-const char *job_note;
-
 #define LONG 50000u
 
 /* By no call of Tern: so the thread sanitizer cannot know that this is in order, and does not look. */

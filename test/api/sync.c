@@ -10,8 +10,6 @@
  */
 #include "job_test.h"
 
-const char *job_note;
-
 static void arguments(void)
 {
     char byte = 1, all[64];

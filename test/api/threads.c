@@ -12,8 +12,6 @@
 
 #include "job_test.h"
 
-const char *job_note;
-
 #define THREADS 8
 #define SLICE 20000u
 

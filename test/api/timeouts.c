@@ -13,8 +13,6 @@
 
 #include "job_test.h"
 
-const char *job_note;
-
 static void wait_for(tern_region *region, uint64_t offset, uint64_t value)
 {
     uint64_t got = 0;

@@ -9,8 +9,6 @@
  */
 #include "job_test.h"
 
-const char *job_note;
-
 enum form { BLOCKING, NB, NBI, WITH_LOCAL, WITH_NULL, POINTER, FAR, FORMS };
 
 typedef tern_status put_function(tern_ctx *, tern_region *, int, uint64_t, const void *, size_t);

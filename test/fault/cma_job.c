@@ -11,57 +11,13 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
-#include <tern.h>
+#include "fault/fault_job.h"
 
-/* memcmp, of memory that the service thread writes when a peer puts to it. The order between the two goes through the
- * peer, which the thread sanitizer of one process cannot see. */
-#ifdef __SANITIZE_THREAD__
-void AnnotateIgnoreReadsBegin(const char *file, int line);
-void AnnotateIgnoreReadsEnd(const char *file, int line);
-#else
-#define AnnotateIgnoreReadsBegin(file, line) ((void)0)
-#define AnnotateIgnoreReadsEnd(file, line) ((void)0)
-#endif
-
-static int differ(const void *a, const void *b, size_t len)
-{
-    int result;
-
-    AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
-    result = memcmp(a, b, len);
-    AnnotateIgnoreReadsEnd(__FILE__, __LINE__);
-    return result;
-}
-
-static int me = -1, size;
-
-static void must(int line, tern_status st)
-{
-    if (st == TERN_OK)
-        return;
-    fprintf(stderr, "cma_job: rank %d: line %d: %s (%s)\n", me, line, tern_strerror(st), tern_error_detail());
-    _exit(9);
-}
-
-#define MUST(call) must(__LINE__, call)
-
-static void hold(int line, const char *what, int holds)
-{
-    if (holds)
-        return;
-    fprintf(stderr, "cma_job: rank %d: line %d: not true: %s\n", me, line, what);
-    _exit(9);
-}
-
-#define HOLD(what) hold(__LINE__, #what, what)
+static int me, size;
 
 /* Refuse the calls from now on. */
 static void refuse(int error, int reading_too)
@@ -84,17 +40,10 @@ static void refuse(int error, int reading_too)
         _exit(8); /* the filter does not work: the test would prove nothing */
 }
 
-static int rank_now(void)
-{
-    const char *boot = getenv("TERN_BOOT"), *rank = boot ? strstr(boot, "rank=") : NULL;
-
-    return rank ? atoi(rank + 5) : 0;
-}
-
 /* Returns whether this rank refuses. */
 static int refuse_by_name(const char *refusal, const char *who)
 {
-    if (strcmp(refusal, "none") == 0 || (strcmp(who, "all") != 0 && atoi(who) != rank_now()))
+    if (strcmp(refusal, "none") == 0 || (strcmp(who, "all") != 0 && atoi(who) != fault_rank()))
         return 0;
     refuse(strcmp(refusal, "enosys") == 0 ? ENOSYS : EPERM, strcmp(refusal, "writev") != 0);
     return 1;
@@ -124,18 +73,18 @@ static void move_data(tern_region *region, unsigned char *memory, size_t piece)
             tern_event event;
 
             fill(out, len, me, to, ++round);
-            MUST(tern_put_nb(TERN_WORLD, region, to, (uint64_t)me * piece, out, len, &event));
-            MUST(tern_event_wait(&event, tern_deadline_in(30)));
+            OK(tern_put_nb(TERN_WORLD, region, to, (uint64_t)me * piece, out, len, &event));
+            OK(tern_event_wait(&event, tern_deadline_in(30)));
             memset(back, 0, len);
-            MUST(tern_get(TERN_WORLD, region, to, (uint64_t)me * piece, back, len));
-            HOLD(memcmp(out, back, len) == 0);
+            OK(tern_get(TERN_WORLD, region, to, (uint64_t)me * piece, back, len));
+            CHECK(memcmp(out, back, len) == 0);
         }
-        MUST(tern_barrier(TERN_WORLD));
+        OK(tern_barrier(TERN_WORLD));
         for (int from = 0; from < size; from++) { /* and what the target itself sees */
             fill(out, len, from, me, (unsigned)(l * (size_t)size + (size_t)me) + 1);
-            HOLD(differ(memory + (size_t)from * piece, out, len) == 0);
+            CHECK(job_differ(memory + (size_t)from * piece, out, len) == 0);
         }
-        MUST(tern_barrier(TERN_WORLD));
+        OK(tern_barrier(TERN_WORLD));
     }
     free(out);
     free(back);
@@ -148,16 +97,16 @@ static void run_data(const char *refusal, const char *who)
     unsigned char *memory;
     tern_region   *region;
 
-    MUST(tern_init());
+    OK(tern_init());
     me = tern_rank();
     size = tern_size();
     memory = malloc(piece * (size_t)size);
-    MUST(tern_region_register(TERN_WORLD, memory, piece * (size_t)size, &region));
+    OK(tern_region_register(TERN_WORLD, memory, piece * (size_t)size, &region));
     for (int rank = 0; rank < size; rank++)
         if (rank != me)
-            HOLD(strcmp(tern_region_path(region, rank), refuses ? "bounce" : "cma") == 0);
+            CHECK(strcmp(tern_region_path(region, rank), refuses ? "bounce" : "cma") == 0);
     move_data(region, memory, piece);
-    MUST(tern_region_free(region));
+    OK(tern_region_free(region));
     free(memory);
 }
 
@@ -172,37 +121,37 @@ static void run_compute(const char *path)
 
     if (strcmp(path, "bounce") == 0)
         refuse(EPERM, 1);
-    MUST(tern_init());
+    OK(tern_init());
     me = tern_rank();
     size = tern_size();
     memory = malloc(bytes);
-    MUST(tern_region_alloc(TERN_WORLD, 4096, NULL, &flag));
+    OK(tern_region_alloc(TERN_WORLD, 4096, NULL, &flag));
     if (strcmp(path, "shm") == 0)
-        MUST(tern_region_alloc(TERN_WORLD, bytes, NULL, &region));
+        OK(tern_region_alloc(TERN_WORLD, bytes, NULL, &region));
     else
-        MUST(tern_region_register(TERN_WORLD, memory, bytes, &region));
+        OK(tern_region_register(TERN_WORLD, memory, bytes, &region));
     stop = tern_region_ptr(flag, me);
-    MUST(tern_barrier(TERN_WORLD));
+    OK(tern_barrier(TERN_WORLD));
     if (me != 0) {
         while (*stop == 0)
             spins++;
-        HOLD(spins > 0);
+        CHECK(spins > 0);
     } else {
         tern_deadline since = tern_clock();
 
         for (unsigned round = 0; round < 8 || tern_clock() - since < 2000000000ll; round++)
             for (int to = 1; to < size; to++) {
-                HOLD(strcmp(tern_region_path(region, to), path) == 0);
+                CHECK(strcmp(tern_region_path(region, to), path) == 0);
                 fill(data, bytes, 0, to, round);
-                MUST(tern_put(TERN_WORLD, region, to, 0, data, bytes));
-                MUST(tern_get(TERN_WORLD, region, to, 0, back, bytes));
-                HOLD(memcmp(data, back, bytes) == 0);
+                OK(tern_put(TERN_WORLD, region, to, 0, data, bytes));
+                OK(tern_get(TERN_WORLD, region, to, 0, back, bytes));
+                CHECK(memcmp(data, back, bytes) == 0);
             }
         for (int to = 1; to < size; to++)
-            MUST(tern_put_u64(TERN_WORLD, flag, to, 0, 1));
+            OK(tern_put_u64(TERN_WORLD, flag, to, 0, 1));
     }
-    MUST(tern_barrier(TERN_WORLD));
-    MUST(tern_region_free(region));
+    OK(tern_barrier(TERN_WORLD));
+    OK(tern_region_free(region));
     free(memory);
     free(data);
     free(back);
@@ -215,35 +164,35 @@ static void run_unmap(const char *path)
     unsigned char *data = calloc(1, bytes), word[64] = "word";
     tern_region   *region;
 
-    HOLD(memory != MAP_FAILED);
-    MUST(tern_init());
+    CHECK(memory != MAP_FAILED);
+    OK(tern_init());
     me = tern_rank();
     size = tern_size();
-    MUST(tern_region_register(TERN_WORLD, memory, bytes, &region));
-    MUST(tern_barrier(TERN_WORLD));
+    OK(tern_region_register(TERN_WORLD, memory, bytes, &region));
+    OK(tern_barrier(TERN_WORLD));
     if (me == 1) { /* the second half, and a page of the first that may be read only */
         munmap(memory + bytes / 2, bytes / 2);
-        HOLD(mprotect(memory, page, PROT_READ) == 0);
+        CHECK(mprotect(memory, page, PROT_READ) == 0);
     }
-    MUST(tern_barrier(TERN_WORLD));
+    OK(tern_barrier(TERN_WORLD));
     if (me == 0) {
         tern_event event;
 
-        HOLD(strcmp(tern_region_path(region, 1), path) == 0);
-        HOLD(tern_put(TERN_WORLD, region, 1, bytes / 2, word, sizeof(word)) == TERN_ERR_LINK);
-        HOLD(tern_get(TERN_WORLD, region, 1, bytes / 2, word, sizeof(word)) == TERN_ERR_LINK);
-        HOLD(tern_put(TERN_WORLD, region, 1, page, data, bytes - page) == TERN_ERR_LINK); /* from mapped to not */
-        HOLD(tern_get(TERN_WORLD, region, 1, page, data, bytes - page) == TERN_ERR_LINK);
-        HOLD(strcmp(path, "cma") == 0 || tern_error_detail()[0] != '\0');
-        HOLD(tern_put(TERN_WORLD, region, 1, 0, word, sizeof(word)) == TERN_ERR_LINK); /* not writable */
-        MUST(tern_get(TERN_WORLD, region, 1, 0, word, sizeof(word)));
+        CHECK(strcmp(tern_region_path(region, 1), path) == 0);
+        CHECK(tern_put(TERN_WORLD, region, 1, bytes / 2, word, sizeof(word)) == TERN_ERR_LINK);
+        CHECK(tern_get(TERN_WORLD, region, 1, bytes / 2, word, sizeof(word)) == TERN_ERR_LINK);
+        CHECK(tern_put(TERN_WORLD, region, 1, page, data, bytes - page) == TERN_ERR_LINK); /* from mapped to not */
+        CHECK(tern_get(TERN_WORLD, region, 1, page, data, bytes - page) == TERN_ERR_LINK);
+        CHECK(strcmp(path, "cma") == 0 || tern_error_detail()[0] != '\0');
+        CHECK(tern_put(TERN_WORLD, region, 1, 0, word, sizeof(word)) == TERN_ERR_LINK); /* not writable */
+        OK(tern_get(TERN_WORLD, region, 1, 0, word, sizeof(word)));
         if (tern_put_nb(TERN_WORLD, region, 1, bytes / 2, data, bytes / 2, &event) == TERN_OK)
-            HOLD(tern_event_wait(&event, tern_deadline_in(30)) == TERN_ERR_LINK);
-        MUST(tern_put(TERN_WORLD, region, 1, 2 * page, data, bytes / 4)); /* what is there works on */
-        MUST(tern_get(TERN_WORLD, region, 1, 2 * page, data, bytes / 4));
+            CHECK(tern_event_wait(&event, tern_deadline_in(30)) == TERN_ERR_LINK);
+        OK(tern_put(TERN_WORLD, region, 1, 2 * page, data, bytes / 4)); /* what is there works on */
+        OK(tern_get(TERN_WORLD, region, 1, 2 * page, data, bytes / 4));
     }
-    MUST(tern_barrier(TERN_WORLD));
-    MUST(tern_region_free(region));
+    OK(tern_barrier(TERN_WORLD));
+    OK(tern_region_free(region));
     free(data);
 }
 
@@ -257,6 +206,6 @@ int main(int argc, char **argv)
         run_compute(argv[2]);
     else
         run_unmap(argv[2]);
-    MUST(tern_finalize());
+    OK(tern_finalize());
     return 0;
 }

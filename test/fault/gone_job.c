@@ -6,26 +6,11 @@
  */
 #define _GNU_SOURCE
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
-#include <tern.h>
+#include "job_test.h"
 
 #define PART (64u << 20)
-
-static int broken;
-
-static void hold(int ok, int line, const char *what)
-{
-    if (ok)
-        return;
-    fprintf(stderr, "gone_job: rank %d: line %d: %s (%s)\n", tern_rank(), line, what, tern_error_detail());
-    broken = 1;
-}
-#define HOLD(condition) hold(condition, __LINE__, #condition)
 
 static long shmem_kib(void)
 {
@@ -45,14 +30,14 @@ static void run_memory(void)
     tern_region *region;
     long         before = shmem_kib();
 
-    HOLD(tern_region_alloc(TERN_WORLD, PART, NULL, &region) == TERN_OK);
+    EXPECT(TERN_OK, tern_region_alloc(TERN_WORLD, PART, NULL, &region));
     if (tern_rank() == 1)
         raise(SIGKILL);
     while (tern_peer_check(1) == TERN_OK)
         usleep(1000);
-    HOLD(shmem_kib() - before > (long)(PART / 1024) * 3 / 2);
-    HOLD(tern_region_free(region) == TERN_OK);
-    HOLD(shmem_kib() - before < (long)(PART / 1024) / 2);
+    REQUIRE(shmem_kib() - before > (long)(PART / 1024) * 3 / 2);
+    EXPECT(TERN_OK, tern_region_free(region));
+    REQUIRE(shmem_kib() - before < (long)(PART / 1024) / 2);
 }
 
 static void run_left(void)
@@ -60,14 +45,14 @@ static void run_left(void)
     static char  memory[4096];
     tern_region *region;
 
-    HOLD(tern_region_register(TERN_WORLD, memory, sizeof(memory), &region) == TERN_OK);
+    EXPECT(TERN_OK, tern_region_register(TERN_WORLD, memory, sizeof(memory), &region));
     if (tern_rank() == 1)
         return; /* to tern_finalize, which rank 0 keeps waiting */
-    HOLD(strcmp(tern_region_path(region, 1), "bounce") == 0);
+    REQUIRE(strcmp(tern_region_path(region, 1), "bounce") == 0);
     sleep(1);
     tern_ctx_set_timeout(TERN_WORLD, 0); /* no limit: it must end by itself */
-    HOLD(tern_put(TERN_WORLD, region, 1, 0, "abc", 4) == TERN_ERR_PEER);
-    HOLD(strstr(tern_error_detail(), "rank 1") != NULL);
+    EXPECT(TERN_ERR_PEER, tern_put(TERN_WORLD, region, 1, 0, "abc", 4));
+    REQUIRE(strstr(tern_error_detail(), "rank 1") != NULL);
 }
 
 static void run_detail(void)
@@ -77,19 +62,19 @@ static void run_detail(void)
     char         data[100] = "data";
     tern_region *region;
 
-    HOLD(tern_region_register(TERN_WORLD, memory, bytes, &region) == TERN_OK);
-    HOLD(tern_barrier(TERN_WORLD) == TERN_OK);
+    EXPECT(TERN_OK, tern_region_register(TERN_WORLD, memory, bytes, &region));
+    EXPECT(TERN_OK, tern_barrier(TERN_WORLD));
     if (tern_rank() == 1)
         munmap(memory, bytes);
-    HOLD(tern_barrier(TERN_WORLD) == TERN_OK);
+    EXPECT(TERN_OK, tern_barrier(TERN_WORLD));
     if (tern_rank() == 0) {
-        HOLD(tern_put_nbi(TERN_WORLD, region, 1, 0, data, sizeof(data)) == TERN_OK);
-        HOLD(tern_put(TERN_WORLD, region, 77, 0, data, 4) == TERN_ERR_RANGE);
-        HOLD(tern_quiet(TERN_WORLD) == TERN_ERR_LINK);
-        HOLD(strstr(tern_error_detail(), "tern_quiet") && strstr(tern_error_detail(), "put of 100 bytes"));
-        HOLD(tern_quiet(TERN_WORLD) == TERN_OK); /* told once */
+        EXPECT(TERN_OK, tern_put_nbi(TERN_WORLD, region, 1, 0, data, sizeof(data)));
+        EXPECT(TERN_ERR_RANGE, tern_put(TERN_WORLD, region, 77, 0, data, 4));
+        EXPECT(TERN_ERR_LINK, tern_quiet(TERN_WORLD));
+        REQUIRE(strstr(tern_error_detail(), "tern_quiet") && strstr(tern_error_detail(), "put of 100 bytes"));
+        EXPECT(TERN_OK, tern_quiet(TERN_WORLD)); /* told once */
     }
-    HOLD(tern_region_free(region) == TERN_OK);
+    EXPECT(TERN_OK, tern_region_free(region));
 }
 
 int main(int argc, char **argv)
@@ -97,7 +82,7 @@ int main(int argc, char **argv)
     const char *how = argc > 1 ? argv[1] : "";
     int         first;
 
-    HOLD(tern_init() == TERN_OK);
+    EXPECT(TERN_OK, tern_init());
     first = tern_rank() == 0;
     if (strcmp(how, "memory") == 0)
         run_memory();
@@ -106,7 +91,7 @@ int main(int argc, char **argv)
     else
         run_detail();
     tern_finalize(); /* times out for a rank that leaves alone */
-    if (first && !broken)
+    if (first && !job_broken)
         puts("held");
-    return broken;
+    return job_broken;
 }

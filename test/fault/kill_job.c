@@ -1,7 +1,7 @@
 /* kill_job.c: a program for kill.sh that does a random mix of everything, forever, until it is killed; and programs
  * that end themselves in the ways in which programs do. Each rank leaves its process id in $FAULT_DIR/pid.RANK.
  *
- *   kill_job mix SEED         allocate, register, put, get, barrier, allgather; a wrong byte or an error is status 9
+ *   kill_job mix SEED         allocate, register, put, get, barrier, allgather; a wrong byte or an error ends it
  *   kill_job cycle SEED       as mix for a few steps, then finalize and exit 0
  *   kill_job join RANK        the rank tarries before tern_init while the others are in it
  *   kill_job leave RANK       the rank tarries before tern_finalize while the others are in it
@@ -10,38 +10,24 @@
  *                             that fails, which must not be taken for the first failure
  */
 #define _GNU_SOURCE
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
-#include <tern.h>
+#include "fault/fault_job.h"
 
 #define REGIONS 4
 #define PART 65536u /* bytes that one rank may write in a part */
 
 static int me = -1, size;
 
-static void must(tern_status st, const char *what)
-{
-    if (st >= 0)
-        return;
-    fprintf(stderr, "kill_job: rank %d: %s: %s (%s)\n", me, what, tern_strerror(st), tern_error_detail());
-    _exit(9);
-}
-
 static void tell_pid(void)
 {
-    const char *dir = getenv("FAULT_DIR"), *boot = getenv("TERN_BOOT");
-    const char *rank = boot ? strstr(boot, "rank=") : NULL;
+    const char *dir = getenv("FAULT_DIR");
     char        path[512], part[520];
     FILE       *file;
 
-    if (!dir || !rank)
+    me = fault_rank();
+    if (!dir || me < 0)
         return;
-    me = atoi(rank + 5);
     snprintf(path, sizeof(path), "%s/pid.%d", dir, me);
     snprintf(part, sizeof(part), "%s.new", path);
     if (!(file = fopen(part, "w")))
@@ -67,16 +53,16 @@ static void slot_make(struct slot *slot, uint64_t *common)
     uint64_t bytes = (uint64_t)size * PART + draw(common) % (4u << 20);
 
     if (draw(common) % 2) {
-        must(tern_region_alloc(TERN_WORLD, bytes, NULL, &slot->region), "alloc");
+        OK(tern_region_alloc(TERN_WORLD, bytes, NULL, &slot->region));
         return;
     }
     slot->memory = malloc(bytes);
-    must(tern_region_register(TERN_WORLD, slot->memory, bytes, &slot->region), "register");
+    OK(tern_region_register(TERN_WORLD, slot->memory, bytes, &slot->region));
 }
 
 static void slot_free(struct slot *slot)
 {
-    must(tern_region_free(slot->region), "free");
+    OK(tern_region_free(slot->region));
     free(slot->memory);
     *slot = (struct slot){ 0 };
 }
@@ -92,20 +78,15 @@ static void transfer(struct slot *slot, uint64_t *own)
 
     memset(out, (int)draw(own), len);
     switch (draw(own) % 3) {
-    case 0: must(tern_put(TERN_WORLD, slot->region, to, at, out, len), "put"); break;
+    case 0: OK(tern_put(TERN_WORLD, slot->region, to, at, out, len)); break;
     case 1:
-        must(tern_put_nb(TERN_WORLD, slot->region, to, at, out, len, &event), "put_nb");
-        must(tern_event_wait(&event, TERN_FOREVER), "wait");
+        OK(tern_put_nb(TERN_WORLD, slot->region, to, at, out, len, &event));
+        OK(tern_event_wait(&event, TERN_FOREVER));
         break;
-    default:
-        must(tern_put_nbi(TERN_WORLD, slot->region, to, at, out, len), "put_nbi");
-        must(tern_quiet(TERN_WORLD), "quiet");
+    default: OK(tern_put_nbi(TERN_WORLD, slot->region, to, at, out, len)); OK(tern_quiet(TERN_WORLD));
     }
-    must(tern_get(TERN_WORLD, slot->region, to, at, back, len), "get");
-    if (memcmp(out, back, len) != 0) {
-        fprintf(stderr, "kill_job: rank %d: wrong bytes from rank %d\n", me, to);
-        _exit(9);
-    }
+    OK(tern_get(TERN_WORLD, slot->region, to, at, back, len));
+    CHECK(memcmp(out, back, len) == 0);
 }
 
 static void meet(uint64_t *common)
@@ -113,12 +94,11 @@ static void meet(uint64_t *common)
     int32_t *all = malloc((size_t)size * sizeof(*all));
 
     if (draw(common) % 2) {
-        must(tern_barrier(TERN_WORLD), "barrier");
+        OK(tern_barrier(TERN_WORLD));
     } else {
-        must(tern_allgather(TERN_WORLD, &me, sizeof(me), all), "allgather");
+        OK(tern_allgather(TERN_WORLD, &me, sizeof(me), all));
         for (int i = 0; i < size; i++)
-            if (all[i] != i)
-                _exit(9);
+            SAME(all[i], i);
     }
     free(all);
 }
@@ -162,10 +142,10 @@ static void end(const char *how, int rank)
 {
     tern_region *region;
 
-    must(tern_region_alloc(TERN_WORLD, 1 << 20, NULL, &region), "alloc");
+    OK(tern_region_alloc(TERN_WORLD, 1 << 20, NULL, &region));
     if (me == rank)
         end_by(how);
-    must(tern_barrier(TERN_WORLD), "barrier");
+    OK(tern_barrier(TERN_WORLD));
 }
 
 static void heavy(int rank)
@@ -176,19 +156,19 @@ static void heavy(int rank)
     char         word[64] = "word";
     tern_region *region;
 
-    must(tern_region_register(TERN_WORLD, mine, mine ? bytes : 0, &region), "register");
-    must(tern_barrier(TERN_WORLD), "barrier");
+    OK(tern_region_register(TERN_WORLD, mine, mine ? bytes : 0, &region));
+    OK(tern_barrier(TERN_WORLD));
     if (me == rank)
-        kill(getpid(), SIGKILL);
+        fault_die();
     for (;;)
-        must(tern_put(TERN_WORLD, region, rank, 0, word, sizeof(word)), "put");
+        OK(tern_put(TERN_WORLD, region, rank, 0, word, sizeof(word)));
 }
 
 static void start(int tarries)
 {
     if (me == tarries)
         pause();
-    must(tern_init(), "init");
+    OK(tern_init());
     me = tern_rank();
     size = tern_size();
 }
@@ -209,6 +189,6 @@ int main(int argc, char **argv)
         heavy(atoi(argv[2]));
     else if (strcmp(mode, "leave") == 0 && me == atoi(argv[2]))
         pause();
-    must(tern_finalize(), "finalize");
+    OK(tern_finalize());
     return 0;
 }

@@ -107,6 +107,7 @@ err_has() { grep -Eq -e "$1" "$WORK/err"; }
 err_lacks() { ! err_has "$1"; }
 out_has() { grep -Eq -e "$1" "$WORK/out"; }
 err_count() { [ "$(grep -Ec -e "$1" "$WORK/err")" = "$2" ]; }
+survived() { [ "$(sort -u "$WORK/out" | grep -c '^survived ')" = "$1" ]; } # so many ranks say that all promises held
 all_of() { # all_of "command" "command" ...: every one succeeds
     local each
     for each; do eval "$each" || return 1; done

@@ -16,27 +16,13 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
-#include <tern.h>
+#include "job_test.h"
 
 static int   me, size, keep, show_pages;
 static void *memory; /* that was registered */
-
-static void must(int line, tern_status st)
-{
-    if (st == TERN_OK)
-        return;
-    fprintf(stderr, "memory_job: rank %d: line %d: %s (%s)\n", me, line, tern_strerror(st), tern_error_detail());
-    _exit(9);
-}
-
-#define MUST(call) must(__LINE__, call)
 
 static uint64_t bytes_of(const char *text)
 {
@@ -109,14 +95,14 @@ static void use(tern_region *region, uint64_t bytes)
     for (uint64_t at = 0; at < bytes; at += 4096)
         mine[at] = (unsigned char)(me + 1);
     mine[bytes - 1] = (unsigned char)(me + 1);
-    MUST(tern_barrier(TERN_WORLD));
+    OK(tern_barrier(TERN_WORLD));
     for (int rank = 0; rank < size; rank++) {
         const unsigned char *part = tern_region_ptr(region, rank);
         for (uint64_t at = 0; part && at < bytes; at += 4096)
             if (part[at] != (unsigned char)(rank + 1))
                 _exit(7);
     }
-    MUST(tern_barrier(TERN_WORLD));
+    OK(tern_barrier(TERN_WORLD));
 }
 
 static const char *name_of(tern_status st)
@@ -157,7 +143,7 @@ static void run(const char *kind, uint64_t bytes, const char *path)
             print_pages(tern_region_ptr(region, me));
     }
     if (st == TERN_OK && !keep)
-        MUST(tern_region_free(region));
+        OK(tern_region_free(region));
     if (!keep)
         free(memory);
     if (st < 0 && region)
@@ -205,6 +191,6 @@ int main(int argc, char **argv)
     if (no_files)
         take_descriptors();
     run(argv[optind], bytes_of(argv[optind + 1]), argv[optind + 2]);
-    MUST(tern_finalize());
+    OK(tern_finalize());
     return 0;
 }

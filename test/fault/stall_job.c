@@ -11,76 +11,23 @@
  *   stall_job handlers            Tern leaves signal handlers and masks alone
  */
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
-#include <tern.h>
+#include "fault/fault_job.h"
 
 #define BYTES (1u << 20)
-
-/* memcmp, of memory that the service thread writes when a peer puts to it. The order between the two goes through the
- * peer, which the thread sanitizer of one process cannot see. */
-#ifdef __SANITIZE_THREAD__
-void AnnotateIgnoreReadsBegin(const char *file, int line);
-void AnnotateIgnoreReadsEnd(const char *file, int line);
-#else
-#define AnnotateIgnoreReadsBegin(file, line) ((void)0)
-#define AnnotateIgnoreReadsEnd(file, line) ((void)0)
-#endif
-
-static int differ(const void *a, const void *b, size_t len)
-{
-    int result;
-
-    AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
-    result = memcmp(a, b, len);
-    AnnotateIgnoreReadsEnd(__FILE__, __LINE__);
-    return result;
-}
 
 static int           me = -1, size;
 static unsigned char memory[BYTES];
 
-static void must(int line, tern_status st)
-{
-    if (st == TERN_OK)
-        return;
-    fprintf(stderr, "stall_job: rank %d: line %d: %s (%s)\n", me, line, tern_strerror(st), tern_error_detail());
-    _exit(9);
-}
-
-#define MUST(call) must(__LINE__, call)
-
-static void hold(int line, const char *what, int holds)
-{
-    if (holds)
-        return;
-    fprintf(stderr, "stall_job: rank %d: line %d: not true: %s\n", me, line, what);
-    _exit(9);
-}
-
-#define HOLD(what) hold(__LINE__, #what, what)
-
-static int rank_now(void)
-{
-    const char *boot = getenv("TERN_BOOT"), *rank = boot ? strstr(boot, "rank=") : NULL;
-
-    return rank ? atoi(rank + 5) : 0;
-}
-
 static void init(void)
 {
-    MUST(tern_init());
+    OK(tern_init());
     me = tern_rank();
     size = tern_size();
 }
@@ -116,19 +63,19 @@ static void run_late(const char *name, double seconds)
     tern_region *region;
 
     if (strcmp(name, "init") == 0) {
-        if (rank_now() == 1)
+        if (fault_rank() == 1)
             sleep_for(seconds);
         init();
     } else {
         init();
-        MUST(tern_region_alloc(TERN_WORLD, 4096, NULL, &region));
+        OK(tern_region_alloc(TERN_WORLD, 4096, NULL, &region));
         if (me == 1)
             sleep_for(seconds);
-        MUST(call(name, region));
+        OK(call(name, region));
         if (strcmp(name, "finalize") == 0)
             return;
     }
-    MUST(tern_finalize());
+    OK(tern_finalize());
 }
 
 /* Rank 1 waits until every other has given up, which each shows by a file in $FAULT_DIR. */
@@ -156,7 +103,7 @@ static void give_up(const char *name, tern_status st)
 
     printf("%s: %s: %s\n", name, st == TERN_ERR_TIMEOUT ? "timeout" : tern_strerror(st), tern_error_detail());
     fflush(stdout);
-    snprintf(path, sizeof(path), "%s/gave-up.%d", getenv("FAULT_DIR"), rank_now());
+    snprintf(path, sizeof(path), "%s/gave-up.%d", getenv("FAULT_DIR"), fault_rank());
     if ((file = fopen(path, "w")) != NULL)
         fclose(file);
 }
@@ -167,7 +114,7 @@ static void run_limit(const char *name)
     tern_region *region = NULL;
 
     if (strcmp(name, "init") == 0) {
-        if (rank_now() == 1) {
+        if (fault_rank() == 1) {
             come_last(2);
             exit(0);
         }
@@ -175,7 +122,7 @@ static void run_limit(const char *name)
         exit(0);
     }
     init();
-    MUST(tern_region_alloc(TERN_WORLD, 4096, NULL, &region));
+    OK(tern_region_alloc(TERN_WORLD, 4096, NULL, &region));
     if (me == 1)
         come_last(size - 1);
     else
@@ -183,33 +130,6 @@ static void run_limit(const char *name)
     if (me == 1 || strcmp(name, "finalize") != 0)
         tern_finalize(); /* works whatever timed out before: the roll call is another one */
     exit(0);
-}
-
-/* SIGSTOP takes effect some time after kill() has returned: wait until every thread is stopped. */
-static void stop(int pid)
-{
-    char        path[300], text[512];
-    const char *state;
-    int         moving = 1;
-
-    kill(pid, SIGSTOP);
-    while (moving) {
-        snprintf(path, sizeof(path), "/proc/%d/task", pid);
-        DIR           *dir = opendir(path);
-        struct dirent *entry;
-
-        moving = 0;
-        while (dir && (entry = readdir(dir)) != NULL) {
-            snprintf(path, sizeof(path), "/proc/%d/task/%.16s/stat", pid, entry->d_name);
-            FILE *file = entry->d_name[0] != '.' ? fopen(path, "r") : NULL;
-            if (file && fgets(text, sizeof(text), file) && (state = strrchr(text, ')')) != NULL)
-                moving |= state[2] != 'T';
-            if (file)
-                fclose(file);
-        }
-        if (dir)
-            closedir(dir);
-    }
 }
 
 static void run_stopped(double seconds)
@@ -220,30 +140,30 @@ static void run_stopped(double seconds)
     pid_t                helper;
 
     init();
-    MUST(tern_region_register(TERN_WORLD, memory, sizeof(memory), &region));
-    HOLD(me == 1 || strcmp(tern_region_path(region, 1), "bounce") == 0);
-    MUST(tern_allgather(TERN_WORLD, &pid, sizeof(pid), pids));
+    OK(tern_region_register(TERN_WORLD, memory, sizeof(memory), &region));
+    CHECK(me == 1 || strcmp(tern_region_path(region, 1), "bounce") == 0);
+    OK(tern_allgather(TERN_WORLD, &pid, sizeof(pid), pids));
     memset(data, 0x5a, sizeof(data));
     if (me == 0) {
-        stop(pids[1]);
+        fault_stop(pids[1]);
         if ((helper = fork()) == 0) {
             sleep_for(seconds);
             kill(pids[1], SIGCONT);
             _exit(0);
         }
-        MUST(tern_put(TERN_WORLD, region, 1, 77, data, sizeof(data)));
+        OK(tern_put(TERN_WORLD, region, 1, 77, data, sizeof(data)));
         waitpid(helper, NULL, 0);
     }
-    MUST(tern_barrier(TERN_WORLD));
-    HOLD(me != 1 || differ(memory + 77, data, sizeof(data)) == 0);
-    MUST(tern_finalize());
+    OK(tern_barrier(TERN_WORLD));
+    CHECK(me != 1 || job_differ(memory + 77, data, sizeof(data)) == 0);
+    OK(tern_finalize());
 }
 
 static void run_absent(int status)
 {
     tern_status st;
 
-    if (rank_now() == 1)
+    if (fault_rank() == 1)
         exit(status);
     st = tern_init();
     printf("init: %s: %s\n", st == TERN_ERR_PEER ? "peer" : tern_strerror(st), tern_error_detail());
@@ -257,8 +177,8 @@ static void run_nested(const char *program)
     init();
     if (me == size - 1)
         status = system(program);
-    MUST(tern_barrier(TERN_WORLD));
-    MUST(tern_finalize());
+    OK(tern_barrier(TERN_WORLD));
+    OK(tern_finalize());
     exit(WIFEXITED(status) ? WEXITSTATUS(status) : 9);
 }
 
@@ -305,26 +225,26 @@ static void run_signals(double seconds)
     timers();
     init();
     right = (me + 1) % size;
-    MUST(tern_region_alloc(TERN_WORLD, 512ull << 20, NULL, &big));
-    MUST(tern_region_register(TERN_WORLD, memory, sizeof(memory), &own));
+    OK(tern_region_alloc(TERN_WORLD, 512ull << 20, NULL, &big));
+    OK(tern_region_register(TERN_WORLD, memory, sizeof(memory), &own));
     until = tern_deadline_in(seconds);
     for (int i = 1, more = 1; more; i++) {
         int go = tern_clock() < until, all[64];
 
         memset(back, i, sizeof(back));
-        MUST(tern_put(TERN_WORLD, big, right, (uint64_t)(i % 500) << 20, back, sizeof(back)));
-        MUST(tern_put(TERN_WORLD, own, right, 0, back, sizeof(back)));
-        MUST(tern_barrier(TERN_WORLD));
-        HOLD(differ(memory, back, sizeof(back)) == 0);
-        MUST(tern_get(TERN_WORLD, big, me, (uint64_t)(i % 500) << 20, back, sizeof(back)));
-        HOLD(back[0] == (unsigned char)i && memcmp(back, back + 1, sizeof(back) - 1) == 0);
-        MUST(tern_allgather(TERN_WORLD, &go, sizeof(go), all));
+        OK(tern_put(TERN_WORLD, big, right, (uint64_t)(i % 500) << 20, back, sizeof(back)));
+        OK(tern_put(TERN_WORLD, own, right, 0, back, sizeof(back)));
+        OK(tern_barrier(TERN_WORLD));
+        CHECK(job_differ(memory, back, sizeof(back)) == 0);
+        OK(tern_get(TERN_WORLD, big, me, (uint64_t)(i % 500) << 20, back, sizeof(back)));
+        CHECK(back[0] == (unsigned char)i && memcmp(back, back + 1, sizeof(back) - 1) == 0);
+        OK(tern_allgather(TERN_WORLD, &go, sizeof(go), all));
         more = all[0];
     }
-    MUST(tern_region_free(big));
-    MUST(tern_region_free(own));
-    MUST(tern_finalize());
-    HOLD(rings > 50);
+    OK(tern_region_free(big));
+    OK(tern_region_free(own));
+    OK(tern_finalize());
+    CHECK(rings > 50);
 }
 
 struct signals {
@@ -343,9 +263,8 @@ static void signals_read(struct signals *s)
 static void signals_same(const struct signals *a, const struct signals *b)
 {
     for (int i = 1; i < 65; i++) {
-        if (a->action[i].sa_handler != b->action[i].sa_handler || a->action[i].sa_flags != b->action[i].sa_flags)
-            fprintf(stderr, "stall_job: rank %d: the handler of signal %d has changed\n", me, i), _exit(9);
-        HOLD(sigismember(&a->mask, i) == sigismember(&b->mask, i));
+        CHECK(a->action[i].sa_handler == b->action[i].sa_handler && a->action[i].sa_flags == b->action[i].sa_flags);
+        CHECK(sigismember(&a->mask, i) == sigismember(&b->mask, i));
     }
 }
 
@@ -356,13 +275,13 @@ static void run_handlers(void)
 
     signals_read(&before);
     init();
-    MUST(tern_region_alloc(TERN_WORLD, BYTES, NULL, &big));
-    MUST(tern_region_register(TERN_WORLD, memory, sizeof(memory), &own));
-    MUST(tern_put(TERN_WORLD, own, (me + 1) % size, 0, "x", 1));
-    MUST(tern_barrier(TERN_WORLD));
+    OK(tern_region_alloc(TERN_WORLD, BYTES, NULL, &big));
+    OK(tern_region_register(TERN_WORLD, memory, sizeof(memory), &own));
+    OK(tern_put(TERN_WORLD, own, (me + 1) % size, 0, "x", 1));
+    OK(tern_barrier(TERN_WORLD));
     signals_read(&after);
     signals_same(&before, &after);
-    MUST(tern_finalize());
+    OK(tern_finalize());
     signals_read(&after);
     signals_same(&before, &after);
 }

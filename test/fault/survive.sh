@@ -8,15 +8,13 @@
 . "$(dirname "$0")/lib.sh"
 LIMIT=60
 
-survived() { [ "$(sort -u "$WORK/out" | grep -c '^survived ')" = "$1" ]; }
-
 run() { # STATUS RANKS CMA ARGUMENTS...
     local want=$1 ranks=$2 cma=$3
     shift 3
     ternrun -n "$ranks" --on-failure return -x TERN_CMA="$cma" "$PROG/survive_job" "$@"
     check "$*, $ranks ranks, TERN_CMA=$cma: all survivors go on, rank 1 is named, status $want" \
         all_of "status_is $want" "survived $((ranks - 1))" 'err_has "^ternrun: rank 1 .*signal"' \
-        'err_lacks survive_job:' 'err_count "^ternrun: rank" 1'
+        'err_lacks survive_job.c:' 'err_count "^ternrun: rank" 1'
     check_clean "$* at $ranks ranks" quiet
 }
 

@@ -3,7 +3,7 @@
  *   survive_job HOW [NUMBER]
  *
  * Rank 1 dies by SIGKILL, at a moment that HOW tells; every other rank checks what it is promised and leaves in order.
- * Each broken promise is a line "survive_job: rank R: ..." on standard error, and status 9.
+ * Each broken promise is a line "...survive_job.c:LINE: rank R: ..." on standard error, and status 9.
  *
  *   forms     in between: all forms of put and get, all kinds of regions, then the collectives
  *   inlined   others do nothing but inlined puts until these fail
@@ -16,50 +16,18 @@
  *   bounced   it is stopped first, so that bounced transfers to it are under way when it dies
  */
 #define _GNU_SOURCE
-#include <dirent.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/time.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include <tern.h>
+#include "fault/fault_job.h"
 
 #define VICTIM 1
 #define BYTES (1u << 20)
 #define LIMIT 10 /* seconds: a death that is not known by then is never known */
 
-static int            me, size, broken;
+static int            me, size;
 static tern_region   *shared, *own; /* allocated, registered */
 static unsigned char *memory;       /* of own */
-
-static void expect(int line, const char *what, tern_status got, tern_status want)
-{
-    if (got == want)
-        return;
-    fprintf(stderr, "survive_job: rank %d: line %d: %s: '%s' (%s) and not '%s'\n", me, line, what, tern_strerror(got),
-            tern_error_detail(), tern_strerror(want));
-    broken = 1;
-}
-
-#define EXPECT(want, call) expect(__LINE__, #call, call, want)
-
-static void require(int line, const char *what, int holds)
-{
-    if (holds)
-        return;
-    fprintf(stderr, "survive_job: rank %d: line %d: not true: %s\n", me, line, what);
-    broken = 1;
-}
-
-#define REQUIRE(what) require(__LINE__, #what, what)
-
-static void die(void)
-{
-    kill(getpid(), SIGKILL);
-}
 
 /* Poll tern_peer_check until it tells of the death. */
 static void learn(void)
@@ -175,11 +143,11 @@ static void run_inlined(void)
     uint64_t      i = 0;
 
     if (me == VICTIM)
-        usleep(50000), die();
+        usleep(50000), fault_die();
     do
         st = tern_put_u64(TERN_WORLD, shared, VICTIM, 8 * (uint64_t)me, ++i);
     while (st == TERN_OK && (i % 1024 != 0 || tern_clock() < until));
-    expect(__LINE__, "inlined puts in a loop", st, TERN_ERR_PEER);
+    EXPECT(TERN_ERR_PEER, st);
 }
 
 static void run_waiting(const char *where)
@@ -189,7 +157,7 @@ static void run_waiting(const char *where)
     tern_status  st;
 
     if (me == VICTIM)
-        usleep(100000), die();
+        usleep(100000), fault_die();
     if (strcmp(where, "waiting") == 0)
         st = tern_barrier(TERN_WORLD);
     else if (strcmp(where, "gather") == 0)
@@ -202,7 +170,7 @@ static void run_waiting(const char *where)
         st = tern_barrier(TERN_WORLD) == TERN_ERR_PEER ? tern_barrier(TERN_WORLD) : TERN_OK;
     else
         st = TERN_ERR_ARG;
-    expect(__LINE__, where, st, TERN_ERR_PEER);
+    EXPECT(TERN_ERR_PEER, st);
     REQUIRE(region == NULL);
 }
 
@@ -228,34 +196,7 @@ static void run_within(long after)
         if ((st = tern_region_register(TERN_WORLD, memory, BYTES / 2, &region)) == TERN_OK)
             EXPECT(TERN_OK, tern_region_free(region));
     }
-    expect(__LINE__, "a collective call after the death", st, TERN_ERR_PEER);
-}
-
-/* SIGSTOP takes effect some time after kill() has returned: wait until every thread is stopped. */
-static void stop(int pid)
-{
-    char        path[300], text[512];
-    const char *state;
-    int         moving = 1;
-
-    kill(pid, SIGSTOP);
-    while (moving) {
-        snprintf(path, sizeof(path), "/proc/%d/task", pid);
-        DIR           *dir = opendir(path);
-        struct dirent *entry;
-
-        moving = 0;
-        while (dir && (entry = readdir(dir)) != NULL) {
-            snprintf(path, sizeof(path), "/proc/%d/task/%.16s/stat", pid, entry->d_name);
-            FILE *file = entry->d_name[0] != '.' ? fopen(path, "r") : NULL;
-            if (file && fgets(text, sizeof(text), file) && (state = strrchr(text, ')')) != NULL)
-                moving |= state[2] != 'T';
-            if (file)
-                fclose(file);
-        }
-        if (dir)
-            closedir(dir);
-    }
+    EXPECT(TERN_ERR_PEER, st); /* a collective call after the death */
 }
 
 /* Rank 0 starts transfers that fill all chunks of its bounce buffer while the target is stopped; then it dies. */
@@ -272,7 +213,7 @@ static void run_bounced(void)
             pause();
     REQUIRE(strcmp(tern_region_path(own, VICTIM), "bounce") == 0);
     if (me == 0) {
-        stop(pids[VICTIM]);
+        fault_stop(pids[VICTIM]);
         for (int i = 0; i < COUNT; i++) { /* as much as there is room for */
             tern_opts   opts = { .flags = TERN_IMMEDIATE, .event = &event[i] };
             tern_status st = i % 2 ? tern_get_with(TERN_WORLD, own, VICTIM, 0, data[i], BYTES, &opts)
@@ -280,7 +221,7 @@ static void run_bounced(void)
             if (st == TERN_AGAIN)
                 event[i] = TERN_EVENT_INIT;
             else
-                expect(__LINE__, "start", st, TERN_OK);
+                EXPECT(TERN_OK, st);
         }
         REQUIRE(event[0].pending != NULL);
         EXPECT(TERN_ERR_TIMEOUT, tern_event_wait(&event[0], tern_deadline_in(0.2)));
@@ -296,7 +237,7 @@ static void run_bounced(void)
         do
             st = tern_put(TERN_WORLD, own, VICTIM, 0, data[0], BYTES);
         while (st == TERN_OK);
-        expect(__LINE__, "blocking put to a rank that dies", st, TERN_ERR_PEER);
+        EXPECT(TERN_ERR_PEER, st);
     }
     EXPECT(TERN_OK, tern_quiet(TERN_WORLD));
 }
@@ -306,9 +247,9 @@ static int finish(void)
     EXPECT(TERN_OK, tern_region_free(shared));
     EXPECT(TERN_OK, tern_finalize());
     free(memory);
-    if (!broken)
+    if (!job_broken)
         printf("survived %d\n", me);
-    return broken ? 9 : 0;
+    return job_broken;
 }
 
 /* The victim has come to the barrier before it dies, so that rank 2, which comes last, completes it. */
@@ -319,7 +260,7 @@ static void run_behind(void)
     if (me == VICTIM) { /* as if it had called: then it dies */
         tern_ctx_set_timeout(TERN_WORLD, 0.05);
         tern_barrier(TERN_WORLD);
-        die();
+        fault_die();
     }
     if (me == 2) {
         learn();
@@ -337,11 +278,8 @@ static void run_behind(void)
     EXPECT(TERN_OK, tern_region_free(own));
     memset(memory, 0x22, BYTES); /* it is the program's again */
     usleep(800000);
-    for (size_t i = 0; i < BYTES; i++)
-        if (memory[i] != 0x22) {
-            require(__LINE__, "nobody writes to a region that was freed", 0);
-            break;
-        }
+    for (size_t i = 0; i < BYTES && !job_broken; i++)
+        REQUIRE(memory[i] == 0x22); /* nobody writes to a region that was freed */
 }
 
 int main(int argc, char **argv)
@@ -355,10 +293,10 @@ int main(int argc, char **argv)
     EXPECT(TERN_OK, tern_region_alloc(TERN_WORLD, BYTES, NULL, &shared));
     EXPECT(TERN_OK, tern_region_register(TERN_WORLD, memory, BYTES, &own));
     EXPECT(TERN_OK, tern_barrier(TERN_WORLD));
-    if (broken)
-        return 9;
+    if (job_broken)
+        return job_broken;
     if (strcmp(how, "forms") == 0 && me == VICTIM)
-        die();
+        fault_die();
     else if (strcmp(how, "inlined") == 0)
         run_inlined();
     else if (strcmp(how, "within") == 0)

@@ -11,8 +11,6 @@
  */
 #include "job_test.h"
 
-const char *job_note;
-
 #define ASK 1u
 #define ANSWER 2u
 #define PART 4096u /* of each source in a part, one message at a time in each of 8 places */

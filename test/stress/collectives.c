@@ -12,8 +12,6 @@
  */
 #include "job_test.h"
 
-const char *job_note;
-
 #define LONGEST 20000u
 #define REGIONS 5
 

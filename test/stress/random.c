@@ -18,8 +18,6 @@
 
 #include "job_test.h"
 
-const char *job_note;
-
 #define THREADS 3
 #define SLICE 40000u
 #define REGIONS 6 /* the four kinds, and two more */

@@ -1,0 +1,58 @@
+/* fault_job.h: what the programs of test/fault share beyond job_test.h: who they are before they join, and how to stop
+ * and end a process for certain. */
+#ifndef TERN_FAULT_JOB_H
+#define TERN_FAULT_JOB_H
+
+#include <dirent.h>
+#include <signal.h>
+
+#include "job_test.h"
+
+/* The rank that this process will be, also before tern_init; -1 without a launcher. */
+static inline int fault_rank(void)
+{
+    const char *boot = getenv("TERN_BOOT"), *rank = boot ? strstr(boot, "rank=") : NULL;
+
+    return rank ? atoi(rank + 5) : -1;
+}
+
+static inline void fault_die(void)
+{
+    kill(getpid(), SIGKILL);
+    for (;;)
+        pause(); /* the signal is on its way */
+}
+
+/* Whether a thread of the process is not stopped. */
+static inline bool fault_moves(int pid)
+{
+    char           path[300], text[512];
+    const char    *state;
+    bool           moves = false;
+    struct dirent *entry;
+    DIR           *dir;
+
+    snprintf(path, sizeof(path), "/proc/%d/task", pid);
+    dir = opendir(path);
+    while (dir && (entry = readdir(dir)) != NULL) {
+        snprintf(path, sizeof(path), "/proc/%d/task/%.16s/stat", pid, entry->d_name);
+        FILE *file = entry->d_name[0] != '.' ? fopen(path, "r") : NULL;
+        if (file && fgets(text, sizeof(text), file) && (state = strrchr(text, ')')) != NULL)
+            moves |= state[2] != 'T';
+        if (file)
+            fclose(file);
+    }
+    if (dir)
+        closedir(dir);
+    return moves;
+}
+
+/* SIGSTOP takes effect some time after kill() has returned: wait until every thread is stopped. */
+static inline void fault_stop(int pid)
+{
+    kill(pid, SIGSTOP);
+    while (fault_moves(pid))
+        ;
+}
+
+#endif
