@@ -1,0 +1,137 @@
+/* ring_test.h: both sides of a ring in one process, and messages whose every byte is known; for base_ring*.c.
+ *
+ * The data ends where the memory does, so that the address sanitizer sees a byte too far.
+ */
+#ifndef TERN_RING_TEST_H
+#define TERN_RING_TEST_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/ring.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define ROUNDS 20000u
+#else
+#define ROUNDS 200000u
+#endif
+
+/* Both sides of a ring in one process. */
+struct pair {
+    struct tern_ring         *ring;
+    size_t                    bytes;
+    struct tern_ring_shape    shape;
+    struct tern_ring_producer out;
+    struct tern_ring_consumer in;
+};
+
+static inline struct pair pair_make(size_t lines)
+{
+    size_t      bytes = lines * TERN_RING_LINE;
+    struct pair p = { .ring = aligned_alloc(TERN_RING_LINE, bytes),
+                      .bytes = bytes,
+                      .shape = tern_base_ring_shape(bytes) };
+
+    assert_non_null(p.ring);
+    assert_true(p.shape.cells > 0);
+    memset(p.ring, 0xee, bytes); /* the data may hold anything */
+    memset(p.ring, 0, sizeof(*p.ring) + p.shape.cells * sizeof(struct tern_ring_cell));
+    tern_base_ring_produce(&p.out, p.ring, p.shape);
+    tern_base_ring_consume_from(&p.in, p.ring, p.shape);
+    return p;
+}
+
+static inline uint64_t random_next(uint64_t *seed)
+{
+    *seed ^= *seed >> 12;
+    *seed ^= *seed << 25;
+    *seed ^= *seed >> 27;
+    return *seed * 2685821657736338717ull;
+}
+
+static inline unsigned char byte_of(uint64_t number, size_t at)
+{
+    return (unsigned char)(1 + (number * 7 + at * 3 + at / 64) % 255); /* never 0: each looks like a mark */
+}
+
+/* All that a message may carry: its head, and as much data as there is room for. */
+static inline void fill(const struct tern_ring_room *room, uint64_t number)
+{
+    for (size_t i = 0; i < TERN_RING_HEAD; i++)
+        room->cell->head[i] = byte_of(number, i);
+    for (size_t i = 0; i < room->len; i++)
+        room->data[i] = byte_of(number + 1, i);
+}
+
+static inline const struct tern_ring_cell *peek(struct pair *p, const unsigned char **data)
+{
+    bool                         damaged = false;
+    const struct tern_ring_cell *cell = tern_base_ring_peek(&p->in, data, &damaged);
+
+    assert_false(damaged);
+    return cell;
+}
+
+/* The oldest message is this one; and away with it. */
+static inline void expect(struct pair *p, size_t len, uint64_t number)
+{
+    const unsigned char         *data = NULL;
+    const struct tern_ring_cell *cell = peek(p, &data);
+
+    assert_non_null(cell);
+    assert_int_equal(cell->len, len);
+    assert_true((data != NULL) == (len > 0));
+    for (size_t i = 0; i < TERN_RING_HEAD; i++)
+        if (cell->head[i] != byte_of(number, i))
+            fail_msg("byte %zu of the head of message %llu is wrong", i, (unsigned long long)number);
+    for (size_t i = 0; i < len; i++)
+        if (data[i] != byte_of(number + 1, i))
+            fail_msg("byte %zu of message %llu is wrong", i, (unsigned long long)number);
+    tern_base_ring_consume(&p->in, cell);
+}
+
+static inline void expect_empty(struct pair *p)
+{
+    const unsigned char *data;
+
+    assert_null(peek(p, &data));
+    assert_false(tern_base_ring_ready(&p->in));
+}
+
+/* Room is what was asked for, and lies in the data of the ring. */
+static inline void expect_room(const struct pair *p, const struct tern_ring_room *room, size_t min, size_t max)
+{
+    const unsigned char *begin = (const unsigned char *)&p->ring->cell[p->shape.cells];
+
+    assert_true(room->cell >= p->ring->cell && room->cell < p->ring->cell + p->shape.cells);
+    assert_true(room->len >= min && room->len <= max);
+    if (max == 0)
+        assert_null(room->data);
+    else
+        assert_true(room->data >= begin && room->data + room->len <= (unsigned char *)p->ring + p->bytes);
+}
+
+/* One message with len bytes of data through an empty ring. */
+static inline void pass_one(struct pair *p, size_t len, uint64_t number)
+{
+    struct tern_ring_room room;
+
+    assert_true(tern_base_ring_take(&p->out, len, len, &room));
+    expect_room(p, &room, len, len);
+    expect_empty(p);
+    fill(&room, number);
+    tern_base_ring_publish(room.cell, len);
+    assert_true(tern_base_ring_ready(&p->in));
+    expect(p, len, number);
+    expect_empty(p);
+}
+
+#define FEWEST_LINES 13u /* of which the first says how far the consumer is */
+
+#endif
