@@ -228,6 +228,35 @@ static inline void run_link(const struct tern_link_ops *ops, int ranks, int core
     munmap(board, sizeof(*board));
 }
 
+/* A scene that one process plays by itself, whatever a test understands by that. */
+struct scene;
+typedef void scene_body(struct scene *s);
+
+/* Play it in a process of its own, which a crash ends, or a list without end. */
+static inline void run_alone(void (*play)(scene_body *body), scene_body *body)
+{
+    pid_t pid;
+
+    fflush(NULL);
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        signals_as_usual();
+        alarm(20);
+        this_rank = 0;
+        play(body);
+        _exit(LEAKS() ? 1 : 0);
+    }
+    assert_true(reap(&pid, 1));
+}
+
+#define SCENE_TEST(body)                  \
+    static void test_##body(void **state) \
+    {                                     \
+        (void)state;                      \
+        run_alone(play, body);            \
+    }
+
 /* The links, and the numbers of ranks that each is tried with. */
 struct link_case {
     const char *name;

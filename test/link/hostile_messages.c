@@ -1,0 +1,187 @@
+/* hostile_messages.c: what a peer may write into the posts and rings of the shm link must not crash or hang the target.
+ *
+ * Promise: what no sender writes is refused with TERN_ERR_LINK, or ignored, never followed, and comes to an end.
+ *
+ * One process is both ranks of two. Each case runs in a process of its own.
+ */
+#include "link_messages.h"
+
+#include "base/ring.h"
+#include "link/shm/shm.h"
+
+struct scene {
+    struct rank       r[2];
+    struct shm_link  *shm;  /* rank 0, the target */
+    struct shm_post  *post; /* of rank 1 for rank 0 */
+    struct tern_ring *ring[TERN_CHANNELS];
+};
+
+static void scene_set(struct scene *s)
+{
+    struct tern_boot *boot = &s->r[0].boot;
+
+    EXPECT(tern_boot_arena_make(2, 2, &boot->arena, &boot->huge, &boot->segment) == TERN_OK);
+    boot->ranks = 2;
+    for (int i = 0; i < 2; i++) {
+        s->r[i].ops = link_named("shm");
+        s->r[i].boot = *boot;
+        s->r[i].me = s->r[i].boot.rank = i;
+        s->r[i].ranks = 2;
+        EXPECT(s->r[i].ops->open(&s->r[i].boot, &message_up, &s->r[i].link) == TERN_OK);
+    }
+    current = &s->r[0];
+    s->shm = (struct shm_link *)s->r[0].link;
+    s->post = &s->shm->messages.post[0 * 2 + 1];
+}
+
+/* Rank 1 sends something good. */
+static void send_good(struct scene *s, uint64_t number)
+{
+    struct tern_link_msg msg = { .peer = 0, .channel = TERN_CHANNEL_REQUEST };
+
+    EXPECT(s->r[1].ops->msg_open(s->r[1].link, &msg, 100, 100) == TERN_OK);
+    write_message(&msg, number, 1, 100);
+    s->r[1].ops->msg_send(s->r[1].link, &msg, 100);
+}
+
+static tern_status poll_target(struct scene *s, unsigned channel)
+{
+    return s->r[0].ops->msg_poll(s->r[0].link, channel);
+}
+
+static bool is_ready(struct scene *s, unsigned channel)
+{
+    return s->r[0].ops->msg_ready(s->r[0].link) & 1u << channel;
+}
+
+static void good_first(struct scene *s)
+{
+    send_good(s, 0);
+    EXPECT(is_ready(s, TERN_CHANNEL_REQUEST));
+    EXPECT(poll_target(s, TERN_CHANNEL_REQUEST) == TERN_OK && got.count[1][TERN_CHANNEL_REQUEST] == 1);
+    EXPECT(!is_ready(s, TERN_CHANNEL_REQUEST));
+}
+
+static void posts_of_bad_sizes(struct scene *s)
+{
+    send_good(s, 0);
+    uint64_t       good = atomic_load(&s->post->bytes), at = atomic_load(&s->post->offset);
+    const uint64_t bad[] = { 0,
+                             1,
+                             63,
+                             64,
+                             12 * 64,
+                             good - 1,
+                             good + 1,
+                             good * 3,
+                             (1ull << 20) + 64,
+                             1ull << 22,
+                             1ull << 40,
+                             UINT64_MAX / 2 + 1,
+                             UINT64_MAX - 63,
+                             UINT64_MAX };
+    const uint64_t nowhere[] = { 1, 64, at + 1, at + 64, 1ull << 60, UINT64_MAX - 4095, UINT64_MAX };
+
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        atomic_store(&s->post->bytes, bad[i]);
+        EXPECT(poll_target(s, TERN_CHANNEL_REQUEST) == TERN_ERR_LINK);
+    }
+    atomic_store(&s->post->bytes, good);
+    for (size_t i = 0; i < sizeof(nowhere) / sizeof(nowhere[0]); i++) {
+        atomic_store(&s->post->offset, nowhere[i]);
+        EXPECT(poll_target(s, TERN_CHANNEL_REQUEST) == TERN_ERR_LINK);
+    }
+    atomic_store(&s->post->offset, at); /* and all is well again */
+    EXPECT(poll_target(s, TERN_CHANNEL_REQUEST) == TERN_OK && got.count[1][TERN_CHANNEL_REQUEST] == 1);
+}
+
+/* A sender that died between its post and the count, and a count without a post: looked at once, no more. */
+static void counts_that_lie(struct scene *s)
+{
+    _Atomic uint32_t *senders = &s->shm->desk[0].senders;
+
+    for (uint32_t lie = 1; lie < 100; lie++) {
+        atomic_fetch_add(senders, lie);
+        EXPECT(poll_target(s, TERN_CHANNEL_REQUEST) == TERN_OK);
+        EXPECT(!is_ready(s, TERN_CHANNEL_REQUEST));
+    }
+    send_good(s, 0);
+    atomic_fetch_sub(senders, 1); /* died just before */
+    atomic_fetch_add(senders, 1); /* another has come */
+    EXPECT(poll_target(s, TERN_CHANNEL_REQUEST) == TERN_OK && got.count[1][TERN_CHANNEL_REQUEST] == 1);
+    EXPECT(!is_ready(s, TERN_CHANNEL_REQUEST));
+    send_good(s, 1);
+    EXPECT(poll_target(s, TERN_CHANNEL_REQUEST) == TERN_OK && got.count[1][TERN_CHANNEL_REQUEST] == 2);
+}
+
+/* Say in the cell that the target reads next what no sender says. */
+static void damaged_rings(struct scene *s)
+{
+    good_first(s);
+    struct tern_ring_consumer *in = &s->shm->messages.inbox[0].ring[TERN_CHANNEL_REQUEST];
+    struct tern_ring_cell     *cell = &in->ring->cell[in->next & (in->shape.cells - 1)];
+    const uint32_t             data = in->shape.data, none = UINT32_MAX;
+    const uint32_t             bad[][3] = { /* len, at, span */
+                                { 65, 0, 64 },     { none - 1, 0, none }, { data + 1, 0, data + 1 },
+                                { 64, data, 64 },  { 64, data - 63, 64 }, { 64, none, 64 },
+                                { data, 1, data }, { 0, 0, data + 1 },    { none, 0, none }
+    };
+
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        cell->len = bad[i][0];
+        cell->at = bad[i][1];
+        cell->span = bad[i][2];
+        atomic_store(&cell->mark, tern_base_ring_lap(in->next, in->shape));
+        EXPECT(is_ready(s, TERN_CHANNEL_REQUEST));
+        EXPECT(poll_target(s, TERN_CHANNEL_REQUEST) == TERN_ERR_LINK);
+        EXPECT(strstr(tern_base_detail(), "rank 1") != NULL);
+        EXPECT(poll_target(s, TERN_CHANNEL_REPLY) == TERN_OK);
+    }
+    atomic_store(&cell->mark, 77); /* of a lap to come: not a message now */
+    EXPECT(!is_ready(s, TERN_CHANNEL_REQUEST) && poll_target(s, TERN_CHANNEL_REQUEST) == TERN_OK);
+    EXPECT(got.count[1][TERN_CHANNEL_REQUEST] == 1);
+}
+
+/* "Skip" all round: a poll comes to an end. */
+static void circles(struct scene *s)
+{
+    good_first(s);
+    struct tern_ring_consumer *in = &s->shm->messages.inbox[0].ring[TERN_CHANNEL_REQUEST];
+
+    for (uint64_t i = in->next; i < in->next + in->shape.cells; i++) {
+        struct tern_ring_cell *cell = &in->ring->cell[i & (in->shape.cells - 1)];
+        cell->len = TERN_RING_SKIP;
+        cell->span = 0;
+        atomic_store(&cell->mark, tern_base_ring_lap(i, in->shape));
+    }
+    EXPECT(poll_target(s, TERN_CHANNEL_REQUEST) == TERN_OK);
+    EXPECT(!is_ready(s, TERN_CHANNEL_REQUEST) && got.count[1][TERN_CHANNEL_REQUEST] == 1);
+}
+
+static void play(scene_body *body)
+{
+    struct scene s = { .shm = NULL };
+
+    scene_set(&s);
+    body(&s);
+    for (int i = 0; i < 2; i++)
+        s.r[i].ops->close(s.r[i].link);
+}
+
+SCENE_TEST(good_first)
+SCENE_TEST(posts_of_bad_sizes)
+SCENE_TEST(counts_that_lie)
+SCENE_TEST(damaged_rings)
+SCENE_TEST(circles)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_good_first),      cmocka_unit_test(test_posts_of_bad_sizes),
+        cmocka_unit_test(test_counts_that_lie), cmocka_unit_test(test_damaged_rings),
+        cmocka_unit_test(test_circles),
+    };
+    int failed = cmocka_run_group_tests_name("hostile messages", tests, default_options, NULL);
+
+    return failed + cmocka_run_group_tests_name("hostile messages, tiny queues", tests, tiny_queues, NULL);
+}
