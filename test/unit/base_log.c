@@ -14,45 +14,23 @@
 #include <cmocka.h>
 
 #include "base/log.h"
-
-static int  saved, ends[2];
-static char text[65536];
-
-static void capture_begin(void)
-{
-    saved = dup(STDERR_FILENO);
-    assert_int_equal(pipe2(ends, O_NONBLOCK), 0);
-    assert_true(dup2(ends[1], STDERR_FILENO) >= 0);
-}
-
-/* What has been written to standard error since. */
-static const char *capture_end(void)
-{
-    ssize_t got = read(ends[0], text, sizeof(text) - 1);
-
-    dup2(saved, STDERR_FILENO);
-    close(saved);
-    close(ends[0]);
-    close(ends[1]);
-    text[got < 0 ? 0 : got] = '\0';
-    return text;
-}
+#include "said_test.h"
 
 static void lines_carry_the_rank(void **state)
 {
     (void)state;
-    capture_begin();
+    said_begin();
     tern_base_log(TERN_LOG_WARN, "no rank, %d", 1);
     tern_base_log_set_rank(7);
     tern_base_log(TERN_LOG_ERROR, "with a rank");
     tern_base_log_set_rank(-1);
-    assert_string_equal(capture_end(), "tern: no rank, 1\ntern: rank 7: with a rank\n");
+    assert_string_equal(said_end(), "tern: no rank, 1\ntern: rank 7: with a rank\n");
 }
 
 static void levels_filter(void **state)
 {
     (void)state;
-    capture_begin();
+    said_begin();
     tern_base_log(TERN_LOG_DEBUG, "debug is not said at start");
     tern_base_log(TERN_LOG_NOTE, "note");
     tern_base_log_set_level(TERN_LOG_ERROR);
@@ -61,7 +39,7 @@ static void levels_filter(void **state)
     tern_base_log_set_level(TERN_LOG_DEBUG);
     tern_base_log(TERN_LOG_DEBUG, "debug");
     tern_base_log_set_level(TERN_LOG_NOTE);
-    assert_string_equal(capture_end(), "tern: note\ntern: error\ntern: debug\n");
+    assert_string_equal(said_end(), "tern: note\ntern: error\ntern: debug\n");
 }
 
 static void long_lines_are_cut_and_still_end(void **state)
@@ -72,9 +50,9 @@ static void long_lines_are_cut_and_still_end(void **state)
     (void)state;
     memset(line, 'y', sizeof(line) - 1);
     line[sizeof(line) - 1] = '\0';
-    capture_begin();
+    said_begin();
     tern_base_log(TERN_LOG_NOTE, "%s", line);
-    got = capture_end();
+    got = said_end();
     assert_int_equal(strlen(got), 1024);
     assert_int_equal(got[1023], '\n');
     assert_int_equal(strcspn(got, "\n"), 1023);
@@ -86,7 +64,7 @@ static void errno_is_kept(void **state)
     int null;
 
     (void)state;
-    capture_begin();
+    said_begin();
     null = open("/dev/full", O_WRONLY);
     assert_true(null >= 0);
     dup2(null, STDERR_FILENO);
@@ -94,7 +72,7 @@ static void errno_is_kept(void **state)
     tern_base_log(TERN_LOG_ERROR, "lost");
     assert_int_equal(errno, EPERM);
     close(null);
-    assert_string_equal(capture_end(), "");
+    assert_string_equal(said_end(), "");
 }
 
 static void *write_many(void *letter)
@@ -115,12 +93,12 @@ static void lines_of_threads_do_not_mix(void **state)
     int       lines = 0;
 
     (void)state;
-    capture_begin();
+    said_begin();
     for (int i = 0; i < 4; i++)
         assert_int_equal(pthread_create(&thread[i], NULL, write_many, &letters[i]), 0);
     for (int i = 0; i < 4; i++)
         pthread_join(thread[i], NULL);
-    for (const char *at = capture_end(); *at != '\0'; at += 71, lines++) {
+    for (const char *at = said_end(); *at != '\0'; at += 71, lines++) {
         assert_memory_equal(at, "tern: ", 6);
         assert_int_equal(strspn(at + 6, (char[]){ at[6], '\0' }), 64);
         assert_int_equal(at[70], '\n');

@@ -15,26 +15,16 @@
 #include <cmocka.h>
 
 #include "base/options.h"
+#include "said_test.h"
 
 #define ENV(...) ((char *const[]){ __VA_ARGS__, NULL })
 
 /* Load and return what was said on standard error. */
 static const char *said(char *const *environment, tern_status want)
 {
-    static char text[65536];
-    int         saved = dup(STDERR_FILENO), ends[2];
-    ssize_t     got;
-
-    assert_int_equal(pipe2(ends, O_NONBLOCK), 0);
-    dup2(ends[1], STDERR_FILENO);
+    said_begin();
     assert_int_equal(tern_base_options_load(environment), want);
-    got = read(ends[0], text, sizeof(text) - 1);
-    dup2(saved, STDERR_FILENO);
-    close(saved);
-    close(ends[0]);
-    close(ends[1]);
-    text[got < 0 ? 0 : got] = '\0';
-    return text;
+    return said_end();
 }
 
 static struct tern_option_info row_of(const char *name)
