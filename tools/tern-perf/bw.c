@@ -11,27 +11,31 @@
 
 #include "perf.h"
 
-/* Blocking transfers, one by one. A loop of its own: what it needs stays in registers. */
-static inline __attribute__((always_inline)) void blocking_put_loop(struct perf_case *c, uint64_t iters, size_t len)
+/* The loops are made twice each, for puts and for gets: what decides between the two is known to the compiler, and what
+ * a loop needs stays in registers. */
+
+/* Blocking transfers, one by one. */
+static inline __attribute__((always_inline)) void blocking_loop(struct perf_case *c, uint64_t iters, size_t len,
+                                                                bool put)
 {
-    tern_ctx            *ctx = c->p->ctx;
-    tern_region         *region = c->p->region;
-    const unsigned char *src = c->p->local;
-    int                  target = c->target;
+    tern_ctx      *ctx = c->p->ctx;
+    tern_region   *region = c->p->region;
+    unsigned char *local = c->p->local;
+    int            target = c->target;
 
     for (uint64_t i = 0; i < iters; i++)
-        perf_must(tern_put(ctx, region, target, 0, src, len), "put");
+        perf_must(put ? tern_put(ctx, region, target, 0, local, len) : tern_get(ctx, region, target, 0, local, len),
+                  put ? "put" : "get");
+}
+
+static inline __attribute__((always_inline)) void blocking_put_loop(struct perf_case *c, uint64_t iters, size_t len)
+{
+    blocking_loop(c, iters, len, true);
 }
 
 static inline __attribute__((always_inline)) void blocking_get_loop(struct perf_case *c, uint64_t iters, size_t len)
 {
-    tern_ctx      *ctx = c->p->ctx;
-    tern_region   *region = c->p->region;
-    unsigned char *dst = c->p->local;
-    int            target = c->target;
-
-    for (uint64_t i = 0; i < iters; i++)
-        perf_must(tern_get(ctx, region, target, 0, dst, len), "get");
+    blocking_loop(c, iters, len, false);
 }
 
 static __attribute__((noinline)) void blocking_puts(struct perf_case *c, uint64_t iters)
@@ -44,37 +48,33 @@ static __attribute__((noinline)) void blocking_gets(struct perf_case *c, uint64_
     PERF_BY_LENGTH(blocking_get_loop, c, iters)
 }
 
-/* Windows of nonblocking transfers. */
-static inline __attribute__((always_inline)) void posted_put_loop(struct perf_case *c, uint64_t iters, size_t len)
-{
-    tern_ctx            *ctx = c->p->ctx;
-    tern_region         *region = c->p->region;
-    const unsigned char *src = c->p->local;
-    tern_event          *events = c->p->events;
-    uint64_t             window = c->window, stride = c->stride;
-    int                  target = c->target;
-
-    for (uint64_t i = 0; i < iters; i++) {
-        for (uint64_t w = 0; w < window; w++)
-            perf_must(tern_put_nb(ctx, region, target, w * stride, src + w * stride, len, &events[w]), "put");
-        perf_must(tern_event_wait_all(events, window, TERN_FOREVER), "wait for puts");
-    }
-}
-
-static inline __attribute__((always_inline)) void posted_get_loop(struct perf_case *c, uint64_t iters, size_t len)
+/* Windows of nonblocking transfers, each with its event. */
+static inline __attribute__((always_inline)) void posted_loop(struct perf_case *c, uint64_t iters, size_t len, bool put)
 {
     tern_ctx      *ctx = c->p->ctx;
     tern_region   *region = c->p->region;
-    unsigned char *dst = c->p->local;
+    unsigned char *local = c->p->local;
     tern_event    *events = c->p->events;
     uint64_t       window = c->window, stride = c->stride;
     int            target = c->target;
 
     for (uint64_t i = 0; i < iters; i++) {
         for (uint64_t w = 0; w < window; w++)
-            perf_must(tern_get_nb(ctx, region, target, w * stride, dst + w * stride, len, &events[w]), "get");
-        perf_must(tern_event_wait_all(events, window, TERN_FOREVER), "wait for gets");
+            perf_must(put ? tern_put_nb(ctx, region, target, w * stride, local + w * stride, len, &events[w])
+                          : tern_get_nb(ctx, region, target, w * stride, local + w * stride, len, &events[w]),
+                      put ? "put" : "get");
+        perf_must(tern_event_wait_all(events, window, TERN_FOREVER), put ? "wait for puts" : "wait for gets");
     }
+}
+
+static inline __attribute__((always_inline)) void posted_put_loop(struct perf_case *c, uint64_t iters, size_t len)
+{
+    posted_loop(c, iters, len, true);
+}
+
+static inline __attribute__((always_inline)) void posted_get_loop(struct perf_case *c, uint64_t iters, size_t len)
+{
+    posted_loop(c, iters, len, false);
 }
 
 void perf_stream_put(struct perf_case *c, uint64_t iters)
@@ -144,44 +144,42 @@ void perf_get_bw(struct perf_case *c)
     bandwidth(c, false);
 }
 
-static inline __attribute__((always_inline)) void put_window_loop(struct perf_case *c, uint64_t iters, size_t len)
-{
-    tern_ctx            *ctx = c->p->ctx;
-    tern_region         *region = c->p->region;
-    const unsigned char *src = c->p->local;
-    uint64_t             window = c->window, stride = c->stride;
-    int                  target = c->target;
-
-    for (uint64_t i = 0; i < iters; i++) {
-        for (uint64_t w = 0; w < window; w++)
-            perf_must(tern_put_nbi(ctx, region, target, w * stride, src + w * stride, len), "put");
-        perf_must(tern_quiet(ctx), "quiet");
-    }
-}
-
-static void put_windows(struct perf_case *c, uint64_t iters)
-{
-    PERF_BY_LENGTH(put_window_loop, c, iters)
-}
-
-static inline __attribute__((always_inline)) void get_window_loop(struct perf_case *c, uint64_t iters, size_t len)
+/* Windows of nonblocking transfers without events. */
+static inline __attribute__((always_inline)) void quiet_loop(struct perf_case *c, uint64_t iters, size_t len, bool put)
 {
     tern_ctx      *ctx = c->p->ctx;
     tern_region   *region = c->p->region;
-    unsigned char *dst = c->p->local;
+    unsigned char *local = c->p->local;
     uint64_t       window = c->window, stride = c->stride;
     int            target = c->target;
 
     for (uint64_t i = 0; i < iters; i++) {
         for (uint64_t w = 0; w < window; w++)
-            perf_must(tern_get_nbi(ctx, region, target, w * stride, dst + w * stride, len), "get");
+            perf_must(put ? tern_put_nbi(ctx, region, target, w * stride, local + w * stride, len)
+                          : tern_get_nbi(ctx, region, target, w * stride, local + w * stride, len),
+                      put ? "put" : "get");
         perf_must(tern_quiet(ctx), "quiet");
     }
 }
 
+static inline __attribute__((always_inline)) void quiet_put_loop(struct perf_case *c, uint64_t iters, size_t len)
+{
+    quiet_loop(c, iters, len, true);
+}
+
+static inline __attribute__((always_inline)) void quiet_get_loop(struct perf_case *c, uint64_t iters, size_t len)
+{
+    quiet_loop(c, iters, len, false);
+}
+
+static void put_windows(struct perf_case *c, uint64_t iters)
+{
+    PERF_BY_LENGTH(quiet_put_loop, c, iters)
+}
+
 static void get_windows(struct perf_case *c, uint64_t iters)
 {
-    PERF_BY_LENGTH(get_window_loop, c, iters)
+    PERF_BY_LENGTH(quiet_get_loop, c, iters)
 }
 
 /* put_rate and get_rate. */
