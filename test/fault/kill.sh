@@ -53,21 +53,18 @@ done
 check_memory_returned "after all kills"
 
 # While some are in tern_init or tern_finalize and one has not come.
+tarry() { # MODE VICTIM WHERE: rank 1 tarries before the call, and the victim is killed
+    job_start "$BIN/ternrun" -n 3 "$PROG/kill_job" "$1" 1
+    for rank in 0 1 2; do pid_of $rank > /dev/null; done
+    moment 300
+    kill -9 "$(pid_of "$2")"
+    job_wait
+    check "killed $3: the job ends and names the rank" \
+        all_of 'status_is 137' "named $2 'signal 9|SIGKILL|Killed'" one_line
+}
 for mode in join leave; do
-    job_start "$BIN/ternrun" -n 3 "$PROG/kill_job" $mode 1
-    for rank in 0 1 2; do pid_of $rank > /dev/null; done
-    moment 300
-    kill -9 "$(pid_of 1)"
-    job_wait
-    check "killed before tern_$mode, the others in it: the job ends and names the rank" \
-        all_of 'status_is 137' 'named 1 "signal 9|SIGKILL|Killed"' one_line
-    job_start "$BIN/ternrun" -n 3 "$PROG/kill_job" $mode 1
-    for rank in 0 1 2; do pid_of $rank > /dev/null; done
-    moment 300
-    kill -9 "$(pid_of 0)"
-    job_wait
-    check "killed inside tern_$mode: the job ends and names the rank" \
-        all_of 'status_is 137' 'named 0 "signal 9|SIGKILL|Killed"' one_line
+    tarry $mode 1 "before tern_$mode, the others in it"
+    tarry $mode 0 "inside tern_$mode"
     check_clean "killed around tern_$mode"
 done
 
