@@ -33,9 +33,9 @@ static tern_status check_long(const tern_region *region, int peer, uint64_t offs
     return TERN_OK;
 }
 
-static tern_status check_handler(unsigned handler, const uint32_t *args, unsigned nargs, const char *what)
+static inline tern_status check_handler(unsigned handler, const uint32_t *args, unsigned nargs, const char *what)
 {
-    if (TERN_UNLIKELY(handler >= TERN_AM_HANDLERS || !tern_op_am_known(handler)))
+    if (TERN_UNLIKELY(!tern_op_am_known(handler)))
         return tern_base_fail(TERN_ERR_ARG, "%s: handler %u is not registered", what, handler);
     if (TERN_UNLIKELY(nargs > TERN_AM_ARGS || (nargs > 0 && !args)))
         return tern_base_fail(TERN_ERR_ARG, "%s: %u arguments at %p; there may be %d", what, nargs, (const void *)args,
@@ -51,7 +51,7 @@ static tern_status check_payload(const tern_am *m, int peer, const char *what)
         return check_long(m->region, peer, m->offset, m->len, what);
     if (m->kind != TERN_AM_MEDIUM || m->region)
         return tern_base_fail(TERN_ERR_ARG, "%s: kind %d has no such payload or region", what, (int)m->kind);
-    if (m->len > tern_op_am_max_medium(peer, m->nargs))
+    if (m->len > TERN_LINK_HEAD && m->len > tern_op_am_max_medium(peer, m->nargs))
         return tern_base_fail(TERN_ERR_RANGE,
                               "%s: a payload of %zu bytes is above the maximum of %zu to rank %d; see "
                               "tern_am_max_medium and TERN_AM_QUEUE",
@@ -59,7 +59,7 @@ static tern_status check_payload(const tern_am *m, int peer, const char *what)
     return TERN_OK;
 }
 
-static tern_status check_message(const tern_am *m, int peer, const char *what)
+static inline tern_status check_message(const tern_am *m, int peer, const char *what)
 {
     tern_status st;
 
@@ -75,7 +75,7 @@ static tern_status check_message(const tern_am *m, int peer, const char *what)
 }
 
 /* The rank in the job, after what every request needs; negative: an error. */
-static tern_status check_peer(const tern_ctx *ctx, int rank, const char *what, int *peer)
+static inline tern_status check_peer(const tern_ctx *ctx, int rank, const char *what, int *peer)
 {
     if (TERN_UNLIKELY(!ctx))
         return tern_base_fail(TERN_ERR_ARG, "%s: ctx is NULL (TERN_WORLD is NULL outside tern_init and tern_finalize)",
@@ -101,16 +101,26 @@ tern_status tern_am_request(tern_ctx *ctx, int rank, const tern_am *message)
     return tern_op_am_send(ctx, peer, message);
 }
 
+/* The general way, where there is no room at once, or there are many arguments. */
+static __attribute__((noinline)) tern_status short_slowly(tern_ctx *ctx, int peer, unsigned handler,
+                                                          const uint32_t *args, unsigned nargs)
+{
+    const tern_am message = {
+        .kind = TERN_AM_SHORT, .handler = (uint16_t)handler, .nargs = (uint16_t)nargs, .args = args
+    };
+
+    return tern_op_am_send(ctx, peer, &message);
+}
+
 tern_status tern_am_short(tern_ctx *ctx, int rank, unsigned handler, const uint32_t *args, unsigned nargs)
 {
-    const tern_am message = { .kind = TERN_AM_SHORT,
-                              .handler = (uint16_t)(handler & 0xffff),
-                              .nargs = (uint16_t)(nargs & 0xffff),
-                              .args = args };
+    int         peer = -1;
+    tern_status st = check_peer(ctx, rank, "tern_am_short", &peer);
 
-    if (handler > UINT16_MAX || nargs > UINT16_MAX)
-        return check_handler(handler, args, nargs, "tern_am_short");
-    return tern_am_request(ctx, rank, &message);
+    if (TERN_UNLIKELY(st < 0 || (st = check_handler(handler, args, nargs, "tern_am_short")) < 0))
+        return st;
+    st = tern_op_am_short(ctx, peer, handler, args, nargs);
+    return TERN_LIKELY(st != TERN_AGAIN) ? st : short_slowly(ctx, peer, handler, args, nargs);
 }
 
 tern_status tern_am_medium(tern_ctx *ctx, int rank, unsigned handler, const uint32_t *args, unsigned nargs,
@@ -128,7 +138,7 @@ tern_status tern_am_medium(tern_ctx *ctx, int rank, unsigned handler, const uint
     return tern_am_request(ctx, rank, &message);
 }
 
-static tern_status check_token(const tern_am_token *token, const char *what)
+static inline tern_status check_token(const tern_am_token *token, const char *what)
 {
     if (!tern_op_am_current(token))
         return tern_base_fail(TERN_ERR_STATE,
@@ -146,7 +156,11 @@ tern_status tern_am_reply(tern_am_token *token, const tern_am *message)
 
     if (st < 0 || (st = check_message(message, token->from, "tern_am_reply")) < 0)
         return st;
-    st = tern_op_am_send(NULL, token->from, message);
+    st = message->kind == TERN_AM_SHORT && !message->local
+             ? tern_op_am_short(NULL, token->from, message->handler, message->args, message->nargs)
+             : TERN_AGAIN;
+    if (TERN_UNLIKELY(st == TERN_AGAIN))
+        st = tern_op_am_send(NULL, token->from, message);
     token->replied = st == TERN_OK;
     return st;
 }

@@ -1,13 +1,12 @@
 /* ring.c: see ring.h for how the two sides agree. */
 #include "base/ring.h"
 
-#include <sched.h>
-
 #include "base/bits.h"
 #include "base/sanitize.h"
 
 #define MOST_BYTES (1ull << 30)
 #define FEWEST_CELLS 4u
+#define MOST_CELLS 64u /* both sides keep them in their first cache */
 
 struct tern_ring_shape tern_base_ring_shape(size_t bytes)
 {
@@ -18,7 +17,7 @@ struct tern_ring_shape tern_base_ring_shape(size_t bytes)
     if (lines < sizeof(struct tern_ring) / TERN_RING_LINE + 3 * FEWEST_CELLS)
         return shape;
     lines -= sizeof(struct tern_ring) / TERN_RING_LINE;
-    while (cells * 2 <= lines / 4) /* a quarter for cells, or less */
+    while (cells * 2 <= lines / 4 && cells < MOST_CELLS) /* a quarter for cells, or less */
         cells *= 2;
     shape.cells = cells;
     shape.shift = tern_base_log2_up(cells);
@@ -82,9 +81,10 @@ static bool no_room(struct tern_ring_producer *p)
     return false;
 }
 
-static bool has_cell(const struct tern_ring_producer *p)
+bool tern_base_ring_look_again(struct tern_ring_producer *p)
 {
-    return p->next - p->cells_done < p->shape.cells;
+    refresh(p);
+    return tern_base_ring_has_cell(p) || no_room(p);
 }
 
 /* Find a run of at least need bytes: how long it may be, where it begins, and what it leaves unused before it. 0:
@@ -137,12 +137,9 @@ static bool take_data(struct tern_ring_producer *p, size_t min, size_t max, stru
 
 bool tern_base_ring_take(struct tern_ring_producer *p, size_t min, size_t max, struct tern_ring_room *out)
 {
-    if (!has_cell(p)) {
-        refresh(p);
-        if (!has_cell(p))
-            return no_room(p);
-    }
-    out->cell = &p->ring->cell[p->next & (p->shape.cells - 1)];
+    if (!tern_base_ring_has_cell(p) && !tern_base_ring_look_again(p))
+        return false;
+    out->cell = tern_base_ring_cell(p->ring, p->next, p->shape);
     out->data = NULL;
     out->len = 0;
     if (max == 0)
@@ -152,19 +149,6 @@ bool tern_base_ring_take(struct tern_ring_producer *p, size_t min, size_t max, s
     out->cell->len = tern_base_ring_lap(p->next, p->shape); /* until it is published */
     p->next++;
     return true;
-}
-
-bool tern_base_ring_outlet_take(struct tern_ring_outlet *outlet, size_t min, size_t max, struct tern_ring_room *out)
-{
-    bool taken;
-
-    /* acquire and release: the producer's state from one thread to the next. */
-    while (atomic_exchange_explicit(&outlet->busy, true, memory_order_acquire))
-        while (atomic_load_explicit(&outlet->busy, memory_order_relaxed))
-            sched_yield(); /* the holder may be waiting for this core */
-    taken = tern_base_ring_take(&outlet->producer, min, max, out);
-    atomic_store_explicit(&outlet->busy, false, memory_order_release);
-    return taken;
 }
 
 static void publish(struct tern_ring_cell *cell, uint32_t len)
@@ -187,44 +171,31 @@ void tern_base_ring_skip(struct tern_ring_cell *cell)
 }
 
 /* Whether what the producer wrote can be followed. */
-static bool is_sound(const struct tern_ring_consumer *c, const struct tern_ring_cell *cell)
+static bool is_sound(const struct tern_ring_consumer *c, uint32_t at, uint32_t len, uint32_t span)
 {
-    if (cell->len == TERN_RING_SKIP || cell->len == 0)
-        return cell->span <= c->shape.data;
-    return cell->span <= c->shape.data && cell->len <= cell->span &&
-           tern_base_covers(c->shape.data, cell->at, cell->len);
+    if (len == TERN_RING_SKIP || len == 0)
+        return span <= c->shape.data;
+    return span <= c->shape.data && len <= span && tern_base_covers(c->shape.data, at, len);
 }
 
-const struct tern_ring_cell *tern_base_ring_peek(struct tern_ring_consumer *c, const unsigned char **data,
-                                                 bool *damaged)
+int tern_base_ring_peek_data(struct tern_ring_consumer *c, struct tern_ring_item *out)
 {
     for (uint32_t i = 0; i <= c->shape.cells; i++) { /* what is to be skipped has an end */
-        const struct tern_ring_cell *cell = &c->ring->cell[c->next & (c->shape.cells - 1)];
+        const struct tern_ring_cell *cell = tern_base_ring_cell(c->ring, c->next, c->shape);
+        uint32_t                     lap = tern_base_ring_lap(c->next, c->shape), mark, at, len, span;
 
         /* acquire: the message after its mark. Pairs with the release in publish(). */
-        if (atomic_load_explicit(&cell->mark, memory_order_acquire) != tern_base_ring_lap(c->next, c->shape))
-            return NULL;
-        if (!is_sound(c, cell)) {
-            *damaged = true;
-            return NULL;
-        }
-        *data = cell->len > 0 && cell->len != TERN_RING_SKIP ? c->data + cell->at : NULL;
-        if (cell->len != TERN_RING_SKIP)
-            return cell;
-        tern_base_ring_consume(c, cell);
+        if ((mark = atomic_load_explicit(&cell->mark, memory_order_acquire)) != lap)
+            return mark == lap - 1 ? 0 : -1;
+        at = *(const volatile uint32_t *)&cell->at;
+        len = *(const volatile uint32_t *)&cell->len;
+        span = *(const volatile uint32_t *)&cell->span;
+        if (TERN_UNLIKELY(!is_sound(c, at, len, span)))
+            return -1;
+        *out = (struct tern_ring_item){ cell->head, len > 0 ? c->data + at : NULL, len, span };
+        if (TERN_LIKELY(len != TERN_RING_SKIP))
+            return 1;
+        tern_base_ring_consume(c, span);
     }
-    return NULL; /* and the rest another time: a producer that only gives up is no reason to stay */
-}
-
-void tern_base_ring_consume(struct tern_ring_consumer *c, const struct tern_ring_cell *cell)
-{
-    uint64_t next = c->next + 1;
-
-    __atomic_store_n(&c->next, next, __ATOMIC_RELAXED); /* read as a hint by tern_base_ring_ready() */
-    /* release: our reads of data and cell before the producer writes them again. Pairs with refresh(). */
-    if (cell->span > 0) {
-        c->data_done += cell->span;
-        atomic_store_explicit(&c->ring->data_done, c->data_done, memory_order_release);
-    }
-    atomic_store_explicit(&c->ring->cells_done, next, memory_order_release);
+    return 0; /* and the rest another time: a producer that only gives up is no reason to stay */
 }

@@ -16,6 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/lone.h"
+
 #define TERN_RING_LINE 64
 #define TERN_RING_HEAD 48 /* bytes of a message that lie in its cell */
 
@@ -81,43 +83,108 @@ struct tern_ring_room {
 /* Take a cell, and room for at least min and at most max bytes of data if max is not 0. False: there is none now. */
 bool tern_base_ring_take(struct tern_ring_producer *p, size_t min, size_t max, struct tern_ring_room *out);
 
-/* The same by any of several threads of the producing process, which share an outlet. */
-struct tern_ring_outlet {
-    _Atomic bool              busy;
-    struct tern_ring_producer producer;
-};
-bool tern_base_ring_outlet_take(struct tern_ring_outlet *outlet, size_t min, size_t max, struct tern_ring_room *out);
-
 /* Publish a message with len bytes of data (at most its room), or as one to be skipped. */
 void tern_base_ring_publish(struct tern_ring_cell *cell, size_t len);
 void tern_base_ring_skip(struct tern_ring_cell *cell);
+
+/* Look how far the consumer has come. Whether there is a cell now. */
+bool tern_base_ring_look_again(struct tern_ring_producer *p);
+
+static inline struct tern_ring_cell *tern_base_ring_cell(struct tern_ring *ring, uint64_t position,
+                                                         struct tern_ring_shape shape)
+{
+    return &ring->cell[position & (shape.cells - 1)];
+}
 
 static inline uint32_t tern_base_ring_lap(uint64_t position, struct tern_ring_shape shape)
 {
     return (uint32_t)(position >> shape.shift) + 1;
 }
 
-/* Whether something is there, without touching the consumer's state; for a look without a lock. */
-static inline bool tern_base_ring_ready(const struct tern_ring_consumer *c)
+static inline bool tern_base_ring_has_cell(const struct tern_ring_producer *p)
 {
-    uint64_t next = __atomic_load_n(&c->next, __ATOMIC_RELAXED); /* may be stale: a hint */
-
-    return atomic_load_explicit(&c->ring->cell[next & (c->shape.cells - 1)].mark, memory_order_relaxed) ==
-           tern_base_ring_lap(next, c->shape);
+    return p->next - p->cells_done < p->shape.cells;
 }
 
-/* The oldest message and its data; NULL: none. *damaged is set where the memory makes no sense. */
-const struct tern_ring_cell *tern_base_ring_peek(struct tern_ring_consumer *c, const unsigned char **data,
-                                                 bool *damaged);
+/* Take a cell, write a message of one word and count half words into it, and publish it. False: there is no cell. */
+static inline bool tern_base_ring_put(struct tern_ring_producer *p, uint64_t first, const uint32_t *rest,
+                                      unsigned count)
+{
+    uint64_t               next = p->next;
+    struct tern_ring_cell *cell = tern_base_ring_cell(p->ring, next, p->shape);
+    uint32_t               lap = tern_base_ring_lap(next, p->shape);
+    uint32_t              *to = (uint32_t *)(void *)(cell->head + sizeof(first));
+
+    if (TERN_UNLIKELY(!tern_base_ring_has_cell(p)) && !tern_base_ring_look_again(p))
+        return false;
+    p->next = next + 1;
+    cell->len = 0;
+    cell->span = 0;
+    *(uint64_t *)(void *)cell->head = first;
+    for (unsigned i = 0; i < count; i++)
+        to[i] = rest[i];
+    /* release: the message before its mark. Pairs with the acquire in tern_base_ring_peek(). */
+    atomic_store_explicit(&cell->mark, lap, memory_order_release);
+    return true;
+}
+
+/* What several threads of the producing process share. */
+struct tern_ring_outlet {
+    struct tern_lone_lock     lock;
+    struct tern_ring_producer producer;
+};
+
+/* The oldest message. What is checked here is a copy: the producer can change its cell at any time. */
+struct tern_ring_item {
+    const unsigned char *head;
+    const unsigned char *data; /* NULL where len is 0 */
+    uint32_t             len, span;
+};
 
 /* Done with the message that peek gave. */
-void tern_base_ring_consume(struct tern_ring_consumer *c, const struct tern_ring_cell *cell);
+static inline void tern_base_ring_consume(struct tern_ring_consumer *c, uint32_t span)
+{
+    uint64_t next = ++c->next;
+
+    /* release: our reads of data and cell before the producer writes them again. Pairs with refresh(). */
+    if (span > 0) {
+        c->data_done += span;
+        atomic_store_explicit(&c->ring->data_done, c->data_done, memory_order_release);
+    }
+    atomic_store_explicit(&c->ring->cells_done, next, memory_order_release);
+}
+
+/* The same for a message that has data or is to be skipped: c is at its cell. */
+int tern_base_ring_peek_data(struct tern_ring_consumer *c, struct tern_ring_item *out);
+
+/* 1: *out is the oldest message. 0: none. -1: the memory makes no sense. */
+static inline int tern_base_ring_peek(struct tern_ring_consumer *c, struct tern_ring_item *out)
+{
+    const struct tern_ring_cell *cell = tern_base_ring_cell(c->ring, c->next, c->shape);
+    uint32_t                     lap = tern_base_ring_lap(c->next, c->shape);
+    /* acquire: the message after its mark. Pairs with the releases in publish() and tern_base_ring_put(). */
+    uint32_t                     mark = atomic_load_explicit(&cell->mark, memory_order_acquire);
+
+    if (mark != lap)
+        return mark == lap - 1 ? 0 : -1;
+    if (TERN_UNLIKELY((*(const volatile uint32_t *)&cell->len | *(const volatile uint32_t *)&cell->span) != 0))
+        return tern_base_ring_peek_data(c, out);
+    *out = (struct tern_ring_item){ cell->head, NULL, 0, 0 };
+    return 1;
+}
+
+/* The mark that the next message will change, and what it is until then. */
+static inline const _Atomic uint32_t *tern_base_ring_mark(const struct tern_ring_consumer *c, uint32_t *idle)
+{
+    *idle = tern_base_ring_lap(c->next, c->shape) - 1;
+    return &tern_base_ring_cell(c->ring, c->next, c->shape)->mark;
+}
 
 /* Whether the producer has found no room since the last call: wake it. Asked after consuming. There is no fence
  * between, which would cost every message; a producer that comes in that very moment is told after the next message. */
 static inline bool tern_base_ring_wanted(const struct tern_ring_consumer *c)
 {
-    if (atomic_load_explicit(&c->ring->wanted, memory_order_relaxed) == 0)
+    if (TERN_LIKELY(atomic_load_explicit(&c->ring->wanted, memory_order_relaxed) == 0))
         return false;
     atomic_store_explicit(&c->ring->wanted, 0, memory_order_relaxed);
     return true;

@@ -36,11 +36,11 @@
  *   FAILED   up     value: exit status; body: why the ranks could not be started
  *   SAY      up     body: a line for the user
  *   DONE     up     nothing of the job is left on this node */
-#define TERN_FRAME_KINDS(X)                                                                                       \
-    X(HELLO)                                                                                                      \
-    X(START)                                                                                                      \
-    X(LIFE) X(CARD) X(ARRIVED) X(DEPARTED) X(FATE) X(OUTPUT) X(INPUT) X(CREDIT) X(SIGNAL) X(END) X(FAILED) X(SAY) \
-        X(DONE)
+#define TERN_FRAME_KINDS(X) \
+    X(HELLO)                \
+    X(START)                \
+    X(LIFE)                 \
+    X(CARD) X(ARRIVED) X(DEPARTED) X(FATE) X(OUTPUT) X(INPUT) X(CREDIT) X(SIGNAL) X(END) X(FAILED) X(SAY) X(DONE)
 
 #define TERN_FRAME_ENUM(name) TERN_FRAME_##name,
 enum tern_frame_kind { TERN_FRAME_NONE, TERN_FRAME_KINDS(TERN_FRAME_ENUM) TERN_FRAME_KIND_COUNT };

@@ -79,12 +79,10 @@ tern_deadline tern_core_ctx_deadline(const struct tern_ctx *ctx)
     return ctx->timeout > 0 ? tern_base_deadline_in(ctx->timeout) : TERN_FOREVER;
 }
 
-void tern_core_ctx_progress(struct tern_ctx *ctx)
+void tern_core_ctx_advance(struct tern_ctx *ctx)
 {
-    tern_core_job_notice();
     for (unsigned i = 0; ctx->under_way && i < tern_job.links; i++)
         tern_job.ops[i]->progress(ctx->lane[i]);
-    tern_core_message_poll();
 }
 
 /* While a strict context has operations under way, the inlined calls must come through the library. */
@@ -159,7 +157,7 @@ static void pending_done(struct tern_link_op *op, tern_status status)
     keep_order(ctx);
 }
 
-const struct tern_link_up tern_core_up = { .done = pending_done, .message = tern_core_message_deliver };
+struct tern_link_up tern_core_up = { .done = pending_done, .watch = tern_core_message_watch };
 
 void tern_core_pending_describe(const struct tern_pending *pending, char *text, size_t size)
 {
@@ -208,7 +206,7 @@ tern_status tern_core_ctx_drain(struct tern_ctx *ctx, tern_deadline deadline, co
     return ctx->under_way ? tern_core_wait(&wait) : TERN_OK;
 }
 
-bool tern_core_ctx_must_follow(const struct tern_ctx *ctx, int rank)
+bool tern_core_ctx_has_earlier(const struct tern_ctx *ctx, int rank)
 {
     if (ctx->order != TERN_STRICT)
         return false;

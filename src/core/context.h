@@ -11,6 +11,8 @@
 #include <tern/context.h>
 #include <tern/event.h>
 
+#include "core/job.h"
+#include "core/message.h"
 #include "core/team.h"
 #include "link/link.h"
 
@@ -51,11 +53,24 @@ void        tern_core_ctx_close(struct tern_ctx *ctx);
 /* The deadline of a blocking call that starts now. */
 tern_deadline tern_core_ctx_deadline(const struct tern_ctx *ctx);
 
+/* Move the operations under way forward. */
+void tern_core_ctx_advance(struct tern_ctx *ctx);
+
 /* Move everything forward once. */
-void tern_core_ctx_progress(struct tern_ctx *ctx);
+static inline void tern_core_ctx_progress(struct tern_ctx *ctx)
+{
+    tern_core_job_notice();
+    if (ctx->under_way)
+        tern_core_ctx_advance(ctx);
+    tern_core_message_poll();
+}
 
 /* Whether an earlier operation of a strict context to the job's rank has to finish before the next may start. */
-bool tern_core_ctx_must_follow(const struct tern_ctx *ctx, int rank);
+bool               tern_core_ctx_has_earlier(const struct tern_ctx *ctx, int rank);
+static inline bool tern_core_ctx_must_follow(const struct tern_ctx *ctx, int rank)
+{
+    return TERN_UNLIKELY(ctx->under_way != NULL) && tern_core_ctx_has_earlier(ctx, rank);
+}
 
 /* The first error of an operation without an event since the last call, with its detail. */
 tern_status tern_core_ctx_failed(struct tern_ctx *ctx, const char *what);
@@ -72,8 +87,8 @@ void                 tern_core_pending_drop(struct tern_pending *pending);
 /* Write which operation it is. */
 void tern_core_pending_describe(const struct tern_pending *pending, char *text, size_t size);
 
-/* What links report to. */
-extern const struct tern_link_up tern_core_up;
+/* What links report to. Who understands messages is set before the job is joined. */
+extern struct tern_link_up tern_core_up;
 
 /* Events. */
 tern_event       tern_core_event_make(struct tern_pending *pending, bool local);

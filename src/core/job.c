@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/lone.h"
 #include "base/options.h"
 #include "boot/bell.h"
 #include "core/context.h"
@@ -40,14 +41,10 @@ tern_deadline tern_core_job_deadline(void)
     return tern_opt.timeout > 0 ? tern_base_deadline_in(tern_opt.timeout) : TERN_FOREVER;
 }
 
-void tern_core_job_notice(void)
+void tern_core_job_bury(uint32_t losses)
 {
     struct tern_segment *segment = tern_job.boot.segment;
-    /* acquire: the fates after their number. Pairs with the launcher's release. */
-    uint32_t             losses = atomic_load_explicit(&segment->losses, memory_order_acquire);
 
-    if (TERN_LIKELY(losses == atomic_load_explicit(&tern_job.losses_seen, memory_order_relaxed)))
-        return;
     if (segment->on_failure != TERN_ON_FAILURE_RETURN)
         return; /* the launcher is ending the job */
     pthread_mutex_lock(&tern_job.lock);
@@ -219,6 +216,7 @@ tern_status tern_core_job_open(void)
         return tern_base_fail(TERN_ERR_STATE, "tern_init: a process joins a job once");
     if ((st = tern_base_options_load(environ)) < 0 || (st = tern_boot_join(&tern_job.boot)) < 0)
         return st;
+    tern_base_lone_begin();
     tern_base_log_set_rank(tern_job.boot.launched ? tern_job.boot.rank : -1);
     if (!tern_job.boot.launched)
         tern_job.boot.segment->on_failure = (uint32_t)tern_opt.on_failure;

@@ -11,6 +11,7 @@
 #include "base/options.h"
 #include "core/context.h"
 #include "core/job.h"
+#include "core/message.h"
 
 #define UNSERVED UINT8_MAX
 
@@ -94,6 +95,7 @@ static int serve_reached(void)
 static void close_last(void)
 {
     tern_job.links--;
+    tern_core_message_forget(tern_job.link[tern_job.links]);
     tern_job.ops[tern_job.links]->close(tern_job.link[tern_job.links]);
 }
 
@@ -108,6 +110,8 @@ static tern_status link_open(unsigned i)
     if ((st = tables[i]->open(&tern_job.boot, &tern_core_up, &tern_job.link[tern_job.links])) < 0)
         return st;
     tern_job.ops[tern_job.links++] = tables[i];
+    if (tables[i]->msg_look)
+        tern_core_message_ask();
     if ((!carries || serve_reached() == 0) && !is_meeting_place(i))
         close_last();
     return TERN_OK;
@@ -131,6 +135,8 @@ tern_status tern_core_links_open(void)
     tern_status st = check_option();
 
     if (st == TERN_OK)
+        st = tern_core_message_open();
+    if (st == TERN_OK)
         st = tern_links_tables(&tern_job.boot, tables);
     memset(tern_job.peer_link, UNSERVED, (size_t)tern_job.boot.ranks);
     for (unsigned i = 0; i < tern_links_count && st == TERN_OK; i++)
@@ -146,14 +152,15 @@ void tern_core_links_close(void)
 {
     while (tern_job.links > 0)
         close_last();
+    tern_core_message_close();
 }
 
-int64_t tern_core_links_watch(void)
+int64_t tern_core_links_may_sleep(void)
 {
     int64_t least = INT64_MAX;
 
     for (unsigned i = 0; i < tern_job.links; i++) {
-        int64_t ns = tern_job.ops[i]->watch(tern_job.link[i]);
+        int64_t ns = tern_job.ops[i]->may_sleep(tern_job.link[i]);
         least = ns < least ? ns : least;
     }
     return least;

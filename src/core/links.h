@@ -10,7 +10,7 @@ void        tern_core_links_close(void);
 
 /* How long a thread that has announced itself may sleep on the rank's bell, in nanoseconds; the links ring it when they
  * have news. INT64_MAX: until it rings. */
-int64_t tern_core_links_watch(void);
+int64_t tern_core_links_may_sleep(void);
 
 /* Whether all messages that this rank sent have come to their targets. */
 bool tern_core_links_settled(void);

@@ -6,9 +6,12 @@
  */
 #include "core/message.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/lone.h"
 #include "base/log.h"
 #include "boot/bell.h"
 #include "core/job.h"
@@ -16,62 +19,128 @@
 /* MISSED: another thread found the flag taken, and may sleep now until it hears of what the handlers did. */
 enum delivering { FREE, TAKEN, MISSED };
 
-static tern_core_message_fn receiver_fn;
-static _Atomic int          delivering;                                       /* enum delivering */
-static _Thread_local int    depth __attribute__((tls_model("initial-exec"))); /* handlers that this thread is inside of;
-                                                                                  looked at with every call */
+static _Atomic int  delivering; /* enum delivering */
+static _Atomic bool alone;      /* the thread that is alone delivers, or just finds that it is not: see base/lone.h */
+static _Atomic bool missed;     /* another thread found that */
 
-void tern_core_message_receiver(tern_core_message_fn receiver)
+static struct tern_link_watch **watch; /* all of all links */
+static uint32_t                 room;  /* for so many */
+static _Atomic uint32_t         count;
+static bool                     asks; /* a link has to be asked whether messages have come */
+static uint32_t                 last; /* that showed something. Any thread may write it: it only says where to begin */
+
+uint32_t                                  tern_core_message_count;
+_Thread_local int tern_core_message_depth TERN_CORE_TLS;
+#define depth tern_core_message_depth
+
+tern_status tern_core_message_open(void)
 {
-    receiver_fn = receiver;
+    room = TERN_CHANNELS * ((uint32_t)tern_job.boot.ranks + 2 * TERN_LINKS_MAX);
+    watch = calloc(room, sizeof(struct tern_link_watch *));
+    return watch ? TERN_OK : tern_base_fail(TERN_ERR_NOMEM, "no memory for %u message queues", room);
 }
 
-bool tern_core_message_handling(void)
+void tern_core_message_close(void)
 {
-    return depth > 0;
+    atomic_store(&count, 0);
+    asks = false;
+    free(watch);
+    watch = NULL;
 }
 
-void tern_core_message_deliver(int from, unsigned channel, const unsigned char *head, const unsigned char *data,
-                               size_t len)
+tern_status tern_core_message_watch(struct tern_link_watch *one_more)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    uint32_t               i;
+
+    pthread_mutex_lock(&lock);
+    if ((i = atomic_load_explicit(&count, memory_order_relaxed)) < room) {
+        watch[i] = one_more;
+        atomic_store_explicit(&count, i + 1, memory_order_release); /* pairs with every look */
+    }
+    pthread_mutex_unlock(&lock);
+    return i < room ? TERN_OK : tern_base_fail(TERN_ERR_LINK, "more than %u message queues", room);
+}
+
+void tern_core_message_forget(const struct tern_link *link)
+{
+    uint32_t n = atomic_load(&count), kept = 0;
+
+    for (uint32_t i = 0; i < n; i++)
+        if (watch[i]->link != link)
+            watch[kept++] = watch[i];
+    atomic_store(&count, kept);
+}
+
+void tern_core_message_ask(void)
+{
+    asks = true;
+}
+
+static __attribute__((noinline)) void ask(void)
+{
+    for (unsigned i = 0; i < tern_job.links; i++)
+        if (tern_job.ops[i]->msg_look)
+            tern_job.ops[i]->msg_look(tern_job.link[i]);
+}
+
+/* Whether a channel has something. */
+static bool has_come(unsigned channel)
+{
+    uint32_t n = atomic_load_explicit(&count, memory_order_acquire); /* pairs with tern_core_message_watch() */
+
+    for (uint32_t i = 0; i < n; i++)
+        if (watch[i]->channel == channel && tern_link_come(watch[i]))
+            return true;
+    return false;
+}
+
+static bool anything(void)
+{
+    return has_come(TERN_CHANNEL_REPLY) || has_come(TERN_CHANNEL_REQUEST);
+}
+
+static __attribute__((cold, noreturn)) void give_up(void)
+{
+    tern_base_log(TERN_LOG_ERROR, "%s; ending the job", tern_base_detail());
+    _Exit(1); /* what is in the queue cannot be trusted any more, and peers would wait for answers in vain */
+}
+
+static inline void deliver(struct tern_link_watch *w)
 {
     depth++;
-    receiver_fn(from, channel, head, data, len);
+    if (TERN_UNLIKELY(w->deliver(w) < 0))
+        give_up();
     depth--;
-}
-
-static void poll_channel(unsigned channel)
-{
-    for (unsigned i = 0; i < tern_job.links; i++) {
-        if (TERN_UNLIKELY(tern_job.ops[i]->msg_poll(tern_job.link[i], channel) < 0)) {
-            tern_base_log(TERN_LOG_ERROR, "%s; ending the job", tern_base_detail());
-            _Exit(1); /* what is in the queue cannot be trusted any more, and peers would wait for answers in vain */
-        }
-    }
-}
-
-/* A bit for each channel that has something. */
-static unsigned ready(void)
-{
-    unsigned bits = 0;
-
-    for (unsigned i = 0; i < tern_job.links; i++)
-        bits |= tern_job.ops[i]->msg_ready(tern_job.link[i]);
-    return bits;
 }
 
 bool tern_core_message_left(void)
 {
+    int taken = TAKEN;
+
     if (depth > 0)
-        return depth == 1 && (ready() & 1u << TERN_CHANNEL_REPLY);
-    return tern_job.link[0] && atomic_load_explicit(&delivering, memory_order_relaxed) == FREE && ready();
+        return depth == 1 && has_come(TERN_CHANNEL_REPLY);
+    if (atomic_load_explicit(&alone, memory_order_relaxed))
+        return false; /* a thread delivers that rings when it has done so */
+    /* Who sleeps while another thread delivers leaves word of it. acquire: what that thread has left to deliver. */
+    if (!atomic_compare_exchange_strong_explicit(&delivering, &taken, MISSED, memory_order_acquire,
+                                                 memory_order_acquire) &&
+        taken == FREE)
+        return anything();
+    return false;
 }
 
 /* Take the flag, or leave word that it was wanted. */
-static bool take(void)
+static __attribute__((noinline)) bool take(void)
 {
     int free_now = FREE;
 
-    /* acquire: what handlers left in the process. Pairs with the release in tern_core_message_poll(). */
+    if (TERN_UNLIKELY(atomic_load_explicit(&alone, memory_order_acquire))) { /* pairs with give_back_alone() */
+        atomic_store(&missed, true); /* seq_cst: before the second look. Pairs with the exchange in give_back() */
+        if (atomic_load(&alone))
+            return false;
+    }
+    /* acquire: what handlers left in the process. Pairs with the release in give_back(). */
     if (atomic_compare_exchange_strong_explicit(&delivering, &free_now, TAKEN, memory_order_acquire,
                                                 memory_order_relaxed))
         return true;
@@ -80,32 +149,80 @@ static bool take(void)
     return true; /* it was given back meanwhile: taken, and one ring too many at the end */
 }
 
+static void ring_own(void)
+{
+    struct tern_slot *slot = tern_core_job_slot(tern_job.boot.rank);
+
+    tern_boot_bell_ring(&slot->bell, &slot->sleepers);
+}
+
+static __attribute__((noinline)) void give_back(void)
+{
+    /* release: what handlers left in the process, to the next thread that delivers or was told MISSED. */
+    bool is_missed = atomic_exchange_explicit(&delivering, FREE, memory_order_acq_rel) == MISSED;
+
+    if (TERN_UNLIKELY(atomic_load_explicit(&missed, memory_order_relaxed)))
+        is_missed = atomic_exchange_explicit(&missed, false, memory_order_relaxed) || is_missed;
+    if (TERN_UNLIKELY(is_missed))
+        ring_own();
+}
+
+/* Another thread may have come meanwhile, found us delivering, and gone to sleep. */
+static void give_back_alone(void)
+{
+    atomic_store_explicit(&alone, false, memory_order_release); /* what handlers left; pairs with take() */
+    atomic_signal_fence(memory_order_seq_cst); /* the store before the look: the other thread had a barrier run here */
+    if (TERN_UNLIKELY(atomic_load_explicit(&tern_lone.ended, memory_order_relaxed)))
+        ring_own();
+}
+
+/* The watch at i shows something. */
+static __attribute__((noinline)) void found(uint32_t i)
+{
+    if (depth > 0)
+        return;
+    __atomic_store_n(&last, i, __ATOMIC_RELAXED);
+    __atomic_store_n(&tern_core_message_count, tern_core_message_delivered() + 1, __ATOMIC_RELAXED);
+    if (TERN_LIKELY(tern_base_lone_enter(&alone))) {
+        deliver(watch[i]);
+        give_back_alone();
+    } else if (take()) {
+        deliver(watch[i]);
+        give_back();
+    }
+}
+
+/* Begins behind the watch that showed something last, so that none is passed over for ever. */
 void tern_core_message_poll(void)
 {
-    struct tern_slot *slot;
-    unsigned          bits;
+    uint32_t n = atomic_load_explicit(&count, memory_order_acquire); /* pairs with tern_core_message_watch() */
+    uint32_t i = __atomic_load_n(&last, __ATOMIC_RELAXED);
 
-    if (depth > 0 || !(bits = ready()) || !take())
-        return;
-    if (bits & 1u << TERN_CHANNEL_REPLY)
-        poll_channel(TERN_CHANNEL_REPLY);
-    if (bits & 1u << TERN_CHANNEL_REQUEST)
-        poll_channel(TERN_CHANNEL_REQUEST);
-    /* release: what handlers left in the process, to the next thread that delivers or was told MISSED. */
-    if (TERN_UNLIKELY(atomic_exchange_explicit(&delivering, FREE, memory_order_acq_rel) == MISSED)) {
-        slot = tern_core_job_slot(tern_job.boot.rank);
-        tern_boot_bell_ring(&slot->bell, &slot->sleepers);
+    if (TERN_UNLIKELY(asks))
+        ask();
+    for (uint32_t k = 0; k < n; k++) {
+        if (++i >= n)
+            i = 0;
+        if (TERN_UNLIKELY(tern_link_come(watch[i]))) {
+            found(i);
+            return;
+        }
     }
 }
 
 void tern_core_message_poll_replies(void)
 {
-    if (depth == 1)
-        poll_channel(TERN_CHANNEL_REPLY);
+    uint32_t n = atomic_load_explicit(&count, memory_order_acquire); /* pairs with tern_core_message_watch() */
+
+    if (TERN_UNLIKELY(asks))
+        ask();
+    for (uint32_t i = 0; depth == 1 && i < n; i++)
+        if (watch[i]->channel == TERN_CHANNEL_REPLY && tern_link_come(watch[i]))
+            deliver(watch[i]);
 }
 
 void tern_core_message_drain(void)
 {
-    while (ready())
+    while (anything())
         tern_core_message_poll();
 }

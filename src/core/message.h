@@ -7,10 +7,18 @@
 
 #include "link/link.h"
 
-/* Who understands messages. Set once, before the job is joined. */
-typedef void (*tern_core_message_fn)(int from, unsigned channel, const unsigned char *head, const unsigned char *data,
-                                     size_t len);
-void tern_core_message_receiver(tern_core_message_fn receiver);
+/* Before the links are opened, and when they are closed. */
+tern_status tern_core_message_open(void);
+void        tern_core_message_close(void);
+
+/* For tern_link_up: one more place to look at. */
+tern_status tern_core_message_watch(struct tern_link_watch *watch);
+
+/* A link was opened that has to be asked whether messages have come. */
+void tern_core_message_ask(void);
+
+/* A link is about to be closed; nobody uses it any more. */
+void tern_core_message_forget(const struct tern_link *link);
 
 /* Deliver what has come. Does nothing inside a handler. Returns at once where another thread of the process is
  * delivering, which then rings this rank's bell when it has done so. */
@@ -26,11 +34,21 @@ bool tern_core_message_left(void);
 /* Deliver until nothing is left. */
 void tern_core_message_drain(void);
 
-/* Whether this thread is inside a handler. */
-bool tern_core_message_handling(void);
+/* How deep this thread is in delivering: 1 in a handler, 2 where that waits to reply and handles replies meanwhile. */
+#define TERN_CORE_TLS __attribute__((tls_model("initial-exec"))) /* looked at with every call */
+extern _Thread_local int tern_core_message_depth TERN_CORE_TLS;
 
-/* For tern_link_up. */
-void tern_core_message_deliver(int from, unsigned channel, const unsigned char *head, const unsigned char *data,
-                               size_t len);
+/* Changes when messages are delivered. */
+extern uint32_t        tern_core_message_count;
+static inline uint32_t tern_core_message_delivered(void)
+{
+    return __atomic_load_n(&tern_core_message_count, __ATOMIC_RELAXED);
+}
+
+/* Whether this thread is inside a handler. */
+static inline bool tern_core_message_handling(void)
+{
+    return tern_core_message_depth > 0;
+}
 
 #endif

@@ -54,7 +54,7 @@ static tern_status sleep_until_rung(const struct tern_wait *wait, int64_t now, i
     int64_t           ns = left < LONGEST_SLEEP ? left : LONGEST_SLEEP;
 
     if (st == TERN_PENDING && ns > 0 && !tern_core_message_left()) {
-        int64_t most = tern_core_links_watch();
+        int64_t most = tern_core_links_may_sleep();
         tern_boot_bell_wait(&slot->bell, seen, ns < most ? ns : most);
     }
     tern_boot_bell_withdraw(&slot->sleepers);
@@ -63,16 +63,17 @@ static tern_status sleep_until_rung(const struct tern_wait *wait, int64_t now, i
 
 static __attribute__((noinline)) tern_status wait_long(const struct tern_wait *wait)
 {
-    int64_t     start = tern_base_now(), now = start;
+    int64_t     start = tern_base_now(), now = start, idle_since = start;
     int64_t     period = (int64_t)(tern_opt.stall_report * 1e9);
     int64_t     report_at = period > 0 ? start + period : INT64_MAX;
+    uint32_t    delivered = tern_core_message_delivered();
     int         yields = 0;
     tern_status st;
 
     for (unsigned looks = 1;; looks++) {
         if ((st = wait->poll(wait->arg)) != TERN_PENDING)
             return st;
-        if (now - start < tern_job.spin_ns) {
+        if (now - idle_since < tern_job.spin_ns) {
             tern_base_relax();
             if (looks % LOOKS_PER_CLOCK != 0)
                 continue;
@@ -89,6 +90,11 @@ static __attribute__((noinline)) tern_status wait_long(const struct tern_wait *w
             report(wait, now - start);
             report_at = now + (now - start); /* each report doubles the age */
         }
+        if (delivered != tern_core_message_delivered()) { /* who handles messages is not idle: more may come soon */
+            delivered = tern_core_message_delivered();
+            idle_since = now;
+            yields = 0;
+        }
     }
 }
 
@@ -102,8 +108,10 @@ tern_status tern_core_wait(const struct tern_wait *wait)
         st = wait->poll(wait->arg);
         return st == TERN_PENDING ? timed_out(wait, tern_base_now()) : st;
     }
-    for (int i = 0; i < FIRST_LOOKS; i++)
+    for (int i = 0; i < FIRST_LOOKS; i++) {
         if ((st = wait->poll(wait->arg)) != TERN_PENDING)
             return st;
+        tern_base_relax(); /* looking at a line as often as possible holds up who writes it */
+    }
     return wait_long(wait);
 }

@@ -10,6 +10,7 @@
  *   part   one rank's part of a region as this process sees it; made once, when the region is made
  *   path   how puts and gets reach a part: a small const object that attach chooses
  *   op     one transfer that is not done at once; the memory is the core's
+ *   watch  a word in memory that shows that messages have come
  *   group  one per team: the members meet (arrive) and leave notes for each other (post, peek)
  *
  * Every implementation has the same files: link.c (the table), region.c (attach), path.c (put and get), group.c,
@@ -19,6 +20,7 @@
 #ifndef TERN_LINK_LINK_H
 #define TERN_LINK_LINK_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -114,6 +116,7 @@ struct tern_link_path {
 enum tern_channel { TERN_CHANNEL_REQUEST, TERN_CHANNEL_REPLY, TERN_CHANNELS };
 
 #define TERN_LINK_HEAD 48
+#define TERN_LINK_BRIEF ((TERN_LINK_HEAD - sizeof(uint64_t)) / sizeof(uint32_t))
 
 /* A message that is being written where its target will read it. */
 struct tern_link_msg {
@@ -125,11 +128,34 @@ struct tern_link_msg {
     uint32_t       channel; /* enum tern_channel */
 };
 
-/* What comes up. done: from lane progress only, on the thread that uses the lane. message: from msg_poll only; head
- * and data may be read until it returns. */
+/* Where the core sees that messages have come, and has them delivered. The link keeps it, at one place, while it is
+ * open. May be looked at by any thread, as a hint; the core lets one thread at a time deliver. */
+struct tern_link_watch {
+    const _Atomic uint32_t *word;
+    uint32_t                idle;                          /* what the word is while there is nothing */
+    uint32_t                channel;                       /* on which they come; enum tern_channel */
+    tern_status (*deliver)(struct tern_link_watch *watch); /* at most a few messages, by up->message */
+    struct tern_link *link;
+};
+
+static inline bool tern_link_come(const struct tern_link_watch *w)
+{
+    return atomic_load_explicit(__atomic_load_n(&w->word, __ATOMIC_RELAXED), memory_order_relaxed) !=
+           __atomic_load_n(&w->idle, __ATOMIC_RELAXED);
+}
+
+static inline void tern_link_watch_move(struct tern_link_watch *w, const _Atomic uint32_t *word, uint32_t idle)
+{
+    __atomic_store_n(&w->word, word, __ATOMIC_RELAXED); /* both are read by tern_link_come() */
+    __atomic_store_n(&w->idle, idle, __ATOMIC_RELAXED);
+}
+
+/* What comes up. done: from lane progress only, on the thread that uses the lane. message: from a watch's deliver only;
+ * head and data may be read until it returns. watch: one more; any thread. */
 struct tern_link_up {
     void (*done)(struct tern_link_op *op, tern_status status); /* complete at both ends, or failed; exactly once */
     void (*message)(int from, unsigned channel, const unsigned char *head, const unsigned char *data, size_t len);
+    tern_status (*watch)(struct tern_link_watch *watch);
 };
 
 /* The members of a team as the link knows them. The link's own struct begins with this. */
@@ -172,15 +198,18 @@ struct tern_link_ops {
     /* Messages. msg_longest: the longest data that always finds room in time. msg_open takes room for a head and min to
      * max bytes of data (TERN_AGAIN: there is none now); the caller writes them, and sends the message or drops it.
      * Messages to one peer arrive in the order of their opening; one that is open holds up those behind it. Any
-     * thread. msg_poll delivers what has come on a channel, at most a few messages; one thread at a time per channel.
-     * msg_ready is a hint for it: a bit for each channel that may have something. Replies are sent by the thread that
-     * delivers, only. */
+     * thread. msg_brief does it all for a message that is one word and up to TERN_LINK_BRIEF half words of head.
+     *
+     * What comes is shown by watches. Replies are sent by the thread that delivers, only. */
     size_t (*msg_longest)(struct tern_link *link, int peer);
     tern_status (*msg_open)(struct tern_link *link, struct tern_link_msg *msg, size_t min, size_t max);
     void (*msg_send)(struct tern_link *link, const struct tern_link_msg *msg, size_t len);
     void (*msg_drop)(struct tern_link *link, const struct tern_link_msg *msg);
-    unsigned (*msg_ready)(struct tern_link *link);
-    tern_status (*msg_poll)(struct tern_link *link, unsigned channel);
+    tern_status (*msg_brief)(struct tern_link *link, int peer, unsigned channel, uint64_t first, const uint32_t *rest,
+                             unsigned count);
+    /* Where messages do not come into memory by themselves: see whether any have, so that watches show them. Any
+     * thread. NULL: they do. */
+    void (*msg_look)(struct tern_link *link);
     /* Whether everything that was sent to ranks which are not gone has come: they deliver it when they poll next. */
     bool (*msg_settled)(struct tern_link *link);
 
@@ -190,7 +219,7 @@ struct tern_link_ops {
     bool (*wanted)(const struct tern_link *link);
     /* A thread that has announced itself is about to sleep on the rank's bell: ring it when there is news. Returns the
      * nanoseconds for which it may sleep; INT64_MAX: until the bell rings. Any thread. */
-    int64_t (*watch)(struct tern_link *link);
+    int64_t (*may_sleep)(struct tern_link *link);
 
     /* Teams; group_open NULL: the link has none, and the slots that follow are empty too. */
     tern_status (*group_open)(struct tern_link *link, const struct tern_link_group *as, struct tern_link_group **out);

@@ -18,38 +18,24 @@
 #include "op/contig.h"
 #include "op/wire.h"
 
-static struct {
-    tern_am_handler function;
-    void           *user;
-} handlers[TERN_OP_AM_IDS];
+struct tern_op_am_entry tern_op_am_entry[TERN_OP_AM_IDS];
 
-static _Thread_local const tern_am_token *handling
-    __attribute__((tls_model("initial-exec"))); /* the innermost message that this thread handles */
+_Thread_local const tern_am_token *tern_op_am_handling TERN_CORE_TLS;
 
 void tern_op_am_register(unsigned id, tern_am_handler handler, void *user)
 {
-    handlers[id].user = user;
+    tern_op_am_entry[id].user = user;
     /* release: user before the function. Pairs with the acquire in run(). */
-    __atomic_store_n(&handlers[id].function, handler, __ATOMIC_RELEASE);
-}
-
-bool tern_op_am_known(unsigned id)
-{
-    return id < TERN_OP_AM_IDS && __atomic_load_n(&handlers[id].function, __ATOMIC_RELAXED) != NULL;
-}
-
-bool tern_op_am_current(const tern_am_token *token)
-{
-    return token != NULL && token == handling && token->request;
+    __atomic_store_n(&tern_op_am_entry[id].function, handler, __ATOMIC_RELEASE);
 }
 
 /* ---- receiving ---- */
 
 /* There is no way to answer, and going on would leave the sender waiting: end the job. */
-static __attribute__((cold, noreturn)) void refuse(int from, const struct wire_am *head, const char *why)
+static __attribute__((cold, noreturn)) void refuse(int from, unsigned handler, const char *why)
 {
     tern_base_log(TERN_LOG_ERROR, "rank %d was sent an active message with handler %u by rank %d, %s; ending the job",
-                  tern_job.boot.rank, head->handler, from, why);
+                  tern_job.boot.rank, handler, from, why);
     _Exit(1);
 }
 
@@ -103,20 +89,16 @@ static bool read_args(const struct arrived *a, unsigned nargs, uint32_t *room, t
     return true;
 }
 
-/* Fill what the handler gets; false: it makes no sense. */
-static bool read_message(const struct arrived *a, uint32_t *args, tern_am_event *event)
+/* Fill what the handler gets of a message with payload; false: it makes no sense. */
+static bool read_payload(const struct arrived *a, const struct wire_am *head, tern_am_event *event)
 {
-    const struct wire_am *head = (const struct wire_am *)(const void *)a->head;
-    const unsigned char  *payload = find_payload(a, head->shape >> 2, head->len);
-    struct wire_long      place;
+    const unsigned char *payload = find_payload(a, head->shape >> 2, head->len);
+    struct wire_long     place;
 
-    event->kind = (tern_am_kind)(head->shape & 3);
-    event->len = head->len;
-    if (!payload || !read_args(a, head->nargs, args, event))
+    if (!payload)
         return false;
-    if (event->kind == TERN_AM_SHORT)
-        return head->len == 0;
     event->payload = (void *)(uintptr_t)payload;
+    event->len = head->len;
     if (event->kind == TERN_AM_MEDIUM)
         return true;
     if (event->kind != TERN_AM_LONG || head->len != sizeof(place))
@@ -127,31 +109,57 @@ static bool read_message(const struct arrived *a, uint32_t *args, tern_am_event 
     return event->payload != NULL || place.len == 0;
 }
 
+/* Run the handler of a message that was found sound. */
+static inline void run(unsigned handler, const tern_am_event *event)
+{
+    const struct tern_op_am_entry *entry = &tern_op_am_entry[handler];
+    const tern_am_token           *outer = tern_op_am_handling;
+    tern_am_handler                function;
+
+    if (TERN_UNLIKELY(handler >= TERN_OP_AM_IDS) ||
+        /* acquire: pairs with tern_op_am_register(). */
+        TERN_UNLIKELY(!(function = __atomic_load_n(&entry->function, __ATOMIC_ACQUIRE))))
+        refuse(event->source, handler, "which it has not registered; register before tern_init or before a barrier");
+    tern_op_am_handling = event->token;
+    function(event, entry->user);
+    tern_op_am_handling = outer;
+}
+
+static __attribute__((noinline)) void receive_any(const struct arrived *a, uint64_t first, tern_am_event *event)
+{
+    struct wire_am head = wire_head(first);
+    uint32_t       args[TERN_AM_ARGS];
+
+    event->kind = (tern_am_kind)(head.shape & 3);
+    if (!read_args(a, head.nargs, args, event) ||
+        (event->kind == TERN_AM_SHORT ? head.len != 0 : !read_payload(a, &head, event)))
+        refuse(event->source, head.handler, "that makes no sense or names memory that this rank does not have");
+    run(head.handler, event);
+}
+
 static void receive(int from, unsigned channel, const unsigned char *head_bytes, const unsigned char *data, size_t len)
 {
-    const struct wire_am *head = (const struct wire_am *)(const void *)head_bytes;
-    struct arrived        a = { head_bytes, data, len };
-    tern_am_token         token = { .from = from, .request = channel == TERN_CHANNEL_REQUEST };
-    tern_am_event         event = { .token = &token, .source = from, .request = token.request };
-    const tern_am_token  *outer = handling;
-    uint32_t              args[TERN_AM_ARGS];
-    tern_am_handler       function;
+    uint64_t      first = *(const uint64_t *)(const void *)head_bytes; /* what is checked does not change */
+    tern_am_token token = { .from = from, .request = channel == TERN_CHANNEL_REQUEST };
+    tern_am_event event;
 
-    if (!read_message(&a, args, &event))
-        refuse(from, head, "that makes no sense or names memory that this rank does not have");
-    /* acquire: pairs with tern_op_am_register(). */
-    function =
-        head->handler < TERN_OP_AM_IDS ? __atomic_load_n(&handlers[head->handler].function, __ATOMIC_ACQUIRE) : NULL;
-    if (!function)
-        refuse(from, head, "which it has not registered; register before tern_init or before a barrier");
-    handling = &token;
-    function(&event, handlers[head->handler].user);
-    handling = outer;
+    event.token = &token; /* one by one: a whole initializer would clear it first */
+    event.source = from;
+    event.request = token.request;
+    event.kind = TERN_AM_SHORT;
+    event.nargs = wire_nargs(first);
+    event.args = (const uint32_t *)(const void *)(head_bytes + sizeof(first));
+    event.payload = NULL;
+    event.len = 0;
+    if (TERN_LIKELY(wire_is_short(first)))
+        run(wire_handler(first), &event);
+    else
+        receive_any(&(struct arrived){ head_bytes, data, len }, first, &event);
 }
 
 void tern_op_am_open(void)
 {
-    tern_core_message_receiver(receive);
+    tern_core_up.message = receive;
 }
 
 /* ---- sending ---- */
@@ -297,22 +305,52 @@ static tern_status send_long(struct tern_ctx *ctx, struct tern_link_msg *msg, co
     return st;
 }
 
+/* Try to send a message whose payload lies behind its arguments in the head, in one call. */
+static tern_status send_small(struct tern_ctx *ctx, int peer, const tern_am *m, unsigned place)
+{
+    struct wire_am head = { m->handler, (uint8_t)m->nargs, wire_shape(m->kind, place), (uint32_t)m->len };
+    unsigned       before = place - (unsigned)(sizeof(head) / sizeof(uint32_t));
+    uint32_t       rest[TERN_LINK_BRIEF];
+
+    if (before > 0)
+        rest[before - 1] = 0; /* may lie between the arguments and the payload */
+    for (unsigned i = 0; i < m->nargs; i++)
+        rest[i] = m->args[i];
+    if (m->len > 0)
+        tern_copy(rest + before, m->payload, m->len);
+    return tern_op_am_brief(ctx, peer, wire_word(head), rest, before + (unsigned)((m->len + 3) / sizeof(uint32_t)));
+}
+
+/* Send a message by way of room in the queue, for which it waits. */
+static tern_status send_by_room(struct tern_ctx *ctx, struct tern_link_msg *msg, const tern_am *m, unsigned place)
+{
+    struct wire_am head = { m->handler, (uint8_t)m->nargs, wire_shape(m->kind, place), (uint32_t)m->len };
+    size_t         bytes = data_bytes(place, m->len);
+    unsigned char *payload;
+    tern_status    st = open_message(ctx, msg, bytes, bytes, m->flags);
+
+    if (st != TERN_OK)
+        return st;
+    payload = write_head(msg, &head, m->args);
+    if (m->len > 0)
+        tern_copy(payload, m->payload, m->len);
+    publish(msg, place, m->len);
+    return TERN_OK;
+}
+
 tern_status tern_op_am_send(struct tern_ctx *ctx, int peer, const tern_am *m)
 {
     struct tern_link_msg msg = { .peer = peer, .channel = ctx ? TERN_CHANNEL_REQUEST : TERN_CHANNEL_REPLY };
     unsigned             place = wire_place(m->nargs, m->len);
-    struct wire_am       head = { m->handler, (uint8_t)m->nargs, wire_shape(m->kind, place), (uint32_t)m->len };
-    size_t               bytes = data_bytes(place, m->len);
-    unsigned char       *payload;
-    tern_status          st;
+    tern_status          st = TERN_AGAIN;
 
-    if (TERN_UNLIKELY(m->kind == TERN_AM_LONG))
+    if (TERN_UNLIKELY(m->kind == TERN_AM_LONG)) {
         st = send_long(ctx, &msg, m);
-    else if ((st = open_message(ctx, &msg, bytes, bytes, m->flags)) == TERN_OK) {
-        payload = write_head(&msg, &head, m->args);
-        if (m->len > 0)
-            tern_copy(payload, m->payload, m->len);
-        publish(&msg, place, m->len);
+    } else {
+        if (wire_in_head(place))
+            st = send_small(ctx, peer, m, place);
+        if (st == TERN_AGAIN)
+            st = send_by_room(ctx, &msg, m, place);
     }
     if (m->local && st == TERN_OK)
         *m->local = TERN_EVENT_INIT; /* the payload has been copied, or delivered */

@@ -5,7 +5,8 @@
 #include <tern/am.h>
 
 #include "core/context.h"
-#include "link/link.h"
+#include "core/job.h"
+#include "op/wire.h"
 
 /* Handlers that Tern keeps for itself: ids from TERN_AM_HANDLERS on. */
 #define TERN_OP_AM_RESERVED 16
@@ -36,13 +37,51 @@ struct tern_op_am_room {
 void tern_op_am_open(void);
 
 /* Handlers, by id. */
+extern struct tern_op_am_entry {
+    tern_am_handler function;
+    void           *user;
+} tern_op_am_entry[TERN_OP_AM_IDS];
+
 void tern_op_am_register(unsigned id, tern_am_handler handler, void *user);
-bool tern_op_am_known(unsigned id);
+
+/* Whether a handler of the program's has that id. */
+static inline bool tern_op_am_known(unsigned id)
+{
+    return id < TERN_AM_HANDLERS && __atomic_load_n(&tern_op_am_entry[id].function, __ATOMIC_RELAXED) != NULL;
+}
+
+/* The innermost message that this thread handles. */
+extern _Thread_local const tern_am_token *tern_op_am_handling TERN_CORE_TLS;
 
 /* Whether the token is that of a request which this thread is handling. */
-bool tern_op_am_current(const tern_am_token *token);
+static inline bool tern_op_am_current(const tern_am_token *token)
+{
+    return token != NULL && token == tern_op_am_handling && token->request;
+}
 
-/* Send a checked message: a request of ctx, or a reply (ctx NULL) to the request being handled. */
+/* Try to send a message that is one word and count half words: a request of ctx, or a reply (ctx NULL). TERN_AGAIN:
+ * there is no room, or an earlier transfer has to end first. */
+static inline tern_status tern_op_am_brief(struct tern_ctx *ctx, int peer, uint64_t first, const uint32_t *rest,
+                                           unsigned count)
+{
+    unsigned channel = ctx ? TERN_CHANNEL_REQUEST : TERN_CHANNEL_REPLY;
+    unsigned link = tern_job.peer_link[peer];
+
+    if (TERN_UNLIKELY(ctx && tern_core_ctx_must_follow(ctx, peer)))
+        return TERN_AGAIN;
+    return tern_job.ops[link]->msg_brief(tern_job.link[link], peer, channel, first, rest, count);
+}
+
+/* Try to send a checked message without payload in this way. TERN_AGAIN: it takes tern_op_am_send. */
+static inline tern_status tern_op_am_short(struct tern_ctx *ctx, int peer, unsigned handler, const uint32_t *args,
+                                           unsigned nargs)
+{
+    if (TERN_UNLIKELY(nargs > WIRE_ARGS))
+        return TERN_AGAIN;
+    return tern_op_am_brief(ctx, peer, wire_first(handler, nargs), args, nargs);
+}
+
+/* Send a checked message of any kind: a request of ctx, or a reply (ctx NULL) to the request being handled. */
 tern_status tern_op_am_send(struct tern_ctx *ctx, int peer, const tern_am *message);
 
 /* Take room as wished, checked; peer and ctx as above. */

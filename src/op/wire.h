@@ -24,6 +24,7 @@ struct wire_long {
 _Static_assert(sizeof(struct wire_long) == 24, "a wire_long has no padding");
 
 #define WIRE_ARGS ((TERN_LINK_HEAD - sizeof(struct wire_am)) / sizeof(uint32_t)) /* arguments in the head */
+_Static_assert(WIRE_ARGS == TERN_LINK_BRIEF, "a short message is a brief one");
 #define WIRE_SPILL 32 /* bytes of data that further arguments take */
 #define WIRE_STAGE \
     64 /* bytes of data before a long payload that waits there for commit: spilt arguments, a wire_long */
@@ -56,6 +57,44 @@ static inline bool wire_in_head(unsigned place)
 static inline uint8_t wire_shape(unsigned kind, unsigned place)
 {
     return (uint8_t)(kind | place << 2);
+}
+
+/* The head as one word, and what the hot paths need of it without taking it apart. */
+union wire_word {
+    struct wire_am am;
+    uint64_t       word;
+};
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "words are taken apart by shifts");
+
+static inline uint64_t wire_first(unsigned handler, unsigned nargs)
+{
+    return handler | (uint64_t)nargs << 16 | (uint64_t)wire_shape(0, WIRE_IN_DATA) << 24;
+}
+
+static inline uint64_t wire_word(struct wire_am head)
+{
+    return (union wire_word){ .am = head }.word;
+}
+
+static inline struct wire_am wire_head(uint64_t first)
+{
+    return (union wire_word){ .word = first }.am;
+}
+
+static inline unsigned wire_handler(uint64_t first)
+{
+    return (uint16_t)first;
+}
+
+static inline unsigned wire_nargs(uint64_t first)
+{
+    return (uint8_t)(first >> 16);
+}
+
+/* Whether it is a message without payload whose arguments all lie in the head. */
+static inline bool wire_is_short(uint64_t first)
+{
+    return (first & 0xffffffff03000000) == 0 && wire_nargs(first) <= WIRE_ARGS;
 }
 
 #endif

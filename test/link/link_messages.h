@@ -37,7 +37,7 @@ static inline void take_message(int from, unsigned channel, const unsigned char 
     got.next[from][channel]++;
     got.count[from][channel]++;
 }
-static const struct tern_link_up message_up = { .done = count_done, .message = take_message };
+static const struct tern_link_up message_up = { .done = count_done, .message = take_message, .watch = add_watch };
 
 static inline void write_message(const struct tern_link_msg *msg, uint64_t number, int me, size_t len)
 {

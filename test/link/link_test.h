@@ -91,7 +91,52 @@ static inline void count_done(struct tern_link_op *op, tern_status status)
     t->done++;
     t->status = status;
 }
-static const struct tern_link_up test_up = { .done = count_done };
+
+/* Where links show that messages have come; of all links of this process. */
+static struct {
+    struct tern_link_watch *watch[64];
+    unsigned                count;
+} watches;
+
+static inline tern_status add_watch(struct tern_link_watch *watch)
+{
+    EXPECT(watches.count < 64);
+    watches.watch[watches.count++] = watch;
+    return TERN_OK;
+}
+static const struct tern_link_up test_up = { .done = count_done, .watch = add_watch };
+
+static inline bool is_shown(const struct tern_link *link, unsigned channel)
+{
+    for (unsigned i = 0; i < watches.count; i++)
+        if (watches.watch[i]->link == link && watches.watch[i]->channel == channel && tern_link_come(watches.watch[i]))
+            return true;
+    return false;
+}
+
+/* Have delivered what is shown on the channel. */
+static inline tern_status deliver(const struct tern_link *link, unsigned channel)
+{
+    tern_status st = TERN_OK;
+
+    for (unsigned i = 0; i < watches.count && st == TERN_OK; i++) {
+        struct tern_link_watch *watch = watches.watch[i];
+        if (watch->link == link && watch->channel == channel && tern_link_come(watch))
+            st = watch->deliver(watch);
+    }
+    return st;
+}
+
+static inline void close_link(const struct tern_link_ops *ops, struct tern_link *link)
+{
+    unsigned kept = 0;
+
+    for (unsigned i = 0; i < watches.count; i++)
+        if (watches.watch[i]->link != link)
+            watches.watch[kept++] = watches.watch[i];
+    watches.count = kept;
+    ops->close(link);
+}
 
 /* One look round: what every wait does. */
 static inline void turn(struct rank *r)
@@ -151,7 +196,7 @@ static inline void rank_close(struct rank *r)
     meet(r);
     r->ops->lane_close(r->lane);
     r->ops->group_close(r->group);
-    r->ops->close(r->link);
+    close_link(r->ops, r->link);
 }
 
 /* In a child a crash is a crash, not for the test library to catch. */

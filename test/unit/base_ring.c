@@ -59,13 +59,13 @@ static void model_publish(struct model *m)
 /* The consumer sees exactly the published messages before the first open one. */
 static void model_consume(struct model *m)
 {
-    const unsigned char *data;
+    struct tern_ring_item item;
 
     for (uint64_t most = random_next(&m->seed) % 8; most > 0 && m->got < m->sent; most--) {
         const struct known *k = &m->known[m->got % KNOWN];
 
         if (k->open) {
-            assert_null(peek(&m->p, &data));
+            assert_false(peek(&m->p, &item));
             return;
         }
         if (!k->skipped)
@@ -73,7 +73,7 @@ static void model_consume(struct model *m)
         m->got++;
     }
     if (m->got == m->sent)
-        assert_null(peek(&m->p, &data));
+        assert_false(peek(&m->p, &item));
 }
 
 static void random_against_model(void **state)
@@ -114,7 +114,7 @@ static void published_in_any_order(void **state)
         for (unsigned i = 0; i < 4; i++)
             assert_true(tern_base_ring_take(&p.out, 60u * i, 60u * i, &room[i]));
         for (unsigned i = 0; i < 4; i++) {
-            assert_true(tern_base_ring_ready(&p.in) != first_is_open); /* the first holds all up */
+            assert_true(is_shown(&p) != first_is_open); /* the first holds all up */
             fill(&room[at[i]], order + at[i]);
             if (skipped & 1u << at[i])
                 tern_base_ring_skip(room[at[i]].cell);
@@ -163,6 +163,8 @@ static void counters_wrap(void **state)
     (void)state;
     p.out.next = p.in.next = p.out.cells_done = (uint64_t)(UINT32_MAX - 3) << p.shape.shift;
     atomic_store(&p.ring->cells_done, p.out.next);
+    for (unsigned i = 0; i < p.shape.cells; i++)
+        atomic_store(&p.ring->cell[i].mark, UINT32_MAX - 3); /* of the lap before */
     p.out.taken = p.in.data_done = p.out.data_done = UINT64_MAX - 64 * 10 + 1;
     atomic_store(&p.ring->data_done, p.out.taken);
     for (uint64_t i = 0; i < 10 * p.shape.cells; i++)
@@ -183,6 +185,15 @@ struct member {
     pthread_t     thread;
 };
 
+static bool take_shared(struct crowd *c, size_t min, size_t max, struct tern_ring_room *room)
+{
+    bool alone = tern_base_lone_lock(&c->outlet.lock);
+    bool taken = tern_base_ring_take(&c->outlet.producer, min, max, room);
+
+    tern_base_lone_unlock(&c->outlet.lock, alone);
+    return taken;
+}
+
 static void *produce(void *arg)
 {
     struct member *me = arg;
@@ -194,8 +205,7 @@ static void *produce(void *arg)
         size_t                max = len + random_next(&seed) % 2 * 100;
         struct tern_ring_room room;
 
-        while (!(c->producers > 1 ? tern_base_ring_outlet_take(&c->outlet, len, max, &room)
-                                  : tern_base_ring_take(&c->p.out, len, max, &room)))
+        while (!take_shared(c, len, max, &room))
             sched_yield();
         fill(&room, i);
         if (random_next(&seed) % 10 < c->skips) { /* thought better of it, and sends it after all */
@@ -214,25 +224,24 @@ static void consume_all(struct crowd *c)
     uint64_t next[4] = { 0 }, left = (uint64_t)c->producers * c->each;
 
     while (left > 0) {
-        const unsigned char         *data = NULL;
-        const struct tern_ring_cell *cell = peek(&c->p, &data);
-        uint64_t                     head[3];
+        struct tern_ring_item item;
+        uint64_t              head[3];
 
-        if (!cell) {
+        if (!peek(&c->p, &item)) {
             sched_yield();
             continue;
         }
-        memcpy(head, cell->head, 24);
+        memcpy(head, item.head, 24);
         assert_true(head[0] < c->producers);
         assert_int_equal(head[1], next[head[0]]);
-        assert_int_equal(head[2], cell->len);
+        assert_int_equal(head[2], item.len);
         for (size_t i = 24; i < TERN_RING_HEAD; i++)
-            assert_int_equal(cell->head[i], byte_of(head[1], i));
-        for (size_t i = 0; i < cell->len; i++)
-            if (data[i] != byte_of(head[1] + 1, i))
+            assert_int_equal(item.head[i], byte_of(head[1], i));
+        for (size_t i = 0; i < item.len; i++)
+            if (item.data[i] != byte_of(head[1] + 1, i))
                 fail_msg("byte %zu of message %llu is wrong", i, (unsigned long long)head[1]);
         next[head[0]]++;
-        tern_base_ring_consume(&c->p.in, cell);
+        tern_base_ring_consume(&c->p.in, item.span);
         left--;
     }
 }

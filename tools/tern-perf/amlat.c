@@ -121,22 +121,23 @@ static inline void request(const struct perf_case *c, const struct way *way)
                   "sending a request");
 }
 
-/* Gives way only where nothing has come for long: what counts is the time since the last message. */
+struct awaited {
+    const volatile uint64_t *count;
+    uint64_t                 want;
+};
+
+static bool is_there(void *arg)
+{
+    const struct awaited *a = arg;
+
+    return *a->count == a->want;
+}
+
 void perf_am_await(struct perf *p, const volatile uint64_t *count, uint64_t want)
 {
-    tern_ctx *ctx = p->ctx;
-    uint64_t  seen = *count;
-    unsigned  spins = 0, most = p->spins / LOOKS_PER_PROGRESS;
+    struct awaited a = { count, want };
 
-    while (*count != want) {
-        perf_must(tern_progress(ctx), "progress");
-        if (*count != seen) {
-            seen = *count;
-            spins = 0;
-        } else if (TERN_UNLIKELY(++spins > most)) {
-            perf_give_way(p);
-        }
-    }
+    perf_must(tern_wait_until(p->ctx, is_there, &a, TERN_FOREVER), "waiting for messages");
 }
 
 static inline __attribute__((always_inline)) void pingpong(struct perf_case *c, uint64_t iters, const struct way *way)

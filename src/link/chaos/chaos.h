@@ -22,6 +22,7 @@
 #ifndef TERN_LINK_CHAOS_H
 #define TERN_LINK_CHAOS_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 #include "base/chaos.h"
@@ -79,12 +80,20 @@ struct chaos_message {
     _Alignas(64) unsigned char head[TERN_LINK_HEAD];
 };
 
+/* In front of a watch of the link behind. */
+struct chaos_watch {
+    struct tern_link_watch  base;
+    struct tern_link_watch *behind;
+    struct chaos_watch     *next;
+};
+
 /* The messages of one channel. One thread at a time; count is read by any. */
 struct chaos_inbox {
-    struct chaos_stream   stream;
-    struct chaos_message *first, **last; /* in the order in which they came */
-    _Atomic uint32_t      count;
-    size_t                bytes;
+    struct tern_link_watch watch; /* shows what is held back */
+    struct chaos_stream    stream;
+    struct chaos_message  *first, **last; /* in the order in which they came */
+    _Atomic uint32_t       count;
+    size_t                 bytes;
 };
 
 struct chaos_link {
@@ -100,6 +109,8 @@ struct chaos_link {
     struct chaos_stream         open;          /* of messages. Any thread */
     struct chaos_stream         serve;
     struct chaos_path          *paths;
+    pthread_mutex_t             watch_lock; /* guards watches */
+    struct chaos_watch         *watches;
     struct chaos_inbox          inbox[TERN_CHANNELS];
 };
 
@@ -154,15 +165,17 @@ bool        tern_chaos_departed(const struct tern_link_group *group, uint32_t me
 void        tern_chaos_post(struct tern_link_group *group, const void *note, size_t len);
 const void *tern_chaos_peek(const struct tern_link_group *group, uint32_t member);
 
-void   tern_chaos_messages_open(struct chaos_link *link);
-void   tern_chaos_messages_close(struct chaos_link *link);
+tern_status tern_chaos_messages_open(struct chaos_link *link);
+tern_status tern_chaos_watch(struct tern_link_watch *behind);
+void        tern_chaos_messages_close(struct chaos_link *link);
 void   tern_chaos_message(int from, unsigned channel, const unsigned char *head, const unsigned char *data, size_t len);
 size_t tern_chaos_msg_longest(struct tern_link *link, int peer);
 tern_status tern_chaos_msg_open(struct tern_link *link, struct tern_link_msg *msg, size_t min, size_t max);
 void        tern_chaos_msg_send(struct tern_link *link, const struct tern_link_msg *msg, size_t len);
 void        tern_chaos_msg_drop(struct tern_link *link, const struct tern_link_msg *msg);
-unsigned    tern_chaos_msg_ready(struct tern_link *link);
-tern_status tern_chaos_msg_poll(struct tern_link *link, unsigned channel);
+tern_status tern_chaos_msg_brief(struct tern_link *link, int peer, unsigned channel, uint64_t first,
+                                 const uint32_t *rest, unsigned count);
+void        tern_chaos_msg_look(struct tern_link *link);
 bool        tern_chaos_msg_settled(struct tern_link *link);
 
 #endif

@@ -53,14 +53,14 @@ static tern_status chaos_open(const struct wrapped *wrap, const struct tern_boot
     link->chaos = &wrap->chaos;
     link->boot = boot;
     link->up = up;
-    link->news = (struct tern_link_up){ .done = up->done, .message = tern_chaos_message };
-    if ((st = link->ops->open(boot, &link->news, &link->behind)) < 0) {
+    link->news = (struct tern_link_up){ .done = up->done, .message = tern_chaos_message, .watch = tern_chaos_watch };
+    tern_chaos_stream(link, &link->open, CHAOS_OPEN, 0);
+    tern_chaos_stream(link, &link->serve, CHAOS_SERVE, 0);
+    if ((st = tern_chaos_messages_open(link)) < 0) {
+        tern_chaos_messages_close(link);
         free(link);
         return st;
     }
-    tern_chaos_stream(link, &link->open, CHAOS_OPEN, 0);
-    tern_chaos_stream(link, &link->serve, CHAOS_SERVE, 0);
-    tern_chaos_messages_open(link);
     *out = (struct tern_link *)link;
     return TERN_OK;
 }
@@ -153,11 +153,11 @@ static bool chaos_wanted(const struct tern_link *base)
     return link->ops->wanted(link->behind);
 }
 
-static int64_t chaos_watch(struct tern_link *base)
+static int64_t chaos_may_sleep(struct tern_link *base)
 {
     struct chaos_link *link = tern_chaos_link(base);
 
-    return link->ops->watch(link->behind);
+    return link->ops->may_sleep(link->behind);
 }
 
 static const struct tern_link_ops template = {
@@ -175,12 +175,11 @@ static const struct tern_link_ops template = {
     .msg_open = tern_chaos_msg_open,
     .msg_send = tern_chaos_msg_send,
     .msg_drop = tern_chaos_msg_drop,
-    .msg_ready = tern_chaos_msg_ready,
-    .msg_poll = tern_chaos_msg_poll,
+    .msg_brief = tern_chaos_msg_brief,
     .msg_settled = tern_chaos_msg_settled,
     .serve = chaos_serve,
     .wanted = chaos_wanted,
-    .watch = chaos_watch,
+    .may_sleep = chaos_may_sleep,
 };
 
 static void fill_groups(struct tern_link_ops *front)
@@ -207,6 +206,8 @@ const struct tern_link_ops *tern_chaos_wrap(const struct tern_link_ops *behind, 
     wrapped[place] = (struct wrapped){ .behind = behind, .front = template, .chaos = *chaos };
     wrapped[place].front.name = behind->name;
     wrapped[place].front.open = open_place[place];
+    if (behind->msg_look)
+        wrapped[place].front.msg_look = tern_chaos_msg_look;
     if (behind->group_open)
         fill_groups(&wrapped[place].front);
     return &wrapped[place].front;

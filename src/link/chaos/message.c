@@ -11,17 +11,8 @@
 #include "base/bits.h"
 #include "link/chaos/chaos.h"
 
-static _Thread_local struct chaos_link *polling
-    __attribute__((tls_model("initial-exec"))); /* the link that this thread polls: news has no other address */
-
-void tern_chaos_messages_open(struct chaos_link *link)
-{
-    for (unsigned c = 0; c < TERN_CHANNELS; c++) {
-        struct chaos_inbox *inbox = &link->inbox[c];
-        tern_chaos_stream(link, &inbox->stream, CHAOS_CHANNEL, c);
-        inbox->last = &inbox->first;
-    }
-}
+static _Thread_local struct chaos_link *polling __attribute__((
+    tls_model("initial-exec"))); /* the link that this thread opens or polls: news has no other address */
 
 /* Take a message out of the shelf. */
 static struct chaos_message *take(struct chaos_inbox *inbox, struct chaos_message **at)
@@ -32,7 +23,7 @@ static struct chaos_message *take(struct chaos_inbox *inbox, struct chaos_messag
     if (inbox->last == &message->next)
         inbox->last = at;
     inbox->bytes -= message->len;
-    /* relaxed: read as a hint by tern_chaos_msg_ready(). */
+    /* relaxed: read as a hint by tern_link_come(). */
     atomic_fetch_sub_explicit(&inbox->count, 1, memory_order_relaxed);
     return message;
 }
@@ -42,6 +33,12 @@ void tern_chaos_messages_close(struct chaos_link *link)
     for (unsigned c = 0; c < TERN_CHANNELS; c++)
         while (link->inbox[c].first)
             free(take(&link->inbox[c], &link->inbox[c].first));
+    while (link->watches) {
+        struct chaos_watch *watch = link->watches;
+        link->watches = watch->next;
+        free(watch);
+    }
+    pthread_mutex_destroy(&link->watch_lock);
 }
 
 static void deliver(struct chaos_link *link, unsigned channel, struct chaos_message **at)
@@ -157,28 +154,99 @@ void tern_chaos_msg_drop(struct tern_link *base, const struct tern_link_msg *msg
     link->ops->msg_drop(link->behind, msg);
 }
 
-unsigned tern_chaos_msg_ready(struct tern_link *base)
+tern_status tern_chaos_msg_brief(struct tern_link *base, int peer, unsigned channel, uint64_t first,
+                                 const uint32_t *rest, unsigned count)
 {
     struct chaos_link *link = tern_chaos_link(base);
-    unsigned           bits = link->ops->msg_ready(link->behind);
 
-    for (unsigned c = 0; c < TERN_CHANNELS; c++)
-        bits |= (unsigned)(atomic_load_explicit(&link->inbox[c].count, memory_order_relaxed) > 0) << c;
-    return bits;
+    if (tern_chaos_refuses(&link->open)) {
+        tern_chaos_stay_awake(link);
+        return TERN_AGAIN;
+    }
+    tern_chaos_operation(link);
+    return link->ops->msg_brief(link->behind, peer, channel, first, rest, count);
 }
 
-tern_status tern_chaos_msg_poll(struct tern_link *base, unsigned channel)
+void tern_chaos_msg_look(struct tern_link *base)
 {
-    struct chaos_link     *link = tern_chaos_link(base), *outer = polling;
+    struct chaos_link *link = tern_chaos_link(base);
+
+    link->ops->msg_look(link->behind);
+}
+
+/* What is due on a channel; false: chaos does not look now. */
+static bool deliver_due(struct chaos_link *link, unsigned channel)
+{
     struct chaos_message **due;
-    tern_status            st;
 
     if (!tern_chaos_look(&link->inbox[channel].stream))
-        return TERN_OK;
+        return false;
     while ((due = due_first(&link->inbox[channel])))
         deliver(link, channel, due);
+    return true;
+}
+
+/* Something is held back. */
+static tern_status deliver_held(struct tern_link_watch *watch)
+{
+    deliver_due(tern_chaos_link(watch->link), watch->channel);
+    return TERN_OK;
+}
+
+/* Something has come on the link behind. */
+static tern_status deliver_behind(struct tern_link_watch *base)
+{
+    struct chaos_watch *watch = (struct chaos_watch *)base;
+    struct chaos_link  *link = tern_chaos_link(base->link), *outer = polling;
+    tern_status         st;
+
+    if (!deliver_due(link, base->channel))
+        return TERN_OK;
     polling = link;
-    st = link->ops->msg_poll(link->behind, channel);
+    st = watch->behind->deliver(watch->behind);
+    polling = outer;
+    tern_link_watch_move(base, watch->behind->word, watch->behind->idle);
+    return st;
+}
+
+tern_status tern_chaos_watch(struct tern_link_watch *behind)
+{
+    struct chaos_link  *link = polling;
+    struct chaos_watch *watch = malloc(sizeof(*watch));
+
+    if (!watch)
+        return tern_base_fail(TERN_ERR_NOMEM, "chaos: no memory for %zu bytes", sizeof(*watch));
+    watch->base = *behind;
+    watch->base.deliver = deliver_behind;
+    watch->base.link = (struct tern_link *)link;
+    watch->behind = behind;
+    pthread_mutex_lock(&link->watch_lock);
+    watch->next = link->watches;
+    link->watches = watch;
+    pthread_mutex_unlock(&link->watch_lock);
+    return link->up->watch(&watch->base);
+}
+
+/* Open the link behind, and show what is held back. */
+tern_status tern_chaos_messages_open(struct chaos_link *link)
+{
+    struct chaos_link *outer = polling;
+    tern_status        st = TERN_OK;
+
+    pthread_mutex_init(&link->watch_lock, NULL);
+    for (unsigned c = 0; c < TERN_CHANNELS && st == TERN_OK; c++) {
+        struct chaos_inbox *inbox = &link->inbox[c];
+
+        tern_chaos_stream(link, &inbox->stream, CHAOS_CHANNEL, c);
+        inbox->last = &inbox->first;
+        inbox->watch = (struct tern_link_watch){
+            .word = &inbox->count, .channel = c, .deliver = deliver_held, .link = (struct tern_link *)link
+        };
+        st = link->up->watch(&inbox->watch);
+    }
+    polling = link;
+    if (st == TERN_OK)
+        st = link->ops->open(link->boot, &link->news, &link->behind);
     polling = outer;
     return st;
 }

@@ -78,7 +78,7 @@ static bool self_wanted(const struct tern_link *link)
     return false;
 }
 
-static int64_t self_watch(struct tern_link *link)
+static int64_t self_may_sleep(struct tern_link *link)
 {
     (void)link; /* whoever sends to oneself rings */
     return INT64_MAX;
@@ -107,12 +107,11 @@ const struct tern_link_ops tern_self_ops = {
     .msg_open = tern_self_msg_open,
     .msg_send = tern_self_msg_send,
     .msg_drop = tern_self_msg_drop,
-    .msg_ready = tern_self_msg_ready,
-    .msg_poll = tern_self_msg_poll,
+    .msg_brief = tern_self_msg_brief,
     .msg_settled = self_msg_settled,
     .serve = self_serve,
     .wanted = self_wanted,
-    .watch = self_watch,
+    .may_sleep = self_may_sleep,
     .group_open = tern_self_group_open,
     .group_close = tern_self_group_close,
     .arrive = tern_self_arrive,

@@ -5,12 +5,18 @@
 #include "base/ring.h"
 #include "link/link.h"
 
+/* The receiving end of a channel. */
+struct self_inlet {
+    struct tern_link_watch    watch;
+    struct tern_ring_consumer ring;
+};
+
 struct self_link {
     int                        rank;
     const struct tern_boot    *boot;
     const struct tern_link_up *up;
     struct tern_ring_outlet    outlet[TERN_CHANNELS];
-    struct tern_ring_consumer  inlet[TERN_CHANNELS];
+    struct self_inlet          inlet[TERN_CHANNELS];
 };
 
 static inline struct self_link *tern_self(struct tern_link *link)
@@ -42,7 +48,7 @@ size_t      tern_self_msg_longest(struct tern_link *link, int peer);
 tern_status tern_self_msg_open(struct tern_link *link, struct tern_link_msg *msg, size_t min, size_t max);
 void        tern_self_msg_send(struct tern_link *link, const struct tern_link_msg *msg, size_t len);
 void        tern_self_msg_drop(struct tern_link *link, const struct tern_link_msg *msg);
-unsigned    tern_self_msg_ready(struct tern_link *link);
-tern_status tern_self_msg_poll(struct tern_link *link, unsigned channel);
+tern_status tern_self_msg_brief(struct tern_link *link, int peer, unsigned channel, uint64_t first,
+                                const uint32_t *rest, unsigned count);
 
 #endif

@@ -137,7 +137,7 @@ static void link_progress(struct tern_lane *lane)
         tern_shm_bounce_progress(l);
 }
 
-static int64_t link_watch(struct tern_link *link)
+static int64_t link_may_sleep(struct tern_link *link)
 {
     (void)link; /* peers ring when they have put something here */
     return INT64_MAX;
@@ -166,12 +166,11 @@ const struct tern_link_ops tern_shm_ops = {
     .msg_open = tern_shm_msg_open,
     .msg_send = tern_shm_msg_send,
     .msg_drop = tern_shm_msg_drop,
-    .msg_ready = tern_shm_msg_ready,
-    .msg_poll = tern_shm_msg_poll,
+    .msg_brief = tern_shm_msg_brief,
     .msg_settled = link_msg_settled,
     .serve = tern_shm_serve,
     .wanted = tern_shm_wanted,
-    .watch = link_watch,
+    .may_sleep = link_may_sleep,
     .group_open = tern_shm_group_open,
     .group_close = tern_shm_group_close,
     .arrive = tern_shm_arrive,

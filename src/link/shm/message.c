@@ -3,7 +3,7 @@
  * Each rank that has ever sent to another has two rings to it (requests and replies) in memory of its own choice; the
  * post tells the receiver where. So memory grows with the pairs that talk: TERN_AM_QUEUE bytes per rank when all talk
  * to it, divided evenly among the pairs. A sender that dies leaves at most its own rings unfinished. A receiver polls
- * the rings of those who have ever sent to it, and nothing else.
+ * the rings of those who have ever sent to it, and whether there is one more.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,6 +18,8 @@
 #define LARGEST_RING (1u << 20)
 #define BATCH 16 /* messages from one ring in one poll */
 
+static tern_status meet_senders(struct tern_link_watch *news);
+
 tern_status tern_shm_messages_open(struct shm_link *shm)
 {
     struct shm_messages *m = &shm->messages;
@@ -31,8 +33,12 @@ tern_status tern_shm_messages_open(struct shm_link *shm)
     m->outbox = calloc((size_t)shm->ranks, sizeof(*m->outbox));
     m->inbox = calloc(locals, sizeof(*m->inbox));
     pthread_mutex_init(&m->outbox_lock, NULL);
+    m->news = (struct tern_link_watch){ .word = &shm->desk[shm->local].senders,
+                                        .channel = TERN_CHANNEL_REPLY, /* which is looked at in every case */
+                                        .deliver = meet_senders,
+                                        .link = (struct tern_link *)shm };
     if (m->outbox && m->inbox)
-        return TERN_OK;
+        return shm->up->watch(&m->news);
     free(m->outbox);
     free(m->inbox);
     return tern_base_fail(TERN_ERR_NOMEM, "link shm: no memory for tables of %d ranks", shm->ranks);
@@ -42,7 +48,7 @@ void tern_shm_messages_close(struct shm_link *shm)
 {
     struct shm_messages *m = &shm->messages;
 
-    for (uint32_t i = 0; i < atomic_load(&m->inboxes); i++)
+    for (uint32_t i = 0; i < m->inboxes; i++)
         munmap(m->inbox[i].map, m->inbox[i].bytes);
     for (int peer = 0; peer < shm->ranks; peer++) {
         struct shm_outbox *outbox = atomic_load(&m->outbox[peer]);
@@ -111,21 +117,45 @@ size_t tern_shm_msg_longest(struct tern_link *link, int peer)
     return tern_base_ring_longest(tern_shm(link)->messages.shape);
 }
 
-tern_status tern_shm_msg_open(struct tern_link *link, struct tern_link_msg *msg, size_t min, size_t max)
+/* The outbox to a peer, made with the first message. NULL: *st says why not. */
+static inline struct shm_outbox *outbox_to(struct shm_link *shm, int peer, tern_status *st)
 {
-    struct shm_link         *shm = tern_shm(link);
-    struct shm_outbox       *outbox;
-    struct tern_ring_outlet *outlet;
-    struct tern_ring_room    room;
-    tern_status              st;
+    struct shm_outbox *outbox;
 
     /* acquire: the outbox before the pointer. Pairs with outbox_first(). */
-    while (!(outbox = atomic_load_explicit(&shm->messages.outbox[msg->peer], memory_order_acquire)))
-        if ((st = outbox_first(shm, msg->peer)) < 0)
-            return st;
+    while (TERN_UNLIKELY(!(outbox = atomic_load_explicit(&shm->messages.outbox[peer], memory_order_acquire))))
+        if ((*st = outbox_first(shm, peer)) < 0)
+            return NULL;
+    return outbox;
+}
+
+/* Replies are sent by one thread at a time anyway. */
+static inline bool lock(struct tern_ring_outlet *outlet, unsigned channel)
+{
+    return channel == TERN_CHANNEL_REPLY || tern_base_lone_lock(&outlet->lock);
+}
+
+static inline void unlock(struct tern_ring_outlet *outlet, unsigned channel, bool alone)
+{
+    if (channel == TERN_CHANNEL_REQUEST)
+        tern_base_lone_unlock(&outlet->lock, alone);
+}
+
+tern_status tern_shm_msg_open(struct tern_link *link, struct tern_link_msg *msg, size_t min, size_t max)
+{
+    tern_status              st = TERN_OK;
+    struct shm_outbox       *outbox = outbox_to(tern_shm(link), msg->peer, &st);
+    struct tern_ring_outlet *outlet;
+    struct tern_ring_room    room;
+    bool                     alone, taken;
+
+    if (!outbox)
+        return st;
     outlet = &outbox->outlet[msg->channel];
-    if (msg->channel == TERN_CHANNEL_REPLY ? !tern_base_ring_take(&outlet->producer, min, max, &room)
-                                           : !tern_base_ring_outlet_take(outlet, min, max, &room))
+    alone = lock(outlet, msg->channel);
+    taken = tern_base_ring_take(&outlet->producer, min, max, &room);
+    unlock(outlet, msg->channel, alone);
+    if (!taken)
         return TERN_AGAIN;
     msg->place = room.cell;
     msg->head = room.cell->head;
@@ -153,13 +183,77 @@ void tern_shm_msg_drop(struct tern_link *link, const struct tern_link_msg *msg)
     ring_peer(tern_shm(link), msg->peer); /* what is behind it can be read now */
 }
 
+tern_status tern_shm_msg_brief(struct tern_link *link, int peer, unsigned channel, uint64_t first, const uint32_t *rest,
+                               unsigned count)
+{
+    tern_status              st = TERN_OK;
+    struct shm_outbox       *outbox = outbox_to(tern_shm(link), peer, &st);
+    struct tern_ring_outlet *outlet;
+    bool                     alone, sent;
+
+    if (TERN_UNLIKELY(!outbox))
+        return st;
+    outlet = &outbox->outlet[channel];
+    alone = lock(outlet, channel);
+    sent = tern_base_ring_put(&outlet->producer, first, rest, count);
+    unlock(outlet, channel, alone);
+    if (TERN_UNLIKELY(!sent))
+        return TERN_AGAIN;
+    ring_peer(tern_shm(link), peer);
+    return TERN_OK;
+}
+
+static void watch_next(struct shm_inlet *inlet)
+{
+    uint32_t                idle;
+    const _Atomic uint32_t *mark = tern_base_ring_mark(&inlet->ring, &idle);
+
+    tern_link_watch_move(&inlet->watch, mark, idle);
+}
+
+static tern_status deliver(struct tern_link_watch *watch)
+{
+    struct shm_inlet     *inlet = (struct shm_inlet *)watch;
+    struct shm_link      *shm = tern_shm(watch->link);
+    struct tern_ring_item item;
+    int                   found = 0;
+
+    for (int i = 0; i < BATCH && (found = tern_base_ring_peek(&inlet->ring, &item)) > 0; i++) {
+        shm->up->message(inlet->from, watch->channel, item.head, item.data, item.len);
+        tern_base_ring_consume(&inlet->ring, item.span);
+    }
+    watch_next(inlet);
+    if (TERN_UNLIKELY(tern_base_ring_wanted(&inlet->ring)))
+        ring_peer(shm, inlet->from); /* it may sleep until there is room */
+    if (TERN_LIKELY(found >= 0))
+        return TERN_OK;
+    return tern_base_fail(TERN_ERR_LINK, "the message queue from rank %d is damaged", inlet->from);
+}
+
+/* The rings of a sender, mapped. */
+static tern_status inbox_open(struct shm_link *shm, struct shm_inbox *inbox, struct tern_ring_shape shape)
+{
+    size_t      bytes = inbox->bytes / TERN_CHANNELS;
+    tern_status st = TERN_OK;
+
+    for (unsigned c = 0; c < TERN_CHANNELS && st == TERN_OK; c++) {
+        struct shm_inlet *inlet = &inbox->inlet[c];
+
+        inlet->from = inbox->from;
+        inlet->watch = (struct tern_link_watch){ .channel = c, .deliver = deliver, .link = (struct tern_link *)shm };
+        tern_base_ring_consume_from(&inlet->ring, inbox->map + c * bytes, shape);
+        watch_next(inlet);
+        st = shm->up->watch(&inlet->watch);
+    }
+    return st;
+}
+
 /* Map the rings of a sender that is new. */
 static tern_status inbox_add(struct shm_link *shm, int local)
 {
     int                    from = shm->rank_of[local];
     struct shm_messages   *m = &shm->messages;
-    uint32_t               count = atomic_load_explicit(&m->inboxes, memory_order_relaxed);
-    struct shm_inbox      *inbox = &m->inbox[count];
+    struct shm_inbox      *inbox = &m->inbox[m->inboxes];
     struct shm_post       *post = &m->post[shm->local * shm->locals + local];
     uint64_t               offset = atomic_load_explicit(&post->offset, memory_order_acquire); /* see outbox_make() */
     uint64_t               bytes = atomic_load_explicit(&post->bytes, memory_order_relaxed);
@@ -167,7 +261,7 @@ static tern_status inbox_add(struct shm_link *shm, int local)
     struct stat            arena;
     void                  *map;
 
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < m->inboxes; i++)
         if (m->inbox[i].from == from)
             return TERN_OK;
     if (offset == 0)
@@ -183,70 +277,22 @@ static tern_status inbox_add(struct shm_link *shm, int local)
         return tern_base_fail(errno == EINVAL ? TERN_ERR_LINK : TERN_ERR_NOMEM,
                               "link shm: cannot map the message queue of rank %d: %s", from, strerror(errno));
     *inbox = (struct shm_inbox){ .from = from, .map = map, .bytes = TERN_CHANNELS * bytes };
-    for (unsigned c = 0; c < TERN_CHANNELS; c++)
-        tern_base_ring_consume_from(&inbox->ring[c], inbox->map + c * bytes, shape);
-    atomic_store_explicit(&m->inboxes, count + 1, memory_order_release); /* pairs with tern_shm_msg_ready() */
-    return TERN_OK;
-}
-
-static bool has_new_senders(const struct shm_link *shm)
-{
-    return atomic_load_explicit(&shm->desk[shm->local].senders, memory_order_relaxed) !=
-           atomic_load_explicit(&shm->messages.senders_seen, memory_order_relaxed);
+    m->inboxes++;
+    return inbox_open(shm, inbox, shape);
 }
 
 /* Look at all posts. A sender may have died between its post and the count: the number says that something is new, no
  * more. */
-static tern_status meet_senders(struct shm_link *shm)
+static tern_status meet_senders(struct tern_link_watch *news)
 {
+    struct shm_link *shm = tern_shm(news->link);
     /* acquire: the posts before their number. Pairs with outbox_make(). */
-    uint32_t    senders = atomic_load_explicit(&shm->desk[shm->local].senders, memory_order_acquire);
-    tern_status st = TERN_OK;
+    uint32_t         senders = atomic_load_explicit(&shm->desk[shm->local].senders, memory_order_acquire);
+    tern_status      st = TERN_OK;
 
     for (int local = 0; local < shm->locals && st == TERN_OK; local++)
         st = inbox_add(shm, local);
     if (st == TERN_OK)
-        atomic_store_explicit(&shm->messages.senders_seen, senders, memory_order_relaxed);
-    return st;
-}
-
-unsigned tern_shm_msg_ready(struct tern_link *link)
-{
-    struct shm_link     *shm = tern_shm(link);
-    struct shm_messages *m = &shm->messages;
-    uint32_t             count = atomic_load_explicit(&m->inboxes, memory_order_acquire);
-    unsigned             bits = TERN_UNLIKELY(has_new_senders(shm)) ? (1u << TERN_CHANNELS) - 1 : 0;
-
-    for (uint32_t i = 0; i < count; i++)
-        bits |= (unsigned)tern_base_ring_ready(&m->inbox[i].ring[0]) |
-                (unsigned)tern_base_ring_ready(&m->inbox[i].ring[1]) << 1;
-    return bits;
-}
-
-/* Deliver a few messages of one ring. */
-static tern_status drain(struct shm_link *shm, struct shm_inbox *inbox, unsigned channel)
-{
-    bool                         damaged = false;
-    const struct tern_ring_cell *cell;
-    const unsigned char         *data;
-
-    for (int i = 0; i < BATCH && (cell = tern_base_ring_peek(&inbox->ring[channel], &data, &damaged)); i++) {
-        shm->up->message(inbox->from, channel, cell->head, data, cell->len);
-        tern_base_ring_consume(&inbox->ring[channel], cell);
-    }
-    if (TERN_UNLIKELY(tern_base_ring_wanted(&inbox->ring[channel])))
-        ring_peer(shm, inbox->from); /* it may sleep until there is room */
-    return damaged ? tern_base_fail(TERN_ERR_LINK, "the message queue from rank %d is damaged", inbox->from) : TERN_OK;
-}
-
-tern_status tern_shm_msg_poll(struct tern_link *link, unsigned channel)
-{
-    struct shm_link *shm = tern_shm(link);
-    tern_status      st = TERN_OK;
-
-    if (TERN_UNLIKELY(has_new_senders(shm)))
-        st = meet_senders(shm);
-    for (uint32_t i = 0; i < atomic_load_explicit(&shm->messages.inboxes, memory_order_relaxed) && st == TERN_OK; i++)
-        st = drain(shm, &shm->messages.inbox[i], channel);
+        tern_link_watch_move(news, news->word, senders);
     return st;
 }

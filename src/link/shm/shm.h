@@ -76,12 +76,18 @@ struct shm_outbox {
     struct tern_ring_outlet outlet[TERN_CHANNELS];
 };
 
-/* The receiver's side of the messages from one peer. */
-struct shm_inbox {
+/* The receiver's side of the messages from one peer, on one channel and on both. */
+struct shm_inlet {
+    struct tern_link_watch    watch;
+    struct tern_ring_consumer ring;
     int                       from;
-    unsigned char            *map;
-    size_t                    bytes;
-    struct tern_ring_consumer ring[TERN_CHANNELS];
+};
+
+struct shm_inbox {
+    int              from;
+    unsigned char   *map;
+    size_t           bytes;
+    struct shm_inlet inlet[TERN_CHANNELS];
 };
 
 enum shm_cma { SHM_CMA_UNKNOWN, SHM_CMA_YES, SHM_CMA_NO };
@@ -98,9 +104,9 @@ struct shm_messages {
     _Atomic(struct shm_outbox *) *outbox; /* [ranks of the job] NULL: nothing sent there yet */
     pthread_mutex_t               outbox_lock;
     struct shm_inbox             *inbox; /* [locals] those of the senders known, in the order in which they came */
-    _Atomic uint32_t              inboxes;
-    _Atomic uint32_t              senders_seen; /* what the desk said when the posts were last looked at */
-    struct tern_ring_shape        shape;        /* of the rings that this rank makes */
+    uint32_t                      inboxes;
+    struct tern_link_watch        news;  /* shows that there are new senders */
+    struct tern_ring_shape        shape; /* of the rings that this rank makes */
     size_t                        ring_bytes;
 };
 
@@ -147,8 +153,8 @@ size_t      tern_shm_msg_longest(struct tern_link *link, int peer);
 tern_status tern_shm_msg_open(struct tern_link *link, struct tern_link_msg *msg, size_t min, size_t max);
 void        tern_shm_msg_send(struct tern_link *link, const struct tern_link_msg *msg, size_t len);
 void        tern_shm_msg_drop(struct tern_link *link, const struct tern_link_msg *msg);
-unsigned    tern_shm_msg_ready(struct tern_link *link);
-tern_status tern_shm_msg_poll(struct tern_link *link, unsigned channel);
+tern_status tern_shm_msg_brief(struct tern_link *link, int peer, unsigned channel, uint64_t first, const uint32_t *rest,
+                               unsigned count);
 
 extern const struct tern_link_ops  tern_shm_ops;
 extern const struct tern_link_path tern_shm_path, tern_shm_cma_path, tern_shm_bounce_path;
