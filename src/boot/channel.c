@@ -113,26 +113,27 @@ size_t tern_boot_channel_backlog(const struct tern_channel *channel)
     return channel->put.len;
 }
 
-void tern_boot_channel_fill(struct tern_channel *channel)
+bool tern_boot_channel_fill(struct tern_channel *channel)
 {
     struct tern_channel_buffer *get = &channel->get;
     ssize_t                     got;
 
     if (channel->state != TERN_CHANNEL_UP)
-        return;
+        return false;
     if (get->size - get->from - get->len < PIECE && !buffer_grow(get, PIECE)) {
         channel->state = TERN_CHANNEL_CLOSED;
-        return;
+        return false;
     }
     do
         got = read(channel->in, get->data + get->from + get->len, PIECE);
     while (got < 0 && errno == EINTR);
     if (got < 0 && errno == EAGAIN)
-        return;
+        return false;
     if (got <= 0)
         channel->state = TERN_CHANNEL_CLOSED;
     else
         get->len += (size_t)got;
+    return got > 0;
 }
 
 bool tern_boot_channel_next(struct tern_channel *channel, struct tern_frame *frame)

@@ -46,8 +46,8 @@ void tern_boot_channel_flush(struct tern_channel *channel);
 /* Bytes that wait to be sent. */
 size_t tern_boot_channel_backlog(const struct tern_channel *channel);
 
-/* Read what has come, without waiting. */
-void tern_boot_channel_fill(struct tern_channel *channel);
+/* Read what has come, without waiting. Returns whether anything has. */
+bool tern_boot_channel_fill(struct tern_channel *channel);
 
 /* Take the next frame off what has been read; its body is good until the next call for the channel. False: there is no
  * whole one. Frames that came before the channel was closed are still given. */

@@ -70,6 +70,7 @@ job() {
 # job_start COMMAND...: the same in the background; job_wait waits for it.
 job_start() {
     rm -f "$WORK"/pid.*
+    : > "$WORK/out" > "$WORK/err" # now: the next line does it when it gets round to it
     JOB_SINCE=$SECONDS
     env FAULT_MARK="$MARK" FAULT_DIR="$WORK" timeout -k 2 "$LIMIT" "$@" > "$WORK/out" 2> "$WORK/err" < /dev/null &
     JOB=$!

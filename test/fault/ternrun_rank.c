@@ -31,6 +31,12 @@
 
 static struct tern_boot boot;
 
+static void live(enum tern_life life)
+{
+    atomic_store(&boot.segment->slot[boot.rank].life, life);
+    tern_boot_tell(&boot);
+}
+
 static void join(void)
 {
     tern_status status = tern_boot_join(&boot);
@@ -39,7 +45,7 @@ static void join(void)
         fprintf(stderr, "rank: %s\n", tern_base_detail());
         exit(99);
     }
-    atomic_store(&boot.segment->slot[boot.rank].life, TERN_LIFE_JOINED);
+    live(TERN_LIFE_JOINED);
 }
 
 static void wait_for_all(void)
@@ -164,7 +170,7 @@ static bool act_plain(const char *word)
     if (strcmp(word, "join") == 0)
         join();
     else if (strcmp(word, "finalize") == 0)
-        atomic_store(&boot.segment->slot[boot.rank].life, TERN_LIFE_LEFT);
+        live(TERN_LIFE_LEFT);
     else if (strcmp(word, "all") == 0)
         wait_for_all();
     else if (strcmp(word, "loss") == 0)

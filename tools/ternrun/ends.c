@@ -12,22 +12,14 @@
 
 #include "base/clock.h"
 #include "base/options.h"
-#include "boot/relay.h"
-#include "ternrun.h"
+#include "hosts.h"
 
-/* How a rank ended. */
-struct verdict {
-    bool failed;
-    int  status; /* as a shell would give it */
-    char text[128];
-};
-
-static struct verdict judge(const struct tern_slot *slot, const siginfo_t *info)
+static struct run_verdict judge(const struct tern_slot *slot, const siginfo_t *info)
 {
-    struct verdict verdict = { .failed = true };
+    struct run_verdict verdict = { .failed = true, .pid = (int)info->si_pid };
     /* acquire: what the rank did before it changed its life. Pairs with the rank's own stores, by its exit at the
      * latest. */
-    uint32_t       life = atomic_load_explicit(&slot->life, memory_order_acquire);
+    uint32_t           life = atomic_load_explicit(&slot->life, memory_order_acquire);
 
     if (info->si_code != CLD_EXITED) {
         verdict.status = 128 + info->si_status;
@@ -44,33 +36,52 @@ static struct verdict judge(const struct tern_slot *slot, const siginfo_t *info)
     return verdict;
 }
 
-static void report(struct run_job *job, int r, const struct verdict *verdict)
+static const char *consequence(const struct run_job *job)
 {
-    const char *then = job->config->on_failure == TERN_ON_FAILURE_ABORT ? "ending the job"
-                       : job->running > 0                               ? "the others go on"
-                                                                        : "no other rank was left";
+    return job->config->on_failure == TERN_ON_FAILURE_ABORT ? "ending the job"
+           : job->running > 0                               ? "the others go on"
+                                                            : "no other rank was left";
+}
 
-    run_say("rank %d (pid %d, host %s) %s; %s", r, (int)job->rank[r].pid, job->host, verdict->text, then);
+void run_ends_fail(struct run_job *job, int status, const char *text)
+{
+    if (job->phase != PHASE_RUN)
+        return;
+    run_say("%s; %s", text, consequence(job));
+    if (job->config->on_failure == TERN_ON_FAILURE_ABORT)
+        run_job_end(job, SIGTERM, status);
+    else if (job->status == 0)
+        job->status = status;
+}
+
+void run_ends_note(struct run_job *job, int r, const struct run_verdict *verdict, const char *host)
+{
+    struct run_rank *rank = &job->rank[r];
+    char             text[512];
+
+    rank->runs = false;
+    job->running--;
+    if (job->up != NULL)
+        return; /* the head says and does what follows */
+    if (job->config->verbose)
+        run_say("rank %d %s after %.3f s", r, verdict->text, (double)(tern_base_now() - rank->start) / NS_PER_SECOND);
+    if (!verdict->failed)
+        return;
+    snprintf(text, sizeof(text), "rank %d (pid %d, host %.200s) %s", r, verdict->pid, host, verdict->text);
+    run_ends_fail(job, verdict->status, text);
 }
 
 static void rank_ended(struct run_job *job, int r, const siginfo_t *info)
 {
-    struct run_rank *rank = &job->rank[r];
-    struct verdict   verdict = judge(&job->segment->slot[r], info);
+    int                number = job->first + r;
+    struct run_verdict verdict = judge(&job->segment->slot[number], info);
 
-    tern_boot_relay_fate(job->segment, (uint32_t)r, verdict.failed);
-    waitid(P_PID, (id_t)rank->pid, &(siginfo_t){ 0 }, WEXITED);
-    rank->runs = false;
-    job->running--;
-    if (job->config->verbose)
-        run_say("rank %d %s after %.3f s", r, verdict.text, (double)(tern_base_now() - rank->start) / NS_PER_SECOND);
-    if (!verdict.failed || job->phase != PHASE_RUN)
-        return;
-    report(job, r, &verdict);
-    if (job->config->on_failure == TERN_ON_FAILURE_ABORT)
-        run_job_end(job, SIGTERM, verdict.status);
-    else if (job->status == 0)
-        job->status = verdict.status;
+    if (job->up != NULL)
+        run_up_fate(job, number, &verdict);
+    else
+        tern_boot_relay_fate(job->segment, (uint32_t)number, verdict.failed);
+    waitid(P_PID, (id_t)info->si_pid, &(siginfo_t){ 0 }, WEXITED);
+    run_ends_note(job, r, &verdict, job->host);
 }
 
 static int find_rank(const struct run_job *job, pid_t pid)

@@ -3,8 +3,8 @@
  * SIGKILL gives ternrun no chance to do anything. The kernel then kills the processes that ternrun started itself, but
  * not what those started: under 'ternrun sh -c program' the program would stay. So a small process waits at the end of
  * a pipe whose other end only ternrun holds. When the pipe closes, it kills every process group that the segment still
- * names, and every process that has this job's TERN_BOOT in its environment. When ternrun ends in order there is no
- * group left in the segment, and the guard just goes.
+ * names, and every process that has this job's TERN_BOOT in its environment. When ternrun ends in order it says so
+ * before, and there is no group left in the segment: then the guard just goes.
  */
 #define _GNU_SOURCE 1
 #include <ctype.h>
@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -91,20 +92,32 @@ static int let_go(int pipe_end)
 __attribute__((noreturn)) static void guard_run(struct tern_segment *segment, int pipe_end, pid_t launcher,
                                                 char *outer_boot)
 {
+    bool    in_order = false;
     char    byte;
     ssize_t got;
 
     if (outer_boot != NULL) /* else the guard of the job around this one would take us for a stray of its own */
         memset(outer_boot, 'x', strlen(outer_boot));
     pipe_end = let_go(pipe_end);
-    do
+    do {
         got = read(pipe_end, &byte, 1);
-    while (got > 0 || (got < 0 && errno == EINTR));
-    for (int i = 0; i < ROUNDS && kill_groups(segment); i++) {
+        in_order |= got > 0;
+    } while (got > 0 || (got < 0 && errno == EINTR));
+    /* Killed while it ended the job, ternrun may have forgotten the groups already, and not yet met the strays. */
+    for (int i = 0; i < ROUNDS && (kill_groups(segment) || !in_order); i++) {
         kill_strays(launcher);
         nanosleep(&(struct timespec){ .tv_nsec = 10 * NS_PER_MS }, NULL);
     }
     _exit(0);
+}
+
+void run_guard_end(struct run_job *job)
+{
+    if (write(job->guard_pipe, "", 1) < 0 && errno != EPIPE)
+        run_say("cannot tell the guard process that the job is over: %s", strerror(errno));
+    close(job->guard_pipe);
+    if (job->guard > 0)
+        waitpid(job->guard, NULL, 0);
 }
 
 bool run_guard_start(struct run_job *job)

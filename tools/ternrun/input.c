@@ -1,11 +1,13 @@
 /* input.c: what is typed at the terminal goes to rank 0.
  *
- * Only a terminal needs this: the ranks are in process groups of their own and may not read it themselves. Any other
- * standard input is inherited by rank 0. ternrun reads only while it is in the foreground, because reading from the
- * background would stop it.
+ * On one host only a terminal needs this: the ranks are in process groups of their own and may not read it themselves.
+ * Any other standard input is inherited by rank 0. ternrun reads a terminal only while it is in the foreground, because
+ * reading from the background would stop it. On a node the bytes come from the head, which reads no further ahead than
+ * there is room here.
  */
 #define _GNU_SOURCE 1
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -13,9 +15,9 @@
 
 #define RETRY_NS (500 * NS_PER_MS)
 
-static bool in_foreground(void)
+bool run_input_may_read(void)
 {
-    return tcgetpgrp(STDIN_FILENO) == getpgrp();
+    return !isatty(STDIN_FILENO) || tcgetpgrp(STDIN_FILENO) == getpgrp();
 }
 
 static void stop(struct run_input *input)
@@ -30,7 +32,7 @@ size_t run_input_poll(struct run_input *input, struct pollfd *fds)
         return 0;
     /* The pipe's other end is watched in any case: rank 0 may be gone. */
     fds[0] = (struct pollfd){ .fd = input->to, .events = input->len > 0 ? POLLOUT : 0 };
-    if (input->len > 0 || tern_base_now() < input->retry_at)
+    if (input->is_fed || input->len > 0 || tern_base_now() < input->retry_at)
         return 1;
     fds[1] = (struct pollfd){ .fd = STDIN_FILENO, .events = POLLIN };
     return 2;
@@ -43,7 +45,7 @@ static void fill(struct run_input *input)
 
     if (poll(&ready, 1, 0) <= 0)
         return;
-    if (!in_foreground()) {
+    if (!run_input_may_read()) {
         input->retry_at = tern_base_now() + RETRY_NS;
         return;
     }
@@ -70,6 +72,25 @@ static void drain(struct run_input *input)
     }
     input->from += (size_t)sent;
     input->len -= (size_t)sent;
+    input->taken += (size_t)sent;
+    if (input->len == 0 && input->is_ended)
+        stop(input);
+}
+
+bool run_input_feed(struct run_input *input, const void *data, size_t len)
+{
+    if (len > INPUT_BYTES - input->len)
+        return false;
+    if (input->to < 0)
+        return true; /* rank 0 does not read any more */
+    memmove(input->data, input->data + input->from, input->len);
+    input->from = 0;
+    memcpy(input->data + input->len, data, len);
+    input->len += len;
+    input->is_ended = len == 0;
+    if (input->len == 0 && input->is_ended)
+        stop(input);
+    return true;
 }
 
 void run_input_serve(struct run_input *input)
@@ -80,7 +101,7 @@ void run_input_serve(struct run_input *input)
         return;
     if (poll(&rank, 1, 0) > 0 && (rank.revents & POLLERR) != 0)
         stop(input);
-    if (input->to >= 0 && input->len == 0 && tern_base_now() >= input->retry_at)
+    if (input->to >= 0 && !input->is_fed && input->len == 0 && tern_base_now() >= input->retry_at)
         fill(input);
     if (input->to >= 0 && input->len > 0)
         drain(input);
@@ -88,5 +109,6 @@ void run_input_serve(struct run_input *input)
 
 int64_t run_input_deadline(const struct run_input *input)
 {
-    return input->to >= 0 && input->len == 0 && tern_base_now() < input->retry_at ? input->retry_at : NEVER;
+    return input->to >= 0 && !input->is_fed && input->len == 0 && tern_base_now() < input->retry_at ? input->retry_at
+                                                                                                    : NEVER;
 }

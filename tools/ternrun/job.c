@@ -2,21 +2,19 @@
  *
  * The loop never blocks but in poll(2). A job ends in phases: when all ranks have ended, what they left behind may end
  * by itself for a moment; then, or when the job has to end early, everything is asked to end, and after the grace
- * period killed. ternrun returns when nothing of the job is alive and its output has been taken.
+ * period killed. ternrun returns when nothing of the job is alive and its output has been taken. Where the ranks are is
+ * the crew's business.
  */
 #define _GNU_SOURCE 1
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/signalfd.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/options.h"
-#include "ternrun.h"
+#include "hosts.h"
 
 #define LINGER_NS (200 * NS_PER_MS)     /* for what ranks left behind to end by itself */
 #define TICK_NS (20 * NS_PER_MS)        /* between looks at process groups, which tell nobody when they end */
@@ -35,16 +33,16 @@ static void ask_to_end(struct run_job *job, int signal)
 {
     job->phase = PHASE_END;
     job->phase_until = tern_base_now() + ns_of(job->config->grace);
-    run_leftover_signal(job, signal);
+    job->crew->signal(job, signal);
 }
 
-static void kill_now(struct run_job *job)
+void run_job_kill(struct run_job *job)
 {
     if (job->phase != PHASE_KILL)
         job->give_up_at = tern_base_now() + GIVE_UP_NS;
     job->phase = PHASE_KILL;
     job->phase_until = tern_base_now() + TICK_NS;
-    run_leftover_signal(job, SIGKILL);
+    job->crew->signal(job, SIGKILL);
 }
 
 void run_job_end(struct run_job *job, int signal, int status)
@@ -55,8 +53,7 @@ void run_job_end(struct run_job *job, int signal, int status)
     ask_to_end(job, signal);
 }
 
-/* The ranks that still run, as "0, 2-5". */
-static void list_running(const struct run_job *job, char *text, size_t size)
+void run_job_list(const struct run_job *job, char *text, size_t size)
 {
     size_t len = 0;
 
@@ -66,7 +63,8 @@ static void list_running(const struct run_job *job, char *text, size_t size)
             continue;
         while (last + 1 < job->started && job->rank[last + 1].runs)
             last++;
-        len += (size_t)snprintf(text + len, size - len, last > r ? "%s%d-%d" : "%s%d", len > 0 ? ", " : "", r, last);
+        len += (size_t)snprintf(text + len, size - len, last > r ? "%s%d-%d" : "%s%d", len > 0 ? ", " : "",
+                                job->first + r, job->first + last);
     }
 }
 
@@ -75,9 +73,12 @@ static void time_is_up(struct run_job *job)
     char text[256];
 
     job->timeout_at = NEVER;
-    list_running(job, text, sizeof(text));
-    run_say("timeout after %g s: %d of %d ranks were still running (%s); ending the job", job->config->timeout,
-            job->running, job->config->ranks, text);
+    run_job_list(job, text, sizeof(text));
+    if (job->started == 0)
+        run_say("timeout after %g s, before the ranks were started; ending the job", job->config->timeout);
+    else
+        run_say("timeout after %g s: %d of %d ranks were still running (%s); ending the job", job->config->timeout,
+                job->running, job->config->ranks, text);
     run_job_end(job, SIGTERM, EXIT_TIMEOUT);
 }
 
@@ -86,7 +87,7 @@ static void keep_time(struct run_job *job)
 {
     int64_t now = tern_base_now();
 
-    if (job->running > 0 && job->phase == PHASE_RUN && now >= job->timeout_at)
+    if ((job->running > 0 || job->started == 0) && job->phase == PHASE_RUN && now >= job->timeout_at)
         time_is_up(job);
     if (job->running == 0 && job->started == job->config->ranks && job->phase == PHASE_RUN) {
         job->phase = PHASE_LINGER;
@@ -94,12 +95,12 @@ static void keep_time(struct run_job *job)
     }
     if (now < job->phase_until)
         return;
-    if (job->phase == PHASE_LINGER && run_leftover_any(job))
+    if (job->phase == PHASE_LINGER && job->crew->any(job))
         ask_to_end(job, SIGTERM);
     else if (job->phase == PHASE_LINGER)
         job->phase_until = now + TICK_NS; /* output is still on its way */
     else if (job->phase == PHASE_END || job->phase == PHASE_KILL)
-        kill_now(job);
+        run_job_kill(job);
 }
 
 /* ---- signals ---- */
@@ -110,7 +111,7 @@ static void pass_on(struct run_job *job, int signal)
         job->is_hurried = true; /* asked twice, or only output is left: at once */
         if (job->running == 0)
             run_job_end(job, signal, 128 + signal);
-        kill_now(job);
+        run_job_kill(job);
         return;
     }
     run_say("received signal %d (%s): passed on to %d ranks, which have %g s to end", signal, strsignal(signal),
@@ -122,14 +123,14 @@ static void serve_signals(struct run_job *job)
 {
     struct signalfd_siginfo info;
 
-    while (read(job->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+    while (read(job->process.signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
         switch (info.ssi_signo) {
         case SIGCHLD: break; /* looked for in any case */
         case SIGTSTP:
-            run_leftover_signal(job, SIGTSTP);
+            job->crew->signal(job, SIGTSTP);
             raise(SIGSTOP);
             break;
-        case SIGCONT: run_leftover_signal(job, SIGCONT); break;
+        case SIGCONT: job->crew->signal(job, SIGCONT); break;
         default: pass_on(job, (int)info.ssi_signo); break;
         }
     }
@@ -140,7 +141,7 @@ static void serve_broken(struct run_job *job)
 {
     const struct run_sink *out = job->output.out;
 
-    if (!out->is_broken || job->is_torn)
+    if (out == NULL || !out->is_broken || job->is_torn)
         return;
     job->is_torn = true;
     if (out->error == EPIPE) {
@@ -156,14 +157,15 @@ static void serve_broken(struct run_job *job)
 
 static int poll_time(const struct run_job *job)
 {
-    int64_t now = tern_base_now(), next = job->timeout_at, at[3];
+    int64_t now = tern_base_now(), next = job->timeout_at, at[4];
 
-    if (job->running == 0)
+    if (job->running == 0 && job->started > 0)
         next = now + TICK_NS;
     at[0] = job->phase != PHASE_RUN ? job->phase_until : NEVER;
     at[1] = run_output_deadline(&job->output);
     at[2] = run_input_deadline(&job->input);
-    for (int i = 0; i < 3; i++)
+    at[3] = job->crew->deadline(job);
+    for (int i = 0; i < 4; i++)
         next = at[i] < next ? at[i] : next;
     if (next == NEVER)
         return -1;
@@ -174,18 +176,15 @@ static int poll_time(const struct run_job *job)
 
 static bool gave_up(struct run_job *job)
 {
-    char text[256];
-
     if (job->phase != PHASE_KILL || tern_base_now() < job->give_up_at)
         return false;
-    list_running(job, text, sizeof(text));
-    run_say("%d ranks (%s) do not end although they were killed: they hang in the kernel", job->running, text);
+    job->crew->abandon(job);
     return true;
 }
 
 static bool is_over(struct run_job *job)
 {
-    if (job->running > 0 || run_leftover_any(job))
+    if (job->running > 0 || job->crew->any(job))
         return gave_up(job);
     if (job->phase == PHASE_RUN)
         return false;
@@ -199,167 +198,91 @@ static bool is_over(struct run_job *job)
     return run_output_flushed(&job->output);
 }
 
-/* Wait until something happens, but not longer than ms milliseconds (-1: without limit), and deal with it. */
-static void step(struct run_job *job, int ms)
+void run_job_step(struct run_job *job, int ms)
 {
     struct pollfd *fds = job->fds;
     size_t         count = 0;
 
-    fds[count++] = (struct pollfd){ .fd = job->signals, .events = POLLIN };
+    fds[count++] = (struct pollfd){ .fd = job->process.signals, .events = POLLIN };
     count += run_input_poll(&job->input, fds + count);
     count += run_output_poll(&job->output, fds + count);
+    count += job->crew->poll(job, fds + count);
     poll(fds, count, ms);
     serve_signals(job);
-    run_ends_collect(job);
+    job->crew->serve(job);
     run_input_serve(&job->input);
     run_output_serve(&job->output);
     serve_broken(job);
     keep_time(job);
 }
 
-/* Start the ranks. That takes a while when there are many, so look up from it now and then. */
-static void start_ranks(struct run_job *job)
-{
-    int64_t looked = tern_base_now();
-    int     status;
-
-    for (int r = 0; r < job->config->ranks && job->phase == PHASE_RUN; r++) {
-        if (!run_launch(job, r, &status))
-            run_job_end(job, SIGTERM, status);
-        if (tern_base_now() - looked > TICK_NS) {
-            step(job, 0);
-            looked = tern_base_now();
-        }
-    }
-}
-
 /* ---- setting up and clearing away ---- */
 
-/* The signals that the loop serves. One that ternrun was started to ignore (as by nohup) stays ignored. */
-static bool set_signals(struct run_job *job)
+/* Which files of the ranks are terminals: as ours are, or as those of the head. */
+static void look_at_terminal(struct run_job *job)
 {
-    static const int served[] = { SIGINT, SIGQUIT, SIGHUP, SIGTSTP };
-    struct sigaction old, ignore = { .sa_handler = SIG_IGN }, usual = { .sa_handler = SIG_DFL };
-    sigset_t         watched, blocked;
-
-    sigemptyset(&watched);
-    for (size_t i = 0; i < sizeof(served) / sizeof(served[0]); i++)
-        if (sigaction(served[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
-            sigaddset(&watched, served[i]);
-    sigaddset(&watched, SIGTERM);
-    sigaddset(&watched, SIGCHLD);
-    sigaddset(&watched, SIGCONT);
-    blocked = watched;
-    sigaddset(&blocked, SIGTTIN); /* then reading from the background fails instead of stopping us */
-    sigaddset(&blocked, SIGTTOU);
-    sigaction(SIGCHLD, &usual, NULL); /* ignored, it would take the ranks' statuses away */
-    sigaction(SIGPIPE, &ignore, &job->old_pipe);
-    sigprocmask(SIG_BLOCK, &blocked, &job->old_mask);
-    job->signals = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
-    return job->signals >= 0;
+    if (job->up != NULL) {
+        job->terminals = job->up->order.terminals;
+        job->window = job->up->order.window;
+        return;
+    }
+    for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++)
+        if (isatty(fd)) {
+            job->terminals |= 1u << fd;
+            ioctl(fd, TIOCGWINSZ, &job->window);
+        }
 }
 
-/* Two descriptors for each rank, and some more. The ranks get the old limit back. */
-static bool set_file_limit(struct run_job *job)
-{
-    struct rlimit limit;
-    rlim_t        needed = 2 * (rlim_t)job->config->ranks + OTHER_FILES;
-
-    if (getrlimit(RLIMIT_NOFILE, &job->old_files) != 0)
-        return false;
-    limit = job->old_files;
-    limit.rlim_cur = limit.rlim_max;
-    if (job->old_files.rlim_cur < needed)
-        setrlimit(RLIMIT_NOFILE, &limit);
-    getrlimit(RLIMIT_NOFILE, &limit);
-    if (limit.rlim_cur >= needed)
-        return true;
-    run_say("%d ranks need %llu open files and the limit is %llu; raise it with 'ulimit -n'", job->config->ranks,
-            (unsigned long long)needed, (unsigned long long)limit.rlim_cur);
-    return false;
-}
-
-static bool set_up(struct run_job *job)
+static bool set_up(struct run_job *job, struct run_up *up)
 {
     const struct run_config *config = job->config;
+    size_t                   files = job->crew->files(config) + OTHER_FILES;
 
-    if (gethostname(job->host, sizeof(job->host) - 1) != 0)
-        snprintf(job->host, sizeof(job->host), "unknown");
-    if (!set_file_limit(job))
+    job->up = up;
+    if (!run_process_start(&job->process, files))
         return false;
-    run_leftover_note_own();
-    prctl(PR_SET_CHILD_SUBREAPER, 1);
     job->rank = calloc((size_t)config->ranks, sizeof(job->rank[0]));
-    job->fds = calloc(2 * (size_t)config->ranks + OTHER_FILES, sizeof(job->fds[0]));
-    if (job->rank == NULL || job->fds == NULL || !set_signals(job) ||
-        !run_output_start(&job->output, config->ranks, config->label)) {
+    job->fds = calloc(files, sizeof(job->fds[0]));
+    if (job->rank == NULL || job->fds == NULL || !run_output_start(&job->output, config->ranks, config->label, up)) {
         run_say("cannot set up the job: %s", strerror(errno));
         return false;
     }
-    job->given = (struct tern_boot_given){ .ranks = config->ranks, .tell = -1, .launcher = (int)getpid() };
-    if (tern_boot_arena_make(config->ranks, run_bind_cpus(job->plan), &job->given.arena, &job->given.huge,
-                             &job->segment) != TERN_OK) {
-        run_say("%s", tern_base_detail());
-        return false;
-    }
-    job->segment->on_failure = (uint32_t)config->on_failure;
-    return run_guard_start(job);
-}
-
-static void describe(const struct run_job *job)
-{
-    const struct run_config *config = job->config;
-    char                     boot[128];
-
-    tern_boot_text(boot, sizeof(boot), 0, &job->given);
-    run_say("host %s: %s", job->host, run_bind_summary(job->plan));
-    run_say("when a rank fails: %s", config->on_failure == TERN_ON_FAILURE_ABORT ? "abort" : "return");
-    for (int i = 0; i < config->extras; i++)
-        run_say("environment: %s", config->extra[i]);
-    run_say("environment of rank 0: TERN_BOOT=%s", boot);
+    look_at_terminal(job);
+    job->input.is_fed = up != NULL;
+    return job->crew->open(job);
 }
 
 static void clear_away(struct run_job *job)
 {
-    for (int r = 0; r < job->started; r++) /* none is left, unless we gave up: then the guard goes on killing */
-        if (!job->rank[r].is_group)
-            atomic_store_explicit(&job->segment->slot[r].group, 0, memory_order_relaxed); /* before our end: ordered */
-    close(job->guard_pipe);
-    if (job->guard > 0)
-        waitpid(job->guard, NULL, 0);
+    job->crew->close(job);
     run_output_free(&job->output);
     if (job->input.to >= 0)
         close(job->input.to);
-    close(job->signals);
-    tern_boot_segment_unmap(job->segment);
-    close(job->given.arena);
-    if (job->given.huge >= 0)
-        close(job->given.huge);
+    close(job->process.signals);
     free(job->rank);
     free(job->fds);
 }
 
-int run_job(const struct run_config *config, const struct run_plan *plan)
+int run_job(const struct run_config *config, const struct run_plan *plan, const struct run_crew *crew,
+            struct run_up *up)
 {
-    struct run_job job = { .config = config, .plan = plan, .timeout_at = NEVER, .phase = PHASE_RUN };
+    struct run_job job = { .config = config, .plan = plan, .crew = crew, .timeout_at = NEVER, .phase = PHASE_RUN };
     int64_t        start = tern_base_now();
 
     job.input.to = -1;
-    if (!set_up(&job)) {
+    if (!set_up(&job, up)) {
         run_output_free(&job.output);
         free(job.rank);
         free(job.fds);
         return EXIT_TROUBLE;
     }
-    if (config->verbose)
-        describe(&job);
     if (config->timeout > 0)
         job.timeout_at = start + ns_of(config->timeout);
-    start_ranks(&job);
+    crew->start(&job);
     do
-        step(&job, poll_time(&job));
+        run_job_step(&job, poll_time(&job));
     while (!is_over(&job));
-    if (config->verbose)
+    if (config->verbose && up == NULL)
         run_say("the job ended with status %d after %.3f s", job.status,
                 (double)(tern_base_now() - start) / NS_PER_SECOND);
     clear_away(&job);

@@ -7,6 +7,7 @@
 #define _GNU_SOURCE 1
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "ternrun.h"
+#include "hosts.h"
 
 /* What the child and ternrun hold of the three standard files; -1: inherited. */
 struct wires {
@@ -44,10 +45,9 @@ static void wires_close(const int fd[3])
 }
 
 /* A pseudo-terminal that passes bytes on unchanged, so that the program sees a terminal and writes line by line. */
-static bool wire_terminal(int like, int *mine, int *child)
+static bool wire_terminal(const struct winsize *window, int *mine, int *child)
 {
     struct termios mode;
-    struct winsize size;
 
     *mine = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
     if (*mine < 0)
@@ -62,8 +62,8 @@ static bool wire_terminal(int like, int *mine, int *child)
     }
     cfmakeraw(&mode);
     tcsetattr(*child, TCSANOW, &mode);
-    if (ioctl(like, TIOCGWINSZ, &size) == 0)
-        ioctl(*child, TIOCSWINSZ, &size);
+    if (window->ws_col > 0)
+        ioctl(*child, TIOCSWINSZ, window);
     return true;
 }
 
@@ -80,21 +80,22 @@ static bool wire_pipe(int *read_end, int *write_end)
 
 static bool wire_output(const struct run_job *job, int which, struct wires *wires)
 {
-    if (job->config->ranks == 1 && !job->config->label)
+    if (job->config->ranks == 1 && !job->config->label && job->up == NULL)
         return true; /* nobody to mix with */
-    if (!(isatty(which) && wire_terminal(which, &wires->mine[which], &wires->child[which])) &&
+    if (!((job->terminals & 1u << which) != 0 &&
+          wire_terminal(&job->window, &wires->mine[which], &wires->child[which])) &&
         !wire_pipe(&wires->mine[which], &wires->child[which]))
         return false;
     return fcntl(wires->mine[which], F_SETFL, O_NONBLOCK) == 0;
 }
 
-static bool wire_input(int rank, struct wires *wires)
+static bool wire_input(const struct run_job *job, int rank, struct wires *wires)
 {
-    if (rank > 0) {
+    if (job->first + rank > 0) {
         wires->child[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
         return wires->child[0] >= 0;
     }
-    if (!isatty(STDIN_FILENO))
+    if (job->up == NULL && !isatty(STDIN_FILENO))
         return true;
     return wire_pipe(&wires->child[0], &wires->mine[0]) && fcntl(wires->mine[0], F_SETFL, O_NONBLOCK) == 0;
 }
@@ -107,9 +108,7 @@ static int child_files(const struct run_job *job, const struct wires *wires)
         if (wires->child[i] >= 0 && dup2(wires->child[i], i) < 0)
             return errno;
     close(job->guard_pipe);
-    setrlimit(RLIMIT_NOFILE, &job->old_files);
-    sigaction(SIGPIPE, &job->old_pipe, NULL);
-    sigprocmask(SIG_SETMASK, &job->old_mask, NULL);
+    run_process_restore(&job->process);
     return 0;
 }
 
@@ -117,7 +116,9 @@ static int child_exec(const struct run_job *job, int rank)
 {
     char boot[128];
 
-    tern_boot_text(boot, sizeof(boot), rank, &job->given);
+    tern_boot_text(boot, sizeof(boot), job->first + rank, &job->given);
+    if (job->config->environment != NULL)
+        environ = job->config->environment;
     if (setenv("TERN_BOOT", boot, 1) != 0)
         return errno;
     execvp(job->config->program[0], job->config->program);
@@ -132,7 +133,8 @@ __attribute__((noreturn)) static void child_run(const struct run_job *job, int r
 
     setpgid(0, 0);
     /* Recorded here, so that the guard knows the group before the program can start anything. */
-    atomic_store_explicit(&job->segment->slot[rank].group, (int32_t)getpid(), memory_order_relaxed); /* fork orders */
+    atomic_store_explicit(&job->segment->slot[job->first + rank].group, (int32_t)getpid(),
+                          memory_order_relaxed); /* fork orders */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != launcher)
         _exit(EXIT_TROUBLE); /* ternrun died before the line above */
@@ -152,22 +154,41 @@ __attribute__((noreturn)) static void child_run(const struct run_job *job, int r
 
 /* ---- in ternrun ---- */
 
+/* Say why something could not be started: here, or to the head, which says it once for all nodes. */
+__attribute__((format(printf, 3, 4))) static void complain(const struct run_job *job, int status, const char *format,
+                                                           ...)
+{
+    char    text[512];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    if (job->up != NULL)
+        run_up_failed(job->up, status, text);
+    else
+        run_say("%s", text);
+}
+
 /* Say why rank could not be started and return the exit status for that. */
 static int explain(const struct run_job *job, int rank, const struct complaint *complaint)
 {
     const char *name = job->config->program[0], *text = strerror(complaint->error);
+    int         status = EXIT_TROUBLE;
 
+    if (complaint->step == STEP_EXEC)
+        status = complaint->error == ENOENT || complaint->error == ENOTDIR ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
     if (complaint->step == STEP_EXEC && complaint->error == ENOENT && strchr(name, '/') == NULL)
-        run_say("cannot start '%.200s': no such program in PATH; write ./%.200s for one in this directory", name, name);
+        complain(job, status,
+                 "cannot start '%.200s': no such program in PATH; write ./%.200s for one in this directory", name,
+                 name);
     else if (complaint->step == STEP_EXEC)
-        run_say("cannot start '%.400s': %s", name, text);
+        complain(job, status, "cannot start '%.400s': %s", name, text);
     else
-        run_say("cannot start rank %d: %s: %s", rank,
-                complaint->step == STEP_BIND ? "it cannot be bound to its cpu" : "its standard files cannot be set up",
-                text);
-    if (complaint->step != STEP_EXEC)
-        return EXIT_TROUBLE;
-    return complaint->error == ENOENT || complaint->error == ENOTDIR ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
+        complain(job, status, "cannot start rank %d: %s: %s", job->first + rank,
+                 complaint->step == STEP_BIND ? "it cannot be bound to its cpu" : "its standard files cannot be set up",
+                 text);
+    return status;
 }
 
 /* Wait until the child has become the program. */
@@ -182,7 +203,8 @@ static bool child_started(struct run_job *job, int rank, pid_t pid, int listen, 
     if (got != (ssize_t)sizeof(complaint))
         return true; /* the pipe was closed by exec; or the child was killed, which the loop will see */
     waitpid(pid, NULL, 0);
-    atomic_store_explicit(&job->segment->slot[rank].group, 0, memory_order_relaxed); /* read after our death only */
+    atomic_store_explicit(&job->segment->slot[job->first + rank].group, 0,
+                          memory_order_relaxed); /* read after our death only */
     *status = explain(job, rank, &complaint);
     return false;
 }
@@ -198,10 +220,10 @@ static void rank_started(struct run_job *job, int rank, pid_t pid, const struct 
         job->input.to = wires->mine[0];
     for (int which = STDOUT_FILENO; which <= STDERR_FILENO; which++)
         if (wires->mine[which] >= 0)
-            run_output_add(&job->output, rank, which, wires->mine[which]);
+            run_output_add(&job->output, job->first + rank, which, wires->mine[which]);
     if (job->config->verbose) {
         run_bind_text(job->plan, rank, cpus, sizeof(cpus));
-        run_say("rank %d: pid %d, %s", rank, (int)pid, cpus);
+        run_say("rank %d: pid %d, %s", job->first + rank, (int)pid, cpus);
     }
 }
 
@@ -213,14 +235,14 @@ bool run_launch(struct run_job *job, int rank, int *status)
     bool         started = false;
 
     *status = EXIT_TROUBLE;
-    if (wire_input(rank, &wires) && wire_output(job, STDOUT_FILENO, &wires) &&
+    if (wire_input(job, rank, &wires) && wire_output(job, STDOUT_FILENO, &wires) &&
         wire_output(job, STDERR_FILENO, &wires) && pipe2(tell, O_CLOEXEC) == 0)
         pid = fork();
     if (pid == 0)
         child_run(job, rank, &wires, tell[1], launcher);
     if (pid < 0)
-        run_say("cannot start rank %d of %d: %s; see 'ulimit -n' and 'ulimit -u'", rank, job->config->ranks,
-                strerror(errno));
+        complain(job, EXIT_TROUBLE, "cannot start rank %d of %d: %s; see 'ulimit -n' and 'ulimit -u'",
+                 job->first + rank, job->given.ranks, strerror(errno));
     close_if(tell[1]);
     wires_close(wires.child);
     if (pid > 0)

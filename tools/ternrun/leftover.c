@@ -32,28 +32,32 @@ void run_leftover_note_own(void)
         fclose(file);
 }
 
-static bool is_adopted(const struct run_job *job, pid_t pid)
+static bool is_rank(const struct run_job *job, pid_t pid)
 {
     if (pid == job->guard)
-        return false;
-    for (int i = 0; i < owns; i++)
-        if (own[i] == pid)
-            return false;
+        return true;
     for (int r = 0; r < job->started; r++)
         if (job->rank[r].runs && job->rank[r].pid == pid)
-            return false;
-    return true;
+            return true;
+    return false;
 }
 
-/* Send a signal (0: none) to the orphans that ternrun has inherited; returns whether there are any. */
-static bool signal_adopted(const struct run_job *job, int signal)
+static bool is_own(pid_t pid)
+{
+    for (int i = 0; i < owns; i++)
+        if (own[i] == pid)
+            return true;
+    return false;
+}
+
+bool run_leftover_children(bool (*is_ours)(const struct run_job *job, pid_t pid), const struct run_job *job, int signal)
 {
     FILE *file = open_children();
     bool  any = false;
     int   pid;
 
     while (file != NULL && fscanf(file, "%d", &pid) == 1)
-        if (is_adopted(job, pid)) {
+        if (!is_own(pid) && !is_ours(job, pid)) {
             any = true;
             if (signal != 0)
                 kill(pid, signal);
@@ -71,7 +75,7 @@ static bool group_lives(struct run_job *job, int r)
     if (rank->is_group && !rank->runs && kill(-rank->pid, 0) != 0 && errno == ESRCH) {
         rank->is_group = false;
         /* relaxed: read by the guard after our death, which orders it. */
-        atomic_store_explicit(&job->segment->slot[r].group, 0, memory_order_relaxed);
+        atomic_store_explicit(&job->segment->slot[job->first + r].group, 0, memory_order_relaxed);
     }
     return rank->is_group;
 }
@@ -82,7 +86,7 @@ bool run_leftover_any(struct run_job *job)
 
     for (int r = 0; r < job->started; r++)
         any |= group_lives(job, r) && !job->rank[r].runs;
-    return signal_adopted(job, 0) || any;
+    return run_leftover_children(is_rank, job, 0) || any;
 }
 
 void run_leftover_signal(struct run_job *job, int signal)
@@ -93,5 +97,5 @@ void run_leftover_signal(struct run_job *job, int signal)
             if (signal != SIGTSTP && signal != SIGKILL)
                 kill(-job->rank[r].pid, SIGCONT); /* a stopped process would not notice */
         }
-    signal_adopted(job, signal);
+    run_leftover_children(is_rank, job, signal);
 }

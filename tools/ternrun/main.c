@@ -16,14 +16,17 @@
 
 #include "base/options.h"
 #include "base/parse.h"
-#include "ternrun.h"
+#include "hosts.h"
 
 static const char help[] =
     "usage: ternrun -n N [options] program [arguments]\n"
+    "       ternrun --hosts a:4,b:4 [options] program [arguments]\n"
     "\n"
-    "Start N ranks of a Tern program on this machine and see them to their end.\n"
+    "Start ranks of a Tern program, on this machine or on several hosts, and see them to their end.\n"
     "\n"
     "  -n, --np N              how many ranks\n"
+    "      --hosts LIST        where: names of hosts with the number of ranks for each, one without\n"
+    "      --agent COMMAND     what starts a command on a host: COMMAND HOST ternrun --node; default ssh\n"
     "      --bind HOW          core: one rank on each core; none; or a list of cpus such as 0,2,4-7,\n"
     "                          of which rank i gets the i-th; default: core where there are enough, else none\n"
     "      --label             put [rank] before each line of output\n"
@@ -39,10 +42,28 @@ static const char help[] =
     "\n"
     "Standard input goes to rank 0. The exit status is that of the first rank that failed.\n";
 
-enum { OPT_BIND = 1000, OPT_LABEL, OPT_TIMEOUT, OPT_GRACE, OPT_ON_FAILURE, OPT_CHAOS, OPT_VERBOSE, OPT_VERSION };
+enum {
+    OPT_BIND = 1000,
+    OPT_LABEL,
+    OPT_TIMEOUT,
+    OPT_GRACE,
+    OPT_ON_FAILURE,
+    OPT_CHAOS,
+    OPT_VERBOSE,
+    OPT_VERSION,
+    OPT_HOSTS,
+    OPT_AGENT,
+    OPT_NODE
+};
+
+/* Asks nothing of anyone, and does not wait forever for a host that does not answer. */
+static const char default_agent[] = "ssh -T -o BatchMode=yes -o ConnectTimeout=30";
 
 static const struct option long_options[] = {
     { "np", required_argument, NULL, 'n' },
+    { "hosts", required_argument, NULL, OPT_HOSTS },
+    { "agent", required_argument, NULL, OPT_AGENT },
+    { "node", no_argument, NULL, OPT_NODE },
     { "bind", required_argument, NULL, OPT_BIND },
     { "label", no_argument, NULL, OPT_LABEL },
     { "env", required_argument, NULL, 'x' },
@@ -132,6 +153,9 @@ static void take_option(struct run_config *config, int option, const char *text)
         config->extra[config->extras++] = text;
         break;
     case OPT_BIND: take_binding(config, text); break;
+    case OPT_HOSTS: config->host_list = text; break;
+    case OPT_AGENT: config->agent = text; break;
+    case OPT_NODE: exit(run_node());
     case OPT_LABEL: config->label = true; break;
     case OPT_VERBOSE: config->verbose = true; break;
     case OPT_TIMEOUT: config->timeout = take_seconds("--timeout", text); break;
@@ -162,8 +186,10 @@ static void read_command_line(struct run_config *config, int argc, char **argv)
             usage("%.100s is no option, or is given a value that it does not take", argv[optind - 1]);
         take_option(config, option, optarg);
     }
-    if (config->ranks == 0)
-        usage("how many ranks? give -n N");
+    if (config->host_list == NULL && config->ranks == 0)
+        usage("how many ranks? give -n N, or --hosts");
+    if (config->host_list == NULL && config->agent != NULL)
+        usage("--agent is for --hosts");
     if (argv[optind] == NULL)
         usage("which program? give its name after the options");
     config->program = argv + optind;
@@ -175,6 +201,21 @@ static void open_standard_files(void)
     for (int fd = 0; fd <= 2; fd++)
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) < 0)
             exit(EXIT_TROUBLE);
+}
+
+/* Where the ranks go, where that is not here. */
+static void choose_hosts(struct run_config *config)
+{
+    char why[300];
+
+    if (config->host_list == NULL)
+        return;
+    if (!run_hosts_read(config->host_list, config->ranks, config, why, sizeof(why)))
+        usage("--hosts %.100s: %s", config->host_list, why);
+    if (config->agent == NULL)
+        config->agent = default_agent;
+    if (config->agent[strspn(config->agent, " \t")] == '\0')
+        usage("--agent takes a command");
 }
 
 /* Check Tern's own options, plan the binding, run the job. */
@@ -192,10 +233,12 @@ static int run_it(struct run_config *config)
     if (!run_chaos_prepare(config))
         return EXIT_USAGE;
     config->on_failure = tern_opt.on_failure;
+    if (config->host != NULL)
+        return run_job(config, NULL, &run_crew_hosts, NULL);
     plan = run_bind_plan(config, &status);
     if (plan == NULL)
         return status;
-    status = run_job(config, plan);
+    status = run_job(config, plan, &run_crew_here, NULL);
     run_bind_free(plan);
     return status;
 }
@@ -210,7 +253,9 @@ int main(int argc, char **argv)
     if (config.extra == NULL)
         return EXIT_TROUBLE;
     read_command_line(&config, argc, argv);
+    choose_hosts(&config);
     status = run_it(&config);
+    run_hosts_free(&config);
     free(config.extra);
     return status;
 }

@@ -5,6 +5,9 @@
  * them. A sink that is not taken from is not filled further and its streams are not read, so that in the end the rank
  * waits, while ternrun itself never does. On a terminal an unfinished line is shown after a moment (it may be a
  * prompt), and closed by a newline when someone else has to write.
+ *
+ * A stream may come from a host instead: then the host sends no more than there is room for, and is told how much was
+ * taken. At that host, a node, streams have no sink: what is read is sent to the head as it is.
  */
 #define _GNU_SOURCE 1
 #include <errno.h>
@@ -18,7 +21,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "ternrun.h"
+#include "hosts.h"
 
 #define SINK_BYTES (4 * LINE_BYTES)
 #define SAY_BYTES 16384                 /* room behind it for ternrun's own lines */
@@ -26,6 +29,7 @@
 #define SHOW_RETURN_NS (50 * NS_PER_MS) /* or, where it returns to its start (progress bars), so long after it began */
 
 static struct run_sink *say_sink; /* where run_say goes while there is output; NULL: straight to standard error */
+static struct run_up   *say_up;   /* or here */
 
 /* ---- sinks ---- */
 
@@ -158,41 +162,61 @@ static void stream_pass(const struct run_output *output, struct run_stream *stre
 
 static void stream_end(const struct run_output *output, struct run_stream *stream)
 {
-    close(stream->fd);
+    if (stream->fd >= 0)
+        close(stream->fd);
     stream->fd = -1;
+    stream->is_far = false;
     if (output->label && stream->len > 0 && stream->len < LINE_BYTES && stream->data[stream->len - 1] != '\n')
         stream->data[stream->len++] = '\n';
 }
 
-static void stream_read(const struct run_output *output, struct run_stream *stream)
+static bool stream_is_open(const struct run_stream *stream)
 {
-    ssize_t got;
+    return stream->fd >= 0 || stream->is_far;
+}
 
-    do
-        got = read(stream->fd, stream->data + stream->len, LINE_BYTES - stream->len);
-    while (got < 0 && errno == EINTR);
-    if (got < 0 && errno == EAGAIN)
-        return;
-    if (got <= 0) { /* the end; of a pseudo-terminal it is EIO */
-        stream_end(output, stream);
-        return;
-    }
+/* Count bytes that have been put behind the others. */
+static void stream_grow(struct run_stream *stream, size_t len)
+{
     stream->last = tern_base_now();
     if (stream->len == 0)
         stream->first = stream->last;
-    stream->len += (size_t)got;
+    stream->len += len;
 }
 
-/* Whether the stream may be read: its sink keeps up. */
-static bool stream_is_due(const struct run_stream *stream)
+static void stream_read(const struct run_output *output, struct run_stream *stream)
 {
+    size_t  room = output->up != NULL && stream->credit < LINE_BYTES ? stream->credit : LINE_BYTES - stream->len;
+    ssize_t got;
+
+    do
+        got = read(stream->fd, stream->data + stream->len, room);
+    while (got < 0 && errno == EINTR);
+    if (got < 0 && errno == EAGAIN)
+        return;
+    if (got <= 0) /* the end; of a pseudo-terminal it is EIO */
+        stream_end(output, stream);
+    else
+        stream_grow(stream, (size_t)got);
+    if (output->up == NULL)
+        return;
+    run_up_output(output->up, stream); /* empty: the end */
+    stream->credit -= stream->len;
+    stream->len = 0;
+}
+
+/* Whether the stream may be read: whoever gets it keeps up. */
+static bool stream_is_due(const struct run_output *output, const struct run_stream *stream)
+{
+    if (output->up != NULL)
+        return stream->fd >= 0 && stream->credit > 0 && run_up_has_room(output->up);
     return stream->fd >= 0 && stream->len < LINE_BYTES && stream->sink->len < LINE_BYTES;
 }
 
 /* When an unfinished line has to be shown. */
 static int64_t stream_show_at(const struct run_stream *stream)
 {
-    if (!stream->sink->is_tty || stream->len == 0 || stream->sink->len >= LINE_BYTES)
+    if (stream->sink == NULL || !stream->sink->is_tty || stream->len == 0 || stream->sink->len >= LINE_BYTES)
         return NEVER;
     if (memchr(stream->data, '\r', stream->len) != NULL)
         return stream->first + SHOW_RETURN_NS;
@@ -208,11 +232,15 @@ static bool same_file(int a, int b)
     return fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-bool run_output_start(struct run_output *output, int ranks, bool label)
+bool run_output_start(struct run_output *output, int ranks, bool label, struct run_up *up)
 {
-    *output = (struct run_output){ .label = label };
+    *output = (struct run_output){ .label = label, .up = up };
     output->stream = calloc((size_t)ranks * 2, sizeof(output->stream[0]));
-    if (output->stream == NULL || !sink_start(&output->sink[0], STDOUT_FILENO))
+    if (output->stream == NULL)
+        return false;
+    if (up != NULL)
+        return true;
+    if (!sink_start(&output->sink[0], STDOUT_FILENO))
         return false;
     output->out = output->err = &output->sink[0];
     if (!same_file(STDOUT_FILENO, STDERR_FILENO)) {
@@ -226,16 +254,64 @@ bool run_output_start(struct run_output *output, int ranks, bool label)
 
 void run_output_add(struct run_output *output, int rank, int which, int fd)
 {
-    struct run_stream *stream = &output->stream[output->streams];
+    struct run_stream *stream = &output->stream[output->streams++];
 
-    *stream = (struct run_stream){ .fd = fd, .rank = rank, .sink = which == STDOUT_FILENO ? output->out : output->err };
+    *stream = (struct run_stream){ .fd = fd, .is_far = fd < 0, .rank = rank, .which = which };
+    stream->sink = which == STDOUT_FILENO ? output->out : output->err;
+    stream->credit = output->up != NULL ? LINE_BYTES : 0;
     stream->data = malloc(LINE_BYTES);
-    if (stream->data == NULL) {
-        run_say("no memory for the output of rank %d, which is lost", rank);
-        close(fd);
+    if (stream->data != NULL)
         return;
+    run_say("no memory for the output of rank %d, which is lost", rank);
+    stream_end(output, stream);
+}
+
+/* The stream of that file of the rank; NULL: there is none. All ranks have both, in their order. */
+static struct run_stream *find(struct run_output *output, int64_t rank, int which)
+{
+    int64_t at = output->streams == 0 ? -1 : 2 * (rank - output->stream[0].rank) + which - 1;
+
+    if (at < 0 || at >= output->streams || output->stream[at].rank != rank || output->stream[at].which != which)
+        return NULL;
+    return &output->stream[at];
+}
+
+bool run_output_feed(struct run_output *output, int64_t rank, int which, const void *data, size_t len)
+{
+    struct run_stream *stream = find(output, rank, which);
+
+    if (stream == NULL || len > LINE_BYTES - stream->len)
+        return false;
+    if (!stream->is_far)
+        return stream->data == NULL; /* there was no memory for it */
+    if (len == 0) {
+        stream_end(output, stream);
+        return true;
     }
-    output->streams++;
+    memcpy(stream->data + stream->len, data, len);
+    stream_grow(stream, len);
+    stream->credit += len;
+    return true;
+}
+
+bool run_output_credit(struct run_output *output, int64_t rank, int which, size_t bytes)
+{
+    struct run_stream *stream = find(output, rank, which);
+
+    if (stream == NULL || bytes > LINE_BYTES - stream->credit)
+        return false;
+    stream->credit += bytes;
+    return true;
+}
+
+size_t run_output_taken(struct run_stream *stream)
+{
+    size_t taken = stream->credit > stream->len ? stream->credit - stream->len : 0;
+
+    if (taken < LINE_BYTES / 4 && stream->len > 0)
+        return 0; /* not worth the words yet */
+    stream->credit -= taken;
+    return taken;
 }
 
 size_t run_output_poll(struct run_output *output, struct pollfd *fds)
@@ -246,7 +322,7 @@ size_t run_output_poll(struct run_output *output, struct pollfd *fds)
         if (output->sink[i].len > 0)
             fds[count++] = (struct pollfd){ .fd = output->sink[i].fd, .events = POLLOUT };
     for (int i = 0; i < output->streams; i++)
-        if (stream_is_due(&output->stream[i]))
+        if (stream_is_due(output, &output->stream[i]))
             fds[count++] = (struct pollfd){ .fd = output->stream[i].fd, .events = POLLIN };
     return count;
 }
@@ -260,10 +336,10 @@ void run_output_serve(struct run_output *output)
     for (int i = 0; i < output->streams; i++) {
         struct run_stream *stream = &output->stream[(output->turn + i) % output->streams];
 
-        if (stream_is_due(stream)) /* none of these descriptors blocks */
+        if (stream_is_due(output, stream)) /* none of these descriptors blocks */
             stream_read(output, stream);
         if (stream->len > 0)
-            stream_pass(output, stream, stream->fd < 0 || stream_show_at(stream) <= now);
+            stream_pass(output, stream, !stream_is_open(stream) || stream_show_at(stream) <= now);
     }
     output->turn = output->streams > 0 ? (output->turn + 1) % output->streams : 0; /* nobody is always first */
     sink_flush(&output->sink[0]);
@@ -284,7 +360,7 @@ int64_t run_output_deadline(const struct run_output *output)
 bool run_output_at_end(const struct run_output *output)
 {
     for (int i = 0; i < output->streams; i++)
-        if (output->stream[i].fd >= 0)
+        if (stream_is_open(&output->stream[i]))
             return false;
     return true;
 }
@@ -292,9 +368,9 @@ bool run_output_at_end(const struct run_output *output)
 bool run_output_flushed(const struct run_output *output)
 {
     for (int i = 0; i < output->streams; i++)
-        if (output->stream[i].len > 0 && !output->stream[i].sink->is_broken)
+        if (output->stream[i].len > 0 && !output->stream[i].sink->is_broken) /* at a node they hold nothing */
             return false;
-    return output->sink[0].len == 0 && output->sink[1].len == 0;
+    return output->up != NULL ? run_up_flushed(output->up) : output->sink[0].len == 0 && output->sink[1].len == 0;
 }
 
 void run_output_free(struct run_output *output)
@@ -310,6 +386,11 @@ void run_output_free(struct run_output *output)
     free(output->sink[1].data);
 }
 
+void run_output_say_to(struct run_up *up)
+{
+    say_up = up;
+}
+
 void run_say(const char *format, ...)
 {
     char    line[1024] = "ternrun: ";
@@ -320,6 +401,10 @@ void run_say(const char *format, ...)
     vsnprintf(line + len, sizeof(line) - 1 - len, format, args);
     va_end(args);
     len = strlen(line);
+    if (say_up != NULL) {
+        run_up_say(say_up, line + strlen("ternrun: "));
+        return;
+    }
     line[len++] = '\n';
     if (say_sink != NULL) {
         sink_add(say_sink, NULL, "", line, len);

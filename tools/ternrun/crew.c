@@ -1,0 +1,134 @@
+/* crew.c: the crew of a job whose ranks are processes on this host: all of them, or those of one node of a larger job. */
+#define _GNU_SOURCE 1
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/options.h"
+#include "hosts.h"
+
+#define LOOK_NS (20 * NS_PER_MS) /* starting many ranks takes a while: look up from it so often */
+
+static size_t here_files(const struct run_config *config)
+{
+    return 2 * (size_t)config->ranks; /* a pipe for each file of each rank */
+}
+
+/* Say what went wrong here: to the user, or to the head, which says it once for all nodes. */
+static bool refuse(struct run_job *job, const char *text)
+{
+    if (job->up != NULL)
+        run_up_failed(job->up, EXIT_TROUBLE, text);
+    else
+        run_say("%s", text);
+    return false;
+}
+
+static bool arena_open(struct run_job *job)
+{
+    struct tern_boot_shape shape = { .ranks = job->config->ranks, .nodes = 1, .cores = run_bind_cpus(job->plan) };
+
+    job->given = (struct tern_boot_given){ .ranks = job->config->ranks, .tell = -1, .launcher = (int)getpid() };
+    if (job->up != NULL)
+        return run_up_arena(job, &shape);
+    return tern_boot_arena_shape(&shape, &job->given.arena, &job->given.huge, &job->segment) == TERN_OK;
+}
+
+static void describe(const struct run_job *job)
+{
+    const struct run_config *config = job->config;
+    char                     boot[128];
+
+    tern_boot_text(boot, sizeof(boot), job->first, &job->given);
+    run_say("host %s: %s", job->host, run_bind_summary(job->plan));
+    run_say("when a rank fails: %s", config->on_failure == TERN_ON_FAILURE_ABORT ? "abort" : "return");
+    for (int i = 0; i < config->extras; i++)
+        run_say("environment: %s", config->extra[i]);
+    run_say("environment of rank %d: TERN_BOOT=%s", job->first, boot);
+}
+
+static bool here_open(struct run_job *job)
+{
+    if (gethostname(job->host, sizeof(job->host) - 1) != 0)
+        snprintf(job->host, sizeof(job->host), "unknown");
+    run_leftover_note_own();
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    if (!arena_open(job))
+        return refuse(job, tern_base_detail());
+    job->segment->on_failure = (uint32_t)job->config->on_failure;
+    if (!run_guard_start(job))
+        return false;
+    if (job->config->verbose)
+        describe(job);
+    return true;
+}
+
+static void here_start(struct run_job *job)
+{
+    int64_t looked = tern_base_now();
+    int     status;
+
+    for (int r = 0; r < job->config->ranks && job->phase == PHASE_RUN; r++) {
+        if (!run_launch(job, r, &status))
+            run_job_end(job, SIGTERM, status);
+        if (tern_base_now() - looked > LOOK_NS) {
+            run_job_step(job, 0);
+            looked = tern_base_now();
+        }
+    }
+}
+
+static size_t here_poll(struct run_job *job, struct pollfd *fds)
+{
+    return job->up != NULL ? run_up_poll(job, fds) : 0;
+}
+
+static void here_serve(struct run_job *job)
+{
+    run_ends_collect(job);
+    if (job->up != NULL)
+        run_up_serve(job);
+}
+
+static int64_t here_deadline(const struct run_job *job)
+{
+    (void)job;
+    return NEVER;
+}
+
+static void here_abandon(struct run_job *job)
+{
+    char text[256];
+
+    run_job_list(job, text, sizeof(text));
+    run_say("%d ranks (%s) do not end although they were killed: they hang in the kernel", job->running, text);
+}
+
+static void here_close(struct run_job *job)
+{
+    for (int r = 0; r < job->started; r++) /* none is left, unless we gave up: then the guard goes on killing */
+        if (!job->rank[r].is_group)
+            atomic_store_explicit(&job->segment->slot[job->first + r].group, 0, memory_order_relaxed); /* before our
+                                                                                                    end: ordered */
+    run_guard_end(job);
+    tern_boot_segment_unmap(job->segment);
+    close(job->given.arena);
+    if (job->given.huge >= 0)
+        close(job->given.huge);
+}
+
+const struct run_crew run_crew_here = {
+    .files = here_files,
+    .open = here_open,
+    .start = here_start,
+    .poll = here_poll,
+    .serve = here_serve,
+    .deadline = here_deadline,
+    .any = run_leftover_any,
+    .signal = run_leftover_signal,
+    .abandon = here_abandon,
+    .close = here_close,
+};

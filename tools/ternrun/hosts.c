@@ -1,0 +1,166 @@
+/* hosts.c: the text of --hosts: names, with or without a number of ranks, separated by commas.
+ *
+ * A name is handed to the agent as it is, so it must not look like an option of it. Ranks are numbered host by host in
+ * the order of the text.
+ */
+#define _GNU_SOURCE 1
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/parse.h"
+#include "hosts.h"
+
+#define MOST_HOSTS 4096
+
+/* Why the text cannot be used. */
+struct refusal {
+    char  *why;
+    size_t size;
+};
+
+__attribute__((format(printf, 2, 3))) static bool refuse(const struct refusal *refusal, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(refusal->why, refusal->size, format, args);
+    va_end(args);
+    return false;
+}
+
+/* The length of the name at the front of text: up to the comma, or the colon before its number. An address with colons
+ * is in brackets. */
+static size_t name_length(const char *text)
+{
+    size_t closed = *text == '[' ? strcspn(text, "],") : 0;
+
+    return closed + strcspn(text + closed, ":,");
+}
+
+static bool check_name(const struct refusal *refusal, const char *text, size_t len)
+{
+    if (len == 0)
+        return refuse(refusal, "a host has no name");
+    if (*text == '-')
+        return refuse(refusal, "'%.*s' is no name of a host", len < 100 ? (int)len : 100, text);
+    for (size_t i = 0; i < len; i++)
+        if (!isalnum((unsigned char)text[i]) && strchr("._-@%+[]:", text[i]) == NULL)
+            return refuse(refusal, "'%.*s' is no name of a host", len < 100 ? (int)len : 100, text);
+    return true;
+}
+
+/* Take one host off the front of *at. Its number of ranks is 0 where the text has none. */
+static bool take_host(const struct refusal *refusal, const char **at, struct run_config *config)
+{
+    struct run_host *host = &config->host[config->hosts];
+    size_t           len = name_length(*at), rest;
+    char             number[16];
+    int64_t          ranks = 0;
+
+    if (!check_name(refusal, *at, len))
+        return false;
+    *host =
+        (struct run_host){ .name = strndup(*at, len), .err = -1, .channel = { -1, -1, .state = TERN_CHANNEL_CLOSED } };
+    if (host->name == NULL)
+        return refuse(refusal, "no memory for the names of the hosts");
+    config->hosts++;
+    *at += len;
+    if (**at == ':') {
+        rest = strcspn(++*at, ",");
+        snprintf(number, sizeof(number), "%.*s", rest < sizeof(number) ? (int)rest : 0, *at);
+        if (!tern_base_parse_count(number, &ranks) || ranks < 1 || ranks > TERN_MAX_NODE_RANKS)
+            return refuse(refusal, "host %.100s takes 1 to %d ranks, not '%.*s'", host->name, TERN_MAX_NODE_RANKS,
+                          rest < 100 ? (int)rest : 100, *at);
+        *at += rest;
+    }
+    host->ranks = (int)ranks;
+    for (int i = 0; i < config->hosts - 1; i++)
+        if (strcmp(config->host[i].name, host->name) == 0)
+            return refuse(refusal, "host %.100s is listed twice; give it all its ranks at once, as %.100s:4",
+                          host->name, host->name);
+    return true;
+}
+
+/* -n ranks on hosts that take any number: evenly, the first ones one more. */
+static bool spread(const struct refusal *refusal, int ranks, struct run_config *config)
+{
+    if (ranks < config->hosts)
+        return refuse(refusal, "%d ranks are fewer than %d hosts", ranks, config->hosts);
+    for (int i = 0; i < config->hosts; i++)
+        config->host[i].ranks = ranks / config->hosts + (i < ranks % config->hosts);
+    if (config->host[0].ranks > TERN_MAX_NODE_RANKS)
+        return refuse(refusal, "a host takes 1 to %d ranks", TERN_MAX_NODE_RANKS);
+    return true;
+}
+
+/* -n ranks on hosts that take so many: in their order. Those that get none are not used. */
+static bool fill_up(const struct refusal *refusal, int ranks, struct run_config *config)
+{
+    int left = ranks;
+
+    for (int i = 0; i < config->hosts; i++) {
+        struct run_host *host = &config->host[i];
+
+        host->ranks = host->ranks < left ? host->ranks : left;
+        left -= host->ranks;
+    }
+    while (config->hosts > 0 && config->host[config->hosts - 1].ranks == 0)
+        free(config->host[--config->hosts].name);
+    return left == 0 || refuse(refusal, "-n asks for %d ranks, and the hosts take %d", ranks, ranks - left);
+}
+
+/* How many ranks each host gets. */
+static bool share_out(const struct refusal *refusal, int ranks, struct run_config *config)
+{
+    int numbered = 0;
+
+    for (int i = 0; i < config->hosts; i++)
+        numbered += config->host[i].ranks > 0;
+    if (ranks > 0 && numbered == 0)
+        return spread(refusal, ranks, config);
+    if (ranks > 0 && numbered < config->hosts)
+        return refuse(refusal, "with -n give a number of ranks to every host, or to none");
+    if (ranks > 0)
+        return fill_up(refusal, ranks, config);
+    for (int i = 0; i < config->hosts; i++)
+        config->host[i].ranks += config->host[i].ranks == 0;
+    return true;
+}
+
+bool run_hosts_read(const char *text, int ranks, struct run_config *config, char *why, size_t size)
+{
+    struct refusal refusal = { why, size };
+    int64_t        sum = 0;
+
+    config->host = calloc(MOST_HOSTS, sizeof(*config->host));
+    if (config->host == NULL)
+        return refuse(&refusal, "no memory for the names of the hosts");
+    for (;; text++) {
+        if (config->hosts == MOST_HOSTS)
+            return refuse(&refusal, "more than %d hosts", MOST_HOSTS);
+        if (!take_host(&refusal, &text, config))
+            return false;
+        if (*text == '\0')
+            break;
+    }
+    if (!share_out(&refusal, ranks, config))
+        return false;
+    for (int i = 0; i < config->hosts; i++) {
+        config->host[i].first = (int)sum;
+        sum += config->host[i].ranks;
+    }
+    if (sum > TERN_MAX_RANKS)
+        return refuse(&refusal, "a job takes up to %d ranks, not %lld", TERN_MAX_RANKS, (long long)sum);
+    config->ranks = (int)sum;
+    return true;
+}
+
+void run_hosts_free(struct run_config *config)
+{
+    for (int i = 0; i < config->hosts; i++)
+        free(config->host[i].name);
+    free(config->host);
+}

@@ -1,0 +1,373 @@
+/* hub.c: the crew of a job whose ranks run on several hosts.
+ *
+ * All hosts are called at once; nothing is started anywhere before all have answered. From then on the head is the hub:
+ * it hears what each host says, keeps count of the ranks, and passes on to the others what they have to know, in the
+ * order in which it came.
+ */
+#define _GNU_SOURCE 1
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "hosts.h"
+
+#define RETRY_NS (500 * NS_PER_MS) /* between looks whether ternrun is in the foreground again */
+#define INPUT_PIECE 16384
+
+struct run_hub {
+    bool    is_started; /* the hosts were told what to start */
+    bool    is_read;    /* standard input is at its end */
+    size_t  input;      /* bytes of it that the host of rank 0 takes */
+    int64_t retry_at;   /* do not read it before this */
+};
+
+/* ---- what hosts are told ---- */
+
+void run_host_tell(struct run_host *host, const struct tern_frame *frame)
+{
+    if (host->state == HOST_RUNS)
+        tern_boot_channel_send(&host->channel, frame);
+}
+
+void run_hub_tell_all(struct run_job *job, uint32_t kind, int rank, uint32_t value)
+{
+    struct tern_frame frame = { .kind = kind, .rank = (uint32_t)rank, .value = value };
+
+    for (int i = 0; i < job->config->hosts; i++)
+        run_host_tell(&job->config->host[i], &frame);
+}
+
+void run_host_close(struct run_host *host, enum run_host_state state)
+{
+    host->state = state;
+    tern_boot_channel_close(&host->channel);
+}
+
+/* The environment that the ranks get of ours: an allocated list of our own texts. */
+static char **choose_environment(void)
+{
+    size_t count = 0, kept = 0;
+    char **chosen;
+
+    while (environ[count] != NULL)
+        count++;
+    chosen = calloc(count + 1, sizeof(*chosen));
+    for (size_t i = 0; i < count && chosen != NULL; i++)
+        if (!run_order_stays(environ[i]))
+            chosen[kept++] = environ[i];
+    return chosen;
+}
+
+static unsigned char *write_order(struct run_job *job, size_t *len)
+{
+    const struct run_config *config = job->config;
+    struct run_order         order = { .hosts = config->hosts,
+                                       .on_failure = config->on_failure,
+                                       .binding = (int)config->binding,
+                                       .cpu_list = config->cpu_list,
+                                       .grace = config->grace,
+                                       .verbose = config->verbose,
+                                       .terminals = job->terminals,
+                                       .window = job->window,
+                                       .program = config->program };
+    int                     *count = calloc((size_t)config->hosts, sizeof(*count));
+    char                    *directory = getcwd(NULL, 0);
+    unsigned char           *bytes = NULL;
+
+    order.environment = choose_environment();
+    order.directory = directory;
+    for (int i = 0; i < config->hosts && count != NULL; i++)
+        count[i] = config->host[i].ranks;
+    order.count = count;
+    while (order.job == 0 && getrandom(&order.job, sizeof(order.job), 0) < 0 && errno == EINTR)
+        ;
+    if (count != NULL && directory != NULL && order.environment != NULL && order.job != 0)
+        bytes = run_order_encode(&order, len);
+    free(count);
+    free(directory);
+    free(order.environment);
+    return bytes;
+}
+
+/* All hosts have answered: start. */
+static void start_all(struct run_job *job)
+{
+    size_t         len = 0;
+    unsigned char *bytes = write_order(job, &len);
+
+    job->hub->is_started = true;
+    if (bytes == NULL || len > TERN_FRAME_BODY_START) {
+        run_say("cannot tell the hosts what to start: %s",
+                bytes == NULL ? strerror(errno) : "the environment and the arguments are too long");
+        run_job_end(job, SIGTERM, EXIT_TROUBLE);
+        free(bytes);
+        return;
+    }
+    for (int i = 0; i < job->config->hosts; i++) {
+        job->config->host[i].state = HOST_RUNS;
+        run_host_tell(&job->config->host[i],
+                      &(struct tern_frame){
+                          .kind = TERN_FRAME_START, .value = (uint32_t)i, .len = (uint32_t)len, .body = bytes });
+    }
+    free(bytes);
+    for (int r = 0; r < job->config->ranks; r++)
+        job->rank[r] = (struct run_rank){ .runs = true, .start = tern_base_now() };
+    job->started = job->running = job->config->ranks;
+}
+
+/* ---- standard input ---- */
+
+bool run_hub_input_credit(struct run_job *job, size_t bytes)
+{
+    if (bytes > INPUT_BYTES - job->hub->input)
+        return false;
+    job->hub->input += bytes;
+    return true;
+}
+
+/* Whether standard input is to be read. */
+static bool input_is_due(const struct run_job *job)
+{
+    const struct run_hub *hub = job->hub;
+
+    return hub->is_started && !hub->is_read && hub->input > 0 && job->config->host[0].state == HOST_RUNS &&
+           tern_base_now() >= hub->retry_at;
+}
+
+static void pass_input(struct run_job *job)
+{
+    struct run_hub *hub = job->hub;
+    struct pollfd   ready = { .fd = STDIN_FILENO, .events = POLLIN };
+    unsigned char   data[INPUT_PIECE];
+    ssize_t         got;
+
+    if (!input_is_due(job) || poll(&ready, 1, 0) <= 0)
+        return;
+    if (!run_input_may_read()) {
+        hub->retry_at = tern_base_now() + RETRY_NS;
+        return;
+    }
+    got = read(STDIN_FILENO, data, hub->input < sizeof(data) ? hub->input : sizeof(data));
+    if (got < 0 && (errno == EINTR || errno == EAGAIN))
+        return;
+    hub->is_read = got <= 0;
+    got = got < 0 ? 0 : got;
+    hub->input -= (size_t)got;
+    run_host_tell(&job->config->host[0],
+                  &(struct tern_frame){ .kind = TERN_FRAME_INPUT, .len = (uint32_t)got, .body = data });
+}
+
+/* ---- the crew ---- */
+
+static size_t hosts_files(const struct run_config *config)
+{
+    return 3 * (size_t)config->hosts; /* the channel of each, and its standard error */
+}
+
+static bool hosts_open(struct run_job *job)
+{
+    job->hub = calloc(1, sizeof(*job->hub));
+    if (job->hub == NULL) {
+        run_say("no memory for %d hosts", job->config->hosts);
+        return false;
+    }
+    job->hub->input = INPUT_BYTES;
+    for (int r = 0; r < job->config->ranks; r++)
+        for (int which = STDOUT_FILENO; which <= STDERR_FILENO; which++)
+            run_output_add(&job->output, r, which, -1);
+    run_leftover_note_own();
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    return true;
+}
+
+static void hosts_start(struct run_job *job)
+{
+    int status;
+
+    for (int i = 0; i < job->config->hosts && job->phase == PHASE_RUN; i++) {
+        struct run_host *host = &job->config->host[i];
+
+        if (!run_agent_start(job, host, &status)) {
+            run_job_end(job, SIGTERM, status);
+            host->state = HOST_GONE;
+        } else if (job->config->verbose) {
+            run_say("host %s: ranks %d to %d, called by process %d", host->name, host->first,
+                    host->first + host->ranks - 1, (int)host->agent);
+        }
+    }
+}
+
+static size_t hosts_poll(struct run_job *job, struct pollfd *fds)
+{
+    size_t count = 0;
+
+    for (int i = 0; i < job->config->hosts; i++) {
+        const struct run_host *host = &job->config->host[i];
+
+        count += tern_boot_channel_poll(&host->channel, fds + count);
+        if (host->err >= 0)
+            fds[count++] = (struct pollfd){ .fd = host->err, .events = POLLIN };
+    }
+    if (input_is_due(job))
+        fds[count++] = (struct pollfd){ .fd = STDIN_FILENO, .events = POLLIN };
+    return count;
+}
+
+static struct run_host *host_of_agent(const struct run_job *job, pid_t pid)
+{
+    for (int i = 0; i < job->config->hosts; i++)
+        if (job->config->host[i].agent == pid)
+            return &job->config->host[i];
+    return NULL;
+}
+
+/* Take the status of agents that ended, and of orphans that came to us. */
+static void reap(struct run_job *job)
+{
+    pid_t pid;
+    int   status;
+
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+        struct run_host *host = host_of_agent(job, pid);
+
+        if (host == NULL)
+            continue;
+        host->agent = 0;
+        host->ended = status;
+    }
+}
+
+static bool all_ready(const struct run_job *job)
+{
+    for (int i = 0; i < job->config->hosts; i++)
+        if (job->config->host[i].state != HOST_READY)
+            return false;
+    return true;
+}
+
+/* Tell the hosts how much of their ranks' output was taken. */
+static void give_credit(struct run_job *job)
+{
+    int i = 0;
+
+    for (int k = 0; k < job->output.streams; k++) {
+        struct run_stream *stream = &job->output.stream[k];
+        unsigned char      which = (unsigned char)stream->which;
+        size_t             taken = run_output_taken(stream);
+
+        while (stream->rank >= job->config->host[i].first + job->config->host[i].ranks)
+            i++;
+        if (taken > 0)
+            run_host_tell(&job->config->host[i], &(struct tern_frame){ .kind = TERN_FRAME_CREDIT,
+                                                                       .rank = (uint32_t)stream->rank,
+                                                                       .value = (uint32_t)taken,
+                                                                       .len = 1,
+                                                                       .body = &which });
+    }
+}
+
+static void hosts_serve(struct run_job *job)
+{
+    reap(job);
+    for (int i = 0; i < job->config->hosts; i++)
+        run_host_listen(job, &job->config->host[i]);
+    if (!job->hub->is_started && job->phase == PHASE_RUN && all_ready(job))
+        start_all(job);
+    pass_input(job);
+    run_output_serve(&job->output);
+    give_credit(job);
+}
+
+static int64_t hosts_deadline(const struct run_job *job)
+{
+    int64_t next = job->hub->retry_at > tern_base_now() ? job->hub->retry_at : NEVER;
+
+    for (int i = 0; i < job->config->hosts; i++) {
+        const struct run_host *host = &job->config->host[i];
+
+        if (host->lost_at != 0 && host->state < HOST_DONE && host->lost_at < next)
+            next = host->lost_at;
+    }
+    return next;
+}
+
+static bool is_agent(const struct run_job *job, pid_t pid)
+{
+    return host_of_agent(job, pid) != NULL;
+}
+
+static bool hosts_any(struct run_job *job)
+{
+    for (int i = 0; i < job->config->hosts; i++)
+        if (job->config->host[i].state < HOST_DONE || job->config->host[i].agent != 0)
+            return true;
+    return run_leftover_children(is_agent, job, 0);
+}
+
+/* Ask one host to end. Those that have not begun are let go; agents of those that are over have no business here. */
+static void end_host(struct run_host *host, int signal)
+{
+    if (host->state == HOST_RUNS) {
+        if (host->asked != signal && host->asked != SIGKILL)
+            run_host_tell(host, &(struct tern_frame){ .kind = TERN_FRAME_END, .value = (uint32_t)signal });
+        host->asked = signal;
+        return;
+    }
+    if (host->state < HOST_RUNS)
+        run_host_close(host, HOST_GONE);
+    if (host->agent != 0)
+        kill(-host->agent, signal);
+}
+
+static void hosts_signal(struct run_job *job, int signal)
+{
+    if (signal == SIGTSTP || signal == SIGCONT) {
+        run_hub_tell_all(job, TERN_FRAME_SIGNAL, 0, (uint32_t)signal);
+        return;
+    }
+    for (int i = 0; i < job->config->hosts; i++)
+        end_host(&job->config->host[i], signal);
+    run_leftover_children(is_agent, job, signal);
+}
+
+static void hosts_abandon(struct run_job *job)
+{
+    for (int i = 0; i < job->config->hosts; i++) {
+        struct run_host *host = &job->config->host[i];
+
+        if (host->state < HOST_DONE)
+            run_say("host %s does not say that its ranks have ended; what is left of them ends when it notices that "
+                    "ternrun is gone",
+                    host->name);
+        if (host->agent != 0)
+            kill(-host->agent, SIGKILL);
+    }
+}
+
+static void hosts_close(struct run_job *job)
+{
+    for (int i = 0; i < job->config->hosts; i++) {
+        tern_boot_channel_close(&job->config->host[i].channel);
+        if (job->config->host[i].err >= 0)
+            close(job->config->host[i].err);
+    }
+    free(job->hub);
+}
+
+const struct run_crew run_crew_hosts = {
+    .files = hosts_files,
+    .open = hosts_open,
+    .start = hosts_start,
+    .poll = hosts_poll,
+    .serve = hosts_serve,
+    .deadline = hosts_deadline,
+    .any = hosts_any,
+    .signal = hosts_signal,
+    .abandon = hosts_abandon,
+    .close = hosts_close,
+};

@@ -1,0 +1,150 @@
+/* node.c: ternrun --node, which ternrun --hosts starts on each host.
+ *
+ * It says who it is, is told what to start, and runs that as any ternrun runs its ranks. Standard input and output are
+ * the channel to the head and nothing else; the ranks never see them.
+ */
+#define _GNU_SOURCE 1
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <tern/version.h>
+#include <unistd.h>
+
+#include "base/options.h"
+#include "hosts.h"
+
+/* Move the channel away from descriptors 0 and 1, where a child or a library might use it by mistake. */
+static bool take_channel(struct tern_channel *channel)
+{
+    int in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3), out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+    int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+    if (in < 0 || out < 0 || nothing < 0 || dup2(nothing, STDIN_FILENO) < 0 || dup2(nothing, STDOUT_FILENO) < 0)
+        return false;
+    close(nothing);
+    tern_boot_channel_open(channel, in, out);
+    channel->takes_start = true;
+    return true;
+}
+
+static void say_hello(struct tern_channel *channel)
+{
+    tern_boot_channel_send(channel, &(struct tern_frame){ .kind = TERN_FRAME_HELLO,
+                                                          .value = TERN_SEGMENT_LAYOUT,
+                                                          .len = sizeof(TERN_VERSION) - 1,
+                                                          .body = (const unsigned char *)TERN_VERSION });
+}
+
+/* Wait for the head's order. */
+static bool await_order(struct run_up *up)
+{
+    struct tern_frame frame;
+    struct pollfd     fds[2];
+
+    while (!tern_boot_channel_next(&up->channel, &frame)) {
+        if (up->channel.state != TERN_CHANNEL_UP)
+            return false;
+        poll(fds, tern_boot_channel_poll(&up->channel, fds), -1);
+        tern_boot_channel_flush(&up->channel);
+        tern_boot_channel_fill(&up->channel);
+    }
+    if (frame.kind != TERN_FRAME_START || !run_order_decode(frame.body, frame.len, &up->order))
+        return false;
+    up->node = (int)frame.value;
+    return frame.value < (uint32_t)up->order.hosts;
+}
+
+/* The environment of the ranks: the head's, and of this host what belongs to it. */
+static char **merge_environment(char **given)
+{
+    size_t count = 0, own = 0;
+    char **merged;
+
+    while (given[count] != NULL)
+        count++;
+    while (environ[own] != NULL)
+        own++;
+    merged = calloc(count + own + 1, sizeof(*merged));
+    if (merged == NULL)
+        return NULL;
+    memcpy(merged, given, count * sizeof(*merged));
+    for (size_t i = 0; i < own; i++)
+        if (run_order_stays(environ[i]))
+            merged[count++] = environ[i];
+    return merged;
+}
+
+/* Run what was ordered. */
+static void run_ordered(struct run_up *up, struct run_config *config)
+{
+    struct run_plan *plan;
+    char             text[512];
+    int              status = EXIT_TROUBLE;
+
+    if (chdir(up->order.directory) != 0) {
+        snprintf(text, sizeof(text),
+                 "cannot go to the directory %.300s: %s; start the job from one that every host has",
+                 up->order.directory, strerror(errno));
+        run_up_failed(up, EXIT_TROUBLE, text);
+        return;
+    }
+    plan = run_bind_plan(config, &status);
+    if (plan == NULL) {
+        run_up_failed(up, status, ""); /* why was said */
+        return;
+    }
+    status = run_job(config, plan, &run_crew_here, up);
+    if (status != 0)
+        run_up_failed(up, status, "");
+    run_bind_free(plan);
+}
+
+static int serve_head(struct run_up *up)
+{
+    struct run_config config = { 0 };
+    char             *none[] = { NULL };
+
+    say_hello(&up->channel);
+    if (!await_order(up))
+        return EXIT_TROUBLE; /* the head tells its user what is wrong, if it still can */
+    run_output_say_to(up);
+    tern_base_options_load(none); /* the head has read them; the ranks will */
+    config = (struct run_config){ .ranks = up->order.count[up->node],
+                                  .binding = (enum run_binding)up->order.binding,
+                                  .cpu_list = up->order.cpu_list,
+                                  .verbose = up->order.verbose,
+                                  .grace = up->order.grace,
+                                  .on_failure = up->order.on_failure,
+                                  .program = up->order.program,
+                                  .environment = merge_environment(up->order.environment) };
+    tern_opt.on_failure = config.on_failure;
+    if (config.environment != NULL)
+        run_ordered(up, &config);
+    else
+        run_up_failed(up, EXIT_TROUBLE, "no memory for the environment of the ranks");
+    run_up_done(up);
+    free(config.environment);
+    return 0;
+}
+
+int run_node(void)
+{
+    struct run_up up = { .tell = { -1, -1 } };
+    int           status = EXIT_TROUBLE;
+
+    if (isatty(STDIN_FILENO) || isatty(STDOUT_FILENO)) {
+        run_say("--node is for the ternrun that 'ternrun --hosts' starts on each host; see ternrun --help");
+        return EXIT_USAGE;
+    }
+    if (take_channel(&up.channel))
+        status = serve_head(&up);
+    else
+        run_say("cannot set up the way to the head: %s", strerror(errno));
+    if (up.relay != NULL)
+        tern_boot_relay_close(up.relay);
+    tern_boot_channel_close(&up.channel);
+    run_order_free(&up.order);
+    return status;
+}

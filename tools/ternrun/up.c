@@ -1,0 +1,194 @@
+/* up.c: what a node says to its head, and what it does when the head speaks.
+ *
+ * The head is all that a node knows of the world outside its host. When the channel to it ends, for whatever reason,
+ * the ranks here are killed: the job goes on elsewhere without them, or is over.
+ */
+#define _GNU_SOURCE 1
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "hosts.h"
+
+#define ENOUGH 65536u /* bytes that wait to be sent: let no output be added to them */
+
+static void send_frame(struct run_up *up, uint32_t kind, int rank, uint32_t value, const void *body, size_t len)
+{
+    tern_boot_channel_send(
+        &up->channel, &(struct tern_frame){
+                          .kind = kind, .rank = (uint32_t)rank, .value = value, .len = (uint32_t)len, .body = body });
+}
+
+/* ---- the arena ---- */
+
+/* The pipe through which ranks tell that something changed. They inherit its end, and know it by its inode. */
+static bool tell_open(struct run_job *job, uint64_t *inode)
+{
+    int        *tell = job->up->tell;
+    struct stat about;
+
+    if (pipe2(tell, O_NONBLOCK) != 0 || fstat(tell[1], &about) != 0 || fcntl(tell[0], F_SETFD, FD_CLOEXEC) != 0) {
+        tern_base_fail(TERN_ERR_SYSTEM, "cannot make a pipe: %s", strerror(errno));
+        return false;
+    }
+    *inode = about.st_ino;
+    job->given.tell = tell[1];
+    return true;
+}
+
+bool run_up_arena(struct run_job *job, struct tern_boot_shape *shape)
+{
+    struct run_up          *up = job->up;
+    const struct run_order *order = &up->order;
+    int32_t                *node_of;
+    uint64_t                inode = 0;
+    bool                    made;
+
+    shape->ranks = 0;
+    for (int i = 0; i < order->hosts; i++)
+        shape->ranks += order->count[i];
+    for (int i = 0; i < up->node; i++)
+        job->first += order->count[i];
+    if ((node_of = calloc((size_t)shape->ranks, sizeof(*node_of))) == NULL) {
+        tern_base_fail(TERN_ERR_NOMEM, "no memory for a job of %d ranks", shape->ranks);
+        return false;
+    }
+    for (int i = 0, rank = 0; i < order->hosts; i++)
+        for (int k = 0; k < order->count[i]; k++)
+            node_of[rank++] = i;
+    shape->nodes = order->hosts;
+    shape->node = up->node;
+    shape->node_of = node_of;
+    shape->job = order->job;
+    job->given.ranks = shape->ranks;
+    made = (shape->nodes == 1 || tell_open(job, &inode)) &&
+           tern_boot_arena_shape(shape, &job->given.arena, &job->given.huge, &job->segment) == TERN_OK;
+    free(node_of);
+    if (!made)
+        return false;
+    job->segment->tell = inode;
+    return tern_boot_relay_open(job->segment, &up->relay) == TERN_OK;
+}
+
+/* ---- up ---- */
+
+static void emit(void *arg, const struct tern_frame *frame)
+{
+    struct run_up *up = arg;
+
+    tern_boot_channel_send(&up->channel, frame);
+}
+
+void run_up_fate(struct run_job *job, int rank, const struct run_verdict *verdict)
+{
+    unsigned char body[8 + sizeof(verdict->text)];
+    size_t        len = strlen(verdict->text);
+
+    tern_boot_relay_scan(job->up->relay, emit, job->up); /* all that it said comes before its end */
+    tern_boot_frame_put(body, (uint32_t)verdict->status, 4);
+    tern_boot_frame_put(body + 4, (uint32_t)verdict->pid, 4);
+    memcpy(body + 8, verdict->text, len);
+    send_frame(job->up, TERN_FRAME_FATE, rank, verdict->failed ? TERN_FATE_LOST : TERN_FATE_ENDED, body, 8 + len);
+}
+
+void run_up_failed(struct run_up *up, int status, const char *text)
+{
+    send_frame(up, TERN_FRAME_FAILED, 0, (uint32_t)status, text, strlen(text));
+}
+
+void run_up_say(struct run_up *up, const char *text)
+{
+    send_frame(up, TERN_FRAME_SAY, 0, 0, text, strlen(text));
+}
+
+bool run_up_has_room(const struct run_up *up)
+{
+    return tern_boot_channel_backlog(&up->channel) < ENOUGH;
+}
+
+void run_up_output(struct run_up *up, const struct run_stream *stream)
+{
+    send_frame(up, TERN_FRAME_OUTPUT, stream->rank, (uint32_t)stream->which, stream->data, stream->len);
+}
+
+bool run_up_flushed(const struct run_up *up)
+{
+    return tern_boot_channel_backlog(&up->channel) == 0;
+}
+
+void run_up_done(struct run_up *up)
+{
+    struct pollfd room = { .fd = up->channel.out, .events = POLLOUT };
+
+    send_frame(up, TERN_FRAME_DONE, 0, 0, NULL, 0);
+    while (!run_up_flushed(up) && up->channel.state == TERN_CHANNEL_UP) {
+        poll(&room, 1, -1);
+        tern_boot_channel_flush(&up->channel);
+    }
+}
+
+/* ---- down ---- */
+
+/* The head is gone, or says what makes no sense. */
+static void cut(struct run_job *job)
+{
+    job->is_hurried = true;
+    job->status = EXIT_TROUBLE;
+    if (job->phase != PHASE_KILL)
+        run_job_kill(job);
+}
+
+static bool obey(struct run_job *job, const struct tern_frame *frame)
+{
+    int value = frame->value < NSIG ? (int)frame->value : 0;
+
+    switch (frame->kind) {
+    case TERN_FRAME_INPUT: return run_input_feed(&job->input, frame->body, frame->len);
+    case TERN_FRAME_CREDIT:
+        return frame->len == 1 && run_output_credit(&job->output, frame->rank, frame->body[0], frame->value);
+    case TERN_FRAME_SIGNAL:
+        if (value == SIGTSTP || value == SIGCONT)
+            job->crew->signal(job, value);
+        return value != 0;
+    case TERN_FRAME_END:
+        if (value == SIGKILL)
+            run_job_kill(job);
+        else if (value != 0)
+            run_job_end(job, value, 0);
+        return value != 0;
+    default: return tern_boot_relay_apply(job->up->relay, frame);
+    }
+}
+
+size_t run_up_poll(struct run_job *job, struct pollfd *fds)
+{
+    size_t count = tern_boot_channel_poll(&job->up->channel, fds);
+
+    if (job->up->tell[0] >= 0)
+        fds[count++] = (struct pollfd){ .fd = job->up->tell[0], .events = POLLIN };
+    return count;
+}
+
+void run_up_serve(struct run_job *job)
+{
+    struct run_up    *up = job->up;
+    struct tern_frame frame;
+    unsigned char     which = 0, told[512];
+
+    if (up->tell[0] >= 0 && read(up->tell[0], told, sizeof(told)) > 0)
+        tern_boot_relay_scan(up->relay, emit, up);
+    tern_boot_channel_fill(&up->channel);
+    while (tern_boot_channel_next(&up->channel, &frame))
+        if (!obey(job, &frame))
+            up->channel.state = TERN_CHANNEL_FOREIGN;
+    tern_boot_relay_ring(up->relay);
+    if (job->input.taken > 0)
+        send_frame(up, TERN_FRAME_CREDIT, 0, (uint32_t)job->input.taken, &which, 1);
+    job->input.taken = 0;
+    tern_boot_channel_flush(&up->channel);
+    if (up->channel.state != TERN_CHANNEL_UP)
+        cut(job);
+}
