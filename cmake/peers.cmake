@@ -1,5 +1,21 @@
 # The programs that tern-perf compares with: bench/peers/mpi_rma.c, once for each MPI that is installed, by that MPI's own
-# compiler command. Debian installs Open MPI and MPICH beside each other under these names.
+# compiler command. Debian installs Open MPI and MPICH beside each other under these names, and the commands without
+# the headers.
+
+foreach(mpi openmpi mpich)
+    string(TOUPPER ${mpi} upper)
+    find_program(TERN_MPICC_${upper} mpicc.${mpi} DOC "compiler command of ${mpi}")
+    mark_as_advanced(TERN_MPICC_${upper})
+    if(TERN_MPICC_${upper})
+        file(WRITE ${CMAKE_BINARY_DIR}/CMakeFiles/has_mpi.c "#include <mpi.h>\n")
+        execute_process(COMMAND ${TERN_MPICC_${upper}} -fsyntax-only ${CMAKE_BINARY_DIR}/CMakeFiles/has_mpi.c
+            RESULT_VARIABLE status OUTPUT_QUIET ERROR_QUIET)
+        if(NOT status EQUAL 0)
+            message(STATUS "Tern: mpicc.${mpi} finds no mpi.h; install lib${mpi}-dev")
+            set(TERN_MPICC_${upper} "")
+        endif()
+    endif()
+endforeach()
 
 file(GLOB peer_source CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bench/peers/mpi_rma.c)
 if(TERN_PEERS AND peer_source AND NOT TERN_SANITIZE AND NOT TERN_COVERAGE)
@@ -7,8 +23,6 @@ if(TERN_PEERS AND peer_source AND NOT TERN_SANITIZE AND NOT TERN_COVERAGE)
     file(MAKE_DIRECTORY ${peer_dir})
     foreach(mpi openmpi mpich)
         string(TOUPPER ${mpi} upper)
-        find_program(TERN_MPICC_${upper} mpicc.${mpi} DOC "compiler command of ${mpi}")
-        mark_as_advanced(TERN_MPICC_${upper})
         if(NOT TERN_MPICC_${upper})
             message(STATUS "Tern: no mpicc.${mpi}: tern-perf compare leaves ${mpi} out")
             continue()

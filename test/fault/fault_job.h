@@ -11,9 +11,14 @@
 /* The rank that this process will be, also before tern_init; -1 without a launcher. */
 static inline int fault_rank(void)
 {
+    const char *names[] = { "PMIX_RANK", "PMI_RANK" }; /* of other launchers than ternrun */
     const char *boot = getenv("TERN_BOOT"), *rank = boot ? strstr(boot, "rank=") : NULL;
 
-    return rank ? atoi(rank + 5) : -1;
+    if (rank)
+        return atoi(rank + 5);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !rank; i++)
+        rank = getenv(names[i]);
+    return rank ? atoi(rank) : -1;
 }
 
 static inline void fault_die(void)

@@ -1,0 +1,33 @@
+# jobs.sh: what holds under ternrun holds under foreign launchers too: the tests of the API, as jobs of each launcher.
+#
+# Two are not among them: early, where a process made by fork calls tern_abort, which ends the job of any launcher but
+# ternrun; and large, which takes gigabytes.
+#
+# timeout: 300
+# labels: slow
+. "$(dirname "$0")/lib.sh"
+need_launchers
+LIMIT=120
+
+for launcher in $LAUNCHERS; do
+    for ranks in 1 2 3 8; do
+        launch "$launcher" $ranks "$PROG/launch_job" ring
+        check "$launcher: $ranks ranks find each other" all_of 'status_is 0' "out_count '^ring [0-9]+ of $ranks on 1 ' $ranks"
+    done
+    for program in "$TEST"/api/*; do
+        name=$(basename "$program")
+        { [ -x "$program" ] && [ -f "$program" ] && [ "$name" != early ] && [ "$name" != large ]; } || continue
+        launch "$launcher" 4 "$program"
+        check "$launcher: api/$name with 4 ranks" status_is 0
+    done
+    check_clean "$launcher, all of these"
+done
+
+# Cores: those that the ranks of the node may use together, by which waits decide whether to spin.
+if command -v mpirun.openmpi > /dev/null && [ "$(nproc)" -gt 1 ]; then
+    job mpirun.openmpi --allow-run-as-root --bind-to core -n 2 "$PROG/launch_job" ring
+    check "two ranks bound to a core each have two" all_of 'status_is 0' "out_count 'cores 2$' 2"
+    job mpirun.openmpi --allow-run-as-root --oversubscribe --bind-to none -n 2 taskset -c 0 "$PROG/launch_job" ring
+    check "two ranks on the same core have one" all_of 'status_is 0' "out_count 'cores 1$' 2"
+fi
+finish

@@ -1,0 +1,44 @@
+# lib.sh: what the tests of foreign launchers share, on top of what the fault tests do.
+#
+#     . "$(dirname "$0")/lib.sh"
+#
+# LAUNCHERS are those that are installed: openmpi and mpich, by the names that Debian gives them.
+
+. "$(dirname "${BASH_SOURCE[0]}")/../fault/lib.sh"
+TEST=$(cd "$PROG/.." && pwd)
+export TMPDIR=$WORK # launchers leave directories behind when they are killed
+echo 'leak:libpmix' > "$WORK/lsan" # what the launcher's library loses is not ours
+export LSAN_OPTIONS=suppressions=$WORK/lsan:print_suppressions=0
+LAUNCHERS=
+command -v mpirun.openmpi > /dev/null && LAUNCHERS="openmpi"
+command -v mpiexec.mpich > /dev/null && LAUNCHERS="$LAUNCHERS mpich"
+
+need_launchers() { [ -n "$LAUNCHERS" ] || skip "neither Open MPI's mpirun.openmpi nor MPICH's mpiexec.mpich is here"; }
+
+# command_of LAUNCHER RANKS [OPTION...]: the launcher's command, in CMD.
+command_of() {
+    local launcher=$1 ranks=$2
+    shift 2
+    case $launcher in
+    openmpi) CMD=(mpirun.openmpi --allow-run-as-root --oversubscribe -n "$ranks" "$@") ;;
+    mpich) CMD=(mpiexec.mpich -n "$ranks" "$@") ;;
+    esac
+}
+
+# launch LAUNCHER RANKS COMMAND...: run it as a job of that many ranks.
+launch() {
+    command_of "$1" "$2"
+    shift 2
+    job "${CMD[@]}" "$@"
+}
+
+# launcher_pid: the process of the launcher that job_start started.
+launcher_pid() {
+    local pid
+    for pid in $(marked); do
+        case $(cat "/proc/$pid/comm" 2> /dev/null) in mpirun* | mpiexec*) echo "$pid" && return ;; esac
+    done
+    return 1
+}
+
+out_count() { [ "$(grep -Ec -e "$1" "$WORK/out")" = "$2" ]; }

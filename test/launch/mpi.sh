@@ -1,0 +1,29 @@
+# mpi.sh: Tern within an MPI program that the same launcher started: in every order, with each MPI that is installed.
+#
+# mpi_job.c tells what the letters mean. What cannot be: with MPICH's launcher Tern cannot start after MPI_Finalize, which
+# closes the connection; with Open MPI, MPI cannot start when Tern has been the only user of PMIx and has left.
+. "$(dirname "$0")/lib.sh"
+LIMIT=60
+any=
+
+orders() { # LAUNCHER ORDER...
+    local launcher=$1 order
+    shift
+    for order; do
+        launch "$launcher" 3 "$PROG/mpi_job-$launcher" "$order"
+        check "$launcher: $order" all_of 'status_is 0' "out_count '^done $order\$' 3" 'err_lacks mpi_job:'
+    done
+}
+
+for launcher in $LAUNCHERS; do
+    [ -x "$PROG/mpi_job-$launcher" ] || continue
+    any=yes
+    orders "$launcher" MTUtm MTUmVt TMUtm TMUmVt MTUtWm TVMUtm
+    case $launcher in
+    openmpi) orders openmpi MWmTVt ;;
+    mpich) orders mpich TVtMWm MWmX ;;
+    esac
+    check_clean "$launcher"
+done
+[ -n "$any" ] || skip "no MPI compiler is installed, or this build has a sanitizer"
+finish
