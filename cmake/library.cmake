@@ -20,6 +20,17 @@ else()
     message(STATUS "Tern: no pmix.h (Debian: libpmix-dev): the library cannot be used under launchers that offer only PMIx")
 endif()
 
+# The link between nodes, or what says that there is none.
+if(tern_fabric_abi)
+    list(FILTER base_sources EXCLUDE REGEX "/boot/fabric_none\\.c$")
+    set_source_files_properties(${PROJECT_SOURCE_DIR}/src/boot/fabric.c PROPERTIES
+        COMPILE_DEFINITIONS "TERN_FABRIC_ABI=\"${tern_fabric_abi}\"")
+    set_source_files_properties(${PROJECT_SOURCE_DIR}/src/link/registry.c PROPERTIES COMPILE_DEFINITIONS TERN_WITH_OFI)
+else()
+    list(FILTER base_sources EXCLUDE REGEX "/boot/fabric\\.c$")
+    list(FILTER upper_sources EXCLUDE REGEX "/link/ofi/")
+endif()
+
 function(tern_add_objects name)
     add_library(${name} OBJECT ${ARGN})
     set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON C_VISIBILITY_PRESET hidden)

@@ -297,7 +297,7 @@ void tern_boot_leave(struct tern_boot *boot)
     *boot = (struct tern_boot){ .arena = -1, .huge = -1, .tell = -1 };
 }
 
-tern_status tern_boot_publish(struct tern_boot *boot, const void *bytes, size_t len)
+tern_status tern_boot_publish(const struct tern_boot *boot, const void *bytes, size_t len)
 {
     struct tern_card *card = tern_segment_card(boot->segment, (uint32_t)boot->rank);
 

@@ -76,7 +76,7 @@ void tern_boot_leave(struct tern_boot *boot);
 
 /* Publish this rank's card for links between nodes: once, before the rank's life becomes JOINED.
  * Returns TERN_OK. TERN_ERR_RANGE: len is 0 or more than TERN_CARD_BYTES. TERN_ERR_STATE: it was published before. */
-tern_status tern_boot_publish(struct tern_boot *boot, const void *bytes, size_t len);
+tern_status tern_boot_publish(const struct tern_boot *boot, const void *bytes, size_t len);
 
 /* The card of a rank of the job; NULL: it published none. Asked for once the rank has JOINED. */
 const void *tern_boot_card(const struct tern_boot *boot, int rank, size_t *len);

@@ -7,10 +7,16 @@
 #include "link/chaos/chaos.h"
 #include "link/link.h"
 
-extern const struct tern_link_ops tern_self_ops, tern_shm_ops;
+extern const struct tern_link_ops tern_self_ops, tern_shm_ops, tern_ofi_ops;
 
-const struct tern_link_ops *const tern_links[] = { &tern_self_ops, &tern_shm_ops };
-const unsigned                    tern_links_count = sizeof(tern_links) / sizeof(tern_links[0]);
+const struct tern_link_ops *const tern_links[] = {
+    &tern_self_ops,
+    &tern_shm_ops,
+#ifdef TERN_WITH_OFI
+    &tern_ofi_ops,
+#endif
+};
+const unsigned tern_links_count = sizeof(tern_links) / sizeof(tern_links[0]);
 
 _Static_assert(sizeof(tern_links) / sizeof(tern_links[0]) <= TERN_LINKS_MAX, "room for a lane per link");
 

@@ -37,6 +37,7 @@ struct info_cma info_cma_probe(void);
 void info_links(const struct info_cma *cma);
 void info_cma(const struct info_cma *cma);
 void info_progress(const struct info_cma *cma);
+void info_networks(void);
 void info_huge(void);
 void info_memory(void);
 void info_kernel(void);

@@ -44,6 +44,7 @@ static void print_all(bool json)
     info_links(&cma);
     info_cma(&cma);
     info_progress(&cma);
+    info_networks();
     info_options();
     info_end();
 }

@@ -1,0 +1,19 @@
+# libfabric, which carries data between nodes. Its headers are needed to build the link ofi; the library itself is
+# loaded when a job needs it, so nothing is linked with it. Where it is missing the link is left out, and the library
+# says so when a job on several nodes asks for it.
+#
+# Sets tern_fabric_abi, the version of libfabric's symbols that the headers here describe, or leaves it empty.
+
+set(tern_fabric_abi)
+pkg_check_modules(FABRIC libfabric>=1.14)
+if(FABRIC_FOUND)
+    find_library(TERN_FABRIC_LIBRARY fabric HINTS ${FABRIC_LIBRARY_DIRS})
+    execute_process(COMMAND ${CMAKE_NM} -D ${TERN_FABRIC_LIBRARY}
+        OUTPUT_VARIABLE fabric_symbols ERROR_QUIET RESULT_VARIABLE fabric_failed)
+    if(NOT fabric_failed AND fabric_symbols MATCHES " fi_getinfo@@(FABRIC_[0-9.]+)")
+        set(tern_fabric_abi ${CMAKE_MATCH_1})
+    endif()
+endif()
+if(NOT tern_fabric_abi)
+    message(STATUS "Tern: no libfabric here (libfabric-dev): built without the link ofi, for jobs on one node")
+endif()

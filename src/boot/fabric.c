@@ -1,0 +1,418 @@
+/* fabric.c: loading libfabric, judging what it offers, and choosing. See fabric.h.
+ *
+ * libfabric answers a question (hints) with all that satisfies it. So the question is asked three times: for every
+ * endpoint of the right kind, which is what tern-info shows; for those that can do what Tern cannot do without; and for
+ * the best of these once more with what Tern would like to have.
+ */
+#define _GNU_SOURCE
+#include "boot/fabric.h"
+
+#include <arpa/inet.h>
+#include <dlfcn.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <rdma/fabric.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/options.h"
+
+#define LIBRARY "libfabric.so.1"
+#define API FI_VERSION(1, 17)
+#define SIGNALS 32 /* those that have names */
+
+#define INJECT 64 /* bytes at least that are copied while they are sent: a message without data */
+#define NEEDED_CAPS \
+    (FI_MSG | FI_SEND | FI_RECV | FI_MULTI_RECV | FI_RMA | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE)
+#define SERVED_MODES (FI_CONTEXT | FI_CONTEXT2)
+#define SERVED_MR_MODES (FI_MR_LOCAL | FI_MR_PROV_KEY | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_ENDPOINT)
+
+/* Those known, the faster first; any other stands where the star is. */
+static const char *const preference[] = {
+    "cxi", "efa",         "psm3", "opx", "psm2",        "verbs;ofi_rxm", "verbs;ofi_rxd", "tcp;ofi_rxm",
+    "tcp", "net;ofi_rxm", "net",  "*",   "udp;ofi_rxd", "sockets",       "shm",
+};
+#define PREFERENCES (sizeof(preference) / sizeof(preference[0]))
+
+/* ---- the library ---- */
+
+static struct {
+    pthread_once_t           once;
+    bool                     loaded;
+    char                     why[256];
+    struct tern_fabric_calls calls;
+} library = { .once = PTHREAD_ONCE_INIT };
+
+/* A function with the version that this build's headers speak; a later libfabric has that too. */
+static bool find(void *handle, const char *name, const char *version, void *place)
+{
+    void *found = dlvsym(handle, name, version);
+
+    memcpy(place, &found, sizeof(found));
+    if (!found)
+        snprintf(library.why, sizeof(library.why), LIBRARY " has no %s of version %s", name, version);
+    return found != NULL;
+}
+
+/* Drivers of old hardware install signal handlers while they are loaded. The program keeps its own. */
+static void *load_quietly(void)
+{
+    struct sigaction before[SIGNALS], after;
+    void            *handle;
+
+    for (int i = 1; i < SIGNALS; i++)
+        sigaction(i, NULL, &before[i]);
+    handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL); /* for good: its providers leave threads behind */
+    for (int i = 1; i < SIGNALS; i++)
+        if (sigaction(i, NULL, &after) == 0 && after.sa_handler != before[i].sa_handler)
+            sigaction(i, &before[i], NULL);
+    return handle;
+}
+
+static void load(void)
+{
+    void *handle = load_quietly();
+
+    if (!handle) {
+        snprintf(library.why, sizeof(library.why), "libfabric cannot be loaded (%s); install libfabric1", dlerror());
+        return;
+    }
+    library.loaded = find(handle, "fi_getinfo", TERN_FABRIC_ABI, &library.calls.getinfo) &&
+                     find(handle, "fi_freeinfo", TERN_FABRIC_ABI, &library.calls.freeinfo) &&
+                     find(handle, "fi_dupinfo", TERN_FABRIC_ABI, &library.calls.dupinfo) &&
+                     find(handle, "fi_fabric", "FABRIC_1.1", &library.calls.fabric) &&
+                     find(handle, "fi_strerror", "FABRIC_1.0", &library.calls.strerror);
+}
+
+static tern_status need_library(void)
+{
+    pthread_once(&library.once, load);
+    return library.loaded ? TERN_OK : tern_base_fail(TERN_ERR_LINK, "%s", library.why);
+}
+
+/* ---- questions ---- */
+
+enum question { ANY, ENOUGH, AND_DELIVERY = 2, AND_ATOMICS = 4 };
+
+static struct fi_info *hints_for(unsigned question, bool between_nodes)
+{
+    struct fi_info *hints = library.calls.dupinfo(NULL);
+
+    if (!hints)
+        return NULL;
+    hints->ep_attr->type = FI_EP_RDM;
+    hints->mode = question == ANY ? ~0ull : SERVED_MODES;
+    hints->domain_attr->mr_mode = question == ANY ? ~FI_MR_BASIC & ~FI_MR_SCALABLE : SERVED_MR_MODES;
+    if (question == ANY)
+        return hints;
+    hints->caps = NEEDED_CAPS | (between_nodes ? FI_REMOTE_COMM : 0) | (question & AND_ATOMICS ? FI_ATOMIC : 0);
+    hints->tx_attr->msg_order = hints->rx_attr->msg_order = FI_ORDER_SAS;
+    hints->tx_attr->op_flags = question & AND_DELIVERY ? FI_DELIVERY_COMPLETE : 0;
+    hints->tx_attr->inject_size = INJECT;
+    hints->domain_attr->threading = FI_THREAD_SAFE;
+    hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
+    return hints;
+}
+
+static char *copy_text(const char *text)
+{
+    return text ? strdup(text) : NULL;
+}
+
+/* Ask; as is an answer whose provider and domain are meant, or NULL. Returns a list or NULL. */
+static struct fi_info *ask(unsigned question, bool between_nodes, const struct fi_info *as)
+{
+    struct fi_info *hints = hints_for(question, between_nodes), *answer = NULL;
+
+    if (!hints)
+        return NULL;
+    if (as) {
+        hints->fabric_attr->prov_name = copy_text(as->fabric_attr->prov_name);
+        hints->fabric_attr->name = copy_text(as->fabric_attr->name);
+        hints->domain_attr->name = copy_text(as->domain_attr->name);
+        hints->addr_format = as->addr_format;
+    }
+    if (library.calls.getinfo(API, NULL, NULL, 0, hints, &answer) != 0)
+        answer = NULL;
+    library.calls.freeinfo(hints);
+    return answer;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return strcmp(a ? a : "", b ? b : "") == 0;
+}
+
+static bool is_same(const struct fi_info *a, const struct fi_info *b)
+{
+    return same_text(a->fabric_attr->prov_name, b->fabric_attr->prov_name) &&
+           same_text(a->fabric_attr->name, b->fabric_attr->name) &&
+           same_text(a->domain_attr->name, b->domain_attr->name) && a->addr_format == b->addr_format &&
+           a->src_addrlen == b->src_addrlen &&
+           (a->addr_format == FI_ADDR_STR || a->src_addrlen == 0 || !memcmp(a->src_addr, b->src_addr, a->src_addrlen));
+}
+
+static const struct fi_info *find_same(const struct fi_info *list, const struct fi_info *one)
+{
+    while (list && !is_same(list, one))
+        list = list->next;
+    return list;
+}
+
+/* ---- judging ---- */
+
+static const struct {
+    uint64_t    bit;
+    const char *name;
+} caps_names[] = {
+    { FI_MSG, "FI_MSG" },
+    { FI_SEND, "FI_SEND" },
+    { FI_RECV, "FI_RECV" },
+    { FI_MULTI_RECV, "FI_MULTI_RECV" },
+    { FI_RMA, "FI_RMA" },
+    { FI_READ, "FI_READ" },
+    { FI_WRITE, "FI_WRITE" },
+    { FI_REMOTE_READ, "FI_REMOTE_READ" },
+    { FI_REMOTE_WRITE, "FI_REMOTE_WRITE" },
+};
+
+/* Why an endpoint is not among those that can do enough. */
+static void tell_lack(const struct fi_info *info, bool between_nodes, char *why, size_t size)
+{
+    size_t at = 0;
+
+    for (size_t i = 0; i < sizeof(caps_names) / sizeof(caps_names[0]); i++)
+        if (!(info->caps & caps_names[i].bit) && at < size)
+            at += (size_t)snprintf(why + at, size - at, "%s%s", at > 0 ? ", " : "cannot do ", caps_names[i].name);
+    if (at > 0)
+        return;
+    if (between_nodes && !(info->caps & FI_REMOTE_COMM))
+        snprintf(why, size, "reaches this machine only");
+    else if (!(info->tx_attr->msg_order & FI_ORDER_SAS))
+        snprintf(why, size, "does not keep messages in order");
+    else if (info->tx_attr->inject_size < INJECT)
+        snprintf(why, size, "copies only %zu bytes at once", info->tx_attr->inject_size);
+    else
+        snprintf(why, size, "asks for modes that Tern does not serve, or cannot be used by several threads");
+}
+
+static bool is_provider(const char *name, const char *asked)
+{
+    size_t len = strlen(asked);
+
+    return strncmp(name, asked, len) == 0 && (name[len] == '\0' || name[len] == ';');
+}
+
+/* What kind of address it is. */
+enum locality { ELSEWHERE, LOOPBACK, LINK_LOCAL };
+
+static enum locality locality_of(const struct fi_info *info)
+{
+    if (info->addr_format == FI_SOCKADDR_IN && info->src_addr) {
+        const struct sockaddr_in *in = info->src_addr;
+        return ntohl(in->sin_addr.s_addr) >> 24 == 127 ? LOOPBACK : ELSEWHERE;
+    }
+    if (info->addr_format == FI_SOCKADDR_IN6 && info->src_addr) {
+        const struct sockaddr_in6 *in6 = info->src_addr;
+        return IN6_IS_ADDR_LOOPBACK(&in6->sin6_addr)    ? LOOPBACK
+               : IN6_IS_ADDR_LINKLOCAL(&in6->sin6_addr) ? LINK_LOCAL
+                                                        : ELSEWHERE;
+    }
+    return ELSEWHERE;
+}
+
+/* Whether it may be chosen; why not otherwise. */
+static bool is_eligible(const struct fi_info *info, const struct fi_info *enough, bool between_nodes, char *why,
+                        size_t size)
+{
+    const char *provider = info->fabric_attr->prov_name;
+
+    why[0] = '\0';
+    if (!find_same(enough, info))
+        tell_lack(info, between_nodes, why, size);
+    else if (*tern_opt.ofi_provider && !is_provider(provider, tern_opt.ofi_provider))
+        snprintf(why, size, "TERN_OFI_PROVIDER asks for another");
+    else if (*tern_opt.ofi_domain && !same_text(info->domain_attr->name, tern_opt.ofi_domain))
+        snprintf(why, size, "TERN_OFI_DOMAIN asks for another");
+    else if (between_nodes && locality_of(info) == LOOPBACK)
+        snprintf(why, size, "is an address of this machine only");
+    else if (locality_of(info) == LINK_LOCAL)
+        snprintf(why, size, "is a link-local address, which means something else on each machine");
+    return why[0] == '\0';
+}
+
+/* Smaller is better. A job on one machine needs no address that others see. */
+static unsigned rank_of(const struct fi_info *info, bool between_nodes)
+{
+    const char *provider = info->fabric_attr->prov_name;
+    unsigned    star = 0, i = 0;
+
+    while (i < PREFERENCES && strcmp(preference[i], provider) != 0)
+        i++;
+    for (unsigned j = 0; j < PREFERENCES; j++)
+        star = preference[j][0] == '*' ? j : star;
+    return (i < PREFERENCES ? i : star) * 4 + (!between_nodes && locality_of(info) != LOOPBACK ? 2u : 0u) +
+           (info->addr_format == FI_SOCKADDR_IN6 ? 1u : 0u);
+}
+
+static const struct fi_info *best_of(const struct fi_info *all, const struct fi_info *enough, bool between_nodes)
+{
+    const struct fi_info *best = NULL;
+    char                  why[200];
+
+    for (const struct fi_info *info = all; info; info = info->next)
+        if (is_eligible(info, enough, between_nodes, why, sizeof(why)) &&
+            (!best || rank_of(info, between_nodes) < rank_of(best, between_nodes)))
+            best = info;
+    return best;
+}
+
+/* ---- choosing ---- */
+
+/* Ask for one endpoint with what would be good to have; the first answer that is the same one. */
+static struct fi_info *refine(const struct fi_info *best, bool between_nodes, struct tern_fabric *out)
+{
+    static const unsigned wishes[] = { ENOUGH | AND_DELIVERY | AND_ATOMICS, ENOUGH | AND_DELIVERY, ENOUGH | AND_ATOMICS,
+                                       ENOUGH };
+
+    for (size_t i = 0; i < sizeof(wishes) / sizeof(wishes[0]); i++) {
+        struct fi_info       *answer = ask(wishes[i], between_nodes, best);
+        const struct fi_info *same = find_same(answer, best);
+        struct fi_info       *one = same ? library.calls.dupinfo(same) : NULL;
+
+        library.calls.freeinfo(answer);
+        if (!one)
+            continue;
+        out->delivers = wishes[i] & AND_DELIVERY;
+        out->atomics = wishes[i] & AND_ATOMICS;
+        return one;
+    }
+    return NULL;
+}
+
+static tern_status nothing_fits(const struct fi_info *all)
+{
+    if (!all)
+        return tern_base_fail(TERN_ERR_LINK, "libfabric finds no network on this machine");
+    if (*tern_opt.ofi_provider || *tern_opt.ofi_domain)
+        return tern_base_fail(
+            TERN_ERR_LINK,
+            "no network of this machine fits TERN_OFI_PROVIDER=%s TERN_OFI_DOMAIN=%s; tern-info shows "
+            "which there are",
+            tern_opt.ofi_provider, tern_opt.ofi_domain);
+    return tern_base_fail(TERN_ERR_LINK,
+                          "no network of this machine can serve the job; tern-info shows which there are "
+                          "and what each lacks");
+}
+
+tern_status tern_boot_fabric_choose(bool between_nodes, struct tern_fabric *out)
+{
+    tern_status           st = need_library();
+    struct fi_info       *enough, *all = NULL;
+    const struct fi_info *best;
+
+    if (st < 0)
+        return st;
+    *out = (struct tern_fabric){ .calls = &library.calls };
+    enough = ask(ENOUGH, between_nodes, NULL);
+    best = best_of(enough, enough, between_nodes);
+    out->info = best ? refine(best, between_nodes, out) : NULL;
+    if (!out->info) {
+        all = ask(ANY, between_nodes, NULL);
+        st = nothing_fits(all);
+    }
+    library.calls.freeinfo(enough);
+    library.calls.freeinfo(all);
+    return st;
+}
+
+/* ---- telling ---- */
+
+static void address_text(const struct fi_info *info, char *text, size_t size)
+{
+    const void *from = info->src_addr;
+
+    text[0] = '\0';
+    if (!from)
+        return;
+    if (info->addr_format == FI_SOCKADDR_IN)
+        inet_ntop(AF_INET, &((const struct sockaddr_in *)from)->sin_addr, text, (socklen_t)size);
+    else if (info->addr_format == FI_SOCKADDR_IN6)
+        inet_ntop(AF_INET6, &((const struct sockaddr_in6 *)from)->sin6_addr, text, (socklen_t)size);
+    else if (info->addr_format == FI_ADDR_STR)
+        snprintf(text, size, "%s", (const char *)from);
+}
+
+static void tell_chosen(const struct tern_fabric *fabric, char *why, size_t size)
+{
+    const struct fi_info *info = fabric->info;
+    int                   mr = info->domain_attr->mr_mode;
+
+    snprintf(why, size, "%s progress, %s%s, inject %zu bytes, remote data %zu bytes, %s keys%s%s",
+             info->domain_attr->data_progress == FI_PROGRESS_AUTO ? "own" : "helped",
+             fabric->delivers ? "completes by delivery" : "a read follows each put", fabric->atomics ? ", atomics" : "",
+             info->tx_attr->inject_size, info->domain_attr->cq_data_size, mr & FI_MR_PROV_KEY ? "provider's" : "random",
+             mr & FI_MR_LOCAL ? ", registers local buffers" : "", mr & FI_MR_VIRT_ADDR ? ", remote addresses" : "");
+}
+
+static void fill_row(struct tern_fabric_row *row, const struct fi_info *info)
+{
+    snprintf(row->provider, sizeof(row->provider), "%s", info->fabric_attr->prov_name);
+    snprintf(row->domain, sizeof(row->domain), "%s", info->domain_attr->name ? info->domain_attr->name : "");
+    address_text(info, row->address, sizeof(row->address));
+}
+
+/* Rows for all, and the judgement on each; returns how many. libfabric offers some of them several times. */
+static size_t fill_rows(struct tern_fabric_row *rows, const struct fi_info *all, const struct fi_info *enough,
+                        bool between_nodes)
+{
+    const struct fi_info *best = best_of(all, enough, between_nodes);
+    struct tern_fabric    fabric = { 0 };
+    size_t                count = 0;
+
+    for (const struct fi_info *info = all; info; info = info->next) {
+        struct tern_fabric_row *row = &rows[count];
+
+        if (find_same(all, info) != info)
+            continue;
+        count++;
+        fill_row(row, info);
+        if (!is_eligible(info, enough, between_nodes, row->why, sizeof(row->why)))
+            continue;
+        if (info == best && (fabric.info = refine(best, between_nodes, &fabric))) {
+            row->chosen = true;
+            tell_chosen(&fabric, row->why, sizeof(row->why));
+            library.calls.freeinfo(fabric.info);
+        } else {
+            snprintf(row->why, sizeof(row->why), "would do; the one chosen is known to be faster or comes first");
+        }
+    }
+    return count;
+}
+
+tern_status tern_boot_fabric_list(bool between_nodes, struct tern_fabric_row **rows, size_t *count)
+{
+    tern_status     st = need_library();
+    struct fi_info *all, *enough;
+    size_t          most = 1;
+
+    if (st < 0)
+        return st;
+    all = ask(ANY, between_nodes, NULL);
+    enough = ask(ENOUGH, between_nodes, NULL);
+    for (const struct fi_info *info = all; info; info = info->next)
+        most++;
+    *rows = calloc(most, sizeof(**rows));
+    if (*rows)
+        *count = fill_rows(*rows, all, enough, between_nodes);
+    else
+        st = tern_base_fail(TERN_ERR_NOMEM, "no memory for a list of %zu networks", most);
+    library.calls.freeinfo(all);
+    library.calls.freeinfo(enough);
+    return st;
+}

@@ -1,0 +1,384 @@
+/* inbox.c: receiving messages.
+ *
+ * What comes lands in buffers that take many messages each (FI_MULTI_RECV). It is checked, and copied out at once into
+ * letters, so that the buffers are always there; data that were left in the sender's ring are fetched by a read. The
+ * letters of a sender are queued in the order in which it sent them, those of all senders by channel.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/log.h"
+#include "link/ofi/ofi.h"
+
+#define RX_BYTES (64u << 10)
+#define LARGEST (OFI_WIRE_HEAD + OFI_WIRE_NEAR)
+#define SMALL 256u /* bytes of data of letters that are kept for the next message */
+#define SPARES 64
+
+/* The first of these is told by whoever delivers next; the count makes somebody do so. */
+static void damage(struct ofi_link *ofi, int from, const char *what)
+{
+    struct ofi_messages *m = &ofi->messages;
+
+    if (m->damage != TERN_OK)
+        return;
+    snprintf(m->why, sizeof(m->why), "what rank %d sent over the network makes no sense: %s", from, what);
+    m->damage = TERN_ERR_LINK;
+    atomic_fetch_add_explicit(&m->queue[TERN_CHANNEL_REQUEST].count, 1, memory_order_relaxed); /* the lock orders */
+    tern_ofi_ring(ofi);
+}
+
+/* ---- letters ---- */
+
+/* Bytes of the sender's ring that a message with so much data has. */
+static size_t run_of(size_t len)
+{
+    return len > 0 ? OFI_WIRE_HEAD + len : 0;
+}
+
+static struct ofi_letter *letter_new(struct ofi_messages *m, size_t len)
+{
+    struct ofi_letter *letter = m->spare;
+
+    if (TERN_LIKELY(len <= SMALL && letter)) {
+        m->spare = letter->next;
+        m->spares--;
+        return letter;
+    }
+    len = len < SMALL ? SMALL : len;
+    letter = aligned_alloc(64, tern_base_round_up(sizeof(*letter) + OFI_WIRE_HEAD + len, 64));
+    if (letter)
+        letter->room = len;
+    return letter;
+}
+
+static void letter_free(struct ofi_messages *m, struct ofi_letter *letter)
+{
+    if (letter->room > SMALL || m->spares == SPARES) {
+        free(letter);
+        return;
+    }
+    letter->next = m->spare;
+    m->spare = letter;
+    m->spares++;
+}
+
+static void letters_free(struct ofi_letter *letter)
+{
+    while (letter) {
+        struct ofi_letter *next = letter->next;
+        free(letter);
+        letter = next;
+    }
+}
+
+static void enqueue(struct ofi_queue *queue, struct ofi_letter *letter)
+{
+    letter->next = NULL;
+    *queue->last = letter;
+    queue->last = &letter->next;
+    atomic_fetch_add_explicit(&queue->count, 1, memory_order_relaxed); /* a hint; the lock orders */
+}
+
+struct ofi_letter *tern_ofi_inbox_next(struct ofi_link *ofi, unsigned channel)
+{
+    struct ofi_queue  *queue = &ofi->messages.queue[channel];
+    struct ofi_letter *letter = queue->first;
+
+    if (!letter)
+        return NULL;
+    queue->first = letter->next;
+    if (!queue->first)
+        queue->last = &queue->first;
+    atomic_fetch_sub_explicit(&queue->count, 1, memory_order_relaxed);
+    return letter;
+}
+
+/* Its sender gets back the room, when there is enough to tell or it waits. */
+void tern_ofi_inbox_done(struct ofi_link *ofi, struct ofi_letter *letter)
+{
+    struct ofi_messages *m = &ofi->messages;
+    struct ofi_peer     *peer = letter->from;
+    struct ofi_inlet    *in = &peer->in[letter->channel];
+    size_t               run = run_of(letter->len);
+
+    letter_free(m, letter);
+    in->consumed++;
+    in->bytes -= run;
+    in->untold += run;
+    if (in->asked || in->consumed - in->told >= m->shape.cells / 4 || in->untold >= m->shape.data / 4) {
+        in->asked = false;
+        tern_ofi_outbox_due(ofi, peer, OFI_DUE_CREDIT);
+    }
+}
+
+/* ---- order ---- */
+
+/* Whether it is one of those that the sender's ring may hold, and did not come before. */
+static bool is_expected(const struct ofi_messages *m, const struct ofi_inlet *in, uint16_t seq, size_t run)
+{
+    uint16_t ahead = (uint16_t)(seq - (uint16_t)in->received);
+
+    for (const struct ofi_letter *letter = in->early; letter; letter = letter->next)
+        if (letter->seq == seq)
+            return false;
+    return ahead + (in->received - in->consumed) < m->shape.cells && run <= m->shape.data - in->bytes;
+}
+
+/* Providers keep the order of messages, but may complete them in another; and data that are fetched come later. */
+static void file_early(struct ofi_inlet *in, struct ofi_letter *letter)
+{
+    struct ofi_letter **at = &in->early;
+
+    while (*at && (int16_t)((*at)->seq - letter->seq) < 0)
+        at = &(*at)->next;
+    letter->next = *at;
+    *at = letter;
+}
+
+/* Queue those whose turn it is. */
+static void enqueue_in_order(struct ofi_link *ofi, struct ofi_inlet *in)
+{
+    struct ofi_letter *letter;
+
+    while ((letter = in->early) && letter->whole && letter->seq == (uint16_t)in->received) {
+        in->early = letter->next;
+        in->received++;
+        enqueue(&ofi->messages.queue[letter->channel], letter);
+    }
+    tern_ofi_ring(ofi);
+}
+
+/* ---- data that are fetched ---- */
+
+static void pull_ended(struct ofi_link *ofi, struct ofi_token *token, const struct ofi_news *news)
+{
+    struct ofi_letter *letter = (struct ofi_letter *)token;
+
+    if (letter->cached)
+        tern_ofi_cache_give(ofi, letter->cached);
+    letter->cached = NULL;
+    if (news->error == 0) {
+        letter->whole = true;
+        enqueue_in_order(ofi, &letter->from->in[letter->channel]);
+    } else if (!tern_ofi_gone(ofi, letter->from->rank)) {
+        damage(ofi, letter->from->rank,
+               "or rather, its data could not be fetched; the connection to it may have broken");
+    }
+}
+
+/* Begin to fetch; false: later. */
+static bool pull_start(struct ofi_link *ofi, struct ofi_letter *letter)
+{
+    void          *data = letter->bytes + OFI_WIRE_HEAD;
+    struct fid_mr *mr = NULL;
+    tern_status    st = tern_ofi_address(ofi, letter->from);
+    ssize_t        rc;
+
+    if (st == TERN_AGAIN)
+        return false;
+    if (st < 0) {
+        damage(ofi, letter->from->rank, tern_base_detail());
+        return true;
+    }
+    if (ofi->net.mr_local && !(mr = tern_ofi_cache_take(ofi, data, letter->len, &letter->cached)))
+        return false;
+    letter->token.ended = pull_ended;
+    rc = fi_read(ofi->net.ep, data, letter->len, mr ? fi_mr_desc(mr) : NULL, letter->from->addr, letter->far.addr,
+                 letter->far.key, &letter->token.context);
+    if (rc == 0)
+        return true;
+    if (letter->cached)
+        tern_ofi_cache_give(ofi, letter->cached);
+    letter->cached = NULL;
+    if (rc == -FI_EAGAIN)
+        return false;
+    damage(ofi, letter->from->rank, "or rather, its data could not be fetched");
+    return true;
+}
+
+static void pull(struct ofi_link *ofi, struct ofi_letter *letter)
+{
+    struct ofi_letter **end = &ofi->messages.pulls;
+
+    if (*end == NULL && pull_start(ofi, letter))
+        return;
+    while (*end)
+        end = &(*end)->next_pull;
+    *end = letter;
+    letter->next_pull = NULL;
+}
+
+/* ---- what comes ---- */
+
+/* A message for a handler. */
+static void take_message(struct ofi_link *ofi, struct ofi_peer *peer, const struct ofi_mail *mail, const void *bytes)
+{
+    struct ofi_messages *m = &ofi->messages;
+    struct ofi_inlet    *in = &peer->in[mail->channel];
+    bool                 far = mail->far.len > 0;
+    struct ofi_letter   *letter;
+
+    if (mail->len > m->shape.data || !is_expected(m, in, mail->header.seq, run_of(mail->len))) {
+        damage(ofi, peer->rank,
+               "more messages than its queue holds, or some are missing; the connection to it may have "
+               "broken");
+        return;
+    }
+    if (!(letter = letter_new(m, mail->len))) {
+        damage(ofi, peer->rank, "or rather, there is no memory for it");
+        return;
+    }
+    letter->from = peer;
+    letter->far = mail->far;
+    letter->cached = NULL;
+    letter->len = mail->len;
+    letter->seq = mail->header.seq;
+    letter->channel = (uint8_t)mail->channel;
+    letter->whole = !far;
+    memcpy(letter->bytes, bytes, OFI_WIRE_HEAD + (far ? 0 : mail->len));
+    in->bytes += run_of(mail->len);
+    file_early(in, letter);
+    if (far)
+        pull(ofi, letter);
+    else
+        enqueue_in_order(ofi, in);
+}
+
+/* The sender waits: tell it how far we are as soon as there is something to tell. */
+static void take_want(struct ofi_link *ofi, struct ofi_peer *peer, unsigned channel)
+{
+    if (peer->in[channel].consumed != peer->in[channel].told)
+        tern_ofi_outbox_due(ofi, peer, OFI_DUE_CREDIT);
+    else
+        peer->in[channel].asked = true;
+}
+
+static void take_ack(struct ofi_link *ofi, struct ofi_peer *peer, unsigned channel, uint16_t number)
+{
+    if (!tern_ofi_outbox_ack(ofi, peer, channel, number))
+        damage(ofi, peer->rank, "it has handled more messages than were sent");
+}
+
+static void drop_stranger(struct ofi_link *ofi, size_t len)
+{
+    if (ofi->messages.strangers++ == 0)
+        tern_base_log(TERN_LOG_WARN, "a message of %zu bytes that is not of this job was dropped, and others will be",
+                      len);
+}
+
+static void take_mail(struct ofi_link *ofi, const void *bytes, size_t len)
+{
+    struct ofi_mail  mail;
+    struct ofi_peer *peer;
+
+    if (!tern_ofi_wire_read(bytes, len, &mail) || mail.from >= (uint32_t)ofi->ranks ||
+        mail.header.token != tern_ofi_wire_token(ofi->boot->segment->job, mail.from, (uint32_t)ofi->rank)) {
+        drop_stranger(ofi, len);
+        return;
+    }
+    if (!(peer = tern_ofi_peer(ofi, (int)mail.from))) {
+        damage(ofi, (int)mail.from, "or rather, there is no memory for it");
+        return;
+    }
+    switch (mail.kind) {
+    case OFI_WANT: take_want(ofi, peer, mail.header.seq); break;
+    case OFI_CREDIT:
+        for (unsigned c = 0; c < TERN_CHANNELS; c++)
+            take_ack(ofi, peer, c, (uint16_t)mail.credit.consumed[c]);
+        break;
+    default: take_message(ofi, peer, &mail, bytes); take_ack(ofi, peer, 1 - mail.channel, mail.header.ack);
+    }
+}
+
+/* ---- buffers ---- */
+
+static void rx_ended(struct ofi_link *ofi, struct ofi_token *token, const struct ofi_news *news)
+{
+    struct ofi_rx *rx = (struct ofi_rx *)token;
+
+    if (news->error == 0 && (news->flags & FI_RECV) && news->len > 0)
+        take_mail(ofi, news->buffer, news->len);
+    if (!(news->flags & FI_MULTI_RECV))
+        return;
+    rx->idle = true; /* it is full; everything has been copied out */
+    ofi->messages.idle++;
+}
+
+/* Give an idle buffer to the provider. */
+static ssize_t rx_post(struct ofi_link *ofi, struct ofi_rx *rx)
+{
+    struct iovec  iov = { rx->bytes, RX_BYTES };
+    void         *desc = ofi->messages.rx_mr ? fi_mr_desc(ofi->messages.rx_mr) : NULL;
+    struct fi_msg msg = {
+        .msg_iov = &iov, .desc = &desc, .iov_count = 1, .addr = FI_ADDR_UNSPEC, .context = &rx->token.context
+    };
+    ssize_t rc;
+
+    rx->token.ended = rx_ended;
+    rc = fi_recvmsg(ofi->net.ep, &msg, FI_MULTI_RECV | FI_COMPLETION);
+    if (rc == 0) {
+        rx->idle = false;
+        ofi->messages.idle--;
+    }
+    return rc;
+}
+
+void tern_ofi_inbox_pump(struct ofi_link *ofi)
+{
+    struct ofi_messages *m = &ofi->messages;
+
+    for (int i = 0; i < OFI_RX && m->idle > 0; i++)
+        if (m->rx[i].idle)
+            rx_post(ofi, &m->rx[i]); /* where there is no room, the next pump tries again */
+    while (m->pulls) {
+        struct ofi_letter *letter = m->pulls;
+
+        if (!pull_start(ofi, letter))
+            return;
+        m->pulls = letter->next_pull;
+    }
+}
+
+tern_status tern_ofi_inbox_open(struct ofi_link *ofi)
+{
+    struct ofi_messages *m = &ofi->messages;
+    size_t               least = LARGEST;
+    void   *memory = mmap(NULL, OFI_RX * RX_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ssize_t rc;
+
+    if (memory == MAP_FAILED)
+        return tern_base_fail(TERN_ERR_NOMEM, "link ofi: no memory for %u bytes of message buffers", OFI_RX * RX_BYTES);
+    for (unsigned i = 0; i < OFI_RX; i++)
+        m->rx[i] = (struct ofi_rx){ .bytes = (unsigned char *)memory + i * RX_BYTES, .idle = true };
+    m->idle = OFI_RX;
+    if ((rc = fi_setopt(&ofi->net.ep->fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &least, sizeof(least))) != 0)
+        return tern_ofi_fail(ofi, rc, "fi_setopt(FI_OPT_MIN_MULTI_RECV)");
+    if (ofi->net.mr_local && tern_ofi_register(ofi, memory, OFI_RX * RX_BYTES, FI_RECV, &m->rx_mr) < 0)
+        return TERN_ERR_LINK;
+    for (int i = 0; i < OFI_RX; i++)
+        if ((rc = rx_post(ofi, &m->rx[i])) != 0 && rc != -FI_EAGAIN)
+            return tern_ofi_fail(ofi, rc, "fi_recvmsg");
+    return TERN_OK;
+}
+
+void tern_ofi_inbox_close(struct ofi_link *ofi)
+{
+    struct ofi_messages *m = &ofi->messages;
+
+    for (unsigned c = 0; c < TERN_CHANNELS; c++)
+        letters_free(m->queue[c].first);
+    letters_free(m->spare);
+    if (m->rx_mr)
+        fi_close(&m->rx_mr->fid);
+    if (m->rx[0].bytes)
+        munmap(m->rx[0].bytes, OFI_RX * RX_BYTES);
+}
+
+void tern_ofi_inbox_drop(struct ofi_peer *peer)
+{
+    for (unsigned c = 0; c < TERN_CHANNELS; c++)
+        letters_free(peer->in[c].early);
+}

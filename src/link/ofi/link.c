@@ -1,0 +1,99 @@
+/* link.c: opening and closing the link between nodes, and its table. */
+#include <stdlib.h>
+
+#include "link/ofi/ofi.h"
+
+static void link_close(struct tern_link *link)
+{
+    struct ofi_link *ofi = tern_ofi(link);
+
+    tern_ofi_helper_stop(ofi);
+    if (ofi->net.ep)
+        fi_close(&ofi->net.ep->fid); /* from here on nobody touches memory of ours */
+    ofi->net.ep = NULL;
+    tern_ofi_messages_close(ofi);
+    tern_ofi_paths_close(ofi);
+    tern_ofi_cache_close(ofi);
+    tern_ofi_regions_close(ofi);
+    tern_ofi_net_close(ofi);
+    pthread_mutex_destroy(&ofi->lock);
+    free((void *)ofi->peer);
+    free(ofi);
+}
+
+static tern_status link_open(const struct tern_boot *boot, const struct tern_link_up *up, struct tern_link **out)
+{
+    struct ofi_link *ofi = calloc(1, sizeof(*ofi));
+    tern_status      st;
+
+    if (!ofi)
+        return tern_base_fail(TERN_ERR_NOMEM, "link ofi: no memory for %zu bytes", sizeof(*ofi));
+    ofi->boot = boot;
+    ofi->up = up;
+    ofi->rank = boot->rank;
+    ofi->ranks = boot->ranks;
+    ofi->net.wait_fd = -1;
+    pthread_mutex_init(&ofi->lock, NULL);
+    ofi->peer = calloc((size_t)boot->ranks, sizeof(*ofi->peer));
+    if (!ofi->peer)
+        st = tern_base_fail(TERN_ERR_NOMEM, "link ofi: no memory for a table of %d ranks", boot->ranks);
+    else
+        st = tern_ofi_net_open(ofi);
+    if (st == TERN_OK)
+        st = tern_ofi_paths_open(ofi);
+    if (st == TERN_OK)
+        st = tern_ofi_messages_open(ofi);
+    if (st == TERN_OK)
+        st = tern_ofi_publish(ofi);
+    if (st == TERN_OK)
+        st = tern_ofi_helper_start(ofi);
+    if (st < 0) {
+        link_close((struct tern_link *)ofi);
+        return st;
+    }
+    *out = (struct tern_link *)ofi;
+    return TERN_OK;
+}
+
+static bool link_reaches(const struct tern_link *link, int peer)
+{
+    return peer >= 0 && peer < ((const struct ofi_link *)link)->ranks;
+}
+
+static bool link_serve(struct tern_link *link)
+{
+    (void)link; /* the progress thread does what peers need */
+    return false;
+}
+
+static bool link_wanted(const struct tern_link *link)
+{
+    (void)link;
+    return false;
+}
+
+const struct tern_link_ops tern_ofi_ops = {
+    .name = "ofi",
+    .open = link_open,
+    .close = link_close,
+    .reaches = link_reaches,
+    .attach = tern_ofi_attach,
+    .detach = tern_ofi_detach,
+    .expose = tern_ofi_expose,
+    .conceal = tern_ofi_conceal,
+    .lane_open = tern_ofi_lane_open,
+    .lane_close = tern_ofi_lane_close,
+    .progress = tern_ofi_lane_progress,
+    .cancel = tern_ofi_lane_cancel,
+    .msg_longest = tern_ofi_msg_longest,
+    .msg_open = tern_ofi_msg_open,
+    .msg_send = tern_ofi_msg_send,
+    .msg_drop = tern_ofi_msg_drop,
+    .msg_brief = tern_ofi_msg_brief,
+    .msg_look = tern_ofi_msg_look,
+    .msg_settled = tern_ofi_msg_settled,
+    .serve = link_serve,
+    .wanted = link_wanted,
+    .may_sleep = tern_ofi_may_sleep,
+    /* Teams: the core makes them by messages, or another link that reaches all members does. */
+};

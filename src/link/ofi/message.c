@@ -1,0 +1,274 @@
+/* message.c: messages between nodes: the slots of the contract.
+ *
+ * To each peer that it sends to a rank has two rings in private memory (base/ring.h), one for requests and one for
+ * replies: room for a message is taken, written and published there, in any order; outbox.c sends it in the order in
+ * which it was taken, and frees it when the peer has handled it. So the rings are the credit: what is under way to a
+ * peer, or waits there to be handled, is never more than they hold, and a reply never waits behind requests. What has
+ * come waits in letters (inbox.c) until it is polled here.
+ *
+ * How far a peer has come is told with the messages that go the other way; when a quarter of a ring is to be told, or
+ * when the sender asks because it finds no room, in a message of its own. Every message carries a token that only ranks
+ * of the job can make; what has none is dropped.
+ */
+#include <stdlib.h>
+
+#include "link/ofi/ofi.h"
+
+#define SMALLEST_RING 4096u
+#define LARGEST_RING (256u << 10)
+#define BATCH 16
+
+void tern_ofi_messages_close(struct ofi_link *ofi)
+{
+    for (int rank = 0; ofi->peer && rank < ofi->ranks; rank++) {
+        struct ofi_peer *peer = atomic_load(&ofi->peer[rank]);
+
+        if (!peer)
+            continue;
+        tern_ofi_inbox_drop(peer);
+        tern_ofi_outbox_drop(peer);
+        free(peer);
+    }
+    tern_ofi_inbox_close(ofi);
+}
+
+size_t tern_ofi_msg_longest(struct tern_link *link, int peer)
+{
+    (void)peer;
+    return tern_base_ring_longest(tern_ofi(link)->messages.shape) - OFI_WIRE_HEAD;
+}
+
+/* ---- sending ---- */
+
+static __attribute__((noinline, cold)) tern_status first_message(struct ofi_link *ofi, int rank)
+{
+    struct ofi_peer *peer;
+    tern_status      st = TERN_OK;
+
+    pthread_mutex_lock(&ofi->lock);
+    peer = tern_ofi_peer(ofi, rank);
+    if (!peer)
+        st = tern_base_fail(TERN_ERR_NOMEM, "link ofi: no memory for rank %d", rank);
+    else if (!atomic_load_explicit(&peer->ready, memory_order_relaxed))
+        st = tern_ofi_outbox_make(ofi, peer);
+    pthread_mutex_unlock(&ofi->lock);
+    return st;
+}
+
+/* Have the peer asked how far it is, unless that is known or asked already. */
+static void ask(struct ofi_link *ofi, struct ofi_peer *peer, unsigned channel)
+{
+    struct ofi_outlet *out = &peer->out[channel];
+
+    if (out->transmitted == out->acked || out->asked)
+        return;
+    out->asked = true;
+    tern_ofi_outbox_due(ofi, peer, OFI_DUE_WANT << channel);
+}
+
+static __attribute__((noinline, cold)) tern_status no_room(struct ofi_link *ofi, struct ofi_peer *peer,
+                                                           unsigned channel)
+{
+    bool broken;
+
+    pthread_mutex_lock(&ofi->lock);
+    ask(ofi, peer, channel);
+    tern_ofi_poll_locked(ofi);
+    broken = peer->broken;
+    pthread_mutex_unlock(&ofi->lock);
+    if (!broken)
+        return TERN_AGAIN;
+    return tern_base_fail(TERN_ERR_PEER, "messages to rank %d were lost: the connection to it broke", peer->rank);
+}
+
+/* Where the message is written: its cell, or a run of data with header and head before the data. */
+static void find_places(struct tern_link_msg *msg, const struct tern_ring_room *room, size_t max)
+{
+    msg->place = room->cell;
+    msg->head = room->cell->head;
+    msg->data = NULL;
+    msg->room = 0;
+    if (!room->data)
+        return;
+    msg->head = room->data + sizeof(struct ofi_header);
+    msg->data = room->data + OFI_WIRE_HEAD;
+    msg->room = room->len - OFI_WIRE_HEAD < max ? room->len - OFI_WIRE_HEAD : max;
+}
+
+/* The rank as a target of messages; NULL: *st tells why not. */
+static struct ofi_peer *target(struct ofi_link *ofi, int rank, tern_status *st)
+{
+    struct ofi_peer *peer;
+
+    /* acquire: the peer and its rings. Pair with tern_ofi_peer() and tern_ofi_outbox_make(). */
+    while (!(peer = atomic_load_explicit(&ofi->peer[rank], memory_order_acquire)) ||
+           !atomic_load_explicit(&peer->ready, memory_order_acquire))
+        if ((*st = first_message(ofi, rank)) < 0)
+            return NULL;
+    return peer;
+}
+
+tern_status tern_ofi_msg_open(struct tern_link *link, struct tern_link_msg *msg, size_t min, size_t max)
+{
+    struct ofi_link         *ofi = tern_ofi(link);
+    tern_status              st = TERN_OK;
+    struct ofi_peer         *peer = target(ofi, msg->peer, &st);
+    size_t                   most = max < SIZE_MAX - OFI_WIRE_HEAD ? max + OFI_WIRE_HEAD : SIZE_MAX;
+    struct tern_ring_outlet *ring;
+    struct tern_ring_room    room;
+    bool                     alone, taken;
+
+    if (!peer)
+        return st;
+    ring = &peer->out[msg->channel].ring;
+    alone = tern_base_lone_lock(&ring->lock);
+    if (max == 0)
+        taken = tern_base_ring_take(&ring->producer, 0, 0, &room);
+    else
+        taken =
+            min <= ofi->messages.shape.data && tern_base_ring_take(&ring->producer, min + OFI_WIRE_HEAD, most, &room);
+    tern_base_lone_unlock(&ring->lock, alone);
+    if (!taken)
+        return no_room(ofi, peer, msg->channel);
+    find_places(msg, &room, max);
+    return TERN_OK;
+}
+
+/* Something was published. */
+static void kick(struct ofi_link *ofi, int rank)
+{
+    struct ofi_peer *peer = atomic_load_explicit(&ofi->peer[rank], memory_order_relaxed); /* the one of target() */
+
+    pthread_mutex_lock(&ofi->lock);
+    tern_ofi_outbox_kick(ofi, peer);
+    pthread_mutex_unlock(&ofi->lock);
+}
+
+tern_status tern_ofi_msg_brief(struct tern_link *link, int peer, unsigned channel, uint64_t first, const uint32_t *rest,
+                               unsigned count)
+{
+    struct ofi_link         *ofi = tern_ofi(link);
+    tern_status              st = TERN_OK;
+    struct ofi_peer         *to = target(ofi, peer, &st);
+    struct tern_ring_outlet *ring;
+    bool                     alone, put;
+
+    if (!to)
+        return st;
+    ring = &to->out[channel].ring;
+    alone = tern_base_lone_lock(&ring->lock);
+    put = tern_base_ring_put(&ring->producer, first, rest, count);
+    tern_base_lone_unlock(&ring->lock, alone);
+    if (!put)
+        return no_room(ofi, to, channel);
+    kick(ofi, peer);
+    return TERN_OK;
+}
+
+void tern_ofi_msg_send(struct tern_link *link, const struct tern_link_msg *msg, size_t len)
+{
+    tern_base_ring_publish(msg->place, msg->data ? OFI_WIRE_HEAD + len : 0);
+    kick(tern_ofi(link), msg->peer);
+}
+
+void tern_ofi_msg_drop(struct tern_link *link, const struct tern_link_msg *msg)
+{
+    tern_base_ring_skip(msg->place);
+    kick(tern_ofi(link), msg->peer);
+}
+
+/* Whether everything on the channel was handled; if not, the peer is asked. */
+static bool is_settled(struct ofi_link *ofi, struct ofi_peer *peer, unsigned channel)
+{
+    const struct ofi_outlet *out = &peer->out[channel];
+
+    ask(ofi, peer, channel);
+    return out->transmitted == out->acked && !peer->queued;
+}
+
+bool tern_ofi_msg_settled(struct tern_link *link)
+{
+    struct ofi_link *ofi = tern_ofi(link);
+    bool             settled = true;
+
+    pthread_mutex_lock(&ofi->lock);
+    for (int rank = 0; rank < ofi->ranks; rank++) {
+        struct ofi_peer *peer = atomic_load_explicit(&ofi->peer[rank], memory_order_relaxed); /* under the lock */
+
+        if (!peer || peer->broken || !atomic_load_explicit(&peer->ready, memory_order_relaxed) ||
+            tern_ofi_gone(ofi, rank))
+            continue;
+        for (unsigned c = 0; c < TERN_CHANNELS; c++)
+            settled &= is_settled(ofi, peer, c);
+    }
+    tern_ofi_outbox_pump(ofi);
+    pthread_mutex_unlock(&ofi->lock);
+    return settled;
+}
+
+/* ---- delivering ---- */
+
+void tern_ofi_msg_look(struct tern_link *link)
+{
+    struct ofi_link *ofi = tern_ofi(link);
+
+    if (atomic_load_explicit(&ofi->fresh, memory_order_relaxed)) /* hints */
+        atomic_store_explicit(&ofi->fresh, false, memory_order_relaxed);
+    else
+        tern_ofi_poll(ofi);
+}
+
+static tern_status deliver(struct tern_link_watch *watch)
+{
+    struct ofi_link   *ofi = tern_ofi(watch->link);
+    struct ofi_letter *letter = NULL;
+    tern_status        st = TERN_OK;
+
+    for (int i = 0; i <= BATCH; i++) {
+        pthread_mutex_lock(&ofi->lock);
+        if (letter)
+            tern_ofi_inbox_done(ofi, letter);
+        letter = i < BATCH ? tern_ofi_inbox_next(ofi, watch->channel) : NULL;
+        if (!letter && ofi->messages.work)
+            tern_ofi_outbox_pump(ofi);
+        st = ofi->messages.damage;
+        pthread_mutex_unlock(&ofi->lock);
+        if (!letter)
+            break;
+        ofi->up->message(letter->from->rank, watch->channel, letter->bytes + sizeof(struct ofi_header),
+                         letter->len > 0 ? letter->bytes + OFI_WIRE_HEAD : NULL, letter->len);
+    }
+    return st < 0 ? tern_base_fail(st, "%s", ofi->messages.why) : TERN_OK;
+}
+
+/* Watches show the number of letters. */
+static tern_status watches_open(struct ofi_link *ofi)
+{
+    tern_status st = TERN_OK;
+
+    for (unsigned c = 0; c < TERN_CHANNELS && st == TERN_OK; c++) {
+        struct ofi_queue *queue = &ofi->messages.queue[c];
+
+        queue->watch = (struct tern_link_watch){
+            .word = &queue->count, .channel = c, .deliver = deliver, .link = (struct tern_link *)ofi
+        };
+        queue->last = &queue->first;
+        st = ofi->up->watch(&queue->watch);
+    }
+    return st;
+}
+
+tern_status tern_ofi_messages_open(struct ofi_link *ofi)
+{
+    struct ofi_messages *m = &ofi->messages;
+    uint64_t             share = tern_opt.am_queue / (TERN_CHANNELS * (uint64_t)ofi->ranks);
+    tern_status          st = watches_open(ofi);
+
+    if (st < 0)
+        return st;
+    share = share < SMALLEST_RING ? SMALLEST_RING : share > LARGEST_RING ? LARGEST_RING : share;
+    m->ring_bytes = share & ~(size_t)(TERN_RING_LINE - 1);
+    m->shape = tern_base_ring_shape(m->ring_bytes);
+    m->work_end = &m->work;
+    return tern_ofi_inbox_open(ofi);
+}

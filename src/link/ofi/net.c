@@ -1,0 +1,188 @@
+/* net.c: the endpoint of this process, and the addresses of its peers.
+ *
+ * Each rank publishes its address before it joins; it is looked up, and known to the provider, when it is first used.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "link/ofi/ofi.h"
+
+#define CARD_LAYOUT 1u
+#define QUEUE 1024 /* completions that wait to be read */
+
+/* What a rank publishes. Fixed widths; checked by the reader. */
+struct address {
+    uint32_t      layout;
+    uint32_t      format; /* FI_SOCKADDR_IN, ... */
+    uint32_t      len;    /* of name */
+    uint32_t      wire;   /* OFI_WIRE_LAYOUT */
+    uint32_t      ring;   /* bytes of a message queue */
+    char          provider[40];
+    unsigned char name[192];
+};
+_Static_assert(sizeof(struct address) <= TERN_CARD_BYTES, "an address fits on a card");
+
+tern_status tern_ofi_fail(const struct ofi_link *ofi, int64_t rc, const char *call)
+{
+    return tern_base_fail(TERN_ERR_LINK, "link ofi, provider %s: %s: %s", ofi->net.info->fabric_attr->prov_name, call,
+                          ofi->net.fabric.calls->strerror((int)-rc));
+}
+
+/* With a descriptor to sleep on where there is one. */
+static int queue_open(struct ofi_net *net)
+{
+    struct fi_cq_attr attr = { .size = QUEUE, .format = FI_CQ_FORMAT_DATA, .wait_obj = FI_WAIT_FD };
+    int               rc = fi_cq_open(net->domain, &attr, &net->cq, NULL);
+
+    net->wait_fd = -1;
+    if (rc == 0) {
+        if (fi_control(&net->cq->fid, FI_GETWAIT, &net->wait_fd) != 0)
+            net->wait_fd = -1;
+        return 0;
+    }
+    attr.wait_obj = FI_WAIT_NONE;
+    return fi_cq_open(net->domain, &attr, &net->cq, NULL);
+}
+
+static tern_status objects_open(struct ofi_link *ofi)
+{
+    struct ofi_net   *net = &ofi->net;
+    struct fi_av_attr av = { .type = net->info->domain_attr->av_type == FI_AV_UNSPEC
+                                         ? FI_AV_TABLE
+                                         : net->info->domain_attr->av_type };
+    int               rc;
+
+    if ((rc = net->fabric.calls->fabric(net->info->fabric_attr, &net->fid, NULL)) != 0)
+        return tern_ofi_fail(ofi, rc, "fi_fabric");
+    if ((rc = fi_domain(net->fid, net->info, &net->domain, NULL)) != 0)
+        return tern_ofi_fail(ofi, rc, "fi_domain");
+    if ((rc = queue_open(net)) != 0)
+        return tern_ofi_fail(ofi, rc, "fi_cq_open");
+    if ((rc = fi_av_open(net->domain, &av, &net->av, NULL)) != 0)
+        return tern_ofi_fail(ofi, rc, "fi_av_open");
+    if ((rc = fi_endpoint(net->domain, net->info, &net->ep, NULL)) != 0)
+        return tern_ofi_fail(ofi, rc, "fi_endpoint");
+    if ((rc = fi_ep_bind(net->ep, &net->cq->fid, FI_TRANSMIT | FI_RECV)) != 0 ||
+        (rc = fi_ep_bind(net->ep, &net->av->fid, 0)) != 0)
+        return tern_ofi_fail(ofi, rc, "fi_ep_bind");
+    if ((rc = fi_enable(net->ep)) != 0)
+        return tern_ofi_fail(ofi, rc, "fi_enable");
+    return TERN_OK;
+}
+
+tern_status tern_ofi_publish(struct ofi_link *ofi)
+{
+    struct address mine = { .layout = CARD_LAYOUT, .format = ofi->net.info->addr_format };
+    size_t         len = sizeof(mine.name);
+    int            rc = fi_getname(&ofi->net.ep->fid, mine.name, &len);
+
+    if (rc != 0 || len > sizeof(mine.name))
+        return tern_ofi_fail(ofi, rc != 0 ? rc : -FI_ETOOSMALL, "fi_getname");
+    mine.len = (uint32_t)len;
+    mine.wire = OFI_WIRE_LAYOUT;
+    mine.ring = (uint32_t)ofi->messages.ring_bytes;
+    strncpy(mine.provider, ofi->net.info->fabric_attr->prov_name, sizeof(mine.provider) - 1);
+    return tern_boot_publish(ofi->boot, &mine, sizeof(mine));
+}
+
+static void learn(struct ofi_net *net)
+{
+    const struct fi_info *info = net->info;
+    size_t                bits = info->domain_attr->mr_key_size * 8;
+
+    net->mr_local = (info->domain_attr->mr_mode & FI_MR_LOCAL) || tern_opt.ofi_local == TERN_OFI_LOCAL_ALWAYS;
+    net->delivers = net->fabric.delivers && tern_opt.ofi_delivery == TERN_OFI_DELIVERY_AUTO;
+    net->inject = info->tx_attr->inject_size;
+    net->key_mask = bits >= 64 || bits == 0 ? UINT64_MAX : (1ull << bits) - 1;
+}
+
+tern_status tern_ofi_net_open(struct ofi_link *ofi)
+{
+    struct ofi_net *net = &ofi->net;
+    tern_status     st = tern_boot_fabric_choose(ofi->boot->nodes > 1, &net->fabric);
+
+    if (st < 0)
+        return st;
+    net->info = net->fabric.info;
+    net->info->tx_attr->op_flags = 0; /* delivery is asked for where it matters */
+    net->info->rx_attr->op_flags = 0;
+    learn(net);
+    return objects_open(ofi);
+}
+
+static void fid_close(void *fid)
+{
+    if (fid)
+        fi_close(fid);
+}
+
+void tern_ofi_net_close(struct ofi_link *ofi)
+{
+    struct ofi_net *net = &ofi->net;
+
+    fid_close(net->ep);
+    fid_close(net->av);
+    fid_close(net->cq);
+    fid_close(net->domain);
+    fid_close(net->fid);
+    if (net->info)
+        net->fabric.calls->freeinfo(net->info);
+    *net = (struct ofi_net){ .wait_fd = -1 };
+}
+
+struct ofi_peer *tern_ofi_peer(struct ofi_link *ofi, int rank)
+{
+    struct ofi_peer *peer = atomic_load_explicit(&ofi->peer[rank], memory_order_relaxed); /* written under the lock */
+
+    if (TERN_LIKELY(peer != NULL))
+        return peer;
+    peer = calloc(1, sizeof(*peer));
+    if (!peer)
+        return NULL;
+    peer->rank = rank;
+    peer->token_out = tern_ofi_wire_token(ofi->boot->segment->job, (uint32_t)ofi->rank, (uint32_t)rank);
+    peer->token_in = tern_ofi_wire_token(ofi->boot->segment->job, (uint32_t)rank, (uint32_t)ofi->rank);
+    /* release: the peer before the pointer to it. Pairs with the acquire in tern_ofi_msg_open(). */
+    atomic_store_explicit(&ofi->peer[rank], peer, memory_order_release);
+    return peer;
+}
+
+static tern_status address_bad(const struct ofi_link *ofi, const struct address *its, int rank)
+{
+    const char *provider = ofi->net.info->fabric_attr->prov_name;
+
+    if (its->layout == CARD_LAYOUT && memchr(its->provider, '\0', sizeof(its->provider)) &&
+        strcmp(its->provider, provider) != 0)
+        return tern_base_fail(TERN_ERR_LINK,
+                              "rank %d uses the network provider %s and this rank %s; set TERN_OFI_PROVIDER for all of "
+                              "them alike",
+                              rank, its->provider, provider);
+    if (its->layout == CARD_LAYOUT && (its->wire != OFI_WIRE_LAYOUT || its->ring != ofi->messages.ring_bytes))
+        return tern_base_fail(TERN_ERR_LINK,
+                              "rank %d has another version of Tern or another TERN_AM_QUEUE; all ranks need the same",
+                              rank);
+    return tern_base_fail(TERN_ERR_LINK, "the address that rank %d published makes no sense", rank);
+}
+
+tern_status tern_ofi_address(struct ofi_link *ofi, struct ofi_peer *peer)
+{
+    struct address its;
+    size_t         len = 0;
+    const void    *card;
+
+    if (TERN_LIKELY(peer->known))
+        return TERN_OK;
+    if (!(card = tern_boot_card(ofi->boot, peer->rank, &len)))
+        return TERN_AGAIN;
+    if (len != sizeof(its))
+        return tern_base_fail(TERN_ERR_LINK, "the address that rank %d published is of another link", peer->rank);
+    memcpy(&its, card, sizeof(its));
+    if (its.layout != CARD_LAYOUT || its.format != ofi->net.info->addr_format || its.len > sizeof(its.name) ||
+        its.wire != OFI_WIRE_LAYOUT || its.ring != ofi->messages.ring_bytes ||
+        strncmp(its.provider, ofi->net.info->fabric_attr->prov_name, sizeof(its.provider) - 1) != 0)
+        return address_bad(ofi, &its, peer->rank);
+    if (fi_av_insert(ofi->net.av, its.name, 1, &peer->addr, 0, NULL) != 1)
+        return tern_ofi_fail(ofi, -FI_EADDRNOTAVAIL, "fi_av_insert");
+    peer->known = true;
+    return TERN_OK;
+}

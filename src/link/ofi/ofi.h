@@ -1,0 +1,349 @@
+/* ofi.h: the link between nodes, over libfabric.
+ *
+ * A process has one endpoint (net.c) for everything. Regions are registered once (region.c); puts and gets are writes
+ * and reads of the provider, cut into pieces (path.c); messages are copied out of a ring of the sender into letters of
+ * the receiver (message.c). What has ended comes out of one completion queue, which whoever has time reads: a thread
+ * that waits, or the progress thread (progress.c), which sleeps while nothing happens. Peers cost nothing until they
+ * are used.
+ *
+ * One lock guards the link and every call of libfabric. Providers have a lock of that kind anyway, and it makes the
+ * rest simple: what is said below to be guarded may be touched by any thread that has it.
+ */
+#ifndef TERN_LINK_OFI_H
+#define TERN_LINK_OFI_H
+
+#include <pthread.h>
+#include <rdma/fabric.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_errno.h>
+#include <rdma/fi_rma.h>
+#include <stdatomic.h>
+
+#include "base/bits.h"
+#include "base/options.h"
+#include "base/ring.h"
+#include "boot/fabric.h"
+#include "link/link.h"
+#include "link/ofi/wire.h"
+
+struct ofi_link;
+
+/* What the completion queue said of an operation that has ended. */
+struct ofi_news {
+    uint64_t    flags;
+    size_t      len;
+    const void *buffer; /* of a receive */
+    int         error;  /* 0, or libfabric's positive number */
+    char        why[80];
+};
+
+/* What every operation of the provider is known by. Its first bytes are the provider's while it is under way. */
+struct ofi_token {
+    struct fi_context2 context;
+    void (*ended)(struct ofi_link *ofi, struct ofi_token *token, const struct ofi_news *news);
+};
+
+/* net.c: what was opened, and what it can do. */
+struct ofi_net {
+    struct tern_fabric fabric;
+    struct fi_info    *info;
+    struct fid_fabric *fid;
+    struct fid_domain *domain;
+    struct fid_av     *av;
+    struct fid_cq     *cq;
+    struct fid_ep     *ep;
+    int                wait_fd;  /* on which the completion queue can be slept on; -1: none */
+    bool               mr_local; /* the provider wants descriptors of local memory */
+    bool               delivers; /* a write is completed by its delivery */
+    size_t             inject;   /* bytes that are copied while they are sent */
+    uint64_t           key_mask; /* of keys that we choose */
+};
+
+/* A piece of a transfer that the provider works on, with room for a small one. */
+struct ofi_piece {
+    struct ofi_token   token; /* first */
+    struct ofi_piece  *next;  /* free */
+    struct ofi_op     *op;
+    struct ofi_peer   *peer; /* of a message that is sent from the room */
+    unsigned char     *room; /* ofi->bounce bytes, registered */
+    size_t             at, len;
+    bool               bounced;
+    struct ofi_cached *cached; /* registration of the local memory; NULL: none */
+};
+
+/* A transfer under way. Lives until the last piece has ended, whether or not the core still waits for it. */
+struct ofi_op {
+    struct tern_link_op *op; /* NULL: nobody waits any more */
+    struct tern_xfer     xfer;
+    struct ofi_lane     *lane;
+    struct ofi_peer     *peer;
+    struct ofi_piece    *held; /* taken for the next piece */
+    size_t               started;
+    unsigned             flying;    /* pieces that the provider has */
+    bool                 flushing;  /* a put without delivery: the read behind it was sent */
+    bool                 cancelled; /* start no more */
+    bool                 waits;     /* on the list of those that the provider had no room for */
+    int                  error;     /* the first, as in ofi_news */
+    char                 why[80];
+    int64_t              doomed;       /* when it is given up: the peer is gone or the connection broke; 0: no */
+    struct ofi_op       *next, **link; /* on its lane's list */
+    struct ofi_op       *waiting;      /* on the list of those that wait, or free */
+    struct ofi_op       *finished;     /* on the lane's stack of those that have ended */
+};
+
+struct ofi_lane {
+    struct ofi_link         *ofi;
+    struct ofi_op           *first;    /* under way; guarded by the link's lock */
+    _Atomic(struct ofi_op *) finished; /* pushed by whoever read the completion, taken by the lane's thread */
+    struct ofi_op           *kept;     /* taken, not reported yet */
+    uint32_t                 losses;   /* of the job, when the peers were last looked at */
+    uint32_t                 looks;
+};
+
+/* Registered memory of this rank. */
+struct ofi_exposed {
+    struct ofi_exposed *next;
+    uint64_t            region, addr, size;
+    struct fid_mr      *mr;
+};
+
+/* cache.c: local memory that is registered for transfers. */
+struct ofi_cached {
+    struct ofi_cached *next, **link; /* the one used last comes first */
+    uintptr_t          from, to;
+    unsigned           uses;  /* pieces that need it now */
+    bool               stale; /* not to be used again */
+    struct fid_mr     *mr;
+};
+
+struct ofi_cache {
+    struct ofi_cached *first;
+    size_t             bytes; /* registered, all together */
+};
+
+/* One channel of messages to a peer: a ring whose cells are freed when the peer has done with them. */
+struct ofi_sent {
+    struct ofi_token token; /* first */
+    struct ofi_peer *peer;
+    _Bool            flying; /* the provider still needs the cell */
+};
+
+struct ofi_outlet {
+    struct tern_ring_outlet   ring;                      /* any thread takes room */
+    struct tern_ring_consumer cells;                     /* next: the oldest cell not free */
+    uint64_t                  next;                      /* first cell not sent */
+    uint64_t                  transmitted, acked, freed; /* messages */
+    struct ofi_sent          *sent;                      /* [cells] */
+    bool                      asked;                     /* for news of what the peer has done with */
+};
+
+/* One channel of messages from a peer. */
+struct ofi_inlet {
+    uint64_t           received, consumed, told; /* messages; told: what the peer knows of consumed */
+    uint64_t           bytes;                    /* of letters that are not consumed */
+    uint64_t           untold;                   /* bytes consumed since */
+    bool               asked;                    /* the peer waits for news */
+    struct ofi_letter *early;                    /* that came before one in front of them, in order */
+};
+
+enum { OFI_DUE_CREDIT = 1, OFI_DUE_WANT = 2 }; /* the last one shifted by the channel */
+
+struct ofi_peer {
+    int               rank;
+    bool              known;  /* addr is */
+    bool              broken; /* messages were lost: no more of them */
+    bool              queued; /* on the list of those that have something to send */
+    uint8_t           due;    /* control messages to send */
+    fi_addr_t         addr;
+    uint64_t          token_out, token_in;
+    unsigned char    *rings; /* memory of both outlets; NULL: nothing sent yet */
+    struct fid_mr    *rings_mr;
+    _Atomic bool      ready; /* the outlets are made */
+    struct ofi_outlet out[TERN_CHANNELS];
+    struct ofi_inlet  in[TERN_CHANNELS];
+    struct ofi_peer  *next; /* on that list */
+};
+
+/* A message that has come. The first 64 bytes are as on the wire, so that head and data are aligned. */
+struct ofi_letter {
+    struct ofi_token   token; /* first: of the read that fetches far data */
+    struct ofi_letter *next;
+    struct ofi_letter *next_pull; /* on the list of those whose read could not start */
+    struct ofi_peer   *from;
+    struct ofi_far     far;
+    struct ofi_cached *cached; /* registration of the letter's memory; NULL: none */
+    size_t             len;    /* of the data */
+    size_t             room;
+    uint16_t           seq;
+    uint8_t            channel;
+    bool               whole; /* the data are here */
+    _Alignas(64) unsigned char bytes[];
+};
+
+struct ofi_queue {
+    struct tern_link_watch watch; /* first; shows count */
+    struct ofi_letter     *first, **last;
+    _Atomic uint32_t       count;
+};
+
+/* A buffer that the provider fills with messages. */
+struct ofi_rx {
+    struct ofi_token token; /* first */
+    unsigned char   *bytes;
+    bool             idle; /* has to be posted */
+};
+
+#define OFI_RX 4
+
+struct ofi_messages {
+    size_t                 ring_bytes;
+    struct tern_ring_shape shape;
+    struct ofi_rx          rx[OFI_RX];
+    size_t                 rx_bytes;
+    unsigned               idle; /* of rx */
+    struct fid_mr         *rx_mr;
+    struct ofi_queue       queue[TERN_CHANNELS];
+    struct ofi_letter     *spare; /* small ones */
+    unsigned               spares;
+    struct ofi_letter     *pulls;            /* whose data have to be fetched */
+    struct ofi_peer       *work, **work_end; /* peers to which something has to be sent */
+    tern_status            damage;           /* what a peer sent makes no sense: told by the next poll */
+    char                   why[160];
+    uint64_t               strangers; /* messages that were dropped */
+};
+
+/* The thread that helps. */
+struct ofi_helper {
+    bool             running;
+    pthread_t        thread;
+    int              wake; /* eventfd */
+    _Atomic bool     stop;
+    _Atomic int64_t  polled;     /* when another thread read the queue last */
+    _Atomic uint32_t bell, naps; /* to end a nap */
+};
+
+struct ofi_link {
+    const struct tern_boot     *boot;
+    const struct tern_link_up  *up;
+    int                         rank, ranks;
+    struct ofi_net              net;
+    pthread_mutex_t             lock; /* guards all that follows but what is atomic, and every call of libfabric */
+    _Atomic(struct ofi_peer *) *peer; /* [ranks] NULL: not used yet; written under the lock */
+    struct ofi_exposed         *exposed;
+    size_t                      bounce; /* bytes of transfers that go through a piece's room */
+    size_t                      chunk;  /* bytes of a piece of those that do not */
+    struct ofi_piece           *pieces, *free_pieces;
+    unsigned char              *rooms;
+    struct fid_mr              *rooms_mr;
+    _Atomic bool                piece_wanted;
+    struct ofi_op              *free_ops, *waiting, **waiting_end;
+    struct ofi_op_slab         *op_slabs;
+    struct ofi_cache            cache;
+    struct ofi_messages         messages;
+    struct ofi_helper           helper;
+    _Atomic bool                fresh; /* the queue was read just now, by the lane of the same thread */
+};
+
+extern const struct tern_link_ops  tern_ofi_ops;
+extern const struct tern_link_path tern_ofi_path;
+
+static inline struct ofi_link *tern_ofi(struct tern_link *link)
+{
+    return (struct ofi_link *)link;
+}
+
+static inline struct tern_slot *tern_ofi_slot(const struct ofi_link *ofi, int rank)
+{
+    return &ofi->boot->segment->slot[rank];
+}
+
+/* Whether the rank serves no more: it has left, or it is dead and the job goes on without it. */
+static inline bool tern_ofi_gone(const struct ofi_link *ofi, int rank)
+{
+    struct tern_slot *slot = tern_ofi_slot(ofi, rank);
+    uint32_t          fate = atomic_load_explicit(&slot->fate, memory_order_relaxed);
+
+    return (fate == TERN_FATE_LOST && ofi->boot->segment->on_failure == TERN_ON_FAILURE_RETURN) ||
+           fate == TERN_FATE_ENDED || atomic_load_explicit(&slot->life, memory_order_relaxed) == TERN_LIFE_LEFT;
+}
+
+/* net.c: open, tell the others where, and close; libfabric's errors become ours. */
+tern_status tern_ofi_net_open(struct ofi_link *ofi);
+tern_status tern_ofi_publish(struct ofi_link *ofi);
+void        tern_ofi_net_close(struct ofi_link *ofi);
+tern_status tern_ofi_fail(const struct ofi_link *ofi, int64_t rc, const char *call);
+
+/* net.c: the peer of a rank, made at its first use; NULL: no memory. Its address: TERN_AGAIN where the rank has not yet
+ * told it. */
+struct ofi_peer *tern_ofi_peer(struct ofi_link *ofi, int rank);
+tern_status      tern_ofi_address(struct ofi_link *ofi, struct ofi_peer *peer);
+
+/* region.c. Register memory for the access given; *mr is NULL where the provider needs no registration for it. */
+tern_status tern_ofi_register(struct ofi_link *ofi, const void *addr, size_t len, uint64_t access, struct fid_mr **mr);
+tern_status tern_ofi_attach(struct tern_link *link, const struct tern_link_card *card, const char *path_name,
+                            struct tern_link_part *part);
+void        tern_ofi_detach(struct tern_link *link, struct tern_link_part *part);
+tern_status tern_ofi_expose(struct tern_link *link, struct tern_link_card *card);
+void        tern_ofi_conceal(struct tern_link *link, uint64_t region);
+void        tern_ofi_regions_close(struct ofi_link *ofi);
+
+/* path.c. The lock is held in pump and in those of pieces. */
+struct ofi_piece *tern_ofi_piece_take(struct ofi_link *ofi); /* NULL: none is free */
+void              tern_ofi_piece_give(struct ofi_link *ofi, struct ofi_piece *piece);
+tern_status       tern_ofi_paths_open(struct ofi_link *ofi);
+void              tern_ofi_paths_close(struct ofi_link *ofi);
+void              tern_ofi_paths_pump(struct ofi_link *ofi);
+tern_status       tern_ofi_lane_open(struct tern_link *link, struct tern_lane **out);
+void              tern_ofi_lane_close(struct tern_lane *lane);
+void              tern_ofi_lane_progress(struct tern_lane *lane);
+void              tern_ofi_lane_cancel(struct tern_lane *lane, struct tern_link_op *op);
+
+/* cache.c. The registration that covers the range, made now if need be; NULL: it cannot be registered. *cached is to be
+ * given back, unless it is NULL. The lock is held. */
+struct fid_mr *tern_ofi_cache_take(struct ofi_link *ofi, const void *addr, size_t len, struct ofi_cached **cached);
+void           tern_ofi_cache_give(struct ofi_link *ofi, struct ofi_cached *cached);
+void           tern_ofi_cache_forget(struct ofi_link *ofi, const void *addr, size_t len);
+void           tern_ofi_cache_close(struct ofi_link *ofi);
+
+/* outbox.c: what is sent. The lock is held in all of them. */
+tern_status tern_ofi_outbox_make(struct ofi_link *ofi, struct ofi_peer *peer);
+void        tern_ofi_outbox_drop(struct ofi_peer *peer);
+void        tern_ofi_outbox_pump(struct ofi_link *ofi);
+void        tern_ofi_outbox_kick(struct ofi_link *ofi, struct ofi_peer *peer);
+/* Have a control message sent: OFI_DUE_CREDIT, or OFI_DUE_WANT shifted by the channel. */
+void        tern_ofi_outbox_due(struct ofi_link *ofi, struct ofi_peer *peer, unsigned what);
+/* The peer has handled so many messages of a channel, modulo 2^16. False: that cannot be. */
+bool        tern_ofi_outbox_ack(struct ofi_link *ofi, struct ofi_peer *peer, unsigned channel, uint16_t number);
+
+/* inbox.c: what comes. The lock is held in all of them. */
+tern_status        tern_ofi_inbox_open(struct ofi_link *ofi);
+void               tern_ofi_inbox_close(struct ofi_link *ofi);
+void               tern_ofi_inbox_drop(struct ofi_peer *peer);
+void               tern_ofi_inbox_pump(struct ofi_link *ofi);
+struct ofi_letter *tern_ofi_inbox_next(struct ofi_link *ofi, unsigned channel); /* NULL: none */
+void               tern_ofi_inbox_done(struct ofi_link *ofi, struct ofi_letter *letter);
+
+/* message.c: the slots of the contract. */
+tern_status tern_ofi_messages_open(struct ofi_link *ofi);
+void        tern_ofi_messages_close(struct ofi_link *ofi);
+size_t      tern_ofi_msg_longest(struct tern_link *link, int peer);
+tern_status tern_ofi_msg_open(struct tern_link *link, struct tern_link_msg *msg, size_t min, size_t max);
+void        tern_ofi_msg_send(struct tern_link *link, const struct tern_link_msg *msg, size_t len);
+void        tern_ofi_msg_drop(struct tern_link *link, const struct tern_link_msg *msg);
+tern_status tern_ofi_msg_brief(struct tern_link *link, int peer, unsigned channel, uint64_t first, const uint32_t *rest,
+                               unsigned count);
+void        tern_ofi_msg_look(struct tern_link *link);
+bool        tern_ofi_msg_settled(struct tern_link *link);
+
+/* progress.c. Read the completion queue and send what waits, if no other thread is doing so. */
+void        tern_ofi_poll(struct ofi_link *ofi);
+/* The same with the lock held; returns the number of completions. */
+unsigned    tern_ofi_poll_locked(struct ofi_link *ofi);
+void        tern_ofi_ring(struct ofi_link *ofi); /* this rank's own bell */
+tern_status tern_ofi_helper_start(struct ofi_link *ofi);
+void        tern_ofi_helper_stop(struct ofi_link *ofi);
+int64_t     tern_ofi_may_sleep(struct tern_link *link);
+
+#endif

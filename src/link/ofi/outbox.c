@@ -1,0 +1,332 @@
+/* outbox.c: sending messages.
+ *
+ * What is published in a ring is handed to the provider in order. A message without data is copied while it is sent; one
+ * with data goes from the ring; one with much data stays there, and only its head and where it is go out. Its cell is
+ * free again when the provider has done with it and the peer has told that the message was handled.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "link/ofi/ofi.h"
+
+/* ---- rings ---- */
+
+void tern_ofi_outbox_drop(struct ofi_peer *peer)
+{
+    if (peer->rings_mr)
+        fi_close(&peer->rings_mr->fid);
+    free(peer->rings);
+    for (unsigned c = 0; c < TERN_CHANNELS; c++) {
+        free(peer->out[c].sent);
+        peer->out[c] = (struct ofi_outlet){ .sent = NULL };
+    }
+    peer->rings_mr = NULL;
+    peer->rings = NULL;
+}
+
+static bool outlet_make(struct ofi_outlet *out, unsigned char *memory, struct tern_ring_shape shape)
+{
+    memset(memory, 0, sizeof(struct tern_ring) + shape.cells * sizeof(struct tern_ring_cell));
+    tern_base_ring_produce(&out->ring.producer, memory, shape);
+    tern_base_ring_consume_from(&out->cells, memory, shape);
+    out->sent = calloc(shape.cells, sizeof(*out->sent));
+    return out->sent != NULL;
+}
+
+tern_status tern_ofi_outbox_make(struct ofi_link *ofi, struct ofi_peer *peer)
+{
+    struct ofi_messages *m = &ofi->messages;
+    size_t               bytes = TERN_CHANNELS * m->ring_bytes;
+    bool                 made = (peer->rings = aligned_alloc(TERN_RING_LINE, bytes)) != NULL;
+    tern_status          st = TERN_OK;
+
+    for (unsigned c = 0; c < TERN_CHANNELS && made; c++)
+        made = outlet_make(&peer->out[c], peer->rings + c * m->ring_bytes, m->shape);
+    if (!made)
+        st = tern_base_fail(TERN_ERR_NOMEM, "link ofi: no memory for a message queue to rank %d", peer->rank);
+    if (st == TERN_OK)
+        st = tern_ofi_register(ofi, peer->rings, bytes, FI_SEND | FI_REMOTE_READ, &peer->rings_mr);
+    if (st < 0) {
+        tern_ofi_outbox_drop(peer);
+        return st;
+    }
+    /* release: the rings before the mark. Pairs with the acquire in tern_ofi_msg_open(). */
+    atomic_store_explicit(&peer->ready, true, memory_order_release);
+    return TERN_OK;
+}
+
+/* ---- who has something to send ---- */
+
+static void work_add(struct ofi_link *ofi, struct ofi_peer *peer)
+{
+    if (peer->queued)
+        return;
+    peer->queued = true;
+    peer->next = NULL;
+    *ofi->messages.work_end = peer;
+    ofi->messages.work_end = &peer->next;
+}
+
+void tern_ofi_outbox_due(struct ofi_link *ofi, struct ofi_peer *peer, unsigned what)
+{
+    peer->due |= (uint8_t)what;
+    work_add(ofi, peer);
+}
+
+/* Messages to the peer are lost, or it cannot be reached. */
+static void break_off(struct ofi_link *ofi, struct ofi_peer *peer, const char *why)
+{
+    if (!peer->broken && !tern_ofi_gone(ofi, peer->rank))
+        tern_base_log(TERN_LOG_DEBUG, "link ofi: messages to rank %d cannot be sent: %s", peer->rank, why);
+    peer->broken = true;
+    peer->due = 0;
+    tern_ofi_ring(ofi); /* someone may wait for room */
+}
+
+/* ---- cells that come free ---- */
+
+/* Free the oldest cells whose messages have been handled, and those that were given up. */
+static void free_cells(struct ofi_link *ofi, struct ofi_outlet *out)
+{
+    bool any = false;
+
+    while (out->cells.next < out->next) {
+        uint32_t                     index = (uint32_t)out->cells.next & (out->cells.shape.cells - 1);
+        const struct tern_ring_cell *cell = &out->cells.ring->cell[index];
+
+        if (cell->len != TERN_RING_SKIP) {
+            if (out->freed == out->acked || out->sent[index].flying)
+                break;
+            out->freed++;
+        }
+        tern_base_ring_consume(&out->cells, cell->span);
+        any = true;
+    }
+    if (any && tern_base_ring_wanted(&out->cells))
+        tern_ofi_ring(ofi);
+}
+
+static void sent_ended(struct ofi_link *ofi, struct ofi_token *token, const struct ofi_news *news)
+{
+    struct ofi_sent *sent = (struct ofi_sent *)token;
+
+    sent->flying = false;
+    if (news->error != 0)
+        break_off(ofi, sent->peer, news->why);
+    for (unsigned c = 0; c < TERN_CHANNELS; c++)
+        free_cells(ofi, &sent->peer->out[c]);
+}
+
+bool tern_ofi_outbox_ack(struct ofi_link *ofi, struct ofi_peer *peer, unsigned channel, uint16_t number)
+{
+    struct ofi_outlet *out = &peer->out[channel];
+    int16_t            more = (int16_t)(number - (uint16_t)out->acked);
+
+    if (more <= 0)
+        return true; /* it has told more meanwhile */
+    if ((uint64_t)more > out->transmitted - out->acked)
+        return false;
+    out->acked += (uint64_t)more;
+    out->asked = false;
+    free_cells(ofi, out);
+    return true;
+}
+
+/* ---- messages ---- */
+
+static struct ofi_header header_of(const struct ofi_link *ofi, const struct ofi_peer *peer, unsigned kind)
+{
+    return (struct ofi_header){ .token = peer->token_out, .from_kind = (uint32_t)ofi->rank << 8 | kind };
+}
+
+/* From a piece's room, for bytes that lie nowhere else. */
+static void room_ended(struct ofi_link *ofi, struct ofi_token *token, const struct ofi_news *news)
+{
+    struct ofi_piece *piece = (struct ofi_piece *)token;
+
+    if (news->error != 0)
+        break_off(ofi, piece->peer, news->why);
+    tern_ofi_piece_give(ofi, piece);
+}
+
+static ssize_t send_copy(struct ofi_link *ofi, struct ofi_peer *peer, const void *bytes, size_t len)
+{
+    struct ofi_piece *piece;
+    ssize_t           rc;
+
+    if (len <= ofi->net.inject)
+        return fi_inject(ofi->net.ep, bytes, len, peer->addr);
+    if (!(piece = tern_ofi_piece_take(ofi)))
+        return -FI_EAGAIN;
+    memcpy(piece->room, bytes, len);
+    piece->token.ended = room_ended;
+    piece->peer = peer;
+    rc = fi_send(ofi->net.ep, piece->room, len, ofi->rooms_mr ? fi_mr_desc(ofi->rooms_mr) : NULL, peer->addr,
+                 &piece->token.context);
+    if (rc != 0)
+        tern_ofi_piece_give(ofi, piece);
+    return rc;
+}
+
+static ssize_t send_run(struct ofi_link *ofi, struct ofi_peer *peer, const void *bytes, size_t len,
+                        struct ofi_sent *sent)
+{
+    ssize_t rc;
+
+    if (len <= ofi->net.inject)
+        return fi_inject(ofi->net.ep, bytes, len, peer->addr);
+    sent->token.ended = sent_ended;
+    sent->peer = peer;
+    rc = fi_send(ofi->net.ep, bytes, len, fi_mr_desc(peer->rings_mr), peer->addr, &sent->token.context);
+    sent->flying = rc == 0;
+    return rc;
+}
+
+/* Head and place of a message whose data stay in the ring. */
+static ssize_t send_far(struct ofi_link *ofi, struct ofi_peer *peer, const unsigned char *run, size_t len)
+{
+    bool           by_address = ofi->net.info->domain_attr->mr_mode & FI_MR_VIRT_ADDR;
+    struct ofi_far far = { .key = fi_mr_key(peer->rings_mr), .len = len - OFI_WIRE_HEAD };
+    unsigned char  bytes[OFI_WIRE_HEAD + sizeof(far)];
+
+    far.addr = (uintptr_t)run + OFI_WIRE_HEAD - (by_address ? 0 : (uintptr_t)peer->rings);
+    memcpy(bytes, run, OFI_WIRE_HEAD);
+    memcpy(bytes + OFI_WIRE_HEAD, &far, sizeof(far));
+    return send_copy(ofi, peer, bytes, sizeof(bytes));
+}
+
+/* One message of a ring. One without data lies in its cell; others have header and head before their data. */
+static ssize_t send_cell(struct ofi_link *ofi, struct ofi_peer *peer, unsigned channel, struct tern_ring_cell *cell)
+{
+    struct ofi_outlet *out = &peer->out[channel];
+    bool               far = cell->len > OFI_WIRE_HEAD + OFI_WIRE_NEAR;
+    struct ofi_header  header = header_of(ofi, peer, channel + (far ? OFI_FAR_REQUEST : OFI_REQUEST));
+    unsigned char      small[OFI_WIRE_HEAD], *run = out->cells.data + cell->at;
+
+    header.seq = (uint16_t)out->transmitted;
+    header.ack = (uint16_t)peer->in[1 - channel].consumed;
+    if (cell->len == 0) {
+        memcpy(small, &header, sizeof(header));
+        memcpy(small + sizeof(header), cell->head, TERN_LINK_HEAD);
+        return fi_inject(ofi->net.ep, small, sizeof(small), peer->addr);
+    }
+    memcpy(run, &header, sizeof(header));
+    if (far)
+        return send_far(ofi, peer, run, cell->len);
+    return send_run(ofi, peer, run, cell->len, &out->sent[out->next & (out->cells.shape.cells - 1)]);
+}
+
+/* Everything that is published on a channel, in order. */
+static ssize_t send_cells(struct ofi_link *ofi, struct ofi_peer *peer, unsigned channel)
+{
+    struct ofi_outlet     *out = &peer->out[channel];
+    struct tern_ring_shape shape = out->cells.shape;
+    ssize_t                rc = 0;
+
+    while (rc == 0 && out->next - out->cells.next < shape.cells) {
+        struct tern_ring_cell *cell = &out->cells.ring->cell[out->next & (shape.cells - 1)];
+
+        /* acquire: the message after its mark. Pairs with the release in base/ring.c, publish(). */
+        if (atomic_load_explicit(&cell->mark, memory_order_acquire) != tern_base_ring_lap(out->next, shape))
+            break;
+        if (cell->len != TERN_RING_SKIP && (rc = send_cell(ofi, peer, channel, cell)) == 0) {
+            out->transmitted++;
+            peer->in[1 - channel].told = peer->in[1 - channel].consumed;
+            peer->in[1 - channel].untold = 0;
+        }
+        out->next += rc == 0;
+    }
+    free_cells(ofi, out);
+    return rc;
+}
+
+/* ---- control ---- */
+
+static ssize_t send_credit(struct ofi_link *ofi, struct ofi_peer *peer)
+{
+    struct ofi_header header = header_of(ofi, peer, OFI_CREDIT);
+    struct ofi_credit credit;
+    unsigned char     bytes[sizeof(header) + sizeof(credit)];
+    ssize_t           rc;
+
+    for (unsigned c = 0; c < TERN_CHANNELS; c++)
+        credit.consumed[c] = (uint32_t)peer->in[c].consumed;
+    memcpy(bytes, &header, sizeof(header));
+    memcpy(bytes + sizeof(header), &credit, sizeof(credit));
+    rc = fi_inject(ofi->net.ep, bytes, sizeof(bytes), peer->addr);
+    for (unsigned c = 0; c < TERN_CHANNELS && rc == 0; c++) {
+        peer->in[c].told = peer->in[c].consumed;
+        peer->in[c].untold = 0;
+    }
+    return rc;
+}
+
+static ssize_t send_want(struct ofi_link *ofi, struct ofi_peer *peer, unsigned channel)
+{
+    struct ofi_header header = header_of(ofi, peer, OFI_WANT);
+
+    header.seq = (uint16_t)channel;
+    return fi_inject(ofi->net.ep, &header, sizeof(header), peer->addr);
+}
+
+static ssize_t send_due(struct ofi_link *ofi, struct ofi_peer *peer)
+{
+    ssize_t rc = 0;
+
+    while (peer->due && rc == 0) {
+        unsigned what = peer->due & -(unsigned)peer->due;
+
+        rc = what == OFI_DUE_CREDIT ? send_credit(ofi, peer)
+                                    : send_want(ofi, peer, what == OFI_DUE_WANT << TERN_CHANNEL_REPLY);
+        if (rc == 0)
+            peer->due &= (uint8_t)~what;
+    }
+    return rc;
+}
+
+/* ---- pumping ---- */
+
+/* Send what there is for a peer; what the provider has no room for stays on the list. */
+static void peer_pump(struct ofi_link *ofi, struct ofi_peer *peer)
+{
+    tern_status st = tern_ofi_address(ofi, peer);
+    ssize_t     rc = st == TERN_AGAIN ? -FI_EAGAIN : 0;
+
+    if (st < 0)
+        break_off(ofi, peer, tern_base_detail());
+    if (peer->broken)
+        return;
+    if (rc == 0)
+        rc = send_due(ofi, peer);
+    if (atomic_load_explicit(&peer->ready, memory_order_relaxed)) { /* written under the lock */
+        if (rc == 0)
+            rc = send_cells(ofi, peer, TERN_CHANNEL_REPLY);
+        if (rc == 0)
+            rc = send_cells(ofi, peer, TERN_CHANNEL_REQUEST);
+    }
+    if (rc == -FI_EAGAIN)
+        work_add(ofi, peer);
+    else if (rc != 0)
+        break_off(ofi, peer, ofi->net.fabric.calls->strerror((int)-rc));
+}
+
+void tern_ofi_outbox_kick(struct ofi_link *ofi, struct ofi_peer *peer)
+{
+    if (!peer->queued)
+        peer_pump(ofi, peer);
+}
+
+void tern_ofi_outbox_pump(struct ofi_link *ofi)
+{
+    struct ofi_messages *m = &ofi->messages;
+    struct ofi_peer     *peer = m->work, *next;
+
+    m->work = NULL;
+    m->work_end = &m->work;
+    for (; peer; peer = next) {
+        next = peer->next;
+        peer->queued = false;
+        peer_pump(ofi, peer);
+    }
+}

@@ -1,0 +1,593 @@
+/* path.c: put and get as writes and reads of the provider.
+ *
+ * A small transfer goes through a room that was registered beforehand: the source may be overwritten at once, and a get
+ * that nobody waits for any more harms nobody. A large one goes in pieces straight from and to the program's memory,
+ * several at a time, so that the memory of the next is registered (where the provider needs that) while the one before
+ * travels. There are TERN_OFI_WINDOW pieces for the process; an operation starts when it has one.
+ *
+ * A put is complete when its data is at the target: the provider says so (FI_DELIVERY_COMPLETE), or a read behind the
+ * last piece brings the answer.
+ *
+ * Whoever reads the completion queue takes an operation further. When it has ended it is pushed onto its lane, whose
+ * thread reports it.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/clock.h"
+#include "link/ofi/ofi.h"
+
+#define ROOM_ACCESS (FI_SEND | FI_RECV | FI_READ | FI_WRITE)
+#define SLAB 64
+#define NOTICE_NS 1000000000ll /* within this time the launcher knows of a death */
+#define LOOKS_PER_ROLL 1024    /* a peer that left in order is noticed by looking */
+#define WAITING_TRIED 8        /* operations that the provider had no room for, tried again in one go */
+
+struct ofi_op_slab {
+    struct ofi_op_slab *next;
+    struct ofi_op       op[SLAB];
+};
+
+/* ---- pieces ---- */
+
+tern_status tern_ofi_paths_open(struct ofi_link *ofi)
+{
+    size_t      window = (size_t)tern_opt.ofi_window;
+    size_t      bounce = tern_base_round_up(tern_opt.ofi_bounce, TERN_CACHE_LINE);
+    tern_status st = TERN_OK;
+
+    ofi->waiting_end = &ofi->waiting;
+    ofi->bounce = bounce;
+    ofi->chunk = ofi->net.info->ep_attr->max_msg_size < tern_opt.ofi_chunk ? ofi->net.info->ep_attr->max_msg_size
+                                                                           : tern_opt.ofi_chunk;
+    ofi->pieces = calloc(window, sizeof(*ofi->pieces));
+    ofi->rooms = mmap(NULL, window * bounce, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (!ofi->pieces || ofi->rooms == MAP_FAILED)
+        return tern_base_fail(TERN_ERR_NOMEM, "link ofi: no memory for %zu transfers of %zu bytes (TERN_OFI_WINDOW)",
+                              window, bounce);
+    if (ofi->net.mr_local)
+        st = tern_ofi_register(ofi, ofi->rooms, window * bounce, ROOM_ACCESS, &ofi->rooms_mr);
+    for (size_t i = 0; i < window; i++) {
+        ofi->pieces[i].room = ofi->rooms + i * bounce;
+        ofi->pieces[i].next = ofi->free_pieces;
+        ofi->free_pieces = &ofi->pieces[i];
+    }
+    return st;
+}
+
+void tern_ofi_paths_close(struct ofi_link *ofi)
+{
+    if (ofi->rooms_mr)
+        fi_close(&ofi->rooms_mr->fid);
+    if (ofi->rooms && ofi->rooms != MAP_FAILED)
+        munmap(ofi->rooms, (size_t)tern_opt.ofi_window * ofi->bounce);
+    free(ofi->pieces);
+    while (ofi->op_slabs) {
+        struct ofi_op_slab *slab = ofi->op_slabs;
+        ofi->op_slabs = slab->next;
+        free(slab);
+    }
+}
+
+struct ofi_piece *tern_ofi_piece_take(struct ofi_link *ofi)
+{
+    struct ofi_piece *piece = ofi->free_pieces;
+
+    if (TERN_LIKELY(piece != NULL))
+        ofi->free_pieces = piece->next;
+    else
+        atomic_store_explicit(&ofi->piece_wanted, true, memory_order_relaxed);
+    return piece;
+}
+
+void tern_ofi_piece_give(struct ofi_link *ofi, struct ofi_piece *piece)
+{
+    if (piece->cached)
+        tern_ofi_cache_give(ofi, piece->cached);
+    piece->cached = NULL;
+    piece->next = ofi->free_pieces;
+    ofi->free_pieces = piece;
+    if (TERN_UNLIKELY(atomic_load_explicit(&ofi->piece_wanted, memory_order_relaxed))) {
+        atomic_store_explicit(&ofi->piece_wanted, false, memory_order_relaxed);
+        tern_ofi_ring(ofi); /* a thread may sleep until there is one */
+    }
+}
+
+/* ---- operations ---- */
+
+static struct ofi_op *op_new(struct ofi_link *ofi)
+{
+    struct ofi_op *op = ofi->free_ops;
+
+    if (TERN_UNLIKELY(!op)) {
+        struct ofi_op_slab *slab = malloc(sizeof(*slab));
+        if (!slab)
+            return NULL;
+        slab->next = ofi->op_slabs;
+        ofi->op_slabs = slab;
+        for (int i = 0; i < SLAB; i++) {
+            slab->op[i].waiting = ofi->free_ops;
+            ofi->free_ops = &slab->op[i];
+        }
+        op = ofi->free_ops;
+    }
+    ofi->free_ops = op->waiting;
+    return op;
+}
+
+static void op_free(struct ofi_link *ofi, struct ofi_op *op)
+{
+    op->waiting = ofi->free_ops;
+    ofi->free_ops = op;
+}
+
+static void op_enlist(struct ofi_op *op)
+{
+    op->next = op->lane->first;
+    op->link = &op->lane->first;
+    if (op->next)
+        op->next->link = &op->next;
+    op->lane->first = op;
+}
+
+static void op_unlist(struct ofi_op *op)
+{
+    *op->link = op->next;
+    if (op->next)
+        op->next->link = op->link;
+}
+
+/* Hand the operation to its lane, or forget it where nobody waits. */
+static void op_finish(struct ofi_link *ofi, struct ofi_op *op)
+{
+    struct ofi_lane *lane = op->lane;
+
+    if (op->held)
+        tern_ofi_piece_give(ofi, op->held);
+    if (!op->op) {
+        op_free(ofi, op);
+        return;
+    }
+    op_unlist(op);
+    op->finished = atomic_load_explicit(&lane->finished, memory_order_relaxed);
+    /* release: what the operation brought and how it ended, before the lane's thread takes it. Pairs with the acquire in
+     * report(). */
+    while (!atomic_compare_exchange_weak_explicit(&lane->finished, &op->finished, op, memory_order_release,
+                                                  memory_order_relaxed))
+        ;
+    tern_ofi_ring(ofi);
+}
+
+static void op_fail(struct ofi_op *op, int error, const char *why)
+{
+    if (op->error == 0) {
+        op->error = error;
+        strncpy(op->why, why, sizeof(op->why) - 1);
+        op->why[sizeof(op->why) - 1] = '\0';
+    }
+}
+
+static void op_wait(struct ofi_link *ofi, struct ofi_op *op)
+{
+    if (op->waits)
+        return;
+    op->waits = true;
+    op->waiting = NULL;
+    *ofi->waiting_end = op;
+    ofi->waiting_end = &op->waiting;
+}
+
+/* ---- handing pieces to the provider ---- */
+
+static void piece_ended(struct ofi_link *ofi, struct ofi_token *token, const struct ofi_news *news);
+
+/* Where the piece's local bytes are, and their descriptor: in its room, or in the program's memory. */
+static void *piece_memory(struct ofi_link *ofi, struct ofi_op *op, struct ofi_piece *piece, void **desc)
+{
+    unsigned char *local = (unsigned char *)op->xfer.local + piece->at;
+    struct fid_mr *mr = NULL;
+
+    piece->bounced = op->xfer.len <= ofi->bounce;
+    if (!piece->bounced && ofi->net.mr_local) {
+        mr = tern_ofi_cache_take(ofi, local, piece->len, &piece->cached);
+        if (!mr) { /* no more can be registered */
+            piece->bounced = true;
+            piece->len = piece->len < ofi->bounce ? piece->len : ofi->bounce;
+        }
+    }
+    if (piece->bounced)
+        mr = ofi->rooms_mr;
+    *desc = mr ? fi_mr_desc(mr) : NULL;
+    if (!piece->bounced)
+        return local;
+    if (!op->xfer.get)
+        memcpy(piece->room, local, piece->len);
+    return piece->room;
+}
+
+static ssize_t piece_post(struct ofi_link *ofi, struct ofi_op *op, struct ofi_piece *piece)
+{
+    const struct tern_link_part *part = op->xfer.part;
+    void                        *desc;
+    void                        *memory = piece_memory(ofi, op, piece, &desc);
+    uint64_t                     remote = part->remote + op->xfer.offset + piece->at;
+    struct iovec                 local = { memory, piece->len };
+    struct fi_rma_iov            there = { .addr = remote, .len = piece->len, .key = part->key };
+    struct fi_msg_rma            msg = { .msg_iov = &local,
+                                         .desc = &desc,
+                                         .iov_count = 1,
+                                         .addr = op->peer->addr,
+                                         .rma_iov = &there,
+                                         .rma_iov_count = 1,
+                                         .context = &piece->token.context };
+    uint64_t                     flags = FI_COMPLETION | (ofi->net.delivers ? FI_DELIVERY_COMPLETE : 0);
+
+    if (op->xfer.get)
+        return fi_readmsg(ofi->net.ep, &msg, FI_COMPLETION);
+    if (piece->len <= ofi->net.inject)
+        flags |= FI_INJECT;
+    return fi_writemsg(ofi->net.ep, &msg, flags);
+}
+
+/* The read behind a put: of its last byte. */
+static ssize_t flush_post(struct ofi_link *ofi, struct ofi_op *op, struct ofi_piece *piece)
+{
+    const struct tern_link_part *part = op->xfer.part;
+
+    piece->len = 1;
+    piece->bounced = false;
+    return fi_read(ofi->net.ep, piece->room, 1, ofi->rooms_mr ? fi_mr_desc(ofi->rooms_mr) : NULL, op->peer->addr,
+                   part->remote + op->xfer.offset + op->xfer.len - 1, part->key, &piece->token.context);
+}
+
+/* Whether there is something to hand over. */
+static bool op_has_more(const struct ofi_link *ofi, const struct ofi_op *op)
+{
+    if (op->error != 0 || op->cancelled)
+        return false;
+    if (op->started < op->xfer.len)
+        return op->flying < (unsigned)tern_opt.ofi_pipeline;
+    return op->flying == 0 && !op->xfer.get && !ofi->net.delivers && !op->flushing;
+}
+
+/* One more piece. */
+static ssize_t op_post(struct ofi_link *ofi, struct ofi_op *op, struct ofi_piece *piece)
+{
+    size_t  left = op->xfer.len - op->started;
+    ssize_t rc;
+
+    piece->token.ended = piece_ended;
+    piece->op = op;
+    piece->at = op->started;
+    piece->len = left < ofi->chunk ? left : ofi->chunk;
+    rc = left > 0 ? piece_post(ofi, op, piece) : flush_post(ofi, op, piece);
+    if (rc != 0)
+        return rc;
+    op->flying++;
+    if (left > 0)
+        op->started += piece->len;
+    else
+        op->flushing = true;
+    return 0;
+}
+
+/* Take a piece, or the one that is held, and hand it over. */
+static ssize_t op_post_next(struct ofi_link *ofi, struct ofi_op *op)
+{
+    struct ofi_piece *piece = op->held ? op->held : tern_ofi_piece_take(ofi);
+    ssize_t           rc = piece ? op_post(ofi, op, piece) : -FI_EAGAIN;
+
+    op->held = rc == 0 ? NULL : piece;
+    if (rc != 0 && piece && piece->cached) {
+        tern_ofi_cache_give(ofi, piece->cached);
+        piece->cached = NULL;
+    }
+    return rc;
+}
+
+/* Hand over what there is room for; the rest waits. */
+static void op_pump(struct ofi_link *ofi, struct ofi_op *op)
+{
+    tern_status st = tern_ofi_address(ofi, op->peer);
+    ssize_t     rc = st == TERN_AGAIN ? -FI_EAGAIN : 0;
+
+    if (st < 0)
+        op_fail(op, FI_EADDRNOTAVAIL, tern_base_detail());
+    while (op_has_more(ofi, op) && rc == 0)
+        rc = op_post_next(ofi, op);
+    if (rc == -FI_EAGAIN) {
+        op_wait(ofi, op);
+        return;
+    }
+    if (rc != 0)
+        op_fail(op, (int)-rc, ofi->net.fabric.calls->strerror((int)-rc));
+    if (op->held)
+        tern_ofi_piece_give(ofi, op->held);
+    op->held = NULL;
+}
+
+static void op_settle(struct ofi_link *ofi, struct ofi_op *op)
+{
+    if (op->flying == 0 && !op->waits && !op_has_more(ofi, op))
+        op_finish(ofi, op);
+}
+
+static void piece_ended(struct ofi_link *ofi, struct ofi_token *token, const struct ofi_news *news)
+{
+    struct ofi_piece *piece = (struct ofi_piece *)token;
+    struct ofi_op    *op = piece->op;
+
+    op->flying--;
+    if (TERN_UNLIKELY(news->error != 0))
+        op_fail(op, news->error, news->why);
+    else if (op->xfer.get && piece->bounced && op->op && !op->cancelled)
+        memcpy((unsigned char *)op->xfer.local + piece->at, piece->room, piece->len);
+    tern_ofi_piece_give(ofi, piece);
+    if (!op->waits)
+        op_pump(ofi, op);
+    op_settle(ofi, op);
+}
+
+void tern_ofi_paths_pump(struct ofi_link *ofi)
+{
+    for (int i = 0; i < WAITING_TRIED && ofi->waiting; i++) {
+        struct ofi_op *op = ofi->waiting;
+
+        ofi->waiting = op->waiting;
+        if (!ofi->waiting)
+            ofi->waiting_end = &ofi->waiting;
+        op->waits = false;
+        op_pump(ofi, op); /* may wait again, as the last */
+        op_settle(ofi, op);
+    }
+}
+
+/* ---- starting ---- */
+
+static tern_status peer_gone(int rank)
+{
+    return tern_base_fail(TERN_ERR_PEER, "rank %d is gone", rank);
+}
+
+/* The record of a transfer with its first piece; NULL: there is none now (TERN_AGAIN), or no memory. */
+static struct ofi_op *op_make(struct ofi_lane *lane, struct ofi_peer *peer, const struct tern_xfer *xfer,
+                              struct tern_link_op *op, tern_status *st)
+{
+    struct ofi_link  *ofi = lane->ofi;
+    struct ofi_piece *piece = tern_ofi_piece_take(ofi);
+    struct ofi_op    *made;
+
+    if (!piece && tern_ofi_poll_locked(ofi) > 0)
+        piece = tern_ofi_piece_take(ofi);
+    *st = TERN_AGAIN;
+    if (!piece)
+        return NULL;
+    made = op_new(ofi);
+    if (!made) {
+        tern_ofi_piece_give(ofi, piece);
+        *st = tern_base_fail(TERN_ERR_NOMEM, "link ofi: no memory for one more transfer");
+        return NULL;
+    }
+    *made = (struct ofi_op){ .op = op, .xfer = *xfer, .lane = lane, .peer = peer, .held = piece };
+    *op = (struct tern_link_op){ .xfer = *xfer, .own = made, .status = TERN_OK };
+    return made;
+}
+
+static tern_status start_locked(struct ofi_lane *lane, const struct tern_xfer *xfer, struct tern_link_op *op)
+{
+    struct ofi_link *ofi = lane->ofi;
+    struct ofi_peer *peer = tern_ofi_peer(ofi, xfer->part->rank);
+    struct ofi_op   *made;
+    tern_status      st;
+
+    if (!peer)
+        return tern_base_fail(TERN_ERR_NOMEM, "link ofi: no memory for rank %d", xfer->part->rank);
+    if (!(made = op_make(lane, peer, xfer, op, &st)))
+        return st;
+    op_enlist(made);
+    op_pump(ofi, made);
+    if (made->error == 0 || made->flying > 0) {
+        if (!xfer->get && xfer->len <= ofi->bounce && made->started == xfer->len)
+            op->copied = xfer->len; /* it is in the piece's room */
+        return TERN_PENDING;
+    }
+    op_unlist(made);
+    st = tern_base_fail(TERN_ERR_LINK, "link ofi, provider %s: a %s of %zu bytes %s rank %d cannot start: %s",
+                        ofi->net.info->fabric_attr->prov_name, xfer->get ? "get" : "put", xfer->len,
+                        xfer->get ? "from" : "to", peer->rank, made->why);
+    op_free(ofi, made);
+    return st;
+}
+
+static tern_status ofi_start(struct tern_lane *lane, const struct tern_xfer *xfer, struct tern_link_op *op)
+{
+    struct ofi_lane *l = (struct ofi_lane *)lane;
+    tern_status      st;
+
+    if (xfer->len == 0)
+        return TERN_OK;
+    if (tern_ofi_gone(l->ofi, xfer->part->rank))
+        return peer_gone(xfer->part->rank);
+    pthread_mutex_lock(&l->ofi->lock);
+    st = start_locked(l, xfer, op);
+    pthread_mutex_unlock(&l->ofi->lock);
+    return st;
+}
+
+const struct tern_link_path tern_ofi_path = { .name = "ofi", .unaided = true, .start = ofi_start };
+
+/* ---- lanes ---- */
+
+tern_status tern_ofi_lane_open(struct tern_link *link, struct tern_lane **out)
+{
+    struct ofi_lane *lane = calloc(1, sizeof(*lane));
+
+    if (!lane)
+        return tern_base_fail(TERN_ERR_NOMEM, "link ofi: no memory for %zu bytes", sizeof(*lane));
+    lane->ofi = tern_ofi(link);
+    *out = (struct tern_lane *)lane;
+    return TERN_OK;
+}
+
+/* Move what others have finished to the lane's own list, the oldest first. */
+static void take_finished(struct ofi_lane *lane)
+{
+    /* acquire: how each ended. Pairs with the release in op_finish(). */
+    struct ofi_op *op = atomic_exchange_explicit(&lane->finished, NULL, memory_order_acquire), *next;
+
+    for (; op; op = next) {
+        next = op->finished;
+        op->finished = lane->kept;
+        lane->kept = op;
+    }
+}
+
+/* What is under way ends by itself, and nobody hears of it. */
+void tern_ofi_lane_close(struct tern_lane *lane)
+{
+    struct ofi_lane *l = (struct ofi_lane *)lane;
+
+    pthread_mutex_lock(&l->ofi->lock);
+    while (l->first) {
+        struct ofi_op *op = l->first;
+        op_unlist(op);
+        op->op = NULL;
+        op->cancelled = true;
+    }
+    take_finished(l);
+    while (l->kept) {
+        struct ofi_op *op = l->kept;
+        l->kept = op->finished;
+        op_free(l->ofi, op);
+    }
+    pthread_mutex_unlock(&l->ofi->lock);
+    free(l);
+}
+
+void tern_ofi_lane_cancel(struct tern_lane *lane, struct tern_link_op *op)
+{
+    struct ofi_link *ofi = ((struct ofi_lane *)lane)->ofi;
+
+    pthread_mutex_lock(&ofi->lock);
+    ((struct ofi_op *)op->own)->cancelled = true;
+    pthread_mutex_unlock(&ofi->lock);
+}
+
+/* Errors that mean that the peer cannot be reached any more. */
+static bool is_disconnected(int error)
+{
+    switch (error) {
+    case FI_ENOTCONN:
+    case FI_ECONNRESET:
+    case FI_ECONNABORTED:
+    case FI_ECONNREFUSED:
+    case FI_ESHUTDOWN:
+    case FI_EHOSTUNREACH:
+    case FI_EHOSTDOWN:
+    case FI_ENETUNREACH:
+    case FI_ENETDOWN:
+    case FI_ETIMEDOUT:
+    case EPIPE: return true;
+    default: return false;
+    }
+}
+
+/* What became of an operation that has ended. TERN_PENDING: the connection broke just now, and whether the peer lives is
+ * not known yet; the launcher tells, and must do so before anyone takes the error for the first failure of the job. */
+static tern_status judge(const struct ofi_link *ofi, struct ofi_op *op)
+{
+    int rank = op->peer->rank;
+
+    if (TERN_LIKELY(op->error == 0))
+        return TERN_OK;
+    if (tern_ofi_gone(ofi, rank))
+        return peer_gone(rank);
+    if (!is_disconnected(op->error))
+        return tern_base_fail(TERN_ERR_LINK, "link ofi: a %s of %zu bytes %s rank %d failed: %s",
+                              op->xfer.get ? "get" : "put", op->xfer.len, op->xfer.get ? "from" : "to", rank, op->why);
+    if (op->doomed == 0)
+        op->doomed = tern_base_now() + NOTICE_NS;
+    if (tern_base_now() < op->doomed)
+        return TERN_PENDING;
+    return tern_base_fail(TERN_ERR_PEER, "the connection to rank %d broke: %s", rank, op->why);
+}
+
+/* Report what has ended. */
+static void report(struct ofi_lane *lane)
+{
+    struct ofi_link *ofi = lane->ofi;
+    struct ofi_op   *op, *next, *done = NULL;
+
+    take_finished(lane);
+    for (op = lane->kept, lane->kept = NULL; op; op = next) {
+        tern_status     st = judge(ofi, op);
+        struct ofi_op **list = st == TERN_PENDING ? &lane->kept : &done;
+
+        next = op->finished;
+        op->finished = *list;
+        *list = op;
+        if (st == TERN_PENDING)
+            continue;
+        op->op->copied = op->xfer.len;
+        ofi->up->done(op->op, st);
+    }
+    pthread_mutex_lock(&ofi->lock);
+    for (op = done; op; op = next) {
+        next = op->finished;
+        op_free(ofi, op);
+    }
+    pthread_mutex_unlock(&ofi->lock);
+}
+
+/* Give up operations on peers that are gone. The provider ends them when it sees that the peer is gone; it is given some
+ * time for that, because until then it may write into the program's memory. */
+static void give_up(struct ofi_lane *lane)
+{
+    struct ofi_link     *ofi = lane->ofi;
+    struct tern_link_op *lost = NULL, *after;
+    int64_t              now = tern_base_now();
+
+    pthread_mutex_lock(&ofi->lock);
+    for (struct ofi_op *op = lane->first, *next; op; op = next) {
+        next = op->next;
+        if (!tern_ofi_gone(ofi, op->peer->rank))
+            continue;
+        op_fail(op, FI_ENOTCONN, "it is gone");
+        op->doomed = op->doomed != 0 ? op->doomed : now + NOTICE_NS;
+        if (now < op->doomed)
+            continue;
+        op_unlist(op);
+        op->op->next = lost;
+        lost = op->op;
+        op->op = NULL; /* the pieces end some time, or never */
+    }
+    pthread_mutex_unlock(&ofi->lock);
+    for (; lost; lost = after) {
+        after = lost->next;
+        ofi->up->done(lost, peer_gone(lost->xfer.part->rank));
+    }
+}
+
+/* Whether it is time to see which peers are gone: someone died, or now and then. */
+static bool is_roll_call(struct ofi_lane *lane)
+{
+    uint32_t losses = atomic_load_explicit(&lane->ofi->boot->segment->losses, memory_order_relaxed);
+
+    if (++lane->looks % LOOKS_PER_ROLL != 0 && losses == lane->losses)
+        return false;
+    lane->losses = losses;
+    return true;
+}
+
+void tern_ofi_lane_progress(struct tern_lane *lane)
+{
+    struct ofi_lane *l = (struct ofi_lane *)lane;
+
+    tern_ofi_poll(l->ofi);
+    atomic_store_explicit(&l->ofi->fresh, true, memory_order_relaxed); /* the same thread asks for messages next */
+    if (atomic_load_explicit(&l->finished, memory_order_relaxed) || l->kept)
+        report(l);
+    else if (TERN_UNLIKELY(is_roll_call(l)))
+        give_up(l);
+}

@@ -1,0 +1,115 @@
+/* region.c: registered memory. Every part of this rank is registered when it is made, under a key that nobody can guess
+ * where the provider lets us choose; its card brings key and address to the peers. */
+#include <stdlib.h>
+#include <sys/random.h>
+
+#include "link/ofi/ofi.h"
+
+#define KEY_TRIES 16
+
+static uint64_t random_key(const struct ofi_net *net)
+{
+    uint64_t key = 0;
+
+    while (getrandom(&key, sizeof(key), 0) != (ssize_t)sizeof(key))
+        ;
+    return key & net->key_mask;
+}
+
+/* For providers that bind memory to an endpoint. */
+static int bind_to_endpoint(struct ofi_net *net, struct fid_mr *mr)
+{
+    int rc;
+
+    if (!(net->info->domain_attr->mr_mode & FI_MR_ENDPOINT))
+        return 0;
+    if ((rc = fi_mr_bind(mr, &net->ep->fid, 0)) != 0)
+        return rc;
+    return fi_mr_enable(mr);
+}
+
+tern_status tern_ofi_register(struct ofi_link *ofi, const void *addr, size_t len, uint64_t access, struct fid_mr **mr)
+{
+    int rc = -FI_ENOKEY;
+
+    for (int i = 0; i < KEY_TRIES && rc == -FI_ENOKEY; i++) /* a key may be taken */
+        rc = fi_mr_reg(ofi->net.domain, addr, len, access, 0, random_key(&ofi->net), 0, mr, NULL);
+    if (rc == 0 && (rc = bind_to_endpoint(&ofi->net, *mr)) != 0)
+        fi_close(&(*mr)->fid);
+    if (rc == 0)
+        return TERN_OK;
+    *mr = NULL;
+    return tern_base_fail(rc == -FI_ENOMEM ? TERN_ERR_NOMEM : TERN_ERR_LINK,
+                          "link ofi, provider %s: %zu bytes of memory cannot be registered: %s (see ulimit -l)",
+                          ofi->net.info->fabric_attr->prov_name, len, ofi->net.fabric.calls->strerror(-rc));
+}
+
+tern_status tern_ofi_expose(struct tern_link *link, struct tern_link_card *card)
+{
+    struct ofi_link    *ofi = tern_ofi(link);
+    struct ofi_exposed *entry = malloc(sizeof(*entry));
+    tern_status         st;
+
+    if (!entry)
+        return tern_base_fail(TERN_ERR_NOMEM, "link ofi: no memory for %zu bytes", sizeof(*entry));
+    *entry = (struct ofi_exposed){ .region = card->region, .addr = card->addr, .size = card->size };
+    pthread_mutex_lock(&ofi->lock);
+    st = tern_ofi_register(ofi, (void *)(uintptr_t)card->addr, card->size,
+                           FI_REMOTE_READ | FI_REMOTE_WRITE | FI_READ | FI_WRITE, &entry->mr);
+    if (st == TERN_OK) {
+        card->key = fi_mr_key(entry->mr);
+        card->base = ofi->net.info->domain_attr->mr_mode & FI_MR_VIRT_ADDR ? card->addr : 0;
+        entry->next = ofi->exposed;
+        ofi->exposed = entry;
+    }
+    pthread_mutex_unlock(&ofi->lock);
+    if (st < 0)
+        free(entry);
+    return st;
+}
+
+static void drop(struct ofi_exposed **at)
+{
+    struct ofi_exposed *entry = *at;
+
+    *at = entry->next;
+    fi_close(&entry->mr->fid);
+    free(entry);
+}
+
+void tern_ofi_conceal(struct tern_link *link, uint64_t region)
+{
+    struct ofi_link *ofi = tern_ofi(link);
+
+    pthread_mutex_lock(&ofi->lock);
+    for (struct ofi_exposed **at = &ofi->exposed; *at; at = &(*at)->next) {
+        if ((*at)->region == region) {
+            drop(at);
+            break;
+        }
+    }
+    pthread_mutex_unlock(&ofi->lock);
+}
+
+void tern_ofi_regions_close(struct ofi_link *ofi)
+{
+    while (ofi->exposed)
+        drop(&ofi->exposed);
+}
+
+tern_status tern_ofi_attach(struct tern_link *link, const struct tern_link_card *card, const char *path_name,
+                            struct tern_link_part *part)
+{
+    (void)link, (void)path_name;
+    if (card->place == TERN_PLACE_NONE || card->place > TERN_PLACE_PRIVATE)
+        return tern_base_fail(TERN_ERR_LINK, "rank %d sent a card that makes no sense", part->rank);
+    part->path = &tern_ofi_path;
+    part->key = card->key;
+    part->remote = card->base;
+    return TERN_OK;
+}
+
+void tern_ofi_detach(struct tern_link *link, struct tern_link_part *part)
+{
+    (void)link, (void)part; /* nothing is kept of it */
+}

@@ -1,0 +1,61 @@
+/* wire.h: every byte that the link ofi sends in messages, and reading it. What comes is hostile: it is checked here, by
+ * a function of nothing but the bytes, and then against what is known of the sender in message.c. */
+#ifndef TERN_LINK_OFI_WIRE_H
+#define TERN_LINK_OFI_WIRE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "link/link.h"
+
+#define OFI_WIRE_LAYOUT 1u /* changes with anything below */
+
+/* A message on a channel, REQUEST or REPLY, has its data behind its head, or (FAR) says where the receiver finds them.
+ * CREDIT tells how many messages of each channel have been done with; WANT asks for that. */
+enum ofi_kind { OFI_REQUEST, OFI_REPLY, OFI_FAR_REQUEST, OFI_FAR_REPLY, OFI_CREDIT, OFI_WANT };
+
+/* Begins every message. Little-endian, as every machine that Tern runs on. */
+struct ofi_header {
+    uint64_t token;     /* shows that sender and receiver are of one job */
+    uint32_t from_kind; /* rank in the job, shifted by 8; enum ofi_kind */
+    uint16_t seq;       /* on a channel: number of the message, modulo 2^16. WANT: the channel */
+    uint16_t ack;       /* on a channel: messages of the other one that the sender has done with, modulo 2^16 */
+};
+_Static_assert(sizeof(struct ofi_header) == 16, "the header has no padding");
+
+/* On a channel: the head, then data to the end, or their place. */
+#define OFI_WIRE_HEAD (sizeof(struct ofi_header) + TERN_LINK_HEAD)
+_Static_assert(OFI_WIRE_HEAD == 64, "head and data keep their alignment");
+#define OFI_WIRE_NEAR 8192u /* bytes of data that are sent with the message */
+
+/* Where data are, in memory of the sender that is open to reading. */
+struct ofi_far {
+    uint64_t key, addr;
+    uint64_t len;
+};
+
+/* Follows the header of a CREDIT. */
+struct ofi_credit {
+    uint32_t consumed[TERN_CHANNELS]; /* modulo 2^32 */
+};
+
+/* What a message says. */
+struct ofi_mail {
+    struct ofi_header header;
+    uint32_t          from;
+    enum ofi_kind     kind;
+    struct ofi_credit credit;
+    struct ofi_far    far; /* len 0: the data came along */
+    unsigned          channel;
+    size_t            len; /* on a channel: bytes of data */
+};
+
+/* Read len bytes; false: they make no sense. */
+bool tern_ofi_wire_read(const void *bytes, size_t len, struct ofi_mail *out);
+
+/* The token of messages from one rank to another. Whoever sees one learns nothing of the job's number, and can make none
+ * for other ranks. */
+uint64_t tern_ofi_wire_token(uint64_t job, uint32_t from, uint32_t to);
+
+#endif
