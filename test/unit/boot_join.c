@@ -137,6 +137,83 @@ static void unreachable_arena_is_explained(void **state)
     assert_int_equal(segment->slot[1].life, TERN_LIFE_NONE);
 }
 
+/* ---- a job on two nodes: there is a pipe to the relay ---- */
+
+static int relay[2];
+
+static int make_far_job(void **state)
+{
+    static const int32_t   node_of[RANKS] = { 0, 1, 1 };
+    struct tern_boot_shape shape = { .ranks = RANKS, .nodes = 2, .node = 1, .node_of = node_of };
+    struct stat            about;
+
+    (void)state;
+    if (tern_boot_arena_shape(&shape, &arena, &huge, &segment) != TERN_OK || pipe2(relay, O_NONBLOCK) != 0 ||
+        fstat(relay[1], &about) != 0)
+        return -1;
+    segment->tell = about.st_ino;
+    tern_boot_text(text, sizeof(text), 1, &(struct tern_boot_given){ RANKS, arena, huge, relay[1], (int)getpid() });
+    return 0;
+}
+
+static int end_far_job(void **state)
+{
+    close(relay[0]);
+    close(relay[1]);
+    return end_job(state);
+}
+
+static int joined_and_told(tern_status got, struct tern_boot *joined)
+{
+    if (got != TERN_OK)
+        return fprintf(stderr, "%s\n", tern_base_detail()), 1;
+    if (joined->node != 1 || joined->nodes != 2 || joined->local != 0 || joined->locals != 2)
+        return 2;
+    if (!(fcntl(joined->tell, F_GETFD) & FD_CLOEXEC))
+        return 3;
+    tern_boot_tell(joined);
+    tern_boot_tell(joined); /* once is enough */
+    tern_boot_leave(joined);
+    return 0;
+}
+
+static void close_the_pipe(void)
+{
+    close(relay[1]);
+}
+
+static void replace_the_pipe(void)
+{
+    int other[2];
+
+    if (pipe(other) != 0 || dup2(other[1], relay[1]) < 0)
+        _exit(9);
+}
+
+static bool was_told(void)
+{
+    char bytes[64];
+
+    segment->slot[1].life = TERN_LIFE_NONE;
+    atomic_store(&segment->told, 0);
+    return read(relay[0], bytes, sizeof(bytes)) == 8;
+}
+
+/* Promise: a rank finds the pipe to the relay, and takes no other pipe for it. */
+static void ranks_tell_the_relay(void **state)
+{
+    (void)state;
+    in_child(text, NULL, joined_and_told);
+    assert_true(was_told());
+    in_child(text, close_the_pipe, joined_and_told);
+    assert_true(was_told());
+    in_child(text, replace_the_pipe, joined_and_told);
+    assert_true(was_told());
+    segment->tell++;
+    in_child(text, NULL, says_closed);
+    assert_false(was_told());
+}
+
 static int says_claimed(tern_status got, struct tern_boot *joined)
 {
     (void)joined;
@@ -296,6 +373,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(text_of_the_launcher_joins, make_job, end_job),
         cmocka_unit_test_setup_teardown(closed_descriptors_are_opened_again, make_job, end_job),
         cmocka_unit_test_setup_teardown(unreachable_arena_is_explained, make_job, end_job),
+        cmocka_unit_test_setup_teardown(ranks_tell_the_relay, make_far_job, end_far_job),
         cmocka_unit_test_setup_teardown(a_rank_is_joined_once, make_job, end_job),
         cmocka_unit_test_setup_teardown(other_layouts_are_other_versions, make_job, end_job),
         cmocka_unit_test_setup_teardown(ranks_must_agree, make_job, end_job),

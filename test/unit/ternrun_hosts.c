@@ -1,0 +1,117 @@
+/* ternrun_hosts.c: the text of --hosts means what it says, and what means nothing is refused with a reason. The file
+ * under test is included: it is a tool's.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../tools/ternrun/hosts.c"
+
+/* Read the text; returns "name first ranks," for each host, or the reason after an exclamation mark. */
+static const char *read_as(const char *text, int ranks)
+{
+    static char       out[1024];
+    struct run_config config = { 0 };
+    size_t            len = 0;
+
+    out[0] = '!';
+    if (run_hosts_read(text, ranks, &config, out + 1, sizeof(out) - 1))
+        for (int i = 0; i < config.hosts; i++)
+            len += (size_t)snprintf(out + len, sizeof(out) - len, "%s %d %d,", config.host[i].name,
+                                    config.host[i].first, config.host[i].ranks);
+    run_hosts_free(&config);
+    return out;
+}
+
+static void good_text(void **state)
+{
+    (void)state;
+    assert_string_equal(read_as("a:4,b:4", 0), "a 0 4,b 4 4,");
+    assert_string_equal(read_as("a", 0), "a 0 1,");
+    assert_string_equal(read_as("a,b:3,c", 0), "a 0 1,b 1 3,c 4 1,");
+    assert_string_equal(read_as("user@node-1.example.org:2", 0), "user@node-1.example.org 0 2,");
+    assert_string_equal(read_as("10.0.0.1:2,[fe80::1%eth0]:3,[::1]", 0), "10.0.0.1 0 2,[fe80::1%eth0] 2 3,[::1] 5 1,");
+    assert_string_equal(read_as("a:4096", 0), "a 0 4096,");
+}
+
+static void with_a_number_of_ranks(void **state)
+{
+    (void)state;
+    assert_string_equal(read_as("a,b,c", 8), "a 0 3,b 3 3,c 6 2,");
+    assert_string_equal(read_as("a,b", 2), "a 0 1,b 1 1,");
+    assert_string_equal(read_as("a:4,b:4", 8), "a 0 4,b 4 4,");
+    assert_string_equal(read_as("a:4,b:4", 5), "a 0 4,b 4 1,");
+    assert_string_equal(read_as("a:4,b:4,c:4", 4), "a 0 4,");
+}
+
+static void bad_text(void **state)
+{
+    static const struct {
+        const char *text, *why;
+        int         ranks;
+    } bad[] = {
+        { "", "no name", 0 },
+        { ",", "no name", 0 },
+        { "a,", "no name", 0 },
+        { "a,,b", "no name", 0 },
+        { ":4", "no name", 0 },
+        { "a:", "host a takes", 0 },
+        { "a:x", "host a takes", 0 },
+        { "a:0", "host a takes", 0 },
+        { "a:-1", "host a takes", 0 },
+        { "a:4097", "1 to 4096", 0 },
+        { "a:4:4", "host a takes", 0 },
+        { "a:99999999999999999999", "host a takes", 0 },
+        { "a b", "no name of", 0 },
+        { "-v", "'-v' is no name", 0 },
+        { "a\n", "no name of", 0 },
+        { "a;b", "no name of", 0 },
+        { "$(x)", "no name of", 0 },
+        { "a/b", "no name of", 0 },
+        { "a,b,a", "a is listed twice", 0 },
+        { "a:1,a:2", "twice", 0 },
+        { "a:2,b:2", "hosts take 4", 5 },
+        { "a,b,c", "fewer", 2 },
+        { "a:2,b", "to every host", 3 },
+        { "a", "1 to 4096", 5000 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        const char *got = read_as(bad[i].text, bad[i].ranks);
+
+        if (*got != '!' || strstr(got, bad[i].why) == NULL)
+            fail_msg("'%s' gives '%s'", bad[i].text, got);
+    }
+}
+
+static void many_hosts(void **state)
+{
+    static char text[MOST_HOSTS * 8 + 16];
+    size_t      len = 0;
+
+    (void)state;
+    for (int i = 0; i <= MOST_HOSTS; i++)
+        len += (size_t)snprintf(text + len, sizeof(text) - len, "%sh%d", i > 0 ? "," : "", i);
+    assert_non_null(strstr(read_as(text, 0), "more than 4096 hosts"));
+    snprintf(text, sizeof(text),
+             "a:4096,b:4096,c:4096,d:4096,e:4096,f:4096,g:4096,h:4096,i:4096,j:4096,k:4096,l:4096,"
+             "m:4096,n:4096,o:4096,p:4096,q:1");
+    assert_non_null(strstr(read_as(text, 0), "up to 65536 ranks, not 65537"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(good_text),
+        cmocka_unit_test(with_a_number_of_ranks),
+        cmocka_unit_test(bad_text),
+        cmocka_unit_test(many_hosts),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
