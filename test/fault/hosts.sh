@@ -5,9 +5,7 @@
 # The hosts are this one under several names: the agent drops the name and runs the command. So whatever is left of a
 # job on any of its hosts is found here.
 . "$(dirname "$0")/lib.sh"
-unset "${!TERN_@}"
-RANK=$(readlink -f "$PROG/ternrun_rank")
-RUN=$(readlink -f "$BIN/ternrun")
+. "$(dirname "$0")/lib_hosts.sh"
 
 # The agents. Each drops the name of the host, its first argument.
 agent() { # name, and what it does with host and command
@@ -28,16 +26,7 @@ agent lingering 'sleep 1000 & exec "$@"'
 
 hosts() { job "$RUN" --agent "$WORK/here" --hosts "$@"; }
 hosts_start() { job_start "$RUN" --agent "$WORK/here" --hosts "$@"; }
-lines() { [ "$(wc -l < "$WORK/$1")" -eq "$2" ]; }
-printed() { await 20 lines out "$1"; } # so many lines
 sorted() { [ "$(sort -n "$WORK/out" | tr '\n' ' ')" = "$1" ]; }
-said() { lines err 1 && err_has "$1"; } # this line, and no other
-
-# The job's processes: the ternrun that the user started, and those on the hosts.
-is_ternrun() { [ "$(cat "/proc/$1/comm" 2> /dev/null)" = ternrun ]; }
-is_node() { grep -qsz -x -e --node "/proc/$1/cmdline"; }
-heads() { local p; for p in $(marked); do is_ternrun "$p" && ! is_node "$p" && echo "$p"; done; }
-nodes() { local p; for p in $(marked); do is_ternrun "$p" && is_node "$p" && echo "$p"; done; }
 
 # ---- the text of --hosts ----
 
@@ -225,7 +214,6 @@ check "ranks get the very signal and may end in order" all_of 'status_is 130' '[
 hosts_start a:2,b:2 "$RANK" join all say=ready sleep=1000
 printed 4; kill -TSTP "$(heads)"
 is_state() { grep -q "^State:.$1" "/proc/$2/status" 2> /dev/null; }
-ranks() { local p; for p in $(marked); do [ "$(cat "/proc/$p/comm" 2> /dev/null)" = ternrun_rank ] && echo "$p"; done; }
 all_stopped() { local p; for p in $(ranks) $(heads); do is_state T "$p" || return 1; done; }
 none_stopped() { local p; for p in $(marked); do ! is_state T "$p" || return 1; done; }
 check "SIGTSTP stops ternrun and the ranks on all hosts" await 20 all_stopped

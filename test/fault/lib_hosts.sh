@@ -1,0 +1,15 @@
+# lib_hosts.sh: what the tests of ternrun --hosts share, after lib.sh.
+unset "${!TERN_@}"
+RANK=$(readlink -f "$PROG/ternrun_rank")
+RUN=$(readlink -f "$BIN/ternrun")
+
+lines() { [ "$(wc -l < "$WORK/$1")" -eq "$2" ]; }
+printed() { await 20 lines out "$1"; } # so many lines
+said() { lines err 1 && err_has "$1"; } # this line, and no other
+
+# The job's processes: the ternrun that the user started, those on the hosts, and the ranks.
+is_named() { [ "$(cat "/proc/$2/comm" 2> /dev/null)" = "$1" ]; }
+is_node() { grep -qsz -x -e --node "/proc/$1/cmdline"; }
+heads() { local p; for p in $(marked); do is_named ternrun "$p" && ! is_node "$p" && echo "$p"; done; }
+nodes() { local p; for p in $(marked); do is_named ternrun "$p" && is_node "$p" && echo "$p"; done; }
+ranks() { local p; for p in $(marked); do is_named ternrun_rank "$p" && echo "$p"; done; }
