@@ -29,6 +29,7 @@
 #include "base/bits.h"
 #include "base/options.h"
 #include "boot/space.h"
+#include "link/chaos/chaos.h"
 #include "link/link.h"
 
 #define MAX_RANKS 8
@@ -302,12 +303,18 @@ static inline void run_alone(void (*play)(scene_body *body), scene_body *body)
         run_alone(play, body);            \
     }
 
-/* The links, and the numbers of ranks that each is tried with. */
+/* The links, alone and with chaos in front, and the numbers of ranks that each is tried with. */
 struct link_case {
     const char *name;
+    const char *chaos;    /* as TERN_CHAOS; NULL: none */
     int         ranks[6]; /* ends with 0 */
 };
-static const struct link_case link_cases[] = { { "self", { 1, 0 } }, { "shm", { 1, 2, 3, 4, 8, 0 } } };
+static const struct link_case link_cases[] = {
+    { "self", NULL, { 1, 0 } },
+    { "shm", NULL, { 1, 2, 3, 4, 8, 0 } },
+    { "self", "seed=7", { 1, 0 } },
+    { "shm", "seed=7", { 2, 3, 0 } },
+};
 
 static inline const struct tern_link_ops *link_named(const char *name)
 {
@@ -317,11 +324,30 @@ static inline const struct tern_link_ops *link_named(const char *name)
     return NULL;
 }
 
+/* Whether chaos is in front of the link: then there may be no room although there is some, and what is instant may
+ * take a while. */
+static inline bool is_chaotic(const struct rank *r)
+{
+    return r->ops != link_named(r->ops->name);
+}
+
+static inline const struct tern_link_ops *link_of(const struct link_case *c)
+{
+    const struct tern_link_ops *ops = link_named(c->name);
+    struct tern_chaos           chaos;
+
+    assert_non_null(ops);
+    if (!c->chaos)
+        return ops;
+    assert_int_equal(tern_base_chaos_parse(c->chaos, &chaos), TERN_OK);
+    return tern_chaos_wrap(ops, &chaos);
+}
+
 /* The body over every link and number of ranks. */
 static inline void run_links(int cores, link_body *body)
 {
     for (size_t i = 0; i < sizeof(link_cases) / sizeof(link_cases[0]); i++) {
-        const struct tern_link_ops *ops = link_named(link_cases[i].name);
+        const struct tern_link_ops *ops = link_of(&link_cases[i]);
 
         assert_non_null(ops);
         for (const int *ranks = link_cases[i].ranks; *ranks; ranks++)
