@@ -49,7 +49,10 @@ struct incoming {
     uint32_t number, len;
 };
 static struct incoming *incoming;
-static size_t           incoming_left;
+static _Atomic uint32_t incoming_left;
+
+static tern_status            fake_deliver(struct tern_link_watch *watch);
+static struct tern_link_watch behind_watch;
 
 static tern_status fake_start(struct tern_lane *lane, const struct tern_xfer *xfer, struct tern_link_op *op)
 {
@@ -68,7 +71,8 @@ static tern_status fake_open(const struct tern_boot *boot, const struct tern_lin
     (void)boot;
     behind_up = up;
     *out = (struct tern_link *)&behind_full;
-    return TERN_OK;
+    behind_watch = (struct tern_link_watch){ .word = &incoming_left, .deliver = fake_deliver, .link = *out };
+    return up->watch(&behind_watch);
 }
 
 static void fake_close(struct tern_link *link)
@@ -114,22 +118,16 @@ static void fake_cancel(struct tern_lane *lane, struct tern_link_op *op)
     note('!');
 }
 
-static unsigned fake_ready(struct tern_link *link)
-{
-    (void)link;
-    return incoming_left > 0 ? 1 : 0;
-}
-
-static tern_status fake_poll(struct tern_link *link, unsigned channel)
+static tern_status fake_deliver(struct tern_link_watch *watch)
 {
     static unsigned char data[4096];
     unsigned char        head[TERN_LINK_HEAD] = { 0 };
 
-    (void)link;
+    assert_ptr_equal(watch, &behind_watch);
     for (int i = 0; i < 16 && incoming_left > 0; i++, incoming++, incoming_left--) {
         memcpy(head, &incoming->number, sizeof(incoming->number));
         memset(data, (int)incoming->number, incoming->len);
-        behind_up->message(incoming->from, channel, head, incoming->len ? data : NULL, incoming->len);
+        behind_up->message(incoming->from, watch->channel, head, incoming->len ? data : NULL, incoming->len);
         memset(data, 0xee, incoming->len); /* what was to be kept was copied */
     }
     return TERN_OK;
@@ -172,8 +170,6 @@ static const struct tern_link_ops fake_ops = {
     .lane_close = fake_lane_close,
     .progress = fake_progress,
     .cancel = fake_cancel,
-    .msg_ready = fake_ready,
-    .msg_poll = fake_poll,
     .group_open = fake_group_open,
     .group_close = fake_group_close,
     .arrive = fake_arrive,
@@ -196,8 +192,10 @@ struct op {
     tern_status         status;
 };
 
-static uint32_t got[MOST], sender[MOST];
-static size_t   got_count;
+static uint32_t                got[MOST], sender[MOST];
+static size_t                  got_count;
+static struct tern_link_watch *watches[8];
+static unsigned                watch_count;
 
 static void up_done(struct tern_link_op *op, tern_status status)
 {
@@ -213,7 +211,27 @@ static void up_message(int from, unsigned channel, const unsigned char *head, co
         assert_int_equal(data[i], (unsigned char)got[got_count]);
     sender[got_count++] = (uint32_t)from;
 }
-static const struct tern_link_up up = { .done = up_done, .message = up_message };
+
+static tern_status up_watch(struct tern_link_watch *watch)
+{
+    assert_true(watch_count < 8);
+    watches[watch_count++] = watch;
+    return TERN_OK;
+}
+static const struct tern_link_up up = { .done = up_done, .message = up_message, .watch = up_watch };
+
+/* Deliver what a watch shows; false: none shows anything. */
+static bool poll_watches(void)
+{
+    bool any = false;
+
+    for (unsigned i = 0; i < watch_count; i++)
+        if (tern_link_come(watches[i])) {
+            assert_int_equal(watches[i]->deliver(watches[i]), TERN_OK);
+            any = true;
+        }
+    return any;
+}
 
 static void tested_open(struct tested *t, const char *text)
 {
@@ -223,6 +241,7 @@ static void tested_open(struct tested *t, const char *text)
     *t = (struct tested){ .boot = { .rank = 0, .ranks = 1 } };
     forget();
     got_count = 0;
+    watch_count = 0;
     assert_int_equal(tern_base_chaos_parse(text, &chaos), TERN_OK);
     assert_non_null(t->ops = tern_chaos_wrap(&fake_ops, &chaos));
     assert_non_null(t->boot.segment = aligned_alloc(64, SEGMENT_BYTES));
@@ -406,10 +425,9 @@ static void receive(const char *text, size_t n, uint32_t len)
         all[i] = (struct incoming){ .from = (int)(i % 3), .number = (uint32_t)i, .len = i % 2 ? len : 0 };
     tested_open(&t, text);
     incoming = all;
-    incoming_left = n;
-    while (t.ops->msg_ready(t.link) != 0) {
+    incoming_left = (uint32_t)n;
+    while (poll_watches()) {
         struct chaos_inbox *inbox = &((struct chaos_link *)t.link)->inbox[0];
-        assert_int_equal(t.ops->msg_poll(t.link, 0), TERN_OK);
         assert_true(inbox->count <= CHAOS_HELD && inbox->bytes <= CHAOS_HELD_BYTES);
     }
     assert_int_equal(got_count, n);
@@ -452,16 +470,37 @@ static void messages_left(void **state)
     tested_open(&t, "seed=4,delay=1000000,stall=0");
     incoming = one;
     incoming_left = 5;
-    assert_int_equal(t.ops->msg_poll(t.link, 0), TERN_OK);
-    assert_true(got_count < 5 && t.ops->msg_ready(t.link) == 1);
+    assert_true(poll_watches());
+    assert_true(got_count < 5 && poll_watches());
+    tested_close(&t);
+}
+
+/* A watch that comes later, from any thread, is for the right one of several. */
+static void late_watch(void **state)
+{
+    struct tern_link_watch late;
+    struct incoming        one = { 1, 7, 10 };
+    struct tested          t;
+    unsigned               shown;
+
+    (void)state;
+    tested_open(&t, "seed=4,delay=0,stall=0");
+    shown = watch_count;
+    late = behind_watch;
+    assert_int_equal(behind_up->watch(&late), TERN_OK);
+    assert_true(watch_count == shown + 1 && watches[shown]->link == t.link && watches[shown] != &late);
+    incoming = &one;
+    incoming_left = 1;
+    assert_true(poll_watches());
+    assert_true(got_count == 1 && got[0] == 7);
     tested_close(&t);
 }
 
 static void barriers(void **state)
 {
-    struct tern_link_group  as = { .id = 0, .size = 1, .me = 0 }, *group;
-    struct tested           t;
-    unsigned                late = 0;
+    struct tern_link_group as = { .id = 0, .size = 1, .me = 0 }, *group;
+    struct tested          t;
+    unsigned               late = 0;
 
     (void)state;
     tested_open(&t, "seed=6,delay=20");
@@ -515,6 +554,7 @@ int main(void)
         cmocka_unit_test(cancelled),
         cmocka_unit_test(messages),
         cmocka_unit_test(messages_left),
+        cmocka_unit_test(late_watch),
         cmocka_unit_test(barriers),
         cmocka_unit_test(places),
     };

@@ -109,8 +109,8 @@ struct chaos_link {
     struct chaos_stream         open;          /* of messages. Any thread */
     struct chaos_stream         serve;
     struct chaos_path          *paths;
-    pthread_mutex_t             watch_lock; /* guards watches */
     struct chaos_watch         *watches;
+    struct chaos_link          *next; /* of those that are open */
     struct chaos_inbox          inbox[TERN_CHANNELS];
 };
 

@@ -11,8 +11,41 @@
 #include "base/bits.h"
 #include "link/chaos/chaos.h"
 
-static _Thread_local struct chaos_link *polling __attribute__((
-    tls_model("initial-exec"))); /* the link that this thread opens or polls: news has no other address */
+/* News of the link behind does not say for which of us it is: it comes from a call that this thread makes, or names
+ * the link behind. */
+static _Thread_local struct chaos_link *polling __attribute__((tls_model("initial-exec"))); /* opened or polled now */
+static struct chaos_link               *opened;                                             /* all that are open */
+static pthread_mutex_t                  lock = PTHREAD_MUTEX_INITIALIZER; /* guards opened, and all watches */
+
+static void enlist(struct chaos_link *link)
+{
+    pthread_mutex_lock(&lock);
+    link->next = opened;
+    opened = link;
+    pthread_mutex_unlock(&lock);
+}
+
+static void delist(struct chaos_link *link)
+{
+    pthread_mutex_lock(&lock);
+    for (struct chaos_link **at = &opened; *at; at = &(*at)->next)
+        if (*at == link) {
+            *at = link->next;
+            break;
+        }
+    pthread_mutex_unlock(&lock);
+}
+
+static struct chaos_link *in_front_of(const struct tern_link *behind)
+{
+    struct chaos_link *link;
+
+    pthread_mutex_lock(&lock);
+    for (link = opened; link && link->behind != behind; link = link->next)
+        ;
+    pthread_mutex_unlock(&lock);
+    return link;
+}
 
 /* Take a message out of the shelf. */
 static struct chaos_message *take(struct chaos_inbox *inbox, struct chaos_message **at)
@@ -30,6 +63,7 @@ static struct chaos_message *take(struct chaos_inbox *inbox, struct chaos_messag
 
 void tern_chaos_messages_close(struct chaos_link *link)
 {
+    delist(link);
     for (unsigned c = 0; c < TERN_CHANNELS; c++)
         while (link->inbox[c].first)
             free(take(&link->inbox[c], &link->inbox[c].first));
@@ -38,7 +72,6 @@ void tern_chaos_messages_close(struct chaos_link *link)
         link->watches = watch->next;
         free(watch);
     }
-    pthread_mutex_destroy(&link->watch_lock);
 }
 
 static void deliver(struct chaos_link *link, unsigned channel, struct chaos_message **at)
@@ -158,13 +191,16 @@ tern_status tern_chaos_msg_brief(struct tern_link *base, int peer, unsigned chan
                                  const uint32_t *rest, unsigned count)
 {
     struct chaos_link *link = tern_chaos_link(base);
+    tern_status        st;
 
     if (tern_chaos_refuses(&link->open)) {
         tern_chaos_stay_awake(link);
         return TERN_AGAIN;
     }
-    tern_chaos_operation(link);
-    return link->ops->msg_brief(link->behind, peer, channel, first, rest, count);
+    st = link->ops->msg_brief(link->behind, peer, channel, first, rest, count);
+    if (st == TERN_OK)
+        tern_chaos_operation(link);
+    return st;
 }
 
 void tern_chaos_msg_look(struct tern_link *base)
@@ -211,7 +247,7 @@ static tern_status deliver_behind(struct tern_link_watch *base)
 
 tern_status tern_chaos_watch(struct tern_link_watch *behind)
 {
-    struct chaos_link  *link = polling;
+    struct chaos_link  *link = polling ? polling : in_front_of(behind->link);
     struct chaos_watch *watch = malloc(sizeof(*watch));
 
     if (!watch)
@@ -220,10 +256,10 @@ tern_status tern_chaos_watch(struct tern_link_watch *behind)
     watch->base.deliver = deliver_behind;
     watch->base.link = (struct tern_link *)link;
     watch->behind = behind;
-    pthread_mutex_lock(&link->watch_lock);
+    pthread_mutex_lock(&lock);
     watch->next = link->watches;
     link->watches = watch;
-    pthread_mutex_unlock(&link->watch_lock);
+    pthread_mutex_unlock(&lock);
     return link->up->watch(&watch->base);
 }
 
@@ -233,7 +269,6 @@ tern_status tern_chaos_messages_open(struct chaos_link *link)
     struct chaos_link *outer = polling;
     tern_status        st = TERN_OK;
 
-    pthread_mutex_init(&link->watch_lock, NULL);
     for (unsigned c = 0; c < TERN_CHANNELS && st == TERN_OK; c++) {
         struct chaos_inbox *inbox = &link->inbox[c];
 
@@ -248,6 +283,8 @@ tern_status tern_chaos_messages_open(struct chaos_link *link)
     if (st == TERN_OK)
         st = link->ops->open(link->boot, &link->news, &link->behind);
     polling = outer;
+    if (st == TERN_OK)
+        enlist(link);
     return st;
 }
 
