@@ -79,6 +79,8 @@ static void here_start(struct run_job *job)
             looked = tern_base_now();
         }
     }
+    if (job->up != NULL)
+        run_up_serve(job); /* what came right behind the order has been read already: no poll will tell */
 }
 
 static size_t here_poll(struct run_job *job, struct pollfd *fds)

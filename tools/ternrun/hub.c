@@ -48,8 +48,19 @@ void run_host_close(struct run_host *host, enum run_host_state state)
     tern_boot_channel_close(&host->channel);
 }
 
+/* Whether -x names the variable. */
+static bool is_extra(const struct run_config *config, const char *variable)
+{
+    size_t len = strcspn(variable, "=");
+
+    for (int i = 0; i < config->extras; i++)
+        if (strncmp(config->extra[i], variable, len) == 0 && strchr("=", config->extra[i][len]) != NULL)
+            return true;
+    return false;
+}
+
 /* The environment that the ranks get of ours: an allocated list of our own texts. */
-static char **choose_environment(void)
+static char **choose_environment(const struct run_config *config)
 {
     size_t count = 0, kept = 0;
     char **chosen;
@@ -58,7 +69,7 @@ static char **choose_environment(void)
         count++;
     chosen = calloc(count + 1, sizeof(*chosen));
     for (size_t i = 0; i < count && chosen != NULL; i++)
-        if (!run_order_stays(environ[i]))
+        if (!run_order_stays(environ[i]) || is_extra(config, environ[i]))
             chosen[kept++] = environ[i];
     return chosen;
 }
@@ -79,7 +90,7 @@ static unsigned char *write_order(struct run_job *job, size_t *len)
     char                    *directory = getcwd(NULL, 0);
     unsigned char           *bytes = NULL;
 
-    order.environment = choose_environment();
+    order.environment = choose_environment(config);
     order.directory = directory;
     for (int i = 0; i < config->hosts && count != NULL; i++)
         count[i] = config->host[i].ranks;

@@ -209,9 +209,9 @@ void run_job_step(struct run_job *job, int ms)
     count += job->crew->poll(job, fds + count);
     poll(fds, count, ms);
     serve_signals(job);
-    job->crew->serve(job);
     run_input_serve(&job->input);
     run_output_serve(&job->output);
+    job->crew->serve(job); /* last: it tells others what was taken just now */
     serve_broken(job);
     keep_time(job);
 }

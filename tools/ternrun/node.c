@@ -56,6 +56,17 @@ static bool await_order(struct run_up *up)
     return frame.value < (uint32_t)up->order.hosts;
 }
 
+/* Whether the list has a variable of the same name. */
+static bool has_variable(char *const *list, const char *variable)
+{
+    size_t len = strcspn(variable, "=");
+
+    for (; *list != NULL; list++)
+        if (strncmp(*list, variable, len) == 0 && (*list)[len] == '=')
+            return true;
+    return false;
+}
+
 /* The environment of the ranks: the head's, and of this host what belongs to it. */
 static char **merge_environment(char **given)
 {
@@ -71,7 +82,7 @@ static char **merge_environment(char **given)
         return NULL;
     memcpy(merged, given, count * sizeof(*merged));
     for (size_t i = 0; i < own; i++)
-        if (run_order_stays(environ[i]))
+        if (run_order_stays(environ[i]) && !has_variable(given, environ[i]))
             merged[count++] = environ[i];
     return merged;
 }
