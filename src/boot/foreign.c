@@ -13,21 +13,25 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/random.h>
 #include <unistd.h>
 
 #include "base/options.h"
+#include "boot/dial.h"
 #include "boot/meet.h"
 #include "boot/node.h"
 #include "boot/watch.h"
+#include "boot/wheel.h"
 
 #define CARD_KEY "boot"
+#define HUB_KEY "hub"
 #define OUTPUT_MS 500
 
-/* What each rank publishes: "layout,node,name,key,job", the last three in hexadecimal digits. */
+/* What each rank publishes: "layout,on_failure,node,name,key,job", the last three in hexadecimal digits. */
 struct card {
-    unsigned                 layout;
+    unsigned                 layout, on_failure;
     char                     node[TERN_NODE_TEXT];
     struct tern_meet_address address;
     uint64_t                 job; /* random; that of rank 0 names the job */
@@ -37,7 +41,7 @@ static struct tern_pmi *launcher; /* from a successful open until the rank has l
 
 static void card_write(const struct card *card, char text[TERN_PMI_VALUE])
 {
-    size_t at = (size_t)snprintf(text, TERN_PMI_VALUE, "%u,%s,%016llx,", card->layout, card->node,
+    size_t at = (size_t)snprintf(text, TERN_PMI_VALUE, "%u,%u,%s,%016llx,", card->layout, card->on_failure, card->node,
                                  (unsigned long long)card->address.name);
 
     for (int i = 0; i < TERN_MEET_KEY; i++)
@@ -51,8 +55,8 @@ static bool card_read(const char *text, struct card *card)
     char               key[2 * TERN_MEET_KEY + 1];
     int                end = 0;
 
-    if (sscanf(text, "%u,%127[^,],%16llx,%32[0-9a-f],%16llx%n", &card->layout, card->node, &name, key, &job, &end) !=
-            5 ||
+    if (sscanf(text, "%u,%u,%127[^,],%16llx,%32[0-9a-f],%16llx%n", &card->layout, &card->on_failure, card->node, &name,
+               key, &job, &end) != 6 ||
         text[end] != '\0' || strlen(key) != 2 * TERN_MEET_KEY)
         return false;
     for (int i = 0; i < TERN_MEET_KEY; i++)
@@ -155,6 +159,10 @@ static tern_status view_read(struct view *view, struct tern_pmi *pmi)
             return st;
         if (rank == 0)
             view->shape.job = card.job;
+        if (card.on_failure != (unsigned)tern_opt.on_failure)
+            return tern_base_fail(TERN_ERR_BOOT,
+                                  "TERN_ON_FAILURE differs between the ranks %d and %d; all need the same", pmi->rank,
+                                  rank);
         view->node_of[rank] = number_node(view, card.node);
     }
     view->shape.node = view->node_of[pmi->rank];
@@ -167,10 +175,13 @@ static tern_status view_read(struct view *view, struct tern_pmi *pmi)
 /* Make the arena and hand it out; rank is the host's own. */
 static tern_status furnish(struct view *view, int rank, struct tern_boot *boot)
 {
-    tern_status st = tern_boot_arena_shape(&view->shape, &boot->arena, &boot->huge, &boot->segment);
+    tern_status st;
 
+    if (view->shape.nodes > 1 && (boot->tell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) < 0)
+        return tern_base_fail(TERN_ERR_SYSTEM, "cannot make an eventfd: %s", strerror(errno));
+    st = tern_boot_arena_shape(&view->shape, &boot->arena, &boot->huge, &boot->segment);
     if (st != TERN_OK)
-        return st;
+        goto err_tell;
     fcntl(boot->arena, F_SETFD, FD_CLOEXEC);
     if (boot->huge >= 0)
         fcntl(boot->huge, F_SETFD, FD_CLOEXEC);
@@ -185,6 +196,9 @@ static tern_status furnish(struct view *view, int rank, struct tern_boot *boot)
     close(boot->arena);
     if (boot->huge >= 0)
         close(boot->huge);
+err_tell:
+    if (boot->tell >= 0)
+        close(boot->tell);
     return st;
 }
 
@@ -208,7 +222,7 @@ static tern_status be_host(struct tern_pmi *pmi, int door, const struct card *mi
     return st;
 }
 
-/* ---- all ---- */
+/* ---- its guests ---- */
 
 static tern_status be_guest(struct tern_pmi *pmi, int host, const struct card *card, struct tern_boot *boot)
 {
@@ -233,7 +247,7 @@ static tern_status card_make(struct card *card, int *door)
 {
     tern_status st;
 
-    *card = (struct card){ .layout = TERN_SEGMENT_LAYOUT };
+    *card = (struct card){ .layout = TERN_SEGMENT_LAYOUT, .on_failure = (unsigned)tern_opt.on_failure };
     if ((st = tern_boot_node_identity(card->node)) != TERN_OK)
         return st;
     if (getrandom(&card->job, sizeof(card->job), 0) != (ssize_t)sizeof(card->job))
@@ -243,17 +257,66 @@ static tern_status card_make(struct card *card, int *door)
     return tern_boot_meet_open(door, &card->address);
 }
 
-static tern_status join(struct tern_pmi *pmi, struct tern_boot *boot)
+/* ---- between nodes ---- */
+
+/* Rank 0, the hub: the others come to its port. */
+static tern_status be_hub(struct tern_pmi *pmi, struct tern_boot *boot)
+{
+    char             text[TERN_PMI_VALUE];
+    struct tern_dial dial;
+    int             *fds = calloc((size_t)boot->nodes, sizeof(*fds));
+    tern_status      st;
+
+    if (fds == NULL)
+        return tern_base_fail(TERN_ERR_NOMEM, "no memory for the connections of %d nodes", boot->nodes);
+    if ((st = tern_boot_dial_open(&dial, text)) != TERN_OK)
+        goto err_free;
+    if ((st = pmi->ops->put(pmi, HUB_KEY, text)) == TERN_OK && (st = pmi->ops->fence(pmi)) == TERN_OK &&
+        (st = tern_boot_dial_accept(&dial, boot->nodes, fds)) == TERN_OK)
+        st = tern_boot_wheel_start(boot, fds);
+    tern_boot_dial_close(&dial);
+err_free:
+    free(fds);
+    return st;
+}
+
+static tern_status be_spoke(struct tern_pmi *pmi, struct tern_boot *boot)
+{
+    char        text[TERN_PMI_VALUE];
+    tern_status st = pmi->ops->get(pmi, 0, HUB_KEY, text);
+    int         fd;
+
+    if (st == TERN_OK && (st = tern_boot_dial_connect(text, boot->node, &fd)) == TERN_OK)
+        st = tern_boot_wheel_start(boot, &fd);
+    return st;
+}
+
+static tern_status connect_nodes(struct tern_pmi *pmi, struct tern_boot *boot)
+{
+    tern_status st;
+
+    if (boot->nodes == 1)
+        return TERN_OK;
+    if (boot->rank == 0)
+        return be_hub(pmi, boot);
+    st = pmi->ops->fence(pmi);
+    return st == TERN_OK && boot->local == 0 ? be_spoke(pmi, boot) : st;
+}
+
+/* ---- all ---- */
+
+/* Find the others, and have a segment; *host is the first rank of the node. */
+static tern_status share(struct tern_pmi *pmi, struct tern_boot *boot, int *host)
 {
     struct card mine, card;
-    int         door, host;
+    int         door;
     tern_status st = card_make(&mine, &door);
 
     if (st != TERN_OK)
         return st;
-    st = find_host(pmi, &mine, &host, &card);
+    st = find_host(pmi, &mine, host, &card);
     if (st == TERN_OK)
-        st = host == pmi->rank ? be_host(pmi, door, &mine, boot) : be_guest(pmi, host, &card, boot);
+        st = *host == pmi->rank ? be_host(pmi, door, &mine, boot) : be_guest(pmi, *host, &card, boot);
     close(door);
     return st;
 }
@@ -262,24 +325,31 @@ tern_status tern_boot_foreign_join(const struct tern_pmi_ops *ops, struct tern_b
 {
     struct tern_boot boot = { .launched = true, .foreign = true, .arena = -1, .huge = -1, .tell = -1 };
     struct tern_pmi *pmi;
+    int              host;
     tern_status      st = ops->open(&pmi);
 
     if (st != TERN_OK)
         return st;
     launcher = pmi;
-    if ((st = join(pmi, &boot)) != TERN_OK)
+    if ((st = share(pmi, &boot, &host)) != TERN_OK)
         goto err_close;
     tern_boot_place(&boot, pmi->rank);
     if ((st = tern_boot_claim(boot.segment, boot.rank)) != TERN_OK ||
-        (st = tern_boot_watch_start(&boot, pmi)) != TERN_OK)
+        (st = tern_boot_watch_start(&boot, pmi, host)) != TERN_OK)
         goto err_leave;
+    if ((st = connect_nodes(pmi, &boot)) != TERN_OK)
+        goto err_watch;
     *out = boot;
     return TERN_OK;
+err_watch:
+    tern_boot_watch_stop();
 err_leave:
     tern_boot_segment_unmap(boot.segment);
     close(boot.arena);
     if (boot.huge >= 0)
         close(boot.huge);
+    if (boot.tell >= 0)
+        close(boot.tell);
 err_close:
     pmi->ops->close(pmi, false);
     return st;
@@ -290,6 +360,7 @@ void tern_boot_foreign_leave(const struct tern_boot *boot)
     bool in_order = atomic_load_explicit(&boot->segment->slot[boot->rank].life, memory_order_relaxed) == TERN_LIFE_LEFT;
 
     tern_boot_watch_stop();
+    tern_boot_wheel_stop();
     launcher->ops->close(launcher, in_order);
     if (in_order)
         launcher = NULL;

@@ -20,12 +20,13 @@
 #include "boot/segment.h"
 
 #define LIBRARY "libpmix.so.2"
-#define CALLS(X)                                                                                                  \
-    X(PMIx_Init)                                                                                                  \
-    X(PMIx_Finalize)                                                                                              \
-    X(PMIx_Put)                                                                                                   \
-    X(PMIx_Commit) X(PMIx_Fence_nb) X(PMIx_Get) X(PMIx_Abort) X(PMIx_Error_string) X(PMIx_Register_event_handler) \
-        X(PMIx_Deregister_event_handler)
+#define CALLS(X)     \
+    X(PMIx_Init)     \
+    X(PMIx_Finalize) \
+    X(PMIx_Put)      \
+    X(PMIx_Commit)   \
+    X(PMIx_Fence_nb) \
+    X(PMIx_Get) X(PMIx_Abort) X(PMIx_Error_string) X(PMIx_Register_event_handler) X(PMIx_Deregister_event_handler)
 
 /* The library, as far as it is used. */
 #define AS_POINTER(name) __typeof__(&(name)) name;

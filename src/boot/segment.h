@@ -55,7 +55,9 @@ struct tern_slot {
     _Atomic int32_t  group;             /* process group that the launcher made for the rank. Writer: the launcher */
     uint32_t         node;              /* which node the rank is on; these two written before any rank starts */
     uint32_t         local;             /* its number among the ranks of that node */
-    uint8_t          reserved[40];
+    _Atomic uint32_t ended; /* enum tern_fate that a watcher found and the relay has to tell. Writer: watchers,
+                                           of the same node, in jobs without ternrun; the relay takes it back */
+    uint8_t          reserved[36];
 };
 _Static_assert(sizeof(struct tern_slot) == 128, "a slot is two cache lines");
 

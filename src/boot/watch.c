@@ -21,8 +21,9 @@
 #include "base/options.h"
 #include "boot/bell.h"
 #include "boot/foreign.h"
+#include "boot/wheel.h"
 
-#define LAUNCHER_MS 2000 /* the launcher's moment */
+#define LAUNCHER_MS 5000 /* the launcher's moment */
 
 static struct {
     bool             running;
@@ -30,6 +31,7 @@ static struct {
     struct tern_boot boot;
     struct tern_pmi *pmi;
     int              stop; /* eventfd */
+    int              host; /* pidfd of the rank that relays for this node; -1: none does, or this one */
 } watch;
 
 enum news { NEWS_NONE, NEWS_STOP, NEWS_RANK };
@@ -46,19 +48,36 @@ static _Noreturn void end_with_launcher(void)
     _exit(EXIT_FAILURE);
 }
 
+/* The rank that relays for this node is gone: so is the rest of the job for this one, unless all is over. */
+static void host_gone(void)
+{
+    close(watch.host);
+    watch.host = -1;
+    if (tern_boot_wheel_done(watch.boot.segment, -1))
+        return;
+    if (watch.boot.segment->on_failure == TERN_ON_FAILURE_ABORT)
+        return; /* the one who watches it ends the job */
+    tern_base_log(TERN_LOG_ERROR, "the rank that connects this node to the others is gone; this rank ends");
+    _exit(EXIT_FAILURE);
+}
+
 /* Sleep until the process behind rank (a pidfd, or -1) ends or the thread is to stop, at most ms (-1: no limit). */
 static enum news wait_for(int rank, int ms)
 {
-    struct pollfd fds[3] = { { watch.stop, POLLIN, 0 }, { watch.pmi->gone, POLLIN, 0 }, { rank, POLLIN, 0 } };
-    int           ready;
+    struct pollfd fds[] = {
+        { watch.stop, POLLIN, 0 }, { watch.pmi->gone, POLLIN, 0 }, { rank, POLLIN, 0 }, { watch.host, POLLIN, 0 }
+    };
+    int ready;
 
     do
-        ready = poll(fds, 3, ms);
+        ready = poll(fds, sizeof(fds) / sizeof(fds[0]), ms);
     while (ready < 0 && errno == EINTR);
     if (fds[0].revents != 0)
         return NEWS_STOP;
     if (fds[1].revents != 0)
         end_with_launcher();
+    if (fds[3].revents != 0)
+        host_gone();
     return fds[2].revents != 0 ? NEWS_RANK : NEWS_NONE;
 }
 
@@ -86,24 +105,34 @@ static void count_losses(struct tern_segment *segment)
         ;
 }
 
-/* Write the fate of a rank whose process is gone, and wake everyone. Returns whether it failed. */
-static bool publish(int rank)
+/* Write the fate of a rank, and wake everyone. Where the job has one node. */
+static void publish(struct tern_segment *segment, struct tern_slot *slot, uint32_t fate)
 {
-    struct tern_segment *segment = watch.boot.segment;
-    struct tern_slot    *slot = &segment->slot[rank];
-    /* acquire: what the rank did before it changed its life; its end has made that final. */
-    bool                 lost = atomic_load_explicit(&slot->life, memory_order_acquire) != TERN_LIFE_LEFT;
-    uint32_t             fate = TERN_FATE_RUNNING;
+    uint32_t running = TERN_FATE_RUNNING;
 
     /* release: pairs with the acquire in count_losses(). */
-    atomic_compare_exchange_strong_explicit(&slot->fate, &fate, lost ? TERN_FATE_LOST : TERN_FATE_ENDED,
-                                            memory_order_release, memory_order_relaxed);
+    atomic_compare_exchange_strong_explicit(&slot->fate, &running, fate, memory_order_release, memory_order_relaxed);
     count_losses(segment);
     for (uint32_t r = 0; r < segment->ranks; r++) {
-        if (segment->slot[r].node != segment->node)
-            continue;
         tern_boot_bell_wake(&segment->slot[r].bell);
         tern_boot_bell_wake(&segment->slot[r].service_bell);
+    }
+}
+
+/* The process of a rank is gone. Returns whether it failed. */
+static bool report(int rank)
+{
+    struct tern_slot *slot = &watch.boot.segment->slot[rank];
+    /* acquire: what the rank did before it changed its life; its end has made that final. */
+    bool              lost = atomic_load_explicit(&slot->life, memory_order_acquire) != TERN_LIFE_LEFT;
+    uint32_t          fate = lost ? TERN_FATE_LOST : TERN_FATE_ENDED;
+
+    if (watch.boot.nodes == 1) {
+        publish(watch.boot.segment, slot, fate);
+    } else {
+        /* release: pairs with the relay's exchange. */
+        atomic_store_explicit(&slot->ended, fate, memory_order_release);
+        tern_boot_tell(&watch.boot);
     }
     return lost;
 }
@@ -132,7 +161,7 @@ static bool watch_rank(int rank)
         stop = (tern_base_log(TERN_LOG_WARN, "cannot watch rank %d any more: %s", rank, strerror(errno)), true);
     if (stop)
         return true;
-    return publish(rank) && watch.boot.segment->on_failure == TERN_ON_FAILURE_ABORT && end_job(rank);
+    return report(rank) && watch.boot.segment->on_failure == TERN_ON_FAILURE_ABORT && end_job(rank);
 }
 
 static void *watch_run(void *arg)
@@ -166,7 +195,7 @@ static tern_status start_thread(void)
     return TERN_OK;
 }
 
-tern_status tern_boot_watch_start(const struct tern_boot *boot, struct tern_pmi *pmi)
+tern_status tern_boot_watch_start(const struct tern_boot *boot, struct tern_pmi *pmi, int host)
 {
     int self = open_process(getpid());
 
@@ -180,6 +209,9 @@ tern_status tern_boot_watch_start(const struct tern_boot *boot, struct tern_pmi 
     close(self);
     watch.boot = *boot;
     watch.pmi = pmi;
+    watch.host = -1;
+    if (boot->nodes > 1 && boot->local != 0)
+        watch.host = open_process(atomic_load_explicit(&boot->segment->slot[host].pid, memory_order_acquire));
     pmi->watched = boot->locals > 1;
     return boot->locals > 1 || pmi->gone >= 0 ? start_thread() : TERN_OK;
 }
@@ -191,5 +223,7 @@ void tern_boot_watch_stop(void)
     eventfd_write(watch.stop, 1);
     pthread_join(watch.thread, NULL);
     close(watch.stop);
+    if (watch.host >= 0)
+        close(watch.host);
     watch.running = false;
 }

@@ -5,7 +5,7 @@
 # labels: slow
 . "$(dirname "$0")/lib.sh"
 need_launchers
-LIMIT=60
+LIMIT=120
 ulimit -c 0
 
 failed() { not_hung && [ "$STATUS" != 0 ]; }

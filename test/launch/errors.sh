@@ -1,6 +1,6 @@
 # errors.sh: a launcher that is there and cannot be used gives an error that says what to do, never a job of one.
 . "$(dirname "$0")/lib.sh"
-LIMIT=60
+LIMIT=120
 
 # refused TEXT PATTERN VARIABLE...: tern_init fails with TERN_ERR_BOOT and says why.
 refused() {

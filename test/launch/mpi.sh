@@ -3,7 +3,7 @@
 # mpi_job.c tells what the letters mean. What cannot be: with MPICH's launcher Tern cannot start after MPI_Finalize, which
 # closes the connection; with Open MPI, MPI cannot start when Tern has been the only user of PMIx and has left.
 . "$(dirname "$0")/lib.sh"
-LIMIT=60
+LIMIT=120
 any=
 
 orders() { # LAUNCHER ORDER...

@@ -3,13 +3,13 @@
 # Through PMIx and through PMI-1, which Slurm's pmi2 speaks as well. With PMIx Slurm ends a job in which a rank died; with
 # pmi2 it lets it go on, and ending it is left to Tern.
 #
-# timeout: 200
+# timeout: 300
 # labels: slow
 if [ -z "${TRY_SLURM:-}" ]; then
     TRY_SLURM=yes exec "$(dirname "$0")/../../scripts/try-slurm" salloc -Q -N2 -n32 bash "$0" "$@"
 fi
 . "$(dirname "$0")/lib.sh"
-LIMIT=60
+LIMIT=120
 ulimit -c 0
 
 failed() { not_hung && [ "$STATUS" != 0 ]; }

@@ -7,7 +7,7 @@
 # labels: slow
 . "$(dirname "$0")/lib.sh"
 command -v mpirun.openmpi > /dev/null || skip "Open MPI's mpirun.openmpi is not here"
-LIMIT=60
+LIMIT=120
 
 survived() { [ "$(sort -u "$WORK/out" | grep -c '^survived ')" = "$1" ]; }
 

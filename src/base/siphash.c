@@ -1,0 +1,59 @@
+/* siphash.c: SipHash-2-4 as its authors define it: two rounds for each word of the message, four at the end. */
+#include "base/siphash.h"
+
+struct state {
+    uint64_t v0, v1, v2, v3;
+};
+
+static uint64_t rotate(uint64_t word, unsigned bits)
+{
+    return word << bits | word >> (64 - bits);
+}
+
+static uint64_t read_word(const uint8_t *bytes, size_t len)
+{
+    uint64_t word = 0;
+
+    for (size_t i = 0; i < len; i++)
+        word |= (uint64_t)bytes[i] << 8 * i;
+    return word;
+}
+
+static void rounds(struct state *s, int count)
+{
+    for (int i = 0; i < count; i++) {
+        s->v0 += s->v1;
+        s->v2 += s->v3;
+        s->v1 = rotate(s->v1, 13) ^ s->v0;
+        s->v3 = rotate(s->v3, 16) ^ s->v2;
+        s->v0 = rotate(s->v0, 32);
+        s->v2 += s->v1;
+        s->v0 += s->v3;
+        s->v1 = rotate(s->v1, 17) ^ s->v2;
+        s->v3 = rotate(s->v3, 21) ^ s->v0;
+        s->v2 = rotate(s->v2, 32);
+    }
+}
+
+static void absorb(struct state *s, uint64_t word)
+{
+    s->v3 ^= word;
+    rounds(s, 2);
+    s->v0 ^= word;
+}
+
+uint64_t tern_base_siphash(const uint8_t key[TERN_SIPHASH_KEY], const void *data, size_t len)
+{
+    const uint8_t *bytes = data;
+    uint64_t       k0 = read_word(key, 8), k1 = read_word(key + 8, 8);
+    struct state   s = { k0 ^ 0x736f6d6570736575u, k1 ^ 0x646f72616e646f6du, k0 ^ 0x6c7967656e657261u,
+                         k1 ^ 0x7465646279746573u };
+    size_t         whole = len - len % 8;
+
+    for (size_t i = 0; i < whole; i += 8)
+        absorb(&s, read_word(bytes + i, 8));
+    absorb(&s, read_word(bytes + whole, len % 8) | (uint64_t)len << 56);
+    s.v2 ^= 0xff;
+    rounds(&s, 4);
+    return s.v0 ^ s.v1 ^ s.v2 ^ s.v3;
+}

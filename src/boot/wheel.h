@@ -1,0 +1,23 @@
+/* wheel.h: the relay (relay.h) of a job on several nodes that a foreign launcher started: a thread in the first rank of
+ * each node. That of rank 0 is the hub, the others are spokes; dial.h connects them.
+ *
+ * A node whose spoke is gone has lost its ranks, and a job without its hub is over: where such a rank dies, those that
+ * depend on it end too, also where the job is to survive deaths.
+ */
+#ifndef TERN_BOOT_WHEEL_H
+#define TERN_BOOT_WHEEL_H
+
+#include "boot/boot.h"
+
+/* Start the thread. fds are connections: of the hub, one for each node but its own (fds[0] is not used); of a spoke, one
+ * at fds[0]. They belong to the thread from here on, also after an error. Once at a time in a process. */
+tern_status tern_boot_wheel_start(const struct tern_boot *boot, const int *fds);
+
+/* Pass on what is to be passed on, and stop the thread, if it runs. */
+void tern_boot_wheel_stop(void);
+
+/* Whether the wheel is no longer needed: all ranks of the node (-1: of the job) are past all meetings, or are known to
+ * have ended. */
+bool tern_boot_wheel_done(struct tern_segment *segment, int node);
+
+#endif
