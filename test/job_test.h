@@ -113,6 +113,14 @@ static inline void *job_new(size_t bytes)
 
 /* Whether the link chaos is in front: then an operation may find no room although there is some, may be under way
  * although its path is instant, and a link's refusal comes late. */
+/* Whether all ranks are reached over the network, even those on this machine. */
+static inline bool job_network(void)
+{
+    const char *links = getenv("TERN_LINKS");
+
+    return links && strcmp(links, "ofi") == 0;
+}
+
 static inline bool job_chaos(void)
 {
     return getenv("TERN_CHAOS") != NULL;

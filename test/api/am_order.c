@@ -20,6 +20,8 @@
 #define ASK 3u
 #define ANSWER 4u
 #define LOOK 5u
+#define PING 6u
+#define PONG 7u
 #define BIG (1u << 20)
 
 static uint64_t          handled, answered, refused, next[64];
@@ -37,30 +39,50 @@ static int right(void)
     return (tern_rank() + 1) % tern_size();
 }
 
-/* Without Tern: wait until the right neighbour's number says so; and say so to the left one. */
-static _Atomic uint64_t *word_of(int rank)
+/* Wait without Tern until a neighbour's number says so; returns what it says besides. */
+static uint32_t await_word(uint32_t number)
 {
-    return tern_region_ptr(words.region, rank);
+    const _Atomic uint64_t *word = tern_region_ptr(words.region, tern_rank());
+
+    while (atomic_load(word) >> 32 < number)
+        usleep(100);
+    return (uint32_t)atomic_load(word);
 }
 
-static void await_word(uint64_t value)
+/* Say so to a neighbour, without handling messages meanwhile. */
+static void tell_word(int rank, uint32_t number, uint64_t besides)
 {
-    while (atomic_load(word_of(tern_rank())) < value)
+    static uint64_t told[64];
+
+    told[rank] = (uint64_t)number << 32 | besides;
+    OK(tern_put_nbi(TERN_WORLD, words.region, rank, 0, &told[rank], sizeof(told[rank])));
+}
+
+/* Without Tern: until the word at a place of this rank's part is that high. */
+static void await_place(int place, uint64_t value)
+{
+    const _Atomic uint64_t *word = tern_region_ptr(words.region, tern_rank());
+
+    while (atomic_load(word + place) < value)
         usleep(100);
 }
 
-/* A barrier after which nobody polls any more: one that has come to tern_barrier polls until it sees the last come. */
+/* A barrier after which nobody polls any more: one that has come to tern_barrier polls until it sees the last come. All
+ * tell rank 0, and it tells all. */
 static void settle(void)
 {
-    static uint64_t   settled;
-    _Atomic uint64_t *count;
+    enum { FIRST = 128, LAST = FIRST - 1 }; /* places */
+    static uint64_t settled;
+    int             n = tern_size();
 
     OK(tern_barrier(TERN_WORLD));
-    count = word_of(0) + 2;
-    settled += (uint64_t)tern_size();
-    atomic_fetch_add(count, 1);
-    while (atomic_load(count) < settled)
-        usleep(100);
+    settled++;
+    OK(tern_put_nbi(TERN_WORLD, words.region, 0, (uint64_t)(FIRST + tern_rank()) * 8, &settled, 8));
+    for (int rank = 0; tern_rank() == 0 && rank < n; rank++)
+        await_place(FIRST + rank, settled);
+    for (int rank = 0; tern_rank() == 0 && rank < n; rank++)
+        OK(tern_put_nbi(TERN_WORLD, words.region, rank, LAST * 8, &settled, 8));
+    await_place(LAST, settled);
 }
 
 static void on_count(const tern_am_event *event, void *user)
@@ -106,6 +128,30 @@ static void streams(void)
     OK(tern_barrier(TERN_WORLD));
 }
 
+static void on_ping(const tern_am_event *event, void *user)
+{
+    tern_am am = { .handler = PONG };
+
+    (void)user;
+    OK(tern_am_reply(event->token, &am));
+}
+
+static void on_pong(const tern_am_event *event, void *user)
+{
+    (void)event, (void)user;
+    answered++;
+}
+
+/* Ask a rank for an answer: with it comes the news that everything before has been handled. Then nobody polls. */
+static void settle_with(int to)
+{
+    uint64_t want = answered + 1;
+
+    OK(tern_am_short(TERN_WORLD, to, PING, NULL, 0));
+    OK(job_await(&answered, want, tern_deadline_in(60)));
+    settle();
+}
+
 /* Fill the queue to a rank that does not poll. Returns how many were sent. */
 static uint64_t fill(int to, const tern_am *am)
 {
@@ -120,9 +166,10 @@ static uint64_t fill(int to, const tern_am *am)
 
 static void immediate(int to)
 {
-    static uint64_t round;
+    static uint32_t round;
     size_t          most = tern_am_max_medium(TERN_WORLD, to, 16);
-    uint64_t        sent = 0;
+    uint64_t        sent = 0, come;
+    tern_status     st;
 
     handled = 0;
     for (int i = 0; i < 6; i++) {
@@ -134,19 +181,22 @@ static void immediate(int to)
         am.region = am.kind == TERN_AM_LONG ? words.region : NULL;
         am.offset = am.kind == TERN_AM_LONG ? 64 : 0;
         am.len = am.kind == TERN_AM_LONG ? 64 : am.len;
-        settle();
+        if (am.kind == TERN_AM_LONG && job_network())
+            continue; /* who waits for the payload to come there polls */
+        settle_with(to);
         sent += fill(to, &am);
         RETURNS(TERN_AGAIN, tern_am_request(TERN_WORLD, to, &am));
         RETURNS(TERN_AGAIN, tern_am_prepare(TERN_WORLD, to, &wish, &out));
         RETURNS(TERN_ERR_STATE, tern_am_cancel(&out));
-        atomic_store(word_of(to) + 1, sent);
-        atomic_store(word_of(to), ++round);
-        await_word(round);                               /* the one that sends to us has seen its queue full */
-        wait_for(atomic_load(word_of(tern_rank()) + 1)); /* as many as it says */
-        OK(tern_barrier(TERN_WORLD));                    /* and all queues are empty */
-        OK(tern_am_request(TERN_WORLD, to, &am));
+        tell_word(to, ++round, sent);
+        come = await_word(round);     /* the one that sends to us has seen its queue full */
+        wait_for(come);               /* as many as it says */
+        OK(tern_barrier(TERN_WORLD)); /* and all queues are empty; news of that may be under way */
+        while ((st = tern_am_request(TERN_WORLD, to, &am)) == TERN_AGAIN)
+            OK(tern_progress(TERN_WORLD));
+        OK(st);
         sent++;
-        wait_for(atomic_load(word_of(tern_rank()) + 1) + 1);
+        wait_for(come + 1);
     }
     OK(tern_barrier(TERN_WORLD));
 }
@@ -179,7 +229,7 @@ static void on_answer(const tern_am_event *event, void *user)
 static void immediate_replies(void)
 {
     enum { REQUESTS = 6 };
-    uint64_t first = 1000000 + (uint64_t)tern_size(), got, want;
+    uint64_t want = 0;
 
     if (tern_size() < 2)
         return;
@@ -188,16 +238,13 @@ static void immediate_replies(void)
     if (tern_rank() == 0) {
         for (int i = 0; i < REQUESTS; i++)
             OK(tern_am_short(TERN_WORLD, 1, ASK, NULL, 0));
-        await_word(first); /* polls nothing meanwhile */
-        OK(tern_get_u64(TERN_WORLD, words.region, 0, 8, &want));
+        want = await_word(1000000); /* polls nothing meanwhile */
         CHECK(want > 0 && want < REQUESTS);
         OK(job_await(&answered, want, tern_deadline_in(60)));
     } else if (tern_rank() == 1) {
         wait_for(REQUESTS);
         CHECK(refused > 0);
-        got = REQUESTS - refused;
-        OK(tern_put_u64(TERN_WORLD, words.region, 0, 8, got));
-        atomic_store(word_of(0), first);
+        tell_word(0, 1000000, REQUESTS - refused);
     }
     OK(tern_barrier(TERN_WORLD));
     if (tern_rank() == 0)
@@ -206,7 +253,7 @@ static void immediate_replies(void)
 
 static void time_limits(int to)
 {
-    static uint64_t  round = 2000000;
+    static uint32_t  round = 2000000;
     tern_am          am = { .handler = COUNT, .flags = TERN_IMMEDIATE };
     tern_am_wish     wish = { .kind = TERN_AM_MEDIUM, .max = 100 };
     tern_am_prepared out;
@@ -218,21 +265,18 @@ static void time_limits(int to)
     handled = 0;
     OK(tern_ctx_create(tern_ctx_team(TERN_WORLD), TERN_RELAXED, &ctx));
     OK(tern_ctx_set_timeout(ctx, 0.02));
-    settle();
+    settle_with(to);
     if (tern_rank() == 0) { /* all others are busy elsewhere */
         sent = fill(to, &am);
         RETURNS(TERN_ERR_TIMEOUT, tern_am_short(ctx, to, COUNT, NULL, 0));
         SAYS("room");
         RETURNS(TERN_ERR_TIMEOUT, tern_am_prepare(ctx, to, &wish, &out));
-        OK(tern_put_u64(TERN_WORLD, words.region, to, 8, sent));
         for (int rank = 1; rank < tern_size(); rank++)
-            atomic_store(word_of(rank), round);
+            tell_word(rank, round, sent);
     } else {
-        await_word(round);
-        if (tern_rank() == 1) {
-            OK(tern_get_u64(TERN_WORLD, words.region, 1, 8, &sent));
+        sent = await_word(round);
+        if (tern_rank() == 1)
             wait_for(sent);
-        }
     }
     round++;
     OK(tern_barrier(TERN_WORLD));
@@ -309,6 +353,8 @@ int main(void)
     OK(tern_am_register(ASK, on_ask, NULL));
     OK(tern_am_register(ANSWER, on_answer, NULL));
     OK(tern_am_register(LOOK, on_look, NULL));
+    OK(tern_am_register(PING, on_ping, NULL));
+    OK(tern_am_register(PONG, on_pong, NULL));
     OK(tern_init());
     job_fill(big, BIG, 1, 1);
     job_region_make(&words, JOB_HOST, 4096);

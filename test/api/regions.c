@@ -100,9 +100,11 @@ static void asking(enum job_kind kind, uint64_t size)
         const char *path = tern_region_path(r.region, rank);
 
         SAME(tern_region_size(r.region, rank), size);
-        CHECK((tern_region_ptr(r.region, rank) != NULL) == (rank == me || kind != JOB_REGISTERED));
+        CHECK((tern_region_ptr(r.region, rank) != NULL) == (rank == me || (kind != JOB_REGISTERED && !job_network())));
         if (rank == me)
             CHECK(strcmp(path, "self") == 0);
+        else if (job_network())
+            CHECK(strcmp(path, "ofi") == 0);
         else if (kind != JOB_REGISTERED)
             CHECK(strcmp(path, "shm") == 0);
         else if (getenv("TERN_CMA"))

@@ -82,6 +82,21 @@ static void enqueue(struct ofi_queue *queue, struct ofi_letter *letter)
     atomic_fetch_add_explicit(&queue->count, 1, memory_order_relaxed); /* a hint; the lock orders */
 }
 
+/* The sender of a letter gets back the room, when there is enough to tell or it waits. */
+static void consumed(struct ofi_link *ofi, const struct ofi_letter *letter)
+{
+    struct ofi_messages *m = &ofi->messages;
+    struct ofi_inlet    *in = &letter->from->in[letter->channel];
+
+    in->consumed++;
+    in->bytes -= run_of(letter->len);
+    in->untold += run_of(letter->len);
+    if (in->asked || in->consumed - in->told >= m->shape.cells / 4 || in->untold >= m->shape.data / 4) {
+        in->asked = false;
+        tern_ofi_outbox_due(ofi, letter->from, OFI_DUE_CREDIT);
+    }
+}
+
 struct ofi_letter *tern_ofi_inbox_next(struct ofi_link *ofi, unsigned channel)
 {
     struct ofi_queue  *queue = &ofi->messages.queue[channel];
@@ -93,25 +108,13 @@ struct ofi_letter *tern_ofi_inbox_next(struct ofi_link *ofi, unsigned channel)
     if (!queue->first)
         queue->last = &queue->first;
     atomic_fetch_sub_explicit(&queue->count, 1, memory_order_relaxed);
+    consumed(ofi, letter); /* before it is handled, so that a reply to it tells the sender */
     return letter;
 }
 
-/* Its sender gets back the room, when there is enough to tell or it waits. */
 void tern_ofi_inbox_done(struct ofi_link *ofi, struct ofi_letter *letter)
 {
-    struct ofi_messages *m = &ofi->messages;
-    struct ofi_peer     *peer = letter->from;
-    struct ofi_inlet    *in = &peer->in[letter->channel];
-    size_t               run = run_of(letter->len);
-
-    letter_free(m, letter);
-    in->consumed++;
-    in->bytes -= run;
-    in->untold += run;
-    if (in->asked || in->consumed - in->told >= m->shape.cells / 4 || in->untold >= m->shape.data / 4) {
-        in->asked = false;
-        tern_ofi_outbox_due(ofi, peer, OFI_DUE_CREDIT);
-    }
+    letter_free(&ofi->messages, letter);
 }
 
 /* ---- order ---- */
