@@ -30,7 +30,8 @@ struct wires {
     int child[3], mine[3];
 };
 
-static bool put_together(const char *agent, const struct run_host *host, char *store, struct command *command)
+/* words is a copy of the agent's, and is cut up. */
+static bool put_together(char *words, const struct run_host *host, struct command *command)
 {
     ssize_t len = readlink("/proc/self/exe", command->ternrun, sizeof(command->ternrun) - 1);
     char   *rest = NULL;
@@ -41,10 +42,13 @@ static bool put_together(const char *agent, const struct run_host *host, char *s
         return false;
     }
     command->ternrun[len] = '\0';
-    strcpy(store, agent);
-    for (char *word = strtok_r(store, " \t", &rest); word != NULL && count < MOST_WORDS;
-         word = strtok_r(NULL, " \t", &rest))
+    for (char *word = strtok_r(words, " \t", &rest); word != NULL; word = strtok_r(NULL, " \t", &rest)) {
+        if (count == MOST_WORDS) {
+            run_say("--agent has more than %d words; write a script", MOST_WORDS);
+            return false;
+        }
         command->word[count++] = word;
+    }
     command->word[count++] = host->name;
     command->word[count++] = command->ternrun;
     command->word[count++] = "--node";
@@ -140,22 +144,22 @@ static int start(struct run_job *job, struct run_host *host, struct command *com
 bool run_agent_start(struct run_job *job, struct run_host *host, int *status)
 {
     struct command command;
-    char          *store = malloc(strlen(job->config->agent) + 1);
-    int            error = ENOMEM;
+    char          *words = strdup(job->config->agent);
+    int            error;
 
     *status = EXIT_TROUBLE;
-    if (store != NULL && !put_together(job->config->agent, host, store, &command)) {
-        free(store);
+    if (words == NULL)
+        run_say("no memory to call host %s", host->name);
+    if (words == NULL || !put_together(words, host, &command)) {
+        free(words);
         return false;
     }
-    if (store != NULL)
-        error = start(job, host, &command);
+    error = start(job, host, &command);
     if (error != 0)
-        run_say("cannot start the agent '%.200s' for host %.100s: %s", store != NULL ? command.word[0] : "", host->name,
-                strerror(error));
+        run_say("cannot start the agent '%.200s' for host %.100s: %s", command.word[0], host->name, strerror(error));
     if (error == ENOENT || error == EACCES)
         *status = error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
-    free(store);
+    free(words);
     return error == 0;
 }
 

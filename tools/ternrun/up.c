@@ -39,30 +39,39 @@ static bool tell_open(struct run_job *job, uint64_t *inode)
     return true;
 }
 
-bool run_up_arena(struct run_job *job, struct tern_boot_shape *shape)
+/* The node of each rank, host by host, in an allocated list of *ranks. */
+static int32_t *place_ranks(const struct run_order *order, int *ranks)
 {
-    struct run_up          *up = job->up;
-    const struct run_order *order = &up->order;
-    int32_t                *node_of;
-    uint64_t                inode = 0;
-    bool                    made;
+    int32_t *node_of;
+    int      rank = 0;
 
-    shape->ranks = 0;
+    *ranks = 0;
     for (int i = 0; i < order->hosts; i++)
-        shape->ranks += order->count[i];
-    for (int i = 0; i < up->node; i++)
-        job->first += order->count[i];
-    if ((node_of = calloc((size_t)shape->ranks, sizeof(*node_of))) == NULL) {
-        tern_base_fail(TERN_ERR_NOMEM, "no memory for a job of %d ranks", shape->ranks);
-        return false;
-    }
-    for (int i = 0, rank = 0; i < order->hosts; i++)
+        *ranks += order->count[i];
+    node_of = *ranks > 0 ? malloc((size_t)*ranks * sizeof(*node_of)) : NULL;
+    if (node_of == NULL)
+        tern_base_fail(TERN_ERR_NOMEM, "no memory for a job of %d ranks", *ranks);
+    for (int i = 0; i < order->hosts && node_of != NULL; i++)
         for (int k = 0; k < order->count[i]; k++)
             node_of[rank++] = i;
-    shape->nodes = order->hosts;
+    return node_of;
+}
+
+bool run_up_arena(struct run_job *job, struct tern_boot_shape *shape)
+{
+    struct run_up *up = job->up;
+    int32_t       *node_of = place_ranks(&up->order, &shape->ranks);
+    uint64_t       inode = 0;
+    bool           made;
+
+    if (node_of == NULL)
+        return false;
+    for (int i = 0; i < up->node; i++)
+        job->first += up->order.count[i];
+    shape->nodes = up->order.hosts;
     shape->node = up->node;
     shape->node_of = node_of;
-    shape->job = order->job;
+    shape->job = up->order.job;
     job->given.ranks = shape->ranks;
     made = (shape->nodes == 1 || tell_open(job, &inode)) &&
            tern_boot_arena_shape(shape, &job->given.arena, &job->given.huge, &job->segment) == TERN_OK;
