@@ -35,7 +35,6 @@
 #define ANSWER (8 + RANDOM_BYTES + 8)
 #define PROOF 8
 #define STRANGERS 64 /* connections that may be open and unproved besides those of the nodes */
-#define ADDRESSES 8  /* of a machine that are made known */
 #define PROOF_S 10   /* who answers a call and does not prove itself within this is not meant */
 #define SILENCE_S 20 /* a connection whose other side does not answer for so long is lost */
 
@@ -114,20 +113,20 @@ static bool write_address(const struct ifaddrs *entry, bool loopback, char *text
         return false;
     if (entry->ifa_addr->sa_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL((const struct in6_addr *)address))
         return false; /* means nothing without the name of an interface */
-    return inet_ntop(entry->ifa_addr->sa_family, address, text, INET6_ADDRSTRLEN) != NULL;
+    return inet_ntop(entry->ifa_addr->sa_family, address, text, TERN_DIAL_ADDRESS) != NULL;
 }
 
 /* Add the addresses of this machine to text, those of the loopback interface last. */
 static void add_addresses(char *text)
 {
     struct ifaddrs *list = NULL;
-    char            address[INET6_ADDRSTRLEN];
+    char            address[TERN_DIAL_ADDRESS];
     int             count = 0;
 
     if (getifaddrs(&list) != 0)
         list = NULL;
     for (int loopback = 0; loopback <= 1; loopback++)
-        for (struct ifaddrs *entry = list; entry != NULL && count < ADDRESSES; entry = entry->ifa_next)
+        for (struct ifaddrs *entry = list; entry != NULL && count < TERN_DIAL_ADDRESSES; entry = entry->ifa_next)
             if (write_address(entry, loopback == 1, address)) {
                 snprintf(text + strlen(text), TERN_PMI_VALUE - strlen(text), ",%s", address);
                 count++;
@@ -282,23 +281,42 @@ tern_status tern_boot_dial_accept(const struct tern_dial *dial, int nodes, int *
 
 /* ---- the other nodes ---- */
 
-/* Where rank 0 is, and the attempts to get there. */
+bool tern_boot_dial_read(const char *text, struct tern_dial_target *target)
+{
+    char        key[2 * TERN_SIPHASH_KEY + 1];
+    const char *at;
+    int         end = 0;
+
+    *target = (struct tern_dial_target){ .port = 0 };
+    if (sscanf(text, "%5u,%32[0-9a-f]%n", &target->port, key, &end) != 2 || target->port < 1 || target->port > 65535 ||
+        strlen(key) != 2 * TERN_SIPHASH_KEY)
+        return false;
+    for (int i = 0; i < TERN_SIPHASH_KEY; i++)
+        sscanf(key + 2 * i, "%2hhx", &target->key[i]);
+    for (at = text + end; *at == ','; at += strcspn(at, ",")) {
+        size_t len = strcspn(++at, ",");
+
+        if (target->count == TERN_DIAL_ADDRESSES || len == 0 || len >= TERN_DIAL_ADDRESS)
+            return false;
+        memcpy(target->address[target->count++], at, len); /* the rest is 0 */
+    }
+    return *at == '\0' && target->count > 0;
+}
+
+/* The attempts to get to rank 0. */
 struct search {
-    uint8_t       key[TERN_SIPHASH_KEY];
-    unsigned      port;
-    char          addresses[TERN_PMI_VALUE]; /* as in the text, for messages */
-    struct pollfd fds[ADDRESSES];
+    struct pollfd fds[TERN_DIAL_ADDRESSES];
     int           count;
 };
 
-static void call(struct search *search, const char *address)
+static void call(struct search *search, unsigned port, const char *address)
 {
-    struct sockaddr_in6 six = { .sin6_family = AF_INET6, .sin6_port = htons((uint16_t)search->port) };
-    struct sockaddr_in  four = { .sin_family = AF_INET, .sin_port = htons((uint16_t)search->port) };
+    struct sockaddr_in6 six = { .sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port) };
+    struct sockaddr_in  four = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port) };
     bool                is_four = inet_pton(AF_INET, address, &four.sin_addr) == 1;
     int                 fd;
 
-    if ((!is_four && inet_pton(AF_INET6, address, &six.sin6_addr) != 1) || search->count == ADDRESSES)
+    if (!is_four && inet_pton(AF_INET6, address, &six.sin6_addr) != 1)
         return;
     fd = socket(is_four ? AF_INET : AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
@@ -309,25 +327,6 @@ static void call(struct search *search, const char *address)
         close(fd);
     else
         search->fds[search->count++] = (struct pollfd){ .fd = fd, .events = POLLIN };
-}
-
-static bool search_begin(struct search *search, const char *text)
-{
-    char        key[2 * TERN_SIPHASH_KEY + 1], *rest = NULL, list[TERN_PMI_VALUE];
-    const char *address;
-    int         end = 0;
-
-    *search = (struct search){ .count = 0 };
-    if (sscanf(text, "%5u,%32[0-9a-f]%n", &search->port, key, &end) != 2 || strlen(key) != 2 * TERN_SIPHASH_KEY ||
-        (text[end] != ',' && text[end] != '\0') || search->port > 65535)
-        return false;
-    for (int i = 0; i < TERN_SIPHASH_KEY; i++)
-        sscanf(key + 2 * i, "%2hhx", &search->key[i]);
-    snprintf(search->addresses, sizeof(search->addresses), "%s", text[end] == ',' ? text + end + 1 : "");
-    snprintf(list, sizeof(list), "%s", search->addresses);
-    for (address = strtok_r(list, ",", &rest); address != NULL; address = strtok_r(NULL, ",", &rest))
-        call(search, address);
-    return true;
 }
 
 /* Read len bytes that are on their way. */
@@ -365,22 +364,29 @@ static bool is_rank_0(int fd, const uint8_t *key, uint32_t node, const struct te
            tern_boot_frame_get(proof, 8) == prove(key, answer + 8, challenge + 8, node);
 }
 
-static tern_status unreachable(const struct search *search, const char *why)
+static tern_status unreachable(const char *text, const struct tern_dial_target *target)
 {
-    return tern_base_fail(TERN_ERR_BOOT,
-                          "cannot reach rank 0 at port %u of %.200s: %s; the nodes of a job need TCP between them",
-                          search->port, search->addresses, why);
+    const char *addresses = strchr(strchr(text, ',') + 1, ',') + 1;
+
+    return tern_base_fail(
+        TERN_ERR_BOOT,
+        "cannot reach rank 0 at port %u of %.200s: nobody there answers as a part of this job; the nodes "
+        "of a job need TCP between them",
+        target->port, addresses);
 }
 
 tern_status tern_boot_dial_connect(const char *text, int node, int *fd)
 {
-    struct search        search;
-    struct tern_patience patience;
-    tern_status          st = TERN_OK;
-    int                  found = -1;
+    struct tern_dial_target target;
+    struct search           search = { .count = 0 };
+    struct tern_patience    patience;
+    tern_status             st = TERN_OK;
+    int                     found = -1;
 
-    if (!search_begin(&search, text))
+    if (!tern_boot_dial_read(text, &target))
         return tern_base_fail(TERN_ERR_BOOT, "rank 0 published '%.100s', which is not of Tern", text);
+    for (int i = 0; i < target.count; i++)
+        call(&search, target.port, target.address[i]);
     tern_boot_patience_begin(&patience, "an answer of rank 0");
     while (found < 0 && search.count > 0 &&
            (st = tern_boot_patience_poll(&patience, search.fds, (nfds_t)search.count)) == TERN_OK)
@@ -390,17 +396,18 @@ tern_status tern_boot_dial_connect(const char *text, int node, int *fd)
             if (search.fds[i].revents == 0)
                 continue;
             search.fds[i] = search.fds[--search.count];
-            if (is_rank_0(one, search.key, (uint32_t)node, &patience))
+            if (is_rank_0(one, target.key, (uint32_t)node, &patience))
                 found = one;
             else
                 close(one);
         }
     for (int i = 0; i < search.count; i++)
         close(search.fds[i].fd);
-    if (st != TERN_OK)
-        return st;
-    if (found < 0)
-        return unreachable(&search, "nobody there answers as a part of this job");
-    *fd = found;
-    return TERN_OK;
+    if (st == TERN_OK && found < 0)
+        st = unreachable(text, &target);
+    if (st == TERN_OK)
+        *fd = found;
+    else if (found >= 0)
+        close(found);
+    return st;
 }

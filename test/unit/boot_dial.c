@@ -157,10 +157,17 @@ static void nobody_is_there(void **state)
     snprintf(where, sizeof(where), "1,%.32s,127.0.0.1", strchr(text, ',') + 1);
     assert_int_equal(tern_boot_dial_connect(where, 1, &fd), TERN_ERR_BOOT);
     assert_non_null(strstr(tern_base_detail(), "port 1 of 127.0.0.1"));
-    for (size_t i = 0; i < 4; i++) {
-        const char *broken[] = { "", "1", "70000,00112233445566778899aabbccddeeff,127.0.0.1", "1,00,127.0.0.1" };
+    for (size_t i = 0; i < 7; i++) {
+        const char *broken[] = { "",
+                                 "1",
+                                 "70000,00112233445566778899aabbccddeeff,127.0.0.1",
+                                 "1,00,127.0.0.1",
+                                 "1,00112233445566778899aabbccddeeff",
+                                 "1,00112233445566778899aabbccddeeff,127.0.0.1,",
+                                 "1,00112233445566778899aabbccddeeff,1,2,3,4,5,6,7,8,9" };
 
         assert_int_equal(tern_boot_dial_connect(broken[i], 1, &fd), TERN_ERR_BOOT);
+        assert_non_null(strstr(tern_base_detail(), "not of Tern"));
     }
 }
 
