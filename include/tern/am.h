@@ -73,7 +73,7 @@ typedef struct tern_am {
 typedef struct tern_am_prepared {
     void    *addr; /* where to write the payload; the caller's own buffer if it gave one */
     size_t   len;  /* bytes that it may have: at least the minimum that was asked for */
-    uint64_t reserved[12];
+    uint64_t reserved[14];
 } tern_am_prepared;
 
 /* What to prepare. */

@@ -51,7 +51,7 @@ static tern_status check_payload(const tern_am *m, int peer, const char *what)
         return check_long(m->region, peer, m->offset, m->len, what);
     if (m->kind != TERN_AM_MEDIUM || m->region)
         return tern_base_fail(TERN_ERR_ARG, "%s: kind %d has no such payload or region", what, (int)m->kind);
-    if (m->len > TERN_LINK_HEAD && m->len > tern_op_am_max_medium(peer, m->nargs))
+    if (m->len > TERN_LINK_SURE - WIRE_SPILL && m->len > tern_op_am_max_medium(peer, m->nargs))
         return tern_base_fail(TERN_ERR_RANGE,
                               "%s: a payload of %zu bytes is above the maximum of %zu to rank %d; see "
                               "tern_am_max_medium and TERN_AM_QUEUE",
@@ -178,7 +178,7 @@ static tern_status check_long_wish(const tern_am_wish *wish, int peer, size_t lo
                           what, peer, wish->min, longest);
 }
 
-static tern_status check_wish(const tern_am_wish *wish, int peer, const char *what)
+static inline tern_status check_wish(const tern_am_wish *wish, int peer, const char *what)
 {
     size_t longest;
 
@@ -186,10 +186,12 @@ static tern_status check_wish(const tern_am_wish *wish, int peer, const char *wh
         return tern_base_fail(TERN_ERR_ARG,
                               "%s: flags 0x%x, %u arguments; only TERN_IMMEDIATE and up to %d are allowed", what,
                               wish->flags, wish->nargs, TERN_AM_ARGS);
-    longest = tern_op_am_max_medium(peer, wish->nargs);
     if (wish->min > wish->max)
         return tern_base_fail(TERN_ERR_ARG, "%s: the minimum of %zu bytes is above the maximum of %zu", what, wish->min,
                               wish->max);
+    if (wish->kind == TERN_AM_MEDIUM && !wish->region && wish->min <= TERN_LINK_SURE - WIRE_SPILL)
+        return TERN_OK;
+    longest = tern_op_am_max_medium(peer, wish->nargs);
     if (wish->kind == TERN_AM_LONG)
         return check_long_wish(wish, peer, longest, what);
     if (wish->kind != TERN_AM_MEDIUM || wish->region)
@@ -238,7 +240,7 @@ tern_status tern_am_prepare_reply(tern_am_token *token, const tern_am_wish *wish
     return st;
 }
 
-static tern_status check_live(const tern_am_prepared *prepared, const char *what)
+static inline tern_status check_live(const tern_am_prepared *prepared, const char *what)
 {
     if (!prepared)
         return tern_base_fail(TERN_ERR_ARG, "%s: prepared is NULL", what);

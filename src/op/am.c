@@ -190,7 +190,7 @@ struct opening {
 };
 
 /* Take room now; TERN_AGAIN also where a strict context has to let an earlier transfer end first. */
-static tern_status try_open(struct tern_ctx *ctx, struct tern_link_msg *msg, size_t min, size_t max)
+static inline tern_status try_open(struct tern_ctx *ctx, struct tern_link_msg *msg, size_t min, size_t max)
 {
     if (TERN_UNLIKELY(ctx && tern_core_ctx_must_follow(ctx, msg->peer)))
         return TERN_AGAIN;
@@ -222,25 +222,32 @@ static void opening_describe(void *arg, char *text, size_t size)
              o->min, o->msg->peer);
 }
 
-/* Take room for min to max bytes, waiting for it unless that is not wanted. */
-static tern_status open_message(struct tern_ctx *ctx, struct tern_link_msg *msg, size_t min, size_t max, uint32_t flags)
+static __attribute__((noinline)) tern_status open_later(struct tern_ctx *ctx, struct tern_link_msg *msg, size_t min,
+                                                        size_t max)
 {
-    struct opening o = { .ctx = ctx, .msg = msg, .min = min, .max = max };
-    tern_status    st = try_open(ctx, msg, min, max);
-
-    if (TERN_LIKELY(st != TERN_AGAIN) || (flags & TERN_IMMEDIATE))
-        return st;
+    struct opening   o = { .ctx = ctx, .msg = msg, .min = min, .max = max };
     struct tern_wait wait = { .poll = opening_poll,
                               .describe = opening_describe,
                               .arg = &o,
                               .deadline = ctx ? tern_core_ctx_deadline(ctx) : tern_core_job_deadline(),
                               .by_handler = !ctx };
-    st = tern_core_wait(&wait);
+    tern_status      st = tern_core_wait(&wait);
+
     return st < 0 ? st : o.result;
 }
 
+/* Take room for min to max bytes, waiting for it unless that is not wanted. */
+static inline tern_status open_message(struct tern_ctx *ctx, struct tern_link_msg *msg, size_t min, size_t max,
+                                       uint32_t flags)
+{
+    tern_status st = try_open(ctx, msg, min, max);
+
+    return TERN_LIKELY(st != TERN_AGAIN) || (flags & TERN_IMMEDIATE) ? st : open_later(ctx, msg, min, max);
+}
+
 /* Write head and arguments, and return where the payload goes. */
-static unsigned char *write_head(const struct tern_link_msg *msg, const struct wire_am *head, const uint32_t *args)
+static inline unsigned char *write_head(const struct tern_link_msg *msg, const struct wire_am *head,
+                                        const uint32_t *args)
 {
     unsigned  place = head->shape >> 2, nargs = head->nargs;
     uint32_t *to = (uint32_t *)(void *)(msg->head + sizeof(*head));
@@ -261,7 +268,7 @@ static size_t data_bytes(unsigned place, size_t len)
     return wire_in_head(place) ? 0 : wire_before(place) + len;
 }
 
-static void publish(const struct tern_link_msg *msg, unsigned place, size_t len)
+static inline void publish(const struct tern_link_msg *msg, unsigned place, size_t len)
 {
     ops_to(msg->peer)->msg_send(link_to(msg->peer), msg, data_bytes(place, len));
 }
@@ -371,55 +378,85 @@ static bool is_queued(const tern_am_wish *wish, const struct tern_link_part *par
     return !part || (!wish->buffer && !is_direct(part));
 }
 
-/* Where the payload goes, and how long it may be, once there is room. */
-static void tell_room(const struct tern_op_am_room *room, const tern_am_wish *wish, const struct tern_link_part *part,
-                      tern_am_prepared *out)
+/* Where a payload in the queue goes, and how long it may be, once there is room. */
+static inline void tell_queued(const struct tern_op_am_room *room, const tern_am_wish *wish, tern_am_prepared *out)
 {
     const struct tern_link_msg *msg = &room->msg;
+    bool                        in_head = wire_in_head(room->place);
 
-    out->len = wish->max;
+    out->addr = in_head ? msg->head + room->place * sizeof(uint32_t) : msg->data + room->before;
+    out->len = in_head || msg->room - room->before >= wish->max ? wish->max : msg->room - room->before;
+}
+
+/* Take room for a head, and for a payload of a length as wished where the payload lies in the data. */
+static inline tern_status take_queued(struct tern_op_am_room *room, const tern_am_wish *wish)
+{
+    size_t before = room->before;
+
+    if (wire_in_head(room->place))
+        return open_message(room->ctx, &room->msg, 0, 0, wish->flags);
+    return open_message(room->ctx, &room->msg, before + wish->min,
+                        wish->max < SIZE_MAX - before ? before + wish->max : SIZE_MAX, wish->flags);
+}
+
+/* The room of a long message, or of one with a buffer. */
+static tern_status prepare_any(const tern_am_wish *wish, struct tern_op_am_room *room, tern_am_prepared *out)
+{
+    struct tern_link_part *part = wish->kind == TERN_AM_LONG ? &wish->region->part[room->msg.peer] : NULL;
+    size_t                 bytes;
+    tern_status            st;
+
+    room->region = wish->region;
+    room->offset = wish->offset;
+    if (part && is_queued(wish, part)) { /* the wire_long, and the payload behind it until commit */
+        room->place = wish->nargs > WIRE_ARGS ? WIRE_BEHIND_SPILL : WIRE_IN_DATA;
+        room->before = WIRE_STAGE;
+    } else if (part) {
+        room->place = (uint8_t)wire_place(wish->nargs, sizeof(struct wire_long));
+        room->before = (uint8_t)wire_before(room->place);
+    }
+    if (is_queued(wish, part)) {
+        st = take_queued(room, wish);
+    } else {
+        bytes = data_bytes(room->place, sizeof(struct wire_long));
+        st = open_message(room->ctx, &room->msg, bytes, bytes, wish->flags);
+    }
+    if (st != TERN_OK)
+        return st;
+    if (is_queued(wish, part)) {
+        tell_queued(room, wish, out);
+    } else {
+        out->addr = part->base + wish->offset;
+        out->len = wish->max;
+    }
     if (wish->buffer)
         out->addr = (void *)(uintptr_t)wish->buffer;
-    else if (part && is_direct(part))
-        out->addr = part->base + wish->offset;
-    else
-        out->addr = wire_in_head(room->place) ? msg->head + room->place * sizeof(uint32_t) : msg->data + room->before;
-    if (is_queued(wish, part) && !wire_in_head(room->place) && msg->room - room->before < out->len)
-        out->len = msg->room - room->before;
+    return TERN_OK;
 }
 
 tern_status tern_op_am_prepare(struct tern_ctx *ctx, int peer, const tern_am_wish *wish, struct tern_op_am_room *room,
                                tern_am_prepared *out)
 {
-    struct tern_link_part *part = wish->kind == TERN_AM_LONG ? &wish->region->part[peer] : NULL;
-    bool                   queued = is_queued(wish, part);
-    size_t                 min, max;
-    tern_status            st;
+    tern_status st;
 
-    *room = (struct tern_op_am_room){ .ctx = ctx,
-                                      .buffer = wish->buffer,
-                                      .region = wish->region,
-                                      .offset = wish->offset,
-                                      .nargs = wish->nargs,
-                                      .kind = (uint8_t)wish->kind };
-    room->msg = (struct tern_link_msg){ .peer = peer, .channel = ctx ? TERN_CHANNEL_REQUEST : TERN_CHANNEL_REPLY };
-    room->place = (uint8_t)wire_place(wish->nargs, part ? sizeof(struct wire_long) : wish->max);
+    room->msg.peer = peer; /* one by one: the link fills the rest */
+    room->msg.channel = ctx ? TERN_CHANNEL_REQUEST : TERN_CHANNEL_REPLY;
+    room->ctx = ctx;
+    room->token = NULL;
+    room->nargs = wish->nargs;
+    room->kind = (uint8_t)wish->kind;
+    room->place = (uint8_t)wire_place(wish->nargs, wish->max);
     room->before = (uint8_t)wire_before(room->place);
-    if (part && queued) { /* the wire_long, and the payload behind it until commit */
-        room->place = wish->nargs > WIRE_ARGS ? WIRE_BEHIND_SPILL : WIRE_IN_DATA;
-        room->before = WIRE_STAGE;
+    room->live = 0;
+    if (TERN_LIKELY(wish->kind == TERN_AM_MEDIUM && !wish->buffer)) {
+        st = take_queued(room, wish);
+        if (st == TERN_OK)
+            tell_queued(room, wish, out);
+    } else {
+        st = prepare_any(wish, room, out);
     }
-    min = max = data_bytes(room->place, part ? sizeof(struct wire_long) : 0);
-    if (queued && !wire_in_head(room->place)) {
-        min = room->before + wish->min;
-        max = wish->max < SIZE_MAX - room->before ? room->before + wish->max : SIZE_MAX;
-    }
-    st = open_message(ctx, &room->msg, min, max, wish->flags);
-    if (st != TERN_OK)
-        return st;
-    tell_room(room, wish, part, out);
-    room->live = 1;
-    return TERN_OK;
+    room->live = st == TERN_OK;
+    return st;
 }
 
 static tern_status commit_long(struct tern_op_am_room *room, unsigned handler, const uint32_t *args, unsigned nargs,

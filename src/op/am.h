@@ -23,7 +23,6 @@ struct tern_op_am_room {
     struct tern_link_msg msg;
     struct tern_ctx     *ctx;    /* NULL for a reply */
     tern_am_token       *token;  /* NULL for a request */
-    const void          *buffer; /* the caller's, if it gave one */
     struct tern_region  *region; /* of a long message */
     uint64_t             offset;
     uint16_t             nargs;
