@@ -101,12 +101,18 @@ static bool read_payload(const struct arrived *a, const struct wire_am *head, te
     event->len = head->len;
     if (event->kind == TERN_AM_MEDIUM)
         return true;
-    if (event->kind != TERN_AM_LONG || head->len != sizeof(place))
+    if (head->len != sizeof(place))
         return false;
     memcpy(&place, payload, sizeof(place));
     event->len = place.len;
     event->payload = long_payload(&place);
-    return event->payload != NULL || place.len == 0;
+    if (event->kind == TERN_AM_LONG)
+        return event->payload != NULL || place.len == 0;
+    event->kind = TERN_AM_LONG; /* WIRE_CARRIED */
+    if (!event->payload || a->len < WIRE_STAGE || place.len > a->len - WIRE_STAGE)
+        return false;
+    memcpy(event->payload, a->data + WIRE_STAGE, place.len);
+    return true;
 }
 
 /* Run the handler of a message that was found sound. */
@@ -130,7 +136,7 @@ static __attribute__((noinline)) void receive_any(const struct arrived *a, uint6
     struct wire_am head = wire_head(first);
     uint32_t       args[TERN_AM_ARGS];
 
-    event->kind = (tern_am_kind)(head.shape & 3);
+    event->kind = (tern_am_kind)(head.shape & 3); /* or WIRE_CARRIED */
     if (!read_args(a, head.nargs, args, event) ||
         (event->kind == TERN_AM_SHORT ? head.len != 0 : !read_payload(a, &head, event)))
         refuse(event->source, head.handler, "that makes no sense or names memory that this rank does not have");
@@ -179,6 +185,11 @@ size_t tern_op_am_max_medium(int peer, unsigned nargs)
     size_t longest = ops_to(peer)->msg_longest(link_to(peer), peer);
 
     return longest - (nargs > WIRE_ARGS ? WIRE_SPILL : 0);
+}
+
+size_t tern_op_am_max_carried(int peer)
+{
+    return ops_to(peer)->msg_longest(link_to(peer), peer) - WIRE_STAGE;
 }
 
 /* A message for which there is no room yet. */
@@ -296,12 +307,39 @@ static void publish_long(const struct tern_link_msg *msg, unsigned handler, cons
     publish(msg, place, sizeof(*where));
 }
 
+/* Publish a long message whose payload lies in its data. */
+static void publish_carried(const struct tern_link_msg *msg, unsigned handler, const uint32_t *args, unsigned nargs,
+                            const struct wire_long *where)
+{
+    unsigned       place = nargs > WIRE_ARGS ? WIRE_BEHIND_SPILL : WIRE_IN_DATA;
+    struct wire_am head = { (uint16_t)handler, (uint8_t)nargs, wire_shape(WIRE_CARRIED, place), sizeof(*where) };
+
+    memcpy(write_head(msg, &head, args), where, sizeof(*where));
+    ops_to(msg->peer)->msg_send(link_to(msg->peer), msg, WIRE_STAGE + where->len);
+}
+
+/* The target would have to help with the transfer, and the sender does not want to wait: the payload goes along. */
+static tern_status send_carried(struct tern_ctx *ctx, struct tern_link_msg *msg, const tern_am *m)
+{
+    struct wire_long where = { m->region->id, m->offset, m->len };
+    tern_status      st = try_open(ctx, msg, WIRE_STAGE + m->len, WIRE_STAGE + m->len);
+
+    if (st != TERN_OK)
+        return st;
+    memcpy(msg->data + WIRE_STAGE, m->payload, m->len);
+    publish_carried(msg, m->handler, m->args, m->nargs, &where);
+    return TERN_OK;
+}
+
 static tern_status send_long(struct tern_ctx *ctx, struct tern_link_msg *msg, const tern_am *m)
 {
     struct wire_long where = { m->region->id, m->offset, m->len };
     size_t           bytes = data_bytes(wire_place(m->nargs, sizeof(where)), sizeof(where));
-    tern_status      st = open_message(ctx, msg, bytes, bytes, m->flags);
+    tern_status      st;
 
+    if ((m->flags & TERN_IMMEDIATE) && m->len > 0 && tern_op_am_needs_help(&m->region->part[msg->peer]))
+        return send_carried(ctx, msg, m);
+    st = open_message(ctx, msg, bytes, bytes, m->flags);
     if (st != TERN_OK)
         return st;
     st = deliver_long(ctx, msg->peer, m->region, m->offset, m->payload, m->len);
@@ -366,16 +404,20 @@ tern_status tern_op_am_send(struct tern_ctx *ctx, int peer, const tern_am *m)
 
 /* ---- negotiated payload ---- */
 
-/* The room of a long message: in the target's memory where that is in reach, else in the queue. */
+/* The room of a long message: in the target's memory where that is in reach, else in the queue, from where the target
+ * takes it. */
 static bool is_direct(const struct tern_link_part *part)
 {
     return part->base != NULL;
 }
 
-/* Whether the payload lies in the queue until commit. */
+/* Whether the payload lies in the queue, or is to be copied there at commit, which must not wait after an immediate
+ * prepare. */
 static bool is_queued(const tern_am_wish *wish, const struct tern_link_part *part)
 {
-    return !part || (!wish->buffer && !is_direct(part));
+    if (!part || (!wish->buffer && !is_direct(part)))
+        return true;
+    return (wish->flags & TERN_IMMEDIATE) && tern_op_am_needs_help(part);
 }
 
 /* Where a payload in the queue goes, and how long it may be, once there is room. */
@@ -464,8 +506,15 @@ static tern_status commit_long(struct tern_op_am_room *room, unsigned handler, c
 {
     struct tern_link_part *part = &room->region->part[room->msg.peer];
     struct wire_long       where = { room->region->id, room->offset, len };
+    unsigned char         *queued = room->before == WIRE_STAGE ? room->msg.data + WIRE_STAGE : NULL;
     tern_status            st = TERN_OK;
 
+    if (queued && len > 0) {
+        if (payload != queued)
+            memcpy(queued, payload, len); /* the caller's buffer */
+        publish_carried(&room->msg, handler, args, nargs, &where);
+        return TERN_OK;
+    }
     if (!is_direct(part) || payload != part->base + room->offset)
         st = deliver_long(room->ctx, room->msg.peer, room->region, room->offset, payload, len);
     if (st == TERN_OK)

@@ -92,4 +92,14 @@ void        tern_op_am_cancel(struct tern_op_am_room *room);
 
 size_t tern_op_am_max_medium(int peer, unsigned nargs);
 
+/* The longest payload that a long message carries to its target: where that has to help with a transfer, and the sender
+ * cannot wait for it. */
+size_t tern_op_am_max_carried(int peer);
+
+/* Whether a transfer to the part may have to wait for the target's help. */
+static inline bool tern_op_am_needs_help(const struct tern_link_part *part)
+{
+    return part->path && !part->base && !part->path->instant;
+}
+
 #endif
