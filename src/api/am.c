@@ -318,8 +318,6 @@ static tern_status until_poll(void *arg)
 {
     struct until *until = arg;
 
-    if (until->condition(until->arg))
-        return TERN_OK;
     tern_core_ctx_progress(until->ctx);
     return until->condition(until->arg) ? TERN_OK : TERN_PENDING;
 }
@@ -339,5 +337,5 @@ tern_status tern_wait_until(tern_ctx *ctx, bool (*condition)(void *arg), void *a
         return tern_base_fail(TERN_ERR_ARG, "tern_wait_until: %s is NULL", ctx ? "condition" : "ctx");
     if (tern_core_message_handling())
         return tern_base_fail(TERN_ERR_STATE, "tern_wait_until: a handler must not wait");
-    return tern_core_wait(&wait);
+    return condition(arg) ? TERN_OK : tern_core_wait(&wait);
 }
