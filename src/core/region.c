@@ -216,7 +216,8 @@ static void withdraw(struct tern_region *region)
     pthread_mutex_unlock(&tern_job.lock);
 }
 
-/* Second and third meeting. st tells how making our own memory went; size is what others may touch of it. */
+/* Second and third meeting. st tells how making our own memory went; size is what others may touch of it. The region is
+ * published before the last meeting, because a rank that leaves it sooner may send us a message that speaks of it. */
 static tern_status join_parts(struct making *m, uint64_t size, tern_status st)
 {
     static _Atomic uint64_t made; /* regions that this rank has named */
@@ -238,7 +239,9 @@ static tern_status join_parts(struct making *m, uint64_t size, tern_status st)
     if ((st = meet(m, &mine, st)) < 0)
         return st;
     region->id = card->region = m->said[0].card.region;
-    st = meet(m, &mine, attach_all(m, card));
+    if ((st = attach_all(m, card)) == TERN_OK)
+        publish(region);
+    st = meet(m, &mine, st);
     if (st < 0 || region->own.place != TERN_PLACE_PRIVATE)
         return st;
     return meet(m, &mine, serve_if_wanted());
@@ -257,9 +260,10 @@ static tern_status making_begin(struct making *m, struct tern_ctx *ctx, const ch
 static tern_status making_end(struct making *m, tern_status st, struct tern_region **out)
 {
     if (st == TERN_OK) {
-        publish(m->region);
         *out = m->region;
     } else if (m->region) {
+        if (m->region->link)
+            withdraw(m->region);
         region_delete(m->region);
     }
     return st;
