@@ -73,7 +73,7 @@ typedef struct tern_am {
 typedef struct tern_am_prepared {
     void    *addr; /* where to write the payload; the caller's own buffer if it gave one */
     size_t   len;  /* bytes that it may have: at least the minimum that was asked for */
-    uint64_t reserved[12];
+    uint64_t reserved[14];
 } tern_am_prepared;
 
 /* What to prepare. */
@@ -99,8 +99,9 @@ TERN_API tern_status tern_am_register(unsigned id, tern_am_handler handler, void
 /* Send a request to rank.
  * Returns  TERN_OK: sent. TERN_AGAIN: TERN_IMMEDIATE was given and there is no room; nothing was sent. TERN_ERR_ARG:
  *          the handler is not registered here, there are too many arguments, a pointer is NULL, a flag is unknown or
- *          the kind has no such payload. TERN_ERR_RANGE: no such rank, the payload is longer than the maximum, or it
- *          does not lie in the region's part. TERN_ERR_PEER: rank is gone. TERN_ERR_STATE: called by a handler.
+ *          the kind has no such payload. TERN_ERR_RANGE: no such rank, the payload is longer than the maximum (an
+ *          immediate long message to memory that only its rank can reach has that of a medium one, about), or it does
+ *          not lie in the region's part. TERN_ERR_PEER: rank is gone. TERN_ERR_STATE: called by a handler.
  *          TERN_ERR_TIMEOUT: no room within the context's time limit. Nothing was sent after an error; the payload of
  *          a long message may have been written.
  * Remote   the handler runs at rank when rank makes progress, after the payload has arrived.

@@ -43,15 +43,30 @@ static inline tern_status check_handler(unsigned handler, const uint32_t *args, 
     return TERN_OK;
 }
 
+/* What has to be carried along because the target would have to help, and the sender will not wait. */
+static tern_status check_carried(const tern_region *region, int peer, size_t len, const char *what)
+{
+    if (!tern_op_am_needs_help(&region->part[peer]) || len <= tern_op_am_max_carried(peer))
+        return TERN_OK;
+    return tern_base_fail(TERN_ERR_RANGE,
+                          "%s: the part of rank %d is reached with that rank's help only, and then an immediate long "
+                          "message has at most %zu bytes, not %zu; send it without TERN_IMMEDIATE",
+                          what, peer, tern_op_am_max_carried(peer), len);
+}
+
 static tern_status check_payload(const tern_am *m, int peer, const char *what)
 {
+    tern_status st;
+
     if (m->len > 0 && !m->payload)
         return tern_base_fail(TERN_ERR_ARG, "%s: payload is NULL", what);
-    if (m->kind == TERN_AM_LONG)
-        return check_long(m->region, peer, m->offset, m->len, what);
+    if (m->kind == TERN_AM_LONG) {
+        st = check_long(m->region, peer, m->offset, m->len, what);
+        return st == TERN_OK && (m->flags & TERN_IMMEDIATE) ? check_carried(m->region, peer, m->len, what) : st;
+    }
     if (m->kind != TERN_AM_MEDIUM || m->region)
         return tern_base_fail(TERN_ERR_ARG, "%s: kind %d has no such payload or region", what, (int)m->kind);
-    if (m->len > TERN_LINK_HEAD && m->len > tern_op_am_max_medium(peer, m->nargs))
+    if (m->len > TERN_LINK_SURE - WIRE_SPILL && m->len > tern_op_am_max_medium(peer, m->nargs))
         return tern_base_fail(TERN_ERR_RANGE,
                               "%s: a payload of %zu bytes is above the maximum of %zu to rank %d; see "
                               "tern_am_max_medium and TERN_AM_QUEUE",
@@ -170,6 +185,8 @@ static tern_status check_long_wish(const tern_am_wish *wish, int peer, size_t lo
 {
     tern_status st = check_long(wish->region, peer, wish->offset, wish->max, what);
 
+    if (st == TERN_OK && wish->buffer && (wish->flags & TERN_IMMEDIATE))
+        st = check_carried(wish->region, peer, wish->min, what);
     if (st < 0 || wish->buffer || wish->region->part[peer].base || wish->min <= longest)
         return st;
     return tern_base_fail(TERN_ERR_RANGE,
@@ -178,7 +195,7 @@ static tern_status check_long_wish(const tern_am_wish *wish, int peer, size_t lo
                           what, peer, wish->min, longest);
 }
 
-static tern_status check_wish(const tern_am_wish *wish, int peer, const char *what)
+static inline tern_status check_wish(const tern_am_wish *wish, int peer, const char *what)
 {
     size_t longest;
 
@@ -186,12 +203,14 @@ static tern_status check_wish(const tern_am_wish *wish, int peer, const char *wh
         return tern_base_fail(TERN_ERR_ARG,
                               "%s: flags 0x%x, %u arguments; only TERN_IMMEDIATE and up to %d are allowed", what,
                               wish->flags, wish->nargs, TERN_AM_ARGS);
-    longest = tern_op_am_max_medium(peer, wish->nargs);
     if (wish->min > wish->max)
         return tern_base_fail(TERN_ERR_ARG, "%s: the minimum of %zu bytes is above the maximum of %zu", what, wish->min,
                               wish->max);
+    if (wish->kind == TERN_AM_MEDIUM && !wish->region && wish->min <= TERN_LINK_SURE - WIRE_SPILL)
+        return TERN_OK;
     if (wish->kind == TERN_AM_LONG)
-        return check_long_wish(wish, peer, longest, what);
+        return check_long_wish(wish, peer, tern_op_am_max_carried(peer), what);
+    longest = tern_op_am_max_medium(peer, wish->nargs);
     if (wish->kind != TERN_AM_MEDIUM || wish->region)
         return tern_base_fail(TERN_ERR_ARG, "%s: only medium messages, and long ones with a region, are prepared",
                               what);
@@ -238,7 +257,7 @@ tern_status tern_am_prepare_reply(tern_am_token *token, const tern_am_wish *wish
     return st;
 }
 
-static tern_status check_live(const tern_am_prepared *prepared, const char *what)
+static inline tern_status check_live(const tern_am_prepared *prepared, const char *what)
 {
     if (!prepared)
         return tern_base_fail(TERN_ERR_ARG, "%s: prepared is NULL", what);
@@ -299,8 +318,6 @@ static tern_status until_poll(void *arg)
 {
     struct until *until = arg;
 
-    if (until->condition(until->arg))
-        return TERN_OK;
     tern_core_ctx_progress(until->ctx);
     return until->condition(until->arg) ? TERN_OK : TERN_PENDING;
 }
@@ -320,5 +337,5 @@ tern_status tern_wait_until(tern_ctx *ctx, bool (*condition)(void *arg), void *a
         return tern_base_fail(TERN_ERR_ARG, "tern_wait_until: %s is NULL", ctx ? "condition" : "ctx");
     if (tern_core_message_handling())
         return tern_base_fail(TERN_ERR_STATE, "tern_wait_until: a handler must not wait");
-    return tern_core_wait(&wait);
+    return condition(arg) ? TERN_OK : tern_core_wait(&wait);
 }

@@ -128,8 +128,8 @@ static bool take_data(struct tern_ring_producer *p, size_t min, size_t max, stru
     run = run < wish ? run : (uint32_t)wish;
     out->data = p->data + at;
     out->len = run < max ? run : max;
-    out->cell->at = at;
-    out->cell->span = unused + run;
+    out->place.at = at;
+    out->place.span = unused + run;
     p->taken += unused + run;
     p->at = at + run == p->shape.data ? 0 : at + run;
     return true;
@@ -139,35 +139,12 @@ bool tern_base_ring_take(struct tern_ring_producer *p, size_t min, size_t max, s
 {
     if (!tern_base_ring_has_cell(p) && !tern_base_ring_look_again(p))
         return false;
-    out->cell = tern_base_ring_cell(p->ring, p->next, p->shape);
-    out->data = NULL;
-    out->len = 0;
-    if (max == 0)
-        out->cell->span = 0;
-    else if (!take_data(p, min, max, out))
+    *out = (struct tern_ring_room){ .place = { .cell = tern_base_ring_cell(p->ring, p->next, p->shape),
+                                               .lap = tern_base_ring_lap(p->next, p->shape) } };
+    if (max > 0 && !take_data(p, min, max, out))
         return false;
-    out->cell->len = tern_base_ring_lap(p->next, p->shape); /* until it is published */
     p->next++;
     return true;
-}
-
-static void publish(struct tern_ring_cell *cell, uint32_t len)
-{
-    uint32_t lap = cell->len;
-
-    cell->len = len;
-    /* release: the message before its mark. Pairs with the acquire in tern_base_ring_peek(). */
-    atomic_store_explicit(&cell->mark, lap, memory_order_release);
-}
-
-void tern_base_ring_publish(struct tern_ring_cell *cell, size_t len)
-{
-    publish(cell, (uint32_t)len);
-}
-
-void tern_base_ring_skip(struct tern_ring_cell *cell)
-{
-    publish(cell, TERN_RING_SKIP);
 }
 
 /* Whether what the producer wrote can be followed. */
@@ -184,7 +161,7 @@ int tern_base_ring_peek_data(struct tern_ring_consumer *c, struct tern_ring_item
         const struct tern_ring_cell *cell = tern_base_ring_cell(c->ring, c->next, c->shape);
         uint32_t                     lap = tern_base_ring_lap(c->next, c->shape), mark, at, len, span;
 
-        /* acquire: the message after its mark. Pairs with the release in publish(). */
+        /* acquire: the message after its mark. Pairs with tern_base_ring_publish(). */
         if ((mark = atomic_load_explicit(&cell->mark, memory_order_acquire)) != lap)
             return mark == lap - 1 ? 0 : -1;
         at = *(const volatile uint32_t *)&cell->at;

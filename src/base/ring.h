@@ -73,9 +73,16 @@ size_t tern_base_ring_longest(struct tern_ring_shape shape);
 void tern_base_ring_produce(struct tern_ring_producer *p, void *memory, struct tern_ring_shape shape);
 void tern_base_ring_consume_from(struct tern_ring_consumer *c, void *memory, struct tern_ring_shape shape);
 
+/* A cell that was taken, and what it will say. Its line is not touched before it is published: it is the one that the
+ * consumer looks at, and stores to it hold up those that follow until it has come over. */
+struct tern_ring_place {
+    struct tern_ring_cell *cell;
+    uint32_t               at, span, lap;
+};
+
 /* Room for a message. */
 struct tern_ring_room {
-    struct tern_ring_cell *cell;
+    struct tern_ring_place place;
     unsigned char         *data; /* NULL where none was asked for */
     size_t                 len;  /* bytes that data may have */
 };
@@ -84,8 +91,21 @@ struct tern_ring_room {
 bool tern_base_ring_take(struct tern_ring_producer *p, size_t min, size_t max, struct tern_ring_room *out);
 
 /* Publish a message with len bytes of data (at most its room), or as one to be skipped. */
-void tern_base_ring_publish(struct tern_ring_cell *cell, size_t len);
-void tern_base_ring_skip(struct tern_ring_cell *cell);
+static inline void tern_base_ring_publish(const struct tern_ring_place *place, size_t len)
+{
+    struct tern_ring_cell *cell = place->cell;
+
+    cell->len = (uint32_t)len;
+    cell->at = place->at;
+    cell->span = place->span;
+    /* release: the message before its mark. Pairs with the acquire in tern_base_ring_peek(). */
+    atomic_store_explicit(&cell->mark, place->lap, memory_order_release);
+}
+
+static inline void tern_base_ring_skip(const struct tern_ring_place *place)
+{
+    tern_base_ring_publish(place, TERN_RING_SKIP);
+}
 
 /* Look how far the consumer has come. Whether there is a cell now. */
 bool tern_base_ring_look_again(struct tern_ring_producer *p);
@@ -162,7 +182,7 @@ static inline int tern_base_ring_peek(struct tern_ring_consumer *c, struct tern_
 {
     const struct tern_ring_cell *cell = tern_base_ring_cell(c->ring, c->next, c->shape);
     uint32_t                     lap = tern_base_ring_lap(c->next, c->shape);
-    /* acquire: the message after its mark. Pairs with the releases in publish() and tern_base_ring_put(). */
+    /* acquire: the message after its mark. Pairs with the releases in tern_base_ring_publish() and _put(). */
     uint32_t                     mark = atomic_load_explicit(&cell->mark, memory_order_acquire);
 
     if (mark != lap)

@@ -1,7 +1,7 @@
 /* wait.c: spin, yield, sleep.
  *
  * With a core for each rank a wait spins for TERN_SPIN microseconds, because a sleep costs more than most waits last.
- * With fewer cores than ranks it looks a few hundred times, yields a few times and sleeps, because what it waits for
+ * With fewer cores than ranks it looks a few times, yields a few times and sleeps, because what it waits for
  * needs the core. Sleeping is on the rank's bell; whoever has news rings it.
  */
 #include "core/wait.h"
@@ -18,7 +18,8 @@
 #include "core/links.h"
 #include "core/message.h"
 
-#define FIRST_LOOKS 256 /* before the clock is read for the first time */
+#define FIRST_LOOKS 256       /* before the clock is read for the first time */
+#define FIRST_LOOKS_CROWDED 8 /* the same where what is waited for may need this core */
 #define LOOKS_PER_CLOCK 64
 #define LONGEST_SLEEP 200000000 /* ns; a safety net, nobody relies on it */
 
@@ -108,7 +109,7 @@ tern_status tern_core_wait(const struct tern_wait *wait)
         st = wait->poll(wait->arg);
         return st == TERN_PENDING ? timed_out(wait, tern_base_now()) : st;
     }
-    for (int i = 0; i < FIRST_LOOKS; i++) {
+    for (int i = tern_job.spin_ns > 0 ? FIRST_LOOKS : FIRST_LOOKS_CROWDED; i > 0; i--) {
         if ((st = wait->poll(wait->arg)) != TERN_PENDING)
             return st;
         tern_base_relax(); /* looking at a line as often as possible holds up who writes it */

@@ -25,6 +25,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/ring.h"
 #include "base/status.h"
 #include "boot/boot.h"
 
@@ -116,16 +117,17 @@ struct tern_link_path {
 enum tern_channel { TERN_CHANNEL_REQUEST, TERN_CHANNEL_REPLY, TERN_CHANNELS };
 
 #define TERN_LINK_HEAD 48
+#define TERN_LINK_SURE 1024 /* bytes of data that a message to any peer may have: msg_longest is no less */
 #define TERN_LINK_BRIEF ((TERN_LINK_HEAD - sizeof(uint64_t)) / sizeof(uint32_t))
 
 /* A message that is being written where its target will read it. */
 struct tern_link_msg {
-    unsigned char *head;  /* TERN_LINK_HEAD bytes, which come first and fastest */
-    unsigned char *data;  /* NULL where none was asked for */
-    size_t         room;  /* bytes that data may have */
-    void          *place; /* the link's own */
-    int32_t        peer;
-    uint32_t       channel; /* enum tern_channel */
+    unsigned char         *head; /* TERN_LINK_HEAD bytes, which come first and fastest */
+    unsigned char         *data; /* NULL where none was asked for */
+    size_t                 room; /* bytes that data may have */
+    int32_t                peer;
+    uint32_t               channel; /* enum tern_channel */
+    struct tern_ring_place place;   /* for links that keep messages in rings */
 };
 
 /* Where the core sees that messages have come, and has them delivered. The link keeps it, at one place, while it is

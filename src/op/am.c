@@ -101,12 +101,18 @@ static bool read_payload(const struct arrived *a, const struct wire_am *head, te
     event->len = head->len;
     if (event->kind == TERN_AM_MEDIUM)
         return true;
-    if (event->kind != TERN_AM_LONG || head->len != sizeof(place))
+    if (head->len != sizeof(place))
         return false;
     memcpy(&place, payload, sizeof(place));
     event->len = place.len;
     event->payload = long_payload(&place);
-    return event->payload != NULL || place.len == 0;
+    if (event->kind == TERN_AM_LONG)
+        return event->payload != NULL || place.len == 0;
+    event->kind = TERN_AM_LONG; /* WIRE_CARRIED */
+    if (!event->payload || a->len < WIRE_STAGE || place.len > a->len - WIRE_STAGE)
+        return false;
+    memcpy(event->payload, a->data + WIRE_STAGE, place.len);
+    return true;
 }
 
 /* Run the handler of a message that was found sound. */
@@ -130,7 +136,7 @@ static __attribute__((noinline)) void receive_any(const struct arrived *a, uint6
     struct wire_am head = wire_head(first);
     uint32_t       args[TERN_AM_ARGS];
 
-    event->kind = (tern_am_kind)(head.shape & 3);
+    event->kind = (tern_am_kind)(head.shape & 3); /* or WIRE_CARRIED */
     if (!read_args(a, head.nargs, args, event) ||
         (event->kind == TERN_AM_SHORT ? head.len != 0 : !read_payload(a, &head, event)))
         refuse(event->source, head.handler, "that makes no sense or names memory that this rank does not have");
@@ -181,6 +187,11 @@ size_t tern_op_am_max_medium(int peer, unsigned nargs)
     return longest - (nargs > WIRE_ARGS ? WIRE_SPILL : 0);
 }
 
+size_t tern_op_am_max_carried(int peer)
+{
+    return ops_to(peer)->msg_longest(link_to(peer), peer) - WIRE_STAGE;
+}
+
 /* A message for which there is no room yet. */
 struct opening {
     struct tern_ctx      *ctx;
@@ -190,7 +201,7 @@ struct opening {
 };
 
 /* Take room now; TERN_AGAIN also where a strict context has to let an earlier transfer end first. */
-static tern_status try_open(struct tern_ctx *ctx, struct tern_link_msg *msg, size_t min, size_t max)
+static inline tern_status try_open(struct tern_ctx *ctx, struct tern_link_msg *msg, size_t min, size_t max)
 {
     if (TERN_UNLIKELY(ctx && tern_core_ctx_must_follow(ctx, msg->peer)))
         return TERN_AGAIN;
@@ -222,25 +233,32 @@ static void opening_describe(void *arg, char *text, size_t size)
              o->min, o->msg->peer);
 }
 
-/* Take room for min to max bytes, waiting for it unless that is not wanted. */
-static tern_status open_message(struct tern_ctx *ctx, struct tern_link_msg *msg, size_t min, size_t max, uint32_t flags)
+static __attribute__((noinline)) tern_status open_later(struct tern_ctx *ctx, struct tern_link_msg *msg, size_t min,
+                                                        size_t max)
 {
-    struct opening o = { .ctx = ctx, .msg = msg, .min = min, .max = max };
-    tern_status    st = try_open(ctx, msg, min, max);
-
-    if (TERN_LIKELY(st != TERN_AGAIN) || (flags & TERN_IMMEDIATE))
-        return st;
+    struct opening   o = { .ctx = ctx, .msg = msg, .min = min, .max = max };
     struct tern_wait wait = { .poll = opening_poll,
                               .describe = opening_describe,
                               .arg = &o,
                               .deadline = ctx ? tern_core_ctx_deadline(ctx) : tern_core_job_deadline(),
                               .by_handler = !ctx };
-    st = tern_core_wait(&wait);
+    tern_status      st = tern_core_wait(&wait);
+
     return st < 0 ? st : o.result;
 }
 
+/* Take room for min to max bytes, waiting for it unless that is not wanted. */
+static inline tern_status open_message(struct tern_ctx *ctx, struct tern_link_msg *msg, size_t min, size_t max,
+                                       uint32_t flags)
+{
+    tern_status st = try_open(ctx, msg, min, max);
+
+    return TERN_LIKELY(st != TERN_AGAIN) || (flags & TERN_IMMEDIATE) ? st : open_later(ctx, msg, min, max);
+}
+
 /* Write head and arguments, and return where the payload goes. */
-static unsigned char *write_head(const struct tern_link_msg *msg, const struct wire_am *head, const uint32_t *args)
+static inline unsigned char *write_head(const struct tern_link_msg *msg, const struct wire_am *head,
+                                        const uint32_t *args)
 {
     unsigned  place = head->shape >> 2, nargs = head->nargs;
     uint32_t *to = (uint32_t *)(void *)(msg->head + sizeof(*head));
@@ -261,7 +279,7 @@ static size_t data_bytes(unsigned place, size_t len)
     return wire_in_head(place) ? 0 : wire_before(place) + len;
 }
 
-static void publish(const struct tern_link_msg *msg, unsigned place, size_t len)
+static inline void publish(const struct tern_link_msg *msg, unsigned place, size_t len)
 {
     ops_to(msg->peer)->msg_send(link_to(msg->peer), msg, data_bytes(place, len));
 }
@@ -289,12 +307,39 @@ static void publish_long(const struct tern_link_msg *msg, unsigned handler, cons
     publish(msg, place, sizeof(*where));
 }
 
+/* Publish a long message whose payload lies in its data. */
+static void publish_carried(const struct tern_link_msg *msg, unsigned handler, const uint32_t *args, unsigned nargs,
+                            const struct wire_long *where)
+{
+    unsigned       place = nargs > WIRE_ARGS ? WIRE_BEHIND_SPILL : WIRE_IN_DATA;
+    struct wire_am head = { (uint16_t)handler, (uint8_t)nargs, wire_shape(WIRE_CARRIED, place), sizeof(*where) };
+
+    memcpy(write_head(msg, &head, args), where, sizeof(*where));
+    ops_to(msg->peer)->msg_send(link_to(msg->peer), msg, WIRE_STAGE + where->len);
+}
+
+/* The target would have to help with the transfer, and the sender does not want to wait: the payload goes along. */
+static tern_status send_carried(struct tern_ctx *ctx, struct tern_link_msg *msg, const tern_am *m)
+{
+    struct wire_long where = { m->region->id, m->offset, m->len };
+    tern_status      st = try_open(ctx, msg, WIRE_STAGE + m->len, WIRE_STAGE + m->len);
+
+    if (st != TERN_OK)
+        return st;
+    memcpy(msg->data + WIRE_STAGE, m->payload, m->len);
+    publish_carried(msg, m->handler, m->args, m->nargs, &where);
+    return TERN_OK;
+}
+
 static tern_status send_long(struct tern_ctx *ctx, struct tern_link_msg *msg, const tern_am *m)
 {
     struct wire_long where = { m->region->id, m->offset, m->len };
     size_t           bytes = data_bytes(wire_place(m->nargs, sizeof(where)), sizeof(where));
-    tern_status      st = open_message(ctx, msg, bytes, bytes, m->flags);
+    tern_status      st;
 
+    if ((m->flags & TERN_IMMEDIATE) && m->len > 0 && tern_op_am_needs_help(&m->region->part[msg->peer]))
+        return send_carried(ctx, msg, m);
+    st = open_message(ctx, msg, bytes, bytes, m->flags);
     if (st != TERN_OK)
         return st;
     st = deliver_long(ctx, msg->peer, m->region, m->offset, m->payload, m->len);
@@ -359,67 +404,101 @@ tern_status tern_op_am_send(struct tern_ctx *ctx, int peer, const tern_am *m)
 
 /* ---- negotiated payload ---- */
 
-/* The room of a long message: in the target's memory where that is in reach, else in the queue. */
+/* The room of a long message: in the target's memory where that is in reach, else in the queue, from where the target
+ * takes it. */
 static bool is_direct(const struct tern_link_part *part)
 {
     return part->base != NULL;
 }
 
-/* Whether the payload lies in the queue until commit. */
+/* Whether the payload lies in the queue, or is to be copied there at commit, which must not wait after an immediate
+ * prepare. */
 static bool is_queued(const tern_am_wish *wish, const struct tern_link_part *part)
 {
-    return !part || (!wish->buffer && !is_direct(part));
+    if (!part || (!wish->buffer && !is_direct(part)))
+        return true;
+    return (wish->flags & TERN_IMMEDIATE) && tern_op_am_needs_help(part);
 }
 
-/* Where the payload goes, and how long it may be, once there is room. */
-static void tell_room(const struct tern_op_am_room *room, const tern_am_wish *wish, const struct tern_link_part *part,
-                      tern_am_prepared *out)
+/* Where a payload in the queue goes, and how long it may be, once there is room. */
+static inline void tell_queued(const struct tern_op_am_room *room, const tern_am_wish *wish, tern_am_prepared *out)
 {
     const struct tern_link_msg *msg = &room->msg;
+    bool                        in_head = wire_in_head(room->place);
 
-    out->len = wish->max;
+    out->addr = in_head ? msg->head + room->place * sizeof(uint32_t) : msg->data + room->before;
+    out->len = in_head || msg->room - room->before >= wish->max ? wish->max : msg->room - room->before;
+}
+
+/* Take room for a head, and for a payload of a length as wished where the payload lies in the data. */
+static inline tern_status take_queued(struct tern_op_am_room *room, const tern_am_wish *wish)
+{
+    size_t before = room->before;
+
+    if (wire_in_head(room->place))
+        return open_message(room->ctx, &room->msg, 0, 0, wish->flags);
+    return open_message(room->ctx, &room->msg, before + wish->min,
+                        wish->max < SIZE_MAX - before ? before + wish->max : SIZE_MAX, wish->flags);
+}
+
+/* The room of a long message, or of one with a buffer. */
+static tern_status prepare_any(const tern_am_wish *wish, struct tern_op_am_room *room, tern_am_prepared *out)
+{
+    struct tern_link_part *part = wish->kind == TERN_AM_LONG ? &wish->region->part[room->msg.peer] : NULL;
+    size_t                 bytes;
+    tern_status            st;
+
+    room->region = wish->region;
+    room->offset = wish->offset;
+    if (part && is_queued(wish, part)) { /* the wire_long, and the payload behind it until commit */
+        room->place = wish->nargs > WIRE_ARGS ? WIRE_BEHIND_SPILL : WIRE_IN_DATA;
+        room->before = WIRE_STAGE;
+    } else if (part) {
+        room->place = (uint8_t)wire_place(wish->nargs, sizeof(struct wire_long));
+        room->before = (uint8_t)wire_before(room->place);
+    }
+    if (is_queued(wish, part)) {
+        st = take_queued(room, wish);
+    } else {
+        bytes = data_bytes(room->place, sizeof(struct wire_long));
+        st = open_message(room->ctx, &room->msg, bytes, bytes, wish->flags);
+    }
+    if (st != TERN_OK)
+        return st;
+    if (is_queued(wish, part)) {
+        tell_queued(room, wish, out);
+    } else {
+        out->addr = part->base + wish->offset;
+        out->len = wish->max;
+    }
     if (wish->buffer)
         out->addr = (void *)(uintptr_t)wish->buffer;
-    else if (part && is_direct(part))
-        out->addr = part->base + wish->offset;
-    else
-        out->addr = wire_in_head(room->place) ? msg->head + room->place * sizeof(uint32_t) : msg->data + room->before;
-    if (is_queued(wish, part) && !wire_in_head(room->place) && msg->room - room->before < out->len)
-        out->len = msg->room - room->before;
+    return TERN_OK;
 }
 
 tern_status tern_op_am_prepare(struct tern_ctx *ctx, int peer, const tern_am_wish *wish, struct tern_op_am_room *room,
                                tern_am_prepared *out)
 {
-    struct tern_link_part *part = wish->kind == TERN_AM_LONG ? &wish->region->part[peer] : NULL;
-    bool                   queued = is_queued(wish, part);
-    size_t                 min, max;
-    tern_status            st;
+    tern_status st;
 
-    *room = (struct tern_op_am_room){ .ctx = ctx,
-                                      .buffer = wish->buffer,
-                                      .region = wish->region,
-                                      .offset = wish->offset,
-                                      .nargs = wish->nargs,
-                                      .kind = (uint8_t)wish->kind };
-    room->msg = (struct tern_link_msg){ .peer = peer, .channel = ctx ? TERN_CHANNEL_REQUEST : TERN_CHANNEL_REPLY };
-    room->place = (uint8_t)wire_place(wish->nargs, part ? sizeof(struct wire_long) : wish->max);
+    room->msg.peer = peer; /* one by one: the link fills the rest */
+    room->msg.channel = ctx ? TERN_CHANNEL_REQUEST : TERN_CHANNEL_REPLY;
+    room->ctx = ctx;
+    room->token = NULL;
+    room->nargs = wish->nargs;
+    room->kind = (uint8_t)wish->kind;
+    room->place = (uint8_t)wire_place(wish->nargs, wish->max);
     room->before = (uint8_t)wire_before(room->place);
-    if (part && queued) { /* the wire_long, and the payload behind it until commit */
-        room->place = wish->nargs > WIRE_ARGS ? WIRE_BEHIND_SPILL : WIRE_IN_DATA;
-        room->before = WIRE_STAGE;
+    room->live = 0;
+    if (TERN_LIKELY(wish->kind == TERN_AM_MEDIUM && !wish->buffer)) {
+        st = take_queued(room, wish);
+        if (st == TERN_OK)
+            tell_queued(room, wish, out);
+    } else {
+        st = prepare_any(wish, room, out);
     }
-    min = max = data_bytes(room->place, part ? sizeof(struct wire_long) : 0);
-    if (queued && !wire_in_head(room->place)) {
-        min = room->before + wish->min;
-        max = wish->max < SIZE_MAX - room->before ? room->before + wish->max : SIZE_MAX;
-    }
-    st = open_message(ctx, &room->msg, min, max, wish->flags);
-    if (st != TERN_OK)
-        return st;
-    tell_room(room, wish, part, out);
-    room->live = 1;
-    return TERN_OK;
+    room->live = st == TERN_OK;
+    return st;
 }
 
 static tern_status commit_long(struct tern_op_am_room *room, unsigned handler, const uint32_t *args, unsigned nargs,
@@ -427,8 +506,15 @@ static tern_status commit_long(struct tern_op_am_room *room, unsigned handler, c
 {
     struct tern_link_part *part = &room->region->part[room->msg.peer];
     struct wire_long       where = { room->region->id, room->offset, len };
+    unsigned char         *queued = room->before == WIRE_STAGE ? room->msg.data + WIRE_STAGE : NULL;
     tern_status            st = TERN_OK;
 
+    if (queued && len > 0) {
+        if (payload != queued)
+            memcpy(queued, payload, len); /* the caller's buffer */
+        publish_carried(&room->msg, handler, args, nargs, &where);
+        return TERN_OK;
+    }
     if (!is_direct(part) || payload != part->base + room->offset)
         st = deliver_long(room->ctx, room->msg.peer, room->region, room->offset, payload, len);
     if (st == TERN_OK)

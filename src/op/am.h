@@ -23,7 +23,6 @@ struct tern_op_am_room {
     struct tern_link_msg msg;
     struct tern_ctx     *ctx;    /* NULL for a reply */
     tern_am_token       *token;  /* NULL for a request */
-    const void          *buffer; /* the caller's, if it gave one */
     struct tern_region  *region; /* of a long message */
     uint64_t             offset;
     uint16_t             nargs;
@@ -92,5 +91,15 @@ tern_status tern_op_am_commit(struct tern_op_am_room *room, unsigned handler, co
 void        tern_op_am_cancel(struct tern_op_am_room *room);
 
 size_t tern_op_am_max_medium(int peer, unsigned nargs);
+
+/* The longest payload that a long message carries to its target: where that has to help with a transfer, and the sender
+ * cannot wait for it. */
+size_t tern_op_am_max_carried(int peer);
+
+/* Whether a transfer to the part may have to wait for the target's help. */
+static inline bool tern_op_am_needs_help(const struct tern_link_part *part)
+{
+    return part->path && !part->base && !part->path->instant;
+}
 
 #endif

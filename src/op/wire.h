@@ -23,11 +23,14 @@ struct wire_long {
 };
 _Static_assert(sizeof(struct wire_long) == 24, "a wire_long has no padding");
 
+/* A long message whose payload comes along in the data, behind its wire_long: the target puts it in its place. Beside
+ * the public kinds. */
+#define WIRE_CARRIED 3
+
 #define WIRE_ARGS ((TERN_LINK_HEAD - sizeof(struct wire_am)) / sizeof(uint32_t)) /* arguments in the head */
 _Static_assert(WIRE_ARGS == TERN_LINK_BRIEF, "a short message is a brief one");
 #define WIRE_SPILL 32 /* bytes of data that further arguments take */
-#define WIRE_STAGE \
-    64 /* bytes of data before a long payload that waits there for commit: spilt arguments, a wire_long */
+#define WIRE_STAGE 64 /* bytes of data before a payload that is carried: spilt arguments, a wire_long */
 _Static_assert(WIRE_ARGS * sizeof(uint32_t) + WIRE_SPILL >= 16 * sizeof(uint32_t), "16 arguments find room");
 
 /* Where a payload begins: at a multiple of 4 of the head, or in the data, with or without arguments before it. */

@@ -50,9 +50,9 @@ static void model_publish(struct model *m)
     k->skipped = random_next(&m->seed) % 8 == 0;
     fill(&k->room, k->number); /* even what is not sent is written */
     if (k->skipped)
-        tern_base_ring_skip(k->room.cell);
+        tern_base_ring_skip(&k->room.place);
     else
-        tern_base_ring_publish(k->room.cell, k->len);
+        tern_base_ring_publish(&k->room.place, k->len);
     k->open = false;
 }
 
@@ -117,9 +117,9 @@ static void published_in_any_order(void **state)
             assert_true(is_shown(&p) != first_is_open); /* the first holds all up */
             fill(&room[at[i]], order + at[i]);
             if (skipped & 1u << at[i])
-                tern_base_ring_skip(room[at[i]].cell);
+                tern_base_ring_skip(&room[at[i]].place);
             else
-                tern_base_ring_publish(room[at[i]].cell, 60u * at[i]);
+                tern_base_ring_publish(&room[at[i]].place, 60u * at[i]);
             first_is_open = first_is_open && at[i] != 0;
         }
         for (unsigned i = 0; i < 4; i++)
@@ -142,12 +142,12 @@ static void bytes_like_marks(void **state)
 
         assert_true(tern_base_ring_take(&p.out, round % 257, 512, &room));
         for (size_t i = 0; i < TERN_RING_HEAD; i += 4)
-            memcpy(room.cell->head + i, &value[round / 4 % 4], 4);
+            memcpy(room.place.cell->head + i, &value[round / 4 % 4], 4);
         for (size_t i = 0; i + 4 <= room.len; i += 4)
             memcpy(room.data + i, &value[round / 4 % 4], 4);
         expect_empty(&p); /* still open */
         fill(&room, round);
-        tern_base_ring_publish(room.cell, round % 257);
+        tern_base_ring_publish(&room.place, round % 257);
         expect(&p, round % 257, round);
         for (unsigned i = 0; i < p.shape.cells; i++)
             expect_empty(&p); /* the cells of the last lap are all there */
@@ -209,12 +209,12 @@ static void *produce(void *arg)
             sched_yield();
         fill(&room, i);
         if (random_next(&seed) % 10 < c->skips) { /* thought better of it, and sends it after all */
-            tern_base_ring_skip(room.cell);
+            tern_base_ring_skip(&room.place);
             i--;
             continue;
         }
-        memcpy(room.cell->head, (uint64_t[]){ me->who, i, len }, 24);
-        tern_base_ring_publish(room.cell, len);
+        memcpy(room.place.cell->head, (uint64_t[]){ me->who, i, len }, 24);
+        tern_base_ring_publish(&room.place, len);
     }
     return NULL;
 }

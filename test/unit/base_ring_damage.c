@@ -131,7 +131,7 @@ static void lying_consumer(void **state)
             continue;
         expect_room(&p, &room, min, max);
         fill(&room, round);
-        tern_base_ring_publish(room.cell, room.len);
+        tern_base_ring_publish(&room.place, room.len);
     }
     free(p.ring);
 }

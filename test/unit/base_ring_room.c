@@ -35,7 +35,7 @@ static void stand_at(struct pair *p, uint32_t start, struct tern_ring_room *open
     assert_true(tern_base_ring_take(&p->out, 1, 1, open));
     fill(&room, 0);
     fill(open, 1);
-    tern_base_ring_publish(room.cell, before);
+    tern_base_ring_publish(&room.place, before);
     expect(p, before, 0);
     expect_empty(p);
     assert_int_equal(p->out.at, start);
@@ -55,10 +55,10 @@ static void wrap_one(struct pair *p, uint32_t start, size_t len)
     if (taken) {
         expect_room(p, &room, len, len);
         fill(&room, start + 2);
-        tern_base_ring_publish(room.cell, len);
+        tern_base_ring_publish(&room.place, len);
         expect_empty(p);
     }
-    tern_base_ring_publish(open.cell, 1);
+    tern_base_ring_publish(&open.place, 1);
     expect(p, 1, 1);
     if (taken)
         expect(p, len, start + 2);
@@ -133,7 +133,7 @@ static void fill_and_drain(size_t len, uint64_t capacity)
     for (uint64_t round = 0; round < 200; round++) {
         while (tern_base_ring_take(&p.out, len, len, &room)) {
             fill(&room, sent);
-            tern_base_ring_publish(room.cell, len);
+            tern_base_ring_publish(&room.place, len);
             sent++;
         }
         assert_true(tern_base_ring_wanted(&p.in));
@@ -142,7 +142,7 @@ static void fill_and_drain(size_t len, uint64_t capacity)
         expect_full(&p, len, SIZE_MAX, copy);
         if (capacity < p.shape.cells) { /* data is what is missing: short ones pass */
             assert_true(tern_base_ring_take(&p.out, 0, 0, &room));
-            tern_base_ring_skip(room.cell);
+            tern_base_ring_skip(&room.place);
         } else {
             expect_full(&p, 0, 0, copy);
         }
@@ -201,15 +201,15 @@ static void wishes(void **state)
                 expect_room(&p, &room, min, most[m]);
                 assert_int_equal(room.len, most[m] < p.shape.data ? most[m] : p.shape.data); /* all, in an empty ring */
                 fill(&room, start);
-                tern_base_ring_publish(room.cell, room.len);
+                tern_base_ring_publish(&room.place, room.len);
                 if (tern_base_ring_take(&p.out, min, most[m], &more)) { /* and what is left, in another */
                     expect_room(&p, &more, min, most[m]);
                     fill(&more, start + 1);
-                    tern_base_ring_publish(more.cell, more.len);
+                    tern_base_ring_publish(&more.place, more.len);
                 } else
-                    more.cell = NULL;
+                    more.place.cell = NULL;
                 expect(&p, room.len, start);
-                if (more.cell)
+                if (more.place.cell)
                     expect(&p, more.len, start + 1);
                 expect_empty(&p);
             }

@@ -64,7 +64,7 @@ static inline unsigned char byte_of(uint64_t number, size_t at)
 static inline void fill(const struct tern_ring_room *room, uint64_t number)
 {
     for (size_t i = 0; i < TERN_RING_HEAD; i++)
-        room->cell->head[i] = byte_of(number, i);
+        room->place.cell->head[i] = byte_of(number, i);
     for (size_t i = 0; i < room->len; i++)
         room->data[i] = byte_of(number + 1, i);
 }
@@ -116,7 +116,7 @@ static inline void expect_room(const struct pair *p, const struct tern_ring_room
 {
     const unsigned char *begin = (const unsigned char *)&p->ring->cell[p->shape.cells];
 
-    assert_true(room->cell >= p->ring->cell && room->cell < p->ring->cell + p->shape.cells);
+    assert_true(room->place.cell >= p->ring->cell && room->place.cell < p->ring->cell + p->shape.cells);
     assert_true(room->len >= min && room->len <= max);
     if (max == 0)
         assert_null(room->data);
@@ -133,7 +133,7 @@ static inline void pass_one(struct pair *p, size_t len, uint64_t number)
     expect_room(p, &room, len, len);
     expect_empty(p);
     fill(&room, number);
-    tern_base_ring_publish(room.cell, len);
+    tern_base_ring_publish(&room.place, len);
     assert_true(is_shown(p));
     expect(p, len, number);
     expect_empty(p);

@@ -84,8 +84,8 @@ static __attribute__((noinline, cold)) tern_status no_room(struct ofi_link *ofi,
 /* Where the message is written: its cell, or a run of data with header and head before the data. */
 static void find_places(struct tern_link_msg *msg, const struct tern_ring_room *room, size_t max)
 {
-    msg->place = room->cell;
-    msg->head = room->cell->head;
+    msg->place = room->place;
+    msg->head = room->place.cell->head;
     msg->data = NULL;
     msg->room = 0;
     if (!room->data)
@@ -167,13 +167,13 @@ tern_status tern_ofi_msg_brief(struct tern_link *link, int peer, unsigned channe
 
 void tern_ofi_msg_send(struct tern_link *link, const struct tern_link_msg *msg, size_t len)
 {
-    tern_base_ring_publish(msg->place, msg->data ? OFI_WIRE_HEAD + len : 0);
+    tern_base_ring_publish(&msg->place, msg->data ? OFI_WIRE_HEAD + len : 0);
     kick(tern_ofi(link), msg->peer);
 }
 
 void tern_ofi_msg_drop(struct tern_link *link, const struct tern_link_msg *msg)
 {
-    tern_base_ring_skip(msg->place);
+    tern_base_ring_skip(&msg->place);
     kick(tern_ofi(link), msg->peer);
 }
 

@@ -82,8 +82,8 @@ tern_status tern_self_msg_open(struct tern_link *link, struct tern_link_msg *msg
     tern_base_lone_unlock(&outlet->lock, alone);
     if (!taken)
         return TERN_AGAIN;
-    msg->place = room.cell;
-    msg->head = room.cell->head;
+    msg->place = room.place;
+    msg->head = room.place.cell->head;
     msg->data = room.data;
     msg->room = room.len;
     return TERN_OK;
@@ -99,13 +99,13 @@ static void ring_own(struct tern_link *link)
 
 void tern_self_msg_send(struct tern_link *link, const struct tern_link_msg *msg, size_t len)
 {
-    tern_base_ring_publish(msg->place, len);
+    tern_base_ring_publish(&msg->place, len);
     ring_own(link);
 }
 
 void tern_self_msg_drop(struct tern_link *link, const struct tern_link_msg *msg)
 {
-    tern_base_ring_skip(msg->place);
+    tern_base_ring_skip(&msg->place);
     ring_own(link);
 }
 

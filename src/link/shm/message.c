@@ -157,8 +157,8 @@ tern_status tern_shm_msg_open(struct tern_link *link, struct tern_link_msg *msg,
     unlock(outlet, msg->channel, alone);
     if (!taken)
         return TERN_AGAIN;
-    msg->place = room.cell;
-    msg->head = room.cell->head;
+    msg->place = room.place;
+    msg->head = room.place.cell->head;
     msg->data = room.data;
     msg->room = room.len;
     return TERN_OK;
@@ -173,13 +173,13 @@ static void ring_peer(struct shm_link *shm, int peer)
 
 void tern_shm_msg_send(struct tern_link *link, const struct tern_link_msg *msg, size_t len)
 {
-    tern_base_ring_publish(msg->place, len);
+    tern_base_ring_publish(&msg->place, len);
     ring_peer(tern_shm(link), msg->peer);
 }
 
 void tern_shm_msg_drop(struct tern_link *link, const struct tern_link_msg *msg)
 {
-    tern_base_ring_skip(msg->place);
+    tern_base_ring_skip(&msg->place);
     ring_peer(tern_shm(link), msg->peer); /* what is behind it can be read now */
 }
 
