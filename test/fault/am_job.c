@@ -89,7 +89,8 @@ static void run_sender(void)
     go_on(1);
 }
 
-/* Everyone says so in rank 1's memory when its queue is full, and then waits for room. */
+/* Rank 1 says in its memory that it is in no call any more; then everyone fills its queue, says so there, and waits for
+ * room. */
 static void run_receiver(void)
 {
     tern_am           am = { .kind = TERN_AM_MEDIUM, .handler = COUNT, .payload = data, .len = sizeof(data) };
@@ -100,11 +101,14 @@ static void run_receiver(void)
     EXPECT(TERN_OK, tern_region_alloc(TERN_WORLD, 64 * sizeof(*who), NULL, &stuck));
     who = tern_region_ptr(stuck, me);
     if (me == 1) {
+        atomic_store(&who[me], 1);
         for (int rank = 0; rank < size; rank++)
             while (rank != me && atomic_load(&who[rank]) == 0)
                 usleep(1000);
         fault_die();
     }
+    for (uint64_t deaf = 0; deaf == 0;)
+        EXPECT(TERN_OK, tern_get_u64(TERN_WORLD, stuck, 1, sizeof(*who), &deaf));
     am.flags = TERN_IMMEDIATE;
     while ((st = tern_am_request(TERN_WORLD, 1, &am)) == TERN_OK)
         ;
