@@ -1,0 +1,44 @@
+/* wire.h: every byte of the messages that the core sends for itself. Fixed widths; checked by the receiver before use. */
+#ifndef TERN_CORE_WIRE_H
+#define TERN_CORE_WIRE_H
+
+#include <stdint.h>
+
+#include "link/link.h"
+
+/* The first 16 bits of every message's head tell for whom it is: the core, or else the receiver above it. */
+#define CORE_WIRE_OWN 0xffffu
+
+/* Which way word of a barrier goes: see circle.c. */
+enum core_way { CORE_WAY_UP, CORE_WAY_ROUND, CORE_WAY_DOWN };
+
+/* The head of a message of a circle. Its data are pieces. */
+struct core_wire {
+    uint16_t whose; /* CORE_WIRE_OWN */
+    uint8_t  way;   /* enum core_way */
+    uint8_t  last;  /* 1: the last message of its stream */
+    uint32_t group;
+    uint32_t barrier;
+    uint32_t round;  /* of CORE_WAY_ROUND */
+    uint32_t number; /* in its stream, from 0 on */
+};
+_Static_assert(sizeof(struct core_wire) == 20, "the head of a circle's message has no padding");
+_Static_assert(sizeof(struct core_wire) <= TERN_LINK_HEAD, "it fits into a head");
+
+/* A piece of a member's note. Its bytes follow, then up to three that fill the last four. */
+struct core_piece {
+    uint32_t member;
+    uint16_t whole; /* bytes of the note */
+    uint16_t at;    /* where in it the piece begins */
+    uint16_t len;   /* bytes of the piece */
+    uint16_t reserved;
+};
+_Static_assert(sizeof(struct core_piece) == 12, "the head of a piece has no padding");
+
+/* Bytes that a piece takes. */
+static inline size_t core_piece_bytes(size_t len)
+{
+    return sizeof(struct core_piece) + ((len + 3) & ~(size_t)3);
+}
+
+#endif
