@@ -25,12 +25,9 @@ struct circle_note {
     unsigned char *bytes;
 };
 
-/* A stream that comes in. Written by the thread that delivers messages. */
+/* A stream that comes in: the last barrier for which all of it has come. Writer: the thread that delivers messages. */
 struct circle_inflow {
-    uint32_t         barrier; /* that it is for */
-    uint32_t         got;     /* messages of it */
-    uint32_t         total;   /* 0: not known yet */
-    _Atomic uint32_t whole;   /* the last barrier for which all of it has come */
+    _Atomic uint32_t whole;
 };
 
 /* A stream that goes out: the notes of some members, as they stand in the circle. */
@@ -40,7 +37,6 @@ struct circle_outflow {
     uint32_t      round;
     uint32_t      first, count; /* places in the circle */
     uint32_t      done, at;     /* members whose notes have been sent, and bytes of the next one */
-    uint32_t      number;       /* messages sent */
     bool          over;
 };
 

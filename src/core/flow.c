@@ -1,8 +1,9 @@
 /* flow.c: streams of messages that carry the notes of a circle's members.
  *
  * A message is as long as the link lets it be and holds whole pieces, each of which says where it belongs, so every
- * message can be understood, and checked, by itself. Streams go by the channel of replies, on which no message of the
- * program stays open, and are sent by the thread that holds the delivery of messages, like replies. */
+ * message can be understood, and checked, by itself; links keep the order, so the last one is last. Streams go by the
+ * channel of replies, on which no message of the program stays open, and are sent by the thread that holds the delivery
+ * of messages, like replies. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -124,8 +125,7 @@ static bool send_one(struct circle *circle, struct circle_outflow *out)
                                   .way = (uint8_t)out->way,
                                   .group = circle->base.id,
                                   .barrier = tern_core_circle_barrier(circle),
-                                  .round = out->round,
-                                  .number = out->number };
+                                  .round = out->round };
     tern_status          st = ops->msg_open(tern_job.link[link], &msg, bytes, bytes);
     uint32_t             member;
 
@@ -137,7 +137,6 @@ static bool send_one(struct circle *circle, struct circle_outflow *out)
     head.last = next_note(circle, out, &member) == NULL;
     memcpy(msg.head, &head, sizeof(head));
     ops->msg_send(tern_job.link[link], &msg, bytes);
-    out->number++;
     out->over = head.last;
     return true;
 }
@@ -173,16 +172,9 @@ static bool take_pieces(struct circle *circle, uint32_t barrier, const unsigned 
 bool tern_core_flow_take(struct circle *circle, struct circle_inflow *in, const struct core_wire *head,
                          const unsigned char *data, size_t len)
 {
-    if (in->barrier != head->barrier) {
-        in->barrier = head->barrier;
-        in->got = in->total = 0;
-    }
     if (!take_pieces(circle, head->barrier, data, len))
         return false;
-    in->got++;
     if (head->last)
-        in->total = head->number + 1;
-    if (in->got == in->total)
         /* release: the notes of the stream. Pairs with the acquire in circle.c. */
         atomic_store_explicit(&in->whole, head->barrier, memory_order_release);
     return true;

@@ -104,6 +104,8 @@ static tern_status meeting_poll(void *arg)
         return TERN_OK;
     tern_core_message_poll();
     tern_core_job_notice();
+    if (m->team->group->ops->arrived(m->team->group)) /* by a message: nobody rings for it any more */
+        return TERN_OK;
     return missing_member(m->team) < 0 ? TERN_PENDING : member_gone(m->team, m->what);
 }
 

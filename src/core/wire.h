@@ -19,10 +19,9 @@ struct core_wire {
     uint8_t  last;  /* 1: the last message of its stream */
     uint32_t group;
     uint32_t barrier;
-    uint32_t round;  /* of CORE_WAY_ROUND */
-    uint32_t number; /* in its stream, from 0 on */
+    uint32_t round; /* of CORE_WAY_ROUND */
 };
-_Static_assert(sizeof(struct core_wire) == 20, "the head of a circle's message has no padding");
+_Static_assert(sizeof(struct core_wire) == 16, "the head of a circle's message has no padding");
 _Static_assert(sizeof(struct core_wire) <= TERN_LINK_HEAD, "it fits into a head");
 
 /* A piece of a member's note. Its bytes follow, then up to three that fill the last four. */
