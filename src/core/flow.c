@@ -114,29 +114,48 @@ static __attribute__((cold, noreturn)) void cannot_send(int peer)
     _Exit(1);
 }
 
-/* One message. False: there is no room now. */
-static bool send_one(struct circle *circle, struct circle_outflow *out)
+/* Send a message of so many bytes, or find out that there is no room. */
+static tern_status send_bytes(struct circle *circle, struct circle_outflow *out, struct core_wire *head, size_t bytes)
 {
     unsigned                    link = tern_job.peer_link[out->peer];
     const struct tern_link_ops *ops = tern_job.ops[link];
-    size_t               bytes = bytes_left(circle, out, ops->msg_longest(tern_job.link[link], out->peer) & ~(size_t)3);
-    struct tern_link_msg msg = { .peer = out->peer, .channel = TERN_CHANNEL_REPLY };
-    struct core_wire     head = { .whose = CORE_WIRE_OWN,
-                                  .way = (uint8_t)out->way,
-                                  .group = circle->base.id,
-                                  .barrier = tern_core_circle_barrier(circle),
-                                  .round = out->round };
-    tern_status          st = ops->msg_open(tern_job.link[link], &msg, bytes, bytes);
-    uint32_t             member;
+    struct tern_link_msg        msg = { .peer = out->peer, .channel = TERN_CHANNEL_REPLY };
+    uint32_t                    words[sizeof(*head) / sizeof(uint32_t)], member;
+    uint64_t                    first;
+    tern_status                 st;
+
+    if (bytes == 0) {
+        head->last = 1;
+        memcpy(words, head, sizeof(words));
+        memcpy(&first, words, sizeof(first));
+        return ops->msg_brief(tern_job.link[link], out->peer, TERN_CHANNEL_REPLY, first, words + 2, 2);
+    }
+    if ((st = ops->msg_open(tern_job.link[link], &msg, bytes, bytes)) != TERN_OK)
+        return st;
+    bytes = write_pieces(circle, out, msg.data, bytes);
+    head->last = next_note(circle, out, &member) == NULL;
+    memcpy(msg.head, head, sizeof(*head));
+    ops->msg_send(tern_job.link[link], &msg, bytes);
+    return TERN_OK;
+}
+
+/* One message. False: there is no room now. */
+static bool send_one(struct circle *circle, struct circle_outflow *out)
+{
+    unsigned         link = tern_job.peer_link[out->peer];
+    size_t           longest = tern_job.ops[link]->msg_longest(tern_job.link[link], out->peer) & ~(size_t)3;
+    struct core_wire head = { .whose = CORE_WIRE_OWN,
+                              .way = (uint8_t)out->way,
+                              .mark = CORE_WIRE_MARK,
+                              .group = circle->base.id,
+                              .barrier = tern_core_circle_barrier(circle),
+                              .round = (uint16_t)out->round };
+    tern_status      st = send_bytes(circle, out, &head, bytes_left(circle, out, longest));
 
     if (st == TERN_AGAIN || st == TERN_ERR_PEER) /* a death ends the job: somebody is about to do that */
         return false;
     if (st < 0)
         cannot_send(out->peer);
-    bytes = write_pieces(circle, out, msg.data, bytes);
-    head.last = next_note(circle, out, &member) == NULL;
-    memcpy(msg.head, &head, sizeof(head));
-    ops->msg_send(tern_job.link[link], &msg, bytes);
     out->over = head.last;
     return true;
 }

@@ -6,8 +6,11 @@
 
 #include "link/link.h"
 
-/* The first 16 bits of every message's head tell for whom it is: the core, or else the receiver above it. */
+/* The first bytes of every message's head are those of an active message (op/wire.h). The core's own have a handler that
+ * there is not, and a shape that is no short message's, so that the way of these is not longer for it. */
 #define CORE_WIRE_OWN 0xffffu
+#define CORE_WIRE_MARK 0xffu
+#define CORE_WIRE_MARK_AT 3
 
 /* Which way word of a barrier goes: see circle.c. */
 enum core_way { CORE_WAY_UP, CORE_WAY_ROUND, CORE_WAY_DOWN };
@@ -16,13 +19,14 @@ enum core_way { CORE_WAY_UP, CORE_WAY_ROUND, CORE_WAY_DOWN };
 struct core_wire {
     uint16_t whose; /* CORE_WIRE_OWN */
     uint8_t  way;   /* enum core_way */
-    uint8_t  last;  /* 1: the last message of its stream */
+    uint8_t  mark;  /* CORE_WIRE_MARK */
     uint32_t group;
     uint32_t barrier;
-    uint32_t round; /* of CORE_WAY_ROUND */
+    uint16_t round; /* of CORE_WAY_ROUND */
+    uint16_t last;  /* 1: the last message of its stream */
 };
 _Static_assert(sizeof(struct core_wire) == 16, "the head of a circle's message has no padding");
-_Static_assert(sizeof(struct core_wire) <= TERN_LINK_HEAD, "it fits into a head");
+_Static_assert(offsetof(struct core_wire, mark) == CORE_WIRE_MARK_AT, "the mark lies where shapes do");
 
 /* A piece of a member's note. Its bytes follow, then up to three that fill the last four. */
 struct core_piece {
