@@ -19,6 +19,8 @@
 
 #include <tern.h>
 
+#include "core/group.h"
+
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define JOB_SANITIZED 1
 #elif defined(__has_feature)
@@ -42,6 +44,14 @@ const char *__tsan_default_suppressions(void)
     return "race:tern_shm_serve\n";
 }
 #endif
+
+/* JOB_APART=N in the environment: the core makes the world's group itself, as if there were N ranks on each node. */
+static __attribute__((constructor)) void job_apart(void)
+{
+    const char *ranks = getenv("JOB_APART");
+
+    tern_core_group_apart = ranks ? (unsigned)atoi(ranks) : 0;
+}
 
 __attribute__((weak)) const char *job_note; /* printed with a failure: a seed, say. A program may set it */
 __attribute__((weak)) int         job_broken;

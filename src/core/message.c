@@ -22,6 +22,7 @@ enum delivering { FREE, TAKEN, MISSED };
 static _Atomic int  delivering; /* enum delivering */
 static _Atomic bool alone;      /* the thread that is alone delivers, or just finds that it is not: see base/lone.h */
 static _Atomic bool missed;     /* another thread found that */
+static bool         held_alone; /* who holds the delivery has it by alone */
 
 static struct tern_link_watch **watch; /* all of all links */
 static uint32_t                 room;  /* for so many */
@@ -174,6 +175,25 @@ static void give_back_alone(void)
     atomic_signal_fence(memory_order_seq_cst); /* the store before the look: the other thread had a barrier run here */
     if (TERN_UNLIKELY(atomic_load_explicit(&tern_lone.ended, memory_order_relaxed)))
         ring_own();
+}
+
+/* The same as when something has come, by who has nothing to deliver. */
+bool tern_core_message_hold(void)
+{
+    bool by_alone;
+
+    if (depth > 0 || (!(by_alone = tern_base_lone_enter(&alone)) && !take()))
+        return false;
+    held_alone = by_alone;
+    return true;
+}
+
+void tern_core_message_release(void)
+{
+    if (TERN_LIKELY(held_alone))
+        give_back_alone();
+    else
+        give_back();
 }
 
 /* The watch at i shows something. */

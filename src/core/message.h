@@ -34,6 +34,11 @@ bool tern_core_message_left(void);
 /* Deliver until nothing is left. */
 void tern_core_message_drain(void);
 
+/* Keep others from delivering, in order to send on the channel of replies, which has one sender at a time. False: another
+ * thread is delivering, which then rings this rank's bell when it has done so; or this is a handler. */
+bool tern_core_message_hold(void);
+void tern_core_message_release(void);
+
 /* How deep this thread is in delivering: 1 in a handler, 2 where that waits to reply and handles replies meanwhile. */
 #define TERN_CORE_TLS __attribute__((tls_model("initial-exec"))) /* looked at with every call */
 extern _Thread_local int tern_core_message_depth TERN_CORE_TLS;

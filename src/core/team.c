@@ -1,4 +1,4 @@
-/* team.c: teams, and the barrier and all-gather on them. The links do the meeting; this file waits, notices dead
+/* team.c: teams, and the barrier and all-gather on them. Groups do the meeting; this file waits, notices dead
  * members, and checks that all members mean the same call. */
 #include "core/team.h"
 
@@ -6,40 +6,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/group.h"
 #include "core/job.h"
 #include "core/message.h"
 #include "core/wait.h"
 
-static bool reaches_all(unsigned link, const struct tern_team *team)
-{
-    for (int i = 0; i < team->size; i++)
-        if (!tern_job.ops[link]->reaches(tern_job.link[link], tern_core_team_world(team, i)))
-            return false;
-    return true;
-}
-
-/* The first link that reaches every member and has groups serves the team. */
-static tern_status group_open(struct tern_team *team, uint32_t id)
-{
-    struct tern_link_group as = {
-        .id = id, .size = (uint32_t)team->size, .me = (uint32_t)team->rank, .world_rank = team->world_rank
-    };
-
-    for (unsigned i = 0; i < tern_job.links; i++)
-        if (tern_job.ops[i]->group_open && reaches_all(i, team))
-            return tern_job.ops[i]->group_open(tern_job.link[i], &as, &team->group);
-    return tern_base_fail(TERN_ERR_BOOT, "no link of this library reaches all %d ranks of a team", team->size);
-}
-
 tern_status tern_core_team_open(struct tern_team *team, uint32_t id, int32_t *members, int size, int rank)
 {
-    tern_status st;
+    struct tern_link_group as = { .id = id, .size = (uint32_t)size, .me = (uint32_t)rank, .world_rank = members };
+    tern_status            st;
 
     *team = (struct tern_team){
         .size = size, .rank = rank, .world_rank = members, .scratch = malloc((size_t)size * TERN_TEAM_SCRATCH)
     };
     if (team->scratch)
-        st = group_open(team, id);
+        st = tern_core_group_open(&as, &team->group);
     else
         st = tern_base_fail(TERN_ERR_NOMEM, "no memory for a team of %d ranks", size);
     if (st < 0)
@@ -123,6 +104,8 @@ static tern_status meeting_poll(void *arg)
         return TERN_OK;
     tern_core_message_poll();
     tern_core_job_notice();
+    if (m->team->group->ops->arrived(m->team->group)) /* by a message: nobody rings for it any more */
+        return TERN_OK;
     return missing_member(m->team) < 0 ? TERN_PENDING : member_gone(m->team, m->what);
 }
 
@@ -134,7 +117,10 @@ static void meeting_describe(void *arg, char *text, size_t size)
     while (late < m->team->size && m->team->group->ops->came(m->team->group, (uint32_t)late))
         late++;
     if (late < m->team->size)
-        snprintf(text, size, "%s waits for rank %d of %d, which has not called it", m->what, late, m->team->size);
+        snprintf(text, size, "%s waits for rank %d of %d, which has not called it%s", m->what, late, m->team->size,
+                 tern_boot_same_node(&tern_job.boot, tern_core_team_world(m->team, late))
+                     ? ""
+                     : ", or waits itself for one on another node");
     else
         snprintf(text, size, "%s: all %d ranks have called it, but one is not running", m->what, m->team->size);
 }

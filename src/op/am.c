@@ -11,14 +11,20 @@
 
 #include "base/bits.h"
 #include "base/log.h"
+#include "core/circle.h"
 #include "core/job.h"
 #include "core/message.h"
 #include "core/region.h"
 #include "core/wait.h"
+#include "core/wire.h"
 #include "op/contig.h"
 #include "op/wire.h"
 
 struct tern_op_am_entry tern_op_am_entry[TERN_OP_AM_IDS];
+
+_Static_assert(offsetof(struct wire_am, handler) == 0 && offsetof(struct wire_am, shape) == CORE_WIRE_MARK_AT &&
+                   TERN_OP_AM_IDS <= CORE_WIRE_OWN,
+               "the core's own messages are no active messages, and none that is short");
 
 _Thread_local const tern_am_token *tern_op_am_handling TERN_CORE_TLS;
 
@@ -136,6 +142,10 @@ static __attribute__((noinline)) void receive_any(const struct arrived *a, uint6
     struct wire_am head = wire_head(first);
     uint32_t       args[TERN_AM_ARGS];
 
+    if (TERN_UNLIKELY(head.handler == CORE_WIRE_OWN)) {
+        tern_core_circle_receive(event->source, a->head, a->data, a->len);
+        return;
+    }
     event->kind = (tern_am_kind)(head.shape & 3); /* or WIRE_CARRIED */
     if (!read_args(a, head.nargs, args, event) ||
         (event->kind == TERN_AM_SHORT ? head.len != 0 : !read_payload(a, &head, event)))

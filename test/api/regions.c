@@ -1,6 +1,7 @@
 /* regions.c: making, asking and freeing regions, and what goes wrong.
  *
  * env: TERN_CMA=off
+ * env: JOB_APART=1
  *
  * Promise: a region is there on all ranks or on none; every error of making one is the same on all ranks, with a text
  * that says who asked for what; new memory is zero; sizes, pointers and paths are those of the contract.

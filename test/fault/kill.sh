@@ -26,7 +26,8 @@ moment() { sleep "$(printf '0.%03d' $((RANDOM % $1)))"; }
 kill_once() {
     local ranks=$1 victim=$2 cma=$3 number=$4 pid want=137 text
     text="$ranks ranks, kill $number: SIGKILL of $([ "$victim" = ternrun ] || echo rank) $victim, TERN_CMA=$cma"
-    job_start "$BIN/ternrun" -n "$ranks" -x TERN_CMA="$cma" "$PROG/kill_job" mix $((SEED + number))
+    job_start "$BIN/ternrun" -n "$ranks" -x TERN_CMA="$cma" -x JOB_APART=$((number % 3)) \
+        "$PROG/kill_job" mix $((SEED + number))
     if [ "$victim" = ternrun ]; then pid=$(parent_of 0); else pid=$(pid_of "$victim"); fi
     moment 250
     kill -9 "$pid" || fail "$text: no such process"

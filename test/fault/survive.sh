@@ -31,9 +31,19 @@ for ranks in 2 3 5; do run 137 $ranks off bounced; done
 
 # Killed by a timer inside collective calls, at many moments.
 RANDOM=${FAULT_SEED:-7}
-for ((i = 0; i < 14; i++)); do
-    run 142 $((i % 2 ? 4 : 3)) "$([ $((i % 3)) = 0 ] && echo off || echo auto)" within $((1000 + RANDOM % 30000))
-done
+within() { # TIMES
+    for ((i = 0; i < $1; i++)); do
+        run 142 $((i % 2 ? 4 : 3)) "$([ $((i % 3)) = 0 ] && echo off || echo auto)" within $((1000 + RANDOM % 30000))
+    done
+}
+within 14
+
+# The same where the world meets in seats, as on several nodes.
+export JOB_APART=2
+for how in forms waiting gather alloc register; do run 137 4 auto $how; done
+run 137 3 auto behind
+within 14
+unset JOB_APART
 check_clean "at the end"
 check_memory_returned "at the end"
 finish

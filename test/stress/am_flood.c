@@ -8,6 +8,7 @@
  * timeout: 240
  * env: TERN_AM_QUEUE=64K
  * env: TERN_AM_QUEUE=64K TERN_CMA=off
+ * env: JOB_APART=1 TERN_AM_QUEUE=64K
  */
 #include "job_test.h"
 

@@ -2,6 +2,10 @@
  *
  * env: TERN_CMA=off
  * env: TERN_SPIN=0 TERN_YIELDS=0
+ * env: JOB_APART=1 TERN_AM_QUEUE=64K
+ * env: JOB_APART=3 TERN_SPIN=0 TERN_YIELDS=0
+ * env: JOB_APART=2 TERN_ON_FAILURE=return
+ * env: JOB_APART=2 TERN_CHAOS=seed=11
  *
  * Promise: collective calls in any order and of any lengths, on both teams, bring every rank's bytes and lose none;
  * with more ranks than cores they finish all the same.

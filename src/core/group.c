@@ -1,0 +1,28 @@
+/* group.c: which group serves a team. */
+#include "core/group.h"
+
+#include "core/circle.h"
+#include "core/job.h"
+#include "core/seat.h"
+
+unsigned tern_core_group_apart;
+
+static bool reaches_all(unsigned link, const struct tern_link_group *as)
+{
+    for (uint32_t i = 0; i < as->size; i++)
+        if (!tern_job.ops[link]->reaches(tern_job.link[link], tern_core_group_world(as, i)))
+            return false;
+    return true;
+}
+
+tern_status tern_core_group_open(const struct tern_link_group *as, struct tern_link_group **out)
+{
+    bool apart = as->id == 0 && tern_core_group_apart != 0;
+
+    for (unsigned i = 0; i < tern_job.links && !apart; i++)
+        if (tern_job.ops[i]->group_open && reaches_all(i, as))
+            return tern_job.ops[i]->group_open(tern_job.link[i], as, out);
+    if (as->id != 0) /* a rank has one seat, for the world */
+        return tern_base_fail(TERN_ERR_BOOT, "no link of this library reaches all %u ranks of a team", as->size);
+    return tern_job.boot.segment->notes ? tern_core_seat_open(as, out) : tern_core_circle_open(as, out);
+}

@@ -1,0 +1,24 @@
+/* seat.h: the world's meetings in the seats of the boot segment, which every rank of the job sees: those of its own node
+ * directly, others through the relay. */
+#ifndef TERN_CORE_SEAT_H
+#define TERN_CORE_SEAT_H
+
+#include "link/link.h"
+
+/* A group that does everything in seats; for jobs that are to survive deaths. */
+tern_status tern_core_seat_open(const struct tern_link_group *as, struct tern_link_group **out);
+
+/* Tell the ranks of this node that this one has entered a barrier; and whether one of them has. */
+void tern_core_seat_arrive(uint32_t barrier);
+bool tern_core_seat_came(int rank, uint32_t barrier);
+
+/* Departures, for any group of the world: number is how many this rank has made. */
+void tern_core_seat_depart(uint32_t number, uint64_t object);
+bool tern_core_seat_departed(int rank, uint32_t number, uint64_t *object);
+
+/* Order between the program's threads and those that copy for peers, which goes through other processes; for the thread
+ * sanitizer: before arriving, and after all have. */
+void tern_core_seat_order_before(void);
+void tern_core_seat_order_after(void);
+
+#endif
