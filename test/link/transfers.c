@@ -294,12 +294,42 @@ LINK_TEST(cancelled)
 LINK_TEST(concealed)
 LINK_TEST(lanes)
 
+/* The network in all the ways that some provider wants: local buffers registered, delivery shown by a read, pieces and
+ * rooms of all sizes, one piece at a time. */
+static void test_network_modes(void **state)
+{
+    static const struct {
+        int      local, delivery;
+        uint64_t bounce, chunk;
+        int64_t  pipeline, window;
+    } modes[] = {
+        { TERN_OFI_LOCAL_ALWAYS, TERN_OFI_DELIVERY_AUTO, 4096, 1 << 20, 4, 128 },
+        { TERN_OFI_LOCAL_AUTO, TERN_OFI_DELIVERY_READ, 4096, 1 << 20, 4, 128 },
+        { TERN_OFI_LOCAL_ALWAYS, TERN_OFI_DELIVERY_READ, 256, 4096, 1, 2 },
+        { TERN_OFI_LOCAL_AUTO, TERN_OFI_DELIVERY_AUTO, 1 << 20, 4096, 4, 8 },
+    };
+    const struct tern_link_ops *ops = link_named("ofi");
+
+    (void)state;
+    for (size_t i = 0; ops && i < sizeof(modes) / sizeof(modes[0]); i++) {
+        default_options(NULL);
+        tern_opt.ofi_local = modes[i].local;
+        tern_opt.ofi_delivery = modes[i].delivery;
+        tern_opt.ofi_bounce = modes[i].bounce;
+        tern_opt.ofi_chunk = modes[i].chunk;
+        tern_opt.ofi_pipeline = modes[i].pipeline;
+        tern_opt.ofi_window = modes[i].window;
+        run_link(ops, 2, 64, every_place);
+        run_link(ops, 2, 64, lanes);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_reaches), cmocka_unit_test(test_every_place), cmocka_unit_test(test_bad_cards),
-        cmocka_unit_test(test_no_room), cmocka_unit_test(test_cancelled),   cmocka_unit_test(test_concealed),
-        cmocka_unit_test(test_lanes),
+        cmocka_unit_test(test_reaches), cmocka_unit_test(test_every_place),   cmocka_unit_test(test_bad_cards),
+        cmocka_unit_test(test_no_room), cmocka_unit_test(test_cancelled),     cmocka_unit_test(test_concealed),
+        cmocka_unit_test(test_lanes),   cmocka_unit_test(test_network_modes),
     };
 
     return cmocka_run_group_tests_name("link transfers", tests, default_options, NULL);
