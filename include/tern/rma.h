@@ -44,6 +44,14 @@ typedef uint32_t tern_any_u32 __attribute__((may_alias, aligned(1)));
 typedef uint64_t tern_any_u64 __attribute__((may_alias, aligned(1)));
 typedef uint8_t  tern_any_block __attribute__((vector_size(16), may_alias, aligned(1)));
 
+/* Say that len bytes of memory at addr, which were source or destination of transfers, are about to be given back to the
+ * system. Needed only where the option TERN_OFI_CACHE lets Tern keep such memory registered with the network; does
+ * nothing otherwise, and nothing to memory of regions.
+ * Returns  TERN_OK. TERN_ERR_STATE: outside tern_init and tern_finalize.
+ * Remote   none.
+ * Threads  any. No transfer from or to the memory may be under way. */
+TERN_API tern_status tern_forget(const void *addr, size_t len);
+
 /* The part of tern_put that is not inlined. Use tern_put.
  * Returns  as tern_put.
  * Remote   as tern_put.
@@ -138,7 +146,8 @@ TERN_INLINE void tern_copy(void *to, const void *from, size_t len)
 /* Copy len bytes from src to byte offset of rank's part of region.
  * Returns  TERN_OK when the data is visible at rank. TERN_ERR_RANGE: no such rank, offset or length; nothing was
  *          written. TERN_ERR_PEER: rank is gone. TERN_ERR_ARG: a pointer is NULL. TERN_ERR_TIMEOUT: the context's time
- *          limit passed; part of the data may have been written, and tern_quiet waits for the rest of the traffic.
+ *          limit passed; part of the data may have been written, tern_quiet waits for the rest of the traffic, and
+ *          until it has returned src may still be read.
  *          TERN_ERR_LINK: the memory that rank registered is not mapped there any more. TERN_ERR_NOMEM: no memory for
  *          one more operation under way.
  * Remote   visible to every rank on return. Needs nothing of rank.
@@ -161,7 +170,8 @@ TERN_INLINE tern_status tern_put(tern_ctx *ctx, tern_region *region, int rank, u
 
 /* Copy len bytes from byte offset of rank's part of region to dst.
  * Returns  TERN_OK when the data is in dst. Otherwise as tern_put; dst is then unchanged, or undefined after
- *          TERN_ERR_TIMEOUT, TERN_ERR_LINK and a death of rank during the call.
+ *          TERN_ERR_TIMEOUT, TERN_ERR_LINK and a death of rank during the call. After TERN_ERR_TIMEOUT it may change
+ *          until tern_quiet has returned.
  * Remote   none: the target does not notice. Needs nothing of rank.
  * Threads  the one that uses ctx. Never allocates where tern_region_path is "self", "shm" or "cma". */
 TERN_INLINE tern_status tern_get(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, void *dst, size_t len)

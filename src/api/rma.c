@@ -6,6 +6,7 @@
 
 #include "base/bits.h"
 #include "core/job.h"
+#include "core/links.h"
 #include "core/region.h"
 #include "op/contig.h"
 
@@ -19,6 +20,15 @@ void tern_copy_pieces(void *to, const void *from, size_t len)
             memmove(t, f, TERN_COPY_PIECE);
     }
     memmove(t, f, len);
+}
+
+tern_status tern_forget(const void *addr, size_t len)
+{
+    tern_status st = tern_core_job_running();
+
+    if (st == TERN_OK)
+        tern_core_links_forget(addr, len);
+    return st;
 }
 
 /* Fill xfer->part after every check that a transfer needs. */

@@ -166,6 +166,13 @@ int64_t tern_core_links_may_sleep(void)
     return least;
 }
 
+void tern_core_links_forget(const void *addr, size_t len)
+{
+    for (unsigned i = 0; i < tern_job.links; i++)
+        if (tern_job.ops[i]->forget)
+            tern_job.ops[i]->forget(tern_job.link[i], addr, len);
+}
+
 bool tern_core_links_settled(void)
 {
     for (unsigned i = 0; i < tern_job.links; i++)

@@ -12,6 +12,9 @@ void        tern_core_links_close(void);
  * have news. INT64_MAX: until it rings. */
 int64_t tern_core_links_may_sleep(void);
 
+/* The program gives back memory that the links may have kept registered. */
+void tern_core_links_forget(const void *addr, size_t len);
+
 /* Whether all messages that this rank sent have come to their targets. */
 bool tern_core_links_settled(void);
 

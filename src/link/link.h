@@ -197,6 +197,9 @@ struct tern_link_ops {
      * still ends by up->done. */
     void (*cancel)(struct tern_lane *lane, struct tern_link_op *op);
 
+    /* Keep nothing of what was done for local memory in these bytes. Any thread. NULL: nothing is ever kept. */
+    void (*forget)(struct tern_link *link, const void *addr, size_t len);
+
     /* Messages. msg_longest: the longest data that always finds room in time. msg_open takes room for a head and min to
      * max bytes of data (TERN_AGAIN: there is none now); the caller writes them, and sends the message or drops it.
      * Messages to one peer arrive in the order of their opening; one that is open holds up those behind it. Any

@@ -152,5 +152,6 @@ int main(void)
         cmocka_unit_test(test_two_groups), cmocka_unit_test(test_two_groups_crowded),
     };
 
+    needs_groups = true;
     return cmocka_run_group_tests_name("link groups", tests, default_options, NULL);
 }

@@ -14,6 +14,7 @@ void info_links(const struct info_cma *cma)
         { "self", "the rank itself", "loads and stores, inlined from the header", "loads and stores" },
         { "shm", "ranks on this machine", "loads and stores, inlined from the header",
           cma->used ? "cross-memory attach: one copy by the kernel" : "bounce buffer: two copies that overlap" },
+        { "ofi", "ranks on other machines", "writes and reads of the network: see networks", "the same" },
     };
 
     info_list("links", "Links");
@@ -41,6 +42,8 @@ void info_progress(const struct info_cma *cma)
         { "put and get, registered memory",
           cma->used ? "the kernel, inside the caller's call" : "the target's service thread, which sleeps when idle",
           cma->used ? "nothing" : "nothing: it need not call Tern" },
+        { "put and get, other machines", "the network, and the target's progress thread, which sleeps when idle",
+          "nothing: it need not call Tern" },
         { "events, fence, quiet", "the caller, in test, wait, progress, fence and quiet", "nothing" },
         { "active messages: delivery", "the sender's stores into the target's queue",
           "nothing while the queue has room" },

@@ -160,6 +160,13 @@ static int64_t chaos_may_sleep(struct tern_link *base)
     return link->ops->may_sleep(link->behind);
 }
 
+static void chaos_forget(struct tern_link *base, const void *addr, size_t len)
+{
+    struct chaos_link *link = tern_chaos_link(base);
+
+    link->ops->forget(link->behind, addr, len);
+}
+
 static const struct tern_link_ops template = {
     .close = chaos_close,
     .reaches = chaos_reaches,
@@ -208,6 +215,8 @@ const struct tern_link_ops *tern_chaos_wrap(const struct tern_link_ops *behind, 
     wrapped[place].front.open = open_place[place];
     if (behind->msg_look)
         wrapped[place].front.msg_look = tern_chaos_msg_look;
+    if (behind->forget)
+        wrapped[place].front.forget = chaos_forget;
     if (behind->group_open)
         fill_groups(&wrapped[place].front);
     return &wrapped[place].front;

@@ -60,6 +60,13 @@ static bool link_reaches(const struct tern_link *link, int peer)
     return peer >= 0 && peer < ((const struct ofi_link *)link)->ranks;
 }
 
+static void link_forget(struct tern_link *link, const void *addr, size_t len)
+{
+    pthread_mutex_lock(&tern_ofi(link)->lock);
+    tern_ofi_cache_forget(tern_ofi(link), addr, len);
+    pthread_mutex_unlock(&tern_ofi(link)->lock);
+}
+
 static bool link_serve(struct tern_link *link)
 {
     (void)link; /* the progress thread does what peers need */
@@ -85,6 +92,7 @@ const struct tern_link_ops tern_ofi_ops = {
     .lane_close = tern_ofi_lane_close,
     .progress = tern_ofi_lane_progress,
     .cancel = tern_ofi_lane_cancel,
+    .forget = link_forget,
     .msg_longest = tern_ofi_msg_longest,
     .msg_open = tern_ofi_msg_open,
     .msg_send = tern_ofi_msg_send,

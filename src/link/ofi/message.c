@@ -14,7 +14,7 @@
 
 #include "link/ofi/ofi.h"
 
-#define SMALLEST_RING 4096u
+#define SMALLEST_RING 8192u
 #define LARGEST_RING (256u << 10)
 #define BATCH 16
 

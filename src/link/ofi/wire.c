@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/siphash.h"
+
 /* A body of a fixed size. */
 static bool read_body(const unsigned char *body, size_t rest, void *out, size_t size)
 {
@@ -52,40 +54,12 @@ bool tern_ofi_wire_read(const void *bytes, size_t len, struct ofi_mail *out)
     }
 }
 
-/* ---- SipHash-2-4 of the two ranks, with the job's number as the key ---- */
-
-static uint64_t turn(uint64_t x, int by)
-{
-    return x << by | x >> (64 - by);
-}
-
-static void rounds(uint64_t v[4], int count)
-{
-    while (count-- > 0) {
-        v[0] += v[1], v[2] += v[3];
-        v[1] = turn(v[1], 13) ^ v[0], v[3] = turn(v[3], 16) ^ v[2];
-        v[0] = turn(v[0], 32);
-        v[2] += v[1], v[0] += v[3];
-        v[1] = turn(v[1], 17) ^ v[2], v[3] = turn(v[3], 21) ^ v[0];
-        v[2] = turn(v[2], 32);
-    }
-}
-
-static void absorb(uint64_t v[4], uint64_t word)
-{
-    v[3] ^= word;
-    rounds(v, 2);
-    v[0] ^= word;
-}
-
 uint64_t tern_ofi_wire_token(uint64_t job, uint32_t from, uint32_t to)
 {
-    uint64_t v[4] = { job ^ 0x736f6d6570736575ull, job ^ 0x646f72616e646f6dull, job ^ 0x6c7967656e657261ull,
-                      job ^ 0x7465646279746573ull };
+    uint32_t pair[] = { from, to };
+    uint8_t  key[TERN_SIPHASH_KEY];
 
-    absorb(v, (uint64_t)from << 32 | to);
-    absorb(v, 8ull << 56); /* the length, as SipHash ends */
-    v[2] ^= 0xff;
-    rounds(v, 4);
-    return v[0] ^ v[1] ^ v[2] ^ v[3];
+    memcpy(key, &job, sizeof(job));
+    memcpy(key + sizeof(job), "tern ofi", TERN_SIPHASH_KEY - sizeof(job));
+    return tern_base_siphash(key, pair, sizeof(pair));
 }

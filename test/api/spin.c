@@ -1,0 +1,75 @@
+/* spin.c: a target that computes and never calls Tern.
+ *
+ * Promise: puts and gets end whatever the target is doing. The last rank spins over its own memory, without a call of
+ * Tern and without giving up its core, until all others have told by a put that they are through. They have put to it
+ * and got from it meanwhile, small and large, with and without events.
+ *
+ * ranks: 2 4
+ * network: 2 4
+ */
+#include "job_test.h"
+
+#include <stdatomic.h>
+
+const char *job_note;
+
+#define LARGE (300u * 1024)
+#define ROUNDS (JOB_SANITIZED ? 5u : 50u)
+
+/* Word r of the last rank's part: rank r is through. Behind the words each rank has LARGE bytes. */
+static uint64_t place_of(int rank)
+{
+    return 4096 + (uint64_t)rank * LARGE;
+}
+
+static void one_round(tern_region *region, int target, unsigned char *src, unsigned char *dst, unsigned round)
+{
+    uint64_t   at = place_of(tern_rank()), value;
+    size_t     len = round % 2 ? LARGE : 1 + round * 37;
+    tern_event put, got;
+
+    job_fill(src, len, (unsigned)tern_rank(), round);
+    OK(tern_put(TERN_WORLD, region, target, at, src, len));
+    memset(dst, 0, len);
+    OK(tern_get(TERN_WORLD, region, target, at, dst, len));
+    HOLDS(dst, len, (unsigned)tern_rank(), round);
+    OK(tern_put_u64(TERN_WORLD, region, target, at, round));
+    OK(tern_get_u64(TERN_WORLD, region, target, at, &value));
+    SAME(value, round);
+    OK(tern_put_nb(TERN_WORLD, region, target, at, src, len, &put));
+    OK(tern_event_wait(&put, TERN_FOREVER));
+    OK(tern_get_nb(TERN_WORLD, region, target, at, dst, len, &got));
+    OK(tern_event_wait(&got, TERN_FOREVER));
+    HOLDS(dst, len, (unsigned)tern_rank(), round);
+}
+
+int main(void)
+{
+    struct job_region r;
+    unsigned char    *src = job_new(LARGE), *dst = job_new(LARGE);
+    uint64_t          through = 1;
+    int               target;
+
+    OK(tern_init());
+    target = tern_size() - 1;
+    for (enum job_kind kind = JOB_HOST; kind <= JOB_REGISTERED; kind += JOB_REGISTERED - JOB_HOST) {
+        job_region_make(&r, kind, place_of(tern_size()));
+        OK(tern_barrier(TERN_WORLD));
+        if (tern_rank() == target) {
+            const _Atomic uint64_t *word = (const _Atomic uint64_t *)(const void *)r.mine;
+            for (int rank = 0; rank < target; rank++)
+                while (atomic_load(&word[rank]) != through)
+                    ; /* the computation */
+        } else {
+            for (unsigned i = 1; i <= ROUNDS; i++)
+                one_round(r.region, target, src, dst, i);
+            OK(tern_put_u64(TERN_WORLD, r.region, target, (uint64_t)tern_rank() * 8, through));
+        }
+        OK(tern_barrier(TERN_WORLD));
+        job_region_drop(&r);
+    }
+    OK(tern_finalize());
+    free(src);
+    free(dst);
+    return 0;
+}

@@ -1,0 +1,372 @@
+/* ofi_network.c: what the link between nodes promises beyond the contract of all links.
+ *
+ * Promises: puts and gets end while the target does not call Tern at all; a transfer that finds no room is TERN_AGAIN and
+ * nothing has happened; buffers of the program stay registered only as far as the option says, and not after it said
+ * that it gives them back; bytes that are not of the job are dropped, and those of a rank that make no sense are an
+ * error; memory that is not exposed any more is not touched; an operation on a rank that died ends with TERN_ERR_PEER.
+ */
+#include "link_parts.h"
+
+#include "link/ofi/ofi.h"
+
+#define SIZE (1u << 20)
+#define MANY 64
+
+static struct ofi_link *ofi_of(const struct rank *r)
+{
+    return (struct ofi_link *)r->link;
+}
+
+/* Without a call of the link: until rank's word says so. */
+static void await_word(struct rank *r, int rank, uint64_t value)
+{
+    while (atomic_load(&r->board->word[rank][0]) < value)
+        sched_yield();
+}
+
+static void tell(struct rank *r, uint64_t value)
+{
+    atomic_store(&r->board->word[r->me][0], value);
+}
+
+/* ---- the target does nothing ---- */
+
+static void passive_target(struct rank *r)
+{
+    static unsigned char bytes[SIZE], back[SIZE];
+    static const size_t  lens[] = { 1, 8, 64, 65, 4096, 4097, 65536, SIZE };
+    struct parts         p;
+
+    parts_make(r, &p, TERN_PLACE_PRIVATE, SIZE);
+    if (r->me == 1) {
+        await_word(r, 0, 1);
+        EXPECT(mark_holds(p.mine, SIZE, 0, 7)); /* the last one */
+    } else {
+        for (unsigned i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
+            mark_fill(bytes, lens[i], 0, i);
+            EXPECT(move(r, &p, 1, 0, bytes, lens[i], false) == TERN_OK);
+            EXPECT(move(r, &p, 1, 0, back, lens[i], true) == TERN_OK);
+            EXPECT(mark_holds(back, lens[i], 0, i));
+        }
+        tell(r, 1);
+    }
+    parts_drop(r, &p);
+}
+
+/* ---- no room ---- */
+
+/* Start puts of one byte until there is no room; returns how many are under way. */
+static int start_all(struct rank *r, struct parts *p, struct test_op *ops, unsigned char *source)
+{
+    int started = 0;
+
+    for (; started < MANY; started++) {
+        struct tern_xfer xfer = { &p->part[1], (uint64_t)started, &source[started], 1, false };
+        tern_status      st;
+
+        source[started] = (unsigned char)(started + 1);
+        st = p->part[1].path->start(r->lane, &xfer, &ops[started].op);
+        if (st == TERN_AGAIN)
+            break;
+        EXPECT(st == TERN_PENDING);
+    }
+    return started;
+}
+
+static void no_room(struct rank *r)
+{
+    static struct test_op ops[MANY];
+    static unsigned char  source[MANY];
+    struct parts          p;
+    int                   started = 0;
+
+    parts_make(r, &p, TERN_PLACE_PRIVATE, 4096);
+    EXPECT(move(r, &p, 1 - r->me, 2048, source, 1, false) == TERN_OK); /* they know each other from now on */
+    meet(r);
+    if (r->me == 0) {
+        started = start_all(r, &p, ops, source);
+        EXPECT(started == 2); /* TERN_OFI_WINDOW */
+        for (int i = 0; i < 100; i++)
+            r->ops->progress(r->lane);
+        EXPECT(ops[0].done == 0 && ops[1].done == 0);
+        tell(r, 1);
+    } else {
+        await_word(r, 0, 1); /* not a call of the link, and no thread of its own: nothing can end */
+    }
+    meet(r);
+    for (int i = 0; i < started; i++) {
+        finish(r, &ops[i]);
+        EXPECT(ops[i].status == TERN_OK);
+    }
+    meet(r);
+    EXPECT(r->me == 0 || (p.mine[0] == 1 && p.mine[1] == 2 && p.mine[2] == 0));
+    EXPECT(ops[started].done == 0); /* what was refused is never reported */
+    parts_drop(r, &p);
+}
+
+/* ---- registrations ---- */
+
+static void cache(struct rank *r)
+{
+    struct ofi_cache *kept = &ofi_of(r)->cache;
+    unsigned char    *buffer = aligned_alloc(4096, 8 * 65536), *before;
+    struct fid_mr    *mr;
+    struct parts      p;
+
+    EXPECT(buffer != NULL);
+    parts_make(r, &p, TERN_PLACE_PRIVATE, SIZE);
+    mark_fill(buffer, 8 * 65536, r->me, 1);
+    EXPECT(move(r, &p, 1 - r->me, 0, buffer, 65536, false) == TERN_OK);
+    EXPECT(kept->bytes == 65536 && kept->first && kept->first->uses == 0);
+    mr = kept->first->mr;
+    EXPECT(move(r, &p, 1 - r->me, 0, buffer + 100, 60000, false) == TERN_OK); /* lies within */
+    EXPECT(kept->bytes == 65536 && kept->first->mr == mr);
+    for (size_t i = 1; i < 8; i++) { /* TERN_OFI_CACHE is 128K: the one used last and the one before stay */
+        EXPECT(move(r, &p, 1 - r->me, 0, buffer + i * 65536, 65536, i % 2) == TERN_OK);
+        EXPECT(kept->bytes <= 2 * 65536 && kept->first->from == (uintptr_t)(buffer + i * 65536));
+    }
+    before = buffer + 6 * 65536;
+    EXPECT(kept->first->next->from == (uintptr_t)before && !kept->first->next->next);
+    r->ops->forget(r->link, before + 4096, 1);
+    EXPECT(kept->bytes == 65536 && kept->first->from == (uintptr_t)(buffer + 7 * 65536));
+    r->ops->forget(r->link, NULL, SIZE); /* of nothing that is kept */
+    EXPECT(kept->bytes == 65536);
+    EXPECT(move(r, &p, 1 - r->me, 0, p.mine, 65536, true) == TERN_OK); /* a region is registered already */
+    EXPECT(kept->bytes == 65536);
+    parts_drop(r, &p);
+    free(buffer);
+}
+
+/* ---- strangers ---- */
+
+static void send_raw(struct rank *r, int to, const void *bytes, size_t len)
+{
+    struct ofi_link *ofi = ofi_of(r);
+    struct ofi_peer *peer;
+    ssize_t          rc;
+
+    do {
+        pthread_mutex_lock(&ofi->lock);
+        peer = tern_ofi_peer(ofi, to);
+        EXPECT(peer && tern_ofi_address(ofi, peer) == TERN_OK);
+        rc = fi_inject(ofi->net.ep, bytes, len, peer->addr);
+        pthread_mutex_unlock(&ofi->lock);
+        turn(r);
+    } while (rc == -FI_EAGAIN);
+    EXPECT(rc == 0);
+}
+
+static unsigned delivered;
+
+static void count_message(int from, unsigned channel, const unsigned char *head, const unsigned char *data, size_t len)
+{
+    EXPECT(from == 1 && channel == TERN_CHANNEL_REQUEST && head[0] == 77 && !data && len == 0);
+    delivered++;
+}
+
+static uint64_t strangers(struct rank *r)
+{
+    struct ofi_link *ofi = ofi_of(r);
+    uint64_t         count;
+
+    pthread_mutex_lock(&ofi->lock);
+    count = ofi->messages.strangers;
+    pthread_mutex_unlock(&ofi->lock);
+    return count;
+}
+
+/* Messages of another job, from ranks that there are none, and noise. */
+static void send_strange(struct rank *r)
+{
+    struct ofi_header header = { .token = tern_ofi_wire_token(r->boot.segment->job + 1, 1, 0), .from_kind = 1u << 8 };
+    unsigned char     bytes[OFI_WIRE_HEAD] = { 0 };
+
+    memcpy(bytes, &header, sizeof(header));
+    send_raw(r, 0, bytes, sizeof(bytes));
+    header.token = tern_ofi_wire_token(r->boot.segment->job, 9, 0);
+    header.from_kind = 9u << 8;
+    memcpy(bytes, &header, sizeof(header));
+    send_raw(r, 0, bytes, sizeof(bytes));
+    memset(bytes, 0xa5, sizeof(bytes));
+    send_raw(r, 0, bytes, 1);
+    send_raw(r, 0, bytes, sizeof(bytes));
+}
+
+static void strangers_are_dropped(struct rank *r)
+{
+    uint32_t             none = 0;
+    struct tern_link_msg msg = { .peer = 0, .channel = TERN_CHANNEL_REQUEST };
+
+    receiver = count_message;
+    if (r->me == 0) {
+        while (delivered == 0) {
+            r->ops->msg_look(r->link);
+            EXPECT(deliver(r->link, TERN_CHANNEL_REQUEST) == TERN_OK);
+        }
+        EXPECT(strangers(r) == 4 && delivered == 1);
+    } else {
+        send_strange(r);
+        EXPECT(r->ops->msg_brief(r->link, msg.peer, msg.channel, 77, &none, 1) == TERN_OK);
+    }
+    while (!r->ops->msg_settled(r->link))
+        r->ops->msg_look(r->link);
+    meet(r);
+}
+
+/* Until what came is refused. */
+static void expect_refusal(struct rank *r)
+{
+    tern_status st;
+
+    do {
+        r->ops->msg_look(r->link);
+        st = deliver(r->link, TERN_CHANNEL_REQUEST);
+    } while (st == TERN_OK);
+    EXPECT(st == TERN_ERR_LINK && strstr(tern_base_detail(), "rank 1"));
+}
+
+static struct ofi_header good_header(struct rank *r)
+{
+    return (struct ofi_header){ .token = tern_ofi_wire_token(r->boot.segment->job, 1, 0), .from_kind = 1u << 8 };
+}
+
+/* It comes before others that would be in front of it, more of them than its sender may have sent. */
+static void out_of_order(struct rank *r)
+{
+    struct ofi_header header = good_header(r);
+    unsigned char     bytes[OFI_WIRE_HEAD] = { 0 };
+
+    header.seq = 60000;
+    memcpy(bytes, &header, sizeof(header));
+    if (r->me == 1)
+        send_raw(r, 0, bytes, sizeof(bytes));
+    else
+        expect_refusal(r);
+    meet(r);
+}
+
+/* The same message twice, before the one in front of it. */
+static void twice(struct rank *r)
+{
+    struct ofi_header header = good_header(r);
+    unsigned char     bytes[OFI_WIRE_HEAD] = { 0 };
+
+    header.seq = 1;
+    memcpy(bytes, &header, sizeof(header));
+    for (int i = 0; r->me == 1 && i < 2; i++)
+        send_raw(r, 0, bytes, sizeof(bytes));
+    if (r->me == 0)
+        expect_refusal(r);
+    meet(r);
+}
+
+/* Something was handled that was never sent. */
+static void too_much_credit(struct rank *r)
+{
+    struct ofi_header header = good_header(r);
+    struct ofi_credit credit = { { 1, 0 } };
+    unsigned char     bytes[sizeof(header) + sizeof(credit)];
+
+    header.from_kind |= OFI_CREDIT;
+    memcpy(bytes, &header, sizeof(header));
+    memcpy(bytes + sizeof(header), &credit, sizeof(credit));
+    if (r->me == 1)
+        send_raw(r, 0, bytes, sizeof(bytes));
+    else
+        expect_refusal(r);
+    meet(r);
+}
+
+/* ---- what is gone ---- */
+
+static void concealed(struct rank *r)
+{
+    static unsigned char bytes[3 * 4096];
+    struct parts         p, q;
+    int                  other = 1 - r->me;
+
+    parts_make(r, &p, TERN_PLACE_PRIVATE, SIZE);
+    parts_make(r, &q, TERN_PLACE_PRIVATE, SIZE);
+    r->ops->conceal(r->link, p.id);
+    r->ops->conceal(r->link, p.id); /* twice does no harm */
+    meet(r);
+    memset(bytes, 0x77, sizeof(bytes));
+    if (r->me == 0) {
+        EXPECT(move(r, &p, other, 0, bytes, sizeof(bytes), false) < 0);
+        EXPECT(move(r, &p, other, 0, bytes, sizeof(bytes), true) < 0);
+        EXPECT(move(r, &q, other, 0, bytes, sizeof(bytes), false) == TERN_OK); /* and life goes on */
+    }
+    meet(r);
+    for (size_t i = 0; i < SIZE; i++)
+        EXPECT(p.mine[i] == 0 && q.mine[i] == (r->me == 1 && i < sizeof(bytes) ? 0x77 : 0));
+    parts_drop(r, &p);
+    parts_drop(r, &q);
+}
+
+/* Rank 1 ends, with operations on it under way; what the launcher does is done here. */
+static void dead_peer(struct rank *r)
+{
+    static unsigned char bytes[SIZE];
+    struct tern_slot    *slot = &r->boot.segment->slot[1];
+    struct parts         p;
+    struct test_op       put = { .done = 0 }, get = { .done = 0 };
+
+    r->boot.segment->on_failure = TERN_ON_FAILURE_RETURN;
+    parts_make(r, &p, TERN_PLACE_PRIVATE, SIZE);
+    if (r->me == 1)
+        _exit(0);
+    while (atomic_load(&slot->fate) == TERN_FATE_RUNNING) { /* some before it is known, some after it happened */
+        struct tern_xfer out = { &p.part[1], 0, bytes, SIZE, false }, in = { &p.part[1], 0, bytes, SIZE, true };
+        EXPECT(p.part[1].path->start(r->lane, &out, &put.op) == TERN_PENDING);
+        EXPECT(p.part[1].path->start(r->lane, &in, &get.op) == TERN_PENDING);
+        atomic_store(&slot->fate, TERN_FATE_LOST);
+        atomic_fetch_add(&r->boot.segment->losses, 1);
+    }
+    finish(r, &put);
+    finish(r, &get);
+    EXPECT(put.status == TERN_ERR_PEER && get.status == TERN_ERR_PEER);
+    EXPECT(move(r, &p, 1, 0, bytes, 8, false) == TERN_ERR_PEER);
+    EXPECT(!LEAKS());
+    _exit(0); /* there is nobody to meet */
+}
+
+/* ---- */
+
+static void run(link_body *body)
+{
+    const struct tern_link_ops *ops = link_named("ofi");
+
+    assert_non_null(ops);
+    run_link(ops, 2, 64, body);
+    default_options(NULL);
+}
+
+#define NETWORK_TEST(body, ...)           \
+    static void test_##body(void **state) \
+    {                                     \
+        (void)state;                      \
+        __VA_ARGS__;                      \
+        run(body);                        \
+    }
+NETWORK_TEST(passive_target, (void)0)
+NETWORK_TEST(no_room, tern_opt.ofi_window = 2, tern_opt.progress_thread = TERN_PROGRESS_THREAD_OFF)
+NETWORK_TEST(cache, tern_opt.ofi_local = TERN_OFI_LOCAL_ALWAYS, tern_opt.ofi_cache = 128 << 10)
+NETWORK_TEST(strangers_are_dropped, (void)0)
+NETWORK_TEST(out_of_order, (void)0)
+NETWORK_TEST(twice, (void)0)
+NETWORK_TEST(too_much_credit, (void)0)
+NETWORK_TEST(concealed, (void)0)
+NETWORK_TEST(dead_peer, (void)0)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_passive_target),  cmocka_unit_test(test_no_room),
+        cmocka_unit_test(test_cache),           cmocka_unit_test(test_strangers_are_dropped),
+        cmocka_unit_test(test_out_of_order),    cmocka_unit_test(test_twice),
+        cmocka_unit_test(test_too_much_credit), cmocka_unit_test(test_concealed),
+        cmocka_unit_test(test_dead_peer),
+    };
+
+    return cmocka_run_group_tests_name("link ofi", tests, default_options, NULL);
+}

@@ -1,0 +1,174 @@
+/* ofi_wire.c: messages of the link between nodes survive the way to bytes and back, and no bytes that anyone sends do
+ * harm.
+ *
+ * Promise: reading answers every sequence of bytes with yes or no and touches none behind the end; it says no to kinds
+ * and lengths that are none; a token is the same for all who know the job's number, and another for each pair of ranks,
+ * each direction and each job.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "link/ofi/wire.h"
+
+/* A copy of exactly the bytes, so that a sanitizer sees every byte too far. */
+static bool read_exactly(const void *bytes, size_t len, struct ofi_mail *mail)
+{
+    unsigned char *copy = malloc(len > 0 ? len : 1);
+    bool           good;
+
+    assert_non_null(copy);
+    memcpy(copy, bytes, len);
+    good = tern_ofi_wire_read(copy, len, mail);
+    free(copy);
+    return good;
+}
+
+static size_t write_header(unsigned char *bytes, unsigned kind, uint32_t from, uint16_t seq, uint16_t ack)
+{
+    struct ofi_header header = {
+        .token = 0x1122334455667788ull, .from_kind = from << 8 | kind, .seq = seq, .ack = ack
+    };
+
+    memcpy(bytes, &header, sizeof(header));
+    return sizeof(header);
+}
+
+static void messages_come_back(void **state)
+{
+    static unsigned char bytes[OFI_WIRE_HEAD + OFI_WIRE_NEAR];
+    static const size_t  lens[] = { 0, 1, 63, 64, 4096, OFI_WIRE_NEAR };
+    struct ofi_mail      mail;
+
+    (void)state;
+    for (unsigned kind = OFI_REQUEST; kind <= OFI_REPLY; kind++)
+        for (size_t i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
+            write_header(bytes, kind, 65535, 0xfffe, 0x1234);
+            assert_true(read_exactly(bytes, OFI_WIRE_HEAD + lens[i], &mail));
+            assert_int_equal(mail.header.token, 0x1122334455667788ull);
+            assert_int_equal(mail.from, 65535);
+            assert_int_equal(mail.kind, kind);
+            assert_int_equal(mail.channel, kind);
+            assert_int_equal(mail.header.seq, 0xfffe);
+            assert_int_equal(mail.header.ack, 0x1234);
+            assert_int_equal(mail.len, lens[i]);
+            assert_int_equal(mail.far.len, 0);
+        }
+}
+
+static void far_messages_come_back(void **state)
+{
+    unsigned char   bytes[OFI_WIRE_HEAD + sizeof(struct ofi_far)];
+    struct ofi_far  far = { .key = 7, .addr = 1ull << 60, .len = 100000 };
+    struct ofi_mail mail;
+
+    (void)state;
+    for (unsigned kind = OFI_FAR_REQUEST; kind <= OFI_FAR_REPLY; kind++) {
+        write_header(bytes, kind, 3, 1, 2);
+        memcpy(bytes + OFI_WIRE_HEAD, &far, sizeof(far));
+        assert_true(read_exactly(bytes, sizeof(bytes), &mail));
+        assert_int_equal(mail.channel, kind - OFI_FAR_REQUEST);
+        assert_int_equal(mail.len, 100000);
+        assert_memory_equal(&mail.far, &far, sizeof(far));
+        for (size_t len = 0; len < sizeof(bytes); len++)
+            assert_false(read_exactly(bytes, len, &mail));
+    }
+    far.len = 0;
+    memcpy(bytes + OFI_WIRE_HEAD, &far, sizeof(far));
+    assert_false(read_exactly(bytes, sizeof(bytes), &mail));
+}
+
+static void control_comes_back(void **state)
+{
+    unsigned char     bytes[sizeof(struct ofi_header) + sizeof(struct ofi_credit) + 1] = { 0 };
+    struct ofi_credit credit = { { 70000, 3 } };
+    size_t            header = sizeof(struct ofi_header);
+    struct ofi_mail   mail;
+
+    (void)state;
+    write_header(bytes, OFI_CREDIT, 1, 0, 0);
+    memcpy(bytes + header, &credit, sizeof(credit));
+    for (size_t len = 0; len <= sizeof(bytes); len++)
+        assert_int_equal(read_exactly(bytes, len, &mail), len == header + sizeof(credit));
+    assert_true(read_exactly(bytes, header + sizeof(credit), &mail));
+    assert_memory_equal(&mail.credit, &credit, sizeof(credit));
+    for (uint16_t channel = 0; channel < 5; channel++) {
+        write_header(bytes, OFI_WANT, 1, channel, 0);
+        assert_int_equal(read_exactly(bytes, header, &mail), channel < TERN_CHANNELS);
+        assert_false(read_exactly(bytes, header + 1, &mail));
+    }
+}
+
+static void too_long_or_unknown(void **state)
+{
+    static unsigned char bytes[OFI_WIRE_HEAD + OFI_WIRE_NEAR + 1];
+    struct ofi_mail      mail;
+
+    (void)state;
+    write_header(bytes, OFI_REQUEST, 0, 0, 0);
+    assert_false(read_exactly(bytes, sizeof(bytes), &mail));
+    for (size_t len = 0; len < OFI_WIRE_HEAD; len++)
+        assert_false(read_exactly(bytes, len, &mail));
+    for (unsigned kind = OFI_WANT + 1; kind < 256; kind++) {
+        write_header(bytes, kind, 0, 0, 0);
+        for (size_t len = 0; len < 200; len++)
+            assert_false(read_exactly(bytes, len, &mail));
+    }
+}
+
+/* Random bytes, half of them with a kind that is one. */
+static void noise(void **state)
+{
+    unsigned char   bytes[256];
+    uint64_t        seed = 88172645463325252ull;
+    struct ofi_mail mail;
+
+    (void)state;
+    for (int i = 0; i < 200000; i++) {
+        for (size_t k = 0; k < sizeof(bytes); k += 8) {
+            seed ^= seed << 13;
+            seed ^= seed >> 7;
+            seed ^= seed << 17;
+            memcpy(bytes + k, &seed, 8);
+        }
+        if (i % 2)
+            bytes[8] = (unsigned char)(seed % 6);
+        if (read_exactly(bytes, seed >> 32 & 255, &mail))
+            assert_true(mail.kind <= OFI_WANT && (mail.kind > OFI_FAR_REPLY || mail.channel < TERN_CHANNELS));
+    }
+}
+
+static void tokens(void **state)
+{
+    enum { RANKS = 12 };
+    uint64_t all[2][RANKS][RANKS];
+
+    (void)state;
+    for (uint32_t job = 0; job < 2; job++)
+        for (uint32_t from = 0; from < RANKS; from++)
+            for (uint32_t to = 0; to < RANKS; to++)
+                all[job][from][to] = tern_ofi_wire_token(77 + job, from, to);
+    assert_int_equal(all[0][1][2], tern_ofi_wire_token(77, 1, 2));
+    for (size_t i = 0; i < 2 * RANKS * RANKS; i++)
+        for (size_t k = 0; k < i; k++)
+            assert_int_not_equal((&all[0][0][0])[i], (&all[0][0][0])[k]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(messages_come_back),
+        cmocka_unit_test(far_messages_come_back),
+        cmocka_unit_test(control_comes_back),
+        cmocka_unit_test(too_long_or_unknown),
+        cmocka_unit_test(noise),
+        cmocka_unit_test(tokens),
+    };
+
+    return cmocka_run_group_tests_name("ofi wire", tests, NULL, NULL);
+}
