@@ -64,21 +64,25 @@ static void host_gone(void)
 /* Sleep until the process behind rank (a pidfd, or -1) ends or the thread is to stop, at most ms (-1: no limit). */
 static enum news wait_for(int rank, int ms)
 {
-    struct pollfd fds[] = {
-        { watch.stop, POLLIN, 0 }, { watch.pmi->gone, POLLIN, 0 }, { rank, POLLIN, 0 }, { watch.host, POLLIN, 0 }
-    };
-    int ready;
+    for (;;) {
+        struct pollfd fds[] = {
+            { watch.stop, POLLIN, 0 }, { watch.pmi->gone, POLLIN, 0 }, { rank, POLLIN, 0 }, { watch.host, POLLIN, 0 }
+        };
+        int ready = poll(fds, sizeof(fds) / sizeof(fds[0]), ms);
 
-    do
-        ready = poll(fds, sizeof(fds) / sizeof(fds[0]), ms);
-    while (ready < 0 && errno == EINTR);
-    if (fds[0].revents != 0)
-        return NEWS_STOP;
-    if (fds[1].revents != 0)
-        end_with_launcher();
-    if (fds[3].revents != 0)
-        host_gone();
-    return fds[2].revents != 0 ? NEWS_RANK : NEWS_NONE;
+        if (ready < 0 && errno == EINTR)
+            continue;
+        if (fds[0].revents != 0)
+            return NEWS_STOP;
+        if (fds[1].revents != 0)
+            end_with_launcher();
+        if (fds[3].revents != 0)
+            host_gone(); /* is not looked at again */
+        if (fds[2].revents != 0)
+            return NEWS_RANK;
+        if (ready == 0)
+            return NEWS_NONE;
+    }
 }
 
 /* The next rank of this node after rank, round and round. */
