@@ -76,10 +76,23 @@ static bool parse_mantissa(const char **at, double *value, int64_t *scale)
     }
 }
 
+/* value times ten to that power; in steps, because the power alone may be beyond all numbers. */
+static double scale_by_ten(double value, int64_t power)
+{
+    for (int64_t left = power < 0 ? -power : power; left > 0; left -= 300) {
+        double factor = 1;
+
+        for (int64_t i = 0; i < left && i < 300; i++)
+            factor *= 10;
+        value = power < 0 ? value / factor : value * factor;
+    }
+    return value;
+}
+
 bool tern_base_parse_seconds(const char *text, double *out)
 {
     bool    minus = *text == '-';
-    double  value, power = 1;
+    double  value;
     int64_t scale, exponent = 0;
 
     text += minus;
@@ -94,10 +107,7 @@ bool tern_base_parse_seconds(const char *text, double *out)
     }
     if (scale < -300)
         return false;
-    scale += exponent;
-    for (int64_t i = 0; i < (scale < 0 ? -scale : scale); i++)
-        power *= 10;
-    value = scale < 0 ? value / power : value * power;
+    value = scale_by_ten(value, scale + exponent);
     if (!__builtin_isfinite(value))
         return false;
     *out = minus ? -value : value;

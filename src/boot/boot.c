@@ -28,11 +28,6 @@
 #include "boot/foreign.h"
 #include "boot/parent.h"
 
-/* What TERN_BOOT says. The fields in the order of the text. */
-struct boot_text {
-    int64_t layout, rank, ranks, arena, huge, tell, launcher;
-};
-
 void tern_boot_text(char *text, size_t size, int rank, const struct tern_boot_given *given)
 {
     snprintf(text, size, "layout=%u,rank=%d,ranks=%d,arena=%d,huge=%d,tell=%d,launcher=%d", TERN_SEGMENT_LAYOUT, rank,
@@ -69,10 +64,10 @@ static tern_status other_version(int64_t layout)
                           (long long)layout, TERN_SEGMENT_LAYOUT);
 }
 
-static tern_status parse_text(const char *text, struct boot_text *out)
+tern_status tern_boot_text_read(const char *text, struct tern_boot_words *out)
 {
-    const char      *at = text;
-    struct boot_text got = { 0 };
+    const char            *at = text;
+    struct tern_boot_words got = { 0 };
 
     if (take_field(&at, "layout", 0, UINT32_MAX, &got.layout) && got.layout != TERN_SEGMENT_LAYOUT)
         return other_version(got.layout);
@@ -152,7 +147,7 @@ static int reach(int64_t inherited, int64_t launcher, enum purpose purpose, uint
     return fd;
 }
 
-static tern_status unreachable(const struct boot_text *text, int64_t fd)
+static tern_status unreachable(const struct tern_boot_words *text, int64_t fd)
 {
     return tern_base_fail(TERN_ERR_BOOT,
                           "rank %lld cannot reach its job's shared memory: a program between ternrun and this one "
@@ -217,9 +212,9 @@ tern_status tern_boot_claim(struct tern_segment *segment, int rank)
 
 static tern_status join_launched(const char *value, struct tern_boot *out)
 {
-    struct boot_text text = { 0 };
-    struct tern_boot boot = { .launched = true, .huge = -1, .tell = -1 };
-    tern_status      status = parse_text(value, &text);
+    struct tern_boot_words text = { 0 };
+    struct tern_boot       boot = { .launched = true, .huge = -1, .tell = -1 };
+    tern_status            status = tern_boot_text_read(value, &text);
 
     if (status != TERN_OK)
         return status;

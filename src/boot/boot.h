@@ -62,6 +62,16 @@ struct tern_boot_given {
 /* Write the value of TERN_BOOT for a rank into text. */
 void tern_boot_text(char *text, size_t size, int rank, const struct tern_boot_given *given);
 
+/* What TERN_BOOT says. The fields in the order of the text. */
+struct tern_boot_words {
+    int64_t layout, rank, ranks, arena, huge, tell, launcher;
+};
+
+/* Read the value of TERN_BOOT, which is text from outside: a function of the text, and nothing in it is believed but
+ * that it has the right form.
+ * Returns TERN_OK. TERN_ERR_BOOT: it is not what a ternrun of this version writes. */
+tern_status tern_boot_text_read(const char *text, struct tern_boot_words *out);
+
 /* Fill in which rank this is, and from the mapped segment what follows from that: ranks, node, nodes, local, locals. */
 void tern_boot_place(struct tern_boot *boot, int rank);
 

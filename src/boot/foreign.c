@@ -29,17 +29,9 @@
 #define HUB_KEY "hub"
 #define OUTPUT_MS 500
 
-/* What each rank publishes: "layout,on_failure,node,name,key,job", the last three in hexadecimal digits. */
-struct card {
-    unsigned                 layout, on_failure;
-    char                     node[TERN_NODE_TEXT];
-    struct tern_meet_address address;
-    uint64_t                 job; /* random; that of rank 0 names the job */
-};
-
 static struct tern_pmi *launcher; /* from a successful open until the rank has left in order */
 
-static void card_write(const struct card *card, char text[TERN_PMI_VALUE])
+static void card_write(const struct tern_foreign_card *card, char text[TERN_PMI_VALUE])
 {
     size_t at = (size_t)snprintf(text, TERN_PMI_VALUE, "%u,%u,%s,%016llx,", card->layout, card->on_failure, card->node,
                                  (unsigned long long)card->address.name);
@@ -49,7 +41,7 @@ static void card_write(const struct card *card, char text[TERN_PMI_VALUE])
     snprintf(text + at, TERN_PMI_VALUE - at, ",%016llx", (unsigned long long)card->job);
 }
 
-static bool card_read(const char *text, struct card *card)
+bool tern_boot_foreign_card(const char *text, struct tern_foreign_card *card)
 {
     unsigned long long name, job;
     char               key[2 * TERN_MEET_KEY + 1];
@@ -66,14 +58,14 @@ static bool card_read(const char *text, struct card *card)
     return true;
 }
 
-static tern_status card_get(struct tern_pmi *pmi, int rank, struct card *card)
+static tern_status card_get(struct tern_pmi *pmi, int rank, struct tern_foreign_card *card)
 {
     char        text[TERN_PMI_VALUE];
     tern_status st = pmi->ops->get(pmi, rank, CARD_KEY, text);
 
     if (st != TERN_OK)
         return st;
-    if (!card_read(text, card))
+    if (!tern_boot_foreign_card(text, card))
         return tern_base_fail(TERN_ERR_BOOT, "rank %d published '%.100s', which is not of Tern", rank, text);
     if (card->layout != TERN_SEGMENT_LAYOUT)
         return tern_base_fail(TERN_ERR_BOOT,
@@ -84,7 +76,8 @@ static tern_status card_get(struct tern_pmi *pmi, int rank, struct card *card)
 }
 
 /* Publish our card and read that of our host, the first rank on the same node. */
-static tern_status find_host(struct tern_pmi *pmi, struct card *mine, int *host, struct card *card)
+static tern_status find_host(struct tern_pmi *pmi, struct tern_foreign_card *mine, int *host,
+                             struct tern_foreign_card *card)
 {
     char        text[TERN_PMI_VALUE];
     tern_status st;
@@ -151,8 +144,8 @@ static int number_node(struct view *view, const char *node)
 
 static tern_status view_read(struct view *view, struct tern_pmi *pmi)
 {
-    struct card card;
-    tern_status st;
+    struct tern_foreign_card card;
+    tern_status              st;
 
     for (int rank = 0; rank < pmi->ranks; rank++) {
         if ((st = card_get(pmi, rank, &card)) != TERN_OK)
@@ -202,7 +195,7 @@ err_tell:
     return st;
 }
 
-static tern_status be_host(struct tern_pmi *pmi, int door, const struct card *mine, struct tern_boot *boot)
+static tern_status be_host(struct tern_pmi *pmi, int door, const struct tern_foreign_card *mine, struct tern_boot *boot)
 {
     struct view      view;
     struct tern_cpus cpus;
@@ -224,7 +217,8 @@ static tern_status be_host(struct tern_pmi *pmi, int door, const struct card *mi
 
 /* ---- its guests ---- */
 
-static tern_status be_guest(struct tern_pmi *pmi, int host, const struct card *card, struct tern_boot *boot)
+static tern_status be_guest(struct tern_pmi *pmi, int host, const struct tern_foreign_card *card,
+                            struct tern_boot *boot)
 {
     int         gifts[TERN_MEET_GIFTS];
     tern_status st = tern_boot_meet_visit(&card->address, host, pmi->rank, gifts);
@@ -243,11 +237,11 @@ static tern_status be_guest(struct tern_pmi *pmi, int host, const struct card *c
     return st;
 }
 
-static tern_status card_make(struct card *card, int *door)
+static tern_status card_make(struct tern_foreign_card *card, int *door)
 {
     tern_status st;
 
-    *card = (struct card){ .layout = TERN_SEGMENT_LAYOUT, .on_failure = (unsigned)tern_opt.on_failure };
+    *card = (struct tern_foreign_card){ .layout = TERN_SEGMENT_LAYOUT, .on_failure = (unsigned)tern_opt.on_failure };
     if ((st = tern_boot_node_identity(card->node)) != TERN_OK)
         return st;
     if (getrandom(&card->job, sizeof(card->job), 0) != (ssize_t)sizeof(card->job))
@@ -308,9 +302,9 @@ static tern_status connect_nodes(struct tern_pmi *pmi, struct tern_boot *boot)
 /* Find the others, and have a segment; *host is the first rank of the node. */
 static tern_status share(struct tern_pmi *pmi, struct tern_boot *boot, int *host)
 {
-    struct card mine, card;
-    int         door;
-    tern_status st = card_make(&mine, &door);
+    struct tern_foreign_card mine, card;
+    int                      door;
+    tern_status              st = card_make(&mine, &door);
 
     if (st != TERN_OK)
         return st;

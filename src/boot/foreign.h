@@ -5,7 +5,20 @@
 #define TERN_BOOT_FOREIGN_H
 
 #include "boot/boot.h"
+#include "boot/meet.h"
+#include "boot/node.h"
 #include "boot/pmi.h"
+
+/* What each rank publishes: "layout,on_failure,node,name,key,job", the last three in hexadecimal digits. */
+struct tern_foreign_card {
+    unsigned                 layout, on_failure;
+    char                     node[TERN_NODE_TEXT];
+    struct tern_meet_address address;
+    uint64_t                 job; /* random; that of rank 0 names the job */
+};
+
+/* Read what a rank has published; false: it is not of Tern. */
+bool tern_boot_foreign_card(const char *text, struct tern_foreign_card *card);
 
 /* Join: find the ranks of this node, share an arena with them, claim the slot, watch the others. As tern_boot_join. */
 tern_status tern_boot_foreign_join(const struct tern_pmi_ops *ops, struct tern_boot *boot);

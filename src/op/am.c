@@ -18,6 +18,7 @@
 #include "core/wait.h"
 #include "core/wire.h"
 #include "op/contig.h"
+#include "op/read.h"
 #include "op/wire.h"
 
 struct tern_op_am_entry tern_op_am_entry[TERN_OP_AM_IDS];
@@ -60,97 +61,44 @@ static void *long_payload(const struct wire_long *at)
     return payload;
 }
 
-/* What came, before it is trusted. */
-struct arrived {
-    const unsigned char *head, *data;
-    size_t               len; /* of the data */
-};
-
-/* Where the payload is; NULL: it does not lie in what came. */
-static const unsigned char *find_payload(const struct arrived *a, unsigned place, size_t len)
-{
-    if (wire_in_head(place))
-        return tern_base_covers(TERN_LINK_HEAD, place * sizeof(uint32_t), len) ? a->head + place * sizeof(uint32_t)
-                                                                               : NULL;
-    if (len == 0)
-        return a->head;
-    return tern_base_covers(a->len, wire_before(place), len) ? a->data + wire_before(place) : NULL;
-}
-
-/* The arguments in one piece; those beyond the head are in the data. */
-static bool read_args(const struct arrived *a, unsigned nargs, uint32_t *room, tern_am_event *event)
-{
-    const unsigned char *args = a->head + sizeof(struct wire_am);
-    size_t               spilt = nargs > WIRE_ARGS ? (nargs - WIRE_ARGS) * sizeof(uint32_t) : 0;
-
-    event->nargs = nargs;
-    event->args = (const uint32_t *)(const void *)args;
-    if (TERN_LIKELY(spilt == 0))
-        return true;
-    if (nargs > TERN_AM_ARGS || spilt > a->len)
-        return false;
-    memcpy(room, args, WIRE_ARGS * sizeof(uint32_t));
-    memcpy(room + WIRE_ARGS, a->data, spilt);
-    event->args = room;
-    return true;
-}
-
-/* Fill what the handler gets of a message with payload; false: it makes no sense. */
-static bool read_payload(const struct arrived *a, const struct wire_am *head, tern_am_event *event)
-{
-    const unsigned char *payload = find_payload(a, head->shape >> 2, head->len);
-    struct wire_long     place;
-
-    if (!payload)
-        return false;
-    event->payload = (void *)(uintptr_t)payload;
-    event->len = head->len;
-    if (event->kind == TERN_AM_MEDIUM)
-        return true;
-    if (head->len != sizeof(place))
-        return false;
-    memcpy(&place, payload, sizeof(place));
-    event->len = place.len;
-    event->payload = long_payload(&place);
-    if (event->kind == TERN_AM_LONG)
-        return event->payload != NULL || place.len == 0;
-    event->kind = TERN_AM_LONG; /* WIRE_CARRIED */
-    if (!event->payload || a->len < WIRE_STAGE || place.len > a->len - WIRE_STAGE)
-        return false;
-    memcpy(event->payload, a->data + WIRE_STAGE, place.len);
-    return true;
-}
-
 /* Run the handler of a message that was found sound. */
 static inline void run(unsigned handler, const tern_am_event *event)
 {
-    const struct tern_op_am_entry *entry = &tern_op_am_entry[handler];
-    const tern_am_token           *outer = tern_op_am_handling;
-    tern_am_handler                function;
+    const tern_am_token *outer = tern_op_am_handling;
+    tern_am_handler      function;
 
     if (TERN_UNLIKELY(handler >= TERN_OP_AM_IDS) ||
         /* acquire: pairs with tern_op_am_register(). */
-        TERN_UNLIKELY(!(function = __atomic_load_n(&entry->function, __ATOMIC_ACQUIRE))))
+        TERN_UNLIKELY(!(function = __atomic_load_n(&tern_op_am_entry[handler].function, __ATOMIC_ACQUIRE))))
         refuse(event->source, handler, "which it has not registered; register before tern_init or before a barrier");
     tern_op_am_handling = event->token;
-    function(event, entry->user);
+    function(event, tern_op_am_entry[handler].user);
     tern_op_am_handling = outer;
 }
 
-static __attribute__((noinline)) void receive_any(const struct arrived *a, uint64_t first, tern_am_event *event)
+static __attribute__((noinline)) void receive_any(const struct tern_op_arrived *arrived, tern_am_event *event)
 {
-    struct wire_am head = wire_head(first);
-    uint32_t       args[TERN_AM_ARGS];
+    unsigned         handler = wire_handler(arrived->first);
+    uint32_t         args[TERN_AM_ARGS];
+    struct wire_long place;
+    bool             sound;
 
-    if (TERN_UNLIKELY(head.handler == CORE_WIRE_OWN)) {
-        tern_core_circle_receive(event->source, a->head, a->data, a->len);
+    if (TERN_UNLIKELY(handler == CORE_WIRE_OWN)) {
+        tern_core_circle_receive(event->source, arrived->head, arrived->data, arrived->len);
         return;
     }
-    event->kind = (tern_am_kind)(head.shape & 3); /* or WIRE_CARRIED */
-    if (!read_args(a, head.nargs, args, event) ||
-        (event->kind == TERN_AM_SHORT ? head.len != 0 : !read_payload(a, &head, event)))
-        refuse(event->source, head.handler, "that makes no sense or names memory that this rank does not have");
-    run(head.handler, event);
+    sound = tern_op_read(arrived, args, event, &place);
+    if (sound && event->kind == TERN_AM_LONG) {
+        const void *carried = event->payload;
+
+        event->payload = long_payload(&place);
+        sound = event->payload != NULL || place.len == 0;
+        if (sound && carried && place.len > 0)
+            memcpy(event->payload, carried, place.len);
+    }
+    if (!sound)
+        refuse(event->source, handler, "that makes no sense or names memory that this rank does not have");
+    run(handler, event);
 }
 
 static void receive(int from, unsigned channel, const unsigned char *head_bytes, const unsigned char *data, size_t len)
@@ -170,7 +118,7 @@ static void receive(int from, unsigned channel, const unsigned char *head_bytes,
     if (TERN_LIKELY(wire_is_short(first)))
         run(wire_handler(first), &event);
     else
-        receive_any(&(struct arrived){ head_bytes, data, len }, first, &event);
+        receive_any(&(struct tern_op_arrived){ head_bytes, first, data, len }, &event);
 }
 
 void tern_op_am_open(void)

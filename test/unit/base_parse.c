@@ -76,6 +76,19 @@ static void check_seconds(void)
     assert_true(tern_base_parse_seconds("0e300", &value) && value == 0);
 }
 
+/* Many digits behind the point and a small exponent, neither too much by itself. */
+static void many_digits(void **state)
+{
+    char   text[300];
+    double value = 77;
+
+    (void)state;
+    memset(text, '0', sizeof(text));
+    memcpy(text, "1.", 2);
+    memcpy(text + 262, "e-60", 5);
+    assert_true(tern_base_parse_seconds(text, &value) && value > 0.99e-60 && value < 1.01e-60);
+}
+
 static void seconds(void **state)
 {
     (void)state;
@@ -91,6 +104,7 @@ int main(void)
         cmocka_unit_test(counts),
         cmocka_unit_test(sizes),
         cmocka_unit_test(seconds),
+        cmocka_unit_test(many_digits),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

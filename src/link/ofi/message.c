@@ -63,7 +63,7 @@ static void ask(struct ofi_link *ofi, struct ofi_peer *peer, unsigned channel)
     if (out->transmitted == out->acked || out->asked)
         return;
     out->asked = true;
-    tern_ofi_outbox_due(ofi, peer, OFI_DUE_WANT << channel);
+    tern_ofi_outbox_due(ofi, peer, (unsigned)OFI_DUE_WANT << channel);
 }
 
 static __attribute__((noinline, cold)) tern_status no_room(struct ofi_link *ofi, struct ofi_peer *peer,

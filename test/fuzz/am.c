@@ -1,0 +1,35 @@
+/* am.c: an active message that a peer sent: 48 bytes of head, the rest is its data.
+ *
+ * Promise: what is found sound lies in what came: arguments, payload, the place of a long one. */
+#include "fuzz/fuzz.h"
+
+#include "op/read.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    unsigned char         *head = malloc(TERN_LINK_HEAD), *rest;
+    uint32_t               args[TERN_AM_ARGS];
+    tern_am_event          event;
+    struct wire_long       place = { 0, 0, 0 };
+    struct tern_op_arrived arrived = { .head = head };
+
+    MUST(head != NULL);
+    fuzz_take(&data, &size, head, TERN_LINK_HEAD);
+    memcpy(&arrived.first, head, sizeof(arrived.first));
+    rest = fuzz_copy(data, size);
+    arrived.data = size > 0 ? rest : NULL;
+    arrived.len = size;
+    memset(&event, 0x77, sizeof(event));
+    if (tern_op_read(&arrived, args, &event, &place)) {
+        MUST(event.nargs <= TERN_AM_ARGS);
+        fuzz_touch(event.args, event.nargs * sizeof(uint32_t));
+        MUST(event.kind == TERN_AM_SHORT || event.kind == TERN_AM_MEDIUM || event.kind == TERN_AM_LONG);
+        MUST(event.kind != TERN_AM_SHORT || (event.len == 0 && event.payload == NULL));
+        MUST(event.kind != TERN_AM_LONG || event.len == place.len);
+        if (event.payload)
+            fuzz_touch(event.payload, event.len);
+    }
+    free(rest);
+    free(head);
+    return 0;
+}

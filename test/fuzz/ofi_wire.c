@@ -1,0 +1,27 @@
+/* ofi_wire.c: a message of the link ofi, as it comes from the network.
+ *
+ * Promise: what is found sound is of a kind that there is, and what it carries lies in what came. */
+#include "fuzz/fuzz.h"
+
+#include "link/ofi/wire.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    uint8_t        *bytes = fuzz_copy(data, size);
+    struct ofi_mail mail;
+
+    memset(&mail, 0x77, sizeof(mail));
+    if (tern_ofi_wire_read(bytes, size, &mail)) {
+        MUST(mail.from < 1u << 24 && mail.kind <= OFI_WANT);
+        if (mail.kind <= OFI_FAR_REPLY) {
+            MUST(mail.channel < TERN_CHANNELS);
+            fuzz_touch(bytes + sizeof(mail.header), TERN_LINK_HEAD);
+            MUST((mail.kind < OFI_FAR_REQUEST) == (mail.far.len == 0));
+            if (mail.kind < OFI_FAR_REQUEST)
+                fuzz_touch(bytes + OFI_WIRE_HEAD, mail.len);
+        }
+        MUST(mail.kind != OFI_WANT || mail.header.seq < TERN_CHANNELS);
+    }
+    free(bytes);
+    return 0;
+}
