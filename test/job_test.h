@@ -121,8 +121,25 @@ static inline void *job_new(size_t bytes)
     return memory;
 }
 
-/* Whether the link chaos is in front: then an operation may find no room although there is some, may be under way
- * although its path is instant, and a link's refusal comes late. */
+/* This process in the team of a context; and which rank of the job a rank of that team is. */
+static inline int job_me(tern_ctx *ctx)
+{
+    return tern_team_rank(tern_ctx_team(ctx));
+}
+
+static inline int job_ranks(tern_ctx *ctx)
+{
+    return tern_team_size(tern_ctx_team(ctx));
+}
+
+static inline int job_world(tern_ctx *ctx, int rank)
+{
+    int world = -1;
+
+    OK(tern_team_translate(tern_ctx_team(ctx), rank, tern_team_world(), &world));
+    return world;
+}
+
 /* Whether all ranks are reached over the network, even those on this machine. */
 static inline bool job_network(void)
 {
@@ -131,6 +148,17 @@ static inline bool job_network(void)
     return links && strcmp(links, "ofi") == 0;
 }
 
+/* Whether a rank of the job is reached over the network. */
+static inline bool job_far(int rank)
+{
+    int on_node;
+
+    return rank != tern_rank() &&
+           (job_network() || tern_team_translate(tern_team_world(), rank, tern_team_node(), &on_node) < 0);
+}
+
+/* Whether the link chaos is in front: then an operation may find no room although there is some, may be under way
+ * although its path is instant, and a link's refusal comes late. */
 static inline bool job_chaos(void)
 {
     return getenv("TERN_CHAOS") != NULL;

@@ -56,8 +56,10 @@ static bool read_payload(const struct tern_op_arrived *a, const struct wire_am *
     if (event->kind == TERN_AM_LONG)
         return true;
     event->kind = TERN_AM_LONG; /* WIRE_CARRIED */
+    if (!tern_base_covers(a->len, WIRE_STAGE, place->len))
+        return false;
     event->payload = (void *)(uintptr_t)(a->data + WIRE_STAGE);
-    return tern_base_covers(a->len, WIRE_STAGE, place->len);
+    return true;
 }
 
 bool tern_op_read(const struct tern_op_arrived *a, uint32_t args[TERN_AM_ARGS], tern_am_event *event,

@@ -24,13 +24,13 @@ static bool holds(int i, int rank, uint64_t addr)
     return region[i] && addr - start[i][rank] < size[i][rank];
 }
 
-/* Compare with a search by hand. */
-static void check(tern_ctx *ctx, int rank, uint64_t addr)
+/* Compare with a search by hand. The rank is one of the context's team. */
+static void check(tern_ctx *ctx, int member, uint64_t addr)
 {
     tern_region *found = NULL;
     uint64_t     offset = UINT64_MAX;
-    tern_status  st = tern_region_find(ctx, rank, (void *)(uintptr_t)addr, &found, &offset);
-    int          at = -1;
+    tern_status  st = tern_region_find(ctx, member, (void *)(uintptr_t)addr, &found, &offset);
+    int          at = -1, rank = job_world(ctx, member);
     bool         any = false;
 
     for (int i = 0; i < REGIONS; i++) {
@@ -50,17 +50,19 @@ static void check(tern_ctx *ctx, int rank, uint64_t addr)
 
 static void check_all(tern_ctx *ctx)
 {
-    for (int rank = 0; rank < tern_size(); rank++) {
+    for (int member = 0; member < job_ranks(ctx); member++) {
+        int rank = job_world(ctx, member);
+
         for (int i = 0; i < REGIONS; i++) {
             uint64_t first = start[i][rank], end = first + size[i][rank];
-            check(ctx, rank, first);
-            check(ctx, rank, first - 1);
-            check(ctx, rank, end - 1);
-            check(ctx, rank, end);
-            check(ctx, rank, first + size[i][rank] / 2);
+            check(ctx, member, first);
+            check(ctx, member, first - 1);
+            check(ctx, member, end - 1);
+            check(ctx, member, end);
+            check(ctx, member, first + size[i][rank] / 2);
         }
-        check(ctx, rank, 0);
-        check(ctx, rank, UINT64_MAX);
+        check(ctx, member, 0);
+        check(ctx, member, UINT64_MAX);
     }
 }
 

@@ -35,11 +35,11 @@ int main(void)
     tern_ctx *node;
 
     OK(tern_init());
-    mine = (uint64_t)tern_rank();
     OK(tern_ctx_create(tern_team_node(), TERN_RELAXED, &node));
+    mine = (uint64_t)job_me(node);
     OK(tern_allgather(node, &mine, sizeof(mine), all));
     OK(tern_allgather(node, &mine, sizeof(mine), all)); /* now notes of both parities are there, and look right */
-    if (tern_rank() == 0) {
+    if (job_me(node) == 0) {
         OK(tern_barrier(node));
     } else {
         CHECK(tern_allgather(node, &mine, sizeof(mine), all) == TERN_ERR_ARG);
@@ -48,7 +48,7 @@ int main(void)
     /* The team is as good as before: the next calls meet each other. */
     mine += 100;
     OK(tern_allgather(node, &mine, sizeof(mine), all));
-    for (int i = 0; i < tern_size(); i++)
+    for (int i = 0; i < job_ranks(node); i++)
         SAME(all[i], 100 + i);
     OK(tern_barrier(node));
     frees();

@@ -74,14 +74,16 @@ static void too_large(void)
     char                  needed[64];
     tern_region_opts      huge = { TERN_MEMORY_HUGE, NULL };
     uint64_t              bytes = job_arena_bytes();
+    int                   here = tern_team_size(tern_team_node()), near[64]; /* ranks on the node of each */
 
+    OK(tern_allgather(TERN_WORLD, &here, sizeof(here), near));
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         RETURNS(TERN_ERR_NOMEM, tern_region_alloc(TERN_WORLD, sizes[i], NULL, &none));
         CHECK(tern_error_detail()[0] != '\0');
         RETURNS(TERN_ERR_NOMEM, tern_region_alloc(TERN_WORLD, sizes[i], &huge, &none));
     }
     RETURNS(TERN_ERR_NOMEM, tern_region_alloc(TERN_WORLD, 1ull << 42, NULL, &none));
-    snprintf(needed, sizeof(needed), "needs %.1f MiB", 4194304.0 * tern_size());
+    snprintf(needed, sizeof(needed), "needs %.1f MiB", 4194304.0 * near[0]); /* rank 0 says it for all */
     SAYS(needed);
     SAYS("leaves");
     SAYS("TERN_MEMORY_KEEP");
@@ -101,10 +103,10 @@ static void asking(enum job_kind kind, uint64_t size)
         const char *path = tern_region_path(r.region, rank);
 
         SAME(tern_region_size(r.region, rank), size);
-        CHECK((tern_region_ptr(r.region, rank) != NULL) == (rank == me || (kind != JOB_REGISTERED && !job_network())));
+        CHECK((tern_region_ptr(r.region, rank) != NULL) == (rank == me || (kind != JOB_REGISTERED && !job_far(rank))));
         if (rank == me)
             CHECK(strcmp(path, "self") == 0);
-        else if (job_network())
+        else if (job_far(rank))
             CHECK(strcmp(path, "ofi") == 0);
         else if (kind != JOB_REGISTERED)
             CHECK(strcmp(path, "shm") == 0);
@@ -128,7 +130,7 @@ static void asking(enum job_kind kind, uint64_t size)
 /* Registered memory of another length on each rank, none on rank 0; on both teams. */
 static void unequal(tern_ctx *ctx)
 {
-    int            me = tern_rank(), size = tern_size();
+    int            me = job_me(ctx), size = job_ranks(ctx);
     uint64_t       mine = (uint64_t)me * 777;
     unsigned char *memory = mine ? job_new(mine) : NULL;
     tern_region   *region;

@@ -36,7 +36,7 @@ static void one_round(tern_ctx *ctx, struct worker *w, unsigned round, unsigned 
 
     for (int kind = 0; kind < JOB_KINDS; kind++) {
         tern_region *region = w->regions[kind].region, *found;
-        int          to = (int)(round + (unsigned)kind) % tern_size();
+        int          to = (int)(round + (unsigned)kind) % job_ranks(ctx);
         uint64_t     at = slice(w->number), value = 0, offset;
         tern_event   event[2];
 
@@ -54,7 +54,7 @@ static void one_round(tern_ctx *ctx, struct worker *w, unsigned round, unsigned 
         OK(tern_quiet(ctx));
         OK(tern_get_u64(ctx, region, to, at + SLICE - 8, &value));
         SAME(value, round);
-        OK(tern_region_find(ctx, tern_rank(), w->regions[kind].mine + at, &found, &offset));
+        OK(tern_region_find(ctx, job_me(ctx), w->regions[kind].mine + at, &found, &offset));
         CHECK(found == region && offset == at);
     }
 }
@@ -89,12 +89,12 @@ static void *maker(void *arg)
     for (unsigned round = 0; round < (JOB_SANITIZED ? 10 : 60); round++) {
         OK(tern_region_register(ctx, memory, 10000, &a)); /* the first of them may start the service thread */
         OK(tern_region_alloc(ctx, 5000, NULL, &b));
-        OK(tern_put_u64(ctx, a, (tern_rank() + 1) % tern_size(), 8, round));
-        OK(tern_put_u64(ctx, b, (tern_rank() + 1) % tern_size(), 8, round));
+        OK(tern_put_u64(ctx, a, (job_me(ctx) + 1) % job_ranks(ctx), 8, round));
+        OK(tern_put_u64(ctx, b, (job_me(ctx) + 1) % job_ranks(ctx), 8, round));
         OK(tern_barrier(ctx));
-        OK(tern_get_u64(ctx, a, tern_rank(), 8, &got));
+        OK(tern_get_u64(ctx, a, job_me(ctx), 8, &got));
         SAME(got, round);
-        OK(tern_get_u64(ctx, b, tern_rank(), 8, &got));
+        OK(tern_get_u64(ctx, b, job_me(ctx), 8, &got));
         SAME(got, round);
         OK(tern_region_free(a));
         OK(tern_region_free(b));

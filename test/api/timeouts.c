@@ -56,16 +56,17 @@ static void late_barrier(tern_region *region, uint64_t round)
     OK(tern_ctx_destroy(ctx));
 }
 
-/* The last rank never makes the call; the node team is of no more use, the world is. */
+/* The last rank of the node never makes the call; the node team is of no more use, the world is. */
 static void broken_team(tern_region *region)
 {
-    int          last = tern_size() - 1;
+    tern_team   *team = tern_team_node();
+    int          last = tern_team_size(team) - 1;
     tern_region *none = NULL;
     tern_ctx    *ctx;
     char         byte = 0, all[64];
 
-    if (tern_rank() != last) {
-        OK(tern_ctx_create(tern_team_node(), TERN_RELAXED, &ctx));
+    if (tern_team_rank(team) != last) {
+        OK(tern_ctx_create(team, TERN_RELAXED, &ctx));
         OK(tern_ctx_set_timeout(ctx, 0.02));
         if (tern_rank() % 2)
             RETURNS(TERN_ERR_TIMEOUT, tern_allgather(ctx, &byte, 1, all));

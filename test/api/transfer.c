@@ -81,11 +81,11 @@ static void get(tern_ctx *ctx, enum form form, tern_region *region, int rank, ui
 #define LONGEST (3u << 20)
 #define PART (LONGEST + 4096u + 2 * GUARD)
 
-/* Every rank puts to its right neighbour and gets from there; one writer per part at a time. */
+/* Every rank of the team puts to its right neighbour and gets from there; one writer per part at a time. */
 static void round_trip(tern_ctx *ctx, struct job_region *r, unsigned char *buffer, enum form form, uint64_t offset,
                        size_t len, unsigned when)
 {
-    unsigned me = (unsigned)tern_rank(), size = (unsigned)tern_size(), right = (me + 1) % size;
+    unsigned me = (unsigned)job_me(ctx), size = (unsigned)job_ranks(ctx), right = (me + 1) % size;
     unsigned left = (me + size - 1) % size;
 
     memset(r->mine + offset - GUARD, 0x5a, GUARD);

@@ -1,26 +1,36 @@
-# nodes.sh: ranks of several nodes under foreign launchers know each other's lives, cards and deaths. The nodes are this
-# machine under different names (TERN_NODE).
+# nodes.sh: ranks of several nodes under foreign launchers know each other's lives, cards and deaths, and reach each other.
+# The nodes are this machine under different names (TERN_NODE).
 #
 # What each rank checks is in nodes_job.c. With Open MPI's --enable-recovery a job survives the death of a rank; that of
 # the first rank of a node takes the node along, and that of rank 0 the job.
 #
 # timeout: 300
+# labels: slow
 . "$(dirname "$0")/lib.sh"
 need_launchers
 LIMIT=120
 
-# three_nodes LAUNCHER OPTIONS... -- ARGUMENTS...: ranks 0 and 1 on node a, 2 and 3 on b, 4 to 6 on c; the command in CMD.
+# nodes RANKS LAUNCHER OPTIONS... -- COMMAND...: so many ranks on each node ("2 2 3": three nodes); the command in CMD.
+nodes() {
+    local ranks=$1 launcher=$2 options=() first=yes n
+    shift 2
+    while [ "$1" != -- ]; do options+=("$1") && shift; done
+    shift
+    for n in $ranks; do
+        if [ -n "$first" ]; then command_of "$launcher" "$n" "${options[@]}"; else CMD+=(: -n "$n"); fi
+        first=
+        case $launcher in openmpi) CMD+=(-x TERN_NODE=n${#CMD[@]}) ;; mpich) CMD+=(-env TERN_NODE n${#CMD[@]}) ;; esac
+        CMD+=("$@")
+    done
+}
+
+# three_nodes LAUNCHER OPTIONS... -- ARGUMENTS...: ranks 0 and 1 on the first, 2 and 3 on the second, 4 to 6 on the third.
 three_nodes() {
-    local launcher=$1 options=() name
+    local launcher=$1 options=()
     shift
     while [ "$1" != -- ]; do options+=("$1") && shift; done
     shift
-    command_of "$launcher" 2 "${options[@]}"
-    for name in a b c; do
-        case $name in b) CMD+=(: -n 2) ;; c) CMD+=(: -n 3) ;; esac
-        case $launcher in openmpi) CMD+=(-x TERN_NODE=$name) ;; mpich) CMD+=(-env TERN_NODE $name) ;; esac
-        CMD+=("$PROG/nodes_job" "$@")
-    done
+    nodes "2 2 3" "$launcher" "${options[@]}" -- "$PROG/nodes_job" "$@"
 }
 
 failed() { not_hung && [ "$STATUS" != 0 ]; }
@@ -39,6 +49,21 @@ for launcher in $LAUNCHERS; do
     check_clean "$launcher"
 done
 
+# With a link between nodes: programs of two nodes with two ranks each.
+LINKED=$("$BIN/tern-info" | grep -c '^ *ofi ')
+for launcher in $LAUNCHERS; do
+    [ "$LINKED" != 0 ] || break
+    nodes "2 2" "$launcher" -- "$PROG/launch_job" ring
+    job "${CMD[@]}"
+    check "$launcher: ranks of two nodes reach each other" all_of 'status_is 0' 'out_count "^ring [0-3] of 4 on 2 " 4'
+    for name in am_kinds am_threads events states strict; do
+        nodes "2 2" "$launcher" -- "$TEST/api/$name"
+        job "${CMD[@]}"
+        check "$launcher: api/$name on two nodes" status_is 0
+    done
+    check_clean "$launcher: two nodes"
+done
+
 if command -v mpirun.openmpi > /dev/null; then
     for victim in 6 4 1; do
         three_nodes openmpi --enable-recovery -- die $victim
@@ -46,6 +71,13 @@ if command -v mpirun.openmpi > /dev/null; then
         others=$([ $victim = 4 ] && echo 4 || echo 6) # rank 4 is the first of its node
         check "TERN_ON_FAILURE=return: rank $victim dies, $others others go on" \
             all_of not_hung "out_count '^saw $victim\$' $others" "out_count '^met' $others" 'err_lacks nodes_job.c:'
+    done
+    for how in forms waiting alloc; do
+        [ "$LINKED" != 0 ] || break
+        nodes "2 2" openmpi --enable-recovery -- "$TEST/fault/survive_job" $how
+        job env TERN_ON_FAILURE=return "${CMD[@]}"
+        check "survive_job $how on two nodes: all survivors go on" \
+            all_of not_hung 'out_count "^survived" 3' 'err_lacks survive_job.c:'
     done
     three_nodes openmpi --enable-recovery -- die 0
     job env TERN_ON_FAILURE=return "${CMD[@]}"

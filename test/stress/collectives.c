@@ -28,12 +28,12 @@ static void random_gather(uint64_t *seed, unsigned when)
     size_t    len = job_random(seed) % (job_random(seed) % 4 == 0 ? LONGEST : 200);
     bool      in_place = job_random(seed) % 2;
     tern_ctx *ctx = job_random(seed) % 2 ? node : TERN_WORLD;
-    size_t    me = (size_t)tern_rank();
+    size_t    me = (size_t)job_me(ctx);
 
     unsigned char *from = in_place ? all + me * len : src;
     job_fill(from, len, (unsigned)me, when);
     OK(tern_allgather(ctx, from, len, all));
-    for (unsigned rank = 0; rank < (unsigned)tern_size(); rank++)
+    for (unsigned rank = 0; rank < (unsigned)job_ranks(ctx); rank++)
         HOLDS(all + rank * len, len, rank, when);
 }
 

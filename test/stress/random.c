@@ -41,9 +41,10 @@ static uint64_t slice_of(int rank, int thread)
     return ((uint64_t)rank * THREADS + (uint64_t)thread) * SLICE;
 }
 
+/* What the slice of a rank of the context's team should hold. */
 static unsigned char *mirror(struct stream *s, int region, int rank)
 {
-    return s->mirror + ((size_t)region * (size_t)tern_size() + (size_t)rank) * SLICE;
+    return s->mirror + ((size_t)region * (size_t)tern_size() + (size_t)job_world(s->ctx, rank)) * SLICE;
 }
 
 /* Mostly short, sometimes long, sometimes nothing. */
@@ -59,9 +60,9 @@ static size_t random_len(struct stream *s)
 }
 
 struct step {
-    int          region, to;
-    uint64_t     at;  /* in the slice */
-    uint64_t     far; /* in the part */
+    int          region, to; /* a rank of the context's team */
+    uint64_t     at;         /* in the slice */
+    uint64_t     far;        /* in the part */
     size_t       len;
     tern_region *handle;
 };
@@ -69,7 +70,7 @@ struct step {
 static void step_draw(struct stream *s, struct step *step)
 {
     step->region = (int)(job_random(&s->seed) % REGIONS);
-    step->to = (int)(job_random(&s->seed) % (unsigned)tern_size());
+    step->to = (int)(job_random(&s->seed) % (unsigned)job_ranks(s->ctx));
     step->len = random_len(s);
     step->at = job_random(&s->seed) % (SLICE - step->len);
     step->far = slice_of(tern_rank(), s->number) + step->at;
@@ -165,7 +166,7 @@ static void compare(struct stream *s)
 {
     OK(tern_quiet(s->ctx));
     for (int region = 0; region < REGIONS; region++) {
-        for (int to = 0; to < tern_size(); to++) {
+        for (int to = 0; to < job_ranks(s->ctx); to++) {
             OK(tern_get(s->ctx, regions[region].region, to, slice_of(tern_rank(), s->number), s->sink, SLICE));
             CHECK(memcmp(s->sink, mirror(s, region, to), SLICE) == 0);
         }
@@ -208,7 +209,7 @@ static void compare_at_home(struct stream *streams)
     for (int region = 0; region < REGIONS; region++) {
         for (int thread = 0; thread < THREADS; thread++) {
             for (int to = 0; to < tern_size(); to++)
-                mine[to] = sum(mirror(&streams[thread], region, to), SLICE);
+                mine[to] = sum(streams[thread].mirror + ((size_t)region * ranks + (size_t)to) * SLICE, SLICE);
             OK(tern_allgather(TERN_WORLD, mine, ranks * sizeof(*mine), all));
             for (int owner = 0; owner < tern_size(); owner++)
                 SAME(sum(regions[region].mine + slice_of(owner, thread), SLICE),
