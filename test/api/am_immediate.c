@@ -20,13 +20,14 @@
 static uint64_t          handled;
 static struct job_region own, shared;
 
+/* What the two tell each other: each reads its own part. */
 struct word {
     _Atomic uint64_t pid, sent;
 };
 
-static struct word *word_of_target(void)
+static struct word *my_word(void)
 {
-    return (struct word *)tern_region_ptr(shared.region, 1);
+    return (struct word *)tern_region_ptr(shared.region, tern_rank());
 }
 
 static void on_here(const tern_am_event *event, void *user)
@@ -94,23 +95,23 @@ static void send_to_the_stopped(void)
     uint32_t    sent = 0;
     tern_status st = TERN_OK;
 
-    while (!(pid = atomic_load(&word_of_target()->pid)) || !is_stopped(pid))
-        usleep(1000);
+    while (!(pid = atomic_load(&my_word()->pid)) || !is_stopped(pid))
+        OK(tern_progress(TERN_WORLD));
     while (sent < MOST && (st = send(sent, most)) == TERN_OK)
         sent++;
     CHECK(sent > 0 && (st == TERN_AGAIN || sent == MOST));
-    atomic_store(&word_of_target()->sent, sent + 1);
     CHECK(kill((pid_t)pid, SIGCONT) == 0);
+    OK(tern_put_u64(TERN_WORLD, shared.region, 1, offsetof(struct word, sent), sent + 1));
 }
 
 static void stand_still(void)
 {
-    atomic_store(&word_of_target()->pid, (uint64_t)getpid());
+    OK(tern_put_u64(TERN_WORLD, shared.region, 0, offsetof(struct word, pid), (uint64_t)getpid()));
     CHECK(raise(SIGSTOP) == 0);
-    while (atomic_load(&word_of_target()->sent) == 0)
+    while (atomic_load(&my_word()->sent) == 0)
         OK(tern_progress(TERN_WORLD));
-    OK(job_await(&handled, atomic_load(&word_of_target()->sent) - 1, tern_deadline_in(60)));
-    SAME(handled, atomic_load(&word_of_target()->sent) - 1);
+    OK(job_await(&handled, atomic_load(&my_word()->sent) - 1, tern_deadline_in(60)));
+    SAME(handled, atomic_load(&my_word()->sent) - 1);
 }
 
 /* Too long to be carried, and not in reach. */
