@@ -29,6 +29,7 @@
 #define INJECT 64 /* bytes at least that are copied while they are sent: a message without data */
 #define NEEDED_CAPS \
     (FI_MSG | FI_SEND | FI_RECV | FI_MULTI_RECV | FI_RMA | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE)
+#define USEFUL_ORDER (FI_ORDER_RAR | FI_ORDER_RAW | FI_ORDER_WAR | FI_ORDER_WAW) /* for strict contexts */
 #define SERVED_MODES (FI_CONTEXT | FI_CONTEXT2)
 #define SERVED_MR_MODES (FI_MR_LOCAL | FI_MR_PROV_KEY | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_ENDPOINT)
 
@@ -111,7 +112,6 @@ static struct fi_info *hints_for(unsigned question, bool between_nodes)
     if (question == ANY)
         return hints;
     hints->caps = NEEDED_CAPS | (between_nodes ? FI_REMOTE_COMM : 0) | (question & AND_ATOMICS ? FI_ATOMIC : 0);
-    hints->tx_attr->msg_order = hints->rx_attr->msg_order = FI_ORDER_SAS;
     hints->tx_attr->op_flags = question & AND_DELIVERY ? FI_DELIVERY_COMPLETE : 0;
     hints->tx_attr->inject_size = INJECT;
     hints->domain_attr->threading = FI_THREAD_SAFE;
@@ -122,6 +122,14 @@ static struct fi_info *hints_for(unsigned question, bool between_nodes)
 static char *copy_text(const char *text)
 {
     return text ? strdup(text) : NULL;
+}
+
+/* The order to ask a network for that keeps this one; a read behind a put must not overtake it. */
+static uint64_t order_to_ask(unsigned question, uint64_t kept)
+{
+    uint64_t useful = tern_opt.ofi_order == TERN_OFI_ORDER_NETWORK ? USEFUL_ORDER : 0;
+
+    return FI_ORDER_SAS | (kept & useful) | (question & AND_DELIVERY ? 0 : FI_ORDER_RAW);
 }
 
 /* Ask; as is an answer whose provider and domain are meant, or NULL. Returns a list or NULL. */
@@ -136,6 +144,8 @@ static struct fi_info *ask(unsigned question, bool between_nodes, const struct f
         hints->fabric_attr->name = copy_text(as->fabric_attr->name);
         hints->domain_attr->name = copy_text(as->domain_attr->name);
         hints->addr_format = as->addr_format;
+        hints->tx_attr->msg_order = order_to_ask(question, as->tx_attr->msg_order);
+        hints->rx_attr->msg_order = order_to_ask(question, as->rx_attr->msg_order);
     }
     if (library.calls.getinfo(API, NULL, NULL, 0, hints, &answer) != 0)
         answer = NULL;
@@ -233,7 +243,7 @@ static bool is_eligible(const struct fi_info *info, const struct fi_info *enough
     const char *provider = info->fabric_attr->prov_name;
 
     why[0] = '\0';
-    if (!find_same(enough, info))
+    if (!find_same(enough, info) || !(info->tx_attr->msg_order & FI_ORDER_SAS))
         tell_lack(info, between_nodes, why, size);
     else if (*tern_opt.ofi_provider && !is_provider(provider, tern_opt.ofi_provider))
         snprintf(why, size, "TERN_OFI_PROVIDER asks for another");
@@ -353,9 +363,10 @@ static void tell_chosen(const struct tern_fabric *fabric, char *why, size_t size
     const struct fi_info *info = fabric->info;
     int                   mr = info->domain_attr->mr_mode;
 
-    snprintf(why, size, "%s progress, %s%s, inject %zu bytes, remote data %zu bytes, %s keys%s%s",
+    snprintf(why, size, "%s progress, %s%s, %s order, inject %zu bytes, remote data %zu bytes, %s keys%s%s",
              info->domain_attr->data_progress == FI_PROGRESS_AUTO ? "own" : "helped",
              fabric->delivers ? "completes by delivery" : "a read follows each put", fabric->atomics ? ", atomics" : "",
+             info->tx_attr->msg_order & FI_ORDER_WAW && info->ep_attr->max_order_waw_size > 0 ? "keeps" : "no",
              info->tx_attr->inject_size, info->domain_attr->cq_data_size, mr & FI_MR_PROV_KEY ? "provider's" : "random",
              mr & FI_MR_LOCAL ? ", registers local buffers" : "", mr & FI_MR_VIRT_ADDR ? ", remote addresses" : "");
 }

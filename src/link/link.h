@@ -111,6 +111,9 @@ struct tern_link_path {
                             stores there do the same */
     bool        unaided; /* ends by the lane's progress alone: a handler may wait for it */
     tern_status (*start)(struct tern_lane *lane, const struct tern_xfer *xfer, struct tern_link_op *op);
+    /* Whether the transfer, started now, comes to its rank behind everything that the lane has under way to it. Only of
+     * a path by which the link reaches all parts of a rank. NULL: one has to wait for what is under way. */
+    bool (*follows)(struct tern_lane *lane, const struct tern_xfer *xfer);
 };
 
 /* Messages travel on two channels, so that an answer never waits behind a question. */

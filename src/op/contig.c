@@ -2,7 +2,7 @@
  *
  * The part knows its path. A path that is instant does everything now. Others may need room first (TERN_AGAIN) and time
  * afterwards (TERN_PENDING), for which the context keeps a record. A strict context lets nothing start while an earlier
- * operation to the same rank is under way: completion makes the order, whatever the paths are.
+ * operation to the same rank is under way, unless the path says that the order is kept: otherwise completion makes it.
  */
 #include "op/contig.h"
 
@@ -26,9 +26,11 @@ static tern_status try_start(struct attempt *a)
 {
     const struct tern_link_part *part = a->xfer->part;
 
-    if (tern_core_ctx_must_follow(a->ctx, part->rank))
+    struct tern_lane *lane = a->ctx->lane[part->link];
+
+    if (tern_core_ctx_must_follow(a->ctx, part->rank) && !(part->path->follows && part->path->follows(lane, a->xfer)))
         return TERN_AGAIN;
-    return part->path->start(a->ctx->lane[part->link], a->xfer, a->pending ? &a->pending->op : NULL);
+    return part->path->start(lane, a->xfer, a->pending ? &a->pending->op : NULL);
 }
 
 static tern_status attempt_poll(void *arg)

@@ -1,7 +1,7 @@
 /* ofi_network.c: what the link between nodes promises beyond the contract of all links.
  *
  * Promises: puts and gets end while the target does not call Tern at all; a transfer that finds no room is TERN_AGAIN and
- * nothing has happened; buffers of the program stay registered only as far as the option says, and not after it said
+ * nothing has happened; a transfer follows another without waiting only where the provider keeps them in order; buffers of the program stay registered only as far as the option says, and not after it said
  * that it gives them back; bytes that are not of the job are dropped, and those of a rank that make no sense are an
  * error; memory that is not exposed any more is not touched; an operation on a rank that died ends with TERN_ERR_PEER.
  */
@@ -101,6 +101,61 @@ static void no_room(struct rank *r)
     meet(r);
     EXPECT(r->me == 0 || (p.mine[0] == 1 && p.mine[1] == 2 && p.mine[2] == 0));
     EXPECT(ops[started].done == 0); /* what was refused is never reported */
+    parts_drop(r, &p);
+}
+
+/* ---- order ---- */
+
+/* Whether a transfer of len bytes to rank 1 may follow what is under way at once. */
+static bool may_follow(struct rank *r, struct parts *p, size_t len, bool get)
+{
+    static unsigned char local[SIZE];
+    struct tern_xfer     xfer = { &p->part[1], 0, local, len, get };
+
+    return p->part[1].path->follows(r->lane, &xfer);
+}
+
+static void under_way(struct rank *r, struct parts *p, struct test_op *op, void *local, size_t len, bool get)
+{
+    struct tern_xfer xfer = { &p->part[1], 0, local, len, get };
+
+    *op = (struct test_op){ .done = 0 };
+    EXPECT(p->part[1].path->start(r->lane, &xfer, &op->op) == TERN_PENDING);
+}
+
+/* Behind each kind of transfer: what the provider keeps in order, and nothing behind what is not all handed over. The
+ * target stands still, and nothing ends. */
+static void order(struct rank *r)
+{
+    static unsigned char bytes[SIZE];
+    struct ofi_net      *net = &ofi_of(r)->net;
+    struct parts         p;
+    struct test_op       op;
+
+    parts_make(r, &p, TERN_PLACE_PRIVATE, SIZE);
+    EXPECT(move(r, &p, 1 - r->me, 0, bytes, 1, false) == TERN_OK); /* they know each other from now on */
+    if (tern_opt.ofi_order == TERN_OFI_ORDER_COMPLETION)
+        EXPECT(net->ordered[0][0] + net->ordered[0][1] + net->ordered[1][0] + net->ordered[1][1] == 0);
+    for (int get = 0; get < 2; get++) {
+        meet(r);
+        if (r->me == 0) {
+            EXPECT(may_follow(r, &p, 100, false) && may_follow(r, &p, 100, true)); /* behind nothing */
+            under_way(r, &p, &op, bytes, 8, get);
+            EXPECT(may_follow(r, &p, 100, false) == (net->ordered[get][0] >= 100));
+            EXPECT(may_follow(r, &p, 100, true) == (net->ordered[get][1] >= 100));
+            tell(r, (uint64_t)get * 2 + 1);
+            finish(r, &op);
+            under_way(r, &p, &op, bytes, SIZE, get); /* 256 pieces, of which one is handed over at a time */
+            EXPECT(!may_follow(r, &p, 1, false) && !may_follow(r, &p, 1, true));
+            finish(r, &op);
+            tell(r, (uint64_t)get * 2 + 2);
+        } else {
+            await_word(r, 0, (uint64_t)get * 2 + 1);
+            while (atomic_load(&r->board->word[0][0]) < (uint64_t)get * 2 + 2)
+                r->ops->progress(r->lane);
+        }
+    }
+    meet(r);
     parts_drop(r, &p);
 }
 
@@ -350,6 +405,13 @@ static void run(link_body *body)
     }
 NETWORK_TEST(passive_target, (void)0)
 NETWORK_TEST(no_room, tern_opt.ofi_window = 2, tern_opt.progress_thread = TERN_PROGRESS_THREAD_OFF)
+NETWORK_TEST(order, tern_opt.ofi_chunk = 4096, tern_opt.ofi_pipeline = 1,
+             tern_opt.progress_thread = TERN_PROGRESS_THREAD_OFF)
+static void test_no_order(void **state)
+{
+    tern_opt.ofi_order = TERN_OFI_ORDER_COMPLETION;
+    test_order(state);
+}
 NETWORK_TEST(cache, tern_opt.ofi_local = TERN_OFI_LOCAL_ALWAYS, tern_opt.ofi_cache = 128 << 10)
 NETWORK_TEST(strangers_are_dropped, (void)0)
 NETWORK_TEST(out_of_order, (void)0)
@@ -362,6 +424,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_passive_target),  cmocka_unit_test(test_no_room),
+        cmocka_unit_test(test_order),           cmocka_unit_test(test_no_order),
         cmocka_unit_test(test_cache),           cmocka_unit_test(test_strangers_are_dropped),
         cmocka_unit_test(test_out_of_order),    cmocka_unit_test(test_twice),
         cmocka_unit_test(test_too_much_credit), cmocka_unit_test(test_concealed),

@@ -85,6 +85,20 @@ tern_status tern_ofi_publish(struct ofi_link *ofi)
     return tern_boot_publish(ofi->boot, &mine, sizeof(mine));
 }
 
+/* How far the provider keeps the order of puts and gets. */
+static void learn_order(struct ofi_net *net)
+{
+    const struct fi_ep_attr *ep = net->info->ep_attr;
+    uint64_t                 kept = net->info->tx_attr->msg_order & net->info->rx_attr->msg_order;
+
+    if (tern_opt.ofi_order != TERN_OFI_ORDER_NETWORK)
+        return;
+    net->ordered[0][0] = kept & FI_ORDER_WAW ? ep->max_order_waw_size : 0;
+    net->ordered[0][1] = kept & FI_ORDER_RAW ? ep->max_order_raw_size : 0;
+    net->ordered[1][0] = kept & FI_ORDER_WAR ? ep->max_order_war_size : 0;
+    net->ordered[1][1] = kept & FI_ORDER_RAR ? SIZE_MAX : 0;
+}
+
 static void learn(struct ofi_net *net)
 {
     const struct fi_info *info = net->info;
@@ -107,6 +121,7 @@ tern_status tern_ofi_net_open(struct ofi_link *ofi)
     net->info->tx_attr->op_flags = 0; /* delivery is asked for where it matters */
     net->info->rx_attr->op_flags = 0;
     learn(net);
+    learn_order(net);
     return objects_open(ofi);
 }
 

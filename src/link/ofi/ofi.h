@@ -59,6 +59,7 @@ struct ofi_net {
     bool               delivers; /* a write is completed by its delivery */
     size_t             inject;   /* bytes that are copied while they are sent */
     uint64_t           key_mask; /* of keys that we choose */
+    size_t ordered[2][2]; /* [first is a get][second is a get]: lengths up to which the second does not overtake */
 };
 
 /* A piece of a transfer that the provider works on, with room for a small one. */

@@ -415,7 +415,30 @@ static tern_status ofi_start(struct tern_lane *lane, const struct tern_xfer *xfe
     return st;
 }
 
-const struct tern_link_path tern_ofi_path = { .name = "ofi", .unaided = true, .start = ofi_start };
+/* Whether the transfer, handed over now, cannot overtake this one: all of it has been handed over, and the provider
+ * keeps the order of the two. */
+static bool is_behind(const struct ofi_link *ofi, const struct ofi_op *op, const struct tern_xfer *xfer)
+{
+    size_t longer = op->xfer.len > xfer->len ? op->xfer.len : xfer->len;
+
+    return !op->waits && op->started == op->xfer.len && longer <= ofi->net.ordered[op->xfer.get][xfer->get];
+}
+
+static bool ofi_follows(struct tern_lane *lane, const struct tern_xfer *xfer)
+{
+    struct ofi_lane *l = (struct ofi_lane *)lane;
+    bool             follows = true;
+
+    pthread_mutex_lock(&l->ofi->lock);
+    for (const struct ofi_op *op = l->first; op && follows; op = op->next)
+        follows = op->peer->rank != xfer->part->rank || is_behind(l->ofi, op, xfer);
+    pthread_mutex_unlock(&l->ofi->lock);
+    return follows;
+}
+
+const struct tern_link_path tern_ofi_path = {
+    .name = "ofi", .unaided = true, .start = ofi_start, .follows = ofi_follows
+};
 
 /* ---- lanes ---- */
 
