@@ -290,12 +290,16 @@ tern_status tern_ofi_expose(struct tern_link *link, struct tern_link_card *card)
 void        tern_ofi_conceal(struct tern_link *link, uint64_t region);
 void        tern_ofi_regions_close(struct ofi_link *ofi);
 
-/* path.c. The lock is held in pump and in those of pieces. */
+/* path.c and lane.c. The lock is held in pump and in those of pieces and operations. */
 struct ofi_piece *tern_ofi_piece_take(struct ofi_link *ofi); /* NULL: none is free */
 void              tern_ofi_piece_give(struct ofi_link *ofi, struct ofi_piece *piece);
 tern_status       tern_ofi_paths_open(struct ofi_link *ofi);
 void              tern_ofi_paths_close(struct ofi_link *ofi);
 void              tern_ofi_paths_pump(struct ofi_link *ofi);
+void              tern_ofi_op_free(struct ofi_link *ofi, struct ofi_op *op);
+void              tern_ofi_op_unlist(struct ofi_op *op); /* it is none of its lane's any more */
+void              tern_ofi_op_fail(struct ofi_op *op, int error, const char *why);
+tern_status       tern_ofi_peer_gone(int rank);
 tern_status       tern_ofi_lane_open(struct tern_link *link, struct tern_lane **out);
 void              tern_ofi_lane_close(struct tern_lane *lane);
 void              tern_ofi_lane_progress(struct tern_lane *lane);

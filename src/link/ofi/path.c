@@ -8,21 +8,17 @@
  * A put is complete when its data is at the target: the provider says so (FI_DELIVERY_COMPLETE), or a read behind the
  * last piece brings the answer.
  *
- * Whoever reads the completion queue takes an operation further. When it has ended it is pushed onto its lane, whose
- * thread reports it.
+ * Whoever reads the completion queue takes an operation further. When it has ended it is pushed onto its lane (lane.c).
  */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#include "base/clock.h"
 #include "link/ofi/ofi.h"
 
 #define ROOM_ACCESS (FI_SEND | FI_RECV | FI_READ | FI_WRITE)
 #define SLAB 64
-#define NOTICE_NS 1000000000ll /* within this time the launcher knows of a death */
-#define LOOKS_PER_ROLL 1024    /* a peer that left in order is noticed by looking */
-#define WAITING_TRIED 8        /* operations that the provider had no room for, tried again in one go */
+#define WAITING_TRIED 8 /* operations that the provider had no room for, tried again in one go */
 
 struct ofi_op_slab {
     struct ofi_op_slab *next;
@@ -116,7 +112,7 @@ static struct ofi_op *op_new(struct ofi_link *ofi)
     return op;
 }
 
-static void op_free(struct ofi_link *ofi, struct ofi_op *op)
+void tern_ofi_op_free(struct ofi_link *ofi, struct ofi_op *op)
 {
     op->waiting = ofi->free_ops;
     ofi->free_ops = op;
@@ -131,7 +127,7 @@ static void op_enlist(struct ofi_op *op)
     op->lane->first = op;
 }
 
-static void op_unlist(struct ofi_op *op)
+void tern_ofi_op_unlist(struct ofi_op *op)
 {
     *op->link = op->next;
     if (op->next)
@@ -146,10 +142,10 @@ static void op_finish(struct ofi_link *ofi, struct ofi_op *op)
     if (op->held)
         tern_ofi_piece_give(ofi, op->held);
     if (!op->op) {
-        op_free(ofi, op);
+        tern_ofi_op_free(ofi, op);
         return;
     }
-    op_unlist(op);
+    tern_ofi_op_unlist(op);
     op->finished = atomic_load_explicit(&lane->finished, memory_order_relaxed);
     /* release: what the operation brought and how it ended, before the lane's thread takes it. Pairs with the acquire in
      * report(). */
@@ -159,7 +155,7 @@ static void op_finish(struct ofi_link *ofi, struct ofi_op *op)
     tern_ofi_ring(ofi);
 }
 
-static void op_fail(struct ofi_op *op, int error, const char *why)
+void tern_ofi_op_fail(struct ofi_op *op, int error, const char *why)
 {
     if (op->error == 0) {
         op->error = error;
@@ -293,7 +289,7 @@ static void op_pump(struct ofi_link *ofi, struct ofi_op *op)
     ssize_t     rc = st == TERN_AGAIN ? -FI_EAGAIN : 0;
 
     if (st < 0)
-        op_fail(op, FI_EADDRNOTAVAIL, tern_base_detail());
+        tern_ofi_op_fail(op, FI_EADDRNOTAVAIL, tern_base_detail());
     while (op_has_more(ofi, op) && rc == 0)
         rc = op_post_next(ofi, op);
     if (rc == -FI_EAGAIN) {
@@ -301,7 +297,7 @@ static void op_pump(struct ofi_link *ofi, struct ofi_op *op)
         return;
     }
     if (rc != 0)
-        op_fail(op, (int)-rc, ofi->net.fabric.calls->strerror((int)-rc));
+        tern_ofi_op_fail(op, (int)-rc, ofi->net.fabric.calls->strerror((int)-rc));
     if (op->held)
         tern_ofi_piece_give(ofi, op->held);
     op->held = NULL;
@@ -320,7 +316,7 @@ static void piece_ended(struct ofi_link *ofi, struct ofi_token *token, const str
 
     op->flying--;
     if (TERN_UNLIKELY(news->error != 0))
-        op_fail(op, news->error, news->why);
+        tern_ofi_op_fail(op, news->error, news->why);
     else if (op->xfer.get && piece->bounced && op->op && !op->cancelled)
         memcpy((unsigned char *)op->xfer.local + piece->at, piece->room, piece->len);
     tern_ofi_piece_give(ofi, piece);
@@ -345,7 +341,7 @@ void tern_ofi_paths_pump(struct ofi_link *ofi)
 
 /* ---- starting ---- */
 
-static tern_status peer_gone(int rank)
+tern_status tern_ofi_peer_gone(int rank)
 {
     return tern_base_fail(TERN_ERR_PEER, "rank %d is gone", rank);
 }
@@ -392,11 +388,11 @@ static tern_status start_locked(struct ofi_lane *lane, const struct tern_xfer *x
             op->copied = xfer->len; /* it is in the piece's room */
         return TERN_PENDING;
     }
-    op_unlist(made);
+    tern_ofi_op_unlist(made);
     st = tern_base_fail(TERN_ERR_LINK, "link ofi, provider %s: a %s of %zu bytes %s rank %d cannot start: %s",
                         ofi->net.info->fabric_attr->prov_name, xfer->get ? "get" : "put", xfer->len,
                         xfer->get ? "from" : "to", peer->rank, made->why);
-    op_free(ofi, made);
+    tern_ofi_op_free(ofi, made);
     return st;
 }
 
@@ -408,7 +404,7 @@ static tern_status ofi_start(struct tern_lane *lane, const struct tern_xfer *xfe
     if (xfer->len == 0)
         return TERN_OK;
     if (tern_ofi_gone(l->ofi, xfer->part->rank))
-        return peer_gone(xfer->part->rank);
+        return tern_ofi_peer_gone(xfer->part->rank);
     pthread_mutex_lock(&l->ofi->lock);
     st = start_locked(l, xfer, op);
     pthread_mutex_unlock(&l->ofi->lock);
@@ -439,178 +435,3 @@ static bool ofi_follows(struct tern_lane *lane, const struct tern_xfer *xfer)
 const struct tern_link_path tern_ofi_path = {
     .name = "ofi", .unaided = true, .start = ofi_start, .follows = ofi_follows
 };
-
-/* ---- lanes ---- */
-
-tern_status tern_ofi_lane_open(struct tern_link *link, struct tern_lane **out)
-{
-    struct ofi_lane *lane = calloc(1, sizeof(*lane));
-
-    if (!lane)
-        return tern_base_fail(TERN_ERR_NOMEM, "link ofi: no memory for %zu bytes", sizeof(*lane));
-    lane->ofi = tern_ofi(link);
-    *out = (struct tern_lane *)lane;
-    return TERN_OK;
-}
-
-/* Move what others have finished to the lane's own list, the oldest first. */
-static void take_finished(struct ofi_lane *lane)
-{
-    /* acquire: how each ended. Pairs with the release in op_finish(). */
-    struct ofi_op *op = atomic_exchange_explicit(&lane->finished, NULL, memory_order_acquire), *next;
-
-    for (; op; op = next) {
-        next = op->finished;
-        op->finished = lane->kept;
-        lane->kept = op;
-    }
-}
-
-/* What is under way ends by itself, and nobody hears of it. */
-void tern_ofi_lane_close(struct tern_lane *lane)
-{
-    struct ofi_lane *l = (struct ofi_lane *)lane;
-
-    pthread_mutex_lock(&l->ofi->lock);
-    while (l->first) {
-        struct ofi_op *op = l->first;
-        op_unlist(op);
-        op->op = NULL;
-        op->cancelled = true;
-    }
-    take_finished(l);
-    while (l->kept) {
-        struct ofi_op *op = l->kept;
-        l->kept = op->finished;
-        op_free(l->ofi, op);
-    }
-    pthread_mutex_unlock(&l->ofi->lock);
-    free(l);
-}
-
-void tern_ofi_lane_cancel(struct tern_lane *lane, struct tern_link_op *op)
-{
-    struct ofi_link *ofi = ((struct ofi_lane *)lane)->ofi;
-
-    pthread_mutex_lock(&ofi->lock);
-    ((struct ofi_op *)op->own)->cancelled = true;
-    pthread_mutex_unlock(&ofi->lock);
-}
-
-/* Errors that mean that the peer cannot be reached any more. */
-static bool is_disconnected(int error)
-{
-    switch (error) {
-    case FI_ENOTCONN:
-    case FI_ECONNRESET:
-    case FI_ECONNABORTED:
-    case FI_ECONNREFUSED:
-    case FI_ESHUTDOWN:
-    case FI_EHOSTUNREACH:
-    case FI_EHOSTDOWN:
-    case FI_ENETUNREACH:
-    case FI_ENETDOWN:
-    case FI_ETIMEDOUT:
-    case EPIPE: return true;
-    default: return false;
-    }
-}
-
-/* What became of an operation that has ended. TERN_PENDING: the connection broke just now, and whether the peer lives is
- * not known yet; the launcher tells, and must do so before anyone takes the error for the first failure of the job. */
-static tern_status judge(const struct ofi_link *ofi, struct ofi_op *op)
-{
-    int rank = op->peer->rank;
-
-    if (TERN_LIKELY(op->error == 0))
-        return TERN_OK;
-    if (tern_ofi_gone(ofi, rank))
-        return peer_gone(rank);
-    if (!is_disconnected(op->error))
-        return tern_base_fail(TERN_ERR_LINK, "link ofi: a %s of %zu bytes %s rank %d failed: %s",
-                              op->xfer.get ? "get" : "put", op->xfer.len, op->xfer.get ? "from" : "to", rank, op->why);
-    if (op->doomed == 0)
-        op->doomed = tern_base_now() + NOTICE_NS;
-    if (tern_base_now() < op->doomed)
-        return TERN_PENDING;
-    return tern_base_fail(TERN_ERR_PEER, "the connection to rank %d broke: %s", rank, op->why);
-}
-
-/* Report what has ended. */
-static void report(struct ofi_lane *lane)
-{
-    struct ofi_link *ofi = lane->ofi;
-    struct ofi_op   *op, *next, *done = NULL;
-
-    take_finished(lane);
-    for (op = lane->kept, lane->kept = NULL; op; op = next) {
-        tern_status     st = judge(ofi, op);
-        struct ofi_op **list = st == TERN_PENDING ? &lane->kept : &done;
-
-        next = op->finished;
-        op->finished = *list;
-        *list = op;
-        if (st == TERN_PENDING)
-            continue;
-        op->op->copied = op->xfer.len;
-        ofi->up->done(op->op, st);
-    }
-    pthread_mutex_lock(&ofi->lock);
-    for (op = done; op; op = next) {
-        next = op->finished;
-        op_free(ofi, op);
-    }
-    pthread_mutex_unlock(&ofi->lock);
-}
-
-/* Give up operations on peers that are gone. The provider ends them when it sees that the peer is gone; it is given some
- * time for that, because until then it may write into the program's memory. */
-static void give_up(struct ofi_lane *lane)
-{
-    struct ofi_link     *ofi = lane->ofi;
-    struct tern_link_op *lost = NULL, *after;
-    int64_t              now = tern_base_now();
-
-    pthread_mutex_lock(&ofi->lock);
-    for (struct ofi_op *op = lane->first, *next; op; op = next) {
-        next = op->next;
-        if (!tern_ofi_gone(ofi, op->peer->rank))
-            continue;
-        op_fail(op, FI_ENOTCONN, "it is gone");
-        op->doomed = op->doomed != 0 ? op->doomed : now + NOTICE_NS;
-        if (now < op->doomed)
-            continue;
-        op_unlist(op);
-        op->op->next = lost;
-        lost = op->op;
-        op->op = NULL; /* the pieces end some time, or never */
-    }
-    pthread_mutex_unlock(&ofi->lock);
-    for (; lost; lost = after) {
-        after = lost->next;
-        ofi->up->done(lost, peer_gone(lost->xfer.part->rank));
-    }
-}
-
-/* Whether it is time to see which peers are gone: someone died, or now and then. */
-static bool is_roll_call(struct ofi_lane *lane)
-{
-    uint32_t losses = atomic_load_explicit(&lane->ofi->boot->segment->losses, memory_order_relaxed);
-
-    if (++lane->looks % LOOKS_PER_ROLL != 0 && losses == lane->losses)
-        return false;
-    lane->losses = losses;
-    return true;
-}
-
-void tern_ofi_lane_progress(struct tern_lane *lane)
-{
-    struct ofi_lane *l = (struct ofi_lane *)lane;
-
-    tern_ofi_poll(l->ofi);
-    atomic_store_explicit(&l->ofi->fresh, true, memory_order_relaxed); /* the same thread asks for messages next */
-    if (atomic_load_explicit(&l->finished, memory_order_relaxed) || l->kept)
-        report(l);
-    else if (TERN_UNLIKELY(is_roll_call(l)))
-        give_up(l);
-}
