@@ -4,33 +4,8 @@
 # timeout: 300
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/lib_hosts.sh"
-NET=tern$$ # interfaces have short names
-HOSTS=()
-
-at_exit() {
-    local host
-    for host in "${HOSTS[@]}"; do ip netns del "$host" 2> /dev/null; done
-    ip link del "$NET" 2> /dev/null
-}
-
-host_make() { # number
-    local host=$NET-$1
-    ip netns add "$host" || return 1
-    HOSTS+=("$host")
-    ip link add "$NET.$1" type veth peer name eth0 netns "$host" && ip link set "$NET.$1" master "$NET" up &&
-        ip -n "$host" addr add "10.77.0.$1/24" dev eth0 && ip -n "$host" link set eth0 up && ip -n "$host" link set lo up
-}
-
-{ command -v ip && ip link add "$NET" type bridge && ip link set "$NET" up; } > "$WORK/out" 2> "$WORK/err" ||
-    skip "no network namespaces here: $(tail -n 1 "$WORK/err")"
-for i in 1 2 3 4; do
-    host_make "$i" 2> "$WORK/err" || skip "no network namespaces here: $(tail -n 1 "$WORK/err")"
-done
-
-# far RANKS-PER-HOST NUMBER-OF-HOSTS ARGUMENTS...
-list() { local i text=; for ((i = 0; i < $2; i++)); do text+=,${HOSTS[i]}:$1; done; echo "${text#,}"; }
-far() { job "$RUN" --agent 'ip netns exec' --hosts "$(list "$1" "$2")" "${@:3}"; }
-far_start() { job_start "$RUN" --agent 'ip netns exec' --hosts "$(list "$1" "$2")" "${@:3}"; }
+. "$(dirname "$0")/lib_namespaces.sh"
+namespaces_make 4
 
 # A host that is there refuses; one that is not does not answer.
 reaches() { # from, number of the other

@@ -28,6 +28,7 @@
 
 #include "base/bits.h"
 #include "base/options.h"
+#include "boot/fabric.h"
 #include "boot/space.h"
 #include "link/chaos/chaos.h"
 #include "link/link.h"
@@ -335,15 +336,20 @@ static inline void run_alone(void (*play)(scene_body *body), scene_body *body)
         run_alone(play, body);            \
     }
 
-/* The links, alone and with chaos in front, and the numbers of ranks that each is tried with. */
+/* The links, alone and with chaos in front, the network by every provider that any machine has, and the numbers of ranks
+ * that each is tried with. */
 struct link_case {
     const char *name;
     const char *chaos;    /* as TERN_CHAOS; NULL: none */
     int         ranks[6]; /* ends with 0 */
+    const char *provider; /* as TERN_OFI_PROVIDER; NULL: the one that is chosen, tcp;ofi_rxm */
 };
 static const struct link_case link_cases[] = {
-    { "self", NULL, { 1, 0 } },       { "shm", NULL, { 1, 2, 3, 4, 8, 0 } }, { "self", "seed=7", { 1, 0 } },
-    { "shm", "seed=7", { 2, 3, 0 } }, { "ofi", NULL, { 2, 3, 0 } },          { "ofi", "seed=7", { 2, 0 } },
+    { "self", NULL, { 1, 0 }, NULL },       { "shm", NULL, { 1, 2, 3, 4, 8, 0 }, NULL },
+    { "self", "seed=7", { 1, 0 }, NULL },   { "shm", "seed=7", { 2, 3, 0 }, NULL },
+    { "ofi", NULL, { 2, 3, 0 }, NULL },     { "ofi", "seed=7", { 2, 0 }, NULL },
+    { "ofi", NULL, { 2, 0 }, "net" },       { "ofi", NULL, { 2, 0 }, "sockets" },
+    { "ofi", NULL, { 2, 0 }, "shm" },
 };
 
 /* Whether chaos is in front of the link: then there may be no room although there is some, and what is instant may
@@ -364,18 +370,47 @@ static inline const struct tern_link_ops *link_of(const struct link_case *c)
     return tern_chaos_wrap(ops, &chaos);
 }
 
+/* Whether the provider is on this machine; asked in a process of its own, because libfabric leaves threads behind. */
+static inline bool has_provider(const char *name)
+{
+    int   status = 0;
+    pid_t pid;
+
+    if (!name)
+        return true;
+    fflush(NULL);
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        struct tern_fabric fabric;
+        tern_opt.ofi_provider = name;
+        _exit(tern_boot_fabric_choose(false, &fabric) == TERN_OK ? 0 : 1);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return status == 0;
+}
+
 static bool needs_groups; /* what is tested is no matter for links without */
+
+static inline void run_case(const struct link_case *c, int cores, link_body *body)
+{
+    const struct tern_link_ops *ops = link_of(c);
+    const char                 *before = tern_opt.ofi_provider;
+
+    assert_true(ops || strcmp(c->name, "ofi") == 0);
+    if (!ops || (needs_groups && !ops->group_open) || !has_provider(c->provider))
+        return;
+    tern_opt.ofi_provider = c->provider ? c->provider : before;
+    for (const int *ranks = c->ranks; *ranks; ranks++)
+        run_link(ops, *ranks, cores, body);
+    tern_opt.ofi_provider = before;
+}
 
 /* The body over every link and number of ranks. */
 static inline void run_links(int cores, link_body *body)
 {
-    for (size_t i = 0; i < sizeof(link_cases) / sizeof(link_cases[0]); i++) {
-        const struct tern_link_ops *ops = link_of(&link_cases[i]);
-
-        assert_true(ops || strcmp(link_cases[i].name, "ofi") == 0);
-        for (const int *ranks = link_cases[i].ranks; ops && (ops->group_open || !needs_groups) && *ranks; ranks++)
-            run_link(ops, *ranks, cores, body);
-    }
+    for (size_t i = 0; i < sizeof(link_cases) / sizeof(link_cases[0]); i++)
+        run_case(&link_cases[i], cores, body);
 }
 
 /* Every option as it is without an environment. */

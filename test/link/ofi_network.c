@@ -339,6 +339,7 @@ static void concealed(struct rank *r)
     static unsigned char bytes[3 * 4096];
     struct parts         p, q;
     int                  other = 1 - r->me;
+    tern_status          st;
 
     parts_make(r, &p, TERN_PLACE_PRIVATE, SIZE);
     parts_make(r, &q, TERN_PLACE_PRIVATE, SIZE);
@@ -349,7 +350,10 @@ static void concealed(struct rank *r)
     if (r->me == 0) {
         EXPECT(move(r, &p, other, 0, bytes, sizeof(bytes), false) < 0);
         EXPECT(move(r, &p, other, 0, bytes, sizeof(bytes), true) < 0);
-        EXPECT(move(r, &q, other, 0, bytes, sizeof(bytes), false) == TERN_OK); /* and life goes on */
+        do /* a provider may end the connection over this, and need more than one try to make another */
+            st = move(r, &q, other, 0, bytes, sizeof(bytes), false);
+        while (st == TERN_ERR_PEER);
+        EXPECT(st == TERN_OK); /* and life goes on */
     }
     meet(r);
     for (size_t i = 0; i < SIZE; i++)
@@ -396,6 +400,32 @@ static void run(link_body *body)
     default_options(NULL);
 }
 
+/* By every provider; the last one is for one machine only, but has other ways than the rest. */
+static void run_providers(link_body *body)
+{
+    static const struct link_case cases[] = {
+        { "ofi", NULL, { 2, 0 }, NULL },
+        { "ofi", NULL, { 2, 0 }, "net" },
+        { "ofi", NULL, { 2, 0 }, "sockets" },
+        { "ofi", NULL, { 2, 0 }, "shm" },
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        run_case(&cases[i], 64, body);
+}
+
+static void test_passive_target(void **state)
+{
+    (void)state;
+    run_providers(passive_target);
+}
+
+static void test_dead_peer(void **state)
+{
+    (void)state;
+    run_providers(dead_peer);
+}
+
 #define NETWORK_TEST(body, ...)           \
     static void test_##body(void **state) \
     {                                     \
@@ -403,7 +433,6 @@ static void run(link_body *body)
         __VA_ARGS__;                      \
         run(body);                        \
     }
-NETWORK_TEST(passive_target, (void)0)
 NETWORK_TEST(no_room, tern_opt.ofi_window = 2, tern_opt.progress_thread = TERN_PROGRESS_THREAD_OFF)
 NETWORK_TEST(order, tern_opt.ofi_chunk = 4096, tern_opt.ofi_pipeline = 1,
              tern_opt.progress_thread = TERN_PROGRESS_THREAD_OFF)
@@ -418,7 +447,6 @@ NETWORK_TEST(out_of_order, (void)0)
 NETWORK_TEST(twice, (void)0)
 NETWORK_TEST(too_much_credit, (void)0)
 NETWORK_TEST(concealed, (void)0)
-NETWORK_TEST(dead_peer, (void)0)
 
 int main(void)
 {
