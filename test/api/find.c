@@ -92,6 +92,7 @@ int main(void)
     unsigned char *pool = job_new(POOL);
     uint64_t       seed = 4711;
     tern_ctx      *other;
+    int            last;
 
     OK(tern_init());
     OK(tern_ctx_create(tern_team_node(), TERN_RELAXED, &other));
@@ -109,10 +110,11 @@ int main(void)
     }
     check_all(TERN_WORLD);
     check_all(other);
+    last = job_ranks(other) - 1;
     for (int i = 0; i < REGIONS; i += 2) {
         drop(i);
         check(TERN_WORLD, 0, start[i][0]);
-        check(other, tern_size() - 1, start[i][tern_size() - 1]);
+        check(other, last, start[i][job_world(other, last)]);
     }
     check_all(TERN_WORLD);
     check_all(other);

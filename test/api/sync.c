@@ -103,6 +103,7 @@ static void barrier_orders(tern_ctx *ctx, struct job_region *r)
         SAME(got, i);
         OK(tern_barrier(ctx));
     }
+    OK(tern_barrier(TERN_WORLD)); /* the next has another team */
 }
 
 static void gather(tern_ctx *ctx, size_t len, unsigned when, bool in_place)

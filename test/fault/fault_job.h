@@ -1,5 +1,5 @@
-/* fault_job.h: what the programs of test/fault share beyond job_test.h: who they are before they join, and how to stop
- * and end a process for certain. */
+/* fault_job.h: what the programs of test/fault share beyond job_test.h: who they are before they join and as which
+ * process, and how to stop and end a process for certain. */
 #ifndef TERN_FAULT_JOB_H
 #define TERN_FAULT_JOB_H
 
@@ -19,6 +19,24 @@ static inline int fault_rank(void)
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !rank; i++)
         rank = getenv(names[i]);
     return rank ? atoi(rank) : -1;
+}
+
+/* Leave the process id in $FAULT_DIR/pid.RANK, and that of the parent. */
+static inline void fault_tell_pid(void)
+{
+    const char *dir = getenv("FAULT_DIR");
+    char        path[512], part[520];
+    FILE       *file;
+
+    if (!dir || fault_rank() < 0)
+        return;
+    snprintf(path, sizeof(path), "%s/pid.%d", dir, fault_rank());
+    snprintf(part, sizeof(part), "%s.new", path);
+    if (!(file = fopen(part, "w")))
+        return;
+    fprintf(file, "%d %d\n", (int)getpid(), (int)getppid());
+    fclose(file);
+    rename(part, path); /* whole or not at all */
 }
 
 static inline void fault_die(void)

@@ -19,24 +19,6 @@
 
 static int me = -1, size;
 
-static void tell_pid(void)
-{
-    const char *dir = getenv("FAULT_DIR");
-    char        path[512], part[520];
-    FILE       *file;
-
-    me = fault_rank();
-    if (!dir || me < 0)
-        return;
-    snprintf(path, sizeof(path), "%s/pid.%d", dir, me);
-    snprintf(part, sizeof(part), "%s.new", path);
-    if (!(file = fopen(part, "w")))
-        return;
-    fprintf(file, "%d %d\n", (int)getpid(), (int)getppid());
-    fclose(file);
-    rename(part, path); /* whole or not at all */
-}
-
 static uint32_t draw(uint64_t *state)
 {
     *state = *state * 6364136223846793005ull + 1442695040888963407ull;
@@ -177,7 +159,8 @@ int main(int argc, char **argv)
 {
     const char *mode = argc > 2 ? argv[1] : "";
 
-    tell_pid();
+    me = fault_rank();
+    fault_tell_pid();
     start(strcmp(mode, "join") == 0 ? atoi(argv[2]) : -2);
     if (strcmp(mode, "mix") == 0)
         mix(strtoull(argv[2], NULL, 10), -1);

@@ -345,10 +345,10 @@ struct link_case {
     const char *provider; /* as TERN_OFI_PROVIDER; NULL: the one that is chosen, tcp;ofi_rxm */
 };
 static const struct link_case link_cases[] = {
-    { "self", NULL, { 1, 0 }, NULL },       { "shm", NULL, { 1, 2, 3, 4, 8, 0 }, NULL },
-    { "self", "seed=7", { 1, 0 }, NULL },   { "shm", "seed=7", { 2, 3, 0 }, NULL },
-    { "ofi", NULL, { 2, 3, 0 }, NULL },     { "ofi", "seed=7", { 2, 0 }, NULL },
-    { "ofi", NULL, { 2, 0 }, "net" },       { "ofi", NULL, { 2, 0 }, "sockets" },
+    { "self", NULL, { 1, 0 }, NULL },     { "shm", NULL, { 1, 2, 3, 4, 8, 0 }, NULL },
+    { "self", "seed=7", { 1, 0 }, NULL }, { "shm", "seed=7", { 2, 3, 0 }, NULL },
+    { "ofi", NULL, { 2, 3, 0 }, NULL },   { "ofi", "seed=7", { 2, 0 }, NULL },
+    { "ofi", NULL, { 2, 0 }, "net" },     { "ofi", NULL, { 2, 0 }, "sockets" },
     { "ofi", NULL, { 2, 0 }, "shm" },
 };
 

@@ -85,8 +85,9 @@ static bool is_disconnected(int error)
     }
 }
 
-/* What became of an operation that has ended. TERN_PENDING: the connection broke just now, and whether the peer lives is
- * not known yet; the launcher tells, and must do so before anyone takes the error for the first failure of the job. */
+/* What became of an operation that has ended. TERN_PENDING: it failed just now, by an error that may be that of any
+ * provider for a broken connection, and whether the peer lives is not known yet; the launcher tells, and must do so
+ * before anyone takes the error for the first failure of the job. */
 static tern_status judge(const struct ofi_link *ofi, struct ofi_op *op)
 {
     int rank = op->peer->rank;
@@ -95,13 +96,13 @@ static tern_status judge(const struct ofi_link *ofi, struct ofi_op *op)
         return TERN_OK;
     if (tern_ofi_gone(ofi, rank))
         return tern_ofi_peer_gone(rank);
-    if (!is_disconnected(op->error))
-        return tern_base_fail(TERN_ERR_LINK, "link ofi: a %s of %zu bytes %s rank %d failed: %s",
-                              op->xfer.get ? "get" : "put", op->xfer.len, op->xfer.get ? "from" : "to", rank, op->why);
     if (op->doomed == 0)
         op->doomed = tern_base_now() + NOTICE_NS;
     if (tern_base_now() < op->doomed)
         return TERN_PENDING;
+    if (!is_disconnected(op->error))
+        return tern_base_fail(TERN_ERR_LINK, "link ofi: a %s of %zu bytes %s rank %d failed: %s",
+                              op->xfer.get ? "get" : "put", op->xfer.len, op->xfer.get ? "from" : "to", rank, op->why);
     return tern_base_fail(TERN_ERR_PEER, "the connection to rank %d broke: %s", rank, op->why);
 }
 

@@ -388,6 +388,10 @@ static tern_status start_locked(struct ofi_lane *lane, const struct tern_xfer *x
             op->copied = xfer->len; /* it is in the piece's room */
         return TERN_PENDING;
     }
+    if (peer->known) { /* it may be dying: the same as an operation that fails later */
+        op_finish(ofi, made);
+        return TERN_PENDING;
+    }
     tern_ofi_op_unlist(made);
     st = tern_base_fail(TERN_ERR_LINK, "link ofi, provider %s: a %s of %zu bytes %s rank %d cannot start: %s",
                         ofi->net.info->fabric_attr->prov_name, xfer->get ? "get" : "put", xfer->len,

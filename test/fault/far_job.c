@@ -1,0 +1,180 @@
+/* far_job.c: a job some of whose ranks cannot be reached any more, or are dead; for far.sh and cut.sh.
+ *
+ *   far_job timeout FIRST   the ranks from FIRST on are cut off, or stopped, in the middle of transfers, until
+ *                           $FAULT_DIR/healed is there
+ *   far_job peer FIRST      they are killed
+ *
+ * The victims compute. The others put to and get from all ranks, and say "ready" when that goes on for a while. When an
+ * operation on a victim fails, they check that it does so in every form, with the status given, and that everything
+ * else goes on, and say "told". When all is healed, what was given up or was waited for in vain ends well. Who has seen
+ * all of this says "survived".
+ */
+#define _GNU_SOURCE
+#include "fault/fault_job.h"
+
+#define SMALL 8u
+#define LARGE (300u << 10) /* in pieces, from the program's memory */
+#define READY 20           /* rounds */
+#define PATIENCE 40        /* seconds: what has not happened by then never happens */
+#define SHORT 0.7          /* seconds */
+
+static int           me, size, first;
+static tern_status   want;
+static tern_region  *region;
+static unsigned char out[LARGE], back[LARGE];
+
+static bool is_victim(int rank)
+{
+    return rank >= first;
+}
+
+static bool is_healed(void)
+{
+    char path[512];
+
+    snprintf(path, sizeof(path), "%s/healed", getenv("FAULT_DIR"));
+    return access(path, F_OK) == 0;
+}
+
+/* Each rank has a place of its own in every part. */
+static uint64_t place(void)
+{
+    return (uint64_t)me * LARGE;
+}
+
+/* There and back, with a time limit. */
+static tern_status touch(int rank, unsigned round, double limit)
+{
+    size_t      len = round % 2 ? LARGE : SMALL;
+    tern_status st;
+
+    EXPECT(TERN_OK, tern_ctx_set_timeout(TERN_WORLD, limit));
+    job_fill(out, len, (unsigned)me, round);
+    if ((st = tern_put(TERN_WORLD, region, rank, place(), out, len)) != TERN_OK)
+        return st;
+    memset(back, 0, len);
+    if ((st = tern_get(TERN_WORLD, region, rank, place(), back, len)) == TERN_OK)
+        HOLDS(back, len, (unsigned)me, round);
+    return st;
+}
+
+static void touch_living(unsigned round)
+{
+    for (int rank = 0; rank < first; rank++)
+        EXPECT(TERN_OK, touch(rank, round, PATIENCE));
+}
+
+static void say(const char *what)
+{
+    printf("%s %d\n", what, me);
+    fflush(stdout);
+}
+
+/* Until an operation on a victim fails. */
+static void await_trouble(void)
+{
+    tern_deadline until = tern_deadline_in(PATIENCE);
+    tern_status   st = TERN_OK;
+
+    for (unsigned round = 0; st == TERN_OK && tern_clock() < until; round++) {
+        touch_living(round);
+        for (int rank = first; rank < size && st == TERN_OK; rank++)
+            st = touch(rank, round, want == TERN_ERR_PEER ? PATIENCE : SHORT);
+        if (round == READY)
+            say("ready");
+    }
+    EXPECT(want, st);
+}
+
+/* Those that cannot be reached: deadlines hold, and nothing else is touched by it. The event stays. */
+static void check_unreachable(tern_event *event)
+{
+    EXPECT(TERN_OK, tern_ctx_set_timeout(TERN_WORLD, SHORT));
+    for (int rank = first; rank < size; rank++) {
+        EXPECT(TERN_ERR_TIMEOUT, tern_put(TERN_WORLD, region, rank, place(), out, SMALL));
+        EXPECT(TERN_ERR_TIMEOUT, tern_get(TERN_WORLD, region, rank, place(), back, SMALL));
+        EXPECT(TERN_OK, tern_peer_check(rank)); /* it lives */
+    }
+    EXPECT(TERN_OK, tern_put_nb(TERN_WORLD, region, first, place(), out, SMALL, event));
+    EXPECT(TERN_ERR_TIMEOUT, tern_event_wait(event, tern_deadline_in(SHORT)));
+    touch_living(0);
+    EXPECT(TERN_OK, tern_ctx_set_timeout(TERN_WORLD, SHORT));
+    EXPECT(TERN_ERR_TIMEOUT, tern_quiet(TERN_WORLD));
+    EXPECT(TERN_ERR_TIMEOUT, tern_barrier(TERN_WORLD));
+    touch_living(1);
+}
+
+static void check_dead(void)
+{
+    tern_event event;
+    int32_t    all[64];
+
+    for (int rank = first; rank < size; rank++) {
+        tern_deadline until = tern_deadline_in(PATIENCE);
+        while (tern_peer_check(rank) == TERN_OK && tern_clock() < until)
+            usleep(1000);
+        EXPECT(TERN_ERR_PEER, tern_peer_check(rank));
+        EXPECT(TERN_ERR_PEER, tern_put(TERN_WORLD, region, rank, place(), out, SMALL));
+        EXPECT(TERN_ERR_PEER, tern_get(TERN_WORLD, region, rank, place(), back, LARGE));
+        EXPECT(TERN_ERR_PEER, tern_put_nb(TERN_WORLD, region, rank, place(), out, LARGE, &event));
+    }
+    touch_living(0);
+    EXPECT(TERN_ERR_PEER, tern_barrier(TERN_WORLD));
+    EXPECT(TERN_ERR_PEER, tern_allgather(TERN_WORLD, &me, sizeof(me), all));
+    touch_living(1);
+}
+
+/* Everything works again, and what was begun ends. */
+static void heal(tern_event *event)
+{
+    EXPECT(TERN_OK, tern_ctx_set_timeout(TERN_WORLD, PATIENCE));
+    if (event)
+        EXPECT(TERN_OK, tern_event_wait(event, tern_deadline_in(PATIENCE)));
+    EXPECT(TERN_OK, tern_quiet(TERN_WORLD));
+    EXPECT(TERN_OK, tern_barrier(TERN_WORLD)); /* the one that some gave up */
+    for (unsigned round = 0; round < 4; round++)
+        for (int rank = 0; rank < size; rank++)
+            EXPECT(TERN_OK, touch(rank, round, PATIENCE));
+    EXPECT(TERN_OK, tern_barrier(TERN_WORLD));
+}
+
+static void await_healed(void)
+{
+    while (!is_healed())
+        usleep(10000);
+}
+
+int main(int argc, char **argv)
+{
+    tern_event event = TERN_EVENT_INIT;
+
+    CHECK(argc == 3);
+    want = strcmp(argv[1], "peer") == 0 ? TERN_ERR_PEER : TERN_ERR_TIMEOUT;
+    fault_tell_pid();
+    OK(tern_init());
+    me = tern_rank();
+    size = tern_size();
+    first = atoi(argv[2]);
+    OK(tern_region_alloc(TERN_WORLD, (uint64_t)size * LARGE, NULL, &region));
+    OK(tern_barrier(TERN_WORLD));
+    if (is_victim(me)) {
+        await_healed();
+        heal(NULL);
+    } else {
+        await_trouble();
+        if (want == TERN_ERR_PEER)
+            check_dead();
+        else
+            check_unreachable(&event);
+        say("told");
+        if (want == TERN_ERR_TIMEOUT) {
+            await_healed();
+            heal(&event);
+        }
+    }
+    EXPECT(TERN_OK, tern_region_free(region));
+    EXPECT(TERN_OK, tern_finalize());
+    if (!job_broken)
+        say("survived");
+    return job_broken;
+}
