@@ -218,7 +218,7 @@ static void fixed_against_negotiated(struct perf_case *c)
 
 void perf_am_lat(struct perf_case *c)
 {
-    static const struct perf_kernel k[] = { { PERF_PAIR, pingpong_plain }, { PERF_PAIR, perf_line_pingpong } };
+    const struct perf_kernel k[] = { { PERF_PAIR, pingpong_plain }, perf_limit_trip(c->p) };
 
     if (!perf_am_fit(c))
         return;
@@ -231,7 +231,7 @@ void perf_am_lat(struct perf_case *c)
     perf_measure(c, k, c->p->opt->vs_limit ? 2 : 1);
     perf_figure_time(c, 0, 2, "half_rtt");
     if (c->p->opt->vs_limit) {
-        perf_figure_time(c, 1, 2, "cacheline_half_rtt");
+        perf_figure_time(c, 1, 2, perf_limit_trip_name(c->p));
         perf_figure_ratio(c, 0, 1, 1, "ratio_to_limit");
     }
 }

@@ -2,7 +2,8 @@
  *
  * Nothing but the queue's size holds rank 0 back. Rank 1 makes progress; its handlers count the messages and do not
  * look at payloads. The last message of a slice has a handler that replies, so that a slice ends when all have been
- * handled. The limit writes as many bytes into shared memory of the queue's size, wrapping as the queue does.
+ * handled. The limit writes as many bytes into shared memory of the queue's size, wrapping as the queue does; over a
+ * network it is a TCP stream of as many messages.
  */
 #include <string.h>
 
@@ -108,10 +109,13 @@ static void close_stream(void)
 
 void perf_am_rate(struct perf_case *c)
 {
-    static const struct perf_kernel k[] = { { PERF_PAIR, short_messages }, { PERF_FIRST, line_copies } };
+    const struct perf_kernel copy = { PERF_FIRST, line_copies };
+    const struct perf_kernel k[] = { { PERF_PAIR, short_messages }, c->p->network ? perf_limit_to(c->p) : copy };
 
     open_stream(c);
+    c->size = c->p->network ? 1 : 0; /* a TCP stream of nothing is none */
     perf_measure(c, k, c->p->opt->vs_limit ? 2 : 1);
+    c->size = 0;
     perf_figure_rate(c, 0, 1, "rate");
     if (c->p->opt->vs_limit) {
         perf_figure_rate(c, 1, 1, "limit");
@@ -122,7 +126,8 @@ void perf_am_rate(struct perf_case *c)
 
 void perf_am_bw(struct perf_case *c)
 {
-    static const struct perf_kernel k[] = { { PERF_PAIR, medium_messages }, { PERF_FIRST, copies } };
+    const struct perf_kernel copy = { PERF_FIRST, copies };
+    const struct perf_kernel k[] = { { PERF_PAIR, medium_messages }, c->p->network ? perf_limit_to(c->p) : copy };
 
     if (!perf_am_fit(c))
         return;

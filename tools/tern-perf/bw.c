@@ -2,7 +2,7 @@
  *
  * put_bw and get_bw repeat blocking transfers from rank 0 to rank 1 or, with --window, post that many nonblocking ones
  * and wait for all; the limit is memcpy (or the raw system call, for registered memory) between the same addresses in
- * the same loop. put_rate and get_rate post windows of small transfers and wait with tern_quiet. window is the
+ * the same loop, and one TCP connection where ranks have a network only. put_rate and get_rate post windows of small transfers and wait with tern_quiet. window is the
  * bidirectional benchmark of paper 1, figure 2: half of the ranks are paired with the other half, each posts a window
  * of nonblocking transfers, waits for all of them, and no buffer is used twice within a window.
  */
@@ -122,7 +122,7 @@ static void verify(struct perf_case *c, bool put)
 static void bandwidth(struct perf_case *c, bool put)
 {
     const struct perf_kernel k[] = { { PERF_FIRST, put ? perf_stream_put : perf_stream_get },
-                                     { PERF_FIRST, put ? perf_copy_to : perf_copy_from } };
+                                     put ? perf_limit_to(c->p) : perf_limit_from(c->p) };
     uint64_t                 messages = c->window > 0 ? c->window : 1;
 
     verify(c, put);
@@ -186,7 +186,7 @@ static void get_windows(struct perf_case *c, uint64_t iters)
 static void rate(struct perf_case *c, bool put)
 {
     const struct perf_kernel k[] = { { PERF_FIRST, put ? put_windows : get_windows },
-                                     { PERF_FIRST, put ? perf_copy_to : perf_copy_from } };
+                                     put ? perf_limit_to(c->p) : perf_limit_from(c->p) };
 
     perf_measure(c, k, c->p->opt->vs_limit ? 2 : 1);
     perf_figure_rate(c, 0, (double)c->window, "rate");
@@ -234,14 +234,15 @@ void perf_window(struct perf_case *c)
     char                            metric[48];
     unsigned long long              window = c->window;
     double                          bytes = (double)(c->size * c->window) * c->p->ranks;
+    bool                            limit = c->p->opt->vs_limit && !c->p->network; /* memcpy is none of a network */
 
     c->target = (c->p->rank + c->p->ranks / 2) % c->p->ranks;
-    perf_measure(c, k, c->p->opt->vs_limit ? 3 : 2);
+    perf_measure(c, k, limit ? 3 : 2);
     snprintf(metric, sizeof(metric), "put_bandwidth_w%llu", window);
     perf_figure_bandwidth(c, 0, bytes, metric);
     snprintf(metric, sizeof(metric), "get_bandwidth_w%llu", window);
     perf_figure_bandwidth(c, 1, bytes, metric);
-    if (c->p->opt->vs_limit) {
+    if (limit) {
         snprintf(metric, sizeof(metric), "limit_w%llu", window);
         perf_figure_bandwidth(c, 2, bytes, metric);
         snprintf(metric, sizeof(metric), "ratio_to_limit_put_w%llu", window);

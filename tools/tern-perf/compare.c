@@ -1,7 +1,8 @@
-/* compare.c: the same tests in Tern and in what else is installed: Open MPI, MPICH and UCX.
+/* compare.c: the same tests in Tern and in what else is installed: Open MPI, MPICH and UCX, and over the network also
+ * plain TCP, fi_pingpong and iperf3.
  *
  * Machines change their speed from second to second, so each test runs in short runs of all programs in turn, many
- * times, and what is reported are the ratios of medians and of best values. The programs are described in runners.c;
+ * times, and what is reported are the ratios of medians and of best values. The programs are described in runners.c and servers.c;
  * this file calls them in turn, keeps one value per run, and prints.
  */
 #include <inttypes.h>
@@ -25,22 +26,83 @@ struct series {
 };
 
 static struct {
-    struct series all[MAX_SERIES];
-    size_t        count;
-    size_t        rounds;
+    struct series        all[MAX_SERIES];
+    size_t               count;
+    size_t               rounds;
+    const struct runner *first; /* what the others are compared with */
 } table;
 
-static const struct compare_test tests[] = {
-    { "put_lat", "8,4K", { "latency", "half_rtt" }, "ucp_put_lat", "half_rtt", "ns", NULL, NULL, false },
-    { "get_lat", "8,4K", { "latency", NULL }, "ucp_get", "latency", "ns", "1", NULL, false },
-    { "put_bw", "4K,64K,1M", { "bandwidth", NULL }, "ucp_put_bw", "bandwidth", "MB/s", NULL, NULL, false },
-    { "get_bw", "4K,64K,1M", { "bandwidth", NULL }, "ucp_get", "bandwidth", "MB/s", NULL, NULL, false },
-    { "put_rate", "8", { "rate", NULL }, "ucp_put_bw", "rate", "op/s", NULL, NULL, false },
-    { "get_rate", "8", { "rate", NULL }, "ucp_get", "rate", "op/s", NULL, NULL, false },
-    { "barrier", NULL, { "latency", NULL }, NULL, NULL, "ns", NULL, NULL, false },
-    { "am_lat", "0,8,4K", { "half_rtt", NULL }, "ucp_am_lat", "half_rtt", "ns", NULL, "am_lat", true },
+static const struct compare_test memory_tests[] = {
+    { .name = "put_lat",
+      .sizes = "8,4K",
+      .metrics = { "latency", "half_rtt" },
+      .unit = "ns",
+      .ucx_test = "ucp_put_lat",
+      .ucx_metric = "half_rtt" },
+    { .name = "get_lat",
+      .sizes = "8,4K",
+      .metrics = { "latency" },
+      .unit = "ns",
+      .ucx_test = "ucp_get",
+      .ucx_metric = "latency",
+      .ucx_outstanding = "1" },
+    { .name = "put_bw",
+      .sizes = "4K,64K,1M",
+      .metrics = { "bandwidth" },
+      .unit = "MB/s",
+      .ucx_test = "ucp_put_bw",
+      .ucx_metric = "bandwidth" },
+    { .name = "get_bw",
+      .sizes = "4K,64K,1M",
+      .metrics = { "bandwidth" },
+      .unit = "MB/s",
+      .ucx_test = "ucp_get",
+      .ucx_metric = "bandwidth" },
+    { .name = "put_rate",
+      .sizes = "8",
+      .metrics = { "rate" },
+      .unit = "op/s",
+      .ucx_test = "ucp_put_bw",
+      .ucx_metric = "rate" },
+    { .name = "get_rate",
+      .sizes = "8",
+      .metrics = { "rate" },
+      .unit = "op/s",
+      .ucx_test = "ucp_get",
+      .ucx_metric = "rate" },
+    { .name = "barrier", .metrics = { "latency" }, .unit = "ns" },
+    { .name = "am_lat",
+      .sizes = "0,8,4K",
+      .metrics = { "half_rtt" },
+      .unit = "ns",
+      .ucx_test = "ucp_am_lat",
+      .ucx_metric = "half_rtt",
+      .uct_test = "am_lat",
+      .no_mpi = true },
 };
-#define TEST_COUNT (sizeof(tests) / sizeof(tests[0]))
+
+/* put_bw and get_bw wait for each transfer; with _w16 there are 16 under way, as a stream of TCP has many. */
+static const struct compare_test net_tests[] = {
+    { .name = "put_lat", .sizes = "8,4K", .metrics = { "latency", "half_rtt" }, .unit = "ns" },
+    { .name = "get_lat", .sizes = "8,4K", .metrics = { "latency" }, .unit = "ns" },
+    { .name = "am_lat", .sizes = "8,4K", .metrics = { "half_rtt" }, .unit = "ns", .no_mpi = true },
+    { .name = "put_bw", .sizes = "64K,1M", .metrics = { "bandwidth" }, .unit = "MB/s" },
+    { .name = "get_bw", .sizes = "64K,1M", .metrics = { "bandwidth" }, .unit = "MB/s" },
+    { .name = "put_bw_w16",
+      .sizes = "64K,1M",
+      .test = "put_bw",
+      .window = "16",
+      .metrics = { "bandwidth" },
+      .unit = "MB/s" },
+    { .name = "get_bw_w16",
+      .sizes = "64K,1M",
+      .test = "get_bw",
+      .window = "16",
+      .metrics = { "bandwidth" },
+      .unit = "MB/s" },
+};
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 void compare_keep(const struct compare_test *test, const struct runner *runner, uint64_t size, const char *metric,
                   double value)
@@ -81,13 +143,13 @@ static double best(const struct series *s)
     return less_is_better(s) ? s->summary.min : s->summary.max;
 }
 
-/* Tern's series for the figure that s is of; NULL if Tern did not run. */
-static const struct series *tern_of(const struct series *s)
+/* The first program's series for the figure that s is of; NULL if it did not run. */
+static const struct series *first_of(const struct series *s)
 {
     for (size_t i = 0; i < table.count; i++) {
         const struct series *t = &table.all[i];
 
-        if (t->runner == &compare_runners[0] && t->test == s->test && t->size == s->size && t->metric == s->metric)
+        if (t->runner == table.first && t->test == s->test && t->size == s->size && t->metric == s->metric)
             return t;
     }
     return NULL;
@@ -112,32 +174,34 @@ static void add(const struct series *s, const char *suffix, double value, const 
 /* One line for each program, Tern first. */
 static void report(const struct series *s, bool text)
 {
-    const struct series *tern = tern_of(s);
+    const struct series *first = first_of(s);
 
     if (text)
-        printf("%-9s %9" PRIu64 "  %-10s %-5s %-9s %14.6g %14.6g", s->test->name, s->size, s->metric, s->unit,
+        printf("%-10s %9" PRIu64 "  %-10s %-5s %-11s %14.6g %14.6g", s->test->name, s->size, s->metric, s->unit,
                s->runner->name, s->summary.median, best(s));
     add(s, "", 0, s->unit);
     add(s, "_best", best(s), s->unit);
-    if (tern != NULL && tern != s) {
-        add(s, "_ratio_of_medians", tern->summary.median / s->summary.median, "ratio");
-        add(s, "_ratio_of_minima", best(tern) / best(s), "ratio");
+    if (first != NULL && first != s) {
+        add(s, "_ratio_of_medians", first->summary.median / s->summary.median, "ratio");
+        add(s, "_ratio_of_minima", best(first) / best(s), "ratio");
         if (text)
-            printf(" %12.4g %12.4g", tern->summary.median / s->summary.median, best(tern) / best(s));
+            printf(" %12.4g %12.4g", first->summary.median / s->summary.median, best(first) / best(s));
     }
     if (text)
         putchar('\n');
 }
 
-static void report_all(bool text)
+static void report_all(const char *title, bool text)
 {
     for (size_t i = 0; i < table.count; i++)
         table.all[i].summary = measure_summarise(table.all[i].values, table.all[i].count);
     if (text)
-        printf("Tern beside its peers: %zu runs of each, in turn. Ratios are Tern's figure over the peer's: below 1 is "
-               "better for times (ns), above 1 for MB/s and op/s.\nbest: the smallest time, the largest rate.\n"
-               "%-9s %9s  %-10s %-5s %-9s %14s %14s %12s %12s\n",
-               table.rounds, "test", "bytes", "figure", "unit", "program", "median", "best", "of medians", "of best");
+        printf(
+            "%s: %zu runs of each, in turn. Ratios are %s's figure over the other's: below 1 is better for times (ns), "
+            "above 1 for MB/s and op/s.\nbest: the smallest time, the largest rate.\n"
+            "%-10s %9s  %-10s %-5s %-11s %14s %14s %12s %12s\n",
+            title, table.rounds, table.first->name, "test", "bytes", "figure", "unit", "program", "median", "best",
+            "of medians", "of best");
     for (size_t i = 0; i < table.count; i++) {
         bool first = true;
 
@@ -153,41 +217,42 @@ static void report_all(bool text)
 }
 
 /* Run everything once in each round; a program that failed twice in a test is left out of the rest of it. */
-static void run_all(const struct perf_options *o, const bool *wanted, const bool *present)
+static void run_all(const struct comparison *cmp, const struct perf_options *o, const bool *wanted, const bool *present)
 {
-    unsigned failures[TEST_COUNT][COMPARE_RUNNERS] = { 0 };
-    size_t   steps = o->rounds * TEST_COUNT, done = 0;
+    unsigned failures[COMPARE_TESTS][COMPARE_RUNNERS] = { 0 };
+    size_t   steps = o->rounds * cmp->test_count, done = 0;
 
     for (size_t round = 0; round < o->rounds; round++) {
-        for (size_t t = 0; t < TEST_COUNT; t++, done++) {
+        for (size_t t = 0; t < cmp->test_count; t++, done++) {
             perf_progress((double)done / (double)steps);
-            for (size_t r = 0; r < COMPARE_RUNNERS && wanted[t] && !perf_child_stopped(); r++) {
+            for (size_t r = 0; r < cmp->runner_count && wanted[t] && !perf_child_stopped(); r++) {
+                const struct runner *runner = &cmp->runners[r];
+
                 if (!present[r] || failures[t][r] >= 2)
                     continue;
-                if (!compare_runners[r].run(&compare_runners[r], &tests[t], o) && ++failures[t][r] == 2 &&
-                    !perf_child_stopped())
-                    fprintf(stderr, "tern-perf: %s failed twice in %s and is left out of it\n", compare_runners[r].name,
-                            tests[t].name);
+                if (!runner->run(runner, &cmp->tests[t], o) && ++failures[t][r] == 2 && !perf_child_stopped())
+                    fprintf(stderr, "tern-perf: %s failed twice in %s and is left out of it\n", runner->name,
+                            cmp->tests[t].name);
             }
         }
     }
 }
 
-static bool choose(const struct perf_options *o, bool *wanted)
+static bool choose(const struct comparison *cmp, const struct perf_options *o, bool *wanted)
 {
-    for (size_t t = 0; t < TEST_COUNT; t++)
+    for (size_t t = 0; t < cmp->test_count; t++)
         wanted[t] = o->word_count == 0;
     for (size_t w = 0; w < o->word_count; w++) {
         bool known = false;
 
-        for (size_t t = 0; t < TEST_COUNT; t++) {
-            if (strcmp(o->words[w], tests[t].name) == 0)
+        for (size_t t = 0; t < cmp->test_count; t++) {
+            if (strcmp(o->words[w], cmp->tests[t].name) == 0)
                 known = wanted[t] = true;
         }
         if (!known) {
             fprintf(stderr, "tern-perf: %s cannot be compared; these can:", o->words[w]);
-            for (size_t t = 0; t < TEST_COUNT; t++)
-                fprintf(stderr, " %s", tests[t].name);
+            for (size_t t = 0; t < cmp->test_count; t++)
+                fprintf(stderr, " %s", cmp->tests[t].name);
             fputc('\n', stderr);
             return false;
         }
@@ -195,33 +260,50 @@ static bool choose(const struct perf_options *o, bool *wanted)
     return true;
 }
 
-int perf_compare(const struct perf_options *o)
+/* See which programs are there. The first must be. */
+static bool find_all(const struct comparison *cmp, const struct perf_options *o, bool *present)
 {
-    bool wanted[TEST_COUNT], present[COMPARE_RUNNERS];
+    for (size_t r = 0; r < cmp->runner_count; r++) {
+        present[r] = cmp->runners[r].find(&cmp->runners[r], o);
+        if (!present[r])
+            fprintf(stderr, "tern-perf: without %s: %s\n", cmp->runners[r].name, cmp->runners[r].install);
+    }
+    return present[0];
+}
+
+int compare_run(const struct comparison *cmp, const struct perf_options *o)
+{
+    bool wanted[COMPARE_TESTS], present[COMPARE_RUNNERS];
     int  status = 0;
 
-    if (!choose(o, wanted) || (o->plot != NULL && !perf_plot_possible(o->plot)))
+    if (!choose(cmp, o, wanted) || (o->plot != NULL && !perf_plot_possible(o->plot)))
         return 2;
     table.rounds = o->rounds;
-    for (size_t r = 0; r < COMPARE_RUNNERS; r++) {
-        present[r] = compare_runners[r].find(&compare_runners[r], o);
-        if (!present[r])
-            fprintf(stderr, "tern-perf: without %s: %s\n", compare_runners[r].name, compare_runners[r].install);
-    }
-    if (!present[0])
+    table.first = &cmp->runners[0];
+    if (!find_all(cmp, o, present))
         return 1;
     perf_child_guard();
     perf_report_begin(o->format);
     perf_progress_begin("compare", !o->quiet);
-    run_all(o, wanted, present);
+    run_all(cmp, o, wanted, present);
     perf_progress_end();
     perf_child_obey();
-    report_all(o->format == PERF_TEXT);
+    report_all(cmp->title, o->format == PERF_TEXT);
     if (o->format == PERF_JSON)
         perf_report_end("");
-    if (table.count == 0 || (o->plot != NULL && !perf_plot(o->plot, "Tern beside its peers")))
+    if (table.count == 0 || (o->plot != NULL && !perf_plot(o->plot, cmp->title)))
         status = 1;
     for (size_t i = 0; i < table.count; i++)
         free(table.all[i].values);
     return status;
+}
+
+int perf_compare(const struct perf_options *o)
+{
+    const struct comparison memory = { "Tern beside its peers", compare_memory_runners, compare_memory_runner_count,
+                                       memory_tests, COUNT(memory_tests) };
+    const struct comparison net = { "Tern beside its peers, over the network", compare_net_runners,
+                                    compare_net_runner_count, net_tests, COUNT(net_tests) };
+
+    return compare_run(o->net ? &net : &memory, o);
 }

@@ -1,16 +1,18 @@
-/* compare.h: what compare.c, which decides what runs when, and runners.c, which knows how to start each program and
- * read its figures, tell each other. */
+/* compare.h: what compare.c, which decides what runs when, and runners.c and servers.c, which know how to start each
+ * program and read its figures, tell each other. */
 #ifndef TERN_PERF_COMPARE_H
 #define TERN_PERF_COMPARE_H
 
 #include "perf.h"
 
 #define COMPARE_METRICS 2
-#define COMPARE_RUNNERS 5
+#define COMPARE_RUNNERS 8
+#define COMPARE_TESTS 8
 
 /* A test that other programs can do as well. */
 struct compare_test {
     const char *name, *sizes;             /* sizes NULL: it has none */
+    const char *test, *window;            /* tern-perf's name, if that is another, and its --window; NULL: none */
     const char *metrics[COMPARE_METRICS]; /* what is compared */
     const char *ucx_test;                 /* what ucx_perftest calls it; NULL: it has no such test */
     const char *ucx_metric;               /* what its time per operation is to be compared with */
@@ -23,14 +25,49 @@ struct compare_test {
 /* A program that can do the tests. */
 struct runner {
     const char *name, *link;
+    char      **env; /* added to the environment; NULL: nothing */
     const char *launcher, *program;
     const char *install; /* what to do when it is not there */
     bool (*find)(const struct runner *runner, const struct perf_options *o);
     bool (*run)(const struct runner *runner, const struct compare_test *test, const struct perf_options *o);
+    const char *instead; /* tern-perf's test that it runs, whatever is compared; NULL: the same */
 };
 
-/* [0] is Tern itself. */
-extern const struct runner compare_runners[COMPARE_RUNNERS];
+/* Programs, the first of which the others are compared with, and what they do. */
+struct comparison {
+    const char                *title;
+    const struct runner       *runners;
+    size_t                     runner_count;
+    const struct compare_test *tests;
+    size_t                     test_count;
+};
+
+/* Run it as the options say and report. Returns the status of the program. */
+int compare_run(const struct comparison *comparison, const struct perf_options *o);
+
+/* runners.c: through memory, and over the network. */
+extern const struct runner compare_memory_runners[];
+extern const size_t        compare_memory_runner_count;
+extern const struct runner compare_net_runners[];
+extern const size_t        compare_net_runner_count;
+
+/* runners.c: a job of two ranks of tern-perf, whose figures are those of the test. */
+bool   compare_tern_find(const struct runner *runner, const struct perf_options *o);
+bool   compare_tern_run(const struct runner *runner, const struct compare_test *test, const struct perf_options *o);
+/* The sizes of a test as numbers; returns how many. */
+size_t compare_sizes(const struct compare_test *test, const struct perf_options *o, uint64_t *sizes);
+/* Give the first line of what a failed child said, or what became of it. */
+void compare_tell_failure(const struct runner *runner, const struct compare_test *test, const struct perf_child *child);
+bool compare_program_find(const struct runner *runner, const struct perf_options *o);
+
+/* servers.c: programs of two sides that meet at a port: fi_pingpong and iperf3. */
+bool compare_pingpong_run(const struct runner *runner, const struct compare_test *test, const struct perf_options *o);
+bool compare_iperf_run(const struct runner *runner, const struct compare_test *test, const struct perf_options *o);
+int  compare_free_port(void); /* that nobody uses now; 0: there is none */
+/* Wait until someone listens there, for a few seconds at most. */
+void compare_await_port(int port);
+/* The first and the last core that this process may use, as text. */
+void compare_two_cores(char first[24], char last[24]);
 
 /* Keep one value of this run, if the test compares the metric. */
 void compare_keep(const struct compare_test *test, const struct runner *runner, uint64_t size, const char *metric,

@@ -29,10 +29,14 @@ void perf_fail(tern_status status, const char *what)
     tern_abort(1, text);
 }
 
-/* Let another process have the core; see now and then whether the one that we wait for still lives. */
+/* Let the network deliver, or another process have the core; see now and then whether the one that we wait for still
+ * lives. */
 void perf_give_way(struct perf *p)
 {
-    sched_yield();
+    if (p->network)
+        perf_must(tern_progress(p->ctx), "progress");
+    if (!p->network || !p->cores)
+        sched_yield();
     if (++p->gave_way % 1024 == 0 && tern_peer_check(p->peer) < 0)
         tern_abort(1, "tern-perf: the rank on the other side is gone");
 }
@@ -138,7 +142,9 @@ static uint64_t choose_windows(const struct perf_options *opt, const struct perf
     memcpy(windows, opt->windows, opt->window_count * sizeof(*windows));
     if (*n == 0) {
         *n = 1;
-        windows[0] = test->window;
+        windows[0] = 0;
+        if (test->windows != NULL)
+            *n = measure_sizes(test->windows, windows, PERF_MAX_WINDOWS);
     }
     for (size_t i = 0; i < *n; i++)
         largest = windows[i] > largest ? windows[i] : largest;
@@ -181,8 +187,9 @@ void perf_open(struct perf *p, const struct perf_options *opt, const struct perf
     p->events = take(max_window, sizeof(*p->events));
     for (size_t k = 0; k < PERF_MAX_KERNELS; k++)
         p->ns[k] = take(p->repeat, sizeof(double));
-    p->spins = perf_place_check(p) ? LOOKS_WITH_A_CORE : LOOKS_WITHOUT;
+    p->cores = perf_place_check(p);
     perf_place_open(p, message_stride(max_size), max_window);
+    p->spins = p->network ? 0 : p->cores ? LOOKS_WITH_A_CORE : LOOKS_WITHOUT;
 }
 
 void perf_close(struct perf *p)

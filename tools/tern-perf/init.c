@@ -15,6 +15,9 @@
 
 #define TIME_RANKS 2
 #define MEMORY_RANKS 8
+#define NETWORK_RANKS "2,8,16,32,64"
+
+static bool over_network;
 
 /* The proportional set size of this process in KiB; -1 when the kernel does not say. */
 static long proportional_kib(void)
@@ -89,7 +92,9 @@ static double one_job(const struct perf_options *o, const char *launcher, const 
 static void add(const char *metric, int ranks, double *values, size_t n, const char *unit)
 {
     struct perf_figure f = { .test = "init",
-                             .link = ranks > 1 ? "shm" : "self",
+                             .link = ranks == 1     ? "self"
+                                     : over_network ? "ofi"
+                                                    : "shm",
                              .ranks = ranks,
                              .unit = unit,
                              .spread = true,
@@ -137,10 +142,33 @@ static bool memory(const struct perf_options *o, const char *launcher, const cha
     return true;
 }
 
+/* Time and memory for each number of ranks; without a list, each for the number that shows it best. */
+static bool all_jobs(const struct perf_options *o, const char *launcher, const char *self)
+{
+    uint64_t ranks[PERF_MAX_WINDOWS];
+    size_t   n = o->ranks_count;
+
+    memcpy(ranks, o->ranks, sizeof(ranks));
+    if (n == 0 && !o->net) {
+        perf_progress_part(0, 0.8);
+        return times(o, launcher, self, TIME_RANKS) && memory(o, launcher, self, MEMORY_RANKS);
+    }
+    if (n == 0)
+        n = measure_sizes(NETWORK_RANKS, ranks, PERF_MAX_WINDOWS);
+    for (size_t i = 0; i < n; i++) {
+        perf_progress_part((double)i / (double)n, (double)(i + 1) / (double)n);
+        if (!times(o, launcher, self, (int)ranks[i]) || !memory(o, launcher, self, (int)ranks[i]))
+            return false;
+    }
+    return true;
+}
+
 int perf_init(const struct perf_options *o)
 {
     char launcher[512], self[512];
     bool ok;
+
+    over_network = o->net;
 
     if (o->word_count > 0) {
         fprintf(stderr, "tern-perf: init takes options only\n");
@@ -156,8 +184,7 @@ int perf_init(const struct perf_options *o)
     perf_child_guard();
     perf_report_begin(o->format);
     perf_progress_begin("init", !o->quiet);
-    ok = times(o, launcher, self, o->ranks > 0 ? o->ranks : TIME_RANKS) &&
-         memory(o, launcher, self, o->ranks > 0 ? o->ranks : MEMORY_RANKS);
+    ok = all_jobs(o, launcher, self);
     perf_progress_end();
     perf_child_obey();
     perf_report_end("init: tern_init and tern_finalize beyond the start of the processes, and the memory of a rank");

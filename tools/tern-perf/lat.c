@@ -185,7 +185,7 @@ static void measure(struct perf_case *c, const struct lat_kernels *lat)
         trip = n;
         k[n++] = (struct perf_kernel){ PERF_PAIR, lat->pingpong };
         if (c->p->opt->vs_limit)
-            k[n++] = (struct perf_kernel){ PERF_PAIR, perf_line_pingpong };
+            k[n++] = perf_limit_trip(c->p);
     }
     perf_pingpong_prepare(c);
     perf_measure(c, k, n);
@@ -199,8 +199,10 @@ static void measure(struct perf_case *c, const struct lat_kernels *lat)
     if (trip != 0) {
         perf_figure_time(c, trip, 2, "half_rtt");
         if (c->p->opt->vs_limit) {
-            perf_figure_time(c, trip + 1, 2, "cacheline_half_rtt");
+            perf_figure_time(c, trip + 1, 2, perf_limit_trip_name(c->p));
             perf_figure_ratio(c, trip, trip + 1, 1, "ratio_to_limit");
+            if (c->p->network) /* a blocking call waits for an answer: a whole round trip */
+                perf_figure_ratio(c, 0, trip + 1, 1, "latency_to_rtt");
         }
     }
 }

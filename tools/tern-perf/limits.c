@@ -2,7 +2,8 @@
  * cores, memcpy, the kernel's copy between processes, the CPU's atomics, a plain store and a plain load.
  *
  * Tests compare themselves with these kernels in the same job (--vs-limit); the test "limits" prints them. All of them
- * work on the memory that the tests work on, reached by the pointer that tern_region_ptr gives.
+ * work on the memory that the tests work on, reached by the pointer that tern_region_ptr gives. Where ranks 0 and 1 have
+ * a network only, the limit is TCP (tcp.c).
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -178,6 +179,28 @@ void perf_copy_from(struct perf_case *c, uint64_t iters)
         windows_from(c, iters);
 }
 
+struct perf_kernel perf_limit_trip(const struct perf *p)
+{
+    return (struct perf_kernel){ PERF_PAIR, p->network ? perf_tcp_pingpong : perf_line_pingpong };
+}
+
+const char *perf_limit_trip_name(const struct perf *p)
+{
+    return p->network ? "tcp_half_rtt" : "cacheline_half_rtt";
+}
+
+struct perf_kernel perf_limit_to(const struct perf *p)
+{
+    return p->network ? (struct perf_kernel){ PERF_PAIR, perf_tcp_to }
+                      : (struct perf_kernel){ PERF_FIRST, perf_copy_to };
+}
+
+struct perf_kernel perf_limit_from(const struct perf *p)
+{
+    return p->network ? (struct perf_kernel){ PERF_PAIR, perf_tcp_from }
+                      : (struct perf_kernel){ PERF_FIRST, perf_copy_from };
+}
+
 /* Rank 0 alone on a word of the peer. */
 static void fetch_add_alone(struct perf_case *c, uint64_t iters)
 {
@@ -217,12 +240,30 @@ static void sizeless(struct perf_case *c)
     }
 }
 
+/* TCP between ranks 0 and 1: round trips, and one stream each way. */
+static void network_limits(struct perf_case *c)
+{
+    static const struct perf_kernel k[] = { { PERF_PAIR, perf_tcp_pingpong },
+                                            { PERF_PAIR, perf_tcp_to },
+                                            { PERF_PAIR, perf_tcp_from } };
+
+    perf_measure(c, k, 3);
+    perf_figure_time(c, 0, 1, "tcp_rtt");
+    perf_figure_time(c, 0, 2, "tcp_half_rtt");
+    perf_figure_bandwidth(c, 1, (double)c->size, "tcp_to");
+    perf_figure_bandwidth(c, 2, (double)c->size, "tcp_from");
+}
+
 void perf_limits(struct perf_case *c)
 {
     const struct perf_kernel copies[] = { { PERF_FIRST, perf_copy_to }, { PERF_FIRST, perf_copy_from } };
     const char              *to = by_kernel(c->p) ? "process_vm_writev" : "memcpy";
     const char              *from = by_kernel(c->p) ? "process_vm_readv" : "memcpy_from";
 
+    if (c->p->network) {
+        network_limits(c);
+        return;
+    }
     if (!c->p->sizeless_done) {
         struct perf_case none = *c;
 

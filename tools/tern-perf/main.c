@@ -8,7 +8,7 @@
 
 #include "perf.h"
 
-enum { OPT_VERSION = 256, OPT_LIST, OPT_INIT_RANK, OPT_GENERATE, OPT_MESSAGES };
+enum { OPT_VERSION = 256, OPT_LIST, OPT_INIT_RANK, OPT_GENERATE, OPT_MESSAGES, OPT_NET };
 
 static const struct option long_options[] = {
     { "sizes", required_argument, NULL, 's' },
@@ -27,6 +27,7 @@ static const struct option long_options[] = {
     { "limit", required_argument, NULL, 'L' },
     { "generate", no_argument, NULL, OPT_GENERATE },
     { "messages", required_argument, NULL, OPT_MESSAGES },
+    { "net", optional_argument, NULL, OPT_NET },
     { "peers", required_argument, NULL, 'P' },
     { "help", no_argument, NULL, 'h' },
     { "version", no_argument, NULL, OPT_VERSION },
@@ -50,6 +51,7 @@ static const char usage[] =
     "  --csv, --json       one line per figure: test,link,ranks,size,metric,value,unit\n"
     "  --plot FILE         draw the figures over the size: FILE.png or FILE.svg\n"
     "  --quiet             no warnings and no progress bar\n"
+    "  --net[=PROVIDER]    ranks reach each other over the network only, also on one machine; PROVIDER of libfabric\n"
     "am_lat\n"
     "  --generate          make payloads while they are sent: fixed payload against negotiated\n"
     "immediate\n"
@@ -58,7 +60,8 @@ static const char usage[] =
     "  --rounds N          runs of each program, in turn (default 15)\n"
     "  --peers DIR         where tern-peer-openmpi and tern-peer-mpich are (default: beside tern-perf)\n"
     "init\n"
-    "  --ranks N           ranks of the jobs that it starts (default 2 for the time, 8 for the memory)\n"
+    "  --ranks N[,N...]    ranks of the jobs that it starts (default 2 for the time, 8 for the memory; with --net\n"
+    "                      2,8,16,32,64 for both)\n"
     "  --rounds N          jobs of each kind, in turn (default 15)\n"
     "both\n"
     "  --limit S           seconds that one run may take (default 60)\n";
@@ -100,6 +103,16 @@ static bool parse_windows(struct perf_options *o, const char *text)
             return false;
     }
     return o->window_count > 0;
+}
+
+static bool parse_ranks(struct perf_options *o, const char *text)
+{
+    o->ranks_count = measure_sizes(text, o->ranks, PERF_MAX_WINDOWS);
+    for (size_t i = 0; i < o->ranks_count; i++) {
+        if (o->ranks[i] > 4096)
+            return false;
+    }
+    return o->ranks_count > 0;
 }
 
 static bool parse_memory(struct perf_options *o, const char *text)
@@ -148,14 +161,14 @@ static const char *take_option(struct perf_options *o, int option, const char *v
             return "--rounds wants a number from 1 to 1000";
         o->rounds = count;
         return NULL;
-    case 'n':
-        if (!parse_count(&count, value, 4096))
-            return "--ranks wants a number from 1 to 4096";
-        o->ranks = (int)count;
-        return NULL;
+    case 'n': return parse_ranks(o, value) ? NULL : "--ranks wants numbers from 1 to 4096";
     case OPT_MESSAGES:
         return parse_count(&o->messages, value, 1ull << 30) ? NULL : "--messages wants a number of at least 1";
     case OPT_GENERATE: o->generate = true; return NULL;
+    case OPT_NET:
+        o->net = true;
+        o->provider = value;
+        return NULL;
     case 'c': o->format = PERF_CSV; return NULL;
     case 'j': o->format = PERF_JSON; return NULL;
     case 'l': o->vs_limit = true; return NULL;
@@ -164,6 +177,16 @@ static const char *take_option(struct perf_options *o, int option, const char *v
     case 'P': o->peers = value; return NULL;
     default: return "unknown option, or its value is missing";
     }
+}
+
+/* --net: as Tern's own options say it, for this process and for those that it starts. */
+static void choose_net(const struct perf_options *o)
+{
+    if (!o->net)
+        return;
+    setenv("TERN_LINKS", "ofi", 1);
+    if (o->provider != NULL)
+        setenv("TERN_OFI_PROVIDER", o->provider, 1);
 }
 
 /* How many ranks the job will have, before tern_init tells. */
@@ -262,5 +285,6 @@ int main(int argc, char **argv)
         return complain("which test?", "");
     o.words = argv + optind + 1;
     o.word_count = (size_t)(argc - optind - 1);
+    choose_net(&o);
     return dispatch(&o, argv[optind]);
 }

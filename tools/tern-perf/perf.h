@@ -31,18 +31,21 @@ struct perf_options {
     uint64_t         sizes[MEASURE_MAX_SIZES];
     size_t           size_count; /* 0: the test's own */
     uint64_t         windows[PERF_MAX_WINDOWS];
-    size_t           window_count; /* 0: the test's own */
-    uint64_t         iters;        /* iterations of each slice; 0: as many as the time gives */
-    double           time;         /* seconds for all slices of one kernel; 0: the test's own */
-    size_t           repeat;       /* slices of each kernel; 0: the test's own */
-    size_t           rounds;       /* compare: runs of each program */
-    int              ranks;        /* init: ranks of the jobs it starts; 0: its own choice */
-    uint64_t         messages;     /* immediate: those that rank 0 sends in one run; 0: the test's own */
-    double           limit;        /* compare, init: seconds that one run may take */
+    size_t           window_count;            /* 0: the test's own */
+    uint64_t         iters;                   /* iterations of each slice; 0: as many as the time gives */
+    double           time;                    /* seconds for all slices of one kernel; 0: the test's own */
+    size_t           repeat;                  /* slices of each kernel; 0: the test's own */
+    size_t           rounds;                  /* compare: runs of each program */
+    uint64_t         ranks[PERF_MAX_WINDOWS]; /* init: ranks of the jobs that it starts */
+    size_t           ranks_count;             /* 0: its own choice */
+    uint64_t         messages;                /* immediate: those that rank 0 sends in one run; 0: the test's own */
+    double           limit;                   /* compare, init: seconds that one run may take */
     enum perf_format format;
     enum perf_memory memory;
     bool             vs_limit, quiet;
     bool             generate; /* am_lat: payloads are made while they are sent */
+    bool             net;      /* ranks reach each other over the network only */
+    const char      *provider; /* of libfabric; NULL: Tern's choice */
     const char      *plot;
     const char      *peers; /* compare: where the peer programs are; NULL: beside this program */
     char           **words; /* what follows the test's name */
@@ -75,7 +78,7 @@ struct perf_test {
     const char *metric, *unit; /* the figure that matters most */
     const char *limit;         /* what --vs-limit compares with; NULL: nothing */
     const char *sizes;         /* default; NULL: the test has no sizes */
-    uint64_t    window;        /* default operations per iteration; 0: one at a time */
+    const char *windows;       /* default operations per iteration; NULL: one at a time */
     size_t      repeat;        /* default slices; 0: as most tests */
     int         min_ranks;
     bool        pingpong;                         /* it needs the memory for one */
@@ -104,9 +107,12 @@ struct perf {
     unsigned char             *local_map;
     size_t                     local_bytes;
     uint64_t                   area, ping;
-    tern_region               *lines; /* one page of shared memory per rank, for the limits */
+    tern_region               *lines; /* one page of shared memory per rank, for the limits; without a network only */
     unsigned char             *my_line, *their_line;
     unsigned                   line_turn;
+    bool                       network; /* the peer's memory cannot be reached by a pointer, and is no process here */
+    bool                       cores;   /* there is one for each rank */
+    int                        tcp;     /* connection of ranks 0 and 1, where they have a network only; -1: none */
     bool                       sizeless_done; /* limits that have no size are measured once */
     struct perf_place          peer_place;
     const char                *link;  /* how the peer's part is reached */
@@ -159,22 +165,33 @@ int  perf_init_rank(const char *mode);
 int  perf_compare(const struct perf_options *o);
 
 /* Kernels that more than one test uses. limits.c: what the machine can do without Tern. */
-void perf_line_pingpong(struct perf_case *c, uint64_t iters);
-void perf_plain_store(struct perf_case *c, uint64_t iters);
-void perf_plain_load(struct perf_case *c, uint64_t iters);
-void perf_copy_to(struct perf_case *c, uint64_t iters);
-void perf_copy_from(struct perf_case *c, uint64_t iters);
+void               perf_line_pingpong(struct perf_case *c, uint64_t iters);
+void               perf_plain_store(struct perf_case *c, uint64_t iters);
+void               perf_plain_load(struct perf_case *c, uint64_t iters);
+void               perf_copy_to(struct perf_case *c, uint64_t iters);
+void               perf_copy_from(struct perf_case *c, uint64_t iters);
+/* tcp.c: the same over TCP, for ranks that have a network only. */
+void               perf_tcp_open(struct perf *p);
+void               perf_tcp_close(struct perf *p);
+void               perf_tcp_pingpong(struct perf_case *c, uint64_t iters);
+void               perf_tcp_to(struct perf_case *c, uint64_t iters);
+void               perf_tcp_from(struct perf_case *c, uint64_t iters);
+/* limits.c: the limit of this job: through memory, or over TCP. */
+struct perf_kernel perf_limit_trip(const struct perf *p);
+struct perf_kernel perf_limit_to(const struct perf *p);
+struct perf_kernel perf_limit_from(const struct perf *p);
+const char        *perf_limit_trip_name(const struct perf *p); /* of half of its time */
 /* lat.c and bw.c */
-void perf_put_blocking(struct perf_case *c, uint64_t iters);
-void perf_get_blocking(struct perf_case *c, uint64_t iters);
-void perf_put_pingpong(struct perf_case *c, uint64_t iters);
-void perf_pingpong_prepare(struct perf_case *c);
-void perf_stream_put(struct perf_case *c, uint64_t iters);
-void perf_stream_get(struct perf_case *c, uint64_t iters);
+void               perf_put_blocking(struct perf_case *c, uint64_t iters);
+void               perf_get_blocking(struct perf_case *c, uint64_t iters);
+void               perf_put_pingpong(struct perf_case *c, uint64_t iters);
+void               perf_pingpong_prepare(struct perf_case *c);
+void               perf_stream_put(struct perf_case *c, uint64_t iters);
+void               perf_stream_get(struct perf_case *c, uint64_t iters);
 /* amlat.c: whether a medium message of this size can be sent; a size above the maximum becomes the maximum, once. */
-bool perf_am_fit(struct perf_case *c);
+bool               perf_am_fit(struct perf_case *c);
 /* Make progress until handlers have raised *count to want. */
-void perf_am_await(struct perf *p, const volatile uint64_t *count, uint64_t want);
+void               perf_am_await(struct perf *p, const volatile uint64_t *count, uint64_t want);
 
 /* report.c: figures. The perf_figure_ functions make one of the kernels' slices, with its spread, on rank 0;
  * perf_figure_values makes one of any p->repeat values. */

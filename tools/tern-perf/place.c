@@ -3,7 +3,8 @@
  * Every rank has a part of the region under test, with an area for streams and one for a ping-pong, and private memory
  * with an area for streams and three for a ping-pong: its two contents, and what it fetches. Parts begin on a page;
  * private memory begins MEASURE_SKEW behind one (bench/measure.h says why). All of it is touched before anything is
- * measured. The limits have one page of plain shared memory per rank besides.
+ * measured. The limits have one page of plain shared memory per rank besides, or a TCP connection of ranks 0 and 1 where
+ * these share no memory.
  */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -63,6 +64,15 @@ static uint64_t whole_pages(uint64_t bytes)
     return ((bytes + MEASURE_PAGE - 1) / MEASURE_PAGE + 1) * MEASURE_PAGE;
 }
 
+/* Collective: whether ranks 0 and 1 share no memory. All ranks hear the same. */
+static bool are_apart(struct perf *p)
+{
+    unsigned char apart = p->their_line == NULL, *all = p->gather;
+
+    perf_must(tern_allgather(p->ctx, &apart, sizeof(apart), all), "all-gather");
+    return all[0] != 0 || all[1] != 0;
+}
+
 void perf_place_open(struct perf *p, uint64_t max_size, uint64_t max_window)
 {
     uint64_t windows = max_window > 1 ? max_window : 1;
@@ -78,12 +88,15 @@ void perf_place_open(struct perf *p, uint64_t max_size, uint64_t max_window)
     perf_must(tern_region_alloc(p->ctx, MEASURE_PAGE, NULL, &p->lines), "allocating the region for the limits");
     p->my_line = tern_region_ptr(p->lines, p->rank);
     p->their_line = tern_region_ptr(p->lines, p->peer);
-    if (p->my_line == NULL || p->their_line == NULL)
-        tern_abort(1, "tern-perf: ranks 0 and 1 share no memory; start them on one machine");
+    p->tcp = -1;
+    p->network = p->ranks > 1 && are_apart(p);
+    if (p->network)
+        perf_tcp_open(p);
 }
 
 void perf_place_close(struct perf *p)
 {
+    perf_tcp_close(p);
     perf_must(tern_region_free(p->lines), "freeing a region");
     perf_must(tern_region_free(p->region), "freeing a region");
     if (p->opt->memory == PERF_REGISTERED)

@@ -1,4 +1,5 @@
 /* runners.c: how compare starts Tern, Open MPI, MPICH and UCX on two cores of this machine, and reads what they print.
+ * Over the network, all of them are kept from memory that they share, and use TCP through the loopback interface.
  *
  * Tern and the two MPI peers print tern-perf's CSV. ucx_perftest prints its own, of which the operations per second are
  * used: its put_lat and am_lat are ping-pongs, so a time per operation there is half a round trip, and its MB/s are of
@@ -6,17 +7,12 @@
  * transport below it. Every run is short, has a time limit, and leaves no process behind.
  */
 #define _GNU_SOURCE
-#include <arpa/inet.h>
 #include <errno.h>
 #include <ftw.h>
 #include <inttypes.h>
-#include <netinet/in.h>
-#include <poll.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -29,8 +25,7 @@
 #define UCT_SHORT 64   /* up to here its messages are short */
 #define UCT_LONGEST 8192
 
-/* Give the first line of what a failed child said, or what became of it. */
-static void tell_failure(const struct runner *runner, const struct compare_test *test, const struct perf_child *child)
+void compare_tell_failure(const struct runner *runner, const struct compare_test *test, const struct perf_child *child)
 {
     const char *text = child->text[1] != NULL ? child->text[1] : "it said nothing";
 
@@ -40,6 +35,16 @@ static void tell_failure(const struct runner *runner, const struct compare_test 
         fprintf(stderr, "tern-perf: %s %s did not end in time\n", runner->name, test->name);
     else
         fprintf(stderr, "tern-perf: %s %s failed: %.*s\n", runner->name, test->name, (int)strcspn(text, "\n"), text);
+}
+
+/* What tern-perf's limits call the figures that are compared under other names. */
+static const char *common_name(const struct compare_test *test, const char *metric)
+{
+    if (strcmp(metric, "tcp_rtt") == 0)
+        return "latency";
+    if (strcmp(metric, "tcp_half_rtt") == 0)
+        return "half_rtt";
+    return strcmp(metric, test->name[0] == 'g' ? "tcp_from" : "tcp_to") == 0 ? "bandwidth" : metric;
 }
 
 /* Take the figures out of tern-perf's CSV. */
@@ -52,7 +57,7 @@ static bool read_csv(const struct runner *runner, const struct compare_test *tes
 
     for (; text != NULL && *text != '\0'; text = strchr(text, '\n'), text = text != NULL ? text + 1 : NULL) {
         if (sscanf(text, "%*[^,],%*[^,],%*d,%" SCNu64 ",%63[^,],%lf", &size, metric, &value) == 3) {
-            compare_keep(test, runner, size, metric, value);
+            compare_keep(test, runner, size, common_name(test, metric), value);
             any = true;
         }
     }
@@ -69,7 +74,7 @@ static bool run_csv(const struct runner *runner, const struct compare_test *test
     if (perf_child_start(&child, words, extra_env, o->limit)) {
         ok = perf_child_finish(&child) && read_csv(runner, test, child.text[0]);
         if (!ok)
-            tell_failure(runner, test, &child);
+            compare_tell_failure(runner, test, &child);
     }
     perf_child_free(&child);
     return ok;
@@ -87,10 +92,19 @@ static const char *sizes_text(const struct compare_test *test, const struct perf
     return text;
 }
 
-/* The words that tern-perf and the MPI peers have in common, behind those that start them. */
-static void common_words(const char **words, size_t n, const struct compare_test *test, const char *sizes)
+size_t compare_sizes(const struct compare_test *test, const struct perf_options *o, uint64_t *sizes)
 {
-    words[n++] = test->name;
+    if (o->size_count == 0)
+        return measure_sizes_from(0, test->sizes, sizes, MEASURE_MAX_SIZES);
+    memcpy(sizes, o->sizes, o->size_count * sizeof(*sizes));
+    return o->size_count;
+}
+
+/* The words that tern-perf and the MPI peers have in common, behind those that start them. */
+static void common_words(const char **words, size_t n, const struct runner *runner, const struct compare_test *test,
+                         const char *sizes)
+{
+    words[n++] = runner->instead != NULL ? runner->instead : test->test != NULL ? test->test : test->name;
     words[n++] = "--csv";
     words[n++] = "--time";
     words[n++] = RUN_TIME;
@@ -100,10 +114,14 @@ static void common_words(const char **words, size_t n, const struct compare_test
         words[n++] = "--sizes";
         words[n++] = sizes;
     }
+    if (test->window != NULL && runner->instead == NULL) {
+        words[n++] = "--window";
+        words[n++] = test->window;
+    }
     words[n] = NULL;
 }
 
-static bool tern_find(const struct runner *runner, const struct perf_options *o)
+bool compare_tern_find(const struct runner *runner, const struct perf_options *o)
 {
     char path[512];
 
@@ -112,15 +130,15 @@ static bool tern_find(const struct runner *runner, const struct perf_options *o)
            perf_find_sibling(NULL, runner->program, path, sizeof(path));
 }
 
-static bool tern_run(const struct runner *runner, const struct compare_test *test, const struct perf_options *o)
+bool compare_tern_run(const struct runner *runner, const struct compare_test *test, const struct perf_options *o)
 {
     char        launcher[512], program[512], sizes[2048];
     const char *words[MAX_WORDS] = { launcher, "-n", "2", "--bind", "core", program, "--quiet" };
 
     perf_find_sibling(NULL, runner->launcher, launcher, sizeof(launcher));
     perf_find_sibling(NULL, runner->program, program, sizeof(program));
-    common_words(words, 7, test, sizes_text(test, o, sizes, sizeof(sizes)));
-    return run_csv(runner, test, o, (char *const *)(uintptr_t)words, NULL);
+    common_words(words, 7, runner, test, sizes_text(test, o, sizes, sizeof(sizes)));
+    return run_csv(runner, test, o, (char *const *)(uintptr_t)words, runner->env);
 }
 
 static bool mpi_find(const struct runner *runner, const struct perf_options *o)
@@ -139,6 +157,12 @@ static int remove_one(const char *path, const struct stat *about, int kind, stru
     return remove(path);
 }
 
+/* TCP alone. Of its one-sided components only pt2pt runs over it: rdma wants atomics, which TCP has not. */
+static const char *const openmpi_tcp[] = { "--mca", "pml",      "ob1",   "--mca",
+                                           "btl",   "tcp,self", "--mca", "btl_tcp_if_include",
+                                           "lo",    "--mca",    "osc",   "pt2pt",
+                                           NULL };
+
 /* Open MPI gets a directory of its own for its shared memory and its notes, because it leaves both behind when it has
  * to be ended. */
 static bool openmpi_run(const struct runner *runner, const struct compare_test *test, const struct perf_options *o)
@@ -147,7 +171,8 @@ static bool openmpi_run(const struct runner *runner, const struct compare_test *
     static char calm[] = "OMPI_MCA_btl_base_warn_component_unused=0";
     char        dir[] = "/dev/shm/tern-perf-XXXXXX", memory[96], notes[96], program[512], sizes[2048];
     char *const extra_env[] = { root, sure, calm, memory, notes, NULL };
-    const char *words[MAX_WORDS] = { runner->launcher, "-n", "2", "--bind-to", "core", "--oversubscribe", program };
+    const char *words[MAX_WORDS] = { runner->launcher, "-n", "2", "--bind-to", "core", "--oversubscribe" };
+    size_t      n = 6;
     bool        ok;
 
     if (test->no_mpi)
@@ -159,7 +184,10 @@ static bool openmpi_run(const struct runner *runner, const struct compare_test *
     snprintf(memory, sizeof(memory), "OMPI_MCA_btl_vader_backing_directory=%s", dir);
     snprintf(notes, sizeof(notes), "OMPI_MCA_orte_tmpdir_base=%s", dir);
     perf_find_sibling(o->peers, runner->program, program, sizeof(program));
-    common_words(words, 7, test, sizes_text(test, o, sizes, sizeof(sizes)));
+    for (size_t i = 0; o->net && openmpi_tcp[i] != NULL; i++)
+        words[n++] = openmpi_tcp[i];
+    words[n++] = program;
+    common_words(words, n, runner, test, sizes_text(test, o, sizes, sizeof(sizes)));
     ok = run_csv(runner, test, o, (char *const *)(uintptr_t)words, extra_env);
     nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
     return ok;
@@ -173,65 +201,16 @@ static bool mpich_run(const struct runner *runner, const struct compare_test *te
     if (test->no_mpi)
         return true;
     perf_find_sibling(o->peers, runner->program, program, sizeof(program));
-    common_words(words, 6, test, sizes_text(test, o, sizes, sizeof(sizes)));
-    return run_csv(runner, test, o, (char *const *)(uintptr_t)words, NULL);
+    common_words(words, 6, runner, test, sizes_text(test, o, sizes, sizeof(sizes)));
+    return run_csv(runner, test, o, (char *const *)(uintptr_t)words, runner->env);
 }
 
-static bool ucx_find(const struct runner *runner, const struct perf_options *o)
+bool compare_program_find(const struct runner *runner, const struct perf_options *o)
 {
     char path[512];
 
     (void)o;
     return perf_find_program(runner->program, path, sizeof(path));
-}
-
-/* A port that nobody uses now; 0 if there is none. */
-static int free_port(void)
-{
-    struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-    socklen_t          length = sizeof(address);
-    int                fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), port = 0;
-
-    if (fd < 0)
-        return 0;
-    if (bind(fd, (struct sockaddr *)&address, sizeof(address)) == 0 &&
-        getsockname(fd, (struct sockaddr *)&address, &length) == 0)
-        port = ntohs(address.sin_port);
-    close(fd);
-    return port;
-}
-
-/* Whether someone listens on a port, by the kernel's table: asking by a connection would be taken for the client. */
-static bool listening(int port)
-{
-    char     line[512];
-    unsigned at, state;
-    bool     found = false;
-    FILE    *f = fopen("/proc/net/tcp", "re");
-
-    while (f != NULL && !found && fgets(line, sizeof(line), f) != NULL)
-        found = sscanf(line, "%*d: %*x:%x %*x:%*x %x", &at, &state) == 2 && at == (unsigned)port && state == 0x0a;
-    if (f != NULL)
-        fclose(f);
-    return found;
-}
-
-/* The first and the last core that this process may use, as text. */
-static void two_cores(char first[24], char last[24])
-{
-    cpu_set_t set;
-    size_t    low = CPU_SETSIZE, high = 0;
-
-    if (sched_getaffinity(0, sizeof(set), &set) < 0)
-        CPU_ZERO(&set);
-    for (size_t i = 0; i < CPU_SETSIZE; i++) {
-        if (CPU_ISSET(i, &set)) {
-            low = i < low ? i : low;
-            high = i;
-        }
-    }
-    snprintf(first, 24, "%zu", low == CPU_SETSIZE ? 0 : low);
-    snprintf(last, 24, "%zu", high);
 }
 
 /* The last line of ucx_perftest -f -v ends in operations per second. */
@@ -288,7 +267,7 @@ static bool ucx_client(const struct runner *runner, const struct compare_test *t
     if (perf_child_start(&client, (char *const *)(uintptr_t)words, extra_env, o->limit)) {
         ok = perf_child_finish(&client) && ucx_read(runner, test, size, client.text[0]);
         if (!ok)
-            tell_failure(runner, test, &client);
+            compare_tell_failure(runner, test, &client);
     }
     perf_child_free(&client);
     return ok;
@@ -298,20 +277,18 @@ static bool ucx_client(const struct runner *runner, const struct compare_test *t
 static bool ucx_size(const struct runner *runner, const struct compare_test *test, const struct perf_options *o,
                      uint64_t size)
 {
-    static char links[] = "UCX_TLS=posix,sysv,cma,self", calm[] = "UCX_LOG_LEVEL=error";
-    char *const extra_env[] = { links, calm, NULL };
-    char        port[16], first[24], last[24];
-    int         number = free_port();
-    char *const words[] = { (char *)(uintptr_t)runner->program, (char[]){ "-p" }, port, (char[]){ "-c" }, last, NULL };
+    char *const *extra_env = runner->env;
+    char         port[16], first[24], last[24];
+    int          number = compare_free_port();
+    char *const  words[] = { (char *)(uintptr_t)runner->program, (char[]){ "-p" }, port, (char[]){ "-c" }, last, NULL };
     struct perf_child server;
     bool              ok = false;
 
-    two_cores(first, last);
+    compare_two_cores(first, last);
     snprintf(port, sizeof(port), "%d", number);
     if (number == 0 || !perf_child_start(&server, words, extra_env, o->limit))
         return false;
-    for (int waited = 0; waited < 5000 && !listening(number); waited += 2)
-        poll(NULL, 0, 2);
+    compare_await_port(number);
     ok = ucx_client(runner, test, o, size, port, first, extra_env);
     perf_child_free(&server);
     return ok;
@@ -320,14 +297,12 @@ static bool ucx_size(const struct runner *runner, const struct compare_test *tes
 static bool ucx_run(const struct runner *runner, const struct compare_test *test, const struct perf_options *o)
 {
     uint64_t sizes[MEASURE_MAX_SIZES];
-    size_t   n = o->size_count;
+    size_t   n;
     bool     ok = true;
 
     if ((is_uct(runner) ? test->uct_test : test->ucx_test) == NULL)
         return true;
-    memcpy(sizes, o->sizes, n * sizeof(*sizes));
-    if (n == 0)
-        n = measure_sizes_from(0, test->sizes, sizes, MEASURE_MAX_SIZES);
+    n = compare_sizes(test, o, sizes);
     for (size_t i = 0; i < n && ok; i++) {
         if (!is_uct(runner) || sizes[i] <= UCT_LONGEST)
             ok = ucx_size(runner, test, o, sizes[i]);
@@ -335,13 +310,100 @@ static bool ucx_run(const struct runner *runner, const struct compare_test *test
     return ok;
 }
 
-const struct runner compare_runners[COMPARE_RUNNERS] = {
-    { "Tern", "tern", "ternrun", "tern-perf", "ternrun and tern-perf must lie in the same directory or in PATH",
-      tern_find, tern_run },
-    { "Open MPI", "openmpi", "mpirun.openmpi", "tern-peer-openmpi",
-      "install openmpi-bin and libopenmpi-dev, then build Tern again", mpi_find, openmpi_run },
-    { "MPICH", "mpich", "mpiexec.mpich", "tern-peer-mpich", "install mpich and libmpich-dev, then build Tern again",
-      mpi_find, mpich_run },
-    { "UCX", "ucx", NULL, "ucx_perftest", "install ucx-utils", ucx_find, ucx_run },
-    { "UCX UCT", "uct", NULL, "ucx_perftest", "install ucx-utils", ucx_find, ucx_run },
+#define ENV(...) ((char *[]){ __VA_ARGS__, NULL })
+#define VALUE(text) ((char[]){ text })
+#define UCX_CALM VALUE("UCX_LOG_LEVEL=error")
+#define UCX_MEMORY VALUE("UCX_TLS=posix,sysv,cma,self")
+#define UCX_TCP VALUE("UCX_TLS=tcp,self"), VALUE("UCX_NET_DEVICES=lo")
+
+#define TERN_MISSING "ternrun and tern-perf must lie in the same directory or in PATH"
+#define OPENMPI_MISSING "install openmpi-bin and libopenmpi-dev, then build Tern again"
+#define MPICH_MISSING "install mpich and libmpich-dev, then build Tern again"
+
+const struct runner compare_memory_runners[] = {
+    { .name = "Tern",
+      .link = "tern",
+      .launcher = "ternrun",
+      .program = "tern-perf",
+      .install = TERN_MISSING,
+      .find = compare_tern_find,
+      .run = compare_tern_run },
+    { .name = "Open MPI",
+      .link = "openmpi",
+      .launcher = "mpirun.openmpi",
+      .program = "tern-peer-openmpi",
+      .install = OPENMPI_MISSING,
+      .find = mpi_find,
+      .run = openmpi_run },
+    { .name = "MPICH",
+      .link = "mpich",
+      .launcher = "mpiexec.mpich",
+      .program = "tern-peer-mpich",
+      .install = MPICH_MISSING,
+      .find = mpi_find,
+      .run = mpich_run },
+    { .name = "UCX",
+      .link = "ucx",
+      .env = ENV(UCX_MEMORY, UCX_CALM),
+      .program = "ucx_perftest",
+      .install = "install ucx-utils",
+      .find = compare_program_find,
+      .run = ucx_run },
+    { .name = "UCX UCT",
+      .link = "uct",
+      .env = ENV(UCX_MEMORY, UCX_CALM),
+      .program = "ucx_perftest",
+      .install = "install ucx-utils",
+      .find = compare_program_find,
+      .run = ucx_run },
 };
+const size_t compare_memory_runner_count = sizeof(compare_memory_runners) / sizeof(compare_memory_runners[0]);
+
+/* MPICH's ranks behave as if each had a machine of its own; whether it is built for UCX or for libfabric, by TCP. */
+#define MPICH_TCP VALUE("MPIR_CVAR_NOLOCAL=1"), UCX_TCP, VALUE("FI_PROVIDER=tcp"), UCX_CALM
+
+const struct runner compare_net_runners[] = {
+    { .name = "Tern",
+      .link = "tern",
+      .launcher = "ternrun",
+      .program = "tern-perf",
+      .install = TERN_MISSING,
+      .find = compare_tern_find,
+      .run = compare_tern_run },
+    { .name = "raw TCP",
+      .link = "tcp",
+      .launcher = "ternrun",
+      .program = "tern-perf",
+      .install = TERN_MISSING,
+      .find = compare_tern_find,
+      .run = compare_tern_run,
+      .instead = "limits" },
+    { .name = "fi_pingpong",
+      .link = "pingpong",
+      .program = "fi_pingpong",
+      .install = "install libfabric-bin",
+      .find = compare_program_find,
+      .run = compare_pingpong_run },
+    { .name = "iperf3",
+      .link = "iperf3",
+      .program = "iperf3",
+      .install = "install iperf3",
+      .find = compare_program_find,
+      .run = compare_iperf_run },
+    { .name = "Open MPI",
+      .link = "openmpi",
+      .launcher = "mpirun.openmpi",
+      .program = "tern-peer-openmpi",
+      .install = OPENMPI_MISSING,
+      .find = mpi_find,
+      .run = openmpi_run },
+    { .name = "MPICH",
+      .link = "mpich",
+      .env = ENV(MPICH_TCP),
+      .launcher = "mpiexec.mpich",
+      .program = "tern-peer-mpich",
+      .install = MPICH_MISSING,
+      .find = mpi_find,
+      .run = mpich_run },
+};
+const size_t compare_net_runner_count = sizeof(compare_net_runners) / sizeof(compare_net_runners[0]);

@@ -1,0 +1,201 @@
+/* servers.c: programs of two sides that meet at a port of this machine, for compare: fi_pingpong, libfabric's own
+ * ping-pong, and iperf3, which sends one stream through TCP. Each side has a core, as the ranks of the others have.
+ *
+ * fi_pingpong prints the time of half a round trip; a get or an acknowledged put is compared with twice that.
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <inttypes.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "compare.h"
+
+#define PATIENCE_MS 5000
+#define PROVIDER "tcp;ofi_rxm" /* what Tern itself chooses on one machine */
+#define PINGPONG_BYTES (64u << 20)
+#define PINGPONG_MOST 5000
+#define PINGPONG_LEAST 200
+#define IPERF_BYTES "512M"
+#define IPERF_LONGEST (1u << 20) /* of its messages */
+
+int compare_free_port(void)
+{
+    struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    socklen_t          length = sizeof(address);
+    int                fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), port = 0;
+
+    if (fd < 0)
+        return 0;
+    if (bind(fd, (struct sockaddr *)&address, sizeof(address)) == 0 &&
+        getsockname(fd, (struct sockaddr *)&address, &length) == 0)
+        port = ntohs(address.sin_port);
+    close(fd);
+    return port;
+}
+
+/* Whether someone listens on a port, by the kernel's table: asking by a connection would be taken for the client. */
+static bool listening(int port)
+{
+    char     line[512];
+    unsigned at, state;
+    bool     found = false;
+    FILE    *f = fopen("/proc/net/tcp", "re");
+
+    while (f != NULL && !found && fgets(line, sizeof(line), f) != NULL)
+        found = sscanf(line, "%*d: %*x:%x %*x:%*x %x", &at, &state) == 2 && at == (unsigned)port && state == 0x0a;
+    if (f != NULL)
+        fclose(f);
+    return found;
+}
+
+void compare_await_port(int port)
+{
+    for (int waited = 0; waited < PATIENCE_MS && !listening(port); waited += 2)
+        poll(NULL, 0, 2);
+}
+
+void compare_two_cores(char first[24], char last[24])
+{
+    cpu_set_t set;
+    size_t    low = CPU_SETSIZE, high = 0;
+
+    if (sched_getaffinity(0, sizeof(set), &set) < 0)
+        CPU_ZERO(&set);
+    for (size_t i = 0; i < CPU_SETSIZE; i++) {
+        if (CPU_ISSET(i, &set)) {
+            low = i < low ? i : low;
+            high = i;
+        }
+    }
+    snprintf(first, 24, "%zu", low == CPU_SETSIZE ? 0 : low);
+    snprintf(last, 24, "%zu", high);
+}
+
+/* Start both sides. Returns whether the client succeeded; what it said is in *client, to be freed in any case. */
+static bool meet(const struct perf_options *o, const char *const *server_words, const char *const *client_words,
+                 int port, struct perf_child *client)
+{
+    struct perf_child server;
+    bool              ok = false;
+
+    memset(client, 0, sizeof(*client));
+    client->out = client->err = -1;
+    if (port == 0 || !perf_child_start(&server, (char *const *)(uintptr_t)server_words, NULL, o->limit))
+        return false;
+    compare_await_port(port);
+    if (perf_child_start(client, (char *const *)(uintptr_t)client_words, NULL, o->limit))
+        ok = perf_child_finish(client);
+    perf_child_free(&server);
+    return ok;
+}
+
+/* A line of figures follows the heads: bytes, sent, answered, total, seconds, MB/s, microseconds per message. */
+static double pingpong_ns(const char *text)
+{
+    const char *line = text != NULL ? strstr(text, "Mxfers/sec\n") : NULL;
+    double      us = 0;
+
+    if (line == NULL || sscanf(line, "Mxfers/sec %*s %*s %*s %*s %*s %*s %lf", &us) != 1)
+        return 0;
+    return us * 1e3;
+}
+
+static bool pingpong_size(const struct runner *runner, const struct compare_test *test, const struct perf_options *o,
+                          uint64_t size)
+{
+    uint64_t          count = PINGPONG_BYTES / size;
+    int               number = compare_free_port();
+    char              port[16], bytes[24], iters[24], first[24], last[24];
+    const char       *provider = o->provider != NULL ? o->provider : PROVIDER;
+    const char *const server[] = { "taskset", "-c",  last, "fi_pingpong", "-p", provider, "-e", "rdm",
+                                   "-S",      bytes, "-I", iters,         "-B", port,     NULL };
+    const char *const words[] = { "taskset", "-c",  first, "fi_pingpong", "-p", provider, "-e",        "rdm",
+                                  "-S",      bytes, "-I",  iters,         "-P", port,     "127.0.0.1", NULL };
+    struct perf_child client;
+    double            ns = 0;
+
+    count = count > PINGPONG_MOST ? PINGPONG_MOST : count < PINGPONG_LEAST ? PINGPONG_LEAST : count;
+    compare_two_cores(first, last);
+    snprintf(port, sizeof(port), "%d", number);
+    snprintf(bytes, sizeof(bytes), "%" PRIu64, size);
+    snprintf(iters, sizeof(iters), "%" PRIu64, count);
+    if (meet(o, server, words, number, &client))
+        ns = pingpong_ns(client.text[0]);
+    if (ns > 0) {
+        compare_keep(test, runner, size, "latency", 2 * ns);
+        compare_keep(test, runner, size, "half_rtt", ns);
+    } else {
+        compare_tell_failure(runner, test, &client);
+    }
+    perf_child_free(&client);
+    return ns > 0;
+}
+
+bool compare_pingpong_run(const struct runner *runner, const struct compare_test *test, const struct perf_options *o)
+{
+    uint64_t sizes[MEASURE_MAX_SIZES];
+    size_t   n;
+    bool     ok = true;
+
+    if (strcmp(test->unit, "ns") != 0)
+        return true;
+    n = compare_sizes(test, o, sizes);
+    for (size_t i = 0; i < n && ok; i++)
+        ok = sizes[i] == 0 || pingpong_size(runner, test, o, sizes[i]);
+    return ok;
+}
+
+/* The receiver's figure in what iperf3 -J prints, in MB/s. */
+static double iperf_bandwidth(const char *text)
+{
+    const char *at = text != NULL ? strstr(text, "\"sum_received\"") : NULL;
+
+    at = at != NULL ? strstr(at, "\"bits_per_second\":") : NULL;
+    return at != NULL ? strtod(at + strlen("\"bits_per_second\":"), NULL) / 8e6 : 0;
+}
+
+static bool iperf_size(const struct runner *runner, const struct compare_test *test, const struct perf_options *o,
+                       uint64_t size)
+{
+    int               number = compare_free_port();
+    char              port[16], bytes[24], first[24], last[24];
+    const char *const server[] = { "iperf3", "-s", "-1", "-B", "127.0.0.1", "-p", port, "-A", last, NULL };
+    const char *const back = test->name[0] == 'g' ? "-R" : NULL; /* gets: the server sends */
+    const char *const words[] = { "iperf3", "-c",        "127.0.0.1", "-p",  port, "-A", first,
+                                  "-n",     IPERF_BYTES, "-l",        bytes, "-J", back, NULL };
+    struct perf_child client;
+    double            bandwidth = 0;
+
+    compare_two_cores(first, last);
+    snprintf(port, sizeof(port), "%d", number);
+    snprintf(bytes, sizeof(bytes), "%" PRIu64, size < IPERF_LONGEST ? size : IPERF_LONGEST);
+    if (meet(o, server, words, number, &client))
+        bandwidth = iperf_bandwidth(client.text[0]);
+    if (bandwidth > 0)
+        compare_keep(test, runner, size, "bandwidth", bandwidth);
+    else
+        compare_tell_failure(runner, test, &client);
+    perf_child_free(&client);
+    return bandwidth > 0;
+}
+
+bool compare_iperf_run(const struct runner *runner, const struct compare_test *test, const struct perf_options *o)
+{
+    uint64_t sizes[MEASURE_MAX_SIZES];
+    size_t   n;
+    bool     ok = true;
+
+    if (strcmp(test->unit, "MB/s") != 0)
+        return true;
+    n = compare_sizes(test, o, sizes);
+    for (size_t i = 0; i < n && ok; i++)
+        ok = iperf_size(runner, test, o, sizes[i]);
+    return ok;
+}
