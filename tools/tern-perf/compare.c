@@ -289,6 +289,8 @@ int compare_run(const struct comparison *cmp, const struct perf_options *o)
     perf_progress_end();
     perf_child_obey();
     report_all(cmp->title, o->format == PERF_TEXT);
+    if (cmp->after != NULL)
+        cmp->after(cmp, o);
     if (o->format == PERF_JSON)
         perf_report_end("");
     if (table.count == 0 || (o->plot != NULL && !perf_plot(o->plot, cmp->title)))
@@ -300,10 +302,16 @@ int compare_run(const struct comparison *cmp, const struct perf_options *o)
 
 int perf_compare(const struct perf_options *o)
 {
-    const struct comparison memory = { "Tern beside its peers", compare_memory_runners, compare_memory_runner_count,
-                                       memory_tests, COUNT(memory_tests) };
-    const struct comparison net = { "Tern beside its peers, over the network", compare_net_runners,
-                                    compare_net_runner_count, net_tests, COUNT(net_tests) };
+    const struct comparison memory = { .title = "Tern beside its peers",
+                                       .runners = compare_memory_runners,
+                                       .runner_count = compare_memory_runner_count,
+                                       .tests = memory_tests,
+                                       .test_count = COUNT(memory_tests) };
+    const struct comparison net = { .title = "Tern beside its peers, over the network",
+                                    .runners = compare_net_runners,
+                                    .runner_count = compare_net_runner_count,
+                                    .tests = net_tests,
+                                    .test_count = COUNT(net_tests) };
 
     return compare_run(o->net ? &net : &memory, o);
 }

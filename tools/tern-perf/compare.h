@@ -40,6 +40,8 @@ struct comparison {
     size_t                     runner_count;
     const struct compare_test *tests;
     size_t                     test_count;
+    /* What else to report; NULL: nothing. */
+    void (*after)(const struct comparison *comparison, const struct perf_options *o);
 };
 
 /* Run it as the options say and report. Returns the status of the program. */

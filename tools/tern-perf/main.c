@@ -1,5 +1,5 @@
 /* main.c: tern-perf's command line. Reads the options, then either runs a test inside the job that ternrun started or
- * hands over to a command that starts jobs itself (init, compare). */
+ * hands over to a command that starts jobs itself (init, compare, crossover) or needs none (register). */
 #define _GNU_SOURCE
 #include <getopt.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 #include "perf.h"
 
-enum { OPT_VERSION = 256, OPT_LIST, OPT_INIT_RANK, OPT_GENERATE, OPT_MESSAGES, OPT_NET };
+enum { OPT_VERSION = 256, OPT_LIST, OPT_INIT_RANK, OPT_GENERATE, OPT_MESSAGES, OPT_NET, OPT_THREADS };
 
 static const struct option long_options[] = {
     { "sizes", required_argument, NULL, 's' },
@@ -28,6 +28,7 @@ static const struct option long_options[] = {
     { "generate", no_argument, NULL, OPT_GENERATE },
     { "messages", required_argument, NULL, OPT_MESSAGES },
     { "net", optional_argument, NULL, OPT_NET },
+    { "threads", required_argument, NULL, OPT_THREADS },
     { "peers", required_argument, NULL, 'P' },
     { "help", no_argument, NULL, 'h' },
     { "version", no_argument, NULL, OPT_VERSION },
@@ -38,7 +39,7 @@ static const struct option long_options[] = {
 
 static const char usage[] =
     "usage: ternrun -n N tern-perf TEST [options]\n"
-    "       tern-perf init|compare [options]\n"
+    "       tern-perf init|compare|register|crossover [options]\n"
     "       tern-perf --list | --help | --version\n"
     "\n"
     "  --sizes A:B|A,B,C   bytes per transfer: powers of two times A up to B, or a list; K, M, G are powers of 1024\n"
@@ -63,8 +64,12 @@ static const char usage[] =
     "  --ranks N[,N...]    ranks of the jobs that it starts (default 2 for the time, 8 for the memory; with --net\n"
     "                      2,8,16,32,64 for both)\n"
     "  --rounds N          jobs of each kind, in turn (default 15)\n"
-    "both\n"
-    "  --limit S           seconds that one run may take (default 60)\n";
+    "crossover\n"
+    "  --rounds N          jobs of each kind, in turn (default 15)\n"
+    "compare, init, crossover\n"
+    "  --limit S           seconds that one run may take (default 60)\n"
+    "register\n"
+    "  --threads N[,N...]  threads that register at a time (default 1,2,4,8)\n";
 
 /* Of the ranks of a job only the first complains. */
 static bool speaks(void)
@@ -95,24 +100,15 @@ static int list(void)
     return 0;
 }
 
-static bool parse_windows(struct perf_options *o, const char *text)
+/* Numbers from 1 to most. */
+static bool parse_list(uint64_t list[PERF_MAX_WINDOWS], size_t *count, const char *text, uint64_t most)
 {
-    o->window_count = measure_sizes(text, o->windows, PERF_MAX_WINDOWS);
-    for (size_t i = 0; i < o->window_count; i++) {
-        if (o->windows[i] > PERF_MAX_WINDOW)
+    *count = measure_sizes(text, list, PERF_MAX_WINDOWS);
+    for (size_t i = 0; i < *count; i++) {
+        if (list[i] > most)
             return false;
     }
-    return o->window_count > 0;
-}
-
-static bool parse_ranks(struct perf_options *o, const char *text)
-{
-    o->ranks_count = measure_sizes(text, o->ranks, PERF_MAX_WINDOWS);
-    for (size_t i = 0; i < o->ranks_count; i++) {
-        if (o->ranks[i] > 4096)
-            return false;
-    }
-    return o->ranks_count > 0;
+    return *count > 0;
 }
 
 static bool parse_memory(struct perf_options *o, const char *text)
@@ -146,7 +142,10 @@ static const char *take_option(struct perf_options *o, int option, const char *v
     case 's':
         o->size_count = measure_sizes_from(0, value, o->sizes, MEASURE_MAX_SIZES);
         return o->size_count > 0 ? NULL : "--sizes wants A:B or A,B,C, like 1:1M or 8,4K";
-    case 'w': return parse_windows(o, value) ? NULL : "--window wants numbers from 1 to 65536";
+    case 'w':
+        return parse_list(o->windows, &o->window_count, value, PERF_MAX_WINDOW)
+                   ? NULL
+                   : "--window wants numbers from 1 to 65536";
     case 'm': return parse_memory(o, value) ? NULL : "--memory wants host, huge or registered";
     case 'i': return parse_count(&o->iters, value, 1ull << 40) ? NULL : "--iters wants a number of at least 1";
     case 't': return (o->time = measure_number(value)) > 0 ? NULL : "--time wants seconds";
@@ -161,10 +160,12 @@ static const char *take_option(struct perf_options *o, int option, const char *v
             return "--rounds wants a number from 1 to 1000";
         o->rounds = count;
         return NULL;
-    case 'n': return parse_ranks(o, value) ? NULL : "--ranks wants numbers from 1 to 4096";
+    case 'n': return parse_list(o->ranks, &o->ranks_count, value, 4096) ? NULL : "--ranks wants numbers from 1 to 4096";
     case OPT_MESSAGES:
         return parse_count(&o->messages, value, 1ull << 30) ? NULL : "--messages wants a number of at least 1";
     case OPT_GENERATE: o->generate = true; return NULL;
+    case OPT_THREADS:
+        return parse_list(o->threads, &o->threads_count, value, 256) ? NULL : "--threads wants numbers from 1 to 256";
     case OPT_NET:
         o->net = true;
         o->provider = value;
@@ -180,9 +181,9 @@ static const char *take_option(struct perf_options *o, int option, const char *v
 }
 
 /* --net: as Tern's own options say it, for this process and for those that it starts. */
-static void choose_net(const struct perf_options *o)
+static void choose_net(const struct perf_options *o, const struct perf_test *test)
 {
-    if (!o->net)
+    if (!o->net && !test->net)
         return;
     setenv("TERN_LINKS", "ofi", 1);
     if (o->provider != NULL)
@@ -251,6 +252,7 @@ static int dispatch(const struct perf_options *o, const char *name)
 
     if (test == NULL)
         return complain("no such test, tern-perf --list shows them", name);
+    choose_net(o, test);
     if (test->command == NULL && o->word_count > 0)
         return complain("one test at a time; this is too much", o->words[0]);
     if (!test->empty && has_empty(o))
@@ -285,6 +287,5 @@ int main(int argc, char **argv)
         return complain("which test?", "");
     o.words = argv + optind + 1;
     o.word_count = (size_t)(argc - optind - 1);
-    choose_net(&o);
     return dispatch(&o, argv[optind]);
 }

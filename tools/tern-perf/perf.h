@@ -31,15 +31,17 @@ struct perf_options {
     uint64_t         sizes[MEASURE_MAX_SIZES];
     size_t           size_count; /* 0: the test's own */
     uint64_t         windows[PERF_MAX_WINDOWS];
-    size_t           window_count;            /* 0: the test's own */
-    uint64_t         iters;                   /* iterations of each slice; 0: as many as the time gives */
-    double           time;                    /* seconds for all slices of one kernel; 0: the test's own */
-    size_t           repeat;                  /* slices of each kernel; 0: the test's own */
-    size_t           rounds;                  /* compare: runs of each program */
-    uint64_t         ranks[PERF_MAX_WINDOWS]; /* init: ranks of the jobs that it starts */
-    size_t           ranks_count;             /* 0: its own choice */
-    uint64_t         messages;                /* immediate: those that rank 0 sends in one run; 0: the test's own */
-    double           limit;                   /* compare, init: seconds that one run may take */
+    size_t           window_count;              /* 0: the test's own */
+    uint64_t         iters;                     /* iterations of each slice; 0: as many as the time gives */
+    double           time;                      /* seconds for all slices of one kernel; 0: the test's own */
+    size_t           repeat;                    /* slices of each kernel; 0: the test's own */
+    size_t           rounds;                    /* compare: runs of each program */
+    uint64_t         ranks[PERF_MAX_WINDOWS];   /* init: ranks of the jobs that it starts */
+    size_t           ranks_count;               /* 0: its own choice */
+    uint64_t         threads[PERF_MAX_WINDOWS]; /* register: that do it at a time */
+    size_t           threads_count;             /* 0: its own choice */
+    uint64_t         messages;                  /* immediate: those that rank 0 sends in one run; 0: the test's own */
+    double           limit;                     /* compare, init: seconds that one run may take */
     enum perf_format format;
     enum perf_memory memory;
     bool             vs_limit, quiet;
@@ -83,6 +85,7 @@ struct perf_test {
     int         min_ranks;
     bool        pingpong;                         /* it needs the memory for one */
     bool        empty;                            /* 0 is a size for it */
+    bool        net;                              /* as if --net were given */
     void (*before)(int ranks);                    /* before tern_init; NULL: nothing */
     void (*run)(struct perf_case *c);             /* inside a job, once per size */
     int (*command)(const struct perf_options *o); /* or: started by the user, without a job */
@@ -153,6 +156,8 @@ void perf_get_rate(struct perf_case *c);
 void perf_barrier(struct perf_case *c);
 void perf_share(struct perf_case *c);
 void perf_window(struct perf_case *c);
+void perf_order(struct perf_case *c);
+void perf_idle(struct perf_case *c);
 void perf_limits(struct perf_case *c);
 void perf_demo(struct perf_case *c);
 void perf_am_lat(struct perf_case *c);
@@ -163,6 +168,8 @@ void perf_immediate_before(int ranks);
 int  perf_init(const struct perf_options *o);
 int  perf_init_rank(const char *mode);
 int  perf_compare(const struct perf_options *o);
+int  perf_register(const struct perf_options *o);
+int  perf_crossover(const struct perf_options *o);
 
 /* Kernels that more than one test uses. limits.c: what the machine can do without Tern. */
 void               perf_line_pingpong(struct perf_case *c, uint64_t iters);

@@ -146,16 +146,31 @@ static int column_width(size_t column)
     return (int)width;
 }
 
+/* Whether the figures are of jobs of several sizes rather than of messages of several sizes. */
+static bool by_ranks(void)
+{
+    bool differ = false;
+
+    for (size_t f = 0; f < report.count; f++)
+        differ |= report.all[f].ranks != report.all[0].ranks;
+    return differ;
+}
+
+static bool same_row(const struct perf_figure *a, const struct perf_figure *b)
+{
+    return a->size == b->size && a->ranks == b->ranks;
+}
+
 /* One row: the figures of a size, each below its column's head. */
-static void table_row(uint64_t size, const size_t *columns, size_t column_count)
+static void table_row(const struct perf_figure *row, const size_t *columns, size_t column_count)
 {
     char text[128];
 
-    printf("%10" PRIu64, size);
+    printf("%10" PRIu64, by_ranks() ? (uint64_t)row->ranks : row->size);
     for (size_t k = 0; k < column_count; k++) {
         snprintf(text, sizeof(text), "-");
         for (size_t f = columns[k]; f < report.count; f++) {
-            if (report.all[f].size == size && same_column(&report.all[f], &report.all[columns[k]]))
+            if (same_row(&report.all[f], row) && same_column(&report.all[f], &report.all[columns[k]]))
                 cell(text, sizeof(text), &report.all[f]);
         }
         printf("  %*s", column_width(columns[k]), text);
@@ -175,7 +190,7 @@ static bool in_columns(size_t figure, const size_t *columns, size_t column_count
 /* A table of some columns: the head, then one row for each size that has a figure in them. */
 static void table_print(const size_t *columns, size_t column_count)
 {
-    printf("%10s", "bytes");
+    printf("%10s", by_ranks() ? "ranks" : "bytes");
     for (size_t k = 0; k < column_count; k++) {
         const struct perf_figure *f = &report.all[columns[k]];
         char                      head[128];
@@ -188,9 +203,9 @@ static void table_print(const size_t *columns, size_t column_count)
         bool seen = false;
 
         for (size_t g = 0; g < f; g++)
-            seen |= report.all[g].size == report.all[f].size && in_columns(g, columns, column_count);
+            seen |= same_row(&report.all[g], &report.all[f]) && in_columns(g, columns, column_count);
         if (!seen && in_columns(f, columns, column_count))
-            table_row(report.all[f].size, columns, column_count);
+            table_row(&report.all[f], columns, column_count);
     }
 }
 

@@ -4,9 +4,10 @@
 
 #include "perf.h"
 
-#define LINE_LIMIT "half round trip of a cache line between two cores"
-#define COPY_LIMIT "memcpy between the same addresses; process_vm_writev or _readv for registered memory"
-#define QUEUE_LIMIT "memcpy from one buffer through shared memory of the queue's size"
+#define LINE_LIMIT "half round trip of a cache line between two cores; with --net of TCP"
+#define COPY_LIMIT \
+    "memcpy between the same addresses; process_vm_writev or _readv for registered memory; with --net TCP"
+#define QUEUE_LIMIT "memcpy from one buffer through shared memory of the queue's size; with --net TCP"
 
 const struct perf_test perf_tests[] = {
     { .name = "put_lat",
@@ -84,6 +85,14 @@ const struct perf_test perf_tests[] = {
       .windows = "64",
       .min_ranks = 2,
       .run = perf_window },
+    { .name = "order",
+      .what = "bandwidth of all ranks in pairs through relaxed and strict contexts, and what strict ordering costs",
+      .metric = "put_cost",
+      .unit = "ratio",
+      .sizes = "8,64,512,4K,32K,256K",
+      .windows = "1,4,16,64",
+      .min_ranks = 2,
+      .run = perf_order },
     { .name = "am_lat",
       .what = "half of a round trip of active messages, request and reply; with --generate fixed against negotiated",
       .metric = "half_rtt",
@@ -97,7 +106,7 @@ const struct perf_test perf_tests[] = {
       .what = "short active messages per second, one way, handled",
       .metric = "rate",
       .unit = "op/s",
-      .limit = "one cache line per message written through shared memory of the queue's size",
+      .limit = "one cache line per message written through shared memory of the queue's size; with --net TCP",
       .min_ranks = 2,
       .run = perf_am_rate },
     { .name = "am_bw",
@@ -117,8 +126,15 @@ const struct perf_test perf_tests[] = {
       .min_ranks = 2,
       .run = perf_immediate,
       .before = perf_immediate_before },
+    { .name = "idle",
+      .what = "CPU time of a rank that waits in a barrier, or sleeps; helper: of threads that are not the program's",
+      .metric = "barrier_program",
+      .unit = "ms/s",
+      .repeat = 3,
+      .min_ranks = 1,
+      .run = perf_idle },
     { .name = "limits",
-      .what = "what the machine can do: cache line, memcpy, atomics, plain store and load",
+      .what = "what the machine can do: cache line, memcpy, atomics, plain store and load; with --net TCP",
       .metric = "cacheline_half_rtt",
       .unit = "ns",
       .sizes = "8:16M",
@@ -137,8 +153,21 @@ const struct perf_test perf_tests[] = {
       .metric = "init_finalize",
       .unit = "ms",
       .command = perf_init },
+    { .name = "register",
+      .what = "time of registering memory with the network, over size and threads; started without ternrun",
+      .metric = "register_t1",
+      .unit = "ns",
+      .sizes = "4K,16K,64K,256K,1M,16M,256M,1G",
+      .command = perf_register },
+    { .name = "crossover",
+      .what = "transfers over the network from private buffers: copied, registered, registered before; without ternrun",
+      .metric = "crossover",
+      .unit = "bytes",
+      .sizes = "512:1M",
+      .command = perf_crossover,
+      .net = true },
     { .name = "compare",
-      .what = "Tern, Open MPI, MPICH and UCX in turn; started without ternrun",
+      .what = "Tern, Open MPI, MPICH and UCX in turn, or with --net what uses TCP; started without ternrun",
       .metric = "ratio_of_medians",
       .unit = "ratio",
       .command = perf_compare },

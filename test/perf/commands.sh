@@ -1,0 +1,47 @@
+#!/bin/bash
+# commands.sh: what tern-perf does without a job of its own: init, compare, register and crossover run, print the figures
+# that the manual promises, and leave out what is not installed with a word about it.
+# timeout: 900
+. "$(dirname "$0")/lib_perf.sh"
+
+# command TEXT TEST LINK "METRIC..." WORD...
+command_prints() { check_perf "$1" "$2" "$3" "$4" "$PERF" "${@:5}"; }
+
+command_prints "init" init shm "wall_plain wall_tern init_finalize inside_calls memory_per_rank" \
+    init --csv --quiet --rounds 2 --ranks 2,3
+check "init has a line for each number of ranks" all_of 'out_has "^init,shm,2,0,wall_tern,"' 'out_has "^init,shm,3,0,wall_tern,"'
+job "$PERF" init --quiet --rounds 1 --ranks 2,3
+check "and a row of the table" all_of 'status_is 0' 'out_has "^ +ranks "' 'out_has "^ +2 "' 'out_has "^ +3 "'
+
+command_prints "compare" put_bw tern "bandwidth bandwidth_best" compare put_bw --csv --quiet --rounds 1 --sizes 4K
+job "$PERF" compare put_bw --quiet --rounds 1 --sizes 4K --peers "$WORK"
+check "compare leaves out what is not there and says what to install" \
+    all_of 'status_is 0' 'err_has "without Open MPI: install"' 'err_has "without MPICH: install"' 'out_has "Tern "'
+job "$PERF" compare no_such_test
+check "compare names what can be compared" all_of 'status_is 2' 'err_has "put_lat"'
+job "$PERF" register --threads 0
+check "threads are counted from 1" all_of 'status_is 2' 'err_has -- "--threads wants"'
+
+if has_network; then
+    command_prints "init --net" init ofi "wall_tern memory_per_rank" init --net --csv --quiet --rounds 1 --ranks 2
+    command_prints "compare --net, latency" get_lat tern "latency" \
+        compare --net get_lat --csv --quiet --rounds 1 --sizes 8 --peers "$WORK"
+    check "compare --net has TCP's own figure and the ratio to it" all_of 'csv_has get_lat tcp latency' \
+        'csv_has get_lat tcp latency_ratio_of_medians'
+    command_prints "compare --net, bandwidth" put_bw_w16 tern "bandwidth" \
+        compare --net put_bw_w16 --csv --quiet --rounds 1 --sizes 64K --peers "$WORK"
+    check "compare --net has TCP's own bandwidth" csv_has put_bw_w16 tcp bandwidth_ratio_of_medians
+    command_prints "register" register '*' "register_t1 deregister_t1 register_t2 deregister_t2 register_t2_p75" \
+        register --csv --quiet --sizes 4K,64K --threads 1,2 --time 0.01 --repeat 2
+    command_prints "crossover" put_bw cached "bandwidth bandwidth_ratio_of_medians crossover" \
+        crossover --csv --quiet --rounds 1 --sizes 1K,32K
+    check "crossover has all three ways" all_of 'csv_has get_bw copied bandwidth' 'csv_has get_bw registered crossover'
+    if command -v gnuplot > /dev/null; then
+        job "$PERF" register --quiet --sizes 4K,64K --threads 1 --time 0.01 --repeat 2 --plot "$WORK/plot.svg"
+        check "and a picture" all_of 'status_is 0' "grep -q '<svg' $WORK/plot.svg"
+    fi
+else
+    note "no network for jobs here: $(tail -n 1 "$WORK/err")"
+fi
+check_clean "commands"
+finish

@@ -1,0 +1,63 @@
+#!/bin/bash
+# tests.sh: every test of tern-perf runs, through memory and over the network, and prints the figures that its manual
+# promises, as CSV, as JSON and as a table.
+# timeout: 900
+. "$(dirname "$0")/lib_perf.sh"
+
+# memory TEST "METRIC..." [OPTION...]
+memory() { check_perf "$1 ${*:3}" "$1" '*' "$2" $(in_job 2 "$1" "${@:3}"); }
+
+memory put_lat "latency latency_p25 half_rtt plain_store over_store cacheline_half_rtt ratio_to_limit" --sizes 8 --vs-limit
+memory get_lat "latency half_rtt over_load" --sizes 8
+memory put_bw "bandwidth limit ratio_to_limit" --sizes 4K --vs-limit
+memory get_bw "bandwidth" --sizes 4K --window 4
+memory put_rate "rate"
+memory get_rate "rate"
+memory barrier "latency cacheline_half_rtt" --vs-limit
+memory share "step" --sizes 10K
+memory window "put_bandwidth_w4 get_bandwidth_w4 ratio_to_limit_put_w4" --window 4 --sizes 64 --vs-limit
+memory order "put_relaxed_w2 put_strict_w2 put_cost_w2 get_relaxed_w8 get_strict_w8 get_cost_w8" --sizes 64 --window 2,8
+memory am_lat "half_rtt" --sizes 0,8
+memory am_lat "half_rtt_fixed half_rtt_negotiated gain_percent" --generate --sizes 64
+memory am_rate "rate"
+memory am_bw "bandwidth" --sizes 4K
+memory immediate "static_full dynamic_full reduction_full queue_depth" --messages 20
+memory idle "barrier_program barrier_helper asleep_program asleep_helper"
+memory limits "memcpy fetch_add plain_store" --sizes 64
+memory demo "put_latency memcpy" --sizes 8
+memory put_bw "bandwidth" --memory registered --sizes 4K
+
+job "$BIN/ternrun" -n 1 "$PERF" order
+check "order wants two ranks and says so" all_of 'status_is 1' 'err_has "needs at least 2 ranks"'
+job "$BIN/ternrun" -n 2 "$PERF" order --window 0
+check "a window of nothing is refused" all_of 'status_is 2' 'err_has -- "--window wants"'
+job "$BIN/ternrun" -n 2 "$PERF" order --sizes 64 --window 2 --quiet --time 0.004 --repeat 2
+check "the table has a head and a row" all_of 'status_is 0' 'out_has "put_cost_w2 .ratio."' 'out_has "^ +64 "'
+job "$BIN/ternrun" -n 2 "$PERF" idle --json --quiet --time 0.004 --repeat 2
+check "JSON is an array of figures" all_of 'status_is 0' 'out_has "^\[$"' 'out_has "\"metric\": \"asleep_helper\""' \
+    'out_has "^\]$"'
+
+if has_network; then
+    # net TEST "METRIC..." [OPTION...]
+    net() { check_perf "$1 --net ${*:3}" "$1" ofi "$2" $(in_job 2 "$1" --net "${@:3}"); }
+
+    net put_lat "latency half_rtt tcp_half_rtt ratio_to_limit latency_to_rtt" --sizes 8 --vs-limit
+    net get_lat "latency half_rtt latency_to_rtt" --sizes 8 --vs-limit
+    net put_bw "bandwidth limit ratio_to_limit" --sizes 64K --vs-limit
+    net get_bw "bandwidth limit" --sizes 64K --window 4 --vs-limit
+    net put_rate "rate limit" --vs-limit
+    net barrier "latency tcp_half_rtt" --vs-limit
+    net window "put_bandwidth_w4" --sizes 64 --window 4 --vs-limit
+    net order "put_relaxed_w4 put_cost_w4 get_cost_w4" --sizes 64 --window 4
+    net am_lat "half_rtt tcp_half_rtt" --sizes 8 --vs-limit
+    net am_rate "rate limit" --vs-limit
+    net am_bw "bandwidth limit" --sizes 4K --vs-limit
+    net idle "barrier_program barrier_helper asleep_helper"
+    net limits "tcp_rtt tcp_half_rtt tcp_to tcp_from" --sizes 8
+    job $(in_job 2 put_lat --net=none-of-that-name)
+    check "a provider that is not there is named" all_of '! status_is 0' 'err_has none-of-that-name'
+else
+    note "no network for jobs here: $(tail -n 1 "$WORK/err")"
+fi
+check_clean "tests"
+finish

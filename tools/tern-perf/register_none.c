@@ -1,0 +1,11 @@
+/* register_none.c: stands in for register.c in a build without libfabric. */
+#include <stdio.h>
+
+#include "perf.h"
+
+int perf_register(const struct perf_options *o)
+{
+    (void)o;
+    fprintf(stderr, "tern-perf: register: built without libfabric; install libfabric-dev and build Tern again\n");
+    return 1;
+}
