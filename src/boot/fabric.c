@@ -26,7 +26,6 @@
 #define API FI_VERSION(1, 17)
 #define SIGNALS 32 /* those that have names */
 
-#define INJECT 64 /* bytes at least that are copied while they are sent: a message without data */
 #define NEEDED_CAPS \
     (FI_MSG | FI_SEND | FI_RECV | FI_MULTI_RECV | FI_RMA | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE)
 #define USEFUL_ORDER (FI_ORDER_RAR | FI_ORDER_RAW | FI_ORDER_WAR | FI_ORDER_WAW) /* for strict contexts */
@@ -113,7 +112,6 @@ static struct fi_info *hints_for(unsigned question, bool between_nodes)
         return hints;
     hints->caps = NEEDED_CAPS | (between_nodes ? FI_REMOTE_COMM : 0) | (question & AND_ATOMICS ? FI_ATOMIC : 0);
     hints->tx_attr->op_flags = question & AND_DELIVERY ? FI_DELIVERY_COMPLETE : 0;
-    hints->tx_attr->inject_size = INJECT;
     hints->domain_attr->threading = FI_THREAD_SAFE;
     hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
     return hints;
@@ -205,8 +203,6 @@ static void tell_lack(const struct fi_info *info, bool between_nodes, char *why,
         snprintf(why, size, "reaches this machine only");
     else if (!(info->tx_attr->msg_order & FI_ORDER_SAS))
         snprintf(why, size, "does not keep messages in order");
-    else if (info->tx_attr->inject_size < INJECT)
-        snprintf(why, size, "copies only %zu bytes at once", info->tx_attr->inject_size);
     else
         snprintf(why, size, "asks for modes that Tern does not serve, or cannot be used by several threads");
 }
@@ -305,16 +301,36 @@ static struct fi_info *refine(const struct fi_info *best, bool between_nodes, st
     return NULL;
 }
 
+/* The providers with their domains, each once. */
+static void name_all(const struct fi_info *all, char *text, size_t size)
+{
+    size_t at = 0;
+
+    for (const struct fi_info *info = all; info && at < size; info = info->next) {
+        const struct fi_info *first = all;
+
+        while (!same_text(first->fabric_attr->prov_name, info->fabric_attr->prov_name) ||
+               !same_text(first->domain_attr->name, info->domain_attr->name))
+            first = first->next;
+        if (first == info)
+            at += (size_t)snprintf(text + at, size - at, "%s%s with %s", at > 0 ? ", " : "",
+                                   info->fabric_attr->prov_name, info->domain_attr->name);
+    }
+}
+
 static tern_status nothing_fits(const struct fi_info *all)
 {
+    char names[280] = "";
+
     if (!all)
         return tern_base_fail(TERN_ERR_LINK, "libfabric finds no network on this machine");
+    name_all(all, names, sizeof(names));
     if (*tern_opt.ofi_provider || *tern_opt.ofi_domain)
         return tern_base_fail(
             TERN_ERR_LINK,
-            "no network of this machine fits TERN_OFI_PROVIDER=%s TERN_OFI_DOMAIN=%s; tern-info shows "
-            "which there are",
-            tern_opt.ofi_provider, tern_opt.ofi_domain);
+            "no network of this machine fits TERN_OFI_PROVIDER=%.60s TERN_OFI_DOMAIN=%.60s and can serve the job; "
+            "there are %s; tern-info shows what each can do",
+            tern_opt.ofi_provider, tern_opt.ofi_domain, names);
     return tern_base_fail(TERN_ERR_LINK,
                           "no network of this machine can serve the job; tern-info shows which there are "
                           "and what each lacks");

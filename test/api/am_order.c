@@ -8,6 +8,7 @@
  * A rank "does not poll" while it waits for a word of a region to change. Under chaos whoever sends a long message does,
  * and a queue is never known to be full or to have room: what is said of full queues is then left out.
  *
+ * poor: off, because room may come by itself there, when what has been sent is done with
  * env: TERN_CMA=off
  * env: TERN_AM_QUEUE=64K
  */

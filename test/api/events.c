@@ -1,5 +1,6 @@
 /* events.c: test, wait, wait_any, wait_all, with deadlines that have passed, come soon or never.
  *
+ * providers: net sockets shm
  * env: TERN_CMA=off TERN_BOUNCE_CHUNK=4K TERN_BOUNCE_CHUNKS=2
  * env: TERN_CMA=off TERN_BOUNCE_CHUNK=4K TERN_SPIN=0 TERN_YIELDS=0
  *

@@ -1,5 +1,6 @@
 /* regions.c: making, asking and freeing regions, and what goes wrong.
  *
+ * providers: net sockets shm
  * env: TERN_CMA=off
  * env: JOB_APART=1
  *

@@ -40,7 +40,7 @@ static void drop(struct ofi_cache *cache, struct ofi_cached *entry)
 {
     pull(entry);
     cache->bytes -= entry->to - entry->from;
-    fi_close(&entry->mr->fid);
+    tern_ofi_unregister(&entry->mr);
     free(entry);
 }
 

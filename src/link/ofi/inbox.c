@@ -374,8 +374,7 @@ void tern_ofi_inbox_close(struct ofi_link *ofi)
     for (unsigned c = 0; c < TERN_CHANNELS; c++)
         letters_free(m->queue[c].first);
     letters_free(m->spare);
-    if (m->rx_mr)
-        fi_close(&m->rx_mr->fid);
+    tern_ofi_unregister(&m->rx_mr);
     if (m->rx[0].bytes)
         munmap(m->rx[0].bytes, OFI_RX * RX_BYTES);
 }

@@ -1,16 +1,38 @@
 /* link.c: opening and closing the link between nodes, and its table. */
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #include "link/ofi/ofi.h"
+
+#define FILES_BESIDE 128 /* descriptors for everything but the connections to peers */
+
+/* From here on nobody touches memory of ours. A provider that binds memory to its endpoint does not close that before
+ * every registration is closed; for the others the endpoint goes first. */
+static void endpoint_close(struct ofi_link *ofi)
+{
+    if (!ofi->net.ep)
+        return;
+    if (ofi->net.info->domain_attr->mr_mode & FI_MR_ENDPOINT) {
+        tern_ofi_regions_close(ofi);
+        tern_ofi_cache_close(ofi);
+        tern_ofi_unregister(&ofi->rooms_mr);
+        tern_ofi_unregister(&ofi->messages.rx_mr);
+        for (int rank = 0; rank < ofi->ranks; rank++) {
+            struct ofi_peer *peer = atomic_load(&ofi->peer[rank]);
+            if (peer)
+                tern_ofi_unregister(&peer->rings_mr);
+        }
+    }
+    fi_close(&ofi->net.ep->fid);
+    ofi->net.ep = NULL;
+}
 
 static void link_close(struct tern_link *link)
 {
     struct ofi_link *ofi = tern_ofi(link);
 
     tern_ofi_helper_stop(ofi);
-    if (ofi->net.ep)
-        fi_close(&ofi->net.ep->fid); /* from here on nobody touches memory of ours */
-    ofi->net.ep = NULL;
+    endpoint_close(ofi);
     tern_ofi_messages_close(ofi);
     tern_ofi_paths_close(ofi);
     tern_ofi_cache_close(ofi);
@@ -19,6 +41,19 @@ static void link_close(struct tern_link *link)
     pthread_mutex_destroy(&ofi->lock);
     free((void *)ofi->peer);
     free(ofi);
+}
+
+/* Over TCP each peer that is used costs a descriptor, and the usual limit of 1024 is a soft one, for programs that call
+ * select(). Where the job could outgrow it, it is raised as far as need be and permitted. */
+static void allow_files(int ranks)
+{
+    rlim_t        wanted = (rlim_t)ranks + FILES_BESIDE;
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted)
+        return;
+    limit.rlim_cur = wanted < limit.rlim_max ? wanted : limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit); /* where it stays too low, a connection that cannot be made says so */
 }
 
 static tern_status link_open(const struct tern_boot *boot, const struct tern_link_up *up, struct tern_link **out)
@@ -34,6 +69,7 @@ static tern_status link_open(const struct tern_boot *boot, const struct tern_lin
     ofi->ranks = boot->ranks;
     ofi->net.wait_fd = -1;
     pthread_mutex_init(&ofi->lock, NULL);
+    allow_files(boot->ranks);
     ofi->peer = calloc((size_t)boot->ranks, sizeof(*ofi->peer));
     if (!ofi->peer)
         st = tern_base_fail(TERN_ERR_NOMEM, "link ofi: no memory for a table of %d ranks", boot->ranks);

@@ -78,7 +78,8 @@ static __attribute__((noinline, cold)) tern_status no_room(struct ofi_link *ofi,
     pthread_mutex_unlock(&ofi->lock);
     if (!broken)
         return TERN_AGAIN;
-    return tern_base_fail(TERN_ERR_PEER, "messages to rank %d were lost: the connection to it broke", peer->rank);
+    return tern_base_fail(TERN_ERR_PEER, "messages to rank %d were lost: the connection to it broke: %s", peer->rank,
+                          peer->why); /* written once */
 }
 
 /* Where the message is written: its cell, or a run of data with header and head before the data. */

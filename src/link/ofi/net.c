@@ -22,10 +22,17 @@ struct address {
 };
 _Static_assert(sizeof(struct address) <= TERN_CARD_BYTES, "an address fits on a card");
 
+const char *tern_ofi_why(const struct ofi_link *ofi, int error)
+{
+    if (error == FI_EMFILE)
+        return "too many open files; see 'ulimit -n'";
+    return ofi->net.fabric.calls->strerror(error);
+}
+
 tern_status tern_ofi_fail(const struct ofi_link *ofi, int64_t rc, const char *call)
 {
     return tern_base_fail(TERN_ERR_LINK, "link ofi, provider %s: %s: %s", ofi->net.info->fabric_attr->prov_name, call,
-                          ofi->net.fabric.calls->strerror((int)-rc));
+                          tern_ofi_why(ofi, (int)-rc));
 }
 
 /* With a descriptor to sleep on where there is one. */
@@ -47,9 +54,9 @@ static int queue_open(struct ofi_net *net)
 static tern_status objects_open(struct ofi_link *ofi)
 {
     struct ofi_net   *net = &ofi->net;
-    struct fi_av_attr av = { .type = net->info->domain_attr->av_type == FI_AV_UNSPEC
-                                         ? FI_AV_TABLE
-                                         : net->info->domain_attr->av_type };
+    struct fi_av_attr av = { .type = net->info->domain_attr->av_type == FI_AV_UNSPEC ? FI_AV_TABLE
+                                                                                     : net->info->domain_attr->av_type,
+                             .count = (size_t)ofi->ranks };
     int               rc;
 
     if ((rc = net->fabric.calls->fabric(net->info->fabric_attr, &net->fid, NULL)) != 0)
@@ -106,7 +113,7 @@ static void learn(struct ofi_net *net)
 
     net->mr_local = (info->domain_attr->mr_mode & FI_MR_LOCAL) || tern_opt.ofi_local == TERN_OFI_LOCAL_ALWAYS;
     net->delivers = net->fabric.delivers && tern_opt.ofi_delivery == TERN_OFI_DELIVERY_AUTO;
-    net->inject = info->tx_attr->inject_size;
+    net->inject = info->tx_attr->inject_size < tern_opt.ofi_inject ? info->tx_attr->inject_size : tern_opt.ofi_inject;
     net->key_mask = bits >= 64 || bits == 0 ? UINT64_MAX : (1ull << bits) - 1;
 }
 

@@ -153,10 +153,11 @@ enum { OFI_DUE_CREDIT = 1, OFI_DUE_WANT = 2 }; /* the last one shifted by the ch
 
 struct ofi_peer {
     int               rank;
-    bool              known;  /* addr is */
-    bool              broken; /* messages were lost: no more of them */
-    bool              queued; /* on the list of those that have something to send */
-    uint8_t           due;    /* control messages to send */
+    bool              known;   /* addr is */
+    bool              broken;  /* messages were lost: no more of them */
+    bool              queued;  /* on the list of those that have something to send */
+    uint8_t           due;     /* control messages to send */
+    char              why[80]; /* it broke */
     fi_addr_t         addr;
     uint64_t          token_out, token_in;
     unsigned char    *rings; /* memory of both outlets; NULL: nothing sent yet */
@@ -219,7 +220,8 @@ struct ofi_messages {
 struct ofi_helper {
     bool             running;
     pthread_t        thread;
-    int              wake; /* eventfd */
+    int              wake;   /* eventfd */
+    unsigned         alarms; /* of the descriptor, one after the other, with nothing in the queue */
     _Atomic bool     stop;
     _Atomic int64_t  polled;     /* when another thread read the queue last */
     _Atomic uint32_t bell, naps; /* to end a nap */
@@ -275,6 +277,7 @@ tern_status tern_ofi_net_open(struct ofi_link *ofi);
 tern_status tern_ofi_publish(struct ofi_link *ofi);
 void        tern_ofi_net_close(struct ofi_link *ofi);
 tern_status tern_ofi_fail(const struct ofi_link *ofi, int64_t rc, const char *call);
+const char *tern_ofi_why(const struct ofi_link *ofi, int error); /* a positive number of libfabric, in words */
 
 /* net.c: the peer of a rank, made at its first use; NULL: no memory. Its address: TERN_AGAIN where the rank has not yet
  * told it. */
@@ -283,6 +286,7 @@ tern_status      tern_ofi_address(struct ofi_link *ofi, struct ofi_peer *peer);
 
 /* region.c. Register memory for the access given; *mr is NULL where the provider needs no registration for it. */
 tern_status tern_ofi_register(struct ofi_link *ofi, const void *addr, size_t len, uint64_t access, struct fid_mr **mr);
+void        tern_ofi_unregister(struct fid_mr **mr); /* leaves NULL; of NULL does nothing */
 tern_status tern_ofi_attach(struct tern_link *link, const struct tern_link_card *card, const char *path_name,
                             struct tern_link_part *part);
 void        tern_ofi_detach(struct tern_link *link, struct tern_link_part *part);

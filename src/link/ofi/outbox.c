@@ -4,6 +4,7 @@
  * with data goes from the ring; one with much data stays there, and only its head and where it is go out. Its cell is
  * free again when the provider has done with it and the peer has told that the message was handled.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,14 +15,12 @@
 
 void tern_ofi_outbox_drop(struct ofi_peer *peer)
 {
-    if (peer->rings_mr)
-        fi_close(&peer->rings_mr->fid);
+    tern_ofi_unregister(&peer->rings_mr);
     free(peer->rings);
     for (unsigned c = 0; c < TERN_CHANNELS; c++) {
         free(peer->out[c].sent);
         peer->out[c] = (struct ofi_outlet){ .sent = NULL };
     }
-    peer->rings_mr = NULL;
     peer->rings = NULL;
 }
 
@@ -77,6 +76,8 @@ void tern_ofi_outbox_due(struct ofi_link *ofi, struct ofi_peer *peer, unsigned w
 /* Messages to the peer are lost, or it cannot be reached. */
 static void break_off(struct ofi_link *ofi, struct ofi_peer *peer, const char *why)
 {
+    if (!peer->broken)
+        snprintf(peer->why, sizeof(peer->why), "%s", why);
     if (!peer->broken && !tern_ofi_gone(ofi, peer->rank))
         tern_base_log(TERN_LOG_DEBUG, "link ofi: messages to rank %d cannot be sent: %s", peer->rank, why);
     peer->broken = true;
@@ -140,7 +141,8 @@ static struct ofi_header header_of(const struct ofi_link *ofi, const struct ofi_
     return (struct ofi_header){ .token = peer->token_out, .from_kind = (uint32_t)ofi->rank << 8 | kind };
 }
 
-/* From a piece's room, for bytes that lie nowhere else. */
+/* Bytes that lie nowhere else: copied by the provider while they are sent, or by us into a piece's room where it does
+ * not copy so many. */
 static void room_ended(struct ofi_link *ofi, struct ofi_token *token, const struct ofi_news *news)
 {
     struct ofi_piece *piece = (struct ofi_piece *)token;
@@ -209,7 +211,7 @@ static ssize_t send_cell(struct ofi_link *ofi, struct ofi_peer *peer, unsigned c
     if (cell->len == 0) {
         memcpy(small, &header, sizeof(header));
         memcpy(small + sizeof(header), cell->head, TERN_LINK_HEAD);
-        return fi_inject(ofi->net.ep, small, sizeof(small), peer->addr);
+        return send_copy(ofi, peer, small, sizeof(small));
     }
     memcpy(run, &header, sizeof(header));
     if (far)
@@ -254,7 +256,7 @@ static ssize_t send_credit(struct ofi_link *ofi, struct ofi_peer *peer)
         credit.consumed[c] = (uint32_t)peer->in[c].consumed;
     memcpy(bytes, &header, sizeof(header));
     memcpy(bytes + sizeof(header), &credit, sizeof(credit));
-    rc = fi_inject(ofi->net.ep, bytes, sizeof(bytes), peer->addr);
+    rc = send_copy(ofi, peer, bytes, sizeof(bytes));
     for (unsigned c = 0; c < TERN_CHANNELS && rc == 0; c++) {
         peer->in[c].told = peer->in[c].consumed;
         peer->in[c].untold = 0;
@@ -267,7 +269,7 @@ static ssize_t send_want(struct ofi_link *ofi, struct ofi_peer *peer, unsigned c
     struct ofi_header header = header_of(ofi, peer, OFI_WANT);
 
     header.seq = (uint16_t)channel;
-    return fi_inject(ofi->net.ep, &header, sizeof(header), peer->addr);
+    return send_copy(ofi, peer, &header, sizeof(header));
 }
 
 static ssize_t send_due(struct ofi_link *ofi, struct ofi_peer *peer)
@@ -308,7 +310,7 @@ static void peer_pump(struct ofi_link *ofi, struct ofi_peer *peer)
     if (rc == -FI_EAGAIN)
         work_add(ofi, peer);
     else if (rc != 0)
-        break_off(ofi, peer, ofi->net.fabric.calls->strerror((int)-rc));
+        break_off(ofi, peer, tern_ofi_why(ofi, (int)-rc));
 }
 
 void tern_ofi_outbox_kick(struct ofi_link *ofi, struct ofi_peer *peer)

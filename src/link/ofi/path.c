@@ -27,6 +27,16 @@ struct ofi_op_slab {
 
 /* ---- pieces ---- */
 
+/* Bytes of a piece: no more than the provider takes at once, and where a read follows a put, no more than the read cannot
+ * overtake. */
+static size_t chunk_of(const struct ofi_net *net)
+{
+    const struct fi_ep_attr *ep = net->info->ep_attr;
+    size_t                   chunk = ep->max_msg_size < tern_opt.ofi_chunk ? ep->max_msg_size : tern_opt.ofi_chunk;
+
+    return net->fabric.delivers || ep->max_order_raw_size > chunk ? chunk : ep->max_order_raw_size;
+}
+
 tern_status tern_ofi_paths_open(struct ofi_link *ofi)
 {
     size_t      window = (size_t)tern_opt.ofi_window;
@@ -35,8 +45,7 @@ tern_status tern_ofi_paths_open(struct ofi_link *ofi)
 
     ofi->waiting_end = &ofi->waiting;
     ofi->bounce = bounce;
-    ofi->chunk = ofi->net.info->ep_attr->max_msg_size < tern_opt.ofi_chunk ? ofi->net.info->ep_attr->max_msg_size
-                                                                           : tern_opt.ofi_chunk;
+    ofi->chunk = chunk_of(&ofi->net);
     ofi->pieces = calloc(window, sizeof(*ofi->pieces));
     ofi->rooms = mmap(NULL, window * bounce, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (!ofi->pieces || ofi->rooms == MAP_FAILED)
@@ -54,8 +63,7 @@ tern_status tern_ofi_paths_open(struct ofi_link *ofi)
 
 void tern_ofi_paths_close(struct ofi_link *ofi)
 {
-    if (ofi->rooms_mr)
-        fi_close(&ofi->rooms_mr->fid);
+    tern_ofi_unregister(&ofi->rooms_mr);
     if (ofi->rooms && ofi->rooms != MAP_FAILED)
         munmap(ofi->rooms, (size_t)tern_opt.ofi_window * ofi->bounce);
     free(ofi->pieces);
@@ -297,7 +305,7 @@ static void op_pump(struct ofi_link *ofi, struct ofi_op *op)
         return;
     }
     if (rc != 0)
-        tern_ofi_op_fail(op, (int)-rc, ofi->net.fabric.calls->strerror((int)-rc));
+        tern_ofi_op_fail(op, (int)-rc, tern_ofi_why(ofi, (int)-rc));
     if (op->held)
         tern_ofi_piece_give(ofi, op->held);
     op->held = NULL;

@@ -6,7 +6,8 @@
  * helper for nothing, so after such a wake-up it naps on a clock instead, first for a moment and then longer, until the
  * program has not read for the length of a nap, or is about to sleep and says so (tern_ofi_may_sleep).
  *
- * A provider without a descriptor is looked at by the clock, every millisecond at least.
+ * A provider without a descriptor is looked at by the clock, every millisecond at least. So is one whose descriptor says
+ * again and again that something has come when nothing has: some leave their own signals in it.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -30,6 +31,7 @@
 #define LONGEST_NAP 1000000ll   /* ns */
 #define UNHELPED_SLEEP 100000ll /* ns: without the helper, whoever waits looks again after this */
 #define RETRY_MS 1              /* what the provider had no room for is tried again after this */
+#define FALSE_ALARMS 32         /* in a row, and the descriptor is not believed */
 #define RECENTLY 20000ll        /* ns: a program that waits reads the queue more often than that */
 
 void tern_ofi_ring(struct ofi_link *ofi)
@@ -60,7 +62,7 @@ static bool read_error(struct ofi_link *ofi)
         return false;
     news.flags = entry.flags;
     news.error = entry.err > 0 ? entry.err : FI_EOTHER;
-    snprintf(news.why, sizeof(news.why), "%s", ofi->net.fabric.calls->strerror(news.error));
+    snprintf(news.why, sizeof(news.why), "%s", tern_ofi_why(ofi, news.error));
     tern_base_log(TERN_LOG_DEBUG, "link ofi: an operation failed: %s, provider's error %d", news.why, entry.prov_errno);
     end(ofi, entry.op_context, &news);
     return true;
@@ -147,12 +149,18 @@ static int look(struct ofi_link *ofi)
     return idle_ms;
 }
 
-static void sleep_on(struct ofi_link *ofi, int ms)
+/* Sleep until the descriptor says that something has come. False: it said so at once, as it did all the times before,
+ * although the queue had been read. */
+static bool sleep_on(struct ofi_link *ofi, int ms)
 {
     struct pollfd fds[] = { { .fd = ofi->helper.wake, .events = POLLIN },
                             { .fd = ofi->net.wait_fd, .events = POLLIN } };
 
+    if (poll(fds, 2, 0) > 0)
+        return fds[0].revents != 0 || ++ofi->helper.alarms < FALSE_ALARMS;
+    ofi->helper.alarms = 0;
     poll(fds, 2, ms);
+    return true;
 }
 
 static void *helper_run(void *arg)
@@ -167,13 +175,13 @@ static void *helper_run(void *arg)
 
         if (ms == 0) {
             ns = FIRST_NAP;
+            ofi->helper.alarms = 0;
             continue;
         }
         if (!active)
             tern_ofi_ring(ofi); /* data may have come of which the queue tells nothing: who waits for it is to look */
-        if (!active && ofi->net.wait_fd >= 0) {
+        if (!active && ofi->net.wait_fd >= 0 && sleep_on(ofi, ms)) {
             ns = FIRST_NAP;
-            sleep_on(ofi, ms);
         } else {
             nap(ofi, ns, active ? is_program_active : NULL);
             ns = ns * 2 < LONGEST_NAP ? ns * 2 : LONGEST_NAP;

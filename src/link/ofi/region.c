@@ -44,6 +44,13 @@ tern_status tern_ofi_register(struct ofi_link *ofi, const void *addr, size_t len
                           ofi->net.info->fabric_attr->prov_name, len, ofi->net.fabric.calls->strerror(-rc));
 }
 
+void tern_ofi_unregister(struct fid_mr **mr)
+{
+    if (*mr)
+        fi_close(&(*mr)->fid);
+    *mr = NULL;
+}
+
 tern_status tern_ofi_expose(struct tern_link *link, struct tern_link_card *card)
 {
     struct ofi_link    *ofi = tern_ofi(link);
@@ -73,7 +80,7 @@ static void drop(struct ofi_exposed **at)
     struct ofi_exposed *entry = *at;
 
     *at = entry->next;
-    fi_close(&entry->mr->fid);
+    tern_ofi_unregister(&entry->mr);
     free(entry);
 }
 
