@@ -1,6 +1,6 @@
 /* am_kinds.c: every kind of active message arrives as it was sent.
  *
- * providers: net sockets shm
+ * providers: net shm
  * Promise: a handler sees source, kind, arguments and payload as they were sent, for all kinds, 0 to 16 arguments,
  * lengths around every border, fixed and negotiated payload, in request and reply, to oneself and to others; a long
  * payload lies in the region before the handler runs, whatever the path is; a payload of one byte above the maximum is

@@ -1,6 +1,6 @@
 /* transfer.c: put and get of every form, size, offset and alignment, in every kind of memory, to every rank.
  *
- * providers: net sockets shm
+ * providers: net shm
  * env: TERN_CMA=off
  * env: TERN_CMA=off TERN_BOUNCE_CHUNK=4K TERN_BOUNCE_CHUNKS=1
  *
