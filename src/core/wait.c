@@ -44,8 +44,8 @@ static void report(const struct tern_wait *wait, int64_t age)
     tern_base_log(TERN_LOG_WARN, "has waited %.0f s: %s", seconds(age), text);
 }
 
-/* Sleep until rung, the deadline, or the next report. */
-static tern_status sleep_until_rung(const struct tern_wait *wait, int64_t now, int64_t report_at)
+/* Sleep until rung, the deadline, or the next report. *rung: whether someone rang. */
+static tern_status sleep_until_rung(const struct tern_wait *wait, int64_t now, int64_t report_at, bool *rung)
 {
     struct tern_slot *slot = tern_core_job_slot(tern_job.boot.rank);
     uint32_t          seen = tern_boot_bell_announce(&slot->bell, &slot->sleepers);
@@ -59,6 +59,7 @@ static tern_status sleep_until_rung(const struct tern_wait *wait, int64_t now, i
         tern_boot_bell_wait(&slot->bell, seen, ns < most ? ns : most);
     }
     tern_boot_bell_withdraw(&slot->sleepers);
+    *rung = atomic_load_explicit(&slot->bell, memory_order_relaxed) != seen; /* a hint */
     return st == TERN_PENDING ? wait->poll(wait->arg) : st;
 }
 
@@ -72,6 +73,8 @@ static __attribute__((noinline)) tern_status wait_long(const struct tern_wait *w
     tern_status st;
 
     for (unsigned looks = 1;; looks++) {
+        bool rung = false;
+
         if ((st = wait->poll(wait->arg)) != TERN_PENDING)
             return st;
         if (now - idle_since < tern_job.spin_ns) {
@@ -81,7 +84,7 @@ static __attribute__((noinline)) tern_status wait_long(const struct tern_wait *w
         } else if (yields < tern_job.yields) {
             yields++;
             sched_yield();
-        } else if ((st = sleep_until_rung(wait, now, report_at)) != TERN_PENDING) {
+        } else if ((st = sleep_until_rung(wait, now, report_at, &rung)) != TERN_PENDING) {
             return st;
         }
         now = tern_base_now();
@@ -91,7 +94,7 @@ static __attribute__((noinline)) tern_status wait_long(const struct tern_wait *w
             report(wait, now - start);
             report_at = now + (now - start); /* each report doubles the age */
         }
-        if (delivered != tern_core_message_delivered()) { /* who handles messages is not idle: more may come soon */
+        if (rung || delivered != tern_core_message_delivered()) { /* where there is news, more may come soon */
             delivered = tern_core_message_delivered();
             idle_since = now;
             yields = 0;

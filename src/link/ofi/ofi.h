@@ -221,7 +221,6 @@ struct ofi_helper {
     bool             running;
     pthread_t        thread;
     int              wake;   /* eventfd */
-    unsigned         alarms; /* of the descriptor, one after the other, with nothing in the queue */
     _Atomic bool     stop;
     _Atomic int64_t  polled;     /* when another thread read the queue last */
     _Atomic uint32_t bell, naps; /* to end a nap */

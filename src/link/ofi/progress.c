@@ -4,10 +4,13 @@
  * does; when none does, the helper has to, so that puts and gets of others end whatever this rank is doing. It sleeps
  * in poll() on the queue's descriptor. While the program reads the queue itself, data on the descriptor would wake the
  * helper for nothing, so after such a wake-up it naps on a clock instead, first for a moment and then longer, until the
- * program has not read for the length of a nap, or is about to sleep and says so (tern_ofi_may_sleep).
+ * program has not read for a while, or is about to sleep and says so (tern_ofi_may_sleep).
+ *
+ * A put of a peer ends in this rank's memory, and the queue tells nothing of it: the descriptor does, and then the helper
+ * rings, so that a thread that sleeps wakes up, looks, and reads the queue itself while there is more (core/wait.c).
  *
  * A provider without a descriptor is looked at by the clock, every millisecond at least. So is one whose descriptor says
- * again and again that something has come when nothing has: some leave their own signals in it.
+ * all the time that something has come: some leave their own signals in it.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -16,6 +19,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -31,8 +35,7 @@
 #define LONGEST_NAP 1000000ll   /* ns */
 #define UNHELPED_SLEEP 100000ll /* ns: without the helper, whoever waits looks again after this */
 #define RETRY_MS 1              /* what the provider had no room for is tried again after this */
-#define FALSE_ALARMS 32         /* in a row, and the descriptor is not believed */
-#define RECENTLY 20000ll        /* ns: a program that waits reads the queue more often than that */
+#define RECENTLY 100000ll       /* ns: a program that waits reads the queue more often than that */
 
 void tern_ofi_ring(struct ofi_link *ofi)
 {
@@ -68,7 +71,7 @@ static bool read_error(struct ofi_link *ofi)
     return true;
 }
 
-static ssize_t read_batch(struct ofi_link *ofi)
+static unsigned read_batch(struct ofi_link *ofi)
 {
     struct fi_cq_data_entry entry[BATCH];
     ssize_t                 n = fi_cq_read(ofi->net.cq, entry, BATCH);
@@ -79,16 +82,16 @@ static ssize_t read_batch(struct ofi_link *ofi)
     }
     if (n == -FI_EAVAIL)
         return read_error(ofi) ? 1 : 0;
-    return n > 0 ? n : 0;
+    return n > 0 ? (unsigned)n : 0;
 }
 
 unsigned tern_ofi_poll_locked(struct ofi_link *ofi)
 {
-    unsigned count = 0;
-    ssize_t  n;
+    unsigned count = 0, n = BATCH;
 
-    for (int round = 0; round < ROUNDS && (n = read_batch(ofi)) > 0; round++)
-        count += (unsigned)n;
+    /* What comes after a batch that was not full waits until this one is acted on: a look may cost several system calls. */
+    for (int round = 0; round < ROUNDS && n == BATCH; round++)
+        count += n = read_batch(ofi);
     if (ofi->waiting)
         tern_ofi_paths_pump(ofi);
     if (ofi->messages.work)
@@ -133,14 +136,20 @@ static void nap(struct ofi_link *ofi, int64_t ns, bool (*wanted)(struct ofi_link
     tern_boot_bell_withdraw(&helper->naps);
 }
 
-/* Read the queue. Returns for how many milliseconds there will be nothing to do unless the descriptor says so; 0: there
- * may be more at once; -1: for ever. */
+static int64_t longer(int64_t ns)
+{
+    return ns * 2 < LONGEST_NAP ? ns * 2 : LONGEST_NAP;
+}
+
+/* Read the queue, unless another thread does. Returns for how many milliseconds there will be nothing to do unless the
+ * descriptor says so; 0: there may be more at once; -1: for ever. */
 static int look(struct ofi_link *ofi)
 {
     struct fid *queue[] = { &ofi->net.cq->fid };
     int         idle_ms;
 
-    pthread_mutex_lock(&ofi->lock);
+    if (pthread_mutex_trylock(&ofi->lock) != 0)
+        return RETRY_MS;
     if (tern_ofi_poll_locked(ofi) > 0 || (ofi->net.wait_fd >= 0 && fi_trywait(ofi->net.fid, queue, 1) != 0))
         idle_ms = 0;
     else
@@ -149,42 +158,40 @@ static int look(struct ofi_link *ofi)
     return idle_ms;
 }
 
-/* Sleep until the descriptor says that something has come. False: it said so at once, as it did all the times before,
- * although the queue had been read. */
-static bool sleep_on(struct ofi_link *ofi, int ms)
+/* Sleep until the descriptor says that there is something to do, at most so many milliseconds. Returns whether data have
+ * come since the last call. A provider may leave a signal of its own in the descriptor, which then says so all the time:
+ * what comes is known by its edge, and what may have been left unread is looked at by the clock. */
+static bool watch(struct ofi_link *ofi, int ms)
 {
-    struct pollfd fds[] = { { .fd = ofi->helper.wake, .events = POLLIN },
-                            { .fd = ofi->net.wait_fd, .events = POLLIN } };
+    struct pollfd      fds[] = { { .fd = ofi->helper.wake, .events = POLLIN },
+                                 { .fd = ofi->net.wait_fd, .events = POLLIN } };
+    struct epoll_event event;
+    bool               already = poll(fds, 2, 0) > 0;
 
-    if (poll(fds, 2, 0) > 0)
-        return fds[0].revents != 0 || ++ofi->helper.alarms < FALSE_ALARMS;
-    ofi->helper.alarms = 0;
-    poll(fds, 2, ms);
-    return true;
+    if (!already && ms != 0)
+        poll(fds, 2, ms);
+    return epoll_wait(ofi->helper.edges, &event, 1, already && ms != 0 ? RETRY_MS : 0) > 0;
 }
 
 static void *helper_run(void *arg)
 {
     struct ofi_link *ofi = arg;
+    bool             watched = ofi->net.wait_fd >= 0;
     int64_t          ns = FIRST_NAP;
+    int              ms = 0; /* the first look at the descriptor after a nap is short */
 
     prctl(PR_SET_TIMERSLACK, 1000ul); /* naps are short */
     while (!atomic_load_explicit(&ofi->helper.stop, memory_order_relaxed)) {
-        bool active = is_program_active(ofi);
-        int  ms = active ? -1 : look(ofi);
+        bool come = watched && watch(ofi, ms), active = is_program_active(ofi);
 
-        if (ms == 0) {
-            ns = FIRST_NAP;
-            ofi->helper.alarms = 0;
-            continue;
-        }
-        if (!active)
-            tern_ofi_ring(ofi); /* data may have come of which the queue tells nothing: who waits for it is to look */
-        if (!active && ofi->net.wait_fd >= 0 && sleep_on(ofi, ms)) {
-            ns = FIRST_NAP;
-        } else {
+        ms = active ? 0 : look(ofi);
+        if (come && !active)
+            tern_ofi_ring(ofi);
+        if (active || (!watched && ms != 0)) {
             nap(ofi, ns, active ? is_program_active : NULL);
-            ns = ns * 2 < LONGEST_NAP ? ns * 2 : LONGEST_NAP;
+            ns = longer(ns);
+        } else {
+            ns = FIRST_NAP;
         }
     }
     return NULL;
@@ -204,23 +211,44 @@ static void pin(pthread_t thread)
         tern_base_log(TERN_LOG_WARN, "the progress thread cannot be bound to core %d (TERN_PROGRESS_CORE)", core);
 }
 
+static void descriptors_close(struct ofi_helper *helper)
+{
+    close(helper->wake);
+    close(helper->edges);
+}
+
+static tern_status descriptors_open(struct ofi_link *ofi)
+{
+    struct ofi_helper *helper = &ofi->helper;
+    struct epoll_event edge = { .events = EPOLLIN | EPOLLET };
+
+    helper->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    helper->edges = epoll_create1(EPOLL_CLOEXEC);
+    if (helper->wake >= 0 && helper->edges >= 0 &&
+        (ofi->net.wait_fd < 0 || epoll_ctl(helper->edges, EPOLL_CTL_ADD, ofi->net.wait_fd, &edge) == 0))
+        return TERN_OK;
+    descriptors_close(helper);
+    return tern_base_fail(TERN_ERR_SYSTEM, "link ofi: cannot make the progress thread's descriptors: %s",
+                          strerror(errno));
+}
+
 tern_status tern_ofi_helper_start(struct ofi_link *ofi)
 {
     struct ofi_helper *helper = &ofi->helper;
     sigset_t           all, before;
+    tern_status        st;
     int                error;
 
     if (tern_opt.progress_thread == TERN_PROGRESS_THREAD_OFF)
         return TERN_OK;
-    helper->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (helper->wake < 0)
-        return tern_base_fail(TERN_ERR_SYSTEM, "link ofi: cannot make an eventfd: %s", strerror(errno));
+    if ((st = descriptors_open(ofi)) < 0)
+        return st;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     error = pthread_create(&helper->thread, NULL, helper_run, ofi);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (error) {
-        close(helper->wake);
+        descriptors_close(helper);
         return tern_base_fail(TERN_ERR_SYSTEM, "link ofi: cannot start the progress thread: %s", strerror(error));
     }
     pthread_setname_np(helper->thread, "tern-progress");
@@ -241,7 +269,7 @@ void tern_ofi_helper_stop(struct ofi_link *ofi)
         ;
     tern_boot_bell_wake(&helper->bell);
     pthread_join(helper->thread, NULL);
-    close(helper->wake);
+    descriptors_close(helper);
     helper->running = false;
 }
 
@@ -252,5 +280,5 @@ int64_t tern_ofi_may_sleep(struct tern_link *link)
     if (!helper->running)
         return UNHELPED_SLEEP;
     tern_boot_bell_ring(&helper->bell, &helper->naps);
-    return INT64_MAX;
+    return tern_ofi(link)->net.wait_fd >= 0 ? INT64_MAX : LONGEST_NAP; /* data may come of which nothing tells */
 }
