@@ -21,6 +21,7 @@
 #define FIRST_LOOKS 256       /* before the clock is read for the first time */
 #define FIRST_LOOKS_CROWDED 8 /* the same where what is waited for may need this core */
 #define LOOKS_PER_CLOCK 64
+#define GIVE_WAY 50000          /* ns of spinning after which whoever else wants the core may have it */
 #define LONGEST_SLEEP 200000000 /* ns; a safety net, nobody relies on it */
 
 static double seconds(int64_t ns)
@@ -65,7 +66,7 @@ static tern_status sleep_until_rung(const struct tern_wait *wait, int64_t now, i
 
 static __attribute__((noinline)) tern_status wait_long(const struct tern_wait *wait)
 {
-    int64_t     start = tern_base_now(), now = start, idle_since = start;
+    int64_t     start = tern_base_now(), now = start, idle_since = start, give_way_at = start;
     int64_t     period = (int64_t)(tern_opt.stall_report * 1e9);
     int64_t     report_at = period > 0 ? start + period : INT64_MAX;
     uint32_t    delivered = tern_core_message_delivered();
@@ -81,6 +82,10 @@ static __attribute__((noinline)) tern_status wait_long(const struct tern_wait *w
             tern_base_relax();
             if (looks % LOOKS_PER_CLOCK != 0)
                 continue;
+            if (now >= give_way_at) {
+                sched_yield();
+                give_way_at = now + GIVE_WAY;
+            }
         } else if (yields < tern_job.yields) {
             yields++;
             sched_yield();
