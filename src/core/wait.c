@@ -2,7 +2,8 @@
  *
  * With a core for each rank a wait spins for TERN_SPIN microseconds, because a sleep costs more than most waits last.
  * With fewer cores than ranks it looks a few times, yields a few times and sleeps, because what it waits for
- * needs the core. Sleeping is on the rank's bell; whoever has news rings it.
+ * needs the core. Sleeping is on the rank's bell; whoever has news rings it. Who was woken spins again: puts of peers come
+ * without a word to the core, and each would otherwise cost a wake-up.
  */
 #include "core/wait.h"
 
@@ -21,6 +22,7 @@
 #define FIRST_LOOKS 256       /* before the clock is read for the first time */
 #define FIRST_LOOKS_CROWDED 8 /* the same where what is waited for may need this core */
 #define LOOKS_PER_CLOCK 64
+#define LONGEST_SPIN 16         /* times TERN_SPIN */
 #define GIVE_WAY 50000          /* ns of spinning after which whoever else wants the core may have it */
 #define LONGEST_SLEEP 200000000 /* ns; a safety net, nobody relies on it */
 
@@ -64,21 +66,34 @@ static tern_status sleep_until_rung(const struct tern_wait *wait, int64_t now, i
     return st == TERN_PENDING ? wait->poll(wait->arg) : st;
 }
 
+/* How long to spin before the next sleep: longer and longer where the one before was cut short, because news that come in
+ * quick succession would have been seen sooner without it. */
+static int64_t next_spin(int64_t spin, int64_t slept)
+{
+    int64_t longest = LONGEST_SPIN * tern_job.spin_ns;
+
+    if (slept >= tern_job.spin_ns)
+        return tern_job.spin_ns;
+    return spin * 2 < longest ? spin * 2 : longest;
+}
+
 static __attribute__((noinline)) tern_status wait_long(const struct tern_wait *wait)
 {
     int64_t     start = tern_base_now(), now = start, idle_since = start, give_way_at = start;
     int64_t     period = (int64_t)(tern_opt.stall_report * 1e9);
     int64_t     report_at = period > 0 ? start + period : INT64_MAX;
+    int64_t     spin = tern_job.spin_ns;
     uint32_t    delivered = tern_core_message_delivered();
     int         yields = 0;
     tern_status st;
 
     for (unsigned looks = 1;; looks++) {
-        bool rung = false;
+        int64_t before = now;
+        bool    rung = false;
 
         if ((st = wait->poll(wait->arg)) != TERN_PENDING)
             return st;
-        if (now - idle_since < tern_job.spin_ns) {
+        if (now - idle_since < spin) {
             tern_base_relax();
             if (looks % LOOKS_PER_CLOCK != 0)
                 continue;
@@ -103,6 +118,7 @@ static __attribute__((noinline)) tern_status wait_long(const struct tern_wait *w
             delivered = tern_core_message_delivered();
             idle_since = now;
             yields = 0;
+            spin = rung ? next_spin(spin, now - before) : spin;
         }
     }
 }

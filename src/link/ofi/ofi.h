@@ -220,7 +220,8 @@ struct ofi_messages {
 struct ofi_helper {
     bool             running;
     pthread_t        thread;
-    int              wake;   /* eventfd */
+    int              wake;  /* eventfd */
+    int              edges; /* epoll on the queue's descriptor, which tells what has come since it was asked last */
     _Atomic bool     stop;
     _Atomic int64_t  polled;     /* when another thread read the queue last */
     _Atomic uint32_t bell, naps; /* to end a nap */
