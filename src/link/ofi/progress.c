@@ -122,15 +122,26 @@ static bool is_program_active(struct ofi_link *ofi)
            tern_base_now() - atomic_load_explicit(&ofi->helper.polled, memory_order_relaxed) < RECENTLY;
 }
 
-/* Sleep by the clock. What the program does meanwhile may end the nap: see tern_ofi_may_sleep(). */
-static void nap(struct ofi_link *ofi, int64_t ns, bool (*wanted)(struct ofi_link *))
+/* Sleep by the clock, because the program reads the queue itself; it may end the nap: see tern_ofi_may_sleep(). */
+static void nap_while_active(struct ofi_link *ofi, int64_t ns)
 {
     struct ofi_helper *helper = &ofi->helper;
     uint32_t           seen = tern_boot_bell_announce(&helper->bell, &helper->naps);
 
-    if ((!wanted || wanted(ofi)) && !atomic_load_explicit(&helper->stop, memory_order_relaxed))
+    if (is_program_active(ofi) && !atomic_load_explicit(&helper->stop, memory_order_relaxed))
         tern_boot_bell_wait(&helper->bell, seen, ns);
     tern_boot_bell_withdraw(&helper->naps);
+}
+
+/* Sleep by the clock, because there is no descriptor. This nap is not announced: whoever waits is told to look after each
+ * of them, and would end the next one at once by going to sleep again. */
+static void nap(struct ofi_link *ofi, int64_t ns)
+{
+    struct ofi_helper *helper = &ofi->helper;
+    uint32_t           seen = atomic_load(&helper->bell); /* before stop: tern_ofi_helper_stop() changes both */
+
+    if (!atomic_load(&helper->stop))
+        tern_boot_bell_wait(&helper->bell, seen, ns);
 }
 
 /* Read the queue. Returns for how many milliseconds there will be nothing to do unless the descriptor says so; 0: there
@@ -183,7 +194,7 @@ static void *helper_run(void *arg)
         if (!active && ofi->net.wait_fd >= 0 && sleep_on(ofi, ms)) {
             ns = FIRST_NAP;
         } else {
-            nap(ofi, ns, active ? is_program_active : NULL);
+            (active ? nap_while_active : nap)(ofi, ns);
             ns = ns * 2 < LONGEST_NAP ? ns * 2 : LONGEST_NAP;
         }
     }
