@@ -5,6 +5,7 @@
 # allowed, because a provider without a descriptor to sleep on is looked at a thousand times a second.
 #
 # timeout: 240
+# labels: slow
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/lib_hosts.sh"
 AGENT=$(readlink -f "$(dirname "$0")/../agent")
