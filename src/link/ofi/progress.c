@@ -4,7 +4,9 @@
  * does; when none does, the helper has to, so that puts and gets of others end whatever this rank is doing. It sleeps
  * in poll() on the queue's descriptor. While the program reads the queue itself, data on the descriptor would wake the
  * helper for nothing, so after such a wake-up it naps on a clock instead, first for a moment and then longer, until the
- * program has not read for the length of a nap, or is about to sleep and says so (tern_ofi_may_sleep).
+ * program has not read for some time, or is about to sleep and says so (tern_ofi_may_sleep). That time is far longer than
+ * the program needs between two looks, a large write to a socket included: a helper that takes over too early shares a
+ * core with a bound program, and doubles the time of what that waits for.
  *
  * A provider without a descriptor is looked at by the clock, every millisecond at least. So is one whose descriptor says
  * again and again that something has come when nothing has: some leave their own signals in it.
@@ -32,7 +34,7 @@
 #define UNHELPED_SLEEP 100000ll /* ns: without the helper, whoever waits looks again after this */
 #define RETRY_MS 1              /* what the provider had no room for is tried again after this */
 #define FALSE_ALARMS 32         /* in a row, and the descriptor is not believed */
-#define RECENTLY 20000ll        /* ns: a program that waits reads the queue more often than that */
+#define RECENTLY 300000ll       /* ns: a program that uses the network reads the queue more often than that */
 
 void tern_ofi_ring(struct ofi_link *ofi)
 {
