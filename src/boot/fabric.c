@@ -252,7 +252,7 @@ static bool is_eligible(const struct fi_info *info, const struct fi_info *enough
     return why[0] == '\0';
 }
 
-/* Smaller is better. A job on one machine needs no address that others see. */
+/* Smaller is better. Who asks for net means net, not net;ofi_rxm. A job on one machine needs no address that others see. */
 static unsigned rank_of(const struct fi_info *info, bool between_nodes)
 {
     const char *provider = info->fabric_attr->prov_name;
@@ -262,7 +262,9 @@ static unsigned rank_of(const struct fi_info *info, bool between_nodes)
         i++;
     for (unsigned j = 0; j < PREFERENCES; j++)
         star = preference[j][0] == '*' ? j : star;
-    return (i < PREFERENCES ? i : star) * 4 + (!between_nodes && locality_of(info) != LOOPBACK ? 2u : 0u) +
+    i = i < PREFERENCES ? i : star;
+    return (same_text(provider, tern_opt.ofi_provider) ? 0 : i + 1) * 4 +
+           (!between_nodes && locality_of(info) != LOOPBACK ? 2u : 0u) +
            (info->addr_format == FI_SOCKADDR_IN6 ? 1u : 0u);
 }
 
@@ -301,36 +303,56 @@ static struct fi_info *refine(const struct fi_info *best, bool between_nodes, st
     return NULL;
 }
 
-/* The providers with their domains, each once. */
-static void name_all(const struct fi_info *all, char *text, size_t size)
+static const char *provider_of(const struct fi_info *info)
+{
+    return info->fabric_attr->prov_name;
+}
+
+static const char *domain_of(const struct fi_info *info)
+{
+    return info->domain_attr->name;
+}
+
+/* The names that all have, each once. */
+static void name_all(const struct fi_info *all, const char *(*name_of)(const struct fi_info *), char *text, size_t size)
 {
     size_t at = 0;
 
     for (const struct fi_info *info = all; info && at < size; info = info->next) {
         const struct fi_info *first = all;
 
-        while (!same_text(first->fabric_attr->prov_name, info->fabric_attr->prov_name) ||
-               !same_text(first->domain_attr->name, info->domain_attr->name))
+        while (!same_text(name_of(first), name_of(info)))
             first = first->next;
-        if (first == info)
-            at += (size_t)snprintf(text + at, size - at, "%s%s with %s", at > 0 ? ", " : "",
-                                   info->fabric_attr->prov_name, info->domain_attr->name);
+        if (first == info && name_of(info))
+            at += (size_t)snprintf(text + at, size - at, "%s%s", at > 0 ? ", " : "", name_of(info));
     }
 }
 
-static tern_status nothing_fits(const struct fi_info *all)
+/* The options leave nothing: what they name is not there, or will not do. */
+static tern_status options_fit_not(const struct fi_info *all, const struct fi_info *enough, bool between_nodes)
 {
-    char names[280] = "";
+    char why[200], providers[160] = "", domains[120] = "";
 
+    for (const struct fi_info *info = all; info; info = info->next)
+        if ((!*tern_opt.ofi_provider || is_provider(provider_of(info), tern_opt.ofi_provider)) &&
+            (!*tern_opt.ofi_domain || same_text(domain_of(info), tern_opt.ofi_domain)) &&
+            !is_eligible(info, enough, between_nodes, why, sizeof(why)))
+            return tern_base_fail(TERN_ERR_LINK, "TERN_OFI_PROVIDER=%.60s TERN_OFI_DOMAIN=%.60s: %s with %s %s",
+                                  tern_opt.ofi_provider, tern_opt.ofi_domain, provider_of(info), domain_of(info), why);
+    name_all(all, provider_of, providers, sizeof(providers));
+    name_all(all, domain_of, domains, sizeof(domains));
+    return tern_base_fail(TERN_ERR_LINK,
+                          "no network of this machine is TERN_OFI_PROVIDER=%.60s TERN_OFI_DOMAIN=%.60s; there are the "
+                          "providers %s and the domains %s; tern-info shows what each can do",
+                          tern_opt.ofi_provider, tern_opt.ofi_domain, providers, domains);
+}
+
+static tern_status nothing_fits(const struct fi_info *all, const struct fi_info *enough, bool between_nodes)
+{
     if (!all)
         return tern_base_fail(TERN_ERR_LINK, "libfabric finds no network on this machine");
-    name_all(all, names, sizeof(names));
     if (*tern_opt.ofi_provider || *tern_opt.ofi_domain)
-        return tern_base_fail(
-            TERN_ERR_LINK,
-            "no network of this machine fits TERN_OFI_PROVIDER=%.60s TERN_OFI_DOMAIN=%.60s and can serve the job; "
-            "there are %s; tern-info shows what each can do",
-            tern_opt.ofi_provider, tern_opt.ofi_domain, names);
+        return options_fit_not(all, enough, between_nodes);
     return tern_base_fail(TERN_ERR_LINK,
                           "no network of this machine can serve the job; tern-info shows which there are "
                           "and what each lacks");
@@ -350,7 +372,7 @@ tern_status tern_boot_fabric_choose(bool between_nodes, struct tern_fabric *out)
     out->info = best ? refine(best, between_nodes, out) : NULL;
     if (!out->info) {
         all = ask(ANY, between_nodes, NULL);
-        st = nothing_fits(all);
+        st = nothing_fits(all, enough, between_nodes);
     }
     library.calls.freeinfo(enough);
     library.calls.freeinfo(all);

@@ -9,6 +9,7 @@
  * and a queue is never known to be full or to have room: what is said of full queues is then left out.
  *
  * poor: off, because room may come by itself there, when what has been sent is done with
+ * providers: net sockets shm
  * env: TERN_CMA=off
  * env: TERN_AM_QUEUE=64K
  */

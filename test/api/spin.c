@@ -6,6 +6,7 @@
  *
  * ranks: 2 4
  * network: 2 4
+ * providers: net sockets shm
  */
 #include "job_test.h"
 

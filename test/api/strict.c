@@ -1,5 +1,6 @@
 /* strict.c: order as the target sees it.
  *
+ * providers: net sockets shm
  * env: TERN_CMA=off TERN_BOUNCE_CHUNK=4K TERN_BOUNCE_CHUNKS=4
  *
  * Promise: in a strict context operations to one target are delivered in program order, whichever paths they take

@@ -6,6 +6,7 @@
 # collective call ends alike for all of them, and they leave in order.
 #
 # timeout: 300
+# labels: slow
 . "$(dirname "$0")/lib.sh"
 
 # ---- the command line ----

@@ -6,6 +6,7 @@
 # and the others go on.
 #
 # timeout: 300
+# labels: slow
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/lib_hosts.sh"
 . "$(dirname "$0")/lib_namespaces.sh"

@@ -1,6 +1,7 @@
 #!/bin/bash
 # hosts.sh: what ternrun promises holds on several hosts too, each statement by a check of its own.
 # timeout: 300
+# labels: tools
 #
 # The hosts are this one under several names: the agent drops the name and runs the command. So whatever is left of a
 # job on any of its hosts is found here.

@@ -2,6 +2,7 @@
 # namespaces.sh: a job on hosts that share no network but the one between them: network namespaces, each with an
 # interface of its own, joined by a bridge. ternrun reaches them by 'ip netns exec'.
 # timeout: 300
+# labels: tools
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/lib_hosts.sh"
 . "$(dirname "$0")/lib_namespaces.sh"

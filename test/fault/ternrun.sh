@@ -1,6 +1,7 @@
 #!/bin/bash
 # ternrun.sh: what ternrun promises, each statement by a check of its own.
 # timeout: 300
+# labels: tools
 #
 # usage: ternrun.sh DIRECTORY-OF-TOOLS DIRECTORY-OF-TEST-PROGRAMS
 #

@@ -7,8 +7,6 @@
 . "$(dirname "${BASH_SOURCE[0]}")/../fault/lib.sh"
 TEST=$(cd "$PROG/.." && pwd)
 export TMPDIR=$WORK # launchers leave directories behind when they are killed
-echo 'leak:libpmix' > "$WORK/lsan" # what the launcher's library loses is not ours
-export LSAN_OPTIONS=suppressions=$WORK/lsan:print_suppressions=0
 LAUNCHERS=
 command -v mpirun.openmpi > /dev/null && LAUNCHERS="openmpi"
 command -v mpiexec.mpich > /dev/null && LAUNCHERS="$LAUNCHERS mpich"

@@ -1,5 +1,6 @@
 /* random.c: random streams of puts and gets against a model.
  *
+ * providers: net shm
  * env: TERN_CMA=off
  * env: TERN_CMA=off TERN_BOUNCE_CHUNK=4K TERN_BOUNCE_CHUNKS=1
  * env: TERN_SPIN=0 TERN_YIELDS=0

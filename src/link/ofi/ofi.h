@@ -223,6 +223,7 @@ struct ofi_helper {
     int              wake;  /* eventfd */
     int              edges; /* epoll on the queue's descriptor, which tells what has come since it was asked last */
     _Atomic bool     stop;
+    _Atomic bool     watching;   /* it sleeps on the descriptor */
     _Atomic int64_t  polled;     /* when another thread read the queue last */
     _Atomic uint32_t bell, naps; /* to end a nap */
 };

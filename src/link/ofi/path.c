@@ -387,6 +387,8 @@ static tern_status start_locked(struct ofi_lane *lane, const struct tern_xfer *x
 
     if (!peer)
         return tern_base_fail(TERN_ERR_NOMEM, "link ofi: no memory for rank %d", xfer->part->rank);
+    if ((st = tern_ofi_address(ofi, peer)) < 0)
+        return st;
     if (!(made = op_make(lane, peer, xfer, op, &st)))
         return st;
     op_enlist(made);

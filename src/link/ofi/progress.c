@@ -4,7 +4,9 @@
  * does; when none does, the helper has to, so that puts and gets of others end whatever this rank is doing. It sleeps
  * in poll() on the queue's descriptor. While the program reads the queue itself, data on the descriptor would wake the
  * helper for nothing, so after such a wake-up it naps on a clock instead, first for a moment and then longer, until the
- * program has not read for a while, or is about to sleep and says so (tern_ofi_may_sleep).
+ * program has not read for some time, or is about to sleep and says so (tern_ofi_may_sleep). That time is far longer than
+ * the program needs between two looks, a large write to a socket included: a helper that takes over too early shares a
+ * core with a bound program, and doubles the time of what that waits for.
  *
  * A put of a peer ends in this rank's memory, and the queue tells nothing of it: the descriptor does, and then the helper
  * rings, so that a thread that sleeps wakes up, looks, and reads the queue itself while there is more (core/wait.c).
@@ -30,12 +32,13 @@
 #include "link/ofi/ofi.h"
 
 #define BATCH 16
-#define ROUNDS 8                /* batches in one go */
-#define FIRST_NAP 50000ll       /* ns */
-#define LONGEST_NAP 1000000ll   /* ns */
-#define UNHELPED_SLEEP 100000ll /* ns: without the helper, whoever waits looks again after this */
-#define RETRY_MS 1              /* what the provider had no room for is tried again after this */
-#define RECENTLY 100000ll       /* ns: a program that waits reads the queue more often than that */
+#define ROUNDS 8                   /* batches in one go */
+#define FIRST_NAP 50000ll          /* ns */
+#define LONGEST_NAP 1000000ll      /* ns */
+#define UNHELPED_SLEEP 100000ll    /* ns: without the helper, whoever waits looks again after this */
+#define UNWATCHED_SLEEP 10000000ll /* ns: the same while the helper is about to sleep on the descriptor */
+#define RETRY_MS 1                 /* what the provider had no room for is tried again after this */
+#define RECENTLY 300000ll          /* ns: a program that uses the network reads the queue more often than that */
 
 void tern_ofi_ring(struct ofi_link *ofi)
 {
@@ -125,15 +128,26 @@ static bool is_program_active(struct ofi_link *ofi)
            tern_base_now() - atomic_load_explicit(&ofi->helper.polled, memory_order_relaxed) < RECENTLY;
 }
 
-/* Sleep by the clock. What the program does meanwhile may end the nap: see tern_ofi_may_sleep(). */
-static void nap(struct ofi_link *ofi, int64_t ns, bool (*wanted)(struct ofi_link *))
+/* Sleep by the clock, because the program reads the queue itself; it may end the nap: see tern_ofi_may_sleep(). */
+static void nap_while_active(struct ofi_link *ofi, int64_t ns)
 {
     struct ofi_helper *helper = &ofi->helper;
     uint32_t           seen = tern_boot_bell_announce(&helper->bell, &helper->naps);
 
-    if ((!wanted || wanted(ofi)) && !atomic_load_explicit(&helper->stop, memory_order_relaxed))
+    if (is_program_active(ofi) && !atomic_load_explicit(&helper->stop, memory_order_relaxed))
         tern_boot_bell_wait(&helper->bell, seen, ns);
     tern_boot_bell_withdraw(&helper->naps);
+}
+
+/* Sleep by the clock, because there is no descriptor. This nap is not announced: whoever waits looks again after so long
+ * himself, and would end the next one at once by going to sleep again. */
+static void nap(struct ofi_link *ofi, int64_t ns)
+{
+    struct ofi_helper *helper = &ofi->helper;
+    uint32_t           seen = atomic_load(&helper->bell); /* before stop: tern_ofi_helper_stop() changes both */
+
+    if (!atomic_load(&helper->stop))
+        tern_boot_bell_wait(&helper->bell, seen, ns);
 }
 
 static int64_t longer(int64_t ns)
@@ -168,8 +182,11 @@ static bool watch(struct ofi_link *ofi, int ms)
     struct epoll_event event;
     bool               already = poll(fds, 2, 0) > 0;
 
-    if (!already && ms != 0)
+    if (!already && ms != 0) {
+        atomic_store_explicit(&ofi->helper.watching, ms < 0, memory_order_relaxed); /* a hint: see may_sleep */
         poll(fds, 2, ms);
+        atomic_store_explicit(&ofi->helper.watching, false, memory_order_relaxed);
+    }
     return epoll_wait(ofi->helper.edges, &event, 1, already && ms != 0 ? RETRY_MS : 0) > 0;
 }
 
@@ -179,16 +196,18 @@ static void *helper_run(void *arg)
     bool             watched = ofi->net.wait_fd >= 0;
     int64_t          ns = FIRST_NAP;
     int              ms = 0; /* the first look at the descriptor after a nap is short */
+    bool             more = false;
 
     prctl(PR_SET_TIMERSLACK, 1000ul); /* naps are short */
     while (!atomic_load_explicit(&ofi->helper.stop, memory_order_relaxed)) {
         bool come = watched && watch(ofi, ms), active = is_program_active(ofi);
 
         ms = active ? 0 : look(ofi);
-        if (come && !active)
-            tern_ofi_ring(ofi);
-        if (active || (!watched && ms != 0)) {
-            nap(ofi, ns, active ? is_program_active : NULL);
+        if (!active && (come || more))
+            tern_ofi_ring(ofi); /* of what has come the queue may tell nothing */
+        more = !active && ms == 0;
+        if (active || (!watched && !more)) {
+            (active ? nap_while_active : nap)(ofi, ns);
             ns = longer(ns);
         } else {
             ns = FIRST_NAP;
@@ -227,9 +246,9 @@ static tern_status descriptors_open(struct ofi_link *ofi)
     if (helper->wake >= 0 && helper->edges >= 0 &&
         (ofi->net.wait_fd < 0 || epoll_ctl(helper->edges, EPOLL_CTL_ADD, ofi->net.wait_fd, &edge) == 0))
         return TERN_OK;
+    tern_base_fail(TERN_ERR_SYSTEM, "link ofi: cannot make the progress thread's descriptors: %s", strerror(errno));
     descriptors_close(helper);
-    return tern_base_fail(TERN_ERR_SYSTEM, "link ofi: cannot make the progress thread's descriptors: %s",
-                          strerror(errno));
+    return TERN_ERR_SYSTEM;
 }
 
 tern_status tern_ofi_helper_start(struct ofi_link *ofi)
@@ -280,5 +299,9 @@ int64_t tern_ofi_may_sleep(struct tern_link *link)
     if (!helper->running)
         return UNHELPED_SLEEP;
     tern_boot_bell_ring(&helper->bell, &helper->naps);
-    return tern_ofi(link)->net.wait_fd >= 0 ? INT64_MAX : LONGEST_NAP; /* data may come of which nothing tells */
+    if (tern_ofi(link)->net.wait_fd < 0)
+        return LONGEST_NAP;
+    /* What comes while the helper sleeps on the descriptor makes it ring. What it finds on its way there it does not know
+     * to be new, nor does the queue tell of a peer's put. relaxed: too long a sleep is the worst that can come of it. */
+    return atomic_load_explicit(&helper->watching, memory_order_relaxed) ? INT64_MAX : UNWATCHED_SLEEP;
 }
