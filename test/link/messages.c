@@ -6,6 +6,8 @@
  *
  * The ranks open the link a second time, with a receiver of their own; the first is for meeting. Where they meet by
  * another link that is not needed.
+ *
+ * timeout: 300
  */
 #include "link_messages.h"
 

@@ -4,6 +4,8 @@
  * in every place, of every size around the boundaries of chunks; a start that finds no room is TERN_AGAIN and nothing
  * has happened; every pending operation is reported done exactly once; lanes of several threads do not disturb each
  * other; what is concealed cannot be reached, and says so.
+ *
+ * timeout: 300
  */
 #include <pthread.h>
 
