@@ -46,8 +46,16 @@ static bool is_mine(unsigned long inode)
     return found;
 }
 
-/* The ports on which this process listens. */
-static void find_ports(struct port *ports)
+static bool has_port(const struct port *ports, unsigned number)
+{
+    for (int i = 0; i < PORTS; i++)
+        if (ports[i].address && ports[i].number == number)
+            return true;
+    return false;
+}
+
+/* The ports on which this process listens, but for those that it had: a launcher's, which it inherited. */
+static void find_ports(struct port *ports, const struct port *had)
 {
     FILE         *table = fopen("/proc/self/net/tcp", "r");
     char          line[512];
@@ -57,7 +65,7 @@ static void find_ports(struct port *ports)
     while (table && fgets(line, sizeof(line), table) && count < PORTS)
         if (sscanf(line, "%*d: %x:%x %*x:%*x %x %*x:%*x %*x:%*x %*x %*d %*d %lu", &address, &number, &state, &inode) ==
                 4 &&
-            state == 10 && is_mine(inode))
+            state == 10 && is_mine(inode) && !has_port(had, number))
             ports[count++] = (struct port){ address ? address : htonl(INADDR_LOOPBACK), number };
     if (table)
         fclose(table);
@@ -105,14 +113,15 @@ static void traffic(tern_region *region, uint64_t rounds)
 
 int main(void)
 {
-    static struct port ports[PORTS];
+    static struct port ports[PORTS], had[PORTS], none[PORTS];
     struct job_region  words;
     uint64_t           seed = 4711;
     int                held[64], count = 0;
 
+    find_ports(had, none);
     OK(tern_init());
     job_region_make(&words, JOB_HOST, 4096 + sizeof(ports) * (size_t)tern_size());
-    find_ports(ports);
+    find_ports(ports, had);
     for (int rank = 0; rank < tern_size(); rank++)
         OK(tern_put(TERN_WORLD, words.region, rank, 4096 + sizeof(ports) * (size_t)tern_rank(), ports, sizeof(ports)));
     traffic(words.region, 1); /* everyone has told, and every connection of the job's own is there */
