@@ -9,6 +9,7 @@
  * All ranks go through the same list of cases, so that a handler knows what the next message of a source must be.
  *
  * timeout: 240
+ * hosts: a:2,b:1 a:2,b:2 a:1,b:2,c:1
  * env: TERN_CMA=off
  * env: TERN_AM_QUEUE=64K
  */

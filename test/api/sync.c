@@ -1,5 +1,6 @@
 /* sync.c: barrier, all-gather, fence, quiet, and teams.
  *
+ * hosts: a:2,b:1 a:2,b:2 a:1,b:2,c:1
  * env: TERN_CMA=off
  * env: TERN_SPIN=0 TERN_YIELDS=0
  * env: JOB_APART=1

@@ -1,5 +1,6 @@
 /* collectives.c: random sequences of barriers, all-gathers, and regions that come and go.
  *
+ * hosts: a:2,b:1 a:2,b:2 a:1,b:2,c:1
  * env: TERN_CMA=off
  * env: TERN_SPIN=0 TERN_YIELDS=0
  * env: JOB_APART=1 TERN_AM_QUEUE=64K

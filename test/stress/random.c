@@ -1,6 +1,7 @@
 /* random.c: random streams of puts and gets against a model.
  *
  * providers: net shm
+ * hosts: a:2,b:1 a:2,b:2 a:1,b:2,c:1
  * env: TERN_CMA=off
  * env: TERN_CMA=off TERN_BOUNCE_CHUNK=4K TERN_BOUNCE_CHUNKS=1
  * env: TERN_SPIN=0 TERN_YIELDS=0
