@@ -31,6 +31,10 @@ else()
     list(FILTER upper_sources EXCLUDE REGEX "/link/ofi/")
 endif()
 
+# Blocks that are transposed in registers need their loops unrolled, whatever that costs in space.
+set_source_files_properties(${PROJECT_SOURCE_DIR}/src/op/transpose.c PROPERTIES
+    COMPILE_OPTIONS "$<$<CONFIG:Release>:-O3>")
+
 function(tern_add_objects name)
     add_library(${name} OBJECT ${ARGN})
     set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON C_VISIBILITY_PRESET hidden)

@@ -1,0 +1,31 @@
+/* vector.h: vectors of 16 bytes, in the compilers' own notation: every machine that Tern runs on has them. What is here
+ * is what gcc and clang write differently. */
+#ifndef TERN_BASE_VECTOR_H
+#define TERN_BASE_VECTOR_H
+
+#include <stdint.h>
+
+/* Of any alignment. */
+typedef uint8_t  tern_v8 __attribute__((vector_size(16), may_alias, aligned(1)));
+typedef uint16_t tern_v16 __attribute__((vector_size(16), may_alias, aligned(1)));
+typedef uint32_t tern_v32 __attribute__((vector_size(16), may_alias, aligned(1)));
+typedef uint64_t tern_v64 __attribute__((vector_size(16), may_alias, aligned(1)));
+
+#ifdef __clang__
+#define TERN_VECTOR_PICK(type, a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define TERN_VECTOR_PICK(type, a, b, ...) __builtin_shuffle(a, b, (type){ __VA_ARGS__ })
+#endif
+
+/* The lower, or the upper, halves of two vectors, their elements in turn: a0 b0 a1 b1 ... */
+#define TERN_VECTOR_LOW_8(a, b) TERN_VECTOR_PICK(tern_v8, a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
+#define TERN_VECTOR_HIGH_8(a, b) \
+    TERN_VECTOR_PICK(tern_v8, a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
+#define TERN_VECTOR_LOW_16(a, b) TERN_VECTOR_PICK(tern_v16, a, b, 0, 8, 1, 9, 2, 10, 3, 11)
+#define TERN_VECTOR_HIGH_16(a, b) TERN_VECTOR_PICK(tern_v16, a, b, 4, 12, 5, 13, 6, 14, 7, 15)
+#define TERN_VECTOR_LOW_32(a, b) TERN_VECTOR_PICK(tern_v32, a, b, 0, 4, 1, 5)
+#define TERN_VECTOR_HIGH_32(a, b) TERN_VECTOR_PICK(tern_v32, a, b, 2, 6, 3, 7)
+#define TERN_VECTOR_LOW_64(a, b) TERN_VECTOR_PICK(tern_v64, a, b, 0, 2)
+#define TERN_VECTOR_HIGH_64(a, b) TERN_VECTOR_PICK(tern_v64, a, b, 1, 3)
+
+#endif
