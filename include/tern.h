@@ -15,6 +15,7 @@
 #include <tern/region.h>
 #include <tern/event.h>
 #include <tern/rma.h>
+#include <tern/shape.h>
 #include <tern/sync.h>
 #include <tern/am.h>
 

@@ -1,0 +1,77 @@
+/* side.h: one side of a transfer that is not contiguous, as a stream of bytes.
+ *
+ * Whatever its shape, a side is a sequence of runs: contiguous bytes at some place of a memory. The two sides of a
+ * transfer are streams of the same length, and byte n of one belongs to byte n of the other. So a transfer can be cut
+ * anywhere, and each side can be packed and unpacked by itself: here by who started the transfer, there by its target.
+ *
+ * Places are counted from the beginning of a memory: a part of a region, or (from NULL on) this process.
+ */
+#ifndef TERN_OP_SIDE_H
+#define TERN_OP_SIDE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "op/stride.h"
+
+enum tern_side_kind { TERN_SIDE_STRIDED, TERN_SIDE_VECTOR, TERN_SIDE_INDEXED, TERN_SIDE_KINDS };
+
+struct tern_side_dim {
+    uint64_t count; /* at least 1 */
+    int64_t  step;  /* bytes */
+};
+
+/* An entry of a vector's list: as tern_piece and tern_extent. */
+struct tern_side_entry {
+    uint64_t at, len;
+} __attribute__((may_alias));
+typedef uint64_t tern_side_at __attribute__((may_alias)); /* the same of an indexed list */
+
+struct tern_side {
+    enum tern_side_kind         kind;
+    unsigned                    dims;  /* STRIDED */
+    uint64_t                    total; /* bytes */
+    uint64_t                    run;   /* STRIDED: bytes of a run. INDEXED: of an entry */
+    uint64_t                    first; /* STRIDED: where the first run is */
+    uint64_t                    count; /* lists: entries */
+    const struct tern_side_dim *dim;   /* STRIDED: [dims], the innermost first */
+    const void                 *list;  /* VECTOR: struct tern_side_entry. INDEXED: tern_side_at */
+};
+
+/* Somewhere in the stream. All zero is its beginning. */
+struct tern_side_mark {
+    uint64_t at;            /* bytes before it */
+    uint64_t index, within; /* lists: the entry that it is in, and how many bytes of that lie before it */
+};
+
+/* Memory that a side lies in. */
+struct tern_side_memory {
+    unsigned char *base;
+    uint64_t       size; /* entries of lists that go beyond it are refused where they are met */
+};
+
+/* One side of an optimised stride, its dimensions folded once more where this side permits it; first is where the input
+ * has its first point. dim is room for as many dimensions as the stride has. */
+void tern_op_side_near(struct tern_side *side, const struct tern_stride *stride, uint64_t first,
+                       struct tern_side_dim *dim);
+void tern_op_side_far(struct tern_side *side, const struct tern_stride *stride, uint64_t first,
+                      struct tern_side_dim *dim);
+
+/* Whether a strided side that came from outside makes sense: its bytes are total, and all of them lie in size. */
+bool tern_op_side_sound(const struct tern_side *side, uint64_t size);
+
+/* The run at the mark: where it begins, and its bytes (at least 1). The mark is not at the end. */
+uint64_t tern_op_side_run(const struct tern_side *side, const struct tern_side_mark *mark, uint64_t *where);
+
+/* Move the mark on by len bytes. */
+void tern_op_side_skip(const struct tern_side *side, struct tern_side_mark *mark, uint64_t len);
+
+/* Copy len bytes of the stream between the side's memory and a buffer, and move the mark on. False: an entry does not
+ * lie in the memory; what was before it has been copied. */
+bool tern_op_side_pack(const struct tern_side *side, const struct tern_side_memory *memory, struct tern_side_mark *mark,
+                       uint64_t len, unsigned char *buffer);
+bool tern_op_side_unpack(const struct tern_side *side, const struct tern_side_memory *memory,
+                         struct tern_side_mark *mark, uint64_t len, const unsigned char *buffer);
+
+#endif
