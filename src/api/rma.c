@@ -4,10 +4,10 @@
 
 #include <string.h>
 
+#include "api/target.h"
 #include "base/bits.h"
 #include "core/job.h"
 #include "core/links.h"
-#include "core/region.h"
 #include "op/contig.h"
 
 void tern_copy_pieces(void *to, const void *from, size_t len)
@@ -35,22 +35,17 @@ tern_status tern_forget(const void *addr, size_t len)
 static tern_status check(const tern_ctx *ctx, const tern_region *region, int rank, struct tern_xfer *xfer,
                          const char *what)
 {
-    if (!ctx || !region || (!xfer->local && xfer->len > 0))
-        return tern_base_fail(TERN_ERR_ARG, "%s: %s is NULL", what,
-                              !ctx      ? "ctx (TERN_WORLD is NULL outside tern_init and tern_finalize)"
-                              : !region ? "region"
-                                        : "the local buffer");
-    if (rank < 0 || rank >= ctx->team->size)
-        return tern_base_fail(TERN_ERR_RANGE, "%s: no rank %d in a team of %d", what, rank, ctx->team->size);
-    xfer->part = &region->part[tern_core_team_world(ctx->team, rank)];
+    tern_status st;
+
+    if (!xfer->local && xfer->len > 0 && ctx && region)
+        return tern_base_fail(TERN_ERR_ARG, "%s: the local buffer is NULL", what);
+    if ((st = tern_api_part(ctx, region, rank, what, &xfer->part)) < 0)
+        return st;
     if (!tern_base_covers(xfer->part->size, xfer->offset, xfer->len))
         return tern_base_fail(TERN_ERR_RANGE, "%s: %zu bytes at offset %llu do not lie in the %llu bytes of rank %d",
                               what, xfer->len, (unsigned long long)xfer->offset, (unsigned long long)xfer->part->size,
                               rank);
-    tern_core_job_notice();
-    if (tern_core_job_lost(tern_core_team_world(ctx->team, rank)))
-        return tern_base_fail(TERN_ERR_PEER, "%s: rank %d is gone", what, rank);
-    return TERN_OK;
+    return tern_api_alive(ctx, rank, what);
 }
 
 static tern_status run(tern_ctx *ctx, tern_region *region, int rank, struct tern_xfer *xfer, const char *what)
@@ -67,18 +62,11 @@ static tern_status start(tern_ctx *ctx, tern_region *region, int rank, struct te
     tern_status     st;
 
     opts = opts ? opts : &nbi;
-    if (opts->flags & ~(TERN_IMMEDIATE | TERN_WANT_EVENT))
-        return tern_base_fail(TERN_ERR_ARG, "%s: unknown flags 0x%x", what, opts->flags);
-    if ((opts->flags & TERN_WANT_EVENT) && !opts->event)
-        return tern_base_fail(TERN_ERR_ARG, "%s: event is NULL", what);
-    if ((st = check(ctx, region, rank, xfer, what)) < 0)
+    if ((st = tern_api_opts(opts, what)) < 0 || (st = check(ctx, region, rank, xfer, what)) < 0)
         return st;
     if (xfer->len > 0)
         return tern_op_contig_start(ctx, xfer, opts, what);
-    if (opts->event)
-        *opts->event = TERN_EVENT_INIT;
-    if (opts->local)
-        *opts->local = TERN_EVENT_INIT;
+    tern_api_nothing(opts);
     return TERN_OK;
 }
 

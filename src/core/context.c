@@ -40,6 +40,7 @@ tern_status tern_core_ctx_open(struct tern_team *team, tern_order order, struct 
     ctx->team = team;
     ctx->order = order;
     ctx->timeout = tern_opt.timeout;
+    ctx->works_end = &ctx->works;
     for (unsigned i = 0; i < tern_job.links; i++) {
         if ((st = tern_job.ops[i]->lane_open(tern_job.link[i], &ctx->lane[i])) < 0) {
             lanes_close(ctx, i);
@@ -66,6 +67,11 @@ void tern_core_ctx_close(struct tern_ctx *ctx)
         ctx->next->link = ctx->link;
     pthread_mutex_unlock(&tern_job.lock);
     lanes_close(ctx, tern_job.links);
+    while (ctx->works) {
+        struct tern_work *work = ctx->works;
+        ctx->works = work->next;
+        work->release(work);
+    }
     while (ctx->slabs) {
         struct pending_slab *slab = ctx->slabs;
         ctx->slabs = slab->next;
@@ -83,6 +89,10 @@ void tern_core_ctx_advance(struct tern_ctx *ctx)
 {
     for (unsigned i = 0; ctx->under_way && i < tern_job.links; i++)
         tern_job.ops[i]->progress(ctx->lane[i]);
+    for (struct tern_work *work = ctx->works, *next; work; work = next) {
+        next = work->next; /* it may end */
+        work->advance(work);
+    }
 }
 
 /* While a strict context has operations under way, the inlined calls must come through the library. */
@@ -138,16 +148,16 @@ void tern_core_pending_enlist(struct tern_pending *pending)
     keep_order(ctx);
 }
 
-static void pending_done(struct tern_link_op *op, tern_status status)
+static void pending_end(struct tern_pending *pending, tern_status status)
 {
-    struct tern_pending *pending = (struct tern_pending *)op;
-    struct tern_ctx     *ctx = pending->ctx;
+    struct tern_ctx *ctx = pending->ctx;
 
     *pending->link = pending->next;
     if (pending->next)
         pending->next->link = pending->link;
     pending->done = true;
     pending->status = status;
+    pending->work = NULL;
     if (pending->implicit && status < 0 && ctx->failed == TERN_OK) {
         ctx->failed = status;
         tern_core_pending_describe(pending, ctx->failed_op, sizeof(ctx->failed_op));
@@ -155,6 +165,53 @@ static void pending_done(struct tern_link_op *op, tern_status status)
     if (pending->holders == 0)
         tern_core_pending_drop(pending);
     keep_order(ctx);
+}
+
+static void pending_done(struct tern_link_op *op, tern_status status)
+{
+    struct tern_pending *pending = (struct tern_pending *)op;
+
+    if (TERN_LIKELY(!pending->owner)) {
+        pending_end(pending, status);
+        return;
+    }
+    pending->owner->ended(pending->owner, pending, status);
+    tern_core_pending_drop(pending);
+}
+
+void tern_core_pending_cancel(struct tern_pending *pending)
+{
+    unsigned link = pending->op.xfer.part->link;
+
+    if (pending->work)
+        pending->work->cancel(pending->work);
+    else
+        tern_job.ops[link]->cancel(pending->ctx->lane[link], &pending->op);
+}
+
+void tern_core_work_enlist(struct tern_work *work)
+{
+    struct tern_ctx *ctx = work->pending->ctx;
+
+    work->pending->work = work;
+    work->next = NULL;
+    work->link = ctx->works_end;
+    *ctx->works_end = work;
+    ctx->works_end = &work->next;
+    tern_core_pending_enlist(work->pending);
+}
+
+void tern_core_work_end(struct tern_work *work, tern_status status)
+{
+    struct tern_ctx *ctx = work->pending->ctx;
+
+    *work->link = work->next;
+    if (work->next)
+        work->next->link = work->link;
+    else
+        ctx->works_end = work->link;
+    pending_end(work->pending, status);
+    work->release(work);
 }
 
 struct tern_link_up tern_core_up = { .done = pending_done, .watch = tern_core_message_watch };

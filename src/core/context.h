@@ -3,6 +3,9 @@
  * A pending record stands for one operation that was not done at once. It is on the context's list while the link works
  * on it; it stays until every event that points at it has been emptied. Events point at records: the lowest bit of the
  * pointer tells the event of local completion from that of completion.
+ *
+ * An operation that is made of several transfers is a work: its record is on the list like any other, its transfers have
+ * records of their own that are not, and the context moves it on.
  */
 #ifndef TERN_CORE_CONTEXT_H
 #define TERN_CORE_CONTEXT_H
@@ -20,10 +23,26 @@ struct tern_pending {
     struct tern_link_op  op; /* first: the link hands it back */
     struct tern_ctx     *ctx;
     struct tern_pending *next, **link; /* on the context's list, or next on its free list */
+    struct tern_work    *work;         /* that it stands for; NULL: it is one transfer */
+    struct tern_work    *owner;        /* of which it is one transfer; NULL: it is an operation */
     tern_status          status;
     bool                 done;
     bool                 implicit; /* its error is reported by tern_quiet */
     uint8_t              holders;  /* events that point here */
+};
+
+/* An operation that is made of several transfers. Who starts it has the functions, and the memory. */
+struct tern_work {
+    struct tern_pending *pending; /* what events point at; its xfer says what it is */
+    /* Start what can be started, and end the work where nothing is left. */
+    void (*advance)(struct tern_work *work);
+    /* One of its transfers has ended; the record is free when this returns. */
+    void (*ended)(struct tern_work *work, struct tern_pending *transfer, tern_status status);
+    /* Nobody waits any more: start no more, and leave local memory alone where that can be done. */
+    void (*cancel)(struct tern_work *work);
+    /* Free the memory: it has ended, or the context is closed. */
+    void (*release)(struct tern_work *work);
+    struct tern_work *next, **link; /* on the context's list */
 };
 
 struct tern_ctx {
@@ -32,8 +51,9 @@ struct tern_ctx {
     tern_order           order;
     double               timeout; /* seconds; 0: none */
     struct tern_lane    *lane[TERN_LINKS_MAX];
-    struct tern_pending *under_way; /* newest first */
-    tern_status          failed;    /* the first error of an implicit operation since the last quiet */
+    struct tern_pending *under_way;          /* newest first */
+    struct tern_work    *works, **works_end; /* of those, oldest first */
+    tern_status          failed;             /* the first error of an implicit operation since the last quiet */
     char                 failed_op[120];
     struct tern_pending *unused;
     struct pending_slab *slabs;
@@ -83,6 +103,14 @@ tern_status tern_core_ctx_drain(struct tern_ctx *ctx, tern_deadline deadline, co
 struct tern_pending *tern_core_pending_new(struct tern_ctx *ctx);
 void                 tern_core_pending_enlist(struct tern_pending *pending);
 void                 tern_core_pending_drop(struct tern_pending *pending);
+
+/* Nobody waits for the operation any more; tern_quiet collects what is left of it. */
+void tern_core_pending_cancel(struct tern_pending *pending);
+
+/* A work whose first transfer has started, and whose record is new: it is under way. And it has ended: its record says
+ * so, and it is released. */
+void tern_core_work_enlist(struct tern_work *work);
+void tern_core_work_end(struct tern_work *work, tern_status status);
 
 /* Write which operation it is. */
 void tern_core_pending_describe(const struct tern_pending *pending, char *text, size_t size);

@@ -103,6 +103,16 @@ struct tern_link_op {
     tern_status status; /* the first error */
 };
 
+/* One piece of a list, all of which go to or come from one part. */
+struct tern_link_piece {
+    uint64_t offset;
+    void    *local;
+    size_t   len;
+};
+
+#define TERN_LINK_PIECES 128              /* in one list */
+#define TERN_LINK_PIECES_BYTES (1u << 30) /* of all together */
+
 /* How a part is reached. A start returns TERN_OK: done. TERN_PENDING: under way. TERN_AGAIN: no room, nothing started.
  * Errors: nothing started. */
 struct tern_link_path {
@@ -114,6 +124,9 @@ struct tern_link_path {
     /* Whether the transfer, started now, comes to its rank behind everything that the lane has under way to it. Only of
      * a path by which the link reaches all parts of a rank. NULL: one has to wait for what is under way. */
     bool (*follows)(struct tern_lane *lane, const struct tern_xfer *xfer);
+    /* Where instant, and many pieces cost less together than one by one; NULL: they do not. */
+    tern_status (*start_list)(struct tern_lane *lane, const struct tern_link_part *part,
+                              const struct tern_link_piece *piece, unsigned count, bool get);
 };
 
 /* Messages travel on two channels, so that an answer never waits behind a question. */

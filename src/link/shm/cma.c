@@ -76,4 +76,30 @@ static tern_status cma_start(struct tern_lane *lane, const struct tern_xfer *xfe
     return TERN_OK;
 }
 
-const struct tern_link_path tern_shm_cma_path = { .name = "cma", .instant = true, .start = cma_start };
+/* Pieces side by side: one system call for all of them. */
+static tern_status cma_start_list(struct tern_lane *lane, const struct tern_link_part *part,
+                                  const struct tern_link_piece *piece, unsigned count, bool get)
+{
+    struct iovec here[TERN_LINK_PIECES], there[TERN_LINK_PIECES];
+    size_t       bytes = 0;
+    ssize_t      moved;
+
+    (void)lane;
+    for (unsigned i = 0; i < count; i++) {
+        here[i] = (struct iovec){ piece[i].local, piece[i].len };
+        there[i] = (struct iovec){ (void *)(uintptr_t)(part->addr + piece[i].offset), piece[i].len };
+        bytes += piece[i].len;
+    }
+    /* release, and acq_rel below: as in cma_start(). */
+    atomic_thread_fence(memory_order_release);
+    moved = get ? process_vm_readv(part->pid, here, count, there, count, 0)
+                : process_vm_writev(part->pid, here, count, there, count, 0);
+    atomic_thread_fence(memory_order_acq_rel);
+    if (moved < 0 || (size_t)moved != bytes)
+        return cma_status(part, moved < 0 ? errno : EFAULT);
+    return TERN_OK;
+}
+
+const struct tern_link_path tern_shm_cma_path = {
+    .name = "cma", .instant = true, .start = cma_start, .start_list = cma_start_list
+};

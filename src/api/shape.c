@@ -1,0 +1,291 @@
+/* shape.c: the public calls of tern/shape.h. Check every piece, describe the transfer, go. */
+#include <tern/shape.h>
+
+#include "api/target.h"
+#include "base/bits.h"
+#include "base/debug.h"
+#include "op/overlap.h"
+#include "op/shape.h"
+
+/* The lists of the public header are read as those of a side. */
+_Static_assert(sizeof(tern_piece) == sizeof(struct tern_side_entry) && sizeof(void *) == sizeof(uint64_t) &&
+                   offsetof(tern_piece, len) == offsetof(struct tern_side_entry, len),
+               "a piece is an entry");
+_Static_assert(sizeof(tern_extent) == sizeof(struct tern_side_entry) &&
+                   offsetof(tern_extent, len) == offsetof(struct tern_side_entry, len),
+               "an extent is an entry");
+_Static_assert(TERN_STRIDED_DIMS == TERN_STRIDE_DIMS && sizeof(size_t) == sizeof(uint64_t),
+               "as the optimizer has them");
+
+/* A call as it came: which rank, and how it is to complete. */
+struct call {
+    tern_ctx        *ctx;
+    tern_region     *region;
+    int              rank;
+    const tern_opts *opts; /* NULL: blocking */
+    const char      *what;
+};
+
+/* ---- checks ---- */
+
+static __attribute__((cold, noinline)) tern_status is_null(const struct call *c, const char *name)
+{
+    return tern_base_fail(TERN_ERR_ARG, "%s: %s is NULL", c->what, name);
+}
+
+static __attribute__((cold, noinline)) tern_status out_of_part(const struct call *c, const struct tern_shape *shape,
+                                                               size_t piece, uint64_t offset, uint64_t len)
+{
+    return tern_base_fail(
+        TERN_ERR_RANGE, "%s: piece %zu, %llu bytes at offset %llu, does not lie in the %llu bytes of rank %d", c->what,
+        piece, (unsigned long long)len, (unsigned long long)offset, (unsigned long long)shape->part->size, c->rank);
+}
+
+/* Find the part, and see that the rank is there. */
+static tern_status check_target(const struct call *c, const void *description, struct tern_shape *shape)
+{
+    tern_status st = tern_api_part(c->ctx, c->region, c->rank, c->what, &shape->part);
+
+    if (st < 0)
+        return st;
+    if (!description)
+        return is_null(c, "the description");
+    return tern_api_alive(c->ctx, c->rank, c->what);
+}
+
+static __attribute__((cold, noinline)) tern_status totals_differ(const struct call *c, uint64_t near, uint64_t far)
+{
+    return tern_base_fail(TERN_ERR_ARG, "%s: the local side has %llu bytes and the remote one %llu", c->what,
+                          (unsigned long long)near, (unsigned long long)far);
+}
+
+static __attribute__((cold, noinline)) tern_status too_much(const struct call *c)
+{
+    return tern_base_fail(TERN_ERR_RANGE, "%s: the pieces have more bytes than any memory", c->what);
+}
+
+/* Debug builds: neither pieces of the destination nor the two sides overlap. */
+static __attribute__((noinline)) tern_status check_overlap(const struct call *c, const struct tern_shape *shape)
+{
+    struct tern_shape    s = *shape;
+    struct tern_side_dim near[TERN_STRIDE_DIMS], far[TERN_STRIDE_DIMS];
+    uint64_t             where;
+
+    tern_op_shape_sides(&s, near, far);
+    if (tern_op_overlap_within(s.get ? &s.near : &s.far, TERN_OVERLAP_PIECES, &where))
+        return tern_base_fail(TERN_ERR_ARG, "%s: pieces of the destination overlap at %s 0x%llx", c->what,
+                              s.get ? "address" : "offset", (unsigned long long)where);
+    if (s.part->base &&
+        tern_op_overlap_between(&s.near, &s.far, (uint64_t)(uintptr_t)s.part->base, TERN_OVERLAP_PIECES, &where))
+        return tern_base_fail(TERN_ERR_ARG, "%s: source and destination overlap at address 0x%llx", c->what,
+                              (unsigned long long)where);
+    return TERN_OK;
+}
+
+/* Everything is checked: do it. */
+static tern_status go(const struct call *c, struct tern_shape *shape)
+{
+    tern_status st;
+
+    if (shape->total == 0) {
+        if (c->opts)
+            tern_api_nothing(c->opts);
+        return TERN_OK;
+    }
+    if (TERN_BASE_DEBUG && (st = check_overlap(c, shape)) < 0)
+        return st;
+    return c->opts ? tern_op_shape_start(c->ctx, shape, c->opts, c->what) : tern_op_shape_run(c->ctx, shape, c->what);
+}
+
+/* ---- vector ---- */
+
+static tern_status check_pieces(const struct call *c, const tern_vector *v, uint64_t *total)
+{
+    *total = 0;
+    for (size_t i = 0; i < v->local_count; i++) {
+        const tern_piece *p = &v->local[i];
+
+        if (!p->addr && p->len > 0)
+            return is_null(c, "the address of a piece");
+        if ((uintptr_t)p->addr + p->len < p->len)
+            return tern_base_fail(TERN_ERR_RANGE, "%s: local piece %zu wraps around the end of the address space",
+                                  c->what, i);
+        if (__builtin_add_overflow(*total, p->len, total))
+            return too_much(c);
+    }
+    return TERN_OK;
+}
+
+static tern_status check_extents(const struct call *c, const tern_vector *v, const struct tern_shape *shape,
+                                 uint64_t *total)
+{
+    *total = 0;
+    for (size_t i = 0; i < v->remote_count; i++) {
+        const tern_extent *e = &v->remote[i];
+
+        if (e->len > 0 && !tern_base_covers(shape->part->size, e->offset, e->len))
+            return out_of_part(c, shape, i, e->offset, e->len);
+        if (__builtin_add_overflow(*total, e->len, total))
+            return too_much(c);
+    }
+    return TERN_OK;
+}
+
+static tern_status vector(const struct call *c, const tern_vector *v, bool get)
+{
+    struct tern_shape shape = { .get = get };
+    uint64_t          near, far;
+    tern_status       st = check_target(c, v, &shape);
+
+    if (st < 0)
+        return st;
+    if ((!v->local && v->local_count > 0) || (!v->remote && v->remote_count > 0))
+        return is_null(c, "a list");
+    if ((st = check_extents(c, v, &shape, &far)) < 0 || (st = check_pieces(c, v, &near)) < 0)
+        return st;
+    if (near != far)
+        return totals_differ(c, near, far);
+    shape.total = near;
+    shape.near =
+        (struct tern_side){ .kind = TERN_SIDE_VECTOR, .total = near, .count = v->local_count, .list = v->local };
+    shape.far =
+        (struct tern_side){ .kind = TERN_SIDE_VECTOR, .total = far, .count = v->remote_count, .list = v->remote };
+    return go(c, &shape);
+}
+
+/* ---- indexed ---- */
+
+/* The piece with the highest place is the one that may go too far. */
+static size_t highest(const tern_side_at *at, size_t count)
+{
+    size_t which = 0;
+
+    for (size_t i = 1; i < count; i++)
+        if (at[i] > at[which])
+            which = i;
+    return which;
+}
+
+static tern_status check_indexed(const struct call *c, const tern_indexed *x, const struct tern_shape *shape)
+{
+    const tern_side_at *near = (const tern_side_at *)(const void *)x->local, *far = x->remote;
+    size_t              last_near = highest(near, x->local_count), last_far = highest(far, x->remote_count);
+
+    if (!tern_base_covers(shape->part->size, far[last_far], x->remote_len))
+        return out_of_part(c, shape, last_far, far[last_far], x->remote_len);
+    if (near[last_near] + x->local_len < x->local_len)
+        return tern_base_fail(TERN_ERR_RANGE, "%s: local piece %zu wraps around the end of the address space", c->what,
+                              last_near);
+    for (size_t i = 0; i < x->local_count; i++)
+        if (near[i] == 0)
+            return is_null(c, "the address of a piece");
+    return TERN_OK;
+}
+
+static tern_status indexed(const struct call *c, const tern_indexed *x, bool get)
+{
+    struct tern_shape shape = { .get = get };
+    uint64_t          near, far;
+    tern_status       st = check_target(c, x, &shape);
+
+    if (st < 0)
+        return st;
+    if (__builtin_mul_overflow(x->local_count, x->local_len, &near) ||
+        __builtin_mul_overflow(x->remote_count, x->remote_len, &far))
+        return too_much(c);
+    if (near != far)
+        return totals_differ(c, near, far);
+    if ((shape.total = near) > 0) {
+        if (!x->local || !x->remote)
+            return is_null(c, "a list");
+        if ((st = check_indexed(c, x, &shape)) < 0)
+            return st;
+    }
+    shape.near = (struct tern_side){
+        .kind = TERN_SIDE_INDEXED, .total = near, .run = x->local_len, .count = x->local_count, .list = x->local
+    };
+    shape.far = (struct tern_side){
+        .kind = TERN_SIDE_INDEXED, .total = far, .run = x->remote_len, .count = x->remote_count, .list = x->remote
+    };
+    return go(c, &shape);
+}
+
+/* ---- strided ---- */
+
+static __attribute__((cold, noinline)) tern_status strided_out(const struct call *c, const char *side,
+                                                               const struct tern_stride_reach *reach)
+{
+    return tern_base_fail(TERN_ERR_RANGE,
+                          "%s: the box begins %llu bytes before its first %s element and ends %llu bytes behind: "
+                          "not all of it lies in %s",
+                          c->what, (unsigned long long)reach->before, side, (unsigned long long)reach->behind,
+                          side[0] == 'l' ? "this address space" : "the part");
+}
+
+static tern_status check_strided(const struct call *c, const tern_strided *s, const struct tern_stride *stride,
+                                 const struct tern_shape *shape)
+{
+    const struct tern_stride_reach *far = &stride->far_reach, *near = &stride->near_reach;
+    uint64_t                        local = (uint64_t)(uintptr_t)s->local;
+
+    if (far->before > s->remote ||
+        !tern_base_covers(shape->part->size, s->remote - far->before, far->before + far->behind))
+        return strided_out(c, "remote", far);
+    if (!s->local)
+        return is_null(c, "the local address");
+    if (near->before > local || local + near->behind < local)
+        return strided_out(c, "local", near);
+    return TERN_OK;
+}
+
+static tern_status strided(const struct call *c, const tern_strided *s, bool get)
+{
+    struct tern_shape        shape = { .get = get };
+    struct tern_stride       stride;
+    struct tern_stride_input in;
+    tern_status              st = check_target(c, s, &shape);
+
+    if (st < 0)
+        return st;
+    if (s->dims > TERN_STRIDED_DIMS)
+        return tern_base_fail(TERN_ERR_ARG, "%s: %u dimensions are more than %d", c->what, s->dims, TERN_STRIDED_DIMS);
+    if (s->dims > 0 && (!s->count || !s->local_stride || !s->remote_stride))
+        return is_null(c, "a list of counts or strides");
+    in = (struct tern_stride_input){ s->dims, s->element, s->count, s->remote_stride, s->local_stride };
+    switch (tern_op_stride_make(&in, &stride)) {
+    case TERN_STRIDE_HUGE: return too_much(c);
+    case TERN_STRIDE_EMPTY: return go(c, &shape);
+    default: break;
+    }
+    if ((st = check_strided(c, s, &stride, &shape)) < 0)
+        return st;
+    shape.total = stride.total;
+    shape.stride = &stride;
+    shape.near_first = (uint64_t)(uintptr_t)s->local;
+    shape.far_first = s->remote;
+    return go(c, &shape);
+}
+
+/* ---- the calls ---- */
+
+/* Those of one verb and shape. */
+#define CALLS(verb, shape, get)                                                                                      \
+    tern_status tern_##verb##_##shape(tern_ctx *ctx, tern_region *region, int rank, const tern_##shape *description) \
+    {                                                                                                                \
+        return shape(&(struct call){ ctx, region, rank, NULL, "tern_" #verb "_" #shape }, description, get);         \
+    }                                                                                                                \
+    tern_status tern_##verb##_##shape##_with(tern_ctx *ctx, tern_region *region, int rank,                           \
+                                             const tern_##shape *description, const tern_opts *opts)                 \
+    {                                                                                                                \
+        const tern_opts nbi = { 0 };                                                                                 \
+        struct call     call = { ctx, region, rank, opts ? opts : &nbi, "tern_" #verb "_" #shape };                  \
+        tern_status     st = tern_api_opts(call.opts, call.what);                                                    \
+                                                                                                                     \
+        return st < 0 ? st : shape(&call, description, get);                                                         \
+    }
+CALLS(put, vector, false)
+CALLS(get, vector, true)
+CALLS(put, indexed, false)
+CALLS(get, indexed, true)
+CALLS(put, strided, false)
+CALLS(get, strided, true)

@@ -1,0 +1,22 @@
+/* target.h: the checks that every call on a rank's part of a region begins with. */
+#ifndef TERN_API_TARGET_H
+#define TERN_API_TARGET_H
+
+#include <tern/rma.h>
+
+#include "core/context.h"
+
+/* Find the part of a rank of the context's team. */
+tern_status tern_api_part(const tern_ctx *ctx, const tern_region *region, int rank, const char *what,
+                          const struct tern_link_part **part);
+
+/* Whether the rank, which there is, is still there. */
+tern_status tern_api_alive(const tern_ctx *ctx, int rank, const char *what);
+
+/* Whether the options make sense. */
+tern_status tern_api_opts(const tern_opts *opts, const char *what);
+
+/* Fill the events of an operation that has nothing to do. */
+void tern_api_nothing(const tern_opts *opts);
+
+#endif

@@ -1,0 +1,35 @@
+/* attempt.h: starting an operation that may have to wait for its turn or for room, and waiting for its end. */
+#ifndef TERN_OP_ATTEMPT_H
+#define TERN_OP_ATTEMPT_H
+
+#include <tern/rma.h>
+
+#include "core/context.h"
+
+/* An operation that is to start. */
+struct tern_op_attempt {
+    struct tern_ctx             *ctx;
+    const struct tern_link_part *part;
+    const char                  *what; /* the public call */
+    uint64_t                     len;
+    const struct tern_xfer      *xfer;                     /* where it is one contiguous transfer; NULL: it is not */
+    tern_status (*start)(struct tern_op_attempt *attempt); /* as that of a path. TERN_AGAIN: nothing was started */
+    tern_status result;                                    /* of the start, once it has happened */
+};
+
+/* Whether this is the handler of a message and may wait for a transfer to the part: not if that needs the target, and
+ * neither if it has to follow one that does. */
+bool tern_op_by_handler(const struct tern_ctx *ctx, const struct tern_link_part *part);
+
+/* Start it, when the earlier operations of a strict context permit it; flags as in tern_opts. Returns what the start
+ * returned, or an error: then nothing was started. */
+tern_status tern_op_attempt(struct tern_op_attempt *attempt, uint32_t flags);
+
+/* Fill the events of an operation that has started; pending NULL: it is done. */
+void tern_op_fill(const tern_opts *opts, struct tern_pending *pending);
+
+/* Wait until the event of a blocking operation is done, or give up at the deadline. */
+tern_status tern_op_finish(struct tern_ctx *ctx, const struct tern_link_part *part, tern_event *event,
+                           tern_deadline deadline);
+
+#endif

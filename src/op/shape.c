@@ -1,0 +1,95 @@
+/* shape.c: choosing the way of a transfer that is not contiguous. See shape.h. */
+#include "op/shape.h"
+
+#include "op/attempt.h"
+#include "op/bundle.h"
+
+void tern_op_shape_sides(struct tern_shape *shape, struct tern_side_dim *near, struct tern_side_dim *far)
+{
+    if (!shape->stride)
+        return;
+    tern_op_side_near(&shape->near, shape->stride, shape->near_first, near);
+    tern_op_side_far(&shape->far, shape->stride, shape->far_first, far);
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+struct tern_link_piece tern_op_shape_piece(const struct tern_shape *shape, struct tern_shape_marks *marks,
+                                           uint64_t most)
+{
+    uint64_t near, far, near_end, far_end, len = 0, part;
+
+    near = near_end = far = far_end = 0;
+    do {
+        uint64_t near_run = tern_op_side_run(&shape->near, &marks->near, &near_end);
+        uint64_t far_run = tern_op_side_run(&shape->far, &marks->far, &far_end);
+
+        if (len == 0)
+            near = near_end, far = far_end;
+        else if (near_end != near + len || far_end != far + len)
+            break;
+        part = least(least(near_run, far_run), most - len);
+        tern_op_side_skip(&shape->near, &marks->near, part);
+        tern_op_side_skip(&shape->far, &marks->far, part);
+        len += part;
+    } while (len < most && marks->far.at < shape->total &&
+             shape->near.kind != TERN_SIDE_STRIDED); /* those are folded */
+    return (struct tern_link_piece){ .offset = far, .local = (void *)(uintptr_t)near, .len = (size_t)len };
+}
+
+struct shaped {
+    struct tern_op_attempt attempt; /* first */
+    struct tern_shape     *shape;
+    struct tern_bundle    *bundle; /* NULL: the path is instant */
+};
+
+static tern_status shape_start(struct tern_op_attempt *attempt)
+{
+    struct shaped *s = (struct shaped *)attempt;
+
+    if (s->bundle)
+        return tern_op_bundle_first(s->bundle);
+    if (!attempt->part->base)
+        return tern_op_list(attempt->ctx, s->shape);
+    tern_op_direct(s->shape);
+    return TERN_OK;
+}
+
+/* Whether it is done when it has started, without a record. */
+static bool is_instant(const struct tern_link_part *part)
+{
+    return part->path->instant && (part->base || part->path->start_list);
+}
+
+tern_status tern_op_shape_start(struct tern_ctx *ctx, struct tern_shape *shape, const tern_opts *opts, const char *what)
+{
+    struct shaped s = {
+        .attempt = { .ctx = ctx, .part = shape->part, .what = what, .len = shape->total, .start = shape_start },
+        .shape = shape,
+    };
+    tern_status st;
+
+    if (!is_instant(shape->part) && !(s.bundle = tern_op_bundle_make(ctx, shape, &tern_op_way_pieces)))
+        return tern_base_fail(TERN_ERR_NOMEM, "%s: no memory for one more operation under way", what);
+    st = tern_op_attempt(&s.attempt, opts->flags);
+    if (st == TERN_OK)
+        tern_op_fill(opts, s.bundle ? s.bundle->work.pending : NULL);
+    if (st == TERN_OK && s.bundle)
+        tern_op_bundle_go(s.bundle);
+    else if (s.bundle)
+        tern_op_bundle_free(s.bundle);
+    return st;
+}
+
+tern_status tern_op_shape_run(struct tern_ctx *ctx, struct tern_shape *shape, const char *what)
+{
+    tern_event    event = TERN_EVENT_INIT;
+    tern_opts     opts = { .event = &event };
+    tern_deadline deadline = tern_core_ctx_deadline(ctx);
+    tern_status   st = tern_op_shape_start(ctx, shape, &opts, what);
+
+    return st == TERN_OK ? tern_op_finish(ctx, shape->part, &event, deadline) : st;
+}

@@ -1,0 +1,118 @@
+/* shapes_far.c: shapes that reach over more than 4 GiB.
+ *
+ * ranks: 1 2 3
+ * env: TERN_CMA=off
+ *
+ * Promise: strides, offsets and addresses are 64 bits wide on every way that a shape can take: pieces lie gigabytes
+ * apart, on the remote and on the local side, forwards and backwards. The memory is registered and sparse: only what is
+ * touched is there.
+ */
+#include <sys/mman.h>
+
+#include "shape_test.h"
+
+#define GIB (1ull << 30)
+#define SIZE (6 * GIB)
+#define ELEMENTS 6
+
+static unsigned char *memory, *local;
+static tern_region   *region;
+static int            right;
+
+static unsigned char *sparse(void)
+{
+    void *at = mmap(NULL, (size_t)SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    CHECK(at != MAP_FAILED);
+    return at;
+}
+
+static unsigned char byte_of(int who, uint64_t element, size_t i)
+{
+    return job_byte((unsigned)who, (unsigned)element, i);
+}
+
+static void fill(unsigned char *at, uint64_t element, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        at[i] = byte_of(tern_rank(), element, i);
+}
+
+/* Elements a gigabyte apart, from the last to the first here and from the first to the last there. */
+static void strided(size_t len)
+{
+    int64_t      step = (int64_t)GIB - 4096;
+    int          left = (right + 2 * (tern_size() - 1)) % tern_size();
+    tern_strided s = { .dims = 1,
+                       .element = len,
+                       .count = (size_t[]){ ELEMENTS },
+                       .local = local + (ELEMENTS - 1) * GIB + 4096,
+                       .local_stride = (ptrdiff_t[]){ -(ptrdiff_t)GIB },
+                       .remote = 5 * 4096,
+                       .remote_stride = (int64_t[]){ step } };
+
+    for (uint64_t i = 0; i < ELEMENTS; i++)
+        fill((unsigned char *)s.local - i * GIB, i, len);
+    OK(tern_put_strided(TERN_WORLD, region, right, &s));
+    OK(tern_barrier(TERN_WORLD));
+    for (uint64_t i = 0; i < ELEMENTS; i++) {
+        unsigned char *at = memory + s.remote + i * (uint64_t)step;
+
+        for (size_t b = 0; b < len; b++)
+            CHECK(at[b] == byte_of(left, i, b));
+        CHECK(at[-1] == 0 && at[len] == 0);
+    }
+    for (uint64_t i = 0; i < ELEMENTS; i++)
+        memset((unsigned char *)s.local - i * GIB, 0, len);
+    OK(tern_get_strided(TERN_WORLD, region, right, &s));
+    for (uint64_t i = 0; i < ELEMENTS; i++)
+        for (size_t b = 0; b < len; b++)
+            CHECK(((unsigned char *)s.local - i * GIB)[b] == byte_of(tern_rank(), i, b));
+    OK(tern_barrier(TERN_WORLD));
+}
+
+/* Many small ones on either side of 4 GiB, by lists. */
+static void listed(void)
+{
+    uint64_t     offset[200];
+    void        *addr[200];
+    tern_indexed x = { 200, 8, addr, 200, 8, offset };
+    int          left = (right + 2 * (tern_size() - 1)) % tern_size();
+
+    for (uint64_t i = 0; i < 200; i++) {
+        offset[i] = 4 * GIB + 24 * i - 2400;
+        addr[i] = local + 5 * GIB - 32 * i;
+        fill(addr[i], i, 8);
+    }
+    OK(tern_put_indexed(TERN_WORLD, region, right, &x));
+    OK(tern_barrier(TERN_WORLD));
+    for (uint64_t i = 0; i < 200; i++)
+        for (size_t b = 0; b < 24; b++)
+            CHECK(memory[offset[i] + b] == (b < 8 ? byte_of(left, i, b) : 0));
+    for (uint64_t i = 0; i < 200; i++)
+        memset(addr[i], 0, 8);
+    OK(tern_get_indexed(TERN_WORLD, region, right, &x));
+    for (uint64_t i = 0; i < 200; i++)
+        for (size_t b = 0; b < 8; b++)
+            CHECK(((unsigned char *)addr[i])[b] == byte_of(tern_rank(), i, b));
+    OK(tern_barrier(TERN_WORLD));
+}
+
+int main(void)
+{
+    OK(tern_init());
+    right = (tern_rank() + 1) % tern_size();
+    memory = sparse();
+    local = sparse();
+    OK(tern_region_register(TERN_WORLD, memory, SIZE, &region));
+    for (size_t len = 1; len <= 1u << 20; len *= 32) {
+        strided(len);
+        OK(tern_barrier(TERN_WORLD));
+    }
+    listed();
+    OK(tern_region_free(region));
+    munmap(memory, SIZE);
+    munmap(local, SIZE);
+    OK(tern_finalize());
+    return 0;
+}
