@@ -1,4 +1,4 @@
-# The programs that tern-perf compares with: bench/peers/mpi_rma.c, once for each MPI that is installed, by that MPI's own
+# The programs that tern-perf compares with: bench/peers/mpi_*.c, once for each MPI that is installed, by that MPI's own
 # compiler command. Debian installs Open MPI and MPICH beside each other under these names, and the commands without
 # the headers.
 
@@ -17,10 +17,9 @@ foreach(mpi openmpi mpich)
     endif()
 endforeach()
 
-file(GLOB peer_source CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bench/peers/mpi_rma.c)
-if(TERN_PEERS AND peer_source AND NOT TERN_SANITIZE AND NOT TERN_COVERAGE)
-    set(peer_dir ${CMAKE_BINARY_DIR}/peers)
-    file(MAKE_DIRECTORY ${peer_dir})
+file(GLOB peer_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bench/peers/mpi_*.c)
+file(GLOB peer_headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bench/*.h ${PROJECT_SOURCE_DIR}/bench/peers/*.h)
+if(TERN_PEERS AND peer_sources AND NOT TERN_SANITIZE AND NOT TERN_COVERAGE)
     foreach(mpi openmpi mpich)
         string(TOUPPER ${mpi} upper)
         if(NOT TERN_MPICC_${upper})
@@ -29,10 +28,8 @@ if(TERN_PEERS AND peer_source AND NOT TERN_SANITIZE AND NOT TERN_COVERAGE)
         endif()
         set(peer ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/tern-peer-${mpi})
         add_custom_command(OUTPUT ${peer}
-            COMMAND ${TERN_MPICC_${upper}} -std=gnu11 -O2 -Wall -Wextra -MMD -MF ${peer_dir}/${mpi}.d -MT bin/tern-peer-${mpi}
-                -o ${peer} ${peer_source} -lm
-            DEPENDS ${peer_source}
-            DEPFILE ${peer_dir}/${mpi}.d
+            COMMAND ${TERN_MPICC_${upper}} -std=gnu11 -O2 -Wall -Wextra -o ${peer} ${peer_sources} -lm
+            DEPENDS ${peer_sources} ${peer_headers}
             COMMENT "Building tern-peer-${mpi}" VERBATIM)
         add_custom_target(tern-peer-${mpi} ALL DEPENDS ${peer})
     endforeach()

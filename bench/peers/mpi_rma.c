@@ -3,16 +3,16 @@
  * One window from MPI_Win_allocate, one lock_all epoch. A blocking put is MPI_Put with MPI_Win_flush, a window of
  * nonblocking ones is MPI_Put many times with one flush. Slices, statistics, alignment and the form of the output are
  * those of tern-perf (bench/measure.h). The window's size is a multiple of 4096 because MPICH 4.0.2 misplaces data in
- * windows whose size is not a multiple of 16.
+ * windows whose size is not a multiple of 16. Transfers of many pieces, by derived datatypes, are in mpi_shapes.c.
  *
- * Usage: mpiexec -n 2 tern-peer-... TEST [--sizes LIST] [--time S] [--repeat R] [--window W] [--csv]
+ * Usage: mpiexec -n 2 tern-peer-... TEST [--sizes LIST] [--time S] [--repeat R] [--window W] [--element E] [--csv]
  */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../measure.h"
+#include "mpi_job.h"
 
 #define LINE 64u
 #define WORD_SPAN 1024u
@@ -24,25 +24,6 @@
 #else
 #define LIBRARY "mpich"
 #endif
-
-struct job {
-    const char    *test;
-    uint64_t       sizes[MEASURE_MAX_SIZES];
-    size_t         size_count;
-    double         time;
-    size_t         repeat;
-    uint64_t       window;
-    int            rank, ranks, peer;
-    MPI_Win        win;
-    unsigned char *mine;     /* this rank's part, from a page boundary on */
-    MPI_Aint       far_disp; /* where the peer's begins in its window */
-    unsigned char *local;    /* private: area, then two of ping; MEASURE_SKEW off a page boundary */
-    uint64_t       area, ping;
-    uint64_t       size, stride;
-    unsigned       turn;
-};
-
-typedef void (*kernel)(struct job *j, uint64_t iters);
 
 static const unsigned char turn_byte[2] = { 0x55, 0xaa };
 
@@ -213,7 +194,13 @@ static void run_size(struct job *j)
 {
     bool put = strncmp(j->test, "put", 3) == 0;
 
-    if (strcmp(j->test, "barrier") == 0) {
+    if (mpi_shape_is(j)) {
+        mpi_shape_open(j);
+        measure(j, j->section ? mpi_shape_get : mpi_shape_put, FIRST, (double)j->payload, "bandwidth", "MB/s");
+        if (!j->section && !j->square)
+            measure(j, mpi_shape_get, FIRST, (double)j->payload, "get_bandwidth", "MB/s");
+        mpi_shape_close(j);
+    } else if (strcmp(j->test, "barrier") == 0) {
         measure(j, barriers, ALL, 1, "latency", "ns");
     } else if (strstr(j->test, "_lat") != NULL) {
         measure(j, put ? put_blocking : get_blocking, FIRST, 1, "latency", "ns");
@@ -252,6 +239,8 @@ static void set_up(struct job *j)
 
     for (size_t i = 0; i < j->size_count; i++)
         largest = j->sizes[i] > largest ? j->sizes[i] : largest;
+    if (mpi_shape_is(j))
+        largest = mpi_shape_bytes(j, largest);
     j->ping = whole_pages(largest);
     j->area = whole_pages(stride_of(largest) * (j->window > 0 ? j->window : 1));
     bytes = j->area + j->ping + MEASURE_PAGE;
@@ -276,7 +265,8 @@ static void set_up(struct job *j)
 
 static bool parse(struct job *j, int argc, char **argv)
 {
-    static const char *const tests[] = { "put_lat", "get_lat", "put_bw", "get_bw", "put_rate", "get_rate", "barrier" };
+    static const char *const tests[] = { "put_lat", "get_lat",    "put_bw",     "get_bw",    "put_rate",  "get_rate",
+                                         "barrier", "strided_bw", "indexed_bw", "vector_bw", "transpose", "column_bw" };
     bool                     known = false;
     char                    *end = NULL;
 
@@ -298,18 +288,21 @@ static bool parse(struct job *j, int argc, char **argv)
             j->repeat = (size_t)measure_number(value);
         else if (strcmp(argv[i], "--window") == 0)
             j->window = measure_size(value, &end);
+        else if (strcmp(argv[i], "--element") == 0)
+            j->element = measure_size(value, &end);
         else
             return false;
         i++;
     }
     for (size_t i = 0; i < j->size_count; i++)
         known &= j->sizes[i] <= 1u << 30; /* counts are ints */
-    return known && j->size_count > 0 && j->time > 0 && j->repeat >= 1 && j->repeat <= MAX_REPEAT && j->window <= 65536;
+    return known && j->size_count > 0 && j->time > 0 && j->repeat >= 1 && j->repeat <= MAX_REPEAT &&
+           j->window <= 65536 && j->element > 0;
 }
 
 int main(int argc, char **argv)
 {
-    struct job j = { .sizes = { 8 }, .size_count = 1, .time = 0.3, .repeat = 15 };
+    struct job j = { .sizes = { 8 }, .size_count = 1, .time = 0.3, .repeat = 15, .element = 8 };
 
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &j.rank);
@@ -318,8 +311,9 @@ int main(int argc, char **argv)
     if (!parse(&j, argc, argv)) {
         if (j.rank == 0)
             fprintf(stderr,
-                    "usage: tern-peer-%s put_lat|get_lat|put_bw|get_bw|put_rate|get_rate|barrier "
-                    "[--sizes LIST] [--time S] [--repeat R] [--window W] [--csv]\n",
+                    "usage: tern-peer-%s put_lat|get_lat|put_bw|get_bw|put_rate|get_rate|barrier|strided_bw|indexed_bw|"
+                    "vector_bw|transpose|column_bw [--sizes LIST] [--time S] [--repeat R] [--window W] [--element E] "
+                    "[--csv]\n",
                     LIBRARY);
         MPI_Finalize();
         return 2;

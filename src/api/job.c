@@ -6,13 +6,16 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "boot/foreign.h"
+#include "core/context.h"
 #include "core/job.h"
 #include "core/message.h"
 #include "op/am.h"
+#include "op/serve.h"
 
 tern_status tern_init(void)
 {
     tern_op_am_open();
+    tern_core_up.serve = tern_op_serve;
     return tern_core_job_open();
 }
 

@@ -29,6 +29,8 @@ struct tern_pending {
     bool                 done;
     bool                 implicit; /* its error is reported by tern_quiet */
     uint8_t              holders;  /* events that point here */
+    uint64_t             note[3];  /* the owner's, of one transfer */
+    void                *stage;
 };
 
 /* An operation that is made of several transfers. Who starts it has the functions, and the memory. */

@@ -10,6 +10,7 @@
  *   part   one rank's part of a region as this process sees it; made once, when the region is made
  *   path   how puts and gets reach a part: a small const object that attach chooses
  *   op     one transfer that is not done at once; the memory is the core's
+ *   errand bytes for whoever serves the peers of a rank, beside its program, and an answer; an op like a transfer
  *   watch  a word in memory that shows that messages have come
  *   group  one per team: the members meet (arrive) and leave notes for each other (post, peek)
  *
@@ -99,8 +100,28 @@ struct tern_link_op {
         uint64_t chunks;         /* shm: those in flight */
         uint64_t due;            /* chaos: when it is let go */
     };
-    void       *own;    /* ofi: its record of the operation */
-    tern_status status; /* the first error */
+    void          *own;    /* ofi: its record of the operation */
+    tern_status    status; /* the first error */
+    /* An errand: where its request is written, the bytes of that place, and then of the request and the answer. */
+    unsigned char *room;
+    size_t         room_bytes, request, expect;
+    /* What came back, len <= expect bytes. Called once, before done, by any thread, while the link is locked; not after
+     * cancel. */
+    void (*answer)(struct tern_link_op *op, const unsigned char *bytes, size_t len);
+};
+
+/* Where in its room the answer of an errand lies. */
+static inline size_t tern_link_answer_at(size_t request)
+{
+    return (request + 63) & ~(size_t)63;
+}
+
+/* Memory of this rank that an errand is about. */
+struct tern_link_ground {
+    unsigned char *base;
+    uint64_t       size;
+    /* Whether bytes of it are there to be read, or written: the program may have unmapped them. NULL: they are. */
+    bool (*there)(const void *addr, size_t len, bool write);
 };
 
 /* One piece of a list, all of which go to or come from one part. */
@@ -110,8 +131,7 @@ struct tern_link_piece {
     size_t   len;
 };
 
-#define TERN_LINK_PIECES 128              /* in one list */
-#define TERN_LINK_PIECES_BYTES (1u << 30) /* of all together */
+#define TERN_LINK_PIECES 128 /* in one list */
 
 /* How a part is reached. A start returns TERN_OK: done. TERN_PENDING: under way. TERN_AGAIN: no room, nothing started.
  * Errors: nothing started. */
@@ -120,11 +140,12 @@ struct tern_link_path {
     bool        instant; /* never TERN_PENDING, never TERN_AGAIN; op may be NULL. Where the part has a base, loads and
                             stores there do the same */
     bool        unaided; /* ends by the lane's progress alone: a handler may wait for it */
+    bool        errands; /* the rank serves errands about the part, whatever its program is doing */
     tern_status (*start)(struct tern_lane *lane, const struct tern_xfer *xfer, struct tern_link_op *op);
     /* Whether the transfer, started now, comes to its rank behind everything that the lane has under way to it. Only of
      * a path by which the link reaches all parts of a rank. NULL: one has to wait for what is under way. */
     bool (*follows)(struct tern_lane *lane, const struct tern_xfer *xfer);
-    /* Where instant, and many pieces cost less together than one by one; NULL: they do not. */
+    /* Where instant, and many pieces of up to 64 KiB cost less together than one by one; NULL: they do not. */
     tern_status (*start_list)(struct tern_lane *lane, const struct tern_link_part *part,
                               const struct tern_link_piece *piece, unsigned count, bool get);
 };
@@ -169,11 +190,14 @@ static inline void tern_link_watch_move(struct tern_link_watch *w, const _Atomic
 }
 
 /* What comes up. done: from lane progress only, on the thread that uses the lane. message: from a watch's deliver only;
- * head and data may be read until it returns. watch: one more; any thread. */
+ * head and data may be read until it returns. watch: one more; any thread. serve: an errand of a peer, of which not one
+ * byte is trusted yet; writes up to room bytes of answer and their number; any thread, and the link is locked. */
 struct tern_link_up {
     void (*done)(struct tern_link_op *op, tern_status status); /* complete at both ends, or failed; exactly once */
     void (*message)(int from, unsigned channel, const unsigned char *head, const unsigned char *data, size_t len);
     tern_status (*watch)(struct tern_link_watch *watch);
+    tern_status (*serve)(const struct tern_link_ground *ground, const unsigned char *request, size_t len,
+                         unsigned char *answer, size_t room, size_t *answered);
 };
 
 /* The members of a team as the link knows them. The link's own struct begins with this. */
@@ -212,6 +236,13 @@ struct tern_link_ops {
     /* Nobody waits for the operation any more: from now on leave its local memory alone where that can be done. It
      * still ends by up->done. */
     void (*cancel)(struct tern_lane *lane, struct tern_link_op *op);
+
+    /* Errands, to the rank of a part whose path has them. errand_open fills op with xfer and takes room for the request
+     * (TERN_AGAIN: there is none now; op is untouched). The caller writes the request, and sends it in every case, with
+     * the most bytes that the answer may have: tern_link_answer_at(request) + expect <= room_bytes. Ends like a transfer.
+     * NULL: the link has no such paths. */
+    tern_status (*errand_open)(struct tern_lane *lane, const struct tern_xfer *xfer, struct tern_link_op *op);
+    void (*errand_send)(struct tern_lane *lane, struct tern_link_op *op, size_t request, size_t expect);
 
     /* Keep nothing of what was done for local memory in these bytes. Any thread. NULL: nothing is ever kept. */
     void (*forget)(struct tern_link *link, const void *addr, size_t len);

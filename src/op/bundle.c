@@ -115,7 +115,7 @@ static tern_status start_one(struct tern_bundle *b)
     st = b->way->start(b, transfer, &marks);
     if (st == TERN_OK || st == TERN_PENDING)
         b->marks = marks;
-    if (st == TERN_OK || (st == TERN_PENDING && transfer->op.copied == transfer->op.xfer.len))
+    if (st == TERN_OK || (st == TERN_PENDING && (b->way->packs || transfer->op.copied == transfer->op.xfer.len)))
         count_copied(b, transfer);
     if (st == TERN_PENDING)
         transfer_add(b, transfer);
@@ -128,6 +128,8 @@ static void bundle_ended(struct tern_work *work, struct tern_pending *transfer, 
 {
     struct tern_bundle *b = (struct tern_bundle *)work;
 
+    if (b->way->ended)
+        b->way->ended(b, transfer, status);
     count_copied(b, transfer);
     transfer_remove(b, transfer);
     if (status < 0 && b->status == TERN_OK)

@@ -1,6 +1,7 @@
 /* shape.c: choosing the way of a transfer that is not contiguous. See shape.h. */
 #include "op/shape.h"
 
+#include "base/options.h"
 #include "op/attempt.h"
 #include "op/bundle.h"
 
@@ -64,6 +65,27 @@ static bool is_instant(const struct tern_link_part *part)
     return part->path->instant && (part->base || part->path->start_list);
 }
 
+/* Contiguous bytes at a time, about: on both sides, and on the far one. */
+static uint64_t run_of(const struct tern_side *side)
+{
+    return side->kind == TERN_SIDE_STRIDED ? side->run : side->total / side->count;
+}
+
+static const struct tern_bundle_way *choose(struct tern_shape *shape)
+{
+    struct tern_side_dim near_dim[TERN_STRIDE_DIMS], far_dim[TERN_STRIDE_DIMS];
+    uint64_t             near, far;
+
+    tern_op_shape_sides(shape, near_dim, far_dim);
+    near = run_of(&shape->near);
+    far = run_of(&shape->far);
+    if ((near > tern_opt.pack && far > tern_opt.pack) || (near == shape->total && far == shape->total))
+        return &tern_op_way_pieces;
+    if (far > tern_opt.pack || far == shape->total)
+        return &tern_op_way_staged;
+    return shape->part->path->errands ? &tern_op_way_packed : &tern_op_way_pieces;
+}
+
 tern_status tern_op_shape_start(struct tern_ctx *ctx, struct tern_shape *shape, const tern_opts *opts, const char *what)
 {
     struct shaped s = {
@@ -72,7 +94,7 @@ tern_status tern_op_shape_start(struct tern_ctx *ctx, struct tern_shape *shape, 
     };
     tern_status st;
 
-    if (!is_instant(shape->part) && !(s.bundle = tern_op_bundle_make(ctx, shape, &tern_op_way_pieces)))
+    if (!is_instant(shape->part) && !(s.bundle = tern_op_bundle_make(ctx, shape, choose(shape))))
         return tern_base_fail(TERN_ERR_NOMEM, "%s: no memory for one more operation under way", what);
     st = tern_op_attempt(&s.attempt, opts->flags);
     if (st == TERN_OK)

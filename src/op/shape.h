@@ -2,7 +2,11 @@
  *
  * The ways, and when each is taken:
  *   direct   loads and stores reach the part: the copy loops do it, at once (direct.c)
- *   list     the path takes many pieces at a time (pieces.c)
+ *   list     the path is instant and takes many pieces at a time (list.c)
+ *   staged   the pieces are small, but the remote side is contiguous in long runs: each run is a transfer from or to a
+ *            buffer here (staged.c)
+ *   packed   the pieces are small, and the target's rank serves errands: they are packed into requests here and unpacked
+ *            there, or the other way round; several requests are under way at a time (packed.c, serve.c)
  *   pieces   everything else: each contiguous piece is a transfer of its own, several at a time (pieces.c)
  */
 #ifndef TERN_OP_SHAPE_H
@@ -46,7 +50,7 @@ struct tern_link_piece tern_op_shape_piece(const struct tern_shape *shape, struc
 /* direct.c: copy it, now. */
 void tern_op_direct(const struct tern_shape *shape);
 
-/* pieces.c: by the lists of an instant path, now. */
-tern_status tern_op_list(struct tern_ctx *ctx, struct tern_shape *shape);
+/* list.c: by the lists of an instant path, now. */
+tern_status tern_op_list(struct tern_ctx *ctx, const struct tern_shape *shape);
 
 #endif

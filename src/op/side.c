@@ -6,6 +6,7 @@
  */
 #include "op/side.h"
 
+#include <string.h>
 #include <tern/rma.h>
 
 #include "base/bits.h"
@@ -62,11 +63,16 @@ bool tern_op_side_sound(const struct tern_side *side, uint64_t size)
 
 /* ---- runs ---- */
 
+/* Lists that came in messages have any alignment. */
 static struct tern_side_entry entry(const struct tern_side *side, uint64_t index)
 {
+    struct tern_side_entry e = { 0, side->run };
+
     if (side->kind == TERN_SIDE_VECTOR)
-        return ((const struct tern_side_entry *)side->list)[index];
-    return (struct tern_side_entry){ ((const tern_side_at *)side->list)[index], side->run };
+        memcpy(&e, (const unsigned char *)side->list + index * sizeof(e), sizeof(e));
+    else
+        memcpy(&e.at, (const unsigned char *)side->list + index * sizeof(e.at), sizeof(e.at));
+    return e;
 }
 
 static uint64_t strided_run(const struct tern_side *side, uint64_t at, uint64_t *where)
@@ -81,15 +87,17 @@ static uint64_t strided_run(const struct tern_side *side, uint64_t at, uint64_t 
     return side->run - within;
 }
 
-/* Move on over entries that are used up, or have no bytes. */
-static void settle(const struct tern_side *side, struct tern_side_mark *mark)
+/* The entry at the mark, which moves on over those that are used up or have no bytes; each is read once, because others
+ * may be able to write the list. False: there is none. */
+static bool settle(const struct tern_side *side, struct tern_side_mark *mark, struct tern_side_entry *e)
 {
-    uint64_t len;
-
-    while (mark->index < side->count && mark->within >= (len = entry(side, mark->index).len)) {
-        mark->within -= len;
-        mark->index++;
+    for (; mark->index < side->count; mark->index++) {
+        *e = entry(side, mark->index);
+        if (mark->within < e->len)
+            return true;
+        mark->within -= e->len;
     }
+    return false;
 }
 
 uint64_t tern_op_side_run(const struct tern_side *side, const struct tern_side_mark *mark, uint64_t *where)
@@ -99,19 +107,21 @@ uint64_t tern_op_side_run(const struct tern_side *side, const struct tern_side_m
 
     if (side->kind == TERN_SIDE_STRIDED)
         return strided_run(side, mark->at, where);
-    settle(side, &at);
-    e = entry(side, at.index);
+    if (!settle(side, &at, &e))
+        return 0;
     *where = e.at + at.within;
     return e.len - at.within;
 }
 
 void tern_op_side_skip(const struct tern_side *side, struct tern_side_mark *mark, uint64_t len)
 {
+    struct tern_side_entry e;
+
     mark->at += len;
     if (side->kind == TERN_SIDE_STRIDED)
         return;
     mark->within += len;
-    settle(side, mark);
+    settle(side, mark, &e);
 }
 
 /* ---- packing ---- */
@@ -208,24 +218,16 @@ static void copy_strided(struct packing *p, uint64_t at, uint64_t len)
     }
 }
 
-/* Entries are read once, so that what is checked is what is used, whoever else can write the list. */
 static bool copy_listed(struct packing *p, struct tern_side_mark *mark, uint64_t len)
 {
-    while (len > 0) {
-        struct tern_side_entry e;
-        uint64_t               part;
+    struct tern_side_entry e;
 
-        if (mark->index >= p->side->count)
+    while (len > 0) {
+        uint64_t part;
+
+        if (!settle(p->side, mark, &e) || !tern_base_covers(p->memory->size, e.at, e.len))
             return false;
-        e = entry(p->side, mark->index);
-        if (mark->within >= e.len) {
-            mark->within -= e.len;
-            mark->index++;
-            continue;
-        }
         part = e.len - mark->within < len ? e.len - mark->within : len;
-        if (!tern_base_covers(p->memory->size, e.at, e.len))
-            return false;
         copy_run(p, e.at + mark->within, part);
         mark->within += part;
         len -= part;

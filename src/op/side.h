@@ -36,7 +36,7 @@ struct tern_side {
     uint64_t                    first; /* STRIDED: where the first run is */
     uint64_t                    count; /* lists: entries */
     const struct tern_side_dim *dim;   /* STRIDED: [dims], the innermost first */
-    const void                 *list;  /* VECTOR: struct tern_side_entry. INDEXED: tern_side_at */
+    const void                 *list;  /* VECTOR: struct tern_side_entry. INDEXED: tern_side_at; of any alignment */
 };
 
 /* Somewhere in the stream. All zero is its beginning. */
@@ -61,7 +61,8 @@ void tern_op_side_far(struct tern_side *side, const struct tern_stride *stride, 
 /* Whether a strided side that came from outside makes sense: its bytes are total, and all of them lie in size. */
 bool tern_op_side_sound(const struct tern_side *side, uint64_t size);
 
-/* The run at the mark: where it begins, and its bytes (at least 1). The mark is not at the end. */
+/* The run at the mark: where it begins, and its bytes; 0: a list has no more. The mark is not at the end of a strided
+ * side. */
 uint64_t tern_op_side_run(const struct tern_side *side, const struct tern_side_mark *mark, uint64_t *where);
 
 /* Move the mark on by len bytes. */

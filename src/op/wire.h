@@ -7,6 +7,8 @@
 
 #include "link/link.h"
 
+/* ---- active messages ---- */
+
 /* The head of an active message: it begins the 48 bytes of a message that come first. The first arguments follow; then
  * the payload, if all of it fits there, else it lies in the message's data. */
 struct wire_am {
@@ -98,6 +100,34 @@ static inline unsigned wire_nargs(uint64_t first)
 static inline bool wire_is_short(uint64_t first)
 {
     return (first & 0xffffffff03000000) == 0 && wire_nargs(first) <= WIRE_ARGS;
+}
+
+/* ---- errands ---- */
+
+/* What is to be done with the bytes of a request's side. */
+enum wire_verb { WIRE_PUT, WIRE_GET, WIRE_VERBS };
+
+/* The request of an errand: a part of a stream, as op/side.h has them. dims dimensions or count entries follow; then, at
+ * the next multiple of WIRE_PAYLOAD, the len bytes of a put. */
+struct wire_request {
+    uint8_t  verb;  /* enum wire_verb */
+    uint8_t  kind;  /* enum tern_side_kind */
+    uint16_t dims;  /* STRIDED */
+    uint32_t count; /* lists */
+    uint64_t run;   /* STRIDED: bytes of a run. INDEXED: of an entry */
+    uint64_t first; /* STRIDED: where the first run is */
+    uint64_t total; /* STRIDED: bytes of the whole stream */
+    uint64_t at;    /* STRIDED: where in it the part begins. Lists: the same, in the first entry */
+    uint64_t len;   /* bytes of the part */
+};
+_Static_assert(sizeof(struct wire_request) == 48, "a request has no padding");
+
+#define WIRE_PAYLOAD 64
+
+/* Bytes of a request before the payload of a put, if lists and dimensions take so many. */
+static inline size_t wire_payload_at(size_t list)
+{
+    return (sizeof(struct wire_request) + list + (WIRE_PAYLOAD - 1)) & ~(size_t)(WIRE_PAYLOAD - 1);
 }
 
 #endif

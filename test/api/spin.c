@@ -2,7 +2,7 @@
  *
  * Promise: puts and gets end whatever the target is doing. The last rank spins over its own memory, without a call of
  * Tern and without giving up its core, until all others have told by a put that they are through. They have put to it
- * and got from it meanwhile, small and large, with and without events.
+ * and got from it meanwhile, small and large, with and without events, contiguous and in many pieces.
  *
  * ranks: 2 4
  * network: 2 4
@@ -44,6 +44,32 @@ static void one_round(tern_region *region, int target, unsigned char *src, unsig
     HOLDS(dst, len, (unsigned)tern_rank(), round);
 }
 
+/* Every third byte there, every second here; more than fits into one message. */
+static void one_strided(tern_region *region, int target, unsigned char *src, unsigned char *dst, unsigned round)
+{
+    size_t       count = round % 2 ? LARGE / 3 : 1 + round * 11;
+    tern_strided s = { .dims = 1,
+                       .element = 1,
+                       .count = &count,
+                       .local = src,
+                       .local_stride = &(ptrdiff_t){ 2 },
+                       .remote = place_of(tern_rank()),
+                       .remote_stride = &(int64_t){ 3 } };
+    tern_event   put, got;
+
+    job_fill(src, 2 * count, (unsigned)tern_rank(), round);
+    OK(tern_put_strided(TERN_WORLD, region, target, &s));
+    memset(dst, 0, 2 * count);
+    s.local = dst;
+    OK(tern_get_strided(TERN_WORLD, region, target, &s));
+    for (size_t i = 0; i < count; i++)
+        CHECK(dst[2 * i] == src[2 * i] && dst[2 * i + 1] == 0);
+    OK(tern_get_strided_nb(TERN_WORLD, region, target, &s, &got));
+    OK(tern_event_wait(&got, TERN_FOREVER));
+    OK(tern_put_strided_nb(TERN_WORLD, region, target, &s, &put));
+    OK(tern_event_wait(&put, TERN_FOREVER));
+}
+
 int main(void)
 {
     struct job_region r;
@@ -62,8 +88,10 @@ int main(void)
                 while (atomic_load(&word[rank]) != through)
                     ; /* the computation */
         } else {
-            for (unsigned i = 1; i <= ROUNDS; i++)
+            for (unsigned i = 1; i <= ROUNDS; i++) {
                 one_round(r.region, target, src, dst, i);
+                one_strided(r.region, target, src, dst, i);
+            }
             OK(tern_put_u64(TERN_WORLD, r.region, target, (uint64_t)tern_rank() * 8, through));
         }
         OK(tern_barrier(TERN_WORLD));

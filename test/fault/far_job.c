@@ -42,6 +42,28 @@ static uint64_t place(void)
     return (uint64_t)me * LARGE;
 }
 
+/* The same in pieces of 8 bytes, every second one there. */
+static tern_status touch_pieces(int rank, unsigned round)
+{
+    size_t       count = LARGE / 16;
+    tern_strided s = { .dims = 1,
+                       .element = 8,
+                       .count = &count,
+                       .local = out,
+                       .local_stride = &(ptrdiff_t){ 8 },
+                       .remote = place(),
+                       .remote_stride = &(int64_t){ 16 } };
+    tern_status  st = tern_put_strided(TERN_WORLD, region, rank, &s);
+
+    if (st != TERN_OK)
+        return st;
+    s.local = back;
+    memset(back, 0, LARGE / 2);
+    if ((st = tern_get_strided(TERN_WORLD, region, rank, &s)) == TERN_OK)
+        HOLDS(back, LARGE / 2, (unsigned)me, round);
+    return st;
+}
+
 /* There and back, with a time limit. */
 static tern_status touch(int rank, unsigned round, double limit)
 {
@@ -49,7 +71,9 @@ static tern_status touch(int rank, unsigned round, double limit)
     tern_status st;
 
     EXPECT(TERN_OK, tern_ctx_set_timeout(TERN_WORLD, limit));
-    job_fill(out, len, (unsigned)me, round);
+    job_fill(out, LARGE, (unsigned)me, round);
+    if (round % 3 == 2)
+        return touch_pieces(rank, round);
     if ((st = tern_put(TERN_WORLD, region, rank, place(), out, len)) != TERN_OK)
         return st;
     memset(back, 0, len);
@@ -93,11 +117,13 @@ static void check_unreachable(tern_event *event)
     for (int rank = first; rank < size; rank++) {
         EXPECT(TERN_ERR_TIMEOUT, tern_put(TERN_WORLD, region, rank, place(), out, SMALL));
         EXPECT(TERN_ERR_TIMEOUT, tern_get(TERN_WORLD, region, rank, place(), back, SMALL));
+        EXPECT(TERN_ERR_TIMEOUT, touch_pieces(rank, 0));
         EXPECT(TERN_OK, tern_peer_check(rank)); /* it lives */
     }
     EXPECT(TERN_OK, tern_put_nb(TERN_WORLD, region, first, place(), out, SMALL, event));
     EXPECT(TERN_ERR_TIMEOUT, tern_event_wait(event, tern_deadline_in(SHORT)));
     touch_living(0);
+    touch_living(2);
     EXPECT(TERN_OK, tern_ctx_set_timeout(TERN_WORLD, SHORT));
     EXPECT(TERN_ERR_TIMEOUT, tern_quiet(TERN_WORLD));
     EXPECT(TERN_ERR_TIMEOUT, tern_barrier(TERN_WORLD));
@@ -117,6 +143,7 @@ static void check_dead(void)
         EXPECT(TERN_ERR_PEER, tern_put(TERN_WORLD, region, rank, place(), out, SMALL));
         EXPECT(TERN_ERR_PEER, tern_get(TERN_WORLD, region, rank, place(), back, LARGE));
         EXPECT(TERN_ERR_PEER, tern_put_nb(TERN_WORLD, region, rank, place(), out, LARGE, &event));
+        EXPECT(TERN_ERR_PEER, touch_pieces(rank, 0));
     }
     touch_living(0);
     EXPECT(TERN_ERR_PEER, tern_barrier(TERN_WORLD));

@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     memset(&mail, 0x77, sizeof(mail));
     if (tern_ofi_wire_read(bytes, size, &mail)) {
-        MUST(mail.from < 1u << 24 && mail.kind <= OFI_WANT);
+        MUST(mail.from < 1u << 24 && mail.kind < OFI_KINDS);
         if (mail.kind <= OFI_FAR_REPLY) {
             MUST(mail.channel < TERN_CHANNELS);
             fuzz_touch(bytes + sizeof(mail.header), TERN_LINK_HEAD);
@@ -21,6 +21,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                 fuzz_touch(bytes + OFI_WIRE_HEAD, mail.len);
         }
         MUST(mail.kind != OFI_WANT || mail.header.seq < TERN_CHANNELS);
+        if (mail.kind == OFI_ERRAND || mail.kind == OFI_FAR_ERRAND) {
+            MUST(mail.len == (mail.kind == OFI_ERRAND ? mail.errand.len : 0));
+            fuzz_touch(bytes + OFI_WIRE_ERRAND, mail.len);
+        }
+        if (mail.kind == OFI_ANSWER) {
+            MUST(mail.len == 0 || mail.len == mail.answer.len);
+            fuzz_touch(bytes + OFI_WIRE_ANSWER, mail.len);
+        }
     }
     free(bytes);
     return 0;

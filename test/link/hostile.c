@@ -55,7 +55,7 @@ static struct shm_chunk *request(struct scene *s, unsigned i, uint64_t offset, u
     struct shm_chunk *chunk = &s->peer->chunk[i];
 
     chunk->next = next;
-    chunk->get = 0;
+    chunk->verb = SHM_PUT;
     chunk->status = 99;
     chunk->region = REGION;
     chunk->offset = offset;
@@ -99,7 +99,7 @@ static void a_good_request(struct scene *s)
     for (unsigned i = 0; i < SIZE; i++)
         EXPECT(s->memory[i] == (i >= 100 && i < 150 ? 0x33 : 0x5a));
     chunk = request(s, 3, 90, 20, 0);
-    chunk->get = 0xffffffff; /* any value but 0 is a get */
+    chunk->verb = SHM_GET;
     serve(s, number(3));
     EXPECT(chunk->status == TERN_OK && s->bytes[9] == 0x5a && s->bytes[10] == 0x33 && s->bytes[20] == 0x33);
 }
@@ -132,7 +132,7 @@ static void ranges_outside(struct scene *s)
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         for (uint32_t get = 0; get < 2; get++) {
             struct shm_chunk *chunk = request(s, 0, bad[i][0], bad[i][1], 0);
-            chunk->get = get;
+            chunk->verb = get;
             serve(s, number(0));
             refused(s, chunk);
         }

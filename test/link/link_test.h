@@ -118,7 +118,20 @@ static inline void pass_on(int from, unsigned channel, const unsigned char *head
     EXPECT(receiver != NULL);
     receiver(from, channel, head, data, len);
 }
-static const struct tern_link_up test_up = { .done = count_done, .message = pass_on, .watch = add_watch };
+
+/* Who serves errands; NULL: nobody expects any. Called by any thread. */
+static tern_status (*server)(const struct tern_link_ground *ground, const unsigned char *request, size_t len,
+                             unsigned char *answer, size_t room, size_t *answered);
+
+static inline tern_status serve_errand(const struct tern_link_ground *ground, const unsigned char *request, size_t len,
+                                       unsigned char *answer, size_t room, size_t *answered)
+{
+    EXPECT(server != NULL);
+    return server(ground, request, len, answer, room, answered);
+}
+static const struct tern_link_up test_up = {
+    .done = count_done, .message = pass_on, .watch = add_watch, .serve = serve_errand
+};
 
 static inline const struct tern_link_ops *link_named(const char *name)
 {

@@ -33,6 +33,8 @@ if has_network; then
     check "compare --net has TCP's own bandwidth" csv_has put_bw_w16 tcp bandwidth_ratio_of_medians
     command_prints "register" register '*' "register_t1 deregister_t1 register_t2 deregister_t2 register_t2_p75" \
         register --csv --quiet --sizes 4K,64K --threads 1,2 --time 0.01 --repeat 2
+    command_prints "payload" strided_bw fixed "bandwidth bandwidth_ratio_of_medians" \
+        payload --csv --quiet --rounds 1 --sizes 4K
     command_prints "crossover" put_bw cached "bandwidth bandwidth_ratio_of_medians crossover" \
         crossover --csv --quiet --rounds 1 --sizes 1K,32K
     check "crossover has all three ways" all_of 'csv_has get_bw copied bandwidth' 'csv_has get_bw registered crossover'

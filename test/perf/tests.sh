@@ -21,6 +21,11 @@ memory am_lat "half_rtt" --sizes 0,8
 memory am_lat "half_rtt_fixed half_rtt_negotiated gain_percent" --generate --sizes 64
 memory am_rate "rate"
 memory am_bw "bandwidth" --sizes 4K
+memory strided_bw "bandwidth get_bandwidth hand bandwidth_8d bandwidth_32d ratio_32d_to_3d ratio_to_hand" --sizes 24,4K
+memory indexed_bw "bandwidth get_bandwidth ratio_to_hand" --sizes 4K --element 64 --window 2
+memory vector_bw "bandwidth get_bandwidth ratio_to_hand" --sizes 4K
+memory transpose "bandwidth naive_reading naive_writing ratio_to_naive_reading ratio_to_naive_writing" --sizes 40
+memory column_bw "bandwidth series series_posted ratio_to_series ratio_to_series_posted" --sizes 16
 memory immediate "static_full dynamic_full reduction_full queue_depth" --messages 20
 memory idle "barrier_program barrier_helper asleep_program asleep_helper"
 memory limits "memcpy fetch_add plain_store" --sizes 64
@@ -52,6 +57,10 @@ if has_network; then
     net am_lat "half_rtt tcp_half_rtt" --sizes 8 --vs-limit
     net am_rate "rate limit" --vs-limit
     net am_bw "bandwidth limit" --sizes 4K --vs-limit
+    net strided_bw "bandwidth get_bandwidth contiguous ratio_to_contiguous" --sizes 4K --element 64 --window 2
+    net indexed_bw "bandwidth contiguous" --sizes 4K
+    net transpose "bandwidth" --sizes 40
+    net column_bw "bandwidth series" --sizes 16
     net idle "barrier_program barrier_helper asleep_helper"
     net limits "tcp_rtt tcp_half_rtt tcp_to tcp_from" --sizes 8
     job $(in_job 2 put_lat --net=none-of-that-name)

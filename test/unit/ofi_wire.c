@@ -104,6 +104,56 @@ static void control_comes_back(void **state)
     }
 }
 
+static void errands_come_back(void **state)
+{
+    static unsigned char bytes[OFI_WIRE_ERRAND + OFI_WIRE_NEAR + 1];
+    struct ofi_errand    errand = { .region = 5, .key = 1ull << 63, .addr = 64, .expect = 1 << 20 };
+    struct ofi_mail      mail;
+
+    (void)state;
+    for (uint32_t len = 0; len <= OFI_WIRE_NEAR + 1; len += len < 70 ? 1 : 997) {
+        write_header(bytes, OFI_ERRAND, 9, 3, 4);
+        errand.len = len;
+        memcpy(bytes + sizeof(struct ofi_header), &errand, sizeof(errand));
+        assert_int_equal(read_exactly(bytes, OFI_WIRE_ERRAND + len, &mail), len <= OFI_WIRE_NEAR);
+        if (len > OFI_WIRE_NEAR)
+            break;
+        assert_memory_equal(&mail.errand, &errand, sizeof(errand));
+        assert_true(mail.len == len && mail.header.seq == 3 && mail.header.ack == 4);
+        assert_false(read_exactly(bytes, OFI_WIRE_ERRAND + len + 1, &mail));
+        if (len > 0)
+            assert_false(read_exactly(bytes, OFI_WIRE_ERRAND + len - 1, &mail));
+        write_header(bytes, OFI_FAR_ERRAND, 9, 3, 4); /* the request is elsewhere */
+        assert_int_equal(read_exactly(bytes, OFI_WIRE_ERRAND, &mail), len > 0);
+        assert_false(read_exactly(bytes, OFI_WIRE_ERRAND + 1, &mail));
+    }
+    for (size_t len = 0; len < OFI_WIRE_ERRAND; len++)
+        assert_false(read_exactly(bytes, len, &mail));
+}
+
+static void answers_come_back(void **state)
+{
+    static unsigned char bytes[OFI_WIRE_ANSWER + OFI_WIRE_NEAR + 1];
+    struct ofi_answer    answer = { .status = -8 };
+    struct ofi_mail      mail;
+
+    (void)state;
+    write_header(bytes, OFI_ANSWER, 9, 3, 4);
+    for (uint32_t len = 0; len <= OFI_WIRE_NEAR; len += len < 70 ? 1 : 997) {
+        answer.len = len;
+        memcpy(bytes + sizeof(struct ofi_header), &answer, sizeof(answer));
+        assert_true(read_exactly(bytes, OFI_WIRE_ANSWER + len, &mail)); /* along with it, */
+        assert_true(mail.len == len && mail.answer.len == len && mail.answer.status == -8);
+        assert_true(read_exactly(bytes, OFI_WIRE_ANSWER, &mail)); /* or written elsewhere */
+        assert_true(mail.len == 0 && mail.answer.len == len);
+        assert_false(read_exactly(bytes, OFI_WIRE_ANSWER + len + 1, &mail));
+        if (len > 1)
+            assert_false(read_exactly(bytes, OFI_WIRE_ANSWER + len - 1, &mail));
+    }
+    for (size_t len = 0; len < OFI_WIRE_ANSWER; len++)
+        assert_false(read_exactly(bytes, len, &mail));
+}
+
 static void too_long_or_unknown(void **state)
 {
     static unsigned char bytes[OFI_WIRE_HEAD + OFI_WIRE_NEAR + 1];
@@ -114,7 +164,7 @@ static void too_long_or_unknown(void **state)
     assert_false(read_exactly(bytes, sizeof(bytes), &mail));
     for (size_t len = 0; len < OFI_WIRE_HEAD; len++)
         assert_false(read_exactly(bytes, len, &mail));
-    for (unsigned kind = OFI_WANT + 1; kind < 256; kind++) {
+    for (unsigned kind = OFI_KINDS; kind < 256; kind++) {
         write_header(bytes, kind, 0, 0, 0);
         for (size_t len = 0; len < 200; len++)
             assert_false(read_exactly(bytes, len, &mail));
@@ -137,9 +187,9 @@ static void noise(void **state)
             memcpy(bytes + k, &seed, 8);
         }
         if (i % 2)
-            bytes[8] = (unsigned char)(seed % 6);
+            bytes[8] = (unsigned char)(seed % OFI_KINDS);
         if (read_exactly(bytes, seed >> 32 & 255, &mail))
-            assert_true(mail.kind <= OFI_WANT && (mail.kind > OFI_FAR_REPLY || mail.channel < TERN_CHANNELS));
+            assert_true(mail.kind < OFI_KINDS && (mail.kind > OFI_FAR_REPLY || mail.channel < TERN_CHANNELS));
     }
 }
 
@@ -165,6 +215,8 @@ int main(void)
         cmocka_unit_test(messages_come_back),
         cmocka_unit_test(far_messages_come_back),
         cmocka_unit_test(control_comes_back),
+        cmocka_unit_test(errands_come_back),
+        cmocka_unit_test(answers_come_back),
         cmocka_unit_test(too_long_or_unknown),
         cmocka_unit_test(noise),
         cmocka_unit_test(tokens),

@@ -17,10 +17,10 @@
 #include "core/region.h"
 #include "link/shm/shm.h"
 
-static void numbers_of_layout_2(void **state)
+static void numbers_of_layout_3(void **state)
 {
     (void)state;
-    assert_int_equal(TERN_SEGMENT_LAYOUT, 2);
+    assert_int_equal(TERN_SEGMENT_LAYOUT, 3);
     assert_int_equal(offsetof(struct tern_segment, magic), 0);
     assert_int_equal(offsetof(struct tern_segment, layout), 4);
     assert_int_equal(offsetof(struct tern_segment, ranks), 8);
@@ -64,7 +64,7 @@ static void chunks_and_desks(void **state)
     assert_int_equal(sizeof(struct shm_chunk), 64);
     assert_int_equal(offsetof(struct shm_chunk, state), 0);
     assert_int_equal(offsetof(struct shm_chunk, next), 4);
-    assert_int_equal(offsetof(struct shm_chunk, get), 8);
+    assert_int_equal(offsetof(struct shm_chunk, verb), 8);
     assert_int_equal(offsetof(struct shm_chunk, status), 12);
     assert_int_equal(offsetof(struct shm_chunk, region), 16);
     assert_int_equal(offsetof(struct shm_chunk, offset), 24);
@@ -147,7 +147,7 @@ static void what_inlined_calls_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_of_layout_2),
+        cmocka_unit_test(numbers_of_layout_3),
         cmocka_unit_test(chunks_and_desks),
         cmocka_unit_test(seats_and_halls),
         cmocka_unit_test(the_halls_lie_side_by_side),

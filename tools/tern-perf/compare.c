@@ -79,6 +79,17 @@ static const struct compare_test memory_tests[] = {
       .ucx_metric = "half_rtt",
       .uct_test = "am_lat",
       .no_mpi = true },
+    { .name = "strided_bw", .sizes = "128,4K,128K,2M", .metrics = { "bandwidth", "get_bandwidth" }, .unit = "MB/s" },
+    { .name = "strided_64",
+      .test = "strided_bw",
+      .element = "64",
+      .sizes = "128,4K,128K,2M",
+      .metrics = { "bandwidth", "get_bandwidth" },
+      .unit = "MB/s" },
+    { .name = "indexed_bw", .sizes = "128,4K,128K,2M", .metrics = { "bandwidth" }, .unit = "MB/s" },
+    { .name = "vector_bw", .sizes = "128,4K,128K,2M", .metrics = { "bandwidth" }, .unit = "MB/s" },
+    { .name = "transpose", .sizes = "64,512,2K", .metrics = { "bandwidth" }, .unit = "MB/s" },
+    { .name = "column_bw", .sizes = "32,256,1K", .metrics = { "bandwidth" }, .unit = "MB/s" },
 };
 
 /* put_bw and get_bw wait for each transfer; with _w16 there are 16 under way, as a stream of TCP has many. */
@@ -99,6 +110,12 @@ static const struct compare_test net_tests[] = {
       .test = "get_bw",
       .window = "16",
       .metrics = { "bandwidth" },
+      .unit = "MB/s" },
+    { .name = "strided_64",
+      .test = "strided_bw",
+      .element = "64",
+      .sizes = "4K,2M",
+      .metrics = { "bandwidth", "get_bandwidth" },
       .unit = "MB/s" },
 };
 

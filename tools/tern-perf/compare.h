@@ -7,12 +7,13 @@
 
 #define COMPARE_METRICS 2
 #define COMPARE_RUNNERS 8
-#define COMPARE_TESTS 8
+#define COMPARE_TESTS 16
 
 /* A test that other programs can do as well. */
 struct compare_test {
     const char *name, *sizes;             /* sizes NULL: it has none */
     const char *test, *window;            /* tern-perf's name, if that is another, and its --window; NULL: none */
+    const char *element;                  /* its --element; NULL: none */
     const char *metrics[COMPARE_METRICS]; /* what is compared */
     const char *ucx_test;                 /* what ucx_perftest calls it; NULL: it has no such test */
     const char *ucx_metric;               /* what its time per operation is to be compared with */

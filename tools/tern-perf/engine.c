@@ -188,7 +188,10 @@ void perf_open(struct perf *p, const struct perf_options *opt, const struct perf
     for (size_t k = 0; k < PERF_MAX_KERNELS; k++)
         p->ns[k] = take(p->repeat, sizeof(double));
     p->cores = perf_place_check(p);
-    perf_place_open(p, message_stride(max_size), max_window);
+    if (test->bytes != NULL) /* whose transfers of a window all go to the same place */
+        perf_place_open(p, message_stride(test->bytes(max_size)), 1);
+    else
+        perf_place_open(p, message_stride(max_size), max_window);
     p->spins = p->network ? 0 : p->cores ? LOOKS_WITH_A_CORE : LOOKS_WITHOUT;
 }
 

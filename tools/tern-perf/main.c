@@ -8,7 +8,7 @@
 
 #include "perf.h"
 
-enum { OPT_VERSION = 256, OPT_LIST, OPT_INIT_RANK, OPT_GENERATE, OPT_MESSAGES, OPT_NET, OPT_THREADS };
+enum { OPT_VERSION = 256, OPT_LIST, OPT_INIT_RANK, OPT_GENERATE, OPT_MESSAGES, OPT_NET, OPT_THREADS, OPT_ELEMENT };
 
 static const struct option long_options[] = {
     { "sizes", required_argument, NULL, 's' },
@@ -29,6 +29,7 @@ static const struct option long_options[] = {
     { "messages", required_argument, NULL, OPT_MESSAGES },
     { "net", optional_argument, NULL, OPT_NET },
     { "threads", required_argument, NULL, OPT_THREADS },
+    { "element", required_argument, NULL, OPT_ELEMENT },
     { "peers", required_argument, NULL, 'P' },
     { "help", no_argument, NULL, 'h' },
     { "version", no_argument, NULL, OPT_VERSION },
@@ -39,7 +40,7 @@ static const struct option long_options[] = {
 
 static const char usage[] =
     "usage: ternrun -n N tern-perf TEST [options]\n"
-    "       tern-perf init|compare|register|crossover [options]\n"
+    "       tern-perf init|compare|register|crossover|payload [options]\n"
     "       tern-perf --list | --help | --version\n"
     "\n"
     "  --sizes A:B|A,B,C   bytes per transfer: powers of two times A up to B, or a list; K, M, G are powers of 1024\n"
@@ -55,6 +56,8 @@ static const char usage[] =
     "  --net[=PROVIDER]    ranks reach each other over the network only, also on one machine; PROVIDER of libfabric\n"
     "am_lat\n"
     "  --generate          make payloads while they are sent: fixed payload against negotiated\n"
+    "strided_bw, indexed_bw, vector_bw\n"
+    "  --element E         bytes of each piece; three times as many lie between two (default 8)\n"
     "immediate\n"
     "  --messages N        messages that rank 0 sends in one run, to all ranks together (default 5000)\n"
     "compare [TEST...]\n"
@@ -64,9 +67,9 @@ static const char usage[] =
     "  --ranks N[,N...]    ranks of the jobs that it starts (default 2 for the time, 8 for the memory; with --net\n"
     "                      2,8,16,32,64 for both)\n"
     "  --rounds N          jobs of each kind, in turn (default 15)\n"
-    "crossover\n"
+    "crossover, payload\n"
     "  --rounds N          jobs of each kind, in turn (default 15)\n"
-    "compare, init, crossover\n"
+    "compare, init, crossover, payload\n"
     "  --limit S           seconds that one run may take (default 60)\n"
     "register\n"
     "  --threads N[,N...]  threads that register at a time (default 1,2,4,8)\n";
@@ -164,6 +167,8 @@ static const char *take_option(struct perf_options *o, int option, const char *v
     case OPT_MESSAGES:
         return parse_count(&o->messages, value, 1ull << 30) ? NULL : "--messages wants a number of at least 1";
     case OPT_GENERATE: o->generate = true; return NULL;
+    case OPT_ELEMENT:
+        return parse_count(&o->element, value, 1u << 20) ? NULL : "--element wants a number of bytes from 1 to 1M";
     case OPT_THREADS:
         return parse_list(o->threads, &o->threads_count, value, 256) ? NULL : "--threads wants numbers from 1 to 256";
     case OPT_NET:
@@ -266,7 +271,7 @@ static int dispatch(const struct perf_options *o, const char *name)
 
 int main(int argc, char **argv)
 {
-    struct perf_options o = { .rounds = 15, .limit = 60 };
+    struct perf_options o = { .rounds = 15, .limit = 60, .element = 8 };
     int                 option;
     const char         *wrong;
 

@@ -41,6 +41,7 @@ struct perf_options {
     uint64_t         threads[PERF_MAX_WINDOWS]; /* register: that do it at a time */
     size_t           threads_count;             /* 0: its own choice */
     uint64_t         messages;                  /* immediate: those that rank 0 sends in one run; 0: the test's own */
+    uint64_t         element;                   /* strided_bw, indexed_bw, vector_bw: bytes of a piece */
     double           limit;                     /* compare, init: seconds that one run may take */
     enum perf_format format;
     enum perf_memory memory;
@@ -86,6 +87,7 @@ struct perf_test {
     bool        pingpong;                         /* it needs the memory for one */
     bool        empty;                            /* 0 is a size for it */
     bool        net;                              /* as if --net were given */
+    uint64_t (*bytes)(uint64_t size);             /* of memory that a size takes; NULL: as many as it says */
     void (*before)(int ranks);                    /* before tern_init; NULL: nothing */
     void (*run)(struct perf_case *c);             /* inside a job, once per size */
     int (*command)(const struct perf_options *o); /* or: started by the user, without a job */
@@ -158,6 +160,11 @@ void perf_share(struct perf_case *c);
 void perf_window(struct perf_case *c);
 void perf_order(struct perf_case *c);
 void perf_idle(struct perf_case *c);
+void perf_strided_bw(struct perf_case *c);
+void perf_indexed_bw(struct perf_case *c);
+void perf_vector_bw(struct perf_case *c);
+void perf_transpose(struct perf_case *c);
+void perf_column_bw(struct perf_case *c);
 void perf_limits(struct perf_case *c);
 void perf_demo(struct perf_case *c);
 void perf_am_lat(struct perf_case *c);
@@ -170,6 +177,12 @@ int  perf_init_rank(const char *mode);
 int  perf_compare(const struct perf_options *o);
 int  perf_register(const struct perf_options *o);
 int  perf_crossover(const struct perf_options *o);
+int  perf_payload(const struct perf_options *o);
+
+/* Memory that sizes of these tests take: shapes.c; matrix.c, of a matrix and of one that is twice as wide. */
+uint64_t perf_shape_bytes(uint64_t size);
+uint64_t perf_matrix_bytes(uint64_t size);
+uint64_t perf_section_bytes(uint64_t size);
 
 /* Kernels that more than one test uses. limits.c: what the machine can do without Tern. */
 void               perf_line_pingpong(struct perf_case *c, uint64_t iters);

@@ -118,6 +118,10 @@ static void common_words(const char **words, size_t n, const struct runner *runn
         words[n++] = "--window";
         words[n++] = test->window;
     }
+    if (test->element != NULL) {
+        words[n++] = "--element";
+        words[n++] = test->element;
+    }
     words[n] = NULL;
 }
 

@@ -153,6 +153,8 @@ void        tern_chaos_paths_free(struct chaos_link *link);
 tern_status tern_chaos_start(struct tern_lane *lane, const struct tern_xfer *xfer, struct tern_link_op *op);
 void        tern_chaos_progress(struct tern_lane *lane);
 void        tern_chaos_cancel(struct tern_lane *lane, struct tern_link_op *op);
+tern_status tern_chaos_errand_open(struct tern_lane *lane, const struct tern_xfer *xfer, struct tern_link_op *op);
+void        tern_chaos_errand_send(struct tern_lane *lane, struct tern_link_op *op, size_t request, size_t expect);
 
 tern_status tern_chaos_group_open(struct tern_link *link, const struct tern_link_group *as,
                                   struct tern_link_group **out);

@@ -53,7 +53,9 @@ static tern_status chaos_open(const struct wrapped *wrap, const struct tern_boot
     link->chaos = &wrap->chaos;
     link->boot = boot;
     link->up = up;
-    link->news = (struct tern_link_up){ .done = up->done, .message = tern_chaos_message, .watch = tern_chaos_watch };
+    link->news = (struct tern_link_up){
+        .done = up->done, .message = tern_chaos_message, .watch = tern_chaos_watch, .serve = up->serve
+    };
     tern_chaos_stream(link, &link->open, CHAOS_OPEN, 0);
     tern_chaos_stream(link, &link->serve, CHAOS_SERVE, 0);
     if ((st = tern_chaos_messages_open(link)) < 0) {
@@ -215,6 +217,10 @@ const struct tern_link_ops *tern_chaos_wrap(const struct tern_link_ops *behind, 
     wrapped[place].front.open = open_place[place];
     if (behind->msg_look)
         wrapped[place].front.msg_look = tern_chaos_msg_look;
+    if (behind->errand_open) {
+        wrapped[place].front.errand_open = tern_chaos_errand_open;
+        wrapped[place].front.errand_send = tern_chaos_errand_send;
+    }
     if (behind->forget)
         wrapped[place].front.forget = chaos_forget;
     if (behind->group_open)

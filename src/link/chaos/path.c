@@ -3,7 +3,7 @@
  * A transfer that comes is done at once, or lies in its lane until the look at which it is due; then it starts on the
  * path behind. It lies in the record that the core gave for it, so nothing is allocated, and it is not copied: who
  * changes the source of a put too early sends something else. In a lane any transfer may overtake any other: the core
- * lets those of a strict context come one by one.
+ * lets those of a strict context come one by one. Errands are held back in the same way, once their request is written.
  */
 #include "link/chaos/chaos.h"
 
@@ -25,12 +25,19 @@ static uint64_t last_due(const struct chaos_lane *lane, int rank)
     return due;
 }
 
-static void hold(struct chaos_lane *lane, const struct tern_xfer *xfer, struct tern_link_op *op, uint64_t due)
+static void enlist(struct chaos_lane *lane, struct tern_link_op *op, uint64_t due)
 {
-    *op = (struct tern_link_op){ .xfer = *xfer, .due = due, .status = TERN_OK };
+    op->due = due;
+    op->next = NULL;
     *lane->last = op;
     lane->last = &op->next;
     lane->count++;
+}
+
+static void hold(struct chaos_lane *lane, const struct tern_xfer *xfer, struct tern_link_op *op, uint64_t due)
+{
+    *op = (struct tern_link_op){ .xfer = *xfer, .status = TERN_OK };
+    enlist(lane, op, due);
 }
 
 tern_status tern_chaos_start(struct tern_lane *base, const struct tern_xfer *xfer, struct tern_link_op *op)
@@ -49,6 +56,33 @@ tern_status tern_chaos_start(struct tern_lane *base, const struct tern_xfer *xfe
         return st;
     hold(lane, xfer, op, due);
     return TERN_PENDING;
+}
+
+tern_status tern_chaos_errand_open(struct tern_lane *base, const struct tern_xfer *xfer, struct tern_link_op *op)
+{
+    struct chaos_lane *lane = (struct chaos_lane *)base;
+
+    if (lane->count == CHAOS_HELD || tern_chaos_refuses(&lane->stream)) {
+        tern_chaos_stay_awake(lane->link);
+        return TERN_AGAIN;
+    }
+    return lane->link->ops->errand_open(lane->behind, xfer, op);
+}
+
+void tern_chaos_errand_send(struct tern_lane *base, struct tern_link_op *op, size_t request, size_t expect)
+{
+    struct chaos_lane *lane = (struct chaos_lane *)base;
+    uint64_t           due;
+
+    tern_chaos_operation(lane->link);
+    due = tern_chaos_due(&lane->stream, 0, last_due(lane, op->xfer.part->rank));
+    if (due <= lane->stream.now) {
+        lane->link->ops->errand_send(lane->behind, op, request, expect);
+        return;
+    }
+    op->request = request;
+    op->expect = expect;
+    enlist(lane, op, due);
 }
 
 /* Take out the transfer that is due first; NULL: none is due. */
@@ -76,8 +110,13 @@ static void let_go(struct chaos_lane *lane)
 
     while ((op = take_due(lane))) {
         struct tern_xfer xfer = op->xfer;
-        tern_status      st = xfer.local ? start_behind(lane, &xfer, op) : TERN_OK; /* no: it was cancelled */
+        tern_status      st;
 
+        if (op->room) {
+            lane->link->ops->errand_send(lane->behind, op, op->request, op->expect);
+            continue;
+        }
+        st = xfer.local ? start_behind(lane, &xfer, op) : TERN_OK; /* no: it was cancelled */
         if (st == TERN_AGAIN)
             hold(lane, &xfer, op, lane->stream.now + 1);
         else if (st != TERN_PENDING)
@@ -106,7 +145,9 @@ void tern_chaos_cancel(struct tern_lane *base, struct tern_link_op *op)
 
     while (held && held != op)
         held = held->next;
-    if (held)
+    if (held && held->room)
+        held->answer = NULL;
+    else if (held)
         held->xfer.local = NULL;
     else
         lane->link->ops->cancel(lane->behind, op);

@@ -17,6 +17,7 @@ static const struct tern_link_path *path_in_front(struct chaos_link *link, const
     *path = (struct chaos_path){ .base = { .name = behind->name,
                                            .instant = false,
                                            .unaided = behind->instant || behind->unaided,
+                                           .errands = behind->errands,
                                            .start = tern_chaos_start },
                                  .behind = behind,
                                  .next = link->paths };

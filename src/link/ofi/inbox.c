@@ -292,6 +292,12 @@ static void take_mail(struct ofi_link *ofi, const void *bytes, size_t len)
         for (unsigned c = 0; c < TERN_CHANNELS; c++)
             take_ack(ofi, peer, c, (uint16_t)mail.credit.consumed[c]);
         break;
+    case OFI_ERRAND:
+    case OFI_FAR_ERRAND:
+        if (!tern_ofi_serve(ofi, peer, &mail, (const unsigned char *)bytes + OFI_WIRE_ERRAND))
+            damage(ofi, peer->rank, "more errands than it has rooms, or there is no memory for them");
+        break;
+    case OFI_ANSWER: tern_ofi_errand_answer(ofi, peer, &mail, (const unsigned char *)bytes + OFI_WIRE_ANSWER); break;
     default: take_message(ofi, peer, &mail, bytes); take_ack(ofi, peer, 1 - mail.channel, mail.header.ack);
     }
 }

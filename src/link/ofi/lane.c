@@ -144,8 +144,11 @@ static void give_up(struct ofi_lane *lane)
     pthread_mutex_lock(&ofi->lock);
     for (struct ofi_op *op = lane->first, *next; op; op = next) {
         next = op->next;
-        if (!tern_ofi_gone(ofi, op->peer->rank))
+        if (!tern_ofi_gone(ofi, op->peer->rank)) {
+            if (op->room)
+                tern_ofi_errand_check(ofi, op, now);
             continue;
+        }
         tern_ofi_op_fail(op, FI_ENOTCONN, "it is gone");
         op->doomed = op->doomed != 0 ? op->doomed : now + NOTICE_NS;
         if (now < op->doomed)
@@ -154,6 +157,8 @@ static void give_up(struct ofi_lane *lane)
         op->op->next = lost;
         lost = op->op;
         op->op = NULL; /* the pieces end some time, or never */
+        if (op->room)
+            tern_ofi_errand_forget(ofi, op);
     }
     pthread_mutex_unlock(&ofi->lock);
     for (; lost; lost = after) {

@@ -33,6 +33,8 @@ static void link_close(struct tern_link *link)
 
     tern_ofi_helper_stop(ofi);
     endpoint_close(ofi);
+    tern_ofi_serve_close(ofi);
+    tern_ofi_errands_close(ofi);
     tern_ofi_messages_close(ofi);
     tern_ofi_paths_close(ofi);
     tern_ofi_cache_close(ofi);
@@ -68,6 +70,7 @@ static tern_status link_open(const struct tern_boot *boot, const struct tern_lin
     ofi->rank = boot->rank;
     ofi->ranks = boot->ranks;
     ofi->net.wait_fd = -1;
+    ofi->errands.room_bytes = tern_base_round_up(tern_opt.ofi_room, TERN_CACHE_LINE);
     pthread_mutex_init(&ofi->lock, NULL);
     allow_files(boot->ranks);
     ofi->peer = calloc((size_t)boot->ranks, sizeof(*ofi->peer));
@@ -128,6 +131,8 @@ const struct tern_link_ops tern_ofi_ops = {
     .lane_close = tern_ofi_lane_close,
     .progress = tern_ofi_lane_progress,
     .cancel = tern_ofi_lane_cancel,
+    .errand_open = tern_ofi_errand_open,
+    .errand_send = tern_ofi_errand_send,
     .forget = link_forget,
     .msg_longest = tern_ofi_msg_longest,
     .msg_open = tern_ofi_msg_open,

@@ -17,7 +17,8 @@ struct address {
     uint32_t      len;    /* of name */
     uint32_t      wire;   /* OFI_WIRE_LAYOUT */
     uint32_t      ring;   /* bytes of a message queue */
-    char          provider[40];
+    uint32_t      room;   /* bytes that an errand may have */
+    char          provider[36];
     unsigned char name[192];
 };
 _Static_assert(sizeof(struct address) <= TERN_CARD_BYTES, "an address fits on a card");
@@ -88,6 +89,7 @@ tern_status tern_ofi_publish(struct ofi_link *ofi)
     mine.len = (uint32_t)len;
     mine.wire = OFI_WIRE_LAYOUT;
     mine.ring = (uint32_t)ofi->messages.ring_bytes;
+    mine.room = (uint32_t)ofi->errands.room_bytes;
     strncpy(mine.provider, ofi->net.info->fabric_attr->prov_name, sizeof(mine.provider) - 1);
     return tern_boot_publish(ofi->boot, &mine, sizeof(mine));
 }
@@ -169,6 +171,13 @@ struct ofi_peer *tern_ofi_peer(struct ofi_link *ofi, int rank)
     return peer;
 }
 
+/* Whether the rank that published it sends what this one understands. */
+static bool is_like_ours(const struct ofi_link *ofi, const struct address *its)
+{
+    return its->wire == OFI_WIRE_LAYOUT && its->ring == ofi->messages.ring_bytes &&
+           its->room == ofi->errands.room_bytes;
+}
+
 static tern_status address_bad(const struct ofi_link *ofi, const struct address *its, int rank)
 {
     const char *provider = ofi->net.info->fabric_attr->prov_name;
@@ -179,10 +188,12 @@ static tern_status address_bad(const struct ofi_link *ofi, const struct address 
                               "rank %d uses the network provider %s and this rank %s; set TERN_OFI_PROVIDER for all of "
                               "them alike",
                               rank, its->provider, provider);
-    if (its->layout == CARD_LAYOUT && (its->wire != OFI_WIRE_LAYOUT || its->ring != ofi->messages.ring_bytes))
-        return tern_base_fail(TERN_ERR_LINK,
-                              "rank %d has another version of Tern or another TERN_AM_QUEUE; all ranks need the same",
-                              rank);
+    if (its->layout == CARD_LAYOUT && !is_like_ours(ofi, its))
+        return tern_base_fail(
+            TERN_ERR_LINK,
+            "rank %d has another version of Tern, another TERN_AM_QUEUE or another TERN_OFI_ROOM; all "
+            "ranks need the same",
+            rank);
     return tern_base_fail(TERN_ERR_LINK, "the address that rank %d published makes no sense", rank);
 }
 
@@ -200,7 +211,7 @@ tern_status tern_ofi_address(struct ofi_link *ofi, struct ofi_peer *peer)
         return tern_base_fail(TERN_ERR_LINK, "the address that rank %d published is of another link", peer->rank);
     memcpy(&its, card, sizeof(its));
     if (its.layout != CARD_LAYOUT || its.format != ofi->net.info->addr_format || its.len > sizeof(its.name) ||
-        its.wire != OFI_WIRE_LAYOUT || its.ring != ofi->messages.ring_bytes ||
+        !is_like_ours(ofi, &its) ||
         strncmp(its.provider, ofi->net.info->fabric_attr->prov_name, sizeof(its.provider) - 1) != 0)
         return address_bad(ofi, &its, peer->rank);
     if (fi_av_insert(ofi->net.av, its.name, 1, &peer->addr, 0, NULL) != 1)

@@ -2,7 +2,7 @@
  *
  * A process has one endpoint (net.c) for everything. Regions are registered once (region.c); puts and gets are writes
  * and reads of the provider, cut into pieces (path.c); messages are copied out of a ring of the sender into letters of
- * the receiver (message.c). What has ended comes out of one completion queue, which whoever has time reads: a thread
+ * the receiver (message.c); errands are served where they come in (errand.c, serve.c). What has ended comes out of one completion queue, which whoever has time reads: a thread
  * that waits, or the progress thread (progress.c), which sleeps while nothing happens. Peers cost nothing until they
  * are used.
  *
@@ -80,9 +80,10 @@ struct ofi_op {
     struct tern_xfer     xfer;
     struct ofi_lane     *lane;
     struct ofi_peer     *peer;
+    struct ofi_room     *room; /* an errand's; NULL: it is a put or get */
     struct ofi_piece    *held; /* taken for the next piece */
     size_t               started;
-    unsigned             flying;    /* pieces that the provider has */
+    unsigned             flying;    /* pieces that the provider has; of an errand, what has to end */
     bool                 flushing;  /* a put without delivery: the read behind it was sent */
     bool                 cancelled; /* start no more */
     bool                 waits;     /* on the list of those that the provider had no room for */
@@ -92,6 +93,59 @@ struct ofi_op {
     struct ofi_op       *next, **link; /* on its lane's list */
     struct ofi_op       *waiting;      /* on the list of those that wait, or free */
     struct ofi_op       *finished;     /* on the lane's stack of those that have ended */
+};
+
+/* Where the request of an errand is written and sent from, and where a long answer is written. */
+struct ofi_room {
+    struct ofi_token token; /* first: of the message that is sent from it */
+    struct ofi_op    op;
+    struct ofi_room *next;  /* free */
+    unsigned char   *bytes; /* the message: header and errand in front of the request */
+    struct fid_mr   *mr;
+    uint16_t         number; /* which room, */
+    uint16_t         uses;   /* and how often it was used */
+    bool             posted; /* the message is with the provider, or gone */
+    bool             awaits; /* the answer */
+    size_t           request;
+    int64_t          asked; /* when the peer was last sent something */
+};
+
+/* An errand of a peer that has come. */
+struct ofi_visit {
+    struct ofi_visit *next;
+    struct ofi_peer  *peer;
+    struct ofi_errand errand;
+    uint16_t          number, uses; /* of the peer's room */
+    bool              far;          /* the request is there */
+    struct ofi_answer answer;
+    unsigned char     request[]; /* that came along */
+};
+
+/* Where one is served. */
+struct ofi_desk {
+    struct ofi_token  token; /* first: of the read, write or send that is under way */
+    struct ofi_desk  *next;  /* free, or waits for the provider */
+    struct ofi_desk  *made;  /* the one made before it */
+    struct ofi_visit *visit; /* NULL: none */
+    unsigned char    *bytes; /* the request, and behind it the answer with room for its message's head */
+    struct fid_mr    *mr;
+    bool              telling;
+    ssize_t (*step)(struct ofi_link *ofi, struct ofi_desk *desk); /* what is done next */
+};
+
+/* errand.c and serve.c: rooms and desks are made when they are needed. */
+struct ofi_errands {
+    size_t            room_bytes; /* that a request and its answer may have */
+    struct ofi_room **room;       /* [rooms] */
+    unsigned          rooms;
+    struct ofi_room  *free_rooms;
+    _Atomic bool      wanted; /* a thread may sleep until there is one */
+    struct ofi_desk  *desk;   /* the one made last */
+    unsigned          desks;
+    struct ofi_desk  *free_desks;
+    struct ofi_desk  *stuck;                  /* that the provider had no room for */
+    struct ofi_visit *visits, **visits_end;   /* that wait for a desk */
+    struct ofi_visit *answers, **answers_end; /* served, whose answer the provider had no room for */
 };
 
 struct ofi_lane {
@@ -160,7 +214,10 @@ struct ofi_peer {
     char              why[80]; /* it broke */
     fi_addr_t         addr;
     uint64_t          token_out, token_in;
-    unsigned char    *rings; /* memory of both outlets; NULL: nothing sent yet */
+    unsigned          rooms;  /* that hold errands to it */
+    unsigned          visits; /* errands of it that are not answered, */
+    unsigned          seated; /* and those that have a desk */
+    unsigned char    *rings;  /* memory of both outlets; NULL: nothing sent yet */
     struct fid_mr    *rings_mr;
     _Atomic bool      ready; /* the outlets are made */
     struct ofi_outlet out[TERN_CHANNELS];
@@ -246,6 +303,7 @@ struct ofi_link {
     struct ofi_op_slab         *op_slabs;
     struct ofi_cache            cache;
     struct ofi_messages         messages;
+    struct ofi_errands          errands;
     struct ofi_helper           helper;
     _Atomic bool                fresh; /* the queue was read just now, by the lane of the same thread */
 };
@@ -309,6 +367,30 @@ tern_status       tern_ofi_lane_open(struct tern_link *link, struct tern_lane **
 void              tern_ofi_lane_close(struct tern_lane *lane);
 void              tern_ofi_lane_progress(struct tern_lane *lane);
 void              tern_ofi_lane_cancel(struct tern_lane *lane, struct tern_link_op *op);
+
+/* path.c, for errands: the lock is held in all of them. The operation is under way; hand what it has to the provider, or
+ * wait for that; see whether it has ended. */
+void tern_ofi_op_enlist(struct ofi_op *op);
+void tern_ofi_op_pump(struct ofi_link *ofi, struct ofi_op *op);
+void tern_ofi_op_settle(struct ofi_link *ofi, struct ofi_op *op);
+
+/* errand.c: as initiator. The lock is held in all but the first two. */
+tern_status tern_ofi_errand_open(struct tern_lane *lane, const struct tern_xfer *xfer, struct tern_link_op *op);
+void        tern_ofi_errand_send(struct tern_lane *lane, struct tern_link_op *op, size_t request, size_t expect);
+ssize_t     tern_ofi_errand_post(struct ofi_link *ofi, struct ofi_op *op); /* hand it to the provider */
+void        tern_ofi_errand_answer(struct ofi_link *ofi, struct ofi_peer *peer, const struct ofi_mail *mail,
+                                   const unsigned char *bytes);
+void        tern_ofi_errand_forget(struct ofi_link *ofi, struct ofi_op *op);             /* the peer is gone */
+void        tern_ofi_errand_check(struct ofi_link *ofi, struct ofi_op *op, int64_t now); /* it may be */
+void        tern_ofi_room_give(struct ofi_link *ofi, struct ofi_room *room);
+void        tern_ofi_errands_close(struct ofi_link *ofi);
+
+/* serve.c: as target. The lock is held. False: it cannot be, or there is no memory. */
+bool tern_ofi_serve(struct ofi_link *ofi, struct ofi_peer *peer, const struct ofi_mail *mail,
+                    const unsigned char *request);
+void tern_ofi_serve_pump(struct ofi_link *ofi);
+bool tern_ofi_serve_waits(const struct ofi_link *ofi);
+void tern_ofi_serve_close(struct ofi_link *ofi);
 
 /* cache.c. The registration that covers the range, made now if need be; NULL: it cannot be registered. *cached is to be
  * given back, unless it is NULL. The lock is held. */

@@ -122,11 +122,15 @@ static struct ofi_op *op_new(struct ofi_link *ofi)
 
 void tern_ofi_op_free(struct ofi_link *ofi, struct ofi_op *op)
 {
+    if (op->room) {
+        tern_ofi_room_give(ofi, op->room);
+        return;
+    }
     op->waiting = ofi->free_ops;
     ofi->free_ops = op;
 }
 
-static void op_enlist(struct ofi_op *op)
+void tern_ofi_op_enlist(struct ofi_op *op)
 {
     op->next = op->lane->first;
     op->link = &op->lane->first;
@@ -250,6 +254,8 @@ static bool op_has_more(const struct ofi_link *ofi, const struct ofi_op *op)
 {
     if (op->error != 0 || op->cancelled)
         return false;
+    if (op->room)
+        return !op->room->posted;
     if (op->started < op->xfer.len)
         return op->flying < (unsigned)tern_opt.ofi_pipeline;
     return op->flying == 0 && !op->xfer.get && !ofi->net.delivers && !op->flushing;
@@ -279,8 +285,13 @@ static ssize_t op_post(struct ofi_link *ofi, struct ofi_op *op, struct ofi_piece
 /* Take a piece, or the one that is held, and hand it over. */
 static ssize_t op_post_next(struct ofi_link *ofi, struct ofi_op *op)
 {
-    struct ofi_piece *piece = op->held ? op->held : tern_ofi_piece_take(ofi);
-    ssize_t           rc = piece ? op_post(ofi, op, piece) : -FI_EAGAIN;
+    struct ofi_piece *piece;
+    ssize_t           rc;
+
+    if (op->room)
+        return tern_ofi_errand_post(ofi, op);
+    piece = op->held ? op->held : tern_ofi_piece_take(ofi);
+    rc = piece ? op_post(ofi, op, piece) : -FI_EAGAIN;
 
     op->held = rc == 0 ? NULL : piece;
     if (rc != 0 && piece && piece->cached) {
@@ -291,7 +302,7 @@ static ssize_t op_post_next(struct ofi_link *ofi, struct ofi_op *op)
 }
 
 /* Hand over what there is room for; the rest waits. */
-static void op_pump(struct ofi_link *ofi, struct ofi_op *op)
+void tern_ofi_op_pump(struct ofi_link *ofi, struct ofi_op *op)
 {
     tern_status st = tern_ofi_address(ofi, op->peer);
     ssize_t     rc = st == TERN_AGAIN ? -FI_EAGAIN : 0;
@@ -311,7 +322,7 @@ static void op_pump(struct ofi_link *ofi, struct ofi_op *op)
     op->held = NULL;
 }
 
-static void op_settle(struct ofi_link *ofi, struct ofi_op *op)
+void tern_ofi_op_settle(struct ofi_link *ofi, struct ofi_op *op)
 {
     if (op->flying == 0 && !op->waits && !op_has_more(ofi, op))
         op_finish(ofi, op);
@@ -329,8 +340,8 @@ static void piece_ended(struct ofi_link *ofi, struct ofi_token *token, const str
         memcpy((unsigned char *)op->xfer.local + piece->at, piece->room, piece->len);
     tern_ofi_piece_give(ofi, piece);
     if (!op->waits)
-        op_pump(ofi, op);
-    op_settle(ofi, op);
+        tern_ofi_op_pump(ofi, op);
+    tern_ofi_op_settle(ofi, op);
 }
 
 void tern_ofi_paths_pump(struct ofi_link *ofi)
@@ -342,8 +353,8 @@ void tern_ofi_paths_pump(struct ofi_link *ofi)
         if (!ofi->waiting)
             ofi->waiting_end = &ofi->waiting;
         op->waits = false;
-        op_pump(ofi, op); /* may wait again, as the last */
-        op_settle(ofi, op);
+        tern_ofi_op_pump(ofi, op); /* may wait again, as the last */
+        tern_ofi_op_settle(ofi, op);
     }
 }
 
@@ -391,8 +402,8 @@ static tern_status start_locked(struct ofi_lane *lane, const struct tern_xfer *x
         return st;
     if (!(made = op_make(lane, peer, xfer, op, &st)))
         return st;
-    op_enlist(made);
-    op_pump(ofi, made);
+    tern_ofi_op_enlist(made);
+    tern_ofi_op_pump(ofi, made);
     if (made->error == 0 || made->flying > 0) {
         if (!xfer->get && xfer->len <= ofi->bounce && made->started == xfer->len)
             op->copied = xfer->len; /* it is in the piece's room */
@@ -447,5 +458,5 @@ static bool ofi_follows(struct tern_lane *lane, const struct tern_xfer *xfer)
 }
 
 const struct tern_link_path tern_ofi_path = {
-    .name = "ofi", .unaided = true, .start = ofi_start, .follows = ofi_follows
+    .name = "ofi", .unaided = true, .errands = true, .start = ofi_start, .follows = ofi_follows
 };

@@ -101,6 +101,8 @@ unsigned tern_ofi_poll_locked(struct ofi_link *ofi)
         tern_ofi_outbox_pump(ofi);
     if (ofi->messages.pulls || ofi->messages.idle > 0)
         tern_ofi_inbox_pump(ofi);
+    if (tern_ofi_serve_waits(ofi))
+        tern_ofi_serve_pump(ofi);
     return count;
 }
 
@@ -167,7 +169,8 @@ static int look(struct ofi_link *ofi)
     if (tern_ofi_poll_locked(ofi) > 0 || (ofi->net.wait_fd >= 0 && fi_trywait(ofi->net.fid, queue, 1) != 0))
         idle_ms = 0;
     else
-        idle_ms = ofi->waiting || ofi->messages.work || ofi->messages.pulls ? RETRY_MS : -1;
+        idle_ms =
+            ofi->waiting || ofi->messages.work || ofi->messages.pulls || tern_ofi_serve_waits(ofi) ? RETRY_MS : -1;
     pthread_mutex_unlock(&ofi->lock);
     return idle_ms;
 }

@@ -31,6 +31,27 @@ static bool read_message(const unsigned char *body, size_t rest, struct ofi_mail
     return true;
 }
 
+/* An errand: its request came along, or is in the sender's room. */
+static bool read_errand(const unsigned char *body, size_t rest, struct ofi_mail *out)
+{
+    if (rest < sizeof(out->errand))
+        return false;
+    memcpy(&out->errand, body, sizeof(out->errand));
+    out->len = rest - sizeof(out->errand);
+    if (out->kind == OFI_ERRAND)
+        return out->len == out->errand.len && out->len <= OFI_WIRE_NEAR;
+    return out->len == 0 && out->errand.len > 0;
+}
+
+static bool read_answer(const unsigned char *body, size_t rest, struct ofi_mail *out)
+{
+    if (rest < sizeof(out->answer))
+        return false;
+    memcpy(&out->answer, body, sizeof(out->answer));
+    out->len = rest - sizeof(out->answer);
+    return out->len == 0 || (out->len == out->answer.len && out->len <= OFI_WIRE_NEAR);
+}
+
 bool tern_ofi_wire_read(const void *bytes, size_t len, struct ofi_mail *out)
 {
     const unsigned char *body = (const unsigned char *)bytes + sizeof(out->header);
@@ -50,6 +71,9 @@ bool tern_ofi_wire_read(const void *bytes, size_t len, struct ofi_mail *out)
     case OFI_FAR_REPLY: return read_message(body, rest, out);
     case OFI_CREDIT: return read_body(body, rest, &out->credit, sizeof(out->credit));
     case OFI_WANT: return rest == 0 && out->header.seq < TERN_CHANNELS;
+    case OFI_ERRAND:
+    case OFI_FAR_ERRAND: return read_errand(body, rest, out);
+    case OFI_ANSWER: return read_answer(body, rest, out);
     default: return false;
     }
 }

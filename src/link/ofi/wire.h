@@ -9,18 +9,31 @@
 
 #include "link/link.h"
 
-#define OFI_WIRE_LAYOUT 1u /* changes with anything below */
+#define OFI_WIRE_LAYOUT 2u /* changes with anything below */
 
 /* A message on a channel, REQUEST or REPLY, has its data behind its head, or (FAR) says where the receiver finds them.
- * CREDIT tells how many messages of each channel have been done with; WANT asks for that. */
-enum ofi_kind { OFI_REQUEST, OFI_REPLY, OFI_FAR_REQUEST, OFI_FAR_REPLY, OFI_CREDIT, OFI_WANT };
+ * CREDIT tells how many messages of each channel have been done with; WANT asks for that. An ERRAND has its request with
+ * it, or (FAR) leaves it in the sender's room; an ANSWER has its bytes with it, or they were written into that room. */
+enum ofi_kind {
+    OFI_REQUEST,
+    OFI_REPLY,
+    OFI_FAR_REQUEST,
+    OFI_FAR_REPLY,
+    OFI_CREDIT,
+    OFI_WANT,
+    OFI_ERRAND,
+    OFI_FAR_ERRAND,
+    OFI_ANSWER,
+    OFI_KINDS
+};
 
 /* Begins every message. Little-endian, as every machine that Tern runs on. */
 struct ofi_header {
     uint64_t token;     /* shows that sender and receiver are of one job */
     uint32_t from_kind; /* rank in the job, shifted by 8; enum ofi_kind */
-    uint16_t seq;       /* on a channel: number of the message, modulo 2^16. WANT: the channel */
-    uint16_t ack;       /* on a channel: messages of the other one that the sender has done with, modulo 2^16 */
+    uint16_t seq;       /* on a channel: number of the message, modulo 2^16. WANT: the channel. Errands: the room */
+    uint16_t ack;       /* on a channel: messages of the other one that the sender has done with, modulo 2^16. Errands:
+                           how often the room was used, modulo 2^16 */
 };
 _Static_assert(sizeof(struct ofi_header) == 16, "the header has no padding");
 
@@ -40,6 +53,25 @@ struct ofi_credit {
     uint32_t consumed[TERN_CHANNELS]; /* modulo 2^32 */
 };
 
+/* Follows the header of an ERRAND; then the request, if it came along. */
+struct ofi_errand {
+    uint64_t region;    /* that the request is about, by its owner's name */
+    uint64_t key, addr; /* of the sender's room: of the request, and behind it (tern_link_answer_at) of the answer */
+    uint32_t len;       /* bytes of the request */
+    uint32_t expect;    /* the most that the answer may have */
+};
+_Static_assert(sizeof(struct ofi_errand) == 32, "an errand has no padding");
+
+/* Follows the header of an ANSWER; then its bytes, if they came along. */
+struct ofi_answer {
+    int32_t  status; /* tern_status */
+    uint32_t len;    /* bytes */
+};
+_Static_assert(sizeof(struct ofi_answer) == 8, "an answer has no padding");
+
+#define OFI_WIRE_ERRAND (sizeof(struct ofi_header) + sizeof(struct ofi_errand))
+#define OFI_WIRE_ANSWER (sizeof(struct ofi_header) + sizeof(struct ofi_answer))
+
 /* What a message says. */
 struct ofi_mail {
     struct ofi_header header;
@@ -47,8 +79,10 @@ struct ofi_mail {
     enum ofi_kind     kind;
     struct ofi_credit credit;
     struct ofi_far    far; /* len 0: the data came along */
+    struct ofi_errand errand;
+    struct ofi_answer answer;
     unsigned          channel;
-    size_t            len; /* on a channel: bytes of data */
+    size_t            len; /* bytes of data, of a request or of an answer that came along, or on a channel are far */
 };
 
 /* Read len bytes; false: they make no sense. */

@@ -5,7 +5,7 @@
  * the initiator fills the next, so both copies overlap. The first TERN_BOUNCE_CHUNKS chunks are shared by all threads
  * of the process; of the rest each lane takes one for its own, so that a thread that leaves its transfers uncollected
  * cannot hold up the others; a lane that finds none left to take is refused. A transfer that finds no chunk free waits
- * its turn in its lane.
+ * its turn in its lane. An errand is one chunk, with the request and room for the answer in it.
  */
 #include <string.h>
 #include <sys/mman.h>
@@ -142,7 +142,7 @@ static void op_pump(struct shm_lane *lane, struct tern_link_op *op)
         size_t            left = xfer->len - op->copied;
 
         chunk->len = left < shm->chunk_bytes ? left : shm->chunk_bytes;
-        chunk->get = xfer->get;
+        chunk->verb = xfer->get ? SHM_GET : SHM_PUT;
         chunk->region = xfer->part->region;
         chunk->offset = xfer->offset + op->copied;
         if (!xfer->get)
@@ -158,6 +158,24 @@ static tern_status peer_gone(int rank)
     return tern_base_fail(TERN_ERR_PEER, "rank %d is gone", rank);
 }
 
+/* Take what a finished chunk brought. */
+static void chunk_collect(struct shm_link *shm, struct tern_link_op *op, unsigned index)
+{
+    const struct tern_xfer *xfer = &op->xfer;
+    struct shm_chunk       *chunk = &shm->desk[shm->local].chunk[index];
+    uint64_t                len = chunk->offset; /* of an answer; what is checked does not change */
+
+    if (chunk->status != TERN_OK || (chunk->verb == SHM_ERRAND && len > op->expect))
+        op->status = tern_base_fail(TERN_ERR_LINK,
+                                    "the memory that rank %d registered is not mapped there "
+                                    "any more; keep it until the region is freed",
+                                    xfer->part->rank);
+    else if (chunk->verb == SHM_ERRAND && op->answer)
+        op->answer(op, chunk_data(shm, index) + tern_link_answer_at(op->request), len);
+    else if (chunk->verb == SHM_GET && xfer->local)
+        memcpy((unsigned char *)xfer->local + (chunk->offset - xfer->offset), chunk_data(shm, index), chunk->len);
+}
+
 /* Collect the chunks that the target has finished, or all of them when there is no target any more. */
 static void op_reap(struct shm_lane *lane, struct tern_link_op *op)
 {
@@ -170,20 +188,12 @@ static void op_reap(struct shm_lane *lane, struct tern_link_op *op)
         struct shm_chunk *chunk = &shm->desk[shm->local].chunk[index];
 
         /* acquire: the target's copy before ours. Pairs with the release in serve.c. */
-        if (atomic_load_explicit(&chunk->state, memory_order_acquire) == SHM_CHUNK_DONE) {
-            if (chunk->status != TERN_OK)
-                op->status = tern_base_fail(TERN_ERR_LINK,
-                                            "the memory that rank %d registered is not mapped there "
-                                            "any more; keep it until the region is freed",
-                                            xfer->part->rank);
-            else if (xfer->get && xfer->local)
-                memcpy((unsigned char *)xfer->local + (chunk->offset - xfer->offset), chunk_data(shm, index),
-                       chunk->len);
-        } else if (lost) {
+        if (atomic_load_explicit(&chunk->state, memory_order_acquire) == SHM_CHUNK_DONE)
+            chunk_collect(shm, op, index);
+        else if (lost)
             op->status = peer_gone(xfer->part->rank);
-        } else {
+        else
             continue;
-        }
         op->chunks &= ~(1ull << index);
         chunk_give(lane, (int)index);
     }
@@ -193,31 +203,82 @@ static void op_reap(struct shm_lane *lane, struct tern_link_op *op)
         op->copied = xfer->len; /* send no more */
 }
 
-static tern_status bounce_start(struct tern_lane *lane, const struct tern_xfer *xfer, struct tern_link_op *op)
+/* Whether the lane may take chunks: it has one of its own, and none of its transfers waits for one. */
+static tern_status may_take(struct shm_lane *lane)
 {
-    struct shm_lane *l = (struct shm_lane *)lane;
-
-    if (l->own < 0 && (l->own = mask_take(&l->link->lane_chunks)) < 0)
+    if (lane->own < 0 && (lane->own = mask_take(&lane->link->lane_chunks)) < 0)
         return tern_base_fail(TERN_ERR_NOMEM,
                               "%d contexts of this process have bounced transfers already; use fewer, or "
                               "lower TERN_BOUNCE_CHUNKS",
                               SHM_CHUNKS - (int)tern_opt.bounce_chunks);
-    for (struct tern_link_op *other = l->first; other; other = other->next)
+    for (struct tern_link_op *other = lane->first; other; other = other->next)
         if (other->copied < other->xfer.len)
             return TERN_AGAIN; /* it waits for chunks too, and came first */
+    return TERN_OK;
+}
+
+static void op_enlist(struct shm_lane *lane, struct tern_link_op *op)
+{
+    op->next = NULL;
+    *lane->last = op;
+    lane->last = &op->next;
+}
+
+static tern_status bounce_start(struct tern_lane *lane, const struct tern_xfer *xfer, struct tern_link_op *op)
+{
+    struct shm_lane *l = (struct shm_lane *)lane;
+    tern_status      st = may_take(l);
+
+    if (st != TERN_OK)
+        return st;
     *op = (struct tern_link_op){ .xfer = *xfer, .status = TERN_OK };
     op_pump(l, op);
     if (op->chunks == 0)
         return TERN_AGAIN;
-    *l->last = op;
-    l->last = &op->next;
+    op_enlist(l, op);
     return TERN_PENDING;
+}
+
+tern_status tern_shm_errand_open(struct tern_lane *lane, const struct tern_xfer *xfer, struct tern_link_op *op)
+{
+    struct shm_lane *l = (struct shm_lane *)lane;
+    tern_status      st = may_take(l);
+    int              index;
+
+    if (st != TERN_OK)
+        return st;
+    if ((index = chunk_take(l)) < 0)
+        return TERN_AGAIN;
+    *op = (struct tern_link_op){ .xfer = *xfer, .status = TERN_OK };
+    op->own = &l->link->desk[l->link->local].chunk[index];
+    op->room = chunk_data(l->link, (unsigned)index);
+    op->room_bytes = l->link->chunk_bytes;
+    return TERN_OK;
+}
+
+void tern_shm_errand_send(struct tern_lane *lane, struct tern_link_op *op, size_t request, size_t expect)
+{
+    struct shm_lane  *l = (struct shm_lane *)lane;
+    struct shm_chunk *chunk = op->own;
+    unsigned          index = (unsigned)(chunk - l->link->desk[l->link->local].chunk);
+
+    op->request = request;
+    op->expect = expect;
+    op->copied = op->xfer.len;
+    op->chunks = 1ull << index;
+    chunk->verb = SHM_ERRAND;
+    chunk->region = op->xfer.part->region;
+    chunk->len = request;
+    chunk->offset = expect;
+    op_enlist(l, op);
+    chunk_post(l->link, index, op->xfer.part->rank);
 }
 
 void tern_shm_bounce_cancel(struct tern_lane *lane, struct tern_link_op *op)
 {
     (void)lane;
     op->xfer.local = NULL;     /* what a get brings is dropped */
+    op->answer = NULL;         /* and what is answered */
     op->copied = op->xfer.len; /* of a put, no more is sent */
 }
 
@@ -244,4 +305,4 @@ void tern_shm_bounce_progress(struct shm_lane *lane)
     }
 }
 
-const struct tern_link_path tern_shm_bounce_path = { .name = "bounce", .instant = false, .start = bounce_start };
+const struct tern_link_path tern_shm_bounce_path = { .name = "bounce", .errands = true, .start = bounce_start };

@@ -1,4 +1,4 @@
-/* serve.c: the target's half of bounced transfers. Runs on the service thread only, which therefore is the only one
+/* serve.c: the target's half of bounced transfers and errands. Runs on the service thread only, which therefore is the only one
  * that maps peers' chunks. Peers go by their local numbers here. What peers wrote is checked before it is used: a number out of range or a length that does
  * not fit is answered with an error, never followed. */
 #define _GNU_SOURCE
@@ -92,18 +92,27 @@ static unsigned char *peer_bytes(struct shm_link *shm, int peer, uint64_t data, 
     return known->map + (data - known->offset);
 }
 
-/* Copy to or from a chunk whose bytes are at `data` of the arena and at `bytes` here. The program may have unmapped or
- * protected its memory: then that is an error, and no signal. */
+/* Whether the program's memory is there: it may have unmapped or protected it. 0: it is. 1: it is not. -1: special
+ * memory, or an old kernel. */
+static int find_out(const void *addr, size_t len, bool write)
+{
+    uintptr_t page = (uintptr_t)addr & ~(uintptr_t)4095; /* every size of pages is a multiple */
+    size_t    span = (size_t)((uintptr_t)addr - page + len);
+
+    if (madvise((void *)page, span, write ? MADV_POPULATE_WRITE : MADV_POPULATE_READ) == 0)
+        return 0;
+    return errno == EINVAL ? -1 : 1;
+}
+
+/* Copy to or from a chunk whose bytes are at `data` of the arena and at `bytes` here. Memory that is not there is an
+ * error, and no signal. */
 static bool copy_safely(int arena, uint64_t data, unsigned char *bytes, unsigned char *mine, uint64_t len, bool get)
 {
-    uintptr_t page = (uintptr_t)mine & ~(uintptr_t)4095; /* every size of pages is a multiple */
-    size_t    span = (size_t)((uintptr_t)mine - page + len);
-
-    if (madvise((void *)page, span, get ? MADV_POPULATE_READ : MADV_POPULATE_WRITE) == 0) { /* all of it is there */
+    if (find_out(mine, len, !get) == 0) {
         memcpy(get ? bytes : mine, get ? mine : bytes, len);
         return true;
     }
-    while (len > 0) { /* not there, special memory, or an old kernel: a system call that copies tells which */
+    while (len > 0) { /* a system call that copies tells */
         ssize_t moved = get ? pwrite(arena, mine, len, (off_t)data) : pread(arena, mine, len, (off_t)data);
         if (moved < 0 && errno == EINTR)
             continue;
@@ -116,24 +125,75 @@ static bool copy_safely(int arena, uint64_t data, unsigned char *bytes, unsigned
     return true;
 }
 
-/* Copy between a chunk and the exposed memory that it names. */
-static tern_status copy(struct shm_link *shm, int peer, const struct shm_chunk *chunk)
+/* The same question for an errand, which copies by itself. Where nothing better is known, mapped is there. */
+static bool is_there(const void *addr, size_t len, bool write)
 {
-    uint64_t            region = chunk->region, offset = chunk->offset, len = chunk->len, data = chunk->data;
-    unsigned char      *bytes = peer_bytes(shm, peer, data, len);
+    uintptr_t     page = (uintptr_t)addr & ~(uintptr_t)4095, end = (uintptr_t)addr + len;
+    int           found = find_out(addr, len, write);
+    unsigned char resident;
+
+    for (; found < 0 && page < end; page += 4096)
+        if (mincore((void *)page, 4096, &resident) != 0 && errno == ENOMEM)
+            return false;
+    return found <= 0;
+}
+
+/* What a chunk asks for. The peer may change it at any time: what is checked is a copy. */
+struct wish {
+    uint32_t verb;
+    uint64_t region, offset, len, data;
+};
+
+static tern_status serve_copy(struct shm_link *shm, const struct wish *w, const struct shm_exposed *entry,
+                              unsigned char *bytes)
+{
+    unsigned char *mine = (unsigned char *)(uintptr_t)entry->addr + w->offset;
+
+    if (!tern_base_covers(entry->size, w->offset, w->len) ||
+        !copy_safely(shm->boot->arena, w->data, bytes, mine, w->len, w->verb == SHM_GET))
+        return TERN_ERR_LINK;
+    return TERN_OK;
+}
+
+/* The answer goes behind the request. */
+static tern_status serve_errand(struct shm_link *shm, const struct wish *w, const struct shm_exposed *entry,
+                                unsigned char *bytes, struct shm_chunk *chunk)
+{
+    struct tern_link_ground ground = { (unsigned char *)(uintptr_t)entry->addr, entry->size, is_there };
+    size_t                  answered = 0;
+    tern_status st = shm->up->serve(&ground, bytes, w->len, bytes + tern_link_answer_at(w->len), w->offset, &answered);
+
+    chunk->offset = answered;
+    return st;
+}
+
+/* Bytes of a peer's chunk that it uses; SIZE_MAX: it makes no sense. */
+static size_t bytes_of(const struct wish *w)
+{
+    if (w->verb != SHM_ERRAND)
+        return w->len;
+    return w->len <= SIZE_MAX / 4 && w->offset <= SIZE_MAX / 4 ? tern_link_answer_at(w->len) + w->offset : SIZE_MAX;
+}
+
+/* Do what a chunk asks for with the exposed memory that it names. */
+static tern_status fulfil(struct shm_link *shm, int peer, struct shm_chunk *chunk)
+{
+    struct wish         w = { chunk->verb, chunk->region, chunk->offset, chunk->len, chunk->data };
+    unsigned char      *bytes = peer_bytes(shm, peer, w.data, bytes_of(&w));
     struct shm_exposed *entry;
-    bool                copied = false;
+    tern_status         st = TERN_ERR_LINK;
 
     if (!bytes)
         return TERN_ERR_LINK;
     pthread_mutex_lock(&shm->exposed_lock);
-    for (entry = shm->exposed; entry && entry->region != region; entry = entry->next)
+    for (entry = shm->exposed; entry && entry->region != w.region; entry = entry->next)
         ;
-    if (entry && tern_base_covers(entry->size, offset, len))
-        copied = copy_safely(shm->boot->arena, data, bytes, (unsigned char *)(uintptr_t)entry->addr + offset, len,
-                             chunk->get != 0);
+    if (entry && w.verb == SHM_ERRAND)
+        st = serve_errand(shm, &w, entry, bytes, chunk);
+    else if (entry && w.verb <= SHM_GET)
+        st = serve_copy(shm, &w, entry, bytes);
     pthread_mutex_unlock(&shm->exposed_lock);
-    return copied ? TERN_OK : TERN_ERR_LINK;
+    return st;
 }
 
 static void answer(struct shm_link *shm, uint32_t number)
@@ -142,7 +202,7 @@ static void answer(struct shm_link *shm, uint32_t number)
     struct shm_chunk *chunk = &shm->desk[peer].chunk[number % SHM_CHUNKS];
     struct tern_slot *slot = tern_shm_slot(shm, shm->rank_of[peer]);
 
-    chunk->status = copy(shm, peer, chunk);
+    chunk->status = fulfil(shm, peer, chunk);
     tern_base_order_before(shm); /* the program's threads, after a barrier with the peer */
     /* release: the copy and its status before the mark. Pairs with the acquire in op_reap(). */
     atomic_store_explicit(&chunk->state, SHM_CHUNK_DONE, memory_order_release);

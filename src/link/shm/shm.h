@@ -27,6 +27,9 @@
 #define SHM_GROUPS 2
 #define SHM_ROUNDS 12 /* of a barrier: TERN_MAX_NODE_RANKS is 2^12 */
 
+/* What the target does: copy from the chunk, copy to it, or serve the request in it and write the answer behind. */
+enum shm_verb { SHM_PUT, SHM_GET, SHM_ERRAND };
+
 enum shm_chunk_state { SHM_CHUNK_MINE, SHM_CHUNK_POSTED, SHM_CHUNK_DONE };
 
 /* A piece of a bounced transfer. The initiator owns and writes it, but between POSTED and DONE, when the target does.
@@ -34,9 +37,10 @@ enum shm_chunk_state { SHM_CHUNK_MINE, SHM_CHUNK_POSTED, SHM_CHUNK_DONE };
 struct shm_chunk {
     _Alignas(64) _Atomic uint32_t state; /* enum shm_chunk_state */
     uint32_t next;                       /* in the target's inbox: number of the next chunk + 1, 0 at the end */
-    uint32_t get;                        /* 1: the target copies to the chunk, 0: from it */
-    int32_t  status;                     /* tern_status of the target's copy */
-    uint64_t region, offset, len;        /* which bytes of the target */
+    uint32_t verb;                       /* enum shm_verb */
+    int32_t  status;                     /* tern_status of what the target did */
+    uint64_t region, offset, len;        /* which bytes of the target. ERRAND: len is the request's; offset is the most
+                                            that the answer may have, and then what it has */
     uint64_t data;                       /* where in the arena the chunk's bytes are */
 };
 _Static_assert(sizeof(struct shm_chunk) == 64, "one chunk head is one cache line");
@@ -197,6 +201,8 @@ bool        tern_shm_wanted(const struct tern_link *link);
 void        tern_shm_bounce_progress(struct shm_lane *lane);
 void        tern_shm_bounce_cancel(struct tern_lane *lane, struct tern_link_op *op);
 void        tern_shm_bounce_leave(struct shm_lane *lane);
+tern_status tern_shm_errand_open(struct tern_lane *lane, const struct tern_xfer *xfer, struct tern_link_op *op);
+void        tern_shm_errand_send(struct tern_lane *lane, struct tern_link_op *op, size_t request, size_t expect);
 
 tern_status tern_shm_group_open(struct tern_link *link, const struct tern_link_group *as, struct tern_link_group **out);
 void        tern_shm_group_close(struct tern_link_group *group);

@@ -1,0 +1,42 @@
+/* mpi_job.h: what the files of the MPI peer share: the job, and transfers of many pieces. */
+#ifndef BENCH_MPI_JOB_H
+#define BENCH_MPI_JOB_H
+
+#include <mpi.h>
+
+#include "../measure.h"
+
+struct job {
+    const char    *test;
+    uint64_t       sizes[MEASURE_MAX_SIZES];
+    size_t         size_count;
+    double         time;
+    size_t         repeat;
+    uint64_t       window, element;
+    int            rank, ranks, peer;
+    MPI_Win        win;
+    unsigned char *mine;     /* this rank's part, from a page boundary on */
+    MPI_Aint       far_disp; /* where the peer's begins in its window */
+    unsigned char *local;    /* private: area, then two of ping; MEASURE_SKEW off a page boundary */
+    uint64_t       area, ping;
+    uint64_t       size, stride;
+    unsigned       turn;
+    /* mpi_shapes.c */
+    bool           square, section; /* transpose, column_bw: the size is the rows of a matrix */
+    uint64_t       payload;         /* bytes of one transfer */
+    MPI_Datatype   near, far;       /* one of each is a transfer */
+};
+
+typedef void (*kernel)(struct job *j, uint64_t iters);
+
+/* Whether the test is one of many pieces; the memory that a size of it takes. */
+bool     mpi_shape_is(const struct job *j);
+uint64_t mpi_shape_bytes(const struct job *j, uint64_t size);
+
+/* Collective: make the types of the size, and see that a put with them arrives. */
+void mpi_shape_open(struct job *j);
+void mpi_shape_close(struct job *j);
+void mpi_shape_put(struct job *j, uint64_t iters);
+void mpi_shape_get(struct job *j, uint64_t iters);
+
+#endif

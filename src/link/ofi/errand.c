@@ -1,0 +1,256 @@
+/* errand.c: errands to peers.
+ *
+ * A process has TERN_OFI_ROOMS rooms, open to reading and writing by its peers, half of which may hold errands to one of
+ * them; a peer to which there are none always gets one, so that nobody waits for another's sake. The caller writes its
+ * request into one. A short request is sent from there; of a long one only the place is sent, and the peer reads it when it has a desk for
+ * it. So the peer's memory sets the pace, and no request is copied on its way. A long answer the peer writes into the
+ * same room, behind the request, and then says so; a short one comes with the message. A room is used again when its
+ * answer has come; an answer names the room and how often it was used, so that one that comes too late is not taken for
+ * another.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/clock.h"
+#include "link/ofi/ofi.h"
+
+#define FRONT 64 /* bytes of a room before its request, which end with header and errand */
+_Static_assert(OFI_WIRE_ERRAND <= FRONT, "header and errand lie in front of the request");
+#define ASK_NS 1000000000ll
+#define ROOM_ACCESS (FI_SEND | FI_REMOTE_READ | FI_REMOTE_WRITE)
+
+/* ---- rooms ---- */
+
+static size_t room_size(const struct ofi_link *ofi)
+{
+    return FRONT + ofi->errands.room_bytes;
+}
+
+static void room_free(struct ofi_link *ofi, struct ofi_room *room)
+{
+    if (room->mr)
+        fi_close(&room->mr->fid);
+    if (room->bytes != MAP_FAILED)
+        munmap(room->bytes, room_size(ofi));
+    free(room);
+}
+
+static struct ofi_room *room_make(struct ofi_link *ofi, tern_status *st)
+{
+    struct ofi_errands *e = &ofi->errands;
+    struct ofi_room   **table = realloc(e->room, (e->rooms + 1) * sizeof(*table)), *room = calloc(1, sizeof(*room));
+
+    e->room = table ? table : e->room;
+    *st = TERN_ERR_NOMEM;
+    if (table && room) {
+        room->number = (uint16_t)e->rooms;
+        room->bytes = mmap(NULL, room_size(ofi), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (room->bytes != MAP_FAILED)
+            *st = tern_ofi_register(ofi, room->bytes, room_size(ofi), ROOM_ACCESS, &room->mr);
+        if (*st == TERN_OK) {
+            e->room[e->rooms++] = room;
+            return room;
+        }
+        room_free(ofi, room);
+    } else {
+        free(room);
+    }
+    if (*st == TERN_ERR_NOMEM)
+        tern_base_fail(TERN_ERR_NOMEM, "link ofi: no memory for one more room of %zu bytes (TERN_OFI_ROOM)",
+                       e->room_bytes);
+    return NULL;
+}
+
+void tern_ofi_errands_close(struct ofi_link *ofi)
+{
+    struct ofi_errands *e = &ofi->errands;
+
+    for (unsigned i = 0; i < e->rooms; i++)
+        room_free(ofi, e->room[i]);
+    free(e->room);
+}
+
+/* A room for the peer; NULL: *st tells why not. */
+static struct ofi_room *room_take(struct ofi_link *ofi, struct ofi_peer *peer, tern_status *st)
+{
+    struct ofi_errands *e = &ofi->errands;
+    unsigned            most = (unsigned)tern_opt.ofi_rooms;
+    struct ofi_room    *room = NULL;
+
+    *st = TERN_AGAIN;
+    if (peer->rooms >= most / 2 || (!e->free_rooms && e->rooms >= most))
+        tern_ofi_poll_locked(ofi); /* may give some back */
+    if (peer->rooms < most / 2 && (room = e->free_rooms))
+        e->free_rooms = room->next;
+    else if (peer->rooms < most / 2 && e->rooms < UINT16_MAX && (e->rooms < most || peer->rooms == 0))
+        room = room_make(ofi, st);
+    if (room)
+        peer->rooms++;
+    else
+        atomic_store_explicit(&e->wanted, true, memory_order_relaxed); /* the lock orders */
+    return room;
+}
+
+void tern_ofi_room_give(struct ofi_link *ofi, struct ofi_room *room)
+{
+    struct ofi_errands *e = &ofi->errands;
+
+    room->op.peer->rooms--;
+    room->uses++;
+    room->next = e->free_rooms;
+    e->free_rooms = room;
+    if (atomic_exchange_explicit(&e->wanted, false, memory_order_relaxed))
+        tern_ofi_ring(ofi);
+}
+
+/* ---- going out ---- */
+
+tern_status tern_ofi_errand_open(struct tern_lane *lane, const struct tern_xfer *xfer, struct tern_link_op *op)
+{
+    struct ofi_lane *l = (struct ofi_lane *)lane;
+    struct ofi_link *ofi = l->ofi;
+    struct ofi_room *room = NULL;
+    struct ofi_peer *peer;
+    tern_status      st;
+
+    if (tern_ofi_gone(ofi, xfer->part->rank))
+        return tern_ofi_peer_gone(xfer->part->rank);
+    pthread_mutex_lock(&ofi->lock);
+    if (!(peer = tern_ofi_peer(ofi, xfer->part->rank)))
+        st = tern_base_fail(TERN_ERR_NOMEM, "link ofi: no memory for rank %d", xfer->part->rank);
+    else
+        room = room_take(ofi, peer, &st);
+    pthread_mutex_unlock(&ofi->lock);
+    if (!room)
+        return st;
+    room->posted = room->awaits = false;
+    room->op = (struct ofi_op){ .op = op, .xfer = *xfer, .lane = l, .peer = peer, .room = room };
+    *op = (struct tern_link_op){ .xfer = *xfer, .own = &room->op, .status = TERN_OK };
+    op->room = room->bytes + FRONT;
+    op->room_bytes = ofi->errands.room_bytes;
+    return TERN_OK;
+}
+
+/* The message is out of the provider's hands. */
+static void sent_ended(struct ofi_link *ofi, struct ofi_token *token, const struct ofi_news *news)
+{
+    struct ofi_room *room = (struct ofi_room *)token;
+    struct ofi_op   *op = &room->op;
+
+    op->flying--;
+    if (news->error != 0) {
+        tern_ofi_op_fail(op, news->error, news->why);
+        op->flying -= room->awaits; /* there will be no answer */
+        room->awaits = false;
+    }
+    tern_ofi_op_settle(ofi, op);
+}
+
+static struct ofi_errand errand_of(const struct ofi_link *ofi, const struct ofi_room *room, size_t request,
+                                   size_t expect)
+{
+    bool by_address = ofi->net.info->domain_attr->mr_mode & FI_MR_VIRT_ADDR;
+
+    return (struct ofi_errand){ .region = room->op.xfer.part->region,
+                                .key = fi_mr_key(room->mr),
+                                .addr = by_address ? (uint64_t)(uintptr_t)(room->bytes + FRONT) : FRONT,
+                                .len = (uint32_t)request,
+                                .expect = (uint32_t)expect };
+}
+
+void tern_ofi_errand_send(struct tern_lane *lane, struct tern_link_op *op, size_t request, size_t expect)
+{
+    struct ofi_link  *ofi = ((struct ofi_lane *)lane)->ofi;
+    struct ofi_op    *made = op->own;
+    struct ofi_room  *room = made->room;
+    struct ofi_errand errand = errand_of(ofi, room, request, expect);
+    struct ofi_header header = { .token = made->peer->token_out,
+                                 .from_kind = (uint32_t)ofi->rank << 8 |
+                                              (request <= OFI_WIRE_NEAR ? OFI_ERRAND : OFI_FAR_ERRAND),
+                                 .seq = room->number,
+                                 .ack = room->uses };
+
+    memcpy(room->bytes + FRONT - OFI_WIRE_ERRAND, &header, sizeof(header));
+    memcpy(room->bytes + FRONT - sizeof(errand), &errand, sizeof(errand));
+    op->request = room->request = request;
+    op->expect = expect;
+    op->copied = op->xfer.len;
+    made->xfer = op->xfer;
+    pthread_mutex_lock(&ofi->lock);
+    tern_ofi_op_enlist(made);
+    tern_ofi_op_pump(ofi, made);
+    tern_ofi_op_settle(ofi, made);
+    pthread_mutex_unlock(&ofi->lock);
+}
+
+ssize_t tern_ofi_errand_post(struct ofi_link *ofi, struct ofi_op *op)
+{
+    struct ofi_room     *room = op->room;
+    const unsigned char *bytes = room->bytes + FRONT - OFI_WIRE_ERRAND;
+    size_t               len = OFI_WIRE_ERRAND + (room->request <= OFI_WIRE_NEAR ? room->request : 0);
+    bool                 inject = len <= ofi->net.inject;
+    ssize_t              rc;
+
+    room->token.ended = sent_ended;
+    rc = inject ? fi_inject(ofi->net.ep, bytes, len, op->peer->addr)
+                : fi_send(ofi->net.ep, bytes, len, fi_mr_desc(room->mr), op->peer->addr, &room->token.context);
+    if (rc != 0)
+        return rc;
+    room->posted = room->awaits = true;
+    room->asked = tern_base_now();
+    op->flying = inject ? 1 : 2; /* the answer, and the end of the sending */
+    return 0;
+}
+
+/* ---- coming back ---- */
+
+void tern_ofi_errand_answer(struct ofi_link *ofi, struct ofi_peer *peer, const struct ofi_mail *mail,
+                            const unsigned char *bytes)
+{
+    struct ofi_errands  *e = &ofi->errands;
+    struct ofi_room     *room = mail->header.seq < e->rooms ? e->room[mail->header.seq] : NULL;
+    struct tern_link_op *op;
+
+    if (!room || !room->awaits || room->uses != mail->header.ack || room->op.peer != peer)
+        return; /* nobody waits for it any more */
+    op = room->op.op;
+    if (mail->answer.status != TERN_OK || (op && mail->answer.len > op->expect))
+        tern_ofi_op_fail(&room->op, FI_EREMOTEIO, "the target refused it");
+    else if (op && op->answer && !room->op.cancelled)
+        op->answer(op, mail->len > 0 ? bytes : op->room + tern_link_answer_at(op->request), mail->answer.len);
+    room->awaits = false;
+    room->op.flying--;
+    tern_ofi_op_settle(ofi, &room->op);
+}
+
+void tern_ofi_errand_forget(struct ofi_link *ofi, struct ofi_op *op)
+{
+    struct ofi_room *room = op->room;
+
+    op->cancelled = true;
+    if (op->waits)
+        return; /* not with the provider: it ends when its turn comes */
+    op->flying -= room->awaits;
+    room->awaits = false;
+    if (op->flying == 0)
+        tern_ofi_room_give(ofi, room);
+}
+
+/* The provider tells of a broken connection when it is used: use it now and then while an answer is waited for. */
+void tern_ofi_errand_check(struct ofi_link *ofi, struct ofi_op *op, int64_t now)
+{
+    struct ofi_room *room = op->room;
+
+    if (!room->awaits)
+        return;
+    if (op->peer->broken) {
+        tern_ofi_op_fail(op, FI_ENOTCONN, "the connection broke");
+        op->flying--;
+        room->awaits = false;
+        tern_ofi_op_settle(ofi, op);
+    } else if (now - room->asked > ASK_NS) {
+        room->asked = now;
+        tern_ofi_outbox_due(ofi, op->peer, OFI_DUE_WANT);
+    }
+}

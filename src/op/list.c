@@ -1,0 +1,154 @@
+/* list.c: transfers by a path that is instant and takes many pieces at a time, at a price for each: the kernel.
+ *
+ * A long piece goes by itself. Short ones are gathered, and go together. A get has another way where they lie close
+ * together: to read all of the memory around them costs less than to name each, as long as fewer than WORTH bytes for each
+ * are read in vain. A put cannot do that: what lies between is not its to write.
+ */
+#include <tern/rma.h>
+
+#include "op/shape.h"
+
+#define LONG 65536u   /* bytes of a piece that goes by itself */
+#define GATHERED 512u /* pieces */
+#define WINDOW 16384u /* bytes that are read around pieces */
+#define WORTH 2048u
+
+/* Going through the pieces of a shape, one after the other. */
+struct walk {
+    const struct tern_shape *shape;
+    struct tern_shape_marks  marks; /* of lists */
+    uint64_t                 left;  /* bytes */
+    uint64_t                 near, far;
+    uint64_t                 index[TERN_STRIDE_DIMS]; /* strided: the point that comes next */
+};
+
+static void walk_begin(struct walk *w, const struct tern_shape *shape)
+{
+    w->shape = shape;
+    w->marks = (struct tern_shape_marks){ { 0, 0, 0 }, { 0, 0, 0 } };
+    w->left = shape->total;
+    if (!shape->stride)
+        return;
+    w->near = shape->near_first + (uint64_t)shape->stride->near;
+    w->far = shape->far_first + (uint64_t)shape->stride->far;
+    for (unsigned i = 0; i < shape->stride->dims; i++)
+        w->index[i] = 0;
+}
+
+/* The next point of a box. */
+static void step(struct walk *w)
+{
+    const struct tern_stride_dim *d = w->shape->stride->dim;
+
+    for (unsigned i = 0; i < w->shape->stride->dims; i++, d++) {
+        w->near += (uint64_t)d->near;
+        w->far += (uint64_t)d->far;
+        if (++w->index[i] < d->count)
+            return;
+        w->index[i] = 0;
+        w->near -= (uint64_t)d->near * d->count;
+        w->far -= (uint64_t)d->far * d->count;
+    }
+}
+
+static struct tern_link_piece walk_next(struct walk *w)
+{
+    struct tern_link_piece piece;
+
+    if (!w->shape->stride) {
+        piece = tern_op_shape_piece(w->shape, &w->marks, UINT64_MAX);
+    } else {
+        piece = (struct tern_link_piece){ w->far, (void *)(uintptr_t)w->near, w->shape->stride->run };
+        step(w);
+    }
+    w->left -= piece.len;
+    return piece;
+}
+
+/* What has been gathered. */
+struct heap {
+    struct tern_link_piece piece[GATHERED];
+    unsigned               count;
+    uint64_t               low, high; /* of the part */
+};
+
+/* Whether the memory around the pieces, and one more, is worth reading. */
+static bool is_close(const struct heap *h, const struct tern_link_piece *more)
+{
+    uint64_t low = h->low < more->offset ? h->low : more->offset;
+    uint64_t high = h->high > more->offset + more->len ? h->high : more->offset + more->len;
+
+    return high - low <= WINDOW && high - low <= (uint64_t)WORTH * (h->count + 1);
+}
+
+static void heap_add(struct heap *h, const struct tern_link_piece *piece)
+{
+    if (h->count == 0 || piece->offset < h->low)
+        h->low = piece->offset;
+    if (h->count == 0 || piece->offset + piece->len > h->high)
+        h->high = piece->offset + piece->len;
+    h->piece[h->count++] = *piece;
+}
+
+/* Read everything around the pieces, and take them out. */
+static tern_status heap_sieve(const struct heap *h, struct tern_lane *lane, const struct tern_link_part *part)
+{
+    unsigned char    window[WINDOW];
+    struct tern_xfer xfer = { part, h->low, window, h->high - h->low, true };
+    tern_status      st = part->path->start(lane, &xfer, NULL);
+
+    for (unsigned i = 0; i < h->count && st == TERN_OK; i++)
+        tern_copy(h->piece[i].local, window + (h->piece[i].offset - h->low), h->piece[i].len);
+    return st;
+}
+
+static tern_status heap_send(struct heap *h, struct tern_lane *lane, const struct tern_shape *shape)
+{
+    const struct tern_link_part *part = shape->part;
+    struct tern_link_piece       none = { h->low, NULL, 0 };
+    tern_status                  st = TERN_OK;
+
+    if (shape->get && h->count > 1 && is_close(h, &none)) {
+        st = heap_sieve(h, lane, part);
+    } else {
+        for (unsigned i = 0; i < h->count && st == TERN_OK; i += TERN_LINK_PIECES)
+            st = part->path->start_list(lane, part, h->piece + i,
+                                        h->count - i < TERN_LINK_PIECES ? h->count - i : TERN_LINK_PIECES, shape->get);
+    }
+    h->count = 0;
+    return st;
+}
+
+/* One more piece. */
+static tern_status take(struct heap *h, const struct tern_link_piece *piece, struct tern_lane *lane,
+                        const struct tern_shape *shape)
+{
+    struct tern_link_piece none = { h->low, NULL, 0 };
+    struct tern_xfer       xfer = { shape->part, piece->offset, piece->local, piece->len, shape->get };
+    tern_status            st = TERN_OK;
+
+    if (piece->len >= LONG)
+        return shape->part->path->start(lane, &xfer, NULL);
+    /* Pieces that are close together, and one that is not: keep them apart. */
+    if (h->count == GATHERED || (shape->get && h->count > 1 && is_close(h, &none) && !is_close(h, piece)))
+        st = heap_send(h, lane, shape);
+    heap_add(h, piece);
+    return st;
+}
+
+tern_status tern_op_list(struct tern_ctx *ctx, const struct tern_shape *shape)
+{
+    struct tern_lane *lane = ctx->lane[shape->part->link];
+    struct heap       heap;
+    struct walk       walk;
+    tern_status       st = TERN_OK;
+
+    heap.count = 0;
+    walk_begin(&walk, shape);
+    while (walk.left > 0 && st == TERN_OK) {
+        struct tern_link_piece piece = walk_next(&walk);
+
+        st = take(&heap, &piece, lane, shape);
+    }
+    return st == TERN_OK ? heap_send(&heap, lane, shape) : st;
+}

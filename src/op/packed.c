@@ -1,0 +1,128 @@
+/* packed.c: transfers by errands: small pieces travel together.
+ *
+ * The room of an errand is where the link sends from, or where its target reads: the pieces of a put are packed straight
+ * into it, behind a description of where they go, and the target unpacks them. The request of a get is the description
+ * alone; the answer is unpacked where it comes in. Only the far side's description travels, and that as the optimizer
+ * has left it. Each request can be understood by itself, so they may overtake each other, and while one is packed others
+ * travel and are unpacked.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/options.h"
+#include "core/job.h"
+#include "op/bundle.h"
+#include "op/wire.h"
+
+static const struct tern_side_memory here = { NULL, UINT64_MAX };
+
+/* A part of a transfer that fits into a room. */
+struct load {
+    struct wire_request request;
+    const void         *list; /* dimensions or entries */
+    size_t              list_bytes;
+};
+
+static void load_strided(struct load *load, const struct tern_side *far, const struct tern_side_mark *mark, size_t room)
+{
+    uint64_t left = far->total - mark->at, fits;
+
+    load->list = far->dim;
+    load->list_bytes = far->dims * sizeof(*far->dim);
+    load->request.dims = (uint16_t)far->dims;
+    load->request.first = far->first;
+    load->request.total = far->total;
+    load->request.at = mark->at;
+    fits = room - wire_payload_at(load->list_bytes);
+    if (fits > far->run) /* whole runs */
+        fits -= (mark->at + fits) % far->run;
+    load->request.len = left < fits ? left : fits;
+}
+
+/* As many entries as fit with their bytes. */
+static void load_listed(struct load *load, const struct tern_side *far, const struct tern_side_mark *mark, size_t room)
+{
+    size_t   each = far->kind == TERN_SIDE_VECTOR ? sizeof(struct tern_side_entry) : sizeof(tern_side_at);
+    uint64_t len = 0, count = 0;
+
+    load->list = (const unsigned char *)far->list + mark->index * each;
+    while (mark->index + count < far->count && wire_payload_at((count + 1) * each) + len < room) {
+        const struct tern_side_entry *e = (const struct tern_side_entry *)far->list + mark->index + count;
+        uint64_t                      bytes = far->kind == TERN_SIDE_VECTOR ? e->len : far->run;
+
+        len += count == 0 ? bytes - mark->within : bytes;
+        count++;
+    }
+    load->list_bytes = count * each;
+    load->request.count = (uint32_t)count;
+    load->request.at = mark->within;
+    load->request.len = len < room - wire_payload_at(load->list_bytes) ? len : room - wire_payload_at(load->list_bytes);
+}
+
+static void load_up(struct load *load, const struct tern_shape *shape, const struct tern_side_mark *mark, size_t room)
+{
+    *load = (struct load){
+        .request = { .verb = shape->get ? WIRE_GET : WIRE_PUT, .kind = (uint8_t)shape->far.kind, .run = shape->far.run }
+    };
+    if (shape->far.kind == TERN_SIDE_STRIDED)
+        load_strided(load, &shape->far, mark, room);
+    else
+        load_listed(load, &shape->far, mark, room);
+}
+
+/* The bytes of a put, into the room; fixed payload takes a buffer between. */
+static void pack(const struct tern_side *near, struct tern_side_mark *mark, uint64_t len, unsigned char *to)
+{
+    unsigned char *between = tern_opt.payload == TERN_PAYLOAD_FIXED ? malloc(len) : NULL;
+
+    tern_op_side_pack(near, &here, mark, len, between ? between : to);
+    if (between)
+        memcpy(to, between, len);
+    free(between);
+}
+
+/* What a get brings; any thread. */
+static void unpack_answer(struct tern_link_op *op, const unsigned char *bytes, size_t len)
+{
+    struct tern_pending  *transfer = (struct tern_pending *)op;
+    struct tern_bundle   *b = (struct tern_bundle *)transfer->owner;
+    struct tern_side_mark mark = { transfer->note[0], transfer->note[1], transfer->note[2] };
+
+    tern_op_side_unpack(&b->shape.near, &here, &mark, len, bytes);
+}
+
+static tern_status packed_start(struct tern_bundle *b, struct tern_pending *transfer, struct tern_shape_marks *marks)
+{
+    const struct tern_link_part *part = b->shape.part;
+    const struct tern_link_ops  *ops = tern_job.ops[part->link];
+    struct tern_lane            *lane = b->ctx->lane[part->link];
+    struct tern_xfer             xfer = { .part = part, .get = b->shape.get };
+    struct tern_link_op         *op = &transfer->op;
+    struct load                  load;
+    size_t                       request;
+    tern_status                  st = ops->errand_open(lane, &xfer, op);
+
+    if (st != TERN_OK)
+        return st;
+    load_up(&load, &b->shape, &marks->far, op->room_bytes);
+    memcpy(op->room, &load.request, sizeof(load.request));
+    memcpy(op->room + sizeof(load.request), load.list, load.list_bytes);
+    request = sizeof(load.request) + load.list_bytes;
+    op->xfer.len = load.request.len;
+    if (b->shape.get) {
+        memcpy(transfer->note, &marks->near, sizeof(transfer->note));
+        op->answer = unpack_answer;
+        tern_op_side_skip(&b->shape.near, &marks->near, load.request.len);
+        ops->errand_send(lane, op, request, load.request.len);
+    } else {
+        request = wire_payload_at(load.list_bytes);
+        pack(&b->shape.near, &marks->near, load.request.len, op->room + request);
+        ops->errand_send(lane, op, request + load.request.len, 0);
+    }
+    tern_op_side_skip(&b->shape.far, &marks->far, load.request.len);
+    return TERN_PENDING;
+}
+
+_Static_assert(sizeof(((struct tern_pending *)0)->note) == sizeof(struct tern_side_mark), "a note holds a mark");
+
+const struct tern_bundle_way tern_op_way_packed = { .most = 8, .start = packed_start };

@@ -1,0 +1,39 @@
+/* payload.c: payload: packed puts over the network with negotiated payload, where pieces are packed straight into the
+ * outgoing buffer, and with fixed payload, where they are packed elsewhere first and copied there (paper 4, figure 6).
+ *
+ * Both are the same library with another option (TERN_PAYLOAD), so each is a job of its own, and the jobs run in turn as
+ * in compare.
+ */
+#include "compare.h"
+
+#define JOBS                                                                                           \
+    .launcher = "ternrun", .program = "tern-perf", .find = compare_tern_find, .run = compare_tern_run, \
+    .install = "ternrun and tern-perf must lie in the same directory or in PATH"
+
+static const struct runner ways[] = {
+    { .name = "negotiated",
+      .link = "negotiated",
+      .env = (char *[]){ (char[]){ "TERN_PAYLOAD=negotiated" }, NULL },
+      JOBS },
+    { .name = "fixed", .link = "fixed", .env = (char *[]){ (char[]){ "TERN_PAYLOAD=fixed" }, NULL }, JOBS },
+};
+
+static const struct compare_test transfers[] = {
+    { .name = "strided_bw",
+      .sizes = "128:2M",
+      .element = "64",
+      .window = "4",
+      .metrics = { "bandwidth" },
+      .unit = "MB/s" },
+};
+
+int perf_payload(const struct perf_options *o)
+{
+    const struct comparison all = { .title = "Packed puts over the network",
+                                    .runners = ways,
+                                    .runner_count = sizeof(ways) / sizeof(ways[0]),
+                                    .tests = transfers,
+                                    .test_count = sizeof(transfers) / sizeof(transfers[0]) };
+
+    return compare_run(&all, o);
+}
