@@ -240,7 +240,7 @@ static tern_status check_strided(const struct call *c, const tern_strided *s, co
 
 static tern_status strided(const struct call *c, const tern_strided *s, bool get)
 {
-    struct tern_shape        shape = { .get = get };
+    struct tern_shape        shape; /* no sides: op makes them where it needs them */
     struct tern_stride       stride;
     struct tern_stride_input in;
     tern_status              st = check_target(c, s, &shape);
@@ -254,11 +254,12 @@ static tern_status strided(const struct call *c, const tern_strided *s, bool get
     in = (struct tern_stride_input){ s->dims, s->element, s->count, s->remote_stride, s->local_stride };
     switch (tern_op_stride_make(&in, &stride)) {
     case TERN_STRIDE_HUGE: return too_much(c);
-    case TERN_STRIDE_EMPTY: return go(c, &shape);
+    case TERN_STRIDE_EMPTY: shape.total = 0; return go(c, &shape);
     default: break;
     }
     if ((st = check_strided(c, s, &stride, &shape)) < 0)
         return st;
+    shape.get = get;
     shape.total = stride.total;
     shape.stride = &stride;
     shape.near_first = (uint64_t)(uintptr_t)s->local;

@@ -47,22 +47,22 @@ struct shaped {
     struct tern_bundle    *bundle; /* NULL: the path is instant */
 };
 
+/* Whether loads and stores reach the part. */
+static inline bool is_direct(const struct tern_link_part *part)
+{
+    return part->path->instant && part->base;
+}
+
 static tern_status shape_start(struct tern_op_attempt *attempt)
 {
     struct shaped *s = (struct shaped *)attempt;
 
     if (s->bundle)
         return tern_op_bundle_first(s->bundle);
-    if (!attempt->part->base)
+    if (!is_direct(attempt->part))
         return tern_op_list(attempt->ctx, s->shape);
     tern_op_direct(s->shape);
     return TERN_OK;
-}
-
-/* Whether it is done when it has started, without a record. */
-static bool is_instant(const struct tern_link_part *part)
-{
-    return part->path->instant && (part->base || part->path->start_list);
 }
 
 /* Contiguous bytes at a time, about: on both sides, and on the far one. */
@@ -86,15 +86,19 @@ static const struct tern_bundle_way *choose(struct tern_shape *shape)
     return shape->part->path->errands ? &tern_op_way_packed : &tern_op_way_pieces;
 }
 
-tern_status tern_op_shape_start(struct tern_ctx *ctx, struct tern_shape *shape, const tern_opts *opts, const char *what)
+/* The way of everything that is not done at once. */
+static __attribute__((noinline)) tern_status start_any(struct tern_ctx *ctx, struct tern_shape *shape,
+                                                       const tern_opts *opts, const char *what)
 {
-    struct shaped s = {
-        .attempt = { .ctx = ctx, .part = shape->part, .what = what, .len = shape->total, .start = shape_start },
-        .shape = shape,
+    const struct tern_link_path *path = shape->part->path;
+    struct shaped                s = {
+                       .attempt = { .ctx = ctx, .part = shape->part, .what = what, .len = shape->total, .start = shape_start },
+                       .shape = shape,
     };
+    bool        at_once = is_direct(shape->part) || (path->instant && path->start_list);
     tern_status st;
 
-    if (!is_instant(shape->part) && !(s.bundle = tern_op_bundle_make(ctx, shape, choose(shape))))
+    if (!at_once && !(s.bundle = tern_op_bundle_make(ctx, shape, choose(shape))))
         return tern_base_fail(TERN_ERR_NOMEM, "%s: no memory for one more operation under way", what);
     st = tern_op_attempt(&s.attempt, opts->flags);
     if (st == TERN_OK)
@@ -106,12 +110,27 @@ tern_status tern_op_shape_start(struct tern_ctx *ctx, struct tern_shape *shape, 
     return st;
 }
 
+tern_status tern_op_shape_start(struct tern_ctx *ctx, struct tern_shape *shape, const tern_opts *opts, const char *what)
+{
+    if (TERN_UNLIKELY(!is_direct(shape->part) || tern_core_ctx_must_follow(ctx, shape->part->rank)))
+        return start_any(ctx, shape, opts, what);
+    tern_op_direct(shape);
+    tern_op_fill(opts, NULL);
+    return TERN_OK;
+}
+
 tern_status tern_op_shape_run(struct tern_ctx *ctx, struct tern_shape *shape, const char *what)
 {
     tern_event    event = TERN_EVENT_INIT;
     tern_opts     opts = { .event = &event };
-    tern_deadline deadline = tern_core_ctx_deadline(ctx);
-    tern_status   st = tern_op_shape_start(ctx, shape, &opts, what);
+    tern_deadline deadline;
+    tern_status   st;
 
+    if (TERN_LIKELY(is_direct(shape->part) && !tern_core_ctx_must_follow(ctx, shape->part->rank))) {
+        tern_op_direct(shape);
+        return TERN_OK;
+    }
+    deadline = tern_core_ctx_deadline(ctx);
+    st = start_any(ctx, shape, &opts, what);
     return st == TERN_OK ? tern_op_finish(ctx, shape->part, &event, deadline) : st;
 }

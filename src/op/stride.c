@@ -2,10 +2,10 @@
  *
  * Dimensions are folded as they come, each with the one before it, in whichever direction the program counts: most
  * inputs are one or two dimensions when the last has come, and there is nothing left to sort. What remains is sorted,
- * and every pair is tried.
+ * and every pair is tried. How far the sides reach is told by what is left, so that is where overflow is looked for.
  *
  * Products of a stride and a count are compared modulo 2^64. That finds no fold that is not there: where a product
- * wraps, the two reaches together are 2^63 at least, and such an input is refused in the end.
+ * wraps, the dimension that the fold makes reaches 2^63 bytes at least, and such an input is refused in the end.
  */
 #include "op/stride.h"
 
@@ -23,14 +23,6 @@ static uint64_t magnitude(int64_t stride)
 static int64_t times(int64_t stride, uint64_t count)
 {
     return (int64_t)((uint64_t)stride * count);
-}
-
-/* Extend the reach of a side by so many steps. False: too far. */
-static inline bool extend(struct tern_stride_reach *reach, int64_t stride, uint64_t steps)
-{
-    uint64_t *way = stride < 0 ? &reach->before : &reach->behind, more;
-
-    return !__builtin_mul_overflow(magnitude(stride), steps, &more) && !__builtin_add_overflow(*way, more, way);
 }
 
 /* Count a dimension from its other end. */
@@ -54,26 +46,25 @@ static inline bool is_dense(const struct tern_stride *s, const struct tern_strid
     return (uint64_t)d->far == s->run && (uint64_t)d->near == s->run;
 }
 
-/* Add a dimension of the input that is not null. False: too large. */
-static inline bool add(struct tern_stride *s, struct tern_stride_dim d)
+/* Add a dimension of the input that is not null. The last one that could not be folded is kept aside, in registers; its
+ * count is 0 where there is none. False: too large. */
+static inline __attribute__((always_inline)) bool add(struct tern_stride *s, struct tern_stride_dim *last,
+                                                      struct tern_stride_dim d)
 {
-    struct tern_stride_dim *last = s->dims > 0 ? &s->dim[s->dims - 1] : NULL;
-
-    if (TERN_UNLIKELY(__builtin_mul_overflow(s->total, d.count, &s->total) ||
-                      !extend(&s->far_reach, d.far, d.count - 1) || !extend(&s->near_reach, d.near, d.count - 1)))
-        return false;
     if (d.far < 0 || (d.far == 0 && d.near < 0))
         invert(s, &d);
-    if (is_dense(s, &d)) {
-        s->run *= d.count;
-    } else if (last && follows(&d, last)) {
-        last->count *= d.count;
-    } else if (last && follows(last, &d)) {
-        d.count *= last->count;
+    if (follows(&d, last) && last->count > 0)
+        return !__builtin_mul_overflow(last->count, d.count, &last->count);
+    if (is_dense(s, &d))
+        return !__builtin_mul_overflow(s->run, d.count, &s->run);
+    if (follows(last, &d) && last->count > 0) {
+        d.count = __builtin_mul_overflow(last->count, d.count, &last->count) ? 0 : last->count;
         *last = d;
-    } else {
-        s->dim[s->dims++] = d;
+        return d.count > 0;
     }
+    if (last->count > 0)
+        s->dim[s->dims++] = *last;
+    *last = d;
     return true;
 }
 
@@ -104,23 +95,28 @@ static void drop(struct tern_stride *s, unsigned i)
         s->dim[i] = s->dim[i + 1];
 }
 
+/* Make *number so many times as large, and drop the dimension that says how many. False: that is too large, and nothing
+ * is left to fold. */
+static bool absorb(struct tern_stride *s, uint64_t *number, unsigned i)
+{
+    if (__builtin_mul_overflow(*number, s->dim[i].count, number)) {
+        s->run = UINT64_MAX; /* which is refused */
+        return false;
+    }
+    drop(s, i);
+    return true;
+}
+
 /* Fold one dimension into the element or into another one. False: none can be. Dimensions are sorted, so one that
  * follows another stands behind it. */
 static bool fold(struct tern_stride *s)
 {
     for (unsigned i = 0; i < s->dims; i++) {
-        if (is_dense(s, &s->dim[i])) {
-            s->run *= s->dim[i].count;
-            drop(s, i);
-            return true;
-        }
-        for (unsigned j = i + 1; j < s->dims; j++) {
-            if (follows(&s->dim[j], &s->dim[i])) {
-                s->dim[i].count *= s->dim[j].count;
-                drop(s, j);
-                return true;
-            }
-        }
+        if (is_dense(s, &s->dim[i]))
+            return absorb(s, &s->run, i);
+        for (unsigned j = i + 1; j < s->dims; j++)
+            if (follows(&s->dim[j], &s->dim[i]))
+                return absorb(s, &s->dim[i].count, j);
     }
     return false;
 }
@@ -133,9 +129,35 @@ static bool has_none(const struct tern_stride_input *in)
     return in->element == 0;
 }
 
-static bool is_short(const struct tern_stride_reach *reach)
+/* The bytes from the first to the last of a dimension's points. False: too many. */
+static inline bool way(int64_t stride, uint64_t count, uint64_t *bytes)
 {
-    return reach->before < LIMIT && reach->behind < LIMIT && reach->before + reach->behind < LIMIT;
+    return !__builtin_mul_overflow(magnitude(stride), count - 1, bytes) && *bytes < LIMIT;
+}
+
+/* How many bytes there are, and how far the sides reach. False: too many, too far, or there are none. */
+static inline bool measure(struct tern_stride *s)
+{
+    uint64_t far = s->run, near = s->run, before = 0, f, n;
+
+    s->total = s->run;
+    for (unsigned i = 0; i < s->dims; i++) {
+        const struct tern_stride_dim *d = &s->dim[i];
+
+        if (!way(d->far, d->count, &f) || !way(d->near, d->count, &n) ||
+            __builtin_mul_overflow(s->total, d->count, &s->total))
+            return false;
+        far += f;
+        near += n;
+        before += d->near < 0 ? n : 0;
+        if (far >= LIMIT || near >= LIMIT)
+            return false;
+    }
+    s->far_reach.before = -(uint64_t)s->far; /* strides are not negative any more */
+    s->near_reach.before = before - (uint64_t)s->near;
+    s->far_reach.behind = far - s->far_reach.before;
+    s->near_reach.behind = near - s->near_reach.before;
+    return s->total - 1 < LIMIT - 1;
 }
 
 static __attribute__((noinline, cold)) enum tern_stride_verdict refuse(const struct tern_stride_input *in,
@@ -147,18 +169,23 @@ static __attribute__((noinline, cold)) enum tern_stride_verdict refuse(const str
 
 enum tern_stride_verdict tern_op_stride_make(const struct tern_stride_input *in, struct tern_stride *out)
 {
-    out->total = out->run = in->element;
+    struct tern_stride_dim last = { 0, 0, 0 };
+
+    out->run = in->element;
     out->far = out->near = 0;
-    out->far_reach = out->near_reach = (struct tern_stride_reach){ 0, in->element };
     out->dims = 0;
-    for (unsigned i = 0; i < in->dims; i++)
-        if (in->count[i] != 1 &&
-            TERN_UNLIKELY(!add(out, (struct tern_stride_dim){ in->count[i], in->far[i], in->near[i] })))
+    for (unsigned i = 0; i < in->dims; i++) {
+        if (in->count[i] == 1)
+            continue;
+        if (TERN_UNLIKELY(in->count[i] == 0 ||
+                          !add(out, &last, (struct tern_stride_dim){ in->count[i], in->far[i], in->near[i] })))
             return refuse(in, out);
-    if (TERN_UNLIKELY(out->total - 1 >= LIMIT - 1 || !is_short(&out->far_reach) || !is_short(&out->near_reach)))
-        return refuse(in, out);
-    sort(out);
+    }
+    if (last.count > 0)
+        out->dim[out->dims++] = last;
+    if (out->dims > 1)
+        sort(out);
     while (fold(out))
         ;
-    return TERN_STRIDE_FINE;
+    return TERN_LIKELY(measure(out)) ? TERN_STRIDE_FINE : refuse(in, out);
 }

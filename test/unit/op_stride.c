@@ -360,6 +360,8 @@ static void too_large_is_refused(void **state)
         { { 1ull << 32, 1ull << 31 }, { 0, 0 }, { 0, 0 } },
         { { 1ull << 40, 2 }, { 1 << 24, 1 }, { 0, 0 } },
         { { 2, SIZE_MAX }, { 8, 0 }, { 8, INT64_MIN } },
+        { { 1ull << 33, 1ull << 33 }, { 0, 0 }, { 1, 1ll << 33 } },
+        { { 1ull << 62, 4 }, { 1, 0 }, { 1, 0 } },
     };
 
     (void)state;
@@ -374,6 +376,23 @@ static void too_large_is_refused(void **state)
         assert_int_equal(make(&in, &s), TERN_STRIDE_EMPTY);
         in.element = 1, in.dims = 3, in.count[2] = 0, in.far[2] = INT64_MIN, in.near[2] = PTRDIFF_MIN;
         assert_int_equal(make(&in, &s), TERN_STRIDE_EMPTY);
+    }
+}
+
+/* Dimensions that only meet when they have been sorted, and are too many together. */
+static void too_large_in_the_end(void **state)
+{
+    struct input       in = { .dims = 3, .element = 1 };
+    struct tern_stride s;
+
+    (void)state;
+    for (unsigned bits = 20; bits < 64; bits++) {
+        in.count[0] = in.count[2] = (size_t)1 << bits;
+        in.far[0] = in.near[0] = 0;
+        in.count[1] = 2;
+        in.far[1] = 16, in.near[1] = 24;
+        in.far[2] = in.near[2] = 0;
+        assert_int_equal(make(&in, &s), 2 * bits + 1 < 63 ? TERN_STRIDE_FINE : TERN_STRIDE_HUGE);
     }
 }
 
@@ -406,6 +425,7 @@ int main(void)
         cmocka_unit_test(a_dense_box_becomes_one_run),
         cmocka_unit_test(the_far_side_comes_first),
         cmocka_unit_test(too_large_is_refused),
+        cmocka_unit_test(too_large_in_the_end),
         cmocka_unit_test(large_is_not_too_large),
     };
 

@@ -177,6 +177,8 @@ void tern_ofi_errand_send(struct tern_lane *lane, struct tern_link_op *op, size_
     op->expect = expect;
     op->copied = op->xfer.len;
     made->xfer = op->xfer;
+    if (made->lane->roll_at == 0)
+        made->lane->roll_at = tern_base_now() + ASK_NS;
     pthread_mutex_lock(&ofi->lock);
     tern_ofi_op_enlist(made);
     tern_ofi_op_pump(ofi, made);

@@ -9,6 +9,7 @@
 #include "link/ofi/ofi.h"
 
 #define NOTICE_NS 1000000000ll /* within this time the launcher knows of a death */
+#define ROLL_NS 100000000ll    /* where it has to be soon */
 #define LOOKS_PER_ROLL 1024    /* a peer that left in order is noticed by looking */
 
 tern_status tern_ofi_lane_open(struct tern_link *link, struct tern_lane **out)
@@ -141,18 +142,23 @@ static void give_up(struct ofi_lane *lane)
     struct tern_link_op *lost = NULL, *after;
     int64_t              now = tern_base_now();
 
+    lane->roll_at = 0;
     pthread_mutex_lock(&ofi->lock);
     for (struct ofi_op *op = lane->first, *next; op; op = next) {
         next = op->next;
         if (!tern_ofi_gone(ofi, op->peer->rank)) {
-            if (op->room)
+            if (op->room) {
                 tern_ofi_errand_check(ofi, op, now);
+                lane->roll_at = now + ROLL_NS;
+            }
             continue;
         }
         tern_ofi_op_fail(op, FI_ENOTCONN, "it is gone");
         op->doomed = op->doomed != 0 ? op->doomed : now + NOTICE_NS;
-        if (now < op->doomed)
+        if (now < op->doomed) {
+            lane->roll_at = now + ROLL_NS;
             continue;
+        }
         tern_ofi_op_unlist(op);
         op->op->next = lost;
         lost = op->op;
@@ -167,12 +173,14 @@ static void give_up(struct ofi_lane *lane)
     }
 }
 
-/* Whether it is time to see which peers are gone: someone died, or now and then. */
+/* Whether it is time to see which peers are gone: someone died, or now and then; by the clock where an operation waits
+ * for something that the provider does not tell. */
 static bool is_roll_call(struct ofi_lane *lane)
 {
     uint32_t losses = atomic_load_explicit(&lane->ofi->boot->segment->losses, memory_order_relaxed);
 
-    if (++lane->looks % LOOKS_PER_ROLL != 0 && losses == lane->losses)
+    if (++lane->looks % LOOKS_PER_ROLL != 0 && losses == lane->losses &&
+        (lane->roll_at == 0 || tern_base_now() < lane->roll_at))
         return false;
     lane->losses = losses;
     return true;

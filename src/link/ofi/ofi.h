@@ -155,6 +155,7 @@ struct ofi_lane {
     struct ofi_op           *kept;     /* taken, not reported yet */
     uint32_t                 losses;   /* of the job, when the peers were last looked at */
     uint32_t                 looks;
+    int64_t                  roll_at; /* when that is to be done again; 0: whenever */
 };
 
 /* Registered memory of this rank. */
