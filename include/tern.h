@@ -16,6 +16,7 @@
 #include <tern/event.h>
 #include <tern/rma.h>
 #include <tern/shape.h>
+#include <tern/type.h>
 #include <tern/sync.h>
 #include <tern/am.h>
 

@@ -1,0 +1,27 @@
+/* type.h: the types of elements that Tern computes with at a target. */
+#ifndef TERN_TYPE_H
+#define TERN_TYPE_H
+
+#include <stddef.h>
+#include <tern/version.h>
+
+TERN_BEGIN_DECLS
+
+/* Every type: X(name, C type, bytes, text). A complex number is its real part and then its imaginary part. */
+#define TERN_TYPE_LIST(X)                               \
+    X(TERN_INT32, int32_t, 4, "int32")                  \
+    X(TERN_UINT32, uint32_t, 4, "uint32")               \
+    X(TERN_INT64, int64_t, 8, "int64")                  \
+    X(TERN_UINT64, uint64_t, 8, "uint64")               \
+    X(TERN_FLOAT, float, 4, "float")                    \
+    X(TERN_DOUBLE, double, 8, "double")                 \
+    X(TERN_COMPLEX_FLOAT, float[2], 8, "complex float") \
+    X(TERN_COMPLEX_DOUBLE, double[2], 16, "complex double")
+
+#define TERN_TYPE_AS_ENUM(name, type, bytes, text) name,
+typedef enum tern_type { TERN_TYPE_LIST(TERN_TYPE_AS_ENUM) TERN_TYPES } tern_type;
+#undef TERN_TYPE_AS_ENUM
+
+TERN_END_DECLS
+
+#endif
