@@ -89,7 +89,13 @@ struct tern_xfer {
     void                        *local; /* source of a put (not written), destination of a get */
     size_t                       len;
     bool                         get;
+    bool                         brief; /* an errand: request and answer have TERN_LINK_SMALL bytes at most, each */
+    const char                  *what;  /* what it is called in reports; NULL: put or get */
+    /* Where loads and stores reach the part: called instead of a copy, once, with the place. NULL: a copy. */
+    void (*touch)(const struct tern_xfer *xfer, unsigned char *there);
 };
+
+#define TERN_LINK_SMALL 64
 
 /* A transfer under way. The link owns it from a start that returned TERN_PENDING until up->done. */
 struct tern_link_op {
@@ -215,6 +221,7 @@ struct tern_link_group {
  * the lane's; serve by the service thread; reaches by any. */
 struct tern_link_ops {
     const char *name;
+    bool        maps; /* loads and stores reach the memory that Tern makes for the ranks that it reaches */
 
     tern_status (*open)(const struct tern_boot *boot, const struct tern_link_up *up, struct tern_link **out);
     void (*close)(struct tern_link *link);
@@ -243,6 +250,10 @@ struct tern_link_ops {
      * NULL: the link has no such paths. */
     tern_status (*errand_open)(struct tern_lane *lane, const struct tern_xfer *xfer, struct tern_link_op *op);
     void (*errand_send)(struct tern_lane *lane, struct tern_link_op *op, size_t request, size_t expect);
+
+    /* Whether atomic operations of the network itself do a whole set (tern_type; tern_atomic_op), for every rank, this one
+     * included; writes why, or why not. NULL: they do none. */
+    bool (*atomics)(struct tern_link *link, unsigned type, uint32_t ops, char *why, size_t size);
 
     /* Keep nothing of what was done for local memory in these bytes. Any thread. NULL: nothing is ever kept. */
     void (*forget)(struct tern_link *link, const void *addr, size_t len);
