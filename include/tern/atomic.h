@@ -245,8 +245,14 @@ TERN_INLINE tern_status tern_atomic_get_i32(tern_ctx *ctx, tern_atomic_domain *d
         (tern_atomic_word32 *)tern_atomic_direct(ctx, domain, region, rank, offset, TERN_INT32, TERN_ATOMIC_GET);
 
     if (TERN_UNLIKELY(at == NULL || result == NULL)) {
-        tern_atomic_args args = { TERN_ATOMIC_GET, NULL, NULL, result };
-        return tern_atomic_far(ctx, domain, region, rank, offset, TERN_INT32, &args);
+        int32_t          old = 0; /* so that *result stays in a register, too */
+        tern_atomic_args args = { TERN_ATOMIC_GET, NULL, NULL, result != NULL ? &old : NULL };
+        tern_status      st;
+
+        st = tern_atomic_far(ctx, domain, region, rank, offset, TERN_INT32, &args);
+        if (st == TERN_OK)
+            *result = old;
+        return st;
     }
     *result =
         (int32_t)__atomic_load_n(at, __ATOMIC_ACQUIRE); /* acquire: pairs with the release of the last that wrote */
@@ -283,9 +289,15 @@ TERN_INLINE tern_status tern_atomic_swap_i32(tern_ctx *ctx, tern_atomic_domain *
         (tern_atomic_word32 *)tern_atomic_direct(ctx, domain, region, rank, offset, TERN_INT32, TERN_ATOMIC_SWAP);
 
     if (TERN_UNLIKELY(at == NULL || result == NULL)) {
+        int32_t          old = 0;      /* so that *result stays in a register, too */
         int32_t          copy = value; /* so that value itself stays in a register */
-        tern_atomic_args args = { TERN_ATOMIC_SWAP, &copy, NULL, result };
-        return tern_atomic_far(ctx, domain, region, rank, offset, TERN_INT32, &args);
+        tern_atomic_args args = { TERN_ATOMIC_SWAP, &copy, NULL, result != NULL ? &old : NULL };
+        tern_status      st;
+
+        st = tern_atomic_far(ctx, domain, region, rank, offset, TERN_INT32, &args);
+        if (st == TERN_OK)
+            *result = old;
+        return st;
     }
     /* acq_rel: pairs with every atomic operation on the same location. */
     *result = (int32_t)__atomic_exchange_n(at, (uint32_t)value, __ATOMIC_ACQ_REL);
@@ -305,9 +317,15 @@ TERN_INLINE tern_status tern_atomic_cas_i32(tern_ctx *ctx, tern_atomic_domain *d
     uint32_t seen = (uint32_t)compare;
 
     if (TERN_UNLIKELY(at == NULL || result == NULL)) {
+        int32_t          old = 0;                          /* so that *result stays in a register, too */
         int32_t          copy = value, expected = compare; /* so that they stay in registers */
-        tern_atomic_args args = { TERN_ATOMIC_CAS, &copy, &expected, result };
-        return tern_atomic_far(ctx, domain, region, rank, offset, TERN_INT32, &args);
+        tern_atomic_args args = { TERN_ATOMIC_CAS, &copy, &expected, result != NULL ? &old : NULL };
+        tern_status      st;
+
+        st = tern_atomic_far(ctx, domain, region, rank, offset, TERN_INT32, &args);
+        if (st == TERN_OK)
+            *result = old;
+        return st;
     }
     /* acq_rel, and acquire where nothing is stored: pairs with every atomic operation on the same location. */
     __atomic_compare_exchange_n(at, &seen, (uint32_t)value, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
@@ -346,9 +364,15 @@ TERN_INLINE tern_status tern_atomic_fadd_i32(tern_ctx *ctx, tern_atomic_domain *
         (tern_atomic_word32 *)tern_atomic_direct(ctx, domain, region, rank, offset, TERN_INT32, TERN_ATOMIC_FADD);
 
     if (TERN_UNLIKELY(at == NULL || result == NULL)) {
+        int32_t          old = 0;      /* so that *result stays in a register, too */
         int32_t          copy = value; /* so that value itself stays in a register */
-        tern_atomic_args args = { TERN_ATOMIC_FADD, &copy, NULL, result };
-        return tern_atomic_far(ctx, domain, region, rank, offset, TERN_INT32, &args);
+        tern_atomic_args args = { TERN_ATOMIC_FADD, &copy, NULL, result != NULL ? &old : NULL };
+        tern_status      st;
+
+        st = tern_atomic_far(ctx, domain, region, rank, offset, TERN_INT32, &args);
+        if (st == TERN_OK)
+            *result = old;
+        return st;
     }
     /* acq_rel: pairs with every atomic operation on the same location. */
     *result = (int32_t)__atomic_fetch_add(at, (uint32_t)value, __ATOMIC_ACQ_REL);
@@ -366,8 +390,14 @@ TERN_INLINE tern_status tern_atomic_get_u32(tern_ctx *ctx, tern_atomic_domain *d
         (tern_atomic_word32 *)tern_atomic_direct(ctx, domain, region, rank, offset, TERN_UINT32, TERN_ATOMIC_GET);
 
     if (TERN_UNLIKELY(at == NULL || result == NULL)) {
-        tern_atomic_args args = { TERN_ATOMIC_GET, NULL, NULL, result };
-        return tern_atomic_far(ctx, domain, region, rank, offset, TERN_UINT32, &args);
+        uint32_t         old = 0; /* so that *result stays in a register, too */
+        tern_atomic_args args = { TERN_ATOMIC_GET, NULL, NULL, result != NULL ? &old : NULL };
+        tern_status      st;
+
+        st = tern_atomic_far(ctx, domain, region, rank, offset, TERN_UINT32, &args);
+        if (st == TERN_OK)
+            *result = old;
+        return st;
     }
     *result = __atomic_load_n(at, __ATOMIC_ACQUIRE); /* acquire: pairs with the release of the last that wrote */
     return TERN_OK;
@@ -403,9 +433,15 @@ TERN_INLINE tern_status tern_atomic_swap_u32(tern_ctx *ctx, tern_atomic_domain *
         (tern_atomic_word32 *)tern_atomic_direct(ctx, domain, region, rank, offset, TERN_UINT32, TERN_ATOMIC_SWAP);
 
     if (TERN_UNLIKELY(at == NULL || result == NULL)) {
+        uint32_t         old = 0;      /* so that *result stays in a register, too */
         uint32_t         copy = value; /* so that value itself stays in a register */
-        tern_atomic_args args = { TERN_ATOMIC_SWAP, &copy, NULL, result };
-        return tern_atomic_far(ctx, domain, region, rank, offset, TERN_UINT32, &args);
+        tern_atomic_args args = { TERN_ATOMIC_SWAP, &copy, NULL, result != NULL ? &old : NULL };
+        tern_status      st;
+
+        st = tern_atomic_far(ctx, domain, region, rank, offset, TERN_UINT32, &args);
+        if (st == TERN_OK)
+            *result = old;
+        return st;
     }
     /* acq_rel: pairs with every atomic operation on the same location. */
     *result = __atomic_exchange_n(at, value, __ATOMIC_ACQ_REL);
@@ -425,9 +461,15 @@ TERN_INLINE tern_status tern_atomic_cas_u32(tern_ctx *ctx, tern_atomic_domain *d
     uint32_t seen = compare;
 
     if (TERN_UNLIKELY(at == NULL || result == NULL)) {
+        uint32_t         old = 0;                          /* so that *result stays in a register, too */
         uint32_t         copy = value, expected = compare; /* so that they stay in registers */
-        tern_atomic_args args = { TERN_ATOMIC_CAS, &copy, &expected, result };
-        return tern_atomic_far(ctx, domain, region, rank, offset, TERN_UINT32, &args);
+        tern_atomic_args args = { TERN_ATOMIC_CAS, &copy, &expected, result != NULL ? &old : NULL };
+        tern_status      st;
+
+        st = tern_atomic_far(ctx, domain, region, rank, offset, TERN_UINT32, &args);
+        if (st == TERN_OK)
+            *result = old;
+        return st;
     }
     /* acq_rel, and acquire where nothing is stored: pairs with every atomic operation on the same location. */
     __atomic_compare_exchange_n(at, &seen, value, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
@@ -466,9 +508,15 @@ TERN_INLINE tern_status tern_atomic_fadd_u32(tern_ctx *ctx, tern_atomic_domain *
         (tern_atomic_word32 *)tern_atomic_direct(ctx, domain, region, rank, offset, TERN_UINT32, TERN_ATOMIC_FADD);
 
     if (TERN_UNLIKELY(at == NULL || result == NULL)) {
+        uint32_t         old = 0;      /* so that *result stays in a register, too */
         uint32_t         copy = value; /* so that value itself stays in a register */
-        tern_atomic_args args = { TERN_ATOMIC_FADD, &copy, NULL, result };
-        return tern_atomic_far(ctx, domain, region, rank, offset, TERN_UINT32, &args);
+        tern_atomic_args args = { TERN_ATOMIC_FADD, &copy, NULL, result != NULL ? &old : NULL };
+        tern_status      st;
+
+        st = tern_atomic_far(ctx, domain, region, rank, offset, TERN_UINT32, &args);
+        if (st == TERN_OK)
+            *result = old;
+        return st;
     }
     /* acq_rel: pairs with every atomic operation on the same location. */
     *result = __atomic_fetch_add(at, value, __ATOMIC_ACQ_REL);
@@ -486,8 +534,14 @@ TERN_INLINE tern_status tern_atomic_get_i64(tern_ctx *ctx, tern_atomic_domain *d
         (tern_atomic_word64 *)tern_atomic_direct(ctx, domain, region, rank, offset, TERN_INT64, TERN_ATOMIC_GET);
 
     if (TERN_UNLIKELY(at == NULL || result == NULL)) {
-        tern_atomic_args args = { TERN_ATOMIC_GET, NULL, NULL, result };
-        return tern_atomic_far(ctx, domain, region, rank, offset, TERN_INT64, &args);
+        int64_t          old = 0; /* so that *result stays in a register, too */
+        tern_atomic_args args = { TERN_ATOMIC_GET, NULL, NULL, result != NULL ? &old : NULL };
+        tern_status      st;
+
+        st = tern_atomic_far(ctx, domain, region, rank, offset, TERN_INT64, &args);
+        if (st == TERN_OK)
+            *result = old;
+        return st;
     }
     *result =
         (int64_t)__atomic_load_n(at, __ATOMIC_ACQUIRE); /* acquire: pairs with the release of the last that wrote */
@@ -524,9 +578,15 @@ TERN_INLINE tern_status tern_atomic_swap_i64(tern_ctx *ctx, tern_atomic_domain *
         (tern_atomic_word64 *)tern_atomic_direct(ctx, domain, region, rank, offset, TERN_INT64, TERN_ATOMIC_SWAP);
 
     if (TERN_UNLIKELY(at == NULL || result == NULL)) {
+        int64_t          old = 0;      /* so that *result stays in a register, too */
         int64_t          copy = value; /* so that value itself stays in a register */
-        tern_atomic_args args = { TERN_ATOMIC_SWAP, &copy, NULL, result };
-        return tern_atomic_far(ctx, domain, region, rank, offset, TERN_INT64, &args);
+        tern_atomic_args args = { TERN_ATOMIC_SWAP, &copy, NULL, result != NULL ? &old : NULL };
+        tern_status      st;
+
+        st = tern_atomic_far(ctx, domain, region, rank, offset, TERN_INT64, &args);
+        if (st == TERN_OK)
+            *result = old;
+        return st;
     }
     /* acq_rel: pairs with every atomic operation on the same location. */
     *result = (int64_t)__atomic_exchange_n(at, (uint64_t)value, __ATOMIC_ACQ_REL);
@@ -546,9 +606,15 @@ TERN_INLINE tern_status tern_atomic_cas_i64(tern_ctx *ctx, tern_atomic_domain *d
     uint64_t seen = (uint64_t)compare;
 
     if (TERN_UNLIKELY(at == NULL || result == NULL)) {
+        int64_t          old = 0;                          /* so that *result stays in a register, too */
         int64_t          copy = value, expected = compare; /* so that they stay in registers */
-        tern_atomic_args args = { TERN_ATOMIC_CAS, &copy, &expected, result };
-        return tern_atomic_far(ctx, domain, region, rank, offset, TERN_INT64, &args);
+        tern_atomic_args args = { TERN_ATOMIC_CAS, &copy, &expected, result != NULL ? &old : NULL };
+        tern_status      st;
+
+        st = tern_atomic_far(ctx, domain, region, rank, offset, TERN_INT64, &args);
+        if (st == TERN_OK)
+            *result = old;
+        return st;
     }
     /* acq_rel, and acquire where nothing is stored: pairs with every atomic operation on the same location. */
     __atomic_compare_exchange_n(at, &seen, (uint64_t)value, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
@@ -587,9 +653,15 @@ TERN_INLINE tern_status tern_atomic_fadd_i64(tern_ctx *ctx, tern_atomic_domain *
         (tern_atomic_word64 *)tern_atomic_direct(ctx, domain, region, rank, offset, TERN_INT64, TERN_ATOMIC_FADD);
 
     if (TERN_UNLIKELY(at == NULL || result == NULL)) {
+        int64_t          old = 0;      /* so that *result stays in a register, too */
         int64_t          copy = value; /* so that value itself stays in a register */
-        tern_atomic_args args = { TERN_ATOMIC_FADD, &copy, NULL, result };
-        return tern_atomic_far(ctx, domain, region, rank, offset, TERN_INT64, &args);
+        tern_atomic_args args = { TERN_ATOMIC_FADD, &copy, NULL, result != NULL ? &old : NULL };
+        tern_status      st;
+
+        st = tern_atomic_far(ctx, domain, region, rank, offset, TERN_INT64, &args);
+        if (st == TERN_OK)
+            *result = old;
+        return st;
     }
     /* acq_rel: pairs with every atomic operation on the same location. */
     *result = (int64_t)__atomic_fetch_add(at, (uint64_t)value, __ATOMIC_ACQ_REL);
@@ -607,8 +679,14 @@ TERN_INLINE tern_status tern_atomic_get_u64(tern_ctx *ctx, tern_atomic_domain *d
         (tern_atomic_word64 *)tern_atomic_direct(ctx, domain, region, rank, offset, TERN_UINT64, TERN_ATOMIC_GET);
 
     if (TERN_UNLIKELY(at == NULL || result == NULL)) {
-        tern_atomic_args args = { TERN_ATOMIC_GET, NULL, NULL, result };
-        return tern_atomic_far(ctx, domain, region, rank, offset, TERN_UINT64, &args);
+        uint64_t         old = 0; /* so that *result stays in a register, too */
+        tern_atomic_args args = { TERN_ATOMIC_GET, NULL, NULL, result != NULL ? &old : NULL };
+        tern_status      st;
+
+        st = tern_atomic_far(ctx, domain, region, rank, offset, TERN_UINT64, &args);
+        if (st == TERN_OK)
+            *result = old;
+        return st;
     }
     *result = __atomic_load_n(at, __ATOMIC_ACQUIRE); /* acquire: pairs with the release of the last that wrote */
     return TERN_OK;
@@ -644,9 +722,15 @@ TERN_INLINE tern_status tern_atomic_swap_u64(tern_ctx *ctx, tern_atomic_domain *
         (tern_atomic_word64 *)tern_atomic_direct(ctx, domain, region, rank, offset, TERN_UINT64, TERN_ATOMIC_SWAP);
 
     if (TERN_UNLIKELY(at == NULL || result == NULL)) {
+        uint64_t         old = 0;      /* so that *result stays in a register, too */
         uint64_t         copy = value; /* so that value itself stays in a register */
-        tern_atomic_args args = { TERN_ATOMIC_SWAP, &copy, NULL, result };
-        return tern_atomic_far(ctx, domain, region, rank, offset, TERN_UINT64, &args);
+        tern_atomic_args args = { TERN_ATOMIC_SWAP, &copy, NULL, result != NULL ? &old : NULL };
+        tern_status      st;
+
+        st = tern_atomic_far(ctx, domain, region, rank, offset, TERN_UINT64, &args);
+        if (st == TERN_OK)
+            *result = old;
+        return st;
     }
     /* acq_rel: pairs with every atomic operation on the same location. */
     *result = __atomic_exchange_n(at, value, __ATOMIC_ACQ_REL);
@@ -666,9 +750,15 @@ TERN_INLINE tern_status tern_atomic_cas_u64(tern_ctx *ctx, tern_atomic_domain *d
     uint64_t seen = compare;
 
     if (TERN_UNLIKELY(at == NULL || result == NULL)) {
+        uint64_t         old = 0;                          /* so that *result stays in a register, too */
         uint64_t         copy = value, expected = compare; /* so that they stay in registers */
-        tern_atomic_args args = { TERN_ATOMIC_CAS, &copy, &expected, result };
-        return tern_atomic_far(ctx, domain, region, rank, offset, TERN_UINT64, &args);
+        tern_atomic_args args = { TERN_ATOMIC_CAS, &copy, &expected, result != NULL ? &old : NULL };
+        tern_status      st;
+
+        st = tern_atomic_far(ctx, domain, region, rank, offset, TERN_UINT64, &args);
+        if (st == TERN_OK)
+            *result = old;
+        return st;
     }
     /* acq_rel, and acquire where nothing is stored: pairs with every atomic operation on the same location. */
     __atomic_compare_exchange_n(at, &seen, value, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
@@ -707,9 +797,15 @@ TERN_INLINE tern_status tern_atomic_fadd_u64(tern_ctx *ctx, tern_atomic_domain *
         (tern_atomic_word64 *)tern_atomic_direct(ctx, domain, region, rank, offset, TERN_UINT64, TERN_ATOMIC_FADD);
 
     if (TERN_UNLIKELY(at == NULL || result == NULL)) {
+        uint64_t         old = 0;      /* so that *result stays in a register, too */
         uint64_t         copy = value; /* so that value itself stays in a register */
-        tern_atomic_args args = { TERN_ATOMIC_FADD, &copy, NULL, result };
-        return tern_atomic_far(ctx, domain, region, rank, offset, TERN_UINT64, &args);
+        tern_atomic_args args = { TERN_ATOMIC_FADD, &copy, NULL, result != NULL ? &old : NULL };
+        tern_status      st;
+
+        st = tern_atomic_far(ctx, domain, region, rank, offset, TERN_UINT64, &args);
+        if (st == TERN_OK)
+            *result = old;
+        return st;
     }
     /* acq_rel: pairs with every atomic operation on the same location. */
     *result = __atomic_fetch_add(at, value, __ATOMIC_ACQ_REL);
@@ -766,8 +862,14 @@ TERN_INLINE tern_status tern_atomic_get_float(tern_ctx *ctx, tern_atomic_domain 
         (tern_atomic_word32 *)tern_atomic_direct(ctx, domain, region, rank, offset, TERN_FLOAT, TERN_ATOMIC_GET);
 
     if (TERN_UNLIKELY(at == NULL || result == NULL)) {
-        tern_atomic_args args = { TERN_ATOMIC_GET, NULL, NULL, result };
-        return tern_atomic_far(ctx, domain, region, rank, offset, TERN_FLOAT, &args);
+        float            old = 0; /* so that *result stays in a register, too */
+        tern_atomic_args args = { TERN_ATOMIC_GET, NULL, NULL, result != NULL ? &old : NULL };
+        tern_status      st;
+
+        st = tern_atomic_far(ctx, domain, region, rank, offset, TERN_FLOAT, &args);
+        if (st == TERN_OK)
+            *result = old;
+        return st;
     }
     *result = tern_float_of_bits(
         __atomic_load_n(at, __ATOMIC_ACQUIRE)); /* acquire: pairs with the release of the last that wrote */
@@ -804,9 +906,15 @@ TERN_INLINE tern_status tern_atomic_swap_float(tern_ctx *ctx, tern_atomic_domain
         (tern_atomic_word32 *)tern_atomic_direct(ctx, domain, region, rank, offset, TERN_FLOAT, TERN_ATOMIC_SWAP);
 
     if (TERN_UNLIKELY(at == NULL || result == NULL)) {
+        float            old = 0;      /* so that *result stays in a register, too */
         float            copy = value; /* so that value itself stays in a register */
-        tern_atomic_args args = { TERN_ATOMIC_SWAP, &copy, NULL, result };
-        return tern_atomic_far(ctx, domain, region, rank, offset, TERN_FLOAT, &args);
+        tern_atomic_args args = { TERN_ATOMIC_SWAP, &copy, NULL, result != NULL ? &old : NULL };
+        tern_status      st;
+
+        st = tern_atomic_far(ctx, domain, region, rank, offset, TERN_FLOAT, &args);
+        if (st == TERN_OK)
+            *result = old;
+        return st;
     }
     /* acq_rel: pairs with every atomic operation on the same location. */
     *result = tern_float_of_bits(__atomic_exchange_n(at, tern_bits_of_float(value), __ATOMIC_ACQ_REL));
@@ -826,9 +934,15 @@ TERN_INLINE tern_status tern_atomic_cas_float(tern_ctx *ctx, tern_atomic_domain 
     uint32_t seen = tern_bits_of_float(compare);
 
     if (TERN_UNLIKELY(at == NULL || result == NULL)) {
+        float            old = 0;                          /* so that *result stays in a register, too */
         float            copy = value, expected = compare; /* so that they stay in registers */
-        tern_atomic_args args = { TERN_ATOMIC_CAS, &copy, &expected, result };
-        return tern_atomic_far(ctx, domain, region, rank, offset, TERN_FLOAT, &args);
+        tern_atomic_args args = { TERN_ATOMIC_CAS, &copy, &expected, result != NULL ? &old : NULL };
+        tern_status      st;
+
+        st = tern_atomic_far(ctx, domain, region, rank, offset, TERN_FLOAT, &args);
+        if (st == TERN_OK)
+            *result = old;
+        return st;
     }
     /* acq_rel, and acquire where nothing is stored: pairs with every atomic operation on the same location. */
     __atomic_compare_exchange_n(at, &seen, tern_bits_of_float(value), 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
@@ -866,9 +980,15 @@ TERN_INLINE tern_status tern_atomic_fadd_float(tern_ctx *ctx, tern_atomic_domain
         (tern_atomic_word32 *)tern_atomic_direct(ctx, domain, region, rank, offset, TERN_FLOAT, TERN_ATOMIC_FADD);
 
     if (TERN_UNLIKELY(at == NULL || result == NULL)) {
+        float            old = 0;      /* so that *result stays in a register, too */
         float            copy = value; /* so that value itself stays in a register */
-        tern_atomic_args args = { TERN_ATOMIC_FADD, &copy, NULL, result };
-        return tern_atomic_far(ctx, domain, region, rank, offset, TERN_FLOAT, &args);
+        tern_atomic_args args = { TERN_ATOMIC_FADD, &copy, NULL, result != NULL ? &old : NULL };
+        tern_status      st;
+
+        st = tern_atomic_far(ctx, domain, region, rank, offset, TERN_FLOAT, &args);
+        if (st == TERN_OK)
+            *result = old;
+        return st;
     }
     *result = tern_float_of_bits(tern_atomic_sum_float(at, value));
     return TERN_OK;
@@ -924,8 +1044,14 @@ TERN_INLINE tern_status tern_atomic_get_double(tern_ctx *ctx, tern_atomic_domain
         (tern_atomic_word64 *)tern_atomic_direct(ctx, domain, region, rank, offset, TERN_DOUBLE, TERN_ATOMIC_GET);
 
     if (TERN_UNLIKELY(at == NULL || result == NULL)) {
-        tern_atomic_args args = { TERN_ATOMIC_GET, NULL, NULL, result };
-        return tern_atomic_far(ctx, domain, region, rank, offset, TERN_DOUBLE, &args);
+        double           old = 0; /* so that *result stays in a register, too */
+        tern_atomic_args args = { TERN_ATOMIC_GET, NULL, NULL, result != NULL ? &old : NULL };
+        tern_status      st;
+
+        st = tern_atomic_far(ctx, domain, region, rank, offset, TERN_DOUBLE, &args);
+        if (st == TERN_OK)
+            *result = old;
+        return st;
     }
     *result = tern_double_of_bits(
         __atomic_load_n(at, __ATOMIC_ACQUIRE)); /* acquire: pairs with the release of the last that wrote */
@@ -962,9 +1088,15 @@ TERN_INLINE tern_status tern_atomic_swap_double(tern_ctx *ctx, tern_atomic_domai
         (tern_atomic_word64 *)tern_atomic_direct(ctx, domain, region, rank, offset, TERN_DOUBLE, TERN_ATOMIC_SWAP);
 
     if (TERN_UNLIKELY(at == NULL || result == NULL)) {
+        double           old = 0;      /* so that *result stays in a register, too */
         double           copy = value; /* so that value itself stays in a register */
-        tern_atomic_args args = { TERN_ATOMIC_SWAP, &copy, NULL, result };
-        return tern_atomic_far(ctx, domain, region, rank, offset, TERN_DOUBLE, &args);
+        tern_atomic_args args = { TERN_ATOMIC_SWAP, &copy, NULL, result != NULL ? &old : NULL };
+        tern_status      st;
+
+        st = tern_atomic_far(ctx, domain, region, rank, offset, TERN_DOUBLE, &args);
+        if (st == TERN_OK)
+            *result = old;
+        return st;
     }
     /* acq_rel: pairs with every atomic operation on the same location. */
     *result = tern_double_of_bits(__atomic_exchange_n(at, tern_bits_of_double(value), __ATOMIC_ACQ_REL));
@@ -984,9 +1116,15 @@ TERN_INLINE tern_status tern_atomic_cas_double(tern_ctx *ctx, tern_atomic_domain
     uint64_t seen = tern_bits_of_double(compare);
 
     if (TERN_UNLIKELY(at == NULL || result == NULL)) {
+        double           old = 0;                          /* so that *result stays in a register, too */
         double           copy = value, expected = compare; /* so that they stay in registers */
-        tern_atomic_args args = { TERN_ATOMIC_CAS, &copy, &expected, result };
-        return tern_atomic_far(ctx, domain, region, rank, offset, TERN_DOUBLE, &args);
+        tern_atomic_args args = { TERN_ATOMIC_CAS, &copy, &expected, result != NULL ? &old : NULL };
+        tern_status      st;
+
+        st = tern_atomic_far(ctx, domain, region, rank, offset, TERN_DOUBLE, &args);
+        if (st == TERN_OK)
+            *result = old;
+        return st;
     }
     /* acq_rel, and acquire where nothing is stored: pairs with every atomic operation on the same location. */
     __atomic_compare_exchange_n(at, &seen, tern_bits_of_double(value), 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
@@ -1024,9 +1162,15 @@ TERN_INLINE tern_status tern_atomic_fadd_double(tern_ctx *ctx, tern_atomic_domai
         (tern_atomic_word64 *)tern_atomic_direct(ctx, domain, region, rank, offset, TERN_DOUBLE, TERN_ATOMIC_FADD);
 
     if (TERN_UNLIKELY(at == NULL || result == NULL)) {
+        double           old = 0;      /* so that *result stays in a register, too */
         double           copy = value; /* so that value itself stays in a register */
-        tern_atomic_args args = { TERN_ATOMIC_FADD, &copy, NULL, result };
-        return tern_atomic_far(ctx, domain, region, rank, offset, TERN_DOUBLE, &args);
+        tern_atomic_args args = { TERN_ATOMIC_FADD, &copy, NULL, result != NULL ? &old : NULL };
+        tern_status      st;
+
+        st = tern_atomic_far(ctx, domain, region, rank, offset, TERN_DOUBLE, &args);
+        if (st == TERN_OK)
+            *result = old;
+        return st;
     }
     *result = tern_double_of_bits(tern_atomic_sum_double(at, value));
     return TERN_OK;
@@ -1044,9 +1188,15 @@ TERN_INLINE tern_status tern_fadd_u32(tern_ctx *ctx, tern_region *region, int ra
     tern_atomic_word32 *at = (tern_atomic_word32 *)(void *)tern_direct(ctx, region, rank, offset, sizeof(value));
 
     if (TERN_UNLIKELY(at == NULL || result == NULL || ((uintptr_t)at & (sizeof(value) - 1)) != 0)) {
+        uint32_t         old = 0;      /* so that *result stays in a register, too */
         uint32_t         copy = value; /* so that value itself stays in a register */
-        tern_atomic_args args = { TERN_ATOMIC_FADD, &copy, NULL, result };
-        return tern_rmw_far(ctx, region, rank, offset, TERN_UINT32, &args);
+        tern_atomic_args args = { TERN_ATOMIC_FADD, &copy, NULL, result != NULL ? &old : NULL };
+        tern_status      st;
+
+        st = tern_rmw_far(ctx, region, rank, offset, TERN_UINT32, &args);
+        if (st == TERN_OK)
+            *result = old;
+        return st;
     }
     /* acq_rel: pairs with every atomic operation on the same location. */
     *result = __atomic_fetch_add(at, value, __ATOMIC_ACQ_REL);
@@ -1064,9 +1214,15 @@ TERN_INLINE tern_status tern_swap_u32(tern_ctx *ctx, tern_region *region, int ra
     tern_atomic_word32 *at = (tern_atomic_word32 *)(void *)tern_direct(ctx, region, rank, offset, sizeof(value));
 
     if (TERN_UNLIKELY(at == NULL || result == NULL || ((uintptr_t)at & (sizeof(value) - 1)) != 0)) {
+        uint32_t         old = 0;      /* so that *result stays in a register, too */
         uint32_t         copy = value; /* so that value itself stays in a register */
-        tern_atomic_args args = { TERN_ATOMIC_SWAP, &copy, NULL, result };
-        return tern_rmw_far(ctx, region, rank, offset, TERN_UINT32, &args);
+        tern_atomic_args args = { TERN_ATOMIC_SWAP, &copy, NULL, result != NULL ? &old : NULL };
+        tern_status      st;
+
+        st = tern_rmw_far(ctx, region, rank, offset, TERN_UINT32, &args);
+        if (st == TERN_OK)
+            *result = old;
+        return st;
     }
     /* acq_rel: pairs with every atomic operation on the same location. */
     *result = __atomic_exchange_n(at, value, __ATOMIC_ACQ_REL);
@@ -1085,9 +1241,15 @@ TERN_INLINE tern_status tern_fadd_u64(tern_ctx *ctx, tern_region *region, int ra
     tern_atomic_word64 *at = (tern_atomic_word64 *)(void *)tern_direct(ctx, region, rank, offset, sizeof(value));
 
     if (TERN_UNLIKELY(at == NULL || result == NULL || ((uintptr_t)at & (sizeof(value) - 1)) != 0)) {
+        uint64_t         old = 0;      /* so that *result stays in a register, too */
         uint64_t         copy = value; /* so that value itself stays in a register */
-        tern_atomic_args args = { TERN_ATOMIC_FADD, &copy, NULL, result };
-        return tern_rmw_far(ctx, region, rank, offset, TERN_UINT64, &args);
+        tern_atomic_args args = { TERN_ATOMIC_FADD, &copy, NULL, result != NULL ? &old : NULL };
+        tern_status      st;
+
+        st = tern_rmw_far(ctx, region, rank, offset, TERN_UINT64, &args);
+        if (st == TERN_OK)
+            *result = old;
+        return st;
     }
     /* acq_rel: pairs with every atomic operation on the same location. */
     *result = __atomic_fetch_add(at, value, __ATOMIC_ACQ_REL);
@@ -1105,9 +1267,15 @@ TERN_INLINE tern_status tern_swap_u64(tern_ctx *ctx, tern_region *region, int ra
     tern_atomic_word64 *at = (tern_atomic_word64 *)(void *)tern_direct(ctx, region, rank, offset, sizeof(value));
 
     if (TERN_UNLIKELY(at == NULL || result == NULL || ((uintptr_t)at & (sizeof(value) - 1)) != 0)) {
+        uint64_t         old = 0;      /* so that *result stays in a register, too */
         uint64_t         copy = value; /* so that value itself stays in a register */
-        tern_atomic_args args = { TERN_ATOMIC_SWAP, &copy, NULL, result };
-        return tern_rmw_far(ctx, region, rank, offset, TERN_UINT64, &args);
+        tern_atomic_args args = { TERN_ATOMIC_SWAP, &copy, NULL, result != NULL ? &old : NULL };
+        tern_status      st;
+
+        st = tern_rmw_far(ctx, region, rank, offset, TERN_UINT64, &args);
+        if (st == TERN_OK)
+            *result = old;
+        return st;
     }
     /* acq_rel: pairs with every atomic operation on the same location. */
     *result = __atomic_exchange_n(at, value, __ATOMIC_ACQ_REL);

@@ -6,7 +6,7 @@
  * and one that comes changes nothing.
  *
  * ranks: 1 2 4
- * providers: net sockets shm
+ * providers: net
  * env: TERN_CMA=off
  */
 #include "job_test.h"

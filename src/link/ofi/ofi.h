@@ -104,6 +104,7 @@ struct ofi_room {
     struct fid_mr   *mr;
     uint16_t         number; /* which room, */
     uint16_t         uses;   /* and how often it was used */
+    bool             brief;  /* it is a small one */
     bool             posted; /* the message is with the provider, or gone */
     bool             awaits; /* the answer */
     size_t           request;
@@ -139,6 +140,9 @@ struct ofi_errands {
     struct ofi_room **room;       /* [rooms] */
     unsigned          rooms;
     struct ofi_room  *free_rooms;
+    struct ofi_slab  *slabs; /* of small rooms, which are in the same table */
+    unsigned          briefs;
+    struct ofi_room  *free_briefs;
     _Atomic bool      wanted; /* a thread may sleep until there is one */
     struct ofi_desk  *desk;   /* the one made last */
     unsigned          desks;
@@ -215,7 +219,8 @@ struct ofi_peer {
     char              why[80]; /* it broke */
     fi_addr_t         addr;
     uint64_t          token_out, token_in;
-    unsigned          rooms;  /* that hold errands to it */
+    unsigned          rooms;  /* that hold errands to it, */
+    unsigned          briefs; /* and small ones that do */
     unsigned          visits; /* errands of it that are not answered, */
     unsigned          seated; /* and those that have a desk */
     unsigned char    *rings;  /* memory of both outlets; NULL: nothing sent yet */
