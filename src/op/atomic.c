@@ -81,6 +81,21 @@ static tern_status start_errand(struct atomic *a, const struct tern_xfer *xfer)
     return TERN_PENDING;
 }
 
+/* By the network. */
+static tern_status start_network(struct atomic *a, const struct tern_xfer *xfer)
+{
+    const struct tern_op_atomic  *what = a->what;
+    const struct tern_link_atomic network = { .xfer = *xfer,
+                                              .type = what->type,
+                                              .op = what->op,
+                                              .operand = what->operand,
+                                              .compare = what->compare,
+                                              .answer = what->result ? take_answer : NULL };
+
+    return tern_job.ops[what->part->link]->atomic_start(a->attempt.ctx->lane[what->part->link], &network,
+                                                        &a->pending->op);
+}
+
 static tern_status atomic_start(struct tern_op_attempt *attempt)
 {
     struct atomic               *a = (struct atomic *)attempt;
@@ -94,6 +109,8 @@ static tern_status atomic_start(struct tern_op_attempt *attempt)
                                           .what = "atomic operation",
                                           .touch = touch };
 
+    if (what->network)
+        return start_network(a, &xfer);
     if (what->part->base)
         return what->part->path->start(attempt->ctx->lane[what->part->link], &xfer, &a->pending->op);
     return start_errand(a, &xfer);
@@ -115,7 +132,7 @@ static __attribute__((noinline)) tern_status start_any(struct tern_ctx *ctx, con
     const struct kept keep = { what->operand, what->compare, what->op, (uint32_t)what->type };
     tern_status       st;
 
-    if (!what->part->base && !what->part->path->errands)
+    if (!what->network && !what->part->base && !what->part->path->errands)
         return tern_base_fail(TERN_ERR_STATE,
                               "%s: nobody does atomic operations on the part of rank %d, which is reached "
                               "through %s",

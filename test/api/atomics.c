@@ -8,6 +8,7 @@
  * ranks: 1 2 4
  * providers: net
  * env: TERN_CMA=off
+ * env: TERN_LINKS=ofi TERN_OFI_ATOMICS=network
  */
 #include "job_test.h"
 
@@ -299,7 +300,8 @@ static void all_of(struct where *w, tern_type type, unsigned salt)
 {
     uint32_t ops = type == TERN_FLOAT || type == TERN_DOUBLE ? TERN_ATOMIC_ARITHMETIC : TERN_ATOMIC_ALL;
 
-    OK(tern_atomic_domain_create(TERN_WORLD, type, ops, TERN_ATOMIC_LOADS | TERN_ATOMIC_STORES, &w->domain));
+    OK(tern_atomic_domain_create(TERN_WORLD, type, ops,
+                                 getenv("TERN_OFI_ATOMICS") ? 0 : TERN_ATOMIC_LOADS | TERN_ATOMIC_STORES, &w->domain));
     for (unsigned bit = 0; bit < TERN_ATOMIC_OPS; bit++)
         for (unsigned n = 0; n < CASES && (ops & 1u << bit); n++)
             for (unsigned f = 0; f < FORMS; f++)

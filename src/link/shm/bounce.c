@@ -315,4 +315,6 @@ void tern_shm_bounce_progress(struct shm_lane *lane)
     }
 }
 
-const struct tern_link_path tern_shm_bounce_path = { .name = "bounce", .errands = true, .start = bounce_start };
+const struct tern_link_path tern_shm_bounce_path = {
+    .name = "bounce", .errands = true, .packs = true, .start = bounce_start
+};
