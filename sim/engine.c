@@ -209,7 +209,7 @@ void sim_measure(struct sim *sim)
         sim->node[i].side.sent = 0;
     }
     for (size_t i = 0; i < (size_t)sim->shape.routers * sim->shape.ports; i++)
-        sim->ports[i].sent = 0;
+        sim->ports[i].sent = sim_waiting(sim, &sim->ports[i]);
 }
 
 void sim_measured(struct sim *sim)

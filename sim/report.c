@@ -19,7 +19,7 @@ static void add(struct list *list, const char *name, double value)
 /* The value below which a share of all nodes lie. */
 static double node_quantile(const struct sim *sim, const struct sim_result *result, double share)
 {
-    return result->node_accepted[(size_t)(share * (sim->shape.nodes - 1) + 0.5)];
+    return result->sorted_accepted[(size_t)(share * (sim->shape.nodes - 1) + 0.5)];
 }
 
 static void add_run(struct list *list, const struct sim *sim, const struct sim_result *result)
@@ -41,13 +41,13 @@ static void add_accepted(struct list *list, const struct sim *sim, const struct 
     double squares = 0, mean = result->accepted;
 
     for (uint32_t i = 0; i < sim->shape.nodes; i++)
-        squares += result->node_accepted[i] * result->node_accepted[i] / sim->shape.nodes;
+        squares += result->sorted_accepted[i] * result->sorted_accepted[i] / sim->shape.nodes;
     add(list, "offered", result->offered);
     add(list, "injected", result->injected);
     add(list, "accepted", mean);
     add(list, "accepted_fast", result->accepted_fast);
     add(list, "accepted_slow", result->accepted_slow);
-    add(list, "accepted_min", result->node_accepted[0]);
+    add(list, "accepted_min", result->sorted_accepted[0]);
     add(list, "accepted_p01", node_quantile(sim, result, 0.01));
     add(list, "accepted_p05", node_quantile(sim, result, 0.05));
     add(list, "accepted_p25", node_quantile(sim, result, 0.25));
@@ -55,7 +55,7 @@ static void add_accepted(struct list *list, const struct sim *sim, const struct 
     add(list, "accepted_p75", node_quantile(sim, result, 0.75));
     add(list, "accepted_p95", node_quantile(sim, result, 0.95));
     add(list, "accepted_p99", node_quantile(sim, result, 0.99));
-    add(list, "accepted_max", result->node_accepted[sim->shape.nodes - 1]);
+    add(list, "accepted_max", result->sorted_accepted[sim->shape.nodes - 1]);
     add(list, "accepted_stddev", sqrt(fmax(squares - mean * mean, 0)));
     add(list, "fairness", squares > 0 ? mean * mean / squares : 1);
 }
@@ -136,7 +136,7 @@ size_t sim_report_figures(const struct sim *sim, const struct sim_result *result
     struct list list = { .figure = figure };
 
     add_run(&list, sim, result);
-    if (result->node_accepted != NULL) {
+    if (result->complete) {
         add_accepted(&list, sim, result);
         add_latency(&list, &result->totals, result->missing);
         add_paths(&list, sim, result);
@@ -183,9 +183,9 @@ static void text_measured(FILE *to, const struct sim *sim, const struct sim_resu
 
     fprintf(to, "  accepted       %.4f flits per cycle and node (offered %.4f, injected %.4f)\n", result->accepted,
             result->offered, result->injected);
-    fprintf(to, "    of nodes     min %.4f, 5%% %.4f, median %.4f, 95%% %.4f, max %.4f\n", result->node_accepted[0],
+    fprintf(to, "    of nodes     min %.4f, 5%% %.4f, median %.4f, 95%% %.4f, max %.4f\n", result->sorted_accepted[0],
             node_quantile(sim, result, 0.05), node_quantile(sim, result, 0.5), node_quantile(sim, result, 0.95),
-            result->node_accepted[sim->shape.nodes - 1]);
+            result->sorted_accepted[sim->shape.nodes - 1]);
     if (result->accepted_slow > 0)
         fprintf(to, "    slow nodes   %.4f, others %.4f\n", result->accepted_slow, result->accepted_fast);
     fprintf(to, "  packet latency %.1f cycles (median %.0f, 99%% %.0f, max %u), in the network %.1f\n",

@@ -28,7 +28,8 @@ void sim_report_csv(FILE *to, const struct sim *sim, const struct sim_result *re
 /* One object: config, result, machine, iterations, latency (histograms), deadlock. */
 void sim_report_json(FILE *to, const struct sim *sim, const struct sim_result *result);
 
-/* A line for each node, and for each link between or out of routers. */
+/* A line for each node, and for each port of each router: how much its output link is used, and how full the buffers of
+ * its input are. */
 void sim_report_nodes(FILE *to, const struct sim *sim, const struct sim_result *result);
 void sim_report_links(FILE *to, const struct sim *sim, const struct sim_result *result);
 

@@ -165,36 +165,28 @@ void sim_report_json(FILE *to, const struct sim *sim, const struct sim_result *r
 
 void sim_report_nodes(FILE *to, const struct sim *sim, const struct sim_result *result)
 {
-    double cycles = result->measured > 0 ? result->measured : 1;
-
     fprintf(to, "node,router,cycles_per_flit,target,injected,accepted\n");
-    for (uint32_t i = 0; i < sim->shape.nodes; i++) {
+    for (uint32_t i = 0; result->complete && i < sim->shape.nodes; i++) {
         const struct sim_node *node = &sim->node[i];
 
         fprintf(to, "%u,%u,%u,", i, node->router->index, node->slow);
         if (node->fixed != SIM_NONE)
             fprintf(to, "%u", node->fixed);
-        fprintf(to, ",%.6g,%.6g\n", (double)node->injected / cycles, (double)node->ejected / cycles);
+        fprintf(to, ",%.6g,%.6g\n", result->node_injected[i], result->node_accepted[i]);
     }
 }
 
 void sim_report_links(FILE *to, const struct sim *sim, const struct sim_result *result)
 {
-    double cycles = result->measured > 0 ? result->measured : 1;
-
-    fprintf(to, "router,port,class,to,to_port,used,credits_used,buffered\n");
-    for (uint32_t r = 0; r < sim->shape.routers; r++) {
+    fprintf(to, "router,port,class,to,to_port,used,fill\n");
+    for (uint32_t r = 0; result->complete && r < sim->shape.routers; r++) {
         for (unsigned i = 0; i < sim->shape.ports; i++) {
-            const struct sim_port *port = &sim->router[r].port[i];
-            struct sim_end         end = sim->topology->far(sim, r, i);
-            uint32_t               flits = 0;
+            struct sim_end end = sim->topology->far(sim, r, i);
+            size_t         at = (size_t)r * sim->shape.ports + i;
 
-            if (end.link_class == SIM_LINK_UNUSED)
-                continue;
-            for (unsigned vc = 0; vc < sim->vcs; vc++)
-                flits += sim->router[r].in[i << sim->shift | vc].flits;
-            fprintf(to, "%u,%u,%s,%u,%u,%.6g,%u,%u\n", r, i, sim_link_class_name[end.link_class], end.index, end.port,
-                    (double)port->sent / cycles, port->used, flits);
+            if (end.link_class != SIM_LINK_UNUSED)
+                fprintf(to, "%u,%u,%s,%u,%u,%.6g,%.6g\n", r, i, sim_link_class_name[end.link_class], end.index, end.port,
+                        result->link_used[at], result->link_fill[at]);
         }
     }
 }

@@ -194,6 +194,7 @@ static void sample_fill(struct runner *runner)
                 flits += sim->router[r].in[i << sim->shift | vc].flits;
                 stopped += sim->router[r].in[i << sim->shift | vc].flits == sim->buffer;
             }
+            runner->result->link_fill[r * sim->shape.ports + i] += flits / (double)(sim->vcs * sim->buffer);
             fill[link_class] += flits;
             full[link_class] += stopped;
             links[link_class]++;
@@ -217,21 +218,36 @@ static int ascending(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static tern_status sum_nodes(struct runner *runner)
+static tern_status make_room(struct runner *runner)
+{
+    const struct sim_shape *shape = &runner->sim->shape;
+    struct sim_result      *result = runner->result;
+    size_t                  links = (size_t)shape->routers * shape->ports;
+
+    result->sorted_accepted = calloc(shape->nodes, sizeof(double));
+    result->node_accepted = calloc(shape->nodes, sizeof(double));
+    result->node_injected = calloc(shape->nodes, sizeof(double));
+    result->link_used = calloc(links, sizeof(double));
+    result->link_fill = calloc(links, sizeof(double));
+    if (result->sorted_accepted != NULL && result->node_accepted != NULL && result->node_injected != NULL &&
+        result->link_used != NULL && result->link_fill != NULL)
+        return TERN_OK;
+    return tern_base_fail(TERN_ERR_NOMEM, "no memory for the results of %u nodes", shape->nodes);
+}
+
+static void sum_nodes(struct runner *runner)
 {
     const struct sim  *sim = runner->sim;
     struct sim_result *result = runner->result;
     double             cycles = result->measured, slow = 0, nodes = sim->shape.nodes;
 
-    result->node_accepted = malloc(sim->shape.nodes * sizeof(*result->node_accepted));
-    if (result->node_accepted == NULL)
-        return tern_base_fail(TERN_ERR_NOMEM, "no memory for the results of %u nodes", sim->shape.nodes);
     for (uint32_t i = 0; i < sim->shape.nodes; i++) {
         double accepted = (double)sim->node[i].ejected / cycles;
 
-        result->node_accepted[i] = accepted;
+        result->sorted_accepted[i] = result->node_accepted[i] = accepted;
+        result->node_injected[i] = (double)sim->node[i].injected / cycles;
         result->accepted += accepted / nodes;
-        result->injected += (double)sim->node[i].injected / cycles / nodes;
+        result->injected += result->node_injected[i] / nodes;
         slow += sim->node[i].slow > 1;
         if (sim->node[i].slow > 1)
             result->accepted_slow += accepted;
@@ -241,8 +257,7 @@ static tern_status sum_nodes(struct runner *runner)
     result->accepted_slow /= slow > 0 ? slow : 1;
     result->accepted_fast /= nodes - slow > 0 ? nodes - slow : 1;
     result->offered = sim->config->injection == SIM_OPEN ? sim->config->load : 1;
-    qsort(result->node_accepted, sim->shape.nodes, sizeof(double), ascending);
-    return TERN_OK;
+    qsort(result->sorted_accepted, sim->shape.nodes, sizeof(double), ascending);
 }
 
 static void sum_links(struct runner *runner)
@@ -253,18 +268,20 @@ static void sum_links(struct runner *runner)
 
     for (size_t i = 0; i < (size_t)sim->shape.routers * sim->shape.ports; i++) {
         unsigned link_class = sim->router[i / sim->shape.ports].link_class[i % sim->shape.ports];
-        double   used = (double)sim->ports[i].sent / result->measured;
+        double   used = ((double)sim->ports[i].sent - sim_waiting(sim, &sim->ports[i])) / result->measured;
 
         if (link_class >= SIM_LINK_CLASSES)
             continue;
         links[link_class]++;
+        result->link_used[i] = used;
+        result->link_fill[i] /= (double)runner->samples;
         result->used_mean[link_class] += used;
         result->used_max[link_class] = used > result->used_max[link_class] ? used : result->used_max[link_class];
     }
     for (unsigned c = 0; c < SIM_LINK_CLASSES; c++) {
         result->used_mean[c] /= links[c] > 0 ? links[c] : 1;
-        result->fill[c].mean /= (double)(runner->samples > 0 ? runner->samples : 1);
-        result->fill[c].full /= (double)(runner->samples > 0 ? runner->samples : 1);
+        result->fill[c].mean /= (double)runner->samples;
+        result->fill[c].full /= (double)runner->samples;
     }
 }
 
@@ -275,6 +292,8 @@ static tern_status measure(struct runner *runner)
     uint32_t                 end = sim->now + (uint32_t)config->measure, step = (uint32_t)(config->measure + 19) / 20;
     tern_status              status;
 
+    if ((status = make_room(runner)) < 0)
+        return status;
     runner->result->measured_from = sim->now;
     runner->result->measured = (uint32_t)config->measure;
     begin_period(runner);
@@ -284,9 +303,11 @@ static tern_status measure(struct runner *runner)
             return TERN_OK;
         sample_fill(runner);
     }
-    if ((status = end_period(runner)) < 0 || (status = sum_nodes(runner)) < 0)
+    if ((status = end_period(runner)) < 0)
         return status;
+    sum_nodes(runner);
     sum_links(runner);
+    runner->result->complete = true;
     sim_measured(sim);
     for (end = sim->now + (uint32_t)config->drain; sim->now < end && sim_unmeasured(sim) > 0;) {
         if (!go(runner, end - sim->now < CHUNK_CYCLES ? end : sim->now + CHUNK_CYCLES, "draining", end))
@@ -320,6 +341,10 @@ tern_status sim_run(struct sim *sim, const struct sim_watch *watch, struct sim_r
 void sim_result_free(struct sim_result *result)
 {
     free(result->period);
+    free(result->sorted_accepted);
     free(result->node_accepted);
+    free(result->node_injected);
+    free(result->link_used);
+    free(result->link_fill);
     sim_stats_free(&result->totals);
 }

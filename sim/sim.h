@@ -78,7 +78,7 @@ struct sim_port {
     uint8_t *far_credit;
     uint16_t flit_step, credit_step;   /* bytes from there to those of the next cycle */
     uint16_t flit_delay, credit_delay; /* from being sent to being used */
-    uint64_t sent;                     /* flits over the output link while measuring */
+    uint64_t sent;                     /* flits for the output link while measuring */
 };
 _Static_assert(sizeof(struct sim_port) == 64, "one cache line");
 
@@ -241,6 +241,12 @@ void sim_send(struct sim *sim, uint32_t from, uint32_t to, uint32_t packets);
  * From the end on sources take up no more packets. */
 void sim_measure(struct sim *sim);
 void sim_measured(struct sim *sim);
+
+/* Flits that a port has counted as sent, but that wait for their turn on the link. */
+static inline uint32_t sim_waiting(const struct sim *sim, const struct sim_port *port)
+{
+    return port->link_free > sim->now ? port->link_free - sim->now : 0;
+}
 
 /* Packets that count and have not arrived. */
 uint64_t sim_unmeasured(const struct sim *sim);
