@@ -267,6 +267,19 @@ static tern_status build(struct sim *sim)
     return sim_engine_open(sim);
 }
 
+/* Time is a number of 32 bits. */
+static tern_status check_time(const struct sim_config *config)
+{
+    int64_t settle = config->warmup + (config->stop == SIM_STEADY ? config->max_cycles + config->period : 0);
+
+    if (settle + config->measure + config->drain < INT64_C(4200000000))
+        return TERN_OK;
+    return tern_base_fail(TERN_ERR_ARG,
+                          "warmup, measure and drain, with stop=steady also max_cycles and period, are %" PRId64
+                          " cycles together; it must be below 4200000000",
+                          settle + config->measure + config->drain);
+}
+
 tern_status sim_open(struct sim **out, const struct sim_config *config)
 {
     struct sim *sim = calloc(1, sizeof(*sim));
@@ -276,8 +289,13 @@ tern_status sim_open(struct sim **out, const struct sim_config *config)
         return tern_base_fail(TERN_ERR_NOMEM, "no memory to begin with");
     sim->config = config;
     sim->topology = sim_topology_of(config);
-    if ((status = sim->topology->plan(config, &sim->shape)) < 0)
+    if ((status = check_time(config)) < 0 || (status = sim->topology->plan(config, &sim->shape)) < 0)
         goto err_close;
+    if (config->flow == SIM_CUT_THROUGH && config->packet > config->buffer) {
+        status = tern_base_fail(TERN_ERR_ARG, "packet=%ld does not fit into buffer=%ld, which flow=cutthrough needs",
+                                (long)config->packet, (long)config->buffer);
+        goto err_close;
+    }
     sim->vcs = sim->shape.vcs;
     sim->inner = sim->shape.inner;
     sim->shift = tern_base_log2_up(sim->vcs);
@@ -285,6 +303,7 @@ tern_status sim_open(struct sim **out, const struct sim_config *config)
     sim->buffer = (uint32_t)config->buffer;
     sim->speed = (uint32_t)lround(config->speedup * 1000);
     sim->credit_delay = (uint32_t)config->credit_delay;
+    sim->whole = config->flow == SIM_CUT_THROUGH;
     sim->fecn = config->fecn > 0;
     sim->rdrp = config->rdrp > 0;
     sim->ring_shift = tern_base_log2_up(buffer_packets(sim));

@@ -48,58 +48,76 @@ bool sim_congestion_may_send(const struct sim *sim, struct sim_node *node, uint3
     return true;
 }
 
-bool sim_congestion_must_return(const struct sim *sim, const struct sim_node *node, bool may_send, uint32_t now)
+/* The oldest debt of credits; NULL: there is none. */
+static const struct sim_debt *oldest_credits(const struct sim_node *node)
 {
-    if (node->debts == 0)
-        return false;
-    return !may_send || (node->debt[0].to != node->fixed && now - node->debt[0].since > sim->config->rdrp_wait);
+    for (uint32_t i = 0; i < node->debts; i++) {
+        if (node->debt[i].credits > 0)
+            return &node->debt[i];
+    }
+    return NULL;
 }
 
-void sim_congestion_leave(const struct sim *sim, struct sim_node *node, struct sim_packet *packet)
+bool sim_congestion_must_return(const struct sim *sim, const struct sim_node *node, bool may_send, uint32_t now,
+                                uint32_t *to)
 {
-    if (!(packet->flags & SIM_ACK)) {
-        node->outstanding++;
-        if (node->marks > 0 && sim->config->fecn) {
-            node->marks--;
-            packet->flags |= SIM_BECN;
-        }
+    const struct sim_debt *debt = oldest_credits(node);
+
+    if (debt == NULL || (may_send && (debt->to == node->fixed || now - debt->since <= sim->config->rdrp_wait)))
+        return false;
+    *to = debt->to;
+    return true;
+}
+
+/* Pay with a packet what can go with it. */
+static void pay(struct sim_debt *debt, struct sim_packet *packet)
+{
+    packet->credits = (uint8_t)(debt->credits < UINT8_MAX ? debt->credits : UINT8_MAX);
+    debt->credits -= packet->credits;
+    if (debt->marks > 0 && !(packet->flags & SIM_ACK)) {
+        debt->marks--;
+        packet->flags |= SIM_BECN;
     }
+}
+
+void sim_congestion_leave(struct sim_node *node, struct sim_packet *packet)
+{
+    node->outstanding += !(packet->flags & SIM_ACK);
     for (uint32_t i = 0; i < node->debts; i++) {
         struct sim_debt *debt = &node->debt[i];
 
         if (debt->to != packet->target)
             continue;
-        packet->credits = (uint8_t)(debt->count < UINT8_MAX ? debt->count : UINT8_MAX);
-        debt->count -= packet->credits;
-        if (debt->count == 0)
+        pay(debt, packet);
+        if (debt->credits + debt->marks == 0)
             memmove(debt, debt + 1, (--node->debts - i) * sizeof(*debt));
         return;
     }
 }
 
-void sim_congestion_seen(struct sim_node *node, const struct sim_packet *packet)
-{
-    node->marks += (packet->flags & SIM_FECN) != 0;
-}
-
-/* The node owes one more credit to another. */
-static void owe(struct sim_node *node, uint32_t to, uint32_t now)
+/* What the node owes to another. */
+static struct sim_debt *debt_to(struct sim_node *node, uint32_t to, uint32_t now)
 {
     for (uint32_t i = 0; i < node->debts; i++) {
-        if (node->debt[i].to == to) {
-            node->debt[i].count++;
-            return;
-        }
+        if (node->debt[i].to == to)
+            return &node->debt[i];
     }
     if (node->debts == node->debt_room) {
         node->debt_room = node->debt_room > 0 ? 2 * node->debt_room : 4;
         node->debt = realloc(node->debt, node->debt_room * sizeof(*node->debt));
         if (node->debt == NULL) {
-            fprintf(stderr, "tern-sim: no memory for the credits that a node owes\n");
+            fprintf(stderr, "tern-sim: no memory for what a node has to send back\n");
             exit(1);
         }
     }
-    node->debt[node->debts++] = (struct sim_debt){ to, 1, now };
+    node->debt[node->debts] = (struct sim_debt){ .to = to, .since = now };
+    return &node->debt[node->debts++];
+}
+
+void sim_congestion_seen(struct sim_node *node, const struct sim_packet *packet, uint32_t now)
+{
+    if (packet->flags & SIM_FECN)
+        debt_to(node, packet->source, now)->marks++;
 }
 
 void sim_congestion_arrive(const struct sim *sim, struct sim_node *node, const struct sim_packet *packet, uint32_t now)
@@ -110,7 +128,7 @@ void sim_congestion_arrive(const struct sim *sim, struct sim_node *node, const s
         assert(packet->credits <= node->outstanding);
         node->outstanding -= packet->credits;
         if (!(packet->flags & SIM_ACK))
-            owe(node, packet->source, now);
+            debt_to(node, packet->source, now)->credits++;
     }
     if (!config->fecn || packet->flags & SIM_ACK)
         return;

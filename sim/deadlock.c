@@ -2,7 +2,8 @@
  *
  * Every input VC waits for at most one other: for the VC that owns the output VC it asks for; for the buffer at the
  * other end of its link, if that is full; or for the VC before it that has the rest of its packet. Sinks and sources
- * wait for nobody. So the VCs form chains, and a deadlock is a chain that bites its tail. Where something is under way
+ * wait for nobody. With virtual cut-through a VC also waits for the buffer at the other end if that has not room for its
+ * packet. So the VCs form chains, and a deadlock is a chain that bites its tail. Where something is under way
  * on a link between two VCs, neither waits for the other yet. The search is exact: it finds a deadlock as soon as it is
  * complete, in a part of the network also, and never sees one where there is only congestion.
  */
@@ -39,14 +40,15 @@ static uint32_t waits_before(const struct search *search, uint32_t router, unsig
     return end.link_class == SIM_LINK_TERMINAL ? SIM_NONE : owner_of(search, end.index, end.port, vc);
 }
 
-/* A VC without a credit waits for the buffer at the other end. */
-static uint32_t waits_behind(const struct search *search, uint32_t router, unsigned out, unsigned out_vc)
+/* A VC without credits for so many flits waits for the buffer at the other end. */
+static uint32_t waits_behind(const struct search *search, uint32_t router, unsigned out, unsigned out_vc,
+                             unsigned needed)
 {
     const struct sim *sim = search->sim;
     struct sim_end    end = sim->topology->far(sim, router, out);
     uint32_t          slot = end.port << sim->shift | out_vc;
 
-    if (end.link_class == SIM_LINK_TERMINAL || sim->router[end.index].in[slot].flits < sim->buffer)
+    if (end.link_class == SIM_LINK_TERMINAL || sim->router[end.index].in[slot].flits + needed <= sim->buffer)
         return SIM_NONE;
     return end.index * search->per_router + slot;
 }
@@ -60,13 +62,16 @@ static uint32_t waits_for(const struct search *search, uint32_t at)
 
     if (vc->state == SIM_VC_IDLE)
         return SIM_NONE;
-    if (vc->state == SIM_VC_WAITING)
-        return owner_of(search, router, vc->out, vc->out_vc);
+    if (vc->state == SIM_VC_WAITING) {
+        uint32_t owner = owner_of(search, router, vc->out, vc->out_vc);
+
+        return owner == SIM_NONE && sim->whole ? waits_behind(search, router, vc->out, vc->out_vc, vc->size) : owner;
+    }
     if (vc->flits == 0)
         return waits_before(search, router, slot >> sim->shift, slot & ((1u << sim->shift) - 1));
     if (sim->router[router].out[(unsigned)vc->out << sim->shift | vc->out_vc].credits > 0)
         return SIM_NONE;
-    return waits_behind(search, router, vc->out, vc->out_vc);
+    return waits_behind(search, router, vc->out, vc->out_vc, 1);
 }
 
 static size_t list(const struct search *search, uint32_t begin, struct sim_blocked *member, size_t room)

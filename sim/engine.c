@@ -228,6 +228,18 @@ uint64_t sim_unmeasured(const struct sim *sim)
     return packets;
 }
 
+uint64_t sim_moves(const struct sim *sim)
+{
+    uint64_t moves = 0;
+
+    for (unsigned w = 0; w < sim->workers; w++) {
+        const struct sim_stats *stats = &sim->worker[w].stats;
+
+        moves += stats->injected + stats->hops + stats->ejected;
+    }
+    return moves;
+}
+
 uint64_t sim_in_flight(const struct sim *sim)
 {
     uint64_t flits = 0;

@@ -43,7 +43,7 @@ static const char usage[] =
     "      --links FILE    a line for each link\n"
     "  -q, --quiet         no progress bar and no text\n"
     "\n"
-    "Status: 0 done, 1 failed, 2 wrong parameters, 3 the network is in deadlock.\n";
+    "Status: 0 done, 1 failed, 2 wrong parameters, 3 the network is in deadlock or stuck.\n";
 
 struct request {
     struct sim_config config;
@@ -143,7 +143,7 @@ static int run(const struct request *request, struct sim *sim)
             !write_to(request->links, sim_report_links, sim, &result))
             status = -1;
     }
-    status = status < 0 ? EXIT_FAILURE : result.deadlock > 0 ? EXIT_DEADLOCK : EXIT_SUCCESS;
+    status = status < 0 ? EXIT_FAILURE : result.deadlock > 0 || result.stuck ? EXIT_DEADLOCK : EXIT_SUCCESS;
     sim_result_free(&result);
     return status;
 }

@@ -57,15 +57,16 @@ static bool begin_packet(struct sim_worker *worker, struct sim_node *node, uint3
     struct sim        *sim = worker->sim;
     bool               has = has_packet(sim, node, now);
     bool               may = has && (!sim->rdrp || node->outstanding < sim->config->rdrp);
-    bool               ack = sim->rdrp && sim_congestion_must_return(sim, node, may, now);
-    struct sim_packet *packet;
     uint32_t           target, born = now;
+    bool               ack = sim->rdrp && sim_congestion_must_return(sim, node, may, now, &target);
+    struct sim_packet *packet;
 
     if (has && !may)
         worker->stats.starved++;
     if (!ack && !may)
         return false;
-    target = ack ? node->debt[0].to : next_target(sim, node, now, &born);
+    if (!ack)
+        target = next_target(sim, node, now, &born);
     node->packet = sim_packet_take(&worker->stock);
     node->size = (uint8_t)(ack ? sim->config->rdrp_ack : sim->config->packet);
     node->sent = 0;
@@ -81,7 +82,8 @@ static bool begin_packet(struct sim_worker *worker, struct sim_node *node, uint3
         packet->flags |= sim->measuring ? SIM_MEASURED : 0;
         worker->stats.begun += sim->measuring;
     }
-    sim_congestion_leave(sim, node, packet);
+    if (sim->rdrp || sim->fecn)
+        sim_congestion_leave(node, packet);
     return true;
 }
 
@@ -89,7 +91,7 @@ static bool find_vc(const struct sim *sim, struct sim_node *node)
 {
     if (node->sent == 0)
         node->vc = (uint8_t)sim_random_below(&node->random, sim->vcs);
-    return node->credits[node->vc] > 0;
+    return node->credits[node->vc] >= (sim->whole && node->sent == 0 ? node->size : 1);
 }
 
 /* Send a flit if possible. */
@@ -144,7 +146,8 @@ static void count(struct sim_stats *stats, const struct sim_packet *packet, cons
 /* A packet is over. */
 static void finish(struct sim_worker *worker, struct sim_node *node, uint32_t number, uint32_t now)
 {
-    sim_congestion_arrive(worker->sim, node, &worker->sim->pool.packet[number], now);
+    if (worker->sim->rdrp || worker->sim->fecn)
+        sim_congestion_arrive(worker->sim, node, &worker->sim->pool.packet[number], now);
     sim_packet_give(&worker->stock, number);
 }
 
@@ -183,7 +186,7 @@ static void take(struct sim_worker *worker, struct sim_node *node, uint32_t flit
         if (packet->flags & SIM_MEASURED)
             count(&worker->stats, packet, arrival, now);
         if (sim->fecn && sim->config->fecn_seen == SIM_SEEN_SINK)
-            sim_congestion_seen(node, packet);
+            sim_congestion_seen(node, packet, now);
         finish(worker, node, number, now);
     }
 }
@@ -213,7 +216,7 @@ static void eject(struct sim_worker *worker, struct sim_node *node, uint32_t fli
         return;
     }
     if (sim->fecn && sim->config->fecn_seen == SIM_SEEN_ARRIVAL && flit & SIM_FLIT_HEAD)
-        sim_congestion_seen(node, packet);
+        sim_congestion_seen(node, packet, now);
     if (node->slow <= 1) {
         take(worker, node, flit, now);
         return;

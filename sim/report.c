@@ -30,6 +30,7 @@ static void add_run(struct list *list, const struct sim *sim, const struct sim_r
     add(list, "vcs_used", sim->vcs);
     add(list, "steady", result->steady);
     add(list, "deadlock_vcs", (double)result->deadlock);
+    add(list, "stuck", result->stuck);
     add(list, "cycles", result->cycles);
     add(list, "measured_from", result->measured_from);
     add(list, "measured", result->measured);
@@ -206,6 +207,9 @@ void sim_report_text(FILE *to, const struct sim *sim, const struct sim_result *r
             sim->shape.routers, sim->shape.ports, sim->vcs, sim->buffer);
     if (result->deadlock > 0) {
         text_deadlock(to, result);
+    } else if (result->stuck) {
+        fprintf(to, "STUCK at cycle %u: nothing moves, although no virtual channels wait for each other\n",
+                result->cycles);
     } else {
         fprintf(to, "%s; measured cycles %u to %u\n",
                 sim->config->stop == SIM_CYCLES ? "not asked to be steady"

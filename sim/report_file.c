@@ -185,8 +185,8 @@ void sim_report_links(FILE *to, const struct sim *sim, const struct sim_result *
             size_t         at = (size_t)r * sim->shape.ports + i;
 
             if (end.link_class != SIM_LINK_UNUSED)
-                fprintf(to, "%u,%u,%s,%u,%u,%.6g,%.6g\n", r, i, sim_link_class_name[end.link_class], end.index, end.port,
-                        result->link_used[at], result->link_fill[at]);
+                fprintf(to, "%u,%u,%s,%u,%u,%.6g,%.6g\n", r, i, sim_link_class_name[end.link_class], end.index,
+                        end.port, result->link_used[at], result->link_fill[at]);
         }
     }
 }

@@ -9,6 +9,8 @@
  *
  * Nothing is searched for: a VC that becomes able to send enters itself into its port's set, and into that of its
  * router; an output VC that is free and asked for into the set of those to be given away. A blocked VC costs nothing.
+ *
+ * With virtual cut-through an output VC is given to a packet only when it has credits for all of it.
  */
 #include "router.h"
 
@@ -161,6 +163,8 @@ HOT void receive_credit(struct lane lane, unsigned out, unsigned vc)
         const struct sim_in_vc *owner = &lane.in[to->owner];
 
         make_ready(lane, to->owner >> lane.shift, to->owner & ((1u << lane.shift) - 1), owner, owner->flits > 0);
+    } else if (__builtin_expect(lane.sim->whole, 0) && to->owner == SIM_FREE && to->waiting > 0) {
+        give_away(lane.router, out << lane.shift | vc); /* there may now be room for a whole packet */
     }
 }
 
@@ -249,6 +253,8 @@ HOT void give_vc(struct lane lane, unsigned wanted)
     unsigned           slot = pick_of_words(asking, lane.sim->words_per_set, to->turn);
     struct sim_in_vc  *from = &lane.in[slot];
 
+    if (__builtin_expect(lane.sim->whole, 0) && to->credits < from->size)
+        return; /* it asks again with the next credit */
     asking[slot >> 6] &= ~(1ull << (slot & 63));
     to->waiting--;
     to->turn = to->owner = (uint16_t)slot;

@@ -27,6 +27,8 @@ struct runner {
     struct sim_period       before; /* counts at the beginning of the iteration: injected, accepted, hops as numbers */
     uint64_t                samples;
     uint32_t                checked; /* cycle of the last search for deadlock */
+    uint32_t                moved;   /* cycle in which something had moved since the search before */
+    uint64_t                moves;   /* until then */
 };
 
 static double cpu_seconds(void)
@@ -39,6 +41,22 @@ static double cpu_seconds(void)
 
 /* ---- going on, with looks around ---- */
 
+/* Whether anything has moved for as long as a flit can wait by right: on the longest links, and before the slowest sink.
+ * With VCs that rise along every way and credits that come back nothing can stop this; it is looked for all the same. */
+static bool moves_on(struct runner *runner)
+{
+    const struct sim *sim = runner->sim;
+    uint64_t          moves = sim_moves(sim), patience = 10000 + 4 * (uint64_t)sim->config->slow_factor;
+
+    if (moves != runner->moves || sim_in_flight(sim) == 0) {
+        runner->moves = moves;
+        runner->moved = sim->now;
+    }
+    patience +=
+        4 * (uint64_t)(sim->config->latency_terminal + sim->config->latency_local + sim->config->latency_global);
+    return sim->now - runner->moved < patience;
+}
+
 static bool check_deadlock(struct runner *runner)
 {
     struct sim_result *result = runner->result;
@@ -47,7 +65,8 @@ static bool check_deadlock(struct runner *runner)
         return false;
     runner->checked = runner->sim->now;
     result->deadlock = sim_deadlock_find(runner->sim, result->blocked, SIM_SHOWN_BLOCKED);
-    return result->deadlock > 0;
+    result->stuck = result->deadlock == 0 && !moves_on(runner);
+    return result->deadlock > 0 || result->stuck;
 }
 
 /* Advance to a cycle. False: there is a deadlock. */
@@ -327,7 +346,7 @@ tern_status sim_run(struct sim *sim, const struct sim_watch *watch, struct sim_r
     memset(result, 0, sizeof(*result));
     result->steady = true;
     status = settle(&runner);
-    if (status == TERN_OK && result->deadlock == 0)
+    if (status == TERN_OK && result->deadlock == 0 && !result->stuck)
         status = measure(&runner);
     if (status == TERN_OK)
         status = sim_totals(sim, &result->totals);

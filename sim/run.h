@@ -29,6 +29,7 @@ struct sim_result {
     bool               steady;   /* the network had settled when measuring began, or was not asked to */
     bool               complete; /* the figures of measuring are there */
     size_t             deadlock; /* VCs that wait for each other */
+    bool               stuck;    /* nothing moves, although no VCs do */
     struct sim_blocked blocked[SIM_SHOWN_BLOCKED];
     uint32_t           measured_from, measured; /* cycles */
     uint32_t           cycles;                  /* all together */
@@ -37,8 +38,8 @@ struct sim_result {
     struct sim_stats   totals;
     uint64_t           missing; /* packets that count for latencies, but did not arrive in time */
     double             offered, injected, accepted, accepted_slow, accepted_fast;
-    double            *sorted_accepted;                                         /* of all nodes, ascending */
-    double            *node_injected, *node_accepted;                           /* [node] */
+    double            *sorted_accepted;               /* of all nodes, ascending */
+    double            *node_injected, *node_accepted; /* [node] */
     double            *link_used, *link_fill; /* [router * ports + port], as used_mean and fill.mean, of one link */
     double             used_mean[SIM_LINK_CLASSES], used_max[SIM_LINK_CLASSES]; /* flits per cycle and link */
     struct sim_fill    fill[SIM_LINK_CLASSES];

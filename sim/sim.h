@@ -119,9 +119,10 @@ struct sim_arrival {
     uint16_t size;
 };
 
-/* Credits of RDRP that a node owes to the source of packets. */
+/* What a node has to send back to the source of packets: credits of RDRP, and BECN for packets with FECN. */
 struct sim_debt {
-    uint32_t to, count;
+    uint32_t to;
+    uint32_t credits, marks;
     uint32_t since;
 };
 
@@ -149,10 +150,9 @@ struct sim_node {
     /* congestion control */
     uint32_t            becn, becn_at; /* the counter, and when it was right */
     uint32_t            tokens;        /* towards the next flit while throttled */
-    uint32_t            marks;         /* packets with FECN that have not been answered */
     uint32_t            outstanding;   /* packets not known to have arrived */
     uint32_t            debts, debt_room;
-    struct sim_debt    *debt; /* oldest first */
+    struct sim_debt    *debt; /* one for each source, oldest first */
     /* sim_send: packets that wait, and where to */
     uint32_t            made, made_for;
 };
@@ -204,6 +204,7 @@ struct sim {
     uint32_t                   speed;      /* thousandths of a step per cycle */
     uint32_t                   credit_delay;
     bool                       measuring; /* packets that sources take up now count */
+    bool                       whole;     /* a packet goes on when there is room for all of it */
     bool                       fecn, rdrp;
     uint32_t                  *seen; /* ugal_g: credits in use on each port, at the beginning of the window */
     /* time */
@@ -250,6 +251,9 @@ static inline uint32_t sim_waiting(const struct sim *sim, const struct sim_port 
 
 /* Packets that count and have not arrived. */
 uint64_t sim_unmeasured(const struct sim *sim);
+
+/* Flits that sources sent, switches passed on and sinks took, since the beginning. */
+uint64_t sim_moves(const struct sim *sim);
 
 /* Flits that have left their source and have not been taken by a sink. */
 uint64_t sim_in_flight(const struct sim *sim);
