@@ -174,11 +174,12 @@ static void wire_router(struct sim *sim, struct sim_router *router, unsigned num
 
     port->flit_delay = (uint16_t)delay_of(sim->config, end.link_class);
     port->credit_delay = (uint16_t)(port->flit_delay + sim->credit_delay);
+    if (number >= sim->inner)
+        router->outer |= 1ull << number;
     if (end.port < sim->inner) {
         point_to_column(sim, port, there, end.port);
         return;
     }
-    router->outer |= 1ull << number;
     port->far_flit = (uint8_t *)sim_lane_flit(sim, there, end.port, 0);
     port->far_credit = sim_lane_credit(sim, there, end.port, 0);
     port->flit_step = 4;

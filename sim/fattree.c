@@ -37,7 +37,7 @@ static tern_status plan(const struct sim_config *config, struct sim_shape *shape
     shape->routers = (uint32_t)(nodes / (uint64_t)config->k * (uint64_t)config->n);
     shape->unit = 1;
     shape->terminals = (unsigned)config->k;
-    shape->inner = 0;
+    shape->inner = shape->terminals;
     return sim_topology_vcs(config, shape, 1, "topology=fattree");
 }
 

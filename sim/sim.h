@@ -92,7 +92,7 @@ struct sim_router {
     uint64_t           terminals; /* ports that lead to nodes */
     uint64_t           backlog;   /* those whose node's sink has flits to take */
     uint64_t           held;      /* ports that hold back flits or credits */
-    uint64_t           outer;     /* ports that lead out of the unit: their slots are lanes */
+    uint64_t           outer;     /* ports whose slots are lanes, on a dragonfly those that lead out of the unit */
     uint8_t           *rows;      /* slots of the other ports and of nodes' ends of cables, a row for each cycle */
     uint8_t           *lanes;     /* slots of outer ports, a lane for each */
     struct sim_port   *port;
@@ -162,7 +162,7 @@ struct sim_shape {
     uint32_t nodes, routers;
     unsigned ports;     /* of each router */
     unsigned terminals; /* nodes are at ports below this, of routers that have any */
-    unsigned inner;     /* ports from this one on lead to other units */
+    unsigned inner;     /* ports from this one on have lanes for slots; not those of nodes */
     unsigned vcs;
     uint32_t unit; /* routers of a unit stay together */
 };
