@@ -52,6 +52,7 @@ static tern_status open_map(struct sim *sim)
     map->copies = groups > 1 ? links / (groups - 1) : 0;
     map->global = map->p + a - 1;
     map->plan = sim_dragonfly_plan(config);
+    map->lanes = sim->vcs / map->plan.needed;
     map->group_of = (uint16_t *)(map + 1);
     map->place_of = map->group_of + nodes;
     map->gate = (uint8_t *)(map->place_of + nodes);

@@ -29,6 +29,7 @@ struct sim_dragonfly_map {
     uint32_t           p, a, h, groups;
     uint32_t           copies; /* links between each pair of groups */
     uint32_t           global; /* number of the first global port */
+    uint32_t           lanes;  /* VCs for each VC of the plan */
     struct sim_vc_plan plan;
     uint16_t          *group_of; /* [node] */
     uint16_t          *place_of; /* [node] of its router, within the group */

@@ -8,7 +8,8 @@
  *
  * VCs rise along every way, in an order of links and VCs that has no cycle: L0 < G0 < L1 < G1 < L2 for ugal, and so on
  * (the table below). The order "reference" is that of the reference simulator: its ugal takes a local, a global and a
- * local link on VC 0, and can deadlock.
+ * local link on VC 0, and can deadlock. With twice as many VCs as are needed, or more, each of the plan stands for two
+ * or more, of which a packet takes one at random on each link.
  */
 #include "dragonfly.h"
 #include "random.h"
@@ -165,4 +166,6 @@ void sim_dragonfly_route(struct sim *sim, struct sim_router *router, unsigned in
     } else {
         packet->out = (uint8_t)(packet->target % map->p);
     }
+    if (map->lanes > 1)
+        packet->out_vc = (uint8_t)(packet->out_vc * map->lanes + sim_random_below(&router->random, map->lanes));
 }

@@ -110,8 +110,10 @@ static void json_iterations(FILE *to, const struct sim_result *result)
 
         fprintf(to, "%s\n    { \"end\": %u, \"injected\": %.6g, \"accepted\": %.6g, \"in_flight\": %" PRIu64,
                 i > 0 ? "," : "", at->end, at->injected, at->accepted, at->in_flight);
-        fprintf(to, ", \"busy_in\": %.6g, \"busy_out\": %.6g, \"hops\": %" PRIu64 " }", at->busy_in, at->busy_out,
-                at->hops);
+        for (int slow = 0; slow < 2; slow++)
+            fprintf(to, ", \"busy_%s_sent\": %.6g, \"busy_%s_taken\": %.6g", slow ? "slow" : "fast",
+                    at->busy_sent[slow], slow ? "slow" : "fast", at->busy_taken[slow]);
+        fprintf(to, ", \"hops\": %" PRIu64 " }", at->hops);
     }
     fprintf(to, "\n  ],\n");
 }

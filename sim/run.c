@@ -3,8 +3,9 @@
  * A network has settled if for several iterations (steady_periods) in a row
  *   - the throughput differs from that of the iteration before by less than the tolerance, and over all of them;
  *   - the number of flits in the network does so too: one that still fills is not steady, however even its throughput;
- *   - receivers that take flits as fast as they can are sent no more than they take. A few slow receivers fill the
- *     network with less than a thousandth of its traffic; their surplus shows here, and nowhere else, for a long time.
+ *   - over all of them, receivers that take flits as fast as they can were sent no more than they took, those that are
+ *     slow by themselves. A few slow receivers fill the network with less than a thousandth of its traffic; their surplus
+ *     shows here, and nowhere else, for a long time.
  */
 #define _GNU_SOURCE 1
 #include "run.h"
@@ -118,13 +119,14 @@ static void add_busy(const struct sim *sim, struct sim_period *period, double cy
 {
     for (uint32_t i = 0; i < sim->shape.nodes; i++) {
         double taken = sim->node[i].period_ejected, sent = 0;
+        bool   slow = sim->node[i].slow > 1;
 
         if (taken * sim->node[i].slow < BUSY * cycles)
             continue;
         for (unsigned w = 0; w < sim->workers; w++)
             sent += sim->worker[w].sent_to[i];
-        period->busy_in += sent / cycles / sim->shape.nodes;
-        period->busy_out += taken / cycles / sim->shape.nodes;
+        period->busy_sent[slow] += sent / cycles / sim->shape.nodes;
+        period->busy_taken[slow] += taken / cycles / sim->shape.nodes;
     }
 }
 
@@ -156,13 +158,25 @@ static bool near(double a, double b, double tolerance)
 static bool alike(const struct sim_config *config, const struct sim_period *now, const struct sim_period *before)
 {
     return near(now->accepted, before->accepted, config->tolerance) &&
-           near((double)now->in_flight, (double)before->in_flight, config->tolerance) &&
-           now->busy_in <= (1 + config->tolerance) * now->busy_out;
+           near((double)now->in_flight, (double)before->in_flight, config->tolerance);
+}
+
+/* Whether busy receivers, slow ones or others, were sent no more than they took. */
+static bool balanced(const struct sim_config *config, const struct sim_period *period, size_t periods, bool slow)
+{
+    double sent = 0, taken = 0;
+
+    for (size_t i = 0; i < periods; i++) {
+        sent += period[i].busy_sent[slow];
+        taken += period[i].busy_taken[slow];
+    }
+    return sent <= (1 + config->tolerance) * taken;
 }
 
 bool sim_run_is_steady(const struct sim_config *config, const struct sim_period *period, size_t periods)
 {
-    size_t wanted = (size_t)config->steady_periods;
+    size_t                   wanted = (size_t)config->steady_periods;
+    const struct sim_period *last = period + (periods - wanted);
 
     if (periods < wanted + 1)
         return false;
@@ -170,7 +184,8 @@ bool sim_run_is_steady(const struct sim_config *config, const struct sim_period 
         if (!alike(config, &period[i], &period[i - 1]))
             return false;
     }
-    return alike(config, &period[periods - 1], &period[periods - 1 - wanted]);
+    return alike(config, &period[periods - 1], &period[periods - 1 - wanted]) &&
+           balanced(config, last, wanted, false) && balanced(config, last, wanted, true);
 }
 
 /* Run until it is time to measure. */

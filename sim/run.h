@@ -11,8 +11,9 @@ struct sim_period {
     uint32_t end; /* cycle */
     double   injected, accepted;
     uint64_t in_flight; /* flits in the network at its end */
-    double   busy_in;   /* for receivers that take flits at their full rate: flits sent to them... */
-    double   busy_out;  /* ...and taken by them, per cycle and node of the network */
+    /* Of receivers that take flits as fast as they can, [0] those of full rate, [1] slow ones: */
+    double   busy_sent[2];  /* flits that sources took up for them... */
+    double   busy_taken[2]; /* ...and that they took, per cycle and node of the network */
     uint64_t hops;
 };
 

@@ -97,6 +97,7 @@ static void no_cycles(void **state)
     assert_false(has_cycle("p=2 a=4 h=2 routing=par"));
     assert_false(has_cycle("p=2 a=4 h=2 routing=par via=router"));
     assert_false(has_cycle("p=2 a=4 h=2 groups=4 routing=par"));
+    assert_false(has_cycle("p=2 a=4 h=2 routing=par vcs=8"));
     assert_false(has_cycle("topology=torus k=4 n=2 p=1 routing=min"));
     assert_false(has_cycle("topology=torus k=5 n=2 p=1 vcs=4 routing=min"));
     assert_false(has_cycle("topology=fattree k=3 n=3 routing=min vcs=2"));
@@ -141,7 +142,7 @@ static void deadlock_is_told(void **state)
         sim = open_sim(&config, words);
         run_sim(sim, &result);
         assert_int_equal(result.deadlock, 0);
-        if (!result.complete || result.accepted < 0.15)
+        if (!result.complete || result.accepted < 0.1)
             fail_msg("accepted %f", result.accepted);
         sim_result_free(&result);
         close_sim(sim, &config);

@@ -2,10 +2,11 @@
  * slow receivers are sent more than they take. */
 #include "sim_test.h"
 
-static struct sim_period period(double accepted, uint64_t in_flight, double busy_in, double busy_out)
+static struct sim_period period(double accepted, uint64_t in_flight, double sent, double taken)
 {
-    return (
-        struct sim_period){ .accepted = accepted, .in_flight = in_flight, .busy_in = busy_in, .busy_out = busy_out };
+    return (struct sim_period){
+        .accepted = accepted, .in_flight = in_flight, .busy_sent = { 1, sent }, .busy_taken = { 1, taken }
+    };
 }
 
 static void rules(void **state)
@@ -29,8 +30,10 @@ static void rules(void **state)
     assert_false(sim_run_is_steady(&config, at, 4));
 
     memcpy(at, even, sizeof(at));
-    at[3].busy_in = 0.11; /* a tenth more than is taken */
+    at[3].busy_sent[1] = 0.12; /* slow ones were sent 7% more than they took, which are 0.6% of what all were sent */
     assert_false(sim_run_is_steady(&config, at, 4));
+    at[2].busy_sent[1] = 0.09; /* in the iteration before they were sent less */
+    assert_true(sim_run_is_steady(&config, at, 4));
     sim_config_free(&config);
 }
 
