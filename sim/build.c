@@ -304,6 +304,7 @@ tern_status sim_open(struct sim **out, const struct sim_config *config)
     sim->buffer = (uint32_t)config->buffer;
     sim->speed = (uint32_t)lround(config->speedup * 1000);
     sim->credit_delay = (uint32_t)config->credit_delay;
+    sim->late = config->route_at == SIM_AT_FRONT;
     sim->whole = config->flow == SIM_CUT_THROUGH;
     sim->fecn = config->fecn > 0;
     sim->rdrp = config->rdrp > 0;

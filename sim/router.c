@@ -1,6 +1,6 @@
 /* router.c: input-queued routers with virtual channels, separable input-first allocation and internal speed-up.
  *
- * A packet's head is routed as it comes. At the front of its buffer it asks for its output VC, which a round-robin
+ * A packet's head is routed as it comes, or at the front of its buffer (route_at). There it asks for its output VC, which a round-robin
  * arbiter gives it when that is free, for as long as it lasts (VC allocation). Each of its flits then needs a credit
  * and asks for the switch: each input chooses one of the outputs that its VCs ask for, each output one of the inputs
  * that chose it (switch allocation); both choose in turn, and their turns move on only by a match. A step later the
@@ -97,13 +97,27 @@ static inline struct sim_entry *entry_at(const struct sim *sim, const struct sim
     return &router->entry[(size_t)slot << sim->ring_shift | (at & ((1u << sim->ring_shift) - 1))];
 }
 
+/* Find the way of a packet on from here. */
+static inline void route(struct sim *sim, struct sim_router *router, unsigned slot, struct sim_entry *entry)
+{
+    struct sim_packet *packet = &sim->pool.packet[entry->packet];
+
+    sim->topology->route(sim, router, slot >> sim->shift, slot & ((1u << sim->shift) - 1), packet);
+    entry->out = packet->out;
+    entry->out_vc = packet->out_vc;
+}
+
 /* The first packet of an input VC asks for its output VC. */
-static void ask(const struct sim *sim, struct sim_router *router, unsigned slot, const struct sim_entry *first)
+static void ask(struct sim *sim, struct sim_router *router, unsigned slot, struct sim_entry *first)
 {
     struct sim_in_vc  *from = &router->in[slot];
-    unsigned           wanted = (unsigned)first->out << sim->shift | first->out_vc;
-    struct sim_out_vc *to = &router->out[wanted];
+    struct sim_out_vc *to;
+    unsigned           wanted;
 
+    if (sim->late)
+        route(sim, router, slot, first);
+    wanted = (unsigned)first->out << sim->shift | first->out_vc;
+    to = &router->out[wanted];
     from->flit = sim_flit(first->out_vc, first->packet);
     from->state = SIM_VC_WAITING;
     from->out = first->out;
@@ -125,8 +139,9 @@ static void receive_head(struct sim *sim, struct sim_router *router, unsigned sl
 
     assert(to->state == SIM_VC_IDLE || to->got == entry_at(sim, router, slot, (uint16_t)(to->tail - 1))->size);
     packet->hops++;
-    sim->topology->route(sim, router, slot >> sim->shift, slot & ((1u << sim->shift) - 1), packet);
-    *entry = (struct sim_entry){ number, packet->out, packet->out_vc, packet->size };
+    *entry = (struct sim_entry){ .packet = number, .size = packet->size };
+    if (!sim->late)
+        route(sim, router, slot, entry);
     to->tail++;
     to->got = 1;
     if (to->state == SIM_VC_IDLE)
@@ -278,7 +293,7 @@ HOT void allocate_vcs(struct lane lane)
 }
 
 /* The last flit of a packet has left an input VC: free its output VC and go on to the next packet. */
-static void finish_packet(const struct sim *sim, struct sim_router *router, unsigned slot)
+static void finish_packet(struct sim *sim, struct sim_router *router, unsigned slot)
 {
     struct sim_in_vc  *from = &router->in[slot];
     unsigned           held = (unsigned)from->out << sim->shift | from->out_vc;

@@ -204,6 +204,7 @@ struct sim {
     uint32_t                   speed;      /* thousandths of a step per cycle */
     uint32_t                   credit_delay;
     bool                       measuring; /* packets that sources take up now count */
+    bool                       late;      /* packets are routed at the front of a buffer */
     bool                       whole;     /* a packet goes on when there is room for all of it */
     bool                       fecn, rdrp;
     uint32_t                  *seen; /* ugal_g: credits in use on each port, at the beginning of the window */

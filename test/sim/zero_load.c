@@ -78,6 +78,7 @@ static void adaptive_is_minimal_when_empty(void **state)
     (void)state;
     minimal_paths(LONE "routing=par packet=16 speedup=1", 16);
     minimal_paths(LONE "routing=ugal packet=16 speedup=1", 16);
+    minimal_paths(LONE "routing=par packet=16 speedup=1 route_at=front", 16);
     minimal_paths(LONE "routing=ugal_g packet=16 speedup=1", 16);
 }
 
