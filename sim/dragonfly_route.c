@@ -3,7 +3,8 @@
  * On its minimal way a packet takes at most a local link to the router that has the link to the target's group, that
  * link, and a local link there. Going round, it first goes to a group (or router) drawn at random. Whether it does is
  * decided at the first router: never (min), always (valiant), or by comparing queues (ugal, par): it stays on the
- * minimal way if q_min <= bias * q_non + threshold, where q are credits in use on the output port over all VCs. With
+ * minimal way if q_min <= bias * q_non + threshold, where q are credits in use on the output port, over all VCs or on
+ * the one that it would take (queue). With
  * par a packet on the minimal way is asked once more at the second router of its first group.
  *
  * VCs rise along every way, in an order of links and VCs that has no cycle: L0 < G0 < L1 < G1 < L2 for ugal, and so on
@@ -64,20 +65,39 @@ static unsigned group_port(const struct sim_dragonfly_map *map, struct sim_route
     return map->gate[chosen] == router->place ? map->gate_port[chosen] : local_port(map, router, map->gate[chosen]);
 }
 
-/* The queue that a packet would join on the way to a group. */
-static uint32_t queue_to(struct sim *sim, struct sim_router *router, uint32_t group)
+/* Credits in use on those VCs of a port that stand for one of the plan. */
+static uint32_t used_of(const struct sim *sim, const struct sim_router *router, unsigned port, unsigned vc)
+{
+    const struct sim_dragonfly_map *map = sim->map;
+    const struct sim_out_vc        *out = &router->out[port << sim->shift | vc * map->lanes];
+    uint32_t                        used = map->lanes * sim->buffer;
+
+    for (uint32_t i = 0; i < map->lanes; i++)
+        used -= out[i].credits;
+    return used;
+}
+
+/* The queue that a packet would join on its way to a group, round or not. */
+static uint32_t queue_to(struct sim *sim, struct sim_router *router, uint32_t group, bool first, bool round)
 {
     const struct sim_dragonfly_map *map = sim->map;
     uint32_t                        gate;
-    unsigned                        port = group_port(map, router, group, &gate);
+    unsigned                        port = group_port(map, router, group, &gate), vc;
 
-    if (sim->config->routing != SIM_UGAL_G)
+    if (sim->config->routing == SIM_UGAL_G)
+        return sim->seen[(router->group * map->a + map->gate[gate]) * sim->shape.ports + map->gate_port[gate]];
+    if (sim->config->queue == SIM_QUEUE_PORT)
         return router->port[port].used;
-    return sim->seen[(router->group * map->a + map->gate[gate]) * sim->shape.ports + map->gate_port[gate]];
+    if (port >= map->global)
+        vc = round ? map->plan.to_via : map->plan.to_target;
+    else
+        vc = map->plan.local[round][first ? SIM_STAGE_SOURCE : SIM_STAGE_SECOND];
+    return used_of(sim, router, port, vc);
 }
 
 /* Decide whether a packet to another group goes round. */
-static void decide(struct sim *sim, struct sim_router *router, uint32_t target_group, struct sim_packet *packet)
+static void decide(struct sim *sim, struct sim_router *router, uint32_t target_group, bool first,
+                   struct sim_packet *packet)
 {
     const struct sim_config        *config = sim->config;
     const struct sim_dragonfly_map *map = sim->map;
@@ -90,7 +110,8 @@ static void decide(struct sim *sim, struct sim_router *router, uint32_t target_g
     if (group == router->group)
         return;
     if (config->routing != SIM_VALIANT) {
-        int64_t minimal = queue_to(sim, router, target_group), round = queue_to(sim, router, group);
+        int64_t minimal = queue_to(sim, router, target_group, first, false);
+        int64_t round = queue_to(sim, router, group, first, true);
 
         if (minimal <= config->bias * round + config->threshold)
             return;
@@ -147,7 +168,7 @@ void sim_dragonfly_route(struct sim *sim, struct sim_router *router, unsigned in
     (void)vc;
     if (goal.group != router->group &&
         (first || (sim->config->routing == SIM_PAR && !(packet->flags & (SIM_ROUND | SIM_CROSSED)))))
-        decide(sim, router, goal.group, packet);
+        decide(sim, router, goal.group, first, packet);
     turn(sim->config, router, packet);
     if (packet->flags & SIM_ROUND)
         goal = goal_of(sim, packet);

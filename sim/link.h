@@ -25,17 +25,17 @@ static inline struct sim_reach sim_reach_of(const struct sim_worker *worker)
 /* A flit other than the head. */
 static inline uint32_t sim_flit(unsigned vc, uint32_t packet)
 {
-    return packet << 5 | vc << 2 | SIM_FLIT;
+    return packet << 6 | vc << 2 | SIM_FLIT;
 }
 
 static inline unsigned sim_flit_vc(uint32_t flit)
 {
-    return flit >> 2 & 7;
+    return flit >> 2 & 15;
 }
 
 static inline uint32_t sim_flit_packet(uint32_t flit)
 {
-    return flit >> 5;
+    return flit >> 6;
 }
 
 static inline void sim_link_put_flit(struct sim_reach reach, const struct sim_port *port, uint32_t due, uint32_t flit)

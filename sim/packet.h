@@ -13,7 +13,7 @@
 
 #include "base/status.h"
 
-#define SIM_PACKET_BITS 27 /* of the number of a packet */
+#define SIM_PACKET_BITS 26 /* of the number of a packet */
 #define SIM_NO_VIA UINT16_MAX
 
 /* Bits of flags. */

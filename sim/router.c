@@ -62,7 +62,7 @@ static inline unsigned pick_of_words(const uint64_t *set, unsigned words, unsign
 /* An input VC can send, if so is 1. */
 HOT void make_ready(struct lane lane, unsigned in, unsigned vc, const struct sim_in_vc *from, unsigned so)
 {
-    lane.port[in].ready |= (uint8_t)(so << vc);
+    lane.port[in].ready |= (uint16_t)(so << vc);
     lane.port[in].asks |= (uint64_t)so << from->out;
     lane.router->ready |= (uint64_t)so << in;
 }
@@ -75,10 +75,10 @@ HOT void make_unready(struct lane lane, unsigned in, unsigned vc, unsigned so)
     unsigned                ready = port->ready & ~(so << vc);
     uint64_t                asks = 0;
 
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (unsigned i = 0; i < 1u << lane.shift; i++)
         asks |= (uint64_t)(ready >> i & 1) << from[i].out;
-    port->ready = (uint8_t)ready;
+    port->ready = (uint16_t)ready;
     port->asks = asks;
     lane.router->ready ^= (uint64_t)(ready == 0) << in; /* its bit was set */
 }
@@ -384,8 +384,12 @@ void sim_router_run(struct sim_worker *worker, struct sim_router *router, uint32
         lane.shift = 2;
         run(worker, lane, begin, end);
         break;
-    default:
+    case 3:
         lane.shift = 3;
+        run(worker, lane, begin, end);
+        break;
+    default:
+        lane.shift = 4;
         run(worker, lane, begin, end);
         break;
     }

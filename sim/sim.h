@@ -32,7 +32,7 @@
 #include "stats.h"
 
 #define SIM_MAX_PORTS 64
-#define SIM_MAX_VCS 8
+#define SIM_MAX_VCS 16
 #define SIM_NONE UINT32_MAX
 #define SIM_FREE UINT16_MAX /* an output VC that no input VC owns */
 
@@ -68,7 +68,7 @@ struct sim_out_vc {
 struct sim_port {
     /* the switch */
     _Alignas(64) uint64_t asks;          /* outputs that the ready VCs of this input ask for */
-    uint8_t  ready;                      /* VCs of this input that have a flit, an output VC and a credit */
+    uint16_t ready;                      /* VCs of this input that have a flit, an output VC and a credit */
     uint8_t  in_turn, out_turn, vc_turn; /* what the input's, the output's and the VCs' arbiter chose last */
     uint32_t used;                       /* output: credits in use, of all VCs */
     /* the link */

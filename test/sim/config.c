@@ -51,7 +51,7 @@ static void together(void **state)
     (void)state;
     unfit("p=2 a=4 h=2 groups=10", "groups=10", "1 to a*h+1 = 9");
     unfit("p=40 a=30 h=20", "p + a-1 + h", "at most 64");
-    unfit("routing=par vcs=3", "vcs=3", "4 to 8");
+    unfit("routing=par vcs=3", "vcs=3", "4 to 16");
     unfit("topology=torus routing=par p=1", "routing", "min");
     unfit("topology=torus routing=min k=256 n=8 p=1", "k=256", "at most");
     unfit("topology=single routing=min p=4 traffic=hotspot hot_nodes=5", "hot_nodes=5", "1 to 4");

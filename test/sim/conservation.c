@@ -25,6 +25,7 @@ static const char *const networks[] = {
     "p=2 a=4 h=2 routing=par traffic=pairs route_at=front slow_share=0.1",
     "p=3 a=3 h=2 groups=3 routing=par traffic=uniform",
     "p=2 a=4 h=2 routing=ugal traffic=pairs vcs=7",
+    "p=2 a=4 h=2 routing=par traffic=pairs vcs=16 slow_share=0.1",
     "p=1 a=1 h=2 groups=3 routing=par traffic=uniform",
     "p=2 a=3 h=1 groups=1 routing=min traffic=uniform",
     "p=2 a=4 h=2 latency_local=1 latency_global=1 latency_terminal=1 credit_delay=0 routing=par",
