@@ -168,7 +168,7 @@ struct sim_shape {
 };
 
 struct sim_worker {
-    struct sim             *sim;
+    _Alignas(64) struct sim *sim;       /* no cache line belongs to two workers */
     uint32_t                limit;      /* first cycle that is beyond the slots in this span */
     uint32_t                first, end; /* routers */
     struct sim_packet_stock stock;
