@@ -34,18 +34,34 @@ static void decay(const struct sim_config *config, struct sim_node *node, uint32
     node->becn_at = now;
 }
 
-bool sim_congestion_may_send(const struct sim *sim, struct sim_node *node, uint32_t now)
+/* Tokens that the next flit costs, where a packet pays for all of it with its first or for each. */
+static uint32_t cost_of(const struct sim *sim, const struct sim_node *node)
 {
     uint32_t limit = (uint32_t)sim->config->becn_max;
+
+    if (sim->config->becn_per == SIM_PER_FLIT)
+        return limit;
+    return node->sent == 0 ? node->size * limit : 0;
+}
+
+bool sim_congestion_may_send(const struct sim *sim, struct sim_node *node, uint32_t now)
+{
+    uint32_t limit = (uint32_t)sim->config->becn_max, most = limit * (node->size + 1u);
 
     if (node->becn == 0)
         return true;
     decay(sim->config, node, now);
     node->tokens += limit - node->becn;
-    if (node->tokens < limit)
-        return false;
-    node->tokens -= limit;
-    return true;
+    if (node->tokens > most) /* it saves up for one packet, and what is left over by that */
+        node->tokens = most;
+    return node->tokens >= cost_of(sim, node);
+}
+
+void sim_congestion_sent(const struct sim *sim, struct sim_node *node)
+{
+    uint32_t cost = cost_of(sim, node);
+
+    node->tokens -= cost < node->tokens ? cost : node->tokens;
 }
 
 /* The oldest debt of credits; NULL: there is none. */

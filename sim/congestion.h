@@ -19,8 +19,11 @@
 void sim_congestion_mark(const struct sim *sim, struct sim_router *router, const struct sim_port *output,
                          const struct sim_out_vc *to, struct sim_packet *packet);
 
-/* Whether a node that has a flit to send may do so in this cycle, as BECN says. Asked at most once in a cycle. */
+/* Whether a node that has a flit to send may do so in this cycle, as BECN says. Asked once in each such cycle. */
 bool sim_congestion_may_send(const struct sim *sim, struct sim_node *node, uint32_t now);
+
+/* It sends it; node->sent is still without it. */
+void sim_congestion_sent(const struct sim *sim, struct sim_node *node);
 
 /* Whether a node should return credits in a packet of their own now, and to which; may_send: it could send a packet of
  * data. */

@@ -108,6 +108,8 @@ static inline void inject(struct sim_worker *worker, struct sim_node *node, uint
     }
     if (!find_vc(sim, node))
         return;
+    if (sim->fecn)
+        sim_congestion_sent(sim, node);
     packet = &sim->pool.packet[node->packet];
     if (node->sent == 0) {
         packet->queued = now - packet->born;

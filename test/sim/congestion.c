@@ -87,24 +87,42 @@ static void counter(void **state)
     close_sim(sim, &config);
 }
 
-/* The share of cycles in which a node may send falls linearly from 1 at 0 to 0 at 20. */
+/* Flits that a node sends in 32000 cycles at one level of its counter. */
+static unsigned sent_at(struct sim *sim, struct sim_node *node, uint32_t level)
+{
+    unsigned sent = 0;
+
+    node->becn = level;
+    node->tokens = 0;
+    node->size = 16;
+    node->sent = 0;
+    for (uint32_t now = 0; now < 32000; now++) {
+        if (!sim_congestion_may_send(sim, node, now))
+            continue;
+        sim_congestion_sent(sim, node);
+        node->sent = (uint8_t)((node->sent + 1) % 16);
+        sent++;
+    }
+    node->size = 0;
+    return sent;
+}
+
+/* The rate at which a node may send falls linearly from 1 at 0 to 0 at 20. */
 static void throttling(void **state)
 {
-    struct sim_config config;
-    struct sim       *sim = open_sim(&config, PAPER "becn_decay=1000000");
-    struct sim_node  *node = &sim->node[0];
+    static const char *const ways[] = { PAPER "becn_decay=1000000 becn_per=packet",
+                                        PAPER "becn_decay=1000000 becn_per=flit" };
 
     (void)state;
-    for (uint32_t level = 0; level <= 20; level++) {
-        unsigned sent = 0;
+    for (int way = 0; way < 2; way++) {
+        struct sim_config config;
+        struct sim       *sim = open_sim(&config, ways[way]);
 
-        node->becn = level;
-        node->tokens = 0;
-        for (uint32_t now = 0; now < 2000; now++)
-            sent += sim_congestion_may_send(sim, node, now);
-        assert_int_equal(sent, 100 * (20 - level));
+        for (uint32_t level = 0; level <= 20; level++)
+            assert_in_range(sent_at(sim, &sim->node[0], level), level < 20 ? 1600 * (20 - level) - 32 : 0,
+                            1600 * (20 - level));
+        close_sim(sim, &config);
     }
-    close_sim(sim, &config);
 }
 
 /* For each marked packet one packet to its source has BECN, and no packet to another node. */
