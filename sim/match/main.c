@@ -31,7 +31,7 @@ static const char usage[] =
     "  --table paper|mpi   what the orders must fetch: as the table is printed (default), or as MPI's matching says\n"
     "  --without N         leave out order N (1 to 7); may be given again\n"
     "  --any-order         the gets of an order may come in either order\n"
-    "  --all               try all choices one by one instead of one of each kind (minutes)\n"
+    "  --all               try all choices one by one instead of one of each kind (half a minute of CPU time)\n"
     "  --sends N           show that N sends (3 or 4) cannot be told apart by any match bits\n"
     "\n"
     "Status: 0 no choice is right, 1 there is one, 2 wrong usage.\n";
