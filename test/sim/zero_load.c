@@ -3,6 +3,8 @@
  * The parts: two cycles of each link to and from a node (latency_terminal + 1), L+1 of each other link, two cycles of each
  * router without speed-up, and a cycle for each flit after the first. Paths are computed here once more, from the rules
  * of the wiring alone.
+ *
+ * labels: tools
  */
 #include "sim_test.h"
 
@@ -39,14 +41,14 @@ static uint32_t expected(struct path path, uint32_t packet)
     return 4 + 2 * path.routers + (LOCAL + 1) * path.locals + (GLOBAL + 1) * path.globals + packet - 1;
 }
 
-/* All pairs of a small dragonfly: every class of minimal path is among them. */
+/* From a node of each group of a small dragonfly to all nodes: every class of minimal path is among them. */
 static void minimal_paths(const char *words, uint32_t packet)
 {
     struct sim_config config;
     struct sim       *sim = open_sim(&config, words);
     unsigned          classes[3][2] = { { 0 } };
 
-    for (uint32_t from = 0; from < sim->shape.nodes; from += 3) {
+    for (uint32_t from = 0; from < sim->shape.nodes; from += 9) {
         for (uint32_t to = 0; to < sim->shape.nodes; to++) {
             struct path path = minimal(from, to, 2, 4, 2);
             struct trip trip = send_one(sim, from, to);
