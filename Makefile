@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 
 .DEFAULT_GOAL := all
-.PHONY: all deps debug asan tsan demo check install bench format lint coverage clean help
+.PHONY: all deps debug asan tsan demo check install bench figures figures-quick format lint coverage clean help
 
 all: deps ## build the library and every program: build/bin, build/lib
 	@scripts/build release
@@ -28,6 +28,12 @@ install: all ## install under PREFIX (/usr/local), staged below DESTDIR
 bench: all ## measure this machine and compare: build/bench/*.csv and plots
 	@scripts/bench
 
+figures: all ## figures 1, 4 and 5 of paper 2, simulated at 5,256 nodes: build/figures; takes hours, goes on where it stopped
+	@scripts/figures
+
+figures-quick: all ## the same with 342 nodes, in less than two minutes: build/figures-quick
+	@scripts/figures quick
+
 format: ## lay out the sources as .clang-format says
 	@scripts/deps format
 	@scripts/format
@@ -43,5 +49,5 @@ clean: ## remove build/
 	rm -rf build
 
 help: ## this list
-	@sed -n 's/^\([a-z][a-z ]*\):[^#]*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | \
+	@sed -n 's/^\([a-z][a-z -]*\):[^#]*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | \
 	    awk -F'|' '{ printf "%-24s %s\n", $$1, $$2 }'

@@ -18,6 +18,7 @@
 
 #include "base/options.h"
 #include "boot/dial.h"
+#include "boot/segment.h"
 
 static struct tern_dial dial;
 static char             text[TERN_PMI_VALUE];
@@ -131,7 +132,7 @@ static void strangers_do_not(void **state)
 /* Whoever listens where rank 0 is thought to be has to prove itself too. */
 static void a_false_rank_0_is_not_believed(void **state)
 {
-    char  challenge[24] = { 'T', 'E', 'R', 'N', 2 }, answer[32], where[TERN_PMI_VALUE];
+    char  challenge[24] = { 'T', 'E', 'R', 'N', TERN_SEGMENT_LAYOUT }, answer[32], where[TERN_PMI_VALUE];
     int   fd;
     pid_t child;
 

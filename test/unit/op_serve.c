@@ -179,9 +179,9 @@ static void damaged(void **state)
             memcpy(kept, whole.bytes, most);
             for (uint64_t n = 1 + job_random(&seed) % 3; n > 0; n--) {
                 size_t at = job_random(&seed) % most;
-                whole.bytes[at] = job_random(&seed) % 2
-                                      ? (unsigned char)job_random(&seed)
-                                      : (unsigned char)(whole.bytes[at] ^ 1u << job_random(&seed) % 8);
+                uint64_t bits = job_random(&seed) % 2 ? job_random(&seed) : 1u << job_random(&seed) % 8;
+
+                whole.bytes[at] ^= (unsigned char)bits;
             }
             tern_status st = serve(&whole, answer, sizeof(answer), &answered);
             assert_true(st == TERN_OK || st == TERN_ERR_LINK);

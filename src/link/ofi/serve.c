@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/sanitize.h"
 #include "link/ofi/ofi.h"
 
 #define FRONT 64 /* bytes before an answer, which end with its message's head */
@@ -138,7 +139,10 @@ static void serve(struct ofi_link *ofi, struct ofi_visit *visit, const unsigned 
         return;
     ground.base = (unsigned char *)(uintptr_t)entry->addr;
     ground.size = entry->size;
+    /* The program's threads, before and after a barrier with the peer. */
+    tern_base_order_after(ofi);
     visit->answer.status = ofi->up->serve(&ground, request, visit->errand.len, answer, visit->errand.expect, &answered);
+    tern_base_order_before(ofi);
     visit->answer.len = visit->answer.status == TERN_OK ? (uint32_t)answered : 0;
 }
 

@@ -1,0 +1,117 @@
+/* deadlock.c: finding packets that wait for each other in a circle.
+ *
+ * Every input VC waits for at most one other: for the VC that owns the output VC it asks for; for the buffer at the
+ * other end of its link, if that is full; or for the VC before it that has the rest of its packet. Sinks and sources
+ * wait for nobody. With virtual cut-through a VC also waits for the buffer at the other end if that has not room for its
+ * packet. So the VCs form chains, and a deadlock is a chain that bites its tail. Where something is under way
+ * on a link between two VCs, neither waits for the other yet. The search is exact: it finds a deadlock as soon as it is
+ * complete, in a part of the network also, and never sees one where there is only congestion.
+ */
+#include "deadlock.h"
+
+#include <stdlib.h>
+
+#include "topology.h"
+
+struct search {
+    const struct sim *sim;
+    uint32_t          per_router; /* VCs */
+    uint32_t         *seen;       /* [VC] in which chain it was met; 0: in none */
+};
+
+static const struct sim_in_vc *vc_at(const struct search *search, uint32_t at)
+{
+    return &search->sim->router[at / search->per_router].in[at % search->per_router];
+}
+
+/* The input VC that owns output VC out_vc of a port, as a number; SIM_NONE: none does. */
+static uint32_t owner_of(const struct search *search, uint32_t router, unsigned out, unsigned out_vc)
+{
+    uint16_t owner = search->sim->router[router].out[out << search->sim->shift | out_vc].owner;
+
+    return owner == SIM_FREE ? SIM_NONE : router * search->per_router + owner;
+}
+
+/* An empty VC waits for the rest of its packet. */
+static uint32_t waits_before(const struct search *search, uint32_t router, unsigned in, unsigned vc)
+{
+    struct sim_end end = search->sim->topology->far(search->sim, router, in);
+
+    return end.link_class == SIM_LINK_TERMINAL ? SIM_NONE : owner_of(search, end.index, end.port, vc);
+}
+
+/* A VC without credits for so many flits waits for the buffer at the other end. */
+static uint32_t waits_behind(const struct search *search, uint32_t router, unsigned out, unsigned out_vc,
+                             unsigned needed)
+{
+    const struct sim *sim = search->sim;
+    struct sim_end    end = sim->topology->far(sim, router, out);
+    uint32_t          slot = end.port << sim->shift | out_vc;
+
+    if (end.link_class == SIM_LINK_TERMINAL || sim->router[end.index].in[slot].flits + needed <= sim->buffer)
+        return SIM_NONE;
+    return end.index * search->per_router + slot;
+}
+
+/* What a VC waits for; SIM_NONE: nothing, it can move or will soon. */
+static uint32_t waits_for(const struct search *search, uint32_t at)
+{
+    const struct sim       *sim = search->sim;
+    const struct sim_in_vc *vc = vc_at(search, at);
+    uint32_t                router = at / search->per_router, slot = at % search->per_router;
+
+    if (vc->state == SIM_VC_IDLE)
+        return SIM_NONE;
+    if (vc->state == SIM_VC_WAITING) {
+        uint32_t owner = owner_of(search, router, vc->out, vc->out_vc);
+
+        return owner == SIM_NONE && sim->whole ? waits_behind(search, router, vc->out, vc->out_vc, vc->size) : owner;
+    }
+    if (vc->flits == 0)
+        return waits_before(search, router, slot >> sim->shift, slot & ((1u << sim->shift) - 1));
+    if (sim->router[router].out[(unsigned)vc->out << sim->shift | vc->out_vc].credits > 0)
+        return SIM_NONE;
+    return waits_behind(search, router, vc->out, vc->out_vc, 1);
+}
+
+static size_t list(const struct search *search, uint32_t begin, struct sim_blocked *member, size_t room)
+{
+    unsigned shift = search->sim->shift;
+    uint32_t at = begin;
+    size_t   count = 0;
+
+    do {
+        const struct sim_in_vc *vc = vc_at(search, at);
+        uint32_t                slot = at % search->per_router;
+
+        if (count < room)
+            member[count] = (struct sim_blocked){ at / search->per_router, slot >> shift, slot & ((1u << shift) - 1),
+                                                  vc->out, vc->out_vc };
+        count++;
+        at = waits_for(search, at);
+    } while (at != begin);
+    return count;
+}
+
+size_t sim_deadlock_find(const struct sim *sim, struct sim_blocked *member, size_t room)
+{
+    struct search search = { .sim = sim, .per_router = sim->shape.ports << sim->shift };
+    uint32_t      all = sim->shape.routers * search.per_router;
+    size_t        found = 0;
+
+    search.seen = calloc(all, sizeof(*search.seen));
+    if (search.seen == NULL)
+        return 0; /* no memory to look; the next search may have it */
+    for (uint32_t i = 0; i < all && found == 0; i++) {
+        uint32_t at = i;
+
+        while (at != SIM_NONE && search.seen[at] == 0) {
+            search.seen[at] = i + 1;
+            at = waits_for(&search, at);
+        }
+        if (at != SIM_NONE && search.seen[at] == i + 1)
+            found = list(&search, at, member, room);
+    }
+    free(search.seen);
+    return found;
+}

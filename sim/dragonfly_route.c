@@ -1,0 +1,192 @@
+/* dragonfly_route.c: the way of a packet through a dragonfly.
+ *
+ * On its minimal way a packet takes at most a local link to the router that has the link to the target's group, that
+ * link, and a local link there. Going round, it first goes to a group (or router) drawn at random. Whether it does is
+ * decided at the first router: never (min), always (valiant), or by comparing queues (ugal, par): it stays on the
+ * minimal way if q_min <= bias * q_non + threshold, where q are credits in use on the output port, over all VCs or on
+ * the one that it would take (queue). With
+ * par a packet on the minimal way is asked once more at the second router of its first group.
+ *
+ * VCs rise along every way, in an order of links and VCs that has no cycle: L0 < G0 < L1 < G1 < L2 for ugal, and so on
+ * (the table below). The order "reference" is that of the reference simulator: its ugal takes a local, a global and a
+ * local link on VC 0, and can deadlock. With twice as many VCs as are needed, or more, each of the plan stands for two
+ * or more, of which a packet takes one at random on each link.
+ */
+#include "dragonfly.h"
+#include "random.h"
+
+enum { PLAN_MIN, PLAN_GROUP, PLAN_ROUTER, PLAN_PAR, PLAN_PAR_ROUTER, PLAN_UGAL_REFERENCE };
+
+/*                                         source second to from target within */
+static const struct sim_vc_plan plans[] = {
+    [PLAN_MIN] = { { { 0, 0, 0, 0, 1, 0 }, { 0, 0, 0, 0, 1, 0 } }, 0, 1, 2 },
+    [PLAN_GROUP] = { { { 0, 0, 0, 0, 2, 2 }, { 0, 0, 0, 1, 2, 2 } }, 0, 1, 3 },
+    [PLAN_ROUTER] = { { { 0, 0, 0, 0, 3, 3 }, { 0, 0, 1, 2, 3, 3 } }, 0, 1, 4 },
+    [PLAN_PAR] = { { { 0, 0, 0, 0, 3, 3 }, { 0, 1, 0, 2, 3, 3 } }, 1, 2, 4 },
+    [PLAN_PAR_ROUTER] = { { { 0, 0, 0, 0, 4, 4 }, { 0, 1, 2, 3, 4, 4 } }, 1, 2, 5 },
+    [PLAN_UGAL_REFERENCE] = { { { 1, 1, 0, 0, 2, 2 }, { 0, 0, 0, 1, 2, 2 } }, 0, 2, 3 },
+};
+
+struct sim_vc_plan sim_dragonfly_plan(const struct sim_config *config)
+{
+    bool router = config->via == SIM_VIA_ROUTER;
+
+    switch (config->routing) {
+    case SIM_MIN: return plans[PLAN_MIN];
+    case SIM_PAR: return plans[router ? PLAN_PAR_ROUTER : PLAN_PAR];
+    default: break;
+    }
+    if (config->vc_order == SIM_VC_REFERENCE)
+        return plans[PLAN_UGAL_REFERENCE];
+    return plans[router ? PLAN_ROUTER : PLAN_GROUP];
+}
+
+/* The port towards a router of the same group. */
+static unsigned local_port(const struct sim_dragonfly_map *map, const struct sim_router *router, uint32_t place)
+{
+    return map->p + place - (place > router->place);
+}
+
+/* The port towards another group: a link of this router if it has one, else towards a router that has. *gate tells
+ * which global port of which router the packet will take. */
+static unsigned group_port(const struct sim_dragonfly_map *map, struct sim_router *router, uint32_t group,
+                           uint32_t *gate)
+{
+    uint32_t distance = group - (group > router->group), first = distance * map->copies, chosen = first;
+
+    if (map->copies > 1) {
+        chosen = first + sim_random_below(&router->random, map->copies);
+        for (uint32_t i = first; i < first + map->copies; i++) {
+            if (map->gate[i] == router->place)
+                chosen = i;
+        }
+    }
+    *gate = chosen;
+    return map->gate[chosen] == router->place ? map->gate_port[chosen] : local_port(map, router, map->gate[chosen]);
+}
+
+/* Credits in use on those VCs of a port that stand for one of the plan. */
+static uint32_t used_of(const struct sim *sim, const struct sim_router *router, unsigned port, unsigned vc)
+{
+    const struct sim_dragonfly_map *map = sim->map;
+    const struct sim_out_vc        *out = &router->out[port << sim->shift | vc * map->lanes];
+    uint32_t                        used = map->lanes * sim->buffer;
+
+    for (uint32_t i = 0; i < map->lanes; i++)
+        used -= out[i].credits;
+    return used;
+}
+
+/* The queue that a packet would join on its way to a group, round or not. */
+static uint32_t queue_to(struct sim *sim, struct sim_router *router, uint32_t group, bool first, bool round)
+{
+    const struct sim_dragonfly_map *map = sim->map;
+    uint32_t                        gate;
+    unsigned                        port = group_port(map, router, group, &gate), vc;
+
+    if (sim->config->routing == SIM_UGAL_G)
+        return sim->seen[(router->group * map->a + map->gate[gate]) * sim->shape.ports + map->gate_port[gate]];
+    if (sim->config->queue == SIM_QUEUE_PORT)
+        return router->port[port].used;
+    if (port >= map->global)
+        vc = round ? map->plan.to_via : map->plan.to_target;
+    else
+        vc = map->plan.local[round][first ? SIM_STAGE_SOURCE : SIM_STAGE_SECOND];
+    return used_of(sim, router, port, vc);
+}
+
+/* Decide whether a packet to another group goes round. */
+static void decide(struct sim *sim, struct sim_router *router, uint32_t target_group, bool first,
+                   struct sim_packet *packet)
+{
+    const struct sim_config        *config = sim->config;
+    const struct sim_dragonfly_map *map = sim->map;
+    uint32_t                        drawn, group;
+
+    if (config->routing == SIM_MIN)
+        return;
+    drawn = sim_random_below(&router->random, config->via == SIM_VIA_ROUTER ? sim->shape.routers : map->groups);
+    group = config->via == SIM_VIA_ROUTER ? sim->router[drawn].group : drawn;
+    if (group == router->group)
+        return;
+    if (config->routing != SIM_VALIANT) {
+        int64_t minimal = queue_to(sim, router, target_group, first, false);
+        int64_t round = queue_to(sim, router, group, first, true);
+
+        if (minimal <= config->bias * round + config->threshold)
+            return;
+    }
+    packet->via = (uint16_t)drawn;
+    packet->flags |= SIM_ROUND;
+}
+
+static enum sim_stage stage_of(const struct sim_packet *packet, bool first, bool within)
+{
+    if (!(packet->flags & SIM_CROSSED)) {
+        if (within && !(packet->flags & SIM_ROUND))
+            return SIM_STAGE_WITHIN;
+        return first ? SIM_STAGE_SOURCE : SIM_STAGE_SECOND;
+    }
+    if (packet->flags & SIM_LAST)
+        return SIM_STAGE_TARGET;
+    return packet->flags & SIM_TURNED ? SIM_STAGE_FROM : SIM_STAGE_TO;
+}
+
+/* Note whether the packet has come to where it goes by way of. */
+static void turn(const struct sim_config *config, const struct sim_router *router, struct sim_packet *packet)
+{
+    uint32_t here = config->via == SIM_VIA_ROUTER ? router->index : router->group;
+
+    if ((packet->flags & (SIM_ROUND | SIM_TURNED)) == SIM_ROUND && packet->via == here)
+        packet->flags |= SIM_TURNED;
+}
+
+/* Where a packet goes next: a group, and a place in it. */
+struct goal {
+    uint32_t group, place;
+};
+
+static struct goal goal_of(const struct sim *sim, const struct sim_packet *packet)
+{
+    const struct sim_dragonfly_map *map = sim->map;
+
+    if ((packet->flags & (SIM_ROUND | SIM_TURNED)) != SIM_ROUND)
+        return (struct goal){ map->group_of[packet->target], map->place_of[packet->target] };
+    if (sim->config->via == SIM_VIA_ROUTER)
+        return (struct goal){ sim->router[packet->via].group, sim->router[packet->via].place };
+    return (struct goal){ packet->via, 0 };
+}
+
+void sim_dragonfly_route(struct sim *sim, struct sim_router *router, unsigned in, unsigned vc,
+                         struct sim_packet *packet)
+{
+    const struct sim_dragonfly_map *map = sim->map;
+    struct goal                     goal = goal_of(sim, packet);
+    bool                            first = in < map->p, round;
+    uint32_t                        gate;
+
+    (void)vc;
+    if (goal.group != router->group &&
+        (first || (sim->config->routing == SIM_PAR && !(packet->flags & (SIM_ROUND | SIM_CROSSED)))))
+        decide(sim, router, goal.group, first, packet);
+    turn(sim->config, router, packet);
+    if (packet->flags & SIM_ROUND)
+        goal = goal_of(sim, packet);
+    round = packet->flags & SIM_ROUND;
+    packet->out_vc = map->plan.local[round][stage_of(packet, first, goal.group == router->group)];
+    if (goal.group != router->group) {
+        packet->out = (uint8_t)group_port(map, router, goal.group, &gate);
+        if (packet->out >= map->global) {
+            bool last = !round || packet->flags & SIM_TURNED;
+
+            packet->out_vc = last ? map->plan.to_target : map->plan.to_via;
+            packet->flags |= last ? SIM_CROSSED | SIM_LAST : SIM_CROSSED;
+        }
+    } else if (goal.place != router->place) {
+        packet->out = (uint8_t)local_port(map, router, goal.place);
+    } else {
+        packet->out = (uint8_t)(packet->target % map->p);
+    }
+    if (map->lanes > 1)
+        packet->out_vc = (uint8_t)(packet->out_vc * map->lanes + sim_random_below(&router->random, map->lanes));
+}

@@ -1,0 +1,26 @@
+/* link.c: what waits longer for its turn on a link than slots reach.
+ *
+ * What a port holds back leaves in consecutive cycles, the last of them just before the link is free again, so that no
+ * time needs to be kept with it. Nodes never hold anything back: they send and take a flit per cycle at most.
+ */
+#include "link.h"
+
+void sim_link_release(struct sim_worker *worker, struct sim_router *router)
+{
+    struct sim_reach reach = sim_reach_of(worker);
+
+    for (uint64_t left = router->held; left != 0; left &= left - 1) {
+        unsigned         number = (unsigned)__builtin_ctzll(left);
+        struct sim_port *port = &router->port[number];
+        struct sim_held *held = &router->held_at[number];
+        uint32_t         flit_at = port->link_free - sim_queue_count(&held->flits) + port->flit_delay;
+        uint32_t         credit_at = port->credit_free - sim_queue_count(&held->credits) + port->credit_delay;
+
+        for (; sim_queue_count(&held->flits) > 0 && flit_at < reach.limit; flit_at++)
+            sim_link_put_flit(reach, port, flit_at, sim_queue_pop(&held->flits));
+        for (; sim_queue_count(&held->credits) > 0 && credit_at < reach.limit; credit_at++)
+            sim_link_put_credit(reach, port, credit_at, sim_queue_pop(&held->credits));
+        if (sim_queue_count(&held->flits) + sim_queue_count(&held->credits) == 0)
+            router->held &= ~(1ull << number);
+    }
+}
