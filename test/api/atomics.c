@@ -6,7 +6,6 @@
  * and one that comes changes nothing.
  *
  * ranks: 1 2 4
- * providers: net
  * env: TERN_CMA=off
  * env: TERN_LINKS=ofi TERN_OFI_ATOMICS=network
  */
