@@ -289,7 +289,7 @@ static void one(const struct where *w, tern_type type, tern_atomic_op op, unsign
         fprintf(stderr, "type %d op 0x%x form %u case %u: now %llx, want %llx, was %llx, is %llx\n", (int)type,
                 (unsigned)op, f, n, (unsigned long long)now.u64, (unsigned long long)want.u64,
                 (unsigned long long)was.u64, (unsigned long long)is.u64);
-        CHECK(!"as the model says");
+        job_fail(__FILE__, __LINE__, "the value or the result", "is not what the model says");
     }
     memcpy(after + AT, around + AT, size_of(type));
     CHECK(memcmp(around, after, SPAN) == 0);
