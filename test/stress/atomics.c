@@ -184,7 +184,7 @@ static void histories(tern_region *region, unsigned char *mine, int owner)
     size_t              count = (size_t)tern_size() * EACH;
     struct entry       *log = job_new(EACH * sizeof(*log)), *all = job_new(count * sizeof(*all));
     tern_atomic_domain *domain;
-    uint64_t            last;
+    uint64_t            last = 0;
 
     OK(tern_atomic_domain_create(TERN_WORLD, TERN_UINT64, ops, flags, &domain));
     counted(domain, region, owner, log);
