@@ -99,8 +99,28 @@ static tern_status go(const struct call *c, struct tern_shape *shape)
 
 /* ---- vector ---- */
 
+/* Lists may be long, so most of them are seen to be right without a branch for each entry: as long as no number of those
+ * that must be small has its highest bit set, nothing has wrapped. What is not that simple is looked at exactly. */
+#define HIGHEST ((uint64_t)1 << 63)
+
+static bool simple_pieces(const tern_vector *v, uint64_t *total)
+{
+    uint64_t bits = 0, sum = 0;
+
+    for (size_t i = 0; i < v->local_count; i++) {
+        uint64_t at = (uint64_t)(uintptr_t)v->local[i].addr, len = v->local[i].len;
+
+        sum += len;
+        bits |= (at - 1) | len | (at + len) | sum;
+    }
+    *total = sum;
+    return bits < HIGHEST;
+}
+
 static tern_status check_pieces(const struct call *c, const tern_vector *v, uint64_t *total)
 {
+    if (TERN_LIKELY(simple_pieces(v, total)))
+        return TERN_OK;
     *total = 0;
     for (size_t i = 0; i < v->local_count; i++) {
         const tern_piece *p = &v->local[i];
@@ -116,9 +136,25 @@ static tern_status check_pieces(const struct call *c, const tern_vector *v, uint
     return TERN_OK;
 }
 
+static bool simple_extents(const tern_vector *v, uint64_t size, uint64_t *total)
+{
+    uint64_t bits = size, sum = 0;
+
+    for (size_t i = 0; i < v->remote_count; i++) {
+        uint64_t at = v->remote[i].offset, len = v->remote[i].len;
+
+        sum += len;
+        bits |= at | len | (at + len) | (size - at - len) | sum;
+    }
+    *total = sum;
+    return bits < HIGHEST;
+}
+
 static tern_status check_extents(const struct call *c, const tern_vector *v, const struct tern_shape *shape,
                                  uint64_t *total)
 {
+    if (TERN_LIKELY(simple_extents(v, shape->part->size, total)))
+        return TERN_OK;
     *total = 0;
     for (size_t i = 0; i < v->remote_count; i++) {
         const tern_extent *e = &v->remote[i];
@@ -133,7 +169,7 @@ static tern_status check_extents(const struct call *c, const tern_vector *v, con
 
 static tern_status vector(const struct call *c, const tern_vector *v, bool get)
 {
-    struct tern_shape shape = { .get = get };
+    struct tern_shape shape; /* not zeroed: that takes longer than a short list */
     uint64_t          near, far;
     tern_status       st = check_target(c, v, &shape);
 
@@ -145,6 +181,8 @@ static tern_status vector(const struct call *c, const tern_vector *v, bool get)
         return st;
     if (near != far)
         return totals_differ(c, near, far);
+    shape.get = get;
+    shape.stride = NULL;
     shape.total = near;
     shape.near =
         (struct tern_side){ .kind = TERN_SIDE_VECTOR, .total = near, .count = v->local_count, .list = v->local };
@@ -166,10 +204,27 @@ static size_t highest(const tern_side_at *at, size_t count)
     return which;
 }
 
+/* Whether all places are between low and high, both below half of all numbers. */
+static bool all_between(const tern_side_at *at, size_t count, uint64_t low, uint64_t high)
+{
+    uint64_t bits = high;
+
+    for (size_t i = 0; i < count; i++)
+        bits |= (at[i] - low) | (high - at[i]);
+    return bits < HIGHEST;
+}
+
 static tern_status check_indexed(const struct call *c, const tern_indexed *x, const struct tern_shape *shape)
 {
     const tern_side_at *near = (const tern_side_at *)(const void *)x->local, *far = x->remote;
-    size_t              last_near = highest(near, x->local_count), last_far = highest(far, x->remote_count);
+    size_t              last_near, last_far;
+
+    if (TERN_LIKELY(x->remote_len <= shape->part->size &&
+                    all_between(far, x->remote_count, 0, shape->part->size - x->remote_len) &&
+                    all_between(near, x->local_count, 1, HIGHEST - 1 - x->local_len)))
+        return TERN_OK;
+    last_near = highest(near, x->local_count);
+    last_far = highest(far, x->remote_count);
 
     if (!tern_base_covers(shape->part->size, far[last_far], x->remote_len))
         return out_of_part(c, shape, last_far, far[last_far], x->remote_len);
@@ -184,7 +239,7 @@ static tern_status check_indexed(const struct call *c, const tern_indexed *x, co
 
 static tern_status indexed(const struct call *c, const tern_indexed *x, bool get)
 {
-    struct tern_shape shape = { .get = get };
+    struct tern_shape shape; /* not zeroed: that takes longer than a short list */
     uint64_t          near, far;
     tern_status       st = check_target(c, x, &shape);
 
@@ -195,6 +250,8 @@ static tern_status indexed(const struct call *c, const tern_indexed *x, bool get
         return too_much(c);
     if (near != far)
         return totals_differ(c, near, far);
+    shape.get = get;
+    shape.stride = NULL;
     if ((shape.total = near) > 0) {
         if (!x->local || !x->remote)
             return is_null(c, "a list");
