@@ -103,18 +103,25 @@ static tern_status go(const struct call *c, struct tern_shape *shape)
  * that must be small has its highest bit set, nothing has wrapped. What is not that simple is looked at exactly. */
 #define HIGHEST ((uint64_t)1 << 63)
 
+/* Whether the sum of so many lengths cannot wrap; lens has every bit that one of them has. */
+static bool sum_is_simple(uint64_t lens, size_t count)
+{
+    return lens >> 32 == 0 && count >> 31 == 0;
+}
+
 static bool simple_pieces(const tern_vector *v, uint64_t *total)
 {
-    uint64_t bits = 0, sum = 0;
+    uint64_t bits = 0, lens = 0, sum = 0;
 
     for (size_t i = 0; i < v->local_count; i++) {
         uint64_t at = (uint64_t)(uintptr_t)v->local[i].addr, len = v->local[i].len;
 
+        bits |= (at - 1) | (at + len);
+        lens |= len;
         sum += len;
-        bits |= (at - 1) | len | (at + len) | sum;
     }
     *total = sum;
-    return bits < HIGHEST;
+    return bits < HIGHEST && sum_is_simple(lens, v->local_count);
 }
 
 static tern_status check_pieces(const struct call *c, const tern_vector *v, uint64_t *total)
@@ -138,16 +145,17 @@ static tern_status check_pieces(const struct call *c, const tern_vector *v, uint
 
 static bool simple_extents(const tern_vector *v, uint64_t size, uint64_t *total)
 {
-    uint64_t bits = size, sum = 0;
+    uint64_t bits = size, lens = 0, sum = 0;
 
     for (size_t i = 0; i < v->remote_count; i++) {
         uint64_t at = v->remote[i].offset, len = v->remote[i].len;
 
+        bits |= at | (at + len) | (size - at - len);
+        lens |= len;
         sum += len;
-        bits |= at | len | (at + len) | (size - at - len) | sum;
     }
     *total = sum;
-    return bits < HIGHEST;
+    return bits < HIGHEST && sum_is_simple(lens, v->remote_count);
 }
 
 static tern_status check_extents(const struct call *c, const tern_vector *v, const struct tern_shape *shape,

@@ -80,22 +80,41 @@ static inline void take(struct reader *r, uint64_t len)
     r->left -= len;
 }
 
-/* Entries of two vectors from the first on, as long as they are of the same length on both sides; returns how many, and
- * takes their bytes off *left. */
-static uint64_t copy_alike(const struct tern_shape *shape, uint64_t *left)
+/* Entries of two vectors from i on, as long as all of them have this length; returns where that ends. */
+static inline __attribute__((always_inline)) uint64_t copy_stretch(const struct tern_shape *shape, uint64_t i,
+                                                                   uint64_t most, size_t len)
 {
     const struct tern_side_entry *near = shape->near.list, *far = shape->far.list;
     unsigned char                *base = shape->part->base;
-    uint64_t most = shape->near.count < shape->far.count ? shape->near.count : shape->far.count, i = 0;
 
-    for (; i < most && near[i].len == far[i].len; i++) {
-        if (near[i].len == 0)
-            continue;
-        if (shape->get)
-            tern_op_move(near_place(near[i].at), base + far[i].at, near[i].len);
-        else
-            tern_op_move(base + far[i].at, near_place(near[i].at), near[i].len);
-        *left -= near[i].len;
+    if (shape->get)
+        for (; i < most && near[i].len == len && far[i].len == len; i++)
+            tern_op_move(near_place(near[i].at), base + far[i].at, len);
+    else
+        for (; i < most && near[i].len == len && far[i].len == len; i++)
+            tern_op_move(base + far[i].at, near_place(near[i].at), len);
+    return i;
+}
+
+/* Entries of two vectors from the first on, as long as both sides are cut alike; returns how many, and takes their bytes
+ * off *left. */
+static uint64_t copy_alike(const struct tern_shape *shape, uint64_t *left)
+{
+    const struct tern_side_entry *near = shape->near.list, *far = shape->far.list;
+    uint64_t most = shape->near.count < shape->far.count ? shape->near.count : shape->far.count, i = 0, begin, len;
+
+    while (i < most && near[i].len == far[i].len) {
+        begin = i;
+        switch (len = near[i].len) {
+        case 0: i++; break;
+        case 4: i = copy_stretch(shape, i, most, 4); break;
+        case 8: i = copy_stretch(shape, i, most, 8); break;
+        case 16: i = copy_stretch(shape, i, most, 16); break;
+        case 32: i = copy_stretch(shape, i, most, 32); break;
+        case 64: i = copy_stretch(shape, i, most, 64); break;
+        default: i = copy_stretch(shape, i, most, len);
+        }
+        *left -= (i - begin) * len;
     }
     return i;
 }
