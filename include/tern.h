@@ -17,6 +17,7 @@
 #include <tern/rma.h>
 #include <tern/shape.h>
 #include <tern/type.h>
+#include <tern/atomic.h>
 #include <tern/sync.h>
 #include <tern/am.h>
 

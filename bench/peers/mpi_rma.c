@@ -105,6 +105,41 @@ static void put_pingpong(struct job *j, uint64_t iters)
     }
 }
 
+static const uint64_t one = 1;
+
+static void fadd_blocking(struct job *j, uint64_t iters)
+{
+    uint64_t was;
+
+    for (uint64_t i = 0; i < iters; i++) {
+        MPI_Fetch_and_op(&one, &was, MPI_UINT64_T, j->peer, j->far_disp, MPI_SUM, j->win);
+        MPI_Win_flush(j->peer, j->win);
+    }
+}
+
+static void fadd_windows(struct job *j, uint64_t iters)
+{
+    uint64_t *was = (uint64_t *)(void *)j->local;
+
+    for (uint64_t i = 0; i < iters; i++) {
+        for (uint64_t w = 0; w < j->window; w++)
+            MPI_Fetch_and_op(&one, &was[w % 8], MPI_UINT64_T, j->peer, j->far_disp, MPI_SUM, j->win);
+        MPI_Win_flush(j->peer, j->win);
+    }
+}
+
+/* All ranks on one value of rank 0, and a barrier. */
+static void fadd_hot(struct job *j, uint64_t iters)
+{
+    uint64_t was;
+
+    for (uint64_t i = 0; i < iters; i++) {
+        MPI_Fetch_and_op(&one, &was, MPI_UINT64_T, 0, j->zero_disp, MPI_SUM, j->win);
+        MPI_Win_flush(0, j->win);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 static void barriers(struct job *j, uint64_t iters)
 {
     (void)j;
@@ -202,6 +237,12 @@ static void run_size(struct job *j)
         mpi_shape_close(j);
     } else if (strcmp(j->test, "barrier") == 0) {
         measure(j, barriers, ALL, 1, "latency", "ns");
+    } else if (strcmp(j->test, "fadd_lat") == 0) {
+        measure(j, fadd_blocking, FIRST, 1, "latency", "ns");
+    } else if (strcmp(j->test, "fadd_rate") == 0) {
+        measure(j, fadd_windows, FIRST, (double)j->window, "rate", "op/s");
+    } else if (strcmp(j->test, "hot_spot") == 0) {
+        measure(j, fadd_hot, ALL, (double)j->ranks, "aggregate", "op/s");
     } else if (strstr(j->test, "_lat") != NULL) {
         measure(j, put ? put_blocking : get_blocking, FIRST, 1, "latency", "ns");
         if (put && j->ranks > 1) {
@@ -258,6 +299,7 @@ static void set_up(struct job *j)
     j->local = (unsigned char *)memory + MEASURE_SKEW;
     MPI_Allgather(&skew, 1, MPI_LONG_LONG, all, 1, MPI_LONG_LONG, MPI_COMM_WORLD);
     j->far_disp = (MPI_Aint)all[j->peer];
+    j->zero_disp = (MPI_Aint)all[0];
     free(all);
     MPI_Win_lock_all(0, j->win);
     MPI_Barrier(MPI_COMM_WORLD);
@@ -265,8 +307,9 @@ static void set_up(struct job *j)
 
 static bool parse(struct job *j, int argc, char **argv)
 {
-    static const char *const tests[] = { "put_lat", "get_lat",    "put_bw",     "get_bw",    "put_rate",  "get_rate",
-                                         "barrier", "strided_bw", "indexed_bw", "vector_bw", "transpose", "column_bw" };
+    static const char *const tests[] = { "put_lat",   "get_lat",   "put_bw",     "get_bw",     "put_rate",
+                                         "get_rate",  "barrier",   "strided_bw", "indexed_bw", "vector_bw",
+                                         "transpose", "column_bw", "fadd_lat",   "fadd_rate",  "hot_spot" };
     bool                     known = false;
     char                    *end = NULL;
 
@@ -312,7 +355,8 @@ int main(int argc, char **argv)
         if (j.rank == 0)
             fprintf(stderr,
                     "usage: tern-peer-%s put_lat|get_lat|put_bw|get_bw|put_rate|get_rate|barrier|strided_bw|indexed_bw|"
-                    "vector_bw|transpose|column_bw [--sizes LIST] [--time S] [--repeat R] [--window W] [--element E] "
+                    "vector_bw|transpose|column_bw|fadd_lat|fadd_rate|hot_spot [--sizes LIST] [--time S] [--repeat R] "
+                    "[--window W] [--element E] "
                     "[--csv]\n",
                     LIBRARY);
         MPI_Finalize();
@@ -320,7 +364,7 @@ int main(int argc, char **argv)
     }
     if (j.window == 0 && strstr(j.test, "_rate") != NULL)
         j.window = 64;
-    if (strcmp(j.test, "barrier") == 0) {
+    if (strcmp(j.test, "barrier") == 0 || strncmp(j.test, "fadd", 4) == 0 || strcmp(j.test, "hot_spot") == 0) {
         j.sizes[0] = 0;
         j.size_count = 1;
     }

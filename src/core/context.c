@@ -220,8 +220,9 @@ void tern_core_pending_describe(const struct tern_pending *pending, char *text, 
 {
     const struct tern_xfer *xfer = &pending->op.xfer;
 
-    snprintf(text, size, "%s of %zu bytes at offset %llu of rank %d, by %s", xfer->get ? "get" : "put", xfer->len,
-             (unsigned long long)xfer->offset, xfer->part->rank, xfer->part->path->name);
+    snprintf(text, size, "%s of %zu bytes at offset %llu of rank %d, by %s",
+             xfer->what ? xfer->what : (xfer->get ? "get" : "put"), xfer->len, (unsigned long long)xfer->offset,
+             xfer->part->rank, xfer->part->path->name);
 }
 
 tern_status tern_core_ctx_failed(struct tern_ctx *ctx, const char *what)

@@ -10,6 +10,7 @@
 
 struct tern_region {
     struct tern_link_part *part; /* [ranks of the job] */
+    struct tern_link_part *net;  /* the same, as the link reaches them whose network has atomics; NULL: there is none */
     struct tern_team      *team;
     uint64_t               id;   /* the same on all ranks of the team */
     uint64_t               name; /* of this rank's own part, for the links; 0: it has none yet */

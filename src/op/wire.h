@@ -104,13 +104,18 @@ static inline bool wire_is_short(uint64_t first)
 
 /* ---- errands ---- */
 
-/* What is to be done with the bytes of a request's side. */
-enum wire_verb { WIRE_PUT, WIRE_GET, WIRE_VERBS };
+/* The first byte of every request: what is to be done, and therefore how the rest is read. Who serves each: serve.c. */
+enum wire_verb {
+    WIRE_PUT, /* these two: struct wire_request */
+    WIRE_GET,
+    WIRE_ATOMIC, /* struct wire_atomic */
+    WIRE_VERBS
+};
 
-/* The request of an errand: a part of a stream, as op/side.h has them. dims dimensions or count entries follow; then, at
+/* The request of a put or get: a part of a stream, as op/side.h has them. dims dimensions or count entries follow; then, at
  * the next multiple of WIRE_PAYLOAD, the len bytes of a put. */
 struct wire_request {
-    uint8_t  verb;  /* enum wire_verb */
+    uint8_t  verb;  /* WIRE_PUT, WIRE_GET */
     uint8_t  kind;  /* enum tern_side_kind */
     uint16_t dims;  /* STRIDED */
     uint32_t count; /* lists */
@@ -121,6 +126,18 @@ struct wire_request {
     uint64_t len;   /* bytes of the part */
 };
 _Static_assert(sizeof(struct wire_request) == 48, "a request has no padding");
+
+/* The request of an atomic operation. The answer is what was there before, in as many bytes as the type has; there is
+ * none where it is not wanted. */
+struct wire_atomic {
+    uint8_t  verb; /* WIRE_ATOMIC */
+    uint8_t  type; /* tern_type */
+    uint16_t zero;
+    uint32_t op; /* tern_atomic_op */
+    uint64_t offset;
+    uint64_t operand, compare; /* of 4 bytes: the upper half is 0 */
+};
+_Static_assert(sizeof(struct wire_atomic) == 32, "a request has no padding");
 
 #define WIRE_PAYLOAD 64
 
