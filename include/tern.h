@@ -18,6 +18,7 @@
 #include <tern/shape.h>
 #include <tern/type.h>
 #include <tern/atomic.h>
+#include <tern/acc.h>
 #include <tern/sync.h>
 #include <tern/am.h>
 
