@@ -19,6 +19,7 @@
 #include <tern/type.h>
 #include <tern/atomic.h>
 #include <tern/acc.h>
+#include <tern/mutex.h>
 #include <tern/sync.h>
 #include <tern/am.h>
 

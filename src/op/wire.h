@@ -111,6 +111,7 @@ enum wire_verb {
     WIRE_GET,
     WIRE_ATOMIC, /* struct wire_atomic */
     WIRE_ACC,    /* struct wire_acc */
+    WIRE_MUTEX,  /* struct wire_mutex */
     WIRE_VERBS
 };
 
@@ -140,6 +141,26 @@ struct wire_atomic {
     uint64_t operand, compare; /* of 4 bytes: the upper half is 0 */
 };
 _Static_assert(sizeof(struct wire_atomic) == 32, "a request has no padding");
+
+/* The request of a step of a mutex, and its answer: op/mutex_step.h. */
+struct wire_mutex {
+    uint8_t  verb; /* WIRE_MUTEX */
+    uint8_t  step; /* enum tern_mutex_step */
+    uint8_t  log;  /* of the mutex's places */
+    uint8_t  zero;
+    uint32_t ticket;
+    uint64_t offset;
+    uint64_t name; /* for whom */
+};
+_Static_assert(sizeof(struct wire_mutex) == 24, "a request has no padding");
+
+struct wire_mutex_answer {
+    uint32_t state; /* enum tern_turn_state */
+    uint32_t ticket;
+    uint32_t wake;   /* the rank that is to be woken, + 1; 0: none */
+    uint32_t holder; /* the rank that has the mutex now, + 1; 0: none */
+};
+_Static_assert(sizeof(struct wire_mutex_answer) == 16, "an answer has no padding");
 
 #define WIRE_PAYLOAD 64
 
