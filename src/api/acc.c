@@ -25,14 +25,14 @@ static __attribute__((cold, noinline)) tern_status is_astray(const struct tern_a
 static tern_status check_strided(const struct tern_api_call *c, const struct tern_shape *shape)
 {
     const struct tern_stride *s = shape->stride;
-    uint64_t                  first = shape->far_first + (uint64_t)s->far, align = tern_sum_align(c->sum.type);
+    uint64_t                  first = shape->far_first + (uint64_t)s->far, low = tern_sum_align(c->sum.type) - 1;
 
-    if (s->run % tern_sum_bytes(c->sum.type) != 0)
+    if (s->run & (tern_sum_bytes(c->sum.type) - 1)) /* powers of two */
         return is_cut(c, s->run);
-    if ((shape->part->addr + first) % align != 0)
+    if ((shape->part->addr + first) & low)
         return is_astray(c, shape, first);
     for (unsigned i = 0; i < s->dims; i++)
-        if ((uint64_t)s->dim[i].far % align != 0)
+        if ((uint64_t)s->dim[i].far & low)
             return is_astray(c, shape, first + (uint64_t)s->dim[i].far);
     return TERN_OK;
 }
@@ -41,12 +41,12 @@ static tern_status check_strided(const struct tern_api_call *c, const struct ter
 static tern_status check_cuts(const struct tern_api_call *c, const struct tern_side *side)
 {
     const struct tern_side_entry *list = side->list;
-    uint64_t                      element = tern_sum_bytes(c->sum.type);
+    uint64_t                      low = tern_sum_bytes(c->sum.type) - 1; /* a power of two */
 
     if (side->kind == TERN_SIDE_INDEXED)
-        return side->run % element != 0 ? is_cut(c, side->run) : TERN_OK;
+        return side->run & low ? is_cut(c, side->run) : TERN_OK;
     for (uint64_t i = 0; i < side->count; i++)
-        if (list[i].len % element != 0)
+        if (list[i].len & low)
             return is_cut(c, list[i].len);
     return TERN_OK;
 }
@@ -54,13 +54,14 @@ static tern_status check_cuts(const struct tern_api_call *c, const struct tern_s
 static tern_status check_places(const struct tern_api_call *c, const struct tern_shape *shape)
 {
     const struct tern_side *far = &shape->far;
-    uint64_t                align = tern_sum_align(c->sum.type);
+    uint64_t                low = tern_sum_align(c->sum.type) - 1; /* a power of two */
 
     for (uint64_t i = 0; i < far->count; i++) {
+        bool     empty = far->kind == TERN_SIDE_VECTOR && ((const struct tern_side_entry *)far->list)[i].len == 0;
         uint64_t at = far->kind == TERN_SIDE_INDEXED ? ((const tern_side_at *)far->list)[i]
                                                      : ((const struct tern_side_entry *)far->list)[i].at;
 
-        if ((shape->part->addr + at) % align != 0)
+        if (!empty && ((shape->part->addr + at) & low))
             return is_astray(c, shape, at);
     }
     return TERN_OK;

@@ -44,8 +44,7 @@ static size_t in_block(const struct tern_acc_adding *a, uint64_t addr, size_t le
 {
     size_t rest = TERN_ACC_BLOCK - addr % TERN_ACC_BLOCK;
 
-    rest += a->element - 1;
-    rest -= rest % a->element;
+    rest = (rest + a->element - 1) & ~(a->element - 1); /* a power of two */
     return len < rest ? len : rest;
 }
 
@@ -103,6 +102,40 @@ static void add_indexed(struct direct *d)
         add(d, near[i], far[i], d->shape->near.run);
 }
 
+/* An entry of a list, as far as it has come. */
+struct cursor {
+    const struct tern_side *side;
+    uint64_t                index, at, left;
+};
+
+static inline void cursor_fill(struct cursor *c)
+{
+    for (; c->left == 0; c->index++) { /* some may be empty */
+        const struct tern_side_entry *e = (const struct tern_side_entry *)c->side->list + c->index;
+        bool                          vector = c->side->kind == TERN_SIDE_VECTOR;
+
+        c->at = vector ? e->at : ((const tern_side_at *)c->side->list)[c->index];
+        c->left = vector ? e->len : c->side->run;
+    }
+}
+
+/* Lists, which may be cut differently. */
+static void add_lists(struct direct *d)
+{
+    struct cursor near = { .side = &d->shape->near }, far = { .side = &d->shape->far };
+    uint64_t      n;
+
+    for (uint64_t left = d->shape->total; left > 0; left -= n) {
+        cursor_fill(&near);
+        cursor_fill(&far);
+        n = near.left < far.left ? near.left : far.left;
+        add(d, near.at, far.at, n);
+        near.at += n, near.left -= n;
+        far.at += n, far.left -= n;
+    }
+}
+
+/* Sides of a box that are folded each by itself. */
 static void add_pieces(struct direct *d)
 {
     struct tern_shape_marks marks = { { 0, 0, 0 }, { 0, 0, 0 } };
@@ -125,6 +158,8 @@ void tern_op_acc_direct(const struct tern_shape *shape)
         add_box(&d, s->dims, shape->near_first + (uint64_t)s->near, shape->far_first + (uint64_t)s->far);
     else if (shape->near.kind == TERN_SIDE_INDEXED && shape->near.run == shape->far.run)
         add_indexed(&d);
+    else if (shape->near.kind != TERN_SIDE_STRIDED)
+        add_lists(&d);
     else
         add_pieces(&d);
     tern_op_acc_end(&d.adding);
