@@ -36,6 +36,10 @@ endif()
 set_source_files_properties(${PROJECT_SOURCE_DIR}/src/op/transpose.c ${PROJECT_SOURCE_DIR}/src/api/shape.c PROPERTIES
     COMPILE_OPTIONS "$<$<CONFIG:Release>:-O3>")
 
+# The loops of accumulates are to become vector instructions, with the same results everywhere.
+set_source_files_properties(${PROJECT_SOURCE_DIR}/src/op/sum.c PROPERTIES
+    COMPILE_OPTIONS "-ffp-contract=off;$<$<CONFIG:Release>:-O3;-funroll-loops>")
+
 function(tern_add_objects name)
     add_library(${name} OBJECT ${ARGN})
     set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON C_VISIBILITY_PRESET hidden)
