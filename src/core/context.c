@@ -31,6 +31,7 @@ static void lanes_close(struct tern_ctx *ctx, unsigned count)
 
 tern_status tern_core_ctx_open(struct tern_team *team, tern_order order, struct tern_ctx **out)
 {
+    static uint32_t  opened;
     struct tern_ctx *ctx = calloc(1, sizeof(*ctx));
     tern_status      st;
 
@@ -49,6 +50,7 @@ tern_status tern_core_ctx_open(struct tern_team *team, tern_order order, struct 
         }
     }
     pthread_mutex_lock(&tern_job.lock);
+    ctx->number = opened++;
     ctx->next = tern_job.contexts;
     ctx->link = &tern_job.contexts;
     if (ctx->next)

@@ -146,6 +146,7 @@ static void region_delete(struct tern_region *region)
 {
     detach_all(region);
     tern_core_memory_drop(&region->own);
+    free(region->kept);
     free(region->part);
     free(region->net);
     free(region);

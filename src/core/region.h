@@ -15,6 +15,7 @@ struct tern_region {
     uint64_t               id;   /* the same on all ranks of the team */
     uint64_t               name; /* of this rank's own part, for the links; 0: it has none yet */
     struct tern_own_memory own;
+    void                  *kept;         /* what was made for it, if anything: freed with it */
     struct tern_region    *next, **link; /* on the job's list */
     /* In the same piece of memory, so that an inlined call loads no pointer to it first. [ranks of the job] */
     _Alignas(TERN_REGION_PARTS) struct tern_part fast[];

@@ -6,7 +6,9 @@
 
 #include "base/bits.h"
 #include "base/status.h"
+#include "op/acc.h"
 #include "op/atomic.h"
+#include "op/mutex.h"
 
 #define PAGE 4096u
 
@@ -70,8 +72,7 @@ static uint64_t close_together(const struct tern_side *side, const struct tern_s
     return *span = run < left ? run : left;
 }
 
-/* Whether the memory of the part is there; asked for once where runs lie in the same pages. */
-static bool is_there(const struct tern_link_ground *ground, const struct tern_op_request *r)
+bool tern_op_request_there(const struct tern_link_ground *ground, const struct tern_op_request *r)
 {
     struct tern_side_mark mark = r->mark;
     uint64_t              end = r->mark.at + r->len, low = 0, high = 0, where = 0, span, before;
@@ -104,7 +105,7 @@ static tern_status serve_transfer(const struct tern_link_ground *ground, const u
     bool                    done;
 
     if (!tern_op_request_read(request, len, ground->size, &r) || (r.verb == WIRE_GET && r.len > room) ||
-        !is_there(ground, &r))
+        !tern_op_request_there(ground, &r))
         return TERN_ERR_LINK;
     if (r.verb == WIRE_PUT) {
         done = tern_op_side_unpack(&r.side, &memory, &r.mark, r.len, r.payload);
@@ -117,9 +118,8 @@ static tern_status serve_transfer(const struct tern_link_ground *ground, const u
 
 /* Who serves what. Each checks all that it reads. */
 static tern_op_server *const server[WIRE_VERBS] = {
-    [WIRE_PUT] = serve_transfer,
-    [WIRE_GET] = serve_transfer,
-    [WIRE_ATOMIC] = tern_op_atomic_serve,
+    [WIRE_PUT] = serve_transfer,    [WIRE_GET] = serve_transfer,        [WIRE_ATOMIC] = tern_op_atomic_serve,
+    [WIRE_ACC] = tern_op_acc_serve, [WIRE_MUTEX] = tern_op_mutex_serve,
 };
 
 tern_status tern_op_serve(const struct tern_link_ground *ground, const unsigned char *request, size_t len,

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "link/link.h"
+#include "op/sum.h"
 
 /* ---- active messages ---- */
 
@@ -109,6 +110,8 @@ enum wire_verb {
     WIRE_PUT, /* these two: struct wire_request */
     WIRE_GET,
     WIRE_ATOMIC, /* struct wire_atomic */
+    WIRE_ACC,    /* struct wire_acc */
+    WIRE_MUTEX,  /* struct wire_mutex */
     WIRE_VERBS
 };
 
@@ -139,7 +142,37 @@ struct wire_atomic {
 };
 _Static_assert(sizeof(struct wire_atomic) == 32, "a request has no padding");
 
+/* The request of a step of a mutex, and its answer: op/mutex_step.h. */
+struct wire_mutex {
+    uint8_t  verb; /* WIRE_MUTEX */
+    uint8_t  step; /* enum tern_mutex_step */
+    uint8_t  log;  /* of the mutex's places */
+    uint8_t  zero;
+    uint32_t ticket;
+    uint64_t offset;
+    uint64_t name; /* for whom */
+};
+_Static_assert(sizeof(struct wire_mutex) == 24, "a request has no padding");
+
+struct wire_mutex_answer {
+    uint32_t state; /* enum tern_turn_state */
+    uint32_t ticket;
+    uint32_t wake;   /* the rank that is to be woken, + 1; 0: none */
+    uint32_t holder; /* the rank that has the mutex now, + 1; 0: none */
+};
+_Static_assert(sizeof(struct wire_mutex_answer) == 16, "an answer has no padding");
+
 #define WIRE_PAYLOAD 64
+
+/* The request of an accumulate: what is added, and then a request of WIRE_PUT, whose payload are the summands. The answer
+ * is as long as these, or empty. */
+struct wire_acc {
+    uint8_t         verb; /* WIRE_ACC */
+    uint8_t         zero[7];
+    struct tern_sum sum;
+    uint8_t         reserved[WIRE_PAYLOAD - 8 - sizeof(struct tern_sum)];
+};
+_Static_assert(sizeof(struct wire_acc) == WIRE_PAYLOAD, "summands are aligned as the payload of a put");
 
 /* Bytes of a request before the payload of a put, if lists and dimensions take so many. */
 static inline size_t wire_payload_at(size_t list)
