@@ -7,7 +7,7 @@
  *
  * ranks: 1 2 4
  * env: TERN_CMA=off
- * env: TERN_LINKS=ofi TERN_OFI_ATOMICS=network
+ * env: TERN_LINKS=ofi TERN_OFI_PROVIDER=shm TERN_OFI_ATOMICS=network
  */
 #include "job_test.h"
 
