@@ -162,7 +162,7 @@ static void mutex_steps(void **state)
     assert_int_equal(a.state, TERN_TURN_NOT);
     w.offset = 257;
     assert_int_equal(serve((unsigned char *)&w, sizeof(w), (unsigned char *)&a, sizeof(a), &answered), TERN_ERR_LINK);
-    w.offset = BYTES - 128;
+    w.offset = BYTES - 64;
     assert_int_equal(serve((unsigned char *)&w, sizeof(w), (unsigned char *)&a, sizeof(a), &answered), TERN_ERR_LINK);
 }
 
