@@ -23,7 +23,7 @@ struct entry {
 };
 
 /* Where things are in the part of the rank that owns the values. */
-enum { COUNTER = 0, CELL = 64, SUM = 128, LOG = 512 };
+enum { COUNTER = 0, CELL = 64, SUM = 128, STORM = 192, THROUGH = 256, LOG = 512 };
 
 static uint32_t flags; /* of the domains; 0: the network may do it all */
 
@@ -139,6 +139,35 @@ static void check_chain(const struct entry *all, size_t count, uint64_t last)
     }
 }
 
+/* All at a time on one value, by every way: the owner goes on until the others are through, so that its own instructions and
+ * those of whoever serves them meet. */
+static void storm(tern_atomic_domain *domain, tern_region *region, int owner)
+{
+    const uint64_t         one = 1;
+    uint64_t               through = 0, was = 0, mine = 0, all[64], sum = 0;
+    uint64_t               most = tern_region_ptr(region, owner) && !job_chaos() ? EACH * 300 : EACH / 3;
+    const tern_atomic_args args = { TERN_ATOMIC_FADD, &one, NULL, &was };
+
+    while (tern_rank() == owner ? through + 1 < (uint64_t)tern_size() : mine < most) {
+        if (mine++ % 2)
+            OK(tern_atomic(TERN_WORLD, domain, region, owner, STORM, &args));
+        else
+            OK(tern_atomic_fadd_u64(TERN_WORLD, domain, region, owner, STORM, 1, &was));
+        if (tern_rank() == owner && mine % 16 == 0) {
+            OK(tern_progress(TERN_WORLD));
+            OK(tern_atomic_get_u64(TERN_WORLD, domain, region, owner, THROUGH, &through));
+        }
+    }
+    if (tern_rank() != owner)
+        OK(tern_atomic_fadd_u64(TERN_WORLD, domain, region, owner, THROUGH, 1, &was));
+    OK(tern_allgather(TERN_WORLD, &mine, sizeof(mine), all));
+    for (int i = 0; i < tern_size(); i++)
+        sum += all[i];
+    OK(tern_atomic_get_u64(TERN_WORLD, domain, region, owner, STORM, &was));
+    SAME(was, sum);
+    OK(tern_barrier(TERN_WORLD));
+}
+
 /* Each rank adds its number plus one, EACH times, without waiting for each. */
 static void sums(tern_atomic_domain *domain, tern_type type, tern_region *region, int owner)
 {
@@ -200,6 +229,7 @@ static void histories(tern_region *region, unsigned char *mine, int owner)
     if (tern_rank() == owner)
         check_chain(all, count, last);
     OK(tern_barrier(TERN_WORLD));
+    storm(domain, region, owner);
     OK(tern_atomic_domain_free(domain));
     free(log);
     free(all);
