@@ -178,7 +178,7 @@ static void damaged(void **state)
 
             memcpy(kept, whole.bytes, most);
             for (uint64_t n = 1 + job_random(&seed) % 3; n > 0; n--) {
-                size_t at = job_random(&seed) % most;
+                size_t   at = job_random(&seed) % most;
                 uint64_t bits = job_random(&seed) % 2 ? job_random(&seed) : 1u << job_random(&seed) % 8;
 
                 whole.bytes[at] ^= (unsigned char)bits;
