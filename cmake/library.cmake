@@ -31,9 +31,14 @@ else()
     list(FILTER upper_sources EXCLUDE REGEX "/link/ofi/")
 endif()
 
-# Blocks that are transposed in registers need their loops unrolled, whatever that costs in space.
-set_source_files_properties(${PROJECT_SOURCE_DIR}/src/op/transpose.c PROPERTIES
+# Blocks that are transposed in registers need their loops unrolled, and checks of lists are made two entries at a time,
+# whatever that costs in space.
+set_source_files_properties(${PROJECT_SOURCE_DIR}/src/op/transpose.c ${PROJECT_SOURCE_DIR}/src/api/shape.c PROPERTIES
     COMPILE_OPTIONS "$<$<CONFIG:Release>:-O3>")
+
+# The loops of accumulates are to become vector instructions, with the same results everywhere.
+set_source_files_properties(${PROJECT_SOURCE_DIR}/src/op/sum.c PROPERTIES
+    COMPILE_OPTIONS "-ffp-contract=off;$<$<CONFIG:Release>:-O3;-funroll-loops>")
 
 function(tern_add_objects name)
     add_library(${name} OBJECT ${ARGN})

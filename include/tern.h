@@ -17,6 +17,9 @@
 #include <tern/rma.h>
 #include <tern/shape.h>
 #include <tern/type.h>
+#include <tern/atomic.h>
+#include <tern/acc.h>
+#include <tern/mutex.h>
 #include <tern/sync.h>
 #include <tern/am.h>
 

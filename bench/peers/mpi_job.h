@@ -15,9 +15,10 @@ struct job {
     uint64_t       window, element;
     int            rank, ranks, peer;
     MPI_Win        win;
-    unsigned char *mine;     /* this rank's part, from a page boundary on */
-    MPI_Aint       far_disp; /* where the peer's begins in its window */
-    unsigned char *local;    /* private: area, then two of ping; MEASURE_SKEW off a page boundary */
+    unsigned char *mine;      /* this rank's part, from a page boundary on */
+    MPI_Aint       far_disp;  /* where the peer's begins in its window */
+    MPI_Aint       zero_disp; /* the same of rank 0 */
+    unsigned char *local;     /* private: area, then two of ping; MEASURE_SKEW off a page boundary */
     uint64_t       area, ping;
     uint64_t       size, stride;
     unsigned       turn;

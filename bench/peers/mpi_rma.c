@@ -105,6 +105,70 @@ static void put_pingpong(struct job *j, uint64_t iters)
     }
 }
 
+static const uint64_t one = 1;
+
+static void fadd_blocking(struct job *j, uint64_t iters)
+{
+    uint64_t was;
+
+    for (uint64_t i = 0; i < iters; i++) {
+        MPI_Fetch_and_op(&one, &was, MPI_UINT64_T, j->peer, j->far_disp, MPI_SUM, j->win);
+        MPI_Win_flush(j->peer, j->win);
+    }
+}
+
+static void fadd_windows(struct job *j, uint64_t iters)
+{
+    uint64_t *was = (uint64_t *)(void *)j->local;
+
+    for (uint64_t i = 0; i < iters; i++) {
+        for (uint64_t w = 0; w < j->window; w++)
+            MPI_Fetch_and_op(&one, &was[w % 8], MPI_UINT64_T, j->peer, j->far_disp, MPI_SUM, j->win);
+        MPI_Win_flush(j->peer, j->win);
+    }
+}
+
+/* All ranks on one value of rank 0, and a barrier. */
+static void fadd_hot(struct job *j, uint64_t iters)
+{
+    uint64_t was;
+
+    for (uint64_t i = 0; i < iters; i++) {
+        MPI_Fetch_and_op(&one, &was, MPI_UINT64_T, 0, j->zero_disp, MPI_SUM, j->win);
+        MPI_Win_flush(0, j->win);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* Of doubles. */
+static void accumulate(struct job *j, uint64_t iters)
+{
+    int count = (int)(j->size / sizeof(double));
+
+    for (uint64_t i = 0; i < iters; i++) {
+        MPI_Accumulate(j->local, count, MPI_DOUBLE, j->peer, j->far_disp, count, MPI_DOUBLE, MPI_SUM, j->win);
+        MPI_Win_flush(j->peer, j->win);
+    }
+}
+
+static void lock_alone(struct job *j, uint64_t iters)
+{
+    for (uint64_t i = 0; i < iters; i++) {
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, j->peer, 0, j->win);
+        MPI_Win_unlock(j->peer, j->win);
+    }
+}
+
+/* All ranks lock the window of rank 0, and a barrier. */
+static void lock_together(struct job *j, uint64_t iters)
+{
+    for (uint64_t i = 0; i < iters; i++) {
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, j->win);
+        MPI_Win_unlock(0, j->win);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 static void barriers(struct job *j, uint64_t iters)
 {
     (void)j;
@@ -202,6 +266,20 @@ static void run_size(struct job *j)
         mpi_shape_close(j);
     } else if (strcmp(j->test, "barrier") == 0) {
         measure(j, barriers, ALL, 1, "latency", "ns");
+    } else if (strcmp(j->test, "fadd_lat") == 0) {
+        measure(j, fadd_blocking, FIRST, 1, "latency", "ns");
+    } else if (strcmp(j->test, "fadd_rate") == 0) {
+        measure(j, fadd_windows, FIRST, (double)j->window, "rate", "op/s");
+    } else if (strcmp(j->test, "hot_spot") == 0) {
+        measure(j, fadd_hot, ALL, (double)j->ranks, "aggregate", "op/s");
+    } else if (strcmp(j->test, "acc_bw") == 0) {
+        measure(j, accumulate, FIRST, (double)j->size, "bandwidth", "MB/s");
+    } else if (strcmp(j->test, "lock_rate") == 0) {
+        MPI_Win_unlock_all(j->win);
+        MPI_Barrier(MPI_COMM_WORLD);
+        measure(j, lock_alone, FIRST, 1, "rate", "op/s");
+        measure(j, lock_together, ALL, (double)j->ranks, "contended", "op/s");
+        MPI_Win_lock_all(0, j->win);
     } else if (strstr(j->test, "_lat") != NULL) {
         measure(j, put ? put_blocking : get_blocking, FIRST, 1, "latency", "ns");
         if (put && j->ranks > 1) {
@@ -258,6 +336,7 @@ static void set_up(struct job *j)
     j->local = (unsigned char *)memory + MEASURE_SKEW;
     MPI_Allgather(&skew, 1, MPI_LONG_LONG, all, 1, MPI_LONG_LONG, MPI_COMM_WORLD);
     j->far_disp = (MPI_Aint)all[j->peer];
+    j->zero_disp = (MPI_Aint)all[0];
     free(all);
     MPI_Win_lock_all(0, j->win);
     MPI_Barrier(MPI_COMM_WORLD);
@@ -265,8 +344,9 @@ static void set_up(struct job *j)
 
 static bool parse(struct job *j, int argc, char **argv)
 {
-    static const char *const tests[] = { "put_lat", "get_lat",    "put_bw",     "get_bw",    "put_rate",  "get_rate",
-                                         "barrier", "strided_bw", "indexed_bw", "vector_bw", "transpose", "column_bw" };
+    static const char *const tests[] = { "put_lat",  "get_lat",    "put_bw",     "get_bw",    "put_rate",  "get_rate",
+                                         "barrier",  "strided_bw", "indexed_bw", "vector_bw", "transpose", "column_bw",
+                                         "fadd_lat", "fadd_rate",  "hot_spot",   "acc_bw",    "lock_rate" };
     bool                     known = false;
     char                    *end = NULL;
 
@@ -312,15 +392,18 @@ int main(int argc, char **argv)
         if (j.rank == 0)
             fprintf(stderr,
                     "usage: tern-peer-%s put_lat|get_lat|put_bw|get_bw|put_rate|get_rate|barrier|strided_bw|indexed_bw|"
-                    "vector_bw|transpose|column_bw [--sizes LIST] [--time S] [--repeat R] [--window W] [--element E] "
+                    "vector_bw|transpose|column_bw|fadd_lat|fadd_rate|hot_spot|acc_bw|lock_rate [--sizes LIST] [--time "
+                    "S] [--repeat R] "
+                    "[--window W] [--element E] "
                     "[--csv]\n",
                     LIBRARY);
         MPI_Finalize();
         return 2;
     }
-    if (j.window == 0 && strstr(j.test, "_rate") != NULL)
+    if (j.window == 0 && strstr(j.test, "_rate") != NULL && strcmp(j.test, "lock_rate") != 0)
         j.window = 64;
-    if (strcmp(j.test, "barrier") == 0) {
+    if (strcmp(j.test, "barrier") == 0 || strncmp(j.test, "fadd", 4) == 0 || strcmp(j.test, "hot_spot") == 0 ||
+        strcmp(j.test, "lock_rate") == 0) {
         j.sizes[0] = 0;
         j.size_count = 1;
     }

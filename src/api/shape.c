@@ -1,11 +1,11 @@
 /* shape.c: the public calls of tern/shape.h. Check every piece, describe the transfer, go. */
-#include <tern/shape.h>
+#include "api/shape.h"
 
 #include "api/target.h"
 #include "base/bits.h"
 #include "base/debug.h"
+#include "op/acc.h"
 #include "op/overlap.h"
-#include "op/shape.h"
 
 /* The lists of the public header are read as those of a side. */
 _Static_assert(sizeof(tern_piece) == sizeof(struct tern_side_entry) && sizeof(void *) == sizeof(uint64_t) &&
@@ -17,24 +17,16 @@ _Static_assert(sizeof(tern_extent) == sizeof(struct tern_side_entry) &&
 _Static_assert(TERN_STRIDED_DIMS == TERN_STRIDE_DIMS && sizeof(size_t) == sizeof(uint64_t),
                "as the optimizer has them");
 
-/* A call as it came: which rank, and how it is to complete. */
-struct call {
-    tern_ctx        *ctx;
-    tern_region     *region;
-    int              rank;
-    const tern_opts *opts; /* NULL: blocking */
-    const char      *what;
-};
-
 /* ---- checks ---- */
 
-static __attribute__((cold, noinline)) tern_status is_null(const struct call *c, const char *name)
+static __attribute__((cold, noinline)) tern_status is_null(const struct tern_api_call *c, const char *name)
 {
     return tern_base_fail(TERN_ERR_ARG, "%s: %s is NULL", c->what, name);
 }
 
-static __attribute__((cold, noinline)) tern_status out_of_part(const struct call *c, const struct tern_shape *shape,
-                                                               size_t piece, uint64_t offset, uint64_t len)
+static __attribute__((cold, noinline)) tern_status out_of_part(const struct tern_api_call *c,
+                                                               const struct tern_shape *shape, size_t piece,
+                                                               uint64_t offset, uint64_t len)
 {
     return tern_base_fail(
         TERN_ERR_RANGE, "%s: piece %zu, %llu bytes at offset %llu, does not lie in the %llu bytes of rank %d", c->what,
@@ -42,7 +34,7 @@ static __attribute__((cold, noinline)) tern_status out_of_part(const struct call
 }
 
 /* Find the part, and see that the rank is there. */
-static tern_status check_target(const struct call *c, const void *description, struct tern_shape *shape)
+static tern_status check_target(const struct tern_api_call *c, const void *description, struct tern_shape *shape)
 {
     tern_status st = tern_api_part(c->ctx, c->region, c->rank, c->what, &shape->part);
 
@@ -53,28 +45,33 @@ static tern_status check_target(const struct call *c, const void *description, s
     return tern_api_alive(c->ctx, c->rank, c->what);
 }
 
-static __attribute__((cold, noinline)) tern_status totals_differ(const struct call *c, uint64_t near, uint64_t far)
+static __attribute__((cold, noinline)) tern_status totals_differ(const struct tern_api_call *c, uint64_t near,
+                                                                 uint64_t far)
 {
     return tern_base_fail(TERN_ERR_ARG, "%s: the local side has %llu bytes and the remote one %llu", c->what,
                           (unsigned long long)near, (unsigned long long)far);
 }
 
-static __attribute__((cold, noinline)) tern_status too_much(const struct call *c)
+static __attribute__((cold, noinline)) tern_status too_much(const struct tern_api_call *c)
 {
     return tern_base_fail(TERN_ERR_RANGE, "%s: the pieces have more bytes than any memory", c->what);
 }
 
-/* Debug builds: neither pieces of the destination nor the two sides overlap. */
-static __attribute__((noinline)) tern_status check_overlap(const struct call *c, const struct tern_shape *shape)
+/* Debug builds: neither pieces of the destination nor the two sides overlap. Pieces that are added to may. */
+static __attribute__((noinline)) tern_status check_overlap(const struct tern_api_call *c,
+                                                           const struct tern_shape    *shape)
 {
     struct tern_shape    s = *shape;
     struct tern_side_dim near[TERN_STRIDE_DIMS], far[TERN_STRIDE_DIMS];
     uint64_t             where;
+    bool                 near_is_written;
 
     tern_op_shape_sides(&s, near, far);
-    if (tern_op_overlap_within(s.get ? &s.near : &s.far, TERN_OVERLAP_PIECES, &where))
+    near_is_written = c->adds ? c->sum.fetch : c->get;
+    if ((near_is_written || !c->adds) &&
+        tern_op_overlap_within(near_is_written ? &s.near : &s.far, TERN_OVERLAP_PIECES, &where))
         return tern_base_fail(TERN_ERR_ARG, "%s: pieces of the destination overlap at %s 0x%llx", c->what,
-                              s.get ? "address" : "offset", (unsigned long long)where);
+                              near_is_written ? "address" : "offset", (unsigned long long)where);
     if (s.part->base &&
         tern_op_overlap_between(&s.near, &s.far, (uint64_t)(uintptr_t)s.part->base, TERN_OVERLAP_PIECES, &where))
         return tern_base_fail(TERN_ERR_ARG, "%s: source and destination overlap at address 0x%llx", c->what,
@@ -82,8 +79,20 @@ static __attribute__((noinline)) tern_status check_overlap(const struct call *c,
     return TERN_OK;
 }
 
-/* Everything is checked: do it. */
-static tern_status go(const struct call *c, struct tern_shape *shape)
+static tern_status go_copy(const struct tern_api_call *c, struct tern_shape *shape)
+{
+    shape->get = c->get;
+    return c->opts ? tern_op_shape_start(c->ctx, shape, c->opts, c->what) : tern_op_shape_run(c->ctx, shape, c->what);
+}
+
+static tern_status go_add(const struct tern_api_call *c, struct tern_shape *shape)
+{
+    shape->get = false;
+    shape->sum = c->sum;
+    return c->opts ? tern_op_acc_start(c->ctx, shape, c->opts, c->what) : tern_op_acc_run(c->ctx, shape, c->what);
+}
+
+tern_status tern_api_shape_go(const struct tern_api_call *c, struct tern_shape *shape)
 {
     tern_status st;
 
@@ -94,13 +103,42 @@ static tern_status go(const struct call *c, struct tern_shape *shape)
     }
     if (TERN_BASE_DEBUG && (st = check_overlap(c, shape)) < 0)
         return st;
-    return c->opts ? tern_op_shape_start(c->ctx, shape, c->opts, c->what) : tern_op_shape_run(c->ctx, shape, c->what);
+    if (!c->adds)
+        return go_copy(c, shape);
+    return (st = tern_api_acc_check(c, shape)) < 0 ? st : go_add(c, shape);
 }
 
 /* ---- vector ---- */
 
-static tern_status check_pieces(const struct call *c, const tern_vector *v, uint64_t *total)
+/* Lists may be long, so most of them are seen to be right without a branch for each entry: as long as no number of those
+ * that must be small has its highest bit set, nothing has wrapped. What is not that simple is looked at exactly. */
+#define HIGHEST ((uint64_t)1 << 63)
+
+/* Whether the sum of so many lengths cannot wrap; lens has every bit that one of them has. */
+static bool sum_is_simple(uint64_t lens, size_t count)
 {
+    return lens >> 32 == 0 && count >> 31 == 0;
+}
+
+static bool simple_pieces(const tern_vector *v, uint64_t *total)
+{
+    uint64_t bits = 0, lens = 0, sum = 0;
+
+    for (size_t i = 0; i < v->local_count; i++) {
+        uint64_t at = (uint64_t)(uintptr_t)v->local[i].addr, len = v->local[i].len;
+
+        bits |= (at - 1) | (at + len);
+        lens |= len;
+        sum += len;
+    }
+    *total = sum;
+    return bits < HIGHEST && sum_is_simple(lens, v->local_count);
+}
+
+static tern_status check_pieces(const struct tern_api_call *c, const tern_vector *v, uint64_t *total)
+{
+    if (TERN_LIKELY(simple_pieces(v, total)))
+        return TERN_OK;
     *total = 0;
     for (size_t i = 0; i < v->local_count; i++) {
         const tern_piece *p = &v->local[i];
@@ -116,9 +154,26 @@ static tern_status check_pieces(const struct call *c, const tern_vector *v, uint
     return TERN_OK;
 }
 
-static tern_status check_extents(const struct call *c, const tern_vector *v, const struct tern_shape *shape,
+static bool simple_extents(const tern_vector *v, uint64_t size, uint64_t *total)
+{
+    uint64_t bits = size, lens = 0, sum = 0;
+
+    for (size_t i = 0; i < v->remote_count; i++) {
+        uint64_t at = v->remote[i].offset, len = v->remote[i].len;
+
+        bits |= at | (at + len) | (size - at - len);
+        lens |= len;
+        sum += len;
+    }
+    *total = sum;
+    return bits < HIGHEST && sum_is_simple(lens, v->remote_count);
+}
+
+static tern_status check_extents(const struct tern_api_call *c, const tern_vector *v, const struct tern_shape *shape,
                                  uint64_t *total)
 {
+    if (TERN_LIKELY(simple_extents(v, shape->part->size, total)))
+        return TERN_OK;
     *total = 0;
     for (size_t i = 0; i < v->remote_count; i++) {
         const tern_extent *e = &v->remote[i];
@@ -131,9 +186,9 @@ static tern_status check_extents(const struct call *c, const tern_vector *v, con
     return TERN_OK;
 }
 
-static tern_status vector(const struct call *c, const tern_vector *v, bool get)
+tern_status tern_api_vector(const struct tern_api_call *c, const tern_vector *v)
 {
-    struct tern_shape shape = { .get = get };
+    struct tern_shape shape; /* not zeroed: that takes longer than a short list */
     uint64_t          near, far;
     tern_status       st = check_target(c, v, &shape);
 
@@ -145,12 +200,13 @@ static tern_status vector(const struct call *c, const tern_vector *v, bool get)
         return st;
     if (near != far)
         return totals_differ(c, near, far);
+    shape.stride = NULL;
     shape.total = near;
     shape.near =
         (struct tern_side){ .kind = TERN_SIDE_VECTOR, .total = near, .count = v->local_count, .list = v->local };
     shape.far =
         (struct tern_side){ .kind = TERN_SIDE_VECTOR, .total = far, .count = v->remote_count, .list = v->remote };
-    return go(c, &shape);
+    return tern_api_shape_go(c, &shape);
 }
 
 /* ---- indexed ---- */
@@ -166,10 +222,27 @@ static size_t highest(const tern_side_at *at, size_t count)
     return which;
 }
 
-static tern_status check_indexed(const struct call *c, const tern_indexed *x, const struct tern_shape *shape)
+/* Whether all places are between low and high, both below half of all numbers. */
+static bool all_between(const tern_side_at *at, size_t count, uint64_t low, uint64_t high)
+{
+    uint64_t bits = high;
+
+    for (size_t i = 0; i < count; i++)
+        bits |= (at[i] - low) | (high - at[i]);
+    return bits < HIGHEST;
+}
+
+static tern_status check_indexed(const struct tern_api_call *c, const tern_indexed *x, const struct tern_shape *shape)
 {
     const tern_side_at *near = (const tern_side_at *)(const void *)x->local, *far = x->remote;
-    size_t              last_near = highest(near, x->local_count), last_far = highest(far, x->remote_count);
+    size_t              last_near, last_far;
+
+    if (TERN_LIKELY(x->remote_len <= shape->part->size &&
+                    all_between(far, x->remote_count, 0, shape->part->size - x->remote_len) &&
+                    all_between(near, x->local_count, 1, HIGHEST - 1 - x->local_len)))
+        return TERN_OK;
+    last_near = highest(near, x->local_count);
+    last_far = highest(far, x->remote_count);
 
     if (!tern_base_covers(shape->part->size, far[last_far], x->remote_len))
         return out_of_part(c, shape, last_far, far[last_far], x->remote_len);
@@ -182,9 +255,9 @@ static tern_status check_indexed(const struct call *c, const tern_indexed *x, co
     return TERN_OK;
 }
 
-static tern_status indexed(const struct call *c, const tern_indexed *x, bool get)
+tern_status tern_api_indexed(const struct tern_api_call *c, const tern_indexed *x)
 {
-    struct tern_shape shape = { .get = get };
+    struct tern_shape shape; /* not zeroed: that takes longer than a short list */
     uint64_t          near, far;
     tern_status       st = check_target(c, x, &shape);
 
@@ -195,6 +268,7 @@ static tern_status indexed(const struct call *c, const tern_indexed *x, bool get
         return too_much(c);
     if (near != far)
         return totals_differ(c, near, far);
+    shape.stride = NULL;
     if ((shape.total = near) > 0) {
         if (!x->local || !x->remote)
             return is_null(c, "a list");
@@ -207,12 +281,12 @@ static tern_status indexed(const struct call *c, const tern_indexed *x, bool get
     shape.far = (struct tern_side){
         .kind = TERN_SIDE_INDEXED, .total = far, .run = x->remote_len, .count = x->remote_count, .list = x->remote
     };
-    return go(c, &shape);
+    return tern_api_shape_go(c, &shape);
 }
 
 /* ---- strided ---- */
 
-static __attribute__((cold, noinline)) tern_status strided_out(const struct call *c, const char *side,
+static __attribute__((cold, noinline)) tern_status strided_out(const struct tern_api_call *c, const char *side,
                                                                const struct tern_stride_reach *reach)
 {
     return tern_base_fail(TERN_ERR_RANGE,
@@ -222,7 +296,7 @@ static __attribute__((cold, noinline)) tern_status strided_out(const struct call
                           side[0] == 'l' ? "this address space" : "the part");
 }
 
-static tern_status check_strided(const struct call *c, const tern_strided *s, const struct tern_stride *stride,
+static tern_status check_strided(const struct tern_api_call *c, const tern_strided *s, const struct tern_stride *stride,
                                  const struct tern_shape *shape)
 {
     const struct tern_stride_reach *far = &stride->far_reach, *near = &stride->near_reach;
@@ -238,7 +312,7 @@ static tern_status check_strided(const struct call *c, const tern_strided *s, co
     return TERN_OK;
 }
 
-static tern_status strided(const struct call *c, const tern_strided *s, bool get)
+tern_status tern_api_strided(const struct tern_api_call *c, const tern_strided *s)
 {
     struct tern_shape        shape; /* no sides: op makes them where it needs them */
     struct tern_stride       stride;
@@ -254,35 +328,42 @@ static tern_status strided(const struct call *c, const tern_strided *s, bool get
     in = (struct tern_stride_input){ s->dims, s->element, s->count, s->remote_stride, s->local_stride };
     switch (tern_op_stride_make(&in, &stride)) {
     case TERN_STRIDE_HUGE: return too_much(c);
-    case TERN_STRIDE_EMPTY: shape.total = 0; return go(c, &shape);
+    case TERN_STRIDE_EMPTY: shape.total = 0; return tern_api_shape_go(c, &shape);
     default: break;
     }
     if ((st = check_strided(c, s, &stride, &shape)) < 0)
         return st;
-    shape.get = get;
     shape.total = stride.total;
     shape.stride = &stride;
     shape.near_first = (uint64_t)(uintptr_t)s->local;
     shape.far_first = s->remote;
-    return go(c, &shape);
+    return tern_api_shape_go(c, &shape);
 }
 
 /* ---- the calls ---- */
 
 /* Those of one verb and shape. */
-#define CALLS(verb, shape, get)                                                                                      \
+#define CALLS(verb, shape, gets)                                                                                     \
     tern_status tern_##verb##_##shape(tern_ctx *ctx, tern_region *region, int rank, const tern_##shape *description) \
     {                                                                                                                \
-        return shape(&(struct call){ ctx, region, rank, NULL, "tern_" #verb "_" #shape }, description, get);         \
+        return tern_api_##shape(                                                                                     \
+            &(struct tern_api_call){                                                                                 \
+                .ctx = ctx, .region = region, .rank = rank, .get = (gets), .what = "tern_" #verb "_" #shape },       \
+            description);                                                                                            \
     }                                                                                                                \
     tern_status tern_##verb##_##shape##_with(tern_ctx *ctx, tern_region *region, int rank,                           \
                                              const tern_##shape *description, const tern_opts *opts)                 \
     {                                                                                                                \
-        const tern_opts nbi = { 0 };                                                                                 \
-        struct call     call = { ctx, region, rank, opts ? opts : &nbi, "tern_" #verb "_" #shape };                  \
-        tern_status     st = tern_api_opts(call.opts, call.what);                                                    \
+        const tern_opts      nbi = { 0 };                                                                            \
+        struct tern_api_call call = { .ctx = ctx,                                                                    \
+                                      .region = region,                                                              \
+                                      .rank = rank,                                                                  \
+                                      .get = (gets),                                                                 \
+                                      .opts = opts ? opts : &nbi,                                                    \
+                                      .what = "tern_" #verb "_" #shape };                                            \
+        tern_status          st = tern_api_opts(call.opts, call.what);                                               \
                                                                                                                      \
-        return st < 0 ? st : shape(&call, description, get);                                                         \
+        return st < 0 ? st : tern_api_##shape(&call, description);                                                   \
     }
 CALLS(put, vector, false)
 CALLS(get, vector, true)

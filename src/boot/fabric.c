@@ -282,11 +282,13 @@ static const struct fi_info *best_of(const struct fi_info *all, const struct fi_
 
 /* ---- choosing ---- */
 
-/* Ask for one endpoint with what would be good to have; the first answer that is the same one. */
+/* Ask for one endpoint with what would be good to have; the first answer that is the same one. Some have delivery or atomics,
+ * but not both: delivery is for every put, unless atomics were asked for. */
 static struct fi_info *refine(const struct fi_info *best, bool between_nodes, struct tern_fabric *out)
 {
-    static const unsigned wishes[] = { ENOUGH | AND_DELIVERY | AND_ATOMICS, ENOUGH | AND_DELIVERY, ENOUGH | AND_ATOMICS,
-                                       ENOUGH };
+    bool           atomics = tern_opt.ofi_atomics == TERN_OFI_ATOMICS_NETWORK;
+    const unsigned wishes[] = { ENOUGH | AND_DELIVERY | AND_ATOMICS, ENOUGH | (atomics ? AND_ATOMICS : AND_DELIVERY),
+                                ENOUGH | (atomics ? AND_DELIVERY : AND_ATOMICS), ENOUGH };
 
     for (size_t i = 0; i < sizeof(wishes) / sizeof(wishes[0]); i++) {
         struct fi_info       *answer = ask(wishes[i], between_nodes, best);

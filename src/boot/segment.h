@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #define TERN_SEGMENT_MAGIC 0x4e524554u /* "TERN" */
-#define TERN_SEGMENT_LAYOUT 3u         /* changes whenever anything in shared memory changes */
+#define TERN_SEGMENT_LAYOUT 4u         /* changes whenever anything in shared memory changes */
 #define TERN_ARENA_CONTROL (1ull << 32)
 #define TERN_MAX_NODE_RANKS 4096
 #define TERN_MAX_RANKS 65536 /* of a job */
@@ -80,6 +80,14 @@ struct tern_seat {
 };
 _Static_assert(sizeof(struct tern_seat) == 64, "seats lie side by side");
 
+/* A short lock: guard.h. Writers: ranks of the node, by compare-and-swap from 0. */
+struct tern_guard {
+    _Alignas(64) _Atomic uint32_t word; /* futex; 0: free. The rank that holds it + 1, and TERN_GUARD_SLEEP */
+};
+_Static_assert(sizeof(struct tern_guard) == 64, "guards do not share cache lines");
+
+#define TERN_GUARDS 256
+
 struct tern_segment {
     uint32_t magic; /* these: written by the launcher before any rank starts */
     uint32_t layout;
@@ -97,6 +105,7 @@ struct tern_segment {
                                              the relay clears it */
     _Alignas(64) _Atomic uint32_t losses; /* number of ranks whose fate is LOST. Writer: the launcher, after fate */
     _Alignas(64) _Atomic uint64_t next;   /* offset of the first byte of the arena that no region had. Writer: ranks */
+    struct tern_guard guard[TERN_GUARDS]; /* of memory that ranks accumulate to: op/acc.h */
     _Alignas(64) struct tern_slot
         slot[]; /* [ranks]; then the cards [ranks]; then the seats [ranks]; then their notes, if any */
 };

@@ -68,6 +68,8 @@ void tern_core_circle_receive(int from, const unsigned char *head_bytes, const u
     struct core_wire      head;
 
     memcpy(&head, head_bytes, sizeof(head));
+    if (head.way == CORE_WAY_WAKE && len == 0)
+        return;
     while (c && c->base.id != head.group)
         c = c->next;
     if (c && head.barrier - tern_core_circle_barrier(c) <= 1) /* this one or the next */

@@ -31,6 +31,7 @@ static void lanes_close(struct tern_ctx *ctx, unsigned count)
 
 tern_status tern_core_ctx_open(struct tern_team *team, tern_order order, struct tern_ctx **out)
 {
+    static uint32_t  opened;
     struct tern_ctx *ctx = calloc(1, sizeof(*ctx));
     tern_status      st;
 
@@ -49,6 +50,7 @@ tern_status tern_core_ctx_open(struct tern_team *team, tern_order order, struct 
         }
     }
     pthread_mutex_lock(&tern_job.lock);
+    ctx->number = opened++;
     ctx->next = tern_job.contexts;
     ctx->link = &tern_job.contexts;
     if (ctx->next)
@@ -220,8 +222,9 @@ void tern_core_pending_describe(const struct tern_pending *pending, char *text, 
 {
     const struct tern_xfer *xfer = &pending->op.xfer;
 
-    snprintf(text, size, "%s of %zu bytes at offset %llu of rank %d, by %s", xfer->get ? "get" : "put", xfer->len,
-             (unsigned long long)xfer->offset, xfer->part->rank, xfer->part->path->name);
+    snprintf(text, size, "%s of %zu bytes at offset %llu of rank %d, by %s",
+             xfer->what ? xfer->what : (xfer->get ? "get" : "put"), xfer->len, (unsigned long long)xfer->offset,
+             xfer->part->rank, xfer->part->path->name);
 }
 
 tern_status tern_core_ctx_failed(struct tern_ctx *ctx, const char *what)

@@ -50,6 +50,7 @@ struct tern_work {
 struct tern_ctx {
     struct tern_ctx_head head;
     struct tern_team    *team;
+    uint32_t             number; /* no two of the process have the same */
     tern_order           order;
     double               timeout; /* seconds; 0: none */
     struct tern_lane    *lane[TERN_LINKS_MAX];

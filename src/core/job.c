@@ -16,6 +16,7 @@
 #include "base/options.h"
 #include "boot/bell.h"
 #include "core/context.h"
+#include "core/domain.h"
 #include "core/links.h"
 #include "core/message.h"
 #include "core/region.h"
@@ -176,6 +177,7 @@ static void release_all(void)
         tern_core_region_release(tern_job.regions);
     while (tern_job.contexts)
         tern_core_ctx_close(tern_job.contexts);
+    tern_core_domains_close();
     tern_core_region_index_close();
     tern_core_team_close(&tern_job.node);
     tern_core_team_close(&tern_job.world);

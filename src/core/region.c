@@ -99,6 +99,15 @@ static void file_name(const struct making *m, int rank, char *name, size_t size)
         snprintf(name, size, "%s.%d", m->path, rank);
 }
 
+/* The link whose network has atomics; -1: none. */
+static int atomic_link(void)
+{
+    for (unsigned i = 0; i < tern_job.links; i++)
+        if (tern_job.ops[i]->atomics)
+            return (int)i;
+    return -1;
+}
+
 static struct tern_region *region_new(struct tern_team *team)
 {
     size_t              ranks = (size_t)tern_job.boot.ranks;
@@ -111,8 +120,11 @@ static struct tern_region *region_new(struct tern_team *team)
     memset(region, 0, bytes);
     region->team = team;
     region->part = calloc(ranks, sizeof(*region->part));
-    if (region->part)
+    region->net = atomic_link() >= 0 ? calloc(ranks, sizeof(*region->net)) : NULL;
+    if (region->part && (region->net || atomic_link() < 0))
         return region;
+    free(region->part);
+    free(region->net);
     free(region);
     return NULL;
 }
@@ -123,6 +135,8 @@ static void detach_all(struct tern_region *region)
         struct tern_link_part *part = &region->part[rank];
         if (part->path)
             tern_job.ops[part->link]->detach(tern_job.link[part->link], part);
+        if (region->net && region->net[rank].path)
+            tern_job.ops[region->net[rank].link]->detach(tern_job.link[region->net[rank].link], &region->net[rank]);
     }
     for (unsigned i = 0; region->name != 0 && i < tern_job.links; i++)
         tern_job.ops[i]->conceal(tern_job.link[i], region->name);
@@ -132,8 +146,23 @@ static void region_delete(struct tern_region *region)
 {
     detach_all(region);
     tern_core_memory_drop(&region->own);
+    free(region->kept);
     free(region->part);
+    free(region->net);
     free(region);
+}
+
+/* For domains whose operations the network does: the part as it is reached there, by whatever other way too. */
+static tern_status attach_net(struct tern_region *region, const struct tern_link_card *card, int world)
+{
+    struct tern_link_part *net = &region->net[world];
+
+    *net = region->part[world];
+    net->link = (uint32_t)atomic_link();
+    net->path = NULL;
+    net->base = NULL;
+    net->mapped = 0;
+    return tern_job.ops[net->link]->attach(tern_job.link[net->link], card, NULL, net);
 }
 
 static tern_status attach(struct making *m, int rank, const struct tern_link_card *card)
@@ -159,6 +188,8 @@ static tern_status attach(struct making *m, int rank, const struct tern_link_car
     st = tern_job.ops[link]->attach(tern_job.link[link], card, name, part);
     if (st == TERN_OK && part->base && part->path->instant) /* inlined calls do the same as the path */
         region->fast[world] = (struct tern_part){ .base = part->base, .reach = part->size };
+    if (st == TERN_OK && region->net)
+        st = attach_net(region, card, world);
     return st;
 }
 

@@ -10,10 +10,12 @@
 
 struct tern_region {
     struct tern_link_part *part; /* [ranks of the job] */
+    struct tern_link_part *net;  /* the same, as the link reaches them whose network has atomics; NULL: there is none */
     struct tern_team      *team;
     uint64_t               id;   /* the same on all ranks of the team */
     uint64_t               name; /* of this rank's own part, for the links; 0: it has none yet */
     struct tern_own_memory own;
+    void                  *kept;         /* what was made for it, if anything: freed with it */
     struct tern_region    *next, **link; /* on the job's list */
     /* In the same piece of memory, so that an inlined call loads no pointer to it first. [ranks of the job] */
     _Alignas(TERN_REGION_PARTS) struct tern_part fast[];

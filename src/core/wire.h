@@ -15,6 +15,9 @@
 /* Which way word of a barrier goes: see circle.c. */
 enum core_way { CORE_WAY_UP, CORE_WAY_ROUND, CORE_WAY_DOWN };
 
+/* Instead of a way: the message says nothing; that it came makes a rank that waits look. */
+#define CORE_WAY_WAKE 0xffu
+
 /* The head of a message of a circle. Its data are pieces. */
 struct core_wire {
     uint16_t whose; /* CORE_WIRE_OWN */

@@ -89,7 +89,13 @@ struct tern_xfer {
     void                        *local; /* source of a put (not written), destination of a get */
     size_t                       len;
     bool                         get;
+    bool                         brief; /* an errand: request and answer have TERN_LINK_SMALL bytes at most, each */
+    const char                  *what;  /* what it is called in reports; NULL: put or get */
+    /* Where loads and stores reach the part: called instead of a copy, once, with the place. NULL: a copy. */
+    void (*touch)(const struct tern_xfer *xfer, unsigned char *there);
 };
+
+#define TERN_LINK_SMALL 64
 
 /* A transfer under way. The link owns it from a start that returned TERN_PENDING until up->done. */
 struct tern_link_op {
@@ -116,6 +122,16 @@ static inline size_t tern_link_answer_at(size_t request)
     return (request + 63) & ~(size_t)63;
 }
 
+/* An operation of the network's own atomics. */
+struct tern_link_atomic {
+    struct tern_xfer xfer;             /* its len is that of the type */
+    unsigned         type;             /* tern_type */
+    uint32_t         op;               /* tern_atomic_op */
+    uint64_t         operand, compare; /* bits; of 4 bytes, in the lower half */
+    /* What was there; as the slot of an op. NULL: nobody wants to know. */
+    void (*answer)(struct tern_link_op *op, const unsigned char *bytes, size_t len);
+};
+
 /* Memory of this rank that an errand is about. */
 struct tern_link_ground {
     unsigned char *base;
@@ -141,6 +157,7 @@ struct tern_link_path {
                             stores there do the same */
     bool        unaided; /* ends by the lane's progress alone: a handler may wait for it */
     bool        errands; /* the rank serves errands about the part, whatever its program is doing */
+    bool        packs;   /* and many small pieces get there sooner by errands than one by one */
     tern_status (*start)(struct tern_lane *lane, const struct tern_xfer *xfer, struct tern_link_op *op);
     /* Whether the transfer, started now, comes to its rank behind everything that the lane has under way to it. Only of
      * a path by which the link reaches all parts of a rank. NULL: one has to wait for what is under way. */
@@ -215,6 +232,7 @@ struct tern_link_group {
  * the lane's; serve by the service thread; reaches by any. */
 struct tern_link_ops {
     const char *name;
+    bool        maps; /* loads and stores reach the memory that Tern makes for the ranks that it reaches */
 
     tern_status (*open)(const struct tern_boot *boot, const struct tern_link_up *up, struct tern_link **out);
     void (*close)(struct tern_link *link);
@@ -243,6 +261,12 @@ struct tern_link_ops {
      * NULL: the link has no such paths. */
     tern_status (*errand_open)(struct tern_lane *lane, const struct tern_xfer *xfer, struct tern_link_op *op);
     void (*errand_send)(struct tern_lane *lane, struct tern_link_op *op, size_t request, size_t expect);
+
+    /* Whether atomic operations of the network itself do a whole set (tern_type; tern_atomic_op), for every rank, this one
+     * included; writes why, or why not. NULL: they do none. */
+    bool (*atomics)(struct tern_link *link, unsigned type, uint32_t ops, char *why, size_t size);
+    /* Start one; returns as the start of a path. */
+    tern_status (*atomic_start)(struct tern_lane *lane, const struct tern_link_atomic *atomic, struct tern_link_op *op);
 
     /* Keep nothing of what was done for local memory in these bytes. Any thread. NULL: nothing is ever kept. */
     void (*forget)(struct tern_link *link, const void *addr, size_t len);

@@ -69,11 +69,23 @@ static tern_status start_later(struct tern_op_attempt *a)
     return st < 0 ? st : a->result;
 }
 
+/* Whether this is a handler, which must not wait for it. */
+static bool is_forbidden(const struct tern_op_attempt *a)
+{
+    const struct tern_link_path *path = a->part->path;
+
+    if (TERN_LIKELY(!tern_core_message_handling()))
+        return false;
+    if (a->aided && !path->unaided)
+        return true;
+    return (a->aided || !path->instant) && !tern_op_by_handler(a->ctx, a->part);
+}
+
 tern_status tern_op_attempt(struct tern_op_attempt *a, uint32_t flags)
 {
     tern_status st;
 
-    if (!a->part->path->instant && tern_core_message_handling() && !tern_op_by_handler(a->ctx, a->part))
+    if (is_forbidden(a))
         return tern_base_fail(TERN_ERR_STATE,
                               "%s: a handler of an active message must not wait; the part of rank %d is "
                               "reached through %s",

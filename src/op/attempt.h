@@ -13,6 +13,7 @@ struct tern_op_attempt {
     const char                  *what; /* the public call */
     uint64_t                     len;
     const struct tern_xfer      *xfer;                     /* where it is one contiguous transfer; NULL: it is not */
+    bool                         aided;                    /* a thread of the target has to help, whatever the path */
     tern_status (*start)(struct tern_op_attempt *attempt); /* as that of a path. TERN_AGAIN: nothing was started */
     tern_status result;                                    /* of the start, once it has happened */
 };

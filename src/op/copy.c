@@ -7,92 +7,13 @@
 
 #include <stdbool.h>
 #include <string.h>
-#include <tern/rma.h>
+
+#include "op/move.h"
 
 #define INLINE static inline __attribute__((always_inline))
 #define MOST_TRANSPOSED 64 /* bytes of a run: longer ones fill cache lines by themselves */
 
 typedef void loop(unsigned char *to, const unsigned char *from, const struct tern_copy_dim *dim, size_t run);
-
-/* Both ends of a length of 16 to 32 bytes; they may overlap, so everything is read first. */
-INLINE void move_ends(unsigned char *to, const unsigned char *from, size_t len)
-{
-    tern_any_block a = *(const tern_any_block *)(const void *)from;
-    tern_any_block b = *(const tern_any_block *)(const void *)(from + len - 16);
-
-    *(tern_any_block *)(void *)to = a;
-    *(tern_any_block *)(void *)(to + len - 16) = b;
-}
-
-/* The same of 32 to 64 bytes. */
-INLINE void move_four(unsigned char *to, const unsigned char *from, size_t len)
-{
-    tern_any_block a = *(const tern_any_block *)(const void *)from;
-    tern_any_block b = *(const tern_any_block *)(const void *)(from + 16);
-    tern_any_block c = *(const tern_any_block *)(const void *)(from + len - 32);
-    tern_any_block d = *(const tern_any_block *)(const void *)(from + len - 16);
-
-    *(tern_any_block *)(void *)to = a;
-    *(tern_any_block *)(void *)(to + 16) = b;
-    *(tern_any_block *)(void *)(to + len - 32) = c;
-    *(tern_any_block *)(void *)(to + len - 16) = d;
-}
-
-INLINE void move_small(unsigned char *to, const unsigned char *from, size_t len)
-{
-    if (len >= 8) {
-        uint64_t a = *(const tern_any_u64 *)(const void *)from,
-                 b = *(const tern_any_u64 *)(const void *)(from + len - 8);
-        *(tern_any_u64 *)(void *)to = a;
-        *(tern_any_u64 *)(void *)(to + len - 8) = b;
-    } else if (len >= 4) {
-        uint32_t a = *(const tern_any_u32 *)(const void *)from,
-                 b = *(const tern_any_u32 *)(const void *)(from + len - 4);
-        *(tern_any_u32 *)(void *)to = a;
-        *(tern_any_u32 *)(void *)(to + len - 4) = b;
-    } else {
-        unsigned char a = from[0], b = from[len / 2], c = from[len - 1];
-        to[0] = a;
-        to[len / 2] = b;
-        to[len - 1] = c;
-    }
-}
-
-INLINE void move_few(unsigned char *to, const unsigned char *from, size_t len)
-{
-    if (len > 32) {
-        move_four(to, from, len);
-    } else if (len >= 16) {
-        move_ends(to, from, len);
-    } else {
-        move_small(to, from, len);
-    }
-}
-
-/* One run. A constant length that is a power of two becomes plain moves. */
-INLINE void move(unsigned char *to, const unsigned char *from, size_t run)
-{
-    if (!__builtin_constant_p(run)) {
-        if (run <= 64)
-            move_few(to, from, run);
-        else
-            tern_copy(to, from, run);
-    } else if (run == 1) {
-        *to = *from;
-    } else if (run == 2) {
-        *(tern_any_u16 *)(void *)to = *(const tern_any_u16 *)(const void *)from;
-    } else if (run == 4) {
-        *(tern_any_u32 *)(void *)to = *(const tern_any_u32 *)(const void *)from;
-    } else if (run == 8) {
-        *(tern_any_u64 *)(void *)to = *(const tern_any_u64 *)(const void *)from;
-    } else if (run == 16) {
-        *(tern_any_block *)(void *)to = *(const tern_any_block *)(const void *)from;
-    } else if (run == 32) {
-        move_ends(to, from, 32);
-    } else {
-        move_four(to, from, 64);
-    }
-}
 
 INLINE void row(unsigned char *to, const unsigned char *from, const struct tern_copy_dim *dim, size_t run)
 {
@@ -100,15 +21,15 @@ INLINE void row(unsigned char *to, const unsigned char *from, const struct tern_
     uint64_t left = dim->count;
 
     for (; left >= 4; left -= 4) {
-        move(to, from, run);
-        move(to + to_step, from + from_step, run);
-        move(to + 2 * to_step, from + 2 * from_step, run);
-        move(to + 3 * to_step, from + 3 * from_step, run);
+        tern_op_move(to, from, run);
+        tern_op_move(to + to_step, from + from_step, run);
+        tern_op_move(to + 2 * to_step, from + 2 * from_step, run);
+        tern_op_move(to + 3 * to_step, from + 3 * from_step, run);
         to += 4 * to_step;
         from += 4 * from_step;
     }
     for (; left > 0; left--, to += to_step, from += from_step)
-        move(to, from, run);
+        tern_op_move(to, from, run);
 }
 
 INLINE void plane(unsigned char *to, const unsigned char *from, const struct tern_copy_dim *dim, size_t run)

@@ -1,5 +1,6 @@
 /* direct.c: transfers between memory that loads and stores reach on both sides: one pass of the copy loops. */
 #include "op/copy.h"
+#include "op/move.h"
 #include "op/shape.h"
 
 static unsigned char *near_place(uint64_t where)
@@ -31,10 +32,10 @@ static inline __attribute__((always_inline)) void copy_each(const struct tern_sh
 
     if (shape->get)
         for (uint64_t i = 0; i < shape->near.count; i++)
-            tern_copy(near_place(near[i]), base + far[i], len);
+            tern_op_move(near_place(near[i]), base + far[i], len);
     else
         for (uint64_t i = 0; i < shape->near.count; i++)
-            tern_copy(base + far[i], near_place(near[i]), len);
+            tern_op_move(base + far[i], near_place(near[i]), len);
 }
 
 static void copy_indexed(const struct tern_shape *shape)
@@ -51,19 +52,91 @@ static void copy_indexed(const struct tern_shape *shape)
     }
 }
 
+/* A list, and what is left of the entry that it has come to. */
+struct reader {
+    const struct tern_side *side;
+    uint64_t                next, at, left;
+};
+
+/* Go on to an entry that is not empty. There is one. */
+static inline void read_on(struct reader *r)
+{
+    while (r->left == 0) {
+        if (r->side->kind == TERN_SIDE_INDEXED) {
+            r->at = ((const tern_side_at *)r->side->list)[r->next++];
+            r->left = r->side->run;
+        } else {
+            const struct tern_side_entry *entry = (const struct tern_side_entry *)r->side->list + r->next++;
+
+            r->at = entry->at;
+            r->left = entry->len;
+        }
+    }
+}
+
+static inline void take(struct reader *r, uint64_t len)
+{
+    r->at += len;
+    r->left -= len;
+}
+
+/* Entries of two vectors from i on, as long as all of them have this length; returns where that ends. */
+static inline __attribute__((always_inline)) uint64_t copy_stretch(const struct tern_shape *shape, uint64_t i,
+                                                                   uint64_t most, size_t len)
+{
+    const struct tern_side_entry *near = shape->near.list, *far = shape->far.list;
+    unsigned char                *base = shape->part->base;
+
+    if (shape->get)
+        for (; i < most && near[i].len == len && far[i].len == len; i++)
+            tern_op_move(near_place(near[i].at), base + far[i].at, len);
+    else
+        for (; i < most && near[i].len == len && far[i].len == len; i++)
+            tern_op_move(base + far[i].at, near_place(near[i].at), len);
+    return i;
+}
+
+/* Entries of two vectors from the first on, as long as both sides are cut alike; returns how many, and takes their bytes
+ * off *left. */
+static uint64_t copy_alike(const struct tern_shape *shape, uint64_t *left)
+{
+    const struct tern_side_entry *near = shape->near.list, *far = shape->far.list;
+    uint64_t most = shape->near.count < shape->far.count ? shape->near.count : shape->far.count, i = 0, begin, len;
+
+    while (i < most && near[i].len == far[i].len) {
+        begin = i;
+        switch (len = near[i].len) {
+        case 0: i++; break;
+        case 4: i = copy_stretch(shape, i, most, 4); break;
+        case 8: i = copy_stretch(shape, i, most, 8); break;
+        case 16: i = copy_stretch(shape, i, most, 16); break;
+        case 32: i = copy_stretch(shape, i, most, 32); break;
+        case 64: i = copy_stretch(shape, i, most, 64); break;
+        default: i = copy_stretch(shape, i, most, len);
+        }
+        *left -= (i - begin) * len;
+    }
+    return i;
+}
+
 /* Lists that are cut in any way. */
 static void copy_lists(const struct tern_shape *shape)
 {
-    struct tern_shape_marks marks = { { 0, 0, 0 }, { 0, 0, 0 } };
+    uint64_t       left = shape->total, len;
+    uint64_t       first = shape->near.kind == TERN_SIDE_VECTOR ? copy_alike(shape, &left) : 0;
+    struct reader  near = { &shape->near, first, 0, 0 }, far = { &shape->far, first, 0, 0 };
+    unsigned char *base = shape->part->base;
 
-    while (marks.far.at < shape->total) {
-        struct tern_link_piece piece = tern_op_shape_piece(shape, &marks, UINT64_MAX);
-        unsigned char         *far = shape->part->base + piece.offset;
-
+    for (; left > 0; left -= len) {
+        read_on(&near);
+        read_on(&far);
+        len = near.left < far.left ? near.left : far.left;
         if (shape->get)
-            tern_copy(piece.local, far, piece.len);
+            tern_op_move(near_place(near.at), base + far.at, len);
         else
-            tern_copy(far, piece.local, piece.len);
+            tern_op_move(base + far.at, near_place(near.at), len);
+        take(&near, len);
+        take(&far, len);
     }
 }
 

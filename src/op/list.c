@@ -94,7 +94,7 @@ static void heap_add(struct heap *h, const struct tern_link_piece *piece)
 static tern_status heap_sieve(const struct heap *h, struct tern_lane *lane, const struct tern_link_part *part)
 {
     unsigned char    window[WINDOW];
-    struct tern_xfer xfer = { part, h->low, window, h->high - h->low, true };
+    struct tern_xfer xfer = { .part = part, .offset = h->low, .local = window, .len = h->high - h->low, .get = true };
     tern_status      st = part->path->start(lane, &xfer, NULL);
 
     for (unsigned i = 0; i < h->count && st == TERN_OK; i++)
@@ -124,8 +124,10 @@ static tern_status take(struct heap *h, const struct tern_link_piece *piece, str
                         const struct tern_shape *shape)
 {
     struct tern_link_piece none = { h->low, NULL, 0 };
-    struct tern_xfer       xfer = { shape->part, piece->offset, piece->local, piece->len, shape->get };
-    tern_status            st = TERN_OK;
+    struct tern_xfer       xfer = {
+              .part = shape->part, .offset = piece->offset, .local = piece->local, .len = piece->len, .get = shape->get
+    };
+    tern_status st = TERN_OK;
 
     if (piece->len >= LONG)
         return shape->part->path->start(lane, &xfer, NULL);

@@ -6,24 +6,19 @@
  * has left it. Each request can be understood by itself, so they may overtake each other, and while one is packed others
  * travel and are unpacked.
  */
+#include "op/packed.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/options.h"
 #include "core/job.h"
 #include "op/bundle.h"
-#include "op/wire.h"
 
 static const struct tern_side_memory here = { NULL, UINT64_MAX };
 
-/* A part of a transfer that fits into a room. */
-struct load {
-    struct wire_request request;
-    const void         *list; /* dimensions or entries */
-    size_t              list_bytes;
-};
-
-static void load_strided(struct load *load, const struct tern_side *far, const struct tern_side_mark *mark, size_t room)
+static void load_strided(struct tern_op_load *load, const struct tern_side *far, const struct tern_side_mark *mark,
+                         size_t room)
 {
     uint64_t left = far->total - mark->at, fits;
 
@@ -40,7 +35,8 @@ static void load_strided(struct load *load, const struct tern_side *far, const s
 }
 
 /* As many entries as fit with their bytes. */
-static void load_listed(struct load *load, const struct tern_side *far, const struct tern_side_mark *mark, size_t room)
+static void load_listed(struct tern_op_load *load, const struct tern_side *far, const struct tern_side_mark *mark,
+                        size_t room)
 {
     size_t   each = far->kind == TERN_SIDE_VECTOR ? sizeof(struct tern_side_entry) : sizeof(tern_side_at);
     uint64_t len = 0, count = 0;
@@ -59,15 +55,21 @@ static void load_listed(struct load *load, const struct tern_side *far, const st
     load->request.len = len < room - wire_payload_at(load->list_bytes) ? len : room - wire_payload_at(load->list_bytes);
 }
 
-static void load_up(struct load *load, const struct tern_shape *shape, const struct tern_side_mark *mark, size_t room)
+void tern_op_load_up(struct tern_op_load *load, enum wire_verb verb, const struct tern_side *far,
+                     const struct tern_side_mark *mark, size_t room)
 {
-    *load = (struct load){
-        .request = { .verb = shape->get ? WIRE_GET : WIRE_PUT, .kind = (uint8_t)shape->far.kind, .run = shape->far.run }
-    };
-    if (shape->far.kind == TERN_SIDE_STRIDED)
-        load_strided(load, &shape->far, mark, room);
+    *load = (struct tern_op_load){ .request = { .verb = (uint8_t)verb, .kind = (uint8_t)far->kind, .run = far->run } };
+    if (far->kind == TERN_SIDE_STRIDED)
+        load_strided(load, far, mark, room);
     else
-        load_listed(load, &shape->far, mark, room);
+        load_listed(load, far, mark, room);
+}
+
+size_t tern_op_load_write(const struct tern_op_load *load, unsigned char *to)
+{
+    memcpy(to, &load->request, sizeof(load->request));
+    memcpy(to + sizeof(load->request), load->list, load->list_bytes);
+    return sizeof(load->request) + load->list_bytes;
 }
 
 /* The bytes of a put, into the room; fixed payload takes a buffer between. */
@@ -98,16 +100,14 @@ static tern_status packed_start(struct tern_bundle *b, struct tern_pending *tran
     struct tern_lane            *lane = b->ctx->lane[part->link];
     struct tern_xfer             xfer = { .part = part, .get = b->shape.get };
     struct tern_link_op         *op = &transfer->op;
-    struct load                  load;
+    struct tern_op_load          load;
     size_t                       request;
     tern_status                  st = ops->errand_open(lane, &xfer, op);
 
     if (st != TERN_OK)
         return st;
-    load_up(&load, &b->shape, &marks->far, op->room_bytes);
-    memcpy(op->room, &load.request, sizeof(load.request));
-    memcpy(op->room + sizeof(load.request), load.list, load.list_bytes);
-    request = sizeof(load.request) + load.list_bytes;
+    tern_op_load_up(&load, b->shape.get ? WIRE_GET : WIRE_PUT, &b->shape.far, &marks->far, op->room_bytes);
+    request = tern_op_load_write(&load, op->room);
     op->xfer.len = load.request.len;
     if (b->shape.get) {
         memcpy(transfer->note, &marks->near, sizeof(transfer->note));

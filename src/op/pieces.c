@@ -6,7 +6,9 @@ static tern_status piece_start(struct tern_bundle *b, struct tern_pending *trans
 {
     const struct tern_link_part *part = b->shape.part;
     struct tern_link_piece       piece = tern_op_shape_piece(&b->shape, marks, UINT64_MAX);
-    struct tern_xfer             xfer = { part, piece.offset, piece.local, piece.len, b->shape.get };
+    struct tern_xfer             xfer = {
+                    .part = part, .offset = piece.offset, .local = piece.local, .len = piece.len, .get = b->shape.get
+    };
 
     transfer->op.xfer = xfer;
     return part->path->start(b->ctx->lane[part->link], &xfer, &transfer->op);

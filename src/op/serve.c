@@ -1,4 +1,4 @@
-/* serve.c: see serve.h. The sender may be hostile, and may change what it sent while it is read: what is checked is a
+/* serve.c: errands of peers: who serves each verb, and puts and gets. The sender may be hostile, and may change what it sent while it is read: what is checked is a
  * copy, and entries of lists are read once each. */
 #include "op/serve.h"
 
@@ -6,6 +6,9 @@
 
 #include "base/bits.h"
 #include "base/status.h"
+#include "op/acc.h"
+#include "op/atomic.h"
+#include "op/mutex.h"
 
 #define PAGE 4096u
 
@@ -28,7 +31,7 @@ bool tern_op_request_read(const unsigned char *bytes, size_t len, uint64_t size,
     if (len < sizeof(w))
         return false;
     memcpy(&w, bytes, sizeof(w));
-    if (w.verb >= WIRE_VERBS || (list = list_bytes(&w)) > len - sizeof(w))
+    if ((w.verb != WIRE_PUT && w.verb != WIRE_GET) || (list = list_bytes(&w)) > len - sizeof(w))
         return false;
     payload = w.verb == WIRE_PUT ? wire_payload_at(list) : len;
     if (payload > len || (w.verb == WIRE_PUT && w.len != len - payload))
@@ -69,8 +72,7 @@ static uint64_t close_together(const struct tern_side *side, const struct tern_s
     return *span = run < left ? run : left;
 }
 
-/* Whether the memory of the part is there; asked for once where runs lie in the same pages. */
-static bool is_there(const struct tern_link_ground *ground, const struct tern_op_request *r)
+bool tern_op_request_there(const struct tern_link_ground *ground, const struct tern_op_request *r)
 {
     struct tern_side_mark mark = r->mark;
     uint64_t              end = r->mark.at + r->len, low = 0, high = 0, where = 0, span, before;
@@ -94,16 +96,16 @@ static bool is_there(const struct tern_link_ground *ground, const struct tern_op
     return true;
 }
 
-tern_status tern_op_serve(const struct tern_link_ground *ground, const unsigned char *request, size_t len,
-                          unsigned char *answer, size_t room, size_t *answered)
+/* A put or get. */
+static tern_status serve_transfer(const struct tern_link_ground *ground, const unsigned char *request, size_t len,
+                                  unsigned char *answer, size_t room, size_t *answered)
 {
     struct tern_side_memory memory = { ground->base, ground->size };
     struct tern_op_request  r;
     bool                    done;
 
-    *answered = 0;
     if (!tern_op_request_read(request, len, ground->size, &r) || (r.verb == WIRE_GET && r.len > room) ||
-        !is_there(ground, &r))
+        !tern_op_request_there(ground, &r))
         return TERN_ERR_LINK;
     if (r.verb == WIRE_PUT) {
         done = tern_op_side_unpack(&r.side, &memory, &r.mark, r.len, r.payload);
@@ -112,4 +114,19 @@ tern_status tern_op_serve(const struct tern_link_ground *ground, const unsigned 
         *answered = r.len;
     }
     return done ? TERN_OK : TERN_ERR_LINK;
+}
+
+/* Who serves what. Each checks all that it reads. */
+static tern_op_server *const server[WIRE_VERBS] = {
+    [WIRE_PUT] = serve_transfer,    [WIRE_GET] = serve_transfer,        [WIRE_ATOMIC] = tern_op_atomic_serve,
+    [WIRE_ACC] = tern_op_acc_serve, [WIRE_MUTEX] = tern_op_mutex_serve,
+};
+
+tern_status tern_op_serve(const struct tern_link_ground *ground, const unsigned char *request, size_t len,
+                          unsigned char *answer, size_t room, size_t *answered)
+{
+    unsigned verb = len > 0 ? *(const volatile unsigned char *)request : WIRE_VERBS; /* it may change: read once */
+
+    *answered = 0;
+    return verb < WIRE_VERBS ? server[verb](ground, request, len, answer, room, answered) : TERN_ERR_LINK;
 }

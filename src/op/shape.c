@@ -83,7 +83,7 @@ static const struct tern_bundle_way *choose(struct tern_shape *shape)
         return &tern_op_way_pieces;
     if (far > tern_opt.pack || far == shape->total)
         return &tern_op_way_staged;
-    return shape->part->path->errands ? &tern_op_way_packed : &tern_op_way_pieces;
+    return shape->part->path->packs ? &tern_op_way_packed : &tern_op_way_pieces;
 }
 
 /* The way of everything that is not done at once. */

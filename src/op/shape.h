@@ -17,6 +17,7 @@
 #include "core/context.h"
 #include "op/side.h"
 #include "op/stride.h"
+#include "op/sum.h"
 
 /* A checked transfer. The near side is this process's memory, the far side the part's. */
 struct tern_shape {
@@ -26,6 +27,7 @@ struct tern_shape {
     const struct tern_stride    *stride;                /* NULL: it is described by lists */
     uint64_t                     near_first, far_first; /* strided: where the input has its first point */
     struct tern_side             near, far;             /* lists; strided: see tern_op_shape_sides() */
+    struct tern_sum              sum;                   /* of an accumulate: acc.h */
 };
 
 /* Start it. opts as in tern_put_with, never NULL. what names the public call. */

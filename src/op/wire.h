@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "link/link.h"
+#include "op/sum.h"
 
 /* ---- active messages ---- */
 
@@ -104,13 +105,20 @@ static inline bool wire_is_short(uint64_t first)
 
 /* ---- errands ---- */
 
-/* What is to be done with the bytes of a request's side. */
-enum wire_verb { WIRE_PUT, WIRE_GET, WIRE_VERBS };
+/* The first byte of every request: what is to be done, and therefore how the rest is read. Who serves each: serve.c. */
+enum wire_verb {
+    WIRE_PUT, /* these two: struct wire_request */
+    WIRE_GET,
+    WIRE_ATOMIC, /* struct wire_atomic */
+    WIRE_ACC,    /* struct wire_acc */
+    WIRE_MUTEX,  /* struct wire_mutex */
+    WIRE_VERBS
+};
 
-/* The request of an errand: a part of a stream, as op/side.h has them. dims dimensions or count entries follow; then, at
+/* The request of a put or get: a part of a stream, as op/side.h has them. dims dimensions or count entries follow; then, at
  * the next multiple of WIRE_PAYLOAD, the len bytes of a put. */
 struct wire_request {
-    uint8_t  verb;  /* enum wire_verb */
+    uint8_t  verb;  /* WIRE_PUT, WIRE_GET */
     uint8_t  kind;  /* enum tern_side_kind */
     uint16_t dims;  /* STRIDED */
     uint32_t count; /* lists */
@@ -122,7 +130,49 @@ struct wire_request {
 };
 _Static_assert(sizeof(struct wire_request) == 48, "a request has no padding");
 
+/* The request of an atomic operation. The answer is what was there before, in as many bytes as the type has; there is
+ * none where it is not wanted. */
+struct wire_atomic {
+    uint8_t  verb; /* WIRE_ATOMIC */
+    uint8_t  type; /* tern_type */
+    uint16_t zero;
+    uint32_t op; /* tern_atomic_op */
+    uint64_t offset;
+    uint64_t operand, compare; /* of 4 bytes: the upper half is 0 */
+};
+_Static_assert(sizeof(struct wire_atomic) == 32, "a request has no padding");
+
+/* The request of a step of a mutex, and its answer: op/mutex_step.h. */
+struct wire_mutex {
+    uint8_t  verb; /* WIRE_MUTEX */
+    uint8_t  step; /* enum tern_mutex_step */
+    uint8_t  log;  /* of the mutex's places */
+    uint8_t  zero;
+    uint32_t ticket;
+    uint64_t offset;
+    uint64_t name; /* for whom */
+};
+_Static_assert(sizeof(struct wire_mutex) == 24, "a request has no padding");
+
+struct wire_mutex_answer {
+    uint32_t state; /* enum tern_turn_state */
+    uint32_t ticket;
+    uint32_t wake;   /* the rank that is to be woken, + 1; 0: none */
+    uint32_t holder; /* the rank that has the mutex now, + 1; 0: none */
+};
+_Static_assert(sizeof(struct wire_mutex_answer) == 16, "an answer has no padding");
+
 #define WIRE_PAYLOAD 64
+
+/* The request of an accumulate: what is added, and then a request of WIRE_PUT, whose payload are the summands. The answer
+ * is as long as these, or empty. */
+struct wire_acc {
+    uint8_t         verb; /* WIRE_ACC */
+    uint8_t         zero[7];
+    struct tern_sum sum;
+    uint8_t         reserved[WIRE_PAYLOAD - 8 - sizeof(struct tern_sum)];
+};
+_Static_assert(sizeof(struct wire_acc) == WIRE_PAYLOAD, "summands are aligned as the payload of a put");
 
 /* Bytes of a request before the payload of a put, if lists and dimensions take so many. */
 static inline size_t wire_payload_at(size_t list)

@@ -217,9 +217,10 @@ static void vectors_refused(void)
     tern_piece               local[3] = { { l, 8 }, { l + 100, 8 }, { l + 200, 8 } };
     tern_extent              remote[3] = { { 0, 8 }, { 100, 8 }, { 200, 8 } };
     tern_vector              v = { 3, local, 3, remote };
-    static const tern_extent bad[] = { { SIZE - 7, 8 },       { SIZE, 8 },           { UINT64_MAX, 8 },
-                                       { UINT64_MAX - 7, 8 }, { 1ull << 63, 8 },     { 0, SIZE + 1 },
-                                       { 0, UINT64_MAX },     { 8, UINT64_MAX - 7 }, { 8, UINT64_MAX - 8 } };
+    static const tern_extent bad[] = { { SIZE - 7, 8 },          { SIZE, 8 },           { UINT64_MAX, 8 },
+                                       { UINT64_MAX - 7, 8 },    { 1ull << 63, 8 },     { 0, SIZE + 1 },
+                                       { 0, UINT64_MAX },        { 8, UINT64_MAX - 7 }, { 8, UINT64_MAX - 8 },
+                                       { INT64_MAX, INT64_MAX }, { INT64_MAX, 1 } };
 
     for (int at = 0; at < 3; at++) { /* the first, one in the middle, the last */
         for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
@@ -257,7 +258,8 @@ static void indexed_refused(void)
     void                 *local[3] = { l, l + 100, l + 200 };
     uint64_t              remote[3] = { 0, 100, 200 };
     tern_indexed          x = { 3, 8, local, 3, 8, remote };
-    static const uint64_t bad[] = { SIZE - 7, SIZE, 1ull << 63, UINT64_MAX - 7, UINT64_MAX };
+    static const uint64_t bad[] = { SIZE - 7,       SIZE,      INT64_MAX, 1ull << 63, (1ull << 63) + SIZE,
+                                    UINT64_MAX - 7, UINT64_MAX };
 
     for (int at = 0; at < 3; at++) {
         for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
@@ -279,6 +281,10 @@ static void indexed_refused(void)
     REFUSED(indexed, TERN_ERR_ARG, right, &x);
     x = (tern_indexed){ SIZE_MAX / 2, 3, local, SIZE_MAX / 2, 3, remote };
     REFUSED(indexed, TERN_ERR_RANGE, right, &x);
+    for (uint64_t len = SIZE_MAX, i = 0; i < 3; i++, len = i == 1 ? 1ull << 63 : (1ull << 63) - 1) {
+        x = (tern_indexed){ 1, len, local, 1, len, remote };
+        REFUSED(indexed, TERN_ERR_RANGE, right, &x);
+    }
     x = (tern_indexed){ 3, 8, NULL, 3, 8, remote };
     REFUSED(indexed, TERN_ERR_ARG, right, &x);
     x = (tern_indexed){ 3, 8, local, 3, 8, NULL };

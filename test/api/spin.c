@@ -2,7 +2,8 @@
  *
  * Promise: puts and gets end whatever the target is doing. The last rank spins over its own memory, without a call of
  * Tern and without giving up its core, until all others have told by a put that they are through. They have put to it
- * and got from it meanwhile, small and large, with and without events, contiguous and in many pieces.
+ * and got from it meanwhile, small and large, with and without events, contiguous and in many pieces, and have done atomic
+ * operations there.
  *
  * ranks: 2 4
  * network: 2 4
@@ -47,7 +48,7 @@ static void one_round(tern_region *region, int target, unsigned char *src, unsig
 /* Every third byte there, every second here; more than fits into one message. */
 static void one_strided(tern_region *region, int target, unsigned char *src, unsigned char *dst, unsigned round)
 {
-    size_t       count = round % 2 ? LARGE / 3 : 1 + round * 11;
+    size_t count = job_chaos() ? 1 + round % 8 : round % 2 ? LARGE / 3 : 1 + round * 11; /* chaos holds each back */
     tern_strided s = { .dims = 1,
                        .element = 1,
                        .count = &count,
@@ -70,15 +71,37 @@ static void one_strided(tern_region *region, int target, unsigned char *src, uns
     OK(tern_event_wait(&put, TERN_FOREVER));
 }
 
+/* A counter that all of them use, behind their words. */
+static void one_atomic(tern_atomic_domain *domain, tern_atomic_domain *any, tern_region *region, int target,
+                       uint64_t *last)
+{
+    const uint64_t         one = 1;
+    uint64_t               was = 0, then = 0;
+    const tern_atomic_args args = { TERN_ATOMIC_FADD, &one, NULL, &then };
+    tern_event             event;
+
+    OK(tern_atomic_fadd_u64(TERN_WORLD, domain, region, target, 2048, 1, &was));
+    OK(tern_atomic_nb(TERN_WORLD, domain, region, target, 2048, &args, &event));
+    OK(tern_event_wait(&event, TERN_FOREVER));
+    CHECK(then > was && was >= *last);
+    OK(tern_fadd_u64(TERN_WORLD, region, target, 2048, 1, last));
+    CHECK(*last > then);
+    OK(tern_atomic_fadd_u64(TERN_WORLD, any, region, target, 2056, 1, &was)); /* by the network's own, if it likes */
+}
+
 int main(void)
 {
-    struct job_region r;
-    unsigned char    *src = job_new(LARGE), *dst = job_new(LARGE);
-    uint64_t          through = 1;
-    int               target;
+    struct job_region   r;
+    tern_atomic_domain *domain, *any;
+    uint64_t            last;
+    unsigned char      *src = job_new(LARGE), *dst = job_new(LARGE);
+    uint64_t            through = 1;
+    int                 target;
 
     OK(tern_init());
     target = tern_size() - 1;
+    OK(tern_atomic_domain_create(TERN_WORLD, TERN_UINT64, TERN_ATOMIC_FADD, TERN_ATOMIC_STORES, &domain));
+    OK(tern_atomic_domain_create(TERN_WORLD, TERN_UINT64, TERN_ATOMIC_FADD, 0, &any));
     for (enum job_kind kind = JOB_HOST; kind <= JOB_REGISTERED; kind += JOB_REGISTERED - JOB_HOST) {
         job_region_make(&r, kind, place_of(tern_size()));
         OK(tern_barrier(TERN_WORLD));
@@ -88,7 +111,9 @@ int main(void)
                 while (atomic_load(&word[rank]) != through)
                     ; /* the computation */
         } else {
+            last = 0;
             for (unsigned i = 1; i <= ROUNDS; i++) {
+                one_atomic(domain, any, r.region, target, &last);
                 one_round(r.region, target, src, dst, i);
                 one_strided(r.region, target, src, dst, i);
             }

@@ -6,6 +6,7 @@
 #include "fuzz/fuzz.h"
 
 #include "op/serve.h"
+#include "serve_world.h"
 
 /* Pages are there, or are not: any pattern will do. */
 static bool is_there(const void *addr, size_t len, bool write)
@@ -20,16 +21,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint8_t                 said[2];
     size_t                  room, answered = 77;
     unsigned char          *request, *answer;
+    void                   *memory = NULL;
     tern_status             st;
 
+    serve_world_open();
     fuzz_take(&data, &size, said, sizeof(said));
     ground.size = said[0] * 8u;
-    ground.base = calloc(1, ground.size + 1);
+    MUST(posix_memalign(&memory, 64, ground.size + 1) == 0); /* as memory of regions is */
+    ground.base = memory;
     ground.there = said[1] & 1 ? is_there : NULL;
     room = said[1] * 16u;
     answer = malloc(room + 1);
     request = fuzz_copy(data, size);
-    MUST(ground.base != NULL && answer != NULL);
+    MUST(answer != NULL);
+    memset(ground.base, 0, ground.size);
     st = tern_op_serve(&ground, request, size, answer, room, &answered);
     MUST(st == TERN_OK || st == TERN_ERR_LINK);
     MUST(answered <= room);

@@ -61,8 +61,10 @@ static int start_all(struct rank *r, struct parts *p, struct test_op *ops, unsig
     int started = 0;
 
     for (; started < MANY; started++) {
-        struct tern_xfer xfer = { &p->part[1], (uint64_t)started, &source[started], 1, false };
-        tern_status      st;
+        struct tern_xfer xfer = {
+            .part = &p->part[1], .offset = (uint64_t)started, .local = &source[started], .len = 1
+        };
+        tern_status st;
 
         source[started] = (unsigned char)(started + 1);
         st = p->part[1].path->start(r->lane, &xfer, &ops[started].op);
@@ -110,14 +112,14 @@ static void no_room(struct rank *r)
 static bool may_follow(struct rank *r, struct parts *p, size_t len, bool get)
 {
     static unsigned char local[SIZE];
-    struct tern_xfer     xfer = { &p->part[1], 0, local, len, get };
+    struct tern_xfer     xfer = { .part = &p->part[1], .local = local, .len = len, .get = get };
 
     return p->part[1].path->follows(r->lane, &xfer);
 }
 
 static void under_way(struct rank *r, struct parts *p, struct test_op *op, void *local, size_t len, bool get)
 {
-    struct tern_xfer xfer = { &p->part[1], 0, local, len, get };
+    struct tern_xfer xfer = { .part = &p->part[1], .local = local, .len = len, .get = get };
 
     *op = (struct test_op){ .done = 0 };
     EXPECT(p->part[1].path->start(r->lane, &xfer, &op->op) == TERN_PENDING);
@@ -375,7 +377,8 @@ static void dead_peer(struct rank *r)
     if (r->me == 1)
         _exit(0);
     while (atomic_load(&slot->fate) == TERN_FATE_RUNNING) { /* some before it is known, some after it happened */
-        struct tern_xfer out = { &p.part[1], 0, bytes, SIZE, false }, in = { &p.part[1], 0, bytes, SIZE, true };
+        struct tern_xfer out = { .part = &p.part[1], .local = bytes, .len = SIZE },
+                         in = { .part = &p.part[1], .local = bytes, .len = SIZE, .get = true };
         EXPECT(p.part[1].path->start(r->lane, &out, &put.op) == TERN_PENDING);
         EXPECT(p.part[1].path->start(r->lane, &in, &get.op) == TERN_PENDING);
         atomic_store(&slot->fate, TERN_FATE_LOST);

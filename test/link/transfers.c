@@ -140,7 +140,9 @@ static void no_room(struct rank *r)
     r->helps = false; /* nobody serves, so chunks stay in use */
     meet(r);
     for (; started < OPS && st != TERN_AGAIN; started++) {
-        struct tern_xfer xfer = { &p.part[right], (uint64_t)started * 2 * CHUNK, source[started], 2 * CHUNK, false };
+        struct tern_xfer xfer = {
+            .part = &p.part[right], .offset = (uint64_t)started * 2 * CHUNK, .local = source[started], .len = 2 * CHUNK
+        };
         mark_fill(source[started], 2 * CHUNK, r->me, (unsigned)started);
         memset(&ops[started], 0, sizeof(ops[started]));
         st = p.part[right].path->start(r->lane, &xfer, &ops[started].op);
@@ -181,7 +183,7 @@ static void cancelled(struct rank *r)
     memset(p.mine, 0x11, SIZE);
     meet(r);
     if (!p.part[right].path->instant) {
-        struct tern_xfer xfer = { &p.part[right], 0, local, sizeof(local), true };
+        struct tern_xfer xfer = { .part = &p.part[right], .local = local, .len = sizeof(local), .get = true };
         tern_status      st;
 
         do { /* chaos may refuse it, and may let through what the link behind does at once */

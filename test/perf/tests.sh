@@ -24,8 +24,11 @@ memory am_bw "bandwidth" --sizes 4K
 memory strided_bw "bandwidth get_bandwidth hand bandwidth_8d bandwidth_32d ratio_32d_to_3d ratio_to_hand" --sizes 24,4K
 memory indexed_bw "bandwidth get_bandwidth ratio_to_hand" --sizes 4K --element 64 --window 2
 memory vector_bw "bandwidth get_bandwidth ratio_to_hand" --sizes 4K
-memory transpose "bandwidth naive_reading naive_writing ratio_to_naive_reading ratio_to_naive_writing" --sizes 40
-memory column_bw "bandwidth series series_posted ratio_to_series ratio_to_series_posted" --sizes 16
+memory transpose "bandwidth naive_reading naive_writing memcpy ratio_to_naive_reading ratio_to_naive_writing ratio_to_memcpy" --sizes 40
+memory column_bw "bandwidth series series_posted ratio_to_series ratio_to_series_posted hand ratio_to_hand" --sizes 16
+memory fadd_lat "latency latency_int32 latency_double fetch_add over_fetch_add"
+memory fadd_rate "rate rate_float" --window 4
+memory hot_spot "aggregate fetch_add_aggregate ratio_to_limit"
 memory immediate "static_full dynamic_full reduction_full queue_depth" --messages 20
 memory idle "barrier_program barrier_helper asleep_program asleep_helper"
 memory limits "memcpy fetch_add plain_store" --sizes 64
@@ -59,8 +62,12 @@ if has_network; then
     net am_bw "bandwidth limit" --sizes 4K --vs-limit
     net strided_bw "bandwidth get_bandwidth contiguous ratio_to_contiguous" --sizes 4K --element 64 --window 2
     net indexed_bw "bandwidth contiguous" --sizes 4K
+    net vector_bw "bandwidth contiguous" --sizes 4K
     net transpose "bandwidth" --sizes 40
     net column_bw "bandwidth series" --sizes 16
+    net fadd_lat "latency latency_int32 am_rtt ratio_to_am_rtt"
+    net fadd_rate "rate rate_double" --window 4
+    net hot_spot "aggregate"
     net idle "barrier_program barrier_helper asleep_helper"
     net limits "tcp_rtt tcp_half_rtt tcp_to tcp_from" --sizes 8
     job $(in_job 2 put_lat --net=none-of-that-name)

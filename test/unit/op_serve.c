@@ -16,6 +16,7 @@
 
 #include "job_test.h"
 #include "op/serve.h"
+#include "serve_world.h"
 
 #define BYTES 4096u
 
@@ -52,6 +53,7 @@ static tern_status serve(const struct made *m, unsigned char *answer, size_t roo
 static int open_memory(void **state)
 {
     (void)state;
+    serve_world_open();
     memory = malloc(BYTES);
     return memory ? 0 : -1;
 }
@@ -60,6 +62,7 @@ static int close_memory(void **state)
 {
     (void)state;
     free(memory);
+    serve_world_close();
     return 0;
 }
 

@@ -216,6 +216,12 @@ static void fixed_against_negotiated(struct perf_case *c)
     perf_figure_values(c, gain, "gain_percent", "percent");
 }
 
+struct perf_kernel perf_am_trip(struct perf_case *c)
+{
+    open_handlers(c);
+    return (struct perf_kernel){ PERF_PAIR, pingpong_plain };
+}
+
 void perf_am_lat(struct perf_case *c)
 {
     const struct perf_kernel k[] = { { PERF_PAIR, pingpong_plain }, perf_limit_trip(c->p) };

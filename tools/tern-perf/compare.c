@@ -90,6 +90,11 @@ static const struct compare_test memory_tests[] = {
     { .name = "vector_bw", .sizes = "128,4K,128K,2M", .metrics = { "bandwidth" }, .unit = "MB/s" },
     { .name = "transpose", .sizes = "64,512,2K", .metrics = { "bandwidth" }, .unit = "MB/s" },
     { .name = "column_bw", .sizes = "32,256,1K", .metrics = { "bandwidth" }, .unit = "MB/s" },
+    { .name = "fadd_lat", .metrics = { "latency" }, .unit = "ns" },
+    { .name = "fadd_rate", .metrics = { "rate" }, .unit = "op/s" },
+    { .name = "hot_spot", .metrics = { "aggregate" }, .unit = "op/s" },
+    { .name = "acc_bw", .sizes = "4K,64K,1M", .metrics = { "bandwidth" }, .unit = "MB/s" },
+    { .name = "lock_rate", .metrics = { "rate", "contended" }, .unit = "op/s" },
 };
 
 /* put_bw and get_bw wait for each transfer; with _w16 there are 16 under way, as a stream of TCP has many. */

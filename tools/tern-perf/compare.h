@@ -7,7 +7,7 @@
 
 #define COMPARE_METRICS 2
 #define COMPARE_RUNNERS 8
-#define COMPARE_TESTS 16
+#define COMPARE_TESTS 32
 
 /* A test that other programs can do as well. */
 struct compare_test {

@@ -207,7 +207,7 @@ static void fetch_add_alone(struct perf_case *c, uint64_t iters)
     _Atomic uint64_t *word = (_Atomic uint64_t *)(void *)(c->p->their_line + COUNTER_AT);
 
     for (uint64_t i = 0; i < iters; i++)
-        atomic_fetch_add_explicit(word, 1, memory_order_seq_cst);
+        perf_use(atomic_fetch_add_explicit(word, 1, memory_order_seq_cst));
 }
 
 /* All ranks on one word of rank 0. */
@@ -217,7 +217,7 @@ static void fetch_add_contended(struct perf_case *c, uint64_t iters)
     _Atomic uint64_t *word = (_Atomic uint64_t *)(void *)(page + COUNTER_AT + 2 * (size_t)PERF_LINE);
 
     for (uint64_t i = 0; i < iters; i++)
-        atomic_fetch_add_explicit(word, 1, memory_order_seq_cst);
+        perf_use(atomic_fetch_add_explicit(word, 1, memory_order_seq_cst));
 }
 
 /* What does not depend on a size, under size 0. */

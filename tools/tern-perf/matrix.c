@@ -1,10 +1,12 @@
 /* matrix.c: transpose and column_bw: transfers of matrices of doubles. The size is the number of rows and columns.
  *
  * transpose puts a square matrix so that its rows become columns. Beside it run the two naive loops, one element at a
- * time: one reads in order and writes with a stride, the other the other way round.
+ * time: one reads in order and writes with a stride, the other the other way round; and memcpy of as many bytes, which is
+ * the most that could be hoped for.
  *
  * column_bw is paper 3, figure 7: a square section of a matrix twice as wide, one strided get against a series of
- * contiguous gets, one for each row of the section; and the same series without waiting in between.
+ * contiguous gets, one for each row of the section; the same series without waiting in between; and through memory the
+ * same by hand, a memcpy for each row.
  */
 #include <string.h>
 
@@ -71,6 +73,15 @@ static void naive_writing(struct perf_case *c, uint64_t iters)
     }
 }
 
+/* Not transposed. */
+static void copied(struct perf_case *c, uint64_t iters)
+{
+    for (uint64_t k = 0; k < iters; k++) {
+        memcpy(other_matrix(c), c->p->local, perf_matrix_bytes(c->size));
+        perf_keep();
+    }
+}
+
 /* Collective: the other rank has the transpose. */
 static void verify(struct perf_case *c)
 {
@@ -91,20 +102,22 @@ static void verify(struct perf_case *c)
 
 void perf_transpose(struct perf_case *c)
 {
-    static const struct perf_kernel k[] = { { PERF_FIRST, transposed },
-                                            { PERF_FIRST, naive_reading },
-                                            { PERF_FIRST, naive_writing } };
-    double                          bytes = (double)perf_matrix_bytes(c->size);
+    static const struct perf_kernel k[] = {
+        { PERF_FIRST, transposed }, { PERF_FIRST, naive_reading }, { PERF_FIRST, naive_writing }, { PERF_FIRST, copied }
+    };
+    double bytes = (double)perf_matrix_bytes(c->size);
 
     verify(c);
-    perf_measure(c, k, c->p->network ? 1 : 3);
+    perf_measure(c, k, c->p->network ? 1 : 4);
     perf_figure_bandwidth(c, 0, bytes, "bandwidth");
     if (c->p->network)
         return;
     perf_figure_bandwidth(c, 1, bytes, "naive_reading");
     perf_figure_bandwidth(c, 2, bytes, "naive_writing");
+    perf_figure_bandwidth(c, 3, bytes, "memcpy");
     perf_figure_ratio(c, 1, 0, 1, "ratio_to_naive_reading");
     perf_figure_ratio(c, 2, 0, 1, "ratio_to_naive_writing");
+    perf_figure_ratio(c, 3, 0, 1, "ratio_to_memcpy");
 }
 
 static void section(struct perf_case *c, uint64_t iters)
@@ -148,17 +161,34 @@ static void series_posted(struct perf_case *c, uint64_t iters)
     rows(c, iters, false);
 }
 
+/* Row by row through plain pointers. */
+static void section_by_hand(struct perf_case *c, uint64_t iters)
+{
+    const unsigned char *from = (const unsigned char *)other_matrix(c);
+    size_t               row = c->size * sizeof(double), first = row / 2 / sizeof(double) * sizeof(double);
+
+    for (uint64_t i = 0; i < iters; i++) {
+        for (uint64_t n = 0; n < c->size; n++)
+            memcpy(c->p->local + n * row, from + first + 2 * n * row, row);
+        perf_keep();
+    }
+}
+
 void perf_column_bw(struct perf_case *c)
 {
-    static const struct perf_kernel k[] = { { PERF_FIRST, section },
-                                            { PERF_FIRST, series },
-                                            { PERF_FIRST, series_posted } };
-    double                          bytes = (double)perf_matrix_bytes(c->size);
+    static const struct perf_kernel k[] = {
+        { PERF_FIRST, section }, { PERF_FIRST, series }, { PERF_FIRST, series_posted }, { PERF_FIRST, section_by_hand }
+    };
+    double bytes = (double)perf_matrix_bytes(c->size);
 
-    perf_measure(c, k, 3);
+    perf_measure(c, k, c->p->network ? 3 : 4);
     perf_figure_bandwidth(c, 0, bytes, "bandwidth");
     perf_figure_bandwidth(c, 1, bytes, "series");
     perf_figure_bandwidth(c, 2, bytes, "series_posted");
     perf_figure_ratio(c, 1, 0, 1, "ratio_to_series");
     perf_figure_ratio(c, 2, 0, 1, "ratio_to_series_posted");
+    if (c->p->network)
+        return;
+    perf_figure_bandwidth(c, 3, bytes, "hand");
+    perf_figure_ratio(c, 3, 0, 1, "ratio_to_hand");
 }

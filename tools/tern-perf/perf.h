@@ -170,6 +170,12 @@ void perf_demo(struct perf_case *c);
 void perf_am_lat(struct perf_case *c);
 void perf_am_rate(struct perf_case *c);
 void perf_am_bw(struct perf_case *c);
+void perf_fadd_lat(struct perf_case *c);
+void perf_fadd_rate(struct perf_case *c);
+void perf_hot_spot(struct perf_case *c);
+void perf_acc_bw(struct perf_case *c);
+void perf_acc_shapes(struct perf_case *c);
+void perf_lock_rate(struct perf_case *c);
 void perf_immediate(struct perf_case *c);
 void perf_immediate_before(int ranks);
 int  perf_init(const struct perf_options *o);
@@ -210,6 +216,8 @@ void               perf_stream_put(struct perf_case *c, uint64_t iters);
 void               perf_stream_get(struct perf_case *c, uint64_t iters);
 /* amlat.c: whether a medium message of this size can be sent; a size above the maximum becomes the maximum, once. */
 bool               perf_am_fit(struct perf_case *c);
+/* Collective: a kernel of round trips of short active messages, for a case of size 0. */
+struct perf_kernel perf_am_trip(struct perf_case *c);
 /* Make progress until handlers have raised *count to want. */
 void               perf_am_await(struct perf *p, const volatile uint64_t *count, uint64_t want);
 
@@ -293,6 +301,12 @@ static inline void perf_await(struct perf *p, const volatile unsigned char *byte
 static inline void perf_keep(void)
 {
     __asm__ volatile("" ::: "memory");
+}
+
+/* A value is wanted: the instruction that makes it may not be replaced by one that does not. */
+static inline void perf_use(uint64_t value)
+{
+    __asm__ volatile("" ::"r"(value));
 }
 
 /* Where a stream's loop of small messages goes next: lines in turn for messages of a line or less, always the same

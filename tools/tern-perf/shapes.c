@@ -202,13 +202,23 @@ static void get_vector(struct perf_case *c, uint64_t iters)
     vector(c, iters, false);
 }
 
+static unsigned char *target_of(const struct perf_case *c)
+{
+    return c->p->theirs != NULL ? c->p->theirs : c->p->mine;
+}
+
+static uint64_t repeats_of(const struct perf_case *c, uint64_t iters)
+{
+    return iters * (c->window > 0 ? c->window : 1);
+}
+
 /* By hand: what a program would write for elements of this length. */
 static inline __attribute__((always_inline)) void by_hand(struct perf_case *c, uint64_t iters, size_t len, bool listed)
 {
-    unsigned char *to = c->p->theirs != NULL ? c->p->theirs : c->p->mine, *from = c->p->local;
-    uint64_t       count = state.count, repeats = c->window > 0 ? c->window : 1;
+    unsigned char *to = target_of(c), *from = c->p->local;
+    uint64_t       count = state.count;
 
-    for (uint64_t i = 0; i < iters * repeats; i++) {
+    for (uint64_t i = repeats_of(c, iters); i > 0; i--) {
         if (listed)
             for (uint64_t n = 0; n < count; n++)
                 memcpy(to + state.offsets[n], state.addrs[n], len);
@@ -228,12 +238,25 @@ static void hand(struct perf_case *c, uint64_t iters)
     }
 }
 
-static void hand_listed(struct perf_case *c, uint64_t iters)
+static void hand_indexed(struct perf_case *c, uint64_t iters)
 {
     switch (state.element) {
     case 8: by_hand(c, iters, 8, true); break;
     case 64: by_hand(c, iters, 64, true); break;
     default: by_hand(c, iters, state.element, true);
+    }
+}
+
+/* Lists of pieces have a length for each. */
+static void hand_vector(struct perf_case *c, uint64_t iters)
+{
+    unsigned char *to = target_of(c);
+    uint64_t       count = state.count;
+
+    for (uint64_t i = repeats_of(c, iters); i > 0; i--) {
+        for (uint64_t n = 0; n < count; n++)
+            memcpy(to + state.extents[n].offset, state.pieces[n].addr, state.pieces[n].len);
+        perf_keep();
     }
 }
 
@@ -318,7 +341,7 @@ void perf_strided_bw(struct perf_case *c)
 void perf_indexed_bw(struct perf_case *c)
 {
     const struct perf_kernel k[] = { { PERF_FIRST, put_indexed },
-                                     { PERF_FIRST, c->p->network ? contiguous : hand_listed },
+                                     { PERF_FIRST, c->p->network ? contiguous : hand_indexed },
                                      { PERF_FIRST, get_indexed } };
 
     if (!fits(c))
@@ -333,7 +356,7 @@ void perf_indexed_bw(struct perf_case *c)
 void perf_vector_bw(struct perf_case *c)
 {
     const struct perf_kernel k[] = { { PERF_FIRST, put_vector },
-                                     { PERF_FIRST, c->p->network ? contiguous : hand_listed },
+                                     { PERF_FIRST, c->p->network ? contiguous : hand_vector },
                                      { PERF_FIRST, get_vector } };
 
     if (!fits(c))

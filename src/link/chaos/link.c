@@ -214,6 +214,7 @@ const struct tern_link_ops *tern_chaos_wrap(const struct tern_link_ops *behind, 
         return NULL;
     wrapped[place] = (struct wrapped){ .behind = behind, .front = template, .chaos = *chaos };
     wrapped[place].front.name = behind->name;
+    wrapped[place].front.maps = behind->maps;
     wrapped[place].front.open = open_place[place];
     if (behind->msg_look)
         wrapped[place].front.msg_look = tern_chaos_msg_look;

@@ -18,6 +18,7 @@ static const struct tern_link_path *path_in_front(struct chaos_link *link, const
                                            .instant = false,
                                            .unaided = behind->instant || behind->unaided,
                                            .errands = behind->errands,
+                                           .packs = behind->packs,
                                            .start = tern_chaos_start },
                                  .behind = behind,
                                  .next = link->paths };

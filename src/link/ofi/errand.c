@@ -7,6 +7,9 @@
  * same room, behind the request, and then says so; a short one comes with the message. A room is used again when its
  * answer has come; an answer names the room and how often it was used, so that one that comes too late is not taken for
  * another.
+ *
+ * Errands that are brief have rooms of their own, small and many, which no peer reads or writes: request and answer go with the
+ * messages.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +22,17 @@
 _Static_assert(OFI_WIRE_ERRAND <= FRONT, "header and errand lie in front of the request");
 #define ASK_NS 1000000000ll
 #define ROOM_ACCESS (FI_SEND | FI_REMOTE_READ | FI_REMOTE_WRITE)
+#define BRIEF_BYTES (2 * TERN_LINK_SMALL) /* of a small room: request and answer */
+#define SLAB 32                           /* small rooms that are made together, and that one peer may have */
+#define BRIEFS 128                        /* of all peers, but for those that have none */
+_Static_assert(TERN_LINK_SMALL % 64 == 0, "an answer lies at a multiple of 64");
+
+struct ofi_slab {
+    struct ofi_slab *next;
+    unsigned char   *bytes;
+    struct fid_mr   *mr; /* NULL: the provider needs none */
+    struct ofi_room  room[SLAB];
+};
 
 /* ---- rooms ---- */
 
@@ -62,28 +76,107 @@ static struct ofi_room *room_make(struct ofi_link *ofi, tern_status *st)
     return NULL;
 }
 
+static void slab_free(struct ofi_slab *slab)
+{
+    tern_ofi_unregister(&slab->mr);
+    free(slab->bytes);
+    free(slab);
+}
+
+static struct ofi_slab *slab_make(struct ofi_link *ofi, tern_status *st)
+{
+    struct ofi_slab *slab = calloc(1, sizeof(*slab));
+    size_t           bytes = SLAB * (FRONT + BRIEF_BYTES);
+
+    *st = TERN_ERR_NOMEM;
+    if (slab && (slab->bytes = aligned_alloc(64, bytes))) {
+        *st = ofi->net.mr_local ? tern_ofi_register(ofi, slab->bytes, bytes, FI_SEND, &slab->mr) : TERN_OK;
+        if (*st == TERN_OK)
+            return slab;
+        slab_free(slab);
+        return NULL;
+    }
+    free(slab);
+    tern_base_fail(TERN_ERR_NOMEM, "link ofi: no memory for %d small errands", SLAB);
+    return NULL;
+}
+
+/* More small rooms. */
+static tern_status briefs_add(struct ofi_link *ofi)
+{
+    struct ofi_errands *e = &ofi->errands;
+    struct ofi_room   **table = realloc(e->room, (e->rooms + SLAB) * sizeof(*table));
+    tern_status         st = TERN_ERR_NOMEM;
+    struct ofi_slab    *slab;
+
+    if (!table)
+        return tern_base_fail(TERN_ERR_NOMEM, "link ofi: no memory for %d small errands", SLAB);
+    e->room = table;
+    if (!(slab = slab_make(ofi, &st)))
+        return st;
+    for (unsigned i = 0; i < SLAB; i++) {
+        slab->room[i] = (struct ofi_room){ .number = (uint16_t)e->rooms,
+                                           .bytes = slab->bytes + i * (FRONT + BRIEF_BYTES),
+                                           .mr = slab->mr,
+                                           .brief = true,
+                                           .next = e->free_briefs };
+        e->free_briefs = e->room[e->rooms++] = &slab->room[i];
+    }
+    e->briefs += SLAB;
+    slab->next = e->slabs;
+    e->slabs = slab;
+    return TERN_OK;
+}
+
 void tern_ofi_errands_close(struct ofi_link *ofi)
 {
     struct ofi_errands *e = &ofi->errands;
 
     for (unsigned i = 0; i < e->rooms; i++)
-        room_free(ofi, e->room[i]);
+        if (!e->room[i]->brief)
+            room_free(ofi, e->room[i]);
+    while (e->slabs) {
+        struct ofi_slab *slab = e->slabs;
+        e->slabs = slab->next;
+        slab_free(slab);
+    }
     free(e->room);
+}
+
+static struct ofi_room *brief_take(struct ofi_link *ofi, struct ofi_peer *peer, tern_status *st)
+{
+    struct ofi_errands *e = &ofi->errands;
+    struct ofi_room    *room;
+
+    *st = TERN_AGAIN;
+    if (peer->briefs >= SLAB || (!e->free_briefs && e->briefs >= BRIEFS))
+        tern_ofi_poll_locked(ofi); /* may give some back */
+    if (peer->briefs < SLAB && !e->free_briefs && e->rooms < UINT16_MAX - SLAB &&
+        (e->briefs < BRIEFS || peer->briefs == 0) && (*st = briefs_add(ofi)) < 0)
+        return NULL;
+    if (peer->briefs >= SLAB || !(room = e->free_briefs)) {
+        *st = TERN_AGAIN;
+        atomic_store_explicit(&e->wanted, true, memory_order_relaxed); /* the lock orders */
+        return NULL;
+    }
+    e->free_briefs = room->next;
+    peer->briefs++;
+    return room;
 }
 
 /* A room for the peer; NULL: *st tells why not. */
 static struct ofi_room *room_take(struct ofi_link *ofi, struct ofi_peer *peer, tern_status *st)
 {
     struct ofi_errands *e = &ofi->errands;
-    unsigned            most = (unsigned)tern_opt.ofi_rooms;
+    unsigned            most = (unsigned)tern_opt.ofi_rooms, large = e->rooms - e->briefs;
     struct ofi_room    *room = NULL;
 
     *st = TERN_AGAIN;
-    if (peer->rooms >= most / 2 || (!e->free_rooms && e->rooms >= most))
+    if (peer->rooms >= most / 2 || (!e->free_rooms && large >= most))
         tern_ofi_poll_locked(ofi); /* may give some back */
     if (peer->rooms < most / 2 && (room = e->free_rooms))
         e->free_rooms = room->next;
-    else if (peer->rooms < most / 2 && e->rooms < UINT16_MAX && (e->rooms < most || peer->rooms == 0))
+    else if (peer->rooms < most / 2 && e->rooms < UINT16_MAX && (large < most || peer->rooms == 0))
         room = room_make(ofi, st);
     if (room)
         peer->rooms++;
@@ -95,11 +188,15 @@ static struct ofi_room *room_take(struct ofi_link *ofi, struct ofi_peer *peer, t
 void tern_ofi_room_give(struct ofi_link *ofi, struct ofi_room *room)
 {
     struct ofi_errands *e = &ofi->errands;
+    struct ofi_room   **list = room->brief ? &e->free_briefs : &e->free_rooms;
 
-    room->op.peer->rooms--;
+    if (room->brief)
+        room->op.peer->briefs--;
+    else
+        room->op.peer->rooms--;
     room->uses++;
-    room->next = e->free_rooms;
-    e->free_rooms = room;
+    room->next = *list;
+    *list = room;
     if (atomic_exchange_explicit(&e->wanted, false, memory_order_relaxed))
         tern_ofi_ring(ofi);
 }
@@ -120,7 +217,7 @@ tern_status tern_ofi_errand_open(struct tern_lane *lane, const struct tern_xfer 
     if (!(peer = tern_ofi_peer(ofi, xfer->part->rank)))
         st = tern_base_fail(TERN_ERR_NOMEM, "link ofi: no memory for rank %d", xfer->part->rank);
     else
-        room = room_take(ofi, peer, &st);
+        room = (xfer->brief ? brief_take : room_take)(ofi, peer, &st);
     pthread_mutex_unlock(&ofi->lock);
     if (!room)
         return st;
@@ -128,7 +225,7 @@ tern_status tern_ofi_errand_open(struct tern_lane *lane, const struct tern_xfer 
     room->op = (struct ofi_op){ .op = op, .xfer = *xfer, .lane = l, .peer = peer, .room = room };
     *op = (struct tern_link_op){ .xfer = *xfer, .own = &room->op, .status = TERN_OK };
     op->room = room->bytes + FRONT;
-    op->room_bytes = ofi->errands.room_bytes;
+    op->room_bytes = room->brief ? BRIEF_BYTES : ofi->errands.room_bytes;
     return TERN_OK;
 }
 
@@ -152,6 +249,10 @@ static struct ofi_errand errand_of(const struct ofi_link *ofi, const struct ofi_
 {
     bool by_address = ofi->net.info->domain_attr->mr_mode & FI_MR_VIRT_ADDR;
 
+    if (room->brief) /* nobody reads or writes it */
+        return (struct ofi_errand){ .region = room->op.xfer.part->region,
+                                    .len = (uint32_t)request,
+                                    .expect = (uint32_t)expect };
     return (struct ofi_errand){ .region = room->op.xfer.part->region,
                                 .key = fi_mr_key(room->mr),
                                 .addr = by_address ? (uint64_t)(uintptr_t)(room->bytes + FRONT) : FRONT,
@@ -196,7 +297,8 @@ ssize_t tern_ofi_errand_post(struct ofi_link *ofi, struct ofi_op *op)
 
     room->token.ended = sent_ended;
     rc = inject ? fi_inject(ofi->net.ep, bytes, len, op->peer->addr)
-                : fi_send(ofi->net.ep, bytes, len, fi_mr_desc(room->mr), op->peer->addr, &room->token.context);
+                : fi_send(ofi->net.ep, bytes, len, room->mr ? fi_mr_desc(room->mr) : NULL, op->peer->addr,
+                          &room->token.context);
     if (rc != 0)
         return rc;
     room->posted = room->awaits = true;

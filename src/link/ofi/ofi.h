@@ -76,23 +76,24 @@ struct ofi_piece {
 
 /* A transfer under way. Lives until the last piece has ended, whether or not the core still waits for it. */
 struct ofi_op {
-    struct tern_link_op *op; /* NULL: nobody waits any more */
-    struct tern_xfer     xfer;
-    struct ofi_lane     *lane;
-    struct ofi_peer     *peer;
-    struct ofi_room     *room; /* an errand's; NULL: it is a put or get */
-    struct ofi_piece    *held; /* taken for the next piece */
-    size_t               started;
-    unsigned             flying;    /* pieces that the provider has; of an errand, what has to end */
-    bool                 flushing;  /* a put without delivery: the read behind it was sent */
-    bool                 cancelled; /* start no more */
-    bool                 waits;     /* on the list of those that the provider had no room for */
-    int                  error;     /* the first, as in ofi_news */
-    char                 why[80];
-    int64_t              doomed;       /* when it is given up: the peer is gone or the connection broke; 0: no */
-    struct ofi_op       *next, **link; /* on its lane's list */
-    struct ofi_op       *waiting;      /* on the list of those that wait, or free */
-    struct ofi_op       *finished;     /* on the lane's stack of those that have ended */
+    struct tern_link_op    *op; /* NULL: nobody waits any more */
+    struct tern_xfer        xfer;
+    struct ofi_lane        *lane;
+    struct ofi_peer        *peer;
+    struct ofi_room        *room;   /* an errand's; NULL: it is none */
+    struct tern_link_atomic atomic; /* op 0: it is a put or get */
+    struct ofi_piece       *held;   /* taken for the next piece */
+    size_t                  started;
+    unsigned                flying;    /* pieces that the provider has; of an errand, what has to end */
+    bool                    flushing;  /* a put without delivery: the read behind it was sent */
+    bool                    cancelled; /* start no more */
+    bool                    waits;     /* on the list of those that the provider had no room for */
+    int                     error;     /* the first, as in ofi_news */
+    char                    why[80];
+    int64_t                 doomed;       /* when it is given up: the peer is gone or the connection broke; 0: no */
+    struct ofi_op          *next, **link; /* on its lane's list */
+    struct ofi_op          *waiting;      /* on the list of those that wait, or free */
+    struct ofi_op          *finished;     /* on the lane's stack of those that have ended */
 };
 
 /* Where the request of an errand is written and sent from, and where a long answer is written. */
@@ -104,6 +105,7 @@ struct ofi_room {
     struct fid_mr   *mr;
     uint16_t         number; /* which room, */
     uint16_t         uses;   /* and how often it was used */
+    bool             brief;  /* it is a small one */
     bool             posted; /* the message is with the provider, or gone */
     bool             awaits; /* the answer */
     size_t           request;
@@ -139,6 +141,9 @@ struct ofi_errands {
     struct ofi_room **room;       /* [rooms] */
     unsigned          rooms;
     struct ofi_room  *free_rooms;
+    struct ofi_slab  *slabs; /* of small rooms, which are in the same table */
+    unsigned          briefs;
+    struct ofi_room  *free_briefs;
     _Atomic bool      wanted; /* a thread may sleep until there is one */
     struct ofi_desk  *desk;   /* the one made last */
     unsigned          desks;
@@ -215,7 +220,8 @@ struct ofi_peer {
     char              why[80]; /* it broke */
     fi_addr_t         addr;
     uint64_t          token_out, token_in;
-    unsigned          rooms;  /* that hold errands to it */
+    unsigned          rooms;  /* that hold errands to it, */
+    unsigned          briefs; /* and small ones that do */
     unsigned          visits; /* errands of it that are not answered, */
     unsigned          seated; /* and those that have a desk */
     unsigned char    *rings;  /* memory of both outlets; NULL: nothing sent yet */
@@ -374,6 +380,18 @@ void              tern_ofi_lane_cancel(struct tern_lane *lane, struct tern_link_
 void tern_ofi_op_enlist(struct ofi_op *op);
 void tern_ofi_op_pump(struct ofi_link *ofi, struct ofi_op *op);
 void tern_ofi_op_settle(struct ofi_link *ofi, struct ofi_op *op);
+
+/* atomic.c: the slots of the contract; and, for path.c, under the lock: hand one to the provider, and its answer to whoever
+ * waits. */
+bool        tern_ofi_atomics(struct tern_link *link, unsigned type, uint32_t ops, char *why, size_t size);
+tern_status tern_ofi_atomic_start(struct tern_lane *lane, const struct tern_link_atomic *atomic,
+                                  struct tern_link_op *op);
+ssize_t     tern_ofi_atomic_post(struct ofi_link *ofi, struct ofi_op *op, struct ofi_piece *piece);
+void        tern_ofi_atomic_answer(struct ofi_op *op, const struct ofi_piece *piece);
+
+/* path.c: start a transfer or, if it is not NULL, an atomic operation; the lock is held. */
+tern_status tern_ofi_op_start(struct ofi_lane *lane, const struct tern_xfer *xfer,
+                              const struct tern_link_atomic *atomic, struct tern_link_op *op);
 
 /* errand.c: as initiator. The lock is held in all but the first two. */
 tern_status tern_ofi_errand_open(struct tern_lane *lane, const struct tern_xfer *xfer, struct tern_link_op *op);

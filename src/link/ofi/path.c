@@ -256,6 +256,8 @@ static bool op_has_more(const struct ofi_link *ofi, const struct ofi_op *op)
         return false;
     if (op->room)
         return !op->room->posted;
+    if (op->atomic.op)
+        return op->started == 0;
     if (op->started < op->xfer.len)
         return op->flying < (unsigned)tern_opt.ofi_pipeline;
     return op->flying == 0 && !op->xfer.get && !ofi->net.delivers && !op->flushing;
@@ -271,7 +273,9 @@ static ssize_t op_post(struct ofi_link *ofi, struct ofi_op *op, struct ofi_piece
     piece->op = op;
     piece->at = op->started;
     piece->len = left < ofi->chunk ? left : ofi->chunk;
-    rc = left > 0 ? piece_post(ofi, op, piece) : flush_post(ofi, op, piece);
+    rc = op->atomic.op ? tern_ofi_atomic_post(ofi, op, piece)
+         : left > 0    ? piece_post(ofi, op, piece)
+                       : flush_post(ofi, op, piece);
     if (rc != 0)
         return rc;
     op->flying++;
@@ -336,6 +340,8 @@ static void piece_ended(struct ofi_link *ofi, struct ofi_token *token, const str
     op->flying--;
     if (TERN_UNLIKELY(news->error != 0))
         tern_ofi_op_fail(op, news->error, news->why);
+    else if (op->atomic.op)
+        tern_ofi_atomic_answer(op, piece);
     else if (op->xfer.get && piece->bounced && op->op && !op->cancelled)
         memcpy((unsigned char *)op->xfer.local + piece->at, piece->room, piece->len);
     tern_ofi_piece_give(ofi, piece);
@@ -389,7 +395,8 @@ static struct ofi_op *op_make(struct ofi_lane *lane, struct ofi_peer *peer, cons
     return made;
 }
 
-static tern_status start_locked(struct ofi_lane *lane, const struct tern_xfer *xfer, struct tern_link_op *op)
+tern_status tern_ofi_op_start(struct ofi_lane *lane, const struct tern_xfer *xfer,
+                              const struct tern_link_atomic *atomic, struct tern_link_op *op)
 {
     struct ofi_link *ofi = lane->ofi;
     struct ofi_peer *peer = tern_ofi_peer(ofi, xfer->part->rank);
@@ -402,6 +409,10 @@ static tern_status start_locked(struct ofi_lane *lane, const struct tern_xfer *x
         return st;
     if (!(made = op_make(lane, peer, xfer, op, &st)))
         return st;
+    if (atomic) {
+        made->atomic = *atomic;
+        op->answer = atomic->answer;
+    }
     tern_ofi_op_enlist(made);
     tern_ofi_op_pump(ofi, made);
     if (made->error == 0 || made->flying > 0) {
@@ -414,9 +425,12 @@ static tern_status start_locked(struct ofi_lane *lane, const struct tern_xfer *x
         return TERN_PENDING;
     }
     tern_ofi_op_unlist(made);
-    st = tern_base_fail(TERN_ERR_LINK, "link ofi, provider %s: a %s of %zu bytes %s rank %d cannot start: %s",
-                        ofi->net.info->fabric_attr->prov_name, xfer->get ? "get" : "put", xfer->len,
-                        xfer->get ? "from" : "to", peer->rank, made->why);
+    st = tern_base_fail(TERN_ERR_LINK, "link ofi, provider %s: %s of %zu bytes %s rank %d cannot start: %s",
+                        ofi->net.info->fabric_attr->prov_name,
+                        xfer->what  ? xfer->what
+                        : xfer->get ? "a get"
+                                    : "a put",
+                        xfer->len, xfer->get ? "from" : "to", peer->rank, made->why);
     tern_ofi_op_free(ofi, made);
     return st;
 }
@@ -431,7 +445,7 @@ static tern_status ofi_start(struct tern_lane *lane, const struct tern_xfer *xfe
     if (tern_ofi_gone(l->ofi, xfer->part->rank))
         return tern_ofi_peer_gone(xfer->part->rank);
     pthread_mutex_lock(&l->ofi->lock);
-    st = start_locked(l, xfer, op);
+    st = tern_ofi_op_start(l, xfer, NULL, op);
     pthread_mutex_unlock(&l->ofi->lock);
     return st;
 }
@@ -442,7 +456,8 @@ static bool is_behind(const struct ofi_link *ofi, const struct ofi_op *op, const
 {
     size_t longer = op->xfer.len > xfer->len ? op->xfer.len : xfer->len;
 
-    return !op->waits && op->started == op->xfer.len && longer <= ofi->net.ordered[op->xfer.get][xfer->get];
+    return !op->waits && !op->atomic.op && op->started == op->xfer.len &&
+           longer <= ofi->net.ordered[op->xfer.get][xfer->get];
 }
 
 static bool ofi_follows(struct tern_lane *lane, const struct tern_xfer *xfer)
@@ -458,5 +473,5 @@ static bool ofi_follows(struct tern_lane *lane, const struct tern_xfer *xfer)
 }
 
 const struct tern_link_path tern_ofi_path = {
-    .name = "ofi", .unaided = true, .errands = true, .start = ofi_start, .follows = ofi_follows
+    .name = "ofi", .unaided = true, .errands = true, .packs = true, .start = ofi_start, .follows = ofi_follows
 };

@@ -1,7 +1,7 @@
 /* serve.c: errands of peers.
  *
  * They are served by whoever reads the completion queue: a thread that waits in Tern, or the progress thread. A short
- * request without an answer is served where it came in. Every other takes one of DESKS desks, or waits for one; a peer
+ * request with a small answer or none is served where it came in. Every other takes one of DESKS desks, or waits for one; a peer
  * has two at most, and one that has none always gets one, so that nobody waits because another does not answer. There a
  * long request is read from the peer's room, and the answer is made. A short answer is sent; a long one is written into
  * the peer's room, and when it is there the peer is told. What the provider has no room for is tried again.
@@ -15,7 +15,7 @@
 
 #define FRONT 64 /* bytes before an answer, which end with its message's head */
 _Static_assert(OFI_WIRE_ANSWER <= FRONT, "header and answer lie in front of the answer's bytes");
-#define MOST_VISITS 64 /* of a peer: no process has more rooms */
+#define MOST_VISITS 64 /* of a peer: no process has more rooms for one, of both kinds */
 #define DESKS 4
 #define DESKS_OF_ONE 2
 #define DESK_ACCESS (FI_SEND | FI_READ | FI_WRITE)
@@ -168,6 +168,16 @@ static ssize_t send_bare(struct ofi_link *ofi, const struct ofi_visit *visit)
     return fi_inject(ofi->net.ep, bytes, len, visit->peer->addr);
 }
 
+/* Send one with its bytes, which are few. */
+static ssize_t send_small(struct ofi_link *ofi, const struct ofi_visit *visit, const unsigned char *answer)
+{
+    unsigned char bytes[OFI_WIRE_ANSWER + TERN_LINK_SMALL];
+    size_t        len = write_head(ofi, visit, bytes);
+
+    memcpy(bytes + len, answer, visit->answer.len);
+    return fi_inject(ofi->net.ep, bytes, len + visit->answer.len, visit->peer->addr);
+}
+
 /* ---- the steps at a desk ---- */
 
 static ssize_t step_tell(struct ofi_link *ofi, struct ofi_desk *desk);
@@ -305,7 +315,8 @@ static void desk_step(struct ofi_link *ofi, struct ofi_desk *desk)
 
 static struct ofi_visit *visit_make(struct ofi_peer *peer, const struct ofi_mail *mail, const unsigned char *request)
 {
-    struct ofi_visit *visit = malloc(sizeof(*visit) + mail->len);
+    size_t            room = mail->len > TERN_LINK_SMALL ? mail->len : TERN_LINK_SMALL; /* also for a small answer */
+    struct ofi_visit *visit = malloc(sizeof(*visit) + room);
 
     if (!visit)
         return NULL;
@@ -349,24 +360,36 @@ static void seat_visits(struct ofi_link *ofi)
     }
 }
 
-/* A request that needs no desk: it is served where it lies. */
+/* A request that needs no desk: it is served where it lies. An answer that cannot be sent now takes the request's place in a
+ * record. */
 static bool serve_at_once(struct ofi_link *ofi, struct ofi_peer *peer, const struct ofi_mail *mail,
                           const unsigned char *request)
 {
     struct ofi_visit visit = {
         .peer = peer, .errand = mail->errand, .number = mail->header.seq, .uses = mail->header.ack
     };
+    unsigned char     answer[TERN_LINK_SMALL];
     struct ofi_visit *later;
     tern_status       st = tern_ofi_address(ofi, peer);
 
-    serve(ofi, &visit, request, NULL);
-    if (st < 0 || (st == TERN_OK && !ofi->errands.answers && send_bare(ofi, &visit) != -FI_EAGAIN))
+    serve(ofi, &visit, request, answer);
+    if (st < 0 || (st == TERN_OK && !ofi->errands.answers && send_small(ofi, &visit, answer) != -FI_EAGAIN))
         return true; /* a broken connection is the peer's own news */
     if (!(later = visit_make(peer, mail, request)))
         return false;
     later->answer = visit.answer;
+    memcpy(later->request, answer, visit.answer.len);
     enqueue(&ofi->errands.answers_end, later);
     return true;
+}
+
+/* Whether the answer is so small that the provider copies it while it is sent. */
+static bool is_small(const struct ofi_link *ofi, const struct ofi_mail *mail)
+{
+    size_t expect = mail->errand.expect;
+
+    return mail->kind == OFI_ERRAND &&
+           (expect == 0 || (expect <= TERN_LINK_SMALL && OFI_WIRE_ANSWER + expect <= ofi->net.inject));
 }
 
 bool tern_ofi_serve(struct ofi_link *ofi, struct ofi_peer *peer, const struct ofi_mail *mail,
@@ -382,7 +405,7 @@ bool tern_ofi_serve(struct ofi_link *ofi, struct ofi_peer *peer, const struct of
     if (peer->visits >= MOST_VISITS || mail->errand.len > e->room_bytes || mail->errand.expect > e->room_bytes ||
         tern_link_answer_at(mail->errand.len) + mail->errand.expect > e->room_bytes)
         return false;
-    if (mail->kind == OFI_ERRAND && mail->errand.expect == 0)
+    if (is_small(ofi, mail))
         return serve_at_once(ofi, peer, mail, request);
     if (!(visit = visit_make(peer, mail, request)))
         return false;
@@ -407,7 +430,7 @@ void tern_ofi_serve_pump(struct ofi_link *ofi)
         struct ofi_visit *visit = e->answers;
         tern_status       st = tern_ofi_address(ofi, visit->peer);
 
-        if (st == TERN_AGAIN || (st == TERN_OK && send_bare(ofi, visit) == -FI_EAGAIN))
+        if (st == TERN_AGAIN || (st == TERN_OK && send_small(ofi, visit, visit->request) == -FI_EAGAIN))
             break;
         if (!(e->answers = visit->next))
             e->answers_end = &e->answers;

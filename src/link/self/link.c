@@ -92,6 +92,7 @@ static bool self_msg_settled(struct tern_link *link)
 
 const struct tern_link_ops tern_self_ops = {
     .name = "self",
+    .maps = true,
     .open = self_open,
     .close = self_close,
     .reaches = self_reaches,

@@ -13,7 +13,10 @@ static tern_status self_start(struct tern_lane *lane, const struct tern_xfer *xf
         return TERN_OK;
     /* release: earlier writes before the data, for threads of this process that read it. Pairs with their acquire. */
     atomic_thread_fence(memory_order_release);
-    memmove(xfer->get ? xfer->local : there, xfer->get ? there : xfer->local, xfer->len);
+    if (xfer->touch)
+        xfer->touch(xfer, there);
+    else
+        memmove(xfer->get ? xfer->local : there, xfer->get ? there : xfer->local, xfer->len);
     /* acq_rel: the data before whatever follows. Pairs with the fences of other threads' puts and gets. */
     atomic_thread_fence(memory_order_acq_rel);
     return TERN_OK;

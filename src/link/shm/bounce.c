@@ -14,15 +14,13 @@
 #include "boot/bell.h"
 #include "link/shm/shm.h"
 
-/* Make this rank's chunks, once. */
-tern_status tern_shm_bounce_open(struct shm_link *shm)
+/* Make this rank's chunks; the lock is held. */
+static tern_status make_chunks(struct shm_link *shm)
 {
     struct shm_desk *desk = &shm->desk[shm->local];
     unsigned         chunks = (unsigned)tern_opt.bounce_chunks;
     tern_status      st;
 
-    if (shm->data)
-        return TERN_OK;
     shm->chunk_bytes = tern_base_round_up(tern_opt.bounce_chunk, TERN_CACHE_LINE);
     st = tern_boot_space_check((uint64_t)shm->locals * SHM_CHUNKS * shm->chunk_bytes, /* peers do the same now */
                                "the bounce buffer (TERN_BOUNCE_CHUNK)");
@@ -46,6 +44,17 @@ tern_status tern_shm_bounce_open(struct shm_link *shm)
     atomic_store_explicit(&shm->free_chunks, (1ull << chunks) - 1, memory_order_relaxed);
     atomic_store_explicit(&shm->lane_chunks, ~((1ull << chunks) - 1), memory_order_relaxed);
     return TERN_OK;
+}
+
+tern_status tern_shm_bounce_open(struct shm_link *shm)
+{
+    tern_status st = TERN_OK;
+
+    pthread_mutex_lock(&shm->chunks_lock);
+    if (!shm->data)
+        st = make_chunks(shm);
+    pthread_mutex_unlock(&shm->chunks_lock);
+    return st;
 }
 
 void tern_shm_bounce_close(struct shm_link *shm)
@@ -242,10 +251,11 @@ static tern_status bounce_start(struct tern_lane *lane, const struct tern_xfer *
 tern_status tern_shm_errand_open(struct tern_lane *lane, const struct tern_xfer *xfer, struct tern_link_op *op)
 {
     struct shm_lane *l = (struct shm_lane *)lane;
-    tern_status      st = may_take(l);
-    int              index;
+    tern_status      st =
+        tern_shm_bounce_open(l->link); /* where copies go by the kernel, the first errand is the first use */
+    int index;
 
-    if (st != TERN_OK)
+    if (st != TERN_OK || (st = may_take(l)) != TERN_OK)
         return st;
     if ((index = chunk_take(l)) < 0)
         return TERN_AGAIN;
@@ -305,4 +315,6 @@ void tern_shm_bounce_progress(struct shm_lane *lane)
     }
 }
 
-const struct tern_link_path tern_shm_bounce_path = { .name = "bounce", .errands = true, .start = bounce_start };
+const struct tern_link_path tern_shm_bounce_path = {
+    .name = "bounce", .errands = true, .packs = true, .start = bounce_start
+};

@@ -101,5 +101,5 @@ static tern_status cma_start_list(struct tern_lane *lane, const struct tern_link
 }
 
 const struct tern_link_path tern_shm_cma_path = {
-    .name = "cma", .instant = true, .start = cma_start, .start_list = cma_start_list
+    .name = "cma", .instant = true, .errands = true, .start = cma_start, .start_list = cma_start_list
 };

@@ -74,6 +74,7 @@ static tern_status link_open(const struct tern_boot *boot, const struct tern_lin
         (struct shm_link){ .boot = boot, .up = up, .ranks = boot->ranks, .local = boot->local, .locals = boot->locals };
     tern_link_probe = (struct tern_link_probe){ boot->segment->job, boot->segment->job };
     pthread_mutex_init(&shm->exposed_lock, NULL);
+    pthread_mutex_init(&shm->chunks_lock, NULL);
     shm->cma = calloc((size_t)boot->locals, sizeof(*shm->cma));
     shm->peer_data = calloc((size_t)boot->locals, sizeof(*shm->peer_data));
     if (!meet_locals(shm) || !shm->cma || !shm->peer_data) {
@@ -101,6 +102,7 @@ static void link_close(struct tern_link *link)
     tern_shm_bounce_close(shm);
     munmap(shm->control, shm->control_bytes);
     pthread_mutex_destroy(&shm->exposed_lock);
+    pthread_mutex_destroy(&shm->chunks_lock);
     tables_free(shm);
 }
 
@@ -151,6 +153,7 @@ static bool link_msg_settled(struct tern_link *link)
 
 const struct tern_link_ops tern_shm_ops = {
     .name = "shm",
+    .maps = true,
     .open = link_open,
     .close = link_close,
     .reaches = link_reaches,

@@ -11,7 +11,10 @@ static tern_status shm_start(struct tern_lane *lane, const struct tern_xfer *xfe
     (void)lane, (void)op;
     /* release: what this thread wrote before, before the data. Pairs with the acquire fence after a peer's get. */
     atomic_thread_fence(memory_order_release);
-    memmove(xfer->get ? xfer->local : there, xfer->get ? there : xfer->local, xfer->len);
+    if (xfer->touch)
+        xfer->touch(xfer, there);
+    else
+        memmove(xfer->get ? xfer->local : there, xfer->get ? there : xfer->local, xfer->len);
     /* acq_rel: the data before whatever this thread reads or writes next. Pairs with the same fences in the peer. */
     atomic_thread_fence(memory_order_acq_rel);
     return TERN_OK;

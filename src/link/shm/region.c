@@ -49,13 +49,13 @@ static tern_status reach_private(struct shm_link *shm, const struct tern_link_ca
 {
     tern_status st;
 
-    if (tern_opt.cma == TERN_CMA_AUTO && tern_shm_cma_works(shm, card, part->rank)) {
+    if (tern_opt.cma == TERN_CMA_AUTO && tern_shm_cma_works(shm, card, part->rank))
         part->path = &tern_shm_cma_path;
-        return TERN_OK;
-    }
-    if ((st = tern_shm_bounce_open(shm)) < 0)
+    else if ((st = tern_shm_bounce_open(shm)) == TERN_OK)
+        part->path = &tern_shm_bounce_path;
+    else
         return st;
-    part->path = &tern_shm_bounce_path;
+    /* The kernel copies, and does nothing else: whatever way bytes go, errands are served by a thread there. */
     atomic_store_explicit(&shm->desk[shm->local_of[part->rank]].wanted, 1,
                           memory_order_relaxed); /* read after a barrier */
     return TERN_OK;

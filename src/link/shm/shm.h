@@ -139,6 +139,7 @@ struct shm_link {
     uint64_t                   chunk_bytes;
     /* bounce.c, as target */
     pthread_mutex_t            exposed_lock;
+    pthread_mutex_t            chunks_lock; /* guards the making of data */
     struct shm_exposed        *exposed;
     struct shm_peer_data      *peer_data; /* [locals] used by the service thread */
     struct shm_messages        messages;

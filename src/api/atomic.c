@@ -1,0 +1,271 @@
+/* atomic.c: the public calls of tern/atomic.h that are not inlined. Check, read the operand, go. */
+#include <tern/atomic.h>
+
+#include <string.h>
+
+#include "api/target.h"
+#include "base/bits.h"
+#include "core/domain.h"
+#include "core/job.h"
+#include "core/region.h"
+#include "op/apply.h"
+#include "op/atomic.h"
+
+#define TAKES_NO_OPERAND                                                                                              \
+    ((uint32_t)TERN_ATOMIC_GET | (uint32_t)TERN_ATOMIC_INC | (uint32_t)TERN_ATOMIC_DEC | (uint32_t)TERN_ATOMIC_FINC | \
+     (uint32_t)TERN_ATOMIC_FDEC)
+
+#define AS_TEXT(name, bit, text) text,
+static const char *const op_text[] = { TERN_ATOMIC_OP_LIST(AS_TEXT) };
+_Static_assert(sizeof(op_text) / sizeof(op_text[0]) == TERN_ATOMIC_OPS, "every operation has its name");
+#define AS_TYPE_TEXT(name, type, bytes, text) text,
+static const char *const type_text[] = { TERN_TYPE_LIST(AS_TYPE_TEXT) };
+static const char *const mechanism_text[] = {
+    [TERN_ATOMIC_MEMORY] = "memory", [TERN_ATOMIC_TARGET] = "target", [TERN_ATOMIC_NETWORK] = "network"
+};
+
+/* ---- domains ---- */
+
+static tern_status check_create(tern_type type, uint32_t ops, uint32_t flags)
+{
+    if ((unsigned)type >= TERN_ATOMIC_TYPES)
+        return tern_base_fail(TERN_ERR_ARG, "type %u (%s) has no atomic operations; int32 to double have",
+                              (unsigned)type, (unsigned)type < TERN_TYPES ? type_text[type] : "none");
+    if (ops == 0)
+        return tern_base_fail(TERN_ERR_ARG, "the set of operations is empty");
+    if (ops & ~tern_op_apply_ops((uint32_t)type))
+        return tern_base_fail(TERN_ERR_ARG, "the bits 0x%x are no operations of %s",
+                              ops & ~tern_op_apply_ops((uint32_t)type), type_text[type]);
+    if (flags & ~(TERN_ATOMIC_LOADS | TERN_ATOMIC_STORES))
+        return tern_base_fail(TERN_ERR_ARG, "unknown flags 0x%x", flags);
+    return TERN_OK;
+}
+
+tern_status tern_atomic_domain_create(tern_ctx *ctx, tern_type type, uint32_t ops, uint32_t flags,
+                                      tern_atomic_domain **out)
+{
+    const struct tern_atomic_domain asked = { .type = type, .ops = ops, .flags = flags };
+    tern_status                     st = tern_core_job_running();
+
+    if (st < 0)
+        return st;
+    if (!ctx || !out)
+        return tern_base_fail(TERN_ERR_ARG, "tern_atomic_domain_create: %s is NULL", ctx ? "out" : "ctx");
+    if ((st = tern_core_team_claim(ctx->team, "tern_atomic_domain_create")) < 0)
+        return st;
+    st = tern_core_domain_create(ctx, &asked, check_create(type, ops, flags), out);
+    tern_core_team_release(ctx->team);
+    return st;
+}
+
+static __attribute__((cold, noinline)) tern_status was_freed(const char *what)
+{
+    return tern_base_fail(TERN_ERR_STATE, "%s: the domain was freed", what);
+}
+
+tern_status tern_atomic_domain_free(tern_atomic_domain *domain)
+{
+    tern_status st = tern_core_job_running();
+
+    if (st < 0)
+        return st;
+    if (!domain)
+        return tern_base_fail(TERN_ERR_ARG, "tern_atomic_domain_free: domain is NULL");
+    return tern_core_domain_free(domain) ? TERN_OK : was_freed("tern_atomic_domain_free");
+}
+
+tern_status tern_atomic_domain_info(const tern_atomic_domain *domain, tern_atomic_info *info)
+{
+    if (!domain || !info)
+        return tern_base_fail(TERN_ERR_ARG, "tern_atomic_domain_info: %s is NULL", domain ? "info" : "domain");
+    if (domain->freed)
+        return was_freed("tern_atomic_domain_info");
+    *info = (tern_atomic_info){ .type = domain->type,
+                                .ops = domain->ops,
+                                .flags = domain->flags,
+                                .mechanism = domain->mechanism,
+                                .name = mechanism_text[domain->mechanism],
+                                .why = domain->why };
+    return TERN_OK;
+}
+
+/* ---- checks ---- */
+
+/* A call as it came. */
+struct call {
+    tern_ctx                 *ctx;
+    const tern_atomic_domain *domain; /* NULL: it needs none */
+    tern_region              *region;
+    int                       rank;
+    const char               *what;
+};
+
+static const char *op_name(uint32_t op)
+{
+    unsigned bit = op != 0 ? (unsigned)__builtin_ctz(op) : TERN_ATOMIC_OPS;
+
+    return bit < TERN_ATOMIC_OPS && (op & (op - 1)) == 0 ? op_text[bit] : "none";
+}
+
+static __attribute__((cold, noinline)) tern_status refuse_args(const struct call *c, const tern_atomic_args *args)
+{
+    uint32_t op = (uint32_t)args->op;
+
+    if (!tern_op_apply_knows(TERN_UINT64, op))
+        return tern_base_fail(TERN_ERR_ARG, "%s: 0x%x is no operation", c->what, op);
+    return tern_base_fail(TERN_ERR_ARG, "%s: %s needs %s, which is NULL", c->what, op_name(op),
+                          !args->operand && !(op & TAKES_NO_OPERAND) ? "an operand"
+                          : op == TERN_ATOMIC_CAS && !args->compare  ? "compare"
+                                                                     : "a place for the result");
+}
+
+/* Read what the operation needs. */
+static tern_status read_args(const struct call *c, const tern_atomic_args *args, struct tern_op_atomic *a)
+{
+    uint32_t op;
+    size_t   size = tern_op_apply_size(a->type);
+
+    if (!args)
+        return tern_base_fail(TERN_ERR_ARG, "%s: args is NULL", c->what);
+    op = (uint32_t)args->op;
+    if (TERN_UNLIKELY(!tern_op_apply_knows(TERN_UINT64, op) || (!args->operand && !(op & TAKES_NO_OPERAND)) ||
+                      (op == TERN_ATOMIC_CAS && !args->compare) || (!args->result && (op & TERN_ATOMIC_FETCHING))))
+        return refuse_args(c, args);
+    a->op = op;
+    if (!(op & TAKES_NO_OPERAND))
+        memcpy(&a->operand, args->operand, size); /* little-endian: the lower half */
+    if (op == TERN_ATOMIC_CAS)
+        memcpy(&a->compare, args->compare, size);
+    a->result = op & TERN_ATOMIC_FETCHING ? args->result : NULL;
+    return TERN_OK;
+}
+
+static tern_status check_domain(const struct call *c, tern_type type, uint32_t op)
+{
+    const tern_atomic_domain *d = c->domain;
+
+    if (d->freed)
+        return was_freed(c->what);
+    if (d->type != type)
+        return tern_base_fail(TERN_ERR_ARG, "%s: the domain is of %s, the call of %s", c->what, type_text[d->type],
+                              type_text[type]);
+    if (!(d->ops & op))
+        return tern_base_fail(TERN_ERR_ARG, "%s: %s is not one of the operations that the domain was made for", c->what,
+                              op_name(op));
+    return TERN_OK;
+}
+
+static bool is_member(const struct tern_team *team, int world)
+{
+    for (int i = 0; i < team->size; i++)
+        if (tern_core_team_world(team, i) == world)
+            return true;
+    return false;
+}
+
+/* The part as the network reaches it, for domains whose operations all go that way. */
+static tern_status by_network(const struct call *c, struct tern_op_atomic *a)
+{
+    if (!is_member(c->domain->team, a->part->rank))
+        return tern_base_fail(TERN_ERR_RANGE,
+                              "%s: rank %d is not in the team of the domain, whose operations the network does",
+                              c->what, c->rank);
+    a->network = true;
+    a->part = &c->region->net[a->part->rank];
+    return TERN_OK;
+}
+
+/* Fill the part, after every check. */
+static tern_status check_target(const struct call *c, uint64_t offset, struct tern_op_atomic *a)
+{
+    size_t      size = tern_op_apply_size(a->type);
+    tern_status st = tern_api_part(c->ctx, c->region, c->rank, c->what, &a->part);
+
+    if (st < 0)
+        return st;
+    if (!tern_base_covers(a->part->size, offset, size))
+        return tern_base_fail(TERN_ERR_RANGE, "%s: %zu bytes at offset %llu do not lie in the %llu bytes of rank %d",
+                              c->what, size, (unsigned long long)offset, (unsigned long long)a->part->size, c->rank);
+    if ((a->part->addr + offset) % size != 0)
+        return tern_base_fail(TERN_ERR_ARG, "%s: offset %llu of rank %d is address 0x%llx there, no multiple of %zu",
+                              c->what, (unsigned long long)offset, c->rank,
+                              (unsigned long long)(a->part->addr + offset), size);
+    a->offset = offset;
+    return tern_api_alive(c->ctx, c->rank, c->what);
+}
+
+static tern_status check(const struct call *c, uint64_t offset, tern_type type, const tern_atomic_args *args,
+                         struct tern_op_atomic *a)
+{
+    tern_status st;
+
+    *a = (struct tern_op_atomic){ .type = type };
+    if ((st = read_args(c, args, a)) < 0 || (c->domain && (st = check_domain(c, type, a->op)) < 0) ||
+        (st = check_target(c, offset, a)) < 0)
+        return st;
+    return c->domain && c->domain->mechanism == TERN_ATOMIC_NETWORK ? by_network(c, a) : TERN_OK;
+}
+
+static tern_status need_domain(const tern_atomic_domain *domain, const char *what)
+{
+    if (!domain)
+        return tern_base_fail(TERN_ERR_ARG, "%s: domain is NULL", what);
+    return TERN_OK;
+}
+
+/* ---- operations ---- */
+
+static tern_status run(const struct call *c, uint64_t offset, tern_type type, const tern_atomic_args *args)
+{
+    struct tern_op_atomic a;
+    tern_status           st = check(c, offset, type, args, &a);
+
+    return st < 0 ? st : tern_op_atomic_run(c->ctx, &a, c->what);
+}
+
+tern_status tern_atomic(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int rank, uint64_t offset,
+                        const tern_atomic_args *args)
+{
+    const struct call c = { ctx, domain, region, rank, "tern_atomic" };
+    tern_status       st = need_domain(domain, c.what);
+
+    return st < 0 ? st : run(&c, offset, domain->type, args);
+}
+
+tern_status tern_atomic_far(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int rank, uint64_t offset,
+                            tern_type type, const tern_atomic_args *args)
+{
+    const struct call c = { ctx, domain, region, rank, "tern_atomic" };
+    tern_status       st = need_domain(domain, c.what);
+
+    if (st == TERN_OK && (unsigned)type >= TERN_ATOMIC_TYPES)
+        st = tern_base_fail(TERN_ERR_ARG, "%s: type %u has no atomic operations", c.what, (unsigned)type);
+    return st < 0 ? st : run(&c, offset, type, args);
+}
+
+tern_status tern_rmw_far(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, tern_type type,
+                         const tern_atomic_args *args)
+{
+    const struct call c = { ctx, NULL, region, rank, args && args->op == TERN_ATOMIC_SWAP ? "tern_swap" : "tern_fadd" };
+
+    if (type != TERN_UINT32 && type != TERN_UINT64)
+        return tern_base_fail(TERN_ERR_ARG, "%s: type %u is neither uint32 nor uint64", c.what, (unsigned)type);
+    return run(&c, offset, type, args);
+}
+
+tern_status tern_atomic_with(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int rank, uint64_t offset,
+                             const tern_atomic_args *args, const tern_opts *opts)
+{
+    const struct call     c = { ctx, domain, region, rank, "tern_atomic" };
+    const tern_opts       nbi = { 0 };
+    struct tern_op_atomic a;
+    tern_opts             known;
+    tern_status           st = need_domain(domain, c.what);
+
+    opts = opts ? opts : &nbi;
+    known = *opts;
+    known.flags &= ~(TERN_ACQUIRE | TERN_RELEASE);
+    if (st < 0 || (st = tern_api_opts(&known, c.what)) < 0 || (st = check(&c, offset, domain->type, args, &a)) < 0)
+        return st;
+    return tern_op_atomic_start(ctx, &a, opts, c.what);
+}

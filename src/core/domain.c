@@ -1,0 +1,204 @@
+/* domain.c: making atomic domains.
+ *
+ * Each rank says what it was asked for, whether loads and stores reach the memory of all members, and whether the network
+ * offers the whole set by itself. From what all have said each draws the same conclusion. A freed domain's memory is used
+ * again only after many others were freed, so that a program which still uses it is told.
+ */
+#include "core/domain.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/job.h"
+
+#define KEPT 64 /* domains that were freed */
+
+/* What each rank says. Travels between processes. */
+struct say {
+    int32_t  status;
+    uint32_t type, ops, flags;
+    uint32_t memory, network; /* whether each would do */
+    int32_t  beyond;          /* memory: the first member that loads and stores do not reach; -1: none */
+    char     why[228];        /* an error, or why the network's atomics would not do */
+};
+_Static_assert(sizeof(struct say) == 256, "what ranks say has no padding");
+_Static_assert(sizeof(struct say) <= TERN_TEAM_SCRATCH, "the team has room for what its ranks say");
+
+static struct {
+    pthread_mutex_t            lock; /* guards what follows, and freed and next of every domain */
+    struct tern_atomic_domain *used;
+    struct tern_atomic_domain *freed, **freed_end; /* the oldest first */
+    unsigned                   count;              /* of those freed */
+} domains = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* ---- memory ---- */
+
+static struct tern_atomic_domain *domain_new(void)
+{
+    struct tern_atomic_domain *domain = NULL;
+
+    pthread_mutex_lock(&domains.lock);
+    if (domains.count >= KEPT) {
+        domain = domains.freed;
+        domains.freed = domain->next;
+        domains.count--;
+    }
+    pthread_mutex_unlock(&domains.lock);
+    return domain ? domain : malloc(sizeof(*domain));
+}
+
+static void domain_add(struct tern_atomic_domain *domain)
+{
+    pthread_mutex_lock(&domains.lock);
+    domain->next = domains.used;
+    domains.used = domain;
+    pthread_mutex_unlock(&domains.lock);
+}
+
+bool tern_core_domain_free(struct tern_atomic_domain *domain)
+{
+    struct tern_atomic_domain **at = &domains.used;
+
+    pthread_mutex_lock(&domains.lock);
+    while (*at && *at != domain)
+        at = &(*at)->next;
+    if (*at) {
+        *at = domain->next;
+        domain->head = (struct tern_atomic_head){ { 0 } }; /* inlined calls come to the library, which tells */
+        domain->freed = true;
+        domain->next = NULL;
+        *(domains.freed ? domains.freed_end : &domains.freed) = domain;
+        domains.freed_end = &domain->next;
+        domains.count++;
+        at = NULL;
+    }
+    pthread_mutex_unlock(&domains.lock);
+    return !at;
+}
+
+static void release(struct tern_atomic_domain **list)
+{
+    while (*list) {
+        struct tern_atomic_domain *domain = *list;
+        *list = domain->next;
+        free(domain);
+    }
+}
+
+void tern_core_domains_close(void)
+{
+    pthread_mutex_lock(&domains.lock);
+    release(&domains.used);
+    release(&domains.freed);
+    domains.count = 0;
+    pthread_mutex_unlock(&domains.lock);
+}
+
+/* ---- agreeing ---- */
+
+/* The first member whose memory, where Tern made it, is not mapped here; -1: none. */
+static int first_beyond(const struct tern_team *team)
+{
+    for (int i = 0; i < team->size; i++)
+        if (!tern_job.ops[tern_job.peer_link[tern_core_team_world(team, i)]]->maps)
+            return i;
+    return -1;
+}
+
+/* Whether the network does the whole set by itself; why not otherwise. */
+static bool is_offered(const struct tern_atomic_domain *asked, char *why, size_t size)
+{
+    if (asked->flags != 0) {
+        snprintf(why, size, "the program's loads and stores would not see the network's atomics, nor these them");
+        return false;
+    }
+    for (unsigned i = 0; i < tern_job.links; i++)
+        if (tern_job.ops[i]->atomics)
+            return tern_job.ops[i]->atomics(tern_job.link[i], asked->type, asked->ops, why, size);
+    snprintf(why, size, "there is no network link that offers atomics");
+    return false;
+}
+
+/* Whether all ranks mean the same. */
+static tern_status check_said(const struct say *said, int size)
+{
+    for (int i = 0; i < size; i++)
+        if (said[i].status < 0)
+            return tern_base_fail((tern_status)said[i].status, "tern_atomic_domain_create: rank %d: %.*s", i,
+                                  (int)sizeof(said[i].why), said[i].why);
+    for (int i = 1; i < size; i++)
+        if (said[i].type != said[0].type || said[i].ops != said[0].ops || said[i].flags != said[0].flags)
+            return tern_base_fail(
+                TERN_ERR_ARG,
+                "tern_atomic_domain_create: ranks %d and 0 passed different types, operations or flags; "
+                "all ranks pass the same",
+                i);
+    return TERN_OK;
+}
+
+/* The mechanism, and why. Every rank finds the same. */
+static void conclude(struct tern_atomic_domain *d, const struct say *said)
+{
+    int far = -1, lacks = -1;
+
+    for (int i = d->team->size - 1; i >= 0; i--) {
+        far = said[i].memory ? far : i;
+        lacks = said[i].network ? lacks : i;
+    }
+    if (far < 0) {
+        d->mechanism = TERN_ATOMIC_MEMORY;
+        snprintf(d->why, sizeof(d->why), "loads and stores reach the memory of all %d ranks", d->team->size);
+    } else if (lacks < 0) {
+        d->mechanism = TERN_ATOMIC_NETWORK;
+        snprintf(d->why, sizeof(d->why), "the network does all of these operations by itself, for all %d ranks: %.*s",
+                 d->team->size, (int)sizeof(said[0].why), said[0].why);
+    } else {
+        d->mechanism = TERN_ATOMIC_TARGET;
+        snprintf(d->why, sizeof(d->why), "no loads and stores from rank %d to rank %d; rank %d: %.*s", far,
+                 said[far].beyond, lacks, (int)sizeof(said[lacks].why), said[lacks].why);
+    }
+    d->head = (struct tern_atomic_head){ { 0 } };
+    if (d->mechanism != TERN_ATOMIC_NETWORK)
+        d->head.direct[d->type] = d->ops;
+}
+
+static tern_status agree(struct tern_ctx *ctx, const struct tern_atomic_domain *asked, tern_status checked,
+                         struct say *said)
+{
+    struct say  mine = { .type = (uint32_t)asked->type, .ops = asked->ops, .flags = asked->flags };
+    tern_status st;
+
+    mine.status = checked;
+    mine.beyond = first_beyond(ctx->team);
+    mine.memory = mine.beyond < 0;
+    if (checked < 0)
+        snprintf(mine.why, sizeof(mine.why), "%s", tern_base_detail());
+    else
+        mine.network = is_offered(asked, mine.why, sizeof(mine.why));
+    st = tern_core_team_gather(ctx->team, &mine, sizeof(mine), said, tern_core_ctx_deadline(ctx),
+                               "tern_atomic_domain_create");
+    return st < 0 ? st : check_said(said, ctx->team->size);
+}
+
+tern_status tern_core_domain_create(struct tern_ctx *ctx, const struct tern_atomic_domain *asked, tern_status checked,
+                                    struct tern_atomic_domain **out)
+{
+    struct tern_atomic_domain *domain = domain_new();
+    struct say                *said = ctx->team->scratch;
+    tern_status                st;
+
+    if (!domain && checked == TERN_OK)
+        checked = tern_base_fail(TERN_ERR_NOMEM, "no memory for a domain of %zu bytes", sizeof(*domain));
+    st = agree(ctx, asked, checked, said);
+    if (st < 0) {
+        free(domain);
+        return st;
+    }
+    *domain = *asked;
+    domain->team = ctx->team;
+    conclude(domain, said);
+    domain_add(domain);
+    *out = domain;
+    return TERN_OK;
+}

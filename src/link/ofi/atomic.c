@@ -1,0 +1,172 @@
+/* atomic.c: atomic operations of the provider itself.
+ *
+ * They are offered to the core if the provider has the whole set of a type, and does it without help of the target's
+ * process (FI_PROGRESS_AUTO): one that needs help does in software, in its own way and on whatever thread reads its
+ * queue, what Tern's errands do by the processor's atomic instructions. TERN_OFI_ATOMICS says otherwise.
+ *
+ * Every operation is a fetching one: its completion is the answer, so that it is known to be done. sub adds the opposite.
+ * What moves bits (get, put, swap, cas) is an operation of integers for all types: then a comparison is one of bits.
+ */
+#include <rdma/fi_atomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <tern/atomic.h>
+
+#include "link/ofi/ofi.h"
+
+#define MOVES \
+    ((uint32_t)TERN_ATOMIC_GET | (uint32_t)TERN_ATOMIC_PUT | (uint32_t)TERN_ATOMIC_SWAP | (uint32_t)TERN_ATOMIC_CAS)
+#define RESULT_AT 16 /* in a piece's room: the operand, what it is compared with, the result */
+
+static enum fi_datatype datatype_of(unsigned type, uint32_t op)
+{
+    static const enum fi_datatype of[TERN_ATOMIC_TYPES] = {
+        [TERN_INT32] = FI_INT32,   [TERN_UINT32] = FI_UINT32, [TERN_INT64] = FI_INT64,
+        [TERN_UINT64] = FI_UINT64, [TERN_FLOAT] = FI_FLOAT,   [TERN_DOUBLE] = FI_DOUBLE,
+    };
+
+    if (op & MOVES)
+        return type == TERN_INT32 || type == TERN_UINT32 || type == TERN_FLOAT ? FI_UINT32 : FI_UINT64;
+    return of[type];
+}
+
+static enum fi_op op_of(uint32_t op)
+{
+    switch (op) {
+    case TERN_ATOMIC_GET: return FI_ATOMIC_READ;
+    case TERN_ATOMIC_PUT:
+    case TERN_ATOMIC_SWAP: return FI_ATOMIC_WRITE;
+    case TERN_ATOMIC_CAS: return FI_CSWAP;
+    case TERN_ATOMIC_MULT:
+    case TERN_ATOMIC_FMULT: return FI_PROD;
+    case TERN_ATOMIC_MIN:
+    case TERN_ATOMIC_FMIN: return FI_MIN;
+    case TERN_ATOMIC_MAX:
+    case TERN_ATOMIC_FMAX: return FI_MAX;
+    case TERN_ATOMIC_AND:
+    case TERN_ATOMIC_FAND: return FI_BAND;
+    case TERN_ATOMIC_OR:
+    case TERN_ATOMIC_FOR: return FI_BOR;
+    case TERN_ATOMIC_XOR:
+    case TERN_ATOMIC_FXOR: return FI_BXOR;
+    default: return FI_SUM;
+    }
+}
+
+/* ---- what there is ---- */
+
+static bool is_valid(struct ofi_link *ofi, unsigned type, uint32_t op)
+{
+    enum fi_datatype datatype = datatype_of(type, op);
+    size_t           count = 0;
+    int              rc = op == TERN_ATOMIC_CAS ? fi_compare_atomicvalid(ofi->net.ep, datatype, FI_CSWAP, &count)
+                                                : fi_fetch_atomicvalid(ofi->net.ep, datatype, op_of(op), &count);
+
+    return rc == 0 && count >= 1;
+}
+
+/* The first operation of the set that the provider does not have; 0: it has all. */
+static uint32_t first_lack(struct ofi_link *ofi, unsigned type, uint32_t ops)
+{
+    uint32_t lack = 0;
+
+    pthread_mutex_lock(&ofi->lock);
+    for (; ops != 0 && lack == 0; ops &= ops - 1)
+        if (!is_valid(ofi, type, ops & -ops))
+            lack = ops & -ops;
+    pthread_mutex_unlock(&ofi->lock);
+    return lack;
+}
+
+bool tern_ofi_atomics(struct tern_link *link, unsigned type, uint32_t ops, char *why, size_t size)
+{
+    struct ofi_link *ofi = tern_ofi(link);
+    const char      *provider = ofi->net.info->fabric_attr->prov_name;
+    uint32_t         lack;
+
+    if (tern_opt.ofi_atomics == TERN_OFI_ATOMICS_TARGET)
+        snprintf(why, size, "TERN_OFI_ATOMICS leaves atomics to the target");
+    else if (!ofi->net.fabric.atomics)
+        snprintf(why, size, "provider %s has no atomics", provider);
+    else if (tern_opt.ofi_atomics == TERN_OFI_ATOMICS_AUTO &&
+             ofi->net.info->domain_attr->data_progress != FI_PROGRESS_AUTO)
+        snprintf(why, size, "provider %s needs the help of the target's process, as Tern's own way does", provider);
+    else if ((lack = first_lack(ofi, type, ops)) != 0)
+        snprintf(why, size, "provider %s lacks operation 0x%x of the set", provider, lack);
+    else {
+        snprintf(why, size, "provider %s", provider);
+        return true;
+    }
+    return false;
+}
+
+/* ---- one operation ---- */
+
+/* The opposite of a value of the type, as bits. */
+static uint64_t opposite(unsigned type, uint64_t bits)
+{
+    switch (type) {
+    case TERN_FLOAT: return bits ^ 0x80000000u;
+    case TERN_DOUBLE: return bits ^ 0x8000000000000000u;
+    default: return 0 - bits;
+    }
+}
+
+static uint64_t one_of(unsigned type)
+{
+    return type == TERN_FLOAT ? 0x3f800000u : type == TERN_DOUBLE ? 0x3ff0000000000000u : 1;
+}
+
+/* What is handed to the provider as the operand. */
+static uint64_t operand_of(const struct tern_link_atomic *a)
+{
+    switch (a->op) {
+    case TERN_ATOMIC_INC:
+    case TERN_ATOMIC_FINC: return one_of(a->type);
+    case TERN_ATOMIC_DEC:
+    case TERN_ATOMIC_FDEC: return opposite(a->type, one_of(a->type));
+    case TERN_ATOMIC_SUB:
+    case TERN_ATOMIC_FSUB: return opposite(a->type, a->operand);
+    default: return a->operand;
+    }
+}
+
+ssize_t tern_ofi_atomic_post(struct ofi_link *ofi, struct ofi_op *op, struct ofi_piece *piece)
+{
+    const struct tern_link_atomic *a = &op->atomic;
+    uint64_t                       values[2] = { operand_of(a), a->compare };
+    void                          *desc = ofi->rooms_mr ? fi_mr_desc(ofi->rooms_mr) : NULL;
+    uint64_t                       there = op->xfer.part->remote + op->xfer.offset, key = op->xfer.part->key;
+    unsigned char                 *room = piece->room;
+
+    memcpy(room, values, sizeof(values)); /* little-endian: of 4 bytes, the lower half is in front */
+    piece->at = 0;
+    piece->len = op->xfer.len;
+    piece->bounced = false;
+    if (a->op == TERN_ATOMIC_CAS)
+        return fi_compare_atomic(ofi->net.ep, room, 1, desc, room + sizeof(values[0]), desc, room + RESULT_AT, desc,
+                                 op->peer->addr, there, key, datatype_of(a->type, a->op), FI_CSWAP,
+                                 &piece->token.context);
+    return fi_fetch_atomic(ofi->net.ep, room, 1, desc, room + RESULT_AT, desc, op->peer->addr, there, key,
+                           datatype_of(a->type, a->op), op_of(a->op), &piece->token.context);
+}
+
+void tern_ofi_atomic_answer(struct ofi_op *op, const struct ofi_piece *piece)
+{
+    if (op->op && op->op->answer && !op->cancelled)
+        op->op->answer(op->op, piece->room + RESULT_AT, op->xfer.len);
+}
+
+tern_status tern_ofi_atomic_start(struct tern_lane *lane, const struct tern_link_atomic *atomic,
+                                  struct tern_link_op *op)
+{
+    struct ofi_lane *l = (struct ofi_lane *)lane;
+    tern_status      st;
+
+    if (tern_ofi_gone(l->ofi, atomic->xfer.part->rank))
+        return tern_ofi_peer_gone(atomic->xfer.part->rank);
+    pthread_mutex_lock(&l->ofi->lock);
+    st = tern_ofi_op_start(l, &atomic->xfer, atomic, op);
+    pthread_mutex_unlock(&l->ofi->lock);
+    return st;
+}

@@ -1,0 +1,50 @@
+/* acc.h: accumulates: the elements of a shape are added to those of a part.
+ *
+ * Each addition is atomic among accumulates, because whoever makes it holds a guard: one of those of the target's node,
+ * chosen by the target's rank and the block of its memory in which the element begins. A thread holds one at a time, and for the time of a
+ * block at most. The ways:
+ *
+ *   direct   loads and stores reach the part: the initiator adds, in the call (acc.c)
+ *   errands  everything else: the summands are packed into requests, and the target adds them, beside its program, under
+ *            the same guards (acc_far.c)
+ */
+#ifndef TERN_OP_ACC_H
+#define TERN_OP_ACC_H
+
+#include "boot/guard.h"
+#include "op/bundle.h"
+#include "op/serve.h"
+#include "op/shape.h"
+#include "op/sum.h"
+
+#define TERN_ACC_BLOCK 16384u /* bytes of memory under one guard */
+
+/* Start it, or do it, as tern_op_shape_start and tern_op_shape_run. */
+tern_status tern_op_acc_start(struct tern_ctx *ctx, struct tern_shape *shape, const tern_opts *opts, const char *what);
+tern_status tern_op_acc_run(struct tern_ctx *ctx, struct tern_shape *shape, const char *what);
+
+/* Adding to the memory of one rank. */
+struct tern_acc_adding {
+    const struct tern_sum *sum;
+    tern_sum_loop         *loop;
+    size_t                 element;
+    unsigned               rank; /* whose memory, in the job */
+    struct tern_guard     *held; /* NULL: none */
+    size_t                 left; /* work after which it is given back for a moment */
+};
+
+struct tern_acc_adding tern_op_acc_begin(const struct tern_sum *sum, int rank);
+
+/* Add len bytes of elements to those at to, which have the address addr in the rank's own address space. */
+void tern_op_acc_add(struct tern_acc_adding *adding, unsigned char *to, uint64_t addr, unsigned char *from, size_t len);
+
+void tern_op_acc_end(struct tern_acc_adding *adding);
+
+/* Add the whole shape to a part that loads and stores reach, now. */
+void tern_op_acc_direct(const struct tern_shape *shape);
+
+/* acc_far.c */
+extern const struct tern_bundle_way tern_op_way_acc, tern_op_way_acc_touch;
+tern_op_server                      tern_op_acc_serve;
+
+#endif

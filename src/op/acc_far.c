@@ -1,0 +1,154 @@
+/* acc_far.c: accumulates by errands, at both ends.
+ *
+ * A request says how to add (struct wire_acc); behind it comes that of a put, as if the summands were to be stored. So whatever a
+ * put can be made of an accumulate can: pieces of any shape, many requests under way, in any order. The target adds them
+ * under the guards that the ranks of its node use. Where the old values are wanted the answer brings them, and they are
+ * unpacked over the summands that they answer.
+ */
+#include <string.h>
+
+#include "base/bits.h"
+#include "core/job.h"
+#include "op/acc.h"
+#include "op/packed.h"
+
+static const struct tern_side_memory here = { NULL, UINT64_MAX };
+
+/* ---- the initiator ---- */
+
+/* The old values; any thread. */
+static void unpack_old(struct tern_link_op *op, const unsigned char *bytes, size_t len)
+{
+    struct tern_pending  *transfer = (struct tern_pending *)op;
+    struct tern_bundle   *b = (struct tern_bundle *)transfer->owner;
+    struct tern_side_mark mark = { transfer->note[0], transfer->note[1], transfer->note[2] };
+
+    tern_op_side_unpack(&b->shape.near, &here, &mark, len, bytes);
+}
+
+/* Room for summands, if as many bytes are to come back. */
+static size_t room_for(const struct tern_sum *sum, size_t room)
+{
+    room -= sizeof(struct wire_acc);
+    return sum->fetch ? (room - WIRE_PAYLOAD) / 2 : room;
+}
+
+static tern_status acc_errand(struct tern_bundle *b, struct tern_pending *transfer, struct tern_shape_marks *marks)
+{
+    const struct tern_link_part *part = b->shape.part;
+    const struct tern_sum       *sum = &b->shape.sum;
+    const struct tern_link_ops  *ops = tern_job.ops[part->link];
+    struct tern_lane            *lane = b->ctx->lane[part->link];
+    struct tern_xfer             xfer = { .part = part, .get = b->shape.sum.fetch, .what = "accumulate" };
+    struct tern_link_op         *op = &transfer->op;
+    struct wire_acc              head = { .verb = WIRE_ACC, .sum = *sum };
+    struct tern_op_load          load;
+    size_t                       payload;
+    tern_status                  st = ops->errand_open(lane, &xfer, op);
+
+    if (st != TERN_OK)
+        return st;
+    tern_op_load_up(&load, WIRE_PUT, &b->shape.far, &marks->far, room_for(sum, op->room_bytes));
+    load.request.len -= load.request.len % tern_sum_bytes(sum->type); /* elements are not cut */
+    memcpy(op->room, &head, sizeof(head));
+    tern_op_load_write(&load, op->room + sizeof(head));
+    payload = sizeof(head) + wire_payload_at(load.list_bytes);
+    if (sum->fetch) {
+        memcpy(transfer->note, &marks->near, sizeof(transfer->note));
+        op->answer = unpack_old;
+    }
+    tern_op_side_pack(&b->shape.near, &here, &marks->near, load.request.len, op->room + payload);
+    tern_op_side_skip(&b->shape.far, &marks->far, load.request.len);
+    op->xfer.len = load.request.len;
+    ops->errand_send(lane, op, payload + load.request.len, sum->fetch ? load.request.len : 0);
+    return TERN_PENDING;
+}
+
+const struct tern_bundle_way tern_op_way_acc = { .most = 8, .start = acc_errand };
+
+/* ---- held back ---- */
+
+static void acc_now(const struct tern_xfer *xfer, unsigned char *there)
+{
+    const struct tern_bundle *b = xfer->local;
+
+    (void)there; /* the first place of many */
+    tern_op_acc_direct(&b->shape);
+}
+
+static tern_status acc_touch(struct tern_bundle *b, struct tern_pending *transfer, struct tern_shape_marks *marks)
+{
+    const struct tern_link_part *part = b->shape.part;
+    struct tern_xfer             xfer = b->work.pending->op.xfer;
+
+    xfer.local = b;
+    xfer.touch = acc_now;
+    transfer->op.xfer = xfer;
+    marks->near.at = marks->far.at = b->shape.total;
+    return part->path->start(b->ctx->lane[part->link], &xfer, &transfer->op);
+}
+
+const struct tern_bundle_way tern_op_way_acc_touch = { .most = 1, .start = acc_touch };
+
+/* ---- the target ---- */
+
+/* Whether a place and a length of bytes are those of whole elements. */
+static bool is_whole(const struct tern_acc_adding *a, const unsigned char *place, uint64_t len)
+{
+    return (uintptr_t)place % tern_sum_align(a->sum->type) == 0 && len % a->element == 0;
+}
+
+/* Add the summands; false: a piece does not lie in the memory, or cuts an element. What was before it has been added. */
+static bool add_all(struct tern_acc_adding *a, const struct tern_link_ground *ground, struct tern_op_request *r,
+                    unsigned char *from)
+{
+    for (uint64_t left = r->len; left > 0;) {
+        uint64_t where = 0, n = tern_op_side_run(&r->side, &r->mark, &where);
+
+        n = n < left ? n : left;
+        if (n == 0 || !tern_base_covers(ground->size, where, n) || !is_whole(a, ground->base + where, n))
+            return false;
+        tern_op_acc_add(a, ground->base + where, (uint64_t)(uintptr_t)(ground->base + where), from, n);
+        tern_op_side_skip(&r->side, &r->mark, n);
+        from += n;
+        left -= n;
+    }
+    return true;
+}
+
+/* Read what is to be added; false: it makes no sense. */
+static bool read_acc(const struct tern_link_ground *ground, const unsigned char *bytes, size_t len,
+                     struct tern_sum *sum, struct tern_op_request *r)
+{
+    struct wire_acc head;
+
+    if (len < sizeof(head))
+        return false;
+    memcpy(&head, bytes, sizeof(head));
+    *sum = head.sum;
+    return sum->type < TERN_TYPES && sum->fetch <= 1 && sum->plain <= 1 &&
+           tern_op_request_read(bytes + sizeof(head), len - sizeof(head), ground->size, r) && r->verb == WIRE_PUT;
+}
+
+tern_status tern_op_acc_serve(const struct tern_link_ground *ground, const unsigned char *request, size_t len,
+                              unsigned char *answer, size_t room, size_t *answered)
+{
+    struct tern_sum        sum;
+    struct tern_op_request r;
+    struct tern_acc_adding a;
+    unsigned char         *from;
+    bool                   done;
+
+    if (!read_acc(ground, request, len, &sum, &r) || (sum.fetch && r.len > room) || !tern_op_request_there(ground, &r))
+        return TERN_ERR_LINK;
+    from = (unsigned char *)(uintptr_t)r.payload; /* not written, unless it is the answer */
+    if (sum.fetch) {
+        memcpy(answer, r.payload, r.len);
+        from = answer;
+        *answered = r.len;
+    }
+    a = tern_op_acc_begin(&sum, tern_job.boot.rank);
+    done = add_all(&a, ground, &r, from);
+    tern_op_acc_end(&a);
+    return done ? TERN_OK : TERN_ERR_LINK;
+}

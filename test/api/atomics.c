@@ -1,0 +1,335 @@
+/* atomics.c: every atomic operation of every type in every form.
+ *
+ * Promise: an operation leaves in the target what the model says, gives back what was there, and touches nothing beside
+ * it, in every form (blocking, with an event, completed by tern_quiet, immediate, typed and inlined), on relaxed and on
+ * strict contexts, on memory of every kind, by whatever way it goes. Integers wrap; a NaN that is there stays in min and max,
+ * and one that comes changes nothing.
+ *
+ * ranks: 1 2 4
+ * env: TERN_CMA=off
+ * env: TERN_LINKS=ofi TERN_OFI_PROVIDER=shm TERN_OFI_ATOMICS=network
+ */
+#include "job_test.h"
+
+#include <math.h>
+
+#define SPAN 64u /* bytes of a part that one rank uses; the value lies in the middle */
+#define AT 24u
+
+/* ---- values ---- */
+
+union value {
+    int32_t  i32;
+    uint32_t u32;
+    int64_t  i64;
+    uint64_t u64;
+    float    f32;
+    double   f64;
+};
+
+static size_t size_of(tern_type type)
+{
+    return type == TERN_INT32 || type == TERN_UINT32 || type == TERN_FLOAT ? 4 : 8;
+}
+
+/* What there is, what comes, and what it is compared with: by type, and n of N. */
+#define CASES 8
+static const int64_t i_is[CASES] = { 0, 1, INT64_MAX, INT64_MIN, INT32_MAX, INT32_MIN, -7, 0x0f0f },
+                     i_in[CASES] = { 5, -1, 1, -1, 1, -3, -7, 0x00ff },
+                     i_eq[CASES] = { 0, 2, INT64_MAX, 0, INT32_MAX, INT32_MIN, 8, 0x0f0f };
+static const double f_is[CASES] = { 0, -0.0, 1.5, NAN, INFINITY, -3, 1e30, 7 },
+                    f_in[CASES] = { 2.25, 0, NAN, 1, -INFINITY, 0.1, 1e30, 7 },
+                    f_eq[CASES] = { -0.0, -0.0, 1.5, NAN, 0, -3, 1e30, 8 };
+
+static union value make(tern_type type, int64_t i, double f)
+{
+    union value v = { .u64 = 0 };
+
+    switch (type) {
+    case TERN_FLOAT: v.f32 = (float)f; break;
+    case TERN_DOUBLE: v.f64 = f; break;
+    case TERN_INT32:
+    case TERN_UINT32: v.u32 = (uint32_t)i; break;
+    default: v.u64 = (uint64_t)i; break;
+    }
+    return v;
+}
+
+/* ---- the model: one type at a time, by plain arithmetic ---- */
+
+#define MODEL_INT(name, field, wide)                                                         \
+    static union value name(tern_atomic_op op, union value is, union value in)               \
+    {                                                                                        \
+        union value out = is;                                                                \
+        wide        a = (wide)is.field, b = (wide)in.field;                                  \
+        switch (op) {                                                                        \
+        case TERN_ATOMIC_ADD:                                                                \
+        case TERN_ATOMIC_FADD: out.field = (__typeof__(out.field))(a + b); break;            \
+        case TERN_ATOMIC_SUB:                                                                \
+        case TERN_ATOMIC_FSUB: out.field = (__typeof__(out.field))(a - b); break;            \
+        case TERN_ATOMIC_INC:                                                                \
+        case TERN_ATOMIC_FINC: out.field = (__typeof__(out.field))(a + 1); break;            \
+        case TERN_ATOMIC_DEC:                                                                \
+        case TERN_ATOMIC_FDEC: out.field = (__typeof__(out.field))(a - 1); break;            \
+        case TERN_ATOMIC_MULT:                                                               \
+        case TERN_ATOMIC_FMULT: out.field = (__typeof__(out.field))(a * b); break;           \
+        case TERN_ATOMIC_MIN:                                                                \
+        case TERN_ATOMIC_FMIN: out.field = in.field < is.field ? in.field : is.field; break; \
+        case TERN_ATOMIC_MAX:                                                                \
+        case TERN_ATOMIC_FMAX: out.field = in.field > is.field ? in.field : is.field; break; \
+        case TERN_ATOMIC_AND:                                                                \
+        case TERN_ATOMIC_FAND: out.field = is.field & in.field; break;                       \
+        case TERN_ATOMIC_OR:                                                                 \
+        case TERN_ATOMIC_FOR: out.field = is.field | in.field; break;                        \
+        case TERN_ATOMIC_XOR:                                                                \
+        case TERN_ATOMIC_FXOR: out.field = is.field ^ in.field; break;                       \
+        default: break;                                                                      \
+        }                                                                                    \
+        return out;                                                                          \
+    }
+MODEL_INT(model_i32, i32, __int128)
+MODEL_INT(model_u32, u32, unsigned __int128)
+MODEL_INT(model_i64, i64, __int128)
+MODEL_INT(model_u64, u64, unsigned __int128)
+
+#define MODEL_FLOAT(name, field)                                                                       \
+    static union value name(tern_atomic_op op, union value is, union value in)                         \
+    {                                                                                                  \
+        union value out = is;                                                                          \
+        switch (op) {                                                                                  \
+        case TERN_ATOMIC_ADD:                                                                          \
+        case TERN_ATOMIC_FADD: out.field = is.field + in.field; break;                                 \
+        case TERN_ATOMIC_SUB:                                                                          \
+        case TERN_ATOMIC_FSUB: out.field = is.field - in.field; break;                                 \
+        case TERN_ATOMIC_INC:                                                                          \
+        case TERN_ATOMIC_FINC: out.field = is.field + 1; break;                                        \
+        case TERN_ATOMIC_DEC:                                                                          \
+        case TERN_ATOMIC_FDEC: out.field = is.field - 1; break;                                        \
+        case TERN_ATOMIC_MULT:                                                                         \
+        case TERN_ATOMIC_FMULT: out.field = is.field * in.field; break;                                \
+        case TERN_ATOMIC_MIN:                                                                          \
+        case TERN_ATOMIC_FMIN: out.field = isless(in.field, is.field) ? in.field : is.field; break;    \
+        case TERN_ATOMIC_MAX:                                                                          \
+        case TERN_ATOMIC_FMAX: out.field = isgreater(in.field, is.field) ? in.field : is.field; break; \
+        default: break;                                                                                \
+        }                                                                                              \
+        return out;                                                                                    \
+    }
+MODEL_FLOAT(model_float, f32)
+MODEL_FLOAT(model_double, f64)
+
+static union value model(tern_type type, tern_atomic_op op, union value is, union value in, union value eq)
+{
+    union value (*const of[])(tern_atomic_op, union value, union value) = {
+        [TERN_INT32] = model_i32,  [TERN_UINT32] = model_u32,  [TERN_INT64] = model_i64,
+        [TERN_UINT64] = model_u64, [TERN_FLOAT] = model_float, [TERN_DOUBLE] = model_double,
+    };
+
+    if (op == TERN_ATOMIC_PUT || op == TERN_ATOMIC_SWAP)
+        return in;
+    if (op == TERN_ATOMIC_CAS)
+        return memcmp(&is, &eq, size_of(type)) == 0 ? in : is;
+    return of[type](op, is, in);
+}
+
+/* Bits, but that a computed NaN may be any. */
+static bool is_same(tern_type type, union value a, union value b)
+{
+    if (type == TERN_FLOAT && isnan(a.f32) && isnan(b.f32))
+        return true;
+    if (type == TERN_DOUBLE && isnan(a.f64) && isnan(b.f64))
+        return true;
+    return memcmp(&a, &b, size_of(type)) == 0;
+}
+
+/* ---- forms ---- */
+
+struct where {
+    tern_ctx           *ctx;
+    tern_atomic_domain *domain;
+    tern_region        *region;
+    int                 rank;
+    uint64_t            offset;
+};
+
+typedef void form(const struct where *w, tern_type type, const tern_atomic_args *args);
+
+static void blocking(const struct where *w, tern_type type, const tern_atomic_args *args)
+{
+    (void)type;
+    OK(tern_atomic(w->ctx, w->domain, w->region, w->rank, w->offset, args));
+}
+
+/* The operand may be overwritten at once. */
+static void with_event(const struct where *w, tern_type type, const tern_atomic_args *args)
+{
+    union value      in = { .u64 = 0 };
+    tern_atomic_args copy = *args;
+    tern_event       event;
+
+    if (args->operand) {
+        memcpy(&in, args->operand, size_of(type));
+        copy.operand = &in;
+    }
+    OK(tern_atomic_nb(w->ctx, w->domain, w->region, w->rank, w->offset, &copy, &event));
+    memset(&in, 0x77, sizeof(in));
+    OK(tern_event_wait(&event, TERN_FOREVER));
+}
+
+static void until_quiet(const struct where *w, tern_type type, const tern_atomic_args *args)
+{
+    (void)type;
+    OK(tern_atomic_nbi(w->ctx, w->domain, w->region, w->rank, w->offset, args));
+    OK(tern_quiet(w->ctx));
+}
+
+static void immediate(const struct where *w, tern_type type, const tern_atomic_args *args)
+{
+    tern_event  event, local = { (struct tern_pending *)(uintptr_t)0xabcd0 };
+    tern_opts   opts = { TERN_IMMEDIATE | TERN_ACQUIRE | TERN_RELEASE, &local, &event };
+    tern_status st;
+
+    (void)type;
+    while ((st = tern_atomic_with(w->ctx, w->domain, w->region, w->rank, w->offset, args, &opts)) == TERN_AGAIN)
+        OK(tern_progress(w->ctx));
+    OK(st);
+    CHECK(local.pending == NULL);
+    OK(tern_event_wait(&event, TERN_FOREVER));
+}
+
+/* The inlined calls; other operations by the blocking one. */
+#define TYPED(suffix, type_, TYPE)                                                                                \
+    static bool typed_##suffix(const struct where *w, const tern_atomic_args *args)                               \
+    {                                                                                                             \
+        type_ in = 0, eq = 0, *out = args->result;                                                                \
+        if (args->operand)                                                                                        \
+            memcpy(&in, args->operand, sizeof(in));                                                               \
+        if (args->compare)                                                                                        \
+            memcpy(&eq, args->compare, sizeof(eq));                                                               \
+        switch (args->op) {                                                                                       \
+        case TERN_ATOMIC_GET:                                                                                     \
+            OK(tern_atomic_get_##suffix(w->ctx, w->domain, w->region, w->rank, w->offset, out));                  \
+            break;                                                                                                \
+        case TERN_ATOMIC_PUT: OK(tern_atomic_put_##suffix(w->ctx, w->domain, w->region, w->rank, w->offset, in)); \
+            break;                                                                                                \
+        case TERN_ATOMIC_SWAP:                                                                                    \
+            OK(tern_atomic_swap_##suffix(w->ctx, w->domain, w->region, w->rank, w->offset, in, out));             \
+            break;                                                                                                \
+        case TERN_ATOMIC_CAS:                                                                                     \
+            OK(tern_atomic_cas_##suffix(w->ctx, w->domain, w->region, w->rank, w->offset, eq, in, out));          \
+            break;                                                                                                \
+        case TERN_ATOMIC_ADD: OK(tern_atomic_add_##suffix(w->ctx, w->domain, w->region, w->rank, w->offset, in)); \
+            break;                                                                                                \
+        case TERN_ATOMIC_FADD:                                                                                    \
+            OK(tern_atomic_fadd_##suffix(w->ctx, w->domain, w->region, w->rank, w->offset, in, out));             \
+            break;                                                                                                \
+        default: return false;                                                                                    \
+        }                                                                                                         \
+        return true;                                                                                              \
+    }
+TYPED(i32, int32_t, TERN_INT32)
+TYPED(u32, uint32_t, TERN_UINT32)
+TYPED(i64, int64_t, TERN_INT64)
+TYPED(u64, uint64_t, TERN_UINT64)
+TYPED(float, float, TERN_FLOAT)
+TYPED(double, double, TERN_DOUBLE)
+
+static void typed(const struct where *w, tern_type type, const tern_atomic_args *args)
+{
+    bool (*const of[])(const struct where *, const tern_atomic_args *) = {
+        [TERN_INT32] = typed_i32,  [TERN_UINT32] = typed_u32,  [TERN_INT64] = typed_i64,
+        [TERN_UINT64] = typed_u64, [TERN_FLOAT] = typed_float, [TERN_DOUBLE] = typed_double,
+    };
+
+    if (!of[type](w, args))
+        blocking(w, type, args);
+}
+
+/* Calls that need no domain. */
+static void without(const struct where *w, tern_type type, const tern_atomic_args *args)
+{
+    uint64_t in64;
+    uint32_t in32;
+
+    if ((args->op != TERN_ATOMIC_FADD && args->op != TERN_ATOMIC_SWAP) || type == TERN_FLOAT || type == TERN_DOUBLE) {
+        blocking(w, type, args);
+    } else if (size_of(type) == 4) {
+        memcpy(&in32, args->operand, 4);
+        OK((args->op == TERN_ATOMIC_FADD ? tern_fadd_u32 : tern_swap_u32)(w->ctx, w->region, w->rank, w->offset, in32,
+                                                                          args->result));
+    } else {
+        memcpy(&in64, args->operand, 8);
+        OK((args->op == TERN_ATOMIC_FADD ? tern_fadd_u64 : tern_swap_u64)(w->ctx, w->region, w->rank, w->offset, in64,
+                                                                          args->result));
+    }
+}
+
+static form *const forms[] = { blocking, with_event, until_quiet, immediate, typed, without };
+#define FORMS (sizeof(forms) / sizeof(forms[0]))
+
+/* ---- one operation against the model ---- */
+
+static void one(const struct where *w, tern_type type, tern_atomic_op op, unsigned f, unsigned n)
+{
+    union value is = make(type, i_is[n], f_is[n]), in = make(type, i_in[n], f_in[n]), eq = make(type, i_eq[n], f_eq[n]);
+    union value want = model(type, op, is, in, eq), was = { .u64 = 0x5555555555555555 }, now = { .u64 = 0 };
+    unsigned char around[SPAN], after[SPAN];
+    bool          fetches = op & TERN_ATOMIC_FETCHING;
+    bool bare = op & (TERN_ATOMIC_GET | TERN_ATOMIC_INC | TERN_ATOMIC_DEC | TERN_ATOMIC_FINC | TERN_ATOMIC_FDEC);
+
+    const tern_atomic_args args = { op, bare ? NULL : &in, op == TERN_ATOMIC_CAS ? &eq : NULL, fetches ? &was : NULL };
+
+    memset(around, 0xc3, sizeof(around));
+    memcpy(around + AT, &is, size_of(type));
+    OK(tern_put(w->ctx, w->region, w->rank, w->offset - AT, around, SPAN));
+    forms[f](w, type, &args);
+    OK(tern_get(w->ctx, w->region, w->rank, w->offset - AT, after, SPAN));
+    memcpy(&now, after + AT, size_of(type));
+    if (!is_same(type, now, want) || (fetches && memcmp(&was, &is, size_of(type)) != 0)) {
+        fprintf(stderr, "type %d op 0x%x form %u case %u: now %llx, want %llx, was %llx, is %llx\n", (int)type,
+                (unsigned)op, f, n, (unsigned long long)now.u64, (unsigned long long)want.u64,
+                (unsigned long long)was.u64, (unsigned long long)is.u64);
+        job_fail(__FILE__, __LINE__, "the value or the result", "is not what the model says");
+    }
+    memcpy(after + AT, around + AT, size_of(type));
+    CHECK(memcmp(around, after, SPAN) == 0);
+}
+
+static void all_of(struct where *w, tern_type type, unsigned salt)
+{
+    uint32_t ops = type == TERN_FLOAT || type == TERN_DOUBLE ? TERN_ATOMIC_ARITHMETIC : TERN_ATOMIC_ALL;
+
+    OK(tern_atomic_domain_create(TERN_WORLD, type, ops,
+                                 getenv("TERN_OFI_ATOMICS") ? 0 : TERN_ATOMIC_LOADS | TERN_ATOMIC_STORES, &w->domain));
+    for (unsigned bit = 0; bit < TERN_ATOMIC_OPS; bit++)
+        for (unsigned n = 0; n < CASES && (ops & 1u << bit); n++)
+            for (unsigned f = 0; f < FORMS; f++)
+                if ((n + f + bit + salt) % (JOB_SANITIZED ? 8 : 3) == 0) /* not with every value every time */
+                    one(w, type, (tern_atomic_op)(1u << bit), f, n);
+    OK(tern_barrier(TERN_WORLD));
+    OK(tern_atomic_domain_free(w->domain));
+}
+
+int main(void)
+{
+    struct job_region r;
+    struct where      w;
+    tern_ctx         *strict;
+
+    OK(tern_init());
+    OK(tern_ctx_create(tern_team_world(), TERN_STRICT, &strict));
+    for (enum job_kind kind = JOB_HOST; kind <= JOB_REGISTERED; kind += JOB_REGISTERED - JOB_HOST) {
+        job_region_make(&r, kind, (uint64_t)tern_size() * SPAN);
+        w = (struct where){ .region = r.region, .offset = (uint64_t)tern_rank() * SPAN + AT };
+        for (unsigned turn = 0; turn < 3; turn++) {
+            w.ctx = turn == 1 ? strict : TERN_WORLD;
+            w.rank = (tern_rank() + (int)turn) % tern_size();
+            for (unsigned type = 0; type < TERN_ATOMIC_TYPES; type++)
+                all_of(&w, (tern_type)type, turn);
+        }
+        job_region_drop(&r);
+    }
+    OK(tern_ctx_destroy(strict));
+    OK(tern_finalize());
+    return 0;
+}

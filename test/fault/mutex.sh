@@ -1,0 +1,22 @@
+# mutex.sh: a rank dies that holds a mutex, waits for one, or is in the middle of an accumulate.
+#
+# Promise 4: nobody waits for it for ever. The checks are in mutex_job.c; here: every survivor passed them and left in
+# order, nothing is left.
+. "$(dirname "$0")/lib.sh"
+LIMIT=60
+
+run() { # RANKS HOW OPTIONS-OF-TERNRUN...
+    local ranks=$1 how=$2
+    shift 2
+    ternrun -n "$ranks" --on-failure return "$@" "$PROG/mutex_job" "$how"
+    check "$how, $ranks ranks $*: all survivors go on" \
+        all_of "status_is 137" "survived $((ranks - 1))" 'err_lacks mutex_job.c:'
+    check_clean "$how at $ranks ranks" quiet
+}
+
+for how in holder waiter chosen home adding; do run 4 $how; done
+run 8 waiter
+if "$BIN/tern-info" | grep -q '^ *ofi '; then
+    for how in holder waiter chosen; do run 3 $how -x TERN_LINKS=ofi; done
+fi
+finish

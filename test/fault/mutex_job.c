@@ -1,0 +1,185 @@
+/* mutex_job.c: mutexes and accumulates in a job that goes on when a rank dies; started by mutex.sh with --on-failure return.
+ *
+ *   mutex_job HOW
+ *
+ * Rank 1 dies by SIGKILL; every other rank checks what it is promised and leaves in order. Each broken promise is a line
+ * "...mutex_job.c:LINE: rank R: ..." on standard error, and status 9.
+ *
+ *   holder    it holds mutexes, for which the others wait, or come when it is dead
+ *   waiter    it waits for a mutex that rank 0 holds, before the others
+ *   chosen    it is stopped while it waits, is given the mutex, and dies before it has taken it
+ *   home      it is where the mutex is, that others hold and wait for
+ *   adding    it dies in the middle of an accumulate, with the guard of the elements in its hands
+ */
+#define _GNU_SOURCE
+#include "fault/fault_job.h"
+
+#include "boot/guard.h"
+#include "op/acc.h"
+#include "op/mutex.h"
+
+#define VICTIM 1
+#define LIMIT 10 /* seconds: a death that is not known by then is never known */
+
+static int           me, size;
+static tern_region  *words;
+static tern_mutexes *mutexes;
+
+static void learn(void)
+{
+    tern_deadline until = tern_deadline_in(LIMIT);
+
+    while (tern_peer_check(VICTIM) == TERN_OK && tern_clock() < until)
+        usleep(1000);
+    EXPECT(TERN_ERR_PEER, tern_peer_check(VICTIM));
+}
+
+/* Those who live use another mutex, each in its turn. */
+static void others_go_on(void)
+{
+    uint64_t value;
+
+    EXPECT(TERN_OK, tern_mutex_lock(TERN_WORLD, mutexes, 0, 2));
+    EXPECT(TERN_OK, tern_get_u64(TERN_WORLD, words, 0, 0, &value));
+    EXPECT(TERN_OK, tern_put_u64(TERN_WORLD, words, 0, 0, value + 1));
+    EXPECT(TERN_OK, tern_mutex_unlock(TERN_WORLD, mutexes, 0, 2));
+}
+
+static void holder(void)
+{
+    int last = size - 1;
+
+    if (me == VICTIM) {
+        OK(tern_mutex_lock(TERN_WORLD, mutexes, 0, 0));
+        OK(tern_mutex_lock(TERN_WORLD, mutexes, last, 1));
+    }
+    OK(tern_barrier(TERN_WORLD));
+    if (me == VICTIM) {
+        usleep(20000); /* so that some come before, and wait */
+        fault_die();
+    }
+    EXPECT(TERN_ERR_PEER, tern_mutex_lock(TERN_WORLD, mutexes, me % 2 ? 0 : last, me % 2 ? 0 : 1));
+    REQUIRE(strstr(tern_error_detail(), "rank 1") != NULL);
+    learn();
+    EXPECT(TERN_ERR_PEER, tern_mutex_lock(TERN_WORLD, mutexes, 0, 0));
+    EXPECT(TERN_ERR_PEER, tern_mutex_try(TERN_WORLD, mutexes, last, 1, TERN_NOW));
+    EXPECT(TERN_ERR_PEER, tern_mutex_try(TERN_WORLD, mutexes, last, 1, tern_deadline_in(0.01)));
+    EXPECT(TERN_ERR_STATE, tern_mutex_unlock(TERN_WORLD, mutexes, 0, 0));
+    EXPECT(TERN_ERR_PEER, tern_mutex_lock(TERN_WORLD, mutexes, VICTIM, 2));
+}
+
+/* The mutexes are at rank 0, which sees who is in the queue. */
+static void await_queue(uint32_t waiters)
+{
+    struct tern_turn *turn = (struct tern_turn *)mutexes->region->own.addr;
+
+    while (atomic_load(&turn->tail) < waiters)
+        tern_progress(TERN_WORLD);
+}
+
+static void waiter(bool chosen)
+{
+    int64_t pid = getpid(), all[64];
+
+    OK(tern_allgather(TERN_WORLD, &pid, sizeof(pid), all));
+    if (me == 0)
+        OK(tern_mutex_lock(TERN_WORLD, mutexes, 0, 0));
+    OK(tern_barrier(TERN_WORLD));
+    if (me == VICTIM)
+        tern_mutex_lock(TERN_WORLD, mutexes, 0, 0);
+    if (me == 0) {
+        await_queue(1);
+        EXPECT(TERN_OK, tern_put_u64(TERN_WORLD, words, 0, 8, 1));
+        await_queue((uint32_t)size - 1);
+        if (chosen) {
+            fault_stop((int)all[VICTIM]);
+            EXPECT(TERN_OK, tern_mutex_unlock(TERN_WORLD, mutexes, 0, 0));
+        }
+        kill((int)all[VICTIM], SIGKILL);
+        learn();
+        if (!chosen)
+            EXPECT(TERN_OK, tern_mutex_unlock(TERN_WORLD, mutexes, 0, 0));
+        return;
+    }
+    for (uint64_t first = 0; first == 0;) /* the victim is the first in the queue */
+        OK(tern_get_u64(TERN_WORLD, words, 0, 8, &first));
+    EXPECT(TERN_OK, tern_mutex_lock(TERN_WORLD, mutexes, 0, 0));
+    EXPECT(TERN_OK, tern_mutex_unlock(TERN_WORLD, mutexes, 0, 0));
+}
+
+static void home(void)
+{
+    if (me == 0)
+        OK(tern_mutex_lock(TERN_WORLD, mutexes, VICTIM, 0));
+    OK(tern_barrier(TERN_WORLD));
+    if (me == VICTIM) {
+        usleep(20000);
+        fault_die();
+    }
+    if (me != 0)
+        EXPECT(TERN_ERR_PEER, tern_mutex_lock(TERN_WORLD, mutexes, VICTIM, 0));
+    learn();
+    EXPECT(TERN_ERR_PEER, tern_mutex_unlock(TERN_WORLD, mutexes, VICTIM, 0));
+}
+
+/* All guards are of elements that somebody adds to. */
+static void adding(void)
+{
+    static int64_t       one[TERN_GUARDS * TERN_ACC_BLOCK / 8];
+    const tern_scale     plain = { TERN_INT64, NULL };
+    tern_region         *area;
+    struct tern_segment *segment = tern_job.boot.segment;
+
+    OK(tern_region_alloc(TERN_WORLD, sizeof(one), NULL, &area));
+    memset(tern_region_ptr(area, me), 0, sizeof(one));
+    for (size_t i = 0; i < sizeof(one) / sizeof(*one); i++)
+        one[i] = 1;
+    OK(tern_barrier(TERN_WORLD));
+    if (me == VICTIM) {
+        for (int i = 0; i < TERN_GUARDS; i += 5)
+            tern_boot_guard_lock(segment, &segment->guard[i], me);
+        OK(tern_put_u64(TERN_WORLD, words, 0, 8, 1));
+        usleep(20000);
+        fault_die();
+    }
+    for (uint64_t held = 0; held == 0;)
+        OK(tern_get_u64(TERN_WORLD, words, 0, 8, &held));
+    EXPECT(TERN_OK, tern_acc(TERN_WORLD, area, 0, 0, one, sizeof(one), &plain));
+    EXPECT(TERN_OK, tern_acc_nbi(TERN_WORLD, area, 0, 0, one, sizeof(one), &plain));
+    EXPECT(TERN_OK, tern_quiet(TERN_WORLD));
+    EXPECT(TERN_OK, tern_put_u64(TERN_WORLD, words, 0, 16 + 8 * (uint64_t)me, 1));
+    for (int rank = 0; me == 0 && rank < size; rank++)
+        for (uint64_t done = rank == VICTIM; done == 0;)
+            OK(tern_get_u64(TERN_WORLD, words, 0, 16 + 8 * (uint64_t)rank, &done));
+    for (size_t i = 0; me == 0 && i < sizeof(one) / sizeof(*one); i++)
+        REQUIRE(((int64_t *)tern_region_ptr(area, me))[i] == 2 * (size - 1));
+    learn();
+    EXPECT(TERN_OK, tern_region_free(area));
+}
+
+int main(int argc, char **argv)
+{
+    const char *how = argc > 1 ? argv[1] : "";
+
+    OK(tern_init());
+    me = tern_rank();
+    size = tern_size();
+    OK(tern_region_alloc(TERN_WORLD, 1024, NULL, &words));
+    memset(tern_region_ptr(words, me), 0, 1024);
+    OK(tern_mutex_create(TERN_WORLD, 3, &mutexes));
+    if (strcmp(how, "holder") == 0)
+        holder();
+    else if (strcmp(how, "waiter") == 0 || strcmp(how, "chosen") == 0)
+        waiter(how[0] == 'c');
+    else if (strcmp(how, "home") == 0)
+        home();
+    else
+        adding();
+    others_go_on();
+    EXPECT(TERN_OK, tern_mutex_destroy(mutexes));
+    EXPECT(TERN_OK, tern_region_free(words));
+    EXPECT(TERN_OK, tern_finalize());
+    if (!job_broken)
+        printf("survived %d\n", me);
+    return job_broken;
+}

@@ -1,0 +1,151 @@
+/* acc.c: random accumulates of all ranks to all ranks.
+ *
+ * env: TERN_CMA=off
+ * ranks: 1 2 3 8
+ *
+ * Promise: of every type, shape, form and kind of memory, whoever else accumulates to the same elements at the same time,
+ * every summand is added exactly once; and of get-accumulates to one element each brings back another value.
+ */
+#include "acc_test.h"
+
+#define ROUNDS (JOB_SANITIZED ? 60 : 150)
+#define UNDER_WAY 6
+
+static struct acc_model model; /* of this rank's part */
+
+/* The accumulates of a rank in a round come from a seed that all know. */
+static uint64_t seed_of(int rank, int round)
+{
+    return 1 + (uint64_t)rank * 1000003 + (uint64_t)round * 7919;
+}
+
+static int target_of(uint64_t *seed)
+{
+    return (int)(job_random(seed) % (uint64_t)tern_size());
+}
+
+struct slot {
+    unsigned char *buffer;
+    struct acc    *acc;
+    tern_event     event, local;
+    bool           told; /* local was asked for */
+};
+
+/* A local completion permits to overwrite the source, of an accumulate; of a get-accumulate it means that all is done. */
+static void settle(struct slot *s)
+{
+    OK(tern_event_wait(&s->local, TERN_FOREVER));
+    if (s->told && !s->acc->fetch)
+        memset(s->buffer, 0x5a, ACC_NEAR * ACC_ELEMENT);
+    OK(tern_event_wait(&s->event, TERN_FOREVER));
+}
+
+static void start(struct slot *s, tern_region *region, int target, uint64_t how)
+{
+    tern_opts   opts = { 0, how % 5 < 2 ? &s->local : NULL, how % 5 != 1 ? &s->event : NULL }; /* none: as _nbi */
+    tern_status st;
+
+    s->told = opts.local && how % 3 != 0;
+    if (how % 7 == 0)
+        opts.flags = TERN_IMMEDIATE;
+    if (how % 3 == 0) {
+        OK(acc_go(s->acc, TERN_WORLD, region, target, s->buffer, NULL));
+        return;
+    }
+    while ((st = acc_go(s->acc, TERN_WORLD, region, target, s->buffer, &opts)) == TERN_AGAIN)
+        tern_progress(TERN_WORLD);
+    OK(st);
+}
+
+static void run(enum job_kind kind, int first)
+{
+    struct job_region area;
+    struct slot       slot[UNDER_WAY] = { { NULL, NULL, TERN_EVENT_INIT, TERN_EVENT_INIT, false } };
+    struct acc        again;
+
+    memset(&model, 0, sizeof(model));
+    job_region_make(&area, kind, ACC_PART);
+    memset(area.mine, 0, ACC_PART);
+    for (int i = 0; i < UNDER_WAY; i++) {
+        slot[i].buffer = job_new(ACC_NEAR * ACC_ELEMENT);
+        slot[i].acc = job_new(sizeof(*slot[i].acc));
+    }
+    OK(tern_barrier(TERN_WORLD));
+    for (int round = first; round < first + ROUNDS; round++) {
+        struct slot *s = &slot[round % UNDER_WAY];
+        uint64_t     seed = seed_of(tern_rank(), round);
+        int          target = target_of(&seed);
+
+        settle(s);
+        if (round % UNDER_WAY == 0)
+            OK(tern_quiet(TERN_WORLD)); /* those without an event */
+        acc_make(s->acc, s->buffer, &seed);
+        acc_fill(s->acc, s->buffer, seed_of(tern_rank(), round));
+        start(s, area.region, target, job_random(&seed));
+    }
+    for (int i = 0; i < UNDER_WAY; i++)
+        settle(&slot[i]);
+    OK(tern_quiet(TERN_WORLD));
+    OK(tern_barrier(TERN_WORLD));
+    for (int rank = 0; rank < tern_size(); rank++)
+        for (int round = first; round < first + ROUNDS; round++) {
+            uint64_t seed = seed_of(rank, round);
+
+            if (target_of(&seed) != tern_rank())
+                continue;
+            acc_make(&again, slot[0].buffer, &seed);
+            acc_apply(&model, &again, seed_of(rank, round));
+        }
+    ACC_HOLDS(&model, area.mine);
+    OK(tern_barrier(TERN_WORLD));
+    for (int i = 0; i < UNDER_WAY; i++) {
+        free(slot[i].buffer);
+        free(slot[i].acc);
+    }
+    job_region_drop(&area);
+}
+
+#define TAKES 300
+
+/* All ranks take numbers from one counter and tick them off. */
+static void take_numbers(enum job_kind kind)
+{
+    const tern_scale  one64 = { TERN_INT64, NULL }, one32 = { TERN_INT32, NULL };
+    struct job_region area;
+    uint64_t          all = (uint64_t)TAKES * (uint64_t)tern_size();
+    int64_t           last = -1;
+
+    job_region_make(&area, kind, 8 + all * sizeof(int32_t));
+    memset(area.mine, 0, 8 + all * sizeof(int32_t));
+    OK(tern_barrier(TERN_WORLD));
+    for (int i = 0; i < TAKES; i++) {
+        int64_t number = 1;
+        int32_t tick = 1;
+
+        OK(tern_get_acc(TERN_WORLD, area.region, 0, 0, &number, sizeof(number), &one64));
+        CHECK(number > last && number < (int64_t)all);
+        OK(tern_acc(TERN_WORLD, area.region, 0, 8 + (uint64_t)number * sizeof(tick), &tick, sizeof(tick), &one32));
+        last = number;
+    }
+    OK(tern_barrier(TERN_WORLD));
+    if (tern_rank() == 0) {
+        AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
+        SAME(*(int64_t *)(void *)area.mine, all);
+        for (uint64_t i = 0; i < all; i++)
+            SAME(((int32_t *)(void *)(area.mine + 8))[i], 1);
+        AnnotateIgnoreReadsEnd(__FILE__, __LINE__);
+    }
+    OK(tern_barrier(TERN_WORLD));
+    job_region_drop(&area);
+}
+
+int main(void)
+{
+    OK(tern_init());
+    run(JOB_HOST, 0);
+    run(JOB_REGISTERED, ROUNDS);
+    take_numbers(JOB_HOST);
+    take_numbers(JOB_REGISTERED);
+    OK(tern_finalize());
+    return 0;
+}

@@ -1,0 +1,232 @@
+/* atomics.c: concurrent histories of atomic operations.
+ *
+ * Promise: operations on one value are linearizable. All ranks work on values of one rank at a time, each in its own way
+ * (at once, by errand, blocking and with events), and write down what they saw, when they began and when they knew. A counter
+ * gives every number once, and a number that was known before another was asked for is smaller. Compare-and-swap makes one
+ * chain from the first value to the last, in an order that no clock contradicts, and what a failed one saw was there at some
+ * moment between its beginning and its end. Sums of all types are exact.
+ *
+ * ranks: 2 4
+ * providers: net
+ * env: TERN_CMA=off
+ * env: TERN_LINKS=ofi TERN_OFI_PROVIDER=shm TERN_OFI_ATOMICS=network
+ */
+#include "job_test.h"
+
+const char *job_note;
+
+#define EACH (JOB_SANITIZED ? 60u : 300u) /* operations of a rank on each value */
+
+struct entry {
+    int64_t  begun, known;
+    uint64_t compare, stored, saw;
+};
+
+/* Where things are in the part of the rank that owns the values. */
+enum { COUNTER = 0, CELL = 64, SUM = 128, LOG = 512 };
+
+static uint32_t flags; /* of the domains; 0: the network may do it all */
+
+static uint64_t log_at(int rank)
+{
+    return LOG + (uint64_t)rank * EACH * sizeof(struct entry);
+}
+
+/* Wait for some with an event, so that several are under way. */
+static void counted(tern_atomic_domain *domain, tern_region *region, int owner, struct entry *log)
+{
+    const uint64_t one = 1;
+
+    for (unsigned i = 0; i < EACH; i++) {
+        const tern_atomic_args args = { TERN_ATOMIC_FADD, &one, NULL, &log[i].saw };
+        tern_event             event;
+
+        log[i].begun = tern_clock();
+        if (i % 3 == 0) {
+            OK(tern_atomic_nb(TERN_WORLD, domain, region, owner, COUNTER, &args, &event));
+            OK(tern_event_wait(&event, TERN_FOREVER));
+        } else if (i % 3 == 1 || getenv("TERN_OFI_ATOMICS")) {
+            OK(tern_atomic_fadd_u64(TERN_WORLD, domain, region, owner, COUNTER, 1, &log[i].saw));
+        } else {
+            OK(tern_fadd_u64(TERN_WORLD, region, owner, COUNTER, 1, &log[i].saw));
+        }
+        log[i].known = tern_clock();
+    }
+}
+
+static void swapped(tern_atomic_domain *domain, tern_region *region, int owner, struct entry *log)
+{
+    uint64_t guess = 0;
+
+    for (unsigned i = 0; i < EACH; i++) {
+        struct entry *e = &log[i];
+
+        e->compare = guess;
+        e->stored = (uint64_t)(tern_rank() + 1) << 32 | (i + 1); /* nobody else stores it */
+        e->begun = tern_clock();
+        OK(tern_atomic_cas_u64(TERN_WORLD, domain, region, owner, CELL, e->compare, e->stored, &e->saw));
+        e->known = tern_clock();
+        guess = e->saw == e->compare ? e->stored : e->saw;
+    }
+}
+
+static int by_saw(const void *a, const void *b)
+{
+    const struct entry *x = a, *y = b;
+
+    return x->saw < y->saw ? -1 : x->saw > y->saw;
+}
+
+static void check_counter(struct entry *all, size_t count)
+{
+    int64_t soonest = INT64_MAX; /* that one with a greater number was known */
+
+    qsort(all, count, sizeof(*all), by_saw);
+    for (size_t i = count; i-- > 0;) {
+        SAME(all[i].saw, i);
+        CHECK(all[i].begun <= soonest);
+        soonest = all[i].known < soonest ? all[i].known : soonest;
+    }
+}
+
+/* The one that stored over a value; NULL: it is the last. */
+static const struct entry *after(const struct entry *all, size_t count, uint64_t value)
+{
+    const struct entry *found = NULL;
+
+    for (size_t i = 0; i < count; i++) {
+        if (all[i].saw == all[i].compare && all[i].compare == value) {
+            CHECK(found == NULL); /* a value is replaced once */
+            found = &all[i];
+        }
+    }
+    return found;
+}
+
+static const struct entry *writer(const struct entry *all, size_t count, uint64_t value)
+{
+    for (size_t i = 0; i < count; i++)
+        if (all[i].saw == all[i].compare && all[i].stored == value)
+            return &all[i];
+    return NULL;
+}
+
+static void check_chain(const struct entry *all, size_t count, uint64_t last)
+{
+    const struct entry *e;
+    size_t              stores = 0, linked = 0;
+    int64_t             latest = INT64_MIN; /* beginning of those before */
+    uint64_t            value = 0;
+
+    for (size_t i = 0; i < count; i++)
+        stores += all[i].saw == all[i].compare;
+    for (; (e = after(all, count, value)); value = e->stored, linked++) {
+        CHECK(e->known >= latest); /* it was not over before one in front of it began */
+        latest = e->begun > latest ? e->begun : latest;
+    }
+    SAME(value, last);
+    SAME(linked, stores);
+    for (size_t i = 0; i < count; i++) {
+        const struct entry *before, *next;
+
+        if (all[i].saw == all[i].compare)
+            continue;
+        before = writer(all, count, all[i].saw);
+        next = after(all, count, all[i].saw);
+        CHECK(before != NULL || all[i].saw == 0);
+        CHECK(before == NULL || before->begun <= all[i].known);
+        CHECK(next == NULL || next->known >= all[i].begun);
+    }
+}
+
+/* Each rank adds its number plus one, EACH times, without waiting for each. */
+static void sums(tern_atomic_domain *domain, tern_type type, tern_region *region, int owner)
+{
+    uint64_t all = (uint64_t)tern_size() * ((uint64_t)tern_size() + 1) / 2 * EACH;
+    int64_t  one_i = tern_rank() + 1;
+    int32_t  one_s = tern_rank() + 1;
+    float    one_f = (float)(tern_rank() + 1);
+    double   one_d = tern_rank() + 1, got_d = 0;
+    float    got_f = 0;
+    uint64_t got = 0;
+
+    for (unsigned i = 0; i < EACH; i++) {
+        const tern_atomic_args args = { .op = TERN_ATOMIC_ADD,
+                                        .operand = type == TERN_FLOAT                          ? (const void *)&one_f
+                                                   : type == TERN_DOUBLE                       ? (const void *)&one_d
+                                                   : type == TERN_INT32 || type == TERN_UINT32 ? (const void *)&one_s
+                                                                                               : (const void *)&one_i };
+        OK(tern_atomic_nbi(TERN_WORLD, domain, region, owner, SUM, &args));
+    }
+    OK(tern_barrier(TERN_WORLD)); /* it completes them */
+    OK(tern_get(TERN_WORLD, region, owner, SUM, &got, sizeof(got)));
+    memcpy(&got_f, &got, sizeof(got_f));
+    memcpy(&got_d, &got, sizeof(got_d));
+    if (type == TERN_FLOAT)
+        SAME((uint64_t)got_f, all);
+    else if (type == TERN_DOUBLE)
+        SAME((uint64_t)got_d, all);
+    else
+        SAME(got, all);
+    OK(tern_barrier(TERN_WORLD));
+}
+
+/* Give the owner everyone's log. */
+static void hand_in(tern_region *region, int owner, const struct entry *log)
+{
+    OK(tern_put(TERN_WORLD, region, owner, log_at(tern_rank()), log, EACH * sizeof(*log)));
+    OK(tern_barrier(TERN_WORLD));
+}
+
+static void histories(tern_region *region, unsigned char *mine, int owner)
+{
+    const uint32_t      ops = TERN_ATOMIC_FADD | TERN_ATOMIC_CAS | TERN_ATOMIC_ADD | TERN_ATOMIC_GET;
+    size_t              count = (size_t)tern_size() * EACH;
+    struct entry       *log = job_new(EACH * sizeof(*log)), *all = job_new(count * sizeof(*all));
+    tern_atomic_domain *domain;
+    uint64_t            last = 0;
+
+    OK(tern_atomic_domain_create(TERN_WORLD, TERN_UINT64, ops, flags, &domain));
+    counted(domain, region, owner, log);
+    hand_in(region, owner, log);
+    memcpy(all, mine + LOG, count * sizeof(*all));
+    if (tern_rank() == owner)
+        check_counter(all, count);
+    OK(tern_barrier(TERN_WORLD));
+    swapped(domain, region, owner, log);
+    hand_in(region, owner, log);
+    memcpy(all, mine + LOG, count * sizeof(*all));
+    OK(tern_atomic_get_u64(TERN_WORLD, domain, region, owner, CELL, &last));
+    if (tern_rank() == owner)
+        check_chain(all, count, last);
+    OK(tern_barrier(TERN_WORLD));
+    OK(tern_atomic_domain_free(domain));
+    free(log);
+    free(all);
+}
+
+int main(void)
+{
+    struct job_region   r;
+    tern_atomic_domain *domain;
+    int                 owner;
+
+    flags = getenv("TERN_OFI_ATOMICS") ? 0 : TERN_ATOMIC_LOADS | TERN_ATOMIC_STORES;
+    OK(tern_init());
+    for (enum job_kind kind = JOB_HOST; kind <= JOB_REGISTERED; kind += JOB_REGISTERED - JOB_HOST) {
+        owner = kind == JOB_HOST ? tern_size() - 1 : 0;
+        job_region_make(&r, kind, log_at(tern_size()));
+        histories(r.region, r.mine, owner);
+        for (unsigned t = 0; t < TERN_ATOMIC_TYPES; t++) {
+            if (tern_rank() == owner)
+                memset(r.mine + SUM, 0, 8);
+            OK(tern_barrier(TERN_WORLD));
+            OK(tern_atomic_domain_create(TERN_WORLD, (tern_type)t, TERN_ATOMIC_ADD, flags, &domain));
+            sums(domain, (tern_type)t, r.region, owner);
+            OK(tern_atomic_domain_free(domain));
+        }
+        job_region_drop(&r);
+    }
+    OK(tern_finalize());
+    return 0;
+}

@@ -1,0 +1,290 @@
+/* base_turn.c: the queue of a mutex.
+ *
+ * Promise: turns come in the order in which those who wait queued up. Who gives up or dies while it waits, or dies when it
+ * has been chosen, is passed over; who dies while it holds the lock is named to the others. With all places taken one can
+ * still wait, and the places of those who gave up are used again. One at a time has the lock, whoever comes and goes.
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/turn.h"
+
+#define LOG 3
+#define RANKS 64
+
+static _Atomic bool     dead[RANKS];
+static _Atomic unsigned woken[RANKS];
+
+static bool is_lost(unsigned rank)
+{
+    return rank >= RANKS || dead[rank];
+}
+
+static void wake(unsigned rank)
+{
+    woken[rank]++;
+}
+
+static const struct tern_turn_world world = { LOG, is_lost, wake };
+static struct tern_turn            *turn;
+static uint32_t                     ticket[RANKS];
+
+static uint64_t name(unsigned rank)
+{
+    return tern_base_turn_name(rank, 7);
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    turn = aligned_alloc(64, tern_base_turn_bytes(LOG));
+    memset((void *)turn, 0, tern_base_turn_bytes(LOG));
+    memset((void *)dead, 0, sizeof(dead));
+    memset((void *)woken, 0, sizeof(woken));
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    free(turn);
+    return 0;
+}
+
+static enum tern_turn_state enter(unsigned rank)
+{
+    return tern_base_turn_enter(turn, &world, name(rank), &ticket[rank]);
+}
+
+static enum tern_turn_state look(unsigned rank)
+{
+    return tern_base_turn_look(turn, &world, name(rank), ticket[rank]);
+}
+
+static enum tern_turn_state leave(unsigned rank)
+{
+    return tern_base_turn_leave(turn, &world, name(rank), ticket[rank]);
+}
+
+static enum tern_turn_state give(unsigned rank)
+{
+    return tern_base_turn_give(turn, &world, name(rank));
+}
+
+#define IS(state, call) assert_int_equal(TERN_TURN_##state, call)
+
+static void names(void **state)
+{
+    (void)state;
+    for (unsigned rank = 0; rank < 65536; rank += 13107)
+        assert_int_equal(tern_base_turn_rank(tern_base_turn_name(rank, 0xffffffff)), rank);
+    assert_true((tern_base_turn_name(65535, 0xffffffff) & ~TERN_TURN_NAME) == 0);
+}
+
+static void in_order(void **state)
+{
+    (void)state;
+    for (int lap = 0; lap < 1000; lap++) { /* many times round the ring */
+        IS(MINE, enter(0));
+        IS(HELD, enter(0));
+        for (unsigned rank = 1; rank <= 5; rank++)
+            IS(WAIT, enter(rank));
+        for (unsigned rank = 0; rank < 5; rank++) {
+            for (unsigned other = rank + 1; other <= 5; other++) {
+                IS(WAIT, look(other));
+                IS(NOT, give(other));
+            }
+            IS(MINE, give(rank));
+            for (unsigned other = rank + 2; other <= 5; other++)
+                IS(WAIT, look(other));
+            IS(MINE, look(rank + 1));
+        }
+        IS(MINE, give(5));
+        IS(NOT, give(5));
+        assert_int_equal(tern_base_turn_holder(turn), 0);
+    }
+    assert_int_equal(woken[3], 1000);
+}
+
+static void some_leave(void **state)
+{
+    (void)state;
+    for (int lap = 0; lap < 100; lap++) {
+        IS(MINE, enter(0));
+        for (unsigned rank = 1; rank <= 6; rank++)
+            IS(WAIT, enter(rank));
+        IS(NOT, leave(1)); /* the first, one in the middle, the last */
+        IS(NOT, leave(3));
+        IS(NOT, leave(6));
+        IS(MINE, give(0));
+        IS(MINE, look(2));
+        IS(MINE, give(2));
+        IS(MINE, leave(4)); /* it was chosen already */
+        IS(NOT, leave(5));
+        IS(MINE, give(4));
+        assert_int_equal(tern_base_turn_holder(turn), 0);
+    }
+}
+
+static void some_die(void **state)
+{
+    (void)state;
+    IS(MINE, enter(0));
+    for (unsigned rank = 1; rank <= 5; rank++)
+        IS(WAIT, enter(rank));
+    dead[1] = dead[2] = true;
+    IS(MINE, give(0)); /* two dead ones are passed over */
+    assert_int_equal(tern_base_turn_holder(turn), name(3));
+    dead[3] = true;    /* chosen, and dead before it knew */
+    IS(WAIT, look(5)); /* whoever looks passes it on */
+    assert_int_equal(tern_base_turn_holder(turn), name(4));
+    IS(MINE, look(4));
+    dead[4] = true; /* it held the lock */
+    IS(LOST, look(5));
+    IS(LOST, enter(6));
+    IS(NOT, leave(5));
+    IS(NOT, give(5));
+    assert_int_equal(tern_base_turn_holder(turn), name(4));
+}
+
+/* Chosen, and nobody waits behind: the next who comes gets it. */
+static void last_dies(void **state)
+{
+    (void)state;
+    IS(MINE, enter(0));
+    IS(WAIT, enter(1));
+    IS(MINE, give(0));
+    dead[1] = true;
+    IS(MINE, enter(2));
+    IS(MINE, give(2));
+    IS(MINE, enter(0));
+}
+
+static void full(void **state)
+{
+    (void)state;
+    IS(MINE, enter(0));
+    for (unsigned rank = 1; rank <= 8; rank++)
+        IS(WAIT, enter(rank));
+    IS(FULL, enter(9));
+    IS(NOT, leave(5));
+    IS(WAIT, enter(9)); /* in its place */
+    IS(FULL, enter(10));
+    IS(MINE, give(0));
+    IS(MINE, look(1));
+    IS(WAIT, enter(10));
+    for (unsigned i = 0; i < 9; i++) {
+        static const unsigned order[] = { 1, 2, 3, 4, 9, 6, 7, 8, 10 };
+
+        IS(MINE, i == 0 ? TERN_TURN_MINE : look(order[i]));
+        IS(MINE, give(order[i]));
+    }
+    assert_int_equal(tern_base_turn_holder(turn), 0);
+    for (int i = 0; i < 100; i++) { /* one that gives up again and again takes no place away */
+        IS(MINE, enter(0));
+        for (int j = 0; j < 20; j++) {
+            IS(WAIT, enter(1));
+            IS(NOT, leave(1));
+        }
+        IS(WAIT, enter(2));
+        IS(MINE, give(0));
+        IS(MINE, look(2));
+        IS(MINE, give(2));
+    }
+}
+
+/* ---- threads ---- */
+
+#define THREADS 6
+#define TIMES 3000
+
+static unsigned long inside, entered[THREADS];
+
+static void *come_and_go(void *arg)
+{
+    unsigned me = (unsigned)(uintptr_t)arg;
+    unsigned seed = me;
+
+    for (int i = 0; i < TIMES; i++) {
+        enum tern_turn_state st;
+        int                  patience = rand_r(&seed) % 4 == 0 ? 1 + rand_r(&seed) % 3 : -1;
+
+        while ((st = enter(me)) == TERN_TURN_FULL)
+            sched_yield();
+        while (st == TERN_TURN_WAIT && patience-- != 0) {
+            sched_yield();
+            st = look(me);
+        }
+        if (st == TERN_TURN_WAIT)
+            while ((st = leave(me)) == TERN_TURN_WAIT) /* chosen, but not named yet */
+                sched_yield();
+        if (st != TERN_TURN_MINE)
+            continue;
+        inside++; /* found by the thread sanitizer too, if two were in here */
+        if (rand_r(&seed) % 8 == 0)
+            sched_yield();
+        entered[me]++;
+        assert_int_equal(give(me), TERN_TURN_MINE);
+    }
+    return NULL;
+}
+
+static void one_at_a_time(void **state)
+{
+    pthread_t     thread[THREADS];
+    unsigned long sum = 0;
+
+    (void)state;
+    for (uintptr_t i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&thread[i], NULL, come_and_go, (void *)i), 0);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(thread[i], NULL);
+    for (int i = 0; i < THREADS; i++)
+        sum += entered[i];
+    assert_int_equal(inside, sum);
+    assert_true(sum > 0);
+    assert_int_equal(tern_base_turn_holder(turn), 0);
+}
+
+/* Bytes from outside in the lock's memory: nothing hangs, and nothing outside of it is touched. */
+static void nonsense(void **state)
+{
+    unsigned seed = 1;
+
+    (void)state;
+    for (int i = 0; i < 20000; i++) {
+        unsigned char *bytes = (unsigned char *)turn;
+        unsigned       me = (unsigned)rand_r(&seed) % RANKS;
+
+        for (size_t j = 0; j < tern_base_turn_bytes(LOG); j++)
+            bytes[j] = rand_r(&seed) % 3 == 0 ? (unsigned char)rand_r(&seed) : 0;
+        ticket[me] = (uint32_t)rand_r(&seed);
+        enter(me);
+        look(me);
+        leave(me);
+        atomic_store(&turn->word, name(me) | TERN_TURN_QUEUE);
+        give(me);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names),
+        cmocka_unit_test_setup_teardown(in_order, begin, end),
+        cmocka_unit_test_setup_teardown(some_leave, begin, end),
+        cmocka_unit_test_setup_teardown(some_die, begin, end),
+        cmocka_unit_test_setup_teardown(last_dies, begin, end),
+        cmocka_unit_test_setup_teardown(full, begin, end),
+        cmocka_unit_test_setup_teardown(one_at_a_time, begin, end),
+        cmocka_unit_test_setup_teardown(nonsense, begin, end),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

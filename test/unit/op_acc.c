@@ -1,0 +1,193 @@
+/* op_acc.c: requests of accumulates and mutexes at their target, and the arithmetic.
+ *
+ * Promise: summands are added where the description says, times the scale, and the old values come back where they are wanted;
+ * elements that are cut or out of line, and whatever else makes no sense, are refused, and nothing outside the memory is
+ * touched, whatever the bytes are. A complex factor of 1 leaves infinities alone.
+ */
+#include <complex.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "job_test.h"
+#include "op/acc.h"
+#include "op/mutex_step.h"
+#include "serve_world.h"
+
+#define BYTES 4096u
+
+static unsigned char *memory; /* [BYTES] exactly, so that a sanitizer sees every byte too far */
+
+static int open_memory(void **state)
+{
+    void *place = NULL;
+
+    (void)state;
+    serve_world_open();
+    if (posix_memalign(&place, 64, BYTES) != 0)
+        return -1;
+    memory = place;
+    return 0;
+}
+
+static int close_memory(void **state)
+{
+    (void)state;
+    free(memory);
+    serve_world_close();
+    return 0;
+}
+
+static tern_status serve(const unsigned char *request, size_t len, unsigned char *answer, size_t room, size_t *answered)
+{
+    struct tern_link_ground ground = { memory, BYTES, NULL };
+    unsigned char          *copy = malloc(len > 0 ? len : 1); /* of exactly its size */
+    tern_status             st;
+
+    memcpy(copy, request, len);
+    st = tern_op_serve(&ground, copy, len, answer, room, answered);
+    free(copy);
+    return st;
+}
+
+/* A request for two doubles, one piece each; returns its length. */
+static size_t two_doubles(unsigned char *bytes, double scale, bool fetch, uint64_t second)
+{
+    const struct wire_request w = { .verb = WIRE_PUT, .kind = TERN_SIDE_VECTOR, .count = 2, .len = 16 };
+    const uint64_t            list[4] = { 8, 8, second, 8 };
+    const double              summands[2] = { 3, 5 };
+    struct wire_acc           head = { .verb = WIRE_ACC };
+    size_t                    payload = sizeof(head) + wire_payload_at(sizeof(list));
+
+    tern_op_sum_make(&head.sum, TERN_DOUBLE, &scale, fetch);
+    memset(bytes, 0, payload);
+    memcpy(bytes, &head, sizeof(head));
+    memcpy(bytes + sizeof(head), &w, sizeof(w));
+    memcpy(bytes + sizeof(head) + sizeof(w), list, sizeof(list));
+    memcpy(bytes + payload, summands, sizeof(summands));
+    return payload + sizeof(summands);
+}
+
+static void adds(void **state)
+{
+    unsigned char bytes[512], answer[16];
+    double       *numbers = (double *)(void *)memory, old[2];
+    size_t        answered = 77, len = two_doubles(bytes, 2, false, 32);
+
+    (void)state;
+    for (size_t i = 0; i < BYTES / 8; i++)
+        numbers[i] = (double)i;
+    assert_int_equal(serve(bytes, len, NULL, 0, &answered), TERN_OK);
+    assert_int_equal(answered, 0);
+    assert_true(numbers[1] == 7 && numbers[4] == 14 && numbers[0] == 0 && numbers[2] == 2);
+    len = two_doubles(bytes, 1, true, 32);
+    assert_int_equal(serve(bytes, len, answer, sizeof(answer), &answered), TERN_OK);
+    assert_int_equal(answered, 16);
+    memcpy(old, answer, sizeof(old));
+    assert_true(old[0] == 7 && old[1] == 14 && numbers[1] == 10 && numbers[4] == 19);
+}
+
+static void refuses(void **state)
+{
+    static const uint64_t astray[] = { 12, BYTES, BYTES - 4, UINT64_MAX - 7 };
+    unsigned char         bytes[512], answer[16];
+    size_t                answered, len;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(astray) / sizeof(astray[0]); i++) {
+        len = two_doubles(bytes, 1, false, astray[i]);
+        assert_int_equal(serve(bytes, len, NULL, 0, &answered), TERN_ERR_LINK);
+    }
+    len = two_doubles(bytes, 1, true, 32);
+    assert_int_equal(serve(bytes, len, answer, 15, &answered), TERN_ERR_LINK); /* no room for the old values */
+    for (size_t n = 0; n < len; n++)
+        assert_int_equal(serve(bytes, n, answer, sizeof(answer), &answered), TERN_ERR_LINK);
+}
+
+/* Random changes of good requests: an answer, and no harm. */
+static void damaged(void **state)
+{
+    uint64_t seed = 5;
+
+    (void)state;
+    for (int i = 0; i < 20000; i++) {
+        unsigned char     bytes[512], answer[64];
+        size_t            answered, len = two_doubles(bytes, 1, i % 2, 32);
+        struct wire_mutex w = { .verb = WIRE_MUTEX,
+                                .step = (uint8_t)(job_random(&seed) % TERN_MUTEX_STEPS),
+                                .log = 3,
+                                .ticket = (uint32_t)job_random(&seed),
+                                .name = tern_base_turn_name((unsigned)(job_random(&seed) % SERVE_RANKS), 1) };
+        tern_status       st;
+
+        if (i % 3 == 0) {
+            memcpy(bytes, &w, sizeof(w));
+            len = sizeof(w);
+        }
+        for (uint64_t n = job_random(&seed) % 3; n > 0; n--) {
+            size_t at = job_random(&seed) % len;
+
+            bytes[at] =
+                (unsigned char)(job_random(&seed) % 2 ? job_random(&seed) : bytes[at] ^ 1u << job_random(&seed) % 8);
+        }
+        st = serve(bytes, len, answer, job_random(&seed) % (sizeof(answer) + 1), &answered);
+        assert_true(st == TERN_OK || st == TERN_ERR_LINK);
+        assert_true(answered <= sizeof(answer));
+    }
+}
+
+static void mutex_steps(void **state)
+{
+    struct wire_mutex        w = { .verb = WIRE_MUTEX, .step = TERN_MUTEX_ENTER, .log = 3, .offset = 256 };
+    struct wire_mutex_answer a;
+    size_t                   answered;
+
+    (void)state;
+    memset(memory, 0, BYTES);
+    for (unsigned rank = 1; rank <= 2; rank++) {
+        w.name = tern_base_turn_name(rank, 0);
+        assert_int_equal(serve((unsigned char *)&w, sizeof(w), (unsigned char *)&a, sizeof(a), &answered), TERN_OK);
+        assert_int_equal(answered, sizeof(a));
+        assert_int_equal(a.state, rank == 1 ? TERN_TURN_MINE : TERN_TURN_WAIT);
+        assert_int_equal(a.holder, 2);
+    }
+    w.step = TERN_MUTEX_GIVE;
+    assert_int_equal(serve((unsigned char *)&w, sizeof(w), (unsigned char *)&a, sizeof(a), &answered), TERN_OK);
+    assert_int_equal(a.state, TERN_TURN_NOT);
+    w.offset = 257;
+    assert_int_equal(serve((unsigned char *)&w, sizeof(w), (unsigned char *)&a, sizeof(a), &answered), TERN_ERR_LINK);
+    w.offset = BYTES - 64;
+    assert_int_equal(serve((unsigned char *)&w, sizeof(w), (unsigned char *)&a, sizeof(a), &answered), TERN_ERR_LINK);
+}
+
+static void ones(void **state)
+{
+    const double    one[2] = { 1, 0 };
+    double          to[2] = { 1, 2 }, from[2] = { INFINITY, 3 };
+    struct tern_sum sum;
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        tern_op_sum_make(&sum, TERN_COMPLEX_DOUBLE, i == 0 ? NULL : one, i == 1);
+        assert_true(sum.plain);
+        tern_op_sum_loop (&sum)((unsigned char *)to, (unsigned char *)from, sizeof(to), sum.scale);
+        assert_true(to[0] == INFINITY && to[1] == 5 + 3 * i);
+    }
+    assert_true(from[0] == INFINITY && from[1] == 5);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(adds), cmocka_unit_test(refuses),     cmocka_unit_test(damaged),
+        cmocka_unit_test(ones), cmocka_unit_test(mutex_steps),
+    };
+
+    return cmocka_run_group_tests(tests, open_memory, close_memory);
+}

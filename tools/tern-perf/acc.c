@@ -1,0 +1,165 @@
+/* acc.c: acc_bw and acc_shapes: accumulates to another rank.
+ *
+ * acc_bw: contiguous, blocking, by type, with scale 1; memcpy of as many bytes to the same place, or over a network TCP, runs in turn
+ * with them. acc_shapes: of doubles, in each shape, scaled, and get-accumulate; pieces of --element bytes lie at a quarter of the density, on
+ * both sides, as in strided_bw.
+ */
+#include <stdlib.h>
+
+#include "perf.h"
+
+#define GAP 4 /* elements from one to the next; as perf_shape_bytes() has it */
+
+/* ---- types ---- */
+
+static void add(struct perf_case *c, uint64_t iters, tern_type type)
+{
+    const tern_scale scale = { type, NULL };
+
+    for (uint64_t i = 0; i < iters; i++)
+        perf_must(tern_acc(c->p->ctx, c->p->region, c->target, 0, c->p->local, c->size, &scale), "accumulate");
+}
+
+#define TYPE(name, TYPE)                                        \
+    static void add_##name(struct perf_case *c, uint64_t iters) \
+    {                                                           \
+        add(c, iters, TYPE);                                    \
+    }
+TYPE(double, TERN_DOUBLE)
+TYPE(float, TERN_FLOAT)
+TYPE(int32, TERN_INT32)
+TYPE(int64, TERN_INT64)
+TYPE(complex_float, TERN_COMPLEX_FLOAT)
+TYPE(complex_double, TERN_COMPLEX_DOUBLE)
+
+void perf_acc_bw(struct perf_case *c)
+{
+    static const char *const name[] = { "bandwidth",       "bandwidth_float",         "bandwidth_int32",
+                                        "bandwidth_int64", "bandwidth_complex_float", "bandwidth_complex_double" };
+    const struct perf_kernel k[] = {
+        { PERF_FIRST, add_double }, { PERF_FIRST, add_float },         { PERF_FIRST, add_int32 },
+        { PERF_FIRST, add_int64 },  { PERF_FIRST, add_complex_float }, { PERF_FIRST, add_complex_double },
+        perf_limit_to(c->p),
+    };
+    const size_t types = sizeof(name) / sizeof(name[0]);
+
+    if (c->size % 16 != 0)
+        return; /* whole elements of every type */
+    perf_measure(c, k, types + 1);
+    for (size_t i = 0; i < types; i++)
+        perf_figure_bandwidth(c, i, (double)c->size, name[i]);
+    perf_figure_bandwidth(c, types, (double)c->size, c->p->network ? "tcp" : "memcpy");
+    perf_figure_ratio(c, types, 0, 1, "ratio_to_limit");
+}
+
+/* ---- shapes ---- */
+
+static struct {
+    uint64_t     element;
+    size_t       count;
+    tern_piece  *pieces;
+    tern_extent *extents;
+    void       **addrs;
+    uint64_t    *offsets;
+} state;
+
+static const tern_scale doubles = { TERN_DOUBLE, NULL };
+
+static void *take(size_t bytes)
+{
+    void *memory = malloc(bytes);
+
+    if (memory == NULL)
+        tern_abort(1, "tern-perf: not enough memory");
+    return memory;
+}
+
+static void describe(struct perf_case *c)
+{
+    state.element = c->p->opt->element;
+    state.count = c->size / state.element;
+    state.pieces = take(state.count * sizeof(*state.pieces));
+    state.extents = take(state.count * sizeof(*state.extents));
+    state.addrs = take(state.count * sizeof(*state.addrs));
+    state.offsets = take(state.count * sizeof(*state.offsets));
+    for (uint64_t i = 0; i < state.count; i++) {
+        uint64_t at = i * state.element * GAP;
+
+        state.pieces[i] = (tern_piece){ c->p->local + at, state.element };
+        state.extents[i] = (tern_extent){ at, state.element };
+        state.addrs[i] = c->p->local + at;
+        state.offsets[i] = at;
+    }
+}
+
+static void forget(void)
+{
+    free(state.pieces);
+    free(state.extents);
+    free(state.addrs);
+    free(state.offsets);
+}
+
+static void add_scaled(struct perf_case *c, uint64_t iters)
+{
+    const double     half = 0.5;
+    const tern_scale scale = { TERN_DOUBLE, &half };
+
+    for (uint64_t i = 0; i < iters; i++)
+        perf_must(tern_acc(c->p->ctx, c->p->region, c->target, 0, c->p->local, c->size, &scale), "accumulate");
+}
+
+static void get_add(struct perf_case *c, uint64_t iters)
+{
+    for (uint64_t i = 0; i < iters; i++)
+        perf_must(tern_get_acc(c->p->ctx, c->p->region, c->target, 0, c->p->local, c->size, &doubles),
+                  "get-accumulate");
+}
+
+static void add_vector(struct perf_case *c, uint64_t iters)
+{
+    const tern_vector v = { state.count, state.pieces, state.count, state.extents };
+
+    for (uint64_t i = 0; i < iters; i++)
+        perf_must(tern_acc_vector(c->p->ctx, c->p->region, c->target, &v, &doubles), "accumulate");
+}
+
+static void add_indexed(struct perf_case *c, uint64_t iters)
+{
+    const tern_indexed x = { state.count, state.element, state.addrs, state.count, state.element, state.offsets };
+
+    for (uint64_t i = 0; i < iters; i++)
+        perf_must(tern_acc_indexed(c->p->ctx, c->p->region, c->target, &x, &doubles), "accumulate");
+}
+
+static void add_strided(struct perf_case *c, uint64_t iters)
+{
+    const ptrdiff_t    near = (ptrdiff_t)(state.element * GAP);
+    const int64_t      far = (int64_t)(state.element * GAP);
+    const tern_strided s = { .dims = 1,
+                             .element = state.element,
+                             .count = &state.count,
+                             .local = c->p->local,
+                             .local_stride = &near,
+                             .remote_stride = &far };
+
+    for (uint64_t i = 0; i < iters; i++)
+        perf_must(tern_acc_strided(c->p->ctx, c->p->region, c->target, &s, &doubles), "accumulate");
+}
+
+void perf_acc_shapes(struct perf_case *c)
+{
+    static const char *const name[] = { "strided", "indexed", "vector", "contiguous", "scaled", "get_accumulate" };
+    const struct perf_kernel k[] = { { PERF_FIRST, add_strided }, { PERF_FIRST, add_indexed },
+                                     { PERF_FIRST, add_vector },  { PERF_FIRST, add_double },
+                                     { PERF_FIRST, add_scaled },  { PERF_FIRST, get_add } };
+    const size_t             count = sizeof(k) / sizeof(k[0]);
+
+    if (c->p->opt->element % sizeof(double) != 0 || c->size % c->p->opt->element != 0)
+        return;
+    describe(c);
+    perf_measure(c, k, count);
+    for (size_t i = 0; i < count; i++)
+        perf_figure_bandwidth(c, i, (double)c->size, name[i]);
+    forget();
+}
