@@ -80,13 +80,11 @@ void tern_op_mutex_step(struct tern_turn *turn, unsigned log, enum tern_mutex_st
 /* The sender may be hostile: what is checked is a copy. Whatever it says, only the mutex can be damaged. */
 static bool is_sound(const struct wire_mutex *w, const struct tern_link_ground *ground)
 {
-    const unsigned char *place = ground->base + w->offset;
-
     return w->step < TERN_MUTEX_STEPS && w->log <= MOST_LOG && w->zero == 0 && w->name != 0 &&
            (w->name & ~TERN_TURN_NAME) == 0 && tern_base_turn_rank(w->name) < (unsigned)tern_job.boot.ranks &&
            tern_base_covers(ground->size, w->offset, tern_base_turn_bytes(w->log)) &&
-           (uintptr_t)place % _Alignof(struct tern_turn) == 0 &&
-           (!ground->there || ground->there(place, tern_base_turn_bytes(w->log), true));
+           ((uintptr_t)ground->base + w->offset) % _Alignof(struct tern_turn) == 0 &&
+           (!ground->there || ground->there(ground->base + w->offset, tern_base_turn_bytes(w->log), true));
 }
 
 tern_status tern_op_mutex_serve(const struct tern_link_ground *ground, const unsigned char *request, size_t len,

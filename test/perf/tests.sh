@@ -29,6 +29,9 @@ memory column_bw "bandwidth series series_posted ratio_to_series ratio_to_series
 memory fadd_lat "latency latency_int32 latency_double fetch_add over_fetch_add"
 memory fadd_rate "rate rate_float" --window 4
 memory hot_spot "aggregate fetch_add_aggregate ratio_to_limit"
+memory acc_bw "bandwidth bandwidth_int32 bandwidth_complex_double memcpy ratio_to_limit" --sizes 16,1K
+memory acc_shapes "strided indexed vector contiguous scaled get_accumulate" --sizes 128
+memory lock_rate "latency rate contended"
 memory immediate "static_full dynamic_full reduction_full queue_depth" --messages 20
 memory idle "barrier_program barrier_helper asleep_program asleep_helper"
 memory limits "memcpy fetch_add plain_store" --sizes 64

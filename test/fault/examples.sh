@@ -1,0 +1,15 @@
+# examples.sh: the example programs do what they say.
+#
+# Promise: they run as jobs, on shared memory and over the network, and those that check themselves find nothing wrong.
+. "$(dirname "$0")/lib.sh"
+
+ternrun -n 2 "$BIN/hello"
+check "hello" all_of 'status_is 0' 'out_has "rank 0 of 2 got 101"' 'out_has "rank 1 of 2 got 100"'
+links=
+"$BIN/tern-info" | grep -q '^ *ofi ' && links=ofi
+for links in '' $links; do
+    ternrun -n 3 ${links:+-x TERN_LINKS=$links} "$BIN/transpose" 500
+    check "transpose ${links:-on one node}" all_of 'status_is 0' 'out_has "500 doubles on 3 ranks transposed, 0 wrong"'
+done
+check_clean "at the end"
+finish
