@@ -89,7 +89,7 @@ static tern_status allocate(struct sim *sim)
     sim->ins = zeroed(slots, sizeof(*sim->ins));
     sim->outs = zeroed(slots, sizeof(*sim->outs));
     sim->entries = zeroed(slots << sim->ring_shift, sizeof(*sim->entries));
-    sim->sets = zeroed(slots * words + sim->shape.routers * words, sizeof(*sim->sets));
+    sim->sets = zeroed(slots * words + 2 * sim->shape.routers * words, sizeof(*sim->sets));
     sim->node = zeroed(sim->shape.nodes, sizeof(*sim->node));
     sim->held = zeroed(ports, sizeof(*sim->held));
     sim->arrivals = zeroed((size_t)sim->shape.nodes * sim->vcs, sizeof(*sim->arrivals));
@@ -113,8 +113,9 @@ static void init_router(struct sim *sim, uint32_t index)
     router->in = sim->ins + index * slots;
     router->out = sim->outs + index * slots;
     router->entry = sim->entries + ((index * slots) << sim->ring_shift);
-    router->waiting = sim->sets + index * (slots + 1) * words;
+    router->waiting = sim->sets + index * (slots + 2) * words;
     router->pending = router->waiting + slots * words;
+    router->undecided = router->pending + words;
     router->held_at = sim->held + index * ports;
     router->random = sim_random_begin((uint64_t)sim->config->seed, SIM_STREAM_ROUTER, index);
     for (size_t i = 0; i < slots; i++)
@@ -281,6 +282,11 @@ static tern_status check_time(const struct sim_config *config)
                           settle + config->measure + config->drain);
 }
 
+static int64_t largest_packet(const struct sim_config *config)
+{
+    return config->rdrp > 0 && config->rdrp_ack > config->packet ? config->rdrp_ack : config->packet;
+}
+
 tern_status sim_open(struct sim **out, const struct sim_config *config)
 {
     struct sim *sim = calloc(1, sizeof(*sim));
@@ -292,9 +298,9 @@ tern_status sim_open(struct sim **out, const struct sim_config *config)
     sim->topology = sim_topology_of(config);
     if ((status = check_time(config)) < 0 || (status = sim->topology->plan(config, &sim->shape)) < 0)
         goto err_close;
-    if (config->flow == SIM_CUT_THROUGH && config->packet > config->buffer) {
+    if (largest_packet(config) > config->buffer && config->flow == SIM_CUT_THROUGH) {
         status = tern_base_fail(TERN_ERR_ARG, "packet=%ld does not fit into buffer=%ld, which flow=cutthrough needs",
-                                (long)config->packet, (long)config->buffer);
+                                (long)largest_packet(config), (long)config->buffer);
         goto err_close;
     }
     sim->vcs = sim->shape.vcs;
@@ -304,8 +310,9 @@ tern_status sim_open(struct sim **out, const struct sim_config *config)
     sim->buffer = (uint32_t)config->buffer;
     sim->speed = (uint32_t)lround(config->speedup * 1000);
     sim->credit_delay = (uint32_t)config->credit_delay;
-    sim->late = config->route_at == SIM_AT_FRONT;
-    sim->whole = config->flow == SIM_CUT_THROUGH;
+    sim->late = config->route_at != SIM_AT_ARRIVAL;
+    sim->again = config->route_at == SIM_AT_TURN && (config->routing == SIM_UGAL || config->routing == SIM_PAR);
+    sim->whole = config->flow == SIM_CUT_THROUGH ? (uint32_t)largest_packet(config) : 0;
     sim->fecn = config->fecn > 0;
     sim->rdrp = config->rdrp > 0;
     sim->ring_shift = tern_base_log2_up(buffer_packets(sim));

@@ -42,7 +42,7 @@ static uint32_t waits_before(const struct search *search, uint32_t router, unsig
 
 /* A VC without credits for so many flits waits for the buffer at the other end. */
 static uint32_t waits_behind(const struct search *search, uint32_t router, unsigned out, unsigned out_vc,
-                             unsigned needed)
+                             uint32_t needed)
 {
     const struct sim *sim = search->sim;
     struct sim_end    end = sim->topology->far(sim, router, out);
@@ -65,7 +65,8 @@ static uint32_t waits_for(const struct search *search, uint32_t at)
     if (vc->state == SIM_VC_WAITING) {
         uint32_t owner = owner_of(search, router, vc->out, vc->out_vc);
 
-        return owner == SIM_NONE && sim->whole ? waits_behind(search, router, vc->out, vc->out_vc, vc->size) : owner;
+        return owner == SIM_NONE && sim->whole > 0 ? waits_behind(search, router, vc->out, vc->out_vc, sim->whole)
+                                                   : owner;
     }
     if (vc->flits == 0)
         return waits_before(search, router, slot >> sim->shift, slot & ((1u << sim->shift) - 1));

@@ -108,4 +108,5 @@ const struct sim_topology sim_dragonfly = {
     .open = open_map,
     .far = far_end,
     .route = sim_dragonfly_route,
+    .round = sim_dragonfly_round,
 };

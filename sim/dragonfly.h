@@ -41,6 +41,8 @@ struct sim_dragonfly_map {
 /* The plan for this routing. */
 struct sim_vc_plan sim_dragonfly_plan(const struct sim_config *config);
 
+bool sim_dragonfly_round(struct sim *sim, struct sim_router *router, unsigned in, const struct sim_in_vc *waiting,
+                         uint16_t *via);
 void sim_dragonfly_route(struct sim *sim, struct sim_router *router, unsigned in, unsigned vc,
                          struct sim_packet *packet);
 

@@ -95,18 +95,43 @@ static uint32_t queue_to(struct sim *sim, struct sim_router *router, uint32_t gr
     return used_of(sim, router, port, vc);
 }
 
+/* Draw a group, or a router of *group, at random. */
+static uint32_t draw(struct sim *sim, struct sim_router *router, uint32_t *group)
+{
+    const struct sim_dragonfly_map *map = sim->map;
+    bool                            via_router = sim->config->via == SIM_VIA_ROUTER;
+    uint32_t drawn = sim_random_below(&router->random, via_router ? sim->shape.routers : map->groups);
+
+    *group = via_router ? sim->router[drawn].group : drawn;
+    return drawn;
+}
+
+bool sim_dragonfly_round(struct sim *sim, struct sim_router *router, unsigned in, const struct sim_in_vc *waiting,
+                         uint16_t *via)
+{
+    const struct sim_config        *config = sim->config;
+    const struct sim_dragonfly_map *map = sim->map;
+    uint32_t                        group;
+    int64_t                         minimal;
+
+    *via = (uint16_t)draw(sim, router, &group);
+    if (group == router->group)
+        return false;
+    minimal = config->queue == SIM_QUEUE_PORT ? router->port[waiting->out].used
+                                              : used_of(sim, router, waiting->out, waiting->out_vc / map->lanes);
+    return minimal > config->bias * queue_to(sim, router, group, in < map->p, true) + config->threshold;
+}
+
 /* Decide whether a packet to another group goes round. */
 static void decide(struct sim *sim, struct sim_router *router, uint32_t target_group, bool first,
                    struct sim_packet *packet)
 {
-    const struct sim_config        *config = sim->config;
-    const struct sim_dragonfly_map *map = sim->map;
-    uint32_t                        drawn, group;
+    const struct sim_config *config = sim->config;
+    uint32_t                 drawn, group;
 
     if (config->routing == SIM_MIN)
         return;
-    drawn = sim_random_below(&router->random, config->via == SIM_VIA_ROUTER ? sim->shape.routers : map->groups);
-    group = config->via == SIM_VIA_ROUTER ? sim->router[drawn].group : drawn;
+    drawn = draw(sim, router, &group);
     if (group == router->group)
         return;
     if (config->routing != SIM_VALIANT) {
@@ -162,13 +187,15 @@ void sim_dragonfly_route(struct sim *sim, struct sim_router *router, unsigned in
 {
     const struct sim_dragonfly_map *map = sim->map;
     struct goal                     goal = goal_of(sim, packet);
-    bool                            first = in < map->p, round;
+    bool                            first = in < map->p, round, asked;
     uint32_t                        gate;
 
     (void)vc;
-    if (goal.group != router->group &&
-        (first || (sim->config->routing == SIM_PAR && !(packet->flags & (SIM_ROUND | SIM_CROSSED)))))
+    asked = goal.group != router->group && !(packet->flags & SIM_ROUND) &&
+            (first || (sim->config->routing == SIM_PAR && !(packet->flags & SIM_CROSSED)));
+    if (asked)
         decide(sim, router, goal.group, first, packet);
+    packet->undecided = asked && !(packet->flags & SIM_ROUND);
     turn(sim->config, router, packet);
     if (packet->flags & SIM_ROUND)
         goal = goal_of(sim, packet);

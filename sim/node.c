@@ -91,7 +91,7 @@ static bool find_vc(const struct sim *sim, struct sim_node *node)
 {
     if (node->sent == 0)
         node->vc = (uint8_t)sim_random_below(&node->random, sim->vcs);
-    return node->credits[node->vc] >= (sim->whole && node->sent == 0 ? node->size : 1);
+    return node->credits[node->vc] >= (sim->whole > 0 && node->sent == 0 ? node->size : 1);
 }
 
 /* Send a flit if possible. */

@@ -31,10 +31,10 @@ enum {
 /* Written by whoever has the head flit; lag by the source with the tail. */
 struct sim_packet {
     uint32_t source, target;
-    uint32_t born;   /* cycle in which it was made */
-    uint32_t queued; /* cycles from then until its head was sent */
-    uint32_t lag;    /* sum of the cycles after that in which its flits were sent */
-    uint32_t unused;
+    uint32_t born;        /* cycle in which it was made */
+    uint32_t queued;      /* cycles from then until its head was sent */
+    uint32_t lag;         /* sum of the cycles after that in which its flits were sent */
+    uint32_t undecided;   /* 1: it is on its minimal way, and may go round while it waits for its output VC */
     uint16_t via;         /* the router or group that it goes by way of, or SIM_NO_VIA */
     uint8_t  size;        /* flits */
     uint8_t  credits;     /* of RDRP that it brings back */

@@ -1,11 +1,11 @@
 /* router.c: input-queued routers with virtual channels, separable input-first allocation and internal speed-up.
  *
- * A packet's head is routed as it comes, or at the front of its buffer (route_at). There it asks for its output VC, which a round-robin
- * arbiter gives it when that is free, for as long as it lasts (VC allocation). Each of its flits then needs a credit
- * and asks for the switch: each input chooses one of the outputs that its VCs ask for, each output one of the inputs
- * that chose it (switch allocation); both choose in turn, and their turns move on only by a match. A step later the
- * flit is through the switch and waits for its turn on the link. Each of the three takes one step; with a speed-up
- * there are several steps in a cycle.
+ * A packet's head is routed as it comes, or at the front of its buffer, or there and again while it waits (route_at). It
+ * asks for its output VC, which a round-robin arbiter gives it when that is free, for as long as it lasts (VC
+ * allocation). Each of its flits then needs a credit and asks for the switch: each input chooses one of the outputs that
+ * its VCs ask for, each output one of the inputs that chose it (switch allocation); both choose in turn, and their turns
+ * move on only by a match. A step later the flit is through the switch and waits for its turn on the link. Each of the
+ * three takes one step; with a speed-up there are several steps in a cycle.
  *
  * Nothing is searched for: a VC that becomes able to send enters itself into its port's set, and into that of its
  * router; an output VC that is free and asked for into the set of those to be given away. A blocked VC costs nothing.
@@ -135,17 +135,13 @@ static inline void route(struct sim *sim, struct sim_router *router, unsigned sl
     entry->out_vc = packet->out_vc;
 }
 
-/* The first packet of an input VC asks for its output VC. */
-static void ask(struct sim *sim, struct sim_router *router, unsigned slot, struct sim_entry *first)
+/* The first packet of an input VC, whose way is known, asks for its output VC. */
+static void ask_routed(struct sim *sim, struct sim_router *router, unsigned slot, const struct sim_entry *first)
 {
     struct sim_in_vc  *from = &router->in[slot];
-    struct sim_out_vc *to;
-    unsigned           wanted;
+    unsigned           wanted = (unsigned)first->out << sim->shift | first->out_vc;
+    struct sim_out_vc *to = &router->out[wanted];
 
-    if (sim->late)
-        route(sim, router, slot, first);
-    wanted = (unsigned)first->out << sim->shift | first->out_vc;
-    to = &router->out[wanted];
     from->flit = sim_flit(first->out_vc, first->packet);
     from->state = SIM_VC_WAITING;
     from->out = first->out;
@@ -156,6 +152,61 @@ static void ask(struct sim *sim, struct sim_router *router, unsigned slot, struc
     to->waiting++;
     if (to->owner == SIM_FREE)
         give_away(router, wanted);
+}
+
+static void ask(struct sim *sim, struct sim_router *router, unsigned slot, struct sim_entry *first)
+{
+    if (sim->late)
+        route(sim, router, slot, first);
+    if (sim->again && sim->pool.packet[first->packet].undecided)
+        router->undecided[slot >> 6] |= 1ull << (slot & 63);
+    ask_routed(sim, router, slot, first);
+}
+
+/* An input VC does not ask for its output VC any longer. */
+static void withdraw(struct sim *sim, struct sim_router *router, unsigned slot)
+{
+    const struct sim_in_vc *from = &router->in[slot];
+    unsigned                wanted = (unsigned)from->out << sim->shift | from->out_vc;
+
+    router->waiting[wanted * sim->words_per_set + (slot >> 6)] &= ~(1ull << (slot & 63));
+    if (--router->out[wanted].waiting > 0)
+        return;
+    router->pending[wanted >> 6] &= ~(1ull << (wanted & 63));
+    if (router->pending[wanted >> 6] == 0)
+        router->pending_words &= ~(1ull << (wanted >> 6));
+}
+
+/* The first packet of an input VC goes round, and does not wait for its minimal way any longer. */
+static void go_round(struct sim *sim, struct sim_router *router, unsigned slot, uint16_t via)
+{
+    struct sim_entry  *first = entry_at(sim, router, slot, router->in[slot].head);
+    struct sim_packet *packet = &sim->pool.packet[first->packet];
+
+    packet->via = via;
+    packet->flags &=
+        (uint8_t) ~(SIM_CROSSED | SIM_LAST); /* which it was to be behind the link that it now does not take */
+    packet->flags |= SIM_ROUND;
+    withdraw(sim, router, slot);
+    router->undecided[slot >> 6] &= ~(1ull << (slot & 63));
+    route(sim, router, slot, first);
+    ask_routed(sim, router, slot, first);
+}
+
+/* Packets that wait on their minimal way look at the queues once more: an eighth of the input VCs in each cycle. */
+static void route_again(struct sim *sim, struct sim_router *router, uint32_t now)
+{
+    uint64_t turn = 0x0101010101010101ull << (now & 7);
+
+    for (unsigned word = 0; word < sim->words_per_set; word++) {
+        for (uint64_t left = router->undecided[word] & turn; left != 0; left &= left - 1) {
+            unsigned slot = word << 6 | (unsigned)__builtin_ctzll(left);
+            uint16_t via;
+
+            if (sim->topology->round(sim, router, slot >> sim->shift, &router->in[slot], &via))
+                go_round(sim, router, slot, via);
+        }
+    }
 }
 
 /* A packet's head comes in. */
@@ -207,8 +258,8 @@ HOT void receive_credit(struct lane lane, unsigned out, unsigned vc)
 
         make_ready(lane, (unsigned)to->owner >> lane.shift, to->owner & ((1u << lane.shift) - 1), owner,
                    owner->flits > 0);
-    } else if (__builtin_expect(lane.sim->whole, 0) && to->owner == SIM_FREE && to->waiting > 0) {
-        give_away(lane.router, out << lane.shift | vc); /* there may now be room for a whole packet */
+    } else if (to->credits == lane.sim->whole && to->owner == SIM_FREE && to->waiting > 0) {
+        give_away(lane.router, out << lane.shift | vc); /* there is now room for a whole packet */
     }
 }
 
@@ -297,9 +348,10 @@ HOT void give_vc(struct lane lane, unsigned wanted)
     unsigned           slot = pick_of_words(asking, lane.sim->words_per_set, to->turn);
     struct sim_in_vc  *from = &lane.in[slot];
 
-    if (__builtin_expect(lane.sim->whole, 0) && to->credits < from->size)
-        return; /* it asks again with the next credit */
+    if (to->credits < lane.sim->whole)
+        return; /* it asks again when there is room */
     asking[slot >> 6] &= ~(1ull << (slot & 63));
+    lane.router->undecided[slot >> 6] &= ~(1ull << (slot & 63));
     to->waiting--;
     to->turn = to->owner = (uint16_t)slot;
     from->state = SIM_VC_ACTIVE;
@@ -385,6 +437,8 @@ HOT void run(struct sim_worker *worker, struct lane lane, uint32_t begin, uint32
         receive(lane, now);
         if (lane.router->terminals != 0)
             sim_nodes_run(worker, lane.router, now);
+        if (__builtin_expect(lane.sim->again, 0))
+            route_again(lane.sim, lane.router, now);
         for (unsigned i = 1; i <= steps && (lane.router->ready | lane.router->pending_words) != 0; i++)
             hops += step(lane, now, i < steps ? now : now + 1);
     }

@@ -101,6 +101,7 @@ struct sim_router {
     struct sim_entry  *entry;         /* [(port << shift | vc) << ring_shift | position] */
     uint64_t          *waiting;       /* for each output VC the input VCs that ask for it, words_per_set words */
     uint64_t          *pending;       /* output VCs that are free and asked for */
+    uint64_t          *undecided;     /* input VCs whose first packet waits, and may yet go round */
     struct sim_node   *node;          /* the node at port 0, if there is one; the others follow */
     struct sim_held   *held_at;       /* [port] what is held back */
     uint64_t           pending_words; /* which words of pending are not 0 */
@@ -203,9 +204,10 @@ struct sim {
     uint32_t                   lane_bytes; /* of a lane: flits, then credits */
     uint32_t                   speed;      /* thousandths of a step per cycle */
     uint32_t                   credit_delay;
+    uint32_t                   whole;     /* cut-through: credits that a packet needs to go on; else 0 */
     bool                       measuring; /* packets that sources take up now count */
     bool                       late;      /* packets are routed at the front of a buffer */
-    bool                       whole;     /* a packet goes on when there is room for all of it */
+    bool                       again;     /* and again while they wait there */
     bool                       fecn, rdrp;
     uint32_t                  *seen; /* ugal_g: credits in use on each port, at the beginning of the window */
     /* time */

@@ -24,6 +24,8 @@ static const char *const networks[] = {
     "p=2 a=4 h=2 routing=par traffic=uniform rdrp=1",
     "p=2 a=4 h=2 routing=par traffic=pairs fecn=1 rdrp=10 rdrp_ack=3",
     "p=2 a=4 h=2 routing=par traffic=pairs flow=cutthrough buffer=20",
+    "p=2 a=4 h=2 routing=par traffic=pairs flow=wormhole buffer=10 slow_share=0.1",
+    "p=2 a=4 h=2 routing=ugal traffic=shift shift=8 flow=wormhole route_at=arrival",
     "p=2 a=4 h=2 routing=par traffic=pairs route_at=front slow_share=0.1",
     "p=3 a=3 h=2 groups=3 routing=par traffic=uniform",
     "p=2 a=4 h=2 routing=ugal traffic=pairs vcs=7",
