@@ -17,10 +17,10 @@
 #include "core/region.h"
 #include "link/shm/shm.h"
 
-static void numbers_of_layout_3(void **state)
+static void numbers_of_layout_4(void **state)
 {
     (void)state;
-    assert_int_equal(TERN_SEGMENT_LAYOUT, 3);
+    assert_int_equal(TERN_SEGMENT_LAYOUT, 4);
     assert_int_equal(offsetof(struct tern_segment, magic), 0);
     assert_int_equal(offsetof(struct tern_segment, layout), 4);
     assert_int_equal(offsetof(struct tern_segment, ranks), 8);
@@ -35,7 +35,10 @@ static void numbers_of_layout_3(void **state)
     assert_int_equal(offsetof(struct tern_segment, told), 64);
     assert_int_equal(offsetof(struct tern_segment, losses), 128);
     assert_int_equal(offsetof(struct tern_segment, next), 192);
-    assert_int_equal(offsetof(struct tern_segment, slot), 256);
+    assert_int_equal(offsetof(struct tern_segment, guard), 256);
+    assert_int_equal(TERN_GUARDS, 256);
+    assert_int_equal(sizeof(struct tern_guard), 64);
+    assert_int_equal(offsetof(struct tern_segment, slot), 256 + 256 * 64);
     assert_int_equal(sizeof(struct tern_slot), 128);
     assert_int_equal(offsetof(struct tern_slot, bell), 0);
     assert_int_equal(offsetof(struct tern_slot, sleepers), 4);
@@ -53,8 +56,8 @@ static void numbers_of_layout_3(void **state)
     assert_int_equal(offsetof(struct tern_seat, object), 8);
     assert_int_equal(offsetof(struct tern_seat, note_len), 24);
     assert_int_equal(sizeof(struct tern_seat), 64);
-    assert_int_equal(tern_segment_bytes(5, false), 256 + 5 * (128 + 256 + 64));
-    assert_int_equal(tern_segment_bytes(5, true), 256 + 5 * (128 + 256 + 64 + 2 * 4096));
+    assert_int_equal(tern_segment_bytes(5, false), 256 + 256 * 64 + 5 * (128 + 256 + 64));
+    assert_int_equal(tern_segment_bytes(5, true), 256 + 256 * 64 + 5 * (128 + 256 + 64 + 2 * 4096));
 }
 
 static void chunks_and_desks(void **state)
@@ -147,7 +150,7 @@ static void what_inlined_calls_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_of_layout_3),
+        cmocka_unit_test(numbers_of_layout_4),
         cmocka_unit_test(chunks_and_desks),
         cmocka_unit_test(seats_and_halls),
         cmocka_unit_test(the_halls_lie_side_by_side),
