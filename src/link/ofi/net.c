@@ -9,6 +9,7 @@
 
 #define CARD_LAYOUT 1u
 #define QUEUE 1024 /* completions that wait to be read */
+#define NAMES 16   /* of an endpoint that are tried */
 
 /* What a rank publishes. Fixed widths; checked by the reader. */
 struct address {
@@ -52,6 +53,28 @@ static int queue_open(struct ofi_net *net)
     return fi_cq_open(net->domain, &attr, &net->cq, NULL);
 }
 
+/* Some providers name an endpoint after the process and its number there. A process that was killed may have left that
+ * name behind before its number was used again, by this one: then the next endpoint has a name that is free. */
+static tern_status endpoint_open(struct ofi_link *ofi)
+{
+    struct ofi_net *net = &ofi->net;
+    int             rc;
+
+    for (int left = NAMES;; left--) {
+        if ((rc = fi_endpoint(net->domain, net->info, &net->ep, NULL)) != 0)
+            return tern_ofi_fail(ofi, rc, "fi_endpoint");
+        if ((rc = fi_ep_bind(net->ep, &net->cq->fid, FI_TRANSMIT | FI_RECV)) != 0 ||
+            (rc = fi_ep_bind(net->ep, &net->av->fid, 0)) != 0)
+            return tern_ofi_fail(ofi, rc, "fi_ep_bind");
+        if ((rc = fi_enable(net->ep)) == 0)
+            return TERN_OK;
+        if (rc != -FI_EBUSY || left == 0)
+            return tern_ofi_fail(ofi, rc, "fi_enable");
+        fi_close(&net->ep->fid);
+        net->ep = NULL;
+    }
+}
+
 static tern_status objects_open(struct ofi_link *ofi)
 {
     struct ofi_net   *net = &ofi->net;
@@ -68,14 +91,7 @@ static tern_status objects_open(struct ofi_link *ofi)
         return tern_ofi_fail(ofi, rc, "fi_cq_open");
     if ((rc = fi_av_open(net->domain, &av, &net->av, NULL)) != 0)
         return tern_ofi_fail(ofi, rc, "fi_av_open");
-    if ((rc = fi_endpoint(net->domain, net->info, &net->ep, NULL)) != 0)
-        return tern_ofi_fail(ofi, rc, "fi_endpoint");
-    if ((rc = fi_ep_bind(net->ep, &net->cq->fid, FI_TRANSMIT | FI_RECV)) != 0 ||
-        (rc = fi_ep_bind(net->ep, &net->av->fid, 0)) != 0)
-        return tern_ofi_fail(ofi, rc, "fi_ep_bind");
-    if ((rc = fi_enable(net->ep)) != 0)
-        return tern_ofi_fail(ofi, rc, "fi_enable");
-    return TERN_OK;
+    return endpoint_open(ofi);
 }
 
 tern_status tern_ofi_publish(struct ofi_link *ofi)
