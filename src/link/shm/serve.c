@@ -147,10 +147,10 @@ struct wish {
 static tern_status serve_copy(struct shm_link *shm, const struct wish *w, const struct shm_exposed *entry,
                               unsigned char *bytes)
 {
-    unsigned char *mine = (unsigned char *)(uintptr_t)entry->addr + w->offset;
+    unsigned char *mine = (unsigned char *)(uintptr_t)entry->addr;
 
     if (!tern_base_covers(entry->size, w->offset, w->len) ||
-        !copy_safely(shm->boot->arena, w->data, bytes, mine, w->len, w->verb == SHM_GET))
+        !copy_safely(shm->boot->arena, w->data, bytes, mine + w->offset, w->len, w->verb == SHM_GET))
         return TERN_ERR_LINK;
     return TERN_OK;
 }
