@@ -87,7 +87,8 @@ typedef enum tern_atomic_op {
 #define TERN_ATOMIC_FETCHING (0xffc000u | 0x1u | 0x4u | 0x8u)           /* those that give back what was there */
 
 /* Flags of a domain: the program reads, or writes, its locations also by other means than operations of domains, while
- * such operations may be under way: by loads and stores of its own, puts and gets, accumulates. */
+ * such operations may be under way: by loads and stores of its own, puts and gets. Accumulates are not atomic with
+ * respect to domains, whatever the flags (tern/acc.h). */
 #define TERN_ATOMIC_LOADS 0x1u
 #define TERN_ATOMIC_STORES 0x2u
 
