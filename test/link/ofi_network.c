@@ -386,7 +386,8 @@ static void dead_peer(struct rank *r)
     }
     finish(r, &put);
     finish(r, &get);
-    EXPECT(put.status == TERN_ERR_PEER && get.status == TERN_ERR_PEER);
+    EXPECT(put.status == TERN_ERR_PEER || put.status == TERN_OK); /* rank 1 takes its time to end */
+    EXPECT(get.status == TERN_ERR_PEER || get.status == TERN_OK);
     EXPECT(move(r, &p, 1, 0, bytes, 8, false) == TERN_ERR_PEER);
     EXPECT(!LEAKS());
     _exit(0); /* there is nobody to meet */
