@@ -275,6 +275,16 @@ static void contiguous(struct perf_case *c, uint64_t iters)
 
 /* ---- tests ---- */
 
+/* Whether memory holds elements, each followed by what was there before. The thread sanitizer does not see that a barrier
+ * with the rank that put them orders these reads: it watches one process, and over the network a thread of this one writes. */
+static __attribute__((noinline, no_sanitize("thread"))) bool is_in_place(const unsigned char *memory, uint64_t span)
+{
+    for (uint64_t i = 0; i < span; i++)
+        if (memory[i] != (i / state.element % GAP == 0 ? 0x33 : 0x22))
+            return false;
+    return true;
+}
+
 /* Collective: see that a put of this kind brings every element to its place, and nothing else. */
 static void verify(struct perf_case *c, void (*put)(struct perf_case *c, uint64_t iters))
 {
@@ -287,10 +297,8 @@ static void verify(struct perf_case *c, void (*put)(struct perf_case *c, uint64_
     if (p->rank == 0)
         put(c, 1);
     perf_must(tern_barrier(p->ctx), "barrier");
-    for (uint64_t i = 0; i < span && p->rank == c->p->ranks - 1 && p->ranks <= 2; i++) {
-        if (p->mine[i] != (i / state.element % GAP == 0 ? 0x33 : 0x22))
-            tern_abort(1, "tern-perf: data arrived damaged");
-    }
+    if (p->rank == p->ranks - 1 && p->ranks <= 2 && !is_in_place(p->mine, span))
+        tern_abort(1, "tern-perf: data arrived damaged");
 }
 
 /* What a transfer is compared with: by hand through memory, side by side over the network. */
