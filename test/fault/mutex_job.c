@@ -68,6 +68,20 @@ static void holder(void)
     EXPECT(TERN_ERR_PEER, tern_mutex_lock(TERN_WORLD, mutexes, VICTIM, 2));
 }
 
+/* Those who waited behind the victim. Over the network a question of the victim that was under way when it was stopped
+ * may have taken the mutex for it: then it died as the holder. Where memory is shared only the victim takes it. */
+static void follow(bool chosen)
+{
+    tern_status st = tern_mutex_lock(TERN_WORLD, mutexes, 0, 0);
+
+    if (chosen && !tern_region_ptr(words, 0) && st == TERN_ERR_PEER) {
+        REQUIRE(strstr(tern_error_detail(), "rank 1 of the job died while it held") != NULL);
+        return;
+    }
+    EXPECT(TERN_OK, st);
+    EXPECT(TERN_OK, tern_mutex_unlock(TERN_WORLD, mutexes, 0, 0));
+}
+
 /* The mutexes are at rank 0, which sees who is in the queue. */
 static void await_queue(uint32_t waiters)
 {
@@ -103,8 +117,7 @@ static void waiter(bool chosen)
     }
     for (uint64_t first = 0; first == 0;) /* the victim is the first in the queue */
         OK(tern_get_u64(TERN_WORLD, words, 0, 8, &first));
-    EXPECT(TERN_OK, tern_mutex_lock(TERN_WORLD, mutexes, 0, 0));
-    EXPECT(TERN_OK, tern_mutex_unlock(TERN_WORLD, mutexes, 0, 0));
+    follow(chosen);
 }
 
 static void home(void)
