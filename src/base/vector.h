@@ -1,9 +1,25 @@
 /* vector.h: vectors of 16 bytes, in the compilers' own notation: every machine that Tern runs on has them. What is here
- * is what gcc and clang write differently. */
+ * is what gcc and clang write differently, and functions for machines with wider ones. */
 #ifndef TERN_BASE_VECTOR_H
 #define TERN_BASE_VECTOR_H
 
+#include <stdbool.h>
 #include <stdint.h>
+
+/* A function marked so is compiled for vectors of 32 bytes, and called only where the machine has them. */
+#ifdef __x86_64__
+#define TERN_VECTOR_WIDE __attribute__((target("avx2")))
+static inline bool tern_base_vector_wide(void)
+{
+    return __builtin_cpu_supports("avx2");
+}
+#else
+#define TERN_VECTOR_WIDE
+static inline bool tern_base_vector_wide(void)
+{
+    return false;
+}
+#endif
 
 /* Of any alignment. */
 typedef uint8_t  tern_v8 __attribute__((vector_size(16), may_alias, aligned(1)));

@@ -1,6 +1,7 @@
 /* acc.c: accumulates by the initiator, and choosing the way. See acc.h. */
 #include "op/acc.h"
 
+#include "base/vector.h"
 #include "core/job.h"
 #include "op/attempt.h"
 
@@ -12,9 +13,10 @@
 
 struct tern_acc_adding tern_op_acc_begin(const struct tern_sum *sum, int rank)
 {
-    return (struct tern_acc_adding){
-        .sum = sum, .loop = tern_op_sum_loop(sum), .element = tern_sum_bytes(sum->type), .rank = (unsigned)rank
-    };
+    return (struct tern_acc_adding){ .sum = sum,
+                                     .loop = tern_op_sum_loop(sum, tern_base_vector_wide()),
+                                     .element = tern_sum_bytes(sum->type),
+                                     .rank = (unsigned)rank };
 }
 
 void tern_op_acc_end(struct tern_acc_adding *a)

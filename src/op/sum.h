@@ -43,7 +43,7 @@ void tern_op_sum_make(struct tern_sum *sum, tern_type type, const void *scale, b
  * alignment. */
 typedef void tern_sum_loop(unsigned char *to, unsigned char *from, size_t bytes, const unsigned char *scale);
 
-/* The loop that does it. */
-tern_sum_loop *tern_op_sum_loop(const struct tern_sum *sum);
+/* The loop that does it; wide: for a machine that tern_base_vector_wide() says yes to. */
+tern_sum_loop *tern_op_sum_loop(const struct tern_sum *sum, bool wide);
 
 #endif

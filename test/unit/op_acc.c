@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "base/vector.h"
 #include "job_test.h"
 #include "op/acc.h"
 #include "op/mutex_step.h"
@@ -176,17 +177,45 @@ static void ones(void **state)
     for (int i = 0; i < 2; i++) {
         tern_op_sum_make(&sum, TERN_COMPLEX_DOUBLE, i == 0 ? NULL : one, i == 1);
         assert_true(sum.plain);
-        tern_op_sum_loop (&sum)((unsigned char *)to, (unsigned char *)from, sizeof(to), sum.scale);
+        tern_op_sum_loop(&sum, false)((unsigned char *)to, (unsigned char *)from, sizeof(to), sum.scale);
         assert_true(to[0] == INFINITY && to[1] == 5 + 3 * i);
     }
     assert_true(from[0] == INFINITY && from[1] == 5);
+}
+
+/* Loops for wide vectors give the same bits as those for any machine, for every length, wherever the summands lie. */
+static void wide(void **state)
+{
+    const double  factor[2] = { 1.1, -0.7 };
+    unsigned char to[2][320], from[2][328];
+    unsigned      seed = 5;
+
+    (void)state;
+    if (!tern_base_vector_wide())
+        skip();
+    for (unsigned i = 0; i < TERN_TYPES * 4 * 20 * 3; i++) {
+        struct tern_sum sum;
+        size_t          element = tern_sum_bytes(i % TERN_TYPES), bytes = element * (i / TERN_TYPES / 4 % 20);
+
+        tern_op_sum_make(&sum, (tern_type)(i % TERN_TYPES), i / TERN_TYPES % 2 ? factor : NULL, i / TERN_TYPES / 2 % 2);
+        for (size_t j = 0; j < sizeof(to[0]); j++)
+            to[0][j] = (unsigned char)(rand_r(&seed) % 0x70); /* no NaN: the sign and the bits of one may differ */
+        for (size_t j = 0; j < sizeof(from[0]); j++)
+            from[0][j] = (unsigned char)(rand_r(&seed) % 0x70);
+        memcpy(to[1], to[0], sizeof(to[0]));
+        memcpy(from[1], from[0], sizeof(from[0]));
+        for (int w = 0; w < 2; w++)
+            tern_op_sum_loop(&sum, w == 1)(to[w], from[w] + i % 3, bytes, sum.scale);
+        assert_memory_equal(to[0], to[1], sizeof(to[0]));
+        assert_memory_equal(from[0], from[1], sizeof(from[0]));
+    }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(adds), cmocka_unit_test(refuses),     cmocka_unit_test(damaged),
-        cmocka_unit_test(ones), cmocka_unit_test(mutex_steps),
+        cmocka_unit_test(ones), cmocka_unit_test(mutex_steps), cmocka_unit_test(wide),
     };
 
     return cmocka_run_group_tests(tests, open_memory, close_memory);
