@@ -1,0 +1,375 @@
+/* match.c: see match.h for the idea. Queues live in a hash table by name while a request is bound to them or something
+ * that has come stands in them; then their memory is used for others. Memory comes in slabs and stays until the end. */
+#include "op/match.h"
+
+#include <stdlib.h>
+
+#include "base/bits.h"
+#include "base/status.h"
+
+#define FEWEST_BUCKETS 64u
+#define PER_SLAB 64u /* arrivals or queues */
+
+struct tern_match_queue {
+    struct tern_match_name     name; /* what the class does not care for is 0 */
+    struct tern_match_queue   *chain;
+    uint32_t                   holders; /* requests that are bound to it, and what stands in it */
+    struct tern_match_request *first, *last;
+    struct tern_match_arrival *oldest, *newest;
+};
+
+struct tern_match_slab {
+    struct tern_match_slab *next;
+};
+
+/* ---- names ---- */
+
+/* A name as a class of requests sees it. */
+static inline struct tern_match_name seen_by(struct tern_match_name name, uint32_t class)
+{
+    name.class = class;
+    name.tag = class & TERN_MATCH_ANY_TAG ? 0 : name.tag;
+    name.source = class & TERN_MATCH_ANY_SOURCE ? 0 : name.source;
+    return name;
+}
+
+static inline bool is_same(const struct tern_match_name *a, const struct tern_match_name *b)
+{
+    return a->scope == b->scope && a->tag == b->tag && a->source == b->source && a->class == b->class;
+}
+
+static inline uint32_t bucket_of(const struct tern_match *match, const struct tern_match_name *name)
+{
+    uint64_t h = name->tag * 0x9e3779b97f4a7c15ull + name->scope;
+
+    h ^= h >> 32;
+    h = (h + ((uint64_t)name->class << 32 | (uint32_t)name->source)) * 0xd6e8feb86659fd93ull;
+    return (uint32_t)(h >> 32) & (match->buckets - 1);
+}
+
+/* ---- memory ---- */
+
+/* Room for PER_SLAB things of so many bytes. NULL: there is none. */
+static unsigned char *more(struct tern_match *match, size_t bytes)
+{
+    struct tern_match_slab *slab = malloc(64 + PER_SLAB * bytes);
+
+    if (!slab)
+        return NULL;
+    slab->next = match->slabs;
+    match->slabs = slab;
+    return (unsigned char *)slab + 64;
+}
+
+static struct tern_match_queue *queue_new(struct tern_match *match)
+{
+    struct tern_match_queue *queue;
+
+    if (!match->free_queues) {
+        if (!(queue = (struct tern_match_queue *)(void *)more(match, sizeof(*queue))))
+            return NULL;
+        for (unsigned i = 0; i < PER_SLAB; i++) {
+            queue[i].chain = match->free_queues;
+            match->free_queues = &queue[i];
+        }
+    }
+    queue = match->free_queues;
+    match->free_queues = queue->chain;
+    return queue;
+}
+
+static struct tern_match_arrival *arrival_new(struct tern_match *match)
+{
+    struct tern_match_arrival *arrival;
+
+    if (!match->free_arrivals) {
+        if (!(arrival = (struct tern_match_arrival *)(void *)more(match, sizeof(*arrival))))
+            return NULL;
+        for (unsigned i = 0; i < PER_SLAB; i++) {
+            arrival[i].all.next = match->free_arrivals;
+            match->free_arrivals = &arrival[i];
+        }
+    }
+    arrival = match->free_arrivals;
+    match->free_arrivals = arrival->all.next;
+    return arrival;
+}
+
+static void arrival_free(struct tern_match *match, struct tern_match_arrival *arrival)
+{
+    arrival->all.next = match->free_arrivals;
+    match->free_arrivals = arrival;
+}
+
+void tern_op_match_open(struct tern_match *match)
+{
+    *match = (struct tern_match){ .turn = 0 };
+}
+
+void tern_op_match_close(struct tern_match *match)
+{
+    for (struct tern_match_slab *slab = match->slabs, *next; slab; slab = next) {
+        next = slab->next;
+        free(slab);
+    }
+    free(match->bucket);
+    tern_op_match_open(match);
+}
+
+/* ---- the table ---- */
+
+/* Twice as many buckets, or the first. False: no memory; the old ones still do. */
+static bool grow(struct tern_match *match)
+{
+    struct tern_match         wider = { .buckets = match->buckets > 0 ? 2 * match->buckets : FEWEST_BUCKETS };
+    struct tern_match_queue **bucket = calloc(wider.buckets, sizeof(struct tern_match_queue *));
+
+    if (!bucket)
+        return match->buckets > 0;
+    for (uint32_t i = 0; i < match->buckets; i++) {
+        for (struct tern_match_queue *queue = match->bucket[i], *next; queue; queue = next) {
+            uint32_t to = bucket_of(&wider, &queue->name);
+
+            next = queue->chain;
+            queue->chain = bucket[to];
+            bucket[to] = queue;
+        }
+    }
+    free(match->bucket);
+    match->bucket = bucket;
+    match->buckets = wider.buckets;
+    return true;
+}
+
+static inline struct tern_match_queue *queue_find(const struct tern_match *match, const struct tern_match_name *name)
+{
+    struct tern_match_queue *queue;
+
+    if (match->buckets == 0)
+        return NULL;
+    for (queue = match->bucket[bucket_of(match, name)]; queue && !is_same(&queue->name, name); queue = queue->chain)
+        ;
+    return queue;
+}
+
+/* The queue of that name, held once more; made where there is none. NULL: no memory. */
+static struct tern_match_queue *queue_hold(struct tern_match *match, struct tern_match_name name)
+{
+    struct tern_match_queue *queue = queue_find(match, &name), **bucket;
+
+    if (!queue) {
+        if ((match->queues >= match->buckets && !grow(match)) || !(queue = queue_new(match)))
+            return NULL;
+        bucket = &match->bucket[bucket_of(match, &name)];
+        *queue = (struct tern_match_queue){ .name = name, .chain = *bucket };
+        *bucket = queue;
+        match->queues++;
+    }
+    queue->holders++;
+    return queue;
+}
+
+static void queue_leave(struct tern_match *match, struct tern_match_queue *queue)
+{
+    struct tern_match_queue **at;
+
+    if (--queue->holders > 0)
+        return;
+    for (at = &match->bucket[bucket_of(match, &queue->name)]; *at != queue; at = &(*at)->chain)
+        ;
+    *at = queue->chain;
+    queue->chain = match->free_queues;
+    match->free_queues = queue;
+    match->queues--;
+    if (match->exact == queue)
+        match->exact = NULL;
+}
+
+/* ---- what has come ---- */
+
+/* Put something that has come at the end of a queue of a class. False: no memory. */
+static bool stand(struct tern_match *match, struct tern_match_arrival *arrival, uint32_t class)
+{
+    struct tern_match_queue *queue = queue_hold(match, seen_by(arrival->name, class));
+
+    if (!queue)
+        return false;
+    arrival->queue[class] = queue;
+    arrival->in[class] = (struct tern_match_link){ NULL, queue->newest };
+    if (queue->newest)
+        queue->newest->in[class].next = arrival;
+    else
+        queue->oldest = arrival;
+    queue->newest = arrival;
+    return true;
+}
+
+static void leave(struct tern_match *match, struct tern_match_arrival *arrival, uint32_t class)
+{
+    struct tern_match_queue *queue = arrival->queue[class];
+    struct tern_match_link  *link = &arrival->in[class];
+
+    if (!queue)
+        return;
+    arrival->queue[class] = NULL;
+    if (link->prev)
+        link->prev->in[class].next = link->next;
+    else
+        queue->oldest = link->next;
+    if (link->next)
+        link->next->in[class].prev = link->prev;
+    else
+        queue->newest = link->prev;
+    queue_leave(match, queue);
+}
+
+static void leave_all(struct tern_match *match, struct tern_match_arrival *arrival)
+{
+    for (uint32_t class = 0; class < TERN_MATCH_CLASSES; class ++)
+        leave(match, arrival, class);
+}
+
+bool tern_op_match_keep(struct tern_match *match, struct tern_match_name name, uint64_t bytes)
+{
+    struct tern_match_arrival *arrival = arrival_new(match);
+
+    if (!arrival)
+        return false;
+    *arrival = (struct tern_match_arrival){ .name = name, .bytes = bytes, .all = { NULL, match->newest } };
+    for (uint32_t class = 0; class < TERN_MATCH_CLASSES; class ++) {
+        if (match->asked[class] && TERN_UNLIKELY(!stand(match, arrival, class))) {
+            leave_all(match, arrival);
+            arrival_free(match, arrival);
+            return false;
+        }
+    }
+    if (match->newest)
+        match->newest->all.next = arrival;
+    else
+        match->oldest = arrival;
+    match->newest = arrival;
+    match->kept++;
+    return true;
+}
+
+struct tern_match_arrival *tern_op_match_oldest(const struct tern_match_request *request)
+{
+    return request->queue->oldest;
+}
+
+void tern_op_match_drop(struct tern_match *match, struct tern_match_arrival *arrival)
+{
+    leave_all(match, arrival);
+    if (arrival->all.prev)
+        arrival->all.prev->all.next = arrival->all.next;
+    else
+        match->oldest = arrival->all.next;
+    if (arrival->all.next)
+        arrival->all.next->all.prev = arrival->all.prev;
+    else
+        match->newest = arrival->all.prev;
+    match->kept--;
+    arrival_free(match, arrival);
+}
+
+uint32_t tern_op_match_forget(struct tern_match *match, uint64_t scope)
+{
+    uint32_t before = match->kept;
+
+    for (struct tern_match_arrival *arrival = match->oldest, *next; arrival; arrival = next) {
+        next = arrival->all.next;
+        if (arrival->name.scope == scope)
+            tern_op_match_drop(match, arrival);
+    }
+    return before - match->kept;
+}
+
+/* ---- requests ---- */
+
+/* From now on what is kept stands in queues of this class as well. False: no memory, and it does not. */
+static bool ask_for(struct tern_match *match, uint32_t class)
+{
+    struct tern_match_arrival *arrival;
+
+    for (arrival = match->oldest; arrival && stand(match, arrival, class); arrival = arrival->all.next)
+        ;
+    match->asked[class] = !arrival;
+    for (arrival = match->oldest; arrival && !match->asked[class]; arrival = arrival->all.next)
+        leave(match, arrival, class);
+    return match->asked[class];
+}
+
+bool tern_op_match_bind(struct tern_match *match, struct tern_match_request *request, struct tern_match_name name)
+{
+    *request = (struct tern_match_request){ .turn = 0 };
+    if (!match->asked[name.class] && !ask_for(match, name.class))
+        return false;
+    request->queue = queue_hold(match, seen_by(name, name.class));
+    return request->queue != NULL;
+}
+
+void tern_op_match_unbind(struct tern_match *match, struct tern_match_request *request)
+{
+    queue_leave(match, request->queue);
+    request->queue = NULL;
+}
+
+void tern_op_match_post(struct tern_match *match, struct tern_match_request *request)
+{
+    struct tern_match_queue *queue = request->queue;
+
+    request->turn = ++match->turn;
+    request->next = NULL;
+    request->prev = queue->last;
+    if (queue->last)
+        queue->last->next = request;
+    else
+        queue->first = request;
+    queue->last = request;
+    match->posted[queue->name.class]++;
+}
+
+void tern_op_match_withdraw(struct tern_match *match, struct tern_match_request *request)
+{
+    struct tern_match_queue *queue = request->queue;
+
+    request->turn = 0;
+    if (request->prev)
+        request->prev->next = request->next;
+    else
+        queue->first = request->next;
+    if (request->next)
+        request->next->prev = request->prev;
+    else
+        queue->last = request->prev;
+    match->posted[queue->name.class]--;
+}
+
+static __attribute__((noinline)) struct tern_match_request *find_with_any(const struct tern_match      *match,
+                                                                          const struct tern_match_name *name,
+                                                                          struct tern_match_request    *oldest)
+{
+    for (uint32_t class = 1; class < TERN_MATCH_CLASSES; class ++) {
+        struct tern_match_name   seen = seen_by(*name, class);
+        struct tern_match_queue *queue = match->posted[class] > 0 ? queue_find(match, &seen) : NULL;
+
+        if (queue && queue->first && (!oldest || queue->first->turn < oldest->turn))
+            oldest = queue->first;
+    }
+    return oldest;
+}
+
+struct tern_match_request *tern_op_match_find(struct tern_match *match, struct tern_match_name name)
+{
+    struct tern_match_request *oldest = NULL;
+
+    name.class = 0;
+    if (match->posted[0] > 0) {
+        if (!match->exact || !is_same(&match->exact->name, &name))
+            match->exact = queue_find(match, &name);
+        oldest = match->exact ? match->exact->first : NULL;
+    }
+    if (TERN_UNLIKELY((match->posted[1] | match->posted[2] | match->posted[3]) != 0))
+        oldest = find_with_any(match, &name, oldest);
+    return oldest;
+}

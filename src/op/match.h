@@ -1,0 +1,93 @@
+/* match.h: who waits for what, and what has come that nobody waited for.
+ *
+ * What comes has a name: a scope (a region, say), a source and a tag. A request names a scope, and a source or any, and a
+ * tag or any. What comes goes to the oldest posted request that takes it; a request takes the oldest that has come. That
+ * is what a walk along two lists would find; here no step grows with the length of either.
+ *
+ * There are four classes of requests: exact, any tag, any source, any of both. A queue is a class and a name, with an
+ * asterisk in place of what the class does not care for; it has the requests that were posted under this name, and all
+ * that has come and fits it, oldest first. So a request is posted in one queue, and what has come unexpected is in up to
+ * four, one for each class that was ever asked for. The oldest of a class is at the head of one queue, and the oldest of
+ * all classes is the one that came first of at most four heads.
+ *
+ * Not locked: the caller sees to that.
+ */
+#ifndef TERN_OP_MATCH_H
+#define TERN_OP_MATCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { TERN_MATCH_ANY_TAG = 1, TERN_MATCH_ANY_SOURCE = 2, TERN_MATCH_CLASSES = 4 }; /* bits of a class */
+
+struct tern_match_name {
+    uint64_t scope, tag;
+    int32_t  source;
+    uint32_t class; /* of a request. 0: what has come, or an exact one */
+};
+
+struct tern_match_queue;
+
+/* A part of the caller's request. Bound once; posted and withdrawn many times. */
+struct tern_match_request {
+    struct tern_match_queue   *queue; /* NULL: not bound */
+    struct tern_match_request *next, *prev;
+    uint64_t                   turn; /* when it was posted; 0: it is not */
+};
+
+/* Where in a list something that has come stands. */
+struct tern_match_arrival;
+struct tern_match_link {
+    struct tern_match_arrival *next, *prev;
+};
+
+/* What has come unexpected. */
+struct tern_match_arrival {
+    struct tern_match_name   name;
+    uint64_t                 bytes; /* the caller's */
+    struct tern_match_link   all;   /* of all that has come; next on the free list */
+    struct tern_match_link   in[TERN_MATCH_CLASSES];
+    struct tern_match_queue *queue[TERN_MATCH_CLASSES]; /* NULL: nobody has asked for the class yet */
+};
+
+struct tern_match {
+    struct tern_match_queue  **bucket;
+    uint32_t                   buckets, queues; /* buckets: 0 or a power of two */
+    struct tern_match_queue   *exact;           /* that was found last: it is often the next one too */
+    uint64_t                   turn;
+    uint32_t                   posted[TERN_MATCH_CLASSES]; /* requests */
+    bool                       asked[TERN_MATCH_CLASSES];  /* a request of this class was bound */
+    uint32_t                   kept;
+    struct tern_match_arrival *oldest, *newest; /* of all that is kept */
+    struct tern_match_arrival *free_arrivals;
+    struct tern_match_queue   *free_queues;
+    struct tern_match_slab    *slabs;
+};
+
+/* Begin empty, and free everything. Requests are unbound by then. */
+void tern_op_match_open(struct tern_match *match);
+void tern_op_match_close(struct tern_match *match);
+
+/* Say what a request is for; false: no memory, it is not bound. And undo that; it is not posted. */
+bool tern_op_match_bind(struct tern_match *match, struct tern_match_request *request, struct tern_match_name name);
+void tern_op_match_unbind(struct tern_match *match, struct tern_match_request *request);
+
+/* Post a request as the newest: from now on it is found by what comes. Withdraw it: no more. */
+void tern_op_match_post(struct tern_match *match, struct tern_match_request *request);
+void tern_op_match_withdraw(struct tern_match *match, struct tern_match_request *request);
+
+/* The oldest posted request that takes what has come, which stays posted. NULL: none. */
+struct tern_match_request *tern_op_match_find(struct tern_match *match, struct tern_match_name name);
+
+/* Keep what has come and no posted request takes. False: no memory, nothing is kept. */
+bool tern_op_match_keep(struct tern_match *match, struct tern_match_name name, uint64_t bytes);
+
+/* The oldest that is kept and that a bound request takes; NULL: none. And done with it. */
+struct tern_match_arrival *tern_op_match_oldest(const struct tern_match_request *request);
+void                       tern_op_match_drop(struct tern_match *match, struct tern_match_arrival *arrival);
+
+/* Drop all that is kept of a scope. Returns how many there were. */
+uint32_t tern_op_match_forget(struct tern_match *match, uint64_t scope);
+
+#endif
