@@ -22,5 +22,7 @@
 #include <tern/mutex.h>
 #include <tern/sync.h>
 #include <tern/am.h>
+#include <tern/notice.h>
+#include <tern/notify.h>
 
 #endif

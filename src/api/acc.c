@@ -1,5 +1,6 @@
 /* acc.c: the public calls of tern/acc.h: see that elements are whole, and go the way of shapes. */
 #include <tern/acc.h>
+#include <tern/notify.h>
 
 #include "api/shape.h"
 #include "api/target.h"
@@ -86,6 +87,10 @@ static tern_status check_call(struct tern_api_call *c, const tern_scale *scale, 
     if ((unsigned)scale->type >= TERN_TYPES)
         return tern_base_fail(TERN_ERR_ARG, "%s: there is no type %d", c->what, (int)scale->type);
     c->adds = true;
+    if (c->opts && (c->opts->flags & TERN_NOTIFY)) {
+        c->noted = true;
+        c->tag = c->opts->tag;
+    }
     tern_op_sum_make(&c->sum, scale->type, scale->by, fetch);
     return c->opts ? tern_api_opts(c->opts, c->what) : TERN_OK;
 }
@@ -125,12 +130,25 @@ static tern_status piece(const struct tern_api_call *c, uint64_t offset, const v
         .ctx = ctx, .region = region, .rank = rank, .opts = (options), .what = "tern_" #name \
     }
 
+#define NOTED(name, number)                                                                                         \
+    {                                                                                                               \
+        .ctx = ctx, .region = region, .rank = rank, .what = "tern_" #name "_notify", .noted = true, .tag = (number) \
+    }
+
 /* Contiguous ones. */
 #define PIECE(verb, buffer, fetch)                                                                                   \
     tern_status tern_##verb(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, buffer local, size_t len, \
                             const tern_scale *scale)                                                                 \
     {                                                                                                                \
         struct tern_api_call call = CALL(verb, NULL);                                                                \
+        tern_status          st = check_call(&call, scale, fetch);                                                   \
+                                                                                                                     \
+        return st < 0 ? st : piece(&call, offset, local, len);                                                       \
+    }                                                                                                                \
+    tern_status tern_##verb##_notify(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, buffer local,    \
+                                     size_t len, const tern_scale *scale, uint32_t tag)                              \
+    {                                                                                                                \
+        struct tern_api_call call = NOTED(verb, tag);                                                                \
         tern_status          st = check_call(&call, scale, fetch);                                                   \
                                                                                                                      \
         return st < 0 ? st : piece(&call, offset, local, len);                                                       \
@@ -148,24 +166,32 @@ PIECE(acc, const void *, false)
 PIECE(get_acc, void *, true)
 
 /* Those of one verb and shape. */
-#define SHAPE(verb, shape, fetch)                                                                                    \
-    tern_status tern_##verb##_##shape(tern_ctx *ctx, tern_region *region, int rank, const tern_##shape *description, \
-                                      const tern_scale *scale)                                                       \
-    {                                                                                                                \
-        struct tern_api_call call = CALL(verb##_##shape, NULL);                                                      \
-        tern_status          st = check_call(&call, scale, fetch);                                                   \
-                                                                                                                     \
-        return st < 0 ? st : tern_api_##shape(&call, description);                                                   \
-    }                                                                                                                \
-    tern_status tern_##verb##_##shape##_with(tern_ctx *ctx, tern_region *region, int rank,                           \
-                                             const tern_##shape *description, const tern_scale *scale,               \
-                                             const tern_opts *opts)                                                  \
-    {                                                                                                                \
-        const tern_opts      nbi = { 0 };                                                                            \
-        struct tern_api_call call = CALL(verb##_##shape, opts ? opts : &nbi);                                        \
-        tern_status          st = check_call(&call, scale, fetch);                                                   \
-                                                                                                                     \
-        return st < 0 ? st : tern_api_##shape(&call, description);                                                   \
+#define SHAPE(verb, shape, fetch)                                                                                      \
+    tern_status tern_##verb##_##shape(tern_ctx *ctx, tern_region *region, int rank, const tern_##shape *description,   \
+                                      const tern_scale *scale)                                                         \
+    {                                                                                                                  \
+        struct tern_api_call call = CALL(verb##_##shape, NULL);                                                        \
+        tern_status          st = check_call(&call, scale, fetch);                                                     \
+                                                                                                                       \
+        return st < 0 ? st : tern_api_##shape(&call, description);                                                     \
+    }                                                                                                                  \
+    tern_status tern_##verb##_##shape##_notify(tern_ctx *ctx, tern_region *region, int rank,                           \
+                                               const tern_##shape *description, const tern_scale *scale, uint32_t tag) \
+    {                                                                                                                  \
+        struct tern_api_call call = NOTED(verb##_##shape, tag);                                                        \
+        tern_status          st = check_call(&call, scale, fetch);                                                     \
+                                                                                                                       \
+        return st < 0 ? st : tern_api_##shape(&call, description);                                                     \
+    }                                                                                                                  \
+    tern_status tern_##verb##_##shape##_with(tern_ctx *ctx, tern_region *region, int rank,                             \
+                                             const tern_##shape *description, const tern_scale *scale,                 \
+                                             const tern_opts *opts)                                                    \
+    {                                                                                                                  \
+        const tern_opts      nbi = { 0 };                                                                              \
+        struct tern_api_call call = CALL(verb##_##shape, opts ? opts : &nbi);                                          \
+        tern_status          st = check_call(&call, scale, fetch);                                                     \
+                                                                                                                       \
+        return st < 0 ? st : tern_api_##shape(&call, description);                                                     \
     }
 SHAPE(acc, vector, false)
 SHAPE(get_acc, vector, true)

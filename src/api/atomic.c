@@ -1,5 +1,6 @@
 /* atomic.c: the public calls of tern/atomic.h that are not inlined. Check, read the operand, go. */
 #include <tern/atomic.h>
+#include <tern/notify.h>
 
 #include <string.h>
 
@@ -10,6 +11,7 @@
 #include "core/region.h"
 #include "op/apply.h"
 #include "op/atomic.h"
+#include "op/note.h"
 
 #define TAKES_NO_OPERAND                                                                                              \
     ((uint32_t)TERN_ATOMIC_GET | (uint32_t)TERN_ATOMIC_INC | (uint32_t)TERN_ATOMIC_DEC | (uint32_t)TERN_ATOMIC_FINC | \
@@ -215,6 +217,18 @@ static tern_status need_domain(const tern_atomic_domain *domain, const char *wha
 
 /* ---- operations ---- */
 
+/* The notification of an operation: of as many bytes as the value has. */
+static tern_status note_of(const struct call *c, struct tern_op_atomic *a, uint32_t tag, struct tern_note *note)
+{
+    const struct tern_link_part *part = &c->region->part[a->part->rank]; /* not as the network reaches it */
+
+    if (!tern_api_notifies(part, c->rank, c->what))
+        return TERN_ERR_RANGE;
+    *note = tern_op_note_of(part, tern_op_apply_size(a->type), tag);
+    a->note = note;
+    return TERN_OK;
+}
+
 static tern_status run(const struct call *c, uint64_t offset, tern_type type, const tern_atomic_args *args)
 {
     struct tern_op_atomic a;
@@ -259,6 +273,7 @@ tern_status tern_atomic_with(tern_ctx *ctx, tern_atomic_domain *domain, tern_reg
     const struct call     c = { ctx, domain, region, rank, "tern_atomic" };
     const tern_opts       nbi = { 0 };
     struct tern_op_atomic a;
+    struct tern_note      note;
     tern_opts             known;
     tern_status           st = need_domain(domain, c.what);
 
@@ -267,5 +282,20 @@ tern_status tern_atomic_with(tern_ctx *ctx, tern_atomic_domain *domain, tern_reg
     known.flags &= ~(TERN_ACQUIRE | TERN_RELEASE);
     if (st < 0 || (st = tern_api_opts(&known, c.what)) < 0 || (st = check(&c, offset, domain->type, args, &a)) < 0)
         return st;
+    if ((opts->flags & TERN_NOTIFY) && (st = note_of(&c, &a, opts->tag, &note)) < 0)
+        return st;
     return tern_op_atomic_start(ctx, &a, opts, c.what);
+}
+
+tern_status tern_atomic_notify(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int rank,
+                               uint64_t offset, const tern_atomic_args *args, uint32_t tag)
+{
+    const struct call     c = { ctx, domain, region, rank, "tern_atomic_notify" };
+    struct tern_op_atomic a;
+    struct tern_note      note;
+    tern_status           st = need_domain(domain, c.what);
+
+    if (st < 0 || (st = check(&c, offset, domain->type, args, &a)) < 0 || (st = note_of(&c, &a, tag, &note)) < 0)
+        return st;
+    return tern_op_atomic_run(ctx, &a, c.what);
 }

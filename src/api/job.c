@@ -10,11 +10,13 @@
 #include "core/job.h"
 #include "core/message.h"
 #include "op/am.h"
+#include "op/note.h"
 #include "op/serve.h"
 
 tern_status tern_init(void)
 {
     tern_op_am_open();
+    tern_op_note_open();
     tern_core_up.serve = tern_op_serve;
     return tern_core_job_open();
 }
@@ -25,7 +27,12 @@ tern_status tern_finalize(void)
 
     if (st == TERN_OK && tern_core_message_handling())
         return tern_base_fail(TERN_ERR_STATE, "tern_finalize: called by a handler of an active message");
-    return st < 0 ? st : tern_core_job_close();
+    if (st < 0)
+        return st;
+    tern_op_note_leave();
+    st = tern_core_job_close();
+    tern_op_note_close();
+    return st;
 }
 
 static bool running(void)

@@ -5,6 +5,7 @@
 
 #include "core/job.h"
 #include "core/region.h"
+#include "op/note.h"
 
 #define LONGEST_PATH 4000
 
@@ -73,15 +74,19 @@ tern_status tern_region_free(tern_region *region)
 {
     tern_status       st = tern_core_job_running();
     struct tern_team *team;
+    uint64_t          scope;
 
     if (st < 0)
         return st;
     if (!region)
         return tern_base_fail(TERN_ERR_ARG, "tern_region_free: region is NULL");
     team = region->team;
+    scope = region->name;
     if ((st = tern_core_team_claim(team, "tern_region_free")) < 0)
         return st;
     st = tern_core_region_free(region);
+    if (st == TERN_OK)
+        tern_op_note_forget(scope);
     tern_core_team_release(team);
     return st;
 }

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "api/target.h"
-#include "base/bits.h"
 #include "core/job.h"
 #include "core/links.h"
 #include "op/contig.h"
@@ -31,26 +30,9 @@ tern_status tern_forget(const void *addr, size_t len)
     return st;
 }
 
-/* Fill xfer->part after every check that a transfer needs. */
-static tern_status check(const tern_ctx *ctx, const tern_region *region, int rank, struct tern_xfer *xfer,
-                         const char *what)
-{
-    tern_status st;
-
-    if (!xfer->local && xfer->len > 0 && ctx && region)
-        return tern_base_fail(TERN_ERR_ARG, "%s: the local buffer is NULL", what);
-    if ((st = tern_api_part(ctx, region, rank, what, &xfer->part)) < 0)
-        return st;
-    if (!tern_base_covers(xfer->part->size, xfer->offset, xfer->len))
-        return tern_base_fail(TERN_ERR_RANGE, "%s: %zu bytes at offset %llu do not lie in the %llu bytes of rank %d",
-                              what, xfer->len, (unsigned long long)xfer->offset, (unsigned long long)xfer->part->size,
-                              rank);
-    return tern_api_alive(ctx, rank, what);
-}
-
 static tern_status run(tern_ctx *ctx, tern_region *region, int rank, struct tern_xfer *xfer, const char *what)
 {
-    tern_status st = check(ctx, region, rank, xfer, what);
+    tern_status st = tern_api_xfer(ctx, region, rank, xfer, what);
 
     return st < 0 || xfer->len == 0 ? st : tern_op_contig_run(ctx, xfer, what);
 }
@@ -62,8 +44,11 @@ static tern_status start(tern_ctx *ctx, tern_region *region, int rank, struct te
     tern_status     st;
 
     opts = opts ? opts : &nbi;
-    if ((st = tern_api_opts(opts, what)) < 0 || (st = check(ctx, region, rank, xfer, what)) < 0)
+    if ((st = tern_api_opts(opts, what)) < 0 || (st = tern_api_xfer(ctx, region, rank, xfer, what)) < 0)
         return st;
+    if (opts->flags & TERN_NOTIFY)
+        return tern_api_notifies(xfer->part, rank, what) ? tern_op_contig_start_noted(ctx, xfer, opts, what)
+                                                         : TERN_ERR_RANGE;
     if (xfer->len > 0)
         return tern_op_contig_start(ctx, xfer, opts, what);
     tern_api_nothing(opts);

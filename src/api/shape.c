@@ -1,10 +1,13 @@
 /* shape.c: the public calls of tern/shape.h. Check every piece, describe the transfer, go. */
 #include "api/shape.h"
 
+#include <tern/notify.h>
+
 #include "api/target.h"
 #include "base/bits.h"
 #include "base/debug.h"
 #include "op/acc.h"
+#include "op/contig.h"
 #include "op/overlap.h"
 
 /* The lists of the public header are read as those of a side. */
@@ -92,15 +95,33 @@ static tern_status go_add(const struct tern_api_call *c, struct tern_shape *shap
     return c->opts ? tern_op_acc_start(c->ctx, shape, c->opts, c->what) : tern_op_acc_run(c->ctx, shape, c->what);
 }
 
+/* There is nothing to transfer, but perhaps to tell. */
+static tern_status nothing(const struct tern_api_call *c, const struct tern_shape *shape)
+{
+    const struct tern_xfer xfer = { .part = shape->part };
+
+    if (c->noted)
+        return c->opts ? tern_op_contig_start_noted(c->ctx, &xfer, c->opts, c->what)
+                       : tern_op_contig_run_noted(c->ctx, &xfer, c->tag, c->what);
+    if (c->opts)
+        tern_api_nothing(c->opts);
+    return TERN_OK;
+}
+
 tern_status tern_api_shape_go(const struct tern_api_call *c, struct tern_shape *shape)
 {
-    tern_status st;
+    struct tern_note note;
+    tern_status      st;
 
-    if (shape->total == 0) {
-        if (c->opts)
-            tern_api_nothing(c->opts);
-        return TERN_OK;
+    shape->note = NULL;
+    if (c->noted) {
+        if (!tern_api_notifies(shape->part, c->rank, c->what))
+            return TERN_ERR_RANGE;
+        note = tern_op_note_of(shape->part, shape->total, c->tag);
+        shape->note = &note;
     }
+    if (shape->total == 0)
+        return nothing(c, shape);
     if (TERN_BASE_DEBUG && (st = check_overlap(c, shape)) < 0)
         return st;
     if (!c->adds)
@@ -351,6 +372,18 @@ tern_status tern_api_strided(const struct tern_api_call *c, const tern_strided *
                 .ctx = ctx, .region = region, .rank = rank, .get = (gets), .what = "tern_" #verb "_" #shape },       \
             description);                                                                                            \
     }                                                                                                                \
+    tern_status tern_##verb##_##shape##_notify(tern_ctx *ctx, tern_region *region, int rank,                         \
+                                               const tern_##shape *description, uint32_t tag)                        \
+    {                                                                                                                \
+        return tern_api_##shape(&(struct tern_api_call){ .ctx = ctx,                                                 \
+                                                         .region = region,                                           \
+                                                         .rank = rank,                                               \
+                                                         .get = (gets),                                              \
+                                                         .what = "tern_" #verb "_" #shape "_notify",                 \
+                                                         .noted = true,                                              \
+                                                         .tag = tag },                                               \
+                                description);                                                                        \
+    }                                                                                                                \
     tern_status tern_##verb##_##shape##_with(tern_ctx *ctx, tern_region *region, int rank,                           \
                                              const tern_##shape *description, const tern_opts *opts)                 \
     {                                                                                                                \
@@ -360,7 +393,9 @@ tern_status tern_api_strided(const struct tern_api_call *c, const tern_strided *
                                       .rank = rank,                                                                  \
                                       .get = (gets),                                                                 \
                                       .opts = opts ? opts : &nbi,                                                    \
-                                      .what = "tern_" #verb "_" #shape };                                            \
+                                      .what = "tern_" #verb "_" #shape,                                              \
+                                      .noted = opts && (opts->flags & TERN_NOTIFY),                                  \
+                                      .tag = opts ? opts->tag : 0 };                                                 \
         tern_status          st = tern_api_opts(call.opts, call.what);                                               \
                                                                                                                      \
         return st < 0 ? st : tern_api_##shape(&call, description);                                                   \

@@ -14,9 +14,11 @@ struct tern_api_call {
     int              rank;
     const tern_opts *opts; /* NULL: blocking */
     const char      *what;
-    bool             get;  /* a copy: which way */
-    bool             adds; /* an accumulate, */
-    struct tern_sum  sum;  /* of this */
+    bool             get;   /* a copy: which way */
+    bool             adds;  /* an accumulate, */
+    struct tern_sum  sum;   /* of this */
+    bool             noted; /* a notification follows, */
+    uint32_t         tag;   /* with this tag */
 };
 
 /* Check every piece, and do it. */

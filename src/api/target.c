@@ -1,6 +1,7 @@
 /* target.c: see target.h. */
 #include "api/target.h"
 
+#include "base/bits.h"
 #include "core/job.h"
 #include "core/region.h"
 
@@ -24,13 +25,37 @@ tern_status tern_api_alive(const tern_ctx *ctx, int rank, const char *what)
     return TERN_OK;
 }
 
+tern_status tern_api_xfer(const tern_ctx *ctx, const tern_region *region, int rank, struct tern_xfer *xfer,
+                          const char *what)
+{
+    tern_status st;
+
+    if (!xfer->local && xfer->len > 0 && ctx && region)
+        return tern_base_fail(TERN_ERR_ARG, "%s: the local buffer is NULL", what);
+    if ((st = tern_api_part(ctx, region, rank, what, &xfer->part)) < 0)
+        return st;
+    if (!tern_base_covers(xfer->part->size, xfer->offset, xfer->len))
+        return tern_base_fail(TERN_ERR_RANGE, "%s: %zu bytes at offset %llu do not lie in the %llu bytes of rank %d",
+                              what, xfer->len, (unsigned long long)xfer->offset, (unsigned long long)xfer->part->size,
+                              rank);
+    return tern_api_alive(ctx, rank, what);
+}
+
 tern_status tern_api_opts(const tern_opts *opts, const char *what)
 {
-    if (opts->flags & ~(TERN_IMMEDIATE | TERN_WANT_EVENT))
+    if (opts->flags & ~(TERN_IMMEDIATE | TERN_WANT_EVENT | TERN_NOTIFY))
         return tern_base_fail(TERN_ERR_ARG, "%s: unknown flags 0x%x", what, opts->flags);
     if ((opts->flags & TERN_WANT_EVENT) && !opts->event)
         return tern_base_fail(TERN_ERR_ARG, "%s: event is NULL", what);
     return TERN_OK;
+}
+
+bool tern_api_notifies(const struct tern_link_part *part, int rank, const char *what)
+{
+    if (TERN_LIKELY(part->region != 0))
+        return true;
+    tern_base_fail(TERN_ERR_RANGE, "%s: rank %d is not in the region's team", what, rank);
+    return false;
 }
 
 void tern_api_nothing(const tern_opts *opts)

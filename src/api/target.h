@@ -13,8 +13,15 @@ tern_status tern_api_part(const tern_ctx *ctx, const tern_region *region, int ra
 /* Whether the rank, which there is, is still there. */
 tern_status tern_api_alive(const tern_ctx *ctx, int rank, const char *what);
 
+/* Every check that a contiguous transfer needs; xfer->part is filled. */
+tern_status tern_api_xfer(const tern_ctx *ctx, const tern_region *region, int rank, struct tern_xfer *xfer,
+                          const char *what);
+
 /* Whether the options make sense. */
 tern_status tern_api_opts(const tern_opts *opts, const char *what);
+
+/* Whether the rank of the part can be notified: it is in the region's team. */
+bool tern_api_notifies(const struct tern_link_part *part, int rank, const char *what);
 
 /* Fill the events of an operation that has nothing to do. */
 void tern_api_nothing(const tern_opts *opts);

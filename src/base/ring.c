@@ -25,6 +25,30 @@ struct tern_ring_shape tern_base_ring_shape(size_t bytes)
     return shape;
 }
 
+struct tern_ring_shape tern_base_ring_bare(size_t bytes)
+{
+    struct tern_ring_shape shape = { 0, 0, 0 };
+    uint64_t               lines = (bytes < MOST_BYTES ? bytes : MOST_BYTES) / TERN_RING_LINE;
+
+    if (lines < sizeof(struct tern_ring) / TERN_RING_LINE + FEWEST_CELLS)
+        return shape;
+    lines -= sizeof(struct tern_ring) / TERN_RING_LINE;
+    shape.cells = FEWEST_CELLS;
+    while (shape.cells * 2 <= lines)
+        shape.cells *= 2;
+    shape.shift = tern_base_log2_up(shape.cells);
+    return shape;
+}
+
+size_t tern_base_ring_bare_bytes(size_t cells)
+{
+    size_t round = FEWEST_CELLS;
+
+    while (round < cells)
+        round *= 2;
+    return sizeof(struct tern_ring) + round * sizeof(struct tern_ring_cell);
+}
+
 size_t tern_base_ring_longest(struct tern_ring_shape shape)
 {
     return shape.data / 2 & ~(size_t)(TERN_RING_LINE - 1);

@@ -222,9 +222,21 @@ void tern_core_pending_describe(const struct tern_pending *pending, char *text, 
 {
     const struct tern_xfer *xfer = &pending->op.xfer;
 
+    if (pending->describe) {
+        pending->describe(pending, text, size);
+        return;
+    }
     snprintf(text, size, "%s of %zu bytes at offset %llu of rank %d, by %s",
              xfer->what ? xfer->what : (xfer->get ? "get" : "put"), xfer->len, (unsigned long long)xfer->offset,
              xfer->part->rank, xfer->part->path->name);
+}
+
+bool tern_core_ctx_is_stuck(const struct tern_ctx *ctx, int rank)
+{
+    for (const struct tern_work *work = ctx->works; work; work = work->next)
+        if (work->stuck && work->pending->op.xfer.part->rank == rank)
+            return true;
+    return false;
 }
 
 tern_status tern_core_ctx_failed(struct tern_ctx *ctx, const char *what)

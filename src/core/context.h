@@ -29,8 +29,11 @@ struct tern_pending {
     bool                 done;
     bool                 implicit; /* its error is reported by tern_quiet */
     uint8_t              holders;  /* events that point here */
-    uint64_t             note[3];  /* the owner's, of one transfer */
-    void                *stage;
+    /* What it is, in words; NULL: a transfer. One that is not is on no list: who made it sets status and done, by any
+     * thread, done last and with release. */
+    void (*describe)(const struct tern_pending *pending, char *text, size_t size);
+    uint64_t note[3]; /* the owner's, of one transfer */
+    void    *stage;
 };
 
 /* An operation that is made of several transfers. Who starts it has the functions, and the memory. */
@@ -45,6 +48,7 @@ struct tern_work {
     /* Free the memory: it has ended, or the context is closed. */
     void (*release)(struct tern_work *work);
     struct tern_work *next, **link; /* on the context's list */
+    bool              stuck;        /* its notification finds no room at the target */
 };
 
 struct tern_ctx {
@@ -94,6 +98,9 @@ static inline bool tern_core_ctx_must_follow(const struct tern_ctx *ctx, int ran
 {
     return TERN_UNLIKELY(ctx->under_way != NULL) && tern_core_ctx_has_earlier(ctx, rank);
 }
+
+/* Whether a notification of an earlier operation to the job's rank finds no room there. */
+bool tern_core_ctx_is_stuck(const struct tern_ctx *ctx, int rank);
 
 /* The first error of an operation without an event since the last call, with its detail. */
 tern_status tern_core_ctx_failed(struct tern_ctx *ctx, const char *what);

@@ -29,7 +29,9 @@ bool tern_core_event_done(const tern_event *event)
     const struct tern_pending *pending = record(event);
     bool                       local = ((uintptr_t)event->pending & LOCAL_BIT) != 0;
 
-    return !pending || pending->done || (local && !pending->op.xfer.get && pending->op.copied == pending->op.xfer.len);
+    /* acquire: the status, where another thread set it. Pairs with the release in op/note.c, complete(). */
+    return !pending || __atomic_load_n(&pending->done, __ATOMIC_ACQUIRE) ||
+           (local && !pending->op.xfer.get && pending->op.copied == pending->op.xfer.len);
 }
 
 tern_status tern_core_event_test(tern_event *event)

@@ -3,6 +3,9 @@
  * Delivery is guarded by a flag that a thread takes or leaves: whoever has it delivers for the whole process, the
  * others go on with what they were doing. A handler that waits for room for its reply polls again, on the same thread:
  * then only replies are delivered, whose handlers send nothing, so the nesting ends there.
+ *
+ * Watches of notes are apart from the others, so that they cost nothing where none are used: who waits for a notification
+ * looks at them every time, everybody else now and then.
  */
 #include "core/message.h"
 
@@ -24,27 +27,40 @@ static _Atomic bool alone;      /* the thread that is alone delivers, or just fi
 static _Atomic bool missed;     /* another thread found that */
 static bool         held_alone; /* who holds the delivery has it by alone */
 
-static struct tern_link_watch **watch; /* all of all links */
+#define CALLS_PER_LOOK 8 /* polls of which one looks at notes too */
+
+static struct tern_link_watch **watch; /* all of all links, but for notes */
 static uint32_t                 room;  /* for so many */
 static _Atomic uint32_t         count;
-static bool                     asks; /* a link has to be asked whether messages have come */
 static uint32_t                 last; /* that showed something. Any thread may write it: it only says where to begin */
 
+static struct tern_link_watch **note_watch; /* the same of notes */
+static uint32_t                 note_room;
+static _Atomic uint32_t         note_count;
+static uint32_t                 note_last;
+static uint32_t                 note_calls; /* polls; any thread */
+static _Atomic bool             note_full;
+
+bool                                      tern_core_message_asks;
 uint32_t                                  tern_core_message_count;
 _Thread_local int tern_core_message_depth TERN_CORE_TLS;
 #define depth tern_core_message_depth
 
 tern_status tern_core_message_open(void)
 {
-    room = TERN_CHANNELS * ((uint32_t)tern_job.boot.ranks + 2 * TERN_LINKS_MAX);
-    watch = calloc(room, sizeof(struct tern_link_watch *));
-    return watch ? TERN_OK : tern_base_fail(TERN_ERR_NOMEM, "no memory for %u message queues", room);
+    note_room = (uint32_t)tern_job.boot.ranks + 2 * TERN_LINKS_MAX;
+    room = TERN_CHANNELS_DATA * note_room;
+    watch = calloc(room + note_room, sizeof(struct tern_link_watch *));
+    note_watch = watch + room;
+    return watch ? TERN_OK : tern_base_fail(TERN_ERR_NOMEM, "no memory for %u message queues", room + note_room);
 }
 
 void tern_core_message_close(void)
 {
     atomic_store(&count, 0);
-    asks = false;
+    atomic_store(&note_count, 0);
+    atomic_store(&note_full, false);
+    tern_core_message_asks = false;
     free(watch);
     watch = NULL;
 }
@@ -52,30 +68,38 @@ void tern_core_message_close(void)
 tern_status tern_core_message_watch(struct tern_link_watch *one_more)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    uint32_t               i;
+    bool                   note = one_more->channel == TERN_CHANNEL_NOTE;
+    _Atomic uint32_t      *number = note ? &note_count : &count;
+    uint32_t               most = note ? note_room : room, i;
 
     pthread_mutex_lock(&lock);
-    if ((i = atomic_load_explicit(&count, memory_order_relaxed)) < room) {
-        watch[i] = one_more;
-        atomic_store_explicit(&count, i + 1, memory_order_release); /* pairs with every look */
+    if ((i = atomic_load_explicit(number, memory_order_relaxed)) < most) {
+        (note ? note_watch : watch)[i] = one_more;
+        atomic_store_explicit(number, i + 1, memory_order_release); /* pairs with every look */
     }
     pthread_mutex_unlock(&lock);
-    return i < room ? TERN_OK : tern_base_fail(TERN_ERR_LINK, "more than %u message queues", room);
+    return i < most ? TERN_OK : tern_base_fail(TERN_ERR_LINK, "more than %u message queues", most);
+}
+
+static void forget(struct tern_link_watch **all, _Atomic uint32_t *number, const struct tern_link *link)
+{
+    uint32_t n = atomic_load(number), kept = 0;
+
+    for (uint32_t i = 0; i < n; i++)
+        if (all[i]->link != link)
+            all[kept++] = all[i];
+    atomic_store(number, kept);
 }
 
 void tern_core_message_forget(const struct tern_link *link)
 {
-    uint32_t n = atomic_load(&count), kept = 0;
-
-    for (uint32_t i = 0; i < n; i++)
-        if (watch[i]->link != link)
-            watch[kept++] = watch[i];
-    atomic_store(&count, kept);
+    forget(watch, &count, link);
+    forget(note_watch, &note_count, link);
 }
 
 void tern_core_message_ask(void)
 {
-    asks = true;
+    tern_core_message_asks = true;
 }
 
 static __attribute__((noinline)) void ask(void)
@@ -96,9 +120,43 @@ static bool has_come(unsigned channel)
     return false;
 }
 
+static void ring_own(void)
+{
+    struct tern_slot *slot = tern_core_job_slot(tern_job.boot.rank);
+
+    tern_boot_bell_ring(&slot->bell, &slot->sleepers);
+}
+
+static bool has_noted(void)
+{
+    uint32_t n = atomic_load_explicit(&note_count, memory_order_acquire); /* pairs with tern_core_message_watch() */
+
+    for (uint32_t i = 0; i < n; i++)
+        if (tern_link_come(note_watch[i]))
+            return true;
+    return false;
+}
+
+/* Notes that cannot be taken are not worth staying awake for: who makes room for them looks. */
 static bool anything(void)
 {
-    return has_come(TERN_CHANNEL_REPLY) || has_come(TERN_CHANNEL_REQUEST);
+    return has_come(TERN_CHANNEL_REPLY) || has_come(TERN_CHANNEL_REQUEST) ||
+           (!atomic_load_explicit(&note_full, memory_order_relaxed) && has_noted());
+}
+
+/* A link shows with replies that there is a new queue. */
+bool tern_core_message_noted(void)
+{
+    return has_noted() || has_come(TERN_CHANNEL_REPLY);
+}
+
+void tern_core_message_full(bool full)
+{
+    if (atomic_load_explicit(&note_full, memory_order_relaxed) == full)
+        return;
+    atomic_store_explicit(&note_full, full, memory_order_relaxed); /* a hint: bells order what matters */
+    if (!full)
+        ring_own(); /* a thread may sleep that would deliver what waits */
 }
 
 static __attribute__((cold, noreturn)) void give_up(void)
@@ -150,13 +208,6 @@ static __attribute__((noinline)) bool take(void)
     return true; /* it was given back meanwhile: taken, and one ring too many at the end */
 }
 
-static void ring_own(void)
-{
-    struct tern_slot *slot = tern_core_job_slot(tern_job.boot.rank);
-
-    tern_boot_bell_ring(&slot->bell, &slot->sleepers);
-}
-
 static __attribute__((noinline)) void give_back(void)
 {
     /* release: what handlers left in the process, to the next thread that delivers or was told MISSED. */
@@ -196,20 +247,45 @@ void tern_core_message_release(void)
         give_back();
 }
 
-/* The watch at i shows something. */
-static __attribute__((noinline)) void found(uint32_t i)
+/* The watch shows something. */
+static __attribute__((noinline)) void found(struct tern_link_watch *w)
 {
     if (depth > 0)
         return;
-    __atomic_store_n(&last, i, __ATOMIC_RELAXED);
     __atomic_store_n(&tern_core_message_count, tern_core_message_delivered() + 1, __ATOMIC_RELAXED);
     if (TERN_LIKELY(tern_base_lone_enter(&alone))) {
-        deliver(watch[i]);
+        deliver(w);
         give_back_alone();
     } else if (take()) {
-        deliver(watch[i]);
+        deliver(w);
         give_back();
     }
+}
+
+void tern_core_message_poll_notes(void)
+{
+    uint32_t n = atomic_load_explicit(&note_count, memory_order_acquire); /* pairs with tern_core_message_watch() */
+    uint32_t i = __atomic_load_n(&note_last, __ATOMIC_RELAXED);
+
+    for (uint32_t k = 0; k < n; k++) {
+        if (++i >= n)
+            i = 0;
+        if (TERN_UNLIKELY(tern_link_come(note_watch[i]))) {
+            __atomic_store_n(&note_last, i, __ATOMIC_RELAXED);
+            found(note_watch[i]);
+            return;
+        }
+    }
+}
+
+/* Where notes are used at all. */
+static __attribute__((noinline)) void look_for_notes(void)
+{
+    uint32_t calls = __atomic_load_n(&note_calls, __ATOMIC_RELAXED) + 1;
+
+    __atomic_store_n(&note_calls, calls, __ATOMIC_RELAXED); /* a number that is lost does no harm */
+    if (calls % CALLS_PER_LOOK == 0)
+        tern_core_message_poll_notes();
 }
 
 /* Begins behind the watch that showed something last, so that none is passed over for ever. */
@@ -218,13 +294,16 @@ void tern_core_message_poll(void)
     uint32_t n = atomic_load_explicit(&count, memory_order_acquire); /* pairs with tern_core_message_watch() */
     uint32_t i = __atomic_load_n(&last, __ATOMIC_RELAXED);
 
-    if (TERN_UNLIKELY(asks))
+    if (TERN_UNLIKELY(tern_core_message_asks))
         ask();
+    if (TERN_UNLIKELY(atomic_load_explicit(&note_count, memory_order_relaxed) > 0))
+        look_for_notes();
     for (uint32_t k = 0; k < n; k++) {
         if (++i >= n)
             i = 0;
         if (TERN_UNLIKELY(tern_link_come(watch[i]))) {
-            found(i);
+            __atomic_store_n(&last, i, __ATOMIC_RELAXED);
+            found(watch[i]);
             return;
         }
     }
@@ -234,7 +313,7 @@ void tern_core_message_poll_replies(void)
 {
     uint32_t n = atomic_load_explicit(&count, memory_order_acquire); /* pairs with tern_core_message_watch() */
 
-    if (TERN_UNLIKELY(asks))
+    if (TERN_UNLIKELY(tern_core_message_asks))
         ask();
     for (uint32_t i = 0; depth == 1 && i < n; i++)
         if (watch[i]->channel == TERN_CHANNEL_REPLY && tern_link_come(watch[i]))
@@ -243,6 +322,8 @@ void tern_core_message_poll_replies(void)
 
 void tern_core_message_drain(void)
 {
-    while (anything())
+    while (anything()) {
         tern_core_message_poll();
+        tern_core_message_poll_notes();
+    }
 }

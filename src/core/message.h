@@ -15,7 +15,8 @@ void        tern_core_message_close(void);
 tern_status tern_core_message_watch(struct tern_link_watch *watch);
 
 /* A link was opened that has to be asked whether messages have come. */
-void tern_core_message_ask(void);
+void        tern_core_message_ask(void);
+extern bool tern_core_message_asks; /* there is one */
 
 /* A link is about to be closed; nobody uses it any more. */
 void tern_core_message_forget(const struct tern_link *link);
@@ -23,6 +24,16 @@ void tern_core_message_forget(const struct tern_link *link);
 /* Deliver what has come. Does nothing inside a handler. Returns at once where another thread of the process is
  * delivering, which then rings this rank's bell when it has done so. */
 void tern_core_message_poll(void);
+
+/* Deliver notes, of one queue. Links that have to be asked are not. */
+void tern_core_message_poll_notes(void);
+
+/* Whether notes may have come that were not taken yet. */
+bool tern_core_message_noted(void);
+
+/* Whether this rank can take notes only where a request waits for them: then a thread may sleep although some have come.
+ * When that ends those who sleep are woken. */
+void tern_core_message_full(bool full);
 
 /* Deliver replies: for the handler of a request that waits to send its own. */
 void tern_core_message_poll_replies(void);

@@ -167,8 +167,10 @@ struct tern_link_path {
                               const struct tern_link_piece *piece, unsigned count, bool get);
 };
 
-/* Messages travel on two channels, so that an answer never waits behind a question. */
-enum tern_channel { TERN_CHANNEL_REQUEST, TERN_CHANNEL_REPLY, TERN_CHANNELS };
+/* Messages travel on three channels, so that an answer never waits behind a question, and neither behind notifications
+ * for which the target has no use yet. Those have no data, and are taken by up->note. */
+enum tern_channel { TERN_CHANNEL_REQUEST, TERN_CHANNEL_REPLY, TERN_CHANNEL_NOTE, TERN_CHANNELS };
+#define TERN_CHANNELS_DATA 2 /* the first two, whose messages may have data */
 
 #define TERN_LINK_HEAD 48
 #define TERN_LINK_SURE 1024 /* bytes of data that a message to any peer may have: msg_longest is no less */
@@ -206,12 +208,14 @@ static inline void tern_link_watch_move(struct tern_link_watch *w, const _Atomic
     __atomic_store_n(&w->idle, idle, __ATOMIC_RELAXED);
 }
 
-/* What comes up. done: from lane progress only, on the thread that uses the lane. message: from a watch's deliver only;
- * head and data may be read until it returns. watch: one more; any thread. serve: an errand of a peer, of which not one
+/* What comes up. done: from lane progress only, on the thread that uses the lane. message and note: from a watch's deliver
+ * only; head and data may be read until it returns. note: false where the target cannot take it now; the link keeps it,
+ * and what is behind it, for the next delivery. watch: one more; any thread. serve: an errand of a peer, of which not one
  * byte is trusted yet; writes up to room bytes of answer and their number; any thread, and the link is locked. */
 struct tern_link_up {
     void (*done)(struct tern_link_op *op, tern_status status); /* complete at both ends, or failed; exactly once */
     void (*message)(int from, unsigned channel, const unsigned char *head, const unsigned char *data, size_t len);
+    bool (*note)(int from, const unsigned char *head);
     tern_status (*watch)(struct tern_link_watch *watch);
     tern_status (*serve)(const struct tern_link_ground *ground, const unsigned char *request, size_t len,
                          unsigned char *answer, size_t room, size_t *answered);

@@ -214,6 +214,8 @@ static __attribute__((noinline)) tern_status start_any(struct tern_ctx *ctx, str
                                        .part = part,
                                        .what = what,
                                        .len = shape->total,
+                                       .note = shape->note,
+                                       .now = is_direct(part),
                                        .start = acc_start,
                                        .aided = !part->base },
                           .shape = shape,
@@ -234,7 +236,7 @@ static __attribute__((noinline)) tern_status start_any(struct tern_ctx *ctx, str
 
 tern_status tern_op_acc_start(struct tern_ctx *ctx, struct tern_shape *shape, const tern_opts *opts, const char *what)
 {
-    if (TERN_UNLIKELY(!is_direct(shape->part) || tern_core_ctx_must_follow(ctx, shape->part->rank)))
+    if (TERN_UNLIKELY(!is_direct(shape->part) || shape->note || tern_core_ctx_must_follow(ctx, shape->part->rank)))
         return start_any(ctx, shape, opts, what);
     tern_op_acc_direct(shape);
     tern_op_fill(opts, NULL);
@@ -248,7 +250,7 @@ tern_status tern_op_acc_run(struct tern_ctx *ctx, struct tern_shape *shape, cons
     tern_deadline deadline;
     tern_status   st;
 
-    if (TERN_LIKELY(is_direct(shape->part) && !tern_core_ctx_must_follow(ctx, shape->part->rank))) {
+    if (TERN_LIKELY(is_direct(shape->part) && !shape->note && !tern_core_ctx_must_follow(ctx, shape->part->rank))) {
         tern_op_acc_direct(shape);
         return TERN_OK;
     }

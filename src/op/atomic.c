@@ -8,6 +8,7 @@
 #include "core/job.h"
 #include "op/apply.h"
 #include "op/attempt.h"
+#include "op/noted.h"
 
 /* What a record keeps, in its notes: what is to be done. Its stage is where the result goes. */
 struct kept {
@@ -32,7 +33,8 @@ static void give_result(void *result, uint64_t value, tern_type type)
 /* Loads and stores reach the part, and nothing has to be waited for. */
 static inline bool is_at_once(const struct tern_ctx *ctx, const struct tern_op_atomic *a)
 {
-    return !a->network && a->part->base && a->part->path->instant && !tern_core_ctx_must_follow(ctx, a->part->rank);
+    return !a->network && a->part->base && a->part->path->instant && !a->note &&
+           !tern_core_ctx_must_follow(ctx, a->part->rank);
 }
 
 static void do_it(const struct tern_op_atomic *a)
@@ -109,11 +111,30 @@ static tern_status atomic_start(struct tern_op_attempt *attempt)
                                           .what = "atomic operation",
                                           .touch = touch };
 
+    if (attempt->now) {
+        do_it(what);
+        return TERN_OK;
+    }
+    a->pending->op.xfer = xfer; /* for who is done at once */
     if (what->network)
         return start_network(a, &xfer);
     if (what->part->base)
         return what->part->path->start(attempt->ctx->lane[what->part->link], &xfer, &a->pending->op);
     return start_errand(a, &xfer);
+}
+
+/* What becomes of the record after a start that returned st. */
+static tern_status end_plain(struct tern_pending *pending, const tern_opts *opts, tern_status st)
+{
+    if (st == TERN_PENDING) {
+        tern_op_fill(opts, pending);
+        tern_core_pending_enlist(pending);
+        return TERN_OK;
+    }
+    tern_core_pending_drop(pending);
+    if (st == TERN_OK)
+        tern_op_fill(opts, NULL);
+    return st;
 }
 
 /* The way of everything that is not done at once. */
@@ -125,32 +146,31 @@ static __attribute__((noinline)) tern_status start_any(struct tern_ctx *ctx, con
                      .part = what->part,
                      .what = call,
                      .len = tern_op_apply_size(what->type),
+                     .note = what->note,
+                     .now = what->note && !what->network && what->part->base && what->part->path->instant,
                      .start = atomic_start,
                      .aided = !what->part->base },
         .what = what,
     };
-    const struct kept keep = { what->operand, what->compare, what->op, (uint32_t)what->type };
-    tern_status       st;
+    const struct kept  keep = { what->operand, what->compare, what->op, (uint32_t)what->type };
+    struct tern_noted *noted = NULL;
+    tern_status        st;
 
     if (!what->network && !what->part->base && !what->part->path->errands)
         return tern_base_fail(TERN_ERR_STATE,
                               "%s: nobody does atomic operations on the part of rank %d, which is reached "
                               "through %s",
                               call, what->part->rank, what->part->path->name);
-    if (!(a.pending = tern_core_pending_new(ctx)))
+    if (what->note && !a.attempt.now)
+        a.pending = (noted = tern_op_noted_new(ctx, what->note)) ? noted->transfer : NULL;
+    else
+        a.pending = tern_core_pending_new(ctx);
+    if (!a.pending)
         return tern_base_fail(TERN_ERR_NOMEM, "%s: no memory for one more operation under way", call);
     memcpy(a.pending->note, &keep, sizeof(keep));
     a.pending->stage = what->result;
     st = tern_op_attempt(&a.attempt, opts->flags);
-    if (st == TERN_PENDING) {
-        tern_op_fill(opts, a.pending);
-        tern_core_pending_enlist(a.pending);
-        return TERN_OK;
-    }
-    tern_core_pending_drop(a.pending);
-    if (st == TERN_OK)
-        tern_op_fill(opts, NULL);
-    return st;
+    return noted ? tern_op_noted_end(noted, opts, st) : end_plain(a.pending, opts, st);
 }
 
 /* Everything that the context has started is complete before the operation. */
@@ -167,7 +187,7 @@ static tern_status release(struct tern_ctx *ctx, uint32_t flags, const char *cal
 tern_status tern_op_atomic_start(struct tern_ctx *ctx, const struct tern_op_atomic *atomic, const tern_opts *opts,
                                  const char *what)
 {
-    tern_opts   events = { opts->flags, NULL, opts->event };
+    tern_opts   events = { .flags = opts->flags, .event = opts->event };
     tern_status st = opts->flags & TERN_RELEASE ? release(ctx, opts->flags, what) : TERN_OK;
 
     if (st != TERN_OK)

@@ -21,6 +21,7 @@ struct tern_op_atomic {
     uint64_t                     operand, compare; /* bits; of 4 bytes, in the lower half */
     void                        *result;           /* NULL: nobody wants to know what was there */
     bool                         network;
+    const struct tern_note      *note; /* the notification that follows; NULL: none */
 };
 
 /* Start it. opts as in tern_atomic_with, never NULL. what names the public call. */

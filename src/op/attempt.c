@@ -21,12 +21,31 @@ static bool is_behind(const struct tern_op_attempt *a)
     return a->xfer && !a->ctx->works && path->follows && path->follows(a->ctx->lane[a->part->link], a->xfer);
 }
 
+/* The room for the notification is taken first, so that an operation that finds none has changed nothing. */
+static tern_status start_with_note(struct tern_op_attempt *a)
+{
+    struct tern_link_msg msg;
+    tern_status          st;
+
+    if (tern_core_job_lost(a->part->rank))
+        return tern_base_fail(TERN_ERR_PEER, "%s: rank %d is gone", a->what, a->part->rank);
+    if (!a->now)
+        return tern_core_ctx_is_stuck(a->ctx, a->part->rank) ? TERN_AGAIN : a->start(a);
+    if ((st = tern_op_note_room(a->part->rank, &msg)) != TERN_OK)
+        return st;
+    if ((st = a->start(a)) == TERN_OK)
+        tern_op_note_send(&msg, a->note);
+    else
+        tern_op_note_drop(&msg);
+    return st;
+}
+
 /* TERN_AGAIN: not started. */
 static tern_status try_start(struct tern_op_attempt *a)
 {
     if (tern_core_ctx_must_follow(a->ctx, a->part->rank) && !is_behind(a))
         return TERN_AGAIN;
-    return a->start(a);
+    return a->note ? start_with_note(a) : a->start(a);
 }
 
 static tern_status attempt_poll(void *arg)
@@ -44,7 +63,8 @@ static void attempt_describe(void *arg, char *text, size_t size)
 
     snprintf(text, size, "%s of %llu bytes to rank %d waits for %s", a->what, (unsigned long long)a->len, a->part->rank,
              tern_core_ctx_must_follow(a->ctx, a->part->rank) ? "an earlier operation of the strict context"
-                                                              : "room on the way there");
+             : a->note ? "room on the way there, or for its notification: the target may take none"
+                       : "room on the way there");
 }
 
 bool tern_op_by_handler(const struct tern_ctx *ctx, const struct tern_link_part *part)
@@ -63,7 +83,7 @@ bool tern_op_by_handler(const struct tern_ctx *ctx, const struct tern_link_part 
 static tern_status start_later(struct tern_op_attempt *a)
 {
     struct tern_wait wait = { attempt_poll, attempt_describe, a, tern_core_ctx_deadline(a->ctx),
-                              tern_op_by_handler(a->ctx, a->part) };
+                              !a->note && tern_op_by_handler(a->ctx, a->part) };
     tern_status      st = tern_core_wait(&wait);
 
     return st < 0 ? st : a->result;
@@ -74,7 +94,7 @@ static bool is_forbidden(const struct tern_op_attempt *a)
 {
     const struct tern_link_path *path = a->part->path;
 
-    if (TERN_LIKELY(!tern_core_message_handling()))
+    if (TERN_LIKELY(!tern_core_message_handling()) || !path)
         return false;
     if (a->aided && !path->unaided)
         return true;

@@ -5,6 +5,7 @@
 #include <tern/rma.h>
 
 #include "core/context.h"
+#include "op/note.h"
 
 /* An operation that is to start. */
 struct tern_op_attempt {
@@ -12,8 +13,11 @@ struct tern_op_attempt {
     const struct tern_link_part *part;
     const char                  *what; /* the public call */
     uint64_t                     len;
-    const struct tern_xfer      *xfer;                     /* where it is one contiguous transfer; NULL: it is not */
-    bool                         aided;                    /* a thread of the target has to help, whatever the path */
+    const struct tern_xfer      *xfer;  /* where it is one contiguous transfer without notification; NULL: it is not */
+    const struct tern_note      *note;  /* the notification that follows; NULL: none */
+    bool                         now;   /* the notification is sent here, when start has returned. Otherwise at the end
+                                           of a work */
+    bool                         aided; /* a thread of the target has to help, whatever the path */
     tern_status (*start)(struct tern_op_attempt *attempt); /* as that of a path. TERN_AGAIN: nothing was started */
     tern_status result;                                    /* of the start, once it has happened */
 };

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/job.h"
+#include "op/noted.h"
 
 /* ---- memory ---- */
 
@@ -59,6 +60,11 @@ struct tern_bundle *tern_op_bundle_make(struct tern_ctx *ctx, const struct tern_
     else
         keep_list(&b->shape.far, keep_list(&b->shape.near, (unsigned char *)(b + 1)));
     b->shape.stride = NULL; /* the program's too */
+    b->shape.note = NULL;
+    if (shape->note) {
+        b->noted = true;
+        b->note = *shape->note;
+    }
     pending->op.xfer = (struct tern_xfer){ .part = shape->part, .len = shape->total, .get = shape->get };
     tern_op_side_run(&b->shape.far, &b->marks.far, &pending->op.xfer.offset);
     return b;
@@ -137,6 +143,15 @@ static void bundle_ended(struct tern_work *work, struct tern_pending *transfer, 
     b->stopped |= status < 0;
 }
 
+/* All has been transferred, or will not be: tell the target, if it is to be told. False: there is no room for that yet. */
+static bool is_told(struct tern_bundle *b)
+{
+    tern_status st = b->noted && !b->stopped ? tern_op_noted_tell(&b->work, &b->note) : TERN_OK;
+
+    b->status = st < 0 ? st : b->status;
+    return st != TERN_AGAIN;
+}
+
 static void bundle_advance(struct tern_work *work)
 {
     struct tern_bundle *b = (struct tern_bundle *)work;
@@ -147,7 +162,7 @@ static void bundle_advance(struct tern_work *work)
         b->status = st < 0 ? st : b->status;
         b->stopped = st < 0;
     }
-    if (b->flying == 0 && (b->stopped || b->marks.far.at == b->shape.total))
+    if (b->flying == 0 && (b->stopped || b->marks.far.at == b->shape.total) && is_told(b))
         tern_core_work_end(work, b->status);
 }
 

@@ -28,7 +28,9 @@ struct tern_bundle {
     struct tern_pending          *transfers; /* under way */
     unsigned                      flying;    /* how many */
     bool                          stopped;   /* start no more */
-    tern_status                   status;    /* the first error */
+    bool                          noted;     /* a notification follows: note, of which shape.note speaks no more */
+    struct tern_note              note;
+    tern_status                   status; /* the first error */
 };
 
 /* Make one that is not under way; NULL: no memory. */

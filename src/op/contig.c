@@ -1,15 +1,17 @@
 /* contig.c: one contiguous transfer.
  *
  * The part knows its path. A path that is instant does everything now. Others may need room first (TERN_AGAIN) and time
- * afterwards (TERN_PENDING), for which the context keeps a record.
+ * afterwards (TERN_PENDING), for which the context keeps a record. With a notification it is then a work (noted.h).
  */
 #include "op/contig.h"
 
 #include "op/attempt.h"
+#include "op/noted.h"
 
 struct contig {
-    struct tern_op_attempt attempt; /* first */
-    struct tern_pending   *pending; /* NULL: the path is instant */
+    struct tern_op_attempt  attempt; /* first */
+    struct tern_pending    *pending; /* NULL: the path is instant */
+    const struct tern_xfer *xfer;    /* with a notification */
 };
 
 static tern_status contig_start(struct tern_op_attempt *attempt)
@@ -54,6 +56,61 @@ tern_status tern_op_contig_run(struct tern_ctx *ctx, const struct tern_xfer *xfe
     tern_opts     opts = { .event = &event };
     tern_deadline deadline = tern_core_ctx_deadline(ctx);
     tern_status   st = tern_op_contig_start(ctx, xfer, &opts, what);
+
+    return st == TERN_OK ? tern_op_finish(ctx, xfer->part, &event, deadline) : st;
+}
+
+/* ---- with a notification ---- */
+
+/* The transfer, which may be of nothing. */
+static tern_status noted_start(struct tern_op_attempt *attempt)
+{
+    const struct contig         *c = (const struct contig *)attempt;
+    const struct tern_link_part *part = attempt->part;
+
+    if (c->xfer->len == 0)
+        return TERN_OK;
+    if (c->pending)
+        c->pending->op.xfer = *c->xfer; /* for who is done at once */
+    return part->path->start(attempt->ctx->lane[part->link], c->xfer, c->pending ? &c->pending->op : NULL);
+}
+
+tern_status tern_op_contig_start_noted(struct tern_ctx *ctx, const struct tern_xfer *xfer, const tern_opts *opts,
+                                       const char *what)
+{
+    struct tern_note note = tern_op_note_of(xfer->part, xfer->len, opts->tag);
+    struct contig    c = {
+           .attempt = { .ctx = ctx,
+                        .part = xfer->part,
+                        .what = what,
+                        .len = xfer->len,
+                        .note = &note,
+                        .now = xfer->len == 0 || xfer->part->path->instant,
+                        .start = noted_start },
+           .xfer = xfer,
+    };
+    struct tern_noted *noted = NULL;
+    tern_status        st;
+
+    if (!c.attempt.now) {
+        if (!(noted = tern_op_noted_new(ctx, &note)))
+            return tern_base_fail(TERN_ERR_NOMEM, "%s: no memory for one more operation under way", what);
+        c.pending = noted->transfer;
+    }
+    st = tern_op_attempt(&c.attempt, opts->flags);
+    if (noted)
+        return tern_op_noted_end(noted, opts, st);
+    if (st == TERN_OK)
+        tern_op_fill(opts, NULL);
+    return st;
+}
+
+tern_status tern_op_contig_run_noted(struct tern_ctx *ctx, const struct tern_xfer *xfer, uint32_t tag, const char *what)
+{
+    tern_event    event = TERN_EVENT_INIT;
+    tern_opts     opts = { .flags = TERN_NOTIFY, .event = &event, .tag = tag };
+    tern_deadline deadline = tern_core_ctx_deadline(ctx);
+    tern_status   st = tern_op_contig_start_noted(ctx, xfer, &opts, what);
 
     return st == TERN_OK ? tern_op_finish(ctx, xfer->part, &event, deadline) : st;
 }

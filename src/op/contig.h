@@ -6,11 +6,17 @@
 
 #include "core/context.h"
 
-/* Start a checked transfer. opts as in tern_put_with, never NULL. what names the public call. */
+/* Start a checked transfer of at least one byte. opts as in tern_put_with, never NULL. what names the public call. */
 tern_status tern_op_contig_start(struct tern_ctx *ctx, const struct tern_xfer *xfer, const tern_opts *opts,
                                  const char *what);
 
 /* The same, and wait until it is complete or the context's time limit passes. */
 tern_status tern_op_contig_run(struct tern_ctx *ctx, const struct tern_xfer *xfer, const char *what);
+
+/* The same of any length, with a notification behind it: the flags say TERN_NOTIFY. */
+tern_status tern_op_contig_start_noted(struct tern_ctx *ctx, const struct tern_xfer *xfer, const tern_opts *opts,
+                                       const char *what);
+tern_status tern_op_contig_run_noted(struct tern_ctx *ctx, const struct tern_xfer *xfer, uint32_t tag,
+                                     const char *what);
 
 #endif

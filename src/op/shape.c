@@ -92,13 +92,18 @@ static __attribute__((noinline)) tern_status start_any(struct tern_ctx *ctx, str
 {
     const struct tern_link_path *path = shape->part->path;
     struct shaped                s = {
-                       .attempt = { .ctx = ctx, .part = shape->part, .what = what, .len = shape->total, .start = shape_start },
+                       .attempt = { .ctx = ctx,
+                                    .part = shape->part,
+                                    .what = what,
+                                    .len = shape->total,
+                                    .note = shape->note,
+                                    .now = is_direct(shape->part) || (path->instant && path->start_list),
+                                    .start = shape_start },
                        .shape = shape,
     };
-    bool        at_once = is_direct(shape->part) || (path->instant && path->start_list);
     tern_status st;
 
-    if (!at_once && !(s.bundle = tern_op_bundle_make(ctx, shape, choose(shape))))
+    if (!s.attempt.now && !(s.bundle = tern_op_bundle_make(ctx, shape, choose(shape))))
         return tern_base_fail(TERN_ERR_NOMEM, "%s: no memory for one more operation under way", what);
     st = tern_op_attempt(&s.attempt, opts->flags);
     if (st == TERN_OK)
@@ -112,7 +117,7 @@ static __attribute__((noinline)) tern_status start_any(struct tern_ctx *ctx, str
 
 tern_status tern_op_shape_start(struct tern_ctx *ctx, struct tern_shape *shape, const tern_opts *opts, const char *what)
 {
-    if (TERN_UNLIKELY(!is_direct(shape->part) || tern_core_ctx_must_follow(ctx, shape->part->rank)))
+    if (TERN_UNLIKELY(!is_direct(shape->part) || shape->note || tern_core_ctx_must_follow(ctx, shape->part->rank)))
         return start_any(ctx, shape, opts, what);
     tern_op_direct(shape);
     tern_op_fill(opts, NULL);
@@ -126,7 +131,7 @@ tern_status tern_op_shape_run(struct tern_ctx *ctx, struct tern_shape *shape, co
     tern_deadline deadline;
     tern_status   st;
 
-    if (TERN_LIKELY(is_direct(shape->part) && !tern_core_ctx_must_follow(ctx, shape->part->rank))) {
+    if (TERN_LIKELY(is_direct(shape->part) && !shape->note && !tern_core_ctx_must_follow(ctx, shape->part->rank))) {
         tern_op_direct(shape);
         return TERN_OK;
     }

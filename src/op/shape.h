@@ -15,6 +15,7 @@
 #include <tern/rma.h>
 
 #include "core/context.h"
+#include "op/note.h"
 #include "op/side.h"
 #include "op/stride.h"
 #include "op/sum.h"
@@ -28,6 +29,7 @@ struct tern_shape {
     uint64_t                     near_first, far_first; /* strided: where the input has its first point */
     struct tern_side             near, far;             /* lists; strided: see tern_op_shape_sides() */
     struct tern_sum              sum;                   /* of an accumulate: acc.h */
+    const struct tern_note      *note;                  /* the notification that follows; NULL: none */
 };
 
 /* Start it. opts as in tern_put_with, never NULL. what names the public call. */

@@ -103,6 +103,20 @@ static inline bool wire_is_short(uint64_t first)
     return (first & 0xffffffff03000000) == 0 && wire_nargs(first) <= WIRE_ARGS;
 }
 
+/* ---- notifications ---- */
+
+enum wire_note_kind { WIRE_NOTE, WIRE_NOTE_KINDS };
+
+/* The head of a message on the channel of notes. */
+struct wire_note {
+    uint32_t tag;
+    uint8_t  kind; /* enum wire_note_kind */
+    uint8_t  zero[3];
+    uint64_t scope; /* the region, by the name that its owner, the target, gave to its part */
+    uint64_t bytes; /* that the access moved */
+};
+_Static_assert(sizeof(struct wire_note) == 24 && sizeof(struct wire_note) <= TERN_LINK_HEAD, "a note has no padding");
+
 /* ---- errands ---- */
 
 /* The first byte of every request: what is to be done, and therefore how the rest is read. Who serves each: serve.c. */

@@ -144,7 +144,7 @@ static void refuse_contiguous(const struct job_region *area, int rank)
     const tern_scale complex = { TERN_COMPLEX_DOUBLE, NULL };
     tern_region     *r = area->region;
     tern_event       event = { NOT_AN_EVENT }, local = { NOT_AN_EVENT };
-    tern_opts        opts = { TERN_IMMEDIATE, &local, &event };
+    tern_opts        opts = { .flags = TERN_IMMEDIATE, .local = &local, .event = &event };
 
     RETURNS(TERN_ERR_ARG, tern_acc(NULL, r, rank, 0, buffer, 8, &doubles));
     RETURNS(TERN_ERR_ARG, tern_acc(TERN_WORLD, NULL, rank, 0, buffer, 8, &doubles));

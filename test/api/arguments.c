@@ -16,7 +16,7 @@ static unsigned char local[2 * SIZE];
 static void all_forms(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, size_t len, tern_status want)
 {
     tern_event event = { NOT_AN_EVENT }, near = { NOT_AN_EVENT };
-    tern_opts  opts = { 0, &near, &event };
+    tern_opts  opts = { .flags = 0, .local = &near, .event = &event };
 
     RETURNS(want, tern_put(ctx, region, rank, offset, local, len));
     CHECK(tern_error_detail()[0] != '\0');
@@ -84,7 +84,7 @@ static void ranks_and_ranges(tern_ctx *ctx, tern_region *region)
 static void nothing_at_the_end(tern_ctx *ctx, tern_region *region)
 {
     tern_event event = { NOT_AN_EVENT }, near = { NOT_AN_EVENT };
-    tern_opts  opts = { TERN_IMMEDIATE, &near, &event };
+    tern_opts  opts = { .flags = TERN_IMMEDIATE, .local = &near, .event = &event };
 
     for (int rank = 0; rank < tern_size(); rank++) {
         for (uint64_t offset = 0; offset <= SIZE; offset += SIZE / 2) {
@@ -105,7 +105,7 @@ static void nothing_at_the_end(tern_ctx *ctx, tern_region *region)
 
 static void pointers_and_flags(tern_ctx *ctx, tern_region *region)
 {
-    static const uint32_t bad[] = { 0x4u, 0x8u, 0x80000000u, 0xffffffffu, TERN_IMMEDIATE | 0x10u };
+    static const uint32_t bad[] = { 0x4u, 0x8u, 0x80000000u, 0xffffffffu, TERN_IMMEDIATE | 0x20u };
     tern_event            event = { NOT_AN_EVENT };
 
     all_forms(NULL, region, 0, 0, 1, TERN_ERR_ARG);
@@ -126,12 +126,12 @@ static void pointers_and_flags(tern_ctx *ctx, tern_region *region)
         RETURNS(TERN_ERR_ARG, tern_get_u32(ctx, region, rank, 0, NULL));
         RETURNS(TERN_ERR_ARG, tern_get_u64(ctx, region, rank, 0, NULL));
         for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-            tern_opts opts = { bad[i], NULL, &event };
+            tern_opts opts = { .flags = bad[i], .local = NULL, .event = &event };
             RETURNS(TERN_ERR_ARG, tern_put_with(ctx, region, rank, 0, local, 1, &opts));
             RETURNS(TERN_ERR_ARG, tern_get_with(ctx, region, rank, 0, local, 1, &opts));
         }
-        RETURNS(TERN_ERR_ARG,
-                tern_put_with(ctx, region, rank, 0, local, 1, &(tern_opts){ TERN_WANT_EVENT, NULL, NULL }));
+        RETURNS(TERN_ERR_ARG, tern_put_with(ctx, region, rank, 0, local, 1,
+                                            &(tern_opts){ .flags = TERN_WANT_EVENT, .local = NULL, .event = NULL }));
     }
     CHECK(event.pending == NOT_AN_EVENT);
 }

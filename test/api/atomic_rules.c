@@ -56,7 +56,7 @@ static void wrong_calls(tern_atomic_domain *domain, tern_region *region, int to)
     uint64_t         one = 1, was = 77;
     uint32_t         small = 77;
     tern_event       event = { (struct tern_pending *)(uintptr_t)0xabcd0 };
-    tern_opts        opts = { 0x100, NULL, NULL };
+    tern_opts        opts = { .flags = 0x100, .local = NULL, .event = NULL };
     tern_atomic_args args = { TERN_ATOMIC_FADD, &one, NULL, &was };
 
     RETURNS(TERN_ERR_ARG, tern_atomic_swap_u64(TERN_WORLD, domain, region, to, 0, 5, &was)); /* not in the set */
@@ -144,7 +144,7 @@ static __attribute__((noinline, no_sanitize("thread"))) uint64_t load(const unsi
 static void announce(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int to)
 {
     const uint64_t  one = 1;
-    const tern_opts release = { TERN_RELEASE, NULL, NULL };
+    const tern_opts release = { .flags = TERN_RELEASE, .local = NULL, .event = NULL };
     uint64_t        was;
 
     for (uint64_t i = 1; i <= ROUNDS; i++) {

@@ -186,7 +186,7 @@ static void until_quiet(const struct where *w, tern_type type, const tern_atomic
 static void immediate(const struct where *w, tern_type type, const tern_atomic_args *args)
 {
     tern_event  event, local = { (struct tern_pending *)(uintptr_t)0xabcd0 };
-    tern_opts   opts = { TERN_IMMEDIATE | TERN_ACQUIRE | TERN_RELEASE, &local, &event };
+    tern_opts   opts = { .flags = TERN_IMMEDIATE | TERN_ACQUIRE | TERN_RELEASE, .local = &local, .event = &event };
     tern_status st;
 
     (void)type;

@@ -98,7 +98,7 @@ static void local_events(tern_region *region, int to, unsigned char *src, unsign
     tern_event near[EVENTS];
 
     for (unsigned i = 0; i < EVENTS; i++) {
-        tern_opts opts = { TERN_WANT_EVENT, &near[i], &events[i] };
+        tern_opts opts = { .flags = TERN_WANT_EVENT, .local = &near[i], .event = &events[i] };
         job_fill(src + i * SLICE, SLICE, (unsigned)tern_rank(), when + i);
         OK(tern_put_with(TERN_WORLD, region, to, i * SLICE, src + i * SLICE, SLICE, &opts));
     }
@@ -113,7 +113,7 @@ static void local_events(tern_region *region, int to, unsigned char *src, unsign
 static void quiet_completes(tern_region *region, int to, unsigned char *src, unsigned when, tern_event *events)
 {
     tern_event near;
-    tern_opts  opts = { 0, &near, NULL };
+    tern_opts  opts = { .flags = 0, .local = &near, .event = NULL };
 
     start_all(TERN_WORLD, region, to, src, when, events);
     OK(tern_put_with(TERN_WORLD, region, to, EVENTS * SLICE, src, SLICE, &opts));

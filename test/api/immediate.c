@@ -15,7 +15,7 @@
 static void refused_then_done(tern_ctx *ctx, tern_region *region, int to, unsigned char *src, bool bounce)
 {
     tern_event  first, second = { NOT_AN_EVENT }, near = { NOT_AN_EVENT };
-    tern_opts   opts = { TERN_IMMEDIATE, &near, &second };
+    tern_opts   opts = { .flags = TERN_IMMEDIATE, .local = &near, .event = &second };
     unsigned    refused = 0;
     tern_status st;
 
@@ -35,7 +35,7 @@ static void refused_then_done(tern_ctx *ctx, tern_region *region, int to, unsign
 /* What was refused did not happen: the target keeps its old bytes when the program does not try again. */
 static void refused_is_nothing(tern_ctx *ctx, tern_region *region, int to, unsigned char *src, unsigned char *check)
 {
-    tern_opts opts = { TERN_IMMEDIATE, NULL, NULL };
+    tern_opts opts = { .flags = TERN_IMMEDIATE, .local = NULL, .event = NULL };
 
     memset(check, 0x33, LEN);
     OK(tern_put(ctx, region, to, LEN, check, LEN));

@@ -171,7 +171,7 @@ static void all_dimensions(void)
 static void nothing_is_done_at_once(void)
 {
     tern_event   event = { NOT_AN_EVENT }, near = { NOT_AN_EVENT };
-    tern_opts    opts = { TERN_IMMEDIATE | TERN_WANT_EVENT, &near, &event };
+    tern_opts    opts = { .flags = TERN_IMMEDIATE | TERN_WANT_EVENT, .local = &near, .event = &event };
     tern_strided s = { .dims = 2,
                        .element = 8,
                        .count = (size_t[]){ SIZE_MAX, 0 },
@@ -198,7 +198,7 @@ static void nothing_is_done_at_once(void)
 #define REFUSED(shape, want, rank, description)                                                        \
     do {                                                                                               \
         tern_event done_event = { NOT_AN_EVENT }, done_near = { NOT_AN_EVENT };                        \
-        tern_opts  opts = { 0, &done_near, &done_event };                                              \
+        tern_opts  opts = { .flags = 0, .local = &done_near, .event = &done_event };                   \
         RETURNS(want, tern_put_##shape(TERN_WORLD, area.region, rank, description));                   \
         CHECK(tern_error_detail()[0] != '\0');                                                         \
         RETURNS(want, tern_get_##shape(TERN_WORLD, area.region, rank, description));                   \
@@ -344,7 +344,8 @@ static void options_refused(void)
     tern_event   event = { NOT_AN_EVENT };
 
     RETURNS(TERN_ERR_ARG, tern_put_strided_nb(TERN_WORLD, area.region, right, &s, NULL));
-    RETURNS(TERN_ERR_ARG, tern_put_strided_with(TERN_WORLD, area.region, right, &s, &(tern_opts){ 64, NULL, &event }));
+    RETURNS(TERN_ERR_ARG, tern_put_strided_with(TERN_WORLD, area.region, right, &s,
+                                                &(tern_opts){ .flags = 64, .local = NULL, .event = &event }));
     RETURNS(TERN_ERR_ARG, tern_put_strided(NULL, area.region, right, &s));
     RETURNS(TERN_ERR_ARG, tern_get_strided(TERN_WORLD, NULL, right, &s));
     CHECK(event.pending == NOT_AN_EVENT);

@@ -22,7 +22,7 @@ static void put(tern_ctx *ctx, enum form form, tern_region *region, int rank, ui
                 size_t len)
 {
     tern_event event = TERN_EVENT_INIT, near = TERN_EVENT_INIT;
-    tern_opts  opts = { 0, &near, &event };
+    tern_opts  opts = { .flags = 0, .local = &near, .event = &event };
 
     switch (form) {
     case BLOCKING: OK(tern_put(ctx, region, rank, offset, src, len)); break;
@@ -52,7 +52,7 @@ static void get(tern_ctx *ctx, enum form form, tern_region *region, int rank, ui
                 size_t len)
 {
     tern_event  event = TERN_EVENT_INIT, near = TERN_EVENT_INIT;
-    tern_opts   opts = { TERN_WANT_EVENT, &near, &event };
+    tern_opts   opts = { .flags = TERN_WANT_EVENT, .local = &near, .event = &event };
     tern_status st;
 
     switch (form) {

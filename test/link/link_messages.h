@@ -27,7 +27,7 @@ static inline void take_message(int from, unsigned channel, const unsigned char 
 {
     struct says says;
 
-    EXPECT(from >= 0 && from < current->ranks && channel < TERN_CHANNELS);
+    EXPECT(from >= 0 && from < current->ranks && channel < TERN_CHANNELS_DATA);
     memcpy(&says, head, sizeof(says));
     EXPECT(says.number == got.next[from][channel] && says.len == len && (data != NULL) == (len > 0));
     for (size_t i = sizeof(says); i < TERN_LINK_HEAD; i++)
@@ -37,7 +37,28 @@ static inline void take_message(int from, unsigned channel, const unsigned char 
     got.next[from][channel]++;
     got.count[from][channel]++;
 }
-static const struct tern_link_up message_up = { .done = count_done, .message = take_message, .watch = add_watch };
+
+/* Whether notes are taken. */
+static bool full;
+
+static inline bool take_note(int from, const unsigned char *head)
+{
+    struct says says;
+
+    EXPECT(from >= 0 && from < current->ranks);
+    memcpy(&says, head, sizeof(says));
+    EXPECT(says.number == got.next[from][TERN_CHANNEL_NOTE] && says.len == 0);
+    if (full)
+        return false;
+    for (size_t i = sizeof(says); i < TERN_LINK_HEAD; i++)
+        EXPECT(head[i] == byte_of(says.number, from, TERN_CHANNEL_NOTE, i));
+    got.next[from][TERN_CHANNEL_NOTE]++;
+    got.count[from][TERN_CHANNEL_NOTE]++;
+    return true;
+}
+static const struct tern_link_up message_up = {
+    .done = count_done, .message = take_message, .note = take_note, .watch = add_watch
+};
 
 static inline void write_message(const struct tern_link_msg *msg, uint64_t number, int me, size_t len)
 {

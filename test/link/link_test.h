@@ -119,6 +119,15 @@ static inline void pass_on(int from, unsigned channel, const unsigned char *head
     receiver(from, channel, head, data, len);
 }
 
+/* Who takes notes; NULL: nobody expects any. */
+static bool (*noter)(int from, const unsigned char *head);
+
+static inline bool pass_note(int from, const unsigned char *head)
+{
+    EXPECT(noter != NULL);
+    return noter(from, head);
+}
+
 /* Who serves errands; NULL: nobody expects any. Called by any thread. */
 static tern_status (*server)(const struct tern_link_ground *ground, const unsigned char *request, size_t len,
                              unsigned char *answer, size_t room, size_t *answered);
@@ -130,7 +139,7 @@ static inline tern_status serve_errand(const struct tern_link_ground *ground, co
     return server(ground, request, len, answer, room, answered);
 }
 static const struct tern_link_up test_up = {
-    .done = count_done, .message = pass_on, .watch = add_watch, .serve = serve_errand
+    .done = count_done, .message = pass_on, .note = pass_note, .watch = add_watch, .serve = serve_errand
 };
 
 static inline const struct tern_link_ops *link_named(const char *name)

@@ -42,7 +42,9 @@ static void settle(struct slot *s)
 
 static void start(struct slot *s, tern_region *region, int target, uint64_t how)
 {
-    tern_opts   opts = { 0, how % 5 < 2 ? &s->local : NULL, how % 5 != 1 ? &s->event : NULL }; /* none: as _nbi */
+    tern_opts   opts = { .flags = 0,
+                         .local = how % 5 < 2 ? &s->local : NULL,
+                         .event = how % 5 != 1 ? &s->event : NULL }; /* none: as _nbi */
     tern_status st;
 
     s->told = opts.local && how % 3 != 0;

@@ -84,7 +84,7 @@ static void do_put(struct stream *s, const struct step *p)
 {
     unsigned char *src = s->source + job_random(&s->seed) % (SLICE - p->len);
     tern_event     event = TERN_EVENT_INIT, near = TERN_EVENT_INIT;
-    tern_opts      opts = { 0, &near, &event };
+    tern_opts      opts = { .flags = 0, .local = &near, .event = &event };
     uint64_t       value;
 
     memcpy(mirror(s, p->region, p->to) + p->at, src, p->len);

@@ -90,7 +90,7 @@ static void spoil(void)
 static void do_it(const struct step *t)
 {
     tern_event  event = TERN_EVENT_INIT, near = TERN_EVENT_INIT;
-    tern_opts   opts = { 0, &near, &event };
+    tern_opts   opts = { .flags = 0, .local = &near, .event = &event };
     tern_status st;
 
     switch (job_random(&seed) % 5) {

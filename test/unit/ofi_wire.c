@@ -86,7 +86,7 @@ static void far_messages_come_back(void **state)
 static void control_comes_back(void **state)
 {
     unsigned char     bytes[sizeof(struct ofi_header) + sizeof(struct ofi_credit) + 1] = { 0 };
-    struct ofi_credit credit = { { 70000, 3 } };
+    struct ofi_credit credit = { { 70000, 3, 9 } };
     size_t            header = sizeof(struct ofi_header);
     struct ofi_mail   mail;
 

@@ -54,7 +54,11 @@ static tern_status chaos_open(const struct wrapped *wrap, const struct tern_boot
     link->boot = boot;
     link->up = up;
     link->news = (struct tern_link_up){
-        .done = up->done, .message = tern_chaos_message, .watch = tern_chaos_watch, .serve = up->serve
+        .done = up->done,
+        .message = tern_chaos_message,
+        .note = tern_chaos_note,
+        .watch = tern_chaos_watch,
+        .serve = up->serve,
     };
     tern_chaos_stream(link, &link->open, CHAOS_OPEN, 0);
     tern_chaos_stream(link, &link->serve, CHAOS_SERVE, 0);

@@ -74,24 +74,31 @@ void tern_chaos_messages_close(struct chaos_link *link)
     }
 }
 
-static void deliver(struct chaos_link *link, unsigned channel, struct chaos_message **at)
+/* Deliver one. False: it is a note that the target cannot take now, and stays. */
+static bool deliver(struct chaos_link *link, unsigned channel, struct chaos_message **at)
 {
-    struct chaos_message *message = take(&link->inbox[channel], at);
+    struct chaos_message *message = *at;
 
-    link->up->message(message->from, channel, message->head, message->data, message->len);
+    if (channel == TERN_CHANNEL_NOTE && !link->up->note(message->from, message->head))
+        return false;
+    take(&link->inbox[channel], at);
+    if (channel != TERN_CHANNEL_NOTE)
+        link->up->message(message->from, channel, message->head, message->data, message->len);
     free(message);
+    return true;
 }
 
-/* Deliver what is held back of a sender. */
-static void deliver_from(struct chaos_link *link, unsigned channel, int from)
+/* Deliver what is held back of a sender; false: not all of it. */
+static bool deliver_from(struct chaos_link *link, unsigned channel, int from)
 {
     struct chaos_message **at = &link->inbox[channel].first;
 
     while (*at)
-        if ((*at)->from == from)
-            deliver(link, channel, at);
-        else
+        if ((*at)->from != from)
             at = &(*at)->next;
+        else if (!deliver(link, channel, at))
+            return false;
+    return true;
 }
 
 /* The message that is due first; NULL: none is due. */
@@ -103,6 +110,14 @@ static struct chaos_message **due_first(struct chaos_inbox *inbox)
         if ((*at)->due <= inbox->stream.now && (!best || (*at)->due < (*best)->due))
             best = at;
     return best;
+}
+
+/* What is due of a sender is tried again at the next look. */
+static void put_off(struct chaos_inbox *inbox, int from)
+{
+    for (struct chaos_message *message = inbox->first; message; message = message->next)
+        if (message->from == from && message->due <= inbox->stream.now)
+            message->due = inbox->stream.now + 1;
 }
 
 /* When the last message of a sender is due, or of any sender (from -1); 0: none is held back. */
@@ -137,6 +152,17 @@ static bool keep(struct chaos_inbox *inbox, int from, uint64_t due, const unsign
     inbox->bytes += len;
     atomic_fetch_add_explicit(&inbox->count, 1, memory_order_relaxed); /* see take() */
     return true;
+}
+
+bool tern_chaos_note(int from, const unsigned char *head)
+{
+    struct chaos_link  *link = polling;
+    struct chaos_inbox *inbox = &link->inbox[TERN_CHANNEL_NOTE];
+    uint64_t            due = tern_chaos_due(&inbox->stream, last_due(inbox, from), last_due(inbox, -1));
+
+    if (due > inbox->stream.now && keep(inbox, from, due, head, NULL, 0))
+        return true;
+    return deliver_from(link, TERN_CHANNEL_NOTE, from) && link->up->note(from, head);
 }
 
 void tern_chaos_message(int from, unsigned channel, const unsigned char *head, const unsigned char *data, size_t len)
@@ -218,7 +244,8 @@ static bool deliver_due(struct chaos_link *link, unsigned channel)
     if (!tern_chaos_look(&link->inbox[channel].stream))
         return false;
     while ((due = due_first(&link->inbox[channel])))
-        deliver(link, channel, due);
+        if (!deliver(link, channel, due))
+            put_off(&link->inbox[channel], (*due)->from);
     return true;
 }
 

@@ -85,16 +85,27 @@ static void enqueue(struct ofi_queue *queue, struct ofi_letter *letter)
 /* The sender of a letter gets back the room, when there is enough to tell or it waits. */
 static void consumed(struct ofi_link *ofi, const struct ofi_letter *letter)
 {
-    struct ofi_messages *m = &ofi->messages;
-    struct ofi_inlet    *in = &letter->from->in[letter->channel];
+    struct ofi_messages   *m = &ofi->messages;
+    struct ofi_inlet      *in = &letter->from->in[letter->channel];
+    struct tern_ring_shape shape = m->shape[letter->channel];
 
     in->consumed++;
     in->bytes -= run_of(letter->len);
     in->untold += run_of(letter->len);
-    if (in->asked || in->consumed - in->told >= m->shape.cells / 4 || in->untold >= m->shape.data / 4) {
+    if (in->asked || in->consumed - in->told >= shape.cells / 4 || (in->untold > 0 && in->untold >= shape.data / 4)) {
         in->asked = false;
         tern_ofi_outbox_due(ofi, letter->from, OFI_DUE_CREDIT);
     }
+}
+
+static void dequeue(struct ofi_queue *queue, struct ofi_letter **at)
+{
+    struct ofi_letter *letter = *at;
+
+    *at = letter->next;
+    if (!*at)
+        queue->last = at;
+    atomic_fetch_sub_explicit(&queue->count, 1, memory_order_relaxed); /* a hint; the lock orders */
 }
 
 struct ofi_letter *tern_ofi_inbox_next(struct ofi_link *ofi, unsigned channel)
@@ -104,12 +115,30 @@ struct ofi_letter *tern_ofi_inbox_next(struct ofi_link *ofi, unsigned channel)
 
     if (!letter)
         return NULL;
-    queue->first = letter->next;
-    if (!queue->first)
-        queue->last = &queue->first;
-    atomic_fetch_sub_explicit(&queue->count, 1, memory_order_relaxed);
+    dequeue(queue, &queue->first);
     consumed(ofi, letter); /* before it is handled, so that a reply to it tells the sender */
     return letter;
+}
+
+struct ofi_letter *tern_ofi_inbox_note(const struct ofi_link *ofi)
+{
+    struct ofi_letter *letter = ofi->messages.queue[TERN_CHANNEL_NOTE].first;
+
+    while (letter && letter->from->passed == ofi->messages.pass)
+        letter = letter->next;
+    return letter;
+}
+
+void tern_ofi_inbox_took(struct ofi_link *ofi, struct ofi_letter *letter)
+{
+    struct ofi_queue   *queue = &ofi->messages.queue[TERN_CHANNEL_NOTE];
+    struct ofi_letter **at = &queue->first;
+
+    while (*at != letter)
+        at = &(*at)->next;
+    dequeue(queue, at);
+    consumed(ofi, letter);
+    letter_free(&ofi->messages, letter);
 }
 
 void tern_ofi_inbox_done(struct ofi_link *ofi, struct ofi_letter *letter)
@@ -120,14 +149,14 @@ void tern_ofi_inbox_done(struct ofi_link *ofi, struct ofi_letter *letter)
 /* ---- order ---- */
 
 /* Whether it is one of those that the sender's ring may hold, and did not come before. */
-static bool is_expected(const struct ofi_messages *m, const struct ofi_inlet *in, uint16_t seq, size_t run)
+static bool is_expected(struct tern_ring_shape shape, const struct ofi_inlet *in, uint16_t seq, size_t run)
 {
     uint16_t ahead = (uint16_t)(seq - (uint16_t)in->received);
 
     for (const struct ofi_letter *letter = in->early; letter; letter = letter->next)
         if (letter->seq == seq)
             return false;
-    return ahead + (in->received - in->consumed) < m->shape.cells && run <= m->shape.data - in->bytes;
+    return ahead + (in->received - in->consumed) < shape.cells && run <= shape.data - in->bytes;
 }
 
 /* Providers keep the order of messages, but may complete them in another; and data that are fetched come later. */
@@ -224,7 +253,8 @@ static void take_message(struct ofi_link *ofi, struct ofi_peer *peer, const stru
     bool                 far = mail->far.len > 0;
     struct ofi_letter   *letter;
 
-    if (mail->len > m->shape.data || !is_expected(m, in, mail->header.seq, run_of(mail->len))) {
+    if (mail->len > m->shape[mail->channel].data ||
+        !is_expected(m->shape[mail->channel], in, mail->header.seq, run_of(mail->len))) {
         damage(ofi, peer->rank,
                "more messages than its queue holds, or some are missing; the connection to it may have "
                "broken");
@@ -298,7 +328,9 @@ static void take_mail(struct ofi_link *ofi, const void *bytes, size_t len)
             damage(ofi, peer->rank, "more errands than it has rooms, or there is no memory for them");
         break;
     case OFI_ANSWER: tern_ofi_errand_answer(ofi, peer, &mail, (const unsigned char *)bytes + OFI_WIRE_ANSWER); break;
-    default: take_message(ofi, peer, &mail, bytes); take_ack(ofi, peer, 1 - mail.channel, mail.header.ack);
+    default:
+        take_message(ofi, peer, &mail, bytes);
+        take_ack(ofi, peer, tern_ofi_wire_partner(mail.channel), mail.header.ack);
     }
 }
 

@@ -1,7 +1,7 @@
 /* message.c: messages between nodes: the slots of the contract.
  *
- * To each peer that it sends to a rank has two rings in private memory (base/ring.h), one for requests and one for
- * replies: room for a message is taken, written and published there, in any order; outbox.c sends it in the order in
+ * To each peer that it sends to a rank has rings in private memory (base/ring.h), one for requests and one for replies,
+ * and from the first notification on one for those: room for a message is taken, written and published there, in any order; outbox.c sends it in the order in
  * which it was taken, and frees it when the peer has handled it. So the rings are the credit: what is under way to a
  * peer, or waits there to be handled, is never more than they hold, and a reply never waits behind requests. What has
  * come waits in letters (inbox.c) until it is polled here.
@@ -35,12 +35,12 @@ void tern_ofi_messages_close(struct ofi_link *ofi)
 size_t tern_ofi_msg_longest(struct tern_link *link, int peer)
 {
     (void)peer;
-    return tern_base_ring_longest(tern_ofi(link)->messages.shape) - OFI_WIRE_HEAD;
+    return tern_base_ring_longest(tern_ofi(link)->messages.shape[TERN_CHANNEL_REQUEST]) - OFI_WIRE_HEAD;
 }
 
 /* ---- sending ---- */
 
-static __attribute__((noinline, cold)) tern_status first_message(struct ofi_link *ofi, int rank)
+static __attribute__((noinline, cold)) tern_status first_message(struct ofi_link *ofi, int rank, unsigned channel)
 {
     struct ofi_peer *peer;
     tern_status      st = TERN_OK;
@@ -49,8 +49,8 @@ static __attribute__((noinline, cold)) tern_status first_message(struct ofi_link
     peer = tern_ofi_peer(ofi, rank);
     if (!peer)
         st = tern_base_fail(TERN_ERR_NOMEM, "link ofi: no memory for rank %d", rank);
-    else if (!atomic_load_explicit(&peer->ready, memory_order_relaxed))
-        st = tern_ofi_outbox_make(ofi, peer);
+    else if (!atomic_load_explicit(&peer->ready[channel], memory_order_relaxed))
+        st = tern_ofi_outbox_make(ofi, peer, channel);
     pthread_mutex_unlock(&ofi->lock);
     return st;
 }
@@ -97,14 +97,14 @@ static void find_places(struct tern_link_msg *msg, const struct tern_ring_room *
 }
 
 /* The rank as a target of messages; NULL: *st tells why not. */
-static struct ofi_peer *target(struct ofi_link *ofi, int rank, tern_status *st)
+static struct ofi_peer *target(struct ofi_link *ofi, int rank, unsigned channel, tern_status *st)
 {
     struct ofi_peer *peer;
 
     /* acquire: the peer and its rings. Pair with tern_ofi_peer() and tern_ofi_outbox_make(). */
     while (!(peer = atomic_load_explicit(&ofi->peer[rank], memory_order_acquire)) ||
-           !atomic_load_explicit(&peer->ready, memory_order_acquire))
-        if ((*st = first_message(ofi, rank)) < 0)
+           !atomic_load_explicit(&peer->ready[channel], memory_order_acquire))
+        if ((*st = first_message(ofi, rank, channel)) < 0)
             return NULL;
     return peer;
 }
@@ -113,7 +113,7 @@ tern_status tern_ofi_msg_open(struct tern_link *link, struct tern_link_msg *msg,
 {
     struct ofi_link         *ofi = tern_ofi(link);
     tern_status              st = TERN_OK;
-    struct ofi_peer         *peer = target(ofi, msg->peer, &st);
+    struct ofi_peer         *peer = target(ofi, msg->peer, msg->channel, &st);
     size_t                   most = max < SIZE_MAX - OFI_WIRE_HEAD ? max + OFI_WIRE_HEAD : SIZE_MAX;
     struct tern_ring_outlet *ring;
     struct tern_ring_room    room;
@@ -126,8 +126,8 @@ tern_status tern_ofi_msg_open(struct tern_link *link, struct tern_link_msg *msg,
     if (max == 0)
         taken = tern_base_ring_take(&ring->producer, 0, 0, &room);
     else
-        taken =
-            min <= ofi->messages.shape.data && tern_base_ring_take(&ring->producer, min + OFI_WIRE_HEAD, most, &room);
+        taken = min <= ofi->messages.shape[msg->channel].data &&
+                tern_base_ring_take(&ring->producer, min + OFI_WIRE_HEAD, most, &room);
     tern_base_lone_unlock(&ring->lock, alone);
     if (!taken)
         return no_room(ofi, peer, msg->channel);
@@ -150,7 +150,7 @@ tern_status tern_ofi_msg_brief(struct tern_link *link, int peer, unsigned channe
 {
     struct ofi_link         *ofi = tern_ofi(link);
     tern_status              st = TERN_OK;
-    struct ofi_peer         *to = target(ofi, peer, &st);
+    struct ofi_peer         *to = target(ofi, peer, channel, &st);
     struct tern_ring_outlet *ring;
     bool                     alone, put;
 
@@ -183,6 +183,8 @@ static bool is_settled(struct ofi_link *ofi, struct ofi_peer *peer, unsigned cha
 {
     const struct ofi_outlet *out = &peer->out[channel];
 
+    if (!atomic_load_explicit(&peer->ready[channel], memory_order_relaxed)) /* under the lock */
+        return true;
     ask(ofi, peer, channel);
     return out->transmitted == out->acked && !peer->queued;
 }
@@ -196,8 +198,7 @@ bool tern_ofi_msg_settled(struct tern_link *link)
     for (int rank = 0; rank < ofi->ranks; rank++) {
         struct ofi_peer *peer = atomic_load_explicit(&ofi->peer[rank], memory_order_relaxed); /* under the lock */
 
-        if (!peer || peer->broken || !atomic_load_explicit(&peer->ready, memory_order_relaxed) ||
-            tern_ofi_gone(ofi, rank))
+        if (!peer || peer->broken || tern_ofi_gone(ofi, rank))
             continue;
         for (unsigned c = 0; c < TERN_CHANNELS; c++)
             settled &= is_settled(ofi, peer, c);
@@ -242,6 +243,33 @@ static tern_status deliver(struct tern_link_watch *watch)
     return st < 0 ? tern_base_fail(st, "%s", ofi->messages.why) : TERN_OK;
 }
 
+/* A note leaves the queue when the target has taken it. One that cannot be taken now holds up those of its sender, and no
+ * others. */
+static tern_status deliver_notes(struct tern_link_watch *watch)
+{
+    struct ofi_link   *ofi = tern_ofi(watch->link);
+    struct ofi_letter *letter;
+
+    ofi->messages.pass++;
+    for (int i = 0; i < BATCH; i++) {
+        pthread_mutex_lock(&ofi->lock);
+        letter = tern_ofi_inbox_note(ofi);
+        pthread_mutex_unlock(&ofi->lock);
+        if (!letter)
+            break;
+        if (!ofi->up->note(letter->from->rank, letter->bytes + sizeof(struct ofi_header))) {
+            letter->from->passed = ofi->messages.pass;
+            continue;
+        }
+        pthread_mutex_lock(&ofi->lock);
+        tern_ofi_inbox_took(ofi, letter);
+        if (ofi->messages.work)
+            tern_ofi_outbox_pump(ofi);
+        pthread_mutex_unlock(&ofi->lock);
+    }
+    return TERN_OK;
+}
+
 /* Watches show the number of letters. */
 static tern_status watches_open(struct ofi_link *ofi)
 {
@@ -250,9 +278,10 @@ static tern_status watches_open(struct ofi_link *ofi)
     for (unsigned c = 0; c < TERN_CHANNELS && st == TERN_OK; c++) {
         struct ofi_queue *queue = &ofi->messages.queue[c];
 
-        queue->watch = (struct tern_link_watch){
-            .word = &queue->count, .channel = c, .deliver = deliver, .link = (struct tern_link *)ofi
-        };
+        queue->watch = (struct tern_link_watch){ .word = &queue->count,
+                                                 .channel = c,
+                                                 .deliver = c == TERN_CHANNEL_NOTE ? deliver_notes : deliver,
+                                                 .link = (struct tern_link *)ofi };
         queue->last = &queue->first;
         st = ofi->up->watch(&queue->watch);
     }
@@ -262,14 +291,18 @@ static tern_status watches_open(struct ofi_link *ofi)
 tern_status tern_ofi_messages_open(struct ofi_link *ofi)
 {
     struct ofi_messages *m = &ofi->messages;
-    uint64_t             share = tern_opt.am_queue / (TERN_CHANNELS * (uint64_t)ofi->ranks);
+    uint64_t             share = tern_opt.am_queue / (TERN_CHANNELS_DATA * (uint64_t)ofi->ranks);
     tern_status          st = watches_open(ofi);
 
     if (st < 0)
         return st;
     share = share < SMALLEST_RING ? SMALLEST_RING : share > LARGEST_RING ? LARGEST_RING : share;
-    m->ring_bytes = share & ~(size_t)(TERN_RING_LINE - 1);
-    m->shape = tern_base_ring_shape(m->ring_bytes);
+    for (unsigned c = 0; c < TERN_CHANNELS_DATA; c++) {
+        m->ring_bytes[c] = share & ~(size_t)(TERN_RING_LINE - 1);
+        m->shape[c] = tern_base_ring_shape(m->ring_bytes[c]);
+    }
+    m->ring_bytes[TERN_CHANNEL_NOTE] = tern_base_ring_bare_bytes((size_t)tern_opt.notify_queue);
+    m->shape[TERN_CHANNEL_NOTE] = tern_base_ring_bare(m->ring_bytes[TERN_CHANNEL_NOTE]);
     m->work_end = &m->work;
     return tern_ofi_inbox_open(ofi);
 }

@@ -19,7 +19,8 @@ struct address {
     uint32_t      wire;   /* OFI_WIRE_LAYOUT */
     uint32_t      ring;   /* bytes of a message queue */
     uint32_t      room;   /* bytes that an errand may have */
-    char          provider[36];
+    uint32_t      notes;  /* that a queue of notifications holds */
+    char          provider[32];
     unsigned char name[192];
 };
 _Static_assert(sizeof(struct address) <= TERN_CARD_BYTES, "an address fits on a card");
@@ -104,7 +105,8 @@ tern_status tern_ofi_publish(struct ofi_link *ofi)
         return tern_ofi_fail(ofi, rc != 0 ? rc : -FI_ETOOSMALL, "fi_getname");
     mine.len = (uint32_t)len;
     mine.wire = OFI_WIRE_LAYOUT;
-    mine.ring = (uint32_t)ofi->messages.ring_bytes;
+    mine.ring = (uint32_t)ofi->messages.ring_bytes[TERN_CHANNEL_REQUEST];
+    mine.notes = ofi->messages.shape[TERN_CHANNEL_NOTE].cells;
     mine.room = (uint32_t)ofi->errands.room_bytes;
     strncpy(mine.provider, ofi->net.info->fabric_attr->prov_name, sizeof(mine.provider) - 1);
     return tern_boot_publish(ofi->boot, &mine, sizeof(mine));
@@ -190,8 +192,8 @@ struct ofi_peer *tern_ofi_peer(struct ofi_link *ofi, int rank)
 /* Whether the rank that published it sends what this one understands. */
 static bool is_like_ours(const struct ofi_link *ofi, const struct address *its)
 {
-    return its->wire == OFI_WIRE_LAYOUT && its->ring == ofi->messages.ring_bytes &&
-           its->room == ofi->errands.room_bytes;
+    return its->wire == OFI_WIRE_LAYOUT && its->ring == ofi->messages.ring_bytes[TERN_CHANNEL_REQUEST] &&
+           its->room == ofi->errands.room_bytes && its->notes == ofi->messages.shape[TERN_CHANNEL_NOTE].cells;
 }
 
 static tern_status address_bad(const struct ofi_link *ofi, const struct address *its, int rank)
@@ -207,7 +209,7 @@ static tern_status address_bad(const struct ofi_link *ofi, const struct address 
     if (its->layout == CARD_LAYOUT && !is_like_ours(ofi, its))
         return tern_base_fail(
             TERN_ERR_LINK,
-            "rank %d has another version of Tern, another TERN_AM_QUEUE or another TERN_OFI_ROOM; all "
+            "rank %d has another version of Tern, or another TERN_AM_QUEUE, TERN_NOTIFY_QUEUE or TERN_OFI_ROOM; all "
             "ranks need the same",
             rank);
     return tern_base_fail(TERN_ERR_LINK, "the address that rank %d published makes no sense", rank);

@@ -196,7 +196,7 @@ struct ofi_outlet {
     struct tern_ring_consumer cells;                     /* next: the oldest cell not free */
     uint64_t                  next;                      /* first cell not sent */
     uint64_t                  transmitted, acked, freed; /* messages */
-    struct ofi_sent          *sent;                      /* [cells] */
+    struct ofi_sent          *sent;                      /* [cells]; NULL: its messages have no data */
     bool                      asked;                     /* for news of what the peer has done with */
 };
 
@@ -224,12 +224,14 @@ struct ofi_peer {
     unsigned          briefs; /* and small ones that do */
     unsigned          visits; /* errands of it that are not answered, */
     unsigned          seated; /* and those that have a desk */
-    unsigned char    *rings;  /* memory of both outlets; NULL: nothing sent yet */
+    unsigned char    *rings;  /* memory of the outlets of channels with data; NULL: nothing sent yet */
     struct fid_mr    *rings_mr;
-    _Atomic bool      ready; /* the outlets are made */
+    unsigned char    *notes;                /* of that of notes */
+    _Atomic bool      ready[TERN_CHANNELS]; /* the outlet is made */
     struct ofi_outlet out[TERN_CHANNELS];
     struct ofi_inlet  in[TERN_CHANNELS];
-    struct ofi_peer  *next; /* on that list */
+    uint32_t          passed; /* the pass in which the target could not take its note. Who delivers */
+    struct ofi_peer  *next;   /* on that list */
 };
 
 /* A message that has come. The first 64 bytes are as on the wire, so that head and data are aligned. */
@@ -264,13 +266,14 @@ struct ofi_rx {
 #define OFI_RX 4
 
 struct ofi_messages {
-    size_t                 ring_bytes;
-    struct tern_ring_shape shape;
+    size_t                 ring_bytes[TERN_CHANNELS];
+    struct tern_ring_shape shape[TERN_CHANNELS];
     struct ofi_rx          rx[OFI_RX];
     size_t                 rx_bytes;
     unsigned               idle; /* of rx */
     struct fid_mr         *rx_mr;
     struct ofi_queue       queue[TERN_CHANNELS];
+    uint32_t               pass;  /* along the queue of notes. Who delivers */
     struct ofi_letter     *spare; /* small ones */
     unsigned               spares;
     struct ofi_letter     *pulls;            /* whose data have to be fetched */
@@ -419,7 +422,7 @@ void           tern_ofi_cache_forget(struct ofi_link *ofi, const void *addr, siz
 void           tern_ofi_cache_close(struct ofi_link *ofi);
 
 /* outbox.c: what is sent. The lock is held in all of them. */
-tern_status tern_ofi_outbox_make(struct ofi_link *ofi, struct ofi_peer *peer);
+tern_status tern_ofi_outbox_make(struct ofi_link *ofi, struct ofi_peer *peer, unsigned channel);
 void        tern_ofi_outbox_drop(struct ofi_peer *peer);
 void        tern_ofi_outbox_pump(struct ofi_link *ofi);
 void        tern_ofi_outbox_kick(struct ofi_link *ofi, struct ofi_peer *peer);
@@ -434,6 +437,9 @@ void               tern_ofi_inbox_close(struct ofi_link *ofi);
 void               tern_ofi_inbox_drop(struct ofi_peer *peer);
 void               tern_ofi_inbox_pump(struct ofi_link *ofi);
 struct ofi_letter *tern_ofi_inbox_next(struct ofi_link *ofi, unsigned channel); /* NULL: none */
+/* The oldest note of a sender that was not passed over in this pass, which stays; and the target has taken it. */
+struct ofi_letter *tern_ofi_inbox_note(const struct ofi_link *ofi);
+void               tern_ofi_inbox_took(struct ofi_link *ofi, struct ofi_letter *letter);
 void               tern_ofi_inbox_done(struct ofi_link *ofi, struct ofi_letter *letter);
 
 /* message.c: the slots of the contract. */

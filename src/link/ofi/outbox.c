@@ -17,42 +17,79 @@ void tern_ofi_outbox_drop(struct ofi_peer *peer)
 {
     tern_ofi_unregister(&peer->rings_mr);
     free(peer->rings);
+    free(peer->notes);
     for (unsigned c = 0; c < TERN_CHANNELS; c++) {
         free(peer->out[c].sent);
         peer->out[c] = (struct ofi_outlet){ .sent = NULL };
     }
-    peer->rings = NULL;
+    peer->rings = peer->notes = NULL;
 }
 
-static bool outlet_make(struct ofi_outlet *out, unsigned char *memory, struct tern_ring_shape shape)
+static void outlet_make(struct ofi_outlet *out, unsigned char *memory, struct tern_ring_shape shape)
 {
     memset(memory, 0, sizeof(struct tern_ring) + shape.cells * sizeof(struct tern_ring_cell));
     tern_base_ring_produce(&out->ring.producer, memory, shape);
     tern_base_ring_consume_from(&out->cells, memory, shape);
-    out->sent = calloc(shape.cells, sizeof(*out->sent));
-    return out->sent != NULL;
 }
 
-tern_status tern_ofi_outbox_make(struct ofi_link *ofi, struct ofi_peer *peer)
+/* The outlets of channels with data, from which the provider sends. */
+static bool rings_make(struct ofi_link *ofi, struct ofi_peer *peer)
 {
     struct ofi_messages *m = &ofi->messages;
-    size_t               bytes = TERN_CHANNELS * m->ring_bytes;
+    size_t               bytes = TERN_CHANNELS_DATA * m->ring_bytes[TERN_CHANNEL_REQUEST];
     bool                 made = (peer->rings = aligned_alloc(TERN_RING_LINE, bytes)) != NULL;
-    tern_status          st = TERN_OK;
 
-    for (unsigned c = 0; c < TERN_CHANNELS && made; c++)
-        made = outlet_make(&peer->out[c], peer->rings + c * m->ring_bytes, m->shape);
-    if (!made)
-        st = tern_base_fail(TERN_ERR_NOMEM, "link ofi: no memory for a message queue to rank %d", peer->rank);
-    if (st == TERN_OK)
-        st = tern_ofi_register(ofi, peer->rings, bytes, FI_SEND | FI_REMOTE_READ, &peer->rings_mr);
-    if (st < 0) {
-        tern_ofi_outbox_drop(peer);
-        return st;
+    for (unsigned c = 0; c < TERN_CHANNELS_DATA && made; c++) {
+        outlet_make(&peer->out[c], peer->rings + c * m->ring_bytes[c], m->shape[c]);
+        made = (peer->out[c].sent = calloc(m->shape[c].cells, sizeof(*peer->out[c].sent))) != NULL;
     }
-    /* release: the rings before the mark. Pairs with the acquire in tern_ofi_msg_open(). */
-    atomic_store_explicit(&peer->ready, true, memory_order_release);
-    return TERN_OK;
+    return made;
+}
+
+/* That of notes, which are copied. */
+static bool notes_make(struct ofi_link *ofi, struct ofi_peer *peer)
+{
+    size_t bytes = ofi->messages.ring_bytes[TERN_CHANNEL_NOTE];
+
+    if (!(peer->notes = aligned_alloc(TERN_RING_LINE, bytes)))
+        return false;
+    outlet_make(&peer->out[TERN_CHANNEL_NOTE], peer->notes, ofi->messages.shape[TERN_CHANNEL_NOTE]);
+    return true;
+}
+
+static void rings_drop(struct ofi_peer *peer)
+{
+    free(peer->rings);
+    peer->rings = NULL;
+    for (unsigned c = 0; c < TERN_CHANNELS_DATA; c++) {
+        free(peer->out[c].sent);
+        peer->out[c] = (struct ofi_outlet){ .sent = NULL };
+    }
+}
+
+/* release: the rings before the mark. Pairs with the acquire in tern_ofi_msg_open(). */
+static void set_ready(struct ofi_peer *peer, unsigned channel)
+{
+    atomic_store_explicit(&peer->ready[channel], true, memory_order_release);
+}
+
+tern_status tern_ofi_outbox_make(struct ofi_link *ofi, struct ofi_peer *peer, unsigned channel)
+{
+    size_t      bytes = TERN_CHANNELS_DATA * ofi->messages.ring_bytes[TERN_CHANNEL_REQUEST];
+    bool        notes = channel == TERN_CHANNEL_NOTE;
+    tern_status st = TERN_OK;
+
+    if (!(notes ? notes_make(ofi, peer) : rings_make(ofi, peer)))
+        st = tern_base_fail(TERN_ERR_NOMEM, "link ofi: no memory for a message queue to rank %d", peer->rank);
+    else if (!notes)
+        st = tern_ofi_register(ofi, peer->rings, bytes, FI_SEND | FI_REMOTE_READ, &peer->rings_mr);
+    if (st < 0 && !notes)
+        rings_drop(peer);
+    for (unsigned c = 0; c < TERN_CHANNELS_DATA && st == TERN_OK && !notes; c++)
+        set_ready(peer, c);
+    if (st == TERN_OK && notes)
+        set_ready(peer, TERN_CHANNEL_NOTE);
+    return st;
 }
 
 /* ---- who has something to send ---- */
@@ -97,7 +134,7 @@ static void free_cells(struct ofi_link *ofi, struct ofi_outlet *out)
         const struct tern_ring_cell *cell = &out->cells.ring->cell[index];
 
         if (cell->len != TERN_RING_SKIP) {
-            if (out->freed == out->acked || out->sent[index].flying)
+            if (out->freed == out->acked || (out->sent && out->sent[index].flying))
                 break;
             out->freed++;
         }
@@ -115,7 +152,7 @@ static void sent_ended(struct ofi_link *ofi, struct ofi_token *token, const stru
     sent->flying = false;
     if (news->error != 0)
         break_off(ofi, sent->peer, news->why);
-    for (unsigned c = 0; c < TERN_CHANNELS; c++)
+    for (unsigned c = 0; c < TERN_CHANNELS_DATA; c++)
         free_cells(ofi, &sent->peer->out[c]);
 }
 
@@ -198,16 +235,23 @@ static ssize_t send_far(struct ofi_link *ofi, struct ofi_peer *peer, const unsig
     return send_copy(ofi, peer, bytes, sizeof(bytes));
 }
 
+static enum ofi_kind kind_of(unsigned channel, bool far)
+{
+    if (channel == TERN_CHANNEL_NOTE)
+        return OFI_NOTE;
+    return (enum ofi_kind)(channel + (far ? OFI_FAR_REQUEST : OFI_REQUEST));
+}
+
 /* One message of a ring. One without data lies in its cell; others have header and head before their data. */
 static ssize_t send_cell(struct ofi_link *ofi, struct ofi_peer *peer, unsigned channel, struct tern_ring_cell *cell)
 {
     struct ofi_outlet *out = &peer->out[channel];
     bool               far = cell->len > OFI_WIRE_HEAD + OFI_WIRE_NEAR;
-    struct ofi_header  header = header_of(ofi, peer, channel + (far ? OFI_FAR_REQUEST : OFI_REQUEST));
+    struct ofi_header  header = header_of(ofi, peer, kind_of(channel, far));
     unsigned char      small[OFI_WIRE_HEAD], *run = out->cells.data + cell->at;
 
     header.seq = (uint16_t)out->transmitted;
-    header.ack = (uint16_t)peer->in[1 - channel].consumed;
+    header.ack = (uint16_t)peer->in[tern_ofi_wire_partner(channel)].consumed;
     if (cell->len == 0) {
         memcpy(small, &header, sizeof(header));
         memcpy(small + sizeof(header), cell->head, TERN_LINK_HEAD);
@@ -223,6 +267,7 @@ static ssize_t send_cell(struct ofi_link *ofi, struct ofi_peer *peer, unsigned c
 static ssize_t send_cells(struct ofi_link *ofi, struct ofi_peer *peer, unsigned channel)
 {
     struct ofi_outlet     *out = &peer->out[channel];
+    struct ofi_inlet      *partner = &peer->in[tern_ofi_wire_partner(channel)];
     struct tern_ring_shape shape = out->cells.shape;
     ssize_t                rc = 0;
 
@@ -234,8 +279,8 @@ static ssize_t send_cells(struct ofi_link *ofi, struct ofi_peer *peer, unsigned 
             break;
         if (cell->len != TERN_RING_SKIP && (rc = send_cell(ofi, peer, channel, cell)) == 0) {
             out->transmitted++;
-            peer->in[1 - channel].told = peer->in[1 - channel].consumed;
-            peer->in[1 - channel].untold = 0;
+            partner->told = partner->consumed;
+            partner->untold = 0;
         }
         out->next += rc == 0;
     }
@@ -280,7 +325,7 @@ static ssize_t send_due(struct ofi_link *ofi, struct ofi_peer *peer)
         unsigned what = peer->due & -(unsigned)peer->due;
 
         rc = what == OFI_DUE_CREDIT ? send_credit(ofi, peer)
-                                    : send_want(ofi, peer, what == OFI_DUE_WANT << TERN_CHANNEL_REPLY);
+                                    : send_want(ofi, peer, (unsigned)__builtin_ctz(what / OFI_DUE_WANT));
         if (rc == 0)
             peer->due &= (uint8_t)~what;
     }
@@ -292,6 +337,8 @@ static ssize_t send_due(struct ofi_link *ofi, struct ofi_peer *peer)
 /* Send what there is for a peer; what the provider has no room for stays on the list. */
 static void peer_pump(struct ofi_link *ofi, struct ofi_peer *peer)
 {
+    static const unsigned urgent[TERN_CHANNELS] = { TERN_CHANNEL_REPLY, TERN_CHANNEL_REQUEST, TERN_CHANNEL_NOTE };
+
     tern_status st = tern_ofi_address(ofi, peer);
     ssize_t     rc = st == TERN_AGAIN ? -FI_EAGAIN : 0;
 
@@ -301,12 +348,9 @@ static void peer_pump(struct ofi_link *ofi, struct ofi_peer *peer)
         return;
     if (rc == 0)
         rc = send_due(ofi, peer);
-    if (atomic_load_explicit(&peer->ready, memory_order_relaxed)) { /* written under the lock */
-        if (rc == 0)
-            rc = send_cells(ofi, peer, TERN_CHANNEL_REPLY);
-        if (rc == 0)
-            rc = send_cells(ofi, peer, TERN_CHANNEL_REQUEST);
-    }
+    for (unsigned i = 0; i < TERN_CHANNELS && rc == 0; i++)
+        if (atomic_load_explicit(&peer->ready[urgent[i]], memory_order_relaxed)) /* written under the lock */
+            rc = send_cells(ofi, peer, urgent[i]);
     if (rc == -FI_EAGAIN)
         work_add(ofi, peer);
     else if (rc != 0)

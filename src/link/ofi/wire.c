@@ -69,6 +69,7 @@ bool tern_ofi_wire_read(const void *bytes, size_t len, struct ofi_mail *out)
     case OFI_REPLY:
     case OFI_FAR_REQUEST:
     case OFI_FAR_REPLY: return read_message(body, rest, out);
+    case OFI_NOTE: out->channel = TERN_CHANNEL_NOTE; return rest == TERN_LINK_HEAD;
     case OFI_CREDIT: return read_body(body, rest, &out->credit, sizeof(out->credit));
     case OFI_WANT: return rest == 0 && out->header.seq < TERN_CHANNELS;
     case OFI_ERRAND:

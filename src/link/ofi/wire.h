@@ -9,10 +9,10 @@
 
 #include "link/link.h"
 
-#define OFI_WIRE_LAYOUT 2u /* changes with anything below */
+#define OFI_WIRE_LAYOUT 3u /* changes with anything below */
 
-/* A message on a channel, REQUEST or REPLY, has its data behind its head, or (FAR) says where the receiver finds them.
- * CREDIT tells how many messages of each channel have been done with; WANT asks for that. An ERRAND has its request with
+/* A message on a channel, REQUEST or REPLY, has its data behind its head, or (FAR) says where the receiver finds them; a
+ * NOTE has none. CREDIT tells how many messages of each channel have been done with; WANT asks for that. An ERRAND has its request with
  * it, or (FAR) leaves it in the sender's room; an ANSWER has its bytes with it, or they were written into that room. */
 enum ofi_kind {
     OFI_REQUEST,
@@ -24,6 +24,7 @@ enum ofi_kind {
     OFI_ERRAND,
     OFI_FAR_ERRAND,
     OFI_ANSWER,
+    OFI_NOTE,
     OFI_KINDS
 };
 
@@ -32,7 +33,7 @@ struct ofi_header {
     uint64_t token;     /* shows that sender and receiver are of one job */
     uint32_t from_kind; /* rank in the job, shifted by 8; enum ofi_kind */
     uint16_t seq;       /* on a channel: number of the message, modulo 2^16. WANT: the channel. Errands: the room */
-    uint16_t ack;       /* on a channel: messages of the other one that the sender has done with, modulo 2^16. Errands:
+    uint16_t ack;       /* on a channel: messages of its partner that the sender has done with, modulo 2^16. Errands:
                            how often the room was used, modulo 2^16 */
 };
 _Static_assert(sizeof(struct ofi_header) == 16, "the header has no padding");
@@ -47,6 +48,12 @@ struct ofi_far {
     uint64_t key, addr;
     uint64_t len;
 };
+
+/* The channel whose messages go the other way when those of a channel do: replies follow requests, and notes notes. */
+static inline unsigned tern_ofi_wire_partner(unsigned channel)
+{
+    return channel == TERN_CHANNEL_NOTE ? TERN_CHANNEL_NOTE : 1 - channel;
+}
 
 /* Follows the header of a CREDIT. */
 struct ofi_credit {

@@ -1,4 +1,5 @@
-/* message.c: messages to oneself, through two rings in private memory. */
+/* message.c: messages to oneself, through rings in private memory: one for each channel, that of notes from the first of
+ * them on. */
 #include <sys/mman.h>
 
 #include "base/options.h"
@@ -16,6 +17,15 @@ static void watch_next(struct self_inlet *inlet)
     tern_link_watch_move(&inlet->watch, mark, idle);
 }
 
+/* Pass one on. False: the target cannot take it now. */
+static inline bool take(const struct self_link *self, unsigned channel, const struct tern_ring_item *item)
+{
+    if (channel == TERN_CHANNEL_NOTE)
+        return self->up->note(self->rank, item->head);
+    self->up->message(self->rank, channel, item->head, item->data, item->len);
+    return true;
+}
+
 static tern_status deliver(struct tern_link_watch *watch)
 {
     struct self_inlet    *inlet = (struct self_inlet *)watch;
@@ -24,46 +34,77 @@ static tern_status deliver(struct tern_link_watch *watch)
     int                   found = 0;
 
     for (int i = 0; i < BATCH && (found = tern_base_ring_peek(&inlet->ring, &item)) > 0; i++) {
-        self->up->message(self->rank, watch->channel, item.head, item.data, item.len);
+        if (!take(self, watch->channel, &item))
+            break;
         tern_base_ring_consume(&inlet->ring, item.span);
     }
     watch_next(inlet);
     return found >= 0 ? TERN_OK : tern_base_fail(TERN_ERR_LINK, "the message queue to oneself is damaged");
 }
 
-static size_t ring_bytes(void)
+static size_t ring_bytes(unsigned channel)
 {
-    uint64_t share = tern_opt.am_queue / TERN_CHANNELS;
+    uint64_t share = tern_opt.am_queue / TERN_CHANNELS_DATA;
 
+    if (channel == TERN_CHANNEL_NOTE)
+        return tern_base_ring_bare_bytes((size_t)tern_opt.notify_queue);
     return (size_t)(share < LARGEST_RING ? share : LARGEST_RING) & ~(size_t)(TERN_RING_LINE - 1);
+}
+
+static tern_status ring_make(struct self_link *self, unsigned channel)
+{
+    struct self_inlet     *inlet = &self->inlet[channel];
+    size_t                 bytes = ring_bytes(channel);
+    struct tern_ring_shape shape =
+        channel == TERN_CHANNEL_NOTE ? tern_base_ring_bare(bytes) : tern_base_ring_shape(bytes);
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); /* no page yet */
+
+    if (memory == MAP_FAILED)
+        return tern_base_fail(TERN_ERR_NOMEM, "link self: no memory for a message queue of %zu bytes", bytes);
+    tern_base_ring_produce(&self->outlet[channel].producer, memory, shape);
+    tern_base_ring_consume_from(&inlet->ring, memory, shape);
+    inlet->watch = (struct tern_link_watch){ .channel = channel, .deliver = deliver, .link = (struct tern_link *)self };
+    watch_next(inlet);
+    return self->up->watch(&inlet->watch);
 }
 
 tern_status tern_self_messages_open(struct self_link *self)
 {
-    size_t                 bytes = ring_bytes();
-    struct tern_ring_shape shape = tern_base_ring_shape(bytes);
-    tern_status            st = TERN_OK;
+    tern_status st = TERN_OK;
 
-    for (unsigned c = 0; c < TERN_CHANNELS && st == TERN_OK; c++) {
-        struct self_inlet *inlet = &self->inlet[c];
-        void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); /* no page yet */
-
-        if (memory == MAP_FAILED)
-            return tern_base_fail(TERN_ERR_NOMEM, "link self: no memory for a message queue of %zu bytes", bytes);
-        tern_base_ring_produce(&self->outlet[c].producer, memory, shape);
-        tern_base_ring_consume_from(&inlet->ring, memory, shape);
-        inlet->watch = (struct tern_link_watch){ .channel = c, .deliver = deliver, .link = (struct tern_link *)self };
-        watch_next(inlet);
-        st = self->up->watch(&inlet->watch);
-    }
+    pthread_mutex_init(&self->lock, NULL);
+    for (unsigned c = 0; c < TERN_CHANNELS_DATA && st == TERN_OK; c++)
+        st = ring_make(self, c);
     return st;
 }
 
 void tern_self_messages_close(struct self_link *self)
 {
+    pthread_mutex_destroy(&self->lock);
     for (unsigned c = 0; c < TERN_CHANNELS; c++)
         if (self->inlet[c].ring.ring)
-            munmap(self->inlet[c].ring.ring, ring_bytes());
+            munmap(self->inlet[c].ring.ring, ring_bytes(c));
+}
+
+static __attribute__((noinline, cold)) tern_status first_note(struct self_link *self)
+{
+    tern_status st = TERN_OK;
+
+    pthread_mutex_lock(&self->lock);
+    if (!atomic_load_explicit(&self->notes, memory_order_relaxed) && /* written under the lock */
+        (st = ring_make(self, TERN_CHANNEL_NOTE)) == TERN_OK)
+        atomic_store_explicit(&self->notes, true, memory_order_release); /* the ring; pairs with ready() */
+    pthread_mutex_unlock(&self->lock);
+    return st;
+}
+
+/* See that there is a ring for the channel. */
+static inline tern_status ready(struct self_link *self, unsigned channel)
+{
+    /* acquire: the ring. Pairs with first_note(). */
+    if (channel != TERN_CHANNEL_NOTE || TERN_LIKELY(atomic_load_explicit(&self->notes, memory_order_acquire)))
+        return TERN_OK;
+    return first_note(self);
 }
 
 size_t tern_self_msg_longest(struct tern_link *link, int peer)
@@ -76,9 +117,13 @@ tern_status tern_self_msg_open(struct tern_link *link, struct tern_link_msg *msg
 {
     struct tern_ring_outlet *outlet = &tern_self(link)->outlet[msg->channel];
     struct tern_ring_room    room;
-    bool                     alone = tern_base_lone_lock(&outlet->lock);
-    bool                     taken = tern_base_ring_take(&outlet->producer, min, max, &room);
+    tern_status              st = ready(tern_self(link), msg->channel);
+    bool                     alone, taken;
 
+    if (st < 0)
+        return st;
+    alone = tern_base_lone_lock(&outlet->lock);
+    taken = tern_base_ring_take(&outlet->producer, min, max, &room);
     tern_base_lone_unlock(&outlet->lock, alone);
     if (!taken)
         return TERN_AGAIN;
@@ -113,10 +158,14 @@ tern_status tern_self_msg_brief(struct tern_link *link, int peer, unsigned chann
                                 const uint32_t *rest, unsigned count)
 {
     struct tern_ring_outlet *outlet = &tern_self(link)->outlet[channel];
-    bool                     alone = tern_base_lone_lock(&outlet->lock);
-    bool                     sent = tern_base_ring_put(&outlet->producer, first, rest, count);
+    tern_status              st = ready(tern_self(link), channel);
+    bool                     alone, sent;
 
     (void)peer;
+    if (st < 0)
+        return st;
+    alone = tern_base_lone_lock(&outlet->lock);
+    sent = tern_base_ring_put(&outlet->producer, first, rest, count);
     tern_base_lone_unlock(&outlet->lock, alone);
     if (!sent)
         return TERN_AGAIN;

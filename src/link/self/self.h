@@ -2,6 +2,9 @@
 #ifndef TERN_LINK_SELF_H
 #define TERN_LINK_SELF_H
 
+#include <pthread.h>
+#include <stdatomic.h>
+
 #include "base/ring.h"
 #include "link/link.h"
 
@@ -17,6 +20,8 @@ struct self_link {
     const struct tern_link_up *up;
     struct tern_ring_outlet    outlet[TERN_CHANNELS];
     struct self_inlet          inlet[TERN_CHANNELS];
+    pthread_mutex_t            lock;  /* for who makes the ring of notes, with the first of them */
+    _Atomic bool               notes; /* it is there */
 };
 
 static inline struct self_link *tern_self(struct tern_link *link)

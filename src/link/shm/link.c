@@ -23,9 +23,10 @@ static tern_status map_control(struct shm_link *shm)
     uint64_t    offset = control_offset(shm->boot->segment);
     tern_status st;
 
-    shm->control_bytes = tern_base_round_up(tern_shm_hall_offset(shm->locals, SHM_GROUPS) +
-                                                (size_t)shm->locals * (size_t)shm->locals * sizeof(struct shm_post),
-                                            PAGE);
+    shm->control_bytes =
+        tern_base_round_up(tern_shm_hall_offset(shm->locals, SHM_GROUPS) +
+                               (size_t)shm->locals * (size_t)shm->locals * SHM_POSTS * sizeof(struct shm_post),
+                           PAGE);
     st = tern_boot_space_reserve(shm->boot->arena, offset, shm->control_bytes, "control memory of the node");
     if (st < 0)
         return st;

@@ -1,9 +1,10 @@
 /* message.c: messages between ranks of a node.
  *
- * Each rank that has ever sent to another has two rings to it (requests and replies) in memory of its own choice; the
- * post tells the receiver where. So memory grows with the pairs that talk: TERN_AM_QUEUE bytes per rank when all talk
- * to it, divided evenly among the pairs. A sender that dies leaves at most its own rings unfinished. A receiver polls
- * the rings of those who have ever sent to it, and whether there is one more.
+ * Each rank that has ever sent to another has rings to it in memory of its own choice, two for requests and replies, and
+ * from the first notification on one for those; a post tells the receiver where. So memory grows with the pairs that talk:
+ * TERN_AM_QUEUE bytes per rank when all talk to it, divided evenly among the pairs, and a cell for each of TERN_NOTIFY_QUEUE
+ * notifications of a pair. A sender that dies leaves at most its own rings unfinished. A receiver polls the rings of those
+ * who have ever sent to it, and whether there is one more.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,32 +17,69 @@
 
 #define SMALLEST_RING 4096u
 #define LARGEST_RING (1u << 20)
-#define BATCH 16 /* messages from one ring in one poll */
+#define MOST_BYTES (65536u * TERN_RING_LINE + LARGEST_RING) /* that a ring of any kind has */
+#define BATCH 16                                            /* messages from one ring in one poll */
 
 static tern_status meet_senders(struct tern_link_watch *news);
+
+static const unsigned rings_of[SHM_POSTS] = { [SHM_POST_DATA] = TERN_CHANNELS_DATA, [SHM_POST_NOTES] = 1 };
+
+static inline enum shm_post_kind kind_of(unsigned channel)
+{
+    return channel == TERN_CHANNEL_NOTE ? SHM_POST_NOTES : SHM_POST_DATA;
+}
+
+static struct tern_ring_shape shape_of(enum shm_post_kind kind, uint64_t bytes)
+{
+    return kind == SHM_POST_NOTES ? tern_base_ring_bare(bytes) : tern_base_ring_shape(bytes);
+}
+
+static void choose_rings(struct shm_messages *m, size_t locals)
+{
+    uint64_t share = tern_opt.am_queue / (TERN_CHANNELS_DATA * locals);
+
+    share = share < SMALLEST_RING ? SMALLEST_RING : share > LARGEST_RING ? LARGEST_RING : share;
+    m->ring_bytes[SHM_POST_DATA] = share & ~(size_t)(TERN_RING_LINE - 1);
+    m->ring_bytes[SHM_POST_NOTES] = tern_base_ring_bare_bytes((size_t)tern_opt.notify_queue);
+    for (unsigned kind = 0; kind < SHM_POSTS; kind++)
+        m->shape[kind] = shape_of(kind, m->ring_bytes[kind]);
+}
+
+static void tables_free(struct shm_messages *m)
+{
+    for (unsigned kind = 0; kind < SHM_POSTS; kind++)
+        free(m->outbox[kind]);
+    free(m->inbox);
+}
 
 tern_status tern_shm_messages_open(struct shm_link *shm)
 {
     struct shm_messages *m = &shm->messages;
     size_t               locals = (size_t)shm->locals;
-    uint64_t             share = tern_opt.am_queue / (TERN_CHANNELS * locals);
 
-    share = share < SMALLEST_RING ? SMALLEST_RING : share > LARGEST_RING ? LARGEST_RING : share;
-    m->ring_bytes = share & ~(size_t)(TERN_RING_LINE - 1);
-    m->shape = tern_base_ring_shape(m->ring_bytes);
+    choose_rings(m, locals);
     m->post = (struct shm_post *)(void *)(shm->control + tern_shm_hall_offset(shm->locals, SHM_GROUPS));
-    m->outbox = calloc((size_t)shm->ranks, sizeof(*m->outbox));
-    m->inbox = calloc(locals, sizeof(*m->inbox));
+    for (unsigned kind = 0; kind < SHM_POSTS; kind++)
+        m->outbox[kind] = calloc((size_t)shm->ranks, sizeof(*m->outbox[kind]));
+    m->inbox = calloc(locals * SHM_POSTS, sizeof(*m->inbox));
     pthread_mutex_init(&m->outbox_lock, NULL);
     m->news = (struct tern_link_watch){ .word = &shm->desk[shm->local].senders,
                                         .channel = TERN_CHANNEL_REPLY, /* which is looked at in every case */
                                         .deliver = meet_senders,
                                         .link = (struct tern_link *)shm };
-    if (m->outbox && m->inbox)
+    if (m->outbox[SHM_POST_DATA] && m->outbox[SHM_POST_NOTES] && m->inbox)
         return shm->up->watch(&m->news);
-    free(m->outbox);
-    free(m->inbox);
+    tables_free(m);
     return tern_base_fail(TERN_ERR_NOMEM, "link shm: no memory for tables of %d ranks", shm->ranks);
+}
+
+/* The space stays: the peer may still be reading the last messages. It goes with the job. */
+static void outbox_close(struct shm_outbox *outbox)
+{
+    if (!outbox)
+        return;
+    munmap(outbox->map, outbox->space.bytes);
+    free(outbox);
 }
 
 void tern_shm_messages_close(struct shm_link *shm)
@@ -50,27 +88,21 @@ void tern_shm_messages_close(struct shm_link *shm)
 
     for (uint32_t i = 0; i < m->inboxes; i++)
         munmap(m->inbox[i].map, m->inbox[i].bytes);
-    for (int peer = 0; peer < shm->ranks; peer++) {
-        struct shm_outbox *outbox = atomic_load(&m->outbox[peer]);
-        if (!outbox)
-            continue;
-        /* The space stays: the peer may still be reading the last messages. It goes with the job. */
-        munmap(outbox->map, outbox->space.bytes);
-        free(outbox);
-    }
+    for (int peer = 0; peer < shm->ranks; peer++)
+        for (unsigned kind = 0; kind < SHM_POSTS; kind++)
+            outbox_close(atomic_load(&m->outbox[kind][peer]));
     pthread_mutex_destroy(&m->outbox_lock);
-    free(m->outbox);
-    free(m->inbox);
+    tables_free(m);
 }
 
-/* Make the rings to a peer and tell it where they are. */
-static tern_status outbox_make(struct shm_link *shm, int peer, struct shm_outbox *outbox)
+/* Make the rings of a post to a peer and tell it where they are. */
+static tern_status outbox_make(struct shm_link *shm, int peer, enum shm_post_kind kind, struct shm_outbox *outbox)
 {
     struct shm_messages *m = &shm->messages;
     int                  local = shm->local_of[peer];
-    struct shm_post     *post = &m->post[local * shm->locals + shm->local];
-    size_t               bytes = m->ring_bytes;
-    tern_status          st = tern_boot_space_take(shm->boot, shm->boot->arena, TERN_CHANNELS * bytes, &outbox->space);
+    struct shm_post     *post = tern_shm_post_between(shm, local, shm->local, kind);
+    size_t               bytes = m->ring_bytes[kind];
+    tern_status          st = tern_boot_space_take(shm->boot, shm->boot->arena, rings_of[kind] * bytes, &outbox->space);
 
     if (st < 0)
         return st;
@@ -81,8 +113,8 @@ static tern_status outbox_make(struct shm_link *shm, int peer, struct shm_outbox
         return tern_base_fail(TERN_ERR_NOMEM, "link shm: cannot map the message queue to rank %d: %s", peer,
                               strerror(errno));
     }
-    for (unsigned c = 0; c < TERN_CHANNELS; c++)
-        tern_base_ring_produce(&outbox->outlet[c].producer, outbox->map + c * bytes, m->shape);
+    for (unsigned c = 0; c < rings_of[kind]; c++)
+        tern_base_ring_produce(&outbox->outlet[c].producer, outbox->map + c * bytes, m->shape[kind]);
     atomic_store_explicit(&post->bytes, bytes, memory_order_relaxed);
     /* release: the size before the offset, and both before the count. Pair with the acquires in inbox_add() and
      * meet_senders(). */
@@ -91,19 +123,19 @@ static tern_status outbox_make(struct shm_link *shm, int peer, struct shm_outbox
     return TERN_OK;
 }
 
-static __attribute__((noinline, cold)) tern_status outbox_first(struct shm_link *shm, int peer)
+static __attribute__((noinline, cold)) tern_status outbox_first(struct shm_link *shm, int peer, enum shm_post_kind kind)
 {
     struct shm_messages *m = &shm->messages;
     struct shm_outbox   *outbox;
     tern_status          st = TERN_OK;
 
     pthread_mutex_lock(&m->outbox_lock);
-    if (!atomic_load(&m->outbox[peer])) {
+    if (!atomic_load(&m->outbox[kind][peer])) {
         outbox = calloc(1, sizeof(*outbox));
-        st = outbox ? outbox_make(shm, peer, outbox)
+        st = outbox ? outbox_make(shm, peer, kind, outbox)
                     : tern_base_fail(TERN_ERR_NOMEM, "link shm: no memory for a queue to rank %d", peer);
         if (st == TERN_OK)
-            atomic_store_explicit(&m->outbox[peer], outbox, memory_order_release); /* pairs with tern_shm_msg_open() */
+            atomic_store_explicit(&m->outbox[kind][peer], outbox, memory_order_release); /* pairs with outlet_to() */
         else
             free(outbox);
     }
@@ -114,19 +146,20 @@ static __attribute__((noinline, cold)) tern_status outbox_first(struct shm_link 
 size_t tern_shm_msg_longest(struct tern_link *link, int peer)
 {
     (void)peer;
-    return tern_base_ring_longest(tern_shm(link)->messages.shape);
+    return tern_base_ring_longest(tern_shm(link)->messages.shape[SHM_POST_DATA]);
 }
 
-/* The outbox to a peer, made with the first message. NULL: *st says why not. */
-static inline struct shm_outbox *outbox_to(struct shm_link *shm, int peer, tern_status *st)
+/* The outlet of a channel to a peer, made with the first message. NULL: *st says why not. */
+static inline struct tern_ring_outlet *outlet_to(struct shm_link *shm, int peer, unsigned channel, tern_status *st)
 {
+    enum shm_post_kind kind = kind_of(channel);
     struct shm_outbox *outbox;
 
     /* acquire: the outbox before the pointer. Pairs with outbox_first(). */
-    while (TERN_UNLIKELY(!(outbox = atomic_load_explicit(&shm->messages.outbox[peer], memory_order_acquire))))
-        if ((*st = outbox_first(shm, peer)) < 0)
+    while (TERN_UNLIKELY(!(outbox = atomic_load_explicit(&shm->messages.outbox[kind][peer], memory_order_acquire))))
+        if ((*st = outbox_first(shm, peer, kind)) < 0)
             return NULL;
-    return outbox;
+    return &outbox->outlet[kind == SHM_POST_NOTES ? 0 : channel];
 }
 
 /* Replies are sent by one thread at a time anyway. */
@@ -137,21 +170,19 @@ static inline bool lock(struct tern_ring_outlet *outlet, unsigned channel)
 
 static inline void unlock(struct tern_ring_outlet *outlet, unsigned channel, bool alone)
 {
-    if (channel == TERN_CHANNEL_REQUEST)
+    if (channel != TERN_CHANNEL_REPLY)
         tern_base_lone_unlock(&outlet->lock, alone);
 }
 
 tern_status tern_shm_msg_open(struct tern_link *link, struct tern_link_msg *msg, size_t min, size_t max)
 {
     tern_status              st = TERN_OK;
-    struct shm_outbox       *outbox = outbox_to(tern_shm(link), msg->peer, &st);
-    struct tern_ring_outlet *outlet;
+    struct tern_ring_outlet *outlet = outlet_to(tern_shm(link), msg->peer, msg->channel, &st);
     struct tern_ring_room    room;
     bool                     alone, taken;
 
-    if (!outbox)
+    if (!outlet)
         return st;
-    outlet = &outbox->outlet[msg->channel];
     alone = lock(outlet, msg->channel);
     taken = tern_base_ring_take(&outlet->producer, min, max, &room);
     unlock(outlet, msg->channel, alone);
@@ -187,13 +218,11 @@ tern_status tern_shm_msg_brief(struct tern_link *link, int peer, unsigned channe
                                unsigned count)
 {
     tern_status              st = TERN_OK;
-    struct shm_outbox       *outbox = outbox_to(tern_shm(link), peer, &st);
-    struct tern_ring_outlet *outlet;
+    struct tern_ring_outlet *outlet = outlet_to(tern_shm(link), peer, channel, &st);
     bool                     alone, sent;
 
-    if (TERN_UNLIKELY(!outbox))
+    if (TERN_UNLIKELY(!outlet))
         return st;
-    outlet = &outbox->outlet[channel];
     alone = lock(outlet, channel);
     sent = tern_base_ring_put(&outlet->producer, first, rest, count);
     unlock(outlet, channel, alone);
@@ -211,6 +240,17 @@ static void watch_next(struct shm_inlet *inlet)
     tern_link_watch_move(&inlet->watch, mark, idle);
 }
 
+/* Consumed: move on, and wake the sender where it waits for room. */
+static inline tern_status delivered(struct shm_inlet *inlet, int found)
+{
+    watch_next(inlet);
+    if (TERN_UNLIKELY(tern_base_ring_wanted(&inlet->ring)))
+        ring_peer(tern_shm(inlet->watch.link), inlet->from); /* it may sleep until there is room */
+    if (TERN_LIKELY(found >= 0))
+        return TERN_OK;
+    return tern_base_fail(TERN_ERR_LINK, "the message queue from rank %d is damaged", inlet->from);
+}
+
 static tern_status deliver(struct tern_link_watch *watch)
 {
     struct shm_inlet     *inlet = (struct shm_inlet *)watch;
@@ -222,25 +262,38 @@ static tern_status deliver(struct tern_link_watch *watch)
         shm->up->message(inlet->from, watch->channel, item.head, item.data, item.len);
         tern_base_ring_consume(&inlet->ring, item.span);
     }
-    watch_next(inlet);
-    if (TERN_UNLIKELY(tern_base_ring_wanted(&inlet->ring)))
-        ring_peer(shm, inlet->from); /* it may sleep until there is room */
-    if (TERN_LIKELY(found >= 0))
-        return TERN_OK;
-    return tern_base_fail(TERN_ERR_LINK, "the message queue from rank %d is damaged", inlet->from);
+    return delivered(inlet, found);
+}
+
+static tern_status deliver_notes(struct tern_link_watch *watch)
+{
+    struct shm_inlet     *inlet = (struct shm_inlet *)watch;
+    struct shm_link      *shm = tern_shm(watch->link);
+    struct tern_ring_item item;
+    int                   found = 0;
+
+    for (int i = 0; i < BATCH && (found = tern_base_ring_peek(&inlet->ring, &item)) > 0; i++) {
+        if (TERN_UNLIKELY(!shm->up->note(inlet->from, item.head)))
+            break;
+        tern_base_ring_consume(&inlet->ring, item.span);
+    }
+    return delivered(inlet, found);
 }
 
 /* The rings of a sender, mapped. */
 static tern_status inbox_open(struct shm_link *shm, struct shm_inbox *inbox, struct tern_ring_shape shape)
 {
-    size_t      bytes = inbox->bytes / TERN_CHANNELS;
+    size_t      bytes = inbox->bytes / rings_of[inbox->kind];
+    bool        notes = inbox->kind == SHM_POST_NOTES;
     tern_status st = TERN_OK;
 
-    for (unsigned c = 0; c < TERN_CHANNELS && st == TERN_OK; c++) {
+    for (unsigned c = 0; c < rings_of[inbox->kind] && st == TERN_OK; c++) {
         struct shm_inlet *inlet = &inbox->inlet[c];
 
         inlet->from = inbox->from;
-        inlet->watch = (struct tern_link_watch){ .channel = c, .deliver = deliver, .link = (struct tern_link *)shm };
+        inlet->watch = (struct tern_link_watch){ .channel = notes ? TERN_CHANNEL_NOTE : c,
+                                                 .deliver = notes ? deliver_notes : deliver,
+                                                 .link = (struct tern_link *)shm };
         tern_base_ring_consume_from(&inlet->ring, inbox->map + c * bytes, shape);
         watch_next(inlet);
         st = shm->up->watch(&inlet->watch);
@@ -248,35 +301,40 @@ static tern_status inbox_open(struct shm_link *shm, struct shm_inbox *inbox, str
     return st;
 }
 
-/* Map the rings of a sender that is new. */
-static tern_status inbox_add(struct shm_link *shm, int local)
+static bool is_known(const struct shm_messages *m, int from, enum shm_post_kind kind)
+{
+    for (uint32_t i = 0; i < m->inboxes; i++)
+        if (m->inbox[i].from == from && m->inbox[i].kind == kind)
+            return true;
+    return false;
+}
+
+/* Map the rings of a post that is new. */
+static tern_status inbox_add(struct shm_link *shm, int local, enum shm_post_kind kind)
 {
     int                    from = shm->rank_of[local];
     struct shm_messages   *m = &shm->messages;
     struct shm_inbox      *inbox = &m->inbox[m->inboxes];
-    struct shm_post       *post = &m->post[shm->local * shm->locals + local];
+    struct shm_post       *post = tern_shm_post_between(shm, shm->local, local, kind);
     uint64_t               offset = atomic_load_explicit(&post->offset, memory_order_acquire); /* see outbox_make() */
-    uint64_t               bytes = atomic_load_explicit(&post->bytes, memory_order_relaxed);
+    uint64_t               bytes = atomic_load_explicit(&post->bytes, memory_order_relaxed), all;
     struct tern_ring_shape shape;
     struct stat            arena;
     void                  *map;
 
-    for (uint32_t i = 0; i < m->inboxes; i++)
-        if (m->inbox[i].from == from)
-            return TERN_OK;
-    if (offset == 0)
+    if (offset == 0 || is_known(m, from, kind))
         return TERN_OK;
-    shape = tern_base_ring_shape(bytes);
-    if (shape.cells == 0 || bytes > LARGEST_RING || bytes % TERN_RING_LINE != 0 ||
-        fstat(shm->boot->arena, &arena) != 0 ||
-        !tern_base_covers((uint64_t)arena.st_size, offset, TERN_CHANNELS * bytes))
+    shape = shape_of(kind, bytes);
+    all = rings_of[kind] * bytes;
+    if (shape.cells == 0 || bytes > MOST_BYTES || bytes % TERN_RING_LINE != 0 || fstat(shm->boot->arena, &arena) != 0 ||
+        !tern_base_covers((uint64_t)arena.st_size, offset, all))
         return tern_base_fail(TERN_ERR_LINK, "rank %d announced message queues of %llu bytes at %llu", from,
                               (unsigned long long)bytes, (unsigned long long)offset);
-    map = mmap(NULL, TERN_CHANNELS * bytes, PROT_READ | PROT_WRITE, MAP_SHARED, shm->boot->arena, (off_t)offset);
+    map = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_SHARED, shm->boot->arena, (off_t)offset);
     if (map == MAP_FAILED)
         return tern_base_fail(errno == EINVAL ? TERN_ERR_LINK : TERN_ERR_NOMEM,
                               "link shm: cannot map the message queue of rank %d: %s", from, strerror(errno));
-    *inbox = (struct shm_inbox){ .from = from, .map = map, .bytes = TERN_CHANNELS * bytes };
+    *inbox = (struct shm_inbox){ .from = from, .kind = kind, .map = map, .bytes = all };
     m->inboxes++;
     return inbox_open(shm, inbox, shape);
 }
@@ -291,7 +349,8 @@ static tern_status meet_senders(struct tern_link_watch *news)
     tern_status      st = TERN_OK;
 
     for (int local = 0; local < shm->locals && st == TERN_OK; local++)
-        st = inbox_add(shm, local);
+        for (unsigned kind = 0; kind < SHM_POSTS && st == TERN_OK; kind++)
+            st = inbox_add(shm, local, kind);
     if (st == TERN_OK)
         tern_link_watch_move(news, news->word, senders);
     return st;

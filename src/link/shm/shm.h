@@ -6,7 +6,7 @@
  *
  *   desk[locals]             requests for bounced transfers
  *   hall 0, hall 1           the places where the world (of a job on one node) and the node team meet
- *   post[locals * locals]    where each rank's messages to each other rank are
+ *   post[locals * locals][]  where each rank's messages to each other rank are
  *
  * Everything in it has fixed widths and a stated writer. It is laid out by the ranks of this node, by their local
  * numbers; everywhere else ranks count in the job.
@@ -67,20 +67,23 @@ struct shm_seat {
     _Alignas(64) unsigned char note[2][TERN_LINK_NOTE]; /* Writer: the member */
 };
 
-/* Where a rank's messages to another lie: two rings, one for each channel. Writer: the sender, once. */
+/* Where a rank's messages to another lie: the rings of requests and replies, made together, and that of notes. */
+enum shm_post_kind { SHM_POST_DATA, SHM_POST_NOTES, SHM_POSTS };
+
+/* Writer: the sender, once. */
 struct shm_post {
     _Atomic uint64_t offset; /* in the arena; 0: it has sent none yet */
     _Atomic uint64_t bytes;  /* of each ring */
 };
 
-/* The sender's side of the messages to one peer. */
+/* The sender's side of one post. */
 struct shm_outbox {
     struct tern_space       space;
     unsigned char          *map;
-    struct tern_ring_outlet outlet[TERN_CHANNELS];
+    struct tern_ring_outlet outlet[TERN_CHANNELS_DATA]; /* by channel; of notes the first */
 };
 
-/* The receiver's side of the messages from one peer, on one channel and on both. */
+/* The receiver's side of one channel from one peer, and of one post. */
 struct shm_inlet {
     struct tern_link_watch    watch;
     struct tern_ring_consumer ring;
@@ -88,10 +91,11 @@ struct shm_inlet {
 };
 
 struct shm_inbox {
-    int              from;
-    unsigned char   *map;
-    size_t           bytes;
-    struct shm_inlet inlet[TERN_CHANNELS];
+    int                from;
+    enum shm_post_kind kind;
+    unsigned char     *map;
+    size_t             bytes;
+    struct shm_inlet   inlet[TERN_CHANNELS_DATA];
 };
 
 enum shm_cma { SHM_CMA_UNKNOWN, SHM_CMA_YES, SHM_CMA_NO };
@@ -104,14 +108,14 @@ struct shm_exposed {
 
 /* message.c */
 struct shm_messages {
-    struct shm_post              *post;   /* [local of the receiver * locals + local of the sender], shared */
-    _Atomic(struct shm_outbox *) *outbox; /* [ranks of the job] NULL: nothing sent there yet */
+    struct shm_post              *post;              /* shared; see tern_shm_post_between() */
+    _Atomic(struct shm_outbox *) *outbox[SHM_POSTS]; /* [ranks of the job] NULL: nothing sent there yet */
     pthread_mutex_t               outbox_lock;
-    struct shm_inbox             *inbox; /* [locals] those of the senders known, in the order in which they came */
+    struct shm_inbox             *inbox; /* [locals * SHM_POSTS] those known, in the order in which they came */
     uint32_t                      inboxes;
-    struct tern_link_watch        news;  /* shows that there are new senders */
-    struct tern_ring_shape        shape; /* of the rings that this rank makes */
-    size_t                        ring_bytes;
+    struct tern_link_watch        news;             /* shows that there are new ones */
+    struct tern_ring_shape        shape[SHM_POSTS]; /* of the rings that this rank makes */
+    size_t                        ring_bytes[SHM_POSTS];
 };
 
 /* The data of a peer's chunks as the service thread has mapped it. Kept here, because what the peer says may change. */
@@ -186,6 +190,13 @@ static inline bool tern_shm_gone(const struct shm_link *shm, int rank)
 
 /* Where hall id begins in the control memory, and how long the control memory is. */
 size_t tern_shm_hall_offset(int locals, uint32_t id);
+
+/* The post of a kind, between two ranks of the node by their local numbers. */
+static inline struct shm_post *tern_shm_post_between(const struct shm_link *shm, int to, int from,
+                                                     enum shm_post_kind kind)
+{
+    return &shm->messages.post[((size_t)to * (size_t)shm->locals + (size_t)from) * SHM_POSTS + kind];
+}
 
 tern_status tern_shm_attach(struct tern_link *link, const struct tern_link_card *card, const char *path_name,
                             struct tern_link_part *part);

@@ -1,0 +1,369 @@
+/* note.c: see note.h. */
+#include "op/note.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/lone.h"
+#include "base/log.h"
+#include "base/options.h"
+#include "core/message.h"
+#include "op/wire.h"
+
+#define GROUNDS 16 /* a power of two */
+
+static struct tern_lone_lock lock;
+static struct tern_match     match;
+static struct tern_notice   *notices;
+static bool                  leaving; /* the program has no use for notifications any more */
+
+/* ---- what comes ---- */
+
+/* Regions of this rank that notifications named lately. Who delivers. */
+static struct ground {
+    uint64_t scope, changes; /* changes: of the job's regions, when it was found */
+} grounds[GROUNDS];
+
+static __attribute__((noinline)) bool learn_ground(struct ground *ground, uint64_t scope)
+{
+    bool found = false;
+
+    pthread_mutex_lock(&tern_job.lock);
+    for (const struct tern_region *region = tern_job.regions; region && !found; region = region->next)
+        found = region->name == scope;
+    if (found)
+        *ground = (struct ground){ scope, atomic_load_explicit(&tern_job.region_changes, memory_order_relaxed) };
+    pthread_mutex_unlock(&tern_job.lock);
+    return found;
+}
+
+/* Whether this rank has the region. */
+static inline bool has_region(uint64_t scope)
+{
+    struct ground *ground = &grounds[scope % GROUNDS];
+    uint64_t       changes = atomic_load_explicit(&tern_job.region_changes, memory_order_relaxed);
+
+    return TERN_LIKELY(ground->scope == scope && ground->changes == changes) || learn_ground(ground, scope);
+}
+
+static inline void complete(struct tern_notice *notice)
+{
+    if (TERN_UNLIKELY(notice->record != NULL)) {
+        notice->record->status = TERN_OK;
+        __atomic_store_n(&notice->record->done, true, __ATOMIC_RELEASE); /* pairs with tern_core_event_done() */
+        notice->record = NULL;
+    }
+    /* release: the last match. Pairs with tern_op_notice_state(). The data that it speaks of came before. */
+    atomic_store_explicit(&notice->state, TERN_NOTICE_DONE, memory_order_release);
+}
+
+static inline void take(struct tern_notice *notice, struct tern_match_name name, uint64_t bytes)
+{
+    notice->source = name.source;
+    notice->tag = (uint32_t)name.tag;
+    notice->bytes = bytes;
+    notice->left--;
+}
+
+/* Nobody waits for it. False: there is no room to keep it. */
+static __attribute__((noinline)) bool keep(struct tern_match_name name, uint64_t bytes)
+{
+    if (leaving)
+        return true;
+    if (match.kept < (uint64_t)tern_opt.notify_keep && tern_op_match_keep(&match, name, bytes))
+        return true;
+    tern_core_message_full(true);
+    return false;
+}
+
+/* There is no way to answer, and what this source sends cannot be trusted: end the job. */
+static __attribute__((cold, noreturn)) void refuse(int from)
+{
+    tern_base_log(TERN_LOG_ERROR, "rank %d was sent a notification by rank %d that makes no sense; ending the job",
+                  tern_job.boot.rank, from);
+    _Exit(1);
+}
+
+/* What is checked is a copy: the source can change its own at any time. A region that this rank has not any more was
+ * freed with notifications on their way that nobody waited for. */
+static bool deliver(int from, const unsigned char *head)
+{
+    const volatile struct wire_note *note = (const volatile struct wire_note *)(const volatile void *)head;
+    struct tern_match_name           name = { .scope = note->scope, .tag = note->tag, .source = from };
+    uint64_t                         bytes = note->bytes;
+    struct tern_match_request       *request;
+    bool                             alone, taken = true;
+
+    if (TERN_UNLIKELY(note->kind >= WIRE_NOTE_KINDS))
+        refuse(from);
+    if (TERN_UNLIKELY(!has_region(name.scope)))
+        return true;
+    alone = tern_base_lone_lock(&lock);
+    request = tern_op_match_find(&match, name);
+    if (TERN_LIKELY(request != NULL)) {
+        struct tern_notice *notice = (struct tern_notice *)request;
+
+        take(notice, name, bytes);
+        if (notice->left == 0) {
+            tern_op_match_withdraw(&match, request);
+            complete(notice);
+        }
+    } else {
+        taken = keep(name, bytes);
+    }
+    tern_base_lone_unlock(&lock, alone);
+    return taken;
+}
+
+void tern_op_note_open(void)
+{
+    tern_op_match_open(&match);
+    leaving = false;
+    memset(grounds, 0, sizeof(grounds));
+    tern_core_up.note = deliver;
+}
+
+/* Room was made among what is kept. */
+static void has_room(void)
+{
+    tern_core_message_full(false);
+}
+
+void tern_op_note_leave(void)
+{
+    bool alone = tern_base_lone_lock(&lock);
+
+    leaving = true;
+    tern_base_lone_unlock(&lock, alone);
+    while (notices)
+        tern_op_notice_free(notices);
+    has_room();
+}
+
+void tern_op_note_close(void)
+{
+    tern_op_match_close(&match);
+}
+
+void tern_op_note_forget(uint64_t scope)
+{
+    bool     alone = tern_base_lone_lock(&lock);
+    uint32_t dropped = tern_op_match_forget(&match, scope);
+
+    tern_base_lone_unlock(&lock, alone);
+    if (dropped > 0)
+        has_room();
+}
+
+/* ---- requests ---- */
+
+tern_status tern_op_notice_new(struct tern_ctx *ctx, const struct tern_region *region, struct tern_match_name name,
+                               uint32_t count, struct tern_notice **out)
+{
+    struct tern_notice *notice = aligned_alloc(_Alignof(struct tern_notice), sizeof(*notice));
+    bool                alone, bound;
+
+    if (!notice)
+        return tern_base_fail(TERN_ERR_NOMEM, "tern_notice_init: no memory for a request");
+    *notice = (struct tern_notice){ .ctx = ctx, .team = region->team, .name = name, .count = count, .source = -1 };
+    alone = tern_base_lone_lock(&lock);
+    bound = tern_op_match_bind(&match, &notice->request, name);
+    if (bound) {
+        notice->next = notices;
+        notice->link = &notices;
+        if (notice->next)
+            notice->next->link = &notice->next;
+        notices = notice;
+    }
+    tern_base_lone_unlock(&lock, alone);
+    if (!bound) {
+        free(notice);
+        return tern_base_fail(TERN_ERR_NOMEM, "tern_notice_init: no memory to match a request");
+    }
+    *out = notice;
+    return TERN_OK;
+}
+
+/* Events of it end with an error. The lock is held. */
+static void stop(struct tern_notice *notice)
+{
+    if (atomic_load_explicit(&notice->state, memory_order_relaxed) == TERN_NOTICE_STARTED)
+        tern_op_match_withdraw(&match, &notice->request);
+    if (notice->record) {
+        notice->record->status = TERN_ERR_STATE;
+        notice->record->done = true; /* this thread waits for it */
+        notice->record = NULL;
+    }
+    atomic_store_explicit(&notice->state, TERN_NOTICE_IDLE, memory_order_relaxed);
+}
+
+void tern_op_notice_free(struct tern_notice *notice)
+{
+    bool alone = tern_base_lone_lock(&lock);
+
+    stop(notice);
+    tern_op_match_unbind(&match, &notice->request);
+    *notice->link = notice->next;
+    if (notice->next)
+        notice->next->link = notice->link;
+    tern_base_lone_unlock(&lock, alone);
+    free(notice);
+}
+
+bool tern_op_notice_cancel(struct tern_notice *notice)
+{
+    bool alone = tern_base_lone_lock(&lock);
+    bool started = atomic_load_explicit(&notice->state, memory_order_relaxed) == TERN_NOTICE_STARTED;
+
+    if (started)
+        stop(notice);
+    tern_base_lone_unlock(&lock, alone);
+    return started;
+}
+
+/* Take what is kept; returns how many. The lock is held. */
+static uint32_t take_kept(struct tern_notice *notice)
+{
+    struct tern_match_arrival *arrival;
+    uint32_t                   taken = 0;
+
+    for (; notice->left > 0 && (arrival = tern_op_match_oldest(&notice->request)) != NULL; taken++) {
+        take(notice, arrival->name, arrival->bytes);
+        tern_op_match_drop(&match, arrival);
+    }
+    return taken;
+}
+
+bool tern_op_notice_start(struct tern_notice *notice)
+{
+    bool     alone;
+    uint32_t taken;
+
+    if (TERN_UNLIKELY(tern_op_notice_state(notice) == TERN_NOTICE_STARTED))
+        return false;
+    alone = tern_base_lone_lock(&lock);
+    notice->left = notice->count;
+    notice->source = -1;
+    taken = take_kept(notice);
+    if (notice->left == 0) {
+        complete(notice);
+    } else {
+        tern_op_match_post(&match, &notice->request);
+        atomic_store_explicit(&notice->state, TERN_NOTICE_STARTED, memory_order_relaxed); /* the lock orders */
+    }
+    tern_base_lone_unlock(&lock, alone);
+    if (taken > 0)
+        has_room();
+    return true;
+}
+
+bool tern_op_notice_peek(struct tern_notice *notice, struct tern_match_name *name, uint64_t *bytes)
+{
+    bool                             alone = tern_base_lone_lock(&lock);
+    const struct tern_match_arrival *arrival = tern_op_match_oldest(&notice->request);
+
+    if (arrival) {
+        *name = arrival->name;
+        *bytes = arrival->bytes;
+    }
+    tern_base_lone_unlock(&lock, alone);
+    return arrival != NULL;
+}
+
+bool tern_op_notice_hopeless(const struct tern_notice *notice)
+{
+    const struct tern_team *team = notice->team;
+
+    if (TERN_LIKELY(atomic_load_explicit(&tern_job.losses_seen, memory_order_relaxed) == 0))
+        return false;
+    if (!(notice->name.class & TERN_MATCH_ANY_SOURCE))
+        return tern_core_job_lost(notice->name.source) && !tern_core_message_noted();
+    for (int rank = 0; rank < team->size; rank++) {
+        int world = tern_core_team_world(team, rank);
+
+        if (world != tern_job.boot.rank && !tern_core_job_lost(world))
+            return false;
+    }
+    return team->size > 1 && !tern_core_message_noted();
+}
+
+/* ---- events, and words ---- */
+
+static void describe_record(const struct tern_pending *record, char *text, size_t size)
+{
+    snprintf(text, size, "request for %" PRIu64 " notifications, of which %s had come", record->note[0],
+             record->done ? "all" : "not all");
+}
+
+bool tern_op_notice_event(struct tern_notice *notice, tern_event *event)
+{
+    struct tern_pending *fresh = tern_core_pending_new(notice->ctx);
+    bool                 alone;
+
+    if (!fresh)
+        return false;
+    fresh->describe = describe_record;
+    fresh->note[0] = notice->count;
+    alone = tern_base_lone_lock(&lock);
+    if (tern_op_notice_state(notice) == TERN_NOTICE_STARTED && !notice->record) {
+        notice->record = fresh;
+        fresh = NULL;
+    }
+    *event = notice->record ? tern_core_event_make(notice->record, false) : TERN_EVENT_INIT;
+    tern_base_lone_unlock(&lock, alone);
+    if (fresh)
+        tern_core_pending_drop(fresh);
+    return true;
+}
+
+void tern_op_notice_describe(const struct tern_notice *notice, char *text, size_t size)
+{
+    char source[24] = "any rank", tag[24] = "any tag";
+
+    if (!(notice->name.class & TERN_MATCH_ANY_SOURCE))
+        snprintf(source, sizeof(source), "rank %d", notice->name.source);
+    if (!(notice->name.class & TERN_MATCH_ANY_TAG))
+        snprintf(tag, sizeof(tag), "tag %" PRIu64, notice->name.tag);
+    snprintf(text, size, "for %u of %u notifications from %s of the job with %s; %u others are kept%s", notice->left,
+             notice->count, source, tag, match.kept,
+             match.kept >= (uint64_t)tern_opt.notify_keep ? ", and no more fit (TERN_NOTIFY_KEEP)" : "");
+}
+
+/* ---- going out ---- */
+
+tern_status tern_op_note_room(int rank, struct tern_link_msg *msg)
+{
+    unsigned link = tern_job.peer_link[rank];
+
+    msg->peer = rank;
+    msg->channel = TERN_CHANNEL_NOTE;
+    return tern_job.ops[link]->msg_open(tern_job.link[link], msg, 0, 0);
+}
+
+void tern_op_note_send(const struct tern_link_msg *msg, const struct tern_note *note)
+{
+    unsigned link = tern_job.peer_link[msg->peer];
+
+    *(struct wire_note *)(void *)msg->head =
+        (struct wire_note){ .tag = note->tag, .kind = WIRE_NOTE, .scope = note->scope, .bytes = note->bytes };
+    tern_job.ops[link]->msg_send(tern_job.link[link], msg, 0);
+}
+
+void tern_op_note_drop(const struct tern_link_msg *msg)
+{
+    unsigned link = tern_job.peer_link[msg->peer];
+
+    tern_job.ops[link]->msg_drop(tern_job.link[link], msg);
+}
+
+tern_status tern_op_note_try(int rank, const struct tern_note *note)
+{
+    struct tern_link_msg msg;
+    tern_status          st = tern_op_note_room(rank, &msg);
+
+    if (st == TERN_OK)
+        tern_op_note_send(&msg, note);
+    return st;
+}

@@ -1,0 +1,108 @@
+/* note.h: notifications that come, and the requests that wait for them; notifications that go out.
+ *
+ * A notification says that an access of its source to a region has ended. It goes to the oldest started request of the
+ * target that takes it, or is kept until one does (match.h). Whoever polls for messages delivers it, whatever thread that
+ * is; a lock that costs nothing while there is one thread guards requests and what is kept.
+ *
+ * What is kept is bounded (TERN_NOTIFY_KEEP). A target that is full takes only what a request waits for; the rest stays in
+ * the queues of the links, and those who send find no room.
+ */
+#ifndef TERN_OP_NOTE_H
+#define TERN_OP_NOTE_H
+
+#include <tern/notice.h>
+
+#include "core/context.h"
+#include "core/region.h"
+#include "op/match.h"
+
+enum tern_notice_state { TERN_NOTICE_IDLE, TERN_NOTICE_STARTED, TERN_NOTICE_DONE };
+
+/* A request. What changes while it waits is one cache line. */
+struct tern_notice {
+    _Alignas(64) struct tern_match_request request; /* first */
+    uint32_t               left;                    /* matches that it still waits for */
+    _Atomic uint32_t       state;                   /* enum tern_notice_state. DONE is set by who delivers */
+    uint32_t               tag;                     /* of the last match, as are source and bytes */
+    int32_t                source;                  /* rank in the job; -1: none yet */
+    uint64_t               bytes;
+    struct tern_pending   *record; /* what events of this start point at; NULL: there are none */
+    /* As it was made. */
+    struct tern_ctx       *ctx;
+    struct tern_team      *team; /* of the region */
+    struct tern_match_name name;
+    uint32_t               count;
+    struct tern_notice    *next, **link; /* all of them */
+};
+_Static_assert(offsetof(struct tern_notice, ctx) == 64, "what changes is one line");
+
+/* Begin to take notifications: called before the job is joined. Free all requests, and drop what comes, because the program
+ * is about to leave. Free the rest when it has left. */
+void tern_op_note_open(void);
+void tern_op_note_leave(void);
+void tern_op_note_close(void);
+
+/* The region is gone on all ranks: so is what was kept for it. */
+void tern_op_note_forget(uint64_t scope);
+
+/* Requests. name.class says what they take. The calls of one request are made by the thread of its context. */
+tern_status tern_op_notice_new(struct tern_ctx *ctx, const struct tern_region *region, struct tern_match_name name,
+                               uint32_t count, struct tern_notice **out);
+void        tern_op_notice_free(struct tern_notice *notice);
+bool        tern_op_notice_start(struct tern_notice *notice);  /* false: it is started */
+bool        tern_op_notice_cancel(struct tern_notice *notice); /* false: it is not started, or done */
+
+static inline unsigned tern_op_notice_state(const struct tern_notice *notice)
+{
+    /* acquire: the last match, and the data that it speaks of. Pairs with complete(). */
+    return atomic_load_explicit(&notice->state, memory_order_acquire);
+}
+
+/* It is done and the program knows. */
+static inline void tern_op_notice_seen(struct tern_notice *notice)
+{
+    atomic_store_explicit(&notice->state, TERN_NOTICE_IDLE, memory_order_relaxed); /* the context's thread */
+}
+
+/* Look for notifications, and now and then at everything else; n counts the looks. */
+static inline void tern_op_notice_look(struct tern_ctx *ctx, uint32_t *n)
+{
+    if ((*n)++ % 8 == 0 || tern_core_message_asks)
+        tern_core_ctx_progress(ctx);
+    tern_core_message_poll_notes();
+}
+
+/* Whether a started request waits in vain, because whoever could notify is dead. */
+bool tern_op_notice_hopeless(const struct tern_notice *notice);
+
+/* What the next start would find. */
+bool tern_op_notice_peek(struct tern_notice *notice, struct tern_match_name *name, uint64_t *bytes);
+
+/* An event of a started request. False: no memory. */
+bool tern_op_notice_event(struct tern_notice *notice, tern_event *event);
+
+/* In words, for reports. */
+void tern_op_notice_describe(const struct tern_notice *notice, char *text, size_t size);
+
+/* ---- going out ---- */
+
+/* What a notification says. */
+struct tern_note {
+    uint64_t scope, bytes;
+    uint32_t tag;
+};
+
+static inline struct tern_note tern_op_note_of(const struct tern_link_part *part, uint64_t bytes, uint32_t tag)
+{
+    return (struct tern_note){ .scope = part->region, .bytes = bytes, .tag = tag };
+}
+
+/* Take room for one to the job's rank, now; then it is sent, or dropped. */
+tern_status tern_op_note_room(int rank, struct tern_link_msg *msg);
+void        tern_op_note_send(const struct tern_link_msg *msg, const struct tern_note *note);
+void        tern_op_note_drop(const struct tern_link_msg *msg);
+
+/* Send one if there is room now. */
+tern_status tern_op_note_try(int rank, const struct tern_note *note);
+
+#endif

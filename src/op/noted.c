@@ -1,0 +1,117 @@
+/* noted.c: see noted.h. */
+#include "op/noted.h"
+
+#include <stdlib.h>
+
+#include "core/job.h"
+#include "op/attempt.h"
+
+tern_status tern_op_noted_tell(struct tern_work *work, const struct tern_note *note)
+{
+    int         rank = work->pending->op.xfer.part->rank;
+    tern_status st;
+
+    if (TERN_UNLIKELY(tern_core_job_lost(rank)))
+        st = tern_base_fail(TERN_ERR_PEER, "rank %d is gone", rank);
+    else
+        st = tern_op_note_try(rank, note);
+    work->stuck = st == TERN_AGAIN;
+    return st;
+}
+
+static void noted_advance(struct tern_work *work)
+{
+    struct tern_noted *noted = (struct tern_noted *)work;
+    tern_status        st = noted->status;
+
+    if (noted->transfer)
+        return;
+    if (st == TERN_OK && !noted->stopped && (st = tern_op_noted_tell(work, &noted->note)) == TERN_AGAIN)
+        return;
+    tern_core_work_end(work, st);
+}
+
+static void noted_ended(struct tern_work *work, struct tern_pending *transfer, tern_status status)
+{
+    struct tern_noted *noted = (struct tern_noted *)work;
+
+    (void)transfer;
+    noted->transfer = NULL;
+    noted->status = status;
+    work->pending->op.copied = work->pending->op.xfer.len;
+}
+
+static void noted_cancel(struct tern_work *work)
+{
+    struct tern_noted *noted = (struct tern_noted *)work;
+    struct tern_ctx   *ctx = work->pending->ctx;
+    unsigned           link = work->pending->op.xfer.part->link;
+
+    noted->stopped = true;
+    if (noted->transfer)
+        tern_job.ops[link]->cancel(ctx->lane[link], &noted->transfer->op);
+}
+
+static void noted_release(struct tern_work *work)
+{
+    free(work);
+}
+
+struct tern_noted *tern_op_noted_new(struct tern_ctx *ctx, const struct tern_note *note)
+{
+    struct tern_noted   *noted = malloc(sizeof(*noted));
+    struct tern_pending *pending = noted ? tern_core_pending_new(ctx) : NULL;
+    struct tern_pending *transfer = pending ? tern_core_pending_new(ctx) : NULL;
+
+    if (!transfer) {
+        if (pending)
+            tern_core_pending_drop(pending);
+        free(noted);
+        return NULL;
+    }
+    *noted = (struct tern_noted){
+        .work = { .pending = pending,
+                  .advance = noted_advance,
+                  .ended = noted_ended,
+                  .cancel = noted_cancel,
+                  .release = noted_release },
+        .note = *note,
+        .transfer = transfer,
+    };
+    transfer->owner = &noted->work;
+    return noted;
+}
+
+static void noted_drop(struct tern_noted *noted)
+{
+    tern_core_pending_drop(noted->transfer);
+    tern_core_pending_drop(noted->work.pending);
+    free(noted);
+}
+
+/* It is done there already: only the notification is left. */
+static void done_at_once(struct tern_noted *noted)
+{
+    struct tern_pending *transfer = noted->transfer;
+
+    noted_ended(&noted->work, transfer, TERN_OK);
+    tern_core_pending_drop(transfer);
+}
+
+tern_status tern_op_noted_end(struct tern_noted *noted, const tern_opts *opts, tern_status st)
+{
+    struct tern_pending *pending = noted->work.pending;
+
+    if (st != TERN_OK && st != TERN_PENDING) {
+        noted_drop(noted);
+        return st;
+    }
+    pending->op.xfer = noted->transfer->op.xfer;
+    pending->op.copied = noted->transfer->op.copied;
+    if (st == TERN_OK)
+        done_at_once(noted);
+    tern_op_fill(opts, pending);
+    tern_core_work_enlist(&noted->work);
+    noted_advance(&noted->work);
+    return TERN_OK;
+}

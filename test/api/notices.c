@@ -1,0 +1,301 @@
+/* notices.c: requests for notifications: what each call does to them.
+ *
+ * Promise: a request is done after its count of matches, not before; what it found is that of the last; any source and any
+ * tag take what comes in order; the request that was started first is served first; probing takes nothing; a cancelled
+ * one takes nothing more, and a freed one neither; any, all and events see requests done, together with operations; what
+ * makes no sense is refused; waits end at their deadline; what was kept for a region that is freed is gone.
+ *
+ * Each rank is told by its left neighbour, by a strict context, so the order in which it is told is known.
+ */
+#include "job_test.h"
+
+static tern_region *region, *other;
+static tern_ctx    *strict;
+static int          left, right;
+
+static tern_notice *request(int source, int64_t tag, uint32_t count)
+{
+    tern_notice *notice;
+
+    OK(tern_notice_init(TERN_WORLD, region, source, tag, count, &notice));
+    return notice;
+}
+
+static tern_notice *started(int source, int64_t tag, uint32_t count)
+{
+    tern_notice *notice = request(source, tag, count);
+
+    OK(tern_notice_start(notice));
+    return notice;
+}
+
+/* Everybody tells its right neighbour, and knows afterwards that the left one has done so. */
+static void all_tell(const uint32_t *tags, size_t n)
+{
+    tern_notice *last;
+
+    OK(tern_notice_init(TERN_WORLD, other, left, 1, 1, &last));
+    OK(tern_notice_start(last));
+    OK(tern_barrier(TERN_WORLD)); /* all have looked at what came before */
+    for (size_t i = 0; i < n; i++)
+        OK(tern_put_notify(strict, region, right, 8 * i, &(uint64_t){ tags[i] }, i % 9, tags[i]));
+    OK(tern_notify(strict, other, right, 1));
+    OK(tern_notice_wait(last, TERN_FOREVER, NULL)); /* strict: all others came before it */
+    OK(tern_notice_free(last));
+}
+#define TELL(...) all_tell((const uint32_t[]){ __VA_ARGS__ }, sizeof((const uint32_t[]){ __VA_ARGS__ }) / 4)
+
+static void found(tern_notice *notice, uint32_t tag, uint64_t bytes, uint32_t matches)
+{
+    tern_notice_info info = { .source = -7 };
+
+    OK(tern_notice_test(notice, &info));
+    SAME(info.source, left);
+    SAME(info.tag, tag);
+    SAME(info.bytes, bytes);
+    SAME(info.matches, matches);
+}
+
+static void counts(void)
+{
+    tern_notice *three = started(left, 9, 3), *again = request(left, 9, 2);
+
+    TELL(9, 9, 8);
+    RETURNS(TERN_PENDING, tern_notice_test(three, NULL));
+    TELL(9);
+    found(three, 9, 0, 3);
+    OK(tern_notice_start(three));
+    TELL(9, 9, 9, 9, 9); /* three of them, and the other two are kept */
+    found(three, 9, 2, 3);
+    OK(tern_notice_start(again));
+    found(again, 9, 4, 2);
+    OK(tern_notice_free(again));
+    OK(tern_notice_free(three));
+    again = started(left, 8, 1); /* the one of before */
+    found(again, 8, 2, 1);
+    OK(tern_notice_free(again));
+}
+
+static void wildcards(void)
+{
+    tern_notice *any_tag = started(left, TERN_ANY_TAG, 1), *exact = started(left, 3, 1);
+    tern_notice *any_source = started(TERN_ANY_SOURCE, 3, 2), *any = started(TERN_ANY_SOURCE, TERN_ANY_TAG, 1);
+
+    TELL(3, 3, 3, 3, 3, 4, 0, UINT32_MAX);
+    found(any_tag, 3, 0, 1); /* the oldest first, whatever it takes */
+    found(exact, 3, 1, 1);
+    found(any_source, 3, 3, 2);
+    found(any, 3, 4, 1);
+    OK(tern_notice_start(any)); /* what is kept comes in the order in which it came */
+    found(any, 4, 5, 1);
+    OK(tern_notice_start(any_tag));
+    found(any_tag, 0, 6, 1);
+    OK(tern_notice_start(any));
+    found(any, UINT32_MAX, 7, 1);
+    OK(tern_notice_start(any_source));
+    RETURNS(TERN_PENDING, tern_notice_test(any_source, NULL));
+    OK(tern_notice_free(any_source));
+    OK(tern_notice_free(exact));
+    OK(tern_notice_free(any_tag));
+    OK(tern_notice_free(any));
+}
+
+static void probes(void)
+{
+    tern_notice     *notice = request(TERN_ANY_SOURCE, TERN_ANY_TAG, 1);
+    tern_notice_info info = { .source = -7 };
+
+    RETURNS(TERN_PENDING, tern_notice_probe(notice, &info));
+    TELL(21, 22);
+    for (int i = 0; i < 3; i++) {
+        OK(tern_notice_probe(notice, &info));
+        SAME(info.tag, 21);
+        SAME(info.source, left);
+        SAME(info.bytes, 0);
+    }
+    OK(tern_notice_start(notice));
+    found(notice, 21, 0, 1);
+    OK(tern_notice_probe(notice, NULL));
+    OK(tern_notice_start(notice));
+    found(notice, 22, 1, 1);
+    RETURNS(TERN_PENDING, tern_notice_probe(notice, &info));
+    OK(tern_notice_free(notice));
+}
+
+static void cancels(void)
+{
+    tern_notice     *first = started(left, 31, 2), *second = started(left, 31, 2), *third = started(left, 31, 1);
+    tern_notice_info info = { .source = -7 };
+    tern_event       event;
+
+    OK(tern_notice_event(first, &event));
+    TELL(31);
+    OK(tern_notice_cancel(first, &info)); /* with what it had */
+    SAME(info.matches, 1);
+    SAME(info.tag, 31);
+    RETURNS(TERN_ERR_STATE, tern_event_wait(&event, TERN_FOREVER));
+    RETURNS(TERN_ERR_STATE, tern_notice_cancel(first, NULL));
+    RETURNS(TERN_ERR_STATE, tern_notice_test(first, NULL));
+    RETURNS(TERN_ERR_STATE, tern_notice_wait(first, TERN_NOW, NULL));
+    TELL(31, 31);
+    found(second, 31, 1, 2);
+    OK(tern_notice_free(second)); /* done */
+    OK(tern_notice_free(third));  /* started */
+    TELL(31);
+    OK(tern_notice_start(first));
+    RETURNS(TERN_PENDING, tern_notice_test(first, NULL));
+    TELL(31);
+    found(first, 31, 0, 2);
+    OK(tern_notice_free(first));
+}
+
+static void several(void)
+{
+    tern_notice     *notice[5] = { NULL, request(left, 41, 1), started(left, 42, 1), started(left, 43, 1), NULL };
+    tern_notice_info info[5] = { 0 };
+    size_t           index = 99;
+
+    RETURNS(TERN_PENDING, tern_notice_test_any(notice, 5, &index, NULL));
+    RETURNS(TERN_PENDING, tern_notice_test_all(notice, 5, info));
+    RETURNS(TERN_ERR_TIMEOUT, tern_notice_wait_any(notice, 5, TERN_NOW, &index, NULL));
+    RETURNS(TERN_ERR_TIMEOUT, tern_notice_wait_all(notice, 5, tern_deadline_in(0.001), NULL));
+    SAME(index, 99);
+    TELL(43);
+    RETURNS(TERN_PENDING, tern_notice_test_all(notice, 5, info));
+    OK(tern_notice_wait_any(notice, 5, TERN_FOREVER, &index, info));
+    SAME(index, 3);
+    SAME(info[0].tag, 43);
+    RETURNS(TERN_PENDING, tern_notice_test_any(notice, 5, &index, NULL));
+    OK(tern_notice_start(notice[3]));
+    TELL(42, 43);
+    OK(tern_notice_wait_all(notice, 5, TERN_FOREVER, info));
+    SAME(info[2].tag, 42);
+    SAME(info[3].tag, 43);
+    SAME(info[3].bytes, 1);
+    OK(tern_notice_test_all(notice, 5, NULL)); /* nothing to wait for */
+    OK(tern_notice_wait_all(notice, 5, TERN_NOW, NULL));
+    OK(tern_notice_test_all(NULL, 0, NULL));
+    RETURNS(TERN_ERR_STATE, tern_notice_test_any(notice, 5, &index, NULL));
+    RETURNS(TERN_ERR_STATE, tern_notice_wait_any(notice, 5, TERN_FOREVER, &index, NULL));
+    for (int i = 1; i < 4; i++)
+        OK(tern_notice_free(notice[i]));
+}
+
+/* Requests and operations, waited for together. */
+static void events(void)
+{
+    static unsigned char big[100000];
+    tern_notice         *notice = started(left, 51, 2);
+    tern_event           event[3];
+    tern_region         *large;
+    size_t               index = 99;
+
+    OK(tern_region_register(TERN_WORLD, big, sizeof(big), &large));
+    OK(tern_notice_event(notice, &event[0]));
+    OK(tern_notice_event(notice, &event[2])); /* one more */
+    RETURNS(TERN_PENDING, tern_event_test(&event[0]));
+    RETURNS(TERN_ERR_TIMEOUT, tern_event_wait(&event[0], TERN_NOW));
+    SAYS("notifications");
+    OK(tern_put_nb(TERN_WORLD, large, right, 0, big, sizeof(big) / 2, &event[1]));
+    OK(tern_event_wait_any(event, 3, TERN_FOREVER, &index));
+    SAME(index, 1);
+    TELL(51);
+    OK(tern_get_nb(TERN_WORLD, large, right, 0, big + 50000, sizeof(big) / 2, &event[1]));
+    TELL(51);
+    OK(tern_event_wait_all(event, 3, TERN_FOREVER));
+    found(notice, 51, 0, 2);
+    TELL(51, 51);
+    OK(tern_notice_start(notice));
+    OK(tern_notice_event(notice, &event[0])); /* done already */
+    OK(tern_event_test(&event[0]));
+    found(notice, 51, 1, 2);
+    RETURNS(TERN_ERR_STATE, tern_notice_event(notice, &event[0]));
+    OK(tern_notice_free(notice));
+    OK(tern_barrier(TERN_WORLD));
+    OK(tern_region_free(large));
+}
+
+static void refusals(void)
+{
+    tern_notice *notice = NULL, *none[] = { NULL };
+    tern_event   event;
+    size_t       index;
+
+    RETURNS(TERN_ERR_ARG, tern_notice_init(NULL, region, 0, 0, 1, &notice));
+    RETURNS(TERN_ERR_ARG, tern_notice_init(TERN_WORLD, NULL, 0, 0, 1, &notice));
+    RETURNS(TERN_ERR_ARG, tern_notice_init(TERN_WORLD, region, 0, 0, 1, NULL));
+    RETURNS(TERN_ERR_ARG, tern_notice_init(TERN_WORLD, region, 0, 0, 0, &notice));
+    RETURNS(TERN_ERR_RANGE, tern_notice_init(TERN_WORLD, region, tern_size(), 0, 1, &notice));
+    RETURNS(TERN_ERR_RANGE, tern_notice_init(TERN_WORLD, region, -2, 0, 1, &notice));
+    RETURNS(TERN_ERR_RANGE, tern_notice_init(TERN_WORLD, region, 0, -2, 1, &notice));
+    RETURNS(TERN_ERR_RANGE, tern_notice_init(TERN_WORLD, region, 0, 1ll << 32, 1, &notice));
+    CHECK(notice == NULL);
+    RETURNS(TERN_ERR_ARG, tern_notice_start(NULL));
+    RETURNS(TERN_ERR_ARG, tern_notice_test(NULL, NULL));
+    RETURNS(TERN_ERR_ARG, tern_notice_wait(NULL, TERN_FOREVER, NULL));
+    RETURNS(TERN_ERR_ARG, tern_notice_probe(NULL, NULL));
+    RETURNS(TERN_ERR_ARG, tern_notice_cancel(NULL, NULL));
+    RETURNS(TERN_ERR_ARG, tern_notice_free(NULL));
+    RETURNS(TERN_ERR_ARG, tern_notice_event(NULL, &event));
+    RETURNS(TERN_ERR_ARG, tern_notice_test_any(NULL, 1, &index, NULL));
+    RETURNS(TERN_ERR_ARG, tern_notice_wait_any(none, 0, TERN_FOREVER, &index, NULL));
+    RETURNS(TERN_ERR_ARG, tern_notice_wait_any(none, 1, TERN_FOREVER, NULL, NULL));
+    RETURNS(TERN_ERR_ARG, tern_notice_wait_all(NULL, 1, TERN_FOREVER, NULL));
+    notice = request(left, 61, 1);
+    RETURNS(TERN_ERR_STATE, tern_notice_test(notice, NULL));
+    RETURNS(TERN_ERR_STATE, tern_notice_wait(notice, TERN_FOREVER, NULL));
+    RETURNS(TERN_ERR_STATE, tern_notice_cancel(notice, NULL));
+    RETURNS(TERN_ERR_ARG, tern_notice_event(notice, NULL));
+    OK(tern_notice_start(notice));
+    RETURNS(TERN_ERR_STATE, tern_notice_start(notice));
+    RETURNS(TERN_ERR_TIMEOUT, tern_notice_wait(notice, TERN_NOW, NULL));
+    RETURNS(TERN_ERR_TIMEOUT, tern_notice_wait(notice, tern_deadline_in(0.01), NULL));
+    SAYS("tag 61");
+    OK(tern_notice_cancel(notice, NULL));
+    OK(tern_notice_free(notice));
+}
+
+/* A region takes with it what was kept for it; what comes too late is dropped; another has its own. */
+static void regions_apart(void)
+{
+    tern_notice *notice, *mine;
+    tern_region *gone;
+
+    OK(tern_region_alloc(TERN_WORLD, 64, NULL, &gone));
+    OK(tern_barrier(TERN_WORLD));
+    mine = started(left, TERN_ANY_TAG, 1);
+    OK(tern_notice_init(TERN_WORLD, gone, left, TERN_ANY_TAG, 1, &notice));
+    for (int i = 0; i < 10; i++)
+        OK(tern_notify(strict, gone, right, 71));
+    OK(tern_notice_start(notice));
+    OK(tern_notice_wait(notice, TERN_FOREVER, NULL));
+    RETURNS(TERN_PENDING, tern_notice_test(mine, NULL));
+    OK(tern_notice_free(notice));
+    OK(tern_barrier(TERN_WORLD));
+    OK(tern_region_free(gone));
+    TELL(72);
+    found(mine, 72, 0, 1);
+    OK(tern_notice_free(mine));
+}
+
+int main(void)
+{
+    OK(tern_init());
+    left = (tern_rank() + tern_size() - 1) % tern_size();
+    right = (tern_rank() + 1) % tern_size();
+    OK(tern_region_alloc(TERN_WORLD, 4096, NULL, &region));
+    OK(tern_region_alloc(TERN_WORLD, 64, NULL, &other));
+    OK(tern_ctx_create(tern_team_world(), TERN_STRICT, &strict));
+    counts();
+    wildcards();
+    probes();
+    cancels();
+    several();
+    events();
+    refusals();
+    regions_apart();
+    started(left, 81, 1); /* for tern_finalize to free */
+    TELL(82);
+    OK(tern_finalize());
+    return 0;
+}

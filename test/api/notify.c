@@ -1,0 +1,228 @@
+/* notify.c: every form of a notified access, of every length, over every path.
+ *
+ * Promise: a notification says who made the access, with which tag, and of how many bytes; it comes once; a put's data is
+ * in place when it comes, a get's has been taken, so that the target may overwrite it. A notification without an access
+ * comes too, also to a rank whose part is empty. An event of a notified access is done when the target has been
+ * notified. With TERN_IMMEDIATE an access that finds no room has done nothing.
+ *
+ * env: TERN_CMA=off
+ * providers: net
+ */
+#include "job_test.h"
+
+#define LONGEST 70000u
+#define SLOT 70080u /* of a source in a part */
+
+static const size_t lengths[] = { 0, 1, 8, 24, 25, 64, 1000, 5000, LONGEST };
+#define LENGTHS (sizeof(lengths) / sizeof(lengths[0]))
+
+/* How the call is made. */
+enum form { BLOCKING, EVENT, IMPLICIT, IMMEDIATE, VECTOR, INDEXED, STRIDED, FORMS };
+
+struct scene {
+    tern_ctx         *ctx;
+    struct job_region r;
+    unsigned char    *buffer; /* LONGEST bytes */
+    unsigned          round;
+};
+
+/* A shape of one column: elements of 1 byte, every second one. */
+#define COLUMN(len, buffer, offset, get_)                                                                             \
+    {                                                                                                                 \
+        .dims = 1, .element = 1, .count = (size_t[]){ (len) }, .local = (buffer), .local_stride = (ptrdiff_t[]){ 1 }, \
+        .remote = (offset), .remote_stride = (int64_t[])                                                              \
+        {                                                                                                             \
+            1                                                                                                         \
+        }                                                                                                             \
+    }
+
+static tern_status shaped(const struct scene *s, enum form form, int to, uint64_t offset, size_t len, uint32_t tag,
+                          bool get)
+{
+    tern_piece   piece = { s->buffer, len };
+    tern_extent  extent = { offset, len };
+    tern_vector  vector = { .local_count = 1, .local = &piece, .remote_count = 1, .remote = &extent };
+    void        *addr = s->buffer;
+    tern_indexed indexed = {
+        .local_count = 1, .local_len = len, .local = &addr, .remote_count = 1, .remote_len = len, .remote = &offset
+    };
+    tern_strided strided = COLUMN(len, s->buffer, offset, get);
+    tern_region *region = s->r.region;
+    tern_event   event;
+
+    switch (form) {
+    case VECTOR:
+        return get ? tern_get_vector_notify(s->ctx, region, to, &vector, tag)
+                   : tern_put_vector_notify(s->ctx, region, to, &vector, tag);
+    case INDEXED:
+        OK(get ? tern_get_indexed_notify_nb(s->ctx, region, to, &indexed, tag, &event)
+               : tern_put_indexed_notify_nb(s->ctx, region, to, &indexed, tag, &event));
+        return tern_event_wait(&event, TERN_FOREVER);
+    default:
+        OK(get ? tern_get_strided_notify_nbi(s->ctx, region, to, &strided, tag)
+               : tern_put_strided_notify_nbi(s->ctx, region, to, &strided, tag));
+        return tern_quiet(s->ctx);
+    }
+}
+
+static tern_status immediate(const struct scene *s, int to, uint64_t offset, size_t len, uint32_t tag, bool get)
+{
+    tern_event  near, event;
+    tern_opts   opts = { .flags = TERN_IMMEDIATE | TERN_NOTIFY, .local = &near, .event = &event, .tag = tag };
+    tern_status st;
+
+    while ((st = get ? tern_get_with(s->ctx, s->r.region, to, offset, s->buffer, len, &opts)
+                     : tern_put_with(s->ctx, s->r.region, to, offset, s->buffer, len, &opts)) == TERN_AGAIN)
+        OK(tern_progress(s->ctx));
+    if (st == TERN_OK)
+        OK(tern_event_wait(&near, TERN_FOREVER));
+    return st == TERN_OK ? tern_event_wait(&event, TERN_FOREVER) : st;
+}
+
+static tern_status access_by(const struct scene *s, enum form form, int to, uint64_t offset, size_t len, uint32_t tag,
+                             bool get)
+{
+    tern_region *region = s->r.region;
+    tern_event   event;
+
+    switch (form) {
+    case BLOCKING:
+        if (len == 0 && tag % 2)
+            return tern_notify(s->ctx, region, to, tag);
+        return get ? tern_get_notify(s->ctx, region, to, offset, s->buffer, len, tag)
+                   : tern_put_notify(s->ctx, region, to, offset, s->buffer, len, tag);
+    case EVENT:
+        OK(get ? tern_get_notify_nb(s->ctx, region, to, offset, s->buffer, len, tag, &event)
+               : tern_put_notify_nb(s->ctx, region, to, offset, s->buffer, len, tag, &event));
+        return tern_event_wait(&event, TERN_FOREVER);
+    case IMPLICIT:
+        OK(get ? tern_get_notify_nbi(s->ctx, region, to, offset, s->buffer, len, tag)
+               : tern_put_notify_nbi(s->ctx, region, to, offset, s->buffer, len, tag));
+        return tern_quiet(s->ctx);
+    case IMMEDIATE: return immediate(s, to, offset, len, tag, get);
+    default: return shaped(s, form, to, offset, len, tag, get);
+    }
+}
+
+/* Every rank makes the access to each rank in turn, and checks what is made to it. */
+static void one_case(struct scene *s, enum form form, size_t len, bool get)
+{
+    int            me = tern_rank(), ranks = tern_size();
+    uint32_t       tag = 0x80000000u + s->round;
+    unsigned char *slot;
+
+    for (int from = 0; from < ranks; from++)
+        job_fill(s->r.mine + (size_t)from * SLOT, len, (unsigned)me, get ? s->round : s->round + 77);
+    OK(tern_barrier(s->ctx));
+    for (int i = 0; i < ranks; i++) {
+        int              to = (me + i) % ranks, from = (me + ranks - i) % ranks;
+        tern_notice     *notice;
+        tern_notice_info info = { 0 };
+
+        OK(tern_notice_init(s->ctx, s->r.region, from, tag, 1, &notice));
+        if (s->round % 2)
+            OK(tern_notice_start(notice));
+        job_fill(s->buffer, len, (unsigned)me, get ? s->round + 1000 : s->round);
+        OK(access_by(s, form, to, (uint64_t)me * SLOT, len, tag, get));
+        if (get)
+            HOLDS(s->buffer, len, (unsigned)to, s->round);
+        if (!(s->round % 2))
+            OK(tern_notice_start(notice));
+        OK(tern_notice_wait(notice, TERN_FOREVER, &info));
+        SAME(info.source, from);
+        SAME(info.tag, tag);
+        SAME(info.bytes, len);
+        SAME(info.matches, 1);
+        slot = s->r.mine + (size_t)from * SLOT;
+        if (get)
+            memset(slot, 0xee, len); /* it was taken */
+        else
+            CHECK(job_put_holds(slot, len, (unsigned)from, s->round));
+        RETURNS(TERN_ERR_STATE, tern_notice_test(notice, NULL));
+        OK(tern_notice_start(notice)); /* it came once */
+        RETURNS(TERN_PENDING, tern_notice_test(notice, NULL));
+        OK(tern_notice_free(notice));
+    }
+    s->round++;
+}
+
+static void all_cases(struct scene *s, enum job_kind kind)
+{
+    job_region_make(&s->r, kind, (uint64_t)tern_size() * SLOT);
+    for (unsigned form = 0; form < FORMS; form++)
+        for (size_t i = 0; i < LENGTHS; i++) {
+            one_case(s, form, lengths[i], false);
+            one_case(s, form, lengths[i], true);
+        }
+    OK(tern_barrier(s->ctx));
+    job_region_drop(&s->r);
+}
+
+/* Ranks with nothing to access can be notified; those that are not in the region's team cannot. */
+static void empty_parts(void)
+{
+    int           me = tern_rank(), right = (me + 1) % tern_size(), left = (me + tern_size() - 1) % tern_size();
+    unsigned char byte = 0;
+    tern_notice  *notice;
+    tern_region  *region;
+
+    OK(tern_region_register(TERN_WORLD, NULL, 0, &region));
+    OK(tern_notice_init(TERN_WORLD, region, left, 5, 2, &notice));
+    OK(tern_notice_start(notice));
+    OK(tern_notify(TERN_WORLD, region, right, 5));
+    RETURNS(TERN_ERR_RANGE, tern_put_notify(TERN_WORLD, region, right, 0, &byte, 1, 5));
+    RETURNS(TERN_ERR_RANGE, tern_put_notify(TERN_WORLD, region, right, 1, &byte, 0, 5));
+    OK(tern_put_notify(TERN_WORLD, region, right, 0, &byte, 0, 5));
+    OK(tern_notice_wait(notice, TERN_FOREVER, NULL));
+    OK(tern_notice_free(notice));
+    OK(tern_barrier(TERN_WORLD));
+    OK(tern_region_free(region));
+}
+
+static void refusals(void)
+{
+    unsigned char byte = 0;
+    tern_event    event = { NULL };
+    tern_opts     opts = { .flags = TERN_NOTIFY | TERN_WANT_EVENT };
+    tern_notice  *notice;
+    tern_region  *region;
+
+    OK(tern_region_alloc(TERN_WORLD, 64, NULL, &region));
+    RETURNS(TERN_ERR_ARG, tern_put_notify(NULL, region, 0, 0, &byte, 1, 0));
+    RETURNS(TERN_ERR_ARG, tern_put_notify(TERN_WORLD, NULL, 0, 0, &byte, 1, 0));
+    RETURNS(TERN_ERR_ARG, tern_put_notify(TERN_WORLD, region, 0, 0, NULL, 1, 0));
+    RETURNS(TERN_ERR_RANGE, tern_put_notify(TERN_WORLD, region, tern_size(), 0, &byte, 1, 0));
+    RETURNS(TERN_ERR_RANGE, tern_put_notify(TERN_WORLD, region, -1, 0, &byte, 1, 0));
+    RETURNS(TERN_ERR_RANGE, tern_get_notify(TERN_WORLD, region, 0, 64, &byte, 1, 0));
+    RETURNS(TERN_ERR_RANGE, tern_get_notify(TERN_WORLD, region, 0, UINT64_MAX, &byte, 2, 0));
+    RETURNS(TERN_ERR_ARG, tern_notify(NULL, region, 0, 0));
+    RETURNS(TERN_ERR_ARG, tern_put_notify_nb(TERN_WORLD, region, 0, 0, &byte, 1, 0, NULL));
+    RETURNS(TERN_ERR_ARG, tern_put_with(TERN_WORLD, region, 0, 0, &byte, 1, &opts));
+    opts.event = &event;
+    opts.flags |= 0x80;
+    RETURNS(TERN_ERR_ARG, tern_put_with(TERN_WORLD, region, 0, 0, &byte, 1, &opts));
+    OK(tern_notice_init(TERN_WORLD, region, TERN_ANY_SOURCE, TERN_ANY_TAG, 1, &notice));
+    OK(tern_barrier(TERN_WORLD));
+    RETURNS(TERN_PENDING, tern_notice_probe(notice, NULL)); /* none of them has notified anybody */
+    OK(tern_notice_free(notice));
+    OK(tern_region_free(region));
+}
+
+int main(void)
+{
+    struct scene s = { .round = 1 };
+
+    OK(tern_init());
+    s.buffer = job_new(LONGEST);
+    s.ctx = TERN_WORLD;
+    all_cases(&s, JOB_HOST);
+    all_cases(&s, JOB_REGISTERED);
+    OK(tern_ctx_create(tern_team_world(), TERN_STRICT, &s.ctx));
+    all_cases(&s, JOB_REGISTERED);
+    OK(tern_ctx_destroy(s.ctx));
+    empty_parts();
+    refusals();
+    free(s.buffer);
+    OK(tern_finalize());
+    return 0;
+}

@@ -1,0 +1,189 @@
+/* notes.c: the channel of notes in the link contract, over every link.
+ *
+ * Promise: notes to a peer arrive whole, once, in the order of their opening, whatever the other channels do. A target
+ * that cannot take one keeps it, and what is behind it, in the queue of the link: nothing is lost, the queue fills up, its
+ * sender gets TERN_AGAIN, and messages on the other channels go on.
+ *
+ * timeout: 300
+ */
+#include "link_messages.h"
+
+/* The rank with its second link, as in messages.c. */
+static struct rank second_link(struct rank *r)
+{
+    struct rank m = *r;
+
+    memset(&got, 0, sizeof(got));
+    full = false;
+    receiver = take_message;
+    noter = take_note;
+    if (r->meet_ops == r->ops)
+        EXPECT(r->ops->open(&r->boot, &message_up, &m.link) == TERN_OK);
+    current = r;
+    meet(r);
+    return m;
+}
+
+static void poll_all(struct rank *m)
+{
+    if (m->ops->msg_look)
+        m->ops->msg_look(m->link);
+    EXPECT(deliver(m->link, TERN_CHANNEL_REPLY) == TERN_OK); /* new senders are seen with these */
+    EXPECT(deliver(m->link, TERN_CHANNEL_REQUEST) == TERN_OK);
+    EXPECT(deliver(m->link, TERN_CHANNEL_NOTE) == TERN_OK);
+}
+
+/* Two ways: in one call, and by way of room that is taken first. */
+static tern_status send_note(struct rank *m, int peer, uint64_t number, bool brief)
+{
+    struct tern_link_msg msg = { .peer = peer, .channel = TERN_CHANNEL_NOTE };
+    unsigned char        head[TERN_LINK_HEAD];
+    uint32_t             rest[TERN_LINK_BRIEF];
+    uint64_t             first;
+    tern_status          st;
+
+    if (!brief) {
+        if ((st = m->ops->msg_open(m->link, &msg, 0, 0)) != TERN_OK)
+            return st;
+        EXPECT(msg.data == NULL && (uintptr_t)msg.head % 16 == 0);
+        write_message(&msg, number, m->me, 0);
+        m->ops->msg_send(m->link, &msg, 0);
+        return TERN_OK;
+    }
+    msg.head = head;
+    write_message(&msg, number, m->me, 0);
+    memcpy(&first, head, sizeof(first));
+    memcpy(rest, head + sizeof(first), sizeof(rest));
+    return m->ops->msg_brief(m->link, peer, TERN_CHANNEL_NOTE, first, rest, TERN_LINK_BRIEF);
+}
+
+static void await(struct rank *m, int from, unsigned channel, uint64_t count)
+{
+    while (got.count[from][channel] < count) {
+        poll_all(m);
+        sched_yield();
+    }
+    EXPECT(got.count[from][channel] == count);
+}
+
+static void done(struct rank *r, struct rank *m)
+{
+    meet(r);
+    do
+        poll_all(m);
+    while (is_chaotic(r) && is_shown(m->link, TERN_CHANNEL_NOTE));
+    EXPECT(!is_shown(m->link, TERN_CHANNEL_NOTE));
+    while (!r->ops->msg_settled(m->link))
+        poll_all(m);
+    meet(r);
+    if (r->meet_ops == r->ops)
+        close_link(r->ops, m->link);
+}
+
+static bool is_peer(const struct rank *r, int peer)
+{
+    return peer != r->me || r->ranks == 1;
+}
+
+static void all_to_all(struct rank *r)
+{
+    struct rank    m = second_link(r);
+    const uint64_t count = SANITIZED ? 200 : 1000;
+
+    for (uint64_t i = 0; i < count; i++) {
+        for (int peer = 0; peer < r->ranks; peer++) {
+            struct tern_link_msg dropped = { .peer = peer, .channel = TERN_CHANNEL_NOTE };
+            tern_status          st = TERN_OK;
+
+            if (!is_peer(r, peer))
+                continue;
+            if (i % 7 == 3 && m.ops->msg_open(m.link, &dropped, 0, 0) == TERN_OK) {
+                memset(dropped.head, 0xff, TERN_LINK_HEAD);
+                m.ops->msg_drop(m.link, &dropped);
+            }
+            while ((st = send_note(&m, peer, i, i % 3 > 0)) == TERN_AGAIN) {
+                poll_all(&m);
+                sched_yield();
+            }
+            EXPECT(st == TERN_OK);
+        }
+    }
+    for (int peer = 0; peer < r->ranks; peer++)
+        if (is_peer(r, peer))
+            await(&m, peer, TERN_CHANNEL_NOTE, count);
+    done(r, &m);
+}
+
+static void send_request(struct rank *m, int peer, uint64_t number)
+{
+    struct tern_link_msg msg = { .peer = peer, .channel = TERN_CHANNEL_REQUEST };
+
+    while (m->ops->msg_open(m->link, &msg, 100, 100) == TERN_AGAIN) {
+        poll_all(m);
+        sched_yield();
+    }
+    write_message(&msg, number, m->me, 100);
+    m->ops->msg_send(m->link, &msg, 100);
+}
+
+/* Targets take nothing until queues are full; requests go on; then everything comes. Under chaos a refusal is no sign
+ * that there is no room. */
+static void pushed_back(struct rank *r)
+{
+    struct rank m = second_link(r);
+    int         next = (r->me + 1) % r->ranks, previous = (r->me + r->ranks - 1) % r->ranks;
+    uint64_t    sent = 0, requests = 0;
+
+    for (int round = 0; round < 3; round++) {
+        full = true;
+        meet(r);
+        for (int refused = 0; refused < (is_chaotic(r) ? 300 : 20);) {
+            tern_status st = send_note(&m, next, sent, sent % 2);
+
+            EXPECT(st == TERN_OK || st == TERN_AGAIN);
+            sent += st == TERN_OK;
+            refused = st == TERN_AGAIN ? refused + 1 : 0;
+            poll_all(&m);
+        }
+        for (int i = 0; i < 20; i++)
+            send_request(&m, next, requests++);
+        await(&m, previous, TERN_CHANNEL_REQUEST, requests);
+        EXPECT(round > 0 || got.count[previous][TERN_CHANNEL_NOTE] == 0);
+        atomic_store(&r->board->word[r->me][3], sent);
+        meet(r);
+        full = false;
+        await(&m, previous, TERN_CHANNEL_NOTE, atomic_load(&r->board->word[previous][3]));
+        meet(r);
+    }
+    EXPECT(sent >= 4 && sent <= 3u * (256 + 64 + 2)); /* a queue, and what chaos holds */
+    done(r, &m);
+}
+
+#define LINKS_TEST(body)                  \
+    static void test_##body(void **state) \
+    {                                     \
+        (void)state;                      \
+        run_links(2, body);               \
+    }
+LINKS_TEST(all_to_all)
+LINKS_TEST(pushed_back)
+
+/* The shortest queue. */
+static int short_queues(void **state)
+{
+    char *tiny[] = { (char *)(uintptr_t) "TERN_NOTIFY_QUEUE=4", NULL };
+
+    (void)state;
+    return tern_base_options_load(tiny) == TERN_OK ? 0 : -1;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_all_to_all),
+        cmocka_unit_test(test_pushed_back),
+    };
+    int failed = cmocka_run_group_tests_name("notes", tests, default_options, NULL);
+
+    return failed + cmocka_run_group_tests_name("notes, short queues", tests, short_queues, NULL);
+}

@@ -1,0 +1,400 @@
+/* notify.c: random programs of requests, against two plain lists; and storms of notifications.
+ *
+ * Promise: which request a notification goes to, and what a request finds, is what a walk along a list of requests and a
+ * list of what has come would find. Nothing is lost, nothing comes twice and nobody waits for ever when all ranks notify all
+ * ranks faster than they look, with queues of any length and little room to keep what nobody asked for; a notification
+ * comes behind its data; notifications of a strict context come in order.
+ *
+ * env: TERN_NOTIFY_QUEUE=4 TERN_NOTIFY_KEEP=500
+ * env: TERN_CMA=off TERN_NOTIFY_QUEUE=8 TERN_NOTIFY_KEEP=500
+ */
+#include <sched.h>
+
+#include "job_test.h"
+
+static tern_ctx    *strict;
+static tern_region *region, *other; /* other: to learn that everything has come */
+static uint64_t     seed;
+
+static unsigned dice(unsigned n)
+{
+    return (unsigned)(job_random(&seed) % n);
+}
+
+/* ---- the lists ---- */
+
+#define MOST 24  /* requests */
+#define KEPT 400 /* notifications */
+#define TAGS 4
+
+struct arrival {
+    int      source;
+    uint32_t tag;
+    uint64_t bytes;
+};
+
+struct model {
+    tern_notice *notice;
+    int          source;
+    int64_t      tag;
+    uint32_t     count, left;
+    enum { IDLE, STARTED, DONE } state;
+    uint64_t       turn; /* when it was started */
+    struct arrival last;
+};
+
+static struct model   models[MOST];
+static struct arrival kept[KEPT];
+static unsigned       kept_count;
+static uint64_t       turns;
+
+static bool takes(const struct model *m, const struct arrival *a)
+{
+    return (m->source == TERN_ANY_SOURCE || m->source == a->source) &&
+           (m->tag == TERN_ANY_TAG || m->tag == (int64_t)a->tag);
+}
+
+static void model_take(struct model *m, const struct arrival *a)
+{
+    m->last = *a;
+    if (--m->left == 0)
+        m->state = DONE;
+}
+
+static void model_comes(const struct arrival *a)
+{
+    struct model *oldest = NULL;
+
+    for (unsigned i = 0; i < MOST; i++)
+        if (models[i].notice && models[i].state == STARTED && takes(&models[i], a) &&
+            (!oldest || models[i].turn < oldest->turn))
+            oldest = &models[i];
+    if (oldest) {
+        model_take(oldest, a);
+        return;
+    }
+    CHECK(kept_count < KEPT);
+    kept[kept_count++] = *a;
+}
+
+/* The first that is kept and that it takes; -1: none. */
+static int model_oldest(const struct model *m)
+{
+    for (unsigned i = 0; i < kept_count; i++)
+        if (takes(m, &kept[i]))
+            return (int)i;
+    return -1;
+}
+
+static void model_start(struct model *m)
+{
+    int i;
+
+    m->left = m->count;
+    m->state = STARTED;
+    m->turn = ++turns;
+    while (m->state == STARTED && (i = model_oldest(m)) >= 0) {
+        model_take(m, &kept[i]);
+        memmove(&kept[i], &kept[i + 1], (--kept_count - (unsigned)i) * sizeof(kept[0]));
+    }
+}
+
+/* ---- both ---- */
+
+static void same_info(const tern_notice_info *info, const struct arrival *a)
+{
+    SAME(info->source, a->source);
+    SAME(info->tag, a->tag);
+    SAME(info->bytes, a->bytes);
+}
+
+static void init(struct model *m)
+{
+    *m = (struct model){ .source = dice(2) ? TERN_ANY_SOURCE : (int)dice((unsigned)tern_size()),
+                         .tag = dice(2) ? TERN_ANY_TAG : (int64_t)dice(TAGS),
+                         .count = dice(3) ? 1 : 1 + dice(5) };
+    OK(tern_notice_init(TERN_WORLD, region, m->source, m->tag, m->count, &m->notice));
+}
+
+static void test(struct model *m)
+{
+    tern_notice_info info;
+
+    RETURNS(m->state == DONE   ? TERN_OK
+            : m->state == IDLE ? TERN_ERR_STATE
+                               : TERN_PENDING,
+            tern_notice_test(m->notice, &info));
+    if (m->state != DONE)
+        return;
+    same_info(&info, &m->last);
+    SAME(info.matches, m->count);
+    m->state = IDLE;
+}
+
+static void probe(struct model *m)
+{
+    int              i = model_oldest(m);
+    tern_notice_info info;
+
+    RETURNS(i >= 0 ? TERN_OK : TERN_PENDING, tern_notice_probe(m->notice, &info));
+    if (i >= 0)
+        same_info(&info, &kept[i]);
+}
+
+static void cancel(struct model *m)
+{
+    tern_notice_info info;
+
+    RETURNS(m->state == STARTED ? TERN_OK : TERN_ERR_STATE, tern_notice_cancel(m->notice, &info));
+    if (m->state != STARTED)
+        return;
+    SAME(info.matches, m->count - m->left);
+    m->state = IDLE;
+}
+
+/* One step of a random program. */
+static void step(void)
+{
+    struct model *m = &models[dice(MOST)];
+
+    if (!m->notice) {
+        init(m);
+        return;
+    }
+    switch (dice(16)) {
+    case 0: cancel(m); break;
+    case 1:
+        OK(tern_notice_free(m->notice)); /* whatever it is doing */
+        m->notice = NULL;
+        break;
+    case 2:
+    case 3: probe(m); break;
+    case 4:
+    case 5:
+    case 6:
+    case 7: test(m); break;
+    default:
+        RETURNS(m->state == STARTED ? TERN_ERR_STATE : TERN_OK, tern_notice_start(m->notice));
+        if (m->state != STARTED)
+            model_start(m);
+    }
+}
+
+/* What a rank sends in a round follows from the round, so that the others know it. */
+static struct arrival arrival_of(uint64_t *numbers, int source)
+{
+    uint64_t number = job_random(numbers);
+
+    return (struct arrival){ .source = source, .tag = (uint32_t)(number % TAGS), .bytes = number / TAGS % 40 };
+}
+
+/* One rank tells all, then all see what came of it. */
+static void round_of(int source, unsigned round)
+{
+    static unsigned char data[64];
+    uint64_t             numbers = 1 + round * 1000003u;
+    unsigned             count = 1 + (unsigned)(job_random(&numbers) % 60);
+    tern_notice         *last;
+
+    OK(tern_notice_init(TERN_WORLD, other, source, round, 1, &last));
+    OK(tern_notice_start(last));
+    OK(tern_barrier(TERN_WORLD)); /* all have done what they wanted before */
+    for (unsigned i = 0; i < count; i++) {
+        struct arrival a = arrival_of(&numbers, source);
+
+        model_comes(&a);
+        for (int to = 0; to < tern_size() && source == tern_rank(); to++)
+            OK(tern_put_notify_nbi(strict, region, to, 0, data, a.bytes, a.tag));
+    }
+    for (int to = 0; to < tern_size() && source == tern_rank(); to++)
+        OK(tern_notify(strict, other, to, round));
+    OK(tern_notice_wait(last, TERN_FOREVER, NULL));
+    OK(tern_notice_free(last));
+}
+
+static void against_lists(void)
+{
+    const unsigned rounds = JOB_SANITIZED ? 30 : 100;
+
+    for (unsigned round = 0; round < rounds; round++) {
+        round_of((int)(round % (unsigned)tern_size()), round);
+        for (unsigned i = 100; i > 0 || kept_count > KEPT / 2; i -= i > 0)
+            step();
+    }
+    for (unsigned i = 0; i < MOST; i++)
+        if (models[i].notice)
+            OK(tern_notice_free(models[i].notice));
+    OK(tern_barrier(TERN_WORLD));
+}
+
+/* ---- storms ---- */
+
+#define STORM 200 /* to each rank */
+
+/* All to all; every rank sends everything before it waits for anything, or waits between. What comes is counted by one
+ * request for each source, and nothing has to be kept. */
+static void storm_counted(struct job_region *r)
+{
+    int             ranks = tern_size();
+    static uint64_t number[STORM + 1];
+    tern_notice    *notice[64];
+
+    for (int from = 0; from < ranks; from++) {
+        OK(tern_notice_init(TERN_WORLD, r->region, from, TERN_ANY_TAG, STORM, &notice[from]));
+        OK(tern_notice_start(notice[from]));
+    }
+    OK(tern_barrier(TERN_WORLD));
+    for (uint32_t i = 1; i <= STORM; i++) {
+        number[i] = i;
+        for (int to = 0; to < ranks; to++)
+            OK(tern_put_notify_nbi(strict, r->region, to, 8u * (unsigned)tern_rank(), &number[i], 8, i));
+    }
+    OK(tern_quiet(strict));
+    OK(tern_notice_wait_all(notice, (size_t)ranks, TERN_FOREVER, NULL));
+    for (int from = 0; from < ranks; from++) {
+        uint64_t seen;
+
+        OK(tern_get(TERN_WORLD, r->region, tern_rank(), 8u * (unsigned)from, &seen, 8));
+        SAME(seen, STORM); /* it was the last: strict */
+        OK(tern_notice_free(notice[from]));
+    }
+    OK(tern_barrier(TERN_WORLD));
+}
+
+/* The same, and every notification is looked at: those of one source come in order, behind their data. */
+static void storm_watched(struct job_region *r)
+{
+    int          ranks = tern_size();
+    uint32_t     next[64] = { 0 };
+    tern_notice *notice;
+    uint32_t     sent = 0, to_send = STORM * (uint32_t)ranks;
+
+    OK(tern_notice_init(TERN_WORLD, r->region, TERN_ANY_SOURCE, TERN_ANY_TAG, 1, &notice));
+    OK(tern_notice_start(notice));
+    OK(tern_barrier(TERN_WORLD));
+    for (uint32_t got = 0; got < to_send || sent < to_send;) {
+        tern_notice_info info;
+        tern_opts        opts = { .flags = TERN_IMMEDIATE | TERN_NOTIFY, .tag = 1 + sent / (uint32_t)ranks };
+        uint64_t         value = opts.tag, seen = 0;
+
+        if (sent < to_send) {
+            tern_event  event;
+            tern_status st;
+
+            opts.event = &event;
+            st = tern_put_with(strict, r->region, (int)(sent % (uint32_t)ranks), 8u * (unsigned)tern_rank(), &value, 8,
+                               &opts);
+            CHECK(st == TERN_OK || st == TERN_AGAIN);
+            if (st == TERN_OK)
+                OK(tern_event_wait(&event, TERN_FOREVER));
+            sent += st == TERN_OK;
+        }
+        if (tern_notice_test(notice, &info) != TERN_OK) {
+            sched_yield();
+            continue;
+        }
+        SAME(info.tag, ++next[info.source]);
+        OK(tern_get(TERN_WORLD, r->region, tern_rank(), 8u * (unsigned)info.source, &seen, 8));
+        CHECK(seen >= info.tag);
+        OK(tern_notice_start(notice));
+        got++;
+    }
+    OK(tern_notice_free(notice));
+    OK(tern_barrier(TERN_WORLD));
+}
+
+/* Nobody asks for anything until all has been sent that can be: then it is all there. */
+static void storm_kept(struct job_region *r)
+{
+    const char  *keep = getenv("TERN_NOTIFY_KEEP");
+    int          ranks = tern_size(), from;
+    uint32_t     each = keep ? (uint32_t)atoi(keep) / (uint32_t)ranks : 8000 / (uint32_t)ranks;
+    tern_notice *notice;
+
+    each = JOB_SANITIZED && each > 100 ? 100 : each;
+    OK(tern_barrier(TERN_WORLD));
+    for (uint32_t i = 0; i < each; i++)
+        for (int to = 0; to < ranks; to++)
+            OK(tern_notify(strict, r->region, to, i));
+    for (uint32_t i = each; i-- > 0;) { /* backwards, one source after the other */
+        from = (int)(i % (uint32_t)ranks);
+        for (int k = 0; k < ranks; k++, from = (from + 1) % ranks) {
+            OK(tern_notice_init(TERN_WORLD, r->region, from, i, 1, &notice));
+            OK(tern_notice_start(notice));
+            OK(tern_notice_wait(notice, TERN_FOREVER, NULL));
+            OK(tern_notice_free(notice));
+        }
+    }
+    OK(tern_barrier(TERN_WORLD));
+}
+
+/* More than a rank keeps: its peers are pushed back, nobody loses anything. */
+static void storm_full(struct job_region *r)
+{
+    const char  *keep = getenv("TERN_NOTIFY_KEEP");
+    uint32_t     each = 2 * (uint32_t)(keep ? atoi(keep) : 0), i = 0, got = 0;
+    int          right = (tern_rank() + 1) % tern_size(), left = (tern_rank() + tern_size() - 1) % tern_size();
+    tern_notice *notice, *go;
+    tern_opts    opts = { .flags = TERN_IMMEDIATE | TERN_NOTIFY };
+    unsigned     refused = 0;
+
+    if (!keep)
+        return;
+    OK(tern_notice_init(TERN_WORLD, r->region, left, TERN_ANY_TAG, 1, &notice));
+    OK(tern_notice_init(TERN_WORLD, other, left, 5, 1, &go));
+    OK(tern_notice_start(go));
+    OK(tern_barrier(TERN_WORLD));
+    while (i < each && refused < 500) { /* in a row */
+        tern_status st;
+
+        opts.tag = i;
+        st = tern_put_with(TERN_WORLD, r->region, right, 0, NULL, 0, &opts);
+        CHECK(st == TERN_OK || st == TERN_AGAIN);
+        i += st == TERN_OK;
+        refused = st == TERN_AGAIN ? refused + 1 : 0;
+        OK(tern_progress(TERN_WORLD));
+        sched_yield();
+    }
+    CHECK(i < each); /* no more fit */
+    OK(tern_barrier(TERN_WORLD));
+    OK(tern_notice_start(notice));
+    while (got < each || i < each) { /* the rest, while the other side makes room */
+        opts.tag = i;
+        if (i < each && tern_put_with(TERN_WORLD, r->region, right, 0, NULL, 0, &opts) == TERN_OK)
+            i++;
+        if (tern_notice_test(notice, NULL) == TERN_OK) {
+            OK(tern_notice_start(notice));
+            got++;
+        } else {
+            sched_yield();
+        }
+    }
+    OK(tern_notify(TERN_WORLD, other, right, 5));
+    OK(tern_notice_wait(go, TERN_FOREVER, NULL));
+    OK(tern_notice_free(go));
+    OK(tern_notice_free(notice));
+    OK(tern_barrier(TERN_WORLD));
+}
+
+int main(void)
+{
+    struct job_region r;
+
+    OK(tern_init());
+    seed = 1000 + (uint64_t)tern_rank();
+    OK(tern_ctx_create(tern_team_world(), TERN_STRICT, &strict));
+    OK(tern_region_alloc(TERN_WORLD, 4096, NULL, &region));
+    OK(tern_region_alloc(TERN_WORLD, 64, NULL, &other));
+    against_lists();
+    OK(tern_region_free(region)); /* with what is kept for it */
+    for (unsigned kind = 0; kind < 2; kind++) {
+        job_region_make(&r, kind ? JOB_REGISTERED : JOB_HOST, 4096);
+        storm_counted(&r);
+        storm_watched(&r);
+        storm_kept(&r);
+        storm_full(&r);
+        job_region_drop(&r);
+    }
+    OK(tern_finalize());
+    return 0;
+}
