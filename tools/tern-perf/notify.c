@@ -1,0 +1,272 @@
+/* notify.c: notify_lat, notify_rate and notify_match: accesses that notify their target, between ranks 0 and 1.
+ *
+ * notify_lat is a ping-pong as in paper 5, listing 1: a rank makes a notified access to the other one and then waits for the
+ * other's by a request for that source and one tag. `half_rtt` is that of tern_put_notify_nbi, `half_rtt_blocking` of
+ * tern_put_notify, `half_rtt_get` of tern_get_notify. After a put's notification the target looks at the first and the last
+ * byte, which must be those of this turn. Over a network the ping-pong of plain puts runs in turn with it.
+ *
+ * notify_rate sends one way: rank 1 waits for as many notifications as a slice has, by one request that counts them.
+ *
+ * notify_match is the ping-pong of 8 bytes with so many other notifications kept at both ranks as the size says, each with a
+ * tag of its own; `ratio_to_none` is what they cost. With `_any` the request takes any source and any tag, and nothing else
+ * is kept for its region.
+ */
+#include <string.h>
+
+#include "perf.h"
+
+#define TAG 7u
+#define FIRST_KEPT 1000u /* tags of what is kept */
+
+static const unsigned char turn_byte[2] = { 0x55, 0xaa }; /* as perf_pingpong_prepare fills them */
+
+static struct {
+    tern_notice *notice;  /* for the other rank's accesses to the region */
+    tern_notice *counter; /* rank 1: for those of a slice */
+    uint64_t     counted;
+    tern_region *other; /* what is kept is of this one */
+} state;
+
+static unsigned char *there(const struct perf_case *c)
+{
+    return c->p->mine + c->p->area;
+}
+
+static unsigned char *source(const struct perf_case *c, unsigned turn)
+{
+    return c->p->local + c->p->area + turn * c->p->ping;
+}
+
+static void request(struct perf_case *c, int from, int64_t tag)
+{
+    perf_must(tern_notice_init(c->p->ctx, c->p->region, from, tag, 1, &state.notice), "making a request");
+}
+
+static void release(void)
+{
+    perf_must(tern_notice_free(state.notice), "freeing a request");
+}
+
+/* ---- latency ---- */
+
+/* Wait for the other rank; the data that it speaks of is there. */
+static inline void await_note(const unsigned char *at, size_t len, unsigned char want)
+{
+    perf_must(tern_notice_start(state.notice), "starting a request");
+    perf_must(tern_notice_wait(state.notice, TERN_FOREVER, NULL), "waiting for a notification");
+    if (TERN_UNLIKELY(len > 0 && (at[0] != want || at[len - 1] != want)))
+        tern_abort(1, "tern-perf: a notification came before its data");
+}
+
+enum way { NBI, BLOCKING };
+
+static inline __attribute__((always_inline)) void put(struct perf_case *c, const void *src, size_t len, enum way way)
+{
+    if (way == NBI)
+        perf_must(tern_put_notify_nbi(c->p->ctx, c->p->region, c->target, c->p->area, src, len, TAG), "notified put");
+    else
+        perf_must(tern_put_notify(c->p->ctx, c->p->region, c->target, c->p->area, src, len, TAG), "notified put");
+}
+
+static inline __attribute__((always_inline)) void put_loop(struct perf_case *c, uint64_t iters, size_t len,
+                                                           enum way way)
+{
+    const unsigned char *mine = there(c), *src[2] = { source(c, 0), source(c, 1) };
+    bool                 leads = c->p->rank == 0;
+    unsigned             turn = c->turn;
+
+    for (uint64_t i = 0; i < iters; i++, turn ^= 1) {
+        if (!leads)
+            await_note(mine, len, turn_byte[turn]);
+        put(c, src[turn], len, way);
+        if (leads)
+            await_note(mine, len, turn_byte[turn]);
+    }
+    c->turn = turn;
+    perf_must(tern_quiet(c->p->ctx), "quiet");
+}
+
+static inline __attribute__((always_inline)) void nbi_loop(struct perf_case *c, uint64_t iters, size_t len)
+{
+    put_loop(c, iters, len, NBI);
+}
+
+static inline __attribute__((always_inline)) void blocking_loop(struct perf_case *c, uint64_t iters, size_t len)
+{
+    put_loop(c, iters, len, BLOCKING);
+}
+
+static void nbi_pingpong(struct perf_case *c, uint64_t iters)
+{
+    PERF_BY_LENGTH(nbi_loop, c, iters)
+}
+
+static void blocking_pingpong(struct perf_case *c, uint64_t iters)
+{
+    PERF_BY_LENGTH(blocking_loop, c, iters)
+}
+
+static void get_pingpong(struct perf_case *c, uint64_t iters)
+{
+    tern_ctx      *ctx = c->p->ctx;
+    unsigned char *into = source(c, 2);
+    bool           leads = c->p->rank == 0;
+
+    for (uint64_t i = 0; i < iters; i++) {
+        if (!leads)
+            await_note(NULL, 0, 0);
+        perf_must(tern_get_notify(ctx, c->p->region, c->target, c->p->area, into, c->size, TAG), "notified get");
+        if (leads)
+            await_note(NULL, 0, 0);
+    }
+}
+
+void perf_notify_lat(struct perf_case *c)
+{
+    struct perf_kernel k[PERF_MAX_KERNELS] = { { PERF_PAIR, nbi_pingpong },
+                                               { PERF_PAIR, blocking_pingpong },
+                                               { PERF_PAIR, get_pingpong } };
+    size_t             n = 3, trip = 0, plain = 0;
+
+    if (c->p->opt->vs_limit) {
+        trip = n;
+        k[n++] = perf_limit_trip(c->p);
+    }
+    if (c->p->network && c->size > 0) {
+        plain = n;
+        k[n++] = (struct perf_kernel){ PERF_PAIR, perf_put_pingpong };
+    }
+    perf_pingpong_prepare(c);
+    request(c, c->p->peer, TAG);
+    perf_measure(c, k, n);
+    release();
+    perf_figure_time(c, 0, 2, "half_rtt");
+    perf_figure_time(c, 1, 2, "half_rtt_blocking");
+    perf_figure_time(c, 2, 2, "half_rtt_get");
+    if (plain > 0) {
+        perf_figure_time(c, plain, 2, "put_half_rtt");
+        perf_figure_ratio(c, 0, plain, 1, "ratio_to_put");
+    }
+    if (trip > 0) {
+        perf_figure_time(c, trip, 2, perf_limit_trip_name(c->p));
+        perf_figure_ratio(c, 0, trip, 1, "ratio_to_limit");
+    }
+}
+
+/* ---- rate ---- */
+
+/* A request for so many. */
+static void count(struct perf_case *c, uint64_t number)
+{
+    if (state.counter && state.counted == number)
+        return;
+    if (state.counter)
+        perf_must(tern_notice_free(state.counter), "freeing a request");
+    state.counted = number;
+    perf_must(tern_notice_init(c->p->ctx, c->p->region, c->p->peer, TAG, (uint32_t)number, &state.counter),
+              "making a request");
+}
+
+/* The slice ends when rank 1 has been notified of all and has told so. */
+static void stream(struct perf_case *c, uint64_t iters)
+{
+    struct perf *p = c->p;
+
+    count(c, p->rank == 0 ? 1 : iters);
+    perf_must(tern_notice_start(state.counter), "starting a request");
+    for (uint64_t i = 0; i < iters && p->rank == 0; i++)
+        perf_must(tern_put_notify_nbi(p->ctx, p->region, c->target, perf_spot(i, c->size), p->local, c->size, TAG),
+                  "notified put");
+    perf_must(tern_notice_wait(state.counter, TERN_FOREVER, NULL), "waiting for notifications");
+    if (p->rank != 0)
+        perf_must(tern_notify(p->ctx, p->region, c->target, TAG), "notifying");
+    perf_must(tern_quiet(p->ctx), "quiet");
+}
+
+void perf_notify_rate(struct perf_case *c)
+{
+    static const struct perf_kernel k[] = { { PERF_PAIR, stream } };
+
+    perf_measure(c, k, 1);
+    if (state.counter)
+        perf_must(tern_notice_free(state.counter), "freeing a request");
+    state.counter = NULL;
+    perf_figure_rate(c, 0, 1, "rate");
+}
+
+/* ---- matching ---- */
+
+static void keep(struct perf_case *c, tern_region *region)
+{
+    tern_notice *last;
+
+    perf_must(tern_notice_init(c->p->ctx, region, c->p->peer, TAG, 1, &last), "making a request");
+    perf_must(tern_notice_start(last), "starting a request");
+    for (uint64_t i = 0; i < c->size; i++)
+        perf_must(tern_notify(c->p->ctx, region, c->target, (uint32_t)(FIRST_KEPT + i)), "notifying");
+    perf_must(tern_notify(c->p->ctx, region, c->target, TAG), "notifying");
+    perf_must(tern_notice_wait(last, TERN_FOREVER, NULL), "waiting for a notification");
+    perf_must(tern_notice_free(last), "freeing a request");
+}
+
+/* Nothing is kept any more. */
+static void drop(struct perf_case *c)
+{
+    if (c->size == 0)
+        return;
+    request(c, c->p->peer, TERN_ANY_TAG);
+    for (uint64_t i = 0; i < c->size; i++) {
+        perf_must(tern_notice_start(state.notice), "starting a request");
+        perf_must(tern_notice_wait(state.notice, TERN_FOREVER, NULL), "waiting for a notification");
+    }
+    release();
+}
+
+/* The ping-pong's messages have 8 bytes, whatever is kept. */
+static void small_pingpong(struct perf_case *c, uint64_t iters)
+{
+    put_loop(c, iters, sizeof(uint64_t), NBI);
+}
+
+/* The median of a kernel's slices now, against that of another measurement. */
+static void measure_with(struct perf_case *c, int from, int64_t tag, double *ns)
+{
+    static const struct perf_kernel k[] = { { PERF_PAIR, small_pingpong } };
+    uint64_t                        kept = c->size;
+
+    c->size = sizeof(uint64_t);
+    perf_pingpong_prepare(c);
+    c->size = kept;
+    request(c, from, tag);
+    perf_measure(c, k, 1);
+    release();
+    memcpy(ns, c->p->ns[0], c->p->repeat * sizeof(*ns));
+}
+
+void perf_notify_match(struct perf_case *c)
+{
+    static double none[PERF_MAX_REPEAT], exact[PERF_MAX_REPEAT], any[PERF_MAX_REPEAT], ratio[PERF_MAX_REPEAT];
+    struct perf  *p = c->p;
+
+    measure_with(c, p->peer, TAG, none);
+    perf_must(tern_region_alloc(p->ctx, PERF_LINE, NULL, &state.other), "making a region");
+    if (p->rank < 2)
+        keep(c, state.other);
+    perf_must(tern_barrier(p->ctx), "barrier");
+    measure_with(c, TERN_ANY_SOURCE, TERN_ANY_TAG, any);
+    perf_must(tern_region_free(state.other), "freeing a region");
+    if (p->rank < 2)
+        keep(c, p->region);
+    perf_must(tern_barrier(p->ctx), "barrier");
+    measure_with(c, p->peer, TAG, exact);
+    if (p->rank < 2)
+        drop(c);
+    for (size_t r = 0; r < p->repeat; r++) {
+        ratio[r] = exact[r] / none[r];
+        none[r] /= 2, exact[r] /= 2, any[r] /= 2;
+    }
+    perf_figure_values(c, none, "half_rtt_none", "ns");
+    perf_figure_values(c, exact, "half_rtt_kept", "ns");
+    perf_figure_values(c, any, "half_rtt_any", "ns");
+    perf_figure_values(c, ratio, "ratio_to_none", "ratio");
+}
