@@ -173,6 +173,8 @@ void perf_am_bw(struct perf_case *c);
 void perf_notify_lat(struct perf_case *c);
 void perf_notify_rate(struct perf_case *c);
 void perf_notify_match(struct perf_case *c);
+void perf_notify_cost(struct perf_case *c);
+void perf_overlap(struct perf_case *c);
 void perf_fadd_lat(struct perf_case *c);
 void perf_fadd_rate(struct perf_case *c);
 void perf_hot_spot(struct perf_case *c);

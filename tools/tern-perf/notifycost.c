@@ -1,0 +1,278 @@
+/* notifycost.c: notify_cost and overlap: what notified accesses cost their callers, as paper 5 has it (V.A).
+ *
+ * notify_cost: `init`, `start` and `free` are the times of tern_notice_init, _start and _free; `issue` is that of
+ * tern_put_notify_nbi of 8 bytes while the target's queue has room, the overhead o of the sender; `receive` that of starting a
+ * request and waiting for it when its notification has come, the overhead of the receiver. With them come the parameters of
+ * LogGP: `L`, half of a ping-pong of notifications without data; `g`, the time between two notified puts of 8 bytes in a
+ * stream; `G`, nanoseconds for one more byte, from ping-pongs of 64 KiB and 1 MiB.
+ *
+ * overlap: paper 5, figure 4a. A notified put is started, work follows that takes a little longer than the put does from its
+ * start to its end, and then its end is waited for. `overlap` is the share of the put's time that does not come on top of
+ * the work.
+ */
+#include <string.h>
+
+#include "perf.h"
+
+#define TAG 7u
+#define BATCH 128u /* requests, or notifications in a target's queue, at a time */
+
+static struct {
+    tern_notice *notice[BATCH];
+    tern_notice *peer;  /* of the other rank, one at a time */
+    tern_notice *batch; /* the same, BATCH at a time */
+    int64_t      spent; /* by the part of a slice that counts */
+    uint64_t     work;  /* rounds of it */
+} state;
+
+static tern_notice *request(struct perf_case *c, uint32_t count)
+{
+    tern_notice *notice;
+
+    perf_must(tern_notice_init(c->p->ctx, c->p->region, c->p->peer, TAG, count, &notice), "making a request");
+    return notice;
+}
+
+static void start(tern_notice *notice)
+{
+    perf_must(tern_notice_start(notice), "starting a request");
+}
+
+static void await_note(tern_notice *notice)
+{
+    perf_must(tern_notice_wait(notice, TERN_FOREVER, NULL), "waiting for a notification");
+}
+
+static void release(tern_notice *notice)
+{
+    perf_must(tern_notice_free(notice), "freeing a request");
+}
+
+/* ---- parts of a batch: only one of them counts; an iteration is a batch ---- */
+
+enum part { INIT, START, FREE, ISSUE, RECEIVE, PARTS };
+
+/* Requests of one's own, never matched. */
+static void requests(struct perf_case *c, uint64_t iters, enum part part)
+{
+    int64_t t[4];
+
+    state.spent = 0;
+    for (uint64_t i = 0; i < iters; i++) {
+        t[0] = measure_now();
+        for (unsigned k = 0; k < BATCH; k++)
+            state.notice[k] = request(c, 1);
+        t[1] = measure_now();
+        for (unsigned k = 0; k < BATCH; k++)
+            start(state.notice[k]);
+        t[2] = measure_now();
+        for (unsigned k = 0; k < BATCH; k++)
+            release(state.notice[k]);
+        t[3] = measure_now();
+        state.spent += t[part - INIT + 1] - t[part - INIT];
+    }
+}
+
+/* Rank 0 sends a batch; rank 1 waits until all of it is there, and then takes it one by one. */
+static void batches(struct perf_case *c, uint64_t iters, enum part part)
+{
+    struct perf *p = c->p;
+    int64_t      before;
+
+    state.spent = 0;
+    for (uint64_t i = 0; i < iters; i++) {
+        before = measure_now();
+        for (unsigned k = 0; k < BATCH && p->rank == 0; k++)
+            perf_must(tern_put_notify_nbi(p->ctx, p->region, c->target, 0, p->local, sizeof(uint64_t), TAG),
+                      "notified put");
+        if (part == ISSUE)
+            state.spent += measure_now() - before;
+        perf_must(tern_barrier(p->ctx), "barrier"); /* what was sent is there */
+        before = measure_now();
+        for (unsigned k = 0; k < BATCH && p->rank == 1; k++) {
+            start(state.peer);
+            await_note(state.peer);
+        }
+        if (part == RECEIVE)
+            state.spent += measure_now() - before;
+        perf_must(tern_barrier(p->ctx), "barrier");
+    }
+}
+
+/* The mean time of one call in a part, on every rank: that of the rank which makes it. */
+static double part_ns(struct perf_case *c, enum part part, uint64_t iters)
+{
+    double mine, it;
+
+    if (part < ISSUE)
+        requests(c, iters, part);
+    else
+        batches(c, iters, part);
+    mine = (double)state.spent / (double)(iters * BATCH);
+    perf_must(tern_allgather(c->p->ctx, &mine, sizeof(mine), c->p->gather), "all-gather");
+    memcpy(&it, c->p->gather + (part == RECEIVE ? sizeof(it) : 0), sizeof(it));
+    return it;
+}
+
+/* ---- ping-pong and stream ---- */
+
+static uint64_t ping_len;
+
+static void pingpong(struct perf_case *c, uint64_t iters)
+{
+    struct perf *p = c->p;
+
+    for (uint64_t i = 0; i < iters; i++) {
+        start(state.peer);
+        if (p->rank == 1)
+            await_note(state.peer);
+        perf_must(tern_put_notify_nbi(p->ctx, p->region, c->target, 0, p->local, ping_len, TAG), "notified put");
+        if (p->rank == 0)
+            await_note(state.peer);
+    }
+    perf_must(tern_quiet(p->ctx), "quiet");
+}
+
+static void stream(struct perf_case *c, uint64_t iters)
+{
+    struct perf *p = c->p;
+
+    for (uint64_t i = 0; i < iters; i++) { /* batches, several of which are under way */
+        if (p->rank == 1) {
+            start(state.batch);
+            await_note(state.batch);
+            continue;
+        }
+        for (unsigned k = 0; k < BATCH; k++)
+            perf_must(tern_put_notify_nbi(p->ctx, p->region, c->target, 0, p->local, sizeof(uint64_t), TAG),
+                      "notified put");
+    }
+    start(state.peer);
+    perf_must(tern_notify(p->ctx, p->region, c->target, TAG), "notifying");
+    await_note(state.peer);
+    perf_must(tern_quiet(p->ctx), "quiet");
+}
+
+/* Half of a ping-pong of so many bytes, per slice. */
+static void half_trips(struct perf_case *c, uint64_t len, double *ns)
+{
+    static const struct perf_kernel k[] = { { PERF_PAIR, pingpong } };
+
+    ping_len = len;
+    perf_measure(c, k, 1);
+    for (size_t r = 0; r < c->p->repeat; r++)
+        ns[r] = c->p->ns[0][r] / 2;
+}
+
+void perf_notify_cost(struct perf_case *c)
+{
+    static const char *const        name[PARTS] = { "init", "start", "free", "issue", "receive" };
+    static const struct perf_kernel k[] = { { PERF_PAIR, stream } };
+    static double                   ns[PERF_MAX_REPEAT], large[PERF_MAX_REPEAT];
+    const uint64_t                  small = 64u << 10, big = 1u << 20;
+
+    for (unsigned part = 0; part < PARTS; part++) {
+        state.peer = request(c, 1);
+        for (size_t r = 0; r < c->p->repeat; r++)
+            ns[r] = part_ns(c, part, c->p->opt->iters > 0 ? c->p->opt->iters : 20);
+        release(state.peer);
+        perf_figure_values(c, ns, name[part], "ns");
+    }
+    state.peer = request(c, 1);
+    half_trips(c, 0, ns);
+    perf_figure_values(c, ns, "L", "ns");
+    half_trips(c, small, ns);
+    half_trips(c, big, large);
+    for (size_t r = 0; r < c->p->repeat; r++)
+        large[r] = (large[r] - ns[r]) / (double)(big - small);
+    perf_figure_values(c, large, "G", "ns/byte");
+    state.batch = request(c, BATCH);
+    perf_measure(c, k, 1);
+    for (size_t r = 0; r < c->p->repeat; r++)
+        ns[r] = c->p->ns[0][r] / BATCH;
+    perf_figure_values(c, ns, "g", "ns");
+    release(state.batch);
+    release(state.peer);
+}
+
+/* ---- overlap ---- */
+
+static void work(uint64_t rounds)
+{
+    uint64_t x = rounds | 1;
+
+    for (uint64_t i = 0; i < rounds; i++)
+        x = x * 6364136223846793005ull + 1442695040888963407ull; /* one after the other */
+    __asm__ volatile("" ::"r"(x));
+}
+
+static void put_then(struct perf_case *c, uint64_t iters, uint64_t rounds)
+{
+    struct perf *p = c->p;
+    tern_event   event;
+
+    for (uint64_t i = 0; i < iters; i++) {
+        perf_must(tern_put_notify_nb(p->ctx, p->region, c->target, 0, p->local, c->size, TAG, &event), "notified put");
+        work(rounds);
+        perf_must(tern_event_wait(&event, TERN_FOREVER), "waiting for an event");
+    }
+}
+
+/* The target takes notifications, so that its queue does not fill. */
+static void take_all(struct perf_case *c, uint64_t iters)
+{
+    for (uint64_t i = 0; i < iters; i++) {
+        start(state.peer);
+        await_note(state.peer);
+    }
+    (void)c;
+}
+
+static void puts_alone(struct perf_case *c, uint64_t iters)
+{
+    if (c->p->rank == 0)
+        put_then(c, iters, 0);
+    else
+        take_all(c, iters);
+}
+
+static void puts_and_work(struct perf_case *c, uint64_t iters)
+{
+    if (c->p->rank == 0)
+        put_then(c, iters, state.work);
+    else
+        take_all(c, iters);
+}
+
+static void work_alone(struct perf_case *c, uint64_t iters)
+{
+    (void)c;
+    for (uint64_t i = 0; i < iters; i++) {
+        work(state.work);
+        perf_keep();
+    }
+}
+
+void perf_overlap(struct perf_case *c)
+{
+    static const struct perf_kernel k[] = { { PERF_PAIR, puts_alone },
+                                            { PERF_FIRST, work_alone },
+                                            { PERF_PAIR, puts_and_work } };
+    static double                   share[PERF_MAX_REPEAT];
+    double                          put, each;
+
+    state.peer = request(c, 1);
+    state.work = 1u << 16;
+    perf_measure(c, k, 2);
+    put = measure_summarise(c->p->ns[0], c->p->repeat).median;
+    each = measure_summarise(c->p->ns[1], c->p->repeat).median / (double)state.work;
+    state.work = c->p->rank == 0 ? 1 + (uint64_t)(1.1 * put / each) : 1;
+    perf_measure(c, k, 3);
+    release(state.peer);
+    for (size_t r = 0; r < c->p->repeat; r++)
+        share[r] = 100 * (c->p->ns[0][r] + c->p->ns[1][r] - c->p->ns[2][r]) / c->p->ns[0][r];
+    perf_figure_time(c, 0, 1, "put");
+    perf_figure_time(c, 1, 1, "work");
+    perf_figure_time(c, 2, 1, "both");
+    perf_figure_values(c, share, "overlap", "percent");
+}
