@@ -56,13 +56,8 @@ TERN_INLINE tern_status tern_put_notify_nb(tern_ctx *ctx, tern_region *region, i
  * Returns  as tern_put_with.
  * Remote   visible at rank when it is notified, after tern_quiet at the latest.
  * Threads  the one that uses ctx. */
-TERN_INLINE tern_status tern_put_notify_nbi(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset,
-                                            const void *src, size_t len, uint32_t tag)
-{
-    tern_opts opts = { TERN_NOTIFY, NULL, NULL, tag };
-
-    return tern_put_with(ctx, region, rank, offset, src, len, &opts);
-}
+TERN_API tern_status tern_put_notify_nbi(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, const void *src,
+                                         size_t len, uint32_t tag);
 
 /* Copy len bytes from byte offset of rank's part of region to dst, and notify rank with tag.
  * Returns  as tern_get. TERN_ERR_RANGE: rank is not in the region's team, also. TERN_ERR_TIMEOUT: rank may not have been

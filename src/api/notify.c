@@ -2,7 +2,10 @@
 #include <tern/notify.h>
 
 #include "api/target.h"
+#include "base/options.h"
+#include "core/region.h"
 #include "op/contig.h"
+#include "op/note.h"
 
 static tern_status access(tern_ctx *ctx, tern_region *region, int rank, struct tern_xfer *xfer, uint32_t tag,
                           const char *what)
@@ -35,4 +38,23 @@ tern_status tern_notify(tern_ctx *ctx, tern_region *region, int rank, uint32_t t
     struct tern_xfer xfer = { .len = 0 };
 
     return access(ctx, region, rank, &xfer, tag, "tern_notify");
+}
+
+/* A few bytes to memory in reach travel with the notification. */
+tern_status tern_put_notify_nbi(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, const void *src,
+                                size_t len, uint32_t tag)
+{
+    const tern_opts opts = { .flags = TERN_NOTIFY, .tag = tag };
+
+    if (TERN_LIKELY(len <= tern_opt.notify_inline && len > 0 && src && tern_direct(ctx, region, rank, offset, len))) {
+        const struct tern_link_part *part = &region->part[tern_core_team_world(ctx->team, rank)];
+
+        if (TERN_LIKELY(part->carries && ctx->order == TERN_RELAXED)) {
+            tern_status st = tern_op_note_carry(ctx, part, offset, src, len, tag);
+
+            if (TERN_LIKELY(st != TERN_AGAIN))
+                return st;
+        }
+    }
+    return tern_put_with(ctx, region, rank, offset, src, len, &opts);
 }

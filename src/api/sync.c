@@ -10,7 +10,7 @@ static tern_status complete(tern_ctx *ctx, const char *what)
 {
     if (!ctx)
         return tern_base_fail(TERN_ERR_ARG, "%s: ctx is NULL", what);
-    return ctx->under_way ? tern_core_ctx_drain(ctx, tern_core_ctx_deadline(ctx), what) : TERN_OK;
+    return tern_core_ctx_is_busy(ctx) ? tern_core_ctx_drain(ctx, tern_core_ctx_deadline(ctx), what) : TERN_OK;
 }
 
 tern_status tern_fence(tern_ctx *ctx)

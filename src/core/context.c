@@ -11,10 +11,12 @@
 #include "base/clock.h"
 #include "base/options.h"
 #include "core/job.h"
+#include "core/links.h"
 #include "core/message.h"
 #include "core/wait.h"
 
 #define SLAB 64
+#define PATIENCE 32 /* looks, of some ten nanoseconds each */
 
 tern_ctx *tern_world;
 
@@ -247,9 +249,24 @@ tern_status tern_core_ctx_failed(struct tern_ctx *ctx, const char *what)
     return st < 0 ? tern_base_fail(st, "%s: an earlier %s failed", what, ctx->failed_op) : TERN_OK;
 }
 
+/* Data that notes carry: mostly the target is about to put it in place, which costs less than doing so in its stead. */
+static bool is_placed(struct tern_ctx *ctx, bool help)
+{
+    if (ctx->carried && tern_core_links_placed(help))
+        ctx->carried = false;
+    return !ctx->carried;
+}
+
+bool tern_core_ctx_settle(struct tern_ctx *ctx)
+{
+    tern_core_ctx_progress(ctx);
+    return !ctx->under_way && is_placed(ctx, true);
+}
+
 struct drain {
     struct tern_ctx *ctx;
     const char      *what;
+    unsigned         patience; /* looks, before data is put in place for others */
 };
 
 static tern_status drain_poll(void *arg)
@@ -257,13 +274,18 @@ static tern_status drain_poll(void *arg)
     struct drain *drain = arg;
 
     tern_core_ctx_progress(drain->ctx);
-    return drain->ctx->under_way ? TERN_PENDING : TERN_OK;
+    if (drain->ctx->under_way)
+        return TERN_PENDING;
+    if (is_placed(drain->ctx, drain->patience == 0))
+        return TERN_OK;
+    drain->patience -= drain->patience > 0;
+    return TERN_PENDING;
 }
 
 static void drain_describe(void *arg, char *text, size_t size)
 {
     struct drain *drain = arg;
-    char          op[160] = "nothing";
+    char          op[160] = "target to put in place what came with a notification";
 
     if (drain->ctx->under_way)
         tern_core_pending_describe(drain->ctx->under_way, op, sizeof(op));
@@ -272,10 +294,10 @@ static void drain_describe(void *arg, char *text, size_t size)
 
 tern_status tern_core_ctx_drain(struct tern_ctx *ctx, tern_deadline deadline, const char *what)
 {
-    struct drain     drain = { ctx, what };
+    struct drain     drain = { ctx, what, tern_job.spin_ns > 0 ? PATIENCE : 0 };
     struct tern_wait wait = { .poll = drain_poll, .describe = drain_describe, .arg = &drain, .deadline = deadline };
 
-    return ctx->under_way ? tern_core_wait(&wait) : TERN_OK;
+    return tern_core_ctx_is_busy(ctx) ? tern_core_wait(&wait) : TERN_OK;
 }
 
 bool tern_core_ctx_has_earlier(const struct tern_ctx *ctx, int rank)

@@ -60,6 +60,7 @@ struct tern_ctx {
     struct tern_lane    *lane[TERN_LINKS_MAX];
     struct tern_pending *under_way;          /* newest first */
     struct tern_work    *works, **works_end; /* of those, oldest first */
+    bool                 carried;            /* notes were sent with data that may not be in its place */
     tern_status          failed;             /* the first error of an implicit operation since the last quiet */
     char                 failed_op[120];
     struct tern_pending *unused;
@@ -104,6 +105,15 @@ bool tern_core_ctx_is_stuck(const struct tern_ctx *ctx, int rank);
 
 /* The first error of an operation without an event since the last call, with its detail. */
 tern_status tern_core_ctx_failed(struct tern_ctx *ctx, const char *what);
+
+/* Whether anything is under way, or carried by notes. */
+static inline bool tern_core_ctx_is_busy(const struct tern_ctx *ctx)
+{
+    return ctx->under_way || ctx->carried;
+}
+
+/* Make progress; carried data whose target does not come to it is put in place. Whether nothing is under way any more. */
+bool tern_core_ctx_settle(struct tern_ctx *ctx);
 
 /* Wait until nothing is under way. */
 tern_status tern_core_ctx_drain(struct tern_ctx *ctx, tern_deadline deadline, const char *what);

@@ -173,6 +173,16 @@ void tern_core_links_forget(const void *addr, size_t len)
             tern_job.ops[i]->forget(tern_job.link[i], addr, len);
 }
 
+bool tern_core_links_placed(bool help)
+{
+    bool placed = true;
+
+    for (unsigned i = 0; i < tern_job.links; i++)
+        if (tern_job.ops[i]->note_settled)
+            placed &= tern_job.ops[i]->note_settled(tern_job.link[i], help);
+    return placed;
+}
+
 bool tern_core_links_settled(void)
 {
     for (unsigned i = 0; i < tern_job.links; i++)

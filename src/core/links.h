@@ -15,6 +15,9 @@ int64_t tern_core_links_may_sleep(void);
 /* The program gives back memory that the links may have kept registered. */
 void tern_core_links_forget(const void *addr, size_t len);
 
+/* Whether everything that notes carried is in its place; help: put it there where targets do not. */
+bool tern_core_links_placed(bool help);
+
 /* Whether all messages that this rank sent have come to their targets. */
 bool tern_core_links_settled(void);
 

@@ -79,7 +79,8 @@ struct tern_link_part {
     uint64_t                     remote;
     int32_t                      rank; /* in the job */
     int32_t                      pid;
-    uint32_t                     link; /* index among the links that the job has opened */
+    uint32_t                     link;    /* index among the links that the job has opened */
+    bool                         carries; /* notes may carry data for it: note_carry */
 };
 
 /* One contiguous transfer; checked. Passes unchanged from the api to the path. */
@@ -208,14 +209,20 @@ static inline void tern_link_watch_move(struct tern_link_watch *w, const _Atomic
     __atomic_store_n(&w->idle, idle, __ATOMIC_RELAXED);
 }
 
+/* Bytes of a note, from byte at on, that the target puts in their place; to is where that is, in this process. */
+struct tern_link_load {
+    void    *to;
+    uint32_t at, len;
+};
+
 /* What comes up. done: from lane progress only, on the thread that uses the lane. message and note: from a watch's deliver
  * only; head and data may be read until it returns. note: false where the target cannot take it now; the link keeps it,
- * and what is behind it, for the next delivery. watch: one more; any thread. serve: an errand of a peer, of which not one
+ * and what is behind it, for the next delivery; place: what it carries is to be put in its place. watch: one more; any thread. serve: an errand of a peer, of which not one
  * byte is trusted yet; writes up to room bytes of answer and their number; any thread, and the link is locked. */
 struct tern_link_up {
     void (*done)(struct tern_link_op *op, tern_status status); /* complete at both ends, or failed; exactly once */
     void (*message)(int from, unsigned channel, const unsigned char *head, const unsigned char *data, size_t len);
-    bool (*note)(int from, const unsigned char *head);
+    bool (*note)(int from, const unsigned char *head, bool place);
     tern_status (*watch)(struct tern_link_watch *watch);
     tern_status (*serve)(const struct tern_link_ground *ground, const unsigned char *request, size_t len,
                          unsigned char *answer, size_t room, size_t *answered);
@@ -287,6 +294,12 @@ struct tern_link_ops {
     void (*msg_drop)(struct tern_link *link, const struct tern_link_msg *msg);
     tern_status (*msg_brief)(struct tern_link *link, int peer, unsigned channel, uint64_t first, const uint32_t *rest,
                              unsigned count);
+    /* Notes that carry data, for parts that say so. note_carry sends one of count words; its data is in place when the
+     * target has taken it. note_settled: whether everything that was carried to ranks which are not gone is in its
+     * place; help: put it there, where the target does not come to it. Any thread. NULL: no part says so. */
+    tern_status (*note_carry)(struct tern_link *link, int peer, const uint64_t *words, unsigned count,
+                              const struct tern_link_load *load);
+    bool (*note_settled)(struct tern_link *link, bool help);
     /* Where messages do not come into memory by themselves: see whether any have, so that watches show them. Any
      * thread. NULL: they do. */
     void (*msg_look)(struct tern_link *link);

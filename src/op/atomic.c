@@ -176,12 +176,11 @@ static __attribute__((noinline)) tern_status start_any(struct tern_ctx *ctx, con
 /* Everything that the context has started is complete before the operation. */
 static tern_status release(struct tern_ctx *ctx, uint32_t flags, const char *call)
 {
-    if (!ctx->under_way)
+    if (!tern_core_ctx_is_busy(ctx))
         return TERN_OK;
     if (!(flags & TERN_IMMEDIATE))
         return tern_core_ctx_drain(ctx, tern_core_ctx_deadline(ctx), call);
-    tern_core_ctx_progress(ctx);
-    return ctx->under_way ? TERN_AGAIN : TERN_OK;
+    return tern_core_ctx_settle(ctx) ? TERN_OK : TERN_AGAIN;
 }
 
 tern_status tern_op_atomic_start(struct tern_ctx *ctx, const struct tern_op_atomic *atomic, const tern_opts *opts,

@@ -10,13 +10,15 @@
 #define FEWEST_BUCKETS 64u
 #define PER_SLAB 64u /* arrivals or queues */
 
+/* What finding, posting and withdrawing look at is one cache line. */
 struct tern_match_queue {
-    struct tern_match_name     name; /* what the class does not care for is 0 */
-    struct tern_match_queue   *chain;
-    uint32_t                   holders; /* requests that are bound to it, and what stands in it */
+    _Alignas(64) struct tern_match_name name; /* what the class does not care for is 0 */
     struct tern_match_request *first, *last;
     struct tern_match_arrival *oldest, *newest;
+    struct tern_match_queue   *chain;
+    uint32_t                   holders; /* requests that are bound to it, and what stands in it */
 };
+_Static_assert(offsetof(struct tern_match_queue, holders) == 64, "what is looked at is one line");
 
 struct tern_match_slab {
     struct tern_match_slab *next;
@@ -52,7 +54,7 @@ static inline uint32_t bucket_of(const struct tern_match *match, const struct te
 /* Room for PER_SLAB things of so many bytes. NULL: there is none. */
 static unsigned char *more(struct tern_match *match, size_t bytes)
 {
-    struct tern_match_slab *slab = malloc(64 + PER_SLAB * bytes);
+    struct tern_match_slab *slab = aligned_alloc(64, (64 + PER_SLAB * bytes + 63) / 64 * 64);
 
     if (!slab)
         return NULL;

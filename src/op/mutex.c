@@ -196,7 +196,7 @@ tern_status tern_op_mutex_unlock(const struct tern_op_mutex *m)
     struct locking l = { .mutex = m, .name = name_of(m->ctx) };
     tern_status    st = TERN_OK;
 
-    if (m->ctx->under_way)
+    if (tern_core_ctx_is_busy(m->ctx))
         st = tern_core_ctx_drain(m->ctx, tern_core_ctx_deadline(m->ctx), m->what);
     if (st < 0)
         return st;

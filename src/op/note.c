@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bits.h"
 #include "base/lone.h"
 #include "base/log.h"
 #include "base/options.h"
@@ -23,7 +24,9 @@ static bool                  leaving; /* the program has no use for notification
 
 /* Regions of this rank that notifications named lately. Who delivers. */
 static struct ground {
-    uint64_t scope, changes; /* changes: of the job's regions, when it was found */
+    uint64_t       scope, changes; /* changes: of the job's regions, when it was found */
+    unsigned char *base;           /* this rank's part */
+    uint64_t       size;
 } grounds[GROUNDS];
 
 static __attribute__((noinline)) bool learn_ground(struct ground *ground, uint64_t scope)
@@ -31,21 +34,28 @@ static __attribute__((noinline)) bool learn_ground(struct ground *ground, uint64
     bool found = false;
 
     pthread_mutex_lock(&tern_job.lock);
-    for (const struct tern_region *region = tern_job.regions; region && !found; region = region->next)
-        found = region->name == scope;
-    if (found)
-        *ground = (struct ground){ scope, atomic_load_explicit(&tern_job.region_changes, memory_order_relaxed) };
+    for (const struct tern_region *region = tern_job.regions; region && !found; region = region->next) {
+        const struct tern_link_part *part = &region->part[tern_job.boot.rank];
+
+        if ((found = region->name == scope))
+            *ground = (struct ground){ .scope = scope,
+                                       .changes = atomic_load_explicit(&tern_job.region_changes, memory_order_relaxed),
+                                       .base = (unsigned char *)(uintptr_t)part->addr,
+                                       .size = part->size };
+    }
     pthread_mutex_unlock(&tern_job.lock);
     return found;
 }
 
-/* Whether this rank has the region. */
-static inline bool has_region(uint64_t scope)
+/* The region; NULL: this rank has none of that name. */
+static inline const struct ground *ground_of(uint64_t scope)
 {
     struct ground *ground = &grounds[scope % GROUNDS];
     uint64_t       changes = atomic_load_explicit(&tern_job.region_changes, memory_order_relaxed);
 
-    return TERN_LIKELY(ground->scope == scope && ground->changes == changes) || learn_ground(ground, scope);
+    if (TERN_LIKELY(ground->scope == scope && ground->changes == changes) || learn_ground(ground, scope))
+        return ground;
+    return NULL;
 }
 
 static inline void complete(struct tern_notice *notice)
@@ -86,33 +96,65 @@ static __attribute__((cold, noreturn)) void refuse(int from)
     _Exit(1);
 }
 
-/* What is checked is a copy: the source can change its own at any time. A region that this rank has not any more was
- * freed with notifications on their way that nobody waited for. */
-static bool deliver(int from, const unsigned char *head)
+/* A notification that has come, as far as it was checked. What is checked is a copy: the source can change its own at any
+ * time. */
+struct come {
+    struct tern_match_name name;
+    uint64_t               bytes; /* that the access moved */
+    unsigned char         *to;    /* where what it carries goes; NULL: nothing, or it is there */
+};
+
+/* Bytes that are put in place; the number is small and mostly that of a word. */
+static inline void place(unsigned char *to, const unsigned char *data, size_t len)
+{
+    if (TERN_LIKELY(len == sizeof(uint64_t)))
+        memcpy(to, data, sizeof(uint64_t));
+    else
+        memcpy(to, data, len);
+}
+
+/* Give it to who waits for it, or keep it. False: there is no room. The lock is held. */
+static inline bool settle(const struct come *come, const unsigned char *data)
+{
+    struct tern_match_request *request = tern_op_match_find(&match, come->name);
+    struct tern_notice        *notice = (struct tern_notice *)request;
+
+    if (TERN_UNLIKELY(!request) && !keep(come->name, come->bytes))
+        return false;
+    if (come->to)
+        place(come->to, data, come->bytes);
+    if (TERN_UNLIKELY(!request))
+        return true;
+    take(notice, come->name, come->bytes);
+    if (TERN_LIKELY(notice->left == 0)) {
+        tern_op_match_withdraw(&match, request);
+        complete(notice);
+    }
+    return true;
+}
+
+/* A region that this rank has not any more was freed with notifications on their way that nobody waited for. */
+static bool deliver(int from, const unsigned char *head, bool carried)
 {
     const volatile struct wire_note *note = (const volatile struct wire_note *)(const volatile void *)head;
-    struct tern_match_name           name = { .scope = note->scope, .tag = note->tag, .source = from };
-    uint64_t                         bytes = note->bytes;
-    struct tern_match_request       *request;
-    bool                             alone, taken = true;
+    uint64_t                         first = *(const volatile uint64_t *)(const volatile void *)head;
+    struct come          come = { { .scope = note->scope, .tag = (uint32_t)first, .source = from }, note->bytes, NULL };
+    unsigned             kind = (uint8_t)(first >> 32), len = (uint8_t)(first >> 40);
+    const struct ground *ground = ground_of(come.name.scope);
+    bool                 alone, taken;
 
-    if (TERN_UNLIKELY(note->kind >= WIRE_NOTE_KINDS))
-        refuse(from);
-    if (TERN_UNLIKELY(!has_region(name.scope)))
+    if (TERN_UNLIKELY(!ground))
         return true;
-    alone = tern_base_lone_lock(&lock);
-    request = tern_op_match_find(&match, name);
-    if (TERN_LIKELY(request != NULL)) {
-        struct tern_notice *notice = (struct tern_notice *)request;
-
-        take(notice, name, bytes);
-        if (notice->left == 0) {
-            tern_op_match_withdraw(&match, request);
-            complete(notice);
-        }
-    } else {
-        taken = keep(name, bytes);
+    if (kind == WIRE_NOTE_CARRY) {
+        if (TERN_UNLIKELY(len > sizeof(note->data) || !tern_base_covers(ground->size, come.bytes, len)))
+            refuse(from);
+        come.to = carried ? ground->base + come.bytes : NULL;
+        come.bytes = len;
+    } else if (TERN_UNLIKELY(kind != WIRE_NOTE)) {
+        refuse(from);
     }
+    alone = tern_base_lone_lock(&lock);
+    taken = settle(&come, head + offsetof(struct wire_note, data));
     tern_base_lone_unlock(&lock, alone);
     return taken;
 }
@@ -346,8 +388,11 @@ void tern_op_note_send(const struct tern_link_msg *msg, const struct tern_note *
 {
     unsigned link = tern_job.peer_link[msg->peer];
 
-    *(struct wire_note *)(void *)msg->head =
-        (struct wire_note){ .tag = note->tag, .kind = WIRE_NOTE, .scope = note->scope, .bytes = note->bytes };
+    uint64_t *words = (uint64_t *)(void *)msg->head; /* no more of it than is needed */
+
+    words[0] = wire_note_first(note->tag, WIRE_NOTE, 0);
+    words[1] = note->scope;
+    words[2] = note->bytes;
     tern_job.ops[link]->msg_send(tern_job.link[link], msg, 0);
 }
 

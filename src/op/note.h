@@ -10,11 +10,14 @@
 #ifndef TERN_OP_NOTE_H
 #define TERN_OP_NOTE_H
 
+#include <string.h>
 #include <tern/notice.h>
 
 #include "core/context.h"
+#include "core/job.h"
 #include "core/region.h"
 #include "op/match.h"
+#include "op/wire.h"
 
 enum tern_notice_state { TERN_NOTICE_IDLE, TERN_NOTICE_STARTED, TERN_NOTICE_DONE };
 
@@ -101,6 +104,29 @@ static inline struct tern_note tern_op_note_of(const struct tern_link_part *part
 tern_status tern_op_note_room(int rank, struct tern_link_msg *msg);
 void        tern_op_note_send(const struct tern_link_msg *msg, const struct tern_note *note);
 void        tern_op_note_drop(const struct tern_link_msg *msg);
+
+/* Send one that carries the data of a put, at least one byte, to a part that permits it, if there is room now. */
+static inline tern_status tern_op_note_carry(struct tern_ctx *ctx, const struct tern_link_part *part, uint64_t offset,
+                                             const void *src, size_t len, uint32_t tag)
+{
+    const struct tern_link_load load = { part->base + offset, WIRE_NOTE_WORDS * sizeof(uint64_t), (uint32_t)len };
+    uint64_t                    words[TERN_LINK_HEAD / sizeof(uint64_t)];
+    unsigned                    count = WIRE_NOTE_WORDS + (unsigned)((len + 7) / sizeof(uint64_t));
+    tern_status                 st;
+
+    words[0] = wire_note_first(tag, WIRE_NOTE_CARRY, len);
+    words[1] = part->region;
+    words[2] = offset;
+    if (TERN_LIKELY(len == sizeof(uint64_t))) {
+        memcpy(words + WIRE_NOTE_WORDS, src, sizeof(uint64_t));
+    } else {
+        words[count - 1] = 0; /* the rest of the last word */
+        memcpy(words + WIRE_NOTE_WORDS, src, len);
+    }
+    st = tern_job.ops[part->link]->note_carry(tern_job.link[part->link], part->rank, words, count, &load);
+    ctx->carried |= st == TERN_OK;
+    return st;
+}
 
 /* Send one if there is room now. */
 tern_status tern_op_note_try(int rank, const struct tern_note *note);

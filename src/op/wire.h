@@ -105,17 +105,28 @@ static inline bool wire_is_short(uint64_t first)
 
 /* ---- notifications ---- */
 
-enum wire_note_kind { WIRE_NOTE, WIRE_NOTE_KINDS };
+/* A CARRY has the data of a put with it, which the target puts in its place. */
+enum wire_note_kind { WIRE_NOTE, WIRE_NOTE_CARRY, WIRE_NOTE_KINDS };
 
 /* The head of a message on the channel of notes. */
 struct wire_note {
-    uint32_t tag;
-    uint8_t  kind; /* enum wire_note_kind */
-    uint8_t  zero[3];
-    uint64_t scope; /* the region, by the name that its owner, the target, gave to its part */
-    uint64_t bytes; /* that the access moved */
+    uint32_t      tag;
+    uint8_t       kind; /* enum wire_note_kind */
+    uint8_t       len;  /* CARRY: bytes of data */
+    uint16_t      zero;
+    uint64_t      scope; /* the region, by the name that its owner, the target, gave to its part */
+    uint64_t      bytes; /* that the access moved. CARRY: where the data goes, from the part's begin */
+    unsigned char data[TERN_LINK_HEAD - 3 * 8];
 };
-_Static_assert(sizeof(struct wire_note) == 24 && sizeof(struct wire_note) <= TERN_LINK_HEAD, "a note has no padding");
+_Static_assert(sizeof(struct wire_note) == TERN_LINK_HEAD, "a note fills the head of a message");
+
+/* Its words: all that is not data. */
+#define WIRE_NOTE_WORDS 3u
+
+static inline uint64_t wire_note_first(uint32_t tag, enum wire_note_kind kind, size_t len)
+{
+    return tag | (uint64_t)kind << 32 | (uint64_t)len << 40;
+}
 
 /* ---- errands ---- */
 

@@ -2,8 +2,9 @@
  *
  * Promise: puts and gets end whatever the target is doing. The last rank spins over its own memory, without a call of
  * Tern and without giving up its core, until all others have told by a put that they are through. They have put to it
- * and got from it meanwhile, small and large, with and without events, contiguous and in many pieces, and have done atomic
- * operations there.
+ * and got from it meanwhile, small and large, with and without events, contiguous and in many pieces, have done atomic
+ * operations there, and notified it. What came with a notification is in place after tern_quiet, and is not put there again
+ * when the target takes the notification at last.
  *
  * ranks: 2 4
  * network: 2 4
@@ -89,6 +90,20 @@ static void one_atomic(tern_atomic_domain *domain, tern_atomic_domain *any, tern
     OK(tern_atomic_fadd_u64(TERN_WORLD, any, region, target, 2056, 1, &was)); /* by the network's own, if it likes */
 }
 
+/* Not more often than the target's queue holds. */
+static void one_notified(tern_region *region, int target, uint64_t round)
+{
+    uint64_t at = 3072 + (uint64_t)tern_rank() * 8, value = round * 2, seen = 0;
+
+    OK(tern_put_notify_nbi(TERN_WORLD, region, target, at, &value, sizeof(value), 1));
+    OK(tern_quiet(TERN_WORLD));
+    OK(tern_get_u64(TERN_WORLD, region, target, at, &seen));
+    SAME(seen, value);
+    OK(tern_put_u64(TERN_WORLD, region, target, at, value + 1));
+    if (round % 2)
+        OK(tern_get_notify(TERN_WORLD, region, target, at, &seen, sizeof(seen), 2));
+}
+
 int main(void)
 {
     struct job_region   r;
@@ -116,10 +131,17 @@ int main(void)
                 one_atomic(domain, any, r.region, target, &last);
                 one_round(r.region, target, src, dst, i);
                 one_strided(r.region, target, src, dst, i);
+                one_notified(r.region, target, i);
             }
             OK(tern_put_u64(TERN_WORLD, r.region, target, (uint64_t)tern_rank() * 8, through));
         }
         OK(tern_barrier(TERN_WORLD));
+        for (int rank = 0; rank < target && tern_rank() == target; rank++) {
+            uint64_t seen = 0;
+
+            OK(tern_get_u64(TERN_WORLD, r.region, target, 3072 + (uint64_t)rank * 8, &seen));
+            SAME(seen, 2 * ROUNDS + 1);
+        }
         job_region_drop(&r);
     }
     OK(tern_finalize());

@@ -41,11 +41,11 @@ static inline void take_message(int from, unsigned channel, const unsigned char 
 /* Whether notes are taken. */
 static bool full;
 
-static inline bool take_note(int from, const unsigned char *head)
+static inline bool take_note(int from, const unsigned char *head, bool place)
 {
     struct says says;
 
-    EXPECT(from >= 0 && from < current->ranks);
+    EXPECT(!place && from >= 0 && from < current->ranks);
     memcpy(&says, head, sizeof(says));
     EXPECT(says.number == got.next[from][TERN_CHANNEL_NOTE] && says.len == 0);
     if (full)

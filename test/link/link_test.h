@@ -120,12 +120,12 @@ static inline void pass_on(int from, unsigned channel, const unsigned char *head
 }
 
 /* Who takes notes; NULL: nobody expects any. */
-static bool (*noter)(int from, const unsigned char *head);
+static bool (*noter)(int from, const unsigned char *head, bool place);
 
-static inline bool pass_note(int from, const unsigned char *head)
+static inline bool pass_note(int from, const unsigned char *head, bool place)
 {
     EXPECT(noter != NULL);
-    return noter(from, head);
+    return noter(from, head, place);
 }
 
 /* Who serves errands; NULL: nobody expects any. Called by any thread. */

@@ -170,7 +170,7 @@ const void *tern_chaos_peek(const struct tern_link_group *group, uint32_t member
 tern_status tern_chaos_messages_open(struct chaos_link *link);
 tern_status tern_chaos_watch(struct tern_link_watch *behind);
 void        tern_chaos_messages_close(struct chaos_link *link);
-bool        tern_chaos_note(int from, const unsigned char *head);
+bool        tern_chaos_note(int from, const unsigned char *head, bool place);
 void   tern_chaos_message(int from, unsigned channel, const unsigned char *head, const unsigned char *data, size_t len);
 size_t tern_chaos_msg_longest(struct tern_link *link, int peer);
 tern_status tern_chaos_msg_open(struct tern_link *link, struct tern_link_msg *msg, size_t min, size_t max);

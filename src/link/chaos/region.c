@@ -46,6 +46,7 @@ tern_status tern_chaos_attach(struct tern_link *base, const struct tern_link_car
         return st;
     if ((path = path_in_front(link, part->path))) {
         part->path = path;
+        part->carries = false; /* what is delayed travels by itself */
         return TERN_OK;
     }
     link->ops->detach(link->behind, part);

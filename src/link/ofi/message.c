@@ -257,7 +257,7 @@ static tern_status deliver_notes(struct tern_link_watch *watch)
         pthread_mutex_unlock(&ofi->lock);
         if (!letter)
             break;
-        if (!ofi->up->note(letter->from->rank, letter->bytes + sizeof(struct ofi_header))) {
+        if (!ofi->up->note(letter->from->rank, letter->bytes + sizeof(struct ofi_header), false)) {
             letter->from->passed = ofi->messages.pass;
             continue;
         }

@@ -58,6 +58,8 @@ tern_status tern_shm_messages_open(struct shm_link *shm)
     size_t               locals = (size_t)shm->locals;
 
     choose_rings(m, locals);
+    m->carries = tern_opt.notify_inline > 0 && tern_base_carry_open();
+    atomic_store_explicit(&shm->desk[shm->local].carries, m->carries, memory_order_relaxed); /* joining orders */
     m->post = (struct shm_post *)(void *)(shm->control + tern_shm_hall_offset(shm->locals, SHM_GROUPS));
     for (unsigned kind = 0; kind < SHM_POSTS; kind++)
         m->outbox[kind] = calloc((size_t)shm->ranks, sizeof(*m->outbox[kind]));
@@ -73,13 +75,36 @@ tern_status tern_shm_messages_open(struct shm_link *shm)
     return tern_base_fail(TERN_ERR_NOMEM, "link shm: no memory for tables of %d ranks", shm->ranks);
 }
 
+/* A new one, with everything but its rings. */
+static struct shm_outbox *outbox_new(const struct shm_messages *m, enum shm_post_kind kind)
+{
+    struct shm_outbox      *outbox = calloc(1, sizeof(*outbox));
+    struct tern_carry_load *load = NULL;
+
+    if (!outbox || kind != SHM_POST_NOTES)
+        return outbox;
+    if (!(load = calloc(m->shape[kind].cells, sizeof(*load)))) {
+        free(outbox);
+        return NULL;
+    }
+    tern_base_carry_begin(&outbox->carry, load);
+    return outbox;
+}
+
+static void outbox_free(struct shm_outbox *outbox)
+{
+    if (outbox)
+        free(outbox->carry.load);
+    free(outbox);
+}
+
 /* The space stays: the peer may still be reading the last messages. It goes with the job. */
 static void outbox_close(struct shm_outbox *outbox)
 {
     if (!outbox)
         return;
     munmap(outbox->map, outbox->space.bytes);
-    free(outbox);
+    outbox_free(outbox);
 }
 
 void tern_shm_messages_close(struct shm_link *shm)
@@ -131,13 +156,13 @@ static __attribute__((noinline, cold)) tern_status outbox_first(struct shm_link 
 
     pthread_mutex_lock(&m->outbox_lock);
     if (!atomic_load(&m->outbox[kind][peer])) {
-        outbox = calloc(1, sizeof(*outbox));
+        outbox = outbox_new(m, kind);
         st = outbox ? outbox_make(shm, peer, kind, outbox)
                     : tern_base_fail(TERN_ERR_NOMEM, "link shm: no memory for a queue to rank %d", peer);
         if (st == TERN_OK)
-            atomic_store_explicit(&m->outbox[kind][peer], outbox, memory_order_release); /* pairs with outlet_to() */
+            atomic_store_explicit(&m->outbox[kind][peer], outbox, memory_order_release); /* pairs with outbox_to() */
         else
-            free(outbox);
+            outbox_free(outbox);
     }
     pthread_mutex_unlock(&m->outbox_lock);
     return st;
@@ -149,17 +174,25 @@ size_t tern_shm_msg_longest(struct tern_link *link, int peer)
     return tern_base_ring_longest(tern_shm(link)->messages.shape[SHM_POST_DATA]);
 }
 
-/* The outlet of a channel to a peer, made with the first message. NULL: *st says why not. */
-static inline struct tern_ring_outlet *outlet_to(struct shm_link *shm, int peer, unsigned channel, tern_status *st)
+/* The outbox of a kind to a peer, made with the first message. NULL: *st says why not. */
+static inline struct shm_outbox *outbox_to(struct shm_link *shm, int peer, enum shm_post_kind kind, tern_status *st)
 {
-    enum shm_post_kind kind = kind_of(channel);
     struct shm_outbox *outbox;
 
     /* acquire: the outbox before the pointer. Pairs with outbox_first(). */
     while (TERN_UNLIKELY(!(outbox = atomic_load_explicit(&shm->messages.outbox[kind][peer], memory_order_acquire))))
         if ((*st = outbox_first(shm, peer, kind)) < 0)
             return NULL;
-    return &outbox->outlet[kind == SHM_POST_NOTES ? 0 : channel];
+    return outbox;
+}
+
+/* The same of a channel, the outlet. */
+static inline struct tern_ring_outlet *outlet_to(struct shm_link *shm, int peer, unsigned channel, tern_status *st)
+{
+    enum shm_post_kind kind = kind_of(channel);
+    struct shm_outbox *outbox = outbox_to(shm, peer, kind, st);
+
+    return outbox ? &outbox->outlet[kind == SHM_POST_NOTES ? 0 : channel] : NULL;
 }
 
 /* Replies are sent by one thread at a time anyway. */
@@ -232,6 +265,58 @@ tern_status tern_shm_msg_brief(struct tern_link *link, int peer, unsigned channe
     return TERN_OK;
 }
 
+tern_status tern_shm_note_carry(struct tern_link *link, int peer, const uint64_t *words, unsigned count,
+                                const struct tern_link_load *load)
+{
+    const struct tern_carry_load carried = { .to = load->to, .at = load->at, .len = load->len };
+    tern_status                  st = TERN_OK;
+    struct shm_outbox           *outbox = outbox_to(tern_shm(link), peer, SHM_POST_NOTES, &st);
+    struct tern_ring_outlet     *outlet;
+    bool                         alone, sent;
+
+    if (TERN_UNLIKELY(!outbox))
+        return st;
+    outlet = &outbox->outlet[0];
+    alone = tern_base_lone_lock(&outlet->lock);
+    sent = tern_base_carry_put(&outlet->producer, &outbox->carry, words, count, carried);
+    if (sent)
+        atomic_store_explicit(&outbox->carrying, true, memory_order_relaxed); /* the lock orders */
+    tern_base_lone_unlock(&outlet->lock, alone);
+    if (TERN_UNLIKELY(!sent))
+        return TERN_AGAIN;
+    ring_peer(tern_shm(link), peer);
+    return TERN_OK;
+}
+
+static bool is_settled(struct shm_outbox *outbox, bool help)
+{
+    struct tern_ring_outlet *outlet = &outbox->outlet[0];
+    bool                     alone = tern_base_lone_lock(&outlet->lock);
+    bool                     settled = tern_base_carry_settle(&outlet->producer, &outbox->carry, help);
+
+    if (settled)
+        atomic_store_explicit(&outbox->carrying, false, memory_order_relaxed); /* the lock orders */
+    tern_base_lone_unlock(&outlet->lock, alone);
+    return settled;
+}
+
+bool tern_shm_note_settled(struct tern_link *link, bool help)
+{
+    struct shm_link *shm = tern_shm(link);
+    bool             settled = true;
+
+    for (int local = 0; local < shm->locals; local++) {
+        int                peer = shm->rank_of[local];
+        struct shm_outbox *outbox = atomic_load_explicit(&shm->messages.outbox[SHM_POST_NOTES][peer],
+                                                         memory_order_acquire); /* pairs with outbox_first() */
+
+        /* What this thread has sent it sees. Of the dead nobody wants to know. */
+        if (outbox && atomic_load_explicit(&outbox->carrying, memory_order_relaxed) && !tern_shm_gone(shm, peer))
+            settled &= is_settled(outbox, help);
+    }
+    return settled;
+}
+
 static void watch_next(struct shm_inlet *inlet)
 {
     uint32_t                idle;
@@ -265,6 +350,21 @@ static tern_status deliver(struct tern_link_watch *watch)
     return delivered(inlet, found);
 }
 
+/* One note. False: it stays in the ring. */
+static inline bool take_note(struct shm_link *shm, struct shm_inlet *inlet, const struct tern_ring_item *item)
+{
+    enum tern_carry_turn turn = tern_base_carry_turn(&inlet->ring, tern_base_ring_at(item));
+
+    /* A sender that died while it put the bytes in place has told nobody that they are there: do it. */
+    if (TERN_UNLIKELY(turn == TERN_CARRY_LATER) && !tern_shm_gone(shm, inlet->from))
+        return false;
+    if (TERN_LIKELY(shm->up->note(inlet->from, item->head, turn == TERN_CARRY_PLACE || turn == TERN_CARRY_LATER)))
+        return true;
+    if (turn == TERN_CARRY_PLACE)
+        tern_base_carry_undo(&inlet->ring);
+    return false;
+}
+
 static tern_status deliver_notes(struct tern_link_watch *watch)
 {
     struct shm_inlet     *inlet = (struct shm_inlet *)watch;
@@ -273,7 +373,7 @@ static tern_status deliver_notes(struct tern_link_watch *watch)
     int                   found = 0;
 
     for (int i = 0; i < BATCH && (found = tern_base_ring_peek(&inlet->ring, &item)) > 0; i++) {
-        if (TERN_UNLIKELY(!shm->up->note(inlet->from, item.head)))
+        if (TERN_UNLIKELY(!take_note(shm, inlet, &item)))
             break;
         tern_base_ring_consume(&inlet->ring, item.span);
     }

@@ -61,11 +61,9 @@ static tern_status reach_private(struct shm_link *shm, const struct tern_link_ca
     return TERN_OK;
 }
 
-tern_status tern_shm_attach(struct tern_link *link, const struct tern_link_card *card, const char *path_name,
-                            struct tern_link_part *part)
+static tern_status reach(struct shm_link *shm, const struct tern_link_card *card, const char *path_name,
+                         struct tern_link_part *part)
 {
-    struct shm_link *shm = tern_shm(link);
-
     switch (card->place) {
     case TERN_PLACE_ARENA: return map_file(part, shm->boot->arena, card->offset);
     case TERN_PLACE_HUGE: return map_file(part, shm->boot->huge, card->offset);
@@ -73,6 +71,18 @@ tern_status tern_shm_attach(struct tern_link *link, const struct tern_link_card 
     case TERN_PLACE_PRIVATE: return reach_private(shm, card, part);
     default: return tern_base_fail(TERN_ERR_LINK, "rank %d sent a card that makes no sense", part->rank);
     }
+}
+
+tern_status tern_shm_attach(struct tern_link *link, const struct tern_link_card *card, const char *path_name,
+                            struct tern_link_part *part)
+{
+    struct shm_link *shm = tern_shm(link);
+    struct shm_desk *desk = &shm->desk[shm->local_of[part->rank]];
+    tern_status      st = reach(shm, card, path_name, part);
+
+    part->carries = st == TERN_OK && part->base && shm->messages.carries &&
+                    atomic_load_explicit(&desk->carries, memory_order_relaxed) != 0; /* written before it joined */
+    return st;
 }
 
 void tern_shm_detach(struct tern_link *link, struct tern_link_part *part)

@@ -18,6 +18,7 @@
 #include <stdatomic.h>
 
 #include "base/bits.h"
+#include "base/carry.h"
 #include "base/options.h"
 #include "base/ring.h"
 #include "boot/space.h"
@@ -50,6 +51,7 @@ struct shm_desk {
                                             taken whole by this rank's service thread */
     _Atomic uint32_t wanted;             /* 1: a peer needs this rank's service. Writers: peers */
     _Atomic uint32_t senders;            /* peers that have made a post for this rank. Writers: peers, after the post */
+    _Atomic uint32_t carries;            /* 1: it takes notes that carry data. Writer: this rank, before it joins */
     _Alignas(64) _Atomic uint64_t data; /* the arena offset of this rank's chunk data; 0: none yet. Writer: this rank */
     _Atomic uint64_t data_bytes;
     struct shm_chunk chunk[SHM_CHUNKS];
@@ -81,6 +83,8 @@ struct shm_outbox {
     struct tern_space       space;
     unsigned char          *map;
     struct tern_ring_outlet outlet[TERN_CHANNELS_DATA]; /* by channel; of notes the first */
+    struct tern_carry       carry;                      /* of notes; guarded by the lock of the outlet */
+    _Atomic bool            carrying;                   /* some may not be in place. Written under that lock */
 };
 
 /* The receiver's side of one channel from one peer, and of one post. */
@@ -116,6 +120,7 @@ struct shm_messages {
     struct tern_link_watch        news;             /* shows that there are new ones */
     struct tern_ring_shape        shape[SHM_POSTS]; /* of the rings that this rank makes */
     size_t                        ring_bytes[SHM_POSTS];
+    bool                          carries; /* this rank sends and takes notes that carry data */
 };
 
 /* The data of a peer's chunks as the service thread has mapped it. Kept here, because what the peer says may change. */
@@ -164,6 +169,10 @@ void        tern_shm_msg_send(struct tern_link *link, const struct tern_link_msg
 void        tern_shm_msg_drop(struct tern_link *link, const struct tern_link_msg *msg);
 tern_status tern_shm_msg_brief(struct tern_link *link, int peer, unsigned channel, uint64_t first, const uint32_t *rest,
                                unsigned count);
+
+tern_status tern_shm_note_carry(struct tern_link *link, int peer, const uint64_t *words, unsigned count,
+                                const struct tern_link_load *load);
+bool        tern_shm_note_settled(struct tern_link *link, bool help);
 
 extern const struct tern_link_ops  tern_shm_ops;
 extern const struct tern_link_path tern_shm_path, tern_shm_cma_path, tern_shm_bounce_path;
