@@ -75,11 +75,11 @@ static int take(struct scene *s, uint64_t *to)
         return -1;
     turn = tern_base_carry_turn(&s->c, tern_base_ring_at(&item));
     if (turn == TERN_CARRY_LATER)
-        return turn;
+        return (int)turn;
     if (turn == TERN_CARRY_PLACE)
         memcpy(to, item.head + 16, 8);
     tern_base_ring_consume(&s->c, item.span);
-    return turn;
+    return (int)turn;
 }
 
 static void the_consumer_places(void **state)

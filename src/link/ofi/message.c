@@ -12,6 +12,7 @@
  */
 #include <stdlib.h>
 
+#include "base/sanitize.h"
 #include "link/ofi/ofi.h"
 
 #define SMALLEST_RING 8192u
@@ -168,6 +169,7 @@ tern_status tern_ofi_msg_brief(struct tern_link *link, int peer, unsigned channe
 
 void tern_ofi_msg_send(struct tern_link *link, const struct tern_link_msg *msg, size_t len)
 {
+    tern_base_order_before(link); /* whoever serves the peer that was told to come */
     tern_base_ring_publish(&msg->place, msg->data ? OFI_WIRE_HEAD + len : 0);
     kick(tern_ofi(link), msg->peer);
 }
@@ -250,6 +252,7 @@ static tern_status deliver_notes(struct tern_link_watch *watch)
     struct ofi_link   *ofi = tern_ofi(watch->link);
     struct ofi_letter *letter;
 
+    tern_base_order_after(ofi); /* what was done for peers that tell of it now */
     ofi->messages.pass++;
     for (int i = 0; i < BATCH; i++) {
         pthread_mutex_lock(&ofi->lock);

@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "base/sanitize.h"
 #include "boot/bell.h"
 #include "link/shm/shm.h"
 
@@ -237,6 +238,7 @@ static void ring_peer(struct shm_link *shm, int peer)
 
 void tern_shm_msg_send(struct tern_link *link, const struct tern_link_msg *msg, size_t len)
 {
+    tern_base_order_before(link); /* the service thread, when it copies for the peer that was told to come */
     tern_base_ring_publish(&msg->place, len);
     ring_peer(tern_shm(link), msg->peer);
 }
@@ -372,6 +374,7 @@ static tern_status deliver_notes(struct tern_link_watch *watch)
     struct tern_ring_item item;
     int                   found = 0;
 
+    tern_base_order_after(shm); /* what the service thread has copied for peers that tell of it now */
     for (int i = 0; i < BATCH && (found = tern_base_ring_peek(&inlet->ring, &item)) > 0; i++) {
         if (TERN_UNLIKELY(!take_note(shm, inlet, &item)))
             break;
