@@ -177,7 +177,7 @@ int main(int argc, char **argv)
 
     CHECK(argc == 3);
     want = strcmp(argv[1], "peer") == 0 ? TERN_ERR_PEER : TERN_ERR_TIMEOUT;
-    fault_tell_pid();
+    fault_tell("pid");
     OK(tern_init());
     me = tern_rank();
     size = tern_size();

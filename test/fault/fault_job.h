@@ -21,8 +21,8 @@ static inline int fault_rank(void)
     return rank ? atoi(rank) : -1;
 }
 
-/* Leave the process id in $FAULT_DIR/pid.RANK, and that of the parent. */
-static inline void fault_tell_pid(void)
+/* Leave the process id in $FAULT_DIR/WHAT.RANK, and that of the parent. */
+static inline void fault_tell(const char *what)
 {
     const char *dir = getenv("FAULT_DIR");
     char        path[512], part[520];
@@ -30,7 +30,7 @@ static inline void fault_tell_pid(void)
 
     if (!dir || fault_rank() < 0)
         return;
-    snprintf(path, sizeof(path), "%s/pid.%d", dir, fault_rank());
+    snprintf(path, sizeof(path), "%s/%s.%d", dir, what, fault_rank());
     snprintf(part, sizeof(part), "%s.new", path);
     if (!(file = fopen(part, "w")))
         return;

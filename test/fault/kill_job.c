@@ -1,5 +1,6 @@
 /* kill_job.c: a program for kill.sh that does a random mix of everything, forever, until it is killed; and programs
- * that end themselves in the ways in which programs do. Each rank leaves its process id in $FAULT_DIR/pid.RANK.
+ * that end themselves in the ways in which programs do. Each rank leaves its process id in $FAULT_DIR/pid.RANK, and in
+ * $FAULT_DIR/in.RANK when it is in the job.
  *
  *   kill_job mix SEED         allocate, register, put, get, barrier, allgather; a wrong byte or an error ends it
  *   kill_job cycle SEED       as mix for a few steps, then finalize and exit 0
@@ -153,6 +154,7 @@ static void start(int tarries)
     OK(tern_init());
     me = tern_rank();
     size = tern_size();
+    fault_tell("in");
 }
 
 int main(int argc, char **argv)
@@ -160,7 +162,7 @@ int main(int argc, char **argv)
     const char *mode = argc > 2 ? argv[1] : "";
 
     me = fault_rank();
-    fault_tell_pid();
+    fault_tell("pid");
     start(strcmp(mode, "join") == 0 ? atoi(argv[2]) : -2);
     if (strcmp(mode, "mix") == 0)
         mix(strtoull(argv[2], NULL, 10), -1);

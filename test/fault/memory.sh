@@ -5,6 +5,7 @@
 #
 # timeout: 300
 # labels: slow
+# alone: because it fills memory
 . "$(dirname "$0")/lib.sh"
 LIMIT=60
 JOB_PROGRAM=$PROG/memory_job

@@ -393,13 +393,11 @@ static inline const struct tern_link_ops *link_of(const struct link_case *c)
 }
 
 /* Whether the provider is on this machine; asked in a process of its own, because libfabric leaves threads behind. */
-static inline bool has_provider(const char *name)
+static inline bool find_provider(const char *name)
 {
     int   status = 0;
     pid_t pid;
 
-    if (!name)
-        return true;
     fflush(NULL);
     pid = fork();
     assert_true(pid >= 0);
@@ -412,6 +410,17 @@ static inline bool has_provider(const char *name)
     return status == 0;
 }
 
+/* The same for a case; it is asked once. */
+static inline bool has_provider(const struct link_case *c)
+{
+    static enum { UNKNOWN, HERE, MISSING } known[sizeof(link_cases) / sizeof(link_cases[0])];
+    size_t i = (size_t)(c - link_cases);
+
+    if (c->provider && known[i] == UNKNOWN)
+        known[i] = find_provider(c->provider) ? HERE : MISSING;
+    return !c->provider || known[i] == HERE;
+}
+
 static bool needs_groups; /* what is tested is no matter for links without */
 
 static inline void run_case(const struct link_case *c, int cores, link_body *body)
@@ -420,7 +429,7 @@ static inline void run_case(const struct link_case *c, int cores, link_body *bod
     const char                 *before = tern_opt.ofi_provider;
 
     assert_true(ops || strcmp(c->name, "ofi") == 0);
-    if (!ops || (needs_groups && !ops->group_open) || !has_provider(c->provider))
+    if (!ops || (needs_groups && !ops->group_open) || !has_provider(c))
         return;
     tern_opt.ofi_provider = c->provider ? c->provider : before;
     for (const int *ranks = c->ranks; *ranks; ranks++)
