@@ -56,7 +56,7 @@ static tern_status check_memory(const struct sim *sim)
     struct tern_memory_room room = tern_base_memory_room("");
     uint64_t                ports = (uint64_t)sim->shape.routers * sim->shape.ports, slots = ports << sim->shift;
     uint64_t sets = slots * (sizeof(struct sim_in_vc) + sizeof(struct sim_out_vc) + 8 * sim->words_per_set +
-                             (sizeof(struct sim_entry) << sim->ring_shift));
+                             (sizeof(uint32_t) << sim->ring_shift));
     uint64_t links = ports * (sizeof(struct sim_port) + sizeof(struct sim_held) + 512);
     uint64_t nodes = sim->shape.nodes * (sizeof(struct sim_node) + 512);
     uint64_t packets = packet_room(sim) * sizeof(struct sim_packet) / 2;
@@ -88,14 +88,14 @@ static tern_status allocate(struct sim *sim)
     sim->ports = zeroed(ports, sizeof(*sim->ports));
     sim->ins = zeroed(slots, sizeof(*sim->ins));
     sim->outs = zeroed(slots, sizeof(*sim->outs));
-    sim->entries = zeroed(slots << sim->ring_shift, sizeof(*sim->entries));
+    sim->rings = zeroed(slots << sim->ring_shift, sizeof(*sim->rings));
     sim->sets = zeroed(slots * words + 2 * sim->shape.routers * words, sizeof(*sim->sets));
     sim->node = zeroed(sim->shape.nodes, sizeof(*sim->node));
     sim->held = zeroed(ports, sizeof(*sim->held));
     sim->arrivals = zeroed((size_t)sim->shape.nodes * sim->vcs, sizeof(*sim->arrivals));
     if (sim->config->routing == SIM_UGAL_G)
         sim->seen = zeroed(ports, sizeof(*sim->seen));
-    if (sim->router == NULL || sim->ports == NULL || sim->ins == NULL || sim->outs == NULL || sim->entries == NULL ||
+    if (sim->router == NULL || sim->ports == NULL || sim->ins == NULL || sim->outs == NULL || sim->rings == NULL ||
         sim->sets == NULL || sim->node == NULL || sim->held == NULL || sim->arrivals == NULL ||
         (sim->config->routing == SIM_UGAL_G && sim->seen == NULL))
         return tern_base_fail(TERN_ERR_NOMEM, "no memory for %u routers with %u ports and %u VCs", sim->shape.routers,
@@ -112,7 +112,7 @@ static void init_router(struct sim *sim, uint32_t index)
     router->port = sim->ports + index * ports;
     router->in = sim->ins + index * slots;
     router->out = sim->outs + index * slots;
-    router->entry = sim->entries + ((index * slots) << sim->ring_shift);
+    router->ring = sim->rings + ((index * slots) << sim->ring_shift);
     router->waiting = sim->sets + index * (slots + 2) * words;
     router->pending = router->waiting + slots * words;
     router->undecided = router->pending + words;
@@ -352,7 +352,7 @@ void sim_close(struct sim *sim)
     free(sim->ports);
     free(sim->ins);
     free(sim->outs);
-    free(sim->entries);
+    free(sim->rings);
     free(sim->sets);
     free(sim->rows);
     free(sim->lanes);

@@ -63,10 +63,10 @@ static void run_unit(struct sim_worker *worker, uint32_t first, uint32_t begin, 
 {
     struct sim *sim = worker->sim;
 
-    for (uint32_t r = first; r < first + sim->shape.unit; r++) {
-        if (sim->router[r].held != 0)
-            sim_link_release(worker, &sim->router[r]);
-    }
+    for (uint32_t r = first; r < first + sim->shape.unit; r++)
+        sim_link_fetch(&sim->router[r]);
+    for (uint32_t r = first; r < first + sim->shape.unit; r++)
+        sim_link_release(worker, &sim->router[r]);
     for (uint32_t now = begin; now < end; now += sim->window) {
         uint32_t stop = end - now < sim->window ? end : now + sim->window;
 

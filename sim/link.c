@@ -5,6 +5,16 @@
  */
 #include "link.h"
 
+void sim_link_fetch(const struct sim_router *router)
+{
+    for (uint64_t left = router->held; left != 0; left &= left - 1) {
+        const struct sim_held *held = &router->held_at[__builtin_ctzll(left)];
+
+        sim_queue_fetch(&held->flits);
+        sim_queue_fetch(&held->credits);
+    }
+}
+
 void sim_link_release(struct sim_worker *worker, struct sim_router *router)
 {
     struct sim_reach reach = sim_reach_of(worker);

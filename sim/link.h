@@ -61,7 +61,8 @@ static inline void sim_link_hold_credit(struct sim_router *router, unsigned port
     router->held |= 1ull << port;
 }
 
-/* Put into slots what a router has held back and is now due before the limit. */
+/* Have what a router holds back in the cache soon. Then put into slots what of it is now due before the limit. */
+void sim_link_fetch(const struct sim_router *router);
 void sim_link_release(struct sim_worker *worker, struct sim_router *router);
 
 /* The first cycle from `at` on in which the link of port is free, taken. */

@@ -33,6 +33,12 @@ static inline uint32_t sim_queue_pop(struct sim_queue *queue)
     return queue->word[queue->head++ & (queue->room - 1)];
 }
 
+/* Have the front in the cache soon. */
+static inline void sim_queue_fetch(const struct sim_queue *queue)
+{
+    __builtin_prefetch(&queue->word[queue->head & (queue->room - 1)]);
+}
+
 /* Word i from the front. */
 static inline uint32_t sim_queue_peek(const struct sim_queue *queue, uint32_t i)
 {

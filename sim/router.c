@@ -118,31 +118,26 @@ static inline void give_away(struct sim_router *router, unsigned wanted)
     router->pending_words |= 1ull << (wanted >> 6);
 }
 
-/* The ring position that is next to leave, or to come. */
-static inline struct sim_entry *entry_at(const struct sim *sim, const struct sim_router *router, unsigned slot,
-                                         uint16_t at)
+/* The packet at a position of the ring of an input VC. */
+static inline uint32_t *packet_at(const struct sim *sim, const struct sim_router *router, unsigned slot, uint16_t at)
 {
-    return &router->entry[(size_t)slot << sim->ring_shift | (at & ((1u << sim->ring_shift) - 1))];
+    return &router->ring[(size_t)slot << sim->ring_shift | (at & ((1u << sim->ring_shift) - 1))];
 }
 
 /* Find the way of a packet on from here. */
-static inline void route(struct sim *sim, struct sim_router *router, unsigned slot, struct sim_entry *entry)
+static inline void route(struct sim *sim, struct sim_router *router, unsigned slot, struct sim_packet *packet)
 {
-    struct sim_packet *packet = &sim->pool.packet[entry->packet];
-
     sim->topology->route(sim, router, slot >> sim->shift, slot & ((1u << sim->shift) - 1), packet);
-    entry->out = packet->out;
-    entry->out_vc = packet->out_vc;
 }
 
 /* The first packet of an input VC, whose way is known, asks for its output VC. */
-static void ask_routed(struct sim *sim, struct sim_router *router, unsigned slot, const struct sim_entry *first)
+static void ask_routed(struct sim *sim, struct sim_router *router, unsigned slot, const struct sim_packet *first)
 {
     struct sim_in_vc  *from = &router->in[slot];
     unsigned           wanted = (unsigned)first->out << sim->shift | first->out_vc;
     struct sim_out_vc *to = &router->out[wanted];
 
-    from->flit = sim_flit(first->out_vc, first->packet);
+    from->flit = sim_flit(first->out_vc, (uint32_t)(first - sim->pool.packet));
     from->state = SIM_VC_WAITING;
     from->out = first->out;
     from->out_vc = first->out_vc;
@@ -154,11 +149,15 @@ static void ask_routed(struct sim *sim, struct sim_router *router, unsigned slot
         give_away(router, wanted);
 }
 
-static void ask(struct sim *sim, struct sim_router *router, unsigned slot, struct sim_entry *first)
+/* A packet has become the first of an input VC. */
+static void ask(struct sim *sim, struct sim_router *router, unsigned slot, uint32_t number)
 {
+    struct sim_packet *first = &sim->pool.packet[number];
+
+    first->hops++;
     if (sim->late)
         route(sim, router, slot, first);
-    if (sim->again && sim->pool.packet[first->packet].undecided)
+    if (sim->again && first->undecided)
         router->undecided[slot >> 6] |= 1ull << (slot & 63);
     ask_routed(sim, router, slot, first);
 }
@@ -180,13 +179,12 @@ static void withdraw(struct sim *sim, struct sim_router *router, unsigned slot)
 /* The first packet of an input VC goes round, and does not wait for its minimal way any longer. */
 static void go_round(struct sim *sim, struct sim_router *router, unsigned slot, uint16_t via)
 {
-    struct sim_entry  *first = entry_at(sim, router, slot, router->in[slot].head);
-    struct sim_packet *packet = &sim->pool.packet[first->packet];
+    struct sim_packet *first = &sim->pool.packet[*packet_at(sim, router, slot, router->in[slot].head)];
 
-    packet->via = via;
-    packet->flags &=
+    first->via = via;
+    first->flags &=
         (uint8_t) ~(SIM_CROSSED | SIM_LAST); /* which it was to be behind the link that it now does not take */
-    packet->flags |= SIM_ROUND;
+    first->flags |= SIM_ROUND;
     withdraw(sim, router, slot);
     router->undecided[slot >> 6] &= ~(1ull << (slot & 63));
     route(sim, router, slot, first);
@@ -212,19 +210,16 @@ static void route_again(struct sim *sim, struct sim_router *router, uint32_t now
 /* A packet's head comes in. */
 static void receive_head(struct sim *sim, struct sim_router *router, unsigned slot, uint32_t number)
 {
-    struct sim_packet *packet = &sim->pool.packet[number];
-    struct sim_in_vc  *to = &router->in[slot];
-    struct sim_entry  *entry = entry_at(sim, router, slot, to->tail);
+    struct sim_in_vc *to = &router->in[slot];
 
-    assert(to->state == SIM_VC_IDLE || to->got == entry_at(sim, router, slot, (uint16_t)(to->tail - 1))->size);
-    packet->hops++;
-    *entry = (struct sim_entry){ .packet = number, .size = packet->size };
-    if (!sim->late)
-        route(sim, router, slot, entry);
-    to->tail++;
+    assert(to->state == SIM_VC_IDLE ||
+           to->got == sim->pool.packet[*packet_at(sim, router, slot, (uint16_t)(to->tail - 1))].size);
+    *packet_at(sim, router, slot, to->tail++) = number;
     to->got = 1;
+    if (!sim->late)
+        route(sim, router, slot, &sim->pool.packet[number]);
     if (to->state == SIM_VC_IDLE)
-        ask(sim, router, slot, entry);
+        ask(sim, router, slot, number);
 }
 
 /* A flit comes in. */
@@ -239,9 +234,8 @@ HOT void receive_flit(struct lane lane, unsigned in, uint32_t flit)
         receive_head(lane.sim, lane.router, slot, sim_flit_packet(flit));
         return;
     }
-    assert(entry_at(lane.sim, lane.router, slot, (uint16_t)(to->tail - 1))->packet == sim_flit_packet(flit) &&
-           to->got <
-               entry_at(lane.sim, lane.router, slot, (uint16_t)(to->tail - 1))->size); /* no other packet between */
+    assert(*packet_at(lane.sim, lane.router, slot, (uint16_t)(to->tail - 1)) == sim_flit_packet(flit) &&
+           to->got < lane.sim->pool.packet[sim_flit_packet(flit)].size); /* no other packet between */
     to->got++;
     make_ready(lane, in, vc, to,
                (to->state == SIM_VC_ACTIVE) & (lane.out[(unsigned)to->out << lane.shift | to->out_vc].credits > 0));
@@ -384,7 +378,7 @@ static void finish_packet(struct sim *sim, struct sim_router *router, unsigned s
     if (to->waiting > 0)
         give_away(router, held);
     if (++from->head != from->tail) {
-        ask(sim, router, slot, entry_at(sim, router, slot, from->head));
+        ask(sim, router, slot, *packet_at(sim, router, slot, from->head));
     } else {
         assert(from->flits == 0);
         from->state = SIM_VC_IDLE;

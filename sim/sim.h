@@ -38,12 +38,6 @@
 
 enum sim_vc_state { SIM_VC_IDLE, SIM_VC_WAITING, SIM_VC_ACTIVE };
 
-/* A packet in a buffer, and its way on. */
-struct sim_entry {
-    uint32_t packet;
-    uint8_t  out, out_vc, size;
-};
-
 /* An input VC. */
 struct sim_in_vc {
     uint32_t flit;        /* of the first packet in the buffer, as it is sent */
@@ -98,7 +92,7 @@ struct sim_router {
     struct sim_port   *port;
     struct sim_in_vc  *in;            /* [port << shift | vc] */
     struct sim_out_vc *out;           /* the same */
-    struct sim_entry  *entry;         /* [(port << shift | vc) << ring_shift | position] */
+    uint32_t          *ring;          /* packets in buffers: [(port << shift | vc) << ring_shift | position] */
     uint64_t          *waiting;       /* for each output VC the input VCs that ask for it, words_per_set words */
     uint64_t          *pending;       /* output VCs that are free and asked for */
     uint64_t          *undecided;     /* input VCs whose first packet waits, and may yet go round */
@@ -224,7 +218,7 @@ struct sim {
     struct sim_port           *ports;
     struct sim_in_vc          *ins;
     struct sim_out_vc         *outs;
-    struct sim_entry          *entries;
+    uint32_t                  *rings;
     struct sim_arrival        *arrivals;
     uint64_t                  *sets;
     uint8_t                   *rows, *lanes;
