@@ -55,6 +55,12 @@ for name in $("$bin/tern-sim" --show | cut -d' ' -f1); do # the full configurati
     head -n 1 "$work/a.csv" | tr , '\n' | grep -qx "$name" || { echo "no $name in CSV"; failed=1; }
     grep -q "\"$name\": " "$work/a.json" || { echo "no $name in JSON"; failed=1; }
 done
+# The manual page has every parameter, and every word that one can be.
+page=$(dirname "$0")/../../man/tern-sim.1
+for name in $("$bin/tern-sim" --list | sed -n 's/^  \([a-z_]*\)=.*(one of \(.*\))$/\1 \2/p; s/^  \([a-z_]*\)=.*/\1/p' | tr '|' ' '); do
+    sed -n '/^\.SH PARAMETERS/,/^\.SH EXIT/p' "$page" | grep '^\.B' | grep -qw -- "$name" ||
+        { echo "the manual page does not have $name"; failed=1; }
+done
 [ "$(wc -l <"$work/nodes")" -eq 73 ] || { echo "not a line for each node"; failed=1; }
 [ "$(wc -l <"$work/links")" -eq $((36 * 7 + 1)) ] || { echo "not a line for each link"; failed=1; }
 if command -v python3 >/dev/null; then
