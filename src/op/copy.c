@@ -13,55 +13,81 @@
 #define INLINE static inline __attribute__((always_inline))
 #define MOST_TRANSPOSED 64 /* bytes of a run: longer ones fill cache lines by themselves */
 
-typedef void loop(unsigned char *to, const unsigned char *from, const struct tern_copy_dim *dim, size_t run);
+/* Elements of a long row that is not in the caches are fetched so many before their turn: the processor's own prefetching
+ * ends at every page, and has to find the next stride anew. */
+#define AHEAD 64
+#define LINE 64
 
-INLINE void row(unsigned char *to, const unsigned char *from, const struct tern_copy_dim *dim, size_t run)
+typedef void loop(unsigned char *to, const unsigned char *from, const struct tern_copy_dim *dim, size_t run, bool cold);
+
+static uint64_t magnitude(int64_t stride)
 {
-    int64_t  to_step = dim->to, from_step = dim->from;
-    uint64_t left = dim->count;
+    return stride < 0 ? -(uint64_t)stride : (uint64_t)stride;
+}
 
-    for (; left >= 4; left -= 4) {
-        tern_op_move(to, from, run);
-        tern_op_move(to + to_step, from + from_step, run);
-        tern_op_move(to + 2 * to_step, from + 2 * from_step, run);
-        tern_op_move(to + 3 * to_step, from + 3 * from_step, run);
-        to += 4 * to_step;
-        from += 4 * from_step;
-    }
-    for (; left > 0; left--, to += to_step, from += from_step)
+/* Whether it is worth while: each element of a side lies in a line of its own. */
+INLINE bool is_sparse(const struct tern_copy_dim *dim)
+{
+    return dim->count > 2 * AHEAD && (magnitude(dim->to) > LINE || magnitude(dim->from) > LINE);
+}
+
+INLINE void fetch_four(const unsigned char *at, int64_t step)
+{
+    __builtin_prefetch(at);
+    __builtin_prefetch(at + step);
+    __builtin_prefetch(at + 2 * step);
+    __builtin_prefetch(at + 3 * step);
+}
+
+INLINE void move_four(unsigned char *to, const unsigned char *from, const struct tern_copy_dim *dim, size_t run)
+{
+    tern_op_move(to, from, run);
+    tern_op_move(to + dim->to, from + dim->from, run);
+    tern_op_move(to + 2 * dim->to, from + 2 * dim->from, run);
+    tern_op_move(to + 3 * dim->to, from + 3 * dim->from, run);
+}
+
+INLINE void row(unsigned char *to, const unsigned char *from, const struct tern_copy_dim *dim, size_t run, bool cold)
+{
+    struct tern_copy_dim d = *dim; /* the destination might be the same memory, as far as the compiler knows */
+    uint64_t             left = d.count;
+
+    if (cold && is_sparse(&d))
+        for (; left >= AHEAD + 4; left -= 4, to += 4 * d.to, from += 4 * d.from) {
+            fetch_four(from + AHEAD * d.from, d.from);
+            fetch_four(to + AHEAD * d.to, d.to);
+            move_four(to, from, &d, run);
+        }
+    for (; left >= 4; left -= 4, to += 4 * d.to, from += 4 * d.from)
+        move_four(to, from, &d, run);
+    for (; left > 0; left--, to += d.to, from += d.from)
         tern_op_move(to, from, run);
 }
 
-INLINE void plane(unsigned char *to, const unsigned char *from, const struct tern_copy_dim *dim, size_t run)
+INLINE void plane(unsigned char *to, const unsigned char *from, const struct tern_copy_dim *dim, size_t run, bool cold)
 {
     for (uint64_t i = 0; i < dim[1].count; i++, to += dim[1].to, from += dim[1].from)
-        row(to, from, dim, run);
+        row(to, from, dim, run, cold);
 }
 
-INLINE void box(unsigned char *to, const unsigned char *from, const struct tern_copy_dim *dim, size_t run)
+INLINE void box(unsigned char *to, const unsigned char *from, const struct tern_copy_dim *dim, size_t run, bool cold)
 {
     for (uint64_t i = 0; i < dim[2].count; i++, to += dim[2].to, from += dim[2].from)
-        plane(to, from, dim, run);
+        plane(to, from, dim, run, cold);
 }
 
 /* The three loops for one length; any: for every other. */
-#define LOOPS(name, length)                                                                                           \
-    static void row_##name(unsigned char *to, const unsigned char *from, const struct tern_copy_dim *dim, size_t run) \
-    {                                                                                                                 \
-        (void)run;                                                                                                    \
-        row(to, from, dim, length);                                                                                   \
-    }                                                                                                                 \
-    static void plane_##name(unsigned char *to, const unsigned char *from, const struct tern_copy_dim *dim,           \
-                             size_t run)                                                                              \
-    {                                                                                                                 \
-        (void)run;                                                                                                    \
-        plane(to, from, dim, length);                                                                                 \
-    }                                                                                                                 \
-    static void box_##name(unsigned char *to, const unsigned char *from, const struct tern_copy_dim *dim, size_t run) \
-    {                                                                                                                 \
-        (void)run;                                                                                                    \
-        box(to, from, dim, length);                                                                                   \
+#define LOOP(kind, name, length)                                                                             \
+    static void kind##_##name(unsigned char *to, const unsigned char *from, const struct tern_copy_dim *dim, \
+                              size_t run, bool cold)                                                         \
+    {                                                                                                        \
+        (void)run;                                                                                           \
+        kind(to, from, dim, length, cold);                                                                   \
     }
+#define LOOPS(name, length)   \
+    LOOP(row, name, length)   \
+    LOOP(plane, name, length) \
+    LOOP(box, name, length)
 LOOPS(1, 1)
 LOOPS(2, 2)
 LOOPS(4, 4)
@@ -90,6 +116,7 @@ static unsigned class_of(size_t run)
 struct walk {
     const struct tern_copy_dim *dim;
     size_t                      run;
+    bool                        cold;
     loop                       *inner; /* NULL: a transpose of cross[0] and cross[1] */
     struct tern_copy_dim        cross[2];
 };
@@ -99,7 +126,7 @@ static void walk_outer(const struct walk *w, unsigned dims, unsigned char *to, c
     const struct tern_copy_dim *d;
 
     if (w->inner && dims <= INNER) {
-        w->inner(to, from, w->dim, w->run);
+        w->inner(to, from, w->dim, w->run, w->cold);
         return;
     }
     if (dims == 0) {
@@ -109,11 +136,6 @@ static void walk_outer(const struct walk *w, unsigned dims, unsigned char *to, c
     d = &w->dim[dims - 1];
     for (uint64_t i = 0; i < d->count; i++, to += d->to, from += d->from)
         walk_outer(w, dims - 1, to, from);
-}
-
-static uint64_t magnitude(int64_t stride)
-{
-    return stride < 0 ? -(uint64_t)stride : (uint64_t)stride;
 }
 
 /* The dimensions with the shortest stride of either side. */
@@ -144,9 +166,9 @@ static __attribute__((noinline)) void copy_transposed(unsigned char *to, const u
 }
 
 void tern_op_copy(unsigned char *to, const unsigned char *from, size_t run, unsigned dims,
-                  const struct tern_copy_dim *dim)
+                  const struct tern_copy_dim *dim, bool cold)
 {
-    struct walk w = { .dim = dim, .run = run };
+    struct walk w = { .dim = dim, .run = run, .cold = cold };
     unsigned    across, along;
 
     if (dims == 0) {

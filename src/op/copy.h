@@ -7,6 +7,7 @@
 #ifndef TERN_OP_COPY_H
 #define TERN_OP_COPY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,9 +16,10 @@ struct tern_copy_dim {
     int64_t  to, from; /* strides in bytes */
 };
 
-/* Copy runs of run bytes; dim[0] is the innermost of dims dimensions, but for overlaps their order does not matter. */
+/* Copy runs of run bytes; dim[0] is the innermost of dims dimensions, but for overlaps their order does not matter.
+ * cold: most of the memory is not in the caches next to this core, as far as one can tell. */
 void tern_op_copy(unsigned char *to, const unsigned char *from, size_t run, unsigned dims,
-                  const struct tern_copy_dim *dim);
+                  const struct tern_copy_dim *dim, bool cold);
 
 /* A plane whose sides are transposed to each other: the short stride of the destination is that of across, the short
  * stride of the source that of along. */

@@ -3,6 +3,8 @@
 #include "op/move.h"
 #include "op/shape.h"
 
+#define COLD (1u << 20) /* bytes of a transfer that does not fit into the caches next to the core */
+
 static unsigned char *near_place(uint64_t where)
 {
     return (unsigned char *)(uintptr_t)where;
@@ -19,9 +21,9 @@ static void copy_strided(const struct tern_shape *shape)
         dim[i] = (struct tern_copy_dim){ s->dim[i].count, shape->get ? s->dim[i].near : s->dim[i].far,
                                          shape->get ? s->dim[i].far : s->dim[i].near };
     if (shape->get)
-        tern_op_copy(near, far, s->run, s->dims, dim);
+        tern_op_copy(near, far, s->run, s->dims, dim, s->total > COLD);
     else
-        tern_op_copy(far, near, s->run, s->dims, dim);
+        tern_op_copy(far, near, s->run, s->dims, dim, s->total > COLD);
 }
 
 /* Entries of the same length on both sides: a loop for each usual one. */

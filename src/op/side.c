@@ -167,9 +167,9 @@ static void copy_box(struct packing *p, uint64_t where, unsigned inner, uint64_t
         bytes *= steps;
     }
     if (p->packs)
-        tern_op_copy(p->buffer, there, p->side->run, inner + 1, dim);
+        tern_op_copy(p->buffer, there, p->side->run, inner + 1, dim, true);
     else
-        tern_op_copy(there, p->buffer, p->side->run, inner + 1, dim);
+        tern_op_copy(there, p->buffer, p->side->run, inner + 1, dim, true);
     p->buffer += bytes;
 }
 

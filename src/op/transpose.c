@@ -26,7 +26,7 @@ static void tile_any(unsigned char *to, const unsigned char *from, size_t run, c
     struct tern_copy_dim row = { t->across, t->to_across, t->from_across };
 
     for (uint64_t i = 0; i < t->along; i++, to += t->to_along, from += t->from_along)
-        tern_op_copy(to, from, run, 1, &row);
+        tern_op_copy(to, from, run, 1, &row, false);
 }
 
 /* A block of n by n elements: n rows of 16 bytes become the n rows of the other side. All loops are unrolled. */

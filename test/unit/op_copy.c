@@ -29,6 +29,7 @@ struct box {
     unsigned             dims;
     struct tern_copy_dim dim[MOST_DIMS];
     size_t               to, from; /* where the first run begins */
+    bool                 cold;
 };
 
 static void naive(const struct box *b, unsigned dims, unsigned char *to, const unsigned char *from)
@@ -53,7 +54,7 @@ static void print_box(const struct box *b)
 static void compare(const struct box *b)
 {
     naive(b, b->dims, want + b->to, source + b->from);
-    tern_op_copy(got + b->to, source + b->from, b->run, b->dims, b->dim);
+    tern_op_copy(got + b->to, source + b->from, b->run, b->dims, b->dim, b->cold);
     if (memcmp(got, want, sizeof(got)) != 0) {
         print_box(b);
         fail();
@@ -95,6 +96,7 @@ static bool draw(struct box *b, uint64_t *seed)
     int64_t            *to[MOST_DIMS], *from[MOST_DIMS];
     uint64_t            to_bytes, from_bytes;
 
+    b->cold = job_random(seed) % 2 == 0;
     b->run = runs[job_random(seed) % (sizeof(runs) / sizeof(runs[0]))];
     b->dims = (unsigned)(job_random(seed) % (MOST_DIMS + 1));
     for (unsigned i = 0; i < b->dims; i++) {
@@ -134,6 +136,28 @@ static void random_boxes(void **state)
     for (unsigned i = 0; i < CASES; i++)
         if (draw(&b, &seed))
             compare(&b);
+}
+
+/* Rows so long and sparse that they are fetched beforehand, in both directions. */
+static void long_rows(void **state)
+{
+    uint64_t seed = 31;
+
+    (void)state;
+    prepare(&seed);
+    for (size_t run = 1; run <= 100; run = run < 64 ? 2 * run : run + 36) {
+        for (uint64_t count = 120; count < 400; count += 1 + job_random(&seed) % 5) {
+            int64_t    sparse = (int64_t)(run + 64 + job_random(&seed) % 300);
+            struct box b = { .run = run, .dims = 1, .dim = { { count, (int64_t)run, sparse } }, .cold = true };
+
+            compare(&b);
+            b.dim[0] = (struct tern_copy_dim){ count, sparse, (int64_t)run };
+            compare(&b);
+            b.dim[0].to = -sparse;
+            b.to = (count - 1) * (size_t)sparse;
+            compare(&b);
+        }
+    }
 }
 
 /* Matrices around the sizes of tiles and blocks, dense and with gaps between rows, mirrored or not. */
@@ -187,6 +211,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_boxes),
+        cmocka_unit_test(long_rows),
         cmocka_unit_test(transposes),
         cmocka_unit_test(stacks_of_transposes),
     };
