@@ -91,6 +91,8 @@ struct tern_xfer {
     size_t                       len;
     bool                         get;
     bool                         brief; /* an errand: request and answer have TERN_LINK_SMALL bytes at most, each */
+    bool                         notify; /* a put that brings its notification along: only where the path's brings says so */
+    uint32_t                     tag;    /* of that */
     const char                  *what;  /* what it is called in reports; NULL: put or get */
     /* Where loads and stores reach the part: called instead of a copy, once, with the place. NULL: a copy. */
     void (*touch)(const struct tern_xfer *xfer, unsigned char *there);
@@ -163,6 +165,9 @@ struct tern_link_path {
     /* Whether the transfer, started now, comes to its rank behind everything that the lane has under way to it. Only of
      * a path by which the link reaches all parts of a rank. NULL: one has to wait for what is under way. */
     bool (*follows)(struct tern_lane *lane, const struct tern_xfer *xfer);
+    /* Whether the put can bring its notification along: then the target is notified when its bytes are in place, by
+     * up->note, and needs no message for that. In no order with other notes. NULL: it cannot. */
+    bool (*brings)(struct tern_lane *lane, const struct tern_xfer *xfer);
     /* Where instant, and many pieces of up to 64 KiB cost less together than one by one; NULL: they do not. */
     tern_status (*start_list)(struct tern_lane *lane, const struct tern_link_part *part,
                               const struct tern_link_piece *piece, unsigned count, bool get);
@@ -217,12 +222,14 @@ struct tern_link_load {
 
 /* What comes up. done: from lane progress only, on the thread that uses the lane. message and note: from a watch's deliver
  * only; head and data may be read until it returns. note: false where the target cannot take it now; the link keeps it,
- * and what is behind it, for the next delivery; place: what it carries is to be put in its place. watch: one more; any thread. serve: an errand of a peer, of which not one
+ * and what is behind it, for the next delivery; place: what it carries is to be put in its place. note_head: writes the head
+ * of a note that came without one, with a put; any thread. watch: one more; any thread. serve: an errand of a peer, of which not one
  * byte is trusted yet; writes up to room bytes of answer and their number; any thread, and the link is locked. */
 struct tern_link_up {
     void (*done)(struct tern_link_op *op, tern_status status); /* complete at both ends, or failed; exactly once */
     void (*message)(int from, unsigned channel, const unsigned char *head, const unsigned char *data, size_t len);
     bool (*note)(int from, const unsigned char *head, bool place);
+    void (*note_head)(unsigned char *head, uint64_t region, uint32_t tag, uint64_t bytes);
     tern_status (*watch)(struct tern_link_watch *watch);
     tern_status (*serve)(const struct tern_link_ground *ground, const unsigned char *request, size_t len,
                          unsigned char *answer, size_t room, size_t *answered);

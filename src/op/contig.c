@@ -22,8 +22,9 @@ static tern_status contig_start(struct tern_op_attempt *attempt)
     return part->path->start(attempt->ctx->lane[part->link], attempt->xfer, c->pending ? &c->pending->op : NULL);
 }
 
-tern_status tern_op_contig_start(struct tern_ctx *ctx, const struct tern_xfer *xfer, const tern_opts *opts,
-                                 const char *what)
+/* One transfer; note: the notification that it brings along, NULL: none. */
+static tern_status start_one(struct tern_ctx *ctx, const struct tern_xfer *xfer, const struct tern_note *note,
+                             const tern_opts *opts, const char *what)
 {
     struct contig c = {
         .attempt = { .ctx = ctx,
@@ -31,6 +32,7 @@ tern_status tern_op_contig_start(struct tern_ctx *ctx, const struct tern_xfer *x
                      .what = what,
                      .len = xfer->len,
                      .xfer = xfer,
+                     .note = note,
                      .start = contig_start },
     };
     tern_status st;
@@ -48,6 +50,12 @@ tern_status tern_op_contig_start(struct tern_ctx *ctx, const struct tern_xfer *x
     if (st == TERN_OK)
         tern_op_fill(opts, NULL);
     return st;
+}
+
+tern_status tern_op_contig_start(struct tern_ctx *ctx, const struct tern_xfer *xfer, const tern_opts *opts,
+                                 const char *what)
+{
+    return start_one(ctx, xfer, NULL, opts, what);
 }
 
 tern_status tern_op_contig_run(struct tern_ctx *ctx, const struct tern_xfer *xfer, const char *what)
@@ -75,6 +83,15 @@ static tern_status noted_start(struct tern_op_attempt *attempt)
     return part->path->start(attempt->ctx->lane[part->link], c->xfer, c->pending ? &c->pending->op : NULL);
 }
 
+/* Whether the transfer brings its notification along. Those of a strict context go by themselves, in order with all
+ * others. */
+static bool is_one_message(const struct tern_ctx *ctx, const struct tern_xfer *xfer)
+{
+    const struct tern_link_path *path = xfer->part->path;
+
+    return path->brings && ctx->order == TERN_RELAXED && path->brings(ctx->lane[xfer->part->link], xfer);
+}
+
 tern_status tern_op_contig_start_noted(struct tern_ctx *ctx, const struct tern_xfer *xfer, const tern_opts *opts,
                                        const char *what)
 {
@@ -90,8 +107,13 @@ tern_status tern_op_contig_start_noted(struct tern_ctx *ctx, const struct tern_x
            .xfer = xfer,
     };
     struct tern_noted *noted = NULL;
+    struct tern_xfer   whole = *xfer;
     tern_status        st;
 
+    whole.notify = true;
+    whole.tag = opts->tag;
+    if (!c.attempt.now && is_one_message(ctx, &whole))
+        return start_one(ctx, &whole, &note, opts, what);
     if (!c.attempt.now) {
         if (!(noted = tern_op_noted_new(ctx, &note)))
             return tern_base_fail(TERN_ERR_NOMEM, "%s: no memory for one more operation under way", what);

@@ -159,12 +159,21 @@ static bool deliver(int from, const unsigned char *head, bool carried)
     return taken;
 }
 
+/* The head of a note that came with a put. */
+static void write_head(unsigned char *head, uint64_t region, uint32_t tag, uint64_t bytes)
+{
+    const uint64_t words[TERN_LINK_HEAD / sizeof(uint64_t)] = { wire_note_first(tag, WIRE_NOTE, 0), region, bytes };
+
+    memcpy(head, words, sizeof(words));
+}
+
 void tern_op_note_open(void)
 {
     tern_op_match_open(&match);
     leaving = false;
     memset(grounds, 0, sizeof(grounds));
     tern_core_up.note = deliver;
+    tern_core_up.note_head = write_head;
 }
 
 /* Room was made among what is kept. */

@@ -151,6 +151,7 @@ void        tern_chaos_detach(struct tern_link *link, struct tern_link_part *par
 void        tern_chaos_paths_free(struct chaos_link *link);
 
 tern_status tern_chaos_start(struct tern_lane *lane, const struct tern_xfer *xfer, struct tern_link_op *op);
+bool        tern_chaos_brings(struct tern_lane *lane, const struct tern_xfer *xfer);
 void        tern_chaos_progress(struct tern_lane *lane);
 void        tern_chaos_cancel(struct tern_lane *lane, struct tern_link_op *op);
 tern_status tern_chaos_errand_open(struct tern_lane *lane, const struct tern_xfer *xfer, struct tern_link_op *op);

@@ -14,6 +14,13 @@ static tern_status start_behind(struct chaos_lane *lane, const struct tern_xfer 
     return behind->start(lane->behind, xfer, op);
 }
 
+bool tern_chaos_brings(struct tern_lane *base, const struct tern_xfer *xfer)
+{
+    const struct tern_link_path *behind = ((const struct chaos_path *)xfer->part->path)->behind;
+
+    return behind->brings(((struct chaos_lane *)base)->behind, xfer);
+}
+
 /* When the last transfer to that rank is due; 0: none is held back. */
 static uint64_t last_due(const struct chaos_lane *lane, int rank)
 {

@@ -19,7 +19,8 @@ static const struct tern_link_path *path_in_front(struct chaos_link *link, const
                                            .unaided = behind->instant || behind->unaided,
                                            .errands = behind->errands,
                                            .packs = behind->packs,
-                                           .start = tern_chaos_start },
+                                           .start = tern_chaos_start,
+                                           .brings = behind->brings ? tern_chaos_brings : NULL },
                                  .behind = behind,
                                  .next = link->paths };
     link->paths = path;

@@ -319,7 +319,7 @@ static void take_mail(struct ofi_link *ofi, const void *bytes, size_t len)
     switch (mail.kind) {
     case OFI_WANT: take_want(ofi, peer, mail.header.seq); break;
     case OFI_CREDIT:
-        for (unsigned c = 0; c < TERN_CHANNELS; c++)
+        for (unsigned c = 0; c < OFI_COUNTED; c++)
             take_ack(ofi, peer, c, (uint16_t)mail.credit.consumed[c]);
         break;
     case OFI_ERRAND:
@@ -332,6 +332,39 @@ static void take_mail(struct ofi_link *ofi, const void *bytes, size_t len)
         take_message(ofi, peer, &mail, bytes);
         take_ack(ofi, peer, tern_ofi_wire_partner(mail.channel), mail.header.ack);
     }
+}
+
+/* A note that came with a put, whose bytes are in place. Nothing shows that it is of this job but that its source may send
+ * it. */
+void tern_ofi_inbox_written(struct ofi_link *ofi, uint64_t data)
+{
+    struct ofi_messages *m = &ofi->messages;
+    struct ofi_written   written;
+    struct ofi_peer     *peer;
+    struct ofi_inlet    *in;
+    struct ofi_letter   *letter;
+
+    if (!tern_ofi_wire_unpack((uint32_t)ofi->ranks, data, &written)) {
+        drop_stranger(ofi, sizeof(data));
+        return;
+    }
+    if (!(peer = tern_ofi_peer(ofi, (int)written.from)) || !(letter = letter_new(m, 0))) {
+        damage(ofi, (int)written.from, "or rather, there is no memory for it");
+        return;
+    }
+    in = &peer->in[OFI_WRITTEN];
+    if (in->received - in->consumed >= m->shape[OFI_WRITTEN].cells) {
+        letter_free(m, letter);
+        drop_stranger(ofi, sizeof(data));
+        return;
+    }
+    letter->from = peer;
+    letter->len = 0;
+    letter->channel = OFI_WRITTEN;
+    ofi->up->note_head(letter->bytes + sizeof(struct ofi_header), written.region, written.tag, written.bytes);
+    in->received++;
+    enqueue(&m->queue[TERN_CHANNEL_NOTE], letter);
+    tern_ofi_ring(ofi);
 }
 
 /* ---- buffers ---- */

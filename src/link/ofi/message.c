@@ -67,6 +67,24 @@ static void ask(struct ofi_link *ofi, struct ofi_peer *peer, unsigned channel)
     tern_ofi_outbox_due(ofi, peer, (unsigned)OFI_DUE_WANT << channel);
 }
 
+/* As many notes may be with a peer that came with puts as its queue of notes holds. */
+bool tern_ofi_note_take(struct ofi_link *ofi, struct ofi_peer *peer)
+{
+    struct ofi_outlet *out = &peer->out[OFI_WRITTEN];
+
+    if (TERN_LIKELY(out->transmitted - out->acked < ofi->messages.shape[OFI_WRITTEN].cells)) {
+        out->transmitted++;
+        return true;
+    }
+    ask(ofi, peer, OFI_WRITTEN);
+    return false;
+}
+
+void tern_ofi_note_give(struct ofi_peer *peer)
+{
+    peer->out[OFI_WRITTEN].transmitted--;
+}
+
 static __attribute__((noinline, cold)) tern_status no_room(struct ofi_link *ofi, struct ofi_peer *peer,
                                                            unsigned channel)
 {
@@ -185,7 +203,7 @@ static bool is_settled(struct ofi_link *ofi, struct ofi_peer *peer, unsigned cha
 {
     const struct ofi_outlet *out = &peer->out[channel];
 
-    if (!atomic_load_explicit(&peer->ready[channel], memory_order_relaxed)) /* under the lock */
+    if (channel != OFI_WRITTEN && !atomic_load_explicit(&peer->ready[channel], memory_order_relaxed)) /* the lock */
         return true;
     ask(ofi, peer, channel);
     return out->transmitted == out->acked && !peer->queued;
@@ -202,7 +220,7 @@ bool tern_ofi_msg_settled(struct tern_link *link)
 
         if (!peer || peer->broken || tern_ofi_gone(ofi, rank))
             continue;
-        for (unsigned c = 0; c < TERN_CHANNELS; c++)
+        for (unsigned c = 0; c < OFI_COUNTED; c++)
             settled &= is_settled(ofi, peer, c);
     }
     tern_ofi_outbox_pump(ofi);
@@ -305,7 +323,7 @@ tern_status tern_ofi_messages_open(struct ofi_link *ofi)
         m->shape[c] = tern_base_ring_shape(m->ring_bytes[c]);
     }
     m->ring_bytes[TERN_CHANNEL_NOTE] = tern_base_ring_bare_bytes((size_t)tern_opt.notify_queue);
-    m->shape[TERN_CHANNEL_NOTE] = tern_base_ring_bare(m->ring_bytes[TERN_CHANNEL_NOTE]);
+    m->shape[TERN_CHANNEL_NOTE] = m->shape[OFI_WRITTEN] = tern_base_ring_bare(m->ring_bytes[TERN_CHANNEL_NOTE]);
     m->work_end = &m->work;
     return tern_ofi_inbox_open(ofi);
 }

@@ -134,6 +134,9 @@ static void learn(struct ofi_net *net)
     net->mr_local = (info->domain_attr->mr_mode & FI_MR_LOCAL) || tern_opt.ofi_local == TERN_OFI_LOCAL_ALWAYS;
     net->delivers = net->fabric.delivers && tern_opt.ofi_delivery == TERN_OFI_DELIVERY_AUTO;
     net->inject = info->tx_attr->inject_size < tern_opt.ofi_inject ? info->tx_attr->inject_size : tern_opt.ofi_inject;
+    net->data_bits = info->domain_attr->cq_data_size < 8 ? (unsigned)info->domain_attr->cq_data_size * 8 : 64;
+    if (net->data_bits > (unsigned)tern_opt.ofi_data)
+        net->data_bits = (unsigned)tern_opt.ofi_data;
     net->key_mask = bits >= 64 || bits == 0 ? UINT64_MAX : (1ull << bits) - 1;
 }
 

@@ -59,6 +59,7 @@ struct ofi_net {
     bool               delivers; /* a write is completed by its delivery */
     size_t             inject;   /* bytes that are copied while they are sent */
     uint64_t           key_mask; /* of keys that we choose */
+    unsigned           data_bits; /* of completion data that a write may bring; 0: none */
     size_t ordered[2][2]; /* [first is a get][second is a get]: lengths up to which the second does not overtake */
 };
 
@@ -228,8 +229,8 @@ struct ofi_peer {
     struct fid_mr    *rings_mr;
     unsigned char    *notes;                /* of that of notes */
     _Atomic bool      ready[TERN_CHANNELS]; /* the outlet is made */
-    struct ofi_outlet out[TERN_CHANNELS];
-    struct ofi_inlet  in[TERN_CHANNELS];
+    struct ofi_outlet out[OFI_COUNTED]; /* the last one has no ring */
+    struct ofi_inlet  in[OFI_COUNTED];
     uint32_t          passed; /* the pass in which the target could not take its note. Who delivers */
     struct ofi_peer  *next;   /* on that list */
 };
@@ -267,7 +268,7 @@ struct ofi_rx {
 
 struct ofi_messages {
     size_t                 ring_bytes[TERN_CHANNELS];
-    struct tern_ring_shape shape[TERN_CHANNELS];
+    struct tern_ring_shape shape[OFI_COUNTED];
     struct ofi_rx          rx[OFI_RX];
     size_t                 rx_bytes;
     unsigned               idle; /* of rx */
@@ -421,6 +422,11 @@ void           tern_ofi_cache_give(struct ofi_link *ofi, struct ofi_cached *cach
 void           tern_ofi_cache_forget(struct ofi_link *ofi, const void *addr, size_t len);
 void           tern_ofi_cache_close(struct ofi_link *ofi);
 
+/* message.c: a note that is to come with a put; false: there is no room for it. And one that was not sent. The lock is
+ * held. */
+bool tern_ofi_note_take(struct ofi_link *ofi, struct ofi_peer *peer);
+void tern_ofi_note_give(struct ofi_peer *peer);
+
 /* outbox.c: what is sent. The lock is held in all of them. */
 tern_status tern_ofi_outbox_make(struct ofi_link *ofi, struct ofi_peer *peer, unsigned channel);
 void        tern_ofi_outbox_drop(struct ofi_peer *peer);
@@ -441,6 +447,8 @@ struct ofi_letter *tern_ofi_inbox_next(struct ofi_link *ofi, unsigned channel); 
 struct ofi_letter *tern_ofi_inbox_note(const struct ofi_link *ofi);
 void               tern_ofi_inbox_took(struct ofi_link *ofi, struct ofi_letter *letter);
 void               tern_ofi_inbox_done(struct ofi_link *ofi, struct ofi_letter *letter);
+/* Completion data of a put have come. */
+void               tern_ofi_inbox_written(struct ofi_link *ofi, uint64_t data);
 
 /* message.c: the slots of the contract. */
 tern_status tern_ofi_messages_open(struct ofi_link *ofi);

@@ -167,7 +167,10 @@ bool tern_ofi_outbox_ack(struct ofi_link *ofi, struct ofi_peer *peer, unsigned c
         return false;
     out->acked += (uint64_t)more;
     out->asked = false;
-    free_cells(ofi, out);
+    if (channel == OFI_WRITTEN)
+        tern_ofi_ring(ofi); /* a thread may sleep until there is room */
+    else
+        free_cells(ofi, out);
     return true;
 }
 
@@ -297,12 +300,12 @@ static ssize_t send_credit(struct ofi_link *ofi, struct ofi_peer *peer)
     unsigned char     bytes[sizeof(header) + sizeof(credit)];
     ssize_t           rc;
 
-    for (unsigned c = 0; c < TERN_CHANNELS; c++)
+    for (unsigned c = 0; c < OFI_COUNTED; c++)
         credit.consumed[c] = (uint32_t)peer->in[c].consumed;
     memcpy(bytes, &header, sizeof(header));
     memcpy(bytes + sizeof(header), &credit, sizeof(credit));
     rc = send_copy(ofi, peer, bytes, sizeof(bytes));
-    for (unsigned c = 0; c < TERN_CHANNELS && rc == 0; c++) {
+    for (unsigned c = 0; c < OFI_COUNTED && rc == 0; c++) {
         peer->in[c].told = peer->in[c].consumed;
         peer->in[c].untold = 0;
     }

@@ -5,6 +5,9 @@
  * several at a time, so that the memory of the next is registered (where the provider needs that) while the one before
  * travels. There are TERN_OFI_WINDOW pieces for the process; an operation starts when it has one.
  *
+ * A put that notifies its target is one write that brings remote completion data, which say so: where the provider has
+ * them, they hold what is to be said, and the put is one piece.
+ *
  * A put is complete when its data is at the target: the provider says so (FI_DELIVERY_COMPLETE), or a read behind the
  * last piece brings the answer.
  *
@@ -146,6 +149,23 @@ void tern_ofi_op_unlist(struct ofi_op *op)
         op->next->link = op->link;
 }
 
+/* What the write of a put that notifies brings; false: it does not fit. */
+static bool pack_note(const struct ofi_link *ofi, const struct tern_xfer *xfer, uint64_t *data)
+{
+    const struct ofi_written written = {
+        .from = (uint32_t)ofi->rank, .tag = xfer->tag, .region = xfer->part->region, .bytes = xfer->len
+    };
+
+    return tern_ofi_wire_pack((uint32_t)ofi->ranks, ofi->net.data_bits, &written, data);
+}
+
+/* It ends without having told its target: what was taken for that is free. */
+static void give_note(const struct ofi_op *op)
+{
+    if (op->xfer.notify && op->started == 0)
+        tern_ofi_note_give(op->peer);
+}
+
 /* Hand the operation to its lane, or forget it where nobody waits. */
 static void op_finish(struct ofi_link *ofi, struct ofi_op *op)
 {
@@ -153,6 +173,7 @@ static void op_finish(struct ofi_link *ofi, struct ofi_op *op)
 
     if (op->held)
         tern_ofi_piece_give(ofi, op->held);
+    give_note(op);
     if (!op->op) {
         tern_ofi_op_free(ofi, op);
         return;
@@ -235,6 +256,8 @@ static ssize_t piece_post(struct ofi_link *ofi, struct ofi_op *op, struct ofi_pi
         return fi_readmsg(ofi->net.ep, &msg, FI_COMPLETION);
     if (piece->len <= ofi->net.inject)
         flags |= FI_INJECT;
+    if (op->xfer.notify && pack_note(ofi, &op->xfer, &msg.data))
+        flags |= FI_REMOTE_CQ_DATA;
     return fi_writemsg(ofi->net.ep, &msg, flags);
 }
 
@@ -407,8 +430,15 @@ tern_status tern_ofi_op_start(struct ofi_lane *lane, const struct tern_xfer *xfe
         return tern_base_fail(TERN_ERR_NOMEM, "link ofi: no memory for rank %d", xfer->part->rank);
     if ((st = tern_ofi_address(ofi, peer)) < 0)
         return st;
-    if (!(made = op_make(lane, peer, xfer, op, &st)))
+    if (xfer->notify && !tern_ofi_note_take(ofi, peer)) {
+        tern_ofi_poll_locked(ofi);
+        return TERN_AGAIN;
+    }
+    if (!(made = op_make(lane, peer, xfer, op, &st))) {
+        if (xfer->notify)
+            tern_ofi_note_give(peer);
         return st;
+    }
     if (atomic) {
         made->atomic = *atomic;
         op->answer = atomic->answer;
@@ -425,6 +455,7 @@ tern_status tern_ofi_op_start(struct ofi_lane *lane, const struct tern_xfer *xfe
         return TERN_PENDING;
     }
     tern_ofi_op_unlist(made);
+    give_note(made);
     st = tern_base_fail(TERN_ERR_LINK, "link ofi, provider %s: %s of %zu bytes %s rank %d cannot start: %s",
                         ofi->net.info->fabric_attr->prov_name,
                         xfer->what  ? xfer->what
@@ -472,6 +503,17 @@ static bool ofi_follows(struct tern_lane *lane, const struct tern_xfer *xfer)
     return follows;
 }
 
+/* What is cut into several pieces, or may be where no more memory can be registered, is not known to be there when the last
+ * of them is. */
+static bool ofi_brings(struct tern_lane *lane, const struct tern_xfer *xfer)
+{
+    const struct ofi_link *ofi = ((struct ofi_lane *)lane)->ofi;
+    uint64_t               data;
+
+    return !xfer->get && xfer->len > 0 && xfer->len <= (ofi->net.mr_local ? ofi->bounce : ofi->chunk) &&
+           pack_note(ofi, xfer, &data);
+}
+
 const struct tern_link_path tern_ofi_path = {
-    .name = "ofi", .unaided = true, .errands = true, .packs = true, .start = ofi_start, .follows = ofi_follows
+    .name = "ofi", .unaided = true, .errands = true, .packs = true, .start = ofi_start, .follows = ofi_follows, .brings = ofi_brings
 };

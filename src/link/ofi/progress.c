@@ -81,6 +81,11 @@ static unsigned read_batch(struct ofi_link *ofi)
 
     for (ssize_t i = 0; i < n; i++) {
         struct ofi_news news = { .flags = entry[i].flags, .len = entry[i].len, .buffer = entry[i].buf };
+
+        if (entry[i].flags & FI_REMOTE_CQ_DATA && entry[i].flags & FI_REMOTE_WRITE) {
+            tern_ofi_inbox_written(ofi, entry[i].data);
+            continue;
+        }
         end(ofi, entry[i].op_context, &news);
     }
     if (n == -FI_EAVAIL)

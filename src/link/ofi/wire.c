@@ -71,7 +71,7 @@ bool tern_ofi_wire_read(const void *bytes, size_t len, struct ofi_mail *out)
     case OFI_FAR_REPLY: return read_message(body, rest, out);
     case OFI_NOTE: out->channel = TERN_CHANNEL_NOTE; return rest == TERN_LINK_HEAD;
     case OFI_CREDIT: return read_body(body, rest, &out->credit, sizeof(out->credit));
-    case OFI_WANT: return rest == 0 && out->header.seq < TERN_CHANNELS;
+    case OFI_WANT: return rest == 0 && out->header.seq < OFI_COUNTED;
     case OFI_ERRAND:
     case OFI_FAR_ERRAND: return read_errand(body, rest, out);
     case OFI_ANSWER: return read_answer(body, rest, out);
@@ -87,4 +87,82 @@ uint64_t tern_ofi_wire_token(uint64_t job, uint32_t from, uint32_t to)
     memcpy(key, &job, sizeof(job));
     memcpy(key + sizeof(job), "tern ofi", TERN_SIPHASH_KEY - sizeof(job));
     return tern_base_siphash(key, pair, sizeof(pair));
+}
+
+/* ---- notes that come with puts ---- */
+
+#define DIGIT 4
+#define TAG_DIGITS 8
+#define BYTES_DIGITS 7
+
+static unsigned digits_of(uint64_t value)
+{
+    unsigned digits = 0;
+
+    for (; value != 0; value >>= DIGIT)
+        digits++;
+    return digits;
+}
+
+static unsigned bits_of_rank(uint32_t ranks)
+{
+    unsigned bits = 0;
+
+    while (bits < 32 && (ranks - 1) >> bits != 0)
+        bits++;
+    return bits;
+}
+
+/* A word that is filled, or emptied, from the lowest bit on. */
+struct word {
+    uint64_t value;
+    unsigned at;
+};
+
+static bool append(struct word *word, unsigned limit, uint64_t value, unsigned bits)
+{
+    if (bits > limit - word->at || (bits < 64 && value >> bits != 0))
+        return false;
+    if (bits > 0)
+        word->value |= value << word->at;
+    word->at += bits;
+    return true;
+}
+
+static uint64_t take(struct word *word, unsigned bits)
+{
+    uint64_t value = word->value & ((1ull << bits) - 1);
+
+    word->value >>= bits;
+    return value;
+}
+
+bool tern_ofi_wire_pack(uint32_t ranks, unsigned bits, const struct ofi_written *written, uint64_t *data)
+{
+    struct word word = { 0 };
+    unsigned    tag = digits_of(written->tag), bytes = digits_of(written->bytes);
+
+    if (bytes > BYTES_DIGITS || written->region == 0 || !append(&word, bits, written->from, bits_of_rank(ranks)) ||
+        !append(&word, bits, tag, 4) || !append(&word, bits, bytes, 3) ||
+        !append(&word, bits, written->tag, tag * DIGIT) || !append(&word, bits, written->bytes, bytes * DIGIT) ||
+        !append(&word, bits, written->region, bits - word.at))
+        return false;
+    *data = word.value;
+    return true;
+}
+
+bool tern_ofi_wire_unpack(uint32_t ranks, uint64_t data, struct ofi_written *out)
+{
+    struct word word = { .value = data };
+    unsigned    tag, bytes;
+
+    out->from = (uint32_t)take(&word, bits_of_rank(ranks));
+    tag = (unsigned)take(&word, 4);
+    bytes = (unsigned)take(&word, 3);
+    if (tag > TAG_DIGITS)
+        return false;
+    out->tag = (uint32_t)take(&word, tag * DIGIT);
+    out->bytes = take(&word, bytes * DIGIT);
+    out->region = word.value;
+    return out->from < ranks && out->region != 0;
 }

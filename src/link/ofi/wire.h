@@ -9,10 +9,10 @@
 
 #include "link/link.h"
 
-#define OFI_WIRE_LAYOUT 3u /* changes with anything below */
+#define OFI_WIRE_LAYOUT 4u /* changes with anything below */
 
 /* A message on a channel, REQUEST or REPLY, has its data behind its head, or (FAR) says where the receiver finds them; a
- * NOTE has none. CREDIT tells how many messages of each channel have been done with; WANT asks for that. An ERRAND has its request with
+ * NOTE has none. CREDIT tells how many messages of each channel, and notes that came with puts, have been done with; WANT asks for that. An ERRAND has its request with
  * it, or (FAR) leaves it in the sender's room; an ANSWER has its bytes with it, or they were written into that room. */
 enum ofi_kind {
     OFI_REQUEST,
@@ -32,7 +32,7 @@ enum ofi_kind {
 struct ofi_header {
     uint64_t token;     /* shows that sender and receiver are of one job */
     uint32_t from_kind; /* rank in the job, shifted by 8; enum ofi_kind */
-    uint16_t seq;       /* on a channel: number of the message, modulo 2^16. WANT: the channel. Errands: the room */
+    uint16_t seq;       /* on a channel: number of the message, modulo 2^16. WANT: the channel, or OFI_WRITTEN. Errands: the room */
     uint16_t ack;       /* on a channel: messages of its partner that the sender has done with, modulo 2^16. Errands:
                            how often the room was used, modulo 2^16 */
 };
@@ -55,10 +55,26 @@ static inline unsigned tern_ofi_wire_partner(unsigned channel)
     return channel == TERN_CHANNEL_NOTE ? TERN_CHANNEL_NOTE : 1 - channel;
 }
 
+/* What is counted between two ranks: the messages of each channel, and notes that came with puts. */
+#define OFI_WRITTEN TERN_CHANNELS
+#define OFI_COUNTED (TERN_CHANNELS + 1)
+
 /* Follows the header of a CREDIT. */
 struct ofi_credit {
-    uint32_t consumed[TERN_CHANNELS]; /* modulo 2^32 */
+    uint32_t consumed[OFI_COUNTED]; /* modulo 2^32 */
 };
+
+/* A note that came with a put: the put's remote completion data, of 32 or 64 bits or what the provider has, hold all of it
+ * or it is sent behind the put. From the lowest bit on: the source's rank, in as many bits as the job's ranks need; the
+ * number of hexadecimal digits of tag (4 bits) and of bytes (3 bits); these digits; and the rest is the region. */
+struct ofi_written {
+    uint32_t from, tag;
+    uint64_t region, bytes; /* the region by its owner's name, never 0 */
+};
+
+/* Of a job of so many ranks, into so many bits; false: it does not fit. And back; false: it makes no sense. */
+bool tern_ofi_wire_pack(uint32_t ranks, unsigned bits, const struct ofi_written *written, uint64_t *data);
+bool tern_ofi_wire_unpack(uint32_t ranks, uint64_t data, struct ofi_written *out);
 
 /* Follows the header of an ERRAND; then the request, if it came along. */
 struct ofi_errand {
