@@ -24,5 +24,6 @@
 #include <tern/am.h>
 #include <tern/notice.h>
 #include <tern/notify.h>
+#include <tern/signal.h>
 
 #endif

@@ -91,9 +91,9 @@ struct tern_xfer {
     size_t                       len;
     bool                         get;
     bool                         brief; /* an errand: request and answer have TERN_LINK_SMALL bytes at most, each */
-    bool                         notify; /* a put that brings its notification along: only where the path's brings says so */
-    uint32_t                     tag;    /* of that */
-    const char                  *what;  /* what it is called in reports; NULL: put or get */
+    bool        notify; /* a put that brings its notification along: only where the path's brings says so */
+    uint32_t    tag;    /* of that */
+    const char *what;   /* what it is called in reports; NULL: put or get */
     /* Where loads and stores reach the part: called instead of a copy, once, with the place. NULL: a copy. */
     void (*touch)(const struct tern_xfer *xfer, unsigned char *there);
 };

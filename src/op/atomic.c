@@ -123,6 +123,34 @@ static tern_status atomic_start(struct tern_op_attempt *attempt)
     return start_errand(a, &xfer);
 }
 
+/* The record keeps what is to be done. */
+static void keep(struct tern_pending *pending, const struct tern_op_atomic *what)
+{
+    const struct kept k = { what->operand, what->compare, what->op, (uint32_t)what->type };
+
+    memcpy(pending->note, &k, sizeof(k));
+    pending->stage = what->result;
+}
+
+static tern_status nobody(const struct tern_op_atomic *what, const char *call)
+{
+    return tern_base_fail(TERN_ERR_STATE,
+                          "%s: nobody does atomic operations on the part of rank %d, which is reached through %s", call,
+                          what->part->rank, what->part->path->name);
+}
+
+tern_status tern_op_atomic_step(struct tern_ctx *ctx, const struct tern_op_atomic *what, struct tern_pending *pending)
+{
+    struct atomic a = { .attempt = { .ctx = ctx, .now = what->part->base && what->part->path->instant },
+                        .what = what,
+                        .pending = pending };
+
+    if (!what->part->base && !what->part->path->errands)
+        return nobody(what, "a signal");
+    keep(pending, what);
+    return atomic_start(&a.attempt);
+}
+
 /* What becomes of the record after a start that returned st. */
 static tern_status end_plain(struct tern_pending *pending, const tern_opts *opts, tern_status st)
 {
@@ -152,23 +180,18 @@ static __attribute__((noinline)) tern_status start_any(struct tern_ctx *ctx, con
                      .aided = !what->part->base },
         .what = what,
     };
-    const struct kept  keep = { what->operand, what->compare, what->op, (uint32_t)what->type };
     struct tern_noted *noted = NULL;
     tern_status        st;
 
     if (!what->network && !what->part->base && !what->part->path->errands)
-        return tern_base_fail(TERN_ERR_STATE,
-                              "%s: nobody does atomic operations on the part of rank %d, which is reached "
-                              "through %s",
-                              call, what->part->rank, what->part->path->name);
+        return nobody(what, call);
     if (what->note && !a.attempt.now)
         a.pending = (noted = tern_op_noted_new(ctx, what->note)) ? noted->transfer : NULL;
     else
         a.pending = tern_core_pending_new(ctx);
     if (!a.pending)
         return tern_base_fail(TERN_ERR_NOMEM, "%s: no memory for one more operation under way", call);
-    memcpy(a.pending->note, &keep, sizeof(keep));
-    a.pending->stage = what->result;
+    keep(a.pending, what);
     st = tern_op_attempt(&a.attempt, opts->flags);
     return noted ? tern_op_noted_end(noted, opts, st) : end_plain(a.pending, opts, st);
 }

@@ -31,6 +31,10 @@ tern_status tern_op_atomic_start(struct tern_ctx *ctx, const struct tern_op_atom
 /* The same, and wait until it is done or the context's time limit passes. */
 tern_status tern_op_atomic_run(struct tern_ctx *ctx, const struct tern_op_atomic *atomic, const char *what);
 
+/* One step of a work, whose record is pending: started now, without a result. Returns as the start of a path. */
+tern_status tern_op_atomic_step(struct tern_ctx *ctx, const struct tern_op_atomic *atomic,
+                                struct tern_pending *pending);
+
 /* At the target: WIRE_ATOMIC. */
 tern_op_server tern_op_atomic_serve;
 

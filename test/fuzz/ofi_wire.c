@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             if (mail.kind < OFI_FAR_REQUEST)
                 fuzz_touch(bytes + OFI_WIRE_HEAD, mail.len);
         }
-        MUST(mail.kind != OFI_WANT || mail.header.seq < TERN_CHANNELS);
+        MUST(mail.kind != OFI_WANT || mail.header.seq < OFI_COUNTED);
         if (mail.kind == OFI_ERRAND || mail.kind == OFI_FAR_ERRAND) {
             MUST(mail.len == (mail.kind == OFI_ERRAND ? mail.errand.len : 0));
             fuzz_touch(bytes + OFI_WIRE_ERRAND, mail.len);
@@ -28,6 +28,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (mail.kind == OFI_ANSWER) {
             MUST(mail.len == 0 || mail.len == mail.answer.len);
             fuzz_touch(bytes + OFI_WIRE_ANSWER, mail.len);
+        }
+    }
+    if (size >= sizeof(uint64_t) + 1) { /* completion data: what is understood is written in the same way */
+        struct ofi_written written;
+        uint64_t           came, again = 0;
+
+        memcpy(&came, bytes, sizeof(came));
+        if (tern_ofi_wire_unpack(1 + bytes[8], came, &written)) {
+            MUST(written.from <= bytes[8] && written.region != 0);
+            if (tern_ofi_wire_pack(1 + bytes[8], 64, &written, &again))
+                MUST(tern_ofi_wire_unpack(1 + bytes[8], again, &written));
         }
     }
     free(bytes);

@@ -57,6 +57,7 @@ static tern_status chaos_open(const struct wrapped *wrap, const struct tern_boot
         .done = up->done,
         .message = tern_chaos_message,
         .note = tern_chaos_note,
+        .note_head = up->note_head,
         .watch = tern_chaos_watch,
         .serve = up->serve,
     };

@@ -54,11 +54,11 @@ struct ofi_net {
     struct fid_av     *av;
     struct fid_cq     *cq;
     struct fid_ep     *ep;
-    int                wait_fd;  /* on which the completion queue can be slept on; -1: none */
-    bool               mr_local; /* the provider wants descriptors of local memory */
-    bool               delivers; /* a write is completed by its delivery */
-    size_t             inject;   /* bytes that are copied while they are sent */
-    uint64_t           key_mask; /* of keys that we choose */
+    int                wait_fd;   /* on which the completion queue can be slept on; -1: none */
+    bool               mr_local;  /* the provider wants descriptors of local memory */
+    bool               delivers;  /* a write is completed by its delivery */
+    size_t             inject;    /* bytes that are copied while they are sent */
+    uint64_t           key_mask;  /* of keys that we choose */
     unsigned           data_bits; /* of completion data that a write may bring; 0: none */
     size_t ordered[2][2]; /* [first is a get][second is a get]: lengths up to which the second does not overtake */
 };
@@ -229,7 +229,7 @@ struct ofi_peer {
     struct fid_mr    *rings_mr;
     unsigned char    *notes;                /* of that of notes */
     _Atomic bool      ready[TERN_CHANNELS]; /* the outlet is made */
-    struct ofi_outlet out[OFI_COUNTED]; /* the last one has no ring */
+    struct ofi_outlet out[OFI_COUNTED];     /* the last one has no ring */
     struct ofi_inlet  in[OFI_COUNTED];
     uint32_t          passed; /* the pass in which the target could not take its note. Who delivers */
     struct ofi_peer  *next;   /* on that list */

@@ -514,6 +514,10 @@ static bool ofi_brings(struct tern_lane *lane, const struct tern_xfer *xfer)
            pack_note(ofi, xfer, &data);
 }
 
-const struct tern_link_path tern_ofi_path = {
-    .name = "ofi", .unaided = true, .errands = true, .packs = true, .start = ofi_start, .follows = ofi_follows, .brings = ofi_brings
-};
+const struct tern_link_path tern_ofi_path = { .name = "ofi",
+                                              .unaided = true,
+                                              .errands = true,
+                                              .packs = true,
+                                              .start = ofi_start,
+                                              .follows = ofi_follows,
+                                              .brings = ofi_brings };

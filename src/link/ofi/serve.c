@@ -143,6 +143,7 @@ static void serve(struct ofi_link *ofi, struct ofi_visit *visit, const unsigned 
     tern_base_order_after(ofi);
     visit->answer.status = ofi->up->serve(&ground, request, visit->errand.len, answer, visit->errand.expect, &answered);
     tern_base_order_before(ofi);
+    tern_ofi_ring(ofi); /* the program may wait for a word that has changed */
     visit->answer.len = visit->answer.status == TERN_OK ? (uint32_t)answered : 0;
 }
 

@@ -32,8 +32,9 @@ enum ofi_kind {
 struct ofi_header {
     uint64_t token;     /* shows that sender and receiver are of one job */
     uint32_t from_kind; /* rank in the job, shifted by 8; enum ofi_kind */
-    uint16_t seq;       /* on a channel: number of the message, modulo 2^16. WANT: the channel, or OFI_WRITTEN. Errands: the room */
-    uint16_t ack;       /* on a channel: messages of its partner that the sender has done with, modulo 2^16. Errands:
+    uint16_t
+        seq; /* on a channel: number of the message, modulo 2^16. WANT: the channel, or OFI_WRITTEN. Errands: the room */
+    uint16_t ack; /* on a channel: messages of its partner that the sender has done with, modulo 2^16. Errands:
                            how often the room was used, modulo 2^16 */
 };
 _Static_assert(sizeof(struct ofi_header) == 16, "the header has no padding");

@@ -1,0 +1,205 @@
+/* signal.c: the public calls of tern/signal.h. */
+#include <tern/signal.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "api/target.h"
+#include "base/bits.h"
+#include "core/region.h"
+#include "core/wait.h"
+#include "op/signal.h"
+
+static tern_status check_word(const struct tern_link_part *part, uint64_t offset, int rank, const char *what)
+{
+    if (!tern_base_covers(part->size, offset, sizeof(uint64_t)))
+        return tern_base_fail(TERN_ERR_RANGE, "%s: no word at offset %llu of the %llu bytes of rank %d", what,
+                              (unsigned long long)offset, (unsigned long long)part->size, rank);
+    if ((part->addr + offset) % sizeof(uint64_t) != 0)
+        return tern_base_fail(TERN_ERR_ARG, "%s: the word at offset %llu of rank %d is not aligned to 8 bytes", what,
+                              (unsigned long long)offset, rank);
+    return TERN_OK;
+}
+
+/* ---- giving ---- */
+
+static tern_status read_signal(const tern_ctx *ctx, int rank, const tern_signal *signal, const char *what,
+                               struct tern_op_atomic *word)
+{
+    tern_status st;
+
+    if (!signal || !signal->region)
+        return tern_base_fail(TERN_ERR_ARG, "%s: the signal or its region is NULL", what);
+    if (signal->op != TERN_SIGNAL_SET && signal->op != TERN_SIGNAL_ADD)
+        return tern_base_fail(TERN_ERR_ARG, "%s: a signal sets or adds; %u is neither", what, (unsigned)signal->op);
+    *word = (struct tern_op_atomic){ .offset = signal->offset,
+                                     .type = TERN_UINT64,
+                                     .op = signal->op == TERN_SIGNAL_SET ? TERN_ATOMIC_PUT : TERN_ATOMIC_ADD,
+                                     .operand = signal->value };
+    if ((st = tern_api_part(ctx, signal->region, rank, what, &word->part)) < 0)
+        return st;
+    return check_word(word->part, signal->offset, rank, what);
+}
+
+/* Loads and stores reach both places, and nothing has to be waited for. */
+static inline bool at_once(const tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, const void *src,
+                           size_t len, const tern_signal *signal)
+{
+    unsigned char *to = len > 0 ? tern_direct(ctx, region, rank, offset, len) : NULL;
+    uint64_t      *word;
+
+    if (!signal || (len > 0 && (!to || !src)))
+        return false;
+    word = (uint64_t *)(void *)tern_direct(ctx, signal->region, rank, signal->offset, sizeof(*word));
+    if (!word || (uintptr_t)word % sizeof(*word) != 0 || (unsigned)signal->op > TERN_SIGNAL_ADD)
+        return false;
+    if (len > 0)
+        tern_copy(to, src, len);
+    /* release: the data before the word. Pairs with the acquire in look(). */
+    if (signal->op == TERN_SIGNAL_SET)
+        __atomic_store_n(word, signal->value, __ATOMIC_RELEASE);
+    else
+        __atomic_fetch_add(word, signal->value, __ATOMIC_RELEASE);
+    tern_op_signal_wake(tern_core_team_world(ctx->team, rank));
+    return true;
+}
+
+static tern_status check(tern_ctx *ctx, tern_region *region, int rank, struct tern_xfer *xfer,
+                         const tern_signal *signal, const char *what, struct tern_op_atomic *word)
+{
+    tern_status st = tern_api_xfer(ctx, region, rank, xfer, what);
+
+    return st < 0 ? st : read_signal(ctx, rank, signal, what, word);
+}
+
+tern_status tern_put_signal(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, const void *src, size_t len,
+                            const tern_signal *signal)
+{
+    struct tern_xfer      xfer = { .offset = offset, .local = (void *)(uintptr_t)src, .len = len };
+    struct tern_op_atomic word;
+    tern_status           st;
+
+    if (TERN_LIKELY(ctx && region && at_once(ctx, region, rank, offset, src, len, signal)))
+        return TERN_OK;
+    st = check(ctx, region, rank, &xfer, signal, "tern_put_signal", &word);
+    return st < 0 ? st : tern_op_signal_run(ctx, &xfer, &word, "tern_put_signal");
+}
+
+tern_status tern_put_signal_with(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, const void *src,
+                                 size_t len, const tern_signal *signal, const tern_opts *opts)
+{
+    const tern_opts       nbi = { 0 };
+    struct tern_xfer      xfer = { .offset = offset, .local = (void *)(uintptr_t)src, .len = len };
+    struct tern_op_atomic word;
+    tern_status           st;
+
+    opts = opts ? opts : &nbi;
+    if ((st = tern_api_opts(opts, "tern_put_signal")) < 0)
+        return st;
+    if (opts->flags & TERN_NOTIFY)
+        return tern_base_fail(TERN_ERR_ARG, "tern_put_signal: a signal does not notify; TERN_NOTIFY is not for it");
+    if (TERN_LIKELY(ctx && region && at_once(ctx, region, rank, offset, src, len, signal))) {
+        tern_api_nothing(opts);
+        return TERN_OK;
+    }
+    st = check(ctx, region, rank, &xfer, signal, "tern_put_signal", &word);
+    return st < 0 ? st : tern_op_signal_start(ctx, &xfer, &word, opts, "tern_put_signal");
+}
+
+/* ---- waiting ---- */
+
+struct await {
+    tern_ctx       *ctx;
+    const uint64_t *word;
+    tern_compare    compare;
+    uint64_t        value, seen;
+    uint64_t        offset;
+};
+
+static bool holds(uint64_t word, tern_compare compare, uint64_t value)
+{
+    switch (compare) {
+    case TERN_EQ: return word == value;
+    case TERN_NE: return word != value;
+    case TERN_GT: return word > value;
+    case TERN_GE: return word >= value;
+    case TERN_LT: return word < value;
+    default: return word <= value;
+    }
+}
+
+static tern_status look(struct await *a)
+{
+    /* acquire: the data after the word. Pairs with the release of who gave the signal. */
+    a->seen = __atomic_load_n(a->word, __ATOMIC_ACQUIRE);
+    return holds(a->seen, a->compare, a->value) ? TERN_OK : TERN_PENDING;
+}
+
+static tern_status await_poll(void *arg)
+{
+    struct await *a = arg;
+
+    if (look(a) == TERN_OK)
+        return TERN_OK;
+    tern_core_ctx_progress(a->ctx);
+    return look(a);
+}
+
+static void await_describe(void *arg, char *text, size_t size)
+{
+    static const char *const names[] = { "==", "!=", ">", ">=", "<", "<=" };
+    struct await            *a = arg;
+
+    snprintf(text, size, "tern_signal_wait for the word at offset %" PRIu64 ", which is %" PRIu64 ", to be %s %" PRIu64,
+             a->offset, a->seen, names[a->compare], a->value);
+}
+
+static tern_status await_begin(tern_ctx *ctx, tern_region *region, uint64_t offset, tern_compare compare,
+                               uint64_t value, const char *what, struct await *a)
+{
+    const struct tern_link_part *part;
+    tern_status                  st;
+
+    if (!ctx || !region)
+        return tern_base_fail(TERN_ERR_ARG, "%s: %s is NULL", what, !ctx ? "ctx" : "region");
+    if ((unsigned)compare > TERN_LE)
+        return tern_base_fail(TERN_ERR_ARG, "%s: %u is no way to compare", what, (unsigned)compare);
+    part = &region->part[tern_job.boot.rank];
+    if ((st = check_word(part, offset, tern_job.boot.rank, what)) < 0)
+        return st;
+    *a = (struct await){ .ctx = ctx,
+                         .word = (const uint64_t *)(uintptr_t)(part->addr + offset),
+                         .compare = compare,
+                         .value = value,
+                         .offset = offset };
+    return TERN_OK;
+}
+
+tern_status tern_signal_test(tern_ctx *ctx, tern_region *region, uint64_t offset, tern_compare compare, uint64_t value,
+                             uint64_t *seen)
+{
+    struct await a;
+    tern_status  st = await_begin(ctx, region, offset, compare, value, "tern_signal_test", &a);
+
+    if (st < 0)
+        return st;
+    st = await_poll(&a);
+    if (seen)
+        *seen = a.seen;
+    return st;
+}
+
+tern_status tern_signal_wait(tern_ctx *ctx, tern_region *region, uint64_t offset, tern_compare compare, uint64_t value,
+                             tern_deadline deadline, uint64_t *seen)
+{
+    struct await     a;
+    struct tern_wait wait = { .poll = await_poll, .describe = await_describe, .arg = &a, .deadline = deadline };
+    tern_status      st = await_begin(ctx, region, offset, compare, value, "tern_signal_wait", &a);
+
+    if (st < 0)
+        return st;
+    st = tern_core_wait(&wait);
+    if (seen && st == TERN_OK)
+        *seen = a.seen;
+    return st;
+}

@@ -1,0 +1,183 @@
+/* signal.c: see signal.h. */
+#include "op/signal.h"
+
+#include <stdlib.h>
+
+#include "boot/bell.h"
+#include "core/job.h"
+#include "op/attempt.h"
+
+struct signalled {
+    struct tern_work      work; /* first; its record is what events point at */
+    struct tern_op_atomic word;
+    struct tern_pending  *transfer; /* the record of the step under way. NULL: none is */
+    tern_status           status;   /* of the steps so far */
+    bool                  given;    /* the signal is the step under way, or was */
+    bool                  stopped;  /* nobody waits any more */
+};
+
+void tern_op_signal_wake(int rank)
+{
+    struct tern_slot *slot = tern_core_job_slot(rank);
+
+    if (tern_boot_same_node(&tern_job.boot, rank))
+        tern_boot_bell_ring(&slot->bell, &slot->sleepers);
+}
+
+/* ---- the work ---- */
+
+/* The data is in place: the operation is the next step. Returns as the start of a path. */
+static tern_status give(struct signalled *s)
+{
+    struct tern_pending *transfer = tern_core_pending_new(s->work.pending->ctx);
+    tern_status          st;
+
+    if (!transfer)
+        return tern_base_fail(TERN_ERR_NOMEM, "no memory for one more operation under way");
+    transfer->owner = &s->work;
+    st = tern_op_atomic_step(s->work.pending->ctx, &s->word, transfer);
+    if (st == TERN_PENDING)
+        s->transfer = transfer;
+    else
+        tern_core_pending_drop(transfer);
+    s->given = st != TERN_AGAIN;
+    return st;
+}
+
+static void signal_advance(struct tern_work *work)
+{
+    struct signalled *s = (struct signalled *)work;
+
+    if (!s->transfer && !s->given && !s->stopped && s->status == TERN_OK) {
+        tern_status st = give(s);
+
+        if (st == TERN_AGAIN)
+            return;
+        s->status = st < 0 ? st : TERN_OK;
+    }
+    if (s->transfer)
+        return;
+    tern_op_signal_wake(s->word.part->rank);
+    tern_core_work_end(work, s->status);
+}
+
+static void signal_ended(struct tern_work *work, struct tern_pending *transfer, tern_status status)
+{
+    struct signalled *s = (struct signalled *)work;
+
+    (void)transfer;
+    s->transfer = NULL;
+    s->status = status;
+    work->pending->op.copied = work->pending->op.xfer.len;
+}
+
+static void signal_cancel(struct tern_work *work)
+{
+    struct signalled *s = (struct signalled *)work;
+
+    s->stopped = true;
+    if (s->transfer) {
+        unsigned link = s->transfer->op.xfer.part->link;
+
+        tern_job.ops[link]->cancel(work->pending->ctx->lane[link], &s->transfer->op);
+    }
+}
+
+static void signal_release(struct tern_work *work)
+{
+    free(work);
+}
+
+static struct signalled *signal_new(struct tern_ctx *ctx, const struct tern_op_atomic *word)
+{
+    struct signalled    *s = malloc(sizeof(*s));
+    struct tern_pending *pending = s ? tern_core_pending_new(ctx) : NULL;
+    struct tern_pending *transfer = pending ? tern_core_pending_new(ctx) : NULL;
+
+    if (!transfer) {
+        if (pending)
+            tern_core_pending_drop(pending);
+        free(s);
+        return NULL;
+    }
+    *s = (struct signalled){
+        .work = { .pending = pending,
+                  .advance = signal_advance,
+                  .ended = signal_ended,
+                  .cancel = signal_cancel,
+                  .release = signal_release },
+        .word = *word,
+        .transfer = transfer,
+    };
+    transfer->owner = &s->work;
+    return s;
+}
+
+/* ---- starting ---- */
+
+struct start {
+    struct tern_op_attempt  attempt; /* first */
+    const struct tern_xfer *xfer;
+    struct tern_pending    *transfer;
+};
+
+/* The transfer, which may be of nothing. */
+static tern_status start_transfer(struct tern_op_attempt *attempt)
+{
+    struct start                *s = (struct start *)attempt;
+    const struct tern_link_part *part = attempt->part;
+
+    if (s->xfer->len == 0)
+        return TERN_OK;
+    return part->path->start(attempt->ctx->lane[part->link], s->xfer, &s->transfer->op);
+}
+
+tern_status tern_op_signal_start(struct tern_ctx *ctx, const struct tern_xfer *xfer, const struct tern_op_atomic *word,
+                                 const tern_opts *opts, const char *what)
+{
+    struct start start = {
+        .attempt = { .ctx = ctx,
+                     .part = xfer->len > 0 ? xfer->part : word->part,
+                     .what = what,
+                     .len = xfer->len,
+                     .start = start_transfer,
+                     .aided = !word->part->base },
+        .xfer = xfer,
+    };
+    struct signalled *s = signal_new(ctx, word);
+    tern_status       st;
+
+    if (!s)
+        return tern_base_fail(TERN_ERR_NOMEM, "%s: no memory for one more operation under way", what);
+    start.transfer = s->transfer;
+    s->work.pending->op.xfer = *xfer;
+    s->work.pending->op.xfer.part = start.attempt.part;
+    s->transfer->op.xfer = s->work.pending->op.xfer;
+    st = tern_op_attempt(&start.attempt, opts->flags);
+    if (st != TERN_OK && st != TERN_PENDING) {
+        tern_core_pending_drop(s->transfer);
+        tern_core_pending_drop(s->work.pending);
+        free(s);
+        return st;
+    }
+    s->work.pending->op.copied = st == TERN_OK ? xfer->len : s->transfer->op.copied;
+    if (st == TERN_OK) {
+        tern_core_pending_drop(s->transfer);
+        s->transfer = NULL;
+    }
+    tern_op_fill(opts, s->work.pending);
+    tern_core_work_enlist(&s->work);
+    signal_advance(&s->work);
+    return TERN_OK;
+}
+
+tern_status tern_op_signal_run(struct tern_ctx *ctx, const struct tern_xfer *xfer, const struct tern_op_atomic *word,
+                               const char *what)
+{
+    tern_event    event = TERN_EVENT_INIT;
+    tern_opts     opts = { .event = &event };
+    tern_deadline deadline = tern_core_ctx_deadline(ctx);
+    tern_status   st = tern_op_signal_start(ctx, xfer, word, &opts, what);
+
+    return st == TERN_OK ? tern_op_finish(ctx, word->part, &event, deadline) : st;
+}

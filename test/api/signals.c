@@ -1,0 +1,182 @@
+/* signals.c: puts with signals, and waiting for words.
+ *
+ * Promise: who sees a signal's word change sees the data of its put, over every path; words that are set have the value of the
+ * last, words that are added to have the sum of all, and none is lost. A wait ends when the word compares as asked, and
+ * not before; a deadline ends it with TERN_ERR_TIMEOUT. Bad arguments change nothing.
+ *
+ * env: TERN_CMA=off
+ */
+#include "job_test.h"
+
+#define LONGEST (JOB_SANITIZED ? 9000u : 70000u)
+#define SLOT 70016u /* of a source in a part: data, and in its first line the words */
+#define ROUNDS (JOB_SANITIZED ? 4u : 20u)
+
+static const size_t lengths[] = { 0, 1, 8, 100, 5000, LONGEST };
+#define LENGTHS (sizeof(lengths) / sizeof(lengths[0]))
+
+enum form { BLOCKING, EVENT, IMPLICIT, IMMEDIATE, FORMS };
+
+static tern_status give(tern_ctx *ctx, enum form form, tern_region *region, int to, uint64_t offset, const void *src,
+                        size_t len, const tern_signal *signal)
+{
+    tern_event  event = TERN_EVENT_INIT;
+    tern_opts   opts = { .flags = TERN_IMMEDIATE, .event = &event };
+    tern_status st;
+
+    switch (form) {
+    case BLOCKING: return tern_put_signal(ctx, region, to, offset, src, len, signal);
+    case EVENT:
+        OK(tern_put_signal_nb(ctx, region, to, offset, src, len, signal, &event));
+        return tern_event_wait(&event, TERN_FOREVER);
+    case IMPLICIT: OK(tern_put_signal_nbi(ctx, region, to, offset, src, len, signal)); return tern_quiet(ctx);
+    default:
+        while ((st = tern_put_signal_with(ctx, region, to, offset, src, len, signal, &opts)) == TERN_AGAIN)
+            OK(tern_progress(ctx));
+        return st == TERN_OK ? tern_event_wait(&event, TERN_FOREVER) : st;
+    }
+}
+
+/* Each rank puts to the right and waits for what comes from the left. The data lies behind the first line, the words in
+ * it: one that is set, one that is added to. */
+static void around(tern_ctx *ctx, enum job_kind kind)
+{
+    int               me = tern_rank(), ranks = tern_size(), right = (me + 1) % ranks, left = (me + ranks - 1) % ranks;
+    unsigned char    *buffer = job_new(LONGEST);
+    struct job_region r;
+    uint64_t          round = 0, sum = 0, seen = 0;
+
+    job_region_make(&r, kind, SLOT + 64);
+    OK(tern_barrier(ctx));
+    for (unsigned form = 0; form < FORMS; form++)
+        for (size_t i = 0; i < LENGTHS; i++) {
+            size_t            len = lengths[i];
+            const tern_signal set = { r.region, 0, ++round, TERN_SIGNAL_SET };
+            const tern_signal add = { r.region, 8, round, TERN_SIGNAL_ADD };
+
+            job_fill(buffer, len, (unsigned)me, (unsigned)round);
+            OK(give(ctx, form, r.region, right, 64, buffer, len, &set));
+            OK(tern_signal_wait(ctx, r.region, 0, TERN_EQ, round, TERN_FOREVER, &seen));
+            SAME(seen, round);
+            CHECK(job_put_holds(r.mine + 64, len, (unsigned)left, (unsigned)round));
+            OK(give(ctx, form, r.region, right, 0, buffer, 0, &add));
+            sum += round;
+            OK(tern_signal_wait(ctx, r.region, 8, TERN_GE, sum, TERN_FOREVER, &seen));
+            SAME(seen, sum);
+            RETURNS(TERN_PENDING, tern_signal_test(ctx, r.region, 8, TERN_GT, sum, NULL));
+            OK(tern_barrier(ctx)); /* before the data is overwritten */
+        }
+    job_region_drop(&r);
+    free(buffer);
+}
+
+/* All add to one word of rank 0, with data of their own, faster than it looks. */
+static void all_to_one(enum job_kind kind)
+{
+    uint64_t          ranks = (uint64_t)tern_size(), seen = 0, value;
+    struct job_region r;
+
+    job_region_make(&r, kind, 64 + ranks * 8);
+    OK(tern_barrier(TERN_WORLD));
+    for (uint64_t i = 1; i <= ROUNDS; i++) {
+        const tern_signal add = { r.region, 0, 1, TERN_SIGNAL_ADD };
+
+        value = i;
+        OK(tern_put_signal_nbi(TERN_WORLD, r.region, 0, 64 + (uint64_t)tern_rank() * 8, &value, sizeof(value), &add));
+        OK(tern_quiet(TERN_WORLD));
+    }
+    if (tern_rank() == 0) {
+        OK(tern_signal_wait(TERN_WORLD, r.region, 0, TERN_EQ, ranks * ROUNDS, TERN_FOREVER, &seen));
+        for (uint64_t from = 0; from < ranks; from++) {
+            OK(tern_get_u64(TERN_WORLD, r.region, 0, 64 + from * 8, &value));
+            SAME(value, ROUNDS);
+        }
+    }
+    OK(tern_barrier(TERN_WORLD));
+    job_region_drop(&r);
+}
+
+static void comparing(void)
+{
+    static const struct {
+        tern_compare compare;
+        bool         less, same, more;
+    } expected[] = {
+        { TERN_EQ, false, true, false }, { TERN_NE, true, false, true },  { TERN_GT, false, false, true },
+        { TERN_GE, false, true, true },  { TERN_LT, true, false, false }, { TERN_LE, true, true, false },
+    };
+    const uint64_t value = 1ull << 63;
+    tern_region   *region;
+    tern_signal    signal;
+    int            me = tern_rank();
+
+    OK(tern_region_alloc(TERN_WORLD, 64, NULL, &region));
+    for (unsigned i = 0; i < 6; i++)
+        for (int by = -1; by <= 1; by++) {
+            bool holds = by < 0 ? expected[i].less : by == 0 ? expected[i].same : expected[i].more;
+
+            signal = (tern_signal){ region, 8, value + (uint64_t)(int64_t)by, TERN_SIGNAL_SET };
+            OK(tern_put_signal(TERN_WORLD, region, me, 0, NULL, 0, &signal));
+            RETURNS(holds ? TERN_OK : TERN_PENDING,
+                    tern_signal_test(TERN_WORLD, region, 8, expected[i].compare, value, NULL));
+            RETURNS(holds ? TERN_OK : TERN_ERR_TIMEOUT,
+                    tern_signal_wait(TERN_WORLD, region, 8, expected[i].compare, value, TERN_NOW, NULL));
+        }
+    OK(tern_barrier(TERN_WORLD));
+    OK(tern_region_free(region));
+}
+
+static void refusals(void)
+{
+    unsigned char byte = 7;
+    tern_region  *region;
+    tern_signal   good, bad;
+    uint64_t      seen = 1;
+    int           me = tern_rank();
+
+    OK(tern_region_alloc(TERN_WORLD, 64, NULL, &region));
+    good = bad = (tern_signal){ region, 0, 5, TERN_SIGNAL_SET };
+    RETURNS(TERN_ERR_ARG, tern_put_signal(TERN_WORLD, region, me, 8, &byte, 1, NULL));
+    RETURNS(TERN_ERR_ARG, tern_put_signal(NULL, region, me, 8, &byte, 1, &good));
+    RETURNS(TERN_ERR_ARG, tern_put_signal(TERN_WORLD, region, me, 8, NULL, 1, &good));
+    RETURNS(TERN_ERR_RANGE, tern_put_signal(TERN_WORLD, region, me, 64, &byte, 1, &good));
+    RETURNS(TERN_ERR_RANGE, tern_put_signal(TERN_WORLD, region, tern_size(), 8, &byte, 1, &good));
+    bad.region = NULL;
+    RETURNS(TERN_ERR_ARG, tern_put_signal(TERN_WORLD, region, me, 8, &byte, 1, &bad));
+    bad = good;
+    bad.offset = 4;
+    RETURNS(TERN_ERR_ARG, tern_put_signal(TERN_WORLD, region, me, 8, &byte, 1, &bad));
+    bad.offset = 57;
+    RETURNS(TERN_ERR_RANGE, tern_put_signal(TERN_WORLD, region, me, 8, &byte, 1, &bad));
+    bad = good;
+    bad.op = (tern_signal_op)2;
+    RETURNS(TERN_ERR_ARG, tern_put_signal_nbi(TERN_WORLD, region, me, 8, &byte, 1, &bad));
+    RETURNS(TERN_ERR_ARG, tern_put_signal_nb(TERN_WORLD, region, me, 8, &byte, 1, &good, NULL));
+    RETURNS(TERN_ERR_ARG, tern_signal_test(TERN_WORLD, region, 0, (tern_compare)6, 0, NULL));
+    RETURNS(TERN_ERR_ARG, tern_signal_test(TERN_WORLD, region, 4, TERN_EQ, 0, NULL));
+    RETURNS(TERN_ERR_RANGE, tern_signal_wait(TERN_WORLD, region, 64, TERN_EQ, 0, TERN_NOW, NULL));
+    RETURNS(TERN_ERR_ARG, tern_signal_wait(TERN_WORLD, NULL, 0, TERN_EQ, 0, TERN_NOW, NULL));
+    OK(tern_signal_test(TERN_WORLD, region, 0, TERN_EQ, 0, &seen)); /* none of them has changed anything */
+    SAME(seen, 0);
+    OK(tern_signal_test(TERN_WORLD, region, 8, TERN_EQ, 0, &seen));
+    OK(tern_barrier(TERN_WORLD));
+    OK(tern_region_free(region));
+}
+
+int main(void)
+{
+    tern_ctx *strict;
+
+    OK(tern_init());
+    OK(tern_ctx_create(tern_team_world(), TERN_STRICT, &strict));
+    for (enum job_kind kind = JOB_HOST; kind <= JOB_REGISTERED; kind += JOB_REGISTERED - JOB_HOST) {
+        around(TERN_WORLD, kind);
+        around(strict, kind);
+        all_to_one(kind);
+    }
+    OK(tern_ctx_destroy(strict));
+    comparing();
+    refusals();
+    OK(tern_finalize());
+    return 0;
+}
