@@ -105,6 +105,20 @@ static void put_pingpong(struct job *j, uint64_t iters)
     }
 }
 
+/* Two-sided: what MPI has where Tern notifies. */
+static void send_pingpong(struct job *j, uint64_t iters)
+{
+    unsigned char *out = j->local + j->area, *in = j->mine + j->area;
+
+    for (uint64_t i = 0; i < iters; i++) {
+        if (j->rank != 0)
+            MPI_Recv(in, (int)j->size, MPI_BYTE, j->peer, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Send(out, (int)j->size, MPI_BYTE, j->peer, 7, MPI_COMM_WORLD);
+        if (j->rank == 0)
+            MPI_Recv(in, (int)j->size, MPI_BYTE, j->peer, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+}
+
 static const uint64_t one = 1;
 
 static void fadd_blocking(struct job *j, uint64_t iters)
@@ -266,6 +280,8 @@ static void run_size(struct job *j)
         mpi_shape_close(j);
     } else if (strcmp(j->test, "barrier") == 0) {
         measure(j, barriers, ALL, 1, "latency", "ns");
+    } else if (strcmp(j->test, "notify_lat") == 0) {
+        measure(j, send_pingpong, PAIR, 2, "half_rtt", "ns");
     } else if (strcmp(j->test, "fadd_lat") == 0) {
         measure(j, fadd_blocking, FIRST, 1, "latency", "ns");
     } else if (strcmp(j->test, "fadd_rate") == 0) {
@@ -344,11 +360,13 @@ static void set_up(struct job *j)
 
 static bool parse(struct job *j, int argc, char **argv)
 {
-    static const char *const tests[] = { "put_lat",  "get_lat",    "put_bw",     "get_bw",    "put_rate",  "get_rate",
-                                         "barrier",  "strided_bw", "indexed_bw", "vector_bw", "transpose", "column_bw",
-                                         "fadd_lat", "fadd_rate",  "hot_spot",   "acc_bw",    "lock_rate" };
-    bool                     known = false;
-    char                    *end = NULL;
+    static const char *const tests[] = {
+        "put_lat",  "get_lat",    "put_bw",     "get_bw",    "put_rate",  "get_rate",
+        "barrier",  "strided_bw", "indexed_bw", "vector_bw", "transpose", "column_bw",
+        "fadd_lat", "fadd_rate",  "hot_spot",   "acc_bw",    "lock_rate", "notify_lat"
+    };
+    bool  known = false;
+    char *end = NULL;
 
     if (argc < 2)
         return false;

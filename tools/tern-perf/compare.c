@@ -79,6 +79,13 @@ static const struct compare_test memory_tests[] = {
       .ucx_metric = "half_rtt",
       .uct_test = "am_lat",
       .no_mpi = true },
+    /* A notified put beside two-sided messages. */
+    { .name = "notify_lat",
+      .sizes = "8,4K",
+      .metrics = { "half_rtt" },
+      .unit = "ns",
+      .ucx_test = "tag_lat",
+      .ucx_metric = "half_rtt" },
     { .name = "strided_bw", .sizes = "128,4K,128K,2M", .metrics = { "bandwidth", "get_bandwidth" }, .unit = "MB/s" },
     { .name = "strided_64",
       .test = "strided_bw",
