@@ -3,6 +3,7 @@
 #include "op/move.h"
 #include "op/shape.h"
 
+#define AHEAD 64        /* entries of a long list are fetched so many before their turn */
 #define COLD (1u << 20) /* bytes of a transfer that does not fit into the caches next to the core */
 
 static unsigned char *near_place(uint64_t where)
@@ -26,18 +27,31 @@ static void copy_strided(const struct tern_shape *shape)
         tern_op_copy(far, near, s->run, s->dims, dim, s->total > COLD);
 }
 
+/* A list of places as the destination or the source of a transfer; both lists of one have as many entries. */
+struct places {
+    const tern_side_at *at;
+    uintptr_t           base;
+};
+
+static inline unsigned char *place(const struct places *p, uint64_t i)
+{
+    return (unsigned char *)(p->base + p->at[i]);
+}
+
 /* Entries of the same length on both sides: a loop for each usual one. */
 static inline __attribute__((always_inline)) void copy_each(const struct tern_shape *shape, size_t len)
 {
-    const tern_side_at *near = shape->near.list, *far = shape->far.list;
-    unsigned char      *base = shape->part->base;
+    struct places near = { shape->near.list, 0 }, far = { shape->far.list, (uintptr_t)shape->part->base };
+    struct places to = shape->get ? near : far, from = shape->get ? far : near;
+    uint64_t      count = shape->near.count, fetched = shape->total > COLD && count > AHEAD ? count - AHEAD : 0, i = 0;
 
-    if (shape->get)
-        for (uint64_t i = 0; i < shape->near.count; i++)
-            tern_op_move(near_place(near[i]), base + far[i], len);
-    else
-        for (uint64_t i = 0; i < shape->near.count; i++)
-            tern_op_move(base + far[i], near_place(near[i]), len);
+    for (; i < fetched; i++) {
+        __builtin_prefetch(place(&from, i + AHEAD));
+        __builtin_prefetch(place(&to, i + AHEAD));
+        tern_op_move(place(&to, i), place(&from, i), len);
+    }
+    for (; i < count; i++)
+        tern_op_move(place(&to, i), place(&from, i), len);
 }
 
 static void copy_indexed(const struct tern_shape *shape)
@@ -87,14 +101,18 @@ static inline __attribute__((always_inline)) uint64_t copy_stretch(const struct 
                                                                    uint64_t most, size_t len)
 {
     const struct tern_side_entry *near = shape->near.list, *far = shape->far.list;
-    unsigned char                *base = shape->part->base;
+    const struct tern_side_entry *to = shape->get ? near : far, *from = shape->get ? far : near;
+    uintptr_t base = (uintptr_t)shape->part->base, to_base = shape->get ? 0 : base, from_base = base - to_base;
+    /* Of shorter entries the lists are most of what is read, and those come by themselves. */
+    uint64_t  fetched = len >= 32 && shape->total > COLD && most > AHEAD ? most - AHEAD : 0;
 
-    if (shape->get)
-        for (; i < most && near[i].len == len && far[i].len == len; i++)
-            tern_op_move(near_place(near[i].at), base + far[i].at, len);
-    else
-        for (; i < most && near[i].len == len && far[i].len == len; i++)
-            tern_op_move(base + far[i].at, near_place(near[i].at), len);
+    for (; i < fetched && to[i].len == len && from[i].len == len; i++) {
+        __builtin_prefetch((const void *)(from_base + from[i + AHEAD].at));
+        __builtin_prefetch((const void *)(to_base + to[i + AHEAD].at));
+        tern_op_move((unsigned char *)(to_base + to[i].at), (unsigned char *)(from_base + from[i].at), len);
+    }
+    for (; i < most && to[i].len == len && from[i].len == len; i++)
+        tern_op_move((unsigned char *)(to_base + to[i].at), (unsigned char *)(from_base + from[i].at), len);
     return i;
 }
 

@@ -438,6 +438,77 @@ static void in_a_handler(void)
     OK(tern_barrier(TERN_WORLD));
 }
 
+/* ---- more than the caches hold ---- */
+
+#define PIECES 24000u
+#define PIECE 64u
+#define APART 80u /* on both sides; the last piece here is the first one there */
+
+static uint64_t word(int who, unsigned i)
+{
+    return (uint64_t)who << 32 | i;
+}
+
+static uint64_t *word_at(unsigned char *memory, unsigned i)
+{
+    return (uint64_t *)(void *)(memory + (size_t)i * APART + PIECE - sizeof(uint64_t));
+}
+
+/* What was put by the left neighbour is here, and what is got from the right one is what was put there. */
+static void long_check(unsigned char *here, unsigned char *source)
+{
+    OK(tern_barrier(TERN_WORLD));
+    for (unsigned i = 0; i < PIECES; i++) {
+        CHECK(*word_at(here, PIECES - 1 - i) == word(left(), i));
+        CHECK(*word_at(source, i) == word(tern_rank(), i));
+    }
+    OK(tern_barrier(TERN_WORLD));
+    memset(here, 0, (size_t)PIECES * APART);
+    OK(tern_barrier(TERN_WORLD));
+}
+
+/* Put, get into memory that was cleared, check. */
+#define LONG(shape, description)                                           \
+    do {                                                                   \
+        OK(tern_put_##shape(TERN_WORLD, area.region, right, description)); \
+        memset(source, 0, (size_t)PIECES *APART);                          \
+        OK(tern_get_##shape(TERN_WORLD, area.region, right, description)); \
+        long_check(area.mine, source);                                     \
+    } while (0)
+
+static void long_transfers(void)
+{
+    unsigned char *source = job_new((size_t)PIECES * APART);
+    void         **local = job_new(PIECES * sizeof(*local));
+    uint64_t      *remote = job_new(PIECES * sizeof(*remote));
+    tern_piece    *pieces = job_new(PIECES * sizeof(*pieces));
+    tern_extent   *extents = job_new(PIECES * sizeof(*extents));
+    tern_strided   s = { .dims = 1,
+                         .element = PIECE,
+                         .count = (size_t[]){ PIECES },
+                         .local = source,
+                         .local_stride = (ptrdiff_t[]){ APART },
+                         .remote = (uint64_t)(PIECES - 1) * APART,
+                         .remote_stride = (int64_t[]){ -(int64_t)APART } };
+
+    memset(source, 0, (size_t)PIECES * APART);
+    for (unsigned i = 0; i < PIECES; i++) {
+        *word_at(source, i) = word(tern_rank(), i);
+        local[i] = source + (size_t)i * APART;
+        remote[i] = (uint64_t)(PIECES - 1 - i) * APART;
+        pieces[i] = (tern_piece){ source + (size_t)i * APART, PIECE };
+        extents[i] = (tern_extent){ remote[i], PIECE };
+    }
+    LONG(strided, &s);
+    LONG(indexed, (&(tern_indexed){ PIECES, PIECE, local, PIECES, PIECE, remote }));
+    LONG(vector, (&(tern_vector){ PIECES, pieces, PIECES, extents }));
+    free(source);
+    free(local);
+    free(remote);
+    free(pieces);
+    free(extents);
+}
+
 int main(void)
 {
     OK(tern_am_register(1, handler, NULL));
@@ -456,6 +527,9 @@ int main(void)
         in_a_handler();
         job_region_drop(&area);
     }
+    job_region_make(&area, JOB_HOST, (uint64_t)PIECES * APART);
+    long_transfers();
+    job_region_drop(&area);
     OK(tern_finalize());
     return 0;
 }
