@@ -281,7 +281,8 @@ static void run_size(struct job *j)
     } else if (strcmp(j->test, "barrier") == 0) {
         measure(j, barriers, ALL, 1, "latency", "ns");
     } else if (strcmp(j->test, "notify_lat") == 0) {
-        measure(j, send_pingpong, PAIR, 2, "half_rtt", "ns");
+        if (j->ranks > 1)
+            measure(j, send_pingpong, PAIR, 2, "half_rtt", "ns");
     } else if (strcmp(j->test, "fadd_lat") == 0) {
         measure(j, fadd_blocking, FIRST, 1, "latency", "ns");
     } else if (strcmp(j->test, "fadd_rate") == 0) {
