@@ -141,9 +141,46 @@ static void take_numbers(enum job_kind kind)
     job_region_drop(&area);
 }
 
+#define WIDE 512 /* elements: long enough under way that two of them meet */
+
+/* All add to the same elements of rank 0 at a time. It goes on until the others are through, so that its own additions
+ * and those of whoever serves the others meet. */
+static void storm(enum job_kind kind)
+{
+    const tern_scale  scale = { TERN_INT64, NULL };
+    struct job_region area;
+    int64_t           one[WIDE + 1], mine = 0, all[64], sum = 0, through = 0, most;
+
+    for (int i = 0; i <= WIDE; i++)
+        one[i] = 1;
+    job_region_make(&area, kind, sizeof(one));
+    memset(area.mine, 0, sizeof(one));
+    most = job_chaos() || JOB_SANITIZED || kind != JOB_HOST ? 300 : tern_region_ptr(area.region, 0) ? 20000 : 3000;
+    OK(tern_barrier(TERN_WORLD));
+    while (tern_rank() == 0 ? through + 1 < tern_size() : mine < most) {
+        OK(tern_acc(TERN_WORLD, area.region, 0, 8, one, WIDE * 8, &scale));
+        if (++mine % 16 == 0 && tern_rank() == 0) {
+            OK(tern_progress(TERN_WORLD));
+            OK(tern_get(TERN_WORLD, area.region, 0, 0, &through, sizeof(through)));
+        }
+    }
+    if (tern_rank() != 0)
+        OK(tern_acc(TERN_WORLD, area.region, 0, 0, one, sizeof(*one), &scale));
+    OK(tern_allgather(TERN_WORLD, &mine, sizeof(mine), all));
+    for (int i = 0; i < tern_size(); i++)
+        sum += all[i];
+    OK(tern_get(TERN_WORLD, area.region, 0, 8, one, WIDE * 8));
+    for (int i = 0; i < WIDE; i++)
+        SAME(one[i], sum);
+    OK(tern_barrier(TERN_WORLD));
+    job_region_drop(&area);
+}
+
 int main(void)
 {
     OK(tern_init());
+    storm(JOB_HOST);
+    storm(JOB_REGISTERED);
     run(JOB_HOST, 0);
     run(JOB_REGISTERED, ROUNDS);
     take_numbers(JOB_HOST);
