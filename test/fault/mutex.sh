@@ -1,4 +1,5 @@
-# mutex.sh: a rank dies that holds a mutex, waits for one, or is in the middle of an accumulate.
+# mutex.sh: a rank dies that holds a mutex, waits for one, is in the middle of an accumulate, or is the target of atomics
+# and accumulates.
 #
 # Promise 4: nobody waits for it for ever. The checks are in mutex_job.c; here: every survivor passed them and left in
 # order, nothing is left.
@@ -14,9 +15,9 @@ run() { # RANKS HOW OPTIONS-OF-TERNRUN...
     check_clean "$how at $ranks ranks" quiet
 }
 
-for how in holder waiter chosen home adding; do run 4 $how; done
+for how in holder waiter chosen home adding target; do run 4 $how; done
 run 8 waiter
 if "$BIN/tern-info" | grep -q '^ *ofi '; then
-    for how in holder waiter chosen; do run 3 $how -x TERN_LINKS=ofi; done
+    for how in holder waiter chosen target; do run 3 $how -x TERN_LINKS=ofi; done
 fi
 finish

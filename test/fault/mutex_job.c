@@ -1,4 +1,4 @@
-/* mutex_job.c: mutexes and accumulates in a job that goes on when a rank dies; started by mutex.sh with --on-failure return.
+/* mutex_job.c: mutexes, atomics and accumulates in a job that goes on when a rank dies; started by mutex.sh with --on-failure return.
  *
  *   mutex_job HOW
  *
@@ -10,6 +10,7 @@
  *   chosen    it is stopped while it waits, is given the mutex, and dies before it has taken it
  *   home      it is where the mutex is, that others hold and wait for
  *   adding    it dies in the middle of an accumulate, with the guard of the elements in its hands
+ *   target    it is what the others' atomics and accumulates go to, some of which are under way
  */
 #define _GNU_SOURCE
 #include "fault/fault_job.h"
@@ -170,6 +171,73 @@ static void adding(void)
     EXPECT(TERN_OK, tern_region_free(area));
 }
 
+/* ---- atomics and accumulates whose target dies ---- */
+
+#define FORMS 8
+#define LONG (64u << 10)
+
+static tern_atomic_domain *domain;
+static tern_region        *sums;
+static int64_t             summands[LONG / 8];
+
+/* One operation, in one of the forms, that adds 1 to the value of this rank at the target. */
+static tern_status add_one(int rank, int form)
+{
+    const uint64_t         at = LONG * (uint64_t)me, one = 1;
+    const tern_scale       plain = { TERN_INT64, NULL };
+    uint64_t               was = 1;
+    const tern_atomic_args args = { TERN_ATOMIC_FADD, &one, NULL, &was };
+    tern_event             event = TERN_EVENT_INIT;
+    tern_status            st;
+
+    switch (form) {
+    case 0: return tern_atomic_fadd_u64(TERN_WORLD, domain, sums, rank, at, 1, &was);
+    case 1: return tern_fadd_u64(TERN_WORLD, sums, rank, at, 1, &was);
+    case 2: return tern_atomic(TERN_WORLD, domain, sums, rank, at, &args);
+    case 3: st = tern_atomic_nb(TERN_WORLD, domain, sums, rank, at, &args, &event); break;
+    case 4:
+        st = tern_atomic_nbi(TERN_WORLD, domain, sums, rank, at, &args);
+        return st < 0 ? st : tern_quiet(TERN_WORLD);
+    case 5: return tern_acc(TERN_WORLD, sums, rank, at, summands, sizeof(*summands), &plain);
+    case 6: st = tern_acc_nb(TERN_WORLD, sums, rank, at, summands, sizeof(summands), &plain, &event); break;
+    default: return tern_get_acc(TERN_WORLD, sums, rank, at, &was, sizeof(was), &plain);
+    }
+    return st < 0 ? st : tern_event_wait(&event, TERN_FOREVER);
+}
+
+static void target(void)
+{
+    tern_deadline until = tern_deadline_in(LIMIT);
+    tern_status   st = TERN_OK;
+    uint64_t      added = 0, found = 0;
+
+    for (size_t i = 0; i < LONG / 8; i++)
+        summands[i] = 1;
+    OK(tern_region_alloc(TERN_WORLD, (uint64_t)size * LONG, NULL, &sums));
+    memset(tern_region_ptr(sums, me), 0, (size_t)size * LONG);
+    OK(tern_atomic_domain_create(TERN_WORLD, TERN_UINT64, TERN_ATOMIC_FADD, TERN_ATOMIC_LOADS | TERN_ATOMIC_STORES,
+                                 &domain));
+    OK(tern_barrier(TERN_WORLD));
+    if (me == VICTIM) {
+        usleep(20000); /* it computes */
+        fault_die();
+    }
+    for (int form = 0; st == TERN_OK && tern_clock() < until; form = (form + 1) % FORMS, added++) {
+        st = add_one(VICTIM, form);
+        EXPECT(TERN_OK, add_one(0, form));
+    }
+    EXPECT(TERN_ERR_PEER, st);
+    learn();
+    for (int form = 0; form < FORMS; form++, added++) {
+        EXPECT(TERN_ERR_PEER, add_one(VICTIM, form));
+        EXPECT(TERN_OK, add_one(0, form));
+    }
+    EXPECT(TERN_OK, tern_get_u64(TERN_WORLD, sums, 0, LONG * (uint64_t)me, &found));
+    REQUIRE(found == added);
+    EXPECT(TERN_OK, tern_atomic_domain_free(domain));
+    EXPECT(TERN_OK, tern_region_free(sums));
+}
+
 int main(int argc, char **argv)
 {
     const char *how = argc > 1 ? argv[1] : "";
@@ -186,6 +254,8 @@ int main(int argc, char **argv)
         waiter(how[0] == 'c');
     else if (strcmp(how, "home") == 0)
         home();
+    else if (strcmp(how, "target") == 0)
+        target();
     else
         adding();
     others_go_on();
