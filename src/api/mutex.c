@@ -13,9 +13,10 @@
 static tern_status check_create(uint64_t count, size_t bytes)
 {
     if (count == 0)
-        return tern_base_fail(TERN_ERR_ARG, "count is 0");
+        return tern_base_fail(TERN_ERR_ARG, "tern_mutex_create: count is 0");
     if (count > UINT64_MAX / 2 / bytes)
-        return tern_base_fail(TERN_ERR_NOMEM, "%llu mutexes are more than any memory holds", (unsigned long long)count);
+        return tern_base_fail(TERN_ERR_NOMEM, "tern_mutex_create: %llu mutexes are more than any memory holds",
+                              (unsigned long long)count);
     return TERN_OK;
 }
 
@@ -28,7 +29,7 @@ static tern_status create(tern_ctx *ctx, uint64_t count, tern_mutexes **out)
     tern_status            st = check_create(count, tern_base_turn_bytes(log));
 
     if (!m && st == TERN_OK)
-        st = tern_base_fail(TERN_ERR_NOMEM, "no memory for %zu bytes", sizeof(*m));
+        st = tern_base_fail(TERN_ERR_NOMEM, "tern_mutex_create: no memory for %zu bytes", sizeof(*m));
     if (m)
         *m = (struct tern_mutexes){ .count = count, .log = log, .bytes = tern_base_turn_bytes(log) };
     st = tern_core_region_alloc(ctx, st == TERN_OK ? count * tern_base_turn_bytes(log) : 1, &host, st,

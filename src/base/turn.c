@@ -202,12 +202,15 @@ enum tern_turn_state tern_base_turn_enter(struct tern_turn *turn, const struct t
     return state;
 }
 
-/* One was chosen: one is the holder. */
-static void take(struct tern_turn *turn, const struct tern_turn_world *w, uint64_t name, uint32_t ticket)
+/* One was chosen: one is the holder. False: others take one for dead, and were faster. That can be where a server makes
+ * the step for one that dies meanwhile. */
+static bool take(struct tern_turn *turn, const struct tern_turn_world *w, uint64_t name, uint32_t ticket)
 {
+    if (!swap(&turn->word, name | TERN_TURN_QUEUE | TERN_TURN_GIVEN, name | TERN_TURN_QUEUE))
+        return false;
     put(place_of(turn, w, ticket), used(w, ticket));
     atomic_store_explicit(&turn->head, ticket + 1, memory_order_relaxed); /* ordered by the word */
-    put(&turn->word, name | TERN_TURN_QUEUE);
+    return true;
 }
 
 enum tern_turn_state tern_base_turn_look(struct tern_turn *turn, const struct tern_turn_world *w, uint64_t name,
@@ -217,8 +220,9 @@ enum tern_turn_state tern_base_turn_look(struct tern_turn *turn, const struct te
         uint64_t seen = get(&turn->word);
 
         if (seen == (name | TERN_TURN_QUEUE | TERN_TURN_GIVEN)) {
-            take(turn, w, name, ticket);
-            return TERN_TURN_MINE;
+            if (take(turn, w, name, ticket))
+                return TERN_TURN_MINE;
+            continue;
         }
         if (died_holding(w, seen))
             return TERN_TURN_LOST;

@@ -100,6 +100,8 @@ tern_status tern_op_mutex_serve(const struct tern_link_ground *ground, const uns
     if (!is_sound(&w, ground))
         return TERN_ERR_LINK;
     tern_core_job_notice();
+    if (is_lost(tern_base_turn_rank(w.name))) /* it would hold what nobody ever gives back */
+        return TERN_ERR_PEER;
     done.ticket = w.ticket;
     to_wake = &says.wake;
     tern_op_mutex_step((struct tern_turn *)(void *)(ground->base + w.offset), w.log, (enum tern_mutex_step)w.step,

@@ -161,6 +161,13 @@ static void mutex_steps(void **state)
     w.step = TERN_MUTEX_GIVE;
     assert_int_equal(serve((unsigned char *)&w, sizeof(w), (unsigned char *)&a, sizeof(a), &answered), TERN_OK);
     assert_int_equal(a.state, TERN_TURN_NOT);
+    memset(memory, 0, BYTES); /* free, and asked for by one that is dead when its question is read */
+    w.step = TERN_MUTEX_ENTER;
+    w.name = tern_base_turn_name(3, 0);
+    tern_job.lost[3] = true;
+    assert_int_equal(serve((unsigned char *)&w, sizeof(w), (unsigned char *)&a, sizeof(a), &answered), TERN_ERR_PEER);
+    assert_int_equal(tern_base_turn_holder((struct tern_turn *)(void *)(memory + w.offset)), 0);
+    tern_job.lost[3] = false;
     w.offset = 257;
     assert_int_equal(serve((unsigned char *)&w, sizeof(w), (unsigned char *)&a, sizeof(a), &answered), TERN_ERR_LINK);
     w.offset = BYTES - 64;
