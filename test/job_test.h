@@ -223,9 +223,13 @@ static inline void job_holds(const char *file, int line, const unsigned char *at
 #ifdef __SANITIZE_THREAD__
 void AnnotateIgnoreReadsBegin(const char *file, int line);
 void AnnotateIgnoreReadsEnd(const char *file, int line);
+void AnnotateIgnoreWritesBegin(const char *file, int line);
+void AnnotateIgnoreWritesEnd(const char *file, int line);
 #else
 #define AnnotateIgnoreReadsBegin(file, line) ((void)0)
 #define AnnotateIgnoreReadsEnd(file, line) ((void)0)
+#define AnnotateIgnoreWritesBegin(file, line) ((void)0)
+#define AnnotateIgnoreWritesEnd(file, line) ((void)0)
 #endif
 
 /* memcmp, of such memory. */

@@ -24,6 +24,15 @@ static int target_of(uint64_t *seed)
     return (int)(job_random(seed) % (uint64_t)tern_size());
 }
 
+/* Before the barrier behind which others add to it; over the network a thread of this process does that for them, and the
+ * thread sanitizer does not see that it was told so by messages. */
+static void clear(unsigned char *memory, size_t bytes)
+{
+    AnnotateIgnoreWritesBegin(__FILE__, __LINE__);
+    memset(memory, 0, bytes);
+    AnnotateIgnoreWritesEnd(__FILE__, __LINE__);
+}
+
 struct slot {
     unsigned char *buffer;
     struct acc    *acc;
@@ -67,7 +76,7 @@ static void run(enum job_kind kind, int first)
 
     memset(&model, 0, sizeof(model));
     job_region_make(&area, kind, ACC_PART);
-    memset(area.mine, 0, ACC_PART);
+    clear(area.mine, ACC_PART);
     for (int i = 0; i < UNDER_WAY; i++) {
         slot[i].buffer = job_new(ACC_NEAR * ACC_ELEMENT);
         slot[i].acc = job_new(sizeof(*slot[i].acc));
@@ -118,7 +127,7 @@ static void take_numbers(enum job_kind kind)
     int64_t           last = -1;
 
     job_region_make(&area, kind, 8 + all * sizeof(int32_t));
-    memset(area.mine, 0, 8 + all * sizeof(int32_t));
+    clear(area.mine, 8 + all * sizeof(int32_t));
     OK(tern_barrier(TERN_WORLD));
     for (int i = 0; i < TAKES; i++) {
         int64_t number = 1;
@@ -154,14 +163,15 @@ static void storm(enum job_kind kind)
     for (int i = 0; i <= WIDE; i++)
         one[i] = 1;
     job_region_make(&area, kind, sizeof(one));
-    memset(area.mine, 0, sizeof(one));
-    most = job_chaos() || JOB_SANITIZED || kind != JOB_HOST ? 300 : tern_region_ptr(area.region, 0) ? 20000 : 3000;
+    clear(area.mine, sizeof(one));
+    most = job_chaos() || JOB_SANITIZED || kind != JOB_HOST ? 100 : tern_region_ptr(area.region, 0) ? 20000 : 3000;
     OK(tern_barrier(TERN_WORLD));
     while (tern_rank() == 0 ? through + 1 < tern_size() : mine < most) {
         OK(tern_acc(TERN_WORLD, area.region, 0, 8, one, WIDE * 8, &scale));
         if (++mine % 16 == 0 && tern_rank() == 0) {
             OK(tern_progress(TERN_WORLD));
-            OK(tern_get(TERN_WORLD, area.region, 0, 0, &through, sizeof(through)));
+            through = 0;
+            OK(tern_get_acc(TERN_WORLD, area.region, 0, 0, &through, sizeof(through), &scale));
         }
     }
     if (tern_rank() != 0)
@@ -169,7 +179,8 @@ static void storm(enum job_kind kind)
     OK(tern_allgather(TERN_WORLD, &mine, sizeof(mine), all));
     for (int i = 0; i < tern_size(); i++)
         sum += all[i];
-    OK(tern_get(TERN_WORLD, area.region, 0, 8, one, WIDE * 8));
+    memset(one, 0, sizeof(one));
+    OK(tern_get_acc(TERN_WORLD, area.region, 0, 8, one, WIDE * 8, &scale));
     for (int i = 0; i < WIDE; i++)
         SAME(one[i], sum);
     OK(tern_barrier(TERN_WORLD));
