@@ -67,10 +67,11 @@ static inline void tern_op_notice_seen(struct tern_notice *notice)
     atomic_store_explicit(&notice->state, TERN_NOTICE_IDLE, memory_order_relaxed); /* the context's thread */
 }
 
-/* Look for notifications, and now and then at everything else; n counts the looks. */
+/* Look for notifications, and now and then at everything else; n counts the looks. Operations that are under way are moved
+ * forward in each look: the next may be the last before a sleep. */
 static inline void tern_op_notice_look(struct tern_ctx *ctx, uint32_t *n)
 {
-    if ((*n)++ % 8 == 0 || tern_core_message_asks)
+    if ((*n)++ % 8 == 0 || tern_core_message_asks || ctx->under_way)
         tern_core_ctx_progress(ctx);
     tern_core_message_poll_notes();
 }
