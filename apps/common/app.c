@@ -164,6 +164,7 @@ int app_main(const struct app *app, int argc, char **argv)
                median(alone, runs) / median(times, runs));
     if (job_rank == 0)
         printf("verdict     %s: %s\n", correct ? "correct" : "WRONG", verdict);
+    fflush(stdout); /* before a rank ends with an error, for which the launcher may end the others */
     app->close();
     job_end();
     return correct ? 0 : 1;

@@ -1,55 +1,70 @@
-/* notified.c: the wavefront by notified puts: each value goes to where it is needed, and its target is told. The context is
- * a strict one, so the next notification of a halo is always that of the next row. */
+/* notified.c: the wavefront by notified puts: each value goes to where it is needed, and its target is told. The tag is the
+ * row: puts may overtake each other. Row 0 is the corner. */
+#include <stdlib.h>
+
+#include "common/app.h"
 #include "common/check.h"
 #include "stencil/stencil.h"
 
-static tern_ctx    *ctx;
 static tern_region *region;
-static tern_notice *halo, *corner_set;
+static tern_notice *any;
+static int         *came; /* [row] how often it has come */
 
 static void *notified_begin(const struct stencil *s, size_t bytes)
 {
-    CHECK(tern_ctx_create(tern_ctx_team(TERN_WORLD), TERN_STRICT, &ctx));
     CHECK(tern_region_alloc(TERN_WORLD, bytes, NULL, &region));
-    CHECK(tern_notice_init(ctx, region, s->left >= 0 ? s->left : TERN_ANY_SOURCE, HALO, 1, &halo));
-    CHECK(tern_notice_init(ctx, region, s->last, CORNER, 1, &corner_set));
+    CHECK(tern_notice_init(TERN_WORLD, region, TERN_ANY_SOURCE, TERN_ANY_TAG, 1, &any));
+    came = app_memory(s->rows * sizeof(*came));
     return tern_region_ptr(region, tern_rank());
 }
 
-static void await(tern_notice *notice)
+/* Take what comes until it is the row, for the count-th time. */
+static void await(size_t row, int count)
 {
-    CHECK(tern_notice_start(notice));
-    CHECK(tern_notice_wait(notice, TERN_FOREVER, NULL));
+    while (came[row] < count) {
+        tern_notice_info info;
+
+        CHECK(tern_notice_start(any));
+        CHECK(tern_notice_wait(any, TERN_FOREVER, &info));
+        came[info.tag]++;
+    }
+}
+
+static void put(const struct stencil *s, int rank, size_t row, const double *value)
+{
+    CHECK(tern_put_notify_nbi(TERN_WORLD, region, rank, stencil_offset(s, row), value, sizeof(*value), (uint32_t)row));
 }
 
 static void notified_run(const struct stencil *s, int rank)
 {
+    static int count;
+
     for (int i = 0; i < s->iterations; i++) {
         double *end = s->grid, corner;
 
+        count++;
         for (size_t row = 1; row < s->rows; row++) {
             if (s->left >= 0)
-                await(halo);
+                await(row, count);
             end = stencil_update(s, row);
             if (s->right >= 0)
-                CHECK(tern_put_notify_nbi(ctx, region, s->right, stencil_offset(s, row), end, sizeof(*end), HALO));
+                put(s, s->right, row, end);
         }
         corner = -*end;
         if (rank == s->last)
-            CHECK(tern_put_notify_nbi(ctx, region, s->first, 0, &corner, sizeof(corner), CORNER));
+            put(s, s->first, 0, &corner);
         if (rank == s->first)
-            await(corner_set);
-        CHECK(tern_quiet(ctx)); /* what was put may be overwritten */
+            await(0, count);
+        CHECK(tern_quiet(TERN_WORLD)); /* what was put may be overwritten */
     }
 }
 
 static void notified_end(void *memory)
 {
     (void)memory;
-    CHECK(tern_notice_free(corner_set));
-    CHECK(tern_notice_free(halo));
+    free(came);
+    CHECK(tern_notice_free(any));
     CHECK(tern_region_free(region));
-    CHECK(tern_ctx_destroy(ctx));
 }
 
 const struct stencil_style stencil_notified = { notified_begin, notified_run, notified_end };

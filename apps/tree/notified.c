@@ -23,7 +23,7 @@ static void await(tern_notice *notice)
 
 static void put(const struct tree *t, int rank, int slot, const double *vector, uint32_t tag)
 {
-    CHECK(tern_put_notify_nbi(TERN_WORLD, region, rank, tree_offset(t, slot), vector, t->values * sizeof(double), tag));
+    CHECK(tern_put_notify(TERN_WORLD, region, rank, tree_offset(t, slot), vector, t->values * sizeof(double), tag));
 }
 
 static void notified_run(const struct tree *t, int rank)
@@ -35,7 +35,6 @@ static void notified_run(const struct tree *t, int rank)
 
         if (t->children > 0)
             await(from_children);
-        CHECK(tern_quiet(TERN_WORLD)); /* what was put may be overwritten */
         sum = tree_add(t, rank, round);
         if (t->parent >= 0) {
             put(t, t->parent, tree_slot(t, rank), sum, UP);
@@ -45,7 +44,6 @@ static void notified_run(const struct tree *t, int rank)
             put(t, t->child + i, tree_result(t), result, DOWN);
         tree_use(t);
     }
-    CHECK(tern_quiet(TERN_WORLD));
 }
 
 static void notified_end(void *memory)

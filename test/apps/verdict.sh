@@ -1,0 +1,47 @@
+#!/bin/bash
+# verdict.sh BIN: a wrong result is found, said and told by the exit status, in every style; so is a wrong command line; and where
+# the versions for MPI were built, they find theirs correct or wrong too.
+set -u
+bin=$1
+failed=0
+
+# expect STATUS TEXT COMMAND...
+expect()
+{
+    local status=$1 text=$2 got said
+    shift 2
+    said=$("$@" 2>&1)
+    got=$?
+    if [ $got -ne "$status" ] || [[ $said != *"$text"* ]]; then
+        printf 'status %d, not %d, or without "%s": %s\n%s\n' $got "$status" "$text" "$*" "$said"
+        failed=1
+    fi
+}
+
+run() { expect "$1" "$2" "$bin/ternrun" -n 2 --timeout 100 "${@:3}"; }
+
+stencil="--rows 20 --columns 20 --iterations 2 --runs 1"
+tree="--rounds 20 --runs 1"
+cholesky="--tiles 4 --side 5 --runs 1"
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_btl_base_warn_component_unused=0
+for app in stencil tree cholesky; do
+    [ -x "$bin/$app" ] || continue
+    for style in notified onesided message; do
+        # shellcheck disable=SC2086 # the sizes are several words
+        run 1 "verdict     WRONG: " "$bin/$app" --style $style --spoil 1 ${!app}
+    done
+    run 2 "usage: $app " "$bin/$app" --style nosuch
+    run 2 "usage: $app " "$bin/$app" --runs 0
+    for mpi in openmpi mpich; do
+        [ -x "$bin/$app-$mpi" ] || continue
+        case $mpi in
+        openmpi) launch="mpirun.openmpi --oversubscribe" ;;
+        mpich) launch="mpiexec.mpich" ;;
+        esac
+        # shellcheck disable=SC2086 # as above
+        expect 0 "verdict     correct: " $launch -n 2 "$bin/$app-$mpi" ${!app}
+        # shellcheck disable=SC2086 # as above
+        expect 1 "verdict     WRONG: " $launch -n 2 "$bin/$app-$mpi" --spoil 1 ${!app}
+    done
+done
+exit $failed
