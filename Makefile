@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 
 .DEFAULT_GOAL := all
-.PHONY: all deps debug asan tsan demo check install bench figures figures-quick format lint coverage clean help
+.PHONY: all deps debug asan tsan demo check install bench apps-report figures figures-quick format lint coverage clean help
 
 all: deps ## build the library and every program: build/bin, build/lib
 	@scripts/build release
@@ -27,6 +27,9 @@ install: all ## install under PREFIX (/usr/local), staged below DESTDIR
 
 bench: all ## measure this machine and compare: build/bench/*.csv and plots
 	@scripts/bench
+
+apps-report: all ## run the applications in all styles, and for each MPI: a table and plots in build/apps
+	@scripts/apps-report
 
 figures: all ## figures 1, 4 and 5 of paper 2, simulated at 5,256 nodes: build/figures; takes hours, goes on where it stopped
 	@scripts/figures
