@@ -27,7 +27,7 @@ static void *onesided_begin(const struct cholesky *c, size_t bytes)
 static void put_all(const struct cholesky *c, int number, const int *to, int ranks)
 {
     for (int i = 0; i < ranks; i++) {
-        uint64_t line;
+        uint64_t line = 0;
 
         CHECK(tern_put_nbi(TERN_WORLD, region, to[i], cholesky_offset(c, number), cholesky_tile(c, number), c->bytes));
         CHECK(tern_fadd_u64(TERN_WORLD, region, to[i], taken, 1, &line));
