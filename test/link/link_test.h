@@ -410,15 +410,26 @@ static inline bool find_provider(const char *name)
     return status == 0;
 }
 
-/* The same for a case; it is asked once. */
-static inline bool has_provider(const struct link_case *c)
+/* The same, asked once for each. NULL: any. */
+static inline bool has_provider(const char *name)
 {
-    static enum { UNKNOWN, HERE, MISSING } known[sizeof(link_cases) / sizeof(link_cases[0])];
-    size_t i = (size_t)(c - link_cases);
+    static struct {
+        const char *name;
+        bool        here;
+    } known[8];
+    static unsigned count;
+    unsigned        i = 0;
 
-    if (c->provider && known[i] == UNKNOWN)
-        known[i] = find_provider(c->provider) ? HERE : MISSING;
-    return !c->provider || known[i] == HERE;
+    if (!name)
+        return true;
+    while (i < count && strcmp(known[i].name, name) != 0)
+        i++;
+    if (i == count) {
+        EXPECT(count < sizeof(known) / sizeof(known[0]));
+        known[count].name = name;
+        known[count++].here = find_provider(name);
+    }
+    return known[i].here;
 }
 
 static bool needs_groups; /* what is tested is no matter for links without */
@@ -429,7 +440,7 @@ static inline void run_case(const struct link_case *c, int cores, link_body *bod
     const char                 *before = tern_opt.ofi_provider;
 
     assert_true(ops || strcmp(c->name, "ofi") == 0);
-    if (!ops || (needs_groups && !ops->group_open) || !has_provider(c))
+    if (!ops || (needs_groups && !ops->group_open) || !has_provider(c->provider))
         return;
     tern_opt.ofi_provider = c->provider ? c->provider : before;
     for (const int *ranks = c->ranks; *ranks; ranks++)
