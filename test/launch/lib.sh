@@ -23,12 +23,20 @@ command_of() {
     esac
 }
 
-# launch LAUNCHER RANKS COMMAND...: run it as a job of that many ranks.
+# launch LAUNCHER RANKS COMMAND...: run it as a job of that many ranks. Once more where the launcher itself crashed: Open
+# MPI's mpirun now and then does when a job fails (in pmix_server_finalize), which says nothing of the job.
 launch() {
     command_of "$1" "$2"
     shift 2
     job "${CMD[@]}" "$@"
+    for _ in 1 2 3; do
+        launcher_crashed || break
+        note "${CMD[0]} itself crashed: once more"
+        job "${CMD[@]}" "$@"
+    done
 }
+
+launcher_crashed() { [ "$STATUS" = 139 ] && err_has 'libopen-rte.*pmix_server_finalize'; }
 
 # launcher_pid: the process of the launcher that job_start started.
 launcher_pid() {
