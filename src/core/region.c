@@ -267,7 +267,7 @@ static tern_status join_parts(struct making *m, uint64_t size, tern_status st)
     struct tern_link_card  *card = &mine.card;
 
     if (st == TERN_OK)
-        *card = (struct tern_link_card){ .region = ((uint64_t)tern_job.boot.rank << 40) + ++made,
+        *card = (struct tern_link_card){ .region = tern_link_region_of(tern_job.boot.rank, ++made),
                                          .addr = (uint64_t)(uintptr_t)region->own.addr,
                                          .size = size,
                                          .offset = region->own.space.offset,

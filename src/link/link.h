@@ -59,6 +59,13 @@ struct tern_link_card {
 };
 _Static_assert(sizeof(struct tern_link_card) == 80, "a card has no padding");
 
+/* The name of a region's part from its owner's number for it, or the number from the name: whoever talks to the owner need
+ * not say whose it is. */
+static inline uint64_t tern_link_region_of(int owner, uint64_t number_or_name)
+{
+    return number_or_name ^ (uint64_t)owner << 40;
+}
+
 /* Words that a peer reads and writes to learn whether the kernel lets it. Both hold the job's number. */
 struct tern_link_probe {
     uint64_t readable, writable;

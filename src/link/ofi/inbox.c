@@ -361,7 +361,8 @@ void tern_ofi_inbox_written(struct ofi_link *ofi, uint64_t data)
     letter->from = peer;
     letter->len = 0;
     letter->channel = OFI_WRITTEN;
-    ofi->up->note_head(letter->bytes + sizeof(struct ofi_header), written.region, written.tag, written.bytes);
+    ofi->up->note_head(letter->bytes + sizeof(struct ofi_header), tern_link_region_of(ofi->rank, written.region),
+                       written.tag, written.bytes);
     in->received++;
     enqueue(&m->queue[TERN_CHANNEL_NOTE], letter);
     tern_ofi_ring(ofi);

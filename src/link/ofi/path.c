@@ -152,9 +152,10 @@ void tern_ofi_op_unlist(struct ofi_op *op)
 /* What the write of a put that notifies brings; false: it does not fit. */
 static bool pack_note(const struct ofi_link *ofi, const struct tern_xfer *xfer, uint64_t *data)
 {
-    const struct ofi_written written = {
-        .from = (uint32_t)ofi->rank, .tag = xfer->tag, .region = xfer->part->region, .bytes = xfer->len
-    };
+    const struct ofi_written written = { .from = (uint32_t)ofi->rank,
+                                         .tag = xfer->tag,
+                                         .region = tern_link_region_of(xfer->part->rank, xfer->part->region),
+                                         .bytes = xfer->len };
 
     return tern_ofi_wire_pack((uint32_t)ofi->ranks, ofi->net.data_bits, &written, data);
 }

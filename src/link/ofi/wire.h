@@ -70,7 +70,7 @@ struct ofi_credit {
  * number of hexadecimal digits of tag (4 bits) and of bytes (3 bits); these digits; and the rest is the region. */
 struct ofi_written {
     uint32_t from, tag;
-    uint64_t region, bytes; /* the region by its owner's name, never 0 */
+    uint64_t region, bytes; /* the region by its owner's number, never 0 */
 };
 
 /* Of a job of so many ranks, into so many bits; false: it does not fit. And back; false: it makes no sense. */
