@@ -25,5 +25,6 @@
 #include <tern/notice.h>
 #include <tern/notify.h>
 #include <tern/signal.h>
+#include <tern/counter.h>
 
 #endif

@@ -69,7 +69,7 @@ TERN_API tern_status tern_acc_with(tern_ctx *ctx, tern_region *region, int rank,
 TERN_INLINE tern_status tern_acc_nb(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, const void *src,
                                     size_t len, const tern_scale *scale, tern_event *event)
 {
-    tern_opts opts = { TERN_WANT_EVENT, NULL, event, 0 };
+    tern_opts opts = { TERN_WANT_EVENT, NULL, event, 0, NULL, NULL, 0 };
 
     return tern_acc_with(ctx, region, rank, offset, src, len, scale, &opts);
 }
@@ -110,7 +110,7 @@ TERN_API tern_status tern_acc_vector_with(tern_ctx *ctx, tern_region *region, in
 TERN_INLINE tern_status tern_acc_vector_nb(tern_ctx *ctx, tern_region *region, int rank, const tern_vector *vector,
                                            const tern_scale *scale, tern_event *event)
 {
-    tern_opts opts = { TERN_WANT_EVENT, NULL, event, 0 };
+    tern_opts opts = { TERN_WANT_EVENT, NULL, event, 0, NULL, NULL, 0 };
 
     return tern_acc_vector_with(ctx, region, rank, vector, scale, &opts);
 }
@@ -151,7 +151,7 @@ TERN_API tern_status tern_acc_indexed_with(tern_ctx *ctx, tern_region *region, i
 TERN_INLINE tern_status tern_acc_indexed_nb(tern_ctx *ctx, tern_region *region, int rank, const tern_indexed *indexed,
                                             const tern_scale *scale, tern_event *event)
 {
-    tern_opts opts = { TERN_WANT_EVENT, NULL, event, 0 };
+    tern_opts opts = { TERN_WANT_EVENT, NULL, event, 0, NULL, NULL, 0 };
 
     return tern_acc_indexed_with(ctx, region, rank, indexed, scale, &opts);
 }
@@ -192,7 +192,7 @@ TERN_API tern_status tern_acc_strided_with(tern_ctx *ctx, tern_region *region, i
 TERN_INLINE tern_status tern_acc_strided_nb(tern_ctx *ctx, tern_region *region, int rank, const tern_strided *strided,
                                             const tern_scale *scale, tern_event *event)
 {
-    tern_opts opts = { TERN_WANT_EVENT, NULL, event, 0 };
+    tern_opts opts = { TERN_WANT_EVENT, NULL, event, 0, NULL, NULL, 0 };
 
     return tern_acc_strided_with(ctx, region, rank, strided, scale, &opts);
 }
@@ -236,7 +236,7 @@ TERN_API tern_status tern_get_acc_with(tern_ctx *ctx, tern_region *region, int r
 TERN_INLINE tern_status tern_get_acc_nb(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, void *buffer,
                                         size_t len, const tern_scale *scale, tern_event *event)
 {
-    tern_opts opts = { TERN_WANT_EVENT, NULL, event, 0 };
+    tern_opts opts = { TERN_WANT_EVENT, NULL, event, 0, NULL, NULL, 0 };
 
     return tern_get_acc_with(ctx, region, rank, offset, buffer, len, scale, &opts);
 }
@@ -279,7 +279,7 @@ TERN_API tern_status tern_get_acc_vector_with(tern_ctx *ctx, tern_region *region
 TERN_INLINE tern_status tern_get_acc_vector_nb(tern_ctx *ctx, tern_region *region, int rank, const tern_vector *vector,
                                                const tern_scale *scale, tern_event *event)
 {
-    tern_opts opts = { TERN_WANT_EVENT, NULL, event, 0 };
+    tern_opts opts = { TERN_WANT_EVENT, NULL, event, 0, NULL, NULL, 0 };
 
     return tern_get_acc_vector_with(ctx, region, rank, vector, scale, &opts);
 }
@@ -324,7 +324,7 @@ TERN_API tern_status tern_get_acc_indexed_with(tern_ctx *ctx, tern_region *regio
 TERN_INLINE tern_status tern_get_acc_indexed_nb(tern_ctx *ctx, tern_region *region, int rank,
                                                 const tern_indexed *indexed, const tern_scale *scale, tern_event *event)
 {
-    tern_opts opts = { TERN_WANT_EVENT, NULL, event, 0 };
+    tern_opts opts = { TERN_WANT_EVENT, NULL, event, 0, NULL, NULL, 0 };
 
     return tern_get_acc_indexed_with(ctx, region, rank, indexed, scale, &opts);
 }
@@ -369,7 +369,7 @@ TERN_API tern_status tern_get_acc_strided_with(tern_ctx *ctx, tern_region *regio
 TERN_INLINE tern_status tern_get_acc_strided_nb(tern_ctx *ctx, tern_region *region, int rank,
                                                 const tern_strided *strided, const tern_scale *scale, tern_event *event)
 {
-    tern_opts opts = { TERN_WANT_EVENT, NULL, event, 0 };
+    tern_opts opts = { TERN_WANT_EVENT, NULL, event, 0, NULL, NULL, 0 };
 
     return tern_get_acc_strided_with(ctx, region, rank, strided, scale, &opts);
 }

@@ -191,7 +191,7 @@ TERN_API tern_status tern_atomic_with(tern_ctx *ctx, tern_atomic_domain *domain,
 TERN_INLINE tern_status tern_atomic_nb(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int rank,
                                        uint64_t offset, const tern_atomic_args *args, tern_event *event)
 {
-    tern_opts opts = { TERN_WANT_EVENT, NULL, event, 0 };
+    tern_opts opts = { TERN_WANT_EVENT, NULL, event, 0, NULL, NULL, 0 };
 
     return tern_atomic_with(ctx, domain, region, rank, offset, args, &opts);
 }

@@ -47,7 +47,7 @@ TERN_API tern_status tern_put_notify(tern_ctx *ctx, tern_region *region, int ran
 TERN_INLINE tern_status tern_put_notify_nb(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset,
                                            const void *src, size_t len, uint32_t tag, tern_event *event)
 {
-    tern_opts opts = { TERN_WANT_EVENT | TERN_NOTIFY, NULL, event, tag };
+    tern_opts opts = { TERN_WANT_EVENT | TERN_NOTIFY, NULL, event, tag, NULL, NULL, 0 };
 
     return tern_put_with(ctx, region, rank, offset, src, len, &opts);
 }
@@ -74,7 +74,7 @@ TERN_API tern_status tern_get_notify(tern_ctx *ctx, tern_region *region, int ran
 TERN_INLINE tern_status tern_get_notify_nb(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, void *dst,
                                            size_t len, uint32_t tag, tern_event *event)
 {
-    tern_opts opts = { TERN_WANT_EVENT | TERN_NOTIFY, NULL, event, tag };
+    tern_opts opts = { TERN_WANT_EVENT | TERN_NOTIFY, NULL, event, tag, NULL, NULL, 0 };
 
     return tern_get_with(ctx, region, rank, offset, dst, len, &opts);
 }
@@ -86,7 +86,7 @@ TERN_INLINE tern_status tern_get_notify_nb(tern_ctx *ctx, tern_region *region, i
 TERN_INLINE tern_status tern_get_notify_nbi(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, void *dst,
                                             size_t len, uint32_t tag)
 {
-    tern_opts opts = { TERN_NOTIFY, NULL, NULL, tag };
+    tern_opts opts = { TERN_NOTIFY, NULL, NULL, tag, NULL, NULL, 0 };
 
     return tern_get_with(ctx, region, rank, offset, dst, len, &opts);
 }
@@ -106,7 +106,7 @@ TERN_API tern_status tern_put_vector_notify(tern_ctx *ctx, tern_region *region, 
 TERN_INLINE tern_status tern_put_vector_notify_nb(tern_ctx *ctx, tern_region *region, int rank,
                                                   const tern_vector *vector, uint32_t tag, tern_event *event)
 {
-    tern_opts opts = { TERN_WANT_EVENT | TERN_NOTIFY, NULL, event, tag };
+    tern_opts opts = { TERN_WANT_EVENT | TERN_NOTIFY, NULL, event, tag, NULL, NULL, 0 };
 
     return tern_put_vector_with(ctx, region, rank, vector, &opts);
 }
@@ -118,7 +118,7 @@ TERN_INLINE tern_status tern_put_vector_notify_nb(tern_ctx *ctx, tern_region *re
 TERN_INLINE tern_status tern_put_vector_notify_nbi(tern_ctx *ctx, tern_region *region, int rank,
                                                    const tern_vector *vector, uint32_t tag)
 {
-    tern_opts opts = { TERN_NOTIFY, NULL, NULL, tag };
+    tern_opts opts = { TERN_NOTIFY, NULL, NULL, tag, NULL, NULL, 0 };
 
     return tern_put_vector_with(ctx, region, rank, vector, &opts);
 }
@@ -138,7 +138,7 @@ TERN_API tern_status tern_get_vector_notify(tern_ctx *ctx, tern_region *region, 
 TERN_INLINE tern_status tern_get_vector_notify_nb(tern_ctx *ctx, tern_region *region, int rank,
                                                   const tern_vector *vector, uint32_t tag, tern_event *event)
 {
-    tern_opts opts = { TERN_WANT_EVENT | TERN_NOTIFY, NULL, event, tag };
+    tern_opts opts = { TERN_WANT_EVENT | TERN_NOTIFY, NULL, event, tag, NULL, NULL, 0 };
 
     return tern_get_vector_with(ctx, region, rank, vector, &opts);
 }
@@ -150,7 +150,7 @@ TERN_INLINE tern_status tern_get_vector_notify_nb(tern_ctx *ctx, tern_region *re
 TERN_INLINE tern_status tern_get_vector_notify_nbi(tern_ctx *ctx, tern_region *region, int rank,
                                                    const tern_vector *vector, uint32_t tag)
 {
-    tern_opts opts = { TERN_NOTIFY, NULL, NULL, tag };
+    tern_opts opts = { TERN_NOTIFY, NULL, NULL, tag, NULL, NULL, 0 };
 
     return tern_get_vector_with(ctx, region, rank, vector, &opts);
 }
@@ -170,7 +170,7 @@ TERN_API tern_status tern_put_indexed_notify(tern_ctx *ctx, tern_region *region,
 TERN_INLINE tern_status tern_put_indexed_notify_nb(tern_ctx *ctx, tern_region *region, int rank,
                                                    const tern_indexed *indexed, uint32_t tag, tern_event *event)
 {
-    tern_opts opts = { TERN_WANT_EVENT | TERN_NOTIFY, NULL, event, tag };
+    tern_opts opts = { TERN_WANT_EVENT | TERN_NOTIFY, NULL, event, tag, NULL, NULL, 0 };
 
     return tern_put_indexed_with(ctx, region, rank, indexed, &opts);
 }
@@ -182,7 +182,7 @@ TERN_INLINE tern_status tern_put_indexed_notify_nb(tern_ctx *ctx, tern_region *r
 TERN_INLINE tern_status tern_put_indexed_notify_nbi(tern_ctx *ctx, tern_region *region, int rank,
                                                     const tern_indexed *indexed, uint32_t tag)
 {
-    tern_opts opts = { TERN_NOTIFY, NULL, NULL, tag };
+    tern_opts opts = { TERN_NOTIFY, NULL, NULL, tag, NULL, NULL, 0 };
 
     return tern_put_indexed_with(ctx, region, rank, indexed, &opts);
 }
@@ -202,7 +202,7 @@ TERN_API tern_status tern_get_indexed_notify(tern_ctx *ctx, tern_region *region,
 TERN_INLINE tern_status tern_get_indexed_notify_nb(tern_ctx *ctx, tern_region *region, int rank,
                                                    const tern_indexed *indexed, uint32_t tag, tern_event *event)
 {
-    tern_opts opts = { TERN_WANT_EVENT | TERN_NOTIFY, NULL, event, tag };
+    tern_opts opts = { TERN_WANT_EVENT | TERN_NOTIFY, NULL, event, tag, NULL, NULL, 0 };
 
     return tern_get_indexed_with(ctx, region, rank, indexed, &opts);
 }
@@ -214,7 +214,7 @@ TERN_INLINE tern_status tern_get_indexed_notify_nb(tern_ctx *ctx, tern_region *r
 TERN_INLINE tern_status tern_get_indexed_notify_nbi(tern_ctx *ctx, tern_region *region, int rank,
                                                     const tern_indexed *indexed, uint32_t tag)
 {
-    tern_opts opts = { TERN_NOTIFY, NULL, NULL, tag };
+    tern_opts opts = { TERN_NOTIFY, NULL, NULL, tag, NULL, NULL, 0 };
 
     return tern_get_indexed_with(ctx, region, rank, indexed, &opts);
 }
@@ -234,7 +234,7 @@ TERN_API tern_status tern_put_strided_notify(tern_ctx *ctx, tern_region *region,
 TERN_INLINE tern_status tern_put_strided_notify_nb(tern_ctx *ctx, tern_region *region, int rank,
                                                    const tern_strided *strided, uint32_t tag, tern_event *event)
 {
-    tern_opts opts = { TERN_WANT_EVENT | TERN_NOTIFY, NULL, event, tag };
+    tern_opts opts = { TERN_WANT_EVENT | TERN_NOTIFY, NULL, event, tag, NULL, NULL, 0 };
 
     return tern_put_strided_with(ctx, region, rank, strided, &opts);
 }
@@ -246,7 +246,7 @@ TERN_INLINE tern_status tern_put_strided_notify_nb(tern_ctx *ctx, tern_region *r
 TERN_INLINE tern_status tern_put_strided_notify_nbi(tern_ctx *ctx, tern_region *region, int rank,
                                                     const tern_strided *strided, uint32_t tag)
 {
-    tern_opts opts = { TERN_NOTIFY, NULL, NULL, tag };
+    tern_opts opts = { TERN_NOTIFY, NULL, NULL, tag, NULL, NULL, 0 };
 
     return tern_put_strided_with(ctx, region, rank, strided, &opts);
 }
@@ -266,7 +266,7 @@ TERN_API tern_status tern_get_strided_notify(tern_ctx *ctx, tern_region *region,
 TERN_INLINE tern_status tern_get_strided_notify_nb(tern_ctx *ctx, tern_region *region, int rank,
                                                    const tern_strided *strided, uint32_t tag, tern_event *event)
 {
-    tern_opts opts = { TERN_WANT_EVENT | TERN_NOTIFY, NULL, event, tag };
+    tern_opts opts = { TERN_WANT_EVENT | TERN_NOTIFY, NULL, event, tag, NULL, NULL, 0 };
 
     return tern_get_strided_with(ctx, region, rank, strided, &opts);
 }
@@ -278,7 +278,7 @@ TERN_INLINE tern_status tern_get_strided_notify_nb(tern_ctx *ctx, tern_region *r
 TERN_INLINE tern_status tern_get_strided_notify_nbi(tern_ctx *ctx, tern_region *region, int rank,
                                                     const tern_strided *strided, uint32_t tag)
 {
-    tern_opts opts = { TERN_NOTIFY, NULL, NULL, tag };
+    tern_opts opts = { TERN_NOTIFY, NULL, NULL, tag, NULL, NULL, 0 };
 
     return tern_get_strided_with(ctx, region, rank, strided, &opts);
 }
@@ -299,7 +299,7 @@ TERN_INLINE tern_status tern_acc_notify_nb(tern_ctx *ctx, tern_region *region, i
                                            const void *src, size_t len, const tern_scale *scale, uint32_t tag,
                                            tern_event *event)
 {
-    tern_opts opts = { TERN_WANT_EVENT | TERN_NOTIFY, NULL, event, tag };
+    tern_opts opts = { TERN_WANT_EVENT | TERN_NOTIFY, NULL, event, tag, NULL, NULL, 0 };
 
     return tern_acc_with(ctx, region, rank, offset, src, len, scale, &opts);
 }
@@ -311,7 +311,7 @@ TERN_INLINE tern_status tern_acc_notify_nb(tern_ctx *ctx, tern_region *region, i
 TERN_INLINE tern_status tern_acc_notify_nbi(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset,
                                             const void *src, size_t len, const tern_scale *scale, uint32_t tag)
 {
-    tern_opts opts = { TERN_NOTIFY, NULL, NULL, tag };
+    tern_opts opts = { TERN_NOTIFY, NULL, NULL, tag, NULL, NULL, 0 };
 
     return tern_acc_with(ctx, region, rank, offset, src, len, scale, &opts);
 }
@@ -332,7 +332,7 @@ TERN_INLINE tern_status tern_get_acc_notify_nb(tern_ctx *ctx, tern_region *regio
                                                void *local, size_t len, const tern_scale *scale, uint32_t tag,
                                                tern_event *event)
 {
-    tern_opts opts = { TERN_WANT_EVENT | TERN_NOTIFY, NULL, event, tag };
+    tern_opts opts = { TERN_WANT_EVENT | TERN_NOTIFY, NULL, event, tag, NULL, NULL, 0 };
 
     return tern_get_acc_with(ctx, region, rank, offset, local, len, scale, &opts);
 }
@@ -344,7 +344,7 @@ TERN_INLINE tern_status tern_get_acc_notify_nb(tern_ctx *ctx, tern_region *regio
 TERN_INLINE tern_status tern_get_acc_notify_nbi(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset,
                                                 void *local, size_t len, const tern_scale *scale, uint32_t tag)
 {
-    tern_opts opts = { TERN_NOTIFY, NULL, NULL, tag };
+    tern_opts opts = { TERN_NOTIFY, NULL, NULL, tag, NULL, NULL, 0 };
 
     return tern_get_acc_with(ctx, region, rank, offset, local, len, scale, &opts);
 }
@@ -365,7 +365,7 @@ TERN_INLINE tern_status tern_acc_vector_notify_nb(tern_ctx *ctx, tern_region *re
                                                   const tern_vector *vector, const tern_scale *scale, uint32_t tag,
                                                   tern_event *event)
 {
-    tern_opts opts = { TERN_WANT_EVENT | TERN_NOTIFY, NULL, event, tag };
+    tern_opts opts = { TERN_WANT_EVENT | TERN_NOTIFY, NULL, event, tag, NULL, NULL, 0 };
 
     return tern_acc_vector_with(ctx, region, rank, vector, scale, &opts);
 }
@@ -377,7 +377,7 @@ TERN_INLINE tern_status tern_acc_vector_notify_nb(tern_ctx *ctx, tern_region *re
 TERN_INLINE tern_status tern_acc_vector_notify_nbi(tern_ctx *ctx, tern_region *region, int rank,
                                                    const tern_vector *vector, const tern_scale *scale, uint32_t tag)
 {
-    tern_opts opts = { TERN_NOTIFY, NULL, NULL, tag };
+    tern_opts opts = { TERN_NOTIFY, NULL, NULL, tag, NULL, NULL, 0 };
 
     return tern_acc_vector_with(ctx, region, rank, vector, scale, &opts);
 }
@@ -398,7 +398,7 @@ TERN_INLINE tern_status tern_get_acc_vector_notify_nb(tern_ctx *ctx, tern_region
                                                       const tern_vector *vector, const tern_scale *scale, uint32_t tag,
                                                       tern_event *event)
 {
-    tern_opts opts = { TERN_WANT_EVENT | TERN_NOTIFY, NULL, event, tag };
+    tern_opts opts = { TERN_WANT_EVENT | TERN_NOTIFY, NULL, event, tag, NULL, NULL, 0 };
 
     return tern_get_acc_vector_with(ctx, region, rank, vector, scale, &opts);
 }
@@ -410,7 +410,7 @@ TERN_INLINE tern_status tern_get_acc_vector_notify_nb(tern_ctx *ctx, tern_region
 TERN_INLINE tern_status tern_get_acc_vector_notify_nbi(tern_ctx *ctx, tern_region *region, int rank,
                                                        const tern_vector *vector, const tern_scale *scale, uint32_t tag)
 {
-    tern_opts opts = { TERN_NOTIFY, NULL, NULL, tag };
+    tern_opts opts = { TERN_NOTIFY, NULL, NULL, tag, NULL, NULL, 0 };
 
     return tern_get_acc_vector_with(ctx, region, rank, vector, scale, &opts);
 }
@@ -431,7 +431,7 @@ TERN_INLINE tern_status tern_acc_indexed_notify_nb(tern_ctx *ctx, tern_region *r
                                                    const tern_indexed *indexed, const tern_scale *scale, uint32_t tag,
                                                    tern_event *event)
 {
-    tern_opts opts = { TERN_WANT_EVENT | TERN_NOTIFY, NULL, event, tag };
+    tern_opts opts = { TERN_WANT_EVENT | TERN_NOTIFY, NULL, event, tag, NULL, NULL, 0 };
 
     return tern_acc_indexed_with(ctx, region, rank, indexed, scale, &opts);
 }
@@ -443,7 +443,7 @@ TERN_INLINE tern_status tern_acc_indexed_notify_nb(tern_ctx *ctx, tern_region *r
 TERN_INLINE tern_status tern_acc_indexed_notify_nbi(tern_ctx *ctx, tern_region *region, int rank,
                                                     const tern_indexed *indexed, const tern_scale *scale, uint32_t tag)
 {
-    tern_opts opts = { TERN_NOTIFY, NULL, NULL, tag };
+    tern_opts opts = { TERN_NOTIFY, NULL, NULL, tag, NULL, NULL, 0 };
 
     return tern_acc_indexed_with(ctx, region, rank, indexed, scale, &opts);
 }
@@ -464,7 +464,7 @@ TERN_INLINE tern_status tern_get_acc_indexed_notify_nb(tern_ctx *ctx, tern_regio
                                                        const tern_indexed *indexed, const tern_scale *scale,
                                                        uint32_t tag, tern_event *event)
 {
-    tern_opts opts = { TERN_WANT_EVENT | TERN_NOTIFY, NULL, event, tag };
+    tern_opts opts = { TERN_WANT_EVENT | TERN_NOTIFY, NULL, event, tag, NULL, NULL, 0 };
 
     return tern_get_acc_indexed_with(ctx, region, rank, indexed, scale, &opts);
 }
@@ -477,7 +477,7 @@ TERN_INLINE tern_status tern_get_acc_indexed_notify_nbi(tern_ctx *ctx, tern_regi
                                                         const tern_indexed *indexed, const tern_scale *scale,
                                                         uint32_t tag)
 {
-    tern_opts opts = { TERN_NOTIFY, NULL, NULL, tag };
+    tern_opts opts = { TERN_NOTIFY, NULL, NULL, tag, NULL, NULL, 0 };
 
     return tern_get_acc_indexed_with(ctx, region, rank, indexed, scale, &opts);
 }
@@ -498,7 +498,7 @@ TERN_INLINE tern_status tern_acc_strided_notify_nb(tern_ctx *ctx, tern_region *r
                                                    const tern_strided *strided, const tern_scale *scale, uint32_t tag,
                                                    tern_event *event)
 {
-    tern_opts opts = { TERN_WANT_EVENT | TERN_NOTIFY, NULL, event, tag };
+    tern_opts opts = { TERN_WANT_EVENT | TERN_NOTIFY, NULL, event, tag, NULL, NULL, 0 };
 
     return tern_acc_strided_with(ctx, region, rank, strided, scale, &opts);
 }
@@ -510,7 +510,7 @@ TERN_INLINE tern_status tern_acc_strided_notify_nb(tern_ctx *ctx, tern_region *r
 TERN_INLINE tern_status tern_acc_strided_notify_nbi(tern_ctx *ctx, tern_region *region, int rank,
                                                     const tern_strided *strided, const tern_scale *scale, uint32_t tag)
 {
-    tern_opts opts = { TERN_NOTIFY, NULL, NULL, tag };
+    tern_opts opts = { TERN_NOTIFY, NULL, NULL, tag, NULL, NULL, 0 };
 
     return tern_acc_strided_with(ctx, region, rank, strided, scale, &opts);
 }
@@ -531,7 +531,7 @@ TERN_INLINE tern_status tern_get_acc_strided_notify_nb(tern_ctx *ctx, tern_regio
                                                        const tern_strided *strided, const tern_scale *scale,
                                                        uint32_t tag, tern_event *event)
 {
-    tern_opts opts = { TERN_WANT_EVENT | TERN_NOTIFY, NULL, event, tag };
+    tern_opts opts = { TERN_WANT_EVENT | TERN_NOTIFY, NULL, event, tag, NULL, NULL, 0 };
 
     return tern_get_acc_strided_with(ctx, region, rank, strided, scale, &opts);
 }
@@ -544,7 +544,7 @@ TERN_INLINE tern_status tern_get_acc_strided_notify_nbi(tern_ctx *ctx, tern_regi
                                                         const tern_strided *strided, const tern_scale *scale,
                                                         uint32_t tag)
 {
-    tern_opts opts = { TERN_NOTIFY, NULL, NULL, tag };
+    tern_opts opts = { TERN_NOTIFY, NULL, NULL, tag, NULL, NULL, 0 };
 
     return tern_get_acc_strided_with(ctx, region, rank, strided, scale, &opts);
 }
@@ -565,7 +565,7 @@ TERN_INLINE tern_status tern_atomic_notify_nb(tern_ctx *ctx, tern_atomic_domain 
                                               uint64_t offset, const tern_atomic_args *args, uint32_t tag,
                                               tern_event *event)
 {
-    tern_opts opts = { TERN_WANT_EVENT | TERN_NOTIFY, NULL, event, tag };
+    tern_opts opts = { TERN_WANT_EVENT | TERN_NOTIFY, NULL, event, tag, NULL, NULL, 0 };
 
     return tern_atomic_with(ctx, domain, region, rank, offset, args, &opts);
 }
@@ -577,7 +577,7 @@ TERN_INLINE tern_status tern_atomic_notify_nb(tern_ctx *ctx, tern_atomic_domain 
 TERN_INLINE tern_status tern_atomic_notify_nbi(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int rank,
                                                uint64_t offset, const tern_atomic_args *args, uint32_t tag)
 {
-    tern_opts opts = { TERN_NOTIFY, NULL, NULL, tag };
+    tern_opts opts = { TERN_NOTIFY, NULL, NULL, tag, NULL, NULL, 0 };
 
     return tern_atomic_with(ctx, domain, region, rank, offset, args, &opts);
 }

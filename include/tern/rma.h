@@ -28,15 +28,21 @@ TERN_BEGIN_DECLS
 #define TERN_COPY_PIECE 2048u
 #define TERN_COPY_WHOLE 16384u
 
-#define TERN_IMMEDIATE 0x1u  /* return TERN_AGAIN, with nothing started, rather than wait for resources */
-#define TERN_WANT_EVENT 0x2u /* event must not be NULL */
-#define TERN_NOTIFY 0x10u    /* the target is notified when the operation has ended: see notify.h */
+#define TERN_IMMEDIATE 0x1u    /* return TERN_AGAIN, with nothing started, rather than wait for resources */
+#define TERN_WANT_EVENT 0x2u   /* event must not be NULL */
+#define TERN_NOTIFY 0x10u      /* the target is notified when the operation has ended: see notify.h */
+#define TERN_COUNT_BYTES 0x20u /* counter counts the bytes of the operation: see counter.h */
+
+struct tern_counter;
 
 typedef struct tern_opts {
-    uint32_t    flags; /* TERN_IMMEDIATE, TERN_WANT_EVENT, TERN_NOTIFY */
+    uint32_t    flags; /* TERN_IMMEDIATE, TERN_WANT_EVENT, TERN_NOTIFY, TERN_COUNT_BYTES */
     tern_event *local; /* if not NULL, filled with the event that the source may be overwritten (put) */
     tern_event *event; /* filled with the event of completion; NULL: the next tern_quiet completes the operation */
     uint32_t    tag;   /* TERN_NOTIFY: what the notification says */
+    struct tern_counter *counter; /* counts the completion of the operation; NULL: none does. See counter.h */
+    struct tern_counter *when;    /* the operation starts when this one reaches the threshold; NULL: now */
+    uint64_t             threshold;
 } tern_opts;
 
 /* Values of any alignment; on the machines that Tern runs on, an aligned one is stored and loaded in one piece. */
@@ -200,7 +206,7 @@ TERN_INLINE tern_status tern_put_nb(tern_ctx *ctx, tern_region *region, int rank
     unsigned char *to = tern_direct(ctx, region, rank, offset, len);
 
     if (TERN_UNLIKELY(to == NULL || src == NULL || event == NULL)) {
-        tern_opts opts = { TERN_WANT_EVENT, NULL, event, 0 };
+        tern_opts opts = { TERN_WANT_EVENT, NULL, event, 0, NULL, NULL, 0 };
         return tern_put_with(ctx, region, rank, offset, src, len, &opts);
     }
     /* As in tern_put: the event is done on return. */
@@ -221,7 +227,7 @@ TERN_INLINE tern_status tern_get_nb(tern_ctx *ctx, tern_region *region, int rank
     const unsigned char *from = tern_direct(ctx, region, rank, offset, len);
 
     if (TERN_UNLIKELY(from == NULL || dst == NULL || event == NULL)) {
-        tern_opts opts = { TERN_WANT_EVENT, NULL, event, 0 };
+        tern_opts opts = { TERN_WANT_EVENT, NULL, event, 0, NULL, NULL, 0 };
         return tern_get_with(ctx, region, rank, offset, dst, len, &opts);
     }
     tern_copy(dst, from, len);

@@ -95,7 +95,7 @@ TERN_API tern_status tern_put_vector_with(tern_ctx *ctx, tern_region *region, in
 TERN_INLINE tern_status tern_put_vector_nb(tern_ctx *ctx, tern_region *region, int rank, const tern_vector *vector,
                                            tern_event *event)
 {
-    tern_opts opts = { TERN_WANT_EVENT, NULL, event, 0 };
+    tern_opts opts = { TERN_WANT_EVENT, NULL, event, 0, NULL, NULL, 0 };
 
     return tern_put_vector_with(ctx, region, rank, vector, &opts);
 }
@@ -135,7 +135,7 @@ TERN_API tern_status tern_get_vector_with(tern_ctx *ctx, tern_region *region, in
 TERN_INLINE tern_status tern_get_vector_nb(tern_ctx *ctx, tern_region *region, int rank, const tern_vector *vector,
                                            tern_event *event)
 {
-    tern_opts opts = { TERN_WANT_EVENT, NULL, event, 0 };
+    tern_opts opts = { TERN_WANT_EVENT, NULL, event, 0, NULL, NULL, 0 };
 
     return tern_get_vector_with(ctx, region, rank, vector, &opts);
 }
@@ -175,7 +175,7 @@ TERN_API tern_status tern_put_indexed_with(tern_ctx *ctx, tern_region *region, i
 TERN_INLINE tern_status tern_put_indexed_nb(tern_ctx *ctx, tern_region *region, int rank, const tern_indexed *indexed,
                                             tern_event *event)
 {
-    tern_opts opts = { TERN_WANT_EVENT, NULL, event, 0 };
+    tern_opts opts = { TERN_WANT_EVENT, NULL, event, 0, NULL, NULL, 0 };
 
     return tern_put_indexed_with(ctx, region, rank, indexed, &opts);
 }
@@ -215,7 +215,7 @@ TERN_API tern_status tern_get_indexed_with(tern_ctx *ctx, tern_region *region, i
 TERN_INLINE tern_status tern_get_indexed_nb(tern_ctx *ctx, tern_region *region, int rank, const tern_indexed *indexed,
                                             tern_event *event)
 {
-    tern_opts opts = { TERN_WANT_EVENT, NULL, event, 0 };
+    tern_opts opts = { TERN_WANT_EVENT, NULL, event, 0, NULL, NULL, 0 };
 
     return tern_get_indexed_with(ctx, region, rank, indexed, &opts);
 }
@@ -255,7 +255,7 @@ TERN_API tern_status tern_put_strided_with(tern_ctx *ctx, tern_region *region, i
 TERN_INLINE tern_status tern_put_strided_nb(tern_ctx *ctx, tern_region *region, int rank, const tern_strided *strided,
                                             tern_event *event)
 {
-    tern_opts opts = { TERN_WANT_EVENT, NULL, event, 0 };
+    tern_opts opts = { TERN_WANT_EVENT, NULL, event, 0, NULL, NULL, 0 };
 
     return tern_put_strided_with(ctx, region, rank, strided, &opts);
 }
@@ -295,7 +295,7 @@ TERN_API tern_status tern_get_strided_with(tern_ctx *ctx, tern_region *region, i
 TERN_INLINE tern_status tern_get_strided_nb(tern_ctx *ctx, tern_region *region, int rank, const tern_strided *strided,
                                             tern_event *event)
 {
-    tern_opts opts = { TERN_WANT_EVENT, NULL, event, 0 };
+    tern_opts opts = { TERN_WANT_EVENT, NULL, event, 0, NULL, NULL, 0 };
 
     return tern_get_strided_with(ctx, region, rank, strided, &opts);
 }

@@ -65,7 +65,7 @@ TERN_API tern_status tern_put_signal_with(tern_ctx *ctx, tern_region *region, in
 TERN_INLINE tern_status tern_put_signal_nb(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset,
                                            const void *src, size_t len, const tern_signal *signal, tern_event *event)
 {
-    tern_opts opts = { TERN_WANT_EVENT, NULL, event, 0 };
+    tern_opts opts = { TERN_WANT_EVENT, NULL, event, 0, NULL, NULL, 0 };
 
     return tern_put_signal_with(ctx, region, rank, offset, src, len, signal, &opts);
 }

@@ -24,7 +24,8 @@ TERN_BEGIN_DECLS
     X(TERN_ERR_STATE, -7, "not allowed now: before tern_init, after tern_finalize, or while the object is busy") \
     X(TERN_ERR_LINK, -8, "the transport failed")                                                                 \
     X(TERN_ERR_BOOT, -9, "the launcher's information is missing, damaged or of another version")                 \
-    X(TERN_ERR_SYSTEM, -10, "the operating system refused")
+    X(TERN_ERR_SYSTEM, -10, "the operating system refused")                                                      \
+    X(TERN_ERR_CANCELLED, -11, "it was cancelled before it began")
 
 #define TERN_STATUS_AS_ENUM(name, value, text) name = value,
 typedef enum tern_status { TERN_STATUS_LIST(TERN_STATUS_AS_ENUM) TERN_STATUS_RESERVED = -1000 } tern_status;

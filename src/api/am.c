@@ -3,12 +3,14 @@
 
 #include <stdio.h>
 
+#include "api/target.h"
 #include "base/bits.h"
 #include "core/job.h"
 #include "core/message.h"
 #include "core/region.h"
 #include "core/wait.h"
 #include "op/am.h"
+#include "op/engine.h"
 
 _Static_assert(sizeof(struct tern_op_am_room) <= sizeof(((tern_am_prepared *)0)->reserved),
                "a prepared message has room");
@@ -114,6 +116,31 @@ tern_status tern_am_request(tern_ctx *ctx, int rank, const tern_am *message)
     if (st < 0 || (st = check_message(message, peer, "tern_am_request")) < 0)
         return st;
     return tern_op_am_send(ctx, peer, message);
+}
+
+tern_status tern_am_request_with(tern_ctx *ctx, int rank, const tern_am *message, const tern_opts *opts)
+{
+    const tern_opts plain = { 0 };
+    tern_am         now = message ? *message : (tern_am){ 0 };
+    int             peer = -1;
+    tern_status     st = check_peer(ctx, rank, "tern_am_request_with", &peer);
+
+    opts = opts ? opts : &plain;
+    now.flags |= opts->flags & TERN_IMMEDIATE;
+    if (tern_api_is_later(opts))
+        now.flags &= ~TERN_IMMEDIATE; /* it never waits, and its payload goes ahead */
+    if (st < 0 || (st = check_message(message ? &now : NULL, peer, "tern_am_request_with")) < 0 ||
+        (st = tern_api_opts(opts, "tern_am_request_with")) < 0)
+        return st;
+    if (opts->flags & TERN_NOTIFY)
+        return tern_base_fail(TERN_ERR_ARG, "tern_am_request_with: a handler runs there; there is no notification");
+    if (tern_api_is_later(opts)) {
+        st = tern_api_later(ctx, opts, "tern_am_request_with");
+        return st < 0 ? st : tern_op_engine_take(ctx, tern_op_later_am(peer, &now, opts), opts);
+    }
+    if ((st = tern_op_am_send(ctx, peer, &now)) == TERN_OK)
+        tern_api_nothing(opts);
+    return st;
 }
 
 /* The general way, where there is no room at once, or there are many arguments. */

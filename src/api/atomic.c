@@ -11,6 +11,7 @@
 #include "core/region.h"
 #include "op/apply.h"
 #include "op/atomic.h"
+#include "op/engine.h"
 #include "op/note.h"
 
 #define TAKES_NO_OPERAND                                                                                              \
@@ -267,6 +268,22 @@ tern_status tern_rmw_far(tern_ctx *ctx, tern_region *region, int rank, uint64_t 
     return run(&c, offset, type, args);
 }
 
+/* One that counts, or waits for a counter. */
+static __attribute__((noinline)) tern_status start_later(const struct call *c, const struct tern_op_atomic *a,
+                                                         const tern_opts *opts)
+{
+    tern_status st = tern_api_later(c->ctx, opts, c->what);
+
+    if (st < 0)
+        return st;
+    if (opts->flags & (TERN_ACQUIRE | TERN_RELEASE))
+        return tern_base_fail(TERN_ERR_ARG,
+                              "%s: TERN_ACQUIRE and TERN_RELEASE order what the program does, and not what "
+                              "a counter starts or counts",
+                              c->what);
+    return tern_op_engine_take(c->ctx, tern_op_later_atomic(a, opts, c->what), opts);
+}
+
 tern_status tern_atomic_with(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int rank, uint64_t offset,
                              const tern_atomic_args *args, const tern_opts *opts)
 {
@@ -284,6 +301,8 @@ tern_status tern_atomic_with(tern_ctx *ctx, tern_atomic_domain *domain, tern_reg
         return st;
     if ((opts->flags & TERN_NOTIFY) && (st = note_of(&c, &a, opts->tag, &note)) < 0)
         return st;
+    if (tern_api_is_later(opts))
+        return start_later(&c, &a, opts);
     return tern_op_atomic_start(ctx, &a, opts, c.what);
 }
 

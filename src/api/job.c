@@ -10,6 +10,7 @@
 #include "core/job.h"
 #include "core/message.h"
 #include "op/am.h"
+#include "op/beside.h"
 #include "op/note.h"
 #include "op/serve.h"
 
@@ -29,6 +30,7 @@ tern_status tern_finalize(void)
         return tern_base_fail(TERN_ERR_STATE, "tern_finalize: called by a handler of an active message");
     if (st < 0)
         return st;
+    tern_op_beside_stop();
     tern_op_note_leave();
     st = tern_core_job_close();
     tern_op_note_close();

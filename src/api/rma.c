@@ -8,6 +8,7 @@
 #include "core/job.h"
 #include "core/links.h"
 #include "op/contig.h"
+#include "op/engine.h"
 
 void tern_copy_pieces(void *to, const void *from, size_t len)
 {
@@ -37,6 +38,19 @@ static tern_status run(tern_ctx *ctx, tern_region *region, int rank, struct tern
     return st < 0 || xfer->len == 0 ? st : tern_op_contig_run(ctx, xfer, what);
 }
 
+/* One that counts, or waits for a counter. */
+static __attribute__((noinline)) tern_status start_later(tern_ctx *ctx, int rank, const struct tern_xfer *xfer,
+                                                         const tern_opts *opts, const char *what)
+{
+    tern_status st = tern_api_later(ctx, opts, what);
+
+    if (st < 0)
+        return st;
+    if ((opts->flags & TERN_NOTIFY) && !tern_api_notifies(xfer->part, rank, what))
+        return TERN_ERR_RANGE;
+    return tern_op_engine_take(ctx, tern_op_later_contig(xfer, opts, what), opts);
+}
+
 static tern_status start(tern_ctx *ctx, tern_region *region, int rank, struct tern_xfer *xfer, const tern_opts *opts,
                          const char *what)
 {
@@ -46,6 +60,8 @@ static tern_status start(tern_ctx *ctx, tern_region *region, int rank, struct te
     opts = opts ? opts : &nbi;
     if ((st = tern_api_opts(opts, what)) < 0 || (st = tern_api_xfer(ctx, region, rank, xfer, what)) < 0)
         return st;
+    if (tern_api_is_later(opts))
+        return start_later(ctx, rank, xfer, opts, what);
     if (opts->flags & TERN_NOTIFY)
         return tern_api_notifies(xfer->part, rank, what) ? tern_op_contig_start_noted(ctx, xfer, opts, what)
                                                          : TERN_ERR_RANGE;

@@ -8,6 +8,7 @@
 #include "base/debug.h"
 #include "op/acc.h"
 #include "op/contig.h"
+#include "op/engine.h"
 #include "op/overlap.h"
 
 /* The lists of the public header are read as those of a side. */
@@ -108,6 +109,25 @@ static tern_status nothing(const struct tern_api_call *c, const struct tern_shap
     return TERN_OK;
 }
 
+/* One that counts, or waits for a counter. */
+static __attribute__((noinline)) tern_status go_later(const struct tern_api_call *c, struct tern_shape *shape)
+{
+    const struct tern_xfer nothing = { .part = shape->part, .get = c->get };
+    tern_status            st = tern_api_later(c->ctx, c->opts, c->what);
+
+    if (st < 0)
+        return st;
+    if (shape->total == 0)
+        return tern_op_engine_take(c->ctx, tern_op_later_contig(&nothing, c->opts, c->what), c->opts);
+    shape->get = !c->adds && c->get;
+    if (c->adds) {
+        if ((st = tern_api_acc_check(c, shape)) < 0)
+            return st;
+        shape->sum = c->sum;
+    }
+    return tern_op_engine_take(c->ctx, tern_op_later_shape(shape, c->adds, c->opts, c->what), c->opts);
+}
+
 tern_status tern_api_shape_go(const struct tern_api_call *c, struct tern_shape *shape)
 {
     struct tern_note note;
@@ -120,6 +140,8 @@ tern_status tern_api_shape_go(const struct tern_api_call *c, struct tern_shape *
         note = tern_op_note_of(shape->part, shape->total, c->tag);
         shape->note = &note;
     }
+    if (c->opts && tern_api_is_later(c->opts))
+        return go_later(c, shape);
     if (shape->total == 0)
         return nothing(c, shape);
     if (TERN_BASE_DEBUG && (st = check_overlap(c, shape)) < 0)

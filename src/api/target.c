@@ -4,6 +4,7 @@
 #include "base/bits.h"
 #include "core/job.h"
 #include "core/region.h"
+#include "op/engine.h"
 
 tern_status tern_api_part(const tern_ctx *ctx, const tern_region *region, int rank, const char *what,
                           const struct tern_link_part **part)
@@ -43,10 +44,17 @@ tern_status tern_api_xfer(const tern_ctx *ctx, const tern_region *region, int ra
 
 tern_status tern_api_opts(const tern_opts *opts, const char *what)
 {
-    if (opts->flags & ~(TERN_IMMEDIATE | TERN_WANT_EVENT | TERN_NOTIFY))
+    if (opts->flags & ~(TERN_IMMEDIATE | TERN_WANT_EVENT | TERN_NOTIFY | TERN_COUNT_BYTES))
         return tern_base_fail(TERN_ERR_ARG, "%s: unknown flags 0x%x", what, opts->flags);
     if ((opts->flags & TERN_WANT_EVENT) && !opts->event)
         return tern_base_fail(TERN_ERR_ARG, "%s: event is NULL", what);
+    return TERN_OK;
+}
+
+tern_status tern_api_later(const tern_ctx *ctx, const tern_opts *opts, const char *what)
+{
+    if ((opts->counter && opts->counter->engine->owner != ctx) || (opts->when && opts->when->engine->owner != ctx))
+        return tern_base_fail(TERN_ERR_ARG, "%s: the counter is of another context than the operation", what);
     return TERN_OK;
 }
 

@@ -20,6 +20,13 @@ tern_status tern_api_xfer(const tern_ctx *ctx, const tern_region *region, int ra
 /* Whether the options make sense. */
 tern_status tern_api_opts(const tern_opts *opts, const char *what);
 
+/* Whether the operation counts, or waits for a counter; and whether it may, on this context. */
+static inline bool tern_api_is_later(const tern_opts *opts)
+{
+    return TERN_UNLIKELY(opts->counter != NULL || opts->when != NULL);
+}
+tern_status tern_api_later(const tern_ctx *ctx, const tern_opts *opts, const char *what);
+
 /* Whether the rank of the part can be notified: it is in the region's team. */
 bool tern_api_notifies(const struct tern_link_part *part, int rank, const char *what);
 

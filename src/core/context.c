@@ -63,13 +63,22 @@ tern_status tern_core_ctx_open(struct tern_team *team, tern_order order, struct 
     return TERN_OK;
 }
 
-void tern_core_ctx_close(struct tern_ctx *ctx)
+void tern_core_ctx_unlist(struct tern_ctx *ctx)
 {
     pthread_mutex_lock(&tern_job.lock);
     *ctx->link = ctx->next;
     if (ctx->next)
         ctx->next->link = ctx->link;
+    ctx->next = NULL;
+    ctx->link = &ctx->next;
     pthread_mutex_unlock(&tern_job.lock);
+}
+
+void tern_core_ctx_close(struct tern_ctx *ctx)
+{
+    tern_core_ctx_unlist(ctx);
+    if (ctx->aside)
+        ctx->aside->close(ctx->aside);
     lanes_close(ctx, tern_job.links);
     while (ctx->works) {
         struct tern_work *work = ctx->works;
@@ -166,6 +175,10 @@ static void pending_end(struct tern_pending *pending, tern_status status)
         ctx->failed = status;
         tern_core_pending_describe(pending, ctx->failed_op, sizeof(ctx->failed_op));
     }
+    if (TERN_UNLIKELY(pending->tell != NULL)) {
+        pending->holders--;
+        pending->tell(pending->whom, status);
+    }
     if (pending->holders == 0)
         tern_core_pending_drop(pending);
     keep_order(ctx);
@@ -245,6 +258,8 @@ tern_status tern_core_ctx_failed(struct tern_ctx *ctx, const char *what)
 {
     tern_status st = ctx->failed;
 
+    if (TERN_UNLIKELY(ctx->aside != NULL) && st == TERN_OK)
+        st = ctx->aside->failed(ctx->aside, ctx->failed_op, sizeof(ctx->failed_op));
     ctx->failed = TERN_OK;
     return st < 0 ? tern_base_fail(st, "%s: an earlier %s failed", what, ctx->failed_op) : TERN_OK;
 }
@@ -260,7 +275,7 @@ static bool is_placed(struct tern_ctx *ctx, bool help)
 bool tern_core_ctx_settle(struct tern_ctx *ctx)
 {
     tern_core_ctx_progress(ctx);
-    return !ctx->under_way && is_placed(ctx, true);
+    return !tern_core_ctx_has_begun(ctx) && is_placed(ctx, true);
 }
 
 struct drain {
@@ -274,7 +289,7 @@ static tern_status drain_poll(void *arg)
     struct drain *drain = arg;
 
     tern_core_ctx_progress(drain->ctx);
-    if (drain->ctx->under_way)
+    if (tern_core_ctx_has_begun(drain->ctx))
         return TERN_PENDING;
     if (is_placed(drain->ctx, drain->patience == 0))
         return TERN_OK;
@@ -289,6 +304,8 @@ static void drain_describe(void *arg, char *text, size_t size)
 
     if (drain->ctx->under_way)
         tern_core_pending_describe(drain->ctx->under_way, op, sizeof(op));
+    else if (tern_core_ctx_has_begun(drain->ctx))
+        drain->ctx->aside->describe(drain->ctx->aside, op, sizeof(op));
     snprintf(text, size, "%s waits for a %s", drain->what, op);
 }
 

@@ -34,6 +34,9 @@ struct tern_pending {
     void (*describe)(const struct tern_pending *pending, char *text, size_t size);
     uint64_t note[3]; /* the owner's, of one transfer */
     void    *stage;
+    /* Called when an operation has ended that was under way, instead of an event; NULL: events tell. */
+    void (*tell)(void *whom, tern_status status);
+    void *whom;
 };
 
 /* An operation that is made of several transfers. Who starts it has the functions, and the memory. */
@@ -51,6 +54,16 @@ struct tern_work {
     bool              stuck;        /* its notification finds no room at the target */
 };
 
+/* Operations of a context that any thread may move on, beside its own: op/engine.h. */
+struct tern_aside {
+    _Atomic uint32_t busy; /* how many have begun, or are about to, and have not ended */
+    void (*progress)(struct tern_aside *aside);
+    void (*describe)(struct tern_aside *aside, char *text, size_t size); /* what is under way */
+    /* The first error since the last call of an operation without an event, and which. */
+    tern_status (*failed)(struct tern_aside *aside, char *text, size_t size);
+    void (*close)(struct tern_aside *aside);
+};
+
 struct tern_ctx {
     struct tern_ctx_head head;
     struct tern_team    *team;
@@ -59,6 +72,7 @@ struct tern_ctx {
     double               timeout; /* seconds; 0: none */
     struct tern_lane    *lane[TERN_LINKS_MAX];
     struct tern_pending *under_way;          /* newest first */
+    struct tern_aside   *aside;              /* NULL: there is none */
     struct tern_work    *works, **works_end; /* of those, oldest first */
     bool                 carried;            /* notes were sent with data that may not be in its place */
     tern_status          failed;             /* the first error of an implicit operation since the last quiet */
@@ -77,6 +91,8 @@ struct tern_ctx {
 tern_status tern_core_ctx_open(struct tern_team *team, tern_order order, struct tern_ctx **out);
 /* Release without completing anything. */
 void        tern_core_ctx_close(struct tern_ctx *ctx);
+/* It is part of another one: the job does not drain and close it by itself. */
+void        tern_core_ctx_unlist(struct tern_ctx *ctx);
 
 /* The deadline of a blocking call that starts now. */
 tern_deadline tern_core_ctx_deadline(const struct tern_ctx *ctx);
@@ -90,6 +106,8 @@ static inline void tern_core_ctx_progress(struct tern_ctx *ctx)
     tern_core_job_notice();
     if (ctx->under_way)
         tern_core_ctx_advance(ctx);
+    if (TERN_UNLIKELY(ctx->aside != NULL))
+        ctx->aside->progress(ctx->aside);
     tern_core_message_poll();
 }
 
@@ -106,10 +124,18 @@ bool tern_core_ctx_is_stuck(const struct tern_ctx *ctx, int rank);
 /* The first error of an operation without an event since the last call, with its detail. */
 tern_status tern_core_ctx_failed(struct tern_ctx *ctx, const char *what);
 
+/* Whether operations are under way. */
+static inline bool tern_core_ctx_has_begun(const struct tern_ctx *ctx)
+{
+    /* acquire: what those that have ended did, by other threads. Pairs with the release in op/engine.c. */
+    return ctx->under_way ||
+           (TERN_UNLIKELY(ctx->aside != NULL) && atomic_load_explicit(&ctx->aside->busy, memory_order_acquire) > 0);
+}
+
 /* Whether anything is under way, or carried by notes. */
 static inline bool tern_core_ctx_is_busy(const struct tern_ctx *ctx)
 {
-    return ctx->under_way || ctx->carried;
+    return tern_core_ctx_has_begun(ctx) || ctx->carried;
 }
 
 /* Make progress; carried data whose target does not come to it is put in place. Whether nothing is under way any more. */
@@ -139,10 +165,11 @@ void tern_core_pending_describe(const struct tern_pending *pending, char *text, 
 extern struct tern_link_up tern_core_up;
 
 /* Events. */
-tern_event       tern_core_event_make(struct tern_pending *pending, bool local);
-bool             tern_core_event_done(const tern_event *event); /* without progress */
-tern_status      tern_core_event_test(tern_event *event);       /* without progress; empties it when done */
-struct tern_ctx *tern_core_event_ctx(const tern_event *event);
-void             tern_core_event_describe(const tern_event *event, char *text, size_t size);
+tern_event           tern_core_event_make(struct tern_pending *pending, bool local);
+bool                 tern_core_event_done(const tern_event *event); /* without progress */
+tern_status          tern_core_event_test(tern_event *event);       /* without progress; empties it when done */
+struct tern_ctx     *tern_core_event_ctx(const tern_event *event);
+struct tern_pending *tern_core_event_record(const tern_event *event);
+void                 tern_core_event_describe(const tern_event *event, char *text, size_t size);
 
 #endif

@@ -3,7 +3,7 @@
 
 #define LOCAL_BIT ((uintptr_t)1)
 
-static struct tern_pending *record(const tern_event *event)
+struct tern_pending *tern_core_event_record(const tern_event *event)
 {
     return (struct tern_pending *)((uintptr_t)event->pending & ~LOCAL_BIT);
 }
@@ -16,17 +16,17 @@ tern_event tern_core_event_make(struct tern_pending *pending, bool local)
 
 struct tern_ctx *tern_core_event_ctx(const tern_event *event)
 {
-    return record(event)->ctx;
+    return tern_core_event_record(event)->ctx;
 }
 
 void tern_core_event_describe(const tern_event *event, char *text, size_t size)
 {
-    tern_core_pending_describe(record(event), text, size);
+    tern_core_pending_describe(tern_core_event_record(event), text, size);
 }
 
 bool tern_core_event_done(const tern_event *event)
 {
-    const struct tern_pending *pending = record(event);
+    const struct tern_pending *pending = tern_core_event_record(event);
     bool                       local = ((uintptr_t)event->pending & LOCAL_BIT) != 0;
 
     /* acquire: the status, where another thread set it. Pairs with the release in op/note.c, complete(). */
@@ -36,7 +36,7 @@ bool tern_core_event_done(const tern_event *event)
 
 tern_status tern_core_event_test(tern_event *event)
 {
-    struct tern_pending *pending = record(event);
+    struct tern_pending *pending = tern_core_event_record(event);
     tern_status          st;
 
     if (!tern_core_event_done(event))

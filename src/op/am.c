@@ -360,6 +360,18 @@ tern_status tern_op_am_send(struct tern_ctx *ctx, int peer, const tern_am *m)
     return st;
 }
 
+tern_status tern_op_am_send_placed(struct tern_ctx *ctx, int peer, const tern_am *m)
+{
+    struct tern_link_msg msg = { .peer = peer, .channel = TERN_CHANNEL_REQUEST };
+    struct wire_long     where = { m->region->id, m->offset, m->len };
+    size_t               bytes = data_bytes(wire_place(m->nargs, sizeof(where)), sizeof(where));
+    tern_status          st = try_open(ctx, &msg, bytes, bytes);
+
+    if (st == TERN_OK)
+        publish_long(&msg, m->handler, m->args, m->nargs, &where);
+    return st;
+}
+
 /* ---- negotiated payload ---- */
 
 /* The room of a long message: in the target's memory where that is in reach, else in the queue, from where the target

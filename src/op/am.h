@@ -83,6 +83,9 @@ static inline tern_status tern_op_am_short(struct tern_ctx *ctx, int peer, unsig
 /* Send a checked message of any kind: a request of ctx, or a reply (ctx NULL) to the request being handled. */
 tern_status tern_op_am_send(struct tern_ctx *ctx, int peer, const tern_am *message);
 
+/* The same of a long one whose payload is in its place; now, or TERN_AGAIN. */
+tern_status tern_op_am_send_placed(struct tern_ctx *ctx, int peer, const tern_am *message);
+
 /* Take room as wished, checked; peer and ctx as above. */
 tern_status tern_op_am_prepare(struct tern_ctx *ctx, int peer, const tern_am_wish *wish, struct tern_op_am_room *room,
                                tern_am_prepared *out);

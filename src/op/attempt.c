@@ -111,7 +111,7 @@ tern_status tern_op_attempt(struct tern_op_attempt *a, uint32_t flags)
                               "reached through %s",
                               a->what, a->part->rank, a->part->path->name);
     st = try_start(a);
-    if (st == TERN_AGAIN) {
+    if (st == TERN_AGAIN && !(flags & TERN_OP_ONCE)) {
         tern_core_ctx_progress(a->ctx);
         st = (flags & TERN_IMMEDIATE) ? try_start(a) : start_later(a);
     }

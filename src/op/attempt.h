@@ -7,6 +7,9 @@
 #include "core/context.h"
 #include "op/note.h"
 
+/* A flag beside those of tern_opts: try once, and make no progress. */
+#define TERN_OP_ONCE 0x80000000u
+
 /* An operation that is to start. */
 struct tern_op_attempt {
     struct tern_ctx             *ctx;

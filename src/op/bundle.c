@@ -9,19 +9,10 @@
 
 /* ---- memory ---- */
 
-static size_t list_bytes(const struct tern_side *side)
-{
-    switch (side->kind) {
-    case TERN_SIDE_VECTOR: return side->count * sizeof(struct tern_side_entry);
-    case TERN_SIDE_INDEXED: return side->count * sizeof(tern_side_at);
-    default: return 0;
-    }
-}
-
 /* The lists are the program's: keep copies. */
 static unsigned char *keep_list(struct tern_side *side, unsigned char *room)
 {
-    size_t bytes = list_bytes(side);
+    size_t bytes = tern_op_side_list_bytes(side);
 
     memcpy(room, side->list, bytes);
     side->list = room;
@@ -36,8 +27,8 @@ static void bundle_release(struct tern_work *work);
 struct tern_bundle *tern_op_bundle_make(struct tern_ctx *ctx, const struct tern_shape *shape,
                                         const struct tern_bundle_way *way)
 {
-    size_t               dims = shape->stride ? shape->stride->dims : 0;
-    size_t               lists = shape->stride ? 0 : list_bytes(&shape->near) + list_bytes(&shape->far);
+    size_t dims = shape->stride ? shape->stride->dims : 0;
+    size_t lists = shape->stride ? 0 : tern_op_side_list_bytes(&shape->near) + tern_op_side_list_bytes(&shape->far);
     struct tern_bundle  *b = malloc(sizeof(*b) + 2 * dims * sizeof(struct tern_side_dim) + lists);
     struct tern_pending *pending = b ? tern_core_pending_new(ctx) : NULL;
 

@@ -51,6 +51,16 @@ struct tern_side_memory {
     uint64_t       size; /* entries of lists that go beyond it are refused where they are met */
 };
 
+/* Bytes of the list that describes a side. */
+static inline size_t tern_op_side_list_bytes(const struct tern_side *side)
+{
+    switch (side->kind) {
+    case TERN_SIDE_VECTOR: return side->count * sizeof(struct tern_side_entry);
+    case TERN_SIDE_INDEXED: return side->count * sizeof(tern_side_at);
+    default: return 0;
+    }
+}
+
 /* One side of an optimised stride, its dimensions folded once more where this side permits it; first is where the input
  * has its first point. dim is room for as many dimensions as the stride has. */
 void tern_op_side_near(struct tern_side *side, const struct tern_stride *stride, uint64_t first,

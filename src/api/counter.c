@@ -1,0 +1,150 @@
+/* counter.c: the public calls of tern/counter.h. */
+#include <tern/counter.h>
+
+#include <stdio.h>
+
+#include "api/target.h"
+#include "core/wait.h"
+#include "op/engine.h"
+
+static __attribute__((cold, noinline)) tern_status is_null(const char *what)
+{
+    return tern_base_fail(TERN_ERR_ARG, "%s: a pointer is NULL", what);
+}
+
+tern_status tern_counter_new(tern_ctx *ctx, tern_counter **out)
+{
+    if (!ctx || !out)
+        return is_null("tern_counter_new");
+    if (ctx->order == TERN_STRICT)
+        return tern_base_fail(TERN_ERR_ARG, "tern_counter_new: a strict context has no counters: what they trigger is "
+                                            "not in the program's order; make a relaxed context for it");
+    return tern_op_counter_new(ctx, out);
+}
+
+tern_status tern_counter_free(tern_counter *counter)
+{
+    if (!counter)
+        return is_null("tern_counter_free");
+    if (!tern_op_counter_free(counter))
+        return tern_base_fail(TERN_ERR_STATE, "tern_counter_free: operations that have not completed count on it; "
+                                              "complete or cancel them first");
+    return TERN_OK;
+}
+
+tern_status tern_counter_set(tern_counter *counter, uint64_t value)
+{
+    if (!counter)
+        return is_null("tern_counter_set");
+    tern_op_counter_set(counter, value);
+    return TERN_OK;
+}
+
+tern_status tern_counter_add(tern_counter *counter, uint64_t value)
+{
+    return counter ? tern_op_counter_add(counter, value) : is_null("tern_counter_add");
+}
+
+tern_status tern_counter_add_with(tern_counter *counter, uint64_t value, const tern_opts *opts)
+{
+    tern_status st;
+
+    if (!counter)
+        return is_null("tern_counter_add_with");
+    if (!opts)
+        return tern_op_counter_add(counter, value);
+    if (opts->flags & TERN_NOTIFY)
+        return tern_base_fail(TERN_ERR_ARG, "tern_counter_add_with: there is no target to notify");
+    if ((st = tern_api_opts(opts, "tern_counter_add_with")) < 0 ||
+        (st = tern_api_later(counter->engine->owner, opts, "tern_counter_add_with")) < 0)
+        return st;
+    return tern_op_engine_take(counter->engine->owner, tern_op_later_add(counter, value, opts), opts);
+}
+
+tern_status tern_counter_read(const tern_counter *counter, uint64_t *value, uint64_t *failures)
+{
+    if (!counter)
+        return is_null("tern_counter_read");
+    if (value)
+        *value = tern_op_counter_value(counter);
+    if (failures)
+        *failures = tern_op_counter_failures(counter);
+    return TERN_OK;
+}
+
+/* A counter that is waited for. */
+struct await {
+    tern_counter *counter;
+    uint64_t      threshold;
+};
+
+static tern_status await_look(const struct await *a)
+{
+    if (tern_op_counter_value(a->counter) >= a->threshold)
+        return TERN_OK;
+    if (TERN_LIKELY(tern_op_counter_failures(a->counter) == 0))
+        return TERN_PENDING;
+    return tern_base_fail(tern_op_counter_error(a->counter),
+                          "tern_counter_wait: %llu operations that count on it failed; it is at %llu, not at %llu",
+                          (unsigned long long)tern_op_counter_failures(a->counter),
+                          (unsigned long long)tern_op_counter_value(a->counter), (unsigned long long)a->threshold);
+}
+
+static tern_status await_poll(void *arg)
+{
+    const struct await *a = arg;
+
+    tern_core_ctx_progress(a->counter->engine->owner);
+    return await_look(a);
+}
+
+static void await_describe(void *arg, char *text, size_t size)
+{
+    const struct await *a = arg;
+
+    snprintf(text, size, "tern_counter_wait: a counter is at %llu and not at %llu; %u operations under way",
+             (unsigned long long)tern_op_counter_value(a->counter), (unsigned long long)a->threshold,
+             tern_op_engine_busy(a->counter->engine));
+}
+
+tern_status tern_counter_wait(tern_counter *counter, uint64_t threshold, tern_deadline deadline)
+{
+    struct await     await = { counter, threshold };
+    struct tern_wait wait = { .poll = await_poll, .describe = await_describe, .arg = &await, .deadline = deadline };
+    tern_status      st;
+
+    if (!counter)
+        return is_null("tern_counter_wait");
+    st = await_look(&await);
+    return st == TERN_PENDING ? tern_core_wait(&wait) : st;
+}
+
+tern_status tern_counter_event(tern_counter *counter, uint64_t threshold, tern_event *event)
+{
+    const tern_opts opts = { .event = event, .when = counter, .threshold = threshold };
+
+    if (!counter || !event)
+        return is_null("tern_counter_event");
+    return tern_op_engine_take(counter->engine->owner, tern_op_later_watch(&opts), &opts);
+}
+
+tern_status tern_counter_cancel(tern_counter *counter, size_t *cancelled)
+{
+    size_t n;
+
+    if (!counter)
+        return is_null("tern_counter_cancel");
+    n = tern_op_counter_cancel(counter);
+    if (cancelled)
+        *cancelled = n;
+    return TERN_OK;
+}
+
+tern_status tern_triggered_cancel(tern_event *event)
+{
+    if (!event)
+        return is_null("tern_triggered_cancel");
+    if (!event->pending)
+        return tern_base_fail(TERN_ERR_STATE, "tern_triggered_cancel: the operation is done");
+    return tern_op_engine_cancel(event);
+}

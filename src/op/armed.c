@@ -1,0 +1,83 @@
+/* armed.c: see armed.h. */
+#include "op/armed.h"
+
+#include <stdlib.h>
+
+#define FIRST_ROOM 16
+
+static bool is_before(const struct tern_armed *a, const struct tern_armed *b)
+{
+    return a->threshold != b->threshold ? a->threshold < b->threshold : a->order < b->order;
+}
+
+static void place(struct tern_armed_heap *heap, size_t at, struct tern_armed *armed)
+{
+    heap->entry[at] = armed;
+    armed->at = at;
+}
+
+/* Put one where it belongs, from a free place upwards. */
+static void rise(struct tern_armed_heap *heap, size_t at, struct tern_armed *armed)
+{
+    for (; at > 0 && is_before(armed, heap->entry[(at - 1) / 2]); at = (at - 1) / 2)
+        place(heap, at, heap->entry[(at - 1) / 2]);
+    place(heap, at, armed);
+}
+
+/* The same downwards. */
+static void sink(struct tern_armed_heap *heap, size_t at, struct tern_armed *armed)
+{
+    for (size_t child; (child = 2 * at + 1) < heap->count; at = child) {
+        if (child + 1 < heap->count && is_before(heap->entry[child + 1], heap->entry[child]))
+            child++;
+        if (!is_before(heap->entry[child], armed))
+            break;
+        place(heap, at, heap->entry[child]);
+    }
+    place(heap, at, armed);
+}
+
+bool tern_op_armed_add(struct tern_armed_heap *heap, struct tern_armed *armed)
+{
+    if (heap->count == heap->room) {
+        size_t              room = heap->room > 0 ? 2 * heap->room : FIRST_ROOM;
+        struct tern_armed **entry = realloc(heap->entry, room * sizeof(struct tern_armed *));
+
+        if (!entry)
+            return false;
+        heap->entry = entry;
+        heap->room = room;
+    }
+    armed->order = heap->came++;
+    rise(heap, heap->count++, armed);
+    return true;
+}
+
+void tern_op_armed_remove(struct tern_armed_heap *heap, const struct tern_armed *armed)
+{
+    struct tern_armed *last = heap->entry[--heap->count];
+
+    if (last == armed)
+        return;
+    if (is_before(last, armed))
+        rise(heap, armed->at, last);
+    else
+        sink(heap, armed->at, last);
+}
+
+struct tern_armed *tern_op_armed_take(struct tern_armed_heap *heap, uint64_t reached)
+{
+    struct tern_armed *first;
+
+    if (!tern_op_armed_due(heap, reached))
+        return NULL;
+    first = heap->entry[0];
+    tern_op_armed_remove(heap, first);
+    return first;
+}
+
+void tern_op_armed_free(struct tern_armed_heap *heap)
+{
+    free(heap->entry);
+    *heap = (struct tern_armed_heap){ 0 };
+}

@@ -1,0 +1,209 @@
+/* beside.c: see beside.h.
+ *
+ * A program that makes progress by itself does all the work: then this thread looks by the clock whether that is still so,
+ * less and less often. When a context with something to do was not looked at since the last time, the thread works in the
+ * program's stead, and sleeps on the rank's bell, as the program does when it waits: whoever has news rings it. Links that
+ * let operations wait for a time and do not ring are looked at every millisecond. When there is nothing to do for a while
+ * it sleeps until an engine has something again.
+ */
+#define _GNU_SOURCE
+#include "op/beside.h"
+
+#include <signal.h>
+#include <string.h>
+
+#include "base/options.h"
+#include "boot/bell.h"
+#include "core/job.h"
+#include "core/links.h"
+
+#define FIRST_NAP 50000ll     /* ns */
+#define LONGEST_NAP 1000000ll /* ns */
+#define LINGER 8              /* looks at nothing before the long sleep, so that not every operation has to wake it */
+
+enum sight {
+    NOTHING, /* is to be done */
+    ACTIVE,  /* the program does it */
+    HELPED,  /* something was done, or could not be done yet */
+};
+
+static struct {
+    pthread_mutex_t     lock; /* guards engines and running */
+    struct tern_engine *engines;
+    bool                running;
+    _Atomic bool        stop;
+    pthread_t           thread;
+    _Atomic uint32_t    bell, sleeps;
+} beside = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+void tern_op_beside_join(struct tern_engine *engine)
+{
+    pthread_mutex_lock(&beside.lock);
+    engine->next = beside.engines;
+    engine->link = &beside.engines;
+    if (engine->next)
+        engine->next->link = &engine->next;
+    beside.engines = engine;
+    pthread_mutex_unlock(&beside.lock);
+}
+
+void tern_op_beside_leave(struct tern_engine *engine)
+{
+    pthread_mutex_lock(&beside.lock);
+    *engine->link = engine->next;
+    if (engine->next)
+        engine->next->link = engine->link;
+    pthread_mutex_unlock(&beside.lock);
+}
+
+static void ring(void)
+{
+    struct tern_slot *slot = tern_core_job_slot(tern_job.boot.rank);
+
+    tern_boot_bell_ring(&slot->bell, &slot->sleepers);
+}
+
+/* Work for one engine, unless the program does. */
+static enum sight look_at(struct tern_engine *engine)
+{
+    uint32_t polls = atomic_load_explicit(&engine->polls, memory_order_relaxed); /* a hint */
+    bool     any;
+
+    if (atomic_load_explicit(&engine->aside.busy, memory_order_relaxed) == 0)
+        return NOTHING;
+    if (polls != engine->polls_seen || pthread_mutex_trylock(&engine->lock) != 0) {
+        engine->polls_seen = polls;
+        return ACTIVE;
+    }
+    any = tern_op_engine_work(engine);
+    pthread_mutex_unlock(&engine->lock);
+    if (any)
+        ring(); /* the program may wait for it */
+    return HELPED;
+}
+
+static enum sight look(void)
+{
+    enum sight most = NOTHING;
+
+    pthread_mutex_lock(&beside.lock);
+    for (struct tern_engine *engine = beside.engines; engine; engine = engine->next) {
+        enum sight one = look_at(engine);
+        most = one > most ? one : most;
+    }
+    pthread_mutex_unlock(&beside.lock);
+    return most;
+}
+
+static bool is_stopped(void)
+{
+    return atomic_load_explicit(&beside.stop, memory_order_relaxed);
+}
+
+/* By the clock. This nap is not announced: nobody has to end it but tern_op_beside_stop(). */
+static void nap(int64_t ns)
+{
+    uint32_t seen = atomic_load(&beside.bell); /* before stop: who stops changes both */
+
+    if (!atomic_load(&beside.stop))
+        tern_boot_bell_wait(&beside.bell, seen, ns);
+}
+
+/* Until an engine has something to do. */
+static void sleep_long(void)
+{
+    uint32_t seen = tern_boot_bell_announce(&beside.bell, &beside.sleeps);
+
+    if (look() == NOTHING && !is_stopped())
+        tern_boot_bell_wait(&beside.bell, seen, -1);
+    tern_boot_bell_withdraw(&beside.sleeps);
+}
+
+/* In the program's stead: until there is news. */
+static void sleep_for_news(void)
+{
+    struct tern_slot *slot = tern_core_job_slot(tern_job.boot.rank);
+    uint32_t          seen = tern_boot_bell_announce(&slot->bell, &slot->sleepers);
+
+    if (look() == HELPED && !is_stopped()) {
+        int64_t most = tern_core_links_may_sleep();
+        tern_boot_bell_wait(&slot->bell, seen, most < LONGEST_NAP ? most : LONGEST_NAP);
+    }
+    tern_boot_bell_withdraw(&slot->sleepers);
+}
+
+static void *beside_run(void *arg)
+{
+    int64_t ns = FIRST_NAP;
+    int     idle = 0;
+
+    (void)arg;
+    while (!is_stopped()) {
+        enum sight seen = look();
+
+        idle = seen == NOTHING ? idle + 1 : 0;
+        if (idle > LINGER) {
+            sleep_long();
+            idle = 0;
+            ns = FIRST_NAP;
+        } else if (seen == HELPED) {
+            sleep_for_news();
+            ns = FIRST_NAP;
+        } else {
+            nap(ns);
+            ns = ns * 2 < LONGEST_NAP ? ns * 2 : LONGEST_NAP;
+        }
+    }
+    return NULL;
+}
+
+static tern_status start(void)
+{
+    sigset_t all, before;
+    int      error;
+
+    atomic_store(&beside.stop, false);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    error = pthread_create(&beside.thread, NULL, beside_run, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (error)
+        return tern_base_fail(TERN_ERR_SYSTEM, "cannot start the thread of triggered operations: %s", strerror(error));
+    pthread_setname_np(beside.thread, "tern-trigger");
+    beside.running = true;
+    return TERN_OK;
+}
+
+tern_status tern_op_beside_start(void)
+{
+    tern_status st = TERN_OK;
+
+    if (tern_opt.progress_thread == TERN_PROGRESS_THREAD_OFF)
+        return TERN_OK;
+    pthread_mutex_lock(&beside.lock);
+    if (!beside.running)
+        st = start();
+    pthread_mutex_unlock(&beside.lock);
+    return st;
+}
+
+void tern_op_beside_wake(void)
+{
+    tern_boot_bell_ring(&beside.bell, &beside.sleeps);
+}
+
+void tern_op_beside_stop(void)
+{
+    bool running;
+
+    pthread_mutex_lock(&beside.lock);
+    running = beside.running;
+    beside.running = false;
+    pthread_mutex_unlock(&beside.lock);
+    if (!running)
+        return;
+    atomic_store(&beside.stop, true);
+    tern_boot_bell_wake(&beside.bell);
+    ring();
+    pthread_join(beside.thread, NULL);
+}

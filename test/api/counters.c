@@ -1,0 +1,427 @@
+/* counters.c: counters, and operations that they trigger.
+ *
+ * Promise: a counter counts what is complete, by operations or by bytes; what waits for it starts when it is reached and
+ * not before, whatever kind of operation it is; chains and fans of thousands work; while the program computes they go on;
+ * what has not started can be cancelled, and then nothing of it happens; tern_quiet completes what has started and waits
+ * for nothing else; events of counters are waited for with others; handlers and other threads may add; what makes no
+ * sense is refused.
+ *
+ * network: 2 */
+#include <pthread.h>
+#include <sched.h>
+
+#include "job_test.h"
+
+#define SLOTS 4096
+#define HANDLER 7
+#define HANDLER_LONG 8
+
+static tern_region  *region, *far; /* made by Tern, and registered */
+static uint64_t     *mine;
+static uint64_t      registered[SLOTS];
+static uint64_t      source[SLOTS], target[SLOTS];
+static int           left, right;
+static tern_counter *heard; /* what handlers add to */
+static unsigned      handled;
+
+static tern_counter *counter(void)
+{
+    tern_counter *c = NULL;
+
+    OK(tern_counter_new(TERN_WORLD, &c));
+    return c;
+}
+
+static uint64_t value(const tern_counter *c)
+{
+    uint64_t v = 77, failures = 77;
+
+    OK(tern_counter_read(c, &v, &failures));
+    SAME(failures, 0);
+    return v;
+}
+
+/* Wait until it has the value, and see that it has no other. */
+static void reach(tern_counter *c, uint64_t v)
+{
+    OK(tern_counter_wait(c, v, TERN_FOREVER));
+    SAME(value(c), v);
+}
+
+static void meet(void)
+{
+    OK(tern_barrier(TERN_WORLD));
+}
+
+static void counts(void)
+{
+    tern_counter *ops = counter(), *bytes = counter();
+    tern_opts     by_op = { .counter = ops }, by_byte = { .flags = TERN_COUNT_BYTES, .counter = bytes };
+
+    SAME(value(ops), 0);
+    for (uint64_t i = 0; i < 300; i++) {
+        source[i] = 1000 * (uint64_t)tern_rank() + i;
+        OK(tern_put_with(TERN_WORLD, i % 2 ? region : far, right, 8 * i, &source[i], 8, &by_op));
+    }
+    OK(tern_put_with(TERN_WORLD, region, right, 0, source, 0, &by_op)); /* nothing is an operation too */
+    reach(ops, 301);
+    OK(tern_get_with(TERN_WORLD, region, right, 8, target, 16, &by_byte));
+    OK(tern_get_with(TERN_WORLD, far, right, 16, target + 2, 8, &by_byte));
+    reach(bytes, 24);
+    SAME(target[0], source[1]);
+    SAME(target[2], source[2]);
+    meet();
+    for (uint64_t i = 0; i < 300; i++)
+        SAME((i % 2 ? mine : registered)[i], 1000 * (uint64_t)left + i);
+    OK(tern_counter_set(ops, 5));
+    SAME(value(ops), 5);
+    OK(tern_counter_add(ops, 2));
+    reach(ops, 7);
+    OK(tern_counter_free(ops));
+    OK(tern_counter_free(bytes));
+    meet();
+}
+
+/* One of each kind waits for the same counter; none starts before it is reached, and each counts. */
+static void kinds(void)
+{
+    static const uint64_t offset[2] = { 64, 80 };
+    static uint64_t       sums[2] = { 5, 6 }, operand = 3, was;
+    const void           *pieces[2] = { &source[0], &source[1] };
+    tern_counter         *go = counter(), *done = counter(), *added = counter();
+    tern_atomic_domain   *domain;
+    tern_event            events[3];
+    tern_opts             opts = { .counter = done, .when = go, .threshold = 2 };
+    tern_opts             with_event = opts;
+    tern_indexed          indexed = { 2, 8, (void *const *)pieces, 2, 8, offset };
+    tern_scale            scale = { .type = TERN_UINT64 };
+    uint32_t              args[2] = { 11, 12 };
+    tern_am               small = { .kind = TERN_AM_SHORT, .handler = HANDLER, .nargs = 2, .args = args };
+    tern_am               large = { .kind = TERN_AM_LONG,
+                                    .handler = HANDLER_LONG,
+                                    .nargs = 2,
+                                    .args = args,
+                                    .payload = source + 100,
+                                    .len = 800,
+                                    .region = far,
+                                    .offset = 1600 };
+
+    OK(tern_atomic_domain_create(TERN_WORLD, TERN_UINT64, TERN_ATOMIC_FADD, 0, &domain));
+    memset(mine, 0, SLOTS * 8);
+    memset(registered, 0, sizeof(registered));
+    handled = 0;
+    meet();
+    for (size_t i = 0; i < SLOTS; i++)
+        source[i] = i + 1;
+    OK(tern_put_with(TERN_WORLD, region, right, 0, source, 24, &opts));
+    OK(tern_get_with(TERN_WORLD, far, tern_rank(), 0, target, 8, &opts));
+    OK(tern_put_indexed_with(TERN_WORLD, region, right, &indexed, &opts));
+    indexed.local_count = indexed.remote_count = 0; /* the description is the program's again */
+    pieces[0] = pieces[1] = NULL;
+    OK(tern_acc_with(TERN_WORLD, region, right, 128, sums, 16, &scale, &opts));
+    with_event.event = &events[0];
+    OK(tern_atomic_with(TERN_WORLD, domain, region, right, 256,
+                        &(tern_atomic_args){ .op = TERN_ATOMIC_FADD, .operand = &operand, .result = &was },
+                        &with_event));
+    with_event.event = &events[1];
+    OK(tern_am_request_with(TERN_WORLD, right, &small, &with_event));
+    OK(tern_am_request_with(TERN_WORLD, right, &large, &opts));
+    args[0] = args[1] = 0;
+    operand = 0;
+    with_event.event = &events[2];
+    OK(tern_counter_add_with(added, 40, &with_event));
+    OK(tern_counter_add(go, 1));
+    OK(tern_quiet(TERN_WORLD)); /* does not wait for what has not started */
+    RETURNS(TERN_PENDING, tern_event_test(&events[1]));
+    meet();
+    SAME(mine[0] + mine[8] + mine[16] + mine[32] + registered[200] + handled + value(done), 0);
+    meet();
+    OK(tern_counter_add(go, 1));
+    OK(tern_event_wait_all(events, 3, TERN_FOREVER));
+    reach(done, 8);
+    SAME(value(added), 40);
+    SAME(was, 0);
+    OK(tern_counter_wait(heard, 2, TERN_FOREVER));
+    meet();
+    SAME(mine[0], 1);
+    SAME(mine[2], 3);
+    SAME(mine[8], 1);
+    SAME(mine[10], 2);
+    SAME(mine[16], 5);
+    SAME(mine[17], 6);
+    SAME(mine[32], 3);
+    SAME(handled, 11 + 12 + 1000);
+    OK(tern_counter_set(heard, 0));
+    OK(tern_atomic_domain_free(domain));
+    OK(tern_counter_free(added));
+    OK(tern_counter_free(go));
+    OK(tern_counter_free(done));
+    meet();
+}
+
+/* Each puts what the one before it has brought: a put to the right, then a get of it, and so on. */
+static void chain(tern_region *where, uint64_t length, bool compute)
+{
+    tern_counter *c = counter();
+
+    source[0] = 4711 + (uint64_t)tern_rank();
+    memset(target, 0, sizeof(target));
+    for (uint64_t i = 0; i < length; i++) {
+        tern_opts opts = { .counter = c, .when = c, .threshold = i + 1 };
+
+        if (i % 2 == 0)
+            OK(tern_put_with(TERN_WORLD, where, right, 8 * i, i == 0 ? source : &target[i - 1], 8, &opts));
+        else
+            OK(tern_get_with(TERN_WORLD, where, right, 8 * (i - 1), &target[i], 8, &opts));
+    }
+    OK(tern_counter_add(c, 1));
+    while (compute && value(c) <= length)
+        sched_yield(); /* no call that makes progress */
+    reach(c, length + 1);
+    SAME(target[length - 1], 4711 + (uint64_t)tern_rank());
+    OK(tern_counter_free(c));
+    meet();
+}
+
+/* Many count on one, which starts many, which count on another. */
+static void fans(void)
+{
+    enum { MANY = 1000 };
+    tern_counter *go = counter(), *in = counter(), *out = counter();
+    tern_opts     first = { .counter = in, .when = go, .threshold = 1 };
+    tern_opts     second = { .counter = out, .when = in, .threshold = MANY };
+
+    for (uint64_t i = 0; i < MANY; i++) {
+        source[i] = 3 * i + (uint64_t)tern_rank();
+        target[i] = 0;
+        OK(tern_get_with(TERN_WORLD, region, right, 8 * i, &target[i], 8, &second));
+        OK(tern_put_with(TERN_WORLD, region, right, 8 * i, &source[i], 8, &first));
+    }
+    OK(tern_counter_add_with(go, 1, &(tern_opts){ .when = go, .threshold = 0 })); /* reached: at once */
+    reach(in, MANY);
+    reach(out, MANY);
+    for (uint64_t i = 0; i < MANY; i++)
+        SAME(target[i], source[i]);
+    OK(tern_counter_free(go));
+    OK(tern_counter_free(in));
+    OK(tern_counter_free(out));
+    meet();
+}
+
+/* A chain of additions: nothing but the engine. */
+static void additions(void)
+{
+    enum { LONG = 100000 };
+    tern_counter *c = counter();
+
+    for (uint64_t i = LONG; i > 0; i--) /* the last first: the heap sorts */
+        OK(tern_counter_add_with(c, 1, &(tern_opts){ .when = c, .threshold = i }));
+    OK(tern_counter_add(c, 1));
+    SAME(value(c), LONG + 1);
+    OK(tern_counter_free(c));
+}
+
+static void cancels(void)
+{
+    tern_counter *go = counter(), *done = counter();
+    tern_event    event[3];
+    size_t        n = 77;
+
+    source[5] = 55;
+    mine[0] = mine[1] = mine[2] = 0;
+    meet();
+    for (uint64_t i = 0; i < 3; i++)
+        OK(tern_put_with(TERN_WORLD, region, right, 8 * i, &source[5], 8,
+                         &(tern_opts){ .event = &event[i], .counter = done, .when = go, .threshold = 1 }));
+    RETURNS(TERN_ERR_STATE, tern_counter_free(done));
+    SAYS("count on it");
+    OK(tern_triggered_cancel(&event[1]));
+    RETURNS(TERN_ERR_STATE, tern_triggered_cancel(&event[1]));
+    RETURNS(TERN_ERR_CANCELLED, tern_event_wait(&event[1], TERN_FOREVER));
+    RETURNS(TERN_ERR_STATE, tern_triggered_cancel(&event[1]));
+    OK(tern_counter_add(go, 1));
+    RETURNS(TERN_ERR_STATE, tern_triggered_cancel(&event[0]));
+    OK(tern_event_wait(&event[0], TERN_FOREVER));
+    OK(tern_event_wait(&event[2], TERN_FOREVER));
+    reach(done, 2);
+    meet();
+    CHECK(mine[0] == source[5] && mine[1] == 0 && mine[2] == source[5]);
+    for (uint64_t i = 0; i < 100; i++)
+        OK(tern_put_with(TERN_WORLD, region, right, 8, &source[5], 8,
+                         &(tern_opts){ .counter = done, .when = go, .threshold = 2 + i % 3 }));
+    OK(tern_counter_cancel(go, &n));
+    SAME(n, 100);
+    OK(tern_put_with(TERN_WORLD, region, right, 8, &source[5], 8,
+                     &(tern_opts){ .event = &event[0], .counter = done, .when = go, .threshold = 9 }));
+    OK(tern_counter_free(go)); /* cancels it */
+    RETURNS(TERN_ERR_CANCELLED, tern_event_test(&event[0]));
+    SAME(value(done), 2);
+    OK(tern_counter_free(done));
+    OK(tern_quiet(TERN_WORLD));
+    meet();
+    SAME(mine[1], 0);
+    meet();
+}
+
+static void events(void)
+{
+    tern_counter *c = counter();
+    tern_event    event[3];
+    size_t        index = 77;
+
+    OK(tern_counter_event(c, 2, &event[0]));
+    OK(tern_counter_event(c, 1, &event[1]));
+    OK(tern_counter_event(c, 0, &event[2]));
+    CHECK(event[2].pending == NULL);
+    RETURNS(TERN_ERR_TIMEOUT, tern_event_wait(&event[0], tern_deadline_in(0.001)));
+    SAYS("to reach 2");
+    RETURNS(TERN_ERR_TIMEOUT, tern_counter_wait(c, 1, TERN_NOW));
+    OK(tern_put_with(TERN_WORLD, far, right, 0, source, 8, &(tern_opts){ .counter = c }));
+    OK(tern_event_wait_any(event, 2, TERN_FOREVER, &index));
+    SAME(index, 1);
+    OK(tern_put_with(TERN_WORLD, far, right, 0, source, 8, &(tern_opts){ .counter = c }));
+    OK(tern_event_wait_all(event, 2, TERN_FOREVER));
+    OK(tern_counter_add_with(c, UINT64_MAX - 1, &(tern_opts){ .event = &event[0], .counter = c })); /* a failure */
+    RETURNS(TERN_ERR_RANGE, tern_event_wait(&event[0], TERN_FOREVER));
+    RETURNS(TERN_ERR_RANGE, tern_counter_wait(c, 3, TERN_FOREVER));
+    OK(tern_counter_wait(c, 2, TERN_FOREVER));
+    OK(tern_counter_event(c, 3, &event[1]));
+    RETURNS(TERN_ERR_RANGE, tern_event_test(&event[1]));
+    OK(tern_counter_add_with(c, UINT64_MAX - 1, &(tern_opts){ .when = c, .threshold = 1 }));
+    RETURNS(TERN_ERR_RANGE, tern_quiet(TERN_WORLD)); /* it had no event */
+    SAYS("tern_counter_add");
+    OK(tern_quiet(TERN_WORLD));
+    OK(tern_counter_set(c, 0));
+    SAME(value(c), 0);
+    OK(tern_counter_free(c));
+    meet();
+}
+
+static void refused(void)
+{
+    tern_counter *c = counter(), *other;
+    tern_ctx     *strict, *relaxed;
+    tern_event    event;
+    tern_am       am = { .kind = TERN_AM_SHORT, .handler = HANDLER };
+
+    OK(tern_ctx_create(tern_ctx_team(TERN_WORLD), TERN_STRICT, &strict));
+    OK(tern_ctx_create(tern_ctx_team(TERN_WORLD), TERN_RELAXED, &relaxed));
+    RETURNS(TERN_ERR_ARG, tern_counter_new(strict, &other));
+    SAYS("strict");
+    OK(tern_counter_new(relaxed, &other));
+    RETURNS(TERN_ERR_ARG, tern_put_with(TERN_WORLD, region, right, 0, source, 8, &(tern_opts){ .counter = other }));
+    RETURNS(TERN_ERR_ARG, tern_put_with(TERN_WORLD, region, right, 0, source, 8, &(tern_opts){ .when = other }));
+    SAYS("another context");
+    RETURNS(TERN_ERR_ARG, tern_am_request_with(TERN_WORLD, right, &am, &(tern_opts){ .when = other }));
+    RETURNS(TERN_ERR_ARG, tern_am_request_with(TERN_WORLD, right, NULL, &(tern_opts){ .when = c }));
+    RETURNS(TERN_ERR_ARG, tern_counter_add_with(c, 1, &(tern_opts){ .when = other }));
+    RETURNS(TERN_ERR_ARG, tern_counter_add_with(c, 1, &(tern_opts){ .flags = TERN_NOTIFY }));
+    RETURNS(TERN_ERR_RANGE, tern_put_with(TERN_WORLD, region, right, 8 * SLOTS, source, 8, &(tern_opts){ .when = c }));
+    RETURNS(TERN_ERR_RANGE, tern_put_with(TERN_WORLD, region, tern_size(), 0, source, 8, &(tern_opts){ .when = c }));
+    RETURNS(TERN_ERR_ARG, tern_put_with(TERN_WORLD, region, right, 0, NULL, 8, &(tern_opts){ .when = c }));
+    RETURNS(TERN_ERR_ARG, tern_counter_new(NULL, &other));
+    RETURNS(TERN_ERR_ARG, tern_counter_free(NULL));
+    RETURNS(TERN_ERR_ARG, tern_counter_add(NULL, 1));
+    RETURNS(TERN_ERR_ARG, tern_counter_set(NULL, 1));
+    RETURNS(TERN_ERR_ARG, tern_counter_read(NULL, NULL, NULL));
+    RETURNS(TERN_ERR_ARG, tern_counter_wait(NULL, 1, TERN_NOW));
+    RETURNS(TERN_ERR_ARG, tern_counter_event(c, 1, NULL));
+    RETURNS(TERN_ERR_ARG, tern_counter_cancel(NULL, NULL));
+    RETURNS(TERN_ERR_ARG, tern_triggered_cancel(NULL));
+    OK(tern_counter_add(c, 1));
+    RETURNS(TERN_ERR_RANGE, tern_counter_add(c, UINT64_MAX));
+    SAME(value(c), 1);
+    OK(tern_counter_event(other, 5, &event)); /* freed with its context, as what waits for it */
+    OK(tern_put_with(relaxed, far, right, 0, source, 8, &(tern_opts){ .when = other, .threshold = 5 }));
+    OK(tern_ctx_destroy(relaxed));
+    OK(tern_ctx_destroy(strict));
+    OK(tern_counter_free(c));
+    meet();
+}
+
+/* A handler at the right neighbour adds, which triggers a put back to us. */
+static void handlers(void)
+{
+    tern_am am = { .kind = TERN_AM_SHORT, .handler = HANDLER };
+
+    OK(tern_counter_set(heard, 0));
+    mine[SLOTS - 1] = 0;
+    meet();
+    source[9] = 99;
+    OK(tern_put_with(TERN_WORLD, region, left, 8 * (SLOTS - 1), &source[9], 8,
+                     &(tern_opts){ .when = heard, .threshold = 1 }));
+    OK(tern_am_request(TERN_WORLD, right, &am));
+    OK(tern_counter_wait(heard, 1, TERN_FOREVER));
+    meet(); /* completes what has started */
+    SAME(mine[SLOTS - 1], 99);
+    meet();
+}
+
+static void *adder(void *arg)
+{
+    for (int i = 0; i < 100; i++)
+        OK(tern_counter_add(arg, 1));
+    return NULL;
+}
+
+static void threads(void)
+{
+    tern_counter *go = counter(), *done = counter();
+    pthread_t     thread[2];
+
+    for (uint64_t i = 1; i <= 200; i++)
+        OK(tern_put_with(TERN_WORLD, far, right, 8 * i, &source[i], 8,
+                         &(tern_opts){ .counter = done, .when = go, .threshold = i }));
+    for (int i = 0; i < 2; i++)
+        CHECK(pthread_create(&thread[i], NULL, adder, go) == 0);
+    reach(done, 200);
+    for (int i = 0; i < 2; i++)
+        CHECK(pthread_join(thread[i], NULL) == 0);
+    SAME(value(go), 200);
+    OK(tern_counter_free(go));
+    OK(tern_counter_free(done));
+    meet();
+}
+
+static void on_message(const tern_am_event *event, void *user)
+{
+    (void)user;
+    for (unsigned i = 0; i < event->nargs; i++)
+        handled += event->args[i];
+    if (event->kind == TERN_AM_LONG) {
+        handled += 1000 - 11 - 12;
+        CHECK(event->payload == &registered[200] && event->len == 800);
+        CHECK(registered[200] == 101 && registered[299] == 200);
+    }
+    OK(tern_counter_add(heard, 1));
+}
+
+int main(void)
+{
+    OK(tern_am_register(HANDLER, on_message, NULL));
+    OK(tern_am_register(HANDLER_LONG, on_message, NULL));
+    OK(tern_init());
+    left = (tern_rank() + tern_size() - 1) % tern_size();
+    right = (tern_rank() + 1) % tern_size();
+    heard = counter();
+    OK(tern_region_alloc(TERN_WORLD, SLOTS * 8, NULL, &region));
+    OK(tern_region_register(TERN_WORLD, registered, sizeof(registered), &far));
+    mine = tern_region_ptr(region, tern_rank());
+    counts();
+    kinds();
+    chain(region, 400, false);
+    chain(far, 400, false);
+    chain(region, 40, true);
+    chain(far, 40, true);
+    fans();
+    additions();
+    cancels();
+    events();
+    refused();
+    handlers();
+    threads();
+    OK(tern_region_free(far));
+    OK(tern_region_free(region));
+    OK(tern_finalize());
+    return 0;
+}
