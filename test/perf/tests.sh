@@ -32,6 +32,8 @@ memory hot_spot "aggregate fetch_add_aggregate ratio_to_limit"
 memory acc_bw "bandwidth bandwidth_int32 bandwidth_complex_double memcpy ratio_to_limit" --sizes 16,1K
 memory acc_shapes "strided indexed vector contiguous scaled get_accumulate" --sizes 128
 memory lock_rate "latency rate contended"
+memory trigger_lat "latency plain cost addition"
+memory trigger_chain "step step_beside one_by_one"
 memory immediate "static_full dynamic_full reduction_full queue_depth" --messages 20
 memory idle "barrier_program barrier_helper asleep_program asleep_helper"
 memory limits "memcpy fetch_add plain_store" --sizes 64

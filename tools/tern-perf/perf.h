@@ -181,6 +181,8 @@ void perf_hot_spot(struct perf_case *c);
 void perf_acc_bw(struct perf_case *c);
 void perf_acc_shapes(struct perf_case *c);
 void perf_lock_rate(struct perf_case *c);
+void perf_trigger_lat(struct perf_case *c);
+void perf_trigger_chain(struct perf_case *c);
 void perf_immediate(struct perf_case *c);
 void perf_immediate_before(int ranks);
 int  perf_init(const struct perf_options *o);
@@ -194,6 +196,7 @@ int  perf_payload(const struct perf_options *o);
 uint64_t perf_shape_bytes(uint64_t size);
 uint64_t perf_matrix_bytes(uint64_t size);
 uint64_t perf_section_bytes(uint64_t size);
+uint64_t perf_chain_bytes(uint64_t size); /* trigger.c */
 
 /* Kernels that more than one test uses. limits.c: what the machine can do without Tern. */
 void               perf_line_pingpong(struct perf_case *c, uint64_t iters);

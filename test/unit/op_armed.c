@@ -1,0 +1,100 @@
+/* op_armed.c: of what waits, that with the lowest threshold comes first, of equal ones the oldest, and nothing before its
+ * threshold is reached; whoever leaves from the middle is not missed by the others. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "job_test.h"
+#include "op/armed.h"
+
+#define MANY 2000
+
+static void in_order(void **state)
+{
+    static struct tern_armed one[MANY];
+    struct tern_armed_heap   heap = { 0 };
+    uint64_t                 seed = 5;
+
+    (void)state;
+    for (size_t i = 0; i < MANY; i++) {
+        one[i].threshold = job_random(&seed) % 100;
+        assert_true(tern_op_armed_add(&heap, &one[i]));
+    }
+    for (uint64_t reached = 0; reached < 100; reached++) {
+        const struct tern_armed *armed, *before = NULL;
+
+        while ((armed = tern_op_armed_take(&heap, reached))) {
+            assert_int_equal(armed->threshold, reached);
+            assert_true(!before || before < armed); /* they came in the order of the array */
+            before = armed;
+        }
+    }
+    assert_int_equal(heap.count, 0);
+    tern_op_armed_free(&heap);
+}
+
+static void not_before(void **state)
+{
+    struct tern_armed      low = { .threshold = 3 }, high = { .threshold = UINT64_MAX };
+    struct tern_armed_heap heap = { 0 };
+
+    (void)state;
+    assert_false(tern_op_armed_due(&heap, UINT64_MAX));
+    assert_null(tern_op_armed_take(&heap, UINT64_MAX));
+    assert_true(tern_op_armed_add(&heap, &high));
+    assert_true(tern_op_armed_add(&heap, &low));
+    assert_false(tern_op_armed_due(&heap, 2));
+    assert_null(tern_op_armed_take(&heap, 2));
+    assert_ptr_equal(tern_op_armed_take(&heap, 3), &low);
+    assert_null(tern_op_armed_take(&heap, UINT64_MAX - 1));
+    assert_ptr_equal(tern_op_armed_take(&heap, UINT64_MAX), &high);
+    tern_op_armed_free(&heap);
+}
+
+/* Half of them leave, in any order; the rest comes as if they had never been there. */
+static void leaving(void **state)
+{
+    static struct tern_armed one[MANY];
+    static bool              gone[MANY];
+    struct tern_armed_heap   heap = { 0 };
+    uint64_t                 seed = 9, last = 0;
+    size_t                   left = 0;
+
+    (void)state;
+    for (size_t i = 0; i < MANY; i++) {
+        one[i].threshold = job_random(&seed) % 500;
+        assert_true(tern_op_armed_add(&heap, &one[i]));
+    }
+    for (size_t n = 0; n < MANY; n++) {
+        size_t i = job_random(&seed) % MANY;
+
+        if (!gone[i])
+            tern_op_armed_remove(&heap, &one[i]);
+        gone[i] = true;
+    }
+    for (size_t i = 0; i < MANY; i++)
+        left += !gone[i];
+    for (const struct tern_armed *armed; (armed = tern_op_armed_take(&heap, UINT64_MAX)); left--) {
+        assert_false(gone[armed - one]);
+        assert_true(armed->threshold >= last);
+        last = armed->threshold;
+        gone[armed - one] = true;
+    }
+    assert_int_equal(left, 0);
+    tern_op_armed_free(&heap);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(in_order),
+        cmocka_unit_test(not_before),
+        cmocka_unit_test(leaving),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
