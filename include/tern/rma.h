@@ -76,9 +76,10 @@ TERN_API tern_status tern_get_far(tern_ctx *ctx, tern_region *region, int rank, 
 /* Start to copy len bytes from src to byte offset of rank's part of region, with options; opts NULL: as tern_put_nbi.
  * Returns  TERN_OK: started, perhaps done. TERN_AGAIN: TERN_IMMEDIATE was given and there is no room; nothing was
  *          started. TERN_ERR_RANGE: no such rank, offset or length. TERN_ERR_PEER: rank is gone. TERN_ERR_ARG: a
- *          pointer is NULL or a flag unknown. TERN_ERR_TIMEOUT: no room within the context's time limit.
- *          TERN_ERR_NOMEM: no memory for one more operation under way. After TERN_AGAIN and after an error nothing was
- *          written and no event was filled.
+ *          pointer is NULL, a flag unknown, or a counter of another context. TERN_ERR_TIMEOUT: no room within the
+ *          context's time limit. TERN_ERR_NOMEM: no memory for one more operation under way. TERN_ERR_SYSTEM: the
+ *          thread of triggered operations cannot be started. After TERN_AGAIN and after an error nothing was written
+ *          and no event was filled.
  * Remote   visible at rank when the event is done, or after tern_quiet. Needs nothing of rank.
  * Threads  the one that uses ctx. */
 TERN_API tern_status tern_put_with(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, const void *src,

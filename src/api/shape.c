@@ -96,36 +96,35 @@ static tern_status go_add(const struct tern_api_call *c, struct tern_shape *shap
     return c->opts ? tern_op_acc_start(c->ctx, shape, c->opts, c->what) : tern_op_acc_run(c->ctx, shape, c->what);
 }
 
-/* There is nothing to transfer, but perhaps to tell. */
+/* One that counts, or waits for a counter. */
+static __attribute__((noinline)) tern_status go_later(const struct tern_api_call *c, struct tern_shape *shape)
+{
+    tern_status st = tern_api_later(c->ctx, c->opts, c->what);
+
+    if (st < 0)
+        return st;
+    shape->get = !c->adds && c->get;
+    if (c->adds)
+        shape->sum = c->sum;
+    return tern_op_engine_take(c->ctx, tern_op_later_shape(shape, c->adds, c->opts, c->what), c->opts);
+}
+
+/* There is nothing to transfer, but perhaps to tell, or to count. */
 static tern_status nothing(const struct tern_api_call *c, const struct tern_shape *shape)
 {
     const struct tern_xfer xfer = { .part = shape->part };
+    tern_status            st;
 
+    if (c->opts && tern_api_is_later(c->opts))
+        return (st = tern_api_later(c->ctx, c->opts, c->what)) < 0
+                   ? st
+                   : tern_op_engine_take(c->ctx, tern_op_later_contig(&xfer, c->opts, c->what), c->opts);
     if (c->noted)
         return c->opts ? tern_op_contig_start_noted(c->ctx, &xfer, c->opts, c->what)
                        : tern_op_contig_run_noted(c->ctx, &xfer, c->tag, c->what);
     if (c->opts)
         tern_api_nothing(c->opts);
     return TERN_OK;
-}
-
-/* One that counts, or waits for a counter. */
-static __attribute__((noinline)) tern_status go_later(const struct tern_api_call *c, struct tern_shape *shape)
-{
-    const struct tern_xfer nothing = { .part = shape->part, .get = c->get };
-    tern_status            st = tern_api_later(c->ctx, c->opts, c->what);
-
-    if (st < 0)
-        return st;
-    if (shape->total == 0)
-        return tern_op_engine_take(c->ctx, tern_op_later_contig(&nothing, c->opts, c->what), c->opts);
-    shape->get = !c->adds && c->get;
-    if (c->adds) {
-        if ((st = tern_api_acc_check(c, shape)) < 0)
-            return st;
-        shape->sum = c->sum;
-    }
-    return tern_op_engine_take(c->ctx, tern_op_later_shape(shape, c->adds, c->opts, c->what), c->opts);
 }
 
 tern_status tern_api_shape_go(const struct tern_api_call *c, struct tern_shape *shape)
@@ -140,15 +139,15 @@ tern_status tern_api_shape_go(const struct tern_api_call *c, struct tern_shape *
         note = tern_op_note_of(shape->part, shape->total, c->tag);
         shape->note = &note;
     }
-    if (c->opts && tern_api_is_later(c->opts))
-        return go_later(c, shape);
     if (shape->total == 0)
         return nothing(c, shape);
     if (TERN_BASE_DEBUG && (st = check_overlap(c, shape)) < 0)
         return st;
-    if (!c->adds)
-        return go_copy(c, shape);
-    return (st = tern_api_acc_check(c, shape)) < 0 ? st : go_add(c, shape);
+    if (c->adds && (st = tern_api_acc_check(c, shape)) < 0)
+        return st;
+    if (c->opts && tern_api_is_later(c->opts))
+        return go_later(c, shape);
+    return c->adds ? go_add(c, shape) : go_copy(c, shape);
 }
 
 /* ---- vector ---- */

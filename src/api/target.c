@@ -46,6 +46,8 @@ tern_status tern_api_opts(const tern_opts *opts, const char *what)
 {
     if (opts->flags & ~(TERN_IMMEDIATE | TERN_WANT_EVENT | TERN_NOTIFY | TERN_COUNT_BYTES))
         return tern_base_fail(TERN_ERR_ARG, "%s: unknown flags 0x%x", what, opts->flags);
+    if ((opts->flags & TERN_COUNT_BYTES) && !opts->counter)
+        return tern_base_fail(TERN_ERR_ARG, "%s: TERN_COUNT_BYTES without a counter", what);
     if ((opts->flags & TERN_WANT_EVENT) && !opts->event)
         return tern_base_fail(TERN_ERR_ARG, "%s: event is NULL", what);
     return TERN_OK;

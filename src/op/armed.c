@@ -37,7 +37,7 @@ static void sink(struct tern_armed_heap *heap, size_t at, struct tern_armed *arm
     place(heap, at, armed);
 }
 
-bool tern_op_armed_add(struct tern_armed_heap *heap, struct tern_armed *armed)
+static bool heap_add(struct tern_armed_heap *heap, struct tern_armed *armed)
 {
     if (heap->count == heap->room) {
         size_t              room = heap->room > 0 ? 2 * heap->room : FIRST_ROOM;
@@ -48,12 +48,11 @@ bool tern_op_armed_add(struct tern_armed_heap *heap, struct tern_armed *armed)
         heap->entry = entry;
         heap->room = room;
     }
-    armed->order = heap->came++;
     rise(heap, heap->count++, armed);
     return true;
 }
 
-void tern_op_armed_remove(struct tern_armed_heap *heap, const struct tern_armed *armed)
+static void heap_remove(struct tern_armed_heap *heap, const struct tern_armed *armed)
 {
     struct tern_armed *last = heap->entry[--heap->count];
 
@@ -65,15 +64,63 @@ void tern_op_armed_remove(struct tern_armed_heap *heap, const struct tern_armed 
         sink(heap, armed->at, last);
 }
 
+static void line_add(struct tern_armed_heap *heap, struct tern_armed *armed)
+{
+    armed->at = TERN_ARMED_IN_LINE;
+    armed->next = NULL;
+    armed->before = heap->last;
+    *(heap->last ? &heap->last->next : &heap->first) = armed;
+    heap->last = armed;
+}
+
+static void line_remove(struct tern_armed_heap *heap, const struct tern_armed *armed)
+{
+    *(armed->before ? &armed->before->next : &heap->first) = armed->next;
+    *(armed->next ? &armed->next->before : &heap->last) = armed->before;
+}
+
+bool tern_op_armed_add(struct tern_armed_heap *heap, struct tern_armed *armed)
+{
+    armed->order = heap->came++;
+    if (heap->last && armed->threshold < heap->last->threshold)
+        return heap_add(heap, armed);
+    line_add(heap, armed);
+    return true;
+}
+
+void tern_op_armed_remove(struct tern_armed_heap *heap, const struct tern_armed *armed)
+{
+    if (armed->at == TERN_ARMED_IN_LINE)
+        line_remove(heap, armed);
+    else
+        heap_remove(heap, armed);
+}
+
 struct tern_armed *tern_op_armed_take(struct tern_armed_heap *heap, uint64_t reached)
 {
-    struct tern_armed *first;
+    struct tern_armed *first = heap->first;
 
-    if (!tern_op_armed_due(heap, reached))
+    if (heap->count > 0 && (!first || is_before(heap->entry[0], first)))
+        first = heap->entry[0];
+    if (!first || first->threshold > reached)
         return NULL;
-    first = heap->entry[0];
     tern_op_armed_remove(heap, first);
     return first;
+}
+
+struct tern_armed *tern_op_armed_next(const struct tern_armed_heap *heap, const struct tern_armed *armed)
+{
+    size_t at = 0;
+
+    if (!armed && heap->first)
+        return heap->first;
+    if (armed && armed->at == TERN_ARMED_IN_LINE) {
+        if (armed->next)
+            return armed->next;
+    } else if (armed) {
+        at = armed->at + 1;
+    }
+    return at < heap->count ? heap->entry[at] : NULL;
 }
 
 void tern_op_armed_free(struct tern_armed_heap *heap)

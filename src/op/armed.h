@@ -1,6 +1,7 @@
-/* armed.h: who waits for a number to be reached: a heap, the lowest threshold first, of equal ones the oldest.
+/* armed.h: who waits for a number to be reached: the lowest threshold first, of equal ones the oldest.
  *
- * Entries lie in what waits, which knows where it is in the heap, so that it can leave from the middle.
+ * Those whose thresholds come in ascending order, as those of a chain do, stand in a line; the others are in a heap.
+ * Entries lie in what waits, which knows where it is, so that it can leave from the middle.
  */
 #ifndef TERN_OP_ARMED_H
 #define TERN_OP_ARMED_H
@@ -10,13 +11,17 @@
 #include <stdint.h>
 
 struct tern_armed {
-    uint64_t threshold;
-    uint64_t order; /* in which it came; filled by add */
-    size_t   at;    /* in the heap */
+    uint64_t           threshold;
+    uint64_t           order;         /* in which it came; filled by add */
+    struct tern_armed *next, *before; /* in the line */
+    size_t             at;            /* in the heap; TERN_ARMED_IN_LINE: it is in the line */
 };
 
+#define TERN_ARMED_IN_LINE SIZE_MAX
+
 struct tern_armed_heap {
-    struct tern_armed **entry;
+    struct tern_armed  *first, *last; /* the line */
+    struct tern_armed **entry;        /* the heap */
     size_t              count, room;
     uint64_t            came;
 };
@@ -24,19 +29,23 @@ struct tern_armed_heap {
 /* False: no memory; nothing changed. */
 bool tern_op_armed_add(struct tern_armed_heap *heap, struct tern_armed *armed);
 
+/* It is there. */
+void tern_op_armed_remove(struct tern_armed_heap *heap, const struct tern_armed *armed);
+
 /* Whether there is one whose threshold is reached. */
 static inline bool tern_op_armed_due(const struct tern_armed_heap *heap, uint64_t reached)
 {
-    return heap->count > 0 && heap->entry[0]->threshold <= reached;
+    return (heap->first && heap->first->threshold <= reached) ||
+           (heap->count > 0 && heap->entry[0]->threshold <= reached);
 }
 
-/* It is in the heap. */
-void tern_op_armed_remove(struct tern_armed_heap *heap, const struct tern_armed *armed);
-
-/* The first whose threshold is reached, which leaves the heap; NULL: there is none. */
+/* The first whose threshold is reached, which leaves; NULL: there is none. */
 struct tern_armed *tern_op_armed_take(struct tern_armed_heap *heap, uint64_t reached);
 
-/* The heap is empty, or what is in it does not matter any more. */
+/* All of them, one after the other, in any order; armed NULL: the first. NULL: there are no more. */
+struct tern_armed *tern_op_armed_next(const struct tern_armed_heap *heap, const struct tern_armed *armed);
+
+/* What is in it does not matter any more. */
 void tern_op_armed_free(struct tern_armed_heap *heap);
 
 #endif

@@ -28,9 +28,10 @@ enum sight {
 };
 
 static struct {
-    pthread_mutex_t     lock; /* guards engines and running */
+    pthread_mutex_t     lock; /* guards engines, and starting */
     struct tern_engine *engines;
-    bool                running;
+    _Atomic bool        running;
+    bool                over; /* it is not started any more */
     _Atomic bool        stop;
     pthread_t           thread;
     _Atomic uint32_t    bell, sleeps;
@@ -109,7 +110,17 @@ static void nap(int64_t ns)
         tern_boot_bell_wait(&beside.bell, seen, ns);
 }
 
-/* Until an engine has something to do. */
+/* From now on it shows whether the program makes progress. */
+static void look_away(void)
+{
+    pthread_mutex_lock(&beside.lock);
+    for (struct tern_engine *engine = beside.engines; engine; engine = engine->next)
+        engine->polls_seen = atomic_load_explicit(&engine->polls, memory_order_relaxed); /* a hint */
+    pthread_mutex_unlock(&beside.lock);
+}
+
+/* Until an engine has something to do. Mostly the program that gave it that is about to wait for it: it gets some time for
+ * its first look, because two threads that do the same are slower than one. */
 static void sleep_long(void)
 {
     uint32_t seen = tern_boot_bell_announce(&beside.bell, &beside.sleeps);
@@ -117,6 +128,8 @@ static void sleep_long(void)
     if (look() == NOTHING && !is_stopped())
         tern_boot_bell_wait(&beside.bell, seen, -1);
     tern_boot_bell_withdraw(&beside.sleeps);
+    look_away();
+    nap(FIRST_NAP);
 }
 
 /* In the program's stead: until there is news. */
@@ -162,7 +175,6 @@ static tern_status start(void)
     sigset_t all, before;
     int      error;
 
-    atomic_store(&beside.stop, false);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     error = pthread_create(&beside.thread, NULL, beside_run, NULL);
@@ -170,7 +182,7 @@ static tern_status start(void)
     if (error)
         return tern_base_fail(TERN_ERR_SYSTEM, "cannot start the thread of triggered operations: %s", strerror(error));
     pthread_setname_np(beside.thread, "tern-trigger");
-    beside.running = true;
+    atomic_store(&beside.running, true);
     return TERN_OK;
 }
 
@@ -178,10 +190,11 @@ tern_status tern_op_beside_start(void)
 {
     tern_status st = TERN_OK;
 
-    if (tern_opt.progress_thread == TERN_PROGRESS_THREAD_OFF)
+    if (atomic_load_explicit(&beside.running, memory_order_relaxed) || /* the usual case; the lock orders the other */
+        tern_opt.progress_thread == TERN_PROGRESS_THREAD_OFF)
         return TERN_OK;
     pthread_mutex_lock(&beside.lock);
-    if (!beside.running)
+    if (!atomic_load(&beside.running) && !beside.over)
         st = start();
     pthread_mutex_unlock(&beside.lock);
     return st;
@@ -197,8 +210,8 @@ void tern_op_beside_stop(void)
     bool running;
 
     pthread_mutex_lock(&beside.lock);
-    running = beside.running;
-    beside.running = false;
+    running = atomic_exchange(&beside.running, false);
+    beside.over = true;
     pthread_mutex_unlock(&beside.lock);
     if (!running)
         return;

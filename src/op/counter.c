@@ -43,10 +43,11 @@ static size_t cancel_all(struct tern_counter *counter)
 /* What waits for the counter may count on it too: only what is left after the cancellation is in the way. */
 static uint32_t users_elsewhere(const struct tern_counter *counter)
 {
-    uint32_t users = counter->users;
+    uint32_t                 users = counter->users;
+    const struct tern_armed *armed = NULL;
 
-    for (size_t i = 0; i < counter->armed.count; i++) {
-        const struct tern_later *later = (const struct tern_later *)counter->armed.entry[i];
+    while ((armed = tern_op_armed_next(&counter->armed, armed))) {
+        const struct tern_later *later = (const struct tern_later *)armed;
         users -= (later->counter == counter ? 1u : 0u) + (later->target == counter ? 1u : 0u);
     }
     return users;

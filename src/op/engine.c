@@ -70,10 +70,12 @@ void tern_op_engine_end(struct tern_later *later, tern_status status)
 /* The first of what waits that is nothing but an event of the counter. */
 static struct tern_later *find_watch(const struct tern_counter *counter)
 {
-    for (size_t i = 0; i < counter->armed.count; i++)
-        if (((struct tern_later *)counter->armed.entry[i])->watch)
-            return (struct tern_later *)counter->armed.entry[i];
-    return NULL;
+    struct tern_armed *armed = NULL;
+
+    while ((armed = tern_op_armed_next(&counter->armed, armed)))
+        if (((struct tern_later *)armed)->watch)
+            break;
+    return (struct tern_later *)armed;
 }
 
 static __attribute__((cold, noinline)) void count_failure(struct tern_counter *counter, tern_status status)
@@ -124,7 +126,7 @@ void tern_op_engine_ready(struct tern_later *later)
     later->next = NULL;
     *engine->ready_end = later;
     engine->ready_end = &later->next;
-    engine->ready_count++;
+    atomic_store_explicit(&engine->ready_count, tern_op_engine_waiting(engine) + 1, memory_order_relaxed);
 }
 
 static struct tern_later *take_ready(struct tern_engine *engine)
@@ -134,7 +136,7 @@ static struct tern_later *take_ready(struct tern_engine *engine)
     engine->ready = later->next;
     if (!engine->ready)
         engine->ready_end = &engine->ready;
-    engine->ready_count--;
+    atomic_store_explicit(&engine->ready_count, tern_op_engine_waiting(engine) - 1, memory_order_relaxed);
     return later;
 }
 
@@ -195,7 +197,7 @@ static bool start_ready(struct tern_engine *engine)
     unsigned refused = 0;
     bool     any = false;
 
-    for (uint32_t n = engine->ready_count; n > 0 && refused < REFUSALS; n--) {
+    for (uint32_t n = tern_op_engine_waiting(engine); n > 0 && refused < REFUSALS; n--) {
         struct tern_later *later = take_ready(engine);
 
         if (start(later) == TERN_AGAIN) {
@@ -244,6 +246,14 @@ static void engine_progress(struct tern_aside *aside)
     pthread_mutex_unlock(&engine->lock);
 }
 
+static void describe(const char *what, int rank, char *text, size_t size)
+{
+    if (rank < 0)
+        snprintf(text, size, "triggered %s", what);
+    else
+        snprintf(text, size, "%s to rank %d of the job, which counts or was triggered,", what, rank);
+}
+
 static void engine_describe(struct tern_aside *aside, char *text, size_t size)
 {
     struct tern_engine *engine = (struct tern_engine *)aside;
@@ -258,7 +268,7 @@ static void engine_describe(struct tern_aside *aside, char *text, size_t size)
         }
     }
     pthread_mutex_unlock(&engine->lock);
-    snprintf(text, size, "%s that counts or was triggered, to rank %d of the job", what, rank);
+    describe(what, rank, text, size);
 }
 
 static tern_status engine_failed(struct tern_aside *aside, char *text, size_t size)
@@ -269,8 +279,7 @@ static tern_status engine_failed(struct tern_aside *aside, char *text, size_t si
     pthread_mutex_lock(&engine->lock);
     st = engine->failed;
     if (st < 0)
-        snprintf(text, size, "%s that counts or was triggered, to rank %d of the job,", engine->failed_what,
-                 engine->failed_rank);
+        describe(engine->failed_what, engine->failed_rank, text, size);
     engine->failed = TERN_OK;
     pthread_mutex_unlock(&engine->lock);
     return st;

@@ -35,8 +35,8 @@ struct tern_engine {
     struct tern_counter *counters, *moved;
     struct tern_later   *all;
     struct tern_later   *ready, **ready_end; /* are to start, in this order */
-    uint32_t             ready_count;
-    tern_status          failed; /* the first error of an operation without an event */
+    _Atomic uint32_t     ready_count;        /* read without the lock by who looks for room */
+    tern_status          failed;             /* the first error of an operation without an event */
     const char          *failed_what;
     int                  failed_rank;
     _Atomic uint32_t     polls; /* of the program: whether it makes progress by itself */
@@ -93,6 +93,12 @@ void tern_op_engine_end(struct tern_later *later, tern_status status);
 static inline uint32_t tern_op_engine_busy(const struct tern_engine *engine)
 {
     return atomic_load_explicit(&engine->aside.busy, memory_order_relaxed);
+}
+
+/* How many are to start; without the lock a hint. */
+static inline uint32_t tern_op_engine_waiting(const struct tern_engine *engine)
+{
+    return atomic_load_explicit(&engine->ready_count, memory_order_relaxed);
 }
 
 static inline void tern_op_engine_more(struct tern_engine *engine)

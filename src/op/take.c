@@ -37,17 +37,17 @@ static bool add_record(struct tern_later *later, const tern_opts *opts)
     return true;
 }
 
-/* One that only counts waits for room, as everything does; one that waits for its counter costs memory. */
+static bool is_full(const struct tern_engine *engine)
+{
+    return TERN_UNLIKELY(tern_op_engine_waiting(engine) >= MOST_READY);
+}
+
 static tern_status room_poll(void *arg)
 {
-    struct tern_engine *engine = arg;
-    bool                full;
+    const struct tern_engine *engine = arg;
 
     tern_core_ctx_progress(engine->owner);
-    pthread_mutex_lock(&engine->lock);
-    full = engine->ready_count >= MOST_READY;
-    pthread_mutex_unlock(&engine->lock);
-    return full ? TERN_PENDING : TERN_OK;
+    return is_full(engine) ? TERN_PENDING : TERN_OK;
 }
 
 static void room_describe(void *arg, char *text, size_t size)
@@ -56,15 +56,18 @@ static void room_describe(void *arg, char *text, size_t size)
     snprintf(text, size, "an operation that counts waits for room on the way of those before it");
 }
 
+/* One that only counts waits for room, as everything does; one that waits for its counter costs memory. */
 static tern_status wait_for_room(struct tern_engine *engine, uint32_t flags)
 {
     struct tern_wait wait = {
         .poll = room_poll, .describe = room_describe, .arg = engine, .deadline = tern_core_ctx_deadline(engine->owner)
     };
 
-    if (room_poll(engine) == TERN_OK)
+    if (!is_full(engine))
         return TERN_OK;
-    return flags & TERN_IMMEDIATE ? TERN_AGAIN : tern_core_wait(&wait);
+    if (flags & TERN_IMMEDIATE)
+        return room_poll(engine) == TERN_OK ? TERN_OK : TERN_AGAIN;
+    return tern_core_wait(&wait);
 }
 
 /* Put it where it belongs; false: no memory. */
@@ -108,11 +111,17 @@ static void fill(struct tern_pending *record, const tern_opts *opts)
         *opts->local = record ? tern_core_event_make(record, true) : TERN_EVENT_INIT;
 }
 
-static tern_status refuse(struct tern_later *later)
+static tern_status refuse(struct tern_later *later, tern_status status)
 {
     if (later && later->record)
         tern_core_pending_drop(later->record);
     free(later);
+    return status;
+}
+
+static tern_status no_memory(struct tern_later *later)
+{
+    refuse(later, TERN_ERR_NOMEM);
     return tern_base_fail(TERN_ERR_NOMEM, "no memory for one more operation that counts or waits for a counter");
 }
 
@@ -124,23 +133,19 @@ tern_status tern_op_engine_take(struct tern_ctx *ctx, struct tern_later *later, 
     bool                 left;
 
     if (!later)
-        return refuse(later);
+        return no_memory(later);
     later->engine = engine;
-    if (!later->when && (st = wait_for_room(engine, later->flags)) != TERN_OK) {
-        free(later);
-        return st;
-    }
+    if (!later->when && (st = wait_for_room(engine, later->flags)) != TERN_OK)
+        return refuse(later, st);
+    if (later->when && !later->watch && (st = tern_op_beside_start()) < 0)
+        return refuse(later, st);
     if (!add_record(later, opts))
-        return refuse(later);
+        return no_memory(later);
     record = later->record;
-    if (later->when && !later->watch && (st = tern_op_beside_start()) < 0) {
-        refuse(later);
-        return st;
-    }
     pthread_mutex_lock(&engine->lock);
     if (!enter(engine, later)) {
         pthread_mutex_unlock(&engine->lock);
-        return refuse(later);
+        return no_memory(later);
     }
     if (later->watch && later->state == TERN_LATER_ARMED && opts->when->error < 0) {
         tern_op_armed_remove(&opts->when->armed, &later->armed);

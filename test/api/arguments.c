@@ -105,7 +105,7 @@ static void nothing_at_the_end(tern_ctx *ctx, tern_region *region)
 
 static void pointers_and_flags(tern_ctx *ctx, tern_region *region)
 {
-    static const uint32_t bad[] = { 0x4u, 0x8u, 0x80000000u, 0xffffffffu, TERN_IMMEDIATE | 0x20u };
+    static const uint32_t bad[] = { 0x4u, 0x8u, 0x80000000u, 0xffffffffu, TERN_IMMEDIATE | 0x40u, TERN_COUNT_BYTES };
     tern_event            event = { NOT_AN_EVENT };
 
     all_forms(NULL, region, 0, 0, 1, TERN_ERR_ARG);

@@ -10,6 +10,8 @@ links=
 for links in '' $links; do
     ternrun -n 3 ${links:+-x TERN_LINKS=$links} "$BIN/transpose" 500
     check "transpose ${links:-on one node}" all_of 'status_is 0' 'out_has "500 doubles on 3 ranks transposed, 0 wrong"'
+    ternrun -n 2 ${links:+-x TERN_LINKS=$links} "$BIN/trigger"
+    check "trigger ${links:-on one node}" all_of 'status_is 0' 'out_has "of 256 chunks arrived; 0 bytes are wrong"'
 done
 check_clean "at the end"
 finish

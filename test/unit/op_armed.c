@@ -33,7 +33,7 @@ static void in_order(void **state)
             before = armed;
         }
     }
-    assert_int_equal(heap.count, 0);
+    assert_null(tern_op_armed_next(&heap, NULL));
     tern_op_armed_free(&heap);
 }
 
@@ -62,7 +62,7 @@ static void leaving(void **state)
     static bool              gone[MANY];
     struct tern_armed_heap   heap = { 0 };
     uint64_t                 seed = 9, last = 0;
-    size_t                   left = 0;
+    size_t                   left = 0, seen = 0;
 
     (void)state;
     for (size_t i = 0; i < MANY; i++) {
@@ -78,6 +78,9 @@ static void leaving(void **state)
     }
     for (size_t i = 0; i < MANY; i++)
         left += !gone[i];
+    for (const struct tern_armed *armed = NULL; (armed = tern_op_armed_next(&heap, armed)); seen++)
+        assert_false(gone[armed - one]);
+    assert_int_equal(seen, left);
     for (const struct tern_armed *armed; (armed = tern_op_armed_take(&heap, UINT64_MAX)); left--) {
         assert_false(gone[armed - one]);
         assert_true(armed->threshold >= last);
