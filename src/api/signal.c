@@ -8,6 +8,7 @@
 #include "base/bits.h"
 #include "core/region.h"
 #include "core/wait.h"
+#include "op/engine.h"
 #include "op/signal.h"
 
 static tern_status check_word(const struct tern_link_part *part, uint64_t offset, int rank, const char *what)
@@ -98,12 +99,19 @@ tern_status tern_put_signal_with(tern_ctx *ctx, tern_region *region, int rank, u
         return st;
     if (opts->flags & TERN_NOTIFY)
         return tern_base_fail(TERN_ERR_ARG, "tern_put_signal: a signal does not notify; TERN_NOTIFY is not for it");
-    if (TERN_LIKELY(ctx && region && at_once(ctx, region, rank, offset, src, len, signal))) {
+    if (!tern_api_is_later(opts) &&
+        TERN_LIKELY(ctx && region && at_once(ctx, region, rank, offset, src, len, signal))) {
         tern_api_nothing(opts);
         return TERN_OK;
     }
-    st = check(ctx, region, rank, &xfer, signal, "tern_put_signal", &word);
-    return st < 0 ? st : tern_op_signal_start(ctx, &xfer, &word, opts, "tern_put_signal");
+    if ((st = check(ctx, region, rank, &xfer, signal, "tern_put_signal", &word)) < 0)
+        return st;
+    if (tern_api_is_later(opts)) {
+        st = tern_api_later(ctx, opts, "tern_put_signal");
+        return st < 0 ? st
+                      : tern_op_engine_take(ctx, tern_op_later_signal(&xfer, &word, opts, "tern_put_signal"), opts);
+    }
+    return tern_op_signal_start(ctx, &xfer, &word, opts, "tern_put_signal");
 }
 
 /* ---- waiting ---- */

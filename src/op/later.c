@@ -11,6 +11,7 @@
 #include "op/attempt.h"
 #include "op/contig.h"
 #include "op/engine.h"
+#include "op/signal.h"
 
 #define FLAGS (TERN_IMMEDIATE | TERN_OP_ONCE)
 
@@ -141,6 +142,28 @@ struct tern_later *tern_op_later_atomic(const struct tern_op_atomic *atomic, con
         later->atomic.note = &later->note;
     }
     later->start = start_atomic;
+    return later;
+}
+
+/* ---- one run, and a signal behind it ---- */
+
+static tern_status start_signal(struct tern_later *later, struct tern_ctx *ctx, tern_event *event)
+{
+    const tern_opts opts = opts_of(later, event);
+
+    return tern_op_signal_start(ctx, &later->xfer, &later->atomic, &opts, later->what);
+}
+
+struct tern_later *tern_op_later_signal(const struct tern_xfer *xfer, const struct tern_op_atomic *word,
+                                        const tern_opts *opts, const char *what)
+{
+    struct tern_later *later = make(opts, word->part->rank, xfer->len, what, 0);
+
+    if (later) {
+        later->xfer = *xfer;
+        later->atomic = *word;
+        later->start = start_signal;
+    }
     return later;
 }
 

@@ -40,9 +40,11 @@ struct tern_later {
     tern_status (*start)(struct tern_later *later, struct tern_ctx *ctx, tern_event *event);
     bool placed; /* a long message: its payload is in its place, or on its way; the message is to be sent then */
     union {
-        struct tern_xfer      xfer;
-        struct tern_op_atomic atomic;
-        struct tern_shape     shape;
+        struct {
+            struct tern_xfer      xfer;
+            struct tern_op_atomic atomic; /* with a transfer: its signal */
+        };
+        struct tern_shape shape;
         struct {
             tern_am  am;
             uint32_t args[TERN_AM_ARGS];
@@ -57,6 +59,8 @@ struct tern_later *tern_op_later_contig(const struct tern_xfer *xfer, const tern
 struct tern_later *tern_op_later_shape(const struct tern_shape *shape, bool adds, const tern_opts *opts,
                                        const char *what);
 struct tern_later *tern_op_later_atomic(const struct tern_op_atomic *atomic, const tern_opts *opts, const char *what);
+struct tern_later *tern_op_later_signal(const struct tern_xfer *xfer, const struct tern_op_atomic *word,
+                                        const tern_opts *opts, const char *what);
 struct tern_later *tern_op_later_am(int peer, const tern_am *am, const tern_opts *opts);
 struct tern_later *tern_op_later_add(struct tern_counter *target, uint64_t value, const tern_opts *opts);
 struct tern_later *tern_op_later_watch(const tern_opts *opts); /* an event of the counter, and nothing else */

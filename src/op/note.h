@@ -71,7 +71,7 @@ static inline void tern_op_notice_seen(struct tern_notice *notice)
  * forward in each look: the next may be the last before a sleep. */
 static inline void tern_op_notice_look(struct tern_ctx *ctx, uint32_t *n)
 {
-    if ((*n)++ % 8 == 0 || tern_core_message_asks || ctx->under_way)
+    if ((*n)++ % 8 == 0 || tern_core_message_asks || tern_core_ctx_has_begun(ctx))
         tern_core_ctx_progress(ctx);
     tern_core_message_poll_notes();
 }

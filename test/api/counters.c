@@ -6,6 +6,7 @@
  * for nothing else; events of counters are waited for with others; handlers and other threads may add; what makes no
  * sense is refused.
  *
+ * ranks: 1 2 4
  * network: 2 */
 #include <pthread.h>
 #include <sched.h>
@@ -94,6 +95,7 @@ static void kinds(void)
     tern_opts             opts = { .counter = done, .when = go, .threshold = 2 };
     tern_opts             with_event = opts;
     tern_indexed          indexed = { 2, 8, (void *const *)pieces, 2, 8, offset };
+    tern_signal           signal = { .region = region, .offset = 400, .value = 9, .op = TERN_SIGNAL_ADD };
     tern_scale            scale = { .type = TERN_UINT64 };
     uint32_t              args[2] = { 11, 12 };
     tern_am               small = { .kind = TERN_AM_SHORT, .handler = HANDLER, .nargs = 2, .args = args };
@@ -118,6 +120,8 @@ static void kinds(void)
     OK(tern_put_indexed_with(TERN_WORLD, region, right, &indexed, &opts));
     indexed.local_count = indexed.remote_count = 0; /* the description is the program's again */
     pieces[0] = pieces[1] = NULL;
+    OK(tern_put_signal_with(TERN_WORLD, far, right, 400, source, 8, &signal, &opts));
+    signal.value = 0;
     OK(tern_acc_with(TERN_WORLD, region, right, 128, sums, 16, &scale, &opts));
     with_event.event = &events[0];
     OK(tern_atomic_with(TERN_WORLD, domain, region, right, 256,
@@ -134,11 +138,12 @@ static void kinds(void)
     OK(tern_quiet(TERN_WORLD)); /* does not wait for what has not started */
     RETURNS(TERN_PENDING, tern_event_test(&events[1]));
     meet();
-    SAME(mine[0] + mine[8] + mine[16] + mine[32] + registered[200] + handled + value(done), 0);
+    SAME(mine[0] + mine[8] + mine[16] + mine[32] + mine[50] + registered[50] + registered[200], 0);
+    SAME(handled + value(done), 0);
     meet();
     OK(tern_counter_add(go, 1));
     OK(tern_event_wait_all(events, 3, TERN_FOREVER));
-    reach(done, 8);
+    reach(done, 9);
     SAME(value(added), 40);
     SAME(was, 0);
     OK(tern_counter_wait(heard, 2, TERN_FOREVER));
@@ -150,6 +155,8 @@ static void kinds(void)
     SAME(mine[16], 5);
     SAME(mine[17], 6);
     SAME(mine[32], 3);
+    SAME(mine[50], 9);
+    SAME(registered[50], 1);
     SAME(handled, 11 + 12 + 1000);
     OK(tern_counter_set(heard, 0));
     OK(tern_atomic_domain_free(domain));
@@ -303,6 +310,7 @@ static void refused(void)
     tern_ctx     *strict, *relaxed;
     tern_event    event;
     tern_am       am = { .kind = TERN_AM_SHORT, .handler = HANDLER };
+    tern_signal   signal = { .region = region, .offset = 8, .value = 1 };
 
     OK(tern_ctx_create(tern_ctx_team(TERN_WORLD), TERN_STRICT, &strict));
     OK(tern_ctx_create(tern_ctx_team(TERN_WORLD), TERN_RELAXED, &relaxed));
@@ -316,6 +324,11 @@ static void refused(void)
     RETURNS(TERN_ERR_ARG, tern_am_request_with(TERN_WORLD, right, NULL, &(tern_opts){ .when = c }));
     RETURNS(TERN_ERR_ARG, tern_counter_add_with(c, 1, &(tern_opts){ .when = other }));
     RETURNS(TERN_ERR_ARG, tern_counter_add_with(c, 1, &(tern_opts){ .flags = TERN_NOTIFY }));
+    RETURNS(TERN_ERR_ARG,
+            tern_put_signal_with(TERN_WORLD, region, right, 0, source, 8, &signal, &(tern_opts){ .when = other }));
+    signal.offset = 1;
+    RETURNS(TERN_ERR_ARG,
+            tern_put_signal_with(TERN_WORLD, region, right, 0, source, 8, &signal, &(tern_opts){ .when = c }));
     RETURNS(TERN_ERR_RANGE, tern_put_with(TERN_WORLD, region, right, 8 * SLOTS, source, 8, &(tern_opts){ .when = c }));
     RETURNS(TERN_ERR_RANGE, tern_put_with(TERN_WORLD, region, tern_size(), 0, source, 8, &(tern_opts){ .when = c }));
     RETURNS(TERN_ERR_ARG, tern_put_with(TERN_WORLD, region, right, 0, NULL, 8, &(tern_opts){ .when = c }));

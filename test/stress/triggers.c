@@ -8,6 +8,7 @@
  * that a value which is not the right one shows that something started too early, or twice. Some are cancelled before the
  * program begins: these, and nobody else, leave no trace. Then rank by rank either waits, or only looks.
  *
+ * ranks: 1 4
  * network: 2
  */
 #include <sched.h>
