@@ -9,6 +9,7 @@
 #define TERN_LINK_TEST_H
 
 #include <errno.h>
+#include <execinfo.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -264,6 +265,16 @@ static inline void signals_as_usual(void)
         signal(caught[i], SIG_DFL);
 }
 
+/* A rank that hangs says where. */
+static inline void tell_where(int signal_number)
+{
+    void *frame[32];
+
+    backtrace_symbols_fd(frame, backtrace(frame, 32), STDERR_FILENO);
+    signal(signal_number, SIG_DFL);
+    raise(signal_number);
+}
+
 static inline pid_t rank_fork(struct rank *r, link_body *body)
 {
     pid_t pid;
@@ -272,6 +283,7 @@ static inline pid_t rank_fork(struct rank *r, link_body *body)
     pid = fork();
     if (pid != 0)
         return pid;
+    signal(SIGALRM, tell_where);
     alarm(SECONDS);
     signals_as_usual();
     this_rank = r->me;
