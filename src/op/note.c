@@ -171,7 +171,8 @@ void tern_op_note_open(void)
 {
     tern_op_match_open(&match);
     leaving = false;
-    memset(grounds, 0, sizeof(grounds));
+    memset(grounds, 0xff,
+           sizeof(grounds)); /* found at no time: no name, not even 0, is known before there is a region */
     tern_core_up.note = deliver;
     tern_core_up.note_head = write_head;
 }
