@@ -212,6 +212,11 @@ tern_status tern_notice_event(tern_notice *notice, tern_event *event)
 
 /* ---- several requests ---- */
 
+static __attribute__((cold, noinline)) tern_status is_none(const char *what)
+{
+    return tern_base_fail(TERN_ERR_ARG, "%s: any of 0 requests will never be done", what);
+}
+
 /* Look once, for the context of each that is waited for; those of one context mostly stand together. */
 static void look_all(struct await *a)
 {
@@ -275,8 +280,10 @@ tern_status tern_notice_test_any(tern_notice *const *notices, size_t n, size_t *
 {
     struct await a = { .notice = notices, .n = n, .what = "tern_notice_test_any" };
 
-    if (!notices || !index || n == 0)
+    if (!notices || !index)
         return is_null("tern_notice_test_any");
+    if (n == 0)
+        return is_none("tern_notice_test_any");
     return any_found(&a, several_poll(&a), index, info);
 }
 
@@ -286,8 +293,10 @@ tern_status tern_notice_wait_any(tern_notice *const *notices, size_t n, tern_dea
     struct await     a = { .notice = notices, .n = n, .what = "tern_notice_wait_any" };
     struct tern_wait wait = { .poll = several_poll, .describe = await_describe, .arg = &a, .deadline = deadline };
 
-    if (!notices || !index || n == 0)
+    if (!notices || !index)
         return is_null("tern_notice_wait_any");
+    if (n == 0)
+        return is_none("tern_notice_wait_any");
     return any_found(&a, tern_core_wait(&wait), index, info);
 }
 

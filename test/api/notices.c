@@ -3,7 +3,8 @@
  * Promise: a request is done after its count of matches, not before; what it found is that of the last; any source and any
  * tag take what comes in order; the request that was started first is served first; probing takes nothing; a cancelled
  * one takes nothing more, and a freed one neither; any, all and events see requests done, together with operations; what
- * makes no sense is refused; waits end at their deadline; what was kept for a region that is freed is gone.
+ * makes no sense is refused, with a text that says what; waits end at their deadline; what was kept for a region that is
+ * freed is gone, and what comes late for it is written nowhere.
  *
  * Each rank is told by its left neighbour, by a strict context, so the order in which it is told is known.
  */
@@ -177,6 +178,7 @@ static void several(void)
     OK(tern_notice_test_all(NULL, 0, NULL));
     RETURNS(TERN_ERR_STATE, tern_notice_test_any(notice, 5, &index, NULL));
     RETURNS(TERN_ERR_STATE, tern_notice_wait_any(notice, 5, TERN_FOREVER, &index, NULL));
+    SAYS("none of the requests is started");
     for (int i = 1; i < 4; i++)
         OK(tern_notice_free(notice[i]));
 }
@@ -224,30 +226,49 @@ static void refusals(void)
     RETURNS(TERN_ERR_ARG, tern_notice_init(NULL, region, 0, 0, 1, &notice));
     RETURNS(TERN_ERR_ARG, tern_notice_init(TERN_WORLD, NULL, 0, 0, 1, &notice));
     RETURNS(TERN_ERR_ARG, tern_notice_init(TERN_WORLD, region, 0, 0, 1, NULL));
+    SAYS("tern_notice_init: a pointer is NULL");
     RETURNS(TERN_ERR_ARG, tern_notice_init(TERN_WORLD, region, 0, 0, 0, &notice));
+    SAYS("a request for 0 notifications");
     RETURNS(TERN_ERR_RANGE, tern_notice_init(TERN_WORLD, region, tern_size(), 0, 1, &notice));
     RETURNS(TERN_ERR_RANGE, tern_notice_init(TERN_WORLD, region, -2, 0, 1, &notice));
+    SAYS("tern_notice_init: no rank -2 in a team of");
     RETURNS(TERN_ERR_RANGE, tern_notice_init(TERN_WORLD, region, 0, -2, 1, &notice));
     RETURNS(TERN_ERR_RANGE, tern_notice_init(TERN_WORLD, region, 0, 1ll << 32, 1, &notice));
+    SAYS("tag 4294967296 does not fit in 32 bits");
     CHECK(notice == NULL);
     RETURNS(TERN_ERR_ARG, tern_notice_start(NULL));
+    SAYS("tern_notice_start: ");
     RETURNS(TERN_ERR_ARG, tern_notice_test(NULL, NULL));
+    SAYS("tern_notice_test: ");
     RETURNS(TERN_ERR_ARG, tern_notice_wait(NULL, TERN_FOREVER, NULL));
+    SAYS("tern_notice_wait: ");
     RETURNS(TERN_ERR_ARG, tern_notice_probe(NULL, NULL));
+    SAYS("tern_notice_probe: ");
     RETURNS(TERN_ERR_ARG, tern_notice_cancel(NULL, NULL));
+    SAYS("tern_notice_cancel: ");
     RETURNS(TERN_ERR_ARG, tern_notice_free(NULL));
+    SAYS("tern_notice_free: ");
     RETURNS(TERN_ERR_ARG, tern_notice_event(NULL, &event));
+    SAYS("tern_notice_event: ");
     RETURNS(TERN_ERR_ARG, tern_notice_test_any(NULL, 1, &index, NULL));
+    SAYS("tern_notice_test_any: ");
     RETURNS(TERN_ERR_ARG, tern_notice_wait_any(none, 0, TERN_FOREVER, &index, NULL));
+    SAYS("tern_notice_wait_any: any of 0 requests");
     RETURNS(TERN_ERR_ARG, tern_notice_wait_any(none, 1, TERN_FOREVER, NULL, NULL));
+    SAYS("tern_notice_wait_any: ");
     RETURNS(TERN_ERR_ARG, tern_notice_wait_all(NULL, 1, TERN_FOREVER, NULL));
+    SAYS("tern_notice_wait_all: ");
     notice = request(left, 61, 1);
     RETURNS(TERN_ERR_STATE, tern_notice_test(notice, NULL));
+    SAYS("tern_notice_test: the request is not started");
     RETURNS(TERN_ERR_STATE, tern_notice_wait(notice, TERN_FOREVER, NULL));
+    SAYS("tern_notice_wait: the request is not started");
     RETURNS(TERN_ERR_STATE, tern_notice_cancel(notice, NULL));
+    SAYS("tern_notice_cancel: the request is not started");
     RETURNS(TERN_ERR_ARG, tern_notice_event(notice, NULL));
     OK(tern_notice_start(notice));
     RETURNS(TERN_ERR_STATE, tern_notice_start(notice));
+    SAYS("the request is started; wait for it or cancel it");
     RETURNS(TERN_ERR_TIMEOUT, tern_notice_wait(notice, TERN_NOW, NULL));
     RETURNS(TERN_ERR_TIMEOUT, tern_notice_wait(notice, tern_deadline_in(0.01), NULL));
     SAYS("tag 61");
@@ -278,6 +299,28 @@ static void regions_apart(void)
     OK(tern_notice_free(mine));
 }
 
+/* Notifications that nobody asked for, with the data of puts in them, when their region is freed: what is made in its place
+ * stays as it was made. */
+static void late_data(void)
+{
+    static const unsigned char full[24] = { 1, 2, 3 };
+    tern_region               *gone, *fresh;
+
+    for (int round = 0; round < 3; round++) {
+        OK(tern_region_alloc(TERN_WORLD, 4096, NULL, &gone));
+        for (uint64_t i = 0; i < 100; i++)
+            OK(tern_put_notify_nbi(TERN_WORLD, gone, right, 32 * i, full, 1 + i % sizeof(full), 91));
+        OK(tern_quiet(TERN_WORLD));
+        OK(tern_region_free(gone));
+        OK(tern_region_alloc(TERN_WORLD, 4096, NULL, &fresh));
+        TELL(92);
+        found(started(left, 92, 1), 92, 0, 1); /* freed by tern_finalize */
+        for (size_t i = 0; i < 4096; i++)
+            CHECK(((const unsigned char *)tern_region_ptr(fresh, tern_rank()))[i] == 0);
+        OK(tern_region_free(fresh));
+    }
+}
+
 int main(void)
 {
     OK(tern_init());
@@ -294,6 +337,7 @@ int main(void)
     events();
     refusals();
     regions_apart();
+    late_data();
     started(left, 81, 1); /* for tern_finalize to free */
     TELL(82);
     OK(tern_finalize());

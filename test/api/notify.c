@@ -3,7 +3,9 @@
  * Promise: a notification says who made the access, with which tag, and of how many bytes; it comes once; a put's data is
  * in place when it comes, a get's has been taken, so that the target may overwrite it. A notification without an access
  * comes too, also to a rank whose part is empty. An event of a notified access is done when the target has been
- * notified. With TERN_IMMEDIATE an access that finds no room has done nothing.
+ * notified, and then, as after tern_quiet, every rank sees a put's data, although the target has not called Tern since.
+ * With TERN_IMMEDIATE an access that finds no room has done nothing. What makes no sense is refused, with a text that says
+ * what.
  *
  * env: TERN_CMA=off
  * providers: net
@@ -171,12 +173,56 @@ static void empty_parts(void)
     OK(tern_notice_start(notice));
     OK(tern_notify(TERN_WORLD, region, right, 5));
     RETURNS(TERN_ERR_RANGE, tern_put_notify(TERN_WORLD, region, right, 0, &byte, 1, 5));
+    SAYS("tern_put_notify: 1 bytes at offset 0 do not lie in the 0 bytes of rank");
     RETURNS(TERN_ERR_RANGE, tern_put_notify(TERN_WORLD, region, right, 1, &byte, 0, 5));
     OK(tern_put_notify(TERN_WORLD, region, right, 0, &byte, 0, 5));
     OK(tern_notice_wait(notice, TERN_FOREVER, NULL));
     OK(tern_notice_free(notice));
     OK(tern_barrier(TERN_WORLD));
     OK(tern_region_free(region));
+}
+
+/* Rank 0 puts, and the last rank reads, while rank 1, which is notified, makes no call until it has been read. */
+static void seen_by_others(enum job_kind kind)
+{
+    enum { PUTS = 24, STEP = 64, END = PUTS * STEP };
+    int               me = tern_rank(), reader = tern_size() - 1;
+    unsigned char     data[STEP], got[STEP];
+    struct job_region r;
+    tern_notice      *told;
+
+    if (tern_size() < 2)
+        return;
+    reader = reader == 1 ? 0 : reader; /* it is the source, then */
+    job_region_make(&r, kind, END + 8);
+    OK(tern_notice_init(TERN_WORLD, r.region, 0, 3, 1, &told));
+    OK(tern_notice_start(told));
+    OK(tern_barrier(TERN_WORLD));
+    if (me == 0) {
+        for (unsigned i = 0; i < PUTS; i++) {
+            job_fill(data, sizeof(data), 0, i);
+            if (i % 2) {
+                OK(tern_put_notify_nbi(TERN_WORLD, r.region, 1, i * STEP, data, 1 + i * 2, 4));
+                OK(tern_quiet(TERN_WORLD));
+            } else {
+                OK(tern_put_notify(TERN_WORLD, r.region, 1, i * STEP, data, 1 + i * 2, 4));
+            }
+        }
+        OK(tern_notify(TERN_WORLD, r.region, reader, 3));
+    }
+    if (me == reader) {
+        OK(tern_notice_wait(told, TERN_FOREVER, NULL));
+        for (unsigned i = 0; i < PUTS; i++) {
+            OK(tern_get(TERN_WORLD, r.region, 1, i * STEP, got, 1 + i * 2));
+            HOLDS(got, 1 + i * 2, 0, i);
+        }
+        OK(tern_put_u64(TERN_WORLD, r.region, 1, END, 1));
+    }
+    while (me == 1 && __atomic_load_n((uint64_t *)(void *)(r.mine + END), __ATOMIC_ACQUIRE) == 0)
+        usleep(100);
+    OK(tern_notice_free(told));
+    OK(tern_barrier(TERN_WORLD));
+    job_region_drop(&r);
 }
 
 static void refusals(void)
@@ -189,18 +235,26 @@ static void refusals(void)
 
     OK(tern_region_alloc(TERN_WORLD, 64, NULL, &region));
     RETURNS(TERN_ERR_ARG, tern_put_notify(NULL, region, 0, 0, &byte, 1, 0));
+    SAYS("tern_put_notify: ctx (TERN_WORLD is NULL outside");
     RETURNS(TERN_ERR_ARG, tern_put_notify(TERN_WORLD, NULL, 0, 0, &byte, 1, 0));
+    SAYS("tern_put_notify: region is NULL");
     RETURNS(TERN_ERR_ARG, tern_put_notify(TERN_WORLD, region, 0, 0, NULL, 1, 0));
+    SAYS("tern_put_notify: the local buffer is NULL");
     RETURNS(TERN_ERR_RANGE, tern_put_notify(TERN_WORLD, region, tern_size(), 0, &byte, 1, 0));
     RETURNS(TERN_ERR_RANGE, tern_put_notify(TERN_WORLD, region, -1, 0, &byte, 1, 0));
+    SAYS("tern_put_notify: no rank -1 in a team of");
     RETURNS(TERN_ERR_RANGE, tern_get_notify(TERN_WORLD, region, 0, 64, &byte, 1, 0));
+    SAYS("tern_get_notify: 1 bytes at offset 64 do not lie in the 64 bytes of rank 0");
     RETURNS(TERN_ERR_RANGE, tern_get_notify(TERN_WORLD, region, 0, UINT64_MAX, &byte, 2, 0));
     RETURNS(TERN_ERR_ARG, tern_notify(NULL, region, 0, 0));
+    SAYS("tern_notify: ctx");
     RETURNS(TERN_ERR_ARG, tern_put_notify_nb(TERN_WORLD, region, 0, 0, &byte, 1, 0, NULL));
+    SAYS("event is NULL");
     RETURNS(TERN_ERR_ARG, tern_put_with(TERN_WORLD, region, 0, 0, &byte, 1, &opts));
     opts.event = &event;
     opts.flags |= 0x80;
     RETURNS(TERN_ERR_ARG, tern_put_with(TERN_WORLD, region, 0, 0, &byte, 1, &opts));
+    SAYS("unknown flags 0x");
     OK(tern_notice_init(TERN_WORLD, region, TERN_ANY_SOURCE, TERN_ANY_TAG, 1, &notice));
     OK(tern_barrier(TERN_WORLD));
     RETURNS(TERN_PENDING, tern_notice_probe(notice, NULL)); /* none of them has notified anybody */
@@ -220,6 +274,8 @@ int main(void)
     OK(tern_ctx_create(tern_team_world(), TERN_STRICT, &s.ctx));
     all_cases(&s, JOB_REGISTERED);
     OK(tern_ctx_destroy(s.ctx));
+    seen_by_others(JOB_HOST);
+    seen_by_others(JOB_REGISTERED);
     empty_parts();
     refusals();
     free(s.buffer);

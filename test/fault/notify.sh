@@ -20,6 +20,12 @@ for links in shm ofi; do
             check_clean "killed $how" quiet
         done
     done
+    ternrun -n 3 -x TERN_LINKS=$links "$PROG/notify_job" signal
+    check "killed giver of signals, $links: the job ends and names it" \
+        all_of 'status_is 137' 'err_has "^ternrun: rank 1 .*signal"' 'err_lacks notify_job.c:'
+    ternrun -n 3 -x TERN_LINKS=$links --on-failure return "$PROG/notify_job" signal
+    check "killed giver of signals, $links: told to the others, which go on" \
+        all_of 'status_is 137' 'survived 2' 'err_lacks notify_job.c:'
     ternrun -n 2 -x TERN_LINKS=$links --on-failure return "$PROG/notify_job" alone
     check "nobody is left who could notify, $links: told" \
         all_of 'status_is 137' 'survived 1' 'err_lacks notify_job.c:'

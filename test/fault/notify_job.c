@@ -3,6 +3,7 @@
  *   notify_job source    rank 1 notifies everyone and is killed by SIGKILL; the others wait for more
  *   notify_job target    rank 1 makes no progress, everyone fills its queue, and when all are stuck it dies by SIGKILL
  *   notify_job alone     two ranks; rank 0 waits for any source, and rank 1 dies
+ *   notify_job signal    rank 1 gives everyone a signal and is killed; the others wait for one more until a deadline
  *   notify_job full      rank 0 keeps what nobody asked for until nothing more fits, and waits for what is behind it
  *
  * Survivors print "survived R" when all that they were promised held.
@@ -98,6 +99,41 @@ static void run_target(void)
     go_on(1);
 }
 
+static tern_status give(int rank, uint64_t value)
+{
+    const tern_signal signal = { region, 8 * (uint64_t)me, value, TERN_SIGNAL_SET };
+
+    return tern_put_signal(TERN_WORLD, region, rank, 8 * (uint64_t)(size + me), &value, sizeof(value), &signal);
+}
+
+/* The signal was given when the call returned, so it is there after the death. Whoever waits for another one is not told who
+ * was to give it: its deadline ends the wait. */
+static void run_signal(void)
+{
+    tern_status st;
+
+    for (int rank = 0; rank < size && me == 1; rank++)
+        if (rank != me)
+            EXPECT(TERN_OK, give(rank, 5));
+    if (me == 1)
+        fault_die();
+    EXPECT(TERN_OK, tern_signal_wait(TERN_WORLD, region, 8, TERN_EQ, 5, tern_deadline_in(20), NULL));
+    REQUIRE(((uint64_t *)tern_region_ptr(region, me))[size + 1] == 5);
+    EXPECT(TERN_ERR_TIMEOUT, tern_signal_wait(TERN_WORLD, region, 8, TERN_NE, 5, tern_deadline_in(0.1), NULL));
+    while ((st = give(1, 1)) == TERN_OK)
+        usleep(1000); /* the launcher has not told yet */
+    EXPECT(TERN_ERR_PEER, st);
+    EXPECT(TERN_ERR_PEER,
+           tern_put_signal_nbi(TERN_WORLD, region, 1, 0, NULL, 0, &(tern_signal){ region, 0, 1, TERN_SIGNAL_ADD }));
+    for (int rank = 0; rank < size; rank++)
+        if (rank != 1)
+            EXPECT(TERN_OK, give(rank, 7));
+    for (int rank = 0; rank < size; rank++)
+        if (rank != 1)
+            EXPECT(TERN_OK,
+                   tern_signal_wait(TERN_WORLD, region, 8 * (uint64_t)rank, TERN_EQ, 7, tern_deadline_in(20), NULL));
+}
+
 static void run_alone(void)
 {
     tern_notice *notice;
@@ -140,6 +176,8 @@ int main(int argc, char **argv)
         run_source();
     else if (strcmp(how, "target") == 0)
         run_target();
+    else if (strcmp(how, "signal") == 0)
+        run_signal();
     else if (strcmp(how, "alone") == 0)
         run_alone();
     else

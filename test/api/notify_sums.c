@@ -1,0 +1,183 @@
+/* notify_sums.c: accumulates, get-accumulates and atomic operations that notify, of every shape.
+ *
+ * Promise: when the notification comes the sums are in place, and it says who made the access, with which tag, and of how
+ * many bytes; it comes once. What a get-accumulate or an atomic operation brings back is what was there. Refused, they
+ * notify nobody.
+ *
+ * ranks: 2 4
+ * env: TERN_CMA=off
+ */
+#include "job_test.h"
+
+#define LONGEST 4000u /* numbers */
+
+static const size_t lengths[] = { 0, 1, 3, 500, LONGEST };
+#define LENGTHS (sizeof(lengths) / sizeof(lengths[0]))
+
+enum form { BLOCKING, EVENT, IMPLICIT, FORMS };
+enum verb { ACC, GET_ACC, ACC_VECTOR, GET_ACC_INDEXED, ACC_STRIDED, ADD, FADD, CAS, VERBS };
+
+struct scene {
+    tern_ctx           *ctx;
+    tern_atomic_domain *domain;
+    struct job_region   r;
+    uint64_t           *local, *want; /* LONGEST numbers each */
+    int                 left, right;
+    uint32_t            tag;
+};
+
+static bool brings_back(enum verb verb)
+{
+    return verb == GET_ACC || verb == GET_ACC_INDEXED || verb == FADD || verb == CAS;
+}
+
+/* The call with a name for each form, of which the others have none here. */
+#define BY_FORM(call, ...)                                                                                  \
+    (form == BLOCKING ? call(__VA_ARGS__, s->tag)                                                           \
+     : form == EVENT  ? (OK(call##_nb(__VA_ARGS__, s->tag, &event)), tern_event_wait(&event, TERN_FOREVER)) \
+                      : (OK(call##_nbi(__VA_ARGS__, s->tag)), tern_quiet(s->ctx)))
+
+static tern_status sum(struct scene *s, enum verb verb, enum form form, size_t n)
+{
+    static const tern_scale scale = { TERN_UINT64, NULL };
+    size_t                  len = n * sizeof(uint64_t);
+    uint64_t                zero = 0;
+    tern_region            *region = s->r.region;
+    tern_piece              piece = { s->local, len };
+    tern_extent             extent = { 0, len };
+    tern_vector             vector = { .local_count = 1, .local = &piece, .remote_count = 1, .remote = &extent };
+    void                   *addr = s->local;
+    tern_indexed            indexed = {
+                   .local_count = 1, .local_len = len, .local = &addr, .remote_count = 1, .remote_len = len, .remote = &zero
+    };
+    tern_strided strided = { .dims = 1,
+                             .element = sizeof(uint64_t),
+                             .count = (size_t[]){ n },
+                             .local = s->local,
+                             .local_stride = (ptrdiff_t[]){ sizeof(uint64_t) },
+                             .remote = 0,
+                             .remote_stride = (int64_t[]){ sizeof(uint64_t) } };
+    tern_event   event;
+
+    switch (verb) {
+    case ACC: return BY_FORM(tern_acc_notify, s->ctx, region, s->right, 0, s->local, len, &scale);
+    case GET_ACC: return BY_FORM(tern_get_acc_notify, s->ctx, region, s->right, 0, s->local, len, &scale);
+    case ACC_VECTOR: return BY_FORM(tern_acc_vector_notify, s->ctx, region, s->right, &vector, &scale);
+    case GET_ACC_INDEXED: return BY_FORM(tern_get_acc_indexed_notify, s->ctx, region, s->right, &indexed, &scale);
+    default: return BY_FORM(tern_acc_strided_notify, s->ctx, region, s->right, &strided, &scale);
+    }
+}
+
+/* On the first number. What was there comes to its place in local. */
+static tern_status atomically(struct scene *s, enum verb verb, enum form form)
+{
+    uint64_t         operand = s->local[0], there = s->want[0] - operand;
+    tern_atomic_args args = { .op = verb == ADD    ? TERN_ATOMIC_ADD
+                                    : verb == FADD ? TERN_ATOMIC_FADD
+                                                   : TERN_ATOMIC_CAS,
+                              .operand = &operand };
+    tern_event       event;
+
+    if (verb == CAS) {
+        operand = s->want[0];
+        args.compare = &there;
+    }
+    args.result = verb != ADD ? s->local : NULL;
+    return BY_FORM(tern_atomic_notify, s->ctx, s->domain, s->r.region, s->right, 0, &args);
+}
+
+static void one_case(struct scene *s, enum verb verb, enum form form, size_t n)
+{
+    uint64_t        *mine = (uint64_t *)(void *)s->r.mine;
+    tern_notice     *notice;
+    tern_notice_info info = { 0 };
+
+    s->tag++;
+    for (size_t i = 0; i < n; i++) {
+        mine[i] = i + s->tag; /* the same on all ranks */
+        s->local[i] = 5 * i + 3 * s->tag + 1;
+        s->want[i] = mine[i] + s->local[i];
+    }
+    OK(tern_notice_init(s->ctx, s->r.region, s->left, s->tag, 1, &notice));
+    if (s->tag % 2)
+        OK(tern_notice_start(notice));
+    OK(tern_barrier(s->ctx));
+    OK(verb >= ADD ? atomically(s, verb, form) : sum(s, verb, form, n));
+    for (size_t i = 0; i < n && brings_back(verb); i++)
+        SAME(s->local[i], i + s->tag);
+    if (!(s->tag % 2))
+        OK(tern_notice_start(notice));
+    OK(tern_notice_wait(notice, TERN_FOREVER, &info));
+    SAME(info.source, s->left);
+    SAME(info.tag, s->tag);
+    SAME(info.bytes, n * sizeof(uint64_t));
+    CHECK(memcmp(mine, s->want, n * sizeof(uint64_t)) == 0);
+    OK(tern_notice_start(notice)); /* it came once */
+    RETURNS(TERN_PENDING, tern_notice_test(notice, NULL));
+    OK(tern_notice_free(notice));
+    OK(tern_barrier(s->ctx));
+}
+
+static void all_cases(struct scene *s, enum job_kind kind)
+{
+    job_region_make(&s->r, kind, LONGEST * sizeof(uint64_t));
+    OK(tern_atomic_domain_create(s->ctx, TERN_UINT64, TERN_ATOMIC_ADD | TERN_ATOMIC_FADD | TERN_ATOMIC_CAS, 0,
+                                 &s->domain));
+    for (unsigned verb = 0; verb < VERBS; verb++)
+        for (unsigned form = 0; form < FORMS; form++)
+            for (size_t i = 0; i < LENGTHS; i++)
+                if (verb < ADD || lengths[i] == 1)
+                    one_case(s, verb, form, lengths[i]);
+    OK(tern_atomic_domain_free(s->domain));
+    job_region_drop(&s->r);
+}
+
+static void refusals(struct scene *s)
+{
+    const tern_scale       scale = { TERN_UINT64, NULL };
+    const tern_atomic_args none = { .op = TERN_ATOMIC_FADD, .operand = s->local };
+    const tern_atomic_args good = { .op = TERN_ATOMIC_FADD, .operand = s->local, .result = s->want };
+    tern_notice           *notice;
+
+    job_region_make(&s->r, JOB_HOST, 64);
+    OK(tern_atomic_domain_create(s->ctx, TERN_UINT64, TERN_ATOMIC_FADD, 0, &s->domain));
+    OK(tern_notice_init(s->ctx, s->r.region, TERN_ANY_SOURCE, TERN_ANY_TAG, 1, &notice));
+    RETURNS(TERN_ERR_RANGE, tern_acc_notify(s->ctx, s->r.region, s->right, 64, s->local, 8, &scale, 1));
+    SAYS("tern_acc_notify: 8 bytes at offset 64 do not lie in the 64 bytes of rank");
+    RETURNS(TERN_ERR_ARG, tern_get_acc_notify(s->ctx, s->r.region, s->right, 0, s->local, 7, &scale, 1));
+    SAYS("tern_get_acc_notify: ");
+    RETURNS(TERN_ERR_ARG, tern_acc_vector_notify(s->ctx, s->r.region, s->right, NULL, &scale, 1));
+    SAYS("tern_acc_vector_notify: ");
+    RETURNS(TERN_ERR_ARG, tern_atomic_notify(s->ctx, s->domain, s->r.region, s->right, 0, &none, 1));
+    SAYS("tern_atomic_notify: fadd needs a place for the result");
+    RETURNS(TERN_ERR_RANGE, tern_atomic_notify(s->ctx, s->domain, s->r.region, tern_size(), 0, &good, 1));
+    SAYS("tern_atomic_notify: no rank ");
+    OK(tern_barrier(s->ctx));
+    RETURNS(TERN_PENDING, tern_notice_probe(notice, NULL)); /* nobody was notified */
+    OK(tern_notice_free(notice));
+    OK(tern_atomic_domain_free(s->domain));
+    job_region_drop(&s->r);
+}
+
+int main(void)
+{
+    struct scene s = { .ctx = NULL };
+
+    OK(tern_init());
+    s.ctx = TERN_WORLD;
+    s.local = job_new(LONGEST * sizeof(uint64_t));
+    s.want = job_new(LONGEST * sizeof(uint64_t));
+    s.left = (tern_rank() + tern_size() - 1) % tern_size();
+    s.right = (tern_rank() + 1) % tern_size();
+    all_cases(&s, JOB_HOST);
+    all_cases(&s, JOB_REGISTERED);
+    OK(tern_ctx_create(tern_team_world(), TERN_STRICT, &s.ctx));
+    all_cases(&s, JOB_REGISTERED);
+    OK(tern_ctx_destroy(s.ctx));
+    s.ctx = TERN_WORLD;
+    refusals(&s);
+    free(s.local);
+    free(s.want);
+    OK(tern_finalize());
+    return 0;
+}
