@@ -93,10 +93,13 @@ static void one_case(struct scene *s, enum verb verb, enum form form, size_t n)
     tern_notice_info info = { 0 };
 
     s->tag++;
-    for (size_t i = 0; i < n; i++) {
+    AnnotateIgnoreWritesBegin(__FILE__, __LINE__); /* a thread of Tern adds to it */
+    for (size_t i = 0; i < n; i++)
         mine[i] = i + s->tag; /* the same on all ranks */
+    AnnotateIgnoreWritesEnd(__FILE__, __LINE__);
+    for (size_t i = 0; i < n; i++) {
         s->local[i] = 5 * i + 3 * s->tag + 1;
-        s->want[i] = mine[i] + s->local[i];
+        s->want[i] = i + s->tag + s->local[i];
     }
     OK(tern_notice_init(s->ctx, s->r.region, s->left, s->tag, 1, &notice));
     if (s->tag % 2)
@@ -111,7 +114,7 @@ static void one_case(struct scene *s, enum verb verb, enum form form, size_t n)
     SAME(info.source, s->left);
     SAME(info.tag, s->tag);
     SAME(info.bytes, n * sizeof(uint64_t));
-    CHECK(memcmp(mine, s->want, n * sizeof(uint64_t)) == 0);
+    CHECK(job_differ(mine, s->want, n * sizeof(uint64_t)) == 0);
     OK(tern_notice_start(notice)); /* it came once */
     RETURNS(TERN_PENDING, tern_notice_test(notice, NULL));
     OK(tern_notice_free(notice));
