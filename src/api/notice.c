@@ -7,6 +7,8 @@
 #include "core/wait.h"
 #include "op/note.h"
 
+#define SOON 128 /* looks, before a wait begins that looks at everything */
+
 static __attribute__((cold, noinline)) tern_status is_null(const char *what)
 {
     return tern_base_fail(TERN_ERR_ARG, "%s: a pointer is NULL", what);
@@ -147,20 +149,44 @@ static void await_describe(void *arg, char *text, size_t size)
     snprintf(text, size, "%s waits %.200s", a->what, one);
 }
 
-tern_status tern_notice_wait(tern_notice *notice, tern_deadline deadline, tern_notice_info *info)
+/* Whether it is done after a short while, in which only notifications are looked for, and mostly in the queue in which one
+ * came last. */
+static inline bool comes_soon(const struct tern_notice *notice)
+{
+    if (TERN_UNLIKELY(tern_core_message_asks || notice->ctx->under_way != NULL || tern_job.spin_ns == 0))
+        return false;
+    for (unsigned i = 1; i <= SOON; i++) {
+        if (TERN_LIKELY(i % 4 != 0))
+            tern_core_message_poll_noted();
+        else
+            tern_core_message_poll_notes();
+        if (tern_op_notice_state(notice) == TERN_NOTICE_DONE)
+            return true;
+    }
+    return false;
+}
+
+static __attribute__((noinline)) tern_status wait_for_one(tern_notice *notice, tern_deadline deadline)
 {
     struct await     a = { .notice = &notice, .n = 1, .looks = 1, .what = "tern_notice_wait" };
     struct tern_wait wait = { .poll = one_poll, .describe = await_describe, .arg = &a, .deadline = deadline };
-    tern_status      st;
+
+    return tern_core_wait(&wait);
+}
+
+tern_status tern_notice_wait(tern_notice *notice, tern_deadline deadline, tern_notice_info *info)
+{
+    unsigned    state;
+    tern_status st;
 
     if (TERN_UNLIKELY(!notice))
         return is_null("tern_notice_wait");
-    if (TERN_UNLIKELY(tern_op_notice_state(notice) == TERN_NOTICE_IDLE))
+    if (TERN_UNLIKELY((state = tern_op_notice_state(notice)) == TERN_NOTICE_IDLE))
         return not_started("tern_notice_wait");
-    if (tern_op_notice_state(notice) == TERN_NOTICE_DONE)
+    if (TERN_LIKELY(state == TERN_NOTICE_DONE || (deadline > TERN_NOW && comes_soon(notice))))
         return found_done(notice, info);
-    st = tern_core_wait(&wait);
-    return TERN_LIKELY(st == TERN_OK) ? found_done(notice, info) : st;
+    st = wait_for_one(notice, deadline);
+    return st == TERN_OK ? found_done(notice, info) : st;
 }
 
 tern_status tern_notice_probe(tern_notice *notice, tern_notice_info *info)

@@ -20,6 +20,8 @@
 #ifndef TERN_BASE_CARRY_H
 #define TERN_BASE_CARRY_H
 
+#include <string.h>
+
 #include "base/ring.h"
 
 /* Behind the cells. Writer: the producer. */
@@ -29,10 +31,10 @@ struct tern_carry_claim {
 };
 _Static_assert(sizeof(struct tern_carry_claim) == TERN_RING_LINE, "a claim is one cache line");
 
-/* What a cell carries: bytes of its head, and where they go, for the producer. */
+/* What a cell carries: where the bytes behind its words go, for the producer. */
 struct tern_carry_load {
     void    *to;
-    uint32_t at, len;
+    size_t   len;
     uint64_t end; /* one more than the number of the cell */
 };
 
@@ -51,24 +53,34 @@ static inline void tern_base_carry_begin(struct tern_carry *carry, struct tern_c
     *carry = (struct tern_carry){ .load = load };
 }
 
-/* Put a message of count words in a cell; len bytes from byte at on are to go to. False: there is no cell. */
-static inline bool tern_base_carry_put(struct tern_ring_producer *p, struct tern_carry *carry, const uint64_t *words,
-                                       unsigned count, struct tern_carry_load load)
+#define TERN_CARRY_WORDS 3u /* of a head, before what it carries */
+#define TERN_CARRY_MOST (TERN_RING_HEAD - TERN_CARRY_WORDS * sizeof(uint64_t))
+
+/* Put a message in a cell: three words, and len bytes, at least 1, that are to go to. False: there is no cell. */
+static inline bool tern_base_carry_put(struct tern_ring_producer *p, struct tern_carry *carry, const uint64_t word[3],
+                                       void *to, const void *src, size_t len)
 {
-    uint64_t               next = p->next;
-    struct tern_ring_cell *cell = tern_base_ring_cell(p->ring, next, p->shape);
-    uint64_t              *head = (uint64_t *)(void *)cell->head;
+    uint64_t                next = p->next;
+    struct tern_ring_cell  *cell = tern_base_ring_cell(p->ring, next, p->shape);
+    struct tern_carry_load *load = &carry->load[next & (p->shape.cells - 1)];
+    uint64_t               *head = (uint64_t *)(void *)cell->head;
 
     if (TERN_UNLIKELY(!tern_base_ring_has_cell(p)) && !tern_base_ring_look_again(p))
         return false;
     p->next = next + 1;
-    load.end = carry->end = next + 1;
-    carry->load[next & (p->shape.cells - 1)] = load;
+    load->to = to;
+    load->len = len;
+    load->end = carry->end = next + 1;
+    head[0] = word[0];
+    head[1] = word[1];
+    head[2] = word[2];
+    if (TERN_LIKELY(len == sizeof(uint64_t)))
+        memcpy(head + TERN_CARRY_WORDS, src, sizeof(uint64_t));
+    else
+        memcpy(head + TERN_CARRY_WORDS, src, len);
     cell->len = 0;
     cell->at = 1;
     cell->span = 0;
-    for (unsigned i = 0; i < count; i++)
-        head[i] = words[i];
     /* release: the message before its mark. Pairs with the acquire in tern_base_ring_peek(). */
     atomic_store_explicit(&cell->mark, tern_base_ring_lap(next, p->shape), memory_order_release);
     return true;

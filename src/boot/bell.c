@@ -1,4 +1,4 @@
-/* bell.c: the two system calls behind a bell.
+/* bell.c: the system calls behind a bell.
  *
  * The futex is a shared one (never FUTEX_PRIVATE_FLAG): sleeper and waker are different processes that map the same
  * memory file. Errors need no report: every caller looks for news again when it returns.
@@ -8,12 +8,26 @@
 
 #include <limits.h>
 #include <linux/futex.h>
+#include <linux/membarrier.h>
 #include <stddef.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #define NS_PER_SECOND 1000000000
+
+bool tern_boot_bell_joined;
+
+bool tern_boot_bell_join(void)
+{
+    tern_boot_bell_joined = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
+    return tern_boot_bell_joined;
+}
+
+void tern_boot_bell_barrier(void)
+{
+    syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0); /* cannot fail: the kernel has it */
+}
 
 void tern_boot_bell_wait(_Atomic uint32_t *bell, uint32_t seen, int64_t ns)
 {

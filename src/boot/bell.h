@@ -3,11 +3,16 @@
  * A rank that has found nothing to do reads its bell, announces that it sleeps, looks once more, and sleeps while the
  * bell has the value that it read. Whoever has news publishes it first and rings then. The two full fences make sure
  * that either the sleeper sees the news or the ringer sees the sleeper.
+ *
+ * A fence makes the ringer wait until its news has reached memory, which takes as long as the news itself. Where a rank
+ * seldom sleeps, it bears the cost alone: before it looks for the last time it has the kernel run a full barrier on all threads of
+ * processes that have asked for that (membarrier), and those ring it without a fence.
  */
 #ifndef TERN_BOOT_BELL_H
 #define TERN_BOOT_BELL_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Sleep while *bell is seen, at most ns nanoseconds (negative: no limit). May return early. */
@@ -22,6 +27,23 @@ static inline void tern_boot_bell_ring(_Atomic uint32_t *bell, _Atomic uint32_t 
     /* seq_cst: the news that the caller has published before the load of sleepers. Pairs with the fence between the
      * announcement and the last look in tern_boot_bell_announce(). */
     atomic_thread_fence(memory_order_seq_cst);
+    if (__builtin_expect(atomic_load_explicit(sleepers, memory_order_relaxed) != 0, 0))
+        tern_boot_bell_wake(bell);
+}
+
+/* Whether this process has asked for barriers. Written by tern_boot_bell_join() only. */
+extern bool tern_boot_bell_joined;
+
+/* Ask for barriers that others have run. False: the kernel has none. */
+bool tern_boot_bell_join(void);
+
+/* Have a full barrier run on all threads of all processes that have joined, and this one. */
+void tern_boot_bell_barrier(void);
+
+/* Ring for a rank whose threads call tern_boot_bell_barrier() after each announcement, by a process that has joined. */
+static inline void tern_boot_bell_ring_lightly(_Atomic uint32_t *bell, _Atomic uint32_t *sleepers)
+{
+    atomic_signal_fence(memory_order_seq_cst); /* the rest of the fence is run by tern_boot_bell_barrier() */
     if (__builtin_expect(atomic_load_explicit(sleepers, memory_order_relaxed) != 0, 0))
         tern_boot_bell_wake(bell);
 }

@@ -48,6 +48,7 @@ struct tern_slot {
     _Atomic uint32_t sleepers;          /* threads of the rank that sleep on bell. Writer: the rank */
     _Atomic uint32_t service_bell;      /* the same for the rank's service thread */
     _Atomic uint32_t service_sleeps;
+    _Atomic uint32_t barriers; /* 1: before it sleeps on bell it has a barrier run on all ranks. Writer: the rank */
     /* What is written once or twice in a life. */
     _Alignas(64) _Atomic uint32_t life; /* enum tern_life. Writer: the rank, by compare-and-swap from NONE */
     _Atomic uint32_t fate;              /* enum tern_fate. Writer: the launcher */

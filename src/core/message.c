@@ -41,6 +41,8 @@ static uint32_t                 note_last;
 static uint32_t                 note_calls; /* polls; any thread */
 static _Atomic bool             note_full;
 
+struct tern_link_watch *_Atomic tern_core_message_noted_last;
+
 bool                                      tern_core_message_asks;
 uint32_t                                  tern_core_message_count;
 _Thread_local int tern_core_message_depth TERN_CORE_TLS;
@@ -93,6 +95,7 @@ static void forget(struct tern_link_watch **all, _Atomic uint32_t *number, const
 
 void tern_core_message_forget(const struct tern_link *link)
 {
+    atomic_store(&tern_core_message_noted_last, NULL);
     forget(watch, &count, link);
     forget(note_watch, &note_count, link);
 }
@@ -248,7 +251,7 @@ void tern_core_message_release(void)
 }
 
 /* The watch shows something. */
-static __attribute__((noinline)) void found(struct tern_link_watch *w)
+void tern_core_message_found(struct tern_link_watch *w)
 {
     if (depth > 0)
         return;
@@ -272,7 +275,9 @@ void tern_core_message_poll_notes(void)
             i = 0;
         if (TERN_UNLIKELY(tern_link_come(note_watch[i]))) {
             __atomic_store_n(&note_last, i, __ATOMIC_RELAXED);
-            found(note_watch[i]);
+            /* release: the watch, to other threads. Pairs with tern_core_message_poll_noted(). */
+            atomic_store_explicit(&tern_core_message_noted_last, note_watch[i], memory_order_release);
+            tern_core_message_found(note_watch[i]);
             return;
         }
     }
@@ -303,7 +308,7 @@ void tern_core_message_poll(void)
             i = 0;
         if (TERN_UNLIKELY(tern_link_come(watch[i]))) {
             __atomic_store_n(&last, i, __ATOMIC_RELAXED);
-            found(watch[i]);
+            tern_core_message_found(watch[i]);
             return;
         }
     }

@@ -28,6 +28,19 @@ void tern_core_message_poll(void);
 /* Deliver notes, of one queue. Links that have to be asked are not. */
 void tern_core_message_poll_notes(void);
 
+/* The same, where a look at the queue that had some last is likely to be enough: for who waits, and looks with the other
+ * now and then. */
+extern struct tern_link_watch *_Atomic tern_core_message_noted_last; /* NULL: none */
+void                                   tern_core_message_found(struct tern_link_watch *watch);
+static inline void                     tern_core_message_poll_noted(void)
+{
+    /* acquire: what the watch is. Pairs with tern_core_message_poll_notes(). */
+    struct tern_link_watch *w = atomic_load_explicit(&tern_core_message_noted_last, memory_order_acquire);
+
+    if (w && tern_link_come(w))
+        tern_core_message_found(w);
+}
+
 /* Whether notes may have come that were not taken yet. */
 bool tern_core_message_noted(void);
 

@@ -47,12 +47,20 @@ static void report(const struct tern_wait *wait, int64_t age)
     tern_base_log(TERN_LOG_WARN, "has waited %.0f s: %s", seconds(age), text);
 }
 
+/* Look once more when the sleep has been announced. */
+static tern_status last_look(const struct tern_wait *wait, const struct tern_slot *slot)
+{
+    if (atomic_load_explicit(&slot->barriers, memory_order_relaxed) != 0) /* this rank's own */
+        tern_boot_bell_barrier();
+    return wait->poll(wait->arg);
+}
+
 /* Sleep until rung, the deadline, or the next report. *rung: whether someone rang. */
 static tern_status sleep_until_rung(const struct tern_wait *wait, int64_t now, int64_t report_at, bool *rung)
 {
     struct tern_slot *slot = tern_core_job_slot(tern_job.boot.rank);
     uint32_t          seen = tern_boot_bell_announce(&slot->bell, &slot->sleepers);
-    tern_status       st = wait->poll(wait->arg);
+    tern_status       st = last_look(wait, slot);
     int64_t           until = wait->deadline < report_at ? wait->deadline : report_at;
     int64_t           left = until > now ? until - now : 0; /* a deadline may lie before all time */
     int64_t           ns = left < LONGEST_SLEEP ? left : LONGEST_SLEEP;

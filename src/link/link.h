@@ -187,6 +187,7 @@ enum tern_channel { TERN_CHANNEL_REQUEST, TERN_CHANNEL_REPLY, TERN_CHANNEL_NOTE,
 
 #define TERN_LINK_HEAD 48
 #define TERN_LINK_SURE 1024 /* bytes of data that a message to any peer may have: msg_longest is no less */
+#define TERN_LINK_CARRY (TERN_LINK_HEAD - 3 * sizeof(uint64_t)) /* bytes that a note may carry */
 #define TERN_LINK_BRIEF ((TERN_LINK_HEAD - sizeof(uint64_t)) / sizeof(uint32_t))
 
 /* A message that is being written where its target will read it. */
@@ -221,21 +222,19 @@ static inline void tern_link_watch_move(struct tern_link_watch *w, const _Atomic
     __atomic_store_n(&w->idle, idle, __ATOMIC_RELAXED);
 }
 
-/* Bytes of a note, from byte at on, that the target puts in their place; to is where that is, in this process. */
-struct tern_link_load {
-    void    *to;
-    uint32_t at, len;
-};
+/* What becomes of a note. LEFT: the target cannot take it now; the link keeps it, and what is behind it, for the next
+ * delivery. DONE: it was the last that someone waited for, so what is behind it may as well be delivered later. */
+enum tern_link_took { TERN_LINK_LEFT, TERN_LINK_TOOK, TERN_LINK_DONE };
 
 /* What comes up. done: from lane progress only, on the thread that uses the lane. message and note: from a watch's deliver
- * only; head and data may be read until it returns. note: false where the target cannot take it now; the link keeps it,
- * and what is behind it, for the next delivery; place: what it carries is to be put in its place. note_head: writes the head
- * of a note that came without one, with a put; any thread. watch: one more; any thread. serve: an errand of a peer, of which not one
- * byte is trusted yet; writes up to room bytes of answer and their number; any thread, and the link is locked. */
+ * only; head and data may be read until it returns. note: what the target does with it; place: what it carries is to be put
+ * in its place. note_head: writes the head of a note that came without one, with a put; any thread. watch: one more; any
+ * thread. serve: an errand of a peer, of which not one byte is trusted yet; writes up to room bytes of answer and their
+ * number; any thread, and the link is locked. */
 struct tern_link_up {
     void (*done)(struct tern_link_op *op, tern_status status); /* complete at both ends, or failed; exactly once */
     void (*message)(int from, unsigned channel, const unsigned char *head, const unsigned char *data, size_t len);
-    bool (*note)(int from, const unsigned char *head, bool place);
+    enum tern_link_took (*note)(int from, const unsigned char *head, bool place);
     void (*note_head)(unsigned char *head, uint64_t region, uint32_t tag, uint64_t bytes);
     tern_status (*watch)(struct tern_link_watch *watch);
     tern_status (*serve)(const struct tern_link_ground *ground, const unsigned char *request, size_t len,
@@ -308,11 +307,12 @@ struct tern_link_ops {
     void (*msg_drop)(struct tern_link *link, const struct tern_link_msg *msg);
     tern_status (*msg_brief)(struct tern_link *link, int peer, unsigned channel, uint64_t first, const uint32_t *rest,
                              unsigned count);
-    /* Notes that carry data, for parts that say so. note_carry sends one of count words; its data is in place when the
-     * target has taken it. note_settled: whether everything that was carried to ranks which are not gone is in its
+    /* Notes that carry data, for parts that say so. note_carry sends one whose head is the words first, the part's region
+     * and offset, and then 1 to TERN_LINK_CARRY bytes for that offset; they are in place when the target has taken it.
+     * note_settled: whether everything that was carried to ranks which are not gone is in its
      * place; help: put it there, where the target does not come to it. Any thread. NULL: no part says so. */
-    tern_status (*note_carry)(struct tern_link *link, int peer, const uint64_t *words, unsigned count,
-                              const struct tern_link_load *load);
+    tern_status (*note_carry)(struct tern_link *link, const struct tern_link_part *part, uint64_t first,
+                              uint64_t offset, const void *src, size_t len);
     bool (*note_settled)(struct tern_link *link, bool help);
     /* Where messages do not come into memory by themselves: see whether any have, so that watches show them. Any
      * thread. NULL: they do. */

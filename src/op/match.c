@@ -10,16 +10,6 @@
 #define FEWEST_BUCKETS 64u
 #define PER_SLAB 64u /* arrivals or queues */
 
-/* What finding, posting and withdrawing look at is one cache line. */
-struct tern_match_queue {
-    _Alignas(64) struct tern_match_name name; /* what the class does not care for is 0 */
-    struct tern_match_request *first, *last;
-    struct tern_match_arrival *oldest, *newest;
-    struct tern_match_queue   *chain;
-    uint32_t                   holders; /* requests that are bound to it, and what stands in it */
-};
-_Static_assert(offsetof(struct tern_match_queue, holders) == 64, "what is looked at is one line");
-
 struct tern_match_slab {
     struct tern_match_slab *next;
 };
@@ -154,6 +144,16 @@ static inline struct tern_match_queue *queue_find(const struct tern_match *match
     return queue;
 }
 
+/* The same, where it may be the one that was found last. */
+static inline struct tern_match_queue *queue_again(struct tern_match *match, const struct tern_match_name *name)
+{
+    struct tern_match_queue **last = &match->last[name->class];
+
+    if (!*last || !is_same(&(*last)->name, name))
+        *last = queue_find(match, name);
+    return *last;
+}
+
 /* The queue of that name, held once more; made where there is none. NULL: no memory. */
 static struct tern_match_queue *queue_hold(struct tern_match *match, struct tern_match_name name)
 {
@@ -183,8 +183,8 @@ static void queue_leave(struct tern_match *match, struct tern_match_queue *queue
     queue->chain = match->free_queues;
     match->free_queues = queue;
     match->queues--;
-    if (match->exact == queue)
-        match->exact = NULL;
+    if (match->last[queue->name.class] == queue)
+        match->last[queue->name.class] = NULL;
 }
 
 /* ---- what has come ---- */
@@ -316,62 +316,16 @@ void tern_op_match_unbind(struct tern_match *match, struct tern_match_request *r
     request->queue = NULL;
 }
 
-void tern_op_match_post(struct tern_match *match, struct tern_match_request *request)
+struct tern_match_request *tern_op_match_search(struct tern_match *match, struct tern_match_name name)
 {
-    struct tern_match_queue *queue = request->queue;
+    struct tern_match_request *oldest = NULL;
 
-    request->turn = ++match->turn;
-    request->next = NULL;
-    request->prev = queue->last;
-    if (queue->last)
-        queue->last->next = request;
-    else
-        queue->first = request;
-    queue->last = request;
-    match->posted[queue->name.class]++;
-}
-
-void tern_op_match_withdraw(struct tern_match *match, struct tern_match_request *request)
-{
-    struct tern_match_queue *queue = request->queue;
-
-    request->turn = 0;
-    if (request->prev)
-        request->prev->next = request->next;
-    else
-        queue->first = request->next;
-    if (request->next)
-        request->next->prev = request->prev;
-    else
-        queue->last = request->prev;
-    match->posted[queue->name.class]--;
-}
-
-static __attribute__((noinline)) struct tern_match_request *find_with_any(const struct tern_match      *match,
-                                                                          const struct tern_match_name *name,
-                                                                          struct tern_match_request    *oldest)
-{
-    for (uint32_t class = 1; class < TERN_MATCH_CLASSES; class ++) {
-        struct tern_match_name   seen = seen_by(*name, class);
-        struct tern_match_queue *queue = match->posted[class] > 0 ? queue_find(match, &seen) : NULL;
+    for (uint32_t class = 0; class < TERN_MATCH_CLASSES; class ++) {
+        struct tern_match_name   seen = seen_by(name, class);
+        struct tern_match_queue *queue = match->posted[class] > 0 ? queue_again(match, &seen) : NULL;
 
         if (queue && queue->first && (!oldest || queue->first->turn < oldest->turn))
             oldest = queue->first;
     }
-    return oldest;
-}
-
-struct tern_match_request *tern_op_match_find(struct tern_match *match, struct tern_match_name name)
-{
-    struct tern_match_request *oldest = NULL;
-
-    name.class = 0;
-    if (match->posted[0] > 0) {
-        if (!match->exact || !is_same(&match->exact->name, &name))
-            match->exact = queue_find(match, &name);
-        oldest = match->exact ? match->exact->first : NULL;
-    }
-    if (TERN_UNLIKELY((match->posted[1] | match->posted[2] | match->posted[3]) != 0))
-        oldest = find_with_any(match, &name, oldest);
     return oldest;
 }

@@ -19,6 +19,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/status.h"
+
 enum { TERN_MATCH_ANY_TAG = 1, TERN_MATCH_ANY_SOURCE = 2, TERN_MATCH_CLASSES = 4 }; /* bits of a class */
 
 struct tern_match_name {
@@ -28,6 +30,7 @@ struct tern_match_name {
 };
 
 struct tern_match_queue;
+struct tern_match_arrival;
 
 /* A part of the caller's request. Bound once; posted and withdrawn many times. */
 struct tern_match_request {
@@ -36,8 +39,17 @@ struct tern_match_request {
     uint64_t                   turn; /* when it was posted; 0: it is not */
 };
 
+/* What finding, posting and withdrawing look at is one cache line. */
+struct tern_match_queue {
+    _Alignas(64) struct tern_match_name name; /* what the class does not care for is 0 */
+    struct tern_match_request *first, *last;
+    struct tern_match_arrival *oldest, *newest;
+    struct tern_match_queue   *chain;
+    uint32_t                   holders; /* requests that are bound to it, and what stands in it */
+};
+_Static_assert(offsetof(struct tern_match_queue, holders) == 64, "what is looked at is one line");
+
 /* Where in a list something that has come stands. */
-struct tern_match_arrival;
 struct tern_match_link {
     struct tern_match_arrival *next, *prev;
 };
@@ -53,8 +65,8 @@ struct tern_match_arrival {
 
 struct tern_match {
     struct tern_match_queue  **bucket;
-    uint32_t                   buckets, queues; /* buckets: 0 or a power of two */
-    struct tern_match_queue   *exact;           /* that was found last: it is often the next one too */
+    uint32_t                   buckets, queues;          /* buckets: 0 or a power of two */
+    struct tern_match_queue   *last[TERN_MATCH_CLASSES]; /* that was found last: often the next one too */
     uint64_t                   turn;
     uint32_t                   posted[TERN_MATCH_CLASSES]; /* requests */
     bool                       asked[TERN_MATCH_CLASSES];  /* a request of this class was bound */
@@ -73,12 +85,54 @@ void tern_op_match_close(struct tern_match *match);
 bool tern_op_match_bind(struct tern_match *match, struct tern_match_request *request, struct tern_match_name name);
 void tern_op_match_unbind(struct tern_match *match, struct tern_match_request *request);
 
-/* Post a request as the newest: from now on it is found by what comes. Withdraw it: no more. */
-void tern_op_match_post(struct tern_match *match, struct tern_match_request *request);
-void tern_op_match_withdraw(struct tern_match *match, struct tern_match_request *request);
+/* Post a request as the newest: from now on it is found by what comes. */
+static inline void tern_op_match_post(struct tern_match *match, struct tern_match_request *request)
+{
+    struct tern_match_queue *queue = request->queue;
+
+    request->turn = ++match->turn;
+    request->next = NULL;
+    request->prev = queue->last;
+    if (queue->last)
+        queue->last->next = request;
+    else
+        queue->first = request;
+    queue->last = request;
+    match->posted[queue->name.class]++;
+}
+
+/* Withdraw it: it is found no more. */
+static inline void tern_op_match_withdraw(struct tern_match *match, struct tern_match_request *request)
+{
+    struct tern_match_queue *queue = request->queue;
+
+    request->turn = 0;
+    if (request->prev)
+        request->prev->next = request->next;
+    else
+        queue->first = request->next;
+    if (request->next)
+        request->next->prev = request->prev;
+    else
+        queue->last = request->prev;
+    match->posted[queue->name.class]--;
+}
 
 /* The oldest posted request that takes what has come, which stays posted. NULL: none. */
-struct tern_match_request *tern_op_match_find(struct tern_match *match, struct tern_match_name name);
+struct tern_match_request *tern_op_match_search(struct tern_match *match, struct tern_match_name name);
+
+/* The same; what comes is mostly for the queue of exact requests that was found last, and no others are posted. Not by a
+ * name as a whole: written in pieces and read as one, it would have to reach memory first. */
+static inline struct tern_match_request *tern_op_match_find(struct tern_match *match, uint64_t scope, uint64_t tag,
+                                                            int32_t source)
+{
+    const struct tern_match_queue *last = match->last[0];
+
+    if (TERN_LIKELY(last && last->name.scope == scope && last->name.tag == tag && last->name.source == source &&
+                    (match->posted[1] | match->posted[2] | match->posted[3]) == 0))
+        return last->first;
+    return tern_op_match_search(match, (struct tern_match_name){ .scope = scope, .tag = tag, .source = source });
+}
 
 /* Keep what has come and no posted request takes. False: no memory, nothing is kept. */
 bool tern_op_match_keep(struct tern_match *match, struct tern_match_name name, uint64_t bytes);

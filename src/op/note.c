@@ -69,17 +69,19 @@ static inline void complete(struct tern_notice *notice)
     atomic_store_explicit(&notice->state, TERN_NOTICE_DONE, memory_order_release);
 }
 
-static inline void take(struct tern_notice *notice, struct tern_match_name name, uint64_t bytes)
+static inline void take(struct tern_notice *notice, int source, uint32_t tag, uint64_t bytes)
 {
-    notice->source = name.source;
-    notice->tag = (uint32_t)name.tag;
+    notice->source = source;
+    notice->tag = tag;
     notice->bytes = bytes;
     notice->left--;
 }
 
 /* Nobody waits for it. False: there is no room to keep it. */
-static __attribute__((noinline)) bool keep(struct tern_match_name name, uint64_t bytes)
+static __attribute__((noinline)) bool keep(uint64_t scope, uint32_t tag, int source, uint64_t bytes)
 {
+    const struct tern_match_name name = { .scope = scope, .tag = tag, .source = source };
+
     if (leaving)
         return true;
     if (match.kept < (uint64_t)tern_opt.notify_keep && tern_op_match_keep(&match, name, bytes))
@@ -96,14 +98,6 @@ static __attribute__((cold, noreturn)) void refuse(int from)
     _Exit(1);
 }
 
-/* A notification that has come, as far as it was checked. What is checked is a copy: the source can change its own at any
- * time. */
-struct come {
-    struct tern_match_name name;
-    uint64_t               bytes; /* that the access moved */
-    unsigned char         *to;    /* where what it carries goes; NULL: nothing, or it is there */
-};
-
 /* Bytes that are put in place; the number is small and mostly that of a word. */
 static inline void place(unsigned char *to, const unsigned char *data, size_t len)
 {
@@ -113,50 +107,52 @@ static inline void place(unsigned char *to, const unsigned char *data, size_t le
         memcpy(to, data, len);
 }
 
-/* Give it to who waits for it, or keep it. False: there is no room. The lock is held. */
-static inline bool settle(const struct come *come, const unsigned char *data)
+/* One more match. Whether it was the last. The lock is held. */
+static inline bool was_last(struct tern_notice *notice, int source, uint32_t tag, uint64_t bytes)
 {
-    struct tern_match_request *request = tern_op_match_find(&match, come->name);
-    struct tern_notice        *notice = (struct tern_notice *)request;
-
-    if (TERN_UNLIKELY(!request) && !keep(come->name, come->bytes))
+    take(notice, source, tag, bytes);
+    if (TERN_UNLIKELY(notice->left > 0))
         return false;
-    if (come->to)
-        place(come->to, data, come->bytes);
-    if (TERN_UNLIKELY(!request))
-        return true;
-    take(notice, come->name, come->bytes);
-    if (TERN_LIKELY(notice->left == 0)) {
-        tern_op_match_withdraw(&match, request);
-        complete(notice);
-    }
+    tern_op_match_withdraw(&match, &notice->request);
+    complete(notice);
     return true;
 }
 
-/* A region that this rank has not any more was freed with notifications on their way that nobody waited for. */
-static bool deliver(int from, const unsigned char *head, bool carried)
+/* Give it to who waits for it, or keep it; what it carries is put in its place first. What is checked is a copy: the source
+ * can change its own at any time. A region that this rank has not any more was freed with notifications on their way that
+ * nobody waited for. */
+static enum tern_link_took deliver(int from, const unsigned char *head, bool carried)
 {
-    const volatile struct wire_note *note = (const volatile struct wire_note *)(const volatile void *)head;
-    uint64_t                         first = *(const volatile uint64_t *)(const volatile void *)head;
-    struct come          come = { { .scope = note->scope, .tag = (uint32_t)first, .source = from }, note->bytes, NULL };
-    unsigned             kind = (uint8_t)(first >> 32), len = (uint8_t)(first >> 40);
-    const struct ground *ground = ground_of(come.name.scope);
-    bool                 alone, taken;
+    const volatile uint64_t *word = (const volatile uint64_t *)(const volatile void *)head; /* struct wire_note */
+    uint64_t                 first = word[0], scope = word[1], bytes = word[2];
+    unsigned                 kind = (uint8_t)(first >> 32), len = (uint8_t)(first >> 40);
+    const struct ground     *ground = ground_of(scope);
+    unsigned char           *to = NULL;
+    struct tern_notice      *notice;
+    enum tern_link_took      took;
+    bool                     alone;
 
     if (TERN_UNLIKELY(!ground))
-        return true;
-    if (kind == WIRE_NOTE_CARRY) {
-        if (TERN_UNLIKELY(len > sizeof(note->data) || !tern_base_covers(ground->size, come.bytes, len)))
+        return TERN_LINK_TOOK;
+    if (TERN_LIKELY(kind == WIRE_NOTE_CARRY)) {
+        if (TERN_UNLIKELY(len > TERN_LINK_CARRY || !tern_base_covers(ground->size, bytes, len)))
             refuse(from);
-        come.to = carried ? ground->base + come.bytes : NULL;
-        come.bytes = len;
+        to = carried ? ground->base + bytes : NULL;
+        bytes = len;
     } else if (TERN_UNLIKELY(kind != WIRE_NOTE)) {
         refuse(from);
     }
     alone = tern_base_lone_lock(&lock);
-    taken = settle(&come, head + offsetof(struct wire_note, data));
+    notice = (struct tern_notice *)tern_op_match_find(&match, scope, (uint32_t)first, from);
+    if (TERN_LIKELY(notice != NULL) || keep(scope, (uint32_t)first, from, bytes)) {
+        if (to)
+            place(to, head + offsetof(struct wire_note, data), bytes);
+        took = notice && was_last(notice, from, (uint32_t)first, bytes) ? TERN_LINK_DONE : TERN_LINK_TOOK;
+    } else {
+        took = TERN_LINK_LEFT;
+    }
     tern_base_lone_unlock(&lock, alone);
-    return taken;
+    return took;
 }
 
 /* The head of a note that came with a put. */
@@ -282,7 +278,7 @@ static uint32_t take_kept(struct tern_notice *notice)
     uint32_t                   taken = 0;
 
     for (; notice->left > 0 && (arrival = tern_op_match_oldest(&notice->request)) != NULL; taken++) {
-        take(notice, arrival->name, arrival->bytes);
+        take(notice, arrival->name.source, (uint32_t)arrival->name.tag, arrival->bytes);
         tern_op_match_drop(&match, arrival);
     }
     return taken;

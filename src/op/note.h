@@ -110,22 +110,12 @@ void        tern_op_note_drop(const struct tern_link_msg *msg);
 static inline tern_status tern_op_note_carry(struct tern_ctx *ctx, const struct tern_link_part *part, uint64_t offset,
                                              const void *src, size_t len, uint32_t tag)
 {
-    const struct tern_link_load load = { part->base + offset, WIRE_NOTE_WORDS * sizeof(uint64_t), (uint32_t)len };
-    uint64_t                    words[TERN_LINK_HEAD / sizeof(uint64_t)];
-    unsigned                    count = WIRE_NOTE_WORDS + (unsigned)((len + 7) / sizeof(uint64_t));
-    tern_status                 st;
+    const uint64_t first = wire_note_first(tag, WIRE_NOTE_CARRY, len);
+    tern_status    st;
 
-    words[0] = wire_note_first(tag, WIRE_NOTE_CARRY, len);
-    words[1] = part->region;
-    words[2] = offset;
-    if (TERN_LIKELY(len == sizeof(uint64_t))) {
-        memcpy(words + WIRE_NOTE_WORDS, src, sizeof(uint64_t));
-    } else {
-        words[count - 1] = 0; /* the rest of the last word */
-        memcpy(words + WIRE_NOTE_WORDS, src, len);
-    }
-    st = tern_job.ops[part->link]->note_carry(tern_job.link[part->link], part->rank, words, count, &load);
-    ctx->carried |= st == TERN_OK;
+    st = tern_job.ops[part->link]->note_carry(tern_job.link[part->link], part, first, offset, src, len);
+    if (TERN_LIKELY(st == TERN_OK))
+        ctx->carried = true;
     return st;
 }
 

@@ -41,7 +41,7 @@ static inline void take_message(int from, unsigned channel, const unsigned char 
 /* Whether notes are taken. */
 static bool full;
 
-static inline bool take_note(int from, const unsigned char *head, bool place)
+static inline enum tern_link_took take_note(int from, const unsigned char *head, bool place)
 {
     struct says says;
 
@@ -49,12 +49,12 @@ static inline bool take_note(int from, const unsigned char *head, bool place)
     memcpy(&says, head, sizeof(says));
     EXPECT(says.number == got.next[from][TERN_CHANNEL_NOTE] && says.len == 0);
     if (full)
-        return false;
+        return TERN_LINK_LEFT;
     for (size_t i = sizeof(says); i < TERN_LINK_HEAD; i++)
         EXPECT(head[i] == byte_of(says.number, from, TERN_CHANNEL_NOTE, i));
     got.next[from][TERN_CHANNEL_NOTE]++;
     got.count[from][TERN_CHANNEL_NOTE]++;
-    return true;
+    return says.number % 3 ? TERN_LINK_TOOK : TERN_LINK_DONE; /* links deliver the rest after either */
 }
 static const struct tern_link_up message_up = {
     .done = count_done, .message = take_message, .note = take_note, .watch = add_watch

@@ -121,9 +121,9 @@ static inline void pass_on(int from, unsigned channel, const unsigned char *head
 }
 
 /* Who takes notes; NULL: nobody expects any. */
-static bool (*noter)(int from, const unsigned char *head, bool place);
+static enum tern_link_took (*noter)(int from, const unsigned char *head, bool place);
 
-static inline bool pass_note(int from, const unsigned char *head, bool place)
+static inline enum tern_link_took pass_note(int from, const unsigned char *head, bool place)
 {
     EXPECT(noter != NULL);
     return noter(from, head, place);

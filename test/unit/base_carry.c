@@ -56,9 +56,9 @@ static int unset(void **state)
 
 static bool put(struct scene *s, uint64_t *to, uint64_t value)
 {
-    const uint64_t words[] = { 7, 8, value };
+    const uint64_t words[TERN_CARRY_WORDS] = { 7, 8, 9 };
 
-    return tern_base_carry_put(&s->p, &s->carry, words, 3, (struct tern_carry_load){ .to = to, .at = 16, .len = 8 });
+    return tern_base_carry_put(&s->p, &s->carry, words, to, &value, sizeof(value));
 }
 
 static bool put_plain(struct scene *s)
@@ -78,7 +78,7 @@ static int take(struct scene *s, uint64_t *to)
     if (turn == TERN_CARRY_LATER)
         return (int)turn;
     if (turn == TERN_CARRY_PLACE)
-        memcpy(to, item.head + 16, 8);
+        memcpy(to, item.head + 24, 8);
     tern_base_ring_consume(&s->c, item.span);
     return (int)turn;
 }
@@ -157,7 +157,7 @@ static void who_is_at_it_is_waited_for(void **state)
     assert_int_equal(tern_base_carry_turn(&s->c, tern_base_ring_at(&item)), TERN_CARRY_PLACE);
     assert_false(tern_base_carry_settle(&s->p, &s->carry, true)); /* claimed, and no more */
     assert_int_equal(s->place[1], 0);
-    memcpy(&s->place[0], item.head + 16, 8);
+    memcpy(&s->place[0], item.head + 24, 8);
     tern_base_ring_consume(&s->c, item.span);
     assert_int_equal(take(s, NULL), TERN_CARRY_LATER); /* the rest is the producer's */
     assert_true(tern_base_carry_settle(&s->p, &s->carry, true));

@@ -138,7 +138,7 @@ static void step_arrival(struct model *m, unsigned spread, uint64_t serial)
 {
     struct tern_match_name     name = random_name(0, spread);
     struct model_request      *expected = model_find(m, &name);
-    struct tern_match_request *found = tern_op_match_find(&m->match, name);
+    struct tern_match_request *found = tern_op_match_find(&m->match, name.scope, name.tag, name.source);
 
     assert_ptr_equal(found, expected ? &expected->real : NULL);
     if (expected && below(3) > 0) { /* some take more than one */

@@ -168,10 +168,10 @@ bool        tern_chaos_departed(const struct tern_link_group *group, uint32_t me
 void        tern_chaos_post(struct tern_link_group *group, const void *note, size_t len);
 const void *tern_chaos_peek(const struct tern_link_group *group, uint32_t member);
 
-tern_status tern_chaos_messages_open(struct chaos_link *link);
-tern_status tern_chaos_watch(struct tern_link_watch *behind);
-void        tern_chaos_messages_close(struct chaos_link *link);
-bool        tern_chaos_note(int from, const unsigned char *head, bool place);
+tern_status         tern_chaos_messages_open(struct chaos_link *link);
+tern_status         tern_chaos_watch(struct tern_link_watch *behind);
+void                tern_chaos_messages_close(struct chaos_link *link);
+enum tern_link_took tern_chaos_note(int from, const unsigned char *head, bool place);
 void   tern_chaos_message(int from, unsigned channel, const unsigned char *head, const unsigned char *data, size_t len);
 size_t tern_chaos_msg_longest(struct tern_link *link, int peer);
 tern_status tern_chaos_msg_open(struct tern_link *link, struct tern_link_msg *msg, size_t min, size_t max);

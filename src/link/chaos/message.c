@@ -79,7 +79,7 @@ static bool deliver(struct chaos_link *link, unsigned channel, struct chaos_mess
 {
     struct chaos_message *message = *at;
 
-    if (channel == TERN_CHANNEL_NOTE && !link->up->note(message->from, message->head, false))
+    if (channel == TERN_CHANNEL_NOTE && link->up->note(message->from, message->head, false) == TERN_LINK_LEFT)
         return false;
     take(&link->inbox[channel], at);
     if (channel != TERN_CHANNEL_NOTE)
@@ -155,15 +155,15 @@ static bool keep(struct chaos_inbox *inbox, int from, uint64_t due, const unsign
 }
 
 /* Parts behind chaos let no note carry anything: place is false. */
-bool tern_chaos_note(int from, const unsigned char *head, bool place)
+enum tern_link_took tern_chaos_note(int from, const unsigned char *head, bool place)
 {
     struct chaos_link  *link = polling;
     struct chaos_inbox *inbox = &link->inbox[TERN_CHANNEL_NOTE];
     uint64_t            due = tern_chaos_due(&inbox->stream, last_due(inbox, from), last_due(inbox, -1));
 
     if (due > inbox->stream.now && keep(inbox, from, due, head, NULL, 0))
-        return true;
-    return deliver_from(link, TERN_CHANNEL_NOTE, from) && link->up->note(from, head, place);
+        return TERN_LINK_TOOK;
+    return deliver_from(link, TERN_CHANNEL_NOTE, from) ? link->up->note(from, head, place) : TERN_LINK_LEFT;
 }
 
 void tern_chaos_message(int from, unsigned channel, const unsigned char *head, const unsigned char *data, size_t len)

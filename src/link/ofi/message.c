@@ -278,7 +278,7 @@ static tern_status deliver_notes(struct tern_link_watch *watch)
         pthread_mutex_unlock(&ofi->lock);
         if (!letter)
             break;
-        if (!ofi->up->note(letter->from->rank, letter->bytes + sizeof(struct ofi_header), false)) {
+        if (ofi->up->note(letter->from->rank, letter->bytes + sizeof(struct ofi_header), false) == TERN_LINK_LEFT) {
             letter->from->passed = ofi->messages.pass;
             continue;
         }

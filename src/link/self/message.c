@@ -21,7 +21,7 @@ static void watch_next(struct self_inlet *inlet)
 static inline bool take(const struct self_link *self, unsigned channel, const struct tern_ring_item *item)
 {
     if (channel == TERN_CHANNEL_NOTE)
-        return self->up->note(self->rank, item->head, false);
+        return self->up->note(self->rank, item->head, false) != TERN_LINK_LEFT;
     self->up->message(self->rank, channel, item->head, item->data, item->len);
     return true;
 }

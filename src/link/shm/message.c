@@ -139,6 +139,7 @@ static tern_status outbox_make(struct shm_link *shm, int peer, enum shm_post_kin
         return tern_base_fail(TERN_ERR_NOMEM, "link shm: cannot map the message queue to rank %d: %s", peer,
                               strerror(errno));
     }
+    outbox->slot = tern_shm_slot(shm, peer);
     for (unsigned c = 0; c < rings_of[kind]; c++)
         tern_base_ring_produce(&outbox->outlet[c].producer, outbox->map + c * bytes, m->shape[kind]);
     atomic_store_explicit(&post->bytes, bytes, memory_order_relaxed);
@@ -229,11 +230,17 @@ tern_status tern_shm_msg_open(struct tern_link *link, struct tern_link_msg *msg,
     return TERN_OK;
 }
 
+static inline void ring_slot(struct tern_slot *slot)
+{
+    if (TERN_LIKELY(tern_boot_bell_joined && atomic_load_explicit(&slot->barriers, memory_order_relaxed) != 0))
+        tern_boot_bell_ring_lightly(&slot->bell, &slot->sleepers);
+    else
+        tern_boot_bell_ring(&slot->bell, &slot->sleepers);
+}
+
 static void ring_peer(struct shm_link *shm, int peer)
 {
-    struct tern_slot *slot = tern_shm_slot(shm, peer);
-
-    tern_boot_bell_ring(&slot->bell, &slot->sleepers);
+    ring_slot(tern_shm_slot(shm, peer));
 }
 
 void tern_shm_msg_send(struct tern_link *link, const struct tern_link_msg *msg, size_t len)
@@ -267,26 +274,26 @@ tern_status tern_shm_msg_brief(struct tern_link *link, int peer, unsigned channe
     return TERN_OK;
 }
 
-tern_status tern_shm_note_carry(struct tern_link *link, int peer, const uint64_t *words, unsigned count,
-                                const struct tern_link_load *load)
+tern_status tern_shm_note_carry(struct tern_link *link, const struct tern_link_part *part, uint64_t first,
+                                uint64_t offset, const void *src, size_t len)
 {
-    const struct tern_carry_load carried = { .to = load->to, .at = load->at, .len = load->len };
-    tern_status                  st = TERN_OK;
-    struct shm_outbox           *outbox = outbox_to(tern_shm(link), peer, SHM_POST_NOTES, &st);
-    struct tern_ring_outlet     *outlet;
-    bool                         alone, sent;
+    const uint64_t           word[TERN_CARRY_WORDS] = { first, part->region, offset };
+    tern_status              st = TERN_OK;
+    struct shm_outbox       *outbox = outbox_to(tern_shm(link), part->rank, SHM_POST_NOTES, &st);
+    struct tern_ring_outlet *outlet;
+    bool                     alone, sent;
 
     if (TERN_UNLIKELY(!outbox))
         return st;
     outlet = &outbox->outlet[0];
     alone = tern_base_lone_lock(&outlet->lock);
-    sent = tern_base_carry_put(&outlet->producer, &outbox->carry, words, count, carried);
-    if (sent)
+    sent = tern_base_carry_put(&outlet->producer, &outbox->carry, word, part->base + offset, src, len);
+    if (TERN_LIKELY(sent))
         atomic_store_explicit(&outbox->carrying, true, memory_order_relaxed); /* the lock orders */
     tern_base_lone_unlock(&outlet->lock, alone);
     if (TERN_UNLIKELY(!sent))
         return TERN_AGAIN;
-    ring_peer(tern_shm(link), peer);
+    ring_slot(outbox->slot);
     return TERN_OK;
 }
 
@@ -352,33 +359,38 @@ static tern_status deliver(struct tern_link_watch *watch)
     return delivered(inlet, found);
 }
 
-/* One note. False: it stays in the ring. */
-static inline bool take_note(struct shm_link *shm, struct shm_inlet *inlet, const struct tern_ring_item *item)
+/* One note. LEFT: it stays in the ring. */
+static inline enum tern_link_took take_note(struct shm_link *shm, struct shm_inlet *inlet,
+                                            const struct tern_ring_item *item)
 {
     enum tern_carry_turn turn = tern_base_carry_turn(&inlet->ring, tern_base_ring_at(item));
+    enum tern_link_took  took;
 
     /* A sender that died while it put the bytes in place has told nobody that they are there: do it. */
     if (TERN_UNLIKELY(turn == TERN_CARRY_LATER) && !tern_shm_gone(shm, inlet->from))
-        return false;
-    if (TERN_LIKELY(shm->up->note(inlet->from, item->head, turn == TERN_CARRY_PLACE || turn == TERN_CARRY_LATER)))
-        return true;
-    if (turn == TERN_CARRY_PLACE)
+        return TERN_LINK_LEFT;
+    took = shm->up->note(inlet->from, item->head, turn == TERN_CARRY_PLACE || turn == TERN_CARRY_LATER);
+    if (TERN_UNLIKELY(took == TERN_LINK_LEFT && turn == TERN_CARRY_PLACE))
         tern_base_carry_undo(&inlet->ring);
-    return false;
+    return took;
 }
 
+/* Until someone has what it waited for: it is to go on, and what is behind costs least where it is. */
 static tern_status deliver_notes(struct tern_link_watch *watch)
 {
     struct shm_inlet     *inlet = (struct shm_inlet *)watch;
     struct shm_link      *shm = tern_shm(watch->link);
     struct tern_ring_item item;
-    int                   found = 0;
+    enum tern_link_took   took;
+    int                   found, left = BATCH;
 
     tern_base_order_after(shm); /* what the service thread has copied for peers that tell of it now */
-    for (int i = 0; i < BATCH && (found = tern_base_ring_peek(&inlet->ring, &item)) > 0; i++) {
-        if (TERN_UNLIKELY(!take_note(shm, inlet, &item)))
+    while ((found = tern_base_ring_peek(&inlet->ring, &item)) > 0) {
+        if (TERN_UNLIKELY((took = take_note(shm, inlet, &item)) == TERN_LINK_LEFT))
             break;
         tern_base_ring_consume(&inlet->ring, item.span);
+        if (took == TERN_LINK_DONE || --left == 0)
+            break;
     }
     return delivered(inlet, found);
 }

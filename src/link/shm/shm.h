@@ -82,6 +82,7 @@ struct shm_post {
 struct shm_outbox {
     struct tern_space       space;
     unsigned char          *map;
+    struct tern_slot       *slot;                       /* of the peer */
     struct tern_ring_outlet outlet[TERN_CHANNELS_DATA]; /* by channel; of notes the first */
     struct tern_carry       carry;                      /* of notes; guarded by the lock of the outlet */
     _Atomic bool            carrying;                   /* some may not be in place. Written under that lock */
@@ -170,8 +171,8 @@ void        tern_shm_msg_drop(struct tern_link *link, const struct tern_link_msg
 tern_status tern_shm_msg_brief(struct tern_link *link, int peer, unsigned channel, uint64_t first, const uint32_t *rest,
                                unsigned count);
 
-tern_status tern_shm_note_carry(struct tern_link *link, int peer, const uint64_t *words, unsigned count,
-                                const struct tern_link_load *load);
+tern_status tern_shm_note_carry(struct tern_link *link, const struct tern_link_part *part, uint64_t first,
+                                uint64_t offset, const void *src, size_t len);
 bool        tern_shm_note_settled(struct tern_link *link, bool help);
 
 extern const struct tern_link_ops  tern_shm_ops;
