@@ -3,7 +3,9 @@
  * notify_lat is a ping-pong as in paper 5, listing 1: a rank makes a notified access to the other one and then waits for the
  * other's by a request for that source and one tag. `half_rtt` is that of tern_put_notify_nbi, `half_rtt_blocking` of
  * tern_put_notify, `half_rtt_get` of tern_get_notify. After a put's notification the target looks at the first and the last
- * byte, which must be those of this turn. Over a network the ping-pong of plain puts runs in turn with it.
+ * byte, which must be those of this turn. Over a network two others run in turn with it: `put_half_rtt` of plain puts, which
+ * the target sees by looking at its memory, and `put_flush_send_half_rtt` of a put that is waited for and then a notification
+ * without data, two messages one behind the other, as a program does without notified puts.
  *
  * notify_rate sends one way: rank 1 waits for as many notifications as a slice has, by one request that counts them.
  *
@@ -58,14 +60,18 @@ static inline void await_note(const unsigned char *at, size_t len, unsigned char
         tern_abort(1, "tern-perf: a notification came before its data");
 }
 
-enum way { NBI, BLOCKING };
+enum way { NBI, BLOCKING, FLUSH_SEND };
 
 static inline __attribute__((always_inline)) void put(struct perf_case *c, const void *src, size_t len, enum way way)
 {
-    if (way == NBI)
+    if (way == FLUSH_SEND) {
+        perf_must(tern_put(c->p->ctx, c->p->region, c->target, c->p->area, src, len), "put");
+        perf_must(tern_notify(c->p->ctx, c->p->region, c->target, TAG), "notifying");
+    } else if (way == NBI) {
         perf_must(tern_put_notify_nbi(c->p->ctx, c->p->region, c->target, c->p->area, src, len, TAG), "notified put");
-    else
+    } else {
         perf_must(tern_put_notify(c->p->ctx, c->p->region, c->target, c->p->area, src, len, TAG), "notified put");
+    }
 }
 
 static inline __attribute__((always_inline)) void put_loop(struct perf_case *c, uint64_t iters, size_t len,
@@ -94,6 +100,11 @@ static inline __attribute__((always_inline)) void nbi_loop(struct perf_case *c, 
 static inline __attribute__((always_inline)) void blocking_loop(struct perf_case *c, uint64_t iters, size_t len)
 {
     put_loop(c, iters, len, BLOCKING);
+}
+
+static void flush_send_pingpong(struct perf_case *c, uint64_t iters)
+{
+    put_loop(c, iters, c->size, FLUSH_SEND);
 }
 
 static void nbi_pingpong(struct perf_case *c, uint64_t iters)
@@ -135,6 +146,7 @@ void perf_notify_lat(struct perf_case *c)
     if (c->p->network && c->size > 0) {
         plain = n;
         k[n++] = (struct perf_kernel){ PERF_PAIR, perf_put_pingpong };
+        k[n++] = (struct perf_kernel){ PERF_PAIR, flush_send_pingpong };
     }
     perf_pingpong_prepare(c);
     request(c, c->p->peer, TAG);
@@ -146,6 +158,8 @@ void perf_notify_lat(struct perf_case *c)
     if (plain > 0) {
         perf_figure_time(c, plain, 2, "put_half_rtt");
         perf_figure_ratio(c, 0, plain, 1, "ratio_to_put");
+        perf_figure_time(c, plain + 1, 2, "put_flush_send_half_rtt");
+        perf_figure_ratio(c, 0, plain + 1, 1, "ratio_to_put_flush_send");
     }
     if (trip > 0) {
         perf_figure_time(c, trip, 2, perf_limit_trip_name(c->p));
