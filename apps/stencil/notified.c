@@ -1,5 +1,8 @@
 /* notified.c: the wavefront by notified puts: each value goes to where it is needed, and its target is told. The tag is the
- * row: puts may overtake each other. Row 0 is the corner. */
+ * row: puts may overtake each other. Row 0 is the corner.
+ *
+ * Nobody waits for its own puts before the end: a rank writes what it has put again when the next iteration has come to
+ * it, which begins with the corner, and the corner was put when the last rank had been notified of all that depends on it. */
 #include <stdlib.h>
 
 #include "common/app.h"
@@ -38,9 +41,10 @@ static void put(const struct stencil *s, int rank, size_t row, const double *val
 static void notified_run(const struct stencil *s, int rank)
 {
     static int count;
+    double     corner;
 
     for (int i = 0; i < s->iterations; i++) {
-        double *end = s->grid, corner;
+        double *end = s->grid;
 
         count++;
         for (size_t row = 1; row < s->rows; row++) {
@@ -55,8 +59,8 @@ static void notified_run(const struct stencil *s, int rank)
             put(s, s->first, 0, &corner);
         if (rank == s->first)
             await(0, count);
-        CHECK(tern_quiet(TERN_WORLD)); /* what was put may be overwritten */
     }
+    CHECK(tern_quiet(TERN_WORLD));
 }
 
 static void notified_end(void *memory)

@@ -1,4 +1,7 @@
-/* notified.c: the reduction by notified puts. One request counts the vectors of all children, whoever comes first. */
+/* notified.c: the reduction by notified puts. One request counts the vectors of all children, whoever comes first.
+ *
+ * Nobody waits for its own puts before the end: a vector is written again only when its target's answer to it has come, which
+ * the target sent when it had been notified of the vector. */
 #include "common/check.h"
 #include "tree/tree.h"
 
@@ -23,7 +26,7 @@ static void await(tern_notice *notice)
 
 static void put(const struct tree *t, int rank, int slot, const double *vector, uint32_t tag)
 {
-    CHECK(tern_put_notify(TERN_WORLD, region, rank, tree_offset(t, slot), vector, t->values * sizeof(double), tag));
+    CHECK(tern_put_notify_nbi(TERN_WORLD, region, rank, tree_offset(t, slot), vector, t->values * sizeof(double), tag));
 }
 
 static void notified_run(const struct tree *t, int rank)
@@ -44,6 +47,7 @@ static void notified_run(const struct tree *t, int rank)
             put(t, t->child + i, tree_result(t), result, DOWN);
         tree_use(t);
     }
+    CHECK(tern_quiet(TERN_WORLD));
 }
 
 static void notified_end(void *memory)

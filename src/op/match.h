@@ -69,7 +69,9 @@ struct tern_match {
     struct tern_match_queue   *last[TERN_MATCH_CLASSES]; /* that was found last: often the next one too */
     uint64_t                   turn;
     uint32_t                   posted[TERN_MATCH_CLASSES]; /* requests */
-    bool                       asked[TERN_MATCH_CLASSES];  /* a request of this class was bound */
+    uint32_t                   posted_all;
+    struct tern_match_request *sole;                      /* where one is posted, that one, or NULL */
+    bool                       asked[TERN_MATCH_CLASSES]; /* a request of this class was bound */
     uint32_t                   kept;
     struct tern_match_arrival *oldest, *newest; /* of all that is kept */
     struct tern_match_arrival *free_arrivals;
@@ -99,6 +101,7 @@ static inline void tern_op_match_post(struct tern_match *match, struct tern_matc
         queue->first = request;
     queue->last = request;
     match->posted[queue->name.class]++;
+    match->sole = match->posted_all++ == 0 ? request : NULL;
 }
 
 /* Withdraw it: it is found no more. */
@@ -116,21 +119,32 @@ static inline void tern_op_match_withdraw(struct tern_match *match, struct tern_
     else
         queue->last = request->prev;
     match->posted[queue->name.class]--;
+    match->posted_all--;
+    match->sole = NULL; /* who is left, where one is, is not known */
 }
 
 /* The oldest posted request that takes what has come, which stays posted. NULL: none. */
 struct tern_match_request *tern_op_match_search(struct tern_match *match, struct tern_match_name name);
 
-/* The same; what comes is mostly for the queue of exact requests that was found last, and no others are posted. Not by a
- * name as a whole: written in pieces and read as one, it would have to reach memory first. */
+/* Whether the requests of a queue take it. Not by a name as a whole: written in pieces and read as one, it would have to reach
+ * memory first. */
+static inline bool tern_op_match_takes(const struct tern_match_queue *queue, uint64_t scope, uint64_t tag,
+                                       int32_t source)
+{
+    uint32_t class = queue->name.class;
+
+    return queue->name.scope == scope && (queue->name.tag == tag || (class & TERN_MATCH_ANY_TAG)) &&
+           (queue->name.source == source || (class & TERN_MATCH_ANY_SOURCE));
+}
+
+/* The same as tern_op_match_search; mostly one request is posted. */
 static inline struct tern_match_request *tern_op_match_find(struct tern_match *match, uint64_t scope, uint64_t tag,
                                                             int32_t source)
 {
-    const struct tern_match_queue *last = match->last[0];
+    struct tern_match_request *sole = match->sole;
 
-    if (TERN_LIKELY(last && last->name.scope == scope && last->name.tag == tag && last->name.source == source &&
-                    (match->posted[1] | match->posted[2] | match->posted[3]) == 0))
-        return last->first;
+    if (TERN_LIKELY(sole != NULL))
+        return tern_op_match_takes(sole->queue, scope, tag, source) ? sole : NULL;
     return tern_op_match_search(match, (struct tern_match_name){ .scope = scope, .tag = tag, .source = source });
 }
 
