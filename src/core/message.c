@@ -40,6 +40,7 @@ static _Atomic uint32_t         note_count;
 static uint32_t                 note_last;
 static uint32_t                 note_calls; /* polls; any thread */
 static _Atomic bool             note_full;
+static _Atomic bool             tagged_full;
 
 bool                                      tern_core_message_asks;
 uint32_t                                  tern_core_message_count;
@@ -49,7 +50,7 @@ _Thread_local int tern_core_message_depth TERN_CORE_TLS;
 tern_status tern_core_message_open(void)
 {
     note_room = (uint32_t)tern_job.boot.ranks + 2 * TERN_LINKS_MAX;
-    room = TERN_CHANNELS_DATA * note_room;
+    room = (TERN_CHANNELS - 1) * note_room;
     watch = calloc(room + note_room, sizeof(struct tern_link_watch *));
     note_watch = watch + room;
     return watch ? TERN_OK : tern_base_fail(TERN_ERR_NOMEM, "no memory for %u message queues", room + note_room);
@@ -60,6 +61,7 @@ void tern_core_message_close(void)
     atomic_store(&count, 0);
     atomic_store(&note_count, 0);
     atomic_store(&note_full, false);
+    atomic_store(&tagged_full, false);
     tern_core_message_asks = false;
     free(watch);
     watch = NULL;
@@ -137,10 +139,11 @@ static bool has_noted(void)
     return false;
 }
 
-/* Notes that cannot be taken are not worth staying awake for: who makes room for them looks. */
+/* Notes and tagged messages that cannot be taken are not worth staying awake for: who makes room for them looks. */
 static bool anything(void)
 {
     return has_come(TERN_CHANNEL_REPLY) || has_come(TERN_CHANNEL_REQUEST) ||
+           (!atomic_load_explicit(&tagged_full, memory_order_relaxed) && has_come(TERN_CHANNEL_TAGGED)) ||
            (!atomic_load_explicit(&note_full, memory_order_relaxed) && has_noted());
 }
 
@@ -150,13 +153,29 @@ bool tern_core_message_noted(void)
     return has_noted() || has_come(TERN_CHANNEL_REPLY);
 }
 
-void tern_core_message_full(bool full)
+bool tern_core_message_tagged(void)
 {
-    if (atomic_load_explicit(&note_full, memory_order_relaxed) == full)
+    return (!atomic_load_explicit(&tagged_full, memory_order_relaxed) && has_come(TERN_CHANNEL_TAGGED)) ||
+           has_come(TERN_CHANNEL_REPLY);
+}
+
+static void set_full(_Atomic bool *flag, bool full)
+{
+    if (atomic_load_explicit(flag, memory_order_relaxed) == full)
         return;
-    atomic_store_explicit(&note_full, full, memory_order_relaxed); /* a hint: bells order what matters */
+    atomic_store_explicit(flag, full, memory_order_relaxed); /* a hint: bells order what matters */
     if (!full)
         ring_own(); /* a thread may sleep that would deliver what waits */
+}
+
+void tern_core_message_full(bool full)
+{
+    set_full(&note_full, full);
+}
+
+void tern_core_message_tagged_full(bool full)
+{
+    set_full(&tagged_full, full);
 }
 
 static __attribute__((cold, noreturn)) void give_up(void)

@@ -35,6 +35,10 @@ bool tern_core_message_noted(void);
  * When that ends those who sleep are woken. */
 void tern_core_message_full(bool full);
 
+/* The same of tagged messages; those that cannot be taken do not count. */
+bool tern_core_message_tagged(void);
+void tern_core_message_tagged_full(bool full);
+
 /* Deliver replies: for the handler of a request that waits to send its own. */
 void tern_core_message_poll_replies(void);
 
