@@ -26,13 +26,28 @@ struct tern_match_slab {
 
 /* ---- names ---- */
 
+static inline bool is_by_bits(uint32_t class)
+{
+    return class >= TERN_MATCH_BITS;
+}
+
 /* A name as a class of requests sees it. */
 static inline struct tern_match_name seen_by(struct tern_match_name name, uint32_t class)
 {
+    bool any_source = is_by_bits(class) ? class == TERN_MATCH_BITS_ANY_SOURCE : class & TERN_MATCH_ANY_SOURCE;
+
     name.class = class;
-    name.tag = class & TERN_MATCH_ANY_TAG ? 0 : name.tag;
-    name.source = class & TERN_MATCH_ANY_SOURCE ? 0 : name.source;
+    name.tag = is_by_bits(class) || class & TERN_MATCH_ANY_TAG ? 0 : name.tag;
+    name.source = any_source ? 0 : name.source;
     return name;
+}
+
+/* Whether a request of a queue whose name fits takes the tag. */
+static inline bool takes(const struct tern_match_request *request, uint32_t class, uint64_t tag)
+{
+    const struct tern_match_bits *bits = (const struct tern_match_bits *)request;
+
+    return !is_by_bits(class) || ((tag ^ bits->tag) & bits->care) == 0;
 }
 
 static inline bool is_same(const struct tern_match_name *a, const struct tern_match_name *b)
@@ -256,7 +271,12 @@ bool tern_op_match_keep(struct tern_match *match, struct tern_match_name name, u
 
 struct tern_match_arrival *tern_op_match_oldest(const struct tern_match_request *request)
 {
-    return request->queue->oldest;
+    uint32_t class = request->queue->name.class;
+    struct tern_match_arrival *arrival = request->queue->oldest;
+
+    while (arrival && !takes(request, class, arrival->name.tag))
+        arrival = arrival->in[class].next;
+    return arrival;
 }
 
 void tern_op_match_drop(struct tern_match *match, struct tern_match_arrival *arrival)
@@ -304,7 +324,7 @@ static bool ask_for(struct tern_match *match, uint32_t class)
 bool tern_op_match_bind(struct tern_match *match, struct tern_match_request *request, struct tern_match_name name)
 {
     *request = (struct tern_match_request){ .turn = 0 };
-    if (!match->asked[name.class] && !ask_for(match, name.class))
+    if (TERN_UNLIKELY(!match->asked[name.class]) && !ask_for(match, name.class))
         return false;
     request->queue = queue_hold(match, seen_by(name, name.class));
     return request->queue != NULL;
@@ -329,6 +349,7 @@ void tern_op_match_post(struct tern_match *match, struct tern_match_request *req
         queue->first = request;
     queue->last = request;
     match->posted[queue->name.class]++;
+    match->with_any += queue->name.class != 0;
 }
 
 void tern_op_match_withdraw(struct tern_match *match, struct tern_match_request *request)
@@ -345,6 +366,7 @@ void tern_op_match_withdraw(struct tern_match *match, struct tern_match_request 
     else
         queue->last = request->prev;
     match->posted[queue->name.class]--;
+    match->with_any -= queue->name.class != 0;
 }
 
 static __attribute__((noinline)) struct tern_match_request *find_with_any(const struct tern_match      *match,
@@ -352,11 +374,14 @@ static __attribute__((noinline)) struct tern_match_request *find_with_any(const 
                                                                           struct tern_match_request    *oldest)
 {
     for (uint32_t class = 1; class < TERN_MATCH_CLASSES; class ++) {
-        struct tern_match_name   seen = seen_by(*name, class);
-        struct tern_match_queue *queue = match->posted[class] > 0 ? queue_find(match, &seen) : NULL;
+        struct tern_match_name     seen = seen_by(*name, class);
+        struct tern_match_queue   *queue = match->posted[class] > 0 ? queue_find(match, &seen) : NULL;
+        struct tern_match_request *first = queue ? queue->first : NULL;
 
-        if (queue && queue->first && (!oldest || queue->first->turn < oldest->turn))
-            oldest = queue->first;
+        while (first && !takes(first, class, name->tag))
+            first = first->next;
+        if (first && (!oldest || first->turn < oldest->turn))
+            oldest = first;
     }
     return oldest;
 }
@@ -371,7 +396,7 @@ struct tern_match_request *tern_op_match_find(struct tern_match *match, struct t
             match->exact = queue_find(match, &name);
         oldest = match->exact ? match->exact->first : NULL;
     }
-    if (TERN_UNLIKELY((match->posted[1] | match->posted[2] | match->posted[3]) != 0))
+    if (TERN_UNLIKELY(match->with_any > 0))
         oldest = find_with_any(match, &name, oldest);
     return oldest;
 }
