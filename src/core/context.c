@@ -85,6 +85,8 @@ void tern_core_ctx_close(struct tern_ctx *ctx)
         ctx->works = work->next;
         work->release(work);
     }
+    if (ctx->guest)
+        ctx->guest->close(ctx);
     while (ctx->slabs) {
         struct pending_slab *slab = ctx->slabs;
         ctx->slabs = slab->next;

@@ -28,6 +28,17 @@ static inline int tern_core_team_world(const struct tern_team *team, int rank)
     return team->world_rank ? team->world_rank[rank] : rank;
 }
 
+/* The rank in a team of a rank of the job; -1: it is not in it. */
+static inline int tern_core_team_rank(const struct tern_team *team, int world)
+{
+    if (TERN_LIKELY(!team->world_rank) || world < 0)
+        return world;
+    for (int rank = 0; rank < team->size; rank++)
+        if (team->world_rank[rank] == world)
+            return rank;
+    return -1;
+}
+
 /* Make a team with the given id: of all ranks of the job, or of the members, which are in allocated memory that the
  * team takes over. On an error nothing is left of it. */
 tern_status tern_core_team_open(struct tern_team *team, uint32_t id, int32_t *members, int size, int rank);
