@@ -172,8 +172,10 @@ static inline struct tern_match_queue *queue_find(const struct tern_match *match
 /* The queue of that name, held once more; made where there is none. NULL: no memory. */
 static struct tern_match_queue *queue_hold(struct tern_match *match, struct tern_match_name name)
 {
-    struct tern_match_queue *queue = queue_find(match, &name), **bucket;
+    struct tern_match_queue *queue = match->warm, **bucket;
 
+    if (!queue || !is_same(&queue->name, &name))
+        queue = queue_find(match, &name);
     if (!queue) {
         if ((match->queues >= match->buckets && !grow(match)) || !(queue = queue_new(match)))
             return NULL;
@@ -332,8 +334,16 @@ bool tern_op_match_bind(struct tern_match *match, struct tern_match_request *req
 
 void tern_op_match_unbind(struct tern_match *match, struct tern_match_request *request)
 {
-    queue_leave(match, request->queue);
+    struct tern_match_queue *queue = request->queue, *before = match->warm;
+
     request->queue = NULL;
+    if (queue == before) {
+        queue_leave(match, queue);
+        return;
+    }
+    match->warm = queue; /* the request's hold becomes that of warm */
+    if (before)
+        queue_leave(match, before);
 }
 
 void tern_op_match_post(struct tern_match *match, struct tern_match_request *request)

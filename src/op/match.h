@@ -70,6 +70,7 @@ struct tern_match {
     struct tern_match_queue  **bucket;
     uint32_t                   buckets, queues; /* buckets: 0 or a power of two */
     struct tern_match_queue   *exact;           /* that was found last: it is often the next one too */
+    struct tern_match_queue   *warm;            /* held although the last request of it may be gone: the same */
     uint64_t                   turn;
     uint32_t                   posted[TERN_MATCH_CLASSES]; /* requests */
     uint32_t                   with_any;                   /* of these, all but the exact ones */

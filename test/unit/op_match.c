@@ -196,7 +196,7 @@ static void run_program(uint32_t classes, unsigned spread, unsigned requests_of_
     tern_op_match_forget(&m->match, 1);
     tern_op_match_forget(&m->match, 2);
     assert_int_equal(m->match.kept, 0);
-    assert_int_equal(m->match.queues, 0);
+    assert_true(m->match.queues <= 1); /* the one that is kept warm */
     tern_op_match_close(&m->match);
     free(m);
 }
@@ -255,7 +255,7 @@ static void a_hundred_thousand(void **unused)
         tern_op_match_unbind(&match, &request);
     }
     assert_int_equal(match.kept, 0);
-    assert_int_equal(match.queues, 0);
+    assert_true(match.queues <= 1);
     tern_op_match_close(&match);
 }
 
