@@ -297,22 +297,19 @@ struct probing {
     const char            *what;
 };
 
-/* The message as it is told; true: there is one. */
-static bool look(struct probing *p, tern_status *st)
+/* TERN_PENDING: there is none. */
+static tern_status look(struct probing *p)
 {
-    const struct tern_message *message;
+    struct tern_op_seen seen;
+    tern_status         st = tern_op_tagged_find(&p->name, p->care, &seen, p->take ? &p->found : NULL);
 
-    if (p->take)
-        message = p->found = tern_op_tagged_take(&p->name, p->care, st);
-    else
-        message = tern_op_tagged_find(&p->name, p->care, st);
-    if (message)
-        p->info = (tern_message_info){ .source = tern_core_team_rank(p->ctx->team, message->name.source),
-                                       .tag = (int64_t)message->name.tag,
-                                       .len = message->len };
+    if (st == TERN_OK)
+        p->info = (tern_message_info){ .source = tern_core_team_rank(p->ctx->team, seen.source),
+                                       .tag = (int64_t)seen.tag,
+                                       .len = seen.len };
     if (p->found)
         p->found->ctx = p->ctx;
-    return message != NULL;
+    return st;
 }
 
 static tern_status probe_poll(void *arg)
@@ -321,11 +318,9 @@ static tern_status probe_poll(void *arg)
     tern_status     st;
 
     tern_core_ctx_progress(p->ctx);
-    if (look(p, &st) || st < 0)
+    if ((st = look(p)) != TERN_PENDING || !tern_op_tagged_deserted(p->ctx, &p->name))
         return st;
-    if (!tern_op_tagged_deserted(p->ctx, &p->name))
-        return TERN_PENDING;
-    if (look(p, &st) || st < 0)
+    if ((st = look(p)) != TERN_PENDING) /* it came before the last of them was gone */
         return st;
     return tern_base_fail(TERN_ERR_PEER, "%s: the rank that was to send is gone, or all are", p->what);
 }
@@ -350,9 +345,8 @@ static tern_status probe(tern_ctx *ctx, const struct wish *wish, tern_deadline d
     p->name = name_of(ctx, wish);
     p->care = (uint64_t)wish->mask;
     tern_core_ctx_progress(ctx);
-    if (look(p, &st) || st < 0)
-        return st;
-    return tern_core_wait(&wait);
+    st = look(p);
+    return st == TERN_PENDING ? tern_core_wait(&wait) : st;
 }
 
 static tern_status plain_probe(tern_ctx *ctx, const struct wish *wish, tern_deadline deadline, tern_message_info *info,

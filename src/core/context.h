@@ -88,7 +88,7 @@ struct tern_ctx {
     struct tern_pending   *unused;
     struct pending_slab   *slabs;
     struct tern_ctx_guest *guest;        /* op/tagged.h; NULL: none */
-    _Atomic bool           called;       /* the guest wants to be moved on. Any thread sets it */
+    _Atomic bool           called;       /* the guest wants to be moved on, or a rank has died. Any thread sets it */
     struct tern_ctx       *next, **link; /* on the job's list */
     struct {                             /* what tern_region_find found last */
         uint64_t            changes;
@@ -110,6 +110,9 @@ tern_deadline tern_core_ctx_deadline(const struct tern_ctx *ctx);
 /* Move the operations under way forward. */
 void tern_core_ctx_advance(struct tern_ctx *ctx);
 
+/* Move the guest on, if there is one. */
+void tern_core_ctx_answer(struct tern_ctx *ctx);
+
 /* Move everything forward once. */
 static inline void tern_core_ctx_progress(struct tern_ctx *ctx)
 {
@@ -120,7 +123,7 @@ static inline void tern_core_ctx_progress(struct tern_ctx *ctx)
         ctx->aside->progress(ctx->aside);
     tern_core_message_poll();
     if (TERN_UNLIKELY(atomic_load_explicit(&ctx->called, memory_order_relaxed))) /* its own lock orders */
-        ctx->guest->advance(ctx);
+        tern_core_ctx_answer(ctx);
 }
 
 /* Whether an earlier operation of a strict context to the job's rank has to finish before the next may start. */

@@ -43,12 +43,35 @@ static struct tern_request *take_handed(struct tern_tagged *tagged)
     return oldest;
 }
 
+/* Whether only a rank that is dead could move it on, or some message that it has sent and that has come. */
+static bool is_doomed(const struct tern_request *request)
+{
+    if (tern_op_request_state(request) != TERN_REQUEST_ACTIVE)
+        return false;
+    if (request->kind == TERN_REQUEST_RECV)
+        return tern_op_tagged_alone(request->ctx, &request->name);
+    return request->phase == TERN_REQUEST_OFFERED && tern_core_job_lost(request->name.source);
+}
+
+/* End what waits for the dead. True: some of it waits for what they sent, and is to be looked at again. */
+static bool end_doomed(struct tern_tagged *tagged)
+{
+    bool again = false;
+
+    for (struct tern_tagged_slab *slab = tagged->slabs; slab; slab = slab->next)
+        for (unsigned i = 0; i < PER_SLAB; i++)
+            again |= is_doomed(&slab->request[i]) && !tern_op_request_hopeless(&slab->request[i]);
+    return again;
+}
+
 static void advance(struct tern_ctx *ctx)
 {
     struct tern_tagged  *tagged = tagged_of(ctx);
     struct tern_request *request;
+    uint32_t             losses;
 
-    atomic_store_explicit(&ctx->called, false, memory_order_relaxed); /* before what it speaks of is taken: the lock */
+    /* Before what it speaks of is taken. acquire: deaths; pairs with tern_core_job_bury(). The rest the lock orders. */
+    (void)atomic_exchange_explicit(&ctx->called, false, memory_order_acquire);
     for (struct tern_request *next = request = take_handed(tagged); request; request = next) {
         next = request->next;
         if (tern_op_request_state(request) == TERN_REQUEST_ACTIVE)
@@ -58,8 +81,13 @@ static void advance(struct tern_ctx *ctx)
     }
     if (tagged->queue)
         tern_op_tagged_pump(tagged);
-    if (tagged->queue)
-        atomic_store_explicit(&ctx->called, true, memory_order_relaxed);
+    losses = atomic_load_explicit(&tern_job.losses_seen, memory_order_relaxed);
+    if (TERN_UNLIKELY(losses != tagged->losses || tagged->doomed)) {
+        tagged->losses = losses;
+        tagged->doomed = end_doomed(tagged);
+    }
+    if (tagged->queue || tagged->doomed)
+        atomic_store_explicit(&ctx->called, true, memory_order_relaxed); /* this thread reads it */
 }
 
 /* What is still active of a context that is closed. */
@@ -265,6 +293,12 @@ bool tern_op_request_hopeless(struct tern_request *request)
         return false;
     tern_op_request_end(request, TERN_ERR_PEER);
     return true;
+}
+
+void tern_op_request_doomed(struct tern_request *request)
+{
+    tagged_of(request->ctx)->doomed = true;
+    atomic_store_explicit(&request->ctx->called, true, memory_order_relaxed); /* this thread reads it */
 }
 
 /* ---- events, and words ---- */

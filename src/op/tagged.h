@@ -63,6 +63,7 @@ struct tern_request {
     uint64_t               fetched; /* bytes that came along, or were asked for */
     uint64_t               want;    /* bytes in all */
     uint64_t               chunk;   /* bytes of a get */
+    uint64_t               begin;   /* where in the part the message begins */
     struct tern_window     window;
     struct tern_link_part  part;
     bool                   attached;
@@ -93,6 +94,8 @@ struct tern_tagged {
     struct tern_request     *handed;             /* by who delivers, newest first. Under the lock */
     struct tern_request     *queue, **queue_end; /* sends that have not left, oldest first */
     uint32_t                 pass;
+    uint32_t                 losses; /* of the job, when it looked for requests that wait for the dead */
+    bool                     doomed; /* there are some */
     struct tern_request     *unused;
     struct tern_tagged_slab *slabs;
     struct tern_tagged_flow  flow[]; /* [ranks of the job] */
@@ -126,6 +129,9 @@ void tern_op_request_hand(struct tern_request *request);
 
 /* Whether an active request waits in vain, because whoever could end it is dead: then it is done. */
 bool tern_op_request_hopeless(struct tern_request *request);
+
+/* A receive was started after a rank has died: see whether it waits for it. */
+void tern_op_request_doomed(struct tern_request *request);
 
 /* Give up one that has had no effect yet. False: it has. */
 bool tern_op_request_cancel(struct tern_request *request);
@@ -177,12 +183,18 @@ void tern_op_tagged_start_mrecv(struct tern_request *request, struct tern_messag
 /* Post no more; the lock is held. */
 void tern_op_tagged_unpost(struct tern_request *request);
 
-/* The oldest message that is kept and that a receive would take; take: it is the caller's then. NULL: none, or *st
- * is an error. */
-const struct tern_message *tern_op_tagged_find(const struct tern_match_name *name, uint64_t care, tern_status *st);
-struct tern_message       *tern_op_tagged_take(const struct tern_match_name *name, uint64_t care, tern_status *st);
+/* What of the oldest message that is kept and that a receive would take is told to the program. */
+struct tern_op_seen {
+    int      source; /* rank in the job */
+    uint64_t tag, len;
+};
 
-/* Whether nobody is left who could send what is asked for. */
+/* TERN_PENDING: there is none. out NULL: it stays; otherwise it is the caller's. */
+tern_status tern_op_tagged_find(const struct tern_match_name *name, uint64_t care, struct tern_op_seen *seen,
+                                struct tern_message **out);
+
+/* Whether nobody is left who could send what is asked for; and whether nothing of it is on its way either. */
+bool tern_op_tagged_alone(const struct tern_ctx *ctx, const struct tern_match_name *name);
 bool tern_op_tagged_deserted(const struct tern_ctx *ctx, const struct tern_match_name *name);
 
 uint64_t tern_op_tagged_kept(void); /* bytes, for reports */

@@ -13,7 +13,7 @@
 #include "base/options.h"
 #include "core/message.h"
 #include "op/tagged.h"
-#include "op/wire.h"
+#include "op/tagged_read.h"
 
 #define OVERHEAD (sizeof(struct tern_message) + sizeof(struct tern_match_arrival)) /* bytes of a message that is kept */
 
@@ -22,64 +22,12 @@ static uint64_t             kept_bytes;
 static struct tern_message *probed; /* all that matched probes have */
 static bool                 leaving;
 
-/* ---- reading ---- */
-
-/* A message that has come. What was checked is a copy, but for the data, which may be anything. */
-struct come {
-    struct tern_match_name name;
-    uint64_t               len, id;
-    struct tern_link_card  card; /* size 0: none */
-    const unsigned char   *data;
-    size_t                 bytes; /* of data */
-};
-
 /* There is no way to answer, and what this source sends cannot be trusted: end the job. */
 static __attribute__((cold, noreturn)) void refuse(int from)
 {
     tern_base_log(TERN_LOG_ERROR, "rank %d was sent a tagged message by rank %d that makes no sense; ending the job",
                   tern_job.boot.rank, from);
     _Exit(1);
-}
-
-/* An offer: its card, which speaks of all bytes, then the first of them. */
-static bool read_offer(int from, const struct wire_tagged *head, const unsigned char *data, size_t len,
-                       struct come *out)
-{
-    if (!data || len < sizeof(out->card) || head->id == 0)
-        return false;
-    memcpy(&out->card, data, sizeof(out->card));
-    out->card.pid = atomic_load(&tern_core_job_slot(from)->pid); /* of this nobody's word is taken */
-    out->data = data + sizeof(out->card);
-    out->bytes = len - sizeof(out->card);
-    out->len = head->len_all;
-    return out->card.size == out->len && out->bytes <= out->len && out->card.place == TERN_PLACE_PRIVATE;
-}
-
-static inline bool read_come(int from, const unsigned char *bytes, const unsigned char *data, size_t len,
-                             struct come *out)
-{
-    struct wire_tagged head;
-    size_t             at;
-
-    memcpy(&head, bytes, sizeof(head));
-    at = wire_tagged_at(head.sync != 0);
-    out->name = (struct tern_match_name){ .scope = head.scope, .tag = head.tag, .source = from };
-    out->card.size = 0;
-    out->id = head.sync != 0 ? head.id : 0;
-    if (head.tag > (uint64_t)TERN_TAG_MAX || head.sync > 1)
-        return false;
-    switch (head.kind) {
-    case WIRE_TAGGED_INLINE:
-        out->data = bytes + at;
-        out->len = out->bytes = head.len;
-        return head.len <= wire_tagged_room(head.sync != 0) && len == 0;
-    case WIRE_TAGGED_EAGER:
-        out->data = data;
-        out->len = out->bytes = len;
-        return true;
-    case WIRE_TAGGED_OFFER: return head.sync == 1 && read_offer(from, &head, data, len, out);
-    default: return false;
-    }
 }
 
 /* ---- giving ---- */
@@ -93,7 +41,7 @@ static inline void copy(unsigned char *to, const unsigned char *from, size_t len
 }
 
 /* The receive has its message; the lock is held, and it is not posted. */
-static inline void give(struct tern_request *request, const struct come *come)
+static inline void give(struct tern_request *request, const struct tern_op_come *come)
 {
     request->source = come->name.source;
     request->tag = come->name.tag;
@@ -131,7 +79,7 @@ void tern_op_tagged_unpost(struct tern_request *request)
 /* ---- keeping ---- */
 
 /* Nobody waits for it. False: there is no room to keep it. */
-static __attribute__((noinline)) bool keep(const struct come *come)
+static __attribute__((noinline)) bool keep(const struct tern_op_come *come)
 {
     uint64_t             need = OVERHEAD + come->bytes;
     struct tern_message *message;
@@ -157,12 +105,15 @@ static __attribute__((noinline)) bool keep(const struct come *come)
 
 static bool receive(int from, const unsigned char *head, const unsigned char *data, size_t len)
 {
-    struct come                come;
+    struct tern_op_come        come;
     struct tern_match_request *request;
     bool                       alone, taken = true;
 
-    if (TERN_UNLIKELY(!read_come(from, head, data, len, &come)))
+    if (TERN_UNLIKELY(!tern_op_tagged_read(head, data, len, &come)))
         refuse(from);
+    come.name.source = from;
+    if (come.card.size > 0)
+        come.card.pid = atomic_load(&tern_core_job_slot(from)->pid); /* of this nobody's word is taken */
     alone = tern_base_lone_lock(&tern_op_tagged_lock);
     request = tern_op_match_find(&match, come.name);
     if (TERN_LIKELY(request != NULL)) {
@@ -190,12 +141,12 @@ static struct tern_message *unkeep(struct tern_match_arrival *arrival)
 
 static void give_kept(struct tern_request *request, struct tern_message *message)
 {
-    struct come come = { .name = message->name,
-                         .len = message->len,
-                         .id = message->id,
-                         .card = message->card,
-                         .data = message->data,
-                         .bytes = message->bytes };
+    struct tern_op_come come = { .name = message->name,
+                                 .len = message->len,
+                                 .id = message->id,
+                                 .card = message->card,
+                                 .data = message->data,
+                                 .bytes = message->bytes };
 
     give(request, &come);
     free(message);
@@ -229,6 +180,8 @@ bool tern_op_tagged_start_recv(struct tern_request *request)
     }
     tern_base_lone_unlock(&tern_op_tagged_lock, alone);
     has_room();
+    if (TERN_UNLIKELY(atomic_load_explicit(&tern_job.losses_seen, memory_order_relaxed) > 0))
+        tern_op_request_doomed(request);
     return true;
 }
 
@@ -247,68 +200,73 @@ void tern_op_tagged_start_mrecv(struct tern_request *request, struct tern_messag
 
 /* ---- probes ---- */
 
-/* What a receive would take. The lock is held. */
-static struct tern_match_arrival *find(const struct tern_match_name *name, uint64_t care, tern_status *st)
+/* A matched probe has it from now on. The lock is held. */
+static struct tern_message *hold(struct tern_match_arrival *arrival)
+{
+    struct tern_message *message = unkeep(arrival);
+
+    message->next = probed;
+    message->link = &probed;
+    if (message->next)
+        message->next->link = &message->next;
+    probed = message;
+    return message;
+}
+
+/* The lock is held, and something is kept. */
+static tern_status find(const struct tern_match_name *name, uint64_t care, struct tern_op_seen *seen,
+                        struct tern_message **out)
 {
     struct tern_match_bits     bits = { .tag = name->tag, .care = care };
     struct tern_match_arrival *arrival;
 
-    *st = TERN_OK;
-    if (match.kept == 0)
-        return NULL;
-    if (!tern_op_match_bind(&match, &bits.request, *name)) {
-        *st = tern_base_fail(TERN_ERR_NOMEM, "no memory to look for a message");
-        return NULL;
-    }
-    arrival = tern_op_match_oldest(&bits.request);
+    if (!tern_op_match_bind(&match, &bits.request, *name))
+        return tern_base_fail(TERN_ERR_NOMEM, "no memory to look for a message");
+    if ((arrival = tern_op_match_oldest(&bits.request)))
+        *seen = (struct tern_op_seen){ .source = arrival->name.source,
+                                       .tag = arrival->name.tag,
+                                       .len = ((const struct tern_message *)(uintptr_t)arrival->bytes)->len };
+    if (arrival && out)
+        *out = hold(arrival);
     tern_op_match_unbind(&match, &bits.request);
-    return arrival;
+    return arrival ? TERN_OK : TERN_PENDING;
 }
 
-const struct tern_message *tern_op_tagged_find(const struct tern_match_name *name, uint64_t care, tern_status *st)
+tern_status tern_op_tagged_find(const struct tern_match_name *name, uint64_t care, struct tern_op_seen *seen,
+                                struct tern_message **out)
 {
-    bool                       alone = tern_base_lone_lock(&tern_op_tagged_lock);
-    struct tern_match_arrival *arrival = find(name, care, st);
-    const struct tern_message *message = arrival ? (const struct tern_message *)(uintptr_t)arrival->bytes : NULL;
+    bool        alone = tern_base_lone_lock(&tern_op_tagged_lock);
+    tern_status st = match.kept > 0 ? find(name, care, seen, out) : TERN_PENDING;
 
     tern_base_lone_unlock(&tern_op_tagged_lock, alone);
-    return message; /* receives and probes of other threads are the program's to keep away */
-}
-
-struct tern_message *tern_op_tagged_take(const struct tern_match_name *name, uint64_t care, tern_status *st)
-{
-    bool                       alone = tern_base_lone_lock(&tern_op_tagged_lock);
-    struct tern_match_arrival *arrival = find(name, care, st);
-    struct tern_message       *message = arrival ? unkeep(arrival) : NULL;
-
-    if (message) {
-        message->next = probed;
-        message->link = &probed;
-        if (message->next)
-            message->next->link = &message->next;
-        probed = message;
-    }
-    tern_base_lone_unlock(&tern_op_tagged_lock, alone);
-    if (message)
+    if (st == TERN_OK && out)
         has_room();
-    return message;
+    return st;
 }
 
-bool tern_op_tagged_deserted(const struct tern_ctx *ctx, const struct tern_match_name *name)
+bool tern_op_tagged_alone(const struct tern_ctx *ctx, const struct tern_match_name *name)
 {
     const struct tern_team *team = ctx->team;
     bool                    any = name->class >= TERN_MATCH_BITS ? name->class == TERN_MATCH_BITS_ANY_SOURCE
                                                                  : name->class & TERN_MATCH_ANY_SOURCE;
 
-    if (TERN_LIKELY(atomic_load_explicit(&tern_job.losses_seen, memory_order_relaxed) == 0) ||
-        (!any && !tern_core_job_lost(name->source)) || (any && team->size == 1))
+    if (TERN_LIKELY(atomic_load_explicit(&tern_job.losses_seen, memory_order_relaxed) == 0))
         return false;
-    for (int rank = 0; any && rank < team->size; rank++) {
+    if (!any)
+        return tern_core_job_lost(name->source);
+    for (int rank = 0; rank < team->size; rank++) {
         int world = tern_core_team_world(team, rank);
 
         if (world != tern_job.boot.rank && !tern_core_job_lost(world))
             return false;
     }
+    return team->size > 1;
+}
+
+bool tern_op_tagged_deserted(const struct tern_ctx *ctx, const struct tern_match_name *name)
+{
+    if (TERN_LIKELY(!tern_op_tagged_alone(ctx, name)))
+        return false;
     for (int i = 0; i < 2 * tern_job.boot.ranks && tern_core_message_tagged(); i++)
         tern_core_message_poll(); /* each looks at one queue */
     return !tern_core_message_tagged();

@@ -9,10 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bits.h"
 #include "base/log.h"
 #include "base/options.h"
 #include "core/links.h"
 #include "core/message.h"
+#include "core/region.h"
 #include "core/service.h"
 #include "op/am.h"
 #include "op/tagged.h"
@@ -85,14 +87,32 @@ static struct tern_request *leave(int rank, uint64_t id)
 
 /* ---- memory that is offered ---- */
 
+/* Memory of a region that the receiver has too: it is in reach already, on a node by loads. */
+static bool offer_region(struct tern_request *request)
+{
+    uint64_t                     addr = (uint64_t)(uintptr_t)request->buffer;
+    const struct tern_region    *region = tern_core_region_find(request->ctx, tern_job.boot.rank, addr);
+    const struct tern_link_part *part = region ? &region->part[tern_job.boot.rank] : NULL;
+
+    if (!region || region->part[request->name.source].region == 0 ||
+        !tern_base_covers(part->size, addr - part->addr, request->size))
+        return false;
+    request->card = (struct tern_link_card){
+        .region = part->region, .size = request->size, .offset = addr - part->addr, .place = part->place
+    };
+    return true;
+}
+
 static tern_status expose(struct tern_request *request)
 {
     static _Atomic uint64_t offers;
     unsigned                link = tern_job.peer_link[request->name.source];
     tern_status             st;
 
+    if (offer_region(request))
+        return TERN_OK;
     request->card = (struct tern_link_card){
-        .region = 1ull << 63 | ((uint64_t)tern_job.boot.rank << 40) | (atomic_fetch_add(&offers, 1) & 0xffffffffff),
+        .region = WIRE_TAGGED_OWN | (uint64_t)tern_job.boot.rank << 40 | (atomic_fetch_add(&offers, 1) & 0xffffffffff),
         .addr = (uint64_t)(uintptr_t)request->buffer,
         .size = request->size,
         .probe = (uint64_t)(uintptr_t)&tern_link_probe,
@@ -112,7 +132,7 @@ static void conceal(const struct tern_request *request)
 {
     unsigned link = tern_job.peer_link[request->name.source];
 
-    if (request->card.size > 0)
+    if (request->card.size > 0 && request->card.region & WIRE_TAGGED_OWN)
         tern_job.ops[link]->conceal(tern_job.link[link], request->card.region);
 }
 
@@ -344,14 +364,11 @@ static void hear(const tern_am_event *event, void *user)
         refuse(event->source);
     id = event->args[0] | (uint64_t)event->args[1] << 32;
     alone = tern_base_lone_lock(&tern_op_tagged_lock);
-    request = leave(event->source, id);
-    tern_base_lone_unlock(&tern_op_tagged_lock, alone);
-    if (!request)
-        return;
-    conceal(request);
-    request->card.size = 0;
-    alone = tern_base_lone_lock(&tern_op_tagged_lock);
-    tern_op_request_end(request, (int32_t)event->args[2] < 0 ? (tern_status)(int32_t)event->args[2] : TERN_OK);
+    if ((request = leave(event->source, id))) {
+        conceal(request);
+        request->card.size = 0;
+        tern_op_request_end(request, (int32_t)event->args[2] < 0 ? (tern_status)(int32_t)event->args[2] : TERN_OK);
+    }
     tern_base_lone_unlock(&tern_op_tagged_lock, alone);
 }
 

@@ -1,18 +1,22 @@
 /* tagged_pull.c: fetching the data of an offer: the receiver's side of rendezvous.
  *
- * The sender's memory is reached like a part of a region (attach), and what did not come along is got from it: up to
- * TERN_MSG_CHUNKED bytes by one get, more by gets of TERN_MSG_CHUNK bytes of which at most TERN_MSG_WINDOW are under
- * way. So what a message takes of the network is what the receiver's memory takes of it. Chunks may land in any order.
- * Where a get is done when it returns, no more than a window of them are made before everything else gets its turn.
+ * The sender's memory is reached like a part of a region (attach), or is one, and what did not come along is got from
+ * it: up to TERN_MSG_CHUNKED bytes by one get, more by gets of TERN_MSG_CHUNK bytes of which at most TERN_MSG_WINDOW
+ * are under way. So what a message takes of the network is what the receiver's memory takes of it. Chunks may land in
+ * any order. Where a get is done when it returns, no more than a window of them are made before everything else gets
+ * its turn.
  *
  * When the last has landed the sender is told. It is a work of the context (core/context.h) from the first get to the
  * word.
  */
 #include <stdio.h>
 
+#include "base/bits.h"
 #include "base/options.h"
 #include "core/links.h"
+#include "core/region.h"
 #include "op/tagged.h"
+#include "op/wire.h"
 
 static struct tern_request *request_of(struct tern_work *work)
 {
@@ -43,7 +47,7 @@ static tern_status get_chunk(struct tern_request *request, uint64_t len)
     const struct tern_link_path *path = request->part.path;
     struct tern_lane            *lane = request->ctx->lane[request->part.link];
     struct tern_xfer             xfer = { .part = &request->part,
-                                          .offset = request->fetched,
+                                          .offset = request->begin + request->fetched,
                                           .local = (unsigned char *)request->buffer + request->fetched,
                                           .len = len,
                                           .get = true,
@@ -151,14 +155,38 @@ static void describe(const struct tern_pending *record, char *text, size_t size)
     snprintf(text, size, "receive of a tagged message of rank %d", record->op.xfer.part->rank);
 }
 
+/* Memory of a region that both ranks have. */
+static tern_status find_part(struct tern_request *request)
+{
+    const struct tern_link_card *card = &request->card;
+    bool                         found = false;
+
+    pthread_mutex_lock(&tern_job.lock);
+    for (const struct tern_region *region = tern_job.regions; region && !found; region = region->next) {
+        const struct tern_link_part *part = &region->part[request->source];
+
+        if ((found = part->region == card->region && part->path != NULL))
+            request->part = *part;
+    }
+    pthread_mutex_unlock(&tern_job.lock);
+    if (!found || !tern_base_covers(request->part.size, card->offset, card->size))
+        return tern_base_fail(TERN_ERR_LINK, "rank %d offered a message in a region that this rank has not",
+                              request->source);
+    request->begin = card->offset;
+    return TERN_OK;
+}
+
 /* Bring the sender's memory into reach. */
 static tern_status attach(struct tern_request *request)
 {
     const struct tern_link_card *card = &request->card;
     tern_status                  st;
 
+    request->begin = 0;
     if (request->fetched >= request->want)
         return TERN_OK;
+    if (!(card->region & WIRE_TAGGED_OWN))
+        return find_part(request);
     request->part.size = card->size;
     request->part.addr = card->addr;
     request->part.offset = card->offset;

@@ -148,6 +148,10 @@ struct wire_tagged {
 };
 _Static_assert(sizeof(struct wire_tagged) == TERN_LINK_HEAD, "it fills the head of a message");
 
+/* The card of an offer is of memory that is exposed for it alone, if its name has this bit. Otherwise it names a
+ * part of a region that both ranks have, and where in it the message begins. */
+#define WIRE_TAGGED_OWN (1ull << 63)
+
 /* Bytes that fit into the head, and where they begin. */
 static inline size_t wire_tagged_at(bool sync)
 {

@@ -128,6 +128,38 @@ static void lengths(void)
     }
 }
 
+/* From and into memory of regions, whose messages need nothing to be exposed. */
+static void regions(void)
+{
+    static const size_t sizes[] = { 5000, 20000, 2 << 20 };
+
+    for (unsigned kind = 0; kind < 2; kind++) {
+        struct job_region r;
+
+        job_region_make(&r, kind ? JOB_REGISTERED : JOB_HOST, MOST);
+        for (unsigned i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+            unsigned char *mine = r.mine;
+            tern_request  *recv, *send;
+
+            fill(sizes[i], i);
+            memcpy(mine + 77, out, sizes[i]);
+            OK(tern_barrier(TERN_WORLD));
+            send = sending(6, mine + 77, sizes[i]);
+            recv = post(6, in, sizes[i]);
+            done(&recv, 6, sizes[i]);
+            sent(&send);
+            same_bytes(in, sizes[i], i);
+            OK(tern_barrier(TERN_WORLD));
+            recv = post(6, mine + 5, sizes[i]);
+            send = sending(6, out, sizes[i]);
+            done(&recv, 6, sizes[i]);
+            sent(&send);
+            same_bytes(mine + 5, sizes[i], i);
+        }
+        job_region_drop(&r);
+    }
+}
+
 /* Blocking calls, one rank after the other so that nobody waits in a circle. */
 static void blocking(void)
 {
@@ -525,6 +557,7 @@ int main(void)
     out = job_new(MOST + 1);
     in = job_new(MOST + 1);
     lengths();
+    regions();
     blocking();
     truncated();
     synchronous();
