@@ -79,10 +79,12 @@ tern_status tern_request_test(tern_request **request, tern_message_info *info)
 
 /* A request, or several, that are waited for. */
 struct await {
-    tern_request **request;
-    size_t         n, index; /* index: any: of the one that ended the wait */
-    bool           all;
-    const char    *what;
+    tern_request   **request;
+    size_t           n, index; /* index: any: of the one that ended the wait */
+    size_t           past;     /* all: those before this one are done, or not started */
+    struct tern_ctx *ctx;      /* all: of those behind past; NULL: they have several */
+    bool             all;
+    const char      *what;
 };
 
 static tern_status one_poll(void *arg)
@@ -130,12 +132,32 @@ tern_status tern_request_wait(tern_request **request, tern_deadline deadline, te
 
 /* ---- several ---- */
 
+/* Who waits for all that are of one context need not look at each every time. */
+static void choose_ctx(struct await *a)
+{
+    for (size_t i = 0; i < a->n; i++) {
+        const struct tern_request *request = a->request[i];
+
+        if (!request || request->ctx == a->ctx)
+            continue;
+        if (a->ctx) {
+            a->ctx = NULL;
+            return;
+        }
+        a->ctx = request->ctx;
+    }
+}
+
 /* Progress for the context of each that is not done; those of one context mostly stand together. */
 static void progress_all(const struct await *a)
 {
     struct tern_ctx *last = NULL;
 
-    for (size_t i = 0; i < a->n; i++) {
+    if (a->ctx) {
+        tern_core_ctx_progress(a->ctx);
+        return;
+    }
+    for (size_t i = a->past; i < a->n; i++) {
         const struct tern_request *request = a->request[i];
 
         if (!request || request->ctx == last || tern_op_request_state(request) != TERN_REQUEST_ACTIVE)
@@ -145,8 +167,8 @@ static void progress_all(const struct await *a)
     }
 }
 
-/* TERN_OK: one is done, or all are. TERN_ERR_STATE, for who waits for any: none is started. */
-static tern_status see_several(struct await *a)
+/* TERN_OK: one is done. TERN_ERR_STATE: none is started. */
+static tern_status see_any(struct await *a)
 {
     bool waits = false;
 
@@ -155,20 +177,27 @@ static tern_status see_several(struct await *a)
 
         if (!is_started(request))
             continue;
-        if (!is_done(request))
-            waits = true;
-        else if (!a->all)
+        if (is_done(request))
             return TERN_OK;
+        waits = true;
     }
-    if (waits)
-        return TERN_PENDING;
-    return a->all ? TERN_OK : tern_base_fail(TERN_ERR_STATE, "%s: none of the requests is started", a->what);
+    return waits ? TERN_PENDING : tern_base_fail(TERN_ERR_STATE, "%s: none of the requests is started", a->what);
+}
+
+static tern_status see_all(struct await *a)
+{
+    for (; a->past < a->n; a->past++)
+        if (is_started(a->request[a->past]) && !is_done(a->request[a->past]))
+            return TERN_PENDING;
+    return TERN_OK;
 }
 
 static tern_status several_poll(void *arg)
 {
-    progress_all(arg);
-    return see_several(arg);
+    struct await *a = arg;
+
+    progress_all(a);
+    return a->all ? see_all(a) : see_any(a);
 }
 
 static tern_status any_found(const struct await *a, tern_status st, size_t *index, tern_message_info *info)
@@ -218,6 +247,7 @@ tern_status tern_request_test_all(tern_request **requests, size_t n, tern_messag
 
     if (!requests && n > 0)
         return is_null("tern_request_test_all");
+    choose_ctx(&a);
     return all_found(&a, several_poll(&a), infos, statuses);
 }
 
@@ -230,6 +260,7 @@ tern_status tern_request_wait_all(tern_request **requests, size_t n, tern_deadli
 
     if (!requests && n > 0)
         return is_null("tern_request_wait_all");
+    choose_ctx(&a);
     st = tern_core_wait(&wait);
     return st == TERN_ERR_STATE ? st : all_found(&a, st, infos, statuses);
 }

@@ -266,12 +266,20 @@ void tern_core_message_release(void)
         give_back();
 }
 
+/* Whether what the watch shows may be a tagged message that could not be taken. That is no news, for which a wait would
+ * stay awake, and the watches behind it have their turn at once. */
+static inline bool may_be_refused(const struct tern_link_watch *w)
+{
+    return TERN_UNLIKELY(atomic_load_explicit(&tagged_full, memory_order_relaxed)) && w->channel == TERN_CHANNEL_TAGGED;
+}
+
 /* The watch shows something. */
 static __attribute__((noinline)) void found(struct tern_link_watch *w)
 {
     if (depth > 0)
         return;
-    __atomic_store_n(&tern_core_message_count, tern_core_message_delivered() + 1, __ATOMIC_RELAXED);
+    if (!may_be_refused(w))
+        __atomic_store_n(&tern_core_message_count, tern_core_message_delivered() + 1, __ATOMIC_RELAXED);
     if (TERN_LIKELY(tern_base_lone_enter(&alone))) {
         deliver(w);
         give_back_alone();
@@ -323,7 +331,8 @@ void tern_core_message_poll(void)
         if (TERN_UNLIKELY(tern_link_come(watch[i]))) {
             __atomic_store_n(&last, i, __ATOMIC_RELAXED);
             found(watch[i]);
-            return;
+            if (!may_be_refused(watch[i]))
+                return;
         }
     }
 }
