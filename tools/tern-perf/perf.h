@@ -180,6 +180,7 @@ void perf_msg_bw(struct perf_case *c);
 void perf_msg_rate(struct perf_case *c);
 void perf_msg_depth(struct perf_case *c);
 void perf_msg_bibw(struct perf_case *c);
+void perf_slow_sink(struct perf_case *c);
 void perf_fadd_lat(struct perf_case *c);
 void perf_fadd_rate(struct perf_case *c);
 void perf_hot_spot(struct perf_case *c);
