@@ -12,6 +12,7 @@
 #include "base/bits.h"
 #include "base/log.h"
 #include "base/options.h"
+#include "base/sanitize.h"
 #include "core/links.h"
 #include "core/message.h"
 #include "core/region.h"
@@ -172,6 +173,7 @@ static tern_status send_inline(const struct parcel *p)
         words[used - 1] = 0;
         memcpy(words + at, p->data, p->len);
     }
+    tern_base_order_before(&tern_op_tagged_lock); /* whichever thread hears of it: hear() */
     return ops_to(p->rank)->msg_brief(link_to(p->rank), p->rank, TERN_CHANNEL_TAGGED, first, words, used);
 }
 
@@ -195,6 +197,7 @@ static tern_status send_data(const struct parcel *p, const struct tern_link_card
     head[1] = p->tag;
     head[2] = p->id;
     head[3] = len_all;
+    tern_base_order_before(&tern_op_tagged_lock); /* as above */
     ops_to(p->rank)->msg_send(link_to(p->rank), &msg, before + p->len);
     return TERN_OK;
 }
@@ -362,6 +365,7 @@ static void hear(const tern_am_event *event, void *user)
     (void)user;
     if (event->nargs != 3 || event->request)
         refuse(event->source);
+    tern_base_order_after(&tern_op_tagged_lock); /* the thread that sent what this is word of */
     id = event->args[0] | (uint64_t)event->args[1] << 32;
     alone = tern_base_lone_lock(&tern_op_tagged_lock);
     if ((request = leave(event->source, id))) {

@@ -1,10 +1,14 @@
 /* tagged_job.c: jobs in which a rank dies while tagged messages are in some state; started by tagged.sh.
  *
- *   tagged_job source     rank 1 sends to everyone, short messages and an offer, and is killed by SIGKILL; the others
- * receive what there is, and wait for more tagged_job target     rank 1 receives nothing and dies; the others have
- * sends of every kind under way to it tagged_job pulled     rank 1 dies while the others fetch a long message from it
- * tagged_job pulling    rank 1 dies while it fetches a long message from each of the others tagged_job alone      two
- * ranks; rank 0 waits for any source, and rank 1 dies
+ *   tagged_job source: rank 1 sends short messages and an offer to all and is killed; they receive what there is
+ *
+ *   tagged_job target: rank 1 receives nothing and dies; the others have sends of every kind under way to it
+ *
+ *   tagged_job pulled: rank 1 dies while the others fetch a long message from it
+ *
+ *   tagged_job pulling: rank 1 dies while it fetches a long message from each of the others
+ *
+ *   tagged_job alone: two ranks; rank 0 waits for any source, and rank 1 dies
  *
  * Survivors print "survived R" when all that they were promised held.
  */
