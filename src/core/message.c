@@ -129,6 +129,12 @@ static void ring_own(void)
     tern_boot_bell_ring(&slot->bell, &slot->sleepers);
 }
 
+void tern_core_message_stay(void)
+{
+    __atomic_store_n(&tern_core_message_count, tern_core_message_delivered() + 1, __ATOMIC_RELAXED); /* a hint */
+    ring_own(); /* it may have announced its sleep already */
+}
+
 static bool has_noted(void)
 {
     uint32_t n = atomic_load_explicit(&note_count, memory_order_acquire); /* pairs with tern_core_message_watch() */

@@ -65,6 +65,9 @@ static inline uint32_t tern_core_message_delivered(void)
     return __atomic_load_n(&tern_core_message_count, __ATOMIC_RELAXED);
 }
 
+/* Something could go on at once and gave way to others: whoever waits for it is not to sleep. */
+void tern_core_message_stay(void);
+
 /* Whether this thread is inside a handler. */
 static inline bool tern_core_message_handling(void)
 {

@@ -14,6 +14,7 @@
 #include "base/bits.h"
 #include "base/options.h"
 #include "core/links.h"
+#include "core/message.h"
 #include "core/region.h"
 #include "op/tagged.h"
 #include "op/wire.h"
@@ -85,8 +86,12 @@ static bool pump(struct tern_request *request)
         uint64_t    len = next_len(request);
         tern_status st;
 
-        if (!tern_op_window_open(window) || now == window->limit)
+        if (!tern_op_window_open(window))
             return false;
+        if (now == window->limit) {
+            tern_core_message_stay(); /* nobody will ring for the rest */
+            return false;
+        }
         if ((st = get_chunk(request, len)) == TERN_AGAIN)
             return false;
         fail(request, st);

@@ -23,7 +23,7 @@
 #define MOST_RANKS 64
 #define COUNT 16
 #define WINDOW 4u
-#define CHUNK (256u << 10)
+#define CHUNK (1u << 20)
 #define PAUSE 4000000 /* ns */
 
 enum { DATA = 31, STORED = 32 }; /* tags */
