@@ -26,5 +26,7 @@
 #include <tern/notify.h>
 #include <tern/signal.h>
 #include <tern/counter.h>
+#include <tern/request.h>
+#include <tern/tagged.h>
 
 #endif

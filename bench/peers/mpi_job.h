@@ -40,4 +40,13 @@ void mpi_shape_close(struct job *j);
 void mpi_shape_put(struct job *j, uint64_t iters);
 void mpi_shape_get(struct job *j, uint64_t iters);
 
+/* mpi_msg.c: whether the test is one of tagged messages; its kernels, for ranks 0 and 1. */
+bool mpi_msg_is(const struct job *j);
+void mpi_msg_pingpong(struct job *j, uint64_t iters);
+void mpi_msg_word_pingpong(struct job *j, uint64_t iters);
+void mpi_msg_windows(struct job *j, uint64_t iters);
+void mpi_msg_both_ways(struct job *j, uint64_t iters);
+void mpi_msg_keep(struct job *j);
+void mpi_msg_drop(struct job *j);
+
 #endif

@@ -3,7 +3,8 @@
  * One window from MPI_Win_allocate, one lock_all epoch. A blocking put is MPI_Put with MPI_Win_flush, a window of
  * nonblocking ones is MPI_Put many times with one flush. Slices, statistics, alignment and the form of the output are
  * those of tern-perf (bench/measure.h). The window's size is a multiple of 4096 because MPICH 4.0.2 misplaces data in
- * windows whose size is not a multiple of 16. Transfers of many pieces, by derived datatypes, are in mpi_shapes.c.
+ * windows whose size is not a multiple of 16. Transfers of many pieces, by derived datatypes, are in mpi_shapes.c,
+ * messages in mpi_msg.c.
  *
  * Usage: mpiexec -n 2 tern-peer-... TEST [--sizes LIST] [--time S] [--repeat R] [--window W] [--element E] [--csv]
  */
@@ -268,11 +269,33 @@ static void prepare_pingpong(struct job *j)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+static void run_messages(struct job *j)
+{
+    if (strcmp(j->test, "msg_lat") == 0) {
+        measure(j, mpi_msg_pingpong, PAIR, 2, "half_rtt", "ns");
+    } else if (strcmp(j->test, "msg_bw") == 0) {
+        measure(j, mpi_msg_windows, PAIR, (double)(j->size * j->window), "bandwidth", "MB/s");
+    } else if (strcmp(j->test, "msg_rate") == 0) {
+        measure(j, mpi_msg_windows, PAIR, (double)j->window, "rate", "op/s");
+    } else if (strcmp(j->test, "msg_bibw") == 0) {
+        char metric[32];
+
+        snprintf(metric, sizeof(metric), "bandwidth_w%llu", (unsigned long long)j->window);
+        measure(j, mpi_msg_both_ways, ALL, (double)(j->size * j->window) * j->ranks, metric, "MB/s");
+    } else {
+        mpi_msg_keep(j);
+        measure(j, mpi_msg_word_pingpong, PAIR, 2, "half_rtt", "ns");
+        mpi_msg_drop(j);
+    }
+}
+
 static void run_size(struct job *j)
 {
     bool put = strncmp(j->test, "put", 3) == 0;
 
-    if (mpi_shape_is(j)) {
+    if (mpi_msg_is(j)) {
+        run_messages(j);
+    } else if (mpi_shape_is(j)) {
         mpi_shape_open(j);
         measure(j, j->section ? mpi_shape_get : mpi_shape_put, FIRST, (double)j->payload, "bandwidth", "MB/s");
         if (!j->section && !j->square)
@@ -361,13 +384,12 @@ static void set_up(struct job *j)
 
 static bool parse(struct job *j, int argc, char **argv)
 {
-    static const char *const tests[] = {
-        "put_lat",  "get_lat",    "put_bw",     "get_bw",    "put_rate",  "get_rate",
-        "barrier",  "strided_bw", "indexed_bw", "vector_bw", "transpose", "column_bw",
-        "fadd_lat", "fadd_rate",  "hot_spot",   "acc_bw",    "lock_rate", "notify_lat"
-    };
-    bool  known = false;
-    char *end = NULL;
+    static const char *const tests[] = { "put_lat",  "get_lat",    "put_bw",     "get_bw",    "put_rate",  "get_rate",
+                                         "barrier",  "strided_bw", "indexed_bw", "vector_bw", "transpose", "column_bw",
+                                         "fadd_lat", "fadd_rate",  "hot_spot",   "acc_bw",    "lock_rate", "notify_lat",
+                                         "msg_lat",  "msg_bw",     "msg_rate",   "msg_bibw",  "msg_depth" };
+    bool                     known = false;
+    char                    *end = NULL;
 
     if (argc < 2)
         return false;
@@ -411,8 +433,8 @@ int main(int argc, char **argv)
         if (j.rank == 0)
             fprintf(stderr,
                     "usage: tern-peer-%s put_lat|get_lat|put_bw|get_bw|put_rate|get_rate|barrier|strided_bw|indexed_bw|"
-                    "vector_bw|transpose|column_bw|fadd_lat|fadd_rate|hot_spot|acc_bw|lock_rate [--sizes LIST] [--time "
-                    "S] [--repeat R] "
+                    "vector_bw|transpose|column_bw|fadd_lat|fadd_rate|hot_spot|acc_bw|lock_rate|msg_lat|msg_bw|msg_"
+                    "rate|msg_bibw|msg_depth [--sizes LIST] [--time S] [--repeat R] "
                     "[--window W] [--element E] "
                     "[--csv]\n",
                     LIBRARY);
@@ -421,6 +443,8 @@ int main(int argc, char **argv)
     }
     if (j.window == 0 && strstr(j.test, "_rate") != NULL && strcmp(j.test, "lock_rate") != 0)
         j.window = 64;
+    if (j.window == 0 && strstr(j.test, "msg_b") != NULL)
+        j.window = 8;
     if (strcmp(j.test, "barrier") == 0 || strncmp(j.test, "fadd", 4) == 0 || strcmp(j.test, "hot_spot") == 0 ||
         strcmp(j.test, "lock_rate") == 0) {
         j.sizes[0] = 0;

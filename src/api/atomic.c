@@ -54,7 +54,7 @@ tern_status tern_atomic_domain_create(tern_ctx *ctx, tern_type type, uint32_t op
         return st;
     if (!ctx || !out)
         return tern_base_fail(TERN_ERR_ARG, "tern_atomic_domain_create: %s is NULL", ctx ? "out" : "ctx");
-    if ((st = tern_core_team_claim(ctx->team, "tern_atomic_domain_create")) < 0)
+    if ((st = tern_core_team_claim(ctx->team, ctx, "tern_atomic_domain_create")) < 0)
         return st;
     st = tern_core_domain_create(ctx, &asked, check_create(type, ops, flags), out);
     tern_core_team_release(ctx->team);

@@ -13,18 +13,20 @@
 #include "op/beside.h"
 #include "op/note.h"
 #include "op/serve.h"
+#include "op/tagged.h"
 
 tern_status tern_init(void)
 {
     tern_op_am_open();
     tern_op_note_open();
+    tern_op_tagged_open();
     tern_core_up.serve = tern_op_serve;
     return tern_core_job_open();
 }
 
 tern_status tern_finalize(void)
 {
-    tern_status st = tern_core_job_running();
+    tern_status st = tern_core_job_running(), left;
 
     if (st == TERN_OK && tern_core_message_handling())
         return tern_base_fail(TERN_ERR_STATE, "tern_finalize: called by a handler of an active message");
@@ -32,9 +34,11 @@ tern_status tern_finalize(void)
         return st;
     tern_op_beside_stop();
     tern_op_note_leave();
+    left = tern_op_tagged_leave();
     st = tern_core_job_close();
     tern_op_note_close();
-    return st;
+    tern_op_tagged_close();
+    return st < 0 ? st : left;
 }
 
 static bool running(void)

@@ -51,7 +51,7 @@ tern_status tern_mutex_create(tern_ctx *ctx, uint64_t count, tern_mutexes **out)
         return st;
     if (!ctx || !out)
         return tern_base_fail(TERN_ERR_ARG, "tern_mutex_create: %s is NULL", ctx ? "out" : "ctx");
-    if ((st = tern_core_team_claim(ctx->team, "tern_mutex_create")) < 0)
+    if ((st = tern_core_team_claim(ctx->team, ctx, "tern_mutex_create")) < 0)
         return st;
     st = create(ctx, count, out);
     tern_core_team_release(ctx->team);
@@ -86,7 +86,7 @@ tern_status tern_mutex_destroy(tern_mutexes *mutexes)
     if (!mutexes)
         return tern_base_fail(TERN_ERR_ARG, "tern_mutex_destroy: mutexes is NULL");
     team = mutexes->region->team;
-    if ((st = tern_core_team_claim(team, "tern_mutex_destroy")) < 0)
+    if ((st = tern_core_team_claim(team, NULL, "tern_mutex_destroy")) < 0)
         return st;
     st = agree_free(mutexes);
     if (st == TERN_OK || st == TERN_ERR_PEER)

@@ -44,22 +44,11 @@ tern_status tern_notice_start(tern_notice *notice)
     return TERN_OK;
 }
 
-/* The rank in a team of a rank of the job; -1: it is not in it. */
-static int team_rank(const struct tern_team *team, int world)
-{
-    if (TERN_LIKELY(!team->world_rank) || world < 0)
-        return world;
-    for (int rank = 0; rank < team->size; rank++)
-        if (team->world_rank[rank] == world)
-            return rank;
-    return -1;
-}
-
 static inline void tell(const struct tern_notice *notice, tern_notice_info *info)
 {
     if (!info)
         return;
-    info->source = team_rank(notice->ctx->team, notice->source);
+    info->source = tern_core_team_rank(notice->ctx->team, notice->source);
     info->tag = notice->tag;
     info->bytes = notice->bytes;
     info->matches = notice->count - notice->left;
@@ -201,7 +190,7 @@ tern_status tern_notice_probe(tern_notice *notice, tern_notice_info *info)
     if (!tern_op_notice_peek(notice, &name, &bytes))
         return TERN_PENDING;
     if (info)
-        *info = (tern_notice_info){ .source = team_rank(notice->ctx->team, name.source),
+        *info = (tern_notice_info){ .source = tern_core_team_rank(notice->ctx->team, name.source),
                                     .tag = (uint32_t)name.tag,
                                     .bytes = bytes };
     return TERN_OK;

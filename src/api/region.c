@@ -33,7 +33,7 @@ static tern_status begin(tern_ctx *ctx, tern_region **out, const char *what)
         return st;
     if (!ctx || !out)
         return tern_base_fail(TERN_ERR_ARG, "%s: %s is NULL", what, ctx ? "out" : "ctx");
-    return tern_core_team_claim(ctx->team, what);
+    return tern_core_team_claim(ctx->team, ctx, what);
 }
 
 tern_status tern_region_alloc(tern_ctx *ctx, uint64_t size, const tern_region_opts *opts, tern_region **out)
@@ -82,7 +82,7 @@ tern_status tern_region_free(tern_region *region)
         return tern_base_fail(TERN_ERR_ARG, "tern_region_free: region is NULL");
     team = region->team;
     scope = region->name;
-    if ((st = tern_core_team_claim(team, "tern_region_free")) < 0)
+    if ((st = tern_core_team_claim(team, NULL, "tern_region_free")) < 0)
         return st;
     st = tern_core_region_free(region);
     if (st == TERN_OK)

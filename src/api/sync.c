@@ -38,7 +38,7 @@ tern_status tern_barrier(tern_ctx *ctx)
 {
     tern_status st = tern_quiet(ctx);
 
-    if (st < 0 || (st = tern_core_team_claim(ctx->team, "tern_barrier")) < 0)
+    if (st < 0 || (st = tern_core_team_claim(ctx->team, ctx, "tern_barrier")) < 0)
         return st;
     st = tern_core_team_barrier(ctx->team, tern_core_ctx_deadline(ctx), "tern_barrier");
     tern_core_team_release(ctx->team);
@@ -51,7 +51,7 @@ tern_status tern_allgather(tern_ctx *ctx, const void *src, size_t len, void *all
 
     if (!ctx || (len > 0 && (!src || !all)))
         return tern_base_fail(TERN_ERR_ARG, "tern_allgather: %s is NULL", !ctx ? "ctx" : !src ? "src" : "all");
-    if ((st = tern_core_team_claim(ctx->team, "tern_allgather")) < 0)
+    if ((st = tern_core_team_claim(ctx->team, ctx, "tern_allgather")) < 0)
         return st;
     st = tern_core_team_gather(ctx->team, src, len, all, tern_core_ctx_deadline(ctx), "tern_allgather");
     tern_core_team_release(ctx->team);

@@ -85,6 +85,8 @@ void tern_core_ctx_close(struct tern_ctx *ctx)
         ctx->works = work->next;
         work->release(work);
     }
+    if (ctx->guest)
+        ctx->guest->close(ctx);
     while (ctx->slabs) {
         struct pending_slab *slab = ctx->slabs;
         ctx->slabs = slab->next;
@@ -106,6 +108,14 @@ void tern_core_ctx_advance(struct tern_ctx *ctx)
         next = work->next; /* it may end */
         work->advance(work);
     }
+}
+
+void tern_core_ctx_answer(struct tern_ctx *ctx)
+{
+    if (ctx->guest)
+        ctx->guest->advance(ctx);
+    else
+        atomic_store_explicit(&ctx->called, false, memory_order_relaxed); /* nobody needs to know */
 }
 
 /* While a strict context has operations under way, the inlined calls must come through the library. */

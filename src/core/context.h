@@ -64,23 +64,33 @@ struct tern_aside {
     void (*close)(struct tern_aside *aside);
 };
 
+/* What a layer above keeps with a context: its struct begins with this. */
+struct tern_ctx_guest {
+    /* It called: move on what waits. The context's thread. */
+    void (*advance)(struct tern_ctx *ctx);
+    /* The context is closed: free it. */
+    void (*close)(struct tern_ctx *ctx);
+};
+
 struct tern_ctx {
-    struct tern_ctx_head head;
-    struct tern_team    *team;
-    uint32_t             number; /* no two of the process have the same */
-    tern_order           order;
-    double               timeout; /* seconds; 0: none */
-    struct tern_lane    *lane[TERN_LINKS_MAX];
-    struct tern_pending *under_way;          /* newest first */
-    struct tern_aside   *aside;              /* NULL: there is none */
-    struct tern_work    *works, **works_end; /* of those, oldest first */
-    bool                 carried;            /* notes were sent with data that may not be in its place */
-    tern_status          failed;             /* the first error of an implicit operation since the last quiet */
-    char                 failed_op[120];
-    struct tern_pending *unused;
-    struct pending_slab *slabs;
-    struct tern_ctx     *next, **link; /* on the job's list */
-    struct {                           /* what tern_region_find found last */
+    struct tern_ctx_head   head;
+    struct tern_team      *team;
+    uint32_t               number; /* no two of the process have the same */
+    tern_order             order;
+    double                 timeout; /* seconds; 0: none */
+    struct tern_lane      *lane[TERN_LINKS_MAX];
+    struct tern_pending   *under_way;          /* newest first */
+    struct tern_aside     *aside;              /* NULL: there is none */
+    struct tern_work      *works, **works_end; /* of those, oldest first */
+    bool                   carried;            /* notes were sent with data that may not be in its place */
+    tern_status            failed;             /* the first error of an implicit operation since the last quiet */
+    char                   failed_op[120];
+    struct tern_pending   *unused;
+    struct pending_slab   *slabs;
+    struct tern_ctx_guest *guest;        /* op/tagged.h; NULL: none */
+    _Atomic bool           called;       /* the guest wants to be moved on, or a rank has died. Any thread sets it */
+    struct tern_ctx       *next, **link; /* on the job's list */
+    struct {                             /* what tern_region_find found last */
         uint64_t            changes;
         int                 rank;
         uint64_t            addr, size;
@@ -100,6 +110,9 @@ tern_deadline tern_core_ctx_deadline(const struct tern_ctx *ctx);
 /* Move the operations under way forward. */
 void tern_core_ctx_advance(struct tern_ctx *ctx);
 
+/* Move the guest on, if there is one. */
+void tern_core_ctx_answer(struct tern_ctx *ctx);
+
 /* Move everything forward once. */
 static inline void tern_core_ctx_progress(struct tern_ctx *ctx)
 {
@@ -109,6 +122,8 @@ static inline void tern_core_ctx_progress(struct tern_ctx *ctx)
     if (TERN_UNLIKELY(ctx->aside != NULL))
         ctx->aside->progress(ctx->aside);
     tern_core_message_poll();
+    if (TERN_UNLIKELY(atomic_load_explicit(&ctx->called, memory_order_relaxed))) /* its own lock orders */
+        tern_core_ctx_answer(ctx);
 }
 
 /* Whether an earlier operation of a strict context to the job's rank has to finish before the next may start. */

@@ -57,6 +57,8 @@ void tern_core_job_bury(uint32_t losses)
             __atomic_store_n(&region->fast[rank].reach, 0, __ATOMIC_RELAXED); /* read by the inlined calls */
     }
     atomic_store_explicit(&tern_job.losses_seen, losses, memory_order_relaxed);
+    for (struct tern_ctx *ctx = tern_job.contexts; ctx; ctx = ctx->next)
+        atomic_store_explicit(&ctx->called, true, memory_order_release); /* losses_seen; see op/tagged.c, advance() */
     pthread_mutex_unlock(&tern_job.lock);
 }
 

@@ -6,6 +6,7 @@
  */
 #include "core/links.h"
 
+#include <pthread.h>
 #include <string.h>
 
 #include "base/options.h"
@@ -153,6 +154,29 @@ void tern_core_links_close(void)
     while (tern_job.links > 0)
         close_last();
     tern_core_message_close();
+}
+
+static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+
+tern_status tern_core_links_attach(unsigned link, const struct tern_link_card *card, const char *path_name,
+                                   struct tern_link_part *part)
+{
+    tern_status st;
+
+    pthread_mutex_lock(&one_at_a_time);
+    st = tern_job.ops[link]->attach(tern_job.link[link], card, path_name, part);
+    pthread_mutex_unlock(&one_at_a_time);
+    return st;
+}
+
+tern_status tern_core_links_expose(unsigned link, struct tern_link_card *card)
+{
+    tern_status st;
+
+    pthread_mutex_lock(&one_at_a_time);
+    st = tern_job.ops[link]->expose(tern_job.link[link], card);
+    pthread_mutex_unlock(&one_at_a_time);
+    return st;
 }
 
 int64_t tern_core_links_may_sleep(void)

@@ -8,6 +8,12 @@
 tern_status tern_core_links_open(void);
 void        tern_core_links_close(void);
 
+/* Bring a part into reach by a link, and open one of this rank's own to the peers of a link, for any thread: links
+ * see one such call at a time. */
+tern_status tern_core_links_attach(unsigned link, const struct tern_link_card *card, const char *path_name,
+                                   struct tern_link_part *part);
+tern_status tern_core_links_expose(unsigned link, struct tern_link_card *card);
+
 /* How long a thread that has announced itself may sleep on the rank's bell, in nanoseconds; the links ring it when they
  * have news. INT64_MAX: until it rings. */
 int64_t tern_core_links_may_sleep(void);

@@ -40,6 +40,7 @@ static _Atomic uint32_t         note_count;
 static uint32_t                 note_last;
 static uint32_t                 note_calls; /* polls; any thread */
 static _Atomic bool             note_full;
+static _Atomic bool             tagged_full;
 
 struct tern_link_watch *_Atomic tern_core_message_noted_last;
 
@@ -51,7 +52,7 @@ _Thread_local int tern_core_message_depth TERN_CORE_TLS;
 tern_status tern_core_message_open(void)
 {
     note_room = (uint32_t)tern_job.boot.ranks + 2 * TERN_LINKS_MAX;
-    room = TERN_CHANNELS_DATA * note_room;
+    room = (TERN_CHANNELS - 1) * note_room;
     watch = calloc(room + note_room, sizeof(struct tern_link_watch *));
     note_watch = watch + room;
     return watch ? TERN_OK : tern_base_fail(TERN_ERR_NOMEM, "no memory for %u message queues", room + note_room);
@@ -62,6 +63,7 @@ void tern_core_message_close(void)
     atomic_store(&count, 0);
     atomic_store(&note_count, 0);
     atomic_store(&note_full, false);
+    atomic_store(&tagged_full, false);
     tern_core_message_asks = false;
     free(watch);
     watch = NULL;
@@ -130,6 +132,12 @@ static void ring_own(void)
     tern_boot_bell_ring(&slot->bell, &slot->sleepers);
 }
 
+void tern_core_message_stay(void)
+{
+    __atomic_store_n(&tern_core_message_count, tern_core_message_delivered() + 1, __ATOMIC_RELAXED); /* a hint */
+    ring_own(); /* it may have announced its sleep already */
+}
+
 static bool has_noted(void)
 {
     uint32_t n = atomic_load_explicit(&note_count, memory_order_acquire); /* pairs with tern_core_message_watch() */
@@ -140,10 +148,11 @@ static bool has_noted(void)
     return false;
 }
 
-/* Notes that cannot be taken are not worth staying awake for: who makes room for them looks. */
+/* Notes and tagged messages that cannot be taken are not worth staying awake for: who makes room for them looks. */
 static bool anything(void)
 {
     return has_come(TERN_CHANNEL_REPLY) || has_come(TERN_CHANNEL_REQUEST) ||
+           (!atomic_load_explicit(&tagged_full, memory_order_relaxed) && has_come(TERN_CHANNEL_TAGGED)) ||
            (!atomic_load_explicit(&note_full, memory_order_relaxed) && has_noted());
 }
 
@@ -153,13 +162,29 @@ bool tern_core_message_noted(void)
     return has_noted() || has_come(TERN_CHANNEL_REPLY);
 }
 
-void tern_core_message_full(bool full)
+bool tern_core_message_tagged(void)
 {
-    if (atomic_load_explicit(&note_full, memory_order_relaxed) == full)
+    return (!atomic_load_explicit(&tagged_full, memory_order_relaxed) && has_come(TERN_CHANNEL_TAGGED)) ||
+           has_come(TERN_CHANNEL_REPLY);
+}
+
+static void set_full(_Atomic bool *flag, bool full)
+{
+    if (atomic_load_explicit(flag, memory_order_relaxed) == full)
         return;
-    atomic_store_explicit(&note_full, full, memory_order_relaxed); /* a hint: bells order what matters */
+    atomic_store_explicit(flag, full, memory_order_relaxed); /* a hint: bells order what matters */
     if (!full)
         ring_own(); /* a thread may sleep that would deliver what waits */
+}
+
+void tern_core_message_full(bool full)
+{
+    set_full(&note_full, full);
+}
+
+void tern_core_message_tagged_full(bool full)
+{
+    set_full(&tagged_full, full);
 }
 
 static __attribute__((cold, noreturn)) void give_up(void)
@@ -250,12 +275,20 @@ void tern_core_message_release(void)
         give_back();
 }
 
+/* Whether what the watch shows may be a tagged message that could not be taken. That is no news, for which a wait would
+ * stay awake, and the watches behind it have their turn at once. */
+static inline bool may_be_refused(const struct tern_link_watch *w)
+{
+    return TERN_UNLIKELY(atomic_load_explicit(&tagged_full, memory_order_relaxed)) && w->channel == TERN_CHANNEL_TAGGED;
+}
+
 /* The watch shows something. */
 void tern_core_message_found(struct tern_link_watch *w)
 {
     if (depth > 0)
         return;
-    __atomic_store_n(&tern_core_message_count, tern_core_message_delivered() + 1, __ATOMIC_RELAXED);
+    if (!may_be_refused(w))
+        __atomic_store_n(&tern_core_message_count, tern_core_message_delivered() + 1, __ATOMIC_RELAXED);
     if (TERN_LIKELY(tern_base_lone_enter(&alone))) {
         deliver(w);
         give_back_alone();
@@ -309,7 +342,8 @@ void tern_core_message_poll(void)
         if (TERN_UNLIKELY(tern_link_come(watch[i]))) {
             __atomic_store_n(&last, i, __ATOMIC_RELAXED);
             tern_core_message_found(watch[i]);
-            return;
+            if (!may_be_refused(watch[i]))
+                return;
         }
     }
 }

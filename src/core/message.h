@@ -48,6 +48,10 @@ bool tern_core_message_noted(void);
  * When that ends those who sleep are woken. */
 void tern_core_message_full(bool full);
 
+/* The same of tagged messages; those that cannot be taken do not count. */
+bool tern_core_message_tagged(void);
+void tern_core_message_tagged_full(bool full);
+
 /* Deliver replies: for the handler of a request that waits to send its own. */
 void tern_core_message_poll_replies(void);
 
@@ -73,6 +77,9 @@ static inline uint32_t tern_core_message_delivered(void)
 {
     return __atomic_load_n(&tern_core_message_count, __ATOMIC_RELAXED);
 }
+
+/* Something could go on at once and gave way to others: whoever waits for it is not to sleep. */
+void tern_core_message_stay(void);
 
 /* Whether this thread is inside a handler. */
 static inline bool tern_core_message_handling(void)

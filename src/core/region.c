@@ -15,6 +15,7 @@
 #include "base/bits.h"
 #include "base/log.h"
 #include "core/job.h"
+#include "core/links.h"
 #include "core/service.h"
 
 /* What each rank says at the meetings. Travels between processes. */
@@ -162,7 +163,7 @@ static tern_status attach_net(struct tern_region *region, const struct tern_link
     net->path = NULL;
     net->base = NULL;
     net->mapped = 0;
-    return tern_job.ops[net->link]->attach(tern_job.link[net->link], card, NULL, net);
+    return tern_core_links_attach(net->link, card, NULL, net);
 }
 
 static tern_status attach(struct making *m, int rank, const struct tern_link_card *card)
@@ -185,7 +186,7 @@ static tern_status attach(struct making *m, int rank, const struct tern_link_car
     if (card->size == 0)
         return TERN_OK;
     file_name(m, rank, name, sizeof(name));
-    st = tern_job.ops[link]->attach(tern_job.link[link], card, name, part);
+    st = tern_core_links_attach(link, card, name, part);
     if (st == TERN_OK && part->base && part->path->instant) /* inlined calls do the same as the path */
         region->fast[world] = (struct tern_part){ .base = part->base, .reach = part->size };
     if (st == TERN_OK && region->net)
@@ -193,19 +194,14 @@ static tern_status attach(struct making *m, int rank, const struct tern_link_car
     return st;
 }
 
-/* Threads may make regions on two teams at once; the links see one at a time. */
-static pthread_mutex_t links_lock = PTHREAD_MUTEX_INITIALIZER;
-
 /* Open our own part to the peers. */
 static tern_status expose_own(struct tern_region *region, struct tern_link_card *card)
 {
     tern_status st = TERN_OK;
 
     region->name = card->region;
-    pthread_mutex_lock(&links_lock);
     for (unsigned i = 0; i < tern_job.links && st == TERN_OK && card->size > 0; i++)
-        st = tern_job.ops[i]->expose(tern_job.link[i], card);
-    pthread_mutex_unlock(&links_lock);
+        st = tern_core_links_expose(i, card);
     return st;
 }
 
@@ -214,10 +210,8 @@ static tern_status attach_all(struct making *m)
 {
     tern_status st = TERN_OK;
 
-    pthread_mutex_lock(&links_lock);
     for (int rank = 0; rank < m->team->size && st == TERN_OK; rank++)
         st = attach(m, rank, &m->said[rank].card);
-    pthread_mutex_unlock(&links_lock);
     return st;
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/context.h"
 #include "core/group.h"
 #include "core/job.h"
 #include "core/message.h"
@@ -46,7 +47,7 @@ void tern_core_team_close(struct tern_team *team)
     *team = (struct tern_team){ 0 };
 }
 
-tern_status tern_core_team_claim(struct tern_team *team, const char *what)
+tern_status tern_core_team_claim(struct tern_team *team, struct tern_ctx *ctx, const char *what)
 {
     if (tern_core_message_handling())
         return tern_base_fail(TERN_ERR_STATE, "%s: a handler of an active message must not make collective calls",
@@ -57,11 +58,13 @@ tern_status tern_core_team_claim(struct tern_team *team, const char *what)
                               "%s: another thread of this rank is in a collective call on the team; "
                               "let one thread at a time make them",
                               what);
+    team->ctx = ctx;
     return TERN_OK;
 }
 
 void tern_core_team_release(struct tern_team *team)
 {
+    team->ctx = NULL;
     atomic_store_explicit(&team->busy, false, memory_order_release);
 }
 
@@ -79,6 +82,16 @@ static int lost_member(const struct tern_team *team)
 static tern_status member_gone(const struct tern_team *team, const char *what)
 {
     return tern_base_fail(TERN_ERR_PEER, "%s: rank %d of the team is gone", what, lost_member(team));
+}
+
+static void progress(const struct tern_team *team)
+{
+    if (team->ctx) {
+        tern_core_ctx_progress(team->ctx);
+    } else {
+        tern_core_message_poll();
+        tern_core_job_notice();
+    }
 }
 
 struct meeting {
@@ -102,8 +115,7 @@ static tern_status meeting_poll(void *arg)
 
     if (m->team->group->ops->arrived(m->team->group))
         return TERN_OK;
-    tern_core_message_poll();
-    tern_core_job_notice();
+    progress(m->team);
     if (m->team->group->ops->arrived(m->team->group)) /* by a message: nobody rings for it any more */
         return TERN_OK;
     return missing_member(m->team) < 0 ? TERN_PENDING : member_gone(m->team, m->what);
@@ -179,9 +191,10 @@ static int staying_member(struct parting *p)
 
 static tern_status parting_poll(void *arg)
 {
-    tern_core_message_poll(); /* a member may be held up by what it sends to us */
-    tern_core_job_notice();
-    return staying_member(arg) >= 0 ? TERN_PENDING : TERN_OK;
+    struct parting *p = arg;
+
+    progress(p->team); /* a member may be held up by what it sends to us */
+    return staying_member(p) >= 0 ? TERN_PENDING : TERN_OK;
 }
 
 static void parting_describe(void *arg, char *text, size_t size)

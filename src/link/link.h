@@ -180,10 +180,11 @@ struct tern_link_path {
                               const struct tern_link_piece *piece, unsigned count, bool get);
 };
 
-/* Messages travel on three channels, so that an answer never waits behind a question, and neither behind notifications
- * for which the target has no use yet. Those have no data, and are taken by up->note. */
-enum tern_channel { TERN_CHANNEL_REQUEST, TERN_CHANNEL_REPLY, TERN_CHANNEL_NOTE, TERN_CHANNELS };
-#define TERN_CHANNELS_DATA 2 /* the first two, whose messages may have data */
+/* Messages travel on four channels, so that an answer never waits behind a question, and neither behind
+ * notifications or tagged messages for which the target has no use yet. Notes have no data, and are taken by
+ * up->note; tagged messages by up->tagged. */
+enum tern_channel { TERN_CHANNEL_REQUEST, TERN_CHANNEL_REPLY, TERN_CHANNEL_NOTE, TERN_CHANNEL_TAGGED, TERN_CHANNELS };
+#define TERN_CHANNELS_PAIR 2 /* the first two, which are made together; the others with their first message */
 
 #define TERN_LINK_HEAD 48
 #define TERN_LINK_SURE 1024 /* bytes of data that a message to any peer may have: msg_longest is no less */
@@ -226,16 +227,18 @@ static inline void tern_link_watch_move(struct tern_link_watch *w, const _Atomic
  * delivery. DONE: it was the last that someone waited for, so what is behind it may as well be delivered later. */
 enum tern_link_took { TERN_LINK_LEFT, TERN_LINK_TOOK, TERN_LINK_DONE };
 
-/* What comes up. done: from lane progress only, on the thread that uses the lane. message and note: from a watch's deliver
- * only; head and data may be read until it returns. note: what the target does with it; place: what it carries is to be put
- * in its place. note_head: writes the head of a note that came without one, with a put; any thread. watch: one more; any
- * thread. serve: an errand of a peer, of which not one byte is trusted yet; writes up to room bytes of answer and their
- * number; any thread, and the link is locked. */
+/* What comes up. done: from lane progress only, on the thread that uses the lane. message, note and tagged: from a
+ * watch's deliver only; head and data may be read until it returns. note: what the target does with it; place: what it
+ * carries is to be put in its place. tagged: false where the target cannot take it now; the link keeps it, and what is
+ * behind it on the channel, for the next delivery. note_head: writes the head of a note that came without one, with a
+ * put; any thread. watch: one more; any thread. serve: an errand of a peer, of which not one byte is trusted yet; writes
+ * up to room bytes of answer and their number; any thread, and the link is locked. */
 struct tern_link_up {
     void (*done)(struct tern_link_op *op, tern_status status); /* complete at both ends, or failed; exactly once */
     void (*message)(int from, unsigned channel, const unsigned char *head, const unsigned char *data, size_t len);
     enum tern_link_took (*note)(int from, const unsigned char *head, bool place);
     void (*note_head)(unsigned char *head, uint64_t region, uint32_t tag, uint64_t bytes);
+    bool (*tagged)(int from, const unsigned char *head, const unsigned char *data, size_t len);
     tern_status (*watch)(struct tern_link_watch *watch);
     tern_status (*serve)(const struct tern_link_ground *ground, const unsigned char *request, size_t len,
                          unsigned char *answer, size_t room, size_t *answered);
@@ -295,10 +298,11 @@ struct tern_link_ops {
     /* Keep nothing of what was done for local memory in these bytes. Any thread. NULL: nothing is ever kept. */
     void (*forget)(struct tern_link *link, const void *addr, size_t len);
 
-    /* Messages. msg_longest: the longest data that always finds room in time. msg_open takes room for a head and min to
-     * max bytes of data (TERN_AGAIN: there is none now); the caller writes them, and sends the message or drops it.
-     * Messages to one peer arrive in the order of their opening; one that is open holds up those behind it. Any
-     * thread. msg_brief does it all for a message that is one word and up to TERN_LINK_BRIEF half words of head.
+    /* Messages. msg_longest: the longest data, on any channel that has data, that always finds room in time.
+     * msg_open takes room for a head and min to max bytes of data (TERN_AGAIN: there is none now); the caller writes
+     * them, and sends the message or drops it. Messages to one peer arrive in the order of their opening; one that
+     * is open holds up those behind it. Any thread. msg_brief does it all for a message that is one word and up to
+     * TERN_LINK_BRIEF half words of head.
      *
      * What comes is shown by watches. Replies are sent by the thread that delivers, only. */
     size_t (*msg_longest)(struct tern_link *link, int peer);

@@ -10,6 +10,7 @@
 
 /* Handlers that Tern keeps for itself: ids from TERN_AM_HANDLERS on. */
 #define TERN_OP_AM_RESERVED 16
+#define TERN_OP_AM_TAKEN TERN_AM_HANDLERS /* a tagged message was taken: op/tagged_out.c */
 #define TERN_OP_AM_IDS (TERN_AM_HANDLERS + TERN_OP_AM_RESERVED)
 
 /* The message that is being handled. */

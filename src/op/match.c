@@ -16,13 +16,28 @@ struct tern_match_slab {
 
 /* ---- names ---- */
 
+static inline bool is_by_bits(uint32_t class)
+{
+    return class >= TERN_MATCH_BITS;
+}
+
 /* A name as a class of requests sees it. */
 static inline struct tern_match_name seen_by(struct tern_match_name name, uint32_t class)
 {
+    bool any_source = is_by_bits(class) ? class == TERN_MATCH_BITS_ANY_SOURCE : class & TERN_MATCH_ANY_SOURCE;
+
     name.class = class;
-    name.tag = class & TERN_MATCH_ANY_TAG ? 0 : name.tag;
-    name.source = class & TERN_MATCH_ANY_SOURCE ? 0 : name.source;
+    name.tag = is_by_bits(class) || class & TERN_MATCH_ANY_TAG ? 0 : name.tag;
+    name.source = any_source ? 0 : name.source;
     return name;
+}
+
+/* Whether a request of a queue whose name fits takes the tag. */
+static inline bool takes(const struct tern_match_request *request, uint32_t class, uint64_t tag)
+{
+    const struct tern_match_bits *bits = (const struct tern_match_bits *)request;
+
+    return !is_by_bits(class) || ((tag ^ bits->tag) & bits->care) == 0;
 }
 
 static inline bool is_same(const struct tern_match_name *a, const struct tern_match_name *b)
@@ -157,8 +172,10 @@ static inline struct tern_match_queue *queue_again(struct tern_match *match, con
 /* The queue of that name, held once more; made where there is none. NULL: no memory. */
 static struct tern_match_queue *queue_hold(struct tern_match *match, struct tern_match_name name)
 {
-    struct tern_match_queue *queue = queue_find(match, &name), **bucket;
+    struct tern_match_queue *queue = match->warm, **bucket;
 
+    if (!queue || !is_same(&queue->name, &name))
+        queue = queue_find(match, &name);
     if (!queue) {
         if ((match->queues >= match->buckets && !grow(match)) || !(queue = queue_new(match)))
             return NULL;
@@ -256,7 +273,12 @@ bool tern_op_match_keep(struct tern_match *match, struct tern_match_name name, u
 
 struct tern_match_arrival *tern_op_match_oldest(const struct tern_match_request *request)
 {
-    return request->queue->oldest;
+    uint32_t class = request->queue->name.class;
+    struct tern_match_arrival *arrival = request->queue->oldest;
+
+    while (arrival && !takes(request, class, arrival->name.tag))
+        arrival = arrival->in[class].next;
+    return arrival;
 }
 
 void tern_op_match_drop(struct tern_match *match, struct tern_match_arrival *arrival)
@@ -304,7 +326,7 @@ static bool ask_for(struct tern_match *match, uint32_t class)
 bool tern_op_match_bind(struct tern_match *match, struct tern_match_request *request, struct tern_match_name name)
 {
     *request = (struct tern_match_request){ .turn = 0 };
-    if (!match->asked[name.class] && !ask_for(match, name.class))
+    if (TERN_UNLIKELY(!match->asked[name.class]) && !ask_for(match, name.class))
         return false;
     request->queue = queue_hold(match, seen_by(name, name.class));
     return request->queue != NULL;
@@ -312,20 +334,32 @@ bool tern_op_match_bind(struct tern_match *match, struct tern_match_request *req
 
 void tern_op_match_unbind(struct tern_match *match, struct tern_match_request *request)
 {
-    queue_leave(match, request->queue);
+    struct tern_match_queue *queue = request->queue, *before = match->warm;
+
     request->queue = NULL;
+    if (queue == before) {
+        queue_leave(match, queue);
+        return;
+    }
+    match->warm = queue; /* the request's hold becomes that of warm */
+    if (before)
+        queue_leave(match, before);
 }
 
 struct tern_match_request *tern_op_match_search(struct tern_match *match, struct tern_match_name name)
 {
     struct tern_match_request *oldest = NULL;
+    uint32_t                   classes = match->with_any > 0 ? TERN_MATCH_CLASSES : 1;
 
-    for (uint32_t class = 0; class < TERN_MATCH_CLASSES; class ++) {
-        struct tern_match_name   seen = seen_by(name, class);
-        struct tern_match_queue *queue = match->posted[class] > 0 ? queue_again(match, &seen) : NULL;
+    for (uint32_t class = 0; class < classes; class ++) {
+        struct tern_match_name     seen = seen_by(name, class);
+        struct tern_match_queue   *queue = match->posted[class] > 0 ? queue_again(match, &seen) : NULL;
+        struct tern_match_request *first = queue ? queue->first : NULL;
 
-        if (queue && queue->first && (!oldest || queue->first->turn < oldest->turn))
-            oldest = queue->first;
+        while (first && !takes(first, class, name.tag))
+            first = first->next;
+        if (first && (!oldest || first->turn < oldest->turn))
+            oldest = first;
     }
     return oldest;
 }

@@ -1,14 +1,16 @@
 /* match.h: who waits for what, and what has come that nobody waited for.
  *
- * What comes has a name: a scope (a region, say), a source and a tag. A request names a scope, and a source or any, and a
- * tag or any. What comes goes to the oldest posted request that takes it; a request takes the oldest that has come. That
- * is what a walk along two lists would find; here no step grows with the length of either.
+ * What comes has a name: a scope (a region, say), a source and a tag. A request names a scope, and a source or any, and
+ * a tag, or any, or bits of tags. What comes goes to the oldest posted request that takes it; a request takes the
+ * oldest that has come. That is what a walk along two lists would find; here no step grows with the length of either,
+ * but for requests that ask for bits of tags: these walk along those of their own kind, and along what has come for
+ * them.
  *
- * There are four classes of requests: exact, any tag, any source, any of both. A queue is a class and a name, with an
- * asterisk in place of what the class does not care for; it has the requests that were posted under this name, and all
- * that has come and fits it, oldest first. So a request is posted in one queue, and what has come unexpected is in up to
- * four, one for each class that was ever asked for. The oldest of a class is at the head of one queue, and the oldest of
- * all classes is the one that came first of at most four heads.
+ * There are six classes of requests: exact, any tag, any source, any of both, and bits of tags with a source or any. A
+ * queue is a class and a name, with an asterisk in place of what the class does not care for; it has the requests that
+ * were posted under this name, and all that has come and fits it, oldest first. So a request is posted in one queue,
+ * and what has come unexpected is in up to six, one for each class that was ever asked for. The oldest of a class is at
+ * the head of one queue, and the oldest of all classes is the one that came first of at most six.
  *
  * Not locked: the caller sees to that.
  */
@@ -21,7 +23,14 @@
 
 #include "base/status.h"
 
-enum { TERN_MATCH_ANY_TAG = 1, TERN_MATCH_ANY_SOURCE = 2, TERN_MATCH_CLASSES = 4 }; /* bits of a class */
+/* Classes of requests: exact is 0, and of the first two any sum. */
+enum {
+    TERN_MATCH_ANY_TAG = 1,
+    TERN_MATCH_ANY_SOURCE = 2,
+    TERN_MATCH_BITS = 4, /* requests of this class and the next are a tern_match_bits */
+    TERN_MATCH_BITS_ANY_SOURCE = 5,
+    TERN_MATCH_CLASSES = 6
+};
 
 struct tern_match_name {
     uint64_t scope, tag;
@@ -37,6 +46,12 @@ struct tern_match_request {
     struct tern_match_queue   *queue; /* NULL: not bound */
     struct tern_match_request *next, *prev;
     uint64_t                   turn; /* when it was posted; 0: it is not */
+};
+
+/* One that asks for bits of tags. */
+struct tern_match_bits {
+    struct tern_match_request request;   /* first */
+    uint64_t                  tag, care; /* care: the bits that have to be as in tag */
 };
 
 /* What finding, posting and withdrawing look at is one cache line. */
@@ -57,7 +72,7 @@ struct tern_match_link {
 /* What has come unexpected. */
 struct tern_match_arrival {
     struct tern_match_name   name;
-    uint64_t                 bytes; /* the caller's */
+    uint64_t                 bytes; /* the caller's: a number, or a pointer */
     struct tern_match_link   all;   /* of all that has come; next on the free list */
     struct tern_match_link   in[TERN_MATCH_CLASSES];
     struct tern_match_queue *queue[TERN_MATCH_CLASSES]; /* NULL: nobody has asked for the class yet */
@@ -67,10 +82,12 @@ struct tern_match {
     struct tern_match_queue  **bucket;
     uint32_t                   buckets, queues;          /* buckets: 0 or a power of two */
     struct tern_match_queue   *last[TERN_MATCH_CLASSES]; /* that was found last: often the next one too */
+    struct tern_match_queue   *warm; /* held although the last request of it may be gone: the same */
     uint64_t                   turn;
     uint32_t                   posted[TERN_MATCH_CLASSES]; /* requests */
+    uint32_t                   with_any;                   /* of these, all but the exact ones */
     uint32_t                   posted_all;
-    struct tern_match_request *sole;                      /* where one is posted, that one, or NULL */
+    struct tern_match_request *sole; /* where one is posted, not for bits of tags, that one, or NULL */
     bool                       asked[TERN_MATCH_CLASSES]; /* a request of this class was bound */
     uint32_t                   kept;
     struct tern_match_arrival *oldest, *newest; /* of all that is kept */
@@ -101,7 +118,8 @@ static inline void tern_op_match_post(struct tern_match *match, struct tern_matc
         queue->first = request;
     queue->last = request;
     match->posted[queue->name.class]++;
-    match->sole = match->posted_all++ == 0 ? request : NULL;
+    match->with_any += queue->name.class != 0;
+    match->sole = match->posted_all++ == 0 && queue->name.class < TERN_MATCH_BITS ? request : NULL;
 }
 
 /* Withdraw it: it is found no more. */
@@ -119,6 +137,7 @@ static inline void tern_op_match_withdraw(struct tern_match *match, struct tern_
     else
         queue->last = request->prev;
     match->posted[queue->name.class]--;
+    match->with_any -= queue->name.class != 0;
     match->posted_all--;
     match->sole = NULL; /* who is left, where one is, is not known */
 }
@@ -126,8 +145,8 @@ static inline void tern_op_match_withdraw(struct tern_match *match, struct tern_
 /* The oldest posted request that takes what has come, which stays posted. NULL: none. */
 struct tern_match_request *tern_op_match_search(struct tern_match *match, struct tern_match_name name);
 
-/* Whether the requests of a queue take it. Not by a name as a whole: written in pieces and read as one, it would have to reach
- * memory first. */
+/* Whether the requests of a queue take it, which are not for bits of tags. Not by a name as a whole: written in pieces and
+ * read as one, it would have to reach memory first. */
 static inline bool tern_op_match_takes(const struct tern_match_queue *queue, uint64_t scope, uint64_t tag,
                                        int32_t source)
 {
@@ -151,7 +170,8 @@ static inline struct tern_match_request *tern_op_match_find(struct tern_match *m
 /* Keep what has come and no posted request takes. False: no memory, nothing is kept. */
 bool tern_op_match_keep(struct tern_match *match, struct tern_match_name name, uint64_t bytes);
 
-/* The oldest that is kept and that a bound request takes; NULL: none. And done with it. */
+/* The oldest that is kept and that a bound request takes; NULL: none. And done with it. A tern_match_bits has its bits
+ * before it is posted, or asked for. */
 struct tern_match_arrival *tern_op_match_oldest(const struct tern_match_request *request);
 void                       tern_op_match_drop(struct tern_match *match, struct tern_match_arrival *arrival);
 

@@ -128,6 +128,47 @@ static inline uint64_t wire_note_first(uint32_t tag, enum wire_note_kind kind, s
     return tag | (uint64_t)kind << 32 | (uint64_t)len << 40;
 }
 
+/* ---- tagged messages ---- */
+
+/* INLINE: the data is in the head. EAGER: it is the message's data. OFFER: the data is a card of the sender's memory
+ * and the first bytes that lie there; the receiver fetches the others. */
+enum wire_tagged_kind { WIRE_TAGGED_INLINE, WIRE_TAGGED_EAGER, WIRE_TAGGED_OFFER, WIRE_TAGGED_KINDS };
+
+/* The head of a message on the channel of tagged messages. */
+struct wire_tagged {
+    uint8_t  kind; /* enum wire_tagged_kind */
+    uint8_t  len;  /* INLINE: bytes of data */
+    uint8_t  sync; /* 1: the sender wants to know that it was taken, as it does of every offer */
+    uint8_t  zero;
+    uint32_t scope; /* the team */
+    uint64_t tag;
+    uint64_t id; /* of the send, by its sender, who is told. INLINE without sync: data begins here, else behind it */
+    uint64_t len_all; /* OFFER: bytes of the message */
+    unsigned char more[TERN_LINK_HEAD - 4 * 8];
+};
+_Static_assert(sizeof(struct wire_tagged) == TERN_LINK_HEAD, "it fills the head of a message");
+
+/* The card of an offer is of memory that is exposed for it alone, if its name has this bit. Otherwise it names a
+ * part of a region that both ranks have, and where in it the message begins. */
+#define WIRE_TAGGED_OWN (1ull << 63)
+
+/* Bytes that fit into the head, and where they begin. */
+static inline size_t wire_tagged_at(bool sync)
+{
+    return sync ? offsetof(struct wire_tagged, len_all) : offsetof(struct wire_tagged, id);
+}
+
+static inline size_t wire_tagged_room(bool sync)
+{
+    return TERN_LINK_HEAD - wire_tagged_at(sync);
+}
+
+/* The first word of it. */
+static inline uint64_t wire_tagged_first(enum wire_tagged_kind kind, size_t len, bool sync, uint32_t scope)
+{
+    return (uint64_t)kind | (uint64_t)len << 8 | (uint64_t)sync << 16 | (uint64_t)scope << 32;
+}
+
 /* ---- errands ---- */
 
 /* The first byte of every request: what is to be done, and therefore how the rest is read. Who serves each: serve.c. */

@@ -13,11 +13,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memset(&mail, 0x77, sizeof(mail));
     if (tern_ofi_wire_read(bytes, size, &mail)) {
         MUST(mail.from < 1u << 24 && mail.kind < OFI_KINDS);
-        if (mail.kind <= OFI_FAR_REPLY) {
+        if (mail.kind <= OFI_FAR_REPLY || mail.kind == OFI_TAGGED || mail.kind == OFI_FAR_TAGGED) {
+            bool far = mail.kind == OFI_FAR_REQUEST || mail.kind == OFI_FAR_REPLY || mail.kind == OFI_FAR_TAGGED;
+
             MUST(mail.channel < TERN_CHANNELS);
             fuzz_touch(bytes + sizeof(mail.header), TERN_LINK_HEAD);
-            MUST((mail.kind < OFI_FAR_REQUEST) == (mail.far.len == 0));
-            if (mail.kind < OFI_FAR_REQUEST)
+            MUST(far == (mail.far.len > 0));
+            if (!far)
                 fuzz_touch(bytes + OFI_WIRE_HEAD, mail.len);
         }
         MUST(mail.kind != OFI_WANT || mail.header.seq < OFI_COUNTED);

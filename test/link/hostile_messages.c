@@ -13,7 +13,7 @@ struct scene {
     struct rank       r[2];
     struct shm_link  *shm;  /* rank 0, the target */
     struct shm_post  *post; /* of rank 1 for rank 0, of requests and replies */
-    struct tern_ring *ring[TERN_CHANNELS_DATA];
+    struct tern_ring *ring[TERN_CHANNELS_PAIR];
 };
 
 static void scene_set(struct scene *s)
@@ -31,7 +31,7 @@ static void scene_set(struct scene *s)
     }
     current = &s->r[0];
     s->shm = (struct shm_link *)s->r[0].link;
-    s->post = tern_shm_post_between(s->shm, 0, 1, SHM_POST_DATA);
+    s->post = tern_shm_post_between(s->shm, 0, 1, SHM_POST_PAIR);
 }
 
 /* Rank 1 sends something good. */

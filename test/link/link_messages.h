@@ -27,7 +27,7 @@ static inline void take_message(int from, unsigned channel, const unsigned char 
 {
     struct says says;
 
-    EXPECT(from >= 0 && from < current->ranks && channel < TERN_CHANNELS_DATA);
+    EXPECT(from >= 0 && from < current->ranks && channel < TERN_CHANNELS_PAIR);
     memcpy(&says, head, sizeof(says));
     EXPECT(says.number == got.next[from][channel] && says.len == len && (data != NULL) == (len > 0));
     for (size_t i = sizeof(says); i < TERN_LINK_HEAD; i++)
@@ -38,26 +38,44 @@ static inline void take_message(int from, unsigned channel, const unsigned char 
     got.count[from][channel]++;
 }
 
-/* Whether notes are taken. */
+/* Whether notes and tagged messages are taken. */
 static bool full;
 
-static inline enum tern_link_took take_note(int from, const unsigned char *head, bool place)
+static inline bool take_if_not_full(int from, unsigned channel, const unsigned char *head, const unsigned char *data,
+                                    size_t len)
 {
     struct says says;
 
-    EXPECT(!place && from >= 0 && from < current->ranks);
+    EXPECT(from >= 0 && from < current->ranks);
     memcpy(&says, head, sizeof(says));
-    EXPECT(says.number == got.next[from][TERN_CHANNEL_NOTE] && says.len == 0);
+    EXPECT(says.number == got.next[from][channel] && says.len == len && (data != NULL) == (len > 0));
     if (full)
-        return TERN_LINK_LEFT;
+        return false;
     for (size_t i = sizeof(says); i < TERN_LINK_HEAD; i++)
-        EXPECT(head[i] == byte_of(says.number, from, TERN_CHANNEL_NOTE, i));
-    got.next[from][TERN_CHANNEL_NOTE]++;
-    got.count[from][TERN_CHANNEL_NOTE]++;
-    return says.number % 3 ? TERN_LINK_TOOK : TERN_LINK_DONE; /* links deliver the rest after either */
+        EXPECT(head[i] == byte_of(says.number, from, channel, i));
+    for (size_t i = 0; i < len; i++)
+        EXPECT(data[i] == byte_of(says.number + 1, from, channel, i));
+    got.next[from][channel]++;
+    got.count[from][channel]++;
+    return true;
 }
+
+static inline enum tern_link_took take_note(int from, const unsigned char *head, bool place)
+{
+    EXPECT(!place);
+    if (!take_if_not_full(from, TERN_CHANNEL_NOTE, head, NULL, 0))
+        return TERN_LINK_LEFT;
+    return got.count[from][TERN_CHANNEL_NOTE] % 3 ? TERN_LINK_TOOK
+                                                  : TERN_LINK_DONE; /* links deliver the rest after either */
+}
+
+static inline bool take_tagged(int from, const unsigned char *head, const unsigned char *data, size_t len)
+{
+    return take_if_not_full(from, TERN_CHANNEL_TAGGED, head, data, len);
+}
+
 static const struct tern_link_up message_up = {
-    .done = count_done, .message = take_message, .note = take_note, .watch = add_watch
+    .done = count_done, .message = take_message, .note = take_note, .tagged = take_tagged, .watch = add_watch
 };
 
 static inline void write_message(const struct tern_link_msg *msg, uint64_t number, int me, size_t len)

@@ -129,6 +129,15 @@ static inline enum tern_link_took pass_note(int from, const unsigned char *head,
     return noter(from, head, place);
 }
 
+/* Who takes tagged messages; NULL: nobody expects any. */
+static bool (*tagger)(int from, const unsigned char *head, const unsigned char *data, size_t len);
+
+static inline bool pass_tagged(int from, const unsigned char *head, const unsigned char *data, size_t len)
+{
+    EXPECT(tagger != NULL);
+    return tagger(from, head, data, len);
+}
+
 /* Who serves errands; NULL: nobody expects any. Called by any thread. */
 static tern_status (*server)(const struct tern_link_ground *ground, const unsigned char *request, size_t len,
                              unsigned char *answer, size_t room, size_t *answered);
@@ -139,9 +148,12 @@ static inline tern_status serve_errand(const struct tern_link_ground *ground, co
     EXPECT(server != NULL);
     return server(ground, request, len, answer, room, answered);
 }
-static const struct tern_link_up test_up = {
-    .done = count_done, .message = pass_on, .note = pass_note, .watch = add_watch, .serve = serve_errand
-};
+static const struct tern_link_up test_up = { .done = count_done,
+                                             .message = pass_on,
+                                             .note = pass_note,
+                                             .tagged = pass_tagged,
+                                             .watch = add_watch,
+                                             .serve = serve_errand };
 
 static inline const struct tern_link_ops *link_named(const char *name)
 {

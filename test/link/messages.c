@@ -88,12 +88,12 @@ static void all_to_all(struct rank *r)
 {
     struct rank m = second_link(r);
     uint64_t    seed = 77 + (uint64_t)r->me, count = SANITIZED ? 150 : 600,
-             next[MAX_RANKS][TERN_CHANNELS_DATA] = { { 0 } };
+             next[MAX_RANKS][TERN_CHANNELS_PAIR] = { { 0 } };
     bool self = strcmp(r->ops->name, "self") == 0;
 
-    for (uint64_t i = 0; i < count * TERN_CHANNELS_DATA; i++) {
+    for (uint64_t i = 0; i < count * TERN_CHANNELS_PAIR; i++) {
         for (int peer = 0; peer < r->ranks; peer++) {
-            struct tern_link_msg msg = { .peer = peer, .channel = (uint32_t)(i % TERN_CHANNELS_DATA) };
+            struct tern_link_msg msg = { .peer = peer, .channel = (uint32_t)(i % TERN_CHANNELS_PAIR) };
             size_t               longest = m.ops->msg_longest(m.link, peer), len;
 
             if (!self && peer == r->me && r->ranks > 1)
@@ -112,7 +112,7 @@ static void all_to_all(struct rank *r)
         }
     }
     for (int peer = 0; peer < r->ranks; peer++)
-        for (unsigned channel = 0; channel < TERN_CHANNELS_DATA; channel++)
+        for (unsigned channel = 0; channel < TERN_CHANNELS_PAIR; channel++)
             if (self || peer != r->me || r->ranks == 1)
                 await(&m, peer, channel, count);
     done(r, &m);
@@ -185,11 +185,11 @@ static void longest(struct rank *r)
     struct rank          m = second_link(r);
     struct tern_link_msg msg = { .peer = next_rank(r) };
     size_t               most = m.ops->msg_longest(m.link, msg.peer), room = 0;
-    uint64_t             sent[TERN_CHANNELS_DATA] = { 0 };
+    uint64_t             sent[TERN_CHANNELS_PAIR] = { 0 };
 
     EXPECT(most >= 27 * 64); /* what the smallest queue of a pair gives */
     for (unsigned round = 0; round < (SANITIZED ? 40 : 100); round++) {
-        msg.channel = round % TERN_CHANNELS_DATA;
+        msg.channel = round % TERN_CHANNELS_PAIR;
         EXPECT(m.ops->msg_open(m.link, &msg, SIZE_MAX, SIZE_MAX) == TERN_AGAIN);
         EXPECT(m.ops->msg_open(m.link, &msg, 1u << 30, SIZE_MAX) == TERN_AGAIN);
         open_empty(&m, &msg, most, round % 3 ? most : SIZE_MAX);

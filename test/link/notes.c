@@ -1,12 +1,24 @@
-/* notes.c: the channel of notes in the link contract, over every link.
+/* notes.c: the channels of notes and of tagged messages in the link contract, over every link.
  *
- * Promise: notes to a peer arrive whole, once, in the order of their opening, whatever the other channels do. A target
- * that cannot take one keeps it, and what is behind it, in the queue of the link: nothing is lost, the queue fills up, its
- * sender gets TERN_AGAIN, and messages on the other channels go on.
+ * Promise: what is sent to a peer arrives whole, once, in the order of their opening, whatever the other channels do. A
+ * target that cannot take one keeps it, and what is behind it, in the queue of the link: nothing is lost, the queue
+ * fills up, its sender gets TERN_AGAIN, and messages on the other channels go on.
  *
  * timeout: 300
  */
 #include "link_messages.h"
+
+static unsigned channel; /* that is tested */
+
+/* Bytes of data that a message has. */
+static size_t len_of(const struct rank *m, int peer, uint64_t number)
+{
+    static const size_t lens[] = { 0, 1, 100, 0, 1000, 0, 48 };
+
+    if (channel == TERN_CHANNEL_NOTE)
+        return 0;
+    return number % 13 == 7 ? m->ops->msg_longest(m->link, peer) : lens[number % 7];
+}
 
 /* The rank with its second link, as in messages.c. */
 static struct rank second_link(struct rank *r)
@@ -17,6 +29,7 @@ static struct rank second_link(struct rank *r)
     full = false;
     receiver = take_message;
     noter = take_note;
+    tagger = take_tagged;
     if (r->meet_ops == r->ops)
         EXPECT(r->ops->open(&r->boot, &message_up, &m.link) == TERN_OK);
     current = r;
@@ -30,40 +43,41 @@ static void poll_all(struct rank *m)
         m->ops->msg_look(m->link);
     EXPECT(deliver(m->link, TERN_CHANNEL_REPLY) == TERN_OK); /* new senders are seen with these */
     EXPECT(deliver(m->link, TERN_CHANNEL_REQUEST) == TERN_OK);
-    EXPECT(deliver(m->link, TERN_CHANNEL_NOTE) == TERN_OK);
+    EXPECT(deliver(m->link, channel) == TERN_OK);
 }
 
 /* Two ways: in one call, and by way of room that is taken first. */
 static tern_status send_note(struct rank *m, int peer, uint64_t number, bool brief)
 {
-    struct tern_link_msg msg = { .peer = peer, .channel = TERN_CHANNEL_NOTE };
+    struct tern_link_msg msg = { .peer = peer, .channel = channel };
+    size_t               len = len_of(m, peer, number);
     unsigned char        head[TERN_LINK_HEAD];
     uint32_t             rest[TERN_LINK_BRIEF];
     uint64_t             first;
     tern_status          st;
 
-    if (!brief) {
-        if ((st = m->ops->msg_open(m->link, &msg, 0, 0)) != TERN_OK)
+    if (!brief || len > 0) {
+        if ((st = m->ops->msg_open(m->link, &msg, len, len)) != TERN_OK)
             return st;
-        EXPECT(msg.data == NULL && (uintptr_t)msg.head % 16 == 0);
-        write_message(&msg, number, m->me, 0);
-        m->ops->msg_send(m->link, &msg, 0);
+        EXPECT((msg.data == NULL) == (len == 0) && (uintptr_t)msg.head % 16 == 0);
+        write_message(&msg, number, m->me, len);
+        m->ops->msg_send(m->link, &msg, len);
         return TERN_OK;
     }
     msg.head = head;
     write_message(&msg, number, m->me, 0);
     memcpy(&first, head, sizeof(first));
     memcpy(rest, head + sizeof(first), sizeof(rest));
-    return m->ops->msg_brief(m->link, peer, TERN_CHANNEL_NOTE, first, rest, TERN_LINK_BRIEF);
+    return m->ops->msg_brief(m->link, peer, channel, first, rest, TERN_LINK_BRIEF);
 }
 
-static void await(struct rank *m, int from, unsigned channel, uint64_t count)
+static void await(struct rank *m, int from, unsigned by, uint64_t count)
 {
-    while (got.count[from][channel] < count) {
+    while (got.count[from][by] < count) {
         poll_all(m);
         sched_yield();
     }
-    EXPECT(got.count[from][channel] == count);
+    EXPECT(got.count[from][by] == count);
 }
 
 static void done(struct rank *r, struct rank *m)
@@ -71,8 +85,8 @@ static void done(struct rank *r, struct rank *m)
     meet(r);
     do
         poll_all(m);
-    while (is_chaotic(r) && is_shown(m->link, TERN_CHANNEL_NOTE));
-    EXPECT(!is_shown(m->link, TERN_CHANNEL_NOTE));
+    while (is_chaotic(r) && is_shown(m->link, channel));
+    EXPECT(!is_shown(m->link, channel));
     while (!r->ops->msg_settled(m->link))
         poll_all(m);
     meet(r);
@@ -92,7 +106,7 @@ static void all_to_all(struct rank *r)
 
     for (uint64_t i = 0; i < count; i++) {
         for (int peer = 0; peer < r->ranks; peer++) {
-            struct tern_link_msg dropped = { .peer = peer, .channel = TERN_CHANNEL_NOTE };
+            struct tern_link_msg dropped = { .peer = peer, .channel = channel };
             tern_status          st = TERN_OK;
 
             if (!is_peer(r, peer))
@@ -110,7 +124,7 @@ static void all_to_all(struct rank *r)
     }
     for (int peer = 0; peer < r->ranks; peer++)
         if (is_peer(r, peer))
-            await(&m, peer, TERN_CHANNEL_NOTE, count);
+            await(&m, peer, channel, count);
     done(r, &m);
 }
 
@@ -148,30 +162,33 @@ static void pushed_back(struct rank *r)
         for (int i = 0; i < 20; i++)
             send_request(&m, next, requests++);
         await(&m, previous, TERN_CHANNEL_REQUEST, requests);
-        EXPECT(round > 0 || got.count[previous][TERN_CHANNEL_NOTE] == 0);
+        EXPECT(round > 0 || got.count[previous][channel] == 0);
         atomic_store(&r->board->word[r->me][3], sent);
         meet(r);
         full = false;
-        await(&m, previous, TERN_CHANNEL_NOTE, atomic_load(&r->board->word[previous][3]));
+        await(&m, previous, channel, atomic_load(&r->board->word[previous][3]));
         meet(r);
     }
     EXPECT(sent >= 4 && sent <= 3u * (256 + 64 + 2)); /* a queue, and what chaos holds */
     done(r, &m);
 }
 
-#define LINKS_TEST(body)                  \
-    static void test_##body(void **state) \
+#define LINKS_TEST(name, on, body)        \
+    static void test_##name(void **state) \
     {                                     \
         (void)state;                      \
+        channel = on;                     \
         run_links(2, body);               \
     }
-LINKS_TEST(all_to_all)
-LINKS_TEST(pushed_back)
+LINKS_TEST(notes_all_to_all, TERN_CHANNEL_NOTE, all_to_all)
+LINKS_TEST(notes_pushed_back, TERN_CHANNEL_NOTE, pushed_back)
+LINKS_TEST(tagged_all_to_all, TERN_CHANNEL_TAGGED, all_to_all)
+LINKS_TEST(tagged_pushed_back, TERN_CHANNEL_TAGGED, pushed_back)
 
 /* The shortest queue. */
 static int short_queues(void **state)
 {
-    char *tiny[] = { (char *)(uintptr_t) "TERN_NOTIFY_QUEUE=4", NULL };
+    char *tiny[] = { (char *)(uintptr_t) "TERN_NOTIFY_QUEUE=4", (char *)(uintptr_t) "TERN_AM_QUEUE=64K", NULL };
 
     (void)state;
     return tern_base_options_load(tiny) == TERN_OK ? 0 : -1;
@@ -180,10 +197,12 @@ static int short_queues(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all_to_all),
-        cmocka_unit_test(test_pushed_back),
+        cmocka_unit_test(test_notes_all_to_all),
+        cmocka_unit_test(test_notes_pushed_back),
+        cmocka_unit_test(test_tagged_all_to_all),
+        cmocka_unit_test(test_tagged_pushed_back),
     };
-    int failed = cmocka_run_group_tests_name("notes", tests, default_options, NULL);
+    int failed = cmocka_run_group_tests_name("notes and tagged", tests, default_options, NULL);
 
-    return failed + cmocka_run_group_tests_name("notes, short queues", tests, short_queues, NULL);
+    return failed + cmocka_run_group_tests_name("notes and tagged, short queues", tests, short_queues, NULL);
 }

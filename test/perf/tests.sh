@@ -21,6 +21,13 @@ memory am_lat "half_rtt" --sizes 0,8
 memory am_lat "half_rtt_fixed half_rtt_negotiated gain_percent" --generate --sizes 64
 memory am_rate "rate"
 memory am_bw "bandwidth" --sizes 4K
+memory msg_lat "half_rtt cacheline_half_rtt ratio_to_limit" --sizes 0,64K --vs-limit
+memory msg_bw "bandwidth" --sizes 4K,2M --window 2
+memory msg_rate "rate"
+memory msg_bibw "bandwidth_w4 put_bandwidth_w4" --sizes 8,256K --window 4
+memory msg_depth "half_rtt" --sizes 100
+check_perf "slow_sink" slow_sink '*' "healthy_rdrp keeps_rdrp slow_rdrp healthy_get keeps_get slow_get keeps_put" \
+    $(in_job 3 slow_sink --sizes 1M)
 memory strided_bw "bandwidth get_bandwidth hand bandwidth_8d bandwidth_32d ratio_32d_to_3d ratio_to_hand" --sizes 24,4K
 memory indexed_bw "bandwidth get_bandwidth ratio_to_hand" --sizes 4K --element 64 --window 2
 memory vector_bw "bandwidth get_bandwidth ratio_to_hand" --sizes 4K

@@ -39,6 +39,11 @@ static size_t write_header(unsigned char *bytes, unsigned kind, uint32_t from, u
     return sizeof(header);
 }
 
+/* Channels that have data. */
+static const unsigned channel_of[] = { TERN_CHANNEL_REQUEST, TERN_CHANNEL_REPLY, TERN_CHANNEL_TAGGED };
+static const unsigned near_kind[] = { OFI_REQUEST, OFI_REPLY, OFI_TAGGED };
+static const unsigned far_kind[] = { OFI_FAR_REQUEST, OFI_FAR_REPLY, OFI_FAR_TAGGED };
+
 static void messages_come_back(void **state)
 {
     static unsigned char bytes[OFI_WIRE_HEAD + OFI_WIRE_NEAR];
@@ -46,14 +51,16 @@ static void messages_come_back(void **state)
     struct ofi_mail      mail;
 
     (void)state;
-    for (unsigned kind = OFI_REQUEST; kind <= OFI_REPLY; kind++)
+    for (unsigned c = 0; c < 3; c++)
         for (size_t i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
+            unsigned kind = near_kind[c];
+
             write_header(bytes, kind, 65535, 0xfffe, 0x1234);
             assert_true(read_exactly(bytes, OFI_WIRE_HEAD + lens[i], &mail));
             assert_int_equal(mail.header.token, 0x1122334455667788ull);
             assert_int_equal(mail.from, 65535);
             assert_int_equal(mail.kind, kind);
-            assert_int_equal(mail.channel, kind);
+            assert_int_equal(mail.channel, channel_of[c]);
             assert_int_equal(mail.header.seq, 0xfffe);
             assert_int_equal(mail.header.ack, 0x1234);
             assert_int_equal(mail.len, lens[i]);
@@ -68,11 +75,11 @@ static void far_messages_come_back(void **state)
     struct ofi_mail mail;
 
     (void)state;
-    for (unsigned kind = OFI_FAR_REQUEST; kind <= OFI_FAR_REPLY; kind++) {
-        write_header(bytes, kind, 3, 1, 2);
+    for (unsigned c = 0; c < 3; c++) {
+        write_header(bytes, far_kind[c], 3, 1, 2);
         memcpy(bytes + OFI_WIRE_HEAD, &far, sizeof(far));
         assert_true(read_exactly(bytes, sizeof(bytes), &mail));
-        assert_int_equal(mail.channel, kind - OFI_FAR_REQUEST);
+        assert_int_equal(mail.channel, channel_of[c]);
         assert_int_equal(mail.len, 100000);
         assert_memory_equal(&mail.far, &far, sizeof(far));
         for (size_t len = 0; len < sizeof(bytes); len++)

@@ -1,8 +1,8 @@
 /* op_match.c: matching against two plain lists.
  *
- * Promise: what comes goes to the oldest posted request that takes it, and a request takes the oldest that has come, for
- * every mixture of wildcards, posts, withdrawals and scopes that go; nothing is lost, nothing is found twice, and no
- * memory is left.
+ * Promise: what comes goes to the oldest posted request that takes it, and a request takes the oldest that has come,
+ * for every mixture of wildcards, bits of tags, posts, withdrawals and scopes that go; nothing is lost, nothing is
+ * found twice, and no memory is left.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,9 +25,9 @@
 /* ---- the model: two lists, and a walk along each ---- */
 
 struct model_request {
-    struct tern_match_request real;
-    struct tern_match_name    name;
-    bool                      bound;
+    struct tern_match_bits real; /* bits: where the class says so */
+    struct tern_match_name name;
+    bool                   bound;
 };
 
 struct model {
@@ -40,16 +40,21 @@ struct model {
     unsigned               keeps;
 };
 
-static bool takes(const struct tern_match_name *wish, const struct tern_match_name *name)
+static bool takes(const struct model_request *r, const struct tern_match_name *name)
 {
-    return wish->scope == name->scope && (wish->class & TERN_MATCH_ANY_TAG || wish->tag == name->tag) &&
-           (wish->class & TERN_MATCH_ANY_SOURCE || wish->source == name->source);
+    const struct tern_match_name *wish = &r->name;
+    bool                          bits = wish->class >= TERN_MATCH_BITS;
+    bool any_source = bits ? wish->class == TERN_MATCH_BITS_ANY_SOURCE : wish->class & TERN_MATCH_ANY_SOURCE;
+    bool tag = bits ? (name->tag & r->real.care) == (wish->tag & r->real.care)
+                    : wish->class & TERN_MATCH_ANY_TAG || wish->tag == name->tag;
+
+    return wish->scope == name->scope && tag && (any_source || wish->source == name->source);
 }
 
 static struct model_request *model_find(struct model *m, const struct tern_match_name *name)
 {
     for (unsigned i = 0; i < m->posts; i++)
-        if (takes(&m->posted[i]->name, name))
+        if (takes(m->posted[i], name))
             return m->posted[i];
     return NULL;
 }
@@ -69,7 +74,7 @@ static unsigned model_oldest(const struct model *m, const struct model_request *
 {
     unsigned i = 0;
 
-    while (i < m->keeps && !takes(&request->name, &m->kept[i]))
+    while (i < m->keeps && !takes(request, &m->kept[i]))
         i++;
     return i;
 }
@@ -105,19 +110,19 @@ static void step_request(struct model *m, uint32_t classes, unsigned spread)
     struct model_request *r = &m->request[below(REQUESTS)];
 
     if (!r->bound) {
-        uint32_t class = below(TERN_MATCH_CLASSES) & classes;
-
-        r->name = random_name(class, spread);
-        assert_true(tern_op_match_bind(&m->match, &r->real, r->name));
+        r->name = random_name(below(classes), spread);
+        r->real.tag = r->name.tag;
+        r->real.care = below(3) == 0 ? 1 : (uint64_t)below(spread) << (below(8) == 0 ? 40 : 0);
+        assert_true(tern_op_match_bind(&m->match, &r->real.request, r->name));
         r->bound = true;
-    } else if (r->real.turn > 0) {
-        tern_op_match_withdraw(&m->match, &r->real);
+    } else if (r->real.request.turn > 0) {
+        tern_op_match_withdraw(&m->match, &r->real.request);
         model_withdraw(m, r);
     } else if (below(4) == 0) {
-        tern_op_match_unbind(&m->match, &r->real);
+        tern_op_match_unbind(&m->match, &r->real.request);
         r->bound = false;
     } else {
-        struct tern_match_arrival *oldest = tern_op_match_oldest(&r->real);
+        struct tern_match_arrival *oldest = tern_op_match_oldest(&r->real.request);
         unsigned                   i = model_oldest(m, r);
 
         assert_int_equal(oldest != NULL, i < m->keeps);
@@ -128,7 +133,7 @@ static void step_request(struct model *m, uint32_t classes, unsigned spread)
             tern_op_match_drop(&m->match, oldest);
             model_drop(m, i);
         } else {
-            tern_op_match_post(&m->match, &r->real);
+            tern_op_match_post(&m->match, &r->real.request);
             m->posted[m->posts++] = r;
         }
     }
@@ -140,7 +145,7 @@ static void step_arrival(struct model *m, unsigned spread, uint64_t serial)
     struct model_request      *expected = model_find(m, &name);
     struct tern_match_request *found = tern_op_match_find(&m->match, name.scope, name.tag, name.source);
 
-    assert_ptr_equal(found, expected ? &expected->real : NULL);
+    assert_ptr_equal(found, expected ? &expected->real.request : NULL);
     if (expected && below(3) > 0) { /* some take more than one */
         tern_op_match_withdraw(&m->match, found);
         model_withdraw(m, expected);
@@ -183,15 +188,15 @@ static void run_program(uint32_t classes, unsigned spread, unsigned requests_of_
         assert_int_equal(m->match.kept, m->keeps);
     }
     for (unsigned i = 0; i < REQUESTS; i++) {
-        if (m->request[i].real.turn > 0)
-            tern_op_match_withdraw(&m->match, &m->request[i].real);
+        if (m->request[i].real.request.turn > 0)
+            tern_op_match_withdraw(&m->match, &m->request[i].real.request);
         if (m->request[i].bound)
-            tern_op_match_unbind(&m->match, &m->request[i].real);
+            tern_op_match_unbind(&m->match, &m->request[i].real.request);
     }
     tern_op_match_forget(&m->match, 1);
     tern_op_match_forget(&m->match, 2);
     assert_int_equal(m->match.kept, 0);
-    assert_int_equal(m->match.queues, 0);
+    assert_true(m->match.queues <= 1); /* the one that is kept warm */
     tern_op_match_close(&m->match);
     free(m);
 }
@@ -201,10 +206,10 @@ static void as_two_lists(void **unused)
     (void)unused;
     state = 20261115;
     for (unsigned spread = 2; spread <= 200; spread *= 10) {
-        run_program(0, spread, 4);                      /* exact requests only */
-        run_program(TERN_MATCH_CLASSES - 1, spread, 4); /* all classes */
-        run_program(TERN_MATCH_CLASSES - 1, spread, 6); /* much is posted */
-        run_program(TERN_MATCH_CLASSES - 1, spread, 2); /* much is kept */
+        run_program(1, spread, 4);                  /* exact requests only */
+        run_program(TERN_MATCH_CLASSES, spread, 4); /* all classes */
+        run_program(TERN_MATCH_CLASSES, spread, 6); /* much is posted */
+        run_program(TERN_MATCH_CLASSES, spread, 2); /* much is kept */
     }
 }
 
@@ -250,7 +255,7 @@ static void a_hundred_thousand(void **unused)
         tern_op_match_unbind(&match, &request);
     }
     assert_int_equal(match.kept, 0);
-    assert_int_equal(match.queues, 0);
+    assert_true(match.queues <= 1);
     tern_op_match_close(&match);
 }
 

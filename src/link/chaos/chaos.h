@@ -172,6 +172,7 @@ tern_status         tern_chaos_messages_open(struct chaos_link *link);
 tern_status         tern_chaos_watch(struct tern_link_watch *behind);
 void                tern_chaos_messages_close(struct chaos_link *link);
 enum tern_link_took tern_chaos_note(int from, const unsigned char *head, bool place);
+bool                tern_chaos_tagged(int from, const unsigned char *head, const unsigned char *data, size_t len);
 void   tern_chaos_message(int from, unsigned channel, const unsigned char *head, const unsigned char *data, size_t len);
 size_t tern_chaos_msg_longest(struct tern_link *link, int peer);
 tern_status tern_chaos_msg_open(struct tern_link *link, struct tern_link_msg *msg, size_t min, size_t max);

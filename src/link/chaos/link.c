@@ -58,6 +58,7 @@ static tern_status chaos_open(const struct wrapped *wrap, const struct tern_boot
         .message = tern_chaos_message,
         .note = tern_chaos_note,
         .note_head = up->note_head,
+        .tagged = tern_chaos_tagged,
         .watch = tern_chaos_watch,
         .serve = up->serve,
     };

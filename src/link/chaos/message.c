@@ -74,15 +74,17 @@ void tern_chaos_messages_close(struct chaos_link *link)
     }
 }
 
-/* Deliver one. False: it is a note that the target cannot take now, and stays. */
+/* Deliver one. False: it is a note or a tagged message that the target cannot take now, and stays. */
 static bool deliver(struct chaos_link *link, unsigned channel, struct chaos_message **at)
 {
     struct chaos_message *message = *at;
 
     if (channel == TERN_CHANNEL_NOTE && link->up->note(message->from, message->head, false) == TERN_LINK_LEFT)
         return false;
+    if (channel == TERN_CHANNEL_TAGGED && !link->up->tagged(message->from, message->head, message->data, message->len))
+        return false;
     take(&link->inbox[channel], at);
-    if (channel != TERN_CHANNEL_NOTE)
+    if (channel < TERN_CHANNELS_PAIR)
         link->up->message(message->from, channel, message->head, message->data, message->len);
     free(message);
     return true;
@@ -164,6 +166,17 @@ enum tern_link_took tern_chaos_note(int from, const unsigned char *head, bool pl
     if (due > inbox->stream.now && keep(inbox, from, due, head, NULL, 0))
         return TERN_LINK_TOOK;
     return deliver_from(link, TERN_CHANNEL_NOTE, from) ? link->up->note(from, head, place) : TERN_LINK_LEFT;
+}
+
+bool tern_chaos_tagged(int from, const unsigned char *head, const unsigned char *data, size_t len)
+{
+    struct chaos_link  *link = polling;
+    struct chaos_inbox *inbox = &link->inbox[TERN_CHANNEL_TAGGED];
+    uint64_t            due = tern_chaos_due(&inbox->stream, last_due(inbox, from), last_due(inbox, -1));
+
+    if (due > inbox->stream.now && keep(inbox, from, due, head, data, len))
+        return true;
+    return deliver_from(link, TERN_CHANNEL_TAGGED, from) && link->up->tagged(from, head, data, len);
 }
 
 void tern_chaos_message(int from, unsigned channel, const unsigned char *head, const unsigned char *data, size_t len)

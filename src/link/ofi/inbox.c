@@ -120,18 +120,19 @@ struct ofi_letter *tern_ofi_inbox_next(struct ofi_link *ofi, unsigned channel)
     return letter;
 }
 
-struct ofi_letter *tern_ofi_inbox_note(const struct ofi_link *ofi)
+struct ofi_letter *tern_ofi_inbox_peek(const struct ofi_link *ofi, unsigned channel)
 {
-    struct ofi_letter *letter = ofi->messages.queue[TERN_CHANNEL_NOTE].first;
+    struct ofi_letter *letter = ofi->messages.queue[channel].first;
 
-    while (letter && letter->from->passed == ofi->messages.pass)
+    while (letter && letter->from->passed[channel] == ofi->messages.pass[channel])
         letter = letter->next;
     return letter;
 }
 
 void tern_ofi_inbox_took(struct ofi_link *ofi, struct ofi_letter *letter)
 {
-    struct ofi_queue   *queue = &ofi->messages.queue[TERN_CHANNEL_NOTE];
+    unsigned            channel = letter->channel == OFI_WRITTEN ? TERN_CHANNEL_NOTE : letter->channel;
+    struct ofi_queue   *queue = &ofi->messages.queue[channel];
     struct ofi_letter **at = &queue->first;
 
     while (*at != letter)

@@ -20,7 +20,7 @@ static void endpoint_close(struct ofi_link *ofi)
         for (int rank = 0; rank < ofi->ranks; rank++) {
             struct ofi_peer *peer = atomic_load(&ofi->peer[rank]);
             if (peer)
-                tern_ofi_unregister(&peer->rings_mr);
+                tern_ofi_outbox_unregister(peer);
         }
     }
     fi_close(&ofi->net.ep->fid);

@@ -1,10 +1,11 @@
 /* message.c: messages between nodes: the slots of the contract.
  *
  * To each peer that it sends to a rank has rings in private memory (base/ring.h), one for requests and one for replies,
- * and from the first notification on one for those: room for a message is taken, written and published there, in any order; outbox.c sends it in the order in
- * which it was taken, and frees it when the peer has handled it. So the rings are the credit: what is under way to a
- * peer, or waits there to be handled, is never more than they hold, and a reply never waits behind requests. What has
- * come waits in letters (inbox.c) until it is polled here.
+ * and from the first notification and the first tagged message on one for those: room for a message is taken, written
+ * and published there, in any order; outbox.c sends it in the order in which it was taken, and frees it when the peer
+ * has handled it. So the rings are the credit: what is under way to a peer, or waits there to be handled, is never more
+ * than they hold, and a reply never waits behind requests. What has come waits in letters (inbox.c) until it is polled
+ * here.
  *
  * How far a peer has come is told with the messages that go the other way; when a quarter of a ring is to be told, or
  * when the sender asks because it finds no room, in a message of its own. Every message carries a token that only ranks
@@ -263,23 +264,34 @@ static tern_status deliver(struct tern_link_watch *watch)
     return st < 0 ? tern_base_fail(st, "%s", ofi->messages.why) : TERN_OK;
 }
 
-/* A note leaves the queue when the target has taken it. One that cannot be taken now holds up those of its sender, and no
- * others. */
-static tern_status deliver_notes(struct tern_link_watch *watch)
+/* Hand a note or tagged message to the target. False: it cannot take it now. */
+static bool hand_over(const struct ofi_link *ofi, const struct ofi_letter *letter)
+{
+    const unsigned char *head = letter->bytes + sizeof(struct ofi_header);
+
+    if (letter->channel != TERN_CHANNEL_TAGGED)
+        return ofi->up->note(letter->from->rank, head, false) != TERN_LINK_LEFT;
+    return ofi->up->tagged(letter->from->rank, head, letter->len > 0 ? letter->bytes + OFI_WIRE_HEAD : NULL,
+                           letter->len);
+}
+
+/* Of notes and tagged messages: they leave the queue when the target has taken them. One that cannot be taken now holds
+ * up those of its sender, and no others. */
+static tern_status deliver_if_taken(struct tern_link_watch *watch)
 {
     struct ofi_link   *ofi = tern_ofi(watch->link);
+    uint32_t           pass = ++ofi->messages.pass[watch->channel];
     struct ofi_letter *letter;
 
     tern_base_order_after(ofi); /* what was done for peers that tell of it now */
-    ofi->messages.pass++;
     for (int i = 0; i < BATCH; i++) {
         pthread_mutex_lock(&ofi->lock);
-        letter = tern_ofi_inbox_note(ofi);
+        letter = tern_ofi_inbox_peek(ofi, watch->channel);
         pthread_mutex_unlock(&ofi->lock);
         if (!letter)
             break;
-        if (ofi->up->note(letter->from->rank, letter->bytes + sizeof(struct ofi_header), false) == TERN_LINK_LEFT) {
-            letter->from->passed = ofi->messages.pass;
+        if (!hand_over(ofi, letter)) {
+            letter->from->passed[watch->channel] = pass;
             continue;
         }
         pthread_mutex_lock(&ofi->lock);
@@ -301,7 +313,7 @@ static tern_status watches_open(struct ofi_link *ofi)
 
         queue->watch = (struct tern_link_watch){ .word = &queue->count,
                                                  .channel = c,
-                                                 .deliver = c == TERN_CHANNEL_NOTE ? deliver_notes : deliver,
+                                                 .deliver = c < TERN_CHANNELS_PAIR ? deliver : deliver_if_taken,
                                                  .link = (struct tern_link *)ofi };
         queue->last = &queue->first;
         st = ofi->up->watch(&queue->watch);
@@ -312,16 +324,18 @@ static tern_status watches_open(struct ofi_link *ofi)
 tern_status tern_ofi_messages_open(struct ofi_link *ofi)
 {
     struct ofi_messages *m = &ofi->messages;
-    uint64_t             share = tern_opt.am_queue / (TERN_CHANNELS_DATA * (uint64_t)ofi->ranks);
+    uint64_t             share = tern_opt.am_queue / (TERN_CHANNELS_PAIR * (uint64_t)ofi->ranks);
     tern_status          st = watches_open(ofi);
 
     if (st < 0)
         return st;
     share = share < SMALLEST_RING ? SMALLEST_RING : share > LARGEST_RING ? LARGEST_RING : share;
-    for (unsigned c = 0; c < TERN_CHANNELS_DATA; c++) {
+    for (unsigned c = 0; c < TERN_CHANNELS_PAIR; c++) {
         m->ring_bytes[c] = share & ~(size_t)(TERN_RING_LINE - 1);
         m->shape[c] = tern_base_ring_shape(m->ring_bytes[c]);
     }
+    m->ring_bytes[TERN_CHANNEL_TAGGED] = m->ring_bytes[TERN_CHANNEL_REQUEST];
+    m->shape[TERN_CHANNEL_TAGGED] = m->shape[TERN_CHANNEL_REQUEST];
     m->ring_bytes[TERN_CHANNEL_NOTE] = tern_base_ring_bare_bytes((size_t)tern_opt.notify_queue);
     m->shape[TERN_CHANNEL_NOTE] = m->shape[OFI_WRITTEN] = tern_base_ring_bare(m->ring_bytes[TERN_CHANNEL_NOTE]);
     m->work_end = &m->work;

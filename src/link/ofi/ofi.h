@@ -221,18 +221,17 @@ struct ofi_peer {
     char              why[80]; /* it broke */
     fi_addr_t         addr;
     uint64_t          token_out, token_in;
-    unsigned          rooms;  /* that hold errands to it, */
-    unsigned          briefs; /* and small ones that do */
-    unsigned          visits; /* errands of it that are not answered, */
-    unsigned          seated; /* and those that have a desk */
-    unsigned char    *rings;  /* memory of the outlets of channels with data; NULL: nothing sent yet */
-    struct fid_mr    *rings_mr;
-    unsigned char    *notes;                /* of that of notes */
-    _Atomic bool      ready[TERN_CHANNELS]; /* the outlet is made */
-    struct ofi_outlet out[OFI_COUNTED];     /* the last one has no ring */
+    unsigned          rooms;                /* that hold errands to it, */
+    unsigned          briefs;               /* and small ones that do */
+    unsigned          visits;               /* errands of it that are not answered, */
+    unsigned          seated;               /* and those that have a desk */
+    unsigned char    *rings[TERN_CHANNELS]; /* memory of the outlets, replies' with requests'; NULL: nothing sent yet */
+    struct fid_mr    *rings_mr[TERN_CHANNELS]; /* of those with data, for each of them */
+    _Atomic bool      ready[TERN_CHANNELS];    /* the outlet is made */
+    struct ofi_outlet out[OFI_COUNTED];        /* the last one has no ring */
     struct ofi_inlet  in[OFI_COUNTED];
-    uint32_t          passed; /* the pass in which the target could not take its note. Who delivers */
-    struct ofi_peer  *next;   /* on that list */
+    uint32_t          passed[TERN_CHANNELS]; /* the pass in which the target could not take its message. Who delivers */
+    struct ofi_peer  *next;                  /* on that list */
 };
 
 /* A message that has come. The first 64 bytes are as on the wire, so that head and data are aligned. */
@@ -274,8 +273,8 @@ struct ofi_messages {
     unsigned               idle; /* of rx */
     struct fid_mr         *rx_mr;
     struct ofi_queue       queue[TERN_CHANNELS];
-    uint32_t               pass;  /* along the queue of notes. Who delivers */
-    struct ofi_letter     *spare; /* small ones */
+    uint32_t               pass[TERN_CHANNELS]; /* along the queues of notes and tagged messages. Who delivers */
+    struct ofi_letter     *spare;               /* small ones */
     unsigned               spares;
     struct ofi_letter     *pulls;            /* whose data have to be fetched */
     struct ofi_peer       *work, **work_end; /* peers to which something has to be sent */
@@ -429,6 +428,7 @@ void tern_ofi_note_give(struct ofi_peer *peer);
 
 /* outbox.c: what is sent. The lock is held in all of them. */
 tern_status tern_ofi_outbox_make(struct ofi_link *ofi, struct ofi_peer *peer, unsigned channel);
+void        tern_ofi_outbox_unregister(struct ofi_peer *peer);
 void        tern_ofi_outbox_drop(struct ofi_peer *peer);
 void        tern_ofi_outbox_pump(struct ofi_link *ofi);
 void        tern_ofi_outbox_kick(struct ofi_link *ofi, struct ofi_peer *peer);
@@ -443,8 +443,9 @@ void               tern_ofi_inbox_close(struct ofi_link *ofi);
 void               tern_ofi_inbox_drop(struct ofi_peer *peer);
 void               tern_ofi_inbox_pump(struct ofi_link *ofi);
 struct ofi_letter *tern_ofi_inbox_next(struct ofi_link *ofi, unsigned channel); /* NULL: none */
-/* The oldest note of a sender that was not passed over in this pass, which stays; and the target has taken it. */
-struct ofi_letter *tern_ofi_inbox_note(const struct ofi_link *ofi);
+/* The oldest note or tagged message of a sender that was not passed over in this pass, which stays; and the target has
+ * taken it. */
+struct ofi_letter *tern_ofi_inbox_peek(const struct ofi_link *ofi, unsigned channel);
 void               tern_ofi_inbox_took(struct ofi_link *ofi, struct ofi_letter *letter);
 void               tern_ofi_inbox_done(struct ofi_link *ofi, struct ofi_letter *letter);
 /* Completion data of a put have come. */

@@ -13,16 +13,22 @@
 
 /* ---- rings ---- */
 
+void tern_ofi_outbox_unregister(struct ofi_peer *peer)
+{
+    peer->rings_mr[TERN_CHANNEL_REPLY] = NULL; /* it is that of the requests */
+    for (unsigned c = 0; c < TERN_CHANNELS; c++)
+        tern_ofi_unregister(&peer->rings_mr[c]);
+}
+
 void tern_ofi_outbox_drop(struct ofi_peer *peer)
 {
-    tern_ofi_unregister(&peer->rings_mr);
-    free(peer->rings);
-    free(peer->notes);
+    tern_ofi_outbox_unregister(peer);
     for (unsigned c = 0; c < TERN_CHANNELS; c++) {
+        free(peer->rings[c]);
         free(peer->out[c].sent);
+        peer->rings[c] = NULL;
         peer->out[c] = (struct ofi_outlet){ .sent = NULL };
     }
-    peer->rings = peer->notes = NULL;
 }
 
 static void outlet_make(struct ofi_outlet *out, unsigned char *memory, struct tern_ring_shape shape)
@@ -32,64 +38,71 @@ static void outlet_make(struct ofi_outlet *out, unsigned char *memory, struct te
     tern_base_ring_consume_from(&out->cells, memory, shape);
 }
 
-/* The outlets of channels with data, from which the provider sends. */
-static bool rings_make(struct ofi_link *ofi, struct ofi_peer *peer)
+/* An outlet of a channel that has data, from which the provider sends. */
+static bool rings_make(struct ofi_link *ofi, struct ofi_peer *peer, unsigned channel, unsigned char *memory)
 {
-    struct ofi_messages *m = &ofi->messages;
-    size_t               bytes = TERN_CHANNELS_DATA * m->ring_bytes[TERN_CHANNEL_REQUEST];
-    bool                 made = (peer->rings = aligned_alloc(TERN_RING_LINE, bytes)) != NULL;
+    struct tern_ring_shape shape = ofi->messages.shape[channel];
 
-    for (unsigned c = 0; c < TERN_CHANNELS_DATA && made; c++) {
-        outlet_make(&peer->out[c], peer->rings + c * m->ring_bytes[c], m->shape[c]);
-        made = (peer->out[c].sent = calloc(m->shape[c].cells, sizeof(*peer->out[c].sent))) != NULL;
+    outlet_make(&peer->out[channel], memory, shape);
+    return (peer->out[channel].sent = calloc(shape.cells, sizeof(*peer->out[channel].sent))) != NULL;
+}
+
+/* The outlets that are made together with that of a channel: first to last. */
+static unsigned first_of(unsigned channel)
+{
+    return channel < TERN_CHANNELS_PAIR ? 0 : channel;
+}
+
+static unsigned last_of(unsigned channel)
+{
+    return channel < TERN_CHANNELS_PAIR ? TERN_CHANNELS_PAIR - 1 : channel;
+}
+
+/* Their memory, and what is in it. */
+static bool outlets_make(struct ofi_link *ofi, struct ofi_peer *peer, unsigned first, unsigned last)
+{
+    size_t bytes = ofi->messages.ring_bytes[first];
+    bool   made = (peer->rings[first] = aligned_alloc(TERN_RING_LINE, (last - first + 1) * bytes)) != NULL;
+
+    if (made && first == TERN_CHANNEL_NOTE) { /* these are copied */
+        outlet_make(&peer->out[first], peer->rings[first], ofi->messages.shape[first]);
+        return true;
     }
+    for (unsigned c = first; c <= last && made; c++)
+        made = rings_make(ofi, peer, c, peer->rings[first] + (c - first) * bytes);
     return made;
 }
 
-/* That of notes, which are copied. */
-static bool notes_make(struct ofi_link *ofi, struct ofi_peer *peer)
+static void outlets_drop(struct ofi_peer *peer, unsigned first, unsigned last)
 {
-    size_t bytes = ofi->messages.ring_bytes[TERN_CHANNEL_NOTE];
-
-    if (!(peer->notes = aligned_alloc(TERN_RING_LINE, bytes)))
-        return false;
-    outlet_make(&peer->out[TERN_CHANNEL_NOTE], peer->notes, ofi->messages.shape[TERN_CHANNEL_NOTE]);
-    return true;
-}
-
-static void rings_drop(struct ofi_peer *peer)
-{
-    free(peer->rings);
-    peer->rings = NULL;
-    for (unsigned c = 0; c < TERN_CHANNELS_DATA; c++) {
+    free(peer->rings[first]);
+    peer->rings[first] = NULL;
+    for (unsigned c = first; c <= last; c++) {
         free(peer->out[c].sent);
         peer->out[c] = (struct ofi_outlet){ .sent = NULL };
     }
 }
 
-/* release: the rings before the mark. Pairs with the acquire in tern_ofi_msg_open(). */
-static void set_ready(struct ofi_peer *peer, unsigned channel)
-{
-    atomic_store_explicit(&peer->ready[channel], true, memory_order_release);
-}
-
 tern_status tern_ofi_outbox_make(struct ofi_link *ofi, struct ofi_peer *peer, unsigned channel)
 {
-    size_t      bytes = TERN_CHANNELS_DATA * ofi->messages.ring_bytes[TERN_CHANNEL_REQUEST];
-    bool        notes = channel == TERN_CHANNEL_NOTE;
+    unsigned    first = first_of(channel), last = last_of(channel);
+    size_t      bytes = (last - first + 1) * ofi->messages.ring_bytes[first];
     tern_status st = TERN_OK;
 
-    if (!(notes ? notes_make(ofi, peer) : rings_make(ofi, peer)))
+    if (!outlets_make(ofi, peer, first, last))
         st = tern_base_fail(TERN_ERR_NOMEM, "link ofi: no memory for a message queue to rank %d", peer->rank);
-    else if (!notes)
-        st = tern_ofi_register(ofi, peer->rings, bytes, FI_SEND | FI_REMOTE_READ, &peer->rings_mr);
-    if (st < 0 && !notes)
-        rings_drop(peer);
-    for (unsigned c = 0; c < TERN_CHANNELS_DATA && st == TERN_OK && !notes; c++)
-        set_ready(peer, c);
-    if (st == TERN_OK && notes)
-        set_ready(peer, TERN_CHANNEL_NOTE);
-    return st;
+    else if (channel != TERN_CHANNEL_NOTE)
+        st = tern_ofi_register(ofi, peer->rings[first], bytes, FI_SEND | FI_REMOTE_READ, &peer->rings_mr[first]);
+    if (st < 0) {
+        outlets_drop(peer, first, last);
+        return st;
+    }
+    for (unsigned c = first; c <= last; c++) {
+        peer->rings_mr[c] = peer->rings_mr[first];
+        /* release: the rings before the mark. Pairs with the acquire in tern_ofi_msg_open(). */
+        atomic_store_explicit(&peer->ready[c], true, memory_order_release);
+    }
+    return TERN_OK;
 }
 
 /* ---- who has something to send ---- */
@@ -152,8 +165,9 @@ static void sent_ended(struct ofi_link *ofi, struct ofi_token *token, const stru
     sent->flying = false;
     if (news->error != 0)
         break_off(ofi, sent->peer, news->why);
-    for (unsigned c = 0; c < TERN_CHANNELS_DATA; c++)
-        free_cells(ofi, &sent->peer->out[c]);
+    for (unsigned c = 0; c < TERN_CHANNELS; c++)
+        if (sent->peer->out[c].sent)
+            free_cells(ofi, &sent->peer->out[c]);
 }
 
 bool tern_ofi_outbox_ack(struct ofi_link *ofi, struct ofi_peer *peer, unsigned channel, uint16_t number)
@@ -211,28 +225,30 @@ static ssize_t send_copy(struct ofi_link *ofi, struct ofi_peer *peer, const void
     return rc;
 }
 
-static ssize_t send_run(struct ofi_link *ofi, struct ofi_peer *peer, const void *bytes, size_t len,
-                        struct ofi_sent *sent)
+static ssize_t send_run(struct ofi_link *ofi, struct ofi_peer *peer, unsigned channel, const void *bytes, size_t len)
 {
-    ssize_t rc;
+    const struct ofi_outlet *out = &peer->out[channel];
+    struct ofi_sent         *sent = &out->sent[out->next & (out->cells.shape.cells - 1)];
+    ssize_t                  rc;
 
     if (len <= ofi->net.inject)
         return fi_inject(ofi->net.ep, bytes, len, peer->addr);
     sent->token.ended = sent_ended;
     sent->peer = peer;
-    rc = fi_send(ofi->net.ep, bytes, len, fi_mr_desc(peer->rings_mr), peer->addr, &sent->token.context);
+    rc = fi_send(ofi->net.ep, bytes, len, fi_mr_desc(peer->rings_mr[channel]), peer->addr, &sent->token.context);
     sent->flying = rc == 0;
     return rc;
 }
 
 /* Head and place of a message whose data stay in the ring. */
-static ssize_t send_far(struct ofi_link *ofi, struct ofi_peer *peer, const unsigned char *run, size_t len)
+static ssize_t send_far(struct ofi_link *ofi, struct ofi_peer *peer, unsigned channel, const unsigned char *run,
+                        size_t len)
 {
     bool           by_address = ofi->net.info->domain_attr->mr_mode & FI_MR_VIRT_ADDR;
-    struct ofi_far far = { .key = fi_mr_key(peer->rings_mr), .len = len - OFI_WIRE_HEAD };
+    struct ofi_far far = { .key = fi_mr_key(peer->rings_mr[channel]), .len = len - OFI_WIRE_HEAD };
     unsigned char  bytes[OFI_WIRE_HEAD + sizeof(far)];
 
-    far.addr = (uintptr_t)run + OFI_WIRE_HEAD - (by_address ? 0 : (uintptr_t)peer->rings);
+    far.addr = (uintptr_t)run + OFI_WIRE_HEAD - (by_address ? 0 : (uintptr_t)peer->rings[first_of(channel)]);
     memcpy(bytes, run, OFI_WIRE_HEAD);
     memcpy(bytes + OFI_WIRE_HEAD, &far, sizeof(far));
     return send_copy(ofi, peer, bytes, sizeof(bytes));
@@ -242,6 +258,8 @@ static enum ofi_kind kind_of(unsigned channel, bool far)
 {
     if (channel == TERN_CHANNEL_NOTE)
         return OFI_NOTE;
+    if (channel == TERN_CHANNEL_TAGGED)
+        return far ? OFI_FAR_TAGGED : OFI_TAGGED;
     return (enum ofi_kind)(channel + (far ? OFI_FAR_REQUEST : OFI_REQUEST));
 }
 
@@ -262,8 +280,8 @@ static ssize_t send_cell(struct ofi_link *ofi, struct ofi_peer *peer, unsigned c
     }
     memcpy(run, &header, sizeof(header));
     if (far)
-        return send_far(ofi, peer, run, cell->len);
-    return send_run(ofi, peer, run, cell->len, &out->sent[out->next & (out->cells.shape.cells - 1)]);
+        return send_far(ofi, peer, channel, run, cell->len);
+    return send_run(ofi, peer, channel, run, cell->len);
 }
 
 /* Everything that is published on a channel, in order. */
@@ -340,7 +358,8 @@ static ssize_t send_due(struct ofi_link *ofi, struct ofi_peer *peer)
 /* Send what there is for a peer; what the provider has no room for stays on the list. */
 static void peer_pump(struct ofi_link *ofi, struct ofi_peer *peer)
 {
-    static const unsigned urgent[TERN_CHANNELS] = { TERN_CHANNEL_REPLY, TERN_CHANNEL_REQUEST, TERN_CHANNEL_NOTE };
+    static const unsigned urgent[TERN_CHANNELS] = { TERN_CHANNEL_REPLY, TERN_CHANNEL_REQUEST, TERN_CHANNEL_TAGGED,
+                                                    TERN_CHANNEL_NOTE };
 
     tern_status st = tern_ofi_address(ofi, peer);
     ssize_t     rc = st == TERN_AGAIN ? -FI_EAGAIN : 0;

@@ -17,11 +17,16 @@ static bool read_body(const unsigned char *body, size_t rest, void *out, size_t 
 /* A message on a channel: its head, then data or their place. */
 static bool read_message(const unsigned char *body, size_t rest, struct ofi_mail *out)
 {
-    out->channel = out->kind == OFI_REPLY || out->kind == OFI_FAR_REPLY ? TERN_CHANNEL_REPLY : TERN_CHANNEL_REQUEST;
+    bool far = out->kind == OFI_FAR_REQUEST || out->kind == OFI_FAR_REPLY || out->kind == OFI_FAR_TAGGED;
+
+    if (out->kind == OFI_TAGGED || out->kind == OFI_FAR_TAGGED)
+        out->channel = TERN_CHANNEL_TAGGED;
+    else
+        out->channel = out->kind == OFI_REPLY || out->kind == OFI_FAR_REPLY ? TERN_CHANNEL_REPLY : TERN_CHANNEL_REQUEST;
     if (rest < TERN_LINK_HEAD)
         return false;
     rest -= TERN_LINK_HEAD;
-    if (out->kind == OFI_REQUEST || out->kind == OFI_REPLY) {
+    if (!far) {
         out->len = rest;
         return rest <= OFI_WIRE_NEAR;
     }
@@ -68,7 +73,9 @@ bool tern_ofi_wire_read(const void *bytes, size_t len, struct ofi_mail *out)
     case OFI_REQUEST:
     case OFI_REPLY:
     case OFI_FAR_REQUEST:
-    case OFI_FAR_REPLY: return read_message(body, rest, out);
+    case OFI_FAR_REPLY:
+    case OFI_TAGGED:
+    case OFI_FAR_TAGGED: return read_message(body, rest, out);
     case OFI_NOTE: out->channel = TERN_CHANNEL_NOTE; return rest == TERN_LINK_HEAD;
     case OFI_CREDIT: return read_body(body, rest, &out->credit, sizeof(out->credit));
     case OFI_WANT: return rest == 0 && out->header.seq < OFI_COUNTED;

@@ -9,11 +9,12 @@
 
 #include "link/link.h"
 
-#define OFI_WIRE_LAYOUT 4u /* changes with anything below */
+#define OFI_WIRE_LAYOUT 5u /* changes with anything below */
 
-/* A message on a channel, REQUEST or REPLY, has its data behind its head, or (FAR) says where the receiver finds them; a
- * NOTE has none. CREDIT tells how many messages of each channel, and notes that came with puts, have been done with; WANT asks for that. An ERRAND has its request with
- * it, or (FAR) leaves it in the sender's room; an ANSWER has its bytes with it, or they were written into that room. */
+/* A message on a channel, REQUEST, REPLY or TAGGED, has its data behind its head, or (FAR) says where the receiver
+ * finds them; a NOTE has none. CREDIT tells how many messages of each channel, and notes that came with puts, have been
+ * done with; WANT asks for that. An ERRAND has its request with it, or (FAR) leaves it in the sender's room; an ANSWER
+ * has its bytes with it, or they were written into that room. */
 enum ofi_kind {
     OFI_REQUEST,
     OFI_REPLY,
@@ -25,6 +26,8 @@ enum ofi_kind {
     OFI_FAR_ERRAND,
     OFI_ANSWER,
     OFI_NOTE,
+    OFI_TAGGED,
+    OFI_FAR_TAGGED,
     OFI_KINDS
 };
 
@@ -50,10 +53,11 @@ struct ofi_far {
     uint64_t len;
 };
 
-/* The channel whose messages go the other way when those of a channel do: replies follow requests, and notes notes. */
+/* The channel whose messages go the other way when those of a channel do: replies follow requests, the others what is
+ * like them. */
 static inline unsigned tern_ofi_wire_partner(unsigned channel)
 {
-    return channel == TERN_CHANNEL_NOTE ? TERN_CHANNEL_NOTE : 1 - channel;
+    return channel < TERN_CHANNELS_PAIR ? 1 - channel : channel;
 }
 
 /* What is counted between two ranks: the messages of each channel, and notes that came with puts. */

@@ -1,5 +1,5 @@
-/* message.c: messages to oneself, through rings in private memory: one for each channel, that of notes from the first of
- * them on. */
+/* message.c: messages to oneself, through rings in private memory: one for each channel, those of notes and of tagged
+ * messages from the first of them on. */
 #include <sys/mman.h>
 
 #include "base/options.h"
@@ -22,6 +22,8 @@ static inline bool take(const struct self_link *self, unsigned channel, const st
 {
     if (channel == TERN_CHANNEL_NOTE)
         return self->up->note(self->rank, item->head, false) != TERN_LINK_LEFT;
+    if (channel == TERN_CHANNEL_TAGGED)
+        return self->up->tagged(self->rank, item->head, item->data, item->len);
     self->up->message(self->rank, channel, item->head, item->data, item->len);
     return true;
 }
@@ -44,7 +46,7 @@ static tern_status deliver(struct tern_link_watch *watch)
 
 static size_t ring_bytes(unsigned channel)
 {
-    uint64_t share = tern_opt.am_queue / TERN_CHANNELS_DATA;
+    uint64_t share = tern_opt.am_queue / TERN_CHANNELS_PAIR;
 
     if (channel == TERN_CHANNEL_NOTE)
         return tern_base_ring_bare_bytes((size_t)tern_opt.notify_queue);
@@ -58,6 +60,7 @@ static tern_status ring_make(struct self_link *self, unsigned channel)
     struct tern_ring_shape shape =
         channel == TERN_CHANNEL_NOTE ? tern_base_ring_bare(bytes) : tern_base_ring_shape(bytes);
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); /* no page yet */
+    tern_status st;
 
     if (memory == MAP_FAILED)
         return tern_base_fail(TERN_ERR_NOMEM, "link self: no memory for a message queue of %zu bytes", bytes);
@@ -65,7 +68,9 @@ static tern_status ring_make(struct self_link *self, unsigned channel)
     tern_base_ring_consume_from(&inlet->ring, memory, shape);
     inlet->watch = (struct tern_link_watch){ .channel = channel, .deliver = deliver, .link = (struct tern_link *)self };
     watch_next(inlet);
-    return self->up->watch(&inlet->watch);
+    if ((st = self->up->watch(&inlet->watch)) == TERN_OK)
+        atomic_store_explicit(&self->ready[channel], true, memory_order_release); /* the ring; pairs with ready() */
+    return st;
 }
 
 tern_status tern_self_messages_open(struct self_link *self)
@@ -73,7 +78,7 @@ tern_status tern_self_messages_open(struct self_link *self)
     tern_status st = TERN_OK;
 
     pthread_mutex_init(&self->lock, NULL);
-    for (unsigned c = 0; c < TERN_CHANNELS_DATA && st == TERN_OK; c++)
+    for (unsigned c = 0; c < TERN_CHANNELS_PAIR && st == TERN_OK; c++)
         st = ring_make(self, c);
     return st;
 }
@@ -86,14 +91,13 @@ void tern_self_messages_close(struct self_link *self)
             munmap(self->inlet[c].ring.ring, ring_bytes(c));
 }
 
-static __attribute__((noinline, cold)) tern_status first_note(struct self_link *self)
+static __attribute__((noinline, cold)) tern_status first_message(struct self_link *self, unsigned channel)
 {
     tern_status st = TERN_OK;
 
     pthread_mutex_lock(&self->lock);
-    if (!atomic_load_explicit(&self->notes, memory_order_relaxed) && /* written under the lock */
-        (st = ring_make(self, TERN_CHANNEL_NOTE)) == TERN_OK)
-        atomic_store_explicit(&self->notes, true, memory_order_release); /* the ring; pairs with ready() */
+    if (!atomic_load_explicit(&self->ready[channel], memory_order_relaxed)) /* written under the lock */
+        st = ring_make(self, channel);
     pthread_mutex_unlock(&self->lock);
     return st;
 }
@@ -101,10 +105,10 @@ static __attribute__((noinline, cold)) tern_status first_note(struct self_link *
 /* See that there is a ring for the channel. */
 static inline tern_status ready(struct self_link *self, unsigned channel)
 {
-    /* acquire: the ring. Pairs with first_note(). */
-    if (channel != TERN_CHANNEL_NOTE || TERN_LIKELY(atomic_load_explicit(&self->notes, memory_order_acquire)))
+    /* acquire: the ring. Pairs with ring_make(). */
+    if (TERN_LIKELY(atomic_load_explicit(&self->ready[channel], memory_order_acquire)))
         return TERN_OK;
-    return first_note(self);
+    return first_message(self, channel);
 }
 
 size_t tern_self_msg_longest(struct tern_link *link, int peer)

@@ -20,8 +20,8 @@ struct self_link {
     const struct tern_link_up *up;
     struct tern_ring_outlet    outlet[TERN_CHANNELS];
     struct self_inlet          inlet[TERN_CHANNELS];
-    pthread_mutex_t            lock;  /* for who makes the ring of notes, with the first of them */
-    _Atomic bool               notes; /* it is there */
+    pthread_mutex_t            lock;                 /* for who makes the ring of a channel with its first message */
+    _Atomic bool               ready[TERN_CHANNELS]; /* it is there */
 };
 
 static inline struct self_link *tern_self(struct tern_link *link)

@@ -1,10 +1,11 @@
 /* message.c: messages between ranks of a node.
  *
- * Each rank that has ever sent to another has rings to it in memory of its own choice, two for requests and replies, and
- * from the first notification on one for those; a post tells the receiver where. So memory grows with the pairs that talk:
- * TERN_AM_QUEUE bytes per rank when all talk to it, divided evenly among the pairs, and a cell for each of TERN_NOTIFY_QUEUE
- * notifications of a pair. A sender that dies leaves at most its own rings unfinished. A receiver polls the rings of those
- * who have ever sent to it, and whether there is one more.
+ * Each rank that has ever sent to another has rings to it in memory of its own choice, two for requests and replies,
+ * and from the first notification and the first tagged message on one for those; a post tells the receiver where. So
+ * memory grows with the pairs that talk: TERN_AM_QUEUE bytes per rank when all talk to it, divided evenly among the
+ * pairs, half as much again for tagged messages, and a cell for each of TERN_NOTIFY_QUEUE notifications of a pair. A
+ * sender that dies leaves at most its own rings unfinished. A receiver polls the rings of those who have ever sent to
+ * it, and whether there is one more.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -23,11 +24,15 @@
 
 static tern_status meet_senders(struct tern_link_watch *news);
 
-static const unsigned rings_of[SHM_POSTS] = { [SHM_POST_DATA] = TERN_CHANNELS_DATA, [SHM_POST_NOTES] = 1 };
+static const unsigned rings_of[SHM_POSTS] = { TERN_CHANNELS_PAIR, 1, 1 };
+/* The channel of the first ring of a post. */
+static const unsigned channel_of[SHM_POSTS] = { TERN_CHANNEL_REQUEST, TERN_CHANNEL_NOTE, TERN_CHANNEL_TAGGED };
 
 static inline enum shm_post_kind kind_of(unsigned channel)
 {
-    return channel == TERN_CHANNEL_NOTE ? SHM_POST_NOTES : SHM_POST_DATA;
+    static const uint8_t kind[TERN_CHANNELS] = { SHM_POST_PAIR, SHM_POST_PAIR, SHM_POST_NOTES, SHM_POST_TAGGED };
+
+    return (enum shm_post_kind)kind[channel];
 }
 
 static struct tern_ring_shape shape_of(enum shm_post_kind kind, uint64_t bytes)
@@ -37,10 +42,11 @@ static struct tern_ring_shape shape_of(enum shm_post_kind kind, uint64_t bytes)
 
 static void choose_rings(struct shm_messages *m, size_t locals)
 {
-    uint64_t share = tern_opt.am_queue / (TERN_CHANNELS_DATA * locals);
+    uint64_t share = tern_opt.am_queue / (TERN_CHANNELS_PAIR * locals);
 
     share = share < SMALLEST_RING ? SMALLEST_RING : share > LARGEST_RING ? LARGEST_RING : share;
-    m->ring_bytes[SHM_POST_DATA] = share & ~(size_t)(TERN_RING_LINE - 1);
+    m->ring_bytes[SHM_POST_PAIR] = share & ~(size_t)(TERN_RING_LINE - 1);
+    m->ring_bytes[SHM_POST_TAGGED] = m->ring_bytes[SHM_POST_PAIR];
     m->ring_bytes[SHM_POST_NOTES] = tern_base_ring_bare_bytes((size_t)tern_opt.notify_queue);
     for (unsigned kind = 0; kind < SHM_POSTS; kind++)
         m->shape[kind] = shape_of(kind, m->ring_bytes[kind]);
@@ -70,7 +76,7 @@ tern_status tern_shm_messages_open(struct shm_link *shm)
                                         .channel = TERN_CHANNEL_REPLY, /* which is looked at in every case */
                                         .deliver = meet_senders,
                                         .link = (struct tern_link *)shm };
-    if (m->outbox[SHM_POST_DATA] && m->outbox[SHM_POST_NOTES] && m->inbox)
+    if (m->outbox[SHM_POST_PAIR] && m->outbox[SHM_POST_NOTES] && m->outbox[SHM_POST_TAGGED] && m->inbox)
         return shm->up->watch(&m->news);
     tables_free(m);
     return tern_base_fail(TERN_ERR_NOMEM, "link shm: no memory for tables of %d ranks", shm->ranks);
@@ -173,7 +179,7 @@ static __attribute__((noinline, cold)) tern_status outbox_first(struct shm_link 
 size_t tern_shm_msg_longest(struct tern_link *link, int peer)
 {
     (void)peer;
-    return tern_base_ring_longest(tern_shm(link)->messages.shape[SHM_POST_DATA]);
+    return tern_base_ring_longest(tern_shm(link)->messages.shape[SHM_POST_PAIR]);
 }
 
 /* The outbox of a kind to a peer, made with the first message. NULL: *st says why not. */
@@ -194,7 +200,7 @@ static inline struct tern_ring_outlet *outlet_to(struct shm_link *shm, int peer,
     enum shm_post_kind kind = kind_of(channel);
     struct shm_outbox *outbox = outbox_to(shm, peer, kind, st);
 
-    return outbox ? &outbox->outlet[kind == SHM_POST_NOTES ? 0 : channel] : NULL;
+    return outbox ? &outbox->outlet[channel - channel_of[kind]] : NULL;
 }
 
 /* Replies are sent by one thread at a time anyway. */
@@ -395,19 +401,38 @@ static tern_status deliver_notes(struct tern_link_watch *watch)
     return delivered(inlet, found);
 }
 
+/* What cannot be taken now stays in the ring. */
+static tern_status deliver_tagged(struct tern_link_watch *watch)
+{
+    struct shm_inlet     *inlet = (struct shm_inlet *)watch;
+    struct shm_link      *shm = tern_shm(watch->link);
+    struct tern_ring_item item;
+    int                   found = 0;
+
+    tern_base_order_after(shm); /* what the service thread has copied for peers that tell of it now */
+    for (int i = 0; i < BATCH && (found = tern_base_ring_peek(&inlet->ring, &item)) > 0; i++) {
+        if (TERN_UNLIKELY(!shm->up->tagged(inlet->from, item.head, item.data, item.len)))
+            break;
+        tern_base_ring_consume(&inlet->ring, item.span);
+    }
+    return delivered(inlet, found);
+}
+
+static tern_status (*const deliver_of[SHM_POSTS])(struct tern_link_watch *) = { deliver, deliver_notes,
+                                                                                deliver_tagged };
+
 /* The rings of a sender, mapped. */
 static tern_status inbox_open(struct shm_link *shm, struct shm_inbox *inbox, struct tern_ring_shape shape)
 {
     size_t      bytes = inbox->bytes / rings_of[inbox->kind];
-    bool        notes = inbox->kind == SHM_POST_NOTES;
     tern_status st = TERN_OK;
 
     for (unsigned c = 0; c < rings_of[inbox->kind] && st == TERN_OK; c++) {
         struct shm_inlet *inlet = &inbox->inlet[c];
 
         inlet->from = inbox->from;
-        inlet->watch = (struct tern_link_watch){ .channel = notes ? TERN_CHANNEL_NOTE : c,
-                                                 .deliver = notes ? deliver_notes : deliver,
+        inlet->watch = (struct tern_link_watch){ .channel = channel_of[inbox->kind] + c,
+                                                 .deliver = deliver_of[inbox->kind],
                                                  .link = (struct tern_link *)shm };
         tern_base_ring_consume_from(&inlet->ring, inbox->map + c * bytes, shape);
         watch_next(inlet);

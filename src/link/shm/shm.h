@@ -69,8 +69,9 @@ struct shm_seat {
     _Alignas(64) unsigned char note[2][TERN_LINK_NOTE]; /* Writer: the member */
 };
 
-/* Where a rank's messages to another lie: the rings of requests and replies, made together, and that of notes. */
-enum shm_post_kind { SHM_POST_DATA, SHM_POST_NOTES, SHM_POSTS };
+/* Where a rank's messages to another lie: the rings of requests and replies, made together, that of notes, and that of
+ * tagged messages. */
+enum shm_post_kind { SHM_POST_PAIR, SHM_POST_NOTES, SHM_POST_TAGGED, SHM_POSTS };
 
 /* Writer: the sender, once. */
 struct shm_post {
@@ -83,7 +84,7 @@ struct shm_outbox {
     struct tern_space       space;
     unsigned char          *map;
     struct tern_slot       *slot;                       /* of the peer */
-    struct tern_ring_outlet outlet[TERN_CHANNELS_DATA]; /* by channel; of notes the first */
+    struct tern_ring_outlet outlet[TERN_CHANNELS_PAIR]; /* by channel; of other posts the first */
     struct tern_carry       carry;                      /* of notes; guarded by the lock of the outlet */
     _Atomic bool            carrying;                   /* some may not be in place. Written under that lock */
 };
@@ -100,7 +101,7 @@ struct shm_inbox {
     enum shm_post_kind kind;
     unsigned char     *map;
     size_t             bytes;
-    struct shm_inlet   inlet[TERN_CHANNELS_DATA];
+    struct shm_inlet   inlet[TERN_CHANNELS_PAIR];
 };
 
 enum shm_cma { SHM_CMA_UNKNOWN, SHM_CMA_YES, SHM_CMA_NO };

@@ -1,0 +1,431 @@
+/* tagged.c: the public calls of tern/tagged.h. */
+#include <tern/tagged.h>
+
+#include <stdio.h>
+
+#include "core/message.h"
+#include "core/wait.h"
+#include "op/tagged.h"
+
+static __attribute__((cold, noinline)) tern_status is_null(const char *what)
+{
+    return tern_base_fail(TERN_ERR_ARG, "%s: a pointer is NULL", what);
+}
+
+static __attribute__((cold, noinline)) tern_status bad_rank(const tern_ctx *ctx, int rank, const char *what)
+{
+    return tern_base_fail(TERN_ERR_RANGE, "%s: no rank %d in a team of %d", what, rank, ctx->team->size);
+}
+
+static __attribute__((cold, noinline)) tern_status bad_tag(int64_t tag, const char *what)
+{
+    return tern_base_fail(TERN_ERR_RANGE, "%s: tag %lld; tags are 0 to TERN_TAG_MAX (2^62 - 1)", what, (long long)tag);
+}
+
+static __attribute__((cold, noinline)) tern_status no_memory(const char *what)
+{
+    return tern_base_fail(TERN_ERR_NOMEM, "%s: no memory for a request", what);
+}
+
+/* ---- sends ---- */
+
+static inline tern_status check_send(const tern_ctx *ctx, int rank, int64_t tag, const void *buf, size_t len,
+                                     const char *what)
+{
+    if (TERN_UNLIKELY(!ctx || (!buf && len > 0)))
+        return is_null(what);
+    if (TERN_UNLIKELY(rank < 0 || rank >= ctx->team->size))
+        return bad_rank(ctx, rank, what);
+    if (TERN_UNLIKELY(tag < 0 || tag > TERN_TAG_MAX))
+        return bad_tag(tag, what);
+    return TERN_OK;
+}
+
+/* Make the request of a checked send. */
+static struct tern_request *send_request(tern_ctx *ctx, enum tern_request_kind kind, int rank, int64_t tag,
+                                         const void *buf, size_t len)
+{
+    struct tern_request *request = tern_op_request_new(ctx, kind);
+
+    if (!request)
+        return NULL;
+    request->buffer = (void *)(uintptr_t)buf;
+    request->size = len;
+    request->name = (struct tern_match_name){ .scope = ctx->team->group->id,
+                                              .tag = (uint64_t)tag,
+                                              .source = tern_core_team_world(ctx->team, rank) };
+    return request;
+}
+
+static tern_status start_send(tern_ctx *ctx, enum tern_request_kind kind, int rank, int64_t tag, const void *buf,
+                              size_t len, tern_request **out)
+{
+    const char          *what = kind == TERN_REQUEST_SSEND ? "tern_issend" : "tern_isend";
+    tern_status          st = check_send(ctx, rank, tag, buf, len, what);
+    struct tern_request *request;
+
+    if (st < 0)
+        return st;
+    if (!out)
+        return is_null(what);
+    if (!(request = send_request(ctx, kind, rank, tag, buf, len)))
+        return no_memory(what);
+    tern_core_job_notice();
+    if ((st = tern_op_tagged_start_send(request)) < 0) {
+        tern_op_request_drop(request);
+        return st;
+    }
+    *out = request;
+    return TERN_OK;
+}
+
+tern_status tern_isend(tern_ctx *ctx, int rank, int64_t tag, const void *buf, size_t len, tern_request **out)
+{
+    return start_send(ctx, TERN_REQUEST_SEND, rank, tag, buf, len, out);
+}
+
+tern_status tern_issend(tern_ctx *ctx, int rank, int64_t tag, const void *buf, size_t len, tern_request **out)
+{
+    return start_send(ctx, TERN_REQUEST_SSEND, rank, tag, buf, len, out);
+}
+
+static __attribute__((cold, noinline)) tern_status in_handler(const char *what)
+{
+    return tern_base_fail(TERN_ERR_STATE, "%s: a handler of an active message must not wait for this", what);
+}
+
+/* Wait for a request of a blocking call, which is gone then. */
+static tern_status finish(tern_ctx *ctx, tern_request **request, tern_message_info *info)
+{
+    tern_status st = tern_request_wait(request, tern_core_ctx_deadline(ctx), info);
+
+    if (TERN_UNLIKELY(*request != NULL))
+        tern_op_request_abandon(*request);
+    return st;
+}
+
+static __attribute__((noinline)) tern_status send_waiting(tern_ctx *ctx, enum tern_request_kind kind, int rank,
+                                                          int64_t tag, const void *buf, size_t len, const char *what)
+{
+    tern_request *request;
+    tern_status   st;
+
+    if (tern_core_message_handling())
+        return in_handler(what);
+    st = start_send(ctx, kind, rank, tag, buf, len, &request);
+    return st < 0 ? st : finish(ctx, &request, NULL);
+}
+
+tern_status tern_send(tern_ctx *ctx, int rank, int64_t tag, const void *buf, size_t len)
+{
+    tern_status st = check_send(ctx, rank, tag, buf, len, "tern_send");
+
+    if (TERN_UNLIKELY(st < 0))
+        return st;
+    tern_core_job_notice();
+    if (TERN_UNLIKELY(tern_core_job_lost(tern_core_team_world(ctx->team, rank))))
+        return tern_base_fail(TERN_ERR_PEER, "tern_send: rank %d is gone", rank);
+    st = tern_op_tagged_send_now(ctx, tern_core_team_world(ctx->team, rank), (uint64_t)tag, buf, len);
+    return TERN_LIKELY(st != TERN_AGAIN) ? st : send_waiting(ctx, TERN_REQUEST_SEND, rank, tag, buf, len, "tern_send");
+}
+
+tern_status tern_ssend(tern_ctx *ctx, int rank, int64_t tag, const void *buf, size_t len)
+{
+    tern_status st = check_send(ctx, rank, tag, buf, len, "tern_ssend");
+
+    return st < 0 ? st : send_waiting(ctx, TERN_REQUEST_SSEND, rank, tag, buf, len, "tern_ssend");
+}
+
+/* ---- receives ---- */
+
+/* What is asked for: a source or any, and a tag or any, or bits of it. */
+struct wish {
+    int     source;
+    int64_t tag, mask; /* mask: of all bits where there is none */
+};
+
+#define EVERY_BIT TERN_TAG_MAX
+
+static inline tern_status check_wish(const tern_ctx *ctx, const struct wish *wish, const char *what)
+{
+    if (TERN_UNLIKELY(wish->source != TERN_ANY_SOURCE && (wish->source < 0 || wish->source >= ctx->team->size)))
+        return bad_rank(ctx, wish->source, what);
+    if (TERN_UNLIKELY(wish->tag != TERN_ANY_TAG && (wish->tag < 0 || wish->tag > TERN_TAG_MAX)))
+        return bad_tag(wish->tag, what);
+    if (TERN_UNLIKELY(wish->mask < 0 || wish->mask > TERN_TAG_MAX))
+        return tern_base_fail(TERN_ERR_RANGE, "%s: mask 0x%llx; masks are 0 to TERN_TAG_MAX (2^62 - 1)", what,
+                              (unsigned long long)wish->mask);
+    return TERN_OK;
+}
+
+static inline struct tern_match_name name_of(const tern_ctx *ctx, const struct wish *wish)
+{
+    bool                   any = wish->source == TERN_ANY_SOURCE;
+    struct tern_match_name name = { .scope = ctx->team->group->id };
+
+    if (wish->tag == TERN_ANY_TAG || wish->mask == 0)
+        name.class = TERN_MATCH_ANY_TAG | (any ? TERN_MATCH_ANY_SOURCE : 0);
+    else if (wish->mask == EVERY_BIT)
+        name.class = any ? TERN_MATCH_ANY_SOURCE : 0;
+    else
+        name.class = any ? TERN_MATCH_BITS_ANY_SOURCE : TERN_MATCH_BITS;
+    name.tag = wish->tag == TERN_ANY_TAG ? 0 : (uint64_t)wish->tag;
+    name.source = any ? 0 : tern_core_team_world(ctx->team, wish->source);
+    return name;
+}
+
+/* Check, and make the request of a receive, which is not started. */
+static tern_status recv_request(tern_ctx *ctx, const struct wish *wish, void *buf, size_t size, tern_request **out,
+                                const char *what)
+{
+    struct tern_request *request;
+    tern_status          st;
+
+    if (TERN_UNLIKELY(!ctx || !out || (!buf && size > 0)))
+        return is_null(what);
+    if ((st = check_wish(ctx, wish, what)) < 0)
+        return st;
+    if (!(request = tern_op_request_new(ctx, TERN_REQUEST_RECV)))
+        return no_memory(what);
+    request->buffer = buf;
+    request->size = size;
+    request->name = name_of(ctx, wish);
+    request->match.tag = request->name.tag;
+    request->match.care = (uint64_t)wish->mask;
+    *out = request;
+    return TERN_OK;
+}
+
+static inline tern_status start_recv(tern_ctx *ctx, const struct wish *wish, void *buf, size_t size, tern_request **out,
+                                     const char *what)
+{
+    tern_request *request;
+    tern_status   st = out ? recv_request(ctx, wish, buf, size, &request, what) : is_null(what);
+
+    if (st < 0)
+        return st;
+    if (TERN_UNLIKELY(!tern_op_tagged_start_recv(request))) {
+        tern_op_request_drop(request);
+        return no_memory(what);
+    }
+    *out = request;
+    return TERN_OK;
+}
+
+tern_status tern_irecv(tern_ctx *ctx, int source, int64_t tag, void *buf, size_t size, tern_request **out)
+{
+    return start_recv(ctx, &(struct wish){ source, tag, EVERY_BIT }, buf, size, out, "tern_irecv");
+}
+
+tern_status tern_irecv_masked(tern_ctx *ctx, int source, int64_t tag, int64_t mask, void *buf, size_t size,
+                              tern_request **out)
+{
+    return start_recv(ctx, &(struct wish){ source, tag, mask }, buf, size, out, "tern_irecv_masked");
+}
+
+tern_status tern_recv(tern_ctx *ctx, int source, int64_t tag, void *buf, size_t size, tern_message_info *info)
+{
+    tern_request *request;
+    tern_status   st;
+
+    if (TERN_UNLIKELY(tern_core_message_handling()))
+        return in_handler("tern_recv");
+    st = start_recv(ctx, &(struct wish){ source, tag, EVERY_BIT }, buf, size, &request, "tern_recv");
+    return st < 0 ? st : finish(ctx, &request, info);
+}
+
+/* ---- persistent requests ---- */
+
+static tern_status make_send(tern_ctx *ctx, enum tern_request_kind kind, int rank, int64_t tag, const void *buf,
+                             size_t len, tern_request **out)
+{
+    const char          *what = kind == TERN_REQUEST_SSEND ? "tern_ssend_init" : "tern_send_init";
+    tern_status          st = check_send(ctx, rank, tag, buf, len, what);
+    struct tern_request *request;
+
+    if (st < 0)
+        return st;
+    if (!out)
+        return is_null(what);
+    if (!(request = send_request(ctx, kind, rank, tag, buf, len)))
+        return no_memory(what);
+    request->persistent = true;
+    *out = request;
+    return TERN_OK;
+}
+
+tern_status tern_send_init(tern_ctx *ctx, int rank, int64_t tag, const void *buf, size_t len, tern_request **out)
+{
+    return make_send(ctx, TERN_REQUEST_SEND, rank, tag, buf, len, out);
+}
+
+tern_status tern_ssend_init(tern_ctx *ctx, int rank, int64_t tag, const void *buf, size_t len, tern_request **out)
+{
+    return make_send(ctx, TERN_REQUEST_SSEND, rank, tag, buf, len, out);
+}
+
+static tern_status make_recv(tern_ctx *ctx, const struct wish *wish, void *buf, size_t size, tern_request **out,
+                             const char *what)
+{
+    tern_status st = recv_request(ctx, wish, buf, size, out, what);
+
+    if (st == TERN_OK)
+        (*out)->persistent = true;
+    return st;
+}
+
+tern_status tern_recv_init(tern_ctx *ctx, int source, int64_t tag, void *buf, size_t size, tern_request **out)
+{
+    return make_recv(ctx, &(struct wish){ source, tag, EVERY_BIT }, buf, size, out, "tern_recv_init");
+}
+
+tern_status tern_recv_init_masked(tern_ctx *ctx, int source, int64_t tag, int64_t mask, void *buf, size_t size,
+                                  tern_request **out)
+{
+    return make_recv(ctx, &(struct wish){ source, tag, mask }, buf, size, out, "tern_recv_init_masked");
+}
+
+/* ---- probes ---- */
+
+struct probing {
+    tern_ctx              *ctx;
+    struct tern_match_name name;
+    uint64_t               care;
+    bool                   take;
+    struct tern_message   *found;
+    tern_message_info      info;
+    const char            *what;
+};
+
+/* TERN_PENDING: there is none. */
+static tern_status look(struct probing *p)
+{
+    struct tern_op_seen seen;
+    tern_status         st = tern_op_tagged_find(&p->name, p->care, &seen, p->take ? &p->found : NULL);
+
+    if (st == TERN_OK)
+        p->info = (tern_message_info){ .source = tern_core_team_rank(p->ctx->team, seen.source),
+                                       .tag = (int64_t)seen.tag,
+                                       .len = seen.len };
+    if (p->found)
+        p->found->ctx = p->ctx;
+    return st;
+}
+
+static tern_status probe_poll(void *arg)
+{
+    struct probing *p = arg;
+    tern_status     st;
+
+    tern_core_ctx_progress(p->ctx);
+    if ((st = look(p)) != TERN_PENDING || !tern_op_tagged_deserted(p->ctx, &p->name))
+        return st;
+    if ((st = look(p)) != TERN_PENDING) /* it came before the last of them was gone */
+        return st;
+    return tern_base_fail(TERN_ERR_PEER, "%s: the rank that was to send is gone, or all are", p->what);
+}
+
+static void probe_describe(void *arg, char *text, size_t size)
+{
+    const struct probing *p = arg;
+
+    snprintf(text, size, "%s waits for a message", p->what);
+}
+
+static tern_status probe(tern_ctx *ctx, const struct wish *wish, tern_deadline deadline, struct probing *p)
+{
+    struct tern_wait wait = { .poll = probe_poll, .describe = probe_describe, .arg = p, .deadline = deadline };
+    tern_status      st;
+
+    if (!ctx)
+        return is_null(p->what);
+    if ((st = check_wish(ctx, wish, p->what)) < 0)
+        return st;
+    p->ctx = ctx;
+    p->name = name_of(ctx, wish);
+    p->care = (uint64_t)wish->mask;
+    tern_core_ctx_progress(ctx);
+    st = look(p);
+    return st == TERN_PENDING ? tern_core_wait(&wait) : st;
+}
+
+static tern_status plain_probe(tern_ctx *ctx, const struct wish *wish, tern_deadline deadline, tern_message_info *info,
+                               const char *what)
+{
+    struct probing p = { .what = what };
+    tern_status    st = probe(ctx, wish, deadline, &p);
+
+    if (st == TERN_OK && info)
+        *info = p.info;
+    return st;
+}
+
+tern_status tern_probe(tern_ctx *ctx, int source, int64_t tag, tern_deadline deadline, tern_message_info *info)
+{
+    return plain_probe(ctx, &(struct wish){ source, tag, EVERY_BIT }, deadline, info, "tern_probe");
+}
+
+tern_status tern_probe_masked(tern_ctx *ctx, int source, int64_t tag, int64_t mask, tern_deadline deadline,
+                              tern_message_info *info)
+{
+    return plain_probe(ctx, &(struct wish){ source, tag, mask }, deadline, info, "tern_probe_masked");
+}
+
+static tern_status matched_probe(tern_ctx *ctx, const struct wish *wish, tern_deadline deadline, tern_message **out,
+                                 tern_message_info *info, const char *what)
+{
+    struct probing p = { .what = what, .take = true };
+    tern_status    st = out ? probe(ctx, wish, deadline, &p) : is_null(what);
+
+    if (st != TERN_OK)
+        return st;
+    *out = p.found;
+    if (info)
+        *info = p.info;
+    return TERN_OK;
+}
+
+tern_status tern_mprobe(tern_ctx *ctx, int source, int64_t tag, tern_deadline deadline, tern_message **out,
+                        tern_message_info *info)
+{
+    return matched_probe(ctx, &(struct wish){ source, tag, EVERY_BIT }, deadline, out, info, "tern_mprobe");
+}
+
+tern_status tern_mprobe_masked(tern_ctx *ctx, int source, int64_t tag, int64_t mask, tern_deadline deadline,
+                               tern_message **out, tern_message_info *info)
+{
+    return matched_probe(ctx, &(struct wish){ source, tag, mask }, deadline, out, info, "tern_mprobe_masked");
+}
+
+static tern_status start_mrecv(tern_message **message, void *buf, size_t size, tern_request **out, const char *what)
+{
+    struct tern_request *request;
+
+    if (!message || !*message || !out || (!buf && size > 0))
+        return is_null(what);
+    if (!(request = tern_op_request_new((*message)->ctx, TERN_REQUEST_RECV)))
+        return no_memory(what);
+    request->buffer = buf;
+    request->size = size;
+    tern_op_tagged_start_mrecv(request, *message);
+    *message = NULL;
+    *out = request;
+    return TERN_OK;
+}
+
+tern_status tern_imrecv(tern_message **message, void *buf, size_t size, tern_request **out)
+{
+    return start_mrecv(message, buf, size, out, "tern_imrecv");
+}
+
+tern_status tern_mrecv(tern_message **message, void *buf, size_t size, tern_message_info *info)
+{
+    tern_ctx     *ctx = message && *message ? (*message)->ctx : NULL;
+    tern_request *request;
+    tern_status   st;
+
+    if (tern_core_message_handling())
+        return in_handler("tern_mrecv");
+    st = start_mrecv(message, buf, size, &request, "tern_mrecv");
+    return st < 0 ? st : finish(ctx, &request, info);
+}

@@ -1,0 +1,391 @@
+/* tagged.c: requests of tagged messages, and what a context has of them. */
+#include "op/tagged.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/options.h"
+#include "core/message.h"
+#include "core/wait.h"
+
+#define PER_SLAB 32u
+
+struct tern_tagged_slab {
+    struct tern_tagged_slab *next;
+    struct tern_request      request[PER_SLAB];
+};
+
+struct tern_lone_lock tern_op_tagged_lock;
+
+static struct tern_tagged *tagged_of(const struct tern_ctx *ctx)
+{
+    return (struct tern_tagged *)ctx->guest;
+}
+
+/* ---- contexts ---- */
+
+/* Take what who delivers has left, oldest first. */
+static struct tern_request *take_handed(struct tern_tagged *tagged)
+{
+    bool                 alone = tern_base_lone_lock(&tern_op_tagged_lock);
+    struct tern_request *newest = tagged->handed, *oldest = NULL;
+
+    tagged->handed = NULL;
+    tern_base_lone_unlock(&tern_op_tagged_lock, alone);
+    while (newest) {
+        struct tern_request *next = newest->next;
+
+        newest->next = oldest;
+        oldest = newest;
+        newest = next;
+    }
+    return oldest;
+}
+
+/* Whether only a rank that is dead could move it on, or some message that it has sent and that has come. */
+static bool is_doomed(const struct tern_request *request)
+{
+    if (tern_op_request_state(request) != TERN_REQUEST_ACTIVE)
+        return false;
+    if (request->kind == TERN_REQUEST_RECV)
+        return tern_op_tagged_alone(request->ctx, &request->name);
+    return request->phase == TERN_REQUEST_OFFERED && tern_core_job_lost(request->name.source);
+}
+
+/* End what waits for the dead. True: some of it waits for what they sent, and is to be looked at again. */
+static bool end_doomed(struct tern_tagged *tagged)
+{
+    bool again = false;
+
+    for (struct tern_tagged_slab *slab = tagged->slabs; slab; slab = slab->next)
+        for (unsigned i = 0; i < PER_SLAB; i++)
+            again |= is_doomed(&slab->request[i]) && !tern_op_request_hopeless(&slab->request[i]);
+    return again;
+}
+
+static void advance(struct tern_ctx *ctx)
+{
+    struct tern_tagged  *tagged = tagged_of(ctx);
+    struct tern_request *request;
+    uint32_t             losses;
+
+    /* Before what it speaks of is taken. acquire: deaths; pairs with tern_core_job_bury(). The rest the lock orders. */
+    (void)atomic_exchange_explicit(&ctx->called, false, memory_order_acquire);
+    for (struct tern_request *next = request = take_handed(tagged); request; request = next) {
+        next = request->next;
+        if (tern_op_request_state(request) == TERN_REQUEST_ACTIVE)
+            tern_op_tagged_pull(request);
+        else
+            tern_op_request_drop(request); /* nobody waited for it */
+    }
+    if (tagged->queue)
+        tern_op_tagged_pump(tagged);
+    losses = atomic_load_explicit(&tern_job.losses_seen, memory_order_relaxed);
+    if (TERN_UNLIKELY(losses != tagged->losses || tagged->doomed)) {
+        tagged->losses = losses;
+        tagged->doomed = end_doomed(tagged);
+    }
+    if (tagged->queue || tagged->doomed)
+        atomic_store_explicit(&ctx->called, true, memory_order_relaxed); /* this thread reads it */
+}
+
+/* What is still active of a context that is closed. */
+static void request_close(struct tern_request *request)
+{
+    bool alone;
+
+    if (request->id != 0 && request->kind != TERN_REQUEST_RECV)
+        tern_op_tagged_withdraw(request);
+    alone = tern_base_lone_lock(&tern_op_tagged_lock);
+    if (request->bound)
+        tern_op_tagged_unpost(request);
+    tern_base_lone_unlock(&tern_op_tagged_lock, alone);
+}
+
+static void tagged_close(struct tern_ctx *ctx)
+{
+    struct tern_tagged *tagged = tagged_of(ctx);
+
+    while (tagged->slabs) {
+        struct tern_tagged_slab *slab = tagged->slabs;
+
+        tagged->slabs = slab->next;
+        for (unsigned i = 0; i < PER_SLAB; i++)
+            request_close(&slab->request[i]);
+        free(slab);
+    }
+    free(tagged);
+    ctx->guest = NULL;
+}
+
+static bool tagged_make(struct tern_ctx *ctx)
+{
+    size_t              ranks = (size_t)tern_job.boot.ranks;
+    struct tern_tagged *tagged = calloc(1, sizeof(*tagged) + ranks * sizeof(tagged->flow[0]));
+
+    if (!tagged)
+        return false;
+    tagged->guest = (struct tern_ctx_guest){ .advance = advance, .close = tagged_close };
+    tagged->queue_end = &tagged->queue;
+    ctx->guest = &tagged->guest;
+    return true;
+}
+
+/* ---- requests ---- */
+
+static bool slab_add(struct tern_tagged *tagged)
+{
+    struct tern_tagged_slab *slab = calloc(1, sizeof(*slab));
+
+    if (!slab)
+        return false;
+    slab->next = tagged->slabs;
+    tagged->slabs = slab;
+    for (unsigned i = 0; i < PER_SLAB; i++) {
+        slab->request[i].next = tagged->unused;
+        tagged->unused = &slab->request[i];
+    }
+    return true;
+}
+
+struct tern_request *tern_op_request_new(struct tern_ctx *ctx, enum tern_request_kind kind)
+{
+    struct tern_tagged  *tagged;
+    struct tern_request *request;
+
+    if (TERN_UNLIKELY(!ctx->guest) && !tagged_make(ctx))
+        return NULL;
+    tagged = tagged_of(ctx);
+    if (TERN_UNLIKELY(!tagged->unused) && !slab_add(tagged))
+        return NULL;
+    request = tagged->unused;
+    tagged->unused = request->next;
+    request->kind = (uint8_t)kind; /* one by one: most of it is used by few */
+    request->ctx = ctx;
+    request->persistent = request->orphan = request->bound = request->attached = false;
+    request->status = TERN_OK;
+    request->record = NULL;
+    request->id = 0;
+    request->card.size = 0;
+    atomic_store_explicit(&request->state, TERN_REQUEST_IDLE, memory_order_relaxed);
+    return request;
+}
+
+void tern_op_request_drop(struct tern_request *request)
+{
+    struct tern_tagged *tagged = tagged_of(request->ctx);
+
+    request->next = tagged->unused;
+    tagged->unused = request;
+}
+
+void tern_op_request_hand(struct tern_request *request)
+{
+    struct tern_tagged *tagged = tagged_of(request->ctx);
+
+    request->next = tagged->handed;
+    tagged->handed = request;
+    atomic_store_explicit(&request->ctx->called, true, memory_order_relaxed); /* the lock orders */
+}
+
+void tern_op_request_end(struct tern_request *request, tern_status status)
+{
+    request->status = status;
+    if (TERN_UNLIKELY(request->record != NULL)) {
+        request->record->status = status;
+        __atomic_store_n(&request->record->done, true, __ATOMIC_RELEASE); /* pairs with tern_core_event_done() */
+        request->record = NULL;
+    }
+    if (TERN_UNLIKELY(request->orphan)) {
+        atomic_store_explicit(&request->state, TERN_REQUEST_IDLE, memory_order_relaxed);
+        tern_op_request_hand(request);
+        return;
+    }
+    /* release: what was found, and the data. Pairs with tern_op_request_state(). */
+    atomic_store_explicit(&request->state, TERN_REQUEST_DONE, memory_order_release);
+}
+
+/* A send leaves the queue without having left this rank. The context's thread. */
+static void unqueue(struct tern_request *request)
+{
+    struct tern_tagged   *tagged = tagged_of(request->ctx);
+    struct tern_request **at = &tagged->queue;
+
+    while (*at != request)
+        at = &(*at)->next;
+    *at = request->next;
+    if (!*at)
+        tagged->queue_end = at;
+    tagged->flow[request->name.source].queued--;
+}
+
+/* What who delivers has not moved on. The lock is held. */
+static bool is_posted(const struct tern_request *request)
+{
+    return request->kind == TERN_REQUEST_RECV && request->phase == TERN_REQUEST_POSTED &&
+           atomic_load_explicit(&request->state, memory_order_relaxed) == TERN_REQUEST_ACTIVE;
+}
+
+bool tern_op_request_cancel(struct tern_request *request)
+{
+    bool alone, cancelled;
+
+    if (request->kind != TERN_REQUEST_RECV) {
+        if (request->phase != TERN_REQUEST_QUEUED)
+            return false;
+        unqueue(request);
+        tern_op_tagged_withdraw(request);
+        tern_op_request_end(request, TERN_ERR_STATE);
+        return true;
+    }
+    alone = tern_base_lone_lock(&tern_op_tagged_lock);
+    if ((cancelled = is_posted(request))) {
+        tern_op_tagged_unpost(request);
+        tern_op_request_end(request, TERN_ERR_STATE);
+    }
+    tern_base_lone_unlock(&tern_op_tagged_lock, alone);
+    return cancelled;
+}
+
+void tern_op_request_abandon(struct tern_request *request)
+{
+    bool alone;
+
+    if (tern_op_request_state(request) == TERN_REQUEST_ACTIVE && tern_op_request_cancel(request)) {
+        tern_op_request_drop(request);
+        return;
+    }
+    alone = tern_base_lone_lock(&tern_op_tagged_lock);
+    if (tern_op_request_state(request) == TERN_REQUEST_DONE)
+        tern_op_request_drop(request);
+    else
+        request->orphan = true;
+    tern_base_lone_unlock(&tern_op_tagged_lock, alone);
+}
+
+/* ---- deaths ---- */
+
+static bool recv_hopeless(struct tern_request *request)
+{
+    bool alone, hopeless;
+
+    if (!tern_op_tagged_deserted(request->ctx, &request->name))
+        return false;
+    alone = tern_base_lone_lock(&tern_op_tagged_lock);
+    if ((hopeless = is_posted(request))) {
+        tern_op_tagged_unpost(request);
+        request->source = -1;
+        tern_op_request_end(request, TERN_ERR_PEER);
+    }
+    tern_base_lone_unlock(&tern_op_tagged_lock, alone);
+    return hopeless;
+}
+
+bool tern_op_request_hopeless(struct tern_request *request)
+{
+    if (TERN_LIKELY(atomic_load_explicit(&tern_job.losses_seen, memory_order_relaxed) == 0))
+        return false;
+    if (request->kind == TERN_REQUEST_RECV)
+        return recv_hopeless(request);
+    if (request->phase != TERN_REQUEST_OFFERED || !tern_core_job_lost(request->name.source) ||
+        tern_core_message_tagged() || !tern_op_tagged_withdraw(request))
+        return false;
+    tern_op_request_end(request, TERN_ERR_PEER);
+    return true;
+}
+
+void tern_op_request_doomed(struct tern_request *request)
+{
+    tagged_of(request->ctx)->doomed = true;
+    atomic_store_explicit(&request->ctx->called, true, memory_order_relaxed); /* this thread reads it */
+}
+
+/* ---- events, and words ---- */
+
+static void describe_record(const struct tern_pending *record, char *text, size_t size)
+{
+    snprintf(text, size, "%s of a tagged message, rank %d of the job", record->note[0] ? "receive" : "send",
+             (int)record->note[1]);
+}
+
+bool tern_op_request_event(struct tern_request *request, tern_event *event)
+{
+    struct tern_pending *fresh = tern_core_pending_new(request->ctx);
+    bool                 alone;
+
+    if (!fresh)
+        return false;
+    fresh->describe = describe_record;
+    fresh->note[0] = request->kind == TERN_REQUEST_RECV;
+    fresh->note[1] = (uint64_t)request->name.source;
+    alone = tern_base_lone_lock(&tern_op_tagged_lock);
+    if (tern_op_request_state(request) == TERN_REQUEST_ACTIVE && !request->record) {
+        request->record = fresh;
+        fresh = NULL;
+    }
+    *event = request->record ? tern_core_event_make(request->record, false) : TERN_EVENT_INIT;
+    tern_base_lone_unlock(&tern_op_tagged_lock, alone);
+    if (fresh)
+        tern_core_pending_drop(fresh);
+    return true;
+}
+
+void tern_op_request_describe(const struct tern_request *request, char *text, size_t size)
+{
+    static const char *const phase[] = { "for which none has come", "whose data is being fetched",
+                                         "for which there is no room", "which was not received yet" };
+    char                     source[24] = "any rank", tag[40] = "any tag";
+    bool                     recv = request->kind == TERN_REQUEST_RECV;
+
+    if (!recv || !(request->name.class == TERN_MATCH_BITS_ANY_SOURCE ||
+                   (request->name.class < TERN_MATCH_BITS && request->name.class & TERN_MATCH_ANY_SOURCE)))
+        snprintf(source, sizeof(source), "rank %d", request->name.source);
+    if (!recv || request->name.class >= TERN_MATCH_BITS || !(request->name.class & TERN_MATCH_ANY_TAG))
+        snprintf(tag, sizeof(tag), "tag %" PRIu64 "%s", request->name.tag,
+                 recv && request->name.class >= TERN_MATCH_BITS ? " in some bits" : "");
+    snprintf(text, size,
+             "%s %s of the job a message of %" PRIu64 " bytes%s with %s, %s; %" PRIu64 " bytes of others are kept",
+             recv ? "to receive from" : "to send to", source, request->size, recv ? " at most" : "", tag,
+             phase[request->phase], tern_op_tagged_kept());
+}
+
+/* ---- begin and end ---- */
+
+void tern_op_tagged_open(void)
+{
+    tern_op_tagged_in_open();
+    tern_op_tagged_out_open();
+}
+
+static tern_status leave_poll(void *arg)
+{
+    bool left = tern_op_tagged_forget();
+
+    (void)arg;
+    for (struct tern_ctx *ctx = tern_job.contexts; ctx; ctx = ctx->next) {
+        tern_core_ctx_progress(ctx);
+        left &= !ctx->guest || !tagged_of(ctx)->queue;
+    }
+    return left ? TERN_OK : TERN_PENDING;
+}
+
+static void leave_describe(void *arg, char *text, size_t size)
+{
+    (void)arg;
+    snprintf(text, size, "tern_finalize waits for room for tagged messages that were not waited for");
+}
+
+tern_status tern_op_tagged_leave(void)
+{
+    struct tern_wait wait = { .poll = leave_poll, .describe = leave_describe, .deadline = tern_core_job_deadline() };
+
+    tern_op_tagged_refuse();
+    return tern_core_wait(&wait);
+}
+
+void tern_op_tagged_close(void)
+{
+    tern_op_tagged_in_close();
+    tern_op_tagged_out_close();
+}

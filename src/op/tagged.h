@@ -1,0 +1,207 @@
+/* tagged.h: tagged messages, below the checks of the public calls.
+ *
+ * Four protocols, by the length of a message: in the head of a message of the link; with its data (eager); an offer,
+ * whose data the receiver fetches by one get; the same in chunks. Whatever comes is matched by whoever polls for
+ * messages (tagged_in.c); a lock that costs nothing while there is one thread guards receives and what is kept. What
+ * has to be fetched is handed to the context of its receive, whose thread does that and tells the sender
+ * (tagged_pull.c). A send that finds no room, or has to follow one that did not, waits in its context (tagged_out.c).
+ *
+ * So a request is moved on by two: who delivers, until it is matched or told of, and the thread of its context.
+ */
+#ifndef TERN_OP_TAGGED_H
+#define TERN_OP_TAGGED_H
+
+#include <tern/tagged.h>
+
+#include "base/lone.h"
+#include "core/context.h"
+#include "core/job.h"
+#include "op/match.h"
+
+enum tern_request_state { TERN_REQUEST_IDLE, TERN_REQUEST_ACTIVE, TERN_REQUEST_DONE };
+enum tern_request_kind { TERN_REQUEST_SEND, TERN_REQUEST_SSEND, TERN_REQUEST_RECV };
+
+/* How far an active request is. POSTED, OFFERED: who delivers moves it on. The others: the context's thread. */
+enum tern_request_phase {
+    TERN_REQUEST_POSTED,  /* a receive that nothing has matched */
+    TERN_REQUEST_MATCHED, /* it has a message, which has to be fetched, or its sender told */
+    TERN_REQUEST_QUEUED,  /* a send that has not left */
+    TERN_REQUEST_OFFERED, /* a send whose receiver will tell */
+};
+
+/* Chunks of a message under way: at most limit, so number limit + i starts when i have landed. A counter of the context
+ * that gets increment would say the same. */
+struct tern_window {
+    uint64_t started, landed;
+    uint32_t limit;
+};
+
+static inline bool tern_op_window_open(const struct tern_window *window)
+{
+    return window->started - window->landed < window->limit;
+}
+
+struct tern_request {
+    struct tern_match_bits match; /* first */
+    _Atomic uint32_t       state; /* enum tern_request_state. DONE may be set by who delivers */
+    uint8_t                kind;  /* enum tern_request_kind */
+    uint8_t                phase; /* enum tern_request_phase; under the lock where who delivers may change it */
+    bool                   persistent, bound;
+    bool                   orphan; /* the program has no pointer to it any more: it is freed at its end */
+    tern_status            status;
+    void                  *buffer; /* of a send not written */
+    uint64_t               size;
+    struct tern_ctx       *ctx;
+    struct tern_match_name name; /* asked for. Of a send: scope and tag, and as source the target; ranks of the job */
+    int32_t                source;
+    uint64_t               tag, len; /* found, as source. Of a send: the same as asked for */
+    struct tern_pending   *record;   /* what events of it point at; NULL: there are none */
+    struct tern_request   *next;     /* in a list of its context */
+    uint64_t               id;       /* by which a sender knows its send; 0: it does not wait for word */
+    struct tern_link_card  card;     /* of the sender's memory; size 0: nothing is exposed, or to be fetched */
+    /* While it is fetched. */
+    uint64_t               fetched; /* bytes that came along, or were asked for */
+    uint64_t               want;    /* bytes in all */
+    uint64_t               chunk;   /* bytes of a get */
+    uint64_t               begin;   /* where in the part the message begins */
+    struct tern_window     window;
+    struct tern_link_part  part;
+    bool                   attached;
+    struct tern_work       work;
+};
+
+/* A message that came when nobody waited for it, and is kept. */
+struct tern_message {
+    struct tern_match_name name;
+    uint64_t               len;          /* of the message */
+    uint64_t               id;           /* 0: its sender waits for no word */
+    struct tern_link_card  card;         /* size 0: all of it came along */
+    struct tern_ctx       *ctx;          /* of the matched probe that has it */
+    struct tern_message   *next, **link; /* of all that matched probes have */
+    uint64_t               bytes;        /* that came along */
+    unsigned char          data[];
+};
+
+/* What a context has of messages. */
+struct tern_tagged_flow {
+    uint32_t queued; /* sends to this rank that have not left */
+    uint32_t pass;   /* along the queue, in which there was no room for this rank */
+};
+
+struct tern_tagged_slab;
+struct tern_tagged {
+    struct tern_ctx_guest    guest;              /* first */
+    struct tern_request     *handed;             /* by who delivers, newest first. Under the lock */
+    struct tern_request     *queue, **queue_end; /* sends that have not left, oldest first */
+    uint32_t                 pass;
+    uint32_t                 losses; /* of the job, when it looked for requests that wait for the dead */
+    bool                     doomed; /* there are some */
+    struct tern_request     *unused;
+    struct tern_tagged_slab *slabs;
+    struct tern_tagged_flow  flow[]; /* [ranks of the job] */
+};
+
+/* Begin to take messages: called before the job is joined. Drop what comes, because the program is about to leave, and
+ * wait until what it sent has left. Free the rest when it has left. */
+void        tern_op_tagged_open(void);
+tern_status tern_op_tagged_leave(void);
+void        tern_op_tagged_close(void);
+
+/* ---- tagged.c: requests ---- */
+
+extern struct tern_lone_lock tern_op_tagged_lock;
+
+/* A new one; NULL: no memory. And gone again; it is not active. */
+struct tern_request *tern_op_request_new(struct tern_ctx *ctx, enum tern_request_kind kind);
+void                 tern_op_request_drop(struct tern_request *request);
+
+static inline unsigned tern_op_request_state(const struct tern_request *request)
+{
+    /* acquire: what was found, and the data. Pairs with tern_op_request_end(). */
+    return atomic_load_explicit(&request->state, memory_order_acquire);
+}
+
+/* It is done. Any thread; where it is not the context's, the lock is held. */
+void tern_op_request_end(struct tern_request *request, tern_status status);
+
+/* Leave a request for the thread of its context. The lock is held. */
+void tern_op_request_hand(struct tern_request *request);
+
+/* Whether an active request waits in vain, because whoever could end it is dead: then it is done. */
+bool tern_op_request_hopeless(struct tern_request *request);
+
+/* A receive was started after a rank has died: see whether it waits for it. */
+void tern_op_request_doomed(struct tern_request *request);
+
+/* Give up one that has had no effect yet. False: it has. */
+bool tern_op_request_cancel(struct tern_request *request);
+
+/* Give up waiting for one, whatever it does. */
+void tern_op_request_abandon(struct tern_request *request);
+
+bool tern_op_request_event(struct tern_request *request, tern_event *event); /* false: no memory */
+void tern_op_request_describe(const struct tern_request *request, char *text, size_t size);
+
+/* ---- tagged_out.c: sends ---- */
+
+/* Start a send: buffer, size and name are set. On an error it is not active. */
+tern_status tern_op_tagged_start_send(struct tern_request *request);
+
+/* Send a message that travels with its data and wants no word, if there is room now and nothing waits in front of it.
+ * TERN_AGAIN: it takes a request. */
+tern_status tern_op_tagged_send_now(struct tern_ctx *ctx, int rank, uint64_t tag, const void *buf, size_t len);
+
+/* Try what has not left. */
+void tern_op_tagged_pump(struct tern_tagged *tagged);
+
+/* The receiver tells a sender. TERN_AGAIN: no room, or another thread is delivering. The second: by who delivers. */
+tern_status tern_op_tagged_tell(int rank, uint64_t id, tern_status status);
+tern_status tern_op_tagged_tell_now(int rank, uint64_t id, tern_status status);
+
+/* It waits for no word any more: its memory is not exposed, and nobody finds it. False: it has had word. */
+bool tern_op_tagged_withdraw(struct tern_request *request);
+
+void tern_op_tagged_out_open(void);
+void tern_op_tagged_out_close(void);
+
+/* ---- tagged_in.c: what comes ---- */
+
+void tern_op_tagged_in_open(void);
+void tern_op_tagged_in_close(void);
+
+/* From now on drop what comes and nobody waits for. And drop what is kept, telling those who wait for word; false:
+ * not all of it. */
+void tern_op_tagged_refuse(void);
+bool tern_op_tagged_forget(void);
+
+/* Start a receive: what is kept, or what comes. False: no memory, it is not active. */
+bool tern_op_tagged_start_recv(struct tern_request *request);
+
+/* Start to receive what a matched probe has. */
+void tern_op_tagged_start_mrecv(struct tern_request *request, struct tern_message *message);
+
+/* Post no more; the lock is held. */
+void tern_op_tagged_unpost(struct tern_request *request);
+
+/* What of the oldest message that is kept and that a receive would take is told to the program. */
+struct tern_op_seen {
+    int      source; /* rank in the job */
+    uint64_t tag, len;
+};
+
+/* TERN_PENDING: there is none. out NULL: it stays; otherwise it is the caller's. */
+tern_status tern_op_tagged_find(const struct tern_match_name *name, uint64_t care, struct tern_op_seen *seen,
+                                struct tern_message **out);
+
+/* Whether nobody is left who could send what is asked for; and whether nothing of it is on its way either. */
+bool tern_op_tagged_alone(const struct tern_ctx *ctx, const struct tern_match_name *name);
+bool tern_op_tagged_deserted(const struct tern_ctx *ctx, const struct tern_match_name *name);
+
+uint64_t tern_op_tagged_kept(void); /* bytes, for reports */
+
+/* ---- tagged_pull.c ---- */
+
+/* Fetch what is to be fetched of a matched receive, and tell the sender. The context's thread. */
+void tern_op_tagged_pull(struct tern_request *request);
+
+#endif

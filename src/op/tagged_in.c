@@ -1,0 +1,334 @@
+/* tagged_in.c: tagged messages that come: who takes them, and keeping those that nobody takes yet.
+ *
+ * What comes goes to the oldest receive that takes it (match.h), and its bytes straight into that one's buffer. What
+ * nobody takes is copied and kept, up to TERN_MSG_KEEP bytes in all; then only what a receive waits for is taken, and
+ * the rest stays in the queues of the links, which push back on those who send. One message is kept in any case,
+ * however long.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "base/log.h"
+#include "base/options.h"
+#include "core/message.h"
+#include "op/tagged.h"
+#include "op/tagged_read.h"
+
+#define OVERHEAD (sizeof(struct tern_message) + sizeof(struct tern_match_arrival)) /* bytes of a message that is kept */
+
+static struct tern_match    match;
+static uint64_t             kept_bytes;
+static struct tern_message *probed; /* all that matched probes have */
+static bool                 leaving;
+
+/* There is no way to answer, and what this source sends cannot be trusted: end the job. */
+static __attribute__((cold, noreturn)) void refuse(int from)
+{
+    tern_base_log(TERN_LOG_ERROR, "rank %d was sent a tagged message by rank %d that makes no sense; ending the job",
+                  tern_job.boot.rank, from);
+    _Exit(1);
+}
+
+/* ---- giving ---- */
+
+static inline void copy(unsigned char *to, const unsigned char *from, size_t len)
+{
+    if (TERN_LIKELY(len == sizeof(uint64_t)))
+        memcpy(to, from, sizeof(uint64_t));
+    else if (len > 0)
+        memcpy(to, from, len);
+}
+
+/* The receive has its message; the lock is held, and it is not posted. */
+static inline void give(struct tern_request *request, const struct tern_op_come *come)
+{
+    request->source = come->name.source;
+    request->tag = come->name.tag;
+    request->len = come->len;
+    request->status = TERN_UNLIKELY(come->len > request->size) ? TERN_ERR_TRUNCATED : TERN_OK;
+    copy(request->buffer, come->data, come->bytes < request->size ? come->bytes : request->size);
+    if (TERN_LIKELY(come->id == 0)) {
+        tern_op_request_end(request, request->status);
+        return;
+    }
+    request->phase = TERN_REQUEST_MATCHED;
+    request->id = come->id;
+    request->card = come->card;
+    request->fetched = come->bytes;
+    tern_op_request_hand(request);
+}
+
+/* A persistent receive stays bound. */
+static inline void unbind(struct tern_request *request)
+{
+    if (request->persistent)
+        return;
+    tern_op_match_unbind(&match, &request->match.request);
+    request->bound = false;
+}
+
+void tern_op_tagged_unpost(struct tern_request *request)
+{
+    if (request->match.request.turn != 0)
+        tern_op_match_withdraw(&match, &request->match.request);
+    tern_op_match_unbind(&match, &request->match.request);
+    request->bound = false;
+}
+
+/* ---- keeping ---- */
+
+/* Nobody waits for it. False: there is no room to keep it. */
+static __attribute__((noinline)) bool keep(const struct tern_op_come *come)
+{
+    uint64_t             need = OVERHEAD + come->bytes;
+    struct tern_message *message;
+
+    if (leaving) /* who waits for word is not to wait for ever */
+        return come->id == 0 || tern_op_tagged_tell_now(come->name.source, come->id, TERN_ERR_PEER) != TERN_AGAIN;
+    if (kept_bytes > 0 && need > tern_opt.msg_keep - (kept_bytes < tern_opt.msg_keep ? kept_bytes : tern_opt.msg_keep))
+        return false;
+    if (!(message = malloc(sizeof(*message) + come->bytes)))
+        return false;
+    *message = (struct tern_message){
+        .name = come->name, .len = come->len, .id = come->id, .card = come->card, .bytes = come->bytes
+    };
+    if (come->bytes > 0)
+        memcpy(message->data, come->data, come->bytes);
+    if (!tern_op_match_keep(&match, come->name, (uint64_t)(uintptr_t)message)) {
+        free(message);
+        return false;
+    }
+    kept_bytes += need;
+    return true;
+}
+
+static bool receive(int from, const unsigned char *head, const unsigned char *data, size_t len)
+{
+    struct tern_op_come        come;
+    struct tern_match_request *request;
+    bool                       alone, taken = true;
+
+    if (TERN_UNLIKELY(!tern_op_tagged_read(head, data, len, &come)))
+        refuse(from);
+    come.name.source = from;
+    if (come.card.size > 0)
+        come.card.pid = atomic_load(&tern_core_job_slot(from)->pid); /* of this nobody's word is taken */
+    alone = tern_base_lone_lock(&tern_op_tagged_lock);
+    request = tern_op_match_find(&match, come.name.scope, come.name.tag, come.name.source);
+    if (TERN_LIKELY(request != NULL)) {
+        tern_op_match_withdraw(&match, request);
+        unbind((struct tern_request *)request);
+        give((struct tern_request *)request, &come);
+    } else {
+        taken = keep(&come);
+    }
+    tern_base_lone_unlock(&tern_op_tagged_lock, alone);
+    if (TERN_UNLIKELY(!taken))
+        tern_core_message_tagged_full(true);
+    return taken;
+}
+
+/* What is kept goes; the lock is held. */
+static struct tern_message *unkeep(struct tern_match_arrival *arrival)
+{
+    struct tern_message *message = (struct tern_message *)(uintptr_t)arrival->bytes;
+
+    tern_op_match_drop(&match, arrival);
+    kept_bytes -= OVERHEAD + message->bytes;
+    return message;
+}
+
+static void give_kept(struct tern_request *request, struct tern_message *message)
+{
+    struct tern_op_come come = { .name = message->name,
+                                 .len = message->len,
+                                 .id = message->id,
+                                 .card = message->card,
+                                 .data = message->data,
+                                 .bytes = message->bytes };
+
+    give(request, &come);
+    free(message);
+}
+
+/* ---- receives ---- */
+
+/* Somebody asks: what could not be taken may be now. */
+static void has_room(void)
+{
+    tern_core_message_tagged_full(false);
+}
+
+bool tern_op_tagged_start_recv(struct tern_request *request)
+{
+    struct tern_match_request *asks = &request->match.request;
+    bool                       alone = tern_base_lone_lock(&tern_op_tagged_lock);
+    struct tern_match_arrival *arrival;
+
+    if (!request->bound && !(request->bound = tern_op_match_bind(&match, asks, request->name))) {
+        tern_base_lone_unlock(&tern_op_tagged_lock, alone);
+        return false;
+    }
+    request->phase = TERN_REQUEST_POSTED;
+    atomic_store_explicit(&request->state, TERN_REQUEST_ACTIVE, memory_order_relaxed); /* the lock orders */
+    if (match.kept > 0 && (arrival = tern_op_match_oldest(asks))) {
+        unbind(request);
+        give_kept(request, unkeep(arrival));
+    } else {
+        tern_op_match_post(&match, asks);
+    }
+    tern_base_lone_unlock(&tern_op_tagged_lock, alone);
+    has_room();
+    if (TERN_UNLIKELY(atomic_load_explicit(&tern_job.losses_seen, memory_order_relaxed) > 0))
+        tern_op_request_doomed(request);
+    return true;
+}
+
+void tern_op_tagged_start_mrecv(struct tern_request *request, struct tern_message *message)
+{
+    bool alone = tern_base_lone_lock(&tern_op_tagged_lock);
+
+    *message->link = message->next;
+    if (message->next)
+        message->next->link = message->link;
+    request->name = message->name;
+    atomic_store_explicit(&request->state, TERN_REQUEST_ACTIVE, memory_order_relaxed); /* the lock orders */
+    give_kept(request, message);
+    tern_base_lone_unlock(&tern_op_tagged_lock, alone);
+}
+
+/* ---- probes ---- */
+
+/* A matched probe has it from now on. The lock is held. */
+static struct tern_message *hold(struct tern_match_arrival *arrival)
+{
+    struct tern_message *message = unkeep(arrival);
+
+    message->next = probed;
+    message->link = &probed;
+    if (message->next)
+        message->next->link = &message->next;
+    probed = message;
+    return message;
+}
+
+/* The lock is held, and something is kept. */
+static tern_status find(const struct tern_match_name *name, uint64_t care, struct tern_op_seen *seen,
+                        struct tern_message **out)
+{
+    struct tern_match_bits     bits = { .tag = name->tag, .care = care };
+    struct tern_match_arrival *arrival;
+
+    if (!tern_op_match_bind(&match, &bits.request, *name))
+        return tern_base_fail(TERN_ERR_NOMEM, "no memory to look for a message");
+    if ((arrival = tern_op_match_oldest(&bits.request)))
+        *seen = (struct tern_op_seen){ .source = arrival->name.source,
+                                       .tag = arrival->name.tag,
+                                       .len = ((const struct tern_message *)(uintptr_t)arrival->bytes)->len };
+    if (arrival && out)
+        *out = hold(arrival);
+    tern_op_match_unbind(&match, &bits.request);
+    return arrival ? TERN_OK : TERN_PENDING;
+}
+
+tern_status tern_op_tagged_find(const struct tern_match_name *name, uint64_t care, struct tern_op_seen *seen,
+                                struct tern_message **out)
+{
+    bool        alone = tern_base_lone_lock(&tern_op_tagged_lock);
+    tern_status st = match.kept > 0 ? find(name, care, seen, out) : TERN_PENDING;
+
+    tern_base_lone_unlock(&tern_op_tagged_lock, alone);
+    if (st == TERN_OK && out)
+        has_room();
+    return st;
+}
+
+bool tern_op_tagged_alone(const struct tern_ctx *ctx, const struct tern_match_name *name)
+{
+    const struct tern_team *team = ctx->team;
+    bool                    any = name->class >= TERN_MATCH_BITS ? name->class == TERN_MATCH_BITS_ANY_SOURCE
+                                                                 : name->class & TERN_MATCH_ANY_SOURCE;
+
+    if (TERN_LIKELY(atomic_load_explicit(&tern_job.losses_seen, memory_order_relaxed) == 0))
+        return false;
+    if (!any)
+        return tern_core_job_lost(name->source);
+    for (int rank = 0; rank < team->size; rank++) {
+        int world = tern_core_team_world(team, rank);
+
+        if (world != tern_job.boot.rank && !tern_core_job_lost(world))
+            return false;
+    }
+    return team->size > 1;
+}
+
+bool tern_op_tagged_deserted(const struct tern_ctx *ctx, const struct tern_match_name *name)
+{
+    if (TERN_LIKELY(!tern_op_tagged_alone(ctx, name)))
+        return false;
+    for (int i = 0; i < 2 * tern_job.boot.ranks && tern_core_message_tagged(); i++)
+        tern_core_message_poll(); /* each looks at one queue */
+    return !tern_core_message_tagged();
+}
+
+uint64_t tern_op_tagged_kept(void)
+{
+    return kept_bytes; /* a hint, for people */
+}
+
+/* ---- begin and end ---- */
+
+void tern_op_tagged_in_open(void)
+{
+    tern_op_match_open(&match);
+    leaving = false;
+    kept_bytes = 0;
+    probed = NULL;
+    tern_core_up.tagged = receive;
+}
+
+void tern_op_tagged_refuse(void)
+{
+    bool alone = tern_base_lone_lock(&tern_op_tagged_lock);
+
+    leaving = true;
+    tern_base_lone_unlock(&tern_op_tagged_lock, alone);
+    has_room();
+}
+
+/* Word for the sender of a message that will not be received. False: not now. */
+static bool give_back(const struct tern_message *message)
+{
+    return message->id == 0 || tern_op_tagged_tell_now(message->name.source, message->id, TERN_ERR_PEER) != TERN_AGAIN;
+}
+
+bool tern_op_tagged_forget(void)
+{
+    bool                 alone, all = true;
+    struct tern_message *message;
+
+    if (match.kept == 0 && !probed)
+        return true;
+    if (!tern_core_message_hold()) /* nobody delivers, and word can be sent */
+        return false;
+    alone = tern_base_lone_lock(&tern_op_tagged_lock);
+    while (all && match.oldest)
+        if ((all = give_back((struct tern_message *)(uintptr_t)match.oldest->bytes)))
+            free(unkeep(match.oldest));
+    while (all && (message = probed))
+        if ((all = give_back(message))) {
+            probed = message->next;
+            free(message);
+        }
+    tern_base_lone_unlock(&tern_op_tagged_lock, alone);
+    tern_core_message_release();
+    return all;
+}
+
+void tern_op_tagged_in_close(void)
+{
+    while (match.oldest)
+        free(unkeep(match.oldest));
+    tern_op_match_close(&match);
+}

@@ -1,0 +1,228 @@
+/* tagged_pull.c: fetching the data of an offer: the receiver's side of rendezvous.
+ *
+ * The sender's memory is reached like a part of a region (attach), or is one, and what did not come along is got from
+ * it: up to TERN_MSG_CHUNKED bytes by one get, more by gets of TERN_MSG_CHUNK bytes of which at most TERN_MSG_WINDOW
+ * are under way. So what a message takes of the network is what the receiver's memory takes of it. Chunks may land in
+ * any order. Where a get is done when it returns, no more than a window of them are made before everything else gets
+ * its turn.
+ *
+ * When the last has landed the sender is told. It is a work of the context (core/context.h) from the first get to the
+ * word.
+ */
+#include <stdio.h>
+
+#include "base/bits.h"
+#include "base/options.h"
+#include "core/links.h"
+#include "core/message.h"
+#include "core/region.h"
+#include "op/tagged.h"
+#include "op/wire.h"
+
+static struct tern_request *request_of(struct tern_work *work)
+{
+    return (struct tern_request *)(void *)((unsigned char *)work - offsetof(struct tern_request, work));
+}
+
+static void fail(struct tern_request *request, tern_status st)
+{
+    if (st < 0 && (request->status == TERN_OK || request->status == TERN_ERR_TRUNCATED))
+        request->status = st;
+}
+
+static bool has_failed(const struct tern_request *request)
+{
+    return request->status < 0 && request->status != TERN_ERR_TRUNCATED;
+}
+
+static void detach(struct tern_request *request)
+{
+    if (request->attached)
+        tern_job.ops[request->part.link]->detach(tern_job.link[request->part.link], &request->part);
+    request->attached = false;
+}
+
+/* One get. TERN_AGAIN: nothing was started. */
+static tern_status get_chunk(struct tern_request *request, uint64_t len)
+{
+    const struct tern_link_path *path = request->part.path;
+    struct tern_lane            *lane = request->ctx->lane[request->part.link];
+    struct tern_xfer             xfer = { .part = &request->part,
+                                          .offset = request->begin + request->fetched,
+                                          .local = (unsigned char *)request->buffer + request->fetched,
+                                          .len = len,
+                                          .get = true,
+                                          .what = "get of a tagged message" };
+    struct tern_pending         *transfer = NULL;
+    tern_status                  st;
+
+    if (!path->instant) {
+        if (!(transfer = tern_core_pending_new(request->ctx)))
+            return TERN_ERR_NOMEM;
+        transfer->owner = &request->work;
+        transfer->op.xfer = xfer;
+    }
+    st = path->start(lane, &xfer, transfer ? &transfer->op : NULL);
+    if (transfer && st != TERN_PENDING)
+        tern_core_pending_drop(transfer);
+    return st;
+}
+
+/* Bytes of the next get. */
+static uint64_t next_len(const struct tern_request *request)
+{
+    uint64_t left = request->want - request->fetched;
+
+    return left < request->chunk ? left : request->chunk;
+}
+
+/* Start what may be started. True: all of it has been, or it has failed. */
+static bool pump(struct tern_request *request)
+{
+    struct tern_window *window = &request->window;
+    uint32_t            now = 0; /* gets that were done at once */
+
+    while (request->fetched < request->want && !has_failed(request)) {
+        uint64_t    len = next_len(request);
+        tern_status st;
+
+        if (!tern_op_window_open(window))
+            return false;
+        if (now == window->limit) {
+            tern_core_message_stay(); /* nobody will ring for the rest */
+            return false;
+        }
+        if ((st = get_chunk(request, len)) == TERN_AGAIN)
+            return false;
+        fail(request, st);
+        if (st < 0)
+            break;
+        request->fetched += len;
+        window->started++;
+        window->landed += st == TERN_OK;
+        now += st == TERN_OK;
+    }
+    return true;
+}
+
+/* Fetched: tell the sender. False: later. */
+static bool tell(struct tern_request *request)
+{
+    tern_status st = tern_op_tagged_tell(request->source, request->id, has_failed(request) ? request->status : TERN_OK);
+
+    return st != TERN_AGAIN;
+}
+
+static void end(struct tern_request *request)
+{
+    bool alone = tern_base_lone_lock(&tern_op_tagged_lock); /* for an orphan */
+
+    request->id = 0;
+    tern_op_request_end(request, request->status);
+    tern_base_lone_unlock(&tern_op_tagged_lock, alone);
+}
+
+static void advance(struct tern_work *work)
+{
+    struct tern_request *request = request_of(work);
+
+    if (!pump(request) || request->window.landed < request->window.started)
+        return;
+    detach(request);
+    if (!tell(request))
+        return;
+    tern_core_work_end(work, TERN_OK); /* the request has its status */
+    end(request);
+}
+
+static void ended(struct tern_work *work, struct tern_pending *transfer, tern_status status)
+{
+    struct tern_request *request = request_of(work);
+
+    (void)transfer;
+    request->window.landed++;
+    fail(request, status);
+}
+
+/* Nobody waits: start no more. */
+static void cancel(struct tern_work *work)
+{
+    fail(request_of(work), TERN_ERR_TIMEOUT);
+}
+
+static void release(struct tern_work *work)
+{
+    detach(request_of(work)); /* of a context that is closed */
+}
+
+static void describe(const struct tern_pending *record, char *text, size_t size)
+{
+    snprintf(text, size, "receive of a tagged message of rank %d", record->op.xfer.part->rank);
+}
+
+/* Memory of a region that both ranks have. */
+static tern_status find_part(struct tern_request *request)
+{
+    const struct tern_link_card *card = &request->card;
+    bool                         found = false;
+
+    pthread_mutex_lock(&tern_job.lock);
+    for (const struct tern_region *region = tern_job.regions; region && !found; region = region->next) {
+        const struct tern_link_part *part = &region->part[request->source];
+
+        if ((found = part->region == card->region && part->path != NULL))
+            request->part = *part;
+    }
+    pthread_mutex_unlock(&tern_job.lock);
+    if (!found || !tern_base_covers(request->part.size, card->offset, card->size))
+        return tern_base_fail(TERN_ERR_LINK, "rank %d offered a message in a region that this rank has not",
+                              request->source);
+    request->begin = card->offset;
+    return TERN_OK;
+}
+
+/* Bring the sender's memory into reach. */
+static tern_status attach(struct tern_request *request)
+{
+    const struct tern_link_card *card = &request->card;
+    tern_status                  st;
+
+    request->begin = 0;
+    if (request->fetched >= request->want)
+        return TERN_OK;
+    if (!(card->region & WIRE_TAGGED_OWN))
+        return find_part(request);
+    request->part.size = card->size;
+    request->part.addr = card->addr;
+    request->part.offset = card->offset;
+    request->part.place = card->place;
+    request->part.region = card->region;
+    request->part.pid = card->pid;
+    st = tern_core_links_attach(request->part.link, card, "", &request->part);
+    request->attached = st == TERN_OK;
+    return st;
+}
+
+void tern_op_tagged_pull(struct tern_request *request)
+{
+    uint64_t left;
+
+    request->want = request->len < request->size ? request->len : request->size;
+    left = request->want > request->fetched ? request->want - request->fetched : 0;
+    request->chunk = left > tern_opt.msg_chunked ? tern_opt.msg_chunk : left;
+    request->window = (struct tern_window){ .limit = (uint32_t)tern_opt.msg_window };
+    request->part = (struct tern_link_part){ .rank = request->source, .link = tern_job.peer_link[request->source] };
+    request->work = (struct tern_work){ .advance = advance, .ended = ended, .cancel = cancel, .release = release };
+    fail(request, attach(request));
+    if (!(request->work.pending = tern_core_pending_new(request->ctx))) {
+        fail(request, TERN_ERR_NOMEM);
+        detach(request);
+        tell(request); /* if it can be: there is no memory to do so later */
+        end(request);
+        return;
+    }
+    request->work.pending->describe = describe;
+    request->work.pending->op.xfer = (struct tern_xfer){ .part = &request->part, .len = left, .get = true };
+    tern_core_work_enlist(&request->work);
+    advance(&request->work);
+}

@@ -1,0 +1,64 @@
+/* tagged_read.h: what a tagged message says, checked before anyone acts on it: a function of the bytes and nothing
+ * else. */
+#ifndef TERN_OP_TAGGED_READ_H
+#define TERN_OP_TAGGED_READ_H
+
+#include <string.h>
+#include <tern/tagged.h>
+
+#include "op/match.h"
+#include "op/wire.h"
+
+/* A message that has come. What was checked is a copy, but for the data, which may be anything. */
+struct tern_op_come {
+    struct tern_match_name name; /* without its source */
+    uint64_t               len;  /* of the message */
+    uint64_t               id;   /* 0: its sender waits for no word */
+    struct tern_link_card  card; /* of an offer, whose pid is not to be trusted; size 0: none */
+    const unsigned char   *data;
+    size_t                 bytes; /* of data, that came along */
+};
+
+/* An offer: its card, which speaks of all bytes, then the first of them. */
+static inline bool tern_op_tagged_read_offer(const struct wire_tagged *head, const unsigned char *data, size_t len,
+                                             struct tern_op_come *out)
+{
+    if (!data || len < sizeof(out->card) || head->id == 0)
+        return false;
+    memcpy(&out->card, data, sizeof(out->card));
+    out->data = data + sizeof(out->card);
+    out->bytes = len - sizeof(out->card);
+    out->len = head->len_all;
+    return out->card.size == out->len && out->bytes <= out->len &&
+           (!(out->card.region & WIRE_TAGGED_OWN) || out->card.place == TERN_PLACE_PRIVATE);
+}
+
+/* The head has TERN_LINK_HEAD bytes, data len. False: the message makes no sense. */
+static inline bool tern_op_tagged_read(const unsigned char *bytes, const unsigned char *data, size_t len,
+                                       struct tern_op_come *out)
+{
+    struct wire_tagged head;
+    bool               sync;
+
+    memcpy(&head, bytes, sizeof(head));
+    sync = head.sync != 0;
+    out->name = (struct tern_match_name){ .scope = head.scope, .tag = head.tag };
+    out->card.size = 0;
+    out->id = sync ? head.id : 0;
+    if (head.tag > (uint64_t)TERN_TAG_MAX || head.sync > 1)
+        return false;
+    switch (head.kind) {
+    case WIRE_TAGGED_INLINE:
+        out->data = bytes + wire_tagged_at(sync);
+        out->len = out->bytes = head.len;
+        return head.len <= wire_tagged_room(sync) && len == 0;
+    case WIRE_TAGGED_EAGER:
+        out->data = data;
+        out->len = out->bytes = len;
+        return true;
+    case WIRE_TAGGED_OFFER: return sync && tern_op_tagged_read_offer(&head, data, len, out);
+    default: return false;
+    }
+}
+
+#endif

@@ -1,0 +1,27 @@
+/* tagged.c: a tagged message that a peer sent: 48 bytes of head, the rest is its data.
+ *
+ * Promise: what is found sound lies in what came, and an offer speaks of as many bytes as its card. */
+#include "fuzz/fuzz.h"
+
+#include "op/tagged_read.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    unsigned char      *head = malloc(TERN_LINK_HEAD), *rest;
+    struct tern_op_come come;
+
+    MUST(head != NULL);
+    fuzz_take(&data, &size, head, TERN_LINK_HEAD);
+    rest = fuzz_copy(data, size);
+    memset(&come, 0x77, sizeof(come));
+    if (tern_op_tagged_read(head, size > 0 ? rest : NULL, size, &come)) {
+        MUST(come.name.tag <= (uint64_t)TERN_TAG_MAX && come.name.class == 0);
+        MUST(come.bytes <= come.len && (come.card.size == 0 || come.card.size == come.len));
+        MUST(come.card.size > 0 || come.bytes == come.len);
+        if (come.bytes > 0)
+            fuzz_touch(come.data, come.bytes);
+    }
+    free(rest);
+    free(head);
+    return 0;
+}
