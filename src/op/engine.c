@@ -81,11 +81,12 @@ static struct tern_later *find_watch(const struct tern_counter *counter)
 static __attribute__((cold, noinline)) void count_failure(struct tern_counter *counter, tern_status status)
 {
     struct tern_later *watch;
+    bool               first = counter->error == TERN_OK;
 
-    counter->error = counter->error < 0 ? counter->error : status;
+    counter->error = first ? status : counter->error;
     /* release: the error before the number. Pairs with tern_op_counter_failures(). */
     atomic_fetch_add_explicit(&counter->failures, 1, memory_order_release);
-    while ((watch = find_watch(counter))) {
+    while (first && (watch = find_watch(counter))) { /* after the first none is taken any more */
         tern_op_armed_remove(&counter->armed, &watch->armed);
         tern_op_engine_end(watch, status);
     }
@@ -229,7 +230,10 @@ bool tern_op_engine_work(struct tern_engine *engine)
 
 void tern_op_engine_work_now(struct tern_engine *engine)
 {
-    if (!tern_core_message_handling())
+    if (tern_core_message_handling())
+        while (fire(engine)) /* what is reached stays reached, whatever the handler does to the counter next */
+            continue;
+    else
         tern_op_engine_work(engine);
 }
 

@@ -79,7 +79,8 @@ tern_status tern_op_engine_open(struct tern_ctx *owner);
 
 /* Move on what there is. Returns whether anything has ended or started. */
 bool tern_op_engine_work(struct tern_engine *engine);
-/* The same but in a handler, which starts nothing: it must not wait, and the thread may be using another context. */
+/* The same but in a handler, which starts nothing: it must not wait, and the thread may be using another context. What is to
+ * start is made ready there. */
 void tern_op_engine_work_now(struct tern_engine *engine);
 
 /* The value has changed: something may have to start. */

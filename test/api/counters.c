@@ -16,6 +16,7 @@
 #define SLOTS 4096
 #define HANDLER 7
 #define HANDLER_LONG 8
+#define HANDLER_BRIEF 9
 
 static tern_region  *region, *far; /* made by Tern, and registered */
 static uint64_t     *mine;
@@ -23,6 +24,7 @@ static uint64_t      registered[SLOTS];
 static uint64_t      source[SLOTS], target[SLOTS];
 static int           left, right;
 static tern_counter *heard; /* what handlers add to */
+static tern_counter *brief; /* the same, and set back at once */
 static unsigned      handled;
 
 static tern_counter *counter(void)
@@ -368,6 +370,17 @@ static void handlers(void)
     meet(); /* completes what has started */
     SAME(mine[SLOTS - 1], 99);
     meet();
+    am.handler = HANDLER_BRIEF;
+    OK(tern_put_with(TERN_WORLD, far, left, 8 * (SLOTS - 2), &source[9], 8,
+                     &(tern_opts){ .when = brief, .threshold = 1 }));
+    meet(); /* nobody's message comes before that */
+    OK(tern_am_request(TERN_WORLD, right, &am));
+    OK(tern_counter_wait(heard, 2, TERN_FOREVER));
+    SAME(value(brief), 0);
+    OK(tern_quiet(TERN_WORLD));
+    OK(tern_get(TERN_WORLD, far, left, 8 * (SLOTS - 2), target, 8));
+    SAME(target[0], 99);
+    meet();
 }
 
 static void *adder(void *arg)
@@ -409,14 +422,25 @@ static void on_message(const tern_am_event *event, void *user)
     OK(tern_counter_add(heard, 1));
 }
 
+static void on_brief(const tern_am_event *event, void *user)
+{
+    (void)event;
+    (void)user;
+    OK(tern_counter_add(brief, 1));
+    OK(tern_counter_set(brief, 0));
+    OK(tern_counter_add(heard, 1));
+}
+
 int main(void)
 {
     OK(tern_am_register(HANDLER, on_message, NULL));
     OK(tern_am_register(HANDLER_LONG, on_message, NULL));
+    OK(tern_am_register(HANDLER_BRIEF, on_brief, NULL));
     OK(tern_init());
     left = (tern_rank() + tern_size() - 1) % tern_size();
     right = (tern_rank() + 1) % tern_size();
     heard = counter();
+    brief = counter();
     OK(tern_region_alloc(TERN_WORLD, SLOTS * 8, NULL, &region));
     OK(tern_region_register(TERN_WORLD, registered, sizeof(registered), &far));
     mine = tern_region_ptr(region, tern_rank());
