@@ -97,7 +97,7 @@ TERN_API tern_status tern_request_wait_some(tern_request **requests, size_t n, t
 TERN_API tern_status tern_request_start(tern_request *request);
 
 /* Give up a request: a receive for which no message has come, or a send that has not left for want of room. Then it
- * is gone, and *request NULL; a persistent one is not started any more.
+ * is gone, and *request NULL; a persistent one is not started any more. Its events are done, with TERN_ERR_CANCELLED.
  * Returns  TERN_OK: it has had no effect. TERN_PENDING: it is too late; wait for it. TERN_ERR_STATE: *request is
  *          NULL, or it is not started. TERN_ERR_ARG: request is NULL.
  * Remote   none.

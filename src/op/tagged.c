@@ -236,13 +236,13 @@ bool tern_op_request_cancel(struct tern_request *request)
             return false;
         unqueue(request);
         tern_op_tagged_withdraw(request);
-        tern_op_request_end(request, TERN_ERR_STATE);
+        tern_op_request_end(request, TERN_ERR_CANCELLED);
         return true;
     }
     alone = tern_base_lone_lock(&tern_op_tagged_lock);
     if ((cancelled = is_posted(request))) {
         tern_op_tagged_unpost(request);
-        tern_op_request_end(request, TERN_ERR_STATE);
+        tern_op_request_end(request, TERN_ERR_CANCELLED);
     }
     tern_base_lone_unlock(&tern_op_tagged_lock, alone);
     return cancelled;

@@ -398,6 +398,7 @@ static void persistent(void)
 
     for (unsigned i = 0; i < 3; i++) {
         tern_request *send, *recv;
+        tern_event    event;
 
         OK(i == 0 ? tern_ssend_init(TERN_WORLD, right, 1, out, sizes[i], &send)
                   : tern_send_init(TERN_WORLD, right, 1, out, sizes[i], &send));
@@ -420,8 +421,10 @@ static void persistent(void)
             CHECK(recv != NULL && send != NULL);
         }
         OK(tern_request_start(recv));
+        OK(tern_request_event(recv, &event));
         OK(tern_request_cancel(&recv));
         CHECK(recv != NULL);
+        RETURNS(TERN_ERR_CANCELLED, tern_event_test(&event));
         OK(tern_request_free(&recv));
         OK(tern_request_free(&send));
         CHECK(recv == NULL && send == NULL);
