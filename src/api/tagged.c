@@ -41,26 +41,10 @@ static inline tern_status check_send(const tern_ctx *ctx, int rank, int64_t tag,
     return TERN_OK;
 }
 
-/* Make the request of a checked send. */
-static struct tern_request *send_request(tern_ctx *ctx, enum tern_request_kind kind, int rank, int64_t tag,
-                                         const void *buf, size_t len)
+/* Check, and make the request of a send, which is not started. */
+static tern_status send_request(tern_ctx *ctx, enum tern_request_kind kind, int rank, int64_t tag, const void *buf,
+                                size_t len, tern_request **out, const char *what)
 {
-    struct tern_request *request = tern_op_request_new(ctx, kind);
-
-    if (!request)
-        return NULL;
-    request->buffer = (void *)(uintptr_t)buf;
-    request->size = len;
-    request->name = (struct tern_match_name){ .scope = ctx->team->group->id,
-                                              .tag = (uint64_t)tag,
-                                              .source = tern_core_team_world(ctx->team, rank) };
-    return request;
-}
-
-static tern_status start_send(tern_ctx *ctx, enum tern_request_kind kind, int rank, int64_t tag, const void *buf,
-                              size_t len, tern_request **out)
-{
-    const char          *what = kind == TERN_REQUEST_SSEND ? "tern_issend" : "tern_isend";
     tern_status          st = check_send(ctx, rank, tag, buf, len, what);
     struct tern_request *request;
 
@@ -68,8 +52,26 @@ static tern_status start_send(tern_ctx *ctx, enum tern_request_kind kind, int ra
         return st;
     if (!out)
         return is_null(what);
-    if (!(request = send_request(ctx, kind, rank, tag, buf, len)))
+    if (!(request = tern_op_request_new(ctx, kind)))
         return no_memory(what);
+    request->buffer = (void *)(uintptr_t)buf;
+    request->size = len;
+    request->name = (struct tern_match_name){ .scope = ctx->team->group->id,
+                                              .tag = (uint64_t)tag,
+                                              .source = tern_core_team_world(ctx->team, rank) };
+    *out = request;
+    return TERN_OK;
+}
+
+static tern_status start_send(tern_ctx *ctx, enum tern_request_kind kind, int rank, int64_t tag, const void *buf,
+                              size_t len, tern_request **out)
+{
+    const char   *what = kind == TERN_REQUEST_SSEND ? "tern_issend" : "tern_isend";
+    tern_request *request;
+    tern_status   st = out ? send_request(ctx, kind, rank, tag, buf, len, &request, what) : is_null(what);
+
+    if (st < 0)
+        return st;
     tern_core_job_notice();
     if ((st = tern_op_tagged_start_send(request)) < 0) {
         tern_op_request_drop(request);
@@ -239,19 +241,12 @@ tern_status tern_recv(tern_ctx *ctx, int source, int64_t tag, void *buf, size_t 
 static tern_status make_send(tern_ctx *ctx, enum tern_request_kind kind, int rank, int64_t tag, const void *buf,
                              size_t len, tern_request **out)
 {
-    const char          *what = kind == TERN_REQUEST_SSEND ? "tern_ssend_init" : "tern_send_init";
-    tern_status          st = check_send(ctx, rank, tag, buf, len, what);
-    struct tern_request *request;
+    const char *what = kind == TERN_REQUEST_SSEND ? "tern_ssend_init" : "tern_send_init";
+    tern_status st = send_request(ctx, kind, rank, tag, buf, len, out, what);
 
-    if (st < 0)
-        return st;
-    if (!out)
-        return is_null(what);
-    if (!(request = send_request(ctx, kind, rank, tag, buf, len)))
-        return no_memory(what);
-    request->persistent = true;
-    *out = request;
-    return TERN_OK;
+    if (st == TERN_OK)
+        (*out)->persistent = true;
+    return st;
 }
 
 tern_status tern_send_init(tern_ctx *ctx, int rank, int64_t tag, const void *buf, size_t len, tern_request **out)

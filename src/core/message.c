@@ -193,6 +193,13 @@ static __attribute__((cold, noreturn)) void give_up(void)
     _Exit(1); /* what is in the queue cannot be trusted any more, and peers would wait for answers in vain */
 }
 
+void tern_core_message_senseless(int from, const char *what)
+{
+    tern_base_log(TERN_LOG_ERROR, "rank %d was sent %s by rank %d that makes no sense; ending the job",
+                  tern_job.boot.rank, what, from);
+    _Exit(1);
+}
+
 static inline void deliver(struct tern_link_watch *w)
 {
     depth++;

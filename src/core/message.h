@@ -52,6 +52,9 @@ void tern_core_message_full(bool full);
 bool tern_core_message_tagged(void);
 void tern_core_message_tagged_full(bool full);
 
+/* What came makes no sense. There is no way to answer, and what this source sends cannot be trusted: end the job. */
+void tern_core_message_senseless(int from, const char *what) __attribute__((cold, noreturn));
+
 /* Deliver replies: for the handler of a request that waits to send its own. */
 void tern_core_message_poll_replies(void);
 

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/bits.h"
-#include "base/log.h"
 #include "base/options.h"
 #include "core/message.h"
 #include "op/tagged.h"
@@ -21,14 +20,6 @@ static struct tern_match    match;
 static uint64_t             kept_bytes;
 static struct tern_message *probed; /* all that matched probes have */
 static bool                 leaving;
-
-/* There is no way to answer, and what this source sends cannot be trusted: end the job. */
-static __attribute__((cold, noreturn)) void refuse(int from)
-{
-    tern_base_log(TERN_LOG_ERROR, "rank %d was sent a tagged message by rank %d that makes no sense; ending the job",
-                  tern_job.boot.rank, from);
-    _Exit(1);
-}
 
 /* ---- giving ---- */
 
@@ -110,7 +101,7 @@ static bool receive(int from, const unsigned char *head, const unsigned char *da
     bool                       alone, taken = true;
 
     if (TERN_UNLIKELY(!tern_op_tagged_read(head, data, len, &come)))
-        refuse(from);
+        tern_core_message_senseless(from, "a tagged message");
     come.name.source = from;
     if (come.card.size > 0)
         come.card.pid = atomic_load(&tern_core_job_slot(from)->pid); /* of this nobody's word is taken */

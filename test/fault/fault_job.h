@@ -78,4 +78,17 @@ static inline void fault_stop(int pid)
         ;
 }
 
+/* What a program does, by the word that it is called with; one without a name is for every other word. */
+struct fault_way {
+    const char *name;
+    void (*run)(void);
+};
+
+static inline void fault_run(const struct fault_way *way, const char *word)
+{
+    while (way->name && (!word || strcmp(way->name, word) != 0))
+        way++;
+    way->run();
+}
+
 #endif

@@ -163,25 +163,20 @@ static void run_full(void)
     EXPECT(TERN_OK, tern_notice_free(notice));
 }
 
+static const struct fault_way ways[] = {
+    { "source", run_source }, { "target", run_target }, { "signal", run_signal },
+    { "alone", run_alone },   { NULL, run_full },
+};
+
 int main(int argc, char **argv)
 {
-    const char *how = argc > 1 ? argv[1] : "";
-
+    (void)argc;
     EXPECT(TERN_OK, tern_init());
     me = tern_rank();
     size = tern_size();
     EXPECT(TERN_OK, tern_region_alloc(TERN_WORLD, 64 * sizeof(uint64_t), NULL, &region));
     EXPECT(TERN_OK, tern_barrier(TERN_WORLD));
-    if (strcmp(how, "source") == 0)
-        run_source();
-    else if (strcmp(how, "target") == 0)
-        run_target();
-    else if (strcmp(how, "signal") == 0)
-        run_signal();
-    else if (strcmp(how, "alone") == 0)
-        run_alone();
-    else
-        run_full();
+    fault_run(ways, argv[1]);
     EXPECT(TERN_OK, tern_finalize());
     if (!job_broken)
         printf("survived %d\n", me);

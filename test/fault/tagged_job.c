@@ -169,26 +169,21 @@ static void run_alone(void)
     EXPECT(TERN_ERR_PEER, tern_recv(TERN_WORLD, TERN_ANY_SOURCE, TERN_ANY_TAG, &byte, 1, NULL));
 }
 
+static const struct fault_way ways[] = {
+    { "source", run_source },   { "target", run_target }, { "pulled", run_pulled },
+    { "pulling", run_pulling }, { NULL, run_alone },
+};
+
 int main(int argc, char **argv)
 {
-    const char *how = argc > 1 ? argv[1] : "";
-
+    (void)argc;
     EXPECT(TERN_OK, tern_init());
     me = tern_rank();
     size = tern_size();
     data = job_new(LONG + 64 * 50000u);
     EXPECT(TERN_OK, tern_region_alloc(TERN_WORLD, 64 * sizeof(uint64_t), NULL, &region));
     EXPECT(TERN_OK, tern_barrier(TERN_WORLD));
-    if (strcmp(how, "source") == 0)
-        run_source();
-    else if (strcmp(how, "target") == 0)
-        run_target();
-    else if (strcmp(how, "pulled") == 0)
-        run_pulled();
-    else if (strcmp(how, "pulling") == 0)
-        run_pulling();
-    else
-        run_alone();
+    fault_run(ways, argv[1]);
     EXPECT(TERN_OK, tern_finalize());
     free(data);
     if (!job_broken)
