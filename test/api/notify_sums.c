@@ -15,20 +15,58 @@ static const size_t lengths[] = { 0, 1, 3, 500, LONGEST };
 #define LENGTHS (sizeof(lengths) / sizeof(lengths[0]))
 
 enum form { BLOCKING, EVENT, IMPLICIT, FORMS };
-enum verb { ACC, GET_ACC, ACC_VECTOR, GET_ACC_INDEXED, ACC_STRIDED, ADD, FADD, CAS, VERBS };
+enum verb {
+    ACC,
+    GET_ACC,
+    ACC_VECTOR, /* the shapes: every second number of the target */
+    GET_ACC_VECTOR,
+    ACC_INDEXED,
+    GET_ACC_INDEXED,
+    ACC_STRIDED,
+    GET_ACC_STRIDED,
+    ADD, /* one number */
+    FADD,
+    CAS,
+    VERBS
+};
 
 struct scene {
     tern_ctx           *ctx;
     tern_atomic_domain *domain;
     struct job_region   r;
     uint64_t           *local, *want; /* LONGEST numbers each */
+    tern_piece         *pieces;       /* each of local: the same, in the words of the shapes */
+    void              **places;
+    tern_extent        *extents; /* every second of the region */
+    uint64_t           *offsets;
     int                 left, right;
     uint32_t            tag;
 };
 
 static bool brings_back(enum verb verb)
 {
-    return verb == GET_ACC || verb == GET_ACC_INDEXED || verb == FADD || verb == CAS;
+    return verb == GET_ACC || verb == GET_ACC_VECTOR || verb == GET_ACC_INDEXED || verb == GET_ACC_STRIDED ||
+           verb == FADD || verb == CAS;
+}
+
+/* How far apart the numbers of the target are. */
+static size_t step_of(enum verb verb)
+{
+    return verb >= ACC_VECTOR && verb < ADD ? 2 : 1;
+}
+
+static void shapes_make(struct scene *s)
+{
+    s->pieces = job_new(LONGEST * sizeof(*s->pieces));
+    s->places = job_new(LONGEST * sizeof(*s->places));
+    s->extents = job_new(LONGEST * sizeof(*s->extents));
+    s->offsets = job_new(LONGEST * sizeof(*s->offsets));
+    for (size_t i = 0; i < LONGEST; i++) {
+        s->pieces[i] = (tern_piece){ s->local + i, sizeof(uint64_t) };
+        s->places[i] = s->local + i;
+        s->offsets[i] = 2 * i * sizeof(uint64_t);
+        s->extents[i] = (tern_extent){ s->offsets[i], sizeof(uint64_t) };
+    }
 }
 
 /* The call with a name for each form, of which the others have none here. */
@@ -41,30 +79,27 @@ static tern_status sum(struct scene *s, enum verb verb, enum form form, size_t n
 {
     static const tern_scale scale = { TERN_UINT64, NULL };
     size_t                  len = n * sizeof(uint64_t);
-    uint64_t                zero = 0;
     tern_region            *region = s->r.region;
-    tern_piece              piece = { s->local, len };
-    tern_extent             extent = { 0, len };
-    tern_vector             vector = { .local_count = 1, .local = &piece, .remote_count = 1, .remote = &extent };
-    void                   *addr = s->local;
-    tern_indexed            indexed = {
-                   .local_count = 1, .local_len = len, .local = &addr, .remote_count = 1, .remote_len = len, .remote = &zero
-    };
-    tern_strided strided = { .dims = 1,
-                             .element = sizeof(uint64_t),
-                             .count = (size_t[]){ n },
-                             .local = s->local,
-                             .local_stride = (ptrdiff_t[]){ sizeof(uint64_t) },
-                             .remote = 0,
-                             .remote_stride = (int64_t[]){ sizeof(uint64_t) } };
-    tern_event   event;
+    tern_vector             vector = { n, s->pieces, n, s->extents };
+    tern_indexed            indexed = { n, sizeof(uint64_t), s->places, n, sizeof(uint64_t), s->offsets };
+    tern_strided            strided = { .dims = 1,
+                                        .element = sizeof(uint64_t),
+                                        .count = (size_t[]){ n },
+                                        .local = s->local,
+                                        .local_stride = (ptrdiff_t[]){ sizeof(uint64_t) },
+                                        .remote = 0,
+                                        .remote_stride = (int64_t[]){ 2 * sizeof(uint64_t) } };
+    tern_event              event;
 
     switch (verb) {
     case ACC: return BY_FORM(tern_acc_notify, s->ctx, region, s->right, 0, s->local, len, &scale);
     case GET_ACC: return BY_FORM(tern_get_acc_notify, s->ctx, region, s->right, 0, s->local, len, &scale);
     case ACC_VECTOR: return BY_FORM(tern_acc_vector_notify, s->ctx, region, s->right, &vector, &scale);
+    case GET_ACC_VECTOR: return BY_FORM(tern_get_acc_vector_notify, s->ctx, region, s->right, &vector, &scale);
+    case ACC_INDEXED: return BY_FORM(tern_acc_indexed_notify, s->ctx, region, s->right, &indexed, &scale);
     case GET_ACC_INDEXED: return BY_FORM(tern_get_acc_indexed_notify, s->ctx, region, s->right, &indexed, &scale);
-    default: return BY_FORM(tern_acc_strided_notify, s->ctx, region, s->right, &strided, &scale);
+    case ACC_STRIDED: return BY_FORM(tern_acc_strided_notify, s->ctx, region, s->right, &strided, &scale);
+    default: return BY_FORM(tern_get_acc_strided_notify, s->ctx, region, s->right, &strided, &scale);
     }
 }
 
@@ -89,13 +124,14 @@ static tern_status atomically(struct scene *s, enum verb verb, enum form form)
 static void one_case(struct scene *s, enum verb verb, enum form form, size_t n)
 {
     uint64_t        *mine = (uint64_t *)(void *)s->r.mine;
+    size_t           step = step_of(verb);
     tern_notice     *notice;
     tern_notice_info info = { 0 };
 
     s->tag++;
     AnnotateIgnoreWritesBegin(__FILE__, __LINE__); /* a thread of Tern adds to it */
-    for (size_t i = 0; i < n; i++)
-        mine[i] = i + s->tag; /* the same on all ranks */
+    for (size_t i = 0; i < step * n; i++)
+        mine[i] = i / step + s->tag; /* the same on all ranks */
     AnnotateIgnoreWritesEnd(__FILE__, __LINE__);
     for (size_t i = 0; i < n; i++) {
         s->local[i] = 5 * i + 3 * s->tag + 1;
@@ -114,7 +150,10 @@ static void one_case(struct scene *s, enum verb verb, enum form form, size_t n)
     SAME(info.source, s->left);
     SAME(info.tag, s->tag);
     SAME(info.bytes, n * sizeof(uint64_t));
-    CHECK(job_differ(mine, s->want, n * sizeof(uint64_t)) == 0);
+    for (size_t i = 0; i < n; i++) {
+        CHECK(job_differ(mine + step * i, &s->want[i], sizeof(uint64_t)) == 0);
+        CHECK(step == 1 || job_differ(mine + step * i + 1, &(uint64_t){ i + s->tag }, sizeof(uint64_t)) == 0);
+    }
     OK(tern_notice_start(notice)); /* it came once */
     RETURNS(TERN_PENDING, tern_notice_test(notice, NULL));
     OK(tern_notice_free(notice));
@@ -123,7 +162,7 @@ static void one_case(struct scene *s, enum verb verb, enum form form, size_t n)
 
 static void all_cases(struct scene *s, enum job_kind kind)
 {
-    job_region_make(&s->r, kind, LONGEST * sizeof(uint64_t));
+    job_region_make(&s->r, kind, 2 * LONGEST * sizeof(uint64_t));
     OK(tern_atomic_domain_create(s->ctx, TERN_UINT64, TERN_ATOMIC_ADD | TERN_ATOMIC_FADD | TERN_ATOMIC_CAS, 0,
                                  &s->domain));
     for (unsigned verb = 0; verb < VERBS; verb++)
@@ -170,6 +209,7 @@ int main(void)
     s.ctx = TERN_WORLD;
     s.local = job_new(LONGEST * sizeof(uint64_t));
     s.want = job_new(LONGEST * sizeof(uint64_t));
+    shapes_make(&s);
     s.left = (tern_rank() + tern_size() - 1) % tern_size();
     s.right = (tern_rank() + 1) % tern_size();
     all_cases(&s, JOB_HOST);
@@ -181,6 +221,10 @@ int main(void)
     refusals(&s);
     free(s.local);
     free(s.want);
+    free(s.pieces);
+    free(s.places);
+    free(s.extents);
+    free(s.offsets);
     OK(tern_finalize());
     return 0;
 }

@@ -1,0 +1,182 @@
+/* ofi_notify.c: what a notified put costs on the network, counted.
+ *
+ * Promise: where the provider's writes bring completion data, a put that notifies is one operation of the provider, a
+ * write, whichever rank it goes to and in whichever form it is made; no message goes beside it, in either direction, nor
+ * a read. What has to fit into the completion data and does not, a tag of 32 bits with a put of 1 MiB, say, takes one message
+ * more.
+ *
+ * The operations are counted where the link hands them to libfabric: an endpoint is a table of functions, and the test
+ * puts its own in front of these.
+ *
+ * ranks: 2
+ * network: 2 4
+ * providers: net
+ * chaos: off, because chaos delays what is counted
+ * poor: off, because a poor network needs more than one operation
+ * hosts: off, because network says it all
+ */
+#include "job_test.h"
+
+#include "core/job.h"
+#include "link/ofi/ofi.h"
+
+#define LONGEST (1u << 20)
+
+static const size_t lengths[] = { 1, 8, 64, 1000, 4096, 16384, 65536 };
+#define LENGTHS (sizeof(lengths) / sizeof(lengths[0]))
+
+enum form { BLOCKING, EVENT, IMPLICIT, FORMS };
+
+/* What this rank handed to the provider. */
+static struct counts {
+    unsigned writes, others;
+} counts;
+
+static struct ofi_link  *ofi;
+static struct fi_ops_rma rma, *rma_below;
+static struct fi_ops_msg msg, *msg_below;
+
+/* ---- counting: all under the link's lock ---- */
+
+static ssize_t count_writemsg(struct fid_ep *ep, const struct fi_msg_rma *what, uint64_t flags)
+{
+    ssize_t rc = rma_below->writemsg(ep, what, flags);
+
+    counts.writes += rc == 0;
+    return rc;
+}
+
+static ssize_t other(ssize_t rc)
+{
+    counts.others += rc == 0;
+    return rc;
+}
+
+static ssize_t count_readmsg(struct fid_ep *ep, const struct fi_msg_rma *what, uint64_t flags)
+{
+    return other(rma_below->readmsg(ep, what, flags));
+}
+
+static ssize_t count_read(struct fid_ep *ep, void *buf, size_t len, void *desc, fi_addr_t from, uint64_t addr,
+                          uint64_t key, void *context)
+{
+    return other(rma_below->read(ep, buf, len, desc, from, addr, key, context));
+}
+
+static ssize_t count_send(struct fid_ep *ep, const void *buf, size_t len, void *desc, fi_addr_t to, void *context)
+{
+    return other(msg_below->send(ep, buf, len, desc, to, context));
+}
+
+static ssize_t count_inject(struct fid_ep *ep, const void *buf, size_t len, fi_addr_t to)
+{
+    return other(msg_below->inject(ep, buf, len, to));
+}
+
+static void counting_begin(void)
+{
+    ofi = (struct ofi_link *)tern_job.link[tern_job.peer_link[(tern_rank() + 1) % tern_size()]];
+    pthread_mutex_lock(&ofi->lock);
+    rma_below = ofi->net.ep->rma;
+    msg_below = ofi->net.ep->msg;
+    rma = *rma_below;
+    rma.writemsg = count_writemsg;
+    rma.readmsg = count_readmsg;
+    rma.read = count_read;
+    msg = *msg_below;
+    msg.send = count_send;
+    msg.inject = count_inject;
+    ofi->net.ep->rma = &rma;
+    ofi->net.ep->msg = &msg;
+    pthread_mutex_unlock(&ofi->lock);
+}
+
+static void counting_end(void)
+{
+    pthread_mutex_lock(&ofi->lock);
+    ofi->net.ep->rma = rma_below;
+    ofi->net.ep->msg = msg_below;
+    pthread_mutex_unlock(&ofi->lock);
+}
+
+/* What was handed over since the last time, when nothing waits for the provider to have room. */
+static struct counts counted(void)
+{
+    struct counts now;
+    bool          waits = true;
+
+    while (waits) {
+        OK(tern_progress(TERN_WORLD));
+        pthread_mutex_lock(&ofi->lock);
+        waits = ofi->messages.work || ofi->waiting;
+        now = counts;
+        counts = waits ? counts : (struct counts){ 0 };
+        pthread_mutex_unlock(&ofi->lock);
+    }
+    return now;
+}
+
+/* ---- the puts ---- */
+
+static void put(const struct job_region *r, enum form form, int to, const unsigned char *data, size_t len, uint32_t tag)
+{
+    uint64_t   at = (uint64_t)tern_rank() * LONGEST;
+    tern_event event;
+
+    switch (form) {
+    case BLOCKING: OK(tern_put_notify(TERN_WORLD, r->region, to, at, data, len, tag)); break;
+    case EVENT:
+        OK(tern_put_notify_nb(TERN_WORLD, r->region, to, at, data, len, tag, &event));
+        OK(tern_event_wait(&event, TERN_FOREVER));
+        break;
+    default: OK(tern_put_notify_nbi(TERN_WORLD, r->region, to, at, data, len, tag)); OK(tern_quiet(TERN_WORLD));
+    }
+}
+
+/* Everyone puts to every other rank, looks at its counts before anything else is sent, and finds what the others put. They
+ * are fewer than a quarter of a queue, of which a source would be told. */
+static void all_to_all(const struct job_region *r, unsigned char *data, size_t len, uint32_t tag, struct counts each)
+{
+    unsigned      others = (unsigned)tern_size() - 1, puts = FORMS * others;
+    tern_notice  *notice;
+    struct counts got;
+
+    OK(tern_notice_init(TERN_WORLD, r->region, TERN_ANY_SOURCE, tag, puts, &notice));
+    OK(tern_notice_start(notice));
+    job_fill(data, len, (unsigned)tern_rank(), tag);
+    OK(tern_barrier(TERN_WORLD));
+    counted(); /* the barrier's */
+    for (unsigned form = 0; form < FORMS; form++)
+        for (unsigned i = 1; i <= others; i++)
+            put(r, form, (tern_rank() + (int)i) % tern_size(), data, len, tag);
+    OK(tern_notice_wait(notice, TERN_FOREVER, NULL));
+    got = counted();
+    SAME(got.writes, puts * each.writes);
+    SAME(got.others, puts * each.others);
+    for (int from = 0; from < tern_size(); from++)
+        CHECK(from == tern_rank() || job_put_holds(r->mine + (size_t)from * LONGEST, len, (unsigned)from, tag));
+    OK(tern_notice_free(notice));
+    OK(tern_barrier(TERN_WORLD));
+}
+
+int main(void)
+{
+    const struct counts one = { .writes = 1 }, two = { .writes = 1, .others = 1 };
+    struct job_region   r;
+    unsigned char      *data;
+
+    OK(tern_init());
+    data = job_new(LONGEST);
+    job_region_make(&r, JOB_HOST, (uint64_t)tern_size() * LONGEST);
+    if (job_far((tern_rank() + 1) % tern_size())) {
+        counting_begin();
+        for (size_t i = 0; i < LENGTHS && ofi->net.data_bits == 64; i++)
+            all_to_all(&r, data, lengths[i], i % 2 ? UINT32_MAX - 1 : (uint32_t)i, one);
+        all_to_all(&r, data, LONGEST, UINT32_MAX, two);
+        counting_end();
+    }
+    job_region_drop(&r);
+    free(data);
+    OK(tern_finalize());
+    return 0;
+}
