@@ -308,7 +308,7 @@ tern_status tern_request_start(tern_request *request)
         tern_core_job_notice();
         return tern_op_tagged_start_send(request);
     }
-    if (!tern_op_tagged_start_recv(request))
+    if (!tern_op_tagged_start_recv(request, false))
         return tern_base_fail(TERN_ERR_NOMEM, "tern_request_start: no memory to match a request");
     return TERN_OK;
 }

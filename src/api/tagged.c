@@ -198,15 +198,15 @@ static tern_status recv_request(tern_ctx *ctx, const struct wish *wish, void *bu
     return TERN_OK;
 }
 
-static inline tern_status start_recv(tern_ctx *ctx, const struct wish *wish, void *buf, size_t size, tern_request **out,
-                                     const char *what)
+static inline tern_status start_recv(tern_ctx *ctx, const struct wish *wish, void *buf, size_t size, bool waits,
+                                     tern_request **out, const char *what)
 {
     tern_request *request;
     tern_status   st = out ? recv_request(ctx, wish, buf, size, &request, what) : is_null(what);
 
     if (st < 0)
         return st;
-    if (TERN_UNLIKELY(!tern_op_tagged_start_recv(request))) {
+    if (TERN_UNLIKELY(!tern_op_tagged_start_recv(request, waits))) {
         tern_op_request_drop(request);
         return no_memory(what);
     }
@@ -216,13 +216,13 @@ static inline tern_status start_recv(tern_ctx *ctx, const struct wish *wish, voi
 
 tern_status tern_irecv(tern_ctx *ctx, int source, int64_t tag, void *buf, size_t size, tern_request **out)
 {
-    return start_recv(ctx, &(struct wish){ source, tag, EVERY_BIT }, buf, size, out, "tern_irecv");
+    return start_recv(ctx, &(struct wish){ source, tag, EVERY_BIT }, buf, size, false, out, "tern_irecv");
 }
 
 tern_status tern_irecv_masked(tern_ctx *ctx, int source, int64_t tag, int64_t mask, void *buf, size_t size,
                               tern_request **out)
 {
-    return start_recv(ctx, &(struct wish){ source, tag, mask }, buf, size, out, "tern_irecv_masked");
+    return start_recv(ctx, &(struct wish){ source, tag, mask }, buf, size, false, out, "tern_irecv_masked");
 }
 
 tern_status tern_recv(tern_ctx *ctx, int source, int64_t tag, void *buf, size_t size, tern_message_info *info)
@@ -232,7 +232,7 @@ tern_status tern_recv(tern_ctx *ctx, int source, int64_t tag, void *buf, size_t 
 
     if (TERN_UNLIKELY(tern_core_message_handling()))
         return in_handler("tern_recv");
-    st = start_recv(ctx, &(struct wish){ source, tag, EVERY_BIT }, buf, size, &request, "tern_recv");
+    st = start_recv(ctx, &(struct wish){ source, tag, EVERY_BIT }, buf, size, true, &request, "tern_recv");
     return st < 0 ? st : finish(ctx, &request, info);
 }
 
@@ -392,7 +392,8 @@ tern_status tern_mprobe_masked(tern_ctx *ctx, int source, int64_t tag, int64_t m
     return matched_probe(ctx, &(struct wish){ source, tag, mask }, deadline, out, info, "tern_mprobe_masked");
 }
 
-static tern_status start_mrecv(tern_message **message, void *buf, size_t size, tern_request **out, const char *what)
+static tern_status start_mrecv(tern_message **message, void *buf, size_t size, bool waits, tern_request **out,
+                               const char *what)
 {
     struct tern_request *request;
 
@@ -402,7 +403,7 @@ static tern_status start_mrecv(tern_message **message, void *buf, size_t size, t
         return no_memory(what);
     request->buffer = buf;
     request->size = size;
-    tern_op_tagged_start_mrecv(request, *message);
+    tern_op_tagged_start_mrecv(request, *message, waits);
     *message = NULL;
     *out = request;
     return TERN_OK;
@@ -410,7 +411,7 @@ static tern_status start_mrecv(tern_message **message, void *buf, size_t size, t
 
 tern_status tern_imrecv(tern_message **message, void *buf, size_t size, tern_request **out)
 {
-    return start_mrecv(message, buf, size, out, "tern_imrecv");
+    return start_mrecv(message, buf, size, false, out, "tern_imrecv");
 }
 
 tern_status tern_mrecv(tern_message **message, void *buf, size_t size, tern_message_info *info)
@@ -421,6 +422,6 @@ tern_status tern_mrecv(tern_message **message, void *buf, size_t size, tern_mess
 
     if (tern_core_message_handling())
         return in_handler("tern_mrecv");
-    st = start_mrecv(message, buf, size, &request, "tern_mrecv");
+    st = start_mrecv(message, buf, size, true, &request, "tern_mrecv");
     return st < 0 ? st : finish(ctx, &request, info);
 }

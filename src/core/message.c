@@ -148,23 +148,28 @@ static bool has_noted(void)
     return false;
 }
 
+/* A link may show that there is a new queue. */
+static bool has_news(void)
+{
+    return has_come(TERN_CHANNEL_NEWS);
+}
+
 /* Notes and tagged messages that cannot be taken are not worth staying awake for: who makes room for them looks. */
 static bool anything(void)
 {
-    return has_come(TERN_CHANNEL_REPLY) || has_come(TERN_CHANNEL_REQUEST) ||
+    return has_come(TERN_CHANNEL_REPLY) || has_come(TERN_CHANNEL_REQUEST) || has_news() ||
            (!atomic_load_explicit(&tagged_full, memory_order_relaxed) && has_come(TERN_CHANNEL_TAGGED)) ||
            (!atomic_load_explicit(&note_full, memory_order_relaxed) && has_noted());
 }
 
-/* A link shows with replies that there is a new queue. */
 bool tern_core_message_noted(void)
 {
-    return has_noted() || has_come(TERN_CHANNEL_REPLY);
+    return has_noted() || has_news();
 }
 
 bool tern_core_message_tagged(void)
 {
-    return (!atomic_load_explicit(&tagged_full, memory_order_relaxed) && has_come(TERN_CHANNEL_TAGGED)) ||
+    return (!atomic_load_explicit(&tagged_full, memory_order_relaxed) && has_come(TERN_CHANNEL_TAGGED)) || has_news() ||
            has_come(TERN_CHANNEL_REPLY);
 }
 
@@ -213,7 +218,7 @@ bool tern_core_message_left(void)
     int taken = TAKEN;
 
     if (depth > 0)
-        return depth == 1 && has_come(TERN_CHANNEL_REPLY);
+        return depth == 1 && (has_come(TERN_CHANNEL_REPLY) || has_news());
     if (atomic_load_explicit(&alone, memory_order_relaxed))
         return false; /* a thread delivers that rings when it has done so */
     /* Who sleeps while another thread delivers leaves word of it. acquire: what that thread has left to deliver. */
@@ -362,8 +367,21 @@ void tern_core_message_poll_replies(void)
     if (TERN_UNLIKELY(tern_core_message_asks))
         ask();
     for (uint32_t i = 0; depth == 1 && i < n; i++)
-        if (watch[i]->channel == TERN_CHANNEL_REPLY && tern_link_come(watch[i]))
+        if ((watch[i]->channel == TERN_CHANNEL_REPLY || watch[i]->channel == TERN_CHANNEL_NEWS) &&
+            tern_link_come(watch[i]))
             deliver(watch[i]);
+}
+
+void tern_core_message_poll_tagged(void)
+{
+    uint32_t n = atomic_load_explicit(&count, memory_order_acquire); /* pairs with tern_core_message_watch() */
+
+    if (TERN_UNLIKELY(tern_core_message_asks))
+        ask();
+    for (uint32_t i = 0; i < n; i++)
+        if ((watch[i]->channel == TERN_CHANNEL_TAGGED || watch[i]->channel == TERN_CHANNEL_NEWS) &&
+            tern_link_come(watch[i]))
+            tern_core_message_found(watch[i]);
 }
 
 void tern_core_message_drain(void)

@@ -48,12 +48,15 @@ bool tern_core_message_noted(void);
  * When that ends those who sleep are woken. */
 void tern_core_message_full(bool full);
 
-/* The same of tagged messages; those that cannot be taken do not count. */
+/* The same of tagged messages and word of them; those that cannot be taken do not count. */
 bool tern_core_message_tagged(void);
 void tern_core_message_tagged_full(bool full);
 
 /* What came makes no sense. There is no way to answer, and what this source sends cannot be trusted: end the job. */
 void tern_core_message_senseless(int from, const char *what) __attribute__((cold, noreturn));
+
+/* Deliver tagged messages, and nothing that the program's handlers take. */
+void tern_core_message_poll_tagged(void);
 
 /* Deliver replies: for the handler of a request that waits to send its own. */
 void tern_core_message_poll_replies(void);

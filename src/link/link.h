@@ -184,6 +184,8 @@ struct tern_link_path {
  * notifications or tagged messages for which the target has no use yet. Notes have no data, and are taken by
  * up->note; tagged messages by up->tagged. */
 enum tern_channel { TERN_CHANNEL_REQUEST, TERN_CHANNEL_REPLY, TERN_CHANNEL_NOTE, TERN_CHANNEL_TAGGED, TERN_CHANNELS };
+#define TERN_CHANNEL_NEWS \
+    TERN_CHANNELS            /* of a watch that brings queues and no message: it is looked at in every case */
 #define TERN_CHANNELS_PAIR 2 /* the first two, which are made together; the others with their first message */
 
 #define TERN_LINK_HEAD 48
@@ -206,7 +208,7 @@ struct tern_link_msg {
 struct tern_link_watch {
     const _Atomic uint32_t *word;
     uint32_t                idle;                          /* what the word is while there is nothing */
-    uint32_t                channel;                       /* on which they come; enum tern_channel */
+    uint32_t                channel;                       /* on which they come; enum tern_channel, or NEWS */
     tern_status (*deliver)(struct tern_link_watch *watch); /* at most a few messages, by up->message */
     struct tern_link *link;
 };

@@ -5,6 +5,9 @@
  * program's stead, and sleeps on the rank's bell, as the program does when it waits: whoever has news rings it. Links that
  * let operations wait for a time and do not ring are looked at every millisecond. When there is nothing to do for a while
  * it sleeps until an engine has something again.
+ *
+ * Where a receive of a long message is under way it also takes in tagged messages. It runs no handlers of active messages:
+ * those are the program's.
  */
 #define _GNU_SOURCE
 #include "op/beside.h"
@@ -16,14 +19,18 @@
 #include "boot/bell.h"
 #include "core/job.h"
 #include "core/links.h"
+#include "core/message.h"
+#include "op/tagged.h"
 
-#define FIRST_NAP 50000ll     /* ns */
-#define LONGEST_NAP 1000000ll /* ns */
-#define LINGER 8              /* looks at nothing before the long sleep, so that not every operation has to wake it */
+#define FIRST_NAP 50000ll          /* ns */
+#define LONGEST_NAP 1000000ll      /* ns */
+#define LONGEST_SLEEP 1000000000ll /* ns; a safety net, nobody relies on it */
+#define LINGER 8 /* looks at nothing before the long sleep, so that not every operation has to wake it */
 
 enum sight {
     NOTHING, /* is to be done */
     ACTIVE,  /* the program does it */
+    HOPED,   /* there is nothing to do but to receive what has not come */
     HELPED,  /* something was done, or could not be done yet */
 };
 
@@ -35,6 +42,7 @@ static struct {
     _Atomic bool        stop;
     pthread_t           thread;
     _Atomic uint32_t    bell, sleeps;
+    _Atomic bool        hoping; /* it may sleep on the rank's bell without end */
 } beside = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 void tern_op_beside_join(struct tern_engine *engine)
@@ -64,23 +72,48 @@ static void ring(void)
     tern_boot_bell_ring(&slot->bell, &slot->sleepers);
 }
 
+/* Whether receives of long messages wait for them, or for being fetched. */
+static struct tern_tagged *receiving(const struct tern_engine *engine)
+{
+    struct tern_tagged *tagged = atomic_load_explicit(&engine->tagged, memory_order_acquire); /* see need_engine() */
+
+    return tagged && atomic_load_explicit(&tagged->wishes, memory_order_relaxed) > 0 ? tagged : NULL; /* a hint */
+}
+
+/* With the lock. */
+static enum sight work(struct tern_engine *engine, struct tern_tagged *tagged, uint32_t delivered)
+{
+    bool any;
+
+    if (tagged)
+        tern_op_tagged_fetch_for(engine, tagged);
+    any = tern_op_engine_work(engine) || tern_core_message_delivered() != delivered;
+    if (any)
+        ring(); /* the program may wait for it */
+    return any || tern_op_engine_busy(engine) > 0 ? HELPED : HOPED;
+}
+
 /* Work for one engine, unless the program does. */
 static enum sight look_at(struct tern_engine *engine)
 {
-    uint32_t polls = atomic_load_explicit(&engine->polls, memory_order_relaxed); /* a hint */
-    bool     any;
+    uint32_t            polls = atomic_load_explicit(&engine->polls, memory_order_relaxed); /* a hint */
+    uint32_t            delivered = tern_core_message_delivered();
+    struct tern_tagged *tagged = receiving(engine);
+    enum sight          seen = ACTIVE;
 
-    if (atomic_load_explicit(&engine->aside.busy, memory_order_relaxed) == 0)
+    if (tern_op_engine_busy(engine) == 0 && !tagged)
         return NOTHING;
-    if (polls != engine->polls_seen || pthread_mutex_trylock(&engine->lock) != 0) {
+    if (polls != engine->polls_seen) {
         engine->polls_seen = polls;
         return ACTIVE;
     }
-    any = tern_op_engine_work(engine);
-    pthread_mutex_unlock(&engine->lock);
-    if (any)
-        ring(); /* the program may wait for it */
-    return HELPED;
+    if (tagged)
+        tern_core_message_poll_tagged();
+    if (pthread_mutex_trylock(&engine->lock) == 0) {
+        seen = work(engine, tagged, delivered);
+        pthread_mutex_unlock(&engine->lock);
+    }
+    return seen;
 }
 
 static enum sight look(void)
@@ -132,17 +165,30 @@ static void sleep_long(void)
     nap(FIRST_NAP);
 }
 
-/* In the program's stead: until there is news. */
+static void set_hoping(bool hoping)
+{
+    atomic_store_explicit(&beside.hoping, hoping, memory_order_relaxed); /* the fences of bells order */
+}
+
+/* In the program's stead: until there is news. What could go on at once counts as such. */
 static void sleep_for_news(void)
 {
     struct tern_slot *slot = tern_core_job_slot(tern_job.boot.rank);
-    uint32_t          seen = tern_boot_bell_announce(&slot->bell, &slot->sleepers);
+    uint32_t          delivered = tern_core_message_delivered(), seen;
+    enum sight        sight;
 
-    if (look() == HELPED && !is_stopped()) {
-        int64_t most = tern_core_links_may_sleep();
-        tern_boot_bell_wait(&slot->bell, seen, most < LONGEST_NAP ? most : LONGEST_NAP);
+    set_hoping(true);
+    seen = tern_boot_bell_announce(&slot->bell, &slot->sleepers);
+    if (atomic_load_explicit(&slot->barriers, memory_order_relaxed) != 0) /* this rank's own */
+        tern_boot_bell_barrier();
+    if ((sight = look()) == HELPED)
+        set_hoping(false); /* it sleeps by the clock */
+    if (sight >= HOPED && delivered == tern_core_message_delivered() && !is_stopped()) {
+        int64_t most = sight == HOPED ? LONGEST_SLEEP : LONGEST_NAP, least = tern_core_links_may_sleep();
+        tern_boot_bell_wait(&slot->bell, seen, least < most ? least : most);
     }
     tern_boot_bell_withdraw(&slot->sleepers);
+    set_hoping(false);
 }
 
 static void *beside_run(void *arg)
@@ -159,7 +205,7 @@ static void *beside_run(void *arg)
             sleep_long();
             idle = 0;
             ns = FIRST_NAP;
-        } else if (seen == HELPED) {
+        } else if (seen >= HOPED) {
             sleep_for_news();
             ns = FIRST_NAP;
         } else {
@@ -203,6 +249,9 @@ tern_status tern_op_beside_start(void)
 void tern_op_beside_wake(void)
 {
     tern_boot_bell_ring(&beside.bell, &beside.sleeps);
+    /* relaxed: the fence in front of it, and that between the announcement of its sleep and its last look, order. */
+    if (atomic_load_explicit(&beside.hoping, memory_order_relaxed))
+        ring();
 }
 
 void tern_op_beside_stop(void)

@@ -261,7 +261,7 @@ static void describe(const char *what, int rank, char *text, size_t size)
 static void engine_describe(struct tern_aside *aside, char *text, size_t size)
 {
     struct tern_engine *engine = (struct tern_engine *)aside;
-    const char         *what = "triggered operation";
+    const char         *what = NULL;
     int                 rank = -1;
 
     pthread_mutex_lock(&engine->lock);
@@ -271,8 +271,11 @@ static void engine_describe(struct tern_aside *aside, char *text, size_t size)
             rank = later->rank;
         }
     }
+    if (!what && engine->ctx->under_way)
+        tern_core_pending_describe(engine->ctx->under_way, text, size);
+    else
+        describe(what ? what : "operation", rank, text, size);
     pthread_mutex_unlock(&engine->lock);
-    describe(what, rank, text, size);
 }
 
 static tern_status engine_failed(struct tern_aside *aside, char *text, size_t size)

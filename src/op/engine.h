@@ -28,20 +28,21 @@ struct tern_counter {
 };
 
 struct tern_engine {
-    struct tern_aside    aside; /* first */
-    pthread_mutex_t      lock;  /* guards everything but polls */
-    struct tern_ctx     *owner; /* the program's context */
-    struct tern_ctx     *ctx;   /* for operations */
-    struct tern_counter *counters, *moved;
-    struct tern_later   *all;
-    struct tern_later   *ready, **ready_end; /* are to start, in this order */
-    _Atomic uint32_t     ready_count;        /* read without the lock by who looks for room */
-    tern_status          failed;             /* the first error of an operation without an event */
-    const char          *failed_what;
-    int                  failed_rank;
-    _Atomic uint32_t     polls; /* of the program: whether it makes progress by itself */
-    uint32_t             polls_seen;
-    struct tern_engine  *next, **link; /* for the thread beside the program */
+    struct tern_aside           aside; /* first */
+    pthread_mutex_t             lock;  /* guards everything but polls */
+    struct tern_ctx            *owner; /* the program's context */
+    struct tern_ctx            *ctx;   /* for operations */
+    struct tern_counter        *counters, *moved;
+    struct tern_later          *all;
+    struct tern_later          *ready, **ready_end; /* are to start, in this order */
+    _Atomic uint32_t            ready_count;        /* read without the lock by who looks for room */
+    tern_status                 failed;             /* the first error of an operation without an event */
+    const char                 *failed_what;
+    int                         failed_rank;
+    struct tern_tagged *_Atomic tagged; /* receives that are to be fetched here: tagged.h; NULL: there are none */
+    _Atomic uint32_t            polls;  /* of the program: whether it makes progress by itself */
+    uint32_t                    polls_seen;
+    struct tern_engine         *next, **link; /* for the thread beside the program */
 };
 
 /* Counters. */

@@ -8,6 +8,7 @@
 #include "base/options.h"
 #include "core/message.h"
 #include "core/wait.h"
+#include "op/beside.h"
 
 #define PER_SLAB 32u
 
@@ -25,14 +26,11 @@ static struct tern_tagged *tagged_of(const struct tern_ctx *ctx)
 
 /* ---- contexts ---- */
 
-/* Take what who delivers has left, oldest first. */
-static struct tern_request *take_handed(struct tern_tagged *tagged)
+/* Turn a list round, which is newest first. */
+static struct tern_request *oldest_first(struct tern_request *newest)
 {
-    bool                 alone = tern_base_lone_lock(&tern_op_tagged_lock);
-    struct tern_request *newest = tagged->handed, *oldest = NULL;
+    struct tern_request *oldest = NULL;
 
-    tagged->handed = NULL;
-    tern_base_lone_unlock(&tern_op_tagged_lock, alone);
     while (newest) {
         struct tern_request *next = newest->next;
 
@@ -41,6 +39,41 @@ static struct tern_request *take_handed(struct tern_tagged *tagged)
         newest = next;
     }
     return oldest;
+}
+
+/* It is not to be looked for any more. The lock is held. */
+static void unwish(struct tern_request *request)
+{
+    struct tern_tagged *tagged = tagged_of(request->ctx);
+
+    request->wished = false;
+    atomic_store_explicit(&tagged->wishes, atomic_load_explicit(&tagged->wishes, memory_order_relaxed) - 1,
+                          memory_order_relaxed); /* a hint for the thread beside */
+}
+
+struct tern_request *tern_op_request_take_matched(struct tern_tagged *tagged)
+{
+    bool                 alone = tern_base_lone_lock(&tern_op_tagged_lock);
+    struct tern_request *newest = tagged->matched;
+
+    tagged->matched = NULL;
+    for (struct tern_request *request = newest; request; request = request->next)
+        if (request->wished)
+            unwish(request);
+    tern_base_lone_unlock(&tern_op_tagged_lock, alone);
+    return oldest_first(newest);
+}
+
+/* Take those that nobody waited for. matched: whether others are to be fetched. */
+static struct tern_request *take_over(struct tern_tagged *tagged, bool *matched)
+{
+    bool                 alone = tern_base_lone_lock(&tern_op_tagged_lock);
+    struct tern_request *over = tagged->over;
+
+    tagged->over = NULL;
+    *matched = tagged->matched != NULL;
+    tern_base_lone_unlock(&tern_op_tagged_lock, alone);
+    return over;
 }
 
 /* Whether only a rank that is dead could move it on, or some message that it has sent and that has come. */
@@ -69,16 +102,16 @@ static void advance(struct tern_ctx *ctx)
     struct tern_tagged  *tagged = tagged_of(ctx);
     struct tern_request *request;
     uint32_t             losses;
+    bool                 matched;
 
     /* Before what it speaks of is taken. acquire: deaths; pairs with tern_core_job_bury(). The rest the lock orders. */
     (void)atomic_exchange_explicit(&ctx->called, false, memory_order_acquire);
-    for (struct tern_request *next = request = take_handed(tagged); request; request = next) {
+    for (struct tern_request *next = request = take_over(tagged, &matched); request; request = next) {
         next = request->next;
-        if (tern_op_request_state(request) == TERN_REQUEST_ACTIVE)
-            tern_op_tagged_pull(request);
-        else
-            tern_op_request_drop(request); /* nobody waited for it */
+        tern_op_request_drop(request);
     }
+    if (matched)
+        tern_op_tagged_fetch(ctx);
     if (tagged->queue)
         tern_op_tagged_pump(tagged);
     losses = atomic_load_explicit(&tern_job.losses_seen, memory_order_relaxed);
@@ -163,7 +196,7 @@ struct tern_request *tern_op_request_new(struct tern_ctx *ctx, enum tern_request
     tagged->unused = request->next;
     request->kind = (uint8_t)kind; /* one by one: most of it is used by few */
     request->ctx = ctx;
-    request->persistent = request->orphan = request->bound = request->attached = false;
+    request->persistent = request->orphan = request->bound = request->attached = request->wished = false;
     request->status = TERN_OK;
     request->record = NULL;
     request->id = 0;
@@ -180,18 +213,27 @@ void tern_op_request_drop(struct tern_request *request)
     tagged->unused = request;
 }
 
-void tern_op_request_hand(struct tern_request *request)
+static void call(struct tern_ctx *ctx)
+{
+    atomic_store_explicit(&ctx->called, true, memory_order_relaxed); /* the lock orders */
+}
+
+void tern_op_request_matched(struct tern_request *request)
 {
     struct tern_tagged *tagged = tagged_of(request->ctx);
 
-    request->next = tagged->handed;
-    tagged->handed = request;
-    atomic_store_explicit(&request->ctx->called, true, memory_order_relaxed); /* the lock orders */
+    request->next = tagged->matched;
+    tagged->matched = request;
+    call(request->ctx);
+    if (request->wished && atomic_load_explicit(&tern_lone.ended, memory_order_relaxed)) /* a hint */
+        tern_op_beside_wake(); /* the thread that delivers may be another than that of the context, which may compute */
 }
 
 void tern_op_request_end(struct tern_request *request, tern_status status)
 {
     request->status = status;
+    if (TERN_UNLIKELY(request->wished))
+        unwish(request);
     if (TERN_UNLIKELY(request->record != NULL)) {
         request->record->status = status;
         __atomic_store_n(&request->record->done, true, __ATOMIC_RELEASE); /* pairs with tern_core_event_done() */
@@ -199,7 +241,9 @@ void tern_op_request_end(struct tern_request *request, tern_status status)
     }
     if (TERN_UNLIKELY(request->orphan)) {
         atomic_store_explicit(&request->state, TERN_REQUEST_IDLE, memory_order_relaxed);
-        tern_op_request_hand(request);
+        request->next = tagged_of(request->ctx)->over;
+        tagged_of(request->ctx)->over = request;
+        call(request->ctx);
         return;
     }
     /* release: what was found, and the data. Pairs with tern_op_request_state(). */
@@ -337,7 +381,10 @@ void tern_op_request_describe(const struct tern_request *request, char *text, si
                                          "for which there is no room", "which was not received yet" };
     char                     source[24] = "any rank", tag[40] = "any tag";
     bool                     recv = request->kind == TERN_REQUEST_RECV;
+    bool                     alone = tern_base_lone_lock(&tern_op_tagged_lock);
+    unsigned                 far = request->phase;
 
+    tern_base_lone_unlock(&tern_op_tagged_lock, alone);
     if (!recv || !(request->name.class == TERN_MATCH_BITS_ANY_SOURCE ||
                    (request->name.class < TERN_MATCH_BITS && request->name.class & TERN_MATCH_ANY_SOURCE)))
         snprintf(source, sizeof(source), "rank %d", request->name.source);
@@ -346,8 +393,8 @@ void tern_op_request_describe(const struct tern_request *request, char *text, si
                  recv && request->name.class >= TERN_MATCH_BITS ? " in some bits" : "");
     snprintf(text, size,
              "%s %s of the job a message of %" PRIu64 " bytes%s with %s, %s; %" PRIu64 " bytes of others are kept",
-             recv ? "to receive from" : "to send to", source, request->size, recv ? " at most" : "", tag,
-             phase[request->phase], tern_op_tagged_kept());
+             recv ? "to receive from" : "to send to", source, request->size, recv ? " at most" : "", tag, phase[far],
+             tern_op_tagged_kept());
 }
 
 /* ---- begin and end ---- */

@@ -3,10 +3,12 @@
  * Four protocols, by the length of a message: in the head of a message of the link; with its data (eager); an offer,
  * whose data the receiver fetches by one get; the same in chunks. Whatever comes is matched by whoever polls for
  * messages (tagged_in.c); a lock that costs nothing while there is one thread guards receives and what is kept. What
- * has to be fetched is handed to the context of its receive, whose thread does that and tells the sender
- * (tagged_pull.c). A send that finds no room, or has to follow one that did not, waits in its context (tagged_out.c).
+ * has to be fetched is handed to the engine of the receive's context (engine.h), where the thread of the context, or
+ * the one beside the program while that computes, does so and tells the sender (tagged_pull.c). A send that finds no
+ * room, or has to follow one that did not, waits in its context (tagged_out.c).
  *
- * So a request is moved on by two: who delivers, until it is matched or told of, and the thread of its context.
+ * So a request is moved on by who delivers until it is matched or told of, then by the thread of its context or, of
+ * a matched receive, by whoever has the lock of the engine.
  */
 #ifndef TERN_OP_TAGGED_H
 #define TERN_OP_TAGGED_H
@@ -16,12 +18,14 @@
 #include "base/lone.h"
 #include "core/context.h"
 #include "core/job.h"
+#include "op/engine.h"
 #include "op/match.h"
 
 enum tern_request_state { TERN_REQUEST_IDLE, TERN_REQUEST_ACTIVE, TERN_REQUEST_DONE };
 enum tern_request_kind { TERN_REQUEST_SEND, TERN_REQUEST_SSEND, TERN_REQUEST_RECV };
 
-/* How far an active request is. POSTED, OFFERED: who delivers moves it on. The others: the context's thread. */
+/* How far an active request is. POSTED, OFFERED: who delivers moves it on. MATCHED: the engine. QUEUED: the context's
+ * thread. */
 enum tern_request_phase {
     TERN_REQUEST_POSTED,  /* a receive that nothing has matched */
     TERN_REQUEST_MATCHED, /* it has a message, which has to be fetched, or its sender told */
@@ -29,8 +33,7 @@ enum tern_request_phase {
     TERN_REQUEST_OFFERED, /* a send whose receiver will tell */
 };
 
-/* Chunks of a message under way: at most limit, so number limit + i starts when i have landed. A counter of the context
- * that gets increment would say the same. */
+/* Chunks of a message under way: at most limit, so number limit + i starts when i have landed. */
 struct tern_window {
     uint64_t started, landed;
     uint32_t limit;
@@ -48,6 +51,7 @@ struct tern_request {
     uint8_t                phase; /* enum tern_request_phase; under the lock where who delivers may change it */
     bool                   persistent, bound;
     bool                   orphan; /* the program has no pointer to it any more: it is freed at its end */
+    bool                   wished; /* a receive that is counted in wishes */
     tern_status            status;
     void                  *buffer; /* of a send not written */
     uint64_t               size;
@@ -91,7 +95,10 @@ struct tern_tagged_flow {
 struct tern_tagged_slab;
 struct tern_tagged {
     struct tern_ctx_guest    guest;              /* first */
-    struct tern_request     *handed;             /* by who delivers, newest first. Under the lock */
+    struct tern_request     *over;               /* that nobody waited for, to be dropped. Under the lock */
+    struct tern_request     *matched;            /* that are to be fetched, newest first. Under the lock */
+    _Atomic uint32_t         wishes;             /* receives of long messages that nobody waits for in a call: posted,
+                                                  * or to be fetched. Written under the lock */
     struct tern_request     *queue, **queue_end; /* sends that have not left, oldest first */
     uint32_t                 pass;
     uint32_t                 losses; /* of the job, when it looked for requests that wait for the dead */
@@ -124,8 +131,10 @@ static inline unsigned tern_op_request_state(const struct tern_request *request)
 /* It is done. Any thread; where it is not the context's, the lock is held. */
 void tern_op_request_end(struct tern_request *request, tern_status status);
 
-/* Leave a request for the thread of its context. The lock is held. */
-void tern_op_request_hand(struct tern_request *request);
+/* A receive is matched, and to be fetched. The lock is held. */
+void                 tern_op_request_matched(struct tern_request *request);
+/* Take those of a context, oldest first. */
+struct tern_request *tern_op_request_take_matched(struct tern_tagged *tagged);
 
 /* Whether an active request waits in vain, because whoever could end it is dead: then it is done. */
 bool tern_op_request_hopeless(struct tern_request *request);
@@ -174,11 +183,12 @@ void tern_op_tagged_in_close(void);
 void tern_op_tagged_refuse(void);
 bool tern_op_tagged_forget(void);
 
-/* Start a receive: what is kept, or what comes. False: no memory, it is not active. */
-bool tern_op_tagged_start_recv(struct tern_request *request);
+/* Start a receive: what is kept, or what comes. waits: in this call; otherwise the program may compute meanwhile. False:
+ * no memory, it is not active. */
+bool tern_op_tagged_start_recv(struct tern_request *request, bool waits);
 
 /* Start to receive what a matched probe has. */
-void tern_op_tagged_start_mrecv(struct tern_request *request, struct tern_message *message);
+void tern_op_tagged_start_mrecv(struct tern_request *request, struct tern_message *message, bool waits);
 
 /* Post no more; the lock is held. */
 void tern_op_tagged_unpost(struct tern_request *request);
@@ -201,7 +211,12 @@ uint64_t tern_op_tagged_kept(void); /* bytes, for reports */
 
 /* ---- tagged_pull.c ---- */
 
-/* Fetch what is to be fetched of a matched receive, and tell the sender. The context's thread. */
-void tern_op_tagged_pull(struct tern_request *request);
+/* Begin to fetch what is to be fetched, and tell the senders. The first: the context's thread. The second: whoever has the
+ * lock of the engine. */
+void tern_op_tagged_fetch(struct tern_ctx *ctx);
+void tern_op_tagged_fetch_for(struct tern_engine *engine, struct tern_tagged *tagged);
+
+/* See that the thread beside the program works for receives of a context that has requests. False: it cannot. */
+bool tern_op_tagged_is_helped(struct tern_ctx *ctx);
 
 #endif

@@ -11,6 +11,7 @@
 #include "base/bits.h"
 #include "base/options.h"
 #include "core/message.h"
+#include "op/beside.h"
 #include "op/tagged.h"
 #include "op/tagged_read.h"
 
@@ -47,7 +48,7 @@ static inline void give(struct tern_request *request, const struct tern_op_come 
     request->id = come->id;
     request->card = come->card;
     request->fetched = come->bytes;
-    tern_op_request_hand(request);
+    tern_op_request_matched(request);
 }
 
 /* A persistent receive stays bound. */
@@ -151,10 +152,21 @@ static void has_room(void)
     tern_core_message_tagged_full(false);
 }
 
-bool tern_op_tagged_start_recv(struct tern_request *request)
+/* It is to go on while the program computes. The lock is held. */
+static void wish(struct tern_request *request)
+{
+    struct tern_tagged *tagged = (struct tern_tagged *)request->ctx->guest;
+
+    request->wished = true;
+    atomic_store_explicit(&tagged->wishes, atomic_load_explicit(&tagged->wishes, memory_order_relaxed) + 1,
+                          memory_order_relaxed); /* tern_op_beside_wake() orders */
+}
+
+bool tern_op_tagged_start_recv(struct tern_request *request, bool waits)
 {
     struct tern_match_request *asks = &request->match.request;
-    bool                       alone = tern_base_lone_lock(&tern_op_tagged_lock);
+    bool helped = TERN_UNLIKELY(!waits && request->size > tern_opt.msg_eager) && tern_op_tagged_is_helped(request->ctx);
+    bool alone = tern_base_lone_lock(&tern_op_tagged_lock);
     struct tern_match_arrival *arrival;
 
     if (!request->bound && !(request->bound = tern_op_match_bind(&match, asks, request->name))) {
@@ -163,6 +175,8 @@ bool tern_op_tagged_start_recv(struct tern_request *request)
     }
     request->phase = TERN_REQUEST_POSTED;
     atomic_store_explicit(&request->state, TERN_REQUEST_ACTIVE, memory_order_relaxed); /* the lock orders */
+    if (helped)
+        wish(request);
     if (match.kept > 0 && (arrival = tern_op_match_oldest(asks))) {
         unbind(request);
         give_kept(request, unkeep(arrival));
@@ -170,14 +184,17 @@ bool tern_op_tagged_start_recv(struct tern_request *request)
         tern_op_match_post(&match, asks);
     }
     tern_base_lone_unlock(&tern_op_tagged_lock, alone);
+    if (helped)
+        tern_op_beside_wake();
     has_room();
     if (TERN_UNLIKELY(atomic_load_explicit(&tern_job.losses_seen, memory_order_relaxed) > 0))
         tern_op_request_doomed(request);
     return true;
 }
 
-void tern_op_tagged_start_mrecv(struct tern_request *request, struct tern_message *message)
+void tern_op_tagged_start_mrecv(struct tern_request *request, struct tern_message *message, bool waits)
 {
+    bool helped = !waits && message->card.size > 0 && tern_op_tagged_is_helped(request->ctx);
     bool alone = tern_base_lone_lock(&tern_op_tagged_lock);
 
     *message->link = message->next;
@@ -185,8 +202,12 @@ void tern_op_tagged_start_mrecv(struct tern_request *request, struct tern_messag
         message->next->link = message->link;
     request->name = message->name;
     atomic_store_explicit(&request->state, TERN_REQUEST_ACTIVE, memory_order_relaxed); /* the lock orders */
+    if (helped)
+        wish(request);
     give_kept(request, message);
     tern_base_lone_unlock(&tern_op_tagged_lock, alone);
+    if (helped)
+        tern_op_beside_wake();
 }
 
 /* ---- probes ---- */

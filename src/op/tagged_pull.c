@@ -6,8 +6,10 @@
  * any order. Where a get is done when it returns, no more than a window of them are made before everything else gets
  * its turn.
  *
- * When the last has landed the sender is told. It is a work of the context (core/context.h) from the first get to the
- * word.
+ * When the last has landed the sender is told. It is a work (core/context.h) of the context of the engine from the first
+ * get to the word: so it goes on as triggered operations do, by whoever makes progress for the receive's context, and
+ * by the thread beside the program while that computes. Everything here but tern_op_tagged_fetch() and
+ * tern_op_tagged_is_helped() has the lock of the engine.
  */
 #include <stdio.h>
 
@@ -16,12 +18,18 @@
 #include "core/links.h"
 #include "core/message.h"
 #include "core/region.h"
+#include "op/beside.h"
 #include "op/tagged.h"
 #include "op/wire.h"
 
 static struct tern_request *request_of(struct tern_work *work)
 {
     return (struct tern_request *)(void *)((unsigned char *)work - offsetof(struct tern_request, work));
+}
+
+static struct tern_engine *engine_of(const struct tern_request *request)
+{
+    return (struct tern_engine *)request->ctx->aside;
 }
 
 static void fail(struct tern_request *request, tern_status st)
@@ -46,7 +54,7 @@ static void detach(struct tern_request *request)
 static tern_status get_chunk(struct tern_request *request, uint64_t len)
 {
     const struct tern_link_path *path = request->part.path;
-    struct tern_lane            *lane = request->ctx->lane[request->part.link];
+    struct tern_ctx             *ctx = engine_of(request)->ctx;
     struct tern_xfer             xfer = { .part = &request->part,
                                           .offset = request->begin + request->fetched,
                                           .local = (unsigned char *)request->buffer + request->fetched,
@@ -57,12 +65,12 @@ static tern_status get_chunk(struct tern_request *request, uint64_t len)
     tern_status                  st;
 
     if (!path->instant) {
-        if (!(transfer = tern_core_pending_new(request->ctx)))
+        if (!(transfer = tern_core_pending_new(ctx)))
             return TERN_ERR_NOMEM;
         transfer->owner = &request->work;
         transfer->op.xfer = xfer;
     }
-    st = path->start(lane, &xfer, transfer ? &transfer->op : NULL);
+    st = path->start(ctx->lane[request->part.link], &xfer, transfer ? &transfer->op : NULL);
     if (transfer && st != TERN_PENDING)
         tern_core_pending_drop(transfer);
     return st;
@@ -132,6 +140,7 @@ static void advance(struct tern_work *work)
     if (!tell(request))
         return;
     tern_core_work_end(work, TERN_OK); /* the request has its status */
+    tern_op_engine_less(engine_of(request));
     end(request);
 }
 
@@ -203,7 +212,16 @@ static tern_status attach(struct tern_request *request)
     return st;
 }
 
-void tern_op_tagged_pull(struct tern_request *request)
+/* There is no memory to fetch it, or to tell the sender later: only now, if that can be. */
+static void give_up(struct tern_request *request, tern_status st)
+{
+    fail(request, st);
+    detach(request);
+    tell(request);
+    end(request);
+}
+
+static void pull(struct tern_engine *engine, struct tern_request *request)
 {
     uint64_t left;
 
@@ -214,15 +232,58 @@ void tern_op_tagged_pull(struct tern_request *request)
     request->part = (struct tern_link_part){ .rank = request->source, .link = tern_job.peer_link[request->source] };
     request->work = (struct tern_work){ .advance = advance, .ended = ended, .cancel = cancel, .release = release };
     fail(request, attach(request));
-    if (!(request->work.pending = tern_core_pending_new(request->ctx))) {
-        fail(request, TERN_ERR_NOMEM);
-        detach(request);
-        tell(request); /* if it can be: there is no memory to do so later */
-        end(request);
+    if (!(request->work.pending = tern_core_pending_new(engine->ctx))) {
+        give_up(request, TERN_ERR_NOMEM);
         return;
     }
     request->work.pending->describe = describe;
     request->work.pending->op.xfer = (struct tern_xfer){ .part = &request->part, .len = left, .get = true };
     tern_core_work_enlist(&request->work);
+    tern_op_engine_more(engine);
     advance(&request->work);
+}
+
+void tern_op_tagged_fetch_for(struct tern_engine *engine, struct tern_tagged *tagged)
+{
+    for (struct tern_request *request = tern_op_request_take_matched(tagged), *next; request; request = next) {
+        next = request->next;
+        pull(engine, request);
+    }
+}
+
+/* The context has an engine from now on. */
+static tern_status need_engine(struct tern_ctx *ctx)
+{
+    struct tern_engine *engine;
+    tern_status         st = ctx->aside ? TERN_OK : tern_op_engine_open(ctx);
+
+    if (st < 0)
+        return st;
+    engine = (struct tern_engine *)ctx->aside;
+    /* release: what a context has of messages. Pairs with the thread beside. */
+    atomic_store_explicit(&engine->tagged, (struct tern_tagged *)ctx->guest, memory_order_release);
+    return TERN_OK;
+}
+
+void tern_op_tagged_fetch(struct tern_ctx *ctx)
+{
+    struct tern_tagged *tagged = (struct tern_tagged *)ctx->guest;
+    tern_status         st = need_engine(ctx);
+    struct tern_engine *engine = (struct tern_engine *)ctx->aside;
+
+    if (TERN_UNLIKELY(st < 0)) {
+        for (struct tern_request *request = tern_op_request_take_matched(tagged), *next; request; request = next) {
+            next = request->next;
+            give_up(request, st);
+        }
+        return;
+    }
+    pthread_mutex_lock(&engine->lock);
+    tern_op_tagged_fetch_for(engine, tagged);
+    pthread_mutex_unlock(&engine->lock);
+}
+
+bool tern_op_tagged_is_helped(struct tern_ctx *ctx)
+{
+    return need_engine(ctx) == TERN_OK && tern_op_beside_start() == TERN_OK;
 }

@@ -277,7 +277,7 @@ static tern_status deliver_behind(struct tern_link_watch *base)
     struct chaos_link  *link = tern_chaos_link(base->link), *outer = polling;
     tern_status         st;
 
-    if (!deliver_due(link, base->channel))
+    if (base->channel != TERN_CHANNEL_NEWS && !deliver_due(link, base->channel))
         return TERN_OK;
     polling = link;
     st = watch->behind->deliver(watch->behind);

@@ -73,7 +73,7 @@ tern_status tern_shm_messages_open(struct shm_link *shm)
     m->inbox = calloc(locals * SHM_POSTS, sizeof(*m->inbox));
     pthread_mutex_init(&m->outbox_lock, NULL);
     m->news = (struct tern_link_watch){ .word = &shm->desk[shm->local].senders,
-                                        .channel = TERN_CHANNEL_REPLY, /* which is looked at in every case */
+                                        .channel = TERN_CHANNEL_NEWS,
                                         .deliver = meet_senders,
                                         .link = (struct tern_link *)shm };
     if (m->outbox[SHM_POST_PAIR] && m->outbox[SHM_POST_NOTES] && m->outbox[SHM_POST_TAGGED] && m->inbox)

@@ -1,0 +1,122 @@
+/* tagged_aside.c: long messages come while their receiver computes.
+ *
+ * Promise: a receive of a long message that is started goes on although its rank makes no call of Tern: the message is taken
+ * in, fetched in chunks, and its sender told. It makes no difference whether the message was there before the receive, or
+ * comes later; nor whether others come that nobody waits for.
+ *
+ * Rank 0 receives. When its sender is done it writes a word into rank 0's memory, which is all that rank 0 looks at.
+ *
+ * ranks: 2
+ * env: TERN_CMA=off
+ */
+#include <sched.h>
+#include <stdatomic.h>
+
+#include "job_test.h"
+
+#define LEN (3u << 20)
+#define ROUNDS 4u
+
+static tern_region      *words;
+static _Atomic uint64_t *mine; /* [0]: the message of this round may be sent; [rank]: that rank has sent it */
+static unsigned char    *data; /* rank 0: one message behind the other */
+
+static unsigned char byte_of(int rank, unsigned round, size_t at)
+{
+    return (unsigned char)((unsigned)rank * 31 + round * 5 + at * 7 + at / 253);
+}
+
+static void write_word(int rank, int word, uint64_t value)
+{
+    OK(tern_put(TERN_WORLD, words, rank, (uint64_t)word * sizeof(uint64_t), &value, sizeof(value)));
+}
+
+/* Compute: see memory change, without a call that makes progress. */
+static void look_at(int word, uint64_t value)
+{
+    tern_deadline deadline = tern_deadline_in(60);
+
+    while (atomic_load_explicit(&mine[word], memory_order_acquire) < value) {
+        CHECK(tern_clock() < deadline);
+        sched_yield();
+    }
+}
+
+static void start(int rank, unsigned round, tern_request **recv)
+{
+    unsigned char *to = data + (size_t)(rank - 1) * LEN;
+
+    if (round == 0) {
+        OK(tern_recv_init(TERN_WORLD, rank, 7, to, LEN, recv));
+        OK(tern_request_start(*recv));
+    } else if (round == 1) {
+        tern_message *message;
+
+        OK(tern_mprobe(TERN_WORLD, rank, 7, TERN_FOREVER, &message, NULL));
+        OK(tern_imrecv(&message, to, LEN, recv));
+    } else {
+        if (round == 2)
+            OK(tern_probe(TERN_WORLD, rank, 7, TERN_FOREVER, NULL));
+        OK(tern_irecv(TERN_WORLD, rank == 1 ? TERN_ANY_SOURCE : rank, 7, to, LEN, recv));
+    }
+}
+
+/* Rounds 1 and 2: the message is there first. */
+static void receive(unsigned round, bool first)
+{
+    tern_request *recv[8];
+    int           others = tern_size() - 1;
+
+    for (int rank = 1; first && rank <= others; rank++)
+        write_word(rank, 0, round + 1);
+    for (int rank = others; rank >= 1; rank--) /* the one that takes any last */
+        start(rank, round, &recv[rank - 1]);
+    for (int rank = 1; !first && rank <= others; rank++)
+        write_word(rank, 0, round + 1);
+    for (int rank = 1; rank <= others; rank++)
+        look_at(rank, round + 1);
+    for (int rank = 1; rank <= others; rank++) {
+        tern_message_info info;
+
+        OK(tern_request_wait(&recv[rank - 1], TERN_FOREVER, &info));
+        CHECK(info.source == rank && info.tag == 7 && info.len == LEN);
+        for (size_t i = 0; i < LEN; i++)
+            CHECK(data[(size_t)(rank - 1) * LEN + i] == byte_of(rank, round, i));
+        if (recv[rank - 1])
+            OK(tern_request_free(&recv[rank - 1]));
+    }
+}
+
+static void send(unsigned round)
+{
+    for (size_t i = 0; i < LEN; i++)
+        data[i] = byte_of(tern_rank(), round, i);
+    look_at(0, round + 1);
+    OK(tern_send(TERN_WORLD, 0, 8, &round, sizeof(round))); /* that nobody waits for yet */
+    OK(tern_send(TERN_WORLD, 0, 7, data, LEN));
+    write_word(0, tern_rank(), round + 1);
+}
+
+int main(void)
+{
+    OK(tern_init());
+    data = job_new((size_t)LEN * (size_t)tern_size());
+    OK(tern_region_alloc(TERN_WORLD, 8 * sizeof(uint64_t), NULL, &words));
+    mine = tern_region_ptr(words, tern_rank());
+    OK(tern_barrier(TERN_WORLD));
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        if (tern_rank() == 0)
+            receive(round, round == 1 || round == 2);
+        else
+            send(round);
+    }
+    for (unsigned round = 0; tern_rank() == 0 && round < ROUNDS * (unsigned)(tern_size() - 1); round++) {
+        unsigned said;
+
+        OK(tern_recv(TERN_WORLD, TERN_ANY_SOURCE, 8, &said, sizeof(said), NULL));
+    }
+    OK(tern_region_free(words));
+    OK(tern_finalize());
+    free(data);
+    return 0;
+}
