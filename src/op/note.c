@@ -60,10 +60,10 @@ static inline const struct ground *ground_of(uint64_t scope)
 
 static inline void complete(struct tern_notice *notice)
 {
-    if (TERN_UNLIKELY(notice->record != NULL)) {
+    if (TERN_UNLIKELY(notice->recorded)) {
         notice->record->status = TERN_OK;
         __atomic_store_n(&notice->record->done, true, __ATOMIC_RELEASE); /* pairs with tern_core_event_done() */
-        notice->record = NULL;
+        notice->recorded = false;
     }
     /* release: the last match. Pairs with tern_op_notice_state(). The data that it speaks of came before. */
     atomic_store_explicit(&notice->state, TERN_NOTICE_DONE, memory_order_release);
@@ -239,10 +239,10 @@ static void stop(struct tern_notice *notice)
 {
     if (atomic_load_explicit(&notice->state, memory_order_relaxed) == TERN_NOTICE_STARTED)
         tern_op_match_withdraw(&match, &notice->request);
-    if (notice->record) {
+    if (notice->recorded) {
         notice->record->status = TERN_ERR_STATE;
         notice->record->done = true; /* this thread waits for it */
-        notice->record = NULL;
+        notice->recorded = false;
     }
     atomic_store_explicit(&notice->state, TERN_NOTICE_IDLE, memory_order_relaxed);
 }
@@ -355,11 +355,12 @@ bool tern_op_notice_event(struct tern_notice *notice, tern_event *event)
     fresh->describe = describe_record;
     fresh->note[0] = notice->count;
     alone = tern_base_lone_lock(&lock);
-    if (tern_op_notice_state(notice) == TERN_NOTICE_STARTED && !notice->record) {
+    if (tern_op_notice_state(notice) == TERN_NOTICE_STARTED && !notice->recorded) {
         notice->record = fresh;
+        notice->recorded = true;
         fresh = NULL;
     }
-    *event = notice->record ? tern_core_event_make(notice->record, false) : TERN_EVENT_INIT;
+    *event = notice->recorded ? tern_core_event_make(notice->record, false) : TERN_EVENT_INIT;
     tern_base_lone_unlock(&lock, alone);
     if (fresh)
         tern_core_pending_drop(fresh);

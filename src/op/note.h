@@ -21,23 +21,24 @@
 
 enum tern_notice_state { TERN_NOTICE_IDLE, TERN_NOTICE_STARTED, TERN_NOTICE_DONE };
 
-/* A request. What changes while it waits is one cache line. */
+/* A request. What a notification and the wait for it touch is one cache line. */
 struct tern_notice {
     _Alignas(64) struct tern_match_request request; /* first */
     uint32_t               left;                    /* matches that it still waits for */
-    _Atomic uint32_t       state;                   /* enum tern_notice_state. DONE is set by who delivers */
+    _Atomic uint16_t       state;                   /* enum tern_notice_state. DONE is set by who delivers */
+    bool                   recorded;                /* there is a record */
     uint32_t               tag;                     /* of the last match, as are source and bytes */
     int32_t                source;                  /* rank in the job; -1: none yet */
     uint64_t               bytes;
-    struct tern_pending   *record; /* what events of this start point at; NULL: there are none */
-    /* As it was made. */
     struct tern_ctx       *ctx;
-    struct tern_team      *team; /* of the region */
+    /* The rest. */
+    struct tern_pending   *record; /* what events of this start point at */
+    struct tern_team      *team;   /* of the region */
     struct tern_match_name name;
     uint32_t               count;
     struct tern_notice    *next, **link; /* all of them */
 };
-_Static_assert(offsetof(struct tern_notice, ctx) == 64, "what changes is one line");
+_Static_assert(offsetof(struct tern_notice, record) == 64, "what is touched is one line");
 
 /* Begin to take notifications: called before the job is joined. Free all requests, and drop what comes, because the program
  * is about to leave. Free the rest when it has left. */
