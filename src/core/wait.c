@@ -2,8 +2,9 @@
  *
  * With a core for each rank a wait spins for TERN_SPIN microseconds, because a sleep costs more than most waits last.
  * With fewer cores than ranks it looks a few times, yields a few times and sleeps, because what it waits for
- * needs the core. Sleeping is on the rank's bell; whoever has news rings it. Who was woken spins again: puts of peers come
- * without a word to the core, and each would otherwise cost a wake-up.
+ * needs the core; but it does not give the core away while there is news, of which more may lie there already. Sleeping
+ * is on the rank's bell; whoever has news rings it. Who was woken spins again: puts of peers come without a word to the
+ * core, and each would otherwise cost a wake-up.
  */
 #include "core/wait.h"
 
@@ -20,7 +21,7 @@
 #include "core/message.h"
 
 #define FIRST_LOOKS 256       /* before the clock is read for the first time */
-#define FIRST_LOOKS_CROWDED 8 /* the same where what is waited for may need this core */
+#define FIRST_LOOKS_CROWDED 2 /* the same where what is waited for may need this core */
 #define LOOKS_PER_CLOCK 64
 #define LONGEST_SPIN 16         /* times TERN_SPIN */
 #define GIVE_WAY 50000          /* ns of spinning after which whoever else wants the core may have it */
@@ -101,6 +102,13 @@ static __attribute__((noinline)) tern_status wait_long(const struct tern_wait *w
 
         if ((st = wait->poll(wait->arg)) != TERN_PENDING)
             return st;
+        if (delivered != tern_core_message_delivered()) {
+            delivered = tern_core_message_delivered();
+            idle_since = now;
+            yields = 0;
+            if (looks % LOOKS_PER_CLOCK != 0)
+                continue; /* a poll delivers from one queue; the rest of what has come may lie in another */
+        }
         if (now - idle_since < spin) {
             tern_base_relax();
             if (looks % LOOKS_PER_CLOCK != 0)
@@ -122,11 +130,10 @@ static __attribute__((noinline)) tern_status wait_long(const struct tern_wait *w
             report(wait, now - start);
             report_at = now + (now - start); /* each report doubles the age */
         }
-        if (rung || delivered != tern_core_message_delivered()) { /* where there is news, more may come soon */
-            delivered = tern_core_message_delivered();
+        if (rung) { /* where there is news, more may come soon */
             idle_since = now;
             yields = 0;
-            spin = rung ? next_spin(spin, now - before) : spin;
+            spin = next_spin(spin, now - before);
         }
     }
 }
