@@ -58,8 +58,9 @@ TERN_API tern_status tern_counter_add(tern_counter *counter, uint64_t value);
 /* Add to a counter, with options: opts->when and opts->threshold say when, opts->event is done when it has been added,
  * and opts->counter counts that it was. Both counters are of the same context. opts NULL: as tern_counter_add.
  * Returns  TERN_OK: added, or it will be. TERN_ERR_ARG: counter is NULL, a flag is unknown, or the counters are of
- *          different contexts. TERN_ERR_NOMEM. Nothing happens after an error. A sum that does not fit in 64 bits is a
- *          failure of the operation, TERN_ERR_RANGE.
+ *          different contexts. TERN_ERR_NOMEM. TERN_ERR_SYSTEM: the thread of triggered operations cannot be started.
+ *          Nothing happens after an error. A sum that does not fit in 64 bits is a failure of the operation,
+ *          TERN_ERR_RANGE.
  * Remote   none of its own.
  * Threads  the one that uses its context. */
 TERN_API tern_status tern_counter_add_with(tern_counter *counter, uint64_t value, const tern_opts *opts);

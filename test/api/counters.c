@@ -4,12 +4,14 @@
  * not before, whatever kind of operation it is; chains and fans of thousands work; while the program computes they go on;
  * what has not started can be cancelled, and then nothing of it happens; tern_quiet completes what has started and waits
  * for nothing else; events of counters are waited for with others; handlers and other threads may add; what makes no
- * sense is refused.
+ * sense is refused, and so is what would need a thread that the system refuses.
  *
  * ranks: 1 2 4
  * network: 2 */
+#include <inttypes.h>
 #include <pthread.h>
 #include <sched.h>
+#include <sys/resource.h>
 
 #include "job_test.h"
 
@@ -355,6 +357,86 @@ static void refused(void)
 }
 
 /* A handler at the right neighbour adds, which triggers a put back to us. */
+/* A list of many pieces, and a box of many dimensions whose elements are turned round: both are kept until they start. */
+static void large_shapes(void)
+{
+    enum { PIECES = 1500, DIMS = 11 }; /* 2^11 elements */
+    static uint64_t offset[PIECES], value[PIECES], box[1u << DIMS], back[1u << DIMS];
+    void          **piece = job_new(PIECES * sizeof(void *));
+    size_t          count[DIMS];
+    int64_t         up[DIMS];
+    ptrdiff_t       down[DIMS];
+    tern_counter   *go = counter(), *done = counter();
+    tern_opts       put = { .counter = done, .when = go, .threshold = 1 }, get = { .when = done, .threshold = 2 };
+    tern_indexed    indexed = { PIECES, 8, piece, PIECES, 8, offset };
+    tern_strided    strided = { .element = 8, .dims = DIMS, .local = box + (1u << DIMS) - 1, .remote = 8 * PIECES };
+
+    for (size_t i = 0; i < PIECES; i++) {
+        value[i] = 1000 + i;
+        piece[i] = &value[PIECES - 1 - i];
+        offset[i] = 8 * (i % 2 ? PIECES - i : i);
+    }
+    for (unsigned d = 0; d < DIMS; d++) {
+        count[d] = 2;
+        up[d] = (int64_t)8 << d;
+        down[d] = -up[d];
+    }
+    for (size_t i = 0; i < 1u << DIMS; i++)
+        box[i] = i * i + 1;
+    strided.count = count;
+    strided.local_stride = down;
+    strided.remote_stride = up;
+    meet();
+    OK(tern_put_indexed_with(TERN_WORLD, far, right, &indexed, &put));
+    OK(tern_put_strided_with(TERN_WORLD, far, right, &strided, &put));
+    strided.local = back + (1u << DIMS) - 1;
+    OK(tern_get_strided_with(TERN_WORLD, far, right, &strided, &get));
+    memset(count, 0, sizeof(count)); /* the descriptions are the program's again */
+    memset(up, 0, sizeof(up));
+    memset(down, 0, sizeof(down));
+    memset(offset, 0, sizeof(offset));
+    free(piece);
+    OK(tern_counter_add(go, 1));
+    OK(tern_counter_wait(done, 2, TERN_FOREVER));
+    OK(tern_quiet(TERN_WORLD));
+    meet();
+    for (size_t i = 0; i < PIECES; i++)
+        SAME(registered[i % 2 ? PIECES - i : i], 1000 + PIECES - 1 - i);
+    for (size_t i = 0; i < 1u << DIMS; i++)
+        CHECK(registered[PIECES + i] == box[(1u << DIMS) - 1 - i] && back[i] == box[i]);
+    OK(tern_counter_free(go));
+    OK(tern_counter_free(done));
+    meet();
+}
+
+/* The first triggered operation finds no room for one more thread: it is refused, and nothing is left of it. */
+static void no_thread(void)
+{
+    struct rlimit before, now;
+    tern_counter *go;
+    tern_event    event = TERN_EVENT_INIT;
+    uint64_t      pages = 0;
+    FILE         *file = fopen("/proc/self/statm", "r");
+
+    if (JOB_SANITIZED || job_network() || !file) { /* these need address space of their own */
+        if (file)
+            fclose(file);
+        return;
+    }
+    go = counter();
+    CHECK(fscanf(file, "%" SCNu64, &pages) == 1);
+    fclose(file);
+    CHECK(getrlimit(RLIMIT_AS, &before) == 0);
+    now = before;
+    now.rlim_cur = (pages + 256) * (uint64_t)sysconf(_SC_PAGESIZE); /* no stack fits */
+    CHECK(setrlimit(RLIMIT_AS, &now) == 0);
+    RETURNS(TERN_ERR_SYSTEM, tern_put_with(TERN_WORLD, far, right, 0, source, 8,
+                                           &(tern_opts){ .when = go, .threshold = 1, .event = &event }));
+    CHECK(setrlimit(RLIMIT_AS, &before) == 0);
+    CHECK(event.pending == NULL);
+    OK(tern_counter_free(go));
+}
+
 static void handlers(void)
 {
     tern_am am = { .kind = TERN_AM_SHORT, .handler = HANDLER };
@@ -444,8 +526,10 @@ int main(void)
     OK(tern_region_alloc(TERN_WORLD, SLOTS * 8, NULL, &region));
     OK(tern_region_register(TERN_WORLD, registered, sizeof(registered), &far));
     mine = tern_region_ptr(region, tern_rank());
+    no_thread(); /* while there is none yet */
     counts();
     kinds();
+    large_shapes();
     chain(region, 400, false);
     chain(far, 400, false);
     chain(region, 40, true);
