@@ -188,8 +188,8 @@ static void blocking(void)
 
 static void truncated(void)
 {
-    static const size_t sizes[] = { 30, 3000, 20000, 2 << 20 };
-    static const size_t rooms[] = { 0, 10, 2999, 5000, 10000, 1500000 };
+    static const size_t sizes[] = { 30, 3000, 200000, 2 << 20 };
+    static const size_t rooms[] = { 0, 10, 2999, 5000, 100000, 1500000 };
 
     for (unsigned i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
         for (unsigned k = 0; k < sizeof(rooms) / sizeof(rooms[0]) && rooms[k] < sizes[i]; k++) {
@@ -286,7 +286,7 @@ static void table_of_paper(void)
 /* Long messages do not overtake short ones, nor short ones long ones. */
 static void no_overtaking(void)
 {
-    static const size_t sizes[] = { 200000, 8, 3000, 1500000, 0, 33, 9000, 8 };
+    static const size_t sizes[] = { 200000, 8, 3000, 1500000, 0, 33, 90000, 8 };
     enum { COUNT = sizeof(sizes) / sizeof(sizes[0]) };
     tern_request *send[COUNT];
 
@@ -353,7 +353,7 @@ static void masks(void)
 
 static void probes(void)
 {
-    static const size_t sizes[] = { 5, 5000, 50000 };
+    static const size_t sizes[] = { 5, 5000, 100000 };
 
     for (unsigned i = 0; i < 3; i++) {
         tern_request     *send, *recv;
@@ -394,7 +394,7 @@ static void probes(void)
 
 static void persistent(void)
 {
-    static const size_t sizes[] = { 8, 4000, 40000 };
+    static const size_t sizes[] = { 8, 4000, 100000 };
 
     for (unsigned i = 0; i < 3; i++) {
         tern_request *send, *recv;

@@ -13,7 +13,7 @@
 #define ROUNDS (JOB_SANITIZED ? 60u : 300u)
 #define LONGEST 200000u
 
-static const size_t lens[] = { 8, 100, 9000, 0, LONGEST, 32, 3000, 40000 };
+static const size_t lens[] = { 8, 100, 9000, 0, LONGEST, 32, 3000, 90000 };
 
 static unsigned char byte_of(int rank, int64_t thread, unsigned round, size_t at)
 {

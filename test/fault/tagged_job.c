@@ -39,8 +39,8 @@ static void go_on(int dead)
     for (int rank = 0; rank < size; rank++) {
         if (rank == dead)
             continue;
-        EXPECT(TERN_OK, tern_irecv(TERN_WORLD, rank, 7, data + LONG + (size_t)rank * 50000, 50000, &recv[n]));
-        EXPECT(TERN_OK, tern_isend(TERN_WORLD, rank, 7, data, 50000, &send[n++]));
+        EXPECT(TERN_OK, tern_irecv(TERN_WORLD, rank, 7, data + LONG + (size_t)rank * 100000, 100000, &recv[n]));
+        EXPECT(TERN_OK, tern_isend(TERN_WORLD, rank, 7, data, 100000, &send[n++]));
     }
     EXPECT(TERN_OK, tern_request_wait_all(recv, n, tern_deadline_in(20), NULL, NULL));
     EXPECT(TERN_OK, tern_request_wait_all(send, n, tern_deadline_in(20), NULL, NULL));
@@ -180,7 +180,7 @@ int main(int argc, char **argv)
     EXPECT(TERN_OK, tern_init());
     me = tern_rank();
     size = tern_size();
-    data = job_new(LONG + 64 * 50000u);
+    data = job_new(LONG + 64 * 100000u);
     EXPECT(TERN_OK, tern_region_alloc(TERN_WORLD, 64 * sizeof(uint64_t), NULL, &region));
     EXPECT(TERN_OK, tern_barrier(TERN_WORLD));
     fault_run(ways, argv[1]);

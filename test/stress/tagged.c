@@ -415,6 +415,7 @@ static void cancel_races(void)
 
 int main(void)
 {
+    setenv("TERN_MSG_EAGER", "8K", 0); /* so that many messages are fetched, unless the environment has its own wish */
     OK(tern_init());
     seed = 4000 + (uint64_t)tern_rank();
     against_model();

@@ -40,7 +40,7 @@ static const struct option long_options[] = {
 
 static const char usage[] =
     "usage: ternrun -n N tern-perf TEST [options]\n"
-    "       tern-perf init|compare|register|crossover|payload [options]\n"
+    "       tern-perf init|compare|register|crossover|payload|protocols [options]\n"
     "       tern-perf --list | --help | --version\n"
     "\n"
     "  --sizes A:B|A,B,C   bytes per transfer: powers of two times A up to B, or a list; K, M, G are powers of 1024\n"
@@ -67,9 +67,9 @@ static const char usage[] =
     "  --ranks N[,N...]    ranks of the jobs that it starts (default 2 for the time, 8 for the memory; with --net\n"
     "                      2,8,16,32,64 for both)\n"
     "  --rounds N          jobs of each kind, in turn (default 15)\n"
-    "crossover, payload\n"
+    "crossover, payload, protocols\n"
     "  --rounds N          jobs of each kind, in turn (default 15)\n"
-    "compare, init, crossover, payload\n"
+    "compare, init, crossover, payload, protocols\n"
     "  --limit S           seconds that one run may take (default 60)\n"
     "register\n"
     "  --threads N[,N...]  threads that register at a time (default 1,2,4,8)\n";

@@ -197,6 +197,7 @@ int  perf_compare(const struct perf_options *o);
 int  perf_register(const struct perf_options *o);
 int  perf_crossover(const struct perf_options *o);
 int  perf_payload(const struct perf_options *o);
+int  perf_protocols(const struct perf_options *o);
 
 /* Memory that sizes of these tests take: shapes.c; matrix.c, of a matrix and of one that is twice as wide. */
 uint64_t perf_shape_bytes(uint64_t size);

@@ -1,0 +1,39 @@
+/* protocols.c: protocols: tagged messages of the same lengths by each way that they may take (docs/architecture.md): with
+ * their data (eager), by one get of the receiver (one_get), and by several (chunked). Where the ways cross is where the
+ * defaults of TERN_MSG_EAGER and TERN_MSG_CHUNKED belong.
+ *
+ * The ways are the same library with other options, so each is a job of its own, and the jobs run in turn as in compare.
+ * What fits into a cell goes inline in all of them. The queue of the first is as long as its messages need.
+ */
+#include "compare.h"
+
+#define EAGER ((char[]){ "TERN_MSG_EAGER=1M" }), ((char[]){ "TERN_AM_QUEUE=16M" })
+#define FETCHED ((char[]){ "TERN_MSG_EAGER=0" })
+#define ONE_GET ((char[]){ "TERN_MSG_CHUNKED=1024T" })
+#define CHUNKED ((char[]){ "TERN_MSG_CHUNKED=0" })
+
+#define JOBS                                                                                           \
+    .launcher = "ternrun", .program = "tern-perf", .find = compare_tern_find, .run = compare_tern_run, \
+    .install = "ternrun and tern-perf must lie in the same directory or in PATH"
+
+static const struct runner ways[] = {
+    { .name = "eager", .link = "eager", .env = (char *[]){ EAGER, NULL }, JOBS },
+    { .name = "one_get", .link = "one_get", .env = (char *[]){ FETCHED, ONE_GET, NULL }, JOBS },
+    { .name = "chunked", .link = "chunked", .env = (char *[]){ FETCHED, CHUNKED, NULL }, JOBS },
+};
+
+static const struct compare_test transfers[] = {
+    { .name = "msg_lat", .sizes = "32,64,256,1K,4K,8K,16K,32K,64K", .metrics = { "half_rtt" }, .unit = "ns" },
+    { .name = "msg_bw", .sizes = "4K,8K,16K,32K,64K,256K,1M,4M,16M", .metrics = { "bandwidth" }, .unit = "MB/s" },
+};
+
+int perf_protocols(const struct perf_options *o)
+{
+    const struct comparison all = { .title = "Tagged messages by each way",
+                                    .runners = ways,
+                                    .runner_count = sizeof(ways) / sizeof(ways[0]),
+                                    .tests = transfers,
+                                    .test_count = sizeof(transfers) / sizeof(transfers[0]) };
+
+    return compare_run(&all, o);
+}
