@@ -9,6 +9,7 @@
 #include "op/acc.h"
 #include "op/atomic.h"
 #include "op/mutex.h"
+#include "op/signal.h"
 
 #define PAGE 4096u
 
@@ -119,7 +120,7 @@ static tern_status serve_transfer(const struct tern_link_ground *ground, const u
 /* Who serves what. Each checks all that it reads. */
 static tern_op_server *const server[WIRE_VERBS] = {
     [WIRE_PUT] = serve_transfer,    [WIRE_GET] = serve_transfer,        [WIRE_ATOMIC] = tern_op_atomic_serve,
-    [WIRE_ACC] = tern_op_acc_serve, [WIRE_MUTEX] = tern_op_mutex_serve,
+    [WIRE_ACC] = tern_op_acc_serve, [WIRE_MUTEX] = tern_op_mutex_serve, [WIRE_SIGNAL] = tern_op_signal_serve,
 };
 
 tern_status tern_op_serve(const struct tern_link_ground *ground, const unsigned char *request, size_t len,

@@ -2,10 +2,19 @@
 #include "op/signal.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/bits.h"
+#include "base/options.h"
 #include "boot/bell.h"
 #include "core/job.h"
+#include "op/apply.h"
 #include "op/attempt.h"
+#include "op/wire.h"
+
+/* Bytes of an errand with its put that a network sends along with the message. A longer put goes by itself, without being
+ * copied there. */
+#define TOGETHER 8192u
 
 struct signalled {
     struct tern_work      work; /* first; its record is what events point at */
@@ -116,9 +125,10 @@ static struct signalled *signal_new(struct tern_ctx *ctx, const struct tern_op_a
 /* ---- starting ---- */
 
 struct start {
-    struct tern_op_attempt  attempt; /* first */
-    const struct tern_xfer *xfer;
-    struct tern_pending    *transfer;
+    struct tern_op_attempt       attempt; /* first */
+    const struct tern_xfer      *xfer;
+    const struct tern_op_atomic *word;
+    struct tern_pending         *transfer;
 };
 
 /* The transfer, which may be of nothing. */
@@ -132,17 +142,58 @@ static tern_status start_transfer(struct tern_op_attempt *attempt)
     return part->path->start(attempt->ctx->lane[part->link], s->xfer, &s->transfer->op);
 }
 
+/* Whether put and signal can be one errand. No room of an errand is smaller than a chunk of the bounce buffer may be. */
+static bool is_one(const struct tern_xfer *xfer, const struct tern_op_atomic *word)
+{
+    const struct tern_link_part *part = word->part;
+    size_t                       most = tern_opt.bounce_chunk < TOGETHER ? tern_opt.bounce_chunk : TOGETHER;
+
+    return xfer->part == part && !part->base && part->path->errands && xfer->len > 0 &&
+           xfer->len <= most - sizeof(struct wire_signal);
+}
+
+static tern_status start_together(struct tern_op_attempt *attempt)
+{
+    const struct start          *s = (const struct start *)attempt;
+    const struct tern_link_part *part = attempt->part;
+    const struct tern_link_ops  *ops = tern_job.ops[part->link];
+    struct tern_lane            *lane = attempt->ctx->lane[part->link];
+    struct tern_link_op         *op = &s->transfer->op;
+    const struct wire_signal     request = { .verb = WIRE_SIGNAL,
+                                             .add = s->word->op == TERN_ATOMIC_ADD,
+                                             .len = (uint32_t)s->xfer->len,
+                                             .offset = s->xfer->offset,
+                                             .word = s->word->offset,
+                                             .value = s->word->operand };
+    const struct tern_xfer       errand = { .part = part,
+                                            .offset = s->xfer->offset,
+                                            .local = s->xfer->local,
+                                            .len = s->xfer->len,
+                                            .brief = sizeof(request) + s->xfer->len <= TERN_LINK_SMALL,
+                                            .what = "put with a signal" };
+    tern_status                  st = ops->errand_open(lane, &errand, op);
+
+    if (st != TERN_OK)
+        return st;
+    memcpy(op->room, &request, sizeof(request));
+    memcpy(op->room + sizeof(request), s->xfer->local, s->xfer->len);
+    ops->errand_send(lane, op, sizeof(request) + s->xfer->len, 0);
+    return TERN_PENDING;
+}
+
 tern_status tern_op_signal_start(struct tern_ctx *ctx, const struct tern_xfer *xfer, const struct tern_op_atomic *word,
                                  const tern_opts *opts, const char *what)
 {
+    bool         together = is_one(xfer, word);
     struct start start = {
         .attempt = { .ctx = ctx,
                      .part = xfer->len > 0 ? xfer->part : word->part,
                      .what = what,
                      .len = xfer->len,
-                     .start = start_transfer,
+                     .start = together ? start_together : start_transfer,
                      .aided = !word->part->base },
         .xfer = xfer,
+        .word = word,
     };
     struct signalled *s = signal_new(ctx, word);
     tern_status       st;
@@ -160,6 +211,7 @@ tern_status tern_op_signal_start(struct tern_ctx *ctx, const struct tern_xfer *x
         free(s);
         return st;
     }
+    s->given = together;
     s->work.pending->op.copied = st == TERN_OK ? xfer->len : s->transfer->op.copied;
     if (st == TERN_OK) {
         tern_core_pending_drop(s->transfer);
@@ -180,4 +232,35 @@ tern_status tern_op_signal_run(struct tern_ctx *ctx, const struct tern_xfer *xfe
     tern_status   st = tern_op_signal_start(ctx, xfer, word, &opts, what);
 
     return st == TERN_OK ? tern_op_finish(ctx, word->part, &event, deadline) : st;
+}
+
+/* ---- at the target ---- */
+
+/* The sender may be hostile: what is checked is a copy. */
+static bool is_sound(const struct wire_signal *w, size_t data, const struct tern_link_ground *ground)
+{
+    if (w->verb != WIRE_SIGNAL || w->add > 1 || w->zero != 0 || w->len != data ||
+        !tern_base_covers(ground->size, w->offset, w->len) ||
+        !tern_base_covers(ground->size, w->word, sizeof(uint64_t)) ||
+        ((uintptr_t)ground->base + w->word) % sizeof(uint64_t) != 0)
+        return false;
+    return !ground->there || (ground->there(ground->base + w->offset, w->len, true) &&
+                              ground->there(ground->base + w->word, sizeof(uint64_t), true));
+}
+
+tern_status tern_op_signal_serve(const struct tern_link_ground *ground, const unsigned char *request, size_t len,
+                                 unsigned char *answer, size_t room, size_t *answered)
+{
+    struct wire_signal w;
+
+    (void)answer, (void)room, (void)answered;
+    if (len <= sizeof(w))
+        return TERN_ERR_LINK;
+    memcpy(&w, request, sizeof(w));
+    if (!is_sound(&w, len - sizeof(w), ground))
+        return TERN_ERR_LINK;
+    memcpy(ground->base + w.offset, request + sizeof(w), w.len);
+    /* A release, the data before the word: pairs with the acquire in api/signal.c, look(). */
+    tern_op_apply(ground->base + w.word, TERN_UINT64, w.add ? TERN_ATOMIC_ADD : TERN_ATOMIC_PUT, w.value, 0);
+    return TERN_OK;
 }

@@ -178,6 +178,7 @@ enum wire_verb {
     WIRE_ATOMIC, /* struct wire_atomic */
     WIRE_ACC,    /* struct wire_acc */
     WIRE_MUTEX,  /* struct wire_mutex */
+    WIRE_SIGNAL, /* struct wire_signal */
     WIRE_VERBS
 };
 
@@ -207,6 +208,18 @@ struct wire_atomic {
     uint64_t operand, compare; /* of 4 bytes: the upper half is 0 */
 };
 _Static_assert(sizeof(struct wire_atomic) == 32, "a request has no padding");
+
+/* The request of a put with its signal: the bytes of the put follow. There is no answer. */
+struct wire_signal {
+    uint8_t  verb; /* WIRE_SIGNAL */
+    uint8_t  add;  /* 1: the value is added to the word. 0: it is set */
+    uint16_t zero;
+    uint32_t len;    /* of the put */
+    uint64_t offset; /* and where it goes */
+    uint64_t word;   /* where the word is */
+    uint64_t value;
+};
+_Static_assert(sizeof(struct wire_signal) == 32, "a request has no padding");
 
 /* The request of a step of a mutex, and its answer: op/mutex_step.h. */
 struct wire_mutex {

@@ -1,9 +1,9 @@
-/* ofi_notify.c: what a notified put costs on the network, counted.
+/* ofi_notify.c: what a notified put, and a put with a signal, cost on the network, counted.
  *
  * Promise: where the provider's writes bring completion data, a put that notifies is one operation of the provider, a
  * write, whichever rank it goes to and in whichever form it is made; no message goes beside it, in either direction, nor
  * a read. What has to fit into the completion data and does not, a tag of 32 bits with a put of 1 MiB, say, takes one message
- * more.
+ * more. A put with a signal of up to 8160 bytes is one message, and its answer, which its source waits for in no hurry.
  *
  * The operations are counted where the link hands them to libfabric: an endpoint is a table of functions, and the test
  * puts its own in front of these.
@@ -108,7 +108,7 @@ static struct counts counted(void)
     while (waits) {
         OK(tern_progress(TERN_WORLD));
         pthread_mutex_lock(&ofi->lock);
-        waits = ofi->messages.work || ofi->waiting;
+        waits = ofi->messages.work || ofi->waiting || tern_ofi_serve_waits(ofi);
         now = counts;
         counts = waits ? counts : (struct counts){ 0 };
         pthread_mutex_unlock(&ofi->lock);
@@ -159,6 +159,39 @@ static void all_to_all(const struct job_region *r, unsigned char *data, size_t l
     OK(tern_barrier(TERN_WORLD));
 }
 
+/* One rank puts to every other one, with a signal. */
+static void signal_all(const struct job_region *r, const unsigned char *data, size_t len, const tern_signal *signal)
+{
+    unsigned      others = (unsigned)tern_size() - 1;
+    struct counts got;
+
+    counted(); /* the barrier's */
+    for (unsigned i = 1; i <= others; i++)
+        OK(tern_put_signal(TERN_WORLD, r->region, (tern_rank() + (int)i) % tern_size(), 0, data, len, signal));
+    got = counted();
+    SAME(got.writes, 0);
+    SAME(got.others, others);
+}
+
+/* The ranks in turn, because those to which signals come answer. */
+static void signals(const struct job_region *r, unsigned char *data, size_t len)
+{
+    const tern_signal signal = { r->region, (uint64_t)tern_size() * LONGEST, 1, TERN_SIGNAL_ADD };
+    static uint64_t   given;
+
+    for (int from = 0; from < tern_size(); from++) {
+        OK(tern_barrier(TERN_WORLD));
+        if (from == tern_rank()) {
+            job_fill(data, len, (unsigned)from, (unsigned)len);
+            signal_all(r, data, len, &signal);
+            continue;
+        }
+        OK(tern_signal_wait(TERN_WORLD, r->region, signal.offset, TERN_EQ, ++given, TERN_FOREVER, NULL));
+        CHECK(job_put_holds(r->mine, len, (unsigned)from, (unsigned)len));
+    }
+    OK(tern_barrier(TERN_WORLD));
+}
+
 int main(void)
 {
     const struct counts one = { .writes = 1 }, two = { .writes = 1, .others = 1 };
@@ -167,12 +200,15 @@ int main(void)
 
     OK(tern_init());
     data = job_new(LONGEST);
-    job_region_make(&r, JOB_HOST, (uint64_t)tern_size() * LONGEST);
+    job_region_make(&r, JOB_HOST, (uint64_t)tern_size() * LONGEST + 64);
     if (job_far((tern_rank() + 1) % tern_size())) {
         counting_begin();
         for (size_t i = 0; i < LENGTHS && ofi->net.data_bits == 64; i++)
             all_to_all(&r, data, lengths[i], i % 2 ? UINT32_MAX - 1 : (uint32_t)i, one);
         all_to_all(&r, data, LONGEST, UINT32_MAX, two);
+        signals(&r, data, 8);
+        signals(&r, data, 1000);
+        signals(&r, data, 8160);
         counting_end();
     }
     job_region_drop(&r);

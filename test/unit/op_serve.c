@@ -195,6 +195,61 @@ static void damaged(void **state)
     }
 }
 
+/* A put with its signal: the data, then the word; damaged, nothing or both, and no harm. */
+static void signals(void **state)
+{
+    const struct wire_signal good = { .verb = WIRE_SIGNAL, .add = 1, .len = 20, .offset = 3, .word = 40, .value = 7 };
+    unsigned char            before[BYTES], *bytes = calloc(1, sizeof(good) + 20);
+    struct made              m = { bytes, sizeof(good) + 20 };
+    struct wire_signal       bad[10];
+    uint64_t                 word = 5, seed = 3;
+    size_t                   answered, n = 0;
+
+    (void)state;
+    assert_non_null(bytes);
+    memset(memory, 0, BYTES);
+    memcpy(memory + 40, &word, sizeof(word));
+    memcpy(bytes, &good, sizeof(good));
+    memset(bytes + sizeof(good), 9, 20);
+    assert_int_equal(serve(&m, NULL, 0, &answered), TERN_OK);
+    memcpy(&word, memory + 40, sizeof(word));
+    assert_true(answered == 0 && word == 12 && memory[2] == 0 && memory[3] == 9 && memory[22] == 9 && memory[23] == 0);
+    bytes[offsetof(struct wire_signal, add)] = 0;
+    assert_int_equal(serve(&m, NULL, 0, &answered), TERN_OK);
+    memcpy(&word, memory + 40, sizeof(word));
+    assert_true(word == 7);
+    for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        bad[i] = good;
+    bad[n++].add = 2;
+    bad[n++].zero = 1;
+    bad[n++].len = 19;
+    bad[n++].len = 21;
+    bad[n++].offset = BYTES - 19;
+    bad[n++].offset = UINT64_MAX - 3;
+    bad[n++].word = 44;
+    bad[n++].word = BYTES - 7;
+    bad[n++].word = BYTES;
+    bad[n++].word = UINT64_MAX - 7;
+    memcpy(before, memory, BYTES);
+    for (unsigned i = 0; i < n; i++) {
+        memcpy(bytes, &bad[i], sizeof(bad[i]));
+        assert_int_equal(serve(&m, NULL, 0, &answered), TERN_ERR_LINK);
+    }
+    memcpy(bytes, &good, sizeof(good));
+    for (m.len = 0; m.len < sizeof(good) + 20; m.len++)
+        assert_int_equal(serve(&m, NULL, 0, &answered), TERN_ERR_LINK);
+    assert_memory_equal(before, memory, BYTES);
+    for (int i = 0; i < 100000; i++) {
+        tern_status st;
+
+        memcpy(bytes, &good, sizeof(good));
+        bytes[1 + job_random(&seed) % (sizeof(good) - 1)] ^= (unsigned char)job_random(&seed);
+        st = serve(&m, NULL, 0, &answered);
+        assert_true((st == TERN_OK || st == TERN_ERR_LINK) && answered == 0);
+    }
+    free(bytes);
+}
+
 static uint64_t asked;
 
 static bool first_pages(const void *addr, size_t len, bool write)
@@ -230,9 +285,8 @@ static void what_is_not_there(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parts_of_a_box),
-        cmocka_unit_test(lists),
-        cmocka_unit_test(damaged),
+        cmocka_unit_test(parts_of_a_box),    cmocka_unit_test(lists),
+        cmocka_unit_test(damaged),           cmocka_unit_test(signals),
         cmocka_unit_test(what_is_not_there),
     };
 

@@ -3,9 +3,10 @@
  * notify_lat is a ping-pong as in paper 5, listing 1: a rank makes a notified access to the other one and then waits for the
  * other's by a request for that source and one tag. `half_rtt` is that of tern_put_notify_nbi, `half_rtt_blocking` of
  * tern_put_notify, `half_rtt_get` of tern_get_notify. After a put's notification the target looks at the first and the last
- * byte, which must be those of this turn. Over a network two others run in turn with it: `put_half_rtt` of plain puts, which
+ * byte, which must be those of this turn. Over a network others run in turn with it: `put_half_rtt` of plain puts, which
  * the target sees by looking at its memory, and `put_flush_send_half_rtt` of a put that is waited for and then a notification
- * without data, two messages one behind the other, as a program does without notified puts.
+ * without data, two messages one behind the other, as a program does without notified puts. And a third,
+ * `put_signal_half_rtt`, of puts with a signal.
  *
  * notify_rate sends one way: rank 1 waits for as many notifications as a slice has, by one request that counts them.
  *
@@ -117,6 +118,43 @@ static void blocking_pingpong(struct perf_case *c, uint64_t iters)
     PERF_BY_LENGTH(blocking_loop, c, iters)
 }
 
+/* A put with a signal, which counts the turns. The word lies behind the data. */
+static void give_signal(struct perf_case *c, tern_signal *signal, unsigned turn)
+{
+    signal->value++;
+    perf_must(tern_put_signal_nbi(c->p->ctx, c->p->region, c->target, c->p->area, source(c, turn), c->size, signal),
+              "put with a signal");
+}
+
+static void await_signal(struct perf_case *c, const tern_signal *signal, uint64_t value, unsigned char want)
+{
+    const unsigned char *mine = there(c);
+
+    perf_must(tern_signal_wait(c->p->ctx, signal->region, signal->offset, TERN_EQ, value, TERN_FOREVER, NULL),
+              "waiting for a signal");
+    if (TERN_UNLIKELY(mine[0] != want || mine[c->size - 1] != want))
+        tern_abort(1, "tern-perf: a signal came before its data");
+}
+
+static void signal_pingpong(struct perf_case *c, uint64_t iters)
+{
+    static uint64_t turns;
+    tern_signal     signal = { c->p->region, (c->p->area + c->size + 7) / 8 * 8, turns, TERN_SIGNAL_SET };
+    bool            leads = c->p->rank == 0;
+    unsigned        turn = c->turn;
+
+    for (uint64_t i = 1; i <= iters; i++, turn ^= 1) {
+        if (!leads)
+            await_signal(c, &signal, turns + i, turn_byte[turn]);
+        give_signal(c, &signal, turn);
+        if (leads)
+            await_signal(c, &signal, turns + i, turn_byte[turn]);
+    }
+    c->turn = turn;
+    turns = signal.value;
+    perf_must(tern_quiet(c->p->ctx), "quiet");
+}
+
 static void get_pingpong(struct perf_case *c, uint64_t iters)
 {
     tern_ctx      *ctx = c->p->ctx;
@@ -147,6 +185,7 @@ void perf_notify_lat(struct perf_case *c)
         plain = n;
         k[n++] = (struct perf_kernel){ PERF_PAIR, perf_put_pingpong };
         k[n++] = (struct perf_kernel){ PERF_PAIR, flush_send_pingpong };
+        k[n++] = (struct perf_kernel){ PERF_PAIR, signal_pingpong };
     }
     perf_pingpong_prepare(c);
     request(c, c->p->peer, TAG);
@@ -160,6 +199,8 @@ void perf_notify_lat(struct perf_case *c)
         perf_figure_ratio(c, 0, plain, 1, "ratio_to_put");
         perf_figure_time(c, plain + 1, 2, "put_flush_send_half_rtt");
         perf_figure_ratio(c, 0, plain + 1, 1, "ratio_to_put_flush_send");
+        perf_figure_time(c, plain + 2, 2, "put_signal_half_rtt");
+        perf_figure_ratio(c, plain + 2, plain + 1, 1, "ratio_signal_to_put_flush_send");
     }
     if (trip > 0) {
         perf_figure_time(c, trip, 2, perf_limit_trip_name(c->p));
