@@ -40,6 +40,13 @@ set_source_files_properties(${PROJECT_SOURCE_DIR}/src/op/transpose.c ${PROJECT_S
 set_source_files_properties(${PROJECT_SOURCE_DIR}/src/op/sum.c PROPERTIES
     COMPILE_OPTIONS "-ffp-contract=off;$<$<CONFIG:Release>:-O3;-funroll-loops>")
 
+# Fields of requests are written one by one and read soon after. Read two at a time they would have to reach the cache
+# first, behind everything that was written to queues which other cores look at.
+file(GLOB tagged_sources ${PROJECT_SOURCE_DIR}/src/op/tagged*.c)
+set_source_files_properties(${tagged_sources} ${PROJECT_SOURCE_DIR}/src/op/match.c
+    ${PROJECT_SOURCE_DIR}/src/api/tagged.c ${PROJECT_SOURCE_DIR}/src/api/request.c
+    PROPERTIES COMPILE_OPTIONS "-fno-tree-slp-vectorize")
+
 function(tern_add_objects name)
     add_library(${name} OBJECT ${ARGN})
     set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON C_VISIBILITY_PRESET hidden)

@@ -42,8 +42,8 @@ static inline tern_status check_send(const tern_ctx *ctx, int rank, int64_t tag,
 }
 
 /* Check, and make the request of a send, which is not started. */
-static tern_status send_request(tern_ctx *ctx, enum tern_request_kind kind, int rank, int64_t tag, const void *buf,
-                                size_t len, tern_request **out, const char *what)
+static inline tern_status send_request(tern_ctx *ctx, enum tern_request_kind kind, int rank, int64_t tag,
+                                       const void *buf, size_t len, tern_request **out, const char *what)
 {
     tern_status          st = check_send(ctx, rank, tag, buf, len, what);
     struct tern_request *request;
@@ -56,9 +56,10 @@ static tern_status send_request(tern_ctx *ctx, enum tern_request_kind kind, int 
         return no_memory(what);
     request->buffer = (void *)(uintptr_t)buf;
     request->size = len;
-    request->name = (struct tern_match_name){ .scope = ctx->team->group->id,
-                                              .tag = (uint64_t)tag,
-                                              .source = tern_core_team_world(ctx->team, rank) };
+    request->name.scope = ctx->team->group->id;
+    request->name.tag = (uint64_t)tag;
+    request->name.source = tern_core_team_world(ctx->team, rank);
+    request->name.class = 0;
     *out = request;
     return TERN_OK;
 }
@@ -67,7 +68,7 @@ static tern_status start_send(tern_ctx *ctx, enum tern_request_kind kind, int ra
                               size_t len, tern_request **out)
 {
     const char   *what = kind == TERN_REQUEST_SSEND ? "tern_issend" : "tern_isend";
-    tern_request *request;
+    tern_request *request = NULL;
     tern_status   st = out ? send_request(ctx, kind, rank, tag, buf, len, &request, what) : is_null(what);
 
     if (st < 0)
@@ -160,25 +161,27 @@ static inline tern_status check_wish(const tern_ctx *ctx, const struct wish *wis
     return TERN_OK;
 }
 
-static inline struct tern_match_name name_of(const tern_ctx *ctx, const struct wish *wish)
+static inline void name_it(const tern_ctx *ctx, const struct wish *wish, struct tern_match_name *name)
 {
-    bool                   any = wish->source == TERN_ANY_SOURCE;
-    struct tern_match_name name = { .scope = ctx->team->group->id };
+    bool any = wish->source == TERN_ANY_SOURCE;
+    uint32_t class;
 
     if (wish->tag == TERN_ANY_TAG || wish->mask == 0)
-        name.class = TERN_MATCH_ANY_TAG | (any ? TERN_MATCH_ANY_SOURCE : 0);
+        class = TERN_MATCH_ANY_TAG | (any ? TERN_MATCH_ANY_SOURCE : 0);
     else if (wish->mask == EVERY_BIT)
-        name.class = any ? TERN_MATCH_ANY_SOURCE : 0;
+        class = any ? TERN_MATCH_ANY_SOURCE : 0;
     else
-        name.class = any ? TERN_MATCH_BITS_ANY_SOURCE : TERN_MATCH_BITS;
-    name.tag = wish->tag == TERN_ANY_TAG ? 0 : (uint64_t)wish->tag;
-    name.source = any ? 0 : tern_core_team_world(ctx->team, wish->source);
-    return name;
+        class = any ? TERN_MATCH_BITS_ANY_SOURCE : TERN_MATCH_BITS;
+    name->scope = ctx->team->group->id;
+    name->tag = wish->tag == TERN_ANY_TAG ? 0 : (uint64_t)wish->tag;
+    name->source = any ? 0 : tern_core_team_world(ctx->team, wish->source);
+    name->class = class;
 }
 
-/* Check, and make the request of a receive, which is not started. */
-static tern_status recv_request(tern_ctx *ctx, const struct wish *wish, void *buf, size_t size, tern_request **out,
-                                const char *what)
+/* Check, and make the request of a receive, which is not started. Inlined: what the common calls ask for is known where
+ * they are compiled. */
+static inline __attribute__((always_inline)) tern_status recv_request(tern_ctx *ctx, const struct wish *wish, void *buf,
+                                                                      size_t size, tern_request **out, const char *what)
 {
     struct tern_request *request;
     tern_status          st;
@@ -191,17 +194,18 @@ static tern_status recv_request(tern_ctx *ctx, const struct wish *wish, void *bu
         return no_memory(what);
     request->buffer = buf;
     request->size = size;
-    request->name = name_of(ctx, wish);
+    name_it(ctx, wish, &request->name);
     request->match.tag = request->name.tag;
     request->match.care = (uint64_t)wish->mask;
     *out = request;
     return TERN_OK;
 }
 
-static inline tern_status start_recv(tern_ctx *ctx, const struct wish *wish, void *buf, size_t size, bool waits,
-                                     tern_request **out, const char *what)
+static inline __attribute__((always_inline)) tern_status start_recv(tern_ctx *ctx, const struct wish *wish, void *buf,
+                                                                    size_t size, bool waits, tern_request **out,
+                                                                    const char *what)
 {
-    tern_request *request;
+    tern_request *request = NULL;
     tern_status   st = out ? recv_request(ctx, wish, buf, size, &request, what) : is_null(what);
 
     if (st < 0)
@@ -337,7 +341,7 @@ static tern_status probe(tern_ctx *ctx, const struct wish *wish, tern_deadline d
     if ((st = check_wish(ctx, wish, p->what)) < 0)
         return st;
     p->ctx = ctx;
-    p->name = name_of(ctx, wish);
+    name_it(ctx, wish, &p->name);
     p->care = (uint64_t)wish->mask;
     tern_core_ctx_progress(ctx);
     st = look(p);

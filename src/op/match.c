@@ -332,15 +332,11 @@ bool tern_op_match_bind(struct tern_match *match, struct tern_match_request *req
     return request->queue != NULL;
 }
 
-void tern_op_match_unbind(struct tern_match *match, struct tern_match_request *request)
+void tern_op_match_unbind_other(struct tern_match *match, struct tern_match_request *request)
 {
     struct tern_match_queue *queue = request->queue, *before = match->warm;
 
     request->queue = NULL;
-    if (queue == before) {
-        queue_leave(match, queue);
-        return;
-    }
     match->warm = queue; /* the request's hold becomes that of warm */
     if (before)
         queue_leave(match, before);

@@ -102,7 +102,33 @@ void tern_op_match_close(struct tern_match *match);
 
 /* Say what a request is for; false: no memory, it is not bound. And undo that; it is not posted. */
 bool tern_op_match_bind(struct tern_match *match, struct tern_match_request *request, struct tern_match_name name);
-void tern_op_match_unbind(struct tern_match *match, struct tern_match_request *request);
+void tern_op_match_unbind_other(struct tern_match *match, struct tern_match_request *request);
+
+/* The same, where it is mostly for what the one before was for. What was written in pieces is read in pieces: read as one
+ * it would have to reach memory first. */
+static inline bool tern_op_match_bind_again(struct tern_match *match, struct tern_match_request *request,
+                                            const struct tern_match_name *name)
+{
+    struct tern_match_queue *warm = match->warm;
+
+    if (TERN_UNLIKELY(!warm || warm->name.tag != name->tag || warm->name.scope != name->scope ||
+                      ((uint32_t)(warm->name.source ^ name->source) | (warm->name.class ^ name->class)) != 0))
+        return tern_op_match_bind(match, request, *name);
+    warm->holders++;
+    request->queue = warm;
+    request->turn = 0;
+    return true;
+}
+
+static inline void tern_op_match_unbind(struct tern_match *match, struct tern_match_request *request)
+{
+    if (TERN_LIKELY(request->queue == match->warm)) { /* which is held once more */
+        request->queue->holders--;
+        request->queue = NULL;
+    } else {
+        tern_op_match_unbind_other(match, request);
+    }
+}
 
 /* Post a request as the newest: from now on it is found by what comes. */
 static inline void tern_op_match_post(struct tern_match *match, struct tern_match_request *request)
@@ -156,14 +182,17 @@ static inline bool tern_op_match_takes(const struct tern_match_queue *queue, uin
            (queue->name.source == source || (class & TERN_MATCH_ANY_SOURCE));
 }
 
-/* The same as tern_op_match_search; mostly one request is posted. */
+/* The same as tern_op_match_search; mostly one request is posted, or all are exact and of one name. */
 static inline struct tern_match_request *tern_op_match_find(struct tern_match *match, uint64_t scope, uint64_t tag,
                                                             int32_t source)
 {
-    struct tern_match_request *sole = match->sole;
+    struct tern_match_request     *sole = match->sole;
+    const struct tern_match_queue *last = match->last[0];
 
     if (TERN_LIKELY(sole != NULL))
         return tern_op_match_takes(sole->queue, scope, tag, source) ? sole : NULL;
+    if (TERN_LIKELY(match->with_any == 0 && last && tern_op_match_takes(last, scope, tag, source)))
+        return last->first;
     return tern_op_match_search(match, (struct tern_match_name){ .scope = scope, .tag = tag, .source = source });
 }
 

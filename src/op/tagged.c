@@ -182,35 +182,11 @@ static bool slab_add(struct tern_tagged *tagged)
     return true;
 }
 
-struct tern_request *tern_op_request_new(struct tern_ctx *ctx, enum tern_request_kind kind)
+bool tern_op_request_make(struct tern_ctx *ctx)
 {
-    struct tern_tagged  *tagged;
-    struct tern_request *request;
-
-    if (TERN_UNLIKELY(!ctx->guest) && !tagged_make(ctx))
-        return NULL;
-    tagged = tagged_of(ctx);
-    if (TERN_UNLIKELY(!tagged->unused) && !slab_add(tagged))
-        return NULL;
-    request = tagged->unused;
-    tagged->unused = request->next;
-    request->kind = (uint8_t)kind; /* one by one: most of it is used by few */
-    request->ctx = ctx;
-    request->persistent = request->orphan = request->bound = request->attached = request->wished = false;
-    request->status = TERN_OK;
-    request->record = NULL;
-    request->id = 0;
-    request->card.size = 0;
-    atomic_store_explicit(&request->state, TERN_REQUEST_IDLE, memory_order_relaxed);
-    return request;
-}
-
-void tern_op_request_drop(struct tern_request *request)
-{
-    struct tern_tagged *tagged = tagged_of(request->ctx);
-
-    request->next = tagged->unused;
-    tagged->unused = request;
+    if (!ctx->guest && !tagged_make(ctx))
+        return false;
+    return tagged_of(ctx)->unused || slab_add(tagged_of(ctx));
 }
 
 static void call(struct tern_ctx *ctx)
@@ -229,17 +205,17 @@ void tern_op_request_matched(struct tern_request *request)
         tern_op_beside_wake(); /* the thread that delivers may be another than that of the context, which may compute */
 }
 
-void tern_op_request_end(struct tern_request *request, tern_status status)
+void tern_op_request_end_watched(struct tern_request *request, tern_status status)
 {
     request->status = status;
-    if (TERN_UNLIKELY(request->wished))
+    if (request->wished)
         unwish(request);
-    if (TERN_UNLIKELY(request->record != NULL)) {
+    if (request->record) {
         request->record->status = status;
         __atomic_store_n(&request->record->done, true, __ATOMIC_RELEASE); /* pairs with tern_core_event_done() */
         request->record = NULL;
     }
-    if (TERN_UNLIKELY(request->orphan)) {
+    if (request->orphan) {
         atomic_store_explicit(&request->state, TERN_REQUEST_IDLE, memory_order_relaxed);
         request->next = tagged_of(request->ctx)->over;
         tagged_of(request->ctx)->over = request;

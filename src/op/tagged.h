@@ -52,6 +52,7 @@ struct tern_request {
     bool                   persistent, bound;
     bool                   orphan; /* the program has no pointer to it any more: it is freed at its end */
     bool                   wished; /* a receive that is counted in wishes */
+    bool                   attached;
     tern_status            status;
     void                  *buffer; /* of a send not written */
     uint64_t               size;
@@ -70,7 +71,6 @@ struct tern_request {
     uint64_t               begin;   /* where in the part the message begins */
     struct tern_window     window;
     struct tern_link_part  part;
-    bool                   attached;
     struct tern_work       work;
 };
 
@@ -118,9 +118,41 @@ void        tern_op_tagged_close(void);
 
 extern struct tern_lone_lock tern_op_tagged_lock;
 
-/* A new one; NULL: no memory. And gone again; it is not active. */
-struct tern_request *tern_op_request_new(struct tern_ctx *ctx, enum tern_request_kind kind);
-void                 tern_op_request_drop(struct tern_request *request);
+/* Make unused ones. False: no memory. */
+bool tern_op_request_make(struct tern_ctx *ctx);
+
+/* A new one; NULL: no memory. */
+static inline struct tern_request *tern_op_request_new(struct tern_ctx *ctx, enum tern_request_kind kind)
+{
+    struct tern_tagged  *tagged = (struct tern_tagged *)ctx->guest;
+    struct tern_request *request;
+
+    if (TERN_UNLIKELY(!tagged || !tagged->unused)) {
+        if (!tern_op_request_make(ctx))
+            return NULL;
+        tagged = (struct tern_tagged *)ctx->guest;
+    }
+    request = tagged->unused;
+    tagged->unused = request->next;
+    atomic_store_explicit(&request->state, TERN_REQUEST_IDLE, memory_order_relaxed);
+    request->kind = (uint8_t)kind; /* one by one: most of it is used by few */
+    request->persistent = request->bound = request->orphan = request->wished = request->attached = false;
+    request->status = TERN_OK;
+    request->ctx = ctx;
+    request->record = NULL;
+    request->id = 0;
+    request->card.size = 0;
+    return request;
+}
+
+/* It is gone; it is not active. */
+static inline void tern_op_request_drop(struct tern_request *request)
+{
+    struct tern_tagged *tagged = (struct tern_tagged *)request->ctx->guest;
+
+    request->next = tagged->unused;
+    tagged->unused = request;
+}
 
 static inline unsigned tern_op_request_state(const struct tern_request *request)
 {
@@ -128,8 +160,19 @@ static inline unsigned tern_op_request_state(const struct tern_request *request)
     return atomic_load_explicit(&request->state, memory_order_acquire);
 }
 
-/* It is done. Any thread; where it is not the context's, the lock is held. */
-void tern_op_request_end(struct tern_request *request, tern_status status);
+/* It is done. Any thread; where it is not the context's, the lock is held. The first: where
+ * an event points at it, nobody does any more, or it is counted in wishes. */
+void               tern_op_request_end_watched(struct tern_request *request, tern_status status);
+static inline void tern_op_request_end(struct tern_request *request, tern_status status)
+{
+    if (TERN_UNLIKELY(request->record != NULL || request->orphan || request->wished)) {
+        tern_op_request_end_watched(request, status);
+        return;
+    }
+    request->status = status;
+    /* release: what was found, and the data. Pairs with tern_op_request_state(). */
+    atomic_store_explicit(&request->state, TERN_REQUEST_DONE, memory_order_release);
+}
 
 /* A receive is matched, and to be fetched. The lock is held. */
 void                 tern_op_request_matched(struct tern_request *request);

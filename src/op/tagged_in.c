@@ -169,7 +169,7 @@ bool tern_op_tagged_start_recv(struct tern_request *request, bool waits)
     bool alone = tern_base_lone_lock(&tern_op_tagged_lock);
     struct tern_match_arrival *arrival;
 
-    if (!request->bound && !(request->bound = tern_op_match_bind(&match, asks, request->name))) {
+    if (!request->bound && !(request->bound = tern_op_match_bind_again(&match, asks, &request->name))) {
         tern_base_lone_unlock(&tern_op_tagged_lock, alone);
         return false;
     }

@@ -158,7 +158,7 @@ struct parcel {
     size_t      len;
 };
 
-static tern_status send_inline(const struct parcel *p)
+static inline tern_status send_inline(const struct parcel *p)
 {
     uint32_t words[TERN_LINK_BRIEF];
     size_t   at = wire_tagged_at(p->id != 0) / sizeof(uint32_t) - 2; /* behind the first word */
@@ -245,7 +245,7 @@ static tern_status try_send(struct tern_request *request)
     return p.len <= wire_tagged_room(p.id != 0) ? send_inline(&p) : send_data(&p, NULL, 0);
 }
 
-tern_status tern_op_tagged_send_now(struct tern_ctx *ctx, int rank, uint64_t tag, const void *buf, size_t len)
+static inline tern_status send_now(const struct tern_ctx *ctx, int rank, uint64_t tag, const void *buf, size_t len)
 {
     const struct tern_tagged *tagged = (const struct tern_tagged *)ctx->guest;
     struct parcel             p = { rank, ctx->team->group->id, tag, 0, buf, len };
@@ -257,28 +257,30 @@ tern_status tern_op_tagged_send_now(struct tern_ctx *ctx, int rank, uint64_t tag
     return is_offer(rank, len) ? TERN_AGAIN : send_data(&p, NULL, 0);
 }
 
+tern_status tern_op_tagged_send_now(struct tern_ctx *ctx, int rank, uint64_t tag, const void *buf, size_t len)
+{
+    return send_now(ctx, rank, tag, buf, len);
+}
+
 /* ---- requests ---- */
 
 /* It has left; told: its end is the word that comes, and may have come. A failure is its end. */
 static void has_left(struct tern_request *request, bool told, tern_status st)
 {
-    if (st < 0 || !told) {
+    if (st < 0 && told)
         tern_op_tagged_withdraw(request);
+    if (st < 0 || !told)
         tern_op_request_end(request, st);
-    }
 }
 
-tern_status tern_op_tagged_start_send(struct tern_request *request)
+/* One that cannot leave at once, or waits for word. */
+static __attribute__((noinline)) tern_status start_slowly(struct tern_request *request)
 {
     struct tern_tagged      *tagged = (struct tern_tagged *)request->ctx->guest;
-    struct tern_tagged_flow *flow = &tagged->flow[request->name.source];
-    bool                     told;
+    struct tern_tagged_flow *flow = &tagged->flow[request->source];
+    bool                     told = is_sync(request) || is_offer(request->source, request->size);
     tern_status              st;
 
-    request->source = request->name.source;
-    request->tag = request->name.tag;
-    request->len = request->size;
-    told = is_sync(request) || is_offer(request->source, request->size);
     if (told && !enter(request))
         return tern_base_fail(TERN_ERR_NOMEM, "no memory for one more message that waits for its receiver");
     /* Before it leaves: word of it may come at once. */
@@ -301,6 +303,23 @@ tern_status tern_op_tagged_start_send(struct tern_request *request)
     flow->queued++;
     atomic_store_explicit(&request->ctx->called, true, memory_order_relaxed); /* this thread reads it */
     return TERN_OK;
+}
+
+tern_status tern_op_tagged_start_send(struct tern_request *request)
+{
+    int         rank = request->name.source;
+    tern_status st = TERN_AGAIN;
+
+    request->source = rank;
+    request->tag = request->name.tag;
+    request->len = request->size;
+    if (TERN_LIKELY(!is_sync(request) && !tern_core_job_lost(rank)))
+        st = send_now(request->ctx, rank, request->tag, request->buffer, request->size);
+    if (TERN_UNLIKELY(st == TERN_AGAIN))
+        return start_slowly(request);
+    if (TERN_LIKELY(st == TERN_OK))
+        tern_op_request_end(request, TERN_OK);
+    return st;
 }
 
 /* What finds no room holds up what is behind it for the same rank, and nothing else. */

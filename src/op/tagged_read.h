@@ -40,9 +40,13 @@ static inline bool tern_op_tagged_read(const unsigned char *bytes, const unsigne
     struct wire_tagged head;
     bool               sync;
 
-    memcpy(&head, bytes, sizeof(head));
+    memcpy(&head, bytes, offsetof(struct wire_tagged, id));
     sync = head.sync != 0;
-    out->name = (struct tern_match_name){ .scope = head.scope, .tag = head.tag };
+    if (sync)
+        memcpy(&head.id, bytes + offsetof(struct wire_tagged, id), 2 * sizeof(uint64_t));
+    out->name.scope = head.scope;
+    out->name.tag = head.tag;
+    out->name.class = 0;
     out->card.size = 0;
     out->id = sync ? head.id : 0;
     if (head.tag > (uint64_t)TERN_TAG_MAX || head.sync > 1)
