@@ -169,10 +169,18 @@ static inline bool is_network(const struct rank *r)
     return strcmp(r->ops->name, "ofi") == 0;
 }
 
+/* Whether a watch shows something of the channel; new senders are seen with replies. */
+static inline bool shows(const struct tern_link_watch *watch, const struct tern_link *link, unsigned channel)
+{
+    bool news = channel == TERN_CHANNEL_REPLY && watch->channel == TERN_CHANNEL_NEWS;
+
+    return watch->link == link && (watch->channel == channel || news) && tern_link_come(watch);
+}
+
 static inline bool is_shown(const struct tern_link *link, unsigned channel)
 {
     for (unsigned i = 0; i < watches.count; i++)
-        if (watches.watch[i]->link == link && watches.watch[i]->channel == channel && tern_link_come(watches.watch[i]))
+        if (shows(watches.watch[i], link, channel))
             return true;
     return false;
 }
@@ -184,7 +192,7 @@ static inline tern_status deliver(const struct tern_link *link, unsigned channel
 
     for (unsigned i = 0; i < watches.count && st == TERN_OK; i++) {
         struct tern_link_watch *watch = watches.watch[i];
-        if (watch->link == link && watch->channel == channel && tern_link_come(watch))
+        if (shows(watch, link, channel))
             st = watch->deliver(watch);
     }
     return st;
