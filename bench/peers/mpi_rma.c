@@ -273,7 +273,7 @@ static void run_messages(struct job *j)
 {
     if (strcmp(j->test, "msg_lat") == 0) {
         measure(j, mpi_msg_pingpong, PAIR, 2, "half_rtt", "ns");
-    } else if (strcmp(j->test, "msg_bw") == 0) {
+    } else if (strcmp(j->test, "msg_bw") == 0 || strcmp(j->test, "msg_bw_one") == 0) {
         measure(j, mpi_msg_windows, PAIR, (double)(j->size * j->window), "bandwidth", "MB/s");
     } else if (strcmp(j->test, "msg_rate") == 0) {
         measure(j, mpi_msg_windows, PAIR, (double)j->window, "rate", "op/s");
@@ -384,12 +384,13 @@ static void set_up(struct job *j)
 
 static bool parse(struct job *j, int argc, char **argv)
 {
-    static const char *const tests[] = { "put_lat",  "get_lat",    "put_bw",     "get_bw",    "put_rate",  "get_rate",
-                                         "barrier",  "strided_bw", "indexed_bw", "vector_bw", "transpose", "column_bw",
-                                         "fadd_lat", "fadd_rate",  "hot_spot",   "acc_bw",    "lock_rate", "notify_lat",
-                                         "msg_lat",  "msg_bw",     "msg_rate",   "msg_bibw",  "msg_depth" };
-    bool                     known = false;
-    char                    *end = NULL;
+    static const char *const tests[] = {
+        "put_lat",    "get_lat",    "put_bw",    "get_bw",    "put_rate", "get_rate",  "barrier",   "strided_bw",
+        "indexed_bw", "vector_bw",  "transpose", "column_bw", "fadd_lat", "fadd_rate", "hot_spot",  "acc_bw",
+        "lock_rate",  "notify_lat", "msg_lat",   "msg_bw",    "msg_rate", "msg_bibw",  "msg_depth", "msg_bw_one"
+    };
+    bool  known = false;
+    char *end = NULL;
 
     if (argc < 2)
         return false;
@@ -434,7 +435,7 @@ int main(int argc, char **argv)
             fprintf(stderr,
                     "usage: tern-peer-%s put_lat|get_lat|put_bw|get_bw|put_rate|get_rate|barrier|strided_bw|indexed_bw|"
                     "vector_bw|transpose|column_bw|fadd_lat|fadd_rate|hot_spot|acc_bw|lock_rate|msg_lat|msg_bw|msg_"
-                    "rate|msg_bibw|msg_depth [--sizes LIST] [--time S] [--repeat R] "
+                    "rate|msg_bibw|msg_depth|msg_bw_one [--sizes LIST] [--time S] [--repeat R] "
                     "[--window W] [--element E] "
                     "[--csv]\n",
                     LIBRARY);
@@ -455,7 +456,7 @@ int main(int argc, char **argv)
         puts(MEASURE_CSV_HEADER);
     for (size_t i = 0; i < j.size_count; i++) {
         j.size = j.sizes[i];
-        j.stride = stride_of(j.size);
+        j.stride = strcmp(j.test, "msg_bw_one") == 0 ? 0 : stride_of(j.size);
         run_size(&j);
     }
     MPI_Win_unlock_all(j.win);

@@ -23,6 +23,7 @@ memory am_rate "rate"
 memory am_bw "bandwidth" --sizes 4K
 memory msg_lat "half_rtt cacheline_half_rtt ratio_to_limit" --sizes 0,64K --vs-limit
 memory msg_bw "bandwidth" --sizes 4K,2M --window 2
+memory msg_bw_one "bandwidth" --sizes 256K --window 2
 memory msg_rate "rate"
 memory msg_bibw "bandwidth_w4 put_bandwidth_w4" --sizes 8,256K --window 4
 memory msg_depth "half_rtt" --sizes 100

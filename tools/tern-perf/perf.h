@@ -177,6 +177,7 @@ void perf_notify_cost(struct perf_case *c);
 void perf_overlap(struct perf_case *c);
 void perf_msg_lat(struct perf_case *c);
 void perf_msg_bw(struct perf_case *c);
+void perf_msg_bw_one(struct perf_case *c);
 void perf_msg_rate(struct perf_case *c);
 void perf_msg_depth(struct perf_case *c);
 void perf_msg_bibw(struct perf_case *c);
