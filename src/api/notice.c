@@ -140,10 +140,12 @@ static void await_describe(void *arg, char *text, size_t size)
 
 /* Whether it is done after a short while, in which only notifications are looked for, and mostly in the queue in which one
  * came last. */
-static inline bool comes_soon(const struct tern_notice *notice)
+static inline bool comes_soon(struct tern_notice *notice)
 {
     if (TERN_UNLIKELY(tern_core_message_asks || notice->ctx->under_way != NULL || tern_job.spin_ns == 0))
         return false;
+    if (TERN_LIKELY(tern_op_notice_soon(notice)))
+        return true;
     for (unsigned i = 1; i <= SOON; i++) {
         if (TERN_LIKELY(i % 4 != 0))
             tern_core_message_poll_noted();

@@ -40,12 +40,18 @@ tern_status tern_notify(tern_ctx *ctx, tern_region *region, int rank, uint32_t t
     return access(ctx, region, rank, &xfer, tag, "tern_notify");
 }
 
+static __attribute__((noinline)) tern_status put_otherwise(tern_ctx *ctx, tern_region *region, int rank,
+                                                           uint64_t offset, const void *src, size_t len, uint32_t tag)
+{
+    const tern_opts opts = { .flags = TERN_NOTIFY, .tag = tag };
+
+    return tern_put_with(ctx, region, rank, offset, src, len, &opts);
+}
+
 /* A few bytes to memory in reach travel with the notification. */
 tern_status tern_put_notify_nbi(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, const void *src,
                                 size_t len, uint32_t tag)
 {
-    const tern_opts opts = { .flags = TERN_NOTIFY, .tag = tag };
-
     if (TERN_LIKELY(len <= tern_opt.notify_inline && len > 0 && src && tern_direct(ctx, region, rank, offset, len))) {
         const struct tern_link_part *part = &region->part[tern_core_team_world(ctx->team, rank)];
 
@@ -56,5 +62,5 @@ tern_status tern_put_notify_nbi(tern_ctx *ctx, tern_region *region, int rank, ui
                 return st;
         }
     }
-    return tern_put_with(ctx, region, rank, offset, src, len, &opts);
+    return put_otherwise(ctx, region, rank, offset, src, len, tag);
 }

@@ -56,6 +56,15 @@ static inline void tern_base_carry_begin(struct tern_carry *carry, struct tern_c
 #define TERN_CARRY_WORDS 3u /* of a head, before what it carries */
 #define TERN_CARRY_MOST (TERN_RING_HEAD - TERN_CARRY_WORDS * sizeof(uint64_t))
 
+/* Put bytes in their place; mostly they are a word. */
+static inline void tern_base_carry_place(void *to, const void *bytes, size_t len)
+{
+    if (TERN_LIKELY(len == sizeof(uint64_t)))
+        memcpy(to, bytes, sizeof(uint64_t));
+    else
+        memcpy(to, bytes, len);
+}
+
 /* Put a message in a cell: three words, and len bytes, at least 1, that are to go to. False: there is no cell. */
 static inline bool tern_base_carry_put(struct tern_ring_producer *p, struct tern_carry *carry, const uint64_t word[3],
                                        void *to, const void *src, size_t len)
@@ -74,10 +83,7 @@ static inline bool tern_base_carry_put(struct tern_ring_producer *p, struct tern
     head[0] = word[0];
     head[1] = word[1];
     head[2] = word[2];
-    if (TERN_LIKELY(len == sizeof(uint64_t)))
-        memcpy(head + TERN_CARRY_WORDS, src, sizeof(uint64_t));
-    else
-        memcpy(head + TERN_CARRY_WORDS, src, len);
+    tern_base_carry_place(head + TERN_CARRY_WORDS, src, len);
     cell->len = 0;
     cell->at = 1;
     cell->span = 0;

@@ -41,6 +41,10 @@ static inline void                     tern_core_message_poll_noted(void)
         tern_core_message_found(w);
 }
 
+/* Look so many times for one note, and nothing else, where one came last; and take it. False: it has not come, or has to be
+ * delivered as others are. */
+bool tern_core_message_expect(struct tern_link_want *want, unsigned looks);
+
 /* Whether notes may have come that were not taken yet. */
 bool tern_core_message_noted(void);
 

@@ -203,6 +203,16 @@ struct tern_link_msg {
     struct tern_ring_place place;   /* for links that keep messages in rings */
 };
 
+/* A note that someone waits for, and for no other. */
+struct tern_link_want {
+    uint64_t       first, region; /* its first two words */
+    unsigned char *base;          /* where the bytes go that it carries: as far behind this as its third word says, */
+    uint64_t       reach;         /* which is no more than this */
+    uint32_t       len;           /* how many; 0: it carries none */
+    int32_t        from;          /* rank in the job */
+    uint64_t       third;         /* out: that word */
+};
+
 /* Where the core sees that messages have come, and has them delivered. The link keeps it, at one place, while it is
  * open. May be looked at by any thread, as a hint; the core lets one thread at a time deliver. */
 struct tern_link_watch {
@@ -210,6 +220,8 @@ struct tern_link_watch {
     uint32_t                idle;                          /* what the word is while there is nothing */
     uint32_t                channel;                       /* on which they come; enum tern_channel, or NEWS */
     tern_status (*deliver)(struct tern_link_watch *watch); /* at most a few messages, by up->message */
+    /* Take the note that is shown, if it is the one; by who may deliver. False, or NULL: it has to be delivered. */
+    bool (*expect)(struct tern_link_watch *watch, struct tern_link_want *want);
     struct tern_link *link;
 };
 

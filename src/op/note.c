@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "base/carry.h"
 #include "base/lone.h"
 #include "base/log.h"
 #include "base/options.h"
@@ -23,13 +24,9 @@ static bool                  leaving; /* the program has no use for notification
 /* ---- what comes ---- */
 
 /* Regions of this rank that notifications named lately. Who delivers. */
-static struct ground {
-    uint64_t       scope, changes; /* changes: of the job's regions, when it was found */
-    unsigned char *base;           /* this rank's part */
-    uint64_t       size;
-} grounds[GROUNDS];
+static struct tern_ground grounds[GROUNDS];
 
-static __attribute__((noinline)) bool learn_ground(struct ground *ground, uint64_t scope)
+static __attribute__((noinline)) bool learn_ground(struct tern_ground *ground, uint64_t scope)
 {
     bool found = false;
 
@@ -38,20 +35,21 @@ static __attribute__((noinline)) bool learn_ground(struct ground *ground, uint64
         const struct tern_link_part *part = &region->part[tern_job.boot.rank];
 
         if ((found = region->name == scope))
-            *ground = (struct ground){ .scope = scope,
-                                       .changes = atomic_load_explicit(&tern_job.region_changes, memory_order_relaxed),
-                                       .base = (unsigned char *)(uintptr_t)part->addr,
-                                       .size = part->size };
+            *ground =
+                (struct tern_ground){ .scope = scope,
+                                      .changes = atomic_load_explicit(&tern_job.region_changes, memory_order_relaxed),
+                                      .base = (unsigned char *)(uintptr_t)part->addr,
+                                      .size = part->size };
     }
     pthread_mutex_unlock(&tern_job.lock);
     return found;
 }
 
 /* The region; NULL: this rank has none of that name. */
-static inline const struct ground *ground_of(uint64_t scope)
+static inline const struct tern_ground *ground_of(uint64_t scope)
 {
-    struct ground *ground = &grounds[scope % GROUNDS];
-    uint64_t       changes = atomic_load_explicit(&tern_job.region_changes, memory_order_relaxed);
+    struct tern_ground *ground = &grounds[scope % GROUNDS];
+    uint64_t            changes = atomic_load_explicit(&tern_job.region_changes, memory_order_relaxed);
 
     if (TERN_LIKELY(ground->scope == scope && ground->changes == changes) || learn_ground(ground, scope))
         return ground;
@@ -98,15 +96,6 @@ static __attribute__((cold, noreturn)) void refuse(int from)
     _Exit(1);
 }
 
-/* Bytes that are put in place; the number is small and mostly that of a word. */
-static inline void place(unsigned char *to, const unsigned char *data, size_t len)
-{
-    if (TERN_LIKELY(len == sizeof(uint64_t)))
-        memcpy(to, data, sizeof(uint64_t));
-    else
-        memcpy(to, data, len);
-}
-
 /* One more match. Whether it was the last. The lock is held. */
 static inline bool was_last(struct tern_notice *notice, int source, uint32_t tag, uint64_t bytes)
 {
@@ -123,14 +112,14 @@ static inline bool was_last(struct tern_notice *notice, int source, uint32_t tag
  * nobody waited for. */
 static enum tern_link_took deliver(int from, const unsigned char *head, bool carried)
 {
-    const volatile uint64_t *word = (const volatile uint64_t *)(const volatile void *)head; /* struct wire_note */
-    uint64_t                 first = word[0], scope = word[1], bytes = word[2];
-    unsigned                 kind = (uint8_t)(first >> 32), len = (uint8_t)(first >> 40);
-    const struct ground     *ground = ground_of(scope);
-    unsigned char           *to = NULL;
-    struct tern_notice      *notice;
-    enum tern_link_took      took;
-    bool                     alone;
+    const volatile uint64_t  *word = (const volatile uint64_t *)(const volatile void *)head; /* struct wire_note */
+    uint64_t                  first = word[0], scope = word[1], bytes = word[2];
+    unsigned                  kind = (uint8_t)(first >> 32), len = (uint8_t)(first >> 40);
+    const struct tern_ground *ground = ground_of(scope);
+    unsigned char            *to = NULL;
+    struct tern_notice       *notice;
+    enum tern_link_took       took;
+    bool                      alone;
 
     if (TERN_UNLIKELY(!ground))
         return TERN_LINK_TOOK;
@@ -146,13 +135,46 @@ static enum tern_link_took deliver(int from, const unsigned char *head, bool car
     notice = (struct tern_notice *)tern_op_match_find(&match, scope, (uint32_t)first, from);
     if (TERN_LIKELY(notice != NULL) || keep(scope, (uint32_t)first, from, bytes)) {
         if (to)
-            place(to, head + offsetof(struct wire_note, data), bytes);
+            tern_base_carry_place(to, head + offsetof(struct wire_note, data), bytes);
+        if (TERN_LIKELY(notice != NULL))
+            notice->usual = first;
         took = notice && was_last(notice, from, (uint32_t)first, bytes) ? TERN_LINK_DONE : TERN_LINK_TOOK;
     } else {
         took = TERN_LINK_LEFT;
     }
     tern_base_lone_unlock(&lock, alone);
     return took;
+}
+
+#define SOON 64 /* looks */
+
+bool tern_op_notice_soon(struct tern_notice *notice)
+{
+    struct tern_ground *ground = &notice->ground;
+    bool                taken = false;
+
+    if (TERN_UNLIKELY(notice->left != 1 || notice->recorded || match.sole != &notice->request ||
+                      notice->name.class != 0))
+        return false;
+    if (TERN_UNLIKELY(ground->changes != atomic_load_explicit(&tern_job.region_changes, memory_order_relaxed)) &&
+        !learn_ground(ground, notice->name.scope))
+        return false;
+    if (TERN_UNLIKELY(!tern_base_lone_enter(&lock.inside)))
+        return false;
+    if (TERN_LIKELY(match.sole == &notice->request)) {
+        struct tern_link_want want = { .first = notice->usual,
+                                       .region = notice->name.scope,
+                                       .base = ground->base,
+                                       .len = (uint8_t)(notice->usual >> 40),
+                                       .from = notice->name.source };
+
+        want.reach = ground->size - want.len;
+        taken = want.len <= ground->size && tern_core_message_expect(&want, SOON);
+        if (TERN_LIKELY(taken))
+            was_last(notice, want.from, (uint32_t)want.first, want.len > 0 ? want.len : want.third);
+    }
+    tern_base_lone_unlock(&lock, true);
+    return taken;
 }
 
 /* The head of a note that came with a put. */
@@ -216,6 +238,8 @@ tern_status tern_op_notice_new(struct tern_ctx *ctx, const struct tern_region *r
     if (!notice)
         return tern_base_fail(TERN_ERR_NOMEM, "tern_notice_init: no memory for a request");
     *notice = (struct tern_notice){ .ctx = ctx, .team = region->team, .name = name, .count = count, .source = -1 };
+    notice->ground.changes = UINT64_MAX; /* found at no time */
+    notice->usual = wire_note_first((uint32_t)name.tag, WIRE_NOTE_CARRY, sizeof(uint64_t));
     alone = tern_base_lone_lock(&lock);
     bound = tern_op_match_bind(&match, &notice->request, name);
     if (bound) {

@@ -21,6 +21,13 @@
 
 enum tern_notice_state { TERN_NOTICE_IDLE, TERN_NOTICE_STARTED, TERN_NOTICE_DONE };
 
+/* This rank's part of a region. */
+struct tern_ground {
+    uint64_t       scope, changes; /* changes: of the job's regions, when it was found */
+    unsigned char *base;
+    uint64_t       size;
+};
+
 /* A request. What a notification and the wait for it touch is one cache line. */
 struct tern_notice {
     _Alignas(64) struct tern_match_request request; /* first */
@@ -36,6 +43,8 @@ struct tern_notice {
     struct tern_team      *team;   /* of the region */
     struct tern_match_name name;
     uint32_t               count;
+    uint64_t               usual;        /* first word of the last match, which the next one will have too */
+    struct tern_ground     ground;       /* of the thread that waits */
     struct tern_notice    *next, **link; /* all of them */
 };
 _Static_assert(offsetof(struct tern_notice, record) == 64, "what is touched is one line");
@@ -61,6 +70,10 @@ static inline unsigned tern_op_notice_state(const struct tern_notice *notice)
     /* acquire: the last match, and the data that it speaks of. Pairs with complete(). */
     return atomic_load_explicit(&notice->state, memory_order_acquire);
 }
+
+/* Wait for a moment for the one match that a started request needs, by the shortest way there is. False: it has not come that
+ * way, and may come otherwise. */
+bool tern_op_notice_soon(struct tern_notice *notice);
 
 /* It is done and the program knows. */
 static inline void tern_op_notice_seen(struct tern_notice *notice)

@@ -2,8 +2,8 @@
  *
  * notify_lat is a ping-pong as in paper 5, listing 1: a rank makes a notified access to the other one and then waits for the
  * other's by a request for that source and one tag. `half_rtt` is that of tern_put_notify_nbi, `half_rtt_blocking` of
- * tern_put_notify, `half_rtt_get` of tern_get_notify. After a put's notification the target looks at the first and the last
- * byte, which must be those of this turn. Over a network others run in turn with it: `put_half_rtt` of plain puts, which
+ * tern_put_notify, `half_rtt_get` of tern_get_notify. After a put's notification the target looks at the word, or at the first and
+ * the last byte, which must be those of this turn. Over a network others run in turn with it: `put_half_rtt` of plain puts, which
  * the target sees by looking at its memory, and `put_flush_send_half_rtt` of a put that is waited for and then a notification
  * without data, two messages one behind the other, as a program does without notified puts. And a third,
  * `put_signal_half_rtt`, of puts with a signal.
@@ -52,12 +52,24 @@ static void release(void)
 
 /* ---- latency ---- */
 
+/* Whether the bytes are not what they should be: a word as a whole, as a program would read it, of others the first and the
+ * last. */
+static inline bool is_wrong(const unsigned char *at, size_t len, unsigned char want)
+{
+    uint64_t word;
+
+    if (len != sizeof(word))
+        return len > 0 && (at[0] != want || at[len - 1] != want);
+    memcpy(&word, at, sizeof(word));
+    return word != want * UINT64_C(0x0101010101010101);
+}
+
 /* Wait for the other rank; the data that it speaks of is there. */
 static inline void await_note(const unsigned char *at, size_t len, unsigned char want)
 {
     perf_must(tern_notice_start(state.notice), "starting a request");
     perf_must(tern_notice_wait(state.notice, TERN_FOREVER, NULL), "waiting for a notification");
-    if (TERN_UNLIKELY(len > 0 && (at[0] != want || at[len - 1] != want)))
+    if (TERN_UNLIKELY(is_wrong(at, len, want)))
         tern_abort(1, "tern-perf: a notification came before its data");
 }
 
