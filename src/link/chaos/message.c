@@ -295,6 +295,7 @@ tern_status tern_chaos_watch(struct tern_link_watch *behind)
         return tern_base_fail(TERN_ERR_NOMEM, "chaos: no memory for %zu bytes", sizeof(*watch));
     watch->base = *behind;
     watch->base.deliver = deliver_behind;
+    watch->base.expect = NULL; /* what is expected comes in the order of this link, too */
     watch->base.link = (struct tern_link *)link;
     watch->behind = behind;
     pthread_mutex_lock(&lock);
