@@ -315,14 +315,12 @@ bool tern_core_message_expect(struct tern_link_want *want, unsigned looks)
 {
     /* acquire: what the watch is. Pairs with tern_core_message_poll_notes(). */
     struct tern_link_watch *w = atomic_load_explicit(&tern_core_message_noted_last, memory_order_acquire);
-    bool                    shown = false, taken;
+    bool                    taken;
 
     if (TERN_UNLIKELY(!w || !w->expect || depth > 0 || !tern_base_lone_enter(&alone)))
         return false;
-    while (looks-- > 0 && !(shown = tern_link_come(w)))
-        tern_base_relax(); /* a reader that never rests takes the line from the writer */
-    taken = shown && w->expect(w, want);
-    if (taken)
+    taken = w->expect(w, want, looks);
+    if (TERN_LIKELY(taken))
         __atomic_store_n(&tern_core_message_count, tern_core_message_delivered() + 1, __ATOMIC_RELAXED);
     give_back_alone();
     return taken;

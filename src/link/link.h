@@ -220,8 +220,9 @@ struct tern_link_watch {
     uint32_t                idle;                          /* what the word is while there is nothing */
     uint32_t                channel;                       /* on which they come; enum tern_channel, or NEWS */
     tern_status (*deliver)(struct tern_link_watch *watch); /* at most a few messages, by up->message */
-    /* Take the note that is shown, if it is the one; by who may deliver. False, or NULL: it has to be delivered. */
-    bool (*expect)(struct tern_link_watch *watch, struct tern_link_want *want);
+    /* Look so many times for a note, and take it if it is the one; by who may deliver. False: none was taken. NULL: there
+     * is no short way, all are delivered. */
+    bool (*expect)(struct tern_link_watch *watch, struct tern_link_want *want, unsigned looks);
     struct tern_link *link;
 };
 

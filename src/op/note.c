@@ -23,10 +23,24 @@ static bool                  leaving; /* the program has no use for notification
 
 /* ---- what comes ---- */
 
-/* Regions of this rank that notifications named lately. Who delivers. */
-static struct tern_ground grounds[GROUNDS];
+/* This rank's part of a region. */
+struct ground {
+    uint64_t       scope, changes; /* changes: of the job's regions, when it was found */
+    unsigned char *base;
+    uint64_t       size;
+};
 
-static __attribute__((noinline)) bool learn_ground(struct tern_ground *ground, uint64_t scope)
+/* Regions of this rank that notifications named lately. Who delivers. */
+static struct ground grounds[GROUNDS];
+
+/* The last match: mostly the next one is as it was. Under the lock. */
+static struct {
+    const struct tern_notice *notice;
+    uint64_t                  changes; /* of the job's regions */
+    struct tern_link_want     want;
+} usual;
+
+static __attribute__((noinline)) bool learn_ground(struct ground *ground, uint64_t scope)
 {
     bool found = false;
 
@@ -35,21 +49,20 @@ static __attribute__((noinline)) bool learn_ground(struct tern_ground *ground, u
         const struct tern_link_part *part = &region->part[tern_job.boot.rank];
 
         if ((found = region->name == scope))
-            *ground =
-                (struct tern_ground){ .scope = scope,
-                                      .changes = atomic_load_explicit(&tern_job.region_changes, memory_order_relaxed),
-                                      .base = (unsigned char *)(uintptr_t)part->addr,
-                                      .size = part->size };
+            *ground = (struct ground){ .scope = scope,
+                                       .changes = atomic_load_explicit(&tern_job.region_changes, memory_order_relaxed),
+                                       .base = (unsigned char *)(uintptr_t)part->addr,
+                                       .size = part->size };
     }
     pthread_mutex_unlock(&tern_job.lock);
     return found;
 }
 
 /* The region; NULL: this rank has none of that name. */
-static inline const struct tern_ground *ground_of(uint64_t scope)
+static inline const struct ground *ground_of(uint64_t scope)
 {
-    struct tern_ground *ground = &grounds[scope % GROUNDS];
-    uint64_t            changes = atomic_load_explicit(&tern_job.region_changes, memory_order_relaxed);
+    struct ground *ground = &grounds[scope % GROUNDS];
+    uint64_t       changes = atomic_load_explicit(&tern_job.region_changes, memory_order_relaxed);
 
     if (TERN_LIKELY(ground->scope == scope && ground->changes == changes) || learn_ground(ground, scope))
         return ground;
@@ -107,19 +120,36 @@ static inline bool was_last(struct tern_notice *notice, int source, uint32_t tag
     return true;
 }
 
+static inline void expect_again(const struct tern_notice *notice, uint64_t first, int from, const struct ground *ground)
+{
+    unsigned len = (uint8_t)(first >> 40);
+
+    if (TERN_LIKELY(usual.notice == notice && usual.want.first == first && usual.want.from == from &&
+                    usual.changes == ground->changes))
+        return;
+    usual.notice = notice;
+    usual.changes = ground->changes;
+    usual.want = (struct tern_link_want){ .first = first,
+                                          .region = ground->scope,
+                                          .base = ground->base,
+                                          .reach = ground->size - len,
+                                          .len = len,
+                                          .from = from };
+}
+
 /* Give it to who waits for it, or keep it; what it carries is put in its place first. What is checked is a copy: the source
  * can change its own at any time. A region that this rank has not any more was freed with notifications on their way that
  * nobody waited for. */
 static enum tern_link_took deliver(int from, const unsigned char *head, bool carried)
 {
-    const volatile uint64_t  *word = (const volatile uint64_t *)(const volatile void *)head; /* struct wire_note */
-    uint64_t                  first = word[0], scope = word[1], bytes = word[2];
-    unsigned                  kind = (uint8_t)(first >> 32), len = (uint8_t)(first >> 40);
-    const struct tern_ground *ground = ground_of(scope);
-    unsigned char            *to = NULL;
-    struct tern_notice       *notice;
-    enum tern_link_took       took;
-    bool                      alone;
+    const volatile uint64_t *word = (const volatile uint64_t *)(const volatile void *)head; /* struct wire_note */
+    uint64_t                 first = word[0], scope = word[1], bytes = word[2];
+    unsigned                 kind = (uint8_t)(first >> 32), len = (uint8_t)(first >> 40);
+    const struct ground     *ground = ground_of(scope);
+    unsigned char           *to = NULL;
+    struct tern_notice      *notice;
+    enum tern_link_took      took;
+    bool                     alone;
 
     if (TERN_UNLIKELY(!ground))
         return TERN_LINK_TOOK;
@@ -136,8 +166,8 @@ static enum tern_link_took deliver(int from, const unsigned char *head, bool car
     if (TERN_LIKELY(notice != NULL) || keep(scope, (uint32_t)first, from, bytes)) {
         if (to)
             tern_base_carry_place(to, head + offsetof(struct wire_note, data), bytes);
-        if (TERN_LIKELY(notice != NULL))
-            notice->usual = first;
+        if (notice)
+            expect_again(notice, first, from, ground);
         took = notice && was_last(notice, from, (uint32_t)first, bytes) ? TERN_LINK_DONE : TERN_LINK_TOOK;
     } else {
         took = TERN_LINK_LEFT;
@@ -148,31 +178,20 @@ static enum tern_link_took deliver(int from, const unsigned char *head, bool car
 
 #define SOON 64 /* looks */
 
+/* No other thread has ever had the lock, so this one may look at what it guards as long as it likes. */
 bool tern_op_notice_soon(struct tern_notice *notice)
 {
-    struct tern_ground *ground = &notice->ground;
-    bool                taken = false;
+    bool taken = false;
 
-    if (TERN_UNLIKELY(notice->left != 1 || notice->recorded || match.sole != &notice->request ||
-                      notice->name.class != 0))
-        return false;
-    if (TERN_UNLIKELY(ground->changes != atomic_load_explicit(&tern_job.region_changes, memory_order_relaxed)) &&
-        !learn_ground(ground, notice->name.scope))
-        return false;
     if (TERN_UNLIKELY(!tern_base_lone_enter(&lock.inside)))
         return false;
-    if (TERN_LIKELY(match.sole == &notice->request)) {
-        struct tern_link_want want = { .first = notice->usual,
-                                       .region = notice->name.scope,
-                                       .base = ground->base,
-                                       .len = (uint8_t)(notice->usual >> 40),
-                                       .from = notice->name.source };
-
-        want.reach = ground->size - want.len;
-        taken = want.len <= ground->size && tern_core_message_expect(&want, SOON);
-        if (TERN_LIKELY(taken))
-            was_last(notice, want.from, (uint32_t)want.first, want.len > 0 ? want.len : want.third);
-    }
+    if (TERN_LIKELY(usual.notice == notice && match.sole == &notice->request && notice->left == 1 &&
+                    !notice->recorded &&
+                    usual.changes == atomic_load_explicit(&tern_job.region_changes, memory_order_relaxed)))
+        taken = tern_core_message_expect(&usual.want, SOON);
+    if (TERN_LIKELY(taken))
+        was_last(notice, usual.want.from, (uint32_t)usual.want.first,
+                 usual.want.len > 0 ? usual.want.len : usual.want.third);
     tern_base_lone_unlock(&lock, true);
     return taken;
 }
@@ -238,8 +257,6 @@ tern_status tern_op_notice_new(struct tern_ctx *ctx, const struct tern_region *r
     if (!notice)
         return tern_base_fail(TERN_ERR_NOMEM, "tern_notice_init: no memory for a request");
     *notice = (struct tern_notice){ .ctx = ctx, .team = region->team, .name = name, .count = count, .source = -1 };
-    notice->ground.changes = UINT64_MAX; /* found at no time */
-    notice->usual = wire_note_first((uint32_t)name.tag, WIRE_NOTE_CARRY, sizeof(uint64_t));
     alone = tern_base_lone_lock(&lock);
     bound = tern_op_match_bind(&match, &notice->request, name);
     if (bound) {
@@ -276,6 +293,8 @@ void tern_op_notice_free(struct tern_notice *notice)
     bool alone = tern_base_lone_lock(&lock);
 
     stop(notice);
+    if (usual.notice == notice)
+        usual.notice = NULL;
     tern_op_match_unbind(&match, &notice->request);
     *notice->link = notice->next;
     if (notice->next)

@@ -21,13 +21,6 @@
 
 enum tern_notice_state { TERN_NOTICE_IDLE, TERN_NOTICE_STARTED, TERN_NOTICE_DONE };
 
-/* This rank's part of a region. */
-struct tern_ground {
-    uint64_t       scope, changes; /* changes: of the job's regions, when it was found */
-    unsigned char *base;
-    uint64_t       size;
-};
-
 /* A request. What a notification and the wait for it touch is one cache line. */
 struct tern_notice {
     _Alignas(64) struct tern_match_request request; /* first */
@@ -43,8 +36,6 @@ struct tern_notice {
     struct tern_team      *team;   /* of the region */
     struct tern_match_name name;
     uint32_t               count;
-    uint64_t               usual;        /* first word of the last match, which the next one will have too */
-    struct tern_ground     ground;       /* of the thread that waits */
     struct tern_notice    *next, **link; /* all of them */
 };
 _Static_assert(offsetof(struct tern_notice, record) == 64, "what is touched is one line");

@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "base/clock.h"
 #include "base/sanitize.h"
 #include "boot/bell.h"
 #include "link/shm/shm.h"
@@ -401,30 +402,36 @@ static tern_status deliver_notes(struct tern_link_watch *watch)
     return delivered(inlet, found);
 }
 
-/* The shortest way for a note: nobody else waits, and it is as the last one was. What is looked at twice is a copy. */
-static bool expect_note(struct tern_link_watch *watch, struct tern_link_want *want)
+/* The shortest way for a note: nobody else waits, and it is as the last one was. What can be known before it comes is worked
+ * out before. What is looked at twice is a copy. */
+static bool expect_note(struct tern_link_watch *watch, struct tern_link_want *want, unsigned looks)
 {
     struct shm_inlet            *inlet = (struct shm_inlet *)watch;
-    const struct tern_ring_cell *cell = tern_base_ring_cell(inlet->ring.ring, inlet->ring.next, inlet->ring.shape);
+    struct tern_ring_consumer   *ring = &inlet->ring;
+    const struct tern_ring_cell *cell = tern_base_ring_cell(ring->ring, ring->next, ring->shape);
     const volatile uint64_t     *word = (const volatile uint64_t *)(const volatile void *)cell->head;
-    uint32_t                     at;
+    uint32_t                     idle = watch->idle, at, mark;
+    uint64_t                     third;
 
-    /* acquire: the message after its mark. Pairs with the releases in tern_base_ring_publish() and carry_put(). */
-    if (atomic_load_explicit(&cell->mark, memory_order_acquire) != watch->idle + 1)
+    if (TERN_UNLIKELY(inlet->from != want->from))
         return false;
+    /* acquire: the message after its mark. Pairs with the releases in tern_base_ring_publish() and carry_put(). */
+    while ((mark = atomic_load_explicit(&cell->mark, memory_order_acquire)) == idle && --looks > 0)
+        tern_base_relax(); /* a reader that never rests takes the line from the writer */
     at = *(const volatile uint32_t *)&cell->at;
-    want->third = word[2];
-    if (word[0] != want->first || word[1] != want->region || inlet->from != want->from ||
-        (*(const volatile uint32_t *)&cell->len | *(const volatile uint32_t *)&cell->span) != 0)
+    third = word[2];
+    if (TERN_UNLIKELY(mark != idle + 1 || word[0] != want->first || word[1] != want->region ||
+                      (*(const volatile uint32_t *)&cell->len | *(const volatile uint32_t *)&cell->span) != 0))
         return false;
     if (TERN_LIKELY(want->len > 0)) {
-        if (TERN_UNLIKELY(want->third > want->reach || tern_base_carry_turn(&inlet->ring, at) != TERN_CARRY_PLACE))
+        if (TERN_UNLIKELY(third > want->reach || tern_base_carry_turn(ring, at) != TERN_CARRY_PLACE))
             return false;
-        tern_base_carry_place(want->base + want->third, cell->head + TERN_CARRY_WORDS * sizeof(uint64_t), want->len);
+        tern_base_carry_place(want->base + third, cell->head + TERN_CARRY_WORDS * sizeof(uint64_t), want->len);
     } else if (at != 0) {
         return false;
     }
-    tern_base_ring_consume(&inlet->ring, 0);
+    want->third = third;
+    tern_base_ring_consume(ring, 0);
     return delivered(inlet, 1) == TERN_OK;
 }
 
