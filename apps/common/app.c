@@ -2,6 +2,7 @@
 #include "common/app.h"
 
 #include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,19 @@ void *app_memory(size_t bytes)
 
 /* ---- the command line ---- */
 
+/* Say what is wrong with the command line, once. */
+static __attribute__((format(printf, 1, 2))) void complain(const char *format, ...)
+{
+    va_list args;
+
+    if (job_rank != 0)
+        return;
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+}
+
 static void usage(const struct app *app)
 {
     const struct app_option *lists[] = { app->options, common_options };
@@ -43,20 +57,29 @@ static void usage(const struct app *app)
             fprintf(stderr, "  --%-12s %s; default %d\n", o->name, o->help, *o->value);
 }
 
-static bool set_number(const struct app_option *o, const char *name, const char *text)
+static const struct app_option *find(const struct app *app, const char *name)
+{
+    const struct app_option *lists[] = { app->options, common_options };
+
+    for (int list = 0; list < 2; list++)
+        for (const struct app_option *o = lists[list]; o->name; o++)
+            if (strcmp(name, o->name) == 0)
+                return o;
+    return NULL;
+}
+
+static bool set_number(const struct app_option *o, const char *text)
 {
     char *end;
     long  value = strtol(text, &end, 10);
+    long  most = o->value == &runs ? MAX_RUNS : INT_MAX;
 
-    for (; o->name; o++) {
-        if (strcmp(name, o->name) != 0)
-            continue;
-        if (end == text || *end || value < o->least || value > INT_MAX)
-            return false;
-        *o->value = (int)value;
-        return true;
+    if (end == text || *end || value < o->least || value > most) {
+        complain("--%s needs a whole number from %d to %ld, not \"%s\"", o->name, o->least, most, text);
+        return false;
     }
-    return false;
+    *o->value = (int)value;
+    return true;
 }
 
 static bool set_style(const struct app *app, const char *name)
@@ -64,21 +87,25 @@ static bool set_style(const struct app *app, const char *name)
     for (style = 0; app->styles[style]; style++)
         if (strcmp(name, app->styles[style]) == 0)
             return true;
+    complain("there is no style \"%s\"", name);
     return false;
 }
 
 static bool read_options(const struct app *app, int argc, char **argv)
 {
     for (int i = 1; i < argc; i += 2) {
-        const char *name = strncmp(argv[i], "--", 2) == 0 ? argv[i] + 2 : "";
-        const char *value = i + 1 < argc ? argv[i + 1] : "";
+        const char              *name = strncmp(argv[i], "--", 2) == 0 ? argv[i] + 2 : "";
+        const char              *value = i + 1 < argc ? argv[i + 1] : "";
+        const struct app_option *o = find(app, name);
 
-        if (strcmp(name, "style") == 0
-                ? !set_style(app, value)
-                : !set_number(app->options, name, value) && !set_number(common_options, name, value))
+        if (strcmp(name, "style") == 0 ? !set_style(app, value) : o && !set_number(o, value))
             return false;
+        if (!o && strcmp(name, "style") != 0) {
+            complain("there is no option \"%s\"", argv[i]);
+            return false;
+        }
     }
-    return runs <= MAX_RUNS;
+    return true;
 }
 
 /* ---- measuring ---- */
