@@ -142,8 +142,8 @@ static tern_status send_bytes(struct circle *circle, struct circle_outflow *out,
 /* One message. False: there is no room now. */
 static bool send_one(struct circle *circle, struct circle_outflow *out)
 {
-    unsigned         link = tern_job.peer_link[out->peer];
-    size_t           longest = tern_job.ops[link]->msg_longest(tern_job.link[link], out->peer) & ~(size_t)3;
+    unsigned link = tern_job.peer_link[out->peer];
+    size_t longest = tern_job.ops[link]->msg_longest(tern_job.link[link], out->peer, TERN_CHANNEL_REQUEST) & ~(size_t)3;
     struct core_wire head = { .whose = CORE_WIRE_OWN,
                               .way = (uint8_t)out->way,
                               .mark = CORE_WIRE_MARK,

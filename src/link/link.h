@@ -313,14 +313,14 @@ struct tern_link_ops {
     /* Keep nothing of what was done for local memory in these bytes. Any thread. NULL: nothing is ever kept. */
     void (*forget)(struct tern_link *link, const void *addr, size_t len);
 
-    /* Messages. msg_longest: the longest data, on any channel that has data, that always finds room in time.
+    /* Messages. msg_longest: the longest data, on a channel that has data, that always finds room in time.
      * msg_open takes room for a head and min to max bytes of data (TERN_AGAIN: there is none now); the caller writes
      * them, and sends the message or drops it. Messages to one peer arrive in the order of their opening; one that
      * is open holds up those behind it. Any thread. msg_brief does it all for a message that is one word and up to
      * TERN_LINK_BRIEF half words of head.
      *
      * What comes is shown by watches. Replies are sent by the thread that delivers, only. */
-    size_t (*msg_longest)(struct tern_link *link, int peer);
+    size_t (*msg_longest)(struct tern_link *link, int peer, unsigned channel);
     tern_status (*msg_open)(struct tern_link *link, struct tern_link_msg *msg, size_t min, size_t max);
     void (*msg_send)(struct tern_link *link, const struct tern_link_msg *msg, size_t len);
     void (*msg_drop)(struct tern_link *link, const struct tern_link_msg *msg);

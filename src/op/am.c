@@ -140,14 +140,14 @@ static const struct tern_link_ops *ops_to(int peer)
 
 size_t tern_op_am_max_medium(int peer, unsigned nargs)
 {
-    size_t longest = ops_to(peer)->msg_longest(link_to(peer), peer);
+    size_t longest = ops_to(peer)->msg_longest(link_to(peer), peer, TERN_CHANNEL_REQUEST);
 
     return longest - (nargs > WIRE_ARGS ? WIRE_SPILL : 0);
 }
 
 size_t tern_op_am_max_carried(int peer)
 {
-    return ops_to(peer)->msg_longest(link_to(peer), peer) - WIRE_STAGE;
+    return ops_to(peer)->msg_longest(link_to(peer), peer, TERN_CHANNEL_REQUEST) - WIRE_STAGE;
 }
 
 /* A message for which there is no room yet. */

@@ -203,6 +203,9 @@ tern_status tern_op_tagged_start_send(struct tern_request *request);
  * TERN_AGAIN: it takes a request. */
 tern_status tern_op_tagged_send_now(struct tern_ctx *ctx, int rank, uint64_t tag, const void *buf, size_t len);
 
+/* A message of up to so many bytes travels with its data, whoever sends it. */
+uint64_t tern_op_tagged_eager_least(void);
+
 /* Try what has not left. */
 void tern_op_tagged_pump(struct tern_tagged *tagged);
 

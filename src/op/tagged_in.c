@@ -165,8 +165,9 @@ static void wish(struct tern_request *request)
 bool tern_op_tagged_start_recv(struct tern_request *request, bool waits)
 {
     struct tern_match_request *asks = &request->match.request;
-    bool helped = TERN_UNLIKELY(!waits && request->size > tern_opt.msg_eager) && tern_op_tagged_is_helped(request->ctx);
-    bool alone = tern_base_lone_lock(&tern_op_tagged_lock);
+    bool                       helped =
+        TERN_UNLIKELY(!waits && request->size > tern_op_tagged_eager_least()) && tern_op_tagged_is_helped(request->ctx);
+    bool                       alone = tern_base_lone_lock(&tern_op_tagged_lock);
     struct tern_match_arrival *arrival;
 
     if (!request->bound && !(request->bound = tern_op_match_bind_again(&match, asks, &request->name))) {

@@ -33,6 +33,8 @@ struct place {
 static struct place *places; /* under the lock, as all of this */
 static uint32_t      count, unused = NO_PLACE;
 
+static _Atomic uint64_t eager_least = UINT64_MAX; /* not known yet */
+
 static bool is_sync(const struct tern_request *request)
 {
     return request->kind == TERN_REQUEST_SSEND;
@@ -202,12 +204,32 @@ static tern_status send_data(const struct parcel *p, const struct tern_link_card
     return TERN_OK;
 }
 
-/* Bytes that travel with a message to the rank. */
+/* The longest data of a message of the link to the rank, behind a card. */
+static size_t longest_to(int rank)
+{
+    return ops_to(rank)->msg_longest(link_to(rank), rank, TERN_CHANNEL_TAGGED) - sizeof(struct tern_link_card);
+}
+
+/* Bytes that travel with a message to the rank. Several such messages find room in the queue, so that one is copied into it
+ * while others are copied out. */
 static size_t eager_most(int rank)
 {
-    size_t longest = ops_to(rank)->msg_longest(link_to(rank), rank) - sizeof(struct tern_link_card);
+    size_t most = longest_to(rank) / 8 * 3;
 
-    return tern_opt.msg_eager < longest ? tern_opt.msg_eager : longest;
+    return tern_opt.msg_eager < most ? tern_opt.msg_eager : most;
+}
+
+uint64_t tern_op_tagged_eager_least(void)
+{
+    uint64_t least = atomic_load_explicit(&eager_least, memory_order_relaxed); /* each thread finds the same */
+
+    if (TERN_LIKELY(least != UINT64_MAX))
+        return least;
+    for (int rank = 0; rank < tern_job.boot.ranks; rank++)
+        if (eager_most(rank) < least)
+            least = eager_most(rank);
+    atomic_store_explicit(&eager_least, least, memory_order_relaxed);
+    return least;
 }
 
 static bool is_offer(int rank, size_t len)
@@ -217,7 +239,7 @@ static bool is_offer(int rank, size_t len)
 
 static tern_status send_offer(struct tern_request *request, struct parcel *p)
 {
-    size_t      longest = ops_to(p->rank)->msg_longest(link_to(p->rank), p->rank) - sizeof(struct tern_link_card);
+    size_t      longest = longest_to(p->rank);
     tern_status st = request->card.size > 0 ? TERN_OK : expose(request);
 
     if (st < 0)
@@ -426,4 +448,5 @@ void tern_op_tagged_out_close(void)
     places = NULL;
     count = 0;
     unused = NO_PLACE;
+    atomic_store_explicit(&eager_least, UINT64_MAX, memory_order_relaxed); /* there are no other threads */
 }

@@ -116,7 +116,7 @@ static void one_length(size_t len, bool first)
 
 static void lengths(void)
 {
-    static const size_t around[] = { 0, 8, 24, 32, 48, 4096, 8192, 65536, 1 << 20 };
+    static const size_t around[] = { 0, 8, 24, 32, 48, 4096, 8192, 32768, 131072, 1 << 19, 1 << 20 };
     static const size_t large[] = { (1 << 20) + 4096, (2 << 20) + 77, MOST - 1 };
 
     for (unsigned first = 0; first < 2; first++) {

@@ -165,7 +165,7 @@ static void sleeper(void)
 int main(void)
 {
     setenv("TERN_MSG_KEEP", "4K", 1);
-    setenv("TERN_AM_QUEUE", "64K", 1);
+    setenv("TERN_MSG_QUEUE", "32K", 1);
     setenv("TERN_SPIN", "0", 1); /* who waits sleeps soon */
     OK(tern_init());
     peer = 1 - tern_rank();

@@ -11,7 +11,7 @@
 
 #define THREADS 3
 #define ROUNDS (JOB_SANITIZED ? 60u : 300u)
-#define LONGEST 200000u
+#define LONGEST 700000u
 
 static const size_t lens[] = { 8, 100, 9000, 0, LONGEST, 32, 3000, 90000 };
 

@@ -94,7 +94,7 @@ static void all_to_all(struct rank *r)
     for (uint64_t i = 0; i < count * TERN_CHANNELS_PAIR; i++) {
         for (int peer = 0; peer < r->ranks; peer++) {
             struct tern_link_msg msg = { .peer = peer, .channel = (uint32_t)(i % TERN_CHANNELS_PAIR) };
-            size_t               longest = m.ops->msg_longest(m.link, peer), len;
+            size_t               longest = m.ops->msg_longest(m.link, peer, msg.channel), len;
 
             if (!self && peer == r->me && r->ranks > 1)
                 continue;
@@ -184,7 +184,7 @@ static void longest(struct rank *r)
 {
     struct rank          m = second_link(r);
     struct tern_link_msg msg = { .peer = next_rank(r) };
-    size_t               most = m.ops->msg_longest(m.link, msg.peer), room = 0;
+    size_t               most = m.ops->msg_longest(m.link, msg.peer, TERN_CHANNEL_REQUEST), room = 0;
     uint64_t             sent[TERN_CHANNELS_PAIR] = { 0 };
 
     EXPECT(most >= 27 * 64); /* what the smallest queue of a pair gives */

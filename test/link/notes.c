@@ -17,7 +17,7 @@ static size_t len_of(const struct rank *m, int peer, uint64_t number)
 
     if (channel == TERN_CHANNEL_NOTE)
         return 0;
-    return number % 13 == 7 ? m->ops->msg_longest(m->link, peer) : lens[number % 7];
+    return number % 13 == 7 ? m->ops->msg_longest(m->link, peer, channel) : lens[number % 7];
 }
 
 /* The rank with its second link, as in messages.c. */

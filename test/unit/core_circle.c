@@ -52,9 +52,9 @@ static bool queue_reaches(const struct tern_link *link, int peer)
     return peer == tern_job.boot.rank; /* so that no link has the whole team */
 }
 
-static size_t queue_longest(struct tern_link *link, int peer)
+static size_t queue_longest(struct tern_link *link, int peer, unsigned channel)
 {
-    (void)link, (void)peer;
+    (void)link, (void)peer, (void)channel;
     return longest;
 }
 

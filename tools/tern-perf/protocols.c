@@ -7,7 +7,7 @@
  */
 #include "compare.h"
 
-#define EAGER ((char[]){ "TERN_MSG_EAGER=1M" }), ((char[]){ "TERN_AM_QUEUE=16M" })
+#define EAGER ((char[]){ "TERN_MSG_EAGER=1M" }), ((char[]){ "TERN_MSG_QUEUE=64M" })
 #define FETCHED ((char[]){ "TERN_MSG_EAGER=0" })
 #define ONE_GET ((char[]){ "TERN_MSG_CHUNKED=1024T" })
 #define CHUNKED ((char[]){ "TERN_MSG_CHUNKED=0" })

@@ -174,7 +174,7 @@ void                tern_chaos_messages_close(struct chaos_link *link);
 enum tern_link_took tern_chaos_note(int from, const unsigned char *head, bool place);
 bool                tern_chaos_tagged(int from, const unsigned char *head, const unsigned char *data, size_t len);
 void   tern_chaos_message(int from, unsigned channel, const unsigned char *head, const unsigned char *data, size_t len);
-size_t tern_chaos_msg_longest(struct tern_link *link, int peer);
+size_t tern_chaos_msg_longest(struct tern_link *link, int peer, unsigned channel);
 tern_status tern_chaos_msg_open(struct tern_link *link, struct tern_link_msg *msg, size_t min, size_t max);
 void        tern_chaos_msg_send(struct tern_link *link, const struct tern_link_msg *msg, size_t len);
 void        tern_chaos_msg_drop(struct tern_link *link, const struct tern_link_msg *msg);

@@ -191,11 +191,11 @@ void tern_chaos_message(int from, unsigned channel, const unsigned char *head, c
     link->up->message(from, channel, head, data, len);
 }
 
-size_t tern_chaos_msg_longest(struct tern_link *base, int peer)
+size_t tern_chaos_msg_longest(struct tern_link *base, int peer, unsigned channel)
 {
     struct chaos_link *link = tern_chaos_link(base);
 
-    return link->ops->msg_longest(link->behind, peer);
+    return link->ops->msg_longest(link->behind, peer, channel);
 }
 
 tern_status tern_chaos_msg_open(struct tern_link *base, struct tern_link_msg *msg, size_t min, size_t max)

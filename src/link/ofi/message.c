@@ -34,9 +34,9 @@ void tern_ofi_messages_close(struct ofi_link *ofi)
     tern_ofi_inbox_close(ofi);
 }
 
-size_t tern_ofi_msg_longest(struct tern_link *link, int peer)
+size_t tern_ofi_msg_longest(struct tern_link *link, int peer, unsigned channel)
 {
-    (void)peer;
+    (void)peer, (void)channel;
     return tern_base_ring_longest(tern_ofi(link)->messages.shape[TERN_CHANNEL_REQUEST]) - OFI_WIRE_HEAD;
 }
 

@@ -454,7 +454,7 @@ void               tern_ofi_inbox_written(struct ofi_link *ofi, uint64_t data);
 /* message.c: the slots of the contract. */
 tern_status tern_ofi_messages_open(struct ofi_link *ofi);
 void        tern_ofi_messages_close(struct ofi_link *ofi);
-size_t      tern_ofi_msg_longest(struct tern_link *link, int peer);
+size_t      tern_ofi_msg_longest(struct tern_link *link, int peer, unsigned channel);
 tern_status tern_ofi_msg_open(struct tern_link *link, struct tern_link_msg *msg, size_t min, size_t max);
 void        tern_ofi_msg_send(struct tern_link *link, const struct tern_link_msg *msg, size_t len);
 void        tern_ofi_msg_drop(struct tern_link *link, const struct tern_link_msg *msg);

@@ -111,9 +111,9 @@ static inline tern_status ready(struct self_link *self, unsigned channel)
     return first_message(self, channel);
 }
 
-size_t tern_self_msg_longest(struct tern_link *link, int peer)
+size_t tern_self_msg_longest(struct tern_link *link, int peer, unsigned channel)
 {
-    (void)peer;
+    (void)peer, (void)channel;
     return tern_base_ring_longest(tern_self(link)->inlet[0].ring.shape);
 }
 

@@ -49,7 +49,7 @@ const void *tern_self_peek(const struct tern_link_group *group, uint32_t member)
 
 tern_status tern_self_messages_open(struct self_link *self);
 void        tern_self_messages_close(struct self_link *self);
-size_t      tern_self_msg_longest(struct tern_link *link, int peer);
+size_t      tern_self_msg_longest(struct tern_link *link, int peer, unsigned channel);
 tern_status tern_self_msg_open(struct tern_link *link, struct tern_link_msg *msg, size_t min, size_t max);
 void        tern_self_msg_send(struct tern_link *link, const struct tern_link_msg *msg, size_t len);
 void        tern_self_msg_drop(struct tern_link *link, const struct tern_link_msg *msg);

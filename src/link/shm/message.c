@@ -20,8 +20,9 @@
 
 #define SMALLEST_RING 4096u
 #define LARGEST_RING (1u << 20)
-#define MOST_BYTES (65536u * TERN_RING_LINE + LARGEST_RING) /* that a ring of any kind has */
-#define BATCH 16                                            /* messages from one ring in one poll */
+#define LARGEST_TAGGED (4u << 20)                             /* the same of tagged messages */
+#define MOST_BYTES (65536u * TERN_RING_LINE + LARGEST_TAGGED) /* that a ring of any kind has */
+#define BATCH 16                                              /* messages from one ring in one poll */
 
 static tern_status meet_senders(struct tern_link_watch *news);
 
@@ -41,13 +42,19 @@ static struct tern_ring_shape shape_of(enum shm_post_kind kind, uint64_t bytes)
     return kind == SHM_POST_NOTES ? tern_base_ring_bare(bytes) : tern_base_ring_shape(bytes);
 }
 
+/* Bytes of a ring that is one of so many for which there are bytes in all. */
+static size_t ring_share(uint64_t bytes, size_t rings, size_t most)
+{
+    size_t share = (size_t)(bytes / rings);
+
+    share = share < SMALLEST_RING ? SMALLEST_RING : share > most ? most : share;
+    return share & ~(size_t)(TERN_RING_LINE - 1);
+}
+
 static void choose_rings(struct shm_messages *m, size_t locals)
 {
-    uint64_t share = tern_opt.am_queue / (TERN_CHANNELS_PAIR * locals);
-
-    share = share < SMALLEST_RING ? SMALLEST_RING : share > LARGEST_RING ? LARGEST_RING : share;
-    m->ring_bytes[SHM_POST_PAIR] = share & ~(size_t)(TERN_RING_LINE - 1);
-    m->ring_bytes[SHM_POST_TAGGED] = m->ring_bytes[SHM_POST_PAIR];
+    m->ring_bytes[SHM_POST_PAIR] = ring_share(tern_opt.am_queue, TERN_CHANNELS_PAIR * locals, LARGEST_RING);
+    m->ring_bytes[SHM_POST_TAGGED] = ring_share(tern_opt.msg_queue, locals, LARGEST_TAGGED);
     m->ring_bytes[SHM_POST_NOTES] = tern_base_ring_bare_bytes((size_t)tern_opt.notify_queue);
     for (unsigned kind = 0; kind < SHM_POSTS; kind++)
         m->shape[kind] = shape_of(kind, m->ring_bytes[kind]);
@@ -177,10 +184,10 @@ static __attribute__((noinline, cold)) tern_status outbox_first(struct shm_link 
     return st;
 }
 
-size_t tern_shm_msg_longest(struct tern_link *link, int peer)
+size_t tern_shm_msg_longest(struct tern_link *link, int peer, unsigned channel)
 {
     (void)peer;
-    return tern_base_ring_longest(tern_shm(link)->messages.shape[SHM_POST_PAIR]);
+    return tern_base_ring_longest(tern_shm(link)->messages.shape[kind_of(channel)]);
 }
 
 /* The outbox of a kind to a peer, made with the first message. NULL: *st says why not. */

@@ -165,7 +165,7 @@ struct shm_lane {
 
 tern_status tern_shm_messages_open(struct shm_link *shm);
 void        tern_shm_messages_close(struct shm_link *shm);
-size_t      tern_shm_msg_longest(struct tern_link *link, int peer);
+size_t      tern_shm_msg_longest(struct tern_link *link, int peer, unsigned channel);
 tern_status tern_shm_msg_open(struct tern_link *link, struct tern_link_msg *msg, size_t min, size_t max);
 void        tern_shm_msg_send(struct tern_link *link, const struct tern_link_msg *msg, size_t len);
 void        tern_shm_msg_drop(struct tern_link *link, const struct tern_link_msg *msg);
