@@ -204,7 +204,15 @@ tern_status tern_op_tagged_start_send(struct tern_request *request);
 tern_status tern_op_tagged_send_now(struct tern_ctx *ctx, int rank, uint64_t tag, const void *buf, size_t len);
 
 /* A message of up to so many bytes travels with its data, whoever sends it. */
-uint64_t tern_op_tagged_eager_least(void);
+extern _Atomic uint64_t tern_op_tagged_least; /* UINT64_MAX: not known yet */
+uint64_t                tern_op_tagged_find_least(void);
+
+static inline uint64_t tern_op_tagged_eager_least(void)
+{
+    uint64_t least = atomic_load_explicit(&tern_op_tagged_least, memory_order_relaxed); /* all threads find the same */
+
+    return TERN_LIKELY(least != UINT64_MAX) ? least : tern_op_tagged_find_least();
+}
 
 /* Try what has not left. */
 void tern_op_tagged_pump(struct tern_tagged *tagged);

@@ -33,7 +33,7 @@ struct place {
 static struct place *places; /* under the lock, as all of this */
 static uint32_t      count, unused = NO_PLACE;
 
-static _Atomic uint64_t eager_least = UINT64_MAX; /* not known yet */
+_Atomic uint64_t tern_op_tagged_least = UINT64_MAX;
 
 static bool is_sync(const struct tern_request *request)
 {
@@ -219,16 +219,14 @@ static size_t eager_most(int rank)
     return tern_opt.msg_eager < most ? tern_opt.msg_eager : most;
 }
 
-uint64_t tern_op_tagged_eager_least(void)
+uint64_t tern_op_tagged_find_least(void)
 {
-    uint64_t least = atomic_load_explicit(&eager_least, memory_order_relaxed); /* each thread finds the same */
+    uint64_t least = tern_opt.msg_eager;
 
-    if (TERN_LIKELY(least != UINT64_MAX))
-        return least;
     for (int rank = 0; rank < tern_job.boot.ranks; rank++)
         if (eager_most(rank) < least)
             least = eager_most(rank);
-    atomic_store_explicit(&eager_least, least, memory_order_relaxed);
+    atomic_store_explicit(&tern_op_tagged_least, least, memory_order_relaxed);
     return least;
 }
 
@@ -448,5 +446,5 @@ void tern_op_tagged_out_close(void)
     places = NULL;
     count = 0;
     unused = NO_PLACE;
-    atomic_store_explicit(&eager_least, UINT64_MAX, memory_order_relaxed); /* there are no other threads */
+    atomic_store_explicit(&tern_op_tagged_least, UINT64_MAX, memory_order_relaxed); /* there are no other threads */
 }

@@ -7,6 +7,7 @@
  * With TERN_IMMEDIATE an access that finds no room has done nothing. What makes no sense is refused, with a text that says
  * what.
  *
+ * sanitized: 2 8
  * env: TERN_CMA=off
  * providers: net
  */
@@ -28,27 +29,30 @@ struct scene {
     unsigned          round;
 };
 
-/* A shape of one column: elements of 1 byte, every second one. */
-#define COLUMN(len, buffer, offset, get_)                                                                             \
-    {                                                                                                                 \
-        .dims = 1, .element = 1, .count = (size_t[]){ (len) }, .local = (buffer), .local_stride = (ptrdiff_t[]){ 1 }, \
-        .remote = (offset), .remote_stride = (int64_t[])                                                              \
-        {                                                                                                             \
-            1                                                                                                         \
-        }                                                                                                             \
-    }
-
+/* The bytes of a contiguous access in shapes that cannot be joined to one: the second half before the first, or each byte
+ * by itself from the last to the first. */
 static tern_status shaped(const struct scene *s, enum form form, int to, uint64_t offset, size_t len, uint32_t tag,
                           bool get)
 {
-    tern_piece   piece = { s->buffer, len };
-    tern_extent  extent = { offset, len };
-    tern_vector  vector = { .local_count = 1, .local = &piece, .remote_count = 1, .remote = &extent };
-    void        *addr = s->buffer;
-    tern_indexed indexed = {
-        .local_count = 1, .local_len = len, .local = &addr, .remote_count = 1, .remote_len = len, .remote = &offset
-    };
-    tern_strided strided = COLUMN(len, s->buffer, offset, get);
+    size_t       half = len / 2, last = len > 0 ? len - 1 : 0, parts = len % 2 ? 1 : 2;
+    tern_piece   piece[] = { { s->buffer + half, len - half }, { s->buffer, half } };
+    tern_extent  extent[] = { { offset + half, len - half }, { offset, half } };
+    tern_vector  vector = { .local_count = 2, .local = piece, .remote_count = 2, .remote = extent };
+    void        *addr[] = { s->buffer + (parts - 1) * half, s->buffer };
+    uint64_t     at[] = { offset + (parts - 1) * half, offset };
+    tern_indexed indexed = { .local_count = parts,
+                             .local_len = len / parts,
+                             .local = addr,
+                             .remote_count = parts,
+                             .remote_len = len / parts,
+                             .remote = at };
+    tern_strided strided = { .dims = 1,
+                             .element = 1,
+                             .count = (size_t[]){ len },
+                             .local = s->buffer + last,
+                             .local_stride = (ptrdiff_t[]){ -1 },
+                             .remote = offset + last,
+                             .remote_stride = (int64_t[]){ -1 } };
     tern_region *region = s->r.region;
     tern_event   event;
 

@@ -5,6 +5,7 @@
  * ranks faster than they look, with queues of any length and little room to keep what nobody asked for; a notification
  * comes behind its data; notifications of a strict context come in order.
  *
+ * sanitized: 2 8
  * env: TERN_NOTIFY_QUEUE=4 TERN_NOTIFY_KEEP=500
  * env: TERN_CMA=off TERN_NOTIFY_QUEUE=8 TERN_NOTIFY_KEEP=500
  */
