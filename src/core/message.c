@@ -15,7 +15,6 @@
 #include <string.h>
 
 #include "base/lone.h"
-#include "base/clock.h"
 #include "base/log.h"
 #include "boot/bell.h"
 #include "core/job.h"
