@@ -101,14 +101,6 @@ static __attribute__((noinline)) bool keep(uint64_t scope, uint32_t tag, int sou
     return false;
 }
 
-/* There is no way to answer, and what this source sends cannot be trusted: end the job. */
-static __attribute__((cold, noreturn)) void refuse(int from)
-{
-    tern_base_log(TERN_LOG_ERROR, "rank %d was sent a notification by rank %d that makes no sense; ending the job",
-                  tern_job.boot.rank, from);
-    _Exit(1);
-}
-
 /* One more match. Whether it was the last. The lock is held. */
 static inline bool was_last(struct tern_notice *notice, int source, uint32_t tag, uint64_t bytes)
 {
@@ -155,11 +147,11 @@ static enum tern_link_took deliver(int from, const unsigned char *head, bool car
         return TERN_LINK_TOOK;
     if (TERN_LIKELY(kind == WIRE_NOTE_CARRY)) {
         if (TERN_UNLIKELY(len > TERN_LINK_CARRY || !tern_base_covers(ground->size, bytes, len)))
-            refuse(from);
+            tern_core_message_senseless(from, "a notification");
         to = carried ? ground->base + bytes : NULL;
         bytes = len;
     } else if (TERN_UNLIKELY(kind != WIRE_NOTE)) {
-        refuse(from);
+        tern_core_message_senseless(from, "a notification");
     }
     alone = tern_base_lone_lock(&lock);
     notice = (struct tern_notice *)tern_op_match_find(&match, scope, (uint32_t)first, from);
