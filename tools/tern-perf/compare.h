@@ -76,4 +76,9 @@ void compare_two_cores(char first[24], char last[24]);
 void compare_keep(const struct compare_test *test, const struct runner *runner, uint64_t size, const char *metric,
                   double value);
 
+/* What runners have in common that are jobs of tern-perf itself, with other options. */
+#define COMPARE_TERN_JOBS                                                                              \
+    .launcher = "ternrun", .program = "tern-perf", .find = compare_tern_find, .run = compare_tern_run, \
+    .install = "ternrun and tern-perf must lie in the same directory or in PATH"
+
 #endif

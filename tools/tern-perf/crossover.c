@@ -17,14 +17,13 @@
 #define KEEP ((char[]){ "TERN_OFI_CACHE=1G" })
 #define DROP ((char[]){ "TERN_OFI_CACHE=0" })
 
-#define JOBS                                                                                           \
-    .launcher = "ternrun", .program = "tern-perf", .find = compare_tern_find, .run = compare_tern_run, \
-    .install = "ternrun and tern-perf must lie in the same directory or in PATH"
-
 static const struct runner ways[] = {
-    { .name = "copied", .link = "copied", .env = (char *[]){ ALWAYS, COPY_ALL, DROP, NULL }, JOBS },
-    { .name = "registered", .link = "registered", .env = (char *[]){ ALWAYS, COPY_NONE, DROP, NULL }, JOBS },
-    { .name = "cached", .link = "cached", .env = (char *[]){ ALWAYS, COPY_NONE, KEEP, NULL }, JOBS },
+    { .name = "copied", .link = "copied", .env = (char *[]){ ALWAYS, COPY_ALL, DROP, NULL }, COMPARE_TERN_JOBS },
+    { .name = "registered",
+      .link = "registered",
+      .env = (char *[]){ ALWAYS, COPY_NONE, DROP, NULL },
+      COMPARE_TERN_JOBS },
+    { .name = "cached", .link = "cached", .env = (char *[]){ ALWAYS, COPY_NONE, KEEP, NULL }, COMPARE_TERN_JOBS },
 };
 
 static const struct compare_test transfers[] = {

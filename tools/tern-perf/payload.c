@@ -6,16 +6,15 @@
  */
 #include "compare.h"
 
-#define JOBS                                                                                           \
-    .launcher = "ternrun", .program = "tern-perf", .find = compare_tern_find, .run = compare_tern_run, \
-    .install = "ternrun and tern-perf must lie in the same directory or in PATH"
-
 static const struct runner ways[] = {
     { .name = "negotiated",
       .link = "negotiated",
       .env = (char *[]){ (char[]){ "TERN_PAYLOAD=negotiated" }, NULL },
-      JOBS },
-    { .name = "fixed", .link = "fixed", .env = (char *[]){ (char[]){ "TERN_PAYLOAD=fixed" }, NULL }, JOBS },
+      COMPARE_TERN_JOBS },
+    { .name = "fixed",
+      .link = "fixed",
+      .env = (char *[]){ (char[]){ "TERN_PAYLOAD=fixed" }, NULL },
+      COMPARE_TERN_JOBS },
 };
 
 static const struct compare_test transfers[] = {

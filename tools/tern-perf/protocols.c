@@ -3,7 +3,8 @@
  * defaults of TERN_MSG_EAGER and TERN_MSG_CHUNKED belong.
  *
  * The ways are the same library with other options, so each is a job of its own, and the jobs run in turn as in compare.
- * What fits into a cell goes inline in all of them. The queue of the first is as long as its messages need.
+ * What fits into a cell goes inline in all of them. The queue of the first is as long as queues can be; what is longer than a
+ * seventh of it, 576 KiB between two ranks, is fetched there too.
  */
 #include "compare.h"
 
@@ -12,14 +13,10 @@
 #define ONE_GET ((char[]){ "TERN_MSG_CHUNKED=1024T" })
 #define CHUNKED ((char[]){ "TERN_MSG_CHUNKED=0" })
 
-#define JOBS                                                                                           \
-    .launcher = "ternrun", .program = "tern-perf", .find = compare_tern_find, .run = compare_tern_run, \
-    .install = "ternrun and tern-perf must lie in the same directory or in PATH"
-
 static const struct runner ways[] = {
-    { .name = "eager", .link = "eager", .env = (char *[]){ EAGER, NULL }, JOBS },
-    { .name = "one_get", .link = "one_get", .env = (char *[]){ FETCHED, ONE_GET, NULL }, JOBS },
-    { .name = "chunked", .link = "chunked", .env = (char *[]){ FETCHED, CHUNKED, NULL }, JOBS },
+    { .name = "eager", .link = "eager", .env = (char *[]){ EAGER, NULL }, COMPARE_TERN_JOBS },
+    { .name = "one_get", .link = "one_get", .env = (char *[]){ FETCHED, ONE_GET, NULL }, COMPARE_TERN_JOBS },
+    { .name = "chunked", .link = "chunked", .env = (char *[]){ FETCHED, CHUNKED, NULL }, COMPARE_TERN_JOBS },
 };
 
 static const struct compare_test transfers[] = {
