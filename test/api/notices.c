@@ -321,6 +321,36 @@ static void late_data(void)
     }
 }
 
+/* One request at a time, for the same note again and again: the wait expects it. It takes no fewer than it asks for, and a
+ * new one not what the one before it expected. */
+static void expected(void)
+{
+    tern_region *apart;
+
+    OK(tern_region_alloc(TERN_WORLD, 64, NULL, &apart));
+    for (uint32_t tag = 1; tag <= 30; tag++) {
+        uint32_t     count = 1 + tag % 3;
+        tern_notice *notice;
+
+        OK(tern_notice_init(TERN_WORLD, apart, left, tag, count, &notice));
+        for (uint64_t turn = 0; turn < 4; turn++) {
+            tern_notice_info info = { .source = -7 };
+
+            OK(tern_notice_start(notice));
+            if (turn == 0) /* nobody asks for it any more */
+                OK(tern_put_notify_nbi(TERN_WORLD, apart, right, 8, &turn, sizeof(turn), tag - 1));
+            for (uint32_t i = 0; i < count; i++)
+                OK(tern_put_notify_nbi(TERN_WORLD, apart, right, 0, &turn, sizeof(turn), tag));
+            OK(tern_notice_wait(notice, TERN_FOREVER, &info));
+            SAME(info.tag, tag);
+            SAME(info.matches, count);
+            OK(tern_barrier(TERN_WORLD));
+        }
+        OK(tern_notice_free(notice));
+    }
+    OK(tern_region_free(apart));
+}
+
 int main(void)
 {
     OK(tern_init());
@@ -338,6 +368,7 @@ int main(void)
     refusals();
     regions_apart();
     late_data();
+    expected();
     started(left, 81, 1); /* for tern_finalize to free */
     TELL(82);
     OK(tern_finalize());
