@@ -97,6 +97,21 @@ static inline void job_returns(const char *file, int line, tern_status want, ter
 }
 #define OK(call) RETURNS(TERN_OK, call)
 
+/* The call fails with the status, and the first function that the error's text names is the one that was called, if not
+ * for the suffix that says how it is waited for. */
+#define REFUSES(status, call) (RETURNS(status, call), job_named(__FILE__, __LINE__, #call))
+static inline void job_named(const char *file, int line, const char *call)
+{
+    static const char *const suffixes[] = { "(", "_with(", "_nb(", "_nbi(" };
+    const char              *named = strstr(tern_error_detail(), "tern_");
+    size_t                   len = named ? strspn(named, "abcdefghijklmnopqrstuvwxyz_0123456789") : 0;
+
+    for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]) && named && strncmp(named, call, len) == 0; i++)
+        if (strncmp(call + len, suffixes[i], strlen(suffixes[i])) == 0)
+            return;
+    job_fail(file, line, call, "is not named first in the error's text");
+}
+
 /* Both numbers are the same. */
 #define SAME(a, b) job_same(__FILE__, __LINE__, (unsigned long long)(a), (unsigned long long)(b), #a " == " #b)
 static inline void job_same(const char *file, int line, unsigned long long a, unsigned long long b, const char *what)

@@ -40,9 +40,19 @@ tern_status tern_counter_set(tern_counter *counter, uint64_t value)
     return TERN_OK;
 }
 
+static tern_status add(tern_counter *counter, uint64_t value, const char *what)
+{
+    tern_status st = tern_op_counter_add(counter, value);
+
+    return st == TERN_OK
+               ? TERN_OK
+               : tern_base_fail(st, "%s: a counter of %llu cannot count %llu more", what,
+                                (unsigned long long)tern_op_counter_value(counter), (unsigned long long)value);
+}
+
 tern_status tern_counter_add(tern_counter *counter, uint64_t value)
 {
-    return counter ? tern_op_counter_add(counter, value) : is_null("tern_counter_add");
+    return counter ? add(counter, value, "tern_counter_add") : is_null("tern_counter_add");
 }
 
 tern_status tern_counter_add_with(tern_counter *counter, uint64_t value, const tern_opts *opts)
@@ -52,7 +62,7 @@ tern_status tern_counter_add_with(tern_counter *counter, uint64_t value, const t
     if (!counter)
         return is_null("tern_counter_add_with");
     if (!opts)
-        return tern_op_counter_add(counter, value);
+        return add(counter, value, "tern_counter_add_with");
     if (opts->flags & TERN_NOTIFY)
         return tern_base_fail(TERN_ERR_ARG, "tern_counter_add_with: there is no target to notify");
     if ((st = tern_api_opts(opts, "tern_counter_add_with")) < 0 ||

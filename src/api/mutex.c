@@ -13,10 +13,9 @@
 static tern_status check_create(uint64_t count, size_t bytes)
 {
     if (count == 0)
-        return tern_base_fail(TERN_ERR_ARG, "tern_mutex_create: count is 0");
+        return tern_base_fail(TERN_ERR_ARG, "count is 0");
     if (count > UINT64_MAX / 2 / bytes)
-        return tern_base_fail(TERN_ERR_NOMEM, "tern_mutex_create: %llu mutexes are more than any memory holds",
-                              (unsigned long long)count);
+        return tern_base_fail(TERN_ERR_NOMEM, "%llu mutexes are more than any memory holds", (unsigned long long)count);
     return TERN_OK;
 }
 
@@ -29,11 +28,11 @@ static tern_status create(tern_ctx *ctx, uint64_t count, tern_mutexes **out)
     tern_status            st = check_create(count, tern_base_turn_bytes(log));
 
     if (!m && st == TERN_OK)
-        st = tern_base_fail(TERN_ERR_NOMEM, "tern_mutex_create: no memory for %zu bytes", sizeof(*m));
+        st = tern_base_fail(TERN_ERR_NOMEM, "no memory for %zu bytes", sizeof(*m));
     if (m)
         *m = (struct tern_mutexes){ .count = count, .log = log, .bytes = tern_base_turn_bytes(log) };
-    st = tern_core_region_alloc(ctx, st == TERN_OK ? count * tern_base_turn_bytes(log) : 1, &host, st,
-                                m ? &m->region : NULL);
+    st = tern_core_region_alloc(ctx, st == TERN_OK ? count * tern_base_turn_bytes(log) : 1, &host, "tern_mutex_create",
+                                st, m ? &m->region : NULL);
     if (st < 0) {
         free(m);
         return st;
@@ -90,7 +89,7 @@ tern_status tern_mutex_destroy(tern_mutexes *mutexes)
         return st;
     st = agree_free(mutexes);
     if (st == TERN_OK || st == TERN_ERR_PEER)
-        st = tern_core_region_free(mutexes->region);
+        st = tern_core_region_free(mutexes->region, "tern_mutex_destroy");
     tern_core_team_release(team);
     return st;
 }

@@ -44,7 +44,7 @@ tern_status tern_region_alloc(tern_ctx *ctx, uint64_t size, const tern_region_op
     opts = opts ? opts : &host;
     if ((st = begin(ctx, out, "tern_region_alloc")) < 0)
         return st;
-    st = tern_core_region_alloc(ctx, size, opts, check_alloc(size, opts), out);
+    st = tern_core_region_alloc(ctx, size, opts, "tern_region_alloc", check_alloc(size, opts), out);
     tern_core_team_release(ctx->team);
     return st;
 }
@@ -84,7 +84,7 @@ tern_status tern_region_free(tern_region *region)
     scope = region->name;
     if ((st = tern_core_team_claim(team, NULL, "tern_region_free")) < 0)
         return st;
-    st = tern_core_region_free(region);
+    st = tern_core_region_free(region, "tern_region_free");
     if (st == TERN_OK)
         tern_op_note_forget(scope);
     tern_core_team_release(team);

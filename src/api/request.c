@@ -3,8 +3,8 @@
 
 #include <stdio.h>
 
+#include "api/request.h"
 #include "core/wait.h"
-#include "op/tagged.h"
 
 static __attribute__((cold, noinline)) tern_status is_null(const char *what)
 {
@@ -27,6 +27,23 @@ static inline bool is_done(struct tern_request *request)
     return tern_op_request_state(request) == TERN_REQUEST_DONE || TERN_UNLIKELY(tern_op_request_hopeless(request));
 }
 
+__attribute__((cold)) tern_status tern_api_send_refused(tern_status st, const struct tern_request *request,
+                                                        const char *what)
+{
+    if (st == TERN_ERR_PEER)
+        tern_base_fail(st, "%s: rank %d of the job is gone", what, request->source);
+    else if (st == TERN_ERR_NOMEM)
+        tern_base_fail(st, "%s: no memory for one more message that waits for its receiver", what);
+    return st;
+}
+
+__attribute__((cold)) tern_status tern_api_deserted(const struct tern_match_name *name, const char *what)
+{
+    if (tern_op_match_any_source(name))
+        return tern_base_fail(TERN_ERR_PEER, "%s: all other ranks, which could send, are gone", what);
+    return tern_base_fail(TERN_ERR_PEER, "%s: rank %d of the job, which was to send, is gone", what, name->source);
+}
+
 static __attribute__((cold, noinline)) void tell_failure(const struct tern_request *request, const char *what)
 {
     bool recv = request->kind == TERN_REQUEST_RECV;
@@ -38,7 +55,7 @@ static __attribute__((cold, noinline)) void tell_failure(const struct tern_reque
                        what, (unsigned long long)request->len, (unsigned long long)request->tag, request->source,
                        (unsigned long long)request->size);
     else if (request->status == TERN_ERR_PEER && recv && request->source < 0)
-        tern_base_fail(request->status, "%s: the rank that was to send is gone, or all are", what);
+        tern_api_deserted(&request->name, what);
     else
         tern_base_fail(request->status, "%s: the %s of a message of %llu bytes %s rank %d of the job failed: %s", what,
                        recv ? "receive" : "send", (unsigned long long)request->len, recv ? "from" : "to",
@@ -115,19 +132,31 @@ static void await_describe(void *arg, char *text, size_t size)
     snprintf(text, size, "%s waits %s", a->what, one);
 }
 
-tern_status tern_request_wait(tern_request **request, tern_deadline deadline, tern_message_info *info)
+static inline tern_status wait_for_one(tern_request **request, tern_deadline deadline, tern_message_info *info,
+                                       const char *what)
 {
-    struct await     a = { .request = request, .n = 1, .what = "tern_request_wait" };
+    struct await     a = { .request = request, .n = 1, .what = what };
     struct tern_wait wait = { .poll = one_poll, .describe = await_describe, .arg = &a, .deadline = deadline };
     tern_status      st;
 
+    if (tern_op_request_state(*request) != TERN_REQUEST_DONE && (st = tern_core_wait(&wait)) != TERN_OK)
+        return st;
+    return found_done(request, info, what);
+}
+
+tern_status tern_request_wait(tern_request **request, tern_deadline deadline, tern_message_info *info)
+{
     if (TERN_UNLIKELY(!request))
         return is_null("tern_request_wait");
     if (TERN_UNLIKELY(!is_started(*request)))
         return not_started("tern_request_wait");
-    if (tern_op_request_state(*request) != TERN_REQUEST_DONE && (st = tern_core_wait(&wait)) != TERN_OK)
-        return st;
-    return found_done(request, info, "tern_request_wait");
+    return wait_for_one(request, deadline, info, "tern_request_wait");
+}
+
+tern_status tern_api_request_wait(tern_request **request, tern_deadline deadline, tern_message_info *info,
+                                  const char *what)
+{
+    return wait_for_one(request, deadline, info, what);
 }
 
 /* ---- several ---- */
@@ -297,6 +326,8 @@ tern_status tern_request_wait_some(tern_request **requests, size_t n, tern_deadl
 
 tern_status tern_request_start(tern_request *request)
 {
+    tern_status st;
+
     if (!request)
         return is_null("tern_request_start");
     if (!request->persistent)
@@ -306,7 +337,8 @@ tern_status tern_request_start(tern_request *request)
         return tern_base_fail(TERN_ERR_STATE, "tern_request_start: the request is started; wait for it or cancel it");
     if (request->kind != TERN_REQUEST_RECV) {
         tern_core_job_notice();
-        return tern_op_tagged_start_send(request);
+        st = tern_op_tagged_start_send(request);
+        return st < 0 ? tern_api_send_refused(st, request, "tern_request_start") : st;
     }
     if (!tern_op_tagged_start_recv(request, false))
         return tern_base_fail(TERN_ERR_NOMEM, "tern_request_start: no memory to match a request");

@@ -22,21 +22,26 @@ tern_status tern_fence(tern_ctx *ctx)
     return st;
 }
 
-tern_status tern_quiet(tern_ctx *ctx)
+static tern_status quiet(tern_ctx *ctx, const char *what)
 {
-    tern_status st = complete(ctx, "tern_quiet");
+    tern_status st = complete(ctx, what);
 
     /* seq_cst: all this thread wrote before all that it reads next. Pairs with the same fence of another rank: of two
      * ranks that each put, call this and get, at least one sees the other's data. */
     atomic_thread_fence(memory_order_seq_cst);
     if (st < 0)
         return st;
-    return tern_core_ctx_failed(ctx, "tern_quiet");
+    return tern_core_ctx_failed(ctx, what);
+}
+
+tern_status tern_quiet(tern_ctx *ctx)
+{
+    return quiet(ctx, "tern_quiet");
 }
 
 tern_status tern_barrier(tern_ctx *ctx)
 {
-    tern_status st = tern_quiet(ctx);
+    tern_status st = quiet(ctx, "tern_barrier");
 
     if (st < 0 || (st = tern_core_team_claim(ctx->team, ctx, "tern_barrier")) < 0)
         return st;

@@ -3,9 +3,9 @@
 
 #include <stdio.h>
 
+#include "api/request.h"
 #include "core/message.h"
 #include "core/wait.h"
-#include "op/tagged.h"
 
 static __attribute__((cold, noinline)) tern_status is_null(const char *what)
 {
@@ -65,9 +65,8 @@ static inline tern_status send_request(tern_ctx *ctx, enum tern_request_kind kin
 }
 
 static tern_status start_send(tern_ctx *ctx, enum tern_request_kind kind, int rank, int64_t tag, const void *buf,
-                              size_t len, tern_request **out)
+                              size_t len, tern_request **out, const char *what)
 {
-    const char   *what = kind == TERN_REQUEST_SSEND ? "tern_issend" : "tern_isend";
     tern_request *request = NULL;
     tern_status   st = out ? send_request(ctx, kind, rank, tag, buf, len, &request, what) : is_null(what);
 
@@ -75,6 +74,7 @@ static tern_status start_send(tern_ctx *ctx, enum tern_request_kind kind, int ra
         return st;
     tern_core_job_notice();
     if ((st = tern_op_tagged_start_send(request)) < 0) {
+        tern_api_send_refused(st, request, what);
         tern_op_request_drop(request);
         return st;
     }
@@ -84,12 +84,12 @@ static tern_status start_send(tern_ctx *ctx, enum tern_request_kind kind, int ra
 
 tern_status tern_isend(tern_ctx *ctx, int rank, int64_t tag, const void *buf, size_t len, tern_request **out)
 {
-    return start_send(ctx, TERN_REQUEST_SEND, rank, tag, buf, len, out);
+    return start_send(ctx, TERN_REQUEST_SEND, rank, tag, buf, len, out, "tern_isend");
 }
 
 tern_status tern_issend(tern_ctx *ctx, int rank, int64_t tag, const void *buf, size_t len, tern_request **out)
 {
-    return start_send(ctx, TERN_REQUEST_SSEND, rank, tag, buf, len, out);
+    return start_send(ctx, TERN_REQUEST_SSEND, rank, tag, buf, len, out, "tern_issend");
 }
 
 static __attribute__((cold, noinline)) tern_status in_handler(const char *what)
@@ -98,9 +98,9 @@ static __attribute__((cold, noinline)) tern_status in_handler(const char *what)
 }
 
 /* Wait for a request of a blocking call, which is gone then. */
-static tern_status finish(tern_ctx *ctx, tern_request **request, tern_message_info *info)
+static tern_status finish(tern_ctx *ctx, tern_request **request, tern_message_info *info, const char *what)
 {
-    tern_status st = tern_request_wait(request, tern_core_ctx_deadline(ctx), info);
+    tern_status st = tern_api_request_wait(request, tern_core_ctx_deadline(ctx), info, what);
 
     if (TERN_UNLIKELY(*request != NULL))
         tern_op_request_abandon(*request);
@@ -115,8 +115,8 @@ static __attribute__((noinline)) tern_status send_waiting(tern_ctx *ctx, enum te
 
     if (tern_core_message_handling())
         return in_handler(what);
-    st = start_send(ctx, kind, rank, tag, buf, len, &request);
-    return st < 0 ? st : finish(ctx, &request, NULL);
+    st = start_send(ctx, kind, rank, tag, buf, len, &request, what);
+    return st < 0 ? st : finish(ctx, &request, NULL, what);
 }
 
 tern_status tern_send(tern_ctx *ctx, int rank, int64_t tag, const void *buf, size_t len)
@@ -237,7 +237,7 @@ tern_status tern_recv(tern_ctx *ctx, int source, int64_t tag, void *buf, size_t 
     if (TERN_UNLIKELY(tern_core_message_handling()))
         return in_handler("tern_recv");
     st = start_recv(ctx, &(struct wish){ source, tag, EVERY_BIT }, buf, size, true, &request, "tern_recv");
-    return st < 0 ? st : finish(ctx, &request, info);
+    return st < 0 ? st : finish(ctx, &request, info, "tern_recv");
 }
 
 /* ---- persistent requests ---- */
@@ -321,7 +321,7 @@ static tern_status probe_poll(void *arg)
         return st;
     if ((st = look(p)) != TERN_PENDING) /* it came before the last of them was gone */
         return st;
-    return tern_base_fail(TERN_ERR_PEER, "%s: the rank that was to send is gone, or all are", p->what);
+    return tern_api_deserted(&p->name, p->what);
 }
 
 static void probe_describe(void *arg, char *text, size_t size)
@@ -427,5 +427,5 @@ tern_status tern_mrecv(tern_message **message, void *buf, size_t size, tern_mess
     if (tern_core_message_handling())
         return in_handler("tern_mrecv");
     st = start_mrecv(message, buf, size, true, &request, "tern_mrecv");
-    return st < 0 ? st : finish(ctx, &request, info);
+    return st < 0 ? st : finish(ctx, &request, info, "tern_mrecv");
 }

@@ -306,13 +306,13 @@ static tern_status making_end(struct making *m, tern_status st, struct tern_regi
     return st;
 }
 
-tern_status tern_core_region_alloc(struct tern_ctx *ctx, uint64_t size, const tern_region_opts *opts,
+tern_status tern_core_region_alloc(struct tern_ctx *ctx, uint64_t size, const tern_region_opts *opts, const char *what,
                                    tern_status checked, struct tern_region **out)
 {
     struct making m;
     uint32_t      place = TERN_PLACE_ARENA;
     char          name[4096];
-    tern_status   st = making_begin(&m, ctx, "tern_region_alloc", checked);
+    tern_status   st = making_begin(&m, ctx, what, checked);
 
     m.path = opts->memory == TERN_MEMORY_FILE ? opts->path : NULL;
     st = agree(&m, size, opts, &place, st);
@@ -361,9 +361,9 @@ static void bury(const struct tern_region *region)
     }
 }
 
-tern_status tern_core_region_free(struct tern_region *region)
+tern_status tern_core_region_free(struct tern_region *region, const char *what)
 {
-    tern_status st = tern_core_team_part(region->team, region->id, tern_core_job_deadline(), "tern_region_free");
+    tern_status st = tern_core_team_part(region->team, region->id, tern_core_job_deadline(), what);
 
     if (st < 0)
         return st;

@@ -22,13 +22,13 @@ struct tern_region {
 };
 _Static_assert(offsetof(struct tern_region, fast) == TERN_REGION_PARTS, "the public header says where parts are");
 
-/* Collective, on a claimed team. checked is TERN_OK, or what is wrong with this rank's arguments: it is told to all, so
- * that nobody waits for this rank in vain. */
-tern_status tern_core_region_alloc(struct tern_ctx *ctx, uint64_t size, const tern_region_opts *opts,
+/* Collective, on a claimed team. what is the public call, with which errors begin. checked is TERN_OK, or what is wrong
+ * with this rank's arguments: it is told to all, so that nobody waits for this rank in vain. */
+tern_status tern_core_region_alloc(struct tern_ctx *ctx, uint64_t size, const tern_region_opts *opts, const char *what,
                                    tern_status checked, struct tern_region **out);
 tern_status tern_core_region_register(struct tern_ctx *ctx, void *addr, uint64_t len, tern_status checked,
                                       struct tern_region **out);
-tern_status tern_core_region_free(struct tern_region *region);
+tern_status tern_core_region_free(struct tern_region *region, const char *what);
 
 /* Release without meeting anyone; the job has ended. */
 void tern_core_region_release(struct tern_region *region);

@@ -38,6 +38,12 @@ struct tern_match_name {
     uint32_t class; /* of a request. 0: what has come, or an exact one */
 };
 
+static inline bool tern_op_match_any_source(const struct tern_match_name *name)
+{
+    return name->class >= TERN_MATCH_BITS ? name->class == TERN_MATCH_BITS_ANY_SOURCE
+                                          : (name->class & TERN_MATCH_ANY_SOURCE) != 0;
+}
+
 struct tern_match_queue;
 struct tern_match_arrival;
 

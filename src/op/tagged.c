@@ -361,8 +361,7 @@ void tern_op_request_describe(const struct tern_request *request, char *text, si
     unsigned                 far = request->phase;
 
     tern_base_lone_unlock(&tern_op_tagged_lock, alone);
-    if (!recv || !(request->name.class == TERN_MATCH_BITS_ANY_SOURCE ||
-                   (request->name.class < TERN_MATCH_BITS && request->name.class & TERN_MATCH_ANY_SOURCE)))
+    if (!recv || !tern_op_match_any_source(&request->name))
         snprintf(source, sizeof(source), "rank %d", request->name.source);
     if (!recv || request->name.class >= TERN_MATCH_BITS || !(request->name.class & TERN_MATCH_ANY_TAG))
         snprintf(tag, sizeof(tag), "tag %" PRIu64 "%s", request->name.tag,

@@ -260,12 +260,10 @@ tern_status tern_op_tagged_find(const struct tern_match_name *name, uint64_t car
 bool tern_op_tagged_alone(const struct tern_ctx *ctx, const struct tern_match_name *name)
 {
     const struct tern_team *team = ctx->team;
-    bool                    any = name->class >= TERN_MATCH_BITS ? name->class == TERN_MATCH_BITS_ANY_SOURCE
-                                                                 : name->class & TERN_MATCH_ANY_SOURCE;
 
     if (TERN_LIKELY(atomic_load_explicit(&tern_job.losses_seen, memory_order_relaxed) == 0))
         return false;
-    if (!any)
+    if (!tern_op_match_any_source(name))
         return tern_core_job_lost(name->source);
     for (int rank = 0; rank < team->size; rank++) {
         int world = tern_core_team_world(team, rank);

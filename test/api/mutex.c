@@ -19,21 +19,21 @@ static void refusals(void)
     tern_mutexes *none = NULL;
     int           last = tern_size() - 1;
 
-    RETURNS(TERN_ERR_ARG, tern_mutex_create(NULL, 1, &none));
-    RETURNS(TERN_ERR_ARG, tern_mutex_create(TERN_WORLD, 1, NULL));
-    RETURNS(TERN_ERR_ARG, tern_mutex_create(TERN_WORLD, 0, &none));
-    RETURNS(TERN_ERR_NOMEM, tern_mutex_create(TERN_WORLD, UINT64_MAX / 2, &none));
+    REFUSES(TERN_ERR_ARG, tern_mutex_create(NULL, 1, &none));
+    REFUSES(TERN_ERR_ARG, tern_mutex_create(TERN_WORLD, 1, NULL));
+    REFUSES(TERN_ERR_ARG, tern_mutex_create(TERN_WORLD, 0, &none));
+    REFUSES(TERN_ERR_NOMEM, tern_mutex_create(TERN_WORLD, UINT64_MAX / 2, &none));
     if (tern_size() > 1)
-        RETURNS(TERN_ERR_ARG, tern_mutex_create(TERN_WORLD, tern_rank() == 0 ? 1 : 2, &none));
+        REFUSES(TERN_ERR_ARG, tern_mutex_create(TERN_WORLD, tern_rank() == 0 ? 1 : 2, &none));
     CHECK(none == NULL);
-    RETURNS(TERN_ERR_ARG, tern_mutex_destroy(NULL));
-    RETURNS(TERN_ERR_ARG, tern_mutex_lock(NULL, mutexes, 0, 0));
-    RETURNS(TERN_ERR_ARG, tern_mutex_lock(TERN_WORLD, NULL, 0, 0));
-    RETURNS(TERN_ERR_RANGE, tern_mutex_lock(TERN_WORLD, mutexes, tern_size(), 0));
-    RETURNS(TERN_ERR_RANGE, tern_mutex_lock(TERN_WORLD, mutexes, -1, 0));
-    RETURNS(TERN_ERR_RANGE, tern_mutex_try(TERN_WORLD, mutexes, last, COUNT, TERN_NOW));
-    RETURNS(TERN_ERR_RANGE, tern_mutex_unlock(TERN_WORLD, mutexes, 0, UINT64_MAX));
-    RETURNS(TERN_ERR_STATE, tern_mutex_unlock(TERN_WORLD, mutexes, last, 1));
+    REFUSES(TERN_ERR_ARG, tern_mutex_destroy(NULL));
+    REFUSES(TERN_ERR_ARG, tern_mutex_lock(NULL, mutexes, 0, 0));
+    REFUSES(TERN_ERR_ARG, tern_mutex_lock(TERN_WORLD, NULL, 0, 0));
+    REFUSES(TERN_ERR_RANGE, tern_mutex_lock(TERN_WORLD, mutexes, tern_size(), 0));
+    REFUSES(TERN_ERR_RANGE, tern_mutex_lock(TERN_WORLD, mutexes, -1, 0));
+    REFUSES(TERN_ERR_RANGE, tern_mutex_try(TERN_WORLD, mutexes, last, COUNT, TERN_NOW));
+    REFUSES(TERN_ERR_RANGE, tern_mutex_unlock(TERN_WORLD, mutexes, 0, UINT64_MAX));
+    REFUSES(TERN_ERR_STATE, tern_mutex_unlock(TERN_WORLD, mutexes, last, 1));
     SAYS("nobody");
     OK(tern_barrier(TERN_WORLD));
 }
@@ -47,20 +47,20 @@ static void held(void)
     OK(tern_ctx_create(tern_team_world(), TERN_STRICT, &other));
     if (tern_rank() == 0) {
         OK(tern_mutex_lock(TERN_WORLD, mutexes, last, 2));
-        RETURNS(TERN_ERR_STATE, tern_mutex_lock(TERN_WORLD, mutexes, last, 2));
+        REFUSES(TERN_ERR_STATE, tern_mutex_lock(TERN_WORLD, mutexes, last, 2));
         SAYS("already");
-        RETURNS(TERN_ERR_STATE, tern_mutex_try(TERN_WORLD, mutexes, last, 2, TERN_NOW));
+        REFUSES(TERN_ERR_STATE, tern_mutex_try(TERN_WORLD, mutexes, last, 2, TERN_NOW));
     }
     OK(tern_barrier(TERN_WORLD));
-    RETURNS(TERN_ERR_STATE, tern_mutex_unlock(other, mutexes, last, 2));
+    REFUSES(TERN_ERR_STATE, tern_mutex_unlock(other, mutexes, last, 2));
     SAYS(tern_rank() == 0 ? "another context" : "held by rank 0");
     RETURNS(TERN_AGAIN, tern_mutex_try(other, mutexes, last, 2, TERN_NOW));
-    RETURNS(TERN_ERR_TIMEOUT, tern_mutex_try(other, mutexes, last, 2, tern_deadline_in(0.002)));
+    REFUSES(TERN_ERR_TIMEOUT, tern_mutex_try(other, mutexes, last, 2, tern_deadline_in(0.002)));
     SAYS("mutex 2");
     OK(tern_ctx_set_timeout(other, 0.002));
-    RETURNS(TERN_ERR_TIMEOUT, tern_mutex_lock(other, mutexes, last, 2));
+    REFUSES(TERN_ERR_TIMEOUT, tern_mutex_lock(other, mutexes, last, 2));
     OK(tern_ctx_set_timeout(other, 0));
-    RETURNS(TERN_ERR_STATE, tern_mutex_destroy(mutexes)); /* on all ranks */
+    REFUSES(TERN_ERR_STATE, tern_mutex_destroy(mutexes)); /* on all ranks */
     SAYS("held");
     if (tern_rank() == 0)
         OK(tern_mutex_unlock(TERN_WORLD, mutexes, last, 2));

@@ -29,7 +29,7 @@ static void outside(void)
     CHECK(region == NULL);
     RETURNS(TERN_ERR_ARG, tern_put(TERN_WORLD, region, 0, 0, &value, sizeof(value)));
     RETURNS(TERN_ERR_ARG, tern_get(TERN_WORLD, region, 0, 0, &value, sizeof(value)));
-    RETURNS(TERN_ERR_ARG, tern_barrier(TERN_WORLD));
+    REFUSES(TERN_ERR_ARG, tern_barrier(TERN_WORLD));
     RETURNS(TERN_ERR_ARG, tern_quiet(TERN_WORLD));
     RETURNS(TERN_ERR_ARG, tern_fence(TERN_WORLD));
     RETURNS(TERN_ERR_ARG, tern_progress(TERN_WORLD));

@@ -201,7 +201,7 @@ static void truncated(void)
             fill(sizes[i], k);
             recv = post(9, k == 0 ? NULL : in, rooms[k]);
             send = sending(9, out, sizes[i]);
-            RETURNS(TERN_ERR_TRUNCATED, tern_request_wait(&recv, TERN_FOREVER, &info));
+            REFUSES(TERN_ERR_TRUNCATED, tern_request_wait(&recv, TERN_FOREVER, &info));
             snprintf(size, sizeof(size), "%zu", sizes[i]);
             snprintf(room, sizeof(room), "%zu", rooms[k]);
             SAYS(size);
@@ -227,7 +227,7 @@ static void synchronous(void)
         OK(tern_issend(TERN_WORLD, right, 3, out, sizes[i], &send));
         all_have_sent();
         RETURNS(TERN_PENDING, tern_request_test(&send, NULL));
-        RETURNS(TERN_ERR_TIMEOUT, tern_request_wait(&send, TERN_NOW, NULL));
+        REFUSES(TERN_ERR_TIMEOUT, tern_request_wait(&send, TERN_NOW, NULL));
         CHECK(send != NULL);
         OK(tern_barrier(TERN_WORLD));
         recv = post(3, in, sizes[i]);
@@ -360,8 +360,8 @@ static void probes(void)
         tern_message     *message = NULL, *other = NULL;
         tern_message_info info;
 
-        RETURNS(TERN_ERR_TIMEOUT, tern_probe(TERN_WORLD, left, 6, TERN_NOW, NULL));
-        RETURNS(TERN_ERR_TIMEOUT, tern_mprobe(TERN_WORLD, left, 6, TERN_NOW, &message, NULL));
+        REFUSES(TERN_ERR_TIMEOUT, tern_probe(TERN_WORLD, left, 6, TERN_NOW, NULL));
+        REFUSES(TERN_ERR_TIMEOUT, tern_mprobe(TERN_WORLD, left, 6, TERN_NOW, &message, NULL));
         CHECK(message == NULL);
         OK(tern_barrier(TERN_WORLD));
         fill(sizes[i], i);
@@ -370,8 +370,8 @@ static void probes(void)
         same_info(&info, 6, sizes[i]);
         OK(tern_mprobe(TERN_WORLD, left, 6, TERN_FOREVER, &message, &info));
         same_info(&info, 6, sizes[i]);
-        RETURNS(TERN_ERR_TIMEOUT, tern_probe(TERN_WORLD, left, 6, TERN_NOW, NULL));
-        RETURNS(TERN_ERR_TIMEOUT, tern_mprobe(TERN_WORLD, left, 6, TERN_NOW, &other, NULL));
+        REFUSES(TERN_ERR_TIMEOUT, tern_probe(TERN_WORLD, left, 6, TERN_NOW, NULL));
+        REFUSES(TERN_ERR_TIMEOUT, tern_mprobe(TERN_WORLD, left, 6, TERN_NOW, &other, NULL));
         recv = post(6, in, MOST);
         RETURNS(TERN_PENDING, tern_request_test(&recv, NULL));
         OK(tern_request_cancel(&recv));
@@ -403,7 +403,7 @@ static void persistent(void)
         OK(i == 0 ? tern_ssend_init(TERN_WORLD, right, 1, out, sizes[i], &send)
                   : tern_send_init(TERN_WORLD, right, 1, out, sizes[i], &send));
         OK(tern_recv_init(TERN_WORLD, left, i == 1 ? TERN_ANY_TAG : 1, in, sizes[i], &recv));
-        RETURNS(TERN_ERR_STATE, tern_request_test(&recv, NULL));
+        REFUSES(TERN_ERR_STATE, tern_request_test(&recv, NULL));
         for (uint64_t round = 0; round < 5; round++) {
             tern_message_info info;
 
@@ -411,8 +411,8 @@ static void persistent(void)
             if (round % 2)
                 OK(tern_barrier(TERN_WORLD));
             OK(tern_request_start(recv));
-            RETURNS(TERN_ERR_STATE, tern_request_start(recv));
-            RETURNS(TERN_ERR_STATE, tern_request_free(&recv));
+            REFUSES(TERN_ERR_STATE, tern_request_start(recv));
+            REFUSES(TERN_ERR_STATE, tern_request_free(&recv));
             OK(tern_request_start(send));
             OK(tern_request_wait(&recv, TERN_FOREVER, &info));
             same_info(&info, 1, sizes[i]);
@@ -441,17 +441,17 @@ static void several(void)
     uint64_t          got[5];
     tern_event        event;
 
-    RETURNS(TERN_ERR_STATE, tern_request_wait_any(recv, 5, TERN_FOREVER, &index, NULL));
+    REFUSES(TERN_ERR_STATE, tern_request_wait_any(recv, 5, TERN_FOREVER, &index, NULL));
     SAME(index, 5);
     OK(tern_request_wait_all(recv, 5, TERN_FOREVER, NULL, NULL));
     for (int i = 1; i < 5; i++)
         recv[i] = post(i, &got[i], i == 4 ? 4 : 8);
     RETURNS(TERN_PENDING, tern_request_test_any(recv, 5, &index, NULL));
-    RETURNS(TERN_ERR_TIMEOUT, tern_request_wait_any(recv, 5, TERN_NOW, &index, NULL));
-    RETURNS(TERN_ERR_TIMEOUT, tern_request_wait_some(recv, 5, TERN_NOW, &count, indices, NULL, NULL));
+    REFUSES(TERN_ERR_TIMEOUT, tern_request_wait_any(recv, 5, TERN_NOW, &index, NULL));
+    REFUSES(TERN_ERR_TIMEOUT, tern_request_wait_some(recv, 5, TERN_NOW, &count, indices, NULL, NULL));
     SAME(count, 0);
     RETURNS(TERN_PENDING, tern_request_test_all(recv, 5, NULL, NULL));
-    RETURNS(TERN_ERR_TIMEOUT, tern_request_wait_all(recv, 5, TERN_NOW, NULL, NULL));
+    REFUSES(TERN_ERR_TIMEOUT, tern_request_wait_all(recv, 5, TERN_NOW, NULL, NULL));
     OK(tern_request_event(recv[3], &event));
     RETURNS(TERN_PENDING, tern_event_test(&event));
     OK(tern_barrier(TERN_WORLD));
@@ -469,7 +469,7 @@ static void several(void)
     OK(tern_barrier(TERN_WORLD));
     send[2] = sending(4, number(44), 8);
     send[3] = sending(1, number(11), 8);
-    RETURNS(TERN_ERR_TRUNCATED, tern_request_wait_all(recv, 5, TERN_FOREVER, infos, statuses));
+    REFUSES(TERN_ERR_TRUNCATED, tern_request_wait_all(recv, 5, TERN_FOREVER, infos, statuses));
     CHECK(statuses[0] == TERN_OK && statuses[1] == TERN_OK && statuses[4] == TERN_ERR_TRUNCATED);
     same_info(&infos[1], 1, 8);
     same_info(&infos[4], 4, 8);
@@ -484,35 +484,35 @@ static void refused(void)
     tern_request *request = NULL, *recv;
     char          byte = 0;
 
-    RETURNS(TERN_ERR_RANGE, tern_send(TERN_WORLD, tern_size(), 0, &byte, 1));
-    RETURNS(TERN_ERR_RANGE, tern_send(TERN_WORLD, -1, 0, &byte, 1));
-    RETURNS(TERN_ERR_RANGE, tern_isend(TERN_WORLD, right, -1, &byte, 1, &request));
+    REFUSES(TERN_ERR_RANGE, tern_send(TERN_WORLD, tern_size(), 0, &byte, 1));
+    REFUSES(TERN_ERR_RANGE, tern_send(TERN_WORLD, -1, 0, &byte, 1));
+    REFUSES(TERN_ERR_RANGE, tern_isend(TERN_WORLD, right, -1, &byte, 1, &request));
     SAYS("-1");
-    RETURNS(TERN_ERR_RANGE, tern_issend(TERN_WORLD, right, TERN_TAG_MAX + 1, &byte, 1, &request));
-    RETURNS(TERN_ERR_RANGE, tern_irecv(TERN_WORLD, -2, 0, &byte, 1, &request));
-    RETURNS(TERN_ERR_RANGE, tern_irecv(TERN_WORLD, left, -2, &byte, 1, &request));
-    RETURNS(TERN_ERR_RANGE, tern_irecv_masked(TERN_WORLD, left, 0, -1, &byte, 1, &request));
-    RETURNS(TERN_ERR_RANGE, tern_recv(TERN_WORLD, left, TERN_TAG_MAX + 1, &byte, 1, NULL));
-    RETURNS(TERN_ERR_RANGE, tern_probe(TERN_WORLD, tern_size(), 0, TERN_NOW, NULL));
-    RETURNS(TERN_ERR_ARG, tern_send(NULL, right, 0, &byte, 1));
-    RETURNS(TERN_ERR_ARG, tern_send(TERN_WORLD, right, 0, NULL, 1));
-    RETURNS(TERN_ERR_ARG, tern_isend(TERN_WORLD, right, 0, &byte, 1, NULL));
-    RETURNS(TERN_ERR_ARG, tern_irecv(TERN_WORLD, left, 0, NULL, 1, &request));
-    RETURNS(TERN_ERR_ARG, tern_irecv(TERN_WORLD, left, 0, &byte, 1, NULL));
-    RETURNS(TERN_ERR_ARG, tern_mrecv(NULL, &byte, 1, NULL));
-    RETURNS(TERN_ERR_ARG, tern_request_test(NULL, NULL));
-    RETURNS(TERN_ERR_STATE, tern_request_test(&request, NULL));
-    RETURNS(TERN_ERR_STATE, tern_request_wait(&request, TERN_FOREVER, NULL));
-    RETURNS(TERN_ERR_STATE, tern_request_cancel(&request));
-    RETURNS(TERN_ERR_ARG, tern_request_free(&request));
-    RETURNS(TERN_ERR_ARG, tern_request_start(NULL));
+    REFUSES(TERN_ERR_RANGE, tern_issend(TERN_WORLD, right, TERN_TAG_MAX + 1, &byte, 1, &request));
+    REFUSES(TERN_ERR_RANGE, tern_irecv(TERN_WORLD, -2, 0, &byte, 1, &request));
+    REFUSES(TERN_ERR_RANGE, tern_irecv(TERN_WORLD, left, -2, &byte, 1, &request));
+    REFUSES(TERN_ERR_RANGE, tern_irecv_masked(TERN_WORLD, left, 0, -1, &byte, 1, &request));
+    REFUSES(TERN_ERR_RANGE, tern_recv(TERN_WORLD, left, TERN_TAG_MAX + 1, &byte, 1, NULL));
+    REFUSES(TERN_ERR_RANGE, tern_probe(TERN_WORLD, tern_size(), 0, TERN_NOW, NULL));
+    REFUSES(TERN_ERR_ARG, tern_send(NULL, right, 0, &byte, 1));
+    REFUSES(TERN_ERR_ARG, tern_send(TERN_WORLD, right, 0, NULL, 1));
+    REFUSES(TERN_ERR_ARG, tern_isend(TERN_WORLD, right, 0, &byte, 1, NULL));
+    REFUSES(TERN_ERR_ARG, tern_irecv(TERN_WORLD, left, 0, NULL, 1, &request));
+    REFUSES(TERN_ERR_ARG, tern_irecv(TERN_WORLD, left, 0, &byte, 1, NULL));
+    REFUSES(TERN_ERR_ARG, tern_mrecv(NULL, &byte, 1, NULL));
+    REFUSES(TERN_ERR_ARG, tern_request_test(NULL, NULL));
+    REFUSES(TERN_ERR_STATE, tern_request_test(&request, NULL));
+    REFUSES(TERN_ERR_STATE, tern_request_wait(&request, TERN_FOREVER, NULL));
+    REFUSES(TERN_ERR_STATE, tern_request_cancel(&request));
+    REFUSES(TERN_ERR_ARG, tern_request_free(&request));
+    REFUSES(TERN_ERR_ARG, tern_request_start(NULL));
     CHECK(request == NULL);
     recv = post(1, &byte, 1);
-    RETURNS(TERN_ERR_STATE, tern_request_free(&recv));
-    RETURNS(TERN_ERR_ARG, tern_request_start(recv));
+    REFUSES(TERN_ERR_STATE, tern_request_free(&recv));
+    REFUSES(TERN_ERR_ARG, tern_request_start(recv));
     OK(tern_request_cancel(&recv));
     CHECK(recv == NULL);
-    RETURNS(TERN_ERR_TIMEOUT, tern_probe(TERN_WORLD, TERN_ANY_SOURCE, TERN_ANY_TAG, TERN_NOW, NULL));
+    REFUSES(TERN_ERR_TIMEOUT, tern_probe(TERN_WORLD, TERN_ANY_SOURCE, TERN_ANY_TAG, TERN_NOW, NULL));
 }
 
 /* What a receive that gave up would have taken is still there for the next. */
@@ -522,7 +522,7 @@ static void given_up(void)
     tern_request *send;
 
     OK(tern_ctx_set_timeout(TERN_WORLD, 1e-4));
-    RETURNS(TERN_ERR_TIMEOUT, tern_recv(TERN_WORLD, left, 8, &got, 8, NULL));
+    REFUSES(TERN_ERR_TIMEOUT, tern_recv(TERN_WORLD, left, 8, &got, 8, NULL));
     OK(tern_ctx_set_timeout(TERN_WORLD, 0));
     OK(tern_barrier(TERN_WORLD));
     send = sending(8, number(88), 8);
