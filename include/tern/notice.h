@@ -126,7 +126,8 @@ TERN_API tern_status tern_notice_wait_all(tern_notice *const *notices, size_t n,
                                           tern_notice_info *infos);
 
 /* Fill an event that is done when the started request is: so requests and operations can be waited for together. The
- * request itself is then found done by tern_notice_test.
+ * request itself is then found done by tern_notice_test. The event fails with TERN_ERR_PEER when nobody is left who could
+ * notify it; the request stays started.
  * Returns  TERN_OK. TERN_ERR_STATE: it is not started, or was found done before. TERN_ERR_NOMEM. TERN_ERR_ARG: a pointer is
  *          NULL.
  * Remote   none.

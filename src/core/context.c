@@ -110,12 +110,21 @@ void tern_core_ctx_advance(struct tern_ctx *ctx)
     }
 }
 
+bool (*tern_core_ctx_mourn)(struct tern_ctx *ctx);
+
 void tern_core_ctx_answer(struct tern_ctx *ctx)
 {
+    bool again;
+
     if (ctx->guest)
         ctx->guest->advance(ctx);
     else
-        atomic_store_explicit(&ctx->called, false, memory_order_relaxed); /* nobody needs to know */
+        /* acquire: deaths; pairs with tern_core_job_bury(). */
+        (void)atomic_exchange_explicit(&ctx->called, false, memory_order_acquire);
+    again = atomic_load_explicit(&tern_job.losses_seen, memory_order_relaxed) > 0 && tern_core_ctx_mourn &&
+            tern_core_ctx_mourn(ctx);
+    if (again)
+        atomic_store_explicit(&ctx->called, true, memory_order_relaxed); /* this thread reads it */
 }
 
 /* While a strict context has operations under way, the inlined calls must come through the library. */
@@ -258,8 +267,10 @@ void tern_core_pending_describe(const struct tern_pending *pending, char *text, 
 
 bool tern_core_ctx_is_stuck(const struct tern_ctx *ctx, int rank)
 {
+    int64_t n = 0;
+
     for (const struct tern_work *work = ctx->works; work; work = work->next)
-        if (work->stuck && work->pending->op.xfer.part->rank == rank)
+        if (work->pending->op.xfer.part->rank == rank && (work->stuck || ++n >= tern_opt.notify_queue))
             return true;
     return false;
 }

@@ -110,8 +110,12 @@ tern_deadline tern_core_ctx_deadline(const struct tern_ctx *ctx);
 /* Move the operations under way forward. */
 void tern_core_ctx_advance(struct tern_ctx *ctx);
 
-/* Move the guest on, if there is one. */
+/* Move the guest on, if there is one, and end what waits for the dead. */
 void tern_core_ctx_answer(struct tern_ctx *ctx);
+
+/* A rank has died: end what of a context waits for it without being a guest. True: some of it is to be looked at again.
+ * Set by a layer above; the context's thread. */
+extern bool (*tern_core_ctx_mourn)(struct tern_ctx *ctx);
 
 /* Move everything forward once. */
 static inline void tern_core_ctx_progress(struct tern_ctx *ctx)
@@ -133,7 +137,8 @@ static inline bool tern_core_ctx_must_follow(const struct tern_ctx *ctx, int ran
     return TERN_UNLIKELY(ctx->under_way != NULL) && tern_core_ctx_has_earlier(ctx, rank);
 }
 
-/* Whether a notification of an earlier operation to the job's rank finds no room there. */
+/* Whether a notification of an earlier operation to the job's rank finds no room there, or will not: as many operations to
+ * it are under way as its queue holds notifications. */
 bool tern_core_ctx_is_stuck(const struct tern_ctx *ctx, int rank);
 
 /* The first error of an operation without an event since the last call, with its detail. */

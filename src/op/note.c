@@ -168,6 +168,22 @@ static enum tern_link_took deliver(int from, const unsigned char *head, bool car
     return took;
 }
 
+/* Whether nobody is left who could notify it. */
+static bool is_deserted(const struct tern_notice *notice)
+{
+    const struct tern_team *team = notice->team;
+
+    if (!tern_op_match_any_source(&notice->name))
+        return tern_core_job_lost(notice->name.source);
+    for (int rank = 0; rank < team->size; rank++) {
+        int world = tern_core_team_world(team, rank);
+
+        if (world != tern_job.boot.rank && !tern_core_job_lost(world))
+            return false;
+    }
+    return team->size > 1;
+}
+
 #define SOON 64 /* looks */
 
 /* No other thread has ever had the lock, so this one may look at what it guards as long as it likes. */
@@ -188,6 +204,27 @@ bool tern_op_notice_soon(struct tern_notice *notice)
     return taken;
 }
 
+/* Events of requests that wait for the dead: they are done. The requests stay started, as whoever waits for them is
+ * told. */
+static bool mourn(struct tern_ctx *ctx)
+{
+    bool alone = tern_base_lone_lock(&lock), again = false;
+
+    for (struct tern_notice *notice = notices; notice; notice = notice->next) {
+        if (notice->ctx != ctx || !notice->recorded || !is_deserted(notice))
+            continue;
+        if (tern_core_message_noted()) { /* perhaps by the dead */
+            again = true;
+            continue;
+        }
+        notice->record->status = TERN_ERR_PEER;
+        notice->record->done = true; /* this thread waits for it */
+        notice->recorded = false;
+    }
+    tern_base_lone_unlock(&lock, alone);
+    return again;
+}
+
 /* The head of a note that came with a put. */
 static void write_head(unsigned char *head, uint64_t region, uint32_t tag, uint64_t bytes)
 {
@@ -204,6 +241,7 @@ void tern_op_note_open(void)
            sizeof(grounds)); /* found at no time: no name, not even 0, is known before there is a region */
     tern_core_up.note = deliver;
     tern_core_up.note_head = write_head;
+    tern_core_ctx_mourn = mourn;
 }
 
 /* Room was made among what is kept. */
@@ -357,27 +395,19 @@ bool tern_op_notice_peek(struct tern_notice *notice, struct tern_match_name *nam
 
 bool tern_op_notice_hopeless(const struct tern_notice *notice)
 {
-    const struct tern_team *team = notice->team;
-
-    if (TERN_LIKELY(atomic_load_explicit(&tern_job.losses_seen, memory_order_relaxed) == 0))
-        return false;
-    if (!(notice->name.class & TERN_MATCH_ANY_SOURCE))
-        return tern_core_job_lost(notice->name.source) && !tern_core_message_noted();
-    for (int rank = 0; rank < team->size; rank++) {
-        int world = tern_core_team_world(team, rank);
-
-        if (world != tern_job.boot.rank && !tern_core_job_lost(world))
-            return false;
-    }
-    return team->size > 1 && !tern_core_message_noted();
+    return TERN_UNLIKELY(atomic_load_explicit(&tern_job.losses_seen, memory_order_relaxed) > 0) &&
+           is_deserted(notice) && !tern_core_message_noted();
 }
 
 /* ---- events, and words ---- */
 
 static void describe_record(const struct tern_pending *record, char *text, size_t size)
 {
-    snprintf(text, size, "request for %" PRIu64 " notifications, of which %s had come", record->note[0],
-             record->done ? "all" : "not all");
+    char source[32] = "any rank";
+
+    if (record->note[1] != UINT64_MAX)
+        snprintf(source, sizeof(source), "rank %d of the job", (int)record->note[1]);
+    snprintf(text, size, "request for %" PRIu64 " notifications from %s", record->note[0], source);
 }
 
 bool tern_op_notice_event(struct tern_notice *notice, tern_event *event)
@@ -389,6 +419,7 @@ bool tern_op_notice_event(struct tern_notice *notice, tern_event *event)
         return false;
     fresh->describe = describe_record;
     fresh->note[0] = notice->count;
+    fresh->note[1] = tern_op_match_any_source(&notice->name) ? UINT64_MAX : (uint64_t)notice->name.source;
     alone = tern_base_lone_lock(&lock);
     if (tern_op_notice_state(notice) == TERN_NOTICE_STARTED && !notice->recorded) {
         notice->record = fresh;
@@ -399,6 +430,8 @@ bool tern_op_notice_event(struct tern_notice *notice, tern_event *event)
     tern_base_lone_unlock(&lock, alone);
     if (fresh)
         tern_core_pending_drop(fresh);
+    if (TERN_UNLIKELY(atomic_load_explicit(&tern_job.losses_seen, memory_order_relaxed) > 0))
+        atomic_store_explicit(&notice->ctx->called, true, memory_order_relaxed); /* it may wait for the dead */
     return true;
 }
 

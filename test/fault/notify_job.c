@@ -1,21 +1,65 @@
 /* notify_job.c: jobs whose notifications go wrong; started by notify.sh.
  *
- *   notify_job source    rank 1 notifies everyone and is killed by SIGKILL; the others wait for more
- *   notify_job target    rank 1 makes no progress, everyone fills its queue, and when all are stuck it dies by SIGKILL
- *   notify_job alone     two ranks; rank 0 waits for any source, and rank 1 dies
- *   notify_job signal    rank 1 gives everyone a signal and is killed; the others wait for one more until a deadline
- *   notify_job full      rank 0 keeps what nobody asked for until nothing more fits, and waits for what is behind it
+ *   notify_job source     rank 1 makes every form of notified access to everyone, waits for each, and is killed by
+ *                         SIGKILL; the others wait for more
+ *   notify_job flying     the same, but it waits for none: all are under way when it dies
+ *   notify_job target     rank 1 makes no progress, everyone fills its queue, a thread for each form waits for room, and
+ *                         rank 1 dies by SIGKILL
+ *   notify_job alone      two ranks; rank 0 waits for any source, and rank 1 dies
+ *   notify_job signal     rank 1 gives everyone a signal and is killed; the others wait for one more until a deadline
+ *   notify_job full       rank 0 keeps what nobody asked for until nothing more fits, and waits for what is behind it
  *
- * Survivors print "survived R" when all that they were promised held.
+ * A second word is the kind of memory: host, or registered. Survivors print "survived R" when all that they were promised
+ * held.
  */
+#include <pthread.h>
 #include <stdatomic.h>
 
-#include "fault/fault_job.h"
+#include "fault/notify_forms.h"
 
-#define SENT 100u
+#define SHORT 16u /* bytes */
+#define LONG 65536u
+#define WORDS (64 * sizeof(uint64_t)) /* in front of the slots, one for each form and length */
+#define ACCESSES (2u * FORMS)
 
-static int          me, size;
-static tern_region *region;
+static int                 me, size;
+static struct job_region   r;
+static tern_region        *region;
+static tern_atomic_domain *domain;
+static unsigned char      *data;
+static uint64_t            base; /* of the slots: those who go on have others, since not all may have looked yet */
+
+static size_t len_of(uint32_t number)
+{
+    return number < FORMS ? SHORT : LONG;
+}
+
+static uint64_t slot_of(uint32_t number)
+{
+    return WORDS + (number < FORMS ? number * SHORT : FORMS * SHORT + (uint64_t)(number - FORMS) * LONG);
+}
+
+/* Access number, in the slot of that number, with that number as the tag. */
+static struct notify_access access_of(tern_ctx *ctx, int rank, uint32_t number, unsigned char *buffer)
+{
+    return (struct notify_access){ .ctx = ctx,
+                                   .region = region,
+                                   .domain = domain,
+                                   .rank = rank,
+                                   .offset = base + slot_of(number),
+                                   .buffer = buffer,
+                                   .len = len_of(number),
+                                   .tag = number };
+}
+
+static tern_status try_access(int rank, uint32_t number, const tern_opts *opts)
+{
+    struct notify_access a = access_of(TERN_WORLD, rank, number, data);
+
+    job_note = form_name[number % FORMS];
+    job_fill(data, a.len, 1, number);
+    return form_make(&a, number % FORMS, opts);
+}
 
 static tern_notice *started(int source, int64_t tag, uint32_t count)
 {
@@ -26,61 +70,202 @@ static tern_notice *started(int source, int64_t tag, uint32_t count)
     return notice;
 }
 
-/* Those who are left go on: everyone is notified by every other one. */
-static void go_on(int dead)
+static bool names_it(void)
 {
-    tern_notice *notice = started(TERN_ANY_SOURCE, 7, 20 * (uint32_t)(size - 1));
-    unsigned     byte = 0;
-
-    for (int i = 0; i < 20; i++)
-        for (int rank = 0; rank < size; rank++)
-            if (rank != dead)
-                EXPECT(TERN_OK, tern_put_notify(TERN_WORLD, region, rank, 0, &byte, 1, 7));
-    EXPECT(TERN_OK, tern_notice_wait(notice, tern_deadline_in(20), NULL));
-    EXPECT(TERN_OK, tern_notice_free(notice));
-    EXPECT(TERN_ERR_PEER, tern_notify(TERN_WORLD, region, dead, 7));
-    EXPECT(TERN_ERR_PEER, tern_put_notify(TERN_WORLD, region, dead, 0, &byte, 1, 7));
-    EXPECT(TERN_ERR_PEER, tern_get_notify(TERN_WORLD, region, dead, 0, &byte, 1, 7));
-    notice = started(dead, 8, 1);
-    EXPECT(TERN_ERR_PEER, tern_notice_wait(notice, tern_deadline_in(20), NULL));
-    EXPECT(TERN_ERR_PEER, tern_notice_test(notice, NULL));
-    EXPECT(TERN_OK, tern_notice_cancel(notice, NULL));
-    EXPECT(TERN_OK, tern_notice_free(notice));
+    return strstr(tern_error_detail(), "rank 1") != NULL;
 }
 
-/* What was sent before the death comes, or not all of it where it was under way; then the wait ends. */
-static void run_source(void)
+/* The access to rank 1, which is gone, is refused. */
+static void is_refused(uint32_t number)
 {
-    tern_notice     *notice;
+    tern_event event = { NULL };
+    tern_opts  opts[] = { { .flags = TERN_NOTIFY, .tag = number },
+                          { .flags = TERN_NOTIFY | TERN_IMMEDIATE, .tag = number },
+                          { .flags = TERN_NOTIFY | TERN_WANT_EVENT, .tag = number, .event = &event } };
+
+    EXPECT(TERN_ERR_PEER, try_access(1, number, NULL));
+    REQUIRE(names_it());
+    for (size_t i = 0; i < sizeof(opts) / sizeof(opts[0]); i++) {
+        EXPECT(TERN_ERR_PEER, try_access(1, number, &opts[i]));
+        REQUIRE(names_it());
+    }
+}
+
+/* Whoever waits for rank 1, alone or with others, is told who is gone. */
+static void wait_for_dead(void)
+{
+    tern_notice *notices[] = { started(me, 8, 1), started(1, 8, 3) };
+    tern_event   events[2];
+    size_t       index = 9;
+
+    EXPECT(TERN_OK, tern_notice_event(notices[0], &events[0]));
+    EXPECT(TERN_OK, tern_notice_event(notices[1], &events[1]));
+    EXPECT(TERN_ERR_PEER, tern_notice_wait(notices[1], tern_deadline_in(20), NULL));
+    REQUIRE(names_it());
+    EXPECT(TERN_ERR_PEER, tern_notice_test(notices[1], NULL));
+    EXPECT(TERN_ERR_PEER, tern_notice_wait_any(notices, 2, tern_deadline_in(20), &index, NULL));
+    REQUIRE(index == 1 && names_it());
+    EXPECT(TERN_ERR_PEER, tern_notice_wait_all(notices, 2, tern_deadline_in(20), NULL));
+    REQUIRE(names_it());
+    index = 9;
+    EXPECT(TERN_ERR_PEER, tern_event_wait_any(events, 2, tern_deadline_in(20), &index));
+    REQUIRE(index == 1);
+    EXPECT(TERN_OK, tern_notice_cancel(notices[1], NULL));
+    EXPECT(TERN_OK, tern_notice_free(notices[1]));
+    EXPECT(TERN_OK, tern_notify(TERN_WORLD, region, me, 8)); /* the other one is as it was */
+    EXPECT(TERN_OK, tern_event_wait(&events[0], tern_deadline_in(20)));
+    EXPECT(TERN_OK, tern_notice_wait(notices[0], tern_deadline_in(20), NULL));
+    EXPECT(TERN_OK, tern_notice_free(notices[0]));
+}
+
+/* Those who are left go on: everyone makes every form of access to every one of them. */
+static void go_on(void)
+{
+    tern_notice *notice = started(TERN_ANY_SOURCE, TERN_ANY_TAG, ACCESSES * (uint32_t)(size - 1));
+
+    base = slot_of(ACCESSES);
+    for (uint32_t number = 0; number < ACCESSES; number++)
+        for (int rank = 0; rank < size; rank++)
+            if (rank != 1)
+                EXPECT(TERN_OK, try_access(rank, number, NULL));
+    EXPECT(TERN_OK, tern_notice_wait(notice, tern_deadline_in(20), NULL));
+    EXPECT(TERN_OK, tern_notice_free(notice));
+    for (uint32_t number = 0; number < ACCESSES; number++)
+        is_refused(number);
+    job_note = NULL;
+    EXPECT(TERN_OK, tern_quiet(TERN_WORLD));
+    wait_for_dead();
+}
+
+/* What a notification that rank 1 sent says is so. */
+static void check_notice(const tern_notice_info *info)
+{
+    REQUIRE(info->source == 1 && info->tag < ACCESSES);
+    if (info->tag >= ACCESSES)
+        return;
+    job_note = form_name[info->tag % FORMS];
+    REQUIRE(info->bytes == form_bytes(info->tag % FORMS, len_of(info->tag)));
+    REQUIRE(
+        job_put_holds(r.mine + slot_of(info->tag), form_writes(info->tag % FORMS, len_of(info->tag)), 1, info->tag));
+}
+
+/* What was sent before the death comes once, with its data, or not all of it where it was under way; then the wait
+ * ends. */
+static void take_all(bool whole)
+{
+    bool             seen[ACCESSES] = { false };
+    tern_notice     *notice = started(1, TERN_ANY_TAG, 1);
     tern_notice_info info = { 0 };
     uint32_t         got = 0;
     tern_status      st;
 
-    if (me == 1) {
-        for (uint32_t i = 0; i < SENT; i++)
-            for (int rank = 0; rank < size; rank++)
-                if (rank != me)
-                    EXPECT(TERN_OK, tern_notify(TERN_WORLD, region, rank, i));
-        fault_die();
-    }
-    notice = started(1, TERN_ANY_TAG, 1);
     while ((st = tern_notice_wait(notice, tern_deadline_in(20), &info)) == TERN_OK) {
-        REQUIRE(info.tag == got++ && info.source == 1);
+        check_notice(&info);
+        REQUIRE(!seen[info.tag % ACCESSES]);
+        seen[info.tag % ACCESSES] = true;
+        got++;
         EXPECT(TERN_OK, tern_notice_start(notice));
     }
+    job_note = NULL;
     EXPECT(TERN_ERR_PEER, st);
-    REQUIRE(got == SENT || (job_far(1) && got < SENT));
+    REQUIRE(names_it());
+    REQUIRE(got == ACCESSES || !whole);
     EXPECT(TERN_OK, tern_notice_free(notice));
-    go_on(1);
+}
+
+static void run_source(void)
+{
+    for (uint32_t number = 0; number < ACCESSES && me == 1; number++)
+        for (int rank = 0; rank < size; rank++)
+            if (rank != me)
+                EXPECT(TERN_OK, try_access(rank, number, NULL));
+    if (me == 1)
+        fault_die();
+    take_all(!job_far(1));
+    go_on();
+}
+
+static void run_flying(void)
+{
+    unsigned char *buffer = me == 1 ? job_new((size_t)size * ACCESSES * LONG) : NULL;
+
+    for (uint32_t number = 0; number < ACCESSES && me == 1; number++)
+        for (int rank = 0; rank < size; rank++, buffer += LONG) {
+            struct notify_access a = access_of(TERN_WORLD, rank, number, buffer);
+
+            job_fill(buffer, a.len, 1, number);
+            if (rank != me)
+                EXPECT(TERN_OK, form_make(&a, number % FORMS, &(tern_opts){ .flags = TERN_NOTIFY, .tag = number }));
+        }
+    if (me == 1)
+        fault_die();
+    take_all(false);
+    go_on();
+}
+
+/* ---- a target that takes nothing ---- */
+
+#define MOST 2000u /* notifications that are more than may be under way to a rank that takes none */
+
+static _Atomic unsigned waiting;
+static unsigned char   *spare; /* LONG bytes for each access: those under way have them to the end */
+
+/* Notify by each form as long as there is room: what travels with data may have a queue of its own, and what has begun
+ * when others do not find room yet goes on. */
+static void fill_queue(void)
+{
+    tern_opts opts = { .flags = TERN_IMMEDIATE | TERN_NOTIFY };
+
+    for (uint32_t number = 0; number < ACCESSES; number++) {
+        struct notify_access a = access_of(TERN_WORLD, 1, number, spare + (size_t)number * LONG);
+        unsigned             most = MOST;
+        tern_status          st;
+
+        job_note = form_name[number % FORMS];
+        while ((st = form_make(&a, number % FORMS, &opts)) == TERN_OK && --most > 0)
+            ;
+        EXPECT(TERN_AGAIN, st);
+    }
+    job_note = NULL;
+}
+
+/* One form: by the blocking call, or with an event. */
+static void *wait_for_room(void *arg)
+{
+    unsigned             number = (unsigned)(uintptr_t)arg;
+    unsigned char       *buffer = job_new(LONG);
+    tern_event           event = { NULL };
+    tern_opts            opts = { .flags = TERN_NOTIFY | TERN_WANT_EVENT, .tag = number, .event = &event };
+    struct notify_access a;
+    tern_ctx            *ctx;
+    tern_status          st;
+
+    EXPECT(TERN_OK, tern_ctx_create(tern_team_world(), TERN_RELAXED, &ctx));
+    a = access_of(ctx, 1, number, buffer);
+    atomic_fetch_add(&waiting, 1);
+    if (number < FORMS) {
+        st = form_make(&a, number % FORMS, NULL);
+    } else {
+        st = form_make(&a, number % FORMS, &opts);
+        if (st == TERN_OK)
+            st = tern_event_wait(&event, tern_deadline_in(20));
+    }
+    if (st != TERN_ERR_PEER || !names_it())
+        fprintf(stderr, "%s, by %s: status %d\n", form_name[number % FORMS], number < FORMS ? "call" : "event",
+                (int)st);
+    EXPECT(TERN_ERR_PEER, st);
+    REQUIRE(names_it());
+    EXPECT(TERN_OK, tern_ctx_destroy(ctx));
+    free(buffer);
+    return NULL;
 }
 
 /* Rank 1 says in its memory that it is in no call any more; then everyone fills its queue, says so there, and waits for
  * room. */
 static void run_target(void)
 {
-    tern_opts         opts = { .flags = TERN_IMMEDIATE | TERN_NOTIFY };
-    _Atomic uint64_t *who = tern_region_ptr(region, me);
-    tern_status       st;
+    _Atomic uint64_t *who = (_Atomic uint64_t *)(void *)r.mine;
+    pthread_t         thread[ACCESSES];
 
     if (me == 1) {
         atomic_store(&who[me], 1);
@@ -91,19 +276,27 @@ static void run_target(void)
     }
     for (uint64_t deaf = 0; deaf == 0;)
         EXPECT(TERN_OK, tern_get_u64(TERN_WORLD, region, 1, sizeof(*who), &deaf));
-    while ((st = tern_put_with(TERN_WORLD, region, 1, 0, NULL, 0, &opts)) == TERN_OK)
-        ;
-    EXPECT(TERN_AGAIN, st);
+    spare = job_new((size_t)ACCESSES * LONG);
+    fill_queue();
+    for (uintptr_t number = 0; number < ACCESSES; number++)
+        if (pthread_create(&thread[number], NULL, wait_for_room, (void *)number) != 0)
+            REQUIRE(!"a thread can be made");
+    while (atomic_load(&waiting) < ACCESSES)
+        usleep(1000);
     EXPECT(TERN_OK, tern_put_u64(TERN_WORLD, region, 1, (uint64_t)me * sizeof(*who), 1));
-    EXPECT(TERN_ERR_PEER, tern_notify(TERN_WORLD, region, 1, 9));
-    go_on(1);
+    for (unsigned number = 0; number < ACCESSES; number++)
+        pthread_join(thread[number], NULL);
+    (void)tern_quiet(TERN_WORLD); /* it may know of some that were under way */
+    free(spare);
+    go_on();
 }
 
 static tern_status give(int rank, uint64_t value)
 {
     const tern_signal signal = { region, 8 * (uint64_t)me, value, TERN_SIGNAL_SET };
 
-    return tern_put_signal(TERN_WORLD, region, rank, 8 * (uint64_t)(size + me), &value, sizeof(value), &signal);
+    job_fill(data, LONG, (unsigned)me, (unsigned)value);
+    return tern_put_signal(TERN_WORLD, region, rank, slot_of(FORMS + (uint32_t)me), data, LONG, &signal);
 }
 
 /* The signal was given when the call returned, so it is there after the death. Whoever waits for another one is not told who
@@ -118,11 +311,12 @@ static void run_signal(void)
     if (me == 1)
         fault_die();
     EXPECT(TERN_OK, tern_signal_wait(TERN_WORLD, region, 8, TERN_EQ, 5, tern_deadline_in(20), NULL));
-    REQUIRE(((uint64_t *)tern_region_ptr(region, me))[size + 1] == 5);
+    REQUIRE(job_put_holds(r.mine + slot_of(FORMS + 1), LONG, 1, 5));
     EXPECT(TERN_ERR_TIMEOUT, tern_signal_wait(TERN_WORLD, region, 8, TERN_NE, 5, tern_deadline_in(0.1), NULL));
     while ((st = give(1, 1)) == TERN_OK)
         usleep(1000); /* the launcher has not told yet */
     EXPECT(TERN_ERR_PEER, st);
+    REQUIRE(names_it());
     EXPECT(TERN_ERR_PEER,
            tern_put_signal_nbi(TERN_WORLD, region, 1, 0, NULL, 0, &(tern_signal){ region, 0, 1, TERN_SIGNAL_ADD }));
     for (int rank = 0; rank < size; rank++)
@@ -157,27 +351,33 @@ static void run_full(void)
         return;
     }
     notice = started(1, 1, 1);
-    EXPECT(TERN_ERR_TIMEOUT, tern_notice_wait(notice, tern_deadline_in(2.5), NULL));
+    EXPECT(TERN_ERR_TIMEOUT, tern_notice_wait(notice, tern_deadline_in(1), NULL));
     EXPECT(TERN_OK, tern_notice_free(started(1, 0, 15))); /* gone with what it took */
     EXPECT(TERN_OK, tern_notice_wait(notice, tern_deadline_in(20), NULL));
     EXPECT(TERN_OK, tern_notice_free(notice));
 }
 
 static const struct fault_way ways[] = {
-    { "source", run_source }, { "target", run_target }, { "signal", run_signal },
-    { "alone", run_alone },   { NULL, run_full },
+    { "source", run_source }, { "flying", run_flying }, { "target", run_target },
+    { "signal", run_signal }, { "alone", run_alone },   { NULL, run_full },
 };
 
 int main(int argc, char **argv)
 {
-    (void)argc;
     EXPECT(TERN_OK, tern_init());
     me = tern_rank();
     size = tern_size();
-    EXPECT(TERN_OK, tern_region_alloc(TERN_WORLD, 64 * sizeof(uint64_t), NULL, &region));
+    data = job_new(LONG);
+    job_region_make(&r, argc > 2 && strcmp(argv[2], "registered") == 0 ? JOB_REGISTERED : JOB_HOST,
+                    2 * slot_of(ACCESSES));
+    region = r.region;
+    EXPECT(TERN_OK, tern_atomic_domain_create(TERN_WORLD, TERN_UINT64,
+                                              TERN_ATOMIC_ADD | TERN_ATOMIC_FADD | TERN_ATOMIC_CAS, 0, &domain));
     EXPECT(TERN_OK, tern_barrier(TERN_WORLD));
     fault_run(ways, argv[1]);
     EXPECT(TERN_OK, tern_finalize());
+    free(data);
+    free(r.memory);
     if (!job_broken)
         printf("survived %d\n", me);
     return job_broken;
