@@ -27,7 +27,7 @@ static struct job_region   r;
 static tern_region        *region;
 static tern_atomic_domain *domain;
 static unsigned char      *data;
-static uint64_t            base; /* of the slots: those who go on have others, since not all may have looked yet */
+static uint64_t            base; /* of the slots: each who goes on has others, since not all may have looked yet */
 
 static size_t len_of(uint32_t number)
 {
@@ -123,7 +123,7 @@ static void go_on(void)
 {
     tern_notice *notice = started(TERN_ANY_SOURCE, TERN_ANY_TAG, ACCESSES * (uint32_t)(size - 1));
 
-    base = slot_of(ACCESSES);
+    base = (uint64_t)(1 + me) * slot_of(ACCESSES);
     for (uint32_t number = 0; number < ACCESSES; number++)
         for (int rank = 0; rank < size; rank++)
             if (rank != 1)
@@ -369,7 +369,7 @@ int main(int argc, char **argv)
     size = tern_size();
     data = job_new(LONG);
     job_region_make(&r, argc > 2 && strcmp(argv[2], "registered") == 0 ? JOB_REGISTERED : JOB_HOST,
-                    2 * slot_of(ACCESSES));
+                    (uint64_t)(1 + size) * slot_of(ACCESSES));
     region = r.region;
     EXPECT(TERN_OK, tern_atomic_domain_create(TERN_WORLD, TERN_UINT64,
                                               TERN_ATOMIC_ADD | TERN_ATOMIC_FADD | TERN_ATOMIC_CAS, 0, &domain));
