@@ -1,6 +1,7 @@
 # The applications: apps/NAME/*.c and apps/common make NAME, in every style that Tern has; and for each MPI that is
-# installed (see peers.cmake) NAME-MPI, of the same sources without those that call Tern, by that MPI's own compiler command.
-# cholesky needs OpenBLAS. (MPICH's MPI_STATUSES_IGNORE is no array, and gcc warns of that by -Wstringop-overflow.)
+# installed (see peers.cmake) NAME-MPI, of the same sources without those that call Tern, by that MPI's own compiler
+# command. cholesky needs OpenBLAS. (MPICH's MPI_STATUSES_IGNORE is no array, and gcc warns of that by
+# -Wstringop-overflow.)
 
 if(NOT TARGET tern)
     return()

@@ -9,7 +9,8 @@ file(GLOB_RECURSE upper_sources CONFIGURE_DEPENDS
     ${PROJECT_SOURCE_DIR}/src/link/*.c ${PROJECT_SOURCE_DIR}/src/core/*.c
     ${PROJECT_SOURCE_DIR}/src/op/*.c ${PROJECT_SOURCE_DIR}/src/api/*.c)
 
-# PMIx is loaded at run time; its headers are needed to build, and where there are none a file takes the place that says so.
+# PMIx is loaded at run time; its headers are needed to build, and where there are none a file takes the place that says
+# so.
 pkg_check_modules(PMIX pmix)
 if(PMIX_FOUND)
     list(FILTER base_sources EXCLUDE REGEX "/boot/pmix_none\\.c$")

@@ -2,8 +2,9 @@
  *
  *     ternrun -n 4 counter
  *
- * Rank 0 owns a counter and a maximum. Every rank takes the next task by a fetch-and-add on the counter, works on it, and
- * offers its result to the maximum without waiting. Nobody asks rank 0 for anything: it works on tasks like the others.
+ * Rank 0 owns a counter and a maximum. Every rank takes the next task by a fetch-and-add on the counter, works on it,
+ * and offers its result to the maximum without waiting. Nobody asks rank 0 for anything: it works on tasks like the
+ * others.
  */
 #include <stdio.h>
 #include <tern.h>

@@ -3,8 +3,9 @@
  *     ternrun -n 4 exchange
  *
  * Rank 0 hands out numbers and takes results from whoever has one (any source); the tag says what a message is. The
- * others answer until they are told to stop. Then each rank sends 4 MiB to its right neighbour and receives as much from
- * its left one: the receiver fetches such a message in chunks, so both calls may be started before either is waited for.
+ * others answer until they are told to stop. Then each rank sends 4 MiB to its right neighbour and receives as much
+ * from its left one: the receiver fetches such a message in chunks, so both calls may be started before either is
+ * waited for.
  */
 #include <stdio.h>
 #include <stdlib.h>

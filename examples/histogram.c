@@ -2,8 +2,8 @@
  *
  *     ternrun -n 4 histogram
  *
- * Every rank counts for itself and then adds its counts to those of rank 0, all at the same time: each sum is exact. Then
- * each rank says what it did, one after the other, in whatever order they come.
+ * Every rank counts for itself and then adds its counts to those of rank 0, all at the same time: each sum is exact.
+ * Then each rank says what it did, one after the other, in whatever order they come.
  */
 #include <stdio.h>
 #include <tern.h>

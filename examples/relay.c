@@ -2,9 +2,10 @@
  *
  *     ternrun -n 4 relay
  *
- * Each rank waits for a notification from its left neighbour, adds its rank to the sum that came with it, and puts it to its right
- * neighbour with the next tag: data and notification are one message. Nobody polls memory, and nobody waits for an
- * acknowledgement. Meanwhile every pass adds 1 to a word of rank 0, which waits until all have been counted.
+ * Each rank waits for a notification from its left neighbour, adds its rank to the sum that came with it, and puts it
+ * to its right neighbour with the next tag: data and notification are one message. Nobody polls memory, and nobody
+ * waits for an acknowledgement. Meanwhile every pass adds 1 to a word of rank 0, which waits until all have been
+ * counted.
  */
 #include <stdio.h>
 #include <tern.h>

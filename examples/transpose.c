@@ -1,5 +1,6 @@
-/* transpose.c: transposes a matrix whose rows are spread over the ranks. Each rank puts a block of its rows to each rank,
- * where they are columns: one strided put for each block, transposed on the way. Then every rank checks what it got.
+/* transpose.c: transposes a matrix whose rows are spread over the ranks. Each rank puts a block of its rows to each
+ * rank, where they are columns: one strided put for each block, transposed on the way. Then every rank checks what it
+ * got.
  *
  * Usage: transpose [N], for N by N doubles. */
 #include <stdio.h>

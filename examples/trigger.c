@@ -2,8 +2,8 @@
  *
  *     ternrun -n 2 trigger
  *
- * Each rank gets a large array from its right neighbour in chunks, at most four at a time: get number i waits until i - 3
- * earlier ones have completed. The rank describes all of that once, and then computes; Tern starts each get in time.
+ * Each rank gets a large array from its right neighbour in chunks, at most four at a time: get number i waits until i -
+ * 3 earlier ones have completed. The rank describes all of that once, and then computes; Tern starts each get in time.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,8 +2,9 @@
  *
  * FECN/BECN: as a packet's head leaves a switch, the packet is marked with a probability that rises with the occupancy
  * of the queue at the other end of the link. Its receiver sets BECN on one packet that it sends back to the source for
- * each marked one; where it sends it nothing, the source never knows. A packet with BECN raises the counter of the node that receives it, one without lowers it, and so does time. The
- * share of cycles in which a node may inject falls linearly from 1 to 0 as the counter rises to its limit.
+ * each marked one; where it sends it nothing, the source never knows. A packet with BECN raises the counter of the node
+ * that receives it, one without lowers it, and so does time. The share of cycles in which a node may inject falls
+ * linearly from 1 to 0 as the counter rises to its limit.
  *
  * RDRP: a node may have c packets outstanding. As a sink takes a packet, it owes its source a credit, which goes with
  * the next packet to that node. A node that cannot send one (it has no credit left itself, or nothing to send, or sends

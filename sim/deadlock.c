@@ -2,8 +2,8 @@
  *
  * Every input VC waits for at most one other: for the VC that owns the output VC it asks for; for the buffer at the
  * other end of its link, if that is full; or for the VC before it that has the rest of its packet. Sinks and sources
- * wait for nobody. With virtual cut-through a VC also waits for the buffer at the other end if that has not room for its
- * packet. So the VCs form chains, and a deadlock is a chain that bites its tail. Where something is under way
+ * wait for nobody. With virtual cut-through a VC also waits for the buffer at the other end if that has not room for
+ * its packet. So the VCs form chains, and a deadlock is a chain that bites its tail. Where something is under way
  * on a link between two VCs, neither waits for the other yet. The search is exact: it finds a deadlock as soon as it is
  * complete, in a part of the network also, and never sees one where there is only congestion.
  */

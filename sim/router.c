@@ -1,11 +1,11 @@
 /* router.c: input-queued routers with virtual channels, separable input-first allocation and internal speed-up.
  *
- * A packet's head is routed as it comes, or at the front of its buffer, or there and again while it waits (route_at). It
- * asks for its output VC, which a round-robin arbiter gives it when that is free, for as long as it lasts (VC
- * allocation). Each of its flits then needs a credit and asks for the switch: each input chooses one of the outputs that
- * its VCs ask for, each output one of the inputs that chose it (switch allocation); both choose in turn, and their turns
- * move on only by a match. A step later the flit is through the switch and waits for its turn on the link. Each of the
- * three takes one step; with a speed-up there are several steps in a cycle.
+ * A packet's head is routed as it comes, or at the front of its buffer, or there and again while it waits (route_at).
+ * It asks for its output VC, which a round-robin arbiter gives it when that is free, for as long as it lasts (VC
+ * allocation). Each of its flits then needs a credit and asks for the switch: each input chooses one of the outputs
+ * that its VCs ask for, each output one of the inputs that chose it (switch allocation); both choose in turn, and their
+ * turns move on only by a match. A step later the flit is through the switch and waits for its turn on the link. Each
+ * of the three takes one step; with a speed-up there are several steps in a cycle.
  *
  * Nothing is searched for: a VC that becomes able to send enters itself into its port's set, and into that of its
  * router; an output VC that is free and asked for into the set of those to be given away. A blocked VC costs nothing.

@@ -4,8 +4,8 @@
  *   - the throughput differs from that of the iteration before by less than the tolerance, and over all of them;
  *   - the number of flits in the network does so too: one that still fills is not steady, however even its throughput;
  *   - over all of them, receivers that take flits as fast as they can were sent no more than they took, those that are
- *     slow by themselves. A few slow receivers fill the network with less than a thousandth of its traffic; their surplus
- *     shows here, and nowhere else, for a long time.
+ *     slow by themselves. A few slow receivers fill the network with less than a thousandth of its traffic; their
+ *     surplus shows here, and nowhere else, for a long time.
  */
 #define _GNU_SOURCE 1
 #include "run.h"
@@ -42,8 +42,9 @@ static double cpu_seconds(void)
 
 /* ---- going on, with looks around ---- */
 
-/* Whether anything has moved for as long as a flit can wait by right: on the longest links, and before the slowest sink.
- * With VCs that rise along every way and credits that come back nothing can stop this; it is looked for all the same. */
+/* Whether anything has moved for as long as a flit can wait by right: on the longest links, and before the slowest
+ * sink. With VCs that rise along every way and credits that come back nothing can stop this; it is looked for all the
+ * same. */
 static bool moves_on(struct runner *runner)
 {
     const struct sim *sim = runner->sim;

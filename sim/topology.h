@@ -33,8 +33,8 @@ struct sim_topology {
      * way, with that router's state of this very cycle. */
     void (*route)(struct sim *sim, struct sim_router *router, unsigned in, unsigned vc, struct sim_packet *packet);
 
-    /* Whether a packet that is undecided, and waits at input in for out and out_vc, now goes round: by way of *via. NULL
-     * where there are no ways round. */
+    /* Whether a packet that is undecided, and waits at input in for out and out_vc, now goes round: by way of *via.
+     * NULL where there are no ways round. */
     bool (*round)(struct sim *sim, struct sim_router *router, unsigned in, const struct sim_in_vc *waiting,
                   uint16_t *via);
 };

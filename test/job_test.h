@@ -1,9 +1,9 @@
 /* job_test.h: what the job programs of test/api, test/stress and test/fault share.
  *
- * A failed check says where, which rank, what, and why. CHECK, OK, RETURNS, SAME and SAYS end the whole job then, so that
- * no test hangs on the failure of one rank. EXPECT and REQUIRE remember it (job_broken) and go on: for ranks that are to
- * see a job with deaths to its end, and for what they say on the way. The rest are small helpers: deterministic bytes, a
- * random stream, and the kinds of memory that a region can have.
+ * A failed check says where, which rank, what, and why. CHECK, OK, RETURNS, SAME and SAYS end the whole job then, so
+ * that no test hangs on the failure of one rank. EXPECT and REQUIRE remember it (job_broken) and go on: for ranks that
+ * are to see a job with deaths to its end, and for what they say on the way. The rest are small helpers: deterministic
+ * bytes, a random stream, and the kinds of memory that a region can have.
  */
 #ifndef TERN_JOB_TEST_H
 #define TERN_JOB_TEST_H

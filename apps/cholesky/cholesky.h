@@ -1,14 +1,14 @@
 /* cholesky.h: A = L L' by tiles (paper 5, section VI.C).
  *
- * The lower triangle of a symmetric matrix is cut into tiles. Rank m mod ranks has the tiles of row m, and walks through
- * them column by column, in an order that is fixed from the beginning. For tile (m, k), looking left:
+ * The lower triangle of a symmetric matrix is cut into tiles. Rank m mod ranks has the tiles of row m, and walks
+ * through them column by column, in an order that is fixed from the beginning. For tile (m, k), looking left:
  *
  *     for n < k:  dgemm  tile(m, k) -= tile(m, n) tile(k, n)'      (dsyrk, where m = k)
  *     then:       dpotrf tile(k, k), where m = k;  dtrsm with tile(k, k), where it is not
  *
- * Rows k of other ranks have to be there for that. So each tile is given to all other ranks as soon as it is made, along a
- * binary tree whose root is the rank that made it; who gets a tile gives it on. Nobody knows which tile comes next: the
- * number of the tile, which is the tag, tells.
+ * Rows k of other ranks have to be there for that. So each tile is given to all other ranks as soon as it is made,
+ * along a binary tree whose root is the rank that made it; who gets a tile gives it on. Nobody knows which tile comes
+ * next: the number of the tile, which is the tag, tells.
  */
 #ifndef APPS_CHOLESKY_H
 #define APPS_CHOLESKY_H
@@ -46,8 +46,8 @@ int cholesky_arrived(struct cholesky *c, int number, int to[2]);
 /* The ranks that get a tile from this one, in the tree of the rank that made it. */
 int cholesky_next(const struct cholesky *c, int number, int to[2]);
 
-/* A style: the memory for the tiles; give a tile that this rank has made to the next ones; take in one that comes, and give it
- * on: one at least, or only if there is one; the end of a factorisation, when all have come; the end. */
+/* A style: the memory for the tiles; give a tile that this rank has made to the next ones; take in one that comes, and
+ * give it on: one at least, or only if there is one; the end of a factorisation, when all have come; the end. */
 struct cholesky_style {
     void *(*open)(const struct cholesky *c, size_t bytes);
     void (*give)(struct cholesky *c, int number);

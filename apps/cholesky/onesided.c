@@ -1,6 +1,7 @@
-/* onesided.c: tiles by puts that tell nobody. The source knows where a tile goes; the trouble is to tell the target which one
- * has come. Each rank has a list for that: who has put a tile takes the next free line by a fetch-and-add on the target's count of lines,
- * and writes the number of the tile there when the tile is in place. The target looks at its next line. */
+/* onesided.c: tiles by puts that tell nobody. The source knows where a tile goes; the trouble is to tell the target
+ * which one has come. Each rank has a list for that: who has put a tile takes the next free line by a fetch-and-add on
+ * the target's count of lines, and writes the number of the tile there when the tile is in place. The target looks at
+ * its next line. */
 #include <string.h>
 
 #include "cholesky/cholesky.h"

@@ -1,8 +1,9 @@
 /* app.h: what every application is to app.c, which reads the options, times the runs, and prints rate, efficiency and
  * verdict.
  *
- * Efficiency is the time that the computation takes with all communication left out, over the time that it took: 1 means
- * that communicating and waiting cost nothing. Both are medians of several runs, by the same ranks on the same cores.
+ * Efficiency is the time that the computation takes with all communication left out, over the time that it took: 1
+ * means that communicating and waiting cost nothing. Both are medians of several runs, by the same ranks on the same
+ * cores.
  */
 #ifndef APPS_APP_H
 #define APPS_APP_H

@@ -12,8 +12,8 @@
             tern_abort(1, tern_error_detail());     \
     } while (0)
 
-/* Wait until a word of this rank's memory has reached a value that another rank puts there. A plain put tells nobody: all
- * that is left is to look again and again, and to let others have the core now and then. */
+/* Wait until a word of this rank's memory has reached a value that another rank puts there. A plain put tells nobody:
+ * all that is left is to look again and again, and to let others have the core now and then. */
 static inline void await_word(const uint64_t *word, uint64_t value)
 {
     /* acquire: what was put before the word. Pairs with the fence between the two puts. */

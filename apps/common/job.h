@@ -1,5 +1,5 @@
-/* job.h: the little that an application asks of the job it runs in, whatever library made the job: job_tern.c and job_mpi.c
- * are the two answers. */
+/* job.h: the little that an application asks of the job it runs in, whatever library made the job: job_tern.c and
+ * job_mpi.c are the two answers. */
 #ifndef APPS_JOB_H
 #define APPS_JOB_H
 

@@ -1,5 +1,6 @@
 /* message_tern.c: see message.h. Each message is one active message with its tag as the argument. Its handler copies it
- * to where it is waited for, or keeps a copy until it is asked for. Calls block, so at most one message is waited for. */
+ * to where it is waited for, or keeps a copy until it is asked for. Calls block, so at most one message is waited
+ * for. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,8 +1,9 @@
-/* notified.c: the wavefront by notified puts: each value goes to where it is needed, and its target is told. The tag is the
- * row: puts may overtake each other. Row 0 is the corner.
+/* notified.c: the wavefront by notified puts: each value goes to where it is needed, and its target is told. The tag is
+ * the row: puts may overtake each other. Row 0 is the corner.
  *
  * Nobody waits for its own puts before the end: a rank writes what it has put again when the next iteration has come to
- * it, which begins with the corner, and the corner was put when the last rank had been notified of all that depends on it. */
+ * it, which begins with the corner, and the corner was put when the last rank had been notified of all that depends on
+ * it. */
 #include <stdlib.h>
 
 #include "common/app.h"

@@ -1,6 +1,6 @@
-/* onesided.c: the wavefront by puts that tell nobody. So a second put follows the first: it counts, in a word of the target,
- * what has been put before; a fence between the two keeps them in order; and the target looks at the word until it has
- * the count of the row. */
+/* onesided.c: the wavefront by puts that tell nobody. So a second put follows the first: it counts, in a word of the
+ * target, what has been put before; a fence between the two keeps them in order; and the target looks at the word until
+ * it has the count of the row. */
 #include "common/check.h"
 #include "stencil/stencil.h"
 

@@ -1,11 +1,11 @@
-/* stencil.h: a wavefront across a grid whose columns are spread over the ranks (Sync_p2p of the parallel research kernels;
- * paper 5, section VI.A).
+/* stencil.h: a wavefront across a grid whose columns are spread over the ranks (Sync_p2p of the parallel research
+ * kernels; paper 5, section VI.A).
  *
- * Each point becomes its upper plus its left minus its upper left neighbour. A rank updates its columns of a row when the
- * rank on its left has done so, and gives the last value on to its right: all ranks are busy in different rows, and for
- * each row one double goes from rank to rank. At the end of an iteration the value of the far corner goes, negated, to the
- * first corner of the grid, on which the next iteration depends: so no rank is ever ahead by more than one iteration, and
- * after n of them the corner must be n (rows + columns - 2).
+ * Each point becomes its upper plus its left minus its upper left neighbour. A rank updates its columns of a row when
+ * the rank on its left has done so, and gives the last value on to its right: all ranks are busy in different rows, and
+ * for each row one double goes from rank to rank. At the end of an iteration the value of the far corner goes, negated,
+ * to the first corner of the grid, on which the next iteration depends: so no rank is ever ahead by more than one
+ * iteration, and after n of them the corner must be n (rows + columns - 2).
  */
 #ifndef APPS_STENCIL_H
 #define APPS_STENCIL_H

@@ -1,7 +1,7 @@
 /* notified.c: the reduction by notified puts. One request counts the vectors of all children, whoever comes first.
  *
- * Nobody waits for its own puts before the end: a vector is written again only when its target's answer to it has come, which
- * the target sent when it had been notified of the vector. */
+ * Nobody waits for its own puts before the end: a vector is written again only when its target's answer to it has come,
+ * which the target sent when it had been notified of the vector. */
 #include "common/check.h"
 #include "tree/tree.h"
 

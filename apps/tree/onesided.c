@@ -1,5 +1,5 @@
-/* onesided.c: the reduction by puts that tell nobody. Each vector is followed, behind a fence, by a second put, which sets
- * a word of its own to the number of the round. A parent looks at the words of all its children. */
+/* onesided.c: the reduction by puts that tell nobody. Each vector is followed, behind a fence, by a second put, which
+ * sets a word of its own to the number of the round. A parent looks at the words of all its children. */
 #include "common/check.h"
 #include "tree/tree.h"
 

@@ -1,8 +1,8 @@
 /* tree.h: a reduction up a tree of any arity, and its result down again (paper 5, section VI.B).
  *
- * Each rank has a vector. It waits for the sums of its children's subtrees, adds its own, and gives the sum to its parent; the
- * root has the sum of all then and sends it down the same way. A rank contributes to the next round when it has the result
- * of this one, so memory that others write to is free by then without a word about it.
+ * Each rank has a vector. It waits for the sums of its children's subtrees, adds its own, and gives the sum to its
+ * parent; the root has the sum of all then and sends it down the same way. A rank contributes to the next round when it
+ * has the result of this one, so memory that others write to is free by then without a word about it.
  */
 #ifndef APPS_TREE_H
 #define APPS_TREE_H

@@ -1,5 +1,5 @@
-/* mpi_shapes.c: strided_bw, indexed_bw, vector_bw, transpose and column_bw of tern-perf in MPI: MPI_Put and MPI_Get with
- * derived datatypes, the ones that describe each transfer most simply, committed once and used on both sides.
+/* mpi_shapes.c: strided_bw, indexed_bw, vector_bw, transpose and column_bw of tern-perf in MPI: MPI_Put and MPI_Get
+ * with derived datatypes, the ones that describe each transfer most simply, committed once and used on both sides.
  */
 #include <stdio.h>
 #include <stdlib.h>

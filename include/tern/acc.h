@@ -1,20 +1,21 @@
 /* acc.h: accumulate: elements of local memory, times a factor, are added to those of a rank's part of a region.
  *
- * One verb in four shapes (contiguous, vector, indexed, strided; see tern/shape.h) and all forms (blocking, _nb, _nbi, _with:
- * see tern/rma.h). get_acc does the same and brings back what the elements were before: the local buffer holds the summands
- * before and the old values afterwards.
+ * One verb in four shapes (contiguous, vector, indexed, strided; see tern/shape.h) and all forms (blocking, _nb, _nbi,
+ * _with: see tern/rma.h). get_acc does the same and brings back what the elements were before: the local buffer holds
+ * the summands before and the old values afterwards.
  *
- * Atomic element by element. Whatever the number of ranks, threads and nodes that accumulate to an element at the same time,
- * every summand is added once, and the old values that come back are those of some order of the additions. That holds
- * among accumulates of types of the same size to the same places. It does not hold with respect to anything else: puts, plain
- * stores, and operations of atomic domains (tern/atomic.h) to an element while accumulates to it may be under way may be
- * lost, or lose others; let a barrier after tern_quiet lie between the two. A get or load meanwhile sees each number
- * of up to 8 bytes before or after an addition. The elements of one call are added in any order.
+ * Atomic element by element. Whatever the number of ranks, threads and nodes that accumulate to an element at the same
+ * time, every summand is added once, and the old values that come back are those of some order of the additions. That
+ * holds among accumulates of types of the same size to the same places. It does not hold with respect to anything else:
+ * puts, plain stores, and operations of atomic domains (tern/atomic.h) to an element while accumulates to it may be
+ * under way may be lost, or lose others; let a barrier after tern_quiet lie between the two. A get or load meanwhile
+ * sees each number of up to 8 bytes before or after an addition. The elements of one call are added in any order.
  *
- * Places. A target element lies at a multiple of the size of its numbers in its owner's address space (complex: of its parts; memory of
- * tern_region_alloc begins at such a place); local memory has any alignment. Lengths of pieces are multiples of the
- * element on both sides: an element that is cut is refused, and nothing was added. Pieces of the target may overlap: every summand
- * is added. The summands do not overlap the target; those of get_acc do not overlap each other.
+ * Places. A target element lies at a multiple of the size of its numbers in its owner's address space (complex: of its
+ * parts; memory of tern_region_alloc begins at such a place); local memory has any alignment. Lengths of pieces are
+ * multiples of the element on both sides: an element that is cut is refused, and nothing was added. Pieces of the
+ * target may overlap: every summand is added. The summands do not overlap the target; those of get_acc do not overlap
+ * each other.
  *
  * Arithmetic. Integers wrap around. Floating-point products and sums are rounded each by itself.
  *

@@ -108,9 +108,9 @@ TERN_API tern_status tern_am_register(unsigned id, tern_am_handler handler, void
  * Threads  the one that uses ctx. Serves incoming messages while it waits for room. */
 TERN_API tern_status tern_am_request(tern_ctx *ctx, int rank, const tern_am *message);
 
-/* Send a request to rank, with options: one that a counter counts, or triggers (counter.h); message->local is not used. It is
- * complete when it has been sent: then its payload may be overwritten, and the events of opts are done. opts NULL: as
- * tern_am_request.
+/* Send a request to rank, with options: one that a counter counts, or triggers (counter.h); message->local is not used.
+ * It is complete when it has been sent: then its payload may be overwritten, and the events of opts are done. opts
+ * NULL: as tern_am_request.
  * Returns  as tern_am_request; without opts->counter and opts->when it has been sent. TERN_ERR_ARG also: opts are not
  *          valid, or a counter is of another context. TERN_ERR_NOMEM.
  * Remote   as tern_am_request.

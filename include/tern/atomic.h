@@ -4,34 +4,34 @@
  * its ranks: the fastest that can do the whole set, and never two that do not see each other's work
  * (tern_atomic_domain_info tells which, and why):
  *   TERN_ATOMIC_MEMORY   the processor's atomic instructions, by the initiator, through shared memory
- *   TERN_ATOMIC_TARGET   the processor's atomic instructions: by the initiator where loads and stores reach the target's
- *                        memory, elsewhere by a thread of the target, beside its program
+ *   TERN_ATOMIC_TARGET   the processor's atomic instructions: by the initiator where loads and stores reach the
+ *                        target's memory, elsewhere by a thread of the target, beside its program
  *   TERN_ATOMIC_NETWORK  the network's own atomics, for all ranks, those of the same node and this one included
- * Under the first two, operations are atomic also with respect to the program's own atomic instructions, to other domains
- * of these mechanisms, and to tern_fadd_u64 and its kin, which need no domain. The network's own are atomic only with
- * respect to operations of domains that use them; a domain that is made with TERN_ATOMIC_LOADS or TERN_ATOMIC_STORES
- * never uses them.
+ * Under the first two, operations are atomic also with respect to the program's own atomic instructions, to other
+ * domains of these mechanisms, and to tern_fadd_u64 and its kin, which need no domain. The network's own are atomic
+ * only with respect to operations of domains that use them; a domain that is made with TERN_ATOMIC_LOADS or
+ * TERN_ATOMIC_STORES never uses them.
  *
  * Forms. The typed calls, tern_atomic_fadd_u64 and so on, are inlined, take values and block. Every call returns a
  * status, so what was there comes back through a pointer; compilers keep it in a register. They are in
- * tern/atomic_integers.h, tern/atomic_floats.h and tern/rmw.h, which this header includes. tern_atomic does any operation
- * and blocks; tern_atomic_nb gives an event; tern_atomic_nbi is completed by the next tern_quiet; tern_atomic_with takes
- * options: TERN_IMMEDIATE never waits for room, TERN_ACQUIRE and TERN_RELEASE order.
+ * tern/atomic_integers.h, tern/atomic_floats.h and tern/rmw.h, which this header includes. tern_atomic does any
+ * operation and blocks; tern_atomic_nb gives an event; tern_atomic_nbi is completed by the next tern_quiet;
+ * tern_atomic_with takes options: TERN_IMMEDIATE never waits for room, TERN_ACQUIRE and TERN_RELEASE order.
  *
- * Order. Blocking calls are acquire and release: as of a C11 atomic with memory_order_acq_rel, of this thread's loads and
- * stores and of the operations that it has completed. The others are relaxed unless a flag says otherwise. TERN_RELEASE:
- * everything that the context started before is complete before the operation is done. TERN_ACQUIRE: what the operation saw
- * is visible to this thread once it knows that the operation is done. On strict contexts atomics have their place among puts
- * and gets; tern_fence and tern_quiet cover them as they cover these.
+ * Order. Blocking calls are acquire and release: as of a C11 atomic with memory_order_acq_rel, of this thread's loads
+ * and stores and of the operations that it has completed. The others are relaxed unless a flag says otherwise.
+ * TERN_RELEASE: everything that the context started before is complete before the operation is done. TERN_ACQUIRE: what
+ * the operation saw is visible to this thread once it knows that the operation is done. On strict contexts atomics have
+ * their place among puts and gets; tern_fence and tern_quiet cover them as they cover these.
  *
- * Values. Integers wrap around, signed ones too. min and max store the operand if it compares less, or greater, than what is
- * there: a NaN that is there stays, and a NaN as the operand changes nothing. swap and cas compare and move
- * bits: a float NaN can be swapped in and compared, and 0.0 is not -0.0. Floating-point sums are rounded as by one thread
- * that adds in the order in which the operations happen.
+ * Values. Integers wrap around, signed ones too. min and max store the operand if it compares less, or greater, than
+ * what is there: a NaN that is there stays, and a NaN as the operand changes nothing. swap and cas compare and move
+ * bits: a float NaN can be swapped in and compared, and 0.0 is not -0.0. Floating-point sums are rounded as by one
+ * thread that adds in the order in which the operations happen.
  *
- * The target is an offset at a multiple of the type's size in the owner's address space. In handlers of active messages atomics
- * are allowed where puts are, but for memory that its owner registered (paths cma and bounce): there they wait for a
- * thread of the target.
+ * The target is an offset at a multiple of the type's size in the owner's address space. In handlers of active messages
+ * atomics are allowed where puts are, but for memory that its owner registered (paths cma and bounce): there they wait
+ * for a thread of the target.
  */
 #ifndef TERN_ATOMIC_H
 #define TERN_ATOMIC_H
@@ -135,8 +135,8 @@ typedef struct tern_atomic_args {
 typedef uint32_t tern_atomic_word32 __attribute__((may_alias));
 typedef uint64_t tern_atomic_word64 __attribute__((may_alias));
 
-/* Make a domain for a type and a set of operations on the ranks of the context's team. Collective over the team; all ranks
- * pass the same type, set and flags.
+/* Make a domain for a type and a set of operations on the ranks of the context's team. Collective over the team; all
+ * ranks pass the same type, set and flags.
  * Returns  TERN_OK and the domain in *out, on all ranks. On all ranks the same error otherwise, and nothing is left:
  *          TERN_ERR_ARG: a pointer is NULL, the type is complex or none, the set is empty or has bits that are no
  *          operations of the type, a flag is unknown, or ranks passed different ones. TERN_ERR_NOMEM. TERN_ERR_PEER: a
@@ -161,22 +161,23 @@ TERN_API tern_status tern_atomic_domain_free(tern_atomic_domain *domain);
 TERN_API tern_status tern_atomic_domain_info(const tern_atomic_domain *domain, tern_atomic_info *info);
 
 /* Do one operation on the value at byte offset of rank's part of region.
- * Returns  TERN_OK when it is done and *args->result is what was there. TERN_ERR_ARG: a pointer is NULL that the operation
- *          needs, it is not one of the domain's, or the offset is misaligned. TERN_ERR_RANGE: no such rank or offset, or
- *          the mechanism is the network's and rank is not in the domain's team. TERN_ERR_STATE: the domain was freed, or
- *          this is a handler that would have to wait. TERN_ERR_PEER: rank is gone. TERN_ERR_NOMEM. After these errors
- *          nothing was changed. TERN_ERR_TIMEOUT: the context's time limit passed; the operation may happen until
- *          tern_quiet has returned, and the result is not written. TERN_ERR_LINK: the memory that rank registered is not
- *          mapped there any more, or the network failed. A rank that dies during the call may have done the operation.
+ * Returns  TERN_OK when it is done and *args->result is what was there. TERN_ERR_ARG: a pointer is NULL that the
+ *          operation needs, it is not one of the domain's, or the offset is misaligned. TERN_ERR_RANGE: no such rank or
+ *          offset, or the mechanism is the network's and rank is not in the domain's team. TERN_ERR_STATE: the domain
+ *          was freed, or this is a handler that would have to wait. TERN_ERR_PEER: rank is gone. TERN_ERR_NOMEM. After
+ *          these errors nothing was changed. TERN_ERR_TIMEOUT: the context's time limit passed; the operation may
+ *          happen until tern_quiet has returned, and the result is not written. TERN_ERR_LINK: the memory that rank
+ *          registered is not mapped there any more, or the network failed. A rank that dies during the call may have
+ *          done the operation.
  * Remote   visible to every rank on return. Needs nothing of rank's program.
  * Threads  the one that uses ctx. */
 TERN_API tern_status tern_atomic(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int rank,
                                  uint64_t offset, const tern_atomic_args *args);
 
-/* Start one operation, with options; opts NULL: as tern_atomic_nbi. The operand may be overwritten when the call returns,
- * so that the local event is done from the start. The result is undefined until the operation is done.
- * Returns  TERN_OK: started, perhaps done. TERN_AGAIN: TERN_IMMEDIATE was given and there is no room, or TERN_RELEASE would
- *          have to wait; nothing was started. TERN_ERR_ARG: as tern_atomic, or a flag is unknown. Other errors as
+/* Start one operation, with options; opts NULL: as tern_atomic_nbi. The operand may be overwritten when the call
+ * returns, so that the local event is done from the start. The result is undefined until the operation is done.
+ * Returns  TERN_OK: started, perhaps done. TERN_AGAIN: TERN_IMMEDIATE was given and there is no room, or TERN_RELEASE
+ *          would have to wait; nothing was started. TERN_ERR_ARG: as tern_atomic, or a flag is unknown. Other errors as
  *          tern_atomic; TERN_ERR_TIMEOUT: no room within the context's time limit. After TERN_AGAIN and after an error
  *          nothing was changed and no event was filled.
  * Remote   visible to every rank when the event is done, or after tern_quiet. Needs nothing of rank's program.

@@ -117,8 +117,8 @@ TERN_INLINE tern_status tern_atomic_swap_float(tern_ctx *ctx, tern_atomic_domain
     return TERN_OK;
 }
 
-/* Store a float at byte offset of rank's part of region if compare is there, bit for bit; what was there goes to *result,
- * and equals compare if the value was stored.
+/* Store a float at byte offset of rank's part of region if compare is there, bit for bit; what was there goes to
+ * *result, and equals compare if the value was stored.
  * Returns  as tern_atomic. TERN_ERR_ARG: the domain is of another type.
  * Remote   visible to every rank on return. Needs nothing of rank's program.
  * Threads  the one that uses ctx. */
@@ -299,8 +299,8 @@ TERN_INLINE tern_status tern_atomic_swap_double(tern_ctx *ctx, tern_atomic_domai
     return TERN_OK;
 }
 
-/* Store a double at byte offset of rank's part of region if compare is there, bit for bit; what was there goes to *result,
- * and equals compare if the value was stored.
+/* Store a double at byte offset of rank's part of region if compare is there, bit for bit; what was there goes to
+ * *result, and equals compare if the value was stored.
  * Returns  as tern_atomic. TERN_ERR_ARG: the domain is of another type.
  * Remote   visible to every rank on return. Needs nothing of rank's program.
  * Threads  the one that uses ctx. */

@@ -1,5 +1,5 @@
-/* atomic_integers.h: the typed calls of tern/atomic.h, for integers: the operand goes in as a value, what was there comes
- * back in *result, and the call returns the status. tern/atomic.h includes it.
+/* atomic_integers.h: the typed calls of tern/atomic.h, for integers: the operand goes in as a value, what was there
+ * comes back in *result, and the call returns the status. tern/atomic.h includes it.
  */
 #ifndef TERN_ATOMIC_INTEGERS_H
 #define TERN_ATOMIC_INTEGERS_H
@@ -78,8 +78,8 @@ TERN_INLINE tern_status tern_atomic_swap_i32(tern_ctx *ctx, tern_atomic_domain *
     return TERN_OK;
 }
 
-/* Store an int32_t at byte offset of rank's part of region if compare is there, bit for bit; what was there goes to *result,
- * and equals compare if the value was stored.
+/* Store an int32_t at byte offset of rank's part of region if compare is there, bit for bit; what was there goes to
+ * *result, and equals compare if the value was stored.
  * Returns  as tern_atomic. TERN_ERR_ARG: the domain is of another type.
  * Remote   visible to every rank on return. Needs nothing of rank's program.
  * Threads  the one that uses ctx. */
@@ -222,8 +222,8 @@ TERN_INLINE tern_status tern_atomic_swap_u32(tern_ctx *ctx, tern_atomic_domain *
     return TERN_OK;
 }
 
-/* Store a uint32_t at byte offset of rank's part of region if compare is there, bit for bit; what was there goes to *result,
- * and equals compare if the value was stored.
+/* Store a uint32_t at byte offset of rank's part of region if compare is there, bit for bit; what was there goes to
+ * *result, and equals compare if the value was stored.
  * Returns  as tern_atomic. TERN_ERR_ARG: the domain is of another type.
  * Remote   visible to every rank on return. Needs nothing of rank's program.
  * Threads  the one that uses ctx. */
@@ -367,8 +367,8 @@ TERN_INLINE tern_status tern_atomic_swap_i64(tern_ctx *ctx, tern_atomic_domain *
     return TERN_OK;
 }
 
-/* Store an int64_t at byte offset of rank's part of region if compare is there, bit for bit; what was there goes to *result,
- * and equals compare if the value was stored.
+/* Store an int64_t at byte offset of rank's part of region if compare is there, bit for bit; what was there goes to
+ * *result, and equals compare if the value was stored.
  * Returns  as tern_atomic. TERN_ERR_ARG: the domain is of another type.
  * Remote   visible to every rank on return. Needs nothing of rank's program.
  * Threads  the one that uses ctx. */
@@ -511,8 +511,8 @@ TERN_INLINE tern_status tern_atomic_swap_u64(tern_ctx *ctx, tern_atomic_domain *
     return TERN_OK;
 }
 
-/* Store a uint64_t at byte offset of rank's part of region if compare is there, bit for bit; what was there goes to *result,
- * and equals compare if the value was stored.
+/* Store a uint64_t at byte offset of rank's part of region if compare is there, bit for bit; what was there goes to
+ * *result, and equals compare if the value was stored.
  * Returns  as tern_atomic. TERN_ERR_ARG: the domain is of another type.
  * Remote   visible to every rank on return. Needs nothing of rank's program.
  * Threads  the one that uses ctx. */

@@ -1,14 +1,14 @@
 /* counter.h: counters, and operations that start when a counter says so.
  *
  * A counter belongs to a context. Operations of the context that name it in tern_opts.counter add 1 to it when they are
- * complete, or their bytes with TERN_COUNT_BYTES; one that fails adds 1 to its failures instead. An operation that names
- * a counter in tern_opts.when waits until that has reached tern_opts.threshold, and starts then: it is triggered. Every
- * call that takes tern_opts can be triggered, and so can active messages (tern_am_request_with) and additions to
+ * complete, or their bytes with TERN_COUNT_BYTES; one that fails adds 1 to its failures instead. An operation that
+ * names a counter in tern_opts.when waits until that has reached tern_opts.threshold, and starts then: it is triggered.
+ * Every call that takes tern_opts can be triggered, and so can active messages (tern_am_request_with) and additions to
  * counters (tern_counter_add_with). One that starts has not completed: what is to follow it counts it.
  *
  * Tern starts what is triggered: in any call of the program that makes progress on the context, in the call that moves
- * the counter, and, while the program computes, by a thread of its own (TERN_PROGRESS_THREAD). Chains, and many that wait
- * for one or count on one, cost neither stack nor searching.
+ * the counter, and, while the program computes, by a thread of its own (TERN_PROGRESS_THREAD). Chains, and many that
+ * wait for one or count on one, cost neither stack nor searching.
  *
  * Arguments, lists and descriptions may be overwritten when the call returns; memory that is read or written (source,
  * destination, payload, result) belongs to the operation until it is complete. Regions and domains must outlive what is

@@ -1,13 +1,14 @@
 /* notify.h: accesses that tell their target.
  *
- * A notified access is a put, get, accumulate, get-accumulate or atomic operation, of any shape and length, also of nothing,
- * that notifies its target when it has ended: what it wrote is in place and may be read, what it read has been taken and may
- * be overwritten. The target waits for it by requests (notice.h). Nothing is asked of the target's program, but that it does
- * not let notifications pile up: where it does, those who send more wait, or get TERN_AGAIN with TERN_IMMEDIATE.
+ * A notified access is a put, get, accumulate, get-accumulate or atomic operation, of any shape and length, also of
+ * nothing, that notifies its target when it has ended: what it wrote is in place and may be read, what it read has been
+ * taken and may be overwritten. The target waits for it by requests (notice.h). Nothing is asked of the target's
+ * program, but that it does not let notifications pile up: where it does, those who send more wait, or get TERN_AGAIN
+ * with TERN_IMMEDIATE.
  *
- * Every call with options (_with) makes a notified access if the flag TERN_NOTIFY is given, with the tag in the options.
- * The calls below are the same with a name. In a handler of an active message they are allowed where the calls without
- * notification are, and return TERN_ERR_STATE if they would have to wait for room.
+ * Every call with options (_with) makes a notified access if the flag TERN_NOTIFY is given, with the tag in the
+ * options. The calls below are the same with a name. In a handler of an active message they are allowed where the calls
+ * without notification are, and return TERN_ERR_STATE if they would have to wait for room.
  */
 #ifndef TERN_NOTIFY_H
 #define TERN_NOTIFY_H
@@ -33,8 +34,8 @@ TERN_BEGIN_DECLS
 TERN_API tern_status tern_notify(tern_ctx *ctx, tern_region *region, int rank, uint32_t tag);
 
 /* Copy len bytes from src to byte offset of rank's part of region, and notify rank with tag.
- * Returns  as tern_put. TERN_ERR_RANGE: rank is not in the region's team, also. TERN_ERR_TIMEOUT: rank may not have been
- *          notified, although all else is done.
+ * Returns  as tern_put. TERN_ERR_RANGE: rank is not in the region's team, also. TERN_ERR_TIMEOUT: rank may not have
+ *          been notified, although all else is done.
  * Remote   visible to every rank on return. The notification has been handed over.
  * Threads  the one that uses ctx. */
 TERN_API tern_status tern_put_notify(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, const void *src,
@@ -60,8 +61,8 @@ TERN_API tern_status tern_put_notify_nbi(tern_ctx *ctx, tern_region *region, int
                                          size_t len, uint32_t tag);
 
 /* Copy len bytes from byte offset of rank's part of region to dst, and notify rank with tag.
- * Returns  as tern_get. TERN_ERR_RANGE: rank is not in the region's team, also. TERN_ERR_TIMEOUT: rank may not have been
- *          notified, although all else is done.
+ * Returns  as tern_get. TERN_ERR_RANGE: rank is not in the region's team, also. TERN_ERR_TIMEOUT: rank may not have
+ *          been notified, although all else is done.
  * Remote   rank may overwrite the data when it is notified. The notification has been handed over.
  * Threads  the one that uses ctx. */
 TERN_API tern_status tern_get_notify(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, void *dst,
@@ -92,8 +93,8 @@ TERN_INLINE tern_status tern_get_notify_nbi(tern_ctx *ctx, tern_region *region, 
 }
 
 /* Copy the pieces of a vector from local memory to rank's part of region, and notify rank with tag.
- * Returns  as tern_put_vector. TERN_ERR_RANGE: rank is not in the region's team, also. TERN_ERR_TIMEOUT: rank may not have been
- *          notified, although all else is done.
+ * Returns  as tern_put_vector. TERN_ERR_RANGE: rank is not in the region's team, also. TERN_ERR_TIMEOUT: rank may not
+ *          have been notified, although all else is done.
  * Remote   visible to every rank on return. The notification has been handed over.
  * Threads  the one that uses ctx. */
 TERN_API tern_status tern_put_vector_notify(tern_ctx *ctx, tern_region *region, int rank, const tern_vector *vector,
@@ -124,8 +125,8 @@ TERN_INLINE tern_status tern_put_vector_notify_nbi(tern_ctx *ctx, tern_region *r
 }
 
 /* Copy the pieces of a vector from rank's part of region to local memory, and notify rank with tag.
- * Returns  as tern_get_vector. TERN_ERR_RANGE: rank is not in the region's team, also. TERN_ERR_TIMEOUT: rank may not have been
- *          notified, although all else is done.
+ * Returns  as tern_get_vector. TERN_ERR_RANGE: rank is not in the region's team, also. TERN_ERR_TIMEOUT: rank may not
+ *          have been notified, although all else is done.
  * Remote   rank may overwrite the data when it is notified. The notification has been handed over.
  * Threads  the one that uses ctx. */
 TERN_API tern_status tern_get_vector_notify(tern_ctx *ctx, tern_region *region, int rank, const tern_vector *vector,
@@ -156,8 +157,8 @@ TERN_INLINE tern_status tern_get_vector_notify_nbi(tern_ctx *ctx, tern_region *r
 }
 
 /* Copy pieces of equal length from local memory to rank's part of region, and notify rank with tag.
- * Returns  as tern_put_indexed. TERN_ERR_RANGE: rank is not in the region's team, also. TERN_ERR_TIMEOUT: rank may not have been
- *          notified, although all else is done.
+ * Returns  as tern_put_indexed. TERN_ERR_RANGE: rank is not in the region's team, also. TERN_ERR_TIMEOUT: rank may not
+ *          have been notified, although all else is done.
  * Remote   visible to every rank on return. The notification has been handed over.
  * Threads  the one that uses ctx. */
 TERN_API tern_status tern_put_indexed_notify(tern_ctx *ctx, tern_region *region, int rank, const tern_indexed *indexed,
@@ -188,8 +189,8 @@ TERN_INLINE tern_status tern_put_indexed_notify_nbi(tern_ctx *ctx, tern_region *
 }
 
 /* Copy pieces of equal length from rank's part of region to local memory, and notify rank with tag.
- * Returns  as tern_get_indexed. TERN_ERR_RANGE: rank is not in the region's team, also. TERN_ERR_TIMEOUT: rank may not have been
- *          notified, although all else is done.
+ * Returns  as tern_get_indexed. TERN_ERR_RANGE: rank is not in the region's team, also. TERN_ERR_TIMEOUT: rank may not
+ *          have been notified, although all else is done.
  * Remote   rank may overwrite the data when it is notified. The notification has been handed over.
  * Threads  the one that uses ctx. */
 TERN_API tern_status tern_get_indexed_notify(tern_ctx *ctx, tern_region *region, int rank, const tern_indexed *indexed,
@@ -220,8 +221,8 @@ TERN_INLINE tern_status tern_get_indexed_notify_nbi(tern_ctx *ctx, tern_region *
 }
 
 /* Copy a box of elements from local memory to rank's part of region, and notify rank with tag.
- * Returns  as tern_put_strided. TERN_ERR_RANGE: rank is not in the region's team, also. TERN_ERR_TIMEOUT: rank may not have been
- *          notified, although all else is done.
+ * Returns  as tern_put_strided. TERN_ERR_RANGE: rank is not in the region's team, also. TERN_ERR_TIMEOUT: rank may not
+ *          have been notified, although all else is done.
  * Remote   visible to every rank on return. The notification has been handed over.
  * Threads  the one that uses ctx. */
 TERN_API tern_status tern_put_strided_notify(tern_ctx *ctx, tern_region *region, int rank, const tern_strided *strided,
@@ -252,8 +253,8 @@ TERN_INLINE tern_status tern_put_strided_notify_nbi(tern_ctx *ctx, tern_region *
 }
 
 /* Copy a box of elements from rank's part of region to local memory, and notify rank with tag.
- * Returns  as tern_get_strided. TERN_ERR_RANGE: rank is not in the region's team, also. TERN_ERR_TIMEOUT: rank may not have been
- *          notified, although all else is done.
+ * Returns  as tern_get_strided. TERN_ERR_RANGE: rank is not in the region's team, also. TERN_ERR_TIMEOUT: rank may not
+ *          have been notified, although all else is done.
  * Remote   rank may overwrite the data when it is notified. The notification has been handed over.
  * Threads  the one that uses ctx. */
 TERN_API tern_status tern_get_strided_notify(tern_ctx *ctx, tern_region *region, int rank, const tern_strided *strided,
@@ -283,9 +284,10 @@ TERN_INLINE tern_status tern_get_strided_notify_nbi(tern_ctx *ctx, tern_region *
     return tern_get_strided_with(ctx, region, rank, strided, &opts);
 }
 
-/* Add len bytes of elements at src, times the scale, to those at byte offset of rank's part of region, and notify rank with tag.
- * Returns  as tern_acc. TERN_ERR_RANGE: rank is not in the region's team, also. TERN_ERR_TIMEOUT: rank may not have been
- *          notified, although all else is done.
+/* Add len bytes of elements at src, times the scale, to those at byte offset of rank's part of region, and notify rank
+ * with tag.
+ * Returns  as tern_acc. TERN_ERR_RANGE: rank is not in the region's team, also. TERN_ERR_TIMEOUT: rank may not have
+ *          been notified, although all else is done.
  * Remote   visible to every rank on return. The notification has been handed over.
  * Threads  the one that uses ctx. */
 TERN_API tern_status tern_acc_notify(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, const void *src,
@@ -316,9 +318,10 @@ TERN_INLINE tern_status tern_acc_notify_nbi(tern_ctx *ctx, tern_region *region, 
     return tern_acc_with(ctx, region, rank, offset, src, len, scale, &opts);
 }
 
-/* Add len bytes of elements at local, times the scale, to those at byte offset of rank's part of region, and bring what was there, and notify rank with tag.
- * Returns  as tern_get_acc. TERN_ERR_RANGE: rank is not in the region's team, also. TERN_ERR_TIMEOUT: rank may not have been
- *          notified, although all else is done.
+/* Add len bytes of elements at local, times the scale, to those at byte offset of rank's part of region, and bring what
+ * was there, and notify rank with tag.
+ * Returns  as tern_get_acc. TERN_ERR_RANGE: rank is not in the region's team, also. TERN_ERR_TIMEOUT: rank may not have
+ *          been notified, although all else is done.
  * Remote   visible to every rank on return. The notification has been handed over.
  * Threads  the one that uses ctx. */
 TERN_API tern_status tern_get_acc_notify(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, void *local,
@@ -349,9 +352,10 @@ TERN_INLINE tern_status tern_get_acc_notify_nbi(tern_ctx *ctx, tern_region *regi
     return tern_get_acc_with(ctx, region, rank, offset, local, len, scale, &opts);
 }
 
-/* Add the elements of a vector in local memory, times the scale, to those of rank's part of region, and notify rank with tag.
- * Returns  as tern_acc_vector. TERN_ERR_RANGE: rank is not in the region's team, also. TERN_ERR_TIMEOUT: rank may not have been
- *          notified, although all else is done.
+/* Add the elements of a vector in local memory, times the scale, to those of rank's part of region, and notify rank
+ * with tag.
+ * Returns  as tern_acc_vector. TERN_ERR_RANGE: rank is not in the region's team, also. TERN_ERR_TIMEOUT: rank may not
+ *          have been notified, although all else is done.
  * Remote   visible to every rank on return. The notification has been handed over.
  * Threads  the one that uses ctx. */
 TERN_API tern_status tern_acc_vector_notify(tern_ctx *ctx, tern_region *region, int rank, const tern_vector *vector,
@@ -382,9 +386,10 @@ TERN_INLINE tern_status tern_acc_vector_notify_nbi(tern_ctx *ctx, tern_region *r
     return tern_acc_vector_with(ctx, region, rank, vector, scale, &opts);
 }
 
-/* Add the elements of a vector in local memory, times the scale, to those of rank's part of region, and bring what was there, and notify rank with tag.
- * Returns  as tern_get_acc_vector. TERN_ERR_RANGE: rank is not in the region's team, also. TERN_ERR_TIMEOUT: rank may not have been
- *          notified, although all else is done.
+/* Add the elements of a vector in local memory, times the scale, to those of rank's part of region, and bring what was
+ * there, and notify rank with tag.
+ * Returns  as tern_get_acc_vector. TERN_ERR_RANGE: rank is not in the region's team, also. TERN_ERR_TIMEOUT: rank may
+ *          not have been notified, although all else is done.
  * Remote   visible to every rank on return. The notification has been handed over.
  * Threads  the one that uses ctx. */
 TERN_API tern_status tern_get_acc_vector_notify(tern_ctx *ctx, tern_region *region, int rank, const tern_vector *vector,
@@ -415,9 +420,10 @@ TERN_INLINE tern_status tern_get_acc_vector_notify_nbi(tern_ctx *ctx, tern_regio
     return tern_get_acc_vector_with(ctx, region, rank, vector, scale, &opts);
 }
 
-/* Add the elements of pieces of equal length in local memory, times the scale, to those of rank's part of region, and notify rank with tag.
- * Returns  as tern_acc_indexed. TERN_ERR_RANGE: rank is not in the region's team, also. TERN_ERR_TIMEOUT: rank may not have been
- *          notified, although all else is done.
+/* Add the elements of pieces of equal length in local memory, times the scale, to those of rank's part of region, and
+ * notify rank with tag.
+ * Returns  as tern_acc_indexed. TERN_ERR_RANGE: rank is not in the region's team, also. TERN_ERR_TIMEOUT: rank may not
+ *          have been notified, although all else is done.
  * Remote   visible to every rank on return. The notification has been handed over.
  * Threads  the one that uses ctx. */
 TERN_API tern_status tern_acc_indexed_notify(tern_ctx *ctx, tern_region *region, int rank, const tern_indexed *indexed,
@@ -448,9 +454,10 @@ TERN_INLINE tern_status tern_acc_indexed_notify_nbi(tern_ctx *ctx, tern_region *
     return tern_acc_indexed_with(ctx, region, rank, indexed, scale, &opts);
 }
 
-/* Add the elements of pieces of equal length in local memory, times the scale, to those of rank's part of region, and bring what was there, and notify rank with tag.
- * Returns  as tern_get_acc_indexed. TERN_ERR_RANGE: rank is not in the region's team, also. TERN_ERR_TIMEOUT: rank may not have been
- *          notified, although all else is done.
+/* Add the elements of pieces of equal length in local memory, times the scale, to those of rank's part of region, and
+ * bring what was there, and notify rank with tag.
+ * Returns  as tern_get_acc_indexed. TERN_ERR_RANGE: rank is not in the region's team, also. TERN_ERR_TIMEOUT: rank may
+ *          not have been notified, although all else is done.
  * Remote   visible to every rank on return. The notification has been handed over.
  * Threads  the one that uses ctx. */
 TERN_API tern_status tern_get_acc_indexed_notify(tern_ctx *ctx, tern_region *region, int rank,
@@ -482,9 +489,10 @@ TERN_INLINE tern_status tern_get_acc_indexed_notify_nbi(tern_ctx *ctx, tern_regi
     return tern_get_acc_indexed_with(ctx, region, rank, indexed, scale, &opts);
 }
 
-/* Add the elements of a box in local memory, times the scale, to those of rank's part of region, and notify rank with tag.
- * Returns  as tern_acc_strided. TERN_ERR_RANGE: rank is not in the region's team, also. TERN_ERR_TIMEOUT: rank may not have been
- *          notified, although all else is done.
+/* Add the elements of a box in local memory, times the scale, to those of rank's part of region, and notify rank with
+ * tag.
+ * Returns  as tern_acc_strided. TERN_ERR_RANGE: rank is not in the region's team, also. TERN_ERR_TIMEOUT: rank may not
+ *          have been notified, although all else is done.
  * Remote   visible to every rank on return. The notification has been handed over.
  * Threads  the one that uses ctx. */
 TERN_API tern_status tern_acc_strided_notify(tern_ctx *ctx, tern_region *region, int rank, const tern_strided *strided,
@@ -515,9 +523,10 @@ TERN_INLINE tern_status tern_acc_strided_notify_nbi(tern_ctx *ctx, tern_region *
     return tern_acc_strided_with(ctx, region, rank, strided, scale, &opts);
 }
 
-/* Add the elements of a box in local memory, times the scale, to those of rank's part of region, and bring what was there, and notify rank with tag.
- * Returns  as tern_get_acc_strided. TERN_ERR_RANGE: rank is not in the region's team, also. TERN_ERR_TIMEOUT: rank may not have been
- *          notified, although all else is done.
+/* Add the elements of a box in local memory, times the scale, to those of rank's part of region, and bring what was
+ * there, and notify rank with tag.
+ * Returns  as tern_get_acc_strided. TERN_ERR_RANGE: rank is not in the region's team, also. TERN_ERR_TIMEOUT: rank may
+ *          not have been notified, although all else is done.
  * Remote   visible to every rank on return. The notification has been handed over.
  * Threads  the one that uses ctx. */
 TERN_API tern_status tern_get_acc_strided_notify(tern_ctx *ctx, tern_region *region, int rank,
@@ -550,8 +559,8 @@ TERN_INLINE tern_status tern_get_acc_strided_notify_nbi(tern_ctx *ctx, tern_regi
 }
 
 /* Do one operation on the value at byte offset of rank's part of region, and notify rank with tag.
- * Returns  as tern_atomic. TERN_ERR_RANGE: rank is not in the region's team, also. TERN_ERR_TIMEOUT: rank may not have been
- *          notified, although all else is done.
+ * Returns  as tern_atomic. TERN_ERR_RANGE: rank is not in the region's team, also. TERN_ERR_TIMEOUT: rank may not have
+ *          been notified, although all else is done.
  * Remote   visible to every rank on return. The notification has been handed over.
  * Threads  the one that uses ctx. */
 TERN_API tern_status tern_atomic_notify(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int rank,

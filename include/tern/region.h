@@ -60,8 +60,8 @@ TERN_API tern_status tern_region_alloc(tern_ctx *ctx, uint64_t size, const tern_
 TERN_API tern_status tern_region_register(tern_ctx *ctx, void *addr, uint64_t len, tern_region **out);
 
 /* Close a region and release what tern_region_alloc reserved. Collective over its team. Operations on it must be
- * complete. It belongs to no context, and makes progress for none: sends that another rank receives before it makes this
- * call are to be waited for first.
+ * complete. It belongs to no context, and makes progress for none: sends that another rank receives before it makes
+ * this call are to be waited for first.
  * Returns  TERN_OK. TERN_ERR_ARG: region is NULL. TERN_ERR_TIMEOUT: the others did not come within TERN_TIMEOUT; the
  *          region stays, and the call is to be made again before another region of the team is freed. TERN_ERR_ARG on
  *          all ranks: they passed different regions. TERN_ERR_STATE: not initialized, or another thread is in a

@@ -52,8 +52,8 @@ typedef uint32_t tern_any_u32 __attribute__((may_alias, aligned(1)));
 typedef uint64_t tern_any_u64 __attribute__((may_alias, aligned(1)));
 typedef uint8_t  tern_any_block __attribute__((vector_size(16), may_alias, aligned(1)));
 
-/* Say that len bytes of memory at addr, which were source or destination of transfers, are about to be given back to the
- * system. Needed only where the option TERN_OFI_CACHE lets Tern keep such memory registered with the network; does
+/* Say that len bytes of memory at addr, which were source or destination of transfers, are about to be given back to
+ * the system. Needed only where the option TERN_OFI_CACHE lets Tern keep such memory registered with the network; does
  * nothing otherwise, and nothing to memory of regions.
  * Returns  TERN_OK. TERN_ERR_STATE: outside tern_init and tern_finalize.
  * Remote   none.

@@ -8,8 +8,8 @@
 TERN_BEGIN_DECLS
 
 /* Add to the uint32_t at byte offset of rank's part of region; what was there goes to *result. Needs no domain: as with
- * one that has all flags, so that it is atomic with respect to everything but the network's own atomics. Signed values are
- * the same bits.
+ * one that has all flags, so that it is atomic with respect to everything but the network's own atomics. Signed values
+ * are the same bits.
  * Returns  as tern_atomic.
  * Remote   visible to every rank on return. Needs nothing of rank's program.
  * Threads  the one that uses ctx. */
@@ -61,8 +61,8 @@ TERN_INLINE tern_status tern_swap_u32(tern_ctx *ctx, tern_region *region, int ra
 }
 
 /* Add to the uint64_t at byte offset of rank's part of region; what was there goes to *result. Needs no domain: as with
- * one that has all flags, so that it is atomic with respect to everything but the network's own atomics. Signed values are
- * the same bits.
+ * one that has all flags, so that it is atomic with respect to everything but the network's own atomics. Signed values
+ * are the same bits.
  * Returns  as tern_atomic.
  * Remote   visible to every rank on return. Needs nothing of rank's program.
  * Threads  the one that uses ctx. */

@@ -1,17 +1,17 @@
 /* signal.h: puts that change a word of their target behind their data, and waiting for such words.
  *
- * A signal is a 64-bit word in a region. A put with a signal copies its data to a rank, and when they are in place it sets
- * the word of the same rank, or adds to it, as an atomic operation: who sees the new value sees the data. The target
- * waits until its word compares with a value as asked; a word that is added to counts how many puts have come. It is what
- * OpenSHMEM calls put-with-signal, and what GASPI's notifications do.
+ * A signal is a 64-bit word in a region. A put with a signal copies its data to a rank, and when they are in place it
+ * sets the word of the same rank, or adds to it, as an atomic operation: who sees the new value sees the data. The
+ * target waits until its word compares with a value as asked; a word that is added to counts how many puts have come.
+ * It is what OpenSHMEM calls put-with-signal, and what GASPI's notifications do.
  *
- * Requests for notifications (notice.h) tell who came and with which tag, and take each notification once. A signal tells
- * only that a word has changed, but it needs no room at the target, can be waited for any number of times, and can be read by
- * every rank.
+ * Requests for notifications (notice.h) tell who came and with which tag, and take each notification once. A signal
+ * tells only that a word has changed, but it needs no room at the target, can be waited for any number of times, and
+ * can be read by every rank.
  *
- * Words are aligned to 8 bytes in their owner's address space. tern_fadd_u64 and atomic domains that do not go by the network's own
- * operations may change them too; who sleeps in tern_signal_wait is woken by signals, and sees other changes within a fifth of
- * a second.
+ * Words are aligned to 8 bytes in their owner's address space. tern_fadd_u64 and atomic domains that do not go by the
+ * network's own operations may change them too; who sleeps in tern_signal_wait is woken by signals, and sees other
+ * changes within a fifth of a second.
  */
 #ifndef TERN_SIGNAL_H
 #define TERN_SIGNAL_H
@@ -40,7 +40,8 @@ typedef struct tern_signal {
     tern_signal_op op;
 } tern_signal;
 
-/* Copy len bytes, which may be 0, from src to byte offset of rank's part of region, and then set rank's word or add to it.
+/* Copy len bytes, which may be 0, from src to byte offset of rank's part of region, and then set rank's word or add to
+ * it.
  * Returns  as tern_put. TERN_ERR_ARG: signal or its region is NULL, its op is none, or the word is misaligned, also.
  *          TERN_ERR_RANGE: the word is not in rank's part, also. TERN_ERR_TIMEOUT: the signal may not have been given,
  *          although the data is there.
@@ -81,8 +82,9 @@ TERN_INLINE tern_status tern_put_signal_nbi(tern_ctx *ctx, tern_region *region, 
 }
 
 /* Make progress and see whether this rank's word at byte offset of region compares with value as asked.
- * Returns  TERN_OK: it does, and is in *seen, if seen is not NULL. TERN_PENDING: it does not; the same. TERN_ERR_ARG: ctx or
- *          region is NULL, compare is none, or the word is misaligned. TERN_ERR_RANGE: it is not in this rank's part.
+ * Returns  TERN_OK: it does, and is in *seen, if seen is not NULL. TERN_PENDING: it does not; the same. TERN_ERR_ARG:
+ *          ctx or region is NULL, compare is none, or the word is misaligned. TERN_ERR_RANGE: it is not in this rank's
+ *          part.
  * Remote   none of its own. The data of puts whose signals the word shows may be used.
  * Threads  the one that uses ctx. */
 TERN_API tern_status tern_signal_test(tern_ctx *ctx, tern_region *region, uint64_t offset, tern_compare compare,

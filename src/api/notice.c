@@ -138,8 +138,8 @@ static void await_describe(void *arg, char *text, size_t size)
     snprintf(text, size, "%s waits %.200s", a->what, one);
 }
 
-/* Whether it is done after a short while, in which only notifications are looked for, and mostly in the queue in which one
- * came last. */
+/* Whether it is done after a short while, in which only notifications are looked for, and mostly in the queue in which
+ * one came last. */
 static inline bool comes_soon(struct tern_notice *notice)
 {
     if (TERN_UNLIKELY(tern_core_message_asks || notice->ctx->under_way != NULL || tern_job.spin_ns == 0))

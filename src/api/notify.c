@@ -1,4 +1,5 @@
-/* notify.c: the public calls of tern/notify.h that are contiguous. The others stand beside those without notification. */
+/* notify.c: the public calls of tern/notify.h that are contiguous. The others stand beside those without
+ * notification. */
 #include <tern/notify.h>
 
 #include "api/target.h"

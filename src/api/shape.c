@@ -152,8 +152,9 @@ tern_status tern_api_shape_go(const struct tern_api_call *c, struct tern_shape *
 
 /* ---- vector ---- */
 
-/* Lists may be long, so most of them are seen to be right without a branch for each entry: as long as no number of those
- * that must be small has its highest bit set, nothing has wrapped. What is not that simple is looked at exactly. */
+/* Lists may be long, so most of them are seen to be right without a branch for each entry: as long as no number of
+ * those that must be small has its highest bit set, nothing has wrapped. What is not that simple is looked at
+ * exactly. */
 #define HIGHEST ((uint64_t)1 << 63)
 
 /* Whether the sum of so many lengths cannot wrap; lens has every bit that one of them has. */

@@ -1,21 +1,22 @@
-/* carry.h: cells of a bare ring (ring.h) that carry bytes which the consumer puts somewhere else, and which are to be there
- * even if the consumer does not come to it.
+/* carry.h: cells of a bare ring (ring.h) that carry bytes which the consumer puts somewhere else, and which are to be
+ * there even if the consumer does not come to it.
  *
- * A message of one cache line is the fastest there is, and so its bytes travel in it: the consumer puts them in their place
- * when it takes the cell. But the producer may have to know that they are there (tern_quiet) while the consumer does
- * something else for hours. Then it puts them there itself, and tells the consumer not to: late bytes must not replace what
- * others have put there since. The two agree without a locked instruction, and without a store to a line that the other
- * one looks at in the usual case:
+ * A message of one cache line is the fastest there is, and so its bytes travel in it: the consumer puts them in their
+ * place when it takes the cell. But the producer may have to know that they are there (tern_quiet) while the consumer
+ * does something else for hours. Then it puts them there itself, and tells the consumer not to: late bytes must not
+ * replace what others have put there since. The two agree without a locked instruction, and without a store to a line
+ * that the other one looks at in the usual case:
  *
- *   consumer  begun = number of the cell; looks at claimed. Not claimed: puts the bytes in place and takes the cell. Claimed:
- *             takes begun back; leaves the cell where it is until helped passes it, and then takes it without its bytes
- *   producer  claimed = how far; has the kernel run a barrier on every thread of the job (membarrier); while begun is ahead
- *             of what is consumed the consumer is at it; then puts the bytes of all cells that are left in their place;
- *             helped = how far
+ *   consumer  begun = number of the cell; looks at claimed. Not claimed: puts the bytes in place and takes the cell.
+ *             Claimed: takes begun back; leaves the cell where it is until helped passes it, and then takes it without
+ *             its bytes
+ *   producer  claimed = how far; has the kernel run a barrier on every thread of the job (membarrier); while begun is
+ *             ahead of what is consumed the consumer is at it; then puts the bytes of all cells that are left in their
+ *             place; helped = how far
  *
- * The kernel's barrier stands for the full barrier that the consumer's store and look would need between them: a consumer
- * whose look came before it has shown begun by then, and one whose look comes after it sees the claim. Where the kernel has no such
- * barrier no cell carries anything. Needs a line behind the cells.
+ * The kernel's barrier stands for the full barrier that the consumer's store and look would need between them: a
+ * consumer whose look came before it has shown begun by then, and one whose look comes after it sees the claim. Where
+ * the kernel has no such barrier no cell carries anything. Needs a line behind the cells.
  */
 #ifndef TERN_BASE_CARRY_H
 #define TERN_BASE_CARRY_H
@@ -92,14 +93,14 @@ static inline bool tern_base_carry_put(struct tern_ring_producer *p, struct tern
     return true;
 }
 
-/* Whether everything that cells carry is in its place; the caller sees to it that nobody else is producing. help: see to it
- * where the consumer does not; without, only look. */
+/* Whether everything that cells carry is in its place; the caller sees to it that nobody else is producing. help: see
+ * to it where the consumer does not; without, only look. */
 bool tern_base_carry_settle(struct tern_ring_producer *p, struct tern_carry *carry, bool help);
 
 enum tern_carry_turn { TERN_CARRY_NOTHING, TERN_CARRY_PLACE, TERN_CARRY_PLACED, TERN_CARRY_LATER };
 
-/* The consumer is about to take the cell that peek gave. NOTHING: it carries nothing. PLACE: put the bytes in their place.
- * PLACED: they are there. LATER: the producer is putting them there; leave the cell. */
+/* The consumer is about to take the cell that peek gave. NOTHING: it carries nothing. PLACE: put the bytes in their
+ * place. PLACED: they are there. LATER: the producer is putting them there; leave the cell. */
 static inline enum tern_carry_turn tern_base_carry_turn(struct tern_ring_consumer *c, uint32_t at)
 {
     struct tern_carry_claim *claim = (struct tern_carry_claim *)(void *)c->data;

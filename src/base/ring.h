@@ -67,8 +67,8 @@ struct tern_ring_consumer {
 
 struct tern_ring_shape tern_base_ring_shape(size_t bytes);
 
-/* The same for messages that have no data: all of it is cells, but for a line behind them (carry.h). And the bytes for at
- * least so many. */
+/* The same for messages that have no data: all of it is cells, but for a line behind them (carry.h). And the bytes for
+ * at least so many. */
 struct tern_ring_shape tern_base_ring_bare(size_t bytes);
 size_t                 tern_base_ring_bare_bytes(size_t cells);
 

@@ -1,13 +1,13 @@
 /* turn.c: see turn.h.
  *
- * Ticket t belongs to place t mod 2^log, in lap t / 2^log. A place holds the lap whose turn it is, and in that lap first
- * nobody, then the name of who waits, then perhaps that it was chosen or has left; then it holds the next lap, and
- * nobody. So a compare-and-swap by someone who looked long ago fails.
+ * Ticket t belongs to place t mod 2^log, in lap t / 2^log. A place holds the lap whose turn it is, and in that lap
+ * first nobody, then the name of who waits, then perhaps that it was chosen or has left; then it holds the next lap,
+ * and nobody. So a compare-and-swap by someone who looked long ago fails.
  *
- * Only the holder empties places and moves the head. Whoever finds the lock free, or given to a rank that has died, while
- * it waits itself makes itself the holder for a moment and hands on: perhaps to itself. The mark TERN_TURN_QUEUE sends a holder that leaves to
- * the ring. It is set by who queues up, behind its name in the ring; a holder that finds the ring empty frees the word and
- * then looks once more, so that of a name and a free word one is always seen.
+ * Only the holder empties places and moves the head. Whoever finds the lock free, or given to a rank that has died,
+ * while it waits itself makes itself the holder for a moment and hands on: perhaps to itself. The mark TERN_TURN_QUEUE
+ * sends a holder that leaves to the ring. It is set by who queues up, behind its name in the ring; a holder that finds
+ * the ring empty frees the word and then looks once more, so that of a name and a free word one is always seen.
  */
 #include "base/turn.h"
 
@@ -36,8 +36,8 @@ static _Atomic uint64_t *place_of(struct tern_turn *turn, const struct tern_turn
     return &turn->place[ticket & ((1u << w->log) - 1)];
 }
 
-/* seq_cst in both: of a name that is written into a place and a word that is freed or marked, each before it looks at the other,
- * one is seen. Their partners are each other's calls, by waiter and holder. */
+/* seq_cst in both: of a name that is written into a place and a word that is freed or marked, each before it looks at
+ * the other, one is seen. Their partners are each other's calls, by waiter and holder. */
 static bool swap(_Atomic uint64_t *what, uint64_t from, uint64_t to)
 {
     return atomic_compare_exchange_strong_explicit(what, &from, to, memory_order_seq_cst, memory_order_seq_cst);

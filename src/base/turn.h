@@ -1,13 +1,13 @@
 /* turn.h: a lock in shared memory whose waiters have their turn in the order in which they came.
  *
- * A word names the holder; free, it is taken and given back by one compare-and-swap each. Whoever finds it taken queues up:
- * it writes its name into the next place of a ring. The holder that leaves chooses the first in the ring who is still
- * there, and names it in the word; the chosen one takes the lock when it sees that, and empties its place.
+ * A word names the holder; free, it is taken and given back by one compare-and-swap each. Whoever finds it taken queues
+ * up: it writes its name into the next place of a ring. The holder that leaves chooses the first in the ring who is
+ * still there, and names it in the word; the chosen one takes the lock when it sees that, and empties its place.
  *
- * Nobody waits in here: the functions say how things stand, and who calls them waits as it likes. Any participant may die
- * at any moment. One that waited, or was chosen and has not taken the lock, is passed over; one that held the lock is
- * named to those who wait. What is called by whom for whom does not matter: a server may do it for a participant that
- * cannot reach the memory.
+ * Nobody waits in here: the functions say how things stand, and who calls them waits as it likes. Any participant may
+ * die at any moment. One that waited, or was chosen and has not taken the lock, is passed over; one that held the lock
+ * is named to those who wait. What is called by whom for whom does not matter: a server may do it for a participant
+ * that cannot reach the memory.
  *
  * Everything in it has fixed widths; numbers from outside lead at most to nonsense within the lock's own memory.
  */

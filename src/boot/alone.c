@@ -2,8 +2,8 @@
  *
  * Every launcher leaves variables in the environment. One that says that this is process 3 of 8 wanted a parallel job;
  * that each process becomes a job of its own is almost never meant, so it is an error, which TERN_LAUNCHER=alone
- * overrides. Less than that (the size of an allocation, a process number without a size) is a note: a serial tool within
- * a parallel script is right.
+ * overrides. Less than that (the size of an allocation, a process number without a size) is a note: a serial tool
+ * within a parallel script is right.
  */
 #include "boot/alone.h"
 

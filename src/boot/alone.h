@@ -8,8 +8,8 @@
 int tern_boot_alone_cores(void);
 
 /* Whether this process may be a job of one. Where the environment shows that a launcher started it as one of several,
- * and Tern cannot use that launcher, it may not, unless TERN_LAUNCHER=alone says that it is meant. Where the environment
- * only hints at more, that is said once.
+ * and Tern cannot use that launcher, it may not, unless TERN_LAUNCHER=alone says that it is meant. Where the
+ * environment only hints at more, that is said once.
  * Returns TERN_OK. TERN_ERR_BOOT. */
 tern_status tern_boot_alone_check(void);
 

@@ -5,8 +5,8 @@
  * that either the sleeper sees the news or the ringer sees the sleeper.
  *
  * A fence makes the ringer wait until its news has reached memory, which takes as long as the news itself. Where a rank
- * seldom sleeps, it bears the cost alone: before it looks for the last time it has the kernel run a full barrier on all threads of
- * processes that have asked for that (membarrier), and those ring it without a fence.
+ * seldom sleeps, it bears the cost alone: before it looks for the last time it has the kernel run a full barrier on all
+ * threads of processes that have asked for that (membarrier), and those ring it without a fence.
  */
 #ifndef TERN_BOOT_BELL_H
 #define TERN_BOOT_BELL_H

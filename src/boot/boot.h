@@ -2,9 +2,9 @@
  *
  * ternrun puts one variable into the environment of each rank,
  *     TERN_BOOT=layout=2,rank=2,ranks=8,arena=5,huge=6,tell=-1,launcher=4711
- * where arena, huge and tell are inherited descriptors (huge is -1 where the system has no huge pages; tell is a pipe to
- * the relay, -1 where the job has one node) and launcher is ternrun's process id, through which the descriptors can be
- * opened again where a program in between closed them.
+ * where arena, huge and tell are inherited descriptors (huge is -1 where the system has no huge pages; tell is a pipe
+ * to the relay, -1 where the job has one node) and launcher is ternrun's process id, through which the descriptors can
+ * be opened again where a program in between closed them.
  * Without the variable a foreign launcher may have started the process (foreign.h); else it is a job of one rank and
  * makes its own arena.
  */
@@ -78,7 +78,8 @@ void tern_boot_place(struct tern_boot *boot, int rank);
 /* Take the rank's slot (life JOINING). Only one process can; TERN_ERR_BOOT for others. */
 tern_status tern_boot_claim(struct tern_segment *segment, int rank);
 
-/* Learn who we are from the option TERN_BOOT or from a foreign launcher, map the segment, and claim the rank's slot (life JOINING). */
+/* Learn who we are from the option TERN_BOOT or from a foreign launcher, map the segment, and claim the rank's slot
+ * (life JOINING). */
 tern_status tern_boot_join(struct tern_boot *boot);
 
 /* Unmap and close. The slot's life is the caller's affair. */

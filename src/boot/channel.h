@@ -1,7 +1,7 @@
 /* channel.h: frames over a pair of pipes or a socket, without ever waiting.
  *
- * What is sent goes to a buffer and from there out as far as the other side takes it; what comes is gathered until it is
- * a frame. The owner polls the two descriptors. One thread at a time.
+ * What is sent goes to a buffer and from there out as far as the other side takes it; what comes is gathered until it
+ * is a frame. The owner polls the two descriptors. One thread at a time.
  */
 #ifndef TERN_BOOT_CHANNEL_H
 #define TERN_BOOT_CHANNEL_H

@@ -252,7 +252,8 @@ static bool is_eligible(const struct fi_info *info, const struct fi_info *enough
     return why[0] == '\0';
 }
 
-/* Smaller is better. Who asks for net means net, not net;ofi_rxm. A job on one machine needs no address that others see. */
+/* Smaller is better. Who asks for net means net, not net;ofi_rxm. A job on one machine needs no address that others
+ * see. */
 static unsigned rank_of(const struct fi_info *info, bool between_nodes)
 {
     const char *provider = info->fabric_attr->prov_name;
@@ -282,8 +283,8 @@ static const struct fi_info *best_of(const struct fi_info *all, const struct fi_
 
 /* ---- choosing ---- */
 
-/* Ask for one endpoint with what would be good to have; the first answer that is the same one. Some have delivery or atomics,
- * but not both: delivery is for every put, unless atomics were asked for. */
+/* Ask for one endpoint with what would be good to have; the first answer that is the same one. Some have delivery or
+ * atomics, but not both: delivery is for every put, unless atomics were asked for. */
 static struct fi_info *refine(const struct fi_info *best, bool between_nodes, struct tern_fabric *out)
 {
     bool           atomics = tern_opt.ofi_atomics == TERN_OFI_ATOMICS_NETWORK;

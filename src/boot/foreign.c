@@ -1,8 +1,8 @@
 /* foreign.c: from what a foreign launcher offers to a job like that of ternrun.
  *
- * Every rank publishes a card: the identity of its node and the address of its door (meet.h). After one fence each looks
- * for the first rank with its own node's identity, its host. The host reads all cards and so knows the shape of the
- * job; it makes the arena, and gives it to its guests. From then on everything is in the segment.
+ * Every rank publishes a card: the identity of its node and the address of its door (meet.h). After one fence each
+ * looks for the first rank with its own node's identity, its host. The host reads all cards and so knows the shape of
+ * the job; it makes the arena, and gives it to its guests. From then on everything is in the segment.
  */
 #define _GNU_SOURCE 1
 #include "boot/foreign.h"

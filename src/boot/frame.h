@@ -5,8 +5,8 @@
  *     mark 4   kind 4   rank 4   value 4   length of the body 4
  *
  * Decoding is a pure function of the bytes and trusts none of them: whatever comes, it says that it is a frame, that it
- * is the beginning of one, or that it is none. What rank, value and body mean, and whether they make sense, is for those
- * who use the frame.
+ * is the beginning of one, or that it is none. What rank, value and body mean, and whether they make sense, is for
+ * those who use the frame.
  */
 #ifndef TERN_BOOT_FRAME_H
 #define TERN_BOOT_FRAME_H
@@ -62,8 +62,9 @@ uint32_t tern_boot_frame_longest(uint32_t kind);
 /* Write the head of a frame whose body is not longer than its kind permits. */
 void tern_boot_frame_encode(const struct tern_frame *frame, unsigned char head[TERN_FRAME_HEAD]);
 
-/* Take a frame off the front of the bytes; takes_start tells whether START, whose body is long, is expected. Returns the number of bytes that it takes, with *out filled (its body points
- * into bytes); TERN_FRAME_SHORT: more bytes are needed; TERN_FRAME_BAD. */
+/* Take a frame off the front of the bytes; takes_start tells whether START, whose body is long, is expected. Returns
+ * the number of bytes that it takes, with *out filled (its body points into bytes); TERN_FRAME_SHORT: more bytes are
+ * needed; TERN_FRAME_BAD. */
 size_t tern_boot_frame_decode(const unsigned char *bytes, size_t len, bool takes_start, struct tern_frame *out);
 
 /* Numbers in little endian, as in heads. */

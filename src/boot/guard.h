@@ -1,8 +1,8 @@
 /* guard.h: short locks in the segment, for what several processes of a node change in each other's memory.
  *
  * A guard is held for some microseconds and never while waiting for anything. Its word names the rank that holds it, so
- * that a rank which is killed while it holds one holds up nobody: whoever waits sees its fate and takes the guard over. What it
- * was changing is then half changed.
+ * that a rank which is killed while it holds one holds up nobody: whoever waits sees its fate and takes the guard over.
+ * What it was changing is then half changed.
  */
 #ifndef TERN_BOOT_GUARD_H
 #define TERN_BOOT_GUARD_H

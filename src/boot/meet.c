@@ -1,8 +1,8 @@
 /* meet.c: the door, the key, and descriptors that pass through it.
  *
- * The socket has an abstract name: nothing in any file system, gone with the process. Names can be listed by everyone on
- * the machine, so whoever comes has to be of the same user by the kernel's word and has to know the key, which travels
- * through the launcher only. A stranger who comes and says nothing keeps nobody waiting.
+ * The socket has an abstract name: nothing in any file system, gone with the process. Names can be listed by everyone
+ * on the machine, so whoever comes has to be of the same user by the kernel's word and has to know the key, which
+ * travels through the launcher only. A stranger who comes and says nothing keeps nobody waiting.
  */
 #define _GNU_SOURCE 1
 #include "boot/meet.h"

@@ -1,8 +1,8 @@
 /* meet.h: how the ranks of a node get the descriptors of their arena where no common parent left them to be inherited.
  *
  * Each rank opens a door, a unix socket with a random name, and makes it known to all ranks of the job with a random
- * key. Then it is clear which rank is the lowest of each node: it is the host there. The others, the guests, come to its
- * door, show the key, and wait. When all have come the host makes the arena and gives its descriptors to each.
+ * key. Then it is clear which rank is the lowest of each node: it is the host there. The others, the guests, come to
+ * its door, show the key, and wait. When all have come the host makes the arena and gives its descriptors to each.
  */
 #ifndef TERN_BOOT_MEET_H
 #define TERN_BOOT_MEET_H

@@ -45,8 +45,8 @@ struct tern_pmi_ops {
     /* Ask the launcher to end the job with this status. May return before it has happened. Any thread. */
     void (*abort)(struct tern_pmi *pmi, int status);
 
-    /* Disconnect. in_order: this rank has left the job as it should; otherwise the launcher is to see a failure when the
-     * process ends. */
+    /* Disconnect. in_order: this rank has left the job as it should; otherwise the launcher is to see a failure when
+     * the process ends. */
     void (*close)(struct tern_pmi *pmi, bool in_order);
 };
 

@@ -7,8 +7,8 @@
  *   - keys carry our name, and 'init' may be said twice (Slurm alone does not like that);
  *   - 'finalize' makes the launcher close the connection, so nobody but the last user may say it. Who that is is known
  *     when the process ends: then it is said; where an MPI library has said it before, nobody listens any more;
- *   - a connection that ends without it makes mpiexec kill the job, at times with status 0. So a rank that exits without
- *     tern_finalize says it too, where other ranks watch for that: they end the job in clear words;
+ *   - a connection that ends without it makes mpiexec kill the job, at times with status 0. So a rank that exits
+ *     without tern_finalize says it too, where other ranks watch for that: they end the job in clear words;
  *   - we speak through a descriptor of our own, because MPI closes the inherited one and its number may come back as
  *     something else.
  */

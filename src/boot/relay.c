@@ -137,7 +137,8 @@ static bool apply_life(struct tern_slot *slot, const struct tern_frame *frame)
     if (frame->len != 0 || frame->value > TERN_LIFE_LEFT ||
         frame->value < atomic_load_explicit(&slot->life, memory_order_relaxed))
         return false;
-    /* release: the card and the seat before the life that lets others use them. Pairs with the acquire loads of ranks. */
+    /* release: the card and the seat before the life that lets others use them. Pairs with the acquire loads of
+     * ranks. */
     atomic_store_explicit(&slot->life, frame->value, memory_order_release);
     return true;
 }

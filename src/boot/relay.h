@@ -1,10 +1,10 @@
 /* relay.h: one node's part in keeping the segments of a job alike.
  *
  * What each rank says to all others that is no data, its life, its card and its seat, is in the segment. In a job on
- * several nodes each node has a spoke: it looks what its own ranks have changed (scan) and tells the hub; the hub brings
- * what all nodes say into one order and passes it on; and each spoke writes what it hears into its segment (apply) and
- * wakes its ranks. Fates too go to the hub first and come back from there, also to the node of the rank: so all agree
- * on who died, and what each had said before.
+ * several nodes each node has a spoke: it looks what its own ranks have changed (scan) and tells the hub; the hub
+ * brings what all nodes say into one order and passes it on; and each spoke writes what it hears into its segment
+ * (apply) and wakes its ranks. Fates too go to the hub first and come back from there, also to the node of the rank: so
+ * all agree on who died, and what each had said before.
  *
  * Who reads and writes the frames is not known here: ternrun over the standard files of an agent, or the first rank of
  * each node over a socket. A process that shares the segment makes the spoke; one thread at a time.

@@ -62,7 +62,8 @@ struct tern_slot {
 };
 _Static_assert(sizeof(struct tern_slot) == 128, "a slot is two cache lines");
 
-/* Where a rank can be found by a link between nodes, in that link's own words. Writer: the rank, once, before JOINED. */
+/* Where a rank can be found by a link between nodes, in that link's own words. Writer: the rank, once, before
+ * JOINED. */
 struct tern_card {
     _Atomic uint32_t len; /* 0: none */
     unsigned char    bytes[TERN_CARD_BYTES];
@@ -70,9 +71,9 @@ struct tern_card {
 _Static_assert(sizeof(struct tern_card) == 256, "cards lie side by side");
 
 /* A rank's part in the meetings of the world team, where no link reaches all ranks. Departures are told here. Barriers
- * and notes go by messages, except where the job is to survive deaths: then they are told here too, because they have to
- * be known in one order with the fates. Writer: the rank; in mirrors the relay. Both counters may have grown by two when the
- * relay looks again: then both objects, and both notes, are news. */
+ * and notes go by messages, except where the job is to survive deaths: then they are told here too, because they have
+ * to be known in one order with the fates. Writer: the rank; in mirrors the relay. Both counters may have grown by two
+ * when the relay looks again: then both objects, and both notes, are news. */
 struct tern_seat {
     _Alignas(64) _Atomic uint32_t arrived; /* barriers that the rank has entered */
     _Atomic uint32_t departures;           /* things that it has given up */
@@ -127,8 +128,8 @@ static inline struct tern_seat *tern_segment_seat(struct tern_segment *segment, 
     return (struct tern_seat *)(void *)tern_segment_card(segment, segment->ranks) + rank;
 }
 
-/* The place of a rank's note for a barrier: written, like its length, before arrived has the barrier's number. Only where
- * there are notes. */
+/* The place of a rank's note for a barrier: written, like its length, before arrived has the barrier's number. Only
+ * where there are notes. */
 static inline unsigned char *tern_segment_note(struct tern_segment *segment, uint32_t rank, uint32_t barrier)
 {
     unsigned char *notes = (unsigned char *)tern_segment_seat(segment, segment->ranks);

@@ -12,8 +12,8 @@
 #include "boot/boot.h"
 #include "boot/pmi.h"
 
-/* Start the thread. Once at a time in a process. The segment has the pid of every rank of the node, of which host is the
- * first, and relays between nodes.
+/* Start the thread. Once at a time in a process. The segment has the pid of every rank of the node, of which host is
+ * the first, and relays between nodes.
  * Returns TERN_OK also where there is nobody to watch. TERN_ERR_SYSTEM: no thread, or the kernel does not let processes
  * be watched and the job is to survive deaths. */
 tern_status tern_boot_watch_start(const struct tern_boot *boot, struct tern_pmi *pmi, int host);

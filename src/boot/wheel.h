@@ -9,8 +9,8 @@
 
 #include "boot/boot.h"
 
-/* Start the thread. fds are connections: of the hub, one for each node but its own (fds[0] is not used); of a spoke, one
- * at fds[0]. They belong to the thread from here on, also after an error. Once at a time in a process. */
+/* Start the thread. fds are connections: of the hub, one for each node but its own (fds[0] is not used); of a spoke,
+ * one at fds[0]. They belong to the thread from here on, also after an error. Once at a time in a process. */
 tern_status tern_boot_wheel_start(const struct tern_boot *boot, const int *fds);
 
 /* Pass on what is to be passed on, and stop the thread, if it runs. */

@@ -4,8 +4,8 @@
  * on it; it stays until every event that points at it has been emptied. Events point at records: the lowest bit of the
  * pointer tells the event of local completion from that of completion.
  *
- * An operation that is made of several transfers is a work: its record is on the list like any other, its transfers have
- * records of their own that are not, and the context moves it on.
+ * An operation that is made of several transfers is a work: its record is on the list like any other, its transfers
+ * have records of their own that are not, and the context moves it on.
  */
 #ifndef TERN_CORE_CONTEXT_H
 #define TERN_CORE_CONTEXT_H
@@ -137,8 +137,8 @@ static inline bool tern_core_ctx_must_follow(const struct tern_ctx *ctx, int ran
     return TERN_UNLIKELY(ctx->under_way != NULL) && tern_core_ctx_has_earlier(ctx, rank);
 }
 
-/* Whether a notification of an earlier operation to the job's rank finds no room there, or will not: as many operations to
- * it are under way as its queue holds notifications. */
+/* Whether a notification of an earlier operation to the job's rank finds no room there, or will not: as many operations
+ * to it are under way as its queue holds notifications. */
 bool tern_core_ctx_is_stuck(const struct tern_ctx *ctx, int rank);
 
 /* The first error of an operation without an event since the last call, with its detail. */
@@ -158,7 +158,8 @@ static inline bool tern_core_ctx_is_busy(const struct tern_ctx *ctx)
     return tern_core_ctx_has_begun(ctx) || ctx->carried;
 }
 
-/* Make progress; carried data whose target does not come to it is put in place. Whether nothing is under way any more. */
+/* Make progress; carried data whose target does not come to it is put in place. Whether nothing is under way any
+ * more. */
 bool tern_core_ctx_settle(struct tern_ctx *ctx);
 
 /* Wait until nothing is under way. */

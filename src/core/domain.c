@@ -1,8 +1,8 @@
 /* domain.c: making atomic domains.
  *
- * Each rank says what it was asked for, whether loads and stores reach the memory of all members, and whether the network
- * offers the whole set by itself. From what all have said each draws the same conclusion. A freed domain's memory is used
- * again only after many others were freed, so that a program which still uses it is told.
+ * Each rank says what it was asked for, whether loads and stores reach the memory of all members, and whether the
+ * network offers the whole set by itself. From what all have said each draws the same conclusion. A freed domain's
+ * memory is used again only after many others were freed, so that a program which still uses it is told.
  */
 #include "core/domain.h"
 

@@ -144,7 +144,8 @@ static void choose_waiting(void)
 
     tern_job.spin_ns = 1000 * (tern_opt.spin >= 0 ? tern_opt.spin : crowded ? 0 : 1000);
     tern_job.yields = (int)(tern_opt.yields >= 0 ? tern_opt.yields : crowded ? 4 : 50);
-    /* Who spins sleeps seldom, and can afford a barrier each time. relaxed: until others see it they ring with a fence. */
+    /* Who spins sleeps seldom, and can afford a barrier each time. relaxed: until others see it they ring with a
+     * fence. */
     if (tern_boot_bell_join() && tern_job.spin_ns > 0)
         atomic_store_explicit(&tern_core_job_slot(tern_job.boot.rank)->barriers, 1, memory_order_relaxed);
 }

@@ -4,8 +4,8 @@
  * others go on with what they were doing. A handler that waits for room for its reply polls again, on the same thread:
  * then only replies are delivered, whose handlers send nothing, so the nesting ends there.
  *
- * Watches of notes are apart from the others, so that they cost nothing where none are used: who waits for a notification
- * looks at them every time, everybody else now and then.
+ * Watches of notes are apart from the others, so that they cost nothing where none are used: who waits for a
+ * notification looks at them every time, everybody else now and then.
  */
 #include "core/message.h"
 

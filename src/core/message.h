@@ -28,8 +28,8 @@ void tern_core_message_poll(void);
 /* Deliver notes, of one queue. Links that have to be asked are not. */
 void tern_core_message_poll_notes(void);
 
-/* The same, where a look at the queue that had some last is likely to be enough: for who waits, and looks with the other
- * now and then. */
+/* The same, where a look at the queue that had some last is likely to be enough: for who waits, and looks with the
+ * other now and then. */
 extern struct tern_link_watch *_Atomic tern_core_message_noted_last; /* NULL: none */
 void                                   tern_core_message_found(struct tern_link_watch *watch);
 static inline void                     tern_core_message_poll_noted(void)
@@ -41,15 +41,15 @@ static inline void                     tern_core_message_poll_noted(void)
         tern_core_message_found(w);
 }
 
-/* Look so many times for one note, and nothing else, where one came last; and take it. False: it has not come, or has to be
- * delivered as others are. */
+/* Look so many times for one note, and nothing else, where one came last; and take it. False: it has not come, or has
+ * to be delivered as others are. */
 bool tern_core_message_expect(struct tern_link_want *want, unsigned looks);
 
 /* Whether notes may have come that were not taken yet. */
 bool tern_core_message_noted(void);
 
-/* Whether this rank can take notes only where a request waits for them: then a thread may sleep although some have come.
- * When that ends those who sleep are woken. */
+/* Whether this rank can take notes only where a request waits for them: then a thread may sleep although some have
+ * come. When that ends those who sleep are woken. */
 void tern_core_message_full(bool full);
 
 /* The same of tagged messages and word of them; those that cannot be taken do not count. */
@@ -72,8 +72,8 @@ bool tern_core_message_left(void);
 /* Deliver until nothing is left. */
 void tern_core_message_drain(void);
 
-/* Keep others from delivering, in order to send on the channel of replies, which has one sender at a time. False: another
- * thread is delivering, which then rings this rank's bell when it has done so; or this is a handler. */
+/* Keep others from delivering, in order to send on the channel of replies, which has one sender at a time. False:
+ * another thread is delivering, which then rings this rank's bell when it has done so; or this is a handler. */
 bool tern_core_message_hold(void);
 void tern_core_message_release(void);
 

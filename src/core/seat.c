@@ -61,7 +61,8 @@ void tern_core_seat_order_after(void)
 
 void tern_core_seat_arrive(uint32_t barrier)
 {
-    /* release: everything before the barrier, and the note for it. Pairs with the acquire in reached(), and the relay's.
+    /* release: everything before the barrier, and the note for it. Pairs with the acquire in reached(), and the
+     * relay's.
      */
     atomic_store_explicit(&seat_of(tern_job.boot.rank)->arrived, barrier, memory_order_release);
 }

@@ -1,5 +1,5 @@
-/* seat.h: the world's meetings in the seats of the boot segment, which every rank of the job sees: those of its own node
- * directly, others through the relay. */
+/* seat.h: the world's meetings in the seats of the boot segment, which every rank of the job sees: those of its own
+ * node directly, others through the relay. */
 #ifndef TERN_CORE_SEAT_H
 #define TERN_CORE_SEAT_H
 

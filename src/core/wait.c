@@ -75,8 +75,8 @@ static tern_status sleep_until_rung(const struct tern_wait *wait, int64_t now, i
     return st == TERN_PENDING ? wait->poll(wait->arg) : st;
 }
 
-/* How long to spin before the next sleep: longer and longer where the one before was cut short, because news that come in
- * quick succession would have been seen sooner without it. */
+/* How long to spin before the next sleep: longer and longer where the one before was cut short, because news that come
+ * in quick succession would have been seen sooner without it. */
 static int64_t next_spin(int64_t spin, int64_t slept)
 {
     int64_t longest = LONGEST_SPIN * tern_job.spin_ns;

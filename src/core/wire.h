@@ -1,4 +1,5 @@
-/* wire.h: every byte of the messages that the core sends for itself. Fixed widths; checked by the receiver before use. */
+/* wire.h: every byte of the messages that the core sends for itself. Fixed widths; checked by the receiver before
+ * use. */
 #ifndef TERN_CORE_WIRE_H
 #define TERN_CORE_WIRE_H
 
@@ -6,8 +7,8 @@
 
 #include "link/link.h"
 
-/* The first bytes of every message's head are those of an active message (op/wire.h). The core's own have a handler that
- * there is not, and a shape that is no short message's, so that the way of these is not longer for it. */
+/* The first bytes of every message's head are those of an active message (op/wire.h). The core's own have a handler
+ * that there is not, and a shape that is no short message's, so that the way of these is not longer for it. */
 #define CORE_WIRE_OWN 0xffffu
 #define CORE_WIRE_MARK 0xffu
 #define CORE_WIRE_MARK_AT 3

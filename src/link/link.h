@@ -59,8 +59,8 @@ struct tern_link_card {
 };
 _Static_assert(sizeof(struct tern_link_card) == 80, "a card has no padding");
 
-/* The name of a region's part from its owner's number for it, or the number from the name: whoever talks to the owner need
- * not say whose it is. */
+/* The name of a region's part from its owner's number for it, or the number from the name: whoever talks to the owner
+ * need not say whose it is. */
 static inline uint64_t tern_link_region_of(int owner, uint64_t number_or_name)
 {
     return number_or_name ^ (uint64_t)owner << 40;
@@ -220,8 +220,8 @@ struct tern_link_watch {
     uint32_t                idle;                          /* what the word is while there is nothing */
     uint32_t                channel;                       /* on which they come; enum tern_channel, or NEWS */
     tern_status (*deliver)(struct tern_link_watch *watch); /* at most a few messages, by up->message */
-    /* Look so many times for a note, and take it if it is the one; by who may deliver. False: none was taken. NULL: there
-     * is no short way, all are delivered. */
+    /* Look so many times for a note, and take it if it is the one; by who may deliver. False: none was taken. NULL:
+     * there is no short way, all are delivered. */
     bool (*expect)(struct tern_link_watch *watch, struct tern_link_want *want, unsigned looks);
     struct tern_link *link;
 };
@@ -246,8 +246,8 @@ enum tern_link_took { TERN_LINK_LEFT, TERN_LINK_TOOK, TERN_LINK_DONE };
  * watch's deliver only; head and data may be read until it returns. note: what the target does with it; place: what it
  * carries is to be put in its place. tagged: false where the target cannot take it now; the link keeps it, and what is
  * behind it on the channel, for the next delivery. note_head: writes the head of a note that came without one, with a
- * put; any thread. watch: one more; any thread. serve: an errand of a peer, of which not one byte is trusted yet; writes
- * up to room bytes of answer and their number; any thread, and the link is locked. */
+ * put; any thread. watch: one more; any thread. serve: an errand of a peer, of which not one byte is trusted yet;
+ * writes up to room bytes of answer and their number; any thread, and the link is locked. */
 struct tern_link_up {
     void (*done)(struct tern_link_op *op, tern_status status); /* complete at both ends, or failed; exactly once */
     void (*message)(int from, unsigned channel, const unsigned char *head, const unsigned char *data, size_t len);
@@ -269,9 +269,9 @@ struct tern_link_group {
 
 #define TERN_LINK_NOTE 4096 /* bytes that a note may have */
 
-/* A transport. Every slot is filled, but for those of teams. Threads: open, close, attach, detach, group_* by the one that makes a collective
- * call (attach and expose by one at a time, the rest of them by one at a time for each team); lane_* and progress by
- * the lane's; serve by the service thread; reaches by any. */
+/* A transport. Every slot is filled, but for those of teams. Threads: open, close, attach, detach, group_* by the one
+ * that makes a collective call (attach and expose by one at a time, the rest of them by one at a time for each team);
+ * lane_* and progress by the lane's; serve by the service thread; reaches by any. */
 struct tern_link_ops {
     const char *name;
     bool        maps; /* loads and stores reach the memory that Tern makes for the ranks that it reaches */
@@ -299,13 +299,13 @@ struct tern_link_ops {
 
     /* Errands, to the rank of a part whose path has them. errand_open fills op with xfer and takes room for the request
      * (TERN_AGAIN: there is none now; op is untouched). The caller writes the request, and sends it in every case, with
-     * the most bytes that the answer may have: tern_link_answer_at(request) + expect <= room_bytes. Ends like a transfer.
-     * NULL: the link has no such paths. */
+     * the most bytes that the answer may have: tern_link_answer_at(request) + expect <= room_bytes. Ends like a
+     * transfer. NULL: the link has no such paths. */
     tern_status (*errand_open)(struct tern_lane *lane, const struct tern_xfer *xfer, struct tern_link_op *op);
     void (*errand_send)(struct tern_lane *lane, struct tern_link_op *op, size_t request, size_t expect);
 
-    /* Whether atomic operations of the network itself do a whole set (tern_type; tern_atomic_op), for every rank, this one
-     * included; writes why, or why not. NULL: they do none. */
+    /* Whether atomic operations of the network itself do a whole set (tern_type; tern_atomic_op), for every rank, this
+     * one included; writes why, or why not. NULL: they do none. */
     bool (*atomics)(struct tern_link *link, unsigned type, uint32_t ops, char *why, size_t size);
     /* Start one; returns as the start of a path. */
     tern_status (*atomic_start)(struct tern_lane *lane, const struct tern_link_atomic *atomic, struct tern_link_op *op);
@@ -326,9 +326,9 @@ struct tern_link_ops {
     void (*msg_drop)(struct tern_link *link, const struct tern_link_msg *msg);
     tern_status (*msg_brief)(struct tern_link *link, int peer, unsigned channel, uint64_t first, const uint32_t *rest,
                              unsigned count);
-    /* Notes that carry data, for parts that say so. note_carry sends one whose head is the words first, the part's region
-     * and offset, and then 1 to TERN_LINK_CARRY bytes for that offset; they are in place when the target has taken it.
-     * note_settled: whether everything that was carried to ranks which are not gone is in its
+    /* Notes that carry data, for parts that say so. note_carry sends one whose head is the words first, the part's
+     * region and offset, and then 1 to TERN_LINK_CARRY bytes for that offset; they are in place when the target has
+     * taken it. note_settled: whether everything that was carried to ranks which are not gone is in its
      * place; help: put it there, where the target does not come to it. Any thread. NULL: no part says so. */
     tern_status (*note_carry)(struct tern_link *link, const struct tern_link_part *part, uint64_t first,
                               uint64_t offset, const void *src, size_t len);

@@ -1,12 +1,12 @@
 /* acc.h: accumulates: the elements of a shape are added to those of a part.
  *
  * Each addition is atomic among accumulates, because whoever makes it holds a guard: one of those of the target's node,
- * chosen by the target's rank and the block of its memory in which the element begins. A thread holds one at a time, and for the time of a
- * block at most. The ways:
+ * chosen by the target's rank and the block of its memory in which the element begins. A thread holds one at a time,
+ * and for the time of a block at most. The ways:
  *
  *   direct   loads and stores reach the part: the initiator adds, in the call (acc.c)
- *   errands  everything else: the summands are packed into requests, and the target adds them, beside its program, under
- *            the same guards (acc_far.c)
+ *   errands  everything else: the summands are packed into requests, and the target adds them, beside its program,
+ *            under the same guards (acc_far.c)
  */
 #ifndef TERN_OP_ACC_H
 #define TERN_OP_ACC_H

@@ -1,9 +1,9 @@
 /* acc_far.c: accumulates by errands, at both ends.
  *
- * A request says how to add (struct wire_acc); behind it comes that of a put, as if the summands were to be stored. So whatever a
- * put can be made of an accumulate can: pieces of any shape, many requests under way, in any order. The target adds them
- * under the guards that the ranks of its node use. Where the old values are wanted the answer brings them, and they are
- * unpacked over the summands that they answer.
+ * A request says how to add (struct wire_acc); behind it comes that of a put, as if the summands were to be stored. So
+ * whatever a put can be made of an accumulate can: pieces of any shape, many requests under way, in any order. The
+ * target adds them under the guards that the ranks of its node use. Where the old values are wanted the answer brings
+ * them, and they are unpacked over the summands that they answer.
  */
 #include <string.h>
 
@@ -98,7 +98,8 @@ static bool is_whole(const struct tern_acc_adding *a, const unsigned char *place
     return (uintptr_t)place % tern_sum_align(a->sum->type) == 0 && len % a->element == 0;
 }
 
-/* Add the summands; false: a piece does not lie in the memory, or cuts an element. What was before it has been added. */
+/* Add the summands; false: a piece does not lie in the memory, or cuts an element. What was before it has been
+ * added. */
 static bool add_all(struct tern_acc_adding *a, const struct tern_link_ground *ground, struct tern_op_request *r,
                     unsigned char *from)
 {

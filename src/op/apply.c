@@ -1,7 +1,7 @@
 /* apply.c: one atomic operation on memory of this process, by the processor's own instructions.
  *
- * What the processor has an instruction for is that instruction. The rest is computed from what is there and stored if that
- * is still there (compute, change32, change64). So all of them are atomic with respect to each other, and to
+ * What the processor has an instruction for is that instruction. The rest is computed from what is there and stored if
+ * that is still there (compute, change32, change64). So all of them are atomic with respect to each other, and to
  * whatever atomic instruction the program uses on the same value.
  */
 #include "op/apply.h"

@@ -27,8 +27,9 @@ static inline bool tern_op_apply_knows(uint32_t type, uint32_t op)
     return op != 0 && (op & (op - 1)) == 0 && (op & ~tern_op_apply_ops(type)) == 0;
 }
 
-/* Do an operation that the type has on the aligned value at that place. Values are bits; those of 4 bytes lie in the lower
- * half. Returns what was there. Acquires and releases, but that a get does not release and a put does not acquire. */
+/* Do an operation that the type has on the aligned value at that place. Values are bits; those of 4 bytes lie in the
+ * lower half. Returns what was there. Acquires and releases, but that a get does not release and a put does not
+ * acquire. */
 uint64_t tern_op_apply(void *at, tern_type type, uint32_t op, uint64_t operand, uint64_t compare);
 
 #endif

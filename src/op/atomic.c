@@ -1,5 +1,5 @@
-/* atomic.c: see atomic.h. What is not done at once has a record of the context, which keeps the operation: its operand was
- * read before the call returned, and its result is written where and when the answer comes. */
+/* atomic.c: see atomic.h. What is not done at once has a record of the context, which keeps the operation: its operand
+ * was read before the call returned, and its result is written where and when the answer comes. */
 #include "op/atomic.h"
 
 #include <string.h>
@@ -237,8 +237,8 @@ tern_status tern_op_atomic_run(struct tern_ctx *ctx, const struct tern_op_atomic
         return TERN_OK;
     }
     deadline = tern_core_ctx_deadline(ctx);
-    /* release, and acquire below: this thread's stores before the operation, its loads after it. Pairs with whoever does
-     * the operation there. */
+    /* release, and acquire below: this thread's stores before the operation, its loads after it. Pairs with whoever
+     * does the operation there. */
     atomic_thread_fence(memory_order_release);
     st = start_any(ctx, atomic, &opts, what);
     if (st == TERN_OK)

@@ -1,13 +1,13 @@
 /* beside.c: see beside.h.
  *
- * A program that makes progress by itself does all the work: then this thread looks by the clock whether that is still so,
- * less and less often. When a context with something to do was not looked at since the last time, the thread works in the
- * program's stead, and sleeps on the rank's bell, as the program does when it waits: whoever has news rings it. Links that
- * let operations wait for a time and do not ring are looked at every millisecond. When there is nothing to do for a while
- * it sleeps until an engine has something again.
+ * A program that makes progress by itself does all the work: then this thread looks by the clock whether that is still
+ * so, less and less often. When a context with something to do was not looked at since the last time, the thread works
+ * in the program's stead, and sleeps on the rank's bell, as the program does when it waits: whoever has news rings it.
+ * Links that let operations wait for a time and do not ring are looked at every millisecond. When there is nothing to
+ * do for a while it sleeps until an engine has something again.
  *
- * Where a receive of a long message is under way it also takes in tagged messages. It runs no handlers of active messages:
- * those are the program's.
+ * Where a receive of a long message is under way it also takes in tagged messages. It runs no handlers of active
+ * messages: those are the program's.
  */
 #define _GNU_SOURCE
 #include "op/beside.h"
@@ -152,8 +152,8 @@ static void look_away(void)
     pthread_mutex_unlock(&beside.lock);
 }
 
-/* Until an engine has something to do. Mostly the program that gave it that is about to wait for it: it gets some time for
- * its first look, because two threads that do the same are slower than one. */
+/* Until an engine has something to do. Mostly the program that gave it that is about to wait for it: it gets some time
+ * for its first look, because two threads that do the same are slower than one. */
 static void sleep_long(void)
 {
     uint32_t seen = tern_boot_bell_announce(&beside.bell, &beside.sleeps);

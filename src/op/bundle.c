@@ -134,7 +134,8 @@ static void bundle_ended(struct tern_work *work, struct tern_pending *transfer, 
     b->stopped |= status < 0;
 }
 
-/* All has been transferred, or will not be: tell the target, if it is to be told. False: there is no room for that yet. */
+/* All has been transferred, or will not be: tell the target, if it is to be told. False: there is no room for that
+ * yet. */
 static bool is_told(struct tern_bundle *b)
 {
     tern_status st = b->noted && !b->stopped ? tern_op_noted_tell(&b->work, &b->note) : TERN_OK;

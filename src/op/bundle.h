@@ -10,8 +10,8 @@ struct tern_bundle;
 struct tern_bundle_way {
     unsigned most;  /* under way at a time */
     bool     packs; /* the source of a put may be overwritten when its transfer has started */
-    /* Start the next transfer, which has a record, from the marks on, and move these. Returns as the start of a path; the
-     * record's xfer says how many bytes it has, and of a put, copied, how many of these have left their place. */
+    /* Start the next transfer, which has a record, from the marks on, and move these. Returns as the start of a path;
+     * the record's xfer says how many bytes it has, and of a put, copied, how many of these have left their place. */
     tern_status (*start)(struct tern_bundle *bundle, struct tern_pending *transfer, struct tern_shape_marks *marks);
     /* One that was pending has ended; NULL: there is nothing to do. */
     void (*ended)(struct tern_bundle *bundle, struct tern_pending *transfer, tern_status status);

@@ -13,8 +13,8 @@
 #define INLINE static inline __attribute__((always_inline))
 #define MOST_TRANSPOSED 64 /* bytes of a run: longer ones fill cache lines by themselves */
 
-/* Elements of a long row that is not in the caches are fetched so many before their turn: the processor's own prefetching
- * ends at every page, and has to find the next stride anew. */
+/* Elements of a long row that is not in the caches are fetched so many before their turn: the processor's own
+ * prefetching ends at every page, and has to find the next stride anew. */
 #define AHEAD 64
 #define LINE 64
 

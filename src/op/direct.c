@@ -116,8 +116,8 @@ static inline __attribute__((always_inline)) uint64_t copy_stretch(const struct 
     return i;
 }
 
-/* Entries of two vectors from the first on, as long as both sides are cut alike; returns how many, and takes their bytes
- * off *left. */
+/* Entries of two vectors from the first on, as long as both sides are cut alike; returns how many, and takes their
+ * bytes off *left. */
 static uint64_t copy_alike(const struct tern_shape *shape, uint64_t *left)
 {
     const struct tern_side_entry *near = shape->near.list, *far = shape->far.list;

@@ -1,12 +1,12 @@
 /* engine.h: what starts operations when counters say so.
  *
- * A context that has counters has an engine, and the engine a context of its own, on which everything starts that counts
- * or waits for a counter. Whoever holds the engine's lock may use that context: the program's thread, whenever it makes
- * progress, and a thread beside it while the program computes (beside.h). So the program's own context stays without a
- * lock, and its operations cost what they cost without counters.
+ * A context that has counters has an engine, and the engine a context of its own, on which everything starts that
+ * counts or waits for a counter. Whoever holds the engine's lock may use that context: the program's thread, whenever
+ * it makes progress, and a thread beside it while the program computes (beside.h). So the program's own context stays
+ * without a lock, and its operations cost what they cost without counters.
  *
- * A counter that moves far enough for something to start is put on a list; those whose turn has come are put on another.
- * Both are worked off in a loop, never from within each other, so that chains of any length need no stack.
+ * A counter that moves far enough for something to start is put on a list; those whose turn has come are put on
+ * another. Both are worked off in a loop, never from within each other, so that chains of any length need no stack.
  */
 #ifndef TERN_OP_ENGINE_H
 #define TERN_OP_ENGINE_H
@@ -64,8 +64,8 @@ static inline uint64_t tern_op_counter_failures(const struct tern_counter *count
     return atomic_load_explicit(&counter->failures, memory_order_acquire); /* pairs with count_failure() */
 }
 
-/* Take over an operation, which is to start now or when its counter says so, and fill the events of opts. After TERN_AGAIN
- * and after an error nothing is left of it. later NULL: there was no memory for it. */
+/* Take over an operation, which is to start now or when its counter says so, and fill the events of opts. After
+ * TERN_AGAIN and after an error nothing is left of it. later NULL: there was no memory for it. */
 tern_status tern_op_engine_take(struct tern_ctx *ctx, struct tern_later *later, const tern_opts *opts);
 
 /* For one that adds, with the lock: TERN_ERR_RANGE: the sum would not fit. */
@@ -80,8 +80,8 @@ tern_status tern_op_engine_open(struct tern_ctx *owner);
 
 /* Move on what there is. Returns whether anything has ended or started. */
 bool tern_op_engine_work(struct tern_engine *engine);
-/* The same but in a handler, which starts nothing: it must not wait, and the thread may be using another context. What is to
- * start is made ready there. */
+/* The same but in a handler, which starts nothing: it must not wait, and the thread may be using another context. What
+ * is to start is made ready there. */
 void tern_op_engine_work_now(struct tern_engine *engine);
 
 /* The value has changed: something may have to start. */

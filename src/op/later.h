@@ -1,7 +1,7 @@
 /* later.h: an operation that is kept until it may start, with everything that it needs.
  *
- * It is started on a context that its engine has for that purpose (engine.h), never waits there, and is told when it has
- * ended. What the program described by lists is copied; what is read and written stays where it is.
+ * It is started on a context that its engine has for that purpose (engine.h), never waits there, and is told when it
+ * has ended. What the program described by lists is copied; what is read and written stays where it is.
  */
 #ifndef TERN_OP_LATER_H
 #define TERN_OP_LATER_H

@@ -1,8 +1,8 @@
 /* list.c: transfers by a path that is instant and takes many pieces at a time, at a price for each: the kernel.
  *
  * A long piece goes by itself. Short ones are gathered, and go together. A get has another way where they lie close
- * together: to read all of the memory around them costs less than to name each, as long as fewer than WORTH bytes for each
- * are read in vain. A put cannot do that: what lies between is not its to write.
+ * together: to read all of the memory around them costs less than to name each, as long as fewer than WORTH bytes for
+ * each are read in vain. A put cannot do that: what lies between is not its to write.
  */
 #include <tern/rma.h>
 

@@ -110,8 +110,8 @@ void tern_op_match_close(struct tern_match *match);
 bool tern_op_match_bind(struct tern_match *match, struct tern_match_request *request, struct tern_match_name name);
 void tern_op_match_unbind_other(struct tern_match *match, struct tern_match_request *request);
 
-/* The same, where it is mostly for what the one before was for. What was written in pieces is read in pieces: read as one
- * it would have to reach memory first. */
+/* The same, where it is mostly for what the one before was for. What was written in pieces is read in pieces: read as
+ * one it would have to reach memory first. */
 static inline bool tern_op_match_bind_again(struct tern_match *match, struct tern_match_request *request,
                                             const struct tern_match_name *name)
 {
@@ -177,8 +177,8 @@ static inline void tern_op_match_withdraw(struct tern_match *match, struct tern_
 /* The oldest posted request that takes what has come, which stays posted. NULL: none. */
 struct tern_match_request *tern_op_match_search(struct tern_match *match, struct tern_match_name name);
 
-/* Whether the requests of a queue take it, which are not for bits of tags. Not by a name as a whole: written in pieces and
- * read as one, it would have to reach memory first. */
+/* Whether the requests of a queue take it, which are not for bits of tags. Not by a name as a whole: written in pieces
+ * and read as one, it would have to reach memory first. */
 static inline bool tern_op_match_takes(const struct tern_match_queue *queue, uint64_t scope, uint64_t tag,
                                        int32_t source)
 {

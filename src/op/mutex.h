@@ -1,9 +1,9 @@
 /* mutex.h: mutexes: locks with a queue (base/turn.h) in a region of their own.
  *
- * A rank whose loads and stores reach the memory of a mutex works on it directly. Others ask its owner's rank by errand, which does the same
- * steps for them, beside its program. Whoever is chosen is woken: by its bell on the mutex's node, elsewhere by a message
- * that says nothing, which the one who gave the mutex away sends. Should that get lost with its sender, those who wait
- * over the network ask again by the clock.
+ * A rank whose loads and stores reach the memory of a mutex works on it directly. Others ask its owner's rank by
+ * errand, which does the same steps for them, beside its program. Whoever is chosen is woken: by its bell on the
+ * mutex's node, elsewhere by a message that says nothing, which the one who gave the mutex away sends. Should that get
+ * lost with its sender, those who wait over the network ask again by the clock.
  */
 #ifndef TERN_OP_MUTEX_H
 #define TERN_OP_MUTEX_H
@@ -35,7 +35,8 @@ struct tern_op_mutex {
     const char                  *what; /* the public call */
 };
 
-/* TERN_OK. TERN_AGAIN: the deadline is TERN_NOW, and another has it. TERN_ERR_TIMEOUT, TERN_ERR_PEER, TERN_ERR_STATE. */
+/* TERN_OK. TERN_AGAIN: the deadline is TERN_NOW, and another has it. TERN_ERR_TIMEOUT, TERN_ERR_PEER,
+ * TERN_ERR_STATE. */
 tern_status tern_op_mutex_lock(const struct tern_op_mutex *mutex, tern_deadline deadline);
 tern_status tern_op_mutex_unlock(const struct tern_op_mutex *mutex);
 

@@ -12,7 +12,8 @@
 
 /* ---- steps ---- */
 
-/* Somebody on another node who is to be woken by whoever asked for the step: its rank + 1. NULL: this thread wakes it. */
+/* Somebody on another node who is to be woken by whoever asked for the step: its rank + 1. NULL: this thread wakes
+ * it. */
 static _Thread_local uint32_t *to_wake;
 
 static bool is_lost(unsigned rank)

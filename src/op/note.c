@@ -129,9 +129,9 @@ static inline void expect_again(const struct tern_notice *notice, uint64_t first
                                           .from = from };
 }
 
-/* Give it to who waits for it, or keep it; what it carries is put in its place first. What is checked is a copy: the source
- * can change its own at any time. A region that this rank has not any more was freed with notifications on their way that
- * nobody waited for. */
+/* Give it to who waits for it, or keep it; what it carries is put in its place first. What is checked is a copy: the
+ * source can change its own at any time. A region that this rank has not any more was freed with notifications on their
+ * way that nobody waited for. */
 static enum tern_link_took deliver(int from, const unsigned char *head, bool carried)
 {
     const volatile uint64_t *word = (const volatile uint64_t *)(const volatile void *)head; /* struct wire_note */

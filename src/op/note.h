@@ -1,11 +1,11 @@
 /* note.h: notifications that come, and the requests that wait for them; notifications that go out.
  *
  * A notification says that an access of its source to a region has ended. It goes to the oldest started request of the
- * target that takes it, or is kept until one does (match.h). Whoever polls for messages delivers it, whatever thread that
- * is; a lock that costs nothing while there is one thread guards requests and what is kept.
+ * target that takes it, or is kept until one does (match.h). Whoever polls for messages delivers it, whatever thread
+ * that is; a lock that costs nothing while there is one thread guards requests and what is kept.
  *
- * What is kept is bounded (TERN_NOTIFY_KEEP). A target that is full takes only what a request waits for; the rest stays in
- * the queues of the links, and those who send find no room.
+ * What is kept is bounded (TERN_NOTIFY_KEEP). A target that is full takes only what a request waits for; the rest stays
+ * in the queues of the links, and those who send find no room.
  */
 #ifndef TERN_OP_NOTE_H
 #define TERN_OP_NOTE_H
@@ -40,8 +40,8 @@ struct tern_notice {
 };
 _Static_assert(offsetof(struct tern_notice, record) == 64, "what is touched is one line");
 
-/* Begin to take notifications: called before the job is joined. Free all requests, and drop what comes, because the program
- * is about to leave. Free the rest when it has left. */
+/* Begin to take notifications: called before the job is joined. Free all requests, and drop what comes, because the
+ * program is about to leave. Free the rest when it has left. */
 void tern_op_note_open(void);
 void tern_op_note_leave(void);
 void tern_op_note_close(void);
@@ -62,8 +62,8 @@ static inline unsigned tern_op_notice_state(const struct tern_notice *notice)
     return atomic_load_explicit(&notice->state, memory_order_acquire);
 }
 
-/* Wait for a moment for the one match that a started request needs, by the shortest way there is. False: it has not come that
- * way, and may come otherwise. */
+/* Wait for a moment for the one match that a started request needs, by the shortest way there is. False: it has not
+ * come that way, and may come otherwise. */
 bool tern_op_notice_soon(struct tern_notice *notice);
 
 /* It is done and the program knows. */
@@ -72,8 +72,8 @@ static inline void tern_op_notice_seen(struct tern_notice *notice)
     atomic_store_explicit(&notice->state, TERN_NOTICE_IDLE, memory_order_relaxed); /* the context's thread */
 }
 
-/* Look for notifications, and now and then at everything else; n counts the looks. Operations that are under way are moved
- * forward in each look: the next may be the last before a sleep. */
+/* Look for notifications, and now and then at everything else; n counts the looks. Operations that are under way are
+ * moved forward in each look: the next may be the last before a sleep. */
 static inline void tern_op_notice_look(struct tern_ctx *ctx, uint32_t *n)
 {
     if ((*n)++ % 8 == 0 || tern_core_message_asks || tern_core_ctx_has_begun(ctx))

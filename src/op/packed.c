@@ -1,10 +1,10 @@
 /* packed.c: transfers by errands: small pieces travel together.
  *
- * The room of an errand is where the link sends from, or where its target reads: the pieces of a put are packed straight
- * into it, behind a description of where they go, and the target unpacks them. The request of a get is the description
- * alone; the answer is unpacked where it comes in. Only the far side's description travels, and that as the optimizer
- * has left it. Each request can be understood by itself, so they may overtake each other, and while one is packed others
- * travel and are unpacked.
+ * The room of an errand is where the link sends from, or where its target reads: the pieces of a put are packed
+ * straight into it, behind a description of where they go, and the target unpacks them. The request of a get is the
+ * description alone; the answer is unpacked where it comes in. Only the far side's description travels, and that as the
+ * optimizer has left it. Each request can be understood by itself, so they may overtake each other, and while one is
+ * packed others travel and are unpacked.
  */
 #include "op/packed.h"
 

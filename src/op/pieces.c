@@ -1,5 +1,5 @@
-/* pieces.c: transfers as many contiguous ones, each with a record of its own; a bundle keeps some of them under way until
- * all have ended. */
+/* pieces.c: transfers as many contiguous ones, each with a record of its own; a bundle keeps some of them under way
+ * until all have ended. */
 #include "op/bundle.h"
 
 static tern_status piece_start(struct tern_bundle *b, struct tern_pending *transfer, struct tern_shape_marks *marks)

@@ -15,9 +15,9 @@ struct tern_op_arrived {
     size_t               len; /* of the data */
 };
 
-/* Fill kind, arguments and payload of the event; args is room for arguments that do not lie in one piece. The payload of
- * a long message belongs where *place says, which is not checked; event->payload is the bytes if they came along, NULL if
- * they are there already. False: the message makes no sense. */
+/* Fill kind, arguments and payload of the event; args is room for arguments that do not lie in one piece. The payload
+ * of a long message belongs where *place says, which is not checked; event->payload is the bytes if they came along,
+ * NULL if they are there already. False: the message makes no sense. */
 bool tern_op_read(const struct tern_op_arrived *arrived, uint32_t args[TERN_AM_ARGS], tern_am_event *event,
                   struct wire_long *place);
 

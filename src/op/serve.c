@@ -1,5 +1,5 @@
-/* serve.c: errands of peers: who serves each verb, and puts and gets. The sender may be hostile, and may change what it sent while it is read: what is checked is a
- * copy, and entries of lists are read once each. */
+/* serve.c: errands of peers: who serves each verb, and puts and gets. The sender may be hostile, and may change what it
+ * sent while it is read: what is checked is a copy, and entries of lists are read once each. */
 #include "op/serve.h"
 
 #include <string.h>

@@ -5,8 +5,8 @@
  *   list     the path is instant and takes many pieces at a time (list.c)
  *   staged   the pieces are small, but the remote side is contiguous in long runs: each run is a transfer from or to a
  *            buffer here (staged.c)
- *   packed   the pieces are small, and the target's rank serves errands: they are packed into requests here and unpacked
- *            there, or the other way round; several requests are under way at a time (packed.c, serve.c)
+ *   packed   the pieces are small, and the target's rank serves errands: they are packed into requests here and
+ *            unpacked there, or the other way round; several requests are under way at a time (packed.c, serve.c)
  *   pieces   everything else: each contiguous piece is a transfer of its own, several at a time (pieces.c)
  */
 #ifndef TERN_OP_SHAPE_H
@@ -39,7 +39,8 @@ tern_status tern_op_shape_start(struct tern_ctx *ctx, struct tern_shape *shape, 
 /* The same, and wait until it is complete or the context's time limit passes. */
 tern_status tern_op_shape_run(struct tern_ctx *ctx, struct tern_shape *shape, const char *what);
 
-/* Fill the sides of a strided shape; near and far are room for as many dimensions as its stride has. Lists have theirs. */
+/* Fill the sides of a strided shape; near and far are room for as many dimensions as its stride has. Lists have
+ * theirs. */
 void tern_op_shape_sides(struct tern_shape *shape, struct tern_side_dim *near, struct tern_side_dim *far);
 
 /* Both sides, as far as they have come. */

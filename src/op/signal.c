@@ -12,8 +12,8 @@
 #include "op/attempt.h"
 #include "op/wire.h"
 
-/* Bytes of an errand with its put that a network sends along with the message. A longer put goes by itself, without being
- * copied there. */
+/* Bytes of an errand with its put that a network sends along with the message. A longer put goes by itself, without
+ * being copied there. */
 #define TOGETHER 8192u
 
 struct signalled {
@@ -142,7 +142,8 @@ static tern_status start_transfer(struct tern_op_attempt *attempt)
     return part->path->start(attempt->ctx->lane[part->link], s->xfer, &s->transfer->op);
 }
 
-/* Whether put and signal can be one errand. No room of an errand is smaller than a chunk of the bounce buffer may be. */
+/* Whether put and signal can be one errand. No room of an errand is smaller than a chunk of the bounce buffer may
+ * be. */
 static bool is_one(const struct tern_xfer *xfer, const struct tern_op_atomic *word)
 {
     const struct tern_link_part *part = word->part;

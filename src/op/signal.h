@@ -1,8 +1,8 @@
 /* signal.h: a put, and behind it an atomic operation on a word of its target, as one operation.
  *
- * Where loads and stores reach both places that is a copy, a store and the target's bell. Where they do not, and whoever
- * serves the target's peers can reach both, a short put and its signal are one errand. Otherwise it is a work of two steps: the
- * transfer, and when that has ended the operation, as atomic operations travel (atomic.h).
+ * Where loads and stores reach both places that is a copy, a store and the target's bell. Where they do not, and
+ * whoever serves the target's peers can reach both, a short put and its signal are one errand. Otherwise it is a work
+ * of two steps: the transfer, and when that has ended the operation, as atomic operations travel (atomic.h).
  */
 #ifndef TERN_OP_SIGNAL_H
 #define TERN_OP_SIGNAL_H
@@ -23,7 +23,8 @@ tern_status tern_op_signal_run(struct tern_ctx *ctx, const struct tern_xfer *xfe
 /* At the target: see serve.h. */
 tern_op_server tern_op_signal_serve;
 
-/* A word of the rank has changed: wake whoever sleeps there until it does. Of ranks on other nodes their network tells. */
+/* A word of the rank has changed: wake whoever sleeps there until it does. Of ranks on other nodes their network
+ * tells. */
 void tern_op_signal_wake(int rank);
 
 #endif

@@ -1,7 +1,7 @@
 /* staged.c: transfers whose remote side is contiguous in long runs and whose local side is not.
  *
- * The target need not help: the pieces of a put are packed into a buffer, which goes to its run as one transfer, and a get
- * brings a run into a buffer, from which its pieces are unpacked here. Several buffers are under way at a time.
+ * The target need not help: the pieces of a put are packed into a buffer, which goes to its run as one transfer, and a
+ * get brings a run into a buffer, from which its pieces are unpacked here. Several buffers are under way at a time.
  */
 #include <stdlib.h>
 #include <string.h>

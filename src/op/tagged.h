@@ -237,8 +237,8 @@ void tern_op_tagged_in_close(void);
 void tern_op_tagged_refuse(void);
 bool tern_op_tagged_forget(void);
 
-/* Start a receive: what is kept, or what comes. waits: in this call; otherwise the program may compute meanwhile. False:
- * no memory, it is not active. */
+/* Start a receive: what is kept, or what comes. waits: in this call; otherwise the program may compute meanwhile.
+ * False: no memory, it is not active. */
 bool tern_op_tagged_start_recv(struct tern_request *request, bool waits);
 
 /* Start to receive what a matched probe has. */
@@ -265,8 +265,8 @@ uint64_t tern_op_tagged_kept(void); /* bytes, for reports */
 
 /* ---- tagged_pull.c ---- */
 
-/* Begin to fetch what is to be fetched, and tell the senders. The first: the context's thread. The second: whoever has the
- * lock of the engine. */
+/* Begin to fetch what is to be fetched, and tell the senders. The first: the context's thread. The second: whoever has
+ * the lock of the engine. */
 void tern_op_tagged_fetch(struct tern_ctx *ctx);
 void tern_op_tagged_fetch_for(struct tern_engine *engine, struct tern_tagged *tagged);
 

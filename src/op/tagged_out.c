@@ -210,8 +210,8 @@ static size_t longest_to(int rank)
     return ops_to(rank)->msg_longest(link_to(rank), rank, TERN_CHANNEL_TAGGED) - sizeof(struct tern_link_card);
 }
 
-/* Bytes that travel with a message to the rank. Several such messages find room in the queue, so that one is copied into it
- * while others are copied out. */
+/* Bytes that travel with a message to the rank. Several such messages find room in the queue, so that one is copied
+ * into it while others are copied out. */
 static size_t eager_most(int rank)
 {
     size_t most = longest_to(rank) / 8 * 3;

@@ -6,9 +6,9 @@
  * any order. Where a get is done when it returns, no more than a window of them are made before everything else gets
  * its turn.
  *
- * When the last has landed the sender is told. It is a work (core/context.h) of the context of the engine from the first
- * get to the word: so it goes on as triggered operations do, by whoever makes progress for the receive's context, and
- * by the thread beside the program while that computes. Everything here but tern_op_tagged_fetch() and
+ * When the last has landed the sender is told. It is a work (core/context.h) of the context of the engine from the
+ * first get to the word: so it goes on as triggered operations do, by whoever makes progress for the receive's context,
+ * and by the thread beside the program while that computes. Everything here but tern_op_tagged_fetch() and
  * tern_op_tagged_is_helped() has the lock of the engine.
  */
 #include <stdio.h>

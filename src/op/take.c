@@ -1,5 +1,5 @@
-/* take.c: operations that count or wait for a counter, as they come from the program: where they go, and their events. See
- * engine.h. */
+/* take.c: operations that count or wait for a counter, as they come from the program: where they go, and their events.
+ * See engine.h. */
 #include <stdio.h>
 #include <stdlib.h>
 

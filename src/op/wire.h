@@ -182,8 +182,8 @@ enum wire_verb {
     WIRE_VERBS
 };
 
-/* The request of a put or get: a part of a stream, as op/side.h has them. dims dimensions or count entries follow; then, at
- * the next multiple of WIRE_PAYLOAD, the len bytes of a put. */
+/* The request of a put or get: a part of a stream, as op/side.h has them. dims dimensions or count entries follow;
+ * then, at the next multiple of WIRE_PAYLOAD, the len bytes of a put. */
 struct wire_request {
     uint8_t  verb;  /* WIRE_PUT, WIRE_GET */
     uint8_t  kind;  /* enum tern_side_kind */
@@ -243,8 +243,8 @@ _Static_assert(sizeof(struct wire_mutex_answer) == 16, "an answer has no padding
 
 #define WIRE_PAYLOAD 64
 
-/* The request of an accumulate: what is added, and then a request of WIRE_PUT, whose payload are the summands. The answer
- * is as long as these, or empty. */
+/* The request of an accumulate: what is added, and then a request of WIRE_PUT, whose payload are the summands. The
+ * answer is as long as these, or empty. */
 struct wire_acc {
     uint8_t         verb; /* WIRE_ACC */
     uint8_t         zero[7];

@@ -4,8 +4,8 @@
  * ranks: 1 2 4
  *
  * Promise: accumulates of all ranks to the same large array are added up, whatever the path and in whatever pieces they
- * travel; pieces of the target may overlap; a target that computes is added to; what cannot be right is refused with the
- * documented status, and nothing has changed: not at the target, not here, not in an event.
+ * travel; pieces of the target may overlap; a target that computes is added to; what cannot be right is refused with
+ * the documented status, and nothing has changed: not at the target, not here, not in an event.
  */
 #include "job_test.h"
 

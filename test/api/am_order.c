@@ -5,8 +5,8 @@
  * context's time limit ends a wait for room, and nothing is sent; tern_wait_until keeps its deadline; a message of a
  * strict context is handled after the data of the transfers that the context started before it to the same rank.
  *
- * A rank "does not poll" while it waits for a word of a region to change. Under chaos whoever sends a long message does,
- * and a queue is never known to be full or to have room: what is said of full queues is then left out.
+ * A rank "does not poll" while it waits for a word of a region to change. Under chaos whoever sends a long message
+ * does, and a queue is never known to be full or to have room: what is said of full queues is then left out.
  *
  * poor: off, because room may come by itself there, when what has been sent is done with
  * providers: net sockets shm

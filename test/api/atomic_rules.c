@@ -1,8 +1,8 @@
 /* atomic_rules.c: what atomic operations refuse, how they are ordered, and what handlers may do with them.
  *
- * Promise: every misuse is an error that says what is wrong, and changes nothing. A domain tells its mechanism and why. In a
- * strict context an atomic operation comes behind the puts before it and before the puts behind it; TERN_RELEASE does the first
- * on a relaxed one. Handlers of active messages use atomics where they may use puts.
+ * Promise: every misuse is an error that says what is wrong, and changes nothing. A domain tells its mechanism and why.
+ * In a strict context an atomic operation comes behind the puts before it and before the puts behind it; TERN_RELEASE
+ * does the first on a relaxed one. Handlers of active messages use atomics where they may use puts.
  *
  * ranks: 2 3
  * env: TERN_CMA=off

@@ -2,8 +2,8 @@
  *
  * Promise: an operation leaves in the target what the model says, gives back what was there, and touches nothing beside
  * it, in every form (blocking, with an event, completed by tern_quiet, immediate, typed and inlined), on relaxed and on
- * strict contexts, on memory of every kind, by whatever way it goes. Integers wrap; a NaN that is there stays in min and max,
- * and one that comes changes nothing.
+ * strict contexts, on memory of every kind, by whatever way it goes. Integers wrap; a NaN that is there stays in min
+ * and max, and one that comes changes nothing.
  *
  * ranks: 1 2 4
  * env: TERN_CMA=off

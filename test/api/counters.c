@@ -1,10 +1,10 @@
 /* counters.c: counters, and operations that they trigger.
  *
- * Promise: a counter counts what is complete, by operations or by bytes; what waits for it starts when it is reached and
- * not before, whatever kind of operation it is; chains and fans of thousands work; while the program computes they go on;
- * what has not started can be cancelled, and then nothing of it happens; tern_quiet completes what has started and waits
- * for nothing else; events of counters are waited for with others; handlers and other threads may add; what makes no
- * sense is refused, and so is what would need a thread that the system refuses.
+ * Promise: a counter counts what is complete, by operations or by bytes; what waits for it starts when it is reached
+ * and not before, whatever kind of operation it is; chains and fans of thousands work; while the program computes they
+ * go on; what has not started can be cancelled, and then nothing of it happens; tern_quiet completes what has started
+ * and waits for nothing else; events of counters are waited for with others; handlers and other threads may add; what
+ * makes no sense is refused, and so is what would need a thread that the system refuses.
  *
  * ranks: 1 2 4
  * network: 2 */
@@ -357,7 +357,8 @@ static void refused(void)
 }
 
 /* A handler at the right neighbour adds, which triggers a put back to us. */
-/* A list of many pieces, and a box of many dimensions whose elements are turned round: both are kept until they start. */
+/* A list of many pieces, and a box of many dimensions whose elements are turned round: both are kept until they
+ * start. */
 static void large_shapes(void)
 {
     enum { PIECES = 1500, DIMS = 11 }; /* 2^11 elements */

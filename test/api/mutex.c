@@ -3,8 +3,8 @@
  * ranks: 1 2 4
  *
  * Promise: a mutex of a rank that computes can be locked; a context holds a mutex, not a rank; waiting ends at the
- * deadline, and who gave up is not given the mutex later; what cannot be right is refused with the documented status, and
- * who held what still does.
+ * deadline, and who gave up is not given the mutex later; what cannot be right is refused with the documented status,
+ * and who held what still does.
  */
 #include "job_test.h"
 

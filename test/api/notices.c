@@ -1,10 +1,10 @@
 /* notices.c: requests for notifications: what each call does to them.
  *
- * Promise: a request is done after its count of matches, not before; what it found is that of the last; any source and any
- * tag take what comes in order; the request that was started first is served first; probing takes nothing; a cancelled
- * one takes nothing more, and a freed one neither; any, all and events see requests done, together with operations; what
- * makes no sense is refused, with a text that says what; waits end at their deadline; what was kept for a region that is
- * freed is gone, and what comes late for it is written nowhere.
+ * Promise: a request is done after its count of matches, not before; what it found is that of the last; any source and
+ * any tag take what comes in order; the request that was started first is served first; probing takes nothing; a
+ * cancelled one takes nothing more, and a freed one neither; any, all and events see requests done, together with
+ * operations; what makes no sense is refused, with a text that says what; waits end at their deadline; what was kept
+ * for a region that is freed is gone, and what comes late for it is written nowhere.
  *
  * Each rank is told by its left neighbour, by a strict context, so the order in which it is told is known.
  */
@@ -299,8 +299,8 @@ static void regions_apart(void)
     OK(tern_notice_free(mine));
 }
 
-/* Notifications that nobody asked for, with the data of puts in them, when their region is freed: what is made in its place
- * stays as it was made. */
+/* Notifications that nobody asked for, with the data of puts in them, when their region is freed: what is made in its
+ * place stays as it was made. */
 static void late_data(void)
 {
     static const unsigned char full[24] = { 1, 2, 3 };
@@ -321,8 +321,8 @@ static void late_data(void)
     }
 }
 
-/* One request at a time, for the same note again and again: the wait expects it. It takes no fewer than it asks for, and a
- * new one not what the one before it expected. */
+/* One request at a time, for the same note again and again: the wait expects it. It takes no fewer than it asks for,
+ * and a new one not what the one before it expected. */
 static void expected(void)
 {
     tern_region *apart;

@@ -1,11 +1,11 @@
 /* notify.c: every form of a notified access, of every length, over every path.
  *
- * Promise: a notification says who made the access, with which tag, and of how many bytes; it comes once; a put's data is
- * in place when it comes, a get's has been taken, so that the target may overwrite it. A notification without an access
- * comes too, also to a rank whose part is empty. An event of a notified access is done when the target has been
+ * Promise: a notification says who made the access, with which tag, and of how many bytes; it comes once; a put's data
+ * is in place when it comes, a get's has been taken, so that the target may overwrite it. A notification without an
+ * access comes too, also to a rank whose part is empty. An event of a notified access is done when the target has been
  * notified, and then, as after tern_quiet, every rank sees a put's data, although the target has not called Tern since.
- * With TERN_IMMEDIATE an access that finds no room has done nothing. What makes no sense is refused, with a text that says
- * what.
+ * With TERN_IMMEDIATE an access that finds no room has done nothing. What makes no sense is refused, with a text that
+ * says what.
  *
  * sanitized: 2 8
  * env: TERN_CMA=off
@@ -29,8 +29,8 @@ struct scene {
     unsigned          round;
 };
 
-/* The bytes of a contiguous access in shapes that cannot be joined to one: the second half before the first, or each byte
- * by itself from the last to the first. */
+/* The bytes of a contiguous access in shapes that cannot be joined to one: the second half before the first, or each
+ * byte by itself from the last to the first. */
 static tern_status shaped(const struct scene *s, enum form form, int to, uint64_t offset, size_t len, uint32_t tag,
                           bool get)
 {

@@ -1,8 +1,8 @@
 /* notify_sums.c: accumulates, get-accumulates and atomic operations that notify, of every shape.
  *
- * Promise: when the notification comes the sums are in place, and it says who made the access, with which tag, and of how
- * many bytes; it comes once. What a get-accumulate or an atomic operation brings back is what was there. Refused, they
- * notify nobody.
+ * Promise: when the notification comes the sums are in place, and it says who made the access, with which tag, and of
+ * how many bytes; it comes once. What a get-accumulate or an atomic operation brings back is what was there. Refused,
+ * they notify nobody.
  *
  * ranks: 2 4
  * env: TERN_CMA=off

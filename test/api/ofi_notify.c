@@ -1,9 +1,10 @@
 /* ofi_notify.c: what a notified put, and a put with a signal, cost on the network, counted.
  *
  * Promise: where the provider's writes bring completion data, a put that notifies is one operation of the provider, a
- * write, whichever rank it goes to and in whichever form it is made; no message goes beside it, in either direction, nor
- * a read. What has to fit into the completion data and does not, a tag of 32 bits with a put of 1 MiB, say, takes one message
- * more. A put with a signal of up to 8160 bytes is one message, and its answer, which its source waits for in no hurry.
+ * write, whichever rank it goes to and in whichever form it is made; no message goes beside it, in either direction,
+ * nor a read. What has to fit into the completion data and does not, a tag of 32 bits with a put of 1 MiB, say, takes
+ * one message more. A put with a signal of up to 8160 bytes is one message, and its answer, which its source waits for
+ * in no hurry.
  *
  * The operations are counted where the link hands them to libfabric: an endpoint is a table of functions, and the test
  * puts its own in front of these.
@@ -133,8 +134,8 @@ static void put(const struct job_region *r, enum form form, int to, const unsign
     }
 }
 
-/* Everyone puts to every other rank, looks at its counts before anything else is sent, and finds what the others put. They
- * are fewer than a quarter of a queue, of which a source would be told. */
+/* Everyone puts to every other rank, looks at its counts before anything else is sent, and finds what the others put.
+ * They are fewer than a quarter of a queue, of which a source would be told. */
 static void all_to_all(const struct job_region *r, unsigned char *data, size_t len, uint32_t tag, struct counts each)
 {
     unsigned      others = (unsigned)tern_size() - 1, puts = FORMS * others;

@@ -2,9 +2,9 @@
  *
  * env: TERN_CMA=off
  *
- * Promise: sections of arrays are copied, transposed and reflected as the strides say; a box of nothing is done at once;
- * what cannot be right is refused with the documented status, and not one byte has moved: not at the target, not here,
- * not in an event. Overlaps end as the header says.
+ * Promise: sections of arrays are copied, transposed and reflected as the strides say; a box of nothing is done at
+ * once; what cannot be right is refused with the documented status, and not one byte has moved: not at the target, not
+ * here, not in an event. Overlaps end as the header says.
  */
 #include "job_test.h"
 

@@ -1,8 +1,8 @@
 /* signals.c: puts with signals, and waiting for words.
  *
- * Promise: who sees a signal's word change sees the data of its put, over every path; words that are set have the value of the
- * last, words that are added to have the sum of all, and none is lost. A wait ends when the word compares as asked, and
- * not before; a deadline ends it with TERN_ERR_TIMEOUT. Bad arguments change nothing.
+ * Promise: who sees a signal's word change sees the data of its put, over every path; words that are set have the value
+ * of the last, words that are added to have the sum of all, and none is lost. A wait ends when the word compares as
+ * asked, and not before; a deadline ends it with TERN_ERR_TIMEOUT. Bad arguments change nothing.
  *
  * env: TERN_CMA=off
  */

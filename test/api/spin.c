@@ -3,8 +3,8 @@
  * Promise: puts and gets end whatever the target is doing. The last rank spins over its own memory, without a call of
  * Tern and without giving up its core, until all others have told by a put that they are through. They have put to it
  * and got from it meanwhile, small and large, with and without events, contiguous and in many pieces, have done atomic
- * operations there, and notified it. What came with a notification is in place after tern_quiet, and is not put there again
- * when the target takes the notification at last.
+ * operations there, and notified it. What came with a notification is in place after tern_quiet, and is not put there
+ * again when the target takes the notification at last.
  *
  * ranks: 2 4
  * network: 2 4

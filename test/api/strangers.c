@@ -1,10 +1,10 @@
 /* strangers.c: connections from outside the job.
  *
- * Promise: whoever connects to a rank's port and is silent, or says too little, or what makes no sense, changes nothing:
- * transfers and messages go on and bring what they should, while such connections are open and after.
+ * Promise: whoever connects to a rank's port and is silent, or says too little, or what makes no sense, changes
+ * nothing: transfers and messages go on and bring what they should, while such connections are open and after.
  *
- * Each rank looks for its own listening ports, those of the network's provider, and tells the others; on links that have
- * none this is just traffic. Every rank is a stranger to every other.
+ * Each rank looks for its own listening ports, those of the network's provider, and tells the others; on links that
+ * have none this is just traffic. Every rank is a stranger to every other.
  *
  * ranks: 2
  * chaos: off, because strangers come to ports, and chaos has none

@@ -1,8 +1,8 @@
 /* tagged_aside.c: long messages come while their receiver computes.
  *
- * Promise: a receive of a long message that is started goes on although its rank makes no call of Tern: the message is taken
- * in, fetched in chunks, and its sender told. It makes no difference whether the message was there before the receive, or
- * comes later; nor whether others come that nobody waits for.
+ * Promise: a receive of a long message that is started goes on although its rank makes no call of Tern: the message is
+ * taken in, fetched in chunks, and its sender told. It makes no difference whether the message was there before the
+ * receive, or comes later; nor whether others come that nobody waits for.
  *
  * Rank 0 receives. When its sender is done it writes a word into rank 0's memory, which is all that rank 0 looks at.
  *

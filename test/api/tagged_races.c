@@ -1,9 +1,9 @@
 /* tagged_races.c: tagged messages that are given up, held up and taken by several threads at the same time.
  *
  * Promise: a receive that is cancelled while its message comes either gets it or leaves it to the next, so that every
- * message is received once and in order, whichever thread takes it in; sends that wait for room and are cancelled are never
- * seen, all others are; a thread that sleeps because the message it wants lies behind ones that nobody may keep goes on when
- * another thread receives those.
+ * message is received once and in order, whichever thread takes it in; sends that wait for room and are cancelled are
+ * never seen, all others are; a thread that sleeps because the message it wants lies behind ones that nobody may keep
+ * goes on when another thread receives those.
  *
  * ranks: 2
  */

@@ -1,6 +1,6 @@
 #!/bin/bash
-# styles.sh BIN APP RANKS: an application in each of its styles with this number of ranks must find its own result correct. Small
-# problems, whose sizes are no multiples of anything, and a tree of several levels.
+# styles.sh BIN APP RANKS: an application in each of its styles with this number of ranks must find its own result
+# correct. Small problems, whose sizes are no multiples of anything, and a tree of several levels.
 set -eu
 bin=$1 app=$2 ranks=$3
 case $app in

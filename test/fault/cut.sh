@@ -2,8 +2,8 @@
 # cut.sh: the network between hosts is cut in the middle of transfers, and mended; hosts and ranks on them are stopped
 # and killed.
 #
-# Promise 4 between nodes: deadlines hold towards ranks that cannot be reached, TERN_ERR_PEER towards those that are dead,
-# and the others go on.
+# Promise 4 between nodes: deadlines hold towards ranks that cannot be reached, TERN_ERR_PEER towards those that are
+# dead, and the others go on.
 #
 # timeout: 300
 # labels: slow

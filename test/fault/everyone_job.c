@@ -1,5 +1,5 @@
-/* everyone_job.c: every rank puts to every other, after it has seen that it has connections to few of them: those that it
- * meets in a barrier. */
+/* everyone_job.c: every rank puts to every other, after it has seen that it has connections to few of them: those that
+ * it meets in a barrier. */
 #include "job_test.h"
 
 #include <dirent.h>

@@ -140,7 +140,8 @@ check_clean() {
     fi
 }
 
-# The job's memory went with it. Other programs may use shared memory too, so only much of it counts, and only if it stays.
+# The job's memory went with it. Other programs may use shared memory too, so only much of it counts, and only if it
+# stays.
 check_memory_returned() { check "$1: shared memory went back to the system" await 60 shmem_returned; }
 
 skip() {

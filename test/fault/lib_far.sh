@@ -16,8 +16,8 @@ far_begin() {
     await 40 so_many ready "$survivors"
 }
 
-# unreachable TEXT FIRST RANKS BREAK HEAL START...: BREAK and HEAL are commands. The ranks from FIRST on cannot be reached
-# in between.
+# unreachable TEXT FIRST RANKS BREAK HEAL START...: BREAK and HEAL are commands. The ranks from FIRST on cannot be
+# reached in between.
 unreachable() {
     local text=$1 first=$2 ranks=$3 break=$4 heal=$5
     shift 5

@@ -1,5 +1,5 @@
-# mutex.sh: a rank dies that holds a mutex, waits for one, is in the middle of an accumulate, or is the target of atomics
-# and accumulates.
+# mutex.sh: a rank dies that holds a mutex, waits for one, is in the middle of an accumulate, or is the target of
+# atomics and accumulates.
 #
 # Promise 4: nobody waits for it for ever. The checks are in mutex_job.c; here: every survivor passed them and left in
 # order, nothing is left.

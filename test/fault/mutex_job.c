@@ -1,9 +1,10 @@
-/* mutex_job.c: mutexes, atomics and accumulates in a job that goes on when a rank dies; started by mutex.sh with --on-failure return.
+/* mutex_job.c: mutexes, atomics and accumulates in a job that goes on when a rank dies; started by mutex.sh with
+ * --on-failure return.
  *
  *   mutex_job HOW
  *
- * Rank 1 dies by SIGKILL; every other rank checks what it is promised and leaves in order. Each broken promise is a line
- * "...mutex_job.c:LINE: rank R: ..." on standard error, and status 9.
+ * Rank 1 dies by SIGKILL; every other rank checks what it is promised and leaves in order. Each broken promise is a
+ * line "...mutex_job.c:LINE: rank R: ..." on standard error, and status 9.
  *
  *   holder    it holds mutexes, for which the others wait, or come when it is dead
  *   waiter    it waits for a mutex that rank 0 holds, before the others

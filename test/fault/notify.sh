@@ -2,8 +2,8 @@
 #
 # Promise: the death of a source, or of a target that takes nothing, hangs nobody, whichever form of notified access is
 # under way: it ends the job, or is told to those who go on, by an error that names the rank, after what the dead had
-# sent; who waits for any source is told when nobody is left; a wait for what is behind more than a rank keeps is named by
-# the stall report, with the option that limits it, and ends when there is room.
+# sent; who waits for any source is told when nobody is left; a wait for what is behind more than a rank keeps is named
+# by the stall report, with the option that limits it, and ends when there is room.
 #
 # timeout: 120
 . "$(dirname "$0")/lib.sh"

@@ -1,8 +1,8 @@
 /* notify_forms.h: every form of a notified access, in one list, for the jobs in which somebody dies.
  *
  * Each form moves the same bytes: a buffer of whole numbers and a slot of the target that is as long. The slot was all
- * zeros, so that it holds the buffer's bytes after every form that writes, sums and swaps too; those of one number change
- * the first.
+ * zeros, so that it holds the buffer's bytes after every form that writes, sums and swaps too; those of one number
+ * change the first.
  */
 #ifndef TERN_NOTIFY_FORMS_H
 #define TERN_NOTIFY_FORMS_H

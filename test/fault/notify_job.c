@@ -3,14 +3,14 @@
  *   notify_job source     rank 1 makes every form of notified access to everyone, waits for each, and is killed by
  *                         SIGKILL; the others wait for more
  *   notify_job flying     the same, but it waits for none: all are under way when it dies
- *   notify_job target     rank 1 makes no progress, everyone fills its queue, a thread for each form waits for room, and
- *                         rank 1 dies by SIGKILL
+ *   notify_job target     rank 1 makes no progress, everyone fills its queue, a thread for each form waits for room,
+ *                         and rank 1 dies by SIGKILL
  *   notify_job alone      two ranks; rank 0 waits for any source, and rank 1 dies
  *   notify_job signal     rank 1 gives everyone a signal and is killed; the others wait for one more until a deadline
  *   notify_job full       rank 0 keeps what nobody asked for until nothing more fits, and waits for what is behind it
  *
- * A second word is the kind of memory: host, or registered. Survivors print "survived R" when all that they were promised
- * held.
+ * A second word is the kind of memory: host, or registered. Survivors print "survived R" when all that they were
+ * promised held.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -299,8 +299,8 @@ static tern_status give(int rank, uint64_t value)
     return tern_put_signal(TERN_WORLD, region, rank, slot_of(FORMS + (uint32_t)me), data, LONG, &signal);
 }
 
-/* The signal was given when the call returned, so it is there after the death. Whoever waits for another one is not told who
- * was to give it: its deadline ends the wait. */
+/* The signal was given when the call returned, so it is there after the death. Whoever waits for another one is not
+ * told who was to give it: its deadline ends the wait. */
 static void run_signal(void)
 {
     tern_status st;

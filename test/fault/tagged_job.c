@@ -1,12 +1,13 @@
-/* tagged_job.c: jobs in which rank 1 dies by SIGKILL while tagged messages are in some state; started by tagged.sh, which
- * sets limits that make the lengths below those of the four protocols.
+/* tagged_job.c: jobs in which rank 1 dies by SIGKILL while tagged messages are in some state; started by tagged.sh,
+ * which sets limits that make the lengths below those of the four protocols.
  *
- *   tagged_job sent      it has sent messages of every protocol, also synchronous ones; all have come, nobody receives them
+ *   tagged_job sent      it has sent messages of every protocol, also synchronous ones; all have come, nobody receives
+ *                        them
  *   tagged_job expected  the others have posted receives for every protocol; it sends nothing
  *   tagged_job stopped   it is stopped when its offers have come, and dies when the others fetch from it
  *   tagged_job pulled    the others have fetched some chunks from it, and not all
- *   tagged_job target    it receives nothing; the others have sends of every protocol under way to it, also synchronous ones,
- *                        and some that find no room
+ *   tagged_job target    it receives nothing; the others have sends of every protocol under way to it, also synchronous
+ *                        ones, and some that find no room
  *   tagged_job pulling   it has fetched some chunks from each of the others, and not all
  *   tagged_job alone     two ranks; rank 0 waits for any source
  *

@@ -1,7 +1,8 @@
 /* trigger_job.c: a rank dies to which triggered operations go; started by trigger.sh.
  *
- * Rank 1 dies by SIGKILL. The others trigger operations to it and to each other, from one counter. Those to the dead rank
- * fail, each for itself; the others are done and counted, and what they trigger goes on. Survivors print "survived R".
+ * Rank 1 dies by SIGKILL. The others trigger operations to it and to each other, from one counter. Those to the dead
+ * rank fail, each for itself; the others are done and counted, and what they trigger goes on. Survivors print "survived
+ * R".
  */
 #include "fault/fault_job.h"
 

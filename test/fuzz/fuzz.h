@@ -1,5 +1,5 @@
-/* fuzz.h: what the fuzz targets share. A target is one function that gets bytes from libFuzzer, hands them to one decoder
- * of Tern, and insists on what the decoder promises; the sanitizers see to the rest. */
+/* fuzz.h: what the fuzz targets share. A target is one function that gets bytes from libFuzzer, hands them to one
+ * decoder of Tern, and insists on what the decoder promises; the sanitizers see to the rest. */
 #ifndef TERN_FUZZ_H
 #define TERN_FUZZ_H
 

@@ -1,9 +1,9 @@
-/* notes.c: notifications that a hostile peer has written into the cells of its queue: of each the input says from whom it
- * came, whether what it carries is to be put in its place, and the 48 bytes of its head. Between them requests are started and
- * withdrawn.
+/* notes.c: notifications that a hostile peer has written into the cells of its queue: of each the input says from whom
+ * it came, whether what it carries is to be put in its place, and the 48 bytes of its head. Between them requests are
+ * started and withdrawn.
  *
- * Promise: a notification that makes no sense ends the job, any other is taken, or left where it is because no more can be
- * kept; what it carries goes to its place, and nothing else is touched: what lies around the region is not mapped. A
+ * Promise: a notification that makes no sense ends the job, any other is taken, or left where it is because no more can
+ * be kept; what it carries goes to its place, and nothing else is touched: what lies around the region is not mapped. A
  * request is done by what it asked for alone. */
 #include "fuzz/fuzz.h"
 

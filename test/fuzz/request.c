@@ -1,8 +1,8 @@
-/* request.c: the request of an errand, as a peer may have written it: the first two bytes say how much memory this rank has
- * opened and how long the answer may be, the rest is the request.
+/* request.c: the request of an errand, as a peer may have written it: the first two bytes say how much memory this rank
+ * has opened and how long the answer may be, the rest is the request.
  *
- * Promise: the target answers yes or no; it reads and writes nothing but the request, the memory that it has opened and the
- * room for the answer; and what it answers it has written. */
+ * Promise: the target answers yes or no; it reads and writes nothing but the request, the memory that it has opened and
+ * the room for the answer; and what it answers it has written. */
 #include "fuzz/fuzz.h"
 
 #include "op/serve.h"

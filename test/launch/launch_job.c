@@ -1,11 +1,12 @@
 /* launch_job.c: a program for the scripts of this directory, which start it with foreign launchers.
  *
- *   launch_job ring          put to the right, read what came from the left, print "ring RANK of SIZE on NODES cores CORES"
+ *   launch_job ring          put to the right, read what came from the left, print "ring RANK of SIZE on NODES cores
+ *                            CORES"
  *   launch_job end HOW NUMBER   rank 1 ends by HOW: exit, _exit, abort (tern_abort) or signal, with that number; the
  *                            others wait in a barrier
  *   launch_job early NUMBER  rank 1 calls tern_abort before tern_init, in which the others are
- *   launch_job left NUMBER   rank 1 exits with NUMBER after tern_finalize; the others print "after RANK" when it is gone
- *   launch_job absent        rank 1 never calls tern_init
+ *   launch_job left NUMBER   rank 1 exits with NUMBER after tern_finalize; the others print "after RANK" when it is
+ *   gone launch_job absent        rank 1 never calls tern_init
  *   launch_job join          print "STATUS: DETAIL" of tern_init, and exit with 0 in any case
  */
 #define _GNU_SOURCE 1

@@ -23,8 +23,8 @@ command_of() {
     esac
 }
 
-# launch LAUNCHER RANKS COMMAND...: run it as a job of that many ranks. Once more where the launcher itself crashed: Open
-# MPI's mpirun now and then does when a job fails (in pmix_server_finalize), which says nothing of the job.
+# launch LAUNCHER RANKS COMMAND...: run it as a job of that many ranks. Once more where the launcher itself crashed:
+# Open MPI's mpirun now and then does when a job fails (in pmix_server_finalize), which says nothing of the job.
 launch() {
     command_of "$1" "$2"
     shift 2

@@ -1,6 +1,6 @@
-# namespaces.sh: foreign launchers on hosts that share no network but the one between them: network namespaces, each with
-# an interface and a host name of its own, joined by a bridge. The launchers start their daemons there through an agent
-# that takes the place of ssh. Tern finds the nodes by itself.
+# namespaces.sh: foreign launchers on hosts that share no network but the one between them: network namespaces, each
+# with an interface and a host name of its own, joined by a bridge. The launchers start their daemons there through an
+# agent that takes the place of ssh. Tern finds the nodes by itself.
 #
 # timeout: 300
 # labels: slow

@@ -1,5 +1,5 @@
-# nodes.sh: ranks of several nodes under foreign launchers know each other's lives, cards and deaths, and reach each other.
-# The nodes are this machine under different names (TERN_NODE).
+# nodes.sh: ranks of several nodes under foreign launchers know each other's lives, cards and deaths, and reach each
+# other. The nodes are this machine under different names (TERN_NODE).
 #
 # What each rank checks is in nodes_job.c. With Open MPI's --enable-recovery a job survives the death of a rank; that of
 # the first rank of a node takes the node along, and that of rank 0 the job.
@@ -24,7 +24,8 @@ nodes() {
     done
 }
 
-# three_nodes LAUNCHER OPTIONS... -- ARGUMENTS...: ranks 0 and 1 on the first, 2 and 3 on the second, 4 to 6 on the third.
+# three_nodes LAUNCHER OPTIONS... -- ARGUMENTS...: ranks 0 and 1 on the first, 2 and 3 on the second, 4 to 6 on the
+# third.
 three_nodes() {
     local launcher=$1 options=()
     shift

@@ -1,9 +1,10 @@
-/* nodes_job.c: what ranks of several nodes learn of each other when a foreign launcher started them; links are not used.
+/* nodes_job.c: what ranks of several nodes learn of each other when a foreign launcher started them; links are not
+ * used.
  *
- *   nodes_job meet         publish a card, meet, look at all cards, meet for leaving, leave; print "met RANK of RANKS on
- *                          NODES"
- *   nodes_job die RANK     the same, but that rank dies in between; the others print "saw RANK" when they know, and those
- *                          that its death leaves alone end
+ *   nodes_job meet         publish a card, meet, look at all cards, meet for leaving, leave; print "met RANK of RANKS
+ *                          on NODES"
+ *   nodes_job die RANK     the same, but that rank dies in between; the others print "saw RANK" when they know, and
+ *                          those that its death leaves alone end
  */
 #define _GNU_SOURCE 1
 #include "base/options.h"

@@ -1,7 +1,7 @@
 # slurm.sh: jobs of srun, on a Slurm of one controller and two daemons that scripts/try-slurm brings up on this machine.
 #
-# Through PMIx and through PMI-1, which Slurm's pmi2 speaks as well. With PMIx Slurm ends a job in which a rank died; with
-# pmi2 it lets it go on, and ending it is left to Tern.
+# Through PMIx and through PMI-1, which Slurm's pmi2 speaks as well. With PMIx Slurm ends a job in which a rank died;
+# with pmi2 it lets it go on, and ending it is left to Tern.
 #
 # timeout: 300
 # labels: slow

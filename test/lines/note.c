@@ -1,11 +1,11 @@
 /* note.c: the cache lines that a notification costs its target, counted.
  *
- * Promise: from the moment in which a notified put of 8 bytes through memory has come until the wait for it returns, the
- * target touches one line that its source has written, the cell with notification and data, one line of the request and
- * one of the list of requests of that name, however many requests there are. Beside them there are a line in which it
- * tells the source how far it is, one in which the source may claim what it carries and hardly ever does, the data's own
- * line, and lines of this process alone that every notification uses. A notification that nobody waits for yet touches no
- * line of a request, and of cells the next one too, which may have come.
+ * Promise: from the moment in which a notified put of 8 bytes through memory has come until the wait for it returns,
+ * the target touches one line that its source has written, the cell with notification and data, one line of the request
+ * and one of the list of requests of that name, however many requests there are. Beside them there are a line in which
+ * it tells the source how far it is, one in which the source may claim what it carries and hardly ever does, the data's
+ * own line, and lines of this process alone that every notification uses. A notification that nobody waits for yet
+ * touches no line of a request, and of cells the next one too, which may have come.
  *
  * The files that do it are compiled so that they tell of every load and store, see trace.h. Run by hand, it prints the
  * lines: ternrun -n 2 build/test/lines/note

@@ -1,8 +1,8 @@
 /* trace.h: which cache lines the program touches.
  *
- * Files that are compiled with the compiler's hooks for data races (-fsanitize=thread) call a function at every load and
- * store. The functions here are ours, not those of the sanitizer: they write down the line. What the C library copies is
- * not seen, nor are files that are compiled without.
+ * Files that are compiled with the compiler's hooks for data races (-fsanitize=thread) call a function at every load
+ * and store. The functions here are ours, not those of the sanitizer: they write down the line. What the C library
+ * copies is not seen, nor are files that are compiled without.
  */
 #ifndef TERN_TEST_TRACE_H
 #define TERN_TEST_TRACE_H

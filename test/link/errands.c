@@ -1,8 +1,9 @@
 /* errands.c: the link contract: errands. One body over every link that has them, and number of ranks.
  *
- * Promises: the request that was written is served at the rank it was sent to, byte by byte, once, about the part that was
- * named; the answer comes back, once, before the errand is reported done, which happens once; an errand that finds no room
- * is TERN_AGAIN; one that was cancelled gets no answer, but ends; what the target refuses, or knows no part for, fails.
+ * Promises: the request that was written is served at the rank it was sent to, byte by byte, once, about the part that
+ * was named; the answer comes back, once, before the errand is reported done, which happens once; an errand that finds
+ * no room is TERN_AGAIN; one that was cancelled gets no answer, but ends; what the target refuses, or knows no part
+ * for, fails.
  */
 #include "link_parts.h"
 

@@ -390,8 +390,8 @@ static inline void run_alone(void (*play)(scene_body *body), scene_body *body)
         run_alone(play, body);            \
     }
 
-/* The links, alone and with chaos in front, the network by every provider that any machine has, and the numbers of ranks
- * that each is tried with. */
+/* The links, alone and with chaos in front, the network by every provider that any machine has, and the numbers of
+ * ranks that each is tried with. */
 struct link_case {
     const char *name;
     const char *chaos;    /* as TERN_CHAOS; NULL: none */

@@ -1,9 +1,10 @@
 /* ofi_network.c: what the link between nodes promises beyond the contract of all links.
  *
- * Promises: puts and gets end while the target does not call Tern at all; a transfer that finds no room is TERN_AGAIN and
- * nothing has happened; a transfer follows another without waiting only where the provider keeps them in order; buffers of the program stay registered only as far as the option says, and not after it said
- * that it gives them back; bytes that are not of the job are dropped, and those of a rank that make no sense are an
- * error; memory that is not exposed any more is not touched; an operation on a rank that died ends with TERN_ERR_PEER.
+ * Promises: puts and gets end while the target does not call Tern at all; a transfer that finds no room is TERN_AGAIN
+ * and nothing has happened; a transfer follows another without waiting only where the provider keeps them in order;
+ * buffers of the program stay registered only as far as the option says, and not after it said that it gives them back;
+ * bytes that are not of the job are dropped, and those of a rank that make no sense are an error; memory that is not
+ * exposed any more is not touched; an operation on a rank that died ends with TERN_ERR_PEER.
  */
 #include "link_parts.h"
 
@@ -404,8 +405,8 @@ static void run(link_body *body)
     default_options(NULL);
 }
 
-/* By every provider; the last one is for one machine only, but has other ways than the rest. It names files in /dev/shm,
- * which stay when a rank dies. */
+/* By every provider; the last one is for one machine only, but has other ways than the rest. It names files in
+ * /dev/shm, which stay when a rank dies. */
 static void run_providers(link_body *body, bool dies)
 {
     static const struct link_case cases[] = {

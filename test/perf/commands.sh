@@ -1,6 +1,6 @@
 #!/bin/bash
-# commands.sh: what tern-perf does without a job of its own: init, compare, register and crossover run, print the figures
-# that the manual promises, and leave out what is not installed with a word about it.
+# commands.sh: what tern-perf does without a job of its own: init, compare, register and crossover run, print the
+# figures that the manual promises, and leave out what is not installed with a word about it.
 # timeout: 900
 . "$(dirname "$0")/lib_perf.sh"
 

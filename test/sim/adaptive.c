@@ -1,7 +1,9 @@
-/* adaptive.c: a packet that waits on its minimal way goes round as soon as the queues say so, if it may (route_at=turn).
+/* adaptive.c: a packet that waits on its minimal way goes round as soon as the queues say so, if it may
+ * (route_at=turn).
  *
- * One pair of groups has all the traffic, so that minimal ways are full. A packet that is asked as it comes, or once at the
- * front of its buffer, may then have to stay while ways round are free; with one that is asked again more flits arrive.
+ * One pair of groups has all the traffic, so that minimal ways are full. A packet that is asked as it comes, or once at
+ * the front of its buffer, may then have to stay while ways round are free; with one that is asked again more flits
+ * arrive.
  */
 #include "sim_test.h"
 

@@ -168,9 +168,9 @@ static void limit(void **state)
     close_sim(sim, &config);
 }
 
-/* Two nodes at one switch: with c packets outstanding a node sends c packets in the time of a round trip. A data packet of
- * 16 flits takes 4 + 15 cycles, and one or two in the switch; the credit comes back with the next packet of the other side, whose last flit is
- * awaited, or, where that has no credit, alone, in one flit. */
+/* Two nodes at one switch: with c packets outstanding a node sends c packets in the time of a round trip. A data packet
+ * of 16 flits takes 4 + 15 cycles, and one or two in the switch; the credit comes back with the next packet of the
+ * other side, whose last flit is awaited, or, where that has no credit, alone, in one flit. */
 static void round_trip(void **state)
 {
     static const struct {

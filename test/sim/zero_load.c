@@ -1,8 +1,9 @@
-/* zero_load.c: on an empty network the latency of a packet is the sum of its parts, to the cycle, on every class of path.
+/* zero_load.c: on an empty network the latency of a packet is the sum of its parts, to the cycle, on every class of
+ * path.
  *
- * The parts: two cycles of each link to and from a node (latency_terminal + 1), L+1 of each other link, two cycles of each
- * router without speed-up, and a cycle for each flit after the first. Paths are computed here once more, from the rules
- * of the wiring alone.
+ * The parts: two cycles of each link to and from a node (latency_terminal + 1), L+1 of each other link, two cycles of
+ * each router without speed-up, and a cycle for each flit after the first. Paths are computed here once more, from the
+ * rules of the wiring alone.
  *
  * labels: tools
  */
@@ -15,7 +16,8 @@ struct path {
     unsigned routers, locals, globals;
 };
 
-/* The router of a group that has the link to another group: index q = i*h + c leads to group q, or q+1 from there on. */
+/* The router of a group that has the link to another group: index q = i*h + c leads to group q, or q+1 from there
+ * on. */
 static uint32_t gate(uint32_t group, uint32_t to, uint32_t h)
 {
     return (to > group ? to - 1 : to) / h;

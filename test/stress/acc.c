@@ -3,8 +3,8 @@
  * env: TERN_CMA=off
  * ranks: 1 2 3 8
  *
- * Promise: of every type, shape, form and kind of memory, whoever else accumulates to the same elements at the same time,
- * every summand is added exactly once; and of get-accumulates to one element each brings back another value.
+ * Promise: of every type, shape, form and kind of memory, whoever else accumulates to the same elements at the same
+ * time, every summand is added exactly once; and of get-accumulates to one element each brings back another value.
  */
 #include "acc_test.h"
 
@@ -24,8 +24,8 @@ static int target_of(uint64_t *seed)
     return (int)(job_random(seed) % (uint64_t)tern_size());
 }
 
-/* Before the barrier behind which others add to it; over the network a thread of this process does that for them, and the
- * thread sanitizer does not see that it was told so by messages. */
+/* Before the barrier behind which others add to it; over the network a thread of this process does that for them, and
+ * the thread sanitizer does not see that it was told so by messages. */
 static void clear(unsigned char *memory, size_t bytes)
 {
     AnnotateIgnoreWritesBegin(__FILE__, __LINE__);
@@ -40,7 +40,8 @@ struct slot {
     bool           told; /* local was asked for */
 };
 
-/* A local completion permits to overwrite the source, of an accumulate; of a get-accumulate it means that all is done. */
+/* A local completion permits to overwrite the source, of an accumulate; of a get-accumulate it means that all is
+ * done. */
 static void settle(struct slot *s)
 {
     OK(tern_event_wait(&s->local, TERN_FOREVER));

@@ -1,10 +1,10 @@
 /* atomics.c: concurrent histories of atomic operations.
  *
- * Promise: operations on one value are linearizable. All ranks work on values of one rank at a time, each in its own way
- * (at once, by errand, blocking and with events), and write down what they saw, when they began and when they knew. A counter
- * gives every number once, and a number that was known before another was asked for is smaller. Compare-and-swap makes one
- * chain from the first value to the last, in an order that no clock contradicts, and what a failed one saw was there at some
- * moment between its beginning and its end. Sums of all types are exact.
+ * Promise: operations on one value are linearizable. All ranks work on values of one rank at a time, each in its own
+ * way (at once, by errand, blocking and with events), and write down what they saw, when they began and when they knew.
+ * A counter gives every number once, and a number that was known before another was asked for is smaller.
+ * Compare-and-swap makes one chain from the first value to the last, in an order that no clock contradicts, and what a
+ * failed one saw was there at some moment between its beginning and its end. Sums of all types are exact.
  *
  * ranks: 2 4
  * providers: net

@@ -1,9 +1,9 @@
 /* notify.c: random programs of requests, against two plain lists; and storms of notifications.
  *
- * Promise: which request a notification goes to, and what a request finds, is what a walk along a list of requests and a
- * list of what has come would find. Nothing is lost, nothing comes twice and nobody waits for ever when all ranks notify all
- * ranks faster than they look, with queues of any length and little room to keep what nobody asked for; a notification
- * comes behind its data; notifications of a strict context come in order.
+ * Promise: which request a notification goes to, and what a request finds, is what a walk along a list of requests and
+ * a list of what has come would find. Nothing is lost, nothing comes twice and nobody waits for ever when all ranks
+ * notify all ranks faster than they look, with queues of any length and little room to keep what nobody asked for; a
+ * notification comes behind its data; notifications of a strict context come in order.
  *
  * sanitized: 2 8
  * env: TERN_NOTIFY_QUEUE=4 TERN_NOTIFY_KEEP=500

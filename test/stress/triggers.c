@@ -3,10 +3,10 @@
  * Promise: each operation is done once, after everything that its counter had to count, and counts once; whatever the
  * operations, the shape of the program, and who drives it.
  *
- * A program is made of layers. What is in a layer waits until a counter has counted all of the layer before, or, where it
- * is a chain, one more of its own; it copies, adds or sends what an operation before it has brought to another rank, so
- * that a value which is not the right one shows that something started too early, or twice. Some are cancelled before the
- * program begins: these, and nobody else, leave no trace. Then rank by rank either waits, or only looks.
+ * A program is made of layers. What is in a layer waits until a counter has counted all of the layer before, or, where
+ * it is a chain, one more of its own; it copies, adds or sends what an operation before it has brought to another rank,
+ * so that a value which is not the right one shows that something started too early, or twice. Some are cancelled
+ * before the program begins: these, and nobody else, leave no trace. Then rank by rank either waits, or only looks.
  *
  * ranks: 1 4
  * network: 2

@@ -1,8 +1,9 @@
 /* base_carry.c: bytes that cells carry.
  *
- * Promise: when settling is done, what was carried is in its place, whether or not the consumer took the cell; a cell that
- * is taken later brings nothing with it; one that the consumer is at is waited for; what was in place before is not put
- * there again. With both sides at work, nothing that was put in its place by others after settling is ever replaced.
+ * Promise: when settling is done, what was carried is in its place, whether or not the consumer took the cell; a cell
+ * that is taken later brings nothing with it; one that the consumer is at is waited for; what was in place before is
+ * not put there again. With both sides at work, nothing that was put in its place by others after settling is ever
+ * replaced.
  */
 #include <pthread.h>
 #include <sched.h>

@@ -1,8 +1,8 @@
 /* base_ring_room.c: the room of a ring: its sizes, where messages lie, and when there is no room.
  *
- * Promise: messages of any length find room wherever the ring wraps, as soon as there is enough; a message of the longest
- * length finds room in every empty ring; a wish brings at least its minimum and as much as there is up to its maximum; a
- * ring that is full, of cells or of data, says so and changes nothing.
+ * Promise: messages of any length find room wherever the ring wraps, as soon as there is enough; a message of the
+ * longest length finds room in every empty ring; a wish brings at least its minimum and as much as there is up to its
+ * maximum; a ring that is full, of cells or of data, says so and changes nothing.
  */
 #include "ring_test.h"
 

@@ -1,8 +1,9 @@
 /* base_turn.c: the queue of a mutex.
  *
- * Promise: turns come in the order in which those who wait queued up. Who gives up or dies while it waits, or dies when it
- * has been chosen, is passed over; who dies while it holds the lock is named to the others. With all places taken one can
- * still wait, and the places of those who gave up are used again. One at a time has the lock, whoever comes and goes.
+ * Promise: turns come in the order in which those who wait queued up. Who gives up or dies while it waits, or dies when
+ * it has been chosen, is passed over; who dies while it holds the lock is named to the others. With all places taken
+ * one can still wait, and the places of those who gave up are used again. One at a time has the lock, whoever comes and
+ * goes.
  */
 #include <pthread.h>
 #include <sched.h>

@@ -1,5 +1,5 @@
-/* boot_alone.c: a process that a launcher started as one of several is not a job of one, unless that is meant; where the
- * environment only hints at more it says so once; and it is silent where there is no hint.
+/* boot_alone.c: a process that a launcher started as one of several is not a job of one, unless that is meant; where
+ * the environment only hints at more it says so once; and it is silent where there is no hint.
  */
 #define _GNU_SOURCE 1
 #include <sched.h>

@@ -1,7 +1,7 @@
 /* boot_pmi1.c: the client of PMI-1, against a launcher that answers rightly, wrongly, or not at all.
  *
- * Promise: what is due is asked for, one answer at a time and not a byte beyond it; whatever else comes is an error that
- * says so. The launcher here is the other end of a pair of sockets, with its answers written beforehand.
+ * Promise: what is due is asked for, one answer at a time and not a byte beyond it; whatever else comes is an error
+ * that says so. The launcher here is the other end of a pair of sockets, with its answers written beforehand.
  */
 #define _GNU_SOURCE 1
 #include <setjmp.h>
@@ -58,7 +58,8 @@ static void what_is_not_there_is_not_found(void **state)
     assert_string_equal(value, "before");
 }
 
-/* Run body as rank 1 of 2 with a launcher that says these things; its descriptor goes to body. Returns body's result. */
+/* Run body as rank 1 of 2 with a launcher that says these things; its descriptor goes to body. Returns body's
+ * result. */
 static int with_launcher(const char *answers, int (*body)(int launcher))
 {
     char  number[16];

@@ -2,9 +2,9 @@
  *
  * Promise: every transfer is started once on the path behind and reported once, by progress; over many seeds transfers
  * to one rank arrive in every order there is, and in their own order where none is to overtake; a lane that is full, or
- * a path behind that has no room, is back-pressure; a cancelled transfer touches nothing and still ends. Messages of one
- * sender stay in order, those of several arrive in every order, each once and unchanged, and only so many are kept. A
- * rank leaves a barrier late, but leaves. What the link behind does not have, chaos does not have.
+ * a path behind that has no room, is back-pressure; a cancelled transfer touches nothing and still ends. Messages of
+ * one sender stay in order, those of several arrive in every order, each once and unchanged, and only so many are kept.
+ * A rank leaves a barrier late, but leaves. What the link behind does not have, chaos does not have.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,9 +1,9 @@
 /* core_circle.c: groups by messages, all ranks of a job played by one process.
  *
  * Promise: nobody leaves a barrier before all have come; everyone then reads what each left for this barrier, whatever
- * the lengths; however the ranks lie on nodes, however short messages are, whatever room there is, and in whatever order
- * messages of different ranks come; word of the next barrier may come early. Bytes that make no sense are refused and
- * never followed. The links between the ranks are queues of this test.
+ * the lengths; however the ranks lie on nodes, however short messages are, whatever room there is, and in whatever
+ * order messages of different ranks come; word of the next barrier may come early. Bytes that make no sense are refused
+ * and never followed. The links between the ranks are queues of this test.
  */
 #include <setjmp.h>
 #include <stdarg.h>

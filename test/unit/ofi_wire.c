@@ -111,8 +111,8 @@ static void control_comes_back(void **state)
     }
 }
 
-/* Promise: the note of a put survives the way through completion data of any width, or is refused; whatever data come, those
- * that are taken name a rank of the job and a region. */
+/* Promise: the note of a put survives the way through completion data of any width, or is refused; whatever data come,
+ * those that are taken name a rank of the job and a region. */
 static void notes_of_puts_come_back(void **state)
 {
     static const uint32_t ranks[] = { 1, 2, 3, 256, 257, 65536 };

@@ -1,8 +1,8 @@
 /* op_acc.c: requests of accumulates and mutexes at their target, and the arithmetic.
  *
- * Promise: summands are added where the description says, times the scale, and the old values come back where they are wanted;
- * elements that are cut or out of line, and whatever else makes no sense, are refused, and nothing outside the memory is
- * touched, whatever the bytes are. A complex factor of 1 leaves infinities alone.
+ * Promise: summands are added where the description says, times the scale, and the old values come back where they are
+ * wanted; elements that are cut or out of line, and whatever else makes no sense, are refused, and nothing outside the
+ * memory is touched, whatever the bytes are. A complex factor of 1 leaves infinities alone.
  */
 #include <complex.h>
 #include <math.h>

@@ -1,8 +1,8 @@
 /* op_apply.c: atomic operations at the target of an errand.
  *
  * Promise: a request does its operation on the value that it names, and answers with what was there; one that names no
- * operation of its type, or a value that is not in the memory, not aligned or not there, is refused; and whatever the bytes
- * are, nothing but an aligned value of the memory changes.
+ * operation of its type, or a value that is not in the memory, not aligned or not there, is refused; and whatever the
+ * bytes are, nothing but an aligned value of the memory changes.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* op_armed.c: of what waits, that with the lowest threshold comes first, of equal ones the oldest, and nothing before its
- * threshold is reached; whoever leaves from the middle is not missed by the others. */
+/* op_armed.c: of what waits, that with the lowest threshold comes first, of equal ones the oldest, and nothing before
+ * its threshold is reached; whoever leaves from the middle is not missed by the others. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>

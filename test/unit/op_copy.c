@@ -61,8 +61,8 @@ static void compare(const struct box *b)
     }
 }
 
-/* Lay the dimensions of one side out in memory, in a random order, with random gaps, some of them backwards. Returns the
- * bytes that it takes, and where the first run begins. */
+/* Lay the dimensions of one side out in memory, in a random order, with random gaps, some of them backwards. Returns
+ * the bytes that it takes, and where the first run begins. */
 static uint64_t lay_out(const struct box *b, int64_t *stride[MOST_DIMS], uint64_t *seed, size_t *first)
 {
     unsigned order[MOST_DIMS];

@@ -235,8 +235,8 @@ static void late_wildcard(void **unused)
     tern_op_match_close(&match);
 }
 
-/* As many as the issue of notified access speaks of, taken in the opposite order. A walk would take five thousand million
- * steps, which the time limit of a test does not permit. */
+/* As many as the issue of notified access speaks of, taken in the opposite order. A walk would take five thousand
+ * million steps, which the time limit of a test does not permit. */
 static void a_hundred_thousand(void **unused)
 {
     struct tern_match         match;

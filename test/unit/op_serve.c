@@ -1,8 +1,8 @@
 /* op_serve.c: requests of errands at their target.
  *
  * Promise: a put's bytes go where its description says, a get's answer is the bytes that its description names, for any
- * part of a stream; what makes no sense, or names memory that is not there, is refused, and nothing outside the memory is
- * touched, whatever the bytes are.
+ * part of a stream; what makes no sense, or names memory that is not there, is refused, and nothing outside the memory
+ * is touched, whatever the bytes are.
  */
 #include <setjmp.h>
 #include <stdarg.h>

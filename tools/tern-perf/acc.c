@@ -1,8 +1,8 @@
 /* acc.c: acc_bw and acc_shapes: accumulates to another rank.
  *
- * acc_bw: contiguous, blocking, by type, with scale 1; memcpy of as many bytes to the same place, or over a network TCP, runs in turn
- * with them. acc_shapes: of doubles, in each shape, scaled, and get-accumulate; pieces of --element bytes lie at a quarter of the density, on
- * both sides, as in strided_bw.
+ * acc_bw: contiguous, blocking, by type, with scale 1; memcpy of as many bytes to the same place, or over a network
+ * TCP, runs in turn with them. acc_shapes: of doubles, in each shape, scaled, and get-accumulate; pieces of --element
+ * bytes lie at a quarter of the density, on both sides, as in strided_bw.
  */
 #include <stdlib.h>
 

@@ -1,9 +1,9 @@
 /* atomics.c: fadd_lat, fadd_rate and hot_spot: fetch-and-add on memory of another rank.
  *
  * fadd_lat: blocking, by each type, by the mechanism that a domain without flags gets. Through memory the CPU's own
- * fetch-and-add runs in turn with it; over the network a round trip of active messages does, and where the network has atomics
- * of its own, also the same operation by a thread of the target. fadd_rate: nonblocking ones, completed by tern_quiet. hot_spot:
- * all ranks on one value of rank 0, blocking, beside the CPU's own.
+ * fetch-and-add runs in turn with it; over the network a round trip of active messages does, and where the network has
+ * atomics of its own, also the same operation by a thread of the target. fadd_rate: nonblocking ones, completed by
+ * tern_quiet. hot_spot: all ranks on one value of rank 0, blocking, beside the CPU's own.
  */
 #include <stdio.h>
 #include <string.h>

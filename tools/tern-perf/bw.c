@@ -2,9 +2,10 @@
  *
  * put_bw and get_bw repeat blocking transfers from rank 0 to rank 1 or, with --window, post that many nonblocking ones
  * and wait for all; the limit is memcpy (or the raw system call, for registered memory) between the same addresses in
- * the same loop, and one TCP connection where ranks have a network only. put_rate and get_rate post windows of small transfers and wait with tern_quiet. window is the
- * bidirectional benchmark of paper 1, figure 2: half of the ranks are paired with the other half, each posts a window
- * of nonblocking transfers, waits for all of them, and no buffer is used twice within a window.
+ * the same loop, and one TCP connection where ranks have a network only. put_rate and get_rate post windows of small
+ * transfers and wait with tern_quiet. window is the bidirectional benchmark of paper 1, figure 2: half of the ranks are
+ * paired with the other half, each posts a window of nonblocking transfers, waits for all of them, and no buffer is
+ * used twice within a window.
  */
 #include <stdio.h>
 #include <string.h>

@@ -2,8 +2,8 @@
  * plain TCP, fi_pingpong and iperf3.
  *
  * Machines change their speed from second to second, so each test runs in short runs of all programs in turn, many
- * times, and what is reported are the ratios of medians and of best values. The programs are described in runners.c and servers.c;
- * this file calls them in turn, keeps one value per run, and prints.
+ * times, and what is reported are the ratios of medians and of best values. The programs are described in runners.c and
+ * servers.c; this file calls them in turn, keeps one value per run, and prints.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -70,8 +70,8 @@ static int64_t slice(struct perf_case *c, const struct perf_kernel *kernel, uint
     return measure_now() - start;
 }
 
-/* Warm up, and find how many iterations fill a slice. The first iteration does not count: it may connect ranks and start
- * threads, and one that takes as long as a slice would be all that a slice has. */
+/* Warm up, and find how many iterations fill a slice. The first iteration does not count: it may connect ranks and
+ * start threads, and one that takes as long as a slice would be all that a slice has. */
 static uint64_t calibrate(struct perf_case *c, const struct perf_kernel *kernel, int64_t want)
 {
     struct perf *p = c->p;

@@ -1,7 +1,7 @@
 /* idle.c: idle: the CPU time that a job uses while it does nothing.
  *
- * Two ways of doing nothing, for --time seconds each (1), in turn: rank 0 sleeps in the kernel and the others wait for it
- * in tern_barrier, and all ranks sleep. What a rank used meanwhile is what the kernel counted for its threads
+ * Two ways of doing nothing, for --time seconds each (1), in turn: rank 0 sleeps in the kernel and the others wait for
+ * it in tern_barrier, and all ranks sleep. What a rank used meanwhile is what the kernel counted for its threads
  * (/proc/self/task/.../schedstat): for the thread of the program, and for all others, of which Tern has one where the
  * network needs help. A wait looks for some time before it sleeps (TERN_SPIN, TERN_YIELDS); that is counted too.
  */

@@ -2,8 +2,8 @@
  * cores, memcpy, the kernel's copy between processes, the CPU's atomics, a plain store and a plain load.
  *
  * Tests compare themselves with these kernels in the same job (--vs-limit); the test "limits" prints them. All of them
- * work on the memory that the tests work on, reached by the pointer that tern_region_ptr gives. Where ranks 0 and 1 have
- * a network only, the limit is TCP (tcp.c).
+ * work on the memory that the tests work on, reached by the pointer that tern_region_ptr gives. Where ranks 0 and 1
+ * have a network only, the limit is TCP (tcp.c).
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -1,5 +1,5 @@
-/* lock.c: lock_rate: locking and unlocking a mutex of another rank: by rank 0 alone, and by all ranks at the same time, who
- * then have their turns. */
+/* lock.c: lock_rate: locking and unlocking a mutex of another rank: by rank 0 alone, and by all ranks at the same time,
+ * who then have their turns. */
 #include "perf.h"
 
 static tern_mutexes *mutexes; /* until tern_finalize */

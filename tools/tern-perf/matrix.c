@@ -1,8 +1,8 @@
 /* matrix.c: transpose and column_bw: transfers of matrices of doubles. The size is the number of rows and columns.
  *
  * transpose puts a square matrix so that its rows become columns. Beside it run the two naive loops, one element at a
- * time: one reads in order and writes with a stride, the other the other way round; and memcpy of as many bytes, which is
- * the most that could be hoped for.
+ * time: one reads in order and writes with a stride, the other the other way round; and memcpy of as many bytes, which
+ * is the most that could be hoped for.
  *
  * column_bw is paper 3, figure 7: a square section of a matrix twice as wide, one strided get against a series of
  * contiguous gets, one for each row of the section; the same series without waiting in between; and through memory the

@@ -1,12 +1,13 @@
-/* msg.c: msg_lat, msg_bw, msg_bw_one, msg_rate, msg_depth and msg_bibw: tagged messages, but for msg_bibw between ranks 0 and 1.
+/* msg.c: msg_lat, msg_bw, msg_bw_one, msg_rate, msg_depth and msg_bibw: tagged messages, but for msg_bibw between ranks
+ * 0 and 1.
  *
  * msg_lat is a ping-pong of tern_send and tern_recv. msg_bw and msg_rate send one way: rank 0 begins a window of sends,
  * rank 1 a window of receives, both wait for all of theirs, and rank 1 answers with a short message; no buffer is used
- * twice within a window, but in msg_bw_one, where all messages are in one, as with ucx_perftest. msg_depth is the ping-pong of 8 bytes while as many other messages as the size says are kept
- * at both ranks, each with a tag of its own. msg_bibw is the benchmark of paper 1, figure 11: half of the ranks are
- * paired with the other half, all begin a window of receives and a window of sends and wait for all; the same by
- * nonblocking puts runs in turn with it. All buffers are private memory. What arrives is looked at once, before the
- * measurement.
+ * twice within a window, but in msg_bw_one, where all messages are in one, as with ucx_perftest. msg_depth is the
+ * ping-pong of 8 bytes while as many other messages as the size says are kept at both ranks, each with a tag of its
+ * own. msg_bibw is the benchmark of paper 1, figure 11: half of the ranks are paired with the other half, all begin a
+ * window of receives and a window of sends and wait for all; the same by nonblocking puts runs in turn with it. All
+ * buffers are private memory. What arrives is looked at once, before the measurement.
  */
 #include <stdio.h>
 

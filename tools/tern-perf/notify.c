@@ -1,18 +1,18 @@
 /* notify.c: notify_lat, notify_rate and notify_match: accesses that notify their target, between ranks 0 and 1.
  *
- * notify_lat is a ping-pong as in paper 5, listing 1: a rank makes a notified access to the other one and then waits for the
- * other's by a request for that source and one tag. `half_rtt` is that of tern_put_notify_nbi, `half_rtt_blocking` of
- * tern_put_notify, `half_rtt_get` of tern_get_notify. After a put's notification the target looks at the word, or at the first and
- * the last byte, which must be those of this turn. Over a network others run in turn with it: `put_half_rtt` of plain puts, which
- * the target sees by looking at its memory, and `put_flush_send_half_rtt` of a put that is waited for and then a notification
- * without data, two messages one behind the other, as a program does without notified puts. And a third,
- * `put_signal_half_rtt`, of puts with a signal.
+ * notify_lat is a ping-pong as in paper 5, listing 1: a rank makes a notified access to the other one and then waits
+ * for the other's by a request for that source and one tag. `half_rtt` is that of tern_put_notify_nbi,
+ * `half_rtt_blocking` of tern_put_notify, `half_rtt_get` of tern_get_notify. After a put's notification the target
+ * looks at the word, or at the first and the last byte, which must be those of this turn. Over a network others run in
+ * turn with it: `put_half_rtt` of plain puts, which the target sees by looking at its memory, and
+ * `put_flush_send_half_rtt` of a put that is waited for and then a notification without data, two messages one behind
+ * the other, as a program does without notified puts. And a third, `put_signal_half_rtt`, of puts with a signal.
  *
  * notify_rate sends one way: rank 1 waits for as many notifications as a slice has, by one request that counts them.
  *
- * notify_match is the ping-pong of 8 bytes with so many other notifications kept at both ranks as the size says, each with a
- * tag of its own; `ratio_to_none` is what they cost. With `_any` the request takes any source and any tag, and nothing else
- * is kept for its region.
+ * notify_match is the ping-pong of 8 bytes with so many other notifications kept at both ranks as the size says, each
+ * with a tag of its own; `ratio_to_none` is what they cost. With `_any` the request takes any source and any tag, and
+ * nothing else is kept for its region.
  */
 #include <string.h>
 
@@ -52,8 +52,8 @@ static void release(void)
 
 /* ---- latency ---- */
 
-/* Whether the bytes are not what they should be: a word as a whole, as a program would read it, of others the first and the
- * last. */
+/* Whether the bytes are not what they should be: a word as a whole, as a program would read it, of others the first and
+ * the last. */
 static inline bool is_wrong(const unsigned char *at, size_t len, unsigned char want)
 {
     uint64_t word;

@@ -1,14 +1,14 @@
 /* notifycost.c: notify_cost and overlap: what notified accesses cost their callers, as paper 5 has it (V.A).
  *
  * notify_cost: `init`, `start` and `free` are the times of tern_notice_init, _start and _free; `issue` is that of
- * tern_put_notify_nbi of 8 bytes while the target's queue has room, the overhead o of the sender; `receive` that of starting a
- * request and waiting for it when its notification has come, the overhead of the receiver. With them come the parameters of
- * LogGP: `L`, half of a ping-pong of notifications without data; `g`, the time between two notified puts of 8 bytes in a
- * stream; `G`, nanoseconds for one more byte, from ping-pongs of 64 KiB and 1 MiB.
+ * tern_put_notify_nbi of 8 bytes while the target's queue has room, the overhead o of the sender; `receive` that of
+ * starting a request and waiting for it when its notification has come, the overhead of the receiver. With them come
+ * the parameters of LogGP: `L`, half of a ping-pong of notifications without data; `g`, the time between two notified
+ * puts of 8 bytes in a stream; `G`, nanoseconds for one more byte, from ping-pongs of 64 KiB and 1 MiB.
  *
- * overlap: paper 5, figure 4a. A notified put is started, work follows that takes a little longer than the put does from its
- * start to its end, and then its end is waited for. `overlap` is the share of the put's time that does not come on top of
- * the work.
+ * overlap: paper 5, figure 4a. A notified put is started, work follows that takes a little longer than the put does
+ * from its start to its end, and then its end is waited for. `overlap` is the share of the put's time that does not
+ * come on top of the work.
  */
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* payload.c: payload: packed puts over the network with negotiated payload, where pieces are packed straight into the
  * outgoing buffer, and with fixed payload, where they are packed elsewhere first and copied there (paper 4, figure 6).
  *
- * Both are the same library with another option (TERN_PAYLOAD), so each is a job of its own, and the jobs run in turn as
- * in compare.
+ * Both are the same library with another option (TERN_PAYLOAD), so each is a job of its own, and the jobs run in turn
+ * as in compare.
  */
 #include "compare.h"
 

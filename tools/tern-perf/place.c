@@ -3,8 +3,8 @@
  * Every rank has a part of the region under test, with an area for streams and one for a ping-pong, and private memory
  * with an area for streams and three for a ping-pong: its two contents, and what it fetches. Parts begin on a page;
  * private memory begins MEASURE_SKEW behind one (bench/measure.h says why). All of it is touched before anything is
- * measured. The limits have one page of plain shared memory per rank besides, or a TCP connection of ranks 0 and 1 where
- * these share no memory.
+ * measured. The limits have one page of plain shared memory per rank besides, or a TCP connection of ranks 0 and 1
+ * where these share no memory.
  */
 #define _GNU_SOURCE
 #include <sched.h>

@@ -1,10 +1,10 @@
-/* protocols.c: protocols: tagged messages of the same lengths by each way that they may take (docs/architecture.md): with
- * their data (eager), by one get of the receiver (one_get), and by several (chunked). Where the ways cross is where the
- * defaults of TERN_MSG_EAGER and TERN_MSG_CHUNKED belong.
+/* protocols.c: protocols: tagged messages of the same lengths by each way that they may take (docs/architecture.md):
+ * with their data (eager), by one get of the receiver (one_get), and by several (chunked). Where the ways cross is
+ * where the defaults of TERN_MSG_EAGER and TERN_MSG_CHUNKED belong.
  *
- * The ways are the same library with other options, so each is a job of its own, and the jobs run in turn as in compare.
- * What fits into a cell goes inline in all of them. The queue of the first is as long as queues can be; what is longer than a
- * seventh of it, 576 KiB between two ranks, is fetched there too.
+ * The ways are the same library with other options, so each is a job of its own, and the jobs run in turn as in
+ * compare. What fits into a cell goes inline in all of them. The queue of the first is as long as queues can be; what
+ * is longer than a seventh of it, 576 KiB between two ranks, is fetched there too.
  */
 #include "compare.h"
 

@@ -2,8 +2,8 @@
  * do it at a time (paper 1, figure 6).
  *
  * Started by the user, without a job. It opens the network that a job on this machine would use, and registers and
- * deregisters memory of its own, which has been written to before; each thread has its own. Next to it stands what mlock
- * and munlock of the same memory cost: networks with hardware of their own pin what is registered, TCP does not.
+ * deregisters memory of its own, which has been written to before; each thread has its own. Next to it stands what
+ * mlock and munlock of the same memory cost: networks with hardware of their own pin what is registered, TCP does not.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -1,10 +1,10 @@
 /* shapes.c: strided_bw, indexed_bw and vector_bw: puts and gets of many small pieces, as in paper 4, appendix H and I.
  *
- * Elements of --element bytes (8) lie at a quarter of the density: one of payload, three of gap, on both sides. The size
- * is the payload. strided_bw describes the same transfer in 3, 8 and 32 dimensions, over which the number of elements is
- * spread as evenly as its factors permit, in the order of a C array: all of them are one loop, and a library that finds
- * that out is as fast in 32 dimensions as in 3. Beside it runs a loop in C that does the same through plain pointers, or
- * over a network a contiguous put of as many bytes.
+ * Elements of --element bytes (8) lie at a quarter of the density: one of payload, three of gap, on both sides. The
+ * size is the payload. strided_bw describes the same transfer in 3, 8 and 32 dimensions, over which the number of
+ * elements is spread as evenly as its factors permit, in the order of a C array: all of them are one loop, and a
+ * library that finds that out is as fast in 32 dimensions as in 3. Beside it runs a loop in C that does the same
+ * through plain pointers, or over a network a contiguous put of as many bytes.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -275,8 +275,9 @@ static void contiguous(struct perf_case *c, uint64_t iters)
 
 /* ---- tests ---- */
 
-/* Whether memory holds elements, each followed by what was there before. The thread sanitizer does not see that a barrier
- * with the rank that put them orders these reads: it watches one process, and over the network a thread of this one writes. */
+/* Whether memory holds elements, each followed by what was there before. The thread sanitizer does not see that a
+ * barrier with the rank that put them orders these reads: it watches one process, and over the network a thread of this
+ * one writes. */
 static __attribute__((noinline, no_sanitize("thread"))) bool is_in_place(const unsigned char *memory, uint64_t span)
 {
     for (uint64_t i = 0; i < span; i++)

@@ -1,8 +1,8 @@
 /* slowsink.c: slow_sink: what one slow receiver costs the others (paper 2).
  *
- * Rank 0 has a message for each of the others. Rank 1 stores what it receives slowly: after every TERN_MSG_WINDOW chunks
- * of TERN_MSG_CHUNK bytes (here WINDOW and CHUNK, the defaults) it is away for PAUSE. The others are healthy and receive
- * COUNT messages one after another. Three ways to move the data:
+ * Rank 0 has a message for each of the others. Rank 1 stores what it receives slowly: after every TERN_MSG_WINDOW
+ * chunks of TERN_MSG_CHUNK bytes (here WINDOW and CHUNK, the defaults) it is away for PAUSE. The others are healthy and
+ * receive COUNT messages one after another. Three ways to move the data:
  *
  *   rdrp   tagged messages: each receiver fetches chunks, a few at a time, when it gets round to it
  *   get    each receiver fetches the whole message by one get

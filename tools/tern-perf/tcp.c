@@ -1,9 +1,9 @@
 /* tcp.c: what the machine's TCP can do between ranks 0 and 1 without libfabric and without Tern: the limit of tests
  * whose ranks reach each other over a network only.
  *
- * One connection, opened with the memory of the test, through the loopback interface where both ranks are on one machine
- * and through the first other interface where they are not. Both sides look for data without sleeping, as ranks that
- * wait do. A message is one call of send; what the receiver does with it is nothing but to take it.
+ * One connection, opened with the memory of the test, through the loopback interface where both ranks are on one
+ * machine and through the first other interface where they are not. Both sides look for data without sleeping, as ranks
+ * that wait do. A message is one call of send; what the receiver does with it is nothing but to take it.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>

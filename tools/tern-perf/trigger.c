@@ -1,7 +1,7 @@
-/* trigger.c: trigger_lat: a put that a counter triggers, from the call that describes it to its completion, beside a plain
- * one; and an addition that is triggered, which is the engine alone. trigger_chain: a chain of puts of 8 bytes, each
- * triggered by the completion of the one before, for each of them; the same while the program only reads the counter; and
- * puts that the program starts one after the other. */
+/* trigger.c: trigger_lat: a put that a counter triggers, from the call that describes it to its completion, beside a
+ * plain one; and an addition that is triggered, which is the engine alone. trigger_chain: a chain of puts of 8 bytes,
+ * each triggered by the completion of the one before, for each of them; the same while the program only reads the
+ * counter; and puts that the program starts one after the other. */
 #include <sched.h>
 
 #include "perf.h"

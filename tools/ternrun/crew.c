@@ -1,4 +1,5 @@
-/* crew.c: the crew of a job whose ranks are processes on this host: all of them, or those of one node of a larger job. */
+/* crew.c: the crew of a job whose ranks are processes on this host: all of them, or those of one node of a larger
+ * job. */
 #define _GNU_SOURCE 1
 #include <errno.h>
 #include <stdio.h>

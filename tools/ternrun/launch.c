@@ -113,7 +113,8 @@ static int child_files(const struct run_job *job, const struct wires *wires)
 }
 
 /* libfabric's layer over TCP fills 70 MB of receive buffers in each process before the first message comes, of 16 KB
- * each. Tern's messages need half of that, and 256 of them in a row are enough. It is set up by its environment only. */
+ * each. Tern's messages need half of that, and 256 of them in a row are enough. It is set up by its environment
+ * only. */
 static bool child_network(const struct run_job *job)
 {
     const char *links = getenv("TERN_LINKS");

@@ -4,8 +4,9 @@
  * process (FI_PROGRESS_AUTO): one that needs help does in software, in its own way and on whatever thread reads its
  * queue, what Tern's errands do by the processor's atomic instructions. TERN_OFI_ATOMICS says otherwise.
  *
- * Every operation is a fetching one: its completion is the answer, so that it is known to be done. sub adds the opposite.
- * What moves bits (get, put, swap, cas) is an operation of integers for all types: then a comparison is one of bits.
+ * Every operation is a fetching one: its completion is the answer, so that it is known to be done. sub adds the
+ * opposite. What moves bits (get, put, swap, cas) is an operation of integers for all types: then a comparison is one
+ * of bits.
  */
 #include <rdma/fi_atomic.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* cache.c: registrations of the program's own buffers, for providers that want them.
  *
- * Memory of a region is registered already. Any other buffer is registered, in whole pages, for the pieces that need it.
- * TERN_OFI_CACHE bytes of such registrations may stay when nothing needs them any more, the ones used last; the rest are
- * given up, the oldest first. Nothing watches the program's allocator: a program that lets them stay says which memory
- * it gives back to the system.
+ * Memory of a region is registered already. Any other buffer is registered, in whole pages, for the pieces that need
+ * it. TERN_OFI_CACHE bytes of such registrations may stay when nothing needs them any more, the ones used last; the
+ * rest are given up, the oldest first. Nothing watches the program's allocator: a program that lets them stay says
+ * which memory it gives back to the system.
  */
 #include <stdlib.h>
 

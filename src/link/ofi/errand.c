@@ -1,15 +1,15 @@
 /* errand.c: errands to peers.
  *
- * A process has TERN_OFI_ROOMS rooms, open to reading and writing by its peers, half of which may hold errands to one of
- * them; a peer to which there are none always gets one, so that nobody waits for another's sake. The caller writes its
- * request into one. A short request is sent from there; of a long one only the place is sent, and the peer reads it when it has a desk for
- * it. So the peer's memory sets the pace, and no request is copied on its way. A long answer the peer writes into the
- * same room, behind the request, and then says so; a short one comes with the message. A room is used again when its
- * answer has come; an answer names the room and how often it was used, so that one that comes too late is not taken for
- * another.
+ * A process has TERN_OFI_ROOMS rooms, open to reading and writing by its peers, half of which may hold errands to one
+ * of them; a peer to which there are none always gets one, so that nobody waits for another's sake. The caller writes
+ * its request into one. A short request is sent from there; of a long one only the place is sent, and the peer reads it
+ * when it has a desk for it. So the peer's memory sets the pace, and no request is copied on its way. A long answer the
+ * peer writes into the same room, behind the request, and then says so; a short one comes with the message. A room is
+ * used again when its answer has come; an answer names the room and how often it was used, so that one that comes too
+ * late is not taken for another.
  *
- * Errands that are brief have rooms of their own, small and many, which no peer reads or writes: request and answer go with the
- * messages.
+ * Errands that are brief have rooms of their own, small and many, which no peer reads or writes: request and answer go
+ * with the messages.
  */
 #include <stdlib.h>
 #include <string.h>

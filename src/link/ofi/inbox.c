@@ -335,8 +335,8 @@ static void take_mail(struct ofi_link *ofi, const void *bytes, size_t len)
     }
 }
 
-/* A note that came with a put, whose bytes are in place. Nothing shows that it is of this job but that its source may send
- * it. */
+/* A note that came with a put, whose bytes are in place. Nothing shows that it is of this job but that its source may
+ * send it. */
 void tern_ofi_inbox_written(struct ofi_link *ofi, uint64_t data)
 {
     struct ofi_messages *m = &ofi->messages;

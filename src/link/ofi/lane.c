@@ -134,8 +134,8 @@ static void report(struct ofi_lane *lane)
     pthread_mutex_unlock(&ofi->lock);
 }
 
-/* Give up operations on peers that are gone. The provider ends them when it sees that the peer is gone; it is given some
- * time for that, because until then it may write into the program's memory. */
+/* Give up operations on peers that are gone. The provider ends them when it sees that the peer is gone; it is given
+ * some time for that, because until then it may write into the program's memory. */
 static void give_up(struct ofi_lane *lane)
 {
     struct ofi_link     *ofi = lane->ofi;

@@ -2,9 +2,9 @@
  *
  * A process has one endpoint (net.c) for everything. Regions are registered once (region.c); puts and gets are writes
  * and reads of the provider, cut into pieces (path.c); messages are copied out of a ring of the sender into letters of
- * the receiver (message.c); errands are served where they come in (errand.c, serve.c). What has ended comes out of one completion queue, which whoever has time reads: a thread
- * that waits, or the progress thread (progress.c), which sleeps while nothing happens. Peers cost nothing until they
- * are used.
+ * the receiver (message.c); errands are served where they come in (errand.c, serve.c). What has ended comes out of one
+ * completion queue, which whoever has time reads: a thread that waits, or the progress thread (progress.c), which
+ * sleeps while nothing happens. Peers cost nothing until they are used.
  *
  * One lock guards the link and every call of libfabric. Providers have a lock of that kind anyway, and it makes the
  * rest simple: what is said below to be guarded may be touched by any thread that has it.
@@ -378,14 +378,14 @@ void              tern_ofi_lane_close(struct tern_lane *lane);
 void              tern_ofi_lane_progress(struct tern_lane *lane);
 void              tern_ofi_lane_cancel(struct tern_lane *lane, struct tern_link_op *op);
 
-/* path.c, for errands: the lock is held in all of them. The operation is under way; hand what it has to the provider, or
- * wait for that; see whether it has ended. */
+/* path.c, for errands: the lock is held in all of them. The operation is under way; hand what it has to the provider,
+ * or wait for that; see whether it has ended. */
 void tern_ofi_op_enlist(struct ofi_op *op);
 void tern_ofi_op_pump(struct ofi_link *ofi, struct ofi_op *op);
 void tern_ofi_op_settle(struct ofi_link *ofi, struct ofi_op *op);
 
-/* atomic.c: the slots of the contract; and, for path.c, under the lock: hand one to the provider, and its answer to whoever
- * waits. */
+/* atomic.c: the slots of the contract; and, for path.c, under the lock: hand one to the provider, and its answer to
+ * whoever waits. */
 bool        tern_ofi_atomics(struct tern_link *link, unsigned type, uint32_t ops, char *why, size_t size);
 tern_status tern_ofi_atomic_start(struct tern_lane *lane, const struct tern_link_atomic *atomic,
                                   struct tern_link_op *op);

@@ -1,8 +1,8 @@
 /* outbox.c: sending messages.
  *
- * What is published in a ring is handed to the provider in order. A message without data is copied while it is sent; one
- * with data goes from the ring; one with much data stays there, and only its head and where it is go out. Its cell is
- * free again when the provider has done with it and the peer has told that the message was handled.
+ * What is published in a ring is handed to the provider in order. A message without data is copied while it is sent;
+ * one with data goes from the ring; one with much data stays there, and only its head and where it is go out. Its cell
+ * is free again when the provider has done with it and the peer has told that the message was handled.
  */
 #include <stdio.h>
 #include <stdlib.h>

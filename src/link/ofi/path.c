@@ -30,8 +30,8 @@ struct ofi_op_slab {
 
 /* ---- pieces ---- */
 
-/* Bytes of a piece: no more than the provider takes at once, and where a read follows a put, no more than the read cannot
- * overtake. */
+/* Bytes of a piece: no more than the provider takes at once, and where a read follows a put, no more than the read
+ * cannot overtake. */
 static size_t chunk_of(const struct ofi_net *net)
 {
     const struct fi_ep_attr *ep = net->info->ep_attr;
@@ -181,8 +181,8 @@ static void op_finish(struct ofi_link *ofi, struct ofi_op *op)
     }
     tern_ofi_op_unlist(op);
     op->finished = atomic_load_explicit(&lane->finished, memory_order_relaxed);
-    /* release: what the operation brought and how it ended, before the lane's thread takes it. Pairs with the acquire in
-     * report(). */
+    /* release: what the operation brought and how it ended, before the lane's thread takes it. Pairs with the acquire
+     * in report(). */
     while (!atomic_compare_exchange_weak_explicit(&lane->finished, &op->finished, op, memory_order_release,
                                                   memory_order_relaxed))
         ;
@@ -504,8 +504,8 @@ static bool ofi_follows(struct tern_lane *lane, const struct tern_xfer *xfer)
     return follows;
 }
 
-/* What is cut into several pieces, or may be where no more memory can be registered, is not known to be there when the last
- * of them is. */
+/* What is cut into several pieces, or may be where no more memory can be registered, is not known to be there when the
+ * last of them is. */
 static bool ofi_brings(struct tern_lane *lane, const struct tern_xfer *xfer)
 {
     const struct ofi_link *ofi = ((struct ofi_lane *)lane)->ofi;

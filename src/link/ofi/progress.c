@@ -4,15 +4,16 @@
  * does; when none does, the helper has to, so that puts and gets of others end whatever this rank is doing. It sleeps
  * in poll() on the queue's descriptor. While the program reads the queue itself, data on the descriptor would wake the
  * helper for nothing, so after such a wake-up it naps on a clock instead, first for a moment and then longer, until the
- * program has not read for some time, or is about to sleep and says so (tern_ofi_may_sleep). That time is far longer than
- * the program needs between two looks, a large write to a socket included: a helper that takes over too early shares a
- * core with a bound program, and doubles the time of what that waits for.
+ * program has not read for some time, or is about to sleep and says so (tern_ofi_may_sleep). That time is far longer
+ * than the program needs between two looks, a large write to a socket included: a helper that takes over too early
+ * shares a core with a bound program, and doubles the time of what that waits for.
  *
- * A put of a peer ends in this rank's memory, and the queue tells nothing of it: the descriptor does, and then the helper
- * rings, so that a thread that sleeps wakes up, looks, and reads the queue itself while there is more (core/wait.c).
+ * A put of a peer ends in this rank's memory, and the queue tells nothing of it: the descriptor does, and then the
+ * helper rings, so that a thread that sleeps wakes up, looks, and reads the queue itself while there is more
+ * (core/wait.c).
  *
- * A provider without a descriptor is looked at by the clock, every millisecond at least. So is one whose descriptor says
- * all the time that something has come: some leave their own signals in it.
+ * A provider without a descriptor is looked at by the clock, every millisecond at least. So is one whose descriptor
+ * says all the time that something has come: some leave their own signals in it.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -97,7 +98,8 @@ unsigned tern_ofi_poll_locked(struct ofi_link *ofi)
 {
     unsigned count = 0, n = BATCH;
 
-    /* What comes after a batch that was not full waits until this one is acted on: a look may cost several system calls. */
+    /* What comes after a batch that was not full waits until this one is acted on: a look may cost several system
+     * calls. */
     for (int round = 0; round < ROUNDS && n == BATCH; round++)
         count += n = read_batch(ofi);
     if (ofi->waiting)
@@ -146,8 +148,8 @@ static void nap_while_active(struct ofi_link *ofi, int64_t ns)
     tern_boot_bell_withdraw(&helper->naps);
 }
 
-/* Sleep by the clock, because there is no descriptor. This nap is not announced: whoever waits looks again after so long
- * himself, and would end the next one at once by going to sleep again. */
+/* Sleep by the clock, because there is no descriptor. This nap is not announced: whoever waits looks again after so
+ * long himself, and would end the next one at once by going to sleep again. */
 static void nap(struct ofi_link *ofi, int64_t ns)
 {
     struct ofi_helper *helper = &ofi->helper;
@@ -180,9 +182,9 @@ static int look(struct ofi_link *ofi)
     return idle_ms;
 }
 
-/* Sleep until the descriptor says that there is something to do, at most so many milliseconds. Returns whether data have
- * come since the last call. A provider may leave a signal of its own in the descriptor, which then says so all the time:
- * what comes is known by its edge, and what may have been left unread is looked at by the clock. */
+/* Sleep until the descriptor says that there is something to do, at most so many milliseconds. Returns whether data
+ * have come since the last call. A provider may leave a signal of its own in the descriptor, which then says so all the
+ * time: what comes is known by its edge, and what may have been left unread is looked at by the clock. */
 static bool watch(struct ofi_link *ofi, int ms)
 {
     struct pollfd      fds[] = { { .fd = ofi->helper.wake, .events = POLLIN },
@@ -309,7 +311,8 @@ int64_t tern_ofi_may_sleep(struct tern_link *link)
     tern_boot_bell_ring(&helper->bell, &helper->naps);
     if (tern_ofi(link)->net.wait_fd < 0)
         return LONGEST_NAP;
-    /* What comes while the helper sleeps on the descriptor makes it ring. What it finds on its way there it does not know
-     * to be new, nor does the queue tell of a peer's put. relaxed: too long a sleep is the worst that can come of it. */
+    /* What comes while the helper sleeps on the descriptor makes it ring. What it finds on its way there it does not
+     * know to be new, nor does the queue tell of a peer's put. relaxed: too long a sleep is the worst that can come of
+     * it. */
     return atomic_load_explicit(&helper->watching, memory_order_relaxed) ? INT64_MAX : UNWATCHED_SLEEP;
 }

@@ -1,10 +1,11 @@
 /* serve.c: errands of peers.
  *
  * They are served by whoever reads the completion queue: a thread that waits in Tern, or the progress thread. A short
- * request with a small answer or none is served where it came in. Every other takes one of DESKS desks, or waits for one; a peer
- * has two at most, and one that has none always gets one, so that nobody waits because another does not answer. There a
- * long request is read from the peer's room, and the answer is made. A short answer is sent; a long one is written into
- * the peer's room, and when it is there the peer is told. What the provider has no room for is tried again.
+ * request with a small answer or none is served where it came in. Every other takes one of DESKS desks, or waits for
+ * one; a peer has two at most, and one that has none always gets one, so that nobody waits because another does not
+ * answer. There a long request is read from the peer's room, and the answer is made. A short answer is sent; a long one
+ * is written into the peer's room, and when it is there the peer is told. What the provider has no room for is tried
+ * again.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -361,8 +362,8 @@ static void seat_visits(struct ofi_link *ofi)
     }
 }
 
-/* A request that needs no desk: it is served where it lies. An answer that cannot be sent now takes the request's place in a
- * record. */
+/* A request that needs no desk: it is served where it lies. An answer that cannot be sent now takes the request's place
+ * in a record. */
 static bool serve_at_once(struct ofi_link *ofi, struct ofi_peer *peer, const struct ofi_mail *mail,
                           const unsigned char *request)
 {

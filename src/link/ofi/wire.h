@@ -35,10 +35,10 @@ enum ofi_kind {
 struct ofi_header {
     uint64_t token;     /* shows that sender and receiver are of one job */
     uint32_t from_kind; /* rank in the job, shifted by 8; enum ofi_kind */
-    uint16_t
-        seq; /* on a channel: number of the message, modulo 2^16. WANT: the channel, or OFI_WRITTEN. Errands: the room */
-    uint16_t ack; /* on a channel: messages of its partner that the sender has done with, modulo 2^16. Errands:
-                           how often the room was used, modulo 2^16 */
+    uint16_t seq;       /* on a channel: number of the message, modulo 2^16. WANT: the channel, or OFI_WRITTEN. Errands:
+                         * the room */
+    uint16_t ack; /* on a channel: messages of its partner that the sender has done with, modulo 2^16. Errands: how
+                         * often the room was used, modulo 2^16 */
 };
 _Static_assert(sizeof(struct ofi_header) == 16, "the header has no padding");
 
@@ -69,9 +69,9 @@ struct ofi_credit {
     uint32_t consumed[OFI_COUNTED]; /* modulo 2^32 */
 };
 
-/* A note that came with a put: the put's remote completion data, of 32 or 64 bits or what the provider has, hold all of it
- * or it is sent behind the put. From the lowest bit on: the source's rank, in as many bits as the job's ranks need; the
- * number of hexadecimal digits of tag (4 bits) and of bytes (3 bits); these digits; and the rest is the region. */
+/* A note that came with a put: the put's remote completion data, of 32 or 64 bits or what the provider has, hold all of
+ * it or it is sent behind the put. From the lowest bit on: the source's rank, in as many bits as the job's ranks need;
+ * the number of hexadecimal digits of tag (4 bits) and of bytes (3 bits); these digits; and the rest is the region. */
 struct ofi_written {
     uint32_t from, tag;
     uint64_t region, bytes; /* the region by its owner's number, never 0 */
@@ -116,8 +116,8 @@ struct ofi_mail {
 /* Read len bytes; false: they make no sense. */
 bool tern_ofi_wire_read(const void *bytes, size_t len, struct ofi_mail *out);
 
-/* The token of messages from one rank to another. Whoever sees one learns nothing of the job's number, and can make none
- * for other ranks. */
+/* The token of messages from one rank to another. Whoever sees one learns nothing of the job's number, and can make
+ * none for other ranks. */
 uint64_t tern_ofi_wire_token(uint64_t job, uint32_t from, uint32_t to);
 
 #endif

@@ -409,8 +409,8 @@ static tern_status deliver_notes(struct tern_link_watch *watch)
     return delivered(inlet, found);
 }
 
-/* The shortest way for a note: nobody else waits, and it is as the last one was. What can be known before it comes is worked
- * out before. What is looked at twice is a copy. */
+/* The shortest way for a note: nobody else waits, and it is as the last one was. What can be known before it comes is
+ * worked out before. What is looked at twice is a copy. */
 static bool expect_note(struct tern_link_watch *watch, struct tern_link_want *want, unsigned looks)
 {
     struct shm_inlet            *inlet = (struct shm_inlet *)watch;

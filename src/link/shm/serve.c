@@ -1,6 +1,6 @@
-/* serve.c: the target's half of bounced transfers and errands. Runs on the service thread only, which therefore is the only one
- * that maps peers' chunks. Peers go by their local numbers here. What peers wrote is checked before it is used: a number out of range or a length that does
- * not fit is answered with an error, never followed. */
+/* serve.c: the target's half of bounced transfers and errands. Runs on the service thread only, which therefore is the
+ * only one that maps peers' chunks. Peers go by their local numbers here. What peers wrote is checked before it is
+ * used: a number out of range or a length that does not fit is answered with an error, never followed. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdlib.h>
