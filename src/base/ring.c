@@ -7,10 +7,11 @@
 #define MOST_BYTES (1ull << 30)
 #define FEWEST_CELLS 4u
 #define MOST_CELLS 64u /* both sides keep them in their first cache */
+#define STEP 37u       /* cells: more than half a page, so that no stream of lines is seen in it */
 
 struct tern_ring_shape tern_base_ring_shape(size_t bytes)
 {
-    struct tern_ring_shape shape = { 0, 0, 0 };
+    struct tern_ring_shape shape = { .step = 1 };
     uint64_t               lines = (bytes < MOST_BYTES ? bytes : MOST_BYTES) / TERN_RING_LINE;
     uint32_t               cells = FEWEST_CELLS;
 
@@ -27,7 +28,7 @@ struct tern_ring_shape tern_base_ring_shape(size_t bytes)
 
 struct tern_ring_shape tern_base_ring_bare(size_t bytes)
 {
-    struct tern_ring_shape shape = { 0, 0, 0 };
+    struct tern_ring_shape shape = { .step = 1 };
     uint64_t               lines = (bytes < MOST_BYTES ? bytes : MOST_BYTES) / TERN_RING_LINE;
 
     if (lines < sizeof(struct tern_ring) / TERN_RING_LINE + FEWEST_CELLS + 1)
@@ -47,6 +48,12 @@ size_t tern_base_ring_bare_bytes(size_t cells)
     while (round < cells)
         round *= 2;
     return sizeof(struct tern_ring) + (round + 1) * sizeof(struct tern_ring_cell);
+}
+
+struct tern_ring_shape tern_base_ring_apart(struct tern_ring_shape shape)
+{
+    shape.step = STEP;
+    return shape;
 }
 
 size_t tern_base_ring_longest(struct tern_ring_shape shape)
@@ -75,7 +82,7 @@ void tern_base_ring_consume_from(struct tern_ring_consumer *c, void *memory, str
 static void show_order(const struct tern_ring_producer *p, uint64_t done)
 {
     for (uint32_t i = 0; i < p->shape.cells && p->cells_done + i != done; i++)
-        (void)atomic_load_explicit(&p->ring->cell[(p->cells_done + i) & (p->shape.cells - 1)].mark,
+        (void)atomic_load_explicit(&tern_base_ring_cell(p->ring, p->cells_done + i, p->shape)->mark,
                                    memory_order_acquire);
 }
 #else

@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/lone.h"
 
@@ -45,6 +46,7 @@ struct tern_ring_shape {
     uint32_t cells; /* a power of two; 0: the memory is too small */
     uint32_t shift; /* which one */
     uint32_t data;  /* bytes, a multiple of a line */
+    uint32_t step;  /* cells from one message to the next; odd */
 };
 
 struct tern_ring_producer {
@@ -71,6 +73,10 @@ struct tern_ring_shape tern_base_ring_shape(size_t bytes);
  * at least so many. */
 struct tern_ring_shape tern_base_ring_bare(size_t bytes);
 size_t                 tern_base_ring_bare_bytes(size_t cells);
+
+/* The same shape for two cores that share the memory: messages that follow each other do not lie side by side.
+ * Otherwise a core that reads one has the next lines fetched too, out of the other's cache, before they are written. */
+struct tern_ring_shape tern_base_ring_apart(struct tern_ring_shape shape);
 
 /* The longest data that always finds room in time. */
 size_t tern_base_ring_longest(struct tern_ring_shape shape);
@@ -119,7 +125,15 @@ bool tern_base_ring_look_again(struct tern_ring_producer *p);
 static inline struct tern_ring_cell *tern_base_ring_cell(struct tern_ring *ring, uint64_t position,
                                                          struct tern_ring_shape shape)
 {
-    return &ring->cell[position & (shape.cells - 1)];
+    return &ring->cell[position * shape.step & (shape.cells - 1)];
+}
+
+#define TERN_RING_AHEAD 4 /* messages */
+
+/* Have the line of a message to come fetched. A hint, for who knows that it was sent already. */
+static inline void tern_base_ring_fetch_ahead(const struct tern_ring_consumer *c)
+{
+    __builtin_prefetch(tern_base_ring_cell(c->ring, c->next + TERN_RING_AHEAD, c->shape));
 }
 
 static inline uint32_t tern_base_ring_lap(uint64_t position, struct tern_ring_shape shape)
@@ -132,14 +146,16 @@ static inline bool tern_base_ring_has_cell(const struct tern_ring_producer *p)
     return p->next - p->cells_done < p->shape.cells;
 }
 
-/* Take a cell, write a message of one word and count half words into it, and publish it. False: there is no cell. */
+/* Take a cell, write a message of one word and count half words into it, and publish it. False: there is no cell.
+ * pairs: they were written as words; what was written in pieces is read in pieces, or it has to reach memory first. */
 static inline bool tern_base_ring_put(struct tern_ring_producer *p, uint64_t first, const uint32_t *rest,
-                                      unsigned count)
+                                      unsigned count, bool pairs)
 {
     uint64_t               next = p->next;
     struct tern_ring_cell *cell = tern_base_ring_cell(p->ring, next, p->shape);
     uint32_t               lap = tern_base_ring_lap(next, p->shape);
     uint32_t              *to = (uint32_t *)(void *)(cell->head + sizeof(first));
+    unsigned               i = 0;
 
     if (TERN_UNLIKELY(!tern_base_ring_has_cell(p)) && !tern_base_ring_look_again(p))
         return false;
@@ -148,7 +164,9 @@ static inline bool tern_base_ring_put(struct tern_ring_producer *p, uint64_t fir
     cell->at = 0;
     cell->span = 0;
     *(uint64_t *)(void *)cell->head = first;
-    for (unsigned i = 0; i < count; i++)
+    for (; pairs && i + 2 <= count; i += 2)
+        memcpy(to + i, rest + i, 2 * sizeof(*rest));
+    for (; i < count; i++)
         to[i] = rest[i];
     /* release: the message before its mark. Pairs with the acquire in tern_base_ring_peek(). */
     atomic_store_explicit(&cell->mark, lap, memory_order_release);

@@ -122,7 +122,7 @@ static void damaged_rings(struct scene *s)
 {
     good_first(s);
     struct tern_ring_consumer *in = &s->shm->messages.inbox[0].inlet[TERN_CHANNEL_REQUEST].ring;
-    struct tern_ring_cell     *cell = &in->ring->cell[in->next & (in->shape.cells - 1)];
+    struct tern_ring_cell     *cell = tern_base_ring_cell(in->ring, in->next, in->shape);
     const uint32_t             data = in->shape.data, none = UINT32_MAX;
     const uint32_t             bad[][3] = { /* len, at, span */
                                 { 65, 0, 64 },     { none - 1, 0, none }, { data + 1, 0, data + 1 },
@@ -152,7 +152,7 @@ static void circles(struct scene *s)
     struct tern_ring_consumer *in = &s->shm->messages.inbox[0].inlet[TERN_CHANNEL_REQUEST].ring;
 
     for (uint64_t i = in->next; i < in->next + in->shape.cells; i++) {
-        struct tern_ring_cell *cell = &in->ring->cell[i & (in->shape.cells - 1)];
+        struct tern_ring_cell *cell = tern_base_ring_cell(in->ring, i, in->shape);
         cell->len = TERN_RING_SKIP;
         cell->span = 0;
         atomic_store(&cell->mark, tern_base_ring_lap(i, in->shape));

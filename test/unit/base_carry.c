@@ -64,7 +64,7 @@ static bool put(struct scene *s, uint64_t *to, uint64_t value)
 
 static bool put_plain(struct scene *s)
 {
-    return tern_base_ring_put(&s->p, 9, NULL, 0);
+    return tern_base_ring_put(&s->p, 9, NULL, 0, false);
 }
 
 /* Take one cell as a consumer does; what turn it was, or -1: there was none. LATER: it stays. */

@@ -76,11 +76,10 @@ static void model_consume(struct model *m)
         assert_false(peek(&m->p, &item));
 }
 
-static void random_against_model(void **state)
+static void random_pairs(struct pair (*make)(size_t))
 {
-    (void)state;
     for (size_t lines = FEWEST_LINES; lines <= 250; lines += lines / 2) {
-        struct model m = { .p = pair_make(lines), .seed = 0x9e3779b97f4a7c15ull + lines };
+        struct model m = { .p = make(lines), .seed = 0x9e3779b97f4a7c15ull + lines };
 
         for (unsigned round = 0; round < ROUNDS; round++) {
             uint64_t what = random_next(&m.seed) % 4;
@@ -94,6 +93,34 @@ static void random_against_model(void **state)
         }
         assert_true(m.got > ROUNDS / 100);
         free(m.p.ring);
+    }
+}
+
+static void random_against_model(void **state)
+{
+    (void)state;
+    random_pairs(pair_make);
+    random_pairs(pair_make_apart);
+}
+
+/* Promise: each cell has its turn once in a lap, and no two that follow each other are neighbours. */
+static void messages_lie_apart(void **state)
+{
+    (void)state;
+    for (size_t lines = FEWEST_LINES; lines <= 600; lines += lines / 2) {
+        struct pair            p = pair_make_apart(lines);
+        struct tern_ring_cell *last = tern_base_ring_cell(p.ring, UINT64_MAX, p.shape);
+
+        for (uint64_t i = 0; i < p.shape.cells; i++)
+            tern_base_ring_cell(p.ring, i, p.shape)->len++;
+        for (uint64_t i = 0; i < p.shape.cells; i++) {
+            struct tern_ring_cell *cell = tern_base_ring_cell(p.ring, i, p.shape);
+
+            assert_int_equal(p.ring->cell[i].len, 1);
+            assert_true(p.shape.cells < 8 || labs(cell - last) > 1);
+            last = cell;
+        }
+        free(p.ring);
     }
 }
 
@@ -292,7 +319,7 @@ int main(void)
         cmocka_unit_test(random_against_model), cmocka_unit_test(published_in_any_order),
         cmocka_unit_test(bytes_like_marks),     cmocka_unit_test(counters_wrap),
         cmocka_unit_test(two_threads),          cmocka_unit_test(mostly_given_up),
-        cmocka_unit_test(many_producers),
+        cmocka_unit_test(many_producers),       cmocka_unit_test(messages_lie_apart),
     };
 
     return cmocka_run_group_tests_name("rings", tests, NULL, NULL);

@@ -47,6 +47,17 @@ static inline struct pair pair_make(size_t lines)
     return p;
 }
 
+/* The same, whose messages do not lie side by side. */
+static inline struct pair pair_make_apart(size_t lines)
+{
+    struct pair p = pair_make(lines);
+
+    p.shape = tern_base_ring_apart(p.shape);
+    tern_base_ring_produce(&p.out, p.ring, p.shape);
+    tern_base_ring_consume_from(&p.in, p.ring, p.shape);
+    return p;
+}
+
 static inline uint64_t random_next(uint64_t *seed)
 {
     *seed ^= *seed >> 12;

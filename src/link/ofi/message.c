@@ -178,7 +178,7 @@ tern_status tern_ofi_msg_brief(struct tern_link *link, int peer, unsigned channe
         return st;
     ring = &to->out[channel].ring;
     alone = tern_base_lone_lock(&ring->lock);
-    put = tern_base_ring_put(&ring->producer, first, rest, count);
+    put = tern_base_ring_put(&ring->producer, first, rest, count, false);
     tern_base_lone_unlock(&ring->lock, alone);
     if (!put)
         return no_room(ofi, to, channel);

@@ -169,7 +169,7 @@ tern_status tern_self_msg_brief(struct tern_link *link, int peer, unsigned chann
     if (st < 0)
         return st;
     alone = tern_base_lone_lock(&outlet->lock);
-    sent = tern_base_ring_put(&outlet->producer, first, rest, count);
+    sent = tern_base_ring_put(&outlet->producer, first, rest, count, false);
     tern_base_lone_unlock(&outlet->lock, alone);
     if (!sent)
         return TERN_AGAIN;

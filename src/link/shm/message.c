@@ -39,7 +39,10 @@ static inline enum shm_post_kind kind_of(unsigned channel)
 
 static struct tern_ring_shape shape_of(enum shm_post_kind kind, uint64_t bytes)
 {
-    return kind == SHM_POST_NOTES ? tern_base_ring_bare(bytes) : tern_base_ring_shape(bytes);
+    if (kind == SHM_POST_NOTES)
+        return tern_base_ring_bare(bytes);
+    /* Active messages come sooner side by side: who delivers them mostly waits for the next. */
+    return kind == SHM_POST_TAGGED ? tern_base_ring_apart(tern_base_ring_shape(bytes)) : tern_base_ring_shape(bytes);
 }
 
 /* Bytes of a ring that is one of so many for which there are bytes in all. */
@@ -270,22 +273,34 @@ void tern_shm_msg_drop(struct tern_link *link, const struct tern_link_msg *msg)
     ring_peer(tern_shm(link), msg->peer); /* what is behind it can be read now */
 }
 
-tern_status tern_shm_msg_brief(struct tern_link *link, int peer, unsigned channel, uint64_t first, const uint32_t *rest,
-                               unsigned count)
+/* What a post has to offer is known where this is compiled. */
+static inline __attribute__((always_inline)) tern_status brief(struct shm_link *shm, int peer, unsigned channel,
+                                                               enum shm_post_kind kind, uint64_t first,
+                                                               const uint32_t *rest, unsigned count)
 {
     tern_status              st = TERN_OK;
-    struct tern_ring_outlet *outlet = outlet_to(tern_shm(link), peer, channel, &st);
+    struct shm_outbox       *outbox = outbox_to(shm, peer, kind, &st);
+    struct tern_ring_outlet *outlet;
     bool                     alone, sent;
 
-    if (TERN_UNLIKELY(!outlet))
+    if (TERN_UNLIKELY(!outbox))
         return st;
+    outlet = &outbox->outlet[channel - channel_of[kind]];
     alone = lock(outlet, channel);
-    sent = tern_base_ring_put(&outlet->producer, first, rest, count);
+    sent = tern_base_ring_put(&outlet->producer, first, rest, count, kind == SHM_POST_TAGGED);
     unlock(outlet, channel, alone);
     if (TERN_UNLIKELY(!sent))
         return TERN_AGAIN;
-    ring_peer(tern_shm(link), peer);
+    ring_slot(outbox->slot);
     return TERN_OK;
+}
+
+tern_status tern_shm_msg_brief(struct tern_link *link, int peer, unsigned channel, uint64_t first, const uint32_t *rest,
+                               unsigned count)
+{
+    if (channel == TERN_CHANNEL_TAGGED)
+        return brief(tern_shm(link), peer, TERN_CHANNEL_TAGGED, SHM_POST_TAGGED, first, rest, count);
+    return brief(tern_shm(link), peer, channel, kind_of(channel), first, rest, count);
 }
 
 tern_status tern_shm_note_carry(struct tern_link *link, const struct tern_link_part *part, uint64_t first,
@@ -448,14 +463,18 @@ static tern_status deliver_tagged(struct tern_link_watch *watch)
     struct shm_inlet     *inlet = (struct shm_inlet *)watch;
     struct shm_link      *shm = tern_shm(watch->link);
     struct tern_ring_item item;
-    int                   found = 0;
+    bool                  many = inlet->many;
+    int                   found = 0, i;
 
     tern_base_order_after(shm); /* what the service thread has copied for peers that tell of it now */
-    for (int i = 0; i < BATCH && (found = tern_base_ring_peek(&inlet->ring, &item)) > 0; i++) {
+    for (i = 0; i < BATCH && (found = tern_base_ring_peek(&inlet->ring, &item)) > 0; i++) {
+        if (many)
+            tern_base_ring_fetch_ahead(&inlet->ring);
         if (TERN_UNLIKELY(!shm->up->tagged(inlet->from, item.head, item.data, item.len)))
             break;
         tern_base_ring_consume(&inlet->ring, item.span);
     }
+    inlet->many = i == BATCH;
     return delivered(inlet, found);
 }
 

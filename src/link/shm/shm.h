@@ -94,6 +94,7 @@ struct shm_inlet {
     struct tern_link_watch    watch;
     struct tern_ring_consumer ring;
     int                       from;
+    bool                      many; /* the last delivery ended before the messages did */
 };
 
 struct shm_inbox {
