@@ -46,7 +46,8 @@ __attribute__((cold)) tern_status tern_api_deserted(const struct tern_match_name
 
 static __attribute__((cold, noinline)) void tell_failure(const struct tern_request *request, const char *what)
 {
-    bool recv = request->kind == TERN_REQUEST_RECV;
+    struct tern_match_name name = tern_op_request_name(request);
+    bool                   recv = request->kind == TERN_REQUEST_RECV;
 
     if (request->status == TERN_ERR_TRUNCATED)
         tern_base_fail(request->status,
@@ -55,7 +56,7 @@ static __attribute__((cold, noinline)) void tell_failure(const struct tern_reque
                        what, (unsigned long long)request->len, (unsigned long long)request->tag, request->source,
                        (unsigned long long)request->size);
     else if (request->status == TERN_ERR_PEER && recv && request->source < 0)
-        tern_api_deserted(&request->name, what);
+        tern_api_deserted(&name, what);
     else
         tern_base_fail(request->status, "%s: the %s of a message of %llu bytes %s rank %d of the job failed: %s", what,
                        recv ? "receive" : "send", (unsigned long long)request->len, recv ? "from" : "to",
@@ -75,10 +76,11 @@ static inline tern_status found_done(tern_request **at, tern_message_info *info,
     }
     if (TERN_UNLIKELY(st < 0))
         tell_failure(request, what);
-    atomic_store_explicit(&request->state, TERN_REQUEST_IDLE, memory_order_relaxed); /* the context's thread */
     if (TERN_LIKELY(!request->persistent)) {
         tern_op_request_drop(request);
         *at = NULL;
+    } else {
+        atomic_store_explicit(&request->state, TERN_REQUEST_IDLE, memory_order_relaxed); /* the context's thread */
     }
     return st;
 }
@@ -255,10 +257,13 @@ tern_status tern_request_wait_any(tern_request **requests, size_t n, tern_deadli
     return any_found(&a, tern_core_wait(&wait), index, info);
 }
 
-/* From the last to the first, so that the detail is that of the lowest index. */
-static tern_status all_found(const struct await *a, tern_status st, tern_message_info *infos, tern_status *statuses)
+/* All are done, or not started: the program knows. From the last to the first, so that the detail is that of the lowest
+ * index. */
+static inline tern_status take_all(const struct await *a, tern_message_info *infos, tern_status *statuses)
 {
-    for (size_t i = a->n; st != TERN_PENDING && st != TERN_ERR_TIMEOUT && i-- > 0;) {
+    tern_status st = TERN_OK;
+
+    for (size_t i = a->n; i-- > 0;) {
         tern_status one = TERN_OK;
 
         if (is_started(a->request[i]))
@@ -268,6 +273,13 @@ static tern_status all_found(const struct await *a, tern_status st, tern_message
         st = one < 0 ? one : st;
     }
     return st;
+}
+
+static tern_status all_found(const struct await *a, tern_status st, tern_message_info *infos, tern_status *statuses)
+{
+    if (st == TERN_PENDING || st == TERN_ERR_TIMEOUT)
+        return st;
+    return infos || statuses ? take_all(a, infos, statuses) : take_all(a, NULL, NULL);
 }
 
 tern_status tern_request_test_all(tern_request **requests, size_t n, tern_message_info *infos, tern_status *statuses)

@@ -41,39 +41,22 @@ static inline tern_status check_send(const tern_ctx *ctx, int rank, int64_t tag,
     return TERN_OK;
 }
 
-/* Check, and make the request of a send, which is not started. */
-static inline tern_status send_request(tern_ctx *ctx, enum tern_request_kind kind, int rank, int64_t tag,
-                                       const void *buf, size_t len, tern_request **out, const char *what)
+static inline __attribute__((always_inline)) tern_status start_send(tern_ctx *ctx, enum tern_request_kind kind,
+                                                                    int rank, int64_t tag, const void *buf, size_t len,
+                                                                    tern_request **out, const char *what)
 {
     tern_status          st = check_send(ctx, rank, tag, buf, len, what);
     struct tern_request *request;
 
-    if (st < 0)
+    if (TERN_UNLIKELY(st < 0))
         return st;
-    if (!out)
+    if (TERN_UNLIKELY(!out))
         return is_null(what);
-    if (!(request = tern_op_request_new(ctx, kind)))
+    if (TERN_UNLIKELY(!(request = tern_op_request_new(ctx, kind))))
         return no_memory(what);
-    request->buffer = (void *)(uintptr_t)buf;
-    request->size = len;
-    request->name.scope = ctx->team->group->id;
-    request->name.tag = (uint64_t)tag;
-    request->name.source = tern_core_team_world(ctx->team, rank);
-    request->name.class = 0;
-    *out = request;
-    return TERN_OK;
-}
-
-static tern_status start_send(tern_ctx *ctx, enum tern_request_kind kind, int rank, int64_t tag, const void *buf,
-                              size_t len, tern_request **out, const char *what)
-{
-    tern_request *request = NULL;
-    tern_status   st = out ? send_request(ctx, kind, rank, tag, buf, len, &request, what) : is_null(what);
-
-    if (st < 0)
-        return st;
     tern_core_job_notice();
-    if ((st = tern_op_tagged_start_send(request)) < 0) {
+    st = tern_op_tagged_send(request, tern_core_team_world(ctx->team, rank), (uint64_t)tag, buf, len);
+    if (TERN_UNLIKELY(st < 0)) {
         tern_api_send_refused(st, request, what);
         tern_op_request_drop(request);
         return st;
@@ -161,21 +144,25 @@ static inline tern_status check_wish(const tern_ctx *ctx, const struct wish *wis
     return TERN_OK;
 }
 
-static inline void name_it(const tern_ctx *ctx, const struct wish *wish, struct tern_match_name *name)
+static inline uint32_t class_of(const struct wish *wish)
 {
     bool any = wish->source == TERN_ANY_SOURCE;
-    uint32_t class;
 
     if (wish->tag == TERN_ANY_TAG || wish->mask == 0)
-        class = TERN_MATCH_ANY_TAG | (any ? TERN_MATCH_ANY_SOURCE : 0);
-    else if (wish->mask == EVERY_BIT)
-        class = any ? TERN_MATCH_ANY_SOURCE : 0;
-    else
-        class = any ? TERN_MATCH_BITS_ANY_SOURCE : TERN_MATCH_BITS;
-    name->scope = ctx->team->group->id;
-    name->tag = wish->tag == TERN_ANY_TAG ? 0 : (uint64_t)wish->tag;
-    name->source = any ? 0 : tern_core_team_world(ctx->team, wish->source);
-    name->class = class;
+        return TERN_MATCH_ANY_TAG | (any ? TERN_MATCH_ANY_SOURCE : 0);
+    if (wish->mask == EVERY_BIT)
+        return any ? TERN_MATCH_ANY_SOURCE : 0;
+    return any ? TERN_MATCH_BITS_ANY_SOURCE : TERN_MATCH_BITS;
+}
+
+static inline int source_of(const tern_ctx *ctx, const struct wish *wish)
+{
+    return wish->source == TERN_ANY_SOURCE ? 0 : tern_core_team_world(ctx->team, wish->source);
+}
+
+static inline uint64_t tag_of(const struct wish *wish)
+{
+    return wish->tag == TERN_ANY_TAG ? 0 : (uint64_t)wish->tag;
 }
 
 /* Check, and make the request of a receive, which is not started. Inlined: what the common calls ask for is known where
@@ -194,8 +181,9 @@ static inline __attribute__((always_inline)) tern_status recv_request(tern_ctx *
         return no_memory(what);
     request->buffer = buf;
     request->size = size;
-    name_it(ctx, wish, &request->name);
-    request->match.tag = request->name.tag;
+    request->peer = source_of(ctx, wish);
+    request->class = class_of(wish);
+    request->match.tag = tag_of(wish);
     request->match.care = (uint64_t)wish->mask;
     *out = request;
     return TERN_OK;
@@ -210,7 +198,9 @@ static inline __attribute__((always_inline)) tern_status start_recv(tern_ctx *ct
 
     if (st < 0)
         return st;
-    if (TERN_UNLIKELY(!tern_op_tagged_start_recv(request, waits))) {
+    if (TERN_UNLIKELY(!tern_op_tagged_recv_again(request, ctx->team->group->id, tag_of(wish), source_of(ctx, wish),
+                                                 class_of(wish)) &&
+                      !tern_op_tagged_start_recv(request, waits))) {
         tern_op_request_drop(request);
         return no_memory(what);
     }
@@ -245,12 +235,23 @@ tern_status tern_recv(tern_ctx *ctx, int source, int64_t tag, void *buf, size_t 
 static tern_status make_send(tern_ctx *ctx, enum tern_request_kind kind, int rank, int64_t tag, const void *buf,
                              size_t len, tern_request **out)
 {
-    const char *what = kind == TERN_REQUEST_SSEND ? "tern_ssend_init" : "tern_send_init";
-    tern_status st = send_request(ctx, kind, rank, tag, buf, len, out, what);
+    const char          *what = kind == TERN_REQUEST_SSEND ? "tern_ssend_init" : "tern_send_init";
+    tern_status          st = check_send(ctx, rank, tag, buf, len, what);
+    struct tern_request *request;
 
-    if (st == TERN_OK)
-        (*out)->persistent = true;
-    return st;
+    if (st < 0)
+        return st;
+    if (!out)
+        return is_null(what);
+    if (!(request = tern_op_request_new(ctx, kind)))
+        return no_memory(what);
+    request->persistent = true;
+    request->buffer = (void *)(uintptr_t)buf;
+    request->size = len;
+    request->match.tag = (uint64_t)tag;
+    request->peer = tern_core_team_world(ctx->team, rank);
+    *out = request;
+    return TERN_OK;
 }
 
 tern_status tern_send_init(tern_ctx *ctx, int rank, int64_t tag, const void *buf, size_t len, tern_request **out)
@@ -341,7 +342,9 @@ static tern_status probe(tern_ctx *ctx, const struct wish *wish, tern_deadline d
     if ((st = check_wish(ctx, wish, p->what)) < 0)
         return st;
     p->ctx = ctx;
-    name_it(ctx, wish, &p->name);
+    p->name = (struct tern_match_name){
+        .scope = ctx->team->group->id, .tag = tag_of(wish), .source = source_of(ctx, wish), .class = class_of(wish)
+    };
     p->care = (uint64_t)wish->mask;
     tern_core_ctx_progress(ctx);
     st = look(p);

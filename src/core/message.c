@@ -40,10 +40,10 @@ static _Atomic uint32_t         note_count;
 static uint32_t                 note_last;
 static uint32_t                 note_calls; /* polls; any thread */
 static _Atomic bool             note_full;
-static _Atomic bool             tagged_full;
 
 struct tern_link_watch *_Atomic tern_core_message_noted_last;
 
+_Atomic bool                              tern_core_message_refused;
 bool                                      tern_core_message_asks;
 uint32_t                                  tern_core_message_count;
 _Thread_local int tern_core_message_depth TERN_CORE_TLS;
@@ -63,7 +63,7 @@ void tern_core_message_close(void)
     atomic_store(&count, 0);
     atomic_store(&note_count, 0);
     atomic_store(&note_full, false);
-    atomic_store(&tagged_full, false);
+    atomic_store(&tern_core_message_refused, false);
     tern_core_message_asks = false;
     free(watch);
     watch = NULL;
@@ -158,7 +158,7 @@ static bool has_news(void)
 static bool anything(void)
 {
     return has_come(TERN_CHANNEL_REPLY) || has_come(TERN_CHANNEL_REQUEST) || has_news() ||
-           (!atomic_load_explicit(&tagged_full, memory_order_relaxed) && has_come(TERN_CHANNEL_TAGGED)) ||
+           (!atomic_load_explicit(&tern_core_message_refused, memory_order_relaxed) && has_come(TERN_CHANNEL_TAGGED)) ||
            (!atomic_load_explicit(&note_full, memory_order_relaxed) && has_noted());
 }
 
@@ -169,8 +169,8 @@ bool tern_core_message_noted(void)
 
 bool tern_core_message_tagged(void)
 {
-    return (!atomic_load_explicit(&tagged_full, memory_order_relaxed) && has_come(TERN_CHANNEL_TAGGED)) || has_news() ||
-           has_come(TERN_CHANNEL_REPLY);
+    return (!atomic_load_explicit(&tern_core_message_refused, memory_order_relaxed) && has_come(TERN_CHANNEL_TAGGED)) ||
+           has_news() || has_come(TERN_CHANNEL_REPLY);
 }
 
 static void set_full(_Atomic bool *flag, bool full)
@@ -189,7 +189,7 @@ void tern_core_message_full(bool full)
 
 void tern_core_message_tagged_full(bool full)
 {
-    set_full(&tagged_full, full);
+    set_full(&tern_core_message_refused, full);
 }
 
 static __attribute__((cold, noreturn)) void give_up(void)
@@ -291,7 +291,8 @@ void tern_core_message_release(void)
  * stay awake, and the watches behind it have their turn at once. */
 static inline bool may_be_refused(const struct tern_link_watch *w)
 {
-    return TERN_UNLIKELY(atomic_load_explicit(&tagged_full, memory_order_relaxed)) && w->channel == TERN_CHANNEL_TAGGED;
+    return TERN_UNLIKELY(atomic_load_explicit(&tern_core_message_refused, memory_order_relaxed)) &&
+           w->channel == TERN_CHANNEL_TAGGED;
 }
 
 /* The watch shows something. */

@@ -53,8 +53,9 @@ bool tern_core_message_noted(void);
 void tern_core_message_full(bool full);
 
 /* The same of tagged messages and word of them; those that cannot be taken do not count. */
-bool tern_core_message_tagged(void);
-void tern_core_message_tagged_full(bool full);
+bool                tern_core_message_tagged(void);
+void                tern_core_message_tagged_full(bool full);
+extern _Atomic bool tern_core_message_refused; /* what the last call said */
 
 /* What came makes no sense. There is no way to answer, and what this source sends cannot be trusted: end the job. */
 void tern_core_message_senseless(int from, const char *what) __attribute__((cold, noreturn));

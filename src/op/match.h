@@ -92,7 +92,6 @@ struct tern_match {
     uint64_t                   turn;
     uint32_t                   posted[TERN_MATCH_CLASSES]; /* requests */
     uint32_t                   with_any;                   /* of these, all but the exact ones */
-    uint32_t                   posted_all;
     struct tern_match_request *sole; /* where one is posted, not for bits of tags, that one, or NULL */
     bool                       asked[TERN_MATCH_CLASSES]; /* a request of this class was bound */
     uint32_t                   kept;
@@ -110,16 +109,16 @@ void tern_op_match_close(struct tern_match *match);
 bool tern_op_match_bind(struct tern_match *match, struct tern_match_request *request, struct tern_match_name name);
 void tern_op_match_unbind_other(struct tern_match *match, struct tern_match_request *request);
 
-/* The same, where it is mostly for what the one before was for. What was written in pieces is read in pieces: read as
- * one it would have to reach memory first. */
+/* The same, where it is for what the one before was for; false: it is not, or that is not known any more. A name in
+ * pieces stays in registers. */
 static inline bool tern_op_match_bind_again(struct tern_match *match, struct tern_match_request *request,
-                                            const struct tern_match_name *name)
+                                            uint64_t scope, uint64_t tag, int32_t source, uint32_t class)
 {
     struct tern_match_queue *warm = match->warm;
 
-    if (TERN_UNLIKELY(!warm || warm->name.tag != name->tag || warm->name.scope != name->scope ||
-                      ((uint32_t)(warm->name.source ^ name->source) | (warm->name.class ^ name->class)) != 0))
-        return tern_op_match_bind(match, request, *name);
+    if (TERN_UNLIKELY(!warm || warm->name.tag != tag || warm->name.scope != scope ||
+                      ((uint32_t)(warm->name.source ^ source) | (warm->name.class ^ class)) != 0))
+        return false;
     warm->holders++;
     request->queue = warm;
     request->turn = 0;
@@ -149,9 +148,12 @@ static inline void tern_op_match_post(struct tern_match *match, struct tern_matc
     else
         queue->first = request;
     queue->last = request;
+    match->sole = NULL;
+    if (match->posted[0] + match->with_any == 0 && queue->name.class < TERN_MATCH_BITS)
+        match->sole = request;
     match->posted[queue->name.class]++;
-    match->with_any += queue->name.class != 0;
-    match->sole = match->posted_all++ == 0 && queue->name.class < TERN_MATCH_BITS ? request : NULL;
+    if (TERN_UNLIKELY(queue->name.class != 0))
+        match->with_any++;
 }
 
 /* Withdraw it: it is found no more. */
@@ -169,8 +171,8 @@ static inline void tern_op_match_withdraw(struct tern_match *match, struct tern_
     else
         queue->last = request->prev;
     match->posted[queue->name.class]--;
-    match->with_any -= queue->name.class != 0;
-    match->posted_all--;
+    if (TERN_UNLIKELY(queue->name.class != 0))
+        match->with_any--;
     match->sole = NULL; /* who is left, where one is, is not known */
 }
 

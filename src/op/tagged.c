@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/options.h"
 #include "core/message.h"
@@ -79,11 +80,15 @@ static struct tern_request *take_over(struct tern_tagged *tagged, bool *matched)
 /* Whether only a rank that is dead could move it on, or some message that it has sent and that has come. */
 static bool is_doomed(const struct tern_request *request)
 {
+    struct tern_match_name name;
+
     if (tern_op_request_state(request) != TERN_REQUEST_ACTIVE)
         return false;
-    if (request->kind == TERN_REQUEST_RECV)
-        return tern_op_tagged_alone(request->ctx, &request->name);
-    return request->phase == TERN_REQUEST_OFFERED && tern_core_job_lost(request->name.source);
+    if (request->kind == TERN_REQUEST_RECV) {
+        name = tern_op_request_name(request);
+        return tern_op_tagged_alone(request->ctx, &name);
+    }
+    return request->phase == TERN_REQUEST_OFFERED && tern_core_job_lost(request->peer);
 }
 
 /* End what waits for the dead. True: some of it waits for what they sent, and is to be looked at again. */
@@ -169,10 +174,11 @@ static bool tagged_make(struct tern_ctx *ctx)
 
 static bool slab_add(struct tern_tagged *tagged)
 {
-    struct tern_tagged_slab *slab = calloc(1, sizeof(*slab));
+    struct tern_tagged_slab *slab = aligned_alloc(_Alignof(struct tern_tagged_slab), sizeof(*slab));
 
     if (!slab)
         return false;
+    memset(slab, 0, sizeof(*slab));
     slab->next = tagged->slabs;
     tagged->slabs = slab;
     for (unsigned i = 0; i < PER_SLAB; i++) {
@@ -208,6 +214,7 @@ void tern_op_request_matched(struct tern_request *request)
 void tern_op_request_end_watched(struct tern_request *request, tern_status status)
 {
     request->status = status;
+    request->watched = false;
     if (request->wished)
         unwish(request);
     if (request->record) {
@@ -237,7 +244,7 @@ static void unqueue(struct tern_request *request)
     *at = request->next;
     if (!*at)
         tagged->queue_end = at;
-    tagged->flow[request->name.source].queued--;
+    tagged->flow[request->peer].queued--;
 }
 
 /* What who delivers has not moved on. The lock is held. */
@@ -280,7 +287,7 @@ void tern_op_request_abandon(struct tern_request *request)
     if (tern_op_request_state(request) == TERN_REQUEST_DONE)
         tern_op_request_drop(request);
     else
-        request->orphan = true;
+        request->watched = request->orphan = true;
     tern_base_lone_unlock(&tern_op_tagged_lock, alone);
 }
 
@@ -288,9 +295,10 @@ void tern_op_request_abandon(struct tern_request *request)
 
 static bool recv_hopeless(struct tern_request *request)
 {
-    bool alone, hopeless;
+    struct tern_match_name name = tern_op_request_name(request);
+    bool                   alone, hopeless;
 
-    if (!tern_op_tagged_deserted(request->ctx, &request->name))
+    if (!tern_op_tagged_deserted(request->ctx, &name))
         return false;
     alone = tern_base_lone_lock(&tern_op_tagged_lock);
     if ((hopeless = is_posted(request))) {
@@ -308,8 +316,8 @@ bool tern_op_request_hopeless(struct tern_request *request)
         return false;
     if (request->kind == TERN_REQUEST_RECV)
         return recv_hopeless(request);
-    if (request->phase != TERN_REQUEST_OFFERED || !tern_core_job_lost(request->name.source) ||
-        tern_core_message_tagged() || !tern_op_tagged_withdraw(request))
+    if (request->phase != TERN_REQUEST_OFFERED || !tern_core_job_lost(request->peer) || tern_core_message_tagged() ||
+        !tern_op_tagged_withdraw(request))
         return false;
     tern_op_request_end(request, TERN_ERR_PEER);
     return true;
@@ -338,10 +346,11 @@ bool tern_op_request_event(struct tern_request *request, tern_event *event)
         return false;
     fresh->describe = describe_record;
     fresh->note[0] = request->kind == TERN_REQUEST_RECV;
-    fresh->note[1] = (uint64_t)request->name.source;
+    fresh->note[1] = (uint64_t)request->peer;
     alone = tern_base_lone_lock(&tern_op_tagged_lock);
     if (tern_op_request_state(request) == TERN_REQUEST_ACTIVE && !request->record) {
         request->record = fresh;
+        request->watched = true;
         fresh = NULL;
     }
     *event = request->record ? tern_core_event_make(request->record, false) : TERN_EVENT_INIT;
@@ -356,16 +365,17 @@ void tern_op_request_describe(const struct tern_request *request, char *text, si
     static const char *const phase[] = { "for which none has come", "whose data is being fetched",
                                          "for which there is no room", "which was not received yet" };
     char                     source[24] = "any rank", tag[40] = "any tag";
+    struct tern_match_name   name = tern_op_request_name(request);
     bool                     recv = request->kind == TERN_REQUEST_RECV;
     bool                     alone = tern_base_lone_lock(&tern_op_tagged_lock);
     unsigned                 far = request->phase;
 
     tern_base_lone_unlock(&tern_op_tagged_lock, alone);
-    if (!recv || !tern_op_match_any_source(&request->name))
-        snprintf(source, sizeof(source), "rank %d", request->name.source);
-    if (!recv || request->name.class >= TERN_MATCH_BITS || !(request->name.class & TERN_MATCH_ANY_TAG))
-        snprintf(tag, sizeof(tag), "tag %" PRIu64 "%s", request->name.tag,
-                 recv && request->name.class >= TERN_MATCH_BITS ? " in some bits" : "");
+    if (!recv || !tern_op_match_any_source(&name))
+        snprintf(source, sizeof(source), "rank %d", name.source);
+    if (!recv || name.class >= TERN_MATCH_BITS || !(name.class & TERN_MATCH_ANY_TAG))
+        snprintf(tag, sizeof(tag), "tag %" PRIu64 "%s", name.tag,
+                 recv && name.class >= TERN_MATCH_BITS ? " in some bits" : "");
     snprintf(text, size,
              "%s %s of the job a message of %" PRIu64 " bytes%s with %s, %s; %" PRIu64 " bytes of others are kept",
              recv ? "to receive from" : "to send to", source, request->size, recv ? " at most" : "", tag, phase[far],

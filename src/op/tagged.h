@@ -18,6 +18,7 @@
 #include "base/lone.h"
 #include "core/context.h"
 #include "core/job.h"
+#include "core/message.h"
 #include "op/engine.h"
 #include "op/match.h"
 
@@ -44,35 +45,41 @@ static inline bool tern_op_window_open(const struct tern_window *window)
     return window->started - window->landed < window->limit;
 }
 
+/* Short messages, of which there are many, use two cache lines of it. Who is not active has no record and no id. */
 struct tern_request {
-    struct tern_match_bits match; /* first */
-    _Atomic uint32_t       state; /* enum tern_request_state. DONE may be set by who delivers */
-    uint8_t                kind;  /* enum tern_request_kind */
-    uint8_t                phase; /* enum tern_request_phase; under the lock where who delivers may change it */
-    bool                   persistent, bound;
-    bool                   orphan; /* the program has no pointer to it any more: it is freed at its end */
-    bool                   wished; /* a receive that is counted in wishes */
-    bool                   attached;
-    tern_status            status;
-    void                  *buffer; /* of a send not written */
-    uint64_t               size;
-    struct tern_ctx       *ctx;
-    struct tern_match_name name; /* asked for. Of a send: scope and tag, and as source the target; ranks of the job */
-    int32_t                source;
-    uint64_t               tag, len; /* found, as source. Of a send: the same as asked for */
-    struct tern_pending   *record;   /* what events of it point at; NULL: there are none */
-    struct tern_request   *next;     /* in a list of its context */
-    uint64_t               id;       /* by which a sender knows its send; 0: it does not wait for word */
-    struct tern_link_card  card;     /* of the sender's memory; size 0: nothing is exposed, or to be fetched */
+    _Alignas(64) struct tern_match_bits match; /* first. Its tag is what was asked for, also of a send */
+    _Atomic uint32_t     state;                /* enum tern_request_state. DONE may be set by who delivers */
+    tern_status          status;
+    uint8_t              kind;  /* enum tern_request_kind */
+    uint8_t              phase; /* enum tern_request_phase; under the lock where who delivers may change it */
+    bool                 persistent, bound;
+    bool                 orphan;  /* the program has no pointer to it any more: it is freed at its end */
+    bool                 wished;  /* a receive that is counted in wishes */
+    bool                 watched; /* it is one of these, or has a record; or was once */
+    bool                 attached;
+    void                *buffer; /* of a send not written */
+    uint64_t             size;
+    struct tern_ctx     *ctx;
+    struct tern_request *next;     /* in a list of its context */
+    uint64_t             tag, len; /* found, as source. Of a send: the same as asked for */
+    int32_t              source;
+    int32_t              peer;    /* asked for; of a send the target. Ranks of the job */
+    uint32_t class;               /* of a receive, for match.h */
+    struct tern_pending  *record; /* what events of it point at; NULL: there are none */
+    uint64_t              id;     /* by which a sender knows its send; 0: it does not wait for word */
+    struct tern_link_card card;   /* of the sender's memory; size 0: nothing is exposed, or to be fetched */
     /* While it is fetched. */
-    uint64_t               fetched; /* bytes that came along, or were asked for */
-    uint64_t               want;    /* bytes in all */
-    uint64_t               chunk;   /* bytes of a get */
-    uint64_t               begin;   /* where in the part the message begins */
-    struct tern_window     window;
-    struct tern_link_part  part;
-    struct tern_work       work;
+    uint64_t              fetched; /* bytes that came along, or were asked for */
+    uint64_t              want;    /* bytes in all */
+    uint64_t              chunk;   /* bytes of a get */
+    uint64_t              begin;   /* where in the part the message begins */
+    struct tern_window    window;
+    struct tern_link_part part;
+    struct tern_work      work;
 };
+
+_Static_assert(offsetof(struct tern_request, class) < 128, "short messages use two lines");
+_Static_assert(sizeof(struct tern_request) / 64 % 2 == 1, "the same lines of many are in many sets of a cache");
 
 /* A message that came when nobody waited for it, and is kept. */
 struct tern_message {
@@ -134,14 +141,12 @@ static inline struct tern_request *tern_op_request_new(struct tern_ctx *ctx, enu
     }
     request = tagged->unused;
     tagged->unused = request->next;
-    atomic_store_explicit(&request->state, TERN_REQUEST_IDLE, memory_order_relaxed);
     request->kind = (uint8_t)kind; /* one by one: most of it is used by few */
-    request->persistent = request->bound = request->orphan = request->wished = request->attached = false;
+    request->phase = TERN_REQUEST_POSTED;
+    request->persistent = request->bound = request->orphan = request->wished = request->watched = request->attached =
+        false;
     request->status = TERN_OK;
     request->ctx = ctx;
-    request->record = NULL;
-    request->id = 0;
-    request->card.size = 0;
     return request;
 }
 
@@ -150,8 +155,18 @@ static inline void tern_op_request_drop(struct tern_request *request)
 {
     struct tern_tagged *tagged = (struct tern_tagged *)request->ctx->guest;
 
+    atomic_store_explicit(&request->state, TERN_REQUEST_IDLE, memory_order_relaxed); /* the context's thread */
     request->next = tagged->unused;
     tagged->unused = request;
+}
+
+/* What it asks for. */
+static inline struct tern_match_name tern_op_request_name(const struct tern_request *request)
+{
+    return (struct tern_match_name){ .scope = request->ctx->team->group->id,
+                                     .tag = request->match.tag,
+                                     .source = request->peer,
+                                     .class = request->class };
 }
 
 static inline unsigned tern_op_request_state(const struct tern_request *request)
@@ -165,7 +180,7 @@ static inline unsigned tern_op_request_state(const struct tern_request *request)
 void               tern_op_request_end_watched(struct tern_request *request, tern_status status);
 static inline void tern_op_request_end(struct tern_request *request, tern_status status)
 {
-    if (TERN_UNLIKELY(request->record != NULL || request->orphan || request->wished)) {
+    if (TERN_UNLIKELY(request->watched)) {
         tern_op_request_end_watched(request, status);
         return;
     }
@@ -196,7 +211,8 @@ void tern_op_request_describe(const struct tern_request *request, char *text, si
 
 /* ---- tagged_out.c: sends ---- */
 
-/* Start a send: buffer, size and name are set. On an error it is not active. */
+/* Start a send, to a rank of the job. On an error it is not active. The second: what is asked for is set. */
+tern_status tern_op_tagged_send(struct tern_request *request, int rank, uint64_t tag, const void *buf, size_t len);
 tern_status tern_op_tagged_start_send(struct tern_request *request);
 
 /* Send a message that travels with its data and wants no word, if there is room now and nothing waits in front of it.
@@ -237,9 +253,43 @@ void tern_op_tagged_in_close(void);
 void tern_op_tagged_refuse(void);
 bool tern_op_tagged_forget(void);
 
+/* A receive was posted: what could not be taken may be now, and who is to send may be dead. */
+static inline void tern_op_tagged_posted(struct tern_request *request)
+{
+    if (TERN_UNLIKELY(atomic_load_explicit(&tern_core_message_refused, memory_order_relaxed))) /* a hint */
+        tern_core_message_tagged_full(false);
+    if (TERN_UNLIKELY(atomic_load_explicit(&tern_job.losses_seen, memory_order_relaxed) > 0))
+        tern_op_request_doomed(request);
+}
+
 /* Start a receive: what is kept, or what comes. waits: in this call; otherwise the program may compute meanwhile.
  * False: no memory, it is not active. */
 bool tern_op_tagged_start_recv(struct tern_request *request, bool waits);
+
+/* The same where the message is short, nothing is kept, and the receive before asked for the same. False: it is not so,
+ * and nothing was done. */
+extern struct tern_match                          tern_op_tagged_match; /* under the lock */
+static inline __attribute__((always_inline)) bool tern_op_tagged_recv_again(struct tern_request *request,
+                                                                            uint32_t scope, uint64_t tag, int source,
+                                                                            uint32_t class)
+{
+    struct tern_match *match = &tern_op_tagged_match;
+    bool               alone, again;
+
+    if (TERN_UNLIKELY(request->size > tern_op_tagged_eager_least()))
+        return false;
+    alone = tern_base_lone_lock(&tern_op_tagged_lock);
+    again = match->kept == 0 && tern_op_match_bind_again(match, &request->match.request, scope, tag, source, class);
+    if (TERN_LIKELY(again)) {
+        request->bound = true;
+        atomic_store_explicit(&request->state, TERN_REQUEST_ACTIVE, memory_order_relaxed); /* the lock orders */
+        tern_op_match_post(match, &request->match.request);
+    }
+    tern_base_lone_unlock(&tern_op_tagged_lock, alone);
+    if (TERN_LIKELY(again))
+        tern_op_tagged_posted(request);
+    return again;
+}
 
 /* Start to receive what a matched probe has. */
 void tern_op_tagged_start_mrecv(struct tern_request *request, struct tern_message *message, bool waits);

@@ -17,7 +17,7 @@
 
 #define OVERHEAD (sizeof(struct tern_message) + sizeof(struct tern_match_arrival)) /* bytes of a message that is kept */
 
-static struct tern_match    match;
+struct tern_match           tern_op_tagged_match;
 static uint64_t             kept_bytes;
 static struct tern_message *probed; /* all that matched probes have */
 static bool                 leaving;
@@ -56,15 +56,15 @@ static inline void unbind(struct tern_request *request)
 {
     if (request->persistent)
         return;
-    tern_op_match_unbind(&match, &request->match.request);
+    tern_op_match_unbind(&tern_op_tagged_match, &request->match.request);
     request->bound = false;
 }
 
 void tern_op_tagged_unpost(struct tern_request *request)
 {
     if (request->match.request.turn != 0)
-        tern_op_match_withdraw(&match, &request->match.request);
-    tern_op_match_unbind(&match, &request->match.request);
+        tern_op_match_withdraw(&tern_op_tagged_match, &request->match.request);
+    tern_op_match_unbind(&tern_op_tagged_match, &request->match.request);
     request->bound = false;
 }
 
@@ -87,7 +87,7 @@ static __attribute__((noinline)) bool keep(const struct tern_op_come *come)
     };
     if (come->bytes > 0)
         memcpy(message->data, come->data, come->bytes);
-    if (!tern_op_match_keep(&match, come->name, (uint64_t)(uintptr_t)message)) {
+    if (!tern_op_match_keep(&tern_op_tagged_match, come->name, (uint64_t)(uintptr_t)message)) {
         free(message);
         return false;
     }
@@ -95,7 +95,8 @@ static __attribute__((noinline)) bool keep(const struct tern_op_come *come)
     return true;
 }
 
-static bool receive(int from, const unsigned char *head, const unsigned char *data, size_t len)
+static __attribute__((noinline)) bool receive_any(int from, const unsigned char *head, const unsigned char *data,
+                                                  size_t len)
 {
     struct tern_op_come        come;
     struct tern_match_request *request;
@@ -107,9 +108,9 @@ static bool receive(int from, const unsigned char *head, const unsigned char *da
     if (come.card.size > 0)
         come.card.pid = atomic_load(&tern_core_job_slot(from)->pid); /* of this nobody's word is taken */
     alone = tern_base_lone_lock(&tern_op_tagged_lock);
-    request = tern_op_match_find(&match, come.name.scope, come.name.tag, come.name.source);
+    request = tern_op_match_find(&tern_op_tagged_match, come.name.scope, come.name.tag, come.name.source);
     if (TERN_LIKELY(request != NULL)) {
-        tern_op_match_withdraw(&match, request);
+        tern_op_match_withdraw(&tern_op_tagged_match, request);
         unbind((struct tern_request *)request);
         give((struct tern_request *)request, &come);
     } else {
@@ -121,12 +122,41 @@ static bool receive(int from, const unsigned char *head, const unsigned char *da
     return taken;
 }
 
+/* Mostly it is short, nobody wants word of it, and a receive waits for it that has room for it. */
+static bool receive(int from, const unsigned char *head, const unsigned char *data, size_t len)
+{
+    const volatile uint64_t *word = (const volatile uint64_t *)(const void *)head;
+    uint64_t                 first = word[0], tag = word[1]; /* what is checked does not change */
+    size_t                   bytes = wire_tagged_len(first);
+    struct tern_request     *request;
+    bool                     alone;
+
+    if (TERN_UNLIKELY(!wire_tagged_is_plain(first) || bytes > wire_tagged_room(false) || len != 0 ||
+                      tag > (uint64_t)TERN_TAG_MAX))
+        return receive_any(from, head, data, len);
+    alone = tern_base_lone_lock(&tern_op_tagged_lock);
+    request = (struct tern_request *)tern_op_match_find(&tern_op_tagged_match, wire_tagged_scope(first), tag, from);
+    if (TERN_UNLIKELY(!request || bytes > request->size)) {
+        tern_base_lone_unlock(&tern_op_tagged_lock, alone);
+        return receive_any(from, head, data, len);
+    }
+    tern_op_match_withdraw(&tern_op_tagged_match, &request->match.request);
+    unbind(request);
+    request->source = from;
+    request->tag = tag;
+    request->len = bytes;
+    copy(request->buffer, head + wire_tagged_at(false), bytes);
+    tern_op_request_end(request, TERN_OK);
+    tern_base_lone_unlock(&tern_op_tagged_lock, alone);
+    return true;
+}
+
 /* What is kept goes; the lock is held. */
 static struct tern_message *unkeep(struct tern_match_arrival *arrival)
 {
     struct tern_message *message = (struct tern_message *)(uintptr_t)arrival->bytes;
 
-    tern_op_match_drop(&match, arrival);
+    tern_op_match_drop(&tern_op_tagged_match, arrival);
     kept_bytes -= OVERHEAD + message->bytes;
     return message;
 }
@@ -157,7 +187,7 @@ static void wish(struct tern_request *request)
 {
     struct tern_tagged *tagged = (struct tern_tagged *)request->ctx->guest;
 
-    request->wished = true;
+    request->watched = request->wished = true;
     atomic_store_explicit(&tagged->wishes, atomic_load_explicit(&tagged->wishes, memory_order_relaxed) + 1,
                           memory_order_relaxed); /* tern_op_beside_wake() orders */
 }
@@ -170,7 +200,8 @@ bool tern_op_tagged_start_recv(struct tern_request *request, bool waits)
     bool                       alone = tern_base_lone_lock(&tern_op_tagged_lock);
     struct tern_match_arrival *arrival;
 
-    if (!request->bound && !(request->bound = tern_op_match_bind_again(&match, asks, &request->name))) {
+    if (!request->bound &&
+        !(request->bound = tern_op_match_bind(&tern_op_tagged_match, asks, tern_op_request_name(request)))) {
         tern_base_lone_unlock(&tern_op_tagged_lock, alone);
         return false;
     }
@@ -178,18 +209,16 @@ bool tern_op_tagged_start_recv(struct tern_request *request, bool waits)
     atomic_store_explicit(&request->state, TERN_REQUEST_ACTIVE, memory_order_relaxed); /* the lock orders */
     if (helped)
         wish(request);
-    if (match.kept > 0 && (arrival = tern_op_match_oldest(asks))) {
+    if (tern_op_tagged_match.kept > 0 && (arrival = tern_op_match_oldest(asks))) {
         unbind(request);
         give_kept(request, unkeep(arrival));
     } else {
-        tern_op_match_post(&match, asks);
+        tern_op_match_post(&tern_op_tagged_match, asks);
     }
     tern_base_lone_unlock(&tern_op_tagged_lock, alone);
     if (helped)
         tern_op_beside_wake();
-    has_room();
-    if (TERN_UNLIKELY(atomic_load_explicit(&tern_job.losses_seen, memory_order_relaxed) > 0))
-        tern_op_request_doomed(request);
+    tern_op_tagged_posted(request);
     return true;
 }
 
@@ -201,7 +230,9 @@ void tern_op_tagged_start_mrecv(struct tern_request *request, struct tern_messag
     *message->link = message->next;
     if (message->next)
         message->next->link = message->link;
-    request->name = message->name;
+    request->match.tag = message->name.tag;
+    request->peer = message->name.source;
+    request->class = 0;
     atomic_store_explicit(&request->state, TERN_REQUEST_ACTIVE, memory_order_relaxed); /* the lock orders */
     if (helped)
         wish(request);
@@ -233,7 +264,7 @@ static tern_status find(const struct tern_match_name *name, uint64_t care, struc
     struct tern_match_bits     bits = { .tag = name->tag, .care = care };
     struct tern_match_arrival *arrival;
 
-    if (!tern_op_match_bind(&match, &bits.request, *name))
+    if (!tern_op_match_bind(&tern_op_tagged_match, &bits.request, *name))
         return tern_base_fail(TERN_ERR_NOMEM, "no memory to look for a message");
     if ((arrival = tern_op_match_oldest(&bits.request)))
         *seen = (struct tern_op_seen){ .source = arrival->name.source,
@@ -241,7 +272,7 @@ static tern_status find(const struct tern_match_name *name, uint64_t care, struc
                                        .len = ((const struct tern_message *)(uintptr_t)arrival->bytes)->len };
     if (arrival && out)
         *out = hold(arrival);
-    tern_op_match_unbind(&match, &bits.request);
+    tern_op_match_unbind(&tern_op_tagged_match, &bits.request);
     return arrival ? TERN_OK : TERN_PENDING;
 }
 
@@ -249,7 +280,7 @@ tern_status tern_op_tagged_find(const struct tern_match_name *name, uint64_t car
                                 struct tern_message **out)
 {
     bool        alone = tern_base_lone_lock(&tern_op_tagged_lock);
-    tern_status st = match.kept > 0 ? find(name, care, seen, out) : TERN_PENDING;
+    tern_status st = tern_op_tagged_match.kept > 0 ? find(name, care, seen, out) : TERN_PENDING;
 
     tern_base_lone_unlock(&tern_op_tagged_lock, alone);
     if (st == TERN_OK && out)
@@ -292,7 +323,7 @@ uint64_t tern_op_tagged_kept(void)
 
 void tern_op_tagged_in_open(void)
 {
-    tern_op_match_open(&match);
+    tern_op_match_open(&tern_op_tagged_match);
     leaving = false;
     kept_bytes = 0;
     probed = NULL;
@@ -319,14 +350,14 @@ bool tern_op_tagged_forget(void)
     bool                 alone, all = true;
     struct tern_message *message;
 
-    if (match.kept == 0 && !probed)
+    if (tern_op_tagged_match.kept == 0 && !probed)
         return true;
     if (!tern_core_message_hold()) /* nobody delivers, and word can be sent */
         return false;
     alone = tern_base_lone_lock(&tern_op_tagged_lock);
-    while (all && match.oldest)
-        if ((all = give_back((struct tern_message *)(uintptr_t)match.oldest->bytes)))
-            free(unkeep(match.oldest));
+    while (all && tern_op_tagged_match.oldest)
+        if ((all = give_back((struct tern_message *)(uintptr_t)tern_op_tagged_match.oldest->bytes)))
+            free(unkeep(tern_op_tagged_match.oldest));
     while (all && (message = probed))
         if ((all = give_back(message))) {
             probed = message->next;
@@ -339,7 +370,7 @@ bool tern_op_tagged_forget(void)
 
 void tern_op_tagged_in_close(void)
 {
-    while (match.oldest)
-        free(unkeep(match.oldest));
-    tern_op_match_close(&match);
+    while (tern_op_tagged_match.oldest)
+        free(unkeep(tern_op_tagged_match.oldest));
+    tern_op_match_close(&tern_op_tagged_match);
 }

@@ -79,7 +79,7 @@ static struct tern_request *leave(int rank, uint64_t id)
     uint32_t             i = (uint32_t)id;
     struct tern_request *request;
 
-    if (i >= count || !(request = places[i].request) || request->id != id || request->name.source != rank)
+    if (i >= count || !(request = places[i].request) || request->id != id || request->peer != rank)
         return NULL;
     places[i].request = NULL;
     places[i].next = unused;
@@ -97,7 +97,7 @@ static bool offer_region(struct tern_request *request)
     const struct tern_region    *region = tern_core_region_find(request->ctx, tern_job.boot.rank, addr);
     const struct tern_link_part *part = region ? &region->part[tern_job.boot.rank] : NULL;
 
-    if (!region || region->part[request->name.source].region == 0 ||
+    if (!region || region->part[request->peer].region == 0 ||
         !tern_base_covers(part->size, addr - part->addr, request->size))
         return false;
     request->card = (struct tern_link_card){
@@ -109,7 +109,7 @@ static bool offer_region(struct tern_request *request)
 static tern_status expose(struct tern_request *request)
 {
     static _Atomic uint64_t offers;
-    unsigned                link = tern_job.peer_link[request->name.source];
+    unsigned                link = tern_job.peer_link[request->peer];
     tern_status             st;
 
     if (offer_region(request))
@@ -124,7 +124,7 @@ static tern_status expose(struct tern_request *request)
     };
     st = tern_core_links_expose(link, &request->card);
     /* The kernel may forbid the receiver on this node to read it by itself. */
-    if (st == TERN_OK && tern_job.ops[link]->maps && request->name.source != tern_job.boot.rank)
+    if (st == TERN_OK && tern_job.ops[link]->maps && request->peer != tern_job.boot.rank)
         st = tern_core_service_start();
     if (st < 0)
         request->card.size = 0;
@@ -133,7 +133,7 @@ static tern_status expose(struct tern_request *request)
 
 static void conceal(const struct tern_request *request)
 {
-    unsigned link = tern_job.peer_link[request->name.source];
+    unsigned link = tern_job.peer_link[request->peer];
 
     if (request->card.size > 0 && request->card.region & WIRE_TAGGED_OWN)
         tern_job.ops[link]->conceal(tern_job.link[link], request->card.region);
@@ -252,8 +252,8 @@ static tern_status send_offer(struct tern_request *request, struct parcel *p)
 /* Try to send it now. */
 static tern_status try_send(struct tern_request *request)
 {
-    int           rank = request->name.source;
-    struct parcel p = { rank,         (uint32_t)request->name.scope, request->name.tag, request->id, request->buffer,
+    int           rank = request->peer;
+    struct parcel p = { rank,         request->ctx->team->group->id, request->match.tag, request->id, request->buffer,
                         request->size };
 
     if (TERN_UNLIKELY(tern_core_job_lost(rank)))
@@ -301,6 +301,7 @@ static __attribute__((noinline)) tern_status start_slowly(struct tern_request *r
     bool                     told = is_sync(request) || is_offer(request->source, request->size);
     tern_status              st;
 
+    request->card.size = 0;
     if (told && !enter(request))
         return tern_base_fail(TERN_ERR_NOMEM, "no memory for one more message that waits for its receiver");
     /* Before it leaves: word of it may come at once. */
@@ -325,21 +326,29 @@ static __attribute__((noinline)) tern_status start_slowly(struct tern_request *r
     return TERN_OK;
 }
 
-tern_status tern_op_tagged_start_send(struct tern_request *request)
+tern_status tern_op_tagged_send(struct tern_request *request, int rank, uint64_t tag, const void *buf, size_t len)
 {
-    int         rank = request->name.source;
     tern_status st = TERN_AGAIN;
 
     request->source = rank;
-    request->tag = request->name.tag;
-    request->len = request->size;
+    request->tag = tag;
+    request->len = len;
     if (TERN_LIKELY(!is_sync(request) && !tern_core_job_lost(rank)))
-        st = send_now(request->ctx, rank, request->tag, request->buffer, request->size);
-    if (TERN_UNLIKELY(st == TERN_AGAIN))
-        return start_slowly(request);
+        st = send_now(request->ctx, rank, tag, buf, len);
     if (TERN_LIKELY(st == TERN_OK))
         tern_op_request_end(request, TERN_OK);
-    return st;
+    if (TERN_LIKELY(st != TERN_AGAIN))
+        return st;
+    request->peer = rank;
+    request->match.tag = tag;
+    request->buffer = (void *)(uintptr_t)buf;
+    request->size = len;
+    return start_slowly(request);
+}
+
+tern_status tern_op_tagged_start_send(struct tern_request *request)
+{
+    return tern_op_tagged_send(request, request->peer, request->match.tag, request->buffer, request->size);
 }
 
 /* What finds no room holds up what is behind it for the same rank, and nothing else. */
@@ -349,7 +358,7 @@ void tern_op_tagged_pump(struct tern_tagged *tagged)
 
     tagged->pass++;
     while ((request = *at)) {
-        struct tern_tagged_flow *flow = &tagged->flow[request->name.source];
+        struct tern_tagged_flow *flow = &tagged->flow[request->peer];
         bool                     told = request->id != 0;
         tern_status              st = TERN_AGAIN;
 
@@ -375,7 +384,7 @@ bool tern_op_tagged_withdraw(struct tern_request *request)
     bool alone, found;
 
     alone = tern_base_lone_lock(&tern_op_tagged_lock);
-    found = request->id != 0 && leave(request->name.source, request->id) != NULL;
+    found = request->id != 0 && leave(request->peer, request->id) != NULL;
     tern_base_lone_unlock(&tern_op_tagged_lock, alone);
     if (found) {
         conceal(request);

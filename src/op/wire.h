@@ -169,6 +169,22 @@ static inline uint64_t wire_tagged_first(enum wire_tagged_kind kind, size_t len,
     return (uint64_t)kind | (uint64_t)len << 8 | (uint64_t)sync << 16 | (uint64_t)scope << 32;
 }
 
+/* Of it: whether all of the message is in the head, and its sender wants no word; its scope; and its bytes. */
+static inline bool wire_tagged_is_plain(uint64_t first)
+{
+    return (first & 0xff00ff) == WIRE_TAGGED_INLINE;
+}
+
+static inline uint32_t wire_tagged_scope(uint64_t first)
+{
+    return (uint32_t)(first >> 32);
+}
+
+static inline size_t wire_tagged_len(uint64_t first)
+{
+    return first >> 8 & 0xff;
+}
+
 /* ---- errands ---- */
 
 /* The first byte of every request: what is to be done, and therefore how the rest is read. Who serves each: serve.c. */

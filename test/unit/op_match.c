@@ -113,7 +113,9 @@ static void step_request(struct model *m, uint32_t classes, unsigned spread)
         r->name = random_name(below(classes), spread);
         r->real.tag = r->name.tag;
         r->real.care = below(3) == 0 ? 1 : (uint64_t)below(spread) << (below(8) == 0 ? 40 : 0);
-        assert_true(tern_op_match_bind_again(&m->match, &r->real.request, &r->name));
+        assert_true(tern_op_match_bind_again(&m->match, &r->real.request, r->name.scope, r->name.tag, r->name.source,
+                                             r->name.class) ||
+                    tern_op_match_bind(&m->match, &r->real.request, r->name));
         r->bound = true;
     } else if (r->real.request.turn > 0) {
         tern_op_match_withdraw(&m->match, &r->real.request);
