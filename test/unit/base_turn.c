@@ -253,6 +253,123 @@ static void one_at_a_time(void **state)
     assert_int_equal(tern_base_turn_holder(turn), 0);
 }
 
+/* ---- two at the same moment ---- */
+
+#define ROUNDS (RUNNING_SLOWLY ? 5000u : 40000u)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define RUNNING_SLOWLY 1
+#else
+#define RUNNING_SLOWLY 0
+#endif
+
+static _Atomic unsigned come; /* both, twice in each round */
+
+/* Both go on at the same moment, as near as can be. */
+static void together(unsigned times)
+{
+    atomic_fetch_add(&come, 1);
+    for (unsigned looks = 0; atomic_load(&come) < 2 * times; looks++)
+        if (looks > 2000)
+            sched_yield();
+}
+
+/* Of two that try as fast as they can, one has it at a time. */
+static _Atomic unsigned inside_now;
+
+static void *try_at_once(void *arg)
+{
+    unsigned me = (unsigned)(uintptr_t)arg;
+
+    together(1);
+    for (unsigned wins = 0; wins < 2 * ROUNDS; wins++) {
+        for (unsigned looks = 1; !tern_base_turn_try(turn, name(me)); looks++)
+            if (looks % 1000 == 0)
+                sched_yield();
+        assert_int_equal(atomic_fetch_add(&inside_now, 1), 0);
+        atomic_fetch_sub(&inside_now, 1);
+        assert_true(tern_base_turn_drop(turn, name(me)));
+    }
+    return NULL;
+}
+
+static void one_of_two(void **state)
+{
+    pthread_t thread;
+
+    (void)state;
+    atomic_store(&come, 0);
+    assert_int_equal(pthread_create(&thread, NULL, try_at_once, (void *)1), 0);
+    try_at_once((void *)0);
+    pthread_join(thread, NULL);
+    assert_int_equal(tern_base_turn_holder(turn), 0);
+}
+
+/* The one that waits leaves while the holder chooses it: it has left, or has the lock, and not both. */
+static void *wait_and_leave(void *arg)
+{
+    (void)arg;
+    for (unsigned round = 1; round <= ROUNDS; round++) {
+        enum tern_turn_state st;
+
+        together(2 * round - 1);
+        while ((st = leave(1)) == TERN_TURN_WAIT) /* chosen, but not named yet */
+            ;
+        if (st == TERN_TURN_MINE)
+            assert_int_equal(give(1), TERN_TURN_MINE);
+        else
+            assert_int_equal(st, TERN_TURN_NOT);
+        together(2 * round);
+    }
+    return NULL;
+}
+
+static void chosen_and_left(void **state)
+{
+    pthread_t thread;
+
+    (void)state;
+    atomic_store(&come, 0);
+    assert_int_equal(pthread_create(&thread, NULL, wait_and_leave, NULL), 0);
+    for (unsigned round = 1; round <= ROUNDS; round++) {
+        IS(MINE, enter(0));
+        IS(WAIT, enter(1));
+        together(2 * round - 1);
+        IS(MINE, give(0));
+        together(2 * round);
+        assert_int_equal(tern_base_turn_holder(turn), 0);
+    }
+    pthread_join(thread, NULL);
+}
+
+/* The same at a moment that is known: between the holder's look at the place and its choice. */
+static bool leaves_then;
+
+static bool is_lost_later(unsigned rank)
+{
+    if (rank == 1 && leaves_then) {
+        leaves_then = false;
+        IS(NOT, leave(1));
+    }
+    return is_lost(rank);
+}
+
+static void left_before_chosen(void **state)
+{
+    const struct tern_turn_world slow = { LOG, is_lost_later, wake };
+
+    (void)state;
+    IS(MINE, enter(0));
+    IS(WAIT, enter(1));
+    IS(WAIT, enter(2));
+    leaves_then = true;
+    IS(MINE, tern_base_turn_give(turn, &slow, name(0)));
+    assert_false(leaves_then);
+    assert_int_equal(tern_base_turn_holder(turn), name(2)); /* not the one that has left */
+    IS(MINE, look(2));
+    IS(MINE, give(2));
+    assert_int_equal(tern_base_turn_holder(turn), 0);
+}
+
 /* Bytes from outside in the lock's memory: nothing hangs, and nothing outside of it is touched. */
 static void nonsense(void **state)
 {
@@ -284,6 +401,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(last_dies, begin, end),
         cmocka_unit_test_setup_teardown(full, begin, end),
         cmocka_unit_test_setup_teardown(one_at_a_time, begin, end),
+        cmocka_unit_test_setup_teardown(one_of_two, begin, end),
+        cmocka_unit_test_setup_teardown(chosen_and_left, begin, end),
+        cmocka_unit_test_setup_teardown(left_before_chosen, begin, end),
         cmocka_unit_test_setup_teardown(nonsense, begin, end),
     };
 

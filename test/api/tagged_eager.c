@@ -1,0 +1,82 @@
+/* tagged_eager.c: up to which length messages travel with their data, and from which on a receive is helped.
+ *
+ * Promise: a message that whoever sends it sends with its data needs no help while its receiver computes, so the thread
+ * beside the program is asked for receives of longer ones only, and for all of these. The length is the one that really
+ * holds: a seventh of a queue may be less than TERN_MSG_EAGER.
+ *
+ * ranks: 1 2 3
+ * hosts: off, because ranks differ there in what reaches them with its data
+ * env: TERN_MSG_QUEUE=64K
+ * env: TERN_MSG_EAGER=1000
+ */
+#include "job_test.h"
+
+#include "op/tagged.h"
+
+#define MOST 64 /* ranks */
+
+static unsigned char *data;
+
+/* Send so many bytes to everyone, while nobody receives. */
+static void send_all(size_t len, tern_request **sends)
+{
+    for (int rank = 0; rank < tern_size(); rank++)
+        OK(tern_isend(TERN_WORLD, rank, 1, data, len, &sends[rank]));
+}
+
+static void receive_all(size_t len, tern_request **sends)
+{
+    OK(tern_barrier(TERN_WORLD));
+    for (int rank = 0; rank < tern_size(); rank++)
+        OK(tern_recv(TERN_WORLD, rank, 1, data + len, len, NULL));
+    OK(tern_request_wait_all(sends, (size_t)tern_size(), TERN_FOREVER, NULL, NULL));
+    OK(tern_barrier(TERN_WORLD));
+}
+
+/* Receives that the thread beside the program is asked to help. */
+static unsigned helped(void)
+{
+    return atomic_load(&((struct tern_tagged *)TERN_WORLD->guest)->wishes);
+}
+
+static void ask(size_t size, unsigned want)
+{
+    tern_request *recv, *persistent;
+
+    OK(tern_irecv(TERN_WORLD, TERN_ANY_SOURCE, 2, data, size, &recv));
+    SAME(helped(), want);
+    OK(tern_request_cancel(&recv));
+    SAME(helped(), 0);
+    OK(tern_recv_init(TERN_WORLD, 0, 2, data, size, &persistent));
+    OK(tern_request_start(persistent));
+    SAME(helped(), want);
+    OK(tern_request_cancel(&persistent));
+    SAME(helped(), 0);
+    OK(tern_request_free(&persistent));
+}
+
+int main(void)
+{
+    tern_request *sends[MOST];
+    size_t        least;
+    int           waits = 0;
+
+    OK(tern_init());
+    least = (size_t)tern_op_tagged_eager_least();
+    data = job_new(2 * (least + 1));
+    send_all(least, sends);
+    OK(tern_request_wait_all(sends, (size_t)tern_size(), tern_deadline_in(60), NULL, NULL)); /* with its data */
+    receive_all(least, sends);
+    send_all(least + 1, sends);
+    for (int i = 0; i < 100; i++)
+        OK(tern_progress(TERN_WORLD));
+    for (int rank = 0; rank < tern_size(); rank++)
+        waits += tern_request_test(&sends[rank], NULL) == TERN_PENDING;
+    CHECK(waits > 0); /* to some rank at least it does not */
+    receive_all(least + 1, sends);
+    ask(least, 0);
+    ask(least + 1, 1);
+    OK(tern_finalize());
+    free(data);
+    return 0;
+}
