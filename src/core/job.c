@@ -143,7 +143,7 @@ static void choose_waiting(void)
     bool crowded = tern_job.boot.segment->locals > tern_job.boot.segment->cores;
 
     tern_job.spin_ns = 1000 * (tern_opt.spin >= 0 ? tern_opt.spin : crowded ? 0 : 1000);
-    tern_job.yields = (int)(tern_opt.yields >= 0 ? tern_opt.yields : crowded ? 4 : 50);
+    tern_job.yields = (int)(tern_opt.yields >= 0 ? tern_opt.yields : crowded ? 1000 : 50);
     /* Who spins sleeps seldom, and can afford a barrier each time. relaxed: until others see it they ring with a
      * fence. */
     if (tern_boot_bell_join() && tern_job.spin_ns > 0)

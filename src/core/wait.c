@@ -1,10 +1,12 @@
 /* wait.c: spin, yield, sleep.
  *
  * With a core for each rank a wait spins for TERN_SPIN microseconds, because a sleep costs more than most waits last.
- * With fewer cores than ranks it looks a few times, yields a few times and sleeps, because what it waits for
- * needs the core; but it does not give the core away while there is news, of which more may lie there already. Sleeping
- * is on the rank's bell; whoever has news rings it. Who was woken spins again: puts of peers come without a word to the
- * core, and each would otherwise cost a wake-up.
+ * With fewer cores than ranks it looks a few times and yields, because what it waits for needs the core; but it does
+ * not give the core away while there is news, of which more may lie there already. It yields often before it sleeps:
+ * if all ranks of a core sleep the core does, and it takes longer to wake it than the ranks wait for each other; and
+ * ranks that stay runnable stay evenly spread over the cores. A wait that lasts longer is for a computation, which has
+ * the core to itself when the others sleep. Sleeping is on the rank's bell; whoever has news rings it. Who was woken
+ * spins again: puts of peers come without a word to the core, and each would otherwise cost a wake-up.
  */
 #include "core/wait.h"
 
@@ -23,9 +25,11 @@
 #define FIRST_LOOKS 256       /* before the clock is read for the first time */
 #define FIRST_LOOKS_CROWDED 2 /* the same where what is waited for may need this core */
 #define LOOKS_PER_CLOCK 64
-#define LONGEST_SPIN 16         /* times TERN_SPIN */
-#define GIVE_WAY 50000          /* ns of spinning after which whoever else wants the core may have it */
-#define LONGEST_SLEEP 200000000 /* ns; a safety net, nobody relies on it */
+#define LONGEST_SPIN 16          /* times TERN_SPIN */
+#define GIVE_WAY 50000           /* ns of spinning after which whoever else wants the core may have it */
+#define FIRST_YIELDS 4           /* however long they take */
+#define LONGEST_YIELDING 1000000 /* ns after spinning in which the rest of the yields are made */
+#define LONGEST_SLEEP 200000000  /* ns; a safety net, nobody relies on it */
 
 static double seconds(int64_t ns)
 {
@@ -86,6 +90,12 @@ static int64_t next_spin(int64_t spin, int64_t slept)
     return spin * 2 < longest ? spin * 2 : longest;
 }
 
+/* Whether a wait that has had no news for so long goes on without sleeping. */
+static bool may_yield(int yields, int64_t idle, int64_t spin)
+{
+    return yields < tern_job.yields && (yields < FIRST_YIELDS || idle - spin < LONGEST_YIELDING);
+}
+
 static __attribute__((noinline)) tern_status wait_long(const struct tern_wait *wait)
 {
     int64_t     start = tern_base_now(), now = start, idle_since = start, give_way_at = start;
@@ -117,7 +127,7 @@ static __attribute__((noinline)) tern_status wait_long(const struct tern_wait *w
                 sched_yield();
                 give_way_at = now + GIVE_WAY;
             }
-        } else if (yields < tern_job.yields) {
+        } else if (may_yield(yields, now - idle_since, spin)) {
             yields++;
             sched_yield();
         } else if ((st = sleep_until_rung(wait, now, report_at, &rung)) != TERN_PENDING) {
@@ -140,6 +150,7 @@ static __attribute__((noinline)) tern_status wait_long(const struct tern_wait *w
 
 tern_status tern_core_wait(const struct tern_wait *wait)
 {
+    bool        crowded = tern_job.spin_ns == 0;
     tern_status st;
 
     if (TERN_UNLIKELY(tern_core_message_handling() && !wait->by_handler))
@@ -148,10 +159,11 @@ tern_status tern_core_wait(const struct tern_wait *wait)
         st = wait->poll(wait->arg);
         return st == TERN_PENDING ? timed_out(wait, tern_base_now()) : st;
     }
-    for (int i = tern_job.spin_ns > 0 ? FIRST_LOOKS : FIRST_LOOKS_CROWDED; i > 0; i--) {
+    for (int i = crowded ? FIRST_LOOKS_CROWDED : FIRST_LOOKS; i > 0; i--) {
         if ((st = wait->poll(wait->arg)) != TERN_PENDING)
             return st;
-        tern_base_relax(); /* looking at a line as often as possible holds up who writes it */
+        if (!crowded)
+            tern_base_relax(); /* looking at a line as often as possible holds up who writes it */
     }
     return wait_long(wait);
 }
