@@ -13,6 +13,7 @@
 #include "common/job.h"
 
 extern void dpotrf_(const char *uplo, const int *n, double *a, const int *lda, int *info); /* LAPACK, in OpenBLAS */
+extern int  blas_thread_shutdown_(void) __attribute__((weak)); /* of those OpenBLAS that have threads of their own */
 
 static int tiles = 32, side = 32;
 
@@ -166,6 +167,8 @@ static void open_style(int number)
     size_t count = (size_t)cholesky_number(tiles, 0);
 
     openblas_set_num_threads(1); /* the ranks are what runs in parallel */
+    if (blas_thread_shutdown_)
+        blas_thread_shutdown_(); /* it has begun threads by now, which look for work for some time before they sleep */
     c = (struct cholesky){ .tiles = tiles, .side = side, .bytes = (size_t)side * (size_t)side * sizeof(double) };
     c.here = app_memory(count * sizeof(bool));
     style = styles[number];

@@ -1,8 +1,7 @@
 /* message.h: two-sided messages for the applications' message-passing style.
  *
- * message_mpi.c hands them to MPI. message_tern.c makes them of Tern's active messages: a small stand-in, with a copy
- * at each end, for as long as Tern has no tagged messages of its own. Messages from one rank to another with one tag
- * arrive in the order in which they were sent.
+ * message_mpi.c hands them to MPI, message_tern.c to Tern's tagged messages. Messages from one rank to another with one
+ * tag arrive in the order in which they were sent.
  */
 #ifndef APPS_MESSAGE_H
 #define APPS_MESSAGE_H

@@ -1,136 +1,76 @@
-/* message_tern.c: see message.h. Each message is one active message with its tag as the argument. Its handler copies it
- * to where it is waited for, or keeps a copy until it is asked for. Calls block, so at most one message is waited
- * for. */
+/* message_tern.c: see message.h. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "common/check.h"
 #include "common/job.h"
 #include "common/message.h"
 
-#define HANDLER 1
-
-/* A message that came before it was asked for. */
-struct kept {
-    struct kept *next;
-    int          from, tag;
-    size_t       bytes;
-    char         data[];
-};
-
-static struct kept *oldest, **newest = &oldest;
-
-/* What message_receive() waits for. */
-static struct wanted {
-    int    from, tag;
-    size_t bytes;
-    void  *data; /* NULL: nothing, or it has come */
-} wanted;
-
-static void keep(int from, int tag, const void *data, size_t bytes)
-{
-    struct kept *kept = malloc(sizeof(*kept) + bytes);
-
-    if (!kept)
-        job_fail("no memory for a message");
-    *kept = (struct kept){ .from = from, .tag = tag, .bytes = bytes };
-    memcpy(kept->data, data, bytes);
-    *newest = kept;
-    newest = &kept->next;
-}
-
-static void take(void *to, size_t room, const void *data, size_t bytes)
-{
-    if (bytes != room)
-        job_fail("a message has another length than was expected");
-    memcpy(to, data, bytes);
-}
-
-static void arrive(const tern_am_event *event, void *user)
-{
-    int tag = (int)event->args[0];
-
-    (void)user;
-    if (wanted.data && wanted.from == event->source && wanted.tag == tag) {
-        take(wanted.data, wanted.bytes, event->payload, event->len);
-        wanted.data = NULL;
-    } else {
-        keep(event->source, tag, event->payload, event->len);
-    }
-}
+static tern_request **requests;
+static size_t         count, room;
 
 void message_open(void)
 {
-    CHECK(tern_am_register(HANDLER, arrive, NULL));
+    count = room = 0;
+    requests = NULL;
 }
 
 void message_close(void)
 {
-    if (oldest)
-        job_fail("a message was never received");
+    free(requests);
 }
 
 void message_send(int to, int tag, const void *data, size_t bytes)
 {
-    uint32_t word = (uint32_t)tag;
-
-    CHECK(tern_am_medium(TERN_WORLD, to, HANDLER, &word, 1, data, bytes));
+    CHECK(tern_send(TERN_WORLD, to, tag, data, bytes));
 }
 
-/* The payload has been copied when the call returns, and whoever waits for room receives meanwhile. */
 void message_start(int to, int tag, const void *data, size_t bytes)
 {
-    message_send(to, tag, data, bytes);
+    if (count == room) {
+        room = room ? 2 * room : 1024;
+        requests = realloc(requests, room * sizeof(*requests));
+        if (!requests)
+            job_fail("no memory for requests");
+    }
+    CHECK(tern_isend(TERN_WORLD, to, tag, data, bytes, &requests[count++]));
 }
 
 void message_finish(void)
 {
-}
-
-static bool has_come(void *arg)
-{
-    (void)arg;
-    return !wanted.data;
+    if (count > 0)
+        CHECK(tern_request_wait_all(requests, count, TERN_FOREVER, NULL, NULL));
+    count = 0;
 }
 
 void message_receive(int from, int tag, void *data, size_t bytes)
 {
-    for (struct kept **at = &oldest; *at; at = &(*at)->next) {
-        struct kept *kept = *at;
+    tern_message_info info;
 
-        if (kept->from != from || kept->tag != tag)
-            continue;
-        take(data, bytes, kept->data, kept->bytes);
-        if (!(*at = kept->next))
-            newest = at;
-        free(kept);
-        return;
-    }
-    wanted = (struct wanted){ from, tag, bytes, data };
-    CHECK(tern_wait_until(TERN_WORLD, has_come, NULL, TERN_FOREVER));
+    CHECK(tern_recv(TERN_WORLD, from, tag, data, bytes, &info));
+    if (info.len != bytes)
+        job_fail("a message has another length than was expected");
 }
 
-static bool any_kept(void *arg)
+/* Whether there is one before the deadline. */
+static bool probe(tern_deadline deadline, int *from, int *tag)
 {
-    (void)arg;
-    return oldest != NULL;
+    tern_message_info info;
+    tern_status       st = tern_probe(TERN_WORLD, TERN_ANY_SOURCE, TERN_ANY_TAG, deadline, &info);
+
+    if (st == TERN_ERR_TIMEOUT)
+        return false;
+    CHECK(st);
+    *from = info.source;
+    *tag = (int)info.tag;
+    return true;
 }
 
 bool message_look(int *from, int *tag)
 {
-    if (!oldest)
-        CHECK(tern_progress(TERN_WORLD));
-    if (!oldest)
-        return false;
-    *from = oldest->from;
-    *tag = oldest->tag;
-    return true;
+    return probe(TERN_NOW, from, tag);
 }
 
 void message_probe(int *from, int *tag)
 {
-    if (!oldest)
-        CHECK(tern_wait_until(TERN_WORLD, any_kept, NULL, TERN_FOREVER));
-    *from = oldest->from;
-    *tag = oldest->tag;
+    probe(TERN_FOREVER, from, tag);
 }
