@@ -140,12 +140,8 @@ static void await_describe(void *arg, char *text, size_t size)
 
 /* Whether it is done after a short while, in which only notifications are looked for, and mostly in the queue in which
  * one came last. */
-static inline bool comes_soon(struct tern_notice *notice)
+static __attribute__((noinline)) bool comes_soon(struct tern_notice *notice)
 {
-    if (TERN_UNLIKELY(tern_core_message_asks || notice->ctx->under_way != NULL || tern_job.spin_ns == 0))
-        return false;
-    if (TERN_LIKELY(tern_op_notice_soon(notice)))
-        return true;
     for (unsigned i = 1; i <= SOON; i++) {
         if (TERN_LIKELY(i % 4 != 0))
             tern_core_message_poll_noted();
@@ -155,6 +151,11 @@ static inline bool comes_soon(struct tern_notice *notice)
             return true;
     }
     return false;
+}
+
+static inline bool may_spin(const struct tern_notice *notice)
+{
+    return !tern_core_message_asks && notice->ctx->under_way == NULL && tern_job.spin_ns != 0;
 }
 
 static __attribute__((noinline)) tern_status wait_for_one(tern_notice *notice, tern_deadline deadline)
@@ -174,9 +175,15 @@ tern_status tern_notice_wait(tern_notice *notice, tern_deadline deadline, tern_n
         return is_null("tern_notice_wait");
     if (TERN_UNLIKELY((state = tern_op_notice_state(notice)) == TERN_NOTICE_IDLE))
         return not_started("tern_notice_wait");
-    if (TERN_LIKELY(state == TERN_NOTICE_DONE || (deadline > TERN_NOW && comes_soon(notice))))
-        return found_done(notice, info);
-    st = wait_for_one(notice, deadline);
+    if (TERN_LIKELY(state != TERN_NOTICE_DONE && deadline > TERN_NOW && may_spin(notice))) {
+        if (TERN_LIKELY(tern_op_notice_soon(notice))) {
+            tell(notice, info);
+            return TERN_OK;
+        }
+        if (comes_soon(notice))
+            return found_done(notice, info);
+    }
+    st = state == TERN_NOTICE_DONE ? TERN_OK : wait_for_one(notice, deadline);
     return st == TERN_OK ? found_done(notice, info) : st;
 }
 

@@ -50,18 +50,37 @@ static __attribute__((noinline)) tern_status put_otherwise(tern_ctx *ctx, tern_r
 }
 
 /* A few bytes to memory in reach travel with the notification. */
+static __attribute__((noinline)) tern_status put_carried(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset,
+                                                         const void *src, size_t len, uint32_t tag)
+{
+    unsigned char         *to = tern_direct(ctx, region, rank, offset, len);
+    struct tern_link_part *part;
+    tern_status            st;
+
+    if (len > tern_opt.notify_inline || len == 0 || !src || !to || ctx->order != TERN_RELAXED)
+        return put_otherwise(ctx, region, rank, offset, src, len, tag);
+    part = &region->part[tern_core_team_world(ctx->team, rank)];
+    if (!part->carries)
+        return put_otherwise(ctx, region, rank, offset, src, len, tag);
+    if ((st = tern_op_note_port(part)) < 0)
+        return st;
+    if (!tern_op_note_carry(ctx, part, tag, offset, to, src, len))
+        return put_otherwise(ctx, region, rank, offset, src, len, tag);
+    return TERN_OK;
+}
+
 tern_status tern_put_notify_nbi(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, const void *src,
                                 size_t len, uint32_t tag)
 {
-    if (TERN_LIKELY(len <= tern_opt.notify_inline && len > 0 && src && tern_direct(ctx, region, rank, offset, len))) {
-        const struct tern_link_part *part = &region->part[tern_core_team_world(ctx->team, rank)];
+    if (TERN_LIKELY(len == sizeof(uint64_t) && len <= tern_opt.notify_inline && src)) {
+        unsigned char *to = tern_direct(ctx, region, rank, offset, sizeof(uint64_t));
 
-        if (TERN_LIKELY(part->carries && ctx->order == TERN_RELAXED)) {
-            tern_status st = tern_op_note_carry(ctx, part, offset, src, len, tag);
+        if (TERN_LIKELY(to && ctx->order == TERN_RELAXED)) {
+            const struct tern_link_part *part = &region->part[tern_core_team_world(ctx->team, rank)];
 
-            if (TERN_LIKELY(st != TERN_AGAIN))
-                return st;
+            if (TERN_LIKELY(tern_op_note_carry_word(ctx, part, tag, offset, to, src)))
+                return TERN_OK;
         }
     }
-    return put_otherwise(ctx, region, rank, offset, src, len, tag);
+    return put_carried(ctx, region, rank, offset, src, len, tag);
 }

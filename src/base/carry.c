@@ -37,7 +37,8 @@ static void place(const struct tern_ring_producer *p, const struct tern_carry *c
         const struct tern_carry_load *load = &carry->load[from & (cells - 1)];
 
         if (load->end == from + 1)
-            memcpy(load->to, p->ring->cell[from & (cells - 1)].head + TERN_CARRY_WORDS * sizeof(uint64_t), load->len);
+            memcpy(load->to, tern_base_ring_cell(p->ring, from, p->shape)->head + TERN_CARRY_WORDS * sizeof(uint64_t),
+                   load->len);
     }
 }
 

@@ -66,21 +66,16 @@ static inline void tern_base_carry_place(void *to, const void *bytes, size_t len
         memcpy(to, bytes, len);
 }
 
-/* Put a message in a cell: three words, and len bytes, at least 1, that are to go to. False: there is no cell. */
-static inline bool tern_base_carry_put(struct tern_ring_producer *p, struct tern_carry *carry, const uint64_t word[3],
-                                       void *to, const void *src, size_t len)
+/* Put a message in the next cell, which is free: three words, and len bytes, at least 1, that are to go to. The books
+ * are kept when it is on its way: only the producer looks at them. */
+static inline void tern_base_carry_send(struct tern_ring_producer *p, struct tern_carry *carry, const uint64_t word[3],
+                                        void *to, const void *src, size_t len)
 {
     uint64_t                next = p->next;
-    struct tern_ring_cell  *cell = tern_base_ring_cell(p->ring, next, p->shape);
-    struct tern_carry_load *load = &carry->load[next & (p->shape.cells - 1)];
+    struct tern_ring_cell  *cell = p->cell;
+    struct tern_carry_load *load;
     uint64_t               *head = (uint64_t *)(void *)cell->head;
 
-    if (TERN_UNLIKELY(!tern_base_ring_has_cell(p)) && !tern_base_ring_look_again(p))
-        return false;
-    p->next = next + 1;
-    load->to = to;
-    load->len = len;
-    load->end = carry->end = next + 1;
     head[0] = word[0];
     head[1] = word[1];
     head[2] = word[2];
@@ -89,7 +84,21 @@ static inline bool tern_base_carry_put(struct tern_ring_producer *p, struct tern
     cell->at = 1;
     cell->span = 0;
     /* release: the message before its mark. Pairs with the acquire in tern_base_ring_peek(). */
-    atomic_store_explicit(&cell->mark, tern_base_ring_lap(next, p->shape), memory_order_release);
+    atomic_store_explicit(&cell->mark, p->lap, memory_order_release);
+    tern_base_ring_go_on(p, next + 1);
+    load = &carry->load[next & (p->shape.cells - 1)];
+    load->to = to;
+    load->len = len;
+    load->end = carry->end = next + 1;
+}
+
+/* The same where there may be no cell: false. */
+static inline bool tern_base_carry_put(struct tern_ring_producer *p, struct tern_carry *carry, const uint64_t word[3],
+                                       void *to, const void *src, size_t len)
+{
+    if (TERN_UNLIKELY(!tern_base_ring_has_cell(p)) && !tern_base_ring_look_again(p))
+        return false;
+    tern_base_carry_send(p, carry, word, to, src, len);
     return true;
 }
 

@@ -33,6 +33,16 @@ _Static_assert(sizeof(struct tern_ring_cell) == TERN_RING_LINE, "one cell is one
 
 #define TERN_RING_SKIP UINT32_MAX
 
+/* Two half words as they lie in a cell, one behind the other. */
+static inline uint64_t tern_base_ring_pair(uint32_t low, uint32_t high)
+{
+    const uint32_t half[2] = { low, high };
+    uint64_t       pair;
+
+    memcpy(&pair, half, sizeof(pair));
+    return pair;
+}
+
 struct tern_ring {
     _Alignas(TERN_RING_LINE) _Atomic uint64_t cells_done; /* cells that the consumer has done with. Writer: it */
     _Atomic uint64_t      data_done;                      /* and the sum of their spans. Writer: it */
@@ -53,7 +63,9 @@ struct tern_ring_producer {
     struct tern_ring      *ring;
     struct tern_ring_shape shape;
     unsigned char         *data;
-    uint64_t               next;                  /* first cell not taken */
+    uint64_t               next;                  /* first cell not taken, */
+    struct tern_ring_cell *cell;                  /* where it is, */
+    uint32_t               lap;                   /* and its lap: worked out when the one before it has gone */
     uint64_t               taken;                 /* sum of all spans */
     uint32_t               at;                    /* where the next run of data may begin */
     uint64_t               cells_done, data_done; /* as last seen */
@@ -146,20 +158,25 @@ static inline bool tern_base_ring_has_cell(const struct tern_ring_producer *p)
     return p->next - p->cells_done < p->shape.cells;
 }
 
+/* The producer goes on at a cell. */
+static inline void tern_base_ring_go_on(struct tern_ring_producer *p, uint64_t next)
+{
+    p->next = next;
+    p->cell = tern_base_ring_cell(p->ring, next, p->shape);
+    p->lap = tern_base_ring_lap(next, p->shape);
+}
+
 /* Take a cell, write a message of one word and count half words into it, and publish it. False: there is no cell.
  * pairs: they were written as words; what was written in pieces is read in pieces, or it has to reach memory first. */
 static inline bool tern_base_ring_put(struct tern_ring_producer *p, uint64_t first, const uint32_t *rest,
                                       unsigned count, bool pairs)
 {
-    uint64_t               next = p->next;
-    struct tern_ring_cell *cell = tern_base_ring_cell(p->ring, next, p->shape);
-    uint32_t               lap = tern_base_ring_lap(next, p->shape);
+    struct tern_ring_cell *cell = p->cell;
     uint32_t              *to = (uint32_t *)(void *)(cell->head + sizeof(first));
     unsigned               i = 0;
 
     if (TERN_UNLIKELY(!tern_base_ring_has_cell(p)) && !tern_base_ring_look_again(p))
         return false;
-    p->next = next + 1;
     cell->len = 0;
     cell->at = 0;
     cell->span = 0;
@@ -169,7 +186,8 @@ static inline bool tern_base_ring_put(struct tern_ring_producer *p, uint64_t fir
     for (; i < count; i++)
         to[i] = rest[i];
     /* release: the message before its mark. Pairs with the acquire in tern_base_ring_peek(). */
-    atomic_store_explicit(&cell->mark, lap, memory_order_release);
+    atomic_store_explicit(&cell->mark, p->lap, memory_order_release);
+    tern_base_ring_go_on(p, p->next + 1);
     return true;
 }
 
@@ -218,6 +236,14 @@ static inline int tern_base_ring_peek(struct tern_ring_consumer *c, struct tern_
     return 1;
 }
 
+/* Whether a cell was published in that lap, without data, with that word at. */
+static inline bool tern_base_ring_is(const struct tern_ring_cell *cell, uint32_t lap, uint32_t at)
+{
+    const volatile uint64_t *pair = (const volatile uint64_t *)(const volatile void *)cell;
+
+    return pair[0] == tern_base_ring_pair(lap, 0) && pair[1] == tern_base_ring_pair(at, 0);
+}
+
 /* The word at of the cell of a message without data. */
 static inline uint32_t tern_base_ring_at(const struct tern_ring_item *item)
 {
@@ -227,11 +253,12 @@ static inline uint32_t tern_base_ring_at(const struct tern_ring_item *item)
     return *(const volatile uint32_t *)&cell->at;
 }
 
-/* The mark that the next message will change, and what it is until then. */
-static inline const _Atomic uint32_t *tern_base_ring_mark(const struct tern_ring_consumer *c, uint32_t *idle)
+/* The mark that the message of a position will change, and what it is until then. */
+static inline const _Atomic uint32_t *tern_base_ring_mark(const struct tern_ring_consumer *c, uint64_t position,
+                                                          uint32_t *idle)
 {
-    *idle = tern_base_ring_lap(c->next, c->shape) - 1;
-    return &tern_base_ring_cell(c->ring, c->next, c->shape)->mark;
+    *idle = tern_base_ring_lap(position, c->shape) - 1;
+    return &tern_base_ring_cell(c->ring, position, c->shape)->mark;
 }
 
 /* Whether the producer has found no room since the last call: wake it. Asked after consuming. There is no fence

@@ -260,7 +260,7 @@ static __attribute__((noinline)) void give_back(void)
 }
 
 /* Another thread may have come meanwhile, found us delivering, and gone to sleep. */
-static void give_back_alone(void)
+static inline __attribute__((always_inline)) void give_back_alone(void)
 {
     atomic_store_explicit(&alone, false, memory_order_release); /* what handlers left; pairs with take() */
     atomic_signal_fence(memory_order_seq_cst); /* the store before the look: the other thread had a barrier run here */

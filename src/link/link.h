@@ -33,6 +33,7 @@
 struct tern_link;
 struct tern_lane;
 struct tern_link_op;
+struct tern_link_port;
 
 /* Where the memory of a part is. */
 enum tern_place {
@@ -74,20 +75,21 @@ extern struct tern_link_probe tern_link_probe;
 
 /* One rank's part of a region, as the initiator needs it. */
 struct tern_link_part {
-    const struct tern_link_path *path; /* NULL: no part */
-    unsigned char               *base; /* where loads and stores reach it; NULL: nowhere */
-    uint64_t                     size;
-    uint64_t                     mapped; /* bytes that the link mapped at base; 0: none */
-    uint64_t                     offset; /* ARENA, HUGE: where in the file */
-    uint32_t                     place;  /* enum tern_place */
-    uint64_t                     addr;   /* in the rank's own address space */
-    uint64_t                     region; /* as the card says */
-    uint64_t                     key;    /* ofi: of the remote memory, and where it begins */
-    uint64_t                     remote;
-    int32_t                      rank; /* in the job */
-    int32_t                      pid;
-    uint32_t                     link;    /* index among the links that the job has opened */
-    bool                         carries; /* notes may carry data for it: note_carry */
+    const struct tern_link_path   *path; /* NULL: no part */
+    unsigned char                 *base; /* where loads and stores reach it; NULL: nowhere */
+    uint64_t                       size;
+    uint64_t                       mapped; /* bytes that the link mapped at base; 0: none */
+    uint64_t                       offset; /* ARENA, HUGE: where in the file */
+    uint32_t                       place;  /* enum tern_place */
+    uint64_t                       addr;   /* in the rank's own address space */
+    uint64_t                       region; /* as the card says */
+    uint64_t                       key;    /* ofi: of the remote memory, and where it begins */
+    uint64_t                       remote;
+    int32_t                        rank; /* in the job */
+    int32_t                        pid;
+    uint32_t                       link;    /* index among the links that the job has opened */
+    bool                           carries; /* notes may carry data for it: note_port */
+    struct tern_link_port *_Atomic port;    /* by which they do; NULL: not asked for yet */
 };
 
 /* One contiguous transfer; checked. Passes unchanged from the api to the path. */
@@ -210,7 +212,8 @@ struct tern_link_want {
     uint64_t       reach;         /* which is no more than this */
     uint32_t       len;           /* how many; 0: it carries none */
     int32_t        from;          /* rank in the job */
-    uint64_t       third;         /* out: that word */
+    uint64_t       third;         /* that word as it was last; out: as it is */
+    unsigned char *to;            /* where that leads */
 };
 
 /* Where the core sees that messages have come, and has them delivered. The link keeps it, at one place, while it is
@@ -326,12 +329,10 @@ struct tern_link_ops {
     void (*msg_drop)(struct tern_link *link, const struct tern_link_msg *msg);
     tern_status (*msg_brief)(struct tern_link *link, int peer, unsigned channel, uint64_t first, const uint32_t *rest,
                              unsigned count);
-    /* Notes that carry data, for parts that say so. note_carry sends one whose head is the words first, the part's
-     * region and offset, and then 1 to TERN_LINK_CARRY bytes for that offset; they are in place when the target has
-     * taken it. note_settled: whether everything that was carried to ranks which are not gone is in its
-     * place; help: put it there, where the target does not come to it. Any thread. NULL: no part says so. */
-    tern_status (*note_carry)(struct tern_link *link, const struct tern_link_part *part, uint64_t first,
-                              uint64_t offset, const void *src, size_t len);
+    /* Notes that carry data, for parts that say so. note_port gives what they leave by (port.h), which stays until the
+     * link is closed. note_settled: whether everything that was carried to ranks which are not gone is in its place;
+     * help: put it there, where the target does not come to it. Any thread. NULL: no part says so. */
+    tern_status (*note_port)(struct tern_link *link, int peer, struct tern_link_port **out);
     bool (*note_settled)(struct tern_link *link, bool help);
     /* Where messages do not come into memory by themselves: see whether any have, so that watches show them. Any
      * thread. NULL: they do. */

@@ -126,7 +126,8 @@ static inline void expect_again(const struct tern_notice *notice, uint64_t first
                                           .base = ground->base,
                                           .reach = ground->size - len,
                                           .len = len,
-                                          .from = from };
+                                          .from = from,
+                                          .to = ground->base };
 }
 
 /* Give it to who waits for it, or keep it; what it carries is put in its place first. What is checked is a copy: the
@@ -186,6 +187,24 @@ static bool is_deserted(const struct tern_notice *notice)
 
 #define SOON 64 /* looks */
 
+/* Whether the usual note comes soon, which would be the last that the request waits for. What that leaves behind is
+ * written before it comes: stores between it and the program's answer hold the answer up. */
+static bool is_coming(struct tern_notice *notice)
+{
+    tern_op_match_withdraw(&match, &notice->request);
+    take(notice, usual.want.from, (uint32_t)usual.want.first, usual.want.len);
+    atomic_store_explicit(&notice->state, TERN_NOTICE_IDLE, memory_order_relaxed); /* this thread waits for it */
+    if (TERN_LIKELY(tern_core_message_expect(&usual.want, SOON))) {
+        if (TERN_UNLIKELY(usual.want.len == 0))
+            notice->bytes = usual.want.third;
+        return true;
+    }
+    notice->left = 1; /* the rest is told when it is 0 */
+    atomic_store_explicit(&notice->state, TERN_NOTICE_STARTED, memory_order_relaxed);
+    tern_op_match_post(&match, &notice->request); /* it is the only one still */
+    return false;
+}
+
 /* No other thread has ever had the lock, so this one may look at what it guards as long as it likes. */
 bool tern_op_notice_soon(struct tern_notice *notice)
 {
@@ -196,10 +215,7 @@ bool tern_op_notice_soon(struct tern_notice *notice)
     if (TERN_LIKELY(usual.notice == notice && match.sole == &notice->request && notice->left == 1 &&
                     !notice->recorded &&
                     usual.changes == atomic_load_explicit(&tern_job.region_changes, memory_order_relaxed)))
-        taken = tern_core_message_expect(&usual.want, SOON);
-    if (TERN_LIKELY(taken))
-        was_last(notice, usual.want.from, (uint32_t)usual.want.first,
-                 usual.want.len > 0 ? usual.want.len : usual.want.third);
+        taken = is_coming(notice);
     tern_base_lone_unlock(&lock, true);
     return taken;
 }
@@ -449,6 +465,32 @@ void tern_op_notice_describe(const struct tern_notice *notice, char *text, size_
 }
 
 /* ---- going out ---- */
+
+tern_status tern_op_note_port(struct tern_link_part *part)
+{
+    struct tern_link_port *port = NULL;
+    tern_status            st = TERN_OK;
+
+    if (atomic_load_explicit(&part->port, memory_order_relaxed))
+        return TERN_OK;
+    if ((st = tern_job.ops[part->link]->note_port(tern_job.link[part->link], part->rank, &port)) == TERN_OK)
+        atomic_store_explicit(&part->port, port, memory_order_release); /* the port before the word of it */
+    return st;
+}
+
+bool tern_op_note_carry(struct tern_ctx *ctx, const struct tern_link_part *part, uint32_t tag, uint64_t offset,
+                        unsigned char *to, const void *src, size_t len)
+{
+    const uint64_t         word[] = { wire_note_first(tag, WIRE_NOTE_CARRY, len), part->region, offset };
+    /* acquire: the port before the word of it. Pairs with tern_op_note_port(). */
+    struct tern_link_port *port = atomic_load_explicit(&part->port, memory_order_acquire);
+
+    if (!tern_link_carry(port, word, to, src, len))
+        return false;
+    ctx->carried = true;
+    tern_link_ring(port->slot);
+    return true;
+}
 
 tern_status tern_op_note_room(int rank, struct tern_link_msg *msg)
 {

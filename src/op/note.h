@@ -16,6 +16,7 @@
 #include "core/context.h"
 #include "core/job.h"
 #include "core/region.h"
+#include "link/port.h"
 #include "op/match.h"
 #include "op/wire.h"
 
@@ -62,8 +63,9 @@ static inline unsigned tern_op_notice_state(const struct tern_notice *notice)
     return atomic_load_explicit(&notice->state, memory_order_acquire);
 }
 
-/* Wait for a moment for the one match that a started request needs, by the shortest way there is. False: it has not
- * come that way, and may come otherwise. */
+/* Wait for a moment for the one match that a started request needs, by the shortest way there is. True: it has come,
+ * and the request is not started any more, as after tern_op_notice_seen(). False: it has not come that way, and may
+ * come otherwise. */
 bool tern_op_notice_soon(struct tern_notice *notice);
 
 /* It is done and the program knows. */
@@ -111,17 +113,25 @@ tern_status tern_op_note_room(int rank, struct tern_link_msg *msg);
 void        tern_op_note_send(const struct tern_link_msg *msg, const struct tern_note *note);
 void        tern_op_note_drop(const struct tern_link_msg *msg);
 
-/* Send one that carries the data of a put, at least one byte, to a part that permits it, if there is room now. */
-static inline tern_status tern_op_note_carry(struct tern_ctx *ctx, const struct tern_link_part *part, uint64_t offset,
-                                             const void *src, size_t len, uint32_t tag)
-{
-    const uint64_t first = wire_note_first(tag, WIRE_NOTE_CARRY, len);
-    tern_status    st;
+/* Notes that carry the data of a put: to a part that permits it, len bytes (at least 1) at an offset, which is at to,
+ * if there is room now. tern_op_note_port before the first. */
+tern_status tern_op_note_port(struct tern_link_part *part);
+bool        tern_op_note_carry(struct tern_ctx *ctx, const struct tern_link_part *part, uint32_t tag, uint64_t offset,
+                               unsigned char *to, const void *src, size_t len);
 
-    st = tern_job.ops[part->link]->note_carry(tern_job.link[part->link], part, first, offset, src, len);
-    if (TERN_LIKELY(st == TERN_OK))
-        ctx->carried = true;
-    return st;
+/* The same for a word by the shortest way. False: not by that. */
+static inline bool tern_op_note_carry_word(struct tern_ctx *ctx, const struct tern_link_part *part, uint32_t tag,
+                                           uint64_t offset, unsigned char *to, const void *src)
+{
+    const uint64_t         word[] = { wire_note_first(tag, WIRE_NOTE_CARRY, sizeof(uint64_t)), part->region, offset };
+    /* acquire: the port before the word of it. Pairs with tern_op_note_port(). */
+    struct tern_link_port *port = atomic_load_explicit(&part->port, memory_order_acquire);
+
+    if (TERN_UNLIKELY(!port || !tern_link_carry_word(port, word, to, src)))
+        return false;
+    ctx->carried = true;
+    tern_link_ring(port->slot);
+    return true;
 }
 
 /* Send one if there is room now. */

@@ -94,7 +94,7 @@ static inline bool is_shown(const struct pair *p)
 {
     uint32_t idle;
 
-    return atomic_load(tern_base_ring_mark(&p->in, &idle)) != idle;
+    return atomic_load(tern_base_ring_mark(&p->in, p->in.next, &idle)) != idle;
 }
 
 /* The oldest message is this one; and away with it. */

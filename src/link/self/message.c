@@ -12,7 +12,7 @@
 static void watch_next(struct self_inlet *inlet)
 {
     uint32_t                idle;
-    const _Atomic uint32_t *mark = tern_base_ring_mark(&inlet->ring, &idle);
+    const _Atomic uint32_t *mark = tern_base_ring_mark(&inlet->ring, inlet->ring.next, &idle);
 
     tern_link_watch_move(&inlet->watch, mark, idle);
 }

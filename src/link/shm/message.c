@@ -105,14 +105,14 @@ static struct shm_outbox *outbox_new(const struct shm_messages *m, enum shm_post
         free(outbox);
         return NULL;
     }
-    tern_base_carry_begin(&outbox->carry, load);
+    tern_base_carry_begin(&outbox->port.carry, load);
     return outbox;
 }
 
 static void outbox_free(struct shm_outbox *outbox)
 {
     if (outbox)
-        free(outbox->carry.load);
+        free(outbox->port.carry.load);
     free(outbox);
 }
 
@@ -156,9 +156,9 @@ static tern_status outbox_make(struct shm_link *shm, int peer, enum shm_post_kin
         return tern_base_fail(TERN_ERR_NOMEM, "link shm: cannot map the message queue to rank %d: %s", peer,
                               strerror(errno));
     }
-    outbox->slot = tern_shm_slot(shm, peer);
+    outbox->port.slot = tern_shm_slot(shm, peer);
     for (unsigned c = 0; c < rings_of[kind]; c++)
-        tern_base_ring_produce(&outbox->outlet[c].producer, outbox->map + c * bytes, m->shape[kind]);
+        tern_base_ring_produce(&outbox->port.outlet[c].producer, outbox->map + c * bytes, m->shape[kind]);
     atomic_store_explicit(&post->bytes, bytes, memory_order_relaxed);
     /* release: the size before the offset, and both before the count. Pair with the acquires in inbox_add() and
      * meet_senders(). */
@@ -211,7 +211,7 @@ static inline struct tern_ring_outlet *outlet_to(struct shm_link *shm, int peer,
     enum shm_post_kind kind = kind_of(channel);
     struct shm_outbox *outbox = outbox_to(shm, peer, kind, st);
 
-    return outbox ? &outbox->outlet[channel - channel_of[kind]] : NULL;
+    return outbox ? &outbox->port.outlet[channel - channel_of[kind]] : NULL;
 }
 
 /* Replies are sent by one thread at a time anyway. */
@@ -247,17 +247,9 @@ tern_status tern_shm_msg_open(struct tern_link *link, struct tern_link_msg *msg,
     return TERN_OK;
 }
 
-static inline void ring_slot(struct tern_slot *slot)
-{
-    if (TERN_LIKELY(tern_boot_bell_joined && atomic_load_explicit(&slot->barriers, memory_order_relaxed) != 0))
-        tern_boot_bell_ring_lightly(&slot->bell, &slot->sleepers);
-    else
-        tern_boot_bell_ring(&slot->bell, &slot->sleepers);
-}
-
 static void ring_peer(struct shm_link *shm, int peer)
 {
-    ring_slot(tern_shm_slot(shm, peer));
+    tern_link_ring(tern_shm_slot(shm, peer));
 }
 
 void tern_shm_msg_send(struct tern_link *link, const struct tern_link_msg *msg, size_t len)
@@ -285,13 +277,13 @@ static inline __attribute__((always_inline)) tern_status brief(struct shm_link *
 
     if (TERN_UNLIKELY(!outbox))
         return st;
-    outlet = &outbox->outlet[channel - channel_of[kind]];
+    outlet = &outbox->port.outlet[channel - channel_of[kind]];
     alone = lock(outlet, channel);
     sent = tern_base_ring_put(&outlet->producer, first, rest, count, kind == SHM_POST_TAGGED);
     unlock(outlet, channel, alone);
     if (TERN_UNLIKELY(!sent))
         return TERN_AGAIN;
-    ring_slot(outbox->slot);
+    tern_link_ring(outbox->port.slot);
     return TERN_OK;
 }
 
@@ -303,37 +295,24 @@ tern_status tern_shm_msg_brief(struct tern_link *link, int peer, unsigned channe
     return brief(tern_shm(link), peer, channel, kind_of(channel), first, rest, count);
 }
 
-tern_status tern_shm_note_carry(struct tern_link *link, const struct tern_link_part *part, uint64_t first,
-                                uint64_t offset, const void *src, size_t len)
+tern_status tern_shm_note_port(struct tern_link *link, int peer, struct tern_link_port **out)
 {
-    const uint64_t           word[TERN_CARRY_WORDS] = { first, part->region, offset };
-    tern_status              st = TERN_OK;
-    struct shm_outbox       *outbox = outbox_to(tern_shm(link), part->rank, SHM_POST_NOTES, &st);
-    struct tern_ring_outlet *outlet;
-    bool                     alone, sent;
+    tern_status        st = TERN_OK;
+    struct shm_outbox *outbox = outbox_to(tern_shm(link), peer, SHM_POST_NOTES, &st);
 
-    if (TERN_UNLIKELY(!outbox))
-        return st;
-    outlet = &outbox->outlet[0];
-    alone = tern_base_lone_lock(&outlet->lock);
-    sent = tern_base_carry_put(&outlet->producer, &outbox->carry, word, part->base + offset, src, len);
-    if (TERN_LIKELY(sent))
-        atomic_store_explicit(&outbox->carrying, true, memory_order_relaxed); /* the lock orders */
-    tern_base_lone_unlock(&outlet->lock, alone);
-    if (TERN_UNLIKELY(!sent))
-        return TERN_AGAIN;
-    ring_slot(outbox->slot);
-    return TERN_OK;
+    if (outbox)
+        *out = &outbox->port;
+    return st;
 }
 
 static bool is_settled(struct shm_outbox *outbox, bool help)
 {
-    struct tern_ring_outlet *outlet = &outbox->outlet[0];
+    struct tern_ring_outlet *outlet = &outbox->port.outlet[0];
     bool                     alone = tern_base_lone_lock(&outlet->lock);
-    bool                     settled = tern_base_carry_settle(&outlet->producer, &outbox->carry, help);
+    bool                     settled = tern_base_carry_settle(&outlet->producer, &outbox->port.carry, help);
 
     if (settled)
-        atomic_store_explicit(&outbox->carrying, false, memory_order_relaxed); /* the lock orders */
+        atomic_store_explicit(&outbox->port.carrying, false, memory_order_relaxed); /* the lock orders */
     tern_base_lone_unlock(&outlet->lock, alone);
     return settled;
 }
@@ -349,26 +328,33 @@ bool tern_shm_note_settled(struct tern_link *link, bool help)
                                                          memory_order_acquire); /* pairs with outbox_first() */
 
         /* What this thread has sent it sees. Of the dead nobody wants to know. */
-        if (outbox && atomic_load_explicit(&outbox->carrying, memory_order_relaxed) && !tern_shm_gone(shm, peer))
+        if (outbox && atomic_load_explicit(&outbox->port.carrying, memory_order_relaxed) && !tern_shm_gone(shm, peer))
             settled &= is_settled(outbox, help);
     }
     return settled;
 }
 
-static void watch_next(struct shm_inlet *inlet)
+/* Watch a cell. */
+static inline void watch_at(struct shm_inlet *inlet, uint64_t position)
 {
     uint32_t                idle;
-    const _Atomic uint32_t *mark = tern_base_ring_mark(&inlet->ring, &idle);
+    const _Atomic uint32_t *mark = tern_base_ring_mark(&inlet->ring, position, &idle);
 
     tern_link_watch_move(&inlet->watch, mark, idle);
 }
 
-/* Consumed: move on, and wake the sender where it waits for room. */
-static inline tern_status delivered(struct shm_inlet *inlet, int found)
+/* Consumed: wake the sender where it waits for room. */
+static inline void wake_for_room(struct shm_inlet *inlet)
 {
-    watch_next(inlet);
     if (TERN_UNLIKELY(tern_base_ring_wanted(&inlet->ring)))
         ring_peer(tern_shm(inlet->watch.link), inlet->from); /* it may sleep until there is room */
+}
+
+/* The same, and move on. */
+static inline tern_status delivered(struct shm_inlet *inlet, int found)
+{
+    watch_at(inlet, inlet->ring.next);
+    wake_for_room(inlet);
     if (TERN_LIKELY(found >= 0))
         return TERN_OK;
     return tern_base_fail(TERN_ERR_LINK, "the message queue from rank %d is damaged", inlet->from);
@@ -424,37 +410,49 @@ static tern_status deliver_notes(struct tern_link_watch *watch)
     return delivered(inlet, found);
 }
 
+/* It was not taken. */
+static __attribute__((noinline)) bool stays(struct shm_inlet *inlet)
+{
+    watch_at(inlet, inlet->ring.next);
+    return false;
+}
+
 /* The shortest way for a note: nobody else waits, and it is as the last one was. What can be known before it comes is
- * worked out before. What is looked at twice is a copy. */
+ * worked out before; the place of what it carries above all, or the program's next look at that place would be tried
+ * before the store to it has an address, and tried again. What is looked at twice is a copy. */
 static bool expect_note(struct tern_link_watch *watch, struct tern_link_want *want, unsigned looks)
 {
     struct shm_inlet            *inlet = (struct shm_inlet *)watch;
     struct tern_ring_consumer   *ring = &inlet->ring;
     const struct tern_ring_cell *cell = tern_base_ring_cell(ring->ring, ring->next, ring->shape);
     const volatile uint64_t     *word = (const volatile uint64_t *)(const volatile void *)cell->head;
-    uint32_t                     idle = watch->idle, at, mark;
+    const uint64_t               first = want->first, region = want->region, usual = want->third;
+    const uint32_t               idle = watch->idle, len = want->len;
     uint64_t                     third;
 
     if (TERN_UNLIKELY(inlet->from != want->from))
         return false;
+    watch_at(inlet, ring->next + 1);
     /* acquire: the message after its mark. Pairs with the releases in tern_base_ring_publish() and carry_put(). */
-    while ((mark = atomic_load_explicit(&cell->mark, memory_order_acquire)) == idle && --looks > 0)
+    while (atomic_load_explicit(&cell->mark, memory_order_acquire) == idle && --looks > 0)
         tern_base_relax(); /* a reader that never rests takes the line from the writer */
-    at = *(const volatile uint32_t *)&cell->at;
+    if (TERN_UNLIKELY(!tern_base_ring_is(cell, idle + 1, len > 0) || word[0] != first || word[1] != region))
+        return stays(inlet);
     third = word[2];
-    if (TERN_UNLIKELY(mark != idle + 1 || word[0] != want->first || word[1] != want->region ||
-                      (*(const volatile uint32_t *)&cell->len | *(const volatile uint32_t *)&cell->span) != 0))
-        return false;
-    if (TERN_LIKELY(want->len > 0)) {
-        if (TERN_UNLIKELY(third > want->reach || tern_base_carry_turn(ring, at) != TERN_CARRY_PLACE))
-            return false;
-        tern_base_carry_place(want->base + third, cell->head + TERN_CARRY_WORDS * sizeof(uint64_t), want->len);
-    } else if (at != 0) {
-        return false;
+    if (TERN_UNLIKELY(third != usual)) {
+        if (len > 0 && third > want->reach)
+            return stays(inlet);
+        want->third = third;
+        want->to = want->base + third;
     }
-    want->third = third;
+    if (TERN_LIKELY(len > 0)) {
+        if (TERN_UNLIKELY(tern_base_carry_turn(ring, 1) != TERN_CARRY_PLACE))
+            return stays(inlet);
+        tern_base_carry_place(want->to, cell->head + TERN_CARRY_WORDS * sizeof(uint64_t), len);
+    }
     tern_base_ring_consume(ring, 0);
-    return delivered(inlet, 1) == TERN_OK;
+    wake_for_room(inlet);
+    return true;
 }
 
 /* What cannot be taken now stays in the ring. */
@@ -496,7 +494,7 @@ static tern_status inbox_open(struct shm_link *shm, struct shm_inbox *inbox, str
                                                  .expect = inbox->kind == SHM_POST_NOTES ? expect_note : NULL,
                                                  .link = (struct tern_link *)shm };
         tern_base_ring_consume_from(&inlet->ring, inbox->map + c * bytes, shape);
-        watch_next(inlet);
+        watch_at(inlet, 0);
         st = shm->up->watch(&inlet->watch);
     }
     return st;

@@ -18,7 +18,7 @@
 #include <stdatomic.h>
 
 #include "base/bits.h"
-#include "base/carry.h"
+#include "link/port.h"
 #include "base/options.h"
 #include "base/ring.h"
 #include "boot/space.h"
@@ -81,12 +81,9 @@ struct shm_post {
 
 /* The sender's side of one post. */
 struct shm_outbox {
-    struct tern_space       space;
-    unsigned char          *map;
-    struct tern_slot       *slot;                       /* of the peer */
-    struct tern_ring_outlet outlet[TERN_CHANNELS_PAIR]; /* by channel; of other posts the first */
-    struct tern_carry       carry;                      /* of notes; guarded by the lock of the outlet */
-    _Atomic bool            carrying;                   /* some may not be in place. Written under that lock */
+    struct tern_space     space;
+    unsigned char        *map;
+    struct tern_link_port port; /* its outlets by channel; of posts with one ring the first */
 };
 
 /* The receiver's side of one channel from one peer, and of one post. */
@@ -173,8 +170,7 @@ void        tern_shm_msg_drop(struct tern_link *link, const struct tern_link_msg
 tern_status tern_shm_msg_brief(struct tern_link *link, int peer, unsigned channel, uint64_t first, const uint32_t *rest,
                                unsigned count);
 
-tern_status tern_shm_note_carry(struct tern_link *link, const struct tern_link_part *part, uint64_t first,
-                                uint64_t offset, const void *src, size_t len);
+tern_status tern_shm_note_port(struct tern_link *link, int peer, struct tern_link_port **out);
 bool        tern_shm_note_settled(struct tern_link *link, bool help);
 
 extern const struct tern_link_ops  tern_shm_ops;

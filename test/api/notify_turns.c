@@ -1,0 +1,129 @@
+/* notify_turns.c: notifications that take turns, which is when waits take them by the shortest way.
+ *
+ * Promise: whatever way a notification takes, its data is in its place when the wait for it ends, nothing else of the
+ * region has changed, and what is told of it is true: when it is as the one before, when only its place is another one,
+ * when it has more bytes or fewer or none, when it comes late, and when others came first that nobody has asked for.
+ *
+ * Ranks 0 and 1 tell each other in turn; the others wait at the end.
+ * ranks: 2 3
+ * timeout: 30
+ */
+#include "job_test.h"
+
+#define AREA 64u /* where notified puts go, and behind it what is too long to travel with its notification */
+#define LONG 300u
+#define TURNS 3000u
+#define TAG 5u
+
+static tern_region   *region;
+static unsigned char *mine, model[AREA + LONG];
+static unsigned char  bytes[LONG]; /* of the last turn of this rank, which is over when the other one has answered */
+
+/* What a turn brings: both ranks know. Series of equal ones, so that waits come to expect them. */
+struct turn {
+    uint64_t offset;
+    size_t   len;
+    uint32_t tag;
+    bool     late, more;
+};
+
+static struct turn turn_of(unsigned number)
+{
+    uint64_t    seed = number / 5 + 1; /* five in a row have the same length and tag */
+    uint64_t    kind = job_random(&seed) % 8;
+    struct turn turn = { .tag = TAG, .offset = 8 * (number / 2 % 3) };
+
+    turn.len = kind < 4 ? 8 : kind == 4 ? 0 : kind == 5 ? LONG : 1 + job_random(&seed) % 24;
+    if (kind == 3)
+        turn.offset = number % 4 * 8;
+    if (turn.len == LONG)
+        turn.offset = AREA;
+    if (kind == 6)
+        turn.tag = TAG + 1;
+    turn.late = number % 97 == 0;
+    turn.more = number % 211 == 0;
+    return turn;
+}
+
+static void fill(unsigned char *to, const struct turn *turn, unsigned number)
+{
+    for (size_t i = 0; i < turn->len; i++)
+        to[i] = (unsigned char)(number * 7 + i);
+}
+
+static void tell(unsigned number)
+{
+    struct turn turn = turn_of(number);
+    int         peer = 1 - tern_rank();
+
+    fill(bytes, &turn, number);
+    if (turn.late)
+        usleep(3000);
+    if (turn.more)
+        OK(tern_notify(TERN_WORLD, region, peer, TAG + 7));
+    OK(tern_put_notify_nbi(TERN_WORLD, region, peer, turn.offset, bytes, turn.len, turn.tag));
+}
+
+static void hear(tern_notice *notice, unsigned number)
+{
+    struct turn      turn = turn_of(number);
+    tern_notice_info info = { .source = -7 };
+
+    OK(tern_notice_wait(notice, TERN_FOREVER, &info));
+    fill(model + turn.offset, &turn, number);
+    CHECK(job_differ(mine, model, sizeof(model)) == 0);
+    SAME(info.source, 1 - tern_rank());
+    SAME(info.tag, turn.tag);
+    SAME(info.bytes, turn.len);
+    SAME(info.matches, 1);
+}
+
+/* How many came that nobody had asked for. */
+static void count_more(void)
+{
+    tern_notice *notice;
+    uint32_t     more = 0;
+
+    for (unsigned number = 0; number < TURNS; number++)
+        more += number % 2 != (unsigned)tern_rank() && turn_of(number).more;
+    OK(tern_notice_init(TERN_WORLD, region, 1 - tern_rank(), TAG + 7, more, &notice));
+    OK(tern_notice_start(notice));
+    OK(tern_notice_wait(notice, tern_deadline_in(20), NULL));
+    OK(tern_notice_free(notice));
+}
+
+/* Even turns are rank 0's. */
+static void take_turns(void)
+{
+    tern_notice *one, *two;
+
+    OK(tern_notice_init(TERN_WORLD, region, 1 - tern_rank(), TAG, 1, &one));
+    OK(tern_notice_init(TERN_WORLD, region, 1 - tern_rank(), TAG + 1, 1, &two));
+    for (unsigned number = 0; number < TURNS; number++) {
+        tern_notice *notice = turn_of(number).tag == TAG ? one : two;
+
+        if (number % 2 == (unsigned)tern_rank()) {
+            tell(number);
+        } else {
+            OK(tern_notice_start(notice));
+            hear(notice, number);
+        }
+    }
+    OK(tern_notice_free(one));
+    OK(tern_notice_free(two));
+    count_more();
+    OK(tern_quiet(TERN_WORLD));
+}
+
+int main(void)
+{
+    OK(tern_init());
+    OK(tern_region_alloc(TERN_WORLD, AREA + LONG, NULL, &region));
+    mine = tern_region_ptr(region, tern_rank());
+    OK(tern_barrier(TERN_WORLD));
+    if (tern_size() > 1 && tern_rank() < 2)
+        take_turns();
+    OK(tern_barrier(TERN_WORLD));
+    OK(tern_finalize());
+    return 0;
+}
