@@ -27,6 +27,7 @@
 #include <stdint.h>
 
 #include "base/ring.h"
+#include "base/share.h"
 #include "base/status.h"
 #include "boot/boot.h"
 
@@ -108,6 +109,7 @@ struct tern_xfer {
 };
 
 #define TERN_LINK_SMALL 64
+#define TERN_LINK_SHARES 8
 
 /* A transfer under way. The link owns it from a start that returned TERN_PENDING until up->done. */
 struct tern_link_op {
@@ -339,6 +341,10 @@ struct tern_link_ops {
     void (*msg_look)(struct tern_link *link);
     /* Whether everything that was sent to ranks which are not gone has come: they deliver it when they poll next. */
     bool (*msg_settled)(struct tern_link *link);
+
+    /* What the rank and those whom the link reaches share for messages to it that both ends copy: TERN_LINK_SHARES,
+     * which the rank uses as it likes. Any thread. NULL: they share no memory. */
+    struct tern_share *(*shares)(struct tern_link *link, int rank);
 
     /* Do what peers need of this process. Returns whether there was anything. */
     bool (*serve)(struct tern_link *link);

@@ -10,7 +10,8 @@
 
 /* Handlers that Tern keeps for itself: ids from TERN_AM_HANDLERS on. */
 #define TERN_OP_AM_RESERVED 16
-#define TERN_OP_AM_TAKEN TERN_AM_HANDLERS /* a tagged message was taken: op/tagged_out.c */
+#define TERN_OP_AM_TAKEN TERN_AM_HANDLERS      /* a tagged message was taken: op/tagged_out.c */
+#define TERN_OP_AM_HELP (TERN_AM_HANDLERS + 1) /* a sender may copy: op/tagged_help.c */
 #define TERN_OP_AM_IDS (TERN_AM_HANDLERS + TERN_OP_AM_RESERVED)
 
 /* The message that is being handled. */

@@ -119,12 +119,14 @@ static void advance(struct tern_ctx *ctx)
         tern_op_tagged_fetch(ctx);
     if (tagged->queue)
         tern_op_tagged_pump(tagged);
+    if (TERN_UNLIKELY(atomic_load_explicit(&tagged->helps, memory_order_relaxed) > 0)) /* a hint; the lock orders */
+        tern_op_tagged_help(ctx);
     losses = atomic_load_explicit(&tern_job.losses_seen, memory_order_relaxed);
     if (TERN_UNLIKELY(losses != tagged->losses || tagged->doomed)) {
         tagged->losses = losses;
         tagged->doomed = end_doomed(tagged);
     }
-    if (tagged->queue || tagged->doomed)
+    if (tagged->queue || tagged->doomed || atomic_load_explicit(&tagged->helps, memory_order_relaxed) > 0)
         atomic_store_explicit(&ctx->called, true, memory_order_relaxed); /* this thread reads it */
 }
 
@@ -388,6 +390,7 @@ void tern_op_tagged_open(void)
 {
     tern_op_tagged_in_open();
     tern_op_tagged_out_open();
+    tern_op_tagged_help_open();
 }
 
 static tern_status leave_poll(void *arg)

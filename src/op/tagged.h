@@ -74,8 +74,12 @@ struct tern_request {
     uint64_t              chunk;   /* bytes of a get */
     uint64_t              begin;   /* where in the part the message begins */
     struct tern_window    window;
+    struct tern_share    *share;         /* the sender may copy too; NULL: it may not */
+    uint64_t              opened, taken; /* pieces of that: opened to both, and taken by this rank */
+    bool                  invited;       /* the sender knows */
     struct tern_link_part part;
     struct tern_work      work;
+    unsigned char         unused[64]; /* see below */
 };
 
 _Static_assert(offsetof(struct tern_request, class) < 128, "short messages use two lines");
@@ -99,6 +103,14 @@ struct tern_tagged_flow {
     uint32_t pass;   /* along the queue, in which there was no room for this rank */
 };
 
+/* A send that its receiver invites to copy. Of the receiver's word only the numbers of pieces are taken later. */
+struct tern_tagged_help {
+    struct tern_request *request;
+    struct tern_share   *share;
+    uint32_t             key;
+    uint64_t             addr, size, probe, piece; /* of the receiver's memory */
+};
+
 struct tern_tagged_slab;
 struct tern_tagged {
     struct tern_ctx_guest    guest;              /* first */
@@ -110,6 +122,8 @@ struct tern_tagged {
     uint32_t                 pass;
     uint32_t                 losses; /* of the job, when it looked for requests that wait for the dead */
     bool                     doomed; /* there are some */
+    struct tern_tagged_help  help[TERN_LINK_SHARES]; /* sends that receivers invite to copy. Under the lock */
+    _Atomic uint32_t         helps;                  /* how many. Written under the lock */
     struct tern_request     *unused;
     struct tern_tagged_slab *slabs;
     struct tern_tagged_flow  flow[]; /* [ranks of the job] */
@@ -230,6 +244,9 @@ static inline uint64_t tern_op_tagged_eager_least(void)
     return TERN_LIKELY(least != UINT64_MAX) ? least : tern_op_tagged_find_least();
 }
 
+/* Sends of this rank that wait for word. Written under the lock; a hint for others. */
+extern _Atomic uint32_t tern_op_tagged_untold;
+
 /* Try what has not left. */
 void tern_op_tagged_pump(struct tern_tagged *tagged);
 
@@ -239,6 +256,9 @@ tern_status tern_op_tagged_tell_now(int rank, uint64_t id, tern_status status);
 
 /* It waits for no word any more: its memory is not exposed, and nobody finds it. False: it has had word. */
 bool tern_op_tagged_withdraw(struct tern_request *request);
+
+/* The send of that id to the rank; NULL: there is none. The lock is held. */
+struct tern_request *tern_op_tagged_sent(int rank, uint64_t id);
 
 void tern_op_tagged_out_open(void);
 void tern_op_tagged_out_close(void);
@@ -312,6 +332,22 @@ bool tern_op_tagged_alone(const struct tern_ctx *ctx, const struct tern_match_na
 bool tern_op_tagged_deserted(const struct tern_ctx *ctx, const struct tern_match_name *name);
 
 uint64_t tern_op_tagged_kept(void); /* bytes, for reports */
+
+/* ---- tagged_help.c: what a sender copies ---- */
+
+enum { TERN_SHARE_ADDR, TERN_SHARE_SIZE, TERN_SHARE_PROBE, TERN_SHARE_PIECE }; /* notes of a share */
+
+void tern_op_tagged_help_open(void);
+
+/* The receiver invites the sender of a message to take pieces of it. TERN_AGAIN: no room, or another thread is
+ * delivering. */
+tern_status tern_op_tagged_invite(int rank, uint64_t id, unsigned share, uint32_t key);
+
+/* Copy some of what receivers have opened to sends of a context. The context's thread. */
+void tern_op_tagged_help(struct tern_ctx *ctx);
+
+/* No more of it: it has ended. The lock is held. */
+void tern_op_tagged_help_end(struct tern_request *request);
 
 /* ---- tagged_pull.c ---- */
 

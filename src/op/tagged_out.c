@@ -34,6 +34,7 @@ static struct place *places; /* under the lock, as all of this */
 static uint32_t      count, unused = NO_PLACE;
 
 _Atomic uint64_t tern_op_tagged_least = UINT64_MAX;
+_Atomic uint32_t tern_op_tagged_untold;
 
 static bool is_sync(const struct tern_request *request)
 {
@@ -56,6 +57,12 @@ static bool places_grow(void)
     return true;
 }
 
+/* The lock is held. */
+static void set_untold(uint32_t untold)
+{
+    atomic_store_explicit(&tern_op_tagged_untold, untold, memory_order_relaxed); /* a hint for others */
+}
+
 /* Give a send an id, by which word of it is found. */
 static bool enter(struct tern_request *request)
 {
@@ -68,22 +75,33 @@ static bool enter(struct tern_request *request)
         request->id = (uint64_t)++places[i].use << 32 | i;
         request->id += places[i].use == 0 ? 1ull << 32 : 0; /* 0 is no id */
         places[i].use += places[i].use == 0;
+        set_untold(tern_op_tagged_untold + 1);
     }
     tern_base_lone_unlock(&tern_op_tagged_lock, alone);
     return entered;
+}
+
+struct tern_request *tern_op_tagged_sent(int rank, uint64_t id)
+{
+    uint32_t             i = (uint32_t)id;
+    struct tern_request *request = i < count ? places[i].request : NULL;
+
+    return request && request->id == id && request->peer == rank ? request : NULL;
 }
 
 /* Take a send out by its id; NULL: there is none to that rank. The lock is held. */
 static struct tern_request *leave(int rank, uint64_t id)
 {
     uint32_t             i = (uint32_t)id;
-    struct tern_request *request;
+    struct tern_request *request = tern_op_tagged_sent(rank, id);
 
-    if (i >= count || !(request = places[i].request) || request->id != id || request->peer != rank)
+    if (!request)
         return NULL;
+    tern_op_tagged_help_end(request);
     places[i].request = NULL;
     places[i].next = unused;
     unused = i;
+    set_untold(tern_op_tagged_untold - 1);
     request->id = 0;
     return request;
 }
@@ -455,5 +473,6 @@ void tern_op_tagged_out_close(void)
     places = NULL;
     count = 0;
     unused = NO_PLACE;
+    set_untold(0);
     atomic_store_explicit(&tern_op_tagged_least, UINT64_MAX, memory_order_relaxed); /* there are no other threads */
 }

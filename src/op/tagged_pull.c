@@ -4,23 +4,30 @@
  * it: up to TERN_MSG_CHUNKED bytes by one get, more by gets of TERN_MSG_CHUNK bytes of which at most TERN_MSG_WINDOW
  * are under way. So what a message takes of the network is what the receiver's memory takes of it. Chunks may land in
  * any order. Where a get is done when it returns, no more than a window of them are made before everything else gets
- * its turn.
+ * its turn; and as many bytes are opened to the sender at a time, which may copy some of them (tagged_help.c).
  *
  * When the last has landed the sender is told. It is a work (core/context.h) of the context of the engine from the
  * first get to the word: so it goes on as triggered operations do, by whoever makes progress for the receive's context,
  * and by the thread beside the program while that computes. Everything here but tern_op_tagged_fetch() and
  * tern_op_tagged_is_helped() has the lock of the engine.
  */
+#include <sched.h>
 #include <stdio.h>
 
 #include "base/bits.h"
+#include "base/clock.h"
 #include "base/options.h"
+#include "boot/bell.h"
 #include "core/links.h"
 #include "core/message.h"
 #include "core/region.h"
 #include "op/beside.h"
 #include "op/tagged.h"
 #include "op/wire.h"
+
+#define PAGE 4096u            /* what the kernel copies by */
+#define LEAST_SHARED 32768u   /* bytes */
+#define PATIENCE 1000000000ll /* ns */
 
 static struct tern_request *request_of(struct tern_work *work)
 {
@@ -51,13 +58,13 @@ static void detach(struct tern_request *request)
 }
 
 /* One get. TERN_AGAIN: nothing was started. */
-static tern_status get_chunk(struct tern_request *request, uint64_t len)
+static tern_status get_chunk(struct tern_request *request, uint64_t at, uint64_t len)
 {
     const struct tern_link_path *path = request->part.path;
     struct tern_ctx             *ctx = engine_of(request)->ctx;
     struct tern_xfer             xfer = { .part = &request->part,
-                                          .offset = request->begin + request->fetched,
-                                          .local = (unsigned char *)request->buffer + request->fetched,
+                                          .offset = request->begin + at,
+                                          .local = (unsigned char *)request->buffer + at,
                                           .len = len,
                                           .get = true,
                                           .what = "get of a tagged message" };
@@ -100,7 +107,7 @@ static bool pump(struct tern_request *request)
             tern_core_message_stay(); /* nobody will ring for the rest */
             return false;
         }
-        if ((st = get_chunk(request, len)) == TERN_AGAIN)
+        if ((st = get_chunk(request, request->fetched, len)) == TERN_AGAIN)
             return false;
         fail(request, st);
         if (st < 0)
@@ -112,6 +119,173 @@ static bool pump(struct tern_request *request)
     }
     return true;
 }
+
+/* ---- together with the sender ---- */
+
+static _Atomic uint32_t shares = (1u << TERN_LINK_SHARES) - 1; /* of this rank, that no message uses */
+
+static struct tern_share *shares_of(const struct tern_request *request)
+{
+    return tern_job.ops[request->part.link]->shares(tern_job.link[request->part.link], tern_job.boot.rank);
+}
+
+/* Take one; NULL: all are in use. */
+static struct tern_share *share_take(const struct tern_request *request)
+{
+    uint32_t seen = atomic_load_explicit(&shares, memory_order_relaxed);
+
+    do {
+        if (seen == 0)
+            return NULL;
+        /* acquire: what the thread that gave it back did with it. Pairs with share_give(). */
+    } while (!atomic_compare_exchange_weak_explicit(&shares, &seen, seen & (seen - 1), memory_order_acquire,
+                                                    memory_order_relaxed));
+    return shares_of(request) + __builtin_ctz(seen);
+}
+
+static void share_give(struct tern_request *request)
+{
+    /* release: this thread's use before the next. Pairs with share_take(). */
+    atomic_fetch_or_explicit(&shares, 1u << (request->share - shares_of(request)), memory_order_release);
+    request->share = NULL;
+}
+
+/* Bytes that may be under way. */
+static uint64_t share_window(void)
+{
+    return (uint64_t)tern_opt.msg_window * tern_opt.msg_chunk;
+}
+
+/* Whether the sender is to copy too: there is enough for two, it can, and it has a core of its own. Where this rank has
+ * sent long messages, others are busy with those. */
+static bool is_shared(const struct tern_request *request, uint64_t left)
+{
+    return left >= LEAST_SHARED && share_window() >= 2 * PAGE && tern_opt.msg_piece > 0 && request->attached &&
+           request->part.path->instant && request->source != tern_job.boot.rank &&
+           tern_job.ops[request->part.link]->shares && tern_job.spin_ns > 0 &&
+           atomic_load_explicit(&tern_op_tagged_untold, memory_order_relaxed) == 0;
+}
+
+/* Pieces count from the beginning of the message, whatever came along. */
+static void share_begin(struct tern_request *request, uint64_t left)
+{
+    static _Atomic uint32_t keys;
+    uint64_t                note[TERN_SHARE_NOTES], piece;
+
+    request->share = is_shared(request, left) ? share_take(request) : NULL;
+    if (!request->share)
+        return;
+    piece = tern_opt.msg_piece < left / 4 ? tern_opt.msg_piece : left / 4;
+    piece = piece < share_window() / 2 ? piece : share_window() / 2;
+    request->chunk = piece > PAGE ? piece & ~(uint64_t)(PAGE - 1) : PAGE;
+    request->opened = request->fetched / request->chunk;
+    request->taken = request->opened;
+    request->invited = false;
+    note[TERN_SHARE_ADDR] = (uint64_t)(uintptr_t)request->buffer;
+    note[TERN_SHARE_SIZE] = request->want;
+    note[TERN_SHARE_PROBE] = (uint64_t)(uintptr_t)&tern_link_probe;
+    note[TERN_SHARE_PIECE] = request->chunk;
+    tern_base_share_begin(request->share, atomic_fetch_add_explicit(&keys, 1, memory_order_relaxed), note);
+}
+
+static uint64_t share_pieces(const struct tern_request *request)
+{
+    return (request->want + request->chunk - 1) / request->chunk;
+}
+
+/* Pieces that the sender has taken, of which nobody knows whether they have landed. Nothing is left. */
+static uint64_t share_away(const struct tern_request *request)
+{
+    return request->opened - request->taken - tern_base_share_landed(request->share);
+}
+
+/* Open as much as may be under way, and see that the sender knows. False: what it has taken is as much. */
+static bool share_open(struct tern_request *request)
+{
+    uint64_t          most = share_window() / request->chunk, away = share_away(request);
+    uint64_t          left = share_pieces(request) - request->opened;
+    uint64_t          count = most > away ? most - away : 0;
+    struct tern_slot *slot = tern_core_job_slot(request->source);
+    uint32_t          key = atomic_load_explicit(&request->share->key, memory_order_relaxed);
+
+    count = count < left ? count : left;
+    count = count < TERN_SHARE_MOST ? count : TERN_SHARE_MOST;
+    if (count == 0)
+        return false;
+    tern_base_share_open(request->share, request->opened, (unsigned)count);
+    request->opened += count;
+    if (request->invited)
+        tern_boot_bell_ring(&slot->bell, &slot->sleepers);
+    else
+        request->invited = tern_op_tagged_invite(request->source, request->id,
+                                                 (unsigned)(request->share - shares_of(request)), key) == TERN_OK;
+    return true;
+}
+
+static void share_copy(struct tern_request *request, uint64_t piece)
+{
+    uint64_t at = piece * request->chunk, end = at + request->chunk;
+
+    at = at > request->fetched ? at : request->fetched;
+    end = end < request->want ? end : request->want;
+    request->taken++;
+    fail(request, get_chunk(request, at, end - at));
+}
+
+/* Start no more. */
+static void share_close(struct tern_request *request)
+{
+    request->opened -= tern_base_share_close(request->share);
+}
+
+/* The same as pump(): and what the sender has taken has landed. */
+static bool share_pump(struct tern_request *request)
+{
+    bool     again = false;
+    uint64_t piece;
+
+    while (!has_failed(request)) {
+        if (tern_base_share_take_first(request->share, &piece)) {
+            share_copy(request, piece);
+            continue;
+        }
+        if (request->opened == share_pieces(request))
+            break;
+        if (again) {
+            tern_core_message_stay(); /* nobody will ring for the rest */
+            return false;
+        }
+        if (!share_open(request))
+            break;
+        again = true;
+    }
+    if (has_failed(request))
+        share_close(request);
+    if (share_away(request) > 0 || (!has_failed(request) && request->opened < share_pieces(request))) {
+        if (!tern_core_job_lost(request->source))
+            return false;
+        fail(request, tern_base_fail(TERN_ERR_PEER, "rank %d is gone", request->source));
+    }
+    fail(request, atomic_load_explicit(&request->share->status, memory_order_relaxed)); /* share_away() orders */
+    share_give(request);
+    request->fetched = request->want;
+    return true;
+}
+
+/* The memory is the program's again: see that the sender does not write there any more. What it has taken it copies at
+ * once, so this is short; but it may be stopped. */
+static void share_abort(struct tern_request *request)
+{
+    int64_t until = tern_base_now() + PATIENCE;
+
+    share_close(request);
+    while (share_away(request) > 0 && !tern_core_job_lost(request->source) && tern_base_now() < until)
+        sched_yield();
+    if (share_away(request) == 0) /* otherwise nobody uses it again */
+        share_give(request);
+}
+
+/* ---- the work ---- */
 
 /* Fetched: tell the sender. False: later. */
 static bool tell(struct tern_request *request)
@@ -134,6 +308,8 @@ static void advance(struct tern_work *work)
 {
     struct tern_request *request = request_of(work);
 
+    if (request->share && !share_pump(request))
+        return;
     if (!pump(request) || request->window.landed < request->window.started)
         return;
     detach(request);
@@ -161,6 +337,8 @@ static void cancel(struct tern_work *work)
 
 static void release(struct tern_work *work)
 {
+    if (request_of(work)->share)
+        share_abort(request_of(work));
     detach(request_of(work)); /* of a context that is closed */
 }
 
@@ -236,6 +414,7 @@ static void pull(struct tern_engine *engine, struct tern_request *request)
         give_up(request, TERN_ERR_NOMEM);
         return;
     }
+    share_begin(request, left);
     request->work.pending->describe = describe;
     request->work.pending->op.xfer = (struct tern_xfer){ .part = &request->part, .len = left, .get = true };
     tern_core_work_enlist(&request->work);

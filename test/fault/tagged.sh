@@ -22,6 +22,11 @@ for way in TERN_LINKS=shm TERN_CMA=off TERN_LINKS=ofi; do
     ternrun -n 2 -x $way --on-failure return "$PROG/tagged_job" alone
     check "nobody is left who could send, $way: told" all_of 'status_is 137' 'survived 1' 'err_lacks tagged_job.c:'
 done
+for piece in 4K 64K 256K; do
+    ternrun -n 3 -x TERN_SPIN=1000 -x TERN_MSG_PIECE=$piece --on-failure return "$PROG/tagged_job" helping
+    check "killed while it copies pieces of $piece: told to the others, which go on" \
+        all_of 'status_is 137' 'survived 2' 'err_lacks tagged_job.c:'
+done
 # shellcheck disable=SC2086 # words
 ternrun -n 2 $SMALL "$PROG/tagged_job" target
 check "killed target: the job ends and names it" \

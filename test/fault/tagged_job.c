@@ -9,10 +9,12 @@
  *   tagged_job target    it receives nothing; the others have sends of every protocol under way to it, also synchronous
  *                        ones, and some that find no room
  *   tagged_job pulling   it has fetched some chunks from each of the others, and not all
+ *   tagged_job helping   at some moment while it sends long messages to rank 0 and copies a part of each
  *   tagged_job alone     two ranks; rank 0 waits for any source
  *
  * Survivors print "survived R" when all that they were promised held.
  */
+#include <pthread.h>
 #include <stdatomic.h>
 
 #include "fault/fault_job.h"
@@ -303,6 +305,38 @@ static void run_pulling(void)
     go_on();
 }
 
+static void *die_soon(void *arg)
+{
+    usleep(20000 + 1000 * (unsigned)(getpid() % 7)); /* any moment will do */
+    fault_die();
+    return arg;
+}
+
+/* Every message comes whole, but for the last. */
+static void run_helping(void)
+{
+    pthread_t     thread;
+    unsigned char number = 0;
+    tern_status   st;
+
+    if (me == 1) {
+        REQUIRE(pthread_create(&thread, NULL, die_soon, NULL) == 0);
+        for (;;) {
+            memset(data, ++number, LONG);
+            tern_send(TERN_WORLD, 0, 4, data, LONG);
+        }
+    }
+    while (me != 0 && tern_peer_check(1) == TERN_OK)
+        usleep(1000);
+    while (me == 0 && (st = tern_recv(TERN_WORLD, 1, 4, data, LONG, NULL)) != TERN_ERR_PEER) {
+        EXPECT(TERN_OK, st);
+        number++;
+        for (size_t i = 0; i < LONG; i += 512)
+            REQUIRE(data[i] == number);
+    }
+    go_on();
+}
+
 static void run_alone(void)
 {
     tern_request *request = NULL;
@@ -320,7 +354,7 @@ static void run_alone(void)
 
 static const struct fault_way ways[] = {
     { "sent", run_sent },     { "expected", run_expected }, { "stopped", run_stopped }, { "pulled", run_pulled },
-    { "target", run_target }, { "pulling", run_pulling },   { NULL, run_alone },
+    { "target", run_target }, { "pulling", run_pulling },   { "helping", run_helping }, { NULL, run_alone },
 };
 
 int main(int argc, char **argv)

@@ -24,7 +24,8 @@ check "threads are counted from 1" all_of 'status_is 2' 'err_has -- "--threads w
 
 command_prints "protocols" msg_lat one_get "half_rtt half_rtt_ratio_of_medians" \
     protocols --csv --quiet --rounds 1 --time 0.01 --sizes 1K
-check "protocols has all ways" all_of 'csv_has msg_bw eager bandwidth' 'csv_has msg_bw chunked bandwidth'
+check "protocols has all ways" all_of 'csv_has msg_bw eager bandwidth' 'csv_has msg_bw chunked bandwidth' \
+    'csv_has msg_bw shared bandwidth'
 
 if has_network; then
     command_prints "init --net" init ofi "wall_tern memory_per_rank" init --net --csv --quiet --rounds 1 --ranks 2

@@ -17,10 +17,10 @@
 #include "core/region.h"
 #include "link/shm/shm.h"
 
-static void numbers_of_layout_6(void **state)
+static void numbers_of_layout_7(void **state)
 {
     (void)state;
-    assert_int_equal(TERN_SEGMENT_LAYOUT, 6);
+    assert_int_equal(TERN_SEGMENT_LAYOUT, 7);
     assert_int_equal(offsetof(struct tern_segment, magic), 0);
     assert_int_equal(offsetof(struct tern_segment, layout), 4);
     assert_int_equal(offsetof(struct tern_segment, ranks), 8);
@@ -73,12 +73,20 @@ static void chunks_and_desks(void **state)
     assert_int_equal(offsetof(struct shm_chunk, offset), 24);
     assert_int_equal(offsetof(struct shm_chunk, len), 32);
     assert_int_equal(offsetof(struct shm_chunk, data), 40);
-    assert_int_equal(sizeof(struct shm_desk), 128 + 64 * 64);
+    assert_int_equal(sizeof(struct shm_desk), 128 + 64 * 64 + 8 * 128);
     assert_int_equal(offsetof(struct shm_desk, inbox), 0);
     assert_int_equal(offsetof(struct shm_desk, wanted), 4);
     assert_int_equal(offsetof(struct shm_desk, data), 64);
     assert_int_equal(offsetof(struct shm_desk, data_bytes), 72);
     assert_int_equal(offsetof(struct shm_desk, chunk), 128);
+    assert_int_equal(offsetof(struct shm_desk, share), 128 + 64 * 64);
+    assert_int_equal(sizeof(struct tern_share), 128);
+    assert_int_equal(offsetof(struct tern_share, open), 0);
+    assert_int_equal(offsetof(struct tern_share, base), 8);
+    assert_int_equal(offsetof(struct tern_share, note), 16);
+    assert_int_equal(offsetof(struct tern_share, key), 48);
+    assert_int_equal(offsetof(struct tern_share, landed), 64);
+    assert_int_equal(offsetof(struct tern_share, status), 68);
 }
 
 static void seats_and_halls(void **state)
@@ -150,7 +158,7 @@ static void what_inlined_calls_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_of_layout_6),
+        cmocka_unit_test(numbers_of_layout_7),
         cmocka_unit_test(chunks_and_desks),
         cmocka_unit_test(seats_and_halls),
         cmocka_unit_test(the_halls_lie_side_by_side),

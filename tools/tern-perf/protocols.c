@@ -1,6 +1,6 @@
 /* protocols.c: protocols: tagged messages of the same lengths by each way that they may take (docs/architecture.md):
- * with their data (eager), by one get of the receiver (one_get), and by several (chunked). Where the ways cross is
- * where the defaults of TERN_MSG_EAGER and TERN_MSG_CHUNKED belong.
+ * with their data (eager), by one get of the receiver (one_get), by several (chunked), and copied by both ends
+ * (shared). Where the ways cross is where the defaults of TERN_MSG_EAGER and TERN_MSG_CHUNKED belong.
  *
  * The ways are the same library with other options, so each is a job of its own, and the jobs run in turn as in
  * compare. What fits into a cell goes inline in all of them. The queue of the first is as long as queues can be; what
@@ -10,13 +10,15 @@
 
 #define EAGER ((char[]){ "TERN_MSG_EAGER=1M" }), ((char[]){ "TERN_MSG_QUEUE=64M" })
 #define FETCHED ((char[]){ "TERN_MSG_EAGER=0" })
+#define ALONE ((char[]){ "TERN_MSG_PIECE=0" })
 #define ONE_GET ((char[]){ "TERN_MSG_CHUNKED=1024T" })
 #define CHUNKED ((char[]){ "TERN_MSG_CHUNKED=0" })
 
 static const struct runner ways[] = {
     { .name = "eager", .link = "eager", .env = (char *[]){ EAGER, NULL }, COMPARE_TERN_JOBS },
-    { .name = "one_get", .link = "one_get", .env = (char *[]){ FETCHED, ONE_GET, NULL }, COMPARE_TERN_JOBS },
-    { .name = "chunked", .link = "chunked", .env = (char *[]){ FETCHED, CHUNKED, NULL }, COMPARE_TERN_JOBS },
+    { .name = "one_get", .link = "one_get", .env = (char *[]){ FETCHED, ALONE, ONE_GET, NULL }, COMPARE_TERN_JOBS },
+    { .name = "chunked", .link = "chunked", .env = (char *[]){ FETCHED, ALONE, CHUNKED, NULL }, COMPARE_TERN_JOBS },
+    { .name = "shared", .link = "shared", .env = (char *[]){ FETCHED, NULL }, COMPARE_TERN_JOBS },
 };
 
 static const struct compare_test transfers[] = {

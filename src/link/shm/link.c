@@ -152,6 +152,11 @@ static bool link_msg_settled(struct tern_link *link)
     return true;
 }
 
+static struct tern_share *link_shares(struct tern_link *link, int rank)
+{
+    return tern_shm(link)->desk[tern_shm(link)->local_of[rank]].share;
+}
+
 const struct tern_link_ops tern_shm_ops = {
     .name = "shm",
     .maps = true,
@@ -176,6 +181,7 @@ const struct tern_link_ops tern_shm_ops = {
     .note_port = tern_shm_note_port,
     .note_settled = tern_shm_note_settled,
     .msg_settled = link_msg_settled,
+    .shares = link_shares,
     .serve = tern_shm_serve,
     .wanted = tern_shm_wanted,
     .may_sleep = link_may_sleep,

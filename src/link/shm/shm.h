@@ -53,10 +53,11 @@ struct shm_desk {
     _Atomic uint32_t senders;            /* peers that have made a post for this rank. Writers: peers, after the post */
     _Atomic uint32_t carries;            /* 1: it takes notes that carry data. Writer: this rank, before it joins */
     _Alignas(64) _Atomic uint64_t data; /* the arena offset of this rank's chunk data; 0: none yet. Writer: this rank */
-    _Atomic uint64_t data_bytes;
-    struct shm_chunk chunk[SHM_CHUNKS];
+    _Atomic uint64_t  data_bytes;
+    struct shm_chunk  chunk[SHM_CHUNKS];
+    struct tern_share share[TERN_LINK_SHARES]; /* messages to this rank that both ends copy. Writers: base/share.h */
 };
-_Static_assert(sizeof(struct shm_desk) == 128 + 64 * SHM_CHUNKS, "desks lie side by side");
+_Static_assert(sizeof(struct shm_desk) == 128 + 64 * SHM_CHUNKS + 128 * TERN_LINK_SHARES, "desks lie side by side");
 
 /* One member of a team. A hall is an array of seats, one for each. */
 struct shm_seat {

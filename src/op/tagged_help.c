@@ -1,0 +1,212 @@
+/* tagged_help.c: what a sender copies of a long message.
+ *
+ * The receiver of an offer fetches it, and where its core is one of two that have nothing else to do, invites the
+ * sender: it opens pieces of the message (base/share.h), as many as may be under way, takes them from the beginning,
+ * and a sender that makes progress for the context of its send meanwhile takes them from the end and puts them into the
+ * receiver's memory. A sender that computes, or cannot reach that memory by itself, takes none, and nobody waits for
+ * it. How much is open, and so how fast a message comes, is up to the receiver alone.
+ *
+ * An invitation is an active message of Tern's own on the channel of replies, on which word of the message comes after
+ * it. The receiver sends that word when everything that the sender has taken has landed: so while there are pieces of
+ * that key to take, the send has not ended, and its buffer is what it was.
+ */
+#include "base/log.h"
+#include "base/sanitize.h"
+#include "boot/bell.h"
+#include "core/links.h"
+#include "core/message.h"
+#include "op/am.h"
+#include "op/tagged.h"
+#include "op/wire.h"
+
+#define AT_ONCE 8 /* pieces of a message before everything else gets its turn */
+#define ARGS 4
+
+tern_status tern_op_tagged_invite(int rank, uint64_t id, unsigned share, uint32_t key)
+{
+    const uint32_t args[ARGS] = { (uint32_t)id, (uint32_t)(id >> 32), share, key };
+    tern_status    st;
+
+    if (!tern_core_message_hold())
+        return TERN_AGAIN;
+    st = tern_op_am_short(NULL, rank, TERN_OP_AM_HELP, args, ARGS);
+    tern_core_message_release();
+    return st;
+}
+
+/* ---- invitations ---- */
+
+static void set_helps(struct tern_tagged *tagged, uint32_t helps)
+{
+    atomic_store_explicit(&tagged->helps, helps, memory_order_relaxed); /* the lock orders */
+}
+
+static uint32_t helps_of(const struct tern_tagged *tagged)
+{
+    return atomic_load_explicit(&tagged->helps, memory_order_relaxed);
+}
+
+static uint64_t note_of(const struct tern_share *share, unsigned i)
+{
+    return atomic_load_explicit(&share->note[i], memory_order_relaxed); /* the message's delivery orders */
+}
+
+/* Remember it, where there is room and it makes sense: a share that is in use for something else by now does not. */
+static void accept(struct tern_request *request, struct tern_share *share, uint32_t key)
+{
+    struct tern_tagged     *tagged = (struct tern_tagged *)request->ctx->guest;
+    uint32_t                n = helps_of(tagged);
+    struct tern_tagged_help help = { .request = request,
+                                     .share = share,
+                                     .key = key,
+                                     .addr = note_of(share, TERN_SHARE_ADDR),
+                                     .size = note_of(share, TERN_SHARE_SIZE),
+                                     .probe = note_of(share, TERN_SHARE_PROBE),
+                                     .piece = note_of(share, TERN_SHARE_PIECE) };
+
+    if (n == TERN_LINK_SHARES || help.size > request->size || help.piece == 0)
+        return;
+    tagged->help[n] = help;
+    set_helps(tagged, n + 1);
+    atomic_store_explicit(&request->ctx->called, true, memory_order_relaxed); /* the lock orders */
+}
+
+static void hear(const tern_am_event *event, void *user)
+{
+    int                         rank = event->source;
+    const struct tern_link_ops *ops = tern_job.ops[tern_job.peer_link[rank]];
+    struct tern_request        *request;
+    bool                        alone;
+
+    (void)user;
+    if (event->nargs != ARGS || event->request || event->args[2] >= TERN_LINK_SHARES || !ops->shares)
+        tern_core_message_senseless(rank, "an invitation to copy a tagged message");
+    tern_base_order_after(&tern_op_tagged_lock); /* the thread that sent what this is about */
+    alone = tern_base_lone_lock(&tern_op_tagged_lock);
+    if ((request = tern_op_tagged_sent(rank, event->args[0] | (uint64_t)event->args[1] << 32)))
+        accept(request, ops->shares(tern_job.link[tern_job.peer_link[rank]], rank) + event->args[2], event->args[3]);
+    tern_base_lone_unlock(&tern_op_tagged_lock, alone);
+}
+
+void tern_op_tagged_help_end(struct tern_request *request)
+{
+    struct tern_tagged *tagged = (struct tern_tagged *)request->ctx->guest;
+
+    for (uint32_t i = 0, n = helps_of(tagged); i < n; i++) {
+        if (tagged->help[i].request == request) {
+            tagged->help[i] = tagged->help[n - 1];
+            set_helps(tagged, n - 1);
+            return;
+        }
+    }
+}
+
+/* One of them, as it is now. False: there are no more. */
+static bool help_at(struct tern_tagged *tagged, uint32_t i, struct tern_tagged_help *out)
+{
+    bool alone = tern_base_lone_lock(&tern_op_tagged_lock), some = i < helps_of(tagged);
+
+    if (some)
+        *out = tagged->help[i];
+    tern_base_lone_unlock(&tern_op_tagged_lock, alone);
+    return some;
+}
+
+static void decline(const struct tern_tagged_help *help)
+{
+    bool alone = tern_base_lone_lock(&tern_op_tagged_lock);
+
+    tern_op_tagged_help_end(help->request);
+    tern_base_lone_unlock(&tern_op_tagged_lock, alone);
+}
+
+/* ---- copying ---- */
+
+/* A piece that was taken. The send does not end before it has landed. */
+static tern_status copy(struct tern_lane *lane, const struct tern_tagged_help *help, const struct tern_link_part *part,
+                        uint64_t piece)
+{
+    uint64_t         pieces = help->size / help->piece + (help->size % help->piece > 0);
+    struct tern_xfer xfer = { .part = part, .offset = piece * help->piece, .what = "put of a tagged message" };
+
+    if (piece >= pieces)
+        return tern_base_fail(TERN_ERR_LINK, "rank %d opened a piece of a message that the message has not",
+                              part->rank);
+    xfer.local = (unsigned char *)help->request->buffer + xfer.offset;
+    xfer.len = help->size - xfer.offset < help->piece ? help->size - xfer.offset : help->piece;
+    return part->path->start(lane, &xfer, NULL);
+}
+
+/* Whether any was copied. */
+static bool copy_some(struct tern_lane *lane, const struct tern_tagged_help *help, const struct tern_link_part *part)
+{
+    struct tern_slot *slot = tern_core_job_slot(part->rank);
+    uint64_t          piece;
+    unsigned          n = 0;
+
+    while (n < AT_ONCE && tern_base_share_take_last(help->share, help->key, &piece)) {
+        tern_base_share_land(help->share, copy(lane, help, part, piece));
+        tern_boot_bell_ring(&slot->bell, &slot->sleepers); /* it may wait for nothing else */
+        n++;
+    }
+    return n > 0;
+}
+
+static bool help_one(struct tern_ctx *ctx, const struct tern_tagged_help *help)
+{
+    int                   rank = help->request->peer;
+    unsigned              link = tern_job.peer_link[rank];
+    struct tern_link_card card = { .region = WIRE_TAGGED_OWN,
+                                   .addr = help->addr,
+                                   .size = help->size,
+                                   .probe = help->probe,
+                                   .place = TERN_PLACE_PRIVATE,
+                                   .pid = atomic_load(&tern_core_job_slot(rank)->pid) };
+    struct tern_link_part part = { .rank = rank,
+                                   .link = link,
+                                   .size = card.size,
+                                   .addr = card.addr,
+                                   .place = card.place,
+                                   .region = card.region,
+                                   .pid = card.pid };
+    bool                  any;
+
+    if (!tern_base_share_waits(help->share, help->key))
+        return false;
+    if (tern_core_links_attach(link, &card, "", &part) != TERN_OK || !part.path->instant) {
+        decline(help);
+        return false;
+    }
+    any = copy_some(ctx->lane[link], help, &part);
+    tern_job.ops[link]->detach(tern_job.link[link], &part);
+    return any;
+}
+
+/* Whether there are receives of long messages, which are this rank's own work: two ranks that copy for each other are
+ * slower than two that copy for themselves. */
+static bool is_occupied(const struct tern_ctx *ctx)
+{
+    const struct tern_tagged *tagged = (const struct tern_tagged *)ctx->guest;
+
+    return atomic_load_explicit(&tagged->wishes, memory_order_relaxed) > 0 || /* a hint */
+           (ctx->aside && tern_op_engine_busy((const struct tern_engine *)ctx->aside) > 0);
+}
+
+void tern_op_tagged_help(struct tern_ctx *ctx)
+{
+    struct tern_tagged     *tagged = (struct tern_tagged *)ctx->guest;
+    struct tern_tagged_help help;
+    bool                    any = false;
+
+    if (is_occupied(ctx))
+        return;
+    for (uint32_t i = 0; help_at(tagged, i, &help); i++)
+        any |= help_one(ctx, &help);
+    if (any)
+        tern_core_message_stay(); /* nobody rings for what is left */
+}
+
+void tern_op_tagged_help_open(void)
+{
+    tern_op_am_register(TERN_OP_AM_HELP, hear, NULL);
+}
