@@ -51,10 +51,14 @@ static void wait_for(tern_request **request, tern_status want)
     REQUIRE(want != TERN_ERR_PEER || names_it());
 }
 
-/* This rank has come so far: said in the memory of another one, which waits for all. */
+/* This rank has come so far: said in the memory of another one, which waits for all. Rank 1 dies when it has heard the
+ * last, over a network perhaps before it has confirmed it. */
 static void say_to(int rank)
 {
-    EXPECT(TERN_OK, tern_put_u64(TERN_WORLD, region, rank, (uint64_t)me * sizeof(uint64_t), 1));
+    tern_status st = tern_put_u64(TERN_WORLD, region, rank, (uint64_t)me * sizeof(uint64_t), 1);
+
+    if (st != TERN_ERR_PEER || rank != 1)
+        EXPECT(TERN_OK, st);
 }
 
 static void hear_all(bool progress)
