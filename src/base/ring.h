@@ -33,16 +33,6 @@ _Static_assert(sizeof(struct tern_ring_cell) == TERN_RING_LINE, "one cell is one
 
 #define TERN_RING_SKIP UINT32_MAX
 
-/* Two half words as they lie in a cell, one behind the other. */
-static inline uint64_t tern_base_ring_pair(uint32_t low, uint32_t high)
-{
-    const uint32_t half[2] = { low, high };
-    uint64_t       pair;
-
-    memcpy(&pair, half, sizeof(pair));
-    return pair;
-}
-
 struct tern_ring {
     _Alignas(TERN_RING_LINE) _Atomic uint64_t cells_done; /* cells that the consumer has done with. Writer: it */
     _Atomic uint64_t      data_done;                      /* and the sum of their spans. Writer: it */
@@ -236,12 +226,11 @@ static inline int tern_base_ring_peek(struct tern_ring_consumer *c, struct tern_
     return 1;
 }
 
-/* Whether a cell was published in that lap, without data, with that word at. */
-static inline bool tern_base_ring_is(const struct tern_ring_cell *cell, uint32_t lap, uint32_t at)
+/* Whether a cell that was published has no data, and that word at. */
+static inline bool tern_base_ring_holds(const struct tern_ring_cell *cell, uint32_t at)
 {
-    const volatile uint64_t *pair = (const volatile uint64_t *)(const volatile void *)cell;
-
-    return pair[0] == tern_base_ring_pair(lap, 0) && pair[1] == tern_base_ring_pair(at, 0);
+    return *(const volatile uint32_t *)&cell->len == 0 && *(const volatile uint32_t *)&cell->at == at &&
+           *(const volatile uint32_t *)&cell->span == 0;
 }
 
 /* The word at of the cell of a message without data. */

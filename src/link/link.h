@@ -209,7 +209,8 @@ struct tern_link_msg {
 
 /* A note that someone waits for, and for no other. */
 struct tern_link_want {
-    uint64_t       first, region; /* its first two words */
+    uint64_t       first, region; /* its first two words; of the first */
+    uint64_t       care;          /* only these bits: the others are as they were last; out: as they are */
     unsigned char *base;          /* where the bytes go that it carries: as far behind this as its third word says, */
     uint64_t       reach;         /* which is no more than this */
     uint32_t       len;           /* how many; 0: it carries none */

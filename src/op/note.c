@@ -116,18 +116,20 @@ static inline void expect_again(const struct tern_notice *notice, uint64_t first
 {
     unsigned len = (uint8_t)(first >> 40);
 
-    if (TERN_LIKELY(usual.notice == notice && usual.want.first == first && usual.want.from == from &&
-                    usual.changes == ground->changes))
+    if (TERN_LIKELY(usual.notice == notice && ((usual.want.first ^ first) & usual.want.care) == 0 &&
+                    usual.want.from == from && usual.changes == ground->changes))
         return;
     usual.notice = notice;
     usual.changes = ground->changes;
-    usual.want = (struct tern_link_want){ .first = first,
-                                          .region = ground->scope,
-                                          .base = ground->base,
-                                          .reach = ground->size - len,
-                                          .len = len,
-                                          .from = from,
-                                          .to = ground->base };
+    usual.want =
+        (struct tern_link_want){ .first = first,
+                                 .region = ground->scope,
+                                 .care = notice->name.class & TERN_MATCH_ANY_TAG ? ~(uint64_t)UINT32_MAX : UINT64_MAX,
+                                 .base = ground->base,
+                                 .reach = ground->size - len,
+                                 .len = len,
+                                 .from = from,
+                                 .to = ground->base };
 }
 
 /* Give it to who waits for it, or keep it; what it carries is put in its place first. What is checked is a copy: the
@@ -197,6 +199,8 @@ static bool is_coming(struct tern_notice *notice)
     if (TERN_LIKELY(tern_core_message_expect(&usual.want, SOON))) {
         if (TERN_UNLIKELY(usual.want.len == 0))
             notice->bytes = usual.want.third;
+        if (TERN_UNLIKELY(usual.want.care != UINT64_MAX))
+            notice->tag = (uint32_t)usual.want.first;
         return true;
     }
     notice->left = 1; /* the rest is told when it is 0 */

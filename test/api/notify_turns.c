@@ -17,6 +17,7 @@
 
 static tern_region   *region;
 static unsigned char *mine, model[AREA + LONG];
+static bool           any;         /* requests take any source and any tag, and each turn has its own */
 static unsigned char  bytes[LONG]; /* of the last turn of this rank, which is over when the other one has answered */
 
 /* What a turn brings: both ranks know. Series of equal ones, so that waits come to expect them. */
@@ -38,10 +39,10 @@ static struct turn turn_of(unsigned number)
         turn.offset = number % 4 * 8;
     if (turn.len == LONG)
         turn.offset = AREA;
-    if (kind == 6)
-        turn.tag = TAG + 1;
+    if (any || kind == 6)
+        turn.tag = TAG + 1 + (any ? number : 0);
     turn.late = number % 97 == 0;
-    turn.more = number % 211 == 0;
+    turn.more = number % 211 == 0 && !any;
     return turn;
 }
 
@@ -95,10 +96,14 @@ static void count_more(void)
 /* Even turns are rank 0's. */
 static void take_turns(void)
 {
-    tern_notice *one, *two;
+    tern_notice *one = NULL, *two;
 
-    OK(tern_notice_init(TERN_WORLD, region, 1 - tern_rank(), TAG, 1, &one));
-    OK(tern_notice_init(TERN_WORLD, region, 1 - tern_rank(), TAG + 1, 1, &two));
+    if (any) {
+        OK(tern_notice_init(TERN_WORLD, region, TERN_ANY_SOURCE, TERN_ANY_TAG, 1, &two));
+    } else {
+        OK(tern_notice_init(TERN_WORLD, region, 1 - tern_rank(), TAG, 1, &one));
+        OK(tern_notice_init(TERN_WORLD, region, 1 - tern_rank(), TAG + 1, 1, &two));
+    }
     for (unsigned number = 0; number < TURNS; number++) {
         tern_notice *notice = turn_of(number).tag == TAG ? one : two;
 
@@ -109,9 +114,11 @@ static void take_turns(void)
             hear(notice, number);
         }
     }
-    OK(tern_notice_free(one));
     OK(tern_notice_free(two));
-    count_more();
+    if (!any) {
+        OK(tern_notice_free(one));
+        count_more();
+    }
     OK(tern_quiet(TERN_WORLD));
 }
 
@@ -121,8 +128,9 @@ int main(void)
     OK(tern_region_alloc(TERN_WORLD, AREA + LONG, NULL, &region));
     mine = tern_region_ptr(region, tern_rank());
     OK(tern_barrier(TERN_WORLD));
-    if (tern_size() > 1 && tern_rank() < 2)
-        take_turns();
+    for (int i = 0; i < 2; i++, any = true)
+        if (tern_size() > 1 && tern_rank() < 2)
+            take_turns();
     OK(tern_barrier(TERN_WORLD));
     OK(tern_finalize());
     return 0;

@@ -8,6 +8,8 @@
  *   notify_job alone      two ranks; rank 0 waits for any source, and rank 1 dies
  *   notify_job signal     rank 1 gives everyone a signal and is killed; the others wait for one more until a deadline
  *   notify_job full       rank 0 keeps what nobody asked for until nothing more fits, and waits for what is behind it
+ *   notify_job nonsense   two ranks notify each other in turn, and then rank 1 sends a word for a place that is not in
+ *                         rank 0's memory
  *
  * A second word is the kind of memory: host, or registered. Survivors print "survived R" when all that they were
  * promised held.
@@ -15,7 +17,9 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "core/region.h"
 #include "fault/notify_forms.h"
+#include "op/note.h"
 
 #define SHORT 16u /* bytes */
 #define LONG 65536u
@@ -357,9 +361,35 @@ static void run_full(void)
     EXPECT(TERN_OK, tern_notice_free(notice));
 }
 
+/* ---- what a source must not send ---- */
+
+/* By the shortest way on both sides, if there is one; the last one as no call would. */
+static void run_nonsense(void)
+{
+    static uint64_t word = 7;
+    tern_notice    *notice;
+
+    EXPECT(TERN_OK, tern_notice_init(TERN_WORLD, region, 1 - me, 3, 1, &notice));
+    for (unsigned turn = 0; turn < 100; turn++) {
+        EXPECT(TERN_OK, tern_notice_start(notice));
+        if (me == 1 && turn == 99) {
+            struct tern_link_part *part = &region->part[0];
+            const uint64_t         forged[] = { wire_note_first(3, WIRE_NOTE_CARRY, sizeof(word)), part->region,
+                                                part->size - sizeof(word) + 1 };
+
+            REQUIRE(tern_op_note_port(part) == TERN_OK);
+            REQUIRE(tern_link_carry(atomic_load(&part->port), forged, &word, &word, sizeof(word)));
+            tern_link_ring(atomic_load(&part->port)->slot);
+        } else {
+            EXPECT(TERN_OK, tern_put_notify_nbi(TERN_WORLD, region, 1 - me, 8, &word, sizeof(word), 3));
+        }
+        EXPECT(TERN_OK, tern_notice_wait(notice, tern_deadline_in(20), NULL));
+    }
+}
+
 static const struct fault_way ways[] = {
-    { "source", run_source }, { "flying", run_flying }, { "target", run_target },
-    { "signal", run_signal }, { "alone", run_alone },   { NULL, run_full },
+    { "source", run_source }, { "flying", run_flying },     { "target", run_target }, { "signal", run_signal },
+    { "alone", run_alone },   { "nonsense", run_nonsense }, { NULL, run_full },
 };
 
 int main(int argc, char **argv)

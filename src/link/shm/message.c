@@ -426,30 +426,35 @@ static bool expect_note(struct tern_link_watch *watch, struct tern_link_want *wa
     struct tern_ring_consumer   *ring = &inlet->ring;
     const struct tern_ring_cell *cell = tern_base_ring_cell(ring->ring, ring->next, ring->shape);
     const volatile uint64_t     *word = (const volatile uint64_t *)(const volatile void *)cell->head;
-    const uint64_t               first = want->first, region = want->region, usual = want->third;
+    const uint64_t               region = want->region, care = want->care;
     const uint32_t               idle = watch->idle, len = want->len;
-    uint64_t                     third;
+    uint64_t                     first, third;
+    uint32_t                     mark;
 
     if (TERN_UNLIKELY(inlet->from != want->from))
         return false;
     watch_at(inlet, ring->next + 1);
     /* acquire: the message after its mark. Pairs with the releases in tern_base_ring_publish() and carry_put(). */
-    while (atomic_load_explicit(&cell->mark, memory_order_acquire) == idle && --looks > 0)
+    while ((mark = atomic_load_explicit(&cell->mark, memory_order_acquire)) == idle && --looks > 0)
         tern_base_relax(); /* a reader that never rests takes the line from the writer */
-    if (TERN_UNLIKELY(!tern_base_ring_is(cell, idle + 1, len > 0) || word[0] != first || word[1] != region))
+    first = word[0];
+    if (TERN_UNLIKELY(mark != idle + 1 || !tern_base_ring_holds(cell, len > 0) || ((first ^ want->first) & care) != 0 ||
+                      word[1] != region))
         return stays(inlet);
     third = word[2];
-    if (TERN_UNLIKELY(third != usual)) {
+    if (TERN_UNLIKELY(third != want->third)) {
         if (len > 0 && third > want->reach)
             return stays(inlet);
         want->third = third;
-        want->to = want->base + third;
+        want->to = len > 0 ? want->base + third : NULL;
     }
     if (TERN_LIKELY(len > 0)) {
         if (TERN_UNLIKELY(tern_base_carry_turn(ring, 1) != TERN_CARRY_PLACE))
             return stays(inlet);
         tern_base_carry_place(want->to, cell->head + TERN_CARRY_WORDS * sizeof(uint64_t), len);
     }
+    if (TERN_UNLIKELY(first != want->first))
+        want->first = first;
     tern_base_ring_consume(ring, 0);
     wake_for_room(inlet);
     return true;
