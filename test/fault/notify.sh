@@ -21,7 +21,6 @@ told() {
 }
 
 for links in shm ofi; do
-    [ $links = shm ] || FEW="-x TERN_NOTIFY_QUEUE=32" # four times as many over a network
     for how in source flying target; do
         told $how 2 registered -x TERN_LINKS=$links
         told $how 4 host -x TERN_LINKS=$links
