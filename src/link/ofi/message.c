@@ -19,7 +19,6 @@
 #define SMALLEST_RING 8192u
 #define LARGEST_RING (256u << 10)
 #define BATCH 16
-#define NOTES 4u /* times TERN_NOTIFY_QUEUE: what has been taken is told by messages, so seldom */
 
 void tern_ofi_messages_close(struct ofi_link *ofi)
 {
@@ -337,7 +336,7 @@ tern_status tern_ofi_messages_open(struct ofi_link *ofi)
     }
     m->ring_bytes[TERN_CHANNEL_TAGGED] = m->ring_bytes[TERN_CHANNEL_REQUEST];
     m->shape[TERN_CHANNEL_TAGGED] = m->shape[TERN_CHANNEL_REQUEST];
-    m->ring_bytes[TERN_CHANNEL_NOTE] = tern_base_ring_bare_bytes(NOTES * (size_t)tern_opt.notify_queue);
+    m->ring_bytes[TERN_CHANNEL_NOTE] = tern_base_ring_bare_bytes((size_t)tern_opt.notify_queue);
     m->shape[TERN_CHANNEL_NOTE] = m->shape[OFI_WRITTEN] = tern_base_ring_bare(m->ring_bytes[TERN_CHANNEL_NOTE]);
     m->work_end = &m->work;
     return tern_ofi_inbox_open(ofi);
