@@ -72,8 +72,8 @@ static inline void tern_base_carry_send(struct tern_ring_producer *p, struct ter
                                         void *to, const void *src, size_t len)
 {
     uint64_t                next = p->next;
-    struct tern_ring_cell  *cell = p->cell;
-    struct tern_carry_load *load;
+    struct tern_ring_cell  *cell = tern_base_ring_cell(p->ring, next, p->shape);
+    struct tern_carry_load *load = &carry->load[next & (p->shape.cells - 1)];
     uint64_t               *head = (uint64_t *)(void *)cell->head;
 
     head[0] = word[0];
@@ -84,9 +84,8 @@ static inline void tern_base_carry_send(struct tern_ring_producer *p, struct ter
     cell->at = 1;
     cell->span = 0;
     /* release: the message before its mark. Pairs with the acquire in tern_base_ring_peek(). */
-    atomic_store_explicit(&cell->mark, p->lap, memory_order_release);
-    tern_base_ring_go_on(p, next + 1);
-    load = &carry->load[next & (p->shape.cells - 1)];
+    atomic_store_explicit(&cell->mark, tern_base_ring_lap(next, p->shape), memory_order_release);
+    p->next = next + 1;
     load->to = to;
     load->len = len;
     load->end = carry->end = next + 1;

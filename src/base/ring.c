@@ -69,7 +69,6 @@ static unsigned char *data_of(struct tern_ring *ring, struct tern_ring_shape sha
 void tern_base_ring_produce(struct tern_ring_producer *p, void *memory, struct tern_ring_shape shape)
 {
     *p = (struct tern_ring_producer){ .ring = memory, .shape = shape, .data = data_of(memory, shape) };
-    tern_base_ring_go_on(p, 0);
 }
 
 void tern_base_ring_consume_from(struct tern_ring_consumer *c, void *memory, struct tern_ring_shape shape)
@@ -171,10 +170,11 @@ bool tern_base_ring_take(struct tern_ring_producer *p, size_t min, size_t max, s
 {
     if (!tern_base_ring_has_cell(p) && !tern_base_ring_look_again(p))
         return false;
-    *out = (struct tern_ring_room){ .place = { .cell = p->cell, .lap = p->lap } };
+    *out = (struct tern_ring_room){ .place = { .cell = tern_base_ring_cell(p->ring, p->next, p->shape),
+                                               .lap = tern_base_ring_lap(p->next, p->shape) } };
     if (max > 0 && !take_data(p, min, max, out))
         return false;
-    tern_base_ring_go_on(p, p->next + 1);
+    p->next++;
     return true;
 }
 

@@ -53,9 +53,7 @@ struct tern_ring_producer {
     struct tern_ring      *ring;
     struct tern_ring_shape shape;
     unsigned char         *data;
-    uint64_t               next;                  /* first cell not taken, */
-    struct tern_ring_cell *cell;                  /* where it is, */
-    uint32_t               lap;                   /* and its lap: worked out when the one before it has gone */
+    uint64_t               next;                  /* first cell not taken */
     uint64_t               taken;                 /* sum of all spans */
     uint32_t               at;                    /* where the next run of data may begin */
     uint64_t               cells_done, data_done; /* as last seen */
@@ -148,25 +146,20 @@ static inline bool tern_base_ring_has_cell(const struct tern_ring_producer *p)
     return p->next - p->cells_done < p->shape.cells;
 }
 
-/* The producer goes on at a cell. */
-static inline void tern_base_ring_go_on(struct tern_ring_producer *p, uint64_t next)
-{
-    p->next = next;
-    p->cell = tern_base_ring_cell(p->ring, next, p->shape);
-    p->lap = tern_base_ring_lap(next, p->shape);
-}
-
 /* Take a cell, write a message of one word and count half words into it, and publish it. False: there is no cell.
  * pairs: they were written as words; what was written in pieces is read in pieces, or it has to reach memory first. */
 static inline bool tern_base_ring_put(struct tern_ring_producer *p, uint64_t first, const uint32_t *rest,
                                       unsigned count, bool pairs)
 {
-    struct tern_ring_cell *cell = p->cell;
+    uint64_t               next = p->next;
+    struct tern_ring_cell *cell = tern_base_ring_cell(p->ring, next, p->shape);
+    uint32_t               lap = tern_base_ring_lap(next, p->shape);
     uint32_t              *to = (uint32_t *)(void *)(cell->head + sizeof(first));
     unsigned               i = 0;
 
     if (TERN_UNLIKELY(!tern_base_ring_has_cell(p)) && !tern_base_ring_look_again(p))
         return false;
+    p->next = next + 1;
     cell->len = 0;
     cell->at = 0;
     cell->span = 0;
@@ -176,8 +169,7 @@ static inline bool tern_base_ring_put(struct tern_ring_producer *p, uint64_t fir
     for (; i < count; i++)
         to[i] = rest[i];
     /* release: the message before its mark. Pairs with the acquire in tern_base_ring_peek(). */
-    atomic_store_explicit(&cell->mark, p->lap, memory_order_release);
-    tern_base_ring_go_on(p, p->next + 1);
+    atomic_store_explicit(&cell->mark, lap, memory_order_release);
     return true;
 }
 
