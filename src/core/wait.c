@@ -2,11 +2,11 @@
  *
  * With a core for each rank a wait spins for TERN_SPIN microseconds, because a sleep costs more than most waits last.
  * With fewer cores than ranks it looks a few times and yields, because what it waits for needs the core; but it does
- * not give the core away while there is news, of which more may lie there already. It yields often before it sleeps:
- * if all ranks of a core sleep the core does, and it takes longer to wake it than the ranks wait for each other; and
- * ranks that stay runnable stay evenly spread over the cores. A wait that lasts longer is for a computation, which has
- * the core to itself when the others sleep. Sleeping is on the rank's bell; whoever has news rings it. Who was woken
- * spins again: puts of peers come without a word to the core, and each would otherwise cost a wake-up.
+ * not give the core away while there is news, of which more may lie there already. It yields often before it sleeps,
+ * which was measured to be faster (docs/benchmarks.md); probably because a core on which all ranks sleep takes long to
+ * wake. A wait that lasts longer is for a computation, which has the core to itself when the others sleep. Sleeping is
+ * on the rank's bell; whoever has news rings it. Who was woken spins again: puts of peers come without a word to the
+ * core, and each would otherwise cost a wake-up.
  */
 #include "core/wait.h"
 
