@@ -31,9 +31,9 @@ struct tern_ring_shape tern_base_ring_bare(size_t bytes)
     struct tern_ring_shape shape = { .step = 1 };
     uint64_t               lines = (bytes < MOST_BYTES ? bytes : MOST_BYTES) / TERN_RING_LINE;
 
-    if (lines < sizeof(struct tern_ring) / TERN_RING_LINE + FEWEST_CELLS + 1)
+    if (lines < sizeof(struct tern_ring) / TERN_RING_LINE + FEWEST_CELLS)
         return shape;
-    lines -= sizeof(struct tern_ring) / TERN_RING_LINE + 1;
+    lines -= sizeof(struct tern_ring) / TERN_RING_LINE;
     shape.cells = FEWEST_CELLS;
     while (shape.cells * 2 <= lines)
         shape.cells *= 2;
@@ -47,7 +47,7 @@ size_t tern_base_ring_bare_bytes(size_t cells)
 
     while (round < cells)
         round *= 2;
-    return sizeof(struct tern_ring) + (round + 1) * sizeof(struct tern_ring_cell);
+    return sizeof(struct tern_ring) + round * sizeof(struct tern_ring_cell);
 }
 
 struct tern_ring_shape tern_base_ring_apart(struct tern_ring_shape shape)

@@ -25,7 +25,7 @@
 struct tern_ring_cell {
     _Alignas(TERN_RING_LINE) _Atomic uint32_t mark; /* the lap in which it was published, counted from 1 */
     uint32_t      len;                              /* bytes of data; TERN_RING_SKIP: nothing to see here */
-    uint32_t      at;                               /* where in the data area they begin; of none see carry.h */
+    uint32_t      at;                               /* where in the data area they begin */
     uint32_t      span;                             /* bytes of the data area that come free with this cell */
     unsigned char head[TERN_RING_HEAD];
 };
@@ -37,7 +37,6 @@ struct tern_ring {
     _Alignas(TERN_RING_LINE) _Atomic uint64_t cells_done; /* cells that the consumer has done with. Writer: it */
     _Atomic uint64_t      data_done;                      /* and the sum of their spans. Writer: it */
     _Atomic uint32_t      wanted;                         /* 1: the producer found no room. Writers: both */
-    _Atomic uint64_t      begun;                          /* see carry.h. Writer: the consumer */
     struct tern_ring_cell cell[];                         /* then the data. Writer: the producer */
 };
 
@@ -69,8 +68,7 @@ struct tern_ring_consumer {
 
 struct tern_ring_shape tern_base_ring_shape(size_t bytes);
 
-/* The same for messages that have no data: all of it is cells, but for a line behind them (carry.h). And the bytes for
- * at least so many. */
+/* The same for messages that have no data: all of it is cells. And the bytes for at least so many. */
 struct tern_ring_shape tern_base_ring_bare(size_t bytes);
 size_t                 tern_base_ring_bare_bytes(size_t cells);
 
@@ -216,22 +214,6 @@ static inline int tern_base_ring_peek(struct tern_ring_consumer *c, struct tern_
         return tern_base_ring_peek_data(c, out);
     *out = (struct tern_ring_item){ cell->head, NULL, 0, 0 };
     return 1;
-}
-
-/* Whether a cell that was published has no data, and that word at. */
-static inline bool tern_base_ring_holds(const struct tern_ring_cell *cell, uint32_t at)
-{
-    return *(const volatile uint32_t *)&cell->len == 0 && *(const volatile uint32_t *)&cell->at == at &&
-           *(const volatile uint32_t *)&cell->span == 0;
-}
-
-/* The word at of the cell of a message without data. */
-static inline uint32_t tern_base_ring_at(const struct tern_ring_item *item)
-{
-    const struct tern_ring_cell *cell =
-        (const struct tern_ring_cell *)(const void *)(item->head - offsetof(struct tern_ring_cell, head));
-
-    return *(const volatile uint32_t *)&cell->at;
 }
 
 /* The mark that the message of a position will change, and what it is until then. */

@@ -265,12 +265,15 @@ void tern_core_pending_describe(const struct tern_pending *pending, char *text, 
              xfer->part->rank, xfer->part->path->name);
 }
 
+#define WORKS_AHEAD 256 /* to one rank, of which each may want to notify it at its end */
+
 bool tern_core_ctx_is_stuck(const struct tern_ctx *ctx, int rank)
 {
     int64_t n = 0;
 
     for (const struct tern_work *work = ctx->works; work; work = work->next)
-        if (work->pending->op.xfer.part->rank == rank && (work->stuck || ++n >= tern_opt.notify_queue))
+        if (work->pending->op.xfer.part->rank == rank &&
+            (work->stuck || ++n >= WORKS_AHEAD || n >= tern_opt.notify_queue))
             return true;
     return false;
 }

@@ -26,6 +26,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/cells.h"
 #include "base/ring.h"
 #include "base/share.h"
 #include "base/status.h"
@@ -199,12 +200,15 @@ enum tern_channel { TERN_CHANNEL_REQUEST, TERN_CHANNEL_REPLY, TERN_CHANNEL_NOTE,
 
 /* A message that is being written where its target will read it. */
 struct tern_link_msg {
-    unsigned char         *head; /* TERN_LINK_HEAD bytes, which come first and fastest */
-    unsigned char         *data; /* NULL where none was asked for */
-    size_t                 room; /* bytes that data may have */
-    int32_t                peer;
-    uint32_t               channel; /* enum tern_channel */
-    struct tern_ring_place place;   /* for links that keep messages in rings */
+    unsigned char *head; /* TERN_LINK_HEAD bytes, which come first and fastest */
+    unsigned char *data; /* NULL where none was asked for */
+    size_t         room; /* bytes that data may have */
+    int32_t        peer;
+    uint32_t       channel; /* enum tern_channel */
+    union {                 /* for links that keep messages in rings, or notes in cells */
+        struct tern_ring_place  place;
+        struct tern_cells_place cell;
+    };
 };
 
 /* A note that someone waits for, and for no other. */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/bits.h"
-#include "base/carry.h"
+#include "base/cells.h"
 #include "base/lone.h"
 #include "base/log.h"
 #include "base/options.h"
@@ -160,7 +160,7 @@ static enum tern_link_took deliver(int from, const unsigned char *head, bool car
     notice = (struct tern_notice *)tern_op_match_find(&match, scope, (uint32_t)first, from);
     if (TERN_LIKELY(notice != NULL) || keep(scope, (uint32_t)first, from, bytes)) {
         if (to)
-            tern_base_carry_place(to, head + offsetof(struct wire_note, data), bytes);
+            tern_base_cell_place(to, head + offsetof(struct wire_note, data), bytes);
         if (notice)
             expect_again(notice, first, from, ground);
         took = notice && was_last(notice, from, (uint32_t)first, bytes) ? TERN_LINK_DONE : TERN_LINK_TOOK;

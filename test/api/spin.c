@@ -3,8 +3,8 @@
  * Promise: puts and gets end whatever the target is doing. The last rank spins over its own memory, without a call of
  * Tern and without giving up its core, until all others have told by a put that they are through. They have put to it
  * and got from it meanwhile, small and large, with and without events, contiguous and in many pieces, have done atomic
- * operations there, and notified it. What came with a notification is in place after tern_quiet, and is not put there
- * again when the target takes the notification at last.
+ * operations there, and notified it, thousands of times. What came with a notification is in place after tern_quiet,
+ * and is not put there again when the target takes the notification at last; and the target finds each of them.
  *
  * ranks: 2 4
  * network: 2 4
@@ -18,6 +18,7 @@ const char *job_note;
 
 #define LARGE (300u * 1024)
 #define ROUNDS (JOB_SANITIZED ? 5u : 50u)
+#define MANY (job_chaos() ? 300u : 4096u) /* notifications; chaos holds each back */
 
 /* Word r of the last rank's part: rank r is through. Behind the words each rank has LARGE bytes. */
 static uint64_t place_of(int rank)
@@ -90,7 +91,6 @@ static void one_atomic(tern_atomic_domain *domain, tern_atomic_domain *any, tern
     OK(tern_atomic_fadd_u64(TERN_WORLD, any, region, target, 2056, 1, &was)); /* by the network's own, if it likes */
 }
 
-/* Not more often than the target's queue holds. */
 static void one_notified(tern_region *region, int target, uint64_t round)
 {
     uint64_t at = 3072 + (uint64_t)tern_rank() * 8, value = round * 2, seen = 0;
@@ -102,6 +102,39 @@ static void one_notified(tern_region *region, int target, uint64_t round)
     OK(tern_put_u64(TERN_WORLD, region, target, at, value + 1));
     if (round % 2)
         OK(tern_get_notify(TERN_WORLD, region, target, at, &seen, sizeof(seen), 2));
+}
+
+/* More than fit into what both sides keep in their caches. */
+static void many_notified(tern_region *region, int target)
+{
+    uint64_t  at = 3584 + (uint64_t)tern_rank() * 8, seen = 0;
+    uint64_t *value = job_new(MANY * sizeof(*value));
+
+    for (uint64_t i = 0; i < MANY; i++) {
+        value[i] = 7;
+        if (i % 64)
+            OK(tern_put_notify_nbi(TERN_WORLD, region, target, at, &value[i], sizeof(*value), 3));
+        else
+            OK(tern_get_notify(TERN_WORLD, region, target, at, &seen, sizeof(seen), 3));
+    }
+    OK(tern_quiet(TERN_WORLD));
+    OK(tern_get_u64(TERN_WORLD, region, target, at, &seen));
+    SAME(seen, 7);
+    free(value);
+    OK(tern_put_u64(TERN_WORLD, region, target, at, 1));
+}
+
+static void find_many(const struct job_region *r, int source)
+{
+    tern_notice *notice;
+    uint64_t     seen = 0;
+
+    OK(tern_notice_init(TERN_WORLD, r->region, source, 3, MANY, &notice));
+    OK(tern_notice_start(notice));
+    OK(tern_notice_wait(notice, TERN_FOREVER, NULL));
+    OK(tern_notice_free(notice));
+    OK(tern_get_u64(TERN_WORLD, r->region, tern_rank(), 3584 + (uint64_t)source * 8, &seen));
+    SAME(seen, 1);
 }
 
 int main(void)
@@ -133,6 +166,7 @@ int main(void)
                 one_strided(r.region, target, src, dst, i);
                 one_notified(r.region, target, i);
             }
+            many_notified(r.region, target);
             OK(tern_put_u64(TERN_WORLD, r.region, target, (uint64_t)tern_rank() * 8, through));
         }
         OK(tern_barrier(TERN_WORLD));
@@ -141,6 +175,7 @@ int main(void)
 
             OK(tern_get_u64(TERN_WORLD, r.region, target, 3072 + (uint64_t)rank * 8, &seen));
             SAME(seen, 2 * ROUNDS + 1);
+            find_many(&r, rank);
         }
         job_region_drop(&r);
     }

@@ -25,11 +25,11 @@
 
 /* Whose a line is. */
 enum owner { CELL, PROGRESS, CLAIM, REQUEST, OTHERS, LIST, DATA, STACK, STATE, OWNERS };
-static const char *const owner_name[OWNERS] = {
-    "the cell of the queue", "the queue's head, which the target writes", "the claim behind the queue", "the request",
-    "other requests",        "the list of requests of its name",          "the data's place",           "the stack",
-    "state of the process"
-};
+static const char *const owner_name[OWNERS] = { "the cell of the queue",   "the queue's head, which the target writes",
+                                                "the claim of its source", "the request",
+                                                "other requests",          "the list of requests of its name",
+                                                "the data's place",        "the stack",
+                                                "state of the process" };
 
 static struct job_region r;
 static tern_notice      *notices[MANY];
@@ -53,15 +53,16 @@ static enum owner request_of(uintptr_t line, const struct tern_notice *mine)
 
 static enum owner owner_of(uintptr_t line, const struct tern_notice *mine)
 {
-    const struct shm_inlet *inlet = (const struct shm_inlet *)(const void *)atomic_load(&tern_core_message_noted_last);
-    struct tern_ring       *ring = inlet->ring.ring;
-    uintptr_t               here = (uintptr_t)__builtin_frame_address(0);
+    const struct shm_note_inlet *inlet =
+        (const struct shm_note_inlet *)(const void *)atomic_load(&tern_core_message_noted_last);
+    struct tern_cells *cells = inlet->cells.shared;
+    uintptr_t          here = (uintptr_t)__builtin_frame_address(0);
 
-    if (is_in(line, ring->cell, inlet->ring.shape.cells * sizeof(ring->cell[0])))
+    if (is_in(line, cells->near, TERN_CELLS_NEAR * sizeof(cells->near[0])))
         return CELL;
-    if (is_in(line, ring, sizeof(*ring)))
+    if (is_in(line, &cells->done, sizeof(cells->done)))
         return PROGRESS;
-    if (is_in(line, inlet->ring.data, TRACE_LINE))
+    if (is_in(line, &cells->claimed, sizeof(cells->claimed)))
         return CLAIM;
     if (is_in(line, mine->request.queue, sizeof(*mine->request.queue)))
         return LIST;

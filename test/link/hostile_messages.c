@@ -161,6 +161,69 @@ static void circles(struct scene *s)
     EXPECT(!is_ready(s, TERN_CHANNEL_REQUEST) && got.count[1][TERN_CHANNEL_REQUEST] == 1);
 }
 
+static void send_note(struct scene *s, uint64_t number)
+{
+    struct tern_link_msg msg = { .peer = 0, .channel = TERN_CHANNEL_NOTE };
+
+    EXPECT(s->r[1].ops->msg_open(s->r[1].link, &msg, 0, 0) == TERN_OK);
+    write_message(&msg, number, 1, 0);
+    s->r[1].ops->msg_send(s->r[1].link, &msg, 0);
+}
+
+static void posts_of_bad_notes(struct scene *s)
+{
+    struct shm_post *post = tern_shm_post_between(s->shm, 0, 1, SHM_POST_NOTES);
+
+    send_note(s, 0);
+    uint64_t       good = atomic_load(&post->bytes), at = atomic_load(&post->offset);
+    const uint64_t bad[] = { 0, 1, 64, 192, good - 64, good + 1, good + 64, 1ull << 40, UINT64_MAX - 63, UINT64_MAX };
+    const uint64_t nowhere[] = { 1, 64, at + 1, at + 64, 1ull << 60, UINT64_MAX - 4095, UINT64_MAX };
+
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        atomic_store(&post->bytes, bad[i]);
+        EXPECT(poll_target(s, TERN_CHANNEL_NOTE) == TERN_ERR_LINK);
+    }
+    atomic_store(&post->bytes, good);
+    for (size_t i = 0; i < sizeof(nowhere) / sizeof(nowhere[0]); i++) {
+        atomic_store(&post->offset, nowhere[i]);
+        EXPECT(poll_target(s, TERN_CHANNEL_NOTE) == TERN_ERR_LINK);
+    }
+    atomic_store(&post->offset, at); /* and all is well again */
+    EXPECT(poll_target(s, TERN_CHANNEL_NOTE) == TERN_OK && got.count[1][TERN_CHANNEL_NOTE] == 1);
+}
+
+/* Stamps that no sender writes, and turns to far cells that are not there. */
+static void damaged_notes(struct scene *s)
+{
+    send_note(s, 0);
+    EXPECT(poll_target(s, TERN_CHANNEL_NOTE) == TERN_OK && got.count[1][TERN_CHANNEL_NOTE] == 1);
+    struct tern_cells_consumer *in = &s->shm->notes.inlet[1]->cells;
+    struct tern_cell           *cell = tern_base_cells_next(in, 0);
+    uint64_t                    next = in->row[TERN_CELLS_AT_NEAR].next;
+    const uint64_t bad[] = { tern_base_cell_stamp(next + 1, 0), tern_base_cell_stamp(next, TERN_CELL_KINDS),
+                             tern_base_cell_stamp(next, TERN_CELL_ANEW), tern_base_cell_stamp(next, 0xff), UINT64_MAX };
+    const uint64_t far[][2] = { /* bytes and offset */
+                                { 0, 0 },          { 64, 4096 },        { 192, 4096 },        { 320, 4096 },
+                                { 256 + 1, 4096 }, { 256, 1ull << 60 }, { 256, UINT64_MAX },  { 256, 64 },
+                                { 1ull << 40, 0 }, { UINT64_MAX, 0 },   { 1ull << 63, 4096 }, { 1ull << 26, 1ull << 50 }
+    };
+
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        atomic_store(&cell->stamp, bad[i]);
+        EXPECT(is_shown(s->r[0].link, TERN_CHANNEL_NOTE));
+        EXPECT(poll_target(s, TERN_CHANNEL_NOTE) == TERN_ERR_LINK);
+        EXPECT(strstr(tern_base_detail(), "rank 1") != NULL);
+    }
+    atomic_store(&cell->stamp, tern_base_cell_stamp(next, TERN_CELL_TURNS | TERN_CELL_ANEW));
+    for (size_t i = 0; i < sizeof(far) / sizeof(far[0]); i++) {
+        atomic_store(&in->shared->far_bytes, far[i][0]);
+        atomic_store(&in->shared->far_offset, far[i][1]);
+        EXPECT(poll_target(s, TERN_CHANNEL_NOTE) == TERN_ERR_LINK);
+        EXPECT(strstr(tern_base_detail(), "rank 1") != NULL);
+    }
+    EXPECT(got.count[1][TERN_CHANNEL_NOTE] == 1);
+}
+
 static void play(scene_body *body)
 {
     struct scene s = { .shm = NULL };
@@ -176,13 +239,16 @@ SCENE_TEST(posts_of_bad_sizes)
 SCENE_TEST(counts_that_lie)
 SCENE_TEST(damaged_rings)
 SCENE_TEST(circles)
+SCENE_TEST(posts_of_bad_notes)
+SCENE_TEST(damaged_notes)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_good_first),      cmocka_unit_test(test_posts_of_bad_sizes),
         cmocka_unit_test(test_counts_that_lie), cmocka_unit_test(test_damaged_rings),
-        cmocka_unit_test(test_circles),
+        cmocka_unit_test(test_circles),         cmocka_unit_test(test_posts_of_bad_notes),
+        cmocka_unit_test(test_damaged_notes),
     };
     int failed = cmocka_run_group_tests_name("hostile messages", tests, default_options, NULL);
 

@@ -7,6 +7,7 @@
 #include "link/self/self.h"
 
 #define LARGEST_RING (1u << 20)
+#define MOST_NOTES 256 /* in the queue: the rank itself takes them out when it looks */
 #define BATCH 16
 
 static void watch_next(struct self_inlet *inlet)
@@ -49,7 +50,8 @@ static size_t ring_bytes(unsigned channel)
     uint64_t share = tern_opt.am_queue / TERN_CHANNELS_PAIR;
 
     if (channel == TERN_CHANNEL_NOTE)
-        return tern_base_ring_bare_bytes((size_t)tern_opt.notify_queue);
+        return tern_base_ring_bare_bytes(tern_opt.notify_queue < MOST_NOTES ? (size_t)tern_opt.notify_queue
+                                                                            : MOST_NOTES);
     return (size_t)(share < LARGEST_RING ? share : LARGEST_RING) & ~(size_t)(TERN_RING_LINE - 1);
 }
 

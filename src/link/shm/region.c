@@ -80,7 +80,7 @@ tern_status tern_shm_attach(struct tern_link *link, const struct tern_link_card 
     struct shm_desk *desk = &shm->desk[shm->local_of[part->rank]];
     tern_status      st = reach(shm, card, path_name, part);
 
-    part->carries = st == TERN_OK && part->base && shm->messages.carries &&
+    part->carries = st == TERN_OK && part->base && shm->notes.carries &&
                     atomic_load_explicit(&desk->carries, memory_order_relaxed) != 0; /* written before it joined */
     return st;
 }

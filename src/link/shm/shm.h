@@ -70,21 +70,34 @@ struct shm_seat {
     _Alignas(64) unsigned char note[2][TERN_LINK_NOTE]; /* Writer: the member */
 };
 
-/* Where a rank's messages to another lie: the rings of requests and replies, made together, that of notes, and that of
- * tagged messages. */
-enum shm_post_kind { SHM_POST_PAIR, SHM_POST_NOTES, SHM_POST_TAGGED, SHM_POSTS };
+/* Where a rank's messages to another lie: the rings of requests and replies, made together, that of tagged messages,
+ * and the cells of notes. */
+enum shm_post_kind { SHM_POST_PAIR, SHM_POST_TAGGED, SHM_RINGS, SHM_POST_NOTES = SHM_RINGS, SHM_POSTS };
 
 /* Writer: the sender, once. */
 struct shm_post {
     _Atomic uint64_t offset; /* in the arena; 0: it has sent none yet */
-    _Atomic uint64_t bytes;  /* of each ring */
+    _Atomic uint64_t bytes;  /* of each ring, or of the cells */
 };
 
-/* The sender's side of one post. */
+/* The sender's side of one post of rings. */
 struct shm_outbox {
-    struct tern_space     space;
-    unsigned char        *map;
-    struct tern_link_port port; /* its outlets by channel; of posts with one ring the first */
+    struct tern_space       space;
+    unsigned char          *map;
+    struct tern_slot       *slot;                       /* of the peer */
+    struct tern_ring_outlet outlet[TERN_CHANNELS_PAIR]; /* by channel; of posts with one ring the first */
+};
+
+/* The same of notes: near cells, and far ones from when they were needed on. */
+struct shm_note_outbox {
+    struct tern_link_port port;
+    struct shm_link      *shm;
+    int                   peer;
+    struct shm_note_cells {
+        struct tern_space       space;
+        unsigned char          *map; /* NULL: none yet */
+        struct tern_cells_load *load;
+    } cells[TERN_CELLS_ROWS];
 };
 
 /* The receiver's side of one channel from one peer, and of one post. */
@@ -103,6 +116,14 @@ struct shm_inbox {
     struct shm_inlet   inlet[TERN_CHANNELS_PAIR];
 };
 
+struct shm_note_inlet {
+    struct tern_link_watch     watch;
+    struct tern_cells_consumer cells;
+    int                        from;
+    unsigned char             *map[TERN_CELLS_ROWS]; /* NULL: not yet */
+    size_t                     bytes[TERN_CELLS_ROWS];
+};
+
 enum shm_cma { SHM_CMA_UNKNOWN, SHM_CMA_YES, SHM_CMA_NO };
 
 /* A PRIVATE part of this rank that peers may ask the service thread to copy. */
@@ -114,14 +135,21 @@ struct shm_exposed {
 /* message.c */
 struct shm_messages {
     struct shm_post              *post;              /* shared; see tern_shm_post_between() */
-    _Atomic(struct shm_outbox *) *outbox[SHM_POSTS]; /* [ranks of the job] NULL: nothing sent there yet */
-    pthread_mutex_t               outbox_lock;
-    struct shm_inbox             *inbox; /* [locals * SHM_POSTS] those known, in the order in which they came */
+    _Atomic(struct shm_outbox *) *outbox[SHM_RINGS]; /* [ranks of the job] NULL: nothing sent there yet */
+    pthread_mutex_t               outbox_lock;       /* guards the making of those, and of notes */
+    struct shm_inbox             *inbox; /* [locals * SHM_RINGS] those known, in the order in which they came */
     uint32_t                      inboxes;
     struct tern_link_watch        news;             /* shows that there are new ones */
-    struct tern_ring_shape        shape[SHM_POSTS]; /* of the rings that this rank makes */
-    size_t                        ring_bytes[SHM_POSTS];
-    bool                          carries; /* this rank sends and takes notes that carry data */
+    struct tern_ring_shape        shape[SHM_RINGS]; /* of the rings that this rank makes */
+    size_t                        ring_bytes[SHM_RINGS];
+};
+
+/* note.c */
+struct shm_notes {
+    _Atomic(struct shm_note_outbox *) *outbox;    /* [ranks of the job] NULL: nothing sent there yet */
+    struct shm_note_inlet            **inlet;     /* [locals] NULL: nothing has come */
+    uint32_t                           near, far; /* cells that this rank makes */
+    bool                               carries;   /* this rank sends and takes notes that carry data */
 };
 
 /* The data of a peer's chunks as the service thread has mapped it. Kept here, because what the peer says may change. */
@@ -153,6 +181,7 @@ struct shm_link {
     struct shm_exposed        *exposed;
     struct shm_peer_data      *peer_data; /* [locals] used by the service thread */
     struct shm_messages        messages;
+    struct shm_notes           notes;
 };
 
 struct shm_lane {
@@ -171,6 +200,17 @@ void        tern_shm_msg_drop(struct tern_link *link, const struct tern_link_msg
 tern_status tern_shm_msg_brief(struct tern_link *link, int peer, unsigned channel, uint64_t first, const uint32_t *rest,
                                unsigned count);
 
+/* For message.c and note.c: memory for queues to a peer; word of it; and that of a peer, where it is all there. */
+tern_status tern_shm_space_map(struct shm_link *shm, int peer, size_t bytes, struct tern_space *space,
+                               unsigned char **map);
+void        tern_shm_announce(struct shm_link *shm, int peer, enum shm_post_kind kind, uint64_t offset, uint64_t bytes);
+tern_status tern_shm_queue_map(struct shm_link *shm, int from, uint64_t offset, uint64_t bytes, unsigned char **map);
+
+bool        tern_shm_notes_open(struct shm_link *shm);
+void        tern_shm_notes_close(struct shm_link *shm);
+tern_status tern_shm_notes_meet(struct shm_link *shm, int local);
+tern_status tern_shm_note_take(struct shm_link *shm, struct tern_link_msg *msg);
+tern_status tern_shm_note_brief(struct shm_link *shm, int peer, uint64_t first, const uint32_t *rest, unsigned count);
 tern_status tern_shm_note_port(struct tern_link *link, int peer, struct tern_link_port **out);
 bool        tern_shm_note_settled(struct tern_link *link, bool help);
 

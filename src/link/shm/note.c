@@ -1,0 +1,394 @@
+/* note.c: notifications between ranks of a node.
+ *
+ * They have queues of their own (base/cells.h), one from each rank to each that it has ever notified, in memory of the
+ * sender: near cells from the first note on, and TERN_NOTIFY_QUEUE in all from when a receiver did not come for long. A
+ * post tells the receiver where the near ones are, and they where the others are.
+ */
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "base/clock.h"
+#include "base/sanitize.h"
+#include "link/shm/shm.h"
+
+#define BATCH 16 /* notes from one queue in one poll */
+
+static uint32_t power_of_two(uint64_t least)
+{
+    uint32_t power = TERN_CELLS_FEWEST;
+
+    while (power < least)
+        power *= 2;
+    return power;
+}
+
+bool tern_shm_notes_open(struct shm_link *shm)
+{
+    struct shm_notes *notes = &shm->notes;
+    uint64_t          queue = (uint64_t)tern_opt.notify_queue;
+
+    notes->near = power_of_two(queue < TERN_CELLS_NEAR ? queue : TERN_CELLS_NEAR);
+    notes->far = queue > notes->near ? power_of_two(queue - notes->near) : 0;
+    notes->carries = tern_opt.notify_inline > 0 && tern_base_cells_carry_open();
+    atomic_store_explicit(&shm->desk[shm->local].carries, notes->carries, memory_order_relaxed); /* joining orders */
+    notes->outbox = calloc((size_t)shm->ranks, sizeof(*notes->outbox));
+    notes->inlet = calloc((size_t)shm->locals, sizeof(*notes->inlet));
+    if (notes->outbox && notes->inlet)
+        return true;
+    free(notes->outbox);
+    free(notes->inlet);
+    return false;
+}
+
+/* The space stays: the peer may still be reading the last notes. It goes with the job. */
+static void outbox_close(struct shm_note_outbox *outbox)
+{
+    if (!outbox)
+        return;
+    for (unsigned r = 0; r < TERN_CELLS_ROWS; r++) {
+        if (outbox->cells[r].map)
+            munmap(outbox->cells[r].map, outbox->cells[r].space.bytes);
+        free(outbox->cells[r].load);
+    }
+    free(outbox);
+}
+
+static void inlet_close(struct shm_note_inlet *inlet)
+{
+    if (!inlet)
+        return;
+    for (unsigned r = 0; r < TERN_CELLS_ROWS; r++)
+        if (inlet->map[r])
+            munmap(inlet->map[r], inlet->bytes[r]);
+    free(inlet);
+}
+
+void tern_shm_notes_close(struct shm_link *shm)
+{
+    for (int local = 0; local < shm->locals; local++)
+        inlet_close(shm->notes.inlet[local]);
+    for (int peer = 0; peer < shm->ranks; peer++)
+        outbox_close(atomic_load(&shm->notes.outbox[peer]));
+    free(shm->notes.outbox);
+    free(shm->notes.inlet);
+}
+
+/* ---- out ---- */
+
+/* Memory for cells of a row. */
+static tern_status cells_make(struct shm_note_outbox *outbox, unsigned r, uint32_t count, size_t bytes)
+{
+    struct shm_note_cells *cells = &outbox->cells[r];
+    tern_status            st = TERN_OK;
+
+    if (!(cells->load = calloc(count, sizeof(*cells->load))))
+        return tern_base_fail(TERN_ERR_NOMEM, "link shm: no memory for a queue to rank %d", outbox->peer);
+    if ((st = tern_shm_space_map(outbox->shm, outbox->peer, bytes, &cells->space, &cells->map)) < 0) {
+        free(cells->load);
+        *cells = (struct shm_note_cells){ .load = NULL };
+    }
+    return st;
+}
+
+/* More cells. Where there is no memory for them the sender waits for near ones. */
+static bool grow(struct tern_cells_producer *p)
+{
+    struct tern_link_port  *port = (struct tern_link_port *)((char *)p - offsetof(struct tern_link_port, cells));
+    struct shm_note_outbox *outbox = (struct shm_note_outbox *)port; /* it begins with its port */
+    uint32_t                far = outbox->shm->notes.far;
+    size_t                  bytes = far * sizeof(struct tern_cell);
+    struct shm_note_cells  *cells = &outbox->cells[TERN_CELLS_AT_FAR];
+
+    p->grow = NULL;
+    if (far == 0 || cells_make(outbox, TERN_CELLS_AT_FAR, far, bytes) < 0)
+        return false;
+    tern_base_cells_far(p, cells->map, far, cells->load);
+    /* relaxed: the stamp that says that a note is there comes after. Pairs with the acquire in tern_base_cells_peek(). */
+    atomic_store_explicit(&p->shared->far_bytes, bytes, memory_order_relaxed);
+    atomic_store_explicit(&p->shared->far_offset, cells->space.offset, memory_order_relaxed);
+    return true;
+}
+
+static struct shm_note_outbox *outbox_make(struct shm_link *shm, int peer, tern_status *st)
+{
+    struct shm_note_outbox *outbox = calloc(1, sizeof(*outbox));
+    size_t                  bytes = tern_base_cells_bytes(shm->notes.near);
+    struct shm_note_cells  *cells;
+
+    if (!outbox) {
+        *st = tern_base_fail(TERN_ERR_NOMEM, "link shm: no memory for a queue to rank %d", peer);
+        return NULL;
+    }
+    cells = &outbox->cells[TERN_CELLS_AT_NEAR];
+    outbox->shm = shm;
+    outbox->peer = peer;
+    if ((*st = cells_make(outbox, TERN_CELLS_AT_NEAR, shm->notes.near, bytes)) < 0) {
+        free(outbox);
+        return NULL;
+    }
+    tern_base_cells_produce(&outbox->port.cells, cells->map, shm->notes.near, cells->load);
+    outbox->port.cells.grow = grow;
+    outbox->port.slot = tern_shm_slot(shm, peer);
+    tern_shm_announce(shm, peer, SHM_POST_NOTES, cells->space.offset, bytes);
+    return outbox;
+}
+
+static __attribute__((noinline, cold)) tern_status outbox_first(struct shm_link *shm, int peer)
+{
+    _Atomic(struct shm_note_outbox *) *to = &shm->notes.outbox[peer];
+    struct shm_note_outbox            *outbox;
+    tern_status                        st = TERN_OK;
+
+    pthread_mutex_lock(&shm->messages.outbox_lock);
+    if (!atomic_load(to) && (outbox = outbox_make(shm, peer, &st)))
+        atomic_store_explicit(to, outbox, memory_order_release); /* pairs with port_to() */
+    pthread_mutex_unlock(&shm->messages.outbox_lock);
+    return st;
+}
+
+/* The port to a peer, made with the first note. NULL: *st says why not. */
+static inline struct tern_link_port *port_to(struct shm_link *shm, int peer, tern_status *st)
+{
+    struct shm_note_outbox *outbox;
+
+    /* acquire: the outbox before the pointer. Pairs with outbox_first(). */
+    while (TERN_UNLIKELY(!(outbox = atomic_load_explicit(&shm->notes.outbox[peer], memory_order_acquire))))
+        if ((*st = outbox_first(shm, peer)) < 0)
+            return NULL;
+    return &outbox->port;
+}
+
+tern_status tern_shm_note_port(struct tern_link *link, int peer, struct tern_link_port **out)
+{
+    tern_status st = TERN_OK;
+
+    *out = port_to(tern_shm(link), peer, &st);
+    return st;
+}
+
+tern_status tern_shm_note_take(struct shm_link *shm, struct tern_link_msg *msg)
+{
+    tern_status            st = TERN_OK;
+    struct tern_link_port *port = port_to(shm, msg->peer, &st);
+    bool                   alone, taken;
+
+    if (!port)
+        return st;
+    alone = tern_base_lone_lock(&port->lock);
+    taken = tern_base_cells_take(&port->cells, &msg->cell);
+    tern_base_lone_unlock(&port->lock, alone);
+    if (!taken)
+        return TERN_AGAIN;
+    msg->head = msg->cell.cell->head;
+    msg->data = NULL;
+    msg->room = 0;
+    return TERN_OK;
+}
+
+tern_status tern_shm_note_brief(struct shm_link *shm, int peer, uint64_t first, const uint32_t *rest, unsigned count)
+{
+    struct tern_link_msg msg = { .peer = peer, .channel = TERN_CHANNEL_NOTE };
+    tern_status          st = tern_shm_note_take(shm, &msg);
+
+    if (st != TERN_OK)
+        return st;
+    memcpy(msg.head, &first, sizeof(first));
+    memcpy(msg.head + sizeof(first), rest, count * sizeof(*rest));
+    tern_base_cells_publish(&msg.cell, 0);
+    tern_link_ring(tern_shm_slot(shm, peer));
+    return TERN_OK;
+}
+
+static bool is_settled(struct tern_link_port *port, bool help)
+{
+    bool alone = tern_base_lone_lock(&port->lock);
+    bool settled = tern_base_cells_settle(&port->cells, help);
+
+    if (settled)
+        atomic_store_explicit(&port->carrying, false, memory_order_relaxed); /* the lock orders */
+    tern_base_lone_unlock(&port->lock, alone);
+    return settled;
+}
+
+bool tern_shm_note_settled(struct tern_link *link, bool help)
+{
+    struct shm_link *shm = tern_shm(link);
+    bool             settled = true;
+
+    for (int local = 0; local < shm->locals; local++) {
+        int                     peer = shm->rank_of[local];
+        struct shm_note_outbox *outbox =
+            atomic_load_explicit(&shm->notes.outbox[peer], memory_order_acquire); /* pairs with outbox_first() */
+
+        /* What this thread has sent it sees. Of the dead nobody wants to know. */
+        if (outbox && atomic_load_explicit(&outbox->port.carrying, memory_order_relaxed) && !tern_shm_gone(shm, peer))
+            settled &= is_settled(&outbox->port, help);
+    }
+    return settled;
+}
+
+/* ---- in ---- */
+
+/* Watch the cell of the next note, or of one behind it. */
+static inline void watch_at(struct shm_note_inlet *inlet, unsigned ahead)
+{
+    uint32_t                idle;
+    const _Atomic uint32_t *mark = tern_base_cells_mark(&inlet->cells, ahead, &idle);
+
+    tern_link_watch_move(&inlet->watch, mark, idle);
+}
+
+/* Consumed: wake the sender where it waits for room. */
+static inline void wake_for_room(struct shm_note_inlet *inlet)
+{
+    if (TERN_UNLIKELY(tern_base_cells_wanted(&inlet->cells)))
+        tern_link_ring(tern_shm_slot(tern_shm(inlet->watch.link), inlet->from)); /* it may sleep until there is room */
+}
+
+/* The note says that the next one lies in far cells. Whether they are known now. */
+static __attribute__((noinline)) bool learn_far(struct shm_note_inlet *inlet)
+{
+    struct tern_cells *shared = inlet->cells.shared;
+    /* relaxed: grow() wrote them before the note. */
+    uint64_t           offset = atomic_load_explicit(&shared->far_offset, memory_order_relaxed);
+    uint64_t           bytes = atomic_load_explicit(&shared->far_bytes, memory_order_relaxed);
+    uint64_t           far = bytes / sizeof(struct tern_cell);
+
+    if (far < TERN_CELLS_FEWEST || far > TERN_CELLS_MOST || bytes % sizeof(struct tern_cell) != 0 ||
+        (far & (far - 1)) ||
+        tern_shm_queue_map(tern_shm(inlet->watch.link), inlet->from, offset, bytes, &inlet->map[TERN_CELLS_AT_FAR]) < 0)
+        return false;
+    inlet->bytes[TERN_CELLS_AT_FAR] = bytes;
+    tern_base_cells_far_from(&inlet->cells, inlet->map[TERN_CELLS_AT_FAR], (uint32_t)far);
+    return true;
+}
+
+/* One note. LEFT: it stays in its cell. */
+static inline enum tern_link_took take_note(struct shm_link *shm, struct shm_note_inlet *inlet,
+                                            const unsigned char *head, unsigned kind)
+{
+    enum tern_carry_turn turn;
+    enum tern_link_took  took;
+
+    if (TERN_UNLIKELY(kind & TERN_CELL_SKIPPED))
+        return TERN_LINK_TOOK;
+    turn = tern_base_cells_turn(&inlet->cells, kind);
+    /* A sender that died while it put the bytes in place has told nobody that they are there: do it. */
+    if (TERN_UNLIKELY(turn == TERN_CARRY_LATER) && !tern_shm_gone(shm, inlet->from))
+        return TERN_LINK_LEFT;
+    took = shm->up->note(inlet->from, head, turn == TERN_CARRY_PLACE || turn == TERN_CARRY_LATER);
+    if (TERN_UNLIKELY(took == TERN_LINK_LEFT && turn == TERN_CARRY_PLACE))
+        tern_base_cells_undo(&inlet->cells);
+    return took;
+}
+
+/* Until someone has what it waited for: it is to go on, and what is behind costs least where it is. */
+static tern_status deliver(struct tern_link_watch *watch)
+{
+    struct shm_note_inlet *inlet = (struct shm_note_inlet *)watch;
+    struct shm_link       *shm = tern_shm(watch->link);
+    const unsigned char   *head;
+    enum tern_link_took    took;
+    unsigned               kind;
+    int                    found, left = BATCH;
+
+    tern_base_order_after(shm); /* what the service thread has copied for peers that tell of it now */
+    while ((found = tern_base_cells_peek(&inlet->cells, &head, &kind)) > 0) {
+        if (TERN_UNLIKELY(kind & TERN_CELL_TURNS) && !inlet->map[TERN_CELLS_AT_FAR] && !learn_far(inlet)) {
+            found = -1;
+            break;
+        }
+        if (TERN_UNLIKELY((took = take_note(shm, inlet, head, kind)) == TERN_LINK_LEFT))
+            break;
+        tern_base_cells_consume(&inlet->cells, kind);
+        if (took == TERN_LINK_DONE || --left == 0)
+            break;
+    }
+    watch_at(inlet, 0);
+    wake_for_room(inlet);
+    if (TERN_LIKELY(found >= 0))
+        return TERN_OK;
+    return tern_base_fail(TERN_ERR_LINK, "the message queue from rank %d is damaged", inlet->from);
+}
+
+/* It was not taken. */
+static __attribute__((noinline)) bool stays(struct shm_note_inlet *inlet)
+{
+    watch_at(inlet, 0);
+    return false;
+}
+
+/* The shortest way for a note: nobody else waits, and it is as the last one was. What can be known before it comes is
+ * worked out before; the place of what it carries above all, or the program's next look at that place would be tried
+ * before the store to it has an address, and tried again. What is looked at twice is a copy. */
+static bool expect(struct tern_link_watch *watch, struct tern_link_want *want, unsigned looks)
+{
+    struct shm_note_inlet      *inlet = (struct shm_note_inlet *)watch;
+    struct tern_cells_consumer *cells = &inlet->cells;
+    const struct tern_cell     *cell = tern_base_cells_next(cells, 0);
+    const volatile uint64_t    *word = (const volatile uint64_t *)(const volatile void *)cell->head;
+    const uint64_t              region = want->region, care = want->care;
+    const uint32_t              len = want->len;
+    const uint64_t              turn = tern_base_cell_stamp(cells->row[TERN_CELLS_AT_NEAR].next, 0);
+    const uint64_t              usual = turn | tern_base_cell_stamp(0, len > 0 ? TERN_CELL_CARRIES : 0);
+    uint64_t                    first, third, stamp;
+
+    if (TERN_UNLIKELY(inlet->from != want->from || cells->at != TERN_CELLS_AT_NEAR))
+        return false;
+    watch_at(inlet, 1);
+    /* acquire: the message after its stamp. Pairs with the releases of the producer. */
+    while (tern_base_cell_turn(stamp = atomic_load_explicit(&cell->stamp, memory_order_acquire)) != turn && --looks > 0)
+        tern_base_relax(); /* a reader that never rests takes the line from the writer */
+    first = word[0];
+    if (TERN_UNLIKELY(stamp != usual || ((first ^ want->first) & care) != 0 || word[1] != region))
+        return stays(inlet);
+    third = word[2];
+    if (TERN_UNLIKELY(third != want->third)) {
+        if (len > 0 && third > want->reach)
+            return stays(inlet);
+        want->third = third;
+        want->to = len > 0 ? want->base + third : NULL;
+    }
+    if (TERN_LIKELY(len > 0)) {
+        if (TERN_UNLIKELY(tern_base_cells_turn(cells, TERN_CELL_CARRIES) != TERN_CARRY_PLACE))
+            return stays(inlet);
+        tern_base_cell_place(want->to, cell->head + TERN_CELL_WORDS * sizeof(uint64_t), len);
+    }
+    if (TERN_UNLIKELY(first != want->first))
+        want->first = first;
+    tern_base_cells_consume(cells, 0);
+    wake_for_room(inlet);
+    return true;
+}
+
+tern_status tern_shm_notes_meet(struct shm_link *shm, int local)
+{
+    int                    from = shm->rank_of[local];
+    struct shm_post       *post = tern_shm_post_between(shm, shm->local, local, SHM_POST_NOTES);
+    uint64_t               offset = atomic_load_explicit(&post->offset, memory_order_acquire); /* tern_shm_announce() */
+    uint64_t               bytes = atomic_load_explicit(&post->bytes, memory_order_relaxed);
+    uint32_t               near = tern_base_cells_near((size_t)bytes);
+    struct shm_note_inlet *inlet;
+    tern_status            st;
+
+    if (offset == 0 || shm->notes.inlet[local])
+        return TERN_OK;
+    if (near == 0)
+        return tern_base_fail(TERN_ERR_LINK, "rank %d announced a queue of notes of %llu bytes at %llu", from,
+                              (unsigned long long)bytes, (unsigned long long)offset);
+    if (!(inlet = calloc(1, sizeof(*inlet))))
+        return tern_base_fail(TERN_ERR_NOMEM, "link shm: no memory for the queue of rank %d", from);
+    if ((st = tern_shm_queue_map(shm, from, offset, bytes, &inlet->map[TERN_CELLS_AT_NEAR])) < 0) {
+        free(inlet);
+        return st;
+    }
+    shm->notes.inlet[local] = inlet;
+    inlet->bytes[TERN_CELLS_AT_NEAR] = (size_t)bytes;
+    inlet->from = from;
+    inlet->watch = (struct tern_link_watch){
+        .channel = TERN_CHANNEL_NOTE, .deliver = deliver, .expect = expect, .link = (struct tern_link *)shm
+    };
+    tern_base_cells_consume_from(&inlet->cells, inlet->map[TERN_CELLS_AT_NEAR], near);
+    watch_at(inlet, 0);
+    return shm->up->watch(&inlet->watch);
+}
