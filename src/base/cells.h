@@ -11,9 +11,9 @@
  *
  * A message may carry bytes which the consumer puts somewhere else, and which are to be there even if the consumer does
  * not come to it: the producer may have to know that they are there (tern_quiet) while the consumer does something else
- * for hours. Then it puts them there itself, and tells the consumer not to: late bytes must not replace what others have
- * put there since. The two agree without a locked instruction, and without a store to a line that the other one looks at
- * in the usual case:
+ * for hours. Then it puts them there itself, and tells the consumer not to: late bytes must not replace what others
+ * have put there since. The two agree without a locked instruction, and without a store to a line that the other one
+ * looks at in the usual case:
  *
  *   consumer  begun = number of the message; looks at claimed. Not claimed: puts the bytes in place and takes the cell.
  *             Claimed: takes begun back; leaves the cell where it is until helped reaches it, and then takes it without
@@ -155,8 +155,8 @@ struct tern_cells_place {
     uint64_t          stamp;
 };
 
-/* Take a cell. False: there is none now. Several may be taken and not yet published; the consumer sees them in the order
- * in which they were taken. */
+/* Take a cell. False: there is none now. Several may be taken and not yet published; the consumer sees them in the
+ * order in which they were taken. */
 bool tern_base_cells_take(struct tern_cells_producer *p, struct tern_cells_place *out);
 
 /* Publish it: the message is in its head, or it is to be SKIPPED. */
@@ -201,8 +201,8 @@ static inline void tern_base_cells_carry_word(struct tern_cells_producer *p, con
     row->load[i].len = sizeof(uint64_t);
 }
 
-/* Whether everything that messages carry is in its place; the caller sees to it that nobody else is producing. help: see
- * to it where the consumer does not; without, only look. */
+/* Whether everything that messages carry is in its place; the caller sees to it that nobody else is producing. help:
+ * see to it where the consumer does not; without, only look. */
 bool tern_base_cells_settle(struct tern_cells_producer *p, bool help);
 
 /* ---- the consumer ---- */

@@ -103,7 +103,8 @@ static bool grow(struct tern_cells_producer *p)
     if (far == 0 || cells_make(outbox, TERN_CELLS_AT_FAR, far, bytes) < 0)
         return false;
     tern_base_cells_far(p, cells->map, far, cells->load);
-    /* relaxed: the stamp that says that a note is there comes after. Pairs with the acquire in tern_base_cells_peek(). */
+    /* relaxed: the stamp that says that a note is there comes after. Pairs with the acquire in
+     * tern_base_cells_peek(). */
     atomic_store_explicit(&p->shared->far_bytes, bytes, memory_order_relaxed);
     atomic_store_explicit(&p->shared->far_offset, cells->space.offset, memory_order_relaxed);
     return true;
