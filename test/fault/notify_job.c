@@ -270,6 +270,7 @@ static void run_target(void)
 {
     _Atomic uint64_t *who = (_Atomic uint64_t *)(void *)r.mine;
     pthread_t         thread[ACCESSES];
+    uint64_t          was;
     tern_status       st;
 
     if (me == 1) {
@@ -279,15 +280,15 @@ static void run_target(void)
                 usleep(1000);
         fault_die();
     }
-    for (uint64_t deaf = 0; deaf == 0;)
-        EXPECT(TERN_OK, tern_get_u64(TERN_WORLD, region, 1, sizeof(*who), &deaf));
+    for (uint64_t deaf = 0; deaf == 0;) /* by atomic operations: its service thread may do them beside its looks */
+        EXPECT(TERN_OK, tern_fadd_u64(TERN_WORLD, region, 1, sizeof(*who), 0, &deaf));
     spare = job_new((size_t)ACCESSES * LONG);
     fill_queue();
     for (uintptr_t number = 0; number < ACCESSES; number++)
         CHECK(pthread_create(&thread[number], NULL, wait_for_room, (void *)number) == 0);
     while (atomic_load(&waiting) < ACCESSES)
         usleep(1000);
-    st = tern_put_u64(TERN_WORLD, region, 1, (uint64_t)me * sizeof(*who), 1);
+    st = tern_fadd_u64(TERN_WORLD, region, 1, (uint64_t)me * sizeof(*who), 1, &was);
     REQUIRE(st == TERN_OK || st == TERN_ERR_PEER); /* it may die before it has confirmed it */
     for (unsigned number = 0; number < ACCESSES; number++)
         pthread_join(thread[number], NULL);

@@ -7,6 +7,7 @@
  *
  * sanitized: 2 8
  * env: TERN_NOTIFY_QUEUE=4 TERN_NOTIFY_KEEP=500
+ * env: TERN_NOTIFY_QUEUE=128 TERN_NOTIFY_KEEP=500
  * env: TERN_CMA=off TERN_NOTIFY_QUEUE=8 TERN_NOTIFY_KEEP=500
  */
 #include <sched.h>
