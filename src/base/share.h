@@ -74,6 +74,17 @@ static inline bool tern_base_share_waits(struct tern_share *share, uint32_t key)
            atomic_load_explicit(&share->key, memory_order_relaxed) == key;
 }
 
+/* The owner: whether pieces are left; and what the helper has left of this run, which changes when it takes one. */
+static inline bool tern_base_share_left(struct tern_share *share)
+{
+    return tern_base_share_some(atomic_load_explicit(&share->open, memory_order_relaxed)); /* take_first() decides */
+}
+
+static inline uint64_t tern_base_share_helpers(struct tern_share *share)
+{
+    return atomic_load_explicit(&share->open, memory_order_relaxed) & ~0xffff0000ull; /* but for first */
+}
+
 /* The owner takes a piece. */
 static inline bool tern_base_share_take_first(struct tern_share *share, uint64_t *piece)
 {

@@ -110,7 +110,7 @@ struct tern_xfer {
 };
 
 #define TERN_LINK_SMALL 64
-#define TERN_LINK_SHARES 8
+#define TERN_LINK_SHARES 32 /* no more than bits of a word */
 
 /* A transfer under way. The link owns it from a start that returned TERN_PENDING until up->done. */
 struct tern_link_op {

@@ -77,6 +77,8 @@ struct tern_request {
     struct tern_share    *share;         /* the sender may copy too; NULL: it may not */
     uint64_t              opened, taken; /* pieces of that: opened to both, and taken by this rank */
     bool                  invited;       /* the sender knows */
+    bool                  stored;        /* the sender reaches the buffer by stores: it is left to it, if it comes */
+    uint64_t              seen;          /* of that: what the sender had left at the last look */
     struct tern_link_part part;
     struct tern_work      work;
     unsigned char         unused[64]; /* see below */
@@ -101,6 +103,10 @@ struct tern_message {
 struct tern_tagged_flow {
     uint32_t queued; /* sends to this rank that have not left */
     uint32_t pass;   /* along the queue, in which there was no room for this rank */
+    /* Of messages that this rank may store into buffers of the context: when it last did, or was asked to; and how many
+     * more of them are not left to it, because it did not. The engine's lock. */
+    int64_t  asked;
+    uint32_t absent;
 };
 
 /* A send that its receiver invites to copy. Of the receiver's word only the numbers of pieces are taken later. */
@@ -109,6 +115,7 @@ struct tern_tagged_help {
     struct tern_share   *share;
     uint32_t             key;
     uint64_t             addr, size, probe, piece; /* of the receiver's memory */
+    bool                 flood;                    /* it is one of so many that caches do not hold them */
 };
 
 struct tern_tagged_slab;
@@ -124,6 +131,7 @@ struct tern_tagged {
     bool                     doomed; /* there are some */
     struct tern_tagged_help  help[TERN_LINK_SHARES]; /* sends that receivers invite to copy. Under the lock */
     _Atomic uint32_t         helps;                  /* how many. Written under the lock */
+    uint64_t                 invited;                /* bytes of these, and of those since there were none. The same */
     struct tern_request     *unused;
     struct tern_tagged_slab *slabs;
     struct tern_tagged_flow  flow[]; /* [ranks of the job] */

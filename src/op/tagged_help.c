@@ -6,20 +6,28 @@
  * receiver's memory. A sender that computes, or cannot reach that memory by itself, takes none, and nobody waits for
  * it. How much is open, and so how fast a message comes, is up to the receiver alone.
  *
+ * Where the receiver's memory is in a region that the sender reaches by stores, the sender's copy is much faster than
+ * one through the kernel. So there it is always invited, comes also while it has receives of its own, and is left to it
+ * as long as it is seen to come (tagged_pull.c). What is too much for caches is stored past them.
+ *
  * An invitation is an active message of Tern's own on the channel of replies, on which word of the message comes after
  * it. The receiver sends that word when everything that the sender has taken has landed: so while there are pieces of
  * that key to take, the send has not ended, and its buffer is what it was.
  */
+#include "base/bits.h"
 #include "base/log.h"
 #include "base/sanitize.h"
+#include "base/stream.h"
 #include "boot/bell.h"
 #include "core/links.h"
 #include "core/message.h"
+#include "core/region.h"
 #include "op/am.h"
 #include "op/tagged.h"
 #include "op/wire.h"
 
-#define AT_ONCE 8 /* pieces of a message before everything else gets its turn */
+#define AT_ONCE 8        /* pieces of a message before everything else gets its turn */
+#define FLOOD (8u << 20) /* bytes; of more at a time little is in a cache when its receiver comes to it */
 #define ARGS 4
 
 tern_status tern_op_tagged_invite(int rank, uint64_t id, unsigned share, uint32_t key)
@@ -66,6 +74,7 @@ static void accept(struct tern_request *request, struct tern_share *share, uint3
 
     if (n == TERN_LINK_SHARES || help.size > request->size || help.piece == 0)
         return;
+    tagged->invited = (n > 0 ? tagged->invited : 0) + help.size;
     tagged->help[n] = help;
     set_helps(tagged, n + 1);
     atomic_store_explicit(&request->ctx->called, true, memory_order_relaxed); /* the lock orders */
@@ -106,8 +115,10 @@ static bool help_at(struct tern_tagged *tagged, uint32_t i, struct tern_tagged_h
 {
     bool alone = tern_base_lone_lock(&tern_op_tagged_lock), some = i < helps_of(tagged);
 
-    if (some)
+    if (some) {
         *out = tagged->help[i];
+        out->flood = tagged->invited > FLOOD;
+    }
     tern_base_lone_unlock(&tern_op_tagged_lock, alone);
     return some;
 }
@@ -122,18 +133,26 @@ static void decline(const struct tern_tagged_help *help)
 
 /* ---- copying ---- */
 
+static void touch(const struct tern_xfer *xfer, unsigned char *there)
+{
+    tern_base_stream(there, xfer->local, xfer->len);
+}
+
 /* A piece that was taken. The send does not end before it has landed. */
 static tern_status copy(struct tern_lane *lane, const struct tern_tagged_help *help, const struct tern_link_part *part,
                         uint64_t piece)
 {
     uint64_t         pieces = help->size / help->piece + (help->size % help->piece > 0);
-    struct tern_xfer xfer = { .part = part, .offset = piece * help->piece, .what = "put of a tagged message" };
+    uint64_t         at = piece * help->piece;
+    struct tern_xfer xfer = { .part = part, .what = "put of a tagged message" };
 
     if (piece >= pieces)
         return tern_base_fail(TERN_ERR_LINK, "rank %d opened a piece of a message that the message has not",
                               part->rank);
-    xfer.local = (unsigned char *)help->request->buffer + xfer.offset;
-    xfer.len = help->size - xfer.offset < help->piece ? help->size - xfer.offset : help->piece;
+    xfer.offset = help->addr - part->addr + at;
+    xfer.local = (unsigned char *)help->request->buffer + at;
+    xfer.len = help->size - at < help->piece ? help->size - at : help->piece;
+    xfer.touch = part->base && help->flood ? touch : NULL;
     return part->path->start(lane, &xfer, NULL);
 }
 
@@ -152,7 +171,21 @@ static bool copy_some(struct tern_lane *lane, const struct tern_tagged_help *hel
     return n > 0;
 }
 
-static bool help_one(struct tern_ctx *ctx, const struct tern_tagged_help *help)
+/* The receiver's memory where it is that of a region which this rank reaches by stores; NULL: it is not. */
+static const struct tern_link_part *stored_part(struct tern_ctx *ctx, const struct tern_tagged_help *help)
+{
+    int                          rank = help->request->peer;
+    const struct tern_region    *region = tern_core_region_find(ctx, rank, help->addr);
+    const struct tern_link_part *part = region ? &region->part[rank] : NULL;
+
+    return part && part->path && part->path->instant && part->base &&
+                   tern_base_covers(part->size, help->addr - part->addr, help->size)
+               ? part
+               : NULL;
+}
+
+/* Through the kernel. */
+static bool help_far(struct tern_ctx *ctx, const struct tern_tagged_help *help)
 {
     int                   rank = help->request->peer;
     unsigned              link = tern_job.peer_link[rank];
@@ -171,8 +204,6 @@ static bool help_one(struct tern_ctx *ctx, const struct tern_tagged_help *help)
                                    .pid = card.pid };
     bool                  any;
 
-    if (!tern_base_share_waits(help->share, help->key))
-        return false;
     if (tern_core_links_attach(link, &card, "", &part) != TERN_OK || !part.path->instant) {
         decline(help);
         return false;
@@ -182,8 +213,8 @@ static bool help_one(struct tern_ctx *ctx, const struct tern_tagged_help *help)
     return any;
 }
 
-/* Whether there are receives of long messages, which are this rank's own work: two ranks that copy for each other are
- * slower than two that copy for themselves. */
+/* Whether there are receives of long messages, which are this rank's own work: two ranks that copy for each other
+ * through the kernel are slower than two that copy for themselves. */
 static bool is_occupied(const struct tern_ctx *ctx)
 {
     const struct tern_tagged *tagged = (const struct tern_tagged *)ctx->guest;
@@ -192,14 +223,23 @@ static bool is_occupied(const struct tern_ctx *ctx)
            (ctx->aside && tern_op_engine_busy((const struct tern_engine *)ctx->aside) > 0);
 }
 
+static bool help_one(struct tern_ctx *ctx, const struct tern_tagged_help *help)
+{
+    const struct tern_link_part *part;
+
+    if (!tern_base_share_waits(help->share, help->key))
+        return false;
+    if ((part = stored_part(ctx, help)))
+        return copy_some(ctx->lane[part->link], help, part);
+    return !is_occupied(ctx) && help_far(ctx, help);
+}
+
 void tern_op_tagged_help(struct tern_ctx *ctx)
 {
     struct tern_tagged     *tagged = (struct tern_tagged *)ctx->guest;
     struct tern_tagged_help help;
     bool                    any = false;
 
-    if (is_occupied(ctx))
-        return;
     for (uint32_t i = 0; help_at(tagged, i, &help); i++)
         any |= help_one(ctx, &help);
     if (any)

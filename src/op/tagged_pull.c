@@ -28,6 +28,8 @@
 #define PAGE 4096u            /* what the kernel copies by */
 #define LEAST_SHARED 32768u   /* bytes */
 #define PATIENCE 1000000000ll /* ns */
+#define ABSENT 50000ll        /* ns without a store, after which a sender is in no call */
+#define UNASKED 16u           /* messages before such a sender is waited for again */
 
 static struct tern_request *request_of(struct tern_work *work)
 {
@@ -122,7 +124,7 @@ static bool pump(struct tern_request *request)
 
 /* ---- together with the sender ---- */
 
-static _Atomic uint32_t shares = (1u << TERN_LINK_SHARES) - 1; /* of this rank, that no message uses */
+static _Atomic uint32_t shares = UINT32_MAX >> (32 - TERN_LINK_SHARES); /* of this rank, that no message uses */
 
 static struct tern_share *shares_of(const struct tern_request *request)
 {
@@ -156,14 +158,32 @@ static uint64_t share_window(void)
     return (uint64_t)tern_opt.msg_window * tern_opt.msg_chunk;
 }
 
+/* Whether the buffer is memory of a region that this rank allocated, so that the sender, if it has the region, fills it
+ * by stores. */
+static bool is_stored(const struct tern_request *request)
+{
+    uint64_t                     addr = (uint64_t)(uintptr_t)request->buffer;
+    int                          me = tern_job.boot.rank;
+    const struct tern_region    *region = tern_core_region_find(engine_of(request)->ctx, me, addr);
+    const struct tern_link_part *part = region ? &region->part[me] : NULL;
+
+    return part && part->place != TERN_PLACE_PRIVATE && region->part[request->source].base &&
+           tern_base_covers(part->size, addr - part->addr, request->want);
+}
+
 /* Whether the sender is to copy too: there is enough for two, it can, and it has a core of its own. Where this rank has
- * sent long messages, others are busy with those. */
+ * sent long messages, others are busy with those; but stores are worth it. */
 static bool is_shared(const struct tern_request *request, uint64_t left)
 {
     return left >= LEAST_SHARED && share_window() >= 2 * PAGE && tern_opt.msg_piece > 0 && request->attached &&
            request->part.path->instant && request->source != tern_job.boot.rank &&
            tern_job.ops[request->part.link]->shares && tern_job.spin_ns > 0 &&
-           atomic_load_explicit(&tern_op_tagged_untold, memory_order_relaxed) == 0;
+           (request->stored || atomic_load_explicit(&tern_op_tagged_untold, memory_order_relaxed) == 0);
+}
+
+static struct tern_tagged_flow *flow_of(const struct tern_request *request)
+{
+    return &((struct tern_tagged *)request->ctx->guest)->flow[request->source];
 }
 
 /* Pieces count from the beginning of the message, whatever came along. */
@@ -172,6 +192,7 @@ static void share_begin(struct tern_request *request, uint64_t left)
     static _Atomic uint32_t keys;
     uint64_t                note[TERN_SHARE_NOTES], piece;
 
+    request->stored = is_stored(request);
     request->share = is_shared(request, left) ? share_take(request) : NULL;
     if (!request->share)
         return;
@@ -181,6 +202,8 @@ static void share_begin(struct tern_request *request, uint64_t left)
     request->opened = request->fetched / request->chunk;
     request->taken = request->opened;
     request->invited = false;
+    if (request->stored && flow_of(request)->absent > 0)
+        flow_of(request)->absent--;
     note[TERN_SHARE_ADDR] = (uint64_t)(uintptr_t)request->buffer;
     note[TERN_SHARE_SIZE] = request->want;
     note[TERN_SHARE_PROBE] = (uint64_t)(uintptr_t)&tern_link_probe;
@@ -222,6 +245,29 @@ static bool share_open(struct tern_request *request)
     return true;
 }
 
+/* The sender has been asked to store, or has. */
+static void share_asked(struct tern_request *request)
+{
+    request->seen = tern_base_share_helpers(request->share);
+    flow_of(request)->asked = tern_base_now();
+}
+
+/* Whether to leave it to the sender, which copies several times as fast as this rank would through the kernel: as long
+ * as it is seen to store anything for this context. One that was in no call when it was asked is not waited for again
+ * before it has come, or has sent some more. */
+static bool share_is_left(struct tern_request *request)
+{
+    struct tern_tagged_flow *flow = flow_of(request);
+
+    if (request->seen != tern_base_share_helpers(request->share)) {
+        share_asked(request);
+        flow->absent = 0;
+    }
+    if (flow->absent == 0 && tern_base_now() - flow->asked > ABSENT)
+        flow->absent = UNASKED;
+    return flow->absent == 0;
+}
+
 static void share_copy(struct tern_request *request, uint64_t piece)
 {
     uint64_t at = piece * request->chunk, end = at + request->chunk;
@@ -245,9 +291,16 @@ static bool share_pump(struct tern_request *request)
     uint64_t piece;
 
     while (!has_failed(request)) {
+        if (request->stored && tern_base_share_left(request->share) && share_is_left(request)) {
+            tern_core_message_stay();
+            return false;
+        }
         if (tern_base_share_take_first(request->share, &piece)) {
             share_copy(request, piece);
-            continue;
+            if (!request->stored)
+                continue;
+            tern_core_message_stay(); /* what this rank stores for others is better than this */
+            return false;
         }
         if (request->opened == share_pieces(request))
             break;
@@ -257,6 +310,7 @@ static bool share_pump(struct tern_request *request)
         }
         if (!share_open(request))
             break;
+        share_asked(request);
         again = true;
     }
     if (has_failed(request))

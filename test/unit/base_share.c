@@ -60,6 +60,28 @@ static void both_ends(void **state)
     assert_int_equal(atomic_load(&share.status), 0);
 }
 
+/* The owner sees what the helper takes, and not what it takes itself. */
+static void seen_by_the_owner(void **state)
+{
+    uint64_t piece, helpers;
+
+    (void)state;
+    assert_false(tern_base_share_left(&share));
+    tern_base_share_open(&share, 0, 3);
+    helpers = tern_base_share_helpers(&share);
+    assert_true(tern_base_share_left(&share));
+    assert_true(tern_base_share_take_first(&share, &piece));
+    assert_true(tern_base_share_helpers(&share) == helpers);
+    assert_true(tern_base_share_take_last(&share, 5, &piece));
+    assert_true(tern_base_share_helpers(&share) != helpers);
+    helpers = tern_base_share_helpers(&share);
+    assert_true(tern_base_share_take_first(&share, &piece));
+    assert_true(tern_base_share_helpers(&share) == helpers);
+    assert_false(tern_base_share_left(&share));
+    tern_base_share_open(&share, 3, 2);
+    assert_true(tern_base_share_helpers(&share) != helpers);
+}
+
 static void other_key(void **state)
 {
     uint64_t piece;
@@ -150,9 +172,8 @@ static void two_threads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(both_ends, begin),
-        cmocka_unit_test_setup(other_key, begin),
-        cmocka_unit_test_setup(closed, begin),
+        cmocka_unit_test_setup(both_ends, begin),   cmocka_unit_test_setup(seen_by_the_owner, begin),
+        cmocka_unit_test_setup(other_key, begin),   cmocka_unit_test_setup(closed, begin),
         cmocka_unit_test_setup(two_threads, begin),
     };
 

@@ -73,7 +73,7 @@ static void chunks_and_desks(void **state)
     assert_int_equal(offsetof(struct shm_chunk, offset), 24);
     assert_int_equal(offsetof(struct shm_chunk, len), 32);
     assert_int_equal(offsetof(struct shm_chunk, data), 40);
-    assert_int_equal(sizeof(struct shm_desk), 128 + 64 * 64 + 8 * 128);
+    assert_int_equal(sizeof(struct shm_desk), 128 + 64 * 64 + 32 * 128);
     assert_int_equal(offsetof(struct shm_desk, inbox), 0);
     assert_int_equal(offsetof(struct shm_desk, wanted), 4);
     assert_int_equal(offsetof(struct shm_desk, data), 64);
