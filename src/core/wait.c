@@ -29,7 +29,8 @@
 #define GIVE_WAY 50000           /* ns of spinning after which whoever else wants the core may have it */
 #define FIRST_YIELDS 4           /* however long they take */
 #define LONGEST_YIELDING 1000000 /* ns after spinning in which the rest of the yields are made */
-#define LONGEST_SLEEP 200000000  /* ns; a safety net, nobody relies on it */
+
+int64_t tern_core_wait_net = 200000000;
 
 static double seconds(int64_t ns)
 {
@@ -68,7 +69,7 @@ static tern_status sleep_until_rung(const struct tern_wait *wait, int64_t now, i
     tern_status       st = last_look(wait, slot);
     int64_t           until = wait->deadline < report_at ? wait->deadline : report_at;
     int64_t           left = until > now ? until - now : 0; /* a deadline may lie before all time */
-    int64_t           ns = left < LONGEST_SLEEP ? left : LONGEST_SLEEP;
+    int64_t           ns = left < tern_core_wait_net ? left : tern_core_wait_net;
 
     if (st == TERN_PENDING && ns > 0 && !tern_core_message_left()) {
         int64_t most = tern_core_links_may_sleep();

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <tern/job.h>
 
 #include "base/status.h"
@@ -21,5 +22,8 @@ struct tern_wait {
 
 /* What poll returned, or TERN_ERR_TIMEOUT with a detail. A deadline that has passed already: looks once. */
 tern_status tern_core_wait(const struct tern_wait *wait);
+
+/* The longest sleep, in ns: a safety net that nobody relies on. Tests take it away, so that who does hangs. */
+extern int64_t tern_core_wait_net;
 
 #endif

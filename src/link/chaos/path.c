@@ -32,6 +32,7 @@ static uint64_t last_due(const struct chaos_lane *lane, int rank)
     return due;
 }
 
+/* Who is about to sleep may have looked at the lane already: works start their next step behind that. */
 static void enlist(struct chaos_lane *lane, struct tern_link_op *op, uint64_t due)
 {
     op->due = due;
@@ -39,6 +40,7 @@ static void enlist(struct chaos_lane *lane, struct tern_link_op *op, uint64_t du
     *lane->last = op;
     lane->last = &op->next;
     lane->count++;
+    tern_chaos_stay_awake(lane->link);
 }
 
 static void hold(struct chaos_lane *lane, const struct tern_xfer *xfer, struct tern_link_op *op, uint64_t due)
