@@ -3,12 +3,14 @@
  * Promise: which request a notification goes to, and what a request finds, is what a walk along a list of requests and
  * a list of what has come would find. Nothing is lost, nothing comes twice and nobody waits for ever when all ranks
  * notify all ranks faster than they look, with queues of any length and little room to keep what nobody asked for; a
- * notification comes behind its data; notifications of a strict context come in order.
+ * notification comes behind its data; notifications of a strict context come in order. An access that may not wait and
+ * finds no room has done nothing.
  *
  * sanitized: 2 8
  * env: TERN_NOTIFY_QUEUE=4 TERN_NOTIFY_KEEP=500
  * env: TERN_NOTIFY_QUEUE=128 TERN_NOTIFY_KEEP=500
  * env: TERN_CMA=off TERN_NOTIFY_QUEUE=8 TERN_NOTIFY_KEEP=500
+ * env: TERN_LINKS=ofi TERN_NOTIFY_QUEUE=4 TERN_NOTIFY_KEEP=500
  */
 #include <sched.h>
 
@@ -330,39 +332,85 @@ static void storm_kept(struct job_region *r)
     OK(tern_barrier(TERN_WORLD));
 }
 
-/* More than a rank keeps: its peers are pushed back, nobody loses anything. */
-static void storm_full(struct job_region *r)
+/* How much is known of an access that was taken: nothing, because it is over when its notification has found room; that
+ * a put needs no more of its target; the same of a get and an accumulate. */
+enum known { NOTHING, PUTS, ALL };
+
+static enum known known_of(const struct job_region *r, int to)
 {
-    const char  *keep = getenv("TERN_NOTIFY_KEEP");
-    uint32_t     each = 2 * (uint32_t)(keep ? atoi(keep) : 0), i = 0, got = 0;
-    int          right = (tern_rank() + 1) % tern_size(), left = (tern_rank() + tern_size() - 1) % tern_size();
-    tern_notice *notice, *go;
-    tern_opts    opts = { .flags = TERN_IMMEDIATE | TERN_NOTIFY };
-    unsigned     refused = 0;
+    const char *path = tern_region_path(r->region, to);
+
+    if (job_chaos() || strcmp(path, "bounce") == 0)
+        return NOTHING;
+    return job_far(to) || strcmp(path, "cma") == 0 ? PUTS : ALL;
+}
+
+/* The next access of a storm, which does not wait: a put of nothing, or of its number; a get of what the last put has
+ * left, and one more to a sum. */
+static tern_status storm_access(const struct job_region *r, int to, uint64_t number, enum known known)
+{
+    static const uint64_t one = 1;
+    static uint64_t       numbers[2000];
+    uint64_t              place = 16u * (unsigned)tern_rank(), got = UINT64_MAX;
+    const tern_opts       opts = { .flags = TERN_IMMEDIATE | TERN_NOTIFY, .tag = (uint32_t)number };
+    tern_status           st;
+
+    CHECK(number < sizeof(numbers) / sizeof(numbers[0]));
+    numbers[number] = number;
+    if (known == ALL && number % 3 == 1) {
+        st = tern_get_with(TERN_WORLD, r->region, to, place, &got, 8, &opts);
+        SAME(got, st == TERN_OK ? number - 1 : UINT64_MAX);
+    } else if (known == ALL && number % 3 == 2) {
+        st = tern_acc_with(TERN_WORLD, r->region, to, place + 8, &one, 8, &(tern_scale){ TERN_UINT64, NULL }, &opts);
+    } else {
+        st = tern_put_with(TERN_WORLD, r->region, to, place, &numbers[number], known == NOTHING ? 0 : 8, &opts);
+    }
+    CHECK(st == TERN_OK || st == TERN_AGAIN);
+    return st;
+}
+
+/* What so many accesses leave behind: the number of the last put, and the sum. */
+static void storm_left(const uint64_t *word, uint64_t accesses, enum known known)
+{
+    CHECK(accesses > 0);
+    SAME(word[0], known == NOTHING ? 0 : known == PUTS ? accesses - 1 : (accesses - 1) / 3 * 3);
+    SAME(word[1], known == ALL ? accesses / 3 : 0);
+}
+
+/* More than a rank keeps: its peers are pushed back, nobody loses anything, and what was refused has done nothing. */
+static void storm_full(const struct job_region *r)
+{
+    const char     *keep = getenv("TERN_NOTIFY_KEEP");
+    uint64_t        each = 2 * (uint64_t)(keep ? atoi(keep) : 0), i = 0, got = 0, accepted[64];
+    const uint64_t *mine = (const uint64_t *)(void *)r->mine;
+    int             right = (tern_rank() + 1) % tern_size(), left = (tern_rank() + tern_size() - 1) % tern_size();
+    enum known      known = known_of(r, right), from_left = known_of(r, left);
+    tern_notice    *notice, *go;
+    unsigned        refused = 0;
 
     if (!keep)
         return;
+    memset(r->mine, 0, 4096);
     OK(tern_notice_init(TERN_WORLD, r->region, left, TERN_ANY_TAG, 1, &notice));
     OK(tern_notice_init(TERN_WORLD, other, left, 5, 1, &go));
     OK(tern_notice_start(go));
     OK(tern_barrier(TERN_WORLD));
     while (i < each && refused < 500) { /* in a row */
-        tern_status st;
+        tern_status st = storm_access(r, right, i, known);
 
-        opts.tag = i;
-        st = tern_put_with(TERN_WORLD, r->region, right, 0, NULL, 0, &opts);
-        CHECK(st == TERN_OK || st == TERN_AGAIN);
         i += st == TERN_OK;
         refused = st == TERN_AGAIN ? refused + 1 : 0;
         OK(tern_progress(TERN_WORLD));
         sched_yield();
     }
     CHECK(i < each); /* no more fit */
+    OK(tern_quiet(TERN_WORLD));
+    OK(tern_allgather(TERN_WORLD, &i, sizeof(i), accepted));
+    storm_left(mine + 2 * left, accepted[left], from_left);
     OK(tern_barrier(TERN_WORLD));
     OK(tern_notice_start(notice));
     while (got < each || i < each) { /* the rest, while the other side makes room */
-        opts.tag = i;
-        if (i < each && tern_put_with(TERN_WORLD, r->region, right, 0, NULL, 0, &opts) == TERN_OK)
+        if (i < each && storm_access(r, right, i, known) == TERN_OK)
             i++;
         if (tern_notice_test(notice, NULL) == TERN_OK) {
             OK(tern_notice_start(notice));
@@ -373,6 +421,8 @@ static void storm_full(struct job_region *r)
     }
     OK(tern_notify(TERN_WORLD, other, right, 5));
     OK(tern_notice_wait(go, TERN_FOREVER, NULL));
+    OK(tern_barrier(TERN_WORLD));
+    storm_left(mine + 2 * left, each, from_left);
     OK(tern_notice_free(go));
     OK(tern_notice_free(notice));
     OK(tern_barrier(TERN_WORLD));
