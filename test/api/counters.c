@@ -87,16 +87,16 @@ static void counts(void)
     meet();
 }
 
-/* One of each kind waits for the same counter; none starts before it is reached, and each counts. */
-static void kinds(void)
+/* One of each kind waits for the same counter; none starts before it is reached, and each counts, one or its bytes. */
+static void kinds(bool by_bytes)
 {
     static const uint64_t offset[2] = { 64, 80 };
-    static uint64_t       sums[2] = { 5, 6 }, operand = 3, was;
+    static uint64_t       sums[2] = { 5, 6 }, operand, was;
     const void           *pieces[2] = { &source[0], &source[1] };
     tern_counter         *go = counter(), *done = counter(), *added = counter();
     tern_atomic_domain   *domain;
     tern_event            events[3];
-    tern_opts             opts = { .counter = done, .when = go, .threshold = 2 };
+    tern_opts             opts = { .flags = by_bytes * TERN_COUNT_BYTES, .counter = done, .when = go, .threshold = 2 };
     tern_opts             with_event = opts;
     tern_indexed          indexed = { 2, 8, (void *const *)pieces, 2, 8, offset };
     tern_signal           signal = { .region = region, .offset = 400, .value = 9, .op = TERN_SIGNAL_ADD };
@@ -116,6 +116,7 @@ static void kinds(void)
     memset(mine, 0, SLOTS * 8);
     memset(registered, 0, sizeof(registered));
     handled = 0;
+    operand = 3;
     meet();
     for (size_t i = 0; i < SLOTS; i++)
         source[i] = i + 1;
@@ -147,7 +148,7 @@ static void kinds(void)
     meet();
     OK(tern_counter_add(go, 1));
     OK(tern_event_wait_all(events, 3, TERN_FOREVER));
-    reach(done, 9);
+    reach(done, by_bytes ? 24 + 8 + 16 + 8 + 16 + 8 + 0 + 800 + 0 : 9);
     SAME(value(added), 40);
     SAME(was, 0);
     OK(tern_counter_wait(heard, 2, TERN_FOREVER));
@@ -304,6 +305,13 @@ static void events(void)
     OK(tern_quiet(TERN_WORLD));
     OK(tern_counter_set(c, 0));
     SAME(value(c), 0);
+    OK(tern_counter_event(c, 5, &event[0]));
+    OK(tern_get_with(TERN_WORLD, region, right, 0, target, 8,
+                     &(tern_opts){ .event = &event[1], .when = c, .threshold = 4 }));
+    OK(tern_counter_set(c, 3));
+    RETURNS(TERN_PENDING, tern_event_test(&event[1]));
+    OK(tern_counter_set(c, 5)); /* is reached by being set, too */
+    OK(tern_event_wait_all(event, 2, TERN_FOREVER));
     OK(tern_counter_free(c));
     meet();
 }
@@ -529,7 +537,8 @@ int main(void)
     mine = tern_region_ptr(region, tern_rank());
     no_thread(); /* while there is none yet */
     counts();
-    kinds();
+    kinds(false);
+    kinds(true);
     large_shapes();
     chain(region, 400, false);
     chain(far, 400, false);
