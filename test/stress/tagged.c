@@ -9,7 +9,7 @@
  * all, so each rank knows what comes to it: in a round one rank sends, and all look what came of it when it has come.
  *
  * env: TERN_MSG_EAGER=512 TERN_MSG_FIRST=100 TERN_MSG_CHUNKED=2K TERN_MSG_CHUNK=4K TERN_MSG_KEEP=256K
- * TERN_MSG_QUEUE=32K
+ * env: TERN_MSG_EAGER=512 TERN_MSG_KEEP=256K TERN_MSG_QUEUE=32K
  * env: TERN_CMA=off TERN_MSG_EAGER=1K TERN_MSG_CHUNKED=8K TERN_MSG_CHUNK=4K TERN_MSG_WINDOW=2
  */
 #include <sched.h>
