@@ -7,7 +7,8 @@
  * ping-pong of 8 bytes while as many other messages as the size says are kept at both ranks, each with a tag of its
  * own. msg_bibw is the benchmark of paper 1, figure 11: half of the ranks are paired with the other half, all begin a
  * window of receives and a window of sends and wait for all; the same by nonblocking puts runs in turn with it. All
- * buffers are private memory, but those in which msg_bibw receives, which are in the region. What arrives is looked at once, before the measurement.
+ * buffers are private memory, but those in which msg_bibw receives, which are in the region. What arrives is looked at
+ * once, before the measurement.
  */
 #include <stdio.h>
 
