@@ -65,9 +65,60 @@ static inline __attribute__((always_inline)) tern_status start_send(tern_ctx *ct
     return TERN_OK;
 }
 
-tern_status tern_isend(tern_ctx *ctx, int rank, int64_t tag, const void *buf, size_t len, tern_request **out)
+static __attribute__((noinline)) tern_status isend_any(tern_ctx *ctx, int rank, int64_t tag, const void *buf,
+                                                       size_t len, tern_request **out)
 {
     return start_send(ctx, TERN_REQUEST_SEND, rank, tag, buf, len, out, "tern_isend");
+}
+
+/* Whether a send may leave by the shortest way: what is asked for makes sense. */
+static inline bool is_usual(const tern_ctx *ctx, int rank, int64_t tag, const void *buf)
+{
+    return ctx && buf && (uint32_t)rank < (uint32_t)ctx->team->size && (uint64_t)tag <= (uint64_t)TERN_TAG_MAX;
+}
+
+static __attribute__((noinline)) tern_status ring(struct tern_slot *slot)
+{
+    tern_link_ring(slot);
+    return TERN_OK;
+}
+
+/* The message is there: wake its receiver where it sleeps. That is the last thing that is done, so that no register has
+ * to be kept for what comes behind. */
+static inline tern_status has_left(struct tern_slot *slot)
+{
+    return TERN_LIKELY(tern_link_is_awake(slot)) ? TERN_OK : ring(slot);
+}
+
+static inline __attribute__((always_inline)) tern_status isend_short(tern_ctx *ctx, int rank, int64_t tag,
+                                                                     const void *buf, size_t len, tern_request **out)
+{
+    struct tern_tagged *tagged;
+    struct tern_slot   *slot;
+    int                 world;
+
+    if (TERN_UNLIKELY(!is_usual(ctx, rank, tag, buf) || !out))
+        return isend_any(ctx, rank, tag, buf, len, out);
+    world = tern_core_team_world(ctx->team, rank);
+    tagged = (struct tern_tagged *)ctx->guest;
+    if (TERN_UNLIKELY(!tagged || !tagged->unused ||
+                      !(slot = tern_op_tagged_send_short(ctx, world, (uint64_t)tag, buf, len))))
+        return isend_any(ctx, rank, tag, buf, len, out);
+    *out = tern_op_request_left(tagged, world, (uint64_t)tag, len);
+    return has_left(slot);
+}
+
+static __attribute__((noinline)) tern_status isend_bytes(tern_ctx *ctx, int rank, int64_t tag, const void *buf,
+                                                         size_t len, tern_request **out)
+{
+    return isend_short(ctx, rank, tag, buf, len, out);
+}
+
+tern_status tern_isend(tern_ctx *ctx, int rank, int64_t tag, const void *buf, size_t len, tern_request **out)
+{
+    if (TERN_LIKELY(len == sizeof(uint64_t)))
+        return isend_short(ctx, rank, tag, buf, sizeof(uint64_t), out);
+    return isend_bytes(ctx, rank, tag, buf, len, out);
 }
 
 tern_status tern_issend(tern_ctx *ctx, int rank, int64_t tag, const void *buf, size_t len, tern_request **out)
@@ -102,7 +153,7 @@ static __attribute__((noinline)) tern_status send_waiting(tern_ctx *ctx, enum te
     return st < 0 ? st : finish(ctx, &request, NULL, what);
 }
 
-tern_status tern_send(tern_ctx *ctx, int rank, int64_t tag, const void *buf, size_t len)
+static __attribute__((noinline)) tern_status send_any(tern_ctx *ctx, int rank, int64_t tag, const void *buf, size_t len)
 {
     tern_status st = check_send(ctx, rank, tag, buf, len, "tern_send");
 
@@ -113,6 +164,31 @@ tern_status tern_send(tern_ctx *ctx, int rank, int64_t tag, const void *buf, siz
         return tern_base_fail(TERN_ERR_PEER, "tern_send: rank %d is gone", rank);
     st = tern_op_tagged_send_now(ctx, tern_core_team_world(ctx->team, rank), (uint64_t)tag, buf, len);
     return TERN_LIKELY(st != TERN_AGAIN) ? st : send_waiting(ctx, TERN_REQUEST_SEND, rank, tag, buf, len, "tern_send");
+}
+
+static inline __attribute__((always_inline)) tern_status send_short(tern_ctx *ctx, int rank, int64_t tag,
+                                                                    const void *buf, size_t len)
+{
+    struct tern_slot *slot;
+
+    if (TERN_UNLIKELY(
+            !is_usual(ctx, rank, tag, buf) ||
+            !(slot = tern_op_tagged_send_short(ctx, tern_core_team_world(ctx->team, rank), (uint64_t)tag, buf, len))))
+        return send_any(ctx, rank, tag, buf, len);
+    return has_left(slot);
+}
+
+static __attribute__((noinline)) tern_status send_bytes(tern_ctx *ctx, int rank, int64_t tag, const void *buf,
+                                                        size_t len)
+{
+    return send_short(ctx, rank, tag, buf, len);
+}
+
+tern_status tern_send(tern_ctx *ctx, int rank, int64_t tag, const void *buf, size_t len)
+{
+    if (TERN_LIKELY(len == sizeof(uint64_t)))
+        return send_short(ctx, rank, tag, buf, sizeof(uint64_t));
+    return send_bytes(ctx, rank, tag, buf, len);
 }
 
 tern_status tern_ssend(tern_ctx *ctx, int rank, int64_t tag, const void *buf, size_t len)

@@ -23,10 +23,15 @@
 #define TERN_RING_HEAD 48 /* bytes of a message that lie in its cell */
 
 struct tern_ring_cell {
-    _Alignas(TERN_RING_LINE) _Atomic uint32_t mark; /* the lap in which it was published, counted from 1 */
-    uint32_t      len;                              /* bytes of data; TERN_RING_SKIP: nothing to see here */
-    uint32_t      at;                               /* where in the data area they begin */
-    uint32_t      span;                             /* bytes of the data area that come free with this cell */
+    _Alignas(TERN_RING_LINE) union {
+        _Atomic uint64_t mark_len; /* both, where one store is to do */
+        struct {
+            _Atomic uint32_t mark; /* the lap in which it was published, counted from 1 */
+            uint32_t         len;  /* bytes of data; TERN_RING_SKIP: nothing to see here */
+        };
+    };
+    uint32_t      at;   /* where in the data area they begin */
+    uint32_t      span; /* bytes of the data area that come free with this cell */
     unsigned char head[TERN_RING_HEAD];
 };
 _Static_assert(sizeof(struct tern_ring_cell) == TERN_RING_LINE, "one cell is one cache line");
@@ -144,6 +149,36 @@ static inline bool tern_base_ring_has_cell(const struct tern_ring_producer *p)
     return p->next - p->cells_done < p->shape.cells;
 }
 
+/* A mark, and a length of 0, as they lie in a cell. */
+static inline uint64_t tern_base_ring_alone(uint32_t mark)
+{
+    const uint32_t both[2] = { mark, 0 };
+    uint64_t       word;
+
+    memcpy(&word, both, sizeof(word));
+    return word;
+}
+
+/* A few bytes, where they are written in words and read in words; without a call. */
+static inline __attribute__((always_inline)) void tern_base_ring_copy(unsigned char *to, const unsigned char *from,
+                                                                      size_t len)
+{
+    for (; len >= sizeof(uint64_t); len -= sizeof(uint64_t), to += sizeof(uint64_t), from += sizeof(uint64_t))
+        memcpy(to, from, sizeof(uint64_t));
+    if (TERN_LIKELY(len == 0))
+        return;
+    if (len & 4) {
+        memcpy(to, from, 4);
+        to += 4, from += 4;
+    }
+    if (len & 2) {
+        memcpy(to, from, 2);
+        to += 2, from += 2;
+    }
+    if (len & 1)
+        *to = *from;
+}
+
 /* Take a cell, write a message of one word and count half words into it, and publish it. False: there is no cell.
  * pairs: they were written as words; what was written in pieces is read in pieces, or it has to reach memory first. */
 static inline bool tern_base_ring_put(struct tern_ring_producer *p, uint64_t first, const uint32_t *rest,
@@ -169,6 +204,26 @@ static inline bool tern_base_ring_put(struct tern_ring_producer *p, uint64_t fir
     /* release: the message before its mark. Pairs with the acquire in tern_base_ring_peek(). */
     atomic_store_explicit(&cell->mark, lap, memory_order_release);
     return true;
+}
+
+/* The same for two words and up to len bytes behind them, by few stores: a core has room for so many that wait for a
+ * line to come over, and the more messages these are, the more lines come at once. */
+static inline __attribute__((always_inline)) void tern_base_ring_put_short(struct tern_ring_producer *p, uint64_t first,
+                                                                           uint64_t second, const void *data,
+                                                                           size_t len)
+{
+    uint64_t               next = p->next;
+    struct tern_ring_cell *cell = tern_base_ring_cell(p->ring, next, p->shape);
+    uint32_t               lap = tern_base_ring_lap(next, p->shape);
+    uint64_t              *to = (uint64_t *)(void *)cell->head;
+
+    p->next = next + 1;
+    cell->at = cell->span = 0;
+    to[0] = first;
+    to[1] = second;
+    tern_base_ring_copy((unsigned char *)(to + 2), data, len);
+    /* release: the message before its mark. Pairs with the acquire in tern_base_ring_peek(). */
+    atomic_store_explicit(&cell->mark_len, tern_base_ring_alone(lap), memory_order_release);
 }
 
 /* What several threads of the producing process share. */

@@ -279,6 +279,12 @@ struct tern_link_group {
 
 #define TERN_LINK_NOTE 4096 /* bytes that a note may have */
 
+/* By which brief messages leave to a rank without a call to the link. */
+struct tern_link_exit {
+    struct tern_ring_outlet *outlet;
+    struct tern_slot        *slot; /* whose bell is to be rung */
+};
+
 /* A transport. Every slot is filled, but for those of teams. Threads: open, close, attach, detach, group_* by the one
  * that makes a collective call (attach and expose by one at a time, the rest of them by one at a time for each team);
  * lane_* and progress by the lane's; serve by the service thread; reaches by any. */
@@ -341,6 +347,8 @@ struct tern_link_ops {
      * help: put it there, where the target does not come to it. Any thread. NULL: no part says so. */
     tern_status (*note_port)(struct tern_link *link, int peer, struct tern_link_port **out);
     bool (*note_settled)(struct tern_link *link, bool help);
+    /* The exit of tagged messages to a peer, which stays until the link is closed. Any thread. NULL: there is none. */
+    tern_status (*tagged_exit)(struct tern_link *link, int peer, struct tern_link_exit *out);
     /* Where messages do not come into memory by themselves: see whether any have, so that watches show them. Any
      * thread. NULL: they do. */
     void (*msg_look)(struct tern_link *link);

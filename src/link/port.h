@@ -19,6 +19,14 @@ struct tern_link_port {
     struct tern_slot          *slot;     /* of the rank */
 };
 
+/* Whether there is nothing to be done for a rank that has news, which is known where no fence is needed. */
+static inline bool tern_link_is_awake(const struct tern_slot *slot)
+{
+    atomic_signal_fence(memory_order_seq_cst); /* see tern_boot_bell_ring_lightly() */
+    return tern_boot_bell_joined && atomic_load_explicit(&slot->barriers, memory_order_relaxed) != 0 &&
+           atomic_load_explicit(&slot->sleepers, memory_order_relaxed) == 0;
+}
+
 /* Wake the rank if it sleeps: there is news for it. */
 static inline void tern_link_ring(struct tern_slot *slot)
 {

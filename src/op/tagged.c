@@ -174,8 +174,9 @@ static bool tagged_make(struct tern_ctx *ctx)
 
 /* ---- requests ---- */
 
-static bool slab_add(struct tern_tagged *tagged)
+static bool slab_add(struct tern_ctx *ctx)
 {
+    struct tern_tagged      *tagged = tagged_of(ctx);
     struct tern_tagged_slab *slab = aligned_alloc(_Alignof(struct tern_tagged_slab), sizeof(*slab));
 
     if (!slab)
@@ -184,6 +185,7 @@ static bool slab_add(struct tern_tagged *tagged)
     slab->next = tagged->slabs;
     tagged->slabs = slab;
     for (unsigned i = 0; i < PER_SLAB; i++) {
+        slab->request[i].ctx = ctx;
         slab->request[i].next = tagged->unused;
         tagged->unused = &slab->request[i];
     }
@@ -194,7 +196,7 @@ bool tern_op_request_make(struct tern_ctx *ctx)
 {
     if (!ctx->guest && !tagged_make(ctx))
         return false;
-    return tagged_of(ctx)->unused || slab_add(tagged_of(ctx));
+    return tagged_of(ctx)->unused || slab_add(ctx);
 }
 
 static void call(struct tern_ctx *ctx)

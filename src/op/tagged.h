@@ -20,7 +20,10 @@
 #include "core/job.h"
 #include "core/message.h"
 #include "op/engine.h"
+#include "base/sanitize.h"
+#include "link/port.h"
 #include "op/match.h"
+#include "op/wire.h"
 
 enum tern_request_state { TERN_REQUEST_IDLE, TERN_REQUEST_ACTIVE, TERN_REQUEST_DONE };
 enum tern_request_kind { TERN_REQUEST_SEND, TERN_REQUEST_SSEND, TERN_REQUEST_RECV };
@@ -101,12 +104,13 @@ struct tern_message {
 
 /* What a context has of messages. */
 struct tern_tagged_flow {
-    uint32_t queued; /* sends to this rank that have not left */
-    uint32_t pass;   /* along the queue, in which there was no room for this rank */
+    uint32_t              queued; /* sends to this rank that have not left */
+    uint32_t              pass;   /* along the queue, in which there was no room for this rank */
+    struct tern_link_exit exit;   /* by which short messages leave; outlet NULL: not known, or there is none */
     /* Of messages that this rank may store into buffers of the context: when it last did, or was asked to; and how many
      * more of them are not left to it, because it did not. The engine's lock. */
-    int64_t  asked;
-    uint32_t absent;
+    int64_t               asked;
+    uint32_t              absent;
 };
 
 /* A send that its receiver invites to copy. Of the receiver's word only the numbers of pieces are taken later. */
@@ -168,7 +172,26 @@ static inline struct tern_request *tern_op_request_new(struct tern_ctx *ctx, enu
     request->persistent = request->bound = request->orphan = request->wished = request->watched = request->attached =
         false;
     request->status = TERN_OK;
-    request->ctx = ctx;
+    return request;
+}
+
+/* One of a send that has left, where there is an unused one. */
+static inline __attribute__((always_inline)) struct tern_request *tern_op_request_left(struct tern_tagged *tagged,
+                                                                                       int rank, uint64_t tag,
+                                                                                       size_t len)
+{
+    struct tern_request *request = tagged->unused;
+
+    tagged->unused = request->next;
+    request->kind = TERN_REQUEST_SEND;
+    request->phase = TERN_REQUEST_POSTED;
+    request->persistent = request->bound = request->orphan = request->wished = request->watched = request->attached =
+        false;
+    request->status = TERN_OK;
+    request->source = rank;
+    request->tag = tag;
+    request->len = len;
+    atomic_store_explicit(&request->state, TERN_REQUEST_DONE, memory_order_relaxed); /* the context's thread */
     return request;
 }
 
@@ -240,6 +263,35 @@ tern_status tern_op_tagged_start_send(struct tern_request *request);
 /* Send a message that travels with its data and wants no word, if there is room now and nothing waits in front of it.
  * TERN_AGAIN: it takes a request. */
 tern_status tern_op_tagged_send_now(struct tern_ctx *ctx, int rank, uint64_t tag, const void *buf, size_t len);
+
+/* The same by the shortest way, and by few stores (base/ring.h): few bytes, nobody has died, and this thread is alone.
+ * What rings for it then; NULL: it is not so, or there is no room, and nothing was done. */
+static inline __attribute__((always_inline)) struct tern_slot *tern_op_tagged_send_short(const struct tern_ctx *ctx,
+                                                                                         int rank, uint64_t tag,
+                                                                                         const void *buf, size_t len)
+{
+    const struct tern_tagged      *tagged = (const struct tern_tagged *)ctx->guest;
+    const struct tern_tagged_flow *flow;
+    struct tern_ring_outlet       *outlet;
+
+    /* acquire: see tern_core_job_notice() */
+    if (TERN_UNLIKELY(len > wire_tagged_room(false) || !tagged || ctx->under_way ||
+                      atomic_load_explicit(&tern_job.boot.segment->losses, memory_order_acquire) != 0))
+        return NULL;
+    flow = &tagged->flow[rank];
+    outlet = flow->exit.outlet;
+    if (TERN_UNLIKELY(!outlet || flow->queued > 0 || !tern_base_lone_try(&outlet->lock)))
+        return NULL;
+    if (TERN_UNLIKELY(!tern_base_ring_has_cell(&outlet->producer))) {
+        tern_base_lone_unlock(&outlet->lock, true);
+        return NULL;
+    }
+    tern_base_order_before(&tern_op_tagged_lock); /* whichever thread hears of it */
+    tern_base_ring_put_short(&outlet->producer, wire_tagged_first(WIRE_TAGGED_INLINE, len, false, ctx->team->group->id),
+                             tag, buf, len);
+    tern_base_lone_unlock(&outlet->lock, true);
+    return flow->exit.slot;
+}
 
 /* A message of up to so many bytes travels with its data, whoever sends it. */
 extern _Atomic uint64_t tern_op_tagged_least; /* UINT64_MAX: not known yet */

@@ -283,15 +283,31 @@ static tern_status try_send(struct tern_request *request)
     return p.len <= wire_tagged_room(p.id != 0) ? send_inline(&p) : send_data(&p, NULL, 0);
 }
 
-static inline tern_status send_now(const struct tern_ctx *ctx, int rank, uint64_t tag, const void *buf, size_t len)
+/* A short message has left: the next ones are to leave by the shortest way, where there is one. */
+static void find_exit(struct tern_ctx *ctx, int rank)
+{
+    struct tern_tagged_flow *flow;
+
+    if (TERN_LIKELY(!ops_to(rank)->tagged_exit) || (!ctx->guest && !tern_op_request_make(ctx)))
+        return;
+    flow = &((struct tern_tagged *)ctx->guest)->flow[rank];
+    if (!flow->exit.outlet)
+        (void)ops_to(rank)->tagged_exit(link_to(rank), rank, &flow->exit); /* otherwise the next one asks again */
+}
+
+static inline tern_status send_now(struct tern_ctx *ctx, int rank, uint64_t tag, const void *buf, size_t len)
 {
     const struct tern_tagged *tagged = (const struct tern_tagged *)ctx->guest;
     struct parcel             p = { rank, ctx->team->group->id, tag, 0, buf, len };
+    tern_status               st;
 
     if (TERN_UNLIKELY(tagged && tagged->flow[rank].queued > 0) || tern_core_ctx_must_follow(ctx, rank))
         return TERN_AGAIN;
-    if (TERN_LIKELY(len <= wire_tagged_room(false)))
-        return send_inline(&p);
+    if (TERN_LIKELY(len <= wire_tagged_room(false))) {
+        if ((st = send_inline(&p)) == TERN_OK)
+            find_exit(ctx, rank);
+        return st;
+    }
     return is_offer(rank, len) ? TERN_AGAIN : send_data(&p, NULL, 0);
 }
 

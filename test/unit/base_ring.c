@@ -124,6 +124,48 @@ static void messages_lie_apart(void **state)
     }
 }
 
+/* Short messages in cells that had messages with data before: every length, not a byte too many read or written. */
+static void short_messages(void **state)
+{
+    struct pair           p = pair_make_apart(64);
+    struct tern_ring_room room;
+    struct tern_ring_item item;
+
+    (void)state;
+    for (size_t len = 0; len <= TERN_RING_HEAD - 2 * sizeof(uint64_t); len++) {
+        unsigned char *from = malloc(len > 0 ? len : 1); /* so the sanitizer sees a byte too far */
+
+        assert_non_null(from);
+        for (uint32_t i = 0; i < p.shape.cells; i++) {
+            assert_true(tern_base_ring_take(&p.out, 60, 60, &room));
+            fill(&room, i);
+            memset(room.place.cell->head, 0xdd, TERN_RING_HEAD);
+            tern_base_ring_publish(&room.place, 60);
+            assert_int_equal(tern_base_ring_peek(&p.in, &item), 1);
+            tern_base_ring_consume(&p.in, item.span);
+        }
+        for (uint32_t i = 0; i < p.shape.cells; i++) {
+            const uint64_t words[2] = { 0x1122334455667788u + i, ~(uint64_t)len };
+
+            memset(from, (int)(i + len), len);
+            assert_true(tern_base_ring_has_cell(&p.out) || tern_base_ring_look_again(&p.out));
+            tern_base_ring_put_short(&p.out, words[0], words[1], from, len);
+            assert_int_equal(tern_base_ring_peek(&p.in, &item), 1);
+            assert_int_equal(item.len, 0);
+            assert_int_equal(item.span, 0);
+            assert_null(item.data);
+            assert_memory_equal(item.head, words, sizeof(words));
+            assert_memory_equal(item.head + sizeof(words), from, len);
+            for (size_t k = sizeof(words) + len; k < TERN_RING_HEAD; k++)
+                assert_int_equal(item.head[k], 0xdd);
+            tern_base_ring_consume(&p.in, item.span);
+            expect_empty(&p);
+        }
+        free(from);
+    }
+    free(p.ring);
+}
+
 /* All orders in which four open messages can be published or given up. */
 static void published_in_any_order(void **state)
 {
@@ -320,6 +362,7 @@ int main(void)
         cmocka_unit_test(bytes_like_marks),     cmocka_unit_test(counters_wrap),
         cmocka_unit_test(two_threads),          cmocka_unit_test(mostly_given_up),
         cmocka_unit_test(many_producers),       cmocka_unit_test(messages_lie_apart),
+        cmocka_unit_test(short_messages),
     };
 
     return cmocka_run_group_tests_name("rings", tests, NULL, NULL);

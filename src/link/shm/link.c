@@ -178,6 +178,7 @@ const struct tern_link_ops tern_shm_ops = {
     .msg_send = tern_shm_msg_send,
     .msg_drop = tern_shm_msg_drop,
     .msg_brief = tern_shm_msg_brief,
+    .tagged_exit = tern_shm_tagged_exit,
     .note_port = tern_shm_note_port,
     .note_settled = tern_shm_note_settled,
     .msg_settled = link_msg_settled,

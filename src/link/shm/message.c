@@ -289,6 +289,16 @@ tern_status tern_shm_msg_brief(struct tern_link *link, int peer, unsigned channe
     return brief(tern_shm(link), peer, channel, SHM_POST_PAIR, first, rest, count);
 }
 
+tern_status tern_shm_tagged_exit(struct tern_link *link, int peer, struct tern_link_exit *out)
+{
+    tern_status        st = TERN_OK;
+    struct shm_outbox *outbox = outbox_to(tern_shm(link), peer, SHM_POST_TAGGED, &st);
+
+    if (outbox)
+        *out = (struct tern_link_exit){ .outlet = &outbox->outlet[0], .slot = outbox->slot };
+    return st;
+}
+
 /* Watch a cell. */
 static inline void watch_at(struct shm_inlet *inlet, uint64_t position)
 {

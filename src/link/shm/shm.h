@@ -200,6 +200,8 @@ void        tern_shm_msg_drop(struct tern_link *link, const struct tern_link_msg
 tern_status tern_shm_msg_brief(struct tern_link *link, int peer, unsigned channel, uint64_t first, const uint32_t *rest,
                                unsigned count);
 
+tern_status tern_shm_tagged_exit(struct tern_link *link, int peer, struct tern_link_exit *out);
+
 /* For message.c and note.c: memory for queues to a peer; word of it; and that of a peer, where it is all there. */
 tern_status tern_shm_space_map(struct shm_link *shm, int peer, size_t bytes, struct tern_space *space,
                                unsigned char **map);
