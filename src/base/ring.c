@@ -181,7 +181,7 @@ bool tern_base_ring_take(struct tern_ring_producer *p, size_t min, size_t max, s
 /* Whether what the producer wrote can be followed. */
 static bool is_sound(const struct tern_ring_consumer *c, uint32_t at, uint32_t len, uint32_t span)
 {
-    if (len == TERN_RING_SKIP || len == 0)
+    if (len == TERN_RING_SKIP || len == TERN_RING_NONE)
         return span <= c->shape.data;
     return span <= c->shape.data && len <= span && tern_base_covers(c->shape.data, at, len);
 }
@@ -195,11 +195,12 @@ int tern_base_ring_peek_data(struct tern_ring_consumer *c, struct tern_ring_item
         /* acquire: the message after its mark. Pairs with tern_base_ring_publish(). */
         if ((mark = atomic_load_explicit(&cell->mark, memory_order_acquire)) != lap)
             return mark == lap - 1 ? 0 : -1;
-        at = *(const volatile uint32_t *)&cell->at;
         len = *(const volatile uint32_t *)&cell->len;
-        span = *(const volatile uint32_t *)&cell->span;
+        at = len > 0 ? *(const volatile uint32_t *)&cell->at : 0;
+        span = len > 0 ? *(const volatile uint32_t *)&cell->span : 0;
         if (TERN_UNLIKELY(!is_sound(c, at, len, span)))
             return -1;
+        len = len == TERN_RING_NONE ? 0 : len;
         *out = (struct tern_ring_item){ cell->head, len > 0 ? c->data + at : NULL, len, span };
         if (TERN_LIKELY(len != TERN_RING_SKIP))
             return 1;

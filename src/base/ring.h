@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/lone.h"
+#include "base/vector.h"
 
 #define TERN_RING_LINE 64
 #define TERN_RING_HEAD 48 /* bytes of a message that lie in its cell */
@@ -27,16 +28,17 @@ struct tern_ring_cell {
         _Atomic uint64_t mark_len; /* both, where one store is to do */
         struct {
             _Atomic uint32_t mark; /* the lap in which it was published, counted from 1 */
-            uint32_t         len;  /* bytes of data; TERN_RING_SKIP: nothing to see here */
+            uint32_t         len;  /* bytes of data; or one of those below */
         };
     };
-    uint32_t      at;   /* where in the data area they begin */
-    uint32_t      span; /* bytes of the data area that come free with this cell */
+    uint32_t      at;   /* where in the data area they begin. Of a message that has none, neither this */
+    uint32_t      span; /* nor that is written: bytes of the data area that come free with this cell */
     unsigned char head[TERN_RING_HEAD];
 };
 _Static_assert(sizeof(struct tern_ring_cell) == TERN_RING_LINE, "one cell is one cache line");
 
-#define TERN_RING_SKIP UINT32_MAX
+#define TERN_RING_SKIP UINT32_MAX       /* nothing to see here */
+#define TERN_RING_NONE (UINT32_MAX - 1) /* no data; but room for some comes free */
 
 struct tern_ring {
     _Alignas(TERN_RING_LINE) _Atomic uint64_t cells_done; /* cells that the consumer has done with. Writer: it */
@@ -88,6 +90,17 @@ size_t tern_base_ring_longest(struct tern_ring_shape shape);
 void tern_base_ring_produce(struct tern_ring_producer *p, void *memory, struct tern_ring_shape shape);
 void tern_base_ring_consume_from(struct tern_ring_consumer *c, void *memory, struct tern_ring_shape shape);
 
+/* Of a cell of one's own that is published and not to be skipped: bytes of data. And of any: bytes that come free. */
+static inline uint32_t tern_base_ring_cell_len(const struct tern_ring_cell *cell)
+{
+    return cell->len == TERN_RING_NONE ? 0 : cell->len;
+}
+
+static inline uint32_t tern_base_ring_cell_span(const struct tern_ring_cell *cell)
+{
+    return cell->len == 0 ? 0 : cell->span;
+}
+
 /* A cell that was taken, and what it will say. Its line is not touched before it is published: it is the one that the
  * consumer looks at, and stores to it hold up those that follow until it has come over. */
 struct tern_ring_place {
@@ -110,7 +123,7 @@ static inline void tern_base_ring_publish(const struct tern_ring_place *place, s
 {
     struct tern_ring_cell *cell = place->cell;
 
-    cell->len = (uint32_t)len;
+    cell->len = len == 0 && place->span > 0 ? TERN_RING_NONE : (uint32_t)len;
     cell->at = place->at;
     cell->span = place->span;
     /* release: the message before its mark. Pairs with the acquire in tern_base_ring_peek(). */
@@ -193,16 +206,13 @@ static inline bool tern_base_ring_put(struct tern_ring_producer *p, uint64_t fir
     if (TERN_UNLIKELY(!tern_base_ring_has_cell(p)) && !tern_base_ring_look_again(p))
         return false;
     p->next = next + 1;
-    cell->len = 0;
-    cell->at = 0;
-    cell->span = 0;
     *(uint64_t *)(void *)cell->head = first;
     for (; pairs && i + 2 <= count; i += 2)
         memcpy(to + i, rest + i, 2 * sizeof(*rest));
     for (; i < count; i++)
         to[i] = rest[i];
     /* release: the message before its mark. Pairs with the acquire in tern_base_ring_peek(). */
-    atomic_store_explicit(&cell->mark, lap, memory_order_release);
+    atomic_store_explicit(&cell->mark_len, tern_base_ring_alone(lap), memory_order_release);
     return true;
 }
 
@@ -215,13 +225,10 @@ static inline __attribute__((always_inline)) void tern_base_ring_put_short(struc
     uint64_t               next = p->next;
     struct tern_ring_cell *cell = tern_base_ring_cell(p->ring, next, p->shape);
     uint32_t               lap = tern_base_ring_lap(next, p->shape);
-    uint64_t              *to = (uint64_t *)(void *)cell->head;
 
     p->next = next + 1;
-    cell->at = cell->span = 0;
-    to[0] = first;
-    to[1] = second;
-    tern_base_ring_copy((unsigned char *)(to + 2), data, len);
+    *(tern_v64 *)(void *)cell->head = (tern_v64){ first, second };
+    tern_base_ring_copy(cell->head + sizeof(tern_v64), data, len);
     /* release: the message before its mark. Pairs with the acquire in tern_base_ring_peek(). */
     atomic_store_explicit(&cell->mark_len, tern_base_ring_alone(lap), memory_order_release);
 }
@@ -265,7 +272,7 @@ static inline int tern_base_ring_peek(struct tern_ring_consumer *c, struct tern_
 
     if (mark != lap)
         return mark == lap - 1 ? 0 : -1;
-    if (TERN_UNLIKELY((*(const volatile uint32_t *)&cell->len | *(const volatile uint32_t *)&cell->span) != 0))
+    if (TERN_UNLIKELY(*(const volatile uint32_t *)&cell->len != 0))
         return tern_base_ring_peek_data(c, out);
     *out = (struct tern_ring_item){ cell->head, NULL, 0, 0 };
     return 1;

@@ -21,6 +21,7 @@
 #include "core/message.h"
 #include "op/engine.h"
 #include "base/sanitize.h"
+#include "base/vector.h"
 #include "link/port.h"
 #include "op/match.h"
 #include "op/wire.h"
@@ -51,22 +52,32 @@ static inline bool tern_op_window_open(const struct tern_window *window)
 /* Short messages, of which there are many, use two cache lines of it. Who is not active has no record and no id. */
 struct tern_request {
     _Alignas(64) struct tern_match_bits match; /* first. Its tag is what was asked for, also of a send */
-    _Atomic uint32_t     state;                /* enum tern_request_state. DONE may be set by who delivers */
-    tern_status          status;
-    uint8_t              kind;  /* enum tern_request_kind */
-    uint8_t              phase; /* enum tern_request_phase; under the lock where who delivers may change it */
-    bool                 persistent, bound;
-    bool                 orphan;  /* the program has no pointer to it any more: it is freed at its end */
-    bool                 wished;  /* a receive that is counted in wishes */
-    bool                 watched; /* it is one of these, or has a record; or was once */
-    bool                 attached;
+    union {
+        tern_v64 begin_with; /* all of these, by one store */
+        struct {
+            _Atomic uint32_t state; /* enum tern_request_state. DONE may be set by who delivers */
+            tern_status      status;
+            uint8_t          kind;  /* enum tern_request_kind */
+            uint8_t          phase; /* enum tern_request_phase; under the lock where who delivers may change it */
+            bool             persistent, bound;
+            bool             orphan;  /* the program has no pointer to it any more: it is freed at its end */
+            bool             wished;  /* a receive that is counted in wishes */
+            bool             watched; /* it is one of these, or has a record; or was once */
+            bool             attached;
+        };
+    };
     void                *buffer; /* of a send not written */
     uint64_t             size;
     struct tern_ctx     *ctx;
-    struct tern_request *next;     /* in a list of its context */
-    uint64_t             tag, len; /* found, as source. Of a send: the same as asked for */
-    int32_t              source;
-    int32_t              peer;    /* asked for; of a send the target. Ranks of the job */
+    struct tern_request *next; /* in a list of its context */
+    union {
+        tern_v64 tag_len; /* both, by one store */
+        struct {
+            uint64_t tag, len; /* found, as source. Of a send: the same as asked for */
+        };
+    };
+    int32_t source;
+    int32_t peer;                 /* asked for; of a send the target. Ranks of the job */
     uint32_t class;               /* of a receive, for match.h */
     struct tern_pending  *record; /* what events of it point at; NULL: there are none */
     uint64_t              id;     /* by which a sender knows its send; 0: it does not wait for word */
@@ -88,6 +99,9 @@ struct tern_request {
 };
 
 _Static_assert(offsetof(struct tern_request, class) < 128, "short messages use two lines");
+_Static_assert(offsetof(struct tern_request, kind) - offsetof(struct tern_request, state) == sizeof(uint64_t) &&
+                   offsetof(struct tern_request, buffer) - offsetof(struct tern_request, state) == sizeof(tern_v64),
+               "what a request begins with is two words, of which the second begins with its kind");
 _Static_assert(sizeof(struct tern_request) / 64 % 2 == 1, "the same lines of many are in many sets of a cache");
 
 /* A message that came when nobody waited for it, and is kept. */
@@ -154,6 +168,14 @@ extern struct tern_lone_lock tern_op_tagged_lock;
 /* Make unused ones. False: no memory. */
 bool tern_op_request_make(struct tern_ctx *ctx);
 
+/* What one begins with that is POSTED, has no error, and is nothing else. */
+static inline tern_v64 tern_op_request_begins(enum tern_request_state state, enum tern_request_kind kind)
+{
+    _Static_assert(TERN_OK == 0 && TERN_REQUEST_POSTED == 0, "the rest is 0");
+    _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "lower halves come first");
+    return (tern_v64){ state, kind };
+}
+
 /* A new one; NULL: no memory. */
 static inline struct tern_request *tern_op_request_new(struct tern_ctx *ctx, enum tern_request_kind kind)
 {
@@ -167,11 +189,7 @@ static inline struct tern_request *tern_op_request_new(struct tern_ctx *ctx, enu
     }
     request = tagged->unused;
     tagged->unused = request->next;
-    request->kind = (uint8_t)kind; /* one by one: most of it is used by few */
-    request->phase = TERN_REQUEST_POSTED;
-    request->persistent = request->bound = request->orphan = request->wished = request->watched = request->attached =
-        false;
-    request->status = TERN_OK;
+    request->begin_with = tern_op_request_begins(TERN_REQUEST_IDLE, kind); /* the rest is used by few */
     return request;
 }
 
@@ -183,15 +201,9 @@ static inline __attribute__((always_inline)) struct tern_request *tern_op_reques
     struct tern_request *request = tagged->unused;
 
     tagged->unused = request->next;
-    request->kind = TERN_REQUEST_SEND;
-    request->phase = TERN_REQUEST_POSTED;
-    request->persistent = request->bound = request->orphan = request->wished = request->watched = request->attached =
-        false;
-    request->status = TERN_OK;
+    request->begin_with = tern_op_request_begins(TERN_REQUEST_DONE, TERN_REQUEST_SEND);
+    request->tag_len = (tern_v64){ tag, len };
     request->source = rank;
-    request->tag = tag;
-    request->len = len;
-    atomic_store_explicit(&request->state, TERN_REQUEST_DONE, memory_order_relaxed); /* the context's thread */
     return request;
 }
 

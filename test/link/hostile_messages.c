@@ -127,7 +127,7 @@ static void damaged_rings(struct scene *s)
     const uint32_t             bad[][3] = { /* len, at, span */
                                 { 65, 0, 64 },     { none - 1, 0, none }, { data + 1, 0, data + 1 },
                                 { 64, data, 64 },  { 64, data - 63, 64 }, { 64, none, 64 },
-                                { data, 1, data }, { 0, 0, data + 1 },    { none, 0, none }
+                                { data, 1, data }, { none - 1, 0, data + 1 }, { none, 0, none }
     };
 
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {

@@ -124,6 +124,33 @@ static void messages_lie_apart(void **state)
     }
 }
 
+/* Room for data that a message did not need comes free with it. */
+static void room_without_data(void **state)
+{
+    struct pair           p = pair_make(64);
+    struct tern_ring_room room;
+    struct tern_ring_item item;
+
+    (void)state;
+    for (uint32_t i = 0; i < 10 * p.shape.cells; i++) {
+        assert_true(tern_base_ring_take(&p.out, 1, p.shape.data / 2, &room));
+        tern_base_ring_publish(&room.place, 0);
+        assert_int_equal(tern_base_ring_cell_len(room.place.cell), 0);
+        assert_int_equal(tern_base_ring_cell_span(room.place.cell), room.place.span);
+        assert_int_equal(tern_base_ring_peek(&p.in, &item), 1);
+        assert_int_equal(item.len, 0);
+        assert_null(item.data);
+        assert_int_equal(item.span, room.place.span);
+        tern_base_ring_consume(&p.in, item.span);
+        assert_true(tern_base_ring_put(&p.out, i, NULL, 0, false));
+        assert_int_equal(tern_base_ring_cell_span(tern_base_ring_cell(p.ring, p.in.next, p.shape)), 0);
+        assert_int_equal(tern_base_ring_peek(&p.in, &item), 1);
+        assert_int_equal(item.span, 0);
+        tern_base_ring_consume(&p.in, item.span);
+    }
+    free(p.ring);
+}
+
 /* Short messages in cells that had messages with data before: every length, not a byte too many read or written. */
 static void short_messages(void **state)
 {
@@ -362,7 +389,7 @@ int main(void)
         cmocka_unit_test(bytes_like_marks),     cmocka_unit_test(counters_wrap),
         cmocka_unit_test(two_threads),          cmocka_unit_test(mostly_given_up),
         cmocka_unit_test(many_producers),       cmocka_unit_test(messages_lie_apart),
-        cmocka_unit_test(short_messages),
+        cmocka_unit_test(short_messages),       cmocka_unit_test(room_without_data),
     };
 
     return cmocka_run_group_tests_name("rings", tests, NULL, NULL);

@@ -13,13 +13,26 @@ static void damage_is_told(void **state)
     struct pair           p = pair_make(32);
     const uint32_t        data = p.shape.data, none = UINT32_MAX;
     struct tern_ring_item item;
-    const uint32_t        bad[][3] = {
-               /* len, at, span */
-        { 65, 0, 64 },         { 1, 0, 0 },           { none - 1, 0, 64 },       { none - 1, 0, none },
-        { none - 1, 2, none }, { data + 1, 0, data }, { data + 1, 0, data + 1 }, { 64, data, 64 },
-        { 64, data - 63, 64 }, { 1, data, 64 },       { 64, none, 64 },          { 64, none - 63, 64 },
-        { 1, none, 1 },        { data, 1, data },     { 64, 0, data + 1 },       { 64, 0, none },
-        { 0, 0, data + 1 },    { 0, 0, none },        { none, 0, data + 1 },     { none, 0, none }
+    const uint32_t        bad[][3] = { /* len, at, span */
+                                { 65, 0, 64 },
+                                { 1, 0, 0 },
+                                { none - 2, 0, 64 },
+                                { none - 1, 0, none },
+                                { none - 1, 2, none },
+                                { data + 1, 0, data },
+                                { data + 1, 0, data + 1 },
+                                { 64, data, 64 },
+                                { 64, data - 63, 64 },
+                                { 1, data, 64 },
+                                { 64, none, 64 },
+                                { 64, none - 63, 64 },
+                                { 1, none, 1 },
+                                { data, 1, data },
+                                { 64, 0, data + 1 },
+                                { 64, 0, none },
+                                { TERN_RING_NONE, 0, data + 1 },
+                                { none, 0, data + 1 },
+                                { none, 0, none }
     };
 
     (void)state;

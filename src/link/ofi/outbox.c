@@ -151,7 +151,7 @@ static void free_cells(struct ofi_link *ofi, struct ofi_outlet *out)
                 break;
             out->freed++;
         }
-        tern_base_ring_consume(&out->cells, cell->span);
+        tern_base_ring_consume(&out->cells, tern_base_ring_cell_span(cell));
         any = true;
     }
     if (any && tern_base_ring_wanted(&out->cells))
@@ -267,21 +267,21 @@ static enum ofi_kind kind_of(unsigned channel, bool far)
 static ssize_t send_cell(struct ofi_link *ofi, struct ofi_peer *peer, unsigned channel, struct tern_ring_cell *cell)
 {
     struct ofi_outlet *out = &peer->out[channel];
-    bool               far = cell->len > OFI_WIRE_HEAD + OFI_WIRE_NEAR;
+    uint32_t           len = tern_base_ring_cell_len(cell);
+    bool               far = len > OFI_WIRE_HEAD + OFI_WIRE_NEAR;
     struct ofi_header  header = header_of(ofi, peer, kind_of(channel, far));
-    unsigned char      small[OFI_WIRE_HEAD], *run = out->cells.data + cell->at;
+    unsigned char      small[OFI_WIRE_HEAD], *run;
 
     header.seq = (uint16_t)out->transmitted;
     header.ack = (uint16_t)peer->in[tern_ofi_wire_partner(channel)].consumed;
-    if (cell->len == 0) {
+    if (len == 0) {
         memcpy(small, &header, sizeof(header));
         memcpy(small + sizeof(header), cell->head, TERN_LINK_HEAD);
         return send_copy(ofi, peer, small, sizeof(small));
     }
+    run = out->cells.data + cell->at;
     memcpy(run, &header, sizeof(header));
-    if (far)
-        return send_far(ofi, peer, channel, run, cell->len);
-    return send_run(ofi, peer, channel, run, cell->len);
+    return far ? send_far(ofi, peer, channel, run, len) : send_run(ofi, peer, channel, run, len);
 }
 
 /* Everything that is published on a channel, in order. */
