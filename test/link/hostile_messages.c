@@ -125,8 +125,8 @@ static void damaged_rings(struct scene *s)
     struct tern_ring_cell     *cell = tern_base_ring_cell(in->ring, in->next, in->shape);
     const uint32_t             data = in->shape.data, none = UINT32_MAX;
     const uint32_t             bad[][3] = { /* len, at, span */
-                                { 65, 0, 64 },     { none - 1, 0, none }, { data + 1, 0, data + 1 },
-                                { 64, data, 64 },  { 64, data - 63, 64 }, { 64, none, 64 },
+                                { 65, 0, 64 },     { none - 1, 0, none },     { data + 1, 0, data + 1 },
+                                { 64, data, 64 },  { 64, data - 63, 64 },     { 64, none, 64 },
                                 { data, 1, data }, { none - 1, 0, data + 1 }, { none, 0, none }
     };
 
