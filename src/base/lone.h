@@ -61,14 +61,7 @@ static inline bool tern_base_lone_lock(struct tern_lone_lock *lock)
 /* The same where that is nothing but the plain store; false: otherwise, and it is not locked. Calls nothing. */
 static inline bool tern_base_lone_try(struct tern_lone_lock *lock)
 {
-    if (TERN_UNLIKELY(!tern_lone_first))
-        return false;
-    atomic_store_explicit(&lock->inside, true, memory_order_relaxed);
-    atomic_signal_fence(memory_order_seq_cst); /* the store before the look: pairs with tern_base_lone_end() */
-    if (TERN_LIKELY(!atomic_load_explicit(&tern_lone.ended, memory_order_relaxed)))
-        return true;
-    atomic_store_explicit(&lock->inside, false, memory_order_release);
-    return false;
+    return TERN_LIKELY(tern_lone_first) && tern_base_lone_enter(&lock->inside);
 }
 
 static inline void tern_base_lone_unlock(struct tern_lone_lock *lock, bool alone)

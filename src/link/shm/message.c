@@ -129,8 +129,8 @@ void tern_shm_announce(struct shm_link *shm, int peer, enum shm_post_kind kind, 
     struct shm_post *post = tern_shm_post_between(shm, local, shm->local, kind);
 
     atomic_store_explicit(&post->bytes, bytes, memory_order_relaxed);
-    /* release: the size before the offset, and both before the count. Pair with the acquires in tern_shm_post_map()
-     * and meet_senders(). */
+    /* release: the size before the offset, and both before the count. Pair with the acquires in inbox_add(),
+     * tern_shm_notes_meet() and meet_senders(). */
     atomic_store_explicit(&post->offset, offset, memory_order_release);
     atomic_fetch_add_explicit(&shm->desk[local].senders, 1, memory_order_release);
 }

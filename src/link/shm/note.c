@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/sanitize.h"
 #include "link/shm/shm.h"
 
@@ -100,8 +101,13 @@ static bool grow(struct tern_cells_producer *p)
     struct shm_note_cells  *cells = &outbox->cells[TERN_CELLS_AT_FAR];
 
     p->grow = NULL;
-    if (far == 0 || cells_make(outbox, TERN_CELLS_AT_FAR, far, bytes) < 0)
+    if (far == 0)
         return false;
+    if (cells_make(outbox, TERN_CELLS_AT_FAR, far, bytes) < 0) {
+        tern_base_log(TERN_LOG_WARN, "%s; notifications to rank %d wait whenever it has not looked at the last %u",
+                      tern_base_detail(), outbox->peer, outbox->shm->notes.near);
+        return false;
+    }
     tern_base_cells_far(p, cells->map, far, cells->load);
     /* relaxed: the stamp that says that a note is there comes after. Pairs with the acquire in
      * tern_base_cells_peek(). */
@@ -246,22 +252,25 @@ static inline void wake_for_room(struct shm_note_inlet *inlet)
         tern_link_ring(tern_shm_slot(tern_shm(inlet->watch.link), inlet->from)); /* it may sleep until there is room */
 }
 
-/* The note says that the next one lies in far cells. Whether they are known now. */
-static __attribute__((noinline)) bool learn_far(struct shm_note_inlet *inlet)
+/* The note says that the next one lies in far cells: find them. */
+static __attribute__((noinline)) tern_status learn_far(struct shm_note_inlet *inlet)
 {
     struct tern_cells *shared = inlet->cells.shared;
     /* relaxed: grow() wrote them before the note. */
     uint64_t           offset = atomic_load_explicit(&shared->far_offset, memory_order_relaxed);
     uint64_t           bytes = atomic_load_explicit(&shared->far_bytes, memory_order_relaxed);
     uint64_t           far = bytes / sizeof(struct tern_cell);
+    tern_status        st;
 
-    if (far < TERN_CELLS_FEWEST || far > TERN_CELLS_MOST || bytes % sizeof(struct tern_cell) != 0 ||
-        (far & (far - 1)) ||
-        tern_shm_queue_map(tern_shm(inlet->watch.link), inlet->from, offset, bytes, &inlet->map[TERN_CELLS_AT_FAR]) < 0)
-        return false;
+    if (far < TERN_CELLS_FEWEST || far > TERN_CELLS_MOST || bytes % sizeof(struct tern_cell) != 0 || (far & (far - 1)))
+        return tern_base_fail(TERN_ERR_LINK, "rank %d announced a queue of notes of %llu bytes at %llu", inlet->from,
+                              (unsigned long long)bytes, (unsigned long long)offset);
+    st = tern_shm_queue_map(tern_shm(inlet->watch.link), inlet->from, offset, bytes, &inlet->map[TERN_CELLS_AT_FAR]);
+    if (st < 0)
+        return st;
     inlet->bytes[TERN_CELLS_AT_FAR] = bytes;
     tern_base_cells_far_from(&inlet->cells, inlet->map[TERN_CELLS_AT_FAR], (uint32_t)far);
-    return true;
+    return TERN_OK;
 }
 
 /* One note. LEFT: it stays in its cell. */
@@ -292,13 +301,12 @@ static tern_status deliver(struct tern_link_watch *watch)
     enum tern_link_took    took;
     unsigned               kind;
     int                    found, left = BATCH;
+    tern_status            st;
 
     tern_base_order_after(shm); /* what the service thread has copied for peers that tell of it now */
     while ((found = tern_base_cells_peek(&inlet->cells, &head, &kind)) > 0) {
-        if (TERN_UNLIKELY(kind & TERN_CELL_TURNS) && !inlet->map[TERN_CELLS_AT_FAR] && !learn_far(inlet)) {
-            found = -1;
-            break;
-        }
+        if (TERN_UNLIKELY(kind & TERN_CELL_TURNS) && !inlet->map[TERN_CELLS_AT_FAR] && (st = learn_far(inlet)) < 0)
+            return st;
         if (TERN_UNLIKELY((took = take_note(shm, inlet, head, kind)) == TERN_LINK_LEFT))
             break;
         tern_base_cells_consume(&inlet->cells, kind);
