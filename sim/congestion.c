@@ -12,12 +12,12 @@ void sim_congestion_mark(const struct sim *sim, struct sim_router *router, const
                          const struct sim_out_vc *to, struct sim_packet *packet)
 {
     const struct sim_config *config = sim->config;
-    double                   occupied, probability;
+    double                   own = config->fecn_counts == SIM_COUNTS_PACKET ? packet->size : 0, occupied, probability;
 
     if (config->fecn_queue == SIM_QUEUE_PORT)
-        occupied = (double)output->used / (sim->vcs * sim->buffer);
+        occupied = (output->used + own) / (sim->vcs * sim->buffer);
     else
-        occupied = (double)(sim->buffer - to->credits) / sim->buffer;
+        occupied = (sim->buffer - to->credits + own) / sim->buffer;
     if (occupied <= config->fecn_from || packet->flags & SIM_ACK)
         return;
     probability = config->fecn_rate * (occupied - config->fecn_from) / (1 - config->fecn_from);
@@ -134,6 +134,22 @@ void sim_congestion_seen(struct sim_node *node, const struct sim_packet *packet,
 {
     if (packet->flags & SIM_FECN)
         debt_to(node, packet->source, now)->marks++;
+}
+
+bool sim_congestion_starved(const struct sim *sim)
+{
+    bool waits = false;
+
+    if (sim->config->rdrp == 0 || sim_in_flight(sim) > 0)
+        return false;
+    for (uint32_t i = 0; i < sim->shape.nodes; i++) {
+        const struct sim_node *node = &sim->node[i];
+
+        if (node->size > 0 || oldest_credits(node) != NULL)
+            return false;
+        waits |= !node->silent && node->outstanding >= sim->config->rdrp;
+    }
+    return waits;
 }
 
 void sim_congestion_arrive(const struct sim *sim, struct sim_node *node, const struct sim_packet *packet, uint32_t now)

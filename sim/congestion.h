@@ -37,6 +37,10 @@ void sim_congestion_leave(struct sim_node *node, struct sim_packet *packet);
 /* A marked packet is seen by its target. */
 void sim_congestion_seen(struct sim_node *node, const struct sim_packet *packet, uint32_t now);
 
+/* Whether RDRP credits have been lost: no flit is in the network, no node is about to send one, no node owes a credit,
+ * and yet a node waits for credits. Nothing can move any more. */
+bool sim_congestion_starved(const struct sim *sim);
+
 /* A packet has been taken. */
 void sim_congestion_arrive(const struct sim *sim, struct sim_node *node, const struct sim_packet *packet, uint32_t now);
 

@@ -215,6 +215,10 @@ void sim_measure(struct sim *sim)
 void sim_measured(struct sim *sim)
 {
     sim->measuring = false;
+}
+
+void sim_silence(struct sim *sim)
+{
     for (uint32_t i = 0; i < sim->shape.nodes; i++)
         sim->node[i].silent = true;
 }

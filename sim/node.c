@@ -196,15 +196,18 @@ static void take(struct sim_worker *worker, struct sim_node *node, uint32_t flit
 /* A flit that brings credits only is taken beside the sink. */
 static void take_ack(struct sim_worker *worker, struct sim_node *node, uint32_t flit, uint32_t now)
 {
-    uint32_t           number = sim_flit_packet(flit);
-    struct sim_packet *packet = &worker->sim->pool.packet[number];
+    unsigned            vc = sim_flit_vc(flit);
+    uint32_t            number = sim_flit_packet(flit);
+    struct sim_arrival *arrival = &node->arrival[vc];
 
+    assert(((flit & SIM_FLIT_HEAD) != 0) == (arrival->acked == 0)); /* a packet is complete when the next one begins */
     worker->stats.ejected++;
     worker->stats.acks++;
-    return_credit(worker, node, now, sim_flit_vc(flit));
-    packet->lag = flit & SIM_FLIT_HEAD ? 1 : packet->lag + 1; /* its flits so far: it has no other use for the field */
-    if (packet->lag == packet->size)
+    return_credit(worker, node, now, vc);
+    if (++arrival->acked == worker->sim->pool.packet[number].size) {
+        arrival->acked = 0;
         finish(worker, node, number, now);
+    }
 }
 
 /* A flit has come to a node. */

@@ -17,6 +17,7 @@
 
 #include "audit.h"
 #include "base/clock.h"
+#include "congestion.h"
 
 #define CHUNK_CYCLES 200 /* between two looks at the clock */
 #define BUSY 0.95        /* of its rate: a receiver that takes flits as fast as it can */
@@ -67,7 +68,7 @@ static bool check_deadlock(struct runner *runner)
         return false;
     runner->checked = runner->sim->now;
     result->deadlock = sim_deadlock_find(runner->sim, result->blocked, SIM_SHOWN_BLOCKED);
-    result->stuck = result->deadlock == 0 && !moves_on(runner);
+    result->stuck = result->deadlock == 0 && (sim_congestion_starved(runner->sim) || !moves_on(runner));
     return result->deadlock > 0 || result->stuck;
 }
 
@@ -177,10 +178,11 @@ static bool balanced(const struct sim_config *config, const struct sim_period *p
 bool sim_run_is_steady(const struct sim_config *config, const struct sim_period *period, size_t periods)
 {
     size_t                   wanted = (size_t)config->steady_periods;
-    const struct sim_period *last = period + (periods - wanted);
+    const struct sim_period *last;
 
     if (periods < wanted + 1)
         return false;
+    last = period + (periods - wanted);
     for (size_t i = periods - wanted; i < periods; i++) {
         if (!alike(config, &period[i], &period[i - 1]))
             return false;

@@ -112,6 +112,7 @@ struct sim_arrival {
     uint32_t offsets; /* sum of the cycles after that, of all flits */
     uint16_t taken;   /* flits */
     uint16_t size;
+    uint16_t acked; /* flits of a packet of RDRP credits, which passes data that waits for a slow sink on the same VC */
 };
 
 /* What a node has to send back to the source of packets: credits of RDRP, and BECN for packets with FECN. */
@@ -236,9 +237,12 @@ void sim_advance(struct sim *sim, uint32_t until);
 void sim_send(struct sim *sim, uint32_t from, uint32_t to, uint32_t packets);
 
 /* Begin to count for the results, and end: packets that were taken up between count for latencies whenever they arrive.
- * From the end on sources take up no more packets. */
+ * Sources go on after the end, so that the last of these packets meet the same traffic as the others. */
 void sim_measure(struct sim *sim);
 void sim_measured(struct sim *sim);
+
+/* Make all sources silent: they take up no more packets. */
+void sim_silence(struct sim *sim);
 
 /* Flits that a port has counted as sent, but that wait for their turn on the link. */
 static inline uint32_t sim_waiting(const struct sim *sim, const struct sim_port *port)

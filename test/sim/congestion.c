@@ -46,6 +46,19 @@ static void marking(void **state)
     close_sim(sim, &config);
 }
 
+/* Where the packet's own flits count, the last place that cut-through leaves for a packet means a mark. */
+static void own_flits(void **state)
+{
+    struct sim_config config;
+    struct sim       *sim = open_sim(&config, PAPER "fecn_counts=packet");
+
+    (void)state;
+    assert_true(marked(sim, 112) == 0);
+    assert_true(fabs(marked(sim, 176) - 0.5) < 0.02);
+    assert_true(marked(sim, 240) == 1);
+    close_sim(sim, &config);
+}
+
 static void arrive(struct sim *sim, struct sim_node *node, unsigned flags, uint32_t now)
 {
     struct sim_packet packet = { .flags = (uint8_t)flags, .size = 16 };
@@ -201,11 +214,55 @@ static void round_trip(void **state)
     }
 }
 
+/* Credits come back whatever the length of the packets that bring them, also of packets that are still being sent as
+ * their head arrives. */
+static void long_acks(void **state)
+{
+    static const unsigned flits[] = { 1, 16, 32, 64 };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(flits) / sizeof(flits[0]); i++) {
+        char              words[256];
+        struct sim_config config;
+        struct sim       *sim;
+        struct sim_result result;
+
+        snprintf(words, sizeof(words), "p=2 a=4 h=2 rdrp=2 stop=cycles warmup=2000 measure=4000 audit=1 rdrp_ack=%u",
+                 flits[i]);
+        sim = open_sim(&config, words);
+        run_sim(sim, &result);
+        assert_false(result.stuck);
+        assert_true(result.totals.acks > 0);
+        if (result.sorted_accepted[0] < 0.02) /* of the node that received least */
+            fail_msg("rdrp_ack=%u: a node accepted %f", flits[i], result.sorted_accepted[0]);
+        sim_result_free(&result);
+        close_sim(sim, &config);
+    }
+}
+
+/* A network without flits is stuck where nodes wait for credits that nobody will return. */
+static void lost_credits(void **state)
+{
+    struct sim_config config;
+    struct sim       *sim = open_sim(&config, "p=2 a=4 h=2 rdrp=2 stop=cycles warmup=4000 measure=4000");
+    struct sim_result result;
+
+    (void)state;
+    for (uint32_t i = 0; i < sim->shape.nodes; i++)
+        sim->node[i].outstanding = 2;
+    run_sim(sim, &result);
+    assert_true(result.stuck);
+    assert_false(result.complete);
+    sim_result_free(&result);
+    close_sim(sim, &config);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(marking), cmocka_unit_test(counter), cmocka_unit_test(throttling),
-        cmocka_unit_test(answers), cmocka_unit_test(limit),   cmocka_unit_test(round_trip),
+        cmocka_unit_test(marking),   cmocka_unit_test(counter),      cmocka_unit_test(throttling),
+        cmocka_unit_test(answers),   cmocka_unit_test(limit),        cmocka_unit_test(round_trip),
+        cmocka_unit_test(long_acks), cmocka_unit_test(lost_credits), cmocka_unit_test(own_flits),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

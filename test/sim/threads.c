@@ -39,6 +39,7 @@ static void same_for_all_threads(void **state)
         "p=2 a=4 h=2 routing=ugal_g traffic=uniform injection=open load=0.7",
         "p=2 a=4 h=2 routing=par fecn=1 slow_share=0.05",
         "p=2 a=4 h=2 routing=par rdrp=10 traffic=uniform",
+        "p=2 a=4 h=2 routing=par rdrp=2 rdrp_ack=64",
         "p=2 a=4 h=2 routing=valiant latency_local=9 latency_global=3",
         "topology=torus k=4 n=2 p=2 routing=min traffic=permutation",
         "topology=fattree k=4 n=2 routing=min traffic=hotspot",
