@@ -1,6 +1,6 @@
 # The programs that tern-perf compares with: bench/peers/mpi_*.c, once for each MPI that is installed, by that MPI's own
-# compiler command. Debian installs Open MPI and MPICH beside each other under these names, and the commands without
-# the headers.
+# compiler command, and bench/peers/shmem_*.c, by Open MPI's command for OpenSHMEM. Debian installs Open MPI and MPICH
+# beside each other under these names, and the commands without the headers.
 
 foreach(mpi openmpi mpich)
     string(TOUPPER ${mpi} upper)
@@ -33,4 +33,24 @@ if(TERN_PEERS AND peer_sources AND NOT TERN_SANITIZE AND NOT TERN_COVERAGE)
             COMMENT "Building tern-peer-${mpi}" VERBATIM)
         add_custom_target(tern-peer-${mpi} ALL DEPENDS ${peer})
     endforeach()
+    find_program(TERN_OSHCC oshcc DOC "compiler command of OpenSHMEM")
+    mark_as_advanced(TERN_OSHCC)
+    file(GLOB shmem_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bench/peers/shmem_*.c)
+    if(TERN_OSHCC AND shmem_sources)
+        file(WRITE ${CMAKE_BINARY_DIR}/CMakeFiles/has_shmem.c "#include <shmem.h>\n")
+        execute_process(COMMAND ${TERN_OSHCC} -fsyntax-only ${CMAKE_BINARY_DIR}/CMakeFiles/has_shmem.c
+            RESULT_VARIABLE status OUTPUT_QUIET ERROR_QUIET)
+        if(status EQUAL 0)
+            set(peer ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/tern-peer-oshmem)
+            add_custom_command(OUTPUT ${peer}
+                COMMAND ${TERN_OSHCC} -std=gnu11 -O2 -Wall -Wextra -o ${peer} ${shmem_sources} -lm
+                DEPENDS ${shmem_sources} ${peer_headers}
+                COMMENT "Building tern-peer-oshmem" VERBATIM)
+            add_custom_target(tern-peer-oshmem ALL DEPENDS ${peer})
+        else()
+            message(STATUS "Tern: oshcc finds no shmem.h; install libopenmpi-dev")
+        endif()
+    else()
+        message(STATUS "Tern: no oshcc: tern-perf compare leaves OpenSHMEM out")
+    endif()
 endif()

@@ -28,8 +28,6 @@ struct job {
     MPI_Datatype   near, far;       /* one of each is a transfer */
 };
 
-typedef void (*kernel)(struct job *j, uint64_t iters);
-
 /* Whether the test is one of many pieces; the memory that a size of it takes. */
 bool     mpi_shape_is(const struct job *j);
 uint64_t mpi_shape_bytes(const struct job *j, uint64_t size);

@@ -8,6 +8,7 @@
  *
  * Usage: mpiexec -n 2 tern-peer-... TEST [--sizes LIST] [--time S] [--repeat R] [--window W] [--element E] [--csv]
  */
+#define _GNU_SOURCE 1
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,22 +16,23 @@
 
 #include "mpi_job.h"
 
-#define LINE 64u
-#define WORD_SPAN 1024u
-#define MAX_REPEAT 1000
-#define SETTLED (1ull << 63)
-
 #ifdef OPEN_MPI
 #define LIBRARY "openmpi"
 #else
 #define LIBRARY "mpich"
 #endif
 
-static const unsigned char turn_byte[2] = { 0x55, 0xaa };
+#include "slices.h"
 
-static uint64_t spot(const struct job *j, uint64_t i)
+static uint64_t agree(uint64_t value)
 {
-    return j->size <= LINE ? (i * LINE) % WORD_SPAN : 0;
+    MPI_Bcast(&value, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+    return value;
+}
+
+static void barrier(void)
+{
+    MPI_Barrier(MPI_COMM_WORLD);
 }
 
 static void put_blocking(struct job *j, uint64_t iters)
@@ -72,7 +74,7 @@ static void get_windows(struct job *j, uint64_t iters)
 }
 
 /* Look at our memory until value is there; let MPI make progress now and then. */
-static void await(struct job *j, const volatile unsigned char *byte, unsigned char value)
+static void look(struct job *j, const volatile unsigned char *byte, unsigned char value)
 {
     unsigned looks = 0;
     int      flag;
@@ -83,26 +85,26 @@ static void await(struct job *j, const volatile unsigned char *byte, unsigned ch
             MPI_Win_sync(j->win);
         }
     }
+}
+
+/* Wait until the last and the first byte of a message have come. */
+static void await(struct job *j, unsigned char value)
+{
+    look(j, j->mine + j->area + j->size - 1, value);
+    look(j, j->mine + j->area, value);
     MPI_Win_sync(j->win);
 }
 
 static void put_pingpong(struct job *j, uint64_t iters)
 {
-    const unsigned char *mine = j->mine + j->area;
-    size_t               last = j->size - 1;
-
     for (uint64_t i = 0; i < iters; i++, j->turn ^= 1) {
-        if (j->rank != 0) {
-            await(j, mine + last, turn_byte[j->turn]);
-            await(j, mine, turn_byte[j->turn]);
-        }
+        if (j->rank != 0)
+            await(j, turn_byte[j->turn]);
         MPI_Put(j->local + j->area + j->turn * j->ping, (int)j->size, MPI_BYTE, j->peer,
                 j->far_disp + (MPI_Aint)j->area, (int)j->size, MPI_BYTE, j->win);
         MPI_Win_flush(j->peer, j->win);
-        if (j->rank == 0) {
-            await(j, mine + last, turn_byte[j->turn]);
-            await(j, mine, turn_byte[j->turn]);
-        }
+        if (j->rank == 0)
+            await(j, turn_byte[j->turn]);
     }
 }
 
@@ -191,74 +193,6 @@ static void barriers(struct job *j, uint64_t iters)
         MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* Run a kernel on rank 0, or on ranks 0 and 1 (both), or on all; the others wait in the broadcast. */
-enum who { FIRST, PAIR, ALL };
-
-static int64_t slice(struct job *j, kernel run, enum who who, uint64_t iters)
-{
-    int64_t start;
-
-    if (who == ALL)
-        MPI_Barrier(MPI_COMM_WORLD);
-    start = measure_now();
-    if (who == ALL || j->rank == 0 || (who == PAIR && j->rank == 1))
-        run(j, iters);
-    return measure_now() - start;
-}
-
-static uint64_t agree(uint64_t value)
-{
-    MPI_Bcast(&value, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
-    return value;
-}
-
-static uint64_t calibrate(struct job *j, kernel run, enum who who, int64_t want)
-{
-    uint64_t iters = 1, next;
-    int64_t  spent;
-
-    for (;;) {
-        iters = agree(iters);
-        if (iters & SETTLED)
-            return iters & ~SETTLED;
-        spent = slice(j, run, who, iters);
-        next = measure_next_batch(iters, spent, want);
-        iters = measure_batch_settled(spent, want) ? next | SETTLED : next > iters ? next : iters * 2;
-    }
-}
-
-static void print(const struct job *j, const char *metric, const char *suffix, double value, const char *unit)
-{
-    printf("%s,%s,%d,%llu,%s%s,%.6g,%s\n", j->test, LIBRARY, j->ranks, (unsigned long long)j->size, metric, suffix,
-           value, unit);
-}
-
-/* Measure a kernel. Its figure is unit of what one iteration does: ns divided by amount, or amount per time. */
-static void measure(struct job *j, kernel run, enum who who, double amount, const char *metric, const char *unit)
-{
-    double                 values[MAX_REPEAT], ns;
-    int64_t                want = (int64_t)(j->time * 1e9 / (double)j->repeat) + 1;
-    uint64_t               iters = calibrate(j, run, who, want);
-    struct measure_summary s;
-
-    for (size_t r = 0; r < j->repeat; r++) {
-        iters = agree(iters);
-        ns = (double)slice(j, run, who, iters) / (double)iters;
-        values[r] = strcmp(unit, "ns") == 0     ? ns / amount
-                    : strcmp(unit, "MB/s") == 0 ? amount / ns * 1e3
-                                                : amount / ns * 1e9;
-    }
-    MPI_Barrier(MPI_COMM_WORLD);
-    if (j->rank != 0)
-        return;
-    s = measure_summarise(values, j->repeat);
-    print(j, metric, "", s.median, unit);
-    print(j, metric, "_p25", s.p25, unit);
-    print(j, metric, "_p75", s.p75, unit);
-    print(j, metric, "_min", s.min, unit);
-    fflush(stdout);
-}
-
 static void prepare_pingpong(struct job *j)
 {
     j->turn = 0;
@@ -313,7 +247,7 @@ static void run_size(struct job *j)
     } else if (strcmp(j->test, "hot_spot") == 0) {
         measure(j, fadd_hot, ALL, (double)j->ranks, "aggregate", "op/s");
     } else if (strcmp(j->test, "acc_bw") == 0) {
-        measure(j, accumulate, FIRST, (double)j->size, "bandwidth", "MB/s");
+        measure(j, accumulate, FIRST, (double)j->size, "bandwidth_complete", "MB/s");
     } else if (strcmp(j->test, "lock_rate") == 0) {
         MPI_Win_unlock_all(j->win);
         MPI_Barrier(MPI_COMM_WORLD);
@@ -321,30 +255,45 @@ static void run_size(struct job *j)
         measure(j, lock_together, ALL, (double)j->ranks, "contended", "op/s");
         MPI_Win_lock_all(0, j->win);
     } else if (strstr(j->test, "_lat") != NULL) {
-        measure(j, put ? put_blocking : get_blocking, FIRST, 1, "latency", "ns");
+        measure(j, put ? put_blocking : get_blocking, FIRST, 1, put ? "latency_complete" : "latency", "ns");
         if (put && j->ranks > 1) {
             prepare_pingpong(j);
             measure(j, put_pingpong, PAIR, 2, "half_rtt", "ns");
         }
     } else if (strstr(j->test, "_bw") != NULL && j->window == 0) {
-        measure(j, put ? put_blocking : get_blocking, FIRST, (double)j->size, "bandwidth", "MB/s");
+        measure(j, put ? put_blocking : get_blocking, FIRST, (double)j->size, put ? "bandwidth_complete" : "bandwidth",
+                "MB/s");
     } else if (strstr(j->test, "_bw") != NULL) {
-        measure(j, put ? put_windows : get_windows, FIRST, (double)(j->size * j->window), "bandwidth", "MB/s");
+        measure(j, put ? put_windows : get_windows, FIRST, (double)(j->size * j->window),
+                put ? "bandwidth_complete" : "bandwidth", "MB/s");
     } else {
         measure(j, put ? put_windows : get_windows, FIRST, (double)j->window, "rate", "op/s");
     }
 }
 
-static uint64_t whole_pages(uint64_t bytes)
+/* What the tests let MPI know of the window: what Tern's relaxed contexts and its atomic domains know of the same
+ * operations. Accumulates may come in any order, all of them are sums of one type, and the atomic tests have one word
+ * each. MPICH's and Open MPI's own hints are ignored by the other. */
+static MPI_Info window_info(const struct job *j)
 {
-    return ((bytes + MEASURE_PAGE - 1) / MEASURE_PAGE + 1) * MEASURE_PAGE;
-}
+    static const char *const hints[][2] = {
+        { "accumulate_ordering", "none" },
+        { "accumulate_ops", "same_op" },
+        { "same_size", "true" },
+        { "same_disp_unit", "true" },
+        { "which_accumulate_ops", "sum" },
+        { "accumulate_noncontig_dtype", "false" },
+        { "acc_single_intrinsic", "true" },
+        { "accumulate_max_bytes", "8" },
+    };
+    const size_t count = sizeof(hints) / sizeof(hints[0]);
+    bool         words = strcmp(j->test, "acc_bw") != 0; /* the last two hold for single words only */
+    MPI_Info     info;
 
-static uint64_t stride_of(uint64_t size)
-{
-    uint64_t unit = size >= MEASURE_PAGE ? MEASURE_PAGE : LINE;
-
-    return (size + unit - 1) / unit * unit;
+    MPI_Info_create(&info);
+    for (size_t i = 0; i < (words ? count : count - 2); i++)
+        MPI_Info_set(info, hints[i][0], hints[i][1]);
+    return info;
 }
 
 /* The window, the private memory, and where the peer's part begins on a page. */
@@ -354,6 +303,7 @@ static void set_up(struct job *j)
     uint64_t       largest = 0, bytes;
     long long      skew, *all = calloc((size_t)j->ranks, sizeof(*all));
     void          *memory = NULL;
+    MPI_Info       info = window_info(j);
 
     for (size_t i = 0; i < j->size_count; i++)
         largest = j->sizes[i] > largest ? j->sizes[i] : largest;
@@ -362,7 +312,8 @@ static void set_up(struct job *j)
     j->ping = whole_pages(largest);
     j->area = whole_pages(stride_of(largest) * (j->window > 0 ? j->window : 1));
     bytes = j->area + j->ping + MEASURE_PAGE;
-    MPI_Win_allocate((MPI_Aint)bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &j->win);
+    MPI_Win_allocate((MPI_Aint)bytes, 1, info, MPI_COMM_WORLD, &base, &j->win);
+    MPI_Info_free(&info);
     skew = (long long)((MEASURE_PAGE - (uintptr_t)base % MEASURE_PAGE) % MEASURE_PAGE);
     bytes = j->area + 2 * j->ping + MEASURE_PAGE;
     if (all == NULL || posix_memalign(&memory, MEASURE_PAGE, bytes) != 0) {
@@ -382,63 +333,24 @@ static void set_up(struct job *j)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-static bool parse(struct job *j, int argc, char **argv)
-{
-    static const char *const tests[] = {
-        "put_lat",    "get_lat",    "put_bw",    "get_bw",    "put_rate", "get_rate",  "barrier",   "strided_bw",
-        "indexed_bw", "vector_bw",  "transpose", "column_bw", "fadd_lat", "fadd_rate", "hot_spot",  "acc_bw",
-        "lock_rate",  "notify_lat", "msg_lat",   "msg_bw",    "msg_rate", "msg_bibw",  "msg_depth", "msg_bw_one"
-    };
-    bool  known = false;
-    char *end = NULL;
-
-    if (argc < 2)
-        return false;
-    j->test = argv[1];
-    for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++)
-        known |= strcmp(j->test, tests[i]) == 0;
-    for (int i = 2; i < argc; i++) {
-        const char *value = i + 1 < argc ? argv[i + 1] : "";
-
-        if (strcmp(argv[i], "--csv") == 0)
-            continue;
-        if (strcmp(argv[i], "--sizes") == 0)
-            j->size_count = measure_sizes(value, j->sizes, MEASURE_MAX_SIZES);
-        else if (strcmp(argv[i], "--time") == 0)
-            j->time = measure_number(value);
-        else if (strcmp(argv[i], "--repeat") == 0)
-            j->repeat = (size_t)measure_number(value);
-        else if (strcmp(argv[i], "--window") == 0)
-            j->window = measure_size(value, &end);
-        else if (strcmp(argv[i], "--element") == 0)
-            j->element = measure_size(value, &end);
-        else
-            return false;
-        i++;
-    }
-    for (size_t i = 0; i < j->size_count; i++)
-        known &= j->sizes[i] <= 1u << 30; /* counts are ints */
-    return known && j->size_count > 0 && j->time > 0 && j->repeat >= 1 && j->repeat <= MAX_REPEAT &&
-           j->window <= 65536 && j->element > 0;
-}
+static const char *const tests[] = { "put_lat",   "get_lat",   "put_bw",     "get_bw",     "put_rate",
+                                     "get_rate",  "barrier",   "strided_bw", "indexed_bw", "vector_bw",
+                                     "transpose", "column_bw", "fadd_lat",   "fadd_rate",  "hot_spot",
+                                     "acc_bw",    "lock_rate", "notify_lat", "msg_lat",    "msg_bw",
+                                     "msg_rate",  "msg_bibw",  "msg_depth",  "msg_bw_one", NULL };
 
 int main(int argc, char **argv)
 {
     struct job j = { .sizes = { 8 }, .size_count = 1, .time = 0.3, .repeat = 15, .element = 8 };
 
+    bind_rank();
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &j.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &j.ranks);
     j.peer = j.rank == 0 && j.ranks > 1 ? 1 : 0;
-    if (!parse(&j, argc, argv)) {
+    if (!parse(&j, argc, argv, tests)) {
         if (j.rank == 0)
-            fprintf(stderr,
-                    "usage: tern-peer-%s put_lat|get_lat|put_bw|get_bw|put_rate|get_rate|barrier|strided_bw|indexed_bw|"
-                    "vector_bw|transpose|column_bw|fadd_lat|fadd_rate|hot_spot|acc_bw|lock_rate|msg_lat|msg_bw|msg_"
-                    "rate|msg_bibw|msg_depth|msg_bw_one [--sizes LIST] [--time S] [--repeat R] "
-                    "[--window W] [--element E] "
-                    "[--csv]\n",
-                    LIBRARY);
+            usage(tests);
         MPI_Finalize();
         return 2;
     }

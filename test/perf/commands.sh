@@ -13,10 +13,19 @@ check "init has a line for each number of ranks" all_of 'out_has "^init,shm,2,0,
 job "$PERF" init --quiet --rounds 1 --ranks 2,3
 check "and a row of the table" all_of 'status_is 0' 'out_has "^ +ranks "' 'out_has "^ +2 "' 'out_has "^ +3 "'
 
-command_prints "compare" put_bw tern "bandwidth bandwidth_best" compare put_bw --csv --quiet --rounds 1 --sizes 4K
+command_prints "compare" put_bw tern "bandwidth_complete bandwidth_complete_best" compare put_bw --csv --quiet --rounds 1 --sizes 4K
 job "$PERF" compare put_bw --quiet --rounds 1 --sizes 4K --peers "$WORK"
 check "compare leaves out what is not there and says what to install" \
-    all_of 'status_is 0' 'err_has "without Open MPI: install"' 'err_has "without MPICH: install"' 'out_has "Tern "'
+    all_of 'status_is 0' 'err_has "without Open MPI: install"' 'err_has "without MPICH: install"' \
+    'err_has "without OpenSHMEM: install"' 'out_has "Tern "'
+# Every program that is there has a figure and Tern's ratio to it.
+peers="openmpi:tern-peer-openmpi mpich:tern-peer-mpich oshmem:tern-peer-oshmem ucx:ucx_perftest"
+for peer in $peers; do
+    PATH=$BIN:$PATH command -v "${peer#*:}" > /dev/null || { note "no ${peer#*:}"; continue; }
+    [ ${peer%%:*} = ucx ] && metric=half_rtt || metric=latency_complete
+    command_prints "compare put_lat has ${peer%%:*}" put_lat "${peer%%:*}" "$metric ${metric}_ratio_of_medians" \
+        compare put_lat --csv --quiet --rounds 1 --sizes 8
+done
 job "$PERF" compare no_such_test
 check "compare names what can be compared" all_of 'status_is 2' 'err_has "put_lat"'
 job "$PERF" register --threads 0
@@ -29,13 +38,20 @@ check "protocols has all ways" all_of 'csv_has msg_bw eager bandwidth' 'csv_has 
 
 if has_network; then
     command_prints "init --net" init ofi "wall_tern memory_per_rank" init --net --csv --quiet --rounds 1 --ranks 2
+    if command -v ucx_perftest > /dev/null; then
+        command_prints "compare --net has UCX over TCP" msg_lat ucx "half_rtt half_rtt_ratio_of_medians" \
+            compare --net msg_lat --csv --quiet --rounds 1 --sizes 8 --peers "$WORK"
+    fi
+    if command -v ucx_perftest > /dev/null && command -v fi_pingpong > /dev/null && command -v taskset > /dev/null; then
+        check "compare --net has fi_pingpong without its connection" csv_has msg_lat pingpong half_rtt
+    fi
     command_prints "compare --net, latency" get_lat tern "latency" \
         compare --net get_lat --csv --quiet --rounds 1 --sizes 8 --peers "$WORK"
     check "compare --net has TCP's own figure and the ratio to it" all_of 'csv_has get_lat tcp latency' \
         'csv_has get_lat tcp latency_ratio_of_medians'
-    command_prints "compare --net, bandwidth" put_bw_w16 tern "bandwidth" \
+    command_prints "compare --net, bandwidth" put_bw_w16 tern "bandwidth_complete" \
         compare --net put_bw_w16 --csv --quiet --rounds 1 --sizes 64K --peers "$WORK"
-    check "compare --net has TCP's own bandwidth" csv_has put_bw_w16 tcp bandwidth_ratio_of_medians
+    check "compare --net has TCP's own bandwidth" csv_has put_bw_w16 tcp bandwidth_complete_ratio_of_medians
     command_prints "register" register '*' "register_t1 deregister_t1 register_t2 deregister_t2 register_t2_p75" \
         register --csv --quiet --sizes 4K,64K --threads 1,2 --time 0.01 --repeat 2
     command_prints "payload" strided_bw fixed "bandwidth bandwidth_ratio_of_medians" \
@@ -50,5 +66,10 @@ if has_network; then
 else
     note "no network for jobs here: $(tail -n 1 "$WORK/err")"
 fi
+# Every table of the page of benchmarks is one that scripts/bench-tables makes, and the other way round.
+root=$(dirname "$0")/../..
+asked=$(sed -n 's/^<!-- table: \([a-z0-9_-]*\) -->$/\1/p' "$root/docs/benchmarks.md" | sort)
+made=$(grep -oE '(^ +compared|&& own) [a-z0-9_-]+' "$root/scripts/bench-tables" | sed 's/.* //' | sort)
+check "docs/benchmarks.md has the tables of scripts/bench-tables" [ "$asked" = "$made" ]
 check_clean "commands"
 finish

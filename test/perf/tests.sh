@@ -7,9 +7,10 @@
 # memory TEST "METRIC..." [OPTION...]
 memory() { check_perf "$1 ${*:3}" "$1" '*' "$2" $(in_job 2 "$1" "${@:3}"); }
 
-memory put_lat "latency latency_p25 half_rtt plain_store over_store cacheline_half_rtt ratio_to_limit" --sizes 8 --vs-limit
+memory put_lat "latency latency_p25 latency_complete half_rtt plain_store over_store cacheline_half_rtt ratio_to_limit" --sizes 8 --vs-limit
 memory get_lat "latency half_rtt over_load" --sizes 8
-memory put_bw "bandwidth limit ratio_to_limit" --sizes 4K --vs-limit
+memory put_bw "bandwidth bandwidth_complete limit ratio_to_limit" --sizes 4K --vs-limit
+memory put_bw "bandwidth bandwidth_complete" --sizes 4K --window 4
 memory get_bw "bandwidth" --sizes 4K --window 4
 memory put_rate "rate"
 memory get_rate "rate"
@@ -37,7 +38,7 @@ memory column_bw "bandwidth series series_posted ratio_to_series ratio_to_series
 memory fadd_lat "latency latency_int32 latency_double fetch_add over_fetch_add"
 memory fadd_rate "rate rate_float" --window 4
 memory hot_spot "aggregate fetch_add_aggregate ratio_to_limit"
-memory acc_bw "bandwidth bandwidth_int32 bandwidth_complex_double memcpy ratio_to_limit" --sizes 16,1K
+memory acc_bw "bandwidth bandwidth_complete bandwidth_int32 bandwidth_complex_double memcpy ratio_to_limit" --sizes 16,1K
 memory acc_shapes "strided indexed vector contiguous scaled get_accumulate" --sizes 128
 memory lock_rate "latency rate contended"
 memory trigger_lat "latency plain cost addition"
@@ -62,9 +63,9 @@ if has_network; then
     # net TEST "METRIC..." [OPTION...]
     net() { check_perf "$1 --net ${*:3}" "$1" ofi "$2" $(in_job 2 "$1" --net "${@:3}"); }
 
-    net put_lat "latency half_rtt tcp_half_rtt ratio_to_limit latency_to_rtt" --sizes 8 --vs-limit
+    net put_lat "latency latency_complete half_rtt tcp_half_rtt ratio_to_limit latency_to_rtt" --sizes 8 --vs-limit
     net get_lat "latency half_rtt latency_to_rtt" --sizes 8 --vs-limit
-    net put_bw "bandwidth limit ratio_to_limit" --sizes 64K --vs-limit
+    net put_bw "bandwidth bandwidth_complete limit ratio_to_limit" --sizes 64K --vs-limit
     net get_bw "bandwidth limit" --sizes 64K --window 4 --vs-limit
     net put_rate "rate limit" --vs-limit
     net barrier "latency tcp_half_rtt" --vs-limit

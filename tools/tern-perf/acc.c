@@ -32,24 +32,37 @@ TYPE(int64, TERN_INT64)
 TYPE(complex_float, TERN_COMPLEX_FLOAT)
 TYPE(complex_double, TERN_COMPLEX_DOUBLE)
 
+/* Each complete at the target before the next. */
+static void add_complete(struct perf_case *c, uint64_t iters)
+{
+    const tern_scale scale = { TERN_DOUBLE, NULL };
+
+    for (uint64_t i = 0; i < iters; i++) {
+        perf_must(tern_acc(c->p->ctx, c->p->region, c->target, 0, c->p->local, c->size, &scale), "accumulate");
+        perf_must(tern_quiet(c->p->ctx), "quiet");
+    }
+}
+
 void perf_acc_bw(struct perf_case *c)
 {
-    static const char *const name[] = { "bandwidth",       "bandwidth_float",         "bandwidth_int32",
-                                        "bandwidth_int64", "bandwidth_complex_float", "bandwidth_complex_double" };
+    static const char *const name[] = { "bandwidth",         "bandwidth_float",         "bandwidth_int32",
+                                        "bandwidth_int64",   "bandwidth_complex_float", "bandwidth_complex_double",
+                                        "bandwidth_complete" };
     const struct perf_kernel k[] = {
-        { PERF_FIRST, add_double }, { PERF_FIRST, add_float },         { PERF_FIRST, add_int32 },
-        { PERF_FIRST, add_int64 },  { PERF_FIRST, add_complex_float }, { PERF_FIRST, add_complex_double },
-        perf_limit_to(c->p),
+        { PERF_FIRST, add_double },        { PERF_FIRST, add_float },
+        { PERF_FIRST, add_int32 },         { PERF_FIRST, add_int64 },
+        { PERF_FIRST, add_complex_float }, { PERF_FIRST, add_complex_double },
+        { PERF_FIRST, add_complete },      perf_limit_to(c->p),
     };
-    const size_t types = sizeof(name) / sizeof(name[0]);
+    const size_t kinds = sizeof(name) / sizeof(name[0]);
 
     if (c->size % 16 != 0)
         return; /* whole elements of every type */
-    perf_measure(c, k, types + 1);
-    for (size_t i = 0; i < types; i++)
+    perf_measure(c, k, kinds + 1);
+    for (size_t i = 0; i < kinds; i++)
         perf_figure_bandwidth(c, i, (double)c->size, name[i]);
-    perf_figure_bandwidth(c, types, (double)c->size, c->p->network ? "tcp" : "memcpy");
-    perf_figure_ratio(c, types, 0, 1, "ratio_to_limit");
+    perf_figure_bandwidth(c, kinds, (double)c->size, c->p->network ? "tcp" : "memcpy");
+    perf_figure_ratio(c, kinds, 0, 1, "ratio_to_limit");
 }
 
 /* ---- shapes ---- */

@@ -2,7 +2,8 @@
  *
  * put_bw and get_bw repeat blocking transfers from rank 0 to rank 1 or, with --window, post that many nonblocking ones
  * and wait for all; the limit is memcpy (or the raw system call, for registered memory) between the same addresses in
- * the same loop, and one TCP connection where ranks have a network only. put_rate and get_rate post windows of small
+ * the same loop, and one TCP connection where ranks have a network only. `bandwidth_complete` is that of puts that
+ * tern_quiet completes at the target, one by one or window by window. put_rate and get_rate post windows of small
  * transfers and wait with tern_quiet. window is the bidirectional benchmark of paper 1, figure 2: half of the ranks are
  * paired with the other half, each posts a window of nonblocking transfers, waits for all of them, and no buffer is
  * used twice within a window.
@@ -78,6 +79,27 @@ static inline __attribute__((always_inline)) void posted_get_loop(struct perf_ca
     posted_loop(c, iters, len, false);
 }
 
+/* Puts, one by one or in windows, each one or each window of them complete at the target before the next. */
+static inline __attribute__((always_inline)) void complete_put_loop(struct perf_case *c, uint64_t iters, size_t len)
+{
+    tern_ctx      *ctx = c->p->ctx;
+    tern_region   *region = c->p->region;
+    unsigned char *local = c->p->local;
+    uint64_t       window = c->window > 0 ? c->window : 1, stride = c->stride;
+    int            target = c->target;
+
+    for (uint64_t i = 0; i < iters; i++) {
+        for (uint64_t w = 0; w < window; w++)
+            perf_must(tern_put_nbi(ctx, region, target, w * stride, local + w * stride, len), "put");
+        perf_must(tern_quiet(ctx), "quiet");
+    }
+}
+
+static void complete_puts(struct perf_case *c, uint64_t iters)
+{
+    PERF_BY_LENGTH(complete_put_loop, c, iters)
+}
+
 void perf_stream_put(struct perf_case *c, uint64_t iters)
 {
     if (c->window == 0) {
@@ -122,16 +144,23 @@ static void verify(struct perf_case *c, bool put)
 /* put_bw and get_bw. */
 static void bandwidth(struct perf_case *c, bool put)
 {
-    const struct perf_kernel k[] = { { PERF_FIRST, put ? perf_stream_put : perf_stream_get },
-                                     put ? perf_limit_to(c->p) : perf_limit_from(c->p) };
-    uint64_t                 messages = c->window > 0 ? c->window : 1;
+    struct perf_kernel k[3] = { { PERF_FIRST, put ? perf_stream_put : perf_stream_get } };
+    double             bytes = (double)(c->size * (c->window > 0 ? c->window : 1));
+    size_t             n = 1, limit;
 
+    if (put)
+        k[n++] = (struct perf_kernel){ PERF_FIRST, complete_puts };
+    limit = n;
+    if (c->p->opt->vs_limit)
+        k[n++] = put ? perf_limit_to(c->p) : perf_limit_from(c->p);
     verify(c, put);
-    perf_measure(c, k, c->p->opt->vs_limit ? 2 : 1);
-    perf_figure_bandwidth(c, 0, (double)(c->size * messages), "bandwidth");
+    perf_measure(c, k, n);
+    perf_figure_bandwidth(c, 0, bytes, "bandwidth");
+    if (put)
+        perf_figure_bandwidth(c, 1, bytes, "bandwidth_complete");
     if (c->p->opt->vs_limit) {
-        perf_figure_bandwidth(c, 1, (double)(c->size * messages), "limit");
-        perf_figure_ratio(c, 1, 0, 1, "ratio_to_limit");
+        perf_figure_bandwidth(c, limit, bytes, "limit");
+        perf_figure_ratio(c, limit, 0, 1, "ratio_to_limit");
     }
 }
 

@@ -1,9 +1,9 @@
-/* compare.c: the same tests in Tern and in what else is installed: Open MPI, MPICH and UCX, and over the network also
- * plain TCP, fi_pingpong and iperf3.
+/* compare.c: the same tests in Tern and in what else is installed: Open MPI, MPICH, OpenSHMEM and UCX, and over the
+ * network also plain TCP, fi_pingpong and iperf3.
  *
  * Machines change their speed from second to second, so each test runs in short runs of all programs in turn, many
- * times, and what is reported are the ratios of medians and of best values. The programs are described in runners.c and
- * servers.c; this file calls them in turn, keeps one value per run, and prints.
+ * times, and what is reported are the ratios of medians and of best values. The programs are described in runners.c,
+ * ucx.c and servers.c, the tests in comparisons.c; this file calls them in turn, keeps one value per run, and prints.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -31,130 +31,6 @@ static struct {
     size_t               rounds;
     const struct runner *first; /* what the others are compared with */
 } table;
-
-static const struct compare_test memory_tests[] = {
-    { .name = "put_lat",
-      .sizes = "8,4K",
-      .metrics = { "latency", "half_rtt" },
-      .unit = "ns",
-      .ucx_test = "ucp_put_lat",
-      .ucx_metric = "half_rtt" },
-    { .name = "get_lat",
-      .sizes = "8,4K",
-      .metrics = { "latency" },
-      .unit = "ns",
-      .ucx_test = "ucp_get",
-      .ucx_metric = "latency",
-      .ucx_outstanding = "1" },
-    { .name = "put_bw",
-      .sizes = "4K,64K,1M",
-      .metrics = { "bandwidth" },
-      .unit = "MB/s",
-      .ucx_test = "ucp_put_bw",
-      .ucx_metric = "bandwidth" },
-    { .name = "get_bw",
-      .sizes = "4K,64K,1M",
-      .metrics = { "bandwidth" },
-      .unit = "MB/s",
-      .ucx_test = "ucp_get",
-      .ucx_metric = "bandwidth" },
-    { .name = "put_rate",
-      .sizes = "8",
-      .metrics = { "rate" },
-      .unit = "op/s",
-      .ucx_test = "ucp_put_bw",
-      .ucx_metric = "rate" },
-    { .name = "get_rate",
-      .sizes = "8",
-      .metrics = { "rate" },
-      .unit = "op/s",
-      .ucx_test = "ucp_get",
-      .ucx_metric = "rate" },
-    { .name = "barrier", .metrics = { "latency" }, .unit = "ns" },
-    { .name = "am_lat",
-      .sizes = "0,8,4K",
-      .metrics = { "half_rtt" },
-      .unit = "ns",
-      .ucx_test = "ucp_am_lat",
-      .ucx_metric = "half_rtt",
-      .uct_test = "am_lat",
-      .no_mpi = true },
-    /* A notified put beside two-sided messages. */
-    { .name = "notify_lat",
-      .sizes = "8,4K",
-      .metrics = { "half_rtt" },
-      .unit = "ns",
-      .ucx_test = "tag_lat",
-      .ucx_metric = "half_rtt" },
-    { .name = "msg_lat",
-      .sizes = "8,4K,64K",
-      .metrics = { "half_rtt" },
-      .unit = "ns",
-      .ucx_test = "tag_lat",
-      .ucx_metric = "half_rtt" },
-    { .name = "msg_bw", .sizes = "4K,64K,1M,16M", .metrics = { "bandwidth" }, .unit = "MB/s" },
-    { .name = "msg_bw_one",
-      .sizes = "4K,64K,256K,1M,4M,16M",
-      .metrics = { "bandwidth" },
-      .unit = "MB/s",
-      .ucx_test = "tag_bw",
-      .ucx_metric = "bandwidth" },
-    { .name = "msg_rate",
-      .sizes = "8",
-      .metrics = { "rate" },
-      .unit = "op/s",
-      .ucx_test = "tag_bw",
-      .ucx_metric = "rate" },
-    { .name = "msg_bibw", .sizes = "8,8K,256K,2M", .window = "16", .metrics = { "bandwidth_w16" }, .unit = "MB/s" },
-    { .name = "msg_depth", .sizes = "1,100,10000", .metrics = { "half_rtt" }, .unit = "ns" },
-    { .name = "strided_bw", .sizes = "128,4K,128K,2M", .metrics = { "bandwidth", "get_bandwidth" }, .unit = "MB/s" },
-    { .name = "strided_64",
-      .test = "strided_bw",
-      .element = "64",
-      .sizes = "128,4K,128K,2M",
-      .metrics = { "bandwidth", "get_bandwidth" },
-      .unit = "MB/s" },
-    { .name = "indexed_bw", .sizes = "128,4K,128K,2M", .metrics = { "bandwidth" }, .unit = "MB/s" },
-    { .name = "vector_bw", .sizes = "128,4K,128K,2M", .metrics = { "bandwidth" }, .unit = "MB/s" },
-    { .name = "transpose", .sizes = "64,512,2K", .metrics = { "bandwidth" }, .unit = "MB/s" },
-    { .name = "column_bw", .sizes = "32,256,1K", .metrics = { "bandwidth" }, .unit = "MB/s" },
-    { .name = "fadd_lat", .metrics = { "latency" }, .unit = "ns" },
-    { .name = "fadd_rate", .metrics = { "rate" }, .unit = "op/s" },
-    { .name = "hot_spot", .metrics = { "aggregate" }, .unit = "op/s" },
-    { .name = "acc_bw", .sizes = "4K,64K,1M", .metrics = { "bandwidth" }, .unit = "MB/s" },
-    { .name = "lock_rate", .metrics = { "rate", "contended" }, .unit = "op/s" },
-};
-
-/* put_bw and get_bw wait for each transfer; with _w16 there are 16 under way, as a stream of TCP has many. */
-static const struct compare_test net_tests[] = {
-    { .name = "put_lat", .sizes = "8,4K", .metrics = { "latency", "half_rtt" }, .unit = "ns" },
-    { .name = "get_lat", .sizes = "8,4K", .metrics = { "latency" }, .unit = "ns" },
-    { .name = "am_lat", .sizes = "8,4K", .metrics = { "half_rtt" }, .unit = "ns", .no_mpi = true },
-    { .name = "msg_lat", .sizes = "8,4K,64K", .metrics = { "half_rtt" }, .unit = "ns" },
-    { .name = "msg_bw", .sizes = "64K,1M", .metrics = { "bandwidth" }, .unit = "MB/s" },
-    { .name = "put_bw", .sizes = "64K,1M", .metrics = { "bandwidth" }, .unit = "MB/s" },
-    { .name = "get_bw", .sizes = "64K,1M", .metrics = { "bandwidth" }, .unit = "MB/s" },
-    { .name = "put_bw_w16",
-      .sizes = "64K,1M",
-      .test = "put_bw",
-      .window = "16",
-      .metrics = { "bandwidth" },
-      .unit = "MB/s" },
-    { .name = "get_bw_w16",
-      .sizes = "64K,1M",
-      .test = "get_bw",
-      .window = "16",
-      .metrics = { "bandwidth" },
-      .unit = "MB/s" },
-    { .name = "strided_64",
-      .test = "strided_bw",
-      .element = "64",
-      .sizes = "4K,2M",
-      .metrics = { "bandwidth", "get_bandwidth" },
-      .unit = "MB/s" },
-};
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 void compare_keep(const struct compare_test *test, const struct runner *runner, uint64_t size, const char *metric,
                   double value)
@@ -229,7 +105,7 @@ static void report(const struct series *s, bool text)
     const struct series *first = first_of(s);
 
     if (text)
-        printf("%-10s %9" PRIu64 "  %-10s %-5s %-11s %14.6g %14.6g", s->test->name, s->size, s->metric, s->unit,
+        printf("%-10s %9" PRIu64 "  %-18s %-5s %-11s %14.6g %14.6g", s->test->name, s->size, s->metric, s->unit,
                s->runner->name, s->summary.median, best(s));
     add(s, "", 0, s->unit);
     add(s, "_best", best(s), s->unit);
@@ -251,7 +127,7 @@ static void report_all(const char *title, bool text)
         printf(
             "%s: %zu runs of each, in turn. Ratios are %s's figure over the other's: below 1 is better for times (ns), "
             "above 1 for MB/s and op/s.\nbest: the smallest time, the largest rate.\n"
-            "%-10s %9s  %-10s %-5s %-11s %14s %14s %12s %12s\n",
+            "%-10s %9s  %-18s %-5s %-11s %14s %14s %12s %12s\n",
             title, table.rounds, table.first->name, "test", "bytes", "figure", "unit", "program", "median", "best",
             "of medians", "of best");
     for (size_t i = 0; i < table.count; i++) {
@@ -357,13 +233,13 @@ int perf_compare(const struct perf_options *o)
     const struct comparison memory = { .title = "Tern beside its peers",
                                        .runners = compare_memory_runners,
                                        .runner_count = compare_memory_runner_count,
-                                       .tests = memory_tests,
-                                       .test_count = COUNT(memory_tests) };
+                                       .tests = compare_memory_tests,
+                                       .test_count = compare_memory_test_count };
     const struct comparison net = { .title = "Tern beside its peers, over the network",
                                     .runners = compare_net_runners,
                                     .runner_count = compare_net_runner_count,
-                                    .tests = net_tests,
-                                    .test_count = COUNT(net_tests) };
+                                    .tests = compare_net_tests,
+                                    .test_count = compare_net_test_count };
 
     return compare_run(o->net ? &net : &memory, o);
 }

@@ -1,5 +1,5 @@
-/* compare.h: what compare.c, which decides what runs when, and runners.c and servers.c, which know how to start each
- * program and read its figures, tell each other. */
+/* compare.h: what compare.c, which decides what runs when, and runners.c, ucx.c and servers.c, which know how to start
+ * each program and read its figures, tell each other. */
 #ifndef TERN_PERF_COMPARE_H
 #define TERN_PERF_COMPARE_H
 
@@ -21,14 +21,16 @@ struct compare_test {
     const char *ucx_outstanding; /* operations in flight; NULL: as many as it likes */
     const char *uct_test;        /* what it is called one layer below, at the transport; NULL: not there */
     bool        no_mpi;          /* MPI has nothing like it */
+    bool        shmem;           /* OpenSHMEM has the same */
 };
 
 /* A program that can do the tests. */
 struct runner {
-    const char *name, *link;
-    char      **env; /* added to the environment; NULL: nothing */
-    const char *launcher, *program;
-    const char *install; /* what to do when it is not there */
+    const char        *name, *link;
+    char             **env; /* added to the environment; NULL: nothing */
+    const char        *launcher, *program;
+    const char *const *options; /* of the launcher; NULL: none */
+    const char        *install; /* what to do when it is not there */
     bool (*find)(const struct runner *runner, const struct perf_options *o);
     bool (*run)(const struct runner *runner, const struct compare_test *test, const struct perf_options *o);
     const char *instead; /* tern-perf's test that it runs, whatever is compared; NULL: the same */
@@ -48,6 +50,12 @@ struct comparison {
 /* Run it as the options say and report. Returns the status of the program. */
 int compare_run(const struct comparison *comparison, const struct perf_options *o);
 
+/* comparisons.c: what is compared through memory, and over the network. */
+extern const struct compare_test compare_memory_tests[];
+extern const size_t              compare_memory_test_count;
+extern const struct compare_test compare_net_tests[];
+extern const size_t              compare_net_test_count;
+
 /* runners.c: through memory, and over the network. */
 extern const struct runner compare_memory_runners[];
 extern const size_t        compare_memory_runner_count;
@@ -63,14 +71,18 @@ size_t compare_sizes(const struct compare_test *test, const struct perf_options 
 void compare_tell_failure(const struct runner *runner, const struct compare_test *test, const struct perf_child *child);
 bool compare_program_find(const struct runner *runner, const struct perf_options *o);
 
+/* ucx.c: ucx_perftest, of UCP and, where the runner's link is "uct", of the transport below it. */
+bool compare_ucx_run(const struct runner *runner, const struct compare_test *test, const struct perf_options *o);
+
 /* servers.c: programs of two sides that meet at a port: fi_pingpong and iperf3. */
 bool compare_pingpong_run(const struct runner *runner, const struct compare_test *test, const struct perf_options *o);
 bool compare_iperf_run(const struct runner *runner, const struct compare_test *test, const struct perf_options *o);
 int  compare_free_port(void); /* that nobody uses now; 0: there is none */
 /* Wait until someone listens there, for a few seconds at most. */
 void compare_await_port(int port);
-/* The first and the last core that this process may use, as text. */
-void compare_two_cores(char first[24], char last[24]);
+/* The two cpus that every program of a comparison runs on, as text: the first one that this process may use, and the
+ * first one of another core. Where there is no other core, the next cpu; where there is one cpu only, that. */
+void compare_two_cpus(char first[24], char second[24]);
 
 /* Keep one value of this run, if the test compares the metric. */
 void compare_keep(const struct compare_test *test, const struct runner *runner, uint64_t size, const char *metric,

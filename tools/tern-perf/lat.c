@@ -1,6 +1,9 @@
 /* lat.c: put_lat and get_lat: how long one blocking put or get takes, and half of a round trip made of them.
  *
- * `latency` is the time per call in a loop on rank 0; the target does nothing. For 8 bytes the same loop with a plain
+ * `latency` is the time per call in a loop on rank 0; the target does nothing. Through memory a put that has returned
+ * may still be in the store buffer of the core that made it; `latency_complete` is the time of a put and of tern_quiet,
+ * behind which the data is in the target's memory. That is what MPI_Put with MPI_Win_flush and shmem_putmem with
+ * shmem_quiet promise, and so it is what is compared with them. For 8 bytes the same loop with a plain
  * store or load through tern_region_ptr runs in turn with it, and the difference is what Tern adds. `half_rtt` is a
  * ping-pong between ranks 0 and 1: with puts a rank waits by looking at its own memory, with gets by getting the
  * other's. A message counts as arrived when its last and its first byte have: what lies between is not looked at, as
@@ -50,6 +53,24 @@ static inline __attribute__((always_inline)) void put_loop(struct perf_case *c, 
 void perf_put_blocking(struct perf_case *c, uint64_t iters)
 {
     PERF_BY_LENGTH(put_loop, c, iters)
+}
+
+static inline __attribute__((always_inline)) void put_complete_loop(struct perf_case *c, uint64_t iters, size_t len)
+{
+    tern_ctx            *ctx = c->p->ctx;
+    tern_region         *region = c->p->region;
+    const unsigned char *src = c->p->local;
+    int                  target = c->target;
+
+    for (uint64_t i = 0; i < iters; i++) {
+        perf_must(tern_put(ctx, region, target, perf_spot(i, len), src, len), "put");
+        perf_must(tern_quiet(ctx), "quiet");
+    }
+}
+
+static void put_complete(struct perf_case *c, uint64_t iters)
+{
+    PERF_BY_LENGTH(put_complete_loop, c, iters)
 }
 
 static inline __attribute__((always_inline)) void get_loop(struct perf_case *c, uint64_t iters, size_t len)
@@ -165,6 +186,7 @@ static void get_pingpong(struct perf_case *c, uint64_t iters)
 /* The kernels of both tests, in the order in which figures() reads them. */
 struct lat_kernels {
     void (*blocking)(struct perf_case *c, uint64_t iters);
+    void (*complete)(struct perf_case *c, uint64_t iters); /* NULL: the blocking call is complete */
     void (*value)(struct perf_case *c, uint64_t iters);
     void (*plain)(struct perf_case *c, uint64_t iters);
     void (*pingpong)(struct perf_case *c, uint64_t iters);
@@ -174,8 +196,12 @@ struct lat_kernels {
 static void measure(struct perf_case *c, const struct lat_kernels *lat)
 {
     struct perf_kernel k[PERF_MAX_KERNELS] = { { PERF_FIRST, lat->blocking } };
-    size_t             n = 1, words = 0, trip = 0;
+    size_t             n = 1, complete = 0, words = 0, trip = 0;
 
+    if (lat->complete != NULL) {
+        complete = n;
+        k[n++] = (struct perf_kernel){ PERF_FIRST, lat->complete };
+    }
     if (c->size == sizeof(uint64_t) && c->p->theirs != NULL) {
         words = n;
         k[n++] = (struct perf_kernel){ PERF_FIRST, lat->plain };
@@ -190,6 +216,8 @@ static void measure(struct perf_case *c, const struct lat_kernels *lat)
     perf_pingpong_prepare(c);
     perf_measure(c, k, n);
     perf_figure_time(c, 0, 1, "latency");
+    if (complete != 0)
+        perf_figure_time(c, complete, 1, "latency_complete");
     if (words != 0) {
         perf_figure_time(c, words, 1, lat->plain_name);
         perf_figure_difference(c, 0, words, lat->over_name);
@@ -209,16 +237,16 @@ static void measure(struct perf_case *c, const struct lat_kernels *lat)
 
 void perf_put_lat(struct perf_case *c)
 {
-    static const struct lat_kernels put = { perf_put_blocking, put_value,    perf_plain_store, perf_put_pingpong,
-                                            "plain_store",     "over_store", "over_store_u64" };
+    static const struct lat_kernels put = { perf_put_blocking, put_complete,  put_value,    perf_plain_store,
+                                            perf_put_pingpong, "plain_store", "over_store", "over_store_u64" };
 
     measure(c, &put);
 }
 
 void perf_get_lat(struct perf_case *c)
 {
-    static const struct lat_kernels get = { perf_get_blocking, get_value,   perf_plain_load, get_pingpong,
-                                            "plain_load",      "over_load", "over_load_u64" };
+    static const struct lat_kernels get = { perf_get_blocking, NULL,         get_value,   perf_plain_load,
+                                            get_pingpong,      "plain_load", "over_load", "over_load_u64" };
 
     measure(c, &get);
 }

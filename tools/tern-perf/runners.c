@@ -1,10 +1,10 @@
-/* runners.c: how compare starts Tern, Open MPI, MPICH and UCX on two cores of this machine, and reads what they print.
- * Over the network, all of them are kept from memory that they share, and use TCP through the loopback interface.
+/* runners.c: how compare starts Tern, Open MPI, its OpenSHMEM and MPICH, and reads what they print; and the tables of
+ * all programs. Over the network, all of them are kept from memory that they share, and use TCP through the loopback
+ * interface.
  *
- * Tern and the two MPI peers print tern-perf's CSV. ucx_perftest prints its own, of which the operations per second are
- * used: its put_lat and am_lat are ping-pongs, so a time per operation there is half a round trip, and its MB/s are of
- * 2^20 bytes, which is why they are not used. UCX counts as two programs: UCP, its interface for programs, and UCT, the
- * transport below it. Every run is short, has a time limit, and leaves no process behind.
+ * These programs print tern-perf's CSV: medians of slices that are found and timed in the same way. Launchers leave the
+ * binding to the peers themselves (bench/peers/slices.h), so that all programs run on the same two cpus. Every run is
+ * short, has a time limit, and leaves no process behind.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -21,9 +21,6 @@
 #define RUN_TIME "0.06"
 #define RUN_REPEAT "5"
 #define MAX_WORDS 32
-#define UCT_SMALLEST 8 /* bytes: UCT's active messages have a header of this size, which counts */
-#define UCT_SHORT 64   /* up to here its messages are short */
-#define UCT_LONGEST 8192
 
 void compare_tell_failure(const struct runner *runner, const struct compare_test *test, const struct perf_child *child)
 {
@@ -40,11 +37,13 @@ void compare_tell_failure(const struct runner *runner, const struct compare_test
 /* What tern-perf's limits call the figures that are compared under other names. */
 static const char *common_name(const struct compare_test *test, const char *metric)
 {
-    if (strcmp(metric, "tcp_rtt") == 0)
-        return "latency";
     if (strcmp(metric, "tcp_half_rtt") == 0)
         return "half_rtt";
-    return strcmp(metric, test->name[0] == 'g' ? "tcp_from" : "tcp_to") == 0 ? "bandwidth" : metric;
+    if (strcmp(test->unit, "op/s") == 0) /* raw TCP gives times and bandwidths only */
+        return metric;
+    if (strcmp(metric, strcmp(test->unit, "ns") == 0 ? "tcp_rtt" : test->name[0] == 'g' ? "tcp_from" : "tcp_to") == 0)
+        return test->metrics[0];
+    return metric;
 }
 
 /* Take the figures out of tern-perf's CSV. */
@@ -57,7 +56,7 @@ static bool read_csv(const struct runner *runner, const struct compare_test *tes
 
     for (; text != NULL && *text != '\0'; text = strchr(text, '\n'), text = text != NULL ? text + 1 : NULL) {
         if (sscanf(text, "%*[^,],%*[^,],%*d,%" SCNu64 ",%63[^,],%lf", &size, metric, &value) == 3) {
-            compare_keep(test, runner, size, common_name(test, metric), value);
+            compare_keep(test, runner, test->sizes != NULL ? size : 0, common_name(test, metric), value);
             any = true;
         }
     }
@@ -94,6 +93,10 @@ static const char *sizes_text(const struct compare_test *test, const struct perf
 
 size_t compare_sizes(const struct compare_test *test, const struct perf_options *o, uint64_t *sizes)
 {
+    if (test->sizes == NULL) {
+        sizes[0] = 0;
+        return 1;
+    }
     if (o->size_count == 0)
         return measure_sizes_from(0, test->sizes, sizes, MEASURE_MAX_SIZES);
     memcpy(sizes, o->sizes, o->size_count * sizeof(*sizes));
@@ -110,9 +113,9 @@ static void common_words(const char **words, size_t n, const struct runner *runn
     words[n++] = RUN_TIME;
     words[n++] = "--repeat";
     words[n++] = RUN_REPEAT;
-    if (test->sizes != NULL) {
+    if (test->sizes != NULL || runner->instead != NULL) { /* a test without sizes has a word */
         words[n++] = "--sizes";
-        words[n++] = sizes;
+        words[n++] = test->sizes != NULL ? sizes : "8";
     }
     if (test->window != NULL && runner->instead == NULL) {
         words[n++] = "--window";
@@ -136,9 +139,14 @@ bool compare_tern_find(const struct runner *runner, const struct perf_options *o
 
 bool compare_tern_run(const struct runner *runner, const struct compare_test *test, const struct perf_options *o)
 {
-    char        launcher[512], program[512], sizes[2048];
-    const char *words[MAX_WORDS] = { launcher, "-n", "2", "--bind", "core", program, "--quiet" };
+    char        launcher[512], program[512], sizes[2048], cpus[64], second[24];
+    const char *words[MAX_WORDS] = { launcher, "-n", "2", "--bind", cpus, program, "--quiet" };
 
+    compare_two_cpus(cpus, second);
+    if (strcmp(cpus, second) == 0)
+        snprintf(cpus, sizeof(cpus), "none");
+    else
+        snprintf(cpus + strlen(cpus), sizeof(cpus) - strlen(cpus), ",%s", second);
     perf_find_sibling(NULL, runner->launcher, launcher, sizeof(launcher));
     perf_find_sibling(NULL, runner->program, program, sizeof(program));
     common_words(words, 7, runner, test, sizes_text(test, o, sizes, sizeof(sizes)));
@@ -161,35 +169,39 @@ static int remove_one(const char *path, const struct stat *about, int kind, stru
     return remove(path);
 }
 
-/* TCP alone. Of its one-sided components only pt2pt runs over it: rdma wants atomics, which TCP has not. */
-static const char *const openmpi_tcp[] = { "--mca", "pml",      "ob1",   "--mca",
-                                           "btl",   "tcp,self", "--mca", "btl_tcp_if_include",
-                                           "lo",    "--mca",    "osc",   "pt2pt",
-                                           NULL };
+/* Tell peers which cpus to run on (bench/peers/slices.h). */
+static void name_cpus(char text[96])
+{
+    char first[24], second[24];
+
+    compare_two_cpus(first, second);
+    snprintf(text, 96, "TERN_PEER_CPUS=%s,%s", first, second);
+}
 
 /* Open MPI gets a directory of its own for its shared memory and its notes, because it leaves both behind when it has
  * to be ended. */
-static bool openmpi_run(const struct runner *runner, const struct compare_test *test, const struct perf_options *o)
+static bool openmpi_job(const struct runner *runner, const struct compare_test *test, const struct perf_options *o)
 {
     static char root[] = "OMPI_ALLOW_RUN_AS_ROOT=1", sure[] = "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1";
     static char calm[] = "OMPI_MCA_btl_base_warn_component_unused=0";
-    char        dir[] = "/dev/shm/tern-perf-XXXXXX", memory[96], notes[96], program[512], sizes[2048];
-    char *const extra_env[] = { root, sure, calm, memory, notes, NULL };
-    const char *words[MAX_WORDS] = { runner->launcher, "-n", "2", "--bind-to", "core", "--oversubscribe" };
-    size_t      n = 6;
+    char        dir[] = "/dev/shm/tern-perf-XXXXXX", memory[96], notes[96], cpus[96], program[512], sizes[2048];
+    char       *extra_env[MAX_WORDS] = { root, sure, calm, memory, notes, cpus };
+    const char *words[MAX_WORDS] = { runner->launcher, "-n", "2", "--bind-to", "none", "--oversubscribe" };
+    size_t      n = 6, e = 6;
     bool        ok;
 
-    if (test->no_mpi)
-        return true;
     if (mkdtemp(dir) == NULL) {
         fprintf(stderr, "tern-perf: cannot make a directory in /dev/shm: %s\n", strerror(errno));
         return false;
     }
     snprintf(memory, sizeof(memory), "OMPI_MCA_btl_vader_backing_directory=%s", dir);
     snprintf(notes, sizeof(notes), "OMPI_MCA_orte_tmpdir_base=%s", dir);
+    name_cpus(cpus);
+    for (size_t i = 0; runner->env != NULL && runner->env[i] != NULL; i++)
+        extra_env[e++] = runner->env[i];
+    for (size_t i = 0; runner->options != NULL && runner->options[i] != NULL; i++)
+        words[n++] = runner->options[i];
     perf_find_sibling(o->peers, runner->program, program, sizeof(program));
-    for (size_t i = 0; o->net && openmpi_tcp[i] != NULL; i++)
-        words[n++] = openmpi_tcp[i];
     words[n++] = program;
     common_words(words, n, runner, test, sizes_text(test, o, sizes, sizeof(sizes)));
     ok = run_csv(runner, test, o, (char *const *)(uintptr_t)words, extra_env);
@@ -197,16 +209,30 @@ static bool openmpi_run(const struct runner *runner, const struct compare_test *
     return ok;
 }
 
+static bool openmpi_run(const struct runner *runner, const struct compare_test *test, const struct perf_options *o)
+{
+    return test->no_mpi || openmpi_job(runner, test, o);
+}
+
+static bool oshmem_run(const struct runner *runner, const struct compare_test *test, const struct perf_options *o)
+{
+    return !test->shmem || openmpi_job(runner, test, o);
+}
+
 static bool mpich_run(const struct runner *runner, const struct compare_test *test, const struct perf_options *o)
 {
-    char        program[512], sizes[2048];
-    const char *words[MAX_WORDS] = { runner->launcher, "-n", "2", "-bind-to", "core", program };
+    char        program[512], sizes[2048], cpus[96];
+    char       *extra_env[MAX_WORDS] = { cpus };
+    const char *words[MAX_WORDS] = { runner->launcher, "-n", "2", "-bind-to", "none", program };
 
     if (test->no_mpi)
         return true;
+    name_cpus(cpus);
+    for (size_t i = 0; runner->env != NULL && runner->env[i] != NULL; i++)
+        extra_env[i + 1] = runner->env[i];
     perf_find_sibling(o->peers, runner->program, program, sizeof(program));
     common_words(words, 6, runner, test, sizes_text(test, o, sizes, sizeof(sizes)));
-    return run_csv(runner, test, o, (char *const *)(uintptr_t)words, runner->env);
+    return run_csv(runner, test, o, (char *const *)(uintptr_t)words, extra_env);
 }
 
 bool compare_program_find(const struct runner *runner, const struct perf_options *o)
@@ -215,103 +241,6 @@ bool compare_program_find(const struct runner *runner, const struct perf_options
 
     (void)o;
     return perf_find_program(runner->program, path, sizeof(path));
-}
-
-/* The last line of ucx_perftest -f -v ends in operations per second. */
-static bool ucx_read(const struct runner *runner, const struct compare_test *test, uint64_t size, const char *text)
-{
-    const char *line = text != NULL ? strstr(text, "overall_mr\n") : NULL;
-    double      rate = 0;
-
-    if (line == NULL || sscanf(line, "overall_mr\n%*f,%*f,%*f,%*f,%*f,%*f,%*f,%lf", &rate) != 1 || rate <= 0)
-        return false;
-    if (strcmp(test->unit, "ns") == 0)
-        compare_keep(test, runner, size, test->ucx_metric, 1e9 / rate);
-    else
-        compare_keep(test, runner, size, test->ucx_metric,
-                     strcmp(test->unit, "MB/s") == 0 ? rate * (double)size / 1e6 : rate);
-    return true;
-}
-
-static bool is_uct(const struct runner *runner)
-{
-    return strcmp(runner->link, "uct") == 0;
-}
-
-/* The words that tell ucx_perftest which test, and which transport and layout where it is one of UCT. */
-static void ucx_words(const struct runner *runner, const struct compare_test *test, uint64_t size, const char **words)
-{
-    const char *layout = size <= UCT_SHORT ? "short" : "bcopy";
-    const char *uct[] = { "-t", test->uct_test, "-x", "posix", "-d", "memory", "-D", layout, NULL };
-    const char *ucp[] = { "-t", test->ucx_test, test->ucx_outstanding != NULL ? "-O" : NULL, test->ucx_outstanding,
-                          NULL };
-
-    if (is_uct(runner))
-        memcpy(words, uct, sizeof(uct));
-    else
-        memcpy(words, ucp, sizeof(ucp));
-}
-
-/* The client's side of a run: about as long as the other programs' runs. */
-static bool ucx_client(const struct runner *runner, const struct compare_test *test, const struct perf_options *o,
-                       uint64_t size, char *port, char *core, char *const extra_env[])
-{
-    uint64_t          count = (1ull << 30) / (size > 0 ? size : 1);
-    char              bytes[24], iters[24], warm_up[24];
-    struct perf_child client;
-    const char       *words[MAX_WORDS] = { runner->program, "127.0.0.1", "-p",  port, "-c",    core, "-s",
-                                           bytes,           "-n",        iters, "-w", warm_up, "-f", "-v" };
-    bool              ok = false;
-
-    count = count > 500000 ? 500000 : count < 200 ? 200 : count;
-    snprintf(bytes, sizeof(bytes), "%" PRIu64, is_uct(runner) && size < UCT_SMALLEST ? UCT_SMALLEST : size);
-    snprintf(iters, sizeof(iters), "%" PRIu64, count);
-    snprintf(warm_up, sizeof(warm_up), "%" PRIu64, count / 10);
-    ucx_words(runner, test, size, words + 14);
-    if (perf_child_start(&client, (char *const *)(uintptr_t)words, extra_env, o->limit)) {
-        ok = perf_child_finish(&client) && ucx_read(runner, test, size, client.text[0]);
-        if (!ok)
-            compare_tell_failure(runner, test, &client);
-    }
-    perf_child_free(&client);
-    return ok;
-}
-
-/* One size: a server and a client, through shared memory and cross-memory attach only. */
-static bool ucx_size(const struct runner *runner, const struct compare_test *test, const struct perf_options *o,
-                     uint64_t size)
-{
-    char *const *extra_env = runner->env;
-    char         port[16], first[24], last[24];
-    int          number = compare_free_port();
-    char *const  words[] = { (char *)(uintptr_t)runner->program, (char[]){ "-p" }, port, (char[]){ "-c" }, last, NULL };
-    struct perf_child server;
-    bool              ok = false;
-
-    compare_two_cores(first, last);
-    snprintf(port, sizeof(port), "%d", number);
-    if (number == 0 || !perf_child_start(&server, words, extra_env, o->limit))
-        return false;
-    compare_await_port(number);
-    ok = ucx_client(runner, test, o, size, port, first, extra_env);
-    perf_child_free(&server);
-    return ok;
-}
-
-static bool ucx_run(const struct runner *runner, const struct compare_test *test, const struct perf_options *o)
-{
-    uint64_t sizes[MEASURE_MAX_SIZES];
-    size_t   n;
-    bool     ok = true;
-
-    if ((is_uct(runner) ? test->uct_test : test->ucx_test) == NULL)
-        return true;
-    n = compare_sizes(test, o, sizes);
-    for (size_t i = 0; i < n && ok; i++) {
-        if (!is_uct(runner) || sizes[i] <= UCT_LONGEST)
-            ok = ucx_size(runner, test, o, sizes[i]);
-    }
-    return ok;
 }
 
 #define ENV(...) ((char *[]){ __VA_ARGS__, NULL })
@@ -323,6 +252,17 @@ static bool ucx_run(const struct runner *runner, const struct compare_test *test
 #define TERN_MISSING "ternrun and tern-perf must lie in the same directory or in PATH"
 #define OPENMPI_MISSING "install openmpi-bin and libopenmpi-dev, then build Tern again"
 #define MPICH_MISSING "install mpich and libmpich-dev, then build Tern again"
+
+/* Open MPI over TCP alone. Of its one-sided components only pt2pt runs over it: rdma wants atomics, which TCP has
+ * not. */
+static const char *const openmpi_tcp[] = { "--mca", "pml",      "ob1",   "--mca",
+                                           "btl",   "tcp,self", "--mca", "btl_tcp_if_include",
+                                           "lo",    "--mca",    "osc",   "pt2pt",
+                                           NULL };
+
+/* OpenSHMEM: with its heap in UCX's shared memory puts are stores. The component uct of Open MPI 4.1 crashes in
+ * shmem_finalize; OpenSHMEM does not use it. */
+static const char *const oshmem_options[] = { "--mca", "btl", "^uct", "--mca", "sshmem", "ucx", NULL };
 
 const struct runner compare_memory_runners[] = {
     { .name = "Tern",
@@ -346,20 +286,29 @@ const struct runner compare_memory_runners[] = {
       .install = MPICH_MISSING,
       .find = mpi_find,
       .run = mpich_run },
+    { .name = "OpenSHMEM",
+      .link = "oshmem",
+      .env = ENV(UCX_MEMORY, UCX_CALM),
+      .launcher = "oshrun",
+      .options = oshmem_options,
+      .program = "tern-peer-oshmem",
+      .install = OPENMPI_MISSING,
+      .find = mpi_find,
+      .run = oshmem_run },
     { .name = "UCX",
       .link = "ucx",
       .env = ENV(UCX_MEMORY, UCX_CALM),
       .program = "ucx_perftest",
       .install = "install ucx-utils",
       .find = compare_program_find,
-      .run = ucx_run },
+      .run = compare_ucx_run },
     { .name = "UCX UCT",
       .link = "uct",
       .env = ENV(UCX_MEMORY, UCX_CALM),
       .program = "ucx_perftest",
       .install = "install ucx-utils",
       .find = compare_program_find,
-      .run = ucx_run },
+      .run = compare_ucx_run },
 };
 const size_t compare_memory_runner_count = sizeof(compare_memory_runners) / sizeof(compare_memory_runners[0]);
 
@@ -397,6 +346,7 @@ const struct runner compare_net_runners[] = {
     { .name = "Open MPI",
       .link = "openmpi",
       .launcher = "mpirun.openmpi",
+      .options = openmpi_tcp,
       .program = "tern-peer-openmpi",
       .install = OPENMPI_MISSING,
       .find = mpi_find,
@@ -409,5 +359,21 @@ const struct runner compare_net_runners[] = {
       .install = MPICH_MISSING,
       .find = mpi_find,
       .run = mpich_run },
+    { .name = "OpenSHMEM",
+      .link = "oshmem",
+      .env = ENV(UCX_TCP, UCX_CALM),
+      .launcher = "oshrun",
+      .options = oshmem_options,
+      .program = "tern-peer-oshmem",
+      .install = OPENMPI_MISSING,
+      .find = mpi_find,
+      .run = oshmem_run },
+    { .name = "UCX",
+      .link = "ucx",
+      .env = ENV(UCX_TCP, UCX_CALM),
+      .program = "ucx_perftest",
+      .install = "install ucx-utils",
+      .find = compare_program_find,
+      .run = compare_ucx_run },
 };
 const size_t compare_net_runner_count = sizeof(compare_net_runners) / sizeof(compare_net_runners[0]);
