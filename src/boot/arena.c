@@ -2,7 +2,9 @@
  *
  * The file has no name in any file system, so nothing has to be removed, whoever is killed when. Its first bytes, the
  * segment, are reserved here: touching them never raises SIGBUS. What comes after them is a hole of which links and
- * regions reserve what they need. Nobody seals the file's size: regions make it grow and punch holes into it.
+ * regions reserve what they need. The file can grow, and regions punch holes into it, but it is sealed against
+ * shrinking: a process that truncates the inherited descriptor by mistake gets an error, and does not take the memory
+ * away from everyone who maps it.
  */
 #define _GNU_SOURCE 1
 #include "boot/boot.h"
@@ -23,12 +25,23 @@
 #define MFD_NOEXEC_SEAL 0x0008U /* since Linux 6.3; some systems insist on it */
 #endif
 
-/* A memory file whose content cannot be executed, where the kernel knows that; -1 and errno otherwise. */
-static int memory_file(const char *name, unsigned flags)
+/* A memory file of so many bytes that cannot shrink, and whose content cannot be executed, where the kernel knows
+ * that; -1 and errno otherwise. */
+static int memory_file(const char *name, unsigned flags, uint64_t bytes)
 {
-    int fd = memfd_create(name, flags | MFD_NOEXEC_SEAL);
+    int fd = memfd_create(name, flags | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL), error;
 
-    return fd < 0 && errno == EINVAL ? memfd_create(name, flags) : fd;
+    if (fd < 0 && errno == EINVAL)
+        fd = memfd_create(name, flags | MFD_ALLOW_SEALING);
+    if (fd >= 0 && bytes > 0 && ftruncate(fd, (off_t)bytes) != 0) {
+        error = errno;
+        close(fd);
+        errno = error;
+        return -1;
+    }
+    if (fd >= 0)
+        fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_SEAL); /* a protection only: a kernel without it does as well */
+    return fd;
 }
 
 /* Whether the process may make files as large as the arena has to be. Asked beforehand, because the kernel answers
@@ -52,15 +65,11 @@ static tern_status arena_open(int ranks, size_t bytes, int *out)
 
     if (status != TERN_OK)
         return status;
-    fd = memory_file("tern-arena", 0);
+    fd = memory_file("tern-arena", 0, TERN_ARENA_CONTROL);
     if (fd < 0)
         return tern_base_fail(errno == ENOMEM ? TERN_ERR_NOMEM : TERN_ERR_SYSTEM,
-                              "cannot make a memory file for the job (memfd_create): %s", strerror(errno));
-    if (ftruncate(fd, (off_t)TERN_ARENA_CONTROL) != 0) {
-        status = tern_base_fail(TERN_ERR_SYSTEM, "cannot make the job's memory file %llu bytes long (ftruncate): %s",
-                                TERN_ARENA_CONTROL, strerror(errno));
-        goto err_close;
-    }
+                              "cannot make a memory file of %llu bytes for the job (memfd_create, ftruncate): %s",
+                              TERN_ARENA_CONTROL, strerror(errno));
     while (fallocate(fd, 0, 0, (off_t)bytes) != 0) {
         if (errno == EINTR)
             continue;
@@ -68,13 +77,11 @@ static tern_status arena_open(int ranks, size_t bytes, int *out)
                                 "cannot reserve the %zu bytes of shared memory that a job of %d ranks starts with "
                                 "(fallocate): %s; free memory or raise the memory limit",
                                 bytes, ranks, strerror(errno));
-        goto err_close;
+        close(fd);
+        return status;
     }
     *out = fd;
     return TERN_OK;
-err_close:
-    close(fd);
-    return status;
 }
 
 static tern_status random_job(uint64_t *out)
@@ -179,7 +186,7 @@ tern_status tern_boot_arena_shape(const struct tern_boot_shape *shape, int *aren
     if ((status = fill(made, shape, locals, notes)) != TERN_OK)
         goto err_unmap;
     *arena = fd;
-    *huge = memory_file("tern-huge", MFD_HUGETLB); /* takes no pages yet; -1 where the kernel has none */
+    *huge = memory_file("tern-huge", MFD_HUGETLB, 0); /* takes no pages yet; -1 where the kernel has none */
     *segment = made;
     return TERN_OK;
 err_unmap:

@@ -24,14 +24,25 @@
 
 #include "base/options.h"
 #include "base/parse.h"
+#include "base/siphash.h"
 #include "boot/alone.h"
 #include "boot/foreign.h"
 #include "boot/parent.h"
 
+int64_t tern_boot_mark(uint64_t job)
+{
+    uint8_t key[TERN_SIPHASH_KEY];
+
+    memcpy(key, &job, sizeof(job));
+    memcpy(key + sizeof(job), "tern job", TERN_SIPHASH_KEY - sizeof(job));
+    return (int64_t)(tern_base_siphash(key, NULL, 0) >> 1);
+}
+
 void tern_boot_text(char *text, size_t size, int rank, const struct tern_boot_given *given)
 {
-    snprintf(text, size, "layout=%u,rank=%d,ranks=%d,arena=%d,huge=%d,tell=%d,launcher=%d", TERN_SEGMENT_LAYOUT, rank,
-             given->ranks, given->arena, given->huge, given->tell, given->launcher);
+    snprintf(text, size, "layout=%u,rank=%d,ranks=%d,arena=%d,huge=%d,tell=%d,launcher=%d,job=%lld",
+             TERN_SEGMENT_LAYOUT, rank, given->ranks, given->arena, given->huge, given->tell, given->launcher,
+             (long long)given->mark);
 }
 
 /* Take "key=number" off the front of *at, with the comma after it, where the number lies within min to max. */
@@ -76,8 +87,8 @@ tern_status tern_boot_text_read(const char *text, struct tern_boot_words *out)
         !take_field(&at, "rank", 0, TERN_MAX_RANKS - 1, &got.rank) ||
         !take_field(&at, "ranks", 1, TERN_MAX_RANKS, &got.ranks) || !take_field(&at, "arena", 0, INT_MAX, &got.arena) ||
         !take_field(&at, "huge", -1, INT_MAX, &got.huge) || !take_field(&at, "tell", -1, INT_MAX, &got.tell) ||
-        !take_field(&at, "launcher", 1, INT_MAX, &got.launcher) || *at != '\0' || at[-1] == ',' ||
-        got.rank >= got.ranks)
+        !take_field(&at, "launcher", 1, INT_MAX, &got.launcher) || !take_field(&at, "job", 0, INT64_MAX, &got.mark) ||
+        *at != '\0' || at[-1] == ',' || got.rank >= got.ranks)
         return tern_base_fail(TERN_ERR_BOOT,
                               "TERN_BOOT=%.200s is not what ternrun sets; unset it, or start the program with ternrun",
                               text);
@@ -85,16 +96,17 @@ tern_status tern_boot_text_read(const char *text, struct tern_boot_words *out)
     return TERN_OK;
 }
 
-/* Whether fd is an arena: a file that is large enough, open for both ways, and has the mark. It is read, not mapped:
- * it may be anything. */
-static bool is_arena(int fd)
+/* Whether fd is the arena of the job with the mark: a file that is large enough, open for both ways, and says so. It is
+ * read, not mapped: it may be anything. An arena of another layout, whose mark may lie elsewhere, passes: what is wrong
+ * with it is told when it is mapped. */
+static bool is_arena(int fd, int64_t mark)
 {
-    struct stat about;
-    uint32_t    magic;
+    struct stat         about;
+    struct tern_segment head;
 
     return fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && about.st_size >= (off_t)TERN_ARENA_CONTROL &&
-           (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDWR &&
-           pread(fd, &magic, sizeof(magic), 0) == (ssize_t)sizeof(magic) && magic == TERN_SEGMENT_MAGIC;
+           (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDWR && pread(fd, &head, sizeof(head), 0) == (ssize_t)sizeof(head) &&
+           head.magic == TERN_SEGMENT_MAGIC && (head.layout != TERN_SEGMENT_LAYOUT || tern_boot_mark(head.job) == mark);
 }
 
 static bool is_huge(int fd)
@@ -117,10 +129,10 @@ static bool is_tell(int fd, uint64_t inode)
 enum purpose { FOR_ARENA, FOR_HUGE, FOR_TELL };
 
 /* Whether fd is what the text means; tell is the inode of the pipe. */
-static bool is_meant(int fd, enum purpose purpose, uint64_t tell)
+static bool is_meant(int fd, enum purpose purpose, const struct tern_boot_words *text, uint64_t tell)
 {
     switch (purpose) {
-    case FOR_ARENA: return is_arena(fd);
+    case FOR_ARENA: return is_arena(fd, text->mark);
     case FOR_HUGE: return is_huge(fd);
     default: return is_tell(fd, tell);
     }
@@ -128,18 +140,18 @@ static bool is_meant(int fd, enum purpose purpose, uint64_t tell)
 
 /* The inherited descriptor where it is the one meant; else the launcher's own, opened again. Close-on-exec. -1 and
  * errno when neither can be had. */
-static int reach(int64_t inherited, int64_t launcher, enum purpose purpose, uint64_t tell)
+static int reach(const struct tern_boot_words *text, int64_t inherited, enum purpose purpose, uint64_t tell)
 {
     char path[64];
     int  fd = (int)inherited;
 
-    if (is_meant(fd, purpose, tell)) {
+    if (is_meant(fd, purpose, text, tell)) {
         fcntl(fd, F_SETFD, FD_CLOEXEC);
         return fd;
     }
-    snprintf(path, sizeof(path), "/proc/%lld/fd/%lld", (long long)launcher, (long long)inherited);
+    snprintf(path, sizeof(path), "/proc/%lld/fd/%lld", (long long)text->launcher, (long long)inherited);
     fd = open(path, (purpose == FOR_TELL ? O_WRONLY : O_RDWR) | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    if (fd >= 0 && !is_meant(fd, purpose, tell)) {
+    if (fd >= 0 && !is_meant(fd, purpose, text, tell)) {
         close(fd);
         fd = -1;
         errno = ESRCH; /* another process has the launcher's number now */
@@ -218,15 +230,15 @@ static tern_status join_launched(const char *value, struct tern_boot *out)
 
     if (status != TERN_OK)
         return status;
-    if ((boot.arena = reach(text.arena, text.launcher, FOR_ARENA, 0)) < 0)
+    if ((boot.arena = reach(&text, text.arena, FOR_ARENA, 0)) < 0)
         return unreachable(&text, text.arena);
-    if (text.huge >= 0 && (boot.huge = reach(text.huge, text.launcher, FOR_HUGE, 0)) < 0) {
+    if (text.huge >= 0 && (boot.huge = reach(&text, text.huge, FOR_HUGE, 0)) < 0) {
         status = unreachable(&text, text.huge);
         goto err_close;
     }
     if ((status = tern_boot_segment_map(boot.arena, (int)text.ranks, &boot.segment)) != TERN_OK)
         goto err_close;
-    if (text.tell >= 0 && (boot.tell = reach(text.tell, text.launcher, FOR_TELL, boot.segment->tell)) < 0) {
+    if (text.tell >= 0 && (boot.tell = reach(&text, text.tell, FOR_TELL, boot.segment->tell)) < 0) {
         status = unreachable(&text, text.tell);
         goto err_leave;
     }
@@ -324,11 +336,9 @@ void tern_boot_tell(const struct tern_boot *boot)
 
     if (boot->nodes <= 1 || boot->tell < 0)
         return;
-    /* acq_rel: what this rank has changed before the mark. Pairs with the relay's exchange, after which it looks: one
-     * who finds the mark set leaves it to the ringer before, whose news the relay has not looked for yet. */
-    if (atomic_exchange_explicit(&boot->segment->told, 1, memory_order_acq_rel) != 0)
-        return;
+    /* Every rank writes for itself and relies on no other rank to wake the relay: that rank may be killed or stopped
+     * before it does. The write does not block. It fails where the pipe is full, and then the relay is awake. */
     do
-        sent = write(boot->tell, &one, sizeof(one)); /* does not block; where there is no room the relay is awake */
+        sent = write(boot->tell, &one, sizeof(one));
     while (sent < 0 && errno == EINTR);
 }

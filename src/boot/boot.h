@@ -1,10 +1,12 @@
 /* boot.h: how a process learns which rank of which job it is.
  *
  * ternrun puts one variable into the environment of each rank,
- *     TERN_BOOT=layout=2,rank=2,ranks=8,arena=5,huge=6,tell=-1,launcher=4711
+ *     TERN_BOOT=layout=2,rank=2,ranks=8,arena=5,huge=6,tell=-1,launcher=4711,job=81985529216486895
  * where arena, huge and tell are inherited descriptors (huge is -1 where the system has no huge pages; tell is a pipe
- * to the relay, -1 where the job has one node) and launcher is ternrun's process id, through which the descriptors can
- * be opened again where a program in between closed them.
+ * to the relay, -1 where the job has one node), launcher is ternrun's process id, through which the descriptors can be
+ * opened again where a program in between closed them, and job is the job's mark. The mark is random, so that neither a
+ * process that an earlier job left behind, nor one of another process namespace, is taken for a part of the job because
+ * the number of its launcher is the same.
  * Without the variable a foreign launcher may have started the process (foreign.h); else it is a job of one rank and
  * makes its own arena.
  */
@@ -55,16 +57,22 @@ void tern_boot_segment_unmap(struct tern_segment *segment);
 
 /* What a launcher gives to all its ranks. */
 struct tern_boot_given {
-    int ranks, arena, huge, tell;
-    int launcher; /* process id */
+    int     ranks, arena, huge, tell;
+    int     launcher; /* process id */
+    int64_t mark;     /* tern_boot_mark() */
 };
+
+#define TERN_BOOT_TEXT 192 /* bytes that the value of TERN_BOOT takes at most */
+
+/* The mark of a job from its random name, which the mark does not reveal: links use that as a key. */
+int64_t tern_boot_mark(uint64_t job);
 
 /* Write the value of TERN_BOOT for a rank into text. */
 void tern_boot_text(char *text, size_t size, int rank, const struct tern_boot_given *given);
 
 /* What TERN_BOOT says. The fields in the order of the text. */
 struct tern_boot_words {
-    int64_t layout, rank, ranks, arena, huge, tell, launcher;
+    int64_t layout, rank, ranks, arena, huge, tell, launcher, mark;
 };
 
 /* Read the value of TERN_BOOT, which is text from outside: a function of the text, and nothing in it is believed but

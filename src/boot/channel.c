@@ -38,6 +38,14 @@ void tern_boot_channel_close(struct tern_channel *channel)
     *channel = (struct tern_channel){ .in = -1, .out = -1, .state = TERN_CHANNEL_CLOSED };
 }
 
+void tern_boot_channel_seal(struct tern_channel *channel, const struct tern_channel_keys *keys)
+{
+    channel->is_sealed = true;
+    channel->seal_in = channel->seal_out = (struct tern_seal){ .number = 0 };
+    memcpy(channel->seal_in.key, keys->in, TERN_SIPHASH_KEY);
+    memcpy(channel->seal_out.key, keys->out, TERN_SIPHASH_KEY);
+}
+
 /* Make room for len bytes behind the content. */
 static bool buffer_grow(struct tern_channel_buffer *buffer, size_t len)
 {
@@ -77,6 +85,20 @@ static void buffer_take(struct tern_channel_buffer *buffer, size_t len)
         buffer->from = 0;
 }
 
+/* Add the tag of the frame that is last in the buffer. */
+static bool add_tag(struct tern_channel *channel, size_t len)
+{
+    static const unsigned char  room[TERN_SEAL_TAG];
+    struct tern_channel_buffer *put = &channel->put;
+
+    if (!channel->is_sealed)
+        return true;
+    if (!buffer_add(put, room, sizeof(room)))
+        return false;
+    tern_boot_seal_write(&channel->seal_out, put->data + put->from + put->len - sizeof(room) - len, len);
+    return true;
+}
+
 void tern_boot_channel_send(struct tern_channel *channel, const struct tern_frame *frame)
 {
     unsigned char head[TERN_FRAME_HEAD];
@@ -84,7 +106,8 @@ void tern_boot_channel_send(struct tern_channel *channel, const struct tern_fram
     if (channel->state != TERN_CHANNEL_UP || channel->is_deaf)
         return;
     tern_boot_frame_encode(frame, head);
-    if (buffer_add(&channel->put, head, sizeof(head)) && buffer_add(&channel->put, frame->body, frame->len))
+    if (buffer_add(&channel->put, head, sizeof(head)) && buffer_add(&channel->put, frame->body, frame->len) &&
+        add_tag(channel, sizeof(head) + frame->len))
         tern_boot_channel_flush(channel);
     else
         channel->state = TERN_CHANNEL_CLOSED;
@@ -139,20 +162,33 @@ bool tern_boot_channel_fill(struct tern_channel *channel)
 bool tern_boot_channel_next(struct tern_channel *channel, struct tern_frame *frame)
 {
     struct tern_channel_buffer *get = &channel->get;
-    size_t                      used;
+    size_t                      used, tag = channel->is_sealed ? TERN_SEAL_TAG : 0;
 
-    if (channel->state == TERN_CHANNEL_FOREIGN || get->len == 0)
+    if (channel->state == TERN_CHANNEL_FOREIGN || channel->state == TERN_CHANNEL_FORGED || get->len == 0)
         return false;
     used = tern_boot_frame_decode(get->data + get->from, get->len, channel->takes_start, frame);
-    if (used == TERN_FRAME_SHORT)
-        return false;
-    if (used == TERN_FRAME_BAD) {
+    if (used == TERN_FRAME_BAD)
         channel->state = TERN_CHANNEL_FOREIGN;
+    if (used == TERN_FRAME_BAD || used == TERN_FRAME_SHORT || get->len - used < tag)
+        return false;
+    if (channel->is_sealed && !tern_boot_seal_check(&channel->seal_in, get->data + get->from, used)) {
+        channel->state = TERN_CHANNEL_FORGED;
         return false;
     }
+    used += tag;
     get->from += used; /* not buffer_take(): the body stays where it is until the next call */
     get->len -= used;
     return true;
+}
+
+const char *tern_boot_channel_fault(const struct tern_channel *channel)
+{
+    switch (channel->state) {
+    case TERN_CHANNEL_FOREIGN: return "is no frame of Tern";
+    case TERN_CHANNEL_FORGED: return "was changed, repeated, left out or made up on its way: a frame has a wrong tag";
+    case TERN_CHANNEL_CLOSED: return channel->get.len > 0 ? "ends in the middle of a frame" : NULL;
+    default: return NULL;
+    }
 }
 
 size_t tern_boot_channel_poll(const struct tern_channel *channel, struct pollfd *fds)

@@ -1,8 +1,9 @@
 /* dial.h: connections between the nodes of a job that a foreign launcher started.
  *
  * Rank 0 opens a port; the first rank of every other node connects to it. Anyone can connect to a port, so each side
- * proves that it has the job's key, which travels through the launcher only: it answers a random challenge of the other
- * with a keyed hash. The key itself is never sent.
+ * proves that it has the job's key (greet.h), and what they say after that carries tags under keys that only they have
+ * (seal.h). The job's key is random and passes through the launcher. Whoever can read what the launcher transports, as
+ * it does in clear text in MPICH's mpiexec, has the key: it keeps off strangers, and not who listens to the launcher.
  */
 #ifndef TERN_BOOT_DIAL_H
 #define TERN_BOOT_DIAL_H
@@ -12,6 +13,7 @@
 
 #include "base/siphash.h"
 #include "base/status.h"
+#include "boot/channel.h"
 #include "boot/pmi.h"
 
 #define TERN_DIAL_ADDRESSES 8 /* of a machine that are made known */
@@ -23,12 +25,18 @@ struct tern_dial {
     uint8_t key[TERN_SIPHASH_KEY];
 };
 
+/* A connection whose two sides have proved themselves. */
+struct tern_dial_line {
+    int                      fd;
+    struct tern_channel_keys keys;
+};
+
 /* Open a port on all interfaces; text is what others need to find it. */
 tern_status tern_boot_dial_open(struct tern_dial *dial, char text[TERN_PMI_VALUE]);
 
-/* Wait until every node but 0 has connected and proved itself: fds[n] is the connection of node n, fds[0] is not
- * touched. On an error there are none. */
-tern_status tern_boot_dial_accept(const struct tern_dial *dial, int nodes, int *fds);
+/* Wait until every node but 0 has connected and proved itself: lines[n] is the connection of node n, lines[0] is not
+ * touched. On an error there are none. Whoever is silent or wrong meanwhile holds up nobody. */
+tern_status tern_boot_dial_accept(const struct tern_dial *dial, int nodes, struct tern_dial_line *lines);
 
 void tern_boot_dial_close(struct tern_dial *dial);
 
@@ -36,6 +44,7 @@ void tern_boot_dial_close(struct tern_dial *dial);
 struct tern_dial_target {
     unsigned port;
     uint8_t  key[TERN_SIPHASH_KEY];
+    uint64_t network; /* names the network interfaces of rank 0: tern_boot_dial_network(); 0: not known */
     int      count;
     char     address[TERN_DIAL_ADDRESSES][TERN_DIAL_ADDRESS];
 };
@@ -43,7 +52,14 @@ struct tern_dial_target {
 /* Read such a text: a pure function. False: it is none. */
 bool tern_boot_dial_read(const char *text, struct tern_dial_target *target);
 
-/* Connect as that node to where text tells. */
-tern_status tern_boot_dial_connect(const char *text, int node, int *fd);
+/* A number that processes with the same network interfaces have in common (node.h), and others do not; 0: not known. */
+uint64_t tern_boot_dial_network(const uint8_t key[TERN_SIPHASH_KEY]);
+
+/* Make a connection's short messages leave at once, and its death known: for both sides. */
+void tern_boot_dial_tune(int fd);
+
+/* Connect as that node to where text tells. Addresses that mean this machine are called only where rank 0 has the same
+ * network interfaces. A connection that ends before both sides have proved themselves is made again. */
+tern_status tern_boot_dial_connect(const char *text, int node, struct tern_dial_line *line);
 
 #endif

@@ -48,6 +48,8 @@ static struct {
     struct tern_fabric_calls calls;
 } library = { .once = PTHREAD_ONCE_INIT };
 
+void (*tern_boot_fabric_front)(struct tern_fabric_calls *calls);
+
 /* A function with the version that this build's headers speak; a later libfabric has that too. */
 static bool find(void *handle, const char *name, const char *version, void *place)
 {
@@ -87,6 +89,8 @@ static void load(void)
                      find(handle, "fi_dupinfo", TERN_FABRIC_ABI, &library.calls.dupinfo) &&
                      find(handle, "fi_fabric", "FABRIC_1.1", &library.calls.fabric) &&
                      find(handle, "fi_strerror", "FABRIC_1.0", &library.calls.strerror);
+    if (library.loaded && tern_boot_fabric_front)
+        tern_boot_fabric_front(&library.calls);
 }
 
 static tern_status need_library(void)
@@ -283,6 +287,13 @@ static const struct fi_info *best_of(const struct fi_info *all, const struct fi_
 
 /* ---- choosing ---- */
 
+/* Whether it is known when the data of a put are at the target: the provider tells of that, or a read that is handed
+ * over behind the put does not overtake it. */
+static bool tells_delivery(const struct fi_info *info, unsigned wishes)
+{
+    return wishes & AND_DELIVERY || info->ep_attr->max_order_raw_size > 0;
+}
+
 /* Ask for one endpoint with what would be good to have; the first answer that is the same one. Some have delivery or
  * atomics, but not both: delivery is for every put, unless atomics were asked for. */
 static struct fi_info *refine(const struct fi_info *best, bool between_nodes, struct tern_fabric *out)
@@ -294,7 +305,7 @@ static struct fi_info *refine(const struct fi_info *best, bool between_nodes, st
     for (size_t i = 0; i < sizeof(wishes) / sizeof(wishes[0]); i++) {
         struct fi_info       *answer = ask(wishes[i], between_nodes, best);
         const struct fi_info *same = find_same(answer, best);
-        struct fi_info       *one = same ? library.calls.dupinfo(same) : NULL;
+        struct fi_info       *one = same && tells_delivery(same, wishes[i]) ? library.calls.dupinfo(same) : NULL;
 
         library.calls.freeinfo(answer);
         if (!one)
@@ -350,8 +361,17 @@ static tern_status options_fit_not(const struct fi_info *all, const struct fi_in
                           tern_opt.ofi_provider, tern_opt.ofi_domain, providers, domains);
 }
 
-static tern_status nothing_fits(const struct fi_info *all, const struct fi_info *enough, bool between_nodes)
+/* What the best lacks where it was found out last; all others lack something too. */
+#define NO_DELIVERY "neither tells when a put has arrived nor keeps a read behind it"
+
+static tern_status nothing_fits(const struct fi_info *best, const struct fi_info *all, const struct fi_info *enough,
+                                bool between_nodes)
 {
+    if (best)
+        return tern_base_fail(TERN_ERR_LINK,
+                              "the network provider %s " NO_DELIVERY "; choose another by TERN_OFI_PROVIDER, tern-info "
+                              "shows which there are",
+                              provider_of(best));
     if (!all)
         return tern_base_fail(TERN_ERR_LINK, "libfabric finds no network on this machine");
     if (*tern_opt.ofi_provider || *tern_opt.ofi_domain)
@@ -375,7 +395,7 @@ tern_status tern_boot_fabric_choose(bool between_nodes, struct tern_fabric *out)
     out->info = best ? refine(best, between_nodes, out) : NULL;
     if (!out->info) {
         all = ask(ANY, between_nodes, NULL);
-        st = nothing_fits(all, enough, between_nodes);
+        st = nothing_fits(best, all, enough, between_nodes);
     }
     library.calls.freeinfo(enough);
     library.calls.freeinfo(all);
@@ -440,6 +460,8 @@ static size_t fill_rows(struct tern_fabric_row *rows, const struct fi_info *all,
             row->chosen = true;
             tell_chosen(&fabric, row->why, sizeof(row->why));
             library.calls.freeinfo(fabric.info);
+        } else if (info == best) {
+            snprintf(row->why, sizeof(row->why), NO_DELIVERY);
         } else {
             snprintf(row->why, sizeof(row->why), "would do; the one chosen is known to be faster or comes first");
         }

@@ -28,6 +28,10 @@ struct tern_fabric_calls {
     const char *(*strerror)(int error); /* a positive number */
 };
 
+/* Called once, when libfabric has been loaded, with the functions that everything goes through. Tests stand in front of
+ * them with a provider that asks more than those of this machine (test/support/fabric.h). NULL: nobody does. */
+extern void (*tern_boot_fabric_front)(struct tern_fabric_calls *calls);
+
 /* What was chosen. */
 struct tern_fabric {
     const struct tern_fabric_calls *calls;

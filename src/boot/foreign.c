@@ -165,6 +165,14 @@ static tern_status view_read(struct view *view, struct tern_pmi *pmi)
     return TERN_OK;
 }
 
+/* Write which process a rank is, so that the rank can be watched before it claims its slot. Plain values, which the
+ * gift of the arena orders. */
+static void name_process(struct tern_slot *slot, pid_t pid)
+{
+    atomic_init(&slot->pid, (int32_t)pid);
+    slot->started = tern_boot_watch_started(pid);
+}
+
 /* Make the arena and hand it out; rank is the host's own. */
 static tern_status furnish(struct view *view, int rank, struct tern_boot *boot)
 {
@@ -178,10 +186,9 @@ static tern_status furnish(struct view *view, int rank, struct tern_boot *boot)
     fcntl(boot->arena, F_SETFD, FD_CLOEXEC);
     if (boot->huge >= 0)
         fcntl(boot->huge, F_SETFD, FD_CLOEXEC);
-    /* Plain values, which the gift orders: so that a rank can be watched before it claims its slot. */
-    atomic_init(&boot->segment->slot[rank].pid, (int32_t)getpid());
+    name_process(&boot->segment->slot[rank], getpid());
     for (int i = 0; i < view->count; i++)
-        atomic_init(&boot->segment->slot[view->guests[i].rank].pid, (int32_t)view->guests[i].pid);
+        name_process(&boot->segment->slot[view->guests[i].rank], view->guests[i].pid);
     st = tern_boot_meet_give(view->guests, view->count, (int[TERN_MEET_GIFTS]){ boot->arena, boot->huge, boot->tell });
     if (st == TERN_OK)
         return TERN_OK;
@@ -256,32 +263,32 @@ static tern_status card_make(struct tern_foreign_card *card, int *door)
 /* Rank 0, the hub: the others come to its port. */
 static tern_status be_hub(struct tern_pmi *pmi, struct tern_boot *boot)
 {
-    char             text[TERN_PMI_VALUE];
-    struct tern_dial dial;
-    int             *fds = calloc((size_t)boot->nodes, sizeof(*fds));
-    tern_status      st;
+    char                   text[TERN_PMI_VALUE];
+    struct tern_dial       dial;
+    struct tern_dial_line *lines = calloc((size_t)boot->nodes, sizeof(*lines));
+    tern_status            st;
 
-    if (fds == NULL)
+    if (lines == NULL)
         return tern_base_fail(TERN_ERR_NOMEM, "no memory for the connections of %d nodes", boot->nodes);
     if ((st = tern_boot_dial_open(&dial, text)) != TERN_OK)
         goto err_free;
     if ((st = pmi->ops->put(pmi, HUB_KEY, text)) == TERN_OK && (st = pmi->ops->fence(pmi)) == TERN_OK &&
-        (st = tern_boot_dial_accept(&dial, boot->nodes, fds)) == TERN_OK)
-        st = tern_boot_wheel_start(boot, fds);
+        (st = tern_boot_dial_accept(&dial, boot->nodes, lines)) == TERN_OK)
+        st = tern_boot_wheel_start(boot, lines);
     tern_boot_dial_close(&dial);
 err_free:
-    free(fds);
+    free(lines);
     return st;
 }
 
 static tern_status be_spoke(struct tern_pmi *pmi, struct tern_boot *boot)
 {
-    char        text[TERN_PMI_VALUE];
-    tern_status st = pmi->ops->get(pmi, 0, HUB_KEY, text);
-    int         fd;
+    char                  text[TERN_PMI_VALUE];
+    tern_status           st = pmi->ops->get(pmi, 0, HUB_KEY, text);
+    struct tern_dial_line line;
 
-    if (st == TERN_OK && (st = tern_boot_dial_connect(text, boot->node, &fd)) == TERN_OK)
-        st = tern_boot_wheel_start(boot, &fd);
+    if (st == TERN_OK && (st = tern_boot_dial_connect(text, boot->node, &line)) == TERN_OK)
+        st = tern_boot_wheel_start(boot, &line);
     return st;
 }
 

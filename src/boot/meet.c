@@ -2,7 +2,9 @@
  *
  * The socket has an abstract name: nothing in any file system, gone with the process. Names can be listed by everyone
  * on the machine, so whoever comes has to be of the same user by the kernel's word and has to know the key, which
- * travels through the launcher only. A stranger who comes and says nothing keeps nobody waiting.
+ * passes through the launcher. A stranger who comes and says nothing keeps nobody waiting, and no guest out: where all
+ * places are taken, the one that has been silent for longest goes, after it was heard once more; and a guest that was
+ * sent away before it was recognized comes again.
  */
 #define _GNU_SOURCE 1
 #include "boot/meet.h"
@@ -22,7 +24,9 @@
 #include "boot/patience.h"
 #include "boot/segment.h"
 
-#define STRANGERS 16 /* who may be at the door at the same time */
+#define STRANGERS 16   /* who may be at the door at the same time, besides the guests */
+#define AGAIN_MS 10    /* a guest that was sent away comes again after this, */
+#define AGAIN_MOST 500 /* so often at most */
 
 /* What a guest says. cpus is cut behind its last byte that is not 0. */
 struct hello {
@@ -108,53 +112,93 @@ static struct tern_meet_guest *recognize(const struct hello *hello, size_t len, 
     return NULL;
 }
 
-/* Who stands at the door. */
+/* Who stands at the door, and who is expected. */
 struct queue {
-    struct pollfd *fds; /* [0] is the door, then [count] who said nothing yet */
-    int            count, room;
+    const struct tern_meet_address *address;
+    struct tern_meet_guest         *guests; /* [expected] */
+    int                             expected, missing;
+    struct tern_cpus               *cpus;
+    struct pollfd                  *fds; /* [0] is the door, then [count] who said nothing yet, the oldest first */
+    int                             count, room;
 };
 
-static void let_in(struct queue *queue)
+static void leave_queue(struct queue *queue, int i, bool send_home)
 {
-    pid_t pid;
-    int   fd = accept4(queue->fds[0].fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-
-    if (fd < 0)
-        return;
-    if (queue->count == queue->room || !is_own_user(fd, &pid))
-        close(fd);
-    else
-        queue->fds[++queue->count] = (struct pollfd){ .fd = fd, .events = POLLIN };
+    if (send_home)
+        close(queue->fds[i].fd);
+    memmove(&queue->fds[i], &queue->fds[i + 1], (size_t)(queue->count - i) * sizeof(queue->fds[0]));
+    queue->count--;
 }
 
-/* Someone at the door speaks, or goes. Returns whether it is a guest. */
-static bool listen_to(struct queue *queue, int i, const struct tern_meet_address *address,
-                      struct tern_meet_guest *guests, int count, struct tern_cpus *cpus)
+/* Hear someone at the door, who leaves the queue with the first words. */
+static void listen_to(struct queue *queue, int i)
 {
     struct hello            hello;
     int                     fd = queue->fds[i].fd;
     ssize_t                 len = recv(fd, &hello, sizeof(hello), MSG_DONTWAIT);
-    struct tern_meet_guest *guest = len < 0 ? NULL : recognize(&hello, (size_t)len, address, guests, count);
+    struct tern_meet_guest *guest =
+        len < 0 ? NULL : recognize(&hello, (size_t)len, queue->address, queue->guests, queue->expected);
 
     if (len < 0 && (errno == EAGAIN || errno == EINTR))
-        return false;
-    queue->fds[i] = queue->fds[queue->count--];
+        return;
     if (guest == NULL || !is_own_user(fd, &guest->pid)) {
-        close(fd);
-        return false;
+        leave_queue(queue, i, true);
+        return;
     }
+    leave_queue(queue, i, false);
     guest->fd = fd;
-    tern_boot_cpus_add(cpus, hello.cpus.bits, (size_t)len - HELLO_HEAD);
-    return true;
+    queue->missing--;
+    tern_boot_cpus_add(queue->cpus, hello.cpus.bits, (size_t)len - HELLO_HEAD);
+}
+
+/* Make a place: the oldest goes, if it has still nothing to say. */
+static void make_place(struct queue *queue)
+{
+    int before = queue->count;
+
+    listen_to(queue, 1);
+    if (queue->count == before)
+        leave_queue(queue, 1, true);
+}
+
+/* Let in who has come, as many as there are places. */
+static tern_status let_in(struct queue *queue)
+{
+    for (int i = 0; i < queue->room && queue->missing > 0; i++) {
+        int   fd = accept4(queue->fds[0].fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        bool  full = fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM);
+        pid_t pid;
+
+        if (fd < 0 && errno == EAGAIN)
+            break;
+        if (full && queue->count == 0)
+            return tern_base_fail(TERN_ERR_SYSTEM, "cannot meet the %d other ranks of this node: %s; see 'ulimit -n'",
+                                  queue->expected, strerror(errno));
+        if (fd >= 0 && !is_own_user(fd, &pid)) {
+            close(fd);
+            continue;
+        }
+        if (full || queue->count == queue->room)
+            make_place(queue);
+        if (fd < 0)
+            continue;
+        queue->fds[++queue->count] = (struct pollfd){ .fd = fd, .events = POLLIN };
+        listen_to(queue, queue->count);
+    }
+    return TERN_OK;
 }
 
 tern_status tern_boot_meet_receive(int door, const struct tern_meet_address *address, struct tern_meet_guest *guests,
                                    int count, struct tern_cpus *cpus)
 {
-    struct queue         queue = { .room = count + STRANGERS };
+    struct queue         queue = { .address = address,
+                                   .guests = guests,
+                                   .expected = count,
+                                   .missing = count,
+                                   .cpus = cpus,
+                                   .room = count + STRANGERS };
     struct tern_patience patience;
     tern_status          st = TERN_OK;
-    int                  missing = count;
 
     queue.fds = calloc((size_t)queue.room + 1, sizeof(*queue.fds));
     if (queue.fds == NULL)
@@ -163,12 +207,13 @@ tern_status tern_boot_meet_receive(int door, const struct tern_meet_address *add
     for (int i = 0; i < count; i++)
         guests[i].fd = -1;
     tern_boot_patience_begin(&patience, "the ranks of this node to come to the lowest of them");
-    while (missing > 0 && (st = tern_boot_patience_poll(&patience, queue.fds, (nfds_t)queue.count + 1)) == TERN_OK) {
-        for (int i = queue.count; i > 0; i--) /* downwards: one who leaves is replaced by the last */
+    while (st == TERN_OK && queue.missing > 0 &&
+           (st = tern_boot_patience_poll(&patience, queue.fds, (nfds_t)queue.count + 1)) == TERN_OK) {
+        for (int i = queue.count; i > 0; i--) /* downwards: one who leaves moves those behind it only */
             if (queue.fds[i].revents != 0)
-                missing -= listen_to(&queue, i, address, guests, count, cpus);
+                listen_to(&queue, i);
         if (queue.fds[0].revents != 0)
-            let_in(&queue);
+            st = let_in(&queue);
     }
     for (int i = 1; i <= queue.count; i++)
         close(queue.fds[i].fd);
@@ -218,7 +263,13 @@ tern_status tern_boot_meet_give(struct tern_meet_guest *guests, int count, const
     return st;
 }
 
-static tern_status go_there(const struct tern_meet_address *address, int host, int *out)
+static tern_status gave_up(int host)
+{
+    return tern_base_fail(TERN_ERR_BOOT, "rank %d, which sets up this node, gave up; its own message says why", host);
+}
+
+/* Connect; was_open tells that the door was there before. */
+static tern_status go_there(const struct tern_meet_address *address, int host, bool was_open, int *out)
 {
     struct sockaddr_un name;
     socklen_t          len = write_name(&name, address->name);
@@ -235,7 +286,9 @@ static tern_status go_there(const struct tern_meet_address *address, int host, i
         *out = fd;
         return TERN_OK;
     }
-    if (rc != 0)
+    if (rc != 0 && was_open)
+        gave_up(host);
+    else if (rc != 0)
         tern_base_fail(TERN_ERR_BOOT,
                        "cannot reach rank %d, which is said to be on the same node: %s; if it ended, its own message "
                        "says why; if the two cannot share memory, give them different names with TERN_NODE",
@@ -246,6 +299,7 @@ static tern_status go_there(const struct tern_meet_address *address, int host, i
     return TERN_ERR_BOOT;
 }
 
+/* Take the gifts. TERN_AGAIN: the connection ended without any. */
 static tern_status take(int fd, int host, int gifts[TERN_MEET_GIFTS])
 {
     struct answer answer = { 0 };
@@ -266,8 +320,7 @@ static tern_status take(int fd, int host, int gifts[TERN_MEET_GIFTS])
         len = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
     while (len < 0 && errno == EINTR);
     if (len != (ssize_t)sizeof(answer) || answer.magic != TERN_SEGMENT_MAGIC)
-        return tern_base_fail(TERN_ERR_BOOT, "rank %d, which sets up this node, gave up; its own message says why",
-                              host);
+        return TERN_AGAIN;
     header = CMSG_FIRSTHDR(&message);
     if (header != NULL && header->cmsg_type == SCM_RIGHTS) {
         count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
@@ -283,27 +336,38 @@ static tern_status take(int fd, int host, int gifts[TERN_MEET_GIFTS])
     return TERN_OK;
 }
 
+/* Go to the door once. TERN_AGAIN: it was opened, and the guest was sent away. */
+static tern_status visit_once(const struct tern_meet_address *address, int host, const struct hello *hello,
+                              struct tern_patience *patience, bool was_open, int gifts[TERN_MEET_GIFTS])
+{
+    size_t      len = HELLO_HEAD + tern_boot_cpus_length(&hello->cpus);
+    int         fd = -1;
+    tern_status st = go_there(address, host, was_open, &fd);
+
+    if (st != TERN_OK)
+        return st;
+    if (send(fd, hello, len, MSG_NOSIGNAL) != (ssize_t)len)
+        st = TERN_AGAIN;
+    else
+        st = tern_boot_patience_poll(patience, &(struct pollfd){ fd, POLLIN, 0 }, 1);
+    if (st == TERN_OK)
+        st = take(fd, host, gifts);
+    close(fd);
+    return st;
+}
+
 tern_status tern_boot_meet_visit(const struct tern_meet_address *address, int host, int rank,
                                  int gifts[TERN_MEET_GIFTS])
 {
     struct hello         hello = { .magic = TERN_SEGMENT_MAGIC, .layout = TERN_SEGMENT_LAYOUT, .rank = (uint32_t)rank };
     struct tern_patience patience;
     tern_status          st;
-    ssize_t              len;
-    int                  fd = -1;
+    int                  tries = 0;
 
     memcpy(hello.key, address->key, TERN_MEET_KEY);
     tern_boot_cpus_own(&hello.cpus);
-    len = (ssize_t)(HELLO_HEAD + tern_boot_cpus_length(&hello.cpus));
-    if ((st = go_there(address, host, &fd)) != TERN_OK)
-        return st;
     tern_boot_patience_begin(&patience, "the lowest rank of this node to set up its memory");
-    if (send(fd, &hello, (size_t)len, MSG_NOSIGNAL) != len)
-        st = tern_base_fail(TERN_ERR_BOOT, "rank %d does not listen: %s", host, strerror(errno));
-    else
-        st = tern_boot_patience_poll(&patience, &(struct pollfd){ fd, POLLIN, 0 }, 1);
-    if (st == TERN_OK)
-        st = take(fd, host, gifts);
-    close(fd);
-    return st;
+    while ((st = visit_once(address, host, &hello, &patience, tries > 0, gifts)) == TERN_AGAIN && tries++ < AGAIN_MOST)
+        poll(NULL, 0, AGAIN_MS);
+    return st == TERN_AGAIN ? gave_up(host) : st;
 }

@@ -24,18 +24,39 @@ static unsigned long long namespace_of(const char *path)
     return stat(path, &about) == 0 ? (unsigned long long)about.st_ino : 0;
 }
 
-/* The kernel's number, or the host's name where there is none. */
-static void name_machine(char *text, size_t size)
+/* The kernel's number; false: it tells none. */
+static bool name_kernel(char *text, size_t size)
 {
     FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
     char *got = file != NULL ? fgets(text, (int)size, file) : NULL;
 
     if (file != NULL)
         fclose(file);
-    if (got == NULL && gethostname(text, size) != 0)
+    if (got != NULL)
+        text[strspn(text, LETTERS)] = '\0'; /* without the newline */
+    return got != NULL && text[0] != '\0';
+}
+
+/* The kernel's number, or the host's name where there is none. */
+static void name_machine(char *text, size_t size)
+{
+    if (name_kernel(text, size))
+        return;
+    if (gethostname(text, size) != 0)
         text[0] = '\0';
     text[size - 1] = '\0';
-    text[strspn(text, LETTERS)] = '\0'; /* without the newline */
+    text[strspn(text, LETTERS)] = '\0';
+}
+
+bool tern_boot_node_network(char text[TERN_NODE_TEXT])
+{
+    unsigned long long network = namespace_of("/proc/self/ns/net");
+    char               kernel[NAME_MOST];
+
+    if (network == 0 || !name_kernel(kernel, sizeof(kernel)))
+        return false;
+    snprintf(text, TERN_NODE_TEXT, "%s.%llx", kernel, network);
+    return true;
 }
 
 tern_status tern_boot_node_identity(char text[TERN_NODE_TEXT])

@@ -21,4 +21,8 @@ void tern_boot_patience_begin(struct tern_patience *patience, const char *what);
  * Returns TERN_OK. TERN_ERR_TIMEOUT. TERN_ERR_SYSTEM: poll() refused. */
 tern_status tern_boot_patience_poll(struct tern_patience *patience, struct pollfd *fds, nfds_t count);
 
+/* The same, but also return TERN_OK when the clock (base/clock.h) has come to until. */
+tern_status tern_boot_patience_poll_until(struct tern_patience *patience, struct pollfd *fds, nfds_t count,
+                                          int64_t until);
+
 #endif

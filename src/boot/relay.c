@@ -1,27 +1,35 @@
 /* relay.c: comparing the slots and seats of this node's ranks with what was last told of them, and writing those of the
  * others.
  *
- * Of each rank the spoke keeps what it has told. A rank changes its slot and then tells; the mark `told` keeps many
- * ranks from telling at the same time. Frames come from other processes: ranks, values and lengths are checked before
- * anything is written, and nothing that they say is about ranks of this node, but their fates.
+ * Of each rank the spoke keeps what it has told or heard. A rank changes its slot and then writes to the descriptor on
+ * which the owner of the spoke sleeps. The owner reads that descriptor before it scans, so the kernel's lock on the
+ * descriptor orders the change before the scan. Frames come from other processes: ranks, values and lengths are checked
+ * before anything is written, and nothing that they say is about ranks of this node, but their fates. The spoke keeps
+ * the shape of the job and the states of the ranks in memory of its own: ranks can damage the segment, and must not be
+ * able to lead the spoke out of it.
  */
 #include "boot/relay.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bits.h"
 #include "boot/bell.h"
 
-/* What was told of a rank of this node. */
-struct said {
-    uint32_t rank; /* in the job */
-    uint32_t life, card, arrived, departures;
+/* A rank of the job. */
+struct member {
+    bool                    is_here; /* on this node */
+    struct tern_relay_state last;    /* what was told of it, or heard */
 };
 
 struct tern_relay {
     struct tern_segment *segment;
-    bool                 rings; /* something was applied that sleepers may wait for */
-    struct said          said[];
+    uint32_t             ranks;
+    struct tern_card    *card;     /* [ranks] in the segment */
+    struct tern_seat    *seat;     /* [ranks] in the segment */
+    unsigned char       *note;     /* in the segment; NULL: seats have none */
+    bool                 rings;    /* something was applied that sleepers may wait for */
+    struct member        member[]; /* [ranks] */
 };
 
 /* Where to and how a change is told. */
@@ -32,15 +40,18 @@ struct outlet {
 
 tern_status tern_boot_relay_open(struct tern_segment *segment, struct tern_relay **out)
 {
-    struct tern_relay *relay = calloc(1, sizeof(*relay) + segment->locals * sizeof(relay->said[0]));
-    uint32_t           found = 0;
+    uint32_t           ranks = segment->ranks;
+    struct tern_relay *relay = calloc(1, sizeof(*relay) + ranks * sizeof(relay->member[0]));
 
     if (relay == NULL)
-        return tern_base_fail(TERN_ERR_NOMEM, "no memory to relay what %u ranks say", segment->locals);
+        return tern_base_fail(TERN_ERR_NOMEM, "no memory to relay what %u ranks say", ranks);
     relay->segment = segment;
-    for (uint32_t rank = 0; rank < segment->ranks && found < segment->locals; rank++)
-        if (segment->slot[rank].node == segment->node)
-            relay->said[found++].rank = rank;
+    relay->ranks = ranks;
+    relay->card = tern_segment_card(segment, 0);
+    relay->seat = tern_segment_seat(segment, 0);
+    relay->note = segment->notes != 0 ? tern_segment_note(segment, 0, 0) : NULL;
+    for (uint32_t rank = 0; rank < ranks; rank++)
+        relay->member[rank].is_here = segment->slot[rank].node == segment->node;
     *out = relay;
     return TERN_OK;
 }
@@ -50,6 +61,12 @@ void tern_boot_relay_close(struct tern_relay *relay)
     free(relay);
 }
 
+/* The place of a rank's note for a barrier, as tern_segment_note(); NULL where there are none. */
+static unsigned char *note_of(const struct tern_relay *relay, uint32_t rank, uint32_t barrier)
+{
+    return relay->note == NULL ? NULL : relay->note + (2 * (size_t)rank + (barrier & 1)) * TERN_SEAT_NOTE;
+}
+
 /* ---- what ranks of this node say ---- */
 
 static void tell(const struct outlet *to, uint32_t kind, uint32_t rank, uint32_t value, const void *body, uint32_t len)
@@ -57,16 +74,16 @@ static void tell(const struct outlet *to, uint32_t kind, uint32_t rank, uint32_t
     to->emit(to->arg, &(struct tern_frame){ .kind = kind, .rank = rank, .value = value, .len = len, .body = body });
 }
 
-static void scan_card(struct tern_relay *relay, struct said *said, const struct outlet *to)
+static void scan_card(struct tern_relay *relay, uint32_t rank, const struct outlet *to)
 {
-    struct tern_card *card = tern_segment_card(relay->segment, said->rank);
+    struct tern_card *card = &relay->card[rank];
     /* acquire: the bytes after their number. Pairs with the release in tern_boot_publish(). */
     uint32_t          len = atomic_load_explicit(&card->len, memory_order_acquire);
 
-    if (len == said->card || len > TERN_CARD_BYTES)
+    if (relay->member[rank].last.card != 0 || len == 0 || len > TERN_CARD_BYTES)
         return;
-    said->card = len;
-    tell(to, TERN_FRAME_CARD, said->rank, 0, card->bytes, len);
+    relay->member[rank].last.card = len;
+    tell(to, TERN_FRAME_CARD, rank, 0, card->bytes, len);
 }
 
 /* The number to tell next of a counter that has come to now: at most the last two are known. */
@@ -75,138 +92,149 @@ static uint32_t next_number(uint32_t told, uint32_t now)
     return now - told > 2 ? now - 1 : told + 1;
 }
 
-static void tell_arrival(struct tern_relay *relay, const struct said *said, const struct outlet *to)
+static void tell_arrival(struct tern_relay *relay, uint32_t rank, uint32_t number, const struct outlet *to)
 {
-    uint32_t number = said->arrived;
-    uint32_t len = tern_segment_seat(relay->segment, said->rank)->note_len[number & 1];
-    bool     has_note = relay->segment->notes != 0 && len <= TERN_SEAT_NOTE;
+    uint32_t len = relay->seat[rank].note_len[number & 1];
+    bool     has_note = relay->note != NULL && len <= TERN_SEAT_NOTE;
 
-    tell(to, TERN_FRAME_ARRIVED, said->rank, number,
-         has_note ? tern_segment_note(relay->segment, said->rank, number) : NULL, has_note ? len : 0);
+    tell(to, TERN_FRAME_ARRIVED, rank, number, has_note ? note_of(relay, rank, number) : NULL, has_note ? len : 0);
 }
 
-static void scan_seat(struct tern_relay *relay, struct said *said, const struct outlet *to)
+static void scan_seat(struct tern_relay *relay, uint32_t rank, const struct outlet *to)
 {
-    struct tern_seat *seat = tern_segment_seat(relay->segment, said->rank);
+    struct tern_relay_state *last = &relay->member[rank].last;
+    struct tern_seat        *seat = &relay->seat[rank];
     /* acquire: the notes, and the objects, after their numbers. Pairs with the rank's releases. */
-    uint32_t          arrived = atomic_load_explicit(&seat->arrived, memory_order_acquire);
-    uint32_t          departures = atomic_load_explicit(&seat->departures, memory_order_acquire);
+    uint32_t                 arrived = atomic_load_explicit(&seat->arrived, memory_order_acquire);
+    uint32_t                 departures = atomic_load_explicit(&seat->departures, memory_order_acquire);
 
-    while (said->arrived != arrived) {
-        said->arrived = next_number(said->arrived, arrived);
-        tell_arrival(relay, said, to);
+    while (tern_base_seq_after(arrived, last->arrived)) {
+        last->arrived = next_number(last->arrived, arrived);
+        tell_arrival(relay, rank, last->arrived, to);
     }
-    while (said->departures != departures) {
+    while (tern_base_seq_after(departures, last->departures)) {
         unsigned char object[8];
-        uint32_t      number = said->departures = next_number(said->departures, departures);
+        uint32_t      number = last->departures = next_number(last->departures, departures);
 
         tern_boot_frame_put(object, atomic_load_explicit(&seat->object[number & 1], memory_order_relaxed), 8);
-        tell(to, TERN_FRAME_DEPARTED, said->rank, number, object, sizeof(object));
+        tell(to, TERN_FRAME_DEPARTED, rank, number, object, sizeof(object));
     }
 }
 
-static void scan_life(struct tern_relay *relay, struct said *said, const struct outlet *to)
+static void scan_life(struct tern_relay *relay, uint32_t rank, const struct outlet *to)
 {
     /* acquire: what the rank published and said before. Pairs with the rank's release. Read first: what is told after
      * it is at least as new. */
-    uint32_t life = atomic_load_explicit(&relay->segment->slot[said->rank].life, memory_order_acquire);
+    uint32_t life = atomic_load_explicit(&relay->segment->slot[rank].life, memory_order_acquire);
 
-    scan_card(relay, said, to); /* whoever sees a life sees the card */
-    scan_seat(relay, said, to);
-    if (life == said->life || life > TERN_LIFE_LEFT)
+    scan_card(relay, rank, to); /* whoever sees a life sees the card */
+    scan_seat(relay, rank, to);
+    if (life <= relay->member[rank].last.life || life > TERN_LIFE_LEFT)
         return;
-    said->life = life;
-    tell(to, TERN_FRAME_LIFE, said->rank, life, NULL, 0);
+    relay->member[rank].last.life = life;
+    tell(to, TERN_FRAME_LIFE, rank, life, NULL, 0);
 }
 
 void tern_boot_relay_scan(struct tern_relay *relay, void (*emit)(void *arg, const struct tern_frame *frame), void *arg)
 {
     struct outlet to = { emit, arg };
 
-    /* acq_rel: the mark is taken back before the looks that follow, and what its setter changed is seen by them. Pairs
-     * with the exchange in tern_boot_tell(). */
-    atomic_exchange_explicit(&relay->segment->told, 0, memory_order_acq_rel);
-    for (uint32_t i = 0; i < relay->segment->locals; i++)
-        scan_life(relay, &relay->said[i], &to);
+    for (uint32_t rank = 0; rank < relay->ranks; rank++)
+        if (relay->member[rank].is_here)
+            scan_life(relay, rank, &to);
 }
 
 /* ---- what the hub says ---- */
 
-static bool apply_life(struct tern_slot *slot, const struct tern_frame *frame)
+bool tern_boot_relay_follows(struct tern_relay_state *state, const struct tern_frame *frame, bool notes)
 {
-    if (frame->len != 0 || frame->value > TERN_LIFE_LEFT ||
-        frame->value < atomic_load_explicit(&slot->life, memory_order_relaxed))
-        return false;
+    switch (frame->kind) {
+    case TERN_FRAME_LIFE:
+        if (frame->len != 0 || frame->value > TERN_LIFE_LEFT || frame->value <= state->life)
+            return false;
+        state->life = frame->value;
+        return true;
+    case TERN_FRAME_CARD:
+        if (frame->len == 0 || frame->len > TERN_CARD_BYTES || state->card != 0)
+            return false;
+        state->card = frame->len;
+        return true;
+    case TERN_FRAME_ARRIVED:
+        if (frame->len > (notes ? TERN_SEAT_NOTE : 0) || !tern_base_seq_after(frame->value, state->arrived))
+            return false;
+        state->arrived = frame->value;
+        return true;
+    case TERN_FRAME_DEPARTED:
+        if (frame->len != 8 || !tern_base_seq_after(frame->value, state->departures))
+            return false;
+        state->departures = frame->value;
+        return true;
+    default: return false;
+    }
+}
+
+static void apply_life(struct tern_slot *slot, const struct tern_frame *frame)
+{
     /* release: the card and the seat before the life that lets others use them. Pairs with the acquire loads of
      * ranks. */
     atomic_store_explicit(&slot->life, frame->value, memory_order_release);
-    return true;
 }
 
-static bool apply_card(struct tern_card *card, const struct tern_frame *frame)
+static void apply_card(struct tern_card *card, const struct tern_frame *frame)
 {
-    if (frame->len == 0 || frame->len > TERN_CARD_BYTES || atomic_load_explicit(&card->len, memory_order_relaxed) != 0)
-        return false;
     memcpy(card->bytes, frame->body, frame->len);
     /* release: the bytes before their number. Pairs with the acquire in tern_boot_card(). */
     atomic_store_explicit(&card->len, frame->len, memory_order_release);
-    return true;
 }
 
-static bool apply_arrived(struct tern_segment *segment, const struct tern_frame *frame)
+static void apply_arrived(struct tern_relay *relay, const struct tern_frame *frame)
 {
-    struct tern_seat *seat = tern_segment_seat(segment, frame->rank);
+    struct tern_seat *seat = &relay->seat[frame->rank];
 
-    if (frame->len > (segment->notes != 0 ? TERN_SEAT_NOTE : 0))
-        return false;
     if (frame->len > 0)
-        memcpy(tern_segment_note(segment, frame->rank, frame->value), frame->body, frame->len);
+        memcpy(note_of(relay, frame->rank, frame->value), frame->body, frame->len);
     seat->note_len[frame->value & 1] = frame->len;
     /* release: the note before the number. Pairs with the acquire loads of ranks. */
     atomic_store_explicit(&seat->arrived, frame->value, memory_order_release);
-    return true;
 }
 
-static bool apply_departed(struct tern_seat *seat, const struct tern_frame *frame)
+static void apply_departed(struct tern_seat *seat, const struct tern_frame *frame)
 {
-    if (frame->len != 8)
-        return false;
     atomic_store_explicit(&seat->object[frame->value & 1], tern_boot_frame_get(frame->body, 8), memory_order_relaxed);
     /* release: the object before the number. Pairs with the acquire loads of ranks. */
     atomic_store_explicit(&seat->departures, frame->value, memory_order_release);
-    return true;
 }
 
-static bool apply_fate(struct tern_segment *segment, const struct tern_frame *frame)
+static bool apply_fate(struct tern_relay *relay, const struct tern_frame *frame)
 {
+    struct tern_segment *segment = relay->segment;
+
     if (frame->value != TERN_FATE_ENDED && frame->value != TERN_FATE_LOST)
         return false;
     if (atomic_load_explicit(&segment->slot[frame->rank].fate, memory_order_relaxed) != TERN_FATE_RUNNING)
         return false;
-    tern_boot_relay_fate(segment, frame->rank, frame->value == TERN_FATE_LOST);
+    tern_boot_relay_fate(segment, relay->ranks, frame->rank, frame->value == TERN_FATE_LOST);
     return true;
 }
 
 bool tern_boot_relay_apply(struct tern_relay *relay, const struct tern_frame *frame)
 {
-    struct tern_segment *segment = relay->segment;
-    bool                 good;
+    struct member *member = frame->rank < relay->ranks ? &relay->member[frame->rank] : NULL;
 
-    if (frame->rank >= segment->ranks)
+    if (member == NULL)
         return false;
     if (frame->kind == TERN_FRAME_FATE)
-        return apply_fate(segment, frame);
-    if (segment->slot[frame->rank].node == segment->node)
-        return false; /* its own writer is here */
+        return apply_fate(relay, frame);
+    if (member->is_here || !tern_boot_relay_follows(&member->last, frame, relay->note != NULL))
+        return false; /* its own writer is here, or it makes no sense */
     switch (frame->kind) {
-    case TERN_FRAME_LIFE: good = apply_life(&segment->slot[frame->rank], frame); break;
-    case TERN_FRAME_CARD: good = apply_card(tern_segment_card(segment, frame->rank), frame); break;
-    case TERN_FRAME_ARRIVED: good = apply_arrived(segment, frame); break;
-    case TERN_FRAME_DEPARTED: good = apply_departed(tern_segment_seat(segment, frame->rank), frame); break;
-    default: good = false; break;
+    case TERN_FRAME_LIFE: apply_life(&relay->segment->slot[frame->rank], frame); break;
+    case TERN_FRAME_CARD: apply_card(&relay->card[frame->rank], frame); break;
+    case TERN_FRAME_ARRIVED: apply_arrived(relay, frame); break;
+    default: apply_departed(&relay->seat[frame->rank], frame); break;
     }
-    relay->rings |= good;
-    return good;
+    relay->rings = true;
+    return true;
 }
 
 void tern_boot_relay_ring(struct tern_relay *relay)
@@ -214,21 +242,22 @@ void tern_boot_relay_ring(struct tern_relay *relay)
     if (!relay->rings)
         return;
     relay->rings = false;
-    for (uint32_t i = 0; i < relay->segment->locals; i++) {
-        struct tern_slot *slot = &relay->segment->slot[relay->said[i].rank];
+    for (uint32_t rank = 0; rank < relay->ranks; rank++) {
+        struct tern_slot *slot = &relay->segment->slot[rank];
 
-        tern_boot_bell_ring(&slot->bell, &slot->sleepers);
+        if (relay->member[rank].is_here)
+            tern_boot_bell_ring(&slot->bell, &slot->sleepers);
     }
 }
 
-void tern_boot_relay_fate(struct tern_segment *segment, uint32_t rank, bool lost)
+void tern_boot_relay_fate(struct tern_segment *segment, uint32_t ranks, uint32_t rank, bool lost)
 {
     /* release: nothing of ours before it matters, but losses must not be seen before it. Pairs with the ranks' acquire
      * loads of losses. */
     atomic_store_explicit(&segment->slot[rank].fate, lost ? TERN_FATE_LOST : TERN_FATE_ENDED, memory_order_release);
     if (lost)
         atomic_fetch_add_explicit(&segment->losses, 1, memory_order_release); /* after fate, as said above */
-    for (uint32_t r = 0; r < segment->ranks; r++) {
+    for (uint32_t r = 0; r < ranks; r++) {
         struct tern_slot *slot = &segment->slot[r];
 
         if (slot->node != segment->node || atomic_load_explicit(&slot->life, memory_order_acquire) == TERN_LIFE_LEFT)

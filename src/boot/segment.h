@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #define TERN_SEGMENT_MAGIC 0x4e524554u /* "TERN" */
-#define TERN_SEGMENT_LAYOUT 7u         /* changes whenever anything in shared memory changes */
+#define TERN_SEGMENT_LAYOUT 8u         /* changes whenever anything in shared memory changes */
 #define TERN_ARENA_CONTROL (1ull << 32)
 #define TERN_MAX_NODE_RANKS 4096
 #define TERN_MAX_RANKS 65536 /* of a job */
@@ -53,12 +53,14 @@ struct tern_slot {
     _Alignas(64) _Atomic uint32_t life; /* enum tern_life. Writer: the rank, by compare-and-swap from NONE */
     _Atomic uint32_t fate;              /* enum tern_fate. Writer: the launcher */
     _Atomic int32_t  pid;               /* of the process that called tern_init. Writer: the rank */
-    _Atomic int32_t  group;             /* process group that the launcher made for the rank. Writer: the launcher */
     uint32_t         node;              /* which node the rank is on; these two written before any rank starts */
     uint32_t         local;             /* its number among the ranks of that node */
-    _Atomic uint32_t ended; /* enum tern_fate that a watcher found and the relay has to tell. Writer: watchers,
+    _Atomic uint32_t ended;   /* enum tern_fate that a watcher found and the relay has to tell. Writer: watchers,
                                            of the same node, in jobs without ternrun; the relay takes it back */
-    uint8_t          reserved[36];
+    uint64_t         started; /* when the process started, as the kernel counts (watch.h); 0: not known. Together with
+                                 pid it names one process. Writer: the host of a job without ternrun, before the rank
+                                 gets the arena */
+    uint8_t          reserved[32];
 };
 _Static_assert(sizeof(struct tern_slot) == 128, "a slot is two cache lines");
 
@@ -103,8 +105,6 @@ struct tern_segment {
     uint32_t notes;      /* 1: seats have notes, because the job is to survive deaths */
     uint32_t reserved;
     uint64_t tell;                        /* inode of the pipe that wakes the relay; 0: not inherited, or one node */
-    _Alignas(64) _Atomic uint32_t told;   /* 1: the relay knows that it has to look for changes. Writers: ranks set it,
-                                             the relay clears it */
     _Alignas(64) _Atomic uint32_t losses; /* number of ranks whose fate is LOST. Writer: the launcher, after fate */
     _Alignas(64) _Atomic uint64_t next;   /* offset of the first byte of the arena that no region had. Writer: ranks */
     struct tern_guard guard[TERN_GUARDS]; /* of memory that ranks accumulate to: op/acc.h */

@@ -95,7 +95,7 @@ tern_status tern_boot_space_take(const struct tern_boot *boot, int file, uint64_
     uint64_t          offset;
 
     do {
-        offset = tern_base_round_up(seen, unit);
+        offset = tern_base_round_up(seen, unit > TERN_SPACE_ALIGN ? unit : TERN_SPACE_ALIGN);
         if (size == 0 || offset == 0 || !tern_base_covers(LARGEST_OFFSET, offset, size))
             return tern_base_fail(TERN_ERR_NOMEM, "%llu bytes are more than any memory holds",
                                   (unsigned long long)bytes);

@@ -3,6 +3,10 @@
  * The kernel tells the end of a process through a descriptor (pidfd), also to those who are not its parent; it does not
  * tell them how it ended. So a rank has failed when its process is gone and its life in the segment does not say LEFT.
  * The launcher knows more (the signal, the status) and gets a moment to end the job in its own words; not all do.
+ *
+ * A watcher that takes over after a death finds ranks that died long ago, whose process numbers may belong to other
+ * processes by now. Ranks whose end is known are passed over, and of any other the start of the process has to be that
+ * in the slot: else the rank is gone.
  */
 #define _GNU_SOURCE 1
 #include "boot/watch.h"
@@ -11,6 +15,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -30,8 +35,9 @@ static struct {
     pthread_t        thread;
     struct tern_boot boot;
     struct tern_pmi *pmi;
-    int              stop; /* eventfd */
-    int              host; /* pidfd of the rank that relays for this node; -1: none does, or this one */
+    int              stop;     /* eventfd */
+    int              host;     /* pidfd of the rank that relays for this node; -1: none does, or this one */
+    bool             compares; /* starts of processes as this process sees them are as the host wrote them */
 } watch;
 
 enum news { NEWS_NONE, NEWS_STOP, NEWS_RANK };
@@ -39,6 +45,57 @@ enum news { NEWS_NONE, NEWS_STOP, NEWS_RANK };
 static int open_process(pid_t pid)
 {
     return (int)syscall(SYS_pidfd_open, pid, 0);
+}
+
+uint64_t tern_boot_watch_started(pid_t pid)
+{
+    unsigned long long started = 0;
+    char               path[32], text[1024];
+    const char        *after;
+    size_t             len;
+    FILE              *file;
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    if ((file = fopen(path, "re")) == NULL)
+        return 0;
+    len = fread(text, 1, sizeof(text) - 1, file);
+    fclose(file);
+    text[len] = '\0';
+    after = strrchr(text, ')'); /* the name in front may have any characters; then come the fields from the third on */
+    if (after == NULL ||
+        sscanf(after + 1, " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
+               &started) != 1)
+        return 0;
+    return started;
+}
+
+/* A descriptor of the rank's process. -1 and ESRCH: the process is gone, and another one may have its number. */
+static int open_rank(int rank)
+{
+    const struct tern_slot *slot = &watch.boot.segment->slot[rank];
+    /* acquire: pairs with the release in tern_boot_claim(). */
+    pid_t                   pid = atomic_load_explicit(&slot->pid, memory_order_acquire);
+    int                     fd = open_process(pid);
+
+    /* The start is read after the process was opened: if the process ends between the two, the start is none, or that
+     * of another one, and the rank is gone either way. */
+    if (fd >= 0 && watch.compares && slot->started != 0 && tern_boot_watch_started(pid) != slot->started) {
+        close(fd);
+        errno = ESRCH;
+        return -1;
+    }
+    return fd;
+}
+
+/* Whether the rank needs no watching: its end is known, or its departure, after which nobody waits for it. */
+static bool is_settled(int rank)
+{
+    const struct tern_slot *slot = &watch.boot.segment->slot[rank];
+
+    /* relaxed: whoever wrote these has told the others, or tells them without this thread. */
+    return atomic_load_explicit(&slot->fate, memory_order_relaxed) != TERN_FATE_RUNNING ||
+           atomic_load_explicit(&slot->ended, memory_order_relaxed) != TERN_FATE_RUNNING ||
+           atomic_load_explicit(&slot->life, memory_order_relaxed) == TERN_LIFE_LEFT;
 }
 
 /* The launcher is gone, and with it whoever could end this job. */
@@ -156,7 +213,7 @@ static bool end_job(int rank)
 /* Watch one rank until it is gone. Returns whether the thread is to stop. */
 static bool watch_rank(int rank)
 {
-    int  fd = open_process(atomic_load_explicit(&watch.boot.segment->slot[rank].pid, memory_order_acquire));
+    int  fd = open_rank(rank);
     bool stop = fd >= 0 && wait_for(fd, -1) == NEWS_STOP;
 
     if (fd >= 0)
@@ -172,7 +229,7 @@ static void *watch_run(void *arg)
 {
     (void)arg;
     for (int rank = next_local(watch.boot.rank); rank != watch.boot.rank; rank = next_local(rank))
-        if (watch_rank(rank))
+        if (!is_settled(rank) && watch_rank(rank))
             return NULL;
     wait_for(-1, -1); /* nobody is left but the launcher */
     return NULL;
@@ -214,8 +271,10 @@ tern_status tern_boot_watch_start(const struct tern_boot *boot, struct tern_pmi 
     watch.boot = *boot;
     watch.pmi = pmi;
     watch.host = -1;
-    if (boot->nodes > 1 && boot->local != 0)
-        watch.host = open_process(atomic_load_explicit(&boot->segment->slot[host].pid, memory_order_acquire));
+    watch.compares = tern_boot_watch_started(getpid()) == boot->segment->slot[boot->rank].started; /* same clock */
+    if (boot->nodes > 1 && boot->local != 0 && (watch.host = open_rank(host)) < 0 && errno == ESRCH)
+        return tern_base_fail(
+            TERN_ERR_BOOT, "rank %d, which connects this node to the others, is gone; its own message says why", host);
     pmi->watched = boot->locals > 1;
     return boot->locals > 1 || pmi->gone >= 0 ? start_thread() : TERN_OK;
 }

@@ -9,6 +9,9 @@
 #ifndef TERN_BOOT_WATCH_H
 #define TERN_BOOT_WATCH_H
 
+#include <stdint.h>
+#include <sys/types.h>
+
 #include "boot/boot.h"
 #include "boot/pmi.h"
 
@@ -17,6 +20,11 @@
  * Returns TERN_OK also where there is nobody to watch. TERN_ERR_SYSTEM: no thread, or the kernel does not let processes
  * be watched and the job is to survive deaths. */
 tern_status tern_boot_watch_start(const struct tern_boot *boot, struct tern_pmi *pmi, int host);
+
+/* When a process started, in the kernel's ticks since the machine started. The kernel gives the number of a dead
+ * process to a new one; number and start together name one process.
+ * Returns 0 where there is no such process, or /proc is not mounted. */
+uint64_t tern_boot_watch_started(pid_t pid);
 
 /* Stop it, if it runs. */
 void tern_boot_watch_stop(void);

@@ -3,7 +3,8 @@
  * The hub brings everything into one order by being one thread: what it hears it writes into its own segment and sends
  * to all other nodes before it looks for more. What is said of a rank is taken from its own node only. Deaths are found
  * by the watchers (watch.h) of each node, who leave them in the slot for this thread; all nodes, the rank's own too,
- * learn of them from the hub.
+ * learn of them from the hub. Connections are sealed (channel.h): one that brings a frame which its other side did not
+ * send just then is closed, and with it the node is lost.
  */
 #define _GNU_SOURCE 1
 #include "boot/wheel.h"
@@ -164,6 +165,7 @@ static void serve_channel(int i)
 {
     struct tern_channel *channel = &wheel.channel[i];
     struct tern_frame    frame;
+    const char          *fault;
     bool                 good = true;
 
     tern_boot_channel_flush(channel);
@@ -173,6 +175,9 @@ static void serve_channel(int i)
     if (!good)
         tern_base_log(TERN_LOG_WARN, "what node %d said of rank %u makes no sense; its connection is closed",
                       wheel.is_hub ? i + 1 : 0, frame.rank);
+    else if ((fault = tern_boot_channel_fault(channel)) != NULL)
+        tern_base_log(TERN_LOG_WARN, "what came from node %d %s; its connection is closed", wheel.is_hub ? i + 1 : 0,
+                      fault);
     if (good && channel->state == TERN_CHANNEL_UP && !channel->is_deaf)
         return;
     if (wheel.is_hub)
@@ -277,7 +282,7 @@ static tern_status start_thread(void)
     return TERN_OK;
 }
 
-tern_status tern_boot_wheel_start(const struct tern_boot *boot, const int *fds)
+tern_status tern_boot_wheel_start(const struct tern_boot *boot, const struct tern_dial_line *lines)
 {
     bool        is_hub = boot->node == 0;
     tern_status st = TERN_OK;
@@ -292,8 +297,12 @@ tern_status tern_boot_wheel_start(const struct tern_boot *boot, const int *fds)
         wheel.count = wheel.channel == NULL ? 0 : wheel.count;
         st = tern_base_fail(TERN_ERR_NOMEM, "no memory or no descriptor to relay between %d nodes", boot->nodes);
     }
-    for (int i = 0; i < wheel.count; i++)
-        tern_boot_channel_open(&wheel.channel[i], fds[is_hub ? i + 1 : 0], fds[is_hub ? i + 1 : 0]);
+    for (int i = 0; i < wheel.count; i++) {
+        const struct tern_dial_line *line = &lines[is_hub ? i + 1 : 0];
+
+        tern_boot_channel_open(&wheel.channel[i], line->fd, line->fd);
+        tern_boot_channel_seal(&wheel.channel[i], &line->keys);
+    }
     if (st == TERN_OK)
         st = tern_boot_relay_open(boot->segment, &wheel.relay);
     if (st == TERN_OK)

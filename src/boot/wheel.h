@@ -8,10 +8,11 @@
 #define TERN_BOOT_WHEEL_H
 
 #include "boot/boot.h"
+#include "boot/dial.h"
 
-/* Start the thread. fds are connections: of the hub, one for each node but its own (fds[0] is not used); of a spoke,
- * one at fds[0]. They belong to the thread from here on, also after an error. Once at a time in a process. */
-tern_status tern_boot_wheel_start(const struct tern_boot *boot, const int *fds);
+/* Start the thread. lines are connections: of the hub, one for each node but its own (lines[0] is not used); of a
+ * spoke, one at lines[0]. They belong to the thread from here on, also after an error. Once at a time in a process. */
+tern_status tern_boot_wheel_start(const struct tern_boot *boot, const struct tern_dial_line *lines);
 
 /* Pass on what is to be passed on, and stop the thread, if it runs. */
 void tern_boot_wheel_stop(void);

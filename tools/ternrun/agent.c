@@ -22,7 +22,7 @@
 /* The command for a host. The words are those of config->agent, which is cut at its blanks once. */
 struct command {
     char *word[MOST_WORDS + 4];
-    char  ternrun[PATH_MAX];
+    char  ternrun[4 * PATH_MAX + 3]; /* its path, perhaps quoted */
 };
 
 /* Three pipes, as the agent (its end first) and as ternrun holds them. */
@@ -30,10 +30,39 @@ struct wires {
     int child[3], mine[3];
 };
 
+/* Whether the agent hands the command to a shell on the host, as ssh does, which would cut a path at its blanks. Other
+ * agents get the path as it is. */
+static bool uses_shell(const char *agent)
+{
+    const char *slash = strrchr(agent, '/'), *name = slash != NULL ? slash + 1 : agent;
+
+    return strcmp(name, "ssh") == 0 || strcmp(name, "rsh") == 0;
+}
+
+/* Write the path so that a shell takes it for one word. out has room for four bytes for each of its own, and three. */
+static void quote_path(const char *path, char *out)
+{
+    if (path[strspn(path, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-+,:@%=")] == '\0') {
+        strcpy(out, path);
+        return;
+    }
+    *out++ = '\'';
+    for (; *path != '\0'; path++) {
+        if (*path == '\'') {
+            memcpy(out, "'\\''", 4);
+            out += 4;
+        } else {
+            *out++ = *path;
+        }
+    }
+    memcpy(out, "'", 2);
+}
+
 /* words is a copy of the agent's, and is cut up. */
 static bool put_together(char *words, const struct run_host *host, struct command *command)
 {
-    ssize_t len = readlink("/proc/self/exe", command->ternrun, sizeof(command->ternrun) - 1);
+    char    path[PATH_MAX];
+    ssize_t len = readlink("/proc/self/exe", path, sizeof(path) - 1);
     char   *rest = NULL;
     int     count = 0;
 
@@ -41,7 +70,7 @@ static bool put_together(char *words, const struct run_host *host, struct comman
         run_say("cannot find out where ternrun is: %s", strerror(errno));
         return false;
     }
-    command->ternrun[len] = '\0';
+    path[len] = '\0';
     for (char *word = strtok_r(words, " \t", &rest); word != NULL; word = strtok_r(NULL, " \t", &rest)) {
         if (count == MOST_WORDS) {
             run_say("--agent has more than %d words; write a script", MOST_WORDS);
@@ -49,6 +78,10 @@ static bool put_together(char *words, const struct run_host *host, struct comman
         }
         command->word[count++] = word;
     }
+    if (uses_shell(command->word[0]))
+        quote_path(path, command->ternrun);
+    else
+        strcpy(command->ternrun, path);
     command->word[count++] = host->name;
     command->word[count++] = command->ternrun;
     command->word[count++] = "--node";

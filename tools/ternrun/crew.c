@@ -41,7 +41,7 @@ static bool arena_open(struct run_job *job)
 static void describe(const struct run_job *job)
 {
     const struct run_config *config = job->config;
-    char                     boot[128];
+    char                     boot[TERN_BOOT_TEXT];
 
     tern_boot_text(boot, sizeof(boot), job->first, &job->given);
     run_say("host %s: %s", job->host, run_bind_summary(job->plan));
@@ -60,6 +60,7 @@ static bool here_open(struct run_job *job)
     if (!arena_open(job))
         return refuse(job, tern_base_detail());
     job->segment->on_failure = (uint32_t)job->config->on_failure;
+    job->given.mark = tern_boot_mark(job->segment->job);
     if (!run_guard_start(job))
         return false;
     if (job->config->verbose)
@@ -114,11 +115,9 @@ static void here_close(struct run_job *job)
 {
     for (int r = 0; r < job->started; r++) /* none is left, unless we gave up: then the guard goes on killing */
         if (!job->rank[r].is_group)
-            atomic_store_explicit(&job->segment->slot[job->first + r].group, 0, memory_order_relaxed); /* before our
-                                                                                                    end: ordered */
+            atomic_store_explicit(&job->group[r], 0, memory_order_relaxed); /* before our end: ordered */
     run_guard_end(job);
-    tern_boot_segment_unmap(job->segment);
-    close(job->given.arena);
+    close(job->given.arena); /* the segment stays mapped until we exit: its size is only written in itself */
     if (job->given.huge >= 0)
         close(job->given.huge);
 }

@@ -79,7 +79,7 @@ static void rank_ended(struct run_job *job, int r, const siginfo_t *info)
     if (job->up != NULL)
         run_up_fate(job, number, &verdict);
     else
-        tern_boot_relay_fate(job->segment, (uint32_t)number, verdict.failed);
+        tern_boot_relay_fate(job->segment, (uint32_t)job->given.ranks, (uint32_t)number, verdict.failed);
     waitid(P_PID, (id_t)info->si_pid, &(siginfo_t){ 0 }, WEXITED);
     run_ends_note(job, r, &verdict, job->host);
 }

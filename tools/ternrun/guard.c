@@ -2,9 +2,12 @@
  *
  * SIGKILL gives ternrun no chance to do anything. The kernel then kills the processes that ternrun started itself, but
  * not what those started: under 'ternrun sh -c program' the program would stay. So a small process waits at the end of
- * a pipe whose other end only ternrun holds. When the pipe closes, it kills every process group that the segment still
- * names, and every process that has this job's TERN_BOOT in its environment. When ternrun ends in order it says so
- * before, and there is no group left in the segment: then the guard just goes.
+ * a pipe whose other end only ternrun holds. When the pipe closes, it kills every process group that is still in
+ * ternrun's table, and every process that has this job's TERN_BOOT in its environment. When ternrun ends in order it
+ * says so before, and there is no group left in the table: then the guard just goes.
+ *
+ * The guard uses nothing that a rank can write: the table is in memory that no rank maps, and the segment, which ranks
+ * may damage, is not read.
  */
 #define _GNU_SOURCE 1
 #include <ctype.h>
@@ -14,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -23,8 +27,8 @@
 
 #define ROUNDS 5 /* what is being started while we look is found the next time */
 
-/* Whether a process has the launcher's TERN_BOOT in its environment: a variable that starts with TERN_BOOT= and ends
- * with end. */
+/* Whether a process has the job's TERN_BOOT in its environment: a variable that starts with TERN_BOOT= and ends with
+ * end. */
 static bool is_of_job(const char *pid, const char *end)
 {
     char    path[300], *text = NULL;
@@ -47,14 +51,15 @@ static bool is_of_job(const char *pid, const char *end)
     return found;
 }
 
-/* Kill what left its process group but kept its environment. */
-static void kill_strays(pid_t launcher)
+/* Kill what left its process group but kept its environment. The job's mark tells it from the processes of a job whose
+ * launcher has the same number in another process namespace; the launcher's number from other hosts of this job. */
+static void kill_strays(const struct tern_boot_given *given)
 {
     DIR           *dir = opendir("/proc");
     struct dirent *entry;
-    char           end[32];
+    char           end[64];
 
-    snprintf(end, sizeof(end), ",launcher=%d", (int)launcher);
+    snprintf(end, sizeof(end), ",launcher=%d,job=%lld", given->launcher, (long long)given->mark);
     while (dir != NULL && (entry = readdir(dir)) != NULL)
         if (isdigit((unsigned char)entry->d_name[0]) && is_of_job(entry->d_name, end))
             kill((pid_t)atoi(entry->d_name), SIGKILL);
@@ -62,15 +67,15 @@ static void kill_strays(pid_t launcher)
         closedir(dir);
 }
 
-static bool kill_groups(struct tern_segment *segment)
+static bool kill_groups(const _Atomic int32_t *groups, int ranks)
 {
     bool any = false;
 
-    for (uint32_t r = 0; r < segment->ranks; r++) {
+    for (int r = 0; r < ranks; r++) {
         /* relaxed: ternrun is dead and its writes are done; the children's came before they ran. */
-        int32_t group = atomic_load_explicit(&segment->slot[r].group, memory_order_relaxed);
+        int32_t group = atomic_load_explicit(&groups[r], memory_order_relaxed);
 
-        if (group > 0) {
+        if (group > 1) { /* kill(-1) would mean everyone */
             any = true;
             kill(-group, SIGKILL);
         }
@@ -89,9 +94,9 @@ static int let_go(int pipe_end)
     return pipe_end;
 }
 
-__attribute__((noreturn)) static void guard_run(struct tern_segment *segment, int pipe_end, pid_t launcher,
-                                                char *outer_boot)
+__attribute__((noreturn)) static void guard_run(const struct run_job *job, int pipe_end)
 {
+    char   *outer_boot = job->config->outer_boot;
     bool    in_order = false;
     char    byte;
     ssize_t got;
@@ -104,8 +109,8 @@ __attribute__((noreturn)) static void guard_run(struct tern_segment *segment, in
         in_order |= got > 0;
     } while (got > 0 || (got < 0 && errno == EINTR));
     /* Killed while it ended the job, ternrun may have forgotten the groups already, and not yet met the strays. */
-    for (int i = 0; i < ROUNDS && (kill_groups(segment) || !in_order); i++) {
-        kill_strays(launcher);
+    for (int i = 0; i < ROUNDS && (kill_groups(job->group, job->config->ranks) || !in_order); i++) {
+        kill_strays(&job->given);
         nanosleep(&(struct timespec){ .tv_nsec = 10 * NS_PER_MS }, NULL);
     }
     _exit(0);
@@ -123,8 +128,14 @@ void run_guard_end(struct run_job *job)
 bool run_guard_start(struct run_job *job)
 {
     int   ends[2];
-    pid_t launcher = getpid();
+    void *groups = mmap(NULL, (size_t)job->config->ranks * sizeof(job->group[0]), PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
+    if (groups == MAP_FAILED) {
+        run_say("no memory for the process groups of %d ranks: %s", job->config->ranks, strerror(errno));
+        return false;
+    }
+    job->group = groups;
     if (pipe2(ends, O_CLOEXEC) != 0) {
         run_say("cannot make a pipe: %s", strerror(errno));
         return false;
@@ -132,7 +143,7 @@ bool run_guard_start(struct run_job *job)
     job->guard = fork();
     if (job->guard == 0) {
         close(ends[1]);
-        guard_run(job->segment, ends[0], launcher, job->config->outer_boot);
+        guard_run(job, ends[0]);
     }
     close(ends[0]);
     job->guard_pipe = ends[1];

@@ -76,8 +76,12 @@ static void explain(struct run_job *job, struct run_host *host)
 
     if (host->channel.state == TERN_CHANNEL_FOREIGN) {
         quote(host, text, 60);
+        if (host->state == HOST_RUNS && host->is_senseless)
+            snprintf(text, sizeof(text), "what it says of rank %u makes no sense", host->about);
+        else if (host->state == HOST_RUNS)
+            snprintf(text, sizeof(text), "what it says makes no sense");
         if (host->state == HOST_RUNS)
-            lose(job, host, "what it says makes no sense");
+            lose(job, host, text);
         else
             refuse(job, host,
                    "what it answers is not from ternrun: '%s'; see that nothing there prints to standard "
@@ -146,6 +150,16 @@ static void pass_on(struct run_job *job, const struct run_host *from, const stru
             run_host_tell(&job->config->host[i], frame);
 }
 
+/* A change of a rank's life, card or seat. It is checked here, because the hosts that it is passed on to would take
+ * nonsense for a fault of the head. */
+static bool hear_change(struct run_job *job, const struct run_host *host, const struct tern_frame *frame)
+{
+    if (!is_there(host, frame->rank) || !run_hub_follows(job, frame))
+        return false;
+    pass_on(job, host, frame);
+    return true;
+}
+
 /* What a host that runs its ranks may say. False: it makes no sense. */
 static bool hear_running(struct run_job *job, struct run_host *host, const struct tern_frame *frame)
 {
@@ -155,10 +169,7 @@ static bool hear_running(struct run_job *job, struct run_host *host, const struc
     case TERN_FRAME_LIFE:
     case TERN_FRAME_CARD:
     case TERN_FRAME_ARRIVED:
-    case TERN_FRAME_DEPARTED:
-        if (is_rank)
-            pass_on(job, host, frame);
-        return is_rank;
+    case TERN_FRAME_DEPARTED: return hear_change(job, host, frame);
     case TERN_FRAME_FATE: return is_rank && hear_fate(job, host, frame);
     case TERN_FRAME_OUTPUT:
         return is_rank && run_output_feed(&job->output, frame->rank, (int)(frame->value & 3), frame->body, frame->len);
@@ -187,8 +198,11 @@ static void hear_all(struct run_job *job, struct run_host *host)
     do {
         more = tern_boot_channel_fill(&host->channel); /* not for long: output ends with the credit for it */
         while (!is_over(host) && tern_boot_channel_next(&host->channel, &frame))
-            if (host->state == HOST_RUNS ? !hear_running(job, host, &frame) : !hear_hello(job, host, &frame))
+            if (host->state == HOST_RUNS ? !hear_running(job, host, &frame) : !hear_hello(job, host, &frame)) {
                 host->channel.state = TERN_CHANNEL_FOREIGN;
+                host->is_senseless = true;
+                host->about = frame.rank;
+            }
     } while (more && !is_over(host));
     tern_boot_channel_flush(&host->channel);
 }

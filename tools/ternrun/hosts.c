@@ -32,12 +32,22 @@ __attribute__((format(printf, 2, 3))) static bool refuse(const struct refusal *r
 }
 
 /* The length of the name at the front of text: up to the comma, or the colon before its number. An address with colons
- * is in brackets. */
+ * is in brackets, perhaps behind the name of a user. */
 static size_t name_length(const char *text)
 {
-    size_t closed = *text == '[' ? strcspn(text, "],") : 0;
+    size_t open = strcspn(text, "[:,"), closed = text[open] == '[' ? open + strcspn(text + open, "],") : 0;
 
     return closed + strcspn(text + closed, ":,");
+}
+
+/* Whether the brackets of a name, if it has any, are one pair around its end. */
+static bool brackets_match(const char *text, size_t len)
+{
+    const char *open = memchr(text, '[', len), *close = memchr(text, ']', len);
+
+    if (open == NULL || close == NULL)
+        return open == close;
+    return close > open + 1 && close == text + len - 1 && memchr(open + 1, '[', (size_t)(close - open - 1)) == NULL;
 }
 
 static bool check_name(const struct refusal *refusal, const char *text, size_t len)
@@ -49,6 +59,9 @@ static bool check_name(const struct refusal *refusal, const char *text, size_t l
     for (size_t i = 0; i < len; i++)
         if (!isalnum((unsigned char)text[i]) && strchr("._-@%+[]:", text[i]) == NULL)
             return refuse(refusal, "'%.*s' is no name of a host", len < 100 ? (int)len : 100, text);
+    if (!brackets_match(text, len))
+        return refuse(refusal, "'%.*s' is no name of a host: write an address with colons as [::1]",
+                      len < 100 ? (int)len : 100, text);
     return true;
 }
 

@@ -79,8 +79,10 @@ struct run_host {
     int                 err;   /* what it says on standard error; -1: at its end */
     char                line[512], last[512];
     size_t              line_len;
-    int                 asked;   /* the last signal by which the host was told to end */
-    int64_t             lost_at; /* the channel is closed: how long to wait for the agent's status */
+    int                 asked;        /* the last signal by which the host was told to end */
+    int64_t             lost_at;      /* the channel is closed: how long to wait for the agent's status */
+    bool                is_senseless; /* it said what makes no sense, */
+    uint32_t            about;        /* of this rank */
 };
 
 /* hosts.c: read the text of --hosts. ranks is 0, or what -n says. False: why, for the user. */
@@ -91,7 +93,8 @@ void run_hosts_free(struct run_config *config);
 void run_host_tell(struct run_host *host, const struct tern_frame *frame); /* nothing, unless it runs */
 void run_hub_tell_all(struct run_job *job, uint32_t kind, int rank, uint32_t value);
 void run_host_close(struct run_host *host, enum run_host_state state);
-bool run_hub_input_credit(struct run_job *job, size_t bytes); /* false: that many it never had */
+bool run_hub_follows(struct run_job *job, const struct tern_frame *frame); /* whether its rank may say that now */
+bool run_hub_input_credit(struct run_job *job, size_t bytes);              /* false: that many it never had */
 
 /* hear.c: hear what a host says, and notice when it says no more. */
 void run_host_listen(struct run_job *job, struct run_host *host);

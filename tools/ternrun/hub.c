@@ -14,16 +14,18 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/options.h"
 #include "hosts.h"
 
 #define RETRY_NS (500 * NS_PER_MS) /* between looks whether ternrun is in the foreground again */
 #define INPUT_PIECE 16384
 
 struct run_hub {
-    bool    is_started; /* the hosts were told what to start */
-    bool    is_read;    /* standard input is at its end */
-    size_t  input;      /* bytes of it that the host of rank 0 takes */
-    int64_t retry_at;   /* do not read it before this */
+    bool                    is_started; /* the hosts were told what to start */
+    bool                    is_read;    /* standard input is at its end */
+    size_t                  input;      /* bytes of it that the host of rank 0 takes */
+    int64_t                 retry_at;   /* do not read it before this */
+    struct tern_relay_state state[];    /* [ranks] the last that their hosts said of them */
 };
 
 /* ---- what hosts are told ---- */
@@ -131,6 +133,12 @@ static void start_all(struct run_job *job)
     job->started = job->running = job->config->ranks;
 }
 
+bool run_hub_follows(struct run_job *job, const struct tern_frame *frame)
+{
+    return tern_boot_relay_follows(&job->hub->state[frame->rank], frame,
+                                   job->config->on_failure == TERN_ON_FAILURE_RETURN);
+}
+
 /* ---- standard input ---- */
 
 bool run_hub_input_credit(struct run_job *job, size_t bytes)
@@ -182,7 +190,7 @@ static size_t hosts_files(const struct run_config *config)
 
 static bool hosts_open(struct run_job *job)
 {
-    job->hub = calloc(1, sizeof(*job->hub));
+    job->hub = calloc(1, sizeof(*job->hub) + (size_t)job->config->ranks * sizeof(job->hub->state[0]));
     if (job->hub == NULL) {
         run_say("no memory for %d hosts", job->config->hosts);
         return false;

@@ -119,14 +119,14 @@ static bool child_network(const struct run_job *job)
 {
     const char *links = getenv("TERN_LINKS");
 
-    if (job->segment->nodes == 1 && (links == NULL || strstr(links, "ofi") == NULL))
+    if ((job->up == NULL || job->up->order.hosts == 1) && (links == NULL || strstr(links, "ofi") == NULL))
         return true;
     return setenv("FI_OFI_RXM_BUFFER_SIZE", "8448", 0) == 0 && setenv("FI_OFI_RXM_MSG_RX_SIZE", "256", 0) == 0;
 }
 
 static int child_exec(const struct run_job *job, int rank)
 {
-    char boot[128];
+    char boot[TERN_BOOT_TEXT];
 
     tern_boot_text(boot, sizeof(boot), job->first + rank, &job->given);
     if (job->config->environment != NULL)
@@ -145,8 +145,7 @@ __attribute__((noreturn)) static void child_run(const struct run_job *job, int r
 
     setpgid(0, 0);
     /* Recorded here, so that the guard knows the group before the program can start anything. */
-    atomic_store_explicit(&job->segment->slot[job->first + rank].group, (int32_t)getpid(),
-                          memory_order_relaxed); /* fork orders */
+    atomic_store_explicit(&job->group[rank], (int32_t)getpid(), memory_order_relaxed); /* read after a death only */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != launcher)
         _exit(EXIT_TROUBLE); /* ternrun died before the line above */
@@ -215,8 +214,7 @@ static bool child_started(struct run_job *job, int rank, pid_t pid, int listen, 
     if (got != (ssize_t)sizeof(complaint))
         return true; /* the pipe was closed by exec; or the child was killed, which the loop will see */
     waitpid(pid, NULL, 0);
-    atomic_store_explicit(&job->segment->slot[job->first + rank].group, 0,
-                          memory_order_relaxed); /* read after our death only */
+    atomic_store_explicit(&job->group[rank], 0, memory_order_relaxed); /* read after our death only */
     *status = explain(job, rank, &complaint);
     return false;
 }

@@ -75,7 +75,7 @@ static bool group_lives(struct run_job *job, int r)
     if (rank->is_group && !rank->runs && kill(-rank->pid, 0) != 0 && errno == ESRCH) {
         rank->is_group = false;
         /* relaxed: read by the guard after our death, which orders it. */
-        atomic_store_explicit(&job->segment->slot[job->first + r].group, 0, memory_order_relaxed);
+        atomic_store_explicit(&job->group[r], 0, memory_order_relaxed);
     }
     return rank->is_group;
 }

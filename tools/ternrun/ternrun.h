@@ -21,6 +21,7 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -221,6 +222,9 @@ struct run_job {
     int                      first; /* number in the whole job of our first rank */
     pid_t                    guard;
     int                      guard_pipe; /* descriptor */
+    /* [ranks] Their process groups; 0: none. In memory that ternrun, the guard and a rank's process before its exec
+     * share, and that no rank maps. Writers: the rank's process before its exec; ternrun after that. */
+    _Atomic int32_t         *group;
     char                     host[256];
     struct run_up           *up; /* we are a node and this leads to the head; NULL: we are not */
     /* Ranks on other hosts. */
