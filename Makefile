@@ -25,7 +25,9 @@ check: ## everything that must hold
 install: all ## install under PREFIX (/usr/local), staged below DESTDIR
 	@DESTDIR="$(DESTDIR)" cmake --install build --prefix "$(PREFIX)"
 
-bench: all ## measure this machine and compare: build/bench/*.csv and plots
+bench: ## measure this machine and compare: build/bench/*.csv and plots
+	@scripts/deps bench || echo "Measuring without them: the comparison leaves out what is not installed."
+	@$(MAKE) --no-print-directory all
 	@scripts/bench
 
 apps-report: all ## run the applications in all styles, and for each MPI: a table and plots in build/apps

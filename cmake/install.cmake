@@ -25,9 +25,21 @@ if(TARGET tern)
     install(FILES ${CMAKE_BINARY_DIR}/tern-config.cmake ${CMAKE_BINARY_DIR}/tern-config-version.cmake
         DESTINATION ${package_dir})
 
-    # The prefix is found from where tern.pc lies, so that an installed tree can be moved.
-    file(RELATIVE_PATH pc_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
-    string(REGEX REPLACE "/$" "" pc_prefix "${pc_prefix}")
+    # The prefix is found from where tern.pc lies, so that an installed tree can be moved. Directories that the builder
+    # gave as absolute paths, as some distributions do, stay what they are.
+    if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
+        set(pc_prefix ${CMAKE_INSTALL_PREFIX})
+    else()
+        file(RELATIVE_PATH pc_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+        string(REGEX REPLACE "/$" "" pc_prefix "\${pcfiledir}/${pc_prefix}")
+    endif()
+    foreach(dir INCLUDEDIR LIBDIR)
+        if(IS_ABSOLUTE "${CMAKE_INSTALL_${dir}}")
+            set(pc_${dir} ${CMAKE_INSTALL_${dir}})
+        else()
+            set(pc_${dir} "\${prefix}/${CMAKE_INSTALL_${dir}}")
+        endif()
+    endforeach()
     configure_file(cmake/tern.pc.in ${CMAKE_BINARY_DIR}/tern.pc @ONLY)
     install(FILES ${CMAKE_BINARY_DIR}/tern.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endif()

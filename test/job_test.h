@@ -19,9 +19,6 @@
 
 #include <tern.h>
 
-#include "core/group.h"
-#include "core/wait.h"
-
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define JOB_SANITIZED 1
 #elif defined(__has_feature)
@@ -40,29 +37,11 @@
 /* The service thread copies a peer's data into this process; that the program's threads read it later is ordered
  * through the peer (its put, then a barrier), which the sanitizer of one process cannot see. */
 const char *__tsan_default_suppressions(void);
-const char *__tsan_default_suppressions(void)
+__attribute__((weak)) const char *__tsan_default_suppressions(void) /* the sources of one program share it */
 {
     return "race:tern_shm_serve\n";
 }
 #endif
-
-/* JOB_APART=N in the environment: the core makes the world's group itself, as if there were N ranks on each node. */
-static __attribute__((constructor)) void job_apart(void)
-{
-    const char *ranks = getenv("JOB_APART");
-
-    tern_core_group_apart = ranks ? (unsigned)atoi(ranks) : 0;
-}
-
-/* JOB_NET=off in the environment: nobody is saved by the longest sleep of a wait. A sleeper whom nobody wakes sleeps
- * until its stall report, which is the failure of the test (CMakeLists.txt). */
-static __attribute__((constructor)) void job_without_net(void)
-{
-    const char *net = getenv("JOB_NET");
-
-    if (net && strcmp(net, "off") == 0)
-        tern_core_wait_net = INT64_MAX;
-}
 
 __attribute__((weak)) const char *job_note; /* printed with a failure: a seed, say. A program may set it */
 __attribute__((weak)) int         job_broken;
@@ -197,6 +176,14 @@ static inline uint64_t job_random(uint64_t *seed)
     *seed ^= *seed << 25;
     *seed ^= *seed >> 27;
     return *seed * 2685821657736338717ull;
+}
+
+/* Where a random stream begins: at the usual place, or at one that JOB_SEED=n in the environment gives. */
+static inline uint64_t job_seed(uint64_t usual)
+{
+    const char *given = getenv("JOB_SEED");
+
+    return given ? strtoull(given, NULL, 0) * 1000003 + usual : usual;
 }
 
 /* A number that handlers of active messages change: wait until it is at least so large, or the deadline. */

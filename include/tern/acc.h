@@ -17,7 +17,18 @@
  * target may overlap: every summand is added. The summands do not overlap the target; those of get_acc do not overlap
  * each other.
  *
- * Arithmetic. Integers wrap around. Floating-point products and sums are rounded each by itself.
+ * One memory, several regions. It also holds among accumulates that reach the same memory through different regions of
+ * the ranks of a node: regions of the same file, and a region that registers memory that tern_region_ptr gave. Memory
+ * that is registered lies in one mapping then: that of its first byte counts.
+ *
+ * Arithmetic. Integers wrap around. Floating-point products and sums are rounded each by itself. Where tern_region_path
+ * is "self" or "shm" the caller adds, in the floating-point mode of the calling thread. Otherwise the target's side
+ * adds, in the default mode: rounded to nearest, with subnormal numbers. A program that keeps the default mode gets the
+ * same sums everywhere.
+ *
+ * Signals. A handler of a signal that interrupts an accumulate must not jump out of it (siglongjmp, an exception): what
+ * keeps others from the same elements meanwhile would never be given back, and all accumulates to them would wait for
+ * ever.
  *
  * A rank that is killed in the middle of an accumulate has added some of its elements and others not, and one of
  * 16 bytes perhaps by half; it holds up nobody.

@@ -179,8 +179,12 @@ TERN_API size_t tern_am_max_medium(const tern_ctx *ctx, int rank, unsigned nargs
  * Threads  any. */
 TERN_API size_t tern_am_max_long(const tern_ctx *ctx, int rank, unsigned nargs);
 
-/* Make progress, running handlers, until the condition holds or the deadline passes. The condition is evaluated often
- * and must be cheap; typically it looks at something that handlers change.
+/* Make progress, running handlers, until the condition holds or the deadline passes. The condition is evaluated after
+ * each poll and must be cheap; typically it looks at something that handlers change. A wait that lasts longer sleeps,
+ * and is woken by active messages, tagged messages, notifications and signals that come to this rank, and by the end of
+ * its own operations, and by atomic operations that a thread of this rank carries out for others (paths cma, bounce and
+ * ofi). What puts, atomic operations through shared memory and other threads of the program change wakes nobody: the
+ * condition sees it within a fifth of a second.
  * Returns  TERN_OK: it holds. TERN_ERR_TIMEOUT: it does not. TERN_ERR_STATE: called by a handler. TERN_ERR_ARG: a
  *          pointer is NULL.
  * Remote   none of its own.

@@ -27,7 +27,8 @@
  * Values. Integers wrap around, signed ones too. min and max store the operand if it compares less, or greater, than
  * what is there: a NaN that is there stays, and a NaN as the operand changes nothing. swap and cas compare and move
  * bits: a float NaN can be swapped in and compared, and 0.0 is not -0.0. Floating-point sums are rounded as by one
- * thread that adds in the order in which the operations happen.
+ * thread that adds in the order in which the operations happen. A sum that a thread of the target computes is rounded
+ * to nearest; one that the caller computes itself, through shared memory, in the caller's own rounding mode.
  *
  * The target is an offset at a multiple of the type's size in the owner's address space. In handlers of active messages
  * atomics are allowed where puts are, but for memory that its owner registered (paths cma and bounce): there they wait

@@ -38,11 +38,17 @@ struct tern_ctx_head {
  * Threads  any. */
 TERN_API tern_status tern_ctx_create(tern_team *team, tern_order order, tern_ctx **out);
 
-/* Complete the context's operations and release it. Events of its operations that were never waited for become
+/* Complete the context's operations and release it. One-sided operations are completed as by tern_quiet. The call also
+ * waits until every tagged send of the context is done, which for a long or synchronous message means that its receiver
+ * has received it, and until every receive that a message has matched has its data. A receive without a message is
+ * cancelled; the message that it was to take goes to another receive. Events and requests of the context become
  * invalid.
- * Returns  TERN_OK. TERN_ERR_ARG: ctx is NULL or TERN_WORLD. Otherwise as tern_quiet, and the context is released all
- *          the same, except after TERN_ERR_TIMEOUT, when it stays as it was.
- * Remote   as tern_quiet.
+ * Returns  TERN_OK. TERN_ERR_ARG: ctx is NULL or TERN_WORLD. TERN_ERR_STATE: a message that a matched probe of the
+ *          context has found was not received, or the call would have to wait in a handler; the context stays as it
+ *          was. TERN_ERR_TIMEOUT: the context's time limit passed; the context stays as it was. Another error: the
+ *          first one of an operation without an event since the last tern_quiet, or of a request whose end the program
+ *          has not seen; the context is released all the same.
+ * Remote   as tern_quiet. The messages that the context has sent can be received.
  * Threads  the one that uses ctx. */
 TERN_API tern_status tern_ctx_destroy(tern_ctx *ctx);
 

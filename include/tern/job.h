@@ -25,7 +25,9 @@ typedef int64_t tern_deadline;
 TERN_API tern_status tern_init(void);
 
 /* Leave the job: complete every operation, wait for the other ranks, release all memory. Regions and contexts that the
- * program did not free are freed. Collective over the job.
+ * program did not free are freed. Tagged messages that this rank has sent can be received until their receiver calls
+ * tern_finalize; this rank receives no more, and a send that waits for it ends with TERN_ERR_PEER. Collective over the
+ * job.
  * Returns  TERN_OK. TERN_ERR_STATE: not initialized, or finalized already. TERN_ERR_TIMEOUT: the others did not come
  *          within TERN_TIMEOUT; this rank has left all the same.
  * Remote   returns when every living rank has called it. A rank that exits without it has failed.
@@ -44,7 +46,10 @@ TERN_API int tern_rank(void);
  * Threads  any. */
 TERN_API int tern_size(void);
 
-/* Whether a rank of the job is alive as far as this process knows. A death is known within a second.
+/* Whether a rank of the job is alive as far as this process knows. A death is known within a second. Once an operation
+ * has returned TERN_ERR_PEER because the rank is gone, this call returns TERN_ERR_PEER too. (An operation also returns
+ * TERN_ERR_PEER when the connection to the rank broke; then the rank may be alive.) If the launcher has not told of
+ * the rank's end by then, this call waits for it, three seconds at most.
  * Returns  TERN_OK: it is. TERN_ERR_PEER: it is gone. TERN_ERR_RANGE: no such rank. TERN_ERR_STATE: not initialized.
  * Remote   none.
  * Threads  any. */

@@ -4,7 +4,8 @@
  * nothing, that notifies its target when it has ended: what it wrote is in place and may be read, what it read has been
  * taken and may be overwritten. The target waits for it by requests (notice.h). Nothing is asked of the target's
  * program, but that it does not let notifications pile up: where it does, those who send more wait, or get TERN_AGAIN
- * with TERN_IMMEDIATE.
+ * with TERN_IMMEDIATE. An access that has started, with TERN_IMMEDIATE too, may find no room for its notification when
+ * its transfer has ended: then its event is not done, and tern_quiet does not return, before the target has room.
  *
  * Every call with options (_with) makes a notified access if the flag TERN_NOTIFY is given, with the tag in the
  * options. The calls below are the same with a name. In a handler of an active message they are allowed where the calls

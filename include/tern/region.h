@@ -24,8 +24,10 @@ typedef enum tern_memory {
 
 typedef struct tern_region_opts {
     tern_memory memory;
-    const char *path; /* TERN_MEMORY_FILE: rank r's part is the file "path.r", made or extended as needed; its old
-                         content is kept. NULL otherwise */
+    const char *path; /* TERN_MEMORY_FILE: rank r's part is the file "path.r", made (with mode 0600) or extended as
+                         needed; its old content is kept. A file that was there before has to belong to the user of the
+                         job, and neither its group nor others may write it; a symbolic link is refused. NULL
+                         otherwise */
 } tern_region_opts;
 
 /* One rank's part as the inlined fast paths see it. This layout is stable within a major version. */
@@ -52,7 +54,11 @@ struct tern_part {
 TERN_API tern_status tern_region_alloc(tern_ctx *ctx, uint64_t size, const tern_region_opts *opts, tern_region **out);
 
 /* Open memory that the program has already. Collective over the context's team; each rank passes its own memory, of
- * any length, also none (addr NULL, len 0). The memory stays the program's, and must stay until tern_region_free.
+ * any length, also none (addr NULL, len 0). The memory stays the program's, and must stay mapped until
+ * tern_region_free. If a rank unmaps it earlier, contiguous puts and gets of the missing bytes fail with
+ * TERN_ERR_LINK and harm nobody. Atomic operations, accumulates, signals, and puts and gets of many pieces are carried
+ * out by loads and stores of a thread in the owner's process; they fail with TERN_ERR_LINK too if the memory is missing
+ * when they begin, but memory that is unmapped in that very moment ends the owner's process by a signal.
  * Returns  as tern_region_alloc. TERN_ERR_ARG: addr is NULL and len is not 0, or the memory wraps around the end of
  *          the address space.
  * Remote   returns when every rank can use the region.
@@ -61,7 +67,8 @@ TERN_API tern_status tern_region_register(tern_ctx *ctx, void *addr, uint64_t le
 
 /* Close a region and release what tern_region_alloc reserved. Collective over its team. Operations on it must be
  * complete. It belongs to no context, and makes progress for none: sends that another rank receives before it makes
- * this call are to be waited for first.
+ * this call are to be waited for first. The call also waits until a handler of an active message in which another
+ * thread of this process is has returned.
  * Returns  TERN_OK. TERN_ERR_ARG: region is NULL. TERN_ERR_TIMEOUT: the others did not come within TERN_TIMEOUT; the
  *          region stays, and the call is to be made again before another region of the team is freed. TERN_ERR_ARG on
  *          all ranks: they passed different regions. TERN_ERR_STATE: not initialized, or another thread is in a
@@ -85,7 +92,7 @@ TERN_API uint64_t tern_region_size(const tern_region *region, int rank);
 
 /* How this process reaches the part of a rank, counted in the region's team.
  * Returns  a static name: "self", "shm" (loads and stores), "cma" (through the kernel), "bounce" (through a buffer and
- *          the target's service thread); "none" when there is no such part.
+ *          the target's service thread), "ofi" (over the network); "none" when there is no such part.
  * Remote   none.
  * Threads  any. */
 TERN_API const char *tern_region_path(const tern_region *region, int rank);

@@ -4,7 +4,8 @@
  * with others; when it is found done it is gone, and the program's pointer is NULL. A persistent request
  * (tern_send_init, tern_recv_init) is started as often as need be, and stays until it is freed.
  *
- * A request belongs to a context, whose thread makes all calls on it and whose progress moves it on.
+ * A request belongs to a context, whose thread makes all calls on it and whose progress moves it on. tern_quiet does
+ * not wait for requests; tern_ctx_destroy waits for sends, and for receives that have a message.
  */
 #ifndef TERN_REQUEST_H
 #define TERN_REQUEST_H

@@ -10,8 +10,9 @@
  * can be read by every rank.
  *
  * Words are aligned to 8 bytes in their owner's address space. tern_fadd_u64 and atomic domains that do not go by the
- * network's own operations may change them too; who sleeps in tern_signal_wait is woken by signals, and sees other
- * changes within a fifth of a second.
+ * network's own operations may change them too. A thread that sleeps in tern_signal_wait is woken by signals, and by
+ * atomic operations that a thread of the word's owner carries out (paths cma, bounce and ofi). It sees other changes
+ * within a fifth of a second.
  */
 #ifndef TERN_SIGNAL_H
 #define TERN_SIGNAL_H

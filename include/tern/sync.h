@@ -8,15 +8,20 @@
 
 TERN_BEGIN_DECLS
 
-/* Order: operations that the context started before are delivered at each target before those it starts after.
+/* Order: one-sided operations and active messages that the context started before are delivered at each target before
+ * those it starts after. Tagged messages have an order of their own (tagged.h).
  * Returns  TERN_OK. TERN_ERR_TIMEOUT: the context's time limit passed; the order is not established. TERN_ERR_ARG: ctx
  *          is NULL.
  * Remote   as said.
  * Threads  the one that uses ctx. */
 TERN_API tern_status tern_fence(tern_ctx *ctx);
 
-/* Completion: every operation that the context started before, with or without an event, is complete at its target,
- * and what it wrote is visible to every rank, whatever either does next (a full memory barrier).
+/* Completion: every one-sided operation that the context started before, with or without an event, is complete at its
+ * target, and what it wrote is visible to every rank, whatever either does next (a full memory barrier). The call does
+ * not wait for tagged messages, whose requests tell when they are done: a long send is done only when its receiver has
+ * received it, and two ranks that both start a send, call tern_quiet and then receive would wait for each other for
+ * ever. Only a receive whose data is being fetched is completed. The call does wait until the notification of each
+ * notified access has room at its target, which may have to ask for others first (notify.h).
  * Returns  TERN_OK. The first error of an operation without an event since the last tern_quiet. TERN_ERR_TIMEOUT: the
  *          context's time limit passed; call again. TERN_ERR_ARG: ctx is NULL.
  * Remote   as said.

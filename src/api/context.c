@@ -26,7 +26,7 @@ tern_status tern_ctx_destroy(tern_ctx *ctx)
     if (!ctx || ctx == tern_world)
         return tern_base_fail(TERN_ERR_ARG, "tern_ctx_destroy: %s",
                               ctx ? "TERN_WORLD stays until tern_finalize" : "ctx is NULL");
-    st = tern_core_ctx_drain(ctx, tern_core_ctx_deadline(ctx), "tern_ctx_destroy");
+    st = tern_core_ctx_retire(ctx, tern_core_ctx_deadline(ctx), "tern_ctx_destroy");
     if (st < 0)
         return st;
     st = tern_core_ctx_failed(ctx, "tern_ctx_destroy");

@@ -65,7 +65,7 @@ tern_status tern_peer_check(int rank)
     if (rank < 0 || rank >= tern_job.boot.ranks)
         return tern_base_fail(TERN_ERR_RANGE, "tern_peer_check: no rank %d in a job of %d", rank, tern_job.boot.ranks);
     tern_core_job_notice();
-    return tern_core_job_lost(rank) ? tern_base_fail(TERN_ERR_PEER, "rank %d is gone", rank) : TERN_OK;
+    return tern_core_job_is_gone(rank) ? tern_base_fail(TERN_ERR_PEER, "rank %d is gone", rank) : TERN_OK;
 }
 
 void tern_abort(int code, const char *why)

@@ -377,14 +377,12 @@ struct probing {
 static tern_status look(struct probing *p)
 {
     struct tern_op_seen seen;
-    tern_status         st = tern_op_tagged_find(&p->name, p->care, &seen, p->take ? &p->found : NULL);
+    tern_status         st = tern_op_tagged_find(p->ctx, &p->name, p->care, &seen, p->take ? &p->found : NULL);
 
     if (st == TERN_OK)
         p->info = (tern_message_info){ .source = tern_core_team_rank(p->ctx->team, seen.source),
                                        .tag = (int64_t)seen.tag,
                                        .len = seen.len };
-    if (p->found)
-        p->found->ctx = p->ctx;
     return st;
 }
 
@@ -453,9 +451,13 @@ static tern_status matched_probe(tern_ctx *ctx, const struct wish *wish, tern_de
                                  tern_message_info *info, const char *what)
 {
     struct probing p = { .what = what, .take = true };
-    tern_status    st = out ? probe(ctx, wish, deadline, &p) : is_null(what);
+    tern_status    st;
 
-    if (st != TERN_OK)
+    if (!ctx || !out)
+        return is_null(what);
+    if (!ctx->guest && !tern_op_request_make(ctx)) /* the context knows from now on that it has messages */
+        return no_memory(what);
+    if ((st = probe(ctx, wish, deadline, &p)) != TERN_OK)
         return st;
     *out = p.found;
     if (info)

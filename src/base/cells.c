@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/sanitize.h"
+#include "base/want.h"
 
 #define RUN 16u /* far cells after which the producer looks how far the consumer is: each look is a miss */
 
@@ -82,11 +83,10 @@ static void refresh(struct tern_cells_producer *p)
     p->done = atomic_load_explicit(&p->shared->done, memory_order_acquire);
 }
 
-/* The consumer is to tell when there is room. Before the caller sleeps it announces itself and asks for room again. */
+/* The consumer is to tell when there is room. */
 static bool no_room(struct tern_cells_producer *p)
 {
-    if (atomic_load_explicit(&p->shared->wanted, memory_order_relaxed) == 0)
-        atomic_store_explicit(&p->shared->wanted, 1, memory_order_relaxed);
+    tern_base_want(&p->shared->wanted);
     return false;
 }
 
@@ -232,8 +232,10 @@ bool tern_base_cells_settle(struct tern_cells_producer *p, bool help)
         return false;
     claim_all(shared, p->carried);
     done = atomic_load_explicit(&shared->done, memory_order_acquire); /* as above */
-    if (atomic_load_explicit(&shared->begun, memory_order_relaxed) > done)
-        return false; /* it is at it, or looks */
+    if (atomic_load_explicit(&shared->begun, memory_order_relaxed) > done) {
+        tern_base_want(&shared->wanted); /* it is at it, or looks; then it is to tell */
+        return false;
+    }
     if (done < p->carried)
         place(p, done > helped ? done : helped);
     /* release: the bytes before the word of it. Pairs with the acquire in tern_base_cells_turn(). */

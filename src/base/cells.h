@@ -75,7 +75,7 @@ static inline uint64_t tern_base_cell_turn(uint64_t stamp)
 struct tern_cells {
     _Alignas(TERN_CELL_LINE) _Atomic uint64_t done;    /* messages that the consumer has done with. Writer: it */
     _Atomic uint64_t begun;                            /* the one whose bytes it is at, or has put. Writer: it */
-    _Atomic uint32_t wanted;                           /* 1: the producer found no room. Writers: both */
+    _Atomic uint32_t wanted;                           /* 1: the producer waits: base/want.h. Writers: both */
     _Alignas(TERN_CELL_LINE) _Atomic uint64_t claimed; /* messages up to this one are put in place by the producer */
     _Atomic uint64_t helped;                           /* or have been. Writer of these four: the producer */
     _Atomic uint64_t far_offset, far_bytes;            /* where far cells are, in words of who maps them */
@@ -202,7 +202,7 @@ static inline void tern_base_cells_carry_word(struct tern_cells_producer *p, con
 }
 
 /* Whether everything that messages carry is in its place; the caller sees to it that nobody else is producing. help:
- * see to it where the consumer does not; without, only look. */
+ * see to it where the consumer does not, and where it is at it, ask it to tell; without, only look. */
 bool tern_base_cells_settle(struct tern_cells_producer *p, bool help);
 
 /* ---- the consumer ---- */
@@ -284,8 +284,8 @@ static inline void tern_base_cells_undo(struct tern_cells_consumer *c)
     atomic_store_explicit(&c->shared->begun, c->number - 1, memory_order_relaxed); /* nothing was done */
 }
 
-/* Whether the producer has found no room since the last call: wake it. Asked after consuming. There is no fence
- * between, which would cost every message; a producer that comes in that very moment is told after the next message. */
+/* Whether the producer has found no room since the last call, or waits until what is being taken is in place: wake it.
+ * Asked after consuming. Why there is no fence between: base/want.h. */
 static inline bool tern_base_cells_wanted(const struct tern_cells_consumer *c)
 {
     if (TERN_LIKELY(atomic_load_explicit(&c->shared->wanted, memory_order_relaxed) == 0))

@@ -3,6 +3,7 @@
 
 #include "base/bits.h"
 #include "base/sanitize.h"
+#include "base/want.h"
 
 #define MOST_BYTES (1ull << 30)
 #define FEWEST_CELLS 4u
@@ -104,11 +105,10 @@ static void refresh(struct tern_ring_producer *p)
     p->cells_done = done;
 }
 
-/* The consumer is to tell when there is room. Before the caller sleeps it announces itself and asks for room again. */
+/* The consumer is to tell when there is room. */
 static bool no_room(struct tern_ring_producer *p)
 {
-    if (atomic_load_explicit(&p->ring->wanted, memory_order_relaxed) == 0)
-        atomic_store_explicit(&p->ring->wanted, 1, memory_order_relaxed);
+    tern_base_want(&p->ring->wanted);
     return false;
 }
 

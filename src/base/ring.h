@@ -43,8 +43,8 @@ _Static_assert(sizeof(struct tern_ring_cell) == TERN_RING_LINE, "one cell is one
 struct tern_ring {
     _Alignas(TERN_RING_LINE) _Atomic uint64_t cells_done; /* cells that the consumer has done with. Writer: it */
     _Atomic uint64_t      data_done;                      /* and the sum of their spans. Writer: it */
-    _Atomic uint32_t      wanted;                         /* 1: the producer found no room. Writers: both */
-    struct tern_ring_cell cell[];                         /* then the data. Writer: the producer */
+    _Atomic uint32_t      wanted; /* 1: the producer found no room: base/want.h. Writers: both */
+    struct tern_ring_cell cell[]; /* then the data. Writer: the producer */
 };
 
 /* How the memory of a ring is divided; both sides compute it from the number of bytes. */
@@ -286,8 +286,8 @@ static inline const _Atomic uint32_t *tern_base_ring_mark(const struct tern_ring
     return &tern_base_ring_cell(c->ring, position, c->shape)->mark;
 }
 
-/* Whether the producer has found no room since the last call: wake it. Asked after consuming. There is no fence
- * between, which would cost every message; a producer that comes in that very moment is told after the next message. */
+/* Whether the producer has found no room since the last call: wake it. Asked after consuming. Why there is no fence
+ * between: base/want.h. */
 static inline bool tern_base_ring_wanted(const struct tern_ring_consumer *c)
 {
     if (TERN_LIKELY(atomic_load_explicit(&c->ring->wanted, memory_order_relaxed) == 0))

@@ -39,4 +39,18 @@ static inline void tern_base_order_after(void *address)
 #endif
 }
 
+/* The same where the order comes through other ranks: a barrier, a message or a notification, over whatever link, lets
+ * a peer start what the thread of another link then carries out. */
+extern char tern_base_peers;
+
+static inline void tern_base_order_before_peers(void)
+{
+    tern_base_order_before(&tern_base_peers);
+}
+
+static inline void tern_base_order_after_peers(void)
+{
+    tern_base_order_after(&tern_base_peers);
+}
+
 #endif

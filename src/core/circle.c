@@ -18,6 +18,7 @@
 
 #include "base/bits.h"
 #include "base/log.h"
+#include "base/sanitize.h"
 #include "core/group.h"
 #include "core/job.h"
 #include "core/message.h"
@@ -186,7 +187,7 @@ static void circle_arrive(struct tern_link_group *base)
         c->posted = 0;
     c->stage = 0;
     c->sending = false;
-    tern_core_seat_order_before();
+    tern_base_order_before_peers();
     tern_core_seat_arrive(barrier);
     atomic_store_explicit(&c->barrier, barrier, memory_order_relaxed);
     is_over(c);
@@ -200,7 +201,7 @@ static bool circle_arrived(struct tern_link_group *base)
         return false;
     if (c->posted > 0) /* then others' are read, whatever they left */
         tern_core_flow_round_up(c, tern_core_circle_barrier(c), c->posted);
-    tern_core_seat_order_after();
+    tern_base_order_after_peers();
     return true;
 }
 

@@ -184,6 +184,8 @@ static void pending_end(struct tern_pending *pending, tern_status status)
 {
     struct tern_ctx *ctx = pending->ctx;
 
+    if (TERN_UNLIKELY(status == TERN_ERR_PEER && !pending->describe))
+        tern_core_job_is_gone(pending->op.xfer.part->rank); /* the launcher is to know of a death before the program */
     *pending->link = pending->next;
     if (pending->next)
         pending->next->link = pending->link;
@@ -250,19 +252,23 @@ void tern_core_work_end(struct tern_work *work, tern_status status)
     work->release(work);
 }
 
-struct tern_link_up tern_core_up = { .done = pending_done, .watch = tern_core_message_watch };
+struct tern_link_up tern_core_up = { .done = pending_done,
+                                     .watch = tern_core_message_watch,
+                                     .gone = tern_core_job_gone };
 
 void tern_core_pending_describe(const struct tern_pending *pending, char *text, size_t size)
 {
     const struct tern_xfer *xfer = &pending->op.xfer;
+    bool                    stuck = pending->work && pending->work->stuck;
 
     if (pending->describe) {
         pending->describe(pending, text, size);
         return;
     }
-    snprintf(text, size, "%s of %zu bytes at offset %llu of rank %d, by %s",
+    snprintf(text, size, "%s of %zu bytes at offset %llu of rank %d, by %s%s",
              xfer->what ? xfer->what : (xfer->get ? "get" : "put"), xfer->len, (unsigned long long)xfer->offset,
-             xfer->part->rank, xfer->part->path->name);
+             xfer->part->rank, xfer->part->path->name,
+             stuck ? ", whose notification waits until the target has room (TERN_NOTIFY_QUEUE, TERN_NOTIFY_KEEP)" : "");
 }
 
 #define WORKS_AHEAD 256 /* to one rank, of which each may want to notify it at its end */
@@ -306,7 +312,13 @@ struct drain {
     struct tern_ctx *ctx;
     const char      *what;
     unsigned         patience; /* looks, before data is put in place for others */
+    bool             retires;  /* the context is about to be closed */
 };
+
+static tern_status guest_retire(struct tern_ctx *ctx)
+{
+    return ctx->guest ? ctx->guest->retire(ctx) : TERN_OK;
+}
 
 static tern_status drain_poll(void *arg)
 {
@@ -316,7 +328,7 @@ static tern_status drain_poll(void *arg)
     if (tern_core_ctx_has_begun(drain->ctx))
         return TERN_PENDING;
     if (is_placed(drain->ctx, drain->patience == 0))
-        return TERN_OK;
+        return drain->retires ? guest_retire(drain->ctx) : TERN_OK;
     drain->patience -= drain->patience > 0;
     return TERN_PENDING;
 }
@@ -324,21 +336,36 @@ static tern_status drain_poll(void *arg)
 static void drain_describe(void *arg, char *text, size_t size)
 {
     struct drain *drain = arg;
-    char          op[160] = "target to put in place what came with a notification";
+    char          op[220] = "target to put in place what came with a notification";
+    bool          guest = false;
 
     if (drain->ctx->under_way)
         tern_core_pending_describe(drain->ctx->under_way, op, sizeof(op));
     else if (tern_core_ctx_has_begun(drain->ctx))
         drain->ctx->aside->describe(drain->ctx->aside, op, sizeof(op));
-    snprintf(text, size, "%s waits for a %s", drain->what, op);
+    else if ((guest = drain->retires && drain->ctx->guest && !drain->ctx->carried))
+        drain->ctx->guest->describe(drain->ctx, op, sizeof(op));
+    snprintf(text, size, "%s waits %s%s", drain->what, guest ? "" : "for a ", op);
+}
+
+static tern_status wait_idle(struct tern_ctx *ctx, tern_deadline deadline, const char *what, bool retires)
+{
+    struct drain     drain = { ctx, what, tern_job.spin_ns > 0 ? PATIENCE : 0, retires };
+    struct tern_wait wait = { .poll = drain_poll, .describe = drain_describe, .arg = &drain, .deadline = deadline };
+
+    return tern_core_wait(&wait);
 }
 
 tern_status tern_core_ctx_drain(struct tern_ctx *ctx, tern_deadline deadline, const char *what)
 {
-    struct drain     drain = { ctx, what, tern_job.spin_ns > 0 ? PATIENCE : 0 };
-    struct tern_wait wait = { .poll = drain_poll, .describe = drain_describe, .arg = &drain, .deadline = deadline };
+    return tern_core_ctx_is_busy(ctx) ? wait_idle(ctx, deadline, what, false) : TERN_OK;
+}
 
-    return tern_core_ctx_is_busy(ctx) ? tern_core_wait(&wait) : TERN_OK;
+tern_status tern_core_ctx_retire(struct tern_ctx *ctx, tern_deadline deadline, const char *what)
+{
+    tern_status st = tern_core_ctx_is_busy(ctx) ? TERN_PENDING : guest_retire(ctx);
+
+    return st == TERN_PENDING ? wait_idle(ctx, deadline, what, true) : st;
 }
 
 bool tern_core_ctx_has_earlier(const struct tern_ctx *ctx, int rank)

@@ -68,6 +68,12 @@ struct tern_aside {
 struct tern_ctx_guest {
     /* It called: move on what waits. The context's thread. */
     void (*advance)(struct tern_ctx *ctx);
+    /* The context is about to be closed. TERN_OK: nothing of it is outstanding, and nothing will begin any more.
+     * TERN_PENDING: something is outstanding. An error: the program has to do something first; nothing was changed. The
+     * context's thread. */
+    tern_status (*retire)(struct tern_ctx *ctx);
+    /* Write what is outstanding. */
+    void (*describe)(const struct tern_ctx *ctx, char *text, size_t size);
     /* The context is closed: free it. */
     void (*close)(struct tern_ctx *ctx);
 };
@@ -164,6 +170,10 @@ bool tern_core_ctx_settle(struct tern_ctx *ctx);
 
 /* Wait until nothing is under way. */
 tern_status tern_core_ctx_drain(struct tern_ctx *ctx, tern_deadline deadline, const char *what);
+
+/* Wait until nothing is under way and the guest has retired: then the context may be closed. After an error it may be
+ * used as before. */
+tern_status tern_core_ctx_retire(struct tern_ctx *ctx, tern_deadline deadline, const char *what);
 
 /* A record for an operation that is about to start; NULL: no memory. If the start returns TERN_PENDING it is enlisted,
  * otherwise dropped. */

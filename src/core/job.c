@@ -21,9 +21,10 @@
 #include "core/message.h"
 #include "core/region.h"
 #include "core/service.h"
+#include "core/testing.h"
 #include "core/wait.h"
 
-#define NOTICE_NS 1000000000ll /* within this time the launcher knows of a death */
+#define NOTICE_NS 3000000000ll /* within this time the launcher knows of a death: releasing much memory takes long */
 
 struct tern_job tern_job = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
@@ -62,6 +63,11 @@ void tern_core_job_bury(uint32_t losses)
     pthread_mutex_unlock(&tern_job.lock);
 }
 
+void tern_core_job_gone(int rank)
+{
+    atomic_store_explicit(&tern_job.gone[rank], true, memory_order_relaxed); /* orders nothing */
+}
+
 void tern_core_job_confirm(int rank, tern_deadline deadline)
 {
     struct tern_slot *mine = tern_core_job_slot(tern_job.boot.rank);
@@ -76,7 +82,20 @@ void tern_core_job_confirm(int rank, tern_deadline deadline)
             break;
         tern_boot_bell_wait(&mine->bell, seen, until - now); /* the launcher wakes everyone after each end */
     }
-    tern_core_job_notice();
+    /* The launcher writes the fate before it counts the loss, so the number may not have changed yet. acquire: as in
+     * tern_core_job_notice(). */
+    tern_core_job_bury(atomic_load_explicit(&tern_job.boot.segment->losses, memory_order_acquire));
+}
+
+bool tern_core_job_is_gone(int rank)
+{
+    /* relaxed: both words tell of one rank only, and change once. */
+    bool gone = atomic_load_explicit(&tern_job.gone[rank], memory_order_relaxed) ||
+                atomic_load_explicit(&tern_core_job_slot(rank)->fate, memory_order_relaxed) == TERN_FATE_LOST;
+
+    if (gone && !tern_core_job_lost(rank))
+        tern_core_job_confirm(rank, TERN_FOREVER);
+    return gone || tern_core_job_lost(rank);
 }
 
 /* Say how far we have come, and wake whoever waits for it: here by their bells, elsewhere through the relay. */
@@ -222,7 +241,8 @@ tern_status tern_core_job_open(void)
 
     if (atomic_load(&tern_job.phase) != TERN_PHASE_BEFORE)
         return tern_base_fail(TERN_ERR_STATE, "tern_init: a process joins a job once");
-    if ((st = tern_base_options_load(environ)) < 0 || (st = tern_boot_join(&tern_job.boot)) < 0)
+    if ((st = tern_base_options_load(environ)) < 0 || (st = tern_core_testing_apply(tern_opt.test)) < 0 ||
+        (st = tern_boot_join(&tern_job.boot)) < 0)
         return st;
     tern_base_lone_begin();
     tern_base_log_set_rank(tern_job.boot.launched ? tern_job.boot.rank : -1);
@@ -231,13 +251,15 @@ tern_status tern_core_job_open(void)
     choose_waiting();
     ranks = (size_t)tern_job.boot.ranks;
     tern_job.lost = calloc(ranks, sizeof(*tern_job.lost));
+    tern_job.gone = calloc(ranks, sizeof(*tern_job.gone));
     tern_job.peer_link = calloc(ranks, sizeof(*tern_job.peer_link));
-    if (!tern_job.lost || !tern_job.peer_link)
+    if (!tern_job.lost || !tern_job.gone || !tern_job.peer_link)
         st = tern_base_fail(TERN_ERR_NOMEM, "tern_init: no memory for tables of %zu ranks", ranks);
     else
         st = set_up();
     if (st < 0) {
         free((void *)tern_job.lost);
+        free((void *)tern_job.gone);
         free(tern_job.peer_link);
         tern_boot_leave(&tern_job.boot);
         atomic_store(&tern_job.phase, TERN_PHASE_AFTER);
@@ -300,6 +322,7 @@ tern_status tern_core_job_close(void)
     tern_world = NULL;
     live(TERN_LIFE_LEFT);
     free((void *)tern_job.lost);
+    free((void *)tern_job.gone);
     free(tern_job.peer_link);
     tern_boot_leave(&tern_job.boot);
     return st;

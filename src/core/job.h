@@ -32,6 +32,7 @@ struct tern_job {
 
     pthread_mutex_t     lock; /* guards what follows */
     _Atomic bool       *lost; /* [ranks] known to be dead; read without the lock */
+    _Atomic bool       *gone; /* [ranks] the kernel has said that the process is gone; without the lock */
     _Atomic uint32_t    losses_seen;
     struct tern_ctx    *contexts;
     struct tern_region *regions;
@@ -59,9 +60,17 @@ static inline void tern_core_job_notice(void)
         tern_core_job_bury(losses);
 }
 
-/* The kernel has told us that the rank is gone: wait until the launcher has noticed too (a second at most), so that it
- * does not take what this rank does next for the first failure of the job. Keeps the detail of the error. */
+/* The kernel has told us that the rank is gone: wait until the launcher has noticed too (three seconds at most), so
+ * that it does not take what this rank does next for the first failure of the job. Keeps the detail of the error. */
 void tern_core_job_confirm(int rank, tern_deadline deadline);
+
+/* Remember that the kernel has told a link of the end of the rank's process: the slot of tern_link_up. Any thread. */
+void tern_core_job_gone(int rank);
+
+/* Whether this process has learned in any way that the rank is gone. If the kernel was the first to tell, waits until
+ * the launcher has told too (three seconds at most), so that every operation on the rank fails afterwards. Any
+ * thread. */
+bool tern_core_job_is_gone(int rank);
 
 /* The deadline of a blocking call that starts now and has no context: the option TERN_TIMEOUT. */
 tern_deadline tern_core_job_deadline(void);

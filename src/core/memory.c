@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -122,21 +123,75 @@ static tern_status map(struct tern_own_memory *memory, int file, uint64_t offset
 static tern_status make_space(struct tern_own_memory *memory, int file, uint64_t size)
 {
     tern_status st = tern_boot_space_take(&tern_job.boot, file, size, &memory->space);
+    struct stat about;
 
     if (st < 0)
         return st;
     if ((st = map(memory, file, memory->space.offset, memory->space.bytes)) < 0)
         tern_boot_space_give(&memory->space);
+    if (fstat(file, &about) == 0)
+        memory->inode = about.st_ino;
     return st;
 }
 
-/* Open the file, new or old; *made tells which. */
+/* Find what is mapped at the address; false: nothing that another process, or another mapping, can share. */
+static bool find_shared(const void *addr, uint64_t *inode, uint64_t *offset)
+{
+    FILE              *maps = fopen("/proc/self/maps", "re");
+    unsigned long      start = 0, end = 0, at = (unsigned long)(uintptr_t)addr;
+    unsigned long long from = 0, number = 0;
+    char               mode[5] = "", *line = NULL;
+    size_t             size = 0;
+    bool               found = false;
+
+    while (maps && !found && getline(&line, &size, maps) > 0)
+        found = sscanf(line, "%lx-%lx %4s %llx %*x:%*x %llu", &start, &end, mode, &from, &number) == 5 && start <= at &&
+                at < end;
+    free(line);
+    if (maps)
+        fclose(maps);
+    *inode = number;
+    *offset = from + (at - start);
+    return found && mode[3] == 's' && number != 0;
+}
+
+struct tern_own_memory tern_core_memory_own(void *addr)
+{
+    struct tern_own_memory memory = { .place = TERN_PLACE_PRIVATE, .addr = addr };
+    uint64_t               inode, offset;
+
+    if (find_shared(addr, &inode, &offset)) {
+        memory.inode = inode;
+        memory.space.offset = offset;
+    }
+    return memory;
+}
+
+/* Open the file, new or old; *made tells which. A symbolic link is not followed: in a directory where others may make
+ * files it would let them choose the file. */
 static int open_file(const char *name, bool *made)
 {
-    int file = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    int file = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 
     *made = file >= 0;
-    return file < 0 && errno == EEXIST ? open(name, O_RDWR | O_CLOEXEC) : file;
+    return file < 0 && errno == EEXIST ? open(name, O_RDWR | O_CLOEXEC | O_NOFOLLOW) : file;
+}
+
+/* Whether a file that was there before is this user's alone to change. In a directory such as /dev/shm another user may
+ * have put it there, and could read what the job writes, change it, or truncate it. */
+static tern_status check_owner(const char *name, const struct stat *about)
+{
+    if (about->st_uid != geteuid())
+        return tern_base_fail(TERN_ERR_SYSTEM,
+                              "%s belongs to user %u, and this is user %u: the memory of a region is kept in files of "
+                              "its own user only; remove the file, or choose another path",
+                              name, (unsigned)about->st_uid, (unsigned)geteuid());
+    if ((about->st_mode & (S_IWGRP | S_IWOTH)) != 0)
+        return tern_base_fail(TERN_ERR_SYSTEM,
+                              "%s can be written by other users (its mode is %03o): they could change the memory of "
+                              "the region; 'chmod go-w' the file, or choose another path",
+                              name, (unsigned)about->st_mode & 0777);
+    return TERN_OK;
 }
 
 static tern_status make_file(struct tern_own_memory *memory, const char *name, uint64_t size)
@@ -146,10 +201,12 @@ static tern_status make_file(struct tern_own_memory *memory, const char *name, u
     int         file = open_file(name, &memory->made);
 
     if (file < 0)
-        return tern_base_fail(TERN_ERR_SYSTEM, "cannot open %s: %s", name, strerror(errno));
+        return tern_base_fail(TERN_ERR_SYSTEM, "cannot open %s: %s", name,
+                              errno == ELOOP ? "it is a symbolic link, and those are not followed" : strerror(errno));
     if (fstat(file, &about) != 0 || !S_ISREG(about.st_mode))
         st = tern_base_fail(TERN_ERR_SYSTEM, "%s is not a regular file", name);
-    else if ((st = tern_boot_space_reserve(file, 0, size, name)) == TERN_OK)
+    else if ((st = memory->made ? TERN_OK : check_owner(name, &about)) == TERN_OK &&
+             (st = tern_boot_space_reserve(file, 0, size, name)) == TERN_OK)
         st = map(memory, file, 0, tern_base_round_up(size, tern_boot_space_unit(file)));
     memory->device = about.st_dev;
     memory->inode = about.st_ino;
@@ -160,16 +217,29 @@ static tern_status make_file(struct tern_own_memory *memory, const char *name, u
     return st;
 }
 
-void tern_core_memory_undo(const struct tern_own_memory *memory, const char *name)
+/* Cut the file that was used to its old length. The name may stand for another file by now: that one stays. */
+static bool cut(const struct tern_own_memory *memory, const char *name)
 {
     struct stat about;
+    int         file = open(name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+    bool        done = true;
 
+    if (file < 0)
+        return errno == ENOENT || errno == ELOOP;
+    if (fstat(file, &about) == 0 && about.st_dev == memory->device && about.st_ino == memory->inode &&
+        about.st_uid == geteuid() && (uint64_t)about.st_size > memory->was)
+        done = ftruncate(file, (off_t)memory->was) == 0;
+    close(file);
+    return done;
+}
+
+void tern_core_memory_undo(const struct tern_own_memory *memory, const char *name)
+{
     if (memory->place != TERN_PLACE_FILE || memory->inode == 0) /* no file was opened */
         return;
     if (memory->made)
         unlink(name);
-    else if (stat(name, &about) == 0 && S_ISREG(about.st_mode) && (uint64_t)about.st_size > memory->was &&
-             truncate(name, (off_t)memory->was) != 0)
+    else if (!cut(memory, name))
         tern_base_log(TERN_LOG_WARN, "cannot give %s its old length again: %s", name, strerror(errno));
 }
 

@@ -10,6 +10,7 @@
 #include "core/message.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,11 +40,10 @@ static uint32_t                 note_room;
 static _Atomic uint32_t         note_count;
 static uint32_t                 note_last;
 static uint32_t                 note_calls; /* polls; any thread */
-static _Atomic bool             note_full;
 
 struct tern_link_watch *_Atomic tern_core_message_noted_last;
 
-_Atomic bool                              tern_core_message_refused;
+_Atomic bool                              tern_core_message_refused, tern_core_message_notes_refused;
 bool                                      tern_core_message_asks;
 uint32_t                                  tern_core_message_count;
 _Thread_local int tern_core_message_depth TERN_CORE_TLS;
@@ -62,7 +62,7 @@ void tern_core_message_close(void)
 {
     atomic_store(&count, 0);
     atomic_store(&note_count, 0);
-    atomic_store(&note_full, false);
+    atomic_store(&tern_core_message_notes_refused, false);
     atomic_store(&tern_core_message_refused, false);
     tern_core_message_asks = false;
     free(watch);
@@ -154,23 +154,13 @@ static bool has_news(void)
     return has_come(TERN_CHANNEL_NEWS);
 }
 
-/* Notes and tagged messages that cannot be taken are not worth staying awake for: who makes room for them looks. */
+/* Notes and tagged messages that cannot be taken are not worth staying awake for: who makes room for them polls. While
+ * some are refused each poll of notes, or of messages, looks at all queues. */
 static bool anything(void)
 {
     return has_come(TERN_CHANNEL_REPLY) || has_come(TERN_CHANNEL_REQUEST) || has_news() ||
            (!atomic_load_explicit(&tern_core_message_refused, memory_order_relaxed) && has_come(TERN_CHANNEL_TAGGED)) ||
-           (!atomic_load_explicit(&note_full, memory_order_relaxed) && has_noted());
-}
-
-bool tern_core_message_noted(void)
-{
-    return has_noted() || has_news();
-}
-
-bool tern_core_message_tagged(void)
-{
-    return (!atomic_load_explicit(&tern_core_message_refused, memory_order_relaxed) && has_come(TERN_CHANNEL_TAGGED)) ||
-           has_news() || has_come(TERN_CHANNEL_REPLY);
+           (!atomic_load_explicit(&tern_core_message_notes_refused, memory_order_relaxed) && has_noted());
 }
 
 static void set_full(_Atomic bool *flag, bool full)
@@ -184,7 +174,7 @@ static void set_full(_Atomic bool *flag, bool full)
 
 void tern_core_message_full(bool full)
 {
-    set_full(&note_full, full);
+    set_full(&tern_core_message_notes_refused, full);
 }
 
 void tern_core_message_tagged_full(bool full)
@@ -287,26 +277,81 @@ void tern_core_message_release(void)
         give_back();
 }
 
-/* Whether what the watch shows may be a tagged message that could not be taken. That is no news, for which a wait would
- * stay awake, and the watches behind it have their turn at once. */
+bool tern_core_message_left_by(int rank, unsigned channel)
+{
+    unsigned link = tern_job.peer_link[rank];
+    bool     left = true;
+
+    if (tern_core_message_hold()) { /* otherwise it is looked at again when the other thread has delivered */
+        left = has_news() || tern_job.ops[link]->msg_left(tern_job.link[link], rank, channel);
+        tern_core_message_release();
+    }
+    return left;
+}
+
+void tern_core_message_pause(void)
+{
+    if (depth > 0)
+        return;
+    while (!tern_core_message_hold())
+        sched_yield();
+    tern_core_message_release();
+}
+
+/* Whether what the watch shows may be a note or a tagged message that could not be taken. That is no news, for which a
+ * wait would stay awake, and the watches behind it have their turn at once. */
 static inline bool may_be_refused(const struct tern_link_watch *w)
 {
+    if (w->channel == TERN_CHANNEL_NOTE)
+        return TERN_UNLIKELY(atomic_load_explicit(&tern_core_message_notes_refused, memory_order_relaxed));
     return TERN_UNLIKELY(atomic_load_explicit(&tern_core_message_refused, memory_order_relaxed)) &&
            w->channel == TERN_CHANNEL_TAGGED;
+}
+
+static void count_delivery(void)
+{
+    __atomic_store_n(&tern_core_message_count, tern_core_message_delivered() + 1, __ATOMIC_RELAXED);
+}
+
+/* What a watch shows: it changes when a message is taken. */
+struct sight {
+    const _Atomic uint32_t *word;
+    uint32_t                idle, value;
+};
+
+static struct sight look_at(const struct tern_link_watch *w)
+{
+    const _Atomic uint32_t *word = __atomic_load_n(&w->word, __ATOMIC_RELAXED);
+
+    return (struct sight){ word, __atomic_load_n(&w->idle, __ATOMIC_RELAXED),
+                           atomic_load_explicit(word, memory_order_relaxed) };
+}
+
+/* Deliver what may be refused: it counts if anything was taken, because more may be behind that. */
+static __attribute__((noinline)) void deliver_refused(struct tern_link_watch *w)
+{
+    struct sight before = look_at(w), after;
+
+    deliver(w);
+    after = look_at(w);
+    if (after.word != before.word || after.idle != before.idle || after.value != before.value)
+        count_delivery();
 }
 
 /* The watch shows something. */
 void tern_core_message_found(struct tern_link_watch *w)
 {
+    bool refused = may_be_refused(w);
+
     if (depth > 0)
         return;
-    if (!may_be_refused(w))
-        __atomic_store_n(&tern_core_message_count, tern_core_message_delivered() + 1, __ATOMIC_RELAXED);
+    if (!refused)
+        count_delivery();
     if (TERN_LIKELY(tern_base_lone_enter(&alone))) {
-        deliver(w);
+        refused ? deliver_refused(w) : deliver(w);
         give_back_alone();
     } else if (take()) {
-        deliver(w);
+        refused ? deliver_refused(w) : deliver(w);
         give_back();
     }
 }
@@ -339,7 +384,8 @@ void tern_core_message_poll_notes(void)
             /* release: the watch, to other threads. Pairs with tern_core_message_poll_noted(). */
             atomic_store_explicit(&tern_core_message_noted_last, note_watch[i], memory_order_release);
             tern_core_message_found(note_watch[i]);
-            return;
+            if (!may_be_refused(note_watch[i]))
+                return;
         }
     }
 }

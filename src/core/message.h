@@ -45,15 +45,16 @@ static inline void                     tern_core_message_poll_noted(void)
  * to be delivered as others are. */
 bool tern_core_message_expect(struct tern_link_want *want, unsigned looks);
 
-/* Whether notes may have come that were not taken yet. */
-bool tern_core_message_noted(void);
+/* Whether messages of the rank on a channel may have come that were not taken yet, whether or not this rank can take
+ * them. */
+bool tern_core_message_left_by(int rank, unsigned channel);
 
 /* Whether this rank can take notes only where a request waits for them: then a thread may sleep although some have
  * come. When that ends those who sleep are woken. */
-void tern_core_message_full(bool full);
+void                tern_core_message_full(bool full);
+extern _Atomic bool tern_core_message_notes_refused; /* what the last call said */
 
-/* The same of tagged messages and word of them; those that cannot be taken do not count. */
-bool                tern_core_message_tagged(void);
+/* The same of tagged messages. */
 void                tern_core_message_tagged_full(bool full);
 extern _Atomic bool tern_core_message_refused; /* what the last call said */
 
@@ -77,6 +78,9 @@ void tern_core_message_drain(void);
  * another thread is delivering, which then rings this rank's bell when it has done so; or this is a handler. */
 bool tern_core_message_hold(void);
 void tern_core_message_release(void);
+
+/* Wait until a delivery has ended in which another thread is. Returns at once in a handler. */
+void tern_core_message_pause(void);
 
 /* How deep this thread is in delivering: 1 in a handler, 2 where that waits to reply and handles replies meanwhile. */
 #define TERN_CORE_TLS __attribute__((tls_model("initial-exec"))) /* looked at with every call */

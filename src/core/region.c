@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "core/job.h"
 #include "core/links.h"
+#include "core/message.h"
 #include "core/service.h"
 
 /* What each rank says at the meetings. Travels between processes. */
@@ -179,6 +180,7 @@ static tern_status attach(struct making *m, int rank, const struct tern_link_car
                                      .addr = card->addr,
                                      .offset = card->offset,
                                      .place = card->place,
+                                     .origin = tern_link_origin(card, world),
                                      .region = card->region,
                                      .rank = world,
                                      .pid = card->pid,
@@ -333,7 +335,7 @@ tern_status tern_core_region_register(struct tern_ctx *ctx, void *addr, uint64_t
     tern_status   st = making_begin(&m, ctx, "tern_region_register", checked);
 
     if (st == TERN_OK)
-        m.region->own = (struct tern_own_memory){ .place = TERN_PLACE_PRIVATE, .addr = addr };
+        m.region->own = tern_core_memory_own(addr);
     return making_end(&m, join_parts(&m, len, st), out);
 }
 
@@ -369,6 +371,7 @@ tern_status tern_core_region_free(struct tern_region *region, const char *what)
         return st;
     bury(region);
     withdraw(region);
+    tern_core_message_pause(); /* another thread may be putting in place what a notification for the region brought */
     region_delete(region);
     return TERN_OK;
 }

@@ -47,18 +47,6 @@ static void ring_node(void)
     }
 }
 
-void tern_core_seat_order_before(void)
-{
-    for (unsigned i = 0; i < tern_job.links; i++)
-        tern_base_order_before(tern_job.link[i]);
-}
-
-void tern_core_seat_order_after(void)
-{
-    for (unsigned i = 0; i < tern_job.links; i++)
-        tern_base_order_after(tern_job.link[i]);
-}
-
 void tern_core_seat_arrive(uint32_t barrier)
 {
     /* release: everything before the barrier, and the note for it. Pairs with the acquire in reached(), and the
@@ -113,7 +101,7 @@ static void seat_arrive(struct tern_link_group *base)
     if (!group->noted)
         seat_of(tern_job.boot.rank)->note_len[group->barrier & 1] = 0;
     group->noted = false;
-    tern_core_seat_order_before();
+    tern_base_order_before_peers();
     tern_core_seat_arrive(group->barrier);
     tern_boot_tell(&tern_job.boot);
     /* seq_cst: our own arrival before we look for the others'. Pairs with itself: of those who come last at the same
@@ -127,7 +115,7 @@ static bool seat_arrived(struct tern_link_group *base)
 {
     if (!all_came((struct seat_group *)base))
         return false;
-    tern_core_seat_order_after();
+    tern_base_order_after_peers();
     return true;
 }
 

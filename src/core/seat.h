@@ -16,9 +16,4 @@ bool tern_core_seat_came(int rank, uint32_t barrier);
 void tern_core_seat_depart(uint32_t number, uint64_t object);
 bool tern_core_seat_departed(int rank, uint32_t number, uint64_t *object);
 
-/* Order between the program's threads and those that copy for peers, which goes through other processes; for the thread
- * sanitizer: before arriving, and after all have. */
-void tern_core_seat_order_before(void);
-void tern_core_seat_order_after(void);
-
 #endif

@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/options.h"
+#include "base/want.h"
 #include "boot/bell.h"
 #include "core/job.h"
 #include "core/links.h"
@@ -53,12 +54,19 @@ static void report(const struct tern_wait *wait, int64_t age)
     tern_base_log(TERN_LOG_WARN, "has waited %.0f s: %s", seconds(age), text);
 }
 
-/* Look once more when the sleep has been announced. */
-static tern_status last_look(const struct tern_wait *wait, const struct tern_slot *slot)
+/* Look once more when the sleep has been announced. *again: whether the thread has to look again before it may sleep,
+ * because a consumer was asked to wake this rank, too late for what the consumer is doing in this moment
+ * (base/want.h), or because something was delivered, behind which there may be more. */
+static tern_status last_look(const struct tern_wait *wait, const struct tern_slot *slot, bool *again)
 {
+    uint32_t    wants = tern_base_wants_now(), delivered = tern_core_message_delivered();
+    tern_status st;
+
     if (atomic_load_explicit(&slot->barriers, memory_order_relaxed) != 0) /* this rank's own */
         tern_boot_bell_barrier();
-    return wait->poll(wait->arg);
+    st = wait->poll(wait->arg);
+    *again = tern_base_wants_since(wants) || delivered != tern_core_message_delivered();
+    return st;
 }
 
 /* Sleep until rung, the deadline, or the next report. *rung: whether someone rang. */
@@ -66,12 +74,13 @@ static tern_status sleep_until_rung(const struct tern_wait *wait, int64_t now, i
 {
     struct tern_slot *slot = tern_core_job_slot(tern_job.boot.rank);
     uint32_t          seen = tern_boot_bell_announce(&slot->bell, &slot->sleepers);
-    tern_status       st = last_look(wait, slot);
+    bool              again;
+    tern_status       st = last_look(wait, slot, &again);
     int64_t           until = wait->deadline < report_at ? wait->deadline : report_at;
     int64_t           left = until > now ? until - now : 0; /* a deadline may lie before all time */
     int64_t           ns = left < tern_core_wait_net ? left : tern_core_wait_net;
 
-    if (st == TERN_PENDING && ns > 0 && !tern_core_message_left()) {
+    if (st == TERN_PENDING && ns > 0 && !again && !tern_core_message_left()) {
         int64_t most = tern_core_links_may_sleep();
         tern_boot_bell_wait(&slot->bell, seen, ns < most ? ns : most);
     }

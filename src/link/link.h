@@ -14,9 +14,9 @@
  *   watch  a word in memory that shows that messages have come
  *   group  one per team: the members meet (arrive) and leave notes for each other (post, peek)
  *
- * Every implementation has the same files: link.c (the table), region.c (attach), path.c (put and get), group.c,
- * message.c.
- * Read self/ first. chaos/ is put in front of the others where a program is to be tested (TERN_CHAOS).
+ * Every implementation has these files: link.c (the table), region.c (attach), path.c (put and get), message.c; those
+ * with groups of their own have group.c; the larger ones have more beside them. Read self/ first. chaos/ is put in
+ * front of the others where a program is to be tested (TERN_CHAOS).
  */
 #ifndef TERN_LINK_LINK_H
 #define TERN_LINK_LINK_H
@@ -51,11 +51,11 @@ struct tern_link_card {
     uint64_t region; /* the rank's own name for its part; no two of its parts have the same */
     uint64_t addr;   /* in the rank's own address space */
     uint64_t size;   /* bytes that others may touch */
-    uint64_t offset; /* ARENA, HUGE: where in the file */
-    uint64_t device; /* FILE: identity of the file */
-    uint64_t inode;
-    uint64_t probe; /* PRIVATE: address of the process's tern_link_probe */
-    uint64_t key;   /* what opens it to the network, and where it begins there; filled by expose */
+    uint64_t offset; /* where in the file that is mapped there; PRIVATE: 0 where that is none that others can map */
+    uint64_t device; /* FILE: identity of the file, with inode */
+    uint64_t inode;  /* of the file; 0: PRIVATE memory of no file that others can map */
+    uint64_t probe;  /* PRIVATE: address of the process's tern_link_probe */
+    uint64_t key;    /* what opens it to the network, and where it begins there; filled by expose */
     uint64_t base;
     uint32_t place; /* enum tern_place */
     int32_t  pid;
@@ -67,6 +67,17 @@ _Static_assert(sizeof(struct tern_link_card) == 80, "a card has no padding");
 static inline uint64_t tern_link_region_of(int owner, uint64_t number_or_name)
 {
     return number_or_name ^ (uint64_t)owner << 40;
+}
+
+/* Where the first byte of a part lies among all memory of its node, as a number that depends on the memory alone, and
+ * not on the address at which, or the region through which, it is reached: parts that overlap in memory overlap in
+ * these numbers. The guards of accumulates are chosen by them (op/acc.h). Parts of different files may happen to have
+ * the same numbers. */
+static inline uint64_t tern_link_origin(const struct tern_link_card *card, int rank)
+{
+    uint64_t owner = card->inode != 0 ? card->inode : ~(uint64_t)rank;
+
+    return (owner * 0x9e3779b97f4a7c15ull << 20) + (card->inode != 0 ? card->offset : card->addr);
 }
 
 /* Words that a peer reads and writes to learn whether the kernel lets it. Both hold the job's number. */
@@ -84,6 +95,7 @@ struct tern_link_part {
     uint64_t                       offset; /* ARENA, HUGE: where in the file */
     uint32_t                       place;  /* enum tern_place */
     uint64_t                       addr;   /* in the rank's own address space */
+    uint64_t                       origin; /* tern_link_origin() */
     uint64_t                       region; /* as the card says */
     uint64_t                       key;    /* ofi: of the remote memory, and where it begins */
     uint64_t                       remote;
@@ -102,6 +114,7 @@ struct tern_xfer {
     size_t                       len;
     bool                         get;
     bool                         brief; /* an errand: request and answer have TERN_LINK_SMALL bytes at most, each */
+    bool        heap;   /* local was made by malloc() for this transfer: see kept in struct tern_link_op */
     bool        notify; /* a put that brings its notification along: only where the path's brings says so */
     uint32_t    tag;    /* of that */
     const char *what;   /* what it is called in reports; NULL: put or get */
@@ -121,7 +134,10 @@ struct tern_link_op {
         uint64_t chunks;         /* shm: those in flight */
         uint64_t due;            /* chaos: when it is let go */
     };
-    void          *own;    /* ofi: its record of the operation */
+    void          *own; /* ofi: its record of the operation */
+    /* Set before done, of a transfer with xfer.heap: the network may still use xfer.local, and the link frees it when
+     * that has ended. */
+    bool           kept;
     tern_status    status; /* the first error */
     /* An errand: where its request is written, the bytes of that place, and then of the request and the answer. */
     unsigned char *room;
@@ -153,6 +169,7 @@ struct tern_link_ground {
     uint64_t       size;
     /* Whether bytes of it are there to be read, or written: the program may have unmapped them. NULL: they are. */
     bool (*there)(const void *addr, size_t len, bool write);
+    uint64_t origin; /* tern_link_origin() */
 };
 
 /* One piece of a list, all of which go to or come from one part. */
@@ -257,7 +274,8 @@ enum tern_link_took { TERN_LINK_LEFT, TERN_LINK_TOOK, TERN_LINK_DONE };
  * carries is to be put in its place. tagged: false where the target cannot take it now; the link keeps it, and what is
  * behind it on the channel, for the next delivery. note_head: writes the head of a note that came without one, with a
  * put; any thread. watch: one more; any thread. serve: an errand of a peer, of which not one byte is trusted yet;
- * writes up to room bytes of answer and their number; any thread, and the link is locked. */
+ * writes up to room bytes of answer and their number; any thread, and the link is locked. gone: the kernel says that
+ * the process of a rank is gone, of which the launcher may tell later; any thread. */
 struct tern_link_up {
     void (*done)(struct tern_link_op *op, tern_status status); /* complete at both ends, or failed; exactly once */
     void (*message)(int from, unsigned channel, const unsigned char *head, const unsigned char *data, size_t len);
@@ -267,6 +285,7 @@ struct tern_link_up {
     tern_status (*watch)(struct tern_link_watch *watch);
     tern_status (*serve)(const struct tern_link_ground *ground, const unsigned char *request, size_t len,
                          unsigned char *answer, size_t room, size_t *answered);
+    void (*gone)(int rank);
 };
 
 /* The members of a team as the link knows them. The link's own struct begins with this. */
@@ -285,9 +304,10 @@ struct tern_link_exit {
     struct tern_slot        *slot; /* whose bell is to be rung */
 };
 
-/* A transport. Every slot is filled, but for those of teams. Threads: open, close, attach, detach, group_* by the one
- * that makes a collective call (attach and expose by one at a time, the rest of them by one at a time for each team);
- * lane_* and progress by the lane's; serve by the service thread; reaches by any. */
+/* A transport. Every slot is filled, but for those of teams and those whose comment says what NULL means. Threads:
+ * open, close, attach, detach, group_* by the one that makes a collective call (attach and expose by one at a time, the
+ * rest of them by one at a time for each team); lane_* and progress by the lane's; serve by the service thread; reaches
+ * by any. */
 struct tern_link_ops {
     const char *name;
     bool        maps; /* loads and stores reach the memory that Tern makes for the ranks that it reaches */
@@ -354,6 +374,9 @@ struct tern_link_ops {
     void (*msg_look)(struct tern_link *link);
     /* Whether everything that was sent to ranks which are not gone has come: they deliver it when they poll next. */
     bool (*msg_settled)(struct tern_link *link);
+    /* Whether messages of the peer have come on a channel and were not taken, in a queue that watches show. By who may
+     * deliver. */
+    bool (*msg_left)(struct tern_link *link, int peer, unsigned channel);
 
     /* What the rank and those whom the link reaches share for messages to it that both ends copy: TERN_LINK_SHARES,
      * which the rank uses as it likes. Any thread. NULL: they share no memory. */

@@ -27,6 +27,20 @@ static inline bool tern_link_is_awake(const struct tern_slot *slot)
            atomic_load_explicit(&slot->sleepers, memory_order_relaxed) == 0;
 }
 
+/* Whether a consumer needs a fence before it looks whether its producer, the rank, wants to be woken: the rank runs no
+ * barrier before it sleeps (base/want.h). To be asked once, when the rank has sent something. */
+static inline bool tern_link_needs_fence(const struct tern_slot *slot)
+{
+    return !tern_boot_bell_joined || atomic_load_explicit(&slot->barriers, memory_order_relaxed) == 0;
+}
+
+/* Order what was consumed before the look at `wanted`. Pairs with the fence of tern_boot_bell_announce(). */
+static inline void tern_link_before_wanted(bool needs_fence)
+{
+    if (TERN_UNLIKELY(needs_fence))
+        atomic_thread_fence(memory_order_seq_cst);
+}
+
 /* Wake the rank if it sleeps: there is news for it. */
 static inline void tern_link_ring(struct tern_slot *slot)
 {

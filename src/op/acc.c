@@ -11,12 +11,11 @@
 
 /* ---- under guards ---- */
 
-struct tern_acc_adding tern_op_acc_begin(const struct tern_sum *sum, int rank)
+struct tern_acc_adding tern_op_acc_begin(const struct tern_sum *sum)
 {
     return (struct tern_acc_adding){ .sum = sum,
                                      .loop = tern_op_sum_loop(sum, tern_base_vector_wide()),
-                                     .element = tern_sum_bytes(sum->type),
-                                     .rank = (unsigned)rank };
+                                     .element = tern_sum_bytes(sum->type) };
 }
 
 void tern_op_acc_end(struct tern_acc_adding *a)
@@ -26,11 +25,20 @@ void tern_op_acc_end(struct tern_acc_adding *a)
     a->held = NULL;
 }
 
+/* The guard of the block in which an element begins. Blocks in a row have different guards, and so have, mostly, parts
+ * whose sizes are powers of two. */
+static struct tern_guard *guard_of(struct tern_segment *segment, uint64_t origin)
+{
+    uint64_t block = origin / TERN_ACC_BLOCK;
+
+    return &segment->guard[(block + block / TERN_GUARDS * 97u) % TERN_GUARDS];
+}
+
 /* Hold the guard of the block, for so much work. */
-static void hold(struct tern_acc_adding *a, uint64_t addr, size_t len)
+static void hold(struct tern_acc_adding *a, uint64_t origin, size_t len)
 {
     struct tern_segment *segment = tern_job.boot.segment;
-    struct tern_guard   *guard = &segment->guard[(addr / TERN_ACC_BLOCK + a->rank * 97u) % TERN_GUARDS];
+    struct tern_guard   *guard = guard_of(segment, origin);
 
     if (guard != a->held || a->left < len + PIECE) {
         tern_op_acc_end(a);
@@ -41,25 +49,25 @@ static void hold(struct tern_acc_adding *a, uint64_t addr, size_t len)
     a->left -= len + PIECE;
 }
 
-/* Bytes of the elements that begin in the block of the address. */
-static size_t in_block(const struct tern_acc_adding *a, uint64_t addr, size_t len)
+/* Bytes of the elements that begin in the block of the first. */
+static size_t in_block(const struct tern_acc_adding *a, uint64_t origin, size_t len)
 {
-    size_t rest = TERN_ACC_BLOCK - addr % TERN_ACC_BLOCK;
+    size_t rest = TERN_ACC_BLOCK - origin % TERN_ACC_BLOCK;
 
     rest = (rest + a->element - 1) & ~(a->element - 1); /* a power of two */
     return len < rest ? len : rest;
 }
 
-void tern_op_acc_add(struct tern_acc_adding *a, unsigned char *to, uint64_t addr, unsigned char *from, size_t len)
+void tern_op_acc_add(struct tern_acc_adding *a, unsigned char *to, uint64_t origin, unsigned char *from, size_t len)
 {
     while (len > 0) {
-        size_t n = in_block(a, addr, len);
+        size_t n = in_block(a, origin, len);
 
-        hold(a, addr, n);
+        hold(a, origin, n);
         a->loop(to, from, n, a->sum->scale);
         to += n;
         from += n;
-        addr += n;
+        origin += n;
         len -= n;
     }
 }
@@ -76,7 +84,7 @@ static void add(struct direct *d, uint64_t near, uint64_t far, size_t len)
 {
     const struct tern_link_part *part = d->shape->part;
 
-    tern_op_acc_add(&d->adding, part->base + far, part->addr + far, (unsigned char *)(uintptr_t)near, len);
+    tern_op_acc_add(&d->adding, part->base + far, part->origin + far, (unsigned char *)(uintptr_t)near, len);
 }
 
 static void add_box(struct direct *d, unsigned dims, uint64_t near, uint64_t far)
@@ -152,7 +160,7 @@ static void add_pieces(struct direct *d)
 void tern_op_acc_direct(const struct tern_shape *shape)
 {
     const struct tern_stride *s = shape->stride;
-    struct direct             d = { tern_op_acc_begin(&shape->sum, shape->part->rank), shape };
+    struct direct             d = { tern_op_acc_begin(&shape->sum), shape };
 
     /* release: what this thread wrote before, before the sums. Pairs with the acquire fence after a peer's get. */
     atomic_thread_fence(memory_order_release);

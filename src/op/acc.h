@@ -1,8 +1,9 @@
 /* acc.h: accumulates: the elements of a shape are added to those of a part.
  *
  * Each addition is atomic among accumulates, because whoever makes it holds a guard: one of those of the target's node,
- * chosen by the target's rank and the block of its memory in which the element begins. A thread holds one at a time,
- * and for the time of a block at most. The ways:
+ * chosen by the block of memory in which the element begins. Blocks are counted in the file that is mapped there
+ * (tern_link_origin()), so that all mappings of the same memory, through whatever region, have the same guards. A
+ * thread holds one guard at a time, and for the time of a block at most. The ways:
  *
  *   direct   loads and stores reach the part: the initiator adds, in the call (acc.c)
  *   errands  everything else: the summands are packed into requests, and the target adds them, beside its program,
@@ -28,15 +29,15 @@ struct tern_acc_adding {
     const struct tern_sum *sum;
     tern_sum_loop         *loop;
     size_t                 element;
-    unsigned               rank; /* whose memory, in the job */
     struct tern_guard     *held; /* NULL: none */
     size_t                 left; /* work after which it is given back for a moment */
 };
 
-struct tern_acc_adding tern_op_acc_begin(const struct tern_sum *sum, int rank);
+struct tern_acc_adding tern_op_acc_begin(const struct tern_sum *sum);
 
-/* Add len bytes of elements to those at to, which have the address addr in the rank's own address space. */
-void tern_op_acc_add(struct tern_acc_adding *adding, unsigned char *to, uint64_t addr, unsigned char *from, size_t len);
+/* Add len bytes of elements to those at to; origin is that of the part and the offset in it. */
+void tern_op_acc_add(struct tern_acc_adding *adding, unsigned char *to, uint64_t origin, unsigned char *from,
+                     size_t len);
 
 void tern_op_acc_end(struct tern_acc_adding *adding);
 

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "base/float.h"
+#include "base/once.h"
 #include "core/job.h"
 #include "op/acc.h"
 #include "op/packed.h"
@@ -109,7 +111,7 @@ static bool add_all(struct tern_acc_adding *a, const struct tern_link_ground *gr
         n = n < left ? n : left;
         if (n == 0 || !tern_base_covers(ground->size, where, n) || !is_whole(a, ground->base + where, n))
             return false;
-        tern_op_acc_add(a, ground->base + where, (uint64_t)(uintptr_t)(ground->base + where), from, n);
+        tern_op_acc_add(a, ground->base + where, ground->origin + where, from, n);
         tern_op_side_skip(&r->side, &r->mark, n);
         from += n;
         left -= n;
@@ -125,7 +127,7 @@ static bool read_acc(const struct tern_link_ground *ground, const unsigned char 
 
     if (len < sizeof(head))
         return false;
-    memcpy(&head, bytes, sizeof(head));
+    tern_base_copy_once(&head, bytes, sizeof(head));
     *sum = head.sum;
     return sum->type < TERN_TYPES && sum->fetch <= 1 && sum->plain <= 1 &&
            tern_op_request_read(bytes + sizeof(head), len - sizeof(head), ground->size, r) && r->verb == WIRE_PUT;
@@ -138,6 +140,7 @@ tern_status tern_op_acc_serve(const struct tern_link_ground *ground, const unsig
     struct tern_op_request r;
     struct tern_acc_adding a;
     unsigned char         *from;
+    uint64_t               mode;
     bool                   done;
 
     if (!read_acc(ground, request, len, &sum, &r) || (sum.fetch && r.len > room) || !tern_op_request_there(ground, &r))
@@ -148,8 +151,10 @@ tern_status tern_op_acc_serve(const struct tern_link_ground *ground, const unsig
         from = answer;
         *answered = r.len;
     }
-    a = tern_op_acc_begin(&sum, tern_job.boot.rank);
+    a = tern_op_acc_begin(&sum);
+    mode = tern_base_float_enter();
     done = add_all(&a, ground, &r, from);
+    tern_base_float_leave(mode);
     tern_op_acc_end(&a);
     return done ? TERN_OK : TERN_ERR_LINK;
 }

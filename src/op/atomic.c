@@ -5,10 +5,13 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "base/float.h"
+#include "base/once.h"
 #include "core/job.h"
 #include "op/apply.h"
 #include "op/attempt.h"
 #include "op/noted.h"
+#include "op/signal.h"
 
 /* What a record keeps, in its notes: what is to be done. Its stage is where the result goes. */
 struct kept {
@@ -265,14 +268,18 @@ tern_status tern_op_atomic_serve(const struct tern_link_ground *ground, const un
                                  unsigned char *answer, size_t room, size_t *answered)
 {
     struct wire_atomic w;
-    uint64_t           was;
+    uint64_t           was, mode;
 
     if (len != sizeof(w))
         return TERN_ERR_LINK;
-    memcpy(&w, request, sizeof(w));
+    tern_base_copy_once(&w, request, sizeof(w));
     if (!is_sound(&w, ground))
         return TERN_ERR_LINK;
+    mode = tern_base_float_enter();
     was = tern_op_apply(ground->base + w.offset, (tern_type)w.type, w.op, w.operand, w.compare);
+    tern_base_float_leave(mode);
+    if (w.op != TERN_ATOMIC_GET)
+        tern_op_signal_wake(tern_job.boot.rank); /* it may be the word of a signal */
     if (room < tern_op_apply_size((tern_type)w.type))
         return TERN_OK; /* nobody wants to know */
     *answered = tern_op_apply_size((tern_type)w.type);

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/options.h"
+#include "base/want.h"
 #include "boot/bell.h"
 #include "core/job.h"
 #include "core/links.h"
@@ -83,11 +84,10 @@ static struct tern_tagged *receiving(const struct tern_engine *engine)
 /* With the lock. */
 static enum sight work(struct tern_engine *engine, struct tern_tagged *tagged, uint32_t delivered)
 {
-    bool any;
+    bool any = tagged && tern_op_tagged_fetch_for(engine, tagged);
 
-    if (tagged)
-        tern_op_tagged_fetch_for(engine, tagged);
-    any = tern_op_engine_work(engine) || tern_core_message_delivered() != delivered;
+    any |= tern_op_engine_work(engine);
+    any |= tern_core_message_delivered() != delivered;
     if (any)
         ring(); /* the program may wait for it */
     return any || tern_op_engine_busy(engine) > 0 ? HELPED : HOPED;
@@ -174,16 +174,18 @@ static void set_hoping(bool hoping)
 static void sleep_for_news(void)
 {
     struct tern_slot *slot = tern_core_job_slot(tern_job.boot.rank);
-    uint32_t          delivered = tern_core_message_delivered(), seen;
+    uint32_t          delivered = tern_core_message_delivered(), seen, wants;
     enum sight        sight;
 
     set_hoping(true);
     seen = tern_boot_bell_announce(&slot->bell, &slot->sleepers);
+    wants = tern_base_wants_now();
     if (atomic_load_explicit(&slot->barriers, memory_order_relaxed) != 0) /* this rank's own */
         tern_boot_bell_barrier();
     if ((sight = look()) == HELPED)
         set_hoping(false); /* it sleeps by the clock */
-    if (sight >= HOPED && delivered == tern_core_message_delivered() && !is_stopped()) {
+    if (sight >= HOPED && delivered == tern_core_message_delivered() && !tern_base_wants_since(wants) &&
+        !is_stopped()) {
         int64_t most = sight == HOPED ? LONGEST_SLEEP : LONGEST_NAP, least = tern_core_links_may_sleep();
         tern_boot_bell_wait(&slot->bell, seen, least < most ? least : most);
     }

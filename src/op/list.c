@@ -2,7 +2,8 @@
  *
  * A long piece goes by itself. Short ones are gathered, and go together. A get has another way where they lie close
  * together: to read all of the memory around them costs less than to name each, as long as fewer than WORTH bytes for
- * each are read in vain. A put cannot do that: what lies between is not its to write.
+ * each are read in vain. What lies around the pieces may be memory that cannot be read: then the pieces are named after
+ * all. A put cannot do that: what lies between is not its to write.
  */
 #include <tern/rma.h>
 
@@ -106,15 +107,12 @@ static tern_status heap_send(struct heap *h, struct tern_lane *lane, const struc
 {
     const struct tern_link_part *part = shape->part;
     struct tern_link_piece       none = { h->low, NULL, 0 };
-    tern_status                  st = TERN_OK;
+    bool        done = shape->get && h->count > 1 && is_close(h, &none) && heap_sieve(h, lane, part) == TERN_OK;
+    tern_status st = TERN_OK;
 
-    if (shape->get && h->count > 1 && is_close(h, &none)) {
-        st = heap_sieve(h, lane, part);
-    } else {
-        for (unsigned i = 0; i < h->count && st == TERN_OK; i += TERN_LINK_PIECES)
-            st = part->path->start_list(lane, part, h->piece + i,
-                                        h->count - i < TERN_LINK_PIECES ? h->count - i : TERN_LINK_PIECES, shape->get);
-    }
+    for (unsigned i = 0; !done && i < h->count && st == TERN_OK; i += TERN_LINK_PIECES)
+        st = part->path->start_list(lane, part, h->piece + i,
+                                    h->count - i < TERN_LINK_PIECES ? h->count - i : TERN_LINK_PIECES, shape->get);
     h->count = 0;
     return st;
 }

@@ -43,6 +43,11 @@ static uint64_t name_of(const struct tern_ctx *ctx)
     return tern_base_turn_name((unsigned)tern_job.boot.rank, ctx->number);
 }
 
+static bool is_waiting(const struct locking *l)
+{
+    return l->state == TERN_TURN_WAIT || l->state == TERN_TURN_FULL;
+}
+
 /* Make a step, here or by errand. */
 static tern_status step(struct locking *l, enum tern_mutex_step which)
 {
@@ -91,8 +96,8 @@ static tern_status near_poll(void *arg)
     tern_core_ctx_progress(l->mutex->ctx);
     if (tern_core_job_lost(l->mutex->part->rank))
         return tern_base_fail(TERN_ERR_PEER, "%s: rank %d is gone", l->mutex->what, l->mutex->rank);
-    step(l, l->queued ? TERN_MUTEX_LOOK : TERN_MUTEX_ENTER);
-    return l->state == TERN_TURN_WAIT || l->state == TERN_TURN_FULL ? TERN_PENDING : TERN_OK;
+    step(l, TERN_MUTEX_LOOK);
+    return l->state == TERN_TURN_WAIT ? TERN_PENDING : TERN_OK;
 }
 
 static tern_status wait_near(struct locking *l, tern_deadline deadline)
@@ -102,7 +107,7 @@ static tern_status wait_near(struct locking *l, tern_deadline deadline)
     return tern_core_wait(&wait);
 }
 
-/* ---- waiting over the network ---- */
+/* ---- waiting by the clock: over the network, or for a place in a ring that is full ---- */
 
 /* A pause, which a message ends. */
 static tern_status pause_poll(void *arg)
@@ -114,8 +119,15 @@ static tern_status pause_poll(void *arg)
     return tern_core_message_delivered() != seen ? TERN_OK : TERN_PENDING;
 }
 
-/* Ask, and again, until it is one's turn or the deadline has passed. */
-static tern_status wait_far(struct locking *l, tern_deadline deadline)
+/* Whether the lock is waited for by asking again and again: nobody wakes a context of a rank on another node for its
+ * turn in time, nor one that has found no place in the ring. */
+static bool must_ask(const struct locking *l)
+{
+    return !l->mutex->part->base || l->state == TERN_TURN_FULL;
+}
+
+/* Ask, and again, until it is one's turn, one need not ask any more, or the deadline has passed. */
+static tern_status wait_asking(struct locking *l, tern_deadline deadline)
 {
     int64_t     start = tern_base_now(), now = start, pause = ASK_SOONEST;
     int64_t     period = (int64_t)(tern_opt.stall_report * 1e9), report_at = period > 0 ? start + period : INT64_MAX;
@@ -132,9 +144,11 @@ static tern_status wait_far(struct locking *l, tern_deadline deadline)
             pause = 2 * pause < ASK_LATEST ? 2 * pause : ASK_LATEST;
         else if (st < 0)
             return st;
+        if (tern_core_job_lost(l->mutex->part->rank))
+            return tern_base_fail(TERN_ERR_PEER, "%s: rank %d is gone", l->mutex->what, l->mutex->rank);
         if ((st = step(l, l->queued ? TERN_MUTEX_LOOK : TERN_MUTEX_ENTER)) < 0)
             return st;
-        if (l->state != TERN_TURN_WAIT && l->state != TERN_TURN_FULL)
+        if (!is_waiting(l) || !must_ask(l))
             return TERN_OK;
         now = tern_base_now();
         if (now >= report_at) {
@@ -151,7 +165,9 @@ static tern_status wait_far(struct locking *l, tern_deadline deadline)
 
 static tern_status wait_turn(struct locking *l, tern_deadline deadline)
 {
-    return l->mutex->part->base ? wait_near(l, deadline) : wait_far(l, deadline);
+    tern_status st = must_ask(l) ? wait_asking(l, deadline) : TERN_OK;
+
+    return st == TERN_OK && is_waiting(l) ? wait_near(l, deadline) : st;
 }
 
 /* Leave the ring; who has been chosen meanwhile has the mutex. */
@@ -173,7 +189,7 @@ static __attribute__((noinline)) tern_status lock_long(struct locking *l, tern_d
         return st;
     if (once && l->state == TERN_TURN_NOT)
         return TERN_AGAIN;
-    if (l->state == TERN_TURN_WAIT || l->state == TERN_TURN_FULL)
+    if (is_waiting(l))
         st = wait_turn(l, deadline);
     if (st == TERN_OK && l->state == TERN_TURN_MINE)
         return TERN_OK;
@@ -218,8 +234,9 @@ uint64_t tern_op_mutex_held(const struct tern_mutexes *mutexes)
 
     for (uint64_t i = 0; i < mutexes->count; i++) {
         uint64_t holder = tern_base_turn_holder((const struct tern_turn *)(const void *)(base + i * mutexes->bytes));
+        unsigned rank = tern_base_turn_rank(holder); /* peers can write it */
 
-        if (holder != 0 && !tern_core_job_lost((int)tern_base_turn_rank(holder)))
+        if (holder != 0 && rank < (unsigned)tern_job.boot.ranks && !tern_core_job_lost((int)rank))
             return i;
     }
     return mutexes->count;

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "base/once.h"
 #include "boot/bell.h"
 #include "core/job.h"
 #include "core/wire.h"
@@ -97,7 +98,7 @@ tern_status tern_op_mutex_serve(const struct tern_link_ground *ground, const uns
 
     if (len != sizeof(w) || room < sizeof(says))
         return TERN_ERR_LINK;
-    memcpy(&w, request, sizeof(w));
+    tern_base_copy_once(&w, request, sizeof(w));
     if (!is_sound(&w, ground))
         return TERN_ERR_LINK;
     tern_core_job_notice();

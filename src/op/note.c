@@ -95,7 +95,10 @@ static __attribute__((noinline)) bool keep(uint64_t scope, uint32_t tag, int sou
 
     if (leaving)
         return true;
-    if (match.kept < (uint64_t)tern_opt.notify_keep && tern_op_match_keep(&match, name, bytes))
+    /* Of a dead rank everything is kept, which is no more than its queue holds: there is no sender to push back on, and
+     * a wait for one of its notifications does not depend on those in front. */
+    if ((match.kept < (uint64_t)tern_opt.notify_keep || tern_core_job_lost(source)) &&
+        tern_op_match_keep(&match, name, bytes))
         return true;
     tern_core_message_full(true);
     return false;
@@ -133,8 +136,9 @@ static inline void expect_again(const struct tern_notice *notice, uint64_t first
 }
 
 /* Give it to who waits for it, or keep it; what it carries is put in its place first. What is checked is a copy: the
- * source can change its own at any time. A region that this rank has not any more was freed with notifications on their
- * way that nobody waited for. */
+ * source can change its own at any time. The length is checked for every kind, because the words of the last match are
+ * what expect_again() hands to the link: the length there must fit the cell and the region. A region that this rank has
+ * not any more was freed with notifications on their way that nobody waited for. */
 static enum tern_link_took deliver(int from, const unsigned char *head, bool carried)
 {
     const volatile uint64_t *word = (const volatile uint64_t *)(const volatile void *)head; /* struct wire_note */
@@ -153,7 +157,7 @@ static enum tern_link_took deliver(int from, const unsigned char *head, bool car
             tern_core_message_senseless(from, "a notification");
         to = carried ? ground->base + bytes : NULL;
         bytes = len;
-    } else if (TERN_UNLIKELY(kind != WIRE_NOTE)) {
+    } else if (TERN_UNLIKELY(kind != WIRE_NOTE || len > 0)) {
         tern_core_message_senseless(from, "a notification");
     }
     alone = tern_base_lone_lock(&lock);
@@ -185,6 +189,27 @@ static bool is_deserted(const struct tern_notice *notice)
             return false;
     }
     return team->size > 1;
+}
+
+static bool are_refused(void)
+{
+    return atomic_load_explicit(&tern_core_message_notes_refused, memory_order_relaxed); /* a hint */
+}
+
+/* Whether notifications may still come that the dead have sent, or this rank itself and that are not refused. */
+static bool is_awaited(const struct tern_notice *notice)
+{
+    const struct tern_team *team = notice->team;
+
+    if (!tern_op_match_any_source(&notice->name))
+        return tern_core_message_left_by(notice->name.source, TERN_CHANNEL_NOTE);
+    for (int rank = 0; rank < team->size; rank++) {
+        int world = tern_core_team_world(team, rank);
+
+        if (tern_core_message_left_by(world, TERN_CHANNEL_NOTE) && (world != tern_job.boot.rank || !are_refused()))
+            return true;
+    }
+    return false;
 }
 
 #define SOON 64 /* looks */
@@ -233,7 +258,7 @@ static bool mourn(struct tern_ctx *ctx)
     for (struct tern_notice *notice = notices; notice; notice = notice->next) {
         if (notice->ctx != ctx || !notice->recorded || !is_deserted(notice))
             continue;
-        if (tern_core_message_noted()) { /* perhaps by the dead */
+        if (is_awaited(notice)) {
             again = true;
             continue;
         }
@@ -395,7 +420,7 @@ bool tern_op_notice_start(struct tern_notice *notice)
         atomic_store_explicit(&notice->state, TERN_NOTICE_STARTED, memory_order_relaxed); /* the lock orders */
     }
     tern_base_lone_unlock(&lock, alone);
-    if (taken > 0)
+    if (taken > 0 || TERN_UNLIKELY(are_refused())) /* what could not be taken may be now */
         has_room();
     return true;
 }
@@ -416,7 +441,7 @@ bool tern_op_notice_peek(struct tern_notice *notice, struct tern_match_name *nam
 bool tern_op_notice_hopeless(const struct tern_notice *notice)
 {
     return TERN_UNLIKELY(atomic_load_explicit(&tern_job.losses_seen, memory_order_relaxed) > 0) &&
-           is_deserted(notice) && !tern_core_message_noted();
+           is_deserted(notice) && !is_awaited(notice);
 }
 
 /* ---- events, and words ---- */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "base/once.h"
 #include "base/status.h"
 
 /* Where the payload is; NULL: it does not lie in what came. */
@@ -50,7 +51,7 @@ static bool read_payload(const struct tern_op_arrived *a, const struct wire_am *
         return true;
     if (head->len != sizeof(*place))
         return false;
-    memcpy(place, payload, sizeof(*place));
+    tern_base_copy_once(place, payload, sizeof(*place));
     event->payload = NULL;
     event->len = place->len;
     if (event->kind == TERN_AM_LONG)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "base/once.h"
 #include "base/status.h"
 #include "op/acc.h"
 #include "op/atomic.h"
@@ -31,7 +32,7 @@ bool tern_op_request_read(const unsigned char *bytes, size_t len, uint64_t size,
 
     if (len < sizeof(w))
         return false;
-    memcpy(&w, bytes, sizeof(w));
+    tern_base_copy_once(&w, bytes, sizeof(w));
     if ((w.verb != WIRE_PUT && w.verb != WIRE_GET) || (list = list_bytes(&w)) > len - sizeof(w))
         return false;
     payload = w.verb == WIRE_PUT ? wire_payload_at(list) : len;
@@ -47,7 +48,7 @@ bool tern_op_request_read(const unsigned char *bytes, size_t len, uint64_t size,
         out->mark = (struct tern_side_mark){ 0, 0, w.at };
         return true;
     }
-    memcpy(out->dim, bytes + sizeof(w), list);
+    tern_base_copy_once(out->dim, bytes + sizeof(w), list);
     out->side.dims = w.dims;
     out->side.dim = out->dim;
     out->side.first = w.first;

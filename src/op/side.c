@@ -10,6 +10,7 @@
 #include <tern/rma.h>
 
 #include "base/bits.h"
+#include "base/once.h"
 #include "op/copy.h"
 
 static void add_dim(struct tern_side *side, struct tern_side_dim *dim, uint64_t count, int64_t step)
@@ -69,9 +70,9 @@ static struct tern_side_entry entry(const struct tern_side *side, uint64_t index
     struct tern_side_entry e = { 0, side->run };
 
     if (side->kind == TERN_SIDE_VECTOR)
-        memcpy(&e, (const unsigned char *)side->list + index * sizeof(e), sizeof(e));
+        tern_base_copy_once(&e, (const unsigned char *)side->list + index * sizeof(e), sizeof(e));
     else
-        memcpy(&e.at, (const unsigned char *)side->list + index * sizeof(e.at), sizeof(e.at));
+        tern_base_copy_once(&e.at, (const unsigned char *)side->list + index * sizeof(e.at), sizeof(e.at));
     return e;
 }
 

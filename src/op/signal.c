@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "base/once.h"
 #include "base/options.h"
 #include "boot/bell.h"
 #include "core/job.h"
@@ -257,11 +258,12 @@ tern_status tern_op_signal_serve(const struct tern_link_ground *ground, const un
     (void)answer, (void)room, (void)answered;
     if (len <= sizeof(w))
         return TERN_ERR_LINK;
-    memcpy(&w, request, sizeof(w));
+    tern_base_copy_once(&w, request, sizeof(w));
     if (!is_sound(&w, len - sizeof(w), ground))
         return TERN_ERR_LINK;
     memcpy(ground->base + w.offset, request + sizeof(w), w.len);
     /* A release, the data before the word: pairs with the acquire in api/signal.c, look(). */
     tern_op_apply(ground->base + w.word, TERN_UINT64, w.add ? TERN_ATOMIC_ADD : TERN_ATOMIC_PUT, w.value, 0);
+    tern_op_signal_wake(tern_job.boot.rank); /* the initiator may make its next call much later */
     return TERN_OK;
 }

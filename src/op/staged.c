@@ -19,13 +19,14 @@ static void staged_ended(struct tern_bundle *b, struct tern_pending *transfer, t
     memcpy(&mark, transfer->note, sizeof(mark));
     if (b->shape.get && status == TERN_OK && !b->stopped)
         tern_op_side_unpack(&b->shape.near, &here, &mark, transfer->op.xfer.len, transfer->stage);
-    free(transfer->stage);
+    if (!transfer->op.kept)
+        free(transfer->stage);
 }
 
 static tern_status staged_start(struct tern_bundle *b, struct tern_pending *transfer, struct tern_shape_marks *marks)
 {
     const struct tern_link_part *part = b->shape.part;
-    struct tern_xfer             xfer = { .part = part, .get = b->shape.get };
+    struct tern_xfer             xfer = { .part = part, .get = b->shape.get, .heap = true };
     uint64_t                     run = tern_op_side_run(&b->shape.far, &marks->far, &xfer.offset);
     tern_status                  st;
 
@@ -33,6 +34,7 @@ static tern_status staged_start(struct tern_bundle *b, struct tern_pending *tran
     if (!(transfer->stage = xfer.local = malloc(xfer.len)))
         return tern_base_fail(TERN_ERR_NOMEM, "no memory for a buffer of %zu bytes", xfer.len);
     transfer->op.xfer = xfer;
+    transfer->op.kept = false;
     if (b->shape.get) {
         memcpy(transfer->note, &marks->near, sizeof(marks->near));
         tern_op_side_skip(&b->shape.near, &marks->near, xfer.len);

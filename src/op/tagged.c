@@ -130,13 +130,102 @@ static void advance(struct tern_ctx *ctx)
         atomic_store_explicit(&ctx->called, true, memory_order_relaxed); /* this thread reads it */
 }
 
-/* What is still active of a context that is closed. */
+/* ---- the end of a context ---- */
+
+/* What who delivers has not moved on. The lock is held. */
+static bool is_posted(const struct tern_request *request)
+{
+    return request->kind == TERN_REQUEST_RECV && request->phase == TERN_REQUEST_POSTED &&
+           atomic_load_explicit(&request->state, memory_order_relaxed) == TERN_REQUEST_ACTIVE;
+}
+
+/* Which send or receive it was. */
+static void request_describe(const struct tern_request *request, char *text, size_t size)
+{
+    struct tern_match_name name = tern_op_request_name(request);
+
+    if (request->kind != TERN_REQUEST_RECV)
+        snprintf(text, size, "send of %" PRIu64 " bytes to rank %d of the job", request->len, request->source);
+    else if (request->source >= 0)
+        snprintf(text, size, "receive of %" PRIu64 " bytes from rank %d of the job", request->len, request->source);
+    else if (tern_op_match_any_source(&name)) /* no message came */
+        snprintf(text, size, "receive of at most %" PRIu64 " bytes from any rank", request->size);
+    else
+        snprintf(text, size, "receive of at most %" PRIu64 " bytes from rank %d of the job", request->size,
+                 (int)name.source);
+}
+
+/* A context whose messages have all been sent or received ends: receives without a message are withdrawn, and the first
+ * failure that the program did not ask for is reported. The lock is held. */
+static void request_retire(struct tern_ctx *ctx, struct tern_request *request)
+{
+    unsigned state = tern_op_request_state(request);
+
+    if (is_posted(request)) {
+        tern_op_tagged_unpost(request);
+        tern_op_request_end(request, TERN_ERR_CANCELLED);
+    } else if (state == TERN_REQUEST_DONE && request->status < 0 && ctx->failed == TERN_OK) {
+        ctx->failed = request->status;
+        request_describe(request, ctx->failed_op, sizeof(ctx->failed_op));
+    }
+}
+
+static bool retire_if_idle(struct tern_ctx *ctx)
+{
+    struct tern_tagged *tagged = tagged_of(ctx);
+    bool                alone = tern_base_lone_lock(&tern_op_tagged_lock);
+    bool                idle = !tagged->queue && tagged->untold == 0 && !tagged->matched;
+
+    for (struct tern_tagged_slab *slab = idle ? tagged->slabs : NULL; slab; slab = slab->next)
+        for (unsigned i = 0; i < PER_SLAB; i++)
+            request_retire(ctx, &slab->request[i]);
+    tern_base_lone_unlock(&tern_op_tagged_lock, alone);
+    return idle;
+}
+
+/* The engine's lock keeps the thread beside the program from having taken a receive that is not counted as busy yet. */
+static tern_status retire(struct tern_ctx *ctx)
+{
+    struct tern_engine *engine = (struct tern_engine *)ctx->aside;
+    bool                idle;
+
+    if (tern_op_tagged_has_probed(ctx))
+        return tern_base_fail(TERN_ERR_STATE,
+                              "tern_ctx_destroy: a message that a matched probe of the context has found "
+                              "was not received; receive it with tern_mrecv first");
+    if (!engine)
+        return retire_if_idle(ctx) ? TERN_OK : TERN_PENDING;
+    pthread_mutex_lock(&engine->lock);
+    idle = tern_op_engine_busy(engine) == 0 && retire_if_idle(ctx);
+    pthread_mutex_unlock(&engine->lock);
+    return idle ? TERN_OK : TERN_PENDING;
+}
+
+/* What holds up the end of a context: the first request that is neither done nor a receive without a message. */
+static void describe_active(const struct tern_ctx *ctx, char *text, size_t size)
+{
+    for (struct tern_tagged_slab *slab = tagged_of(ctx)->slabs; slab; slab = slab->next) {
+        for (unsigned i = 0; i < PER_SLAB; i++) {
+            const struct tern_request *request = &slab->request[i];
+
+            if (tern_op_request_state(request) == TERN_REQUEST_ACTIVE && request->kind != TERN_REQUEST_RECV) {
+                tern_op_request_describe(request, text, size);
+                return;
+            }
+        }
+    }
+    snprintf(text, size, "to fetch the data of a tagged message");
+}
+
+/* What is still active of a context that is closed without having retired, because tern_finalize gave up. */
 static void request_close(struct tern_request *request)
 {
     bool alone;
 
     if (request->id != 0 && request->kind != TERN_REQUEST_RECV)
         tern_op_tagged_withdraw(request);
+    else if (request->id != 0)
+        (void)tern_op_tagged_tell(request->source, request->id, TERN_ERR_PEER); /* its sender waits for word */
     alone = tern_base_lone_lock(&tern_op_tagged_lock);
     if (request->bound)
         tern_op_tagged_unpost(request);
@@ -166,7 +255,9 @@ static bool tagged_make(struct tern_ctx *ctx)
 
     if (!tagged)
         return false;
-    tagged->guest = (struct tern_ctx_guest){ .advance = advance, .close = tagged_close };
+    tagged->guest = (struct tern_ctx_guest){
+        .advance = advance, .retire = retire, .describe = describe_active, .close = tagged_close
+    };
     tagged->queue_end = &tagged->queue;
     ctx->guest = &tagged->guest;
     return true;
@@ -251,13 +342,6 @@ static void unqueue(struct tern_request *request)
     tagged->flow[request->peer].queued--;
 }
 
-/* What who delivers has not moved on. The lock is held. */
-static bool is_posted(const struct tern_request *request)
-{
-    return request->kind == TERN_REQUEST_RECV && request->phase == TERN_REQUEST_POSTED &&
-           atomic_load_explicit(&request->state, memory_order_relaxed) == TERN_REQUEST_ACTIVE;
-}
-
 bool tern_op_request_cancel(struct tern_request *request)
 {
     bool alone, cancelled;
@@ -320,8 +404,8 @@ bool tern_op_request_hopeless(struct tern_request *request)
         return false;
     if (request->kind == TERN_REQUEST_RECV)
         return recv_hopeless(request);
-    if (request->phase != TERN_REQUEST_OFFERED || !tern_core_job_lost(request->peer) || tern_core_message_tagged() ||
-        !tern_op_tagged_withdraw(request))
+    if (request->phase != TERN_REQUEST_OFFERED || !tern_core_job_lost(request->peer) ||
+        tern_core_message_left_by(request->peer, TERN_CHANNEL_REPLY) || !tern_op_tagged_withdraw(request))
         return false;
     tern_op_request_end(request, TERN_ERR_PEER);
     return true;
@@ -395,6 +479,14 @@ void tern_op_tagged_open(void)
     tern_op_tagged_help_open();
 }
 
+static bool has_matched(struct tern_tagged *tagged)
+{
+    bool alone = tern_base_lone_lock(&tern_op_tagged_lock), some = tagged->matched != NULL;
+
+    tern_base_lone_unlock(&tern_op_tagged_lock, alone);
+    return some;
+}
+
 static tern_status leave_poll(void *arg)
 {
     bool left = tern_op_tagged_forget();
@@ -402,7 +494,7 @@ static tern_status leave_poll(void *arg)
     (void)arg;
     for (struct tern_ctx *ctx = tern_job.contexts; ctx; ctx = ctx->next) {
         tern_core_ctx_progress(ctx);
-        left &= !ctx->guest || !tagged_of(ctx)->queue;
+        left &= !ctx->guest || (!tagged_of(ctx)->queue && !has_matched(tagged_of(ctx)));
     }
     return left ? TERN_OK : TERN_PENDING;
 }
@@ -410,7 +502,9 @@ static tern_status leave_poll(void *arg)
 static void leave_describe(void *arg, char *text, size_t size)
 {
     (void)arg;
-    snprintf(text, size, "tern_finalize waits for room for tagged messages that were not waited for");
+    snprintf(
+        text, size,
+        "tern_finalize waits for room for tagged messages that have not left, or to fetch those that were matched");
 }
 
 tern_status tern_op_tagged_leave(void)

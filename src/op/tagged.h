@@ -145,6 +145,7 @@ struct tern_tagged {
                                                   * or to be fetched. Written under the lock */
     struct tern_request     *queue, **queue_end; /* sends that have not left, oldest first */
     uint32_t                 pass;
+    uint32_t                 untold; /* sends that wait for word. Under the lock */
     uint32_t                 losses; /* of the job, when it looked for requests that wait for the dead */
     bool                     doomed; /* there are some */
     struct tern_tagged_help  help[TERN_LINK_SHARES]; /* sends that receivers invite to copy. Under the lock */
@@ -383,6 +384,9 @@ static inline __attribute__((always_inline)) bool tern_op_tagged_recv_again(stru
     return again;
 }
 
+/* Whether a matched probe of the context has a message that was not received. */
+bool tern_op_tagged_has_probed(const struct tern_ctx *ctx);
+
 /* Start to receive what a matched probe has. */
 void tern_op_tagged_start_mrecv(struct tern_request *request, struct tern_message *message, bool waits);
 
@@ -395,9 +399,9 @@ struct tern_op_seen {
     uint64_t tag, len;
 };
 
-/* TERN_PENDING: there is none. out NULL: it stays; otherwise it is the caller's. */
-tern_status tern_op_tagged_find(const struct tern_match_name *name, uint64_t care, struct tern_op_seen *seen,
-                                struct tern_message **out);
+/* TERN_PENDING: there is none. out NULL: it stays; otherwise a matched probe of the context has it. */
+tern_status tern_op_tagged_find(struct tern_ctx *ctx, const struct tern_match_name *name, uint64_t care,
+                                struct tern_op_seen *seen, struct tern_message **out);
 
 /* Whether nobody is left who could send what is asked for; and whether nothing of it is on its way either. */
 bool tern_op_tagged_alone(const struct tern_ctx *ctx, const struct tern_match_name *name);
@@ -424,9 +428,9 @@ void tern_op_tagged_help_end(struct tern_request *request);
 /* ---- tagged_pull.c ---- */
 
 /* Begin to fetch what is to be fetched, and tell the senders. The first: the context's thread. The second: whoever has
- * the lock of the engine. */
+ * the lock of the engine; returns whether there was anything, of which some may be done. */
 void tern_op_tagged_fetch(struct tern_ctx *ctx);
-void tern_op_tagged_fetch_for(struct tern_engine *engine, struct tern_tagged *tagged);
+bool tern_op_tagged_fetch_for(struct tern_engine *engine, struct tern_tagged *tagged);
 
 /* See that the thread beside the program works for receives of a context that has requests. False: it cannot. */
 bool tern_op_tagged_is_helped(struct tern_ctx *ctx);

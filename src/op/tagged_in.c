@@ -78,7 +78,9 @@ static __attribute__((noinline)) bool keep(const struct tern_op_come *come)
 
     if (leaving) /* who waits for word is not to wait for ever */
         return come->id == 0 || tern_op_tagged_tell_now(come->name.source, come->id, TERN_ERR_PEER) != TERN_AGAIN;
-    if (kept_bytes > 0 && need > tern_opt.msg_keep - (kept_bytes < tern_opt.msg_keep ? kept_bytes : tern_opt.msg_keep))
+    /* Of the dead everything is kept, as of notifications (op/note.c). */
+    if (kept_bytes > 0 && !tern_core_job_lost(come->name.source) &&
+        need > tern_opt.msg_keep - (kept_bytes < tern_opt.msg_keep ? kept_bytes : tern_opt.msg_keep))
         return false;
     if (!(message = malloc(sizeof(*message) + come->bytes)))
         return false;
@@ -99,7 +101,7 @@ static __attribute__((noinline)) bool receive_any(int from, const unsigned char 
                                                   size_t len)
 {
     struct tern_op_come        come;
-    struct tern_match_request *request;
+    struct tern_match_request *request = NULL;
     bool                       alone, taken = true;
 
     if (TERN_UNLIKELY(!tern_op_tagged_read(head, data, len, &come)))
@@ -108,7 +110,8 @@ static __attribute__((noinline)) bool receive_any(int from, const unsigned char 
     if (come.card.size > 0)
         come.card.pid = atomic_load(&tern_core_job_slot(from)->pid); /* of this nobody's word is taken */
     alone = tern_base_lone_lock(&tern_op_tagged_lock);
-    request = tern_op_match_find(&tern_op_tagged_match, come.name.scope, come.name.tag, come.name.source);
+    if (TERN_LIKELY(!leaving)) /* what is matched in tern_finalize would not be fetched any more */
+        request = tern_op_match_find(&tern_op_tagged_match, come.name.scope, come.name.tag, come.name.source);
     if (TERN_LIKELY(request != NULL)) {
         tern_op_match_withdraw(&tern_op_tagged_match, request);
         unbind((struct tern_request *)request);
@@ -245,10 +248,11 @@ void tern_op_tagged_start_mrecv(struct tern_request *request, struct tern_messag
 /* ---- probes ---- */
 
 /* A matched probe has it from now on. The lock is held. */
-static struct tern_message *hold(struct tern_match_arrival *arrival)
+static struct tern_message *hold(struct tern_ctx *ctx, struct tern_match_arrival *arrival)
 {
     struct tern_message *message = unkeep(arrival);
 
+    message->ctx = ctx;
     message->next = probed;
     message->link = &probed;
     if (message->next)
@@ -258,8 +262,8 @@ static struct tern_message *hold(struct tern_match_arrival *arrival)
 }
 
 /* The lock is held, and something is kept. */
-static tern_status find(const struct tern_match_name *name, uint64_t care, struct tern_op_seen *seen,
-                        struct tern_message **out)
+static tern_status find(struct tern_ctx *ctx, const struct tern_match_name *name, uint64_t care,
+                        struct tern_op_seen *seen, struct tern_message **out)
 {
     struct tern_match_bits     bits = { .tag = name->tag, .care = care };
     struct tern_match_arrival *arrival;
@@ -271,21 +275,32 @@ static tern_status find(const struct tern_match_name *name, uint64_t care, struc
                                        .tag = arrival->name.tag,
                                        .len = ((const struct tern_message *)(uintptr_t)arrival->bytes)->len };
     if (arrival && out)
-        *out = hold(arrival);
+        *out = hold(ctx, arrival);
     tern_op_match_unbind(&tern_op_tagged_match, &bits.request);
     return arrival ? TERN_OK : TERN_PENDING;
 }
 
-tern_status tern_op_tagged_find(const struct tern_match_name *name, uint64_t care, struct tern_op_seen *seen,
-                                struct tern_message **out)
+tern_status tern_op_tagged_find(struct tern_ctx *ctx, const struct tern_match_name *name, uint64_t care,
+                                struct tern_op_seen *seen, struct tern_message **out)
 {
     bool        alone = tern_base_lone_lock(&tern_op_tagged_lock);
-    tern_status st = tern_op_tagged_match.kept > 0 ? find(name, care, seen, out) : TERN_PENDING;
+    tern_status st = tern_op_tagged_match.kept > 0 ? find(ctx, name, care, seen, out) : TERN_PENDING;
 
     tern_base_lone_unlock(&tern_op_tagged_lock, alone);
     if (st == TERN_OK && out)
         has_room();
     return st;
+}
+
+bool tern_op_tagged_has_probed(const struct tern_ctx *ctx)
+{
+    bool                       alone = tern_base_lone_lock(&tern_op_tagged_lock);
+    const struct tern_message *message = probed;
+
+    while (message && message->ctx != ctx)
+        message = message->next;
+    tern_base_lone_unlock(&tern_op_tagged_lock, alone);
+    return message != NULL;
 }
 
 bool tern_op_tagged_alone(const struct tern_ctx *ctx, const struct tern_match_name *name)
@@ -307,11 +322,20 @@ bool tern_op_tagged_alone(const struct tern_ctx *ctx, const struct tern_match_na
 
 bool tern_op_tagged_deserted(const struct tern_ctx *ctx, const struct tern_match_name *name)
 {
+    const struct tern_team *team = ctx->team;
+
     if (TERN_LIKELY(!tern_op_tagged_alone(ctx, name)))
         return false;
-    for (int i = 0; i < 2 * tern_job.boot.ranks && tern_core_message_tagged(); i++)
-        tern_core_message_poll(); /* each looks at one queue */
-    return !tern_core_message_tagged();
+    if (!tern_op_match_any_source(name))
+        return !tern_core_message_left_by(name->source, TERN_CHANNEL_TAGGED);
+    for (int rank = 0; rank < team->size; rank++) {
+        int world = tern_core_team_world(team, rank);
+
+        if (tern_core_message_left_by(world, TERN_CHANNEL_TAGGED) &&
+            (world != tern_job.boot.rank || !atomic_load_explicit(&tern_core_message_refused, memory_order_relaxed)))
+            return false;
+    }
+    return true;
 }
 
 uint64_t tern_op_tagged_kept(void)

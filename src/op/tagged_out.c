@@ -75,6 +75,7 @@ static bool enter(struct tern_request *request)
         request->id = (uint64_t)++places[i].use << 32 | i;
         request->id += places[i].use == 0 ? 1ull << 32 : 0; /* 0 is no id */
         places[i].use += places[i].use == 0;
+        ((struct tern_tagged *)request->ctx->guest)->untold++;
         set_untold(tern_op_tagged_untold + 1);
     }
     tern_base_lone_unlock(&tern_op_tagged_lock, alone);
@@ -101,6 +102,7 @@ static struct tern_request *leave(int rank, uint64_t id)
     places[i].request = NULL;
     places[i].next = unused;
     unused = i;
+    ((struct tern_tagged *)request->ctx->guest)->untold--;
     set_untold(tern_op_tagged_untold - 1);
     request->id = 0;
     return request;

@@ -268,14 +268,22 @@ static bool share_is_left(struct tern_request *request)
     return flow->absent == 0;
 }
 
+/* The number of the piece comes from memory that the sender can write: only pieces that are this rank's to fetch are,
+ * and no more than there are. */
 static void share_copy(struct tern_request *request, uint64_t piece)
 {
-    uint64_t at = piece * request->chunk, end = at + request->chunk;
+    uint64_t pieces = share_pieces(request), at, end;
+    bool     sound = piece < pieces && request->taken < pieces;
 
+    at = sound ? piece * request->chunk : 0;
+    end = at + request->chunk < request->want ? at + request->chunk : request->want;
     at = at > request->fetched ? at : request->fetched;
-    end = end < request->want ? end : request->want;
     request->taken++;
-    fail(request, get_chunk(request, at, end - at));
+    if (sound && at < end)
+        fail(request, get_chunk(request, at, end - at));
+    else
+        fail(request, tern_base_fail(TERN_ERR_LINK, "rank %d changed which pieces of its message are left to copy",
+                                     request->source));
 }
 
 /* Start no more. */
@@ -444,19 +452,31 @@ static tern_status attach(struct tern_request *request)
     return st;
 }
 
-/* There is no memory to fetch it, or to tell the sender later: only now, if that can be. */
+/* There is no memory to fetch it: tell the sender. Where that cannot be done now, the receive stays among those that
+ * are to be fetched, and is given up again when its context makes progress. */
 static void give_up(struct tern_request *request, tern_status st)
 {
+    bool alone;
+
     fail(request, st);
     detach(request);
-    tell(request);
-    end(request);
+    if (tell(request)) {
+        end(request);
+        return;
+    }
+    alone = tern_base_lone_lock(&tern_op_tagged_lock);
+    tern_op_request_matched(request);
+    tern_base_lone_unlock(&tern_op_tagged_lock, alone);
 }
 
 static void pull(struct tern_engine *engine, struct tern_request *request)
 {
     uint64_t left;
 
+    if (TERN_UNLIKELY(has_failed(request))) {
+        give_up(request, request->status);
+        return;
+    }
     request->want = request->len < request->size ? request->len : request->size;
     left = request->want > request->fetched ? request->want - request->fetched : 0;
     request->chunk = left > tern_opt.msg_chunked ? tern_opt.msg_chunk : left;
@@ -476,12 +496,15 @@ static void pull(struct tern_engine *engine, struct tern_request *request)
     advance(&request->work);
 }
 
-void tern_op_tagged_fetch_for(struct tern_engine *engine, struct tern_tagged *tagged)
+bool tern_op_tagged_fetch_for(struct tern_engine *engine, struct tern_tagged *tagged)
 {
-    for (struct tern_request *request = tern_op_request_take_matched(tagged), *next; request; request = next) {
+    struct tern_request *first = tern_op_request_take_matched(tagged);
+
+    for (struct tern_request *request = first, *next; request; request = next) {
         next = request->next;
         pull(engine, request);
     }
+    return first != NULL;
 }
 
 /* The context has an engine from now on. */

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <tern/tagged.h>
 
+#include "base/once.h"
 #include "op/match.h"
 #include "op/wire.h"
 
@@ -25,7 +26,7 @@ static inline bool tern_op_tagged_read_offer(const struct wire_tagged *head, con
 {
     if (!data || len < sizeof(out->card) || head->id == 0)
         return false;
-    memcpy(&out->card, data, sizeof(out->card));
+    tern_base_copy_once(&out->card, data, sizeof(out->card));
     out->data = data + sizeof(out->card);
     out->bytes = len - sizeof(out->card);
     out->len = head->len_all;
@@ -40,10 +41,10 @@ static inline bool tern_op_tagged_read(const unsigned char *bytes, const unsigne
     struct wire_tagged head;
     bool               sync;
 
-    memcpy(&head, bytes, offsetof(struct wire_tagged, id));
+    tern_base_copy_once(&head, bytes, offsetof(struct wire_tagged, id));
     sync = head.sync != 0;
     if (sync)
-        memcpy(&head.id, bytes + offsetof(struct wire_tagged, id), 2 * sizeof(uint64_t));
+        tern_base_copy_once(&head.id, bytes + offsetof(struct wire_tagged, id), 2 * sizeof(uint64_t));
     out->name.scope = head.scope;
     out->name.tag = head.tag;
     out->name.class = 0;

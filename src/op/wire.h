@@ -112,7 +112,7 @@ enum wire_note_kind { WIRE_NOTE, WIRE_NOTE_CARRY, WIRE_NOTE_KINDS };
 struct wire_note {
     uint32_t      tag;
     uint8_t       kind; /* enum wire_note_kind */
-    uint8_t       len;  /* CARRY: bytes of data */
+    uint8_t       len;  /* CARRY: bytes of data; otherwise 0 */
     uint16_t      zero;
     uint64_t      scope; /* the region, by the name that its owner, the target, gave to its part */
     uint64_t      bytes; /* that the access moved. CARRY: where the data goes, from the part's begin */

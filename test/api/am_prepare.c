@@ -7,7 +7,7 @@
  *
  * env: TERN_CMA=off
  * env: TERN_AM_QUEUE=64K
- * env: JOB_APART=1
+ * env: TERN_TEST=apart=1
  */
 #include "job_test.h"
 

@@ -2,7 +2,8 @@
  *
  * Promise: what a job leaves in the file the next region finds there, also when the size differs; a file that is
  * shorter grows, one that is longer keeps what lies behind; a file that cannot be used is TERN_ERR_SYSTEM on all ranks,
- * and the call leaves no file that was not there before.
+ * and the call leaves no file that was not there before. A file is used only where no other user can have put it there,
+ * or can change it.
  */
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -71,6 +72,55 @@ static void one_cannot(int odd)
     OK(tern_barrier(TERN_WORLD));
 }
 
+/* Nobody gets a region of the file that rank 0 has made. */
+static void refused(const char *why)
+{
+    tern_region_opts opts = { TERN_MEMORY_FILE, path };
+    tern_region     *region = NULL;
+    struct stat      about;
+
+    OK(tern_barrier(TERN_WORLD));
+    RETURNS(TERN_ERR_SYSTEM, tern_region_alloc(TERN_WORLD, 4096, &opts, &region));
+    SAYS(why);
+    CHECK(region == NULL);
+    OK(tern_barrier(TERN_WORLD));
+    if (tern_rank() == 0)
+        CHECK(stat(mine, &about) == 0 && about.st_size == 5 && unlink(mine) == 0); /* as it was */
+    OK(tern_barrier(TERN_WORLD));
+}
+
+/* Rank 0 makes a file of five bytes with the mode. */
+static void make(const char *name, mode_t mode)
+{
+    int file = tern_rank() == 0 ? open(name, O_WRONLY | O_CREAT | O_EXCL, 0600) : -1;
+
+    if (tern_rank() == 0)
+        CHECK(file >= 0 && write(file, "files", 5) == 5 && fchmod(file, mode) == 0 && close(file) == 0);
+}
+
+static void files_of_others(void)
+{
+    char aim[128];
+
+    make(mine, 0620);
+    refused("its mode is 620");
+    make(mine, 0606);
+    refused("its mode is 606");
+    snprintf(aim, sizeof(aim), "%s.aim", path);
+    make(aim, 0600);
+    if (tern_rank() == 0)
+        CHECK(symlink(aim, mine) == 0);
+    refused("symbolic link");
+    if (tern_rank() == 0)
+        CHECK(unlink(aim) == 0);
+    if (geteuid() != 0)
+        return; /* files can be given away by root only */
+    make(mine, 0600);
+    if (tern_rank() == 0)
+        CHECK(chown(mine, 65534, (gid_t)-1) == 0);
+    refused("belongs to user 65534");
+}
+
 static void no_directory(void)
 {
     tern_region_opts opts = { TERN_MEMORY_FILE, "/nonexistent/directory/file" };
@@ -105,6 +155,7 @@ int main(void)
     snprintf(mine, sizeof(mine), "%s.%d", path, tern_rank());
     no_directory();
     different_names();
+    files_of_others();
     for (int odd = 0; odd < tern_size(); odd++)
         one_cannot(odd);
     use(10000, 0, 0, 1); /* new */

@@ -1,7 +1,7 @@
 /* mixed.c: promise: ranks that make different collective calls at the same time are told so, instead of getting each
  * other's data of some earlier call.
  * ranks: 2 3 4 8
- * env: JOB_APART=2
+ * env: TERN_TEST=apart=2
  * env: HWLOC_SYNTHETIC=core:8~pu:1 HWLOC_THISSYSTEM=0 TERN_SPIN=0 TERN_YIELDS=4
  */
 #include "job_test.h"

@@ -4,11 +4,15 @@
  *
  * Promise: a mutex of a rank that computes can be locked; a context holds a mutex, not a rank; waiting ends at the
  * deadline, and who gave up is not given the mutex later; what cannot be right is refused with the documented status,
- * and who held what still does.
+ * and who held what still does. Who finds no place to wait in gets the mutex when it is free, although nobody tells.
  */
 #include "job_test.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
+
+#include "core/job.h"
+#include "op/mutex.h"
 
 #define COUNT 5
 
@@ -126,6 +130,64 @@ static void in_handler(void)
     OK(tern_barrier(TERN_WORLD));
 }
 
+/* Contexts of rank 1 take every place in the ring of a mutex of rank 0, so that rank 0 finds none. When all of them
+ * have had the mutex it is free, and rank 1 calls Tern no more before rank 0 has it. */
+#define PLACES 8 /* of jobs of up to 4 ranks */
+
+static void *wait_in_line(void *arg)
+{
+    tern_ctx *ctx;
+
+    (void)arg;
+    OK(tern_ctx_create(tern_team_world(), TERN_RELAXED, &ctx));
+    OK(tern_mutex_lock(ctx, mutexes, 0, 3));
+    OK(tern_mutex_unlock(ctx, mutexes, 0, 3));
+    OK(tern_ctx_destroy(ctx));
+    return NULL;
+}
+
+static void fill_line(const _Atomic uint64_t *stage)
+{
+    pthread_t thread[PLACES];
+
+    OK(tern_mutex_lock(TERN_WORLD, mutexes, 0, 3));
+    for (int i = 0; i < PLACES; i++)
+        CHECK(pthread_create(&thread[i], NULL, wait_in_line, NULL) == 0);
+    while (atomic_load(stage) == 0 || atomic_load(&tern_core_job_slot(0)->sleepers) == 0)
+        usleep(100);
+    OK(tern_mutex_unlock(TERN_WORLD, mutexes, 0, 3));
+    for (int i = 0; i < PLACES; i++)
+        CHECK(pthread_join(thread[i], NULL) == 0);
+    while (atomic_load(stage) == 1)
+        usleep(100);
+}
+
+static void a_full_line(void)
+{
+    int               me = tern_rank();
+    tern_region      *region;
+    _Atomic uint64_t *stage; /* of rank 0. 1: it is about to lock. 2: it has */
+
+    OK(tern_region_alloc(TERN_WORLD, 64, NULL, &region));
+    stage = tern_region_ptr(region, 0);
+    OK(tern_barrier(TERN_WORLD));
+    if (me == 1 && !job_far(0))
+        fill_line(stage);
+    if (me == 0 && tern_size() > 1 && !job_far(1)) {
+        const unsigned char    *own = mutexes->region->own.addr;
+        const struct tern_turn *turn = (const struct tern_turn *)(const void *)(own + 3 * mutexes->bytes);
+
+        while (atomic_load(&turn->tail) < PLACES)
+            usleep(100);
+        atomic_store(stage, 1);
+        OK(tern_mutex_lock(TERN_WORLD, mutexes, 0, 3));
+        atomic_store(stage, 2);
+        OK(tern_mutex_unlock(TERN_WORLD, mutexes, 0, 3));
+    }
+    OK(tern_barrier(TERN_WORLD));
+    OK(tern_region_free(region));
+}
+
 int main(void)
 {
     OK(tern_am_register(TRY, on_try, NULL));
@@ -135,6 +197,7 @@ int main(void)
     held();
     computing();
     in_handler();
+    a_full_line();
     OK(tern_mutex_destroy(mutexes));
     OK(tern_mutex_create(TERN_WORLD, 1, &mutexes)); /* tern_finalize gives it up */
     OK(tern_finalize());

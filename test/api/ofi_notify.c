@@ -14,6 +14,7 @@
  * providers: net
  * chaos: off, because chaos delays what is counted
  * poor: off, because a poor network needs more than one operation
+ * imposed: off, because the layer refuses operations, which are counted
  * hosts: off, because network says it all
  */
 #include "job_test.h"

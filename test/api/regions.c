@@ -2,7 +2,7 @@
  *
  * providers: net sockets shm
  * env: TERN_CMA=off
- * env: JOB_APART=1
+ * env: TERN_TEST=apart=1
  *
  * Promise: a region is there on all ranks or on none; every error of making one is the same on all ranks, with a text
  * that says who asked for what; new memory is zero; sizes, pointers and paths are those of the contract.

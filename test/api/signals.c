@@ -2,11 +2,16 @@
  *
  * Promise: who sees a signal's word change sees the data of its put, over every path; words that are set have the value
  * of the last, words that are added to have the sum of all, and none is lost. A wait ends when the word compares as
- * asked, and not before; a deadline ends it with TERN_ERR_TIMEOUT. Bad arguments change nothing.
+ * asked, and not before; a deadline ends it with TERN_ERR_TIMEOUT. Bad arguments change nothing. A wait that sleeps is
+ * woken by a signal, whatever its initiator does next.
  *
  * env: TERN_CMA=off
  */
 #include "job_test.h"
+
+#include <stdatomic.h>
+
+#include "core/job.h"
 
 #define LONGEST (JOB_SANITIZED ? 9000u : 70000u)
 #define SLOT 70016u /* of a source in a part: data, and in its first line the words */
@@ -179,6 +184,39 @@ static void refusals(void)
     OK(tern_region_free(region));
 }
 
+/* Rank 1 sleeps until its word changes. Rank 0 starts the put when it sleeps, and calls Tern no more before it has seen
+ * the answer, which comes by a store. */
+static void asleep(enum job_kind kind)
+{
+    int               me = tern_rank();
+    _Atomic uint64_t *answer;
+    struct job_region words, answers;
+
+    if (tern_size() < 2 || job_chaos()) /* chaos holds operations back until the next call */
+        return;
+    job_region_make(&words, kind, 64);
+    job_region_make(&answers, JOB_HOST, 64);
+    answer = tern_region_ptr(answers.region, 0);
+    OK(tern_barrier(TERN_WORLD));
+    for (uint64_t round = 1; round <= 6 && me < 2 && !job_far(1 - me); round++) {
+        const tern_signal signal = { words.region, 0, round, TERN_SIGNAL_SET };
+
+        if (me == 1) {
+            OK(tern_signal_wait(TERN_WORLD, words.region, 0, TERN_EQ, round, TERN_FOREVER, NULL));
+            atomic_store(answer, round);
+            continue;
+        }
+        while (atomic_load(&tern_core_job_slot(1)->sleepers) == 0)
+            usleep(100);
+        OK(tern_put_signal_nbi(TERN_WORLD, words.region, 1, 8, &round, round % 2 ? 8 : 0, &signal));
+        while (atomic_load(answer) < round)
+            usleep(100);
+    }
+    OK(tern_barrier(TERN_WORLD));
+    job_region_drop(&answers);
+    job_region_drop(&words);
+}
+
 int main(void)
 {
     tern_ctx *strict;
@@ -189,6 +227,7 @@ int main(void)
         around(TERN_WORLD, kind);
         around(strict, kind);
         all_to_one(kind);
+        asleep(kind);
     }
     OK(tern_ctx_destroy(strict));
     comparing();

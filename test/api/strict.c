@@ -1,5 +1,6 @@
 /* strict.c: order as the target sees it.
  *
+ * ranks: 2 3 4 8
  * providers: net sockets shm
  * env: TERN_CMA=off TERN_BOUNCE_CHUNK=4K TERN_BOUNCE_CHUNKS=4
  *

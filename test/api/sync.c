@@ -3,9 +3,9 @@
  * hosts: a:2,b:1 a:2,b:2 a:1,b:2,c:1
  * env: TERN_CMA=off
  * env: TERN_SPIN=0 TERN_YIELDS=0
- * env: JOB_APART=1
- * env: JOB_APART=2
- * env: JOB_APART=2 TERN_ON_FAILURE=return
+ * env: TERN_TEST=apart=1
+ * env: TERN_TEST=apart=2
+ * env: TERN_TEST=apart=2 TERN_ON_FAILURE=return
  *
  * Promise: what ranks did before a barrier all see after it; an all-gather brings everyone's bytes in the order of
  * ranks, whatever their number, also in place; lengths that differ, and different collective calls at the same time,

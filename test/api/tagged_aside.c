@@ -2,12 +2,14 @@
  *
  * Promise: a receive of a long message that is started goes on although its rank makes no call of Tern: the message is
  * taken in, fetched in chunks, and its sender told. It makes no difference whether the message was there before the
- * receive, or comes later; nor whether others come that nobody waits for.
+ * receive, or comes later; nor whether others come that nobody waits for. A program that comes back and waits for a
+ * message which is being fetched for it is woken when the data is there.
  *
  * Rank 0 receives. When its sender is done it writes a word into rank 0's memory, which is all that rank 0 looks at.
  *
  * ranks: 2
  * env: TERN_CMA=off
+ * env: TERN_SPIN=0 TERN_YIELDS=0 TERN_MSG_CHUNKED=1G TERN_MSG_PIECE=0
  */
 #include <sched.h>
 #include <stdatomic.h>
@@ -16,6 +18,8 @@
 
 #define LEN (3u << 20)
 #define ROUNDS 4u
+#define GREAT (48u << 20) /* whose copy takes so long that a wait for it sleeps */
+#define WAKES 4u
 
 static tern_region      *words;
 static _Atomic uint64_t *mine; /* [0]: the message of this round may be sent; [rank]: that rank has sent it */
@@ -97,10 +101,38 @@ static void send(unsigned round)
     write_word(0, tern_rank(), round + 1);
 }
 
+/* The message is there before its receive, and the thread beside the program fetches it when the wait begins. The
+ * sender makes no call afterwards that would wake anybody. */
+static void wait_for_great(unsigned round)
+{
+    tern_ctx     *ctx;
+    tern_request *recv;
+    int64_t       begun;
+
+    OK(tern_ctx_create(tern_team_world(), TERN_RELAXED, &ctx));
+    OK(tern_probe(TERN_WORLD, 1, 9, TERN_FOREVER, NULL));
+    OK(tern_irecv(ctx, 1, 9, data, GREAT, &recv));
+    usleep(3000);
+    begun = tern_clock();
+    OK(tern_request_wait(&recv, TERN_FOREVER, NULL));
+    CHECK(tern_clock() - begun < 20000000000); /* it did not sleep until a stall report was due */
+    CHECK(data[0] == round + 1 && data[GREAT - 1] == round + 2);
+    OK(tern_ctx_destroy(ctx));
+    write_word(1, 0, ROUNDS + round + 1);
+}
+
+static void send_great(unsigned round)
+{
+    data[0] = (unsigned char)(round + 1);
+    data[GREAT - 1] = (unsigned char)(round + 2);
+    OK(tern_send(TERN_WORLD, 0, 9, data, GREAT));
+    look_at(0, ROUNDS + round + 1);
+}
+
 int main(void)
 {
     OK(tern_init());
-    data = job_new((size_t)LEN * (size_t)tern_size());
+    data = job_new(GREAT);
     OK(tern_region_alloc(TERN_WORLD, 8 * sizeof(uint64_t), NULL, &words));
     mine = tern_region_ptr(words, tern_rank());
     OK(tern_barrier(TERN_WORLD));
@@ -115,6 +147,9 @@ int main(void)
 
         OK(tern_recv(TERN_WORLD, TERN_ANY_SOURCE, 8, &said, sizeof(said), NULL));
     }
+    OK(tern_barrier(TERN_WORLD));
+    for (unsigned round = 0; tern_rank() < 2 && round < WAKES; round++)
+        (tern_rank() == 0 ? wait_for_great : send_great)(round);
     OK(tern_region_free(words));
     OK(tern_finalize());
     free(data);

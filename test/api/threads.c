@@ -3,7 +3,7 @@
  * ranks: 1 2 3 4
  * env: TERN_CMA=off
  * env: TERN_CMA=off TERN_BOUNCE_CHUNK=4K TERN_BOUNCE_CHUNKS=1
- * env: JOB_APART=1
+ * env: TERN_TEST=apart=1
  *
  * Promise: threads with a context each move data at the same time through every path and never disturb each other,
  * while one thread makes and frees regions on the world team and another does so on the node team. A second collective

@@ -2,7 +2,7 @@
  *
  * env: TERN_SPIN=0 TERN_YIELDS=0
  * env: TERN_CMA=off
- * env: JOB_APART=2
+ * env: TERN_TEST=apart=2
  *
  * Promise: a barrier that one rank enters late is TERN_ERR_TIMEOUT with a text that names that rank, can be called
  * again, and then goes on with the same barrier; other collective calls say TERN_ERR_STATE meanwhile. An all-gather or

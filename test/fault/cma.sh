@@ -52,4 +52,9 @@ done
 ternrun -n 2 -x TERN_CMA=off "$PROG/cma_job" unmap bounce
 check "registered memory that its rank has unmapped, by the bounce path: an error, and both ranks live" status_is 0
 check_clean "unmapped"
+
+[ $CMA = off ] || run 2 remap cma
+ternrun -n 2 -x TERN_CMA=off "$PROG/cma_job" remap bounce
+check "registered memory that its rank unmaps during transfers, by the bounce path: an error, and both ranks live" status_is 0
+check_clean "unmapped meanwhile"
 finish

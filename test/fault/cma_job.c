@@ -5,11 +5,13 @@
  *   cma_job compute PATH          the targets compute and call nothing while rank 0 puts and gets; then rank 0 tells
  *                                   them to stop by a put. PATH: shm cma bounce, and is checked
  *   cma_job unmap PATH            the target unmaps what it registered; both ranks must live
+ *   cma_job remap PATH            the same, again and again, while rank 0 puts and gets
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -196,6 +198,51 @@ static void run_unmap(const char *path)
     free(data);
 }
 
+/* Rank 1 takes its memory away and maps it again, until rank 0 has seen both often enough, or for long enough: how
+ * often a transfer meets a gap is up to chance. */
+static void run_remap(const char *path)
+{
+    size_t             bytes = 1u << 21;
+    unsigned char     *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    unsigned char     *data = calloc(1, bytes);
+    unsigned           went = 0, failed = 0;
+    tern_region       *region, *flag;
+    const _Atomic int *stop;
+    const int          one = 1, gap = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
+    tern_deadline      end;
+
+    CHECK(memory != MAP_FAILED);
+    OK(tern_init());
+    me = tern_rank();
+    OK(tern_region_register(TERN_WORLD, memory, bytes, &region));
+    OK(tern_region_alloc(TERN_WORLD, 64, NULL, &flag));
+    stop = tern_region_ptr(flag, me);
+    CHECK(me != 0 || strcmp(tern_region_path(region, 1), path) == 0);
+    OK(tern_barrier(TERN_WORLD));
+    end = tern_deadline_in(3);
+    while (me == 0 && tern_clock() < end && (went < 300 || failed < 300)) {
+        tern_status st = (went + failed) % 2 ? tern_get(TERN_WORLD, region, 1, 0, data, bytes)
+                                             : tern_put(TERN_WORLD, region, 1, 0, data, bytes);
+
+        CHECK(st == TERN_OK || st == TERN_ERR_LINK);
+        went += st == TERN_OK;
+        failed += st != TERN_OK;
+    }
+    if (me == 0)
+        OK(tern_put(TERN_WORLD, flag, 1, 0, &one, sizeof(one)));
+    while (me == 1 && atomic_load(stop) == 0) {
+        CHECK(mmap(memory, bytes, PROT_NONE, gap, -1, 0) == memory);
+        usleep(300);
+        CHECK(mmap(memory, bytes, PROT_READ | PROT_WRITE, gap, -1, 0) == memory);
+        usleep(300);
+    }
+    OK(tern_barrier(TERN_WORLD));
+    OK(tern_region_free(region));
+    OK(tern_region_free(flag));
+    munmap(memory, bytes);
+    free(data);
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 3)
@@ -204,6 +251,8 @@ int main(int argc, char **argv)
         run_data(argv[2], argc > 3 ? argv[3] : "all");
     else if (strcmp(argv[1], "compute") == 0)
         run_compute(argv[2]);
+    else if (strcmp(argv[1], "remap") == 0)
+        run_remap(argv[2]);
     else
         run_unmap(argv[2]);
     OK(tern_finalize());

@@ -81,14 +81,14 @@ for way in ofi hosts; do
     done
     for call in init gather register finalize; do
         rm -f "$WORK"/gave-up.*
-        over $way 3 -x TERN_TIMEOUT=0.7 --on-failure return "$PROG/stall_job" limit $call
+        over $way 3 -x TERN_TIMEOUT=2.5 --on-failure return "$PROG/stall_job" limit $call
         count=$(grep -c "^$call: timeout: .*rank 1 of 3" "$WORK/out")
         check "$way: TERN_TIMEOUT in $call: TERN_ERR_TIMEOUT that names the rank awaited" all_of not_hung "[ $count = 2 ]"
     done
     check_clean "$way: waits" quiet
 
     # ---- ranks that have left: gone.sh ----
-    over $way 2 -x TERN_TIMEOUT=0.3 "$PROG/gone_job" left
+    over $way 2 -x TERN_TIMEOUT=2.5 "$PROG/gone_job" left
     check "$way: a put to a rank that has left ends with TERN_ERR_PEER" all_of 'status_is 0' 'out_has "^held$"'
     check_clean "$way: a rank that has left" quiet
 done

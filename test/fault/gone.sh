@@ -7,7 +7,7 @@ ternrun -n 2 --on-failure return "$PROG/gone_job" memory
 check "the memory of a dead rank is given back when the others free the region" all_of 'status_is 137' held
 check_clean memory quiet
 
-ternrun -n 2 -x TERN_CMA=off -x TERN_TIMEOUT=0.3 "$PROG/gone_job" left
+ternrun -n 2 -x TERN_CMA=off -x TERN_TIMEOUT=2.5 "$PROG/gone_job" left
 check "a bounced put to a rank that has left ends with TERN_ERR_PEER" all_of 'status_is 0' held
 check_clean left quiet
 

@@ -23,6 +23,10 @@ agent older '[ "$host" = a ] && exec "$@"; printf "RFM1\1\0\0\0\0\0\0\0\1\0\0\0\
 agent silent '[ "$host" = a ] && exec "$@"; exec sleep 1000'
 agent lying '[ "$host" = a ] && exec "$@"; "$@" | { dd bs=1 count=25 status=none; dd bs=1 count=1 status=none of=/dev/null; echo nonsense
     cat > /dev/null; }'
+# Host b says of rank 2 that it has left, and then that it joins.
+agent forging '[ "$host" = a ] && exec "$@"; "$@" | { dd bs=1 count=25 status=none; dd bs=1 count=1 status=none of=/dev/null
+    printf "RFM1\3\0\0\0\2\0\0\0\5\0\0\0\0\0\0\0RFM1\3\0\0\0\2\0\0\0\1\0\0\0\0\0\0\0"; cat > /dev/null; }'
+agent ssh 'exec sh -c "$*"' # a shell reads the words, as on a host of ssh
 agent named 'HOSTNAME=$host DISPLAY=$host exec "$@"'
 agent lingering 'sleep 1000 & exec "$@"'
 
@@ -98,10 +102,25 @@ job "$RUN" --hosts a:2,b:2 --agent "$WORK/lying" --timeout 30 "$RANK" 2:say=x sl
 check "a host that says what makes no sense is lost" all_of 'status_is 1' \
     'said "host b is lost \(what it says makes no sense\), and with it ranks 2 to 3; ending the job$"'
 check_clean "after a host that said what made no sense"
+job "$RUN" --hosts a:2,b:2 --agent "$WORK/forging" --timeout 30 --on-failure return "$RANK" join 0:loss 1:loss 0:say=told \
+    1:say=told 2:sleep=100 3:sleep=100 finalize
+check "a host that says nonsense of its rank is lost, and the ranks of the others go on" all_of 'status_is 1' \
+    'said "host b is lost \(what it says of rank 2 makes no sense\), and with it ranks 2 to 3; the others go on$"' \
+    'sorted "lost 2 lost 2 told told "'
+check_clean "after a host that said nonsense of its rank"
+hosts a:2,b:2 "$RANK" join all 2:life=1 2:sleep=0.5 finalize
+check "a rank that sets its life back harms nobody" all_of 'status_is 0' 'lines err 0'
 job "$RUN" --hosts a:2,b:2 --agent "$WORK/warning" "$RANK" join all finalize
 check "what agents grumble before ternrun answers is not shown" all_of 'status_is 0' 'lines err 0'
 job "$RUN" --hosts a:2,b:2 --agent "$WORK/warning" --verbose "$RANK" join all finalize
 check "but with --verbose it is" all_of 'status_is 0' 'err_has "host b: warning of b"'
+
+mkdir "$WORK/it's a \$HOME"
+cp "$RUN" "$WORK/it's a \$HOME"
+for agent in ssh here; do
+    job "$WORK/it's a \$HOME/ternrun" --hosts a:2,b:2 --agent "$WORK/$agent" "$RANK" join all finalize
+    check "a ternrun whose path a shell would change, called by $agent" all_of 'status_is 0' 'lines err 0'
+done
 
 # ---- ends ----
 

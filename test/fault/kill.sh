@@ -26,7 +26,7 @@ moment() { sleep "$(printf '0.%03d' $((RANDOM % $1)))"; }
 kill_once() {
     local ranks=$1 victim=$2 cma=$3 number=$4 pid want=137 text
     text="$ranks ranks, kill $number: SIGKILL of $([ "$victim" = ternrun ] || echo rank) $victim, TERN_CMA=$cma"
-    job_start "$BIN/ternrun" -n "$ranks" -x TERN_CMA="$cma" -x JOB_APART=$((number % 3)) \
+    job_start "$BIN/ternrun" -n "$ranks" -x TERN_CMA="$cma" -x TERN_TEST="${TERN_TEST:+$TERN_TEST,}apart=$((number % 3))" \
         "$PROG/kill_job" mix $((SEED + number))
     if [ "$victim" = ternrun ]; then pid=$(parent_of 0); else pid=$(pid_of "$victim"); fi
     moment 250
@@ -100,9 +100,10 @@ end_checks exit0 1 'tern_finalize'
 check_clean "ranks that end by themselves"
 
 # The dead rank's memory takes long to release, so that others learn from the kernel first, and exit: not their fault.
-for i in 1 2 3; do
-    ternrun -n 3 -x TERN_ON_FAILURE=abort "$PROG/kill_job" heavy 1
-    check "rank 1 dies slowly and the others fail because of it: rank 1 is named ($i)" \
+# Chaos lets puts begin later than they are started, so that their events tell of the failure.
+for chaos in seed=1,delay=0,reorder=0 seed=1 seed=2; do
+    ternrun -n 3 -x TERN_ON_FAILURE=abort -x TERN_CHAOS=again=0,stall=0,$chaos "$PROG/kill_job" heavy 1
+    check "rank 1 dies slowly and the others fail because of it: rank 1 is named ($chaos)" \
         all_of 'status_is 137' 'named 1 "signal 9|SIGKILL|Killed"' one_line
 done
 

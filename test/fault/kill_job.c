@@ -143,6 +143,10 @@ static void heavy(int rank)
     OK(tern_barrier(TERN_WORLD));
     if (me == rank)
         fault_die();
+    for (tern_event event; me == 0;) {
+        OK(tern_put_nb(TERN_WORLD, region, rank, 0, word, sizeof(word), &event));
+        OK(tern_event_wait(&event, TERN_FOREVER));
+    }
     for (;;)
         OK(tern_put(TERN_WORLD, region, rank, 0, word, sizeof(word)));
 }

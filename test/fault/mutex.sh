@@ -18,6 +18,6 @@ run() { # RANKS HOW OPTIONS-OF-TERNRUN...
 for how in holder waiter chosen home adding target; do run 4 $how; done
 run 8 waiter
 if "$BIN/tern-info" | grep -q '^ *ofi '; then
-    for how in holder waiter chosen target; do run 3 $how -x TERN_LINKS=ofi; done
+    for how in holder waiter chosen home target; do run 3 $how -x TERN_LINKS=ofi; done
 fi
 finish

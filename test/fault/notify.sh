@@ -3,7 +3,8 @@
 # Promise: the death of a source, or of a target that takes nothing, hangs nobody, whichever form of notified access is
 # under way: it ends the job, or is told to those who go on, by an error that names the rank, after what the dead had
 # sent; who waits for any source is told when nobody is left; a wait for what is behind more than a rank keeps is named
-# by the stall report, with the option that limits it, and ends when there is room.
+# by the stall report, with the option that limits it, and ends when there is room; so is a wait for the end of an
+# access whose notification finds no room.
 #
 # timeout: 120
 . "$(dirname "$0")/lib.sh"
@@ -36,6 +37,7 @@ for links in shm ofi; do
     ternrun -n 3 -x TERN_LINKS=$links --on-failure return "$PROG/notify_job" signal
     check "killed giver of signals, $links: told to the others, which go on" \
         all_of 'status_is 137' 'survived 2' 'err_lacks notify_job.c:'
+    told behind 3 host -x TERN_LINKS=$links -x TERN_NOTIFY_KEEP=4
     ternrun -n 2 -x TERN_LINKS=$links --on-failure return "$PROG/notify_job" alone
     check "nobody is left who could notify, $links: told" \
         all_of 'status_is 137' 'survived 1' 'err_lacks notify_job.c:'
@@ -43,6 +45,10 @@ for links in shm ofi; do
     check "more than a rank keeps, $links: the stall report says so, and room ends it" \
         all_of 'status_is 0' 'survived 2' \
         'err_has "^tern: rank 0: has waited [0-9.]+ s: .*from rank 1 .*tag 1; 10 others .*TERN_NOTIFY_KEEP"'
+    ternrun -n 2 -x TERN_LINKS=$links -x TERN_CMA=off -x TERN_NOTIFY_QUEUE=4 -x TERN_NOTIFY_KEEP=10 \
+        "$PROG/notify_job" pushed registered
+    check "accesses whose notifications find no room, $links: who waits for their end is told so, and room ends it" \
+        all_of 'status_is 0' 'survived 2' 'err_lacks notify_job.c:'
 done
 for how in source flying target; do
     told $how 3 registered -x TERN_CMA=off

@@ -5,9 +5,12 @@
  *   notify_job flying     the same, but it waits for none: all are under way when it dies
  *   notify_job target     rank 1 makes no progress, everyone fills its queue, a thread for each form waits for room,
  *                         and rank 1 dies by SIGKILL
+ *   notify_job behind     everyone has sent everyone more than fits, TERN_NOTIFY_KEEP, and nobody asked for it, when
+ *                         rank 1 dies
  *   notify_job alone      two ranks; rank 0 waits for any source, and rank 1 dies
  *   notify_job signal     rank 1 gives everyone a signal and is killed; the others wait for one more until a deadline
  *   notify_job full       rank 0 keeps what nobody asked for until nothing more fits, and waits for what is behind it
+ *   notify_job pushed     rank 0 asks for nothing, and rank 1 completes more accesses than fit; then rank 0 asks
  *   notify_job nonsense   two ranks notify each other in turn, and then rank 1 sends a word for a place that is not in
  *                         rank 0's memory
  *
@@ -334,6 +337,44 @@ static void run_signal(void)
                    tern_signal_wait(TERN_WORLD, region, 8 * (uint64_t)rank, TERN_EQ, 7, tern_deadline_in(20), NULL));
 }
 
+#define BEHIND 20u
+
+static void take(int rank, uint32_t tag, uint32_t count)
+{
+    tern_notice *notice = started(rank, tag, count);
+
+    EXPECT(TERN_OK, tern_notice_wait(notice, tern_deadline_in(20), NULL));
+    EXPECT(TERN_OK, tern_notice_free(notice));
+}
+
+/* The last that rank 1 has sent can be had, although others of it and of those who live are in front; and who waits for
+ * one more is told of its death, whatever of others cannot be kept. */
+static void run_behind(void)
+{
+    tern_notice *more;
+    tern_event   event;
+
+    for (uint32_t i = 0; i <= BEHIND; i++)
+        for (int rank = 0; rank < size; rank++)
+            if (rank != me)
+                EXPECT(TERN_OK, tern_notify(TERN_WORLD, region, rank, i < BEHIND ? 5 : 6));
+    EXPECT(TERN_OK, tern_barrier(TERN_WORLD));
+    if (me == 1) {
+        fault_let_leave();
+        fault_die();
+    }
+    more = started(1, 8, 1);
+    EXPECT(TERN_OK, tern_notice_event(more, &event));
+    EXPECT(TERN_ERR_PEER, tern_notice_wait(more, tern_deadline_in(20), NULL));
+    REQUIRE(names_it());
+    EXPECT(TERN_ERR_PEER, tern_event_wait(&event, tern_deadline_in(20)));
+    EXPECT(TERN_OK, tern_notice_free(more));
+    take(1, 6, 1);
+    for (int rank = 0; rank < size; rank++)
+        if (rank != me)
+            take(rank, 5, BEHIND);
+}
+
 static void run_alone(void)
 {
     tern_notice *notice;
@@ -363,6 +404,52 @@ static void run_full(void)
     EXPECT(TERN_OK, tern_notice_free(notice));
 }
 
+/* Start accesses until one finds no room. Returns how many were started. */
+static uint32_t start_many(void)
+{
+    const tern_opts opts = { .flags = TERN_NOTIFY, .tag = 4 };
+    uint32_t        count = 0;
+    tern_status     st;
+
+    while ((st = tern_get_with(TERN_WORLD, region, 0, WORDS, data, SHORT, &opts)) == TERN_OK)
+        count++;
+    EXPECT(TERN_ERR_TIMEOUT, st);
+    return count;
+}
+
+/* The last access was started, and its notification has no room: whoever waits for its end is told so. */
+static uint32_t be_pushed_back(void)
+{
+    tern_deadline until = tern_deadline_in(20);
+    uint32_t      count = 0;
+    tern_status   st;
+
+    EXPECT(TERN_OK, tern_ctx_set_timeout(TERN_WORLD, 0.2));
+    do {
+        count += start_many();
+        st = tern_quiet(TERN_WORLD);
+    } while ((st == TERN_OK || !strstr(tern_error_detail(), "notification waits")) && tern_clock() < until);
+    EXPECT(TERN_ERR_TIMEOUT, st);
+    REQUIRE(strstr(tern_error_detail(), "get of 16 bytes") && strstr(tern_error_detail(), "TERN_NOTIFY_KEEP"));
+    EXPECT(TERN_OK, tern_ctx_set_timeout(TERN_WORLD, 20));
+    return count;
+}
+
+static void run_pushed(void)
+{
+    uint32_t  count = 0, all[2];
+    tern_ctx *meeting; /* has no accesses to complete */
+
+    EXPECT(TERN_OK, tern_ctx_create(tern_team_world(), TERN_RELAXED, &meeting));
+    if (me == 1)
+        count = be_pushed_back();
+    EXPECT(TERN_OK, tern_allgather(meeting, &count, sizeof(count), all));
+    if (me == 0)
+        take(1, 4, all[1]);
+    EXPECT(TERN_OK, tern_quiet(TERN_WORLD));
+    EXPECT(TERN_OK, tern_ctx_destroy(meeting));
+}
+
 /* ---- what a source must not send ---- */
 
 /* By the shortest way on both sides, if there is one; the last one as no call would. */
@@ -390,8 +477,9 @@ static void run_nonsense(void)
 }
 
 static const struct fault_way ways[] = {
-    { "source", run_source }, { "flying", run_flying },     { "target", run_target }, { "signal", run_signal },
-    { "alone", run_alone },   { "nonsense", run_nonsense }, { NULL, run_full },
+    { "source", run_source }, { "flying", run_flying }, { "target", run_target },
+    { "signal", run_signal }, { "alone", run_alone },   { "nonsense", run_nonsense },
+    { "behind", run_behind }, { "pushed", run_pushed }, { NULL, run_full },
 };
 
 int main(int argc, char **argv)

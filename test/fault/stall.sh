@@ -35,7 +35,7 @@ check "a put to a stopped rank: the report names operation, bytes, peer and age;
 
 for call in init barrier gather alloc register free finalize; do
     rm -f "$WORK"/gave-up.*
-    ternrun -n 3 -x TERN_TIMEOUT=0.7 --on-failure return "$PROG/stall_job" limit $call
+    ternrun -n 3 -x TERN_TIMEOUT=2.5 --on-failure return "$PROG/stall_job" limit $call
     count=$(grep -c "^$call: timeout: .*rank 1 of 3" "$WORK/out")
     check "TERN_TIMEOUT in $call: TERN_ERR_TIMEOUT that names the rank awaited" all_of not_hung "[ $count = 2 ]"
 done

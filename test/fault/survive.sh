@@ -28,6 +28,12 @@ for cma in auto off; do
 done
 for cma in auto off; do run 137 3 $cma behind; done
 for ranks in 2 3 5; do run 137 $ranks off bounced; done
+ternrun -n 2 "$PROG/cma_job" data none
+if [ "$STATUS" = 0 ]; then
+    for ranks in 2 3; do run 137 $ranks auto untold; done
+else
+    note "the kernel refuses cross-memory attach here: the launcher is always the first to tell of a death"
+fi
 
 # Killed by a timer inside collective calls, at many moments.
 RANDOM=${FAULT_SEED:-7}
@@ -39,11 +45,12 @@ within() { # TIMES
 within 14
 
 # The same where the world meets in seats, as on several nodes.
-export JOB_APART=2
+usual=${TERN_TEST:-}
+export TERN_TEST=${usual:+$usual,}apart=2
 for how in forms waiting gather alloc register; do run 137 4 auto $how; done
 run 137 3 auto behind
 within 14
-unset JOB_APART
+export TERN_TEST=$usual
 check_clean "at the end"
 check_memory_returned "at the end"
 finish

@@ -13,6 +13,7 @@
  *             after it began to make such calls in a loop
  *   behind    it dies when it has come to a barrier, and rank 2 is far behind: the barrier is done for both that live,
  *             the next fails; rank 2 still puts into a region when rank 0 frees it
+ *   untold    rank 0 kills it while the launcher is stopped, so that the kernel tells rank 0 first
  *   bounced   it is stopped first, so that bounced transfers to it are under way when it dies
  */
 #define _GNU_SOURCE
@@ -242,6 +243,34 @@ static void run_bounced(void)
     EXPECT(TERN_OK, tern_quiet(TERN_WORLD));
 }
 
+/* A put returns TERN_ERR_PEER before the launcher can tell of the death: tern_peer_check does not say otherwise. */
+static void run_untold(void)
+{
+    int32_t       pids[64], pid = (int32_t)getpid();
+    tern_status   put, check;
+    char          byte = 0;
+    tern_deadline until = tern_deadline_in(LIMIT);
+
+    EXPECT(TERN_OK, tern_allgather(TERN_WORLD, &pid, sizeof(pid), pids));
+    if (me == VICTIM)
+        for (;;)
+            pause();
+    if (me != 0)
+        return;
+    REQUIRE(strcmp(tern_region_path(own, VICTIM), "cma") == 0);
+    fault_stop(getppid());
+    kill(pids[VICTIM], SIGKILL);
+    do
+        put = tern_put(TERN_WORLD, own, VICTIM, 0, &byte, 1);
+    while (put == TERN_OK);
+    check = tern_peer_check(VICTIM);
+    kill(getppid(), SIGCONT);
+    EXPECT(TERN_ERR_PEER, put);
+    EXPECT(TERN_ERR_PEER, check);
+    while (tern_put_u64(TERN_WORLD, shared, VICTIM, 0, 1) == TERN_OK && tern_clock() < until)
+        usleep(1000); /* until the launcher has told */
+}
+
 static int finish(void)
 {
     EXPECT(TERN_OK, tern_region_free(shared));
@@ -303,6 +332,8 @@ int main(int argc, char **argv)
         run_within(argc > 2 ? atol(argv[2]) : 1000);
     else if (strcmp(how, "bounced") == 0)
         run_bounced();
+    else if (strcmp(how, "untold") == 0)
+        run_untold();
     else if (strcmp(how, "behind") == 0)
         return run_behind(), finish();
     else if (strcmp(how, "forms") != 0)

@@ -18,6 +18,9 @@ for way in TERN_LINKS=shm TERN_CMA=off TERN_LINKS=ofi; do
         check "killed, $how, $way: told to the others, which go on" \
             all_of 'status_is 137' 'survived 2' 'err_lacks tagged_job.c:'
     done
+    ternrun -n 3 -x $way -x TERN_MSG_KEEP=4K --on-failure return "$PROG/tagged_job" behind
+    check "killed, behind more than is kept, $way: what it sent is received" \
+        all_of 'status_is 137' 'survived 2' 'err_lacks tagged_job.c:'
     check_clean "killed, $way" quiet
     ternrun -n 2 -x $way --on-failure return "$PROG/tagged_job" alone
     check "nobody is left who could send, $way: told" all_of 'status_is 137' 'survived 1' 'err_lacks tagged_job.c:'

@@ -10,6 +10,7 @@
  *                        ones, and some that find no room
  *   tagged_job pulling   it has fetched some chunks from each of the others, and not all
  *   tagged_job helping   at some moment while it sends long messages to rank 0 and copies a part of each
+ *   tagged_job behind    everyone has sent everyone more than TERN_MSG_KEEP, and nobody receives it
  *   tagged_job alone     two ranks; rank 0 waits for any source
  *
  * Survivors print "survived R" when all that they were promised held.
@@ -341,6 +342,45 @@ static void run_helping(void)
     go_on();
 }
 
+#define BEHIND 10
+
+static void receive_from(int rank, int64_t tag, size_t len, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        EXPECT(TERN_OK, tern_recv(TERN_WORLD, rank, tag, data, LONG, NULL));
+        REQUIRE(job_put_holds(data, len, (unsigned)rank, (unsigned)tag));
+    }
+}
+
+/* The last message of rank 1 can be received, although others of it and of those who live are in front of it, and a
+ * receive of what it did not send ends. */
+static void run_behind(void)
+{
+    char byte;
+
+    for (int i = 0; i <= BEHIND; i++) {
+        int64_t tag = i < BEHIND ? 5 : 6;
+        size_t  len = i < BEHIND ? 1000 : 8;
+
+        job_fill(data, len, (unsigned)me, (unsigned)tag);
+        for (int rank = 0; rank < size; rank++)
+            if (rank != me)
+                EXPECT(TERN_OK, tern_send(TERN_WORLD, rank, tag, data, len));
+    }
+    EXPECT(TERN_OK, tern_barrier(TERN_WORLD));
+    if (me == 1) {
+        fault_let_leave();
+        fault_die();
+    }
+    see_death();
+    receive_from(1, 6, 8, 1);
+    EXPECT(TERN_ERR_PEER, tern_recv(TERN_WORLD, 1, 7, &byte, 1, NULL));
+    REQUIRE(names_it());
+    for (int rank = 0; rank < size; rank++)
+        if (rank != me)
+            receive_from(rank, 5, 1000, BEHIND);
+}
+
 static void run_alone(void)
 {
     tern_request *request = NULL;
@@ -357,8 +397,9 @@ static void run_alone(void)
 }
 
 static const struct fault_way ways[] = {
-    { "sent", run_sent },     { "expected", run_expected }, { "stopped", run_stopped }, { "pulled", run_pulled },
-    { "target", run_target }, { "pulling", run_pulling },   { "helping", run_helping }, { NULL, run_alone },
+    { "sent", run_sent },       { "expected", run_expected }, { "stopped", run_stopped },
+    { "pulled", run_pulled },   { "target", run_target },     { "pulling", run_pulling },
+    { "helping", run_helping }, { "behind", run_behind },     { NULL, run_alone },
 };
 
 int main(int argc, char **argv)

@@ -328,6 +328,7 @@ killed "shells that made groups of their own" -n 3 \
     bash -c "set -m; sleep 1000 & '$rank' join say=ready sleep=1000; echo never"
 killed "daemons" -n 3 "$rank" stray child say=ready join sleep=1000
 killed "stopped ranks" -n 3 "$rank" join say=ready stop
+killed "daemons, and a damaged segment" -n 3 "$rank" stray child join 0:damage say=ready sleep=1000
 killed "a job within a job" -n 1 "$run" -n 3 sh -c "'$rank' join say=ready sleep=1000; echo never"
 for i in $(seq 12); do # at any moment
     start -n 4 sh -c "'$rank' join sleep=1000; echo never"
@@ -349,6 +350,26 @@ report $? "the guard survives SIGINT and SIGTERM"
 [ "$(ls "/proc/$guard/fd" | wc -l)" -eq 1 ]; report $? "the guard holds no file but its pipe"
 kill -9 "$job" "$guard"; wait "$job" 2>/dev/null
 has_left_nothing "kill -9 of ternrun and its guard"
+
+start -n 3 "$rank" join say=ready sleep=1000
+eventually lines out 3
+own=$(tr '\0' '\n' <"/proc/$(marked | tail -n 1)/environ" | sed -n 's/^TERN_BOOT=//p')
+TERN_BOOT=${own%,job=*},job=1 sleep 1000 &
+other=$!
+TERN_BOOT=${own%,job=*} sleep 1000 &
+older=$!
+kill -9 "$job"; wait "$job" 2>/dev/null
+nothing_left && kill -0 "$other" && kill -0 "$older"
+report $? "kill -9 of ternrun: processes of other jobs whose launcher has the same number go on"
+kill "$other" "$older"; wait "$other" "$older" 2>/dev/null
+
+# ---- a rank damages the memory that it shares with ternrun ----
+
+go -n 3 "$rank" join all 0:shrink finalize; is 0 && lines err 0 && [ "$(cat "$work/out")" = refused ]
+report $? "a rank cannot take the shared memory away"
+go -n 3 "$rank" stray join all 1:damage 1:exit=3 sleep=1000; is 3 && lines err 1 && says 'rank 1 .* exited with status 3'
+report $? "a rank that damages the segment, and fails, is reported"
+has_left_nothing "after a damaged segment"
 
 # ---- how ranks join ----
 

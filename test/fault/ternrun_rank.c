@@ -4,6 +4,9 @@
  *   join, finalize        as tern_init and tern_finalize do it to the slot, without waiting for others
  *   all                   wait until every rank has joined
  *   loss, ended           sleep on the bell until a rank is lost, or has ended in order; then print which
+ *   life=N                change the life in the slot to N, and tell
+ *   shrink                try to truncate the arena, and print whether that was refused
+ *   damage                overwrite what the head of the segment and the slots say of the job's shape
  *   exit=N, signal=N      end like that             ignore=N      ignore signal N
  *   sleep=S               seconds                   stop          stop this process
  *   say=TEXT, part=TEXT   print, with and without a newline
@@ -53,6 +56,19 @@ static void wait_for_all(void)
     for (int r = 0; r < boot.ranks; r++)
         while (atomic_load(&boot.segment->slot[r].life) < TERN_LIFE_JOINED)
             usleep(1000);
+}
+
+/* Whether the arena itself is there afterwards is for ternrun to find out. */
+static void shrink(void)
+{
+    printf("%s\n", ftruncate(boot.arena, 0) == 0 ? "truncated" : "refused");
+}
+
+static void damage(void)
+{
+    memset(boot.segment, 0xff, offsetof(struct tern_segment, losses));
+    for (int r = 0; r < boot.ranks; r++)
+        boot.segment->slot[r].node = boot.segment->slot[r].local = 0xffffffff;
 }
 
 static int find_fate(enum tern_fate fate)
@@ -177,6 +193,10 @@ static bool act_plain(const char *word)
         wait_for_fate(TERN_FATE_LOST, "lost");
     else if (strcmp(word, "ended") == 0)
         wait_for_fate(TERN_FATE_ENDED, "ended");
+    else if (strcmp(word, "shrink") == 0)
+        shrink();
+    else if (strcmp(word, "damage") == 0)
+        damage();
     else if (strcmp(word, "stop") == 0)
         raise(SIGSTOP);
     else if (strcmp(word, "copy") == 0)
@@ -196,6 +216,8 @@ static bool act_valued(const char *word, const char *value, int rank)
 {
     if (strncmp(word, "exit=", 5) == 0)
         exit(atoi(value));
+    else if (strncmp(word, "life=", 5) == 0)
+        live((enum tern_life)atoi(value));
     else if (strncmp(word, "signal=", 7) == 0)
         raise_plainly(atoi(value));
     else if (strncmp(word, "ignore=", 7) == 0)

@@ -17,13 +17,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         MUST(words.layout == TERN_SEGMENT_LAYOUT && words.rank >= 0 && words.rank < words.ranks);
         MUST(words.ranks <= TERN_MAX_RANKS && words.arena >= 0 && words.arena <= INT_MAX);
         MUST(words.huge >= -1 && words.huge <= INT_MAX && words.tell >= -1 && words.tell <= INT_MAX);
-        MUST(words.launcher >= 1 && words.launcher <= INT_MAX);
+        MUST(words.launcher >= 1 && words.launcher <= INT_MAX && words.mark >= 0);
         tern_boot_text(again, sizeof(again), (int)words.rank,
                        &(struct tern_boot_given){ .ranks = (int)words.ranks,
                                                   .arena = (int)words.arena,
                                                   .huge = (int)words.huge,
                                                   .tell = (int)words.tell,
-                                                  .launcher = (int)words.launcher });
+                                                  .launcher = (int)words.launcher,
+                                                  .mark = words.mark });
         MUST(tern_boot_text_read(again, &same) == TERN_OK && memcmp(&same, &words, sizeof(same)) == 0);
     } else {
         MUST(words.layout == -77);

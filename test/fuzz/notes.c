@@ -81,8 +81,10 @@ static void write_head(struct wire_note *note, const uint8_t **data, size_t *siz
 
 static bool is_refused(const struct wire_note *note)
 {
-    if (note->scope != NAME || note->kind == WIRE_NOTE)
+    if (note->scope != NAME)
         return false;
+    if (note->kind == WIRE_NOTE)
+        return note->len > 0;
     return note->kind != WIRE_NOTE_CARRY || note->len > sizeof(note->data) ||
            !tern_base_covers(PAGE, note->bytes, note->len);
 }

@@ -3,7 +3,7 @@
 # Two are not among them: early, where a process made by fork calls tern_abort, which ends the job of any launcher but
 # ternrun; and large, which takes gigabytes.
 #
-# timeout: 300
+# timeout: 600
 # labels: slow
 . "$(dirname "$0")/lib.sh"
 need_launchers

@@ -73,6 +73,16 @@ if command -v mpirun.openmpi > /dev/null; then
         check "TERN_ON_FAILURE=return: rank $victim dies, $others others go on" \
             all_of not_hung "out_count '^saw $victim\$' $others" "out_count '^met' $others" 'err_lacks nodes_job.c:'
     done
+    three_nodes openmpi --enable-recovery -- mute 3
+    job env TERN_ON_FAILURE=return "${CMD[@]}"
+    check "TERN_ON_FAILURE=return: rank 3 dies before it has woken the relay, 6 others know" \
+        all_of not_hung "out_count '^saw 3\$' 6" 'err_lacks nodes_job.c:'
+    for how in known unknown; do
+        command_of openmpi 4 --enable-recovery
+        job env TERN_ON_FAILURE=return "${CMD[@]}" "$PROG/nodes_job" reuse $how
+        check "TERN_ON_FAILURE=return: a process number is in use again, and later deaths are seen ($how)" \
+            all_of not_hung "out_count '^saw' 3" 'err_lacks nodes_job.c:'
+    done
     for how in forms waiting alloc; do
         [ "$LINKED" != 0 ] || break
         nodes "2 2" openmpi --enable-recovery -- "$TEST/fault/survive_job" $how

@@ -5,14 +5,24 @@
  *                          on NODES"
  *   nodes_job die RANK     the same, but that rank dies in between; the others print "saw RANK" when they know, and
  *                          those that its death leaves alone end
+ *   nodes_job mute RANK    the same, but that rank dies when it is about to wake the relay
+ *   nodes_job reuse HOW    four ranks of one node: rank 2 dies, then rank 1, then rank 3, and between the first two
+ *                          deaths another process gets the number of rank 2. HOW is "known": all know of rank 2's
+ *                          death by then; or "unknown": rank 1, which watches rank 2, is stopped until its own death.
+ *                          Rank 0 prints "saw RANK" for each
  */
 #define _GNU_SOURCE 1
+#include <poll.h>
+#include <sys/syscall.h>
+
 #include "base/options.h"
 #include "boot/bell.h"
 #include "boot/boot.h"
+#include "boot/watch.h"
 #include "fault/fault_job.h"
 
 static struct tern_boot boot;
+static bool             is_mute; /* this rank dies instead of waking the relay */
 
 static struct tern_slot *slot_of(int rank)
 {
@@ -22,6 +32,14 @@ static struct tern_slot *slot_of(int rank)
 static uint32_t fate_of(int rank)
 {
     return atomic_load_explicit(&slot_of(rank)->fate, memory_order_acquire);
+}
+
+/* In the place of the C library's: what the relay is woken by. */
+ssize_t write(int fd, const void *bytes, size_t len)
+{
+    if (is_mute && fd == boot.tell)
+        fault_die();
+    return syscall(SYS_write, fd, bytes, len);
 }
 
 /* Sleep until the condition holds for every rank. */
@@ -94,6 +112,65 @@ static void check_cards(void)
     }
 }
 
+/* Sleep until the rank is known to be dead. */
+static void await_death(int rank)
+{
+    struct tern_slot *mine = slot_of(boot.rank);
+
+    while (fate_of(rank) != TERN_FATE_LOST) {
+        uint32_t seen = tern_boot_bell_announce(&mine->bell, &mine->sleepers);
+
+        if (fate_of(rank) != TERN_FATE_LOST)
+            tern_boot_bell_wait(&mine->bell, seen, -1);
+        tern_boot_bell_withdraw(&mine->sleepers);
+    }
+    printf("saw %d\n", rank);
+    fflush(stdout);
+}
+
+static pid_t pid_of(int rank)
+{
+    return (pid_t)atomic_load_explicit(&slot_of(rank)->pid, memory_order_acquire);
+}
+
+static void kill_rank(int rank)
+{
+    struct pollfd process = { .fd = (int)syscall(SYS_pidfd_open, pid_of(rank), 0), .events = POLLIN };
+
+    CHECK(process.fd >= 0 && kill(pid_of(rank), SIGKILL) == 0 && poll(&process, 1, -1) == 1);
+    close(process.fd);
+}
+
+/* Rank 0 kills the others. What it writes into the slot of rank 2 is what a watcher would find there if the kernel had
+ * given the number to another process: the number of a process that lives, and where the start is not to help, its
+ * start too. */
+static void reuse(bool known)
+{
+    pid_t other = getppid();
+
+    if (boot.rank != 0)
+        for (;;)
+            pause();
+    if (!known) {
+        CHECK(kill(pid_of(1), SIGSTOP) == 0);
+        while (fault_moves(pid_of(1)))
+            usleep(1000);
+    }
+    kill_rank(2);
+    if (known) {
+        await_death(2);
+        slot_of(2)->started = tern_boot_watch_started(other);
+    }
+    atomic_store_explicit(&slot_of(2)->pid, (int32_t)other, memory_order_release);
+    kill_rank(1);
+    await_death(1);
+    if (!known)
+        await_death(2);
+    kill_rank(3);
+    await_death(3);
+    exit(0);
+}
+
 int main(int argc, char **argv)
 {
     int  victim = argc > 2 ? atoi(argv[2]) : -1;
@@ -111,13 +188,16 @@ int main(int argc, char **argv)
     check_cards();
     for (uint32_t number = 1; number <= 20; number++)
         arrive(number);
-    if (boot.rank == victim)
+    if (argc > 2 && strcmp(argv[1], "reuse") == 0)
+        reuse(strcmp(argv[2], "known") == 0);
+    if (boot.rank == victim && strcmp(argv[1], "die") == 0)
         fault_die();
+    is_mute = boot.rank == victim;
+    if (is_mute)
+        ring_node();
     if (victim >= 0) {
         arrive(21); /* done when it is known that it never comes */
-        CHECK(fate_of(victim) == TERN_FATE_LOST);
-        printf("saw %d\n", victim);
-        fflush(stdout);
+        await_death(victim);
     }
     live(TERN_LIFE_LEAVING);
     await_all(lives, TERN_LIFE_LEAVING);

@@ -1,10 +1,13 @@
-/* hostile.c: what a peer may write into the shared control memory of the shm link must not crash or hang the target.
+/* hostile.c: what a peer may write into the shared control memory of the shm link must not crash or hang a rank, be it
+ * the target of the peer's transfers or the initiator of transfers to the peer.
  *
  * Promise: a request that names a region, a range, a length or a chunk that does not exist is answered with an error or
- * ignored; memory outside what was exposed is never touched; lists that lead nowhere or in circles come to an end.
+ * ignored; memory outside what was exposed is never touched; lists that lead nowhere or in circles come to an end. A
+ * target that changes the head of a chunk after it has served it gets no other memory of the initiator written than the
+ * transfer's own.
  *
- * The process opens the link as rank 0 of 2 and plays rank 1 by writing its desk. Each case runs in a process of its
- * own.
+ * The process opens the link as rank 0 of 2 and plays rank 1 by writing its desk, and that of rank 0 as rank 1 could.
+ * Each case runs in a process of its own.
  */
 #include "link_test.h"
 
@@ -256,6 +259,95 @@ static void random_bytes(struct scene *s)
     }
 }
 
+/* ---- a target that lies ---- */
+
+/* A transfer of this rank by a chunk, and the head that the target has by then. */
+struct bounced {
+    struct tern_lane     *lane;
+    struct tern_link_part part;
+    struct test_op        op;
+    struct shm_chunk     *chunk;
+};
+
+/* Start a get of 100 bytes to the middle of the memory. */
+static void bounced_get(struct scene *s, struct bounced *b)
+{
+    struct tern_xfer xfer = { .part = &b->part, .offset = 64, .local = s->memory + 1000, .len = 100, .get = true };
+
+    EXPECT(tern_shm_bounce_open(s->shm) == TERN_OK);
+    EXPECT(s->r.ops->lane_open(s->r.link, &b->lane) == TERN_OK);
+    b->part = (struct tern_link_part){ .path = &tern_shm_bounce_path, .size = SIZE, .region = REGION, .rank = 1 };
+    EXPECT(tern_shm_bounce_path.start(b->lane, &xfer, &b->op.op) == TERN_PENDING);
+    b->chunk = &s->shm->desk[0].chunk[__builtin_ctzll(b->op.op.chunks)];
+    EXPECT(b->chunk->verb == SHM_GET && b->chunk->offset == 64 && b->chunk->len == 100);
+    memset(s->shm->data, 0x77, SHM_CHUNKS * s->shm->chunk_bytes);
+}
+
+/* The target says that it is done, and the initiator collects. */
+static void bounced_end(struct scene *s, struct bounced *b, tern_status status)
+{
+    atomic_store(&b->chunk->state, SHM_CHUNK_DONE);
+    s->r.ops->progress(b->lane);
+    EXPECT(b->op.done == 1 && b->op.status == status);
+    s->r.ops->lane_close(b->lane);
+}
+
+static void chunks_that_change(struct scene *s)
+{
+    static const uint64_t bad[][2] = { /* offset and length */
+                                       { 0x700000000000ull, 100 },
+                                       { 64, 1ull << 40 },
+                                       { 64, SIZE },
+                                       { 0, 100 },
+                                       { UINT64_MAX, UINT64_MAX }
+    };
+
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        for (uint32_t verb = SHM_PUT; verb <= SHM_ERRAND + 1; verb++) {
+            struct bounced b = { .lane = NULL };
+
+            bounced_get(s, &b);
+            b.chunk->offset = bad[i][0];
+            b.chunk->len = bad[i][1];
+            b.chunk->verb = verb;
+            b.chunk->data = UINT64_MAX;
+            b.chunk->status = TERN_OK;
+            bounced_end(s, &b, TERN_OK);
+            for (unsigned k = 0; k < SIZE; k++)
+                EXPECT(s->memory[k] == (k >= 1000 && k < 1100 ? 0x77 : 0x5a));
+            memset(s->memory, 0x5a, SIZE);
+        }
+    }
+}
+
+static void no_answer(struct tern_link_op *op, const unsigned char *bytes, size_t len)
+{
+    (void)op, (void)bytes, (void)len;
+    expect_failed(__FILE__, __LINE__, "an answer that is too long is not passed on");
+}
+
+static void answers_too_long(struct scene *s)
+{
+    static const uint64_t bad[] = { 9, 1ull << 40, UINT64_MAX };
+
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        struct bounced   b = { .lane = NULL };
+        struct tern_xfer xfer = { .part = &b.part, .local = s->memory, .len = 8, .get = true };
+
+        EXPECT(s->r.ops->lane_open(s->r.link, &b.lane) == TERN_OK);
+        b.part = (struct tern_link_part){ .path = &tern_shm_bounce_path, .size = SIZE, .region = REGION, .rank = 1 };
+        EXPECT(s->r.ops->errand_open(b.lane, &xfer, &b.op.op) == TERN_OK);
+        b.op.op.answer = no_answer;
+        s->r.ops->errand_send(b.lane, &b.op.op, 16, 8);
+        b.chunk = &s->shm->desk[0].chunk[__builtin_ctzll(b.op.op.chunks)];
+        b.chunk->offset = bad[i];
+        b.chunk->verb = i % 2 ? SHM_GET : SHM_ERRAND;
+        b.chunk->status = TERN_OK;
+        bounced_end(s, &b, TERN_ERR_LINK);
+        untouched(s);
+    }
+}
+
 static void play(scene_body *body)
 {
     struct scene s = { .data = { 0 } };
@@ -277,16 +369,19 @@ SCENE_TEST(numbers_outside)
 SCENE_TEST(circles)
 SCENE_TEST(a_long_list)
 SCENE_TEST(random_bytes)
+SCENE_TEST(chunks_that_change)
+SCENE_TEST(answers_too_long)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_good_request),  cmocka_unit_test(test_an_unknown_region),
-        cmocka_unit_test(test_ranges_outside),  cmocka_unit_test(test_bytes_outside),
-        cmocka_unit_test(test_no_bytes_at_all), cmocka_unit_test(test_bytes_beyond_the_file),
-        cmocka_unit_test(test_bytes_that_grow), cmocka_unit_test(test_numbers_outside),
-        cmocka_unit_test(test_circles),         cmocka_unit_test(test_a_long_list),
-        cmocka_unit_test(test_random_bytes),
+        cmocka_unit_test(test_a_good_request),   cmocka_unit_test(test_an_unknown_region),
+        cmocka_unit_test(test_ranges_outside),   cmocka_unit_test(test_bytes_outside),
+        cmocka_unit_test(test_no_bytes_at_all),  cmocka_unit_test(test_bytes_beyond_the_file),
+        cmocka_unit_test(test_bytes_that_grow),  cmocka_unit_test(test_numbers_outside),
+        cmocka_unit_test(test_circles),          cmocka_unit_test(test_a_long_list),
+        cmocka_unit_test(test_random_bytes),     cmocka_unit_test(test_chunks_that_change),
+        cmocka_unit_test(test_answers_too_long),
     };
 
     return cmocka_run_group_tests_name("hostile peers", tests, default_options, NULL);

@@ -33,6 +33,9 @@
 #include "boot/space.h"
 #include "link/chaos/chaos.h"
 #include "link/link.h"
+#include "support/fabric.h"
+
+#pragma weak test_fabric_impose /* a build without the network has none */
 
 #define MAX_RANKS 8
 #define SECONDS 100 /* a run that takes longer hangs */
@@ -397,13 +400,20 @@ struct link_case {
     const char *chaos;    /* as TERN_CHAOS; NULL: none */
     int         ranks[6]; /* ends with 0 */
     const char *provider; /* as TERN_OFI_PROVIDER; NULL: the one that is chosen, tcp;ofi_rxm */
+    const char *fabric;   /* what is imposed on it (support/fabric.h); NULL: nothing */
 };
 static const struct link_case link_cases[] = {
-    { "self", NULL, { 1, 0 }, NULL },     { "shm", NULL, { 1, 2, 3, 4, 8, 0 }, NULL },
-    { "self", "seed=7", { 1, 0 }, NULL }, { "shm", "seed=7", { 2, 3, 0 }, NULL },
-    { "ofi", NULL, { 2, 3, 0 }, NULL },   { "ofi", "seed=7", { 2, 0 }, NULL },
-    { "ofi", NULL, { 2, 0 }, "net" },     { "ofi", NULL, { 2, 0 }, "sockets" },
-    { "ofi", NULL, { 2, 0 }, "shm" },
+    { .name = "self", .ranks = { 1, 0 } },
+    { .name = "shm", .ranks = { 1, 2, 3, 4, 8, 0 } },
+    { .name = "self", .chaos = "seed=7", .ranks = { 1, 0 } },
+    { .name = "shm", .chaos = "seed=7", .ranks = { 2, 3, 0 } },
+    { .name = "ofi", .ranks = { 2, 3, 0 } },
+    { .name = "ofi", .chaos = "seed=7", .ranks = { 2, 0 } },
+    { .name = "ofi", .ranks = { 2, 0 }, .provider = "net" },
+    { .name = "ofi", .ranks = { 2, 0 }, .provider = "sockets" },
+    { .name = "ofi", .ranks = { 2, 0 }, .provider = "shm" },
+    { .name = "ofi", .ranks = { 2, 0 }, .fabric = "endpoint,local,inject=16,rma=8,mute,again=7" },
+    { .name = "ofi", .ranks = { 2, 0 }, .fabric = "nowait,inject=0,lose=6,again=8" },
 };
 
 /* Whether chaos is in front of the link: then there may be no room although there is some, and what is instant may
@@ -475,9 +485,13 @@ static inline void run_case(const struct link_case *c, int cores, link_body *bod
     if (!ops || (needs_groups && !ops->group_open) || !has_provider(c->provider))
         return;
     tern_opt.ofi_provider = c->provider ? c->provider : before;
+    if (c->fabric)
+        test_fabric_impose(c->fabric);
     for (const int *ranks = c->ranks; *ranks; ranks++)
         if (!SANITIZED || *ranks <= 3) /* sanitizers are slow, and more ranks show them nothing new */
             run_link(ops, *ranks, cores, body);
+    if (c->fabric)
+        test_fabric_impose(NULL);
     tern_opt.ofi_provider = before;
 }
 

@@ -16,7 +16,7 @@ static struct acc_model model; /* of this rank's part */
 /* The accumulates of a rank in a round come from a seed that all know. */
 static uint64_t seed_of(int rank, int round)
 {
-    return 1 + (uint64_t)rank * 1000003 + (uint64_t)round * 7919;
+    return job_seed(1 + (uint64_t)rank * 1000003 + (uint64_t)round * 7919);
 }
 
 static int target_of(uint64_t *seed)

@@ -8,7 +8,7 @@
  * timeout: 240
  * env: TERN_AM_QUEUE=64K
  * env: TERN_AM_QUEUE=64K TERN_CMA=off
- * env: JOB_APART=1 TERN_AM_QUEUE=64K
+ * env: TERN_TEST=apart=1 TERN_AM_QUEUE=64K
  */
 #include "job_test.h"
 
@@ -100,7 +100,7 @@ int main(void)
     OK(tern_am_register(ANSWER, on_answer, NULL));
     OK(tern_init());
     n = tern_size();
-    seed = 4711 + (uint64_t)tern_rank();
+    seed = job_seed(4711 + (uint64_t)tern_rank());
     rounds = (n > 16 ? 20 : JOB_SANITIZED ? 400 : 4000) / (n > 16 ? 1u : (unsigned)n);
     bytes = job_new(1 << 20);
     reply_bytes = job_new(1 << 20);

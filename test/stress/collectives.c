@@ -3,15 +3,15 @@
  * hosts: a:2,b:1 a:2,b:2 a:1,b:2,c:1
  * env: TERN_CMA=off
  * env: TERN_SPIN=0 TERN_YIELDS=0
- * env: JOB_APART=1 TERN_AM_QUEUE=64K
- * env: JOB_APART=3 TERN_SPIN=0 TERN_YIELDS=0
- * env: JOB_APART=2 TERN_ON_FAILURE=return
- * env: JOB_APART=2 TERN_CHAOS=seed=11
+ * env: TERN_TEST=apart=1 TERN_AM_QUEUE=64K
+ * env: TERN_TEST=apart=3 TERN_SPIN=0 TERN_YIELDS=0
+ * env: TERN_TEST=apart=2 TERN_ON_FAILURE=return
+ * env: TERN_TEST=apart=2 TERN_CHAOS=seed=11
  *
  * Promise: collective calls in any order and of any lengths, on both teams, bring every rank's bytes and lose none;
  * with more ranks than cores they finish all the same.
  *
- * All ranks draw from the same stream, so they make the same calls. The seed is printed on failure; TERN_TEST_SEED=n or
+ * All ranks draw from the same stream, so they make the same calls. The seed is printed on failure; JOB_SEED=n or
  * the first argument sets it.
  * env: HWLOC_SYNTHETIC=core:8~pu:1 HWLOC_THISSYSTEM=0 TERN_SPIN=0 TERN_YIELDS=4
  */
@@ -73,7 +73,7 @@ static void token_ring(uint64_t *seed)
 static void choose_seed(int argc, char **argv, uint64_t *seed)
 {
     static char note[64];
-    const char *given = argc > 1 ? argv[1] : getenv("TERN_TEST_SEED");
+    const char *given = argc > 1 ? argv[1] : getenv("JOB_SEED");
     uint64_t    mine = given ? strtoull(given, NULL, 0) : (uint64_t)tern_clock(), seeds[64];
 
     OK(tern_allgather(TERN_WORLD, &mine, sizeof(mine), seeds));

@@ -31,7 +31,7 @@ static void add_one(int rank, uint64_t index, bool late)
 /* How many additions this rank has made to each number: [rank][index]. */
 static void add_many(uint64_t *mine)
 {
-    uint64_t seed = 77 + (uint64_t)tern_rank();
+    uint64_t seed = job_seed(77 + (uint64_t)tern_rank());
 
     for (int i = 0; i < ROUNDS; i++) {
         int         rank = i % 2 ? 0 : (int)(job_random(&seed) % (uint64_t)tern_size()); /* one of them is crowded */

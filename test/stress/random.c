@@ -14,7 +14,7 @@
  * compared with gets, and the whole of the rank's own memory with the mirrors of all owners, by checksums that the
  * owners publish.
  *
- * The seed is printed on failure; TERN_TEST_SEED=n or the first argument sets it.
+ * The seed is printed on failure; JOB_SEED=n or the first argument sets it.
  */
 #include <pthread.h>
 
@@ -250,7 +250,7 @@ static void streams_close(struct stream *streams)
 static void choose_seed(int argc, char **argv)
 {
     static char note[64];
-    const char *given = argc > 1 ? argv[1] : getenv("TERN_TEST_SEED");
+    const char *given = argc > 1 ? argv[1] : getenv("JOB_SEED");
     uint64_t    mine = given ? strtoull(given, NULL, 0) : (uint64_t)tern_clock(), all[64];
 
     OK(tern_allgather(TERN_WORLD, &mine, sizeof(mine), all));

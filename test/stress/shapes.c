@@ -8,7 +8,7 @@
  * brings what was put, and no other byte changes. The description may be overwritten when a call returns.
  *
  * Each rank owns a slice of every rank's part of every region, and mirrors it in an array of its own; only the owner
- * touches a slice. The seed is printed on failure; TERN_TEST_SEED=n or the first argument sets it.
+ * touches a slice. The seed is printed on failure; JOB_SEED=n or the first argument sets it.
  */
 #include "shape_test.h"
 
@@ -179,7 +179,7 @@ static void burst(void)
 static void choose_seed(int argc, char **argv)
 {
     static char note[64];
-    const char *given = argc > 1 ? argv[1] : getenv("TERN_TEST_SEED");
+    const char *given = argc > 1 ? argv[1] : getenv("JOB_SEED");
     uint64_t    mine = given ? strtoull(given, NULL, 0) : (uint64_t)tern_clock(), all[64];
 
     OK(tern_allgather(TERN_WORLD, &mine, sizeof(mine), all));

@@ -293,7 +293,7 @@ static void all_have_come(const struct mail *last)
 /* One rank sends to all, in any way; then all see what came of it. */
 static void round_of(int source, unsigned round)
 {
-    uint64_t    numbers = 1 + round * 1000003u;
+    uint64_t    numbers = job_seed(1 + round * 1000003u);
     unsigned    count = 1 + (unsigned)(job_random(&numbers) % EACH);
     struct mail mail = { 0 };
 
@@ -418,7 +418,7 @@ int main(void)
 {
     setenv("TERN_MSG_EAGER", "8K", 0); /* so that many messages are fetched, unless the environment has its own wish */
     OK(tern_init());
-    seed = 4000 + (uint64_t)tern_rank();
+    seed = job_seed(4000 + (uint64_t)tern_rank());
     against_model();
     storm(false);
     storm(true);

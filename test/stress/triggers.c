@@ -154,7 +154,7 @@ int main(void)
     OK(tern_am_register(HANDLER, on_message, NULL));
     OK(tern_init());
     CHECK(tern_size() <= 64);
-    seed = 77 + (uint64_t)tern_rank();
+    seed = job_seed(77 + (uint64_t)tern_rank());
     right = (tern_rank() + 1) % tern_size();
     left = (tern_rank() + tern_size() - 1) % tern_size();
     OK(tern_region_alloc(TERN_WORLD, LAYERS * MOST * 8, NULL, &region[0]));

@@ -316,6 +316,7 @@ static void who_is_at_it_is_waited_for(void **state)
     assert_int_equal(s->place[1], 0);
     memcpy(&s->place[0], head + 24, 8);
     consume(s, kind);
+    assert_true(tern_base_cells_wanted(&s->c));              /* the producer may sleep until then */
     assert_int_equal(take(s, NULL, NULL), TERN_CARRY_LATER); /* the rest is the producer's */
     assert_true(tern_base_cells_settle(&s->p, true));
     assert_int_equal(s->place[0], 5);
@@ -326,6 +327,7 @@ static void who_is_at_it_is_waited_for(void **state)
     assert_int_equal(tern_base_cells_turn(&s->c, kind), TERN_CARRY_PLACE);
     assert_false(tern_base_cells_settle(&s->p, true));
     tern_base_cells_undo(&s->c); /* it has no room for the message */
+    assert_true(tern_base_cells_wanted(&s->c));
     assert_true(tern_base_cells_settle(&s->p, true));
     assert_int_equal(s->place[0], 7);
     assert_int_equal(take(s, NULL, NULL), TERN_CARRY_PLACED);

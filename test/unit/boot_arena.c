@@ -53,6 +53,25 @@ static void first_content(void **state)
         assert_int_equal(fcntl(huge, F_GETFD) & FD_CLOEXEC, 0);
 }
 
+/* Promise: nobody who inherits the descriptors can take memory away from those who map it. */
+static void files_cannot_shrink(void **state)
+{
+    struct tern_segment *segment;
+    int                  arena, huge;
+
+    (void)state;
+    assert_int_equal(tern_boot_arena_make(2, 1, &arena, &huge, &segment), TERN_OK);
+    assert_int_equal(ftruncate(arena, 0), -1);
+    assert_int_equal(fcntl(arena, F_GET_SEALS) & (F_SEAL_SHRINK | F_SEAL_SEAL), F_SEAL_SHRINK | F_SEAL_SEAL);
+    assert_int_equal(ftruncate(arena, (off_t)TERN_ARENA_CONTROL + 4096), 0); /* regions make it grow */
+    if (huge >= 0)
+        assert_int_equal(fcntl(huge, F_GET_SEALS) & F_SEAL_SHRINK, F_SEAL_SHRINK);
+    assert_int_equal(segment->ranks, 2);
+    tern_boot_segment_unmap(segment);
+    close(arena);
+    close(huge);
+}
+
 /* Promise: each node has a slot, a card, a seat and, where deaths do not end the job, notes for every rank of the job.
  */
 static void several_nodes(void **state)
@@ -210,10 +229,15 @@ static void descriptor_limit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(first_content),           cmocka_unit_test(several_nodes),
-        cmocka_unit_test(shapes_are_checked),      cmocka_unit_test(cards_are_published_once),
-        cmocka_unit_test(it_grows_and_gives_back), cmocka_unit_test(numbers_of_ranks_are_checked),
-        cmocka_unit_test(file_size_limit),         cmocka_unit_test(descriptor_limit),
+        cmocka_unit_test(first_content),
+        cmocka_unit_test(files_cannot_shrink),
+        cmocka_unit_test(several_nodes),
+        cmocka_unit_test(shapes_are_checked),
+        cmocka_unit_test(cards_are_published_once),
+        cmocka_unit_test(it_grows_and_gives_back),
+        cmocka_unit_test(numbers_of_ranks_are_checked),
+        cmocka_unit_test(file_size_limit),
+        cmocka_unit_test(descriptor_limit),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,12 +27,13 @@
 
 static struct tern_segment *segment;
 static int                  arena, huge;
-static char                 text[128];
+static char                 text[TERN_BOOT_TEXT];
 
 /* The text for rank 1. */
-static void make_text(char out[128], int ranks, int arena_fd, int launcher)
+static void make_text(char out[TERN_BOOT_TEXT], int ranks, int arena_fd, int launcher)
 {
-    tern_boot_text(out, 128, 1, &(struct tern_boot_given){ ranks, arena_fd, huge, -1, launcher });
+    tern_boot_text(out, TERN_BOOT_TEXT, 1,
+                   &(struct tern_boot_given){ ranks, arena_fd, huge, -1, launcher, tern_boot_mark(segment->job) });
 }
 
 static int make_job(void **state)
@@ -126,7 +127,7 @@ static int says_closed(tern_status got, struct tern_boot *joined)
 
 static void unreachable_arena_is_explained(void **state)
 {
-    char other[128];
+    char other[TERN_BOOT_TEXT];
 
     (void)state;
     make_text(other, RANKS, arena, 1 << 30); /* no such launcher */
@@ -152,7 +153,9 @@ static int make_far_job(void **state)
         fstat(relay[1], &about) != 0)
         return -1;
     segment->tell = about.st_ino;
-    tern_boot_text(text, sizeof(text), 1, &(struct tern_boot_given){ RANKS, arena, huge, relay[1], (int)getpid() });
+    tern_boot_text(
+        text, sizeof(text), 1,
+        &(struct tern_boot_given){ RANKS, arena, huge, relay[1], (int)getpid(), tern_boot_mark(segment->job) });
     return 0;
 }
 
@@ -172,7 +175,6 @@ static int joined_and_told(tern_status got, struct tern_boot *joined)
     if (!(fcntl(joined->tell, F_GETFD) & FD_CLOEXEC))
         return 3;
     tern_boot_tell(joined);
-    tern_boot_tell(joined); /* once is enough */
     tern_boot_leave(joined);
     return 0;
 }
@@ -195,7 +197,6 @@ static bool was_told(void)
     char bytes[64];
 
     segment->slot[1].life = TERN_LIFE_NONE;
-    atomic_store(&segment->told, 0);
     return read(relay[0], bytes, sizeof(bytes)) == 8;
 }
 
@@ -252,11 +253,24 @@ static int says_jobs(tern_status got, struct tern_boot *joined)
 
 static void ranks_must_agree(void **state)
 {
-    char other[128];
+    char other[TERN_BOOT_TEXT];
 
     (void)state;
     make_text(other, RANKS + 1, arena, (int)getpid());
     in_child(other, NULL, says_jobs);
+}
+
+/* Promise: a process of another job is refused, also where the launcher's number and descriptors are the same. */
+static void marks_must_agree(void **state)
+{
+    char other[TERN_BOOT_TEXT];
+
+    (void)state;
+    tern_boot_text(
+        other, sizeof(other), 1,
+        &(struct tern_boot_given){ RANKS, arena, huge, -1, (int)getpid(), tern_boot_mark(segment->job + 1) });
+    in_child(other, NULL, says_closed);
+    assert_int_equal(segment->slot[1].life, TERN_LIFE_NONE);
 }
 
 static int says_bad_text(tern_status got, struct tern_boot *joined)
@@ -291,34 +305,39 @@ static void hostile_text_is_refused(void **state)
         "layout=one,rank=0",
         "layout=-1,rank=0",
         "layout=99999999999999999999",
-        "rank=1,layout=@,ranks=3,arena=3,huge=-1,tell=-1,launcher=5",
-        "layout=@,rank=3,ranks=3,arena=3,huge=-1,tell=-1,launcher=5",
-        "layout=@,rank=-1,ranks=3,arena=3,huge=-1,tell=-1,launcher=5",
-        "layout=@,rank=0,ranks=0,arena=3,huge=-1,tell=-1,launcher=5",
-        "layout=@,rank=0,ranks=65537,arena=3,huge=-1,tell=-1,launcher=5",
-        "layout=@,rank=0,ranks=3,arena=-1,huge=-1,tell=-1,launcher=5",
-        "layout=@,rank=0,ranks=3,arena=3,huge=-2,tell=-1,launcher=5",
-        "layout=@,rank=0,ranks=3,arena=3,huge=-1,tell=-1,launcher=0",
-        "layout=@,rank=0,ranks=3,arena=3,huge=-1,tell=-1,launcher=5,",
-        "layout=@,rank=0,ranks=3,arena=3,huge=-1,tell=-1,launcher=5x",
-        "layout=@,rank=0,ranks=3,arena=3,huge=-1,tell=-1,launcher=5,a=1",
-        "layout=@,rank=0,ranks=3,arena=3,huge=-1,tell=-1,launcher=2147483648",
-        "layout=@,rank=0,ranks=3,arena=3,huge=-1,launcher=5",
-        "layout=@,rank=0,ranks=3,arena=3,huge=-1,tell=-2,launcher=5",
+        "rank=1,layout=@,ranks=3,arena=3,huge=-1,tell=-1,launcher=5,job=7",
+        "layout=@,rank=3,ranks=3,arena=3,huge=-1,tell=-1,launcher=5,job=7",
+        "layout=@,rank=-1,ranks=3,arena=3,huge=-1,tell=-1,launcher=5,job=7",
+        "layout=@,rank=0,ranks=0,arena=3,huge=-1,tell=-1,launcher=5,job=7",
+        "layout=@,rank=0,ranks=65537,arena=3,huge=-1,tell=-1,launcher=5,job=7",
+        "layout=@,rank=0,ranks=3,arena=-1,huge=-1,tell=-1,launcher=5,job=7",
+        "layout=@,rank=0,ranks=3,arena=3,huge=-2,tell=-1,launcher=5,job=7",
+        "layout=@,rank=0,ranks=3,arena=3,huge=-1,tell=-1,launcher=0,job=7",
+        "layout=@,rank=0,ranks=3,arena=3,huge=-1,tell=-1,launcher=5,job=7,",
+        "layout=@,rank=0,ranks=3,arena=3,huge=-1,tell=-1,launcher=5,job=7x",
+        "layout=@,rank=0,ranks=3,arena=3,huge=-1,tell=-1,launcher=5,job=7,a=1",
+        "layout=@,rank=0,ranks=3,arena=3,huge=-1,tell=-1,launcher=2147483648,job=7",
+        "layout=@,rank=0,ranks=3,arena=3,huge=-1,launcher=5,job=7",
+        "layout=@,rank=0,ranks=3,arena=3,huge=-1,tell=-2,launcher=5,job=7",
         "layout=@, rank=0,ranks=3",
-        "layout=@,rank=0,ranks=3,arena=3000000000,huge=-1,tell=-1,launcher=5",
+        "layout=@,rank=0,ranks=3,arena=3000000000,huge=-1,tell=-1,launcher=5,job=7",
         "layout=@,,rank=0",
-        "layout=@,rank=000000000000000000000000000000000000000000000000001,ranks=3,arena=3,huge=-1,tell=-1,launcher=5",
+        ("layout=@,rank=000000000000000000000000000000000000000000000000001,ranks=3,arena=3,huge=-1,tell=-1,launcher=5,"
+         "job=7"),
+        "layout=@,rank=0,ranks=3,arena=3,huge=-1,tell=-1,launcher=5",
+        "layout=@,rank=0,ranks=3,arena=3,huge=-1,tell=-1,launcher=5,job=",
+        "layout=@,rank=0,ranks=3,arena=3,huge=-1,tell=-1,launcher=5,job=-1",
+        "layout=@,rank=0,ranks=3,arena=3,huge=-1,tell=-1,launcher=5,job=9223372036854775808",
     };
 
     (void)state;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
         in_child(with_layout(bad[i]), NULL, says_bad_text);
     for (size_t cut = 1; cut < strlen(text); cut++) { /* every beginning of good text but the whole number at its end */
-        char part[128];
+        char part[TERN_BOOT_TEXT];
 
         snprintf(part, sizeof(part), "%.*s", (int)cut, text);
-        if (strstr(part, "launcher=") == NULL)
+        if (strstr(part, "job=") == NULL)
             in_child(part, NULL, says_bad_text);
     }
 }
@@ -388,6 +407,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(ranks_tell_the_relay, make_far_job, end_far_job),
         cmocka_unit_test_setup_teardown(a_rank_is_joined_once, make_job, end_job),
         cmocka_unit_test_setup_teardown(other_layouts_are_other_versions, make_job, end_job),
+        cmocka_unit_test_setup_teardown(marks_must_agree, make_job, end_job),
         cmocka_unit_test_setup_teardown(ranks_must_agree, make_job, end_job),
         cmocka_unit_test_setup_teardown(hostile_text_is_refused, make_job, end_job),
         cmocka_unit_test_setup_teardown(a_rank_is_tied_to_its_parent, make_job, end_job),

@@ -147,6 +147,52 @@ static void strangers_get_nothing(void **state)
     open_door(NULL);
 }
 
+/* Promise: silent strangers, more than there are places, keep no guest out. */
+static void silent_strangers_keep_nobody_out(void **state)
+{
+    struct tern_meet_guest guests[2] = { { .rank = 1 }, { .rank = 2 } };
+    struct tern_cpus       cpus = { { 0 } };
+    int                    arena = memfd_create("one", 0), tell = memfd_create("two", 0), silent[200];
+    pid_t                  child[2];
+
+    (void)state;
+    for (int i = 0; i < 100; i++)
+        silent[i] = stranger(NULL, 0);
+    child[0] = guest(1, &address, inode(arena), inode(tell));
+    usleep(50000); /* it is among them; if not, the test shows less, and passes */
+    for (int i = 100; i < 200; i++)
+        silent[i] = stranger(NULL, 0);
+    child[1] = guest(2, &address, inode(arena), inode(tell));
+    tern_opt.timeout = 40;
+    assert_int_equal(tern_boot_meet_receive(door, &address, guests, 2, &cpus), TERN_OK);
+    tern_opt.timeout = 0;
+    assert_int_equal(tern_boot_meet_give(guests, 2, (int[]){ arena, -1, tell }), TERN_OK);
+    assert_int_equal(status_of(child[0]), 0);
+    assert_int_equal(status_of(child[1]), 0);
+    for (int i = 0; i < 200; i++)
+        close(silent[i]);
+    close(arena);
+    close(tell);
+}
+
+/* Promise: a guest that is sent away before it is recognized comes again. */
+static void a_guest_comes_again(void **state)
+{
+    struct tern_meet_guest guests[1] = { { .rank = 1 } };
+    struct tern_cpus       cpus = { { 0 } };
+    int                    arena = memfd_create("one", 0), tell = memfd_create("two", 0);
+    pid_t                  child = guest(1, &address, inode(arena), inode(tell));
+
+    (void)state;
+    assert_int_equal(poll(&(struct pollfd){ door, POLLIN, 0 }, 1, -1), 1);
+    close(accept(door, NULL, NULL));
+    assert_int_equal(tern_boot_meet_receive(door, &address, guests, 1, &cpus), TERN_OK);
+    assert_int_equal(tern_boot_meet_give(guests, 1, (int[]){ arena, -1, tell }), TERN_OK);
+    assert_int_equal(status_of(child), 0);
+    close(arena);
+    close(tell);
+}
+
 static void guests_learn_that_the_host_gave_up(void **state)
 {
     struct tern_meet_guest guests[2] = { { .rank = 1 }, { .rank = 2 } };
@@ -178,6 +224,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(guests_get_what_the_host_gives, open_door, close_door),
         cmocka_unit_test_setup_teardown(strangers_get_nothing, open_door, close_door),
+        cmocka_unit_test_setup_teardown(silent_strangers_keep_nobody_out, open_door, close_door),
+        cmocka_unit_test_setup_teardown(a_guest_comes_again, open_door, close_door),
         cmocka_unit_test_setup_teardown(guests_learn_that_the_host_gave_up, open_door, close_door),
         cmocka_unit_test_setup_teardown(nobody_is_there, open_door, close_door),
     };

@@ -72,6 +72,31 @@ static void a_container_is_a_node(void **state)
     assert_int_equal(status, 0);
 }
 
+/* Promise: TERN_NODE does not change which network interfaces a process has, and a network namespace does. */
+static void names_do_not_change_the_network(void **state)
+{
+    char  mine[TERN_NODE_TEXT], other[TERN_NODE_TEXT];
+    int   status;
+    pid_t child;
+
+    (void)state;
+    assert_true(tern_boot_node_network(mine));
+    tern_opt.node = "left-1";
+    assert_true(tern_boot_node_network(other));
+    tern_opt.node = "";
+    assert_string_equal(mine, other);
+    child = fork();
+    if (child == 0) {
+        if (unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0)
+            _exit(77);
+        _exit(tern_boot_node_network(other) && strcmp(mine, other) != 0 ? 0 : 1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+        skip();
+    assert_int_equal(status, 0);
+}
+
 static void processors_add_up(void **state)
 {
     struct tern_cpus cpus = { { 0 } };
@@ -88,9 +113,8 @@ static void processors_add_up(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_same_everywhere),
-        cmocka_unit_test(a_name_decides),
-        cmocka_unit_test(a_container_is_a_node),
+        cmocka_unit_test(the_same_everywhere),   cmocka_unit_test(a_name_decides),
+        cmocka_unit_test(a_container_is_a_node), cmocka_unit_test(names_do_not_change_the_network),
         cmocka_unit_test(processors_add_up),
     };
 

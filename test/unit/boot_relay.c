@@ -120,8 +120,9 @@ static void lives_and_cards(void **state)
     assert_int_equal(segment[1]->slot[4].life, TERN_LIFE_LEFT);
 }
 
-/* Promise: the relay is woken once for any number of changes, and for every change after it has looked. */
-static void tellers_wake_the_relay_once(void **state)
+/* Promise: every rank that has changed something wakes the relay itself, whatever other ranks have done; and a rank
+ * that finds no room in the pipe goes on. */
+static void tellers_wake_the_relay(void **state)
 {
     char bytes[64];
 
@@ -129,11 +130,15 @@ static void tellers_wake_the_relay_once(void **state)
     live(1, TERN_LIFE_JOINING);
     live(2, TERN_LIFE_JOINING);
     live(1, TERN_LIFE_JOINED);
-    assert_int_equal(read(ends[0], bytes, sizeof(bytes)), 8);
+    assert_int_equal(read(ends[0], bytes, sizeof(bytes)), 24);
     assert_int_equal(relay_all(), 2);
     live(2, TERN_LIFE_JOINED);
     assert_int_equal(read(ends[0], bytes, sizeof(bytes)), 8);
     assert_int_equal(read(ends[0], bytes, sizeof(bytes)), -1);
+    assert_int_equal(relay_all(), 1);
+    while (write(ends[1], bytes, sizeof(bytes)) > 0)
+        ;
+    live(2, TERN_LIFE_LEAVING);
     assert_int_equal(relay_all(), 1);
 }
 
@@ -231,6 +236,8 @@ static void hostile_frames_are_refused(void **state)
         { TERN_FRAME_DEPARTED, 0, 1, 7, body },
         { TERN_FRAME_DEPARTED, 0, 1, 9, body },
         { TERN_FRAME_DEPARTED, 5, 1, 8, body },
+        { TERN_FRAME_ARRIVED, 4, 0, 4, body }, /* not after the last */
+        { TERN_FRAME_DEPARTED, 4, UINT32_MAX, 8, body },
         { TERN_FRAME_FATE, RANKS, TERN_FATE_LOST, 0, body },
         { TERN_FRAME_FATE, 0, TERN_FATE_RUNNING, 0, body },
         { TERN_FRAME_FATE, 0, 3, 0, body },
@@ -258,6 +265,72 @@ static void damaged_slots_stay_here(void **state)
     atomic_store(&segment[0]->slot[0].life, 99);
     atomic_store(&tern_segment_card(segment[0], 0)->len, 100000);
     assert_int_equal(relay_all(), 0);
+    assert_int_equal(tern_boot_publish(&rank_boot[4], "address of 4", 12), TERN_OK);
+    live(4, TERN_LIFE_JOINED);
+    arrive(4, "note");
+    depart(4, 7);
+    assert_int_equal(relay_all(), 4);
+    live(4, TERN_LIFE_JOINING);
+    atomic_store(&tern_segment_card(segment[0], 4)->len, 8);
+    atomic_store(&tern_segment_seat(segment[0], 4)->arrived, 0);
+    atomic_store(&tern_segment_seat(segment[0], 4)->departures, 0);
+    assert_int_equal(relay_all(), 0);
+    live(4, TERN_LIFE_LEFT);
+    assert_int_equal(relay_all(), 1);
+}
+
+/* Promise: ranks that damage the head of the segment cannot lead the relay out of it. */
+static void damaged_heads_do_no_harm(void **state)
+{
+    struct tern_segment head = *segment[0];
+
+    (void)state;
+    memset(segment[0], 0x5a, offsetof(struct tern_segment, losses));
+    for (int r = 0; r < RANKS; r++)
+        segment[0]->slot[r].node = 0x5a5a5a5a;
+    live(4, TERN_LIFE_JOINED);
+    live(1, TERN_LIFE_JOINED);
+    assert_int_equal(relay_all(), 2);
+    assert_int_equal(segment[0]->slot[1].life, TERN_LIFE_JOINED);
+    assert_int_equal(segment[1]->slot[4].life, TERN_LIFE_JOINED);
+    assert_true(tern_boot_relay_apply(spoke[0], &(struct tern_frame){ TERN_FRAME_FATE, 1, TERN_FATE_LOST, 0, NULL }));
+    memcpy(segment[0], &head, offsetof(struct tern_segment, losses)); /* to be unmapped */
+}
+
+/* Promise: a hub that checks what a node says passes on nothing that another node would refuse. */
+static void states_follow(void **state)
+{
+    static const unsigned char body[TERN_SEAT_NOTE + 1];
+    const struct {
+        struct tern_frame frame;
+        bool              notes, good;
+    } said[] = {
+        { { TERN_FRAME_LIFE, 0, TERN_LIFE_JOINED, 0, body }, true, true },
+        { { TERN_FRAME_LIFE, 0, TERN_LIFE_JOINING, 0, body }, true, false },
+        { { TERN_FRAME_LIFE, 0, TERN_LIFE_JOINED, 0, body }, true, false },
+        { { TERN_FRAME_LIFE, 0, TERN_LIFE_LEFT + 1, 0, body }, true, false },
+        { { TERN_FRAME_LIFE, 0, TERN_LIFE_LEFT, 1, body }, true, false },
+        { { TERN_FRAME_CARD, 0, 0, 0, body }, true, false },
+        { { TERN_FRAME_CARD, 0, 0, TERN_CARD_BYTES + 1, body }, true, false },
+        { { TERN_FRAME_CARD, 0, 0, TERN_CARD_BYTES, body }, true, true },
+        { { TERN_FRAME_CARD, 0, 0, 8, body }, true, false },
+        { { TERN_FRAME_ARRIVED, 0, 1, TERN_SEAT_NOTE + 1, body }, true, false },
+        { { TERN_FRAME_ARRIVED, 0, 1, TERN_SEAT_NOTE, body }, true, true },
+        { { TERN_FRAME_ARRIVED, 0, 1, 0, body }, true, false },
+        { { TERN_FRAME_ARRIVED, 0, 9, 1, body }, false, false },
+        { { TERN_FRAME_ARRIVED, 0, 9, 0, body }, false, true },
+        { { TERN_FRAME_ARRIVED, 0, 8, 0, body }, false, false },
+        { { TERN_FRAME_DEPARTED, 0, 3, 7, body }, true, false },
+        { { TERN_FRAME_DEPARTED, 0, 3, 8, body }, true, true },
+        { { TERN_FRAME_DEPARTED, 0, 2, 8, body }, true, false },
+        { { TERN_FRAME_FATE, 0, TERN_FATE_LOST, 0, body }, true, false },
+        { { TERN_FRAME_OUTPUT, 0, 1, 8, body }, true, false },
+    };
+    struct tern_relay_state last = { 0 };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(said) / sizeof(said[0]); i++)
+        assert_int_equal(tern_boot_relay_follows(&last, &said[i].frame, said[i].notes), said[i].good);
 }
 
 /* Where deaths end the job there are arrivals and departures, but no notes. */
@@ -288,11 +361,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(lives_and_cards, job_make, job_remove),
-        cmocka_unit_test_setup_teardown(tellers_wake_the_relay_once, job_make, job_remove),
+        cmocka_unit_test_setup_teardown(tellers_wake_the_relay, job_make, job_remove),
         cmocka_unit_test_setup_teardown(seats, job_make, job_remove),
         cmocka_unit_test_setup_teardown(fates, job_make, job_remove),
         cmocka_unit_test_setup_teardown(hostile_frames_are_refused, job_make, job_remove),
         cmocka_unit_test_setup_teardown(damaged_slots_stay_here, job_make, job_remove),
+        cmocka_unit_test_setup_teardown(damaged_heads_do_no_harm, job_make, job_remove),
+        cmocka_unit_test(states_follow),
         cmocka_unit_test_setup_teardown(without_notes, job_make, job_remove),
     };
 

@@ -2,7 +2,8 @@
  *
  * Promise: a wait returns what its poll returned, at once; it looks before it gives up, however old the deadline; what
  * it waits for is in the error's text; a sleeper is woken by a ring and needs no other help; a wait that lasts longer
- * than TERN_STALL_REPORT says so.
+ * than TERN_STALL_REPORT says so. A wait whose last look asked a consumer for room does not sleep before it has looked
+ * once more.
  */
 #define _GNU_SOURCE 1
 #include <pthread.h>
@@ -18,6 +19,7 @@
 
 #include "base/clock.h"
 #include "base/options.h"
+#include "base/ring.h"
 #include "boot/bell.h"
 #include "core/job.h"
 #include "core/wait.h"
@@ -166,6 +168,64 @@ static void a_ring_wakes(void **state)
     assert_true(tern_base_now() - start < 300 * 100000000ll);
 }
 
+/* A full ring, whose consumer takes the oldest message in the moment in which the producer looks for the last time
+ * before it sleeps: the consumer has read that nobody waits for room, and what it has consumed is seen a little later.
+ */
+struct queue {
+    struct tern_ring_producer out;
+    struct tern_ring_consumer in;
+    bool                      consumed;
+};
+
+static tern_status look_for_room(void *arg)
+{
+    struct queue         *q = arg;
+    bool                  last = atomic_load(&tern_core_job_slot(0)->sleepers) > 0 && !q->consumed;
+    struct tern_ring_room room;
+
+    if (last)
+        (void)tern_base_ring_wanted(&q->in); /* it has told of what it consumed before */
+    if (tern_base_ring_take(&q->out, 0, 0, &room))
+        return TERN_OK;
+    if (last) {
+        tern_base_ring_consume(&q->in, 0);
+        q->consumed = true;
+    }
+    return TERN_PENDING;
+}
+
+static void who_asks_too_late_looks_again(void **state)
+{
+    _Alignas(64) static unsigned char memory[1024];
+    struct tern_ring_shape            shape = tern_base_ring_bare(sizeof(memory));
+    int64_t                           net = tern_core_wait_net;
+    double                            report = tern_opt.stall_report;
+
+    (void)state;
+    tern_core_wait_net = INT64_MAX;
+    tern_opt.stall_report = 0;
+    alarm(60);
+    FOR_EACH_LADDER
+    {
+        struct queue          q = { .consumed = false };
+        struct tern_wait      wait = { .poll = look_for_room, .describe = say, .arg = &q, .deadline = TERN_FOREVER };
+        struct tern_ring_room room;
+
+        if (tern_job.spin_ns > 1000000) /* it does not sleep */
+            continue;
+        memset(memory, 0, sizeof(memory));
+        tern_base_ring_produce(&q.out, memory, shape);
+        tern_base_ring_consume_from(&q.in, memory, shape);
+        while (tern_base_ring_take(&q.out, 0, 0, &room))
+            tern_base_ring_publish(&room.place, 0);
+        assert_int_equal(tern_core_wait(&wait), TERN_OK); /* nothing else ends its sleep */
+        assert_true(q.consumed);
+    }
+    alarm(0);
+    tern_core_wait_net = net;
+    tern_opt.stall_report = report;
+}
+
 static void *set_silently(void *arg)
 {
     usleep(20000);
@@ -208,6 +268,7 @@ int main(void)
         cmocka_unit_test(answers_are_returned),          cmocka_unit_test(it_looks_before_it_gives_up),
         cmocka_unit_test(a_deadline_ends_the_wait),      cmocka_unit_test(a_ring_wakes),
         cmocka_unit_test(without_a_ring_it_looks_again), cmocka_unit_test(a_long_wait_is_reported),
+        cmocka_unit_test(who_asks_too_late_looks_again),
     };
 
     return cmocka_run_group_tests_name("core wait", tests, job_make, job_remove);

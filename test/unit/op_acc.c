@@ -47,7 +47,7 @@ static int close_memory(void **state)
 
 static tern_status serve(const unsigned char *request, size_t len, unsigned char *answer, size_t room, size_t *answered)
 {
-    struct tern_link_ground ground = { memory, BYTES, NULL };
+    struct tern_link_ground ground = { .base = memory, .size = BYTES };
     unsigned char          *copy = malloc(len > 0 ? len : 1); /* of exactly its size */
     tern_status             st;
 
@@ -92,6 +92,33 @@ static void adds(void **state)
     assert_int_equal(answered, 16);
     memcpy(old, answer, sizeof(old));
     assert_true(old[0] == 7 && old[1] == 14 && numbers[1] == 10 && numbers[4] == 19);
+}
+
+/* Promise: what is added for a peer is rounded to nearest, whatever the mode of the thread that adds, and that thread
+ * keeps its mode. */
+static void rounds_to_nearest(void **state)
+{
+    (void)state;
+#ifdef __SSE2__
+    unsigned char  bytes[512];
+    double        *numbers = (double *)(void *)memory;
+    const unsigned before = __builtin_ia32_stmxcsr(), upward = before | 0x4000, flush = before | 0x8040;
+    size_t         answered, len = two_doubles(bytes, 1e-17, false, 32);
+
+    numbers[1] = numbers[4] = 1;
+    __builtin_ia32_ldmxcsr(upward);
+    assert_int_equal(serve(bytes, len, NULL, 0, &answered), TERN_OK);
+    assert_int_equal(__builtin_ia32_stmxcsr() & 0xffc0, upward & 0xffc0);
+    __builtin_ia32_ldmxcsr(before);
+    assert_true(numbers[1] == 1 && numbers[4] == 1);
+    len = two_doubles(bytes, 0x1p-1070, false, 32);
+    numbers[1] = numbers[4] = 0;
+    __builtin_ia32_ldmxcsr(flush);
+    assert_int_equal(serve(bytes, len, NULL, 0, &answered), TERN_OK);
+    assert_int_equal(__builtin_ia32_stmxcsr() & 0xffc0, flush & 0xffc0);
+    __builtin_ia32_ldmxcsr(before);
+    assert_true(numbers[1] == 3 * 0x1p-1070 && numbers[4] == 5 * 0x1p-1070);
+#endif
 }
 
 static void refuses(void **state)
@@ -221,8 +248,10 @@ static void wide(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(adds), cmocka_unit_test(refuses),     cmocka_unit_test(damaged),
-        cmocka_unit_test(ones), cmocka_unit_test(mutex_steps), cmocka_unit_test(wide),
+        cmocka_unit_test(adds),    cmocka_unit_test(rounds_to_nearest),
+        cmocka_unit_test(refuses), cmocka_unit_test(damaged),
+        cmocka_unit_test(ones),    cmocka_unit_test(mutex_steps),
+        cmocka_unit_test(wide),
     };
 
     return cmocka_run_group_tests(tests, open_memory, close_memory);

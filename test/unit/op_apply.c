@@ -17,6 +17,7 @@
 #include "job_test.h"
 #include "op/apply.h"
 #include "op/serve.h"
+#include "serve_world.h"
 
 #define BYTES 256u
 
@@ -26,6 +27,7 @@ static int open_memory(void **state)
 {
     (void)state;
     memory = calloc(1, BYTES);
+    serve_world_open(); /* who serves an operation wakes the rank's own sleepers */
     return memory ? 0 : -1;
 }
 
@@ -33,12 +35,13 @@ static int close_memory(void **state)
 {
     (void)state;
     free(memory);
+    serve_world_close();
     return 0;
 }
 
 static tern_status serve(const struct wire_atomic *w, size_t len, unsigned char *answer, size_t room, size_t *answered)
 {
-    struct tern_link_ground ground = { memory, BYTES, NULL };
+    struct tern_link_ground ground = { .base = memory, .size = BYTES };
     unsigned char          *exact = malloc(len + 1);
     tern_status             st;
 
@@ -115,7 +118,7 @@ static bool nothing_is_there(const void *addr, size_t len, bool write)
 
 static void what_is_not_there(void **state)
 {
-    struct tern_link_ground ground = { memory, BYTES, nothing_is_there };
+    struct tern_link_ground ground = { .base = memory, .size = BYTES, .there = nothing_is_there };
     size_t                  answered;
 
     (void)state;
@@ -126,7 +129,7 @@ static void what_is_not_there(void **state)
 /* Random requests: each changes one aligned value at most. */
 static void damaged(void **state)
 {
-    struct tern_link_ground ground = { memory, BYTES, NULL };
+    struct tern_link_ground ground = { .base = memory, .size = BYTES };
     unsigned char           bytes[sizeof(good)], before[BYTES], answer[8];
     uint64_t                seed = 23;
     size_t                  answered;

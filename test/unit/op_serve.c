@@ -45,7 +45,7 @@ static struct made make(const struct wire_request *w, const void *list, size_t l
 
 static tern_status serve(const struct made *m, unsigned char *answer, size_t room, size_t *answered)
 {
-    struct tern_link_ground ground = { memory, BYTES, NULL };
+    struct tern_link_ground ground = { .base = memory, .size = BYTES };
 
     return tern_op_serve(&ground, m->bytes, m->len, answer, room, answered);
 }
@@ -263,7 +263,7 @@ static bool first_pages(const void *addr, size_t len, bool write)
 static void what_is_not_there(void **state)
 {
     struct wire_request     w = { .kind = TERN_SIDE_STRIDED, .dims = 2, .run = 6, .first = 100, .total = 480 };
-    struct tern_link_ground ground = { memory, BYTES, first_pages };
+    struct tern_link_ground ground = { .base = memory, .size = BYTES, .there = first_pages };
     unsigned char           answer[480];
     size_t                  answered;
 

@@ -17,10 +17,10 @@
 #include "core/region.h"
 #include "link/shm/shm.h"
 
-static void numbers_of_layout_7(void **state)
+static void numbers_of_layout_8(void **state)
 {
     (void)state;
-    assert_int_equal(TERN_SEGMENT_LAYOUT, 7);
+    assert_int_equal(TERN_SEGMENT_LAYOUT, 8);
     assert_int_equal(offsetof(struct tern_segment, magic), 0);
     assert_int_equal(offsetof(struct tern_segment, layout), 4);
     assert_int_equal(offsetof(struct tern_segment, ranks), 8);
@@ -32,13 +32,12 @@ static void numbers_of_layout_7(void **state)
     assert_int_equal(offsetof(struct tern_segment, locals), 36);
     assert_int_equal(offsetof(struct tern_segment, notes), 40);
     assert_int_equal(offsetof(struct tern_segment, tell), 48);
-    assert_int_equal(offsetof(struct tern_segment, told), 64);
-    assert_int_equal(offsetof(struct tern_segment, losses), 128);
-    assert_int_equal(offsetof(struct tern_segment, next), 192);
-    assert_int_equal(offsetof(struct tern_segment, guard), 256);
+    assert_int_equal(offsetof(struct tern_segment, losses), 64);
+    assert_int_equal(offsetof(struct tern_segment, next), 128);
+    assert_int_equal(offsetof(struct tern_segment, guard), 192);
     assert_int_equal(TERN_GUARDS, 256);
     assert_int_equal(sizeof(struct tern_guard), 64);
-    assert_int_equal(offsetof(struct tern_segment, slot), 256 + 256 * 64);
+    assert_int_equal(offsetof(struct tern_segment, slot), 192 + 256 * 64);
     assert_int_equal(sizeof(struct tern_slot), 128);
     assert_int_equal(offsetof(struct tern_slot, bell), 0);
     assert_int_equal(offsetof(struct tern_slot, sleepers), 4);
@@ -47,17 +46,18 @@ static void numbers_of_layout_7(void **state)
     assert_int_equal(offsetof(struct tern_slot, life), 64);
     assert_int_equal(offsetof(struct tern_slot, fate), 68);
     assert_int_equal(offsetof(struct tern_slot, pid), 72);
-    assert_int_equal(offsetof(struct tern_slot, group), 76);
-    assert_int_equal(offsetof(struct tern_slot, node), 80);
-    assert_int_equal(offsetof(struct tern_slot, local), 84);
+    assert_int_equal(offsetof(struct tern_slot, node), 76);
+    assert_int_equal(offsetof(struct tern_slot, local), 80);
+    assert_int_equal(offsetof(struct tern_slot, ended), 84);
+    assert_int_equal(offsetof(struct tern_slot, started), 88);
     assert_int_equal(sizeof(struct tern_card), 256);
     assert_int_equal(offsetof(struct tern_card, bytes), 4);
     assert_int_equal(offsetof(struct tern_seat, departures), 4);
     assert_int_equal(offsetof(struct tern_seat, object), 8);
     assert_int_equal(offsetof(struct tern_seat, note_len), 24);
     assert_int_equal(sizeof(struct tern_seat), 64);
-    assert_int_equal(tern_segment_bytes(5, false), 256 + 256 * 64 + 5 * (128 + 256 + 64));
-    assert_int_equal(tern_segment_bytes(5, true), 256 + 256 * 64 + 5 * (128 + 256 + 64 + 2 * 4096));
+    assert_int_equal(tern_segment_bytes(5, false), 192 + 256 * 64 + 5 * (128 + 256 + 64));
+    assert_int_equal(tern_segment_bytes(5, true), 192 + 256 * 64 + 5 * (128 + 256 + 64 + 2 * 4096));
 }
 
 static void chunks_and_desks(void **state)
@@ -158,7 +158,7 @@ static void what_inlined_calls_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_of_layout_7),
+        cmocka_unit_test(numbers_of_layout_8),
         cmocka_unit_test(chunks_and_desks),
         cmocka_unit_test(seats_and_halls),
         cmocka_unit_test(the_halls_lie_side_by_side),

@@ -35,6 +35,7 @@ static void good_text(void **state)
     assert_string_equal(read_as("a,b:3,c", 0), "a 0 1,b 1 3,c 4 1,");
     assert_string_equal(read_as("user@node-1.example.org:2", 0), "user@node-1.example.org 0 2,");
     assert_string_equal(read_as("10.0.0.1:2,[fe80::1%eth0]:3,[::1]", 0), "10.0.0.1 0 2,[fe80::1%eth0] 2 3,[::1] 5 1,");
+    assert_string_equal(read_as("user@[::1]:2,b", 0), "user@[::1] 0 2,b 2 1,");
     assert_string_equal(read_as("a:4096", 0), "a 0 4096,");
 }
 
@@ -54,29 +55,21 @@ static void bad_text(void **state)
         const char *text, *why;
         int         ranks;
     } bad[] = {
-        { "", "no name", 0 },
-        { ",", "no name", 0 },
-        { "a,", "no name", 0 },
-        { "a,,b", "no name", 0 },
-        { ":4", "no name", 0 },
-        { "a:", "host a takes", 0 },
-        { "a:x", "host a takes", 0 },
-        { "a:0", "host a takes", 0 },
-        { "a:-1", "host a takes", 0 },
-        { "a:4097", "1 to 4096", 0 },
-        { "a:4:4", "host a takes", 0 },
-        { "a:99999999999999999999", "host a takes", 0 },
-        { "a b", "no name of", 0 },
-        { "-v", "'-v' is no name", 0 },
-        { "a\n", "no name of", 0 },
-        { "a;b", "no name of", 0 },
-        { "$(x)", "no name of", 0 },
-        { "a/b", "no name of", 0 },
-        { "a,b,a", "a is listed twice", 0 },
-        { "a:1,a:2", "twice", 0 },
-        { "a:2,b:2", "hosts take 4", 5 },
-        { "a,b,c", "fewer", 2 },
-        { "a:2,b", "to every host", 3 },
+        { "", "no name", 0 },           { ",", "no name", 0 },
+        { "a,", "no name", 0 },         { "a,,b", "no name", 0 },
+        { ":4", "no name", 0 },         { "a:", "host a takes", 0 },
+        { "a:x", "host a takes", 0 },   { "a:0", "host a takes", 0 },
+        { "a:-1", "host a takes", 0 },  { "a:4097", "1 to 4096", 0 },
+        { "a:4:4", "host a takes", 0 }, { "a:99999999999999999999", "host a takes", 0 },
+        { "[::1:2", "as [::1]", 0 },    { "[::1:2,b", "as [::1]", 0 },
+        { "[]:2", "as [::1]", 0 },      { "::1]:2", "no name", 0 },
+        { "a]:2", "as [::1]", 0 },      { "[::1]x:2", "as [::1]", 0 },
+        { "[[::1]:2", "as [::1]", 0 },  { "a b", "no name of", 0 },
+        { "-v", "'-v' is no name", 0 }, { "a\n", "no name of", 0 },
+        { "a;b", "no name of", 0 },     { "$(x)", "no name of", 0 },
+        { "a/b", "no name of", 0 },     { "a,b,a", "a is listed twice", 0 },
+        { "a:1,a:2", "twice", 0 },      { "a:2,b:2", "hosts take 4", 5 },
+        { "a,b,c", "fewer", 2 },        { "a:2,b", "to every host", 3 },
         { "a", "1 to 4096", 5000 },
     };
 

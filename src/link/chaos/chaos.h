@@ -182,5 +182,6 @@ tern_status tern_chaos_msg_brief(struct tern_link *link, int peer, unsigned chan
                                  const uint32_t *rest, unsigned count);
 void        tern_chaos_msg_look(struct tern_link *link);
 bool        tern_chaos_msg_settled(struct tern_link *link);
+bool        tern_chaos_msg_left(struct tern_link *link, int peer, unsigned channel);
 
 #endif

@@ -61,6 +61,7 @@ static tern_status chaos_open(const struct wrapped *wrap, const struct tern_boot
         .tagged = tern_chaos_tagged,
         .watch = tern_chaos_watch,
         .serve = up->serve,
+        .gone = up->gone,
     };
     tern_chaos_stream(link, &link->open, CHAOS_OPEN, 0);
     tern_chaos_stream(link, &link->serve, CHAOS_SERVE, 0);
@@ -192,6 +193,7 @@ static const struct tern_link_ops template = {
     .msg_drop = tern_chaos_msg_drop,
     .msg_brief = tern_chaos_msg_brief,
     .msg_settled = tern_chaos_msg_settled,
+    .msg_left = tern_chaos_msg_left,
     .serve = chaos_serve,
     .wanted = chaos_wanted,
     .may_sleep = chaos_may_sleep,

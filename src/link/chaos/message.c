@@ -336,3 +336,13 @@ bool tern_chaos_msg_settled(struct tern_link *base)
 
     return link->ops->msg_settled(link->behind);
 }
+
+bool tern_chaos_msg_left(struct tern_link *base, int peer, unsigned channel)
+{
+    struct chaos_link          *link = tern_chaos_link(base);
+    const struct chaos_message *message = link->inbox[channel].first;
+
+    while (message && message->from != peer)
+        message = message->next;
+    return message || link->ops->msg_left(link->behind, peer, channel);
+}

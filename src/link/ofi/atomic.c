@@ -136,7 +136,7 @@ ssize_t tern_ofi_atomic_post(struct ofi_link *ofi, struct ofi_op *op, struct ofi
 {
     const struct tern_link_atomic *a = &op->atomic;
     uint64_t                       values[2] = { operand_of(a), a->compare };
-    void                          *desc = ofi->rooms_mr ? fi_mr_desc(ofi->rooms_mr) : NULL;
+    void                          *desc = piece->desc;
     uint64_t                       there = op->xfer.part->remote + op->xfer.offset, key = op->xfer.part->key;
     unsigned char                 *room = piece->room;
 

@@ -43,8 +43,7 @@ static size_t room_size(const struct ofi_link *ofi)
 
 static void room_free(struct ofi_link *ofi, struct ofi_room *room)
 {
-    if (room->mr)
-        fi_close(&room->mr->fid);
+    tern_ofi_unregister(&room->mr);
     if (room->bytes != MAP_FAILED)
         munmap(room->bytes, room_size(ofi));
     free(room);
@@ -126,6 +125,17 @@ static tern_status briefs_add(struct ofi_link *ofi)
     slab->next = e->slabs;
     e->slabs = slab;
     return TERN_OK;
+}
+
+void tern_ofi_errands_unregister(struct ofi_link *ofi)
+{
+    struct ofi_errands *e = &ofi->errands;
+
+    for (unsigned i = 0; i < e->rooms; i++)
+        if (!e->room[i]->brief)
+            tern_ofi_unregister(&e->room[i]->mr);
+    for (struct ofi_slab *slab = e->slabs; slab; slab = slab->next)
+        tern_ofi_unregister(&slab->mr);
 }
 
 void tern_ofi_errands_close(struct ofi_link *ofi)
@@ -278,9 +288,9 @@ void tern_ofi_errand_send(struct tern_lane *lane, struct tern_link_op *op, size_
     op->expect = expect;
     op->copied = op->xfer.len;
     made->xfer = op->xfer;
-    if (made->lane->roll_at == 0)
-        made->lane->roll_at = tern_base_now() + ASK_NS;
     pthread_mutex_lock(&ofi->lock);
+    if (atomic_load_explicit(&made->lane->roll_at, memory_order_relaxed) == OFI_NEVER) /* the lock orders */
+        atomic_store_explicit(&made->lane->roll_at, tern_base_now() + ASK_NS, memory_order_relaxed);
     tern_ofi_op_enlist(made);
     tern_ofi_op_pump(ofi, made);
     tern_ofi_op_settle(ofi, made);
@@ -341,6 +351,13 @@ void tern_ofi_errand_forget(struct ofi_link *ofi, struct ofi_op *op)
         tern_ofi_room_give(ofi, room);
 }
 
+int64_t tern_ofi_errand_due(const struct ofi_op *op)
+{
+    if (!op->room->awaits)
+        return OFI_NEVER; /* the provider has it, or has had no room for it so far */
+    return op->peer->broken ? 0 : op->room->asked + ASK_NS;
+}
+
 /* The provider tells of a broken connection when it is used: use it now and then while an answer is waited for. */
 void tern_ofi_errand_check(struct ofi_link *ofi, struct ofi_op *op, int64_t now)
 {
@@ -353,7 +370,7 @@ void tern_ofi_errand_check(struct ofi_link *ofi, struct ofi_op *op, int64_t now)
         op->flying--;
         room->awaits = false;
         tern_ofi_op_settle(ofi, op);
-    } else if (now - room->asked > ASK_NS) {
+    } else if (now - room->asked >= ASK_NS) {
         room->asked = now;
         tern_ofi_outbox_due(ofi, op->peer, OFI_DUE_WANT);
     }

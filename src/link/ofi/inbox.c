@@ -4,11 +4,13 @@
  * letters, so that the buffers are always there; data that were left in the sender's ring are fetched by a read. The
  * letters of a sender are queued in the order in which it sent them, those of all senders by channel.
  */
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "link/ofi/ofi.h"
 
@@ -17,17 +19,38 @@
 #define SMALL 256u /* bytes of data of letters that are kept for the next message */
 #define SPARES 64
 
-/* The first of these is told by whoever delivers next; the count makes somebody do so. */
-static void damage(struct ofi_link *ofi, int from, const char *what)
+/* The link can go on no more. The first reason is kept, and whoever delivers next returns it; the count makes somebody
+ * do so. The lock is held. */
+static __attribute__((format(printf, 3, 4))) void fail(struct ofi_link *ofi, tern_status status, const char *format,
+                                                       ...)
 {
     struct ofi_messages *m = &ofi->messages;
+    va_list              args;
 
     if (m->damage != TERN_OK)
         return;
-    snprintf(m->why, sizeof(m->why), "what rank %d sent over the network makes no sense: %s", from, what);
-    m->damage = TERN_ERR_LINK;
-    atomic_fetch_add_explicit(&m->queue[TERN_CHANNEL_REQUEST].count, 1, memory_order_relaxed); /* the lock orders */
+    va_start(args, format);
+    vsnprintf(m->why, sizeof(m->why), format, args);
+    va_end(args);
+    m->damage = status;
+    /* relaxed: the lock orders. */
+    atomic_fetch_add_explicit(&m->queue[TERN_CHANNEL_REQUEST].count, 1, memory_order_relaxed);
     tern_ofi_ring(ofi);
+}
+
+static void damage(struct ofi_link *ofi, int from, const char *what)
+{
+    fail(ofi, TERN_ERR_LINK, "what rank %d sent over the network makes no sense: %s", from, what);
+}
+
+static void no_memory(struct ofi_link *ofi, int from)
+{
+    fail(ofi, TERN_ERR_NOMEM, "link ofi: out of memory while receiving a message from rank %d", from);
+}
+
+void tern_ofi_inbox_fail(struct ofi_link *ofi, const char *what, const char *why)
+{
+    fail(ofi, TERN_ERR_LINK, "link ofi, provider %s: %s: %s", ofi->net.info->fabric_attr->prov_name, what, why);
 }
 
 /* ---- letters ---- */
@@ -186,6 +209,45 @@ static void enqueue_in_order(struct ofi_link *ofi, struct ofi_inlet *in)
 
 /* ---- data that are fetched ---- */
 
+/* A fetch has failed. The sender may have died a moment ago, and the launcher tells of that within OFI_NOTICE_NS; only
+ * a sender that is alive then makes this an error of the link. What a dead sender had not delivered never becomes
+ * complete. */
+static void pull_failed(struct ofi_link *ofi, struct ofi_letter *letter, const char *why)
+{
+    snprintf((char *)letter->bytes + OFI_WIRE_HEAD, letter->len, "%.100s", why); /* in the place of the data */
+    letter->judge_at = tern_base_now() + OFI_NOTICE_NS;
+    letter->next_pull = ofi->messages.failed;
+    ofi->messages.failed = letter;
+    tern_ofi_ring(ofi); /* a thread that sleeps learns for how long it may */
+}
+
+/* Forget failed fetches from senders that are gone, and give up when the sender of another is alive after all. */
+static void judge_failed(struct ofi_link *ofi)
+{
+    struct ofi_letter **at = &ofi->messages.failed, *letter;
+    int64_t             now = tern_base_now();
+
+    while ((letter = *at) != NULL) {
+        if (!tern_ofi_gone(ofi, letter->from->rank) && now < letter->judge_at) {
+            at = &letter->next_pull;
+            continue;
+        }
+        *at = letter->next_pull;
+        if (!tern_ofi_gone(ofi, letter->from->rank))
+            fail(ofi, TERN_ERR_LINK, "link ofi: could not read the data of a message from rank %d: %s",
+                 letter->from->rank, (const char *)letter->bytes + OFI_WIRE_HEAD);
+    }
+}
+
+int64_t tern_ofi_inbox_due(const struct ofi_link *ofi)
+{
+    int64_t first = OFI_NEVER;
+
+    for (const struct ofi_letter *letter = ofi->messages.failed; letter; letter = letter->next_pull)
+        first = letter->judge_at < first ? letter->judge_at : first;
+    return first;
+}
+
 static void pull_ended(struct ofi_link *ofi, struct ofi_token *token, const struct ofi_news *news)
 {
     struct ofi_letter *letter = (struct ofi_letter *)token;
@@ -196,24 +258,26 @@ static void pull_ended(struct ofi_link *ofi, struct ofi_token *token, const stru
     if (news->error == 0) {
         letter->whole = true;
         enqueue_in_order(ofi, &letter->from->in[letter->channel]);
-    } else if (!tern_ofi_gone(ofi, letter->from->rank)) {
-        damage(ofi, letter->from->rank,
-               "or rather, its data could not be fetched; the connection to it may have broken");
+    } else {
+        pull_failed(ofi, letter, tern_ofi_why(ofi, news->error));
     }
 }
 
-/* Begin to fetch; false: later. */
+/* Begin to fetch; false: later. The data of a sender that is gone never come. */
 static bool pull_start(struct ofi_link *ofi, struct ofi_letter *letter)
 {
     void          *data = letter->bytes + OFI_WIRE_HEAD;
     struct fid_mr *mr = NULL;
-    tern_status    st = tern_ofi_address(ofi, letter->from);
+    tern_status    st;
     ssize_t        rc;
 
+    if (tern_ofi_gone(ofi, letter->from->rank))
+        return true;
+    st = tern_ofi_address(ofi, letter->from);
     if (st == TERN_AGAIN)
         return false;
     if (st < 0) {
-        damage(ofi, letter->from->rank, tern_base_detail());
+        pull_failed(ofi, letter, tern_base_detail());
         return true;
     }
     if (ofi->net.mr_local && !(mr = tern_ofi_cache_take(ofi, data, letter->len, &letter->cached)))
@@ -228,7 +292,7 @@ static bool pull_start(struct ofi_link *ofi, struct ofi_letter *letter)
     letter->cached = NULL;
     if (rc == -FI_EAGAIN)
         return false;
-    damage(ofi, letter->from->rank, "or rather, its data could not be fetched");
+    pull_failed(ofi, letter, tern_ofi_why(ofi, (int)-rc));
     return true;
 }
 
@@ -242,6 +306,26 @@ static void pull(struct ofi_link *ofi, struct ofi_letter *letter)
         end = &(*end)->next_pull;
     *end = letter;
     letter->next_pull = NULL;
+}
+
+/* Start the fetches that the provider has refused until now. A sender that cannot be reached holds up its own messages
+ * only. */
+static void start_pulls(struct ofi_link *ofi)
+{
+    struct ofi_letter    **at = &ofi->messages.pulls, *letter;
+    const struct ofi_peer *refused = NULL;
+
+    while ((letter = *at) != NULL) {
+        struct ofi_letter *next = letter->next_pull;
+
+        *at = next; /* pull_start() may put the letter on the list of those that have failed */
+        if (letter->from != refused && pull_start(ofi, letter))
+            continue;
+        refused = letter->from;
+        letter->next_pull = next;
+        *at = letter;
+        at = &letter->next_pull;
+    }
 }
 
 /* ---- what comes ---- */
@@ -262,7 +346,7 @@ static void take_message(struct ofi_link *ofi, struct ofi_peer *peer, const stru
         return;
     }
     if (!(letter = letter_new(m, mail->len))) {
-        damage(ofi, peer->rank, "or rather, there is no memory for it");
+        no_memory(ofi, peer->rank);
         return;
     }
     letter->from = peer;
@@ -290,10 +374,20 @@ static void take_want(struct ofi_link *ofi, struct ofi_peer *peer, unsigned chan
         peer->in[channel].asked = true;
 }
 
-static void take_ack(struct ofi_link *ofi, struct ofi_peer *peer, unsigned channel, uint16_t number)
+static void take_ack(struct ofi_link *ofi, struct ofi_peer *peer, unsigned channel, uint32_t number)
 {
     if (!tern_ofi_outbox_ack(ofi, peer, channel, number))
         damage(ofi, peer->rank, "it has handled more messages than were sent");
+}
+
+/* The same from the header of a message, which has the lower half of the number. */
+static void take_short_ack(struct ofi_link *ofi, struct ofi_peer *peer, unsigned channel, uint16_t number)
+{
+    uint32_t known = (uint32_t)peer->out[channel].acked;
+    int32_t  more = (int16_t)(number - (uint16_t)known);
+
+    if (tern_ofi_wire_acks(ofi->messages.shape[channel].cells))
+        take_ack(ofi, peer, channel, known + (uint32_t)more);
 }
 
 static void drop_stranger(struct ofi_link *ofi, size_t len)
@@ -314,14 +408,14 @@ static void take_mail(struct ofi_link *ofi, const void *bytes, size_t len)
         return;
     }
     if (!(peer = tern_ofi_peer(ofi, (int)mail.from))) {
-        damage(ofi, (int)mail.from, "or rather, there is no memory for it");
+        no_memory(ofi, (int)mail.from);
         return;
     }
     switch (mail.kind) {
     case OFI_WANT: take_want(ofi, peer, mail.header.seq); break;
     case OFI_CREDIT:
         for (unsigned c = 0; c < OFI_COUNTED; c++)
-            take_ack(ofi, peer, c, (uint16_t)mail.credit.consumed[c]);
+            take_ack(ofi, peer, c, mail.credit.consumed[c]);
         break;
     case OFI_ERRAND:
     case OFI_FAR_ERRAND:
@@ -331,7 +425,7 @@ static void take_mail(struct ofi_link *ofi, const void *bytes, size_t len)
     case OFI_ANSWER: tern_ofi_errand_answer(ofi, peer, &mail, (const unsigned char *)bytes + OFI_WIRE_ANSWER); break;
     default:
         take_message(ofi, peer, &mail, bytes);
-        take_ack(ofi, peer, tern_ofi_wire_partner(mail.channel), mail.header.ack);
+        take_short_ack(ofi, peer, tern_ofi_wire_partner(mail.channel), mail.header.ack);
     }
 }
 
@@ -350,7 +444,7 @@ void tern_ofi_inbox_written(struct ofi_link *ofi, uint64_t data)
         return;
     }
     if (!(peer = tern_ofi_peer(ofi, (int)written.from)) || !(letter = letter_new(m, 0))) {
-        damage(ofi, (int)written.from, "or rather, there is no memory for it");
+        no_memory(ofi, (int)written.from);
         return;
     }
     in = &peer->in[OFI_WRITTEN];
@@ -371,16 +465,34 @@ void tern_ofi_inbox_written(struct ofi_link *ofi, uint64_t data)
 
 /* ---- buffers ---- */
 
+static void rx_idle(struct ofi_link *ofi, struct ofi_rx *rx)
+{
+    rx->idle = true;
+    ofi->messages.idle++;
+}
+
+/* A receive failed, and the provider does not say whether it still has the buffer. So the buffer is not posted again,
+ * unless the provider says later that it is full, and another takes its place. */
+static void rx_replace(struct ofi_link *ofi, const char *why)
+{
+    struct ofi_messages *m = &ofi->messages;
+
+    if (m->rx_used < OFI_RX_MOST)
+        rx_idle(ofi, &m->rx[m->rx_used++]);
+    else
+        tern_ofi_inbox_fail(ofi, "receiving messages failed too often", why);
+}
+
 static void rx_ended(struct ofi_link *ofi, struct ofi_token *token, const struct ofi_news *news)
 {
     struct ofi_rx *rx = (struct ofi_rx *)token;
 
     if (news->error == 0 && (news->flags & FI_RECV) && news->len > 0)
         take_mail(ofi, news->buffer, news->len);
-    if (!(news->flags & FI_MULTI_RECV))
-        return;
-    rx->idle = true; /* it is full; everything has been copied out */
-    ofi->messages.idle++;
+    if (news->flags & FI_MULTI_RECV)
+        rx_idle(ofi, rx); /* it is full; everything has been copied out */
+    else if (news->error != 0)
+        rx_replace(ofi, news->why);
 }
 
 /* Give an idle buffer to the provider. */
@@ -406,33 +518,30 @@ void tern_ofi_inbox_pump(struct ofi_link *ofi)
 {
     struct ofi_messages *m = &ofi->messages;
 
-    for (int i = 0; i < OFI_RX && m->idle > 0; i++)
+    for (unsigned i = 0; i < m->rx_used && m->idle > 0; i++)
         if (m->rx[i].idle)
             rx_post(ofi, &m->rx[i]); /* where there is no room, the next pump tries again */
-    while (m->pulls) {
-        struct ofi_letter *letter = m->pulls;
-
-        if (!pull_start(ofi, letter))
-            return;
-        m->pulls = letter->next_pull;
-    }
+    if (m->failed)
+        judge_failed(ofi);
+    start_pulls(ofi);
 }
 
 tern_status tern_ofi_inbox_open(struct ofi_link *ofi)
 {
     struct ofi_messages *m = &ofi->messages;
     size_t               least = LARGEST;
-    void   *memory = mmap(NULL, OFI_RX * RX_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void   *memory = mmap(NULL, OFI_RX_MOST * RX_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     ssize_t rc;
 
     if (memory == MAP_FAILED)
-        return tern_base_fail(TERN_ERR_NOMEM, "link ofi: no memory for %u bytes of message buffers", OFI_RX * RX_BYTES);
-    for (unsigned i = 0; i < OFI_RX; i++)
-        m->rx[i] = (struct ofi_rx){ .bytes = (unsigned char *)memory + i * RX_BYTES, .idle = true };
-    m->idle = OFI_RX;
+        return tern_base_fail(TERN_ERR_NOMEM, "link ofi: no memory for %u bytes of message buffers",
+                              OFI_RX_MOST * RX_BYTES);
+    for (unsigned i = 0; i < OFI_RX_MOST; i++)
+        m->rx[i] = (struct ofi_rx){ .bytes = (unsigned char *)memory + i * RX_BYTES, .idle = i < OFI_RX };
+    m->idle = m->rx_used = OFI_RX;
     if ((rc = fi_setopt(&ofi->net.ep->fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &least, sizeof(least))) != 0)
         return tern_ofi_fail(ofi, rc, "fi_setopt(FI_OPT_MIN_MULTI_RECV)");
-    if (ofi->net.mr_local && tern_ofi_register(ofi, memory, OFI_RX * RX_BYTES, FI_RECV, &m->rx_mr) < 0)
+    if (ofi->net.mr_local && tern_ofi_register(ofi, memory, OFI_RX_MOST * RX_BYTES, FI_RECV, &m->rx_mr) < 0)
         return TERN_ERR_LINK;
     for (int i = 0; i < OFI_RX; i++)
         if ((rc = rx_post(ofi, &m->rx[i])) != 0 && rc != -FI_EAGAIN)
@@ -449,7 +558,7 @@ void tern_ofi_inbox_close(struct ofi_link *ofi)
     letters_free(m->spare);
     tern_ofi_unregister(&m->rx_mr);
     if (m->rx[0].bytes)
-        munmap(m->rx[0].bytes, OFI_RX * RX_BYTES);
+        munmap(m->rx[0].bytes, OFI_RX_MOST * RX_BYTES);
 }
 
 void tern_ofi_inbox_drop(struct ofi_peer *peer)

@@ -2,15 +2,18 @@
  *
  * Whoever reads the completion queue pushes what has ended onto the lane; the lane's own thread takes it from there and
  * reports it. A transfer whose connection broke is reported when it is known whether the peer is dead.
+ *
+ * Not every end comes from the completion queue. Operations on a peer that is gone are given up after a second, an
+ * operation that failed is reported after a second, and a peer that owes an answer is sent a message every second so
+ * that a broken connection shows. Each of these has a time at which the lane's thread has to act. A thread that is
+ * about to sleep asks for the earliest of them (tern_ofi_lanes_due), and sleeps no longer than that.
  */
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "link/ofi/ofi.h"
 
-#define NOTICE_NS 1000000000ll /* within this time the launcher knows of a death */
-#define ROLL_NS 100000000ll    /* where it has to be soon */
-#define LOOKS_PER_ROLL 1024    /* a peer that left in order is noticed by looking */
+#define LOOKS_PER_ROLL 1024 /* a peer that left in order is noticed by looking, or before a thread sleeps */
 
 tern_status tern_ofi_lane_open(struct tern_link *link, struct tern_lane **out)
 {
@@ -19,6 +22,14 @@ tern_status tern_ofi_lane_open(struct tern_link *link, struct tern_lane **out)
     if (!lane)
         return tern_base_fail(TERN_ERR_NOMEM, "link ofi: no memory for %zu bytes", sizeof(*lane));
     lane->ofi = tern_ofi(link);
+    lane->roll_at = lane->judge_at = OFI_NEVER;
+    pthread_mutex_lock(&lane->ofi->lock);
+    lane->next = lane->ofi->lanes;
+    lane->link = &lane->ofi->lanes;
+    if (lane->next)
+        lane->next->link = &lane->next;
+    lane->ofi->lanes = lane;
+    pthread_mutex_unlock(&lane->ofi->lock);
     *out = (struct tern_lane *)lane;
     return TERN_OK;
 }
@@ -42,6 +53,9 @@ void tern_ofi_lane_close(struct tern_lane *lane)
     struct ofi_lane *l = (struct ofi_lane *)lane;
 
     pthread_mutex_lock(&l->ofi->lock);
+    *l->link = l->next;
+    if (l->next)
+        l->next->link = l->link;
     while (l->first) {
         struct ofi_op *op = l->first;
         tern_ofi_op_unlist(op);
@@ -98,7 +112,7 @@ static tern_status judge(const struct ofi_link *ofi, struct ofi_op *op)
     if (tern_ofi_gone(ofi, rank))
         return tern_ofi_peer_gone(rank);
     if (op->doomed == 0)
-        op->doomed = tern_base_now() + NOTICE_NS;
+        op->doomed = tern_base_now() + OFI_NOTICE_NS;
     if (tern_base_now() < op->doomed)
         return TERN_PENDING;
     if (!is_disconnected(op->error))
@@ -112,6 +126,7 @@ static void report(struct ofi_lane *lane)
 {
     struct ofi_link *ofi = lane->ofi;
     struct ofi_op   *op, *next, *done = NULL;
+    int64_t          judge_at = OFI_NEVER;
 
     take_finished(lane);
     for (op = lane->kept, lane->kept = NULL; op; op = next) {
@@ -121,11 +136,14 @@ static void report(struct ofi_lane *lane)
         next = op->finished;
         op->finished = *list;
         *list = op;
-        if (st == TERN_PENDING)
+        if (st == TERN_PENDING) {
+            judge_at = op->doomed < judge_at ? op->doomed : judge_at;
             continue;
+        }
         op->op->copied = op->xfer.len;
         ofi->up->done(op->op, st);
     }
+    atomic_store_explicit(&lane->judge_at, judge_at, memory_order_relaxed); /* for this thread, before it sleeps */
     pthread_mutex_lock(&ofi->lock);
     for (op = done; op; op = next) {
         next = op->finished;
@@ -134,38 +152,64 @@ static void report(struct ofi_lane *lane)
     pthread_mutex_unlock(&ofi->lock);
 }
 
-/* Give up operations on peers that are gone. The provider ends them when it sees that the peer is gone; it is given
- * some time for that, because until then it may write into the program's memory. */
+/* ---- operations whose end nobody tells ---- */
+
+/* When the lane has to see to an operation that is under way. */
+static int64_t op_due(const struct ofi_link *ofi, const struct ofi_op *op)
+{
+    if (tern_ofi_gone(ofi, op->peer->rank))
+        return op->doomed; /* 0: at once, to set the time */
+    return op->room ? tern_ofi_errand_due(op) : OFI_NEVER;
+}
+
+static int64_t first_due(const struct ofi_lane *lane)
+{
+    int64_t first = OFI_NEVER;
+
+    for (const struct ofi_op *op = lane->first; op; op = op->next) {
+        int64_t due = op_due(lane->ofi, op);
+        first = due < first ? due : first;
+    }
+    return first;
+}
+
+/* Take an operation off the lane whose time is over; false: it stays for now. The provider ends operations when it sees
+ * that the peer is gone; it is given some time for that, because until then it may write into the program's memory. */
+static bool is_given_up(struct ofi_link *ofi, struct ofi_op *op, int64_t now)
+{
+    if (!tern_ofi_gone(ofi, op->peer->rank)) {
+        if (op->room)
+            tern_ofi_errand_check(ofi, op, now);
+        return false;
+    }
+    tern_ofi_op_fail(op, FI_ENOTCONN, "it is gone");
+    op->doomed = op->doomed != 0 ? op->doomed : now + OFI_NOTICE_NS;
+    if (now < op->doomed)
+        return false;
+    tern_ofi_op_unlist(op);
+    return true;
+}
+
+/* See which peers are gone, and give up operations on them. */
 static void give_up(struct ofi_lane *lane)
 {
     struct ofi_link     *ofi = lane->ofi;
     struct tern_link_op *lost = NULL, *after;
     int64_t              now = tern_base_now();
 
-    lane->roll_at = 0;
     pthread_mutex_lock(&ofi->lock);
     for (struct ofi_op *op = lane->first, *next; op; op = next) {
         next = op->next;
-        if (!tern_ofi_gone(ofi, op->peer->rank)) {
-            if (op->room) {
-                tern_ofi_errand_check(ofi, op, now);
-                lane->roll_at = now + ROLL_NS;
-            }
+        if (!is_given_up(ofi, op, now))
             continue;
-        }
-        tern_ofi_op_fail(op, FI_ENOTCONN, "it is gone");
-        op->doomed = op->doomed != 0 ? op->doomed : now + NOTICE_NS;
-        if (now < op->doomed) {
-            lane->roll_at = now + ROLL_NS;
-            continue;
-        }
-        tern_ofi_op_unlist(op);
+        op->keeps = op->op->kept = op->xfer.heap && op->flying > 0;
         op->op->next = lost;
         lost = op->op;
         op->op = NULL; /* the pieces end some time, or never */
         if (op->room)
             tern_ofi_errand_forget(ofi, op);
     }
+    atomic_store_explicit(&lane->roll_at, first_due(lane), memory_order_relaxed); /* the lock orders */
     pthread_mutex_unlock(&ofi->lock);
     for (; lost; lost = after) {
         after = lost->next;
@@ -178,12 +222,38 @@ static void give_up(struct ofi_lane *lane)
 static bool is_roll_call(struct ofi_lane *lane)
 {
     uint32_t losses = atomic_load_explicit(&lane->ofi->boot->segment->losses, memory_order_relaxed);
+    /* relaxed: of who called this lane before it rang. Pairs with the fences of the bell. */
+    int64_t  roll_at = atomic_load_explicit(&lane->roll_at, memory_order_relaxed);
 
     if (++lane->looks % LOOKS_PER_ROLL != 0 && losses == lane->losses &&
-        (lane->roll_at == 0 || tern_base_now() < lane->roll_at))
+        (roll_at == OFI_NEVER || tern_base_now() < roll_at))
         return false;
     lane->losses = losses;
     return true;
+}
+
+/* A lane may belong to another thread than the one that asks. A lane whose time has come is therefore called once, by
+ * the bell on which its thread sleeps, and not waited for: that thread may be computing. */
+int64_t tern_ofi_lanes_due(struct ofi_link *ofi)
+{
+    int64_t now = tern_base_now(), first = OFI_NEVER;
+
+    for (struct ofi_lane *lane = ofi->lanes; lane; lane = lane->next) {
+        int64_t due = first_due(lane);
+        int64_t judge_at = atomic_load_explicit(&lane->judge_at, memory_order_relaxed); /* the asking thread's own */
+
+        due = judge_at < due ? judge_at : due;
+        if (atomic_load_explicit(&lane->roll_at, memory_order_relaxed) == OFI_CALLED) /* the lock orders */
+            continue;
+        if (due > now) {
+            first = due < first ? due : first;
+            continue;
+        }
+        /* relaxed: the bell's fence orders it before the ring. Pairs with the load in is_roll_call(). */
+        atomic_store_explicit(&lane->roll_at, OFI_CALLED, memory_order_relaxed);
+        tern_ofi_ring(ofi);
+    }
+    return first == OFI_NEVER ? OFI_NEVER : first - now;
 }
 
 void tern_ofi_lane_progress(struct tern_lane *lane)
@@ -194,6 +264,6 @@ void tern_ofi_lane_progress(struct tern_lane *lane)
     atomic_store_explicit(&l->ofi->fresh, true, memory_order_relaxed); /* the same thread asks for messages next */
     if (atomic_load_explicit(&l->finished, memory_order_relaxed) || l->kept)
         report(l);
-    else if (TERN_UNLIKELY(is_roll_call(l)))
+    if (TERN_UNLIKELY(is_roll_call(l)))
         give_up(l);
 }

@@ -15,7 +15,9 @@ static void endpoint_close(struct ofi_link *ofi)
     if (ofi->net.info->domain_attr->mr_mode & FI_MR_ENDPOINT) {
         tern_ofi_regions_close(ofi);
         tern_ofi_cache_close(ofi);
-        tern_ofi_unregister(&ofi->rooms_mr);
+        tern_ofi_errands_unregister(ofi);
+        tern_ofi_serve_unregister(ofi);
+        tern_ofi_pieces_unregister(ofi);
         tern_ofi_unregister(&ofi->messages.rx_mr);
         for (int rank = 0; rank < ofi->ranks; rank++) {
             struct ofi_peer *peer = atomic_load(&ofi->peer[rank]);
@@ -143,6 +145,7 @@ const struct tern_link_ops tern_ofi_ops = {
     .msg_brief = tern_ofi_msg_brief,
     .msg_look = tern_ofi_msg_look,
     .msg_settled = tern_ofi_msg_settled,
+    .msg_left = tern_ofi_msg_left,
     .serve = link_serve,
     .wanted = link_wanted,
     .may_sleep = tern_ofi_may_sleep,

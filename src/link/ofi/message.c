@@ -188,7 +188,7 @@ tern_status tern_ofi_msg_brief(struct tern_link *link, int peer, unsigned channe
 
 void tern_ofi_msg_send(struct tern_link *link, const struct tern_link_msg *msg, size_t len)
 {
-    tern_base_order_before(link); /* whoever serves the peer that was told to come */
+    tern_base_order_before_peers(); /* whoever serves the peer that was told to come */
     tern_base_ring_publish(&msg->place, msg->data ? OFI_WIRE_HEAD + len : 0);
     kick(tern_ofi(link), msg->peer);
 }
@@ -283,8 +283,8 @@ static tern_status deliver_if_taken(struct tern_link_watch *watch)
     uint32_t           pass = ++ofi->messages.pass[watch->channel];
     struct ofi_letter *letter;
 
-    tern_base_order_after(ofi); /* what was done for peers that tell of it now */
-    for (int i = 0; i < BATCH; i++) {
+    tern_base_order_after_peers(); /* what was done for peers that tell of it now */
+    for (int taken = 0; taken < BATCH; taken++) {
         pthread_mutex_lock(&ofi->lock);
         letter = tern_ofi_inbox_peek(ofi, watch->channel);
         pthread_mutex_unlock(&ofi->lock);
@@ -292,6 +292,7 @@ static tern_status deliver_if_taken(struct tern_link_watch *watch)
             break;
         if (!hand_over(ofi, letter)) {
             letter->from->passed[watch->channel] = pass;
+            taken--; /* however many senders are held up, the others have their turn */
             continue;
         }
         pthread_mutex_lock(&ofi->lock);
@@ -301,6 +302,19 @@ static tern_status deliver_if_taken(struct tern_link_watch *watch)
         pthread_mutex_unlock(&ofi->lock);
     }
     return TERN_OK;
+}
+
+bool tern_ofi_msg_left(struct tern_link *link, int peer, unsigned channel)
+{
+    struct ofi_link         *ofi = tern_ofi(link);
+    const struct ofi_letter *letter;
+
+    pthread_mutex_lock(&ofi->lock);
+    letter = ofi->messages.queue[channel].first;
+    while (letter && letter->from->rank != peer)
+        letter = letter->next;
+    pthread_mutex_unlock(&ofi->lock);
+    return letter != NULL;
 }
 
 /* Watches show the number of letters. */

@@ -11,6 +11,10 @@
 #define QUEUE 1024 /* completions that wait to be read */
 #define NAMES 16   /* of an endpoint that are tried */
 
+/* Options of endpoints that the oldest headers which Tern is built with do not name. */
+#define OPT_INJECT_MSG_SIZE 16
+#define OPT_INJECT_RMA_SIZE 18
+
 /* What a rank publishes. Fixed widths; checked by the reader. */
 struct address {
     uint32_t      layout;
@@ -38,11 +42,28 @@ tern_status tern_ofi_fail(const struct ofi_link *ofi, int64_t rc, const char *ca
                           tern_ofi_why(ofi, (int)-rc));
 }
 
-/* With a descriptor to sleep on where there is one. */
+/* Whether the queue's descriptor tells of everything that the provider has to do. A queue's descriptor tells of
+ * completions. A provider whose data progress is manual also serves the writes and reads of peers, which have none
+ * here: sockets tell of these as well, and verbs leaves them to the hardware. Any other is polled by the clock. */
+static bool tells_all(const struct fi_info *info)
+{
+    static const char *const known[] = { "tcp", "net", "verbs" };
+    const char              *provider = info->fabric_attr->prov_name;
+    size_t                   len = strcspn(provider, ";");
+
+    if (info->domain_attr->data_progress == FI_PROGRESS_AUTO)
+        return true;
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+        if (strlen(known[i]) == len && strncmp(provider, known[i], len) == 0)
+            return true;
+    return false;
+}
+
+/* With a descriptor to sleep on where there is one that tells of everything. */
 static int queue_open(struct ofi_net *net)
 {
     struct fi_cq_attr attr = { .size = QUEUE, .format = FI_CQ_FORMAT_DATA, .wait_obj = FI_WAIT_FD };
-    int               rc = fi_cq_open(net->domain, &attr, &net->cq, NULL);
+    int               rc = tells_all(net->info) ? fi_cq_open(net->domain, &attr, &net->cq, NULL) : -FI_ENOSYS;
 
     net->wait_fd = -1;
     if (rc == 0) {
@@ -95,6 +116,17 @@ static tern_status objects_open(struct ofi_link *ofi)
     return endpoint_open(ofi);
 }
 
+/* Bytes that are copied while they are sent, by messages or writes: the attribute is the most for all of them, and
+ * newer versions of libfabric tell of each. */
+static size_t inject_limit(const struct ofi_net *net, int option)
+{
+    size_t most = net->info->tx_attr->inject_size, limit = 0, len = sizeof(limit);
+
+    if (fi_getopt(&net->ep->fid, FI_OPT_ENDPOINT, option, &limit, &len) == 0 && limit < most)
+        most = limit;
+    return most < tern_opt.ofi_inject ? most : tern_opt.ofi_inject;
+}
+
 tern_status tern_ofi_publish(struct ofi_link *ofi)
 {
     struct address mine = { .layout = CARD_LAYOUT, .format = ofi->net.info->addr_format };
@@ -133,7 +165,6 @@ static void learn(struct ofi_net *net)
 
     net->mr_local = (info->domain_attr->mr_mode & FI_MR_LOCAL) || tern_opt.ofi_local == TERN_OFI_LOCAL_ALWAYS;
     net->delivers = net->fabric.delivers && tern_opt.ofi_delivery == TERN_OFI_DELIVERY_AUTO;
-    net->inject = info->tx_attr->inject_size < tern_opt.ofi_inject ? info->tx_attr->inject_size : tern_opt.ofi_inject;
     net->data_bits = info->domain_attr->cq_data_size < 8 ? (unsigned)info->domain_attr->cq_data_size * 8 : 64;
     if (net->data_bits > (unsigned)tern_opt.ofi_data)
         net->data_bits = (unsigned)tern_opt.ofi_data;
@@ -152,7 +183,11 @@ tern_status tern_ofi_net_open(struct ofi_link *ofi)
     net->info->rx_attr->op_flags = 0;
     learn(net);
     learn_order(net);
-    return objects_open(ofi);
+    if ((st = objects_open(ofi)) < 0)
+        return st;
+    net->inject = inject_limit(net, OPT_INJECT_MSG_SIZE);
+    net->rma = inject_limit(net, OPT_INJECT_RMA_SIZE);
+    return TERN_OK;
 }
 
 static void fid_close(void *fid)

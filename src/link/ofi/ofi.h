@@ -1,10 +1,10 @@
 /* ofi.h: the link between nodes, over libfabric.
  *
  * A process has one endpoint (net.c) for everything. Regions are registered once (region.c); puts and gets are writes
- * and reads of the provider, cut into pieces (path.c); messages are copied out of a ring of the sender into letters of
- * the receiver (message.c); errands are served where they come in (errand.c, serve.c). What has ended comes out of one
- * completion queue, which whoever has time reads: a thread that waits, or the progress thread (progress.c), which
- * sleeps while nothing happens. Peers cost nothing until they are used.
+ * and reads of the provider, cut into pieces (path.c, piece.c); messages are copied out of a ring of the sender into
+ * letters of the receiver (message.c); errands are served where they come in (errand.c, serve.c). What has ended comes
+ * out of one completion queue, which whoever has time reads: a thread that waits, or the progress thread (progress.c),
+ * which sleeps while nothing happens. Peers cost nothing until they are used.
  *
  * One lock guards the link and every call of libfabric. Providers have a lock of that kind anyway, and it makes the
  * rest simple: what is said below to be guarded may be touched by any thread that has it.
@@ -57,7 +57,8 @@ struct ofi_net {
     int                wait_fd;   /* on which the completion queue can be slept on; -1: none */
     bool               mr_local;  /* the provider wants descriptors of local memory */
     bool               delivers;  /* a write is completed by its delivery */
-    size_t             inject;    /* bytes that are copied while they are sent */
+    size_t             inject;    /* bytes of messages that are copied while they are sent, */
+    size_t             rma;       /* and of writes */
     uint64_t           key_mask;  /* of keys that we choose */
     unsigned           data_bits; /* of completion data that a write may bring; 0: none */
     size_t ordered[2][2]; /* [first is a get][second is a get]: lengths up to which the second does not overtake */
@@ -68,8 +69,9 @@ struct ofi_piece {
     struct ofi_token   token; /* first */
     struct ofi_piece  *next;  /* free */
     struct ofi_op     *op;
-    struct ofi_peer   *peer; /* of a message that is sent from the room */
-    unsigned char     *room; /* ofi->bounce bytes, registered */
+    struct ofi_peer   *peer; /* to which it goes */
+    unsigned char     *room; /* ofi->bounce bytes */
+    void              *desc; /* of the room's registration; NULL: none is needed */
     size_t             at, len;
     bool               bounced;
     struct ofi_cached *cached; /* registration of the local memory; NULL: none */
@@ -88,6 +90,7 @@ struct ofi_op {
     unsigned                flying;    /* pieces that the provider has; of an errand, what has to end */
     bool                    flushing;  /* a put without delivery: the read behind it was sent */
     bool                    cancelled; /* start no more */
+    bool                    keeps;     /* memory of the transfer, until the last piece has ended */
     bool                    waits;     /* on the list of those that the provider had no room for */
     int                     error;     /* the first, as in ofi_news */
     char                    why[80];
@@ -154,20 +157,27 @@ struct ofi_errands {
     struct ofi_visit *answers, **answers_end; /* served, whose answer the provider had no room for */
 };
 
+#define OFI_NEVER INT64_MAX
+#define OFI_NOTICE_NS 1000000000ll /* within this time the launcher knows of a death */
+#define OFI_CALLED INT64_MIN       /* a lane's thread has been rung, and has not come yet */
+
 struct ofi_lane {
     struct ofi_link         *ofi;
-    struct ofi_op           *first;    /* under way; guarded by the link's lock */
-    _Atomic(struct ofi_op *) finished; /* pushed by whoever read the completion, taken by the lane's thread */
-    struct ofi_op           *kept;     /* taken, not reported yet */
-    uint32_t                 losses;   /* of the job, when the peers were last looked at */
+    struct ofi_lane         *next, **link; /* on the link's list of lanes; guarded by the link's lock */
+    struct ofi_op           *first;        /* under way; guarded by the link's lock */
+    _Atomic(struct ofi_op *) finished;     /* pushed by whoever read the completion, taken by the lane's thread */
+    struct ofi_op           *kept;         /* taken, not reported yet */
+    uint32_t                 losses;       /* of the job, when the peers were last looked at */
     uint32_t                 looks;
-    int64_t                  roll_at; /* when that is to be done again; 0: whenever */
+    _Atomic int64_t          roll_at;  /* when that is to be done again: OFI_NEVER, OFI_CALLED, or a time. Written under
+                                        * the link's lock */
+    _Atomic int64_t          judge_at; /* when the first of those kept is reported at the latest; OFI_NEVER: none is */
 };
 
 /* Registered memory of this rank. */
 struct ofi_exposed {
     struct ofi_exposed *next;
-    uint64_t            region, addr, size;
+    uint64_t            region, addr, size, origin;
     struct fid_mr      *mr;
 };
 
@@ -221,6 +231,7 @@ struct ofi_peer {
     char              why[80]; /* it broke */
     fi_addr_t         addr;
     uint64_t          token_out, token_in;
+    unsigned          pieces;               /* of transfers to it that are taken */
     unsigned          rooms;                /* that hold errands to it, */
     unsigned          briefs;               /* and small ones that do */
     unsigned          visits;               /* errands of it that are not answered, */
@@ -238,7 +249,8 @@ struct ofi_peer {
 struct ofi_letter {
     struct ofi_token   token; /* first: of the read that fetches far data */
     struct ofi_letter *next;
-    struct ofi_letter *next_pull; /* on the list of those whose read could not start */
+    struct ofi_letter *next_pull; /* on the list of those whose read could not start, or has failed */
+    int64_t            judge_at;  /* when a failed read is an error of the link, unless the sender is gone */
     struct ofi_peer   *from;
     struct ofi_far     far;
     struct ofi_cached *cached; /* registration of the letter's memory; NULL: none */
@@ -263,12 +275,14 @@ struct ofi_rx {
     bool             idle; /* has to be posted */
 };
 
-#define OFI_RX 4
+#define OFI_RX 4       /* that the provider has */
+#define OFI_RX_MOST 16 /* with those that take the place of others */
 
 struct ofi_messages {
     size_t                 ring_bytes[TERN_CHANNELS];
     struct tern_ring_shape shape[OFI_COUNTED];
-    struct ofi_rx          rx[OFI_RX];
+    struct ofi_rx          rx[OFI_RX_MOST];
+    unsigned               rx_used; /* of rx: the rest were never posted */
     size_t                 rx_bytes;
     unsigned               idle; /* of rx */
     struct fid_mr         *rx_mr;
@@ -277,6 +291,7 @@ struct ofi_messages {
     struct ofi_letter     *spare;               /* small ones */
     unsigned               spares;
     struct ofi_letter     *pulls;            /* whose data have to be fetched */
+    struct ofi_letter     *failed;           /* whose data could not be fetched, while it is not known who is dead */
     struct ofi_peer       *work, **work_end; /* peers to which something has to be sent */
     tern_status            damage;           /* what a peer sent makes no sense: told by the next poll */
     char                   why[160];
@@ -302,12 +317,14 @@ struct ofi_link {
     struct ofi_net              net;
     pthread_mutex_t             lock; /* guards all that follows but what is atomic, and every call of libfabric */
     _Atomic(struct ofi_peer *) *peer; /* [ranks] NULL: not used yet; written under the lock */
+    struct ofi_lane            *lanes;
     struct ofi_exposed         *exposed;
     size_t                      bounce; /* bytes of transfers that go through a piece's room */
     size_t                      chunk;  /* bytes of a piece of those that do not */
-    struct ofi_piece           *pieces, *free_pieces;
-    unsigned char              *rooms;
-    struct fid_mr              *rooms_mr;
+    struct ofi_pieces          *pieces;
+    struct ofi_piece           *free_pieces;
+    unsigned                    window, share; /* pieces that may be taken by all together, and by a peer in any case */
+    unsigned                    taken;
     _Atomic bool                piece_wanted;
     struct ofi_op              *free_ops, *waiting, **waiting_end;
     struct ofi_op_slab         *op_slabs;
@@ -363,20 +380,29 @@ tern_status tern_ofi_expose(struct tern_link *link, struct tern_link_card *card)
 void        tern_ofi_conceal(struct tern_link *link, uint64_t region);
 void        tern_ofi_regions_close(struct ofi_link *ofi);
 
-/* path.c and lane.c. The lock is held in pump and in those of pieces and operations. */
-struct ofi_piece *tern_ofi_piece_take(struct ofi_link *ofi); /* NULL: none is free */
+/* piece.c. A piece for the peer; NULL: there is none now, and this rank's bell rings when one is given back. The lock
+ * is held in take and give. */
+struct ofi_piece *tern_ofi_piece_take(struct ofi_link *ofi, struct ofi_peer *peer);
 void              tern_ofi_piece_give(struct ofi_link *ofi, struct ofi_piece *piece);
-tern_status       tern_ofi_paths_open(struct ofi_link *ofi);
-void              tern_ofi_paths_close(struct ofi_link *ofi);
-void              tern_ofi_paths_pump(struct ofi_link *ofi);
-void              tern_ofi_op_free(struct ofi_link *ofi, struct ofi_op *op);
-void              tern_ofi_op_unlist(struct ofi_op *op); /* it is none of its lane's any more */
-void              tern_ofi_op_fail(struct ofi_op *op, int error, const char *why);
-tern_status       tern_ofi_peer_gone(int rank);
-tern_status       tern_ofi_lane_open(struct tern_link *link, struct tern_lane **out);
-void              tern_ofi_lane_close(struct tern_lane *lane);
-void              tern_ofi_lane_progress(struct tern_lane *lane);
-void              tern_ofi_lane_cancel(struct tern_lane *lane, struct tern_link_op *op);
+tern_status       tern_ofi_pieces_open(struct ofi_link *ofi);
+void              tern_ofi_pieces_unregister(struct ofi_link *ofi); /* nothing is under way any more */
+void              tern_ofi_pieces_close(struct ofi_link *ofi);
+
+/* path.c and lane.c. The lock is held in pump and in those of operations. */
+tern_status tern_ofi_paths_open(struct ofi_link *ofi);
+void        tern_ofi_paths_close(struct ofi_link *ofi);
+void        tern_ofi_paths_pump(struct ofi_link *ofi);
+void        tern_ofi_op_free(struct ofi_link *ofi, struct ofi_op *op);
+void        tern_ofi_op_unlist(struct ofi_op *op); /* it is none of its lane's any more */
+void        tern_ofi_op_fail(struct ofi_op *op, int error, const char *why);
+tern_status tern_ofi_peer_gone(int rank);
+tern_status tern_ofi_lane_open(struct tern_link *link, struct tern_lane **out);
+void        tern_ofi_lane_close(struct tern_lane *lane);
+void        tern_ofi_lane_progress(struct tern_lane *lane);
+void        tern_ofi_lane_cancel(struct tern_lane *lane, struct tern_link_op *op);
+/* The nanoseconds until a lane has to see to an operation of its own accord, because no completion will tell of it;
+ * OFI_NEVER: none has to. Rings where that is now. The lock is held. */
+int64_t     tern_ofi_lanes_due(struct ofi_link *ofi);
 
 /* path.c, for errands: the lock is held in all of them. The operation is under way; hand what it has to the provider,
  * or wait for that; see whether it has ended. */
@@ -404,7 +430,9 @@ void        tern_ofi_errand_answer(struct ofi_link *ofi, struct ofi_peer *peer, 
                                    const unsigned char *bytes);
 void        tern_ofi_errand_forget(struct ofi_link *ofi, struct ofi_op *op);             /* the peer is gone */
 void        tern_ofi_errand_check(struct ofi_link *ofi, struct ofi_op *op, int64_t now); /* it may be */
+int64_t     tern_ofi_errand_due(const struct ofi_op *op); /* when to check it; OFI_NEVER: no need */
 void        tern_ofi_room_give(struct ofi_link *ofi, struct ofi_room *room);
+void        tern_ofi_errands_unregister(struct ofi_link *ofi); /* nothing is under way any more */
 void        tern_ofi_errands_close(struct ofi_link *ofi);
 
 /* serve.c: as target. The lock is held. False: it cannot be, or there is no memory. */
@@ -412,6 +440,7 @@ bool tern_ofi_serve(struct ofi_link *ofi, struct ofi_peer *peer, const struct of
                     const unsigned char *request);
 void tern_ofi_serve_pump(struct ofi_link *ofi);
 bool tern_ofi_serve_waits(const struct ofi_link *ofi);
+void tern_ofi_serve_unregister(struct ofi_link *ofi); /* nothing is under way any more */
 void tern_ofi_serve_close(struct ofi_link *ofi);
 
 /* cache.c. The registration that covers the range, made now if need be; NULL: it cannot be registered. *cached is to be
@@ -431,23 +460,29 @@ tern_status tern_ofi_outbox_make(struct ofi_link *ofi, struct ofi_peer *peer, un
 void        tern_ofi_outbox_unregister(struct ofi_peer *peer);
 void        tern_ofi_outbox_drop(struct ofi_peer *peer);
 void        tern_ofi_outbox_pump(struct ofi_link *ofi);
+/* Send bytes that may be overwritten at once, at most TERN_OFI_BOUNCE of them. Returns what libfabric returned;
+ * -FI_EAGAIN where nothing is free to copy them into. */
+ssize_t     tern_ofi_send_copy(struct ofi_link *ofi, struct ofi_peer *peer, const void *bytes, size_t len);
 void        tern_ofi_outbox_kick(struct ofi_link *ofi, struct ofi_peer *peer);
 /* Have a control message sent: OFI_DUE_CREDIT, or OFI_DUE_WANT shifted by the channel. */
 void        tern_ofi_outbox_due(struct ofi_link *ofi, struct ofi_peer *peer, unsigned what);
-/* The peer has handled so many messages of a channel, modulo 2^16. False: that cannot be. */
-bool        tern_ofi_outbox_ack(struct ofi_link *ofi, struct ofi_peer *peer, unsigned channel, uint16_t number);
+/* The peer has handled so many messages of a channel, modulo 2^32. False: that cannot be. */
+bool        tern_ofi_outbox_ack(struct ofi_link *ofi, struct ofi_peer *peer, unsigned channel, uint32_t number);
 
 /* inbox.c: what comes. The lock is held in all of them. */
 tern_status        tern_ofi_inbox_open(struct ofi_link *ofi);
 void               tern_ofi_inbox_close(struct ofi_link *ofi);
 void               tern_ofi_inbox_drop(struct ofi_peer *peer);
 void               tern_ofi_inbox_pump(struct ofi_link *ofi);
+int64_t            tern_ofi_inbox_due(const struct ofi_link *ofi); /* when it is to be pumped; OFI_NEVER. Locked */
 struct ofi_letter *tern_ofi_inbox_next(struct ofi_link *ofi, unsigned channel); /* NULL: none */
 /* The oldest note or tagged message of a sender that was not passed over in this pass, which stays; and the target has
  * taken it. */
 struct ofi_letter *tern_ofi_inbox_peek(const struct ofi_link *ofi, unsigned channel);
 void               tern_ofi_inbox_took(struct ofi_link *ofi, struct ofi_letter *letter);
 void               tern_ofi_inbox_done(struct ofi_link *ofi, struct ofi_letter *letter);
+/* The network fails for all peers: whoever delivers messages next tells. The first failure counts. */
+void               tern_ofi_inbox_fail(struct ofi_link *ofi, const char *what, const char *why);
 /* Completion data of a put have come. */
 void               tern_ofi_inbox_written(struct ofi_link *ofi, uint64_t data);
 
@@ -462,6 +497,7 @@ tern_status tern_ofi_msg_brief(struct tern_link *link, int peer, unsigned channe
                                unsigned count);
 void        tern_ofi_msg_look(struct tern_link *link);
 bool        tern_ofi_msg_settled(struct tern_link *link);
+bool        tern_ofi_msg_left(struct tern_link *link, int peer, unsigned channel);
 
 /* progress.c. Read the completion queue and send what waits, if no other thread is doing so. */
 void        tern_ofi_poll(struct ofi_link *ofi);

@@ -170,10 +170,10 @@ static void sent_ended(struct ofi_link *ofi, struct ofi_token *token, const stru
             free_cells(ofi, &sent->peer->out[c]);
 }
 
-bool tern_ofi_outbox_ack(struct ofi_link *ofi, struct ofi_peer *peer, unsigned channel, uint16_t number)
+bool tern_ofi_outbox_ack(struct ofi_link *ofi, struct ofi_peer *peer, unsigned channel, uint32_t number)
 {
     struct ofi_outlet *out = &peer->out[channel];
-    int16_t            more = (int16_t)(number - (uint16_t)out->acked);
+    int32_t            more = (int32_t)(number - (uint32_t)out->acked);
 
     if (more <= 0)
         return true; /* it has told more meanwhile */
@@ -206,20 +206,18 @@ static void room_ended(struct ofi_link *ofi, struct ofi_token *token, const stru
     tern_ofi_piece_give(ofi, piece);
 }
 
-static ssize_t send_copy(struct ofi_link *ofi, struct ofi_peer *peer, const void *bytes, size_t len)
+ssize_t tern_ofi_send_copy(struct ofi_link *ofi, struct ofi_peer *peer, const void *bytes, size_t len)
 {
     struct ofi_piece *piece;
     ssize_t           rc;
 
     if (len <= ofi->net.inject)
         return fi_inject(ofi->net.ep, bytes, len, peer->addr);
-    if (!(piece = tern_ofi_piece_take(ofi)))
+    if (!(piece = tern_ofi_piece_take(ofi, peer)))
         return -FI_EAGAIN;
     memcpy(piece->room, bytes, len);
     piece->token.ended = room_ended;
-    piece->peer = peer;
-    rc = fi_send(ofi->net.ep, piece->room, len, ofi->rooms_mr ? fi_mr_desc(ofi->rooms_mr) : NULL, peer->addr,
-                 &piece->token.context);
+    rc = fi_send(ofi->net.ep, piece->room, len, piece->desc, peer->addr, &piece->token.context);
     if (rc != 0)
         tern_ofi_piece_give(ofi, piece);
     return rc;
@@ -251,7 +249,7 @@ static ssize_t send_far(struct ofi_link *ofi, struct ofi_peer *peer, unsigned ch
     far.addr = (uintptr_t)run + OFI_WIRE_HEAD - (by_address ? 0 : (uintptr_t)peer->rings[first_of(channel)]);
     memcpy(bytes, run, OFI_WIRE_HEAD);
     memcpy(bytes + OFI_WIRE_HEAD, &far, sizeof(far));
-    return send_copy(ofi, peer, bytes, sizeof(bytes));
+    return tern_ofi_send_copy(ofi, peer, bytes, sizeof(bytes));
 }
 
 static enum ofi_kind kind_of(unsigned channel, bool far)
@@ -277,7 +275,7 @@ static ssize_t send_cell(struct ofi_link *ofi, struct ofi_peer *peer, unsigned c
     if (len == 0) {
         memcpy(small, &header, sizeof(header));
         memcpy(small + sizeof(header), cell->head, TERN_LINK_HEAD);
-        return send_copy(ofi, peer, small, sizeof(small));
+        return tern_ofi_send_copy(ofi, peer, small, sizeof(small));
     }
     run = out->cells.data + cell->at;
     memcpy(run, &header, sizeof(header));
@@ -290,18 +288,21 @@ static ssize_t send_cells(struct ofi_link *ofi, struct ofi_peer *peer, unsigned 
     struct ofi_outlet     *out = &peer->out[channel];
     struct ofi_inlet      *partner = &peer->in[tern_ofi_wire_partner(channel)];
     struct tern_ring_shape shape = out->cells.shape;
+    bool                   tells = tern_ofi_wire_acks(shape.cells); /* the partner has as many */
     ssize_t                rc = 0;
 
     while (rc == 0 && out->next - out->cells.next < shape.cells) {
         struct tern_ring_cell *cell = &out->cells.ring->cell[out->next & (shape.cells - 1)];
 
-        /* acquire: the message after its mark. Pairs with the release in base/ring.c, publish(). */
+        /* acquire: the message after its mark. Pairs with the release in tern_base_ring_publish(). */
         if (atomic_load_explicit(&cell->mark, memory_order_acquire) != tern_base_ring_lap(out->next, shape))
             break;
         if (cell->len != TERN_RING_SKIP && (rc = send_cell(ofi, peer, channel, cell)) == 0) {
             out->transmitted++;
-            partner->told = partner->consumed;
-            partner->untold = 0;
+            if (tells) {
+                partner->told = partner->consumed;
+                partner->untold = 0;
+            }
         }
         out->next += rc == 0;
     }
@@ -322,7 +323,7 @@ static ssize_t send_credit(struct ofi_link *ofi, struct ofi_peer *peer)
         credit.consumed[c] = (uint32_t)peer->in[c].consumed;
     memcpy(bytes, &header, sizeof(header));
     memcpy(bytes + sizeof(header), &credit, sizeof(credit));
-    rc = send_copy(ofi, peer, bytes, sizeof(bytes));
+    rc = tern_ofi_send_copy(ofi, peer, bytes, sizeof(bytes));
     for (unsigned c = 0; c < OFI_COUNTED && rc == 0; c++) {
         peer->in[c].told = peer->in[c].consumed;
         peer->in[c].untold = 0;
@@ -335,7 +336,7 @@ static ssize_t send_want(struct ofi_link *ofi, struct ofi_peer *peer, unsigned c
     struct ofi_header header = header_of(ofi, peer, OFI_WANT);
 
     header.seq = (uint16_t)channel;
-    return send_copy(ofi, peer, &header, sizeof(header));
+    return tern_ofi_send_copy(ofi, peer, &header, sizeof(header));
 }
 
 static ssize_t send_due(struct ofi_link *ofi, struct ofi_peer *peer)

@@ -3,7 +3,7 @@
  * A small transfer goes through a room that was registered beforehand: the source may be overwritten at once, and a get
  * that nobody waits for any more harms nobody. A large one goes in pieces straight from and to the program's memory,
  * several at a time, so that the memory of the next is registered (where the provider needs that) while the one before
- * travels. There are TERN_OFI_WINDOW pieces for the process; an operation starts when it has one.
+ * travels. An operation starts when it has a piece (piece.c).
  *
  * A put that notifies its target is one write that brings remote completion data, which say so: where the provider has
  * them, they hold what is to be said, and the put is one piece.
@@ -15,11 +15,9 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "link/ofi/ofi.h"
 
-#define ROOM_ACCESS (FI_SEND | FI_RECV | FI_READ | FI_WRITE)
 #define SLAB 64
 #define WAITING_TRIED 8 /* operations that the provider had no room for, tried again in one go */
 
@@ -27,8 +25,6 @@ struct ofi_op_slab {
     struct ofi_op_slab *next;
     struct ofi_op       op[SLAB];
 };
-
-/* ---- pieces ---- */
 
 /* Bytes of a piece: no more than the provider takes at once, and where a read follows a put, no more than the read
  * cannot overtake. */
@@ -42,62 +38,28 @@ static size_t chunk_of(const struct ofi_net *net)
 
 tern_status tern_ofi_paths_open(struct ofi_link *ofi)
 {
-    size_t      window = (size_t)tern_opt.ofi_window;
-    size_t      bounce = tern_base_round_up(tern_opt.ofi_bounce, TERN_CACHE_LINE);
-    tern_status st = TERN_OK;
-
     ofi->waiting_end = &ofi->waiting;
-    ofi->bounce = bounce;
     ofi->chunk = chunk_of(&ofi->net);
-    ofi->pieces = calloc(window, sizeof(*ofi->pieces));
-    ofi->rooms = mmap(NULL, window * bounce, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (!ofi->pieces || ofi->rooms == MAP_FAILED)
-        return tern_base_fail(TERN_ERR_NOMEM, "link ofi: no memory for %zu transfers of %zu bytes (TERN_OFI_WINDOW)",
-                              window, bounce);
-    if (ofi->net.mr_local)
-        st = tern_ofi_register(ofi, ofi->rooms, window * bounce, ROOM_ACCESS, &ofi->rooms_mr);
-    for (size_t i = 0; i < window; i++) {
-        ofi->pieces[i].room = ofi->rooms + i * bounce;
-        ofi->pieces[i].next = ofi->free_pieces;
-        ofi->free_pieces = &ofi->pieces[i];
-    }
-    return st;
+    return tern_ofi_pieces_open(ofi);
+}
+
+/* The provider has done with memory that outlived the operation. */
+static void release_memory(struct ofi_op *op)
+{
+    if (op->keeps)
+        free(op->xfer.local);
+    op->keeps = false;
 }
 
 void tern_ofi_paths_close(struct ofi_link *ofi)
 {
-    tern_ofi_unregister(&ofi->rooms_mr);
-    if (ofi->rooms && ofi->rooms != MAP_FAILED)
-        munmap(ofi->rooms, (size_t)tern_opt.ofi_window * ofi->bounce);
-    free(ofi->pieces);
+    tern_ofi_pieces_close(ofi);
     while (ofi->op_slabs) {
         struct ofi_op_slab *slab = ofi->op_slabs;
         ofi->op_slabs = slab->next;
+        for (int i = 0; i < SLAB; i++)
+            release_memory(&slab->op[i]); /* the provider has ended without a word */
         free(slab);
-    }
-}
-
-struct ofi_piece *tern_ofi_piece_take(struct ofi_link *ofi)
-{
-    struct ofi_piece *piece = ofi->free_pieces;
-
-    if (TERN_LIKELY(piece != NULL))
-        ofi->free_pieces = piece->next;
-    else
-        atomic_store_explicit(&ofi->piece_wanted, true, memory_order_relaxed);
-    return piece;
-}
-
-void tern_ofi_piece_give(struct ofi_link *ofi, struct ofi_piece *piece)
-{
-    if (piece->cached)
-        tern_ofi_cache_give(ofi, piece->cached);
-    piece->cached = NULL;
-    piece->next = ofi->free_pieces;
-    ofi->free_pieces = piece;
-    if (TERN_UNLIKELY(atomic_load_explicit(&ofi->piece_wanted, memory_order_relaxed))) {
-        atomic_store_explicit(&ofi->piece_wanted, false, memory_order_relaxed);
-        tern_ofi_ring(ofi); /* a thread may sleep until there is one */
     }
 }
 
@@ -108,7 +70,7 @@ static struct ofi_op *op_new(struct ofi_link *ofi)
     struct ofi_op *op = ofi->free_ops;
 
     if (TERN_UNLIKELY(!op)) {
-        struct ofi_op_slab *slab = malloc(sizeof(*slab));
+        struct ofi_op_slab *slab = calloc(1, sizeof(*slab));
         if (!slab)
             return NULL;
         slab->next = ofi->op_slabs;
@@ -176,6 +138,7 @@ static void op_finish(struct ofi_link *ofi, struct ofi_op *op)
         tern_ofi_piece_give(ofi, op->held);
     give_note(op);
     if (!op->op) {
+        release_memory(op);
         tern_ofi_op_free(ofi, op);
         return;
     }
@@ -216,21 +179,22 @@ static void piece_ended(struct ofi_link *ofi, struct ofi_token *token, const str
 static void *piece_memory(struct ofi_link *ofi, struct ofi_op *op, struct ofi_piece *piece, void **desc)
 {
     unsigned char *local = (unsigned char *)op->xfer.local + piece->at;
-    struct fid_mr *mr = NULL;
+    struct fid_mr *mr;
 
+    *desc = NULL;
     piece->bounced = op->xfer.len <= ofi->bounce;
     if (!piece->bounced && ofi->net.mr_local) {
         mr = tern_ofi_cache_take(ofi, local, piece->len, &piece->cached);
-        if (!mr) { /* no more can be registered */
+        if (mr) {
+            *desc = fi_mr_desc(mr);
+        } else { /* no more can be registered */
             piece->bounced = true;
             piece->len = piece->len < ofi->bounce ? piece->len : ofi->bounce;
         }
     }
-    if (piece->bounced)
-        mr = ofi->rooms_mr;
-    *desc = mr ? fi_mr_desc(mr) : NULL;
     if (!piece->bounced)
         return local;
+    *desc = piece->desc;
     if (!op->xfer.get)
         memcpy(piece->room, local, piece->len);
     return piece->room;
@@ -255,7 +219,7 @@ static ssize_t piece_post(struct ofi_link *ofi, struct ofi_op *op, struct ofi_pi
 
     if (op->xfer.get)
         return fi_readmsg(ofi->net.ep, &msg, FI_COMPLETION);
-    if (piece->len <= ofi->net.inject)
+    if (piece->len <= ofi->net.rma)
         flags |= FI_INJECT;
     if (op->xfer.notify && pack_note(ofi, &op->xfer, &msg.data))
         flags |= FI_REMOTE_CQ_DATA;
@@ -269,7 +233,7 @@ static ssize_t flush_post(struct ofi_link *ofi, struct ofi_op *op, struct ofi_pi
 
     piece->len = 1;
     piece->bounced = false;
-    return fi_read(ofi->net.ep, piece->room, 1, ofi->rooms_mr ? fi_mr_desc(ofi->rooms_mr) : NULL, op->peer->addr,
+    return fi_read(ofi->net.ep, piece->room, 1, piece->desc, op->peer->addr,
                    part->remote + op->xfer.offset + op->xfer.len - 1, part->key, &piece->token.context);
 }
 
@@ -318,7 +282,7 @@ static ssize_t op_post_next(struct ofi_link *ofi, struct ofi_op *op)
 
     if (op->room)
         return tern_ofi_errand_post(ofi, op);
-    piece = op->held ? op->held : tern_ofi_piece_take(ofi);
+    piece = op->held ? op->held : tern_ofi_piece_take(ofi, op->peer);
     rc = piece ? op_post(ofi, op, piece) : -FI_EAGAIN;
 
     op->held = rc == 0 ? NULL : piece;
@@ -400,11 +364,11 @@ static struct ofi_op *op_make(struct ofi_lane *lane, struct ofi_peer *peer, cons
                               struct tern_link_op *op, tern_status *st)
 {
     struct ofi_link  *ofi = lane->ofi;
-    struct ofi_piece *piece = tern_ofi_piece_take(ofi);
+    struct ofi_piece *piece = tern_ofi_piece_take(ofi, peer);
     struct ofi_op    *made;
 
     if (!piece && tern_ofi_poll_locked(ofi) > 0)
-        piece = tern_ofi_piece_take(ofi);
+        piece = tern_ofi_piece_take(ofi, peer);
     *st = TERN_AGAIN;
     if (!piece)
         return NULL;

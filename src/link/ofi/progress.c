@@ -12,8 +12,9 @@
  * helper rings, so that a thread that sleeps wakes up, looks, and reads the queue itself while there is more
  * (core/wait.c).
  *
- * A provider without a descriptor is looked at by the clock, every millisecond at least. So is one whose descriptor
- * says all the time that something has come: some leave their own signals in it.
+ * A provider without a descriptor, or whose descriptor does not tell of everything, is looked at by the clock, every
+ * millisecond at least. So is one whose descriptor says all the time that something has come: some leave their own
+ * signals in it.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -91,6 +92,8 @@ static unsigned read_batch(struct ofi_link *ofi)
     }
     if (n == -FI_EAVAIL)
         return read_error(ofi) ? 1 : 0;
+    if (TERN_UNLIKELY(n < 0 && n != -FI_EAGAIN && n != -FI_EINTR))
+        tern_ofi_inbox_fail(ofi, "the completion queue cannot be read", tern_ofi_why(ofi, (int)-n));
     return n > 0 ? (unsigned)n : 0;
 }
 
@@ -106,16 +109,21 @@ unsigned tern_ofi_poll_locked(struct ofi_link *ofi)
         tern_ofi_paths_pump(ofi);
     if (ofi->messages.work)
         tern_ofi_outbox_pump(ofi);
-    if (ofi->messages.pulls || ofi->messages.idle > 0)
+    if (ofi->messages.pulls || ofi->messages.failed || ofi->messages.idle > 0)
         tern_ofi_inbox_pump(ofi);
     if (tern_ofi_serve_waits(ofi))
         tern_ofi_serve_pump(ofi);
     return count;
 }
 
+/* Whether the last poll of this thread was left to another one. What that one reads may be a peer's put into memory
+ * that this thread has looked at just before. */
+static _Thread_local bool left_out;
+
 void tern_ofi_poll(struct ofi_link *ofi)
 {
-    if (pthread_mutex_trylock(&ofi->lock) != 0)
+    left_out = pthread_mutex_trylock(&ofi->lock) != 0;
+    if (left_out)
         return; /* whoever has it is doing the same */
     tern_ofi_poll_locked(ofi);
     pthread_mutex_unlock(&ofi->lock);
@@ -302,17 +310,37 @@ void tern_ofi_helper_stop(struct ofi_link *ofi)
     helper->running = false;
 }
 
+/* For how long nothing has to be done that no bell tells of: the lanes know, and the inbox. */
+static int64_t until_due(struct ofi_link *ofi)
+{
+    int64_t lanes, inbox;
+
+    pthread_mutex_lock(&ofi->lock);
+    lanes = tern_ofi_lanes_due(ofi);
+    inbox = tern_ofi_inbox_due(ofi);
+    pthread_mutex_unlock(&ofi->lock);
+    if (inbox == OFI_NEVER)
+        return lanes;
+    inbox -= tern_base_now();
+    return inbox < 0 ? 0 : inbox < lanes ? inbox : lanes;
+}
+
 int64_t tern_ofi_may_sleep(struct tern_link *link)
 {
-    struct ofi_helper *helper = &tern_ofi(link)->helper;
+    struct ofi_link   *ofi = tern_ofi(link);
+    struct ofi_helper *helper = &ofi->helper;
+    int64_t            due;
 
     if (!helper->running)
         return UNHELPED_SLEEP;
     tern_boot_bell_ring(&helper->bell, &helper->naps);
-    if (tern_ofi(link)->net.wait_fd < 0)
+    if (ofi->net.wait_fd < 0)
         return LONGEST_NAP;
+    due = until_due(ofi);
     /* What comes while the helper sleeps on the descriptor makes it ring. What it finds on its way there it does not
-     * know to be new, nor does the queue tell of a peer's put. relaxed: too long a sleep is the worst that can come of
-     * it. */
-    return atomic_load_explicit(&helper->watching, memory_order_relaxed) ? INT64_MAX : UNWATCHED_SLEEP;
+     * know to be new, nor does the queue tell of a peer's put. relaxed: the lock that was held just now orders it after
+     * whatever the helper read before. */
+    if (left_out || !atomic_load_explicit(&helper->watching, memory_order_relaxed))
+        return due < UNWATCHED_SLEEP ? due : UNWATCHED_SLEEP;
+    return due;
 }

@@ -59,7 +59,9 @@ tern_status tern_ofi_expose(struct tern_link *link, struct tern_link_card *card)
 
     if (!entry)
         return tern_base_fail(TERN_ERR_NOMEM, "link ofi: no memory for %zu bytes", sizeof(*entry));
-    *entry = (struct ofi_exposed){ .region = card->region, .addr = card->addr, .size = card->size };
+    *entry = (struct ofi_exposed){
+        .region = card->region, .addr = card->addr, .size = card->size, .origin = tern_link_origin(card, ofi->rank)
+    };
     pthread_mutex_lock(&ofi->lock);
     st = tern_ofi_register(ofi, (void *)(uintptr_t)card->addr, card->size,
                            FI_REMOTE_READ | FI_REMOTE_WRITE | FI_READ | FI_WRITE, &entry->mr);

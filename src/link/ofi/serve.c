@@ -79,6 +79,12 @@ static void visits_free(struct ofi_visit *visit)
     }
 }
 
+void tern_ofi_serve_unregister(struct ofi_link *ofi)
+{
+    for (struct ofi_desk *desk = ofi->errands.desk; desk; desk = desk->made)
+        tern_ofi_unregister(&desk->mr);
+}
+
 void tern_ofi_serve_close(struct ofi_link *ofi)
 {
     struct ofi_errands *e = &ofi->errands;
@@ -87,8 +93,7 @@ void tern_ofi_serve_close(struct ofi_link *ofi)
         struct ofi_desk *desk = e->desk;
 
         e->desk = desk->made;
-        if (desk->mr)
-            fi_close(&desk->mr->fid);
+        tern_ofi_unregister(&desk->mr);
         munmap(desk->bytes, desk_size(ofi));
         free(desk->visit);
         free(desk);
@@ -140,10 +145,11 @@ static void serve(struct ofi_link *ofi, struct ofi_visit *visit, const unsigned 
         return;
     ground.base = (unsigned char *)(uintptr_t)entry->addr;
     ground.size = entry->size;
+    ground.origin = entry->origin;
     /* The program's threads, before and after a barrier with the peer. */
-    tern_base_order_after(ofi);
+    tern_base_order_after_peers();
     visit->answer.status = ofi->up->serve(&ground, request, visit->errand.len, answer, visit->errand.expect, &answered);
-    tern_base_order_before(ofi);
+    tern_base_order_before_peers();
     tern_ofi_ring(ofi); /* the program may wait for a word that has changed */
     visit->answer.len = visit->answer.status == TERN_OK ? (uint32_t)answered : 0;
 }
@@ -167,7 +173,7 @@ static ssize_t send_bare(struct ofi_link *ofi, const struct ofi_visit *visit)
     unsigned char bytes[OFI_WIRE_ANSWER];
     size_t        len = write_head(ofi, visit, bytes);
 
-    return fi_inject(ofi->net.ep, bytes, len, visit->peer->addr);
+    return tern_ofi_send_copy(ofi, visit->peer, bytes, len);
 }
 
 /* Send one with its bytes, which are few. */
@@ -177,7 +183,7 @@ static ssize_t send_small(struct ofi_link *ofi, const struct ofi_visit *visit, c
     size_t        len = write_head(ofi, visit, bytes);
 
     memcpy(bytes + len, answer, visit->answer.len);
-    return fi_inject(ofi->net.ep, bytes, len + visit->answer.len, visit->peer->addr);
+    return tern_ofi_send_copy(ofi, visit->peer, bytes, len + visit->answer.len);
 }
 
 /* ---- the steps at a desk ---- */
@@ -385,7 +391,7 @@ static bool serve_at_once(struct ofi_link *ofi, struct ofi_peer *peer, const str
     return true;
 }
 
-/* Whether the answer is so small that the provider copies it while it is sent. */
+/* Whether the answer is so small that the provider copies it while it is sent, or is only the end of the errand. */
 static bool is_small(const struct ofi_link *ofi, const struct ofi_mail *mail)
 {
     size_t expect = mail->errand.expect;

@@ -9,7 +9,7 @@
 
 #include "link/link.h"
 
-#define OFI_WIRE_LAYOUT 5u /* changes with anything below */
+#define OFI_WIRE_LAYOUT 6u /* changes with anything below */
 
 /* A message on a channel, REQUEST, REPLY or TAGGED, has its data behind its head, or (FAR) says where the receiver
  * finds them; a NOTE has none. CREDIT tells how many messages of each channel, and notes that came with puts, have been
@@ -58,6 +58,13 @@ struct ofi_far {
 static inline unsigned tern_ofi_wire_partner(unsigned channel)
 {
     return channel < TERN_CHANNELS_PAIR ? 1 - channel : channel;
+}
+
+/* Whether the header's 16 bits tell how many messages of a channel with so many cells were handled: a number that comes
+ * late must not look like one that is ahead. Of longer queues only a CREDIT tells. */
+static inline bool tern_ofi_wire_acks(uint32_t cells)
+{
+    return cells <= 1u << 14;
 }
 
 /* What is counted between two ranks: the messages of each channel, and notes that came with puts. */

@@ -110,6 +110,7 @@ const struct tern_link_ops tern_self_ops = {
     .msg_drop = tern_self_msg_drop,
     .msg_brief = tern_self_msg_brief,
     .msg_settled = self_msg_settled,
+    .msg_left = tern_self_msg_left,
     .serve = self_serve,
     .wanted = self_wanted,
     .may_sleep = self_may_sleep,

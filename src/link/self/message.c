@@ -178,3 +178,13 @@ tern_status tern_self_msg_brief(struct tern_link *link, int peer, unsigned chann
     ring_own(link);
     return TERN_OK;
 }
+
+bool tern_self_msg_left(struct tern_link *link, int peer, unsigned channel)
+{
+    struct self_link *self = tern_self(link);
+
+    (void)peer;
+    /* acquire: the ring. Pairs with ring_make(). */
+    return atomic_load_explicit(&self->ready[channel], memory_order_acquire) &&
+           tern_link_come(&self->inlet[channel].watch);
+}

@@ -53,6 +53,7 @@ size_t      tern_self_msg_longest(struct tern_link *link, int peer, unsigned cha
 tern_status tern_self_msg_open(struct tern_link *link, struct tern_link_msg *msg, size_t min, size_t max);
 void        tern_self_msg_send(struct tern_link *link, const struct tern_link_msg *msg, size_t len);
 void        tern_self_msg_drop(struct tern_link *link, const struct tern_link_msg *msg);
+bool        tern_self_msg_left(struct tern_link *link, int peer, unsigned channel);
 tern_status tern_self_msg_brief(struct tern_link *link, int peer, unsigned channel, uint64_t first,
                                 const uint32_t *rest, unsigned count);
 

@@ -3,13 +3,17 @@
  * A transfer is cut into chunks. The initiator fills a chunk (put) or leaves it empty (get), pushes it to the target's
  * inbox and rings; the target's service thread (serve.c) copies and marks it done. While the target copies one chunk
  * the initiator fills the next, so both copies overlap. The first TERN_BOUNCE_CHUNKS chunks are shared by all threads
- * of the process; of the rest each lane takes one for its own, so that a thread that leaves its transfers uncollected
- * cannot hold up the others; a lane that finds none left to take is refused. A transfer that finds no chunk free waits
- * its turn in its lane. An errand is one chunk, with the request and room for the answer in it.
+ * of the process; of the rest each lane may have one while it has transfers under way. A transfer that finds no chunk
+ * free waits its turn in its lane. An errand is one chunk, with the request and room for the answer in it.
+ *
+ * A thread that leaves its transfers uncollected does not hold up the others: a lane that has no chunk and finds none
+ * collects what targets have finished for all lanes, whose locks are for that. So chunks that it cannot have are those
+ * that a target has yet to finish, and the target rings then.
  */
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/once.h"
 #include "base/options.h"
 #include "boot/bell.h"
 #include "link/shm/shm.h"
@@ -89,31 +93,50 @@ static void mask_give(_Atomic uint64_t *mask, int chunk)
     atomic_fetch_or_explicit(mask, 1ull << chunk, memory_order_release);
 }
 
-/* Take a shared chunk or the lane's own, which it has by now; -1: all are in use. */
+/* Take a shared chunk, or one for this lane alone if it has none of that kind; -1: all are in use. The lane is locked,
+ * here and below. */
 static int chunk_take(struct shm_lane *lane)
 {
     int chunk = mask_take(&lane->link->free_chunks);
 
-    if (chunk >= 0)
-        return chunk;
-    if (lane->own_busy)
-        return -1;
-    lane->own_busy = true;
-    return lane->own;
+    if (chunk < 0 && lane->own < 0)
+        chunk = lane->own = mask_take(&lane->link->lane_chunks);
+    lane->held += chunk >= 0;
+    return chunk;
 }
 
 static void chunk_give(struct shm_lane *lane, int chunk)
 {
-    if (chunk == lane->own)
-        lane->own_busy = false;
-    else
-        mask_give(&lane->link->free_chunks, chunk);
+    bool own = chunk == lane->own;
+
+    if (own)
+        lane->own = -1;
+    lane->held--;
+    mask_give(own ? &lane->link->lane_chunks : &lane->link->free_chunks, chunk);
+}
+
+void tern_shm_bounce_enter(struct shm_lane *lane)
+{
+    struct shm_link *shm = lane->link;
+
+    pthread_mutex_init(&lane->lock, NULL);
+    pthread_mutex_lock(&shm->lanes_lock);
+    lane->next = shm->lanes;
+    lane->prev = &shm->lanes;
+    if (lane->next)
+        lane->next->prev = &lane->next;
+    shm->lanes = lane;
+    pthread_mutex_unlock(&shm->lanes_lock);
 }
 
 void tern_shm_bounce_leave(struct shm_lane *lane)
 {
-    if (lane->own >= 0)
-        mask_give(&lane->link->lane_chunks, lane->own);
+    pthread_mutex_lock(&lane->link->lanes_lock);
+    *lane->prev = lane->next;
+    if (lane->next)
+        lane->next->prev = lane->prev;
+    pthread_mutex_unlock(&lane->link->lanes_lock);
+    pthread_mutex_destroy(&lane->lock);
 }
 
 /* Push a chunk to the target's inbox and wake its service thread. */
@@ -148,49 +171,45 @@ static void op_pump(struct shm_lane *lane, struct tern_link_op *op)
 
     while (op->copied < xfer->len && (index = chunk_take(lane)) >= 0) {
         struct shm_chunk *chunk = &shm->desk[shm->local].chunk[index];
-        size_t            left = xfer->len - op->copied;
+        size_t            left = xfer->len - op->copied, len = left < shm->chunk_bytes ? left : shm->chunk_bytes;
 
-        chunk->len = left < shm->chunk_bytes ? left : shm->chunk_bytes;
+        shm->piece[index] = (struct shm_piece){ op->copied, len };
+        chunk->len = len;
         chunk->verb = xfer->get ? SHM_GET : SHM_PUT;
         chunk->region = xfer->part->region;
         chunk->offset = xfer->offset + op->copied;
         if (!xfer->get)
-            memcpy(chunk_data(shm, (unsigned)index), (unsigned char *)xfer->local + op->copied, chunk->len);
-        op->copied += chunk->len;
+            memcpy(chunk_data(shm, (unsigned)index), (unsigned char *)xfer->local + op->copied, len);
+        op->copied += len;
         op->chunks |= 1ull << index;
         chunk_post(shm, (unsigned)index, xfer->part->rank);
     }
 }
 
-static tern_status peer_gone(int rank)
-{
-    return tern_base_fail(TERN_ERR_PEER, "rank %d is gone", rank);
-}
-
-/* Take what a finished chunk brought. */
+/* Take what a finished chunk brought. The target can write the chunk at any time, also when it has marked it done: of
+ * the head only the status and the length of an answer are read, each once; what was asked for this rank remembers. */
 static void chunk_collect(struct shm_link *shm, struct tern_link_op *op, unsigned index)
 {
     const struct tern_xfer *xfer = &op->xfer;
-    struct shm_chunk       *chunk = &shm->desk[shm->local].chunk[index];
-    uint64_t                len = chunk->offset; /* of an answer; what is checked does not change */
+    const struct shm_chunk *chunk = &shm->desk[shm->local].chunk[index];
+    const struct shm_piece *piece = &shm->piece[index];
+    bool                    errand = op->room != NULL;
+    int32_t                 status = TERN_READ_ONCE(chunk->status);
+    uint64_t                answered = errand ? TERN_READ_ONCE(chunk->offset) : 0;
 
-    if (chunk->status != TERN_OK || (chunk->verb == SHM_ERRAND && len > op->expect))
-        op->status = tern_base_fail(TERN_ERR_LINK,
-                                    "the memory that rank %d registered is not mapped there "
-                                    "any more; keep it until the region is freed",
-                                    xfer->part->rank);
-    else if (chunk->verb == SHM_ERRAND && op->answer)
-        op->answer(op, chunk_data(shm, index) + tern_link_answer_at(op->request), len);
-    else if (chunk->verb == SHM_GET && xfer->local)
-        memcpy((unsigned char *)xfer->local + (chunk->offset - xfer->offset), chunk_data(shm, index), chunk->len);
+    if (status != TERN_OK || (errand && answered > op->expect))
+        op->status = TERN_ERR_LINK;
+    else if (errand && op->answer)
+        op->answer(op, chunk_data(shm, index) + tern_link_answer_at(op->request), answered);
+    else if (!errand && xfer->get && xfer->local)
+        memcpy((unsigned char *)xfer->local + piece->at, chunk_data(shm, index), piece->len);
 }
 
-/* Collect the chunks that the target has finished, or all of them when there is no target any more. */
+/* Collect the chunks that the target has finished, or all of them when there is no target any more. Any thread. */
 static void op_reap(struct shm_lane *lane, struct tern_link_op *op)
 {
-    struct shm_link        *shm = lane->link;
-    const struct tern_xfer *xfer = &op->xfer;
-    bool                    lost = tern_shm_gone(shm, xfer->part->rank);
+    struct shm_link *shm = lane->link;
+    bool             lost = tern_shm_gone(shm, op->xfer.part->rank);
 
     for (uint64_t left = op->chunks; left != 0; left &= left - 1) {
         unsigned          index = (unsigned)__builtin_ctzll(left);
@@ -200,30 +219,46 @@ static void op_reap(struct shm_lane *lane, struct tern_link_op *op)
         if (atomic_load_explicit(&chunk->state, memory_order_acquire) == SHM_CHUNK_DONE)
             chunk_collect(shm, op, index);
         else if (lost)
-            op->status = peer_gone(xfer->part->rank);
+            op->status = TERN_ERR_PEER;
         else
             continue;
         op->chunks &= ~(1ull << index);
         chunk_give(lane, (int)index);
     }
-    if (lost && op->copied < xfer->len)
-        op->status = peer_gone(xfer->part->rank);
-    if (op->status < 0)
-        op->copied = xfer->len; /* send no more */
 }
 
-/* Whether the lane may take chunks: it has one of its own, and none of its transfers waits for one. */
-static tern_status may_take(struct shm_lane *lane)
+/* The owner of the lane: send no more of a transfer that has failed. */
+static void op_judge(struct shm_lane *lane, struct tern_link_op *op)
 {
-    if (lane->own < 0 && (lane->own = mask_take(&lane->link->lane_chunks)) < 0)
-        return tern_base_fail(TERN_ERR_NOMEM,
-                              "%d contexts of this process have bounced transfers already; use fewer, or "
-                              "lower TERN_BOUNCE_CHUNKS",
-                              SHM_CHUNKS - (int)tern_opt.bounce_chunks);
-    for (struct tern_link_op *other = lane->first; other; other = other->next)
+    if (op->copied < op->xfer.len && tern_shm_gone(lane->link, op->xfer.part->rank))
+        op->status = TERN_ERR_PEER;
+    if (op->status < 0)
+        op->copied = op->xfer.len;
+}
+
+/* Collect for all lanes. Whether there is a free chunk then. No lane is locked. */
+static bool collect_all(struct shm_link *shm)
+{
+    pthread_mutex_lock(&shm->lanes_lock);
+    for (struct shm_lane *lane = shm->lanes; lane; lane = lane->next) {
+        pthread_mutex_lock(&lane->lock);
+        for (struct tern_link_op *op = lane->first; op; op = op->next)
+            op_reap(lane, op);
+        pthread_mutex_unlock(&lane->lock);
+    }
+    pthread_mutex_unlock(&shm->lanes_lock);
+    /* relaxed: who takes one decides. */
+    return (atomic_load_explicit(&shm->free_chunks, memory_order_relaxed) |
+            atomic_load_explicit(&shm->lane_chunks, memory_order_relaxed)) != 0;
+}
+
+/* Whether the lane may take chunks: none of its transfers waits for one. */
+static bool may_take(const struct shm_lane *lane)
+{
+    for (const struct tern_link_op *other = lane->first; other; other = other->next)
         if (other->copied < other->xfer.len)
-            return TERN_AGAIN; /* it waits for chunks too, and came first */
-    return TERN_OK;
+            return false; /* it waits for chunks too, and came first */
+    return true;
 }
 
 static void op_enlist(struct shm_lane *lane, struct tern_link_op *op)
@@ -233,19 +268,48 @@ static void op_enlist(struct shm_lane *lane, struct tern_link_op *op)
     lane->last = &op->next;
 }
 
+/* Start a transfer, or take a chunk for an errand. False: not now; *starved: because others have all chunks. */
+static bool begin(struct shm_lane *lane, struct tern_link_op *op, bool errand, bool *starved)
+{
+    struct shm_link *shm = lane->link;
+    int              index = -1;
+    bool             begun = false;
+
+    pthread_mutex_lock(&lane->lock);
+    if (may_take(lane) && !errand) {
+        op_pump(lane, op);
+        if ((begun = op->chunks != 0))
+            op_enlist(lane, op);
+    } else if (may_take(lane) && (index = chunk_take(lane)) >= 0) {
+        begun = true;
+        op->own = &shm->desk[shm->local].chunk[index];
+        op->room = chunk_data(shm, (unsigned)index);
+        op->room_bytes = shm->chunk_bytes;
+    }
+    *starved = lane->held == 0;
+    pthread_mutex_unlock(&lane->lock);
+    return begun;
+}
+
+static tern_status begin_any(struct shm_lane *lane, const struct tern_xfer *xfer, struct tern_link_op *op, bool errand)
+{
+    struct tern_link_op new = { .xfer = *xfer, .status = TERN_OK };
+    bool starved;
+
+    if (!errand)
+        *op = new; /* begin() puts it into the list */
+    if (begin(lane, errand ? &new : op, errand, &starved) ||
+        (starved && collect_all(lane->link) && begin(lane, errand ? &new : op, errand, &starved))) {
+        if (errand)
+            *op = new;
+        return TERN_OK;
+    }
+    return TERN_AGAIN;
+}
+
 static tern_status bounce_start(struct tern_lane *lane, const struct tern_xfer *xfer, struct tern_link_op *op)
 {
-    struct shm_lane *l = (struct shm_lane *)lane;
-    tern_status      st = may_take(l);
-
-    if (st != TERN_OK)
-        return st;
-    *op = (struct tern_link_op){ .xfer = *xfer, .status = TERN_OK };
-    op_pump(l, op);
-    if (op->chunks == 0)
-        return TERN_AGAIN;
-    op_enlist(l, op);
-    return TERN_PENDING;
+    return begin_any((struct shm_lane *)lane, xfer, op, false) == TERN_OK ? TERN_PENDING : TERN_AGAIN;
 }
 
 tern_status tern_shm_errand_open(struct tern_lane *lane, const struct tern_xfer *xfer, struct tern_link_op *op)
@@ -253,17 +317,8 @@ tern_status tern_shm_errand_open(struct tern_lane *lane, const struct tern_xfer 
     struct shm_lane *l = (struct shm_lane *)lane;
     tern_status      st =
         tern_shm_bounce_open(l->link); /* where copies go by the kernel, the first errand is the first use */
-    int index;
 
-    if (st != TERN_OK || (st = may_take(l)) != TERN_OK)
-        return st;
-    if ((index = chunk_take(l)) < 0)
-        return TERN_AGAIN;
-    *op = (struct tern_link_op){ .xfer = *xfer, .status = TERN_OK };
-    op->own = &l->link->desk[l->link->local].chunk[index];
-    op->room = chunk_data(l->link, (unsigned)index);
-    op->room_bytes = l->link->chunk_bytes;
-    return TERN_OK;
+    return st == TERN_OK ? begin_any(l, xfer, op, true) : st;
 }
 
 void tern_shm_errand_send(struct tern_lane *lane, struct tern_link_op *op, size_t request, size_t expect)
@@ -280,39 +335,84 @@ void tern_shm_errand_send(struct tern_lane *lane, struct tern_link_op *op, size_
     chunk->region = op->xfer.part->region;
     chunk->len = request;
     chunk->offset = expect;
+    pthread_mutex_lock(&l->lock);
     op_enlist(l, op);
     chunk_post(l->link, index, op->xfer.part->rank);
+    pthread_mutex_unlock(&l->lock);
 }
 
 void tern_shm_bounce_cancel(struct tern_lane *lane, struct tern_link_op *op)
 {
-    (void)lane;
+    struct shm_lane *l = (struct shm_lane *)lane;
+
+    pthread_mutex_lock(&l->lock);
     op->xfer.local = NULL;     /* what a get brings is dropped */
     op->answer = NULL;         /* and what is answered */
     op->copied = op->xfer.len; /* of a put, no more is sent */
+    pthread_mutex_unlock(&l->lock);
 }
 
-void tern_shm_bounce_progress(struct shm_lane *lane)
+/* The status of an operation that has ended, with its text: who collected its chunks may have been another thread. */
+static tern_status op_status(const struct tern_link_op *op)
 {
-    struct tern_link_op **at = &lane->first;
+    if (op->status == TERN_ERR_PEER)
+        return tern_base_fail(TERN_ERR_PEER, "rank %d is gone", op->xfer.part->rank);
+    if (op->status < 0)
+        return tern_base_fail(op->status,
+                              "the memory that rank %d registered is not mapped there "
+                              "any more; keep it until the region is freed",
+                              op->xfer.part->rank);
+    return TERN_OK;
+}
 
+/* Move every transfer on. Returns those that have ended, oldest first. *starved: one has no chunk, and finds none. */
+static struct tern_link_op *advance_all(struct shm_lane *lane, bool *starved)
+{
+    struct tern_link_op **at = &lane->first, *ended = NULL, **last = &ended;
+
+    *starved = false;
+    pthread_mutex_lock(&lane->lock);
     while (*at) {
         struct tern_link_op *op = *at;
 
         op_reap(lane, op);
+        op_judge(lane, op);
         op_pump(lane, op);
         if (op->copied < op->xfer.len || op->chunks != 0) {
+            *starved |= lane->held == 0;
             at = &op->next;
             continue;
         }
         *at = op->next;
         if (lane->last == &op->next)
             lane->last = at;
+        op->next = NULL;
+        *last = op;
+        last = &op->next;
+    }
+    pthread_mutex_unlock(&lane->lock);
+    return ended;
+}
+
+static bool advance(struct shm_lane *lane)
+{
+    bool                 starved;
+    struct tern_link_op *next;
+
+    for (struct tern_link_op *op = advance_all(lane, &starved); op; op = next) {
+        next = op->next; /* who is told of its end may use it again */
         /* seq_cst: a put's data is at the target before anything that follows. The acquire in op_reap ordered it
          * after the target's copy. */
         atomic_thread_fence(memory_order_seq_cst);
-        lane->link->up->done(op, op->status);
+        lane->link->up->done(op, op_status(op));
     }
+    return starved;
+}
+
+void tern_shm_bounce_progress(struct shm_lane *lane)
+{
+    if (advance(lane) && collect_all(lane->link))
+        advance(lane);
 }
 
 const struct tern_link_path tern_shm_bounce_path = {

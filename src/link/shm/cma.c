@@ -38,10 +38,12 @@ bool tern_shm_cma_works(struct shm_link *shm, const struct tern_link_card *card,
     return *known == SHM_CMA_YES;
 }
 
-static tern_status cma_status(const struct tern_link_part *part, int error)
+static tern_status cma_status(const struct tern_lane *lane, const struct tern_link_part *part, int error)
 {
-    if (error == ESRCH)
+    if (error == ESRCH) {
+        ((const struct shm_lane *)lane)->link->up->gone(part->rank);
         return tern_base_fail(TERN_ERR_PEER, "rank %d (pid %d) is gone", part->rank, part->pid);
+    }
     if (error == EFAULT)
         return tern_base_fail(TERN_ERR_LINK,
                               "memory at either end is not mapped: the source or destination here, or "
@@ -57,7 +59,7 @@ static tern_status cma_start(struct tern_lane *lane, const struct tern_xfer *xfe
     uint64_t                     remote = part->addr + xfer->offset;
     size_t                       left = xfer->len;
 
-    (void)lane, (void)op;
+    (void)op;
     /* release: what this thread wrote before, before the data. The kernel's copy is ordinary stores. */
     atomic_thread_fence(memory_order_release);
     while (left > 0) { /* the kernel moves at most 2 GiB in one call */
@@ -66,7 +68,7 @@ static tern_status cma_start(struct tern_lane *lane, const struct tern_xfer *xfe
         ssize_t      moved = xfer->get ? process_vm_readv(part->pid, &here, 1, &there, 1, 0)
                                        : process_vm_writev(part->pid, &here, 1, &there, 1, 0);
         if (moved <= 0)
-            return cma_status(part, moved < 0 ? errno : EFAULT);
+            return cma_status(lane, part, moved < 0 ? errno : EFAULT);
         local += moved;
         remote += (uint64_t)moved;
         left -= (size_t)moved;
@@ -84,7 +86,6 @@ static tern_status cma_start_list(struct tern_lane *lane, const struct tern_link
     size_t       bytes = 0;
     ssize_t      moved;
 
-    (void)lane;
     for (unsigned i = 0; i < count; i++) {
         here[i] = (struct iovec){ piece[i].local, piece[i].len };
         there[i] = (struct iovec){ (void *)(uintptr_t)(part->addr + piece[i].offset), piece[i].len };
@@ -96,7 +97,7 @@ static tern_status cma_start_list(struct tern_lane *lane, const struct tern_link
                 : process_vm_writev(part->pid, here, count, there, count, 0);
     atomic_thread_fence(memory_order_acq_rel);
     if (moved < 0 || (size_t)moved != bytes)
-        return cma_status(part, moved < 0 ? errno : EFAULT);
+        return cma_status(lane, part, moved < 0 ? errno : EFAULT);
     return TERN_OK;
 }
 

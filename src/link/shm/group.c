@@ -92,7 +92,7 @@ void tern_shm_arrive(struct tern_link_group *base)
     group->barrier++;
     group->round = 0;
     group->seen = 0;
-    tern_base_order_before(group->shm); /* the service thread, when it copies for a peer after the barrier */
+    tern_base_order_before_peers(); /* the service thread, when it copies for a peer after the barrier */
     /* release: everything before the barrier. Pairs with the acquire in reached(). */
     atomic_store_explicit(&group->hall[base->me].arrived, group->barrier, memory_order_release);
     if (!group->by_seats) {
@@ -127,7 +127,7 @@ bool tern_shm_arrived(struct tern_link_group *base)
 
     if (!is_over(group))
         return false;
-    tern_base_order_after(group->shm); /* what the service thread has copied for peers that came here */
+    tern_base_order_after_peers(); /* what the service thread has copied for peers that came here */
     return true;
 }
 

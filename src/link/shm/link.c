@@ -76,6 +76,7 @@ static tern_status link_open(const struct tern_boot *boot, const struct tern_lin
     tern_link_probe = (struct tern_link_probe){ boot->segment->job, boot->segment->job };
     pthread_mutex_init(&shm->exposed_lock, NULL);
     pthread_mutex_init(&shm->chunks_lock, NULL);
+    pthread_mutex_init(&shm->lanes_lock, NULL);
     shm->cma = calloc((size_t)boot->locals, sizeof(*shm->cma));
     shm->peer_data = calloc((size_t)boot->locals, sizeof(*shm->peer_data));
     if (!meet_locals(shm) || !shm->cma || !shm->peer_data) {
@@ -104,6 +105,7 @@ static void link_close(struct tern_link *link)
     munmap(shm->control, shm->control_bytes);
     pthread_mutex_destroy(&shm->exposed_lock);
     pthread_mutex_destroy(&shm->chunks_lock);
+    pthread_mutex_destroy(&shm->lanes_lock);
     tables_free(shm);
 }
 
@@ -122,6 +124,7 @@ static tern_status link_lane_open(struct tern_link *link, struct tern_lane **out
         return tern_base_fail(TERN_ERR_NOMEM, "link shm: no memory for %zu bytes", sizeof(*lane));
     *lane = (struct shm_lane){ .link = tern_shm(link), .own = -1 };
     lane->last = &lane->first;
+    tern_shm_bounce_enter(lane);
     *out = (struct tern_lane *)lane;
     return TERN_OK;
 }
@@ -182,6 +185,7 @@ const struct tern_link_ops tern_shm_ops = {
     .note_port = tern_shm_note_port,
     .note_settled = tern_shm_note_settled,
     .msg_settled = link_msg_settled,
+    .msg_left = tern_shm_msg_left,
     .shares = link_shares,
     .serve = tern_shm_serve,
     .wanted = tern_shm_wanted,

@@ -240,7 +240,7 @@ static void ring_peer(struct shm_link *shm, int peer)
 
 void tern_shm_msg_send(struct tern_link *link, const struct tern_link_msg *msg, size_t len)
 {
-    tern_base_order_before(link); /* the service thread, when it copies for the peer that was told to come */
+    tern_base_order_before_peers(); /* the service thread, when it copies for the peer that was told to come */
     if (msg->channel == TERN_CHANNEL_NOTE)
         tern_base_cells_publish(&msg->cell, 0);
     else
@@ -311,6 +311,7 @@ static inline void watch_at(struct shm_inlet *inlet, uint64_t position)
 /* Consumed: wake the sender where it waits for room. */
 static inline void wake_for_room(struct shm_inlet *inlet)
 {
+    tern_link_before_wanted(inlet->needs_fence);
     if (TERN_UNLIKELY(tern_base_ring_wanted(&inlet->ring)))
         ring_peer(tern_shm(inlet->watch.link), inlet->from); /* it may sleep until there is room */
 }
@@ -348,7 +349,7 @@ static tern_status deliver_tagged(struct tern_link_watch *watch)
     bool                  many = inlet->many;
     int                   found = 0, i;
 
-    tern_base_order_after(shm); /* what the service thread has copied for peers that tell of it now */
+    tern_base_order_after_peers(); /* what the service thread has copied for peers that tell of it now */
     for (i = 0; i < BATCH && (found = tern_base_ring_peek(&inlet->ring, &item)) > 0; i++) {
         if (many)
             tern_base_ring_fetch_ahead(&inlet->ring);
@@ -372,6 +373,7 @@ static tern_status inbox_open(struct shm_link *shm, struct shm_inbox *inbox, str
         struct shm_inlet *inlet = &inbox->inlet[c];
 
         inlet->from = inbox->from;
+        inlet->needs_fence = tern_link_needs_fence(tern_shm_slot(shm, inbox->from));
         inlet->watch = (struct tern_link_watch){ .channel = channel_of[inbox->kind] + c,
                                                  .deliver = deliver_of[inbox->kind],
                                                  .link = (struct tern_link *)shm };
@@ -380,6 +382,21 @@ static tern_status inbox_open(struct shm_link *shm, struct shm_inbox *inbox, str
         st = shm->up->watch(&inlet->watch);
     }
     return st;
+}
+
+bool tern_shm_msg_left(struct tern_link *link, int peer, unsigned channel)
+{
+    struct shm_link     *shm = tern_shm(link);
+    struct shm_messages *m = &shm->messages;
+
+    for (int local = 0; channel == TERN_CHANNEL_NOTE && local < shm->locals; local++)
+        if (shm->rank_of[local] == peer)
+            return shm->notes.inlet[local] && tern_link_come(&shm->notes.inlet[local]->watch);
+    for (uint32_t i = 0; i < m->inboxes; i++)
+        for (unsigned c = 0; m->inbox[i].from == peer && c < rings_of[m->inbox[i].kind]; c++)
+            if (m->inbox[i].inlet[c].watch.channel == channel && tern_link_come(&m->inbox[i].inlet[c].watch))
+                return true;
+    return false;
 }
 
 static bool is_known(const struct shm_messages *m, int from, enum shm_post_kind kind)

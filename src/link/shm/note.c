@@ -248,6 +248,7 @@ static inline void watch_at(struct shm_note_inlet *inlet, unsigned ahead)
 /* Consumed: wake the sender where it waits for room. */
 static inline void wake_for_room(struct shm_note_inlet *inlet)
 {
+    tern_link_before_wanted(inlet->needs_fence);
     if (TERN_UNLIKELY(tern_base_cells_wanted(&inlet->cells)))
         tern_link_ring(tern_shm_slot(tern_shm(inlet->watch.link), inlet->from)); /* it may sleep until there is room */
 }
@@ -303,7 +304,7 @@ static tern_status deliver(struct tern_link_watch *watch)
     int                    found, left = BATCH;
     tern_status            st;
 
-    tern_base_order_after(shm); /* what the service thread has copied for peers that tell of it now */
+    tern_base_order_after_peers(); /* what the service thread has copied for peers that tell of it now */
     while ((found = tern_base_cells_peek(&inlet->cells, &head, &kind)) > 0) {
         if (TERN_UNLIKELY(kind & TERN_CELL_TURNS) && !inlet->map[TERN_CELLS_AT_FAR] && (st = learn_far(inlet)) < 0)
             return st;
@@ -394,6 +395,7 @@ tern_status tern_shm_notes_meet(struct shm_link *shm, int local)
     shm->notes.inlet[local] = inlet;
     inlet->bytes[TERN_CELLS_AT_NEAR] = (size_t)bytes;
     inlet->from = from;
+    inlet->needs_fence = tern_link_needs_fence(tern_shm_slot(shm, from));
     inlet->watch = (struct tern_link_watch){
         .channel = TERN_CHANNEL_NOTE, .deliver = deliver, .expect = expect, .link = (struct tern_link *)shm
     };

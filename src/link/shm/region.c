@@ -13,9 +13,14 @@
 
 static tern_status map_file(struct tern_link_part *part, int file, uint64_t offset)
 {
-    uint64_t bytes = tern_base_round_up(part->size, tern_boot_space_unit(file));
-    void    *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, (off_t)offset);
+    uint64_t    bytes = tern_base_round_up(part->size, tern_boot_space_unit(file));
+    struct stat about;
+    void       *base;
 
+    if (bytes == 0 || fstat(file, &about) != 0 || !tern_base_covers((uint64_t)about.st_size, offset, part->size))
+        return tern_base_fail(TERN_ERR_LINK, "rank %d sent a card of %llu bytes at %llu, where no memory is",
+                              part->rank, (unsigned long long)part->size, (unsigned long long)offset);
+    base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, (off_t)offset);
     if (base == MAP_FAILED)
         return tern_base_fail(TERN_ERR_NOMEM, "cannot map the %llu bytes of rank %d: %s",
                               (unsigned long long)part->size, part->rank, strerror(errno));
@@ -30,7 +35,7 @@ static tern_status map_named(struct tern_link_part *part, const struct tern_link
 {
     struct stat about;
     tern_status st;
-    int         file = open(path_name, O_RDWR | O_CLOEXEC);
+    int         file = open(path_name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 
     if (file < 0)
         return tern_base_fail(TERN_ERR_SYSTEM, "cannot open %s, the part of rank %d: %s", path_name, part->rank,

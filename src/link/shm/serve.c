@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/once.h"
 #include "base/sanitize.h"
 #include "boot/bell.h"
 #include "link/shm/shm.h"
@@ -29,7 +30,10 @@ tern_status tern_shm_expose(struct tern_link *link, struct tern_link_card *card)
     entry = malloc(sizeof(*entry));
     if (!entry)
         return tern_base_fail(TERN_ERR_NOMEM, "link shm: no memory for %zu bytes", sizeof(*entry));
-    *entry = (struct shm_exposed){ .region = card->region, .addr = card->addr, .size = card->size };
+    *entry = (struct shm_exposed){ .region = card->region,
+                                   .addr = card->addr,
+                                   .size = card->size,
+                                   .origin = tern_link_origin(card, shm->boot->rank) };
     pthread_mutex_lock(&shm->exposed_lock);
     entry->next = shm->exposed;
     shm->exposed = entry;
@@ -104,15 +108,11 @@ static int find_out(const void *addr, size_t len, bool write)
     return errno == EINVAL ? -1 : 1;
 }
 
-/* Copy to or from a chunk whose bytes are at `data` of the arena and at `bytes` here. Memory that is not there is an
- * error, and no signal. */
-static bool copy_safely(int arena, uint64_t data, unsigned char *bytes, unsigned char *mine, uint64_t len, bool get)
+/* Copy to or from a chunk whose bytes are at `data` of the arena. The program may unmap its memory at any moment, so
+ * the kernel copies: for the kernel, memory that is not there is an error, and no signal. */
+static bool copy_safely(int arena, uint64_t data, unsigned char *mine, uint64_t len, bool get)
 {
-    if (find_out(mine, len, !get) == 0) {
-        memcpy(get ? bytes : mine, get ? mine : bytes, len);
-        return true;
-    }
-    while (len > 0) { /* a system call that copies tells */
+    while (len > 0) {
         ssize_t moved = get ? pwrite(arena, mine, len, (off_t)data) : pread(arena, mine, len, (off_t)data);
         if (moved < 0 && errno == EINTR)
             continue;
@@ -125,7 +125,8 @@ static bool copy_safely(int arena, uint64_t data, unsigned char *bytes, unsigned
     return true;
 }
 
-/* The same question for an errand, which copies by itself. Where nothing better is known, mapped is there. */
+/* Whether the program's memory is there, for an errand, which touches it by itself. Memory that is unmapped after this
+ * is a crash, as the program was told (region.h). Where nothing better is known, mapped is there. */
 static bool is_there(const void *addr, size_t len, bool write)
 {
     uintptr_t     page = (uintptr_t)addr & ~(uintptr_t)4095, end = (uintptr_t)addr + len;
@@ -144,13 +145,12 @@ struct wish {
     uint64_t region, offset, len, data;
 };
 
-static tern_status serve_copy(struct shm_link *shm, const struct wish *w, const struct shm_exposed *entry,
-                              unsigned char *bytes)
+static tern_status serve_copy(struct shm_link *shm, const struct wish *w, const struct shm_exposed *entry)
 {
     unsigned char *mine = (unsigned char *)(uintptr_t)entry->addr;
 
     if (!tern_base_covers(entry->size, w->offset, w->len) ||
-        !copy_safely(shm->boot->arena, w->data, bytes, mine + w->offset, w->len, w->verb == SHM_GET))
+        !copy_safely(shm->boot->arena, w->data, mine + w->offset, w->len, w->verb == SHM_GET))
         return TERN_ERR_LINK;
     return TERN_OK;
 }
@@ -159,7 +159,7 @@ static tern_status serve_copy(struct shm_link *shm, const struct wish *w, const 
 static tern_status serve_errand(struct shm_link *shm, const struct wish *w, const struct shm_exposed *entry,
                                 unsigned char *bytes, struct shm_chunk *chunk)
 {
-    struct tern_link_ground ground = { (unsigned char *)(uintptr_t)entry->addr, entry->size, is_there };
+    struct tern_link_ground ground = { (unsigned char *)(uintptr_t)entry->addr, entry->size, is_there, entry->origin };
     size_t                  answered = 0;
     tern_status st = shm->up->serve(&ground, bytes, w->len, bytes + tern_link_answer_at(w->len), w->offset, &answered);
 
@@ -178,7 +178,11 @@ static size_t bytes_of(const struct wish *w)
 /* Do what a chunk asks for with the exposed memory that it names. */
 static tern_status fulfil(struct shm_link *shm, int peer, struct shm_chunk *chunk)
 {
-    struct wish         w = { chunk->verb, chunk->region, chunk->offset, chunk->len, chunk->data };
+    struct wish         w = { .verb = TERN_READ_ONCE(chunk->verb),
+                              .region = TERN_READ_ONCE(chunk->region),
+                              .offset = TERN_READ_ONCE(chunk->offset),
+                              .len = TERN_READ_ONCE(chunk->len),
+                              .data = TERN_READ_ONCE(chunk->data) };
     unsigned char      *bytes = peer_bytes(shm, peer, w.data, bytes_of(&w));
     struct shm_exposed *entry;
     tern_status         st = TERN_ERR_LINK;
@@ -191,7 +195,7 @@ static tern_status fulfil(struct shm_link *shm, int peer, struct shm_chunk *chun
     if (entry && w.verb == SHM_ERRAND)
         st = serve_errand(shm, &w, entry, bytes, chunk);
     else if (entry && w.verb <= SHM_GET)
-        st = serve_copy(shm, &w, entry, bytes);
+        st = serve_copy(shm, &w, entry);
     pthread_mutex_unlock(&shm->exposed_lock);
     return st;
 }
@@ -203,7 +207,7 @@ static void answer(struct shm_link *shm, uint32_t number)
     struct tern_slot *slot = tern_shm_slot(shm, shm->rank_of[peer]);
 
     chunk->status = fulfil(shm, peer, chunk);
-    tern_base_order_before(shm); /* the program's threads, after a barrier with the peer */
+    tern_base_order_before_peers(); /* the program's threads, after a barrier with the peer */
     /* release: the copy and its status before the mark. Pairs with the acquire in op_reap(). */
     atomic_store_explicit(&chunk->state, SHM_CHUNK_DONE, memory_order_release);
     tern_boot_bell_ring(&slot->bell, &slot->sleepers);
@@ -219,17 +223,17 @@ bool tern_shm_serve(struct tern_link *link)
 
     if (next == 0)
         return false;
-    tern_base_order_after(shm);
+    tern_base_order_after_peers();
     while (next != 0 && next <= limit && count++ < limit) { /* turn the stack round: oldest first */
         struct shm_chunk *chunk = &shm->desk[(next - 1) / SHM_CHUNKS].chunk[(next - 1) % SHM_CHUNKS];
-        uint32_t          older = chunk->next;
+        uint32_t          older = TERN_READ_ONCE(chunk->next);
         chunk->next = oldest;
         oldest = next;
         next = older;
     }
     while (oldest != 0 && oldest <= limit && count-- > 0) { /* a peer may have led us in a circle */
         uint32_t number = oldest - 1;
-        oldest = shm->desk[number / SHM_CHUNKS].chunk[number % SHM_CHUNKS].next;
+        oldest = TERN_READ_ONCE(shm->desk[number / SHM_CHUNKS].chunk[number % SHM_CHUNKS].next);
         answer(shm, number); /* from here on the chunk is the initiator's again */
     }
     return true;

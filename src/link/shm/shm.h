@@ -34,7 +34,7 @@ enum shm_verb { SHM_PUT, SHM_GET, SHM_ERRAND };
 enum shm_chunk_state { SHM_CHUNK_MINE, SHM_CHUNK_POSTED, SHM_CHUNK_DONE };
 
 /* A piece of a bounced transfer. The initiator owns and writes it, but between POSTED and DONE, when the target does.
- * */
+ * Neither believes what it reads here but for what the other one had to say. */
 struct shm_chunk {
     _Alignas(64) _Atomic uint32_t state; /* enum shm_chunk_state */
     uint32_t next;                       /* in the target's inbox: number of the next chunk + 1, 0 at the end */
@@ -105,7 +105,8 @@ struct shm_inlet {
     struct tern_link_watch    watch;
     struct tern_ring_consumer ring;
     int                       from;
-    bool                      many; /* the last delivery ended before the messages did */
+    bool                      needs_fence; /* tern_link_needs_fence() of the sender */
+    bool                      many;        /* the last delivery ended before the messages did */
 };
 
 struct shm_inbox {
@@ -120,6 +121,7 @@ struct shm_note_inlet {
     struct tern_link_watch     watch;
     struct tern_cells_consumer cells;
     int                        from;
+    bool                       needs_fence;          /* tern_link_needs_fence() of the sender */
     unsigned char             *map[TERN_CELLS_ROWS]; /* NULL: not yet */
     size_t                     bytes[TERN_CELLS_ROWS];
 };
@@ -129,7 +131,7 @@ enum shm_cma { SHM_CMA_UNKNOWN, SHM_CMA_YES, SHM_CMA_NO };
 /* A PRIVATE part of this rank that peers may ask the service thread to copy. */
 struct shm_exposed {
     struct shm_exposed *next;
-    uint64_t            region, addr, size;
+    uint64_t            region, addr, size, origin;
 };
 
 /* message.c */
@@ -158,6 +160,11 @@ struct shm_peer_data {
     uint64_t       offset, bytes; /* in the arena */
 };
 
+/* What a chunk of this rank is for: bytes of its transfer. Kept here, because what the chunk says may change. */
+struct shm_piece {
+    uint64_t at, len; /* at: from the begin of the transfer */
+};
+
 struct shm_link {
     const struct tern_boot    *boot;
     const struct tern_link_up *up;
@@ -171,10 +178,13 @@ struct shm_link {
     uint8_t                   *cma;  /* [locals] enum shm_cma */
     /* bounce.c, as initiator; the masks are shared by all threads of the process */
     _Atomic uint64_t           free_chunks; /* that no transfer uses */
-    _Atomic uint64_t           lane_chunks; /* that no lane has taken for its own */
+    _Atomic uint64_t           lane_chunks; /* that no lane has beside those */
+    pthread_mutex_t            lanes_lock;  /* guards the list of lanes; taken before the lock of one */
+    struct shm_lane           *lanes;
     struct tern_space          data_space;
     unsigned char             *data; /* mapped data of this rank's chunks; NULL: none yet */
     uint64_t                   chunk_bytes;
+    struct shm_piece           piece[SHM_CHUNKS]; /* of each chunk that a put or get uses. Writer: who took the chunk */
     /* bounce.c, as target */
     pthread_mutex_t            exposed_lock;
     pthread_mutex_t            chunks_lock; /* guards the making of data */
@@ -187,12 +197,17 @@ struct shm_link {
 struct shm_lane {
     struct shm_link     *link;
     struct tern_link_op *first, **last; /* under way, oldest first */
-    int                  own;           /* the chunk that only this lane uses; -1: none yet */
-    bool                 own_busy;
+    int                  own;           /* the chunk that is no shared one; -1: none */
+    unsigned             held;          /* chunks that the lane has, of both kinds */
+    pthread_mutex_t      lock;          /* guards all that was named, and of transfers chunks, status and answer: other
+                                           threads collect for this lane where they find no chunk. The list is changed
+                                           by the thread that uses the lane only, which reads it without the lock */
+    struct shm_lane     *next, **prev;  /* among all lanes of the link: its lanes_lock */
 };
 
 tern_status tern_shm_messages_open(struct shm_link *shm);
 void        tern_shm_messages_close(struct shm_link *shm);
+bool        tern_shm_msg_left(struct tern_link *link, int peer, unsigned channel);
 size_t      tern_shm_msg_longest(struct tern_link *link, int peer, unsigned channel);
 tern_status tern_shm_msg_open(struct tern_link *link, struct tern_link_msg *msg, size_t min, size_t max);
 void        tern_shm_msg_send(struct tern_link *link, const struct tern_link_msg *msg, size_t len);
@@ -263,6 +278,7 @@ bool        tern_shm_serve(struct tern_link *link);
 bool        tern_shm_wanted(const struct tern_link *link);
 void        tern_shm_bounce_progress(struct shm_lane *lane);
 void        tern_shm_bounce_cancel(struct tern_lane *lane, struct tern_link_op *op);
+void        tern_shm_bounce_enter(struct shm_lane *lane);
 void        tern_shm_bounce_leave(struct shm_lane *lane);
 tern_status tern_shm_errand_open(struct tern_lane *lane, const struct tern_xfer *xfer, struct tern_link_op *op);
 void        tern_shm_errand_send(struct tern_lane *lane, struct tern_link_op *op, size_t request, size_t expect);

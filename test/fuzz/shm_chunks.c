@@ -1,0 +1,178 @@
+/* shm_chunks.c: chunks of the bounce buffer whose head the peer changes while it is read, at both ends: requests of the
+ * peer that this rank serves, and this rank's own gets and errands that the peer answers. The input says which, two
+ * versions of the head, and after how many accesses the second replaces the first.
+ *
+ * Promise: nothing is read or written but the memory that was exposed, the destination of the get, and the chunks
+ * themselves: what lies around them is not mapped. Every request and every transfer comes to an end. */
+#define _GNU_SOURCE
+#include "fuzz/fuzz.h"
+
+#include "base/options.h"
+#include "boot/space.h"
+#include "fuzz/meddle.h"
+#include "link/shm/shm.h"
+
+#define REGION 5u
+#define PAGE 4096u
+#define EXPECT 16u
+
+static struct {
+    struct tern_boot  boot[2];
+    struct tern_link *link[2]; /* this rank, and the peer, whose mapping of the control memory is another */
+    struct tern_lane *lane;
+    unsigned char    *memory; /* exposed, and the destination of gets: a page between two that cannot be touched */
+    struct tern_space data;   /* of the peer's chunks */
+    struct shm_chunk  second; /* what the head becomes */
+    struct shm_chunk *head;   /* where, as the peer maps it */
+    unsigned          ended;
+} job;
+
+static void up_done(struct tern_link_op *op, tern_status status)
+{
+    (void)op;
+    MUST(status == TERN_OK || status == TERN_ERR_LINK);
+    job.ended++;
+}
+
+static tern_status up_watch(struct tern_link_watch *watch)
+{
+    (void)watch;
+    return TERN_OK;
+}
+
+static tern_status up_serve(const struct tern_link_ground *ground, const unsigned char *request, size_t len,
+                            unsigned char *answer, size_t room, size_t *answered)
+{
+    MUST(ground->base == job.memory && ground->size == PAGE);
+    fuzz_touch(request, len);
+    memset(answer, 0, room);
+    *answered = room;
+    return TERN_OK;
+}
+static const struct tern_link_up up = { .done = up_done, .watch = up_watch, .serve = up_serve };
+
+static void take_answer(struct tern_link_op *op, const unsigned char *bytes, size_t len)
+{
+    MUST(len <= EXPECT && len <= op->expect);
+    memcpy(job.memory, bytes, len);
+}
+
+static void make_job(void)
+{
+    struct tern_link_card card = { .region = REGION, .size = PAGE, .place = TERN_PLACE_PRIVATE };
+    unsigned char        *pages = mmap(NULL, 3 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    static char           chunk[] = "TERN_BOUNCE_CHUNK=4K";
+    char                 *environment[] = { chunk, NULL };
+
+    MUST((void *)pages != MAP_FAILED && mprotect(pages + PAGE, PAGE, PROT_READ | PROT_WRITE) == 0);
+    MUST(tern_base_options_load(environment) == TERN_OK);
+    MUST(tern_boot_arena_make(2, 2, &job.boot[0].arena, &job.boot[0].huge, &job.boot[0].segment) == TERN_OK);
+    job.boot[1] = job.boot[0];
+    for (int i = 0; i < 2; i++) {
+        tern_boot_place(&job.boot[i], i);
+        MUST(tern_shm_ops.open(&job.boot[i], &up, &job.link[i]) == TERN_OK);
+    }
+    job.memory = pages + PAGE;
+    card.addr = (uint64_t)(uintptr_t)job.memory;
+    MUST(tern_shm_ops.expose(job.link[0], &card) == TERN_OK);
+    MUST(tern_shm_ops.lane_open(job.link[0], &job.lane) == TERN_OK);
+    MUST(tern_shm_bounce_open((struct shm_link *)job.link[0]) == TERN_OK);
+    MUST(tern_boot_space_take(&job.boot[0], job.boot[0].arena, 2 * PAGE, &job.data) == TERN_OK);
+}
+
+/* The head as the peer writes it; numbers that would hardly ever be met by chance are brought near. */
+static struct shm_chunk take_head(const uint8_t **data, size_t *size)
+{
+    struct {
+        uint8_t  near, verb, region, status;
+        uint32_t next;
+        uint64_t offset, len, data;
+    } said;
+
+    fuzz_take(data, size, &said, sizeof(said));
+    return (struct shm_chunk){ .next = said.near & 1 ? 0 : said.next,
+                               .verb = said.verb % 4,
+                               .status = said.near & 2 ? TERN_OK : said.status,
+                               .region = said.near & 4 ? REGION : said.region,
+                               .offset = said.near & 8 ? said.offset % (PAGE + 2) : said.offset,
+                               .len = said.near & 16 ? said.len % (PAGE + 2) : said.len,
+                               .data = said.near & 32 ? job.data.offset + said.data % (2 * PAGE + 2) : said.data };
+}
+
+/* All but the state, which is the protocol's. */
+static void write_head(const struct shm_chunk *says)
+{
+    job.head->next = says->next;
+    job.head->verb = says->verb;
+    job.head->status = says->status;
+    job.head->region = says->region;
+    job.head->offset = says->offset;
+    job.head->len = says->len;
+    job.head->data = says->data;
+}
+
+static void second_step(void)
+{
+    write_head(&job.second);
+}
+
+static void serve_it(const struct shm_chunk *first, unsigned after)
+{
+    struct shm_link *mine = (struct shm_link *)job.link[0], *theirs = (struct shm_link *)job.link[1];
+
+    job.head = &theirs->desk[1].chunk[0];
+    write_head(first);
+    atomic_store(&theirs->desk[1].data_bytes, 2 * PAGE);
+    atomic_store(&theirs->desk[1].data, job.data.offset);
+    atomic_store(&job.head->state, SHM_CHUNK_POSTED);
+    atomic_store(&theirs->desk[0].inbox, SHM_CHUNKS + 1);
+    meddle_begin(mine->control, mine->control_bytes, after, second_step);
+    tern_shm_ops.serve(job.link[0]);
+    meddle_end();
+    MUST(atomic_load(&job.head->state) == SHM_CHUNK_DONE);
+}
+
+/* A get, or an errand, of one chunk, which the peer says to have done. */
+static void collect_it(const struct shm_chunk *first, unsigned after, bool errand)
+{
+    struct shm_link      *mine = (struct shm_link *)job.link[0], *theirs = (struct shm_link *)job.link[1];
+    struct tern_link_part part = { .path = &tern_shm_bounce_path, .size = PAGE, .region = REGION, .rank = 1 };
+    struct tern_xfer      xfer = { .part = &part, .offset = 8, .local = job.memory, .len = PAGE, .get = true };
+    struct tern_link_op   op;
+
+    if (errand) {
+        MUST(tern_shm_ops.errand_open(job.lane, &xfer, &op) == TERN_OK);
+        op.answer = take_answer;
+        tern_shm_ops.errand_send(job.lane, &op, 32, EXPECT);
+    } else {
+        MUST(tern_shm_bounce_path.start(job.lane, &xfer, &op) == TERN_PENDING);
+    }
+    job.head = &theirs->desk[0].chunk[__builtin_ctzll(op.chunks)];
+    write_head(first);
+    atomic_store(&job.head->state, SHM_CHUNK_DONE);
+    job.ended = 0;
+    meddle_begin(mine->control, mine->control_bytes, after, second_step);
+    tern_shm_ops.progress(job.lane);
+    meddle_end();
+    MUST(job.ended == 1 && op.chunks == 0);
+    atomic_store(&theirs->desk[1].inbox, 0); /* nobody serves there */
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct {
+        uint8_t what, after;
+    } said;
+    struct shm_chunk first;
+
+    if (!job.link[0])
+        make_job();
+    fuzz_take(&data, &size, &said, sizeof(said));
+    first = take_head(&data, &size);
+    job.second = take_head(&data, &size);
+    if (said.what % 4 < 2)
+        serve_it(&first, said.after % 64);
+    else
+        collect_it(&first, said.after % 64, said.what % 4 == 3);
+    return 0;
+}

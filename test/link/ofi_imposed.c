@@ -1,0 +1,160 @@
+/* ofi_imposed.c: networks that fail, and peers that do not answer.
+ *
+ * Promises: a peer that stands still holds up nobody else's transfers; a provider of which it cannot be known when a
+ * put has arrived is refused with the reason; receives that fail take no buffers away; a completion queue that cannot
+ * be read any more is an error, and not silence.
+ *
+ * The rest of what is imposed on the network is imposed on every test of links (link_test.h) and of jobs.
+ */
+#include "link_parts.h"
+
+#include "link/ofi/ofi.h"
+
+#define MANY 64
+#define WINDOW 8
+
+/* ---- a peer that stands still ---- */
+
+static void stopped_peer(struct rank *r)
+{
+    static struct test_op ops[MANY];
+    static unsigned char  byte[MANY];
+    struct parts          p;
+    int                   started = 0;
+
+    parts_make(r, &p, TERN_PLACE_PRIVATE, 4096);
+    for (int to = 0; to < r->ranks; to++)
+        EXPECT(move(r, &p, to, 0, byte, 1, false) == TERN_OK); /* they know each other from now on */
+    meet(r);
+    if (r->me == 1) { /* as if it were stopped: nothing is done for its peers */
+        pthread_mutex_lock(&((struct ofi_link *)r->link)->lock);
+        atomic_store(&r->board->word[1][0], 1);
+        while (atomic_load(&r->board->word[0][0]) == 0)
+            usleep(1000);
+        pthread_mutex_unlock(&((struct ofi_link *)r->link)->lock);
+    } else if (r->me == 0) {
+        while (atomic_load(&r->board->word[1][0]) == 0)
+            usleep(1000);
+        for (tern_status st = TERN_PENDING; started < MANY && st == TERN_PENDING; started += st == TERN_PENDING) {
+            struct tern_xfer xfer = { .part = &p.part[1], .local = &byte[started], .len = 1 };
+            st = p.part[1].path->start(r->lane, &xfer, &ops[started].op);
+        }
+        EXPECT(started == WINDOW);
+        for (int i = 0; i < MANY; i++) /* one at a time, and as many pieces as one transfer may have */
+            EXPECT(move(r, &p, 2, 1, byte, 1, i % 2) == TERN_OK);
+        atomic_store(&r->board->word[0][0], 1);
+    }
+    for (int i = 0; i < started; i++) {
+        finish(r, &ops[i]);
+        EXPECT(ops[i].status == TERN_OK);
+    }
+    parts_drop(r, &p);
+}
+
+static void test_stopped_peer(void **state)
+{
+    (void)state;
+    tern_opt.ofi_window = WINDOW;
+    run_link(link_named("ofi"), 3, 64, stopped_peer);
+    default_options(NULL);
+}
+
+/* ---- a provider that is refused ---- */
+
+static void refused(scene_body *body)
+{
+    struct tern_fabric fabric;
+
+    (void)body;
+    test_fabric_impose("raw=0");
+    EXPECT(tern_boot_fabric_choose(false, &fabric) == TERN_ERR_LINK);
+    EXPECT(strstr(tern_base_detail(), "neither tells when a put has arrived"));
+}
+
+static void test_no_delivery(void **state)
+{
+    (void)state;
+    run_alone(refused, NULL);
+}
+
+/* ---- receives that fail ---- */
+
+static unsigned delivered;
+
+static void count_message(int from, unsigned channel, const unsigned char *head, const unsigned char *data, size_t len)
+{
+    EXPECT(from == 0 && channel == TERN_CHANNEL_REQUEST && head[0] == 77 && !data && len == 0);
+    delivered++;
+}
+
+/* More of them than there are buffers. */
+static void lost_buffers(struct rank *r)
+{
+    uint32_t none = 0;
+
+    receiver = count_message;
+    if (r->me == 0)
+        EXPECT(r->ops->msg_brief(r->link, 1, TERN_CHANNEL_REQUEST, 77, &none, 1) == TERN_OK);
+    while (r->me == 1 && delivered == 0) {
+        r->ops->msg_look(r->link);
+        EXPECT(deliver(r->link, TERN_CHANNEL_REQUEST) == TERN_OK);
+    }
+    while (!r->ops->msg_settled(r->link))
+        r->ops->msg_look(r->link);
+    meet(r);
+}
+
+/* Until the failure is told. */
+static void expect_failure(struct rank *r, const char *what)
+{
+    tern_status st;
+
+    do {
+        r->ops->msg_look(r->link);
+        st = deliver(r->link, TERN_CHANNEL_REQUEST);
+    } while (st == TERN_OK);
+    EXPECT(st == TERN_ERR_LINK && strstr(tern_base_detail(), what));
+    meet(r);
+}
+
+static void too_many_lost(struct rank *r)
+{
+    expect_failure(r, "receiving messages failed too often");
+}
+
+static void broken_queue(struct rank *r)
+{
+    expect_failure(r, "completion queue");
+}
+
+static void run_imposed(const char *fabric, link_body *body)
+{
+    test_fabric_impose(fabric);
+    run_link(link_named("ofi"), 2, 64, body);
+    test_fabric_impose(NULL);
+}
+
+static void test_lost_buffers(void **state)
+{
+    (void)state;
+    run_imposed("lose=7", lost_buffers);
+    run_imposed("lose=100", too_many_lost);
+}
+
+static void test_broken_queue(void **state)
+{
+    (void)state;
+    run_imposed("broken=50", broken_queue);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_stopped_peer),
+        cmocka_unit_test(test_no_delivery),
+        cmocka_unit_test(test_lost_buffers),
+        cmocka_unit_test(test_broken_queue),
+    };
+
+    return cmocka_run_group_tests_name("link ofi, imposed", tests, default_options, NULL);
+}

@@ -1,0 +1,326 @@
+/* ofi_sleep.c: sleeping while operations of the network end by the clock.
+ *
+ * Promise: a thread that sleeps for as long as may_sleep permits, and is woken by its bell only, sees the end of every
+ * operation, also of those of which no completion tells: on a peer that has died or left and whose connection is
+ * silent, and those that failed and wait for the launcher's word on the peer, the fetch of a message's data among them.
+ * The sleeps here have no other limit, so that a missed end is a hang, which an alarm ends. Memory that such an
+ * operation may still use is not freed.
+ */
+#include "link_parts.h"
+
+#include "boot/bell.h"
+#include "link/ofi/ofi.h"
+
+#define SIZE 65536u
+
+static struct ofi_link *ofi_of(const struct rank *r)
+{
+    return (struct ofi_link *)r->link;
+}
+
+/* The progress thread sleeps on its descriptor: until it does, nobody sleeps for long. */
+static void await_watcher(struct rank *r)
+{
+    for (int i = 0; i < 1000 && !atomic_load(&ofi_of(r)->helper.watching); i++)
+        usleep(100);
+}
+
+/* As core/wait.c sleeps, for ever if may. */
+static void finish_asleep(struct rank *r, struct test_op *op)
+{
+    struct tern_slot *slot = &r->boot.segment->slot[r->me];
+
+    while (op->done == 0) {
+        uint32_t seen = tern_boot_bell_announce(&slot->bell, &slot->sleepers);
+
+        r->ops->progress(r->lane);
+        await_watcher(r);
+        if (op->done == 0)
+            tern_boot_bell_wait(&slot->bell, seen, r->ops->may_sleep(r->link));
+        tern_boot_bell_withdraw(&slot->sleepers);
+        r->ops->progress(r->lane);
+    }
+    EXPECT(op->done == 1);
+}
+
+/* Rank 1 does nothing for its peers, as if it were stopped, until rank 0 has seen its end. */
+static void stand_still(struct rank *r)
+{
+    pthread_mutex_lock(&ofi_of(r)->lock);
+    atomic_store(&r->board->word[1][0], 1);
+    while (atomic_load(&r->board->word[0][0]) == 0)
+        usleep(1000);
+    _exit(0);
+}
+
+static void end_all(struct rank *r)
+{
+    atomic_store(&r->board->word[0][0], 1);
+    EXPECT(!LEAKS());
+    _exit(0); /* there is nobody to meet */
+}
+
+/* Rank 0 has connected to rank 1, which stands still from then on. */
+static void begin(struct rank *r, struct parts *p)
+{
+    static unsigned char byte;
+
+    r->boot.segment->on_failure = TERN_ON_FAILURE_RETURN;
+    parts_make(r, p, TERN_PLACE_PRIVATE, SIZE);
+    EXPECT(move(r, p, 1 - r->me, 0, &byte, 1, false) == TERN_OK);
+    meet(r);
+    if (r->me == 1)
+        stand_still(r);
+    while (atomic_load(&r->board->word[1][0]) == 0)
+        usleep(1000);
+}
+
+static void start_put(struct rank *r, struct parts *p, struct test_op *op)
+{
+    static unsigned char byte;
+    struct tern_xfer     xfer = { .part = &p->part[1], .local = &byte, .len = 1 };
+
+    EXPECT(p->part[1].path->start(r->lane, &xfer, &op->op) == TERN_PENDING);
+}
+
+static void start_errand(struct rank *r, struct parts *p, struct test_op *op)
+{
+    struct tern_xfer xfer = { .part = &p->part[1], .len = 8, .brief = true };
+
+    EXPECT(r->ops->errand_open(r->lane, &xfer, &op->op) == TERN_OK);
+    memset(op->op.room, 0, 8);
+    r->ops->errand_send(r->lane, &op->op, 8, 8);
+}
+
+static void dies(struct rank *r, void (*start)(struct rank *r, struct parts *p, struct test_op *op))
+{
+    struct test_op op = { .done = 0 };
+    struct parts   p;
+
+    begin(r, &p);
+    start(r, &p, &op);
+    atomic_store(&r->boot.segment->slot[1].fate, TERN_FATE_LOST);
+    atomic_fetch_add(&r->boot.segment->losses, 1);
+    finish_asleep(r, &op);
+    EXPECT(op.status == TERN_ERR_PEER);
+    end_all(r);
+}
+
+static void put_to_dead(struct rank *r)
+{
+    dies(r, start_put);
+}
+
+static void errand_to_dead(struct rank *r)
+{
+    dies(r, start_errand);
+}
+
+/* A peer is given up while the provider may still write into the memory of a get. Memory that was made for the get
+ * stays with the link, which frees it when the provider has done with it. */
+static void memory_of_dead(struct rank *r)
+{
+    size_t           len = 2 * tern_opt.ofi_bounce; /* it goes straight into the memory */
+    unsigned char   *memory = malloc(len);
+    struct test_op   op = { .done = 0 };
+    struct parts     p;
+    struct tern_xfer xfer = { .local = memory, .len = len, .get = true, .heap = true };
+
+    EXPECT(memory != NULL);
+    begin(r, &p);
+    xfer.part = &p.part[1];
+    EXPECT(p.part[1].path->start(r->lane, &xfer, &op.op) == TERN_PENDING);
+    atomic_store(&r->boot.segment->slot[1].fate, TERN_FATE_LOST);
+    atomic_fetch_add(&r->boot.segment->losses, 1);
+    finish_asleep(r, &op);
+    EXPECT(op.status == TERN_ERR_PEER && op.op.kept);
+    memset(memory, 1, len); /* as the provider may */
+    r->ops->lane_close(r->lane);
+    close_link(r->ops, r->link); /* what has not ended is freed here */
+    end_all(r);
+}
+
+/* Nothing counts those that leave in order. */
+static void leaves(struct rank *r, void (*start)(struct rank *r, struct parts *p, struct test_op *op))
+{
+    struct test_op op = { .done = 0 };
+    struct parts   p;
+
+    begin(r, &p);
+    start(r, &p, &op);
+    for (int i = 0; i < 3; i++)
+        r->ops->progress(r->lane);
+    atomic_store(&r->boot.segment->slot[1].life, TERN_LIFE_LEFT);
+    finish_asleep(r, &op);
+    EXPECT(op.status == TERN_ERR_PEER);
+    end_all(r);
+}
+
+static void put_to_departed(struct rank *r)
+{
+    leaves(r, start_put);
+}
+
+static void errand_to_departed(struct rank *r)
+{
+    leaves(r, start_errand);
+}
+
+/* The peer lives; the operation fails, and its error is reported when the launcher had time to tell of a death. */
+static void failed_put(struct rank *r)
+{
+    struct test_op op = { .done = 0 };
+    struct parts   p;
+
+    parts_make(r, &p, TERN_PLACE_PRIVATE, SIZE);
+    r->ops->conceal(r->link, p.id);
+    meet(r);
+    if (r->me == 0) {
+        start_put(r, &p, &op);
+        finish_asleep(r, &op);
+        EXPECT(op.status == TERN_ERR_LINK || op.status == TERN_ERR_PEER);
+    }
+    parts_drop(r, &p);
+}
+
+/* Look for messages. Returns what the delivery of those that have come returned. */
+static tern_status look(struct rank *r)
+{
+    r->ops->progress(r->lane);
+    r->ops->msg_look(r->link);
+    return deliver(r->link, TERN_CHANNEL_REQUEST);
+}
+
+/* Rank 1 sends a message whose data the receiver has to fetch, and ends before rank 0 has looked. The launcher has not
+ * told of its end when this returns. */
+static void begin_unfetched(struct rank *r)
+{
+    struct tern_link_msg msg = { .peer = 0, .channel = TERN_CHANNEL_REQUEST };
+    struct parts         p;
+    static unsigned char byte;
+
+    r->boot.segment->on_failure = TERN_ON_FAILURE_RETURN;
+    parts_make(r, &p, TERN_PLACE_PRIVATE, SIZE);
+    EXPECT(move(r, &p, 1 - r->me, 0, &byte, 1, false) == TERN_OK);
+    meet(r);
+    if (r->me == 0) {
+        pthread_mutex_lock(&ofi_of(r)->lock); /* nothing is received */
+        atomic_store(&r->board->word[0][0], 1);
+        while (atomic_load(&r->board->word[1][0]) == 0)
+            usleep(1000);
+        usleep(100000); /* rank 1 ends, and its connections with it */
+        pthread_mutex_unlock(&ofi_of(r)->lock);
+        return;
+    }
+    while (atomic_load(&r->board->word[0][0]) == 0)
+        usleep(1000);
+    EXPECT(r->ops->msg_open(r->link, &msg, SIZE, SIZE) == TERN_OK);
+    memset(msg.head, 0, TERN_LINK_HEAD);
+    memset(msg.data, 0, SIZE);
+    r->ops->msg_send(r->link, &msg, SIZE);
+    for (int i = 0; i < 100; i++) {
+        r->ops->progress(r->lane);
+        usleep(1000);
+    }
+    pthread_mutex_lock(&ofi_of(r)->lock);
+    atomic_store(&r->board->word[1][0], 1);
+    _exit(0);
+}
+
+static bool has_failed(struct rank *r)
+{
+    bool failed;
+
+    pthread_mutex_lock(&ofi_of(r)->lock);
+    failed = ofi_of(r)->messages.failed != NULL;
+    pthread_mutex_unlock(&ofi_of(r)->lock);
+    return failed;
+}
+
+/* The receiver goes on without the data of a sender that has died, also when it learns of the death after the fetch has
+ * failed. */
+static void fetch_from_dead(struct rank *r)
+{
+    begin_unfetched(r);
+    while (!has_failed(r))
+        EXPECT(look(r) == TERN_OK);
+    atomic_store(&r->boot.segment->slot[1].fate, TERN_FATE_LOST);
+    atomic_fetch_add(&r->boot.segment->losses, 1);
+    while (has_failed(r))
+        EXPECT(look(r) == TERN_OK);
+    EXPECT(look(r) == TERN_OK);
+    _exit(0);
+}
+
+/* A sender of whose death the launcher says nothing: the error names the rank. A receiver that sleeps sees it. */
+static void fetch_that_fails(struct rank *r)
+{
+    struct tern_slot *slot = &r->boot.segment->slot[r->me];
+    tern_status       st;
+
+    begin_unfetched(r);
+    while ((st = look(r)) == TERN_OK) {
+        uint32_t seen = tern_boot_bell_announce(&slot->bell, &slot->sleepers);
+
+        await_watcher(r);
+        if ((st = look(r)) == TERN_OK)
+            tern_boot_bell_wait(&slot->bell, seen, r->ops->may_sleep(r->link));
+        tern_boot_bell_withdraw(&slot->sleepers);
+        if (st != TERN_OK)
+            break;
+    }
+    EXPECT(st == TERN_ERR_LINK && strstr(tern_base_detail(), "could not read the data of a message from rank 1"));
+    _exit(0);
+}
+
+/* A lane whose thread computes keeps nobody awake: it is called once. */
+static void lane_of_another(struct rank *r)
+{
+    struct test_op    op = { .done = 0 };
+    struct tern_lane *mine = r->lane;
+    struct parts      p;
+
+    begin(r, &p);
+    start_errand(r, &p, &op);
+    EXPECT(r->ops->lane_open(r->link, &r->lane) == TERN_OK);
+    atomic_store(&r->boot.segment->slot[1].fate, TERN_FATE_LOST);
+    r->ops->may_sleep(r->link);
+    for (int i = 0; i < 10; i++)
+        EXPECT(r->ops->may_sleep(r->link) > 0);
+    r->ops->lane_close(r->lane);
+    r->lane = mine;
+    finish_asleep(r, &op);
+    EXPECT(op.status == TERN_ERR_PEER);
+    end_all(r);
+}
+
+#define SLEEP_TEST(body)                                     \
+    static void test_##body(void **state)                    \
+    {                                                        \
+        const struct tern_link_ops *ops = link_named("ofi"); \
+        (void)state;                                         \
+        assert_non_null(ops);                                \
+        run_link(ops, 2, 64, body);                          \
+    }
+SLEEP_TEST(put_to_dead)
+SLEEP_TEST(errand_to_dead)
+SLEEP_TEST(put_to_departed)
+SLEEP_TEST(errand_to_departed)
+SLEEP_TEST(memory_of_dead)
+SLEEP_TEST(failed_put)
+SLEEP_TEST(lane_of_another)
+SLEEP_TEST(fetch_from_dead)
+SLEEP_TEST(fetch_that_fails)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_put_to_dead),      cmocka_unit_test(test_errand_to_dead),
+        cmocka_unit_test(test_put_to_departed),  cmocka_unit_test(test_errand_to_departed),
+        cmocka_unit_test(test_failed_put),       cmocka_unit_test(test_memory_of_dead),
+        cmocka_unit_test(test_lane_of_another),  cmocka_unit_test(test_fetch_from_dead),
+        cmocka_unit_test(test_fetch_that_fails),
+    };
+
+    return cmocka_run_group_tests_name("link ofi, asleep", tests, default_options, NULL);
+}

@@ -1,0 +1,179 @@
+/* notify_full.c: notifications of several threads to targets that keep next to nothing.
+ *
+ * Promise: where a thread of the target asks for every notification sooner or later, whatever the others wait for,
+ * senders that are pushed back go on: nobody sleeps on a notification that can be taken, or on room that there is. A
+ * wait for one that has not come sleeps, although others have come that cannot be kept.
+ *
+ * Each rank has threads that send and threads that receive, one of each for a tag. A receiving thread asks for one
+ * notification after the other, so the first in a queue is often one that nobody asks for yet; or each asks for all of
+ * them before the first is sent, so that none is ever refused, and the sending threads receive as well.
+ *
+ * ranks: 1 2 4
+ * env: TERN_SPIN=0 TERN_YIELDS=0
+ * env: TERN_CMA=off TERN_SPIN=0
+ * sanitized: 2
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sys/resource.h>
+
+#include "job_test.h"
+
+#define TAGS 3
+#define EACH (JOB_SANITIZED ? 60u : 300u) /* notifications of a thread to a rank */
+#define UNASKED 99u
+
+static tern_region *region;
+
+static tern_ctx *make(void)
+{
+    tern_ctx *ctx;
+
+    OK(tern_ctx_create(tern_team_world(), TERN_RELAXED, &ctx));
+    return ctx;
+}
+
+/* Blocking notified puts to all ranks, this one included. */
+static void send_all(tern_ctx *ctx, uint32_t tag)
+{
+    for (uint64_t i = 0; i < EACH; i++)
+        for (int rank = 0; rank < tern_size(); rank++)
+            OK(i % 3 ? tern_put_notify(ctx, region, rank, tag * sizeof(i), &i, sizeof(i), tag)
+                     : tern_notify(ctx, region, rank, tag));
+}
+
+static void *sender(void *arg)
+{
+    tern_ctx *ctx = make();
+
+    send_all(ctx, (uint32_t)(uintptr_t)arg);
+    OK(tern_ctx_destroy(ctx));
+    return NULL;
+}
+
+/* One after the other, by waits and by events. */
+static void *receiver(void *arg)
+{
+    uint32_t         tag = (uint32_t)(uintptr_t)arg;
+    tern_ctx        *ctx = make();
+    tern_notice     *notice;
+    tern_notice_info info;
+
+    OK(tern_notice_init(ctx, region, TERN_ANY_SOURCE, tag, 1, &notice));
+    for (unsigned i = 0; i < EACH * (unsigned)tern_size(); i++) {
+        OK(tern_notice_start(notice));
+        if (i % 2) {
+            tern_event event = TERN_EVENT_INIT;
+
+            OK(tern_notice_event(notice, &event));
+            OK(tern_event_wait(&event, TERN_FOREVER));
+        }
+        OK(tern_notice_wait(notice, TERN_FOREVER, &info));
+        SAME(info.tag, tag);
+    }
+    OK(tern_notice_free(notice));
+    OK(tern_ctx_destroy(ctx));
+    return NULL;
+}
+
+static void join(pthread_t *thread, int n)
+{
+    for (int i = 0; i < n; i++)
+        CHECK(pthread_join(thread[i], NULL) == 0);
+}
+
+static void one_by_one(void)
+{
+    pthread_t thread[2 * TAGS];
+
+    for (uintptr_t tag = 0; tag < TAGS; tag++) {
+        CHECK(pthread_create(&thread[2 * tag], NULL, receiver, (void *)tag) == 0);
+        CHECK(pthread_create(&thread[2 * tag + 1], NULL, sender, (void *)tag) == 0);
+    }
+    join(thread, 2 * TAGS);
+}
+
+struct asked {
+    tern_ctx    *ctx;
+    tern_notice *notice;
+    uint32_t     tag;
+};
+
+static void *send_and_wait(void *arg)
+{
+    struct asked *a = arg;
+
+    send_all(a->ctx, a->tag);
+    OK(tern_notice_wait(a->notice, TERN_FOREVER, NULL));
+    return NULL;
+}
+
+/* All are asked for before the first is sent. */
+static void all_at_once(void)
+{
+    struct asked asked[TAGS];
+    pthread_t    thread[TAGS];
+
+    for (uint32_t tag = 0; tag < TAGS; tag++) {
+        asked[tag] = (struct asked){ .ctx = make(), .tag = tag };
+        OK(tern_notice_init(asked[tag].ctx, region, TERN_ANY_SOURCE, tag, EACH * (unsigned)tern_size(),
+                            &asked[tag].notice));
+        OK(tern_notice_start(asked[tag].notice));
+    }
+    OK(tern_barrier(TERN_WORLD));
+    for (uint32_t tag = 0; tag < TAGS; tag++)
+        CHECK(pthread_create(&thread[tag], NULL, send_and_wait, &asked[tag]) == 0);
+    join(thread, TAGS);
+    for (uint32_t tag = 0; tag < TAGS; tag++) {
+        OK(tern_notice_free(asked[tag].notice));
+        OK(tern_ctx_destroy(asked[tag].ctx));
+    }
+}
+
+/* How often this thread has slept. */
+static long sleeps_of(void)
+{
+    struct rusage used;
+
+    getrusage(RUSAGE_THREAD, &used);
+    return used.ru_nvcsw;
+}
+
+/* Every rank has more than it keeps of its neighbour, and waits for what nobody sends. */
+static void sleeps(void)
+{
+    tern_notice *wait, *rest;
+    long         before;
+
+    for (int i = 0; i < 4; i++)
+        OK(tern_notify(TERN_WORLD, region, (tern_rank() + 1) % tern_size(), UNASKED));
+    OK(tern_barrier(TERN_WORLD));
+    OK(tern_notice_init(TERN_WORLD, region, TERN_ANY_SOURCE, UNASKED + 1, 1, &wait));
+    OK(tern_notice_start(wait));
+    before = sleeps_of();
+    RETURNS(TERN_ERR_TIMEOUT, tern_notice_wait(wait, tern_deadline_in(1.0), NULL));
+    CHECK(sleeps_of() > before);
+    OK(tern_notice_init(TERN_WORLD, region, TERN_ANY_SOURCE, UNASKED, 4, &rest));
+    OK(tern_notice_start(rest));
+    OK(tern_notice_wait(rest, TERN_FOREVER, NULL));
+    OK(tern_notice_free(rest));
+    OK(tern_notice_free(wait));
+}
+
+int main(void)
+{
+    setenv("TERN_NOTIFY_QUEUE", "4", 1);
+    setenv("TERN_NOTIFY_KEEP", "2", 1);
+    OK(tern_init());
+    OK(tern_region_alloc(TERN_WORLD, 4096, NULL, &region));
+    OK(tern_barrier(TERN_WORLD));
+    sleeps();
+    OK(tern_barrier(TERN_WORLD));
+    all_at_once();
+    OK(tern_barrier(TERN_WORLD));
+    one_by_one();
+    OK(tern_barrier(TERN_WORLD));
+    OK(tern_region_free(region));
+    OK(tern_finalize());
+    return 0;
+}

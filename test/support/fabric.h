@@ -1,0 +1,26 @@
+/* fabric.h: a network that asks more of Tern than those of this machine do.
+ *
+ * The layer stands between Tern and libfabric in test programs, and imposes what providers for other hardware impose.
+ * The environment variable JOB_FABRIC says what, in a program that runs as a job; a test of links calls
+ * test_fabric_impose() before it forks its ranks. A list of words with commas between them:
+ *
+ *   inject=N     the provider copies messages of up to N bytes while they are sent, and no longer ones
+ *   rma=N        it copies writes of up to N bytes, where that is less (FI_OPT_INJECT_RMA_SIZE)
+ *   local        local buffers need descriptors of registrations that are open, enabled and cover them (FI_MR_LOCAL)
+ *   endpoint     registrations are bound to the endpoint and enabled, and closed before the endpoint (FI_MR_ENDPOINT)
+ *   nowait       the completion queue has no descriptor to sleep on
+ *   mute         the completion queue has a descriptor, which tells nothing: data progress is manual
+ *   again=SEED   every fourth operation, chosen by chance, is refused with FI_EAGAIN
+ *   raw=0        nothing tells of delivery, and reads overtake writes of any length
+ *   lose=N       the first N buffers for messages come back with an error that does not say whether they are released
+ *   broken=N     from the Nth read on the completion queue fails
+ *
+ * What breaks the rules of the provider ends the program, with a line that says which rule.
+ */
+#ifndef TERN_TEST_FABRIC_H
+#define TERN_TEST_FABRIC_H
+
+/* NULL: nothing is imposed. The text is kept. */
+void test_fabric_impose(const char *text);
+
+#endif
