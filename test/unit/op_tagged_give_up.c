@@ -1,0 +1,184 @@
+/* op_tagged_give_up.c: receives of long messages for whose fetch there is no memory.
+ *
+ * Promise: the sender of such a message is told that it was not received, however often there is no room for the word;
+ * until then the receive stays active, and its context asks to be moved on. The receive ends once, with the error that
+ * the sender was told. The file under test is included, so that memory and room can be refused to it.
+ */
+/* clang-format off: the file under test comes before cmocka.h, which takes one of its names */
+#define tern_core_pending_new refuse_record
+#define tern_op_engine_open refuse_engine
+#define tern_op_tagged_tell hear_of
+#include "op/tagged_pull.c"
+#undef tern_core_pending_new
+#undef tern_op_engine_open
+#undef tern_op_tagged_tell
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+/* clang-format on */
+
+#define SENDER 1
+#define ID 77u
+#define SIZE 1000u
+
+static struct scene {
+    struct tern_ctx      ctx, engine_ctx;
+    struct tern_engine   engine;
+    struct tern_request *request;
+    unsigned char        buffer[SIZE];
+    unsigned             refusals; /* of the next words to the sender, for want of room */
+    unsigned             records;  /* that were asked for, in vain */
+    unsigned             told;     /* words that have reached the sender, */
+    tern_status          word;     /* and the last of them */
+} s;
+
+struct tern_pending *refuse_record(struct tern_ctx *ctx)
+{
+    assert_ptr_equal(ctx, &s.engine_ctx);
+    s.records++;
+    return NULL;
+}
+
+tern_status refuse_engine(struct tern_ctx *ctx)
+{
+    assert_ptr_equal(ctx, &s.ctx);
+    return TERN_ERR_NOMEM;
+}
+
+tern_status hear_of(int rank, uint64_t id, tern_status status)
+{
+    assert_int_equal(rank, SENDER);
+    assert_int_equal(id, ID);
+    if (s.refusals > 0) {
+        s.refusals--;
+        return TERN_AGAIN;
+    }
+    s.told++;
+    s.word = status;
+    return TERN_OK;
+}
+
+/* A receive whose message has come: all of it but the word to its sender is there. */
+static int begin(void **state)
+{
+    static uint8_t links[SENDER + 1];
+
+    (void)state;
+    memset((void *)&s, 0, sizeof(s));
+    tern_job.boot.ranks = SENDER + 1;
+    tern_job.peer_link = links;
+    pthread_mutex_init(&s.engine.lock, NULL);
+    s.engine.ctx = &s.engine_ctx;
+    s.ctx.aside = (struct tern_aside *)&s.engine;
+    if (!tern_op_request_make(&s.ctx) || !(s.request = tern_op_request_new(&s.ctx, TERN_REQUEST_RECV)))
+        return -1;
+    atomic_store(&s.request->state, TERN_REQUEST_ACTIVE);
+    s.request->source = SENDER;
+    s.request->id = ID;
+    s.request->buffer = s.buffer;
+    s.request->size = s.request->len = s.request->fetched = SIZE;
+    tern_op_request_matched(s.request);
+    return 0;
+}
+
+static int end_scene(void **state)
+{
+    (void)state;
+    s.request->id = 0; /* a receive that has not ended would be told of once more */
+    s.ctx.guest->close(&s.ctx);
+    pthread_mutex_destroy(&s.engine.lock);
+    return 0;
+}
+
+/* As whoever makes progress for the context. Returns whether the context asks for more. */
+static bool move_on(void)
+{
+    s.ctx.guest->advance(&s.ctx);
+    return atomic_load(&s.ctx.called);
+}
+
+static void expect_active(void)
+{
+    assert_int_equal(tern_op_request_state(s.request), TERN_REQUEST_ACTIVE);
+    assert_int_equal(s.request->id, ID);
+    assert_int_equal(s.told, 0);
+}
+
+static void expect_ended(tern_status status)
+{
+    assert_int_equal(tern_op_request_state(s.request), TERN_REQUEST_DONE);
+    assert_int_equal(s.request->status, status);
+    assert_int_equal(s.told, 1);
+    assert_int_equal(s.word, status);
+    assert_false(move_on()); /* and it is not told again */
+    assert_int_equal(s.told, 1);
+}
+
+static void the_word_goes_at_once(void **state)
+{
+    (void)state;
+    assert_false(move_on());
+    expect_ended(TERN_ERR_NOMEM);
+}
+
+static void the_word_is_tried_again(void **state)
+{
+    (void)state;
+    s.refusals = 5;
+    for (unsigned i = 5; i > 0; i--) {
+        assert_true(move_on());
+        assert_int_equal(s.refusals, i - 1);
+        expect_active();
+    }
+    assert_int_equal(s.records, 1); /* a receive that was given up does not begin anew */
+    assert_false(move_on());
+    expect_ended(TERN_ERR_NOMEM);
+}
+
+/* There is not even an engine. */
+static void the_word_is_tried_again_without_an_engine(void **state)
+{
+    (void)state;
+    s.ctx.aside = NULL;
+    s.refusals = 2;
+    assert_true(move_on());
+    expect_active();
+    assert_true(move_on());
+    expect_active();
+    assert_false(move_on());
+    expect_ended(TERN_ERR_NOMEM);
+    assert_int_equal(s.records, 0);
+}
+
+/* That the message is longer than the buffer is no reason to keep it from its sender that it was not received. */
+static void a_truncated_message(void **state)
+{
+    (void)state;
+    s.request->status = TERN_ERR_TRUNCATED;
+    s.request->len = 2 * SIZE;
+    s.refusals = 1;
+    assert_true(move_on());
+    expect_active();
+    assert_false(move_on());
+    expect_ended(TERN_ERR_NOMEM);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end_scene)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(the_word_goes_at_once),
+        TEST(the_word_is_tried_again),
+        TEST(the_word_is_tried_again_without_an_engine),
+        TEST(a_truncated_message),
+    };
+
+    return cmocka_run_group_tests_name("tagged messages that are given up", tests, NULL, NULL);
+}
