@@ -4,7 +4,8 @@
  * Promise: a request that names a region, a range, a length or a chunk that does not exist is answered with an error or
  * ignored; memory outside what was exposed is never touched; lists that lead nowhere or in circles come to an end. A
  * target that changes the head of a chunk after it has served it gets no other memory of the initiator written than the
- * transfer's own.
+ * transfer's own. A card that names bytes which its file does not have is refused: they could be mapped, but a touch
+ * would be a signal.
  *
  * The process opens the link as rank 0 of 2 and plays rank 1 by writing its desk, and that of rank 0 as rank 1 could.
  * Each case runs in a process of its own.
@@ -348,6 +349,81 @@ static void answers_too_long(struct scene *s)
     }
 }
 
+/* ---- cards ---- */
+
+/* Attach what the card names, as the core does. If that succeeds, touch the first and the last byte and detach. */
+static tern_status attach_card(struct scene *s, const struct tern_link_card *card, const char *path_name)
+{
+    struct tern_link_part part = {
+        .size = card->size, .offset = card->offset, .place = card->place, .region = card->region, .rank = 1
+    };
+    tern_status st = s->r.ops->attach(s->r.link, card, path_name, &part);
+
+    if (st == TERN_OK) {
+        EXPECT(part.base != NULL && part.mapped >= card->size);
+        ((volatile unsigned char *)part.base)[0] = 1;
+        ((volatile unsigned char *)part.base)[card->size - 1] = 1;
+    } else {
+        EXPECT(part.base == NULL && part.mapped == 0);
+    }
+    s->r.ops->detach(s->r.link, &part);
+    return st;
+}
+
+/* The peer's bytes are the last of the arena. */
+static void cards_of_the_arena(struct scene *s)
+{
+    const uint64_t at = s->data.offset;
+    const uint64_t bad[][2] = { /* offset and size */
+                                { at, BYTES + 1 },     { at, BYTES + 4096 },      { at + BYTES - 4096, 2 * 4096 },
+                                { at + BYTES, 1 },     { at + BYTES, 4096 },      { at, 1ull << 45 },
+                                { at, UINT64_MAX },    { at, UINT64_MAX - 4095 }, { at, 0 },
+                                { 1ull << 45, 4096 },  { 1ull << 63, 4096 },      { -4096ull, 4096 },
+                                { -4096ull, 2 * 4096 }
+    };
+    struct tern_link_card card = { .region = REGION, .place = TERN_PLACE_ARENA, .offset = at, .size = BYTES };
+
+    EXPECT(attach_card(s, &card, NULL) == TERN_OK);
+    card.size = BYTES - 4095;
+    EXPECT(attach_card(s, &card, NULL) == TERN_OK);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        card.offset = bad[i][0];
+        card.size = bad[i][1];
+        card.place = TERN_PLACE_ARENA;
+        EXPECT(attach_card(s, &card, NULL) == TERN_ERR_LINK);
+        card.place = TERN_PLACE_HUGE; /* nothing was taken of that file, or there is none */
+        EXPECT(attach_card(s, &card, NULL) == TERN_ERR_LINK);
+    }
+}
+
+/* The peer says that its file is longer than it is, or has truncated it since. */
+static void cards_of_files(struct scene *s)
+{
+    static const uint64_t bad[] = { SIZE + 1, 2 * SIZE, 1ull << 45, UINT64_MAX, 0 };
+    char                  name[] = "/tmp/tern-link-XXXXXX";
+    int                   file = mkstemp(name);
+    struct stat           about;
+    struct tern_link_card card = { .region = REGION, .place = TERN_PLACE_FILE, .size = SIZE };
+    tern_status           st[sizeof(bad) / sizeof(bad[0])], good, cut;
+
+    EXPECT(file >= 0 && ftruncate(file, SIZE) == 0 && fstat(file, &about) == 0);
+    card.device = about.st_dev;
+    card.inode = about.st_ino;
+    good = attach_card(s, &card, name);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        card.size = bad[i];
+        st[i] = attach_card(s, &card, name);
+    }
+    card.size = SIZE;
+    EXPECT(ftruncate(file, SIZE / 2) == 0);
+    cut = attach_card(s, &card, name);
+    close(file);
+    unlink(name);
+    EXPECT(good == TERN_OK && cut == TERN_ERR_LINK);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        EXPECT(st[i] == TERN_ERR_LINK);
+}
+
 static void play(scene_body *body)
 {
     struct scene s = { .data = { 0 } };
@@ -371,6 +447,8 @@ SCENE_TEST(a_long_list)
 SCENE_TEST(random_bytes)
 SCENE_TEST(chunks_that_change)
 SCENE_TEST(answers_too_long)
+SCENE_TEST(cards_of_the_arena)
+SCENE_TEST(cards_of_files)
 
 int main(void)
 {
@@ -381,7 +459,8 @@ int main(void)
         cmocka_unit_test(test_bytes_that_grow),  cmocka_unit_test(test_numbers_outside),
         cmocka_unit_test(test_circles),          cmocka_unit_test(test_a_long_list),
         cmocka_unit_test(test_random_bytes),     cmocka_unit_test(test_chunks_that_change),
-        cmocka_unit_test(test_answers_too_long),
+        cmocka_unit_test(test_answers_too_long), cmocka_unit_test(test_cards_of_the_arena),
+        cmocka_unit_test(test_cards_of_files),
     };
 
     return cmocka_run_group_tests_name("hostile peers", tests, default_options, NULL);
