@@ -2,8 +2,8 @@
  *
  * Promise: a wait returns what its poll returned, at once; it looks before it gives up, however old the deadline; what
  * it waits for is in the error's text; a sleeper is woken by a ring and needs no other help; a wait that lasts longer
- * than TERN_STALL_REPORT says so. A wait whose last look asked a consumer for room does not sleep before it has looked
- * once more.
+ * than TERN_STALL_REPORT says so. A wait in whose last look a consumer was asked for a wake, by this thread or another
+ * one, does not sleep before it has looked once more.
  */
 #define _GNU_SOURCE 1
 #include <pthread.h>
@@ -17,9 +17,11 @@
 
 #include <cmocka.h>
 
+#include "base/cells.h"
 #include "base/clock.h"
 #include "base/options.h"
 #include "base/ring.h"
+#include "base/want.h"
 #include "boot/bell.h"
 #include "core/job.h"
 #include "core/wait.h"
@@ -168,38 +170,107 @@ static void a_ring_wakes(void **state)
     assert_true(tern_base_now() - start < 300 * 100000000ll);
 }
 
-/* A full ring, whose consumer takes the oldest message in the moment in which the producer looks for the last time
- * before it sleeps: the consumer has read that nobody waits for room, and what it has consumed is seen a little later.
- */
+/* A queue, whose consumer takes the oldest message in the moment in which the producer looks for the last time before
+ * it sleeps: the consumer has read that nobody waits, and what it has consumed is seen a little later. The producer
+ * waits for room in a ring or among cells, or until what its messages carry is in its place. */
+enum wish { ROOM_IN_RING, ROOM_FOR_CELL, IN_PLACE, WISHES };
+
+#define NEAR TERN_CELLS_FEWEST
+
 struct queue {
-    struct tern_ring_producer out;
-    struct tern_ring_consumer in;
-    bool                      consumed;
+    enum wish                  wish;
+    bool                       shared; /* another thread asks the consumer, too late, before this one looks */
+    struct tern_ring_producer  ring_out;
+    struct tern_ring_consumer  ring_in;
+    struct tern_cells_producer cells_out;
+    struct tern_cells_consumer cells_in;
+    struct tern_cells_load     load[NEAR];
+    unsigned                   kind;  /* of the message that the consumer is taking */
+    uint64_t                   place; /* of what it carries */
+    bool                       consumed;
 };
 
-static tern_status look_for_room(void *arg)
+static void queue_make(struct queue *q, enum wish wish, bool shared)
 {
-    struct queue         *q = arg;
-    bool                  last = atomic_load(&tern_core_job_slot(0)->sleepers) > 0 && !q->consumed;
-    struct tern_ring_room room;
+    _Alignas(64) static unsigned char memory[1024];
+    struct tern_ring_shape            shape = tern_base_ring_bare(sizeof(memory));
+    const uint64_t                    words[TERN_CELL_WORDS] = { 7, 8, 9 };
+    struct tern_cells_place           place;
+    struct tern_ring_room             room;
+    const unsigned char              *head;
+
+    assert_true(tern_base_cells_bytes(NEAR) <= sizeof(memory));
+    memset(memory, 0, sizeof(memory));
+    *q = (struct queue){ .wish = wish, .shared = shared };
+    if (wish == ROOM_IN_RING) {
+        tern_base_ring_produce(&q->ring_out, memory, shape);
+        tern_base_ring_consume_from(&q->ring_in, memory, shape);
+        while (tern_base_ring_take(&q->ring_out, 0, 0, &room))
+            tern_base_ring_publish(&room.place, 0);
+        return;
+    }
+    tern_base_cells_produce(&q->cells_out, memory, NEAR, q->load);
+    tern_base_cells_consume_from(&q->cells_in, memory, NEAR);
+    if (wish == IN_PLACE) {
+        assert_true(tern_base_cells_carry(&q->cells_out, words, &q->place, words, sizeof(words[0])));
+        assert_int_equal(tern_base_cells_peek(&q->cells_in, &head, &q->kind), 1);
+        assert_int_equal(tern_base_cells_turn(&q->cells_in, q->kind), TERN_CARRY_PLACE); /* the consumer is at it */
+        return;
+    }
+    while (tern_base_cells_take(&q->cells_out, &place))
+        tern_base_cells_publish(&place, 0);
+}
+
+/* The consumer asks whether to wake the producer. */
+static bool queue_is_wanted(struct queue *q)
+{
+    return q->wish == ROOM_IN_RING ? tern_base_ring_wanted(&q->ring_in) : tern_base_cells_wanted(&q->cells_in);
+}
+
+static void queue_consume(struct queue *q)
+{
+    if (q->wish == ROOM_IN_RING) {
+        tern_base_ring_consume(&q->ring_in, 0);
+    } else {
+        q->place = 7; /* where the message carries it to */
+        tern_base_cells_consume(&q->cells_in, q->kind);
+    }
+    q->consumed = true;
+}
+
+/* Whether the producer has what it waits for. */
+static bool queue_is_ready(struct queue *q)
+{
+    struct tern_cells_place place;
+    struct tern_ring_room   room;
+
+    switch (q->wish) {
+    case ROOM_IN_RING: return tern_base_ring_take(&q->ring_out, 0, 0, &room);
+    case ROOM_FOR_CELL: return tern_base_cells_take(&q->cells_out, &place);
+    default: return tern_base_cells_settle(&q->cells_out, true);
+    }
+}
+
+static tern_status look_at_queue(void *arg)
+{
+    struct queue *q = arg;
+    bool          last = atomic_load(&tern_core_job_slot(0)->sleepers) > 0 && !q->consumed;
 
     if (last)
-        (void)tern_base_ring_wanted(&q->in); /* it has told of what it consumed before */
-    if (tern_base_ring_take(&q->out, 0, 0, &room))
+        (void)queue_is_wanted(q); /* it has told of what it consumed before */
+    if (last && q->shared)
+        tern_base_want(q->wish == ROOM_IN_RING ? &q->ring_in.ring->wanted : &q->cells_in.shared->wanted);
+    if (queue_is_ready(q))
         return TERN_OK;
-    if (last) {
-        tern_base_ring_consume(&q->in, 0);
-        q->consumed = true;
-    }
+    if (last)
+        queue_consume(q);
     return TERN_PENDING;
 }
 
 static void who_asks_too_late_looks_again(void **state)
 {
-    _Alignas(64) static unsigned char memory[1024];
-    struct tern_ring_shape            shape = tern_base_ring_bare(sizeof(memory));
-    int64_t                           net = tern_core_wait_net;
-    double                            report = tern_opt.stall_report;
+    int64_t net = tern_core_wait_net;
+    double  report = tern_opt.stall_report;
 
     (void)state;
     tern_core_wait_net = INT64_MAX;
@@ -207,19 +278,17 @@ static void who_asks_too_late_looks_again(void **state)
     alarm(60);
     FOR_EACH_LADDER
     {
-        struct queue          q = { .consumed = false };
-        struct tern_wait      wait = { .poll = look_for_room, .describe = say, .arg = &q, .deadline = TERN_FOREVER };
-        struct tern_ring_room room;
+        for (unsigned i = 0; i < 2 * WISHES; i++) {
+            struct queue     q;
+            struct tern_wait wait = { .poll = look_at_queue, .describe = say, .arg = &q, .deadline = TERN_FOREVER };
 
-        if (tern_job.spin_ns > 1000000) /* it does not sleep */
-            continue;
-        memset(memory, 0, sizeof(memory));
-        tern_base_ring_produce(&q.out, memory, shape);
-        tern_base_ring_consume_from(&q.in, memory, shape);
-        while (tern_base_ring_take(&q.out, 0, 0, &room))
-            tern_base_ring_publish(&room.place, 0);
-        assert_int_equal(tern_core_wait(&wait), TERN_OK); /* nothing else ends its sleep */
-        assert_true(q.consumed);
+            if (tern_job.spin_ns > 1000000 ||                         /* it does not sleep */
+                (i / 2 == IN_PLACE && !tern_base_cells_carry_open())) /* the kernel has no such barrier */
+                continue;
+            queue_make(&q, (enum wish)(i / 2), i % 2);
+            assert_int_equal(tern_core_wait(&wait), TERN_OK); /* nothing else ends its sleep */
+            assert_true(q.consumed);
+        }
     }
     alarm(0);
     tern_core_wait_net = net;
