@@ -1,0 +1,52 @@
+/* shm_fence_messages.c: the fence of who consumes messages, before it looks whether their sender is to be woken.
+ *
+ * Promise: where the sender runs no barrier before it sleeps, or none that reaches this process, there is a full fence
+ * between what is consumed and the look: otherwise a sender that asks in between sleeps on, with room in its queue
+ * (base/want.h). Where the sender runs a barrier there is no fence, which would cost every message.
+ */
+#define FENCE_FILE "link/shm/message.c"
+#include "fence_test.h"
+
+static const unsigned channels[] = { TERN_CHANNEL_REQUEST, TERN_CHANNEL_REPLY, TERN_CHANNEL_TAGGED };
+
+#define CHANNELS (sizeof(channels) / sizeof(channels[0]))
+
+static void open_queue(unsigned channel, bool barriers)
+{
+    struct shm_inlet *inlet;
+
+    fence_open(channel, barriers);
+    inlet = (struct shm_inlet *)fence.queue;
+    fence.done = &inlet->ring.ring->cells_done;
+    fence.wanted = &inlet->ring.ring->wanted;
+}
+
+static void without_barriers(void **state)
+{
+    (void)state;
+    assert_false(tern_boot_bell_joined);
+    for (unsigned i = 0; i < 2 * CHANNELS; i++) { /* a barrier of the sender does not reach this process */
+        open_queue(channels[i / 2], i % 2);
+        fence_expected(channels[i / 2], fence_deliver);
+        fence_close();
+    }
+}
+
+static void with_barriers(void **state)
+{
+    (void)state;
+    if (!tern_boot_bell_join())
+        skip(); /* the kernel has none */
+    for (unsigned i = 0; i < 2 * CHANNELS; i++) {
+        open_queue(channels[i / 2], i % 2);
+        (i % 2 ? fence_spared : fence_expected)(channels[i / 2], fence_deliver);
+        fence_close();
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(without_barriers), cmocka_unit_test(with_barriers) };
+
+    return cmocka_run_group_tests_name("fences of messages", tests, fence_options, NULL);
+}
