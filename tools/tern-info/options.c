@@ -1,11 +1,15 @@
-/* options.c: every option of Tern with its value, where that came from and what it means; and the same list without
- * values as the page docs/options.md. All of it comes from base/options.def. */
+/* options.c: print every option with its value, the source of the value and its meaning; or print the page
+ * docs/options.md, which lists the options with their defaults. Both come from base/options.def. */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/options.h"
 #include "info.h"
+
+#define WIDTH 120
+#define INDENT "         " /* before the meaning of an option, and before each line of it */
 
 static char (*problems)[512]; /* [options] why the value in the environment was refused; "" if it was not */
 
@@ -33,20 +37,45 @@ void info_options_load(char *const *environment)
     tern_base_options_load(environment);
 }
 
+/* Copy text to out, which has room for size bytes, as lines of at most WIDTH columns that begin with INDENT. A line
+ * breaks at a blank; the first line has no indentation. Text that does not fit into out is cut off. */
+static void wrap(char *out, size_t size, const char *text)
+{
+    size_t column = sizeof(INDENT) - 1, used = 0;
+
+    while (*text != '\0') {
+        size_t word = strcspn(text, " ");
+        bool   breaks = used > 0 && column + 1 + word > WIDTH;
+        int    n = snprintf(out + used, size - used, "%s%.*s",
+                         used == 0 ? ""
+                            : breaks  ? "\n" INDENT
+                                      : " ",
+                            (int)word, text);
+
+        if (n < 0 || (size_t)n >= size - used)
+            return;
+        column = breaks ? sizeof(INDENT) - 1 + word : column + word + (used > 0);
+        used += (size_t)n;
+        text += word;
+        text += strspn(text, " ");
+    }
+}
+
 void info_options(void)
 {
     info_list("options", "Options (environment variables)");
     for (size_t i = 0; i < tern_base_options_count(); i++) {
         struct tern_option_info o = tern_base_options_row(i);
         const char             *problem = problems[i][0] != '\0' ? problems[i] : NULL;
-        char                    text[2048];
+        char                    meaning[1024] = "", text[2560];
         const struct info_field fields[] = { { "name", o.name },        { "value", o.value },  { "source", o.source },
                                              { "default", o.fallback }, { "type", o.type },    { "range", o.range },
                                              { "meaning", o.meaning },  { "problem", problem } };
 
-        snprintf(text, sizeof(text), "%-20s = %-8s (%s)%s%s\n         %s%s%s", o.name,
-                 o.value[0] != '\0' ? o.value : "-", o.source, o.range[0] != '\0' ? " of " : "", o.range, o.meaning,
-                 problem != NULL ? "\n         REFUSED: " : "", problem != NULL ? problem : "");
+        wrap(meaning, sizeof(meaning), o.meaning);
+        snprintf(text, sizeof(text), "%-20s = %-8s (%s)%s%s\n" INDENT "%s%s%s", o.name,
+                 o.value[0] != '\0' ? o.value : "-", o.source, o.range[0] != '\0' ? " of " : "", o.range, meaning,
+                 problem != NULL ? "\n" INDENT "REFUSED: " : "", problem != NULL ? problem : "");
         info_item(text, fields, 8);
     }
     info_list_end();
@@ -75,10 +104,11 @@ static void code_cell(const char *text)
 void info_options_markdown(void)
 {
     printf("# Options\n\n"
-           "Every option is an environment variable. `tern-info` shows the values in force and where they came from.\n"
-           "A value that cannot be used is an error of `tern_init`; a `TERN_` name that is no option gets a warning\n"
-           "with the nearest name. Sizes take the suffixes K, M, G and T (powers of 1024).\n\n"
-           "This page is made by `tern-info --markdown` from `src/base/options.def`.\n\n"
+           "Every option is an environment variable. `tern-info` shows the current values and where each value comes\n"
+           "from. `tern_init` fails if the value of an option is invalid. For an unknown variable whose name begins\n"
+           "with `TERN_`, Tern prints a warning that suggests the closest option. Sizes accept the suffixes K, M, G\n"
+           "and T (powers of 1024).\n\n"
+           "`tern-info --markdown` generates this page from `src/base/options.def`.\n\n"
            "| option | default | type | range | meaning |\n| --- | --- | --- | --- | --- |\n");
     for (size_t i = 0; i < tern_base_options_count(); i++) {
         struct tern_option_info o = tern_base_options_row(i);
