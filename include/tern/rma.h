@@ -1,14 +1,24 @@
-/* rma.h: put and get, contiguous.
+/* rma.h: contiguous put and get.
  *
- * tern_put and tern_get return when the transfer is complete at both ends. The _nb forms return an event; the _nbi
- * forms are completed by the next tern_quiet on the context. The _with forms take options: never wait for resources,
- * report separately that the source may be reused. Offsets are in bytes; ranks count in the context's team.
+ * A put copies local memory to a rank's part of a region; a get copies a rank's part of a region to local memory. Both
+ * are one-sided: the target does not take part, and does not have to call Tern (unless the option TERN_PROGRESS_THREAD
+ * is off and the target is on another node). Offsets count bytes from the start of the target's part, and rank is a
+ * rank of the context's team. Each operation comes in four forms:
  *
- * On a node the inlined path is a bounds check, one address computation and the copy. The copy may overlap its source.
+ *   tern_put        blocking: returns when the operation is complete
+ *   tern_put_nb     nonblocking: fills an event, which completes with the operation
+ *   tern_put_nbi    nonblocking, with implicit completion: the next tern_quiet on the context completes the operation
+ *   tern_put_with   nonblocking, with options: never wait for resources, report local completion separately, notify the
+ *                   target, count the completion, or start the operation when a counter reaches a threshold
  *
- * "Visible" means: a rank that learns that the call has returned, by any later access of the caller that it observes,
- * sees the data. Two ranks that each put and then read what the other put need a tern_quiet in between, as with
- * ordinary memory (docs/semantics.md, "Visibility").
+ * A put is complete when its data is visible to all ranks; a get is complete when its data is in the destination.
+ * "Visible" means that a rank which learns that the put is complete, through anything that the initiator does
+ * afterwards (another put, a barrier, a store through tern_region_ptr), also sees the data. If two ranks each put a
+ * value and then get the value that the other rank put, both may see the old value, as with ordinary stores and loads;
+ * call tern_quiet between the put and the get to prevent this (docs/semantics.md, "Visibility").
+ *
+ * Within a node, the inlined path consists of a bounds check, an address computation and a copy. Source and destination
+ * of a contiguous put or get may overlap.
  */
 #ifndef TERN_RMA_H
 #define TERN_RMA_H
@@ -22,82 +32,138 @@
 
 TERN_BEGIN_DECLS
 
-/* Between these lengths a copy is made in pieces of the first: C libraries turn to a string instruction there, which
- * takes longer to start than the same bytes take by vector moves while they fit into the first cache
- * (docs/benchmarks.md). */
+/* Copies longer than TERN_COPY_PIECE and not longer than TERN_COPY_WHOLE bytes are made in pieces of TERN_COPY_PIECE
+ * bytes. For such lengths, C libraries switch to a string instruction, whose start-up time exceeds the time of copying
+ * the same bytes with vector moves while they fit into the first-level cache (docs/benchmarks.md). */
 #define TERN_COPY_PIECE 2048u
 #define TERN_COPY_WHOLE 16384u
 
-#define TERN_IMMEDIATE 0x1u    /* return TERN_AGAIN, with nothing started, rather than wait for resources */
-#define TERN_WANT_EVENT 0x2u   /* event must not be NULL */
-#define TERN_NOTIFY 0x10u      /* the target is notified when the operation has ended: see notify.h */
-#define TERN_COUNT_BYTES 0x20u /* counter counts the bytes of the operation: see counter.h */
+#define TERN_IMMEDIATE 0x1u    /* if resources are exhausted, return TERN_AGAIN and start nothing instead of waiting */
+#define TERN_WANT_EVENT 0x2u   /* tern_opts.event must not be NULL */
+#define TERN_NOTIFY 0x10u      /* notify the target, with tern_opts.tag, when the operation is complete: see notify.h */
+#define TERN_COUNT_BYTES 0x20u /* tern_opts.counter counts the bytes of the operation: see counter.h */
 
 struct tern_counter;
 
+/* Options of the _with calls. Fields that are not used are 0 or NULL. */
 typedef struct tern_opts {
     uint32_t    flags; /* TERN_IMMEDIATE, TERN_WANT_EVENT, TERN_NOTIFY, TERN_COUNT_BYTES */
-    tern_event *local; /* if not NULL, filled with the event that the source may be overwritten (put) */
-    tern_event *event; /* filled with the event of completion; NULL: the next tern_quiet completes the operation */
-    uint32_t    tag;   /* TERN_NOTIFY: what the notification says */
-    struct tern_counter *counter; /* counts the completion of the operation; NULL: none does. See counter.h */
-    struct tern_counter *when;    /* the operation starts when this one reaches the threshold; NULL: now */
+    tern_event *local; /* receives the event of local completion: the source of a put may be modified. May be NULL */
+    tern_event *event; /* receives the event of completion. NULL: the next tern_quiet completes the operation */
+    uint32_t    tag;   /* tag of the notification that TERN_NOTIFY requests */
+    struct tern_counter *counter; /* counter that the operation increments on completion, or NULL: see counter.h */
+    struct tern_counter *when;    /* the operation starts when this counter reaches threshold. NULL: at once */
     uint64_t             threshold;
 } tern_opts;
 
-/* Values of any alignment; on the machines that Tern runs on, an aligned one is stored and loaded in one piece. */
+/* Values of any alignment. On the machines that Tern supports, an aligned value is stored and loaded by one
+ * instruction. */
 typedef uint8_t  tern_any_u8 __attribute__((may_alias));
 typedef uint16_t tern_any_u16 __attribute__((may_alias, aligned(1)));
 typedef uint32_t tern_any_u32 __attribute__((may_alias, aligned(1)));
 typedef uint64_t tern_any_u64 __attribute__((may_alias, aligned(1)));
 typedef uint8_t  tern_any_block __attribute__((vector_size(16), may_alias, aligned(1)));
 
-/* Say that len bytes of memory at addr, which were source or destination of transfers, are about to be given back to
- * the system. Needed only where the option TERN_OFI_CACHE lets Tern keep such memory registered with the network; does
- * nothing otherwise, and nothing to memory of regions.
- * Returns  TERN_OK. TERN_ERR_STATE: outside tern_init and tern_finalize.
- * Remote   none.
- * Threads  any. No transfer from or to the memory may be under way. */
+/* Announce that len bytes of memory at addr, which transfers have used as source or destination, are about to be
+ * returned to the system. A program has to do this only if the option TERN_OFI_CACHE allows Tern to keep such memory
+ * registered with the network. Otherwise the call has no effect. It never affects the memory of regions.
+ * Returns  TERN_OK: Tern no longer uses any registration of the memory.
+ *          TERN_ERR_STATE: the call was made before tern_init or after tern_finalize.
+ * Remote   None.
+ * Threads  Any thread may call this function. No transfer from or to the memory may be outstanding. */
 TERN_API tern_status tern_forget(const void *addr, size_t len);
 
-/* The part of tern_put that is not inlined. Use tern_put.
- * Returns  as tern_put.
- * Remote   as tern_put.
- * Threads  as tern_put. */
+/* Out-of-line part of tern_put. Programs call tern_put. Copy len bytes from src to byte offset of rank's part of
+ * region.
+ * Returns  TERN_OK: the put is complete.
+ *          TERN_ERR_ARG: ctx or region is NULL, or src is NULL and len is not 0; nothing was written.
+ *          TERN_ERR_RANGE: rank is not in the context's team, or offset and len exceed rank's part; nothing was
+ *            written.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed. Part of the data may have been written, and Tern may
+ *            still read src until tern_quiet returns.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *            Part of the data may have been written.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ * Remote   When the call returns, the data is visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_API tern_status tern_put_far(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, const void *src,
                                   size_t len);
 
-/* The part of tern_get that is not inlined. Use tern_get.
- * Returns  as tern_get.
- * Remote   as tern_get.
- * Threads  as tern_get. */
+/* Out-of-line part of tern_get. Programs call tern_get. Copy len bytes from byte offset of rank's part of region to
+ * dst.
+ * Returns  TERN_OK: the data is in dst.
+ *          TERN_ERR_ARG: ctx or region is NULL, or dst is NULL and len is not 0; dst is unchanged.
+ *          TERN_ERR_RANGE: rank is not in the context's team, or offset and len exceed rank's part; nothing was read.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken. If rank died during the call, the content
+ *            of dst is undefined.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed. The content of dst is undefined, and Tern may still write
+ *            to dst until tern_quiet returns.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *            The content of dst is undefined.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ * Remote   None. The target does not notice a get and does not have to call Tern.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_API tern_status tern_get_far(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, void *dst, size_t len);
 
-/* Start to copy len bytes from src to byte offset of rank's part of region, with options; opts NULL: as tern_put_nbi.
- * Returns  TERN_OK: started, perhaps done. TERN_AGAIN: TERN_IMMEDIATE was given and there is no room; nothing was
- *          started. TERN_ERR_RANGE: no such rank, offset or length. TERN_ERR_PEER: rank is gone. TERN_ERR_ARG: a
- *          pointer is NULL, a flag unknown, or a counter of another context. TERN_ERR_TIMEOUT: no room within the
- *          context's time limit. TERN_ERR_NOMEM: no memory for one more operation under way. TERN_ERR_SYSTEM: the
- *          thread of triggered operations cannot be started. After TERN_AGAIN and after an error nothing was written
- *          and no event was filled.
- * Remote   visible at rank when the event is done, or after tern_quiet. Needs nothing of rank.
- * Threads  the one that uses ctx. */
+/* Start to copy len bytes from src to byte offset of rank's part of region, with options. If opts is NULL, the call is
+ * tern_put_nbi. Unless TERN_IMMEDIATE is set, the call waits until there are resources for the operation. The caller
+ * must not modify src until opts->local or opts->event completes, or until tern_quiet returns.
+ * Returns  TERN_OK: the operation has started, and may already be complete.
+ *          TERN_AGAIN: TERN_IMMEDIATE is set, and the resources for the operation are exhausted.
+ *          TERN_ERR_ARG: ctx or region is NULL, src is NULL and len is not 0, a flag is unknown, TERN_WANT_EVENT is set
+ *            and opts->event is NULL, TERN_COUNT_BYTES is set and opts->counter is NULL, or a counter belongs to
+ *            another context.
+ *          TERN_ERR_RANGE: rank is not in the context's team, offset and len exceed rank's part, or TERN_NOTIFY is set
+ *            and rank is not in the region's team.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed before resources for the operation became free.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_SYSTEM: opts->when is set, and the thread that starts triggered operations cannot be created.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ *          After TERN_AGAIN and after an error, no event has been filled, and no data has been transferred; but after
+ *            TERN_ERR_LINK and TERN_ERR_PEER, part of the data may have been transferred.
+ * Remote   The data is visible to all ranks when opts->event completes or, without an event, when tern_quiet returns.
+ *          The target does not have to call Tern for the operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_API tern_status tern_put_with(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, const void *src,
                                    size_t len, const tern_opts *opts);
 
-/* Start to copy len bytes from byte offset of rank's part of region to dst, with options; opts NULL: as tern_get_nbi.
- * For a get, local completion and completion are the same.
- * Returns  as tern_put_with; nothing was read after TERN_AGAIN and after an error.
- * Remote   none: the target does not notice. Needs nothing of rank.
- * Threads  the one that uses ctx. */
+/* Start to copy len bytes from byte offset of rank's part of region to dst, with options. If opts is NULL, the call is
+ * tern_get_nbi. Unless TERN_IMMEDIATE is set, the call waits until there are resources for the operation. The content
+ * of dst is undefined until opts->event completes or tern_quiet returns. opts->local completes at the same time as
+ * opts->event.
+ * Returns  TERN_OK: the operation has started, and may already be complete.
+ *          TERN_AGAIN: TERN_IMMEDIATE is set, and the resources for the operation are exhausted.
+ *          TERN_ERR_ARG: ctx or region is NULL, dst is NULL and len is not 0, a flag is unknown, TERN_WANT_EVENT is set
+ *            and opts->event is NULL, TERN_COUNT_BYTES is set and opts->counter is NULL, or a counter belongs to
+ *            another context.
+ *          TERN_ERR_RANGE: rank is not in the context's team, offset and len exceed rank's part, or TERN_NOTIFY is set
+ *            and rank is not in the region's team.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed before resources for the operation became free.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_SYSTEM: opts->when is set, and the thread that starts triggered operations cannot be created.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ *          After TERN_AGAIN and after an error, no event has been filled, and no data has been transferred; but after
+ *            TERN_ERR_LINK and TERN_ERR_PEER, part of the data may have been transferred.
+ * Remote   With TERN_NOTIFY, the target receives a notification. Otherwise the target does not notice a get. In both
+ *          cases the target does not have to call Tern.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_API tern_status tern_get_with(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, void *dst, size_t len,
                                    const tern_opts *opts);
 
-/* Where loads and stores of this process reach len bytes at byte offset of rank's part of region. An empty part and a
- * lost rank have a reach of 0, so that offset < reach fails for them.
- * Returns  the address; NULL: the library has to do it, or to say what is wrong.
- * Remote   none.
- * Threads  the one that uses ctx. */
+/* Find the address at which this process can load and store len bytes at byte offset of rank's part of region. The
+ * inlined calls use this function. An empty part, and the part of a rank that has died, have a reach of 0, so that the
+ * comparison of offset with reach fails for them.
+ * Returns  The address. NULL: the bytes must be accessed through the library, or an argument is invalid.
+ * Remote   None.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE unsigned char *tern_direct(const tern_ctx *ctx, const tern_region *region, int rank, uint64_t offset,
                                        uint64_t len)
 {
@@ -109,23 +175,24 @@ TERN_INLINE unsigned char *tern_direct(const tern_ctx *ctx, const tern_region *r
         return NULL;
     part = (const struct tern_part *)(const void *)((const char *)region + TERN_REGION_PARTS);
     part += TERN_LIKELY(c->world_rank == NULL) ? rank : c->world_rank[rank];
-    reach = __atomic_load_n(&part->reach, __ATOMIC_RELAXED);    /* set to 0 by another thread when the rank is lost */
-    if (TERN_UNLIKELY(offset >= reach || len > reach - offset)) /* cannot wrap */
+    reach = __atomic_load_n(&part->reach, __ATOMIC_RELAXED);    /* another thread sets it to 0 when the rank dies */
+    if (TERN_UNLIKELY(offset >= reach || len > reach - offset)) /* the difference cannot wrap around */
         return NULL;
     return part->base + offset;
 }
 
-/* The part of tern_copy for lengths between TERN_COPY_PIECE and TERN_COPY_WHOLE. Use tern_copy.
- * Returns  nothing.
- * Remote   none of its own.
- * Threads  any, also before tern_init. */
+/* Out-of-line part of tern_copy, for lengths between TERN_COPY_PIECE and TERN_COPY_WHOLE. Programs call tern_copy. Copy
+ * len bytes from from to to; the two areas may overlap.
+ * Returns  Nothing.
+ * Remote   None.
+ * Threads  Any thread may call this function, even before tern_init. */
 TERN_API void tern_copy_pieces(void *to, const void *from, size_t len);
 
-/* Copy len bytes, which may overlap. A constant length of up to 64 bytes becomes a few moves between registers and
- * memory, which compilers do not make of memmove by themselves above 16 bytes.
- * Returns  nothing.
- * Remote   none of its own.
- * Threads  any, also before tern_init. */
+/* Copy len bytes from from to to; the two areas may overlap. If len is a constant between 17 and 64, the copy becomes a
+ * few vector moves, which compilers do not generate for memmove with more than 16 bytes.
+ * Returns  Nothing.
+ * Remote   None.
+ * Threads  Any thread may call this function, even before tern_init. */
 TERN_INLINE void tern_copy(void *to, const void *from, size_t len)
 {
     unsigned char       *t = (unsigned char *)to;
@@ -152,15 +219,22 @@ TERN_INLINE void tern_copy(void *to, const void *from, size_t len)
     }
 }
 
-/* Copy len bytes from src to byte offset of rank's part of region.
- * Returns  TERN_OK when the data is visible at rank. TERN_ERR_RANGE: no such rank, offset or length; nothing was
- *          written. TERN_ERR_PEER: rank is gone. TERN_ERR_ARG: a pointer is NULL. TERN_ERR_TIMEOUT: the context's time
- *          limit passed; part of the data may have been written, tern_quiet waits for the rest of the traffic, and
- *          until it has returned src may still be read.
- *          TERN_ERR_LINK: the memory that rank registered is not mapped there any more. TERN_ERR_NOMEM: no memory for
- *          one more operation under way.
- * Remote   visible to every rank on return. Needs nothing of rank.
- * Threads  the one that uses ctx. Never allocates where tern_region_path is "self", "shm" or "cma". */
+/* Copy len bytes from src to byte offset of rank's part of region. When the call returns, the caller may modify src.
+ * Returns  TERN_OK: the put is complete.
+ *          TERN_ERR_ARG: ctx or region is NULL, or src is NULL and len is not 0; nothing was written.
+ *          TERN_ERR_RANGE: rank is not in the context's team, or offset and len exceed rank's part; nothing was
+ *            written.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed. Part of the data may have been written, and Tern may
+ *            still read src until tern_quiet returns.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *            Part of the data may have been written.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ * Remote   When the call returns, the data is visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. The call allocates no memory if tern_region_path is
+ *          "self", "shm" or "cma". */
 TERN_INLINE tern_status tern_put(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, const void *src,
                                  size_t len)
 {
@@ -168,21 +242,30 @@ TERN_INLINE tern_status tern_put(tern_ctx *ctx, tern_region *region, int rank, u
 
     if (TERN_UNLIKELY(to == NULL || src == NULL))
         return tern_put_far(ctx, region, rank, offset, src, len);
-    /* release: what this thread wrote before is visible before the data. Pairs with the acquire after a get, or any
-     * acquire of a rank that reads the data. */
+    /* release: earlier writes of this thread are visible before the data. Pairs with the acquire fence of a get, or with
+     * any other acquire of a rank that reads the data. */
     __atomic_thread_fence(__ATOMIC_RELEASE);
     tern_copy(to, src, len);
-    /* release: the data is visible before anything that this thread writes next. Same partners. */
+    /* release: the data is visible before later writes of this thread. Pairs with the same acquires. */
     __atomic_thread_fence(__ATOMIC_RELEASE);
     return TERN_OK;
 }
 
 /* Copy len bytes from byte offset of rank's part of region to dst.
- * Returns  TERN_OK when the data is in dst. Otherwise as tern_put; dst is then unchanged, or undefined after
- *          TERN_ERR_TIMEOUT, TERN_ERR_LINK and a death of rank during the call. After TERN_ERR_TIMEOUT it may change
- *          until tern_quiet has returned.
- * Remote   none: the target does not notice. Needs nothing of rank.
- * Threads  the one that uses ctx. Never allocates where tern_region_path is "self", "shm" or "cma". */
+ * Returns  TERN_OK: the data is in dst.
+ *          TERN_ERR_ARG: ctx or region is NULL, or dst is NULL and len is not 0; dst is unchanged.
+ *          TERN_ERR_RANGE: rank is not in the context's team, or offset and len exceed rank's part; nothing was read.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken. If rank died during the call, the content
+ *            of dst is undefined.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed. The content of dst is undefined, and Tern may still write
+ *            to dst until tern_quiet returns.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *            The content of dst is undefined.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ * Remote   None. The target does not notice a get and does not have to call Tern.
+ * Threads  Only the thread that uses ctx may call this function. The call allocates no memory if tern_region_path is
+ *          "self", "shm" or "cma". */
 TERN_INLINE tern_status tern_get(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, void *dst, size_t len)
 {
     const unsigned char *from = tern_direct(ctx, region, rank, offset, len);
@@ -190,17 +273,28 @@ TERN_INLINE tern_status tern_get(tern_ctx *ctx, tern_region *region, int rank, u
     if (TERN_UNLIKELY(from == NULL || dst == NULL))
         return tern_get_far(ctx, region, rank, offset, dst, len);
     tern_copy(dst, from, len);
-    /* acquire: the data is read before anything that this thread reads or writes next. Pairs with the release fences
-     * of tern_put. */
+    /* acquire: the data is read before later reads and writes of this thread. Pairs with the release fences of
+     * tern_put. */
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
     return TERN_OK;
 }
 
-/* Start to copy len bytes from src to byte offset of rank's part of region. src stays unchanged until the event is
- * done.
- * Returns  as tern_put_with.
- * Remote   visible at rank when the event is done. Needs nothing of rank.
- * Threads  the one that uses ctx. */
+/* Start to copy len bytes from src to byte offset of rank's part of region, and fill *event. The call does not wait for
+ * the transfer, but waits for resources if they are exhausted. The caller must not modify src until the event
+ * completes.
+ * Returns  TERN_OK: the operation has started, and may already be complete.
+ *          TERN_ERR_ARG: ctx, region or event is NULL, or src is NULL and len is not 0.
+ *          TERN_ERR_RANGE: rank is not in the context's team, or offset and len exceed rank's part.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed before resources for the operation became free.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ *          After an error, *event is unchanged, and no data has been transferred; but after TERN_ERR_LINK and
+ *            TERN_ERR_PEER, part of the data may have been transferred.
+ * Remote   The data is visible to all ranks when the event completes. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_put_nb(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, const void *src,
                                     size_t len, tern_event *event)
 {
@@ -210,7 +304,7 @@ TERN_INLINE tern_status tern_put_nb(tern_ctx *ctx, tern_region *region, int rank
         tern_opts opts = { TERN_WANT_EVENT, NULL, event, 0, NULL, NULL, 0 };
         return tern_put_with(ctx, region, rank, offset, src, len, &opts);
     }
-    /* As in tern_put: the event is done on return. */
+    /* The same fences as in tern_put: the event is complete when the call returns. */
     __atomic_thread_fence(__ATOMIC_RELEASE);
     tern_copy(to, src, len);
     __atomic_thread_fence(__ATOMIC_RELEASE);
@@ -218,10 +312,21 @@ TERN_INLINE tern_status tern_put_nb(tern_ctx *ctx, tern_region *region, int rank
     return TERN_OK;
 }
 
-/* Start to copy len bytes from byte offset of rank's part of region to dst. dst is undefined until the event is done.
- * Returns  as tern_get_with.
- * Remote   none: the target does not notice. Needs nothing of rank.
- * Threads  the one that uses ctx. */
+/* Start to copy len bytes from byte offset of rank's part of region to dst, and fill *event. The call does not wait for
+ * the transfer, but waits for resources if they are exhausted. The content of dst is undefined until the event
+ * completes.
+ * Returns  TERN_OK: the operation has started, and may already be complete.
+ *          TERN_ERR_ARG: ctx, region or event is NULL, or dst is NULL and len is not 0.
+ *          TERN_ERR_RANGE: rank is not in the context's team, or offset and len exceed rank's part.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed before resources for the operation became free.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ *          After an error, *event is unchanged, and no data has been transferred; but after TERN_ERR_LINK and
+ *            TERN_ERR_PEER, part of the data may have been transferred.
+ * Remote   None. The target does not notice a get and does not have to call Tern.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_get_nb(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, void *dst,
                                     size_t len, tern_event *event)
 {
@@ -232,15 +337,27 @@ TERN_INLINE tern_status tern_get_nb(tern_ctx *ctx, tern_region *region, int rank
         return tern_get_with(ctx, region, rank, offset, dst, len, &opts);
     }
     tern_copy(dst, from, len);
-    __atomic_thread_fence(__ATOMIC_ACQUIRE); /* as in tern_get: the event is done on return */
+    __atomic_thread_fence(__ATOMIC_ACQUIRE); /* as in tern_get: the event is complete on return */
     event->pending = NULL;
     return TERN_OK;
 }
 
-/* Start to copy len bytes from src to byte offset of rank's part of region. src stays unchanged until tern_quiet.
- * Returns  as tern_put_with.
- * Remote   visible at rank after tern_quiet on ctx. Needs nothing of rank.
- * Threads  the one that uses ctx. */
+/* Start to copy len bytes from src to byte offset of rank's part of region. The next tern_quiet on ctx completes the
+ * put, and reports an error that occurs after the start. The call does not wait for the transfer, but waits for
+ * resources if they are exhausted. The caller must not modify src until tern_quiet returns.
+ * Returns  TERN_OK: the operation has started, and may already be complete.
+ *          TERN_ERR_ARG: ctx or region is NULL, or src is NULL and len is not 0.
+ *          TERN_ERR_RANGE: rank is not in the context's team, or offset and len exceed rank's part.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed before resources for the operation became free.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ *          After an error, no data has been transferred; but after TERN_ERR_LINK and TERN_ERR_PEER, part of the data
+ *            may have been transferred.
+ * Remote   The data is visible to all ranks when tern_quiet on ctx returns. The target does not have to call Tern for
+ *          the operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_put_nbi(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, const void *src,
                                      size_t len)
 {
@@ -248,16 +365,27 @@ TERN_INLINE tern_status tern_put_nbi(tern_ctx *ctx, tern_region *region, int ran
 
     if (TERN_UNLIKELY(to == NULL || src == NULL))
         return tern_put_with(ctx, region, rank, offset, src, len, NULL);
-    /* release: earlier puts of a strict context before this one. tern_quiet orders the end. */
+    /* release: orders earlier puts of a strict context before this one. tern_quiet orders it before later operations. */
     __atomic_thread_fence(__ATOMIC_RELEASE);
     tern_copy(to, src, len);
     return TERN_OK;
 }
 
-/* Start to copy len bytes from byte offset of rank's part of region to dst. dst is undefined until tern_quiet.
- * Returns  as tern_get_with.
- * Remote   none: the target does not notice. Needs nothing of rank.
- * Threads  the one that uses ctx. */
+/* Start to copy len bytes from byte offset of rank's part of region to dst. The next tern_quiet on ctx completes the
+ * get, and reports an error that occurs after the start. The call does not wait for the transfer, but waits for
+ * resources if they are exhausted. The content of dst is undefined until tern_quiet returns.
+ * Returns  TERN_OK: the operation has started, and may already be complete.
+ *          TERN_ERR_ARG: ctx or region is NULL, or dst is NULL and len is not 0.
+ *          TERN_ERR_RANGE: rank is not in the context's team, or offset and len exceed rank's part.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed before resources for the operation became free.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ *          After an error, no data has been transferred; but after TERN_ERR_LINK and TERN_ERR_PEER, part of the data
+ *            may have been transferred.
+ * Remote   None. The target does not notice a get and does not have to call Tern.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_get_nbi(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, void *dst,
                                      size_t len)
 {
@@ -266,21 +394,29 @@ TERN_INLINE tern_status tern_get_nbi(tern_ctx *ctx, tern_region *region, int ran
     if (TERN_UNLIKELY(from == NULL || dst == NULL))
         return tern_get_with(ctx, region, rank, offset, dst, len, NULL);
     tern_copy(dst, from, len);
-    __atomic_thread_fence(__ATOMIC_ACQUIRE); /* earlier gets of a strict context before later ones */
+    __atomic_thread_fence(__ATOMIC_ACQUIRE); /* orders earlier gets of a strict context before later ones */
     return TERN_OK;
 }
 
-/* Store one value of 1 byte at byte offset of rank's part of region. A value at a multiple of its size is never seen in
- * pieces by ranks on the same node.
- * Returns  as tern_put.
- * Remote   visible to every rank on return. Needs nothing of rank.
- * Threads  the one that uses ctx. */
+/* Store a value of 1 byte at byte offset of rank's part of region.
+ * Returns  TERN_OK: the put is complete.
+ *          TERN_ERR_ARG: ctx or region is NULL.
+ *          TERN_ERR_RANGE: rank is not in the context's team, or the value does not lie in rank's part; nothing was
+ *            written.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed. The value may be written until tern_quiet returns.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ * Remote   When the call returns, the value is visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_put_u8(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, uint8_t value)
 {
     unsigned char *to = tern_direct(ctx, region, rank, offset, sizeof(value));
 
     if (TERN_UNLIKELY(to == NULL)) {
-        uint8_t copy = value; /* so that value itself stays in a register */
+        uint8_t copy = value; /* so that value itself can stay in a register */
         return tern_put_far(ctx, region, rank, offset, &copy, sizeof(copy));
     }
     __atomic_thread_fence(__ATOMIC_RELEASE); /* as in tern_put */
@@ -289,11 +425,19 @@ TERN_INLINE tern_status tern_put_u8(tern_ctx *ctx, tern_region *region, int rank
     return TERN_OK;
 }
 
-/* Load one value of 1 byte from byte offset of rank's part of region into *value. A value at a multiple of its size is
- * never seen in pieces where ranks on the same node store it.
- * Returns  as tern_get.
- * Remote   none: the target does not notice. Needs nothing of rank.
- * Threads  the one that uses ctx. */
+/* Load a value of 1 byte from byte offset of rank's part of region into *value.
+ * Returns  TERN_OK: the value is in *value.
+ *          TERN_ERR_ARG: ctx, region or value is NULL.
+ *          TERN_ERR_RANGE: rank is not in the context's team, or the value does not lie in rank's part; *value is
+ *            unchanged.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed. *value is undefined, and may change until tern_quiet
+ *            returns.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ * Remote   None. The target does not notice a get and does not have to call Tern.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_get_u8(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, uint8_t *value)
 {
     const unsigned char *from = tern_direct(ctx, region, rank, offset, sizeof(*value));
@@ -305,17 +449,27 @@ TERN_INLINE tern_status tern_get_u8(tern_ctx *ctx, tern_region *region, int rank
     return TERN_OK;
 }
 
-/* Store one value of 2 bytes at byte offset of rank's part of region. A value at a multiple of its size is never seen
- * in pieces by ranks on the same node.
- * Returns  as tern_put.
- * Remote   visible to every rank on return. Needs nothing of rank.
- * Threads  the one that uses ctx. */
+/* Store a value of 2 bytes at byte offset of rank's part of region. If the address is a multiple of 2, ranks on the
+ * same node see either the old or the new
+ *     value, never a mixture.
+ * Returns  TERN_OK: the put is complete.
+ *          TERN_ERR_ARG: ctx or region is NULL.
+ *          TERN_ERR_RANGE: rank is not in the context's team, or the value does not lie in rank's part; nothing was
+ *            written.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed. The value may be written until tern_quiet returns.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ * Remote   When the call returns, the value is visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_put_u16(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, uint16_t value)
 {
     unsigned char *to = tern_direct(ctx, region, rank, offset, sizeof(value));
 
     if (TERN_UNLIKELY(to == NULL)) {
-        uint16_t copy = value; /* so that value itself stays in a register */
+        uint16_t copy = value; /* so that value itself can stay in a register */
         return tern_put_far(ctx, region, rank, offset, &copy, sizeof(copy));
     }
     __atomic_thread_fence(__ATOMIC_RELEASE); /* as in tern_put */
@@ -324,11 +478,21 @@ TERN_INLINE tern_status tern_put_u16(tern_ctx *ctx, tern_region *region, int ran
     return TERN_OK;
 }
 
-/* Load one value of 2 bytes from byte offset of rank's part of region into *value. A value at a multiple of its size is
- * never seen in pieces where ranks on the same node store it.
- * Returns  as tern_get.
- * Remote   none: the target does not notice. Needs nothing of rank.
- * Threads  the one that uses ctx. */
+/* Load a value of 2 bytes from byte offset of rank's part of region into *value. If the address is a multiple of 2, and
+ * ranks on the same node store the value with
+ *     tern_put_u16, the call returns a value that one of them stored, never a mixture.
+ * Returns  TERN_OK: the value is in *value.
+ *          TERN_ERR_ARG: ctx, region or value is NULL.
+ *          TERN_ERR_RANGE: rank is not in the context's team, or the value does not lie in rank's part; *value is
+ *            unchanged.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed. *value is undefined, and may change until tern_quiet
+ *            returns.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ * Remote   None. The target does not notice a get and does not have to call Tern.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_get_u16(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, uint16_t *value)
 {
     const unsigned char *from = tern_direct(ctx, region, rank, offset, sizeof(*value));
@@ -340,17 +504,27 @@ TERN_INLINE tern_status tern_get_u16(tern_ctx *ctx, tern_region *region, int ran
     return TERN_OK;
 }
 
-/* Store one value of 4 bytes at byte offset of rank's part of region. A value at a multiple of its size is never seen
- * in pieces by ranks on the same node.
- * Returns  as tern_put.
- * Remote   visible to every rank on return. Needs nothing of rank.
- * Threads  the one that uses ctx. */
+/* Store a value of 4 bytes at byte offset of rank's part of region. If the address is a multiple of 4, ranks on the
+ * same node see either the old or the new
+ *     value, never a mixture.
+ * Returns  TERN_OK: the put is complete.
+ *          TERN_ERR_ARG: ctx or region is NULL.
+ *          TERN_ERR_RANGE: rank is not in the context's team, or the value does not lie in rank's part; nothing was
+ *            written.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed. The value may be written until tern_quiet returns.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ * Remote   When the call returns, the value is visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_put_u32(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, uint32_t value)
 {
     unsigned char *to = tern_direct(ctx, region, rank, offset, sizeof(value));
 
     if (TERN_UNLIKELY(to == NULL)) {
-        uint32_t copy = value; /* so that value itself stays in a register */
+        uint32_t copy = value; /* so that value itself can stay in a register */
         return tern_put_far(ctx, region, rank, offset, &copy, sizeof(copy));
     }
     __atomic_thread_fence(__ATOMIC_RELEASE); /* as in tern_put */
@@ -359,11 +533,21 @@ TERN_INLINE tern_status tern_put_u32(tern_ctx *ctx, tern_region *region, int ran
     return TERN_OK;
 }
 
-/* Load one value of 4 bytes from byte offset of rank's part of region into *value. A value at a multiple of its size is
- * never seen in pieces where ranks on the same node store it.
- * Returns  as tern_get.
- * Remote   none: the target does not notice. Needs nothing of rank.
- * Threads  the one that uses ctx. */
+/* Load a value of 4 bytes from byte offset of rank's part of region into *value. If the address is a multiple of 4, and
+ * ranks on the same node store the value with
+ *     tern_put_u32, the call returns a value that one of them stored, never a mixture.
+ * Returns  TERN_OK: the value is in *value.
+ *          TERN_ERR_ARG: ctx, region or value is NULL.
+ *          TERN_ERR_RANGE: rank is not in the context's team, or the value does not lie in rank's part; *value is
+ *            unchanged.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed. *value is undefined, and may change until tern_quiet
+ *            returns.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ * Remote   None. The target does not notice a get and does not have to call Tern.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_get_u32(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, uint32_t *value)
 {
     const unsigned char *from = tern_direct(ctx, region, rank, offset, sizeof(*value));
@@ -375,17 +559,27 @@ TERN_INLINE tern_status tern_get_u32(tern_ctx *ctx, tern_region *region, int ran
     return TERN_OK;
 }
 
-/* Store one value of 8 bytes at byte offset of rank's part of region. A value at a multiple of its size is never seen
- * in pieces by ranks on the same node.
- * Returns  as tern_put.
- * Remote   visible to every rank on return. Needs nothing of rank.
- * Threads  the one that uses ctx. */
+/* Store a value of 8 bytes at byte offset of rank's part of region. If the address is a multiple of 8, ranks on the
+ * same node see either the old or the new
+ *     value, never a mixture.
+ * Returns  TERN_OK: the put is complete.
+ *          TERN_ERR_ARG: ctx or region is NULL.
+ *          TERN_ERR_RANGE: rank is not in the context's team, or the value does not lie in rank's part; nothing was
+ *            written.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed. The value may be written until tern_quiet returns.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ * Remote   When the call returns, the value is visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_put_u64(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, uint64_t value)
 {
     unsigned char *to = tern_direct(ctx, region, rank, offset, sizeof(value));
 
     if (TERN_UNLIKELY(to == NULL)) {
-        uint64_t copy = value; /* so that value itself stays in a register */
+        uint64_t copy = value; /* so that value itself can stay in a register */
         return tern_put_far(ctx, region, rank, offset, &copy, sizeof(copy));
     }
     __atomic_thread_fence(__ATOMIC_RELEASE); /* as in tern_put */
@@ -394,11 +588,21 @@ TERN_INLINE tern_status tern_put_u64(tern_ctx *ctx, tern_region *region, int ran
     return TERN_OK;
 }
 
-/* Load one value of 8 bytes from byte offset of rank's part of region into *value. A value at a multiple of its size is
- * never seen in pieces where ranks on the same node store it.
- * Returns  as tern_get.
- * Remote   none: the target does not notice. Needs nothing of rank.
- * Threads  the one that uses ctx. */
+/* Load a value of 8 bytes from byte offset of rank's part of region into *value. If the address is a multiple of 8, and
+ * ranks on the same node store the value with
+ *     tern_put_u64, the call returns a value that one of them stored, never a mixture.
+ * Returns  TERN_OK: the value is in *value.
+ *          TERN_ERR_ARG: ctx, region or value is NULL.
+ *          TERN_ERR_RANGE: rank is not in the context's team, or the value does not lie in rank's part; *value is
+ *            unchanged.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed. *value is undefined, and may change until tern_quiet
+ *            returns.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ * Remote   None. The target does not notice a get and does not have to call Tern.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_get_u64(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, uint64_t *value)
 {
     const unsigned char *from = tern_direct(ctx, region, rank, offset, sizeof(*value));
