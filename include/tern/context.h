@@ -1,10 +1,17 @@
-/* context.h: streams of operations.
+/* context.h: contexts, the streams of operations.
  *
- * A context belongs to a team, carries an ordering and a time limit, and is used by one thread at a time. Threads that
- * communicate at the same time take a context each and share no lock. TERN_WORLD is ready after tern_init.
+ * Every operation belongs to a context. A context belongs to a team, in which the ranks of its operations count; it has
+ * an ordering and a time limit for blocking calls; and one thread at a time uses it. Threads that communicate at the
+ * same time use a context each, and then share no lock. TERN_WORLD is a relaxed context on the team of all ranks, which
+ * exists from tern_init to tern_finalize.
  *
- * Ordering. TERN_RELAXED: operations may be delivered in any order until tern_fence (order) or tern_quiet (completion).
- * TERN_STRICT: operations to one target are delivered in the order in which the program started them.
+ * The ordering of a context is one of two:
+ *
+ *   TERN_RELAXED   operations may be delivered in any order, even to the same target. tern_fence orders them, and
+ *                  tern_quiet completes them
+ *   TERN_STRICT    operations to the same target are delivered in the order in which the program starts them
+ *
+ * Operations of different contexts are not ordered with respect to each other.
  */
 #ifndef TERN_CONTEXT_H
 #define TERN_CONTEXT_H
@@ -19,62 +26,71 @@ typedef struct tern_ctx tern_ctx;
 
 typedef enum tern_order { TERN_RELAXED = 0, TERN_STRICT = 1 } tern_order;
 
-/* The relaxed context on the team of all ranks; NULL outside tern_init ... tern_finalize. */
+/* The relaxed context on the team of all ranks. NULL before tern_init and after tern_finalize. */
 TERN_API extern tern_ctx *tern_world;
 #define TERN_WORLD tern_world
 
-/* How a context begins: what the inlined fast paths read. This layout is stable within a major version. */
+/* The beginning of a context, which the inlined fast paths read. This layout is stable within a major version. */
 struct tern_ctx_head {
-    uint32_t       direct_ranks; /* ranks 0 ... direct_ranks - 1 may take the inlined path. The team's size, or 0 while
-                                     operations have to go through the library to keep the context's order */
+    uint32_t       direct_ranks; /* ranks 0 to direct_ranks - 1 may take the inlined path. The size of the team, or 0
+                                    while operations must go through the library to keep the order of the context */
     uint32_t       reserved;
-    const int32_t *world_rank; /* [direct_ranks] the rank in the job of each rank of the team; NULL: the same */
+    const int32_t *world_rank; /* [direct_ranks] rank in the job of each rank of the team. NULL: the ranks are equal */
 };
 
-/* Make a context on a team. Local: the other ranks need not make one.
- * Returns  TERN_OK and the context in *out. TERN_ERR_ARG: a pointer is NULL or order is no tern_order.
- *          TERN_ERR_NOMEM. TERN_ERR_STATE: not initialized.
- * Remote   none.
- * Threads  any. */
+/* Create a context on a team. The call is local: other ranks do not have to create one.
+ * Returns  TERN_OK: *out is the context.
+ *          TERN_ERR_ARG: a pointer is NULL, or order is not a tern_order.
+ *          TERN_ERR_NOMEM: there is not enough memory.
+ *          TERN_ERR_STATE: Tern is not initialized.
+ * Remote   None.
+ * Threads  Any thread may call this function. */
 TERN_API tern_status tern_ctx_create(tern_team *team, tern_order order, tern_ctx **out);
 
-/* Complete the context's operations and release it. One-sided operations are completed as by tern_quiet. The call also
- * waits until every tagged send of the context is done, which for a long or synchronous message means that its receiver
- * has received it, and until every receive that a message has matched has its data. A receive without a message is
- * cancelled; the message that it was to take goes to another receive. Events and requests of the context become
- * invalid.
- * Returns  TERN_OK. TERN_ERR_ARG: ctx is NULL or TERN_WORLD. TERN_ERR_STATE: a message that a matched probe of the
- *          context has found was not received, or the call would have to wait in a handler; the context stays as it
- *          was. TERN_ERR_TIMEOUT: the context's time limit passed; the context stays as it was. Another error: the
- *          first one of an operation without an event since the last tern_quiet, or of a request whose end the program
- *          has not seen; the context is released all the same.
- * Remote   as tern_quiet. The messages that the context has sent can be received.
- * Threads  the one that uses ctx. */
+/* Complete the operations of a context, and free the context. The call completes one-sided operations like tern_quiet.
+ * It then waits until every tagged send of the context is complete, which for a long or synchronous message means that
+ * the receiver has received the message, and until every matched receive has its data. Receives that no message has
+ * matched are cancelled; their messages go to other receives. Events and requests of the context become invalid.
+ * Returns  TERN_OK: the context is freed.
+ *          TERN_ERR_ARG: ctx is NULL or TERN_WORLD.
+ *          TERN_ERR_STATE: a message that a matched probe of the context found has not been received, or the call would
+ *            have to wait in an active message handler. The context is unchanged.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed. The context is unchanged; call again.
+ *          Another error: the first error since the last tern_quiet of an operation without an event, or of a request
+ *            whose completion the program has not seen. The context is freed.
+ * Remote   All one-sided operations of the context are complete at their targets, and the targets did not have to call
+ *          Tern for them. A long or synchronous message is complete when its receiver has received it; short messages
+ *          may still be received later.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_API tern_status tern_ctx_destroy(tern_ctx *ctx);
 
-/* Limit how long each blocking call on this context may take: one that takes longer returns TERN_ERR_TIMEOUT. Zero or
- * less: no limit. A new context has the limit that the option TERN_TIMEOUT gives.
- * Returns  TERN_OK. TERN_ERR_ARG: ctx is NULL, or seconds is not a number.
- * Remote   none.
- * Threads  the one that uses ctx. */
+/* Set the time limit of a context: the number of seconds after which a blocking call on the context gives up and
+ * returns TERN_ERR_TIMEOUT. Zero or a negative number means no limit. The time limit of a new context is the value of
+ * the option TERN_TIMEOUT. Calls that take a deadline obey the deadline, not the time limit.
+ * Returns  TERN_OK: the time limit is set.
+ *          TERN_ERR_ARG: ctx is NULL, or seconds is not a number.
+ * Remote   None.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_API tern_status tern_ctx_set_timeout(tern_ctx *ctx, double seconds);
 
-/* The team of a context.
- * Returns  the team; NULL when ctx is NULL.
- * Remote   none.
- * Threads  any. */
+/* Get the team of a context.
+ * Returns  The team; NULL if ctx is NULL.
+ * Remote   None.
+ * Threads  Any thread may call this function. */
 TERN_API tern_team *tern_ctx_team(const tern_ctx *ctx);
 
-/* The ordering of a context.
- * Returns  the ordering; TERN_RELAXED when ctx is NULL.
- * Remote   none.
- * Threads  any. */
+/* Get the ordering of a context.
+ * Returns  The ordering; TERN_RELAXED if ctx is NULL.
+ * Remote   None.
+ * Threads  Any thread may call this function. */
 TERN_API tern_order tern_ctx_order(const tern_ctx *ctx);
 
-/* Move the context's operations forward without waiting: finish what can be finished, continue what is in parts.
- * Returns  TERN_OK. TERN_ERR_ARG: ctx is NULL.
- * Remote   none of its own.
- * Threads  the one that uses ctx. */
+/* Make progress without waiting: advance the outstanding operations of the context, receive messages and notifications,
+ * and run the handlers of active messages that have arrived.
+ * Returns  TERN_OK: the call has made progress, if there was something to do.
+ *          TERN_ERR_ARG: ctx is NULL.
+ * Remote   Operations that need further steps of the initiator advance.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_API tern_status tern_progress(tern_ctx *ctx);
 
 TERN_END_DECLS

@@ -1,8 +1,9 @@
-/* event.h: the completion of a nonblocking operation.
+/* event.h: events, which report the completion of nonblocking operations.
  *
- * An event is a small value that the program keeps. A call fills it; test and wait empty it when the operation is done.
- * An operation that was done at once fills it with "done already" and costs nothing. An event that is done may be
- * tested and waited for again: it stays done.
+ * An event is a small value that the program stores. A nonblocking call fills the event; tern_event_test and the wait
+ * calls report when the operation is complete, and how it ended. An operation that completes at once fills the event as
+ * complete, at no cost. An event that has completed stays complete: it may be tested and waited for again, and then
+ * returns TERN_OK. A program that copies an event may use only one of the copies.
  */
 #ifndef TERN_EVENT_H
 #define TERN_EVENT_H
@@ -16,8 +17,9 @@ TERN_BEGIN_DECLS
 
 struct tern_pending;
 
+/* The completion of one operation. */
 typedef struct tern_event {
-    struct tern_pending *pending; /* NULL: done */
+    struct tern_pending *pending; /* the outstanding operation; NULL: the event is complete */
 } tern_event;
 
 #ifdef __cplusplus
@@ -26,17 +28,23 @@ typedef struct tern_event {
 #define TERN_EVENT_INIT ((tern_event){ NULL })
 #endif
 
-/* Test an event that is not done already. Use tern_event_test.
- * Returns  as tern_event_test.
- * Remote   as tern_event_test.
- * Threads  as tern_event_test. */
+/* Out-of-line part of tern_event_test, for events that are not complete. Programs call tern_event_test. Make progress
+ * once and test whether an event is complete.
+ * Returns  TERN_OK: the operation is complete.
+ *          TERN_PENDING: the operation is still outstanding.
+ *          TERN_ERR_ARG: event is NULL.
+ *          Another error: the operation failed with this error. The event is complete.
+ * Remote   None.
+ * Threads  Only the thread that uses the context of the operation may call this function. */
 TERN_API tern_status tern_event_poll(tern_event *event);
 
-/* Make progress and see whether the event is done.
- * Returns  TERN_OK: done. TERN_PENDING: not yet. An error: the operation failed with it; the event is done.
+/* Test whether an event is complete. If the event is not known to be complete, the call makes progress once.
+ * Returns  TERN_OK: the operation is complete.
+ *          TERN_PENDING: the operation is still outstanding.
  *          TERN_ERR_ARG: event is NULL.
- * Remote   none of its own.
- * Threads  the one that uses the operation's context. */
+ *          Another error: the operation failed with this error. The event is complete.
+ * Remote   None.
+ * Threads  Only the thread that uses the context of the operation may call this function. */
 TERN_INLINE tern_status tern_event_test(tern_event *event)
 {
     if (TERN_LIKELY(event != NULL && event->pending == NULL))
@@ -44,26 +52,36 @@ TERN_INLINE tern_status tern_event_test(tern_event *event)
     return tern_event_poll(event);
 }
 
-/* Make progress until the event is done or the deadline passes.
- * Returns  TERN_OK: done. TERN_ERR_TIMEOUT: the deadline passed; the event can be waited for again. Another error: the
- *          operation failed with it; the event is done. TERN_ERR_ARG: event is NULL.
- * Remote   none of its own.
- * Threads  the one that uses the operation's context. */
+/* Make progress until an event is complete or the deadline passes.
+ * Returns  TERN_OK: the operation is complete.
+ *          TERN_ERR_TIMEOUT: the deadline passed first. The event can be waited for again.
+ *          TERN_ERR_STATE: an active message handler made the call, and the event was not known to be complete.
+ *          TERN_ERR_ARG: event is NULL.
+ *          Another error: the operation failed with this error. The event is complete.
+ * Remote   None.
+ * Threads  Only the thread that uses the context of the operation may call this function. */
 TERN_API tern_status tern_event_wait(tern_event *event, tern_deadline deadline);
 
-/* Make progress until one of n events is done or the deadline passes. Of several, the one with the lowest index.
- * Returns  TERN_OK and its index in *index. TERN_ERR_TIMEOUT: none is done; all can be waited for again. Another error:
- *          the operation of event *index failed with it. TERN_ERR_ARG: a pointer is NULL, or n is 0.
- * Remote   none of its own.
- * Threads  the one that uses the operations' contexts. */
+/* Make progress until one of n events is complete or the deadline passes. If several events are complete, the call
+ * selects the one with the lowest index.
+ * Returns  TERN_OK: the event with index *index is complete.
+ *          TERN_ERR_TIMEOUT: the deadline passed, and no event is complete. All of them can be waited for again.
+ *          TERN_ERR_STATE: an active message handler made the call.
+ *          TERN_ERR_ARG: a pointer is NULL, or n is 0.
+ *          Another error: the operation of the event with index *index failed with this error. That event is complete.
+ * Remote   None.
+ * Threads  Only the thread that uses the contexts of the operations may call this function. */
 TERN_API tern_status tern_event_wait_any(tern_event *events, size_t n, tern_deadline deadline, size_t *index);
 
-/* Make progress until all of n events are done or the deadline passes.
- * Returns  TERN_OK: all done; at once when n is 0. TERN_ERR_TIMEOUT: some are not; those can be waited for again.
- *          Another error: all are done, and the failed one with the lowest index failed with it. TERN_ERR_ARG: events
- *          is NULL and n is not 0.
- * Remote   none of its own.
- * Threads  the one that uses the operations' contexts. */
+/* Make progress until all of n events are complete or the deadline passes.
+ * Returns  TERN_OK: all events are complete. If n is 0, the call returns at once.
+ *          TERN_ERR_TIMEOUT: the deadline passed, and some events are not complete. All of them can be waited for
+ *            again.
+ *          TERN_ERR_STATE: an active message handler made the call.
+ *          TERN_ERR_ARG: events is NULL and n is not 0.
+ *          Another error: all events are complete, and this is the error of the failed operation with the lowest index.
+ * Remote   None.
+ * Threads  Only the thread that uses the contexts of the operations may call this function. */
 TERN_API tern_status tern_event_wait_all(tern_event *events, size_t n, tern_deadline deadline);
 
 TERN_END_DECLS

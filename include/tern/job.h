@@ -1,4 +1,14 @@
-/* job.h: the processes that were started together, and time as Tern counts it. */
+/* job.h: the job, and the clock.
+ *
+ * A job is a set of processes that a launcher starts together. The processes are numbered 0 to tern_size() - 1; the
+ * number of a process is its rank. tern_init joins the job and tern_finalize leaves it. All other calls are made
+ * between the two, unless their contract allows more.
+ *
+ * Blocking calls end in one of two ways if they do not succeed in time. Calls that wait for an event, a request, a
+ * notification, a signal, a counter, a probe or a condition take a deadline, which is a point in time on the clock of
+ * tern_clock. All other blocking calls (put, get, send, receive, quiet, barrier and so on) obey the time limit of their
+ * context (tern_ctx_set_timeout) or, if they have no context, of the job (option TERN_TIMEOUT).
+ */
 #ifndef TERN_JOB_H
 #define TERN_JOB_H
 
@@ -7,72 +17,83 @@
 
 TERN_BEGIN_DECLS
 
-/* A point in time on the monotonic clock, in nanoseconds: what waits take as their deadline. */
+/* A deadline: a point in time on the monotonic clock of tern_clock, in nanoseconds. */
 typedef int64_t tern_deadline;
 
-#define TERN_FOREVER INT64_MAX      /* a deadline that never passes */
-#define TERN_NOW ((tern_deadline)0) /* a deadline that has passed: look once, do not wait */
+#define TERN_FOREVER INT64_MAX      /* a deadline that never passes: wait without limit */
+#define TERN_NOW ((tern_deadline)0) /* a deadline that has passed: poll once, do not wait */
 
-/* Join the job: find the other ranks, set up the links to them, make TERN_WORLD. Collective over the job. A process
- * that no launcher started is a job of one rank.
- * Returns  TERN_OK. TERN_ERR_STATE: called before, or finalized already. TERN_ERR_BOOT: the launcher's information
- *          cannot be used. TERN_ERR_ARG: an option has a value that cannot be used. TERN_ERR_PEER: a rank ended before
- *          it joined. TERN_ERR_NOMEM, TERN_ERR_SYSTEM: no memory or a refusal of the operating system.
- *          TERN_ERR_TIMEOUT: the others did not come within TERN_TIMEOUT. After an error no other call but
- *          tern_strerror and tern_error_detail is of use.
- * Remote   returns when every rank has joined.
- * Threads  one, once in the life of the process. */
+/* Join the job: find the other ranks, set up the links to them, and create TERN_WORLD. The call is collective over the
+ * job. A process that was not started by a launcher is a job of one rank.
+ * Returns  TERN_OK: this process has joined the job.
+ *          TERN_ERR_STATE: the process has called tern_init before. A process can join a job once.
+ *          TERN_ERR_BOOT: the information from the launcher is missing, damaged or of another version.
+ *          TERN_ERR_ARG: an option has an invalid value.
+ *          TERN_ERR_PEER: a rank ended before it joined.
+ *          TERN_ERR_NOMEM: there is not enough memory.
+ *          TERN_ERR_SYSTEM: the operating system refused a resource.
+ *          TERN_ERR_LINK: the network cannot be used.
+ *          TERN_ERR_TIMEOUT: a rank did not join within the time that the option TERN_TIMEOUT sets.
+ *          After an error, only tern_strerror, tern_error_detail and tern_abort are of use.
+ * Remote   When the call returns, every rank has joined.
+ * Threads  One thread may call this function, once in the life of the process. */
 TERN_API tern_status tern_init(void);
 
-/* Leave the job: complete every operation, wait for the other ranks, release all memory. Regions and contexts that the
- * program did not free are freed. Tagged messages that this rank has sent can be received until their receiver calls
- * tern_finalize; this rank receives no more, and a send that waits for it ends with TERN_ERR_PEER. Collective over the
- * job.
- * Returns  TERN_OK. TERN_ERR_STATE: not initialized, or finalized already. TERN_ERR_TIMEOUT: the others did not come
- *          within TERN_TIMEOUT; this rank has left all the same.
- * Remote   returns when every living rank has called it. A rank that exits without it has failed.
- * Threads  one, when no other thread is inside Tern. */
+/* Leave the job: complete all operations, wait for the other ranks, and release all memory. Tern frees the regions and
+ * contexts that the program has not freed. Active messages that were sent before are handled before their target
+ * leaves. Tagged messages that this rank has sent can be received until their receiver calls tern_finalize. This rank
+ * receives no more messages: a send to this rank that waits for its receiver ends with TERN_ERR_PEER. Operations that
+ * still wait for a counter do not start. The call is collective over the job.
+ * Returns  TERN_OK: this process has left the job.
+ *          TERN_ERR_STATE: Tern is not initialized or already finalized, or an active message handler made the call.
+ *          TERN_ERR_TIMEOUT: a rank did not call within the time that the option TERN_TIMEOUT sets. This process has
+ *            left the job nevertheless.
+ * Remote   The call returns when every living rank has called it. A rank that exits without calling tern_finalize has
+ *          failed.
+ * Threads  One thread may call this function, while no other thread is inside Tern. */
 TERN_API tern_status tern_finalize(void);
 
-/* This process's rank in the job, 0 to tern_size() - 1.
- * Returns  the rank; -1 outside tern_init ... tern_finalize.
- * Remote   none.
- * Threads  any. */
+/* Get the rank of this process in the job.
+ * Returns  0 to tern_size() - 1; -1 before tern_init and after tern_finalize.
+ * Remote   None.
+ * Threads  Any thread may call this function. */
 TERN_API int tern_rank(void);
 
-/* The number of ranks in the job.
- * Returns  the number; -1 outside tern_init ... tern_finalize.
- * Remote   none.
- * Threads  any. */
+/* Get the number of ranks in the job.
+ * Returns  The number of ranks; -1 before tern_init and after tern_finalize.
+ * Remote   None.
+ * Threads  Any thread may call this function. */
 TERN_API int tern_size(void);
 
-/* Whether a rank of the job is alive as far as this process knows. A death is known within a second. Once an operation
- * has returned TERN_ERR_PEER because the rank is gone, this call returns TERN_ERR_PEER too. (An operation also returns
- * TERN_ERR_PEER when the connection to the rank broke; then the rank may be alive.) If the launcher has not told of
- * the rank's end by then, this call waits for it, three seconds at most.
- * Returns  TERN_OK: it is. TERN_ERR_PEER: it is gone. TERN_ERR_RANGE: no such rank. TERN_ERR_STATE: not initialized.
- * Remote   none.
- * Threads  any. */
+/* Check whether a rank of the job is alive, as far as this process knows. Tern learns of a death within a second. After
+ * an operation has returned TERN_ERR_PEER because the rank died, this call also returns TERN_ERR_PEER; if the launcher
+ * has not yet confirmed the death, the call waits up to three seconds for the confirmation. An operation also returns
+ * TERN_ERR_PEER if the connection to the rank is broken; in that case the rank may be alive.
+ * Returns  TERN_OK: the rank is alive.
+ *          TERN_ERR_PEER: the rank has died.
+ *          TERN_ERR_RANGE: the job has no such rank.
+ *          TERN_ERR_STATE: Tern is not initialized.
+ * Remote   None.
+ * Threads  Any thread may call this function. */
 TERN_API tern_status tern_peer_check(int rank);
 
-/* End the whole job now: print why (may be NULL) with this rank's number, and exit with the lowest byte of the status
- * code, which is made 1 if it is 0. What the program has written to streams and not flushed is lost. The launcher ends
- * the other ranks.
- * Returns  never.
- * Remote   every rank of the job ends.
- * Threads  any, also before tern_init. */
+/* End the whole job immediately. The call prints this rank and why (which may be NULL), and exits with the lowest byte
+ * of code, or with 1 if that byte is 0. Output streams are not flushed.
+ * Returns  The call does not return.
+ * Remote   The launcher ends all other ranks of the job.
+ * Threads  Any thread may call this function, even before tern_init. */
 TERN_API void tern_abort(int code, const char *why) __attribute__((noreturn));
 
-/* The monotonic clock that deadlines are measured on.
- * Returns  nanoseconds since an arbitrary moment, the same for all processes of a node.
- * Remote   none.
- * Threads  any, also before tern_init. */
+/* Read the monotonic clock on which deadlines are measured.
+ * Returns  Nanoseconds since an arbitrary moment, which is the same for all processes of a node.
+ * Remote   None.
+ * Threads  Any thread may call this function, even before tern_init. */
 TERN_API int64_t tern_clock(void);
 
-/* The deadline that lies the given number of seconds ahead.
- * Returns  the deadline; TERN_NOW for zero, a negative number or not-a-number; TERN_FOREVER for more than 290 years.
- * Remote   none.
- * Threads  any, also before tern_init. */
+/* Get the deadline that is the given number of seconds in the future.
+ * Returns  The deadline; TERN_NOW if seconds is 0, negative or not a number; TERN_FOREVER for more than 290 years.
+ * Remote   None.
+ * Threads  Any thread may call this function, even before tern_init. */
 TERN_API tern_deadline tern_deadline_in(double seconds);
 
 TERN_END_DECLS

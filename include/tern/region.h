@@ -1,8 +1,15 @@
-/* region.h: memory that other ranks may read and write, addressed as (region, rank, byte offset).
+/* region.h: memory that other ranks may read and write.
  *
- * Each rank of the region's team owns one part. Parts that tern_region_alloc made are shared memory on a node: every
- * rank there reaches them by plain loads and stores. Parts that tern_region_register opened are the program's own
- * memory, reached through the kernel (cross-memory attach) or, where that is forbidden, through a bounce buffer.
+ * A region is created collectively by the ranks of a team. Each rank of the team owns one part of the region, and
+ * remote memory is addressed as (region, rank, byte offset in the part of that rank). tern_region_alloc allocates the
+ * parts; tern_region_register uses memory that the program already has. How a process reaches a part depends on where
+ * the part is, and tern_region_path tells which path Tern uses:
+ *
+ *   "self"     the caller's own part
+ *   "shm"      allocated memory of a rank on the same node: loads and stores of the initiator
+ *   "cma"      registered memory of a rank on the same node: the kernel copies (cross-memory attach)
+ *   "bounce"   as "cma", where the kernel forbids cross-memory attach: a service thread of the target copies
+ *   "ofi"      any memory of a rank on another node: the network copies, through libfabric
  */
 #ifndef TERN_REGION_H
 #define TERN_REGION_H
@@ -15,95 +22,120 @@ TERN_BEGIN_DECLS
 
 typedef struct tern_region tern_region;
 
-/* What the memory of a region is made of. */
+/* The kind of memory that tern_region_alloc allocates. */
 typedef enum tern_memory {
     TERN_MEMORY_HOST = 0, /* ordinary pages */
-    TERN_MEMORY_HUGE = 1, /* huge pages; ordinary ones, with a note, where the system has too few */
-    TERN_MEMORY_FILE = 2  /* a file per rank, which outlives the job */
+    TERN_MEMORY_HUGE = 1, /* huge pages; if the system has too few of them, ordinary pages and a log message */
+    TERN_MEMORY_FILE = 2  /* a file for each rank, which remains when the job ends */
 } tern_memory;
 
+/* Options of tern_region_alloc. */
 typedef struct tern_region_opts {
     tern_memory memory;
-    const char *path; /* TERN_MEMORY_FILE: rank r's part is the file "path.r", made (with mode 0600) or extended as
-                         needed; its old content is kept. A file that was there before has to belong to the user of the
-                         job, and neither its group nor others may write it; a symbolic link is refused. NULL
-                         otherwise */
+    const char
+        *path; /* for TERN_MEMORY_FILE only, NULL otherwise. The part of rank r is the file "path.r". Tern creates
+                         the file (with mode 0600) or extends it as needed, and keeps its content. An existing file must
+                         belong to the user of the job and must not be writable by its group or by others; a symbolic
+                         link is refused */
 } tern_region_opts;
 
-/* One rank's part as the inlined fast paths see it. This layout is stable within a major version. */
+/* One part of a region, as the inlined fast paths see it. This layout is stable within a major version. */
 struct tern_part {
-    unsigned char *base;  /* where the part is mapped in this process */
-    uint64_t       reach; /* bytes from base on that loads and stores may touch; 0: go through the library */
+    unsigned char *base;  /* address of the part in this process */
+    uint64_t       reach; /* number of bytes at base that loads and stores may access; 0: call the library */
 };
 
-/* Where in a region its parts are: an array of tern_size() struct tern_part by rank in the job, this many bytes behind
- * the address that a tern_region pointer holds. This layout is stable within a major version. */
+/* Offset, in bytes from the address in a tern_region pointer, of an array of tern_size() struct tern_part, indexed by
+ * the rank in the job. This layout is stable within a major version. */
 #define TERN_REGION_PARTS 256
 
-/* Make a region with size bytes on each rank of the context's team, zeroed unless a file gave it content. Collective
- * over the team; all ranks pass the same size and opts. The space is reserved before the call returns: using it never
- * fails later. opts NULL: TERN_MEMORY_HOST.
- * Returns  TERN_OK and the region in *out, on all ranks. On all ranks the same error otherwise, and nothing is left:
- *          TERN_ERR_ARG: a pointer is NULL, size is 0 or differs between ranks, opts is not valid. TERN_ERR_NOMEM: the
- *          space is not there. TERN_ERR_SYSTEM: the file cannot be used. TERN_ERR_PEER: a rank died. TERN_ERR_TIMEOUT:
- *          a rank did not come in time; the team can make no more collective calls but tern_region_free.
- *          TERN_ERR_STATE: not initialized, another thread is in a collective call on the team, or an earlier one timed
- *          out.
- * Remote   returns when every rank can use the region.
- * Threads  the one that uses ctx; one collective call per team at a time. */
+/* Allocate a region with a part of size bytes at each rank of the context's team. The call is collective over the team,
+ * and all ranks pass the same size and the same options. If opts is NULL, the memory is TERN_MEMORY_HOST. The memory is
+ * zeroed, except that files keep their content. The call reserves the memory, so that using the memory later cannot
+ * fail.
+ * Returns  TERN_OK: *out is the region. All ranks return TERN_OK.
+ *          TERN_ERR_ARG: a pointer is NULL, size is 0, opts is invalid, or ranks passed different sizes or options.
+ *          TERN_ERR_NOMEM: there is not enough memory. tern_error_detail says how much is missing and what limits it.
+ *          TERN_ERR_SYSTEM: the operating system refused the memory or the file.
+ *          TERN_ERR_PEER: a rank of the team died.
+ *          TERN_ERR_TIMEOUT: a rank did not call in time. Afterwards, the team can make no collective calls but
+ *            tern_region_free and tern_finalize.
+ *          TERN_ERR_STATE: Tern is not initialized, an active message handler made the call, another thread of this
+ *            rank is in a collective call on the team, or an earlier collective call on the team timed out.
+ *          If the call fails on one rank after it has begun, it fails on all ranks, and nothing remains allocated.
+ * Remote   When the call returns, every rank of the team can use the region.
+ * Threads  Only the thread that uses ctx may call this function, and a rank may make one collective call per team at a
+ *          time. */
 TERN_API tern_status tern_region_alloc(tern_ctx *ctx, uint64_t size, const tern_region_opts *opts, tern_region **out);
 
-/* Open memory that the program has already. Collective over the context's team; each rank passes its own memory, of
- * any length, also none (addr NULL, len 0). The memory stays the program's, and must stay mapped until
- * tern_region_free. If a rank unmaps it earlier, contiguous puts and gets of the missing bytes fail with
- * TERN_ERR_LINK and harm nobody. Atomic operations, accumulates, signals, and puts and gets of many pieces are carried
- * out by loads and stores of a thread in the owner's process; they fail with TERN_ERR_LINK too if the memory is missing
- * when they begin, but memory that is unmapped in that very moment ends the owner's process by a signal.
- * Returns  as tern_region_alloc. TERN_ERR_ARG: addr is NULL and len is not 0, or the memory wraps around the end of
- *          the address space.
- * Remote   returns when every rank can use the region.
- * Threads  the one that uses ctx; one collective call per team at a time. */
+/* Create a region from memory that the program already has. The call is collective over the context's team. Each rank
+ * passes its own memory; the lengths may differ, and a rank without memory passes NULL and 0. The memory remains the
+ * program's, and must stay mapped until tern_region_free returns.
+ *
+ * If a rank unmaps the memory earlier, contiguous puts and gets to the missing bytes fail with TERN_ERR_LINK and do no
+ * other harm. Atomic operations, accumulates, signals, and puts and gets of many pieces are carried out by a thread in
+ * the process of the owner. They also fail with TERN_ERR_LINK if the memory is missing when they begin; but if the
+ * memory is unmapped while the thread accesses it, a signal kills the owner.
+ * Returns  TERN_OK: *out is the region. All ranks return TERN_OK.
+ *          TERN_ERR_ARG: ctx or out is NULL, addr is NULL and len is not 0, or the memory wraps around the end of the
+ *            address space.
+ *          TERN_ERR_NOMEM: there is no memory for the tables of the region.
+ *          TERN_ERR_SYSTEM: the operating system refused a thread that serves the region.
+ *          TERN_ERR_LINK: the network cannot register the memory.
+ *          TERN_ERR_PEER: a rank of the team died.
+ *          TERN_ERR_TIMEOUT: a rank did not call in time. Afterwards, the team can make no collective calls but
+ *            tern_region_free and tern_finalize.
+ *          TERN_ERR_STATE: Tern is not initialized, an active message handler made the call, another thread of this
+ *            rank is in a collective call on the team, or an earlier collective call on the team timed out.
+ *          If the call fails on one rank after it has begun, it fails on all ranks.
+ * Remote   When the call returns, every rank of the team can use the region.
+ * Threads  Only the thread that uses ctx may call this function, and a rank may make one collective call per team at a
+ *          time. */
 TERN_API tern_status tern_region_register(tern_ctx *ctx, void *addr, uint64_t len, tern_region **out);
 
-/* Close a region and release what tern_region_alloc reserved. Collective over its team. Operations on it must be
- * complete. It belongs to no context, and makes progress for none: sends that another rank receives before it makes
- * this call are to be waited for first. The call also waits until a handler of an active message in which another
- * thread of this process is has returned.
- * Returns  TERN_OK. TERN_ERR_ARG: region is NULL. TERN_ERR_TIMEOUT: the others did not come within TERN_TIMEOUT; the
- *          region stays, and the call is to be made again before another region of the team is freed. TERN_ERR_ARG on
- *          all ranks: they passed different regions. TERN_ERR_STATE: not initialized, or another thread is in a
- *          collective call on the team.
- * Remote   returns when no rank uses the region any more.
- * Threads  any; one collective call per team at a time. */
+/* Free a region, and release the memory that tern_region_alloc reserved. The call is collective over the region's team;
+ * all ranks free the regions of a team in the same order. All operations on the region must be complete. The call makes
+ * progress for no context: complete sends first if another rank has to receive them before it calls tern_region_free.
+ * If another thread of this process runs an active message handler, the call also waits until the handler returns.
+ * Returns  TERN_OK: the region is freed.
+ *          TERN_ERR_ARG: region is NULL, or (on all ranks) ranks passed different regions.
+ *          TERN_ERR_TIMEOUT: a rank did not call within the time that the option TERN_TIMEOUT sets. The region remains;
+ *            call tern_region_free again for this region before any other region of the team.
+ *          TERN_ERR_STATE: Tern is not initialized, an active message handler made the call, another thread of this
+ *            rank is in a collective call on the team, or a call for another region timed out and was not repeated.
+ * Remote   When the call returns, no rank uses the region any more.
+ * Threads  Any thread may call this function. A rank may make one collective call per team at a time. */
 TERN_API tern_status tern_region_free(tern_region *region);
 
-/* A plain pointer to the part of a rank, counted in the region's team.
- * Returns  the pointer; NULL where the part cannot be reached by loads and stores from here, is empty, its rank is
- *          gone, or there is no such rank.
- * Remote   none. What the program does through the pointer is ordinary shared memory access.
- * Threads  any. */
+/* Get a pointer to the part of a rank, for loads and stores. rank counts in the region's team.
+ * Returns  The address of the part in this process. NULL: this process cannot load from and store to the part, the part
+ *            is empty, the rank has died, or the region's team has no such rank.
+ * Remote   None. Accesses through the pointer are ordinary accesses to shared memory.
+ * Threads  Any thread may call this function. */
 TERN_API void *tern_region_ptr(const tern_region *region, int rank);
 
-/* The length of a rank's part, counted in the region's team.
- * Returns  bytes; 0 when there is no such rank.
- * Remote   none.
- * Threads  any. */
+/* Get the length of the part of a rank. rank counts in the region's team.
+ * Returns  The length in bytes; 0 if the region's team has no such rank.
+ * Remote   None.
+ * Threads  Any thread may call this function. */
 TERN_API uint64_t tern_region_size(const tern_region *region, int rank);
 
-/* How this process reaches the part of a rank, counted in the region's team.
- * Returns  a static name: "self", "shm" (loads and stores), "cma" (through the kernel), "bounce" (through a buffer and
- *          the target's service thread), "ofi" (over the network); "none" when there is no such part.
- * Remote   none.
- * Threads  any. */
+/* Get the name of the path through which this process reaches the part of a rank. rank counts in the region's team. The
+ * introduction of region.h describes the paths.
+ * Returns  A static string: "self", "shm" (loads and stores), "cma" (the kernel copies), "bounce" (a service thread of
+ *            the target copies through a buffer), "ofi" (the network), or "none" if there is no such part.
+ * Remote   None.
+ * Threads  Any thread may call this function. */
 TERN_API const char *tern_region_path(const tern_region *region, int rank);
 
-/* Find the region that holds an address of another rank's address space. Regions that tern_region_alloc made have an
- * address on each rank: the one that tern_region_ptr gives to that rank itself. Where regions overlap, any of them may
- * be found.
- * Returns  TERN_OK, the region in *region and the offset in *offset. TERN_ERR_RANGE: no region holds it, or there is no
- *          such rank. TERN_ERR_ARG: a pointer is NULL.
- * Remote   none.
- * Threads  the one that uses ctx. */
+/* Find the region that contains an address in the address space of a rank, and the offset of the address in the part of
+ * that rank. rank counts in the team of ctx. The address of allocated memory is the address that tern_region_ptr
+ * returns for a rank's own part on that rank. If several regions contain the address, the call returns any of them.
+ * Returns  TERN_OK: the region is in *region, and the offset is in *offset.
+ *          TERN_ERR_RANGE: no region contains the address, or rank is not in the context's team.
+ *          TERN_ERR_ARG: ctx, region or offset is NULL.
+ * Remote   None.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_API tern_status tern_region_find(tern_ctx *ctx, int rank, const void *addr, tern_region **region,
                                       uint64_t *offset);
 

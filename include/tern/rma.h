@@ -109,7 +109,7 @@ TERN_API tern_status tern_put_far(tern_ctx *ctx, tern_region *region, int rank, 
  * Threads  Only the thread that uses ctx may call this function. */
 TERN_API tern_status tern_get_far(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, void *dst, size_t len);
 
-/* Start to copy len bytes from src to byte offset of rank's part of region, with options. If opts is NULL, the call is
+/* Start copying len bytes from src to byte offset of rank's part of region, with options. If opts is NULL, the call is
  * tern_put_nbi. Unless TERN_IMMEDIATE is set, the call waits until there are resources for the operation. The caller
  * must not modify src until opts->local or opts->event completes, or until tern_quiet returns.
  * Returns  TERN_OK: the operation has started, and may already be complete.
@@ -133,7 +133,7 @@ TERN_API tern_status tern_get_far(tern_ctx *ctx, tern_region *region, int rank, 
 TERN_API tern_status tern_put_with(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, const void *src,
                                    size_t len, const tern_opts *opts);
 
-/* Start to copy len bytes from byte offset of rank's part of region to dst, with options. If opts is NULL, the call is
+/* Start copying len bytes from byte offset of rank's part of region to dst, with options. If opts is NULL, the call is
  * tern_get_nbi. Unless TERN_IMMEDIATE is set, the call waits until there are resources for the operation. The content
  * of dst is undefined until opts->event completes or tern_quiet returns. opts->local completes at the same time as
  * opts->event.
@@ -242,8 +242,8 @@ TERN_INLINE tern_status tern_put(tern_ctx *ctx, tern_region *region, int rank, u
 
     if (TERN_UNLIKELY(to == NULL || src == NULL))
         return tern_put_far(ctx, region, rank, offset, src, len);
-    /* release: earlier writes of this thread are visible before the data. Pairs with the acquire fence of a get, or with
-     * any other acquire of a rank that reads the data. */
+    /* release: earlier writes of this thread are visible before the data. Pairs with the acquire fence of a get, or
+     * with any other acquire of a rank that reads the data. */
     __atomic_thread_fence(__ATOMIC_RELEASE);
     tern_copy(to, src, len);
     /* release: the data is visible before later writes of this thread. Pairs with the same acquires. */
@@ -279,7 +279,7 @@ TERN_INLINE tern_status tern_get(tern_ctx *ctx, tern_region *region, int rank, u
     return TERN_OK;
 }
 
-/* Start to copy len bytes from src to byte offset of rank's part of region, and fill *event. The call does not wait for
+/* Start copying len bytes from src to byte offset of rank's part of region, and fill *event. The call does not wait for
  * the transfer, but waits for resources if they are exhausted. The caller must not modify src until the event
  * completes.
  * Returns  TERN_OK: the operation has started, and may already be complete.
@@ -312,7 +312,7 @@ TERN_INLINE tern_status tern_put_nb(tern_ctx *ctx, tern_region *region, int rank
     return TERN_OK;
 }
 
-/* Start to copy len bytes from byte offset of rank's part of region to dst, and fill *event. The call does not wait for
+/* Start copying len bytes from byte offset of rank's part of region to dst, and fill *event. The call does not wait for
  * the transfer, but waits for resources if they are exhausted. The content of dst is undefined until the event
  * completes.
  * Returns  TERN_OK: the operation has started, and may already be complete.
@@ -342,7 +342,7 @@ TERN_INLINE tern_status tern_get_nb(tern_ctx *ctx, tern_region *region, int rank
     return TERN_OK;
 }
 
-/* Start to copy len bytes from src to byte offset of rank's part of region. The next tern_quiet on ctx completes the
+/* Start copying len bytes from src to byte offset of rank's part of region. The next tern_quiet on ctx completes the
  * put, and reports an error that occurs after the start. The call does not wait for the transfer, but waits for
  * resources if they are exhausted. The caller must not modify src until tern_quiet returns.
  * Returns  TERN_OK: the operation has started, and may already be complete.
@@ -365,13 +365,13 @@ TERN_INLINE tern_status tern_put_nbi(tern_ctx *ctx, tern_region *region, int ran
 
     if (TERN_UNLIKELY(to == NULL || src == NULL))
         return tern_put_with(ctx, region, rank, offset, src, len, NULL);
-    /* release: orders earlier puts of a strict context before this one. tern_quiet orders it before later operations. */
+    /* release: orders earlier puts of a strict context before this one. tern_quiet orders the end of this put. */
     __atomic_thread_fence(__ATOMIC_RELEASE);
     tern_copy(to, src, len);
     return TERN_OK;
 }
 
-/* Start to copy len bytes from byte offset of rank's part of region to dst. The next tern_quiet on ctx completes the
+/* Start copying len bytes from byte offset of rank's part of region to dst. The next tern_quiet on ctx completes the
  * get, and reports an error that occurs after the start. The call does not wait for the transfer, but waits for
  * resources if they are exhausted. The content of dst is undefined until tern_quiet returns.
  * Returns  TERN_OK: the operation has started, and may already be complete.

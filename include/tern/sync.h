@@ -1,4 +1,10 @@
-/* sync.h: order, completion, and the two collectives that set-up needs. */
+/* sync.h: ordering, completion, and the collective calls that programs need for their set-up.
+ *
+ * tern_fence orders the operations of a context; tern_quiet completes them; tern_barrier completes them and
+ * synchronizes the ranks of the team; tern_allgather exchanges small blocks. None of these calls covers tagged
+ * messages, whose requests tell when a message is complete. All ranks of a team make the same collective calls in the
+ * same order.
+ */
 #ifndef TERN_SYNC_H
 #define TERN_SYNC_H
 
@@ -8,43 +14,67 @@
 
 TERN_BEGIN_DECLS
 
-/* Order: one-sided operations and active messages that the context started before are delivered at each target before
- * those it starts after. Tagged messages have an order of their own (tagged.h).
- * Returns  TERN_OK. TERN_ERR_TIMEOUT: the context's time limit passed; the order is not established. TERN_ERR_ARG: ctx
- *          is NULL.
- * Remote   as said.
- * Threads  the one that uses ctx. */
+/* Order the operations of a context: one-sided operations and active messages that the context has started are
+ * delivered at each target before those that the context starts later. Tagged messages have an order of their own
+ * (tagged.h).
+ * Returns  TERN_OK: the order is established.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed. The order is not established; call again.
+ *          TERN_ERR_STATE: an active message handler made the call, and operations are outstanding.
+ *          TERN_ERR_ARG: ctx is NULL.
+ * Remote   Later operations are delivered after earlier ones. The target does not have to call Tern; but the call also
+ *          waits until the notification of each notified access has space at its target (notify.h).
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_API tern_status tern_fence(tern_ctx *ctx);
 
-/* Completion: every one-sided operation that the context started before, with or without an event, is complete at its
- * target, and what it wrote is visible to every rank, whatever either does next (a full memory barrier). The call does
- * not wait for tagged messages, whose requests tell when they are done: a long send is done only when its receiver has
- * received it, and two ranks that both start a send, call tern_quiet and then receive would wait for each other for
- * ever. Only a receive whose data is being fetched is completed. The call does wait until the notification of each
- * notified access has room at its target, which may have to ask for others first (notify.h).
- * Returns  TERN_OK. The first error of an operation without an event since the last tern_quiet. TERN_ERR_TIMEOUT: the
- *          context's time limit passed; call again. TERN_ERR_ARG: ctx is NULL.
- * Remote   as said.
- * Threads  the one that uses ctx. */
+/* Complete all one-sided operations that the context has started, with or without an event. When the call returns, the
+ * data that the operations have written is visible to all ranks. The call contains a full memory barrier.
+ *
+ * The call does not wait for tagged messages. A long send completes only when its receiver has received the message, so
+ * two ranks that both start a send, call tern_quiet and then receive would wait for each other forever. The call does
+ * complete a receive whose data is being fetched. It does not wait for operations that wait for a counter (counter.h).
+ * Returns  TERN_OK: all operations are complete.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed. Call again to wait for the remaining operations.
+ *          TERN_ERR_STATE: an active message handler made the call, and operations are outstanding.
+ *          TERN_ERR_ARG: ctx is NULL.
+ *          Another error: the first error, since the last tern_quiet, of an operation without an event.
+ * Remote   All data that the context has put is visible to all ranks. The target does not have to call Tern, with one
+ *          exception: the call waits until the notification of each notified access has space at its target, and the
+ *          target may have to take other notifications first (notify.h).
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_API tern_status tern_quiet(tern_ctx *ctx);
 
-/* Complete the context's operations (as tern_quiet), then wait until every rank of its team has come here.
- * Returns  TERN_OK. TERN_ERR_PEER: a rank of the team died before it came, on all ranks alike. TERN_ERR_TIMEOUT: the
- *          context's time limit passed; the next tern_barrier on the team goes on with the same one, and until then
- *          other ranks may wait for this one. TERN_ERR_STATE: another thread is in a collective call on the team.
- *          TERN_ERR_ARG: ctx is NULL. An error of tern_quiet: this rank has not arrived.
- * Remote   what the ranks did before it is visible to all after it.
- * Threads  the one that uses ctx; one collective call per team at a time. */
+/* Complete the operations of the context like tern_quiet, and then wait until every rank of the context's team has
+ * called tern_barrier.
+ * Returns  TERN_OK: every rank of the team has arrived.
+ *          TERN_ERR_PEER: a rank of the team died before it arrived. All living ranks return this error.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed. The next tern_barrier on the team continues this barrier;
+ *            until then, other ranks may be waiting for this rank.
+ *          TERN_ERR_STATE: an active message handler made the call, another thread of this rank is in a collective call
+ *            on the team, or an earlier collective call on the team timed out.
+ *          TERN_ERR_ARG: ctx is NULL.
+ *          Another error: the first error, since the last tern_quiet, of an operation without an event. This rank has
+ *            not arrived.
+ * Remote   Everything that the ranks did before the barrier is visible to all of them after it.
+ * Threads  Only the thread that uses ctx may call this function, and a rank may make one collective call per team at a
+ *          time. */
 TERN_API tern_status tern_barrier(tern_ctx *ctx);
 
-/* Give len bytes to every rank of the context's team and receive those of all, in the order of the ranks: all has room
- * for len times the size of the team. Collective; len is the same on all ranks. Meant for small blobs. src may lie in
- * its place in all.
- * Returns  TERN_OK. TERN_ERR_ARG, on all ranks: len differs between ranks; on this one: a pointer is NULL.
- *          TERN_ERR_PEER, TERN_ERR_STATE as tern_barrier. TERN_ERR_TIMEOUT: the context's time limit passed; the team
- *          can make no more collective calls but tern_finalize.
- * Remote   as said. Completes no operations.
- * Threads  the one that uses ctx; one collective call per team at a time. */
+/* Gather len bytes from every rank of the context's team at every rank. The bytes of rank i are stored at all + i *
+ * len, so all has space for len times the size of the team. src may be this rank's place in all. The call is
+ * collective, len is the same on all ranks, and the call is meant for small blocks. It does not complete operations of
+ * the context.
+ * Returns  TERN_OK: all contains the bytes of every rank.
+ *          TERN_ERR_ARG: a pointer is NULL; or, on all ranks, ranks passed different lengths or made different
+ *            collective calls.
+ *          TERN_ERR_PEER: a rank of the team died. All living ranks return this error.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed. Afterwards, the team can make no collective calls but
+ *            tern_region_free and tern_finalize.
+ *          TERN_ERR_STATE: an active message handler made the call, another thread of this rank is in a collective call
+ *            on the team, a barrier on the team timed out and was not repeated, or another collective call on the team
+ *            timed out.
+ * Remote   Every rank of the team receives the bytes of every other rank.
+ * Threads  Only the thread that uses ctx may call this function, and a rank may make one collective call per team at a
+ *          time. */
 TERN_API tern_status tern_allgather(tern_ctx *ctx, const void *src, size_t len, void *all);
 
 TERN_END_DECLS
