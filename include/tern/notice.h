@@ -1,18 +1,21 @@
-/* notice.h: requests for notifications.
+/* notice.h: notification requests, with which a target waits for notifications.
  *
- * A rank is notified of accesses to its memory by those who make them (notify.h). A notification has a source (the rank
- * that made the access), a region, a tag of 32 bits and the number of bytes that the access moved. It is never seen
- * before the data that it speaks of.
+ * A notified access (notify.h) sends a notification to its target when the access is complete. A notification carries
+ * the source (the rank that made the access), the region, a tag of 32 bits, and the number of bytes that the access
+ * moved. The target never sees a notification before the data to which it refers.
  *
- * The target makes requests: persistent ones, for a region, a source or any, a tag or any, and a count. A request is
- * made once (init), and then started and waited for as often as need be. A notification goes to the request that was
- * started first among those that take it; one that no request takes is kept until one is started that does, and
- * requests take what is kept in the order in which it came. Notifications of one strict context to one rank come in the
- * order in which the program made them, all others in any order.
+ * To receive notifications, the target creates a notification request (tern_notice). A request selects a region, a
+ * source or any source, a tag or any tag, and the number of notifications after which the request is complete. A
+ * request is persistent: it is created once (tern_notice_init), and then started (tern_notice_start) and waited for
+ * (tern_notice_wait) any number of times. A notification matches the started request that selects it and was started
+ * first. A notification that matches no started request is unexpected; the rank stores it, and requests match stored
+ * notifications in the order of arrival. Notifications of one strict context to one rank arrive in program order; all
+ * others arrive in any order, even those of one source.
  *
- * Notifications are taken in inside calls of Tern that wait or make progress. What a rank keeps is bounded: when it is
- * full (TERN_NOTIFY_KEEP), or does not call Tern for long (TERN_NOTIFY_QUEUE), those that send to it wait; with
- * TERN_IMMEDIATE they get TERN_AGAIN.
+ * A rank receives notifications inside Tern calls that wait or make progress. The space for them is limited: each
+ * source can have TERN_NOTIFY_QUEUE notifications in flight to a rank that does not call Tern, and a rank stores at
+ * most TERN_NOTIFY_KEEP unexpected notifications. When the limit is reached, further senders block, or receive
+ * TERN_AGAIN if they set TERN_IMMEDIATE, until the target starts requests that match. No notification is lost.
  */
 #ifndef TERN_NOTICE_H
 #define TERN_NOTICE_H
@@ -30,110 +33,151 @@ TERN_BEGIN_DECLS
 #define TERN_ANY_SOURCE (-1)
 #define TERN_ANY_TAG (-1)
 
-/* A request for notifications. */
+/* A notification request. */
 typedef struct tern_notice tern_notice;
 
-/* What a request has found. */
+/* What a notification request has matched. */
 typedef struct tern_notice_info {
-    int source;   /* of the last match: rank in the team of the request's context; -1: it is not in that team, or there
-                         was no match */
-    uint32_t tag; /* of the last match */
-    uint64_t bytes;   /* that its access moved */
-    uint32_t matches; /* since the request was started */
+    int source; /* rank, in the team of the request's context, of the source of the last match; -1: the source is not in
+                   that team, or nothing has matched */
+    uint32_t tag;     /* tag of the last match */
+    uint64_t bytes;   /* number of bytes that the access of the last match moved */
+    uint32_t matches; /* number of matches since the request was started */
 } tern_notice_info;
 
-/* Make a request for count notifications of accesses to this rank's part of region, by source (a rank of the context's
- * team, or TERN_ANY_SOURCE), with tag (0 to UINT32_MAX, or TERN_ANY_TAG). It is not started. It belongs to ctx, which
- * makes progress for it, and is freed before ctx and region are, at the latest by tern_finalize.
- * Returns  TERN_OK and the request in *out. TERN_ERR_ARG: a pointer is NULL or count is 0. TERN_ERR_RANGE: no such
- *          rank, or no such tag. TERN_ERR_NOMEM.
- * Remote   none.
- * Threads  the one that uses ctx. */
+/* Create a request for count notifications of accesses to this rank's part of region. source is a rank of the context's
+ * team or TERN_ANY_SOURCE; tag is 0 to UINT32_MAX or TERN_ANY_TAG. The call does not start the request. The request
+ * belongs to ctx, whose progress it uses, and must be freed before ctx and region are; tern_finalize frees the requests
+ * that remain.
+ * Returns  TERN_OK: *out is the request.
+ *          TERN_ERR_ARG: a pointer is NULL, or count is 0.
+ *          TERN_ERR_RANGE: source is not in the context's team, or tag does not fit in 32 bits.
+ *          TERN_ERR_NOMEM: there is not enough memory.
+ * Remote   None.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_API tern_status tern_notice_init(tern_ctx *ctx, tern_region *region, int source, int64_t tag, uint32_t count,
                                       tern_notice **out);
 
-/* Begin to wait for the request's notifications, from now on counted anew; what is kept is taken first.
- * Returns  TERN_OK. TERN_ERR_STATE: it is started and not done. TERN_ERR_ARG: notice is NULL.
- * Remote   none.
- * Threads  the one that uses the request's context. */
+/* Start a notification request: set its number of matches to 0, match the stored unexpected notifications in the order
+ * of arrival, and then match notifications as they arrive.
+ * Returns  TERN_OK: the request is started, and may already be complete.
+ *          TERN_ERR_STATE: the request is started and not complete.
+ *          TERN_ERR_ARG: notice is NULL.
+ * Remote   Sources that are blocked by flow control may continue.
+ * Threads  Only the thread that uses the request's context may call this function. */
 TERN_API tern_status tern_notice_start(tern_notice *notice);
 
-/* Make progress and see whether a request is done: its count of notifications has come. Then it may be started again.
- * Returns  TERN_OK: done; what it found in *info, if info is not NULL. TERN_PENDING: not yet. TERN_ERR_PEER: nobody is
- *          left who could notify it; it stays started. TERN_ERR_STATE: it was not started, or was found done before.
+/* Make progress once and test whether a notification request is complete. If it is complete, the request may be started
+ * again, and *info describes what it has matched, unless info is NULL.
+ * Returns  TERN_OK: the request is complete: it has matched all its notifications.
+ *          TERN_PENDING: the request is not complete.
+ *          TERN_ERR_PEER: all ranks that could send a matching notification have died. The request remains started.
+ *          TERN_ERR_STATE: the request is not started, or a test or wait has already reported its completion.
  *          TERN_ERR_ARG: notice is NULL.
- * Remote   none of its own. The data that the notifications speak of may be used.
- * Threads  the one that uses the request's context. */
+ * Remote   None. The data of the matched notifications may be used.
+ * Threads  Only the thread that uses the request's context may call this function. */
 TERN_API tern_status tern_notice_test(tern_notice *notice, tern_notice_info *info);
 
-/* Make progress until a request is done or the deadline passes.
- * Returns  as tern_notice_test, but for TERN_PENDING. TERN_ERR_TIMEOUT: the deadline passed; it can be waited for
- *          again.
- * Remote   as tern_notice_test.
- * Threads  the one that uses the request's context. */
+/* Make progress until a notification request is complete or the deadline passes. If it is complete, the request may be
+ * started again, and *info describes what it has matched, unless info is NULL.
+ * Returns  TERN_OK: the request is complete: it has matched all its notifications.
+ *          TERN_ERR_TIMEOUT: the deadline passed first. The request can be waited for again.
+ *          TERN_ERR_PEER: all ranks that could send a matching notification have died. The request remains started.
+ *          TERN_ERR_STATE: the request is not started, a test or wait has already reported its completion, or an active
+ *            message handler made the call and would have to wait.
+ *          TERN_ERR_ARG: notice is NULL.
+ * Remote   None. The data of the matched notifications may be used.
+ * Threads  Only the thread that uses the request's context may call this function. */
 TERN_API tern_status tern_notice_wait(tern_notice *notice, tern_deadline deadline, tern_notice_info *info);
 
-/* Make progress and see whether a request that is not started would find a notification. It stays where it is.
- * Returns  TERN_OK: there is one, and what it says is in *info, if info is not NULL. TERN_PENDING: there is none.
+/* Make progress once and test whether an unexpected notification is stored that the request would match if it were
+ * started. The notification remains stored.
+ * Returns  TERN_OK: there is such a notification. Unless info is NULL, *info describes the oldest one.
+ *          TERN_PENDING: there is no such notification.
  *          TERN_ERR_ARG: notice is NULL.
- * Remote   none of its own. The data that the notification speaks of may be used.
- * Threads  the one that uses the request's context. */
+ * Remote   None. The data of the notification may be used.
+ * Threads  Only the thread that uses the request's context may call this function. */
 TERN_API tern_status tern_notice_probe(tern_notice *notice, tern_notice_info *info);
 
-/* Wait for a started request no more. What it has matched so far is gone, and told in *info, if info is not NULL. Its
- * events are done, with TERN_ERR_STATE.
- * Returns  TERN_OK: it is not started any more. TERN_ERR_STATE: it is not started, or done. TERN_ERR_ARG: notice is
- *          NULL.
- * Remote   none.
- * Threads  the one that uses the request's context. */
+/* Cancel a started notification request. Unless info is NULL, *info describes what the request has matched so far;
+ * these notifications are consumed. Events of the request complete with TERN_ERR_STATE.
+ * Returns  TERN_OK: the request is no longer started.
+ *          TERN_ERR_STATE: the request is not started, or is complete.
+ *          TERN_ERR_ARG: notice is NULL.
+ * Remote   None.
+ * Threads  Only the thread that uses the request's context may call this function. */
 TERN_API tern_status tern_notice_cancel(tern_notice *notice, tern_notice_info *info);
 
-/* Free a request, also one that is started.
- * Returns  TERN_OK. TERN_ERR_ARG: notice is NULL.
- * Remote   none.
- * Threads  the one that uses the request's context. */
+/* Free a notification request. A started request is cancelled first.
+ * Returns  TERN_OK: the request is freed.
+ *          TERN_ERR_ARG: notice is NULL.
+ * Remote   None.
+ * Threads  Only the thread that uses the request's context may call this function. */
 TERN_API tern_status tern_notice_free(tern_notice *notice);
 
-/* Make progress and see whether one of n requests is done; of several, the one with the lowest index. NULL, and those
- * that are not started or were found done before, are passed over.
- * Returns  TERN_OK: the one with number *index is; what it found in *info, if info is not NULL. TERN_PENDING: none is.
- *          TERN_ERR_STATE: none is started. TERN_ERR_PEER: as tern_notice_test, for that with number *index.
- *          TERN_ERR_ARG: a pointer is NULL, or n is 0.
- * Remote   as tern_notice_test.
- * Threads  the one that uses the requests' contexts. */
+/* Make progress once and test whether one of n notification requests is complete. If several are complete, the call
+ * selects the one with the lowest index. Entries that are NULL, that are not started, or whose completion has already
+ * been reported are skipped.
+ * Returns  TERN_OK: the request with index *index is complete. Unless info is NULL, *info describes what it has
+ *            matched.
+ *          TERN_PENDING: no request is complete.
+ *          TERN_ERR_STATE: no request is started.
+ *          TERN_ERR_PEER: all ranks that could send a notification that matches the request with index *index have
+ *            died. The request remains started.
+ *          TERN_ERR_ARG: notices or index is NULL, or n is 0.
+ * Remote   None. The data of the matched notifications may be used.
+ * Threads  Only the thread that uses the contexts of the requests may call this function. */
 TERN_API tern_status tern_notice_test_any(tern_notice *const *notices, size_t n, size_t *index, tern_notice_info *info);
 
-/* Make progress until one of n requests is done or the deadline passes.
- * Returns  as tern_notice_test_any, but for TERN_PENDING. TERN_ERR_TIMEOUT: the deadline passed; all can be waited for
- *          again.
- * Remote   as tern_notice_test.
- * Threads  the one that uses the requests' contexts. */
+/* Make progress until one of n notification requests is complete or the deadline passes. If several are complete, the
+ * call selects the one with the lowest index. Entries that are NULL, that are not started, or whose completion has
+ * already been reported are skipped.
+ * Returns  TERN_OK: the request with index *index is complete. Unless info is NULL, *info describes what it has
+ *            matched.
+ *          TERN_ERR_TIMEOUT: the deadline passed, and no request is complete. All of them can be waited for again.
+ *          TERN_ERR_STATE: no request is started, or an active message handler made the call.
+ *          TERN_ERR_PEER: all ranks that could send a notification that matches the request with index *index have
+ *            died. The request remains started.
+ *          TERN_ERR_ARG: notices or index is NULL, or n is 0.
+ * Remote   None. The data of the matched notifications may be used.
+ * Threads  Only the thread that uses the contexts of the requests may call this function. */
 TERN_API tern_status tern_notice_wait_any(tern_notice *const *notices, size_t n, tern_deadline deadline, size_t *index,
                                           tern_notice_info *info);
 
-/* Make progress and see whether all of n requests are done. NULL, and those that are not started or were found done
- * before, are passed over.
- * Returns  TERN_OK: all are; what each found in infos[i], if infos is not NULL; that of those passed over is not
- *          changed. TERN_PENDING: some are not, and all stay as they are. TERN_ERR_PEER: as tern_notice_test, for one
- *          of them. TERN_ERR_ARG: notices is NULL and n is not 0.
- * Remote   as tern_notice_test.
- * Threads  the one that uses the requests' contexts. */
+/* Make progress once and test whether all of n notification requests are complete. Entries that are NULL, that are not
+ * started, or whose completion has already been reported are skipped, and their infos[i] is not changed.
+ * Returns  TERN_OK: all requests are complete. Unless infos is NULL, infos[i] describes what request i has matched.
+ *          TERN_PENDING: some requests are not complete. All requests remain as they are.
+ *          TERN_ERR_PEER: all ranks that could send a notification that matches one of the requests have died. All
+ *            requests remain as they are.
+ *          TERN_ERR_ARG: notices is NULL and n is not 0.
+ * Remote   None. The data of the matched notifications may be used.
+ * Threads  Only the thread that uses the contexts of the requests may call this function. */
 TERN_API tern_status tern_notice_test_all(tern_notice *const *notices, size_t n, tern_notice_info *infos);
 
-/* Make progress until all of n requests are done or the deadline passes.
- * Returns  as tern_notice_test_all, but for TERN_PENDING. TERN_ERR_TIMEOUT: the deadline passed; all stay as they are.
- * Remote   as tern_notice_test.
- * Threads  the one that uses the requests' contexts. */
+/* Make progress until all of n notification requests are complete or the deadline passes. Entries that are NULL, that
+ * are not started, or whose completion has already been reported are skipped, and their infos[i] is not changed.
+ * Returns  TERN_OK: all requests are complete. Unless infos is NULL, infos[i] describes what request i has matched.
+ *          TERN_ERR_TIMEOUT: the deadline passed, and some requests are not complete. All requests remain as they are.
+ *          TERN_ERR_PEER: all ranks that could send a notification that matches one of the requests have died. All
+ *            requests remain as they are.
+ *          TERN_ERR_STATE: an active message handler made the call.
+ *          TERN_ERR_ARG: notices is NULL and n is not 0.
+ * Remote   None. The data of the matched notifications may be used.
+ * Threads  Only the thread that uses the contexts of the requests may call this function. */
 TERN_API tern_status tern_notice_wait_all(tern_notice *const *notices, size_t n, tern_deadline deadline,
                                           tern_notice_info *infos);
 
-/* Fill an event that is done when the started request is: so requests and operations can be waited for together. The
- * request itself is then found done by tern_notice_test. The event fails with TERN_ERR_PEER when nobody is left who
- * could notify it; the request stays started.
- * Returns  TERN_OK. TERN_ERR_STATE: it is not started, or was found done before. TERN_ERR_NOMEM. TERN_ERR_ARG: a
- *          pointer is NULL.
- * Remote   none.
- * Threads  the one that uses the request's context. */
+/* Get an event that completes when a started notification request is complete, so that the program can wait for
+ * requests and operations together. When the event has completed, call tern_notice_test to get what the request has
+ * matched. The event fails with TERN_ERR_PEER if all ranks that could send a matching notification have died; the
+ * request then remains started. The event fails with TERN_ERR_STATE if the request is cancelled.
+ * Returns  TERN_OK: *event is filled.
+ *          TERN_ERR_STATE: the request is not started, or its completion has already been reported.
+ *          TERN_ERR_NOMEM: there is not enough memory.
+ *          TERN_ERR_ARG: a pointer is NULL.
+ * Remote   None.
+ * Threads  Only the thread that uses the request's context may call this function. */
 TERN_API tern_status tern_notice_event(tern_notice *notice, tern_event *event);
 
 TERN_END_DECLS

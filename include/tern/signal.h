@@ -1,18 +1,19 @@
-/* signal.h: puts that change a word of their target behind their data, and waiting for such words.
+/* signal.h: puts that update a signal at their target, and waiting for signals.
  *
- * A signal is a 64-bit word in a region. A put with a signal copies its data to a rank, and when they are in place it
- * sets the word of the same rank, or adds to it, as an atomic operation: who sees the new value sees the data. The
- * target waits until its word compares with a value as asked; a word that is added to counts how many puts have come.
- * It is what OpenSHMEM calls put-with-signal, and what GASPI's notifications do.
+ * A signal is a 64-bit word in a region. A put with signal copies its data to a rank, and when the data is in place,
+ * sets the signal of the same rank or adds to it, as an atomic operation. Any rank that sees the new value of the
+ * signal also sees the data. The target waits until its signal compares with a value in a given way; a signal that is
+ * added to counts the puts that have arrived. This is OpenSHMEM's put-with-signal, and serves the purpose of GASPI's
+ * notifications.
  *
- * Requests for notifications (notice.h) tell who came and with which tag, and take each notification once. A signal
- * tells only that a word has changed, but it needs no room at the target, can be waited for any number of times, and
- * can be read by every rank.
+ * Notification requests (notice.h) tell which rank sent which tag, and each notification is consumed once. A signal
+ * tells only that a word has changed, but needs no space at the target, is not subject to flow control, can be waited
+ * for any number of times, and can be read by every rank.
  *
- * Words are aligned to 8 bytes in their owner's address space. tern_fadd_u64 and atomic domains that do not go by the
- * network's own operations may change them too. A thread that sleeps in tern_signal_wait is woken by signals, and by
- * atomic operations that a thread of the word's owner carries out (paths cma, bounce and ofi). It sees other changes
- * within a fifth of a second.
+ * A signal is aligned to 8 bytes in the address space of its owner. tern_fadd_u64, tern_swap_u64, and atomic domains
+ * whose mechanism is not TERN_ATOMIC_NETWORK may also update signals. A thread that sleeps in tern_signal_wait is woken
+ * by signals, and by atomic operations that a thread of the owner executes (paths "cma", "bounce" and "ofi"). It sees
+ * changes by other means within 0.2 seconds.
  */
 #ifndef TERN_SIGNAL_H
 #define TERN_SIGNAL_H
@@ -28,42 +29,84 @@
 
 TERN_BEGIN_DECLS
 
+/* How a put with signal updates the signal. */
 typedef enum tern_signal_op { TERN_SIGNAL_SET = 0, TERN_SIGNAL_ADD = 1 } tern_signal_op;
 
-/* How a word is compared, as unsigned numbers: word EQ value, word NE value, and so on. */
+/* How a signal is compared with a value: signal EQ value, signal NE value, and so on. Both are unsigned. */
 typedef enum tern_compare { TERN_EQ = 0, TERN_NE = 1, TERN_GT = 2, TERN_GE = 3, TERN_LT = 4, TERN_LE = 5 } tern_compare;
 
-/* What is done to which word. */
+/* Which signal to update, and how. */
 typedef struct tern_signal {
-    tern_region   *region; /* where the word is; may be another one than that of the data */
-    uint64_t       offset; /* in the part of the put's target */
+    tern_region   *region; /* region of the signal; it may differ from the region of the data */
+    uint64_t       offset; /* byte offset of the signal in the part of the target */
     uint64_t       value;
     tern_signal_op op;
 } tern_signal;
 
-/* Copy len bytes, which may be 0, from src to byte offset of rank's part of region, and then set rank's word or add to
- * it.
- * Returns  as tern_put. TERN_ERR_ARG: signal or its region is NULL, its op is none, or the word is misaligned, also.
- *          TERN_ERR_RANGE: the word is not in rank's part, also. TERN_ERR_TIMEOUT: the signal may not have been given,
- *          although the data is there.
- * Remote   data and word are visible to every rank on return. Needs nothing of rank's program.
- * Threads  the one that uses ctx. */
+/* Copy len bytes (which may be 0) from src to byte offset of rank's part of region, and then update the signal of rank.
+ * When the call returns, the caller may modify src.
+ * Returns  TERN_OK: the data is in place and the signal is updated.
+ *          TERN_ERR_ARG: ctx or region is NULL, src is NULL and len is not 0, signal or signal->region is NULL,
+ *            signal->op is invalid, or the signal is not aligned to 8 bytes. Nothing was written.
+ *          TERN_ERR_RANGE: rank is not in the context's team, offset and len exceed rank's part, or the signal does not
+ *            lie in rank's part. Nothing was written.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed. Part of the data may have been written, the signal may
+ *            not have been updated, and Tern may still read src until tern_quiet returns.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *            Part of the data may have been written.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ * Remote   When the call returns, the data and the signal are visible to all ranks. The target does not have to call
+ *          Tern for the operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_API tern_status tern_put_signal(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, const void *src,
                                      size_t len, const tern_signal *signal);
 
-/* Start the same, with options as tern_put_with; opts NULL: as tern_put_signal_nbi. The signal is read before the call
- * returns.
- * Returns  as tern_put_with, and what tern_put_signal says of the word.
- * Remote   data and then word are visible when the event is done, or after tern_quiet. Needs nothing of rank's program.
- * Threads  the one that uses ctx. */
+/* Start copying len bytes (which may be 0) from src to byte offset of rank's part of region, and then update the signal
+ * of rank, with options. If opts is NULL, the call is tern_put_signal_nbi. The call reads *signal before it returns.
+ * Unless TERN_IMMEDIATE is set, the call waits until there are resources for the operation. The caller must not modify
+ * src until opts->local or opts->event completes, or until tern_quiet returns.
+ * Returns  TERN_OK: the operation has started, and may already be complete.
+ *          TERN_AGAIN: TERN_IMMEDIATE is set, and the resources for the operation are exhausted.
+ *          TERN_ERR_ARG: ctx or region is NULL, src is NULL and len is not 0, signal or signal->region is NULL,
+ *            signal->op is invalid, or the signal is not aligned to 8 bytes, a flag is unknown or TERN_NOTIFY, an
+ *            option that a flag needs is NULL, or a counter belongs to another context.
+ *          TERN_ERR_RANGE: rank is not in the context's team, offset and len exceed rank's part, or the signal does not
+ *            lie in rank's part.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed before resources for the operation became free.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_SYSTEM: opts->when is set, and the thread that starts triggered operations cannot be created.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ *          After TERN_AGAIN and after an error, no event has been filled, and no data has been transferred; but after
+ *            TERN_ERR_LINK and TERN_ERR_PEER, part of the data may have been transferred.
+ * Remote   When opts->event completes or, without an event, when tern_quiet returns, the data and then the signal are
+ *          visible to all ranks. The target does not have to call Tern for the operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_API tern_status tern_put_signal_with(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset,
                                           const void *src, size_t len, const tern_signal *signal,
                                           const tern_opts *opts);
 
-/* Start the same and fill an event. src stays unchanged until it is done.
- * Returns  as tern_put_signal_with.
- * Remote   data and then word are visible when the event is done. Needs nothing of rank's program.
- * Threads  the one that uses ctx. */
+/* Start copying len bytes (which may be 0) from src to byte offset of rank's part of region, and then update the signal
+ * of rank, and fill *event. The call reads *signal before it returns. The caller must not modify src until the event
+ * completes.
+ * Returns  TERN_OK: the operation has started, and may already be complete.
+ *          TERN_ERR_ARG: ctx, region or event is NULL, src is NULL and len is not 0, signal or signal->region is NULL,
+ *            signal->op is invalid, or the signal is not aligned to 8 bytes.
+ *          TERN_ERR_RANGE: rank is not in the context's team, offset and len exceed rank's part, or the signal does not
+ *            lie in rank's part.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed before resources for the operation became free.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ *          After an error, *event is unchanged, and no data has been transferred; but after TERN_ERR_LINK and
+ *            TERN_ERR_PEER, part of the data may have been transferred.
+ * Remote   When the event completes, the data and then the signal are visible to all ranks. The target does not have to
+ *          call Tern for the operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_put_signal_nb(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset,
                                            const void *src, size_t len, const tern_signal *signal, tern_event *event)
 {
@@ -72,29 +115,50 @@ TERN_INLINE tern_status tern_put_signal_nb(tern_ctx *ctx, tern_region *region, i
     return tern_put_signal_with(ctx, region, rank, offset, src, len, signal, &opts);
 }
 
-/* Start the same. src stays unchanged until tern_quiet.
- * Returns  as tern_put_signal_with.
- * Remote   data and then word are visible after tern_quiet at the latest. Needs nothing of rank's program.
- * Threads  the one that uses ctx. */
+/* Start copying len bytes (which may be 0) from src to byte offset of rank's part of region, and then update the signal
+ * of rank. The next tern_quiet on ctx completes the operation. The call reads *signal before it returns. The caller
+ * must not modify src until tern_quiet returns.
+ * Returns  TERN_OK: the operation has started, and may already be complete.
+ *          TERN_ERR_ARG: ctx or region is NULL, src is NULL and len is not 0, signal or signal->region is NULL,
+ *            signal->op is invalid, or the signal is not aligned to 8 bytes.
+ *          TERN_ERR_RANGE: rank is not in the context's team, offset and len exceed rank's part, or the signal does not
+ *            lie in rank's part.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed before resources for the operation became free.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ *          After an error, no data has been transferred; but after TERN_ERR_LINK and TERN_ERR_PEER, part of the data
+ *            may have been transferred.
+ * Remote   At the latest when tern_quiet returns, the data and then the signal are visible to all ranks. The target
+ *          does not have to call Tern for the operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_put_signal_nbi(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset,
                                             const void *src, size_t len, const tern_signal *signal)
 {
     return tern_put_signal_with(ctx, region, rank, offset, src, len, signal, NULL);
 }
 
-/* Make progress and see whether this rank's word at byte offset of region compares with value as asked.
- * Returns  TERN_OK: it does, and is in *seen, if seen is not NULL. TERN_PENDING: it does not; the same. TERN_ERR_ARG:
- *          ctx or region is NULL, compare is none, or the word is misaligned. TERN_ERR_RANGE: it is not in this rank's
- *          part.
- * Remote   none of its own. The data of puts whose signals the word shows may be used.
- * Threads  the one that uses ctx. */
+/* Make progress once and test whether this rank's signal at byte offset of region compares with value as compare
+ * requires. Unless seen is NULL, store the value of the signal in *seen.
+ * Returns  TERN_OK: the comparison holds.
+ *          TERN_PENDING: the comparison does not hold.
+ *          TERN_ERR_ARG: ctx or region is NULL, compare is invalid, or the signal is not aligned to 8 bytes.
+ *          TERN_ERR_RANGE: the signal does not lie in this rank's part of region.
+ * Remote   None. If the comparison holds, the data of the puts whose signals the value shows may be used.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_API tern_status tern_signal_test(tern_ctx *ctx, tern_region *region, uint64_t offset, tern_compare compare,
                                       uint64_t value, uint64_t *seen);
 
-/* Make progress until this rank's word at byte offset of region compares with value as asked, or the deadline passes.
- * Returns  as tern_signal_test, but for TERN_PENDING. TERN_ERR_TIMEOUT: the deadline passed.
- * Remote   as tern_signal_test.
- * Threads  the one that uses ctx. */
+/* Make progress until this rank's signal at byte offset of region compares with value as compare requires, or the
+ * deadline passes. Unless seen is NULL, store the value of the signal in *seen on success.
+ * Returns  TERN_OK: the comparison holds.
+ *          TERN_ERR_TIMEOUT: the deadline passed first.
+ *          TERN_ERR_ARG: ctx or region is NULL, compare is invalid, or the signal is not aligned to 8 bytes.
+ *          TERN_ERR_RANGE: the signal does not lie in this rank's part of region.
+ *          TERN_ERR_STATE: an active message handler made the call.
+ * Remote   None. The data of the puts whose signals the value shows may be used.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_API tern_status tern_signal_wait(tern_ctx *ctx, tern_region *region, uint64_t offset, tern_compare compare,
                                       uint64_t value, tern_deadline deadline, uint64_t *seen);
 

@@ -1,18 +1,26 @@
-/* tagged.h: tagged messages: two-sided, the receiver chooses by source and tag.
+/* tagged.h: tagged messages, which are two-sided: the receiver selects messages by source and tag.
  *
- * A message goes to a rank of the context's team and has a tag of 62 bits. A receive names a rank of the team or any,
- * and a tag, or any, or bits of tags. A message goes to the receive that was started first among those that take it, a
- * receive takes the message that came first, and messages of one context to one rank come in the order in which they
- * were sent: they do not overtake each other, whatever their sizes. Messages and receives of different teams do not
- * meet.
+ * A message goes to a rank of the context's team and has a tag of 62 bits. A receive selects a source or any source,
+ * and a tag, any tag, or certain bits of the tag. The rules of matching are those of MPI: a message matches the receive
+ * that was started first among those that select it; a receive matches the message that arrived first; and messages of
+ * one context to one rank do not overtake each other, whatever their lengths. Messages never match receives of another
+ * team. A message that matches no receive when it arrives is unexpected, and is stored until a receive matches it.
  *
- * Short messages travel with their data (TERN_MSG_EAGER): a send of one ends when it has left, whether or not somebody
- * receives it. The data of longer ones stays where it is until the receiver fetches it, in chunks where it is much
- * (TERN_MSG_CHUNKED, _CHUNK, _WINDOW): such a send ends when that is done. A receiver that does not keep up with what
- * is sent to it keeps TERN_MSG_KEEP bytes; then those that send wait.
+ * A message of up to TERN_MSG_EAGER bytes is eager: it travels with its data, and the send is complete when the message
+ * has left, whether or not it has been received. A longer message is sent by rendezvous: the data stays in the buffer
+ * of the sender until the receiver has matched the message and fetched the data, in chunks if it is long
+ * (TERN_MSG_CHUNKED, TERN_MSG_CHUNK, TERN_MSG_WINDOW), and only then the send is complete. Each rank stores at most
+ * TERN_MSG_KEEP bytes of unexpected messages. Once that space is full, senders to the rank block, and nonblocking sends
+ * stay queued, until the rank receives some of the messages.
  *
- * Messages are taken in inside calls of Tern that wait or make progress, and the data of a long one is fetched by such
- * calls on the context of its receive.
+ * A rank receives messages inside Tern calls that wait or make progress; data of a rendezvous message is fetched inside
+ * such calls on the context of its receive. For a nonblocking receive of more than TERN_MSG_EAGER bytes, a thread of
+ * Tern does both while the program computes, unless the option TERN_PROGRESS_THREAD is off. The sender does not have to
+ * call Tern after it has started a send, except that a send that is queued for lack of space leaves inside calls on its
+ * context. A sender that is inside a call on that context may copy part of a long message itself.
+ *
+ * In active message handlers, nonblocking sends and receives are allowed; calls that have to wait return
+ * TERN_ERR_STATE.
  */
 #ifndef TERN_TAGGED_H
 #define TERN_TAGGED_H
@@ -26,133 +34,271 @@
 
 TERN_BEGIN_DECLS
 
+/* The largest tag. */
 #define TERN_TAG_MAX INT64_C(0x3fffffffffffffff)
 
-/* Send a message and wait until buf may be overwritten: it has left, or the receiver has fetched it.
- * Returns  TERN_OK. TERN_ERR_RANGE: no such rank, or a tag that is negative or above TERN_TAG_MAX; nothing was sent.
- *          TERN_ERR_PEER: rank is gone. TERN_ERR_TIMEOUT: the context's time limit passed; a message that was to be
- *          fetched may still be, and buf must stay as it is; any other was not sent. TERN_ERR_NOMEM. TERN_ERR_STATE:
- *          called in a handler. TERN_ERR_ARG: a pointer is NULL.
- * Remote   the message can be received.
- * Threads  the one that uses ctx. */
+/* Send len bytes at buf to rank with a tag, and wait until the buffer may be reused: until an eager message has left,
+ * or until the receiver has fetched a longer message.
+ * Returns  TERN_OK: the caller may modify buf.
+ *          TERN_ERR_RANGE: rank is not in the context's team, or tag is negative or above TERN_TAG_MAX; nothing was
+ *            sent.
+ *          TERN_ERR_PEER: rank has died, or has called tern_finalize without receiving the message.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed. A rendezvous message may still be received, and the
+ *            caller must not modify buf until then; any other message was not sent.
+ *          TERN_ERR_NOMEM: there is not enough memory for the request.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ *          TERN_ERR_ARG: a pointer is NULL (buf may be NULL if len is 0).
+ * Remote   The receiver can match the message. An eager message needs no action of the receiver before the call
+ *          returns, unless the receiver has no space left. For a longer message, the call returns after the receiver
+ *          has received it.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_API tern_status tern_send(tern_ctx *ctx, int rank, int64_t tag, const void *buf, size_t len);
 
-/* The same, and wait until a receive has taken the message.
- * Returns  as tern_send; after TERN_ERR_TIMEOUT the message may still be received.
- * Remote   a receive has taken it.
- * Threads  the one that uses ctx. */
+/* Send len bytes at buf to rank with a tag in synchronous mode: wait until the receiver has matched the message with a
+ * receive, and the buffer may be reused.
+ * Returns  TERN_OK: a receive has matched the message, and the caller may modify buf.
+ *          TERN_ERR_RANGE: rank is not in the context's team, or tag is negative or above TERN_TAG_MAX; nothing was
+ *            sent.
+ *          TERN_ERR_PEER: rank has died, or has called tern_finalize without receiving the message.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed. The message may still be received, and the caller must
+ *            not modify buf until then.
+ *          TERN_ERR_NOMEM: there is not enough memory for the request.
+ *          TERN_ERR_STATE: an active message handler made the call.
+ *          TERN_ERR_ARG: a pointer is NULL (buf may be NULL if len is 0).
+ * Remote   The receiver has matched the message with a receive.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_API tern_status tern_ssend(tern_ctx *ctx, int rank, int64_t tag, const void *buf, size_t len);
 
-/* Begin to send a message. buf stays as it is until the request is done.
- * Returns  TERN_OK and the request in *out. Errors as tern_send, but for TERN_ERR_TIMEOUT and TERN_ERR_STATE; there
- *          is no request then.
- * Remote   as tern_send.
- * Threads  the one that uses ctx. */
+/* Start sending len bytes at buf to rank with a tag, and return immediately. The request completes when an eager
+ * message has left, or when the receiver has fetched a longer message. The caller must not modify buf until then.
+ * Returns  TERN_OK: *out is the request.
+ *          TERN_ERR_RANGE: rank is not in the context's team, or tag is negative or above TERN_TAG_MAX.
+ *          TERN_ERR_PEER: rank has died.
+ *          TERN_ERR_NOMEM: there is not enough memory for the request.
+ *          TERN_ERR_ARG: a pointer is NULL (buf may be NULL if len is 0).
+ *          After an error, nothing was sent, and there is no request.
+ * Remote   The receiver can match the message. The receiver has to receive a message that is longer than TERN_MSG_EAGER
+ *          before the request completes.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_API tern_status tern_isend(tern_ctx *ctx, int rank, int64_t tag, const void *buf, size_t len, tern_request **out);
 
-/* The same; the request is done when a receive has taken the message.
- * Returns  as tern_isend.
- * Remote   as tern_ssend.
- * Threads  the one that uses ctx. */
+/* Start sending len bytes at buf to rank with a tag in synchronous mode, and return immediately. The request completes
+ * when the receiver has matched the message with a receive and the buffer may be reused. The caller must not modify buf
+ * until then.
+ * Returns  TERN_OK: *out is the request.
+ *          TERN_ERR_RANGE: rank is not in the context's team, or tag is negative or above TERN_TAG_MAX.
+ *          TERN_ERR_PEER: rank has died.
+ *          TERN_ERR_NOMEM: there is not enough memory for the request.
+ *          TERN_ERR_ARG: a pointer is NULL (buf may be NULL if len is 0).
+ *          After an error, nothing was sent, and there is no request.
+ * Remote   The receiver has to receive the message before the request completes.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_API tern_status tern_issend(tern_ctx *ctx, int rank, int64_t tag, const void *buf, size_t len, tern_request **out);
 
-/* Receive a message from source (a rank of the team, or TERN_ANY_SOURCE) with tag (or TERN_ANY_TAG) into the size
- * bytes of buf, and wait for it. What it was is written to *info, if info is not NULL.
- * Returns  TERN_OK. TERN_ERR_TRUNCATED: it was longer than buf, which has its begin; the rest is gone.
- *          TERN_ERR_RANGE: no such rank or tag. TERN_ERR_PEER: the source is gone, or all are that could send.
- *          TERN_ERR_TIMEOUT: the context's time limit passed; nothing was received, or it was being fetched, and buf
- *          may be written until tern_quiet has returned. TERN_ERR_NOMEM. TERN_ERR_STATE: called in a handler.
- *          TERN_ERR_ARG: a pointer is NULL.
- * Remote   none.
- * Threads  the one that uses ctx. */
+/* Receive a message into the size bytes at buf, and wait for its data. source is a rank of the team or TERN_ANY_SOURCE;
+ * tag is a tag or TERN_ANY_TAG. Unless info is NULL, store the source, the tag and the length of the message in *info.
+ * Returns  TERN_OK: the message is in buf.
+ *          TERN_ERR_TRUNCATED: the message is longer than size bytes. buf contains the beginning of the message; the
+ *            rest is discarded, and the send succeeds.
+ *          TERN_ERR_RANGE: source is not in the context's team and not TERN_ANY_SOURCE, or tag is not 0 to TERN_TAG_MAX
+ *            or TERN_ANY_TAG.
+ *          TERN_ERR_PEER: the source has died, or for TERN_ANY_SOURCE all other ranks of the team have died, before a
+ *            message matched; or the sender died before its data was complete.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed. Either no message was received, or its data was being
+ *            fetched; Tern may write to buf until tern_quiet returns.
+ *          TERN_ERR_NOMEM: there is not enough memory for the request.
+ *          TERN_ERR_LINK: the transport failed.
+ *          TERN_ERR_STATE: an active message handler made the call.
+ *          TERN_ERR_ARG: a pointer is NULL (buf may be NULL if size is 0).
+ * Remote   None, except that a rendezvous or synchronous send to this receive completes.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_API tern_status tern_recv(tern_ctx *ctx, int source, int64_t tag, void *buf, size_t size, tern_message_info *info);
 
-/* Begin to receive a message. buf is not used for anything else until the request is done.
- * Returns  TERN_OK and the request in *out. TERN_ERR_RANGE, TERN_ERR_NOMEM and TERN_ERR_ARG as tern_recv; there is
- *          no request then.
- * Remote   none.
- * Threads  the one that uses ctx. */
+/* Start receiving a message into the size bytes at buf, and return immediately. source is a rank of the team or
+ * TERN_ANY_SOURCE; tag is a tag or TERN_ANY_TAG. The request completes when the data is in buf. The program must not
+ * access buf until then.
+ * Returns  TERN_OK: *out is the request.
+ *          TERN_ERR_RANGE: source is not in the context's team and not TERN_ANY_SOURCE, or tag is not 0 to TERN_TAG_MAX
+ *            or TERN_ANY_TAG.
+ *          TERN_ERR_NOMEM: there is not enough memory for the request.
+ *          TERN_ERR_ARG: a pointer is NULL (buf may be NULL if size is 0).
+ *          After an error, there is no request.
+ * Remote   None, except that a rendezvous or synchronous send to this receive completes.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_API tern_status tern_irecv(tern_ctx *ctx, int source, int64_t tag, void *buf, size_t size, tern_request **out);
 
-/* The same for messages whose tags have the same bits as tag wherever mask has a 1.
- * Returns  as tern_irecv. TERN_ERR_RANGE: also where mask is above TERN_TAG_MAX.
- * Remote   none.
- * Threads  the one that uses ctx. */
+/* Start receiving a message whose tag is selected by certain bits into the size bytes at buf, and return immediately.
+ * source is a rank of the team or TERN_ANY_SOURCE. A message matches if its tag equals tag in all bits that are 1 in
+ * mask. The request completes when the data is in buf. The program must not access buf until then.
+ * Returns  TERN_OK: *out is the request.
+ *          TERN_ERR_RANGE: source is not in the context's team and not TERN_ANY_SOURCE, or tag is not 0 to TERN_TAG_MAX
+ *            or TERN_ANY_TAG, or mask is negative or above TERN_TAG_MAX.
+ *          TERN_ERR_NOMEM: there is not enough memory for the request.
+ *          TERN_ERR_ARG: a pointer is NULL (buf may be NULL if size is 0).
+ *          After an error, there is no request.
+ * Remote   None, except that a rendezvous or synchronous send to this receive completes.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_API tern_status tern_irecv_masked(tern_ctx *ctx, int source, int64_t tag, int64_t mask, void *buf, size_t size,
                                        tern_request **out);
 
-/* Make a persistent request for such a send or receive. It is not started. buf and len are those of every start.
- * Returns  TERN_OK and the request in *out. TERN_ERR_RANGE, TERN_ERR_NOMEM and TERN_ERR_ARG as tern_isend.
- * Remote   none.
- * Threads  the one that uses ctx. */
+/* Create a persistent request for a send of len bytes at buf to rank with a tag. The call does not start the request.
+ * Start it with tern_request_start, as often as needed, and free it with tern_request_free. From each start until the
+ * request completes, the caller must not modify buf.
+ * Returns  TERN_OK: *out is the request.
+ *          TERN_ERR_RANGE: rank is not in the context's team, or tag is negative or above TERN_TAG_MAX.
+ *          TERN_ERR_NOMEM: there is not enough memory for the request.
+ *          TERN_ERR_ARG: a pointer is NULL (buf may be NULL if len is 0).
+ *          After an error, there is no request.
+ * Remote   None until the request is started.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_API tern_status tern_send_init(tern_ctx *ctx, int rank, int64_t tag, const void *buf, size_t len,
                                     tern_request **out);
 
-/* The same for a synchronous send.
- * Returns  as tern_send_init.
- * Remote   none.
- * Threads  the one that uses ctx. */
+/* Create a persistent request for a synchronous send of len bytes at buf to rank with a tag. The call does not start
+ * the request. Start it with tern_request_start, as often as needed, and free it with tern_request_free. From each
+ * start until the request completes, the caller must not modify buf.
+ * Returns  TERN_OK: *out is the request.
+ *          TERN_ERR_RANGE: rank is not in the context's team, or tag is negative or above TERN_TAG_MAX.
+ *          TERN_ERR_NOMEM: there is not enough memory for the request.
+ *          TERN_ERR_ARG: a pointer is NULL (buf may be NULL if len is 0).
+ *          After an error, there is no request.
+ * Remote   None until the request is started.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_API tern_status tern_ssend_init(tern_ctx *ctx, int rank, int64_t tag, const void *buf, size_t len,
                                      tern_request **out);
 
-/* The same for a receive.
- * Returns  as tern_irecv.
- * Remote   none.
- * Threads  the one that uses ctx. */
+/* Create a persistent request for a receive into the size bytes at buf. source is a rank of the team or
+ * TERN_ANY_SOURCE; tag is a tag or TERN_ANY_TAG. The call does not start the request. Start it with tern_request_start,
+ * as often as needed, and free it with tern_request_free. From each start until the request completes, the program must
+ * not access buf.
+ * Returns  TERN_OK: *out is the request.
+ *          TERN_ERR_RANGE: source is not in the context's team and not TERN_ANY_SOURCE, or tag is not 0 to TERN_TAG_MAX
+ *            or TERN_ANY_TAG.
+ *          TERN_ERR_NOMEM: there is not enough memory for the request.
+ *          TERN_ERR_ARG: a pointer is NULL (buf may be NULL if size is 0).
+ *          After an error, there is no request.
+ * Remote   None until the request is started.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_API tern_status tern_recv_init(tern_ctx *ctx, int source, int64_t tag, void *buf, size_t size, tern_request **out);
 
-/* The same for a receive by bits of tags.
- * Returns  as tern_irecv_masked.
- * Remote   none.
- * Threads  the one that uses ctx. */
+/* Create a persistent request for a receive, by certain bits of the tag, into the size bytes at buf. source is a rank
+ * of the team or TERN_ANY_SOURCE. A message matches if its tag equals tag in all bits that are 1 in mask. The call does
+ * not start the request. Start it with tern_request_start, as often as needed, and free it with tern_request_free. From
+ * each start until the request completes, the program must not access buf.
+ * Returns  TERN_OK: *out is the request.
+ *          TERN_ERR_RANGE: source is not in the context's team and not TERN_ANY_SOURCE, or tag is not 0 to TERN_TAG_MAX
+ *            or TERN_ANY_TAG, or mask is negative or above TERN_TAG_MAX.
+ *          TERN_ERR_NOMEM: there is not enough memory for the request.
+ *          TERN_ERR_ARG: a pointer is NULL (buf may be NULL if size is 0).
+ *          After an error, there is no request.
+ * Remote   None until the request is started.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_API tern_status tern_recv_init_masked(tern_ctx *ctx, int source, int64_t tag, int64_t mask, void *buf, size_t size,
                                            tern_request **out);
 
-/* Make progress until a message has come that such a receive would take, or the deadline passes (TERN_NOW: look
- * once). It stays where it is.
- * Returns  TERN_OK: there is one, and what it is is in *info, if info is not NULL. TERN_ERR_TIMEOUT: there is none.
- *          TERN_ERR_PEER: none is left that could send one. TERN_ERR_RANGE, TERN_ERR_NOMEM, TERN_ERR_ARG as
- *          tern_irecv.
- * Remote   none.
- * Threads  the one that uses ctx. */
+/* Make progress until an unexpected message is stored that a receive with the given source and tag would match, or the
+ * deadline passes. source is a rank of the team or TERN_ANY_SOURCE; tag is a tag or TERN_ANY_TAG. With TERN_NOW, the
+ * call polls once. Unless info is NULL, store the source, the tag and the length of the message in *info. The message
+ * remains stored.
+ * Returns  TERN_OK: there is such a message.
+ *          TERN_ERR_TIMEOUT: the deadline passed, and there is no such message.
+ *          TERN_ERR_PEER: the source has died, or for TERN_ANY_SOURCE all other ranks of the team have died, and no
+ *            message matches.
+ *          TERN_ERR_RANGE: source is not in the context's team and not TERN_ANY_SOURCE, or tag is not 0 to TERN_TAG_MAX
+ *            or TERN_ANY_TAG.
+ *          TERN_ERR_NOMEM: there is not enough memory to look for the message.
+ *          TERN_ERR_STATE: an active message handler made the call, and no message matches.
+ *          TERN_ERR_ARG: ctx is NULL.
+ * Remote   None.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_API tern_status tern_probe(tern_ctx *ctx, int source, int64_t tag, tern_deadline deadline,
                                 tern_message_info *info);
 
-/* The same by bits of tags.
- * Returns  as tern_probe.
- * Remote   none.
- * Threads  the one that uses ctx. */
+/* Make progress until an unexpected message is stored that a receive with the given source, tag and mask would match,
+ * or the deadline passes. source is a rank of the team or TERN_ANY_SOURCE. A message matches if its tag equals tag in
+ * all bits that are 1 in mask. With TERN_NOW, the call polls once. Unless info is NULL, store the source, the tag and
+ * the length of the message in *info. The message remains stored.
+ * Returns  TERN_OK: there is such a message.
+ *          TERN_ERR_TIMEOUT: the deadline passed, and there is no such message.
+ *          TERN_ERR_PEER: the source has died, or for TERN_ANY_SOURCE all other ranks of the team have died, and no
+ *            message matches.
+ *          TERN_ERR_RANGE: source is not in the context's team and not TERN_ANY_SOURCE, or tag is not 0 to TERN_TAG_MAX
+ *            or TERN_ANY_TAG, or mask is negative or above TERN_TAG_MAX.
+ *          TERN_ERR_NOMEM: there is not enough memory to look for the message.
+ *          TERN_ERR_STATE: an active message handler made the call, and no message matches.
+ *          TERN_ERR_ARG: ctx is NULL.
+ * Remote   None.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_API tern_status tern_probe_masked(tern_ctx *ctx, int source, int64_t tag, int64_t mask, tern_deadline deadline,
                                        tern_message_info *info);
 
-/* A message that a matched probe has found: only tern_mrecv and tern_imrecv receive it. */
+/* A message that a matched probe has found. Only tern_mrecv and tern_imrecv can receive it. */
 typedef struct tern_message tern_message;
 
-/* Make progress until a message has come that such a receive would take, or the deadline passes (TERN_NOW: look
- * once). It is taken: no other receive or probe finds it.
- * Returns  TERN_OK and the message in *out. Errors as tern_probe; there is no message then.
- * Remote   none: a synchronous send waits until it is received.
- * Threads  the one that uses ctx. */
+/* Make progress until an unexpected message is stored that a receive with the given source and tag would match, or the
+ * deadline passes; then remove the message from the stored messages. source is a rank of the team or TERN_ANY_SOURCE;
+ * tag is a tag or TERN_ANY_TAG. With TERN_NOW, the call polls once. No other receive or probe can find the message
+ * afterwards; receive it with tern_mrecv or tern_imrecv. Unless info is NULL, store the source, the tag and the length
+ * of the message in *info.
+ * Returns  TERN_OK: *out is the message.
+ *          TERN_ERR_TIMEOUT: the deadline passed, and there is no such message.
+ *          TERN_ERR_PEER: the source has died, or for TERN_ANY_SOURCE all other ranks of the team have died, and no
+ *            message matches.
+ *          TERN_ERR_RANGE: source is not in the context's team and not TERN_ANY_SOURCE, or tag is not 0 to TERN_TAG_MAX
+ *            or TERN_ANY_TAG.
+ *          TERN_ERR_NOMEM: there is not enough memory to look for the message.
+ *          TERN_ERR_STATE: an active message handler made the call, and no message matches.
+ *          TERN_ERR_ARG: ctx or out is NULL.
+ *          After an error, *out is unchanged.
+ * Remote   None. A synchronous send completes only when the message is received.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_API tern_status tern_mprobe(tern_ctx *ctx, int source, int64_t tag, tern_deadline deadline, tern_message **out,
                                  tern_message_info *info);
 
-/* The same by bits of tags.
- * Returns  as tern_mprobe.
- * Remote   none.
- * Threads  the one that uses ctx. */
+/* Make progress until an unexpected message is stored that a receive with the given source, tag and mask would match,
+ * or the deadline passes; then remove the message from the stored messages. source is a rank of the team or
+ * TERN_ANY_SOURCE. A message matches if its tag equals tag in all bits that are 1 in mask. With TERN_NOW, the call
+ * polls once. No other receive or probe can find the message afterwards; receive it with tern_mrecv or tern_imrecv.
+ * Unless info is NULL, store the source, the tag and the length of the message in *info.
+ * Returns  TERN_OK: *out is the message.
+ *          TERN_ERR_TIMEOUT: the deadline passed, and there is no such message.
+ *          TERN_ERR_PEER: the source has died, or for TERN_ANY_SOURCE all other ranks of the team have died, and no
+ *            message matches.
+ *          TERN_ERR_RANGE: source is not in the context's team and not TERN_ANY_SOURCE, or tag is not 0 to TERN_TAG_MAX
+ *            or TERN_ANY_TAG, or mask is negative or above TERN_TAG_MAX.
+ *          TERN_ERR_NOMEM: there is not enough memory to look for the message.
+ *          TERN_ERR_STATE: an active message handler made the call, and no message matches.
+ *          TERN_ERR_ARG: ctx or out is NULL.
+ *          After an error, *out is unchanged.
+ * Remote   None. A synchronous send completes only when the message is received.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_API tern_status tern_mprobe_masked(tern_ctx *ctx, int source, int64_t tag, int64_t mask, tern_deadline deadline,
                                         tern_message **out, tern_message_info *info);
 
-/* Receive a message that a matched probe has found, which is gone then: *message is NULL.
- * Returns  as tern_recv. TERN_ERR_ARG and TERN_ERR_NOMEM: the message is still there.
- * Remote   none.
- * Threads  the one that uses the context of the probe. */
+/* Receive a message that a matched probe has found into the size bytes at buf, and wait for its data. The call sets
+ * *message to NULL. Unless info is NULL, store the source, the tag and the length of the message in *info.
+ * Returns  TERN_OK: the message is in buf.
+ *          TERN_ERR_TRUNCATED: the message is longer than size bytes. buf contains the beginning of the message; the
+ *            rest is discarded, and the send succeeds.
+ *          TERN_ERR_PEER: the sender died before its data was complete.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed. Tern may write to buf until tern_quiet returns.
+ *          TERN_ERR_NOMEM: there is not enough memory for the request. The message can still be received.
+ *          TERN_ERR_LINK: the transport failed.
+ *          TERN_ERR_STATE: an active message handler made the call. The message can still be received.
+ *          TERN_ERR_ARG: message or *message is NULL, or buf is NULL and size is not 0. The message can still be
+ *            received.
+ * Remote   None, except that a rendezvous or synchronous send to this receive completes.
+ * Threads  Only the thread that uses the context of the probe may call this function. */
 TERN_API tern_status tern_mrecv(tern_message **message, void *buf, size_t size, tern_message_info *info);
 
-/* Begin to receive it.
- * Returns  as tern_irecv. TERN_ERR_ARG and TERN_ERR_NOMEM: the message is still there.
- * Remote   none.
- * Threads  the one that uses the context of the probe. */
+/* Start receiving a message that a matched probe has found into the size bytes at buf, and return immediately. The call
+ * sets *message to NULL. The request completes when the data is in buf. The program must not access buf until then.
+ * Returns  TERN_OK: *out is the request.
+ *          TERN_ERR_NOMEM: there is not enough memory for the request. The message can still be received.
+ *          TERN_ERR_ARG: message or *message is NULL, out is NULL, or buf is NULL and size is not 0. The message can
+ *            still be received.
+ * Remote   None, except that a rendezvous or synchronous send to this receive completes.
+ * Threads  Only the thread that uses the context of the probe may call this function. */
 TERN_API tern_status tern_imrecv(tern_message **message, void *buf, size_t size, tern_request **out);
 
 TERN_END_DECLS
