@@ -1,37 +1,36 @@
-/* acc.h: accumulate: elements of local memory, times a factor, are added to those of a rank's part of a region.
+/* acc.h: accumulate: multiply local elements by a factor and add them to elements of a rank's part of a region.
  *
- * One verb in four shapes (contiguous, vector, indexed, strided; see tern/shape.h) and all forms (blocking, _nb, _nbi,
- * _with: see tern/rma.h). get_acc does the same and brings back what the elements were before: the local buffer holds
- * the summands before and the old values afterwards.
+ * tern_acc adds; tern_get_acc adds and also fetches the previous values of the target elements, which replace the
+ * summands in local memory. Both come in four shapes (contiguous, vector, indexed, strided; see shape.h) and in four
+ * forms (blocking, _nb, _nbi, _with; see rma.h). The target does not have to call Tern.
  *
- * Atomic element by element. Whatever the number of ranks, threads and nodes that accumulate to an element at the same
- * time, every summand is added once, and the old values that come back are those of some order of the additions. That
- * holds among accumulates of types of the same size to the same places. It does not hold with respect to anything else:
- * puts, plain stores, and operations of atomic domains (tern/atomic.h) to an element while accumulates to it may be
- * under way may be lost, or lose others; let a barrier after tern_quiet lie between the two. A get or load meanwhile
- * sees each number of up to 8 bytes before or after an addition. The elements of one call are added in any order.
+ * Atomicity: an accumulate is atomic for each element. However many ranks, threads and nodes accumulate to an element
+ * at the same time, every summand is added exactly once, and the previous values that are fetched are those of some
+ * sequential order of the additions. The elements of one call are added in any order, and not as a unit. The guarantee
+ * holds among accumulates of types of the same size to the same elements. It does not hold with respect to other
+ * accesses: if an element is the target of a put, a store or an operation of an atomic domain (atomic.h) while
+ * accumulates to it may be outstanding, either may be lost. Separate the two with tern_quiet and a barrier. A get or a
+ * load sees each number of up to 8 bytes as it was before or after an addition.
  *
- * Places. A target element lies at a multiple of the size of its numbers in its owner's address space (complex: of its
- * parts; memory of tern_region_alloc begins at such a place); local memory has any alignment. Lengths of pieces are
- * multiples of the element on both sides: an element that is cut is refused, and nothing was added. Pieces of the
- * target may overlap: every summand is added. The summands do not overlap the target; those of get_acc do not overlap
- * each other.
+ * Alignment: in the address space of its owner, a target element is aligned to the size of its type (a complex element
+ * to the size of its parts). Memory of tern_region_alloc begins at such an address. Local memory may have any
+ * alignment. Each piece consists of whole elements, on both sides; otherwise the call is refused and adds nothing.
+ * Pieces of the target may overlap: every summand is added. The summands must not overlap the target, and those of
+ * tern_get_acc must not overlap each other.
  *
- * One memory, several regions. It also holds among accumulates that reach the same memory through different regions of
- * the ranks of a node: regions of the same file, and a region that registers memory that tern_region_ptr gave. Memory
- * that is registered lies in one mapping then: that of its first byte counts.
+ * Several regions over the same memory: the guarantee also holds among accumulates that ranks of one node make to the
+ * same memory through different regions, such as two regions of the same file, or a region that registers memory which
+ * tern_region_ptr returned. Registered memory must then lie in one mapping; the mapping of its first byte counts.
  *
- * Arithmetic. Integers wrap around. Floating-point products and sums are rounded each by itself. Where tern_region_path
- * is "self" or "shm" the caller adds, in the floating-point mode of the calling thread. Otherwise the target's side
- * adds, in the default mode: rounded to nearest, with subnormal numbers. A program that keeps the default mode gets the
- * same sums everywhere.
+ * Arithmetic: integers wrap around. A floating-point product and a floating-point sum are each rounded. If
+ * tern_region_path is "self" or "shm", the caller adds in the floating-point mode of the calling thread; otherwise the
+ * target's side adds in the default mode (round to nearest, with subnormal numbers). A program that keeps the default
+ * mode gets the same arithmetic everywhere, but the order of the additions is unspecified.
  *
- * Signals. A handler of a signal that interrupts an accumulate must not jump out of it (siglongjmp, an exception): what
- * keeps others from the same elements meanwhile would never be given back, and all accumulates to them would wait for
- * ever.
- *
- * A rank that is killed in the middle of an accumulate has added some of its elements and others not, and one of
- * 16 bytes perhaps by half; it holds up nobody.
+ * A handler of an operating system signal that interrupts an accumulate must not jump out of it (siglongjmp, an
+ * exception): the elements would stay locked, and all later accumulates to them would wait forever. A rank that is
+ * killed in the middle of an accumulate has added some of its elements and not others, and an element of 16 bytes
+ * perhaps by half; it blocks no other rank.
  */
 #ifndef TERN_ACC_H
 #define TERN_ACC_H
@@ -48,36 +47,72 @@
 
 TERN_BEGIN_DECLS
 
-/* What the elements are, and what each summand is multiplied by. */
+/* The type of the elements, and the factor by which each summand is multiplied. */
 typedef struct tern_scale {
     tern_type   type;
-    const void *by; /* one element of the type, read by the call; NULL: 1 */
+    const void *by; /* the factor, one element of the type, which the call reads before it returns. NULL: 1 */
 } tern_scale;
 
-/* Add len bytes of elements at src, times the scale, to those at byte offset of rank's part of region.
- * Returns  TERN_OK when the sums are visible at rank. TERN_ERR_ARG: a pointer is NULL, the type is unknown, len is
- *          not a multiple of the element, or an element at rank does not lie at a multiple of its numbers' size.
- *          TERN_ERR_RANGE: no such rank, offset or length. After both nothing was added. Otherwise as tern_put: after
- *          TERN_ERR_TIMEOUT, TERN_ERR_LINK and a death of rank some elements may have been added to, each once.
- * Remote   visible to every rank on return. Needs nothing of rank's program.
- * Threads  the one that uses ctx. Never allocates where tern_region_path is "self" or "shm". */
+/* Add the elements in the len bytes at src, multiplied by the scale, to the elements at byte offset of rank's part of
+ * region. When the call returns, the caller may modify src.
+ * Returns  TERN_OK: the accumulate is complete.
+ *          TERN_ERR_ARG: ctx, region or scale is NULL, src is NULL and len is not 0, the type is unknown, len is not a
+ *            multiple of the element size, or a target element is misaligned. Nothing was added.
+ *          TERN_ERR_RANGE: rank is not in the context's team, or offset and len exceed rank's part. Nothing was added.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed. Tern may still read src until tern_quiet returns.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ *          After TERN_ERR_TIMEOUT, TERN_ERR_LINK and a death of rank during the call, some elements may have been added
+ *            to, each once.
+ * Remote   When the call returns, the sums are visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. The call allocates no memory if tern_region_path is
+ *          "self" or "shm". */
 TERN_API tern_status tern_acc(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, const void *src,
                               size_t len, const tern_scale *scale);
 
-/* Start to add len bytes of elements at src, times the scale, to those at byte offset of rank's part of region, with
- * options; opts NULL: as tern_acc_nbi.
- * Returns  as tern_put_with and tern_acc. After TERN_AGAIN and after an error nothing was added and no event was
- *          filled.
- * Remote   visible at rank when the event is done, or after tern_quiet. Needs nothing of rank's program.
- * Threads  the one that uses ctx. */
+/* Start adding the elements in the len bytes at src, multiplied by the scale, to the elements at byte offset of rank's
+ * part of region, with options. If opts is NULL, the call is tern_acc_nbi. Unless TERN_IMMEDIATE is set, the call waits
+ * until there are resources for the operation. The caller must not modify src until opts->local or opts->event
+ * completes, or until tern_quiet returns.
+ * Returns  TERN_OK: the operation has started, and may already be complete.
+ *          TERN_AGAIN: TERN_IMMEDIATE is set, and the resources for the operation are exhausted.
+ *          TERN_ERR_ARG: ctx, region or scale is NULL, src is NULL and len is not 0, the type is unknown, len is not a
+ *            multiple of the element size, a target element is misaligned, a flag is unknown, an option that a flag
+ *            needs is NULL, or a counter belongs to another context.
+ *          TERN_ERR_RANGE: rank is not in the context's team, offset and len exceed rank's part, or TERN_NOTIFY is set
+ *            and rank is not in the region's team.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed before resources for the operation became free.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_SYSTEM: opts->when is set, and the thread that starts triggered operations cannot be created.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ *          After TERN_AGAIN and after an error, no event has been filled, and nothing has been added.
+ * Remote   When opts->event completes or, without an event, when tern_quiet returns, the sums are visible to all ranks.
+ *          The target does not have to call Tern for the operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_API tern_status tern_acc_with(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, const void *src,
                                    size_t len, const tern_scale *scale, const tern_opts *opts);
 
-/* Start to add len bytes of elements at src, times the scale, to those at byte offset of rank's part of region. src
- * stays unchanged until the event is done.
- * Returns  as tern_acc_with.
- * Remote   visible at rank when the event is done. Needs nothing of rank's program.
- * Threads  the one that uses ctx. */
+/* Start adding the elements in the len bytes at src, multiplied by the scale, to the elements at byte offset of rank's
+ * part of region. The call fills *event and does not wait for the transfer, but waits for resources if they are
+ * exhausted. The caller must not modify src until the event completes.
+ * Returns  TERN_OK: the operation has started, and may already be complete.
+ *          TERN_ERR_ARG: ctx, region, event or scale is NULL, src is NULL and len is not 0, the type is unknown, len is
+ *            not a multiple of the element size, or a target element is misaligned.
+ *          TERN_ERR_RANGE: rank is not in the context's team, or offset and len exceed rank's part.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed before resources for the operation became free.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ *          After an error, *event is unchanged, and nothing has been added.
+ * Remote   When the event completes, the sums are visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_acc_nb(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, const void *src,
                                     size_t len, const tern_scale *scale, tern_event *event)
 {
@@ -86,39 +121,95 @@ TERN_INLINE tern_status tern_acc_nb(tern_ctx *ctx, tern_region *region, int rank
     return tern_acc_with(ctx, region, rank, offset, src, len, scale, &opts);
 }
 
-/* Start to add len bytes of elements at src, times the scale, to those at byte offset of rank's part of region. src
- * stays unchanged until tern_quiet.
- * Returns  as tern_acc_with.
- * Remote   visible at rank after tern_quiet on ctx. Needs nothing of rank's program.
- * Threads  the one that uses ctx. */
+/* Start adding the elements in the len bytes at src, multiplied by the scale, to the elements at byte offset of rank's
+ * part of region. The next tern_quiet on ctx completes the operation, and reports an error that occurs after the start.
+ * The call does not wait for the transfer, but waits for resources if they are exhausted. The caller must not modify
+ * src until tern_quiet returns.
+ * Returns  TERN_OK: the operation has started, and may already be complete.
+ *          TERN_ERR_ARG: ctx, region or scale is NULL, src is NULL and len is not 0, the type is unknown, len is not a
+ *            multiple of the element size, or a target element is misaligned.
+ *          TERN_ERR_RANGE: rank is not in the context's team, or offset and len exceed rank's part.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed before resources for the operation became free.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ *          After an error, nothing has been added.
+ * Remote   When tern_quiet returns, the sums are visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_acc_nbi(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, const void *src,
                                      size_t len, const tern_scale *scale)
 {
     return tern_acc_with(ctx, region, rank, offset, src, len, scale, NULL);
 }
 
-/* Add the elements of a vector in local memory, times the scale, to those of rank's part of region.
- * Returns  TERN_OK when the sums are visible at rank. TERN_ERR_ARG: as tern_put_vector, and where a piece cuts an
- *          element. Otherwise as tern_acc.
- * Remote   visible to every rank on return. Needs nothing of rank's program.
- * Threads  the one that uses ctx. Never allocates where tern_region_path is "self" or "shm". */
+/* Add the elements of a vector in local memory, multiplied by the scale, to the elements of rank's part of region. When
+ * the call returns, the caller may modify the source.
+ * Returns  TERN_OK: the accumulate is complete.
+ *          TERN_ERR_ARG: ctx, region, vector, scale, a list or the address of a piece is NULL, the two lists have
+ *            different total lengths, the type is unknown, a piece does not consist of whole elements, or a target
+ *            element is misaligned. Nothing was added.
+ *          TERN_ERR_RANGE: rank is not in the context's team, or a piece does not lie in rank's part or in the local
+ *            address space. Nothing was added.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed. Tern may still read the source until tern_quiet returns.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ *          After TERN_ERR_TIMEOUT, TERN_ERR_LINK and a death of rank during the call, some elements may have been added
+ *            to, each once.
+ * Remote   When the call returns, the sums are visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. The call allocates no memory if tern_region_path is
+ *          "self" or "shm". */
 TERN_API tern_status tern_acc_vector(tern_ctx *ctx, tern_region *region, int rank, const tern_vector *vector,
                                      const tern_scale *scale);
 
-/* Start to add the elements of a vector in local memory, times the scale, to those of rank's part of region, with
- * options; opts NULL: as tern_acc_vector_nbi.
- * Returns  as tern_put_with and tern_acc_vector. After TERN_AGAIN and after an error nothing was added and no event
- *          was filled.
- * Remote   visible at rank when the event is done, or after tern_quiet. Needs nothing of rank's program.
- * Threads  the one that uses ctx. */
+/* Start adding the elements of a vector in local memory, multiplied by the scale, to the elements of rank's part of
+ * region, with options. If opts is NULL, the call is tern_acc_vector_nbi. Unless TERN_IMMEDIATE is set, the call waits
+ * until there are resources for the operation. The caller must not modify the source until opts->local or opts->event
+ * completes, or until tern_quiet returns. The caller may reuse *vector as soon as the call returns.
+ * Returns  TERN_OK: the operation has started, and may already be complete.
+ *          TERN_AGAIN: TERN_IMMEDIATE is set, and the resources for the operation are exhausted.
+ *          TERN_ERR_ARG: ctx, region, vector, scale, a list or the address of a piece is NULL, the two lists have
+ *            different total lengths, the type is unknown, a piece does not consist of whole elements, a target element
+ *            is misaligned, a flag is unknown, an option that a flag needs is NULL, or a counter belongs to another
+ *            context.
+ *          TERN_ERR_RANGE: rank is not in the context's team, a piece does not lie in rank's part or in the local
+ *            address space, or TERN_NOTIFY is set and rank is not in the region's team.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed before resources for the operation became free.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_SYSTEM: opts->when is set, and the thread that starts triggered operations cannot be created.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ *          After TERN_AGAIN and after an error, no event has been filled, and nothing has been added.
+ * Remote   When opts->event completes or, without an event, when tern_quiet returns, the sums are visible to all ranks.
+ *          The target does not have to call Tern for the operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_API tern_status tern_acc_vector_with(tern_ctx *ctx, tern_region *region, int rank, const tern_vector *vector,
                                           const tern_scale *scale, const tern_opts *opts);
 
-/* Start to add the elements of a vector in local memory, times the scale, to those of rank's part of region. The
- * source stays unchanged until the event is done.
- * Returns  as tern_acc_vector_with.
- * Remote   visible at rank when the event is done. Needs nothing of rank's program.
- * Threads  the one that uses ctx. */
+/* Start adding the elements of a vector in local memory, multiplied by the scale, to the elements of rank's part of
+ * region. The call fills *event and does not wait for the transfer, but waits for resources if they are exhausted. The
+ * caller must not modify the source until the event completes. The caller may reuse *vector as soon as the call
+ * returns.
+ * Returns  TERN_OK: the operation has started, and may already be complete.
+ *          TERN_ERR_ARG: ctx, region, event, vector, scale, a list or the address of a piece is NULL, the two lists
+ *            have different total lengths, the type is unknown, a piece does not consist of whole elements, or a target
+ *            element is misaligned.
+ *          TERN_ERR_RANGE: rank is not in the context's team, or a piece does not lie in rank's part or in the local
+ *            address space.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed before resources for the operation became free.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ *          After an error, *event is unchanged, and nothing has been added.
+ * Remote   When the event completes, the sums are visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_acc_vector_nb(tern_ctx *ctx, tern_region *region, int rank, const tern_vector *vector,
                                            const tern_scale *scale, tern_event *event)
 {
@@ -127,39 +218,97 @@ TERN_INLINE tern_status tern_acc_vector_nb(tern_ctx *ctx, tern_region *region, i
     return tern_acc_vector_with(ctx, region, rank, vector, scale, &opts);
 }
 
-/* Start to add the elements of a vector in local memory, times the scale, to those of rank's part of region. The
- * source stays unchanged until tern_quiet.
- * Returns  as tern_acc_vector_with.
- * Remote   visible at rank after tern_quiet on ctx. Needs nothing of rank's program.
- * Threads  the one that uses ctx. */
+/* Start adding the elements of a vector in local memory, multiplied by the scale, to the elements of rank's part of
+ * region. The next tern_quiet on ctx completes the operation, and reports an error that occurs after the start. The
+ * call does not wait for the transfer, but waits for resources if they are exhausted. The caller must not modify the
+ * source until tern_quiet returns. The caller may reuse *vector as soon as the call returns.
+ * Returns  TERN_OK: the operation has started, and may already be complete.
+ *          TERN_ERR_ARG: ctx, region, vector, scale, a list or the address of a piece is NULL, the two lists have
+ *            different total lengths, the type is unknown, a piece does not consist of whole elements, or a target
+ *            element is misaligned.
+ *          TERN_ERR_RANGE: rank is not in the context's team, or a piece does not lie in rank's part or in the local
+ *            address space.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed before resources for the operation became free.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ *          After an error, nothing has been added.
+ * Remote   When tern_quiet returns, the sums are visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_acc_vector_nbi(tern_ctx *ctx, tern_region *region, int rank, const tern_vector *vector,
                                             const tern_scale *scale)
 {
     return tern_acc_vector_with(ctx, region, rank, vector, scale, NULL);
 }
 
-/* Add the elements of pieces of one length in local memory, times the scale, to those of rank's part of region.
- * Returns  TERN_OK when the sums are visible at rank. TERN_ERR_ARG: as tern_put_indexed, and where a piece cuts an
- *          element. Otherwise as tern_acc.
- * Remote   visible to every rank on return. Needs nothing of rank's program.
- * Threads  the one that uses ctx. Never allocates where tern_region_path is "self" or "shm". */
+/* Add the elements of pieces of equal length in local memory, multiplied by the scale, to the elements of rank's part
+ * of region. When the call returns, the caller may modify the source.
+ * Returns  TERN_OK: the accumulate is complete.
+ *          TERN_ERR_ARG: ctx, region, indexed, scale, a list or an address is NULL, count times length differs between
+ *            the two sides, the type is unknown, a piece does not consist of whole elements, or a target element is
+ *            misaligned. Nothing was added.
+ *          TERN_ERR_RANGE: rank is not in the context's team, or a piece does not lie in rank's part or in the local
+ *            address space. Nothing was added.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed. Tern may still read the source until tern_quiet returns.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ *          After TERN_ERR_TIMEOUT, TERN_ERR_LINK and a death of rank during the call, some elements may have been added
+ *            to, each once.
+ * Remote   When the call returns, the sums are visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. The call allocates no memory if tern_region_path is
+ *          "self" or "shm". */
 TERN_API tern_status tern_acc_indexed(tern_ctx *ctx, tern_region *region, int rank, const tern_indexed *indexed,
                                       const tern_scale *scale);
 
-/* Start to add the elements of pieces of one length in local memory, times the scale, to those of rank's part of
- * region, with options; opts NULL: as tern_acc_indexed_nbi.
- * Returns  as tern_put_with and tern_acc_indexed. After TERN_AGAIN and after an error nothing was added and no event
- *          was filled.
- * Remote   visible at rank when the event is done, or after tern_quiet. Needs nothing of rank's program.
- * Threads  the one that uses ctx. */
+/* Start adding the elements of pieces of equal length in local memory, multiplied by the scale, to the elements of
+ * rank's part of region, with options. If opts is NULL, the call is tern_acc_indexed_nbi. Unless TERN_IMMEDIATE is set,
+ * the call waits until there are resources for the operation. The caller must not modify the source until opts->local
+ * or opts->event completes, or until tern_quiet returns. The caller may reuse *indexed as soon as the call returns.
+ * Returns  TERN_OK: the operation has started, and may already be complete.
+ *          TERN_AGAIN: TERN_IMMEDIATE is set, and the resources for the operation are exhausted.
+ *          TERN_ERR_ARG: ctx, region, indexed, scale, a list or an address is NULL, count times length differs between
+ *            the two sides, the type is unknown, a piece does not consist of whole elements, a target element is
+ *            misaligned, a flag is unknown, an option that a flag needs is NULL, or a counter belongs to another
+ *            context.
+ *          TERN_ERR_RANGE: rank is not in the context's team, a piece does not lie in rank's part or in the local
+ *            address space, or TERN_NOTIFY is set and rank is not in the region's team.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed before resources for the operation became free.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_SYSTEM: opts->when is set, and the thread that starts triggered operations cannot be created.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ *          After TERN_AGAIN and after an error, no event has been filled, and nothing has been added.
+ * Remote   When opts->event completes or, without an event, when tern_quiet returns, the sums are visible to all ranks.
+ *          The target does not have to call Tern for the operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_API tern_status tern_acc_indexed_with(tern_ctx *ctx, tern_region *region, int rank, const tern_indexed *indexed,
                                            const tern_scale *scale, const tern_opts *opts);
 
-/* Start to add the elements of pieces of one length in local memory, times the scale, to those of rank's part of
- * region. The source stays unchanged until the event is done.
- * Returns  as tern_acc_indexed_with.
- * Remote   visible at rank when the event is done. Needs nothing of rank's program.
- * Threads  the one that uses ctx. */
+/* Start adding the elements of pieces of equal length in local memory, multiplied by the scale, to the elements of
+ * rank's part of region. The call fills *event and does not wait for the transfer, but waits for resources if they are
+ * exhausted. The caller must not modify the source until the event completes. The caller may reuse *indexed as soon as
+ * the call returns.
+ * Returns  TERN_OK: the operation has started, and may already be complete.
+ *          TERN_ERR_ARG: ctx, region, event, indexed, scale, a list or an address is NULL, count times length differs
+ *            between the two sides, the type is unknown, a piece does not consist of whole elements, or a target
+ *            element is misaligned.
+ *          TERN_ERR_RANGE: rank is not in the context's team, or a piece does not lie in rank's part or in the local
+ *            address space.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed before resources for the operation became free.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ *          After an error, *event is unchanged, and nothing has been added.
+ * Remote   When the event completes, the sums are visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_acc_indexed_nb(tern_ctx *ctx, tern_region *region, int rank, const tern_indexed *indexed,
                                             const tern_scale *scale, tern_event *event)
 {
@@ -168,39 +317,97 @@ TERN_INLINE tern_status tern_acc_indexed_nb(tern_ctx *ctx, tern_region *region, 
     return tern_acc_indexed_with(ctx, region, rank, indexed, scale, &opts);
 }
 
-/* Start to add the elements of pieces of one length in local memory, times the scale, to those of rank's part of
- * region. The source stays unchanged until tern_quiet.
- * Returns  as tern_acc_indexed_with.
- * Remote   visible at rank after tern_quiet on ctx. Needs nothing of rank's program.
- * Threads  the one that uses ctx. */
+/* Start adding the elements of pieces of equal length in local memory, multiplied by the scale, to the elements of
+ * rank's part of region. The next tern_quiet on ctx completes the operation, and reports an error that occurs after the
+ * start. The call does not wait for the transfer, but waits for resources if they are exhausted. The caller must not
+ * modify the source until tern_quiet returns. The caller may reuse *indexed as soon as the call returns.
+ * Returns  TERN_OK: the operation has started, and may already be complete.
+ *          TERN_ERR_ARG: ctx, region, indexed, scale, a list or an address is NULL, count times length differs between
+ *            the two sides, the type is unknown, a piece does not consist of whole elements, or a target element is
+ *            misaligned.
+ *          TERN_ERR_RANGE: rank is not in the context's team, or a piece does not lie in rank's part or in the local
+ *            address space.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed before resources for the operation became free.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ *          After an error, nothing has been added.
+ * Remote   When tern_quiet returns, the sums are visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_acc_indexed_nbi(tern_ctx *ctx, tern_region *region, int rank, const tern_indexed *indexed,
                                              const tern_scale *scale)
 {
     return tern_acc_indexed_with(ctx, region, rank, indexed, scale, NULL);
 }
 
-/* Add the elements of a box in local memory, times the scale, to those of rank's part of region.
- * Returns  TERN_OK when the sums are visible at rank. TERN_ERR_ARG: as tern_put_strided, and where a piece cuts an
- *          element. Otherwise as tern_acc.
- * Remote   visible to every rank on return. Needs nothing of rank's program.
- * Threads  the one that uses ctx. Never allocates where tern_region_path is "self" or "shm". */
+/* Add the elements of a box in local memory, multiplied by the scale, to the elements of rank's part of region. When
+ * the call returns, the caller may modify the source.
+ * Returns  TERN_OK: the accumulate is complete.
+ *          TERN_ERR_ARG: ctx, region, strided, scale, the local address or a list is NULL, there are more than
+ *            TERN_STRIDED_DIMS dimensions, the type is unknown, a piece does not consist of whole elements, or a target
+ *            element is misaligned. Nothing was added.
+ *          TERN_ERR_RANGE: rank is not in the context's team, or the box does not lie in rank's part or in the local
+ *            address space. Nothing was added.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed. Tern may still read the source until tern_quiet returns.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ *          After TERN_ERR_TIMEOUT, TERN_ERR_LINK and a death of rank during the call, some elements may have been added
+ *            to, each once.
+ * Remote   When the call returns, the sums are visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. The call allocates no memory if tern_region_path is
+ *          "self" or "shm". */
 TERN_API tern_status tern_acc_strided(tern_ctx *ctx, tern_region *region, int rank, const tern_strided *strided,
                                       const tern_scale *scale);
 
-/* Start to add the elements of a box in local memory, times the scale, to those of rank's part of region, with
- * options; opts NULL: as tern_acc_strided_nbi.
- * Returns  as tern_put_with and tern_acc_strided. After TERN_AGAIN and after an error nothing was added and no event
- *          was filled.
- * Remote   visible at rank when the event is done, or after tern_quiet. Needs nothing of rank's program.
- * Threads  the one that uses ctx. */
+/* Start adding the elements of a box in local memory, multiplied by the scale, to the elements of rank's part of
+ * region, with options. If opts is NULL, the call is tern_acc_strided_nbi. Unless TERN_IMMEDIATE is set, the call waits
+ * until there are resources for the operation. The caller must not modify the source until opts->local or opts->event
+ * completes, or until tern_quiet returns. The caller may reuse *strided as soon as the call returns.
+ * Returns  TERN_OK: the operation has started, and may already be complete.
+ *          TERN_AGAIN: TERN_IMMEDIATE is set, and the resources for the operation are exhausted.
+ *          TERN_ERR_ARG: ctx, region, strided, scale, the local address or a list is NULL, there are more than
+ *            TERN_STRIDED_DIMS dimensions, the type is unknown, a piece does not consist of whole elements, a target
+ *            element is misaligned, a flag is unknown, an option that a flag needs is NULL, or a counter belongs to
+ *            another context.
+ *          TERN_ERR_RANGE: rank is not in the context's team, the box does not lie in rank's part or in the local
+ *            address space, or TERN_NOTIFY is set and rank is not in the region's team.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed before resources for the operation became free.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_SYSTEM: opts->when is set, and the thread that starts triggered operations cannot be created.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ *          After TERN_AGAIN and after an error, no event has been filled, and nothing has been added.
+ * Remote   When opts->event completes or, without an event, when tern_quiet returns, the sums are visible to all ranks.
+ *          The target does not have to call Tern for the operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_API tern_status tern_acc_strided_with(tern_ctx *ctx, tern_region *region, int rank, const tern_strided *strided,
                                            const tern_scale *scale, const tern_opts *opts);
 
-/* Start to add the elements of a box in local memory, times the scale, to those of rank's part of region. The source
- * stays unchanged until the event is done.
- * Returns  as tern_acc_strided_with.
- * Remote   visible at rank when the event is done. Needs nothing of rank's program.
- * Threads  the one that uses ctx. */
+/* Start adding the elements of a box in local memory, multiplied by the scale, to the elements of rank's part of
+ * region. The call fills *event and does not wait for the transfer, but waits for resources if they are exhausted. The
+ * caller must not modify the source until the event completes. The caller may reuse *strided as soon as the call
+ * returns.
+ * Returns  TERN_OK: the operation has started, and may already be complete.
+ *          TERN_ERR_ARG: ctx, region, event, strided, scale, the local address or a list is NULL, there are more than
+ *            TERN_STRIDED_DIMS dimensions, the type is unknown, a piece does not consist of whole elements, or a target
+ *            element is misaligned.
+ *          TERN_ERR_RANGE: rank is not in the context's team, or the box does not lie in rank's part or in the local
+ *            address space.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed before resources for the operation became free.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ *          After an error, *event is unchanged, and nothing has been added.
+ * Remote   When the event completes, the sums are visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_acc_strided_nb(tern_ctx *ctx, tern_region *region, int rank, const tern_strided *strided,
                                             const tern_scale *scale, tern_event *event)
 {
@@ -209,42 +416,94 @@ TERN_INLINE tern_status tern_acc_strided_nb(tern_ctx *ctx, tern_region *region, 
     return tern_acc_strided_with(ctx, region, rank, strided, scale, &opts);
 }
 
-/* Start to add the elements of a box in local memory, times the scale, to those of rank's part of region. The source
- * stays unchanged until tern_quiet.
- * Returns  as tern_acc_strided_with.
- * Remote   visible at rank after tern_quiet on ctx. Needs nothing of rank's program.
- * Threads  the one that uses ctx. */
+/* Start adding the elements of a box in local memory, multiplied by the scale, to the elements of rank's part of
+ * region. The next tern_quiet on ctx completes the operation, and reports an error that occurs after the start. The
+ * call does not wait for the transfer, but waits for resources if they are exhausted. The caller must not modify the
+ * source until tern_quiet returns. The caller may reuse *strided as soon as the call returns.
+ * Returns  TERN_OK: the operation has started, and may already be complete.
+ *          TERN_ERR_ARG: ctx, region, strided, scale, the local address or a list is NULL, there are more than
+ *            TERN_STRIDED_DIMS dimensions, the type is unknown, a piece does not consist of whole elements, or a target
+ *            element is misaligned.
+ *          TERN_ERR_RANGE: rank is not in the context's team, or the box does not lie in rank's part or in the local
+ *            address space.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed before resources for the operation became free.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ *          After an error, nothing has been added.
+ * Remote   When tern_quiet returns, the sums are visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_acc_strided_nbi(tern_ctx *ctx, tern_region *region, int rank, const tern_strided *strided,
                                              const tern_scale *scale)
 {
     return tern_acc_strided_with(ctx, region, rank, strided, scale, NULL);
 }
 
-/* Add len bytes of elements at buffer, times the scale, to those at byte offset of rank's part of region, and bring
- * back what these were, each in the place of its summand.
- * Returns  TERN_OK when the sums are visible at rank and the old values are in buffer. Otherwise as tern_acc; after
- *          TERN_ERR_TIMEOUT, TERN_ERR_LINK and a death of rank buffer is undefined, and may change until tern_quiet
- *          has returned.
- * Remote   visible to every rank on return. Needs nothing of rank's program.
- * Threads  the one that uses ctx. Never allocates where tern_region_path is "self" or "shm". */
+/* Add the elements in the len bytes at buffer, multiplied by the scale, to the elements at byte offset of rank's part
+ * of region, and fetch the previous values. The previous value of each element replaces its summand in buffer.
+ * Returns  TERN_OK: the accumulate is complete, and the previous values are in buffer.
+ *          TERN_ERR_ARG: ctx, region or scale is NULL, buffer is NULL and len is not 0, the type is unknown, len is not
+ *            a multiple of the element size, or a target element is misaligned. Nothing was added.
+ *          TERN_ERR_RANGE: rank is not in the context's team, or offset and len exceed rank's part. Nothing was added.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ *          After TERN_ERR_TIMEOUT, TERN_ERR_LINK and a death of rank during the call, some elements may have been added
+ *            to, each once. The content of buffer is undefined, and Tern may still write to it until tern_quiet
+ *            returns.
+ * Remote   When the call returns, the sums are visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. The call allocates no memory if tern_region_path is
+ *          "self" or "shm". */
 TERN_API tern_status tern_get_acc(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, void *buffer,
                                   size_t len, const tern_scale *scale);
 
-/* Start to add len bytes of elements at buffer, times the scale, to those at byte offset of rank's part of region,
- * and bring back what these were, each in the place of its summand, with options; opts NULL: as tern_get_acc_nbi. For
- * a get-accumulate, local completion and completion are the same.
- * Returns  as tern_get_with and tern_get_acc. After TERN_AGAIN and after an error nothing was added and no event was
- *          filled.
- * Remote   visible at rank when the event is done, or after tern_quiet. Needs nothing of rank's program.
- * Threads  the one that uses ctx. */
+/* Start adding the elements in the len bytes at buffer, multiplied by the scale, to the elements at byte offset of
+ * rank's part of region, and fetch the previous values, with options. If opts is NULL, the call is tern_get_acc_nbi.
+ * Unless TERN_IMMEDIATE is set, the call waits until there are resources for the operation. The previous value of each
+ * element replaces its summand in buffer. The content of buffer is undefined until opts->event completes or tern_quiet
+ * returns. opts->local completes at the same time as opts->event.
+ * Returns  TERN_OK: the operation has started, and may already be complete.
+ *          TERN_AGAIN: TERN_IMMEDIATE is set, and the resources for the operation are exhausted.
+ *          TERN_ERR_ARG: ctx, region or scale is NULL, buffer is NULL and len is not 0, the type is unknown, len is not
+ *            a multiple of the element size, a target element is misaligned, a flag is unknown, an option that a flag
+ *            needs is NULL, or a counter belongs to another context.
+ *          TERN_ERR_RANGE: rank is not in the context's team, offset and len exceed rank's part, or TERN_NOTIFY is set
+ *            and rank is not in the region's team.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed before resources for the operation became free.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_SYSTEM: opts->when is set, and the thread that starts triggered operations cannot be created.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ *          After TERN_AGAIN and after an error, no event has been filled, and nothing has been added.
+ * Remote   When opts->event completes or, without an event, when tern_quiet returns, the sums are visible to all ranks.
+ *          The target does not have to call Tern for the operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_API tern_status tern_get_acc_with(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, void *buffer,
                                        size_t len, const tern_scale *scale, const tern_opts *opts);
 
-/* Start to add len bytes of elements at buffer, times the scale, to those at byte offset of rank's part of region,
- * and bring back what these were, each in the place of its summand. buffer is undefined until the event is done.
- * Returns  as tern_get_acc_with.
- * Remote   visible at rank when the event is done. Needs nothing of rank's program.
- * Threads  the one that uses ctx. */
+/* Start adding the elements in the len bytes at buffer, multiplied by the scale, to the elements at byte offset of
+ * rank's part of region, and fetch the previous values. The call fills *event and does not wait for the transfer, but
+ * waits for resources if they are exhausted. The previous value of each element replaces its summand in buffer. The
+ * content of buffer is undefined until the event completes.
+ * Returns  TERN_OK: the operation has started, and may already be complete.
+ *          TERN_ERR_ARG: ctx, region, event or scale is NULL, buffer is NULL and len is not 0, the type is unknown, len
+ *            is not a multiple of the element size, or a target element is misaligned.
+ *          TERN_ERR_RANGE: rank is not in the context's team, or offset and len exceed rank's part.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed before resources for the operation became free.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ *          After an error, *event is unchanged, and nothing has been added.
+ * Remote   When the event completes, the sums are visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_get_acc_nb(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, void *buffer,
                                         size_t len, const tern_scale *scale, tern_event *event)
 {
@@ -253,41 +512,99 @@ TERN_INLINE tern_status tern_get_acc_nb(tern_ctx *ctx, tern_region *region, int 
     return tern_get_acc_with(ctx, region, rank, offset, buffer, len, scale, &opts);
 }
 
-/* Start to add len bytes of elements at buffer, times the scale, to those at byte offset of rank's part of region,
- * and bring back what these were, each in the place of its summand. buffer is undefined until tern_quiet.
- * Returns  as tern_get_acc_with.
- * Remote   visible at rank after tern_quiet on ctx. Needs nothing of rank's program.
- * Threads  the one that uses ctx. */
+/* Start adding the elements in the len bytes at buffer, multiplied by the scale, to the elements at byte offset of
+ * rank's part of region, and fetch the previous values. The next tern_quiet on ctx completes the operation, and reports
+ * an error that occurs after the start. The call does not wait for the transfer, but waits for resources if they are
+ * exhausted. The previous value of each element replaces its summand in buffer. The content of buffer is undefined
+ * until tern_quiet returns.
+ * Returns  TERN_OK: the operation has started, and may already be complete.
+ *          TERN_ERR_ARG: ctx, region or scale is NULL, buffer is NULL and len is not 0, the type is unknown, len is not
+ *            a multiple of the element size, or a target element is misaligned.
+ *          TERN_ERR_RANGE: rank is not in the context's team, or offset and len exceed rank's part.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed before resources for the operation became free.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ *          After an error, nothing has been added.
+ * Remote   When tern_quiet returns, the sums are visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_get_acc_nbi(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, void *buffer,
                                          size_t len, const tern_scale *scale)
 {
     return tern_get_acc_with(ctx, region, rank, offset, buffer, len, scale, NULL);
 }
 
-/* Add the elements of a vector in local memory, times the scale, to those of rank's part of region, and bring back
- * what these were, each in the place of its summand.
- * Returns  TERN_OK when the sums are visible at rank and the old values are in local memory. TERN_ERR_ARG: as
- *          tern_get_vector, and where a piece cuts an element. Otherwise as tern_get_acc.
- * Remote   visible to every rank on return. Needs nothing of rank's program.
- * Threads  the one that uses ctx. Never allocates where tern_region_path is "self" or "shm". */
+/* Add the elements of a vector in local memory, multiplied by the scale, to the elements of rank's part of region, and
+ * fetch the previous values. The previous value of each element replaces its summand in local memory.
+ * Returns  TERN_OK: the accumulate is complete, and the previous values are in local memory.
+ *          TERN_ERR_ARG: ctx, region, vector, scale, a list or the address of a piece is NULL, the two lists have
+ *            different total lengths, the type is unknown, a piece does not consist of whole elements, or a target
+ *            element is misaligned. Nothing was added.
+ *          TERN_ERR_RANGE: rank is not in the context's team, or a piece does not lie in rank's part or in the local
+ *            address space. Nothing was added.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ *          After TERN_ERR_TIMEOUT, TERN_ERR_LINK and a death of rank during the call, some elements may have been added
+ *            to, each once. The content of local memory is undefined, and Tern may still write to it until tern_quiet
+ *            returns.
+ * Remote   When the call returns, the sums are visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. The call allocates no memory if tern_region_path is
+ *          "self" or "shm". */
 TERN_API tern_status tern_get_acc_vector(tern_ctx *ctx, tern_region *region, int rank, const tern_vector *vector,
                                          const tern_scale *scale);
 
-/* Start to add the elements of a vector in local memory, times the scale, to those of rank's part of region, and
- * bring back what these were, each in the place of its summand, with options; opts NULL: as tern_get_acc_vector_nbi.
- * For a get-accumulate, local completion and completion are the same.
- * Returns  as tern_get_with and tern_get_acc_vector. After TERN_AGAIN and after an error nothing was added and no
- *          event was filled.
- * Remote   visible at rank when the event is done, or after tern_quiet. Needs nothing of rank's program.
- * Threads  the one that uses ctx. */
+/* Start adding the elements of a vector in local memory, multiplied by the scale, to the elements of rank's part of
+ * region, and fetch the previous values, with options. If opts is NULL, the call is tern_get_acc_vector_nbi. Unless
+ * TERN_IMMEDIATE is set, the call waits until there are resources for the operation. The previous value of each element
+ * replaces its summand in local memory. The content of local memory is undefined until opts->event completes or
+ * tern_quiet returns. opts->local completes at the same time as opts->event. The caller may reuse *vector as soon as
+ * the call returns.
+ * Returns  TERN_OK: the operation has started, and may already be complete.
+ *          TERN_AGAIN: TERN_IMMEDIATE is set, and the resources for the operation are exhausted.
+ *          TERN_ERR_ARG: ctx, region, vector, scale, a list or the address of a piece is NULL, the two lists have
+ *            different total lengths, the type is unknown, a piece does not consist of whole elements, a target element
+ *            is misaligned, a flag is unknown, an option that a flag needs is NULL, or a counter belongs to another
+ *            context.
+ *          TERN_ERR_RANGE: rank is not in the context's team, a piece does not lie in rank's part or in the local
+ *            address space, or TERN_NOTIFY is set and rank is not in the region's team.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed before resources for the operation became free.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_SYSTEM: opts->when is set, and the thread that starts triggered operations cannot be created.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ *          After TERN_AGAIN and after an error, no event has been filled, and nothing has been added.
+ * Remote   When opts->event completes or, without an event, when tern_quiet returns, the sums are visible to all ranks.
+ *          The target does not have to call Tern for the operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_API tern_status tern_get_acc_vector_with(tern_ctx *ctx, tern_region *region, int rank, const tern_vector *vector,
                                               const tern_scale *scale, const tern_opts *opts);
 
-/* Start to add the elements of a vector in local memory, times the scale, to those of rank's part of region, and
- * bring back what these were, each in the place of its summand. Local memory is undefined until the event is done.
- * Returns  as tern_get_acc_vector_with.
- * Remote   visible at rank when the event is done. Needs nothing of rank's program.
- * Threads  the one that uses ctx. */
+/* Start adding the elements of a vector in local memory, multiplied by the scale, to the elements of rank's part of
+ * region, and fetch the previous values. The call fills *event and does not wait for the transfer, but waits for
+ * resources if they are exhausted. The previous value of each element replaces its summand in local memory. The content
+ * of local memory is undefined until the event completes. The caller may reuse *vector as soon as the call returns.
+ * Returns  TERN_OK: the operation has started, and may already be complete.
+ *          TERN_ERR_ARG: ctx, region, event, vector, scale, a list or the address of a piece is NULL, the two lists
+ *            have different total lengths, the type is unknown, a piece does not consist of whole elements, or a target
+ *            element is misaligned.
+ *          TERN_ERR_RANGE: rank is not in the context's team, or a piece does not lie in rank's part or in the local
+ *            address space.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed before resources for the operation became free.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ *          After an error, *event is unchanged, and nothing has been added.
+ * Remote   When the event completes, the sums are visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_get_acc_vector_nb(tern_ctx *ctx, tern_region *region, int rank, const tern_vector *vector,
                                                const tern_scale *scale, tern_event *event)
 {
@@ -296,43 +613,103 @@ TERN_INLINE tern_status tern_get_acc_vector_nb(tern_ctx *ctx, tern_region *regio
     return tern_get_acc_vector_with(ctx, region, rank, vector, scale, &opts);
 }
 
-/* Start to add the elements of a vector in local memory, times the scale, to those of rank's part of region, and
- * bring back what these were, each in the place of its summand. Local memory is undefined until tern_quiet.
- * Returns  as tern_get_acc_vector_with.
- * Remote   visible at rank after tern_quiet on ctx. Needs nothing of rank's program.
- * Threads  the one that uses ctx. */
+/* Start adding the elements of a vector in local memory, multiplied by the scale, to the elements of rank's part of
+ * region, and fetch the previous values. The next tern_quiet on ctx completes the operation, and reports an error that
+ * occurs after the start. The call does not wait for the transfer, but waits for resources if they are exhausted. The
+ * previous value of each element replaces its summand in local memory. The content of local memory is undefined until
+ * tern_quiet returns. The caller may reuse *vector as soon as the call returns.
+ * Returns  TERN_OK: the operation has started, and may already be complete.
+ *          TERN_ERR_ARG: ctx, region, vector, scale, a list or the address of a piece is NULL, the two lists have
+ *            different total lengths, the type is unknown, a piece does not consist of whole elements, or a target
+ *            element is misaligned.
+ *          TERN_ERR_RANGE: rank is not in the context's team, or a piece does not lie in rank's part or in the local
+ *            address space.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed before resources for the operation became free.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ *          After an error, nothing has been added.
+ * Remote   When tern_quiet returns, the sums are visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_get_acc_vector_nbi(tern_ctx *ctx, tern_region *region, int rank, const tern_vector *vector,
                                                 const tern_scale *scale)
 {
     return tern_get_acc_vector_with(ctx, region, rank, vector, scale, NULL);
 }
 
-/* Add the elements of pieces of one length in local memory, times the scale, to those of rank's part of region, and
- * bring back what these were, each in the place of its summand.
- * Returns  TERN_OK when the sums are visible at rank and the old values are in local memory. TERN_ERR_ARG: as
- *          tern_get_indexed, and where a piece cuts an element. Otherwise as tern_get_acc.
- * Remote   visible to every rank on return. Needs nothing of rank's program.
- * Threads  the one that uses ctx. Never allocates where tern_region_path is "self" or "shm". */
+/* Add the elements of pieces of equal length in local memory, multiplied by the scale, to the elements of rank's part
+ * of region, and fetch the previous values. The previous value of each element replaces its summand in local memory.
+ * Returns  TERN_OK: the accumulate is complete, and the previous values are in local memory.
+ *          TERN_ERR_ARG: ctx, region, indexed, scale, a list or an address is NULL, count times length differs between
+ *            the two sides, the type is unknown, a piece does not consist of whole elements, or a target element is
+ *            misaligned. Nothing was added.
+ *          TERN_ERR_RANGE: rank is not in the context's team, or a piece does not lie in rank's part or in the local
+ *            address space. Nothing was added.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ *          After TERN_ERR_TIMEOUT, TERN_ERR_LINK and a death of rank during the call, some elements may have been added
+ *            to, each once. The content of local memory is undefined, and Tern may still write to it until tern_quiet
+ *            returns.
+ * Remote   When the call returns, the sums are visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. The call allocates no memory if tern_region_path is
+ *          "self" or "shm". */
 TERN_API tern_status tern_get_acc_indexed(tern_ctx *ctx, tern_region *region, int rank, const tern_indexed *indexed,
                                           const tern_scale *scale);
 
-/* Start to add the elements of pieces of one length in local memory, times the scale, to those of rank's part of
- * region, and bring back what these were, each in the place of its summand, with options; opts NULL: as
- * tern_get_acc_indexed_nbi. For a get-accumulate, local completion and completion are the same.
- * Returns  as tern_get_with and tern_get_acc_indexed. After TERN_AGAIN and after an error nothing was added and no
- *          event was filled.
- * Remote   visible at rank when the event is done, or after tern_quiet. Needs nothing of rank's program.
- * Threads  the one that uses ctx. */
+/* Start adding the elements of pieces of equal length in local memory, multiplied by the scale, to the elements of
+ * rank's part of region, and fetch the previous values, with options. If opts is NULL, the call is
+ * tern_get_acc_indexed_nbi. Unless TERN_IMMEDIATE is set, the call waits until there are resources for the operation.
+ * The previous value of each element replaces its summand in local memory. The content of local memory is undefined
+ * until opts->event completes or tern_quiet returns. opts->local completes at the same time as opts->event. The caller
+ * may reuse *indexed as soon as the call returns.
+ * Returns  TERN_OK: the operation has started, and may already be complete.
+ *          TERN_AGAIN: TERN_IMMEDIATE is set, and the resources for the operation are exhausted.
+ *          TERN_ERR_ARG: ctx, region, indexed, scale, a list or an address is NULL, count times length differs between
+ *            the two sides, the type is unknown, a piece does not consist of whole elements, a target element is
+ *            misaligned, a flag is unknown, an option that a flag needs is NULL, or a counter belongs to another
+ *            context.
+ *          TERN_ERR_RANGE: rank is not in the context's team, a piece does not lie in rank's part or in the local
+ *            address space, or TERN_NOTIFY is set and rank is not in the region's team.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed before resources for the operation became free.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_SYSTEM: opts->when is set, and the thread that starts triggered operations cannot be created.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ *          After TERN_AGAIN and after an error, no event has been filled, and nothing has been added.
+ * Remote   When opts->event completes or, without an event, when tern_quiet returns, the sums are visible to all ranks.
+ *          The target does not have to call Tern for the operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_API tern_status tern_get_acc_indexed_with(tern_ctx *ctx, tern_region *region, int rank,
                                                const tern_indexed *indexed, const tern_scale *scale,
                                                const tern_opts *opts);
 
-/* Start to add the elements of pieces of one length in local memory, times the scale, to those of rank's part of
- * region, and bring back what these were, each in the place of its summand. Local memory is undefined until the event
- * is done.
- * Returns  as tern_get_acc_indexed_with.
- * Remote   visible at rank when the event is done. Needs nothing of rank's program.
- * Threads  the one that uses ctx. */
+/* Start adding the elements of pieces of equal length in local memory, multiplied by the scale, to the elements of
+ * rank's part of region, and fetch the previous values. The call fills *event and does not wait for the transfer, but
+ * waits for resources if they are exhausted. The previous value of each element replaces its summand in local memory.
+ * The content of local memory is undefined until the event completes. The caller may reuse *indexed as soon as the call
+ * returns.
+ * Returns  TERN_OK: the operation has started, and may already be complete.
+ *          TERN_ERR_ARG: ctx, region, event, indexed, scale, a list or an address is NULL, count times length differs
+ *            between the two sides, the type is unknown, a piece does not consist of whole elements, or a target
+ *            element is misaligned.
+ *          TERN_ERR_RANGE: rank is not in the context's team, or a piece does not lie in rank's part or in the local
+ *            address space.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed before resources for the operation became free.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ *          After an error, *event is unchanged, and nothing has been added.
+ * Remote   When the event completes, the sums are visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_get_acc_indexed_nb(tern_ctx *ctx, tern_region *region, int rank,
                                                 const tern_indexed *indexed, const tern_scale *scale, tern_event *event)
 {
@@ -341,43 +718,102 @@ TERN_INLINE tern_status tern_get_acc_indexed_nb(tern_ctx *ctx, tern_region *regi
     return tern_get_acc_indexed_with(ctx, region, rank, indexed, scale, &opts);
 }
 
-/* Start to add the elements of pieces of one length in local memory, times the scale, to those of rank's part of
- * region, and bring back what these were, each in the place of its summand. Local memory is undefined until
- * tern_quiet.
- * Returns  as tern_get_acc_indexed_with.
- * Remote   visible at rank after tern_quiet on ctx. Needs nothing of rank's program.
- * Threads  the one that uses ctx. */
+/* Start adding the elements of pieces of equal length in local memory, multiplied by the scale, to the elements of
+ * rank's part of region, and fetch the previous values. The next tern_quiet on ctx completes the operation, and reports
+ * an error that occurs after the start. The call does not wait for the transfer, but waits for resources if they are
+ * exhausted. The previous value of each element replaces its summand in local memory. The content of local memory is
+ * undefined until tern_quiet returns. The caller may reuse *indexed as soon as the call returns.
+ * Returns  TERN_OK: the operation has started, and may already be complete.
+ *          TERN_ERR_ARG: ctx, region, indexed, scale, a list or an address is NULL, count times length differs between
+ *            the two sides, the type is unknown, a piece does not consist of whole elements, or a target element is
+ *            misaligned.
+ *          TERN_ERR_RANGE: rank is not in the context's team, or a piece does not lie in rank's part or in the local
+ *            address space.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed before resources for the operation became free.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ *          After an error, nothing has been added.
+ * Remote   When tern_quiet returns, the sums are visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_get_acc_indexed_nbi(tern_ctx *ctx, tern_region *region, int rank,
                                                  const tern_indexed *indexed, const tern_scale *scale)
 {
     return tern_get_acc_indexed_with(ctx, region, rank, indexed, scale, NULL);
 }
 
-/* Add the elements of a box in local memory, times the scale, to those of rank's part of region, and bring back what
- * these were, each in the place of its summand.
- * Returns  TERN_OK when the sums are visible at rank and the old values are in local memory. TERN_ERR_ARG: as
- *          tern_get_strided, and where a piece cuts an element. Otherwise as tern_get_acc.
- * Remote   visible to every rank on return. Needs nothing of rank's program.
- * Threads  the one that uses ctx. Never allocates where tern_region_path is "self" or "shm". */
+/* Add the elements of a box in local memory, multiplied by the scale, to the elements of rank's part of region, and
+ * fetch the previous values. The previous value of each element replaces its summand in local memory.
+ * Returns  TERN_OK: the accumulate is complete, and the previous values are in local memory.
+ *          TERN_ERR_ARG: ctx, region, strided, scale, the local address or a list is NULL, there are more than
+ *            TERN_STRIDED_DIMS dimensions, the type is unknown, a piece does not consist of whole elements, or a target
+ *            element is misaligned. Nothing was added.
+ *          TERN_ERR_RANGE: rank is not in the context's team, or the box does not lie in rank's part or in the local
+ *            address space. Nothing was added.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ *          After TERN_ERR_TIMEOUT, TERN_ERR_LINK and a death of rank during the call, some elements may have been added
+ *            to, each once. The content of local memory is undefined, and Tern may still write to it until tern_quiet
+ *            returns.
+ * Remote   When the call returns, the sums are visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. The call allocates no memory if tern_region_path is
+ *          "self" or "shm". */
 TERN_API tern_status tern_get_acc_strided(tern_ctx *ctx, tern_region *region, int rank, const tern_strided *strided,
                                           const tern_scale *scale);
 
-/* Start to add the elements of a box in local memory, times the scale, to those of rank's part of region, and bring
- * back what these were, each in the place of its summand, with options; opts NULL: as tern_get_acc_strided_nbi. For a
- * get-accumulate, local completion and completion are the same.
- * Returns  as tern_get_with and tern_get_acc_strided. After TERN_AGAIN and after an error nothing was added and no
- *          event was filled.
- * Remote   visible at rank when the event is done, or after tern_quiet. Needs nothing of rank's program.
- * Threads  the one that uses ctx. */
+/* Start adding the elements of a box in local memory, multiplied by the scale, to the elements of rank's part of
+ * region, and fetch the previous values, with options. If opts is NULL, the call is tern_get_acc_strided_nbi. Unless
+ * TERN_IMMEDIATE is set, the call waits until there are resources for the operation. The previous value of each element
+ * replaces its summand in local memory. The content of local memory is undefined until opts->event completes or
+ * tern_quiet returns. opts->local completes at the same time as opts->event. The caller may reuse *strided as soon as
+ * the call returns.
+ * Returns  TERN_OK: the operation has started, and may already be complete.
+ *          TERN_AGAIN: TERN_IMMEDIATE is set, and the resources for the operation are exhausted.
+ *          TERN_ERR_ARG: ctx, region, strided, scale, the local address or a list is NULL, there are more than
+ *            TERN_STRIDED_DIMS dimensions, the type is unknown, a piece does not consist of whole elements, a target
+ *            element is misaligned, a flag is unknown, an option that a flag needs is NULL, or a counter belongs to
+ *            another context.
+ *          TERN_ERR_RANGE: rank is not in the context's team, the box does not lie in rank's part or in the local
+ *            address space, or TERN_NOTIFY is set and rank is not in the region's team.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed before resources for the operation became free.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_SYSTEM: opts->when is set, and the thread that starts triggered operations cannot be created.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ *          After TERN_AGAIN and after an error, no event has been filled, and nothing has been added.
+ * Remote   When opts->event completes or, without an event, when tern_quiet returns, the sums are visible to all ranks.
+ *          The target does not have to call Tern for the operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_API tern_status tern_get_acc_strided_with(tern_ctx *ctx, tern_region *region, int rank,
                                                const tern_strided *strided, const tern_scale *scale,
                                                const tern_opts *opts);
 
-/* Start to add the elements of a box in local memory, times the scale, to those of rank's part of region, and bring
- * back what these were, each in the place of its summand. Local memory is undefined until the event is done.
- * Returns  as tern_get_acc_strided_with.
- * Remote   visible at rank when the event is done. Needs nothing of rank's program.
- * Threads  the one that uses ctx. */
+/* Start adding the elements of a box in local memory, multiplied by the scale, to the elements of rank's part of
+ * region, and fetch the previous values. The call fills *event and does not wait for the transfer, but waits for
+ * resources if they are exhausted. The previous value of each element replaces its summand in local memory. The content
+ * of local memory is undefined until the event completes. The caller may reuse *strided as soon as the call returns.
+ * Returns  TERN_OK: the operation has started, and may already be complete.
+ *          TERN_ERR_ARG: ctx, region, event, strided, scale, the local address or a list is NULL, there are more than
+ *            TERN_STRIDED_DIMS dimensions, the type is unknown, a piece does not consist of whole elements, or a target
+ *            element is misaligned.
+ *          TERN_ERR_RANGE: rank is not in the context's team, or the box does not lie in rank's part or in the local
+ *            address space.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed before resources for the operation became free.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ *          After an error, *event is unchanged, and nothing has been added.
+ * Remote   When the event completes, the sums are visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_get_acc_strided_nb(tern_ctx *ctx, tern_region *region, int rank,
                                                 const tern_strided *strided, const tern_scale *scale, tern_event *event)
 {
@@ -386,11 +822,26 @@ TERN_INLINE tern_status tern_get_acc_strided_nb(tern_ctx *ctx, tern_region *regi
     return tern_get_acc_strided_with(ctx, region, rank, strided, scale, &opts);
 }
 
-/* Start to add the elements of a box in local memory, times the scale, to those of rank's part of region, and bring
- * back what these were, each in the place of its summand. Local memory is undefined until tern_quiet.
- * Returns  as tern_get_acc_strided_with.
- * Remote   visible at rank after tern_quiet on ctx. Needs nothing of rank's program.
- * Threads  the one that uses ctx. */
+/* Start adding the elements of a box in local memory, multiplied by the scale, to the elements of rank's part of
+ * region, and fetch the previous values. The next tern_quiet on ctx completes the operation, and reports an error that
+ * occurs after the start. The call does not wait for the transfer, but waits for resources if they are exhausted. The
+ * previous value of each element replaces its summand in local memory. The content of local memory is undefined until
+ * tern_quiet returns. The caller may reuse *strided as soon as the call returns.
+ * Returns  TERN_OK: the operation has started, and may already be complete.
+ *          TERN_ERR_ARG: ctx, region, strided, scale, the local address or a list is NULL, there are more than
+ *            TERN_STRIDED_DIMS dimensions, the type is unknown, a piece does not consist of whole elements, or a target
+ *            element is misaligned.
+ *          TERN_ERR_RANGE: rank is not in the context's team, or the box does not lie in rank's part or in the local
+ *            address space.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed before resources for the operation became free.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ *          After an error, nothing has been added.
+ * Remote   When tern_quiet returns, the sums are visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_get_acc_strided_nbi(tern_ctx *ctx, tern_region *region, int rank,
                                                  const tern_strided *strided, const tern_scale *scale)
 {

@@ -1,18 +1,22 @@
 /* shape.h: put and get of data that is not contiguous: vector, indexed and strided.
  *
- * Three ways to say which bytes go where. Vector: lists of pieces on both sides, each with its length; the two lists
- * may be cut differently, the bytes are taken in the order of the lists. Indexed: the same with one length for all
- * pieces of a side. Strided: a box of up to TERN_STRIDED_DIMS dimensions; each side has a stride of its own for each
- * dimension, of any sign, so that sections of arrays can be copied, transposed and reflected.
+ * Three descriptions tell which bytes go where:
  *
- * Every call is one operation: the forms (blocking, _nb, _nbi, _with), completion, ordering and errors are those of
- * tern_put and tern_get (tern/rma.h). All pieces are checked before the first byte is moved. The description is the
- * caller's again when the call returns, in every form; the data is not.
+ *   vector    a list of pieces on each side, each piece with its own length. The two lists may be divided differently;
+ *             bytes are taken in the order of the lists
+ *   indexed   a list of pieces on each side, all pieces of a side with the same length
+ *   strided   a box of up to TERN_STRIDED_DIMS dimensions. Each side has its own strides, of either sign, so that
+ *             sections of arrays can be copied, transposed and reflected
  *
- * Overlap. Pieces of the source may overlap each other, and a stride of the source may be 0. Where pieces of the
- * destination overlap each other, each byte ends with what one of them brought; which one is not said. Source and
- * destination of one operation do not overlap; where they do, the destination is undefined. A debug build of the
- * library returns TERN_ERR_ARG for both where it finds them; it looks at up to TERN_OVERLAP_PIECES pieces.
+ * Each call is one operation: it has one event, one place in the order of a strict context, and one error. Forms
+ * (blocking, _nb, _nbi, _with), completion, visibility and progress are those of tern_put and tern_get (rma.h). All
+ * pieces are checked before the first byte is moved. An operation on no bytes completes at once. When a call returns,
+ * in any form, the caller may reuse the description; but the data belongs to the operation until it is complete.
+ *
+ * Overlap: pieces of the source may overlap each other, and a stride of the source may be 0. Where pieces of the
+ * destination overlap each other, each byte has the value that one of the pieces gave it; which piece is unspecified.
+ * Source and destination of one operation must not overlap; if they do, the content of the destination is undefined. A
+ * debug build of the library returns TERN_ERR_ARG for both kinds of overlap, for up to TERN_OVERLAP_PIECES pieces.
  */
 #ifndef TERN_SHAPE_H
 #define TERN_SHAPE_H
@@ -27,21 +31,21 @@
 
 TERN_BEGIN_DECLS
 
-#define TERN_STRIDED_DIMS 64
-#define TERN_OVERLAP_PIECES 65536
+#define TERN_STRIDED_DIMS 64      /* maximum number of dimensions of a box */
+#define TERN_OVERLAP_PIECES 65536 /* number of pieces up to which a debug build detects overlap */
 
-/* A piece of local memory. A put only reads it. */
+/* A piece of local memory. Puts and accumulates without fetch only read it. */
 typedef struct tern_piece {
     void  *addr;
     size_t len;
 } tern_piece;
 
-/* A piece of a rank's part of a region. */
+/* A piece of a rank's part of a region: offset and length in bytes. */
 typedef struct tern_extent {
     uint64_t offset, len;
 } tern_extent;
 
-/* Pieces on both sides. The lengths of the two lists add up to the same. */
+/* Lists of pieces on both sides. The two lists have the same total length. */
 typedef struct tern_vector {
     size_t             local_count;
     const tern_piece  *local; /* [local_count] */
@@ -49,49 +53,90 @@ typedef struct tern_vector {
     const tern_extent *remote; /* [remote_count] */
 } tern_vector;
 
-/* Pieces of one length on each side. Counts times lengths are the same. */
+/* Pieces of equal length on each side. Count times length is the same on both sides. */
 typedef struct tern_indexed {
     size_t          local_count, local_len;
-    void *const    *local; /* [local_count] addresses. A put only reads what is there */
+    void *const    *local; /* [local_count] addresses. A put only reads the memory at these addresses */
     size_t          remote_count, remote_len;
     const uint64_t *remote; /* [remote_count] offsets */
 } tern_indexed;
 
-/* A box of elements. The element with the numbers i, j, ... lies i * stride[0] + j * stride[1] + ... bytes behind the
- * first, on each side with its own strides. The order of the dimensions does not matter. A count of 0 is a box of
- * nothing. */
+/* A box of elements. The element with the indices i, j, ... is i * stride[0] + j * stride[1] + ... bytes after the
+ * first element; each side has its own strides. The order of the dimensions does not matter. If a count is 0, the box
+ * is empty. */
 typedef struct tern_strided {
-    unsigned         dims;          /* 0 to TERN_STRIDED_DIMS; 0: one element */
-    size_t           element;       /* bytes */
-    const size_t    *count;         /* [dims] elements in each dimension */
-    void            *local;         /* the first element. A put only reads there */
-    const ptrdiff_t *local_stride;  /* [dims] bytes */
-    uint64_t         remote;        /* offset of the first element */
-    const int64_t   *remote_stride; /* [dims] bytes */
+    unsigned         dims;          /* number of dimensions, 0 to TERN_STRIDED_DIMS; 0: a single element */
+    size_t           element;       /* size of an element in bytes */
+    const size_t    *count;         /* [dims] number of elements in each dimension */
+    void            *local;         /* address of the first element. A put only reads local memory */
+    const ptrdiff_t *local_stride;  /* [dims] distance in bytes of neighbouring elements */
+    uint64_t         remote;        /* byte offset of the first element */
+    const int64_t   *remote_stride; /* [dims] distance in bytes of neighbouring elements */
 } tern_strided;
 
-/* Copy the pieces of a vector from local memory to rank's part of region.
- * Returns  TERN_OK when the data is visible at rank. TERN_ERR_ARG: its two lists add up to different lengths, or a
- *          pointer is NULL. TERN_ERR_RANGE: no such rank, or a piece does not lie in its part or in this address
- *          space. After both nothing was written. Otherwise as tern_put.
- * Remote   visible to every rank on return. Needs nothing of rank.
- * Threads  the one that uses ctx. Never allocates where tern_region_path is "self", "shm" or "cma". */
+/* Copy the pieces of a vector from local memory to rank's part of region. When the call returns, the caller may modify
+ * the source.
+ * Returns  TERN_OK: the put is complete.
+ *          TERN_ERR_ARG: ctx, region, vector, a list or the address of a piece is NULL, or the two lists have different
+ *            total lengths. Nothing was written.
+ *          TERN_ERR_RANGE: rank is not in the context's team, or a piece does not lie in rank's part or in the local
+ *            address space. Nothing was written.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed. Part of the data may have been written, and Tern may
+ *            still read the source until tern_quiet returns.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *            Part of the data may have been written.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ * Remote   When the call returns, the data is visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. The call allocates no memory if tern_region_path is
+ *          "self", "shm" or "cma". */
 TERN_API tern_status tern_put_vector(tern_ctx *ctx, tern_region *region, int rank, const tern_vector *vector);
 
-/* Start to copy the pieces of a vector from local memory to rank's part of region, with options; opts NULL: as
- * tern_put_vector_nbi.
- * Returns  as tern_put_with and tern_put_vector. After TERN_AGAIN and after an error nothing was written and no event
- *          was filled.
- * Remote   visible at rank when the event is done, or after tern_quiet. Needs nothing of rank.
- * Threads  the one that uses ctx. */
+/* Start copying the pieces of a vector from local memory to rank's part of region, with options. If opts is NULL, the
+ * call is tern_put_vector_nbi. Unless TERN_IMMEDIATE is set, the call waits until there are resources for the
+ * operation. The caller must not modify the source until opts->local or opts->event completes, or until tern_quiet
+ * returns. The caller may reuse *vector as soon as the call returns.
+ * Returns  TERN_OK: the operation has started, and may already be complete.
+ *          TERN_AGAIN: TERN_IMMEDIATE is set, and the resources for the operation are exhausted.
+ *          TERN_ERR_ARG: ctx, region, vector, a list or the address of a piece is NULL, the two lists have different
+ *            total lengths, a flag is unknown, an option that a flag needs is NULL, or a counter belongs to another
+ *            context.
+ *          TERN_ERR_RANGE: rank is not in the context's team, a piece does not lie in rank's part or in the local
+ *            address space, or TERN_NOTIFY is set and rank is not in the region's team.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed before resources for the operation became free.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_SYSTEM: opts->when is set, and the thread that starts triggered operations cannot be created.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ *          After TERN_AGAIN and after an error, no event has been filled, and no data has been transferred; but after
+ *            TERN_ERR_LINK and TERN_ERR_PEER, part of the data may have been transferred.
+ * Remote   When opts->event completes or, without an event, when tern_quiet returns, the data is visible to all ranks.
+ *          The target does not have to call Tern for the operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_API tern_status tern_put_vector_with(tern_ctx *ctx, tern_region *region, int rank, const tern_vector *vector,
                                           const tern_opts *opts);
 
-/* Start to copy the pieces of a vector from local memory to rank's part of region. The source stays unchanged
- * until the event is done.
- * Returns  as tern_put_vector_with.
- * Remote   visible at rank when the event is done. Needs nothing of rank.
- * Threads  the one that uses ctx. */
+/* Start copying the pieces of a vector from local memory to rank's part of region. The call fills *event and does not
+ * wait for the transfer, but waits for resources if they are exhausted. The caller must not modify the source until the
+ * event completes. The caller may reuse *vector as soon as the call returns.
+ * Returns  TERN_OK: the operation has started, and may already be complete.
+ *          TERN_ERR_ARG: ctx, region, event, vector, a list or the address of a piece is NULL, or the two lists have
+ *            different total lengths.
+ *          TERN_ERR_RANGE: rank is not in the context's team, or a piece does not lie in rank's part or in the local
+ *            address space.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed before resources for the operation became free.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ *          After an error, *event is unchanged, and no data has been transferred; but after TERN_ERR_LINK and
+ *            TERN_ERR_PEER, part of the data may have been transferred.
+ * Remote   When the event completes, the data is visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_put_vector_nb(tern_ctx *ctx, tern_region *region, int rank, const tern_vector *vector,
                                            tern_event *event)
 {
@@ -100,38 +145,91 @@ TERN_INLINE tern_status tern_put_vector_nb(tern_ctx *ctx, tern_region *region, i
     return tern_put_vector_with(ctx, region, rank, vector, &opts);
 }
 
-/* Start to copy the pieces of a vector from local memory to rank's part of region. The source stays unchanged
- * until tern_quiet.
- * Returns  as tern_put_vector_with.
- * Remote   visible at rank after tern_quiet on ctx. Needs nothing of rank.
- * Threads  the one that uses ctx. */
+/* Start copying the pieces of a vector from local memory to rank's part of region. The next tern_quiet on ctx completes
+ * the operation, and reports an error that occurs after the start. The call does not wait for the transfer, but waits
+ * for resources if they are exhausted. The caller must not modify the source until tern_quiet returns. The caller may
+ * reuse *vector as soon as the call returns.
+ * Returns  TERN_OK: the operation has started, and may already be complete.
+ *          TERN_ERR_ARG: ctx, region, vector, a list or the address of a piece is NULL, or the two lists have different
+ *            total lengths.
+ *          TERN_ERR_RANGE: rank is not in the context's team, or a piece does not lie in rank's part or in the local
+ *            address space.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed before resources for the operation became free.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ *          After an error, no data has been transferred; but after TERN_ERR_LINK and TERN_ERR_PEER, part of the data
+ *            may have been transferred.
+ * Remote   When tern_quiet returns, the data is visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_put_vector_nbi(tern_ctx *ctx, tern_region *region, int rank, const tern_vector *vector)
 {
     return tern_put_vector_with(ctx, region, rank, vector, NULL);
 }
 
 /* Copy the pieces of a vector from rank's part of region to local memory.
- * Returns  TERN_OK when the data is in local memory. TERN_ERR_ARG: its two lists add up to different lengths, or a
- *          pointer is NULL. TERN_ERR_RANGE: no such rank, or a piece does not lie in its part or in this address
- *          space. After both nothing was read. Otherwise as tern_get.
- * Remote   none: the target does not notice. Needs nothing of rank.
- * Threads  the one that uses ctx. Never allocates where tern_region_path is "self", "shm" or "cma". */
+ * Returns  TERN_OK: the data is in the destination.
+ *          TERN_ERR_ARG: ctx, region, vector, a list or the address of a piece is NULL, or the two lists have different
+ *            total lengths. Nothing was read.
+ *          TERN_ERR_RANGE: rank is not in the context's team, or a piece does not lie in rank's part or in the local
+ *            address space. Nothing was read.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken. If rank died during the call, the content
+ *            of the destination is undefined.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed. The content of the destination is undefined, and Tern may
+ *            still write to it until tern_quiet returns.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *            The content of the destination is undefined.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ * Remote   None. The target does not notice a get and does not have to call Tern.
+ * Threads  Only the thread that uses ctx may call this function. The call allocates no memory if tern_region_path is
+ *          "self", "shm" or "cma". */
 TERN_API tern_status tern_get_vector(tern_ctx *ctx, tern_region *region, int rank, const tern_vector *vector);
 
-/* Start to copy the pieces of a vector from rank's part of region to local memory, with options; opts NULL: as
- * tern_get_vector_nbi. For a get, local completion and completion are the same.
- * Returns  as tern_get_with and tern_get_vector. After TERN_AGAIN and after an error nothing was read and no event
- *          was filled.
- * Remote   none: the target does not notice. Needs nothing of rank.
- * Threads  the one that uses ctx. */
+/* Start copying the pieces of a vector from rank's part of region to local memory, with options. If opts is NULL, the
+ * call is tern_get_vector_nbi. Unless TERN_IMMEDIATE is set, the call waits until there are resources for the
+ * operation. The content of the destination is undefined until opts->event completes or tern_quiet returns. opts->local
+ * completes at the same time as opts->event. The caller may reuse *vector as soon as the call returns.
+ * Returns  TERN_OK: the operation has started, and may already be complete.
+ *          TERN_AGAIN: TERN_IMMEDIATE is set, and the resources for the operation are exhausted.
+ *          TERN_ERR_ARG: ctx, region, vector, a list or the address of a piece is NULL, the two lists have different
+ *            total lengths, a flag is unknown, an option that a flag needs is NULL, or a counter belongs to another
+ *            context.
+ *          TERN_ERR_RANGE: rank is not in the context's team, a piece does not lie in rank's part or in the local
+ *            address space, or TERN_NOTIFY is set and rank is not in the region's team.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed before resources for the operation became free.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_SYSTEM: opts->when is set, and the thread that starts triggered operations cannot be created.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ *          After TERN_AGAIN and after an error, no event has been filled, and no data has been transferred; but after
+ *            TERN_ERR_LINK and TERN_ERR_PEER, part of the data may have been transferred.
+ * Remote   With TERN_NOTIFY, the target receives a notification. Otherwise the target does not notice a get. In both
+ *          cases the target does not have to call Tern.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_API tern_status tern_get_vector_with(tern_ctx *ctx, tern_region *region, int rank, const tern_vector *vector,
                                           const tern_opts *opts);
 
-/* Start to copy the pieces of a vector from rank's part of region to local memory. The destination is undefined
- * until the event is done.
- * Returns  as tern_get_vector_with.
- * Remote   none: the target does not notice. Needs nothing of rank.
- * Threads  the one that uses ctx. */
+/* Start copying the pieces of a vector from rank's part of region to local memory. The call fills *event and does not
+ * wait for the transfer, but waits for resources if they are exhausted. The content of the destination is undefined
+ * until the event completes. The caller may reuse *vector as soon as the call returns.
+ * Returns  TERN_OK: the operation has started, and may already be complete.
+ *          TERN_ERR_ARG: ctx, region, event, vector, a list or the address of a piece is NULL, or the two lists have
+ *            different total lengths.
+ *          TERN_ERR_RANGE: rank is not in the context's team, or a piece does not lie in rank's part or in the local
+ *            address space.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed before resources for the operation became free.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ *          After an error, *event is unchanged, and no data has been transferred; but after TERN_ERR_LINK and
+ *            TERN_ERR_PEER, part of the data may have been transferred.
+ * Remote   None. The target does not notice a get and does not have to call Tern.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_get_vector_nb(tern_ctx *ctx, tern_region *region, int rank, const tern_vector *vector,
                                            tern_event *event)
 {
@@ -140,38 +238,91 @@ TERN_INLINE tern_status tern_get_vector_nb(tern_ctx *ctx, tern_region *region, i
     return tern_get_vector_with(ctx, region, rank, vector, &opts);
 }
 
-/* Start to copy the pieces of a vector from rank's part of region to local memory. The destination is undefined
- * until tern_quiet.
- * Returns  as tern_get_vector_with.
- * Remote   none: the target does not notice. Needs nothing of rank.
- * Threads  the one that uses ctx. */
+/* Start copying the pieces of a vector from rank's part of region to local memory. The next tern_quiet on ctx completes
+ * the operation, and reports an error that occurs after the start. The call does not wait for the transfer, but waits
+ * for resources if they are exhausted. The content of the destination is undefined until tern_quiet returns. The caller
+ * may reuse *vector as soon as the call returns.
+ * Returns  TERN_OK: the operation has started, and may already be complete.
+ *          TERN_ERR_ARG: ctx, region, vector, a list or the address of a piece is NULL, or the two lists have different
+ *            total lengths.
+ *          TERN_ERR_RANGE: rank is not in the context's team, or a piece does not lie in rank's part or in the local
+ *            address space.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed before resources for the operation became free.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ *          After an error, no data has been transferred; but after TERN_ERR_LINK and TERN_ERR_PEER, part of the data
+ *            may have been transferred.
+ * Remote   None. The target does not notice a get and does not have to call Tern.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_get_vector_nbi(tern_ctx *ctx, tern_region *region, int rank, const tern_vector *vector)
 {
     return tern_get_vector_with(ctx, region, rank, vector, NULL);
 }
 
-/* Copy pieces of one length from local memory to rank's part of region.
- * Returns  TERN_OK when the data is visible at rank. TERN_ERR_ARG: counts times lengths differ between the two sides,
- *          or a pointer is NULL. TERN_ERR_RANGE: no such rank, or a piece does not lie in its part or in this address
- *          space. After both nothing was written. Otherwise as tern_put.
- * Remote   visible to every rank on return. Needs nothing of rank.
- * Threads  the one that uses ctx. Never allocates where tern_region_path is "self", "shm" or "cma". */
+/* Copy pieces of equal length from local memory to rank's part of region. When the call returns, the caller may modify
+ * the source.
+ * Returns  TERN_OK: the put is complete.
+ *          TERN_ERR_ARG: ctx, region, indexed, a list or an address is NULL, or count times length differs between the
+ *            two sides. Nothing was written.
+ *          TERN_ERR_RANGE: rank is not in the context's team, or a piece does not lie in rank's part or in the local
+ *            address space. Nothing was written.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed. Part of the data may have been written, and Tern may
+ *            still read the source until tern_quiet returns.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *            Part of the data may have been written.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ * Remote   When the call returns, the data is visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. The call allocates no memory if tern_region_path is
+ *          "self", "shm" or "cma". */
 TERN_API tern_status tern_put_indexed(tern_ctx *ctx, tern_region *region, int rank, const tern_indexed *indexed);
 
-/* Start to copy pieces of one length from local memory to rank's part of region, with options; opts NULL: as
- * tern_put_indexed_nbi.
- * Returns  as tern_put_with and tern_put_indexed. After TERN_AGAIN and after an error nothing was written and no event
- *          was filled.
- * Remote   visible at rank when the event is done, or after tern_quiet. Needs nothing of rank.
- * Threads  the one that uses ctx. */
+/* Start copying pieces of equal length from local memory to rank's part of region, with options. If opts is NULL, the
+ * call is tern_put_indexed_nbi. Unless TERN_IMMEDIATE is set, the call waits until there are resources for the
+ * operation. The caller must not modify the source until opts->local or opts->event completes, or until tern_quiet
+ * returns. The caller may reuse *indexed as soon as the call returns.
+ * Returns  TERN_OK: the operation has started, and may already be complete.
+ *          TERN_AGAIN: TERN_IMMEDIATE is set, and the resources for the operation are exhausted.
+ *          TERN_ERR_ARG: ctx, region, indexed, a list or an address is NULL, count times length differs between the two
+ *            sides, a flag is unknown, an option that a flag needs is NULL, or a counter belongs to another context.
+ *          TERN_ERR_RANGE: rank is not in the context's team, a piece does not lie in rank's part or in the local
+ *            address space, or TERN_NOTIFY is set and rank is not in the region's team.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed before resources for the operation became free.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_SYSTEM: opts->when is set, and the thread that starts triggered operations cannot be created.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ *          After TERN_AGAIN and after an error, no event has been filled, and no data has been transferred; but after
+ *            TERN_ERR_LINK and TERN_ERR_PEER, part of the data may have been transferred.
+ * Remote   When opts->event completes or, without an event, when tern_quiet returns, the data is visible to all ranks.
+ *          The target does not have to call Tern for the operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_API tern_status tern_put_indexed_with(tern_ctx *ctx, tern_region *region, int rank, const tern_indexed *indexed,
                                            const tern_opts *opts);
 
-/* Start to copy pieces of one length from local memory to rank's part of region. The source stays unchanged
- * until the event is done.
- * Returns  as tern_put_indexed_with.
- * Remote   visible at rank when the event is done. Needs nothing of rank.
- * Threads  the one that uses ctx. */
+/* Start copying pieces of equal length from local memory to rank's part of region. The call fills *event and does not
+ * wait for the transfer, but waits for resources if they are exhausted. The caller must not modify the source until the
+ * event completes. The caller may reuse *indexed as soon as the call returns.
+ * Returns  TERN_OK: the operation has started, and may already be complete.
+ *          TERN_ERR_ARG: ctx, region, event, indexed, a list or an address is NULL, or count times length differs
+ *            between the two sides.
+ *          TERN_ERR_RANGE: rank is not in the context's team, or a piece does not lie in rank's part or in the local
+ *            address space.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed before resources for the operation became free.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ *          After an error, *event is unchanged, and no data has been transferred; but after TERN_ERR_LINK and
+ *            TERN_ERR_PEER, part of the data may have been transferred.
+ * Remote   When the event completes, the data is visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_put_indexed_nb(tern_ctx *ctx, tern_region *region, int rank, const tern_indexed *indexed,
                                             tern_event *event)
 {
@@ -180,38 +331,90 @@ TERN_INLINE tern_status tern_put_indexed_nb(tern_ctx *ctx, tern_region *region, 
     return tern_put_indexed_with(ctx, region, rank, indexed, &opts);
 }
 
-/* Start to copy pieces of one length from local memory to rank's part of region. The source stays unchanged
- * until tern_quiet.
- * Returns  as tern_put_indexed_with.
- * Remote   visible at rank after tern_quiet on ctx. Needs nothing of rank.
- * Threads  the one that uses ctx. */
+/* Start copying pieces of equal length from local memory to rank's part of region. The next tern_quiet on ctx completes
+ * the operation, and reports an error that occurs after the start. The call does not wait for the transfer, but waits
+ * for resources if they are exhausted. The caller must not modify the source until tern_quiet returns. The caller may
+ * reuse *indexed as soon as the call returns.
+ * Returns  TERN_OK: the operation has started, and may already be complete.
+ *          TERN_ERR_ARG: ctx, region, indexed, a list or an address is NULL, or count times length differs between the
+ *            two sides.
+ *          TERN_ERR_RANGE: rank is not in the context's team, or a piece does not lie in rank's part or in the local
+ *            address space.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed before resources for the operation became free.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ *          After an error, no data has been transferred; but after TERN_ERR_LINK and TERN_ERR_PEER, part of the data
+ *            may have been transferred.
+ * Remote   When tern_quiet returns, the data is visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_put_indexed_nbi(tern_ctx *ctx, tern_region *region, int rank, const tern_indexed *indexed)
 {
     return tern_put_indexed_with(ctx, region, rank, indexed, NULL);
 }
 
-/* Copy pieces of one length from rank's part of region to local memory.
- * Returns  TERN_OK when the data is in local memory. TERN_ERR_ARG: counts times lengths differ between the two sides,
- *          or a pointer is NULL. TERN_ERR_RANGE: no such rank, or a piece does not lie in its part or in this address
- *          space. After both nothing was read. Otherwise as tern_get.
- * Remote   none: the target does not notice. Needs nothing of rank.
- * Threads  the one that uses ctx. Never allocates where tern_region_path is "self", "shm" or "cma". */
+/* Copy pieces of equal length from rank's part of region to local memory.
+ * Returns  TERN_OK: the data is in the destination.
+ *          TERN_ERR_ARG: ctx, region, indexed, a list or an address is NULL, or count times length differs between the
+ *            two sides. Nothing was read.
+ *          TERN_ERR_RANGE: rank is not in the context's team, or a piece does not lie in rank's part or in the local
+ *            address space. Nothing was read.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken. If rank died during the call, the content
+ *            of the destination is undefined.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed. The content of the destination is undefined, and Tern may
+ *            still write to it until tern_quiet returns.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *            The content of the destination is undefined.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ * Remote   None. The target does not notice a get and does not have to call Tern.
+ * Threads  Only the thread that uses ctx may call this function. The call allocates no memory if tern_region_path is
+ *          "self", "shm" or "cma". */
 TERN_API tern_status tern_get_indexed(tern_ctx *ctx, tern_region *region, int rank, const tern_indexed *indexed);
 
-/* Start to copy pieces of one length from rank's part of region to local memory, with options; opts NULL: as
- * tern_get_indexed_nbi. For a get, local completion and completion are the same.
- * Returns  as tern_get_with and tern_get_indexed. After TERN_AGAIN and after an error nothing was read and no event
- *          was filled.
- * Remote   none: the target does not notice. Needs nothing of rank.
- * Threads  the one that uses ctx. */
+/* Start copying pieces of equal length from rank's part of region to local memory, with options. If opts is NULL, the
+ * call is tern_get_indexed_nbi. Unless TERN_IMMEDIATE is set, the call waits until there are resources for the
+ * operation. The content of the destination is undefined until opts->event completes or tern_quiet returns. opts->local
+ * completes at the same time as opts->event. The caller may reuse *indexed as soon as the call returns.
+ * Returns  TERN_OK: the operation has started, and may already be complete.
+ *          TERN_AGAIN: TERN_IMMEDIATE is set, and the resources for the operation are exhausted.
+ *          TERN_ERR_ARG: ctx, region, indexed, a list or an address is NULL, count times length differs between the two
+ *            sides, a flag is unknown, an option that a flag needs is NULL, or a counter belongs to another context.
+ *          TERN_ERR_RANGE: rank is not in the context's team, a piece does not lie in rank's part or in the local
+ *            address space, or TERN_NOTIFY is set and rank is not in the region's team.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed before resources for the operation became free.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_SYSTEM: opts->when is set, and the thread that starts triggered operations cannot be created.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ *          After TERN_AGAIN and after an error, no event has been filled, and no data has been transferred; but after
+ *            TERN_ERR_LINK and TERN_ERR_PEER, part of the data may have been transferred.
+ * Remote   With TERN_NOTIFY, the target receives a notification. Otherwise the target does not notice a get. In both
+ *          cases the target does not have to call Tern.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_API tern_status tern_get_indexed_with(tern_ctx *ctx, tern_region *region, int rank, const tern_indexed *indexed,
                                            const tern_opts *opts);
 
-/* Start to copy pieces of one length from rank's part of region to local memory. The destination is undefined
- * until the event is done.
- * Returns  as tern_get_indexed_with.
- * Remote   none: the target does not notice. Needs nothing of rank.
- * Threads  the one that uses ctx. */
+/* Start copying pieces of equal length from rank's part of region to local memory. The call fills *event and does not
+ * wait for the transfer, but waits for resources if they are exhausted. The content of the destination is undefined
+ * until the event completes. The caller may reuse *indexed as soon as the call returns.
+ * Returns  TERN_OK: the operation has started, and may already be complete.
+ *          TERN_ERR_ARG: ctx, region, event, indexed, a list or an address is NULL, or count times length differs
+ *            between the two sides.
+ *          TERN_ERR_RANGE: rank is not in the context's team, or a piece does not lie in rank's part or in the local
+ *            address space.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed before resources for the operation became free.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ *          After an error, *event is unchanged, and no data has been transferred; but after TERN_ERR_LINK and
+ *            TERN_ERR_PEER, part of the data may have been transferred.
+ * Remote   None. The target does not notice a get and does not have to call Tern.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_get_indexed_nb(tern_ctx *ctx, tern_region *region, int rank, const tern_indexed *indexed,
                                             tern_event *event)
 {
@@ -220,38 +423,92 @@ TERN_INLINE tern_status tern_get_indexed_nb(tern_ctx *ctx, tern_region *region, 
     return tern_get_indexed_with(ctx, region, rank, indexed, &opts);
 }
 
-/* Start to copy pieces of one length from rank's part of region to local memory. The destination is undefined
- * until tern_quiet.
- * Returns  as tern_get_indexed_with.
- * Remote   none: the target does not notice. Needs nothing of rank.
- * Threads  the one that uses ctx. */
+/* Start copying pieces of equal length from rank's part of region to local memory. The next tern_quiet on ctx completes
+ * the operation, and reports an error that occurs after the start. The call does not wait for the transfer, but waits
+ * for resources if they are exhausted. The content of the destination is undefined until tern_quiet returns. The caller
+ * may reuse *indexed as soon as the call returns.
+ * Returns  TERN_OK: the operation has started, and may already be complete.
+ *          TERN_ERR_ARG: ctx, region, indexed, a list or an address is NULL, or count times length differs between the
+ *            two sides.
+ *          TERN_ERR_RANGE: rank is not in the context's team, or a piece does not lie in rank's part or in the local
+ *            address space.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed before resources for the operation became free.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ *          After an error, no data has been transferred; but after TERN_ERR_LINK and TERN_ERR_PEER, part of the data
+ *            may have been transferred.
+ * Remote   None. The target does not notice a get and does not have to call Tern.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_get_indexed_nbi(tern_ctx *ctx, tern_region *region, int rank, const tern_indexed *indexed)
 {
     return tern_get_indexed_with(ctx, region, rank, indexed, NULL);
 }
 
-/* Copy a box of elements from local memory to rank's part of region.
- * Returns  TERN_OK when the data is visible at rank. TERN_ERR_ARG: there are more than TERN_STRIDED_DIMS dimensions,
- *          or a pointer is NULL. TERN_ERR_RANGE: no such rank, or a piece does not lie in its part or in this address
- *          space. After both nothing was written. Otherwise as tern_put.
- * Remote   visible to every rank on return. Needs nothing of rank.
- * Threads  the one that uses ctx. Never allocates where tern_region_path is "self", "shm" or "cma". */
+/* Copy a box of elements from local memory to rank's part of region. When the call returns, the caller may modify the
+ * source.
+ * Returns  TERN_OK: the put is complete.
+ *          TERN_ERR_ARG: ctx, region, strided, the local address or a list is NULL, or there are more than
+ *            TERN_STRIDED_DIMS dimensions. Nothing was written.
+ *          TERN_ERR_RANGE: rank is not in the context's team, or the box does not lie in rank's part or in the local
+ *            address space. Nothing was written.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed. Part of the data may have been written, and Tern may
+ *            still read the source until tern_quiet returns.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *            Part of the data may have been written.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ * Remote   When the call returns, the data is visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. The call allocates no memory if tern_region_path is
+ *          "self", "shm" or "cma". */
 TERN_API tern_status tern_put_strided(tern_ctx *ctx, tern_region *region, int rank, const tern_strided *strided);
 
-/* Start to copy a box of elements from local memory to rank's part of region, with options; opts NULL: as
- * tern_put_strided_nbi.
- * Returns  as tern_put_with and tern_put_strided. After TERN_AGAIN and after an error nothing was written and no event
- *          was filled.
- * Remote   visible at rank when the event is done, or after tern_quiet. Needs nothing of rank.
- * Threads  the one that uses ctx. */
+/* Start copying a box of elements from local memory to rank's part of region, with options. If opts is NULL, the call
+ * is tern_put_strided_nbi. Unless TERN_IMMEDIATE is set, the call waits until there are resources for the operation.
+ * The caller must not modify the source until opts->local or opts->event completes, or until tern_quiet returns. The
+ * caller may reuse *strided as soon as the call returns.
+ * Returns  TERN_OK: the operation has started, and may already be complete.
+ *          TERN_AGAIN: TERN_IMMEDIATE is set, and the resources for the operation are exhausted.
+ *          TERN_ERR_ARG: ctx, region, strided, the local address or a list is NULL, there are more than
+ *            TERN_STRIDED_DIMS dimensions, a flag is unknown, an option that a flag needs is NULL, or a counter belongs
+ *            to another context.
+ *          TERN_ERR_RANGE: rank is not in the context's team, the box does not lie in rank's part or in the local
+ *            address space, or TERN_NOTIFY is set and rank is not in the region's team.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed before resources for the operation became free.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_SYSTEM: opts->when is set, and the thread that starts triggered operations cannot be created.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ *          After TERN_AGAIN and after an error, no event has been filled, and no data has been transferred; but after
+ *            TERN_ERR_LINK and TERN_ERR_PEER, part of the data may have been transferred.
+ * Remote   When opts->event completes or, without an event, when tern_quiet returns, the data is visible to all ranks.
+ *          The target does not have to call Tern for the operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_API tern_status tern_put_strided_with(tern_ctx *ctx, tern_region *region, int rank, const tern_strided *strided,
                                            const tern_opts *opts);
 
-/* Start to copy a box of elements from local memory to rank's part of region. The source stays unchanged
- * until the event is done.
- * Returns  as tern_put_strided_with.
- * Remote   visible at rank when the event is done. Needs nothing of rank.
- * Threads  the one that uses ctx. */
+/* Start copying a box of elements from local memory to rank's part of region. The call fills *event and does not wait
+ * for the transfer, but waits for resources if they are exhausted. The caller must not modify the source until the
+ * event completes. The caller may reuse *strided as soon as the call returns.
+ * Returns  TERN_OK: the operation has started, and may already be complete.
+ *          TERN_ERR_ARG: ctx, region, event, strided, the local address or a list is NULL, or there are more than
+ *            TERN_STRIDED_DIMS dimensions.
+ *          TERN_ERR_RANGE: rank is not in the context's team, or the box does not lie in rank's part or in the local
+ *            address space.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed before resources for the operation became free.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ *          After an error, *event is unchanged, and no data has been transferred; but after TERN_ERR_LINK and
+ *            TERN_ERR_PEER, part of the data may have been transferred.
+ * Remote   When the event completes, the data is visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_put_strided_nb(tern_ctx *ctx, tern_region *region, int rank, const tern_strided *strided,
                                             tern_event *event)
 {
@@ -260,38 +517,91 @@ TERN_INLINE tern_status tern_put_strided_nb(tern_ctx *ctx, tern_region *region, 
     return tern_put_strided_with(ctx, region, rank, strided, &opts);
 }
 
-/* Start to copy a box of elements from local memory to rank's part of region. The source stays unchanged
- * until tern_quiet.
- * Returns  as tern_put_strided_with.
- * Remote   visible at rank after tern_quiet on ctx. Needs nothing of rank.
- * Threads  the one that uses ctx. */
+/* Start copying a box of elements from local memory to rank's part of region. The next tern_quiet on ctx completes the
+ * operation, and reports an error that occurs after the start. The call does not wait for the transfer, but waits for
+ * resources if they are exhausted. The caller must not modify the source until tern_quiet returns. The caller may reuse
+ * *strided as soon as the call returns.
+ * Returns  TERN_OK: the operation has started, and may already be complete.
+ *          TERN_ERR_ARG: ctx, region, strided, the local address or a list is NULL, or there are more than
+ *            TERN_STRIDED_DIMS dimensions.
+ *          TERN_ERR_RANGE: rank is not in the context's team, or the box does not lie in rank's part or in the local
+ *            address space.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed before resources for the operation became free.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ *          After an error, no data has been transferred; but after TERN_ERR_LINK and TERN_ERR_PEER, part of the data
+ *            may have been transferred.
+ * Remote   When tern_quiet returns, the data is visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_put_strided_nbi(tern_ctx *ctx, tern_region *region, int rank, const tern_strided *strided)
 {
     return tern_put_strided_with(ctx, region, rank, strided, NULL);
 }
 
 /* Copy a box of elements from rank's part of region to local memory.
- * Returns  TERN_OK when the data is in local memory. TERN_ERR_ARG: there are more than TERN_STRIDED_DIMS dimensions,
- *          or a pointer is NULL. TERN_ERR_RANGE: no such rank, or a piece does not lie in its part or in this address
- *          space. After both nothing was read. Otherwise as tern_get.
- * Remote   none: the target does not notice. Needs nothing of rank.
- * Threads  the one that uses ctx. Never allocates where tern_region_path is "self", "shm" or "cma". */
+ * Returns  TERN_OK: the data is in the destination.
+ *          TERN_ERR_ARG: ctx, region, strided, the local address or a list is NULL, or there are more than
+ *            TERN_STRIDED_DIMS dimensions. Nothing was read.
+ *          TERN_ERR_RANGE: rank is not in the context's team, or the box does not lie in rank's part or in the local
+ *            address space. Nothing was read.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken. If rank died during the call, the content
+ *            of the destination is undefined.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed. The content of the destination is undefined, and Tern may
+ *            still write to it until tern_quiet returns.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *            The content of the destination is undefined.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ * Remote   None. The target does not notice a get and does not have to call Tern.
+ * Threads  Only the thread that uses ctx may call this function. The call allocates no memory if tern_region_path is
+ *          "self", "shm" or "cma". */
 TERN_API tern_status tern_get_strided(tern_ctx *ctx, tern_region *region, int rank, const tern_strided *strided);
 
-/* Start to copy a box of elements from rank's part of region to local memory, with options; opts NULL: as
- * tern_get_strided_nbi. For a get, local completion and completion are the same.
- * Returns  as tern_get_with and tern_get_strided. After TERN_AGAIN and after an error nothing was read and no event
- *          was filled.
- * Remote   none: the target does not notice. Needs nothing of rank.
- * Threads  the one that uses ctx. */
+/* Start copying a box of elements from rank's part of region to local memory, with options. If opts is NULL, the call
+ * is tern_get_strided_nbi. Unless TERN_IMMEDIATE is set, the call waits until there are resources for the operation.
+ * The content of the destination is undefined until opts->event completes or tern_quiet returns. opts->local completes
+ * at the same time as opts->event. The caller may reuse *strided as soon as the call returns.
+ * Returns  TERN_OK: the operation has started, and may already be complete.
+ *          TERN_AGAIN: TERN_IMMEDIATE is set, and the resources for the operation are exhausted.
+ *          TERN_ERR_ARG: ctx, region, strided, the local address or a list is NULL, there are more than
+ *            TERN_STRIDED_DIMS dimensions, a flag is unknown, an option that a flag needs is NULL, or a counter belongs
+ *            to another context.
+ *          TERN_ERR_RANGE: rank is not in the context's team, the box does not lie in rank's part or in the local
+ *            address space, or TERN_NOTIFY is set and rank is not in the region's team.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed before resources for the operation became free.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_SYSTEM: opts->when is set, and the thread that starts triggered operations cannot be created.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ *          After TERN_AGAIN and after an error, no event has been filled, and no data has been transferred; but after
+ *            TERN_ERR_LINK and TERN_ERR_PEER, part of the data may have been transferred.
+ * Remote   With TERN_NOTIFY, the target receives a notification. Otherwise the target does not notice a get. In both
+ *          cases the target does not have to call Tern.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_API tern_status tern_get_strided_with(tern_ctx *ctx, tern_region *region, int rank, const tern_strided *strided,
                                            const tern_opts *opts);
 
-/* Start to copy a box of elements from rank's part of region to local memory. The destination is undefined
- * until the event is done.
- * Returns  as tern_get_strided_with.
- * Remote   none: the target does not notice. Needs nothing of rank.
- * Threads  the one that uses ctx. */
+/* Start copying a box of elements from rank's part of region to local memory. The call fills *event and does not wait
+ * for the transfer, but waits for resources if they are exhausted. The content of the destination is undefined until
+ * the event completes. The caller may reuse *strided as soon as the call returns.
+ * Returns  TERN_OK: the operation has started, and may already be complete.
+ *          TERN_ERR_ARG: ctx, region, event, strided, the local address or a list is NULL, or there are more than
+ *            TERN_STRIDED_DIMS dimensions.
+ *          TERN_ERR_RANGE: rank is not in the context's team, or the box does not lie in rank's part or in the local
+ *            address space.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed before resources for the operation became free.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ *          After an error, *event is unchanged, and no data has been transferred; but after TERN_ERR_LINK and
+ *            TERN_ERR_PEER, part of the data may have been transferred.
+ * Remote   None. The target does not notice a get and does not have to call Tern.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_get_strided_nb(tern_ctx *ctx, tern_region *region, int rank, const tern_strided *strided,
                                             tern_event *event)
 {
@@ -300,11 +610,24 @@ TERN_INLINE tern_status tern_get_strided_nb(tern_ctx *ctx, tern_region *region, 
     return tern_get_strided_with(ctx, region, rank, strided, &opts);
 }
 
-/* Start to copy a box of elements from rank's part of region to local memory. The destination is undefined
- * until tern_quiet.
- * Returns  as tern_get_strided_with.
- * Remote   none: the target does not notice. Needs nothing of rank.
- * Threads  the one that uses ctx. */
+/* Start copying a box of elements from rank's part of region to local memory. The next tern_quiet on ctx completes the
+ * operation, and reports an error that occurs after the start. The call does not wait for the transfer, but waits for
+ * resources if they are exhausted. The content of the destination is undefined until tern_quiet returns. The caller may
+ * reuse *strided as soon as the call returns.
+ * Returns  TERN_OK: the operation has started, and may already be complete.
+ *          TERN_ERR_ARG: ctx, region, strided, the local address or a list is NULL, or there are more than
+ *            TERN_STRIDED_DIMS dimensions.
+ *          TERN_ERR_RANGE: rank is not in the context's team, or the box does not lie in rank's part or in the local
+ *            address space.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed before resources for the operation became free.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ *          After an error, no data has been transferred; but after TERN_ERR_LINK and TERN_ERR_PEER, part of the data
+ *            may have been transferred.
+ * Remote   None. The target does not notice a get and does not have to call Tern.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_get_strided_nbi(tern_ctx *ctx, tern_region *region, int rank, const tern_strided *strided)
 {
     return tern_get_strided_with(ctx, region, rank, strided, NULL);
