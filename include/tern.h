@@ -1,8 +1,8 @@
-/* tern.h: the whole public interface of Tern. Include this one.
+/* tern.h: the public interface of Tern. Programs include this header.
  *
- * Each concept has a header of its own below include/tern/; every declaration there is preceded by its contract in a
- * fixed order: what it does, what it returns, its remote effect, which threads may call it. The manual pages are made
- * from these comments.
+ * Each concept has its own header in include/tern/, which begins with an introduction. The comment above each
+ * declaration is its contract, in a fixed order: what the call does, what it returns, its effect at the target, and
+ * which threads may call it. The manual pages are generated from these comments.
  */
 #ifndef TERN_H
 #define TERN_H

@@ -1,21 +1,33 @@
-/* am.h: active messages: a handler that the sender names runs at the target.
+/* am.h: active messages, which run a handler that the sender names at the target.
  *
- * Three kinds. Short: arguments only. Medium: with a payload that the handler may read until it returns. Long: with a
- * payload that lies at an offset of the target's part of a region before the handler runs. Up to 16 arguments of 32
- * bits.
+ * There are three kinds. A short message has arguments only (up to 16 arguments of 32 bits). A medium message also has
+ * a payload, which the handler may read until it returns. A long message has a payload that is in place at an offset of
+ * the target's part of a region before the handler runs.
  *
- * Requests may be sent from anywhere but a handler. A request's handler may send one reply, to the request's source; a
- * reply's handler may send nothing. Messages from one rank to another are handled in the order in which they were sent,
- * requests and replies each for themselves; a prepared message counts from its preparation.
+ * A message is a request or a reply. Requests can be sent from anywhere except a handler. The handler of a request may
+ * send one reply to the source of the request; the handler of a reply may send nothing. Messages from one rank to
+ * another are handled in the order in which they were sent, requests and replies each in their own order. A prepared
+ * message counts from the time of its preparation.
  *
- * Handlers run inside calls of Tern that wait or make progress, on the thread that makes them, whichever context it
- * uses; never two at the same time in one process, except that a reply's handler may run inside a request's handler
- * that waits to send its own reply. A handler may reply, ask (ranks, sizes, pointers, clock), and use tern_put and
- * tern_get on parts whose tern_region_path is "self", "shm" or "cma". Anything that would have to wait returns
- * TERN_ERR_STATE there.
+ * Handlers run inside Tern calls that wait or make progress, on the thread that makes the call, whatever context the
+ * call uses. A rank that computes without calling Tern runs no handlers. A process never runs two handlers at the same
+ * time, with one exception: while the handler of a request waits for space to send its reply, handlers of replies may
+ * run inside it.
  *
- * The queues are bounded: a sender that finds the target's queue full serves its own incoming messages until there is
- * room, or returns TERN_AGAIN at once if TERN_IMMEDIATE was given.
+ * A handler may do the following. Every other call that would have to wait, and every collective call, returns
+ * TERN_ERR_STATE.
+ *
+ *   - reply to a request
+ *   - call functions that only return information (ranks, sizes, pointers, clock)
+ *   - put and get, in every shape, on parts whose tern_region_path is "self", "shm", "cma" or "ofi"
+ *   - atomic operations and accumulates on parts whose tern_region_path is "self", "shm" or "ofi"
+ *   - start nonblocking sends and receives of tagged messages
+ *   - read, set and add to counters; operations that this triggers start after the handler has returned
+ *   - try (with TERN_NOW) and unlock mutexes of ranks on the same node
+ *
+ * Flow control: the queues are bounded. A sender that finds the queue of the target full handles its own incoming
+ * messages until there is space, or returns TERN_AGAIN if it set TERN_IMMEDIATE. Requests and replies have separate
+ * queues, so that replies always drain.
  */
 #ifndef TERN_AM_H
 #define TERN_AM_H
@@ -32,26 +44,27 @@
 
 TERN_BEGIN_DECLS
 
-#define TERN_AM_HANDLERS 256 /* ids 0 ... 255 are the program's; those above are Tern's own */
-#define TERN_AM_ARGS 16
+#define TERN_AM_HANDLERS 256 /* ids 0 to 255 belong to the program, higher ids to Tern */
+#define TERN_AM_ARGS 16      /* maximum number of arguments */
 
 typedef enum tern_am_kind { TERN_AM_SHORT = 0, TERN_AM_MEDIUM = 1, TERN_AM_LONG = 2 } tern_am_kind;
 
-/* The message that is being handled. Valid until the handler returns. */
+/* The message that is being handled. A token is valid until the handler returns. */
 typedef struct tern_am_token tern_am_token;
 
-/* What a handler gets. */
+/* What Tern passes to a handler. */
 typedef struct tern_am_event {
-    tern_am_token  *token;   /* to reply with */
-    int             source;  /* rank in the job */
-    bool            request; /* or a reply */
+    tern_am_token  *token;   /* for tern_am_reply and tern_am_prepare_reply */
+    int             source;  /* rank of the sender in the job (not in a team) */
+    bool            request; /* true: a request; false: a reply */
     tern_am_kind    kind;
     unsigned        nargs;
     const uint32_t *args;
-    void           *payload; /* medium: until the handler returns; long: in this rank's part of the region */
+    void           *payload; /* medium: valid until the handler returns; long: in this rank's part of the region */
     size_t          len;
 } tern_am_event;
 
+/* A handler; user is the pointer that was passed to tern_am_register. */
 typedef void (*tern_am_handler)(const tern_am_event *event, void *user);
 
 /* A message to send. */
@@ -60,135 +73,236 @@ typedef struct tern_am {
     uint16_t        handler;
     uint16_t        nargs;
     const uint32_t *args;
-    const void     *payload; /* medium, long */
+    const void     *payload; /* for medium and long messages */
     size_t          len;
-    tern_region    *region; /* long: where the payload goes */
-    uint64_t        offset;
-    uint32_t        flags; /* TERN_IMMEDIATE */
-    tern_event     *local; /* filled with the event that the payload may be overwritten; NULL: it may be on return */
+    tern_region    *region; /* for long messages: the region of the payload; NULL otherwise */
+    uint64_t        offset; /* for long messages: the byte offset of the payload in the part of the target */
+    uint32_t        flags;  /* 0 or TERN_IMMEDIATE */
+    tern_event     *local;  /* receives the event of local completion. NULL: the payload may be modified on return */
 } tern_am;
 
-/* A message in the making: its payload is written straight into the queue that the target reads, or for a long message
- * into the target's memory. */
+/* A prepared message: the program writes the payload directly into the queue of the target or, for a long message, into
+ * the memory of the target. */
 typedef struct tern_am_prepared {
-    void    *addr; /* where to write the payload; the caller's own buffer if it gave one */
-    size_t   len;  /* bytes that it may have: at least the minimum that was asked for */
+    void    *addr; /* where to write the payload: tern_am_wish.buffer if that is not NULL */
+    size_t   len;  /* maximum length of the payload in bytes: at least tern_am_wish.min */
     uint64_t reserved[14];
 } tern_am_prepared;
 
-/* What to prepare. */
+/* Describes the message to prepare. */
 typedef struct tern_am_wish {
-    tern_am_kind kind;   /* medium or long */
-    uint16_t     nargs;  /* that commit will have at most */
-    size_t       min;    /* fewer bytes of payload are of no use */
-    size_t       max;    /* more are not needed; may exceed the usual maximum */
-    const void  *buffer; /* the payload is here already, or will be by commit; NULL: give me room */
-    tern_region *region; /* long: where the payload goes */
-    uint64_t     offset;
-    uint32_t     flags; /* TERN_IMMEDIATE */
+    tern_am_kind kind;   /* TERN_AM_MEDIUM or TERN_AM_LONG */
+    uint16_t     nargs;  /* maximum number of arguments that tern_am_commit will pass */
+    size_t       min;    /* minimum space for the payload, in bytes */
+    size_t       max;    /* maximum useful space, in bytes; may exceed tern_am_max_medium */
+    const void  *buffer; /* contains the payload when tern_am_commit is called. NULL: Tern provides the space */
+    tern_region *region; /* for long messages: the region of the payload; NULL otherwise */
+    uint64_t     offset; /* for long messages: the byte offset of the payload in the part of the target */
+    uint32_t     flags;  /* 0 or TERN_IMMEDIATE */
 } tern_am_wish;
 
-/* Say which function handles messages with an id, and what pointer it gets; handler NULL: none. All ranks give an id
- * the same meaning; a message whose id its target does not know ends the job. May be called before tern_init.
- * Returns  TERN_OK. TERN_ERR_RANGE: the id is not below TERN_AM_HANDLERS.
- * Remote   none. A rank must have done this before it makes progress with such a message in its queue: register before
- *          tern_init, or before a barrier that the senders share.
- * Threads  any, while no message with this id is being handled. */
+/* Register the function that handles messages with an id, and the pointer that the function receives. If handler is
+ * NULL, messages with the id have no handler. All ranks give an id the same meaning. A message whose id has no handler
+ * at its target ends the job.
+ * Returns  TERN_OK: the handler is registered.
+ *          TERN_ERR_RANGE: id is not below TERN_AM_HANDLERS.
+ * Remote   None. A rank must have registered the handler before it makes progress while such a message is in its queue:
+ *          register before tern_init, or before a barrier that the senders also call.
+ * Threads  Any thread may call this function, even before tern_init, while no message with this id is being handled. */
 TERN_API tern_status tern_am_register(unsigned id, tern_am_handler handler, void *user);
 
-/* Send a request to rank.
- * Returns  TERN_OK: sent. TERN_AGAIN: TERN_IMMEDIATE was given and there is no room; nothing was sent. TERN_ERR_ARG:
- *          the handler is not registered here, there are too many arguments, a pointer is NULL, a flag is unknown or
- *          the kind has no such payload. TERN_ERR_RANGE: no such rank, the payload is longer than the maximum (an
- *          immediate long message to memory that only its rank can reach has that of a medium one, about), or it does
- *          not lie in the region's part. TERN_ERR_PEER: rank is gone. TERN_ERR_STATE: called by a handler.
- *          TERN_ERR_TIMEOUT: no room within the context's time limit. Nothing was sent after an error; the payload of
- *          a long message may have been written.
- * Remote   the handler runs at rank when rank makes progress, after the payload has arrived.
- * Threads  the one that uses ctx. Serves incoming messages while it waits for room. */
+/* Send a request to rank. If message->local is NULL, the caller may modify the payload when the call returns.
+ * Returns  TERN_OK: the message was sent.
+ *          TERN_AGAIN: TERN_IMMEDIATE is set, and the queue of the target is full.
+ *          TERN_ERR_ARG: a pointer is NULL, the handler is not registered at this rank, there are more than
+ *            TERN_AM_ARGS arguments, a flag is unknown, or the kind does not allow this payload or region.
+ *          TERN_ERR_RANGE: rank is not in the context's team, a medium payload exceeds tern_am_max_medium, or a long
+ *            payload does not lie in the part of the target. With TERN_IMMEDIATE, the payload of a long message to a
+ *            part whose path is "bounce" or "ofi" is limited to about tern_am_max_medium.
+ *          TERN_ERR_PEER: rank has died.
+ *          TERN_ERR_STATE: an active message handler made the call.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed before the queue of the target had space.
+ *          TERN_ERR_NOMEM: there is no memory for a message queue.
+ *          TERN_ERR_LINK: the transport failed while it wrote the payload of a long message.
+ *          After TERN_AGAIN and after an error, no message was sent, but the payload of a long message may have been
+ *            written.
+ * Remote   The handler runs at rank, after the payload has arrived, when rank calls Tern and makes progress.
+ * Threads  Only the thread that uses ctx may call this function. While the call waits for space, it handles incoming
+ *          messages. */
 TERN_API tern_status tern_am_request(tern_ctx *ctx, int rank, const tern_am *message);
 
-/* Send a request to rank, with options: one that a counter counts, or triggers (counter.h); message->local is not used.
- * It is complete when it has been sent: then its payload may be overwritten, and the events of opts are done. opts
- * NULL: as tern_am_request.
- * Returns  as tern_am_request; without opts->counter and opts->when it has been sent. TERN_ERR_ARG also: opts are not
- *          valid, or a counter is of another context. TERN_ERR_NOMEM.
- * Remote   as tern_am_request.
- * Threads  the one that uses ctx. One that is triggered is sent by whoever starts it. */
+/* Send a request to rank, with options: a counter may count the request (opts->counter) or trigger it (opts->when and
+ * opts->threshold; see counter.h). The request is complete when it has been sent; then the events of opts complete, and
+ * the caller may modify the payload. Without opts->counter and opts->when, the request has been sent when the call
+ * returns. message->local is not used. If opts is NULL, the call is tern_am_request.
+ * Returns  TERN_OK: the message was sent or, with opts->counter or opts->when, will be sent.
+ *          TERN_AGAIN: TERN_IMMEDIATE is set, and the queue of the target is full.
+ *          TERN_ERR_ARG: a pointer is NULL, the handler is not registered at this rank, there are more than
+ *            TERN_AM_ARGS arguments, a flag is unknown, or the kind does not allow this payload or region, opts is
+ *            invalid or contains TERN_NOTIFY, or a counter belongs to another context.
+ *          TERN_ERR_RANGE: rank is not in the context's team, a medium payload exceeds tern_am_max_medium, or a long
+ *            payload does not lie in the part of the target. With TERN_IMMEDIATE, the payload of a long message to a
+ *            part whose path is "bounce" or "ofi" is limited to about tern_am_max_medium.
+ *          TERN_ERR_PEER: rank has died.
+ *          TERN_ERR_STATE: an active message handler made the call.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed before the queue of the target had space.
+ *          TERN_ERR_NOMEM: there is no memory for a message queue, or to track another outstanding operation.
+ *          TERN_ERR_SYSTEM: opts->when is set, and the thread that starts triggered operations cannot be created.
+ *          TERN_ERR_LINK: the transport failed while it wrote the payload of a long message.
+ *          After TERN_AGAIN and after an error, no message was sent, but the payload of a long message may have been
+ *            written.
+ * Remote   The handler runs at rank, after the payload has arrived, when rank calls Tern and makes progress.
+ * Threads  Only the thread that uses ctx may call this function. The thread that starts a triggered request sends it.
+ */
 TERN_API tern_status tern_am_request_with(tern_ctx *ctx, int rank, const tern_am *message, const tern_opts *opts);
 
-/* Send the reply to the request that is being handled. Once.
- * Returns  as tern_am_request. TERN_ERR_STATE: the token is not that of a request that is being handled by this thread,
- *          or it has been replied to.
- * Remote   the handler runs at the source of the request when that makes progress.
- * Threads  the one that runs the handler. Serves incoming replies while it waits for room. */
+/* Send the reply to the request that is being handled. A handler can reply once. If message->local is NULL, the caller
+ * may modify the payload when the call returns.
+ * Returns  TERN_OK: the reply was sent.
+ *          TERN_AGAIN: TERN_IMMEDIATE is set, and the queue of the target is full.
+ *          TERN_ERR_ARG: a pointer is NULL, the handler is not registered at this rank, there are more than
+ *            TERN_AM_ARGS arguments, a flag is unknown, or the kind does not allow this payload or region.
+ *          TERN_ERR_RANGE: a medium payload exceeds tern_am_max_medium, or a long payload does not lie in the part of
+ *            the target. With TERN_IMMEDIATE, the payload of a long message to a part whose path is "bounce" or "ofi"
+ *            is limited to about tern_am_max_medium.
+ *          TERN_ERR_PEER: the source of the request has died.
+ *          TERN_ERR_STATE: token is not the token of a request that this thread is handling, the request has already
+ *            been replied to, or the payload of a long message cannot be written without waiting for the target.
+ *          TERN_ERR_TIMEOUT: the time that the option TERN_TIMEOUT sets passed before the queue of the target had
+ *            space.
+ *          TERN_ERR_NOMEM: there is no memory for a message queue.
+ *          TERN_ERR_LINK: the transport failed while it wrote the payload of a long message.
+ *          After TERN_AGAIN and after an error, no message was sent, but the payload of a long message may have been
+ *            written.
+ * Remote   The handler runs at the source of the request, after the payload has arrived, when the source calls Tern and
+ *          makes progress.
+ * Threads  Only the thread that runs the handler may call this function. While the call waits for space, it handles
+ *          incoming replies. */
 TERN_API tern_status tern_am_reply(tern_am_token *token, const tern_am *message);
 
-/* Send a short request.
- * Returns  as tern_am_request.
- * Remote   as tern_am_request.
- * Threads  as tern_am_request. */
+/* Send a short request to rank. If the queue of the target is full, the call waits for space.
+ * Returns  TERN_OK: the message was sent.
+ *          TERN_ERR_ARG: ctx is NULL, the handler is not registered at this rank, there are more than TERN_AM_ARGS
+ *            arguments, or args is NULL and nargs is not 0.
+ *          TERN_ERR_RANGE: rank is not in the context's team.
+ *          TERN_ERR_PEER: rank has died.
+ *          TERN_ERR_STATE: an active message handler made the call.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed before the queue of the target had space.
+ *          TERN_ERR_NOMEM: there is no memory for a message queue.
+ *          After an error, no message was sent.
+ * Remote   The handler runs at rank when rank calls Tern and makes progress.
+ * Threads  Only the thread that uses ctx may call this function. While the call waits for space, it handles incoming
+ *          messages. */
 TERN_API tern_status tern_am_short(tern_ctx *ctx, int rank, unsigned handler, const uint32_t *args, unsigned nargs);
 
-/* Send a medium request; the payload may be overwritten on return.
- * Returns  as tern_am_request.
- * Remote   as tern_am_request.
- * Threads  as tern_am_request. */
+/* Send a medium request to rank. If the queue of the target is full, the call waits for space. When the call returns,
+ * the caller may modify the payload.
+ * Returns  TERN_OK: the message was sent.
+ *          TERN_ERR_ARG: ctx is NULL, the handler is not registered at this rank, there are more than TERN_AM_ARGS
+ *            arguments, or args is NULL and nargs is not 0, or payload is NULL and len is not 0.
+ *          TERN_ERR_RANGE: rank is not in the context's team, or len exceeds tern_am_max_medium.
+ *          TERN_ERR_PEER: rank has died.
+ *          TERN_ERR_STATE: an active message handler made the call.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed before the queue of the target had space.
+ *          TERN_ERR_NOMEM: there is no memory for a message queue.
+ *          After an error, no message was sent.
+ * Remote   The handler runs at rank when rank calls Tern and makes progress.
+ * Threads  Only the thread that uses ctx may call this function. While the call waits for space, it handles incoming
+ *          messages. */
 TERN_API tern_status tern_am_medium(tern_ctx *ctx, int rank, unsigned handler, const uint32_t *args, unsigned nargs,
                                     const void *payload, size_t len);
 
-/* Take room for a request to rank whose payload the caller writes in place. It must be committed or cancelled; until
- * then later messages to rank wait behind it.
- * Returns  TERN_OK and the room in *out. Otherwise as tern_am_request, and nothing is taken.
- * Remote   none.
- * Threads  the one that uses ctx; commit and cancel by the same. */
+/* Reserve space for a request to rank, whose payload the caller then writes in place. The message must be committed
+ * (tern_am_commit) or cancelled (tern_am_cancel); until then, later messages to rank wait behind it. If the queue of
+ * the target is full, the call waits for space, unless TERN_IMMEDIATE is set.
+ * Returns  TERN_OK: *out describes the space.
+ *          TERN_AGAIN: TERN_IMMEDIATE is set, and the queue of the target is full.
+ *          TERN_ERR_ARG: a pointer is NULL, the kind is not medium or long, a medium message has a region or a long one
+ *            has none, there are more than TERN_AM_ARGS arguments, wish->min exceeds wish->max, or a flag is unknown.
+ *          TERN_ERR_RANGE: rank is not in the context's team, wish->min exceeds the space that a queue always has, or a
+ *            long payload does not lie in the part of the target.
+ *          TERN_ERR_PEER: rank has died.
+ *          TERN_ERR_STATE: an active message handler made the call.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed before the queue of the target had space.
+ *          TERN_ERR_NOMEM: there is no memory for a message queue.
+ *          After TERN_AGAIN and after an error, no space is reserved.
+ * Remote   Later messages to rank are not handled before this one is committed or cancelled.
+ * Threads  Only the thread that uses ctx may call this function. The same thread has to commit or cancel the message.
+ *          While the call waits for space, it handles incoming messages. */
 TERN_API tern_status tern_am_prepare(tern_ctx *ctx, int rank, const tern_am_wish *wish, tern_am_prepared *out);
 
-/* Take room for the reply to the request that is being handled. Must be committed or cancelled before the handler
- * returns.
- * Returns  as tern_am_prepare and tern_am_reply.
- * Remote   none.
- * Threads  the one that runs the handler. */
+/* Reserve space for the reply to the request that is being handled, whose payload the caller then writes in place. The
+ * reply must be committed or cancelled before the handler returns. If the queue of the target is full, the call waits
+ * for space, unless TERN_IMMEDIATE is set.
+ * Returns  TERN_OK: *out describes the space.
+ *          TERN_AGAIN: TERN_IMMEDIATE is set, and the queue of the target is full.
+ *          TERN_ERR_ARG: a pointer is NULL, the kind is not medium or long, a medium message has a region or a long one
+ *            has none, there are more than TERN_AM_ARGS arguments, wish->min exceeds wish->max, or a flag is unknown.
+ *          TERN_ERR_RANGE: wish->min exceeds the space that a queue always has, or a long payload does not lie in the
+ *            part of the target.
+ *          TERN_ERR_PEER: the source of the request has died.
+ *          TERN_ERR_STATE: token is not the token of a request that this thread is handling, or the request has already
+ *            been replied to.
+ *          TERN_ERR_TIMEOUT: the time that the option TERN_TIMEOUT sets passed before the queue of the target had
+ *            space.
+ *          TERN_ERR_NOMEM: there is no memory for a message queue.
+ *          After TERN_AGAIN and after an error, no space is reserved.
+ * Remote   None until the reply is committed.
+ * Threads  Only the thread that runs the handler may call this function. While the call waits for space, it handles
+ *          incoming replies. */
 TERN_API tern_status tern_am_prepare_reply(tern_am_token *token, const tern_am_wish *wish, tern_am_prepared *out);
 
 /* Send a prepared message with len bytes of payload.
- * Returns  TERN_OK: sent. TERN_ERR_RANGE: len is above the prepared length. TERN_ERR_ARG: the handler is not registered
- *          here, more arguments than were prepared, or a pointer is NULL. TERN_ERR_STATE: committed or cancelled
- *          before. After TERN_ERR_RANGE and TERN_ERR_ARG it is still prepared.
- * Remote   as tern_am_request.
- * Threads  the one that prepared it. */
+ * Returns  TERN_OK: the message was sent.
+ *          TERN_ERR_RANGE: len exceeds the prepared length.
+ *          TERN_ERR_ARG: the handler is not registered at this rank, there are more arguments than were prepared, or a
+ *            pointer is NULL.
+ *          TERN_ERR_STATE: the message has already been committed or cancelled.
+ *          TERN_ERR_PEER, TERN_ERR_TIMEOUT, TERN_ERR_LINK, TERN_ERR_NOMEM: the payload of a long message could not be
+ *            written to the memory of the target.
+ *          After every error but TERN_ERR_STATE for a finished message, the message is still prepared.
+ * Remote   The handler runs at the target, after the payload has arrived, when the target calls Tern and makes
+ *          progress.
+ * Threads  Only the thread that prepared the message may call this function. */
 TERN_API tern_status tern_am_commit(tern_am_prepared *prepared, unsigned handler, const uint32_t *args, unsigned nargs,
                                     size_t len);
 
-/* Give up a prepared message. A reply that was cancelled may be prepared or sent again.
- * Returns  TERN_OK. TERN_ERR_STATE: committed or cancelled before. TERN_ERR_ARG: prepared is NULL.
- * Remote   none.
- * Threads  the one that prepared it. */
+/* Cancel a prepared message and release its space. After a reply has been cancelled, another reply may be prepared or
+ * sent.
+ * Returns  TERN_OK: the message is cancelled.
+ *          TERN_ERR_STATE: the message has already been committed or cancelled.
+ *          TERN_ERR_ARG: prepared is NULL.
+ * Remote   None. Messages that waited behind the cancelled one can be handled.
+ * Threads  Only the thread that prepared the message may call this function. */
 TERN_API tern_status tern_am_cancel(tern_am_prepared *prepared);
 
-/* The longest payload of a medium message to rank that has nargs arguments; the same for requests and replies. What
- * tern_am_prepare gives may be more.
- * Returns  bytes; 0 when ctx is NULL, there is no such rank, or nargs is above TERN_AM_ARGS.
- * Remote   none.
- * Threads  any. */
+/* Get the maximum payload of a medium message to rank with nargs arguments. The limit is the same for requests and
+ * replies. tern_am_prepare may provide more space.
+ * Returns  The maximum in bytes; 0 if ctx is NULL, rank is not in the context's team, or nargs exceeds TERN_AM_ARGS.
+ * Remote   None.
+ * Threads  Any thread may call this function. */
 TERN_API size_t tern_am_max_medium(const tern_ctx *ctx, int rank, unsigned nargs);
 
-/* The longest payload of a long message to rank that has nargs arguments; the same for requests and replies.
- * Returns  bytes; 0 as tern_am_max_medium.
- * Remote   none.
- * Threads  any. */
+/* Get the maximum payload of a long message to rank with nargs arguments. The limit is the same for requests and
+ * replies.
+ * Returns  The maximum in bytes; 0 if ctx is NULL, rank is not in the context's team, or nargs exceeds TERN_AM_ARGS.
+ * Remote   None.
+ * Threads  Any thread may call this function. */
 TERN_API size_t tern_am_max_long(const tern_ctx *ctx, int rank, unsigned nargs);
 
-/* Make progress, running handlers, until the condition holds or the deadline passes. The condition is evaluated after
- * each poll and must be cheap; typically it looks at something that handlers change. A wait that lasts longer sleeps,
- * and is woken by active messages, tagged messages, notifications and signals that come to this rank, and by the end of
- * its own operations, and by atomic operations that a thread of this rank carries out for others (paths cma, bounce and
- * ofi). What puts, atomic operations through shared memory and other threads of the program change wakes nobody: the
- * condition sees it within a fifth of a second.
- * Returns  TERN_OK: it holds. TERN_ERR_TIMEOUT: it does not. TERN_ERR_STATE: called by a handler. TERN_ERR_ARG: a
- *          pointer is NULL.
- * Remote   none of its own.
- * Threads  the one that uses ctx. */
+/* Make progress, and run handlers, until a condition holds or the deadline passes. Tern calls condition(arg) after each
+ * poll; the condition must be cheap, and typically tests something that handlers change.
+ *
+ * A wait that takes long sleeps. It is woken by active messages, tagged messages, notifications and signals to this
+ * rank, by the completion of operations of this rank, and by atomic operations that a thread of this rank executes for
+ * other ranks (paths "cma", "bounce" and "ofi"). Changes by puts, by atomic operations through shared memory and by
+ * other threads of the program do not wake the call; the condition sees them within 0.2 seconds.
+ * Returns  TERN_OK: the condition holds.
+ *          TERN_ERR_TIMEOUT: the deadline passed, and the condition does not hold.
+ *          TERN_ERR_STATE: an active message handler made the call.
+ *          TERN_ERR_ARG: ctx or condition is NULL.
+ * Remote   None.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_API tern_status tern_wait_until(tern_ctx *ctx, bool (*condition)(void *arg), void *arg, tern_deadline deadline);
 
 TERN_END_DECLS

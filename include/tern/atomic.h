@@ -1,38 +1,43 @@
-/* atomic.h: atomic operations on memory of other ranks.
+/* atomic.h: atomic operations on the memory of other ranks.
  *
- * A domain is made collectively, for one type and a set of operations. When it is made, one mechanism is chosen for all
- * its ranks: the fastest that can do the whole set, and never two that do not see each other's work
- * (tern_atomic_domain_info tells which, and why):
- *   TERN_ATOMIC_MEMORY   the processor's atomic instructions, by the initiator, through shared memory
- *   TERN_ATOMIC_TARGET   the processor's atomic instructions: by the initiator where loads and stores reach the
- *                        target's memory, elsewhere by a thread of the target, beside its program
- *   TERN_ATOMIC_NETWORK  the network's own atomics, for all ranks, those of the same node and this one included
- * Under the first two, operations are atomic also with respect to the program's own atomic instructions, to other
- * domains of these mechanisms, and to tern_fadd_u64 and its kin, which need no domain. The network's own are atomic
- * only with respect to operations of domains that use them; a domain that is made with TERN_ATOMIC_LOADS or
- * TERN_ATOMIC_STORES never uses them.
+ * Atomic operations belong to a domain, which the ranks of a team create collectively for one type and a set of
+ * operations. When a domain is created, Tern selects one mechanism for all of its ranks: the fastest one that supports
+ * the whole set. Tern never mixes mechanisms that are not atomic with respect to each other. tern_atomic_domain_info
+ * tells the mechanism and the reason for it.
  *
- * Forms. The typed calls, tern_atomic_fadd_u64 and so on, are inlined, take values and block. Every call returns a
- * status, so what was there comes back through a pointer; compilers keep it in a register. They are in
- * tern/atomic_integers.h, tern/atomic_floats.h and tern/rmw.h, which this header includes. tern_atomic does any
- * operation and blocks; tern_atomic_nb gives an event; tern_atomic_nbi is completed by the next tern_quiet;
- * tern_atomic_with takes options: TERN_IMMEDIATE never waits for room, TERN_ACQUIRE and TERN_RELEASE order.
+ *   TERN_ATOMIC_MEMORY    atomic instructions of the initiator's processor, through shared memory
+ *   TERN_ATOMIC_TARGET    atomic instructions: of the initiator where loads and stores reach the memory of the target,
+ *                         otherwise of a thread of the target, which runs beside its program
+ *   TERN_ATOMIC_NETWORK   atomic operations of the network, for all ranks, including those of the same node
  *
- * Order. Blocking calls are acquire and release: as of a C11 atomic with memory_order_acq_rel, of this thread's loads
- * and stores and of the operations that it has completed. The others are relaxed unless a flag says otherwise.
- * TERN_RELEASE: everything that the context started before is complete before the operation is done. TERN_ACQUIRE: what
- * the operation saw is visible to this thread once it knows that the operation is done. On strict contexts atomics have
- * their place among puts and gets; tern_fence and tern_quiet cover them as they cover these.
+ * With TERN_ATOMIC_MEMORY and TERN_ATOMIC_TARGET, operations are also atomic with respect to atomic instructions of the
+ * program, to other domains with these mechanisms, and to tern_fadd_u32, tern_fadd_u64, tern_swap_u32 and
+ * tern_swap_u64, which need no domain. With TERN_ATOMIC_NETWORK, operations are atomic only with respect to other
+ * domains with that mechanism. A domain that is created with TERN_ATOMIC_LOADS or TERN_ATOMIC_STORES never uses the
+ * network's operations. Accumulates (acc.h) are not atomic with respect to domains.
  *
- * Values. Integers wrap around, signed ones too. min and max store the operand if it compares less, or greater, than
- * what is there: a NaN that is there stays, and a NaN as the operand changes nothing. swap and cas compare and move
- * bits: a float NaN can be swapped in and compared, and 0.0 is not -0.0. Floating-point sums are rounded as by one
- * thread that adds in the order in which the operations happen. A sum that a thread of the target computes is rounded
- * to nearest; one that the caller computes itself, through shared memory, in the caller's own rounding mode.
+ * Forms: the typed calls, such as tern_atomic_fadd_u64, are inlined, take values, and block. Because every call returns
+ * a status, the previous value comes back through a pointer; compilers keep it in a register. The typed calls are in
+ * atomic_integers.h, atomic_floats.h and rmw.h, which this header includes. tern_atomic executes any operation and
+ * blocks; tern_atomic_nb fills an event; the next tern_quiet completes tern_atomic_nbi; and tern_atomic_with takes
+ * options.
  *
- * The target is an offset at a multiple of the type's size in the owner's address space. In handlers of active messages
- * atomics are allowed where puts are, but for memory that its owner registered (paths cma and bounce): there they wait
- * for a thread of the target.
+ * Ordering: a blocking call is an acquire and a release, like a C11 atomic operation with memory_order_acq_rel, for the
+ * loads and stores of this thread and for operations that are complete. Nonblocking calls are relaxed unless a flag is
+ * set. With TERN_RELEASE, everything that the context started before is complete before the operation. With
+ * TERN_ACQUIRE, everything that the operation saw is visible to this thread when the thread learns that the operation
+ * is complete. Strict contexts order atomic operations together with puts and gets, and tern_fence and tern_quiet cover
+ * them.
+ *
+ * Values: integers wrap around, including signed ones. min and max store the operand if it compares less or greater
+ * than the value in memory; a NaN in memory stays, and a NaN as operand changes nothing. get, put, swap and cas move
+ * and compare bits: a NaN can be swapped in and compared, and 0.0 differs from -0.0. Each floating-point sum is
+ * rounded: to nearest if a thread of the target computes it, and in the rounding mode of the caller if the caller
+ * computes it through shared memory.
+ *
+ * The target value is aligned to the size of its type in the address space of its owner. In active message handlers,
+ * atomic operations are allowed if tern_region_path is "self", "shm" or "ofi"; on registered memory of the same node
+ * ("cma", "bounce") they would have to wait for a thread of the target.
  */
 #ifndef TERN_ATOMIC_H
 #define TERN_ATOMIC_H
@@ -47,9 +52,9 @@
 
 TERN_BEGIN_DECLS
 
-/* Every operation: X(name, bit, text). The first half give back nothing, but get; those with F before their name and
- * swap, cas and get give back what was there before. inc and dec take no operand; cas stores the operand if what is
- * there equals compare. and, or and xor are for integers. */
+/* All operations: X(name, bit, text). get, swap, cas and the operations whose names begin with F (FADD, FSUB, ...)
+ * return the previous value; the others return nothing. inc and dec take no operand. cas stores the operand if the
+ * value in memory equals compare. and, or and xor exist only for integers. */
 #define TERN_ATOMIC_OP_LIST(X)        \
     X(TERN_ATOMIC_GET, 0, "get")      \
     X(TERN_ATOMIC_PUT, 1, "put")      \
@@ -76,26 +81,26 @@ TERN_BEGIN_DECLS
     X(TERN_ATOMIC_FOR, 22, "for")     \
     X(TERN_ATOMIC_FXOR, 23, "fxor")
 
-/* An operation is a bit, so that a set of them is their sum. */
+/* Each operation is a bit, so that a set of operations is the bitwise or of its members. */
 #define TERN_ATOMIC_AS_ENUM(name, bit, text) name = 1 << (bit),
 typedef enum tern_atomic_op {
     TERN_ATOMIC_OP_LIST(TERN_ATOMIC_AS_ENUM) TERN_ATOMIC_OP_RESERVED = 1 << 30
 } tern_atomic_op;
 #undef TERN_ATOMIC_AS_ENUM
 
-#define TERN_ATOMIC_OPS 24u                                             /* how many there are */
-#define TERN_ATOMIC_ALL ((1u << TERN_ATOMIC_OPS) - 1)                   /* the set of all of them */
-#define TERN_ATOMIC_BITWISE (0x3800u | 0xe00000u)                       /* and, or, xor and their fetching forms */
-#define TERN_ATOMIC_ARITHMETIC (TERN_ATOMIC_ALL & ~TERN_ATOMIC_BITWISE) /* all that float and double have */
-#define TERN_ATOMIC_FETCHING (0xffc000u | 0x1u | 0x4u | 0x8u)           /* those that give back what was there */
+#define TERN_ATOMIC_OPS 24u                           /* number of operations */
+#define TERN_ATOMIC_ALL ((1u << TERN_ATOMIC_OPS) - 1) /* the set of all operations */
+#define TERN_ATOMIC_BITWISE (0x3800u | 0xe00000u)     /* and, or, xor and their fetching forms: integers only */
+#define TERN_ATOMIC_ARITHMETIC (TERN_ATOMIC_ALL & ~TERN_ATOMIC_BITWISE) /* the operations of float and double */
+#define TERN_ATOMIC_FETCHING (0xffc000u | 0x1u | 0x4u | 0x8u)           /* operations that return the previous value */
 
-/* Flags of a domain: the program reads, or writes, its locations also by other means than operations of domains, while
- * such operations may be under way: by loads and stores of its own, puts and gets. Accumulates are not atomic with
- * respect to domains, whatever the flags (tern/acc.h). */
+/* Flags of a domain: while operations of the domain may be outstanding, the program also reads (LOADS) or writes
+ * (STORES) the same values by other means: loads and stores, puts and gets. Accumulates are not atomic with respect to
+ * domains, whatever the flags (acc.h). */
 #define TERN_ATOMIC_LOADS 0x1u
 #define TERN_ATOMIC_STORES 0x2u
 
-/* Flags of an operation, in tern_opts, beside TERN_IMMEDIATE and TERN_WANT_EVENT. */
+/* Flags of an atomic operation in tern_opts, in addition to those of rma.h. They cannot be combined with counters. */
 #define TERN_ACQUIRE 0x4u
 #define TERN_RELEASE 0x8u
 
@@ -109,87 +114,135 @@ typedef struct tern_atomic_domain tern_atomic_domain;
 
 #define TERN_ATOMIC_TYPES 6 /* TERN_INT32 ... TERN_DOUBLE */
 
-/* How a domain begins: what the inlined calls read. This layout is stable within a major version. */
+/* The beginning of a domain, which the inlined calls read. This layout is stable within a major version. */
 struct tern_atomic_head {
-    uint32_t direct[TERN_ATOMIC_TYPES]; /* by type, the operations that may be done where loads and stores reach */
+    uint32_t direct[TERN_ATOMIC_TYPES]; /* by type: operations that loads and stores may execute */
 };
 
-/* What tern_atomic_domain_info tells. */
+/* The result of tern_atomic_domain_info. */
 typedef struct tern_atomic_info {
     tern_type             type;
-    uint32_t              ops;   /* as the domain was made */
-    uint32_t              flags; /* the same */
+    uint32_t              ops;   /* operations with which the domain was created */
+    uint32_t              flags; /* flags with which the domain was created */
     tern_atomic_mechanism mechanism;
-    const char           *name; /* of the mechanism: "memory", "target" or "network" */
-    const char           *why;  /* it was chosen; valid until the domain is freed */
+    const char           *name; /* name of the mechanism: "memory", "target" or "network" */
+    const char           *why;  /* reason for the mechanism; valid until the domain is freed */
 } tern_atomic_info;
 
-/* One operation. Values are of the domain's type. */
+/* One atomic operation. The values are of the type of the domain. */
 typedef struct tern_atomic_args {
     tern_atomic_op op;
-    const void    *operand; /* NULL for get, inc and dec and their fetching forms; read before the call returns */
-    const void    *compare; /* of cas; NULL otherwise */
-    void *result; /* where what was there goes; not NULL for operations that give it back, not used otherwise */
+    const void    *operand; /* the call reads it before it returns. NULL for get, inc, dec, finc and fdec */
+    const void    *compare; /* for cas: the value to compare with; NULL otherwise */
+    void          *result;  /* receives the previous value; needed by fetching operations, not used by others */
 } tern_atomic_args;
 
-/* Memory that holds a value, whatever its type in the program. */
+/* Memory that contains a value, whatever its type in the program. */
 typedef uint32_t tern_atomic_word32 __attribute__((may_alias));
 typedef uint64_t tern_atomic_word64 __attribute__((may_alias));
 
-/* Make a domain for a type and a set of operations on the ranks of the context's team. Collective over the team; all
- * ranks pass the same type, set and flags.
- * Returns  TERN_OK and the domain in *out, on all ranks. On all ranks the same error otherwise, and nothing is left:
- *          TERN_ERR_ARG: a pointer is NULL, the type is complex or none, the set is empty or has bits that are no
- *          operations of the type, a flag is unknown, or ranks passed different ones. TERN_ERR_NOMEM. TERN_ERR_PEER: a
- *          rank died. TERN_ERR_TIMEOUT: a rank did not come in time; the team can make no more collective calls but
- *          tern_region_free. TERN_ERR_STATE: not initialized, another thread is in a collective call on the team, or an
- *          earlier one timed out.
- * Remote   returns when every rank has the domain.
- * Threads  the one that uses ctx; one collective call per team at a time. */
+/* Create a domain for a type and a set of operations on the ranks of the context's team. The call is collective over
+ * the team, and all ranks pass the same type, operations and flags.
+ * Returns  TERN_OK: *out is the domain. All ranks return TERN_OK.
+ *          TERN_ERR_ARG: a pointer is NULL, the type is complex or unknown, ops is empty or contains an operation that
+ *            the type does not have, a flag is unknown, or ranks passed different values.
+ *          TERN_ERR_NOMEM: there is not enough memory.
+ *          TERN_ERR_PEER: a rank of the team died.
+ *          TERN_ERR_TIMEOUT: a rank did not call in time. Afterwards, the team can make no collective calls but
+ *            tern_region_free and tern_finalize.
+ *          TERN_ERR_STATE: Tern is not initialized, an active message handler made the call, another thread of this
+ *            rank is in a collective call on the team, or an earlier collective call on the team timed out.
+ *          If the call fails on one rank after it has begun, it fails on all ranks.
+ * Remote   When the call returns, every rank of the team has the domain.
+ * Threads  Only the thread that uses ctx may call this function, and a rank may make one collective call per team at a
+ *          time. */
 TERN_API tern_status tern_atomic_domain_create(tern_ctx *ctx, tern_type type, uint32_t ops, uint32_t flags,
                                                tern_atomic_domain **out);
 
-/* Give up a domain. Each rank for itself, when its own operations with it are complete.
- * Returns  TERN_OK. TERN_ERR_ARG: domain is NULL. TERN_ERR_STATE: not initialized, or it was freed before.
- * Remote   none.
- * Threads  any; no other thread uses the domain any more. */
+/* Free a domain. The call is local: each rank frees the domain when its own operations with it are complete.
+ * Returns  TERN_OK: the domain is freed.
+ *          TERN_ERR_ARG: domain is NULL.
+ *          TERN_ERR_STATE: Tern is not initialized, or the domain was freed before.
+ * Remote   None.
+ * Threads  Any thread may call this function. No other thread may use the domain any more. */
 TERN_API tern_status tern_atomic_domain_free(tern_atomic_domain *domain);
 
-/* What a domain is, by which mechanism its operations are done, and why.
- * Returns  TERN_OK and the answer in *info. TERN_ERR_ARG: a pointer is NULL. TERN_ERR_STATE: the domain was freed.
- * Remote   none.
- * Threads  any. */
+/* Get the type, operations, flags and mechanism of a domain, and the reason for the mechanism.
+ * Returns  TERN_OK: the information is in *info.
+ *          TERN_ERR_ARG: a pointer is NULL.
+ *          TERN_ERR_STATE: the domain was freed.
+ * Remote   None.
+ * Threads  Any thread may call this function. */
 TERN_API tern_status tern_atomic_domain_info(const tern_atomic_domain *domain, tern_atomic_info *info);
 
-/* Do one operation on the value at byte offset of rank's part of region.
- * Returns  TERN_OK when it is done and *args->result is what was there. TERN_ERR_ARG: a pointer is NULL that the
- *          operation needs, it is not one of the domain's, or the offset is misaligned. TERN_ERR_RANGE: no such rank or
- *          offset, or the mechanism is the network's and rank is not in the domain's team. TERN_ERR_STATE: the domain
- *          was freed, or this is a handler that would have to wait. TERN_ERR_PEER: rank is gone. TERN_ERR_NOMEM. After
- *          these errors nothing was changed. TERN_ERR_TIMEOUT: the context's time limit passed; the operation may
- *          happen until tern_quiet has returned, and the result is not written. TERN_ERR_LINK: the memory that rank
- *          registered is not mapped there any more, or the network failed. A rank that dies during the call may have
- *          done the operation.
- * Remote   visible to every rank on return. Needs nothing of rank's program.
- * Threads  the one that uses ctx. */
+/* Execute one atomic operation on the value at byte offset of rank's part of region. A fetching operation stores the
+ * previous value in *args->result.
+ * Returns  TERN_OK: the operation is complete.
+ *          TERN_ERR_ARG: ctx, region, domain, args or a pointer that the operation needs is NULL, the operation is not
+ *            one of the domain, or the value is misaligned.
+ *          TERN_ERR_RANGE: rank is not in the context's team, the value does not lie in rank's part, or the mechanism
+ *            of the domain is TERN_ATOMIC_NETWORK and rank is not in the team of the domain.
+ *          TERN_ERR_STATE: the domain was freed, or an active message handler made the call, and the call would have to
+ *            wait.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken. If rank died during the call, the operation
+ *            may have been executed.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed. The operation may be executed until tern_quiet returns,
+ *            and the result is not stored.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *            The operation may have been executed.
+ *          After the other errors, nothing has changed.
+ * Remote   When the call returns, the new value is visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_API tern_status tern_atomic(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int rank,
                                  uint64_t offset, const tern_atomic_args *args);
 
-/* Start one operation, with options; opts NULL: as tern_atomic_nbi. The operand may be overwritten when the call
- * returns, so that the local event is done from the start. The result is undefined until the operation is done.
- * Returns  TERN_OK: started, perhaps done. TERN_AGAIN: TERN_IMMEDIATE was given and there is no room, or TERN_RELEASE
- *          would have to wait; nothing was started. TERN_ERR_ARG: as tern_atomic, or a flag is unknown. Other errors as
- *          tern_atomic; TERN_ERR_TIMEOUT: no room within the context's time limit. After TERN_AGAIN and after an error
- *          nothing was changed and no event was filled.
- * Remote   visible to every rank when the event is done, or after tern_quiet. Needs nothing of rank's program.
- * Threads  the one that uses ctx. */
+/* Start one atomic operation on the value at byte offset of rank's part of region, with options. If opts is NULL, the
+ * call is tern_atomic_nbi. Flags are TERN_ACQUIRE and TERN_RELEASE in addition to those of rma.h. Unless TERN_IMMEDIATE
+ * is set, the call waits until there are resources for the operation and until TERN_RELEASE is fulfilled. The call
+ * reads the operand before it returns, so that opts->local is complete from the start. The result is undefined until
+ * opts->event completes or tern_quiet returns.
+ * Returns  TERN_OK: the operation has started, and may already be complete.
+ *          TERN_AGAIN: TERN_IMMEDIATE is set, and the resources for the operation are exhausted or TERN_RELEASE would
+ *            have to wait.
+ *          TERN_ERR_ARG: ctx, region, domain, args or a pointer that the operation needs is NULL, the operation is not
+ *            one of the domain, the value is misaligned, a flag is unknown, an option that a flag needs is NULL, a
+ *            counter belongs to another context, or TERN_ACQUIRE or TERN_RELEASE is combined with a counter.
+ *          TERN_ERR_RANGE: rank is not in the context's team, the value does not lie in rank's part, or the mechanism
+ *            of the domain is TERN_ATOMIC_NETWORK and rank is not in the team of the domain; or TERN_NOTIFY is set and
+ *            rank is not in the region's team.
+ *          TERN_ERR_STATE: the domain was freed, or an active message handler made the call, and the call would have to
+ *            wait.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed before resources for the operation became free.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_SYSTEM: opts->when is set, and the thread that starts triggered operations cannot be created.
+ *          After TERN_AGAIN and after an error, nothing has changed, and no event has been filled.
+ * Remote   When opts->event completes or, without an event, when tern_quiet returns, the new value is visible to all
+ *          ranks. The target does not have to call Tern for the operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_API tern_status tern_atomic_with(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int rank,
                                       uint64_t offset, const tern_atomic_args *args, const tern_opts *opts);
 
-/* Start one operation and fill an event.
- * Returns  as tern_atomic_with.
- * Remote   visible to every rank when the event is done. Needs nothing of rank's program.
- * Threads  the one that uses ctx. */
+/* Start one atomic operation on the value at byte offset of rank's part of region, and fill *event. The call reads the
+ * operand before it returns. The result is undefined until the event completes.
+ * Returns  TERN_OK: the operation has started, and may already be complete.
+ *          TERN_ERR_ARG: ctx, region, event, domain, args or a pointer that the operation needs is NULL, the operation
+ *            is not one of the domain, or the value is misaligned.
+ *          TERN_ERR_RANGE: rank is not in the context's team, the value does not lie in rank's part, or the mechanism
+ *            of the domain is TERN_ATOMIC_NETWORK and rank is not in the team of the domain.
+ *          TERN_ERR_STATE: the domain was freed, or an active message handler made the call, and the call would have to
+ *            wait.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed before resources for the operation became free.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          After an error, nothing has changed, and *event is unchanged.
+ * Remote   When the event completes, the new value is visible to all ranks. The target does not have to call Tern for
+ *          the operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_atomic_nb(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int rank,
                                        uint64_t offset, const tern_atomic_args *args, tern_event *event)
 {
@@ -198,34 +251,78 @@ TERN_INLINE tern_status tern_atomic_nb(tern_ctx *ctx, tern_atomic_domain *domain
     return tern_atomic_with(ctx, domain, region, rank, offset, args, &opts);
 }
 
-/* Start one operation, which the next tern_quiet completes.
- * Returns  as tern_atomic_with.
- * Remote   visible to every rank after tern_quiet on ctx. Needs nothing of rank's program.
- * Threads  the one that uses ctx. */
+/* Start one atomic operation on the value at byte offset of rank's part of region. The next tern_quiet on ctx completes
+ * the operation. The call reads the operand before it returns. The result is undefined until tern_quiet returns.
+ * Returns  TERN_OK: the operation has started, and may already be complete.
+ *          TERN_ERR_ARG: ctx, region, domain, args or a pointer that the operation needs is NULL, the operation is not
+ *            one of the domain, or the value is misaligned.
+ *          TERN_ERR_RANGE: rank is not in the context's team, the value does not lie in rank's part, or the mechanism
+ *            of the domain is TERN_ATOMIC_NETWORK and rank is not in the team of the domain.
+ *          TERN_ERR_STATE: the domain was freed, or an active message handler made the call, and the call would have to
+ *            wait.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed before resources for the operation became free.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          After an error, nothing has changed.
+ * Remote   When tern_quiet returns, the new value is visible to all ranks. The target does not have to call Tern for
+ *          the operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_atomic_nbi(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int rank,
                                         uint64_t offset, const tern_atomic_args *args)
 {
     return tern_atomic_with(ctx, domain, region, rank, offset, args, NULL);
 }
 
-/* The part of the typed calls that is not inlined; type is the call's. Use those.
- * Returns  as tern_atomic. TERN_ERR_ARG: the domain is of another type.
- * Remote   as tern_atomic.
- * Threads  as tern_atomic. */
+/* Out-of-line part of the typed calls; type is the type of the call. Programs call the typed calls. Execute one atomic
+ * operation on the value at byte offset of rank's part of region.
+ * Returns  TERN_OK: the operation is complete.
+ *          TERN_ERR_ARG: ctx, region, domain, args or a pointer that the operation needs is NULL, the operation is not
+ *            one of the domain, the domain has another type, or the value is misaligned.
+ *          TERN_ERR_RANGE: rank is not in the context's team, the value does not lie in rank's part, or the mechanism
+ *            of the domain is TERN_ATOMIC_NETWORK and rank is not in the team of the domain.
+ *          TERN_ERR_STATE: the domain was freed, or an active message handler made the call, and the call would have to
+ *            wait.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken. If rank died during the call, the operation
+ *            may have been executed.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed. The operation may be executed until tern_quiet returns,
+ *            and the result is not stored.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *            The operation may have been executed.
+ *          After the other errors, nothing has changed.
+ * Remote   When the call returns, the new value is visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_API tern_status tern_atomic_far(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int rank,
                                      uint64_t offset, tern_type type, const tern_atomic_args *args);
 
-/* The part of tern_fadd_u32, tern_fadd_u64, tern_swap_u32 and tern_swap_u64 that is not inlined. Use those.
- * Returns  as tern_atomic.
- * Remote   as tern_atomic.
- * Threads  as tern_atomic. */
+/* Out-of-line part of tern_fadd_u32, tern_fadd_u64, tern_swap_u32 and tern_swap_u64. Programs call these. Execute one
+ * atomic operation, without a domain, on the value at byte offset of rank's part of region.
+ * Returns  TERN_OK: the operation is complete.
+ *          TERN_ERR_ARG: ctx, region, args or a pointer that the operation needs is NULL, the type is not TERN_UINT32
+ *            or TERN_UINT64, or the value is misaligned.
+ *          TERN_ERR_RANGE: rank is not in the context's team, or the value does not lie in rank's part.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken. If rank died during the call, the operation
+ *            may have been executed.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed. The operation may be executed until tern_quiet returns,
+ *            and the result is not stored.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *            The operation may have been executed.
+ *          After the other errors, nothing has changed.
+ * Remote   When the call returns, the new value is visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_API tern_status tern_rmw_far(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, tern_type type,
                                   const tern_atomic_args *args);
 
-/* Where an operation of a type may be done by loads and stores of this process.
- * Returns  the address; NULL: the library has to do it, or to say what is wrong.
- * Remote   none.
- * Threads  the one that uses ctx. */
+/* Find the address at which this process can execute an operation of the domain on a value of the given type at byte
+ * offset of rank's part of region. The inlined calls use this function.
+ * Returns  The address. NULL: the operation must go through the library, or an argument is invalid.
+ * Remote   None.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE void *tern_atomic_direct(const tern_ctx *ctx, const tern_atomic_domain *domain, const tern_region *region,
                                      int rank, uint64_t offset, tern_type type, uint32_t op)
 {

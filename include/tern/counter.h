@@ -1,20 +1,25 @@
-/* counter.h: counters, and operations that start when a counter says so.
+/* counter.h: counters, and triggered operations, which start when a counter reaches a threshold.
  *
- * A counter belongs to a context. Operations of the context that name it in tern_opts.counter add 1 to it when they are
- * complete, or their bytes with TERN_COUNT_BYTES; one that fails adds 1 to its failures instead. An operation that
- * names a counter in tern_opts.when waits until that has reached tern_opts.threshold, and starts then: it is triggered.
- * Every call that takes tern_opts can be triggered, and so can active messages (tern_am_request_with) and additions to
- * counters (tern_counter_add_with). One that starts has not completed: what is to follow it counts it.
+ * A counter belongs to a context. When an operation of the context that names the counter in tern_opts.counter
+ * completes, it adds 1 to the counter, or the number of its bytes if TERN_COUNT_BYTES is set. An operation that fails
+ * adds 1 to the failures of the counter instead. An operation that names a counter in tern_opts.when is triggered: it
+ * starts when the counter has reached tern_opts.threshold, or at once if the counter has already reached it. Every call
+ * that takes tern_opts can be counted and triggered, including active messages (tern_am_request_with) and additions to
+ * counters (tern_counter_add_with). If an operation has to follow the completion of a triggered operation, the
+ * triggered operation must itself be counted.
  *
- * Tern starts what is triggered: in any call of the program that makes progress on the context, in the call that moves
- * the counter, and, while the program computes, by a thread of its own (TERN_PROGRESS_THREAD). Chains, and many that
- * wait for one or count on one, cost neither stack nor searching.
+ * Tern starts triggered operations inside the call that changes the counter, inside every call of the program that
+ * makes progress on the context, and, while the program computes, in a thread of its own (unless the option
+ * TERN_PROGRESS_THREAD is off). Chains of any length, and any number of operations that wait for one counter, need
+ * neither stack nor searching.
  *
- * Arguments, lists and descriptions may be overwritten when the call returns; memory that is read or written (source,
- * destination, payload, result) belongs to the operation until it is complete. Regions and domains must outlive what is
- * triggered on them. tern_quiet completes what has started; it does not wait for what still waits for its counter.
+ * When a call returns, the program may reuse arguments, lists and descriptions. Memory that the operation reads or
+ * writes (source, destination, payload, result) belongs to the operation until it is complete. Regions and atomic
+ * domains must exist until the operations that are triggered on them are complete. tern_quiet completes operations that
+ * have started; it does not wait for operations that still wait for a counter.
  *
- * Counters are for relaxed contexts: what is triggered is ordered by its counter and by nothing else.
+ * Counters exist only for relaxed contexts: a triggered operation is ordered after what its counter has counted, and
+ * after nothing else.
  */
 #ifndef TERN_COUNTER_H
 #define TERN_COUNTER_H
@@ -30,75 +35,99 @@ TERN_BEGIN_DECLS
 
 typedef struct tern_counter tern_counter;
 
-/* Make a counter that is 0.
- * Returns  TERN_OK and the counter in *out. TERN_ERR_ARG: a pointer is NULL, or ctx is strict. TERN_ERR_NOMEM.
- * Remote   none.
- * Threads  the one that uses ctx. */
+/* Create a counter with the value 0.
+ * Returns  TERN_OK: *out is the counter.
+ *          TERN_ERR_ARG: a pointer is NULL, or ctx is strict.
+ *          TERN_ERR_NOMEM: there is not enough memory.
+ * Remote   None.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_API tern_status tern_counter_new(tern_ctx *ctx, tern_counter **out);
 
-/* Free a counter. What waits for it is cancelled. tern_ctx_destroy and tern_finalize free those that are left.
- * Returns  TERN_OK. TERN_ERR_STATE: operations that have not completed count on it; it is as it was. TERN_ERR_ARG:
- *          counter is NULL.
- * Remote   none.
- * Threads  the one that uses its context. */
+/* Free a counter, and cancel the operations that wait for it. tern_ctx_destroy and tern_finalize free the counters that
+ * remain.
+ * Returns  TERN_OK: the counter is freed.
+ *          TERN_ERR_STATE: outstanding operations name the counter in tern_opts.counter. The counter is unchanged.
+ *          TERN_ERR_ARG: counter is NULL.
+ * Remote   None.
+ * Threads  Only the thread that uses the context of the counter may call this function. */
 TERN_API tern_status tern_counter_free(tern_counter *counter);
 
-/* Give a counter a value, and forget its failures. What waits for no more than that value starts.
- * Returns  TERN_OK. TERN_ERR_ARG: counter is NULL.
- * Remote   none of its own.
- * Threads  any; also a handler of an active message, where what starts does so after the handler. */
+/* Set a counter to a value, and reset its failures and its error. Operations whose threshold is at most value start.
+ * Returns  TERN_OK: the counter is set.
+ *          TERN_ERR_ARG: counter is NULL.
+ * Remote   Triggered operations may start, with their remote effects.
+ * Threads  Any thread may call this function, even in an active message handler; then the triggered operations start
+ *          after the handler has returned. */
 TERN_API tern_status tern_counter_set(tern_counter *counter, uint64_t value);
 
-/* Add to a counter. What waits for no more than the sum starts.
- * Returns  TERN_OK. TERN_ERR_RANGE: the sum would not fit in 64 bits; nothing was added. TERN_ERR_ARG: counter is NULL.
- * Remote   none of its own.
- * Threads  any; also a handler of an active message, where what starts does so after the handler. */
+/* Add a value to a counter. Operations whose threshold is at most the sum start.
+ * Returns  TERN_OK: the value is added.
+ *          TERN_ERR_RANGE: the sum does not fit in 64 bits. Nothing was added.
+ *          TERN_ERR_ARG: counter is NULL.
+ * Remote   Triggered operations may start, with their remote effects.
+ * Threads  Any thread may call this function, even in an active message handler; then the triggered operations start
+ *          after the handler has returned. */
 TERN_API tern_status tern_counter_add(tern_counter *counter, uint64_t value);
 
-/* Add to a counter, with options: opts->when and opts->threshold say when, opts->event is done when it has been added,
- * and opts->counter counts that it was. Both counters are of the same context. opts NULL: as tern_counter_add.
- * Returns  TERN_OK: added, or it will be. TERN_ERR_ARG: counter is NULL, a flag is unknown, or the counters are of
- *          different contexts. TERN_ERR_NOMEM. TERN_ERR_SYSTEM: the thread of triggered operations cannot be started.
- *          Nothing happens after an error. A sum that does not fit in 64 bits is a failure of the operation,
- *          TERN_ERR_RANGE.
- * Remote   none of its own.
- * Threads  the one that uses its context. */
+/* Add a value to a counter, with options. The addition happens when opts->when has reached opts->threshold, or at once
+ * if opts->when is NULL. opts->event completes when the value has been added, and opts->counter counts the addition.
+ * All counters belong to the same context. If opts is NULL, the call is tern_counter_add.
+ * Returns  TERN_OK: the value has been added, or will be added.
+ *          TERN_ERR_ARG: counter is NULL, a flag is unknown or TERN_NOTIFY, an option that a flag needs is NULL, or the
+ *            counters belong to different contexts.
+ *          TERN_ERR_RANGE: opts is NULL, and the sum does not fit in 64 bits. With options, this is an error of the
+ *            operation, not of the call.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_SYSTEM: opts->when is set, and the thread that starts triggered operations cannot be created.
+ *          After an error, nothing is added.
+ * Remote   Triggered operations may start, with their remote effects.
+ * Threads  Only the thread that uses the context of the counter may call this function. */
 TERN_API tern_status tern_counter_add_with(tern_counter *counter, uint64_t value, const tern_opts *opts);
 
-/* Read a counter. What was counted is complete, and visible to this thread.
- * Returns  TERN_OK, its value in *value and the number of failures in *failures; either may be NULL. TERN_ERR_ARG:
- *          counter is NULL.
- * Remote   none. Makes no progress.
- * Threads  any. */
+/* Read a counter. All operations that the value counts are complete, and their effects are visible to this thread. The
+ * call makes no progress.
+ * Returns  TERN_OK: the value is in *value, and the number of failures is in *failures. Either pointer may be NULL.
+ *          TERN_ERR_ARG: counter is NULL.
+ * Remote   None.
+ * Threads  Any thread may call this function. */
 TERN_API tern_status tern_counter_read(const tern_counter *counter, uint64_t *value, uint64_t *failures);
 
-/* Make progress until a counter has reached the threshold or the deadline passes.
- * Returns  TERN_OK: reached. TERN_ERR_TIMEOUT: the deadline passed. The first error of an operation that counts on it:
- *          it has not been reached, and perhaps never will be; tern_counter_set forgets the error. TERN_ERR_ARG:
- *          counter is NULL. TERN_ERR_STATE: called by a handler.
- * Remote   none of its own.
- * Threads  the one that uses its context. */
+/* Make progress until a counter has reached a threshold or the deadline passes.
+ * Returns  TERN_OK: the counter has reached the threshold.
+ *          TERN_ERR_TIMEOUT: the deadline passed first.
+ *          TERN_ERR_STATE: an active message handler made the call, and the counter has not reached the threshold.
+ *          TERN_ERR_ARG: counter is NULL.
+ *          Another error: the first error of an operation that the counter should have counted. The counter has not
+ *            reached the threshold, and may never reach it. tern_counter_set resets the error.
+ * Remote   None.
+ * Threads  Only the thread that uses the context of the counter may call this function. */
 TERN_API tern_status tern_counter_wait(tern_counter *counter, uint64_t threshold, tern_deadline deadline);
 
-/* Get an event that is done when the counter has reached the threshold, to be waited for together with others; it fails
- * as tern_counter_wait does.
- * Returns  TERN_OK. TERN_ERR_ARG: a pointer is NULL. TERN_ERR_NOMEM.
- * Remote   none.
- * Threads  the one that uses its context. */
+/* Get an event that completes when a counter has reached a threshold, so that the program can wait for it together with
+ * other events. If an operation that the counter should have counted fails before that, the event fails with the error
+ * of the operation.
+ * Returns  TERN_OK: *event is filled.
+ *          TERN_ERR_ARG: a pointer is NULL.
+ *          TERN_ERR_NOMEM: there is not enough memory.
+ * Remote   None.
+ * Threads  Only the thread that uses the context of the counter may call this function. */
 TERN_API tern_status tern_counter_event(tern_counter *counter, uint64_t threshold, tern_event *event);
 
-/* Cancel everything that still waits for a counter: it never starts. Its events are done, with TERN_ERR_CANCELLED, and
- * nobody counts it.
- * Returns  TERN_OK, and how many there were in *cancelled, if that is not NULL. TERN_ERR_ARG: counter is NULL.
- * Remote   none.
- * Threads  the one that uses its context. */
+/* Cancel all operations that still wait for a counter. They never start, no counter counts them, and their events
+ * complete with TERN_ERR_CANCELLED.
+ * Returns  TERN_OK: the operations are cancelled. Unless cancelled is NULL, their number is in *cancelled.
+ *          TERN_ERR_ARG: counter is NULL.
+ * Remote   None.
+ * Threads  Only the thread that uses the context of the counter may call this function. */
 TERN_API tern_status tern_counter_cancel(tern_counter *counter, size_t *cancelled);
 
-/* Cancel the one operation that the event is of, if it still waits for its counter. The event is done then.
- * Returns  TERN_OK: it never starts, and nobody counts it. TERN_ERR_STATE: it has started, or is done; nothing changed.
- *          TERN_ERR_ARG: event is NULL, or not that of a triggered operation.
- * Remote   none.
- * Threads  the one that uses its context. */
+/* Cancel a triggered operation, given by its event, if it still waits for its counter. The operation never starts, no
+ * counter counts it, and its events complete with TERN_ERR_CANCELLED.
+ * Returns  TERN_OK: the operation is cancelled.
+ *          TERN_ERR_STATE: the operation has started or is complete. Nothing has changed.
+ *          TERN_ERR_ARG: event is NULL, or not the event of a triggered operation.
+ * Remote   None.
+ * Threads  Only the thread that uses the context of the operation may call this function. */
 TERN_API tern_status tern_triggered_cancel(tern_event *event);
 
 TERN_END_DECLS

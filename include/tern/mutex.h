@@ -1,17 +1,18 @@
-/* mutex.h: mutual exclusion between ranks.
+/* mutex.h: mutexes, which provide mutual exclusion between ranks.
  *
- * A set of mutexes is made collectively: count of them at each rank of a team, addressed as (rank, index). The holder
- * of a mutex is a context. Those who wait have their turn in the order in which they came; who gives up, or dies while
- * it waits, is passed over. On a node a mutex that is free is taken and given back by one atomic instruction each, and
- * who waits sleeps when that takes long. Over the network the steps are made by a thread of the rank where the mutex
- * is, whatever its program is doing.
+ * The ranks of a team create a set of mutexes collectively. The set has the same number of mutexes at each rank, and a
+ * mutex is addressed as (rank, index). The holder of a mutex is a context, not a rank or a thread. Contexts that wait
+ * for a mutex get it in the order in which they joined its queue; a context that gives up, or whose rank dies while it
+ * waits, is skipped. Within a node, a free mutex is locked and unlocked with one atomic instruction each, and a context
+ * that waits long sleeps. Between nodes, a thread at the rank of the mutex carries out the steps, whatever the program
+ * of that rank does.
  *
- * What the holder did before it unlocked is visible to the next one: tern_mutex_unlock completes what its context
- * has under way. A mutex orders nothing else.
+ * tern_mutex_unlock first completes the outstanding operations of its context, so that everything that the holder did
+ * is visible to the next holder. A mutex orders nothing else.
  *
- * A rank that dies while it holds a mutex takes it along: from then on tern_mutex_lock and tern_mutex_try return
- * TERN_ERR_PEER, to those who wait already as well. What the mutex protected may be half changed; make a new set to go
- * on.
+ * If a rank dies while it holds a mutex, the mutex stays held: tern_mutex_lock and tern_mutex_try return TERN_ERR_PEER,
+ * even to contexts that are already waiting. The data that the mutex protected may be inconsistent. To continue, create
+ * a new set.
  */
 #ifndef TERN_MUTEX_H
 #define TERN_MUTEX_H
@@ -25,46 +26,85 @@ TERN_BEGIN_DECLS
 
 typedef struct tern_mutexes tern_mutexes;
 
-/* Make count mutexes at each rank of the context's team, all free. Collective: all ranks pass the same count. Each
- * takes 64 bytes of memory at its rank, and 16 to 32 for each rank of the team.
- * Returns  TERN_OK: *out is the set. TERN_ERR_ARG: count is 0, or differs between ranks, or a pointer is NULL.
- *          TERN_ERR_NOMEM: no memory for them. Otherwise as tern_region_alloc. After an error there is no set, on any
- *          rank.
- * Remote   the set can be used by every rank that has returned.
- * Threads  the one that uses ctx. One collective call on a team at a time. */
+/* Create a set of mutexes, with count free mutexes at each rank of the context's team. The call is collective over the
+ * team, and all ranks pass the same count. Each mutex needs 64 bytes at its rank, plus 16 to 32 bytes for each rank of
+ * the team.
+ * Returns  TERN_OK: *out is the set. All ranks return TERN_OK.
+ *          TERN_ERR_ARG: a pointer is NULL, count is 0, or ranks passed different counts.
+ *          TERN_ERR_NOMEM: there is not enough memory.
+ *          TERN_ERR_SYSTEM: the operating system refused the memory.
+ *          TERN_ERR_PEER: a rank of the team died.
+ *          TERN_ERR_TIMEOUT: a rank did not call in time. Afterwards, the team can make no collective calls but
+ *            tern_region_free and tern_finalize.
+ *          TERN_ERR_STATE: Tern is not initialized, an active message handler made the call, another thread of this
+ *            rank is in a collective call on the team, or an earlier collective call on the team timed out.
+ *          After an error, no rank has a set.
+ * Remote   When the call returns, every rank of the team can use the set.
+ * Threads  Only the thread that uses ctx may call this function, and a rank may make one collective call per team at a
+ *          time. */
 TERN_API tern_status tern_mutex_create(tern_ctx *ctx, uint64_t count, tern_mutexes **out);
 
-/* Give up a set of mutexes. Collective, by all ranks of its team that live.
- * Returns  TERN_OK. TERN_ERR_STATE: one of them is held by a rank that lives; on all ranks alike, and the set is as it
- *          was. Otherwise as tern_region_free. Where a member of the team is dead it is not asked whether any is held.
- * Remote   no rank uses the set any more when it returns.
- * Threads  any. One collective call on a team at a time. */
+/* Free a set of mutexes. The call is collective over the living ranks of the team. If a rank of the team has died, the
+ * call does not check whether mutexes are held.
+ * Returns  TERN_OK: the set is freed.
+ *          TERN_ERR_STATE: on all ranks: a living rank holds one of the mutexes, and the set is unchanged. On this
+ *            rank: Tern is not initialized, an active message handler made the call, another thread of this rank is in
+ *            a collective call on the team, or an earlier collective call on the team timed out.
+ *          TERN_ERR_ARG: mutexes is NULL, or (on all ranks) ranks passed different sets.
+ *          TERN_ERR_TIMEOUT: a rank did not call within the time that the option TERN_TIMEOUT sets. The set remains.
+ * Remote   When the call returns, no rank uses the set any more.
+ * Threads  Any thread may call this function. A rank may make one collective call per team at a time. */
 TERN_API tern_status tern_mutex_destroy(tern_mutexes *mutexes);
 
-/* Take mutex index of rank, and wait for it as long as the context's time limit permits.
- * Returns  TERN_OK: the context holds it. TERN_ERR_RANGE: no such rank or index. TERN_ERR_ARG: a pointer is NULL.
- *          TERN_ERR_STATE: the context holds it already; or the call would wait in a handler of an active message.
- *          TERN_ERR_PEER: rank is gone, or the holder died.
- *          TERN_ERR_TIMEOUT: the time limit passed, looked at between answers of rank. After an error the context does
- *          not wait for it any more.
- * Remote   what the last holder did before it unlocked is visible. Needs nothing of rank's program.
- * Threads  the one that uses ctx. */
+/* Lock mutex index of rank for the context, and wait for it within the context's time limit.
+ * Returns  TERN_OK: the context holds the mutex.
+ *          TERN_ERR_RANGE: rank is not in the context's team, or the set has no mutex index at rank.
+ *          TERN_ERR_ARG: a pointer is NULL.
+ *          TERN_ERR_STATE: the context already holds the mutex, or the call would have to wait in an active message
+ *            handler.
+ *          TERN_ERR_PEER: rank has died, or the holder of the mutex has died.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed. Between nodes, the call checks the time only between two
+ *            answers of rank.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          After an error, the context neither holds the mutex nor waits for it.
+ * Remote   When the call returns TERN_OK, everything that the previous holder did before it unlocked the mutex is
+ *          visible. The rank of the mutex does not have to call Tern.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_API tern_status tern_mutex_lock(tern_ctx *ctx, tern_mutexes *mutexes, int rank, uint64_t index);
 
-/* The same with a deadline: TERN_NOW does not queue up at all.
- * Returns  as tern_mutex_lock. TERN_AGAIN: the deadline is TERN_NOW, and the mutex is not free. TERN_ERR_TIMEOUT: the
- *          deadline passed.
- * Remote   as tern_mutex_lock.
- * Threads  the one that uses ctx. */
+/* Lock mutex index of rank for the context, and wait for it until a deadline. With TERN_NOW, the call does not join the
+ * queue of the mutex.
+ * Returns  TERN_OK: the context holds the mutex.
+ *          TERN_AGAIN: the deadline is TERN_NOW, and the mutex is not free.
+ *          TERN_ERR_RANGE: rank is not in the context's team, or the set has no mutex index at rank.
+ *          TERN_ERR_ARG: a pointer is NULL.
+ *          TERN_ERR_STATE: the context already holds the mutex, or the call would have to wait in an active message
+ *            handler.
+ *          TERN_ERR_PEER: rank has died, or the holder of the mutex has died.
+ *          TERN_ERR_TIMEOUT: the deadline passed. Between nodes, the call checks the time only between two answers of
+ *            rank.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          After TERN_AGAIN and after an error, the context does not wait for the mutex.
+ * Remote   When the call returns TERN_OK, everything that the previous holder did before it unlocked the mutex is
+ *          visible. The rank of the mutex does not have to call Tern.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_API tern_status tern_mutex_try(tern_ctx *ctx, tern_mutexes *mutexes, int rank, uint64_t index,
                                     tern_deadline deadline);
 
-/* Complete what the context has under way, and give mutex index of rank to the next who waits.
- * Returns  TERN_OK. TERN_ERR_STATE: the context does not hold it; nothing changed. TERN_ERR_RANGE, TERN_ERR_ARG: as
- *          tern_mutex_lock. TERN_ERR_PEER: rank is gone. TERN_ERR_TIMEOUT: what is under way did not end within the
- *          context's time limit; the mutex is still held.
- * Remote   what the context did before is visible to the next holder. Needs nothing of rank's program.
- * Threads  the one that uses ctx. */
+/* Complete the outstanding operations of the context, and unlock mutex index of rank. The next context in the queue
+ * gets the mutex.
+ * Returns  TERN_OK: the context no longer holds the mutex.
+ *          TERN_ERR_STATE: the context does not hold the mutex, or the call would have to wait in an active message
+ *            handler. Nothing has changed.
+ *          TERN_ERR_RANGE: rank is not in the context's team, or the set has no mutex index at rank.
+ *          TERN_ERR_ARG: a pointer is NULL.
+ *          TERN_ERR_PEER: rank has died.
+ *          TERN_ERR_TIMEOUT: the outstanding operations did not complete within the context's time limit. The context
+ *            still holds the mutex.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ * Remote   Everything that the context did before is visible to the next holder. The rank of the mutex does not have to
+ *          call Tern.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_API tern_status tern_mutex_unlock(tern_ctx *ctx, tern_mutexes *mutexes, int rank, uint64_t index);
 
 TERN_END_DECLS

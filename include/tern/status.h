@@ -1,7 +1,8 @@
-/* status.h: what every call returns.
+/* status.h: the status that calls return.
  *
- * Zero is done. Positive values are not errors. Negative values are errors, and the call that returned one changed
- * nothing unless its contract says otherwise.
+ * Zero (TERN_OK) means success. Positive values are not errors: TERN_AGAIN means that resources are exhausted and
+ * nothing was started, and TERN_PENDING means that an operation is not yet complete. Negative values are errors. A call
+ * that returns an error has changed nothing, unless its contract says otherwise.
  */
 #ifndef TERN_STATUS_H
 #define TERN_STATUS_H
@@ -10,7 +11,7 @@
 
 TERN_BEGIN_DECLS
 
-/* Every status, its value and its text: X(name, value, text). */
+/* All statuses: X(name, value, text). */
 #define TERN_STATUS_LIST(X)                                                                                      \
     X(TERN_OK, 0, "done")                                                                                        \
     X(TERN_AGAIN, 1, "no room just now: nothing was started; make progress and try again")                       \
@@ -31,17 +32,17 @@ TERN_BEGIN_DECLS
 typedef enum tern_status { TERN_STATUS_LIST(TERN_STATUS_AS_ENUM) TERN_STATUS_RESERVED = -1000 } tern_status;
 #undef TERN_STATUS_AS_ENUM
 
-/* The text of a status.
- * Returns  a static string; for a value that is no tern_status, one that says so.
- * Remote   none.
- * Threads  any, also before tern_init. */
+/* Get the text of a status.
+ * Returns  A static string. For a value that is not a tern_status, the string says so.
+ * Remote   None.
+ * Threads  Any thread may call this function, even before tern_init. */
 TERN_API const char *tern_strerror(tern_status status);
 
-/* What exactly went wrong in the last call of this thread that returned an error: which object, which values, and what
- * to do about it.
- * Returns  a string that stays valid until the thread's next failing call; "" when none has failed yet.
- * Remote   none.
- * Threads  any, also before tern_init; each thread has its own text. */
+/* Get the details of the last error that a call of this thread returned: which object and which values were wrong, and
+ * what the program can do about it.
+ * Returns  A string, which is valid until the next call of this thread that fails; "" if no call has failed.
+ * Remote   None.
+ * Threads  Any thread may call this function, even before tern_init. Each thread has its own text. */
 TERN_API const char *tern_error_detail(void);
 
 TERN_END_DECLS

@@ -1,4 +1,8 @@
-/* team.h: ordered sets of ranks. A rank in a call counts in the team of the call's context or region. */
+/* team.h: teams, which are ordered sets of ranks.
+ *
+ * Contexts and regions belong to a team, and the rank argument of a call counts in the team of the context or region
+ * that is passed to the call. There are two teams: all ranks of the job, and the ranks of the node of this process.
+ */
 #ifndef TERN_TEAM_H
 #define TERN_TEAM_H
 
@@ -8,35 +12,36 @@ TERN_BEGIN_DECLS
 
 typedef struct tern_team tern_team;
 
-/* The team of all ranks of the job.
- * Returns  the team; NULL outside tern_init ... tern_finalize.
- * Remote   none.
- * Threads  any. */
+/* Get the team of all ranks of the job.
+ * Returns  The team; NULL before tern_init and after tern_finalize.
+ * Remote   None.
+ * Threads  Any thread may call this function. */
 TERN_API tern_team *tern_team_world(void);
 
-/* The team of the ranks that share memory with this one, in the order of their ranks in the job.
- * Returns  the team; NULL outside tern_init ... tern_finalize.
- * Remote   none.
- * Threads  any. */
+/* Get the team of the ranks that share memory with this rank, in the order of their ranks in the job.
+ * Returns  The team; NULL before tern_init and after tern_finalize.
+ * Remote   None.
+ * Threads  Any thread may call this function. */
 TERN_API tern_team *tern_team_node(void);
 
-/* This process's rank in the team.
- * Returns  the rank; -1 when team is NULL.
- * Remote   none.
- * Threads  any. */
+/* Get the rank of this process in a team.
+ * Returns  The rank; -1 if team is NULL.
+ * Remote   None.
+ * Threads  Any thread may call this function. */
 TERN_API int tern_team_rank(const tern_team *team);
 
-/* The number of ranks in the team.
- * Returns  the number; -1 when team is NULL.
- * Remote   none.
- * Threads  any. */
+/* Get the number of ranks in a team.
+ * Returns  The number of ranks; -1 if team is NULL.
+ * Remote   None.
+ * Threads  Any thread may call this function. */
 TERN_API int tern_team_size(const tern_team *team);
 
-/* Find the rank that the process with the given rank in one team has in another.
- * Returns  TERN_OK and the rank in *out. TERN_ERR_RANGE: from has no such rank, or its process is not in to.
+/* Translate a rank of one team into the rank that the same process has in another team.
+ * Returns  TERN_OK: the rank in the team to is in *out.
+ *          TERN_ERR_RANGE: the team from has no such rank, or its process is not in the team to.
  *          TERN_ERR_ARG: a pointer is NULL.
- * Remote   none.
- * Threads  any. */
+ * Remote   None.
+ * Threads  Any thread may call this function. */
 TERN_API tern_status tern_team_translate(const tern_team *from, int rank, const tern_team *to, int *out);
 
 TERN_END_DECLS

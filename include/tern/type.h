@@ -1,4 +1,4 @@
-/* type.h: the types of elements that Tern computes with at a target. */
+/* type.h: the types of elements on which atomic operations and accumulates compute. */
 #ifndef TERN_TYPE_H
 #define TERN_TYPE_H
 
@@ -7,7 +7,8 @@
 
 TERN_BEGIN_DECLS
 
-/* Every type: X(name, C type, bytes, text). A complex number is its real part and then its imaginary part. */
+/* All types: X(name, C type, bytes, text). A complex number consists of its real part followed by its imaginary part.
+ */
 #define TERN_TYPE_LIST(X)                               \
     X(TERN_INT32, int32_t, 4, "int32")                  \
     X(TERN_UINT32, uint32_t, 4, "uint32")               \

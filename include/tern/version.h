@@ -1,4 +1,4 @@
-/* version.h: what this copy of Tern is, and the words that every other public header uses to declare things. */
+/* version.h: the version of Tern, and the macros with which all public headers declare functions. */
 #ifndef TERN_VERSION_H
 #define TERN_VERSION_H
 
@@ -15,12 +15,12 @@
 #define TERN_END_DECLS
 #endif
 
-/* A symbol of the library. */
+/* Marks a function or variable that the library exports. */
 #define TERN_API __attribute__((visibility("default")))
 
-/* A function whose body the user's compiler may inline, and which the library exports as well: where it is not
- * inlined (no optimisation, a function pointer, another language) the call goes to the exported copy. The library
- * defines TERN_INLINE as TERN_API in the one file that holds that copy. */
+/* Marks a function that the compiler of the user may inline, and that the library exports as well. Calls that are not
+ * inlined (without optimization, through a function pointer, from another language) go to the exported copy. The
+ * library defines TERN_INLINE as TERN_API in the one source file that contains this copy. */
 #ifndef TERN_INLINE
 #define TERN_INLINE extern inline __attribute__((gnu_inline))
 #endif
@@ -30,10 +30,11 @@
 
 TERN_BEGIN_DECLS
 
-/* The version of the library that is running, as "major.minor.patch"; TERN_VERSION is the one compiled against.
- * Returns  a static string.
- * Remote   none.
- * Threads  any, also before tern_init. */
+/* Get the version of the running library. TERN_VERSION is the version of the headers with which the program was
+ * compiled.
+ * Returns  A static string "major.minor.patch".
+ * Remote   None.
+ * Threads  Any thread may call this function, even before tern_init. */
 TERN_API const char *tern_version(void);
 
 TERN_END_DECLS
