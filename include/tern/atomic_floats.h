@@ -1,5 +1,6 @@
-/* atomic_floats.h: the typed calls of tern/atomic.h, for float and double, as those of tern/atomic_integers.h.
- * tern/atomic.h includes it.
+/* atomic_floats.h: the typed atomic operations of atomic.h for float and double. atomic.h includes this header.
+ *
+ * A typed call takes the operand as a value, stores the previous value in *result, and returns the status.
  */
 #ifndef TERN_ATOMIC_FLOATS_H
 #define TERN_ATOMIC_FLOATS_H
@@ -8,10 +9,10 @@
 
 TERN_BEGIN_DECLS
 
-/* The bits of a float.
- * Returns  the bits.
- * Remote   none.
- * Threads  any, also before tern_init. */
+/* Get the bits of a float.
+ * Returns  The bits.
+ * Remote   None.
+ * Threads  Any thread may call this function, even before tern_init. */
 TERN_INLINE uint32_t tern_bits_of_float(float value)
 {
     uint32_t bits;
@@ -20,10 +21,10 @@ TERN_INLINE uint32_t tern_bits_of_float(float value)
     return bits;
 }
 
-/* The float that has these bits.
- * Returns  the value.
- * Remote   none.
- * Threads  any, also before tern_init. */
+/* Get the float with the given bits.
+ * Returns  The value.
+ * Remote   None.
+ * Threads  Any thread may call this function, even before tern_init. */
 TERN_INLINE float tern_float_of_bits(uint32_t bits)
 {
     float value;
@@ -32,25 +33,26 @@ TERN_INLINE float tern_float_of_bits(uint32_t bits)
     return value;
 }
 
-/* Add to a float in memory, as an atomic operation that acquires and releases.
- * Returns  the bits of what was there.
- * Remote   none of its own.
- * Threads  any. */
+/* Add value to the float at at, as an atomic operation with acquire and release order.
+ * Returns  The bits of the previous value.
+ * Remote   None.
+ * Threads  Any thread may call this function. */
 TERN_INLINE uint32_t tern_atomic_sum_float(tern_atomic_word32 *at, float value)
 {
     tern_atomic_word32 seen = __atomic_load_n(at, __ATOMIC_RELAXED);
 
-    /* acq_rel: pairs with every atomic operation on the same location. */
+    /* acq_rel: pairs with every atomic operation on the same value. */
     while (!__atomic_compare_exchange_n(at, &seen, tern_bits_of_float(tern_float_of_bits(seen) + value), 1,
                                         __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
         ;
     return seen;
 }
 
-/* Load the float at byte offset of rank's part of region into *result.
- * Returns  as tern_atomic. TERN_ERR_ARG: the domain is of another type.
- * Remote   none.
- * Threads  the one that uses ctx. */
+/* Load the float at byte offset of rank's part of region into *result, atomically.
+ * Returns  TERN_OK: the operation is complete.
+ *          Otherwise the errors of tern_atomic; TERN_ERR_ARG also if the domain has another type.
+ * Remote   None. The target does not have to call Tern for the operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_atomic_get_float(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int rank,
                                               uint64_t offset, float *result)
 {
@@ -58,7 +60,7 @@ TERN_INLINE tern_status tern_atomic_get_float(tern_ctx *ctx, tern_atomic_domain 
         (tern_atomic_word32 *)tern_atomic_direct(ctx, domain, region, rank, offset, TERN_FLOAT, TERN_ATOMIC_GET);
 
     if (TERN_UNLIKELY(at == NULL || result == NULL)) {
-        float            old = 0; /* so that *result stays in a register, too */
+        float            old = 0; /* so that *result can stay in a register, too */
         tern_atomic_args args = { TERN_ATOMIC_GET, NULL, NULL, result != NULL ? &old : NULL };
         tern_status      st;
 
@@ -68,14 +70,16 @@ TERN_INLINE tern_status tern_atomic_get_float(tern_ctx *ctx, tern_atomic_domain 
         return st;
     }
     *result = tern_float_of_bits(
-        __atomic_load_n(at, __ATOMIC_ACQUIRE)); /* acquire: pairs with the release of the last that wrote */
+        __atomic_load_n(at, __ATOMIC_ACQUIRE)); /* acquire: pairs with the release of the last writer */
     return TERN_OK;
 }
 
-/* Store a float at byte offset of rank's part of region.
- * Returns  as tern_atomic. TERN_ERR_ARG: the domain is of another type.
- * Remote   visible to every rank on return. Needs nothing of rank's program.
- * Threads  the one that uses ctx. */
+/* Store value as the float at byte offset of rank's part of region, atomically.
+ * Returns  TERN_OK: the operation is complete.
+ *          Otherwise the errors of tern_atomic; TERN_ERR_ARG also if the domain has another type.
+ * Remote   When the call returns, the new value is visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_atomic_put_float(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int rank,
                                               uint64_t offset, float value)
 {
@@ -83,7 +87,7 @@ TERN_INLINE tern_status tern_atomic_put_float(tern_ctx *ctx, tern_atomic_domain 
         (tern_atomic_word32 *)tern_atomic_direct(ctx, domain, region, rank, offset, TERN_FLOAT, TERN_ATOMIC_PUT);
 
     if (TERN_UNLIKELY(at == NULL)) {
-        float            copy = value; /* so that value itself stays in a register */
+        float            copy = value; /* so that value itself can stay in a register */
         tern_atomic_args args = { TERN_ATOMIC_PUT, &copy, NULL, NULL };
         return tern_atomic_far(ctx, domain, region, rank, offset, TERN_FLOAT, &args);
     }
@@ -91,10 +95,13 @@ TERN_INLINE tern_status tern_atomic_put_float(tern_ctx *ctx, tern_atomic_domain 
     return TERN_OK;
 }
 
-/* Store a float at byte offset of rank's part of region; what was there goes to *result.
- * Returns  as tern_atomic. TERN_ERR_ARG: the domain is of another type.
- * Remote   visible to every rank on return. Needs nothing of rank's program.
- * Threads  the one that uses ctx. */
+/* Store value as the float at byte offset of rank's part of region, atomically, and store the previous value in
+ * *result.
+ * Returns  TERN_OK: the operation is complete.
+ *          Otherwise the errors of tern_atomic; TERN_ERR_ARG also if the domain has another type.
+ * Remote   When the call returns, the new value is visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_atomic_swap_float(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int rank,
                                                uint64_t offset, float value, float *result)
 {
@@ -102,8 +109,8 @@ TERN_INLINE tern_status tern_atomic_swap_float(tern_ctx *ctx, tern_atomic_domain
         (tern_atomic_word32 *)tern_atomic_direct(ctx, domain, region, rank, offset, TERN_FLOAT, TERN_ATOMIC_SWAP);
 
     if (TERN_UNLIKELY(at == NULL || result == NULL)) {
-        float            old = 0;      /* so that *result stays in a register, too */
-        float            copy = value; /* so that value itself stays in a register */
+        float            old = 0;      /* so that *result can stay in a register, too */
+        float            copy = value; /* so that value itself can stay in a register */
         tern_atomic_args args = { TERN_ATOMIC_SWAP, &copy, NULL, result != NULL ? &old : NULL };
         tern_status      st;
 
@@ -112,16 +119,18 @@ TERN_INLINE tern_status tern_atomic_swap_float(tern_ctx *ctx, tern_atomic_domain
             *result = old;
         return st;
     }
-    /* acq_rel: pairs with every atomic operation on the same location. */
+    /* acq_rel: pairs with every atomic operation on the same value. */
     *result = tern_float_of_bits(__atomic_exchange_n(at, tern_bits_of_float(value), __ATOMIC_ACQ_REL));
     return TERN_OK;
 }
 
-/* Store a float at byte offset of rank's part of region if compare is there, bit for bit; what was there goes to
- * *result, and equals compare if the value was stored.
- * Returns  as tern_atomic. TERN_ERR_ARG: the domain is of another type.
- * Remote   visible to every rank on return. Needs nothing of rank's program.
- * Threads  the one that uses ctx. */
+/* Compare and swap: if the bits of the float at byte offset of rank's part of region equal those of compare, store
+ * value there, atomically. In either case, store the previous value in *result; it equals compare if value was stored.
+ * Returns  TERN_OK: the operation is complete.
+ *          Otherwise the errors of tern_atomic; TERN_ERR_ARG also if the domain has another type.
+ * Remote   When the call returns, the new value is visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_atomic_cas_float(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int rank,
                                               uint64_t offset, float compare, float value, float *result)
 {
@@ -130,7 +139,7 @@ TERN_INLINE tern_status tern_atomic_cas_float(tern_ctx *ctx, tern_atomic_domain 
     uint32_t seen = tern_bits_of_float(compare);
 
     if (TERN_UNLIKELY(at == NULL || result == NULL)) {
-        float            old = 0;                          /* so that *result stays in a register, too */
+        float            old = 0;                          /* so that *result can stay in a register, too */
         float            copy = value, expected = compare; /* so that they stay in registers */
         tern_atomic_args args = { TERN_ATOMIC_CAS, &copy, &expected, result != NULL ? &old : NULL };
         tern_status      st;
@@ -140,16 +149,18 @@ TERN_INLINE tern_status tern_atomic_cas_float(tern_ctx *ctx, tern_atomic_domain 
             *result = old;
         return st;
     }
-    /* acq_rel, and acquire where nothing is stored: pairs with every atomic operation on the same location. */
+    /* acq_rel, and acquire where nothing is stored: pairs with every atomic operation on the same value. */
     __atomic_compare_exchange_n(at, &seen, tern_bits_of_float(value), 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
     *result = tern_float_of_bits(seen);
     return TERN_OK;
 }
 
-/* Add to the float at byte offset of rank's part of region.
- * Returns  as tern_atomic. TERN_ERR_ARG: the domain is of another type.
- * Remote   visible to every rank on return. Needs nothing of rank's program.
- * Threads  the one that uses ctx. */
+/* Add value to the float at byte offset of rank's part of region, atomically.
+ * Returns  TERN_OK: the operation is complete.
+ *          Otherwise the errors of tern_atomic; TERN_ERR_ARG also if the domain has another type.
+ * Remote   When the call returns, the new value is visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_atomic_add_float(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int rank,
                                               uint64_t offset, float value)
 {
@@ -157,7 +168,7 @@ TERN_INLINE tern_status tern_atomic_add_float(tern_ctx *ctx, tern_atomic_domain 
         (tern_atomic_word32 *)tern_atomic_direct(ctx, domain, region, rank, offset, TERN_FLOAT, TERN_ATOMIC_ADD);
 
     if (TERN_UNLIKELY(at == NULL)) {
-        float            copy = value; /* so that value itself stays in a register */
+        float            copy = value; /* so that value itself can stay in a register */
         tern_atomic_args args = { TERN_ATOMIC_ADD, &copy, NULL, NULL };
         return tern_atomic_far(ctx, domain, region, rank, offset, TERN_FLOAT, &args);
     }
@@ -165,10 +176,12 @@ TERN_INLINE tern_status tern_atomic_add_float(tern_ctx *ctx, tern_atomic_domain 
     return TERN_OK;
 }
 
-/* Add to the float at byte offset of rank's part of region; what was there goes to *result.
- * Returns  as tern_atomic. TERN_ERR_ARG: the domain is of another type.
- * Remote   visible to every rank on return. Needs nothing of rank's program.
- * Threads  the one that uses ctx. */
+/* Add value to the float at byte offset of rank's part of region, atomically, and store the previous value in *result.
+ * Returns  TERN_OK: the operation is complete.
+ *          Otherwise the errors of tern_atomic; TERN_ERR_ARG also if the domain has another type.
+ * Remote   When the call returns, the new value is visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_atomic_fadd_float(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int rank,
                                                uint64_t offset, float value, float *result)
 {
@@ -176,8 +189,8 @@ TERN_INLINE tern_status tern_atomic_fadd_float(tern_ctx *ctx, tern_atomic_domain
         (tern_atomic_word32 *)tern_atomic_direct(ctx, domain, region, rank, offset, TERN_FLOAT, TERN_ATOMIC_FADD);
 
     if (TERN_UNLIKELY(at == NULL || result == NULL)) {
-        float            old = 0;      /* so that *result stays in a register, too */
-        float            copy = value; /* so that value itself stays in a register */
+        float            old = 0;      /* so that *result can stay in a register, too */
+        float            copy = value; /* so that value itself can stay in a register */
         tern_atomic_args args = { TERN_ATOMIC_FADD, &copy, NULL, result != NULL ? &old : NULL };
         tern_status      st;
 
@@ -190,10 +203,10 @@ TERN_INLINE tern_status tern_atomic_fadd_float(tern_ctx *ctx, tern_atomic_domain
     return TERN_OK;
 }
 
-/* The bits of a double.
- * Returns  the bits.
- * Remote   none.
- * Threads  any, also before tern_init. */
+/* Get the bits of a double.
+ * Returns  The bits.
+ * Remote   None.
+ * Threads  Any thread may call this function, even before tern_init. */
 TERN_INLINE uint64_t tern_bits_of_double(double value)
 {
     uint64_t bits;
@@ -202,10 +215,10 @@ TERN_INLINE uint64_t tern_bits_of_double(double value)
     return bits;
 }
 
-/* The double that has these bits.
- * Returns  the value.
- * Remote   none.
- * Threads  any, also before tern_init. */
+/* Get the double with the given bits.
+ * Returns  The value.
+ * Remote   None.
+ * Threads  Any thread may call this function, even before tern_init. */
 TERN_INLINE double tern_double_of_bits(uint64_t bits)
 {
     double value;
@@ -214,25 +227,26 @@ TERN_INLINE double tern_double_of_bits(uint64_t bits)
     return value;
 }
 
-/* Add to a double in memory, as an atomic operation that acquires and releases.
- * Returns  the bits of what was there.
- * Remote   none of its own.
- * Threads  any. */
+/* Add value to the double at at, as an atomic operation with acquire and release order.
+ * Returns  The bits of the previous value.
+ * Remote   None.
+ * Threads  Any thread may call this function. */
 TERN_INLINE uint64_t tern_atomic_sum_double(tern_atomic_word64 *at, double value)
 {
     tern_atomic_word64 seen = __atomic_load_n(at, __ATOMIC_RELAXED);
 
-    /* acq_rel: pairs with every atomic operation on the same location. */
+    /* acq_rel: pairs with every atomic operation on the same value. */
     while (!__atomic_compare_exchange_n(at, &seen, tern_bits_of_double(tern_double_of_bits(seen) + value), 1,
                                         __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
         ;
     return seen;
 }
 
-/* Load the double at byte offset of rank's part of region into *result.
- * Returns  as tern_atomic. TERN_ERR_ARG: the domain is of another type.
- * Remote   none.
- * Threads  the one that uses ctx. */
+/* Load the double at byte offset of rank's part of region into *result, atomically.
+ * Returns  TERN_OK: the operation is complete.
+ *          Otherwise the errors of tern_atomic; TERN_ERR_ARG also if the domain has another type.
+ * Remote   None. The target does not have to call Tern for the operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_atomic_get_double(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int rank,
                                                uint64_t offset, double *result)
 {
@@ -240,7 +254,7 @@ TERN_INLINE tern_status tern_atomic_get_double(tern_ctx *ctx, tern_atomic_domain
         (tern_atomic_word64 *)tern_atomic_direct(ctx, domain, region, rank, offset, TERN_DOUBLE, TERN_ATOMIC_GET);
 
     if (TERN_UNLIKELY(at == NULL || result == NULL)) {
-        double           old = 0; /* so that *result stays in a register, too */
+        double           old = 0; /* so that *result can stay in a register, too */
         tern_atomic_args args = { TERN_ATOMIC_GET, NULL, NULL, result != NULL ? &old : NULL };
         tern_status      st;
 
@@ -250,14 +264,16 @@ TERN_INLINE tern_status tern_atomic_get_double(tern_ctx *ctx, tern_atomic_domain
         return st;
     }
     *result = tern_double_of_bits(
-        __atomic_load_n(at, __ATOMIC_ACQUIRE)); /* acquire: pairs with the release of the last that wrote */
+        __atomic_load_n(at, __ATOMIC_ACQUIRE)); /* acquire: pairs with the release of the last writer */
     return TERN_OK;
 }
 
-/* Store a double at byte offset of rank's part of region.
- * Returns  as tern_atomic. TERN_ERR_ARG: the domain is of another type.
- * Remote   visible to every rank on return. Needs nothing of rank's program.
- * Threads  the one that uses ctx. */
+/* Store value as the double at byte offset of rank's part of region, atomically.
+ * Returns  TERN_OK: the operation is complete.
+ *          Otherwise the errors of tern_atomic; TERN_ERR_ARG also if the domain has another type.
+ * Remote   When the call returns, the new value is visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_atomic_put_double(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int rank,
                                                uint64_t offset, double value)
 {
@@ -265,7 +281,7 @@ TERN_INLINE tern_status tern_atomic_put_double(tern_ctx *ctx, tern_atomic_domain
         (tern_atomic_word64 *)tern_atomic_direct(ctx, domain, region, rank, offset, TERN_DOUBLE, TERN_ATOMIC_PUT);
 
     if (TERN_UNLIKELY(at == NULL)) {
-        double           copy = value; /* so that value itself stays in a register */
+        double           copy = value; /* so that value itself can stay in a register */
         tern_atomic_args args = { TERN_ATOMIC_PUT, &copy, NULL, NULL };
         return tern_atomic_far(ctx, domain, region, rank, offset, TERN_DOUBLE, &args);
     }
@@ -273,10 +289,13 @@ TERN_INLINE tern_status tern_atomic_put_double(tern_ctx *ctx, tern_atomic_domain
     return TERN_OK;
 }
 
-/* Store a double at byte offset of rank's part of region; what was there goes to *result.
- * Returns  as tern_atomic. TERN_ERR_ARG: the domain is of another type.
- * Remote   visible to every rank on return. Needs nothing of rank's program.
- * Threads  the one that uses ctx. */
+/* Store value as the double at byte offset of rank's part of region, atomically, and store the previous value in
+ * *result.
+ * Returns  TERN_OK: the operation is complete.
+ *          Otherwise the errors of tern_atomic; TERN_ERR_ARG also if the domain has another type.
+ * Remote   When the call returns, the new value is visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_atomic_swap_double(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region,
                                                 int rank, uint64_t offset, double value, double *result)
 {
@@ -284,8 +303,8 @@ TERN_INLINE tern_status tern_atomic_swap_double(tern_ctx *ctx, tern_atomic_domai
         (tern_atomic_word64 *)tern_atomic_direct(ctx, domain, region, rank, offset, TERN_DOUBLE, TERN_ATOMIC_SWAP);
 
     if (TERN_UNLIKELY(at == NULL || result == NULL)) {
-        double           old = 0;      /* so that *result stays in a register, too */
-        double           copy = value; /* so that value itself stays in a register */
+        double           old = 0;      /* so that *result can stay in a register, too */
+        double           copy = value; /* so that value itself can stay in a register */
         tern_atomic_args args = { TERN_ATOMIC_SWAP, &copy, NULL, result != NULL ? &old : NULL };
         tern_status      st;
 
@@ -294,16 +313,18 @@ TERN_INLINE tern_status tern_atomic_swap_double(tern_ctx *ctx, tern_atomic_domai
             *result = old;
         return st;
     }
-    /* acq_rel: pairs with every atomic operation on the same location. */
+    /* acq_rel: pairs with every atomic operation on the same value. */
     *result = tern_double_of_bits(__atomic_exchange_n(at, tern_bits_of_double(value), __ATOMIC_ACQ_REL));
     return TERN_OK;
 }
 
-/* Store a double at byte offset of rank's part of region if compare is there, bit for bit; what was there goes to
- * *result, and equals compare if the value was stored.
- * Returns  as tern_atomic. TERN_ERR_ARG: the domain is of another type.
- * Remote   visible to every rank on return. Needs nothing of rank's program.
- * Threads  the one that uses ctx. */
+/* Compare and swap: if the bits of the double at byte offset of rank's part of region equal those of compare, store
+ * value there, atomically. In either case, store the previous value in *result; it equals compare if value was stored.
+ * Returns  TERN_OK: the operation is complete.
+ *          Otherwise the errors of tern_atomic; TERN_ERR_ARG also if the domain has another type.
+ * Remote   When the call returns, the new value is visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_atomic_cas_double(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int rank,
                                                uint64_t offset, double compare, double value, double *result)
 {
@@ -312,7 +333,7 @@ TERN_INLINE tern_status tern_atomic_cas_double(tern_ctx *ctx, tern_atomic_domain
     uint64_t seen = tern_bits_of_double(compare);
 
     if (TERN_UNLIKELY(at == NULL || result == NULL)) {
-        double           old = 0;                          /* so that *result stays in a register, too */
+        double           old = 0;                          /* so that *result can stay in a register, too */
         double           copy = value, expected = compare; /* so that they stay in registers */
         tern_atomic_args args = { TERN_ATOMIC_CAS, &copy, &expected, result != NULL ? &old : NULL };
         tern_status      st;
@@ -322,16 +343,18 @@ TERN_INLINE tern_status tern_atomic_cas_double(tern_ctx *ctx, tern_atomic_domain
             *result = old;
         return st;
     }
-    /* acq_rel, and acquire where nothing is stored: pairs with every atomic operation on the same location. */
+    /* acq_rel, and acquire where nothing is stored: pairs with every atomic operation on the same value. */
     __atomic_compare_exchange_n(at, &seen, tern_bits_of_double(value), 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
     *result = tern_double_of_bits(seen);
     return TERN_OK;
 }
 
-/* Add to the double at byte offset of rank's part of region.
- * Returns  as tern_atomic. TERN_ERR_ARG: the domain is of another type.
- * Remote   visible to every rank on return. Needs nothing of rank's program.
- * Threads  the one that uses ctx. */
+/* Add value to the double at byte offset of rank's part of region, atomically.
+ * Returns  TERN_OK: the operation is complete.
+ *          Otherwise the errors of tern_atomic; TERN_ERR_ARG also if the domain has another type.
+ * Remote   When the call returns, the new value is visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_atomic_add_double(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int rank,
                                                uint64_t offset, double value)
 {
@@ -339,7 +362,7 @@ TERN_INLINE tern_status tern_atomic_add_double(tern_ctx *ctx, tern_atomic_domain
         (tern_atomic_word64 *)tern_atomic_direct(ctx, domain, region, rank, offset, TERN_DOUBLE, TERN_ATOMIC_ADD);
 
     if (TERN_UNLIKELY(at == NULL)) {
-        double           copy = value; /* so that value itself stays in a register */
+        double           copy = value; /* so that value itself can stay in a register */
         tern_atomic_args args = { TERN_ATOMIC_ADD, &copy, NULL, NULL };
         return tern_atomic_far(ctx, domain, region, rank, offset, TERN_DOUBLE, &args);
     }
@@ -347,10 +370,12 @@ TERN_INLINE tern_status tern_atomic_add_double(tern_ctx *ctx, tern_atomic_domain
     return TERN_OK;
 }
 
-/* Add to the double at byte offset of rank's part of region; what was there goes to *result.
- * Returns  as tern_atomic. TERN_ERR_ARG: the domain is of another type.
- * Remote   visible to every rank on return. Needs nothing of rank's program.
- * Threads  the one that uses ctx. */
+/* Add value to the double at byte offset of rank's part of region, atomically, and store the previous value in *result.
+ * Returns  TERN_OK: the operation is complete.
+ *          Otherwise the errors of tern_atomic; TERN_ERR_ARG also if the domain has another type.
+ * Remote   When the call returns, the new value is visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_atomic_fadd_double(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region,
                                                 int rank, uint64_t offset, double value, double *result)
 {
@@ -358,8 +383,8 @@ TERN_INLINE tern_status tern_atomic_fadd_double(tern_ctx *ctx, tern_atomic_domai
         (tern_atomic_word64 *)tern_atomic_direct(ctx, domain, region, rank, offset, TERN_DOUBLE, TERN_ATOMIC_FADD);
 
     if (TERN_UNLIKELY(at == NULL || result == NULL)) {
-        double           old = 0;      /* so that *result stays in a register, too */
-        double           copy = value; /* so that value itself stays in a register */
+        double           old = 0;      /* so that *result can stay in a register, too */
+        double           copy = value; /* so that value itself can stay in a register */
         tern_atomic_args args = { TERN_ATOMIC_FADD, &copy, NULL, result != NULL ? &old : NULL };
         tern_status      st;
 

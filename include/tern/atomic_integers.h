@@ -1,5 +1,6 @@
-/* atomic_integers.h: the typed calls of tern/atomic.h, for integers: the operand goes in as a value, what was there
- * comes back in *result, and the call returns the status. tern/atomic.h includes it.
+/* atomic_integers.h: the typed atomic operations of atomic.h for integers. atomic.h includes this header.
+ *
+ * A typed call takes the operand as a value, stores the previous value in *result, and returns the status.
  */
 #ifndef TERN_ATOMIC_INTEGERS_H
 #define TERN_ATOMIC_INTEGERS_H
@@ -8,10 +9,11 @@
 
 TERN_BEGIN_DECLS
 
-/* Load the int32_t at byte offset of rank's part of region into *result.
- * Returns  as tern_atomic. TERN_ERR_ARG: the domain is of another type.
- * Remote   none.
- * Threads  the one that uses ctx. */
+/* Load the int32_t at byte offset of rank's part of region into *result, atomically.
+ * Returns  TERN_OK: the operation is complete.
+ *          Otherwise the errors of tern_atomic; TERN_ERR_ARG also if the domain has another type.
+ * Remote   None. The target does not have to call Tern for the operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_atomic_get_i32(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int rank,
                                             uint64_t offset, int32_t *result)
 {
@@ -19,7 +21,7 @@ TERN_INLINE tern_status tern_atomic_get_i32(tern_ctx *ctx, tern_atomic_domain *d
         (tern_atomic_word32 *)tern_atomic_direct(ctx, domain, region, rank, offset, TERN_INT32, TERN_ATOMIC_GET);
 
     if (TERN_UNLIKELY(at == NULL || result == NULL)) {
-        int32_t          old = 0; /* so that *result stays in a register, too */
+        int32_t          old = 0; /* so that *result can stay in a register, too */
         tern_atomic_args args = { TERN_ATOMIC_GET, NULL, NULL, result != NULL ? &old : NULL };
         tern_status      st;
 
@@ -28,15 +30,16 @@ TERN_INLINE tern_status tern_atomic_get_i32(tern_ctx *ctx, tern_atomic_domain *d
             *result = old;
         return st;
     }
-    *result =
-        (int32_t)__atomic_load_n(at, __ATOMIC_ACQUIRE); /* acquire: pairs with the release of the last that wrote */
+    *result = (int32_t)__atomic_load_n(at, __ATOMIC_ACQUIRE); /* acquire: pairs with the release of the last writer */
     return TERN_OK;
 }
 
-/* Store an int32_t at byte offset of rank's part of region.
- * Returns  as tern_atomic. TERN_ERR_ARG: the domain is of another type.
- * Remote   visible to every rank on return. Needs nothing of rank's program.
- * Threads  the one that uses ctx. */
+/* Store value as the int32_t at byte offset of rank's part of region, atomically.
+ * Returns  TERN_OK: the operation is complete.
+ *          Otherwise the errors of tern_atomic; TERN_ERR_ARG also if the domain has another type.
+ * Remote   When the call returns, the new value is visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_atomic_put_i32(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int rank,
                                             uint64_t offset, int32_t value)
 {
@@ -44,7 +47,7 @@ TERN_INLINE tern_status tern_atomic_put_i32(tern_ctx *ctx, tern_atomic_domain *d
         (tern_atomic_word32 *)tern_atomic_direct(ctx, domain, region, rank, offset, TERN_INT32, TERN_ATOMIC_PUT);
 
     if (TERN_UNLIKELY(at == NULL)) {
-        int32_t          copy = value; /* so that value itself stays in a register */
+        int32_t          copy = value; /* so that value itself can stay in a register */
         tern_atomic_args args = { TERN_ATOMIC_PUT, &copy, NULL, NULL };
         return tern_atomic_far(ctx, domain, region, rank, offset, TERN_INT32, &args);
     }
@@ -52,10 +55,13 @@ TERN_INLINE tern_status tern_atomic_put_i32(tern_ctx *ctx, tern_atomic_domain *d
     return TERN_OK;
 }
 
-/* Store an int32_t at byte offset of rank's part of region; what was there goes to *result.
- * Returns  as tern_atomic. TERN_ERR_ARG: the domain is of another type.
- * Remote   visible to every rank on return. Needs nothing of rank's program.
- * Threads  the one that uses ctx. */
+/* Store value as the int32_t at byte offset of rank's part of region, atomically, and store the previous value in
+ * *result.
+ * Returns  TERN_OK: the operation is complete.
+ *          Otherwise the errors of tern_atomic; TERN_ERR_ARG also if the domain has another type.
+ * Remote   When the call returns, the new value is visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_atomic_swap_i32(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int rank,
                                              uint64_t offset, int32_t value, int32_t *result)
 {
@@ -63,8 +69,8 @@ TERN_INLINE tern_status tern_atomic_swap_i32(tern_ctx *ctx, tern_atomic_domain *
         (tern_atomic_word32 *)tern_atomic_direct(ctx, domain, region, rank, offset, TERN_INT32, TERN_ATOMIC_SWAP);
 
     if (TERN_UNLIKELY(at == NULL || result == NULL)) {
-        int32_t          old = 0;      /* so that *result stays in a register, too */
-        int32_t          copy = value; /* so that value itself stays in a register */
+        int32_t          old = 0;      /* so that *result can stay in a register, too */
+        int32_t          copy = value; /* so that value itself can stay in a register */
         tern_atomic_args args = { TERN_ATOMIC_SWAP, &copy, NULL, result != NULL ? &old : NULL };
         tern_status      st;
 
@@ -73,16 +79,18 @@ TERN_INLINE tern_status tern_atomic_swap_i32(tern_ctx *ctx, tern_atomic_domain *
             *result = old;
         return st;
     }
-    /* acq_rel: pairs with every atomic operation on the same location. */
+    /* acq_rel: pairs with every atomic operation on the same value. */
     *result = (int32_t)__atomic_exchange_n(at, (uint32_t)value, __ATOMIC_ACQ_REL);
     return TERN_OK;
 }
 
-/* Store an int32_t at byte offset of rank's part of region if compare is there, bit for bit; what was there goes to
- * *result, and equals compare if the value was stored.
- * Returns  as tern_atomic. TERN_ERR_ARG: the domain is of another type.
- * Remote   visible to every rank on return. Needs nothing of rank's program.
- * Threads  the one that uses ctx. */
+/* Compare and swap: if the bits of the int32_t at byte offset of rank's part of region equal those of compare, store
+ * value there, atomically. In either case, store the previous value in *result; it equals compare if value was stored.
+ * Returns  TERN_OK: the operation is complete.
+ *          Otherwise the errors of tern_atomic; TERN_ERR_ARG also if the domain has another type.
+ * Remote   When the call returns, the new value is visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_atomic_cas_i32(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int rank,
                                             uint64_t offset, int32_t compare, int32_t value, int32_t *result)
 {
@@ -91,7 +99,7 @@ TERN_INLINE tern_status tern_atomic_cas_i32(tern_ctx *ctx, tern_atomic_domain *d
     uint32_t seen = (uint32_t)compare;
 
     if (TERN_UNLIKELY(at == NULL || result == NULL)) {
-        int32_t          old = 0;                          /* so that *result stays in a register, too */
+        int32_t          old = 0;                          /* so that *result can stay in a register, too */
         int32_t          copy = value, expected = compare; /* so that they stay in registers */
         tern_atomic_args args = { TERN_ATOMIC_CAS, &copy, &expected, result != NULL ? &old : NULL };
         tern_status      st;
@@ -101,16 +109,18 @@ TERN_INLINE tern_status tern_atomic_cas_i32(tern_ctx *ctx, tern_atomic_domain *d
             *result = old;
         return st;
     }
-    /* acq_rel, and acquire where nothing is stored: pairs with every atomic operation on the same location. */
+    /* acq_rel, and acquire where nothing is stored: pairs with every atomic operation on the same value. */
     __atomic_compare_exchange_n(at, &seen, (uint32_t)value, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
     *result = (int32_t)seen;
     return TERN_OK;
 }
 
-/* Add to the int32_t at byte offset of rank's part of region.
- * Returns  as tern_atomic. TERN_ERR_ARG: the domain is of another type.
- * Remote   visible to every rank on return. Needs nothing of rank's program.
- * Threads  the one that uses ctx. */
+/* Add value to the int32_t at byte offset of rank's part of region, atomically.
+ * Returns  TERN_OK: the operation is complete.
+ *          Otherwise the errors of tern_atomic; TERN_ERR_ARG also if the domain has another type.
+ * Remote   When the call returns, the new value is visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_atomic_add_i32(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int rank,
                                             uint64_t offset, int32_t value)
 {
@@ -118,19 +128,22 @@ TERN_INLINE tern_status tern_atomic_add_i32(tern_ctx *ctx, tern_atomic_domain *d
         (tern_atomic_word32 *)tern_atomic_direct(ctx, domain, region, rank, offset, TERN_INT32, TERN_ATOMIC_ADD);
 
     if (TERN_UNLIKELY(at == NULL)) {
-        int32_t          copy = value; /* so that value itself stays in a register */
+        int32_t          copy = value; /* so that value itself can stay in a register */
         tern_atomic_args args = { TERN_ATOMIC_ADD, &copy, NULL, NULL };
         return tern_atomic_far(ctx, domain, region, rank, offset, TERN_INT32, &args);
     }
-    /* acq_rel: pairs with every atomic operation on the same location. */
+    /* acq_rel: pairs with every atomic operation on the same value. */
     __atomic_fetch_add(at, (uint32_t)value, __ATOMIC_ACQ_REL);
     return TERN_OK;
 }
 
-/* Add to the int32_t at byte offset of rank's part of region; what was there goes to *result.
- * Returns  as tern_atomic. TERN_ERR_ARG: the domain is of another type.
- * Remote   visible to every rank on return. Needs nothing of rank's program.
- * Threads  the one that uses ctx. */
+/* Add value to the int32_t at byte offset of rank's part of region, atomically, and store the previous value in
+ * *result.
+ * Returns  TERN_OK: the operation is complete.
+ *          Otherwise the errors of tern_atomic; TERN_ERR_ARG also if the domain has another type.
+ * Remote   When the call returns, the new value is visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_atomic_fadd_i32(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int rank,
                                              uint64_t offset, int32_t value, int32_t *result)
 {
@@ -138,8 +151,8 @@ TERN_INLINE tern_status tern_atomic_fadd_i32(tern_ctx *ctx, tern_atomic_domain *
         (tern_atomic_word32 *)tern_atomic_direct(ctx, domain, region, rank, offset, TERN_INT32, TERN_ATOMIC_FADD);
 
     if (TERN_UNLIKELY(at == NULL || result == NULL)) {
-        int32_t          old = 0;      /* so that *result stays in a register, too */
-        int32_t          copy = value; /* so that value itself stays in a register */
+        int32_t          old = 0;      /* so that *result can stay in a register, too */
+        int32_t          copy = value; /* so that value itself can stay in a register */
         tern_atomic_args args = { TERN_ATOMIC_FADD, &copy, NULL, result != NULL ? &old : NULL };
         tern_status      st;
 
@@ -148,15 +161,16 @@ TERN_INLINE tern_status tern_atomic_fadd_i32(tern_ctx *ctx, tern_atomic_domain *
             *result = old;
         return st;
     }
-    /* acq_rel: pairs with every atomic operation on the same location. */
+    /* acq_rel: pairs with every atomic operation on the same value. */
     *result = (int32_t)__atomic_fetch_add(at, (uint32_t)value, __ATOMIC_ACQ_REL);
     return TERN_OK;
 }
 
-/* Load the uint32_t at byte offset of rank's part of region into *result.
- * Returns  as tern_atomic. TERN_ERR_ARG: the domain is of another type.
- * Remote   none.
- * Threads  the one that uses ctx. */
+/* Load the uint32_t at byte offset of rank's part of region into *result, atomically.
+ * Returns  TERN_OK: the operation is complete.
+ *          Otherwise the errors of tern_atomic; TERN_ERR_ARG also if the domain has another type.
+ * Remote   None. The target does not have to call Tern for the operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_atomic_get_u32(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int rank,
                                             uint64_t offset, uint32_t *result)
 {
@@ -164,7 +178,7 @@ TERN_INLINE tern_status tern_atomic_get_u32(tern_ctx *ctx, tern_atomic_domain *d
         (tern_atomic_word32 *)tern_atomic_direct(ctx, domain, region, rank, offset, TERN_UINT32, TERN_ATOMIC_GET);
 
     if (TERN_UNLIKELY(at == NULL || result == NULL)) {
-        uint32_t         old = 0; /* so that *result stays in a register, too */
+        uint32_t         old = 0; /* so that *result can stay in a register, too */
         tern_atomic_args args = { TERN_ATOMIC_GET, NULL, NULL, result != NULL ? &old : NULL };
         tern_status      st;
 
@@ -173,14 +187,16 @@ TERN_INLINE tern_status tern_atomic_get_u32(tern_ctx *ctx, tern_atomic_domain *d
             *result = old;
         return st;
     }
-    *result = __atomic_load_n(at, __ATOMIC_ACQUIRE); /* acquire: pairs with the release of the last that wrote */
+    *result = __atomic_load_n(at, __ATOMIC_ACQUIRE); /* acquire: pairs with the release of the last writer */
     return TERN_OK;
 }
 
-/* Store a uint32_t at byte offset of rank's part of region.
- * Returns  as tern_atomic. TERN_ERR_ARG: the domain is of another type.
- * Remote   visible to every rank on return. Needs nothing of rank's program.
- * Threads  the one that uses ctx. */
+/* Store value as the uint32_t at byte offset of rank's part of region, atomically.
+ * Returns  TERN_OK: the operation is complete.
+ *          Otherwise the errors of tern_atomic; TERN_ERR_ARG also if the domain has another type.
+ * Remote   When the call returns, the new value is visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_atomic_put_u32(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int rank,
                                             uint64_t offset, uint32_t value)
 {
@@ -188,7 +204,7 @@ TERN_INLINE tern_status tern_atomic_put_u32(tern_ctx *ctx, tern_atomic_domain *d
         (tern_atomic_word32 *)tern_atomic_direct(ctx, domain, region, rank, offset, TERN_UINT32, TERN_ATOMIC_PUT);
 
     if (TERN_UNLIKELY(at == NULL)) {
-        uint32_t         copy = value; /* so that value itself stays in a register */
+        uint32_t         copy = value; /* so that value itself can stay in a register */
         tern_atomic_args args = { TERN_ATOMIC_PUT, &copy, NULL, NULL };
         return tern_atomic_far(ctx, domain, region, rank, offset, TERN_UINT32, &args);
     }
@@ -196,10 +212,13 @@ TERN_INLINE tern_status tern_atomic_put_u32(tern_ctx *ctx, tern_atomic_domain *d
     return TERN_OK;
 }
 
-/* Store a uint32_t at byte offset of rank's part of region; what was there goes to *result.
- * Returns  as tern_atomic. TERN_ERR_ARG: the domain is of another type.
- * Remote   visible to every rank on return. Needs nothing of rank's program.
- * Threads  the one that uses ctx. */
+/* Store value as the uint32_t at byte offset of rank's part of region, atomically, and store the previous value in
+ * *result.
+ * Returns  TERN_OK: the operation is complete.
+ *          Otherwise the errors of tern_atomic; TERN_ERR_ARG also if the domain has another type.
+ * Remote   When the call returns, the new value is visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_atomic_swap_u32(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int rank,
                                              uint64_t offset, uint32_t value, uint32_t *result)
 {
@@ -207,8 +226,8 @@ TERN_INLINE tern_status tern_atomic_swap_u32(tern_ctx *ctx, tern_atomic_domain *
         (tern_atomic_word32 *)tern_atomic_direct(ctx, domain, region, rank, offset, TERN_UINT32, TERN_ATOMIC_SWAP);
 
     if (TERN_UNLIKELY(at == NULL || result == NULL)) {
-        uint32_t         old = 0;      /* so that *result stays in a register, too */
-        uint32_t         copy = value; /* so that value itself stays in a register */
+        uint32_t         old = 0;      /* so that *result can stay in a register, too */
+        uint32_t         copy = value; /* so that value itself can stay in a register */
         tern_atomic_args args = { TERN_ATOMIC_SWAP, &copy, NULL, result != NULL ? &old : NULL };
         tern_status      st;
 
@@ -217,16 +236,18 @@ TERN_INLINE tern_status tern_atomic_swap_u32(tern_ctx *ctx, tern_atomic_domain *
             *result = old;
         return st;
     }
-    /* acq_rel: pairs with every atomic operation on the same location. */
+    /* acq_rel: pairs with every atomic operation on the same value. */
     *result = __atomic_exchange_n(at, value, __ATOMIC_ACQ_REL);
     return TERN_OK;
 }
 
-/* Store a uint32_t at byte offset of rank's part of region if compare is there, bit for bit; what was there goes to
- * *result, and equals compare if the value was stored.
- * Returns  as tern_atomic. TERN_ERR_ARG: the domain is of another type.
- * Remote   visible to every rank on return. Needs nothing of rank's program.
- * Threads  the one that uses ctx. */
+/* Compare and swap: if the bits of the uint32_t at byte offset of rank's part of region equal those of compare, store
+ * value there, atomically. In either case, store the previous value in *result; it equals compare if value was stored.
+ * Returns  TERN_OK: the operation is complete.
+ *          Otherwise the errors of tern_atomic; TERN_ERR_ARG also if the domain has another type.
+ * Remote   When the call returns, the new value is visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_atomic_cas_u32(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int rank,
                                             uint64_t offset, uint32_t compare, uint32_t value, uint32_t *result)
 {
@@ -235,7 +256,7 @@ TERN_INLINE tern_status tern_atomic_cas_u32(tern_ctx *ctx, tern_atomic_domain *d
     uint32_t seen = compare;
 
     if (TERN_UNLIKELY(at == NULL || result == NULL)) {
-        uint32_t         old = 0;                          /* so that *result stays in a register, too */
+        uint32_t         old = 0;                          /* so that *result can stay in a register, too */
         uint32_t         copy = value, expected = compare; /* so that they stay in registers */
         tern_atomic_args args = { TERN_ATOMIC_CAS, &copy, &expected, result != NULL ? &old : NULL };
         tern_status      st;
@@ -245,16 +266,18 @@ TERN_INLINE tern_status tern_atomic_cas_u32(tern_ctx *ctx, tern_atomic_domain *d
             *result = old;
         return st;
     }
-    /* acq_rel, and acquire where nothing is stored: pairs with every atomic operation on the same location. */
+    /* acq_rel, and acquire where nothing is stored: pairs with every atomic operation on the same value. */
     __atomic_compare_exchange_n(at, &seen, value, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
     *result = seen;
     return TERN_OK;
 }
 
-/* Add to the uint32_t at byte offset of rank's part of region.
- * Returns  as tern_atomic. TERN_ERR_ARG: the domain is of another type.
- * Remote   visible to every rank on return. Needs nothing of rank's program.
- * Threads  the one that uses ctx. */
+/* Add value to the uint32_t at byte offset of rank's part of region, atomically.
+ * Returns  TERN_OK: the operation is complete.
+ *          Otherwise the errors of tern_atomic; TERN_ERR_ARG also if the domain has another type.
+ * Remote   When the call returns, the new value is visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_atomic_add_u32(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int rank,
                                             uint64_t offset, uint32_t value)
 {
@@ -262,19 +285,22 @@ TERN_INLINE tern_status tern_atomic_add_u32(tern_ctx *ctx, tern_atomic_domain *d
         (tern_atomic_word32 *)tern_atomic_direct(ctx, domain, region, rank, offset, TERN_UINT32, TERN_ATOMIC_ADD);
 
     if (TERN_UNLIKELY(at == NULL)) {
-        uint32_t         copy = value; /* so that value itself stays in a register */
+        uint32_t         copy = value; /* so that value itself can stay in a register */
         tern_atomic_args args = { TERN_ATOMIC_ADD, &copy, NULL, NULL };
         return tern_atomic_far(ctx, domain, region, rank, offset, TERN_UINT32, &args);
     }
-    /* acq_rel: pairs with every atomic operation on the same location. */
+    /* acq_rel: pairs with every atomic operation on the same value. */
     __atomic_fetch_add(at, value, __ATOMIC_ACQ_REL);
     return TERN_OK;
 }
 
-/* Add to the uint32_t at byte offset of rank's part of region; what was there goes to *result.
- * Returns  as tern_atomic. TERN_ERR_ARG: the domain is of another type.
- * Remote   visible to every rank on return. Needs nothing of rank's program.
- * Threads  the one that uses ctx. */
+/* Add value to the uint32_t at byte offset of rank's part of region, atomically, and store the previous value in
+ * *result.
+ * Returns  TERN_OK: the operation is complete.
+ *          Otherwise the errors of tern_atomic; TERN_ERR_ARG also if the domain has another type.
+ * Remote   When the call returns, the new value is visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_atomic_fadd_u32(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int rank,
                                              uint64_t offset, uint32_t value, uint32_t *result)
 {
@@ -282,8 +308,8 @@ TERN_INLINE tern_status tern_atomic_fadd_u32(tern_ctx *ctx, tern_atomic_domain *
         (tern_atomic_word32 *)tern_atomic_direct(ctx, domain, region, rank, offset, TERN_UINT32, TERN_ATOMIC_FADD);
 
     if (TERN_UNLIKELY(at == NULL || result == NULL)) {
-        uint32_t         old = 0;      /* so that *result stays in a register, too */
-        uint32_t         copy = value; /* so that value itself stays in a register */
+        uint32_t         old = 0;      /* so that *result can stay in a register, too */
+        uint32_t         copy = value; /* so that value itself can stay in a register */
         tern_atomic_args args = { TERN_ATOMIC_FADD, &copy, NULL, result != NULL ? &old : NULL };
         tern_status      st;
 
@@ -292,15 +318,16 @@ TERN_INLINE tern_status tern_atomic_fadd_u32(tern_ctx *ctx, tern_atomic_domain *
             *result = old;
         return st;
     }
-    /* acq_rel: pairs with every atomic operation on the same location. */
+    /* acq_rel: pairs with every atomic operation on the same value. */
     *result = __atomic_fetch_add(at, value, __ATOMIC_ACQ_REL);
     return TERN_OK;
 }
 
-/* Load the int64_t at byte offset of rank's part of region into *result.
- * Returns  as tern_atomic. TERN_ERR_ARG: the domain is of another type.
- * Remote   none.
- * Threads  the one that uses ctx. */
+/* Load the int64_t at byte offset of rank's part of region into *result, atomically.
+ * Returns  TERN_OK: the operation is complete.
+ *          Otherwise the errors of tern_atomic; TERN_ERR_ARG also if the domain has another type.
+ * Remote   None. The target does not have to call Tern for the operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_atomic_get_i64(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int rank,
                                             uint64_t offset, int64_t *result)
 {
@@ -308,7 +335,7 @@ TERN_INLINE tern_status tern_atomic_get_i64(tern_ctx *ctx, tern_atomic_domain *d
         (tern_atomic_word64 *)tern_atomic_direct(ctx, domain, region, rank, offset, TERN_INT64, TERN_ATOMIC_GET);
 
     if (TERN_UNLIKELY(at == NULL || result == NULL)) {
-        int64_t          old = 0; /* so that *result stays in a register, too */
+        int64_t          old = 0; /* so that *result can stay in a register, too */
         tern_atomic_args args = { TERN_ATOMIC_GET, NULL, NULL, result != NULL ? &old : NULL };
         tern_status      st;
 
@@ -317,15 +344,16 @@ TERN_INLINE tern_status tern_atomic_get_i64(tern_ctx *ctx, tern_atomic_domain *d
             *result = old;
         return st;
     }
-    *result =
-        (int64_t)__atomic_load_n(at, __ATOMIC_ACQUIRE); /* acquire: pairs with the release of the last that wrote */
+    *result = (int64_t)__atomic_load_n(at, __ATOMIC_ACQUIRE); /* acquire: pairs with the release of the last writer */
     return TERN_OK;
 }
 
-/* Store an int64_t at byte offset of rank's part of region.
- * Returns  as tern_atomic. TERN_ERR_ARG: the domain is of another type.
- * Remote   visible to every rank on return. Needs nothing of rank's program.
- * Threads  the one that uses ctx. */
+/* Store value as the int64_t at byte offset of rank's part of region, atomically.
+ * Returns  TERN_OK: the operation is complete.
+ *          Otherwise the errors of tern_atomic; TERN_ERR_ARG also if the domain has another type.
+ * Remote   When the call returns, the new value is visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_atomic_put_i64(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int rank,
                                             uint64_t offset, int64_t value)
 {
@@ -333,7 +361,7 @@ TERN_INLINE tern_status tern_atomic_put_i64(tern_ctx *ctx, tern_atomic_domain *d
         (tern_atomic_word64 *)tern_atomic_direct(ctx, domain, region, rank, offset, TERN_INT64, TERN_ATOMIC_PUT);
 
     if (TERN_UNLIKELY(at == NULL)) {
-        int64_t          copy = value; /* so that value itself stays in a register */
+        int64_t          copy = value; /* so that value itself can stay in a register */
         tern_atomic_args args = { TERN_ATOMIC_PUT, &copy, NULL, NULL };
         return tern_atomic_far(ctx, domain, region, rank, offset, TERN_INT64, &args);
     }
@@ -341,10 +369,13 @@ TERN_INLINE tern_status tern_atomic_put_i64(tern_ctx *ctx, tern_atomic_domain *d
     return TERN_OK;
 }
 
-/* Store an int64_t at byte offset of rank's part of region; what was there goes to *result.
- * Returns  as tern_atomic. TERN_ERR_ARG: the domain is of another type.
- * Remote   visible to every rank on return. Needs nothing of rank's program.
- * Threads  the one that uses ctx. */
+/* Store value as the int64_t at byte offset of rank's part of region, atomically, and store the previous value in
+ * *result.
+ * Returns  TERN_OK: the operation is complete.
+ *          Otherwise the errors of tern_atomic; TERN_ERR_ARG also if the domain has another type.
+ * Remote   When the call returns, the new value is visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_atomic_swap_i64(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int rank,
                                              uint64_t offset, int64_t value, int64_t *result)
 {
@@ -352,8 +383,8 @@ TERN_INLINE tern_status tern_atomic_swap_i64(tern_ctx *ctx, tern_atomic_domain *
         (tern_atomic_word64 *)tern_atomic_direct(ctx, domain, region, rank, offset, TERN_INT64, TERN_ATOMIC_SWAP);
 
     if (TERN_UNLIKELY(at == NULL || result == NULL)) {
-        int64_t          old = 0;      /* so that *result stays in a register, too */
-        int64_t          copy = value; /* so that value itself stays in a register */
+        int64_t          old = 0;      /* so that *result can stay in a register, too */
+        int64_t          copy = value; /* so that value itself can stay in a register */
         tern_atomic_args args = { TERN_ATOMIC_SWAP, &copy, NULL, result != NULL ? &old : NULL };
         tern_status      st;
 
@@ -362,16 +393,18 @@ TERN_INLINE tern_status tern_atomic_swap_i64(tern_ctx *ctx, tern_atomic_domain *
             *result = old;
         return st;
     }
-    /* acq_rel: pairs with every atomic operation on the same location. */
+    /* acq_rel: pairs with every atomic operation on the same value. */
     *result = (int64_t)__atomic_exchange_n(at, (uint64_t)value, __ATOMIC_ACQ_REL);
     return TERN_OK;
 }
 
-/* Store an int64_t at byte offset of rank's part of region if compare is there, bit for bit; what was there goes to
- * *result, and equals compare if the value was stored.
- * Returns  as tern_atomic. TERN_ERR_ARG: the domain is of another type.
- * Remote   visible to every rank on return. Needs nothing of rank's program.
- * Threads  the one that uses ctx. */
+/* Compare and swap: if the bits of the int64_t at byte offset of rank's part of region equal those of compare, store
+ * value there, atomically. In either case, store the previous value in *result; it equals compare if value was stored.
+ * Returns  TERN_OK: the operation is complete.
+ *          Otherwise the errors of tern_atomic; TERN_ERR_ARG also if the domain has another type.
+ * Remote   When the call returns, the new value is visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_atomic_cas_i64(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int rank,
                                             uint64_t offset, int64_t compare, int64_t value, int64_t *result)
 {
@@ -380,7 +413,7 @@ TERN_INLINE tern_status tern_atomic_cas_i64(tern_ctx *ctx, tern_atomic_domain *d
     uint64_t seen = (uint64_t)compare;
 
     if (TERN_UNLIKELY(at == NULL || result == NULL)) {
-        int64_t          old = 0;                          /* so that *result stays in a register, too */
+        int64_t          old = 0;                          /* so that *result can stay in a register, too */
         int64_t          copy = value, expected = compare; /* so that they stay in registers */
         tern_atomic_args args = { TERN_ATOMIC_CAS, &copy, &expected, result != NULL ? &old : NULL };
         tern_status      st;
@@ -390,16 +423,18 @@ TERN_INLINE tern_status tern_atomic_cas_i64(tern_ctx *ctx, tern_atomic_domain *d
             *result = old;
         return st;
     }
-    /* acq_rel, and acquire where nothing is stored: pairs with every atomic operation on the same location. */
+    /* acq_rel, and acquire where nothing is stored: pairs with every atomic operation on the same value. */
     __atomic_compare_exchange_n(at, &seen, (uint64_t)value, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
     *result = (int64_t)seen;
     return TERN_OK;
 }
 
-/* Add to the int64_t at byte offset of rank's part of region.
- * Returns  as tern_atomic. TERN_ERR_ARG: the domain is of another type.
- * Remote   visible to every rank on return. Needs nothing of rank's program.
- * Threads  the one that uses ctx. */
+/* Add value to the int64_t at byte offset of rank's part of region, atomically.
+ * Returns  TERN_OK: the operation is complete.
+ *          Otherwise the errors of tern_atomic; TERN_ERR_ARG also if the domain has another type.
+ * Remote   When the call returns, the new value is visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_atomic_add_i64(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int rank,
                                             uint64_t offset, int64_t value)
 {
@@ -407,19 +442,22 @@ TERN_INLINE tern_status tern_atomic_add_i64(tern_ctx *ctx, tern_atomic_domain *d
         (tern_atomic_word64 *)tern_atomic_direct(ctx, domain, region, rank, offset, TERN_INT64, TERN_ATOMIC_ADD);
 
     if (TERN_UNLIKELY(at == NULL)) {
-        int64_t          copy = value; /* so that value itself stays in a register */
+        int64_t          copy = value; /* so that value itself can stay in a register */
         tern_atomic_args args = { TERN_ATOMIC_ADD, &copy, NULL, NULL };
         return tern_atomic_far(ctx, domain, region, rank, offset, TERN_INT64, &args);
     }
-    /* acq_rel: pairs with every atomic operation on the same location. */
+    /* acq_rel: pairs with every atomic operation on the same value. */
     __atomic_fetch_add(at, (uint64_t)value, __ATOMIC_ACQ_REL);
     return TERN_OK;
 }
 
-/* Add to the int64_t at byte offset of rank's part of region; what was there goes to *result.
- * Returns  as tern_atomic. TERN_ERR_ARG: the domain is of another type.
- * Remote   visible to every rank on return. Needs nothing of rank's program.
- * Threads  the one that uses ctx. */
+/* Add value to the int64_t at byte offset of rank's part of region, atomically, and store the previous value in
+ * *result.
+ * Returns  TERN_OK: the operation is complete.
+ *          Otherwise the errors of tern_atomic; TERN_ERR_ARG also if the domain has another type.
+ * Remote   When the call returns, the new value is visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_atomic_fadd_i64(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int rank,
                                              uint64_t offset, int64_t value, int64_t *result)
 {
@@ -427,8 +465,8 @@ TERN_INLINE tern_status tern_atomic_fadd_i64(tern_ctx *ctx, tern_atomic_domain *
         (tern_atomic_word64 *)tern_atomic_direct(ctx, domain, region, rank, offset, TERN_INT64, TERN_ATOMIC_FADD);
 
     if (TERN_UNLIKELY(at == NULL || result == NULL)) {
-        int64_t          old = 0;      /* so that *result stays in a register, too */
-        int64_t          copy = value; /* so that value itself stays in a register */
+        int64_t          old = 0;      /* so that *result can stay in a register, too */
+        int64_t          copy = value; /* so that value itself can stay in a register */
         tern_atomic_args args = { TERN_ATOMIC_FADD, &copy, NULL, result != NULL ? &old : NULL };
         tern_status      st;
 
@@ -437,15 +475,16 @@ TERN_INLINE tern_status tern_atomic_fadd_i64(tern_ctx *ctx, tern_atomic_domain *
             *result = old;
         return st;
     }
-    /* acq_rel: pairs with every atomic operation on the same location. */
+    /* acq_rel: pairs with every atomic operation on the same value. */
     *result = (int64_t)__atomic_fetch_add(at, (uint64_t)value, __ATOMIC_ACQ_REL);
     return TERN_OK;
 }
 
-/* Load the uint64_t at byte offset of rank's part of region into *result.
- * Returns  as tern_atomic. TERN_ERR_ARG: the domain is of another type.
- * Remote   none.
- * Threads  the one that uses ctx. */
+/* Load the uint64_t at byte offset of rank's part of region into *result, atomically.
+ * Returns  TERN_OK: the operation is complete.
+ *          Otherwise the errors of tern_atomic; TERN_ERR_ARG also if the domain has another type.
+ * Remote   None. The target does not have to call Tern for the operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_atomic_get_u64(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int rank,
                                             uint64_t offset, uint64_t *result)
 {
@@ -453,7 +492,7 @@ TERN_INLINE tern_status tern_atomic_get_u64(tern_ctx *ctx, tern_atomic_domain *d
         (tern_atomic_word64 *)tern_atomic_direct(ctx, domain, region, rank, offset, TERN_UINT64, TERN_ATOMIC_GET);
 
     if (TERN_UNLIKELY(at == NULL || result == NULL)) {
-        uint64_t         old = 0; /* so that *result stays in a register, too */
+        uint64_t         old = 0; /* so that *result can stay in a register, too */
         tern_atomic_args args = { TERN_ATOMIC_GET, NULL, NULL, result != NULL ? &old : NULL };
         tern_status      st;
 
@@ -462,14 +501,16 @@ TERN_INLINE tern_status tern_atomic_get_u64(tern_ctx *ctx, tern_atomic_domain *d
             *result = old;
         return st;
     }
-    *result = __atomic_load_n(at, __ATOMIC_ACQUIRE); /* acquire: pairs with the release of the last that wrote */
+    *result = __atomic_load_n(at, __ATOMIC_ACQUIRE); /* acquire: pairs with the release of the last writer */
     return TERN_OK;
 }
 
-/* Store a uint64_t at byte offset of rank's part of region.
- * Returns  as tern_atomic. TERN_ERR_ARG: the domain is of another type.
- * Remote   visible to every rank on return. Needs nothing of rank's program.
- * Threads  the one that uses ctx. */
+/* Store value as the uint64_t at byte offset of rank's part of region, atomically.
+ * Returns  TERN_OK: the operation is complete.
+ *          Otherwise the errors of tern_atomic; TERN_ERR_ARG also if the domain has another type.
+ * Remote   When the call returns, the new value is visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_atomic_put_u64(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int rank,
                                             uint64_t offset, uint64_t value)
 {
@@ -477,7 +518,7 @@ TERN_INLINE tern_status tern_atomic_put_u64(tern_ctx *ctx, tern_atomic_domain *d
         (tern_atomic_word64 *)tern_atomic_direct(ctx, domain, region, rank, offset, TERN_UINT64, TERN_ATOMIC_PUT);
 
     if (TERN_UNLIKELY(at == NULL)) {
-        uint64_t         copy = value; /* so that value itself stays in a register */
+        uint64_t         copy = value; /* so that value itself can stay in a register */
         tern_atomic_args args = { TERN_ATOMIC_PUT, &copy, NULL, NULL };
         return tern_atomic_far(ctx, domain, region, rank, offset, TERN_UINT64, &args);
     }
@@ -485,10 +526,13 @@ TERN_INLINE tern_status tern_atomic_put_u64(tern_ctx *ctx, tern_atomic_domain *d
     return TERN_OK;
 }
 
-/* Store a uint64_t at byte offset of rank's part of region; what was there goes to *result.
- * Returns  as tern_atomic. TERN_ERR_ARG: the domain is of another type.
- * Remote   visible to every rank on return. Needs nothing of rank's program.
- * Threads  the one that uses ctx. */
+/* Store value as the uint64_t at byte offset of rank's part of region, atomically, and store the previous value in
+ * *result.
+ * Returns  TERN_OK: the operation is complete.
+ *          Otherwise the errors of tern_atomic; TERN_ERR_ARG also if the domain has another type.
+ * Remote   When the call returns, the new value is visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_atomic_swap_u64(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int rank,
                                              uint64_t offset, uint64_t value, uint64_t *result)
 {
@@ -496,8 +540,8 @@ TERN_INLINE tern_status tern_atomic_swap_u64(tern_ctx *ctx, tern_atomic_domain *
         (tern_atomic_word64 *)tern_atomic_direct(ctx, domain, region, rank, offset, TERN_UINT64, TERN_ATOMIC_SWAP);
 
     if (TERN_UNLIKELY(at == NULL || result == NULL)) {
-        uint64_t         old = 0;      /* so that *result stays in a register, too */
-        uint64_t         copy = value; /* so that value itself stays in a register */
+        uint64_t         old = 0;      /* so that *result can stay in a register, too */
+        uint64_t         copy = value; /* so that value itself can stay in a register */
         tern_atomic_args args = { TERN_ATOMIC_SWAP, &copy, NULL, result != NULL ? &old : NULL };
         tern_status      st;
 
@@ -506,16 +550,18 @@ TERN_INLINE tern_status tern_atomic_swap_u64(tern_ctx *ctx, tern_atomic_domain *
             *result = old;
         return st;
     }
-    /* acq_rel: pairs with every atomic operation on the same location. */
+    /* acq_rel: pairs with every atomic operation on the same value. */
     *result = __atomic_exchange_n(at, value, __ATOMIC_ACQ_REL);
     return TERN_OK;
 }
 
-/* Store a uint64_t at byte offset of rank's part of region if compare is there, bit for bit; what was there goes to
- * *result, and equals compare if the value was stored.
- * Returns  as tern_atomic. TERN_ERR_ARG: the domain is of another type.
- * Remote   visible to every rank on return. Needs nothing of rank's program.
- * Threads  the one that uses ctx. */
+/* Compare and swap: if the bits of the uint64_t at byte offset of rank's part of region equal those of compare, store
+ * value there, atomically. In either case, store the previous value in *result; it equals compare if value was stored.
+ * Returns  TERN_OK: the operation is complete.
+ *          Otherwise the errors of tern_atomic; TERN_ERR_ARG also if the domain has another type.
+ * Remote   When the call returns, the new value is visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_atomic_cas_u64(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int rank,
                                             uint64_t offset, uint64_t compare, uint64_t value, uint64_t *result)
 {
@@ -524,7 +570,7 @@ TERN_INLINE tern_status tern_atomic_cas_u64(tern_ctx *ctx, tern_atomic_domain *d
     uint64_t seen = compare;
 
     if (TERN_UNLIKELY(at == NULL || result == NULL)) {
-        uint64_t         old = 0;                          /* so that *result stays in a register, too */
+        uint64_t         old = 0;                          /* so that *result can stay in a register, too */
         uint64_t         copy = value, expected = compare; /* so that they stay in registers */
         tern_atomic_args args = { TERN_ATOMIC_CAS, &copy, &expected, result != NULL ? &old : NULL };
         tern_status      st;
@@ -534,16 +580,18 @@ TERN_INLINE tern_status tern_atomic_cas_u64(tern_ctx *ctx, tern_atomic_domain *d
             *result = old;
         return st;
     }
-    /* acq_rel, and acquire where nothing is stored: pairs with every atomic operation on the same location. */
+    /* acq_rel, and acquire where nothing is stored: pairs with every atomic operation on the same value. */
     __atomic_compare_exchange_n(at, &seen, value, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
     *result = seen;
     return TERN_OK;
 }
 
-/* Add to the uint64_t at byte offset of rank's part of region.
- * Returns  as tern_atomic. TERN_ERR_ARG: the domain is of another type.
- * Remote   visible to every rank on return. Needs nothing of rank's program.
- * Threads  the one that uses ctx. */
+/* Add value to the uint64_t at byte offset of rank's part of region, atomically.
+ * Returns  TERN_OK: the operation is complete.
+ *          Otherwise the errors of tern_atomic; TERN_ERR_ARG also if the domain has another type.
+ * Remote   When the call returns, the new value is visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_atomic_add_u64(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int rank,
                                             uint64_t offset, uint64_t value)
 {
@@ -551,19 +599,22 @@ TERN_INLINE tern_status tern_atomic_add_u64(tern_ctx *ctx, tern_atomic_domain *d
         (tern_atomic_word64 *)tern_atomic_direct(ctx, domain, region, rank, offset, TERN_UINT64, TERN_ATOMIC_ADD);
 
     if (TERN_UNLIKELY(at == NULL)) {
-        uint64_t         copy = value; /* so that value itself stays in a register */
+        uint64_t         copy = value; /* so that value itself can stay in a register */
         tern_atomic_args args = { TERN_ATOMIC_ADD, &copy, NULL, NULL };
         return tern_atomic_far(ctx, domain, region, rank, offset, TERN_UINT64, &args);
     }
-    /* acq_rel: pairs with every atomic operation on the same location. */
+    /* acq_rel: pairs with every atomic operation on the same value. */
     __atomic_fetch_add(at, value, __ATOMIC_ACQ_REL);
     return TERN_OK;
 }
 
-/* Add to the uint64_t at byte offset of rank's part of region; what was there goes to *result.
- * Returns  as tern_atomic. TERN_ERR_ARG: the domain is of another type.
- * Remote   visible to every rank on return. Needs nothing of rank's program.
- * Threads  the one that uses ctx. */
+/* Add value to the uint64_t at byte offset of rank's part of region, atomically, and store the previous value in
+ * *result.
+ * Returns  TERN_OK: the operation is complete.
+ *          Otherwise the errors of tern_atomic; TERN_ERR_ARG also if the domain has another type.
+ * Remote   When the call returns, the new value is visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
 TERN_INLINE tern_status tern_atomic_fadd_u64(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int rank,
                                              uint64_t offset, uint64_t value, uint64_t *result)
 {
@@ -571,8 +622,8 @@ TERN_INLINE tern_status tern_atomic_fadd_u64(tern_ctx *ctx, tern_atomic_domain *
         (tern_atomic_word64 *)tern_atomic_direct(ctx, domain, region, rank, offset, TERN_UINT64, TERN_ATOMIC_FADD);
 
     if (TERN_UNLIKELY(at == NULL || result == NULL)) {
-        uint64_t         old = 0;      /* so that *result stays in a register, too */
-        uint64_t         copy = value; /* so that value itself stays in a register */
+        uint64_t         old = 0;      /* so that *result can stay in a register, too */
+        uint64_t         copy = value; /* so that value itself can stay in a register */
         tern_atomic_args args = { TERN_ATOMIC_FADD, &copy, NULL, result != NULL ? &old : NULL };
         tern_status      st;
 
@@ -581,7 +632,7 @@ TERN_INLINE tern_status tern_atomic_fadd_u64(tern_ctx *ctx, tern_atomic_domain *
             *result = old;
         return st;
     }
-    /* acq_rel: pairs with every atomic operation on the same location. */
+    /* acq_rel: pairs with every atomic operation on the same value. */
     *result = __atomic_fetch_add(at, value, __ATOMIC_ACQ_REL);
     return TERN_OK;
 }

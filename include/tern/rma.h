@@ -450,8 +450,7 @@ TERN_INLINE tern_status tern_get_u8(tern_ctx *ctx, tern_region *region, int rank
 }
 
 /* Store a value of 2 bytes at byte offset of rank's part of region. If the address is a multiple of 2, ranks on the
- * same node see either the old or the new
- *     value, never a mixture.
+ * same node see either the old or the new value, never a mixture.
  * Returns  TERN_OK: the put is complete.
  *          TERN_ERR_ARG: ctx or region is NULL.
  *          TERN_ERR_RANGE: rank is not in the context's team, or the value does not lie in rank's part; nothing was
@@ -479,8 +478,8 @@ TERN_INLINE tern_status tern_put_u16(tern_ctx *ctx, tern_region *region, int ran
 }
 
 /* Load a value of 2 bytes from byte offset of rank's part of region into *value. If the address is a multiple of 2, and
- * ranks on the same node store the value with
- *     tern_put_u16, the call returns a value that one of them stored, never a mixture.
+ * ranks on the same node store the value with tern_put_u16, the call returns a value that one of them stored, never a
+ * mixture.
  * Returns  TERN_OK: the value is in *value.
  *          TERN_ERR_ARG: ctx, region or value is NULL.
  *          TERN_ERR_RANGE: rank is not in the context's team, or the value does not lie in rank's part; *value is
@@ -505,8 +504,7 @@ TERN_INLINE tern_status tern_get_u16(tern_ctx *ctx, tern_region *region, int ran
 }
 
 /* Store a value of 4 bytes at byte offset of rank's part of region. If the address is a multiple of 4, ranks on the
- * same node see either the old or the new
- *     value, never a mixture.
+ * same node see either the old or the new value, never a mixture.
  * Returns  TERN_OK: the put is complete.
  *          TERN_ERR_ARG: ctx or region is NULL.
  *          TERN_ERR_RANGE: rank is not in the context's team, or the value does not lie in rank's part; nothing was
@@ -534,8 +532,8 @@ TERN_INLINE tern_status tern_put_u32(tern_ctx *ctx, tern_region *region, int ran
 }
 
 /* Load a value of 4 bytes from byte offset of rank's part of region into *value. If the address is a multiple of 4, and
- * ranks on the same node store the value with
- *     tern_put_u32, the call returns a value that one of them stored, never a mixture.
+ * ranks on the same node store the value with tern_put_u32, the call returns a value that one of them stored, never a
+ * mixture.
  * Returns  TERN_OK: the value is in *value.
  *          TERN_ERR_ARG: ctx, region or value is NULL.
  *          TERN_ERR_RANGE: rank is not in the context's team, or the value does not lie in rank's part; *value is
@@ -560,8 +558,7 @@ TERN_INLINE tern_status tern_get_u32(tern_ctx *ctx, tern_region *region, int ran
 }
 
 /* Store a value of 8 bytes at byte offset of rank's part of region. If the address is a multiple of 8, ranks on the
- * same node see either the old or the new
- *     value, never a mixture.
+ * same node see either the old or the new value, never a mixture.
  * Returns  TERN_OK: the put is complete.
  *          TERN_ERR_ARG: ctx or region is NULL.
  *          TERN_ERR_RANGE: rank is not in the context's team, or the value does not lie in rank's part; nothing was
@@ -589,8 +586,8 @@ TERN_INLINE tern_status tern_put_u64(tern_ctx *ctx, tern_region *region, int ran
 }
 
 /* Load a value of 8 bytes from byte offset of rank's part of region into *value. If the address is a multiple of 8, and
- * ranks on the same node store the value with
- *     tern_put_u64, the call returns a value that one of them stored, never a mixture.
+ * ranks on the same node store the value with tern_put_u64, the call returns a value that one of them stored, never a
+ * mixture.
  * Returns  TERN_OK: the value is in *value.
  *          TERN_ERR_ARG: ctx, region or value is NULL.
  *          TERN_ERR_RANGE: rank is not in the context's team, or the value does not lie in rank's part; *value is
