@@ -70,7 +70,7 @@ TERN_INLINE tern_status tern_atomic_get_float(tern_ctx *ctx, tern_atomic_domain 
         return st;
     }
     *result = tern_float_of_bits(
-        __atomic_load_n(at, __ATOMIC_ACQUIRE)); /* acquire: pairs with the release of the last writer */
+        __atomic_load_n(at, __ATOMIC_ACQUIRE)); /* acquire: pairs with the release of the most recent write */
     return TERN_OK;
 }
 
@@ -91,7 +91,7 @@ TERN_INLINE tern_status tern_atomic_put_float(tern_ctx *ctx, tern_atomic_domain 
         tern_atomic_args args = { TERN_ATOMIC_PUT, &copy, NULL, NULL };
         return tern_atomic_far(ctx, domain, region, rank, offset, TERN_FLOAT, &args);
     }
-    __atomic_store_n(at, tern_bits_of_float(value), __ATOMIC_RELEASE); /* pairs with the acquire of any that sees it */
+    __atomic_store_n(at, tern_bits_of_float(value), __ATOMIC_RELEASE); /* pairs with the acquire of a reader */
     return TERN_OK;
 }
 
@@ -264,7 +264,7 @@ TERN_INLINE tern_status tern_atomic_get_double(tern_ctx *ctx, tern_atomic_domain
         return st;
     }
     *result = tern_double_of_bits(
-        __atomic_load_n(at, __ATOMIC_ACQUIRE)); /* acquire: pairs with the release of the last writer */
+        __atomic_load_n(at, __ATOMIC_ACQUIRE)); /* acquire: pairs with the release of the most recent write */
     return TERN_OK;
 }
 
@@ -285,7 +285,7 @@ TERN_INLINE tern_status tern_atomic_put_double(tern_ctx *ctx, tern_atomic_domain
         tern_atomic_args args = { TERN_ATOMIC_PUT, &copy, NULL, NULL };
         return tern_atomic_far(ctx, domain, region, rank, offset, TERN_DOUBLE, &args);
     }
-    __atomic_store_n(at, tern_bits_of_double(value), __ATOMIC_RELEASE); /* pairs with the acquire of any that sees it */
+    __atomic_store_n(at, tern_bits_of_double(value), __ATOMIC_RELEASE); /* pairs with the acquire of a reader */
     return TERN_OK;
 }
 

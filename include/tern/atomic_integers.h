@@ -30,7 +30,8 @@ TERN_INLINE tern_status tern_atomic_get_i32(tern_ctx *ctx, tern_atomic_domain *d
             *result = old;
         return st;
     }
-    *result = (int32_t)__atomic_load_n(at, __ATOMIC_ACQUIRE); /* acquire: pairs with the release of the last writer */
+    *result =
+        (int32_t)__atomic_load_n(at, __ATOMIC_ACQUIRE); /* acquire: pairs with the release of the most recent write */
     return TERN_OK;
 }
 
@@ -187,7 +188,7 @@ TERN_INLINE tern_status tern_atomic_get_u32(tern_ctx *ctx, tern_atomic_domain *d
             *result = old;
         return st;
     }
-    *result = __atomic_load_n(at, __ATOMIC_ACQUIRE); /* acquire: pairs with the release of the last writer */
+    *result = __atomic_load_n(at, __ATOMIC_ACQUIRE); /* acquire: pairs with the release of the most recent write */
     return TERN_OK;
 }
 
@@ -344,7 +345,8 @@ TERN_INLINE tern_status tern_atomic_get_i64(tern_ctx *ctx, tern_atomic_domain *d
             *result = old;
         return st;
     }
-    *result = (int64_t)__atomic_load_n(at, __ATOMIC_ACQUIRE); /* acquire: pairs with the release of the last writer */
+    *result =
+        (int64_t)__atomic_load_n(at, __ATOMIC_ACQUIRE); /* acquire: pairs with the release of the most recent write */
     return TERN_OK;
 }
 
@@ -501,7 +503,7 @@ TERN_INLINE tern_status tern_atomic_get_u64(tern_ctx *ctx, tern_atomic_domain *d
             *result = old;
         return st;
     }
-    *result = __atomic_load_n(at, __ATOMIC_ACQUIRE); /* acquire: pairs with the release of the last writer */
+    *result = __atomic_load_n(at, __ATOMIC_ACQUIRE); /* acquire: pairs with the release of the most recent write */
     return TERN_OK;
 }
 

@@ -73,13 +73,16 @@ TERN_API tern_status tern_counter_add(tern_counter *counter, uint64_t value);
  * if opts->when is NULL. opts->event completes when the value has been added, and opts->counter counts the addition.
  * All counters belong to the same context. If opts is NULL, the call is tern_counter_add.
  * Returns  TERN_OK: the value has been added, or will be added.
+ *          TERN_AGAIN: TERN_IMMEDIATE is set, opts->when is NULL, and too many counted operations are waiting to start.
  *          TERN_ERR_ARG: counter is NULL, a flag is unknown or TERN_NOTIFY, an option that a flag needs is NULL, or the
  *            counters belong to different contexts.
  *          TERN_ERR_RANGE: opts is NULL, and the sum does not fit in 64 bits. With options, this is an error of the
  *            operation, not of the call.
  *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
  *          TERN_ERR_SYSTEM: opts->when is set, and the thread that starts triggered operations cannot be created.
- *          After an error, nothing is added.
+ *          TERN_ERR_TIMEOUT: opts->when is NULL, and too many counted operations were waiting to start until the
+ *            context's time limit passed.
+ *          After TERN_AGAIN and after an error, nothing is added.
  * Remote   Triggered operations may start, with their remote effects.
  * Threads  Only the thread that uses the context of the counter may call this function. */
 TERN_API tern_status tern_counter_add_with(tern_counter *counter, uint64_t value, const tern_opts *opts);

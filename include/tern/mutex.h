@@ -66,7 +66,8 @@ TERN_API tern_status tern_mutex_destroy(tern_mutexes *mutexes);
  *          TERN_ERR_TIMEOUT: the context's time limit passed. Between nodes, the call checks the time only between two
  *            answers of rank.
  *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
- *          After an error, the context neither holds the mutex nor waits for it.
+ *          TERN_ERR_LINK: the transport failed.
+ *          After an error, the context does not wait for the mutex.
  * Remote   When the call returns TERN_OK, everything that the previous holder did before it unlocked the mutex is
  *          visible. The rank of the mutex does not have to call Tern.
  * Threads  Only the thread that uses ctx may call this function. */
@@ -84,6 +85,7 @@ TERN_API tern_status tern_mutex_lock(tern_ctx *ctx, tern_mutexes *mutexes, int r
  *          TERN_ERR_TIMEOUT: the deadline passed. Between nodes, the call checks the time only between two answers of
  *            rank.
  *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_LINK: the transport failed.
  *          After TERN_AGAIN and after an error, the context does not wait for the mutex.
  * Remote   When the call returns TERN_OK, everything that the previous holder did before it unlocked the mutex is
  *          visible. The rank of the mutex does not have to call Tern.
@@ -102,6 +104,7 @@ TERN_API tern_status tern_mutex_try(tern_ctx *ctx, tern_mutexes *mutexes, int ra
  *          TERN_ERR_TIMEOUT: the outstanding operations did not complete within the context's time limit. The context
  *            still holds the mutex.
  *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_LINK: the transport failed.
  * Remote   Everything that the context did before is visible to the next holder. The rank of the mutex does not have to
  *          call Tern.
  * Threads  Only the thread that uses ctx may call this function. */

@@ -29,14 +29,12 @@ typedef enum tern_memory {
     TERN_MEMORY_FILE = 2  /* a file for each rank, which remains when the job ends */
 } tern_memory;
 
-/* Options of tern_region_alloc. */
+/* Options of tern_region_alloc. For TERN_MEMORY_FILE, the part of rank r is the file "path.r". Tern creates the file
+ * (with mode 0600) or extends it as needed, and keeps its content. An existing file must belong to the user of the job
+ * and must not be writable by its group or by others; a symbolic link is refused. */
 typedef struct tern_region_opts {
     tern_memory memory;
-    const char
-        *path; /* for TERN_MEMORY_FILE only, NULL otherwise. The part of rank r is the file "path.r". Tern creates
-                         the file (with mode 0600) or extends it as needed, and keeps its content. An existing file must
-                         belong to the user of the job and must not be writable by its group or by others; a symbolic
-                         link is refused */
+    const char *path; /* for TERN_MEMORY_FILE; NULL otherwise */
 } tern_region_opts;
 
 /* One part of a region, as the inlined fast paths see it. This layout is stable within a major version. */
