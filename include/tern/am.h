@@ -138,8 +138,8 @@ TERN_API tern_status tern_am_request(tern_ctx *ctx, int rank, const tern_am *mes
  * Returns  TERN_OK: the message was sent or, with opts->counter or opts->when, will be sent.
  *          TERN_AGAIN: TERN_IMMEDIATE is set, and the queue of the target is full.
  *          TERN_ERR_ARG: a pointer is NULL, the handler is not registered at this rank, there are more than
- *            TERN_AM_ARGS arguments, a flag is unknown, or the kind does not allow this payload or region, opts is
- *            invalid or contains TERN_NOTIFY, or a counter belongs to another context.
+ *            TERN_AM_ARGS arguments, a flag is unknown, the kind does not allow this payload or region, opts is invalid
+ *            or contains TERN_NOTIFY, or a counter belongs to another context.
  *          TERN_ERR_RANGE: rank is not in the context's team, a medium payload exceeds tern_am_max_medium, or a long
  *            payload does not lie in the part of the target. With TERN_IMMEDIATE, the payload of a long message to a
  *            part whose path is "bounce" or "ofi" is limited to about tern_am_max_medium.

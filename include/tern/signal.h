@@ -70,8 +70,8 @@ TERN_API tern_status tern_put_signal(tern_ctx *ctx, tern_region *region, int ran
  * Returns  TERN_OK: the operation has started, and may already be complete.
  *          TERN_AGAIN: TERN_IMMEDIATE is set, and the resources for the operation are exhausted.
  *          TERN_ERR_ARG: ctx or region is NULL, src is NULL and len is not 0, signal or signal->region is NULL,
- *            signal->op is invalid, or the signal is not aligned to 8 bytes, a flag is unknown or TERN_NOTIFY, an
- *            option that a flag needs is NULL, or a counter belongs to another context.
+ *            signal->op is invalid, the signal is not aligned to 8 bytes, a flag is unknown or TERN_NOTIFY, an option
+ *            that a flag needs is NULL, or a counter belongs to another context.
  *          TERN_ERR_RANGE: rank is not in the context's team, offset and len exceed rank's part, or the signal does not
  *            lie in rank's part.
  *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
