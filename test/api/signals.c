@@ -9,7 +9,9 @@
  */
 #include "job_test.h"
 
+#include <fcntl.h>
 #include <stdatomic.h>
+#include <sys/mman.h>
 
 #include "core/job.h"
 
@@ -184,21 +186,50 @@ static void refusals(void)
     OK(tern_region_free(region));
 }
 
-/* Rank 1 sleeps until its word changes. Rank 0 starts the put when it sleeps, and calls Tern no more before it has seen
- * the answer, which comes by a store. */
+/* A word that all ranks of this machine share, and that is read and written without a call of Tern. */
+static _Atomic uint64_t *share_word(void)
+{
+    char  name[64];
+    void *word;
+    int   file;
+
+    job_file_name(name, sizeof(name), 1);
+    file = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    CHECK(file >= 0 && ftruncate(file, sizeof(uint64_t)) == 0);
+    word = mmap(NULL, sizeof(uint64_t), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    CHECK(word != MAP_FAILED);
+    close(file);
+    OK(tern_barrier(TERN_WORLD));
+    if (tern_rank() == 0)
+        CHECK(unlink(name) == 0);
+    return word;
+}
+
+/* Wait without a call that makes progress. The limit only turns a hang into a failure that says what hangs. */
+static void await_answer(const _Atomic uint64_t *answer, uint64_t round, const char *path)
+{
+    const tern_deadline end = tern_deadline_in(30);
+
+    while (atomic_load(answer) < round) {
+        if (tern_clock() > end)
+            job_fail(__FILE__, __LINE__, path, "rank 1 still sleeps although its signal was given 30 s ago");
+        usleep(100);
+    }
+}
+
+/* Rank 1 sleeps until its word changes. Rank 0 starts the put when rank 1 sleeps, and makes no further call of Tern
+ * before rank 1 has answered. Whether rank 1 sleeps can be seen by ranks of its node only. */
 static void asleep(enum job_kind kind)
 {
     int               me = tern_rank();
     _Atomic uint64_t *answer;
-    struct job_region words, answers;
+    struct job_region words;
 
     if (tern_size() < 2 || job_chaos()) /* chaos holds operations back until the next call */
         return;
     job_region_make(&words, kind, 64);
-    job_region_make(&answers, JOB_HOST, 64);
-    answer = tern_region_ptr(answers.region, 0);
-    OK(tern_barrier(TERN_WORLD));
-    for (uint64_t round = 1; round <= 6 && me < 2 && !job_far(1 - me); round++) {
+    answer = share_word();
+    for (uint64_t round = 1; round <= 6 && me < 2 && tern_boot_same_node(&tern_job.boot, 1 - me); round++) {
         const tern_signal signal = { words.region, 0, round, TERN_SIGNAL_SET };
 
         if (me == 1) {
@@ -209,11 +240,10 @@ static void asleep(enum job_kind kind)
         while (atomic_load(&tern_core_job_slot(1)->sleepers) == 0)
             usleep(100);
         OK(tern_put_signal_nbi(TERN_WORLD, words.region, 1, 8, &round, round % 2 ? 8 : 0, &signal));
-        while (atomic_load(answer) < round)
-            usleep(100);
+        await_answer(answer, round, tern_region_path(words.region, 1));
     }
     OK(tern_barrier(TERN_WORLD));
-    job_region_drop(&answers);
+    CHECK(munmap(answer, sizeof(uint64_t)) == 0);
     job_region_drop(&words);
 }
 
