@@ -7,9 +7,12 @@
  *
  * Promise: every context can use registered memory, whatever others have under way; contexts whose operations nobody
  * has waited for yet do not hold up another one, be it for an atomic operation, a get or a put of many chunks. One
- * thread uses all contexts here, so whoever waited for another context to be waited for would wait for ever.
+ * thread uses all contexts here, so whoever waited for another context to be waited for would wait for ever. When all
+ * operations have ended, no context keeps a chunk.
  */
+#include "core/job.h"
 #include "job_test.h"
+#include "link/shm/shm.h"
 
 #define CONTEXTS 200
 #define PART (1u << 17)
@@ -59,6 +62,17 @@ static void without_events(tern_region *region, int to, const unsigned char *lar
         OK(tern_quiet(ctx[i]));
 }
 
+/* No chunk stays with a context whose operations have ended: such chunks would be missing when others need them. */
+static void all_are_free(void)
+{
+    for (unsigned i = 0; i < tern_job.links; i++) {
+        struct shm_link *shm = (struct shm_link *)tern_job.link[i];
+
+        if (strcmp(tern_job.ops[i]->name, "shm") == 0 && !job_chaos() && shm->data)
+            SAME(atomic_load(&shm->free_chunks) | atomic_load(&shm->lane_chunks), UINT64_MAX);
+    }
+}
+
 int main(void)
 {
     struct job_region r;
@@ -77,6 +91,7 @@ int main(void)
     in_turn(r.region, to);
     at_once(r.region, to, large);
     without_events(r.region, to, large);
+    all_are_free();
     OK(tern_barrier(TERN_WORLD));
     job_fill(large, PART, (unsigned)((me + tern_size() - 1) % tern_size()), 1);
     CHECK(job_differ(r.mine + LARGE, large, PART - LARGE) == 0);
