@@ -8,6 +8,7 @@
  */
 #include "link_parts.h"
 
+#include "base/clock.h"
 #include "link/ofi/ofi.h"
 
 #define MANY 64
@@ -79,6 +80,9 @@ static void test_no_delivery(void **state)
 
 /* ---- receives that fail ---- */
 
+/* Nothing here takes long. The limit turns a hang into a failure that says what does not come. */
+#define LIMIT_NS 30000000000
+
 static unsigned delivered;
 
 static void count_message(int from, unsigned channel, const unsigned char *head, const unsigned char *data, size_t len)
@@ -91,6 +95,7 @@ static void count_message(int from, unsigned channel, const unsigned char *head,
 static void lost_buffers(struct rank *r)
 {
     uint32_t none = 0;
+    int64_t  end = tern_base_now() + LIMIT_NS;
 
     receiver = count_message;
     if (r->me == 0)
@@ -98,20 +103,25 @@ static void lost_buffers(struct rank *r)
     while (r->me == 1 && delivered == 0) {
         r->ops->msg_look(r->link);
         EXPECT(deliver(r->link, TERN_CHANNEL_REQUEST) == TERN_OK);
+        EXPECT(tern_base_now() < end); /* the message has not come */
     }
-    while (!r->ops->msg_settled(r->link))
+    while (!r->ops->msg_settled(r->link)) {
         r->ops->msg_look(r->link);
+        EXPECT(tern_base_now() < end); /* the credit has not come */
+    }
     meet(r);
 }
 
 /* Until the failure is told. */
 static void expect_failure(struct rank *r, const char *what)
 {
+    int64_t     end = tern_base_now() + LIMIT_NS;
     tern_status st;
 
     do {
         r->ops->msg_look(r->link);
         st = deliver(r->link, TERN_CHANNEL_REQUEST);
+        EXPECT(tern_base_now() < end); /* the failure was not told */
     } while (st == TERN_OK);
     EXPECT(st == TERN_ERR_LINK && strstr(tern_base_detail(), what));
     meet(r);
