@@ -8,6 +8,11 @@
  */
 #include "link_parts.h"
 
+#include <errno.h>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include "boot/bell.h"
 #include "link/ofi/ofi.h"
 
@@ -191,6 +196,33 @@ static tern_status look(struct rank *r)
     return deliver(r->link, TERN_CHANNEL_REQUEST);
 }
 
+/* Wait until a process has ended, which closes its files. Its parent may not have reaped it yet. */
+static void await_end(pid_t pid)
+{
+    struct pollfd process = { .fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN };
+
+    if (process.fd < 0) {
+        EXPECT(errno == ESRCH);
+        return;
+    }
+    while (poll(&process, 1, -1) != 1)
+        EXPECT(errno == EINTR);
+    close(process.fd);
+}
+
+/* Whether the provider has taken all requests that were sent to a peer. */
+static bool was_transmitted(struct rank *r, int peer)
+{
+    const struct ofi_peer *to;
+    bool                   was;
+
+    pthread_mutex_lock(&ofi_of(r)->lock);
+    to = atomic_load(&ofi_of(r)->peer[peer]);
+    was = to && to->out[TERN_CHANNEL_REQUEST].transmitted > 0 && !to->queued;
+    pthread_mutex_unlock(&ofi_of(r)->lock);
+    return was;
+}
+
 /* Rank 1 sends a message whose data the receiver has to fetch, and ends before rank 0 has looked. The launcher has not
  * told of its end when this returns. */
 static void begin_unfetched(struct rank *r)
@@ -208,7 +240,7 @@ static void begin_unfetched(struct rank *r)
         atomic_store(&r->board->word[0][0], 1);
         while (atomic_load(&r->board->word[1][0]) == 0)
             usleep(1000);
-        usleep(100000); /* rank 1 ends, and its connections with it */
+        await_end((pid_t)atomic_load(&r->board->word[1][0])); /* its connections have ended with it */
         pthread_mutex_unlock(&ofi_of(r)->lock);
         return;
     }
@@ -218,12 +250,14 @@ static void begin_unfetched(struct rank *r)
     memset(msg.head, 0, TERN_LINK_HEAD);
     memset(msg.data, 0, SIZE);
     r->ops->msg_send(r->link, &msg, SIZE);
-    for (int i = 0; i < 100; i++) {
+    while (!was_transmitted(r, 0))
+        r->ops->progress(r->lane);
+    for (int i = 0; i < 100; i++) { /* the provider may have queued the message */
         r->ops->progress(r->lane);
         usleep(1000);
     }
     pthread_mutex_lock(&ofi_of(r)->lock);
-    atomic_store(&r->board->word[1][0], 1);
+    atomic_store(&r->board->word[1][0], (uint64_t)getpid());
     _exit(0);
 }
 
