@@ -1,0 +1,27 @@
+/* arrival.c: see arrival.h. */
+#include "support/arrival.h"
+
+#include <string.h>
+
+#include "core/job.h"
+#include "link/ofi/ofi.h"
+
+static uint64_t received(struct ofi_link *ofi, int rank, unsigned channel)
+{
+    const struct ofi_peer *peer;
+    uint64_t               count;
+
+    pthread_mutex_lock(&ofi->lock);
+    peer = atomic_load_explicit(&ofi->peer[rank], memory_order_relaxed); /* under the lock */
+    count = peer ? peer->in[channel].received : 0;
+    pthread_mutex_unlock(&ofi->lock);
+    return count;
+}
+
+uint64_t test_arrived(int rank, unsigned channel)
+{
+    for (unsigned i = 0; i < tern_job.links; i++)
+        if (strcmp(tern_job.ops[i]->name, "ofi") == 0)
+            return received((struct ofi_link *)tern_job.link[i], rank, channel);
+    return 0;
+}
