@@ -328,7 +328,12 @@ killed "shells that made groups of their own" -n 3 \
     bash -c "set -m; sleep 1000 & '$rank' join say=ready sleep=1000; echo never"
 killed "daemons" -n 3 "$rank" stray child say=ready join sleep=1000
 killed "stopped ranks" -n 3 "$rank" join say=ready stop
-killed "daemons, and a damaged segment" -n 3 "$rank" stray child join 0:damage say=ready sleep=1000
+# Only their process groups tell that these children are of the job.
+for damage in '' 0:damage; do
+    killed "children without TERN_BOOT${damage:+, and a damaged segment}" -n 3 \
+        sh -c "env -u TERN_BOOT sleep 1000 & '$rank' join all $damage say=ready sleep=1000; echo never"
+done
+killed "daemons, and a damaged segment" -n 3 "$rank" stray child join all 0:damage say=ready sleep=1000
 killed "a job within a job" -n 1 "$run" -n 3 sh -c "'$rank' join say=ready sleep=1000; echo never"
 for i in $(seq 12); do # at any moment
     start -n 4 sh -c "'$rank' join sleep=1000; echo never"
