@@ -12,31 +12,69 @@
 
 #include "compare.h"
 
-#define MAX_SERIES 512
-
-/* One figure of one program: a value per run. */
-struct series {
-    const struct compare_test *test;
-    const struct runner       *runner;
-    uint64_t                   size;
-    const char                *metric, *unit;
-    double                    *values;
-    size_t                     count;
-    struct measure_summary     summary;
-};
-
 static struct {
-    struct series        all[MAX_SERIES];
-    size_t               count;
-    size_t               rounds;
-    const struct runner *first; /* what the others are compared with */
+    struct compare_series *all;
+    size_t                 count, room;
+    size_t                 rounds, round; /* how many there are, and the one that runs now */
+    const struct runner   *first;         /* what the others are compared with */
 } table;
+
+const struct compare_series *compare_all(size_t *count)
+{
+    *count = table.count;
+    return table.all;
+}
+
+struct compare_series *compare_find(const struct compare_test *test, const struct runner *runner, uint64_t size,
+                                    const char *metric)
+{
+    for (size_t i = 0; i < table.count; i++) {
+        struct compare_series *s = &table.all[i];
+
+        if (s->test == test && s->runner == runner && s->size == size && s->metric == metric)
+            return s;
+    }
+    return NULL;
+}
+
+/* A series at the end of the table, with room for a value of each round. */
+static struct compare_series *new_series(void)
+{
+    struct compare_series *s = NULL;
+
+    if (table.count == table.room) {
+        table.room = table.room == 0 ? 64 : 2 * table.room;
+        s = realloc(table.all, table.room * sizeof(*s));
+        table.all = s;
+    }
+    if (table.all != NULL) {
+        s = &table.all[table.count++];
+        *s = (struct compare_series){ .values = calloc(table.rounds, sizeof(double)),
+                                      .rounds = calloc(table.rounds, sizeof(size_t)) };
+    }
+    if (s == NULL || s->values == NULL || s->rounds == NULL) {
+        fprintf(stderr, "tern-perf: not enough memory for the figures; use fewer sizes or rounds\n");
+        exit(1);
+    }
+    return s;
+}
+
+static void free_series(void)
+{
+    for (size_t i = 0; i < table.count; i++) {
+        free(table.all[i].values);
+        free(table.all[i].rounds);
+    }
+    free(table.all);
+    table.all = NULL;
+    table.count = table.room = 0;
+}
 
 void compare_keep(const struct compare_test *test, const struct runner *runner, uint64_t size, const char *metric,
                   double value)
 {
-    struct series *s = table.all, *end = table.all + table.count;
-    const char    *name = NULL;
+    struct compare_series *s;
+    const char            *name = NULL;
 
     for (size_t i = 0; i < COMPARE_METRICS && test->metrics[i] != NULL; i++) {
         if (strcmp(test->metrics[i], metric) == 0)
@@ -44,46 +82,32 @@ void compare_keep(const struct compare_test *test, const struct runner *runner, 
     }
     if (name == NULL)
         return;
-    while (s < end && !(s->test == test && s->runner == runner && s->size == size && s->metric == name))
-        s++;
-    if (s == end) {
-        if (table.count == MAX_SERIES)
-            return;
-        *s = (struct series){ .test = test, .runner = runner, .size = size, .metric = name, .unit = test->unit };
-        s->values = calloc(table.rounds, sizeof(double));
-        if (s->values == NULL) {
-            fprintf(stderr, "tern-perf: not enough memory\n");
-            exit(1);
-        }
-        table.count++;
+    s = compare_find(test, runner, size, name);
+    if (s == NULL) {
+        s = new_series();
+        s->test = test;
+        s->runner = runner;
+        s->size = size;
+        s->metric = name;
+        s->unit = test->unit;
     }
-    if (s->count < table.rounds)
+    if (s->count < table.rounds) {
+        s->rounds[s->count] = table.round;
         s->values[s->count++] = value;
-}
-
-static bool less_is_better(const struct series *s)
-{
-    return strcmp(s->unit, "ns") == 0;
-}
-
-static double best(const struct series *s)
-{
-    return less_is_better(s) ? s->summary.min : s->summary.max;
-}
-
-/* The first program's series for the figure that s is of; NULL if it did not run. */
-static const struct series *first_of(const struct series *s)
-{
-    for (size_t i = 0; i < table.count; i++) {
-        const struct series *t = &table.all[i];
-
-        if (t->runner == table.first && t->test == s->test && t->size == s->size && t->metric == s->metric)
-            return t;
     }
-    return NULL;
 }
 
-static void add(const struct series *s, const char *suffix, double value, const char *unit)
+bool compare_less_is_better(const char *unit)
+{
+    return strcmp(unit, "MB/s") != 0 && strcmp(unit, "op/s") != 0;
+}
+
+static double best(const struct compare_series *s)
+{
+    return compare_less_is_better(s->unit) ? s->summary.min : s->summary.max;
+}
+
+static void add(const struct compare_series *s, const char *suffix, double value, const char *unit)
 {
     struct perf_figure f = { .test = s->test->name,
                              .link = s->runner->link,
@@ -100,9 +124,9 @@ static void add(const struct series *s, const char *suffix, double value, const 
 }
 
 /* One line for each program, Tern first. */
-static void report(const struct series *s, bool text)
+static void report(const struct compare_series *s, bool text)
 {
-    const struct series *first = first_of(s);
+    const struct compare_series *first = compare_find(s->test, table.first, s->size, s->metric);
 
     if (text)
         printf("%-10s %9" PRIu64 "  %-18s %-5s %-11s %14.6g %14.6g", s->test->name, s->size, s->metric, s->unit,
@@ -144,24 +168,33 @@ static void report_all(const char *title, bool text)
     }
 }
 
-/* Run everything once in each round; a program that failed twice in a test is left out of the rest of it. */
+/* Run one test with all programs. A program that has failed twice in a test is left out of the rest of it. */
+static void run_test(const struct comparison *cmp, const struct perf_options *o, const struct compare_test *test,
+                     const bool *present, unsigned *failures)
+{
+    for (size_t i = 0; i < cmp->runner_count && !perf_child_stopped(); i++) {
+        size_t               r = cmp->alternate && table.round % 2 == 1 ? cmp->runner_count - 1 - i : i;
+        const struct runner *runner = &cmp->runners[r];
+
+        if (!present[r] || failures[r] >= 2)
+            continue;
+        if (!(test->run != NULL ? test->run : runner->run)(runner, test, o) && ++failures[r] == 2 &&
+            !perf_child_stopped())
+            fprintf(stderr, "tern-perf: %s failed twice in %s and is left out of it\n", runner->name, test->name);
+    }
+}
+
+/* Run everything once in each round. */
 static void run_all(const struct comparison *cmp, const struct perf_options *o, const bool *wanted, const bool *present)
 {
     unsigned failures[COMPARE_TESTS][COMPARE_RUNNERS] = { 0 };
     size_t   steps = o->rounds * cmp->test_count, done = 0;
 
-    for (size_t round = 0; round < o->rounds; round++) {
+    for (table.round = 0; table.round < o->rounds; table.round++) {
         for (size_t t = 0; t < cmp->test_count; t++, done++) {
             perf_progress((double)done / (double)steps);
-            for (size_t r = 0; r < cmp->runner_count && wanted[t] && !perf_child_stopped(); r++) {
-                const struct runner *runner = &cmp->runners[r];
-
-                if (!present[r] || failures[t][r] >= 2)
-                    continue;
-                if (!runner->run(runner, &cmp->tests[t], o) && ++failures[t][r] == 2 && !perf_child_stopped())
-                    fprintf(stderr, "tern-perf: %s failed twice in %s and is left out of it\n", runner->name,
-                            cmp->tests[t].name);
-            }
+            if (wanted[t])
+                run_test(cmp, o, &cmp->tests[t], present, failures[t]);
         }
     }
 }
@@ -169,7 +202,7 @@ static void run_all(const struct comparison *cmp, const struct perf_options *o, 
 static bool choose(const struct comparison *cmp, const struct perf_options *o, bool *wanted)
 {
     for (size_t t = 0; t < cmp->test_count; t++)
-        wanted[t] = o->word_count == 0;
+        wanted[t] = o->word_count == 0 && !cmp->tests[t].optional;
     for (size_t w = 0; w < o->word_count; w++) {
         bool known = false;
 
@@ -196,7 +229,7 @@ static bool find_all(const struct comparison *cmp, const struct perf_options *o,
         if (!present[r])
             fprintf(stderr, "tern-perf: without %s: %s\n", cmp->runners[r].name, cmp->runners[r].install);
     }
-    return present[0];
+    return cmp->runner_count > 0 && present[0];
 }
 
 int compare_run(const struct comparison *cmp, const struct perf_options *o)
@@ -216,15 +249,17 @@ int compare_run(const struct comparison *cmp, const struct perf_options *o)
     run_all(cmp, o, wanted, present);
     perf_progress_end();
     perf_child_obey();
-    report_all(cmp->title, o->format == PERF_TEXT);
+    if (cmp->report != NULL)
+        cmp->report(cmp, o, wanted);
+    else
+        report_all(cmp->title, o->format == PERF_TEXT);
     if (cmp->after != NULL)
         cmp->after(cmp, o);
     if (o->format == PERF_JSON)
         perf_report_end("");
     if (table.count == 0 || (o->plot != NULL && !perf_plot(o->plot, cmp->title)))
         status = 1;
-    for (size_t i = 0; i < table.count; i++)
-        free(table.all[i].values);
+    free_series();
     return status;
 }
 
@@ -241,5 +276,7 @@ int perf_compare(const struct perf_options *o)
                                     .tests = compare_net_tests,
                                     .test_count = compare_net_test_count };
 
+    if (o->build != NULL)
+        return compare_builds(o);
     return compare_run(o->net ? &net : &memory, o);
 }

@@ -8,7 +8,21 @@
 
 #include "perf.h"
 
-enum { OPT_VERSION = 256, OPT_LIST, OPT_INIT_RANK, OPT_GENERATE, OPT_MESSAGES, OPT_NET, OPT_THREADS, OPT_ELEMENT };
+enum {
+    OPT_VERSION = 256,
+    OPT_LIST,
+    OPT_INIT_RANK,
+    OPT_GENERATE,
+    OPT_MESSAGES,
+    OPT_NET,
+    OPT_THREADS,
+    OPT_ELEMENT,
+    OPT_BUILD,
+    OPT_SELF
+};
+
+#define DEFAULT_ROUNDS 15
+#define DEFAULT_BUILD_ROUNDS 9
 
 static const struct option long_options[] = {
     { "sizes", required_argument, NULL, 's' },
@@ -31,6 +45,8 @@ static const struct option long_options[] = {
     { "threads", required_argument, NULL, OPT_THREADS },
     { "element", required_argument, NULL, OPT_ELEMENT },
     { "peers", required_argument, NULL, 'P' },
+    { "build", required_argument, NULL, OPT_BUILD },
+    { "self", no_argument, NULL, OPT_SELF },
     { "help", no_argument, NULL, 'h' },
     { "version", no_argument, NULL, OPT_VERSION },
     { "list", no_argument, NULL, OPT_LIST },
@@ -41,6 +57,7 @@ static const struct option long_options[] = {
 static const char usage[] =
     "usage: ternrun -n N tern-perf TEST [options]\n"
     "       tern-perf init|compare|register|crossover|payload|protocols [options]\n"
+    "       tern-perf compare --build DIR [TEST...] [options]\n"
     "       tern-perf --list | --help | --version\n"
     "\n"
     "  --sizes A:B|A,B,C   bytes per transfer: powers of two times A up to B, or a list; K, M, G are powers of 1024\n"
@@ -63,6 +80,10 @@ static const char usage[] =
     "compare [TEST...]\n"
     "  --rounds N          runs of each program, in turn (default 15)\n"
     "  --peers DIR         where tern-peer-openmpi and tern-peer-mpich are (default: beside tern-perf)\n"
+    "compare --build DIR [TEST...]\n"
+    "  --build DIR         compare with another build of Tern, in turn: a build directory or an install prefix\n"
+    "  --self              compare the other build with itself, which shows the noise of this machine\n"
+    "  --rounds N          jobs of each build (default 9)\n"
     "init\n"
     "  --ranks N[,N...]    ranks of the jobs that it starts (default 2 for the time, 8 for the memory; with --net\n"
     "                      2,8,16,32,64 for both)\n"
@@ -181,6 +202,8 @@ static const char *take_option(struct perf_options *o, int option, const char *v
     case 'q': o->quiet = true; return NULL;
     case 'p': o->plot = value; return NULL;
     case 'P': o->peers = value; return NULL;
+    case OPT_BUILD: o->build = value; return NULL;
+    case OPT_SELF: o->self = true; return NULL;
     default: return "unknown option, or its value is missing";
     }
 }
@@ -258,6 +281,10 @@ static int dispatch(const struct perf_options *o, const char *name)
     if (test == NULL)
         return complain("no such test, tern-perf --list shows them", name);
     choose_net(o, test);
+    if (o->build != NULL && test->command != perf_compare)
+        return complain("--build is an option of compare; this test has no use for it", name);
+    if (o->self && o->build == NULL)
+        return complain("--self needs the build that it compares with itself: compare --build DIR --self", "");
     if (test->command == NULL && o->word_count > 0)
         return complain("one test at a time; this is too much", o->words[0]);
     if (!test->empty && has_empty(o))
@@ -271,7 +298,7 @@ static int dispatch(const struct perf_options *o, const char *name)
 
 int main(int argc, char **argv)
 {
-    struct perf_options o = { .rounds = 15, .limit = 60, .element = 8 };
+    struct perf_options o = { .limit = 60, .element = 8 };
     int                 option;
     const char         *wrong;
 
@@ -290,6 +317,8 @@ int main(int argc, char **argv)
     }
     if (optind == argc)
         return complain("which test?", "");
+    if (o.rounds == 0)
+        o.rounds = o.build != NULL ? DEFAULT_BUILD_ROUNDS : DEFAULT_ROUNDS;
     o.words = argv + optind + 1;
     o.word_count = (size_t)(argc - optind - 1);
     return dispatch(&o, argv[optind]);

@@ -35,7 +35,7 @@ struct perf_options {
     uint64_t         iters;                     /* iterations of each slice; 0: as many as the time gives */
     double           time;                      /* seconds for all slices of one kernel; 0: the test's own */
     size_t           repeat;                    /* slices of each kernel; 0: the test's own */
-    size_t           rounds;                    /* compare: runs of each program */
+    size_t           rounds;                    /* compare: runs of each program; 0 until main chooses the default */
     uint64_t         ranks[PERF_MAX_WINDOWS];   /* init: ranks of the jobs that it starts */
     size_t           ranks_count;               /* 0: its own choice */
     uint64_t         threads[PERF_MAX_WINDOWS]; /* register: that do it at a time */
@@ -51,6 +51,8 @@ struct perf_options {
     const char      *provider; /* of libfabric; NULL: Tern's choice */
     const char      *plot;
     const char      *peers; /* compare: where the peer programs are; NULL: beside this program */
+    const char      *build; /* compare: the directory of another build of Tern; NULL: compare with the peers */
+    bool             self;  /* compare: run the other build beside itself */
     char           **words; /* what follows the test's name */
     size_t           word_count;
 };

@@ -18,9 +18,9 @@
 
 #include "compare.h"
 
-#define RUN_TIME "0.06"
-#define RUN_REPEAT "5"
-#define MAX_WORDS 32
+#define RUN_TIME 0.06 /* seconds for each kernel and size in one run, unless --time is given */
+#define RUN_REPEAT 5  /* slices of it, unless --repeat is given */
+#define MAX_WORDS COMPARE_WORDS
 
 void compare_tell_failure(const struct runner *runner, const struct compare_test *test, const struct perf_child *child)
 {
@@ -63,32 +63,39 @@ static bool read_csv(const struct runner *runner, const struct compare_test *tes
     return any;
 }
 
-/* Start words, wait, read. */
-static bool run_csv(const struct runner *runner, const struct compare_test *test, const struct perf_options *o,
-                    char *const words[], char *const extra_env[])
+bool compare_failed(const struct runner *runner, const struct compare_test *test, const struct perf_child *child)
+{
+    if (runner->failed != NULL && !perf_child_stopped() && runner->failed(runner, test, child))
+        return true;
+    compare_tell_failure(runner, test, child);
+    return false;
+}
+
+bool compare_run_csv(const struct runner *runner, const struct compare_test *test, const struct perf_options *o,
+                     char *const words[], char *const extra_env[])
 {
     struct perf_child child;
     bool              ok = false;
 
     if (perf_child_start(&child, words, extra_env, o->limit)) {
-        ok = perf_child_finish(&child) && read_csv(runner, test, child.text[0]);
-        if (!ok)
-            compare_tell_failure(runner, test, &child);
+        ok = (perf_child_finish(&child) && read_csv(runner, test, child.text[0])) ||
+             compare_failed(runner, test, &child);
     }
     perf_child_free(&child);
     return ok;
 }
 
-/* The sizes of a test as text: those of the command line, or the test's own. */
-static const char *sizes_text(const struct compare_test *test, const struct perf_options *o, char *text, size_t room)
+/* Print the values of --sizes, --time and --repeat: those of the command line, or those of the test and this file. */
+static void values_print(struct compare_values *values, const struct compare_test *test, const struct perf_options *o)
 {
-    size_t at = 0;
+    size_t at = 0, room = sizeof(values->sizes);
 
     if (o->size_count == 0)
-        return test->sizes;
+        snprintf(values->sizes, room, "%s", test->sizes != NULL ? test->sizes : "8");
     for (size_t i = 0; i < o->size_count && at < room; i++)
-        at += (size_t)snprintf(text + at, room - at, "%s%" PRIu64, i > 0 ? "," : "", o->sizes[i]);
-    return text;
+        at += (size_t)snprintf(values->sizes + at, room - at, "%s%" PRIu64, i > 0 ? "," : "", o->sizes[i]);
+    snprintf(values->time, sizeof(values->time), "%g", o->time > 0 ? o->time : RUN_TIME);
+    snprintf(values->repeat, sizeof(values->repeat), "%zu", o->repeat > 0 ? o->repeat : RUN_REPEAT);
 }
 
 size_t compare_sizes(const struct compare_test *test, const struct perf_options *o, uint64_t *sizes)
@@ -105,17 +112,17 @@ size_t compare_sizes(const struct compare_test *test, const struct perf_options 
 
 /* The words that tern-perf and the MPI peers have in common, behind those that start them. */
 static void common_words(const char **words, size_t n, const struct runner *runner, const struct compare_test *test,
-                         const char *sizes)
+                         const struct compare_values *values)
 {
     words[n++] = runner->instead != NULL ? runner->instead : test->test != NULL ? test->test : test->name;
     words[n++] = "--csv";
     words[n++] = "--time";
-    words[n++] = RUN_TIME;
+    words[n++] = values->time;
     words[n++] = "--repeat";
-    words[n++] = RUN_REPEAT;
+    words[n++] = values->repeat;
     if (test->sizes != NULL || runner->instead != NULL) { /* a test without sizes has a word */
         words[n++] = "--sizes";
-        words[n++] = test->sizes != NULL ? sizes : "8";
+        words[n++] = test->sizes != NULL ? values->sizes : "8";
     }
     if (test->window != NULL && runner->instead == NULL) {
         words[n++] = "--window";
@@ -133,24 +140,34 @@ bool compare_tern_find(const struct runner *runner, const struct perf_options *o
     char path[512];
 
     (void)o;
-    return perf_find_sibling(NULL, runner->launcher, path, sizeof(path)) &&
-           perf_find_sibling(NULL, runner->program, path, sizeof(path));
+    return perf_find_sibling(runner->dir, runner->launcher, path, sizeof(path)) &&
+           perf_find_sibling(runner->dir, runner->program, path, sizeof(path));
+}
+
+void compare_tern_words(struct compare_job *job, const struct runner *runner, const struct compare_test *test,
+                        const struct perf_options *o)
+{
+    const char *start[] = { job->launcher, "-n", "2", "--bind", job->cpus, job->program, "--quiet" };
+    char        second[24];
+
+    compare_two_cpus(job->cpus, second);
+    if (strcmp(job->cpus, second) == 0)
+        snprintf(job->cpus, sizeof(job->cpus), "none");
+    else
+        snprintf(job->cpus + strlen(job->cpus), sizeof(job->cpus) - strlen(job->cpus), ",%s", second);
+    perf_find_sibling(runner->dir, runner->launcher, job->launcher, sizeof(job->launcher));
+    perf_find_sibling(runner->dir, runner->program, job->program, sizeof(job->program));
+    memcpy(job->words, start, sizeof(start));
+    values_print(&job->values, test, o);
+    common_words(job->words, sizeof(start) / sizeof(start[0]), runner, test, &job->values);
 }
 
 bool compare_tern_run(const struct runner *runner, const struct compare_test *test, const struct perf_options *o)
 {
-    char        launcher[512], program[512], sizes[2048], cpus[64], second[24];
-    const char *words[MAX_WORDS] = { launcher, "-n", "2", "--bind", cpus, program, "--quiet" };
+    struct compare_job job;
 
-    compare_two_cpus(cpus, second);
-    if (strcmp(cpus, second) == 0)
-        snprintf(cpus, sizeof(cpus), "none");
-    else
-        snprintf(cpus + strlen(cpus), sizeof(cpus) - strlen(cpus), ",%s", second);
-    perf_find_sibling(NULL, runner->launcher, launcher, sizeof(launcher));
-    perf_find_sibling(NULL, runner->program, program, sizeof(program));
-    common_words(words, 7, runner, test, sizes_text(test, o, sizes, sizeof(sizes)));
-    return run_csv(runner, test, o, (char *const *)(uintptr_t)words, runner->env);
+    compare_tern_words(&job, runner, test, o);
+    return compare_run_csv(runner, test, o, (char *const *)(uintptr_t)job.words, runner->env);
 }
 
 static bool mpi_find(const struct runner *runner, const struct perf_options *o)
@@ -182,13 +199,14 @@ static void name_cpus(char text[96])
  * to be ended. */
 static bool openmpi_job(const struct runner *runner, const struct compare_test *test, const struct perf_options *o)
 {
-    static char root[] = "OMPI_ALLOW_RUN_AS_ROOT=1", sure[] = "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1";
-    static char calm[] = "OMPI_MCA_btl_base_warn_component_unused=0";
-    char        dir[] = "/dev/shm/tern-perf-XXXXXX", memory[96], notes[96], cpus[96], program[512], sizes[2048];
-    char       *extra_env[MAX_WORDS] = { root, sure, calm, memory, notes, cpus };
-    const char *words[MAX_WORDS] = { runner->launcher, "-n", "2", "--bind-to", "none", "--oversubscribe" };
-    size_t      n = 6, e = 6;
-    bool        ok;
+    static char           root[] = "OMPI_ALLOW_RUN_AS_ROOT=1", sure[] = "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1";
+    static char           calm[] = "OMPI_MCA_btl_base_warn_component_unused=0";
+    char                  dir[] = "/dev/shm/tern-perf-XXXXXX", memory[96], notes[96], cpus[96], program[512];
+    char                 *extra_env[MAX_WORDS] = { root, sure, calm, memory, notes, cpus };
+    const char           *words[MAX_WORDS] = { runner->launcher, "-n", "2", "--bind-to", "none", "--oversubscribe" };
+    size_t                n = 6, e = 6;
+    bool                  ok;
+    struct compare_values values;
 
     if (mkdtemp(dir) == NULL) {
         fprintf(stderr, "tern-perf: cannot make a directory in /dev/shm: %s\n", strerror(errno));
@@ -203,8 +221,9 @@ static bool openmpi_job(const struct runner *runner, const struct compare_test *
         words[n++] = runner->options[i];
     perf_find_sibling(o->peers, runner->program, program, sizeof(program));
     words[n++] = program;
-    common_words(words, n, runner, test, sizes_text(test, o, sizes, sizeof(sizes)));
-    ok = run_csv(runner, test, o, (char *const *)(uintptr_t)words, extra_env);
+    values_print(&values, test, o);
+    common_words(words, n, runner, test, &values);
+    ok = compare_run_csv(runner, test, o, (char *const *)(uintptr_t)words, extra_env);
     nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
     return ok;
 }
@@ -221,9 +240,10 @@ static bool oshmem_run(const struct runner *runner, const struct compare_test *t
 
 static bool mpich_run(const struct runner *runner, const struct compare_test *test, const struct perf_options *o)
 {
-    char        program[512], sizes[2048], cpus[96];
-    char       *extra_env[MAX_WORDS] = { cpus };
-    const char *words[MAX_WORDS] = { runner->launcher, "-n", "2", "-bind-to", "none", program };
+    char                  program[512], cpus[96];
+    char                 *extra_env[MAX_WORDS] = { cpus };
+    const char           *words[MAX_WORDS] = { runner->launcher, "-n", "2", "-bind-to", "none", program };
+    struct compare_values values;
 
     if (test->no_mpi)
         return true;
@@ -231,8 +251,9 @@ static bool mpich_run(const struct runner *runner, const struct compare_test *te
     for (size_t i = 0; runner->env != NULL && runner->env[i] != NULL; i++)
         extra_env[i + 1] = runner->env[i];
     perf_find_sibling(o->peers, runner->program, program, sizeof(program));
-    common_words(words, 6, runner, test, sizes_text(test, o, sizes, sizeof(sizes)));
-    return run_csv(runner, test, o, (char *const *)(uintptr_t)words, extra_env);
+    values_print(&values, test, o);
+    common_words(words, 6, runner, test, &values);
+    return compare_run_csv(runner, test, o, (char *const *)(uintptr_t)words, extra_env);
 }
 
 bool compare_program_find(const struct runner *runner, const struct perf_options *o)
@@ -249,7 +270,6 @@ bool compare_program_find(const struct runner *runner, const struct perf_options
 #define UCX_MEMORY VALUE("UCX_TLS=posix,sysv,cma,self")
 #define UCX_TCP VALUE("UCX_TLS=tcp,self"), VALUE("UCX_NET_DEVICES=lo")
 
-#define TERN_MISSING "ternrun and tern-perf must lie in the same directory or in PATH"
 #define OPENMPI_MISSING "install openmpi-bin and libopenmpi-dev, then build Tern again"
 #define MPICH_MISSING "install mpich and libmpich-dev, then build Tern again"
 
@@ -269,7 +289,7 @@ const struct runner compare_memory_runners[] = {
       .link = "tern",
       .launcher = "ternrun",
       .program = "tern-perf",
-      .install = TERN_MISSING,
+      .install = COMPARE_TERN_MISSING,
       .find = compare_tern_find,
       .run = compare_tern_run },
     { .name = "Open MPI",
@@ -320,14 +340,14 @@ const struct runner compare_net_runners[] = {
       .link = "tern",
       .launcher = "ternrun",
       .program = "tern-perf",
-      .install = TERN_MISSING,
+      .install = COMPARE_TERN_MISSING,
       .find = compare_tern_find,
       .run = compare_tern_run },
     { .name = "raw TCP",
       .link = "tcp",
       .launcher = "ternrun",
       .program = "tern-perf",
-      .install = TERN_MISSING,
+      .install = COMPARE_TERN_MISSING,
       .find = compare_tern_find,
       .run = compare_tern_run,
       .instead = "limits" },

@@ -371,7 +371,9 @@ const struct perf_test perf_tests[] = {
       .unit = "ratio",
       .command = perf_protocols },
     { .name = "compare",
-      .what = "Tern, Open MPI, MPICH, OpenSHMEM and UCX in turn, or with --net what uses TCP; started without ternrun",
+      .what =
+          "Tern, Open MPI, MPICH, OpenSHMEM and UCX in turn, or with --net what uses TCP, or with --build two builds "
+          "of Tern; started without ternrun",
       .metric = "ratio_of_medians",
       .unit = "ratio",
       .command = perf_compare },

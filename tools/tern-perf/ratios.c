@@ -1,0 +1,222 @@
+/* ratios.c: the report of a comparison of two builds: for each figure the medians of both, and the ratio of the first
+ * build to the second in each round.
+ *
+ * The two runs of one round follow each other closely, so that a machine that changes its speed touches both. The ratio
+ * of a row is therefore the median of the ratios of the rounds and not the ratio of the medians, and the quartiles of
+ * the ratios show the noise. A ratio above 1 always means that the first build is worse: rates and bandwidths are
+ * inverted. A row is marked when its ratios stay above LIMIT and are further from 1 than they are from each other.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compare.h"
+
+#define LIMIT 1.03
+#define FEWEST 5 /* rounds; the quartiles of fewer say nothing about the noise */
+#define MARK "WORSE"
+#define NO_RATIO "       -  " /* stands in the column of the ratio */
+
+/* One figure of both builds. */
+struct row {
+    const struct compare_series *first, *second; /* NULL: the build has not printed the figure */
+    struct measure_summary       ratio;
+    size_t                       rounds; /* in which both builds have a value */
+};
+
+/* The article of a build's name within a sentence. */
+static const char *the(const struct runner *runner)
+{
+    return strncmp(runner->name, "this ", strlen("this ")) == 0 ? "" : "the ";
+}
+
+/* The part of a line in front of the ratio. */
+static void row_head_print(const struct compare_test *test, const char *size, const char *metric, const char *first,
+                           const char *second)
+{
+    printf("%-11s %9s  %-18s %-5s %12s %12s", test->name, size, metric, test->unit, first, second);
+}
+
+static struct measure_summary summary_of(const struct compare_series *s, double *room)
+{
+    memcpy(room, s->values, s->count * sizeof(*room)); /* the series keeps its order, which pairs the rounds */
+    return measure_summarise(room, s->count);
+}
+
+/* The value of one round; 0 where there is none. */
+static double value_in(const struct compare_series *s, size_t round)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        if (s->rounds[i] == round)
+            return s->values[i];
+    }
+    return 0;
+}
+
+/* The ratios of the rounds in which both builds have a value. */
+static void pair(struct row *row, size_t rounds, double *room)
+{
+    bool less = compare_less_is_better(row->first->unit);
+
+    row->rounds = 0;
+    for (size_t r = 0; r < rounds; r++) {
+        double first = value_in(row->first, r), second = value_in(row->second, r);
+
+        if (first > 0 && second > 0)
+            room[row->rounds++] = less ? first / second : second / first;
+    }
+    if (row->rounds > 0)
+        row->ratio = measure_summarise(room, row->rounds);
+}
+
+/* Whether the first build is worse by more than the noise. */
+static bool is_worse(const struct row *row)
+{
+    return row->rounds >= FEWEST && row->ratio.p25 > LIMIT && row->ratio.median - 1 > row->ratio.p75 - row->ratio.p25;
+}
+
+static void add(const struct compare_series *s, const char *suffix, const char *unit,
+                const struct measure_summary *value)
+{
+    struct perf_figure f = { .test = s->test->name,
+                             .link = s->runner->link,
+                             .ranks = 2,
+                             .size = s->size,
+                             .unit = unit,
+                             .spread = strcmp(unit, "flag") != 0,
+                             .value = *value };
+
+    snprintf(f.metric, sizeof(f.metric), "%s%s", s->metric, suffix);
+    perf_report_add(&f);
+}
+
+/* The median of one build as a cell of the table; adds it to the figures of CSV and JSON. */
+static void median_cell(const struct compare_series *s, double *room, char text[24])
+{
+    struct measure_summary summary;
+
+    snprintf(text, 24, "-");
+    if (s == NULL)
+        return;
+    summary = summary_of(s, room);
+    snprintf(text, 24, "%.5g", summary.median);
+    add(s, "", s->unit, &summary);
+}
+
+/* What stands behind the medians: the ratio with its quartiles and the mark. */
+static void ratio_print(const struct row *row, bool text)
+{
+    const struct measure_summary mark = { .median = is_worse(row) };
+
+    if (row->rounds == 0) {
+        if (text)
+            puts(NO_RATIO "no round has a value of both builds");
+        return;
+    }
+    add(row->first, "_ratio", "ratio", &row->ratio);
+    add(row->first, "_worse", "flag", &mark);
+    if (text)
+        printf(" %7.3f  %.3f to %.3f%s\n", row->ratio.median, row->ratio.p25, row->ratio.p75,
+               is_worse(row) ? "  " MARK : "");
+}
+
+static void row_print(struct row *row, size_t rounds, bool text)
+{
+    const struct compare_series *s = row->first != NULL ? row->first : row->second;
+    double                      *room = calloc(rounds, sizeof(*room));
+    char                         first[24], second[24], size[24];
+
+    if (room == NULL) {
+        fprintf(stderr, "tern-perf: not enough memory for the report\n");
+        exit(1);
+    }
+    median_cell(row->first, room, first);
+    median_cell(row->second, room, second);
+    snprintf(size, sizeof(size), "%" PRIu64, s->size);
+    if (text)
+        row_head_print(s->test, s->test->sizes != NULL ? size : "-", s->metric, first, second);
+    if (row->first != NULL && row->second != NULL) {
+        pair(row, rounds, room);
+        ratio_print(row, text);
+    } else if (text) {
+        printf(NO_RATIO "only %s%s has this size\n", the(s->runner), s->runner->name);
+    }
+    free(room);
+}
+
+/* Print a row for a figure that a build does not have, with the reason. CSV and JSON have no place for the reason, so
+ * that it goes to standard error there. */
+static void absence_print(const struct comparison *cmp, const struct compare_test *test, const char *metric,
+                          const bool has[2], bool text)
+{
+    bool                 first = !has[0] && (has[1] || compare_build_note(&cmp->runners[0], test)[0] != '\0');
+    const struct runner *lacks = &cmp->runners[first ? 0 : 1];
+    const char          *note = compare_build_note(lacks, test);
+    FILE                *to = text ? stdout : stderr;
+
+    if (text)
+        row_head_print(test, "-", metric, "-", "-");
+    else
+        fprintf(stderr, "tern-perf: %s, %s: ", test->name, metric);
+    if (has[0] == has[1] && note[0] == '\0')
+        fprintf(to, "%sneither build prints this figure\n", text ? NO_RATIO : "");
+    else
+        fprintf(to, "%s%s%s %s\n", text ? NO_RATIO : "", the(lacks), lacks->name,
+                note[0] != '\0' ? note : "does not print this figure");
+}
+
+/* All sizes of one figure, in the order in which either build has printed them. */
+static void metric_print(const struct comparison *cmp, const struct compare_test *test, const char *metric,
+                         const struct perf_options *o)
+{
+    bool                         has[2] = { false, false }, text = o->format == PERF_TEXT;
+    size_t                       n;
+    const struct compare_series *all = compare_all(&n);
+
+    for (size_t i = 0; i < n; i++) {
+        if (all[i].test == test && all[i].metric == metric)
+            has[all[i].runner - cmp->runners] = true;
+    }
+    if (!has[0] || !has[1]) {
+        absence_print(cmp, test, metric, has, text);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        struct row row = { .first = compare_find(test, &cmp->runners[0], all[i].size, metric),
+                           .second = compare_find(test, &cmp->runners[1], all[i].size, metric) };
+
+        if (all[i].test != test || all[i].metric != metric)
+            continue;
+        if (row.first == &all[i] || row.first == NULL)
+            row_print(&row, o->rounds, text);
+    }
+}
+
+static void head_print(const struct comparison *cmp, const struct perf_options *o)
+{
+    const char *first = cmp->runners[0].name, *second = cmp->runners[1].name;
+
+    printf(
+        "%s: %zu rounds, each with one job of either column, in alternating order.\n"
+        "ratio      the median of the ratios of the rounds. A ratio above 1.00 always means that the column \"%s\" is\n"
+        "           worse: slower, or larger in memory. Ratios of MB/s and op/s are inverted for this.\n"
+        "quartiles  half of the ratios lie between these two values. Values far apart mean a noisy row.\n"
+        "%-9s  the lower quartile is above %.2f, and the ratio is further from 1.00 than the quartiles are from\n"
+        "           each other. With fewer than %d rounds no row is marked.\n"
+        "%-11s %9s  %-18s %-5s %12s %12s %7s  %s\n",
+        cmp->title, o->rounds, first, MARK, LIMIT, FEWEST, "test", "bytes", "figure", "unit", first, second, "ratio",
+        "quartiles");
+}
+
+void compare_report_ratios(const struct comparison *cmp, const struct perf_options *o, const bool *wanted)
+{
+    if (o->format == PERF_TEXT)
+        head_print(cmp, o);
+    for (size_t t = 0; t < cmp->test_count; t++) {
+        const struct compare_test *test = &cmp->tests[t];
+
+        for (size_t m = 0; wanted[t] && m < COMPARE_METRICS && test->metrics[m] != NULL; m++)
+            metric_print(cmp, test, test->metrics[m], o);
+    }
+}
