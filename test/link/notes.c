@@ -2,10 +2,12 @@
  *
  * Promise: what is sent to a peer arrives whole, once, in the order of their opening, whatever the other channels do. A
  * target that cannot take one keeps it, and what is behind it, in the queue of the link: nothing is lost, the queue
- * fills up, its sender gets TERN_AGAIN, and messages on the other channels go on.
+ * fills up, its sender gets TERN_AGAIN, and messages on the other channels go on. A sender that has found no room is
+ * woken when the target has taken messages, also where the sender and the target are threads of one rank.
  *
  * timeout: 300
  */
+#include "boot/bell.h"
 #include "link_messages.h"
 
 static unsigned channel; /* that is tested */
@@ -174,6 +176,60 @@ static void pushed_back(struct rank *r)
     done(r, &m);
 }
 
+/* Send until there is no room, to a target that takes nothing. Returns how many were sent. */
+static uint64_t fill(struct rank *m, int peer)
+{
+    uint64_t sent = 0;
+
+    for (int refused = 0; refused < 20;) {
+        tern_status st = send_note(m, peer, sent, sent % 2);
+
+        EXPECT(st == TERN_OK || st == TERN_AGAIN);
+        sent += st == TERN_OK;
+        refused = st == TERN_AGAIN ? refused + 1 : 0;
+        if (m->ops->msg_look)
+            m->ops->msg_look(m->link);
+    }
+    return sent;
+}
+
+/* Rank 0 announces that it sleeps, finds no room, and waits for its bell. Nobody calls meet() meanwhile, which rings
+ * bells. Under chaos a refusal is no sign that there is no room. */
+static void woken_for_room(struct rank *r)
+{
+    struct rank       m = second_link(r);
+    struct tern_slot *slot = &r->boot.segment->slot[r->me];
+    int               last = r->ranks - 1;
+    _Atomic uint64_t *sent = &r->board->word[0][4];
+
+    full = true;
+    meet(r);
+    if (r->me == 0 && !is_chaotic(r)) {
+        uint64_t count = fill(&m, last);
+        uint32_t seen = tern_boot_bell_announce(&slot->bell, &slot->sleepers);
+
+        EXPECT(send_note(&m, last, count, false) == TERN_AGAIN);
+        full = last != 0;
+        atomic_store(sent, count);
+        if (last == 0)
+            await(&m, 0, channel, count);
+        while (atomic_load(&slot->bell) == seen) {
+            EXPECT(last != 0); /* this rank has taken its messages and knows whether it has rung */
+            if (m.ops->msg_look)
+                m.ops->msg_look(m.link);
+            sched_yield();
+        }
+        tern_boot_bell_withdraw(&slot->sleepers);
+    } else if (r->me == last && !is_chaotic(r)) {
+        while (atomic_load(sent) == 0)
+            sched_yield();
+        full = false;
+        await(&m, 0, channel, atomic_load(sent));
+    }
+    full = false;
+    done(r, &m);
+}
+
 #define LINKS_TEST(name, on, body)        \
     static void test_##name(void **state) \
     {                                     \
@@ -183,8 +239,10 @@ static void pushed_back(struct rank *r)
     }
 LINKS_TEST(notes_all_to_all, TERN_CHANNEL_NOTE, all_to_all)
 LINKS_TEST(notes_pushed_back, TERN_CHANNEL_NOTE, pushed_back)
+LINKS_TEST(notes_woken_for_room, TERN_CHANNEL_NOTE, woken_for_room)
 LINKS_TEST(tagged_all_to_all, TERN_CHANNEL_TAGGED, all_to_all)
 LINKS_TEST(tagged_pushed_back, TERN_CHANNEL_TAGGED, pushed_back)
+LINKS_TEST(tagged_woken_for_room, TERN_CHANNEL_TAGGED, woken_for_room)
 
 /* Queues that a test has full soon, of notes with far cells; and the shortest. */
 static int usual_queues(void **state)
@@ -206,10 +264,9 @@ static int short_queues(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_notes_all_to_all),
-        cmocka_unit_test(test_notes_pushed_back),
-        cmocka_unit_test(test_tagged_all_to_all),
-        cmocka_unit_test(test_tagged_pushed_back),
+        cmocka_unit_test(test_notes_all_to_all),     cmocka_unit_test(test_notes_pushed_back),
+        cmocka_unit_test(test_tagged_all_to_all),    cmocka_unit_test(test_tagged_pushed_back),
+        cmocka_unit_test(test_notes_woken_for_room), cmocka_unit_test(test_tagged_woken_for_room),
     };
     int failed = cmocka_run_group_tests_name("notes and tagged", tests, usual_queues, NULL);
 

@@ -4,11 +4,33 @@
 
 #include "base/options.h"
 #include "boot/bell.h"
+#include "link/port.h"
 #include "link/self/self.h"
 
 #define LARGEST_RING (1u << 20)
 #define MOST_NOTES 256 /* in the queue: the rank itself takes them out when it looks */
 #define BATCH 16
+
+static struct tern_slot *own_slot(struct tern_link *link)
+{
+    return &tern_self(link)->boot->segment->slot[tern_self(link)->rank];
+}
+
+/* Wake the threads of the process: there is a message, or room for one. */
+static void ring_own(struct tern_link *link)
+{
+    struct tern_slot *slot = own_slot(link);
+
+    tern_boot_bell_ring(&slot->bell, &slot->sleepers);
+}
+
+/* Messages were consumed. Another thread of the process may have found no room and sleep: wake it. */
+static void wake_for_room(struct self_inlet *inlet)
+{
+    tern_link_before_wanted(tern_link_needs_fence(own_slot(inlet->watch.link)));
+    if (TERN_UNLIKELY(tern_base_ring_wanted(&inlet->ring)))
+        ring_own(inlet->watch.link);
+}
 
 static void watch_next(struct self_inlet *inlet)
 {
@@ -42,6 +64,7 @@ static tern_status deliver(struct tern_link_watch *watch)
         tern_base_ring_consume(&inlet->ring, item.span);
     }
     watch_next(inlet);
+    wake_for_room(inlet);
     return found >= 0 ? TERN_OK : tern_base_fail(TERN_ERR_LINK, "the message queue to oneself is damaged");
 }
 
@@ -138,14 +161,6 @@ tern_status tern_self_msg_open(struct tern_link *link, struct tern_link_msg *msg
     msg->data = room.data;
     msg->room = room.len;
     return TERN_OK;
-}
-
-/* Another thread of the process may sleep until a message comes. */
-static void ring_own(struct tern_link *link)
-{
-    struct tern_slot *slot = &tern_self(link)->boot->segment->slot[tern_self(link)->rank];
-
-    tern_boot_bell_ring(&slot->bell, &slot->sleepers);
 }
 
 void tern_self_msg_send(struct tern_link *link, const struct tern_link_msg *msg, size_t len)
