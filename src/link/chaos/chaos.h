@@ -75,6 +75,7 @@ struct chaos_message {
     struct chaos_message *next;
     uint64_t              due;
     int                   from;
+    bool                  refused; /* by the target, when it was due last */
     size_t                len;
     unsigned char        *data; /* in the same piece of memory; NULL: there is none */
     _Alignas(64) unsigned char head[TERN_LINK_HEAD];

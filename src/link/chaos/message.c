@@ -118,8 +118,20 @@ static struct chaos_message **due_first(struct chaos_inbox *inbox)
 static void put_off(struct chaos_inbox *inbox, int from)
 {
     for (struct chaos_message *message = inbox->first; message; message = message->next)
-        if (message->from == from && message->due <= inbox->stream.now)
+        if (message->from == from && message->due <= inbox->stream.now) {
             message->due = inbox->stream.now + 1;
+            message->refused = true;
+        }
+}
+
+/* Whether a message is held back that the target has not refused. */
+static bool holds_back(const struct chaos_inbox *inbox)
+{
+    const struct chaos_message *message = inbox->first;
+
+    while (message && message->refused)
+        message = message->next;
+    return message != NULL;
 }
 
 /* When the last message of a sender is due, or of any sender (from -1); 0: none is held back. */
@@ -250,16 +262,22 @@ void tern_chaos_msg_look(struct tern_link *base)
     link->ops->msg_look(link->behind);
 }
 
-/* What is due on a channel; false: chaos does not look now. */
+/* Deliver what is due on a channel; false: chaos does not look now. Time passes by looks, so a thread must not sleep
+ * while chaos holds back what the target may take. The core does not see to that where the target refuses others. */
 static bool deliver_due(struct chaos_link *link, unsigned channel)
 {
+    struct chaos_inbox    *inbox = &link->inbox[channel];
     struct chaos_message **due;
 
-    if (!tern_chaos_look(&link->inbox[channel].stream))
+    if (!tern_chaos_look(&inbox->stream)) {
+        tern_chaos_stay_awake(link);
         return false;
-    while ((due = due_first(&link->inbox[channel])))
+    }
+    while ((due = due_first(inbox)))
         if (!deliver(link, channel, due))
-            put_off(&link->inbox[channel], (*due)->from);
+            put_off(inbox, (*due)->from);
+    if (holds_back(inbox))
+        tern_chaos_stay_awake(link);
     return true;
 }
 
