@@ -154,8 +154,8 @@ static bool has_news(void)
     return has_come(TERN_CHANNEL_NEWS);
 }
 
-/* Notes and tagged messages that cannot be taken are not worth staying awake for: who makes room for them polls. While
- * some are refused each poll of notes, or of messages, looks at all queues. */
+/* Whether a poll would find something. Notes and tagged messages that the rank refuses do not count: whoever makes room
+ * for them rings. While some are refused each poll of notes, or of messages, looks at all queues. */
 static bool anything(void)
 {
     return has_come(TERN_CHANNEL_REPLY) || has_come(TERN_CHANNEL_REQUEST) || has_news() ||
@@ -203,6 +203,20 @@ static inline void deliver(struct tern_link_watch *w)
     depth--;
 }
 
+/* While notes are refused, anything() cannot tell a note that the rank refuses from a note that a request takes: the
+ * latter may lie in another queue, or have come since the last refusal. Most polls do not look at notes, so the poll
+ * before a sleep may have left such a note. Try to deliver from all queues. Returns whether something was taken. */
+static bool take_despite_refusal(void)
+{
+    uint32_t before = tern_core_message_delivered();
+
+    /* relaxed: whoever clears it rings afterwards. */
+    if (!atomic_load_explicit(&tern_core_message_notes_refused, memory_order_relaxed))
+        return false;
+    tern_core_message_poll_notes();
+    return before != tern_core_message_delivered();
+}
+
 bool tern_core_message_left(void)
 {
     int taken = TAKEN;
@@ -215,7 +229,7 @@ bool tern_core_message_left(void)
     if (!atomic_compare_exchange_strong_explicit(&delivering, &taken, MISSED, memory_order_acquire,
                                                  memory_order_acquire) &&
         taken == FREE)
-        return anything();
+        return anything() || take_despite_refusal();
     return false;
 }
 

@@ -67,8 +67,9 @@ void tern_core_message_poll_tagged(void);
 /* Deliver replies: for the handler of a request that waits to send its own. */
 void tern_core_message_poll_replies(void);
 
-/* Whether a poll by this thread would deliver more: a poll delivers a few messages only, and nobody rings for the
- * rest. */
+/* Whether a poll by this thread would deliver more: a poll delivers a few messages only, and nobody rings for the rest.
+ * A thread calls this after it has announced that it sleeps. While notes are refused the call itself delivers those
+ * that requests take, and returns true if there were any. */
 bool tern_core_message_left(void);
 
 /* Deliver until nothing is left. */
