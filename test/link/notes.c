@@ -3,11 +3,13 @@
  * Promise: what is sent to a peer arrives whole, once, in the order of their opening, whatever the other channels do. A
  * target that cannot take one keeps it, and what is behind it, in the queue of the link: nothing is lost, the queue
  * fills up, its sender gets TERN_AGAIN, and messages on the other channels go on. A sender that has found no room is
- * woken when the target has taken messages, also where the sender and the target are threads of one rank.
+ * woken when the target has taken messages, also where the sender and the target are threads of one rank. A
+ * sender that puts in place what its notes carry wakes the target, which leaves these notes in the queue meanwhile.
  *
  * timeout: 300
  */
 #include "boot/bell.h"
+#include "link/port.h"
 #include "link_messages.h"
 
 static unsigned channel; /* that is tested */
@@ -230,6 +232,33 @@ static void woken_for_room(struct rank *r)
     done(r, &m);
 }
 
+/* Rank 0 announces rank 1 as a sleeper, as if that slept after it had left the note. */
+static void woken_when_placed(struct rank *r)
+{
+    struct rank            m = second_link(r);
+    struct tern_slot      *slot = &r->boot.segment->slot[1];
+    struct tern_link_port *port;
+    unsigned char          head[TERN_LINK_HEAD], place[TERN_LINK_CARRY];
+    uint64_t               word[TERN_CELL_WORDS];
+    uint32_t               seen;
+
+    if (m.ops->note_port && r->me == 0 && r->ranks > 1) {
+        EXPECT(m.ops->note_port(m.link, 1, &port) == TERN_OK);
+        write_message(&(struct tern_link_msg){ .head = head, .channel = channel }, 0, r->me, 0);
+        memcpy(word, head, sizeof(word));
+        EXPECT(tern_link_carry(port, word, place, head + sizeof(word), sizeof(place)));
+        seen = tern_boot_bell_announce(&slot->bell, &slot->sleepers);
+        EXPECT(m.ops->note_settled(m.link, true));
+        EXPECT(atomic_load(&slot->bell) != seen);
+        tern_boot_bell_withdraw(&slot->sleepers);
+        EXPECT(memcmp(place, head + sizeof(word), sizeof(place)) == 0);
+    }
+    meet(r);
+    if (m.ops->note_port && r->me == 1)
+        await(&m, 0, channel, 1);
+    done(r, &m);
+}
+
 #define LINKS_TEST(name, on, body)        \
     static void test_##name(void **state) \
     {                                     \
@@ -240,9 +269,11 @@ static void woken_for_room(struct rank *r)
 LINKS_TEST(notes_all_to_all, TERN_CHANNEL_NOTE, all_to_all)
 LINKS_TEST(notes_pushed_back, TERN_CHANNEL_NOTE, pushed_back)
 LINKS_TEST(notes_woken_for_room, TERN_CHANNEL_NOTE, woken_for_room)
+
 LINKS_TEST(tagged_all_to_all, TERN_CHANNEL_TAGGED, all_to_all)
 LINKS_TEST(tagged_pushed_back, TERN_CHANNEL_TAGGED, pushed_back)
 LINKS_TEST(tagged_woken_for_room, TERN_CHANNEL_TAGGED, woken_for_room)
+LINKS_TEST(notes_woken_when_placed, TERN_CHANNEL_NOTE, woken_when_placed)
 
 /* Queues that a test has full soon, of notes with far cells; and the shortest. */
 static int usual_queues(void **state)
@@ -264,9 +295,10 @@ static int short_queues(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_notes_all_to_all),     cmocka_unit_test(test_notes_pushed_back),
-        cmocka_unit_test(test_tagged_all_to_all),    cmocka_unit_test(test_tagged_pushed_back),
-        cmocka_unit_test(test_notes_woken_for_room), cmocka_unit_test(test_tagged_woken_for_room),
+        cmocka_unit_test(test_notes_all_to_all),        cmocka_unit_test(test_notes_pushed_back),
+        cmocka_unit_test(test_tagged_all_to_all),       cmocka_unit_test(test_tagged_pushed_back),
+        cmocka_unit_test(test_notes_woken_for_room),    cmocka_unit_test(test_tagged_woken_for_room),
+        cmocka_unit_test(test_notes_woken_when_placed),
     };
     int failed = cmocka_run_group_tests_name("notes and tagged", tests, usual_queues, NULL);
 

@@ -214,6 +214,8 @@ static bool is_settled(struct tern_link_port *port, bool help)
     if (settled)
         atomic_store_explicit(&port->carrying, false, memory_order_relaxed); /* the lock orders */
     tern_base_lone_unlock(&port->lock, alone);
+    if (settled && help)
+        tern_link_ring(port->slot); /* it left the note in its cell while its bytes were being put in place */
     return settled;
 }
 
