@@ -43,6 +43,9 @@ static uint32_t                 note_calls; /* polls; any thread */
 
 struct tern_link_watch *_Atomic tern_core_message_noted_last;
 
+/* Changes when notes that were refused may be taken: room was made, or a request was started. Never 0. */
+static _Atomic uint32_t chances = 1;
+
 _Atomic bool                              tern_core_message_refused, tern_core_message_notes_refused;
 bool                                      tern_core_message_asks;
 uint32_t                                  tern_core_message_count;
@@ -163,13 +166,18 @@ static bool anything(void)
            (!atomic_load_explicit(&tern_core_message_notes_refused, memory_order_relaxed) && has_noted());
 }
 
+/* Clearing: release orders the flag before the number of chances. Pairs with deliver_refused(): who has read the new
+ * number sets the flag again when it refuses a note. */
 static void set_full(_Atomic bool *flag, bool full)
 {
     if (atomic_load_explicit(flag, memory_order_relaxed) == full)
         return;
     atomic_store_explicit(flag, full, memory_order_relaxed); /* a hint: bells order what matters */
-    if (!full)
+    if (!full) {
+        if (atomic_fetch_add_explicit(&chances, 1, memory_order_release) == UINT32_MAX)
+            atomic_fetch_add_explicit(&chances, 1, memory_order_release); /* 0 stands for none */
         ring_own(); /* a thread may sleep that would deliver what waits */
+    }
 }
 
 void tern_core_message_full(bool full)
@@ -203,6 +211,21 @@ static inline void deliver(struct tern_link_watch *w)
     depth--;
 }
 
+/* Whether a queue of notes shows one that was not refused since the last chance. */
+static bool has_chance(void)
+{
+    uint32_t n = atomic_load_explicit(&note_count, memory_order_acquire); /* pairs with tern_core_message_watch() */
+    uint32_t now = atomic_load_explicit(&chances, memory_order_relaxed);  /* whoever changes it rings afterwards */
+
+    if (TERN_UNLIKELY(atomic_load_explicit(&tern_job.losses_seen, memory_order_relaxed) > 0))
+        return has_noted(); /* of the dead everything is taken */
+    for (uint32_t i = 0; i < n; i++)
+        if (tern_link_come(note_watch[i]) &&
+            atomic_load_explicit(&note_watch[i]->refused, memory_order_relaxed) != now) /* a delivery rings if missed */
+            return true;
+    return false;
+}
+
 /* While notes are refused, anything() cannot tell a note that the rank refuses from a note that a request takes: the
  * latter may lie in another queue, or have come since the last refusal. Most polls do not look at notes, so the poll
  * before a sleep may have left such a note. Try to deliver from all queues. Returns whether something was taken. */
@@ -211,7 +234,7 @@ static bool take_despite_refusal(void)
     uint32_t before = tern_core_message_delivered();
 
     /* relaxed: whoever clears it rings afterwards. */
-    if (!atomic_load_explicit(&tern_core_message_notes_refused, memory_order_relaxed))
+    if (!atomic_load_explicit(&tern_core_message_notes_refused, memory_order_relaxed) || !has_chance())
         return false;
     tern_core_message_poll_notes();
     return before != tern_core_message_delivered();
@@ -341,15 +364,22 @@ static struct sight look_at(const struct tern_link_watch *w)
                            atomic_load_explicit(word, memory_order_relaxed) };
 }
 
-/* Deliver what may be refused: it counts if anything was taken, because more may be behind that. */
+/* Deliver what may be refused: it counts if anything was taken, because more may be behind that. If nothing was, nobody
+ * has to try again before the next chance, as far as the watch tells. */
 static __attribute__((noinline)) void deliver_refused(struct tern_link_watch *w)
 {
+    /* acquire: the flag that was cleared before. Pairs with set_full(). */
+    uint32_t     chance = atomic_load_explicit(&chances, memory_order_acquire);
     struct sight before = look_at(w), after;
 
     deliver(w);
     after = look_at(w);
-    if (after.word != before.word || after.idle != before.idle || after.value != before.value)
+    if (after.word != before.word || after.idle != before.idle || after.value != before.value) {
+        atomic_store_explicit(&w->refused, 0, memory_order_relaxed); /* who delivers, of what others are rung for */
         count_delivery();
+    } else if (w->lasts) {
+        atomic_store_explicit(&w->refused, chance, memory_order_relaxed); /* the same */
+    }
 }
 
 /* The watch shows something. */

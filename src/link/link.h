@@ -251,6 +251,10 @@ struct tern_link_watch {
      * there is no short way, all are delivered. */
     bool (*expect)(struct tern_link_watch *watch, struct tern_link_want *want, unsigned looks);
     struct tern_link *link;
+    /* Of notes: after a delivery that took nothing, the target has refused the note that the word shows, and word and
+     * idle stay as they are until that is taken. Written by who delivers. */
+    bool              lasts;
+    _Atomic uint32_t  refused; /* the core's */
 };
 
 static inline bool tern_link_come(const struct tern_link_watch *w)

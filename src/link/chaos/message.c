@@ -314,6 +314,7 @@ tern_status tern_chaos_watch(struct tern_link_watch *behind)
     watch->base = *behind;
     watch->base.deliver = deliver_behind;
     watch->base.expect = NULL; /* what is expected comes in the order of this link, too */
+    watch->base.lasts = false; /* chaos may not look */
     watch->base.link = (struct tern_link *)link;
     watch->behind = behind;
     pthread_mutex_lock(&lock);

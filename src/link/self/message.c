@@ -91,7 +91,9 @@ static tern_status ring_make(struct self_link *self, unsigned channel)
         return tern_base_fail(TERN_ERR_NOMEM, "link self: no memory for a message queue of %zu bytes", bytes);
     tern_base_ring_produce(&self->outlet[channel].producer, memory, shape);
     tern_base_ring_consume_from(&inlet->ring, memory, shape);
-    inlet->watch = (struct tern_link_watch){ .channel = channel, .deliver = deliver, .link = (struct tern_link *)self };
+    inlet->watch = (struct tern_link_watch){
+        .channel = channel, .deliver = deliver, .link = (struct tern_link *)self, .lasts = true
+    };
     watch_next(inlet);
     if ((st = self->up->watch(&inlet->watch)) == TERN_OK)
         atomic_store_explicit(&self->ready[channel], true, memory_order_release); /* the ring; pairs with ready() */

@@ -287,8 +287,10 @@ static inline enum tern_link_took take_note(struct shm_link *shm, struct shm_not
         return TERN_LINK_TOOK;
     turn = tern_base_cells_turn(&inlet->cells, kind);
     /* A sender that died while it put the bytes in place has told nobody that they are there: do it. */
-    if (TERN_UNLIKELY(turn == TERN_CARRY_LATER) && !tern_shm_gone(shm, inlet->from))
+    if (TERN_UNLIKELY(turn == TERN_CARRY_LATER) && !tern_shm_gone(shm, inlet->from)) {
+        inlet->watch.lasts = false; /* the sender rings when the bytes are there */
         return TERN_LINK_LEFT;
+    }
     took = shm->up->note(inlet->from, head, turn == TERN_CARRY_PLACE || turn == TERN_CARRY_LATER);
     if (TERN_UNLIKELY(took == TERN_LINK_LEFT && turn == TERN_CARRY_PLACE))
         tern_base_cells_undo(&inlet->cells);
@@ -307,6 +309,7 @@ static tern_status deliver(struct tern_link_watch *watch)
     tern_status            st;
 
     tern_base_order_after_peers(); /* what the service thread has copied for peers that tell of it now */
+    inlet->watch.lasts = true;
     while ((found = tern_base_cells_peek(&inlet->cells, &head, &kind)) > 0) {
         if (TERN_UNLIKELY(kind & TERN_CELL_TURNS) && !inlet->map[TERN_CELLS_AT_FAR] && (st = learn_far(inlet)) < 0)
             return st;
