@@ -1,0 +1,337 @@
+/* notify_threads.c: blocking notifications of several threads, with the shortest queue and next to no storage.
+ *
+ * Promise: where some thread of each rank starts requests for every notification, whatever the other threads wait for,
+ * no sender stalls: with several sending and receiving threads on each rank, each with its own context, requests by
+ * source, by tag, by both and by neither, random targets and tags, and blocking, nonblocking and immediate forms. Every
+ * notification arrives exactly once. Those of a strict context to one rank with one tag arrive in order.
+ *
+ * A flow is a region with a thread on each rank that receives its notifications. Between two calls of that thread that
+ * wait, requests for all notifications of the flow are started. What each thread sends follows from the seed, so
+ * receivers know what to expect. A notification tells its number by its length. From the second round on each rank also
+ * refuses notifications of its own, which nobody asks for until the end, and stores as many as it may. In the last round
+ * there are no receiving threads: requests with a count are started before anything is sent, and the sending threads
+ * take what comes while they wait for room.
+ *
+ * ranks: 1 2 3 4
+ * env: TERN_SPIN=0 TERN_YIELDS=0
+ * env: TERN_CMA=off TERN_SPIN=0 TERN_YIELDS=0
+ * env: TERN_LINKS=ofi TERN_OFI_DATA=0 TERN_SPIN=0 TERN_YIELDS=0
+ * sanitized: 2
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sched.h>
+
+#include "job_test.h"
+
+#define FLOWS 4
+#define SENDERS 3 /* threads; that of number 0 has a relaxed context */
+#define KINDS 2   /* tags of a sender */
+#define TAGS (SENDERS * KINDS)
+#define SENT (JOB_SANITIZED ? 100u : 300u) /* by each sending thread */
+#define LENGTHS 40u
+#define RANKS 64
+#define KEEP 2
+#define UNASKED (KEEP + 2)
+
+static struct job_region flow_region[FLOWS];
+static enum { PLAIN, REFUSING, AHEAD, ROUNDS } round_number;
+
+static tern_ctx *make(tern_order order)
+{
+    tern_ctx *ctx;
+
+    OK(tern_ctx_create(tern_team_world(), order, &ctx));
+    return ctx;
+}
+
+/* The next notification of a sending thread. */
+struct next {
+    int      to;
+    unsigned flow;
+    uint32_t tag;
+};
+
+static uint64_t stream_of(int source, unsigned thread)
+{
+    return job_seed(1 + 7919 * (uint64_t)source + 104729 * thread + 1299709 * (uint64_t)round_number);
+}
+
+static struct next draw(uint64_t *stream, unsigned thread)
+{
+    uint64_t number = job_random(stream) >> 16;
+
+    return (struct next){ .to = (int)(number % (unsigned)tern_size()),
+                          .flow = (unsigned)(number / 64 % FLOWS),
+                          .tag = thread * KINDS + (uint32_t)(number / 4096 % KINDS) };
+}
+
+/* A rank that refuses notifications of its own cannot send more of them. */
+static bool is_sent(const struct next *next, int source)
+{
+    return round_number == PLAIN || next->to != source;
+}
+
+/* ---- sending ---- */
+
+static void send_immediate(tern_ctx *ctx, const struct next *next, uint64_t place, const void *data, size_t len)
+{
+    tern_event      event;
+    const tern_opts opts = { .flags = TERN_NOTIFY | TERN_IMMEDIATE, .event = &event, .tag = next->tag };
+    tern_status     st;
+
+    while ((st = tern_put_with(ctx, flow_region[next->flow].region, next->to, place, data, len, &opts)) == TERN_AGAIN) {
+        OK(tern_progress(ctx));
+        sched_yield();
+    }
+    OK(st);
+    OK(tern_event_wait(&event, TERN_FOREVER));
+}
+
+static void send_one(tern_ctx *ctx, const struct next *next, size_t len, unsigned form)
+{
+    static unsigned char data[LENGTHS];
+    tern_region         *region = flow_region[next->flow].region;
+    uint64_t             place = next->tag * LENGTHS;
+    unsigned char        sink[LENGTHS];
+
+    if (len == 0 && form % 2)
+        OK(tern_notify(ctx, region, next->to, next->tag));
+    else if (form == 0)
+        OK(tern_get_notify(ctx, region, next->to, place, sink, len, next->tag));
+    else if (form == 1)
+        send_immediate(ctx, next, place, data, len);
+    else if (form == 2)
+        OK(tern_put_notify_nbi(ctx, region, next->to, place, data, len, next->tag));
+    else
+        OK(tern_put_notify(ctx, region, next->to, place, data, len, next->tag));
+}
+
+static void *sender(void *arg)
+{
+    unsigned  thread = (unsigned)(uintptr_t)arg, numbers[RANKS][FLOWS][TAGS] = { 0 };
+    uint64_t  stream = stream_of(tern_rank(), thread), dice = stream + 1;
+    tern_ctx *ctx = make(thread == 0 ? TERN_RELAXED : TERN_STRICT);
+
+    for (unsigned i = 0; i < SENT; i++) {
+        struct next next = draw(&stream, thread);
+        unsigned   *number = &numbers[next.to][next.flow][next.tag];
+
+        if (!is_sent(&next, tern_rank()))
+            continue;
+        send_one(ctx, &next, (*number)++ % LENGTHS, (unsigned)(job_random(&dice) >> 16) % 6);
+        if (job_random(&dice) >> 16 & 1)
+            OK(tern_quiet(ctx));
+    }
+    OK(tern_ctx_destroy(ctx));
+    return NULL;
+}
+
+/* ---- receiving ---- */
+
+/* What has come of a source with a tag, by length; and what is to come. */
+struct tally {
+    unsigned count, lengths[LENGTHS], expected;
+};
+
+struct receiver {
+    unsigned     flow;
+    tern_ctx    *ctx;
+    tern_notice *notice[RANKS * TAGS];
+    size_t       notices;
+    struct tally tally[RANKS][TAGS];
+    unsigned     expected;
+    pthread_t    thread;
+};
+
+static void expect(struct receiver *r)
+{
+    for (int source = 0; source < tern_size(); source++)
+        for (unsigned thread = 0; thread < SENDERS; thread++) {
+            uint64_t stream = stream_of(source, thread);
+
+            for (unsigned i = 0; i < SENT; i++) {
+                struct next next = draw(&stream, thread);
+
+                if (next.to != tern_rank() || next.flow != r->flow || !is_sent(&next, source))
+                    continue;
+                r->tally[source][next.tag].expected++;
+                r->expected++;
+            }
+        }
+}
+
+/* How many notifications of the flow a request takes in all. */
+static unsigned takes(const struct receiver *r, int source, int64_t tag)
+{
+    unsigned sum = 0;
+
+    for (int s = 0; s < tern_size(); s++)
+        for (int64_t t = 0; t < TAGS; t++)
+            if ((source == TERN_ANY_SOURCE || source == s) && (tag == TERN_ANY_TAG || tag == t))
+                sum += r->tally[s][t].expected;
+    return sum;
+}
+
+static void request(struct receiver *r, int source, int64_t tag)
+{
+    unsigned each = round_number == AHEAD ? takes(r, source, tag) : 1;
+
+    if (each == 0)
+        return;
+    OK(tern_notice_init(r->ctx, flow_region[r->flow].region, source, tag, each, &r->notice[r->notices]));
+    OK(tern_notice_start(r->notice[r->notices++]));
+}
+
+/* Start requests that take together every notification of the flow. */
+static void request_all(struct receiver *r)
+{
+    bool by_source = r->flow & 1, by_tag = r->flow & 2;
+
+    for (int source = 0; source < (by_source ? tern_size() : 1); source++)
+        for (int64_t tag = 0; tag < (by_tag ? TAGS : 1); tag++)
+            request(r, by_source ? source : TERN_ANY_SOURCE, by_tag ? tag : TERN_ANY_TAG);
+}
+
+static void count(struct receiver *r, const tern_notice_info *info)
+{
+    struct tally *tally;
+
+    CHECK(info->source >= 0 && info->source < tern_size() && info->tag < TAGS && info->bytes < LENGTHS);
+    tally = &r->tally[info->source][info->tag];
+    if (info->tag / KINDS > 0) /* of a strict context */
+        SAME(info->bytes, tally->count % LENGTHS);
+    tally->count++;
+    tally->lengths[info->bytes]++;
+}
+
+/* Take one notification, by one of the ways to wait, and start its request again. */
+static void receive(struct receiver *r, unsigned way)
+{
+    tern_event       event = TERN_EVENT_INIT;
+    tern_notice_info info;
+    tern_status      st;
+    size_t           index = 0;
+
+    if (way == 0) {
+        while ((st = tern_notice_test_any(r->notice, r->notices, &index, &info)) == TERN_PENDING)
+            sched_yield();
+        OK(st);
+    } else if (way == 1 && r->notices == 1) {
+        OK(tern_notice_event(r->notice[0], &event));
+        OK(tern_event_wait(&event, TERN_FOREVER));
+        OK(tern_notice_wait(r->notice[0], TERN_FOREVER, &info));
+    } else if (way == 2 && r->notices == 1) {
+        OK(tern_notice_wait(r->notice[0], TERN_FOREVER, &info));
+    } else {
+        OK(tern_notice_wait_any(r->notice, r->notices, TERN_FOREVER, &index, &info));
+    }
+    count(r, &info);
+    OK(tern_notice_start(r->notice[index]));
+}
+
+/* Each number has come once, and so has each length as often as the numbers say. */
+static void check(const struct receiver *r)
+{
+    for (int source = 0; source < tern_size(); source++)
+        for (unsigned tag = 0; tag < TAGS; tag++) {
+            const struct tally *tally = &r->tally[source][tag];
+
+            SAME(tally->count, tally->expected);
+            for (unsigned len = 0; len < LENGTHS; len++)
+                SAME(tally->lengths[len], (tally->expected + LENGTHS - 1 - len) / LENGTHS);
+        }
+}
+
+static void *receiver(void *arg)
+{
+    struct receiver *r = arg;
+    uint64_t         dice = job_seed(1 + r->flow);
+
+    for (unsigned i = 0; i < r->expected; i++)
+        receive(r, (unsigned)(job_random(&dice) >> 16) % 4);
+    check(r);
+    return NULL;
+}
+
+static struct receiver *receiver_make(unsigned flow)
+{
+    struct receiver *r = job_new(sizeof(*r));
+
+    r->flow = flow;
+    r->ctx = make(TERN_RELAXED);
+    expect(r);
+    request_all(r);
+    return r;
+}
+
+static void receiver_drop(struct receiver *r)
+{
+    for (size_t i = 0; i < r->notices; i++) {
+        /* Nothing has come that was not sent. */
+        RETURNS(round_number == AHEAD ? TERN_ERR_STATE : TERN_PENDING, tern_notice_test(r->notice[i], NULL));
+        OK(tern_notice_free(r->notice[i]));
+    }
+    OK(tern_ctx_destroy(r->ctx));
+    free(r);
+}
+
+static void storm(void)
+{
+    struct receiver *receivers[FLOWS];
+    pthread_t        senders[SENDERS];
+
+    for (unsigned flow = 0; flow < FLOWS; flow++)
+        receivers[flow] = receiver_make(flow);
+    OK(tern_barrier(TERN_WORLD));
+    for (uintptr_t thread = 0; thread < SENDERS; thread++)
+        CHECK(pthread_create(&senders[thread], NULL, sender, (void *)thread) == 0);
+    for (unsigned flow = 0; flow < FLOWS && round_number != AHEAD; flow++)
+        CHECK(pthread_create(&receivers[flow]->thread, NULL, receiver, receivers[flow]) == 0);
+    for (unsigned thread = 0; thread < SENDERS; thread++)
+        CHECK(pthread_join(senders[thread], NULL) == 0);
+    for (unsigned flow = 0; flow < FLOWS; flow++)
+        if (round_number == AHEAD)
+            OK(tern_notice_wait_all(receivers[flow]->notice, receivers[flow]->notices, TERN_FOREVER, NULL));
+        else
+            CHECK(pthread_join(receivers[flow]->thread, NULL) == 0);
+    OK(tern_barrier(TERN_WORLD));
+    for (unsigned flow = 0; flow < FLOWS; flow++)
+        receiver_drop(receivers[flow]);
+}
+
+/* The same, while this rank stores and refuses notifications. */
+static void storm_refusing(void)
+{
+    tern_region *region;
+    tern_notice *unasked;
+
+    OK(tern_region_alloc(TERN_WORLD, 64, NULL, &region));
+    for (int i = 0; i < UNASKED; i++)
+        OK(tern_notify(TERN_WORLD, region, tern_rank(), 0));
+    OK(tern_barrier(TERN_WORLD));
+    storm();
+    OK(tern_notice_init(TERN_WORLD, region, tern_rank(), 0, UNASKED, &unasked));
+    OK(tern_notice_start(unasked));
+    OK(tern_notice_wait(unasked, TERN_FOREVER, NULL));
+    OK(tern_notice_free(unasked));
+    OK(tern_barrier(TERN_WORLD));
+    OK(tern_region_free(region));
+}
+
+int main(void)
+{
+    setenv("TERN_NOTIFY_QUEUE", "4", 1);
+    setenv("TERN_NOTIFY_KEEP", "2", 1);
+    OK(tern_init());
+    CHECK(tern_size() <= RANKS);
+    for (unsigned flow = 0; flow < FLOWS; flow++)
+        job_region_make(&flow_region[flow], flow % 3 ? JOB_REGISTERED : JOB_HOST, 4096);
+    storm();
+    for (round_number = REFUSING; round_number < ROUNDS; round_number++)
+        storm_refusing();
+    for (unsigned flow = 0; flow < FLOWS; flow++)
+        job_region_drop(&flow_region[flow]);
+    OK(tern_finalize());
+    return 0;
+}
