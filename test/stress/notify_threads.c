@@ -8,9 +8,9 @@
  * A flow is a region with a thread on each rank that receives its notifications. Between two calls of that thread that
  * wait, requests for all notifications of the flow are started. What each thread sends follows from the seed, so
  * receivers know what to expect. A notification tells its number by its length. From the second round on each rank also
- * refuses notifications of its own, which nobody asks for until the end, and stores as many as it may. In the last round
- * there are no receiving threads: requests with a count are started before anything is sent, and the sending threads
- * take what comes while they wait for room.
+ * refuses notifications of its own, which nobody asks for until the end, and stores as many as it may. In the last
+ * round there are no receiving threads: requests with a count are started before anything is sent, and the sending
+ * threads take what comes while they wait for room.
  *
  * ranks: 1 2 3 4
  * env: TERN_SPIN=0 TERN_YIELDS=0
