@@ -1,53 +1,82 @@
-# The short way in. CMake does the work (see CMakePresets.json); this file finds what is missing and calls it.
+# The short way in. CMake does the work (see CMakePresets.json); scripts/deps tells what is missing.
+#
+# demo, check, check-all, bench, format and lint install missing packages by themselves when root runs them. The other
+# targets install nothing.
 
 PREFIX ?= /usr/local
 DESTDIR ?=
+FOR ?= build
 
 .DEFAULT_GOAL := all
-.PHONY: all deps debug asan tsan demo check install bench apps-report figures figures-quick format lint coverage clean help
+.PHONY: all deps examples apps debug asan tsan demo check check-all install bench apps-report figures figures-quick \
+        format lint coverage clean help
 
-all: deps ## build the library and every program: build/bin, build/lib
+all: ## build the library and the tools: build/lib, build/bin
+	@scripts/deps
 	@scripts/build release
 
-deps: ## see that the packages needed are there; root: install those that are not
-	@scripts/deps
+deps: ## install the packages that make needs, as root; FOR=check: those that make check needs, and so on
+	@scripts/deps --install $(FOR)
 
-debug asan tsan: deps ## build this preset into build/debug, build/asan, build/tsan
+examples: ## build the examples, too: build/bin
+	@scripts/deps
+	@scripts/build release all examples
+
+apps: ## build the applications, too, also for each MPI that is installed: build/bin
+	@scripts/deps
+	@scripts/build release all apps
+
+debug asan tsan: ## build this preset, with all tests, into build/debug, build/asan, build/tsan
+	@scripts/deps tests
 	@scripts/build $@
 
-demo: all ## show what Tern does, in under a minute
+demo: ## install what is missing, build, and show what Tern does, in under a minute
+	@scripts/deps --install demo
+	@scripts/build release all examples
 	@scripts/demo
 
-check: ## everything that must hold
-	@scripts/deps check
+check: ## install what is missing, build, and test: the checks of every change
+	@scripts/deps --install check
 	@scripts/check
 
+check-all: ## the same with every test in every configuration
+	@scripts/deps --install check
+	@scripts/check all
+
 install: all ## install under PREFIX (/usr/local), staged below DESTDIR
-	@DESTDIR="$(DESTDIR)" cmake --install build --prefix "$(PREFIX)"
+	@DESTDIR="$(DESTDIR)" cmake --install build --prefix "$(PREFIX)" >build/install.log
+	@echo "Installed in $(DESTDIR)$(PREFIX): build/install_manifest.txt lists the files"
 
 bench: ## measure this machine and compare: build/bench/*.csv and plots
-	@scripts/deps bench || echo "Measuring without them: the comparison leaves out what is not installed."
-	@$(MAKE) --no-print-directory all
+	@scripts/deps --install bench
+	@scripts/build release all peers
 	@scripts/bench
 
-apps-report: all ## run the applications in all styles, and for each MPI: a table and plots in build/apps
+apps-report: ## run the applications in all styles, and for each MPI: a table and plots in build/apps
+	@scripts/deps apps
+	@scripts/build release all apps
 	@scripts/apps-report
 
-figures: all ## figures 1, 4 and 5 of paper 2, simulated at 5,256 nodes: build/figures; takes hours, goes on where it stopped
+figures: ## figures 1, 4 and 5 of paper 2, simulated at 5,256 nodes: build/figures; takes hours, goes on where it stopped
+	@scripts/deps figures
+	@scripts/build release
 	@scripts/figures
 
-figures-quick: all ## the same with 342 nodes, in less than two minutes: build/figures-quick
+figures-quick: ## the same with 342 nodes, in less than two minutes: build/figures-quick
+	@scripts/deps figures
+	@scripts/build release
 	@scripts/figures quick
 
 format: ## lay out the sources as .clang-format says
-	@scripts/deps format
+	@scripts/deps --install format
 	@scripts/format
 
 lint: ## clang-tidy and cppcheck
-	@scripts/deps lint
+	@scripts/deps --install lint
 	@scripts/lint
 
-coverage: deps ## which lines the tests run
+coverage: ## which lines the tests run
+	@scripts/deps tests
 	@scripts/coverage
 
 clean: ## remove build/

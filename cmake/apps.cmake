@@ -1,7 +1,7 @@
 # The applications: apps/NAME/*.c and apps/common make NAME, in every style that Tern has; and for each MPI that is
 # installed (see peers.cmake) NAME-MPI, of the same sources without those that call Tern, by that MPI's own compiler
-# command. cholesky needs OpenBLAS. (MPICH's MPI_STATUSES_IGNORE is no array, and gcc warns of that by
-# -Wstringop-overflow.)
+# command. All of them are part of the target apps. cholesky needs OpenBLAS. (MPICH's MPI_STATUSES_IGNORE is no array,
+# and gcc warns of that by -Wstringop-overflow.)
 
 if(NOT TARGET tern)
     return()
@@ -9,13 +9,13 @@ endif()
 pkg_check_modules(OPENBLAS IMPORTED_TARGET openblas)
 file(GLOB app_headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/apps/*/*.h)
 
-add_library(apps_common STATIC apps/common/app.c apps/common/job_tern.c apps/common/message_tern.c)
+add_library(apps_common STATIC EXCLUDE_FROM_ALL apps/common/app.c apps/common/job_tern.c apps/common/message_tern.c)
 target_include_directories(apps_common PUBLIC ${PROJECT_SOURCE_DIR}/apps)
 target_link_libraries(apps_common PUBLIC tern m PRIVATE tern_flags)
 
 foreach(name stencil tree cholesky)
     if(name STREQUAL "cholesky" AND NOT OPENBLAS_FOUND)
-        message(STATUS "Tern: no OpenBLAS: cholesky is left out; install libopenblas-dev")
+        message(STATUS "Tern apps: OpenBLAS (libopenblas-dev) is missing, so the application cholesky is left out.")
         continue()
     endif()
     set(blas_target)
@@ -25,8 +25,9 @@ foreach(name stencil tree cholesky)
         set(blas_flags ${OPENBLAS_CFLAGS} ${OPENBLAS_LDFLAGS})
     endif()
     set(dir ${PROJECT_SOURCE_DIR}/apps/${name})
-    tern_add_program(${name} ${dir}/${name}.c ${dir}/message.c ${dir}/onesided.c ${dir}/notified.c)
+    tern_add_program(${name} EXCLUDE_FROM_ALL ${dir}/${name}.c ${dir}/message.c ${dir}/onesided.c ${dir}/notified.c)
     target_link_libraries(${name} PRIVATE apps_common ${blas_target})
+    add_dependencies(apps ${name})
 
     set(sources ${dir}/${name}.c ${dir}/message.c)
     foreach(part app job_mpi message_mpi)
@@ -34,7 +35,7 @@ foreach(name stencil tree cholesky)
     endforeach()
     foreach(mpi openmpi mpich)
         string(TOUPPER ${mpi} upper)
-        if(NOT TERN_PEERS OR NOT TERN_MPICC_${upper} OR TERN_SANITIZE OR TERN_COVERAGE)
+        if(NOT TERN_MPICC_${upper} OR TERN_SANITIZE OR TERN_COVERAGE)
             continue()
         endif()
         set(program ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/${name}-${mpi})
@@ -43,6 +44,7 @@ foreach(name stencil tree cholesky)
                 -o ${program} ${sources} ${blas_flags} -lm
             DEPENDS ${sources} ${app_headers}
             COMMENT "Building ${name}-${mpi}" VERBATIM)
-        add_custom_target(app-${name}-${mpi} ALL DEPENDS ${program})
+        add_custom_target(app-${name}-${mpi} DEPENDS ${program})
+        add_dependencies(apps app-${name}-${mpi})
     endforeach()
 endforeach()

@@ -1,6 +1,6 @@
 # The programs that tern-perf compares with: bench/peers/mpi_*.c, once for each MPI that is installed, by that MPI's own
 # compiler command, and bench/peers/shmem_*.c, by Open MPI's command for OpenSHMEM. Debian installs Open MPI and MPICH
-# beside each other under these names, and the commands without the headers.
+# beside each other under these names, and the commands without the headers. All of them are part of the target peers.
 
 foreach(mpi openmpi mpich)
     string(TOUPPER ${mpi} upper)
@@ -11,7 +11,7 @@ foreach(mpi openmpi mpich)
         execute_process(COMMAND ${TERN_MPICC_${upper}} -fsyntax-only ${CMAKE_BINARY_DIR}/CMakeFiles/has_mpi.c
             RESULT_VARIABLE status OUTPUT_QUIET ERROR_QUIET)
         if(NOT status EQUAL 0)
-            message(STATUS "Tern: mpicc.${mpi} finds no mpi.h; install lib${mpi}-dev")
+            message(STATUS "Tern peers: mpicc.${mpi} does not find mpi.h, which is in lib${mpi}-dev.")
             set(TERN_MPICC_${upper} "")
         endif()
     endif()
@@ -19,11 +19,11 @@ endforeach()
 
 file(GLOB peer_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bench/peers/mpi_*.c)
 file(GLOB peer_headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bench/*.h ${PROJECT_SOURCE_DIR}/bench/peers/*.h)
-if(TERN_PEERS AND peer_sources AND NOT TERN_SANITIZE AND NOT TERN_COVERAGE)
+if(peer_sources AND NOT TERN_SANITIZE AND NOT TERN_COVERAGE)
     foreach(mpi openmpi mpich)
         string(TOUPPER ${mpi} upper)
         if(NOT TERN_MPICC_${upper})
-            message(STATUS "Tern: no mpicc.${mpi}: tern-perf compare leaves ${mpi} out")
+            message(STATUS "Tern peers: mpicc.${mpi} is missing, so there is nothing to compare with for ${mpi}.")
             continue()
         endif()
         set(peer ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/tern-peer-${mpi})
@@ -31,7 +31,8 @@ if(TERN_PEERS AND peer_sources AND NOT TERN_SANITIZE AND NOT TERN_COVERAGE)
             COMMAND ${TERN_MPICC_${upper}} -std=gnu11 -O2 -Wall -Wextra -o ${peer} ${peer_sources} -lm
             DEPENDS ${peer_sources} ${peer_headers}
             COMMENT "Building tern-peer-${mpi}" VERBATIM)
-        add_custom_target(tern-peer-${mpi} ALL DEPENDS ${peer})
+        add_custom_target(tern-peer-${mpi} DEPENDS ${peer})
+        add_dependencies(peers tern-peer-${mpi})
     endforeach()
     find_program(TERN_OSHCC oshcc DOC "compiler command of OpenSHMEM")
     mark_as_advanced(TERN_OSHCC)
@@ -46,11 +47,12 @@ if(TERN_PEERS AND peer_sources AND NOT TERN_SANITIZE AND NOT TERN_COVERAGE)
                 COMMAND ${TERN_OSHCC} -std=gnu11 -O2 -Wall -Wextra -o ${peer} ${shmem_sources} -lm
                 DEPENDS ${shmem_sources} ${peer_headers}
                 COMMENT "Building tern-peer-oshmem" VERBATIM)
-            add_custom_target(tern-peer-oshmem ALL DEPENDS ${peer})
+            add_custom_target(tern-peer-oshmem DEPENDS ${peer})
+            add_dependencies(peers tern-peer-oshmem)
         else()
-            message(STATUS "Tern: oshcc finds no shmem.h; install libopenmpi-dev")
+            message(STATUS "Tern peers: oshcc does not find shmem.h, which is in libopenmpi-dev.")
         endif()
     else()
-        message(STATUS "Tern: no oshcc: tern-perf compare leaves OpenSHMEM out")
+        message(STATUS "Tern peers: oshcc is missing, so there is nothing to compare with for OpenSHMEM.")
     endif()
 endif()

@@ -1,4 +1,4 @@
-# The programs in bin/: tools/NAME/*.c makes NAME, examples/NAME.c makes NAME.
+# The programs in bin/: tools/NAME/*.c makes NAME; examples/NAME.c makes NAME, as part of the target examples.
 #
 # ternrun and tern-info need hwloc, for binding and for what the machine looks like. ternrun starts the ranks and is not
 # one, so it has the lower part of the library only. All others use libtern as a user would.
@@ -48,7 +48,8 @@ if(TARGET tern)
     file(GLOB examples CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/examples/*.c)
     foreach(source ${examples})
         get_filename_component(name ${source} NAME_WE)
-        tern_add_program(${name} ${source})
+        tern_add_program(${name} EXCLUDE_FROM_ALL ${source})
         target_link_libraries(${name} PRIVATE tern)
+        add_dependencies(examples ${name})
     endforeach()
 endif()
