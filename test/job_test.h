@@ -33,16 +33,6 @@
 #define JOB_SKIP 77
 #define JOB_BROKEN 9 /* the status of a program with a failed check */
 
-#ifdef __SANITIZE_THREAD__
-/* The service thread copies a peer's data into this process; that the program's threads read it later is ordered
- * through the peer (its put, then a barrier), which the sanitizer of one process cannot see. */
-const char *__tsan_default_suppressions(void);
-__attribute__((weak)) const char *__tsan_default_suppressions(void) /* the sources of one program share it */
-{
-    return "race:tern_shm_serve\n";
-}
-#endif
-
 __attribute__((weak)) const char *job_note; /* printed with a failure: a seed, say. A program may set it */
 __attribute__((weak)) int         job_broken;
 

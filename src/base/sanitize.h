@@ -18,6 +18,10 @@
 #ifdef TERN_BASE_TSAN
 void __tsan_acquire(void *address);
 void __tsan_release(void *address);
+void AnnotateIgnoreReadsBegin(const char *file, int line);
+void AnnotateIgnoreReadsEnd(const char *file, int line);
+void AnnotateIgnoreWritesBegin(const char *file, int line);
+void AnnotateIgnoreWritesEnd(const char *file, int line);
 #endif
 
 /* What this thread did before is seen by threads that call tern_base_order_after on the same address later. */
@@ -51,6 +55,25 @@ static inline void tern_base_order_before_peers(void)
 static inline void tern_base_order_after_peers(void)
 {
     tern_base_order_after(&tern_base_peers);
+}
+
+/* Between the two calls the calling thread copies bytes of the program on behalf of a peer. Whether the program's own
+ * accesses to these bytes are ordered with the copy is a matter between the program and the peer, who may agree on it
+ * by any means, such as a word that the program polls. The sanitizer therefore does not look at the copy. */
+static inline void tern_base_copy_for_peer_begin(void)
+{
+#ifdef TERN_BASE_TSAN
+    AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
+    AnnotateIgnoreWritesBegin(__FILE__, __LINE__);
+#endif
+}
+
+static inline void tern_base_copy_for_peer_end(void)
+{
+#ifdef TERN_BASE_TSAN
+    AnnotateIgnoreWritesEnd(__FILE__, __LINE__);
+    AnnotateIgnoreReadsEnd(__FILE__, __LINE__);
+#endif
 }
 
 #endif

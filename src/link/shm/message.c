@@ -334,6 +334,7 @@ static tern_status deliver(struct tern_link_watch *watch)
     int                   found = 0;
 
     for (int i = 0; i < BATCH && (found = tern_base_ring_peek(&inlet->ring, &item)) > 0; i++) {
+        tern_base_order_after_peers(); /* what the service thread did for peers before they sent this */
         shm->up->message(inlet->from, watch->channel, item.head, item.data, item.len);
         tern_base_ring_consume(&inlet->ring, item.span);
     }
@@ -349,8 +350,8 @@ static tern_status deliver_tagged(struct tern_link_watch *watch)
     bool                  many = inlet->many;
     int                   found = 0, i;
 
-    tern_base_order_after_peers(); /* what the service thread has copied for peers that tell of it now */
     for (i = 0; i < BATCH && (found = tern_base_ring_peek(&inlet->ring, &item)) > 0; i++) {
+        tern_base_order_after_peers(); /* as in deliver() */
         if (many)
             tern_base_ring_fetch_ahead(&inlet->ring);
         if (TERN_UNLIKELY(!shm->up->tagged(inlet->from, item.head, item.data, item.len)))

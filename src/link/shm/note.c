@@ -308,9 +308,9 @@ static tern_status deliver(struct tern_link_watch *watch)
     int                    found, left = BATCH;
     tern_status            st;
 
-    tern_base_order_after_peers(); /* what the service thread has copied for peers that tell of it now */
     inlet->watch.lasts = true;
     while ((found = tern_base_cells_peek(&inlet->cells, &head, &kind)) > 0) {
+        tern_base_order_after_peers(); /* what the service thread did for peers before they sent this */
         if (TERN_UNLIKELY(kind & TERN_CELL_TURNS) && !inlet->map[TERN_CELLS_AT_FAR] && (st = learn_far(inlet)) < 0)
             return st;
         if (TERN_UNLIKELY((took = take_note(shm, inlet, head, kind)) == TERN_LINK_LEFT))

@@ -113,7 +113,11 @@ static int find_out(const void *addr, size_t len, bool write)
 static bool copy_safely(int arena, uint64_t data, unsigned char *mine, uint64_t len, bool get)
 {
     while (len > 0) {
-        ssize_t moved = get ? pwrite(arena, mine, len, (off_t)data) : pread(arena, mine, len, (off_t)data);
+        ssize_t moved;
+
+        tern_base_copy_for_peer_begin();
+        moved = get ? pwrite(arena, mine, len, (off_t)data) : pread(arena, mine, len, (off_t)data);
+        tern_base_copy_for_peer_end();
         if (moved < 0 && errno == EINTR)
             continue;
         if (moved <= 0)
