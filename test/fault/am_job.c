@@ -10,6 +10,7 @@
  */
 #include <stdatomic.h>
 
+#include "core/job.h"
 #include "fault/fault_job.h"
 
 #define COUNT 9u
@@ -67,9 +68,12 @@ static void go_on(int dead)
                                           &(tern_am_prepared){ .len = 0 }));
 }
 
+/* Where a death ends the job, the survivors have nothing to check: they wait until the launcher ends them. */
 static void learn(int dead)
 {
     EXPECT(TERN_OK, tern_wait_until(TERN_WORLD, gone, &dead, tern_deadline_in(20)));
+    while (tern_job.boot.segment->on_failure == TERN_ON_FAILURE_ABORT)
+        pause();
 }
 
 static void run_sender(void)
