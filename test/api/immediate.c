@@ -1,6 +1,7 @@
 /* immediate.c: operations that may not wait.
  *
  * env: TERN_CMA=off TERN_BOUNCE_CHUNK=4K TERN_BOUNCE_CHUNKS=1
+ * keep: poor
  *
  * Promise: with TERN_IMMEDIATE an operation that finds no room is TERN_AGAIN, with nothing started and no event filled;
  * after progress it succeeds. Without the flag it waits for room, at most as long as the context's time limit.

@@ -10,6 +10,7 @@
  */
 #include <stdatomic.h>
 
+#include "base/options.h"
 #include "core/job.h"
 #include "fault/fault_job.h"
 

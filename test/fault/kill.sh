@@ -1,14 +1,16 @@
 # kill.sh: whoever is killed, whenever: the job ends, says why in one line, and leaves nothing behind.
 #
 # Promise 4 (nothing hangs, the others are told which) and what ternrun promises about its end. The moments are drawn
-# from FAULT_SEED, which is printed; FAULT_KILLS is the number of kills for each number of ranks.
+# from FAULT_SEED, which is printed; FAULT_KILLS is the number of kills for each number of ranks. The default kills
+# every rank and ternrun at least once; scripts/soak kills at random moments as well.
 #
 # timeout: 300
 # labels: slow
+# long: FAULT_KILLS=32
 . "$(dirname "$0")/lib.sh"
 
 SEED=${FAULT_SEED:-$(date +%s)}
-KILLS=${FAULT_KILLS:-32}
+KILLS=${FAULT_KILLS:-12}
 RANDOM=$SEED
 LIMIT=30
 note "FAULT_SEED=$SEED"

@@ -1,13 +1,16 @@
 # jobs.sh: what holds under ternrun holds under foreign launchers too: the tests of the API, as jobs of each launcher.
 #
-# Two are not among them: early, where a process made by fork calls tern_abort, which ends the job of any launcher but
-# ternrun; and large, which takes gigabytes.
+# Those of JOBS_PROGRAMS are run: one for each kind of operation, because a launcher only changes how a job starts and
+# ends; or "all". Two are never among them: early, where a process made by fork calls tern_abort, which ends the job of
+# any launcher but ternrun; and large, which takes gigabytes.
 #
 # timeout: 600
 # labels: slow
+# long: JOBS_PROGRAMS=all
 . "$(dirname "$0")/lib.sh"
 need_launchers
 LIMIT=120
+PROGRAMS=${JOBS_PROGRAMS:-am_kinds atomics mutex notify regions signals sync tagged transfer}
 
 for launcher in $LAUNCHERS; do
     for ranks in 1 2 3 8; do
@@ -17,6 +20,7 @@ for launcher in $LAUNCHERS; do
     for program in "$TEST"/api/*; do
         name=$(basename "$program")
         { [ -x "$program" ] && [ -f "$program" ] && [ "$name" != early ] && [ "$name" != large ]; } || continue
+        case " $PROGRAMS " in " all " | *" $name "*) ;; *) continue ;; esac
         launch "$launcher" 4 "$program"
         check "$launcher: api/$name with 4 ranks" status_is 0
     done

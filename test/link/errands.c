@@ -4,6 +4,8 @@
  * was named; the answer comes back, once, before the errand is reported done, which happens once; an errand that finds
  * no room is TERN_AGAIN; one that was cancelled gets no answer, but ends; what the target refuses, or knows no part
  * for, fails.
+ *
+ * long: LINK_RANKS=all
  */
 #include "link_parts.h"
 

@@ -4,6 +4,8 @@
  * Promises: nobody leaves a barrier before all have entered it, ten thousand times; what was written before it is seen
  * after it; came tells of each member whether it has come; notes of two consecutive posts stand side by side, and
  * are those of this meeting; two groups do not disturb each other.
+ *
+ * long: LINK_RANKS=all
  */
 #include "link_test.h"
 

@@ -476,6 +476,15 @@ static inline bool has_provider(const char *name)
 
 static bool needs_groups; /* what is tested is no matter for links without */
 
+/* Whether a case is tried with one of its numbers of ranks: with the smallest and the largest, or with all of them if
+ * LINK_RANKS is in the environment. Sanitizers are slow, and more than 3 ranks show them nothing new. */
+static inline bool is_tried(const struct link_case *c, const int *ranks)
+{
+    if (SANITIZED)
+        return *ranks <= 3;
+    return ranks == c->ranks || ranks[1] == 0 || getenv("LINK_RANKS") != NULL;
+}
+
 static inline void run_case(const struct link_case *c, int cores, link_body *body)
 {
     const struct tern_link_ops *ops = link_of(c);
@@ -488,7 +497,7 @@ static inline void run_case(const struct link_case *c, int cores, link_body *bod
     if (c->fabric)
         test_fabric_impose(c->fabric);
     for (const int *ranks = c->ranks; *ranks; ranks++)
-        if (!SANITIZED || *ranks <= 3) /* sanitizers are slow, and more ranks show them nothing new */
+        if (is_tried(c, ranks))
             run_link(ops, *ranks, cores, body);
     if (c->fabric)
         test_fabric_impose(NULL);

@@ -8,6 +8,7 @@
  * another link that is not needed.
  *
  * timeout: 300
+ * long: LINK_RANKS=all
  */
 #include "link_messages.h"
 

@@ -7,6 +7,7 @@
  * sender that puts in place what its notes carry wakes the target, which leaves these notes in the queue meanwhile.
  *
  * timeout: 300
+ * long: LINK_RANKS=all
  */
 #include "boot/bell.h"
 #include "link/port.h"

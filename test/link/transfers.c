@@ -6,6 +6,7 @@
  * other; what is concealed cannot be reached, and says so.
  *
  * timeout: 300
+ * long: LINK_RANKS=all
  */
 #include <pthread.h>
 

@@ -2,6 +2,7 @@
 # commands.sh: what tern-perf does without a job of its own: init, compare, register and crossover run, print the
 # figures that the manual promises, and leave out what is not installed with a word about it.
 # timeout: 900
+# labels: slow
 . "$(dirname "$0")/lib_perf.sh"
 
 # command TEXT TEST LINK "METRIC..." WORD...
@@ -20,11 +21,12 @@ check "compare leaves out what is not there and says what to install" \
     'err_has "without OpenSHMEM: install"' 'out_has "Tern "'
 # Every program that is there has a figure and Tern's ratio to it.
 peers="openmpi:tern-peer-openmpi mpich:tern-peer-mpich oshmem:tern-peer-oshmem ucx:ucx_perftest"
+command_prints "compare put_lat" put_lat tern latency_complete compare put_lat --csv --quiet --rounds 1 --sizes 8
 for peer in $peers; do
     PATH=$BIN:$PATH command -v "${peer#*:}" > /dev/null || { note "no ${peer#*:}"; continue; }
     [ ${peer%%:*} = ucx ] && metric=half_rtt || metric=latency_complete
-    command_prints "compare put_lat has ${peer%%:*}" put_lat "${peer%%:*}" "$metric ${metric}_ratio_of_medians" \
-        compare put_lat --csv --quiet --rounds 1 --sizes 8
+    check "compare put_lat has ${peer%%:*}" \
+        all_of "csv_has put_lat ${peer%%:*} $metric" "csv_has put_lat ${peer%%:*} ${metric}_ratio_of_medians"
 done
 job "$PERF" compare no_such_test
 check "compare names what can be compared" all_of 'status_is 2' 'err_has "put_lat"'

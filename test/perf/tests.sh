@@ -2,6 +2,7 @@
 # tests.sh: every test of tern-perf runs, through memory and over the network, and prints the figures that its manual
 # promises, as CSV, as JSON and as a table.
 # timeout: 900
+# labels: tools
 . "$(dirname "$0")/lib_perf.sh"
 
 # memory TEST "METRIC..." [OPTION...]

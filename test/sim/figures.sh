@@ -1,7 +1,7 @@
 #!/bin/bash
 # figures.sh BIN: the small study runs through, and leaves every table, every plot and the page.
 # timeout: 600
-# labels: slow
+# labels: slow rest
 set -eu
 cd "$(dirname "$0")/../.."
 rm -rf build/figures-quick
