@@ -149,8 +149,11 @@ void soak_sums_home(struct soak_worker *workers)
                 mine[rank][word] += workers[i].sums->added[rank][word];
     }
     unsigned char *gathered = job_new(bytes * (size_t)tern_size());
-    OK(tern_allgather(TERN_WORLD, mine, bytes, gathered));
-    OK(tern_allgather(TERN_WORLD, counts, sizeof(counts), counts_all));
+    if (!GOOD(-1, tern_allgather(TERN_WORLD, mine, bytes, gathered)) ||
+        !GOOD(-1, tern_allgather(TERN_WORLD, counts, sizeof(counts), counts_all))) {
+        free(gathered); /* a rank has died since the operations ended: there is nothing to compare with */
+        return;
+    }
     for (int rank = 0; rank < tern_size(); rank++)
         memcpy(all[rank], gathered + (size_t)rank * bytes, bytes);
     for (unsigned word = 0; word < WORDS; word++) {
