@@ -34,16 +34,16 @@ endif()
 
 # Blocks that are transposed in registers need their loops unrolled, and checks of lists are made two entries at a time,
 # whatever that costs in space.
-set_source_files_properties(${PROJECT_SOURCE_DIR}/src/op/transpose.c ${PROJECT_SOURCE_DIR}/src/api/shape.c PROPERTIES
+set_source_files_properties(${PROJECT_SOURCE_DIR}/src/op/shape/transpose.c ${PROJECT_SOURCE_DIR}/src/api/shape.c PROPERTIES
     COMPILE_OPTIONS "$<$<CONFIG:Release>:-O3>")
 
 # The loops of accumulates are to become vector instructions, with the same results everywhere.
-set_source_files_properties(${PROJECT_SOURCE_DIR}/src/op/sum.c PROPERTIES
+set_source_files_properties(${PROJECT_SOURCE_DIR}/src/op/atomic/acc_kernels.c PROPERTIES
     COMPILE_OPTIONS "-ffp-contract=off;$<$<CONFIG:Release>:-O3;-funroll-loops>")
 
 # Fields of requests are written one by one and read soon after. Read two at a time they would have to reach the cache
 # first, behind everything that was written to queues which other cores look at.
-file(GLOB tagged_sources ${PROJECT_SOURCE_DIR}/src/op/tagged*.c)
+file(GLOB tagged_sources ${PROJECT_SOURCE_DIR}/src/op/tagged/*.c)
 set_source_files_properties(${tagged_sources} ${PROJECT_SOURCE_DIR}/src/op/match.c
     ${PROJECT_SOURCE_DIR}/src/api/tagged.c ${PROJECT_SOURCE_DIR}/src/api/request.c
     PROPERTIES COMPILE_OPTIONS "-fno-tree-slp-vectorize")

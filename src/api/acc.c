@@ -3,16 +3,16 @@
 #include <tern/notify.h>
 
 #include "api/shape.h"
-#include "api/target.h"
+#include "api/check.h"
 #include "base/bits.h"
-#include "op/acc.h"
+#include "op/atomic/acc.h"
 
 /* ---- checks ---- */
 
 static __attribute__((cold, noinline)) tern_status is_cut(const struct tern_api_call *c, uint64_t bytes)
 {
     return tern_base_fail(TERN_ERR_ARG, "%s: a piece of %llu bytes does not consist of whole elements of %zu bytes",
-                          c->what, (unsigned long long)bytes, tern_sum_bytes(c->sum.type));
+                          c->what, (unsigned long long)bytes, tern_acc_op_bytes(c->sum.type));
 }
 
 static __attribute__((cold, noinline)) tern_status is_astray(const struct tern_api_call *c,
@@ -20,31 +20,31 @@ static __attribute__((cold, noinline)) tern_status is_astray(const struct tern_a
 {
     return tern_base_fail(TERN_ERR_ARG, "%s: offset %llu of rank %d is address 0x%llx there, no multiple of %zu",
                           c->what, (unsigned long long)offset, c->rank,
-                          (unsigned long long)(shape->part->addr + offset), tern_sum_align(c->sum.type));
+                          (unsigned long long)(shape->part->addr + offset), tern_acc_op_align(c->sum.type));
 }
 
 static tern_status check_strided(const struct tern_api_call *c, const struct tern_shape *shape)
 {
     const struct tern_stride *s = shape->stride;
-    uint64_t                  first = shape->far_first + (uint64_t)s->far, low = tern_sum_align(c->sum.type) - 1;
+    uint64_t first = shape->remote_first + (uint64_t)s->remote, low = tern_acc_op_align(c->sum.type) - 1;
 
-    if (s->run & (tern_sum_bytes(c->sum.type) - 1)) /* powers of two */
+    if (s->run & (tern_acc_op_bytes(c->sum.type) - 1)) /* powers of two */
         return is_cut(c, s->run);
     if ((shape->part->addr + first) & low)
         return is_astray(c, shape, first);
     for (unsigned i = 0; i < s->dims; i++)
-        if ((uint64_t)s->dim[i].far & low)
-            return is_astray(c, shape, first + (uint64_t)s->dim[i].far);
+        if ((uint64_t)s->dim[i].remote & low)
+            return is_astray(c, shape, first + (uint64_t)s->dim[i].remote);
     return TERN_OK;
 }
 
 /* Whether the pieces of a list are of whole elements. */
-static tern_status check_cuts(const struct tern_api_call *c, const struct tern_side *side)
+static tern_status check_cuts(const struct tern_api_call *c, const struct tern_layout *side)
 {
-    const struct tern_side_entry *list = side->list;
-    uint64_t                      low = tern_sum_bytes(c->sum.type) - 1; /* a power of two */
+    const struct tern_layout_extent *list = side->list;
+    uint64_t                         low = tern_acc_op_bytes(c->sum.type) - 1; /* a power of two */
 
-    if (side->kind == TERN_SIDE_INDEXED)
+    if (side->kind == TERN_LAYOUT_INDEXED)
         return side->run & low ? is_cut(c, side->run) : TERN_OK;
     for (uint64_t i = 0; i < side->count; i++)
         if (list[i].len & low)
@@ -54,13 +54,13 @@ static tern_status check_cuts(const struct tern_api_call *c, const struct tern_s
 
 static tern_status check_places(const struct tern_api_call *c, const struct tern_shape *shape)
 {
-    const struct tern_side *far = &shape->far;
-    uint64_t                low = tern_sum_align(c->sum.type) - 1; /* a power of two */
+    const struct tern_layout *far = &shape->remote;
+    uint64_t                  low = tern_acc_op_align(c->sum.type) - 1; /* a power of two */
 
     for (uint64_t i = 0; i < far->count; i++) {
-        bool     empty = far->kind == TERN_SIDE_VECTOR && ((const struct tern_side_entry *)far->list)[i].len == 0;
-        uint64_t at = far->kind == TERN_SIDE_INDEXED ? ((const tern_side_at *)far->list)[i]
-                                                     : ((const struct tern_side_entry *)far->list)[i].at;
+        bool     empty = far->kind == TERN_LAYOUT_VECTOR && ((const struct tern_layout_extent *)far->list)[i].len == 0;
+        uint64_t at = far->kind == TERN_LAYOUT_INDEXED ? ((const tern_layout_offset *)far->list)[i]
+                                                       : ((const struct tern_layout_extent *)far->list)[i].at;
 
         if (!empty && ((shape->part->addr + at) & low))
             return is_astray(c, shape, at);
@@ -74,7 +74,7 @@ tern_status tern_api_acc_check(const struct tern_api_call *c, const struct tern_
 
     if (shape->stride)
         return check_strided(c, shape);
-    if ((st = check_cuts(c, &shape->far)) < 0 || (st = check_cuts(c, &shape->near)) < 0)
+    if ((st = check_cuts(c, &shape->remote)) < 0 || (st = check_cuts(c, &shape->local)) < 0)
         return st;
     return check_places(c, shape);
 }
@@ -91,7 +91,7 @@ static tern_status check_call(struct tern_api_call *c, const tern_scale *scale, 
         c->noted = true;
         c->tag = c->opts->tag;
     }
-    tern_op_sum_make(&c->sum, scale->type, scale->by, fetch);
+    tern_op_acc_op_make(&c->sum, scale->type, scale->by, fetch);
     return c->opts ? tern_api_opts(c->opts, c->what) : TERN_OK;
 }
 
@@ -114,12 +114,12 @@ static tern_status piece(const struct tern_api_call *c, uint64_t offset, const v
     if ((st = tern_api_alive(c->ctx, c->rank, c->what)) < 0)
         return st;
     stride.total = stride.run = len;
-    stride.far = stride.near = 0;
+    stride.remote = stride.local = 0;
     stride.dims = 0;
     shape.total = len;
     shape.stride = &stride;
-    shape.near_first = (uint64_t)(uintptr_t)local;
-    shape.far_first = offset;
+    shape.local_first = (uint64_t)(uintptr_t)local;
+    shape.remote_first = offset;
     return tern_api_shape_go(c, &shape);
 }
 

@@ -3,16 +3,16 @@
 
 #include <stdio.h>
 
-#include "api/target.h"
+#include "api/check.h"
 #include "base/bits.h"
 #include "core/job.h"
 #include "core/message.h"
 #include "core/region.h"
 #include "core/wait.h"
-#include "op/am.h"
-#include "op/engine.h"
+#include "op/am/am.h"
+#include "op/trigger/engine.h"
 
-_Static_assert(sizeof(struct tern_op_am_room) <= sizeof(((tern_am_prepared *)0)->reserved),
+_Static_assert(sizeof(struct tern_op_am_reservation) <= sizeof(((tern_am_prepared *)0)->reserved),
                "a prepared message has room");
 
 tern_status tern_am_register(unsigned id, tern_am_handler handler, void *user)
@@ -68,7 +68,7 @@ static tern_status check_payload(const tern_am *m, int peer, const char *what)
     }
     if (m->kind != TERN_AM_MEDIUM || m->region)
         return tern_base_fail(TERN_ERR_ARG, "%s: kind %d has no such payload or region", what, (int)m->kind);
-    if (m->len > TERN_LINK_SURE - WIRE_SPILL && m->len > tern_op_am_max_medium(peer, m->nargs))
+    if (m->len > TERN_LINK_DATA_MIN - WIRE_SPILL && m->len > tern_op_am_max_medium(peer, m->nargs))
         return tern_base_fail(TERN_ERR_RANGE,
                               "%s: a payload of %zu bytes is above the maximum of %zu to rank %d; see "
                               "tern_am_max_medium and TERN_AM_QUEUE",
@@ -97,12 +97,12 @@ static inline tern_status check_peer(const tern_ctx *ctx, int rank, const char *
     if (TERN_UNLIKELY(!ctx))
         return tern_base_fail(TERN_ERR_ARG, "%s: ctx is NULL (TERN_WORLD is NULL outside tern_init and tern_finalize)",
                               what);
-    if (TERN_UNLIKELY(tern_core_message_handling()))
+    if (TERN_UNLIKELY(tern_core_in_handler()))
         return tern_base_fail(TERN_ERR_STATE, "%s: a handler may send one reply, and nothing else", what);
     if (TERN_UNLIKELY(rank < 0 || rank >= ctx->team->size))
         return tern_base_fail(TERN_ERR_RANGE, "%s: no rank %d in a team of %d", what, rank, ctx->team->size);
     *peer = tern_core_team_world(ctx->team, rank);
-    tern_core_job_notice();
+    tern_core_job_check_deaths();
     if (TERN_UNLIKELY(tern_core_job_lost(*peer)))
         return tern_base_fail(TERN_ERR_PEER, "%s: rank %d is gone", what, rank);
     return TERN_OK;
@@ -136,7 +136,7 @@ tern_status tern_am_request_with(tern_ctx *ctx, int rank, const tern_am *message
         return tern_base_fail(TERN_ERR_ARG, "tern_am_request_with: a handler runs there; there is no notification");
     if (tern_api_is_later(opts)) {
         st = tern_api_later(ctx, opts, "tern_am_request_with");
-        return st < 0 ? st : tern_op_engine_take(ctx, tern_op_later_am(peer, &now, opts), opts);
+        return st < 0 ? st : tern_op_engine_submit(ctx, tern_op_trigger_am(peer, &now, opts), opts);
     }
     if ((st = tern_op_am_send(ctx, peer, &now)) == TERN_OK)
         tern_api_nothing(opts);
@@ -161,7 +161,7 @@ tern_status tern_am_short(tern_ctx *ctx, int rank, unsigned handler, const uint3
 
     if (TERN_UNLIKELY(st < 0 || (st = check_handler(handler, args, nargs, "tern_am_short")) < 0))
         return st;
-    st = tern_op_am_short(ctx, peer, handler, args, nargs);
+    st = tern_op_am_send_short(ctx, peer, handler, args, nargs);
     return TERN_LIKELY(st != TERN_AGAIN) ? st : short_slowly(ctx, peer, handler, args, nargs);
 }
 
@@ -199,7 +199,7 @@ tern_status tern_am_reply(tern_am_token *token, const tern_am *message)
     if (st < 0 || (st = check_message(message, token->from, "tern_am_reply")) < 0)
         return st;
     st = message->kind == TERN_AM_SHORT && !message->local
-             ? tern_op_am_short(NULL, token->from, message->handler, message->args, message->nargs)
+             ? tern_op_am_send_short(NULL, token->from, message->handler, message->args, message->nargs)
              : TERN_AGAIN;
     if (TERN_UNLIKELY(st == TERN_AGAIN))
         st = tern_op_am_send(NULL, token->from, message);
@@ -233,7 +233,7 @@ static inline tern_status check_wish(const tern_am_wish *wish, int peer, const c
     if (wish->min > wish->max)
         return tern_base_fail(TERN_ERR_ARG, "%s: the minimum of %zu bytes is above the maximum of %zu", what, wish->min,
                               wish->max);
-    if (wish->kind == TERN_AM_MEDIUM && !wish->region && wish->min <= TERN_LINK_SURE - WIRE_SPILL)
+    if (wish->kind == TERN_AM_MEDIUM && !wish->region && wish->min <= TERN_LINK_DATA_MIN - WIRE_SPILL)
         return TERN_OK;
     if (wish->kind == TERN_AM_LONG)
         return check_long_wish(wish, peer, tern_op_am_max_carried(peer), what);
@@ -247,9 +247,9 @@ static inline tern_status check_wish(const tern_am_wish *wish, int peer, const c
     return TERN_OK;
 }
 
-static struct tern_op_am_room *room_of(tern_am_prepared *prepared)
+static struct tern_op_am_reservation *room_of(tern_am_prepared *prepared)
 {
-    return (struct tern_op_am_room *)(void *)prepared->reserved;
+    return (struct tern_op_am_reservation *)(void *)prepared->reserved;
 }
 
 tern_status tern_am_prepare(tern_ctx *ctx, int rank, const tern_am_wish *wish, tern_am_prepared *out)
@@ -288,7 +288,7 @@ static inline tern_status check_live(const tern_am_prepared *prepared, const cha
 {
     if (!prepared)
         return tern_base_fail(TERN_ERR_ARG, "%s: prepared is NULL", what);
-    if (!((const struct tern_op_am_room *)(const void *)prepared->reserved)->live)
+    if (!((const struct tern_op_am_reservation *)(const void *)prepared->reserved)->live)
         return tern_base_fail(TERN_ERR_STATE, "%s: the message was committed or cancelled before", what);
     return TERN_OK;
 }
@@ -310,8 +310,8 @@ tern_status tern_am_commit(tern_am_prepared *prepared, unsigned handler, const u
 
 tern_status tern_am_cancel(tern_am_prepared *prepared)
 {
-    tern_status             st = check_live(prepared, "tern_am_cancel");
-    struct tern_op_am_room *room;
+    tern_status                    st = check_live(prepared, "tern_am_cancel");
+    struct tern_op_am_reservation *room;
 
     if (st < 0)
         return st;
@@ -362,7 +362,7 @@ tern_status tern_wait_until(tern_ctx *ctx, bool (*condition)(void *arg), void *a
 
     if (!ctx || !condition)
         return tern_base_fail(TERN_ERR_ARG, "tern_wait_until: %s is NULL", ctx ? "condition" : "ctx");
-    if (tern_core_message_handling())
+    if (tern_core_in_handler())
         return tern_base_fail(TERN_ERR_STATE, "tern_wait_until: a handler must not wait");
     return condition(arg) ? TERN_OK : tern_core_wait(&wait);
 }

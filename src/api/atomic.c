@@ -4,15 +4,15 @@
 
 #include <string.h>
 
-#include "api/target.h"
+#include "api/check.h"
 #include "base/bits.h"
 #include "core/domain.h"
 #include "core/job.h"
 #include "core/region.h"
-#include "op/apply.h"
-#include "op/atomic.h"
-#include "op/engine.h"
-#include "op/note.h"
+#include "op/atomic/exec.h"
+#include "op/atomic/atomic.h"
+#include "op/trigger/engine.h"
+#include "op/notify/notify.h"
 
 #define TAKES_NO_OPERAND                                                                                              \
     ((uint32_t)TERN_ATOMIC_GET | (uint32_t)TERN_ATOMIC_INC | (uint32_t)TERN_ATOMIC_DEC | (uint32_t)TERN_ATOMIC_FINC | \
@@ -36,9 +36,9 @@ static tern_status check_create(tern_type type, uint32_t ops, uint32_t flags)
                               (unsigned)type, (unsigned)type < TERN_TYPES ? type_text[type] : "none");
     if (ops == 0)
         return tern_base_fail(TERN_ERR_ARG, "the set of operations is empty");
-    if (ops & ~tern_op_apply_ops((uint32_t)type))
+    if (ops & ~tern_op_exec_ops((uint32_t)type))
         return tern_base_fail(TERN_ERR_ARG, "the bits 0x%x are no operations of %s",
-                              ops & ~tern_op_apply_ops((uint32_t)type), type_text[type]);
+                              ops & ~tern_op_exec_ops((uint32_t)type), type_text[type]);
     if (flags & ~(TERN_ATOMIC_LOADS | TERN_ATOMIC_STORES))
         return tern_base_fail(TERN_ERR_ARG, "unknown flags 0x%x", flags);
     return TERN_OK;
@@ -114,7 +114,7 @@ static __attribute__((cold, noinline)) tern_status refuse_args(const struct call
 {
     uint32_t op = (uint32_t)args->op;
 
-    if (!tern_op_apply_knows(TERN_UINT64, op))
+    if (!tern_op_exec_supports(TERN_UINT64, op))
         return tern_base_fail(TERN_ERR_ARG, "%s: 0x%x is no operation", c->what, op);
     return tern_base_fail(TERN_ERR_ARG, "%s: %s needs %s, which is NULL", c->what, op_name(op),
                           !args->operand && !(op & TAKES_NO_OPERAND) ? "an operand"
@@ -126,12 +126,12 @@ static __attribute__((cold, noinline)) tern_status refuse_args(const struct call
 static tern_status read_args(const struct call *c, const tern_atomic_args *args, struct tern_op_atomic *a)
 {
     uint32_t op;
-    size_t   size = tern_op_apply_size(a->type);
+    size_t   size = tern_op_exec_size(a->type);
 
     if (!args)
         return tern_base_fail(TERN_ERR_ARG, "%s: args is NULL", c->what);
     op = (uint32_t)args->op;
-    if (TERN_UNLIKELY(!tern_op_apply_knows(TERN_UINT64, op) || (!args->operand && !(op & TAKES_NO_OPERAND)) ||
+    if (TERN_UNLIKELY(!tern_op_exec_supports(TERN_UINT64, op) || (!args->operand && !(op & TAKES_NO_OPERAND)) ||
                       (op == TERN_ATOMIC_CAS && !args->compare) || (!args->result && (op & TERN_ATOMIC_FETCHING))))
         return refuse_args(c, args);
     a->op = op;
@@ -181,7 +181,7 @@ static tern_status by_network(const struct call *c, struct tern_op_atomic *a)
 /* Fill the part, after every check. */
 static tern_status check_target(const struct call *c, uint64_t offset, struct tern_op_atomic *a)
 {
-    size_t      size = tern_op_apply_size(a->type);
+    size_t      size = tern_op_exec_size(a->type);
     tern_status st = tern_api_part(c->ctx, c->region, c->rank, c->what, &a->part);
 
     if (st < 0)
@@ -219,14 +219,14 @@ static tern_status need_domain(const tern_atomic_domain *domain, const char *wha
 /* ---- operations ---- */
 
 /* The notification of an operation: of as many bytes as the value has. */
-static tern_status note_of(const struct call *c, struct tern_op_atomic *a, uint32_t tag, struct tern_note *note)
+static tern_status note_of(const struct call *c, struct tern_op_atomic *a, uint32_t tag, struct tern_notification *note)
 {
     const struct tern_link_part *part = &c->region->part[a->part->rank]; /* not as the network reaches it */
 
     if (!tern_api_notifies(part, c->rank, c->what))
         return TERN_ERR_RANGE;
-    *note = tern_op_note_of(part, tern_op_apply_size(a->type), tag);
-    a->note = note;
+    *note = tern_op_notification_of(part, tern_op_exec_size(a->type), tag);
+    a->notification = note;
     return TERN_OK;
 }
 
@@ -281,18 +281,18 @@ static __attribute__((noinline)) tern_status start_later(const struct call *c, c
                               "%s: TERN_ACQUIRE and TERN_RELEASE order what the program does, and not what "
                               "a counter starts or counts",
                               c->what);
-    return tern_op_engine_take(c->ctx, tern_op_later_atomic(a, opts, c->what), opts);
+    return tern_op_engine_submit(c->ctx, tern_op_trigger_atomic(a, opts, c->what), opts);
 }
 
 tern_status tern_atomic_with(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int rank, uint64_t offset,
                              const tern_atomic_args *args, const tern_opts *opts)
 {
-    const struct call     c = { ctx, domain, region, rank, "tern_atomic" };
-    const tern_opts       nbi = { 0 };
-    struct tern_op_atomic a;
-    struct tern_note      note;
-    tern_opts             known;
-    tern_status           st = need_domain(domain, c.what);
+    const struct call        c = { ctx, domain, region, rank, "tern_atomic" };
+    const tern_opts          nbi = { 0 };
+    struct tern_op_atomic    a;
+    struct tern_notification note;
+    tern_opts                known;
+    tern_status              st = need_domain(domain, c.what);
 
     opts = opts ? opts : &nbi;
     known = *opts;
@@ -309,10 +309,10 @@ tern_status tern_atomic_with(tern_ctx *ctx, tern_atomic_domain *domain, tern_reg
 tern_status tern_atomic_notify(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int rank,
                                uint64_t offset, const tern_atomic_args *args, uint32_t tag)
 {
-    const struct call     c = { ctx, domain, region, rank, "tern_atomic_notify" };
-    struct tern_op_atomic a;
-    struct tern_note      note;
-    tern_status           st = need_domain(domain, c.what);
+    const struct call        c = { ctx, domain, region, rank, "tern_atomic_notify" };
+    struct tern_op_atomic    a;
+    struct tern_notification note;
+    tern_status              st = need_domain(domain, c.what);
 
     if (st < 0 || (st = check(&c, offset, domain->type, args, &a)) < 0 || (st = note_of(&c, &a, tag, &note)) < 0)
         return st;

@@ -3,9 +3,9 @@
 
 #include <stdio.h>
 
-#include "api/target.h"
+#include "api/check.h"
 #include "core/wait.h"
-#include "op/engine.h"
+#include "op/trigger/engine.h"
 
 static __attribute__((cold, noinline)) tern_status is_null(const char *what)
 {
@@ -68,7 +68,7 @@ tern_status tern_counter_add_with(tern_counter *counter, uint64_t value, const t
     if ((st = tern_api_opts(opts, "tern_counter_add_with")) < 0 ||
         (st = tern_api_later(counter->engine->owner, opts, "tern_counter_add_with")) < 0)
         return st;
-    return tern_op_engine_take(counter->engine->owner, tern_op_later_add(counter, value, opts), opts);
+    return tern_op_engine_submit(counter->engine->owner, tern_op_trigger_add(counter, value, opts), opts);
 }
 
 tern_status tern_counter_read(const tern_counter *counter, uint64_t *value, uint64_t *failures)
@@ -135,7 +135,7 @@ tern_status tern_counter_event(tern_counter *counter, uint64_t threshold, tern_e
 
     if (!counter || !event)
         return is_null("tern_counter_event");
-    return tern_op_engine_take(counter->engine->owner, tern_op_later_watch(&opts), &opts);
+    return tern_op_engine_submit(counter->engine->owner, tern_op_trigger_watch(&opts), &opts);
 }
 
 tern_status tern_counter_cancel(tern_counter *counter, size_t *cancelled)

@@ -5,22 +5,22 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "boot/foreign.h"
+#include "boot/pmi_join.h"
 #include "core/context.h"
 #include "core/job.h"
 #include "core/message.h"
-#include "op/am.h"
-#include "op/beside.h"
-#include "op/note.h"
-#include "op/serve.h"
-#include "op/tagged.h"
+#include "op/am/am.h"
+#include "op/trigger/thread.h"
+#include "op/notify/notify.h"
+#include "op/rpc_serve.h"
+#include "op/tagged/tagged.h"
 
 tern_status tern_init(void)
 {
     tern_op_am_open();
-    tern_op_note_open();
+    tern_op_notify_open();
     tern_op_tagged_open();
-    tern_core_up.serve = tern_op_serve;
+    tern_core_up.serve = tern_op_rpc_serve;
     return tern_core_job_open();
 }
 
@@ -28,15 +28,15 @@ tern_status tern_finalize(void)
 {
     tern_status st = tern_core_job_running(), left;
 
-    if (st == TERN_OK && tern_core_message_handling())
+    if (st == TERN_OK && tern_core_in_handler())
         return tern_base_fail(TERN_ERR_STATE, "tern_finalize: called by a handler of an active message");
     if (st < 0)
         return st;
-    tern_op_beside_stop();
-    tern_op_note_leave();
+    tern_op_helper_stop();
+    tern_op_notify_leave();
     left = tern_op_tagged_leave();
     st = tern_core_job_close();
-    tern_op_note_close();
+    tern_op_notify_close();
     tern_op_tagged_close();
     return st < 0 ? st : left;
 }
@@ -64,7 +64,7 @@ tern_status tern_peer_check(int rank)
         return st;
     if (rank < 0 || rank >= tern_job.boot.ranks)
         return tern_base_fail(TERN_ERR_RANGE, "tern_peer_check: no rank %d in a job of %d", rank, tern_job.boot.ranks);
-    tern_core_job_notice();
+    tern_core_job_check_deaths();
     return tern_core_job_is_gone(rank) ? tern_base_fail(TERN_ERR_PEER, "rank %d is gone", rank) : TERN_OK;
 }
 
@@ -72,7 +72,7 @@ void tern_abort(int code, const char *why)
 {
     tern_base_log(TERN_LOG_ERROR, "ends the job%s%s", why ? ": " : "", why ? why : "");
     code = (code & 0xff) != 0 ? code & 0xff : 1; /* the system keeps the lowest byte only */
-    tern_boot_foreign_abort(code);
+    tern_boot_pmi_abort(code);
     _Exit(code);
 }
 

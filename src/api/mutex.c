@@ -3,10 +3,10 @@
 
 #include <stdlib.h>
 
-#include "api/target.h"
+#include "api/check.h"
 #include "core/job.h"
 #include "core/region.h"
-#include "op/mutex.h"
+#include "op/atomic/mutex.h"
 
 /* ---- making and giving up ---- */
 
@@ -25,13 +25,13 @@ static tern_status create(tern_ctx *ctx, uint64_t count, tern_mutexes **out)
     const tern_region_opts host = { TERN_MEMORY_HOST, NULL };
     unsigned               log = tern_op_mutex_log(ctx->team->size);
     struct tern_mutexes   *m = malloc(sizeof(*m));
-    tern_status            st = check_create(count, tern_base_turn_bytes(log));
+    tern_status            st = check_create(count, tern_base_qlock_bytes(log));
 
     if (!m && st == TERN_OK)
         st = tern_base_fail(TERN_ERR_NOMEM, "no memory for %zu bytes", sizeof(*m));
     if (m)
-        *m = (struct tern_mutexes){ .count = count, .log = log, .bytes = tern_base_turn_bytes(log) };
-    st = tern_core_region_alloc(ctx, st == TERN_OK ? count * tern_base_turn_bytes(log) : 1, &host, "tern_mutex_create",
+        *m = (struct tern_mutexes){ .count = count, .log = log, .bytes = tern_base_qlock_bytes(log) };
+    st = tern_core_region_alloc(ctx, st == TERN_OK ? count * tern_base_qlock_bytes(log) : 1, &host, "tern_mutex_create",
                                 st, m ? &m->region : NULL);
     if (st < 0) {
         free(m);

@@ -5,7 +5,7 @@
 
 #include "core/region.h"
 #include "core/wait.h"
-#include "op/note.h"
+#include "op/notify/notify.h"
 
 #define SOON 128 /* looks, before a wait begins that looks at everything */
 
@@ -95,7 +95,7 @@ tern_status tern_notice_test(tern_notice *notice, tern_notice_info *info)
     if (tern_op_notice_state(notice) == TERN_NOTICE_IDLE)
         return not_started("tern_notice_test");
     if (tern_op_notice_state(notice) == TERN_NOTICE_STARTED)
-        tern_op_notice_look(notice->ctx, &looks);
+        tern_op_notice_poll(notice->ctx, &looks);
     st = see(notice, "tern_notice_test");
     return st == TERN_OK ? found_done(notice, info) : st;
 }
@@ -114,7 +114,7 @@ static tern_status one_poll(void *arg)
     struct await             *a = arg;
     const struct tern_notice *notice = *a->notice;
 
-    tern_op_notice_look(notice->ctx, &a->looks);
+    tern_op_notice_poll(notice->ctx, &a->looks);
     return see(notice, a->what);
 }
 
@@ -144,9 +144,9 @@ static __attribute__((noinline)) bool comes_soon(struct tern_notice *notice)
 {
     for (unsigned i = 1; i <= SOON; i++) {
         if (TERN_LIKELY(i % 4 != 0))
-            tern_core_message_poll_noted();
+            tern_core_message_poll_notify_last();
         else
-            tern_core_message_poll_notes();
+            tern_core_message_poll_notify();
         if (tern_op_notice_state(notice) == TERN_NOTICE_DONE)
             return true;
     }
@@ -155,7 +155,7 @@ static __attribute__((noinline)) bool comes_soon(struct tern_notice *notice)
 
 static inline bool may_spin(const struct tern_notice *notice)
 {
-    return !tern_core_message_asks && notice->ctx->under_way == NULL && tern_job.spin_ns != 0;
+    return !tern_core_message_polls_links && notice->ctx->outstanding == NULL && tern_job.spin_ns != 0;
 }
 
 static __attribute__((noinline)) tern_status wait_for_one(tern_notice *notice, tern_deadline deadline)
@@ -176,7 +176,7 @@ tern_status tern_notice_wait(tern_notice *notice, tern_deadline deadline, tern_n
     if (TERN_UNLIKELY((state = tern_op_notice_state(notice)) == TERN_NOTICE_IDLE))
         return not_started("tern_notice_wait");
     if (TERN_LIKELY(state != TERN_NOTICE_DONE && deadline > TERN_NOW && may_spin(notice))) {
-        if (TERN_LIKELY(tern_op_notice_soon(notice))) {
+        if (TERN_LIKELY(tern_op_notice_spin(notice))) {
             tell(notice, info);
             return TERN_OK;
         }
@@ -195,7 +195,7 @@ tern_status tern_notice_probe(tern_notice *notice, tern_notice_info *info)
 
     if (!notice)
         return is_null("tern_notice_probe");
-    tern_op_notice_look(notice->ctx, &looks);
+    tern_op_notice_poll(notice->ctx, &looks);
     if (!tern_op_notice_peek(notice, &name, &bytes))
         return TERN_PENDING;
     if (info)
@@ -252,7 +252,7 @@ static void look_all(struct await *a)
         if (!notice || notice->ctx == last || tern_op_notice_state(notice) != TERN_NOTICE_STARTED)
             continue;
         last = notice->ctx;
-        tern_op_notice_look(last, &a->looks);
+        tern_op_notice_poll(last, &a->looks);
     }
 }
 

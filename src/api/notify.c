@@ -2,11 +2,11 @@
  * notification. */
 #include <tern/notify.h>
 
-#include "api/target.h"
+#include "api/check.h"
 #include "base/options.h"
 #include "core/region.h"
 #include "op/contig.h"
-#include "op/note.h"
+#include "op/notify/notify.h"
 
 static tern_status access(tern_ctx *ctx, tern_region *region, int rank, struct tern_xfer *xfer, uint32_t tag,
                           const char *what)
@@ -60,11 +60,11 @@ static __attribute__((noinline)) tern_status put_carried(tern_ctx *ctx, tern_reg
     if (len > tern_opt.notify_inline || len == 0 || !src || !to || ctx->order != TERN_RELAXED)
         return put_otherwise(ctx, region, rank, offset, src, len, tag);
     part = &region->part[tern_core_team_world(ctx->team, rank)];
-    if (!part->carries)
+    if (!part->inline_notify)
         return put_otherwise(ctx, region, rank, offset, src, len, tag);
-    if ((st = tern_op_note_port(part)) < 0)
+    if ((st = tern_op_notify_find_inject(part)) < 0)
         return st;
-    if (!tern_op_note_carry(ctx, part, tag, offset, to, src, len))
+    if (!tern_op_notify_inline(ctx, part, tag, offset, to, src, len))
         return put_otherwise(ctx, region, rank, offset, src, len, tag);
     return TERN_OK;
 }
@@ -78,7 +78,7 @@ tern_status tern_put_notify_nbi(tern_ctx *ctx, tern_region *region, int rank, ui
         if (TERN_LIKELY(to && ctx->order == TERN_RELAXED)) {
             const struct tern_link_part *part = &region->part[tern_core_team_world(ctx->team, rank)];
 
-            if (TERN_LIKELY(tern_op_note_carry_word(ctx, part, tag, offset, to, src)))
+            if (TERN_LIKELY(tern_op_notify_word(ctx, part, tag, offset, to, src)))
                 return TERN_OK;
         }
     }

@@ -5,7 +5,7 @@
 
 #include "core/job.h"
 #include "core/region.h"
-#include "op/note.h"
+#include "op/notify/notify.h"
 
 #define LONGEST_PATH 4000
 
@@ -86,7 +86,7 @@ tern_status tern_region_free(tern_region *region)
         return st;
     st = tern_core_region_free(region, "tern_region_free");
     if (st == TERN_OK)
-        tern_op_note_forget(scope);
+        tern_op_notify_forget(scope);
     tern_core_team_release(team);
     return st;
 }

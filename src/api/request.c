@@ -348,7 +348,7 @@ tern_status tern_request_start(tern_request *request)
     if (is_started(request))
         return tern_base_fail(TERN_ERR_STATE, "tern_request_start: the request is started; wait for it or cancel it");
     if (request->kind != TERN_REQUEST_RECV) {
-        tern_core_job_notice();
+        tern_core_job_check_deaths();
         st = tern_op_tagged_start_send(request);
         return st < 0 ? tern_api_send_refused(st, request, "tern_request_start") : st;
     }
@@ -387,10 +387,10 @@ tern_status tern_request_free(tern_request **at)
     if (is_started(request))
         return tern_base_fail(TERN_ERR_STATE,
                               "tern_request_free: the request is active; wait for it or cancel it first");
-    alone = tern_base_lone_lock(&tern_op_tagged_lock);
+    alone = tern_base_biased_lock(&tern_op_tagged_lock);
     if (request->bound)
         tern_op_tagged_unpost(request);
-    tern_base_lone_unlock(&tern_op_tagged_lock, alone);
+    tern_base_biased_unlock(&tern_op_tagged_lock, alone);
     tern_op_request_drop(request);
     *at = NULL;
     return TERN_OK;

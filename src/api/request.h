@@ -2,7 +2,7 @@
 #ifndef TERN_API_REQUEST_H
 #define TERN_API_REQUEST_H
 
-#include "op/tagged.h"
+#include "op/tagged/tagged.h"
 
 /* tern_request_wait, of a request that is started, by the call that errors name. */
 tern_status tern_api_request_wait(tern_request **request, tern_deadline deadline, tern_message_info *info,

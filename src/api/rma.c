@@ -4,11 +4,11 @@
 
 #include <string.h>
 
-#include "api/target.h"
+#include "api/check.h"
 #include "core/job.h"
 #include "core/links.h"
 #include "op/contig.h"
-#include "op/engine.h"
+#include "op/trigger/engine.h"
 
 void tern_copy_pieces(void *to, const void *from, size_t len)
 {
@@ -27,7 +27,7 @@ tern_status tern_forget(const void *addr, size_t len)
     tern_status st = tern_core_job_running();
 
     if (st == TERN_OK)
-        tern_core_links_forget(addr, len);
+        tern_core_links_invalidate(addr, len);
     return st;
 }
 
@@ -48,7 +48,7 @@ static __attribute__((noinline)) tern_status start_later(tern_ctx *ctx, int rank
         return st;
     if ((opts->flags & TERN_NOTIFY) && !tern_api_notifies(xfer->part, rank, what))
         return TERN_ERR_RANGE;
-    return tern_op_engine_take(ctx, tern_op_later_contig(xfer, opts, what), opts);
+    return tern_op_engine_submit(ctx, tern_op_trigger_contig(xfer, opts, what), opts);
 }
 
 static tern_status start(tern_ctx *ctx, tern_region *region, int rank, struct tern_xfer *xfer, const tern_opts *opts,

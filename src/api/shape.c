@@ -3,20 +3,20 @@
 
 #include <tern/notify.h>
 
-#include "api/target.h"
+#include "api/check.h"
 #include "base/bits.h"
 #include "base/debug.h"
-#include "op/acc.h"
+#include "op/atomic/acc.h"
 #include "op/contig.h"
-#include "op/engine.h"
-#include "op/overlap.h"
+#include "op/trigger/engine.h"
+#include "op/shape/overlap.h"
 
 /* The lists of the public header are read as those of a side. */
-_Static_assert(sizeof(tern_piece) == sizeof(struct tern_side_entry) && sizeof(void *) == sizeof(uint64_t) &&
-                   offsetof(tern_piece, len) == offsetof(struct tern_side_entry, len),
+_Static_assert(sizeof(tern_piece) == sizeof(struct tern_layout_extent) && sizeof(void *) == sizeof(uint64_t) &&
+                   offsetof(tern_piece, len) == offsetof(struct tern_layout_extent, len),
                "a piece is an entry");
-_Static_assert(sizeof(tern_extent) == sizeof(struct tern_side_entry) &&
-                   offsetof(tern_extent, len) == offsetof(struct tern_side_entry, len),
+_Static_assert(sizeof(tern_extent) == sizeof(struct tern_layout_extent) &&
+                   offsetof(tern_extent, len) == offsetof(struct tern_layout_extent, len),
                "an extent is an entry");
 _Static_assert(TERN_STRIDED_DIMS == TERN_STRIDE_DIMS && sizeof(size_t) == sizeof(uint64_t),
                "as the optimizer has them");
@@ -65,19 +65,19 @@ static __attribute__((cold, noinline)) tern_status too_much(const struct tern_ap
 static __attribute__((noinline)) tern_status check_overlap(const struct tern_api_call *c,
                                                            const struct tern_shape    *shape)
 {
-    struct tern_shape    s = *shape;
-    struct tern_side_dim near[TERN_STRIDE_DIMS], far[TERN_STRIDE_DIMS];
-    uint64_t             where;
-    bool                 near_is_written;
+    struct tern_shape      s = *shape;
+    struct tern_layout_dim near[TERN_STRIDE_DIMS], far[TERN_STRIDE_DIMS];
+    uint64_t               where;
+    bool                   near_is_written;
 
-    tern_op_shape_sides(&s, near, far);
+    tern_op_shape_layouts(&s, near, far);
     near_is_written = c->adds ? c->sum.fetch : c->get;
     if ((near_is_written || !c->adds) &&
-        tern_op_overlap_within(near_is_written ? &s.near : &s.far, TERN_OVERLAP_PIECES, &where))
+        tern_op_overlap_within(near_is_written ? &s.local : &s.remote, TERN_OVERLAP_PIECES, &where))
         return tern_base_fail(TERN_ERR_ARG, "%s: pieces of the destination overlap at %s 0x%llx", c->what,
                               near_is_written ? "address" : "offset", (unsigned long long)where);
     if (s.part->base &&
-        tern_op_overlap_between(&s.near, &s.far, (uint64_t)(uintptr_t)s.part->base, TERN_OVERLAP_PIECES, &where))
+        tern_op_overlap_between(&s.local, &s.remote, (uint64_t)(uintptr_t)s.part->base, TERN_OVERLAP_PIECES, &where))
         return tern_base_fail(TERN_ERR_ARG, "%s: source and destination overlap at address 0x%llx", c->what,
                               (unsigned long long)where);
     return TERN_OK;
@@ -92,7 +92,7 @@ static tern_status go_copy(const struct tern_api_call *c, struct tern_shape *sha
 static tern_status go_add(const struct tern_api_call *c, struct tern_shape *shape)
 {
     shape->get = false;
-    shape->sum = c->sum;
+    shape->acc = c->sum;
     return c->opts ? tern_op_acc_start(c->ctx, shape, c->opts, c->what) : tern_op_acc_run(c->ctx, shape, c->what);
 }
 
@@ -105,8 +105,8 @@ static __attribute__((noinline)) tern_status go_later(const struct tern_api_call
         return st;
     shape->get = !c->adds && c->get;
     if (c->adds)
-        shape->sum = c->sum;
-    return tern_op_engine_take(c->ctx, tern_op_later_shape(shape, c->adds, c->opts, c->what), c->opts);
+        shape->acc = c->sum;
+    return tern_op_engine_submit(c->ctx, tern_op_trigger_shape(shape, c->adds, c->opts, c->what), c->opts);
 }
 
 /* There is nothing to transfer, but perhaps to tell, or to count. */
@@ -118,7 +118,7 @@ static tern_status nothing(const struct tern_api_call *c, const struct tern_shap
     if (c->opts && tern_api_is_later(c->opts))
         return (st = tern_api_later(c->ctx, c->opts, c->what)) < 0
                    ? st
-                   : tern_op_engine_take(c->ctx, tern_op_later_contig(&xfer, c->opts, c->what), c->opts);
+                   : tern_op_engine_submit(c->ctx, tern_op_trigger_contig(&xfer, c->opts, c->what), c->opts);
     if (c->noted)
         return c->opts ? tern_op_contig_start_noted(c->ctx, &xfer, c->opts, c->what)
                        : tern_op_contig_run_noted(c->ctx, &xfer, c->tag, c->what);
@@ -129,15 +129,15 @@ static tern_status nothing(const struct tern_api_call *c, const struct tern_shap
 
 tern_status tern_api_shape_go(const struct tern_api_call *c, struct tern_shape *shape)
 {
-    struct tern_note note;
-    tern_status      st;
+    struct tern_notification note;
+    tern_status              st;
 
-    shape->note = NULL;
+    shape->notification = NULL;
     if (c->noted) {
         if (!tern_api_notifies(shape->part, c->rank, c->what))
             return TERN_ERR_RANGE;
-        note = tern_op_note_of(shape->part, shape->total, c->tag);
-        shape->note = &note;
+        note = tern_op_notification_of(shape->part, shape->total, c->tag);
+        shape->notification = &note;
     }
     if (shape->total == 0)
         return nothing(c, shape);
@@ -245,17 +245,17 @@ tern_status tern_api_vector(const struct tern_api_call *c, const tern_vector *v)
         return totals_differ(c, near, far);
     shape.stride = NULL;
     shape.total = near;
-    shape.near =
-        (struct tern_side){ .kind = TERN_SIDE_VECTOR, .total = near, .count = v->local_count, .list = v->local };
-    shape.far =
-        (struct tern_side){ .kind = TERN_SIDE_VECTOR, .total = far, .count = v->remote_count, .list = v->remote };
+    shape.local =
+        (struct tern_layout){ .kind = TERN_LAYOUT_VECTOR, .total = near, .count = v->local_count, .list = v->local };
+    shape.remote =
+        (struct tern_layout){ .kind = TERN_LAYOUT_VECTOR, .total = far, .count = v->remote_count, .list = v->remote };
     return tern_api_shape_go(c, &shape);
 }
 
 /* ---- indexed ---- */
 
 /* The piece with the highest place is the one that may go too far. */
-static size_t highest(const tern_side_at *at, size_t count)
+static size_t highest(const tern_layout_offset *at, size_t count)
 {
     size_t which = 0;
 
@@ -266,7 +266,7 @@ static size_t highest(const tern_side_at *at, size_t count)
 }
 
 /* Whether all places are between low and high, both below half of all numbers. */
-static bool all_between(const tern_side_at *at, size_t count, uint64_t low, uint64_t high)
+static bool all_between(const tern_layout_offset *at, size_t count, uint64_t low, uint64_t high)
 {
     uint64_t bits = high;
 
@@ -277,8 +277,8 @@ static bool all_between(const tern_side_at *at, size_t count, uint64_t low, uint
 
 static tern_status check_indexed(const struct tern_api_call *c, const tern_indexed *x, const struct tern_shape *shape)
 {
-    const tern_side_at *near = (const tern_side_at *)(const void *)x->local, *far = x->remote;
-    size_t              last_near, last_far;
+    const tern_layout_offset *near = (const tern_layout_offset *)(const void *)x->local, *far = x->remote;
+    size_t                    last_near, last_far;
 
     if (TERN_LIKELY(x->remote_len <= shape->part->size &&
                     all_between(far, x->remote_count, 0, shape->part->size - x->remote_len) &&
@@ -318,11 +318,11 @@ tern_status tern_api_indexed(const struct tern_api_call *c, const tern_indexed *
         if ((st = check_indexed(c, x, &shape)) < 0)
             return st;
     }
-    shape.near = (struct tern_side){
-        .kind = TERN_SIDE_INDEXED, .total = near, .run = x->local_len, .count = x->local_count, .list = x->local
+    shape.local = (struct tern_layout){
+        .kind = TERN_LAYOUT_INDEXED, .total = near, .run = x->local_len, .count = x->local_count, .list = x->local
     };
-    shape.far = (struct tern_side){
-        .kind = TERN_SIDE_INDEXED, .total = far, .run = x->remote_len, .count = x->remote_count, .list = x->remote
+    shape.remote = (struct tern_layout){
+        .kind = TERN_LAYOUT_INDEXED, .total = far, .run = x->remote_len, .count = x->remote_count, .list = x->remote
     };
     return tern_api_shape_go(c, &shape);
 }
@@ -378,8 +378,8 @@ tern_status tern_api_strided(const struct tern_api_call *c, const tern_strided *
         return st;
     shape.total = stride.total;
     shape.stride = &stride;
-    shape.near_first = (uint64_t)(uintptr_t)s->local;
-    shape.far_first = s->remote;
+    shape.local_first = (uint64_t)(uintptr_t)s->local;
+    shape.remote_first = s->remote;
     return tern_api_shape_go(c, &shape);
 }
 

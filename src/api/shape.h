@@ -5,20 +5,20 @@
 #include <tern/acc.h>
 #include <tern/shape.h>
 
-#include "op/shape.h"
+#include "op/shape/shape.h"
 
 /* A call as it came: which rank, what is done, and how it is to complete. */
 struct tern_api_call {
-    tern_ctx        *ctx;
-    tern_region     *region;
-    int              rank;
-    const tern_opts *opts; /* NULL: blocking */
-    const char      *what;
-    bool             get;   /* a copy: which way */
-    bool             adds;  /* an accumulate, */
-    struct tern_sum  sum;   /* of this */
-    bool             noted; /* a notification follows, */
-    uint32_t         tag;   /* with this tag */
+    tern_ctx          *ctx;
+    tern_region       *region;
+    int                rank;
+    const tern_opts   *opts; /* NULL: blocking */
+    const char        *what;
+    bool               get;   /* a copy: which way */
+    bool               adds;  /* an accumulate, */
+    struct tern_acc_op sum;   /* of this */
+    bool               noted; /* a notification follows, */
+    uint32_t           tag;   /* with this tag */
 };
 
 /* Check every piece, and do it. */

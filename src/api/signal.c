@@ -4,12 +4,12 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "api/target.h"
+#include "api/check.h"
 #include "base/bits.h"
 #include "core/region.h"
 #include "core/wait.h"
-#include "op/engine.h"
-#include "op/signal.h"
+#include "op/trigger/engine.h"
+#include "op/notify/signal.h"
 
 static tern_status check_word(const struct tern_link_part *part, uint64_t offset, int rank, const char *what)
 {
@@ -109,7 +109,7 @@ tern_status tern_put_signal_with(tern_ctx *ctx, tern_region *region, int rank, u
     if (tern_api_is_later(opts)) {
         st = tern_api_later(ctx, opts, "tern_put_signal");
         return st < 0 ? st
-                      : tern_op_engine_take(ctx, tern_op_later_signal(&xfer, &word, opts, "tern_put_signal"), opts);
+                      : tern_op_engine_submit(ctx, tern_op_trigger_signal(&xfer, &word, opts, "tern_put_signal"), opts);
     }
     return tern_op_signal_start(ctx, &xfer, &word, opts, "tern_put_signal");
 }

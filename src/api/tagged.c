@@ -54,7 +54,7 @@ static inline __attribute__((always_inline)) tern_status start_send(tern_ctx *ct
         return is_null(what);
     if (TERN_UNLIKELY(!(request = tern_op_request_new(ctx, kind))))
         return no_memory(what);
-    tern_core_job_notice();
+    tern_core_job_check_deaths();
     st = tern_op_tagged_send(request, tern_core_team_world(ctx->team, rank), (uint64_t)tag, buf, len);
     if (TERN_UNLIKELY(st < 0)) {
         tern_api_send_refused(st, request, what);
@@ -100,7 +100,7 @@ static inline __attribute__((always_inline)) tern_status isend_short(tern_ctx *c
     if (TERN_UNLIKELY(!is_usual(ctx, rank, tag, buf) || !out))
         return isend_any(ctx, rank, tag, buf, len, out);
     world = tern_core_team_world(ctx->team, rank);
-    tagged = (struct tern_tagged *)ctx->guest;
+    tagged = (struct tern_tagged *)ctx->tagged;
     if (TERN_UNLIKELY(!tagged || !tagged->unused ||
                       !(slot = tern_op_tagged_send_short(ctx, world, (uint64_t)tag, buf, len))))
         return isend_any(ctx, rank, tag, buf, len, out);
@@ -147,7 +147,7 @@ static __attribute__((noinline)) tern_status send_waiting(tern_ctx *ctx, enum te
     tern_request *request;
     tern_status   st;
 
-    if (tern_core_message_handling())
+    if (tern_core_in_handler())
         return in_handler(what);
     st = start_send(ctx, kind, rank, tag, buf, len, &request, what);
     return st < 0 ? st : finish(ctx, &request, NULL, what);
@@ -159,7 +159,7 @@ static __attribute__((noinline)) tern_status send_any(tern_ctx *ctx, int rank, i
 
     if (TERN_UNLIKELY(st < 0))
         return st;
-    tern_core_job_notice();
+    tern_core_job_check_deaths();
     if (TERN_UNLIKELY(tern_core_job_lost(tern_core_team_world(ctx->team, rank))))
         return tern_base_fail(TERN_ERR_PEER, "tern_send: rank %d is gone", rank);
     st = tern_op_tagged_send_now(ctx, tern_core_team_world(ctx->team, rank), (uint64_t)tag, buf, len);
@@ -300,7 +300,7 @@ tern_status tern_recv(tern_ctx *ctx, int source, int64_t tag, void *buf, size_t 
     tern_request *request;
     tern_status   st;
 
-    if (TERN_UNLIKELY(tern_core_message_handling()))
+    if (TERN_UNLIKELY(tern_core_in_handler()))
         return in_handler("tern_recv");
     st = start_recv(ctx, &(struct wish){ source, tag, EVERY_BIT }, buf, size, true, &request, "tern_recv");
     return st < 0 ? st : finish(ctx, &request, info, "tern_recv");
@@ -455,7 +455,7 @@ static tern_status matched_probe(tern_ctx *ctx, const struct wish *wish, tern_de
 
     if (!ctx || !out)
         return is_null(what);
-    if (!ctx->guest && !tern_op_request_make(ctx)) /* the context knows from now on that it has messages */
+    if (!ctx->tagged && !tern_op_request_make(ctx)) /* the context knows from now on that it has messages */
         return no_memory(what);
     if ((st = probe(ctx, wish, deadline, &p)) != TERN_OK)
         return st;
@@ -505,7 +505,7 @@ tern_status tern_mrecv(tern_message **message, void *buf, size_t size, tern_mess
     tern_request *request;
     tern_status   st;
 
-    if (tern_core_message_handling())
+    if (tern_core_in_handler())
         return in_handler("tern_mrecv");
     st = start_mrecv(message, buf, size, true, &request, "tern_mrecv");
     return st < 0 ? st : finish(ctx, &request, info, "tern_mrecv");

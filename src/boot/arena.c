@@ -159,7 +159,7 @@ static tern_status fill(struct tern_segment *made, const struct tern_boot_shape 
     made->nodes = (uint32_t)shape->nodes;
     made->node = (uint32_t)shape->node;
     made->locals = (uint32_t)locals;
-    made->notes = notes;
+    made->contributions = notes;
     atomic_init(&made->next, TERN_ARENA_CONTROL);
     return number_ranks(made, shape)
                ? TERN_OK
@@ -205,5 +205,5 @@ tern_status tern_boot_arena_make(int ranks, int cores, int *arena, int *huge, st
 
 void tern_boot_segment_unmap(struct tern_segment *segment)
 {
-    munmap(segment, tern_segment_bytes(segment->ranks, segment->notes != 0));
+    munmap(segment, tern_segment_bytes(segment->ranks, segment->contributions != 0));
 }

@@ -25,8 +25,8 @@
 #include "base/options.h"
 #include "base/parse.h"
 #include "base/siphash.h"
-#include "boot/alone.h"
-#include "boot/foreign.h"
+#include "boot/singleton.h"
+#include "boot/pmi_join.h"
 #include "boot/parent.h"
 
 int64_t tern_boot_mark(uint64_t job)
@@ -41,7 +41,7 @@ int64_t tern_boot_mark(uint64_t job)
 void tern_boot_text(char *text, size_t size, int rank, const struct tern_boot_given *given)
 {
     snprintf(text, size, "layout=%u,rank=%d,ranks=%d,arena=%d,huge=%d,tell=%d,launcher=%d,job=%lld",
-             TERN_SEGMENT_LAYOUT, rank, given->ranks, given->arena, given->huge, given->tell, given->launcher,
+             TERN_SEGMENT_LAYOUT, rank, given->ranks, given->arena, given->huge, given->relay_fd, given->launcher,
              (long long)given->mark);
 }
 
@@ -183,7 +183,7 @@ tern_status tern_boot_segment_map(int arena, int ranks, struct tern_segment **ou
                               "the launcher speaks of %d ranks and the shared memory of %u: they are of different "
                               "jobs; start the program anew",
                               ranks, head.ranks);
-    bytes = tern_segment_bytes(head.ranks, head.notes != 0);
+    bytes = tern_segment_bytes(head.ranks, head.contributions != 0);
     segment = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, arena, 0);
     if (segment == MAP_FAILED)
         return tern_base_fail(TERN_ERR_NOMEM, "cannot map %zu bytes of the job's shared memory: %s", bytes,
@@ -225,7 +225,7 @@ tern_status tern_boot_claim(struct tern_segment *segment, int rank)
 static tern_status join_launched(const char *value, struct tern_boot *out)
 {
     struct tern_boot_words text = { 0 };
-    struct tern_boot       boot = { .launched = true, .huge = -1, .tell = -1 };
+    struct tern_boot       boot = { .launched = true, .huge = -1, .relay_fd = -1 };
     tern_status            status = tern_boot_text_read(value, &text);
 
     if (status != TERN_OK)
@@ -238,7 +238,7 @@ static tern_status join_launched(const char *value, struct tern_boot *out)
     }
     if ((status = tern_boot_segment_map(boot.arena, (int)text.ranks, &boot.segment)) != TERN_OK)
         goto err_close;
-    if (text.tell >= 0 && (boot.tell = reach(&text, text.tell, FOR_TELL, boot.segment->tell)) < 0) {
+    if (text.tell >= 0 && (boot.relay_fd = reach(&text, text.tell, FOR_TELL, boot.segment->relay_inode)) < 0) {
         status = unreachable(&text, text.tell);
         goto err_leave;
     }
@@ -251,8 +251,8 @@ static tern_status join_launched(const char *value, struct tern_boot *out)
     return TERN_OK;
 err_leave:
     tern_boot_segment_unmap(boot.segment);
-    if (boot.tell >= 0)
-        close(boot.tell);
+    if (boot.relay_fd >= 0)
+        close(boot.relay_fd);
 err_close:
     if (boot.huge >= 0)
         close(boot.huge);
@@ -262,12 +262,12 @@ err_close:
 
 static tern_status join_alone(struct tern_boot *out)
 {
-    struct tern_boot boot = { .launched = false, .tell = -1 };
-    tern_status      status = tern_boot_alone_check();
+    struct tern_boot boot = { .launched = false, .relay_fd = -1 };
+    tern_status      status = tern_boot_singleton_check();
 
     if (status != TERN_OK)
         return status;
-    status = tern_boot_arena_make(1, tern_boot_alone_cores(), &boot.arena, &boot.huge, &boot.segment);
+    status = tern_boot_arena_make(1, tern_boot_singleton_cores(), &boot.arena, &boot.huge, &boot.segment);
     if (status != TERN_OK)
         return status;
     fcntl(boot.arena, F_SETFD, FD_CLOEXEC);
@@ -288,44 +288,44 @@ tern_status tern_boot_join(struct tern_boot *boot)
         return join_launched(tern_opt.boot, boot);
     if ((status = tern_boot_pmi_find(&foreign)) != TERN_OK)
         return status;
-    return foreign != NULL ? tern_boot_foreign_join(foreign, boot) : join_alone(boot);
+    return foreign != NULL ? tern_boot_pmi_join(foreign, boot) : join_alone(boot);
 }
 
 void tern_boot_leave(struct tern_boot *boot)
 {
     if (boot->foreign)
-        tern_boot_foreign_leave(boot);
+        tern_boot_pmi_leave(boot);
     tern_boot_segment_unmap(boot->segment);
     close(boot->arena);
     if (boot->huge >= 0)
         close(boot->huge);
-    if (boot->nodes > 1 && boot->tell >= 0)
-        close(boot->tell);
-    *boot = (struct tern_boot){ .arena = -1, .huge = -1, .tell = -1 };
+    if (boot->nodes > 1 && boot->relay_fd >= 0)
+        close(boot->relay_fd);
+    *boot = (struct tern_boot){ .arena = -1, .huge = -1, .relay_fd = -1 };
 }
 
-tern_status tern_boot_publish(const struct tern_boot *boot, const void *bytes, size_t len)
+tern_status tern_boot_publish_address(const struct tern_boot *boot, const void *bytes, size_t len)
 {
-    struct tern_card *card = tern_segment_card(boot->segment, (uint32_t)boot->rank);
+    struct tern_net_address *card = tern_segment_net_address(boot->segment, (uint32_t)boot->rank);
 
-    if (len == 0 || len > TERN_CARD_BYTES)
+    if (len == 0 || len > TERN_NET_ADDRESS_BYTES)
         return tern_base_fail(TERN_ERR_RANGE, "an address of %zu bytes cannot be published; 1 to %d can", len,
-                              TERN_CARD_BYTES);
+                              TERN_NET_ADDRESS_BYTES);
     if (atomic_load_explicit(&card->len, memory_order_relaxed) != 0)
         return tern_base_fail(TERN_ERR_STATE, "rank %d has published its address before", boot->rank);
     memcpy(card->bytes, bytes, len);
-    /* release: the bytes before their number. Pairs with the acquire in tern_boot_card() and in the relay. */
+    /* release: the bytes before their number. Pairs with the acquire in tern_boot_net_address() and in the relay. */
     atomic_store_explicit(&card->len, (uint32_t)len, memory_order_release);
     return TERN_OK;
 }
 
-const void *tern_boot_card(const struct tern_boot *boot, int rank, size_t *len)
+const void *tern_boot_net_address(const struct tern_boot *boot, int rank, size_t *len)
 {
-    const struct tern_card *card = tern_segment_card(boot->segment, (uint32_t)rank);
-    /* acquire: the bytes after their number. Pairs with the release in tern_boot_publish() or in the relay. */
-    uint32_t                bytes = atomic_load_explicit(&card->len, memory_order_acquire);
+    const struct tern_net_address *card = tern_segment_net_address(boot->segment, (uint32_t)rank);
+    /* acquire: the bytes after their number. Pairs with the release in tern_boot_publish_address() or in the relay. */
+    uint32_t                       bytes = atomic_load_explicit(&card->len, memory_order_acquire);
 
-    *len = bytes <= TERN_CARD_BYTES ? bytes : 0;
+    *len = bytes <= TERN_NET_ADDRESS_BYTES ? bytes : 0;
     return *len > 0 ? card->bytes : NULL;
 }
 
@@ -334,11 +334,11 @@ void tern_boot_tell(const struct tern_boot *boot)
     uint64_t one = 1; /* what an eventfd takes */
     ssize_t  sent;
 
-    if (boot->nodes <= 1 || boot->tell < 0)
+    if (boot->nodes <= 1 || boot->relay_fd < 0)
         return;
     /* Every rank writes for itself and relies on no other rank to wake the relay: that rank may be killed or stopped
      * before it does. The write does not block. It fails where the pipe is full, and then the relay is awake. */
     do
-        sent = write(boot->tell, &one, sizeof(one));
+        sent = write(boot->relay_fd, &one, sizeof(one));
     while (sent < 0 && errno == EINTR);
 }

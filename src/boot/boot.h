@@ -7,7 +7,7 @@
  * opened again where a program in between closed them, and job is the job's mark. The mark is random, so that neither a
  * process that an earlier job left behind, nor one of another process namespace, is taken for a part of the job because
  * the number of its launcher is the same.
- * Without the variable a foreign launcher may have started the process (foreign.h); else it is a job of one rank and
+ * Without the variable a foreign launcher may have started the process (pmi_join.h); else it is a job of one rank and
  * makes its own arena.
  */
 #ifndef TERN_BOOT_BOOT_H
@@ -24,9 +24,9 @@ struct tern_boot {
     int                  node, nodes;   /* which node this is, of how many */
     int                  local, locals; /* number of this rank among the ranks of its node, and how many these are */
     int                  arena, huge;   /* descriptors, close-on-exec; huge may be -1 */
-    int                  tell;          /* descriptor that wakes the relay, a pipe or an eventfd; -1: there is none */
+    int                  relay_fd;      /* descriptor that wakes the relay, a pipe or an eventfd; -1: there is none */
     bool                 launched;      /* false: a job of one, without a launcher */
-    bool                 foreign;       /* launched by another than ternrun: see foreign.h */
+    bool                 foreign;       /* launched by another than ternrun: see pmi_join.h */
     struct tern_segment *segment;       /* mapped */
 };
 
@@ -57,7 +57,7 @@ void tern_boot_segment_unmap(struct tern_segment *segment);
 
 /* What a launcher gives to all its ranks. */
 struct tern_boot_given {
-    int     ranks, arena, huge, tell;
+    int     ranks, arena, huge, relay_fd;
     int     launcher; /* process id */
     int64_t mark;     /* tern_boot_mark() */
 };
@@ -93,12 +93,12 @@ tern_status tern_boot_join(struct tern_boot *boot);
 /* Unmap and close. The slot's life is the caller's affair. */
 void tern_boot_leave(struct tern_boot *boot);
 
-/* Publish this rank's card for links between nodes: once, before the rank's life becomes JOINED.
- * Returns TERN_OK. TERN_ERR_RANGE: len is 0 or more than TERN_CARD_BYTES. TERN_ERR_STATE: it was published before. */
-tern_status tern_boot_publish(const struct tern_boot *boot, const void *bytes, size_t len);
+/* Publish this rank's card for links between nodes: once, before the rank's life becomes JOINED. Returns TERN_OK.
+ * TERN_ERR_RANGE: len is 0 or more than TERN_NET_ADDRESS_BYTES. TERN_ERR_STATE: it was published before. */
+tern_status tern_boot_publish_address(const struct tern_boot *boot, const void *bytes, size_t len);
 
 /* The card of a rank of the job; NULL: it published none. Asked for once the rank has JOINED. */
-const void *tern_boot_card(const struct tern_boot *boot, int rank, size_t *len);
+const void *tern_boot_net_address(const struct tern_boot *boot, int rank, size_t *len);
 
 /* Whether the rank of the job is on the node of this process. */
 static inline bool tern_boot_same_node(const struct tern_boot *boot, int rank)

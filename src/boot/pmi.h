@@ -23,7 +23,7 @@ struct tern_pmi {
     const struct tern_pmi_ops *ops;
     int                        rank, ranks;
     int                        gone; /* a descriptor that can be read when the launcher is gone; -1: there is none */
-    bool watched;                    /* other ranks see it when this one ends (watch.h), whatever the launcher sees */
+    bool watched; /* other ranks see it when this one ends (death_watch.h), whatever the launcher sees */
 };
 
 struct tern_pmi_ops {

@@ -27,7 +27,7 @@
 #include <unistd.h>
 
 #include "base/parse.h"
-#include "boot/patience.h"
+#include "boot/poll_deadline.h"
 #include "boot/pmi.h"
 #include "boot/segment.h"
 
@@ -71,7 +71,7 @@ static tern_status gone(const char *why)
                           why);
 }
 
-static tern_status say(const char *text, size_t len, struct tern_patience *patience)
+static tern_status say(const char *text, size_t len, struct tern_poll_deadline *patience)
 {
     while (len > 0) {
         ssize_t sent = send(one.fd, text, len, MSG_NOSIGNAL);
@@ -80,7 +80,7 @@ static tern_status say(const char *text, size_t len, struct tern_patience *patie
             text += sent;
             len -= (size_t)sent;
         } else if (sent < 0 && errno == EAGAIN) {
-            tern_status st = tern_boot_patience_poll(patience, &(struct pollfd){ one.fd, POLLOUT, 0 }, 1);
+            tern_status st = tern_boot_poll(patience, &(struct pollfd){ one.fd, POLLOUT, 0 }, 1);
 
             if (st != TERN_OK)
                 return st;
@@ -92,12 +92,12 @@ static tern_status say(const char *text, size_t len, struct tern_patience *patie
 }
 
 /* Read one line with its newline. What comes after it is left for others. */
-static tern_status hear(char *line, size_t *len, struct tern_patience *patience)
+static tern_status hear(char *line, size_t *len, struct tern_poll_deadline *patience)
 {
     size_t have = 0;
 
     for (;;) {
-        tern_status st = tern_boot_patience_poll(patience, &(struct pollfd){ one.fd, POLLIN, 0 }, 1);
+        tern_status st = tern_boot_poll(patience, &(struct pollfd){ one.fd, POLLIN, 0 }, 1);
         ssize_t     seen;
         char       *end;
 
@@ -128,19 +128,19 @@ static tern_status ask(const char *what, const char *due, const char *field, cha
     __attribute__((format(printf, 5, 6)));
 static tern_status ask(const char *what, const char *due, const char *field, char *value, const char *format, ...)
 {
-    char                 line[LINE], word[64];
-    struct tern_patience patience;
-    tern_status          st;
-    size_t               len = 0;
-    va_list              args;
-    int                  wrote;
+    char                      line[LINE], word[64];
+    struct tern_poll_deadline patience;
+    tern_status               st;
+    size_t                    len = 0;
+    va_list                   args;
+    int                       wrote;
 
     va_start(args, format);
     wrote = vsnprintf(line, sizeof(line), format, args);
     va_end(args);
     if (wrote < 0 || (size_t)wrote >= sizeof(line))
         return tern_base_fail(TERN_ERR_BOOT, "a question of %d bytes is too long for PMI-1", wrote);
-    tern_boot_patience_begin(&patience, what);
+    tern_boot_poll_begin(&patience, what);
     if ((st = say(line, (size_t)wrote, &patience)) != TERN_OK || (st = hear(line, &len, &patience)) != TERN_OK)
         return st;
     if (!tern_boot_pmi1_field(line, len, "cmd", word, sizeof(word)) || strcmp(word, due) != 0 ||

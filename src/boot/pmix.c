@@ -15,7 +15,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "boot/patience.h"
+#include "boot/poll_deadline.h"
 #include "boot/pmi.h"
 #include "boot/segment.h"
 
@@ -169,17 +169,17 @@ static void fence_ended(pmix_status_t code, void *arg)
 
 static tern_status pmix_fence(struct tern_pmi *pmi)
 {
-    pmix_info_t          collect = { .key = PMIX_COLLECT_DATA, .value = { .type = PMIX_BOOL, .data.flag = true } };
-    struct tern_patience patience;
-    eventfd_t            count;
-    tern_status          st;
-    pmix_status_t        code;
+    pmix_info_t               collect = { .key = PMIX_COLLECT_DATA, .value = { .type = PMIX_BOOL, .data.flag = true } };
+    struct tern_poll_deadline patience;
+    eventfd_t                 count;
+    tern_status               st;
+    pmix_status_t             code;
 
     (void)pmi;
-    tern_boot_patience_begin(&patience, "the other ranks: all ranks that the launcher started have to call it");
+    tern_boot_poll_begin(&patience, "the other ranks: all ranks that the launcher started have to call it");
     code = lib.PMIx_Fence_nb(NULL, 0, &collect, 1, fence_ended, NULL);
     if (code == PMIX_SUCCESS) {
-        st = tern_boot_patience_poll(&patience, &(struct pollfd){ one.fenced, POLLIN, 0 }, 1);
+        st = tern_boot_poll(&patience, &(struct pollfd){ one.fenced, POLLIN, 0 }, 1);
         if (st != TERN_OK)
             return st;
         eventfd_read(one.fenced, &count);

@@ -23,13 +23,13 @@ struct member {
 };
 
 struct tern_relay {
-    struct tern_segment *segment;
-    uint32_t             ranks;
-    struct tern_card    *card;     /* [ranks] in the segment */
-    struct tern_seat    *seat;     /* [ranks] in the segment */
-    unsigned char       *note;     /* in the segment; NULL: seats have none */
-    bool                 rings;    /* something was applied that sleepers may wait for */
-    struct member        member[]; /* [ranks] */
+    struct tern_segment      *segment;
+    uint32_t                  ranks;
+    struct tern_net_address  *card;     /* [ranks] in the segment */
+    struct tern_barrier_slot *seat;     /* [ranks] in the segment */
+    unsigned char            *note;     /* in the segment; NULL: seats have none */
+    bool                      rings;    /* something was applied that sleepers may wait for */
+    struct member             member[]; /* [ranks] */
 };
 
 /* Where to and how a change is told. */
@@ -47,9 +47,9 @@ tern_status tern_boot_relay_open(struct tern_segment *segment, struct tern_relay
         return tern_base_fail(TERN_ERR_NOMEM, "no memory to relay what %u ranks say", ranks);
     relay->segment = segment;
     relay->ranks = ranks;
-    relay->card = tern_segment_card(segment, 0);
-    relay->seat = tern_segment_seat(segment, 0);
-    relay->note = segment->notes != 0 ? tern_segment_note(segment, 0, 0) : NULL;
+    relay->card = tern_segment_net_address(segment, 0);
+    relay->seat = tern_segment_barrier_slot(segment, 0);
+    relay->note = segment->contributions != 0 ? tern_segment_contribution(segment, 0, 0) : NULL;
     for (uint32_t rank = 0; rank < ranks; rank++)
         relay->member[rank].is_here = segment->slot[rank].node == segment->node;
     *out = relay;
@@ -61,10 +61,10 @@ void tern_boot_relay_close(struct tern_relay *relay)
     free(relay);
 }
 
-/* The place of a rank's note for a barrier, as tern_segment_note(); NULL where there are none. */
+/* The place of a rank's note for a barrier, as tern_segment_contribution(); NULL where there are none. */
 static unsigned char *note_of(const struct tern_relay *relay, uint32_t rank, uint32_t barrier)
 {
-    return relay->note == NULL ? NULL : relay->note + (2 * (size_t)rank + (barrier & 1)) * TERN_SEAT_NOTE;
+    return relay->note == NULL ? NULL : relay->note + (2 * (size_t)rank + (barrier & 1)) * TERN_CONTRIBUTION_BYTES;
 }
 
 /* ---- what ranks of this node say ---- */
@@ -76,14 +76,14 @@ static void tell(const struct outlet *to, uint32_t kind, uint32_t rank, uint32_t
 
 static void scan_card(struct tern_relay *relay, uint32_t rank, const struct outlet *to)
 {
-    struct tern_card *card = &relay->card[rank];
-    /* acquire: the bytes after their number. Pairs with the release in tern_boot_publish(). */
-    uint32_t          len = atomic_load_explicit(&card->len, memory_order_acquire);
+    struct tern_net_address *card = &relay->card[rank];
+    /* acquire: the bytes after their number. Pairs with the release in tern_boot_publish_address(). */
+    uint32_t                 len = atomic_load_explicit(&card->len, memory_order_acquire);
 
-    if (relay->member[rank].last.card != 0 || len == 0 || len > TERN_CARD_BYTES)
+    if (relay->member[rank].last.address_len != 0 || len == 0 || len > TERN_NET_ADDRESS_BYTES)
         return;
-    relay->member[rank].last.card = len;
-    tell(to, TERN_FRAME_CARD, rank, 0, card->bytes, len);
+    relay->member[rank].last.address_len = len;
+    tell(to, TERN_FRAME_ADDRESS, rank, 0, card->bytes, len);
 }
 
 /* The number to tell next of a counter that has come to now: at most the last two are known. */
@@ -94,19 +94,19 @@ static uint32_t next_number(uint32_t told, uint32_t now)
 
 static void tell_arrival(struct tern_relay *relay, uint32_t rank, uint32_t number, const struct outlet *to)
 {
-    uint32_t len = relay->seat[rank].note_len[number & 1];
-    bool     has_note = relay->note != NULL && len <= TERN_SEAT_NOTE;
+    uint32_t len = relay->seat[rank].contribution_len[number & 1];
+    bool     has_note = relay->note != NULL && len <= TERN_CONTRIBUTION_BYTES;
 
     tell(to, TERN_FRAME_ARRIVED, rank, number, has_note ? note_of(relay, rank, number) : NULL, has_note ? len : 0);
 }
 
 static void scan_seat(struct tern_relay *relay, uint32_t rank, const struct outlet *to)
 {
-    struct tern_relay_state *last = &relay->member[rank].last;
-    struct tern_seat        *seat = &relay->seat[rank];
+    struct tern_relay_state  *last = &relay->member[rank].last;
+    struct tern_barrier_slot *seat = &relay->seat[rank];
     /* acquire: the notes, and the objects, after their numbers. Pairs with the rank's releases. */
-    uint32_t                 arrived = atomic_load_explicit(&seat->arrived, memory_order_acquire);
-    uint32_t                 departures = atomic_load_explicit(&seat->departures, memory_order_acquire);
+    uint32_t                  arrived = atomic_load_explicit(&seat->arrived, memory_order_acquire);
+    uint32_t                  departures = atomic_load_explicit(&seat->departures, memory_order_acquire);
 
     while (tern_base_seq_after(arrived, last->arrived)) {
         last->arrived = next_number(last->arrived, arrived);
@@ -154,13 +154,13 @@ bool tern_boot_relay_follows(struct tern_relay_state *state, const struct tern_f
             return false;
         state->life = frame->value;
         return true;
-    case TERN_FRAME_CARD:
-        if (frame->len == 0 || frame->len > TERN_CARD_BYTES || state->card != 0)
+    case TERN_FRAME_ADDRESS:
+        if (frame->len == 0 || frame->len > TERN_NET_ADDRESS_BYTES || state->address_len != 0)
             return false;
-        state->card = frame->len;
+        state->address_len = frame->len;
         return true;
     case TERN_FRAME_ARRIVED:
-        if (frame->len > (notes ? TERN_SEAT_NOTE : 0) || !tern_base_seq_after(frame->value, state->arrived))
+        if (frame->len > (notes ? TERN_CONTRIBUTION_BYTES : 0) || !tern_base_seq_after(frame->value, state->arrived))
             return false;
         state->arrived = frame->value;
         return true;
@@ -180,25 +180,25 @@ static void apply_life(struct tern_slot *slot, const struct tern_frame *frame)
     atomic_store_explicit(&slot->life, frame->value, memory_order_release);
 }
 
-static void apply_card(struct tern_card *card, const struct tern_frame *frame)
+static void apply_card(struct tern_net_address *card, const struct tern_frame *frame)
 {
     memcpy(card->bytes, frame->body, frame->len);
-    /* release: the bytes before their number. Pairs with the acquire in tern_boot_card(). */
+    /* release: the bytes before their number. Pairs with the acquire in tern_boot_net_address(). */
     atomic_store_explicit(&card->len, frame->len, memory_order_release);
 }
 
 static void apply_arrived(struct tern_relay *relay, const struct tern_frame *frame)
 {
-    struct tern_seat *seat = &relay->seat[frame->rank];
+    struct tern_barrier_slot *seat = &relay->seat[frame->rank];
 
     if (frame->len > 0)
         memcpy(note_of(relay, frame->rank, frame->value), frame->body, frame->len);
-    seat->note_len[frame->value & 1] = frame->len;
+    seat->contribution_len[frame->value & 1] = frame->len;
     /* release: the note before the number. Pairs with the acquire loads of ranks. */
     atomic_store_explicit(&seat->arrived, frame->value, memory_order_release);
 }
 
-static void apply_departed(struct tern_seat *seat, const struct tern_frame *frame)
+static void apply_departed(struct tern_barrier_slot *seat, const struct tern_frame *frame)
 {
     atomic_store_explicit(&seat->object[frame->value & 1], tern_boot_frame_get(frame->body, 8), memory_order_relaxed);
     /* release: the object before the number. Pairs with the acquire loads of ranks. */
@@ -229,7 +229,7 @@ bool tern_boot_relay_apply(struct tern_relay *relay, const struct tern_frame *fr
         return false; /* its own writer is here, or it makes no sense */
     switch (frame->kind) {
     case TERN_FRAME_LIFE: apply_life(&relay->segment->slot[frame->rank], frame); break;
-    case TERN_FRAME_CARD: apply_card(&relay->card[frame->rank], frame); break;
+    case TERN_FRAME_ADDRESS: apply_card(&relay->card[frame->rank], frame); break;
     case TERN_FRAME_ARRIVED: apply_arrived(relay, frame); break;
     default: apply_departed(&relay->seat[frame->rank], frame); break;
     }

@@ -22,7 +22,7 @@ struct tern_relay;
 
 /* The last that was said of a rank. */
 struct tern_relay_state {
-    uint32_t life, card; /* card: bytes of it */
+    uint32_t life, address_len; /* card: bytes of it */
     uint32_t arrived, departures;
 };
 

@@ -9,7 +9,7 @@
 #include "boot/boot.h"
 
 #define TERN_SPACE_ALIGN \
-    16384u /* offsets of spaces are multiples of it: no two share a block of guarded memory (op/acc.h) */
+    16384u /* offsets of spaces are multiples of it: no two share a block of guarded memory (op/atomic/acc.h) */
 
 struct tern_space {
     int      file;   /* descriptor: the arena, or the arena of huge pages */

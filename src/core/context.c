@@ -43,7 +43,7 @@ tern_status tern_core_ctx_open(struct tern_team *team, tern_order order, struct 
     ctx->team = team;
     ctx->order = order;
     ctx->timeout = tern_opt.timeout;
-    ctx->works_end = &ctx->works;
+    ctx->compounds_end = &ctx->compounds;
     for (unsigned i = 0; i < tern_job.links; i++) {
         if ((st = tern_job.ops[i]->lane_open(tern_job.link[i], &ctx->lane[i])) < 0) {
             lanes_close(ctx, i);
@@ -77,16 +77,16 @@ void tern_core_ctx_unlist(struct tern_ctx *ctx)
 void tern_core_ctx_close(struct tern_ctx *ctx)
 {
     tern_core_ctx_unlist(ctx);
-    if (ctx->aside)
-        ctx->aside->close(ctx->aside);
+    if (ctx->engine)
+        ctx->engine->close(ctx->engine);
     lanes_close(ctx, tern_job.links);
-    while (ctx->works) {
-        struct tern_work *work = ctx->works;
-        ctx->works = work->next;
+    while (ctx->compounds) {
+        struct tern_compound *work = ctx->compounds;
+        ctx->compounds = work->next;
         work->release(work);
     }
-    if (ctx->guest)
-        ctx->guest->close(ctx);
+    if (ctx->tagged)
+        ctx->tagged->close(ctx);
     while (ctx->slabs) {
         struct pending_slab *slab = ctx->slabs;
         ctx->slabs = slab->next;
@@ -102,35 +102,35 @@ tern_deadline tern_core_ctx_deadline(const struct tern_ctx *ctx)
 
 void tern_core_ctx_advance(struct tern_ctx *ctx)
 {
-    for (unsigned i = 0; ctx->under_way && i < tern_job.links; i++)
+    for (unsigned i = 0; ctx->outstanding && i < tern_job.links; i++)
         tern_job.ops[i]->progress(ctx->lane[i]);
-    for (struct tern_work *work = ctx->works, *next; work; work = next) {
+    for (struct tern_compound *work = ctx->compounds, *next; work; work = next) {
         next = work->next; /* it may end */
         work->advance(work);
     }
 }
 
-bool (*tern_core_ctx_mourn)(struct tern_ctx *ctx);
+bool (*tern_core_ctx_on_death)(struct tern_ctx *ctx);
 
-void tern_core_ctx_answer(struct tern_ctx *ctx)
+void tern_core_ctx_attend(struct tern_ctx *ctx)
 {
     bool again;
 
-    if (ctx->guest)
-        ctx->guest->advance(ctx);
+    if (ctx->tagged)
+        ctx->tagged->advance(ctx);
     else
-        /* acquire: deaths; pairs with tern_core_job_bury(). */
-        (void)atomic_exchange_explicit(&ctx->called, false, memory_order_acquire);
-    again = atomic_load_explicit(&tern_job.losses_seen, memory_order_relaxed) > 0 && tern_core_ctx_mourn &&
-            tern_core_ctx_mourn(ctx);
+        /* acquire: deaths; pairs with tern_core_job_mark_dead(). */
+        (void)atomic_exchange_explicit(&ctx->attention, false, memory_order_acquire);
+    again = atomic_load_explicit(&tern_job.losses_seen, memory_order_relaxed) > 0 && tern_core_ctx_on_death &&
+            tern_core_ctx_on_death(ctx);
     if (again)
-        atomic_store_explicit(&ctx->called, true, memory_order_relaxed); /* this thread reads it */
+        atomic_store_explicit(&ctx->attention, true, memory_order_relaxed); /* this thread reads it */
 }
 
 /* While a strict context has operations under way, the inlined calls must come through the library. */
 static void keep_order(struct tern_ctx *ctx)
 {
-    bool hold = ctx->order == TERN_STRICT && ctx->under_way != NULL;
+    bool hold = ctx->order == TERN_STRICT && ctx->outstanding != NULL;
 
     ctx->head.direct_ranks = hold ? 0 : (uint32_t)ctx->team->size;
 }
@@ -172,11 +172,11 @@ void tern_core_pending_enlist(struct tern_pending *pending)
 {
     struct tern_ctx *ctx = pending->ctx;
 
-    pending->next = ctx->under_way;
-    pending->link = &ctx->under_way;
+    pending->next = ctx->outstanding;
+    pending->link = &ctx->outstanding;
     if (pending->next)
         pending->next->link = &pending->next;
-    ctx->under_way = pending;
+    ctx->outstanding = pending;
     keep_order(ctx);
 }
 
@@ -191,14 +191,14 @@ static void pending_end(struct tern_pending *pending, tern_status status)
         pending->next->link = pending->link;
     pending->done = true;
     pending->status = status;
-    pending->work = NULL;
+    pending->compound = NULL;
     if (pending->implicit && status < 0 && ctx->failed == TERN_OK) {
         ctx->failed = status;
         tern_core_pending_describe(pending, ctx->failed_op, sizeof(ctx->failed_op));
     }
-    if (TERN_UNLIKELY(pending->tell != NULL)) {
+    if (TERN_UNLIKELY(pending->on_end != NULL)) {
         pending->holders--;
-        pending->tell(pending->whom, status);
+        pending->on_end(pending->on_end_arg, status);
     }
     if (pending->holders == 0)
         tern_core_pending_drop(pending);
@@ -221,25 +221,25 @@ void tern_core_pending_cancel(struct tern_pending *pending)
 {
     unsigned link = pending->op.xfer.part->link;
 
-    if (pending->work)
-        pending->work->cancel(pending->work);
+    if (pending->compound)
+        pending->compound->cancel(pending->compound);
     else
         tern_job.ops[link]->cancel(pending->ctx->lane[link], &pending->op);
 }
 
-void tern_core_work_enlist(struct tern_work *work)
+void tern_core_compound_enlist(struct tern_compound *work)
 {
     struct tern_ctx *ctx = work->pending->ctx;
 
-    work->pending->work = work;
+    work->pending->compound = work;
     work->next = NULL;
-    work->link = ctx->works_end;
-    *ctx->works_end = work;
-    ctx->works_end = &work->next;
+    work->link = ctx->compounds_end;
+    *ctx->compounds_end = work;
+    ctx->compounds_end = &work->next;
     tern_core_pending_enlist(work->pending);
 }
 
-void tern_core_work_end(struct tern_work *work, tern_status status)
+void tern_core_compound_end(struct tern_compound *work, tern_status status)
 {
     struct tern_ctx *ctx = work->pending->ctx;
 
@@ -247,7 +247,7 @@ void tern_core_work_end(struct tern_work *work, tern_status status)
     if (work->next)
         work->next->link = work->link;
     else
-        ctx->works_end = work->link;
+        ctx->compounds_end = work->link;
     pending_end(work->pending, status);
     work->release(work);
 }
@@ -259,7 +259,7 @@ struct tern_link_up tern_core_up = { .done = pending_done,
 void tern_core_pending_describe(const struct tern_pending *pending, char *text, size_t size)
 {
     const struct tern_xfer *xfer = &pending->op.xfer;
-    bool                    stuck = pending->work && pending->work->stuck;
+    bool                    stuck = pending->compound && pending->compound->notify_blocked;
 
     if (pending->describe) {
         pending->describe(pending, text, size);
@@ -277,9 +277,9 @@ bool tern_core_ctx_is_stuck(const struct tern_ctx *ctx, int rank)
 {
     int64_t n = 0;
 
-    for (const struct tern_work *work = ctx->works; work; work = work->next)
+    for (const struct tern_compound *work = ctx->compounds; work; work = work->next)
         if (work->pending->op.xfer.part->rank == rank &&
-            (work->stuck || ++n >= WORKS_AHEAD || n >= tern_opt.notify_queue))
+            (work->notify_blocked || ++n >= WORKS_AHEAD || n >= tern_opt.notify_queue))
             return true;
     return false;
 }
@@ -288,8 +288,8 @@ tern_status tern_core_ctx_failed(struct tern_ctx *ctx, const char *what)
 {
     tern_status st = ctx->failed;
 
-    if (TERN_UNLIKELY(ctx->aside != NULL) && st == TERN_OK)
-        st = ctx->aside->failed(ctx->aside, ctx->failed_op, sizeof(ctx->failed_op));
+    if (TERN_UNLIKELY(ctx->engine != NULL) && st == TERN_OK)
+        st = ctx->engine->failed(ctx->engine, ctx->failed_op, sizeof(ctx->failed_op));
     ctx->failed = TERN_OK;
     return st < 0 ? tern_base_fail(st, "%s: an earlier %s failed", what, ctx->failed_op) : TERN_OK;
 }
@@ -297,15 +297,15 @@ tern_status tern_core_ctx_failed(struct tern_ctx *ctx, const char *what)
 /* Data that notes carry: mostly the target is about to put it in place, which costs less than doing so in its stead. */
 static bool is_placed(struct tern_ctx *ctx, bool help)
 {
-    if (ctx->carried && tern_core_links_placed(help))
-        ctx->carried = false;
-    return !ctx->carried;
+    if (ctx->inline_unflushed && tern_core_links_notify_flushed(help))
+        ctx->inline_unflushed = false;
+    return !ctx->inline_unflushed;
 }
 
-bool tern_core_ctx_settle(struct tern_ctx *ctx)
+bool tern_core_ctx_flush(struct tern_ctx *ctx)
 {
     tern_core_ctx_progress(ctx);
-    return !tern_core_ctx_has_begun(ctx) && is_placed(ctx, true);
+    return !tern_core_ctx_has_outstanding(ctx) && is_placed(ctx, true);
 }
 
 struct drain {
@@ -317,7 +317,7 @@ struct drain {
 
 static tern_status guest_retire(struct tern_ctx *ctx)
 {
-    return ctx->guest ? ctx->guest->retire(ctx) : TERN_OK;
+    return ctx->tagged ? ctx->tagged->retire(ctx) : TERN_OK;
 }
 
 static tern_status drain_poll(void *arg)
@@ -325,7 +325,7 @@ static tern_status drain_poll(void *arg)
     struct drain *drain = arg;
 
     tern_core_ctx_progress(drain->ctx);
-    if (tern_core_ctx_has_begun(drain->ctx))
+    if (tern_core_ctx_has_outstanding(drain->ctx))
         return TERN_PENDING;
     if (is_placed(drain->ctx, drain->patience == 0))
         return drain->retires ? guest_retire(drain->ctx) : TERN_OK;
@@ -339,12 +339,12 @@ static void drain_describe(void *arg, char *text, size_t size)
     char          op[220] = "target to put in place what came with a notification";
     bool          guest = false;
 
-    if (drain->ctx->under_way)
-        tern_core_pending_describe(drain->ctx->under_way, op, sizeof(op));
-    else if (tern_core_ctx_has_begun(drain->ctx))
-        drain->ctx->aside->describe(drain->ctx->aside, op, sizeof(op));
-    else if ((guest = drain->retires && drain->ctx->guest && !drain->ctx->carried))
-        drain->ctx->guest->describe(drain->ctx, op, sizeof(op));
+    if (drain->ctx->outstanding)
+        tern_core_pending_describe(drain->ctx->outstanding, op, sizeof(op));
+    else if (tern_core_ctx_has_outstanding(drain->ctx))
+        drain->ctx->engine->describe(drain->ctx->engine, op, sizeof(op));
+    else if ((guest = drain->retires && drain->ctx->tagged && !drain->ctx->inline_unflushed))
+        drain->ctx->tagged->describe(drain->ctx, op, sizeof(op));
     snprintf(text, size, "%s waits %s%s", drain->what, guest ? "" : "for a ", op);
 }
 
@@ -372,7 +372,7 @@ bool tern_core_ctx_has_earlier(const struct tern_ctx *ctx, int rank)
 {
     if (ctx->order != TERN_STRICT)
         return false;
-    for (const struct tern_pending *p = ctx->under_way; p; p = p->next)
+    for (const struct tern_pending *p = ctx->outstanding; p; p = p->next)
         if (p->op.xfer.part->rank == rank)
             return true;
     return false;

@@ -20,52 +20,52 @@
 #include "link/link.h"
 
 struct tern_pending {
-    struct tern_link_op  op; /* first: the link hands it back */
-    struct tern_ctx     *ctx;
-    struct tern_pending *next, **link; /* on the context's list, or next on its free list */
-    struct tern_work    *work;         /* that it stands for; NULL: it is one transfer */
-    struct tern_work    *owner;        /* of which it is one transfer; NULL: it is an operation */
-    tern_status          status;
-    bool                 done;
-    bool                 implicit; /* its error is reported by tern_quiet */
-    uint8_t              holders;  /* events that point here */
+    struct tern_link_op   op; /* first: the link hands it back */
+    struct tern_ctx      *ctx;
+    struct tern_pending  *next, **link; /* on the context's list, or next on its free list */
+    struct tern_compound *compound;     /* that it stands for; NULL: it is one transfer */
+    struct tern_compound *owner;        /* of which it is one transfer; NULL: it is an operation */
+    tern_status           status;
+    bool                  done;
+    bool                  implicit; /* its error is reported by tern_quiet */
+    uint8_t               holders;  /* events that point here */
     /* What it is, in words; NULL: a transfer. One that is not is on no list: who made it sets status and done, by any
      * thread, done last and with release. */
     void (*describe)(const struct tern_pending *pending, char *text, size_t size);
-    uint64_t note[3]; /* the owner's, of one transfer */
+    uint64_t scratch[3]; /* the owner's, of one transfer */
     void    *stage;
     /* Called when an operation has ended that was under way, instead of an event; NULL: events tell. */
-    void (*tell)(void *whom, tern_status status);
-    void *whom;
+    void (*on_end)(void *whom, tern_status status);
+    void *on_end_arg;
 };
 
 /* An operation that is made of several transfers. Who starts it has the functions, and the memory. */
-struct tern_work {
+struct tern_compound {
     struct tern_pending *pending; /* what events point at; its xfer says what it is */
     /* Start what can be started, and end the work where nothing is left. */
-    void (*advance)(struct tern_work *work);
+    void (*advance)(struct tern_compound *work);
     /* One of its transfers has ended; the record is free when this returns. */
-    void (*ended)(struct tern_work *work, struct tern_pending *transfer, tern_status status);
+    void (*ended)(struct tern_compound *work, struct tern_pending *transfer, tern_status status);
     /* Nobody waits any more: start no more, and leave local memory alone where that can be done. */
-    void (*cancel)(struct tern_work *work);
+    void (*cancel)(struct tern_compound *work);
     /* Free the memory: it has ended, or the context is closed. */
-    void (*release)(struct tern_work *work);
-    struct tern_work *next, **link; /* on the context's list */
-    bool              stuck;        /* its notification finds no room at the target */
+    void (*release)(struct tern_compound *work);
+    struct tern_compound *next, **link;   /* on the context's list */
+    bool                  notify_blocked; /* its notification finds no room at the target */
 };
 
-/* Operations of a context that any thread may move on, beside its own: op/engine.h. */
-struct tern_aside {
+/* Operations of a context that any thread may move on, beside its own: op/trigger/engine.h. */
+struct tern_ctx_engine {
     _Atomic uint32_t busy; /* how many have begun, or are about to, and have not ended */
-    void (*progress)(struct tern_aside *aside);
-    void (*describe)(struct tern_aside *aside, char *text, size_t size); /* what is under way */
+    void (*progress)(struct tern_ctx_engine *aside);
+    void (*describe)(struct tern_ctx_engine *aside, char *text, size_t size); /* what is under way */
     /* The first error since the last call of an operation without an event, and which. */
-    tern_status (*failed)(struct tern_aside *aside, char *text, size_t size);
-    void (*close)(struct tern_aside *aside);
+    tern_status (*failed)(struct tern_ctx_engine *aside, char *text, size_t size);
+    void (*close)(struct tern_ctx_engine *aside);
 };
 
 /* What a layer above keeps with a context: its struct begins with this. */
-struct tern_ctx_guest {
+struct tern_ctx_tagged {
     /* It called: move on what waits. The context's thread. */
     void (*advance)(struct tern_ctx *ctx);
     /* The context is about to be closed. TERN_OK: nothing of it is outstanding, and nothing will begin any more.
@@ -79,24 +79,24 @@ struct tern_ctx_guest {
 };
 
 struct tern_ctx {
-    struct tern_ctx_head   head;
-    struct tern_team      *team;
-    uint32_t               number; /* no two of the process have the same */
-    tern_order             order;
-    double                 timeout; /* seconds; 0: none */
-    struct tern_lane      *lane[TERN_LINKS_MAX];
-    struct tern_pending   *under_way;          /* newest first */
-    struct tern_aside     *aside;              /* NULL: there is none */
-    struct tern_work      *works, **works_end; /* of those, oldest first */
-    bool                   carried;            /* notes were sent with data that may not be in its place */
-    tern_status            failed;             /* the first error of an implicit operation since the last quiet */
-    char                   failed_op[120];
-    struct tern_pending   *unused;
-    struct pending_slab   *slabs;
-    struct tern_ctx_guest *guest;        /* op/tagged.h; NULL: none */
-    _Atomic bool           called;       /* the guest wants to be moved on, or a rank has died. Any thread sets it */
-    struct tern_ctx       *next, **link; /* on the job's list */
-    struct {                             /* what tern_region_find found last */
+    struct tern_ctx_head    head;
+    struct tern_team       *team;
+    uint32_t                number; /* no two of the process have the same */
+    tern_order              order;
+    double                  timeout; /* seconds; 0: none */
+    struct tern_lane       *lane[TERN_LINKS_MAX];
+    struct tern_pending    *outstanding;                /* newest first */
+    struct tern_ctx_engine *engine;                     /* NULL: there is none */
+    struct tern_compound   *compounds, **compounds_end; /* of those, oldest first */
+    bool                    inline_unflushed;           /* notes were sent with data that may not be in its place */
+    tern_status             failed; /* the first error of an implicit operation since the last quiet */
+    char                    failed_op[120];
+    struct tern_pending    *unused;
+    struct pending_slab    *slabs;
+    struct tern_ctx_tagged *tagged;       /* op/tagged/tagged.h; NULL: none */
+    _Atomic bool            attention;    /* the guest wants to be moved on, or a rank has died. Any thread sets it */
+    struct tern_ctx        *next, **link; /* on the job's list */
+    struct {                              /* what tern_region_find found last */
         uint64_t            changes;
         int                 rank;
         uint64_t            addr, size;
@@ -117,30 +117,30 @@ tern_deadline tern_core_ctx_deadline(const struct tern_ctx *ctx);
 void tern_core_ctx_advance(struct tern_ctx *ctx);
 
 /* Move the guest on, if there is one, and end what waits for the dead. */
-void tern_core_ctx_answer(struct tern_ctx *ctx);
+void tern_core_ctx_attend(struct tern_ctx *ctx);
 
 /* A rank has died: end what of a context waits for it without being a guest. True: some of it is to be looked at again.
  * Set by a layer above; the context's thread. */
-extern bool (*tern_core_ctx_mourn)(struct tern_ctx *ctx);
+extern bool (*tern_core_ctx_on_death)(struct tern_ctx *ctx);
 
 /* Move everything forward once. */
 static inline void tern_core_ctx_progress(struct tern_ctx *ctx)
 {
-    tern_core_job_notice();
-    if (ctx->under_way)
+    tern_core_job_check_deaths();
+    if (ctx->outstanding)
         tern_core_ctx_advance(ctx);
-    if (TERN_UNLIKELY(ctx->aside != NULL))
-        ctx->aside->progress(ctx->aside);
+    if (TERN_UNLIKELY(ctx->engine != NULL))
+        ctx->engine->progress(ctx->engine);
     tern_core_message_poll();
-    if (TERN_UNLIKELY(atomic_load_explicit(&ctx->called, memory_order_relaxed))) /* its own lock orders */
-        tern_core_ctx_answer(ctx);
+    if (TERN_UNLIKELY(atomic_load_explicit(&ctx->attention, memory_order_relaxed))) /* its own lock orders */
+        tern_core_ctx_attend(ctx);
 }
 
 /* Whether an earlier operation of a strict context to the job's rank has to finish before the next may start. */
 bool               tern_core_ctx_has_earlier(const struct tern_ctx *ctx, int rank);
 static inline bool tern_core_ctx_must_follow(const struct tern_ctx *ctx, int rank)
 {
-    return TERN_UNLIKELY(ctx->under_way != NULL) && tern_core_ctx_has_earlier(ctx, rank);
+    return TERN_UNLIKELY(ctx->outstanding != NULL) && tern_core_ctx_has_earlier(ctx, rank);
 }
 
 /* Whether a notification of an earlier operation to the job's rank finds no room there, or will not: as many operations
@@ -151,22 +151,22 @@ bool tern_core_ctx_is_stuck(const struct tern_ctx *ctx, int rank);
 tern_status tern_core_ctx_failed(struct tern_ctx *ctx, const char *what);
 
 /* Whether operations are under way. */
-static inline bool tern_core_ctx_has_begun(const struct tern_ctx *ctx)
+static inline bool tern_core_ctx_has_outstanding(const struct tern_ctx *ctx)
 {
-    /* acquire: what those that have ended did, by other threads. Pairs with the release in op/engine.c. */
-    return ctx->under_way ||
-           (TERN_UNLIKELY(ctx->aside != NULL) && atomic_load_explicit(&ctx->aside->busy, memory_order_acquire) > 0);
+    /* acquire: what those that have ended did, by other threads. Pairs with the release in op/trigger/engine.c. */
+    return ctx->outstanding ||
+           (TERN_UNLIKELY(ctx->engine != NULL) && atomic_load_explicit(&ctx->engine->busy, memory_order_acquire) > 0);
 }
 
 /* Whether anything is under way, or carried by notes. */
 static inline bool tern_core_ctx_is_busy(const struct tern_ctx *ctx)
 {
-    return tern_core_ctx_has_begun(ctx) || ctx->carried;
+    return tern_core_ctx_has_outstanding(ctx) || ctx->inline_unflushed;
 }
 
 /* Make progress; carried data whose target does not come to it is put in place. Whether nothing is under way any
  * more. */
-bool tern_core_ctx_settle(struct tern_ctx *ctx);
+bool tern_core_ctx_flush(struct tern_ctx *ctx);
 
 /* Wait until nothing is under way. */
 tern_status tern_core_ctx_drain(struct tern_ctx *ctx, tern_deadline deadline, const char *what);
@@ -186,8 +186,8 @@ void tern_core_pending_cancel(struct tern_pending *pending);
 
 /* A work whose first transfer has started, and whose record is new: it is under way. And it has ended: its record says
  * so, and it is released. */
-void tern_core_work_enlist(struct tern_work *work);
-void tern_core_work_end(struct tern_work *work, tern_status status);
+void tern_core_compound_enlist(struct tern_compound *work);
+void tern_core_compound_end(struct tern_compound *work, tern_status status);
 
 /* Write which operation it is. */
 void tern_core_pending_describe(const struct tern_pending *pending, char *text, size_t size);

@@ -1,9 +1,9 @@
 /* group.c: which group serves a team. */
 #include "core/group.h"
 
-#include "core/circle.h"
+#include "core/group_bruck.h"
 #include "core/job.h"
-#include "core/seat.h"
+#include "core/group_segment.h"
 
 unsigned tern_core_group_apart;
 
@@ -24,5 +24,5 @@ tern_status tern_core_group_open(const struct tern_link_group *as, struct tern_l
             return tern_job.ops[i]->group_open(tern_job.link[i], as, out);
     if (as->id != 0) /* a rank has one seat, for the world */
         return tern_base_fail(TERN_ERR_BOOT, "no link of this library reaches all %u ranks of a team", as->size);
-    return tern_job.boot.segment->notes ? tern_core_seat_open(as, out) : tern_core_circle_open(as, out);
+    return tern_job.boot.segment->contributions ? tern_core_segment_open(as, out) : tern_core_bruck_open(as, out);
 }

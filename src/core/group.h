@@ -1,9 +1,10 @@
 /* group.h: where the members of a team meet.
  *
- * A link that reaches all members has a place for that, if it has groups at all. Where none does, because the members
- * are on several nodes, the core makes the group itself: by messages, whatever link carries them (circle.h), or in the
- * seats of the boot segment where the job is to survive deaths (seat.h), because all who live must then see the same.
- */
+ * A link that reaches all members has a place for that, if it has groups at all. Where none does, because the
+ * members are on several nodes, the core makes the group itself: by messages, whatever link carries them
+ * (group_bruck.h), or in the seats of the boot segment where the job is to survive deaths (group_segment.h), because
+ * all who live must then see the same.
+ * */
 #ifndef TERN_CORE_GROUP_H
 #define TERN_CORE_GROUP_H
 

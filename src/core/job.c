@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/lone.h"
+#include "base/biased_lock.h"
 #include "base/options.h"
 #include "boot/bell.h"
 #include "core/context.h"
@@ -21,7 +21,7 @@
 #include "core/message.h"
 #include "core/region.h"
 #include "core/service.h"
-#include "core/testing.h"
+#include "core/test_hooks.h"
 #include "core/wait.h"
 
 #define NOTICE_NS 3000000000ll /* within this time the launcher knows of a death: releasing much memory takes long */
@@ -43,7 +43,7 @@ tern_deadline tern_core_job_deadline(void)
     return tern_opt.timeout > 0 ? tern_base_deadline_in(tern_opt.timeout) : TERN_FOREVER;
 }
 
-void tern_core_job_bury(uint32_t losses)
+void tern_core_job_mark_dead(uint32_t losses)
 {
     struct tern_segment *segment = tern_job.boot.segment;
 
@@ -59,7 +59,8 @@ void tern_core_job_bury(uint32_t losses)
     }
     atomic_store_explicit(&tern_job.losses_seen, losses, memory_order_relaxed);
     for (struct tern_ctx *ctx = tern_job.contexts; ctx; ctx = ctx->next)
-        atomic_store_explicit(&ctx->called, true, memory_order_release); /* losses_seen; see op/tagged.c, advance() */
+        atomic_store_explicit(&ctx->attention, true,
+                              memory_order_release); /* losses_seen; see op/tagged/tagged.c, advance() */
     pthread_mutex_unlock(&tern_job.lock);
 }
 
@@ -83,8 +84,8 @@ void tern_core_job_confirm(int rank, tern_deadline deadline)
         tern_boot_bell_wait(&mine->bell, seen, until - now); /* the launcher wakes everyone after each end */
     }
     /* The launcher writes the fate before it counts the loss, so the number may not have changed yet. acquire: as in
-     * tern_core_job_notice(). */
-    tern_core_job_bury(atomic_load_explicit(&tern_job.boot.segment->losses, memory_order_acquire));
+     * tern_core_job_check_deaths(). */
+    tern_core_job_mark_dead(atomic_load_explicit(&tern_job.boot.segment->losses, memory_order_acquire));
 }
 
 bool tern_core_job_is_gone(int rank)
@@ -166,7 +167,7 @@ static void choose_waiting(void)
     /* Who spins sleeps seldom, and can afford a barrier each time. relaxed: until others see it they ring with a
      * fence. */
     if (tern_boot_bell_join() && tern_job.spin_ns > 0)
-        atomic_store_explicit(&tern_core_job_slot(tern_job.boot.rank)->barriers, 1, memory_order_relaxed);
+        atomic_store_explicit(&tern_core_job_slot(tern_job.boot.rank)->uses_membarrier, 1, memory_order_relaxed);
 }
 
 /* The node's team where the node is not the whole job. */
@@ -241,10 +242,10 @@ tern_status tern_core_job_open(void)
 
     if (atomic_load(&tern_job.phase) != TERN_PHASE_BEFORE)
         return tern_base_fail(TERN_ERR_STATE, "tern_init: a process joins a job once");
-    if ((st = tern_base_options_load(environ)) < 0 || (st = tern_core_testing_apply(tern_opt.test)) < 0 ||
+    if ((st = tern_base_options_load(environ)) < 0 || (st = tern_core_test_hooks_apply(tern_opt.test)) < 0 ||
         (st = tern_boot_join(&tern_job.boot)) < 0)
         return st;
-    tern_base_lone_begin();
+    tern_base_bias_claim();
     tern_base_log_set_rank(tern_job.boot.launched ? tern_job.boot.rank : -1);
     if (!tern_job.boot.launched)
         tern_job.boot.segment->on_failure = (uint32_t)tern_opt.on_failure;
@@ -273,8 +274,8 @@ static tern_status settle_poll(void *arg)
 {
     (void)arg;
     tern_core_message_poll();
-    tern_core_job_notice();
-    return tern_core_links_settled() ? TERN_OK : TERN_PENDING;
+    tern_core_job_check_deaths();
+    return tern_core_links_msg_flushed() ? TERN_OK : TERN_PENDING;
 }
 
 static void settle_describe(void *arg, char *text, size_t size)
@@ -288,7 +289,7 @@ static tern_status settle(void)
 {
     struct tern_wait wait = { .poll = settle_poll, .describe = settle_describe, .deadline = tern_core_job_deadline() };
 
-    return tern_core_links_settled() ? TERN_OK : tern_core_wait(&wait);
+    return tern_core_links_msg_flushed() ? TERN_OK : tern_core_wait(&wait);
 }
 
 /* When all have come nobody asks any more; each answers what it was asked and listens until all have answered. */

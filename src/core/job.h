@@ -50,14 +50,14 @@ tern_status tern_core_job_running(void);
 
 /* Take notice of ranks that the launcher has reported dead since the last call: their parts go out of reach. Does
  * nothing where a death ends the job. Any thread. */
-void               tern_core_job_bury(uint32_t losses);
-static inline void tern_core_job_notice(void)
+void               tern_core_job_mark_dead(uint32_t losses);
+static inline void tern_core_job_check_deaths(void)
 {
     /* acquire: the fates after their number. Pairs with the launcher's release. */
     uint32_t losses = atomic_load_explicit(&tern_job.boot.segment->losses, memory_order_acquire);
 
     if (TERN_UNLIKELY(losses != atomic_load_explicit(&tern_job.losses_seen, memory_order_relaxed)))
-        tern_core_job_bury(losses);
+        tern_core_job_mark_dead(losses);
 }
 
 /* The kernel has told us that the rank is gone: wait until the launcher has noticed too (three seconds at most), so

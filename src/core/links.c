@@ -96,7 +96,7 @@ static int serve_reached(void)
 static void close_last(void)
 {
     tern_job.links--;
-    tern_core_message_forget(tern_job.link[tern_job.links]);
+    tern_core_message_unwatch(tern_job.link[tern_job.links]);
     tern_job.ops[tern_job.links]->close(tern_job.link[tern_job.links]);
 }
 
@@ -111,8 +111,8 @@ static tern_status link_open(unsigned i)
     if ((st = tables[i]->open(&tern_job.boot, &tern_core_up, &tern_job.link[tern_job.links])) < 0)
         return st;
     tern_job.ops[tern_job.links++] = tables[i];
-    if (tables[i]->msg_look)
-        tern_core_message_ask();
+    if (tables[i]->msg_poll)
+        tern_core_message_add_polled_link();
     if ((!carries || serve_reached() == 0) && !is_meeting_place(i))
         close_last();
     return TERN_OK;
@@ -158,7 +158,7 @@ void tern_core_links_close(void)
 
 static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
 
-tern_status tern_core_links_attach(unsigned link, const struct tern_link_card *card, const char *path_name,
+tern_status tern_core_links_attach(unsigned link, const struct tern_mem_handle *card, const char *path_name,
                                    struct tern_link_part *part)
 {
     tern_status st;
@@ -169,7 +169,7 @@ tern_status tern_core_links_attach(unsigned link, const struct tern_link_card *c
     return st;
 }
 
-tern_status tern_core_links_expose(unsigned link, struct tern_link_card *card)
+tern_status tern_core_links_expose(unsigned link, struct tern_mem_handle *card)
 {
     tern_status st;
 
@@ -190,27 +190,27 @@ int64_t tern_core_links_may_sleep(void)
     return least;
 }
 
-void tern_core_links_forget(const void *addr, size_t len)
+void tern_core_links_invalidate(const void *addr, size_t len)
 {
     for (unsigned i = 0; i < tern_job.links; i++)
-        if (tern_job.ops[i]->forget)
-            tern_job.ops[i]->forget(tern_job.link[i], addr, len);
+        if (tern_job.ops[i]->invalidate)
+            tern_job.ops[i]->invalidate(tern_job.link[i], addr, len);
 }
 
-bool tern_core_links_placed(bool help)
+bool tern_core_links_notify_flushed(bool help)
 {
     bool placed = true;
 
     for (unsigned i = 0; i < tern_job.links; i++)
-        if (tern_job.ops[i]->note_settled)
-            placed &= tern_job.ops[i]->note_settled(tern_job.link[i], help);
+        if (tern_job.ops[i]->notify_flushed)
+            placed &= tern_job.ops[i]->notify_flushed(tern_job.link[i], help);
     return placed;
 }
 
-bool tern_core_links_settled(void)
+bool tern_core_links_msg_flushed(void)
 {
     for (unsigned i = 0; i < tern_job.links; i++)
-        if (!tern_job.ops[i]->msg_settled(tern_job.link[i]))
+        if (!tern_job.ops[i]->msg_flushed(tern_job.link[i]))
             return false;
     return true;
 }

@@ -94,13 +94,13 @@ tern_status tern_core_memory_check(const tern_region_opts *opts, uint64_t size, 
 {
     int parts = tern_core_team_locals(team);
 
-    *place = TERN_PLACE_ARENA;
+    *place = TERN_MEM_ARENA;
     if (opts->memory == TERN_MEMORY_HUGE && check_huge(size, parts)) {
-        *place = TERN_PLACE_HUGE;
+        *place = TERN_MEM_HUGE;
         return TERN_OK;
     }
     if (opts->memory == TERN_MEMORY_FILE) {
-        *place = TERN_PLACE_FILE;
+        *place = TERN_MEM_FILE;
         if (!in_memory(opts->path))
             return TERN_OK; /* the file system answers when the file is made */
         return tern_boot_space_check(missing_blocks(opts->path, size, team), "the region");
@@ -157,7 +157,7 @@ static bool find_shared(const void *addr, uint64_t *inode, uint64_t *offset)
 
 struct tern_own_memory tern_core_memory_own(void *addr)
 {
-    struct tern_own_memory memory = { .place = TERN_PLACE_PRIVATE, .addr = addr };
+    struct tern_own_memory memory = { .mem_kind = TERN_MEM_PRIVATE, .addr = addr };
     uint64_t               inode, offset;
 
     if (find_shared(addr, &inode, &offset)) {
@@ -198,19 +198,19 @@ static tern_status make_file(struct tern_own_memory *memory, const char *name, u
 {
     struct stat about = { 0 };
     tern_status st;
-    int         file = open_file(name, &memory->made);
+    int         file = open_file(name, &memory->created);
 
     if (file < 0)
         return tern_base_fail(TERN_ERR_SYSTEM, "cannot open %s: %s", name,
                               errno == ELOOP ? "it is a symbolic link, and those are not followed" : strerror(errno));
     if (fstat(file, &about) != 0 || !S_ISREG(about.st_mode))
         st = tern_base_fail(TERN_ERR_SYSTEM, "%s is not a regular file", name);
-    else if ((st = memory->made ? TERN_OK : check_owner(name, &about)) == TERN_OK &&
+    else if ((st = memory->created ? TERN_OK : check_owner(name, &about)) == TERN_OK &&
              (st = tern_boot_space_reserve(file, 0, size, name)) == TERN_OK)
         st = map(memory, file, 0, tern_base_round_up(size, tern_boot_space_unit(file)));
     memory->device = about.st_dev;
     memory->inode = about.st_ino;
-    memory->was = (uint64_t)about.st_size;
+    memory->old_size = (uint64_t)about.st_size;
     if (st < 0)
         tern_core_memory_undo(memory, name);
     close(file);
@@ -227,17 +227,17 @@ static bool cut(const struct tern_own_memory *memory, const char *name)
     if (file < 0)
         return errno == ENOENT || errno == ELOOP;
     if (fstat(file, &about) == 0 && about.st_dev == memory->device && about.st_ino == memory->inode &&
-        about.st_uid == geteuid() && (uint64_t)about.st_size > memory->was)
-        done = ftruncate(file, (off_t)memory->was) == 0;
+        about.st_uid == geteuid() && (uint64_t)about.st_size > memory->old_size)
+        done = ftruncate(file, (off_t)memory->old_size) == 0;
     close(file);
     return done;
 }
 
 void tern_core_memory_undo(const struct tern_own_memory *memory, const char *name)
 {
-    if (memory->place != TERN_PLACE_FILE || memory->inode == 0) /* no file was opened */
+    if (memory->mem_kind != TERN_MEM_FILE || memory->inode == 0) /* no file was opened */
         return;
-    if (memory->made)
+    if (memory->created)
         unlink(name);
     else if (!cut(memory, name))
         tern_base_log(TERN_LOG_WARN, "cannot give %s its old length again: %s", name, strerror(errno));
@@ -251,19 +251,19 @@ static tern_status make_huge(struct tern_own_memory *memory, uint64_t size)
     if (st != TERN_ERR_NOMEM)
         return st;
     tell_huge(size, 0, tern_boot_space_unit(tern_job.boot.huge));
-    memory->place = TERN_PLACE_ARENA;
+    memory->mem_kind = TERN_MEM_ARENA;
     st = tern_boot_space_check(in_pages(size, tern_job.boot.locals, 1), "the region");
     return st < 0 ? st : make_space(memory, tern_job.boot.arena, size);
 }
 
 tern_status tern_core_memory_make(uint32_t place, uint64_t size, const char *file, struct tern_own_memory *out)
 {
-    struct tern_own_memory memory = { .place = place };
+    struct tern_own_memory memory = { .mem_kind = place };
     tern_status            st;
 
     switch (place) {
-    case TERN_PLACE_HUGE: st = make_huge(&memory, size); break;
-    case TERN_PLACE_FILE: st = make_file(&memory, file, size); break;
+    case TERN_MEM_HUGE: st = make_huge(&memory, size); break;
+    case TERN_MEM_FILE: st = make_file(&memory, file, size); break;
     default: st = make_space(&memory, tern_job.boot.arena, size); break;
     }
     if (st == TERN_OK)
@@ -275,6 +275,6 @@ void tern_core_memory_drop(struct tern_own_memory *memory)
 {
     if (memory->mapped > 0)
         munmap(memory->addr, memory->mapped);
-    if (memory->place == TERN_PLACE_ARENA || memory->place == TERN_PLACE_HUGE)
+    if (memory->mem_kind == TERN_MEM_ARENA || memory->mem_kind == TERN_MEM_HUGE)
         tern_boot_space_give(&memory->space);
 }

@@ -11,13 +11,13 @@
 #include "link/link.h"
 
 struct tern_own_memory {
-    uint32_t          place; /* enum tern_place */
-    struct tern_space space; /* ARENA, HUGE; offset also of the others, in the file that is mapped at addr */
+    uint32_t          mem_kind; /* enum tern_mem_kind */
+    struct tern_space space;    /* ARENA, HUGE; offset also of the others, in the file that is mapped at addr */
     void             *addr;
     uint64_t          mapped;        /* bytes; 0 where the program owns the memory */
     uint64_t          device, inode; /* of the file that is mapped at addr; inode 0: none that others can map */
-    bool              made;          /* FILE: there was no such file before */
-    uint64_t          was;           /* FILE: length of the file before */
+    bool              created;       /* FILE: there was no such file before */
+    uint64_t          old_size;      /* FILE: length of the file before */
 };
 
 /* Whether this node has room for the parts of size bytes of the team's members on it; *place is where they will go.

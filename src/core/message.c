@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/lone.h"
+#include "base/biased_lock.h"
 #include "base/log.h"
 #include "boot/bell.h"
 #include "core/job.h"
@@ -24,7 +24,7 @@
 enum delivering { FREE, TAKEN, MISSED };
 
 static _Atomic int  delivering; /* enum delivering */
-static _Atomic bool alone;      /* the thread that is alone delivers, or just finds that it is not: see base/lone.h */
+static _Atomic bool alone; /* the thread that is alone delivers, or just finds that it is not: see base/biased_lock.h */
 static _Atomic bool missed;     /* another thread found that */
 static bool         held_alone; /* who holds the delivery has it by alone */
 
@@ -41,13 +41,13 @@ static _Atomic uint32_t         note_count;
 static uint32_t                 note_last;
 static uint32_t                 note_calls; /* polls; any thread */
 
-struct tern_link_watch *_Atomic tern_core_message_noted_last;
+struct tern_link_watch *_Atomic tern_core_message_notify_last;
 
 /* Changes when notes that were refused may be taken: room was made, or a request was started. Never 0. */
 static _Atomic uint32_t chances = 1;
 
-_Atomic bool                              tern_core_message_refused, tern_core_message_notes_refused;
-bool                                      tern_core_message_asks;
+_Atomic bool                              tern_core_message_tagged_refused, tern_core_message_notify_refused;
+bool                                      tern_core_message_polls_links;
 uint32_t                                  tern_core_message_count;
 _Thread_local int tern_core_message_depth TERN_CORE_TLS;
 #define depth tern_core_message_depth
@@ -65,9 +65,9 @@ void tern_core_message_close(void)
 {
     atomic_store(&count, 0);
     atomic_store(&note_count, 0);
-    atomic_store(&tern_core_message_notes_refused, false);
-    atomic_store(&tern_core_message_refused, false);
-    tern_core_message_asks = false;
+    atomic_store(&tern_core_message_notify_refused, false);
+    atomic_store(&tern_core_message_tagged_refused, false);
+    tern_core_message_polls_links = false;
     free(watch);
     watch = NULL;
 }
@@ -75,7 +75,7 @@ void tern_core_message_close(void)
 tern_status tern_core_message_watch(struct tern_link_watch *one_more)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    bool                   note = one_more->channel == TERN_CHANNEL_NOTE;
+    bool                   note = one_more->channel == TERN_CHANNEL_NOTIFY;
     _Atomic uint32_t      *number = note ? &note_count : &count;
     uint32_t               most = note ? note_room : room, i;
 
@@ -98,23 +98,23 @@ static void forget(struct tern_link_watch **all, _Atomic uint32_t *number, const
     atomic_store(number, kept);
 }
 
-void tern_core_message_forget(const struct tern_link *link)
+void tern_core_message_unwatch(const struct tern_link *link)
 {
-    atomic_store(&tern_core_message_noted_last, NULL);
+    atomic_store(&tern_core_message_notify_last, NULL);
     forget(watch, &count, link);
     forget(note_watch, &note_count, link);
 }
 
-void tern_core_message_ask(void)
+void tern_core_message_add_polled_link(void)
 {
-    tern_core_message_asks = true;
+    tern_core_message_polls_links = true;
 }
 
 static __attribute__((noinline)) void ask(void)
 {
     for (unsigned i = 0; i < tern_job.links; i++)
-        if (tern_job.ops[i]->msg_look)
-            tern_job.ops[i]->msg_look(tern_job.link[i]);
+        if (tern_job.ops[i]->msg_poll)
+            tern_job.ops[i]->msg_poll(tern_job.link[i]);
 }
 
 /* Whether a channel has something. */
@@ -123,7 +123,7 @@ static bool has_come(unsigned channel)
     uint32_t n = atomic_load_explicit(&count, memory_order_acquire); /* pairs with tern_core_message_watch() */
 
     for (uint32_t i = 0; i < n; i++)
-        if (watch[i]->channel == channel && tern_link_come(watch[i]))
+        if (watch[i]->channel == channel && tern_link_watch_ready(watch[i]))
             return true;
     return false;
 }
@@ -135,7 +135,7 @@ static void ring_own(void)
     tern_boot_bell_ring(&slot->bell, &slot->sleepers);
 }
 
-void tern_core_message_stay(void)
+void tern_core_message_keep_awake(void)
 {
     __atomic_store_n(&tern_core_message_count, tern_core_message_delivered() + 1, __ATOMIC_RELAXED); /* a hint */
     ring_own(); /* it may have announced its sleep already */
@@ -146,7 +146,7 @@ static bool has_noted(void)
     uint32_t n = atomic_load_explicit(&note_count, memory_order_acquire); /* pairs with tern_core_message_watch() */
 
     for (uint32_t i = 0; i < n; i++)
-        if (tern_link_come(note_watch[i]))
+        if (tern_link_watch_ready(note_watch[i]))
             return true;
     return false;
 }
@@ -154,7 +154,7 @@ static bool has_noted(void)
 /* A link may show that there is a new queue. */
 static bool has_news(void)
 {
-    return has_come(TERN_CHANNEL_NEWS);
+    return has_come(TERN_CHANNEL_DIRECTORY);
 }
 
 /* Whether a poll would find something. Notes and tagged messages that the rank refuses do not count: whoever makes room
@@ -162,8 +162,9 @@ static bool has_news(void)
 static bool anything(void)
 {
     return has_come(TERN_CHANNEL_REPLY) || has_come(TERN_CHANNEL_REQUEST) || has_news() ||
-           (!atomic_load_explicit(&tern_core_message_refused, memory_order_relaxed) && has_come(TERN_CHANNEL_TAGGED)) ||
-           (!atomic_load_explicit(&tern_core_message_notes_refused, memory_order_relaxed) && has_noted());
+           (!atomic_load_explicit(&tern_core_message_tagged_refused, memory_order_relaxed) &&
+            has_come(TERN_CHANNEL_TAGGED)) ||
+           (!atomic_load_explicit(&tern_core_message_notify_refused, memory_order_relaxed) && has_noted());
 }
 
 /* Clearing: release orders the flag before the number of chances. Pairs with deliver_refused(): who has read the new
@@ -180,14 +181,14 @@ static void set_full(_Atomic bool *flag, bool full)
     }
 }
 
-void tern_core_message_full(bool full)
+void tern_core_message_notify_full(bool full)
 {
-    set_full(&tern_core_message_notes_refused, full);
+    set_full(&tern_core_message_notify_refused, full);
 }
 
 void tern_core_message_tagged_full(bool full)
 {
-    set_full(&tern_core_message_refused, full);
+    set_full(&tern_core_message_tagged_refused, full);
 }
 
 static __attribute__((cold, noreturn)) void give_up(void)
@@ -196,7 +197,7 @@ static __attribute__((cold, noreturn)) void give_up(void)
     _Exit(1); /* what is in the queue cannot be trusted any more, and peers would wait for answers in vain */
 }
 
-void tern_core_message_senseless(int from, const char *what)
+void tern_core_message_protocol_error(int from, const char *what)
 {
     tern_base_log(TERN_LOG_ERROR, "rank %d was sent %s by rank %d that makes no sense; ending the job",
                   tern_job.boot.rank, what, from);
@@ -220,7 +221,7 @@ static bool has_chance(void)
     if (TERN_UNLIKELY(atomic_load_explicit(&tern_job.losses_seen, memory_order_relaxed) > 0))
         return has_noted(); /* of the dead everything is taken */
     for (uint32_t i = 0; i < n; i++)
-        if (tern_link_come(note_watch[i]) &&
+        if (tern_link_watch_ready(note_watch[i]) &&
             atomic_load_explicit(&note_watch[i]->refused, memory_order_relaxed) != now) /* a delivery rings if missed */
             return true;
     return false;
@@ -234,13 +235,13 @@ static bool take_despite_refusal(void)
     uint32_t before = tern_core_message_delivered();
 
     /* relaxed: whoever clears it rings afterwards. */
-    if (!atomic_load_explicit(&tern_core_message_notes_refused, memory_order_relaxed) || !has_chance())
+    if (!atomic_load_explicit(&tern_core_message_notify_refused, memory_order_relaxed) || !has_chance())
         return false;
-    tern_core_message_poll_notes();
+    tern_core_message_poll_notify();
     return before != tern_core_message_delivered();
 }
 
-bool tern_core_message_left(void)
+bool tern_core_message_has_more(void)
 {
     int taken = TAKEN;
 
@@ -291,7 +292,7 @@ static inline __attribute__((always_inline)) void give_back_alone(void)
 {
     atomic_store_explicit(&alone, false, memory_order_release); /* what handlers left; pairs with take() */
     atomic_signal_fence(memory_order_seq_cst); /* the store before the look: the other thread had a barrier run here */
-    if (TERN_UNLIKELY(atomic_load_explicit(&tern_lone.ended, memory_order_relaxed)))
+    if (TERN_UNLIKELY(atomic_load_explicit(&tern_bias.revoked, memory_order_relaxed)))
         ring_own();
 }
 
@@ -300,7 +301,7 @@ bool tern_core_message_hold(void)
 {
     bool by_alone;
 
-    if (depth > 0 || (!(by_alone = tern_base_lone_enter(&alone)) && !take()))
+    if (depth > 0 || (!(by_alone = tern_base_bias_enter(&alone)) && !take()))
         return false;
     held_alone = by_alone;
     return true;
@@ -314,13 +315,13 @@ void tern_core_message_release(void)
         give_back();
 }
 
-bool tern_core_message_left_by(int rank, unsigned channel)
+bool tern_core_message_has_from(int rank, unsigned channel)
 {
     unsigned link = tern_job.peer_link[rank];
     bool     left = true;
 
     if (tern_core_message_hold()) { /* otherwise it is looked at again when the other thread has delivered */
-        left = has_news() || tern_job.ops[link]->msg_left(tern_job.link[link], rank, channel);
+        left = has_news() || tern_job.ops[link]->msg_pending(tern_job.link[link], rank, channel);
         tern_core_message_release();
     }
     return left;
@@ -339,9 +340,9 @@ void tern_core_message_pause(void)
  * wait would stay awake, and the watches behind it have their turn at once. */
 static inline bool may_be_refused(const struct tern_link_watch *w)
 {
-    if (w->channel == TERN_CHANNEL_NOTE)
-        return TERN_UNLIKELY(atomic_load_explicit(&tern_core_message_notes_refused, memory_order_relaxed));
-    return TERN_UNLIKELY(atomic_load_explicit(&tern_core_message_refused, memory_order_relaxed)) &&
+    if (w->channel == TERN_CHANNEL_NOTIFY)
+        return TERN_UNLIKELY(atomic_load_explicit(&tern_core_message_notify_refused, memory_order_relaxed));
+    return TERN_UNLIKELY(atomic_load_explicit(&tern_core_message_tagged_refused, memory_order_relaxed)) &&
            w->channel == TERN_CHANNEL_TAGGED;
 }
 
@@ -383,7 +384,7 @@ static __attribute__((noinline)) void deliver_refused(struct tern_link_watch *w)
 }
 
 /* The watch shows something. */
-void tern_core_message_found(struct tern_link_watch *w)
+void tern_core_message_deliver_notify(struct tern_link_watch *w)
 {
     bool refused = may_be_refused(w);
 
@@ -391,7 +392,7 @@ void tern_core_message_found(struct tern_link_watch *w)
         return;
     if (!refused)
         count_delivery();
-    if (TERN_LIKELY(tern_base_lone_enter(&alone))) {
+    if (TERN_LIKELY(tern_base_bias_enter(&alone))) {
         refused ? deliver_refused(w) : deliver(w);
         give_back_alone();
     } else if (take()) {
@@ -400,13 +401,13 @@ void tern_core_message_found(struct tern_link_watch *w)
     }
 }
 
-bool tern_core_message_expect(struct tern_link_want *want, unsigned looks)
+bool tern_core_message_expect(struct tern_link_expected *want, unsigned looks)
 {
-    /* acquire: what the watch is. Pairs with tern_core_message_poll_notes(). */
-    struct tern_link_watch *w = atomic_load_explicit(&tern_core_message_noted_last, memory_order_acquire);
+    /* acquire: what the watch is. Pairs with tern_core_message_poll_notify(). */
+    struct tern_link_watch *w = atomic_load_explicit(&tern_core_message_notify_last, memory_order_acquire);
     bool                    taken;
 
-    if (TERN_UNLIKELY(!w || !w->expect || depth > 0 || !tern_base_lone_enter(&alone)))
+    if (TERN_UNLIKELY(!w || !w->expect || depth > 0 || !tern_base_bias_enter(&alone)))
         return false;
     taken = w->expect(w, want, looks);
     if (TERN_LIKELY(taken))
@@ -415,7 +416,7 @@ bool tern_core_message_expect(struct tern_link_want *want, unsigned looks)
     return taken;
 }
 
-void tern_core_message_poll_notes(void)
+void tern_core_message_poll_notify(void)
 {
     uint32_t n = atomic_load_explicit(&note_count, memory_order_acquire); /* pairs with tern_core_message_watch() */
     uint32_t i = __atomic_load_n(&note_last, __ATOMIC_RELAXED);
@@ -423,11 +424,11 @@ void tern_core_message_poll_notes(void)
     for (uint32_t k = 0; k < n; k++) {
         if (++i >= n)
             i = 0;
-        if (TERN_UNLIKELY(tern_link_come(note_watch[i]))) {
+        if (TERN_UNLIKELY(tern_link_watch_ready(note_watch[i]))) {
             __atomic_store_n(&note_last, i, __ATOMIC_RELAXED);
-            /* release: the watch, to other threads. Pairs with tern_core_message_poll_noted(). */
-            atomic_store_explicit(&tern_core_message_noted_last, note_watch[i], memory_order_release);
-            tern_core_message_found(note_watch[i]);
+            /* release: the watch, to other threads. Pairs with tern_core_message_poll_notify_last(). */
+            atomic_store_explicit(&tern_core_message_notify_last, note_watch[i], memory_order_release);
+            tern_core_message_deliver_notify(note_watch[i]);
             if (!may_be_refused(note_watch[i]))
                 return;
         }
@@ -441,7 +442,7 @@ static __attribute__((noinline)) void look_for_notes(void)
 
     __atomic_store_n(&note_calls, calls, __ATOMIC_RELAXED); /* a number that is lost does no harm */
     if (calls % CALLS_PER_LOOK == 0)
-        tern_core_message_poll_notes();
+        tern_core_message_poll_notify();
 }
 
 /* Begins behind the watch that showed something last, so that none is passed over for ever. */
@@ -450,16 +451,16 @@ void tern_core_message_poll(void)
     uint32_t n = atomic_load_explicit(&count, memory_order_acquire); /* pairs with tern_core_message_watch() */
     uint32_t i = __atomic_load_n(&last, __ATOMIC_RELAXED);
 
-    if (TERN_UNLIKELY(tern_core_message_asks))
+    if (TERN_UNLIKELY(tern_core_message_polls_links))
         ask();
     if (TERN_UNLIKELY(atomic_load_explicit(&note_count, memory_order_relaxed) > 0))
         look_for_notes();
     for (uint32_t k = 0; k < n; k++) {
         if (++i >= n)
             i = 0;
-        if (TERN_UNLIKELY(tern_link_come(watch[i]))) {
+        if (TERN_UNLIKELY(tern_link_watch_ready(watch[i]))) {
             __atomic_store_n(&last, i, __ATOMIC_RELAXED);
-            tern_core_message_found(watch[i]);
+            tern_core_message_deliver_notify(watch[i]);
             if (!may_be_refused(watch[i]))
                 return;
         }
@@ -470,11 +471,11 @@ void tern_core_message_poll_replies(void)
 {
     uint32_t n = atomic_load_explicit(&count, memory_order_acquire); /* pairs with tern_core_message_watch() */
 
-    if (TERN_UNLIKELY(tern_core_message_asks))
+    if (TERN_UNLIKELY(tern_core_message_polls_links))
         ask();
     for (uint32_t i = 0; depth == 1 && i < n; i++)
-        if ((watch[i]->channel == TERN_CHANNEL_REPLY || watch[i]->channel == TERN_CHANNEL_NEWS) &&
-            tern_link_come(watch[i]))
+        if ((watch[i]->channel == TERN_CHANNEL_REPLY || watch[i]->channel == TERN_CHANNEL_DIRECTORY) &&
+            tern_link_watch_ready(watch[i]))
             deliver(watch[i]);
 }
 
@@ -482,18 +483,18 @@ void tern_core_message_poll_tagged(void)
 {
     uint32_t n = atomic_load_explicit(&count, memory_order_acquire); /* pairs with tern_core_message_watch() */
 
-    if (TERN_UNLIKELY(tern_core_message_asks))
+    if (TERN_UNLIKELY(tern_core_message_polls_links))
         ask();
     for (uint32_t i = 0; i < n; i++)
-        if ((watch[i]->channel == TERN_CHANNEL_TAGGED || watch[i]->channel == TERN_CHANNEL_NEWS) &&
-            tern_link_come(watch[i]))
-            tern_core_message_found(watch[i]);
+        if ((watch[i]->channel == TERN_CHANNEL_TAGGED || watch[i]->channel == TERN_CHANNEL_DIRECTORY) &&
+            tern_link_watch_ready(watch[i]))
+            tern_core_message_deliver_notify(watch[i]);
 }
 
 void tern_core_message_drain(void)
 {
     while (anything()) {
         tern_core_message_poll();
-        tern_core_message_poll_notes();
+        tern_core_message_poll_notify();
     }
 }

@@ -21,12 +21,12 @@
 
 /* What each rank says at the meetings. Travels between processes. */
 struct say {
-    int32_t               status;
-    uint32_t              memory;    /* first meeting: tern_memory */
-    uint64_t              size;      /* first meeting */
-    uint64_t              path_hash; /* first meeting */
-    struct tern_link_card card;      /* second meeting */
-    char                  why[256];
+    int32_t                status;
+    uint32_t               memory;    /* first meeting: tern_memory */
+    uint64_t               size;      /* first meeting */
+    uint64_t               path_hash; /* first meeting */
+    struct tern_mem_handle card;      /* second meeting */
+    char                   why[256];
 };
 _Static_assert(sizeof(struct say) == 360, "what ranks say has no padding");
 _Static_assert(sizeof(struct say) <= TERN_TEAM_SCRATCH, "the team has room for what its ranks say");
@@ -141,7 +141,7 @@ static void detach_all(struct tern_region *region)
             tern_job.ops[region->net[rank].link]->detach(tern_job.link[region->net[rank].link], &region->net[rank]);
     }
     for (unsigned i = 0; region->name != 0 && i < tern_job.links; i++)
-        tern_job.ops[i]->conceal(tern_job.link[i], region->name);
+        tern_job.ops[i]->unexpose(tern_job.link[i], region->name);
 }
 
 static void region_delete(struct tern_region *region)
@@ -155,7 +155,7 @@ static void region_delete(struct tern_region *region)
 }
 
 /* For domains whose operations the network does: the part as it is reached there, by whatever other way too. */
-static tern_status attach_net(struct tern_region *region, const struct tern_link_card *card, int world)
+static tern_status attach_net(struct tern_region *region, const struct tern_mem_handle *card, int world)
 {
     struct tern_link_part *net = &region->net[world];
 
@@ -167,7 +167,7 @@ static tern_status attach_net(struct tern_region *region, const struct tern_link
     return tern_core_links_attach(net->link, card, NULL, net);
 }
 
-static tern_status attach(struct making *m, int rank, const struct tern_link_card *card)
+static tern_status attach(struct making *m, int rank, const struct tern_mem_handle *card)
 {
     struct tern_region    *region = m->region;
     int                    world = tern_core_team_world(m->team, rank);
@@ -179,7 +179,7 @@ static tern_status attach(struct making *m, int rank, const struct tern_link_car
     *part = (struct tern_link_part){ .size = card->size,
                                      .addr = card->addr,
                                      .offset = card->offset,
-                                     .place = card->place,
+                                     .mem_kind = card->mem_kind,
                                      .origin = tern_link_origin(card, world),
                                      .region = card->region,
                                      .rank = world,
@@ -197,7 +197,7 @@ static tern_status attach(struct making *m, int rank, const struct tern_link_car
 }
 
 /* Open our own part to the peers. */
-static tern_status expose_own(struct tern_region *region, struct tern_link_card *card)
+static tern_status expose_own(struct tern_region *region, struct tern_mem_handle *card)
 {
     tern_status st = TERN_OK;
 
@@ -223,7 +223,7 @@ static tern_status serve_if_wanted(void)
     tern_status st = TERN_OK;
 
     for (unsigned i = 0; i < tern_job.links && st == TERN_OK; i++)
-        if (tern_job.ops[i]->wanted(tern_job.link[i]))
+        if (tern_job.ops[i]->service_needed(tern_job.link[i]))
             st = tern_core_service_start();
     return st;
 }
@@ -260,18 +260,18 @@ static tern_status join_parts(struct making *m, uint64_t size, tern_status st)
     static _Atomic uint64_t made; /* regions that this rank has named */
     struct tern_region     *region = m->region;
     struct say              mine = { 0 };
-    struct tern_link_card  *card = &mine.card;
+    struct tern_mem_handle *card = &mine.card;
 
     if (st == TERN_OK)
-        *card = (struct tern_link_card){ .region = tern_link_region_of(tern_job.boot.rank, ++made),
-                                         .addr = (uint64_t)(uintptr_t)region->own.addr,
-                                         .size = size,
-                                         .offset = region->own.space.offset,
-                                         .device = region->own.device,
-                                         .inode = region->own.inode,
-                                         .place = region->own.place,
-                                         .pid = atomic_load(&tern_core_job_slot(tern_job.boot.rank)->pid) };
-    if (st == TERN_OK && card->place == TERN_PLACE_PRIVATE)
+        *card = (struct tern_mem_handle){ .region = tern_link_region_of(tern_job.boot.rank, ++made),
+                                          .addr = (uint64_t)(uintptr_t)region->own.addr,
+                                          .size = size,
+                                          .offset = region->own.space.offset,
+                                          .device = region->own.device,
+                                          .inode = region->own.inode,
+                                          .mem_kind = region->own.mem_kind,
+                                          .pid = atomic_load(&tern_core_job_slot(tern_job.boot.rank)->pid) };
+    if (st == TERN_OK && card->mem_kind == TERN_MEM_PRIVATE)
         card->probe = (uint64_t)(uintptr_t)&tern_link_probe;
     if (st == TERN_OK)
         st = expose_own(region, card);
@@ -281,7 +281,7 @@ static tern_status join_parts(struct making *m, uint64_t size, tern_status st)
     if ((st = attach_all(m)) == TERN_OK)
         publish(region);
     st = meet(m, &mine, st);
-    if (st < 0 || region->own.place != TERN_PLACE_PRIVATE)
+    if (st < 0 || region->own.mem_kind != TERN_MEM_PRIVATE)
         return st;
     return meet(m, &mine, serve_if_wanted());
 }
@@ -312,7 +312,7 @@ tern_status tern_core_region_alloc(struct tern_ctx *ctx, uint64_t size, const te
                                    tern_status checked, struct tern_region **out)
 {
     struct making m;
-    uint32_t      place = TERN_PLACE_ARENA;
+    uint32_t      place = TERN_MEM_ARENA;
     char          name[4096];
     tern_status   st = making_begin(&m, ctx, what, checked);
 
@@ -352,10 +352,10 @@ static void bury(const struct tern_region *region)
     }
     for (int i = 0; i < team->size; i++) {
         const struct tern_link_part *part = &region->part[tern_core_team_world(team, i)];
-        int                          file = part->place == TERN_PLACE_HUGE ? tern_job.boot.huge : tern_job.boot.arena;
+        int                          file = part->mem_kind == TERN_MEM_HUGE ? tern_job.boot.huge : tern_job.boot.arena;
 
         if (part->size > 0 && tern_core_job_lost(part->rank) && tern_boot_same_node(&tern_job.boot, part->rank) &&
-            (part->place == TERN_PLACE_ARENA || part->place == TERN_PLACE_HUGE))
+            (part->mem_kind == TERN_MEM_ARENA || part->mem_kind == TERN_MEM_HUGE))
             tern_boot_space_give(
                 &(struct tern_space){ .file = file,
                                       .offset = part->offset,

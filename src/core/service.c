@@ -37,7 +37,7 @@ static void *service_run(void *arg)
         uint32_t seen = tern_boot_bell_announce(&slot->service_bell, &slot->service_sleeps);
         bool     any = serve_once();
 
-        tern_core_job_notice();
+        tern_core_job_check_deaths();
         if (!any && !atomic_load_explicit(&service.stop, memory_order_relaxed))
             tern_boot_bell_wait(&slot->service_bell, seen, -1);
         tern_boot_bell_withdraw(&slot->service_sleeps);

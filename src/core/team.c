@@ -49,7 +49,7 @@ void tern_core_team_close(struct tern_team *team)
 
 tern_status tern_core_team_claim(struct tern_team *team, struct tern_ctx *ctx, const char *what)
 {
-    if (tern_core_message_handling())
+    if (tern_core_in_handler())
         return tern_base_fail(TERN_ERR_STATE, "%s: a handler of an active message must not make collective calls",
                               what);
     /* acquire: what the thread that had the team before left in it. Pairs with the release below. */
@@ -90,7 +90,7 @@ static void progress(const struct tern_team *team)
         tern_core_ctx_progress(team->ctx);
     } else {
         tern_core_message_poll();
-        tern_core_job_notice();
+        tern_core_job_check_deaths();
     }
 }
 
@@ -104,7 +104,8 @@ struct meeting {
 static int missing_member(const struct tern_team *team)
 {
     for (int i = lost_member(team); i >= 0 && i < team->size; i++)
-        if (tern_core_job_lost(tern_core_team_world(team, i)) && !team->group->ops->came(team->group, (uint32_t)i))
+        if (tern_core_job_lost(tern_core_team_world(team, i)) &&
+            !team->group->ops->has_arrived(team->group, (uint32_t)i))
             return i;
     return -1;
 }
@@ -126,7 +127,7 @@ static void meeting_describe(void *arg, char *text, size_t size)
     struct meeting *m = arg;
     int             late = 0;
 
-    while (late < m->team->size && m->team->group->ops->came(m->team->group, (uint32_t)late))
+    while (late < m->team->size && m->team->group->ops->has_arrived(m->team->group, (uint32_t)late))
         late++;
     if (late < m->team->size)
         snprintf(text, size, "%s waits for rank %d of %d, which has not called it%s", m->what, late, m->team->size,
@@ -235,13 +236,13 @@ struct note {
     uint64_t      len;
     uint32_t      number;   /* of the meeting that it was left for */
     char          what[28]; /* the call that it is in */
-    unsigned char piece[TERN_LINK_NOTE - 40];
+    unsigned char piece[TERN_LINK_CONTRIBUTION - 40];
 };
-_Static_assert(sizeof(struct note) == TERN_LINK_NOTE, "a note fills its place");
+_Static_assert(sizeof(struct note) == TERN_LINK_CONTRIBUTION, "a note fills its place");
 
 static tern_status check_note(const struct tern_team *team, int member, const struct note *mine)
 {
-    const struct note *note = team->group->ops->peek(team->group, (uint32_t)member);
+    const struct note *note = team->group->ops->contribution(team->group, (uint32_t)member);
 
     if (note->number != mine->number)
         return tern_base_fail(TERN_ERR_ARG,
@@ -270,7 +271,7 @@ static tern_status gather_piece(struct tern_team *team, struct note *mine, unsig
     tern_status                 st;
 
     mine->number = team->meetings + 1;
-    ops->post(team->group, mine, offsetof(struct note, piece) + n);
+    ops->contribute(team->group, mine, offsetof(struct note, piece) + n);
     if ((st = tern_core_team_barrier(team, deadline, mine->what)) < 0)
         return st;
     for (int i = 0; i < team->size && st == TERN_OK; i++)
@@ -278,7 +279,7 @@ static tern_status gather_piece(struct tern_team *team, struct note *mine, unsig
     if (st < 0)
         return st;
     for (int i = 0; i < team->size && n > 0; i++) { /* all may be NULL when there is nothing to give */
-        const struct note *note = ops->peek(team->group, (uint32_t)i);
+        const struct note *note = ops->contribution(team->group, (uint32_t)i);
         memcpy(all + (size_t)i * mine->len + at, note->piece, n);
     }
     return TERN_OK;

@@ -17,7 +17,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/options.h"
-#include "base/want.h"
+#include "base/wake_request.h"
 #include "boot/bell.h"
 #include "core/job.h"
 #include "core/links.h"
@@ -31,7 +31,7 @@
 #define FIRST_YIELDS 4           /* however long they take */
 #define LONGEST_YIELDING 1000000 /* ns after spinning in which the rest of the yields are made */
 
-int64_t tern_core_wait_net = 200000000;
+int64_t tern_core_wait_longest_sleep = 200000000;
 
 static double seconds(int64_t ns)
 {
@@ -56,16 +56,16 @@ static void report(const struct tern_wait *wait, int64_t age)
 
 /* Look once more when the sleep has been announced. *again: whether the thread has to look again before it may sleep,
  * because a consumer was asked to wake this rank, too late for what the consumer is doing in this moment
- * (base/want.h), or because something was delivered, behind which there may be more. */
+ * (base/wake_request.h), or because something was delivered, behind which there may be more. */
 static tern_status last_look(const struct tern_wait *wait, const struct tern_slot *slot, bool *again)
 {
-    uint32_t    wants = tern_base_wants_now(), delivered = tern_core_message_delivered();
+    uint32_t    wants = tern_base_wake_requests_ended(), delivered = tern_core_message_delivered();
     tern_status st;
 
-    if (atomic_load_explicit(&slot->barriers, memory_order_relaxed) != 0) /* this rank's own */
+    if (atomic_load_explicit(&slot->uses_membarrier, memory_order_relaxed) != 0) /* this rank's own */
         tern_boot_bell_barrier();
     st = wait->poll(wait->arg);
-    *again = tern_base_wants_since(wants) || delivered != tern_core_message_delivered();
+    *again = tern_base_wake_requests_since(wants) || delivered != tern_core_message_delivered();
     return st;
 }
 
@@ -78,9 +78,9 @@ static tern_status sleep_until_rung(const struct tern_wait *wait, int64_t now, i
     tern_status       st = last_look(wait, slot, &again);
     int64_t           until = wait->deadline < report_at ? wait->deadline : report_at;
     int64_t           left = until > now ? until - now : 0; /* a deadline may lie before all time */
-    int64_t           ns = left < tern_core_wait_net ? left : tern_core_wait_net;
+    int64_t           ns = left < tern_core_wait_longest_sleep ? left : tern_core_wait_longest_sleep;
 
-    if (st == TERN_PENDING && ns > 0 && !again && !tern_core_message_left()) {
+    if (st == TERN_PENDING && ns > 0 && !again && !tern_core_message_has_more()) {
         int64_t most = tern_core_links_may_sleep();
         tern_boot_bell_wait(&slot->bell, seen, ns < most ? ns : most);
     }
@@ -163,7 +163,7 @@ tern_status tern_core_wait(const struct tern_wait *wait)
     bool        crowded = tern_job.spin_ns == 0;
     tern_status st;
 
-    if (TERN_UNLIKELY(tern_core_message_handling() && !wait->by_handler))
+    if (TERN_UNLIKELY(tern_core_in_handler() && !wait->by_handler))
         return tern_base_fail(TERN_ERR_STATE, "a handler of an active message must not wait for this");
     if (wait->deadline <= TERN_NOW) {
         st = wait->poll(wait->arg);

@@ -24,6 +24,6 @@ struct tern_wait {
 tern_status tern_core_wait(const struct tern_wait *wait);
 
 /* The longest sleep, in ns: a safety net that nobody relies on. Tests take it away, so that who does hangs. */
-extern int64_t tern_core_wait_net;
+extern int64_t tern_core_wait_longest_sleep;
 
 #endif

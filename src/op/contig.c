@@ -1,20 +1,21 @@
 /* contig.c: one contiguous transfer.
  *
- * The part knows its path. A path that is instant does everything now. Others may need room first (TERN_AGAIN) and time
- * afterwards (TERN_PENDING), for which the context keeps a record. With a notification it is then a work (noted.h).
- */
+ * The part knows its path. A path that is instant does everything now. Others may need room first (TERN_AGAIN) and
+ * time afterwards (TERN_PENDING), for which the context keeps a record. With a notification it is then a work
+ * (op/notify/two_step.h).
+ * */
 #include "op/contig.h"
 
-#include "op/attempt.h"
-#include "op/noted.h"
+#include "op/start.h"
+#include "op/notify/two_step.h"
 
 struct contig {
-    struct tern_op_attempt  attempt; /* first */
+    struct tern_op_start    attempt; /* first */
     struct tern_pending    *pending; /* NULL: the path is instant */
     const struct tern_xfer *xfer;    /* with a notification */
 };
 
-static tern_status contig_start(struct tern_op_attempt *attempt)
+static tern_status contig_start(struct tern_op_start *attempt)
 {
     struct contig               *c = (struct contig *)attempt;
     const struct tern_link_part *part = attempt->part;
@@ -23,7 +24,7 @@ static tern_status contig_start(struct tern_op_attempt *attempt)
 }
 
 /* One transfer; note: the notification that it brings along, NULL: none. */
-static tern_status start_one(struct tern_ctx *ctx, const struct tern_xfer *xfer, const struct tern_note *note,
+static tern_status start_one(struct tern_ctx *ctx, const struct tern_xfer *xfer, const struct tern_notification *note,
                              const tern_opts *opts, const char *what)
 {
     struct contig c = {
@@ -32,23 +33,23 @@ static tern_status start_one(struct tern_ctx *ctx, const struct tern_xfer *xfer,
                      .what = what,
                      .len = xfer->len,
                      .xfer = xfer,
-                     .note = note,
+                     .notification = note,
                      .start = contig_start },
     };
     tern_status st;
 
     if (!xfer->part->path->instant && !(c.pending = tern_core_pending_new(ctx)))
         return tern_base_fail(TERN_ERR_NOMEM, "%s: no memory for one more operation under way", what);
-    st = tern_op_attempt(&c.attempt, opts->flags);
+    st = tern_op_start(&c.attempt, opts->flags);
     if (st == TERN_PENDING) {
-        tern_op_fill(opts, c.pending);
+        tern_op_fill_events(opts, c.pending);
         tern_core_pending_enlist(c.pending);
         return TERN_OK;
     }
     if (c.pending)
         tern_core_pending_drop(c.pending);
     if (st == TERN_OK)
-        tern_op_fill(opts, NULL);
+        tern_op_fill_events(opts, NULL);
     return st;
 }
 
@@ -65,13 +66,13 @@ tern_status tern_op_contig_run(struct tern_ctx *ctx, const struct tern_xfer *xfe
     tern_deadline deadline = tern_core_ctx_deadline(ctx);
     tern_status   st = tern_op_contig_start(ctx, xfer, &opts, what);
 
-    return st == TERN_OK ? tern_op_finish(ctx, xfer->part, &event, deadline) : st;
+    return st == TERN_OK ? tern_op_wait(ctx, xfer->part, &event, deadline) : st;
 }
 
 /* ---- with a notification ---- */
 
 /* The transfer, which may be of nothing. */
-static tern_status noted_start(struct tern_op_attempt *attempt)
+static tern_status noted_start(struct tern_op_start *attempt)
 {
     const struct contig         *c = (const struct contig *)attempt;
     const struct tern_link_part *part = attempt->part;
@@ -89,41 +90,41 @@ static bool is_one_message(const struct tern_ctx *ctx, const struct tern_xfer *x
 {
     const struct tern_link_path *path = xfer->part->path;
 
-    return path->brings && ctx->order == TERN_RELAXED && path->brings(ctx->lane[xfer->part->link], xfer);
+    return path->can_notify && ctx->order == TERN_RELAXED && path->can_notify(ctx->lane[xfer->part->link], xfer);
 }
 
 tern_status tern_op_contig_start_noted(struct tern_ctx *ctx, const struct tern_xfer *xfer, const tern_opts *opts,
                                        const char *what)
 {
-    struct tern_note note = tern_op_note_of(xfer->part, xfer->len, opts->tag);
-    struct contig    c = {
-           .attempt = { .ctx = ctx,
-                        .part = xfer->part,
-                        .what = what,
-                        .len = xfer->len,
-                        .note = &note,
-                        .now = xfer->len == 0 || xfer->part->path->instant,
-                        .start = noted_start },
-           .xfer = xfer,
+    struct tern_notification note = tern_op_notification_of(xfer->part, xfer->len, opts->tag);
+    struct contig            c = {
+                   .attempt = { .ctx = ctx,
+                                .part = xfer->part,
+                                .what = what,
+                                .len = xfer->len,
+                                .notification = &note,
+                                .notify_now = xfer->len == 0 || xfer->part->path->instant,
+                                .start = noted_start },
+                   .xfer = xfer,
     };
-    struct tern_noted *noted = NULL;
-    struct tern_xfer   whole = *xfer;
-    tern_status        st;
+    struct tern_two_step *noted = NULL;
+    struct tern_xfer      whole = *xfer;
+    tern_status           st;
 
     whole.notify = true;
     whole.tag = opts->tag;
-    if (!c.attempt.now && is_one_message(ctx, &whole))
+    if (!c.attempt.notify_now && is_one_message(ctx, &whole))
         return start_one(ctx, &whole, &note, opts, what);
-    if (!c.attempt.now) {
-        if (!(noted = tern_op_noted_new(ctx, &note)))
+    if (!c.attempt.notify_now) {
+        if (!(noted = tern_op_two_step_new(ctx, &note)))
             return tern_base_fail(TERN_ERR_NOMEM, "%s: no memory for one more operation under way", what);
         c.pending = noted->transfer;
     }
-    st = tern_op_attempt(&c.attempt, opts->flags);
+    st = tern_op_start(&c.attempt, opts->flags);
     if (noted)
-        return tern_op_noted_end(noted, opts, st);
+        return tern_op_two_step_go(noted, opts, st);
     if (st == TERN_OK)
-        tern_op_fill(opts, NULL);
+        tern_op_fill_events(opts, NULL);
     return st;
 }
 
@@ -134,5 +135,5 @@ tern_status tern_op_contig_run_noted(struct tern_ctx *ctx, const struct tern_xfe
     tern_deadline deadline = tern_core_ctx_deadline(ctx);
     tern_status   st = tern_op_contig_start_noted(ctx, xfer, &opts, what);
 
-    return st == TERN_OK ? tern_op_finish(ctx, xfer->part, &event, deadline) : st;
+    return st == TERN_OK ? tern_op_wait(ctx, xfer->part, &event, deadline) : st;
 }

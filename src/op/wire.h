@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "link/link.h"
-#include "op/sum.h"
+#include "op/atomic/acc_kernels.h"
 
 /* ---- active messages ---- */
 
@@ -31,7 +31,7 @@ _Static_assert(sizeof(struct wire_long) == 24, "a wire_long has no padding");
 #define WIRE_CARRIED 3
 
 #define WIRE_ARGS ((TERN_LINK_HEAD - sizeof(struct wire_am)) / sizeof(uint32_t)) /* arguments in the head */
-_Static_assert(WIRE_ARGS == TERN_LINK_BRIEF, "a short message is a brief one");
+_Static_assert(WIRE_ARGS == TERN_LINK_SHORT_ARGS, "a short message is a brief one");
 #define WIRE_SPILL 32 /* bytes of data that further arguments take */
 #define WIRE_STAGE 64 /* bytes of data before a payload that is carried: spilt arguments, a wire_long */
 _Static_assert(WIRE_ARGS * sizeof(uint32_t) + WIRE_SPILL >= 16 * sizeof(uint32_t), "16 arguments find room");
@@ -106,24 +106,24 @@ static inline bool wire_is_short(uint64_t first)
 /* ---- notifications ---- */
 
 /* A CARRY has the data of a put with it, which the target puts in its place. */
-enum wire_note_kind { WIRE_NOTE, WIRE_NOTE_CARRY, WIRE_NOTE_KINDS };
+enum wire_notify_kind { WIRE_NOTIFY, WIRE_NOTIFY_INLINE, WIRE_NOTIFY_KINDS };
 
 /* The head of a message on the channel of notes. */
-struct wire_note {
+struct wire_notify {
     uint32_t      tag;
-    uint8_t       kind; /* enum wire_note_kind */
+    uint8_t       kind; /* enum wire_notify_kind */
     uint8_t       len;  /* CARRY: bytes of data; otherwise 0 */
     uint16_t      zero;
     uint64_t      scope; /* the region, by the name that its owner, the target, gave to its part */
     uint64_t      bytes; /* that the access moved. CARRY: where the data goes, from the part's begin */
     unsigned char data[TERN_LINK_HEAD - 3 * 8];
 };
-_Static_assert(sizeof(struct wire_note) == TERN_LINK_HEAD, "a note fills the head of a message");
+_Static_assert(sizeof(struct wire_notify) == TERN_LINK_HEAD, "a note fills the head of a message");
 
 /* Its words: all that is not data. */
-#define WIRE_NOTE_WORDS 3u
+#define WIRE_NOTIFY_WORDS 3u
 
-static inline uint64_t wire_note_first(uint32_t tag, enum wire_note_kind kind, size_t len)
+static inline uint64_t wire_notify_first(uint32_t tag, enum wire_notify_kind kind, size_t len)
 {
     return tag | (uint64_t)kind << 32 | (uint64_t)len << 40;
 }
@@ -132,7 +132,7 @@ static inline uint64_t wire_note_first(uint32_t tag, enum wire_note_kind kind, s
 
 /* INLINE: the data is in the head. EAGER: it is the message's data. OFFER: the data is a card of the sender's memory
  * and the first bytes that lie there; the receiver fetches the others. */
-enum wire_tagged_kind { WIRE_TAGGED_INLINE, WIRE_TAGGED_EAGER, WIRE_TAGGED_OFFER, WIRE_TAGGED_KINDS };
+enum wire_tagged_kind { WIRE_TAGGED_INLINE, WIRE_TAGGED_EAGER, WIRE_TAGGED_RTS, WIRE_TAGGED_KINDS };
 
 /* The head of a message on the channel of tagged messages. */
 struct wire_tagged {
@@ -187,7 +187,8 @@ static inline size_t wire_tagged_len(uint64_t first)
 
 /* ---- errands ---- */
 
-/* The first byte of every request: what is to be done, and therefore how the rest is read. Who serves each: serve.c. */
+/* The first byte of every request: what is to be done, and therefore how the rest is read. Who serves each:
+ * rpc_serve.c. */
 enum wire_verb {
     WIRE_PUT, /* these two: struct wire_request */
     WIRE_GET,
@@ -198,11 +199,11 @@ enum wire_verb {
     WIRE_VERBS
 };
 
-/* The request of a put or get: a part of a stream, as op/side.h has them. dims dimensions or count entries follow;
- * then, at the next multiple of WIRE_PAYLOAD, the len bytes of a put. */
+/* The request of a put or get: a part of a stream, as op/shape/layout.h has them. dims dimensions or count entries
+ * follow; then, at the next multiple of WIRE_PAYLOAD, the len bytes of a put. */
 struct wire_request {
     uint8_t  verb;  /* WIRE_PUT, WIRE_GET */
-    uint8_t  kind;  /* enum tern_side_kind */
+    uint8_t  kind;  /* enum tern_layout_kind */
     uint16_t dims;  /* STRIDED */
     uint32_t count; /* lists */
     uint64_t run;   /* STRIDED: bytes of a run. INDEXED: of an entry */
@@ -237,7 +238,7 @@ struct wire_signal {
 };
 _Static_assert(sizeof(struct wire_signal) == 32, "a request has no padding");
 
-/* The request of a step of a mutex, and its answer: op/mutex_step.h. */
+/* The request of a step of a mutex, and its answer: op/atomic/mutex_step.h. */
 struct wire_mutex {
     uint8_t  verb; /* WIRE_MUTEX */
     uint8_t  step; /* enum tern_mutex_step */
@@ -249,23 +250,23 @@ struct wire_mutex {
 };
 _Static_assert(sizeof(struct wire_mutex) == 24, "a request has no padding");
 
-struct wire_mutex_answer {
-    uint32_t state; /* enum tern_turn_state */
+struct wire_mutex_response {
+    uint32_t state; /* enum tern_qlock_state */
     uint32_t ticket;
     uint32_t wake;   /* the rank that is to be woken, + 1; 0: none */
     uint32_t holder; /* the rank that has the mutex now, + 1; 0: none */
 };
-_Static_assert(sizeof(struct wire_mutex_answer) == 16, "an answer has no padding");
+_Static_assert(sizeof(struct wire_mutex_response) == 16, "an answer has no padding");
 
 #define WIRE_PAYLOAD 64
 
 /* The request of an accumulate: what is added, and then a request of WIRE_PUT, whose payload are the summands. The
  * answer is as long as these, or empty. */
 struct wire_acc {
-    uint8_t         verb; /* WIRE_ACC */
-    uint8_t         zero[7];
-    struct tern_sum sum;
-    uint8_t         reserved[WIRE_PAYLOAD - 8 - sizeof(struct tern_sum)];
+    uint8_t            verb; /* WIRE_ACC */
+    uint8_t            zero[7];
+    struct tern_acc_op sum;
+    uint8_t            reserved[WIRE_PAYLOAD - 8 - sizeof(struct tern_acc_op)];
 };
 _Static_assert(sizeof(struct wire_acc) == WIRE_PAYLOAD, "summands are aligned as the payload of a put");
 

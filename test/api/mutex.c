@@ -12,7 +12,7 @@
 #include <stdatomic.h>
 
 #include "core/job.h"
-#include "op/mutex.h"
+#include "op/atomic/mutex.h"
 
 #define COUNT 5
 
@@ -174,8 +174,8 @@ static void a_full_line(void)
     if (me == 1 && !job_far(0))
         fill_line(stage);
     if (me == 0 && tern_size() > 1 && !job_far(1)) {
-        const unsigned char    *own = mutexes->region->own.addr;
-        const struct tern_turn *turn = (const struct tern_turn *)(const void *)(own + 3 * mutexes->bytes);
+        const unsigned char     *own = mutexes->region->own.addr;
+        const struct tern_qlock *turn = (const struct tern_qlock *)(const void *)(own + 3 * mutexes->bytes);
 
         while (atomic_load(&turn->tail) < PLACES)
             usleep(100);

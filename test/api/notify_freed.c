@@ -37,12 +37,12 @@
 
 static unsigned char   *pages; /* the first ends with the words of the notification, the second begins with its data */
 static tern_region     *region;
-static _Atomic uint64_t changes;   /* of the job's regions, before the free */
-static _Atomic bool     delivers;  /* a thread is about to write into the region */
-static _Atomic bool     held_back; /* the region is not listed any more, and the thread that frees it waits */
-static _Atomic bool     freed;     /* tern_region_free has returned */
-static _Thread_local bool  frees;  /* this thread calls it */
-static enum tern_link_took took;
+static _Atomic uint64_t changes;       /* of the job's regions, before the free */
+static _Atomic bool     delivers;      /* a thread is about to write into the region */
+static _Atomic bool     held_back;     /* the region is not listed any more, and the thread that frees it waits */
+static _Atomic bool     freed;         /* tern_region_free has returned */
+static _Thread_local bool       frees; /* this thread calls it */
+static enum tern_link_delivered took;
 
 /* A thread that frees the region waits by this call, and tells that it does. */
 int sched_yield(void)
@@ -77,16 +77,16 @@ static void hold_up(int signal_number, siginfo_t *info, void *context)
 static tern_status deliver_note(struct tern_link_watch *watch)
 {
     (void)watch;
-    took = tern_core_up.note(0, pages + PAGE - offsetof(struct wire_note, data), true);
+    took = tern_core_up.notify(0, pages + PAGE - offsetof(struct wire_notify, data), true);
     return TERN_OK;
 }
 
 /* As a thread that has found the notification. */
 static void *deliver(void *arg)
 {
-    static struct tern_link_watch watch = { .channel = TERN_CHANNEL_NOTE, .deliver = deliver_note };
+    static struct tern_link_watch watch = { .channel = TERN_CHANNEL_NOTIFY, .deliver = deliver_note };
 
-    tern_core_message_found(&watch);
+    tern_core_message_deliver_notify(&watch);
     return arg;
 }
 
@@ -104,13 +104,13 @@ static void *free_region(void *arg)
 /* One thread does the one, and this one the other. */
 static void at_once(void *(*there)(void *), void *(*here)(void *))
 {
-    const struct wire_note note = { .tag = 3, .kind = WIRE_NOTE_CARRY, .len = LEN, .bytes = AT };
-    unsigned char         *words = pages + PAGE - offsetof(struct wire_note, data);
-    pthread_t              thread;
+    const struct wire_notify note = { .tag = 3, .kind = WIRE_NOTIFY_INLINE, .len = LEN, .bytes = AT };
+    unsigned char           *words = pages + PAGE - offsetof(struct wire_notify, data);
+    pthread_t                thread;
 
     OK(tern_region_alloc(TERN_WORLD, SIZE, NULL, &region));
-    memcpy(words, &note, offsetof(struct wire_note, data));
-    memcpy(words + offsetof(struct wire_note, scope), &region->name, sizeof(region->name));
+    memcpy(words, &note, offsetof(struct wire_notify, data));
+    memcpy(words + offsetof(struct wire_notify, scope), &region->name, sizeof(region->name));
     CHECK(mprotect(pages + PAGE, PAGE, PROT_NONE) == 0);
     atomic_store(&changes, atomic_load(&tern_job.region_changes));
     atomic_store(&delivers, false);
@@ -119,10 +119,10 @@ static void at_once(void *(*there)(void *), void *(*here)(void *))
     CHECK(pthread_create(&thread, NULL, there, NULL) == 0);
     here(NULL);
     CHECK(pthread_join(thread, NULL) == 0);
-    CHECK(atomic_load(&delivers) && atomic_load(&freed) && took == TERN_LINK_TOOK);
+    CHECK(atomic_load(&delivers) && atomic_load(&freed) && took == TERN_LINK_TAKEN);
     CHECK(mprotect(pages + PAGE, PAGE, PROT_NONE) == 0);
     deliver(NULL); /* nobody looks at its data */
-    CHECK(took == TERN_LINK_TOOK);
+    CHECK(took == TERN_LINK_TAKEN);
 }
 
 int main(void)

@@ -79,8 +79,8 @@ static void counting_begin(void)
 {
     ofi = (struct ofi_link *)tern_job.link[tern_job.peer_link[(tern_rank() + 1) % tern_size()]];
     pthread_mutex_lock(&ofi->lock);
-    rma_below = ofi->net.ep->rma;
-    msg_below = ofi->net.ep->msg;
+    rma_below = ofi->endpoint.ep->rma;
+    msg_below = ofi->endpoint.ep->msg;
     rma = *rma_below;
     rma.writemsg = count_writemsg;
     rma.readmsg = count_readmsg;
@@ -88,16 +88,16 @@ static void counting_begin(void)
     msg = *msg_below;
     msg.send = count_send;
     msg.inject = count_inject;
-    ofi->net.ep->rma = &rma;
-    ofi->net.ep->msg = &msg;
+    ofi->endpoint.ep->rma = &rma;
+    ofi->endpoint.ep->msg = &msg;
     pthread_mutex_unlock(&ofi->lock);
 }
 
 static void counting_end(void)
 {
     pthread_mutex_lock(&ofi->lock);
-    ofi->net.ep->rma = rma_below;
-    ofi->net.ep->msg = msg_below;
+    ofi->endpoint.ep->rma = rma_below;
+    ofi->endpoint.ep->msg = msg_below;
     pthread_mutex_unlock(&ofi->lock);
 }
 
@@ -110,7 +110,7 @@ static struct counts counted(void)
     while (waits) {
         OK(tern_progress(TERN_WORLD));
         pthread_mutex_lock(&ofi->lock);
-        waits = ofi->messages.work || ofi->waiting || tern_ofi_serve_waits(ofi);
+        waits = ofi->msg.work || ofi->waiting || tern_ofi_rpc_server_waits(ofi);
         now = counts;
         counts = waits ? counts : (struct counts){ 0 };
         pthread_mutex_unlock(&ofi->lock);
@@ -205,7 +205,7 @@ int main(void)
     job_region_make(&r, JOB_HOST, (uint64_t)tern_size() * LONGEST + 64);
     CHECK(job_far((tern_rank() + 1) % tern_size()));
     counting_begin();
-    CHECK(ofi->net.data_bits == 64);
+    CHECK(ofi->endpoint.data_bits == 64);
     for (size_t i = 0; i < LENGTHS; i++)
         all_to_all(&r, data, lengths[i], i % 2 ? UINT32_MAX - 1 : (uint32_t)i, one);
     all_to_all(&r, data, LONGEST, UINT32_MAX, two);

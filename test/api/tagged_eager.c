@@ -11,7 +11,7 @@
  */
 #include "job_test.h"
 
-#include "op/tagged.h"
+#include "op/tagged/tagged.h"
 
 #define MOST 64 /* ranks */
 
@@ -36,7 +36,7 @@ static void receive_all(size_t len, tern_request **sends)
 /* Receives that the thread beside the program is asked to help. */
 static unsigned helped(void)
 {
-    return atomic_load(&((struct tern_tagged *)TERN_WORLD->guest)->wishes);
+    return atomic_load(&((struct tern_tagged *)TERN_WORLD->tagged)->wishes);
 }
 
 static void ask(size_t size, unsigned want)
@@ -62,7 +62,7 @@ int main(void)
     int           waits = 0;
 
     OK(tern_init());
-    least = (size_t)tern_op_tagged_eager_least();
+    least = (size_t)tern_op_tagged_eager_max();
     data = job_new(2 * (least + 1));
     send_all(least, sends);
     OK(tern_request_wait_all(sends, (size_t)tern_size(), tern_deadline_in(60), NULL, NULL)); /* with its data */

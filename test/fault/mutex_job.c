@@ -16,9 +16,9 @@
 #define _GNU_SOURCE
 #include "fault/fault_job.h"
 
-#include "boot/guard.h"
-#include "op/acc.h"
-#include "op/mutex.h"
+#include "boot/robust_lock.h"
+#include "op/atomic/acc.h"
+#include "op/atomic/mutex.h"
 
 #define VICTIM 1
 #define LIMIT 10 /* seconds: a death that is not known by then is never known */
@@ -87,7 +87,7 @@ static void follow(bool chosen)
 /* The mutexes are at rank 0, which sees who is in the queue. */
 static void await_queue(uint32_t waiters)
 {
-    struct tern_turn *turn = (struct tern_turn *)mutexes->region->own.addr;
+    struct tern_qlock *turn = (struct tern_qlock *)mutexes->region->own.addr;
 
     while (atomic_load(&turn->tail) < waiters)
         tern_progress(TERN_WORLD);
@@ -140,7 +140,7 @@ static void home(void)
 /* All guards are of elements that somebody adds to. */
 static void adding(void)
 {
-    static int64_t       one[TERN_GUARDS * TERN_ACC_BLOCK / 8];
+    static int64_t       one[TERN_ACC_LOCKS * TERN_ACC_BLOCK / 8];
     const tern_scale     plain = { TERN_INT64, NULL };
     tern_region         *area;
     struct tern_segment *segment = tern_job.boot.segment;
@@ -151,8 +151,8 @@ static void adding(void)
         one[i] = 1;
     OK(tern_barrier(TERN_WORLD));
     if (me == VICTIM) {
-        for (int i = 0; i < TERN_GUARDS; i += 5)
-            tern_boot_guard_lock(segment, &segment->guard[i], me);
+        for (int i = 0; i < TERN_ACC_LOCKS; i += 5)
+            tern_boot_robust_lock(segment, &segment->acc_lock[i], me);
         OK(tern_put_u64(TERN_WORLD, words, 0, 8, 1));
         usleep(20000);
         fault_die();

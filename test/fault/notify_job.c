@@ -22,7 +22,7 @@
 
 #include "core/region.h"
 #include "fault/notify_forms.h"
-#include "op/note.h"
+#include "op/notify/notify.h"
 
 #define SHORT 16u /* bytes */
 #define LONG 65536u
@@ -367,7 +367,7 @@ static void run_behind(void)
                 EXPECT(TERN_OK, tern_progress(TERN_WORLD));
         fault_die();
     }
-    fault_await_arrival(1, TERN_CHANNEL_NOTE, BEHIND + 1);
+    fault_await_arrival(1, TERN_CHANNEL_NOTIFY, BEHIND + 1);
     st = tern_put_u64(TERN_WORLD, region, 1, (uint64_t)me * sizeof(*heard), 1);
     REQUIRE(st == TERN_OK || st == TERN_ERR_PEER); /* rank 1 may die before it has confirmed the put */
     more = started(1, 8, 1);
@@ -470,12 +470,12 @@ static void run_nonsense(void)
         EXPECT(TERN_OK, tern_notice_start(notice));
         if (me == 1 && turn == 99) {
             struct tern_link_part *part = &region->part[0];
-            const uint64_t         forged[] = { wire_note_first(3, WIRE_NOTE_CARRY, sizeof(word)), part->region,
+            const uint64_t         forged[] = { wire_notify_first(3, WIRE_NOTIFY_INLINE, sizeof(word)), part->region,
                                                 part->size - sizeof(word) + 1 };
 
-            REQUIRE(tern_op_note_port(part) == TERN_OK);
-            REQUIRE(tern_link_carry(atomic_load(&part->port), forged, &word, &word, sizeof(word)));
-            tern_link_ring(atomic_load(&part->port)->slot);
+            REQUIRE(tern_op_notify_find_inject(part) == TERN_OK);
+            REQUIRE(tern_inject_inline(atomic_load(&part->inject), forged, &word, &word, sizeof(word)));
+            tern_link_ring(atomic_load(&part->inject)->slot);
         } else {
             EXPECT(TERN_OK, tern_put_notify_nbi(TERN_WORLD, region, 1 - me, 8, &word, sizeof(word), 3));
         }

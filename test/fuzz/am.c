@@ -3,7 +3,7 @@
  * Promise: what is found sound lies in what came: arguments, payload, the place of a long one. */
 #include "fuzz/fuzz.h"
 
-#include "op/read.h"
+#include "op/am/decode.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint32_t               args[TERN_AM_ARGS];
     tern_am_event          event;
     struct wire_long       place = { 0, 0, 0 };
-    struct tern_op_arrived arrived = { .head = head };
+    struct tern_am_arrival arrived = { .head = head };
 
     MUST(head != NULL);
     fuzz_take(&data, &size, head, TERN_LINK_HEAD);
@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     arrived.data = size > 0 ? rest : NULL;
     arrived.len = size;
     memset(&event, 0x77, sizeof(event));
-    if (tern_op_read(&arrived, args, &event, &place)) {
+    if (tern_op_am_decode(&arrived, args, &event, &place)) {
         MUST(event.nargs <= TERN_AM_ARGS);
         fuzz_touch(event.args, event.nargs * sizeof(uint32_t));
         MUST(event.kind == TERN_AM_SHORT || event.kind == TERN_AM_MEDIUM || event.kind == TERN_AM_LONG);

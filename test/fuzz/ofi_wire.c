@@ -7,14 +7,14 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    uint8_t        *bytes = fuzz_copy(data, size);
-    struct ofi_mail mail;
+    uint8_t           *bytes = fuzz_copy(data, size);
+    struct ofi_decoded mail;
 
     memset(&mail, 0x77, sizeof(mail));
-    if (tern_ofi_wire_read(bytes, size, &mail)) {
+    if (tern_ofi_wire_decode(bytes, size, &mail)) {
         MUST(mail.from < 1u << 24 && mail.kind < OFI_KINDS);
-        if (mail.kind <= OFI_FAR_REPLY || mail.kind == OFI_TAGGED || mail.kind == OFI_FAR_TAGGED) {
-            bool far = mail.kind == OFI_FAR_REQUEST || mail.kind == OFI_FAR_REPLY || mail.kind == OFI_FAR_TAGGED;
+        if (mail.kind <= OFI_FETCH_REPLY || mail.kind == OFI_TAGGED || mail.kind == OFI_FETCH_TAGGED) {
+            bool far = mail.kind == OFI_FETCH_REQUEST || mail.kind == OFI_FETCH_REPLY || mail.kind == OFI_FETCH_TAGGED;
 
             MUST(mail.channel < TERN_CHANNELS);
             fuzz_touch(bytes + sizeof(mail.header), TERN_LINK_HEAD);
@@ -22,19 +22,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             if (!far)
                 fuzz_touch(bytes + OFI_WIRE_HEAD, mail.len);
         }
-        MUST(mail.kind != OFI_WANT || mail.header.seq < OFI_COUNTED);
-        if (mail.kind == OFI_ERRAND || mail.kind == OFI_FAR_ERRAND) {
-            MUST(mail.len == (mail.kind == OFI_ERRAND ? mail.errand.len : 0));
-            fuzz_touch(bytes + OFI_WIRE_ERRAND, mail.len);
+        MUST(mail.kind != OFI_CREDIT_REQUEST || mail.header.seq < OFI_COUNTED);
+        if (mail.kind == OFI_RPC || mail.kind == OFI_FETCH_RPC) {
+            MUST(mail.len == (mail.kind == OFI_RPC ? mail.errand.len : 0));
+            fuzz_touch(bytes + OFI_WIRE_RPC, mail.len);
         }
-        if (mail.kind == OFI_ANSWER) {
+        if (mail.kind == OFI_RPC_RESPONSE) {
             MUST(mail.len == 0 || mail.len == mail.answer.len);
-            fuzz_touch(bytes + OFI_WIRE_ANSWER, mail.len);
+            fuzz_touch(bytes + OFI_WIRE_RPC_RESPONSE, mail.len);
         }
     }
     if (size >= sizeof(uint64_t) + 1) { /* completion data: what is understood is written in the same way */
-        struct ofi_written written;
-        uint64_t           came, again = 0;
+        struct ofi_put_notify written;
+        uint64_t              came, again = 0;
 
         memcpy(&came, bytes, sizeof(came));
         if (tern_ofi_wire_unpack(1 + bytes[8], came, &written)) {

@@ -4,7 +4,7 @@
  * Promise: the consumer reads only the ring, comes to an end, and says "damaged" where it cannot go on. */
 #include "fuzz/fuzz.h"
 
-#include "base/ring.h"
+#include "base/spsc_ring.h"
 
 struct said {
     uint8_t  mark; /* 0: the lap that is waited for, 1: the one before, else: as it is */
@@ -51,7 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     MUST(shape.cells > 0);
     MUST((memory = aligned_alloc(TERN_RING_LINE, sizes[which % 4])) != NULL);
     memset(memory, 0, sizes[which % 4]);
-    tern_base_ring_consume_from(&consumer, memory, shape);
+    tern_base_ring_consumer_init(&consumer, memory, shape);
     consumer.next = from;
     write_cells(memory, shape, from, &data, &size);
     while ((found = tern_base_ring_peek(&consumer, &item)) > 0) {

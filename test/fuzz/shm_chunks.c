@@ -9,7 +9,7 @@
 
 #include "base/options.h"
 #include "boot/space.h"
-#include "fuzz/meddle.h"
+#include "fuzz/two_step.h"
 #include "link/shm/shm.h"
 
 #define REGION 5u
@@ -40,7 +40,7 @@ static tern_status up_watch(struct tern_link_watch *watch)
     return TERN_OK;
 }
 
-static tern_status up_serve(const struct tern_link_ground *ground, const unsigned char *request, size_t len,
+static tern_status up_serve(const struct tern_target_mem *ground, const unsigned char *request, size_t len,
                             unsigned char *answer, size_t room, size_t *answered)
 {
     MUST(ground->base == job.memory && ground->size == PAGE);
@@ -59,10 +59,10 @@ static void take_answer(struct tern_link_op *op, const unsigned char *bytes, siz
 
 static void make_job(void)
 {
-    struct tern_link_card card = { .region = REGION, .size = PAGE, .place = TERN_PLACE_PRIVATE };
-    unsigned char        *pages = mmap(NULL, 3 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    static char           chunk[] = "TERN_BOUNCE_CHUNK=4K";
-    char                 *environment[] = { chunk, NULL };
+    struct tern_mem_handle card = { .region = REGION, .size = PAGE, .place = TERN_MEM_PRIVATE };
+    unsigned char         *pages = mmap(NULL, 3 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    static char            chunk[] = "TERN_BOUNCE_CHUNK=4K";
+    char                  *environment[] = { chunk, NULL };
 
     MUST((void *)pages != MAP_FAILED && mprotect(pages + PAGE, PAGE, PROT_READ | PROT_WRITE) == 0);
     MUST(tern_base_options_load(environment) == TERN_OK);
@@ -141,9 +141,9 @@ static void collect_it(const struct shm_chunk *first, unsigned after, bool erran
     struct tern_link_op   op;
 
     if (errand) {
-        MUST(tern_shm_ops.errand_open(job.lane, &xfer, &op) == TERN_OK);
+        MUST(tern_shm_ops.rpc_open(job.lane, &xfer, &op) == TERN_OK);
         op.answer = take_answer;
-        tern_shm_ops.errand_send(job.lane, &op, 32, EXPECT);
+        tern_shm_ops.rpc_send(job.lane, &op, 32, EXPECT);
     } else {
         MUST(tern_shm_bounce_path.start(job.lane, &xfer, &op) == TERN_PENDING);
     }

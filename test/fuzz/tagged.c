@@ -3,18 +3,18 @@
  * Promise: what is found sound lies in what came, and an offer speaks of as many bytes as its card. */
 #include "fuzz/fuzz.h"
 
-#include "op/tagged_read.h"
+#include "op/tagged/decode.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    unsigned char      *head = malloc(TERN_LINK_HEAD), *rest;
-    struct tern_op_come come;
+    unsigned char             *head = malloc(TERN_LINK_HEAD), *rest;
+    struct tern_tagged_arrival come;
 
     MUST(head != NULL);
     fuzz_take(&data, &size, head, TERN_LINK_HEAD);
     rest = fuzz_copy(data, size);
     memset(&come, 0x77, sizeof(come));
-    if (tern_op_tagged_read(head, size > 0 ? rest : NULL, size, &come)) {
+    if (tern_op_tagged_decode(head, size > 0 ? rest : NULL, size, &come)) {
         MUST(come.name.tag <= (uint64_t)TERN_TAG_MAX && come.name.class == 0);
         MUST(come.bytes <= come.len && (come.card.size == 0 || come.card.size == come.len));
         MUST(come.card.size > 0 || come.bytes == come.len);

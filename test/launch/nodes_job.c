@@ -18,7 +18,7 @@
 #include "base/options.h"
 #include "boot/bell.h"
 #include "boot/boot.h"
-#include "boot/watch.h"
+#include "boot/death_watch.h"
 #include "fault/fault_job.h"
 
 static struct tern_boot boot;
@@ -37,7 +37,7 @@ static uint32_t fate_of(int rank)
 /* In the place of the C library's: what the relay is woken by. */
 ssize_t write(int fd, const void *bytes, size_t len)
 {
-    if (is_mute && fd == boot.tell)
+    if (is_mute && fd == boot.relay_fd)
         fault_die();
     return syscall(SYS_write, fd, bytes, len);
 }
@@ -64,8 +64,8 @@ static bool lives(int rank, uint32_t life)
 
 static bool has_come(int rank, uint32_t number)
 {
-    return atomic_load_explicit(&tern_segment_seat(boot.segment, (uint32_t)rank)->arrived, memory_order_acquire) >=
-               number ||
+    return atomic_load_explicit(&tern_segment_barrier_slot(boot.segment, (uint32_t)rank)->arrived,
+                                memory_order_acquire) >= number ||
            fate_of(rank) == TERN_FATE_LOST;
 }
 
@@ -85,18 +85,18 @@ static void live(uint32_t life)
 
 static void arrive(uint32_t number)
 {
-    struct tern_seat *seat = tern_segment_seat(boot.segment, (uint32_t)boot.rank);
+    struct tern_barrier_slot *seat = tern_segment_barrier_slot(boot.segment, (uint32_t)boot.rank);
 
-    if (boot.segment->notes) {
-        seat->note_len[number & 1] = 4;
-        memcpy(tern_segment_note(boot.segment, (uint32_t)boot.rank, number), &boot.rank, 4);
+    if (boot.segment->contributions) {
+        seat->contribution_len[number & 1] = 4;
+        memcpy(tern_segment_contribution(boot.segment, (uint32_t)boot.rank, number), &boot.rank, 4);
     }
     atomic_store_explicit(&seat->arrived, number, memory_order_release);
     ring_node();
     await_all(has_come, number);
-    for (int rank = 0; rank < boot.ranks && boot.segment->notes; rank++)
+    for (int rank = 0; rank < boot.ranks && boot.segment->contributions; rank++)
         if (fate_of(rank) != TERN_FATE_LOST)
-            CHECK(memcmp(tern_segment_note(boot.segment, (uint32_t)rank, number), &rank, 4) == 0);
+            CHECK(memcmp(tern_segment_contribution(boot.segment, (uint32_t)rank, number), &rank, 4) == 0);
 }
 
 static void check_cards(void)
@@ -105,7 +105,7 @@ static void check_cards(void)
     size_t len;
 
     for (int rank = 0; rank < boot.ranks; rank++) {
-        const void *card = tern_boot_card(&boot, rank, &len);
+        const void *card = tern_boot_net_address(&boot, rank, &len);
 
         snprintf(text, sizeof(text), "card of %d", rank);
         CHECK(card != NULL && len == strlen(text) && memcmp(card, text, len) == 0);
@@ -159,7 +159,7 @@ static void reuse(bool known)
     kill_rank(2);
     if (known) {
         await_death(2);
-        slot_of(2)->started = tern_boot_watch_started(other);
+        slot_of(2)->started = tern_boot_process_start_time(other);
     }
     atomic_store_explicit(&slot_of(2)->pid, (int32_t)other, memory_order_release);
     kill_rank(1);
@@ -182,7 +182,7 @@ int main(int argc, char **argv)
         return 1;
     }
     snprintf(text, sizeof(text), "card of %d", boot.rank);
-    CHECK(tern_boot_publish(&boot, text, strlen(text)) == TERN_OK);
+    CHECK(tern_boot_publish_address(&boot, text, strlen(text)) == TERN_OK);
     live(TERN_LIFE_JOINED);
     await_all(lives, TERN_LIFE_JOINED);
     check_cards();

@@ -47,7 +47,7 @@ static void held(struct rank *r)
 static int first_late(struct rank *r)
 {
     for (int i = 0; i < r->ranks; i++)
-        if (!r->ops->came(r->group, (uint32_t)i))
+        if (!r->ops->has_arrived(r->group, (uint32_t)i))
             return i;
     return -1;
 }
@@ -78,17 +78,17 @@ static void awaited(struct rank *r)
 /* Notes of every length, long runs of them: each peek gives the note of the last meeting, whatever the parity. */
 static void notes(struct rank *r)
 {
-    unsigned char note[TERN_LINK_NOTE];
+    unsigned char note[TERN_LINK_CONTRIBUTION];
 
     for (unsigned i = 0; i < (SANITIZED ? 60u : 400u); i++) {
-        size_t len = i % 3 == 0 ? TERN_LINK_NOTE : 1 + (i * 131) % TERN_LINK_NOTE;
+        size_t len = i % 3 == 0 ? TERN_LINK_CONTRIBUTION : 1 + (i * 131) % TERN_LINK_CONTRIBUTION;
 
         for (size_t k = 0; k < len; k++)
             note[k] = (unsigned char)((unsigned)r->me * 50 + i + k);
-        r->ops->post(r->group, note, len);
+        r->ops->contribute(r->group, note, len);
         meet(r); /* no second barrier: the next post goes beside this one */
         for (int rank = 0; rank < r->ranks; rank++) {
-            const unsigned char *theirs = r->ops->peek(r->group, (uint32_t)rank);
+            const unsigned char *theirs = r->ops->contribution(r->group, (uint32_t)rank);
             for (size_t k = 0; k < len; k++)
                 EXPECT(theirs[k] == (unsigned char)((unsigned)rank * 50 + i + k));
         }
@@ -108,17 +108,17 @@ static void two_groups(struct rank *r)
     EXPECT(node->ops == r->ops && node->id == 1 && node->size == (uint32_t)r->ranks && node->me == (uint32_t)r->me);
     for (uint32_t i = 0; i < 300; i++) {
         value = i * 100 + (uint32_t)r->me;
-        r->ops->post(node, &value, sizeof(value));
+        r->ops->contribute(node, &value, sizeof(value));
         value += 7;
-        r->ops->post(r->group, &value, sizeof(value));
+        r->ops->contribute(r->group, &value, sizeof(value));
         r->ops->arrive(node); /* both at once */
         r->ops->arrive(r->group);
         while (!r->ops->arrived(r->group) || !r->ops->arrived(node))
             sched_yield();
         for (uint32_t rank = 0; rank < (uint32_t)r->ranks; rank++) {
-            memcpy(&value, r->ops->peek(node, rank), sizeof(value));
+            memcpy(&value, r->ops->contribution(node, rank), sizeof(value));
             EXPECT(value == i * 100 + rank);
-            memcpy(&value, r->ops->peek(r->group, rank), sizeof(value));
+            memcpy(&value, r->ops->contribution(r->group, rank), sizeof(value));
             EXPECT(value == i * 100 + rank + 7);
         }
     }

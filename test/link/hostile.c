@@ -20,18 +20,18 @@
 
 /* The target, and the peer's side of things. */
 struct scene {
-    struct rank       r;
-    struct shm_link  *shm;
-    struct shm_desk  *peer;
-    unsigned char    *memory; /* exposed: SIZE bytes, between two pages that are not */
-    struct tern_space data;
-    unsigned char    *bytes; /* of the peer's chunks */
+    struct rank            r;
+    struct shm_link       *shm;
+    struct shm_bounce_ctl *peer;
+    unsigned char         *memory; /* exposed: SIZE bytes, between two pages that are not */
+    struct tern_space      data;
+    unsigned char         *bytes; /* of the peer's chunks */
 };
 
 static void scene_set(struct scene *s)
 {
-    struct tern_link_card card = { .region = REGION, .size = SIZE, .place = TERN_PLACE_PRIVATE };
-    unsigned char        *pages = mmap(NULL, 3 * SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct tern_mem_handle card = { .region = REGION, .size = SIZE, .mem_kind = TERN_MEM_PRIVATE };
+    unsigned char         *pages = mmap(NULL, 3 * SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     EXPECT((void *)pages != MAP_FAILED);
     s->memory = pages + SIZE;
@@ -42,7 +42,7 @@ static void scene_set(struct scene *s)
     tern_boot_place(&s->r.boot, 0);
     EXPECT(s->r.ops->open(&s->r.boot, &test_up, &s->r.link) == TERN_OK);
     s->shm = (struct shm_link *)s->r.link;
-    s->peer = &s->shm->desk[1];
+    s->peer = &s->shm->bounce_ctl[1];
     card.addr = (uint64_t)(uintptr_t)s->memory;
     EXPECT(s->r.ops->expose(s->r.link, &card) == TERN_OK);
     EXPECT(tern_boot_space_take(&s->r.boot, s->r.boot.arena, BYTES, &s->data) == TERN_OK);
@@ -76,7 +76,7 @@ static uint32_t number(unsigned i)
 
 static void serve(struct scene *s, uint32_t newest)
 {
-    atomic_store(&s->shm->desk[0].inbox, newest);
+    atomic_store(&s->shm->bounce_ctl[0].inbox, newest);
     EXPECT(s->r.ops->serve(s->r.link));
     EXPECT(!s->r.ops->serve(s->r.link)); /* nothing is left */
 }
@@ -229,7 +229,7 @@ static void circles(struct scene *s)
         request(s, i, 0, 8, number((i + 1) % SHM_CHUNKS));
     serve(s, number(9));
     request(s, 0, 0, 8, 1); /* into the target's own desk */
-    s->shm->desk[0].chunk[0].next = number(0);
+    s->shm->bounce_ctl[0].chunk[0].next = number(0);
     serve(s, number(0));
 }
 
@@ -279,7 +279,7 @@ static void bounced_get(struct scene *s, struct bounced *b)
     EXPECT(s->r.ops->lane_open(s->r.link, &b->lane) == TERN_OK);
     b->part = (struct tern_link_part){ .path = &tern_shm_bounce_path, .size = SIZE, .region = REGION, .rank = 1 };
     EXPECT(tern_shm_bounce_path.start(b->lane, &xfer, &b->op.op) == TERN_PENDING);
-    b->chunk = &s->shm->desk[0].chunk[__builtin_ctzll(b->op.op.chunks)];
+    b->chunk = &s->shm->bounce_ctl[0].chunk[__builtin_ctzll(b->op.op.chunks)];
     EXPECT(b->chunk->verb == SHM_GET && b->chunk->offset == 64 && b->chunk->len == 100);
     memset(s->shm->data, 0x77, SHM_CHUNKS * s->shm->chunk_bytes);
 }
@@ -304,7 +304,7 @@ static void chunks_that_change(struct scene *s)
     };
 
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-        for (uint32_t verb = SHM_PUT; verb <= SHM_ERRAND + 1; verb++) {
+        for (uint32_t verb = SHM_PUT; verb <= SHM_RPC + 1; verb++) {
             struct bounced b = { .lane = NULL };
 
             bounced_get(s, &b);
@@ -337,12 +337,12 @@ static void answers_too_long(struct scene *s)
 
         EXPECT(s->r.ops->lane_open(s->r.link, &b.lane) == TERN_OK);
         b.part = (struct tern_link_part){ .path = &tern_shm_bounce_path, .size = SIZE, .region = REGION, .rank = 1 };
-        EXPECT(s->r.ops->errand_open(b.lane, &xfer, &b.op.op) == TERN_OK);
-        b.op.op.answer = no_answer;
-        s->r.ops->errand_send(b.lane, &b.op.op, 16, 8);
-        b.chunk = &s->shm->desk[0].chunk[__builtin_ctzll(b.op.op.chunks)];
+        EXPECT(s->r.ops->rpc_open(b.lane, &xfer, &b.op.op) == TERN_OK);
+        b.op.op.on_response = no_answer;
+        s->r.ops->rpc_send(b.lane, &b.op.op, 16, 8);
+        b.chunk = &s->shm->bounce_ctl[0].chunk[__builtin_ctzll(b.op.op.chunks)];
         b.chunk->offset = bad[i];
-        b.chunk->verb = i % 2 ? SHM_GET : SHM_ERRAND;
+        b.chunk->verb = i % 2 ? SHM_GET : SHM_RPC;
         b.chunk->status = TERN_OK;
         bounced_end(s, &b, TERN_ERR_LINK);
         untouched(s);
@@ -352,10 +352,10 @@ static void answers_too_long(struct scene *s)
 /* ---- cards ---- */
 
 /* Attach what the card names, as the core does. If that succeeds, touch the first and the last byte and detach. */
-static tern_status attach_card(struct scene *s, const struct tern_link_card *card, const char *path_name)
+static tern_status attach_card(struct scene *s, const struct tern_mem_handle *card, const char *path_name)
 {
     struct tern_link_part part = {
-        .size = card->size, .offset = card->offset, .place = card->place, .region = card->region, .rank = 1
+        .size = card->size, .offset = card->offset, .mem_kind = card->mem_kind, .region = card->region, .rank = 1
     };
     tern_status st = s->r.ops->attach(s->r.link, card, path_name, &part);
 
@@ -381,7 +381,7 @@ static void cards_of_the_arena(struct scene *s)
                                 { 1ull << 45, 4096 },  { 1ull << 63, 4096 },      { -4096ull, 4096 },
                                 { -4096ull, 2 * 4096 }
     };
-    struct tern_link_card card = { .region = REGION, .place = TERN_PLACE_ARENA, .offset = at, .size = BYTES };
+    struct tern_mem_handle card = { .region = REGION, .mem_kind = TERN_MEM_ARENA, .offset = at, .size = BYTES };
 
     EXPECT(attach_card(s, &card, NULL) == TERN_OK);
     card.size = BYTES - 4095;
@@ -389,9 +389,9 @@ static void cards_of_the_arena(struct scene *s)
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         card.offset = bad[i][0];
         card.size = bad[i][1];
-        card.place = TERN_PLACE_ARENA;
+        card.mem_kind = TERN_MEM_ARENA;
         EXPECT(attach_card(s, &card, NULL) == TERN_ERR_LINK);
-        card.place = TERN_PLACE_HUGE; /* nothing was taken of that file, or there is none */
+        card.mem_kind = TERN_MEM_HUGE; /* nothing was taken of that file, or there is none */
         EXPECT(attach_card(s, &card, NULL) == TERN_ERR_LINK);
     }
 }
@@ -399,12 +399,12 @@ static void cards_of_the_arena(struct scene *s)
 /* The peer says that its file is longer than it is, or has truncated it since. */
 static void cards_of_files(struct scene *s)
 {
-    static const uint64_t bad[] = { SIZE + 1, 2 * SIZE, 1ull << 45, UINT64_MAX, 0 };
-    char                  name[] = "/tmp/tern-link-XXXXXX";
-    int                   file = mkstemp(name);
-    struct stat           about;
-    struct tern_link_card card = { .region = REGION, .place = TERN_PLACE_FILE, .size = SIZE };
-    tern_status           st[sizeof(bad) / sizeof(bad[0])], good, cut;
+    static const uint64_t  bad[] = { SIZE + 1, 2 * SIZE, 1ull << 45, UINT64_MAX, 0 };
+    char                   name[] = "/tmp/tern-link-XXXXXX";
+    int                    file = mkstemp(name);
+    struct stat            about;
+    struct tern_mem_handle card = { .region = REGION, .mem_kind = TERN_MEM_FILE, .size = SIZE };
+    tern_status            st[sizeof(bad) / sizeof(bad[0])], good, cut;
 
     EXPECT(file >= 0 && ftruncate(file, SIZE) == 0 && fstat(file, &about) == 0);
     card.device = about.st_dev;
@@ -430,7 +430,7 @@ static void play(scene_body *body)
 
     scene_set(&s);
     body(&s);
-    s.r.ops->conceal(s.r.link, REGION);
+    s.r.ops->unexpose(s.r.link, REGION);
     s.r.ops->close(s.r.link);
 }
 

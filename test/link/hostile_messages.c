@@ -6,14 +6,14 @@
  */
 #include "link_messages.h"
 
-#include "base/ring.h"
+#include "base/spsc_ring.h"
 #include "link/shm/shm.h"
 
 struct scene {
-    struct rank       r[2];
-    struct shm_link  *shm;  /* rank 0, the target */
-    struct shm_post  *post; /* of rank 1 for rank 0, of requests and replies */
-    struct tern_ring *ring[TERN_CHANNELS_PAIR];
+    struct rank           r[2];
+    struct shm_link      *shm;  /* rank 0, the target */
+    struct shm_queue_ref *post; /* of rank 1 for rank 0, of requests and replies */
+    struct tern_ring     *ring[TERN_CHANNELS_PAIR];
 };
 
 static void scene_set(struct scene *s)
@@ -31,7 +31,7 @@ static void scene_set(struct scene *s)
     }
     current = &s->r[0];
     s->shm = (struct shm_link *)s->r[0].link;
-    s->post = tern_shm_post_between(s->shm, 0, 1, SHM_POST_PAIR);
+    s->post = tern_shm_queue_ref_between(s->shm, 0, 1, SHM_QUEUE_PAIR);
 }
 
 /* Rank 1 sends something good. */
@@ -101,7 +101,7 @@ static void posts_of_bad_sizes(struct scene *s)
 /* A sender that died between its post and the count, and a count without a post: looked at once, no more. */
 static void counts_that_lie(struct scene *s)
 {
-    _Atomic uint32_t *senders = &s->shm->desk[0].senders;
+    _Atomic uint32_t *senders = &s->shm->bounce_ctl[0].senders;
 
     for (uint32_t lie = 1; lie < 100; lie++) {
         atomic_fetch_add(senders, lie);
@@ -121,7 +121,7 @@ static void counts_that_lie(struct scene *s)
 static void damaged_rings(struct scene *s)
 {
     good_first(s);
-    struct tern_ring_consumer *in = &s->shm->messages.inbox[0].inlet[TERN_CHANNEL_REQUEST].ring;
+    struct tern_ring_consumer *in = &s->shm->msg.rx[0].channel[TERN_CHANNEL_REQUEST].ring;
     struct tern_ring_cell     *cell = tern_base_ring_cell(in->ring, in->next, in->shape);
     const uint32_t             data = in->shape.data, none = UINT32_MAX;
     const uint32_t             bad[][3] = { /* len, at, span */
@@ -149,7 +149,7 @@ static void damaged_rings(struct scene *s)
 static void circles(struct scene *s)
 {
     good_first(s);
-    struct tern_ring_consumer *in = &s->shm->messages.inbox[0].inlet[TERN_CHANNEL_REQUEST].ring;
+    struct tern_ring_consumer *in = &s->shm->msg.rx[0].channel[TERN_CHANNEL_REQUEST].ring;
 
     for (uint64_t i = in->next; i < in->next + in->shape.cells; i++) {
         struct tern_ring_cell *cell = tern_base_ring_cell(in->ring, i, in->shape);
@@ -163,7 +163,7 @@ static void circles(struct scene *s)
 
 static void send_note(struct scene *s, uint64_t number)
 {
-    struct tern_link_msg msg = { .peer = 0, .channel = TERN_CHANNEL_NOTE };
+    struct tern_link_msg msg = { .peer = 0, .channel = TERN_CHANNEL_NOTIFY };
 
     EXPECT(s->r[1].ops->msg_open(s->r[1].link, &msg, 0, 0) == TERN_OK);
     write_message(&msg, number, 1, 0);
@@ -172,7 +172,7 @@ static void send_note(struct scene *s, uint64_t number)
 
 static void posts_of_bad_notes(struct scene *s)
 {
-    struct shm_post *post = tern_shm_post_between(s->shm, 0, 1, SHM_POST_NOTES);
+    struct shm_queue_ref *post = tern_shm_queue_ref_between(s->shm, 0, 1, SHM_QUEUE_NOTIFY);
 
     send_note(s, 0);
     uint64_t       good = atomic_load(&post->bytes), at = atomic_load(&post->offset);
@@ -181,27 +181,28 @@ static void posts_of_bad_notes(struct scene *s)
 
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         atomic_store(&post->bytes, bad[i]);
-        EXPECT(poll_target(s, TERN_CHANNEL_NOTE) == TERN_ERR_LINK);
+        EXPECT(poll_target(s, TERN_CHANNEL_NOTIFY) == TERN_ERR_LINK);
     }
     atomic_store(&post->bytes, good);
     for (size_t i = 0; i < sizeof(nowhere) / sizeof(nowhere[0]); i++) {
         atomic_store(&post->offset, nowhere[i]);
-        EXPECT(poll_target(s, TERN_CHANNEL_NOTE) == TERN_ERR_LINK);
+        EXPECT(poll_target(s, TERN_CHANNEL_NOTIFY) == TERN_ERR_LINK);
     }
     atomic_store(&post->offset, at); /* and all is well again */
-    EXPECT(poll_target(s, TERN_CHANNEL_NOTE) == TERN_OK && got.count[1][TERN_CHANNEL_NOTE] == 1);
+    EXPECT(poll_target(s, TERN_CHANNEL_NOTIFY) == TERN_OK && got.count[1][TERN_CHANNEL_NOTIFY] == 1);
 }
 
 /* Stamps that no sender writes, and turns to far cells that are not there. */
 static void damaged_notes(struct scene *s)
 {
     send_note(s, 0);
-    EXPECT(poll_target(s, TERN_CHANNEL_NOTE) == TERN_OK && got.count[1][TERN_CHANNEL_NOTE] == 1);
-    struct tern_cells_consumer *in = &s->shm->notes.inlet[1]->cells;
-    struct tern_cell           *cell = tern_base_cells_next(in, 0);
-    uint64_t                    next = in->row[TERN_CELLS_AT_NEAR].next;
-    const uint64_t bad[] = { tern_base_cell_stamp(next + 1, 0), tern_base_cell_stamp(next, TERN_CELL_KINDS),
-                             tern_base_cell_stamp(next, TERN_CELL_ANEW), tern_base_cell_stamp(next, 0xff), UINT64_MAX };
+    EXPECT(poll_target(s, TERN_CHANNEL_NOTIFY) == TERN_OK && got.count[1][TERN_CHANNEL_NOTIFY] == 1);
+    struct tern_nq_consumer *in = &s->shm->notify.rx[1]->queue;
+    struct tern_nq_cell     *cell = tern_base_nq_next(in, 0);
+    uint64_t                 next = in->row[TERN_NQ_PRIMARY].next;
+    const uint64_t           restart = tern_base_nq_stamp(next, TERN_NQ_RESTART);
+    const uint64_t bad[] = { tern_base_nq_stamp(next + 1, 0), tern_base_nq_stamp(next, TERN_NQ_KINDS), restart,
+                             tern_base_nq_stamp(next, 0xff), UINT64_MAX };
     const uint64_t far[][2] = { /* bytes and offset */
                                 { 0, 0 },          { 64, 4096 },        { 192, 4096 },        { 320, 4096 },
                                 { 256 + 1, 4096 }, { 256, 1ull << 60 }, { 256, UINT64_MAX },  { 256, 64 },
@@ -210,18 +211,18 @@ static void damaged_notes(struct scene *s)
 
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         atomic_store(&cell->stamp, bad[i]);
-        EXPECT(is_shown(s->r[0].link, TERN_CHANNEL_NOTE));
-        EXPECT(poll_target(s, TERN_CHANNEL_NOTE) == TERN_ERR_LINK);
+        EXPECT(is_shown(s->r[0].link, TERN_CHANNEL_NOTIFY));
+        EXPECT(poll_target(s, TERN_CHANNEL_NOTIFY) == TERN_ERR_LINK);
         EXPECT(strstr(tern_base_detail(), "rank 1") != NULL);
     }
-    atomic_store(&cell->stamp, tern_base_cell_stamp(next, TERN_CELL_TURNS | TERN_CELL_ANEW));
+    atomic_store(&cell->stamp, tern_base_nq_stamp(next, TERN_NQ_SWITCH | TERN_NQ_RESTART));
     for (size_t i = 0; i < sizeof(far) / sizeof(far[0]); i++) {
-        atomic_store(&in->shared->far_bytes, far[i][0]);
-        atomic_store(&in->shared->far_offset, far[i][1]);
-        EXPECT(poll_target(s, TERN_CHANNEL_NOTE) == TERN_ERR_LINK);
+        atomic_store(&in->shared->overflow_bytes, far[i][0]);
+        atomic_store(&in->shared->overflow_offset, far[i][1]);
+        EXPECT(poll_target(s, TERN_CHANNEL_NOTIFY) == TERN_ERR_LINK);
         EXPECT(strstr(tern_base_detail(), "rank 1") != NULL);
     }
-    EXPECT(got.count[1][TERN_CHANNEL_NOTE] == 1);
+    EXPECT(got.count[1][TERN_CHANNEL_NOTIFY] == 1);
 }
 
 static void play(scene_body *body)

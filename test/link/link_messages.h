@@ -60,13 +60,13 @@ static inline bool take_if_not_full(int from, unsigned channel, const unsigned c
     return true;
 }
 
-static inline enum tern_link_took take_note(int from, const unsigned char *head, bool place)
+static inline enum tern_link_delivered take_note(int from, const unsigned char *head, bool place)
 {
     EXPECT(!place);
-    if (!take_if_not_full(from, TERN_CHANNEL_NOTE, head, NULL, 0))
-        return TERN_LINK_LEFT;
-    return got.count[from][TERN_CHANNEL_NOTE] % 3 ? TERN_LINK_TOOK
-                                                  : TERN_LINK_DONE; /* links deliver the rest after either */
+    if (!take_if_not_full(from, TERN_CHANNEL_NOTIFY, head, NULL, 0))
+        return TERN_LINK_REFUSED;
+    return got.count[from][TERN_CHANNEL_NOTIFY] % 3 ? TERN_LINK_TAKEN
+                                                    : TERN_LINK_TAKEN_LAST; /* links deliver the rest after either */
 }
 
 static inline bool take_tagged(int from, const unsigned char *head, const unsigned char *data, size_t len)
@@ -75,7 +75,7 @@ static inline bool take_tagged(int from, const unsigned char *head, const unsign
 }
 
 static const struct tern_link_up message_up = {
-    .done = count_done, .message = take_message, .note = take_note, .tagged = take_tagged, .watch = add_watch
+    .done = count_done, .message = take_message, .notify = take_note, .tagged = take_tagged, .watch = add_watch
 };
 
 static inline void write_message(const struct tern_link_msg *msg, uint64_t number, int me, size_t len)

@@ -13,7 +13,7 @@ struct parts {
     struct tern_link_part part[MAX_RANKS];
 };
 
-static inline void own_arena(struct rank *r, struct parts *p, struct tern_link_card *card)
+static inline void own_arena(struct rank *r, struct parts *p, struct tern_mem_handle *card)
 {
     EXPECT(tern_boot_space_take(&r->boot, r->boot.arena, p->size, &p->space) == TERN_OK);
     p->mine = mmap(NULL, p->space.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, r->boot.arena, (off_t)p->space.offset);
@@ -21,7 +21,7 @@ static inline void own_arena(struct rank *r, struct parts *p, struct tern_link_c
     card->offset = p->space.offset;
 }
 
-static inline void own_file(struct rank *r, struct parts *p, struct tern_link_card *card)
+static inline void own_file(struct rank *r, struct parts *p, struct tern_mem_handle *card)
 {
     char       *name = r->board->path[r->me];
     struct stat about;
@@ -40,16 +40,16 @@ static inline void own_file(struct rank *r, struct parts *p, struct tern_link_ca
 /* Make this rank's own memory and its card. */
 static inline void parts_own(struct rank *r, struct parts *p)
 {
-    struct tern_link_card card = { .region = p->id, .size = p->size, .place = p->place, .pid = getpid() };
+    struct tern_mem_handle card = { .region = p->id, .size = p->size, .mem_kind = p->place, .pid = getpid() };
 
-    if (p->place == TERN_PLACE_ARENA)
+    if (p->place == TERN_MEM_ARENA)
         own_arena(r, p, &card);
-    else if (p->place == TERN_PLACE_FILE)
+    else if (p->place == TERN_MEM_FILE)
         own_file(r, p, &card);
     else
         EXPECT((p->mine = calloc(1, p->size)) != NULL);
     card.addr = (uint64_t)(uintptr_t)p->mine;
-    if (p->place == TERN_PLACE_PRIVATE)
+    if (p->place == TERN_MEM_PRIVATE)
         card.probe = (uint64_t)(uintptr_t)&tern_link_probe;
     r->board->card[r->me] = card;
 }
@@ -57,7 +57,7 @@ static inline void parts_own(struct rank *r, struct parts *p)
 /* As the core fills a part before attach. */
 static inline void part_attach(struct rank *r, struct parts *p, int rank)
 {
-    const struct tern_link_card *card = &r->board->card[rank];
+    const struct tern_mem_handle *card = &r->board->card[rank];
 
     p->part[rank] = (struct tern_link_part){
         .size = card->size, .addr = card->addr, .region = card->region, .rank = rank, .pid = card->pid
@@ -85,10 +85,10 @@ static inline void parts_drop(struct rank *r, struct parts *p)
     meet(r);
     for (int rank = 0; rank < r->ranks; rank++)
         r->ops->detach(r->link, &p->part[rank]);
-    r->ops->conceal(r->link, p->id);
-    if (p->place == TERN_PLACE_PRIVATE) {
+    r->ops->unexpose(r->link, p->id);
+    if (p->place == TERN_MEM_PRIVATE) {
         free(p->mine);
-    } else if (p->place == TERN_PLACE_FILE) {
+    } else if (p->place == TERN_MEM_FILE) {
         munmap(p->mine, p->size);
         EXPECT(unlink(r->board->path[r->me]) == 0);
     } else {

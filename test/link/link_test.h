@@ -48,9 +48,9 @@
 
 /* What the ranks of a run share. */
 struct board {
-    struct tern_link_card card[MAX_RANKS];
-    _Atomic uint64_t      word[MAX_RANKS][8];
-    char                  path[MAX_RANKS][64]; /* of FILE parts */
+    struct tern_mem_handle card[MAX_RANKS];
+    _Atomic uint64_t       word[MAX_RANKS][8];
+    char                   path[MAX_RANKS][64]; /* of FILE parts */
 };
 
 /* One rank of a run. */
@@ -124,9 +124,9 @@ static inline void pass_on(int from, unsigned channel, const unsigned char *head
 }
 
 /* Who takes notes; NULL: nobody expects any. */
-static enum tern_link_took (*noter)(int from, const unsigned char *head, bool place);
+static enum tern_link_delivered (*noter)(int from, const unsigned char *head, bool place);
 
-static inline enum tern_link_took pass_note(int from, const unsigned char *head, bool place)
+static inline enum tern_link_delivered pass_note(int from, const unsigned char *head, bool place)
 {
     EXPECT(noter != NULL);
     return noter(from, head, place);
@@ -142,10 +142,10 @@ static inline bool pass_tagged(int from, const unsigned char *head, const unsign
 }
 
 /* Who serves errands; NULL: nobody expects any. Called by any thread. */
-static tern_status (*server)(const struct tern_link_ground *ground, const unsigned char *request, size_t len,
+static tern_status (*server)(const struct tern_target_mem *ground, const unsigned char *request, size_t len,
                              unsigned char *answer, size_t room, size_t *answered);
 
-static inline tern_status serve_errand(const struct tern_link_ground *ground, const unsigned char *request, size_t len,
+static inline tern_status serve_errand(const struct tern_target_mem *ground, const unsigned char *request, size_t len,
                                        unsigned char *answer, size_t room, size_t *answered)
 {
     EXPECT(server != NULL);
@@ -153,7 +153,7 @@ static inline tern_status serve_errand(const struct tern_link_ground *ground, co
 }
 static const struct tern_link_up test_up = { .done = count_done,
                                              .message = pass_on,
-                                             .note = pass_note,
+                                             .notify = pass_note,
                                              .tagged = pass_tagged,
                                              .watch = add_watch,
                                              .serve = serve_errand };
@@ -175,9 +175,9 @@ static inline bool is_network(const struct rank *r)
 /* Whether a watch shows something of the channel; new senders are seen with replies. */
 static inline bool shows(const struct tern_link_watch *watch, const struct tern_link *link, unsigned channel)
 {
-    bool news = channel == TERN_CHANNEL_REPLY && watch->channel == TERN_CHANNEL_NEWS;
+    bool news = channel == TERN_CHANNEL_REPLY && watch->channel == TERN_CHANNEL_DIRECTORY;
 
-    return watch->link == link && (watch->channel == channel || news) && tern_link_come(watch);
+    return watch->link == link && (watch->channel == channel || news) && tern_link_watch_ready(watch);
 }
 
 static inline bool is_shown(const struct tern_link *link, unsigned channel)

@@ -29,8 +29,8 @@ static struct rank second_link(struct rank *r)
 /* Look for messages where that is needed. */
 static void look(struct rank *m)
 {
-    if (m->ops->msg_look)
-        m->ops->msg_look(m->link);
+    if (m->ops->msg_poll)
+        m->ops->msg_poll(m->link);
 }
 
 static void poll_all(struct rank *m)
@@ -49,7 +49,7 @@ static void open_message(struct rank *m, struct tern_link_msg *msg, size_t min, 
         poll_all(m);
         sched_yield();
     }
-    EXPECT(st == TERN_OK && msg->room >= min && msg->room <= max && (msg->data != NULL) == (max > 0));
+    EXPECT(st == TERN_OK && msg->data_max >= min && msg->data_max <= max && (msg->data != NULL) == (max > 0));
     EXPECT((uintptr_t)msg->head % 16 == 0 && (uintptr_t)msg->data % 64 == 0);
 }
 
@@ -69,7 +69,7 @@ static void done(struct rank *r, struct rank *m)
         poll_all(m);
     while (is_chaotic(r) && (is_shown(m->link, TERN_CHANNEL_REQUEST) || is_shown(m->link, TERN_CHANNEL_REPLY)));
     EXPECT(!is_shown(m->link, TERN_CHANNEL_REQUEST) && !is_shown(m->link, TERN_CHANNEL_REPLY));
-    while (!r->ops->msg_settled(m->link)) /* news of the last that were handled may be under way */
+    while (!r->ops->msg_flushed(m->link)) /* news of the last that were handled may be under way */
         poll_all(m);
     meet(r);
     if (r->meet_ops == r->ops)
@@ -95,7 +95,7 @@ static void all_to_all(struct rank *r)
     for (uint64_t i = 0; i < count * TERN_CHANNELS_PAIR; i++) {
         for (int peer = 0; peer < r->ranks; peer++) {
             struct tern_link_msg msg = { .peer = peer, .channel = (uint32_t)(i % TERN_CHANNELS_PAIR) };
-            size_t               longest = m.ops->msg_longest(m.link, peer, msg.channel), len;
+            size_t               longest = m.ops->msg_max_data(m.link, peer, msg.channel), len;
 
             if (!self && peer == r->me && r->ranks > 1)
                 continue;
@@ -103,8 +103,8 @@ static void all_to_all(struct rank *r)
             open_message(&m, &msg, len, len + random_next(&seed) % 2 * 100);
             if (random_next(&seed) % 5 == 0) {
                 memset(msg.head, 0xff, TERN_LINK_HEAD);
-                if (msg.room > 0)
-                    memset(msg.data, 0xff, msg.room);
+                if (msg.data_max > 0)
+                    memset(msg.data, 0xff, msg.data_max);
                 m.ops->msg_drop(m.link, &msg);
                 open_message(&m, &msg, len, len);
             }
@@ -185,7 +185,7 @@ static void longest(struct rank *r)
 {
     struct rank          m = second_link(r);
     struct tern_link_msg msg = { .peer = next_rank(r) };
-    size_t               most = m.ops->msg_longest(m.link, msg.peer, TERN_CHANNEL_REQUEST), room = 0;
+    size_t               most = m.ops->msg_max_data(m.link, msg.peer, TERN_CHANNEL_REQUEST), room = 0;
     uint64_t             sent[TERN_CHANNELS_PAIR] = { 0 };
 
     EXPECT(most >= 27 * 64); /* what the smallest queue of a pair gives */
@@ -194,10 +194,10 @@ static void longest(struct rank *r)
         EXPECT(m.ops->msg_open(m.link, &msg, SIZE_MAX, SIZE_MAX) == TERN_AGAIN);
         EXPECT(m.ops->msg_open(m.link, &msg, 1u << 30, SIZE_MAX) == TERN_AGAIN);
         open_empty(&m, &msg, most, round % 3 ? most : SIZE_MAX);
-        EXPECT(msg.room >= most);
-        room = msg.room > room ? msg.room : room;
-        write_message(&msg, sent[msg.channel]++, r->me, msg.room);
-        m.ops->msg_send(m.link, &msg, msg.room);
+        EXPECT(msg.data_max >= most);
+        room = msg.data_max > room ? msg.data_max : room;
+        write_message(&msg, sent[msg.channel]++, r->me, msg.data_max);
+        m.ops->msg_send(m.link, &msg, msg.data_max);
         await(&m, previous_rank(r), msg.channel, sent[msg.channel]);
         meet(r); /* its queue to us is empty, as ours to it is */
         open_empty(&m, &msg, round, round);

@@ -17,7 +17,7 @@ struct scene {
 static void scene_set(struct scene *s)
 {
     struct tern_boot_shape shape = { .ranks = 7, .nodes = 3, .node = 1, .node_of = node_of, .cores = 4 };
-    struct tern_boot       boot = { .tell = -1 };
+    struct tern_boot       boot = { .relay_fd = -1 };
 
     EXPECT(tern_boot_arena_shape(&shape, &boot.arena, &boot.huge, &boot.segment) == TERN_OK);
     for (int i = 0; i < HERE; i++) {
@@ -83,7 +83,7 @@ static void the_team_meets(struct scene *s)
 
     for (int i = 0; i < HERE; i++) {
         note[8] = (char)('0' + i);
-        s->r[i].ops->post(s->r[i].group, note, sizeof(note));
+        s->r[i].ops->contribute(s->r[i].group, note, sizeof(note));
         EXPECT(i == 0 || !s->r[0].ops->arrived(s->r[0].group));
         s->r[i].ops->arrive(s->r[i].group);
     }
@@ -92,26 +92,28 @@ static void the_team_meets(struct scene *s)
             EXPECT(s->r[i].ops->arrived(s->r[i].group) || round < HERE - 1);
     for (int i = 0; i < HERE; i++)
         for (int k = 0; k < HERE; k++)
-            EXPECT(((const char *)s->r[i].ops->peek(s->r[i].group, (uint32_t)k))[8] == '0' + k);
+            EXPECT(((const char *)s->r[i].ops->contribution(s->r[i].group, (uint32_t)k))[8] == '0' + k);
 }
 SCENE_TEST(the_team_meets)
 
 /* Memory that the peer has registered, through the bounce buffer: desks go by the numbers on the node. */
 static void bounced_transfers(struct scene *s)
 {
-    static unsigned char  theirs[5000], ours[5000];
-    struct rank          *from = &s->r[2], *to = &s->r[1];
-    struct tern_link_card card = {
-        .region = 9, .addr = (uintptr_t)theirs, .size = sizeof(theirs), .place = TERN_PLACE_PRIVATE, .pid = getpid()
+    static unsigned char   theirs[5000], ours[5000];
+    struct rank           *from = &s->r[2], *to = &s->r[1];
+    struct tern_mem_handle card = {
+        .region = 9, .addr = (uintptr_t)theirs, .size = sizeof(theirs), .mem_kind = TERN_MEM_PRIVATE, .pid = getpid()
     };
-    struct tern_link_part part = { .size = card.size, .addr = card.addr, .place = card.place, .region = 9, .rank = 3 };
-    struct tern_xfer      xfer = { .part = &part, .local = ours, .len = sizeof(ours) };
-    struct test_op        op = { 0 };
+    struct tern_link_part part = {
+        .size = card.size, .addr = card.addr, .mem_kind = card.mem_kind, .region = 9, .rank = 3
+    };
+    struct tern_xfer xfer = { .part = &part, .local = ours, .len = sizeof(ours) };
+    struct test_op   op = { 0 };
 
     memset(ours, 0x77, sizeof(ours));
     EXPECT(to->ops->expose(to->link, &card) == TERN_OK);
     EXPECT(from->ops->attach(from->link, &card, NULL, &part) == TERN_OK);
-    EXPECT(to->ops->wanted(to->link) && !s->r[0].ops->wanted(s->r[0].link));
+    EXPECT(to->ops->service_needed(to->link) && !s->r[0].ops->service_needed(s->r[0].link));
     EXPECT(part.path->start(from->lane, &xfer, &op.op) == TERN_PENDING);
     EXPECT(!s->r[0].ops->serve(s->r[0].link)); /* not for that one */
     while (op.done == 0) {
@@ -120,7 +122,7 @@ static void bounced_transfers(struct scene *s)
     }
     EXPECT(op.status == TERN_OK && memcmp(theirs, ours, sizeof(ours)) == 0);
     from->ops->detach(from->link, &part);
-    to->ops->conceal(to->link, 9);
+    to->ops->unexpose(to->link, 9);
 }
 SCENE_TEST(bounced_transfers)
 

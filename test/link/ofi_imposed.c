@@ -23,7 +23,7 @@ static void stopped_peer(struct rank *r)
     struct parts          p;
     int                   started = 0;
 
-    parts_make(r, &p, TERN_PLACE_PRIVATE, 4096);
+    parts_make(r, &p, TERN_MEM_PRIVATE, 4096);
     for (int to = 0; to < r->ranks; to++)
         EXPECT(move(r, &p, to, 0, byte, 1, false) == TERN_OK); /* they know each other from now on */
     meet(r);
@@ -99,14 +99,14 @@ static void lost_buffers(struct rank *r)
 
     receiver = count_message;
     if (r->me == 0)
-        EXPECT(r->ops->msg_brief(r->link, 1, TERN_CHANNEL_REQUEST, 77, &none, 1) == TERN_OK);
+        EXPECT(r->ops->msg_short(r->link, 1, TERN_CHANNEL_REQUEST, 77, &none, 1) == TERN_OK);
     while (r->me == 1 && delivered == 0) {
-        r->ops->msg_look(r->link);
+        r->ops->msg_poll(r->link);
         EXPECT(deliver(r->link, TERN_CHANNEL_REQUEST) == TERN_OK);
         EXPECT(tern_base_now() < end); /* the message has not come */
     }
-    while (!r->ops->msg_settled(r->link)) {
-        r->ops->msg_look(r->link);
+    while (!r->ops->msg_flushed(r->link)) {
+        r->ops->msg_poll(r->link);
         EXPECT(tern_base_now() < end); /* the credit has not come */
     }
     meet(r);
@@ -119,7 +119,7 @@ static void expect_failure(struct rank *r, const char *what)
     tern_status st;
 
     do {
-        r->ops->msg_look(r->link);
+        r->ops->msg_poll(r->link);
         st = deliver(r->link, TERN_CHANNEL_REQUEST);
         EXPECT(tern_base_now() < end); /* the failure was not told */
     } while (st == TERN_OK);

@@ -38,7 +38,7 @@ static void passive_target(struct rank *r)
     static const size_t  lens[] = { 1, 8, 64, 65, 4096, 4097, 65536, SIZE };
     struct parts         p;
 
-    parts_make(r, &p, TERN_PLACE_PRIVATE, SIZE);
+    parts_make(r, &p, TERN_MEM_PRIVATE, SIZE);
     if (r->me == 1) {
         await_word(r, 0, 1);
         EXPECT(mark_holds(p.mine, SIZE, 0, 7)); /* the last one */
@@ -83,7 +83,7 @@ static void no_room(struct rank *r)
     struct parts          p;
     int                   started = 0;
 
-    parts_make(r, &p, TERN_PLACE_PRIVATE, 4096);
+    parts_make(r, &p, TERN_MEM_PRIVATE, 4096);
     EXPECT(move(r, &p, 1 - r->me, 2048, source, 1, false) == TERN_OK); /* they know each other from now on */
     meet(r);
     if (r->me == 0) {
@@ -115,7 +115,7 @@ static bool may_follow(struct rank *r, struct parts *p, size_t len, bool get)
     static unsigned char local[SIZE];
     struct tern_xfer     xfer = { .part = &p->part[1], .local = local, .len = len, .get = get };
 
-    return p->part[1].path->follows(r->lane, &xfer);
+    return p->part[1].path->keeps_order(r->lane, &xfer);
 }
 
 static void under_way(struct rank *r, struct parts *p, struct test_op *op, void *local, size_t len, bool get)
@@ -131,11 +131,11 @@ static void under_way(struct rank *r, struct parts *p, struct test_op *op, void 
 static void order(struct rank *r)
 {
     static unsigned char bytes[SIZE];
-    struct ofi_net      *net = &ofi_of(r)->net;
+    struct ofi_endpoint *net = &ofi_of(r)->endpoint;
     struct parts         p;
     struct test_op       op;
 
-    parts_make(r, &p, TERN_PLACE_PRIVATE, SIZE);
+    parts_make(r, &p, TERN_MEM_PRIVATE, SIZE);
     EXPECT(move(r, &p, 1 - r->me, 0, bytes, 1, false) == TERN_OK); /* they know each other from now on */
     if (tern_opt.ofi_order == TERN_OFI_ORDER_COMPLETION)
         EXPECT(net->ordered[0][0] + net->ordered[0][1] + net->ordered[1][0] + net->ordered[1][1] == 0);
@@ -166,13 +166,13 @@ static void order(struct rank *r)
 
 static void cache(struct rank *r)
 {
-    struct ofi_cache *kept = &ofi_of(r)->cache;
-    unsigned char    *buffer = aligned_alloc(4096, 8 * 65536), *before;
-    struct fid_mr    *mr;
-    struct parts      p;
+    struct ofi_mr_cache *kept = &ofi_of(r)->mr_cache;
+    unsigned char       *buffer = aligned_alloc(4096, 8 * 65536), *before;
+    struct fid_mr       *mr;
+    struct parts         p;
 
     EXPECT(buffer != NULL);
-    parts_make(r, &p, TERN_PLACE_PRIVATE, SIZE);
+    parts_make(r, &p, TERN_MEM_PRIVATE, SIZE);
     mark_fill(buffer, 8 * 65536, r->me, 1);
     EXPECT(move(r, &p, 1 - r->me, 0, buffer, 65536, false) == TERN_OK);
     EXPECT(kept->bytes == 65536 && kept->first && kept->first->uses == 0);
@@ -185,9 +185,9 @@ static void cache(struct rank *r)
     }
     before = buffer + 6 * 65536;
     EXPECT(kept->first->next->from == (uintptr_t)before && !kept->first->next->next);
-    r->ops->forget(r->link, before + 4096, 1);
+    r->ops->invalidate(r->link, before + 4096, 1);
     EXPECT(kept->bytes == 65536 && kept->first->from == (uintptr_t)(buffer + 7 * 65536));
-    r->ops->forget(r->link, NULL, SIZE); /* of nothing that is kept */
+    r->ops->invalidate(r->link, NULL, SIZE); /* of nothing that is kept */
     EXPECT(kept->bytes == 65536);
     EXPECT(move(r, &p, 1 - r->me, 0, p.mine, 65536, true) == TERN_OK); /* a region is registered already */
     EXPECT(kept->bytes == 65536);
@@ -207,7 +207,7 @@ static void send_raw(struct rank *r, int to, const void *bytes, size_t len)
         pthread_mutex_lock(&ofi->lock);
         peer = tern_ofi_peer(ofi, to);
         EXPECT(peer && tern_ofi_address(ofi, peer) == TERN_OK);
-        rc = fi_inject(ofi->net.ep, bytes, len, peer->addr);
+        rc = fi_inject(ofi->endpoint.ep, bytes, len, peer->addr);
         pthread_mutex_unlock(&ofi->lock);
         turn(r);
     } while (rc == -FI_EAGAIN);
@@ -228,7 +228,7 @@ static uint64_t strangers(struct rank *r)
     uint64_t         count;
 
     pthread_mutex_lock(&ofi->lock);
-    count = ofi->messages.strangers;
+    count = ofi->msg.strangers;
     pthread_mutex_unlock(&ofi->lock);
     return count;
 }
@@ -258,16 +258,16 @@ static void strangers_are_dropped(struct rank *r)
     receiver = count_message;
     if (r->me == 0) {
         while (delivered == 0) {
-            r->ops->msg_look(r->link);
+            r->ops->msg_poll(r->link);
             EXPECT(deliver(r->link, TERN_CHANNEL_REQUEST) == TERN_OK);
         }
         EXPECT(strangers(r) == 4 && delivered == 1);
     } else {
         send_strange(r);
-        EXPECT(r->ops->msg_brief(r->link, msg.peer, msg.channel, 77, &none, 1) == TERN_OK);
+        EXPECT(r->ops->msg_short(r->link, msg.peer, msg.channel, 77, &none, 1) == TERN_OK);
     }
-    while (!r->ops->msg_settled(r->link))
-        r->ops->msg_look(r->link);
+    while (!r->ops->msg_flushed(r->link))
+        r->ops->msg_poll(r->link);
     meet(r);
 }
 
@@ -277,7 +277,7 @@ static void expect_refusal(struct rank *r)
     tern_status st;
 
     do {
-        r->ops->msg_look(r->link);
+        r->ops->msg_poll(r->link);
         st = deliver(r->link, TERN_CHANNEL_REQUEST);
     } while (st == TERN_OK);
     EXPECT(st == TERN_ERR_LINK && strstr(tern_base_detail(), "rank 1"));
@@ -337,10 +337,10 @@ static void too_much_credit(struct rank *r)
 
 /* ---- credit ---- */
 
-static enum tern_link_took take_note(int from, const unsigned char *head, bool place)
+static enum tern_link_delivered take_note(int from, const unsigned char *head, bool place)
 {
     (void)from, (void)head, (void)place;
-    return TERN_LINK_TOOK;
+    return TERN_LINK_TAKEN;
 }
 
 static uint64_t acked(struct rank *r, unsigned channel)
@@ -358,7 +358,7 @@ static uint64_t acked(struct rank *r, unsigned channel)
  * It counts; and a message the other way, whose header has 16 bits for the number, does not pass for that news. */
 static void late_credit(struct rank *r)
 {
-    const unsigned    channels[] = { TERN_CHANNEL_NOTE, OFI_WRITTEN };
+    const unsigned    channels[] = { TERN_CHANNEL_NOTIFY, OFI_PUT_NOTIFY };
     struct ofi_header header = good_header(r);
     struct ofi_credit credit = { { 0 } };
     unsigned char     bytes[sizeof(header) + sizeof(credit)];
@@ -368,7 +368,7 @@ static void late_credit(struct rank *r)
     pthread_mutex_lock(&ofi_of(r)->lock);
     peer = tern_ofi_peer(ofi_of(r), 1 - r->me);
     for (int i = 0; i < 2; i++) {
-        EXPECT(peer && ofi_of(r)->messages.shape[channels[i]].cells == 65536);
+        EXPECT(peer && ofi_of(r)->msg.shape[channels[i]].cells == 65536);
         peer->out[channels[i]].transmitted = r->me == 0 ? 40000 : 0;
         peer->in[channels[i]].received = peer->in[channels[i]].consumed = r->me == 1 ? 40000 : 0;
         credit.consumed[channels[i]] = 40000;
@@ -380,15 +380,15 @@ static void late_credit(struct rank *r)
     memcpy(bytes, &header, sizeof(header));
     memcpy(bytes + sizeof(header), &credit, sizeof(credit));
     if (r->me == 1) {
-        EXPECT(r->ops->msg_brief(r->link, 0, TERN_CHANNEL_NOTE, 77, &none, 1) == TERN_OK);
-        EXPECT(peer->in[TERN_CHANNEL_NOTE].told == 0);
+        EXPECT(r->ops->msg_short(r->link, 0, TERN_CHANNEL_NOTIFY, 77, &none, 1) == TERN_OK);
+        EXPECT(peer->in[TERN_CHANNEL_NOTIFY].credited == 0);
         send_raw(r, 0, bytes, sizeof(bytes));
     } else {
-        while (acked(r, OFI_WRITTEN) == 0) {
-            r->ops->msg_look(r->link);
-            EXPECT(deliver(r->link, TERN_CHANNEL_NOTE) == TERN_OK);
+        while (acked(r, OFI_PUT_NOTIFY) == 0) {
+            r->ops->msg_poll(r->link);
+            EXPECT(deliver(r->link, TERN_CHANNEL_NOTIFY) == TERN_OK);
         }
-        EXPECT(acked(r, OFI_WRITTEN) == 40000 && acked(r, TERN_CHANNEL_NOTE) == 40000);
+        EXPECT(acked(r, OFI_PUT_NOTIFY) == 40000 && acked(r, TERN_CHANNEL_NOTIFY) == 40000);
     }
     meet(r);
 }
@@ -402,10 +402,10 @@ static void concealed(struct rank *r)
     int                  other = 1 - r->me;
     tern_status          st;
 
-    parts_make(r, &p, TERN_PLACE_PRIVATE, SIZE);
-    parts_make(r, &q, TERN_PLACE_PRIVATE, SIZE);
-    r->ops->conceal(r->link, p.id);
-    r->ops->conceal(r->link, p.id); /* twice does no harm */
+    parts_make(r, &p, TERN_MEM_PRIVATE, SIZE);
+    parts_make(r, &q, TERN_MEM_PRIVATE, SIZE);
+    r->ops->unexpose(r->link, p.id);
+    r->ops->unexpose(r->link, p.id); /* twice does no harm */
     meet(r);
     memset(bytes, 0x77, sizeof(bytes));
     if (r->me == 0) {
@@ -432,7 +432,7 @@ static void dead_peer(struct rank *r)
     struct test_op       put = { .done = 0 }, get = { .done = 0 };
 
     r->boot.segment->on_failure = TERN_ON_FAILURE_RETURN;
-    parts_make(r, &p, TERN_PLACE_PRIVATE, SIZE);
+    parts_make(r, &p, TERN_MEM_PRIVATE, SIZE);
     if (r->me == 1)
         _exit(0);
     while (atomic_load(&slot->fate) == TERN_FATE_RUNNING) { /* some before it is known, some after it happened */
@@ -506,7 +506,7 @@ static void test_no_order(void **state)
     tern_opt.ofi_order = TERN_OFI_ORDER_COMPLETION;
     test_order(state);
 }
-NETWORK_TEST(cache, tern_opt.ofi_local = TERN_OFI_LOCAL_ALWAYS, tern_opt.ofi_cache = 128 << 10)
+NETWORK_TEST(cache, tern_opt.ofi_local = TERN_OFI_LOCAL_ALWAYS, tern_opt.ofi_mr_cache = 128 << 10)
 NETWORK_TEST(strangers_are_dropped, (void)0)
 NETWORK_TEST(out_of_order, (void)0)
 NETWORK_TEST(twice, (void)0)

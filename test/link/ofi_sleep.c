@@ -26,7 +26,7 @@ static struct ofi_link *ofi_of(const struct rank *r)
 /* The progress thread sleeps on its descriptor: until it does, nobody sleeps for long. */
 static void await_watcher(struct rank *r)
 {
-    for (int i = 0; i < 1000 && !atomic_load(&ofi_of(r)->helper.watching); i++)
+    for (int i = 0; i < 1000 && !atomic_load(&ofi_of(r)->progress_thread.watching); i++)
         usleep(100);
 }
 
@@ -71,7 +71,7 @@ static void begin(struct rank *r, struct parts *p)
     static unsigned char byte;
 
     r->boot.segment->on_failure = TERN_ON_FAILURE_RETURN;
-    parts_make(r, p, TERN_PLACE_PRIVATE, SIZE);
+    parts_make(r, p, TERN_MEM_PRIVATE, SIZE);
     EXPECT(move(r, p, 1 - r->me, 0, &byte, 1, false) == TERN_OK);
     meet(r);
     if (r->me == 1)
@@ -90,11 +90,11 @@ static void start_put(struct rank *r, struct parts *p, struct test_op *op)
 
 static void start_errand(struct rank *r, struct parts *p, struct test_op *op)
 {
-    struct tern_xfer xfer = { .part = &p->part[1], .len = 8, .brief = true };
+    struct tern_xfer xfer = { .part = &p->part[1], .len = 8, .small_rpc = true };
 
-    EXPECT(r->ops->errand_open(r->lane, &xfer, &op->op) == TERN_OK);
-    memset(op->op.room, 0, 8);
-    r->ops->errand_send(r->lane, &op->op, 8, 8);
+    EXPECT(r->ops->rpc_open(r->lane, &xfer, &op->op) == TERN_OK);
+    memset(op->op.rpc_buf, 0, 8);
+    r->ops->rpc_send(r->lane, &op->op, 8, 8);
 }
 
 static void dies(struct rank *r, void (*start)(struct rank *r, struct parts *p, struct test_op *op))
@@ -138,7 +138,7 @@ static void memory_of_dead(struct rank *r)
     atomic_store(&r->boot.segment->slot[1].fate, TERN_FATE_LOST);
     atomic_fetch_add(&r->boot.segment->losses, 1);
     finish_asleep(r, &op);
-    EXPECT(op.status == TERN_ERR_PEER && op.op.kept);
+    EXPECT(op.status == TERN_ERR_PEER && op.op.buffer_in_use);
     memset(memory, 1, len); /* as the provider may */
     r->ops->lane_close(r->lane);
     close_link(r->ops, r->link); /* what has not ended is freed here */
@@ -177,8 +177,8 @@ static void failed_put(struct rank *r)
     struct test_op op = { .done = 0 };
     struct parts   p;
 
-    parts_make(r, &p, TERN_PLACE_PRIVATE, SIZE);
-    r->ops->conceal(r->link, p.id);
+    parts_make(r, &p, TERN_MEM_PRIVATE, SIZE);
+    r->ops->unexpose(r->link, p.id);
     meet(r);
     if (r->me == 0) {
         start_put(r, &p, &op);
@@ -192,7 +192,7 @@ static void failed_put(struct rank *r)
 static tern_status look(struct rank *r)
 {
     r->ops->progress(r->lane);
-    r->ops->msg_look(r->link);
+    r->ops->msg_poll(r->link);
     return deliver(r->link, TERN_CHANNEL_REQUEST);
 }
 
@@ -232,7 +232,7 @@ static void begin_unfetched(struct rank *r)
     static unsigned char byte;
 
     r->boot.segment->on_failure = TERN_ON_FAILURE_RETURN;
-    parts_make(r, &p, TERN_PLACE_PRIVATE, SIZE);
+    parts_make(r, &p, TERN_MEM_PRIVATE, SIZE);
     EXPECT(move(r, &p, 1 - r->me, 0, &byte, 1, false) == TERN_OK);
     meet(r);
     if (r->me == 0) {
@@ -266,7 +266,7 @@ static bool has_failed(struct rank *r)
     bool failed;
 
     pthread_mutex_lock(&ofi_of(r)->lock);
-    failed = ofi_of(r)->messages.failed != NULL;
+    failed = ofi_of(r)->msg.failed != NULL;
     pthread_mutex_unlock(&ofi_of(r)->lock);
     return failed;
 }

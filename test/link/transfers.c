@@ -93,33 +93,33 @@ static bool is_self(const struct rank *r)
 static void every_place(struct rank *r)
 {
     if (is_network(r)) {
-        sizes(r, TERN_PLACE_ARENA, "ofi");
-        sizes(r, TERN_PLACE_FILE, "ofi");
-        sizes(r, TERN_PLACE_PRIVATE, "ofi");
-        EXPECT(!r->ops->wanted(r->link));
+        sizes(r, TERN_MEM_ARENA, "ofi");
+        sizes(r, TERN_MEM_FILE, "ofi");
+        sizes(r, TERN_MEM_PRIVATE, "ofi");
+        EXPECT(!r->ops->service_needed(r->link));
         return;
     }
-    sizes(r, TERN_PLACE_ARENA, is_self(r) ? "self" : "shm");
-    sizes(r, TERN_PLACE_FILE, is_self(r) ? "self" : "shm");
+    sizes(r, TERN_MEM_ARENA, is_self(r) ? "self" : "shm");
+    sizes(r, TERN_MEM_FILE, is_self(r) ? "self" : "shm");
     tern_opt.cma = TERN_CMA_AUTO;
-    sizes(r, TERN_PLACE_PRIVATE, is_self(r) ? "self" : "cma");
+    sizes(r, TERN_MEM_PRIVATE, is_self(r) ? "self" : "cma");
     tern_opt.cma = TERN_CMA_OFF;
-    sizes(r, TERN_PLACE_PRIVATE, is_self(r) ? "self" : "bounce");
-    EXPECT(r->ops->wanted(r->link) == !is_self(r)); /* the neighbour needs us */
+    sizes(r, TERN_MEM_PRIVATE, is_self(r) ? "self" : "bounce");
+    EXPECT(r->ops->service_needed(r->link) == !is_self(r)); /* the neighbour needs us */
 }
 
 /* A card that makes no sense is refused; a file that is not the one meant, too. */
 static void bad_cards(struct rank *r)
 {
-    struct tern_link_card card = { .place = 77, .size = 4096 };
-    struct tern_link_part part = { .size = 4096 };
+    struct tern_mem_handle card = { .mem_kind = 77, .size = 4096 };
+    struct tern_link_part  part = { .size = 4096 };
 
     if (is_self(r))
         return;
     EXPECT(r->ops->attach(r->link, &card, "", &part) == TERN_ERR_LINK);
     if (is_network(r))
         return; /* does not open files */
-    card.place = TERN_PLACE_FILE;
+    card.mem_kind = TERN_MEM_FILE;
     EXPECT(r->ops->attach(r->link, &card, "/nonexistent/file", &part) == TERN_ERR_SYSTEM);
     EXPECT(r->ops->attach(r->link, &card, "/proc/self/exe", &part) < 0);
     EXPECT(part.path == NULL && part.base == NULL && part.mapped == 0); /* nothing to detach */
@@ -137,7 +137,7 @@ static void no_room(struct rank *r)
 
     if (is_chaotic(r) || is_network(r))
         return; /* there is room in front of the link's: unit/chaos_model; the network has its own test */
-    parts_make(r, &p, TERN_PLACE_PRIVATE, SIZE * 2);
+    parts_make(r, &p, TERN_MEM_PRIVATE, SIZE * 2);
     r->helps = false; /* nobody serves, so chunks stay in use */
     meet(r);
     for (; started < OPS && st != TERN_AGAIN; started++) {
@@ -180,7 +180,7 @@ static void cancelled(struct rank *r)
     struct test_op       op = { .done = 0 };
     int                  right = (r->me + 1) % r->ranks;
 
-    parts_make(r, &p, TERN_PLACE_PRIVATE, SIZE);
+    parts_make(r, &p, TERN_MEM_PRIVATE, SIZE);
     memset(p.mine, 0x11, SIZE);
     meet(r);
     if (!p.part[right].path->instant) {
@@ -207,11 +207,11 @@ static void concealed(struct rank *r)
     struct parts         p;
     int                  right = (r->me + 1) % r->ranks;
 
-    parts_make(r, &p, TERN_PLACE_PRIVATE, SIZE);
-    r->ops->conceal(r->link, p.id);
-    r->ops->conceal(r->link, p.id); /* twice does no harm */
+    parts_make(r, &p, TERN_MEM_PRIVATE, SIZE);
+    r->ops->unexpose(r->link, p.id);
+    r->ops->unexpose(r->link, p.id); /* twice does no harm */
     meet(r);
-    if (!p.part[right].path->instant && !p.part[right].path->unaided) {
+    if (!p.part[right].path->instant && !p.part[right].path->self_progress) {
         memset(bytes, 0x77, sizeof(bytes));
         EXPECT(move(r, &p, right, 0, bytes, sizeof(bytes), false) == TERN_ERR_LINK);
         EXPECT(move(r, &p, right, 0, bytes, sizeof(bytes), true) == TERN_ERR_LINK);
@@ -260,7 +260,7 @@ static void lanes(struct rank *r)
     _Atomic int        running = 4;
     struct parts       p;
 
-    parts_make(r, &p, TERN_PLACE_PRIVATE, (uint64_t)r->ranks * 4 * 3 * CHUNK);
+    parts_make(r, &p, TERN_MEM_PRIVATE, (uint64_t)r->ranks * 4 * 3 * CHUNK);
     for (int i = 0; i < 4; i++) {
         threads[i] = (struct lane_thread){ .rank = *r, .parts = &p, .number = i, .running = &running };
         threads[i].rank.helps = false;

@@ -11,10 +11,10 @@
 
 /* What the model knows of a message. */
 struct known {
-    struct tern_ring_room room;
-    bool                  open, skipped;
-    uint64_t              number;
-    size_t                len;
+    struct tern_ring_reservation room;
+    bool                         open, skipped;
+    uint64_t                     number;
+    size_t                       len;
 };
 #define KNOWN 64u
 
@@ -26,13 +26,13 @@ struct model {
 
 static void model_take(struct model *m)
 {
-    size_t       longest = tern_base_ring_longest(m->p.shape), min, max;
+    size_t       longest = tern_base_ring_max_data(m->p.shape), min, max;
     struct known k = { .number = m->sent, .open = true };
 
     min = random_next(&m->seed) % 4 == 0 ? 0 : random_next(&m->seed) % (random_next(&m->seed) % 2 ? 100 : longest + 1);
     min = min < longest ? min : longest;
     max = min + random_next(&m->seed) % 3 * (random_next(&m->seed) % 500);
-    if (!tern_base_ring_take(&m->p.out, min, max, &k.room)) {
+    if (!tern_base_ring_reserve(&m->p.out, min, max, &k.room)) {
         assert_true(m->got < m->sent); /* an empty ring has room */
         return;
     }
@@ -50,9 +50,9 @@ static void model_publish(struct model *m)
     k->skipped = random_next(&m->seed) % 8 == 0;
     fill(&k->room, k->number); /* even what is not sent is written */
     if (k->skipped)
-        tern_base_ring_skip(&k->room.place);
+        tern_base_ring_skip(&k->room.claim);
     else
-        tern_base_ring_publish(&k->room.place, k->len);
+        tern_base_ring_publish(&k->room.claim, k->len);
     k->open = false;
 }
 
@@ -127,22 +127,22 @@ static void messages_lie_apart(void **state)
 /* Room for data that a message did not need comes free with it. */
 static void room_without_data(void **state)
 {
-    struct pair           p = pair_make(64);
-    struct tern_ring_room room;
-    struct tern_ring_item item;
+    struct pair                  p = pair_make(64);
+    struct tern_ring_reservation room;
+    struct tern_ring_item        item;
 
     (void)state;
     for (uint32_t i = 0; i < 10 * p.shape.cells; i++) {
-        assert_true(tern_base_ring_take(&p.out, 1, p.shape.data / 2, &room));
-        tern_base_ring_publish(&room.place, 0);
-        assert_int_equal(tern_base_ring_cell_len(room.place.cell), 0);
-        assert_int_equal(tern_base_ring_cell_span(room.place.cell), room.place.span);
+        assert_true(tern_base_ring_reserve(&p.out, 1, p.shape.data / 2, &room));
+        tern_base_ring_publish(&room.claim, 0);
+        assert_int_equal(tern_base_ring_cell_len(room.claim.cell), 0);
+        assert_int_equal(tern_base_ring_cell_span(room.claim.cell), room.claim.span);
         assert_int_equal(tern_base_ring_peek(&p.in, &item), 1);
         assert_int_equal(item.len, 0);
         assert_null(item.data);
-        assert_int_equal(item.span, room.place.span);
+        assert_int_equal(item.span, room.claim.span);
         tern_base_ring_consume(&p.in, item.span);
-        assert_true(tern_base_ring_put(&p.out, i, NULL, 0, false));
+        assert_true(tern_base_ring_push(&p.out, i, NULL, 0, false));
         assert_int_equal(tern_base_ring_cell_span(tern_base_ring_cell(p.ring, p.in.next, p.shape)), 0);
         assert_int_equal(tern_base_ring_peek(&p.in, &item), 1);
         assert_int_equal(item.span, 0);
@@ -154,9 +154,9 @@ static void room_without_data(void **state)
 /* Short messages in cells that had messages with data before: every length, not a byte too many read or written. */
 static void short_messages(void **state)
 {
-    struct pair           p = pair_make_apart(64);
-    struct tern_ring_room room;
-    struct tern_ring_item item;
+    struct pair                  p = pair_make_apart(64);
+    struct tern_ring_reservation room;
+    struct tern_ring_item        item;
 
     (void)state;
     for (size_t len = 0; len <= TERN_RING_HEAD - 2 * sizeof(uint64_t); len++) {
@@ -164,10 +164,10 @@ static void short_messages(void **state)
 
         assert_non_null(from);
         for (uint32_t i = 0; i < p.shape.cells; i++) {
-            assert_true(tern_base_ring_take(&p.out, 60, 60, &room));
+            assert_true(tern_base_ring_reserve(&p.out, 60, 60, &room));
             fill(&room, i);
-            memset(room.place.cell->head, 0xdd, TERN_RING_HEAD);
-            tern_base_ring_publish(&room.place, 60);
+            memset(room.claim.cell->head, 0xdd, TERN_RING_HEAD);
+            tern_base_ring_publish(&room.claim, 60);
             assert_int_equal(tern_base_ring_peek(&p.in, &item), 1);
             tern_base_ring_consume(&p.in, item.span);
         }
@@ -175,8 +175,8 @@ static void short_messages(void **state)
             const uint64_t words[2] = { 0x1122334455667788u + i, ~(uint64_t)len };
 
             memset(from, (int)(i + len), len);
-            assert_true(tern_base_ring_has_cell(&p.out) || tern_base_ring_look_again(&p.out));
-            tern_base_ring_put_short(&p.out, words[0], words[1], from, len);
+            assert_true(tern_base_ring_has_cell(&p.out) || tern_base_ring_refresh(&p.out));
+            tern_base_ring_push_short(&p.out, words[0], words[1], from, len);
             assert_int_equal(tern_base_ring_peek(&p.in, &item), 1);
             assert_int_equal(item.len, 0);
             assert_int_equal(item.span, 0);
@@ -200,22 +200,22 @@ static void published_in_any_order(void **state)
 
     (void)state;
     for (unsigned order = 0; order < 256 * 16; order++) {
-        unsigned              at[4] = { order & 3, order >> 2 & 3, order >> 4 & 3, order >> 6 & 3 };
-        unsigned              skipped = order >> 8;
-        bool                  first_is_open = true;
-        struct tern_ring_room room[4];
+        unsigned                     at[4] = { order & 3, order >> 2 & 3, order >> 4 & 3, order >> 6 & 3 };
+        unsigned                     skipped = order >> 8;
+        bool                         first_is_open = true;
+        struct tern_ring_reservation room[4];
 
         if ((1u << at[0] | 1u << at[1] | 1u << at[2] | 1u << at[3]) != 15)
             continue; /* no order */
         for (unsigned i = 0; i < 4; i++)
-            assert_true(tern_base_ring_take(&p.out, 60u * i, 60u * i, &room[i]));
+            assert_true(tern_base_ring_reserve(&p.out, 60u * i, 60u * i, &room[i]));
         for (unsigned i = 0; i < 4; i++) {
             assert_true(is_shown(&p) != first_is_open); /* the first holds all up */
             fill(&room[at[i]], order + at[i]);
             if (skipped & 1u << at[i])
-                tern_base_ring_skip(&room[at[i]].place);
+                tern_base_ring_skip(&room[at[i]].claim);
             else
-                tern_base_ring_publish(&room[at[i]].place, 60u * at[i]);
+                tern_base_ring_publish(&room[at[i]].claim, 60u * at[i]);
             first_is_open = first_is_open && at[i] != 0;
         }
         for (unsigned i = 0; i < 4; i++)
@@ -234,16 +234,16 @@ static void bytes_like_marks(void **state)
     (void)state;
     for (unsigned round = 0; round < 2000; round++) {
         const uint32_t lap = tern_base_ring_lap(p.out.next, p.shape), value[] = { lap, lap + 1, lap - 1, round % 256 };
-        struct tern_ring_room room;
+        struct tern_ring_reservation room;
 
-        assert_true(tern_base_ring_take(&p.out, round % 257, 512, &room));
+        assert_true(tern_base_ring_reserve(&p.out, round % 257, 512, &room));
         for (size_t i = 0; i < TERN_RING_HEAD; i += 4)
-            memcpy(room.place.cell->head + i, &value[round / 4 % 4], 4);
+            memcpy(room.claim.cell->head + i, &value[round / 4 % 4], 4);
         for (size_t i = 0; i + 4 <= room.len; i += 4)
             memcpy(room.data + i, &value[round / 4 % 4], 4);
         expect_empty(&p); /* still open */
         fill(&room, round);
-        tern_base_ring_publish(&room.place, round % 257);
+        tern_base_ring_publish(&room.claim, round % 257);
         expect(&p, round % 257, round);
         for (unsigned i = 0; i < p.shape.cells; i++)
             expect_empty(&p); /* the cells of the last lap are all there */
@@ -264,15 +264,15 @@ static void counters_wrap(void **state)
     p.out.taken = p.in.data_done = p.out.data_done = UINT64_MAX - 64 * 10 + 1;
     atomic_store(&p.ring->data_done, p.out.taken);
     for (uint64_t i = 0; i < 10 * p.shape.cells; i++)
-        pass_one(&p, i * 31 % tern_base_ring_longest(p.shape), i);
+        pass_one(&p, i * 31 % tern_base_ring_max_data(p.shape), i);
     free(p.ring);
 }
 
 /* One consumer, and producers that share an outlet; each producer's messages come in its order. */
 struct crowd {
-    struct pair             p;
-    struct tern_ring_outlet outlet;
-    unsigned                producers, each, skips; /* skips: of ten */
+    struct pair                  p;
+    struct tern_ring_mp_producer outlet;
+    unsigned                     producers, each, skips; /* skips: of ten */
 };
 
 struct member {
@@ -281,12 +281,12 @@ struct member {
     pthread_t     thread;
 };
 
-static bool take_shared(struct crowd *c, size_t min, size_t max, struct tern_ring_room *room)
+static bool take_shared(struct crowd *c, size_t min, size_t max, struct tern_ring_reservation *room)
 {
-    bool alone = tern_base_lone_lock(&c->outlet.lock);
-    bool taken = tern_base_ring_take(&c->outlet.producer, min, max, room);
+    bool alone = tern_base_biased_lock(&c->outlet.lock);
+    bool taken = tern_base_ring_reserve(&c->outlet.producer, min, max, room);
 
-    tern_base_lone_unlock(&c->outlet.lock, alone);
+    tern_base_biased_unlock(&c->outlet.lock, alone);
     return taken;
 }
 
@@ -297,20 +297,20 @@ static void *produce(void *arg)
     uint64_t       seed = 1 + me->who;
 
     for (uint64_t i = 0; i < c->each; i++) {
-        size_t                len = random_next(&seed) % 3 * (random_next(&seed) % 150);
-        size_t                max = len + random_next(&seed) % 2 * 100;
-        struct tern_ring_room room;
+        size_t                       len = random_next(&seed) % 3 * (random_next(&seed) % 150);
+        size_t                       max = len + random_next(&seed) % 2 * 100;
+        struct tern_ring_reservation room;
 
         while (!take_shared(c, len, max, &room))
             sched_yield();
         fill(&room, i);
         if (random_next(&seed) % 10 < c->skips) { /* thought better of it, and sends it after all */
-            tern_base_ring_skip(&room.place);
+            tern_base_ring_skip(&room.claim);
             i--;
             continue;
         }
-        memcpy(room.place.cell->head, (uint64_t[]){ me->who, i, len }, 24);
-        tern_base_ring_publish(&room.place, len);
+        memcpy(room.claim.cell->head, (uint64_t[]){ me->who, i, len }, 24);
+        tern_base_ring_publish(&room.claim, len);
     }
     return NULL;
 }

@@ -19,23 +19,24 @@ static void sizes(void **state)
         assert_int_equal(shape.data % TERN_RING_LINE, 0);
         assert_true(used <= bytes && bytes - used < TERN_RING_LINE); /* all of it, and no more */
         assert_true(shape.data >= bytes / 2);
-        assert_true(tern_base_ring_longest(shape) >= TERN_RING_LINE && tern_base_ring_longest(shape) <= shape.data / 2);
+        assert_true(tern_base_ring_max_data(shape) >= TERN_RING_LINE &&
+                    tern_base_ring_max_data(shape) <= shape.data / 2);
     }
     assert_true(tern_base_ring_shape(SIZE_MAX).data < TERN_RING_SKIP); /* what a cell's len can say */
 }
 
 /* Leave one message open that ends where start says, and all other data free; nothing is in the ring before. */
-static void stand_at(struct pair *p, uint32_t start, struct tern_ring_room *open)
+static void stand_at(struct pair *p, uint32_t start, struct tern_ring_reservation *open)
 {
-    uint32_t              before = (start > 0 ? start : p->shape.data) - TERN_RING_LINE;
-    struct tern_ring_room room;
+    uint32_t                     before = (start > 0 ? start : p->shape.data) - TERN_RING_LINE;
+    struct tern_ring_reservation room;
 
     pass_one(p, p->shape.data, 0); /* now the producer stands at the beginning */
-    assert_true(tern_base_ring_take(&p->out, before, before, &room));
-    assert_true(tern_base_ring_take(&p->out, 1, 1, open));
+    assert_true(tern_base_ring_reserve(&p->out, before, before, &room));
+    assert_true(tern_base_ring_reserve(&p->out, 1, 1, open));
     fill(&room, 0);
     fill(open, 1);
-    tern_base_ring_publish(&room.place, before);
+    tern_base_ring_publish(&room.claim, before);
     expect(p, before, 0);
     expect_empty(p);
     assert_int_equal(p->out.at, start);
@@ -44,21 +45,21 @@ static void stand_at(struct pair *p, uint32_t start, struct tern_ring_room *open
 /* One of len bytes behind that: before the end of the data, or at its beginning, or not yet. */
 static void wrap_one(struct pair *p, uint32_t start, size_t len)
 {
-    struct tern_ring_room open, room;
-    size_t                need = (len + TERN_RING_LINE - 1) / TERN_RING_LINE * TERN_RING_LINE;
+    struct tern_ring_reservation open, room;
+    size_t                       need = (len + TERN_RING_LINE - 1) / TERN_RING_LINE * TERN_RING_LINE;
     size_t behind = start > 0 ? p->shape.data - start : 0, before = p->shape.data - TERN_RING_LINE - behind;
     bool   taken;
 
     stand_at(p, start, &open);
-    taken = tern_base_ring_take(&p->out, len, len, &room);
+    taken = tern_base_ring_reserve(&p->out, len, len, &room);
     assert_true(taken == (need <= behind || need <= before));
     if (taken) {
         expect_room(p, &room, len, len);
         fill(&room, start + 2);
-        tern_base_ring_publish(&room.place, len);
+        tern_base_ring_publish(&room.claim, len);
         expect_empty(p);
     }
-    tern_base_ring_publish(&open.place, 1);
+    tern_base_ring_publish(&open.claim, 1);
     expect(p, 1, 1);
     if (taken)
         expect(p, len, start + 2);
@@ -90,16 +91,16 @@ static void longest_fits_always(void **state)
 {
     (void)state;
     for (size_t lines = FEWEST_LINES; lines <= 300; lines += lines / 4) {
-        struct pair           p = pair_make(lines);
-        struct tern_ring_room room;
+        struct pair                  p = pair_make(lines);
+        struct tern_ring_reservation room;
 
         for (uint64_t start = 0; start < 3 * lines; start++) {
-            pass_one(&p, tern_base_ring_longest(p.shape), start);
+            pass_one(&p, tern_base_ring_max_data(p.shape), start);
             pass_one(&p, start % 200, start);
             pass_one(&p, p.shape.data, start);
             pass_one(&p, 64 * start % p.shape.data, start);
-            assert_false(tern_base_ring_take(&p.out, p.shape.data + 1, SIZE_MAX, &room));
-            assert_false(tern_base_ring_take(&p.out, SIZE_MAX, SIZE_MAX, &room));
+            assert_false(tern_base_ring_reserve(&p.out, p.shape.data + 1, SIZE_MAX, &room));
+            assert_false(tern_base_ring_reserve(&p.out, SIZE_MAX, SIZE_MAX, &room));
             expect_empty(&p);
         }
         free(p.ring);
@@ -109,40 +110,40 @@ static void longest_fits_always(void **state)
 /* A full ring says so, and neither it nor the producer changes but for the wish that the consumer tell. */
 static void expect_full(struct pair *p, size_t min, size_t max, void *copy)
 {
-    struct tern_ring_producer as_was = p->out;
-    struct tern_ring_room     room;
+    struct tern_ring_producer    as_was = p->out;
+    struct tern_ring_reservation room;
 
     memcpy(copy, p->ring, p->bytes);
-    assert_false(tern_base_ring_take(&p->out, min, max, &room));
+    assert_false(tern_base_ring_reserve(&p->out, min, max, &room));
     assert_memory_equal((char *)copy + sizeof(*p->ring), p->ring->cell, p->bytes - sizeof(*p->ring));
     assert_int_equal(as_was.next, p->out.next);
     assert_int_equal(as_was.taken, p->out.taken);
     assert_int_equal(as_was.at, p->out.at);
-    assert_true(tern_base_ring_wanted(&p->in)); /* the consumer knows, once */
-    assert_false(tern_base_ring_wanted(&p->in));
+    assert_true(tern_base_ring_producer_waits(&p->in)); /* the consumer knows, once */
+    assert_false(tern_base_ring_producer_waits(&p->in));
 }
 
 /* Until it is full; then nothing changes; then there is room for as many as have gone. */
 static void fill_and_drain(size_t len, uint64_t capacity)
 {
-    struct pair           p = pair_make(61);
-    void                 *copy = malloc(p.bytes);
-    struct tern_ring_room room;
-    uint64_t              sent = 0, got = 0;
+    struct pair                  p = pair_make(61);
+    void                        *copy = malloc(p.bytes);
+    struct tern_ring_reservation room;
+    uint64_t                     sent = 0, got = 0;
 
     for (uint64_t round = 0; round < 200; round++) {
-        while (tern_base_ring_take(&p.out, len, len, &room)) {
+        while (tern_base_ring_reserve(&p.out, len, len, &room)) {
             fill(&room, sent);
-            tern_base_ring_publish(&room.place, len);
+            tern_base_ring_publish(&room.claim, len);
             sent++;
         }
-        assert_true(tern_base_ring_wanted(&p.in));
+        assert_true(tern_base_ring_producer_waits(&p.in));
         assert_int_equal(sent - got, capacity);
         expect_full(&p, len, len, copy);
         expect_full(&p, len, SIZE_MAX, copy);
         if (capacity < p.shape.cells) { /* data is what is missing: short ones pass */
-            assert_true(tern_base_ring_take(&p.out, 0, 0, &room));
-            tern_base_ring_skip(&room.place);
+            assert_true(tern_base_ring_reserve(&p.out, 0, 0, &room));
+            tern_base_ring_skip(&room.claim);
         } else {
             expect_full(&p, 0, 0, copy);
         }
@@ -195,21 +196,21 @@ static void wishes(void **state)
 
         for (uint64_t start = 0; start < 100; start++) {
             for (size_t min = 0; min <= p.shape.data && min <= most[m]; min += 37) {
-                struct tern_ring_room room, more;
+                struct tern_ring_reservation room, more;
 
-                assert_true(tern_base_ring_take(&p.out, min, most[m], &room));
+                assert_true(tern_base_ring_reserve(&p.out, min, most[m], &room));
                 expect_room(&p, &room, min, most[m]);
                 assert_int_equal(room.len, most[m] < p.shape.data ? most[m] : p.shape.data); /* all, in an empty ring */
                 fill(&room, start);
-                tern_base_ring_publish(&room.place, room.len);
-                if (tern_base_ring_take(&p.out, min, most[m], &more)) { /* and what is left, in another */
+                tern_base_ring_publish(&room.claim, room.len);
+                if (tern_base_ring_reserve(&p.out, min, most[m], &more)) { /* and what is left, in another */
                     expect_room(&p, &more, min, most[m]);
                     fill(&more, start + 1);
-                    tern_base_ring_publish(&more.place, more.len);
+                    tern_base_ring_publish(&more.claim, more.len);
                 } else
-                    more.place.cell = NULL;
+                    more.claim.cell = NULL;
                 expect(&p, room.len, start);
-                if (more.place.cell)
+                if (more.claim.cell)
                     expect(&p, more.len, start + 1);
                 expect_empty(&p);
             }

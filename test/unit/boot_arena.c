@@ -79,7 +79,7 @@ static void several_nodes(void **state)
     static const int32_t   node_of[] = { 0, 1, 1, 2, 0, 1 }; /* in turns, as some launchers place ranks */
     static const uint32_t  local[] = { 0, 0, 1, 0, 1, 2 };
     struct tern_boot_shape shape = { .ranks = 6, .nodes = 3, .node = 1, .node_of = node_of, .cores = 2, .job = 77 };
-    struct tern_boot       boot = { .tell = -1 };
+    struct tern_boot       boot = { .relay_fd = -1 };
     size_t                 len;
 
     (void)state;
@@ -87,8 +87,9 @@ static void several_nodes(void **state)
     assert_int_equal(tern_boot_arena_shape(&shape, &boot.arena, &boot.huge, &boot.segment), TERN_OK);
     tern_opt.on_failure = TERN_ON_FAILURE_ABORT;
     assert_true(boot.segment->job == 77);
-    assert_int_equal(boot.segment->notes, 1);
-    tern_segment_note(boot.segment, 5, 1)[TERN_SEAT_NOTE - 1] = 1; /* reserved and mapped to the last byte */
+    assert_int_equal(boot.segment->contributions, 1);
+    tern_segment_contribution(boot.segment, 5, 1)[TERN_CONTRIBUTION_BYTES - 1] =
+        1; /* reserved and mapped to the last byte */
     for (int r = 0; r < 6; r++) {
         assert_int_equal(boot.segment->slot[r].node, node_of[r]);
         assert_int_equal(boot.segment->slot[r].local, local[r]);
@@ -102,7 +103,7 @@ static void several_nodes(void **state)
     assert_int_equal(boot.locals, 3);
     for (int r = 0; r < 6; r++)
         assert_int_equal(tern_boot_same_node(&boot, r), node_of[r] == 1);
-    assert_null(tern_boot_card(&boot, 5, &len));
+    assert_null(tern_boot_net_address(&boot, 5, &len));
     tern_boot_leave(&boot);
 }
 
@@ -129,8 +130,8 @@ static void shapes_are_checked(void **state)
 /* Promise: a card is published once, whole, and found by every rank. */
 static void cards_are_published_once(void **state)
 {
-    struct tern_boot boot = { .tell = -1 }, other;
-    char             text[TERN_CARD_BYTES + 1];
+    struct tern_boot boot = { .relay_fd = -1 }, other;
+    char             text[TERN_NET_ADDRESS_BYTES + 1];
     size_t           len = 99;
 
     (void)state;
@@ -139,19 +140,19 @@ static void cards_are_published_once(void **state)
     tern_boot_place(&boot, 1);
     other = boot;
     tern_boot_place(&other, 2);
-    assert_null(tern_boot_card(&other, 1, &len));
+    assert_null(tern_boot_net_address(&other, 1, &len));
     assert_int_equal(len, 0);
-    assert_int_equal(tern_boot_publish(&boot, text, TERN_CARD_BYTES + 1), TERN_ERR_RANGE);
-    assert_int_equal(tern_boot_publish(&boot, text, 0), TERN_ERR_RANGE);
-    assert_null(tern_boot_card(&other, 1, &len));
-    assert_int_equal(tern_boot_publish(&boot, text, TERN_CARD_BYTES), TERN_OK);
-    assert_int_equal(tern_boot_publish(&boot, text, 1), TERN_ERR_STATE);
-    assert_memory_equal(tern_boot_card(&other, 1, &len), text, TERN_CARD_BYTES);
-    assert_int_equal(len, TERN_CARD_BYTES);
-    assert_null(tern_boot_card(&other, 0, &len));
-    assert_null(tern_boot_card(&other, 2, &len));
-    atomic_store(&tern_segment_card(boot.segment, 2)->len, 100000); /* damaged */
-    assert_null(tern_boot_card(&other, 2, &len));
+    assert_int_equal(tern_boot_publish_address(&boot, text, TERN_NET_ADDRESS_BYTES + 1), TERN_ERR_RANGE);
+    assert_int_equal(tern_boot_publish_address(&boot, text, 0), TERN_ERR_RANGE);
+    assert_null(tern_boot_net_address(&other, 1, &len));
+    assert_int_equal(tern_boot_publish_address(&boot, text, TERN_NET_ADDRESS_BYTES), TERN_OK);
+    assert_int_equal(tern_boot_publish_address(&boot, text, 1), TERN_ERR_STATE);
+    assert_memory_equal(tern_boot_net_address(&other, 1, &len), text, TERN_NET_ADDRESS_BYTES);
+    assert_int_equal(len, TERN_NET_ADDRESS_BYTES);
+    assert_null(tern_boot_net_address(&other, 0, &len));
+    assert_null(tern_boot_net_address(&other, 2, &len));
+    atomic_store(&tern_segment_net_address(boot.segment, 2)->len, 100000); /* damaged */
+    assert_null(tern_boot_net_address(&other, 2, &len));
     tern_boot_leave(&boot);
 }
 

@@ -152,7 +152,7 @@ static int make_far_job(void **state)
     if (tern_boot_arena_shape(&shape, &arena, &huge, &segment) != TERN_OK || pipe2(relay, O_NONBLOCK) != 0 ||
         fstat(relay[1], &about) != 0)
         return -1;
-    segment->tell = about.st_ino;
+    segment->relay_inode = about.st_ino;
     tern_boot_text(
         text, sizeof(text), 1,
         &(struct tern_boot_given){ RANKS, arena, huge, relay[1], (int)getpid(), tern_boot_mark(segment->job) });
@@ -172,7 +172,7 @@ static int joined_and_told(tern_status got, struct tern_boot *joined)
         return fprintf(stderr, "%s\n", tern_base_detail()), 1;
     if (joined->node != 1 || joined->nodes != 2 || joined->local != 0 || joined->locals != 2)
         return 2;
-    if (!(fcntl(joined->tell, F_GETFD) & FD_CLOEXEC))
+    if (!(fcntl(joined->relay_fd, F_GETFD) & FD_CLOEXEC))
         return 3;
     tern_boot_tell(joined);
     tern_boot_leave(joined);
@@ -210,7 +210,7 @@ static void ranks_tell_the_relay(void **state)
     assert_true(was_told());
     in_child(text, replace_the_pipe, joined_and_told);
     assert_true(was_told());
-    segment->tell++;
+    segment->relay_inode++;
     in_child(text, NULL, says_closed);
     assert_false(was_told());
 }

@@ -37,7 +37,7 @@ static int job_make(void **state)
     if (pipe(ends) != 0 || fcntl(ends[0], F_SETFL, O_NONBLOCK) != 0 || fcntl(ends[1], F_SETFL, O_NONBLOCK) != 0)
         return -1;
     for (int n = 0; n < NODES; n++) {
-        struct tern_boot boot = { .tell = ends[1] };
+        struct tern_boot boot = { .relay_fd = ends[1] };
 
         shape.node = n;
         if (tern_boot_arena_shape(&shape, &boot.arena, &boot.huge, &boot.segment) != TERN_OK ||
@@ -101,7 +101,7 @@ static void lives_and_cards(void **state)
 
     (void)state;
     assert_int_equal(relay_all(), 0); /* nothing was said */
-    assert_int_equal(tern_boot_publish(&rank_boot[4], "address of 4", 12), TERN_OK);
+    assert_int_equal(tern_boot_publish_address(&rank_boot[4], "address of 4", 12), TERN_OK);
     live(4, TERN_LIFE_JOINED);
     live(1, TERN_LIFE_JOINING);
     assert_int_equal(relay_all(), 3);
@@ -110,10 +110,10 @@ static void lives_and_cards(void **state)
         assert_int_equal(segment[n]->slot[1].life, TERN_LIFE_JOINING);
         assert_int_equal(segment[n]->slot[0].life, TERN_LIFE_NONE);
     }
-    card = tern_boot_card(&rank_boot[3], 4, &len);
+    card = tern_boot_net_address(&rank_boot[3], 4, &len);
     assert_int_equal(len, 12);
     assert_memory_equal(card, "address of 4", 12);
-    assert_null(tern_boot_card(&rank_boot[3], 1, &len));
+    assert_null(tern_boot_net_address(&rank_boot[3], 1, &len));
     assert_int_equal(relay_all(), 0); /* each change is told once */
     live(4, TERN_LIFE_LEFT);
     assert_int_equal(relay_all(), 1);
@@ -144,17 +144,17 @@ static void tellers_wake_the_relay(void **state)
 
 static void arrive(int rank, const char *note)
 {
-    struct tern_seat *seat = tern_segment_seat(rank_boot[rank].segment, (uint32_t)rank);
-    uint32_t          number = seat->arrived + 1;
+    struct tern_barrier_slot *seat = tern_segment_barrier_slot(rank_boot[rank].segment, (uint32_t)rank);
+    uint32_t                  number = seat->arrived + 1;
 
-    seat->note_len[number & 1] = (uint32_t)strlen(note);
-    memcpy(tern_segment_note(rank_boot[rank].segment, (uint32_t)rank, number), note, strlen(note));
+    seat->contribution_len[number & 1] = (uint32_t)strlen(note);
+    memcpy(tern_segment_contribution(rank_boot[rank].segment, (uint32_t)rank, number), note, strlen(note));
     atomic_store(&seat->arrived, number);
 }
 
 static void depart(int rank, uint64_t object)
 {
-    struct tern_seat *seat = tern_segment_seat(rank_boot[rank].segment, (uint32_t)rank);
+    struct tern_barrier_slot *seat = tern_segment_barrier_slot(rank_boot[rank].segment, (uint32_t)rank);
 
     atomic_store(&seat->object[(seat->departures + 1) & 1], object);
     atomic_store(&seat->departures, seat->departures + 1);
@@ -162,21 +162,21 @@ static void depart(int rank, uint64_t object)
 
 static void seats(void **state)
 {
-    struct tern_seat *seat = tern_segment_seat(segment[2], 5);
+    struct tern_barrier_slot *seat = tern_segment_barrier_slot(segment[2], 5);
 
     (void)state;
     arrive(5, "first");
     assert_int_equal(relay_all(), 1);
     assert_int_equal(seat->arrived, 1);
-    assert_int_equal(seat->note_len[1], 5);
-    assert_memory_equal(tern_segment_note(segment[2], 5, 1), "first", 5);
+    assert_int_equal(seat->contribution_len[1], 5);
+    assert_memory_equal(tern_segment_contribution(segment[2], 5, 1), "first", 5);
     arrive(5, "");
     depart(5, 77);
     depart(5, 78);
     assert_int_equal(relay_all(), 3);
     assert_int_equal(seat->arrived, 2);
-    assert_int_equal(seat->note_len[0], 0);
-    assert_memory_equal(tern_segment_note(segment[2], 5, 1), "first", 5); /* the one before is still there */
+    assert_int_equal(seat->contribution_len[0], 0);
+    assert_memory_equal(tern_segment_contribution(segment[2], 5, 1), "first", 5); /* the one before is still there */
     assert_int_equal(seat->departures, 2);
     assert_true(seat->object[1] == 77 && seat->object[0] == 78);
     for (int i = 0; i < 5; i++)
@@ -188,8 +188,8 @@ static void seats(void **state)
     arrive(5, "fourth");
     assert_int_equal(relay_all(), 2);
     assert_int_equal(seat->arrived, 4);
-    assert_memory_equal(tern_segment_note(segment[2], 5, 3), "third", 5);
-    assert_memory_equal(tern_segment_note(segment[2], 5, 4), "fourth", 6);
+    assert_memory_equal(tern_segment_contribution(segment[2], 5, 3), "third", 5);
+    assert_memory_equal(tern_segment_contribution(segment[2], 5, 4), "fourth", 6);
 }
 
 static void fates(void **state)
@@ -225,12 +225,12 @@ static void hostile_frames_are_refused(void **state)
         { TERN_FRAME_LIFE, 0, TERN_LIFE_JOINED, 1, body },
         { TERN_FRAME_LIFE, 1, TERN_LIFE_JOINED, 0, body }, /* of this node */
         { TERN_FRAME_LIFE, 4, TERN_LIFE_NONE, 0, body },   /* back */
-        { TERN_FRAME_CARD, 0, 0, 0, body },
-        { TERN_FRAME_CARD, 0, 0, TERN_CARD_BYTES + 1, body },
-        { TERN_FRAME_CARD, 4, 0, 8, body }, /* a second one */
-        { TERN_FRAME_CARD, 2, 0, 8, body },
-        { TERN_FRAME_CARD, RANKS, 0, 8, body },
-        { TERN_FRAME_ARRIVED, 0, 1, TERN_SEAT_NOTE + 1, body },
+        { TERN_FRAME_ADDRESS, 0, 0, 0, body },
+        { TERN_FRAME_ADDRESS, 0, 0, TERN_NET_ADDRESS_BYTES + 1, body },
+        { TERN_FRAME_ADDRESS, 4, 0, 8, body }, /* a second one */
+        { TERN_FRAME_ADDRESS, 2, 0, 8, body },
+        { TERN_FRAME_ADDRESS, RANKS, 0, 8, body },
+        { TERN_FRAME_ARRIVED, 0, 1, TERN_CONTRIBUTION_BYTES + 1, body },
         { TERN_FRAME_ARRIVED, 5, 1, 4, body },
         { TERN_FRAME_ARRIVED, 77, 1, 4, body },
         { TERN_FRAME_DEPARTED, 0, 1, 7, body },
@@ -248,7 +248,7 @@ static void hostile_frames_are_refused(void **state)
 
     (void)state;
     memset(body, 0x5a, sizeof(body));
-    assert_int_equal(tern_boot_publish(&rank_boot[4], "address of 4", 12), TERN_OK);
+    assert_int_equal(tern_boot_publish_address(&rank_boot[4], "address of 4", 12), TERN_OK);
     live(4, TERN_LIFE_JOINED);
     relay_all();
     memcpy(before, segment[1], bytes);
@@ -263,17 +263,17 @@ static void damaged_slots_stay_here(void **state)
 {
     (void)state;
     atomic_store(&segment[0]->slot[0].life, 99);
-    atomic_store(&tern_segment_card(segment[0], 0)->len, 100000);
+    atomic_store(&tern_segment_net_address(segment[0], 0)->len, 100000);
     assert_int_equal(relay_all(), 0);
-    assert_int_equal(tern_boot_publish(&rank_boot[4], "address of 4", 12), TERN_OK);
+    assert_int_equal(tern_boot_publish_address(&rank_boot[4], "address of 4", 12), TERN_OK);
     live(4, TERN_LIFE_JOINED);
     arrive(4, "note");
     depart(4, 7);
     assert_int_equal(relay_all(), 4);
     live(4, TERN_LIFE_JOINING);
-    atomic_store(&tern_segment_card(segment[0], 4)->len, 8);
-    atomic_store(&tern_segment_seat(segment[0], 4)->arrived, 0);
-    atomic_store(&tern_segment_seat(segment[0], 4)->departures, 0);
+    atomic_store(&tern_segment_net_address(segment[0], 4)->len, 8);
+    atomic_store(&tern_segment_barrier_slot(segment[0], 4)->arrived, 0);
+    atomic_store(&tern_segment_barrier_slot(segment[0], 4)->departures, 0);
     assert_int_equal(relay_all(), 0);
     live(4, TERN_LIFE_LEFT);
     assert_int_equal(relay_all(), 1);
@@ -300,7 +300,7 @@ static void damaged_heads_do_no_harm(void **state)
 /* Promise: a hub that checks what a node says passes on nothing that another node would refuse. */
 static void states_follow(void **state)
 {
-    static const unsigned char body[TERN_SEAT_NOTE + 1];
+    static const unsigned char body[TERN_CONTRIBUTION_BYTES + 1];
     const struct {
         struct tern_frame frame;
         bool              notes, good;
@@ -310,12 +310,12 @@ static void states_follow(void **state)
         { { TERN_FRAME_LIFE, 0, TERN_LIFE_JOINED, 0, body }, true, false },
         { { TERN_FRAME_LIFE, 0, TERN_LIFE_LEFT + 1, 0, body }, true, false },
         { { TERN_FRAME_LIFE, 0, TERN_LIFE_LEFT, 1, body }, true, false },
-        { { TERN_FRAME_CARD, 0, 0, 0, body }, true, false },
-        { { TERN_FRAME_CARD, 0, 0, TERN_CARD_BYTES + 1, body }, true, false },
-        { { TERN_FRAME_CARD, 0, 0, TERN_CARD_BYTES, body }, true, true },
-        { { TERN_FRAME_CARD, 0, 0, 8, body }, true, false },
-        { { TERN_FRAME_ARRIVED, 0, 1, TERN_SEAT_NOTE + 1, body }, true, false },
-        { { TERN_FRAME_ARRIVED, 0, 1, TERN_SEAT_NOTE, body }, true, true },
+        { { TERN_FRAME_ADDRESS, 0, 0, 0, body }, true, false },
+        { { TERN_FRAME_ADDRESS, 0, 0, TERN_NET_ADDRESS_BYTES + 1, body }, true, false },
+        { { TERN_FRAME_ADDRESS, 0, 0, TERN_NET_ADDRESS_BYTES, body }, true, true },
+        { { TERN_FRAME_ADDRESS, 0, 0, 8, body }, true, false },
+        { { TERN_FRAME_ARRIVED, 0, 1, TERN_CONTRIBUTION_BYTES + 1, body }, true, false },
+        { { TERN_FRAME_ARRIVED, 0, 1, TERN_CONTRIBUTION_BYTES, body }, true, true },
         { { TERN_FRAME_ARRIVED, 0, 1, 0, body }, true, false },
         { { TERN_FRAME_ARRIVED, 0, 9, 1, body }, false, false },
         { { TERN_FRAME_ARRIVED, 0, 9, 0, body }, false, true },
@@ -344,7 +344,7 @@ static void without_notes(void **state)
     (void)state;
     tern_opt.on_failure = TERN_ON_FAILURE_ABORT;
     assert_int_equal(tern_boot_arena_shape(&shape, &arena, &huge, &plain), TERN_OK);
-    assert_int_equal(plain->notes, 0);
+    assert_int_equal(plain->contributions, 0);
     assert_int_equal(tern_boot_relay_open(plain, &relay), TERN_OK);
     assert_true(tern_boot_relay_apply(relay, &(struct tern_frame){ TERN_FRAME_ARRIVED, 0, 1, 0, NULL }));
     assert_false(

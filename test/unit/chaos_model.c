@@ -80,7 +80,7 @@ static void fake_close(struct tern_link *link)
     assert_true((void *)link == (void *)&behind_full);
 }
 
-static tern_status fake_attach(struct tern_link *link, const struct tern_link_card *card, const char *name,
+static tern_status fake_attach(struct tern_link *link, const struct tern_mem_handle *card, const char *name,
                                struct tern_link_part *part)
 {
     (void)link, (void)card, (void)name;
@@ -226,7 +226,7 @@ static bool poll_watches(void)
     bool any = false;
 
     for (unsigned i = 0; i < watch_count; i++)
-        if (tern_link_come(watches[i])) {
+        if (tern_link_watch_ready(watches[i])) {
             assert_int_equal(watches[i]->deliver(watches[i]), TERN_OK);
             any = true;
         }
@@ -235,8 +235,8 @@ static bool poll_watches(void)
 
 static void tested_open(struct tested *t, const char *text)
 {
-    struct tern_chaos     chaos;
-    struct tern_link_card card = { .size = 1 };
+    struct tern_chaos      chaos;
+    struct tern_mem_handle card = { .size = 1 };
 
     *t = (struct tested){ .boot = { .rank = 0, .ranks = 1 } };
     forget();
@@ -250,7 +250,7 @@ static void tested_open(struct tested *t, const char *text)
     assert_int_equal(t->ops->lane_open(t->link, &t->lane), TERN_OK);
     assert_int_equal(t->ops->attach(t->link, &card, "", &t->part), TERN_OK);
     assert_string_equal(t->part.path->name, "fake");
-    assert_true(!t->part.path->instant && t->part.path->unaided && t->part.base == (unsigned char *)events);
+    assert_true(!t->part.path->instant && t->part.path->self_progress && t->part.base == (unsigned char *)events);
 }
 
 static void tested_close(struct tested *t)

@@ -17,11 +17,11 @@
 
 #include <cmocka.h>
 
-#include "base/cells.h"
+#include "base/notify_queue.h"
 #include "base/clock.h"
 #include "base/options.h"
-#include "base/ring.h"
-#include "base/want.h"
+#include "base/spsc_ring.h"
+#include "base/wake_request.h"
 #include "boot/bell.h"
 #include "core/job.h"
 #include "core/wait.h"
@@ -175,56 +175,57 @@ static void a_ring_wakes(void **state)
  * waits for room in a ring or among cells, or until what its messages carry is in its place. */
 enum wish { ROOM_IN_RING, ROOM_FOR_CELL, IN_PLACE, WISHES };
 
-#define NEAR TERN_CELLS_FEWEST
+#define NEAR TERN_NQ_MIN_CELLS
 
 struct queue {
-    enum wish                  wish;
-    bool                       shared; /* another thread asks the consumer, too late, before this one looks */
-    struct tern_ring_producer  ring_out;
-    struct tern_ring_consumer  ring_in;
-    struct tern_cells_producer cells_out;
-    struct tern_cells_consumer cells_in;
-    struct tern_cells_load     load[NEAR];
-    unsigned                   kind;  /* of the message that the consumer is taking */
-    uint64_t                   place; /* of what it carries */
-    bool                       consumed;
+    enum wish                 wish;
+    bool                      shared; /* another thread asks the consumer, too late, before this one looks */
+    struct tern_ring_producer ring_out;
+    struct tern_ring_consumer ring_in;
+    struct tern_nq_producer   cells_out;
+    struct tern_nq_consumer   cells_in;
+    struct tern_nq_payload    load[NEAR];
+    unsigned                  kind;  /* of the message that the consumer is taking */
+    uint64_t                  place; /* of what it carries */
+    bool                      consumed;
 };
 
 static void queue_make(struct queue *q, enum wish wish, bool shared)
 {
     _Alignas(64) static unsigned char memory[1024];
-    struct tern_ring_shape            shape = tern_base_ring_bare(sizeof(memory));
-    const uint64_t                    words[TERN_CELL_WORDS] = { 7, 8, 9 };
-    struct tern_cells_place           place;
-    struct tern_ring_room             room;
+    struct tern_ring_shape            shape = tern_base_ring_shape_cells(sizeof(memory));
+    const uint64_t                    words[TERN_NQ_WORDS] = { 7, 8, 9 };
+    struct tern_nq_claim              place;
+    struct tern_ring_reservation      room;
     const unsigned char              *head;
 
-    assert_true(tern_base_cells_bytes(NEAR) <= sizeof(memory));
+    assert_true(tern_base_nq_bytes(NEAR) <= sizeof(memory));
     memset(memory, 0, sizeof(memory));
     *q = (struct queue){ .wish = wish, .shared = shared };
     if (wish == ROOM_IN_RING) {
-        tern_base_ring_produce(&q->ring_out, memory, shape);
-        tern_base_ring_consume_from(&q->ring_in, memory, shape);
-        while (tern_base_ring_take(&q->ring_out, 0, 0, &room))
-            tern_base_ring_publish(&room.place, 0);
+        tern_base_ring_producer_init(&q->ring_out, memory, shape);
+        tern_base_ring_consumer_init(&q->ring_in, memory, shape);
+        while (tern_base_ring_reserve(&q->ring_out, 0, 0, &room))
+            tern_base_ring_publish(&room.claim, 0);
         return;
     }
-    tern_base_cells_produce(&q->cells_out, memory, NEAR, q->load);
-    tern_base_cells_consume_from(&q->cells_in, memory, NEAR);
+    tern_base_nq_producer_init(&q->cells_out, memory, NEAR, q->load);
+    tern_base_nq_consumer_init(&q->cells_in, memory, NEAR);
     if (wish == IN_PLACE) {
-        assert_true(tern_base_cells_carry(&q->cells_out, words, &q->place, words, sizeof(words[0])));
-        assert_int_equal(tern_base_cells_peek(&q->cells_in, &head, &q->kind), 1);
-        assert_int_equal(tern_base_cells_turn(&q->cells_in, q->kind), TERN_CARRY_PLACE); /* the consumer is at it */
+        assert_true(tern_base_nq_push_inline(&q->cells_out, words, &q->place, words, sizeof(words[0])));
+        assert_int_equal(tern_base_nq_peek(&q->cells_in, &head, &q->kind), 1);
+        assert_int_equal(tern_base_nq_claim_payload(&q->cells_in, q->kind), TERN_NQ_COPY); /* the consumer is at it */
         return;
     }
-    while (tern_base_cells_take(&q->cells_out, &place))
-        tern_base_cells_publish(&place, 0);
+    while (tern_base_nq_reserve(&q->cells_out, &place))
+        tern_base_nq_publish(&place, 0);
 }
 
 /* The consumer asks whether to wake the producer. */
 static bool queue_is_wanted(struct queue *q)
 {
-    return q->wish == ROOM_IN_RING ? tern_base_ring_wanted(&q->ring_in) : tern_base_cells_wanted(&q->cells_in);
+    return q->wish == ROOM_IN_RING ? tern_base_ring_producer_waits(&q->ring_in)
+                                   : tern_base_nq_producer_waits(&q->cells_in);
 }
 
 static void queue_consume(struct queue *q)
@@ -233,7 +234,7 @@ static void queue_consume(struct queue *q)
         tern_base_ring_consume(&q->ring_in, 0);
     } else {
         q->place = 7; /* where the message carries it to */
-        tern_base_cells_consume(&q->cells_in, q->kind);
+        tern_base_nq_consume(&q->cells_in, q->kind);
     }
     q->consumed = true;
 }
@@ -241,13 +242,13 @@ static void queue_consume(struct queue *q)
 /* Whether the producer has what it waits for. */
 static bool queue_is_ready(struct queue *q)
 {
-    struct tern_cells_place place;
-    struct tern_ring_room   room;
+    struct tern_nq_claim         place;
+    struct tern_ring_reservation room;
 
     switch (q->wish) {
-    case ROOM_IN_RING: return tern_base_ring_take(&q->ring_out, 0, 0, &room);
-    case ROOM_FOR_CELL: return tern_base_cells_take(&q->cells_out, &place);
-    default: return tern_base_cells_settle(&q->cells_out, true);
+    case ROOM_IN_RING: return tern_base_ring_reserve(&q->ring_out, 0, 0, &room);
+    case ROOM_FOR_CELL: return tern_base_nq_reserve(&q->cells_out, &place);
+    default: return tern_base_nq_flush(&q->cells_out, true);
     }
 }
 
@@ -259,7 +260,8 @@ static tern_status look_at_queue(void *arg)
     if (last)
         (void)queue_is_wanted(q); /* it has told of what it consumed before */
     if (last && q->shared)
-        tern_base_want(q->wish == ROOM_IN_RING ? &q->ring_in.ring->wanted : &q->cells_in.shared->wanted);
+        tern_base_wake_request(q->wish == ROOM_IN_RING ? &q->ring_in.ring->producer_waits
+                                                       : &q->cells_in.shared->producer_waits);
     if (queue_is_ready(q))
         return TERN_OK;
     if (last)
@@ -269,11 +271,11 @@ static tern_status look_at_queue(void *arg)
 
 static void who_asks_too_late_looks_again(void **state)
 {
-    int64_t net = tern_core_wait_net;
+    int64_t net = tern_core_wait_longest_sleep;
     double  report = tern_opt.stall_report;
 
     (void)state;
-    tern_core_wait_net = INT64_MAX;
+    tern_core_wait_longest_sleep = INT64_MAX;
     tern_opt.stall_report = 0;
     alarm(60);
     FOR_EACH_LADDER
@@ -282,8 +284,8 @@ static void who_asks_too_late_looks_again(void **state)
             struct queue     q;
             struct tern_wait wait = { .poll = look_at_queue, .describe = say, .arg = &q, .deadline = TERN_FOREVER };
 
-            if (tern_job.spin_ns > 1000000 ||                         /* it does not sleep */
-                (i / 2 == IN_PLACE && !tern_base_cells_carry_open())) /* the kernel has no such barrier */
+            if (tern_job.spin_ns > 1000000 ||                    /* it does not sleep */
+                (i / 2 == IN_PLACE && !tern_base_nq_register())) /* the kernel has no such barrier */
                 continue;
             queue_make(&q, (enum wish)(i / 2), i % 2);
             assert_int_equal(tern_core_wait(&wait), TERN_OK); /* nothing else ends its sleep */
@@ -291,7 +293,7 @@ static void who_asks_too_late_looks_again(void **state)
         }
     }
     alarm(0);
-    tern_core_wait_net = net;
+    tern_core_wait_longest_sleep = net;
     tern_opt.stall_report = report;
 }
 

@@ -26,7 +26,7 @@ static void fence_passed(void);
 #include <cmocka.h>
 
 #include "base/options.h"
-#include "base/want.h"
+#include "base/wake_request.h"
 /* clang-format on */
 
 static const uint64_t fence_words[3] = { 7, 8, 9 }; /* of every message */
@@ -50,7 +50,7 @@ static void fence_passed(void)
     if (!fence.armed || fence.fences++ > 0)
         return;
     fence.consumed = atomic_load(fence.done) != fence.before;
-    tern_base_want(fence.wanted);
+    tern_base_wake_request(fence.wanted);
 }
 
 /* ---- what the link tells ---- */
@@ -74,15 +74,15 @@ static bool fence_tagged(int from, const unsigned char *head, const unsigned cha
     return true;
 }
 
-static enum tern_link_took fence_note(int from, const unsigned char *head, bool place)
+static enum tern_link_delivered fence_note(int from, const unsigned char *head, bool place)
 {
     (void)place;
-    fence_message(from, TERN_CHANNEL_NOTE, head, NULL, 0);
-    return TERN_LINK_TOOK;
+    fence_message(from, TERN_CHANNEL_NOTIFY, head, NULL, 0);
+    return TERN_LINK_TAKEN;
 }
 
 static const struct tern_link_up fence_up = {
-    .watch = fence_watch, .message = fence_message, .tagged = fence_tagged, .note = fence_note
+    .watch = fence_watch, .message = fence_message, .tagged = fence_tagged, .notify = fence_note
 };
 
 /* ---- both ranks ---- */
@@ -121,13 +121,13 @@ static void fence_open(unsigned channel, bool barriers)
         tern_boot_place(&boot[i], i);
         assert_int_equal(tern_shm_ops.open(&boot[i], &fence_up, &fence.link[i]), TERN_OK);
     }
-    atomic_store(&fence_slot()->barriers, barriers);
+    atomic_store(&fence_slot()->uses_membarrier, barriers);
     fence_send(channel);
     for (unsigned i = 0; i < fence.watches; i++) /* news tell of a sender that is not known yet */
-        if (fence.watch[i]->link == fence.link[0] && tern_link_come(fence.watch[i]))
+        if (fence.watch[i]->link == fence.link[0] && tern_link_watch_ready(fence.watch[i]))
             assert_int_equal(fence.watch[i]->deliver(fence.watch[i]), TERN_OK);
     assert_non_null(fence.queue = fence_find(channel));
-    assert_false(tern_link_come(fence.queue));
+    assert_false(tern_link_watch_ready(fence.queue));
 }
 
 static void fence_close(void)
@@ -169,7 +169,7 @@ static void fence_spared(unsigned channel, void (*consume)(void))
 {
     assert_false(fence_consume(channel, consume));
     assert_int_equal(fence.fences, 0);
-    tern_base_want(fence.wanted);
+    tern_base_wake_request(fence.wanted);
     assert_true(fence_consume(channel, consume));
     assert_int_equal(fence.fences, 0);
     assert_int_equal(atomic_load(fence.wanted), 0);

@@ -17,14 +17,14 @@
 #include "link/ofi/wire.h"
 
 /* A copy of exactly the bytes, so that a sanitizer sees every byte too far. */
-static bool read_exactly(const void *bytes, size_t len, struct ofi_mail *mail)
+static bool read_exactly(const void *bytes, size_t len, struct ofi_decoded *mail)
 {
     unsigned char *copy = malloc(len > 0 ? len : 1);
     bool           good;
 
     assert_non_null(copy);
     memcpy(copy, bytes, len);
-    good = tern_ofi_wire_read(copy, len, mail);
+    good = tern_ofi_wire_decode(copy, len, mail);
     free(copy);
     return good;
 }
@@ -42,13 +42,13 @@ static size_t write_header(unsigned char *bytes, unsigned kind, uint32_t from, u
 /* Channels that have data. */
 static const unsigned channel_of[] = { TERN_CHANNEL_REQUEST, TERN_CHANNEL_REPLY, TERN_CHANNEL_TAGGED };
 static const unsigned near_kind[] = { OFI_REQUEST, OFI_REPLY, OFI_TAGGED };
-static const unsigned far_kind[] = { OFI_FAR_REQUEST, OFI_FAR_REPLY, OFI_FAR_TAGGED };
+static const unsigned far_kind[] = { OFI_FETCH_REQUEST, OFI_FETCH_REPLY, OFI_FETCH_TAGGED };
 
 static void messages_come_back(void **state)
 {
-    static unsigned char bytes[OFI_WIRE_HEAD + OFI_WIRE_NEAR];
-    static const size_t  lens[] = { 0, 1, 63, 64, 4096, OFI_WIRE_NEAR };
-    struct ofi_mail      mail;
+    static unsigned char bytes[OFI_WIRE_HEAD + OFI_WIRE_INLINE_MAX];
+    static const size_t  lens[] = { 0, 1, 63, 64, 4096, OFI_WIRE_INLINE_MAX };
+    struct ofi_decoded   mail;
 
     (void)state;
     for (unsigned c = 0; c < 3; c++)
@@ -64,15 +64,15 @@ static void messages_come_back(void **state)
             assert_int_equal(mail.header.seq, 0xfffe);
             assert_int_equal(mail.header.ack, 0x1234);
             assert_int_equal(mail.len, lens[i]);
-            assert_int_equal(mail.far.len, 0);
+            assert_int_equal(mail.remote.len, 0);
         }
 }
 
 static void far_messages_come_back(void **state)
 {
-    unsigned char   bytes[OFI_WIRE_HEAD + sizeof(struct ofi_far)];
-    struct ofi_far  far = { .key = 7, .addr = 1ull << 60, .len = 100000 };
-    struct ofi_mail mail;
+    unsigned char          bytes[OFI_WIRE_HEAD + sizeof(struct ofi_remote_data)];
+    struct ofi_remote_data far = { .key = 7, .addr = 1ull << 60, .len = 100000 };
+    struct ofi_decoded     mail;
 
     (void)state;
     for (unsigned c = 0; c < 3; c++) {
@@ -81,7 +81,7 @@ static void far_messages_come_back(void **state)
         assert_true(read_exactly(bytes, sizeof(bytes), &mail));
         assert_int_equal(mail.channel, channel_of[c]);
         assert_int_equal(mail.len, 100000);
-        assert_memory_equal(&mail.far, &far, sizeof(far));
+        assert_memory_equal(&mail.remote, &far, sizeof(far));
         for (size_t len = 0; len < sizeof(bytes); len++)
             assert_false(read_exactly(bytes, len, &mail));
     }
@@ -92,10 +92,10 @@ static void far_messages_come_back(void **state)
 
 static void control_comes_back(void **state)
 {
-    unsigned char     bytes[sizeof(struct ofi_header) + sizeof(struct ofi_credit) + 1] = { 0 };
-    struct ofi_credit credit = { { 70000, 3, 9, 1 } };
-    size_t            header = sizeof(struct ofi_header);
-    struct ofi_mail   mail;
+    unsigned char      bytes[sizeof(struct ofi_header) + sizeof(struct ofi_credit) + 1] = { 0 };
+    struct ofi_credit  credit = { { 70000, 3, 9, 1 } };
+    size_t             header = sizeof(struct ofi_header);
+    struct ofi_decoded mail;
 
     (void)state;
     write_header(bytes, OFI_CREDIT, 1, 0, 0);
@@ -105,7 +105,7 @@ static void control_comes_back(void **state)
     assert_true(read_exactly(bytes, header + sizeof(credit), &mail));
     assert_memory_equal(&mail.credit, &credit, sizeof(credit));
     for (uint16_t channel = 0; channel < OFI_COUNTED + 2; channel++) {
-        write_header(bytes, OFI_WANT, 1, channel, 0);
+        write_header(bytes, OFI_CREDIT_REQUEST, 1, channel, 0);
         assert_int_equal(read_exactly(bytes, header, &mail), channel < OFI_COUNTED);
         assert_false(read_exactly(bytes, header + 1, &mail));
     }
@@ -121,15 +121,15 @@ static void notes_of_puts_come_back(void **state)
 
     (void)state;
     for (unsigned i = 0; i < 200000; i++) {
-        struct ofi_written w, back;
-        uint32_t           n = ranks[i % 6];
-        unsigned           bits = i % 3 == 0 ? 32 : i % 3 == 1 ? 64 : i % 65;
+        struct ofi_put_notify w, back;
+        uint32_t              n = ranks[i % 6];
+        unsigned              bits = i % 3 == 0 ? 32 : i % 3 == 1 ? 64 : i % 65;
 
         seed = seed * 6364136223846793005ull + 1442695040888963407ull;
-        w = (struct ofi_written){ .from = (uint32_t)(seed >> 40) % n,
-                                  .tag = (uint32_t)(seed >> 32) >> (i % 33 == 32 ? 31 : i % 33),
-                                  .region = 1 + (seed >> 20) % (1u << (i % 12)),
-                                  .bytes = (seed >> 16) % (1ull << (i % 41)) };
+        w = (struct ofi_put_notify){ .from = (uint32_t)(seed >> 40) % n,
+                                     .tag = (uint32_t)(seed >> 32) >> (i % 33 == 32 ? 31 : i % 33),
+                                     .region = 1 + (seed >> 20) % (1u << (i % 12)),
+                                     .bytes = (seed >> 16) % (1ull << (i % 41)) };
         if (!tern_ofi_wire_pack(n, bits, &w, &data))
             continue;
         packed++;
@@ -142,67 +142,67 @@ static void notes_of_puts_come_back(void **state)
     }
     assert_true(packed > 10000);
     /* What fits, by the numbers in wire.h. */
-    assert_true(tern_ofi_wire_pack(2, 64, &(struct ofi_written){ 1, 0xffffff, 9, 1 << 20 }, &data));
-    assert_true(tern_ofi_wire_pack(2, 32, &(struct ofi_written){ 1, 15, 9, 255 }, &data));
-    assert_false(tern_ofi_wire_pack(2, 32, &(struct ofi_written){ 1, 1u << 31, 9, 255 }, &data));
-    assert_false(tern_ofi_wire_pack(2, 64, &(struct ofi_written){ 1, 1, 9, 1u << 28 }, &data));
-    assert_false(tern_ofi_wire_pack(2, 0, &(struct ofi_written){ 1, 1, 9, 8 }, &data));
+    assert_true(tern_ofi_wire_pack(2, 64, &(struct ofi_put_notify){ 1, 0xffffff, 9, 1 << 20 }, &data));
+    assert_true(tern_ofi_wire_pack(2, 32, &(struct ofi_put_notify){ 1, 15, 9, 255 }, &data));
+    assert_false(tern_ofi_wire_pack(2, 32, &(struct ofi_put_notify){ 1, 1u << 31, 9, 255 }, &data));
+    assert_false(tern_ofi_wire_pack(2, 64, &(struct ofi_put_notify){ 1, 1, 9, 1u << 28 }, &data));
+    assert_false(tern_ofi_wire_pack(2, 0, &(struct ofi_put_notify){ 1, 1, 9, 8 }, &data));
 }
 
 static void errands_come_back(void **state)
 {
-    static unsigned char bytes[OFI_WIRE_ERRAND + OFI_WIRE_NEAR + 1];
-    struct ofi_errand    errand = { .region = 5, .key = 1ull << 63, .addr = 64, .expect = 1 << 20 };
-    struct ofi_mail      mail;
+    static unsigned char   bytes[OFI_WIRE_RPC + OFI_WIRE_INLINE_MAX + 1];
+    struct ofi_rpc_request errand = { .region = 5, .key = 1ull << 63, .addr = 64, .expect = 1 << 20 };
+    struct ofi_decoded     mail;
 
     (void)state;
-    for (uint32_t len = 0; len <= OFI_WIRE_NEAR + 1; len += len < 70 ? 1 : 997) {
-        write_header(bytes, OFI_ERRAND, 9, 3, 4);
+    for (uint32_t len = 0; len <= OFI_WIRE_INLINE_MAX + 1; len += len < 70 ? 1 : 997) {
+        write_header(bytes, OFI_RPC, 9, 3, 4);
         errand.len = len;
         memcpy(bytes + sizeof(struct ofi_header), &errand, sizeof(errand));
-        assert_int_equal(read_exactly(bytes, OFI_WIRE_ERRAND + len, &mail), len <= OFI_WIRE_NEAR);
-        if (len > OFI_WIRE_NEAR)
+        assert_int_equal(read_exactly(bytes, OFI_WIRE_RPC + len, &mail), len <= OFI_WIRE_INLINE_MAX);
+        if (len > OFI_WIRE_INLINE_MAX)
             break;
-        assert_memory_equal(&mail.errand, &errand, sizeof(errand));
+        assert_memory_equal(&mail.rpc_request, &errand, sizeof(errand));
         assert_true(mail.len == len && mail.header.seq == 3 && mail.header.ack == 4);
-        assert_false(read_exactly(bytes, OFI_WIRE_ERRAND + len + 1, &mail));
+        assert_false(read_exactly(bytes, OFI_WIRE_RPC + len + 1, &mail));
         if (len > 0)
-            assert_false(read_exactly(bytes, OFI_WIRE_ERRAND + len - 1, &mail));
-        write_header(bytes, OFI_FAR_ERRAND, 9, 3, 4); /* the request is elsewhere */
-        assert_int_equal(read_exactly(bytes, OFI_WIRE_ERRAND, &mail), len > 0);
-        assert_false(read_exactly(bytes, OFI_WIRE_ERRAND + 1, &mail));
+            assert_false(read_exactly(bytes, OFI_WIRE_RPC + len - 1, &mail));
+        write_header(bytes, OFI_FETCH_RPC, 9, 3, 4); /* the request is elsewhere */
+        assert_int_equal(read_exactly(bytes, OFI_WIRE_RPC, &mail), len > 0);
+        assert_false(read_exactly(bytes, OFI_WIRE_RPC + 1, &mail));
     }
-    for (size_t len = 0; len < OFI_WIRE_ERRAND; len++)
+    for (size_t len = 0; len < OFI_WIRE_RPC; len++)
         assert_false(read_exactly(bytes, len, &mail));
 }
 
 static void answers_come_back(void **state)
 {
-    static unsigned char bytes[OFI_WIRE_ANSWER + OFI_WIRE_NEAR + 1];
-    struct ofi_answer    answer = { .status = -8 };
-    struct ofi_mail      mail;
+    static unsigned char    bytes[OFI_WIRE_RPC_RESPONSE + OFI_WIRE_INLINE_MAX + 1];
+    struct ofi_rpc_response answer = { .status = -8 };
+    struct ofi_decoded      mail;
 
     (void)state;
-    write_header(bytes, OFI_ANSWER, 9, 3, 4);
-    for (uint32_t len = 0; len <= OFI_WIRE_NEAR; len += len < 70 ? 1 : 997) {
+    write_header(bytes, OFI_RPC_RESPONSE, 9, 3, 4);
+    for (uint32_t len = 0; len <= OFI_WIRE_INLINE_MAX; len += len < 70 ? 1 : 997) {
         answer.len = len;
         memcpy(bytes + sizeof(struct ofi_header), &answer, sizeof(answer));
-        assert_true(read_exactly(bytes, OFI_WIRE_ANSWER + len, &mail)); /* along with it, */
-        assert_true(mail.len == len && mail.answer.len == len && mail.answer.status == -8);
-        assert_true(read_exactly(bytes, OFI_WIRE_ANSWER, &mail)); /* or written elsewhere */
-        assert_true(mail.len == 0 && mail.answer.len == len);
-        assert_false(read_exactly(bytes, OFI_WIRE_ANSWER + len + 1, &mail));
+        assert_true(read_exactly(bytes, OFI_WIRE_RPC_RESPONSE + len, &mail)); /* along with it, */
+        assert_true(mail.len == len && mail.rpc_response.len == len && mail.rpc_response.status == -8);
+        assert_true(read_exactly(bytes, OFI_WIRE_RPC_RESPONSE, &mail)); /* or written elsewhere */
+        assert_true(mail.len == 0 && mail.rpc_response.len == len);
+        assert_false(read_exactly(bytes, OFI_WIRE_RPC_RESPONSE + len + 1, &mail));
         if (len > 1)
-            assert_false(read_exactly(bytes, OFI_WIRE_ANSWER + len - 1, &mail));
+            assert_false(read_exactly(bytes, OFI_WIRE_RPC_RESPONSE + len - 1, &mail));
     }
-    for (size_t len = 0; len < OFI_WIRE_ANSWER; len++)
+    for (size_t len = 0; len < OFI_WIRE_RPC_RESPONSE; len++)
         assert_false(read_exactly(bytes, len, &mail));
 }
 
 static void too_long_or_unknown(void **state)
 {
-    static unsigned char bytes[OFI_WIRE_HEAD + OFI_WIRE_NEAR + 1];
-    struct ofi_mail      mail;
+    static unsigned char bytes[OFI_WIRE_HEAD + OFI_WIRE_INLINE_MAX + 1];
+    struct ofi_decoded   mail;
 
     (void)state;
     write_header(bytes, OFI_REQUEST, 0, 0, 0);
@@ -219,9 +219,9 @@ static void too_long_or_unknown(void **state)
 /* Random bytes, half of them with a kind that is one. */
 static void noise(void **state)
 {
-    unsigned char   bytes[256];
-    uint64_t        seed = 88172645463325252ull;
-    struct ofi_mail mail;
+    unsigned char      bytes[256];
+    uint64_t           seed = 88172645463325252ull;
+    struct ofi_decoded mail;
 
     (void)state;
     for (int i = 0; i < 200000; i++) {
@@ -234,7 +234,7 @@ static void noise(void **state)
         if (i % 2)
             bytes[8] = (unsigned char)(seed % OFI_KINDS);
         if (read_exactly(bytes, seed >> 32 & 255, &mail))
-            assert_true(mail.kind < OFI_KINDS && (mail.kind > OFI_FAR_REPLY || mail.channel < TERN_CHANNELS));
+            assert_true(mail.kind < OFI_KINDS && (mail.kind > OFI_FETCH_REPLY || mail.channel < TERN_CHANNELS));
     }
 }
 

@@ -15,10 +15,10 @@
 
 #include <cmocka.h>
 
-#include "base/vector.h"
+#include "base/simd.h"
 #include "job_test.h"
-#include "op/acc.h"
-#include "op/mutex_step.h"
+#include "op/atomic/acc.h"
+#include "op/atomic/mutex_step.h"
 #include "serve_world.h"
 
 #define BYTES 4096u
@@ -47,12 +47,12 @@ static int close_memory(void **state)
 
 static tern_status serve(const unsigned char *request, size_t len, unsigned char *answer, size_t room, size_t *answered)
 {
-    struct tern_link_ground ground = { .base = memory, .size = BYTES };
-    unsigned char          *copy = malloc(len > 0 ? len : 1); /* of exactly its size */
-    tern_status             st;
+    struct tern_target_mem ground = { .base = memory, .size = BYTES };
+    unsigned char         *copy = malloc(len > 0 ? len : 1); /* of exactly its size */
+    tern_status            st;
 
     memcpy(copy, request, len);
-    st = tern_op_serve(&ground, copy, len, answer, room, answered);
+    st = tern_op_rpc_serve(&ground, copy, len, answer, room, answered);
     free(copy);
     return st;
 }
@@ -60,13 +60,13 @@ static tern_status serve(const unsigned char *request, size_t len, unsigned char
 /* A request for two doubles, one piece each; returns its length. */
 static size_t two_doubles(unsigned char *bytes, double scale, bool fetch, uint64_t second)
 {
-    const struct wire_request w = { .verb = WIRE_PUT, .kind = TERN_SIDE_VECTOR, .count = 2, .len = 16 };
+    const struct wire_request w = { .verb = WIRE_PUT, .kind = TERN_LAYOUT_VECTOR, .count = 2, .len = 16 };
     const uint64_t            list[4] = { 8, 8, second, 8 };
     const double              summands[2] = { 3, 5 };
     struct wire_acc           head = { .verb = WIRE_ACC };
     size_t                    payload = sizeof(head) + wire_payload_at(sizeof(list));
 
-    tern_op_sum_make(&head.sum, TERN_DOUBLE, &scale, fetch);
+    tern_op_acc_op_make(&head.sum, TERN_DOUBLE, &scale, fetch);
     memset(bytes, 0, payload);
     memcpy(bytes, &head, sizeof(head));
     memcpy(bytes + sizeof(head), &w, sizeof(w));
@@ -151,7 +151,7 @@ static void damaged(void **state)
                                 .step = (uint8_t)(job_random(&seed) % TERN_MUTEX_STEPS),
                                 .log = 3,
                                 .ticket = (uint32_t)job_random(&seed),
-                                .name = tern_base_turn_name((unsigned)(job_random(&seed) % SERVE_RANKS), 1) };
+                                .name = tern_base_qlock_id((unsigned)(job_random(&seed) % SERVE_RANKS), 1) };
         tern_status       st;
 
         if (i % 3 == 0) {
@@ -172,28 +172,28 @@ static void damaged(void **state)
 
 static void mutex_steps(void **state)
 {
-    struct wire_mutex        w = { .verb = WIRE_MUTEX, .step = TERN_MUTEX_ENTER, .log = 3, .offset = 256 };
-    struct wire_mutex_answer a;
-    size_t                   answered;
+    struct wire_mutex          w = { .verb = WIRE_MUTEX, .step = TERN_MUTEX_ACQUIRE, .log = 3, .offset = 256 };
+    struct wire_mutex_response a;
+    size_t                     answered;
 
     (void)state;
     memset(memory, 0, BYTES);
     for (unsigned rank = 1; rank <= 2; rank++) {
-        w.name = tern_base_turn_name(rank, 0);
+        w.name = tern_base_qlock_id(rank, 0);
         assert_int_equal(serve((unsigned char *)&w, sizeof(w), (unsigned char *)&a, sizeof(a), &answered), TERN_OK);
         assert_int_equal(answered, sizeof(a));
-        assert_int_equal(a.state, rank == 1 ? TERN_TURN_MINE : TERN_TURN_WAIT);
+        assert_int_equal(a.state, rank == 1 ? TERN_QLOCK_ACQUIRED : TERN_QLOCK_WAITING);
         assert_int_equal(a.holder, 2);
     }
-    w.step = TERN_MUTEX_GIVE;
+    w.step = TERN_MUTEX_RELEASE;
     assert_int_equal(serve((unsigned char *)&w, sizeof(w), (unsigned char *)&a, sizeof(a), &answered), TERN_OK);
-    assert_int_equal(a.state, TERN_TURN_NOT);
+    assert_int_equal(a.state, TERN_QLOCK_NOT_OWNER);
     memset(memory, 0, BYTES); /* free, and asked for by one that is dead when its question is read */
-    w.step = TERN_MUTEX_ENTER;
-    w.name = tern_base_turn_name(3, 0);
+    w.step = TERN_MUTEX_ACQUIRE;
+    w.name = tern_base_qlock_id(3, 0);
     tern_job.lost[3] = true;
     assert_int_equal(serve((unsigned char *)&w, sizeof(w), (unsigned char *)&a, sizeof(a), &answered), TERN_ERR_PEER);
-    assert_int_equal(tern_base_turn_holder((struct tern_turn *)(void *)(memory + w.offset)), 0);
+    assert_int_equal(tern_base_qlock_holder((struct tern_qlock *)(void *)(memory + w.offset)), 0);
     tern_job.lost[3] = false;
     w.offset = 257;
     assert_int_equal(serve((unsigned char *)&w, sizeof(w), (unsigned char *)&a, sizeof(a), &answered), TERN_ERR_LINK);
@@ -203,15 +203,15 @@ static void mutex_steps(void **state)
 
 static void ones(void **state)
 {
-    const double    one[2] = { 1, 0 };
-    double          to[2] = { 1, 2 }, from[2] = { INFINITY, 3 };
-    struct tern_sum sum;
+    const double       one[2] = { 1, 0 };
+    double             to[2] = { 1, 2 }, from[2] = { INFINITY, 3 };
+    struct tern_acc_op sum;
 
     (void)state;
     for (int i = 0; i < 2; i++) {
-        tern_op_sum_make(&sum, TERN_COMPLEX_DOUBLE, i == 0 ? NULL : one, i == 1);
+        tern_op_acc_op_make(&sum, TERN_COMPLEX_DOUBLE, i == 0 ? NULL : one, i == 1);
         assert_true(sum.plain);
-        tern_op_sum_loop(&sum, false)((unsigned char *)to, (unsigned char *)from, sizeof(to), sum.scale);
+        tern_op_acc_kernel(&sum, false)((unsigned char *)to, (unsigned char *)from, sizeof(to), sum.scale);
         assert_true(to[0] == INFINITY && to[1] == 5 + 3 * i);
     }
     assert_true(from[0] == INFINITY && from[1] == 5);
@@ -225,13 +225,14 @@ static void wide(void **state)
     unsigned      seed = 5;
 
     (void)state;
-    if (!tern_base_vector_wide())
+    if (!tern_base_simd_wide())
         skip();
     for (unsigned i = 0; i < TERN_TYPES * 4 * 20 * 3; i++) {
-        struct tern_sum sum;
-        size_t          element = tern_sum_bytes(i % TERN_TYPES), bytes = element * (i / TERN_TYPES / 4 % 20);
+        struct tern_acc_op sum;
+        size_t             element = tern_acc_op_bytes(i % TERN_TYPES), bytes = element * (i / TERN_TYPES / 4 % 20);
 
-        tern_op_sum_make(&sum, (tern_type)(i % TERN_TYPES), i / TERN_TYPES % 2 ? factor : NULL, i / TERN_TYPES / 2 % 2);
+        tern_op_acc_op_make(&sum, (tern_type)(i % TERN_TYPES), i / TERN_TYPES % 2 ? factor : NULL,
+                            i / TERN_TYPES / 2 % 2);
         for (size_t j = 0; j < sizeof(to[0]); j++)
             to[0][j] = (unsigned char)(rand_r(&seed) % 0x70); /* no NaN: the sign and the bits of one may differ */
         for (size_t j = 0; j < sizeof(from[0]); j++)
@@ -239,7 +240,7 @@ static void wide(void **state)
         memcpy(to[1], to[0], sizeof(to[0]));
         memcpy(from[1], from[0], sizeof(from[0]));
         for (int w = 0; w < 2; w++)
-            tern_op_sum_loop(&sum, w == 1)(to[w], from[w] + i % 3, bytes, sum.scale);
+            tern_op_acc_kernel(&sum, w == 1)(to[w], from[w] + i % 3, bytes, sum.scale);
         assert_memory_equal(to[0], to[1], sizeof(to[0]));
         assert_memory_equal(from[0], from[1], sizeof(from[0]));
     }

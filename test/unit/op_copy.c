@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "job_test.h"
-#include "op/copy.h"
+#include "op/shape/copy.h"
 
 #define CASES (JOB_SANITIZED ? 20000u : 200000u)
 #define BYTES (256u << 10)

@@ -16,8 +16,8 @@
 
 #include "core/job.h"
 #include "core/region.h"
-#include "op/mutex.h"
-#include "op/mutex_step.h"
+#include "op/atomic/mutex.h"
+#include "op/atomic/mutex_step.h"
 
 #define PAGE 4096u
 #define RANKS ((int)PAGE)   /* the table of dead ranks has one byte for each, and fills a page */
@@ -36,7 +36,7 @@ static const unsigned none[] = { UINT32_MAX, RANKS, RANKS + 1, 65535, (1u << 17)
 #define NONE (sizeof(none) / sizeof(none[0]))
 
 static unsigned char      *pages;
-static struct tern_turn   *turns[COUNT];
+static struct tern_qlock  *turns[COUNT];
 static struct tern_region  region;
 static struct tern_mutexes mutexes = { .region = &region, .count = COUNT, .log = LOG };
 
@@ -54,7 +54,7 @@ static int job_make(void **state)
     tern_job.boot.rank = ME;
     tern_job.boot.segment = aligned_alloc(64, tern_segment_bytes(RANKS, false));
     tern_job.peer_link = calloc((size_t)RANKS, sizeof(*tern_job.peer_link));
-    mutexes.bytes = tern_base_turn_bytes(LOG);
+    mutexes.bytes = tern_base_qlock_bytes(LOG);
     region.own.addr = aligned_alloc(64, COUNT * mutexes.bytes);
     if (!tern_job.boot.segment || !tern_job.peer_link || !region.own.addr)
         return -1;
@@ -62,7 +62,7 @@ static int job_make(void **state)
     tern_job.boot.segment->ranks = tern_job.boot.segment->locals = (uint32_t)RANKS;
     tern_job.ops[0] = &maps;
     for (unsigned i = 0; i < COUNT; i++)
-        turns[i] = (struct tern_turn *)(void *)((unsigned char *)region.own.addr + i * mutexes.bytes);
+        turns[i] = (struct tern_qlock *)(void *)((unsigned char *)region.own.addr + i * mutexes.bytes);
     return 0;
 }
 
@@ -82,11 +82,11 @@ static int begin(void **state)
     return 0;
 }
 
-static enum tern_turn_state step(unsigned rank, enum tern_mutex_step which, uint32_t *ticket)
+static enum tern_qlock_state step(unsigned rank, enum tern_mutex_step which, uint32_t *ticket)
 {
     struct tern_mutex_stepped done = { .ticket = *ticket };
 
-    tern_op_mutex_step(turns[0], LOG, which, tern_base_turn_name(rank, 7), &done);
+    tern_op_mutex_step(turns[0], LOG, which, tern_base_qlock_id(rank, 7), &done);
     *ticket = done.ticket;
     return done.state;
 }
@@ -96,14 +96,14 @@ static void who_holds_one(void **state)
 {
     (void)state;
     assert_int_equal(tern_op_mutex_held(&mutexes), COUNT);
-    atomic_store(&turns[1]->word, tern_base_turn_name(DEAD, 7));
+    atomic_store(&turns[1]->word, tern_base_qlock_id(DEAD, 7));
     assert_int_equal(tern_op_mutex_held(&mutexes), COUNT);
-    atomic_store(&turns[2]->word, tern_base_turn_name(LIVING, 7));
+    atomic_store(&turns[2]->word, tern_base_qlock_id(LIVING, 7));
     assert_int_equal(tern_op_mutex_held(&mutexes), 2);
     for (size_t i = 0; i < NONE; i++) {
-        atomic_store(&turns[0]->word, tern_base_turn_name(none[i], 7));
+        atomic_store(&turns[0]->word, tern_base_qlock_id(none[i], 7));
         assert_int_equal(tern_op_mutex_held(&mutexes), 2); /* and the search goes on behind a damaged mutex */
-        atomic_store(&turns[0]->word, tern_base_turn_name(none[i], 7) | TERN_TURN_QUEUE | TERN_TURN_GIVEN);
+        atomic_store(&turns[0]->word, tern_base_qlock_id(none[i], 7) | TERN_QLOCK_HAS_WAITERS | TERN_QLOCK_HANDED_OVER);
         assert_int_equal(tern_op_mutex_held(&mutexes), 2);
     }
 }
@@ -115,14 +115,14 @@ static void steps_behind_a_damaged_owner(void **state)
         uint32_t ticket = 0;
 
         begin(state);
-        atomic_store(&turns[0]->word, tern_base_turn_name(none[i], 7));
-        assert_int_equal(step(ME, TERN_MUTEX_TRY, &ticket), TERN_TURN_LOST);
-        assert_int_equal(step(ME, TERN_MUTEX_ENTER, &ticket), TERN_TURN_LOST);
-        assert_int_equal(step(ME, TERN_MUTEX_GIVE, &ticket), TERN_TURN_NOT);
+        atomic_store(&turns[0]->word, tern_base_qlock_id(none[i], 7));
+        assert_int_equal(step(ME, TERN_MUTEX_TRY, &ticket), TERN_QLOCK_OWNER_DEAD);
+        assert_int_equal(step(ME, TERN_MUTEX_ACQUIRE, &ticket), TERN_QLOCK_OWNER_DEAD);
+        assert_int_equal(step(ME, TERN_MUTEX_RELEASE, &ticket), TERN_QLOCK_NOT_OWNER);
         /* It was chosen and has not taken the mutex: whoever comes next gets it. */
-        atomic_store(&turns[0]->word, tern_base_turn_name(none[i], 7) | TERN_TURN_QUEUE | TERN_TURN_GIVEN);
-        assert_int_equal(step(ME, TERN_MUTEX_ENTER, &ticket), TERN_TURN_MINE);
-        assert_int_equal(step(ME, TERN_MUTEX_GIVE, &ticket), TERN_TURN_MINE);
+        atomic_store(&turns[0]->word, tern_base_qlock_id(none[i], 7) | TERN_QLOCK_HAS_WAITERS | TERN_QLOCK_HANDED_OVER);
+        assert_int_equal(step(ME, TERN_MUTEX_ACQUIRE, &ticket), TERN_QLOCK_ACQUIRED);
+        assert_int_equal(step(ME, TERN_MUTEX_RELEASE, &ticket), TERN_QLOCK_ACQUIRED);
     }
 }
 
@@ -133,12 +133,12 @@ static void damaged_waiters(void **state)
         uint32_t ticket[2] = { 0 };
 
         begin(state);
-        assert_int_equal(step(ME, TERN_MUTEX_ENTER, &ticket[0]), TERN_TURN_MINE);
-        assert_int_equal(step(LIVING + 1000, TERN_MUTEX_ENTER, &ticket[1]), TERN_TURN_WAIT);
-        assert_int_equal(step(LIVING, TERN_MUTEX_ENTER, &ticket[1]), TERN_TURN_WAIT);
-        atomic_store(&turns[0]->place[0], tern_base_turn_name(none[i], 7) & TERN_TURN_NAME);
-        assert_int_equal(step(ME, TERN_MUTEX_GIVE, &ticket[0]), TERN_TURN_MINE);
-        assert_int_equal(step(LIVING, TERN_MUTEX_LOOK, &ticket[1]), TERN_TURN_MINE);
+        assert_int_equal(step(ME, TERN_MUTEX_ACQUIRE, &ticket[0]), TERN_QLOCK_ACQUIRED);
+        assert_int_equal(step(LIVING + 1000, TERN_MUTEX_ACQUIRE, &ticket[1]), TERN_QLOCK_WAITING);
+        assert_int_equal(step(LIVING, TERN_MUTEX_ACQUIRE, &ticket[1]), TERN_QLOCK_WAITING);
+        atomic_store(&turns[0]->queue[0], tern_base_qlock_id(none[i], 7) & TERN_QLOCK_ID_MASK);
+        assert_int_equal(step(ME, TERN_MUTEX_RELEASE, &ticket[0]), TERN_QLOCK_ACQUIRED);
+        assert_int_equal(step(LIVING, TERN_MUTEX_POLL, &ticket[1]), TERN_QLOCK_ACQUIRED);
     }
 }
 

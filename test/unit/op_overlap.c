@@ -9,50 +9,50 @@
 #include <cmocka.h>
 
 #include "job_test.h"
-#include "op/overlap.h"
+#include "op/shape/overlap.h"
 
 #define BYTES 4096
 
 static unsigned char seen[2][BYTES];
 
 /* How often the walk touches each byte. */
-static void mark(const struct tern_side *side, unsigned char *times, uint64_t shift)
+static void mark(const struct tern_layout *side, unsigned char *times, uint64_t shift)
 {
-    struct tern_side_mark at = { 0, 0, 0 };
-    uint64_t              where;
+    struct tern_cursor at = { 0, 0, 0 };
+    uint64_t           where;
 
     memset(times, 0, BYTES);
     while (at.at < side->total) {
-        uint64_t len = tern_op_side_run(side, &at, &where);
+        uint64_t len = tern_op_layout_run(side, &at, &where);
 
         for (uint64_t i = 0; i < len; i++)
             times[where + shift + i]++;
-        tern_op_side_skip(side, &at, len);
+        tern_op_layout_skip(side, &at, len);
     }
 }
 
 struct sample {
-    struct tern_side       side;
-    struct tern_side_dim   dim[3];
-    struct tern_side_entry entry[12];
+    struct tern_layout        side;
+    struct tern_layout_dim    dim[3];
+    struct tern_layout_extent entry[12];
 };
 
 static void draw(struct sample *s, uint64_t *seed)
 {
     if (job_random(seed) % 2) {
-        s->side = (struct tern_side){ .kind = TERN_SIDE_STRIDED, .run = 1 + job_random(seed) % 8, .dim = s->dim };
+        s->side = (struct tern_layout){ .kind = TERN_LAYOUT_STRIDED, .run = 1 + job_random(seed) % 8, .dim = s->dim };
         s->side.total = s->side.run;
         s->side.first = 1000 + job_random(seed) % 64;
         for (s->side.dims = 0; s->side.dims < job_random(seed) % 4 && s->side.dims < 3; s->side.dims++) {
             s->dim[s->side.dims] =
-                (struct tern_side_dim){ 1 + job_random(seed) % 4, (int64_t)(job_random(seed) % 128) - 40 };
+                (struct tern_layout_dim){ 1 + job_random(seed) % 4, (int64_t)(job_random(seed) % 128) - 40 };
             s->side.total *= s->dim[s->side.dims].count;
         }
         return;
     }
-    s->side = (struct tern_side){ .kind = TERN_SIDE_VECTOR, .count = job_random(seed) % 12, .list = s->entry };
+    s->side = (struct tern_layout){ .kind = TERN_LAYOUT_VECTOR, .count = job_random(seed) % 12, .list = s->entry };
     for (uint64_t i = 0; i < s->side.count; i++) {
-        s->entry[i] = (struct tern_side_entry){ 900 + job_random(seed) % 400, job_random(seed) % 20 };
+        s->entry[i] = (struct tern_layout_extent){ 900 + job_random(seed) % 400, job_random(seed) % 20 };
         s->side.total += s->entry[i].len;
     }
 }
@@ -91,9 +91,9 @@ static void found_where_they_are(void **state)
 
 static void too_many_are_not_looked_at(void **state)
 {
-    struct tern_side_dim dim = { 100, 0 };
-    struct tern_side     side = { .kind = TERN_SIDE_STRIDED, .run = 8, .dims = 1, .dim = &dim, .total = 800 };
-    uint64_t             where;
+    struct tern_layout_dim dim = { 100, 0 };
+    struct tern_layout     side = { .kind = TERN_LAYOUT_STRIDED, .run = 8, .dims = 1, .dim = &dim, .total = 800 };
+    uint64_t               where;
 
     (void)state;
     assert_true(tern_op_overlap_within(&side, 100, &where));

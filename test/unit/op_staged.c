@@ -11,7 +11,7 @@ static void count_free(void *memory);
 
 /* clang-format off: the file under test is read with another free() */
 #define free count_free
-#include "op/staged.c"
+#include "op/shape/staged.c"
 #undef free
 
 #include <setjmp.h>
@@ -28,16 +28,16 @@ static void count_free(void *memory);
 #define TOTAL (RUNS * RUN)
 
 static struct scene {
-    struct tern_ctx       ctx;
-    struct tern_link_part part;
-    struct tern_bundle    bundle;
-    struct tern_pending   transfer;
-    struct tern_side_dim  dim;
-    unsigned char         memory[2 * TOTAL], other[2 * TOTAL];
-    tern_status           answer; /* of the path */
-    struct tern_xfer      xfer;   /* that it was given */
-    unsigned              starts, frees;
-    void                 *freed;
+    struct tern_ctx        ctx;
+    struct tern_link_part  part;
+    struct tern_multi      bundle;
+    struct tern_pending    transfer;
+    struct tern_layout_dim dim;
+    unsigned char          memory[2 * TOTAL], other[2 * TOTAL];
+    tern_status            answer; /* of the path */
+    struct tern_xfer       xfer;   /* that it was given */
+    unsigned               starts, frees;
+    void                  *freed;
 } s;
 
 static void count_free(void *memory)
@@ -60,36 +60,36 @@ static const struct tern_link_path path = { .name = "none", .start = start };
 
 static void begin(bool get, tern_status answer)
 {
-    struct tern_shape_marks marks = { .near = { .at = 0 } };
+    struct tern_shape_cursors marks = { .local = { .at = 0 } };
 
     memset((void *)&s, 0, sizeof(s));
     memset(s.memory, 0x5a, sizeof(s.memory));
     memcpy(s.other, s.memory, sizeof(s.memory));
     s.answer = answer;
     s.part = (struct tern_link_part){ .path = &path, .size = TOTAL };
-    s.dim = (struct tern_side_dim){ RUNS, 2 * (int64_t)RUN };
+    s.dim = (struct tern_layout_dim){ RUNS, 2 * (int64_t)RUN };
     s.bundle.ctx = &s.ctx;
     s.bundle.shape = (struct tern_shape){
         .part = &s.part,
         .get = get,
         .total = TOTAL,
-        .near = { .kind = TERN_SIDE_STRIDED,
-                  .dims = 1,
-                  .run = RUN,
-                  .first = (uint64_t)(uintptr_t)s.memory,
-                  .total = TOTAL,
-                  .dim = &s.dim },
-        .far = { .kind = TERN_SIDE_STRIDED, .run = TOTAL, .total = TOTAL },
+        .local = { .kind = TERN_LAYOUT_STRIDED,
+                   .dims = 1,
+                   .run = RUN,
+                   .first = (uint64_t)(uintptr_t)s.memory,
+                   .total = TOTAL,
+                   .dim = &s.dim },
+        .remote = { .kind = TERN_LAYOUT_STRIDED, .run = TOTAL, .total = TOTAL },
     };
-    s.transfer.op.kept = true; /* of the transfer that had the record before */
-    assert_int_equal(tern_op_way_staged.start(&s.bundle, &s.transfer, &marks), answer);
+    s.transfer.op.buffer_in_use = true; /* of the transfer that had the record before */
+    assert_int_equal(tern_op_method_staged.start(&s.bundle, &s.transfer, &marks), answer);
     assert_int_equal(s.starts, 1);
     assert_true(s.xfer.heap && s.xfer.len == TOTAL && s.xfer.get == get && s.xfer.offset == 0);
 }
 
 static void end(tern_status status)
 {
-    tern_op_way_staged.ended(&s.bundle, &s.transfer, status);
+    tern_op_method_staged.ended(&s.bundle, &s.transfer, status);
 }
 
 static void expect_freed(void)
@@ -136,7 +136,7 @@ static void buffers_that_the_link_keeps(void **state)
     (void)state;
     for (unsigned get = 0; get < 2; get++) {
         begin(get, TERN_PENDING);
-        s.transfer.op.kept = true;
+        s.transfer.op.buffer_in_use = true;
         end(TERN_ERR_PEER);
         assert_int_equal(s.frees, 0);
         assert_memory_equal(s.memory, s.other, sizeof(s.memory));

@@ -19,7 +19,7 @@
 #include <cmocka.h>
 
 #include "job_test.h"
-#include "op/stride.h"
+#include "op/shape/stride.h"
 
 #define CASES (JOB_SANITIZED ? 300000u : 3000000u)
 #define MOST 256 /* bytes of one case */
@@ -93,7 +93,7 @@ static void walk_result(const struct tern_stride *s, unsigned dim, int64_t far, 
         return;
     }
     for (uint64_t i = 0; i < s->dim[dim].count; i++)
-        walk_result(s, dim + 1, far + (int64_t)i * s->dim[dim].far, near + (int64_t)i * s->dim[dim].near, w);
+        walk_result(s, dim + 1, far + (int64_t)i * s->dim[dim].remote, near + (int64_t)i * s->dim[dim].local, w);
 }
 
 /* Whether the result is one to which no rule applies any more. */
@@ -102,14 +102,15 @@ static bool is_settled(const struct tern_stride *s)
     for (unsigned i = 0; i < s->dims; i++) {
         const struct tern_stride_dim *d = &s->dim[i];
 
-        if (d->count < 2 || d->far < 0 || (d->far == 0 && d->near < 0))
+        if (d->count < 2 || d->remote < 0 || (d->remote == 0 && d->local < 0))
             return false;
-        if ((uint64_t)d->far == s->run && (uint64_t)d->near == s->run)
+        if ((uint64_t)d->remote == s->run && (uint64_t)d->local == s->run)
             return false;
-        if (i > 0 && (uint64_t)s->dim[i - 1].far - 1 > (uint64_t)d->far - 1)
+        if (i > 0 && (uint64_t)s->dim[i - 1].remote - 1 > (uint64_t)d->remote - 1)
             return false;
         for (unsigned j = 0; j < s->dims; j++)
-            if (i != j && s->dim[j].far == d->far * (int64_t)d->count && s->dim[j].near == d->near * (int64_t)d->count)
+            if (i != j && s->dim[j].remote == d->remote * (int64_t)d->count &&
+                s->dim[j].local == d->local * (int64_t)d->count)
                 return false;
     }
     return true;
@@ -135,17 +136,17 @@ static void compare(const struct input *in)
         return;
     }
     if (verdict == TERN_STRIDE_FINE)
-        walk_result(&s, 0, s.far, s.near, &got);
+        walk_result(&s, 0, s.remote, s.local, &got);
     if (verdict != TERN_STRIDE_FINE || memcmp(&want, &got, sizeof(want)) != 0 || s.total != want.bytes ||
         s.far_reach.before != (uint64_t)-want.far_low || s.far_reach.behind != (uint64_t)want.far_high ||
         s.near_reach.before != (uint64_t)-want.near_low || s.near_reach.behind != (uint64_t)want.near_high ||
         !is_settled(&s)) {
         print_input(in);
-        print_message("became run %llu, from %lld and %lld\n", (unsigned long long)s.run, (long long)s.far,
-                      (long long)s.near);
+        print_message("became run %llu, from %lld and %lld\n", (unsigned long long)s.run, (long long)s.remote,
+                      (long long)s.local);
         for (unsigned i = 0; i < s.dims; i++)
             print_message("  count %llu far %lld near %lld\n", (unsigned long long)s.dim[i].count,
-                          (long long)s.dim[i].far, (long long)s.dim[i].near);
+                          (long long)s.dim[i].remote, (long long)s.dim[i].local);
         fail();
     }
 }
@@ -306,7 +307,7 @@ static void patterns_of_the_benchmarks_become_one_loop(void **state)
             }
             assert_int_equal(make(&in, &s), TERN_STRIDE_FINE);
             assert_int_equal(s.dims, 1);
-            assert_true(s.run == 8 && s.dim[0].count == elements && s.dim[0].far == 32 && s.dim[0].near == 32);
+            assert_true(s.run == 8 && s.dim[0].count == elements && s.dim[0].remote == 32 && s.dim[0].local == 32);
         }
     }
 }
@@ -318,15 +319,15 @@ static void a_dense_box_becomes_one_run(void **state)
 
     (void)state;
     assert_int_equal(make(&in, &s), TERN_STRIDE_FINE);
-    assert_true(s.dims == 0 && s.run == 480 && s.far == 0 && s.near == 0 && s.total == 480);
+    assert_true(s.dims == 0 && s.run == 480 && s.remote == 0 && s.local == 0 && s.total == 480);
     in.far[1] = -24, in.near[1] = -24; /* the middle one walked backwards on both sides */
     assert_int_equal(make(&in, &s), TERN_STRIDE_FINE);
-    assert_true(s.dims == 0 && s.run == 480 && s.far == -72 && s.near == -72);
+    assert_true(s.dims == 0 && s.run == 480 && s.remote == -72 && s.local == -72);
     in.near[1] = 24; /* a reflection: the far side is put in order, at the near side's expense */
     assert_int_equal(make(&in, &s), TERN_STRIDE_FINE);
-    assert_true(s.dims == 2 && s.run == 24 && s.far == -72 && s.near == 72);
-    assert_true(s.dim[0].count == 4 && s.dim[0].far == 24 && s.dim[0].near == -24);
-    assert_true(s.dim[1].count == 5 && s.dim[1].far == 96 && s.dim[1].near == 96);
+    assert_true(s.dims == 2 && s.run == 24 && s.remote == -72 && s.local == 72);
+    assert_true(s.dim[0].count == 4 && s.dim[0].remote == 24 && s.dim[0].local == -24);
+    assert_true(s.dim[1].count == 5 && s.dim[1].remote == 96 && s.dim[1].local == 96);
 }
 
 static void the_far_side_comes_first(void **state)
@@ -337,8 +338,8 @@ static void the_far_side_comes_first(void **state)
     (void)state;
     assert_int_equal(make(&in, &s), TERN_STRIDE_FINE);
     assert_true(s.dims == 2 && s.run == 8);
-    assert_true(s.dim[0].count == 200 && s.dim[0].far == 8 && s.dim[0].near == 800);
-    assert_true(s.dim[1].count == 100 && s.dim[1].far == 1600 && s.dim[1].near == 8);
+    assert_true(s.dim[0].count == 200 && s.dim[0].remote == 8 && s.dim[0].local == 800);
+    assert_true(s.dim[1].count == 100 && s.dim[1].remote == 1600 && s.dim[1].local == 8);
 }
 
 /* What does not fit into 63 bits is refused, unless there is nothing in it. */

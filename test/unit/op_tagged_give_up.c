@@ -7,11 +7,11 @@
 /* clang-format off: the file under test comes before cmocka.h, which takes one of its names */
 #define tern_core_pending_new refuse_record
 #define tern_op_engine_open refuse_engine
-#define tern_op_tagged_tell hear_of
-#include "op/tagged_pull.c"
+#define tern_op_tagged_send_fin hear_of
+#include "op/tagged/rndv.c"
 #undef tern_core_pending_new
 #undef tern_op_engine_open
-#undef tern_op_tagged_tell
+#undef tern_op_tagged_send_fin
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -75,7 +75,7 @@ static int begin(void **state)
     tern_job.peer_link = links;
     pthread_mutex_init(&s.engine.lock, NULL);
     s.engine.ctx = &s.engine_ctx;
-    s.ctx.aside = (struct tern_aside *)&s.engine;
+    s.ctx.engine = (struct tern_ctx_engine *)&s.engine;
     if (!tern_op_request_make(&s.ctx) || !(s.request = tern_op_request_new(&s.ctx, TERN_REQUEST_RECV)))
         return -1;
     atomic_store(&s.request->state, TERN_REQUEST_ACTIVE);
@@ -91,7 +91,7 @@ static int end_scene(void **state)
 {
     (void)state;
     s.request->id = 0; /* a receive that has not ended would be told of once more */
-    s.ctx.guest->close(&s.ctx);
+    s.ctx.tagged->close(&s.ctx);
     pthread_mutex_destroy(&s.engine.lock);
     return 0;
 }
@@ -99,8 +99,8 @@ static int end_scene(void **state)
 /* As whoever makes progress for the context. Returns whether the context asks for more. */
 static bool move_on(void)
 {
-    s.ctx.guest->advance(&s.ctx);
-    return atomic_load(&s.ctx.called);
+    s.ctx.tagged->advance(&s.ctx);
+    return atomic_load(&s.ctx.attention);
 }
 
 static void expect_active(void)
@@ -145,7 +145,7 @@ static void the_word_is_tried_again(void **state)
 static void the_word_is_tried_again_without_an_engine(void **state)
 {
     (void)state;
-    s.ctx.aside = NULL;
+    s.ctx.engine = NULL;
     s.refusals = 2;
     assert_true(move_on());
     expect_active();

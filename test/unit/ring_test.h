@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "base/ring.h"
+#include "base/spsc_ring.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define ROUNDS 20000u
@@ -42,8 +42,8 @@ static inline struct pair pair_make(size_t lines)
     assert_true(p.shape.cells > 0);
     memset(p.ring, 0xee, bytes); /* the data may hold anything */
     memset(p.ring, 0, sizeof(*p.ring) + p.shape.cells * sizeof(struct tern_ring_cell));
-    tern_base_ring_produce(&p.out, p.ring, p.shape);
-    tern_base_ring_consume_from(&p.in, p.ring, p.shape);
+    tern_base_ring_producer_init(&p.out, p.ring, p.shape);
+    tern_base_ring_consumer_init(&p.in, p.ring, p.shape);
     return p;
 }
 
@@ -52,9 +52,9 @@ static inline struct pair pair_make_apart(size_t lines)
 {
     struct pair p = pair_make(lines);
 
-    p.shape = tern_base_ring_apart(p.shape);
-    tern_base_ring_produce(&p.out, p.ring, p.shape);
-    tern_base_ring_consume_from(&p.in, p.ring, p.shape);
+    p.shape = tern_base_ring_spread(p.shape);
+    tern_base_ring_producer_init(&p.out, p.ring, p.shape);
+    tern_base_ring_consumer_init(&p.in, p.ring, p.shape);
     return p;
 }
 
@@ -72,10 +72,10 @@ static inline unsigned char byte_of(uint64_t number, size_t at)
 }
 
 /* All that a message may carry: its head, and as much data as there is room for. */
-static inline void fill(const struct tern_ring_room *room, uint64_t number)
+static inline void fill(const struct tern_ring_reservation *room, uint64_t number)
 {
     for (size_t i = 0; i < TERN_RING_HEAD; i++)
-        room->place.cell->head[i] = byte_of(number, i);
+        room->claim.cell->head[i] = byte_of(number, i);
     for (size_t i = 0; i < room->len; i++)
         room->data[i] = byte_of(number + 1, i);
 }
@@ -123,11 +123,11 @@ static inline void expect_empty(struct pair *p)
 }
 
 /* Room is what was asked for, and lies in the data of the ring. */
-static inline void expect_room(const struct pair *p, const struct tern_ring_room *room, size_t min, size_t max)
+static inline void expect_room(const struct pair *p, const struct tern_ring_reservation *room, size_t min, size_t max)
 {
     const unsigned char *begin = (const unsigned char *)&p->ring->cell[p->shape.cells];
 
-    assert_true(room->place.cell >= p->ring->cell && room->place.cell < p->ring->cell + p->shape.cells);
+    assert_true(room->claim.cell >= p->ring->cell && room->claim.cell < p->ring->cell + p->shape.cells);
     assert_true(room->len >= min && room->len <= max);
     if (max == 0)
         assert_null(room->data);
@@ -138,13 +138,13 @@ static inline void expect_room(const struct pair *p, const struct tern_ring_room
 /* One message with len bytes of data through an empty ring. */
 static inline void pass_one(struct pair *p, size_t len, uint64_t number)
 {
-    struct tern_ring_room room;
+    struct tern_ring_reservation room;
 
-    assert_true(tern_base_ring_take(&p->out, len, len, &room));
+    assert_true(tern_base_ring_reserve(&p->out, len, len, &room));
     expect_room(p, &room, len, len);
     expect_empty(p);
     fill(&room, number);
-    tern_base_ring_publish(&room.place, len);
+    tern_base_ring_publish(&room.claim, len);
     assert_true(is_shown(p));
     expect(p, len, number);
     expect_empty(p);

@@ -2,7 +2,7 @@
  *
  * Promise: where the sender runs no barrier before it sleeps, or none that reaches this process, there is a full fence
  * between what is consumed and the look: otherwise a sender that asks in between sleeps on, with room in its queue
- * (base/want.h). Where the sender runs a barrier there is no fence, which would cost every message.
+ * (base/wake_request.h). Where the sender runs a barrier there is no fence, which would cost every message.
  */
 #define FENCE_FILE "link/shm/message.c"
 #include "fence_test.h"
@@ -13,12 +13,12 @@ static const unsigned channels[] = { TERN_CHANNEL_REQUEST, TERN_CHANNEL_REPLY, T
 
 static void open_queue(unsigned channel, bool barriers)
 {
-    struct shm_inlet *inlet;
+    struct shm_rx_channel *inlet;
 
     fence_open(channel, barriers);
-    inlet = (struct shm_inlet *)fence.queue;
+    inlet = (struct shm_rx_channel *)fence.queue;
     fence.done = &inlet->ring.ring->cells_done;
-    fence.wanted = &inlet->ring.ring->wanted;
+    fence.wanted = &inlet->ring.ring->producer_waits;
 }
 
 static void without_barriers(void **state)

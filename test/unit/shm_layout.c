@@ -30,13 +30,13 @@ static void numbers_of_layout_8(void **state)
     assert_int_equal(offsetof(struct tern_segment, nodes), 28);
     assert_int_equal(offsetof(struct tern_segment, node), 32);
     assert_int_equal(offsetof(struct tern_segment, locals), 36);
-    assert_int_equal(offsetof(struct tern_segment, notes), 40);
-    assert_int_equal(offsetof(struct tern_segment, tell), 48);
+    assert_int_equal(offsetof(struct tern_segment, contributions), 40);
+    assert_int_equal(offsetof(struct tern_segment, relay_inode), 48);
     assert_int_equal(offsetof(struct tern_segment, losses), 64);
     assert_int_equal(offsetof(struct tern_segment, next), 128);
-    assert_int_equal(offsetof(struct tern_segment, guard), 192);
-    assert_int_equal(TERN_GUARDS, 256);
-    assert_int_equal(sizeof(struct tern_guard), 64);
+    assert_int_equal(offsetof(struct tern_segment, acc_lock), 192);
+    assert_int_equal(TERN_ACC_LOCKS, 256);
+    assert_int_equal(sizeof(struct tern_robust_lock), 64);
     assert_int_equal(offsetof(struct tern_segment, slot), 192 + 256 * 64);
     assert_int_equal(sizeof(struct tern_slot), 128);
     assert_int_equal(offsetof(struct tern_slot, bell), 0);
@@ -50,12 +50,12 @@ static void numbers_of_layout_8(void **state)
     assert_int_equal(offsetof(struct tern_slot, local), 80);
     assert_int_equal(offsetof(struct tern_slot, ended), 84);
     assert_int_equal(offsetof(struct tern_slot, started), 88);
-    assert_int_equal(sizeof(struct tern_card), 256);
-    assert_int_equal(offsetof(struct tern_card, bytes), 4);
-    assert_int_equal(offsetof(struct tern_seat, departures), 4);
-    assert_int_equal(offsetof(struct tern_seat, object), 8);
-    assert_int_equal(offsetof(struct tern_seat, note_len), 24);
-    assert_int_equal(sizeof(struct tern_seat), 64);
+    assert_int_equal(sizeof(struct tern_net_address), 256);
+    assert_int_equal(offsetof(struct tern_net_address, bytes), 4);
+    assert_int_equal(offsetof(struct tern_barrier_slot, departures), 4);
+    assert_int_equal(offsetof(struct tern_barrier_slot, object), 8);
+    assert_int_equal(offsetof(struct tern_barrier_slot, contribution_len), 24);
+    assert_int_equal(sizeof(struct tern_barrier_slot), 64);
     assert_int_equal(tern_segment_bytes(5, false), 192 + 256 * 64 + 5 * (128 + 256 + 64));
     assert_int_equal(tern_segment_bytes(5, true), 192 + 256 * 64 + 5 * (128 + 256 + 64 + 2 * 4096));
 }
@@ -73,31 +73,31 @@ static void chunks_and_desks(void **state)
     assert_int_equal(offsetof(struct shm_chunk, offset), 24);
     assert_int_equal(offsetof(struct shm_chunk, len), 32);
     assert_int_equal(offsetof(struct shm_chunk, data), 40);
-    assert_int_equal(sizeof(struct shm_desk), 128 + 64 * 64 + 32 * 128);
-    assert_int_equal(offsetof(struct shm_desk, inbox), 0);
-    assert_int_equal(offsetof(struct shm_desk, wanted), 4);
-    assert_int_equal(offsetof(struct shm_desk, data), 64);
-    assert_int_equal(offsetof(struct shm_desk, data_bytes), 72);
-    assert_int_equal(offsetof(struct shm_desk, chunk), 128);
-    assert_int_equal(offsetof(struct shm_desk, share), 128 + 64 * 64);
-    assert_int_equal(sizeof(struct tern_share), 128);
-    assert_int_equal(offsetof(struct tern_share, open), 0);
-    assert_int_equal(offsetof(struct tern_share, base), 8);
-    assert_int_equal(offsetof(struct tern_share, note), 16);
-    assert_int_equal(offsetof(struct tern_share, key), 48);
-    assert_int_equal(offsetof(struct tern_share, landed), 64);
-    assert_int_equal(offsetof(struct tern_share, status), 68);
+    assert_int_equal(sizeof(struct shm_bounce_ctl), 128 + 64 * 64 + 32 * 128);
+    assert_int_equal(offsetof(struct shm_bounce_ctl, inbox), 0);
+    assert_int_equal(offsetof(struct shm_bounce_ctl, service_needed), 4);
+    assert_int_equal(offsetof(struct shm_bounce_ctl, data), 64);
+    assert_int_equal(offsetof(struct shm_bounce_ctl, data_bytes), 72);
+    assert_int_equal(offsetof(struct shm_bounce_ctl, chunk), 128);
+    assert_int_equal(offsetof(struct shm_bounce_ctl, split), 128 + 64 * 64);
+    assert_int_equal(sizeof(struct tern_work_split), 128);
+    assert_int_equal(offsetof(struct tern_work_split, open), 0);
+    assert_int_equal(offsetof(struct tern_work_split, base), 8);
+    assert_int_equal(offsetof(struct tern_work_split, args), 16);
+    assert_int_equal(offsetof(struct tern_work_split, key), 48);
+    assert_int_equal(offsetof(struct tern_work_split, completed), 64);
+    assert_int_equal(offsetof(struct tern_work_split, status), 68);
 }
 
 static void seats_and_halls(void **state)
 {
     (void)state;
     assert_true(1u << SHM_ROUNDS >= TERN_MAX_NODE_RANKS);
-    assert_int_equal(offsetof(struct shm_seat, round), 0);
-    assert_int_equal(sizeof(((struct shm_seat *)NULL)->round[0]), 64);
-    assert_int_equal(offsetof(struct shm_seat, arrived), 64 * SHM_ROUNDS);
-    assert_int_equal(offsetof(struct shm_seat, note), 64 * SHM_ROUNDS + 64);
-    assert_int_equal(sizeof(struct shm_seat), 64 * SHM_ROUNDS + 64 + 2 * TERN_LINK_NOTE);
+    assert_int_equal(offsetof(struct shm_barrier_slot, round), 0);
+    assert_int_equal(sizeof(((struct shm_barrier_slot *)NULL)->round[0]), 64);
+    assert_int_equal(offsetof(struct shm_barrier_slot, arrived), 64 * SHM_ROUNDS);
+    assert_int_equal(offsetof(struct shm_barrier_slot, contribution), 64 * SHM_ROUNDS + 64);
+    assert_int_equal(sizeof(struct shm_barrier_slot), 64 * SHM_ROUNDS + 64 + 2 * TERN_LINK_CONTRIBUTION);
 }
 
 /* Desks, then one hall after the other; nothing overlaps; all begin on a cache line. */
@@ -107,15 +107,17 @@ static void the_halls_lie_side_by_side(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(ranks) / sizeof(ranks[0]); i++) {
-        size_t n = (size_t)ranks[i], hall = n * sizeof(struct shm_seat);
+        size_t n = (size_t)ranks[i], hall = n * sizeof(struct shm_barrier_slot);
 
-        assert_int_equal(tern_shm_hall_offset(ranks[i], 0), n * sizeof(struct shm_desk));
+        assert_int_equal(tern_shm_barrier_block_offset(ranks[i], 0), n * sizeof(struct shm_bounce_ctl));
         for (uint32_t id = 0; id < SHM_GROUPS; id++) {
-            assert_int_equal(tern_shm_hall_offset(ranks[i], id) % 64, 0);
-            assert_int_equal(tern_shm_hall_offset(ranks[i], id + 1) - tern_shm_hall_offset(ranks[i], id), hall);
+            assert_int_equal(tern_shm_barrier_block_offset(ranks[i], id) % 64, 0);
+            assert_int_equal(
+                tern_shm_barrier_block_offset(ranks[i], id + 1) - tern_shm_barrier_block_offset(ranks[i], id), hall);
         }
-        assert_true(tern_segment_bytes(TERN_MAX_RANKS, true) + 4096 + tern_shm_hall_offset(ranks[i], SHM_GROUPS) +
-                        n * n * SHM_POSTS * sizeof(struct shm_post) + 4096 <=
+        assert_true(tern_segment_bytes(TERN_MAX_RANKS, true) + 4096 +
+                        tern_shm_barrier_block_offset(ranks[i], SHM_GROUPS) +
+                        n * n * SHM_QUEUES * sizeof(struct shm_queue_ref) + 4096 <=
                     TERN_ARENA_CONTROL);
     }
 }
@@ -123,18 +125,18 @@ static void the_halls_lie_side_by_side(void **state)
 static void cards(void **state)
 {
     (void)state;
-    assert_int_equal(sizeof(struct tern_link_card), 80);
-    assert_int_equal(offsetof(struct tern_link_card, region), 0);
-    assert_int_equal(offsetof(struct tern_link_card, addr), 8);
-    assert_int_equal(offsetof(struct tern_link_card, size), 16);
-    assert_int_equal(offsetof(struct tern_link_card, offset), 24);
-    assert_int_equal(offsetof(struct tern_link_card, device), 32);
-    assert_int_equal(offsetof(struct tern_link_card, inode), 40);
-    assert_int_equal(offsetof(struct tern_link_card, probe), 48);
-    assert_int_equal(offsetof(struct tern_link_card, key), 56);
-    assert_int_equal(offsetof(struct tern_link_card, base), 64);
-    assert_int_equal(offsetof(struct tern_link_card, place), 72);
-    assert_int_equal(offsetof(struct tern_link_card, pid), 76);
+    assert_int_equal(sizeof(struct tern_mem_handle), 80);
+    assert_int_equal(offsetof(struct tern_mem_handle, region), 0);
+    assert_int_equal(offsetof(struct tern_mem_handle, addr), 8);
+    assert_int_equal(offsetof(struct tern_mem_handle, size), 16);
+    assert_int_equal(offsetof(struct tern_mem_handle, offset), 24);
+    assert_int_equal(offsetof(struct tern_mem_handle, device), 32);
+    assert_int_equal(offsetof(struct tern_mem_handle, inode), 40);
+    assert_int_equal(offsetof(struct tern_mem_handle, probe), 48);
+    assert_int_equal(offsetof(struct tern_mem_handle, key), 56);
+    assert_int_equal(offsetof(struct tern_mem_handle, base), 64);
+    assert_int_equal(offsetof(struct tern_mem_handle, mem_kind), 72);
+    assert_int_equal(offsetof(struct tern_mem_handle, pid), 76);
 }
 
 /* What users' programs have compiled in: stable within a major version of Tern. */

@@ -170,7 +170,7 @@ static int start(struct run_job *job, struct run_host *host, struct command *com
     setpgid(pid, pid); /* whoever comes first */
     host->agent = pid;
     host->err = wires.mine[2];
-    tern_boot_channel_open(&host->channel, wires.mine[1], wires.mine[0]);
+    tern_boot_frame_io_open(&host->channel, wires.mine[1], wires.mine[0]);
     return 0;
 }
 

@@ -32,7 +32,7 @@ static bool arena_open(struct run_job *job)
 {
     struct tern_boot_shape shape = { .ranks = job->config->ranks, .nodes = 1, .cores = run_bind_cpus(job->plan) };
 
-    job->given = (struct tern_boot_given){ .ranks = job->config->ranks, .tell = -1, .launcher = (int)getpid() };
+    job->given = (struct tern_boot_given){ .ranks = job->config->ranks, .relay_fd = -1, .launcher = (int)getpid() };
     if (job->up != NULL)
         return run_up_arena(job, &shape);
     return tern_boot_arena_shape(&shape, &job->given.arena, &job->given.huge, &job->segment) == TERN_OK;

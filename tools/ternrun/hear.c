@@ -59,8 +59,8 @@ static void lose(struct run_job *job, struct run_host *host, const char *why)
 /* The first bytes of what a stranger said, as one line. */
 static void quote(const struct run_host *host, char *text, size_t size)
 {
-    const struct tern_channel_buffer *got = &host->channel.get;
-    size_t                            len = 0;
+    const struct tern_frame_io_buffer *got = &host->channel.get;
+    size_t                             len = 0;
 
     for (; len < size - 1 && len < got->len && got->data[got->from + len] != '\n'; len++) {
         unsigned char byte = got->data[got->from + len];
@@ -74,7 +74,7 @@ static void explain(struct run_job *job, struct run_host *host)
 {
     char text[600];
 
-    if (host->channel.state == TERN_CHANNEL_FOREIGN) {
+    if (host->channel.state == TERN_FRAME_IO_FOREIGN) {
         quote(host, text, 60);
         if (host->state == HOST_RUNS && host->is_senseless)
             snprintf(text, sizeof(text), "what it says of rank %u makes no sense", host->about);
@@ -167,7 +167,7 @@ static bool hear_running(struct run_job *job, struct run_host *host, const struc
 
     switch (frame->kind) {
     case TERN_FRAME_LIFE:
-    case TERN_FRAME_CARD:
+    case TERN_FRAME_ADDRESS:
     case TERN_FRAME_ARRIVED:
     case TERN_FRAME_DEPARTED: return hear_change(job, host, frame);
     case TERN_FRAME_FATE: return is_rank && hear_fate(job, host, frame);
@@ -196,15 +196,15 @@ static void hear_all(struct run_job *job, struct run_host *host)
     bool              more;
 
     do {
-        more = tern_boot_channel_fill(&host->channel); /* not for long: output ends with the credit for it */
-        while (!is_over(host) && tern_boot_channel_next(&host->channel, &frame))
+        more = tern_boot_frame_io_fill(&host->channel); /* not for long: output ends with the credit for it */
+        while (!is_over(host) && tern_boot_frame_io_next(&host->channel, &frame))
             if (host->state == HOST_RUNS ? !hear_running(job, host, &frame) : !hear_hello(job, host, &frame)) {
-                host->channel.state = TERN_CHANNEL_FOREIGN;
+                host->channel.state = TERN_FRAME_IO_FOREIGN;
                 host->is_senseless = true;
                 host->about = frame.rank;
             }
     } while (more && !is_over(host));
-    tern_boot_channel_flush(&host->channel);
+    tern_boot_frame_io_flush(&host->channel);
 }
 
 void run_host_listen(struct run_job *job, struct run_host *host)
@@ -213,11 +213,11 @@ void run_host_listen(struct run_job *job, struct run_host *host)
     if (is_over(host))
         return;
     hear_all(job, host);
-    if (is_over(host) || (host->channel.state == TERN_CHANNEL_UP && host->agent != 0))
+    if (is_over(host) || (host->channel.state == TERN_FRAME_IO_UP && host->agent != 0))
         return;
     /* The channel is closed, or its agent is gone while someone else holds it open. How the agent ended says more. */
-    if (host->channel.state == TERN_CHANNEL_CLOSED && host->agent != 0 && host->lost_at == 0)
+    if (host->channel.state == TERN_FRAME_IO_CLOSED && host->agent != 0 && host->lost_at == 0)
         host->lost_at = tern_base_now() + STATUS_NS;
-    if (host->channel.state == TERN_CHANNEL_FOREIGN || host->agent == 0 || tern_base_now() >= host->lost_at)
+    if (host->channel.state == TERN_FRAME_IO_FOREIGN || host->agent == 0 || tern_base_now() >= host->lost_at)
         explain(job, host);
 }

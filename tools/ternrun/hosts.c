@@ -76,7 +76,7 @@ static bool take_host(const struct refusal *refusal, const char **at, struct run
     if (!check_name(refusal, *at, len))
         return false;
     *host =
-        (struct run_host){ .name = strndup(*at, len), .err = -1, .channel = { -1, -1, .state = TERN_CHANNEL_CLOSED } };
+        (struct run_host){ .name = strndup(*at, len), .err = -1, .channel = { -1, -1, .state = TERN_FRAME_IO_CLOSED } };
     if (host->name == NULL)
         return refuse(refusal, "no memory for the names of the hosts");
     config->hosts++;

@@ -1,13 +1,13 @@
 /* hosts.h: ternrun on several hosts: the one that the user started, the head, and one on each host, a node.
  *
  * The head starts `agent... HOST ternrun --node` for each host; the standard input and output of that are the channel
- * (boot/channel.h) between head and node. A node runs its share of the ranks as ternrun always does, but whatever it
+ * (boot/frame_io.h) between head and node. A node runs its share of the ranks as ternrun always does, but whatever it
  * would say to the user it says to the head. The head is the hub of the relay (boot/relay.h).
  */
 #ifndef TERNRUN_HOSTS_H
 #define TERNRUN_HOSTS_H
 
-#include "boot/channel.h"
+#include "boot/frame_io.h"
 #include "boot/relay.h"
 #include "ternrun.h"
 
@@ -37,11 +37,11 @@ bool           run_order_stays(const char *variable);
 
 /* up.c: the way from a node to its head. */
 struct run_up {
-    struct tern_channel channel;
-    struct tern_relay  *relay;   /* NULL: the job has one node */
-    int                 tell[2]; /* the pipe through which ranks tell that something changed */
-    struct run_order    order;
-    int                 node;
+    struct tern_frame_io channel;
+    struct tern_relay   *relay;   /* NULL: the job has one node */
+    int                  tell[2]; /* the pipe through which ranks tell that something changed */
+    struct run_order     order;
+    int                  node;
 };
 
 /* Make this node's arena, and the relay. False: tern_base_detail() tells why. */
@@ -70,19 +70,19 @@ enum run_host_state {
 };
 
 struct run_host {
-    char               *name;
-    int                 first, ranks;
-    enum run_host_state state;
-    struct tern_channel channel;
-    pid_t               agent; /* also its process group; 0: none, or reaped */
-    int                 ended; /* wait status of an agent that was reaped */
-    int                 err;   /* what it says on standard error; -1: at its end */
-    char                line[512], last[512];
-    size_t              line_len;
-    int                 asked;        /* the last signal by which the host was told to end */
-    int64_t             lost_at;      /* the channel is closed: how long to wait for the agent's status */
-    bool                is_senseless; /* it said what makes no sense, */
-    uint32_t            about;        /* of this rank */
+    char                *name;
+    int                  first, ranks;
+    enum run_host_state  state;
+    struct tern_frame_io channel;
+    pid_t                agent; /* also its process group; 0: none, or reaped */
+    int                  ended; /* wait status of an agent that was reaped */
+    int                  err;   /* what it says on standard error; -1: at its end */
+    char                 line[512], last[512];
+    size_t               line_len;
+    int                  asked;        /* the last signal by which the host was told to end */
+    int64_t              lost_at;      /* the channel is closed: how long to wait for the agent's status */
+    bool                 is_senseless; /* it said what makes no sense, */
+    uint32_t             about;        /* of this rank */
 };
 
 /* hosts.c: read the text of --hosts. ranks is 0, or what -n says. False: why, for the user. */

@@ -33,7 +33,7 @@ struct run_hub {
 void run_host_tell(struct run_host *host, const struct tern_frame *frame)
 {
     if (host->state == HOST_RUNS)
-        tern_boot_channel_send(&host->channel, frame);
+        tern_boot_frame_io_send(&host->channel, frame);
 }
 
 void run_hub_tell_all(struct run_job *job, uint32_t kind, int rank, uint32_t value)
@@ -47,7 +47,7 @@ void run_hub_tell_all(struct run_job *job, uint32_t kind, int rank, uint32_t val
 void run_host_close(struct run_host *host, enum run_host_state state)
 {
     host->state = state;
-    tern_boot_channel_close(&host->channel);
+    tern_boot_frame_io_close(&host->channel);
 }
 
 /* Whether -x names the variable. */
@@ -228,7 +228,7 @@ static size_t hosts_poll(struct run_job *job, struct pollfd *fds)
     for (int i = 0; i < job->config->hosts; i++) {
         const struct run_host *host = &job->config->host[i];
 
-        count += tern_boot_channel_poll(&host->channel, fds + count);
+        count += tern_boot_frame_io_poll(&host->channel, fds + count);
         if (host->err >= 0)
             fds[count++] = (struct pollfd){ .fd = host->err, .events = POLLIN };
     }
@@ -371,7 +371,7 @@ static void hosts_abandon(struct run_job *job)
 static void hosts_close(struct run_job *job)
 {
     for (int i = 0; i < job->config->hosts; i++) {
-        tern_boot_channel_close(&job->config->host[i].channel);
+        tern_boot_frame_io_close(&job->config->host[i].channel);
         if (job->config->host[i].err >= 0)
             close(job->config->host[i].err);
     }

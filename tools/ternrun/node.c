@@ -16,7 +16,7 @@
 #include "hosts.h"
 
 /* Move the channel away from descriptors 0 and 1, where a child or a library might use it by mistake. */
-static bool take_channel(struct tern_channel *channel)
+static bool take_channel(struct tern_frame_io *channel)
 {
     int in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3), out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
     int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -24,17 +24,17 @@ static bool take_channel(struct tern_channel *channel)
     if (in < 0 || out < 0 || nothing < 0 || dup2(nothing, STDIN_FILENO) < 0 || dup2(nothing, STDOUT_FILENO) < 0)
         return false;
     close(nothing);
-    tern_boot_channel_open(channel, in, out);
+    tern_boot_frame_io_open(channel, in, out);
     channel->takes_start = true;
     return true;
 }
 
-static void say_hello(struct tern_channel *channel)
+static void say_hello(struct tern_frame_io *channel)
 {
-    tern_boot_channel_send(channel, &(struct tern_frame){ .kind = TERN_FRAME_HELLO,
-                                                          .value = TERN_SEGMENT_LAYOUT,
-                                                          .len = sizeof(TERN_VERSION) - 1,
-                                                          .body = (const unsigned char *)TERN_VERSION });
+    tern_boot_frame_io_send(channel, &(struct tern_frame){ .kind = TERN_FRAME_HELLO,
+                                                           .value = TERN_SEGMENT_LAYOUT,
+                                                           .len = sizeof(TERN_VERSION) - 1,
+                                                           .body = (const unsigned char *)TERN_VERSION });
 }
 
 /* Wait for the head's order. */
@@ -43,12 +43,12 @@ static bool await_order(struct run_up *up)
     struct tern_frame frame;
     struct pollfd     fds[2];
 
-    while (!tern_boot_channel_next(&up->channel, &frame)) {
-        if (up->channel.state != TERN_CHANNEL_UP)
+    while (!tern_boot_frame_io_next(&up->channel, &frame)) {
+        if (up->channel.state != TERN_FRAME_IO_UP)
             return false;
-        poll(fds, tern_boot_channel_poll(&up->channel, fds), -1);
-        tern_boot_channel_flush(&up->channel);
-        tern_boot_channel_fill(&up->channel);
+        poll(fds, tern_boot_frame_io_poll(&up->channel, fds), -1);
+        tern_boot_frame_io_flush(&up->channel);
+        tern_boot_frame_io_fill(&up->channel);
     }
     if (frame.kind != TERN_FRAME_START || !run_order_decode(frame.body, frame.len, &up->order))
         return false;
@@ -155,7 +155,7 @@ int run_node(void)
         run_say("cannot set up the way to the head: %s", strerror(errno));
     if (up.relay != NULL)
         tern_boot_relay_close(up.relay);
-    tern_boot_channel_close(&up.channel);
+    tern_boot_frame_io_close(&up.channel);
     run_order_free(&up.order);
     return status;
 }

@@ -17,7 +17,7 @@
 
 static void send_frame(struct run_up *up, uint32_t kind, int rank, uint32_t value, const void *body, size_t len)
 {
-    tern_boot_channel_send(
+    tern_boot_frame_io_send(
         &up->channel, &(struct tern_frame){
                           .kind = kind, .rank = (uint32_t)rank, .value = value, .len = (uint32_t)len, .body = body });
 }
@@ -35,7 +35,7 @@ static bool tell_open(struct run_job *job, uint64_t *inode)
         return false;
     }
     *inode = about.st_ino;
-    job->given.tell = tell[1];
+    job->given.relay_fd = tell[1];
     return true;
 }
 
@@ -78,7 +78,7 @@ bool run_up_arena(struct run_job *job, struct tern_boot_shape *shape)
     free(node_of);
     if (!made)
         return false;
-    job->segment->tell = inode;
+    job->segment->relay_inode = inode;
     return tern_boot_relay_open(job->segment, &up->relay) == TERN_OK;
 }
 
@@ -88,7 +88,7 @@ static void emit(void *arg, const struct tern_frame *frame)
 {
     struct run_up *up = arg;
 
-    tern_boot_channel_send(&up->channel, frame);
+    tern_boot_frame_io_send(&up->channel, frame);
 }
 
 void run_up_fate(struct run_job *job, int rank, const struct run_verdict *verdict)
@@ -115,7 +115,7 @@ void run_up_say(struct run_up *up, const char *text)
 
 bool run_up_has_room(const struct run_up *up)
 {
-    return tern_boot_channel_backlog(&up->channel) < ENOUGH;
+    return tern_boot_frame_io_backlog(&up->channel) < ENOUGH;
 }
 
 void run_up_output(struct run_up *up, const struct run_stream *stream)
@@ -125,7 +125,7 @@ void run_up_output(struct run_up *up, const struct run_stream *stream)
 
 bool run_up_flushed(const struct run_up *up)
 {
-    return tern_boot_channel_backlog(&up->channel) == 0;
+    return tern_boot_frame_io_backlog(&up->channel) == 0;
 }
 
 void run_up_done(struct run_up *up)
@@ -133,9 +133,9 @@ void run_up_done(struct run_up *up)
     struct pollfd room = { .fd = up->channel.out, .events = POLLOUT };
 
     send_frame(up, TERN_FRAME_DONE, 0, 0, NULL, 0);
-    while (!run_up_flushed(up) && up->channel.state == TERN_CHANNEL_UP) {
+    while (!run_up_flushed(up) && up->channel.state == TERN_FRAME_IO_UP) {
         poll(&room, 1, -1);
-        tern_boot_channel_flush(&up->channel);
+        tern_boot_frame_io_flush(&up->channel);
     }
 }
 
@@ -174,7 +174,7 @@ static bool obey(struct run_job *job, const struct tern_frame *frame)
 
 size_t run_up_poll(struct run_job *job, struct pollfd *fds)
 {
-    size_t count = tern_boot_channel_poll(&job->up->channel, fds);
+    size_t count = tern_boot_frame_io_poll(&job->up->channel, fds);
 
     if (job->up->tell[0] >= 0)
         fds[count++] = (struct pollfd){ .fd = job->up->tell[0], .events = POLLIN };
@@ -189,15 +189,15 @@ void run_up_serve(struct run_job *job)
 
     if (up->tell[0] >= 0 && read(up->tell[0], told, sizeof(told)) > 0)
         tern_boot_relay_scan(up->relay, emit, up);
-    tern_boot_channel_fill(&up->channel);
-    while (tern_boot_channel_next(&up->channel, &frame))
+    tern_boot_frame_io_fill(&up->channel);
+    while (tern_boot_frame_io_next(&up->channel, &frame))
         if (!obey(job, &frame))
-            up->channel.state = TERN_CHANNEL_FOREIGN;
+            up->channel.state = TERN_FRAME_IO_FOREIGN;
     tern_boot_relay_ring(up->relay);
     if (job->input.taken > 0)
         send_frame(up, TERN_FRAME_CREDIT, 0, (uint32_t)job->input.taken, &which, 1);
     job->input.taken = 0;
-    tern_boot_channel_flush(&up->channel);
-    if (up->channel.state != TERN_CHANNEL_UP)
+    tern_boot_frame_io_flush(&up->channel);
+    if (up->channel.state != TERN_FRAME_IO_UP)
         cut(job);
 }

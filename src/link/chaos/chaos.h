@@ -19,8 +19,8 @@
  * A part keeps its address, so that tern_region_ptr works; but the path in front of it is not instant, so the core lets
  * no inlined call touch it.
  */
-#ifndef TERN_LINK_CHAOS_H
-#define TERN_LINK_CHAOS_H
+#ifndef TERN_LINK_CHAOS_CHAOS_H
+#define TERN_LINK_CHAOS_CHAOS_H
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -146,7 +146,7 @@ void tern_chaos_stream(const struct chaos_link *link, struct chaos_stream *strea
 /* Count an operation of this rank, and die if it is the one to die at. Any thread. */
 void tern_chaos_operation(const struct chaos_link *link);
 
-tern_status tern_chaos_attach(struct tern_link *link, const struct tern_link_card *card, const char *path_name,
+tern_status tern_chaos_attach(struct tern_link *link, const struct tern_mem_handle *card, const char *path_name,
                               struct tern_link_part *part);
 void        tern_chaos_detach(struct tern_link *link, struct tern_link_part *part);
 void        tern_chaos_paths_free(struct chaos_link *link);
@@ -169,11 +169,11 @@ bool        tern_chaos_departed(const struct tern_link_group *group, uint32_t me
 void        tern_chaos_post(struct tern_link_group *group, const void *note, size_t len);
 const void *tern_chaos_peek(const struct tern_link_group *group, uint32_t member);
 
-tern_status         tern_chaos_messages_open(struct chaos_link *link);
-tern_status         tern_chaos_watch(struct tern_link_watch *behind);
-void                tern_chaos_messages_close(struct chaos_link *link);
-enum tern_link_took tern_chaos_note(int from, const unsigned char *head, bool place);
-bool                tern_chaos_tagged(int from, const unsigned char *head, const unsigned char *data, size_t len);
+tern_status              tern_chaos_messages_open(struct chaos_link *link);
+tern_status              tern_chaos_watch(struct tern_link_watch *behind);
+void                     tern_chaos_messages_close(struct chaos_link *link);
+enum tern_link_delivered tern_chaos_note(int from, const unsigned char *head, bool place);
+bool                     tern_chaos_tagged(int from, const unsigned char *head, const unsigned char *data, size_t len);
 void   tern_chaos_message(int from, unsigned channel, const unsigned char *head, const unsigned char *data, size_t len);
 size_t tern_chaos_msg_longest(struct tern_link *link, int peer, unsigned channel);
 tern_status tern_chaos_msg_open(struct tern_link *link, struct tern_link_msg *msg, size_t min, size_t max);

@@ -78,7 +78,7 @@ bool tern_chaos_came(const struct tern_link_group *base, uint32_t member)
 {
     const struct chaos_group *group = group_seen(base);
 
-    return group->link->ops->came(group->behind, member);
+    return group->link->ops->has_arrived(group->behind, member);
 }
 
 void tern_chaos_depart(struct tern_link_group *base, uint64_t object)
@@ -99,12 +99,12 @@ void tern_chaos_post(struct tern_link_group *base, const void *note, size_t len)
 {
     struct chaos_group *group = group_of(base);
 
-    group->link->ops->post(group->behind, note, len);
+    group->link->ops->contribute(group->behind, note, len);
 }
 
 const void *tern_chaos_peek(const struct tern_link_group *base, uint32_t member)
 {
     const struct chaos_group *group = group_seen(base);
 
-    return group->link->ops->peek(group->behind, member);
+    return group->link->ops->contribution(group->behind, member);
 }

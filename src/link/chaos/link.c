@@ -56,8 +56,8 @@ static tern_status chaos_open(const struct wrapped *wrap, const struct tern_boot
     link->news = (struct tern_link_up){
         .done = up->done,
         .message = tern_chaos_message,
-        .note = tern_chaos_note,
-        .note_head = up->note_head,
+        .notify = tern_chaos_note,
+        .notify_head = up->notify_head,
         .tagged = tern_chaos_tagged,
         .watch = tern_chaos_watch,
         .serve = up->serve,
@@ -105,18 +105,18 @@ static bool chaos_reaches(const struct tern_link *base, int peer)
     return link->ops->reaches(link->behind, peer);
 }
 
-static tern_status chaos_expose(struct tern_link *base, struct tern_link_card *card)
+static tern_status chaos_expose(struct tern_link *base, struct tern_mem_handle *card)
 {
     struct chaos_link *link = tern_chaos_link(base);
 
     return link->ops->expose(link->behind, card);
 }
 
-static void chaos_conceal(struct tern_link *base, uint64_t region)
+static void chaos_unexpose(struct tern_link *base, uint64_t region)
 {
     struct chaos_link *link = tern_chaos_link(base);
 
-    link->ops->conceal(link->behind, region);
+    link->ops->unexpose(link->behind, region);
 }
 
 static tern_status chaos_lane_open(struct tern_link *base, struct tern_lane **out)
@@ -155,11 +155,11 @@ static bool chaos_serve(struct tern_link *base)
     return !tern_chaos_look(&link->serve) || link->ops->serve(link->behind);
 }
 
-static bool chaos_wanted(const struct tern_link *base)
+static bool chaos_service_needed(const struct tern_link *base)
 {
     const struct chaos_link *link = (const struct chaos_link *)base;
 
-    return link->ops->wanted(link->behind);
+    return link->ops->service_needed(link->behind);
 }
 
 static int64_t chaos_may_sleep(struct tern_link *base)
@@ -169,11 +169,11 @@ static int64_t chaos_may_sleep(struct tern_link *base)
     return link->ops->may_sleep(link->behind);
 }
 
-static void chaos_forget(struct tern_link *base, const void *addr, size_t len)
+static void chaos_invalidate(struct tern_link *base, const void *addr, size_t len)
 {
     struct chaos_link *link = tern_chaos_link(base);
 
-    link->ops->forget(link->behind, addr, len);
+    link->ops->invalidate(link->behind, addr, len);
 }
 
 static const struct tern_link_ops template = {
@@ -182,20 +182,20 @@ static const struct tern_link_ops template = {
     .attach = tern_chaos_attach,
     .detach = tern_chaos_detach,
     .expose = chaos_expose,
-    .conceal = chaos_conceal,
+    .unexpose = chaos_unexpose,
     .lane_open = chaos_lane_open,
     .lane_close = chaos_lane_close,
     .progress = tern_chaos_progress,
     .cancel = tern_chaos_cancel,
-    .msg_longest = tern_chaos_msg_longest,
+    .msg_max_data = tern_chaos_msg_longest,
     .msg_open = tern_chaos_msg_open,
     .msg_send = tern_chaos_msg_send,
     .msg_drop = tern_chaos_msg_drop,
-    .msg_brief = tern_chaos_msg_brief,
-    .msg_settled = tern_chaos_msg_settled,
-    .msg_left = tern_chaos_msg_left,
+    .msg_short = tern_chaos_msg_brief,
+    .msg_flushed = tern_chaos_msg_settled,
+    .msg_pending = tern_chaos_msg_left,
     .serve = chaos_serve,
-    .wanted = chaos_wanted,
+    .service_needed = chaos_service_needed,
     .may_sleep = chaos_may_sleep,
 };
 
@@ -205,11 +205,11 @@ static void fill_groups(struct tern_link_ops *front)
     front->group_close = tern_chaos_group_close;
     front->arrive = tern_chaos_arrive;
     front->arrived = tern_chaos_arrived;
-    front->came = tern_chaos_came;
+    front->has_arrived = tern_chaos_came;
     front->depart = tern_chaos_depart;
     front->departed = tern_chaos_departed;
-    front->post = tern_chaos_post;
-    front->peek = tern_chaos_peek;
+    front->contribute = tern_chaos_post;
+    front->contribution = tern_chaos_peek;
 }
 
 const struct tern_link_ops *tern_chaos_wrap(const struct tern_link_ops *behind, const struct tern_chaos *chaos)
@@ -224,14 +224,14 @@ const struct tern_link_ops *tern_chaos_wrap(const struct tern_link_ops *behind, 
     wrapped[place].front.name = behind->name;
     wrapped[place].front.maps = behind->maps;
     wrapped[place].front.open = open_place[place];
-    if (behind->msg_look)
-        wrapped[place].front.msg_look = tern_chaos_msg_look;
-    if (behind->errand_open) {
-        wrapped[place].front.errand_open = tern_chaos_errand_open;
-        wrapped[place].front.errand_send = tern_chaos_errand_send;
+    if (behind->msg_poll)
+        wrapped[place].front.msg_poll = tern_chaos_msg_look;
+    if (behind->rpc_open) {
+        wrapped[place].front.rpc_open = tern_chaos_errand_open;
+        wrapped[place].front.rpc_send = tern_chaos_errand_send;
     }
-    if (behind->forget)
-        wrapped[place].front.forget = chaos_forget;
+    if (behind->invalidate)
+        wrapped[place].front.invalidate = chaos_invalidate;
     if (behind->group_open)
         fill_groups(&wrapped[place].front);
     return &wrapped[place].front;

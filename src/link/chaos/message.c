@@ -56,7 +56,7 @@ static struct chaos_message *take(struct chaos_inbox *inbox, struct chaos_messag
     if (inbox->last == &message->next)
         inbox->last = at;
     inbox->bytes -= message->len;
-    /* relaxed: read as a hint by tern_link_come(). */
+    /* relaxed: read as a hint by tern_link_watch_ready(). */
     atomic_fetch_sub_explicit(&inbox->count, 1, memory_order_relaxed);
     return message;
 }
@@ -79,7 +79,7 @@ static bool deliver(struct chaos_link *link, unsigned channel, struct chaos_mess
 {
     struct chaos_message *message = *at;
 
-    if (channel == TERN_CHANNEL_NOTE && link->up->note(message->from, message->head, false) == TERN_LINK_LEFT)
+    if (channel == TERN_CHANNEL_NOTIFY && link->up->notify(message->from, message->head, false) == TERN_LINK_REFUSED)
         return false;
     if (channel == TERN_CHANNEL_TAGGED && !link->up->tagged(message->from, message->head, message->data, message->len))
         return false;
@@ -169,15 +169,15 @@ static bool keep(struct chaos_inbox *inbox, int from, uint64_t due, const unsign
 }
 
 /* Parts behind chaos let no note carry anything: place is false. */
-enum tern_link_took tern_chaos_note(int from, const unsigned char *head, bool place)
+enum tern_link_delivered tern_chaos_note(int from, const unsigned char *head, bool place)
 {
     struct chaos_link  *link = polling;
-    struct chaos_inbox *inbox = &link->inbox[TERN_CHANNEL_NOTE];
+    struct chaos_inbox *inbox = &link->inbox[TERN_CHANNEL_NOTIFY];
     uint64_t            due = tern_chaos_due(&inbox->stream, last_due(inbox, from), last_due(inbox, -1));
 
     if (due > inbox->stream.now && keep(inbox, from, due, head, NULL, 0))
-        return TERN_LINK_TOOK;
-    return deliver_from(link, TERN_CHANNEL_NOTE, from) ? link->up->note(from, head, place) : TERN_LINK_LEFT;
+        return TERN_LINK_TAKEN;
+    return deliver_from(link, TERN_CHANNEL_NOTIFY, from) ? link->up->notify(from, head, place) : TERN_LINK_REFUSED;
 }
 
 bool tern_chaos_tagged(int from, const unsigned char *head, const unsigned char *data, size_t len)
@@ -207,7 +207,7 @@ size_t tern_chaos_msg_longest(struct tern_link *base, int peer, unsigned channel
 {
     struct chaos_link *link = tern_chaos_link(base);
 
-    return link->ops->msg_longest(link->behind, peer, channel);
+    return link->ops->msg_max_data(link->behind, peer, channel);
 }
 
 tern_status tern_chaos_msg_open(struct tern_link *base, struct tern_link_msg *msg, size_t min, size_t max)
@@ -249,7 +249,7 @@ tern_status tern_chaos_msg_brief(struct tern_link *base, int peer, unsigned chan
         tern_chaos_stay_awake(link);
         return TERN_AGAIN;
     }
-    st = link->ops->msg_brief(link->behind, peer, channel, first, rest, count);
+    st = link->ops->msg_short(link->behind, peer, channel, first, rest, count);
     if (st == TERN_OK)
         tern_chaos_operation(link);
     return st;
@@ -259,7 +259,7 @@ void tern_chaos_msg_look(struct tern_link *base)
 {
     struct chaos_link *link = tern_chaos_link(base);
 
-    link->ops->msg_look(link->behind);
+    link->ops->msg_poll(link->behind);
 }
 
 /* Deliver what is due on a channel; false: chaos does not look now. Time passes by looks, so a thread must not sleep
@@ -295,7 +295,7 @@ static tern_status deliver_behind(struct tern_link_watch *base)
     struct chaos_link  *link = tern_chaos_link(base->link), *outer = polling;
     tern_status         st;
 
-    if (base->channel != TERN_CHANNEL_NEWS && !deliver_due(link, base->channel))
+    if (base->channel != TERN_CHANNEL_DIRECTORY && !deliver_due(link, base->channel))
         return TERN_OK;
     polling = link;
     st = watch->behind->deliver(watch->behind);
@@ -353,7 +353,7 @@ bool tern_chaos_msg_settled(struct tern_link *base)
 {
     struct chaos_link *link = tern_chaos_link(base);
 
-    return link->ops->msg_settled(link->behind);
+    return link->ops->msg_flushed(link->behind);
 }
 
 bool tern_chaos_msg_left(struct tern_link *base, int peer, unsigned channel)
@@ -363,5 +363,5 @@ bool tern_chaos_msg_left(struct tern_link *base, int peer, unsigned channel)
 
     while (message && message->from != peer)
         message = message->next;
-    return message || link->ops->msg_left(link->behind, peer, channel);
+    return message || link->ops->msg_pending(link->behind, peer, channel);
 }

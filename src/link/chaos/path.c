@@ -18,7 +18,7 @@ bool tern_chaos_brings(struct tern_lane *base, const struct tern_xfer *xfer)
 {
     const struct tern_link_path *behind = ((const struct chaos_path *)xfer->part->path)->behind;
 
-    return behind->brings(((struct chaos_lane *)base)->behind, xfer);
+    return behind->can_notify(((struct chaos_lane *)base)->behind, xfer);
 }
 
 /* When the last transfer to that rank is due; 0: none is held back. */
@@ -75,7 +75,7 @@ tern_status tern_chaos_errand_open(struct tern_lane *base, const struct tern_xfe
         tern_chaos_stay_awake(lane->link);
         return TERN_AGAIN;
     }
-    return lane->link->ops->errand_open(lane->behind, xfer, op);
+    return lane->link->ops->rpc_open(lane->behind, xfer, op);
 }
 
 void tern_chaos_errand_send(struct tern_lane *base, struct tern_link_op *op, size_t request, size_t expect)
@@ -86,11 +86,11 @@ void tern_chaos_errand_send(struct tern_lane *base, struct tern_link_op *op, siz
     tern_chaos_operation(lane->link);
     due = tern_chaos_due(&lane->stream, 0, last_due(lane, op->xfer.part->rank));
     if (due <= lane->stream.now) {
-        lane->link->ops->errand_send(lane->behind, op, request, expect);
+        lane->link->ops->rpc_send(lane->behind, op, request, expect);
         return;
     }
-    op->request = request;
-    op->expect = expect;
+    op->request_len = request;
+    op->response_max = expect;
     enlist(lane, op, due);
 }
 
@@ -121,8 +121,8 @@ static void let_go(struct chaos_lane *lane)
         struct tern_xfer xfer = op->xfer;
         tern_status      st;
 
-        if (op->room) {
-            lane->link->ops->errand_send(lane->behind, op, op->request, op->expect);
+        if (op->rpc_buf) {
+            lane->link->ops->rpc_send(lane->behind, op, op->request_len, op->response_max);
             continue;
         }
         st = xfer.local ? start_behind(lane, &xfer, op) : TERN_OK; /* no: it was cancelled */
@@ -154,8 +154,8 @@ void tern_chaos_cancel(struct tern_lane *base, struct tern_link_op *op)
 
     while (held && held != op)
         held = held->next;
-    if (held && held->room)
-        held->answer = NULL;
+    if (held && held->rpc_buf)
+        held->on_response = NULL;
     else if (held)
         held->xfer.local = NULL;
     else

@@ -16,11 +16,11 @@ static const struct tern_link_path *path_in_front(struct chaos_link *link, const
         return NULL;
     *path = (struct chaos_path){ .base = { .name = behind->name,
                                            .instant = false,
-                                           .unaided = behind->instant || behind->unaided,
-                                           .errands = behind->errands,
-                                           .packs = behind->packs,
+                                           .self_progress = behind->instant || behind->self_progress,
+                                           .rpc = behind->rpc,
+                                           .prefers_packing = behind->prefers_packing,
                                            .start = tern_chaos_start,
-                                           .brings = behind->brings ? tern_chaos_brings : NULL },
+                                           .can_notify = behind->can_notify ? tern_chaos_brings : NULL },
                                  .behind = behind,
                                  .next = link->paths };
     link->paths = path;
@@ -36,7 +36,7 @@ void tern_chaos_paths_free(struct chaos_link *link)
     }
 }
 
-tern_status tern_chaos_attach(struct tern_link *base, const struct tern_link_card *card, const char *path_name,
+tern_status tern_chaos_attach(struct tern_link *base, const struct tern_mem_handle *card, const char *path_name,
                               struct tern_link_part *part)
 {
     struct chaos_link           *link = tern_chaos_link(base);
@@ -47,7 +47,7 @@ tern_status tern_chaos_attach(struct tern_link *base, const struct tern_link_car
         return st;
     if ((path = path_in_front(link, part->path))) {
         part->path = path;
-        part->carries = false; /* what is delayed travels by itself */
+        part->inline_notify = false; /* what is delayed travels by itself */
         return TERN_OK;
     }
     link->ops->detach(link->behind, part);

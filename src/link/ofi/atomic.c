@@ -60,8 +60,8 @@ static bool is_valid(struct ofi_link *ofi, unsigned type, uint32_t op)
 {
     enum fi_datatype datatype = datatype_of(type, op);
     size_t           count = 0;
-    int              rc = op == TERN_ATOMIC_CAS ? fi_compare_atomicvalid(ofi->net.ep, datatype, FI_CSWAP, &count)
-                                                : fi_fetch_atomicvalid(ofi->net.ep, datatype, op_of(op), &count);
+    int              rc = op == TERN_ATOMIC_CAS ? fi_compare_atomicvalid(ofi->endpoint.ep, datatype, FI_CSWAP, &count)
+                                                : fi_fetch_atomicvalid(ofi->endpoint.ep, datatype, op_of(op), &count);
 
     return rc == 0 && count >= 1;
 }
@@ -82,15 +82,15 @@ static uint32_t first_lack(struct ofi_link *ofi, unsigned type, uint32_t ops)
 bool tern_ofi_atomics(struct tern_link *link, unsigned type, uint32_t ops, char *why, size_t size)
 {
     struct ofi_link *ofi = tern_ofi(link);
-    const char      *provider = ofi->net.info->fabric_attr->prov_name;
+    const char      *provider = ofi->endpoint.info->fabric_attr->prov_name;
     uint32_t         lack;
 
     if (tern_opt.ofi_atomics == TERN_OFI_ATOMICS_TARGET)
         snprintf(why, size, "TERN_OFI_ATOMICS leaves atomics to the target");
-    else if (!ofi->net.fabric.atomics)
+    else if (!ofi->endpoint.fabric.atomics)
         snprintf(why, size, "provider %s has no atomics", provider);
     else if (tern_opt.ofi_atomics == TERN_OFI_ATOMICS_AUTO &&
-             ofi->net.info->domain_attr->data_progress != FI_PROGRESS_AUTO)
+             ofi->endpoint.info->domain_attr->data_progress != FI_PROGRESS_AUTO)
         snprintf(why, size, "provider %s needs the help of the target's process, as Tern's own way does", provider);
     else if ((lack = first_lack(ofi, type, ops)) != 0)
         snprintf(why, size, "provider %s lacks operation 0x%x of the set", provider, lack);
@@ -132,30 +132,30 @@ static uint64_t operand_of(const struct tern_link_atomic *a)
     }
 }
 
-ssize_t tern_ofi_atomic_post(struct ofi_link *ofi, struct ofi_op *op, struct ofi_piece *piece)
+ssize_t tern_ofi_atomic_post(struct ofi_link *ofi, struct ofi_op *op, struct ofi_wr *piece)
 {
     const struct tern_link_atomic *a = &op->atomic;
     uint64_t                       values[2] = { operand_of(a), a->compare };
     void                          *desc = piece->desc;
     uint64_t                       there = op->xfer.part->remote + op->xfer.offset, key = op->xfer.part->key;
-    unsigned char                 *room = piece->room;
+    unsigned char                 *room = piece->bounce;
 
     memcpy(room, values, sizeof(values)); /* little-endian: of 4 bytes, the lower half is in front */
-    piece->at = 0;
+    piece->offset = 0;
     piece->len = op->xfer.len;
     piece->bounced = false;
     if (a->op == TERN_ATOMIC_CAS)
-        return fi_compare_atomic(ofi->net.ep, room, 1, desc, room + sizeof(values[0]), desc, room + RESULT_AT, desc,
-                                 op->peer->addr, there, key, datatype_of(a->type, a->op), FI_CSWAP,
-                                 &piece->token.context);
-    return fi_fetch_atomic(ofi->net.ep, room, 1, desc, room + RESULT_AT, desc, op->peer->addr, there, key,
-                           datatype_of(a->type, a->op), op_of(a->op), &piece->token.context);
+        return fi_compare_atomic(ofi->endpoint.ep, room, 1, desc, room + sizeof(values[0]), desc, room + RESULT_AT,
+                                 desc, op->peer->addr, there, key, datatype_of(a->type, a->op), FI_CSWAP,
+                                 &piece->comp_ctx.context);
+    return fi_fetch_atomic(ofi->endpoint.ep, room, 1, desc, room + RESULT_AT, desc, op->peer->addr, there, key,
+                           datatype_of(a->type, a->op), op_of(a->op), &piece->comp_ctx.context);
 }
 
-void tern_ofi_atomic_answer(struct ofi_op *op, const struct ofi_piece *piece)
+void tern_ofi_atomic_answer(struct ofi_op *op, const struct ofi_wr *piece)
 {
-    if (op->op && op->op->answer && !op->cancelled)
-        op->op->answer(op->op, piece->room + RESULT_AT, op->xfer.len);
+    if (op->op && op->op->on_response && !op->cancelled)
+        op->op->on_response(op->op, piece->bounce + RESULT_AT, op->xfer.len);
 }
 
 tern_status tern_ofi_atomic_start(struct tern_lane *lane, const struct tern_link_atomic *atomic,

@@ -10,38 +10,38 @@
  * every registration is closed; for the others the endpoint goes first. */
 static void endpoint_close(struct ofi_link *ofi)
 {
-    if (!ofi->net.ep)
+    if (!ofi->endpoint.ep)
         return;
-    if (ofi->net.info->domain_attr->mr_mode & FI_MR_ENDPOINT) {
+    if (ofi->endpoint.info->domain_attr->mr_mode & FI_MR_ENDPOINT) {
         tern_ofi_regions_close(ofi);
-        tern_ofi_cache_close(ofi);
-        tern_ofi_errands_unregister(ofi);
-        tern_ofi_serve_unregister(ofi);
-        tern_ofi_pieces_unregister(ofi);
-        tern_ofi_unregister(&ofi->messages.rx_mr);
+        tern_ofi_mr_cache_close(ofi);
+        tern_ofi_rpc_client_unregister(ofi);
+        tern_ofi_rpc_server_unregister(ofi);
+        tern_ofi_wr_pool_unregister(ofi);
+        tern_ofi_unregister(&ofi->msg.rx_mr);
         for (int rank = 0; rank < ofi->ranks; rank++) {
             struct ofi_peer *peer = atomic_load(&ofi->peer[rank]);
             if (peer)
-                tern_ofi_outbox_unregister(peer);
+                tern_ofi_tx_unregister(peer);
         }
     }
-    fi_close(&ofi->net.ep->fid);
-    ofi->net.ep = NULL;
+    fi_close(&ofi->endpoint.ep->fid);
+    ofi->endpoint.ep = NULL;
 }
 
 static void link_close(struct tern_link *link)
 {
     struct ofi_link *ofi = tern_ofi(link);
 
-    tern_ofi_helper_stop(ofi);
+    tern_ofi_progress_thread_stop(ofi);
     endpoint_close(ofi);
-    tern_ofi_serve_close(ofi);
-    tern_ofi_errands_close(ofi);
+    tern_ofi_rpc_server_close(ofi);
+    tern_ofi_rpc_client_close(ofi);
     tern_ofi_messages_close(ofi);
-    tern_ofi_paths_close(ofi);
-    tern_ofi_cache_close(ofi);
+    tern_ofi_rma_close(ofi);
+    tern_ofi_mr_cache_close(ofi);
     tern_ofi_regions_close(ofi);
-    tern_ofi_net_close(ofi);
+    tern_ofi_endpoint_close(ofi);
     pthread_mutex_destroy(&ofi->lock);
     free((void *)ofi->peer);
     free(ofi);
@@ -71,23 +71,23 @@ static tern_status link_open(const struct tern_boot *boot, const struct tern_lin
     ofi->up = up;
     ofi->rank = boot->rank;
     ofi->ranks = boot->ranks;
-    ofi->net.wait_fd = -1;
-    ofi->errands.room_bytes = tern_base_round_up(tern_opt.ofi_room, TERN_CACHE_LINE);
+    ofi->endpoint.wait_fd = -1;
+    ofi->rpc.buf_bytes = tern_base_round_up(tern_opt.ofi_rpc_buf, TERN_CACHE_LINE);
     pthread_mutex_init(&ofi->lock, NULL);
     allow_files(boot->ranks);
     ofi->peer = calloc((size_t)boot->ranks, sizeof(*ofi->peer));
     if (!ofi->peer)
         st = tern_base_fail(TERN_ERR_NOMEM, "link ofi: no memory for a table of %d ranks", boot->ranks);
     else
-        st = tern_ofi_net_open(ofi);
+        st = tern_ofi_endpoint_open(ofi);
     if (st == TERN_OK)
-        st = tern_ofi_paths_open(ofi);
+        st = tern_ofi_rma_open(ofi);
     if (st == TERN_OK)
         st = tern_ofi_messages_open(ofi);
     if (st == TERN_OK)
         st = tern_ofi_publish(ofi);
     if (st == TERN_OK)
-        st = tern_ofi_helper_start(ofi);
+        st = tern_ofi_progress_thread_start(ofi);
     if (st < 0) {
         link_close((struct tern_link *)ofi);
         return st;
@@ -104,7 +104,7 @@ static bool link_reaches(const struct tern_link *link, int peer)
 static void link_forget(struct tern_link *link, const void *addr, size_t len)
 {
     pthread_mutex_lock(&tern_ofi(link)->lock);
-    tern_ofi_cache_forget(tern_ofi(link), addr, len);
+    tern_ofi_mr_cache_invalidate(tern_ofi(link), addr, len);
     pthread_mutex_unlock(&tern_ofi(link)->lock);
 }
 
@@ -128,26 +128,26 @@ const struct tern_link_ops tern_ofi_ops = {
     .attach = tern_ofi_attach,
     .detach = tern_ofi_detach,
     .expose = tern_ofi_expose,
-    .conceal = tern_ofi_conceal,
+    .unexpose = tern_ofi_unexpose,
     .lane_open = tern_ofi_lane_open,
     .lane_close = tern_ofi_lane_close,
     .progress = tern_ofi_lane_progress,
     .cancel = tern_ofi_lane_cancel,
-    .errand_open = tern_ofi_errand_open,
-    .errand_send = tern_ofi_errand_send,
+    .rpc_open = tern_ofi_rpc_open,
+    .rpc_send = tern_ofi_rpc_send,
     .atomics = tern_ofi_atomics,
     .atomic_start = tern_ofi_atomic_start,
-    .forget = link_forget,
-    .msg_longest = tern_ofi_msg_longest,
+    .invalidate = link_forget,
+    .msg_max_data = tern_ofi_msg_max_data,
     .msg_open = tern_ofi_msg_open,
     .msg_send = tern_ofi_msg_send,
     .msg_drop = tern_ofi_msg_drop,
-    .msg_brief = tern_ofi_msg_brief,
-    .msg_look = tern_ofi_msg_look,
-    .msg_settled = tern_ofi_msg_settled,
-    .msg_left = tern_ofi_msg_left,
+    .msg_short = tern_ofi_msg_short,
+    .msg_poll = tern_ofi_msg_poll,
+    .msg_flushed = tern_ofi_msg_flushed,
+    .msg_pending = tern_ofi_msg_pending,
     .serve = link_serve,
-    .wanted = link_wanted,
+    .service_needed = link_wanted,
     .may_sleep = tern_ofi_may_sleep,
     /* Teams: the core makes them by messages, or another link that reaches all members does. */
 };

@@ -51,9 +51,9 @@ void tern_ofi_ring(struct ofi_link *ofi)
 
 /* ---- the queue ---- */
 
-static void end(struct ofi_link *ofi, void *context, const struct ofi_news *news)
+static void end(struct ofi_link *ofi, void *context, const struct ofi_comp *news)
 {
-    struct ofi_token *token = context;
+    struct ofi_comp_ctx *token = context;
 
     if (token)
         token->ended(ofi, token, news);
@@ -63,8 +63,8 @@ static void end(struct ofi_link *ofi, void *context, const struct ofi_news *news
 static bool read_error(struct ofi_link *ofi)
 {
     struct fi_cq_err_entry entry = { 0 };
-    struct ofi_news        news = { .error = FI_EOTHER };
-    ssize_t                rc = fi_cq_readerr(ofi->net.cq, &entry, 0);
+    struct ofi_comp        news = { .error = FI_EOTHER };
+    ssize_t                rc = fi_cq_readerr(ofi->endpoint.cq, &entry, 0);
 
     if (rc != 1)
         return false;
@@ -79,13 +79,13 @@ static bool read_error(struct ofi_link *ofi)
 static unsigned read_batch(struct ofi_link *ofi)
 {
     struct fi_cq_data_entry entry[BATCH];
-    ssize_t                 n = fi_cq_read(ofi->net.cq, entry, BATCH);
+    ssize_t                 n = fi_cq_read(ofi->endpoint.cq, entry, BATCH);
 
     for (ssize_t i = 0; i < n; i++) {
-        struct ofi_news news = { .flags = entry[i].flags, .len = entry[i].len, .buffer = entry[i].buf };
+        struct ofi_comp news = { .flags = entry[i].flags, .len = entry[i].len, .buffer = entry[i].buf };
 
         if (entry[i].flags & FI_REMOTE_CQ_DATA && entry[i].flags & FI_REMOTE_WRITE) {
-            tern_ofi_inbox_written(ofi, entry[i].data);
+            tern_ofi_rx_put_notify(ofi, entry[i].data);
             continue;
         }
         end(ofi, entry[i].op_context, &news);
@@ -93,7 +93,7 @@ static unsigned read_batch(struct ofi_link *ofi)
     if (n == -FI_EAVAIL)
         return read_error(ofi) ? 1 : 0;
     if (TERN_UNLIKELY(n < 0 && n != -FI_EAGAIN && n != -FI_EINTR))
-        tern_ofi_inbox_fail(ofi, "the completion queue cannot be read", tern_ofi_why(ofi, (int)-n));
+        tern_ofi_rx_fail(ofi, "the completion queue cannot be read", tern_ofi_why(ofi, (int)-n));
     return n > 0 ? (unsigned)n : 0;
 }
 
@@ -106,13 +106,13 @@ unsigned tern_ofi_poll_locked(struct ofi_link *ofi)
     for (int round = 0; round < ROUNDS && n == BATCH; round++)
         count += n = read_batch(ofi);
     if (ofi->waiting)
-        tern_ofi_paths_pump(ofi);
-    if (ofi->messages.work)
-        tern_ofi_outbox_pump(ofi);
-    if (ofi->messages.pulls || ofi->messages.failed || ofi->messages.idle > 0)
-        tern_ofi_inbox_pump(ofi);
-    if (tern_ofi_serve_waits(ofi))
-        tern_ofi_serve_pump(ofi);
+        tern_ofi_rma_pump(ofi);
+    if (ofi->msg.work)
+        tern_ofi_tx_pump(ofi);
+    if (ofi->msg.fetches || ofi->msg.failed || ofi->msg.idle > 0)
+        tern_ofi_rx_pump(ofi);
+    if (tern_ofi_rpc_server_waits(ofi))
+        tern_ofi_rpc_server_pump(ofi);
     return count;
 }
 
@@ -128,7 +128,7 @@ void tern_ofi_poll(struct ofi_link *ofi)
     tern_ofi_poll_locked(ofi);
     pthread_mutex_unlock(&ofi->lock);
     /* relaxed: a hint for the helper. */
-    atomic_store_explicit(&ofi->helper.polled, tern_base_now(), memory_order_relaxed);
+    atomic_store_explicit(&ofi->progress_thread.polled, tern_base_now(), memory_order_relaxed);
 }
 
 /* ---- the helper ---- */
@@ -142,14 +142,14 @@ static bool has_sleepers(const struct ofi_link *ofi)
 static bool is_program_active(struct ofi_link *ofi)
 {
     return !has_sleepers(ofi) &&
-           tern_base_now() - atomic_load_explicit(&ofi->helper.polled, memory_order_relaxed) < RECENTLY;
+           tern_base_now() - atomic_load_explicit(&ofi->progress_thread.polled, memory_order_relaxed) < RECENTLY;
 }
 
 /* Sleep by the clock, because the program reads the queue itself; it may end the nap: see tern_ofi_may_sleep(). */
 static void nap_while_active(struct ofi_link *ofi, int64_t ns)
 {
-    struct ofi_helper *helper = &ofi->helper;
-    uint32_t           seen = tern_boot_bell_announce(&helper->bell, &helper->naps);
+    struct ofi_progress_thread *helper = &ofi->progress_thread;
+    uint32_t                    seen = tern_boot_bell_announce(&helper->bell, &helper->naps);
 
     if (is_program_active(ofi) && !atomic_load_explicit(&helper->stop, memory_order_relaxed))
         tern_boot_bell_wait(&helper->bell, seen, ns);
@@ -160,8 +160,8 @@ static void nap_while_active(struct ofi_link *ofi, int64_t ns)
  * long himself, and would end the next one at once by going to sleep again. */
 static void nap(struct ofi_link *ofi, int64_t ns)
 {
-    struct ofi_helper *helper = &ofi->helper;
-    uint32_t           seen = atomic_load(&helper->bell); /* before stop: tern_ofi_helper_stop() changes both */
+    struct ofi_progress_thread *helper = &ofi->progress_thread;
+    uint32_t seen = atomic_load(&helper->bell); /* before stop: tern_ofi_progress_thread_stop() changes both */
 
     if (!atomic_load(&helper->stop))
         tern_boot_bell_wait(&helper->bell, seen, ns);
@@ -176,16 +176,15 @@ static int64_t longer(int64_t ns)
  * descriptor says so; 0: there may be more at once; -1: for ever. */
 static int look(struct ofi_link *ofi)
 {
-    struct fid *queue[] = { &ofi->net.cq->fid };
+    struct fid *queue[] = { &ofi->endpoint.cq->fid };
     int         idle_ms;
 
     if (pthread_mutex_trylock(&ofi->lock) != 0)
         return RETRY_MS;
-    if (tern_ofi_poll_locked(ofi) > 0 || (ofi->net.wait_fd >= 0 && fi_trywait(ofi->net.fid, queue, 1) != 0))
+    if (tern_ofi_poll_locked(ofi) > 0 || (ofi->endpoint.wait_fd >= 0 && fi_trywait(ofi->endpoint.fid, queue, 1) != 0))
         idle_ms = 0;
     else
-        idle_ms =
-            ofi->waiting || ofi->messages.work || ofi->messages.pulls || tern_ofi_serve_waits(ofi) ? RETRY_MS : -1;
+        idle_ms = ofi->waiting || ofi->msg.work || ofi->msg.fetches || tern_ofi_rpc_server_waits(ofi) ? RETRY_MS : -1;
     pthread_mutex_unlock(&ofi->lock);
     return idle_ms;
 }
@@ -195,29 +194,29 @@ static int look(struct ofi_link *ofi)
  * time: what comes is known by its edge, and what may have been left unread is looked at by the clock. */
 static bool watch(struct ofi_link *ofi, int ms)
 {
-    struct pollfd      fds[] = { { .fd = ofi->helper.wake, .events = POLLIN },
-                                 { .fd = ofi->net.wait_fd, .events = POLLIN } };
+    struct pollfd      fds[] = { { .fd = ofi->progress_thread.wake, .events = POLLIN },
+                                 { .fd = ofi->endpoint.wait_fd, .events = POLLIN } };
     struct epoll_event event;
     bool               already = poll(fds, 2, 0) > 0;
 
     if (!already && ms != 0) {
-        atomic_store_explicit(&ofi->helper.watching, ms < 0, memory_order_relaxed); /* a hint: see may_sleep */
+        atomic_store_explicit(&ofi->progress_thread.watching, ms < 0, memory_order_relaxed); /* a hint: see may_sleep */
         poll(fds, 2, ms);
-        atomic_store_explicit(&ofi->helper.watching, false, memory_order_relaxed);
+        atomic_store_explicit(&ofi->progress_thread.watching, false, memory_order_relaxed);
     }
-    return epoll_wait(ofi->helper.edges, &event, 1, already && ms != 0 ? RETRY_MS : 0) > 0;
+    return epoll_wait(ofi->progress_thread.edges, &event, 1, already && ms != 0 ? RETRY_MS : 0) > 0;
 }
 
 static void *helper_run(void *arg)
 {
     struct ofi_link *ofi = arg;
-    bool             watched = ofi->net.wait_fd >= 0;
+    bool             watched = ofi->endpoint.wait_fd >= 0;
     int64_t          ns = FIRST_NAP;
     int              ms = 0; /* the first look at the descriptor after a nap is short */
     bool             more = false;
 
     prctl(PR_SET_TIMERSLACK, 1000ul); /* naps are short */
-    while (!atomic_load_explicit(&ofi->helper.stop, memory_order_relaxed)) {
+    while (!atomic_load_explicit(&ofi->progress_thread.stop, memory_order_relaxed)) {
         bool come = watched && watch(ofi, ms), active = is_program_active(ofi);
 
         ms = active ? 0 : look(ofi);
@@ -248,7 +247,7 @@ static void pin(pthread_t thread)
         tern_base_log(TERN_LOG_WARN, "the progress thread cannot be bound to core %d (TERN_PROGRESS_CORE)", core);
 }
 
-static void descriptors_close(struct ofi_helper *helper)
+static void descriptors_close(struct ofi_progress_thread *helper)
 {
     close(helper->wake);
     close(helper->edges);
@@ -256,25 +255,25 @@ static void descriptors_close(struct ofi_helper *helper)
 
 static tern_status descriptors_open(struct ofi_link *ofi)
 {
-    struct ofi_helper *helper = &ofi->helper;
-    struct epoll_event edge = { .events = EPOLLIN | EPOLLET };
+    struct ofi_progress_thread *helper = &ofi->progress_thread;
+    struct epoll_event          edge = { .events = EPOLLIN | EPOLLET };
 
     helper->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     helper->edges = epoll_create1(EPOLL_CLOEXEC);
     if (helper->wake >= 0 && helper->edges >= 0 &&
-        (ofi->net.wait_fd < 0 || epoll_ctl(helper->edges, EPOLL_CTL_ADD, ofi->net.wait_fd, &edge) == 0))
+        (ofi->endpoint.wait_fd < 0 || epoll_ctl(helper->edges, EPOLL_CTL_ADD, ofi->endpoint.wait_fd, &edge) == 0))
         return TERN_OK;
     tern_base_fail(TERN_ERR_SYSTEM, "link ofi: cannot make the progress thread's descriptors: %s", strerror(errno));
     descriptors_close(helper);
     return TERN_ERR_SYSTEM;
 }
 
-tern_status tern_ofi_helper_start(struct ofi_link *ofi)
+tern_status tern_ofi_progress_thread_start(struct ofi_link *ofi)
 {
-    struct ofi_helper *helper = &ofi->helper;
-    sigset_t           all, before;
-    tern_status        st;
-    int                error;
+    struct ofi_progress_thread *helper = &ofi->progress_thread;
+    sigset_t                    all, before;
+    tern_status                 st;
+    int                         error;
 
     if (tern_opt.progress_thread == TERN_PROGRESS_THREAD_OFF)
         return TERN_OK;
@@ -294,10 +293,10 @@ tern_status tern_ofi_helper_start(struct ofi_link *ofi)
     return TERN_OK;
 }
 
-void tern_ofi_helper_stop(struct ofi_link *ofi)
+void tern_ofi_progress_thread_stop(struct ofi_link *ofi)
 {
-    struct ofi_helper *helper = &ofi->helper;
-    uint64_t           one = 1;
+    struct ofi_progress_thread *helper = &ofi->progress_thread;
+    uint64_t                    one = 1;
 
     if (!helper->running)
         return;
@@ -317,7 +316,7 @@ static int64_t until_due(struct ofi_link *ofi)
 
     pthread_mutex_lock(&ofi->lock);
     lanes = tern_ofi_lanes_due(ofi);
-    inbox = tern_ofi_inbox_due(ofi);
+    inbox = tern_ofi_rx_due(ofi);
     pthread_mutex_unlock(&ofi->lock);
     if (inbox == OFI_NEVER)
         return lanes;
@@ -327,14 +326,14 @@ static int64_t until_due(struct ofi_link *ofi)
 
 int64_t tern_ofi_may_sleep(struct tern_link *link)
 {
-    struct ofi_link   *ofi = tern_ofi(link);
-    struct ofi_helper *helper = &ofi->helper;
-    int64_t            due;
+    struct ofi_link            *ofi = tern_ofi(link);
+    struct ofi_progress_thread *helper = &ofi->progress_thread;
+    int64_t                     due;
 
     if (!helper->running)
         return UNHELPED_SLEEP;
     tern_boot_bell_ring(&helper->bell, &helper->naps);
-    if (ofi->net.wait_fd < 0)
+    if (ofi->endpoint.wait_fd < 0)
         return LONGEST_NAP;
     due = until_due(ofi);
     /* What comes while the helper sleeps on the descriptor makes it ring. What it finds on its way there it does not

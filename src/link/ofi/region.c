@@ -7,7 +7,7 @@
 
 #define KEY_TRIES 16
 
-static uint64_t random_key(const struct ofi_net *net)
+static uint64_t random_key(const struct ofi_endpoint *net)
 {
     uint64_t key = 0;
 
@@ -17,7 +17,7 @@ static uint64_t random_key(const struct ofi_net *net)
 }
 
 /* For providers that bind memory to an endpoint. */
-static int bind_to_endpoint(struct ofi_net *net, struct fid_mr *mr)
+static int bind_to_endpoint(struct ofi_endpoint *net, struct fid_mr *mr)
 {
     int rc;
 
@@ -33,15 +33,15 @@ tern_status tern_ofi_register(struct ofi_link *ofi, const void *addr, size_t len
     int rc = -FI_ENOKEY;
 
     for (int i = 0; i < KEY_TRIES && rc == -FI_ENOKEY; i++) /* a key may be taken */
-        rc = fi_mr_reg(ofi->net.domain, addr, len, access, 0, random_key(&ofi->net), 0, mr, NULL);
-    if (rc == 0 && (rc = bind_to_endpoint(&ofi->net, *mr)) != 0)
+        rc = fi_mr_reg(ofi->endpoint.domain, addr, len, access, 0, random_key(&ofi->endpoint), 0, mr, NULL);
+    if (rc == 0 && (rc = bind_to_endpoint(&ofi->endpoint, *mr)) != 0)
         fi_close(&(*mr)->fid);
     if (rc == 0)
         return TERN_OK;
     *mr = NULL;
     return tern_base_fail(rc == -FI_ENOMEM ? TERN_ERR_NOMEM : TERN_ERR_LINK,
                           "link ofi, provider %s: %zu bytes of memory cannot be registered: %s (see ulimit -l)",
-                          ofi->net.info->fabric_attr->prov_name, len, ofi->net.fabric.calls->strerror(-rc));
+                          ofi->endpoint.info->fabric_attr->prov_name, len, ofi->endpoint.fabric.calls->strerror(-rc));
 }
 
 void tern_ofi_unregister(struct fid_mr **mr)
@@ -51,7 +51,7 @@ void tern_ofi_unregister(struct fid_mr **mr)
     *mr = NULL;
 }
 
-tern_status tern_ofi_expose(struct tern_link *link, struct tern_link_card *card)
+tern_status tern_ofi_expose(struct tern_link *link, struct tern_mem_handle *card)
 {
     struct ofi_link    *ofi = tern_ofi(link);
     struct ofi_exposed *entry = malloc(sizeof(*entry));
@@ -67,7 +67,7 @@ tern_status tern_ofi_expose(struct tern_link *link, struct tern_link_card *card)
                            FI_REMOTE_READ | FI_REMOTE_WRITE | FI_READ | FI_WRITE, &entry->mr);
     if (st == TERN_OK) {
         card->key = fi_mr_key(entry->mr);
-        card->base = ofi->net.info->domain_attr->mr_mode & FI_MR_VIRT_ADDR ? card->addr : 0;
+        card->base = ofi->endpoint.info->domain_attr->mr_mode & FI_MR_VIRT_ADDR ? card->addr : 0;
         entry->next = ofi->exposed;
         ofi->exposed = entry;
     }
@@ -86,7 +86,7 @@ static void drop(struct ofi_exposed **at)
     free(entry);
 }
 
-void tern_ofi_conceal(struct tern_link *link, uint64_t region)
+void tern_ofi_unexpose(struct tern_link *link, uint64_t region)
 {
     struct ofi_link *ofi = tern_ofi(link);
 
@@ -106,11 +106,11 @@ void tern_ofi_regions_close(struct ofi_link *ofi)
         drop(&ofi->exposed);
 }
 
-tern_status tern_ofi_attach(struct tern_link *link, const struct tern_link_card *card, const char *path_name,
+tern_status tern_ofi_attach(struct tern_link *link, const struct tern_mem_handle *card, const char *path_name,
                             struct tern_link_part *part)
 {
     (void)link, (void)path_name;
-    if (card->place == TERN_PLACE_NONE || card->place > TERN_PLACE_PRIVATE)
+    if (card->mem_kind == TERN_MEM_NONE || card->mem_kind > TERN_MEM_PRIVATE)
         return tern_base_fail(TERN_ERR_LINK, "rank %d sent a card that makes no sense", part->rank);
     part->path = &tern_ofi_path;
     part->key = card->key;

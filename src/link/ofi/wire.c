@@ -15,49 +15,50 @@ static bool read_body(const unsigned char *body, size_t rest, void *out, size_t 
 }
 
 /* A message on a channel: its head, then data or their place. */
-static bool read_message(const unsigned char *body, size_t rest, struct ofi_mail *out)
+static bool read_message(const unsigned char *body, size_t rest, struct ofi_decoded *out)
 {
-    bool far = out->kind == OFI_FAR_REQUEST || out->kind == OFI_FAR_REPLY || out->kind == OFI_FAR_TAGGED;
+    bool far = out->kind == OFI_FETCH_REQUEST || out->kind == OFI_FETCH_REPLY || out->kind == OFI_FETCH_TAGGED;
 
-    if (out->kind == OFI_TAGGED || out->kind == OFI_FAR_TAGGED)
+    if (out->kind == OFI_TAGGED || out->kind == OFI_FETCH_TAGGED)
         out->channel = TERN_CHANNEL_TAGGED;
     else
-        out->channel = out->kind == OFI_REPLY || out->kind == OFI_FAR_REPLY ? TERN_CHANNEL_REPLY : TERN_CHANNEL_REQUEST;
+        out->channel =
+            out->kind == OFI_REPLY || out->kind == OFI_FETCH_REPLY ? TERN_CHANNEL_REPLY : TERN_CHANNEL_REQUEST;
     if (rest < TERN_LINK_HEAD)
         return false;
     rest -= TERN_LINK_HEAD;
     if (!far) {
         out->len = rest;
-        return rest <= OFI_WIRE_NEAR;
+        return rest <= OFI_WIRE_INLINE_MAX;
     }
-    if (!read_body(body + TERN_LINK_HEAD, rest, &out->far, sizeof(out->far)) || out->far.len == 0)
+    if (!read_body(body + TERN_LINK_HEAD, rest, &out->remote, sizeof(out->remote)) || out->remote.len == 0)
         return false;
-    out->len = out->far.len;
+    out->len = out->remote.len;
     return true;
 }
 
 /* An errand: its request came along, or is in the sender's room. */
-static bool read_errand(const unsigned char *body, size_t rest, struct ofi_mail *out)
+static bool read_errand(const unsigned char *body, size_t rest, struct ofi_decoded *out)
 {
-    if (rest < sizeof(out->errand))
+    if (rest < sizeof(out->rpc_request))
         return false;
-    memcpy(&out->errand, body, sizeof(out->errand));
-    out->len = rest - sizeof(out->errand);
-    if (out->kind == OFI_ERRAND)
-        return out->len == out->errand.len && out->len <= OFI_WIRE_NEAR;
-    return out->len == 0 && out->errand.len > 0;
+    memcpy(&out->rpc_request, body, sizeof(out->rpc_request));
+    out->len = rest - sizeof(out->rpc_request);
+    if (out->kind == OFI_RPC)
+        return out->len == out->rpc_request.len && out->len <= OFI_WIRE_INLINE_MAX;
+    return out->len == 0 && out->rpc_request.len > 0;
 }
 
-static bool read_answer(const unsigned char *body, size_t rest, struct ofi_mail *out)
+static bool read_answer(const unsigned char *body, size_t rest, struct ofi_decoded *out)
 {
-    if (rest < sizeof(out->answer))
+    if (rest < sizeof(out->rpc_response))
         return false;
-    memcpy(&out->answer, body, sizeof(out->answer));
-    out->len = rest - sizeof(out->answer);
-    return out->len == 0 || (out->len == out->answer.len && out->len <= OFI_WIRE_NEAR);
+    memcpy(&out->rpc_response, body, sizeof(out->rpc_response));
+    out->len = rest - sizeof(out->rpc_response);
+    return out->len == 0 || (out->len == out->rpc_response.len && out->len <= OFI_WIRE_INLINE_MAX);
 }
 
-bool tern_ofi_wire_read(const void *bytes, size_t len, struct ofi_mail *out)
+bool tern_ofi_wire_decode(const void *bytes, size_t len, struct ofi_decoded *out)
 {
     const unsigned char *body = (const unsigned char *)bytes + sizeof(out->header);
     size_t               rest;
@@ -68,20 +69,20 @@ bool tern_ofi_wire_read(const void *bytes, size_t len, struct ofi_mail *out)
     rest = len - sizeof(out->header);
     out->from = out->header.from_kind >> 8;
     out->kind = (enum ofi_kind)(out->header.from_kind & 0xff);
-    out->far.len = out->len = 0;
+    out->remote.len = out->len = 0;
     switch (out->kind) {
     case OFI_REQUEST:
     case OFI_REPLY:
-    case OFI_FAR_REQUEST:
-    case OFI_FAR_REPLY:
+    case OFI_FETCH_REQUEST:
+    case OFI_FETCH_REPLY:
     case OFI_TAGGED:
-    case OFI_FAR_TAGGED: return read_message(body, rest, out);
-    case OFI_NOTE: out->channel = TERN_CHANNEL_NOTE; return rest == TERN_LINK_HEAD;
+    case OFI_FETCH_TAGGED: return read_message(body, rest, out);
+    case OFI_NOTIFY: out->channel = TERN_CHANNEL_NOTIFY; return rest == TERN_LINK_HEAD;
     case OFI_CREDIT: return read_body(body, rest, &out->credit, sizeof(out->credit));
-    case OFI_WANT: return rest == 0 && out->header.seq < OFI_COUNTED;
-    case OFI_ERRAND:
-    case OFI_FAR_ERRAND: return read_errand(body, rest, out);
-    case OFI_ANSWER: return read_answer(body, rest, out);
+    case OFI_CREDIT_REQUEST: return rest == 0 && out->header.seq < OFI_COUNTED;
+    case OFI_RPC:
+    case OFI_FETCH_RPC: return read_errand(body, rest, out);
+    case OFI_RPC_RESPONSE: return read_answer(body, rest, out);
     default: return false;
     }
 }
@@ -144,7 +145,7 @@ static uint64_t take(struct word *word, unsigned bits)
     return value;
 }
 
-bool tern_ofi_wire_pack(uint32_t ranks, unsigned bits, const struct ofi_written *written, uint64_t *data)
+bool tern_ofi_wire_pack(uint32_t ranks, unsigned bits, const struct ofi_put_notify *written, uint64_t *data)
 {
     struct word word = { 0 };
     unsigned    tag = digits_of(written->tag), bytes = digits_of(written->bytes);
@@ -158,7 +159,7 @@ bool tern_ofi_wire_pack(uint32_t ranks, unsigned bits, const struct ofi_written 
     return true;
 }
 
-bool tern_ofi_wire_unpack(uint32_t ranks, uint64_t data, struct ofi_written *out)
+bool tern_ofi_wire_unpack(uint32_t ranks, uint64_t data, struct ofi_put_notify *out)
 {
     struct word word = { .value = data };
     unsigned    tag, bytes;

@@ -18,16 +18,16 @@
 enum ofi_kind {
     OFI_REQUEST,
     OFI_REPLY,
-    OFI_FAR_REQUEST,
-    OFI_FAR_REPLY,
+    OFI_FETCH_REQUEST,
+    OFI_FETCH_REPLY,
     OFI_CREDIT,
-    OFI_WANT,
-    OFI_ERRAND,
-    OFI_FAR_ERRAND,
-    OFI_ANSWER,
-    OFI_NOTE,
+    OFI_CREDIT_REQUEST,
+    OFI_RPC,
+    OFI_FETCH_RPC,
+    OFI_RPC_RESPONSE,
+    OFI_NOTIFY,
     OFI_TAGGED,
-    OFI_FAR_TAGGED,
+    OFI_FETCH_TAGGED,
     OFI_KINDS
 };
 
@@ -35,7 +35,7 @@ enum ofi_kind {
 struct ofi_header {
     uint64_t token;     /* shows that sender and receiver are of one job */
     uint32_t from_kind; /* rank in the job, shifted by 8; enum ofi_kind */
-    uint16_t seq;       /* on a channel: number of the message, modulo 2^16. WANT: the channel, or OFI_WRITTEN. Errands:
+    uint16_t seq; /* on a channel: number of the message, modulo 2^16. WANT: the channel, or OFI_PUT_NOTIFY. Errands:
                          * the room */
     uint16_t ack; /* on a channel: messages of its partner that the sender has done with, modulo 2^16. Errands: how
                          * often the room was used, modulo 2^16 */
@@ -45,10 +45,10 @@ _Static_assert(sizeof(struct ofi_header) == 16, "the header has no padding");
 /* On a channel: the head, then data to the end, or their place. */
 #define OFI_WIRE_HEAD (sizeof(struct ofi_header) + TERN_LINK_HEAD)
 _Static_assert(OFI_WIRE_HEAD == 64, "head and data keep their alignment");
-#define OFI_WIRE_NEAR 8192u /* bytes of data that are sent with the message */
+#define OFI_WIRE_INLINE_MAX 8192u /* bytes of data that are sent with the message */
 
 /* Where data are, in memory of the sender that is open to reading. */
-struct ofi_far {
+struct ofi_remote_data {
     uint64_t key, addr;
     uint64_t len;
 };
@@ -68,7 +68,7 @@ static inline bool tern_ofi_wire_acks(uint32_t cells)
 }
 
 /* What is counted between two ranks: the messages of each channel, and notes that came with puts. */
-#define OFI_WRITTEN TERN_CHANNELS
+#define OFI_PUT_NOTIFY TERN_CHANNELS
 #define OFI_COUNTED (TERN_CHANNELS + 1)
 
 /* Follows the header of a CREDIT. */
@@ -79,49 +79,49 @@ struct ofi_credit {
 /* A note that came with a put: the put's remote completion data, of 32 or 64 bits or what the provider has, hold all of
  * it or it is sent behind the put. From the lowest bit on: the source's rank, in as many bits as the job's ranks need;
  * the number of hexadecimal digits of tag (4 bits) and of bytes (3 bits); these digits; and the rest is the region. */
-struct ofi_written {
+struct ofi_put_notify {
     uint32_t from, tag;
     uint64_t region, bytes; /* the region by its owner's number, never 0 */
 };
 
 /* Of a job of so many ranks, into so many bits; false: it does not fit. And back; false: it makes no sense. */
-bool tern_ofi_wire_pack(uint32_t ranks, unsigned bits, const struct ofi_written *written, uint64_t *data);
-bool tern_ofi_wire_unpack(uint32_t ranks, uint64_t data, struct ofi_written *out);
+bool tern_ofi_wire_pack(uint32_t ranks, unsigned bits, const struct ofi_put_notify *written, uint64_t *data);
+bool tern_ofi_wire_unpack(uint32_t ranks, uint64_t data, struct ofi_put_notify *out);
 
 /* Follows the header of an ERRAND; then the request, if it came along. */
-struct ofi_errand {
+struct ofi_rpc_request {
     uint64_t region;    /* that the request is about, by its owner's name */
-    uint64_t key, addr; /* of the sender's room: of the request, and behind it (tern_link_answer_at) of the answer */
+    uint64_t key, addr; /* of the sender's room: of the request, and behind it (tern_link_response_at) of the answer */
     uint32_t len;       /* bytes of the request */
     uint32_t expect;    /* the most that the answer may have */
 };
-_Static_assert(sizeof(struct ofi_errand) == 32, "an errand has no padding");
+_Static_assert(sizeof(struct ofi_rpc_request) == 32, "an errand has no padding");
 
 /* Follows the header of an ANSWER; then its bytes, if they came along. */
-struct ofi_answer {
+struct ofi_rpc_response {
     int32_t  status; /* tern_status */
     uint32_t len;    /* bytes */
 };
-_Static_assert(sizeof(struct ofi_answer) == 8, "an answer has no padding");
+_Static_assert(sizeof(struct ofi_rpc_response) == 8, "an answer has no padding");
 
-#define OFI_WIRE_ERRAND (sizeof(struct ofi_header) + sizeof(struct ofi_errand))
-#define OFI_WIRE_ANSWER (sizeof(struct ofi_header) + sizeof(struct ofi_answer))
+#define OFI_WIRE_RPC (sizeof(struct ofi_header) + sizeof(struct ofi_rpc_request))
+#define OFI_WIRE_RPC_RESPONSE (sizeof(struct ofi_header) + sizeof(struct ofi_rpc_response))
 
 /* What a message says. */
-struct ofi_mail {
-    struct ofi_header header;
-    uint32_t          from;
-    enum ofi_kind     kind;
-    struct ofi_credit credit;
-    struct ofi_far    far; /* len 0: the data came along */
-    struct ofi_errand errand;
-    struct ofi_answer answer;
-    unsigned          channel;
-    size_t            len; /* bytes of data, of a request or of an answer that came along, or on a channel are far */
+struct ofi_decoded {
+    struct ofi_header       header;
+    uint32_t                from;
+    enum ofi_kind           kind;
+    struct ofi_credit       credit;
+    struct ofi_remote_data  remote; /* len 0: the data came along */
+    struct ofi_rpc_request  rpc_request;
+    struct ofi_rpc_response rpc_response;
+    unsigned                channel;
+    size_t len; /* bytes of data, of a request or of an answer that came along, or on a channel are far */
 };
 
 /* Read len bytes; false: they make no sense. */
-bool tern_ofi_wire_read(const void *bytes, size_t len, struct ofi_mail *out);
+bool tern_ofi_wire_decode(const void *bytes, size_t len, struct ofi_decoded *out);
 
 /* The token of messages from one rank to another. Whoever sees one learns nothing of the job's number, and can make
  * none for other ranks. */

@@ -7,7 +7,7 @@
 struct self_group {
     struct tern_link_group base;
     uint64_t               object;
-    unsigned char          note[TERN_LINK_NOTE];
+    unsigned char          note[TERN_LINK_CONTRIBUTION];
 };
 
 tern_status tern_self_group_open(struct tern_link *link, const struct tern_link_group *as, struct tern_link_group **out)
@@ -39,7 +39,7 @@ bool tern_self_arrived(struct tern_link_group *group)
     return true;
 }
 
-bool tern_self_came(const struct tern_link_group *group, uint32_t member)
+bool tern_self_has_arrived(const struct tern_link_group *group, uint32_t member)
 {
     (void)group, (void)member;
     return true;
@@ -57,12 +57,12 @@ bool tern_self_departed(const struct tern_link_group *group, uint32_t member, ui
     return true;
 }
 
-void tern_self_post(struct tern_link_group *group, const void *note, size_t len)
+void tern_self_contribute(struct tern_link_group *group, const void *note, size_t len)
 {
     memcpy(((struct self_group *)group)->note, note, len);
 }
 
-const void *tern_self_peek(const struct tern_link_group *group, uint32_t member)
+const void *tern_self_contribution(const struct tern_link_group *group, uint32_t member)
 {
     (void)member;
     return ((const struct self_group *)group)->note;

@@ -33,13 +33,13 @@ static bool self_reaches(const struct tern_link *link, int peer)
     return peer == ((const struct self_link *)link)->rank;
 }
 
-static tern_status self_expose(struct tern_link *link, struct tern_link_card *card)
+static tern_status self_expose(struct tern_link *link, struct tern_mem_handle *card)
 {
     (void)link, (void)card; /* one's own memory is in reach */
     return TERN_OK;
 }
 
-static void self_conceal(struct tern_link *link, uint64_t region)
+static void self_unexpose(struct tern_link *link, uint64_t region)
 {
     (void)link, (void)region;
 }
@@ -72,7 +72,7 @@ static bool self_serve(struct tern_link *link)
     return false;
 }
 
-static bool self_wanted(const struct tern_link *link)
+static bool self_service_needed(const struct tern_link *link)
 {
     (void)link;
     return false;
@@ -84,7 +84,7 @@ static int64_t self_may_sleep(struct tern_link *link)
     return INT64_MAX;
 }
 
-static bool self_msg_settled(struct tern_link *link)
+static bool self_msg_flushed(struct tern_link *link)
 {
     (void)link; /* what is sent is in the ring */
     return true;
@@ -99,28 +99,28 @@ const struct tern_link_ops tern_self_ops = {
     .attach = tern_self_attach,
     .detach = tern_self_detach,
     .expose = self_expose,
-    .conceal = self_conceal,
+    .unexpose = self_unexpose,
     .lane_open = self_lane_open,
     .lane_close = self_lane_close,
     .progress = self_progress,
     .cancel = self_cancel,
-    .msg_longest = tern_self_msg_longest,
+    .msg_max_data = tern_self_msg_max_data,
     .msg_open = tern_self_msg_open,
     .msg_send = tern_self_msg_send,
     .msg_drop = tern_self_msg_drop,
-    .msg_brief = tern_self_msg_brief,
-    .msg_settled = self_msg_settled,
-    .msg_left = tern_self_msg_left,
+    .msg_short = tern_self_msg_short,
+    .msg_flushed = self_msg_flushed,
+    .msg_pending = tern_self_msg_pending,
     .serve = self_serve,
-    .wanted = self_wanted,
+    .service_needed = self_service_needed,
     .may_sleep = self_may_sleep,
     .group_open = tern_self_group_open,
     .group_close = tern_self_group_close,
     .arrive = tern_self_arrive,
     .arrived = tern_self_arrived,
-    .came = tern_self_came,
+    .has_arrived = tern_self_has_arrived,
     .depart = tern_self_depart,
     .departed = tern_self_departed,
-    .post = tern_self_post,
-    .peek = tern_self_peek,
+    .contribute = tern_self_contribute,
+    .contribution = tern_self_contribution,
 };

@@ -4,7 +4,7 @@
 
 #include "base/options.h"
 #include "boot/bell.h"
-#include "link/port.h"
+#include "link/inject.h"
 #include "link/self/self.h"
 
 #define LARGEST_RING (1u << 20)
@@ -25,14 +25,14 @@ static void ring_own(struct tern_link *link)
 }
 
 /* Messages were consumed. Another thread of the process may have found no room and sleep: wake it. */
-static void wake_for_room(struct self_inlet *inlet)
+static void wake_for_room(struct self_rx_channel *inlet)
 {
-    tern_link_before_wanted(tern_link_needs_fence(own_slot(inlet->watch.link)));
-    if (TERN_UNLIKELY(tern_base_ring_wanted(&inlet->ring)))
+    tern_link_before_wake_check(tern_link_needs_fence(own_slot(inlet->watch.link)));
+    if (TERN_UNLIKELY(tern_base_ring_producer_waits(&inlet->ring)))
         ring_own(inlet->watch.link);
 }
 
-static void watch_next(struct self_inlet *inlet)
+static void watch_next(struct self_rx_channel *inlet)
 {
     uint32_t                idle;
     const _Atomic uint32_t *mark = tern_base_ring_mark(&inlet->ring, inlet->ring.next, &idle);
@@ -43,8 +43,8 @@ static void watch_next(struct self_inlet *inlet)
 /* Pass one on. False: the target cannot take it now. */
 static inline bool take(const struct self_link *self, unsigned channel, const struct tern_ring_item *item)
 {
-    if (channel == TERN_CHANNEL_NOTE)
-        return self->up->note(self->rank, item->head, false) != TERN_LINK_LEFT;
+    if (channel == TERN_CHANNEL_NOTIFY)
+        return self->up->notify(self->rank, item->head, false) != TERN_LINK_REFUSED;
     if (channel == TERN_CHANNEL_TAGGED)
         return self->up->tagged(self->rank, item->head, item->data, item->len);
     self->up->message(self->rank, channel, item->head, item->data, item->len);
@@ -53,10 +53,10 @@ static inline bool take(const struct self_link *self, unsigned channel, const st
 
 static tern_status deliver(struct tern_link_watch *watch)
 {
-    struct self_inlet    *inlet = (struct self_inlet *)watch;
-    struct self_link     *self = tern_self(watch->link);
-    struct tern_ring_item item;
-    int                   found = 0;
+    struct self_rx_channel *inlet = (struct self_rx_channel *)watch;
+    struct self_link       *self = tern_self(watch->link);
+    struct tern_ring_item   item;
+    int                     found = 0;
 
     for (int i = 0; i < BATCH && (found = tern_base_ring_peek(&inlet->ring, &item)) > 0; i++) {
         if (!take(self, watch->channel, &item))
@@ -72,25 +72,25 @@ static size_t ring_bytes(unsigned channel)
 {
     uint64_t share = tern_opt.am_queue / TERN_CHANNELS_PAIR;
 
-    if (channel == TERN_CHANNEL_NOTE)
-        return tern_base_ring_bare_bytes(tern_opt.notify_queue < MOST_NOTES ? (size_t)tern_opt.notify_queue
-                                                                            : MOST_NOTES);
+    if (channel == TERN_CHANNEL_NOTIFY)
+        return tern_base_ring_cells_bytes(tern_opt.notify_queue < MOST_NOTES ? (size_t)tern_opt.notify_queue
+                                                                             : MOST_NOTES);
     return (size_t)(share < LARGEST_RING ? share : LARGEST_RING) & ~(size_t)(TERN_RING_LINE - 1);
 }
 
 static tern_status ring_make(struct self_link *self, unsigned channel)
 {
-    struct self_inlet     *inlet = &self->inlet[channel];
-    size_t                 bytes = ring_bytes(channel);
-    struct tern_ring_shape shape =
-        channel == TERN_CHANNEL_NOTE ? tern_base_ring_bare(bytes) : tern_base_ring_shape(bytes);
+    struct self_rx_channel *inlet = &self->rx[channel];
+    size_t                  bytes = ring_bytes(channel);
+    struct tern_ring_shape  shape =
+        channel == TERN_CHANNEL_NOTIFY ? tern_base_ring_shape_cells(bytes) : tern_base_ring_shape(bytes);
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); /* no page yet */
     tern_status st;
 
     if (memory == MAP_FAILED)
         return tern_base_fail(TERN_ERR_NOMEM, "link self: no memory for a message queue of %zu bytes", bytes);
-    tern_base_ring_produce(&self->outlet[channel].producer, memory, shape);
-    tern_base_ring_consume_from(&inlet->ring, memory, shape);
+    tern_base_ring_producer_init(&self->producer[channel].producer, memory, shape);
+    tern_base_ring_consumer_init(&inlet->ring, memory, shape);
     inlet->watch = (struct tern_link_watch){
         .channel = channel, .deliver = deliver, .link = (struct tern_link *)self, .lasts = true
     };
@@ -114,8 +114,8 @@ void tern_self_messages_close(struct self_link *self)
 {
     pthread_mutex_destroy(&self->lock);
     for (unsigned c = 0; c < TERN_CHANNELS; c++)
-        if (self->inlet[c].ring.ring)
-            munmap(self->inlet[c].ring.ring, ring_bytes(c));
+        if (self->rx[c].ring.ring)
+            munmap(self->rx[c].ring.ring, ring_bytes(c));
 }
 
 static __attribute__((noinline, cold)) tern_status first_message(struct self_link *self, unsigned channel)
@@ -138,30 +138,30 @@ static inline tern_status ready(struct self_link *self, unsigned channel)
     return first_message(self, channel);
 }
 
-size_t tern_self_msg_longest(struct tern_link *link, int peer, unsigned channel)
+size_t tern_self_msg_max_data(struct tern_link *link, int peer, unsigned channel)
 {
     (void)peer, (void)channel;
-    return tern_base_ring_longest(tern_self(link)->inlet[0].ring.shape);
+    return tern_base_ring_max_data(tern_self(link)->rx[0].ring.shape);
 }
 
 tern_status tern_self_msg_open(struct tern_link *link, struct tern_link_msg *msg, size_t min, size_t max)
 {
-    struct tern_ring_outlet *outlet = &tern_self(link)->outlet[msg->channel];
-    struct tern_ring_room    room;
-    tern_status              st = ready(tern_self(link), msg->channel);
-    bool                     alone, taken;
+    struct tern_ring_mp_producer *outlet = &tern_self(link)->producer[msg->channel];
+    struct tern_ring_reservation  room;
+    tern_status                   st = ready(tern_self(link), msg->channel);
+    bool                          alone, taken;
 
     if (st < 0)
         return st;
-    alone = tern_base_lone_lock(&outlet->lock);
-    taken = tern_base_ring_take(&outlet->producer, min, max, &room);
-    tern_base_lone_unlock(&outlet->lock, alone);
+    alone = tern_base_biased_lock(&outlet->lock);
+    taken = tern_base_ring_reserve(&outlet->producer, min, max, &room);
+    tern_base_biased_unlock(&outlet->lock, alone);
     if (!taken)
         return TERN_AGAIN;
-    msg->place = room.place;
-    msg->head = room.place.cell->head;
+    msg->place = room.claim;
+    msg->head = room.claim.cell->head;
     msg->data = room.data;
-    msg->room = room.len;
+    msg->data_max = room.len;
     return TERN_OK;
 }
 
@@ -177,31 +177,31 @@ void tern_self_msg_drop(struct tern_link *link, const struct tern_link_msg *msg)
     ring_own(link);
 }
 
-tern_status tern_self_msg_brief(struct tern_link *link, int peer, unsigned channel, uint64_t first,
+tern_status tern_self_msg_short(struct tern_link *link, int peer, unsigned channel, uint64_t first,
                                 const uint32_t *rest, unsigned count)
 {
-    struct tern_ring_outlet *outlet = &tern_self(link)->outlet[channel];
-    tern_status              st = ready(tern_self(link), channel);
-    bool                     alone, sent;
+    struct tern_ring_mp_producer *outlet = &tern_self(link)->producer[channel];
+    tern_status                   st = ready(tern_self(link), channel);
+    bool                          alone, sent;
 
     (void)peer;
     if (st < 0)
         return st;
-    alone = tern_base_lone_lock(&outlet->lock);
-    sent = tern_base_ring_put(&outlet->producer, first, rest, count, false);
-    tern_base_lone_unlock(&outlet->lock, alone);
+    alone = tern_base_biased_lock(&outlet->lock);
+    sent = tern_base_ring_push(&outlet->producer, first, rest, count, false);
+    tern_base_biased_unlock(&outlet->lock, alone);
     if (!sent)
         return TERN_AGAIN;
     ring_own(link);
     return TERN_OK;
 }
 
-bool tern_self_msg_left(struct tern_link *link, int peer, unsigned channel)
+bool tern_self_msg_pending(struct tern_link *link, int peer, unsigned channel)
 {
     struct self_link *self = tern_self(link);
 
     (void)peer;
     /* acquire: the ring. Pairs with ring_make(). */
     return atomic_load_explicit(&self->ready[channel], memory_order_acquire) &&
-           tern_link_come(&self->inlet[channel].watch);
+           tern_link_watch_ready(&self->rx[channel].watch);
 }

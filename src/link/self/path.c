@@ -13,8 +13,8 @@ static tern_status self_start(struct tern_lane *lane, const struct tern_xfer *xf
         return TERN_OK;
     /* release: earlier writes before the data, for threads of this process that read it. Pairs with their acquire. */
     atomic_thread_fence(memory_order_release);
-    if (xfer->touch)
-        xfer->touch(xfer, there);
+    if (xfer->visit)
+        xfer->visit(xfer, there);
     else
         memmove(xfer->get ? xfer->local : there, xfer->get ? there : xfer->local, xfer->len);
     /* acq_rel: the data before whatever follows. Pairs with the fences of other threads' puts and gets. */

@@ -1,7 +1,7 @@
 /* region.c: one's own part of a region is where the card says, mapped already. */
 #include "link/self/self.h"
 
-tern_status tern_self_attach(struct tern_link *link, const struct tern_link_card *card, const char *path_name,
+tern_status tern_self_attach(struct tern_link *link, const struct tern_mem_handle *card, const char *path_name,
                              struct tern_link_part *part)
 {
     (void)link, (void)path_name;

@@ -1,19 +1,21 @@
-/* bounce.c: the initiator's half of transfers to a peer's private memory where the kernel forbids cross-memory attach.
+/* bounce.c: the initiator's half of transfers to a peer's private memory where the kernel forbids cross-memory
+ * attach.
  *
- * A transfer is cut into chunks. The initiator fills a chunk (put) or leaves it empty (get), pushes it to the target's
- * inbox and rings; the target's service thread (serve.c) copies and marks it done. While the target copies one chunk
- * the initiator fills the next, so both copies overlap. The first TERN_BOUNCE_CHUNKS chunks are shared by all threads
- * of the process; of the rest each lane may have one while it has transfers under way. A transfer that finds no chunk
- * free waits its turn in its lane. An errand is one chunk, with the request and room for the answer in it.
+ * A transfer is cut into chunks. The initiator fills a chunk (put) or leaves it empty (get), pushes it to the
+ * target's inbox and rings; the target's service thread (bounce_serve.c) copies and marks it done. While the target
+ * copies one chunk the initiator fills the next, so both copies overlap. The first TERN_BOUNCE_CHUNKS chunks are
+ * shared by all threads of the process; of the rest each lane may have one while it has transfers under way. A
+ * transfer that finds no chunk free waits its turn in its lane. An errand is one chunk, with the request and room
+ * for the answer in it.
  *
- * A thread that leaves its transfers uncollected does not hold up the others: a lane that has no chunk and finds none
- * collects what targets have finished for all lanes, whose locks are for that. So chunks that it cannot have are those
- * that a target has yet to finish, and the target rings then.
- */
+ * A thread that leaves its transfers uncollected does not hold up the others: a lane that has no chunk and finds
+ * none collects what targets have finished for all lanes, whose locks are for that. So chunks that it cannot have
+ * are those that a target has yet to finish, and the target rings then.
+ * */
 #include <string.h>
 #include <sys/mman.h>
 
-#include "base/once.h"
+#include "base/read_once.h"
 #include "base/options.h"
 #include "boot/bell.h"
 #include "link/shm/shm.h"
@@ -21,9 +23,9 @@
 /* Make this rank's chunks; the lock is held. */
 static tern_status make_chunks(struct shm_link *shm)
 {
-    struct shm_desk *desk = &shm->desk[shm->local];
-    unsigned         chunks = (unsigned)tern_opt.bounce_chunks;
-    tern_status      st;
+    struct shm_bounce_ctl *desk = &shm->bounce_ctl[shm->local];
+    unsigned               chunks = (unsigned)tern_opt.bounce_chunks;
+    tern_status            st;
 
     shm->chunk_bytes = tern_base_round_up(tern_opt.bounce_chunk, TERN_CACHE_LINE);
     st = tern_boot_space_check((uint64_t)shm->locals * SHM_CHUNKS * shm->chunk_bytes, /* peers do the same now */
@@ -43,7 +45,8 @@ static tern_status make_chunks(struct shm_link *shm)
     for (unsigned i = 0; i < SHM_CHUNKS; i++)
         desk->chunk[i].data = shm->data_space.offset + i * shm->chunk_bytes;
     atomic_store_explicit(&desk->data_bytes, shm->data_space.bytes, memory_order_relaxed);
-    /* release: what describes the chunks before the offset that makes them known. Pairs with the acquire in serve.c. */
+    /* release: what describes the chunks before the offset that makes them known. Pairs with the acquire in
+     * bounce_serve.c. */
     atomic_store_explicit(&desk->data, shm->data_space.offset, memory_order_release);
     atomic_store_explicit(&shm->free_chunks, (1ull << chunks) - 1, memory_order_relaxed);
     atomic_store_explicit(&shm->lane_chunks, ~((1ull << chunks) - 1), memory_order_relaxed);
@@ -142,9 +145,9 @@ void tern_shm_bounce_leave(struct shm_lane *lane)
 /* Push a chunk to the target's inbox and wake its service thread. */
 static void chunk_post(struct shm_link *shm, unsigned index, int target)
 {
-    struct shm_chunk *chunk = &shm->desk[shm->local].chunk[index];
+    struct shm_chunk *chunk = &shm->bounce_ctl[shm->local].chunk[index];
     struct tern_slot *slot = tern_shm_slot(shm, target);
-    _Atomic uint32_t *inbox = &shm->desk[shm->local_of[target]].inbox;
+    _Atomic uint32_t *inbox = &shm->bounce_ctl[shm->local_of[target]].inbox;
     uint32_t          number = (uint32_t)shm->local * SHM_CHUNKS + index + 1;
     uint32_t          newest = atomic_load_explicit(inbox, memory_order_relaxed);
 
@@ -170,10 +173,10 @@ static void op_pump(struct shm_lane *lane, struct tern_link_op *op)
     int                     index;
 
     while (op->copied < xfer->len && (index = chunk_take(lane)) >= 0) {
-        struct shm_chunk *chunk = &shm->desk[shm->local].chunk[index];
+        struct shm_chunk *chunk = &shm->bounce_ctl[shm->local].chunk[index];
         size_t            left = xfer->len - op->copied, len = left < shm->chunk_bytes ? left : shm->chunk_bytes;
 
-        shm->piece[index] = (struct shm_piece){ op->copied, len };
+        shm->range[index] = (struct shm_chunk_range){ op->copied, len };
         chunk->len = len;
         chunk->verb = xfer->get ? SHM_GET : SHM_PUT;
         chunk->region = xfer->part->region;
@@ -190,17 +193,17 @@ static void op_pump(struct shm_lane *lane, struct tern_link_op *op)
  * the head only the status and the length of an answer are read, each once; what was asked for this rank remembers. */
 static void chunk_collect(struct shm_link *shm, struct tern_link_op *op, unsigned index)
 {
-    const struct tern_xfer *xfer = &op->xfer;
-    const struct shm_chunk *chunk = &shm->desk[shm->local].chunk[index];
-    const struct shm_piece *piece = &shm->piece[index];
-    bool                    errand = op->room != NULL;
-    int32_t                 status = TERN_READ_ONCE(chunk->status);
-    uint64_t                answered = errand ? TERN_READ_ONCE(chunk->offset) : 0;
+    const struct tern_xfer       *xfer = &op->xfer;
+    const struct shm_chunk       *chunk = &shm->bounce_ctl[shm->local].chunk[index];
+    const struct shm_chunk_range *piece = &shm->range[index];
+    bool                          errand = op->rpc_buf != NULL;
+    int32_t                       status = TERN_READ_ONCE(chunk->status);
+    uint64_t                      answered = errand ? TERN_READ_ONCE(chunk->offset) : 0;
 
-    if (status != TERN_OK || (errand && answered > op->expect))
+    if (status != TERN_OK || (errand && answered > op->response_max))
         op->status = TERN_ERR_LINK;
-    else if (errand && op->answer)
-        op->answer(op, chunk_data(shm, index) + tern_link_answer_at(op->request), answered);
+    else if (errand && op->on_response)
+        op->on_response(op, chunk_data(shm, index) + tern_link_response_at(op->request_len), answered);
     else if (!errand && xfer->get && xfer->local)
         memcpy((unsigned char *)xfer->local + piece->at, chunk_data(shm, index), piece->len);
 }
@@ -213,9 +216,9 @@ static void op_reap(struct shm_lane *lane, struct tern_link_op *op)
 
     for (uint64_t left = op->chunks; left != 0; left &= left - 1) {
         unsigned          index = (unsigned)__builtin_ctzll(left);
-        struct shm_chunk *chunk = &shm->desk[shm->local].chunk[index];
+        struct shm_chunk *chunk = &shm->bounce_ctl[shm->local].chunk[index];
 
-        /* acquire: the target's copy before ours. Pairs with the release in serve.c. */
+        /* acquire: the target's copy before ours. Pairs with the release in bounce_serve.c. */
         if (atomic_load_explicit(&chunk->state, memory_order_acquire) == SHM_CHUNK_DONE)
             chunk_collect(shm, op, index);
         else if (lost)
@@ -282,9 +285,9 @@ static bool begin(struct shm_lane *lane, struct tern_link_op *op, bool errand, b
             op_enlist(lane, op);
     } else if (may_take(lane) && (index = chunk_take(lane)) >= 0) {
         begun = true;
-        op->own = &shm->desk[shm->local].chunk[index];
-        op->room = chunk_data(shm, (unsigned)index);
-        op->room_bytes = shm->chunk_bytes;
+        op->link_data = &shm->bounce_ctl[shm->local].chunk[index];
+        op->rpc_buf = chunk_data(shm, (unsigned)index);
+        op->rpc_bytes = shm->chunk_bytes;
     }
     *starved = lane->held == 0;
     pthread_mutex_unlock(&lane->lock);
@@ -312,7 +315,7 @@ static tern_status bounce_start(struct tern_lane *lane, const struct tern_xfer *
     return begin_any((struct shm_lane *)lane, xfer, op, false) == TERN_OK ? TERN_PENDING : TERN_AGAIN;
 }
 
-tern_status tern_shm_errand_open(struct tern_lane *lane, const struct tern_xfer *xfer, struct tern_link_op *op)
+tern_status tern_shm_rpc_open(struct tern_lane *lane, const struct tern_xfer *xfer, struct tern_link_op *op)
 {
     struct shm_lane *l = (struct shm_lane *)lane;
     tern_status      st =
@@ -321,17 +324,17 @@ tern_status tern_shm_errand_open(struct tern_lane *lane, const struct tern_xfer 
     return st == TERN_OK ? begin_any(l, xfer, op, true) : st;
 }
 
-void tern_shm_errand_send(struct tern_lane *lane, struct tern_link_op *op, size_t request, size_t expect)
+void tern_shm_rpc_send(struct tern_lane *lane, struct tern_link_op *op, size_t request, size_t expect)
 {
     struct shm_lane  *l = (struct shm_lane *)lane;
-    struct shm_chunk *chunk = op->own;
-    unsigned          index = (unsigned)(chunk - l->link->desk[l->link->local].chunk);
+    struct shm_chunk *chunk = op->link_data;
+    unsigned          index = (unsigned)(chunk - l->link->bounce_ctl[l->link->local].chunk);
 
-    op->request = request;
-    op->expect = expect;
+    op->request_len = request;
+    op->response_max = expect;
     op->copied = op->xfer.len;
     op->chunks = 1ull << index;
-    chunk->verb = SHM_ERRAND;
+    chunk->verb = SHM_RPC;
     chunk->region = op->xfer.part->region;
     chunk->len = request;
     chunk->offset = expect;
@@ -347,7 +350,7 @@ void tern_shm_bounce_cancel(struct tern_lane *lane, struct tern_link_op *op)
 
     pthread_mutex_lock(&l->lock);
     op->xfer.local = NULL;     /* what a get brings is dropped */
-    op->answer = NULL;         /* and what is answered */
+    op->on_response = NULL;    /* and what is answered */
     op->copied = op->xfer.len; /* of a put, no more is sent */
     pthread_mutex_unlock(&l->lock);
 }
@@ -416,5 +419,5 @@ void tern_shm_bounce_progress(struct shm_lane *lane)
 }
 
 const struct tern_link_path tern_shm_bounce_path = {
-    .name = "bounce", .errands = true, .packs = true, .start = bounce_start
+    .name = "bounce", .rpc = true, .prefers_packing = true, .start = bounce_start
 };

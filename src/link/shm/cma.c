@@ -11,7 +11,7 @@
 struct tern_link_probe tern_link_probe;
 
 /* Read the peer's probe word and write one of the same value: both calls must work and reach that very process. */
-static bool probe(const struct tern_link_card *card)
+static bool probe(const struct tern_mem_handle *card)
 {
     struct tern_link_probe *there = (struct tern_link_probe *)(uintptr_t)card->probe;
     uint64_t                word = 0;
@@ -24,7 +24,7 @@ static bool probe(const struct tern_link_card *card)
            process_vm_writev(card->pid, &here, 1, &writable, 1, 0) == (ssize_t)sizeof(word);
 }
 
-bool tern_shm_cma_works(struct shm_link *shm, const struct tern_link_card *card, int peer)
+bool tern_shm_cma_works(struct shm_link *shm, const struct tern_mem_handle *card, int peer)
 {
     uint8_t *known = &shm->cma[shm->local_of[peer]];
 
@@ -80,9 +80,9 @@ static tern_status cma_start(struct tern_lane *lane, const struct tern_xfer *xfe
 
 /* Pieces side by side: one system call for all of them. */
 static tern_status cma_start_list(struct tern_lane *lane, const struct tern_link_part *part,
-                                  const struct tern_link_piece *piece, unsigned count, bool get)
+                                  const struct tern_link_iov *piece, unsigned count, bool get)
 {
-    struct iovec here[TERN_LINK_PIECES], there[TERN_LINK_PIECES];
+    struct iovec here[TERN_LINK_IOV_MAX], there[TERN_LINK_IOV_MAX];
     size_t       bytes = 0;
     ssize_t      moved;
 
@@ -102,5 +102,5 @@ static tern_status cma_start_list(struct tern_lane *lane, const struct tern_link
 }
 
 const struct tern_link_path tern_shm_cma_path = {
-    .name = "cma", .instant = true, .errands = true, .start = cma_start, .start_list = cma_start_list
+    .name = "cma", .instant = true, .rpc = true, .start = cma_start, .start_iov = cma_start_list
 };

@@ -14,15 +14,15 @@
 #include "link/shm/shm.h"
 
 struct shm_group {
-    struct tern_link_group base;
-    struct shm_link       *shm;
-    struct shm_seat       *hall;     /* [size] */
-    bool                   by_seats; /* the barrier is over when every seat says so */
-    uint32_t               rounds;
-    uint32_t               barrier;    /* number of the last barrier entered */
-    uint32_t               round;      /* of that barrier: the one that we wait for */
-    uint32_t               seen;       /* of that barrier: members from the first on that have come */
-    uint32_t               departures; /* things given up */
+    struct tern_link_group   base;
+    struct shm_link         *shm;
+    struct shm_barrier_slot *hall;     /* [size] */
+    bool                     by_seats; /* the barrier is over when every seat says so */
+    uint32_t                 rounds;
+    uint32_t                 barrier;    /* number of the last barrier entered */
+    uint32_t                 round;      /* of that barrier: the one that we wait for */
+    uint32_t                 seen;       /* of that barrier: members from the first on that have come */
+    uint32_t                 departures; /* things given up */
 };
 
 tern_status tern_shm_group_open(struct tern_link *link, const struct tern_link_group *as, struct tern_link_group **out)
@@ -35,7 +35,8 @@ tern_status tern_shm_group_open(struct tern_link *link, const struct tern_link_g
     group->base = *as;
     group->base.ops = &tern_shm_ops;
     group->shm = shm;
-    group->hall = (struct shm_seat *)(void *)(shm->control + tern_shm_hall_offset(shm->locals, as->id));
+    group->hall =
+        (struct shm_barrier_slot *)(void *)(shm->control + tern_shm_barrier_block_offset(shm->locals, as->id));
     group->by_seats =
         (uint32_t)shm->locals > shm->boot->segment->cores || shm->boot->segment->on_failure == TERN_ON_FAILURE_RETURN;
     group->rounds = tern_base_log2_up(as->size);
@@ -131,7 +132,7 @@ bool tern_shm_arrived(struct tern_link_group *base)
     return true;
 }
 
-bool tern_shm_came(const struct tern_link_group *base, uint32_t member)
+bool tern_shm_has_arrived(const struct tern_link_group *base, uint32_t member)
 {
     const struct shm_group *group = (const struct shm_group *)base;
 
@@ -140,8 +141,8 @@ bool tern_shm_came(const struct tern_link_group *base, uint32_t member)
 
 void tern_shm_depart(struct tern_link_group *base, uint64_t object)
 {
-    struct shm_group *group = (struct shm_group *)base;
-    struct shm_seat  *seat = &group->hall[base->me];
+    struct shm_group        *group = (struct shm_group *)base;
+    struct shm_barrier_slot *seat = &group->hall[base->me];
 
     /* relaxed: published by the store below. The place before the last but one is read by nobody any more. */
     atomic_store_explicit(&seat->object[(group->departures + 1) & 1], object, memory_order_relaxed);
@@ -154,8 +155,8 @@ void tern_shm_depart(struct tern_link_group *base, uint64_t object)
 
 bool tern_shm_departed(const struct tern_link_group *base, uint32_t member, uint64_t *object)
 {
-    const struct shm_group *group = (const struct shm_group *)base;
-    struct shm_seat        *seat = &group->hall[member];
+    const struct shm_group  *group = (const struct shm_group *)base;
+    struct shm_barrier_slot *seat = &group->hall[member];
 
     if (!reached(&seat->departures, group->departures))
         return false;
@@ -163,16 +164,16 @@ bool tern_shm_departed(const struct tern_link_group *base, uint32_t member, uint
     return true;
 }
 
-void tern_shm_post(struct tern_link_group *base, const void *note, size_t len)
+void tern_shm_contribute(struct tern_link_group *base, const void *note, size_t len)
 {
     struct shm_group *group = (struct shm_group *)base;
 
-    memcpy(group->hall[base->me].note[(group->barrier + 1) & 1], note, len); /* read after the next barrier */
+    memcpy(group->hall[base->me].contribution[(group->barrier + 1) & 1], note, len); /* read after the next barrier */
 }
 
-const void *tern_shm_peek(const struct tern_link_group *base, uint32_t member)
+const void *tern_shm_contribution(const struct tern_link_group *base, uint32_t member)
 {
     const struct shm_group *group = (const struct shm_group *)base;
 
-    return group->hall[member].note[group->barrier & 1];
+    return group->hall[member].contribution[group->barrier & 1];
 }

@@ -10,12 +10,12 @@
 
 static uint64_t control_offset(const struct tern_segment *segment)
 {
-    return tern_base_round_up(tern_segment_bytes(segment->ranks, segment->notes != 0), PAGE);
+    return tern_base_round_up(tern_segment_bytes(segment->ranks, segment->contributions != 0), PAGE);
 }
 
-size_t tern_shm_hall_offset(int locals, uint32_t id)
+size_t tern_shm_barrier_block_offset(int locals, uint32_t id)
 {
-    return (size_t)locals * sizeof(struct shm_desk) + id * (size_t)locals * sizeof(struct shm_seat);
+    return (size_t)locals * sizeof(struct shm_bounce_ctl) + id * (size_t)locals * sizeof(struct shm_barrier_slot);
 }
 
 static tern_status map_control(struct shm_link *shm)
@@ -24,8 +24,8 @@ static tern_status map_control(struct shm_link *shm)
     tern_status st;
 
     shm->control_bytes =
-        tern_base_round_up(tern_shm_hall_offset(shm->locals, SHM_GROUPS) +
-                               (size_t)shm->locals * (size_t)shm->locals * SHM_POSTS * sizeof(struct shm_post),
+        tern_base_round_up(tern_shm_barrier_block_offset(shm->locals, SHM_GROUPS) +
+                               (size_t)shm->locals * (size_t)shm->locals * SHM_QUEUES * sizeof(struct shm_queue_ref),
                            PAGE);
     st = tern_boot_space_reserve(shm->boot->arena, offset, shm->control_bytes, "control memory of the node");
     if (st < 0)
@@ -34,7 +34,7 @@ static tern_status map_control(struct shm_link *shm)
     if (shm->control == MAP_FAILED)
         return tern_base_fail(TERN_ERR_NOMEM, "link shm: cannot map %zu bytes of control memory: %s",
                               shm->control_bytes, strerror(errno));
-    shm->desk = (struct shm_desk *)(void *)shm->control;
+    shm->bounce_ctl = (struct shm_bounce_ctl *)(void *)shm->control;
     return TERN_OK;
 }
 
@@ -155,9 +155,9 @@ static bool link_msg_settled(struct tern_link *link)
     return true;
 }
 
-static struct tern_share *link_shares(struct tern_link *link, int rank)
+static struct tern_work_split *link_shares(struct tern_link *link, int rank)
 {
-    return tern_shm(link)->desk[tern_shm(link)->local_of[rank]].share;
+    return tern_shm(link)->bounce_ctl[tern_shm(link)->local_of[rank]].split;
 }
 
 const struct tern_link_ops tern_shm_ops = {
@@ -169,34 +169,34 @@ const struct tern_link_ops tern_shm_ops = {
     .attach = tern_shm_attach,
     .detach = tern_shm_detach,
     .expose = tern_shm_expose,
-    .conceal = tern_shm_conceal,
+    .unexpose = tern_shm_unexpose,
     .lane_open = link_lane_open,
     .lane_close = link_lane_close,
     .progress = link_progress,
     .cancel = tern_shm_bounce_cancel,
-    .errand_open = tern_shm_errand_open,
-    .errand_send = tern_shm_errand_send,
-    .msg_longest = tern_shm_msg_longest,
+    .rpc_open = tern_shm_rpc_open,
+    .rpc_send = tern_shm_rpc_send,
+    .msg_max_data = tern_shm_msg_max_data,
     .msg_open = tern_shm_msg_open,
     .msg_send = tern_shm_msg_send,
     .msg_drop = tern_shm_msg_drop,
-    .msg_brief = tern_shm_msg_brief,
-    .tagged_exit = tern_shm_tagged_exit,
-    .note_port = tern_shm_note_port,
-    .note_settled = tern_shm_note_settled,
-    .msg_settled = link_msg_settled,
-    .msg_left = tern_shm_msg_left,
-    .shares = link_shares,
+    .msg_short = tern_shm_msg_short,
+    .tagged_inject = tern_shm_tagged_inject,
+    .notify_inject = tern_shm_notify_inject,
+    .notify_flushed = tern_shm_notify_flushed,
+    .msg_flushed = link_msg_settled,
+    .msg_pending = tern_shm_msg_pending,
+    .work_splits = link_shares,
     .serve = tern_shm_serve,
-    .wanted = tern_shm_wanted,
+    .service_needed = tern_shm_service_needed,
     .may_sleep = link_may_sleep,
     .group_open = tern_shm_group_open,
     .group_close = tern_shm_group_close,
     .arrive = tern_shm_arrive,
     .arrived = tern_shm_arrived,
-    .came = tern_shm_came,
+    .has_arrived = tern_shm_has_arrived,
     .depart = tern_shm_depart,
     .departed = tern_shm_departed,
-    .post = tern_shm_post,
-    .peek = tern_shm_peek,
+    .contribute = tern_shm_contribute,
+    .contribution = tern_shm_contribution,
 };

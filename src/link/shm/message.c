@@ -1,4 +1,4 @@
-/* message.c: messages between ranks of a node; for notes see note.c.
+/* message.c: messages between ranks of a node; for notes see notify.c.
  *
  * Each rank that has ever sent to another has rings to it in memory of its own choice, two for requests and replies,
  * and from the first tagged message on one for those; a post tells the receiver where. So memory grows with the pairs
@@ -29,15 +29,15 @@ static const unsigned rings_of[SHM_RINGS] = { TERN_CHANNELS_PAIR, 1 };
 /* The channel of the first ring of a post. */
 static const unsigned channel_of[SHM_RINGS] = { TERN_CHANNEL_REQUEST, TERN_CHANNEL_TAGGED };
 
-static inline enum shm_post_kind kind_of(unsigned channel)
+static inline enum shm_queue_kind kind_of(unsigned channel)
 {
-    return channel == TERN_CHANNEL_TAGGED ? SHM_POST_TAGGED : SHM_POST_PAIR;
+    return channel == TERN_CHANNEL_TAGGED ? SHM_QUEUE_TAGGED : SHM_QUEUE_PAIR;
 }
 
-static struct tern_ring_shape shape_of(enum shm_post_kind kind, uint64_t bytes)
+static struct tern_ring_shape shape_of(enum shm_queue_kind kind, uint64_t bytes)
 {
     /* Active messages come sooner side by side: who delivers them mostly waits for the next. */
-    return kind == SHM_POST_TAGGED ? tern_base_ring_apart(tern_base_ring_shape(bytes)) : tern_base_ring_shape(bytes);
+    return kind == SHM_QUEUE_TAGGED ? tern_base_ring_spread(tern_base_ring_shape(bytes)) : tern_base_ring_shape(bytes);
 }
 
 /* Bytes of a ring that is one of so many for which there are bytes in all. */
@@ -49,44 +49,45 @@ static size_t ring_share(uint64_t bytes, size_t rings, size_t most)
     return share & ~(size_t)(TERN_RING_LINE - 1);
 }
 
-static void choose_rings(struct shm_messages *m, size_t locals)
+static void choose_rings(struct shm_msg *m, size_t locals)
 {
-    m->ring_bytes[SHM_POST_PAIR] = ring_share(tern_opt.am_queue, TERN_CHANNELS_PAIR * locals, LARGEST_RING);
-    m->ring_bytes[SHM_POST_TAGGED] = ring_share(tern_opt.msg_queue, locals, LARGEST_TAGGED);
+    m->ring_bytes[SHM_QUEUE_PAIR] = ring_share(tern_opt.am_queue, TERN_CHANNELS_PAIR * locals, LARGEST_RING);
+    m->ring_bytes[SHM_QUEUE_TAGGED] = ring_share(tern_opt.msg_queue, locals, LARGEST_TAGGED);
     for (unsigned kind = 0; kind < SHM_RINGS; kind++)
         m->shape[kind] = shape_of(kind, m->ring_bytes[kind]);
 }
 
-static void tables_free(struct shm_messages *m)
+static void tables_free(struct shm_msg *m)
 {
     for (unsigned kind = 0; kind < SHM_RINGS; kind++)
-        free(m->outbox[kind]);
-    free(m->inbox);
+        free(m->tx[kind]);
+    free(m->rx);
 }
 
 tern_status tern_shm_messages_open(struct shm_link *shm)
 {
-    struct shm_messages *m = &shm->messages;
-    size_t               locals = (size_t)shm->locals;
+    struct shm_msg *m = &shm->msg;
+    size_t          locals = (size_t)shm->locals;
 
     choose_rings(m, locals);
-    m->post = (struct shm_post *)(void *)(shm->control + tern_shm_hall_offset(shm->locals, SHM_GROUPS));
+    m->queue_ref =
+        (struct shm_queue_ref *)(void *)(shm->control + tern_shm_barrier_block_offset(shm->locals, SHM_GROUPS));
     for (unsigned kind = 0; kind < SHM_RINGS; kind++)
-        m->outbox[kind] = calloc((size_t)shm->ranks, sizeof(*m->outbox[kind]));
-    m->inbox = calloc(locals * SHM_RINGS, sizeof(*m->inbox));
-    pthread_mutex_init(&m->outbox_lock, NULL);
-    m->news = (struct tern_link_watch){ .word = &shm->desk[shm->local].senders,
-                                        .channel = TERN_CHANNEL_NEWS,
-                                        .deliver = meet_senders,
-                                        .link = (struct tern_link *)shm };
-    if (m->outbox[SHM_POST_PAIR] && m->outbox[SHM_POST_TAGGED] && m->inbox && tern_shm_notes_open(shm))
-        return shm->up->watch(&m->news);
+        m->tx[kind] = calloc((size_t)shm->ranks, sizeof(*m->tx[kind]));
+    m->rx = calloc(locals * SHM_RINGS, sizeof(*m->rx));
+    pthread_mutex_init(&m->tx_lock, NULL);
+    m->directory = (struct tern_link_watch){ .word = &shm->bounce_ctl[shm->local].senders,
+                                             .channel = TERN_CHANNEL_DIRECTORY,
+                                             .deliver = meet_senders,
+                                             .link = (struct tern_link *)shm };
+    if (m->tx[SHM_QUEUE_PAIR] && m->tx[SHM_QUEUE_TAGGED] && m->rx && tern_shm_notify_open(shm))
+        return shm->up->watch(&m->directory);
     tables_free(m);
     return tern_base_fail(TERN_ERR_NOMEM, "link shm: no memory for tables of %d ranks", shm->ranks);
 }
 
 /* The space stays: the peer may still be reading the last messages. It goes with the job. */
-static void outbox_close(struct shm_outbox *outbox)
+static void outbox_close(struct shm_tx *outbox)
 {
     if (!outbox)
         return;
@@ -96,15 +97,15 @@ static void outbox_close(struct shm_outbox *outbox)
 
 void tern_shm_messages_close(struct shm_link *shm)
 {
-    struct shm_messages *m = &shm->messages;
+    struct shm_msg *m = &shm->msg;
 
-    for (uint32_t i = 0; i < m->inboxes; i++)
-        munmap(m->inbox[i].map, m->inbox[i].bytes);
+    for (uint32_t i = 0; i < m->rx_count; i++)
+        munmap(m->rx[i].map, m->rx[i].bytes);
     for (int peer = 0; peer < shm->ranks; peer++)
         for (unsigned kind = 0; kind < SHM_RINGS; kind++)
-            outbox_close(atomic_load(&m->outbox[kind][peer]));
-    tern_shm_notes_close(shm);
-    pthread_mutex_destroy(&m->outbox_lock);
+            outbox_close(atomic_load(&m->tx[kind][peer]));
+    tern_shm_notify_close(shm);
+    pthread_mutex_destroy(&m->tx_lock);
     tables_free(m);
 }
 
@@ -123,113 +124,114 @@ tern_status tern_shm_space_map(struct shm_link *shm, int peer, size_t bytes, str
                           strerror(errno));
 }
 
-void tern_shm_announce(struct shm_link *shm, int peer, enum shm_post_kind kind, uint64_t offset, uint64_t bytes)
+void tern_shm_announce(struct shm_link *shm, int peer, enum shm_queue_kind kind, uint64_t offset, uint64_t bytes)
 {
-    int              local = shm->local_of[peer];
-    struct shm_post *post = tern_shm_post_between(shm, local, shm->local, kind);
+    int                   local = shm->local_of[peer];
+    struct shm_queue_ref *post = tern_shm_queue_ref_between(shm, local, shm->local, kind);
 
     atomic_store_explicit(&post->bytes, bytes, memory_order_relaxed);
     /* release: the size before the offset, and both before the count. Pair with the acquires in inbox_add(),
-     * tern_shm_notes_meet() and meet_senders(). */
+     * tern_shm_notify_attach() and meet_senders(). */
     atomic_store_explicit(&post->offset, offset, memory_order_release);
-    atomic_fetch_add_explicit(&shm->desk[local].senders, 1, memory_order_release);
+    atomic_fetch_add_explicit(&shm->bounce_ctl[local].senders, 1, memory_order_release);
 }
 
 /* Make the rings of a post to a peer and tell it where they are. */
-static tern_status outbox_make(struct shm_link *shm, int peer, enum shm_post_kind kind, struct shm_outbox *outbox)
+static tern_status outbox_make(struct shm_link *shm, int peer, enum shm_queue_kind kind, struct shm_tx *outbox)
 {
-    struct shm_messages *m = &shm->messages;
-    size_t               bytes = m->ring_bytes[kind];
-    tern_status          st = tern_shm_space_map(shm, peer, rings_of[kind] * bytes, &outbox->space, &outbox->map);
+    struct shm_msg *m = &shm->msg;
+    size_t          bytes = m->ring_bytes[kind];
+    tern_status     st = tern_shm_space_map(shm, peer, rings_of[kind] * bytes, &outbox->space, &outbox->map);
 
     if (st < 0)
         return st;
     outbox->slot = tern_shm_slot(shm, peer);
     for (unsigned c = 0; c < rings_of[kind]; c++)
-        tern_base_ring_produce(&outbox->outlet[c].producer, outbox->map + c * bytes, m->shape[kind]);
+        tern_base_ring_producer_init(&outbox->producer[c].producer, outbox->map + c * bytes, m->shape[kind]);
     tern_shm_announce(shm, peer, kind, outbox->space.offset, bytes);
     return TERN_OK;
 }
 
-static __attribute__((noinline, cold)) tern_status outbox_first(struct shm_link *shm, int peer, enum shm_post_kind kind)
+static __attribute__((noinline, cold)) tern_status outbox_first(struct shm_link *shm, int peer,
+                                                                enum shm_queue_kind kind)
 {
-    struct shm_messages *m = &shm->messages;
-    struct shm_outbox   *outbox;
-    tern_status          st = TERN_OK;
+    struct shm_msg *m = &shm->msg;
+    struct shm_tx  *outbox;
+    tern_status     st = TERN_OK;
 
-    pthread_mutex_lock(&m->outbox_lock);
-    if (!atomic_load(&m->outbox[kind][peer])) {
+    pthread_mutex_lock(&m->tx_lock);
+    if (!atomic_load(&m->tx[kind][peer])) {
         outbox = calloc(1, sizeof(*outbox));
         st = outbox ? outbox_make(shm, peer, kind, outbox)
                     : tern_base_fail(TERN_ERR_NOMEM, "link shm: no memory for a queue to rank %d", peer);
         if (st == TERN_OK)
-            atomic_store_explicit(&m->outbox[kind][peer], outbox, memory_order_release); /* pairs with outbox_to() */
+            atomic_store_explicit(&m->tx[kind][peer], outbox, memory_order_release); /* pairs with outbox_to() */
         else
             free(outbox);
     }
-    pthread_mutex_unlock(&m->outbox_lock);
+    pthread_mutex_unlock(&m->tx_lock);
     return st;
 }
 
-size_t tern_shm_msg_longest(struct tern_link *link, int peer, unsigned channel)
+size_t tern_shm_msg_max_data(struct tern_link *link, int peer, unsigned channel)
 {
     (void)peer;
-    return channel == TERN_CHANNEL_NOTE ? 0 : tern_base_ring_longest(tern_shm(link)->messages.shape[kind_of(channel)]);
+    return channel == TERN_CHANNEL_NOTIFY ? 0 : tern_base_ring_max_data(tern_shm(link)->msg.shape[kind_of(channel)]);
 }
 
 /* The outbox of a kind to a peer, made with the first message. NULL: *st says why not. */
-static inline struct shm_outbox *outbox_to(struct shm_link *shm, int peer, enum shm_post_kind kind, tern_status *st)
+static inline struct shm_tx *outbox_to(struct shm_link *shm, int peer, enum shm_queue_kind kind, tern_status *st)
 {
-    struct shm_outbox *outbox;
+    struct shm_tx *outbox;
 
     /* acquire: the outbox before the pointer. Pairs with outbox_first(). */
-    while (TERN_UNLIKELY(!(outbox = atomic_load_explicit(&shm->messages.outbox[kind][peer], memory_order_acquire))))
+    while (TERN_UNLIKELY(!(outbox = atomic_load_explicit(&shm->msg.tx[kind][peer], memory_order_acquire))))
         if ((*st = outbox_first(shm, peer, kind)) < 0)
             return NULL;
     return outbox;
 }
 
 /* The same of a channel, the outlet. */
-static inline struct tern_ring_outlet *outlet_to(struct shm_link *shm, int peer, unsigned channel, tern_status *st)
+static inline struct tern_ring_mp_producer *outlet_to(struct shm_link *shm, int peer, unsigned channel, tern_status *st)
 {
-    enum shm_post_kind kind = kind_of(channel);
-    struct shm_outbox *outbox = outbox_to(shm, peer, kind, st);
+    enum shm_queue_kind kind = kind_of(channel);
+    struct shm_tx      *outbox = outbox_to(shm, peer, kind, st);
 
-    return outbox ? &outbox->outlet[channel - channel_of[kind]] : NULL;
+    return outbox ? &outbox->producer[channel - channel_of[kind]] : NULL;
 }
 
 /* Replies are sent by one thread at a time anyway. */
-static inline bool lock(struct tern_ring_outlet *outlet, unsigned channel)
+static inline bool lock(struct tern_ring_mp_producer *outlet, unsigned channel)
 {
-    return channel == TERN_CHANNEL_REPLY || tern_base_lone_lock(&outlet->lock);
+    return channel == TERN_CHANNEL_REPLY || tern_base_biased_lock(&outlet->lock);
 }
 
-static inline void unlock(struct tern_ring_outlet *outlet, unsigned channel, bool alone)
+static inline void unlock(struct tern_ring_mp_producer *outlet, unsigned channel, bool alone)
 {
     if (channel != TERN_CHANNEL_REPLY)
-        tern_base_lone_unlock(&outlet->lock, alone);
+        tern_base_biased_unlock(&outlet->lock, alone);
 }
 
 tern_status tern_shm_msg_open(struct tern_link *link, struct tern_link_msg *msg, size_t min, size_t max)
 {
-    tern_status              st = TERN_OK;
-    struct tern_ring_outlet *outlet;
-    struct tern_ring_room    room;
-    bool                     alone, taken;
+    tern_status                   st = TERN_OK;
+    struct tern_ring_mp_producer *outlet;
+    struct tern_ring_reservation  room;
+    bool                          alone, taken;
 
-    if (msg->channel == TERN_CHANNEL_NOTE)
-        return tern_shm_note_take(tern_shm(link), msg);
+    if (msg->channel == TERN_CHANNEL_NOTIFY)
+        return tern_shm_notify_reserve(tern_shm(link), msg);
     if (!(outlet = outlet_to(tern_shm(link), msg->peer, msg->channel, &st)))
         return st;
     alone = lock(outlet, msg->channel);
-    taken = tern_base_ring_take(&outlet->producer, min, max, &room);
+    taken = tern_base_ring_reserve(&outlet->producer, min, max, &room);
     unlock(outlet, msg->channel, alone);
     if (!taken)
         return TERN_AGAIN;
-    msg->place = room.place;
-    msg->head = room.place.cell->head;
+    msg->place = room.claim;
+    msg->head = room.claim.cell->head;
     msg->data = room.data;
-    msg->room = room.len;
+    msg->data_max = room.len;
     return TERN_OK;
 }
 
@@ -241,8 +243,8 @@ static void ring_peer(struct shm_link *shm, int peer)
 void tern_shm_msg_send(struct tern_link *link, const struct tern_link_msg *msg, size_t len)
 {
     tern_base_order_before_peers(); /* the service thread, when it copies for the peer that was told to come */
-    if (msg->channel == TERN_CHANNEL_NOTE)
-        tern_base_cells_publish(&msg->cell, 0);
+    if (msg->channel == TERN_CHANNEL_NOTIFY)
+        tern_base_nq_publish(&msg->cell, 0);
     else
         tern_base_ring_publish(&msg->place, len);
     ring_peer(tern_shm(link), msg->peer);
@@ -250,8 +252,8 @@ void tern_shm_msg_send(struct tern_link *link, const struct tern_link_msg *msg, 
 
 void tern_shm_msg_drop(struct tern_link *link, const struct tern_link_msg *msg)
 {
-    if (msg->channel == TERN_CHANNEL_NOTE)
-        tern_base_cells_publish(&msg->cell, TERN_CELL_SKIPPED);
+    if (msg->channel == TERN_CHANNEL_NOTIFY)
+        tern_base_nq_publish(&msg->cell, TERN_NQ_SKIP);
     else
         tern_base_ring_skip(&msg->place);
     ring_peer(tern_shm(link), msg->peer); /* what is behind it can be read now */
@@ -259,19 +261,19 @@ void tern_shm_msg_drop(struct tern_link *link, const struct tern_link_msg *msg)
 
 /* What a post has to offer is known where this is compiled. */
 static inline __attribute__((always_inline)) tern_status brief(struct shm_link *shm, int peer, unsigned channel,
-                                                               enum shm_post_kind kind, uint64_t first,
+                                                               enum shm_queue_kind kind, uint64_t first,
                                                                const uint32_t *rest, unsigned count)
 {
-    tern_status              st = TERN_OK;
-    struct shm_outbox       *outbox = outbox_to(shm, peer, kind, &st);
-    struct tern_ring_outlet *outlet;
-    bool                     alone, sent;
+    tern_status                   st = TERN_OK;
+    struct shm_tx                *outbox = outbox_to(shm, peer, kind, &st);
+    struct tern_ring_mp_producer *outlet;
+    bool                          alone, sent;
 
     if (TERN_UNLIKELY(!outbox))
         return st;
-    outlet = &outbox->outlet[channel - channel_of[kind]];
+    outlet = &outbox->producer[channel - channel_of[kind]];
     alone = lock(outlet, channel);
-    sent = tern_base_ring_put(&outlet->producer, first, rest, count, kind == SHM_POST_TAGGED);
+    sent = tern_base_ring_push(&outlet->producer, first, rest, count, kind == SHM_QUEUE_TAGGED);
     unlock(outlet, channel, alone);
     if (TERN_UNLIKELY(!sent))
         return TERN_AGAIN;
@@ -279,28 +281,28 @@ static inline __attribute__((always_inline)) tern_status brief(struct shm_link *
     return TERN_OK;
 }
 
-tern_status tern_shm_msg_brief(struct tern_link *link, int peer, unsigned channel, uint64_t first, const uint32_t *rest,
+tern_status tern_shm_msg_short(struct tern_link *link, int peer, unsigned channel, uint64_t first, const uint32_t *rest,
                                unsigned count)
 {
-    if (channel == TERN_CHANNEL_NOTE)
-        return tern_shm_note_brief(tern_shm(link), peer, first, rest, count);
+    if (channel == TERN_CHANNEL_NOTIFY)
+        return tern_shm_notify_short(tern_shm(link), peer, first, rest, count);
     if (channel == TERN_CHANNEL_TAGGED)
-        return brief(tern_shm(link), peer, TERN_CHANNEL_TAGGED, SHM_POST_TAGGED, first, rest, count);
-    return brief(tern_shm(link), peer, channel, SHM_POST_PAIR, first, rest, count);
+        return brief(tern_shm(link), peer, TERN_CHANNEL_TAGGED, SHM_QUEUE_TAGGED, first, rest, count);
+    return brief(tern_shm(link), peer, channel, SHM_QUEUE_PAIR, first, rest, count);
 }
 
-tern_status tern_shm_tagged_exit(struct tern_link *link, int peer, struct tern_link_exit *out)
+tern_status tern_shm_tagged_inject(struct tern_link *link, int peer, struct tern_inject_tagged *out)
 {
-    tern_status        st = TERN_OK;
-    struct shm_outbox *outbox = outbox_to(tern_shm(link), peer, SHM_POST_TAGGED, &st);
+    tern_status    st = TERN_OK;
+    struct shm_tx *outbox = outbox_to(tern_shm(link), peer, SHM_QUEUE_TAGGED, &st);
 
     if (outbox)
-        *out = (struct tern_link_exit){ .outlet = &outbox->outlet[0], .slot = outbox->slot };
+        *out = (struct tern_inject_tagged){ .producer = &outbox->producer[0], .slot = outbox->slot };
     return st;
 }
 
 /* Watch a cell. */
-static inline void watch_at(struct shm_inlet *inlet, uint64_t position)
+static inline void watch_at(struct shm_rx_channel *inlet, uint64_t position)
 {
     uint32_t                idle;
     const _Atomic uint32_t *mark = tern_base_ring_mark(&inlet->ring, position, &idle);
@@ -309,15 +311,15 @@ static inline void watch_at(struct shm_inlet *inlet, uint64_t position)
 }
 
 /* Consumed: wake the sender where it waits for room. */
-static inline void wake_for_room(struct shm_inlet *inlet)
+static inline void wake_for_room(struct shm_rx_channel *inlet)
 {
-    tern_link_before_wanted(inlet->needs_fence);
-    if (TERN_UNLIKELY(tern_base_ring_wanted(&inlet->ring)))
+    tern_link_before_wake_check(inlet->needs_fence);
+    if (TERN_UNLIKELY(tern_base_ring_producer_waits(&inlet->ring)))
         ring_peer(tern_shm(inlet->watch.link), inlet->from); /* it may sleep until there is room */
 }
 
 /* The same, and move on. */
-static inline tern_status delivered(struct shm_inlet *inlet, int found)
+static inline tern_status delivered(struct shm_rx_channel *inlet, int found)
 {
     watch_at(inlet, inlet->ring.next);
     wake_for_room(inlet);
@@ -328,10 +330,10 @@ static inline tern_status delivered(struct shm_inlet *inlet, int found)
 
 static tern_status deliver(struct tern_link_watch *watch)
 {
-    struct shm_inlet     *inlet = (struct shm_inlet *)watch;
-    struct shm_link      *shm = tern_shm(watch->link);
-    struct tern_ring_item item;
-    int                   found = 0;
+    struct shm_rx_channel *inlet = (struct shm_rx_channel *)watch;
+    struct shm_link       *shm = tern_shm(watch->link);
+    struct tern_ring_item  item;
+    int                    found = 0;
 
     for (int i = 0; i < BATCH && (found = tern_base_ring_peek(&inlet->ring, &item)) > 0; i++) {
         tern_base_order_after_peers(); /* what the service thread did for peers before they sent this */
@@ -344,16 +346,16 @@ static tern_status deliver(struct tern_link_watch *watch)
 /* What cannot be taken now stays in the ring. */
 static tern_status deliver_tagged(struct tern_link_watch *watch)
 {
-    struct shm_inlet     *inlet = (struct shm_inlet *)watch;
-    struct shm_link      *shm = tern_shm(watch->link);
-    struct tern_ring_item item;
-    bool                  many = inlet->many;
-    int                   found = 0, i;
+    struct shm_rx_channel *inlet = (struct shm_rx_channel *)watch;
+    struct shm_link       *shm = tern_shm(watch->link);
+    struct tern_ring_item  item;
+    bool                   many = inlet->many;
+    int                    found = 0, i;
 
     for (i = 0; i < BATCH && (found = tern_base_ring_peek(&inlet->ring, &item)) > 0; i++) {
         tern_base_order_after_peers(); /* as in deliver() */
         if (many)
-            tern_base_ring_fetch_ahead(&inlet->ring);
+            tern_base_ring_prefetch(&inlet->ring);
         if (TERN_UNLIKELY(!shm->up->tagged(inlet->from, item.head, item.data, item.len)))
             break;
         tern_base_ring_consume(&inlet->ring, item.span);
@@ -365,45 +367,45 @@ static tern_status deliver_tagged(struct tern_link_watch *watch)
 static tern_status (*const deliver_of[SHM_RINGS])(struct tern_link_watch *) = { deliver, deliver_tagged };
 
 /* The rings of a sender, mapped. */
-static tern_status inbox_open(struct shm_link *shm, struct shm_inbox *inbox, struct tern_ring_shape shape)
+static tern_status inbox_open(struct shm_link *shm, struct shm_rx *inbox, struct tern_ring_shape shape)
 {
     size_t      bytes = inbox->bytes / rings_of[inbox->kind];
     tern_status st = TERN_OK;
 
     for (unsigned c = 0; c < rings_of[inbox->kind] && st == TERN_OK; c++) {
-        struct shm_inlet *inlet = &inbox->inlet[c];
+        struct shm_rx_channel *inlet = &inbox->channel[c];
 
         inlet->from = inbox->from;
         inlet->needs_fence = tern_link_needs_fence(tern_shm_slot(shm, inbox->from));
         inlet->watch = (struct tern_link_watch){ .channel = channel_of[inbox->kind] + c,
                                                  .deliver = deliver_of[inbox->kind],
                                                  .link = (struct tern_link *)shm };
-        tern_base_ring_consume_from(&inlet->ring, inbox->map + c * bytes, shape);
+        tern_base_ring_consumer_init(&inlet->ring, inbox->map + c * bytes, shape);
         watch_at(inlet, 0);
         st = shm->up->watch(&inlet->watch);
     }
     return st;
 }
 
-bool tern_shm_msg_left(struct tern_link *link, int peer, unsigned channel)
+bool tern_shm_msg_pending(struct tern_link *link, int peer, unsigned channel)
 {
-    struct shm_link     *shm = tern_shm(link);
-    struct shm_messages *m = &shm->messages;
+    struct shm_link *shm = tern_shm(link);
+    struct shm_msg  *m = &shm->msg;
 
-    for (int local = 0; channel == TERN_CHANNEL_NOTE && local < shm->locals; local++)
+    for (int local = 0; channel == TERN_CHANNEL_NOTIFY && local < shm->locals; local++)
         if (shm->rank_of[local] == peer)
-            return shm->notes.inlet[local] && tern_link_come(&shm->notes.inlet[local]->watch);
-    for (uint32_t i = 0; i < m->inboxes; i++)
-        for (unsigned c = 0; m->inbox[i].from == peer && c < rings_of[m->inbox[i].kind]; c++)
-            if (m->inbox[i].inlet[c].watch.channel == channel && tern_link_come(&m->inbox[i].inlet[c].watch))
+            return shm->notify.rx[local] && tern_link_watch_ready(&shm->notify.rx[local]->watch);
+    for (uint32_t i = 0; i < m->rx_count; i++)
+        for (unsigned c = 0; m->rx[i].from == peer && c < rings_of[m->rx[i].kind]; c++)
+            if (m->rx[i].channel[c].watch.channel == channel && tern_link_watch_ready(&m->rx[i].channel[c].watch))
                 return true;
     return false;
 }
 
-static bool is_known(const struct shm_messages *m, int from, enum shm_post_kind kind)
+static bool is_known(const struct shm_msg *m, int from, enum shm_queue_kind kind)
 {
-    for (uint32_t i = 0; i < m->inboxes; i++)
-        if (m->inbox[i].from == from && m->inbox[i].kind == kind)
+    for (uint32_t i = 0; i < m->rx_count; i++)
+        if (m->rx[i].from == from && m->rx[i].kind == kind)
             return true;
     return false;
 }
@@ -425,12 +427,12 @@ tern_status tern_shm_queue_map(struct shm_link *shm, int from, uint64_t offset, 
 }
 
 /* Map the rings of a post that is new. */
-static tern_status inbox_add(struct shm_link *shm, int local, enum shm_post_kind kind)
+static tern_status inbox_add(struct shm_link *shm, int local, enum shm_queue_kind kind)
 {
     int                    from = shm->rank_of[local];
-    struct shm_messages   *m = &shm->messages;
-    struct shm_inbox      *inbox = &m->inbox[m->inboxes];
-    struct shm_post       *post = tern_shm_post_between(shm, shm->local, local, kind);
+    struct shm_msg        *m = &shm->msg;
+    struct shm_rx         *inbox = &m->rx[m->rx_count];
+    struct shm_queue_ref  *post = tern_shm_queue_ref_between(shm, shm->local, local, kind);
     uint64_t               offset = atomic_load_explicit(&post->offset, memory_order_acquire); /* tern_shm_announce() */
     uint64_t               bytes = atomic_load_explicit(&post->bytes, memory_order_relaxed);
     struct tern_ring_shape shape;
@@ -445,8 +447,8 @@ static tern_status inbox_add(struct shm_link *shm, int local, enum shm_post_kind
                               (unsigned long long)bytes, (unsigned long long)offset);
     if ((st = tern_shm_queue_map(shm, from, offset, rings_of[kind] * bytes, &map)) < 0)
         return st;
-    *inbox = (struct shm_inbox){ .from = from, .kind = kind, .map = map, .bytes = rings_of[kind] * bytes };
-    m->inboxes++;
+    *inbox = (struct shm_rx){ .from = from, .kind = kind, .map = map, .bytes = rings_of[kind] * bytes };
+    m->rx_count++;
     return inbox_open(shm, inbox, shape);
 }
 
@@ -456,14 +458,14 @@ static tern_status meet_senders(struct tern_link_watch *news)
 {
     struct shm_link *shm = tern_shm(news->link);
     /* acquire: the posts before their number. Pairs with outbox_make(). */
-    uint32_t         senders = atomic_load_explicit(&shm->desk[shm->local].senders, memory_order_acquire);
+    uint32_t         senders = atomic_load_explicit(&shm->bounce_ctl[shm->local].senders, memory_order_acquire);
     tern_status      st = TERN_OK;
 
     for (int local = 0; local < shm->locals && st == TERN_OK; local++) {
         for (unsigned kind = 0; kind < SHM_RINGS && st == TERN_OK; kind++)
             st = inbox_add(shm, local, kind);
         if (st == TERN_OK)
-            st = tern_shm_notes_meet(shm, local);
+            st = tern_shm_notify_attach(shm, local);
     }
     if (st == TERN_OK)
         tern_link_watch_move(news, news->word, senders);

@@ -11,8 +11,8 @@ static tern_status shm_start(struct tern_lane *lane, const struct tern_xfer *xfe
     (void)lane, (void)op;
     /* release: what this thread wrote before, before the data. Pairs with the acquire fence after a peer's get. */
     atomic_thread_fence(memory_order_release);
-    if (xfer->touch)
-        xfer->touch(xfer, there);
+    if (xfer->visit)
+        xfer->visit(xfer, there);
     else
         memmove(xfer->get ? xfer->local : there, xfer->get ? there : xfer->local, xfer->len);
     /* acq_rel: the data before whatever this thread reads or writes next. Pairs with the same fences in the peer. */

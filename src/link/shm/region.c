@@ -31,7 +31,7 @@ static tern_status map_file(struct tern_link_part *part, int file, uint64_t offs
 }
 
 /* Open the peer's file by its name, and make sure that it is the one that the peer opened. */
-static tern_status map_named(struct tern_link_part *part, const struct tern_link_card *card, const char *path_name)
+static tern_status map_named(struct tern_link_part *part, const struct tern_mem_handle *card, const char *path_name)
 {
     struct stat about;
     tern_status st;
@@ -50,7 +50,7 @@ static tern_status map_named(struct tern_link_part *part, const struct tern_link
 }
 
 /* The program's own memory. */
-static tern_status reach_private(struct shm_link *shm, const struct tern_link_card *card, struct tern_link_part *part)
+static tern_status reach_private(struct shm_link *shm, const struct tern_mem_handle *card, struct tern_link_part *part)
 {
     tern_status st;
 
@@ -61,32 +61,33 @@ static tern_status reach_private(struct shm_link *shm, const struct tern_link_ca
     else
         return st;
     /* The kernel copies, and does nothing else: whatever way bytes go, errands are served by a thread there. */
-    atomic_store_explicit(&shm->desk[shm->local_of[part->rank]].wanted, 1,
+    atomic_store_explicit(&shm->bounce_ctl[shm->local_of[part->rank]].service_needed, 1,
                           memory_order_relaxed); /* read after a barrier */
     return TERN_OK;
 }
 
-static tern_status reach(struct shm_link *shm, const struct tern_link_card *card, const char *path_name,
+static tern_status reach(struct shm_link *shm, const struct tern_mem_handle *card, const char *path_name,
                          struct tern_link_part *part)
 {
-    switch (card->place) {
-    case TERN_PLACE_ARENA: return map_file(part, shm->boot->arena, card->offset);
-    case TERN_PLACE_HUGE: return map_file(part, shm->boot->huge, card->offset);
-    case TERN_PLACE_FILE: return map_named(part, card, path_name);
-    case TERN_PLACE_PRIVATE: return reach_private(shm, card, part);
+    switch (card->mem_kind) {
+    case TERN_MEM_ARENA: return map_file(part, shm->boot->arena, card->offset);
+    case TERN_MEM_HUGE: return map_file(part, shm->boot->huge, card->offset);
+    case TERN_MEM_FILE: return map_named(part, card, path_name);
+    case TERN_MEM_PRIVATE: return reach_private(shm, card, part);
     default: return tern_base_fail(TERN_ERR_LINK, "rank %d sent a card that makes no sense", part->rank);
     }
 }
 
-tern_status tern_shm_attach(struct tern_link *link, const struct tern_link_card *card, const char *path_name,
+tern_status tern_shm_attach(struct tern_link *link, const struct tern_mem_handle *card, const char *path_name,
                             struct tern_link_part *part)
 {
-    struct shm_link *shm = tern_shm(link);
-    struct shm_desk *desk = &shm->desk[shm->local_of[part->rank]];
-    tern_status      st = reach(shm, card, path_name, part);
+    struct shm_link       *shm = tern_shm(link);
+    struct shm_bounce_ctl *desk = &shm->bounce_ctl[shm->local_of[part->rank]];
+    tern_status            st = reach(shm, card, path_name, part);
 
-    part->carries = st == TERN_OK && part->base && shm->notes.carries &&
-                    atomic_load_explicit(&desk->carries, memory_order_relaxed) != 0; /* written before it joined */
+    part->inline_notify =
+        st == TERN_OK && part->base && shm->notify.inline_notify &&
+        atomic_load_explicit(&desk->inline_notify, memory_order_relaxed) != 0; /* written before it joined */
     return st;
 }
 

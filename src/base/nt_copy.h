@@ -1,0 +1,50 @@
+/* nt_copy.h: a copy whose destination does not go through the caches.
+ *
+ * A line that is stored whole this way is not read from memory first, and nothing is driven out of the caches for it.
+ * That pays for what is too much to be found there later by whoever uses it; for anything else it is slower.
+ */
+#ifndef TERN_BASE_NT_COPY_H
+#define TERN_BASE_NT_COPY_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__x86_64__)
+#include <emmintrin.h>
+
+/* The two do not overlap. What was stored is ordered before later stores, as that of memcpy() is. */
+static inline void tern_base_nt_copy(unsigned char *to, const unsigned char *from, size_t len)
+{
+    size_t head = -(uintptr_t)to & 63, lines;
+
+    head = head < len ? head : len;
+    memcpy(to, from, head);
+    to += head;
+    from += head;
+    lines = (len - head) / 64;
+    for (size_t i = 0; i < lines; i++, to += 64, from += 64) {
+        __m128i a = _mm_loadu_si128((const __m128i *)(const void *)from);
+        __m128i b = _mm_loadu_si128((const __m128i *)(const void *)(from + 16));
+        __m128i c = _mm_loadu_si128((const __m128i *)(const void *)(from + 32));
+        __m128i d = _mm_loadu_si128((const __m128i *)(const void *)(from + 48));
+
+        _mm_stream_si128((__m128i *)(void *)to, a);
+        _mm_stream_si128((__m128i *)(void *)(to + 16), b);
+        _mm_stream_si128((__m128i *)(void *)(to + 32), c);
+        _mm_stream_si128((__m128i *)(void *)(to + 48), d);
+    }
+    memcpy(to, from, (len - head) % 64);
+    _mm_sfence(); /* such stores are ordered by nothing else */
+}
+
+#else
+
+static inline void tern_base_nt_copy(unsigned char *to, const unsigned char *from, size_t len)
+{
+    memcpy(to, from, len);
+}
+
+#endif
+
+#endif

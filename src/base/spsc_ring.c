@@ -1,0 +1,210 @@
+/* spsc_ring.c: see spsc_ring.h for how the two sides agree. */
+#include "base/spsc_ring.h"
+
+#include "base/bits.h"
+#include "base/sanitize.h"
+#include "base/wake_request.h"
+
+#define MOST_BYTES (1ull << 30)
+#define FEWEST_CELLS 4u
+#define MOST_CELLS 64u /* both sides keep them in their first cache */
+#define STEP 37u       /* cells: more than half a page, so that no stream of lines is seen in it */
+
+struct tern_ring_shape tern_base_ring_shape(size_t bytes)
+{
+    struct tern_ring_shape shape = { .step = 1 };
+    uint64_t               lines = (bytes < MOST_BYTES ? bytes : MOST_BYTES) / TERN_RING_LINE;
+    uint32_t               cells = FEWEST_CELLS;
+
+    if (lines < sizeof(struct tern_ring) / TERN_RING_LINE + 3 * FEWEST_CELLS)
+        return shape;
+    lines -= sizeof(struct tern_ring) / TERN_RING_LINE;
+    while (cells * 2 <= lines / 4 && cells < MOST_CELLS) /* a quarter for cells, or less */
+        cells *= 2;
+    shape.cells = cells;
+    shape.shift = tern_base_log2_up(cells);
+    shape.data = (uint32_t)(lines - cells) * TERN_RING_LINE;
+    return shape;
+}
+
+struct tern_ring_shape tern_base_ring_shape_cells(size_t bytes)
+{
+    struct tern_ring_shape shape = { .step = 1 };
+    uint64_t               lines = (bytes < MOST_BYTES ? bytes : MOST_BYTES) / TERN_RING_LINE;
+
+    if (lines < sizeof(struct tern_ring) / TERN_RING_LINE + FEWEST_CELLS)
+        return shape;
+    lines -= sizeof(struct tern_ring) / TERN_RING_LINE;
+    shape.cells = FEWEST_CELLS;
+    while (shape.cells * 2 <= lines)
+        shape.cells *= 2;
+    shape.shift = tern_base_log2_up(shape.cells);
+    return shape;
+}
+
+size_t tern_base_ring_cells_bytes(size_t cells)
+{
+    size_t round = FEWEST_CELLS;
+
+    while (round < cells)
+        round *= 2;
+    return sizeof(struct tern_ring) + round * sizeof(struct tern_ring_cell);
+}
+
+struct tern_ring_shape tern_base_ring_spread(struct tern_ring_shape shape)
+{
+    shape.step = STEP;
+    return shape;
+}
+
+size_t tern_base_ring_max_data(struct tern_ring_shape shape)
+{
+    return shape.data / 2 & ~(size_t)(TERN_RING_LINE - 1);
+}
+
+static unsigned char *data_of(struct tern_ring *ring, struct tern_ring_shape shape)
+{
+    return (unsigned char *)&ring->cell[shape.cells];
+}
+
+void tern_base_ring_producer_init(struct tern_ring_producer *p, void *memory, struct tern_ring_shape shape)
+{
+    *p = (struct tern_ring_producer){ .ring = memory, .shape = shape, .data = data_of(memory, shape) };
+}
+
+void tern_base_ring_consumer_init(struct tern_ring_consumer *c, void *memory, struct tern_ring_shape shape)
+{
+    *c = (struct tern_ring_consumer){ .ring = memory, .shape = shape, .data = data_of(memory, shape) };
+}
+
+#ifdef TERN_BASE_TSAN
+/* What another thread of ours published comes before what we write in its place; the order goes through the consumer,
+ * and where that is another process the sanitizer does not see it. It sees the marks. */
+static void show_order(const struct tern_ring_producer *p, uint64_t done)
+{
+    for (uint32_t i = 0; i < p->shape.cells && p->cells_done + i != done; i++)
+        (void)atomic_load_explicit(&tern_base_ring_cell(p->ring, p->cells_done + i, p->shape)->mark,
+                                   memory_order_acquire);
+}
+#else
+static void show_order(const struct tern_ring_producer *p, uint64_t done)
+{
+    (void)p, (void)done;
+}
+#endif
+
+/* See how far the consumer has come. acquire: its reads before we write there again. Pairs with
+ * tern_base_ring_consume(). */
+static void refresh(struct tern_ring_producer *p)
+{
+    uint64_t done;
+
+    p->data_done = atomic_load_explicit(&p->ring->data_done, memory_order_acquire); /* first: of no cell after done */
+    done = atomic_load_explicit(&p->ring->cells_done, memory_order_acquire);
+    show_order(p, done);
+    p->cells_done = done;
+}
+
+/* The consumer is to tell when there is room. */
+static bool no_room(struct tern_ring_producer *p)
+{
+    tern_base_wake_request(&p->ring->producer_waits);
+    return false;
+}
+
+bool tern_base_ring_refresh(struct tern_ring_producer *p)
+{
+    refresh(p);
+    return tern_base_ring_has_cell(p) || no_room(p);
+}
+
+/* Find a run of at least need bytes: how long it may be, where it begins, and what it leaves unused before it. 0:
+ * none. */
+static uint32_t find_run(const struct tern_ring_producer *p, uint64_t need, uint32_t *at, uint32_t *unused)
+{
+    uint64_t in_use = p->taken - p->data_done;
+    uint64_t free_bytes = p->shape.data - in_use;
+    uint32_t rest = p->shape.data - p->at;
+
+    *unused = 0;
+    *at = p->at;
+    if (in_use > p->shape.data) /* what the consumer wrote cannot be */
+        return 0;
+    if (free_bytes == p->shape.data) { /* nothing is in use: begin where all of it lies before us */
+        *at = 0;
+        return need <= free_bytes ? (uint32_t)free_bytes : 0;
+    }
+    if (need <= rest)
+        return need <= free_bytes ? (uint32_t)(rest < free_bytes ? rest : free_bytes) : 0;
+    *unused = rest;
+    *at = 0;
+    return rest + need <= free_bytes ? (uint32_t)(free_bytes - rest) : 0;
+}
+
+static bool take_data(struct tern_ring_producer *p, size_t min, size_t max, struct tern_ring_reservation *out)
+{
+    uint64_t need = tern_base_round_up(min > 0 ? min : 1, TERN_RING_LINE);
+    uint64_t wish = max < p->shape.data ? tern_base_round_up(max, TERN_RING_LINE) : p->shape.data;
+    uint32_t at, unused, run;
+
+    if (need == 0 || need > p->shape.data)
+        return false;
+    run = find_run(p, need, &at, &unused);
+    if (run < wish) {
+        refresh(p);
+        run = find_run(p, need, &at, &unused);
+    }
+    if (run == 0)
+        return no_room(p);
+    run = run < wish ? run : (uint32_t)wish;
+    out->data = p->data + at;
+    out->len = run < max ? run : max;
+    out->claim.at = at;
+    out->claim.span = unused + run;
+    p->taken += unused + run;
+    p->at = at + run == p->shape.data ? 0 : at + run;
+    return true;
+}
+
+bool tern_base_ring_reserve(struct tern_ring_producer *p, size_t min, size_t max, struct tern_ring_reservation *out)
+{
+    if (!tern_base_ring_has_cell(p) && !tern_base_ring_refresh(p))
+        return false;
+    *out = (struct tern_ring_reservation){ .claim = { .cell = tern_base_ring_cell(p->ring, p->next, p->shape),
+                                                      .lap = tern_base_ring_lap(p->next, p->shape) } };
+    if (max > 0 && !take_data(p, min, max, out))
+        return false;
+    p->next++;
+    return true;
+}
+
+/* Whether what the producer wrote can be followed. */
+static bool is_sound(const struct tern_ring_consumer *c, uint32_t at, uint32_t len, uint32_t span)
+{
+    if (len == TERN_RING_SKIP || len == TERN_RING_NONE)
+        return span <= c->shape.data;
+    return span <= c->shape.data && len <= span && tern_base_covers(c->shape.data, at, len);
+}
+
+int tern_base_ring_peek_data(struct tern_ring_consumer *c, struct tern_ring_item *out)
+{
+    for (uint32_t i = 0; i <= c->shape.cells; i++) { /* what is to be skipped has an end */
+        const struct tern_ring_cell *cell = tern_base_ring_cell(c->ring, c->next, c->shape);
+        uint32_t                     lap = tern_base_ring_lap(c->next, c->shape), mark, at, len, span;
+
+        /* acquire: the message after its mark. Pairs with tern_base_ring_publish(). */
+        if ((mark = atomic_load_explicit(&cell->mark, memory_order_acquire)) != lap)
+            return mark == lap - 1 ? 0 : -1;
+        len = *(const volatile uint32_t *)&cell->len;
+        at = len > 0 ? *(const volatile uint32_t *)&cell->at : 0;
+        span = len > 0 ? *(const volatile uint32_t *)&cell->span : 0;
+        if (TERN_UNLIKELY(!is_sound(c, at, len, span)))
+            return -1;
+        len = len == TERN_RING_NONE ? 0 : len;
+        *out = (struct tern_ring_item){ cell->head, len > 0 ? c->data + at : NULL, len, span };
+        if (TERN_LIKELY(len != TERN_RING_SKIP))
+            return 1;
+        tern_base_ring_consume(c, span);
+    }
+    return 0; /* and the rest another time: a producer that only gives up is no reason to stay */
+}

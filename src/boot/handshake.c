@@ -1,0 +1,127 @@
+/* handshake.c: the messages of handshake.h, their tags, and the keys that come out of them. */
+#include "boot/handshake.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "boot/frame.h"
+#include "boot/segment.h"
+
+#define FACTS (16 + 16 + 2 * TERN_HANDSHAKE_RANDOM)
+
+tern_status tern_boot_handshake_draw(uint8_t random[TERN_HANDSHAKE_RANDOM])
+{
+    ssize_t got;
+
+    do
+        got = getrandom(random, TERN_HANDSHAKE_RANDOM, 0);
+    while (got < 0 && errno == EINTR);
+    if (got == TERN_HANDSHAKE_RANDOM)
+        return TERN_OK;
+    return tern_base_fail(TERN_ERR_SYSTEM, "cannot draw random bytes (getrandom): %s",
+                          got < 0 ? strerror(errno) : "too few");
+}
+
+bool tern_boot_handshake_place(struct tern_handshake *greet, const struct sockaddr_storage *hub)
+{
+    static const uint8_t mapped[12] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff };
+
+    if (hub->ss_family == AF_INET) {
+        const struct sockaddr_in *four = (const struct sockaddr_in *)(const void *)hub;
+
+        memcpy(greet->address, mapped, sizeof(mapped));
+        memcpy(greet->address + sizeof(mapped), &four->sin_addr, 4);
+        greet->port = ntohs(four->sin_port);
+    } else if (hub->ss_family == AF_INET6) {
+        const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)(const void *)hub;
+
+        memcpy(greet->address, &six->sin6_addr, 16);
+        greet->port = ntohs(six->sin6_port);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* The hash of all facts, for a purpose: a step, or half of a key. */
+static uint64_t hash_facts(const struct tern_handshake *greet, uint32_t purpose)
+{
+    uint8_t text[FACTS];
+
+    tern_boot_frame_put(text, purpose, 4);
+    tern_boot_frame_put(text + 4, TERN_SEGMENT_LAYOUT, 4);
+    tern_boot_frame_put(text + 8, greet->node, 4);
+    tern_boot_frame_put(text + 12, greet->port, 4);
+    memcpy(text + 16, greet->address, 16);
+    memcpy(text + 32, greet->node_random, TERN_HANDSHAKE_RANDOM);
+    memcpy(text + 32 + TERN_HANDSHAKE_RANDOM, greet->hub_random, TERN_HANDSHAKE_RANDOM);
+    return tern_base_siphash(greet->key, text, sizeof(text));
+}
+
+uint64_t tern_boot_handshake_tag(const struct tern_handshake *greet, enum tern_handshake_step step)
+{
+    return hash_facts(greet, step);
+}
+
+void tern_boot_handshake_hello(const struct tern_handshake *greet, uint8_t out[TERN_HANDSHAKE_HELLO])
+{
+    struct tern_handshake first = *greet;
+
+    memset(first.hub_random, 0, TERN_HANDSHAKE_RANDOM);
+    tern_boot_frame_put(out, TERN_SEGMENT_MAGIC, 4);
+    tern_boot_frame_put(out + 4, TERN_SEGMENT_LAYOUT, 4);
+    tern_boot_frame_put(out + 8, greet->node, 4);
+    tern_boot_frame_put(out + 12, 0, 4);
+    memcpy(out + 16, greet->node_random, TERN_HANDSHAKE_RANDOM);
+    tern_boot_handshake_say(&first, TERN_HANDSHAKE_IS_HELLO, out + 16 + TERN_HANDSHAKE_RANDOM);
+}
+
+bool tern_boot_handshake_read_hello(struct tern_handshake *greet, const uint8_t bytes[TERN_HANDSHAKE_HELLO])
+{
+    if (tern_boot_frame_get(bytes, 4) != TERN_SEGMENT_MAGIC ||
+        tern_boot_frame_get(bytes + 4, 4) != TERN_SEGMENT_LAYOUT || tern_boot_frame_get(bytes + 12, 4) != 0)
+        return false;
+    greet->node = (uint32_t)tern_boot_frame_get(bytes + 8, 4);
+    memcpy(greet->node_random, bytes + 16, TERN_HANDSHAKE_RANDOM);
+    memset(greet->hub_random, 0, TERN_HANDSHAKE_RANDOM);
+    return tern_boot_handshake_is(greet, TERN_HANDSHAKE_IS_HELLO, bytes + 16 + TERN_HANDSHAKE_RANDOM);
+}
+
+void tern_boot_handshake_welcome(const struct tern_handshake *greet, uint8_t out[TERN_HANDSHAKE_WELCOME])
+{
+    memcpy(out, greet->hub_random, TERN_HANDSHAKE_RANDOM);
+    tern_boot_handshake_say(greet, TERN_HANDSHAKE_IS_WELCOME, out + TERN_HANDSHAKE_RANDOM);
+}
+
+bool tern_boot_handshake_read_welcome(struct tern_handshake *greet, const uint8_t bytes[TERN_HANDSHAKE_WELCOME])
+{
+    memcpy(greet->hub_random, bytes, TERN_HANDSHAKE_RANDOM);
+    return tern_boot_handshake_is(greet, TERN_HANDSHAKE_IS_WELCOME, bytes + TERN_HANDSHAKE_RANDOM);
+}
+
+void tern_boot_handshake_say(const struct tern_handshake *greet, enum tern_handshake_step step,
+                             uint8_t out[TERN_HANDSHAKE_TAG])
+{
+    tern_boot_frame_put(out, tern_boot_handshake_tag(greet, step), TERN_HANDSHAKE_TAG);
+}
+
+bool tern_boot_handshake_is(const struct tern_handshake *greet, enum tern_handshake_step step,
+                            const uint8_t bytes[TERN_HANDSHAKE_TAG])
+{
+    return tern_boot_frame_get(bytes, TERN_HANDSHAKE_TAG) == tern_boot_handshake_tag(greet, step);
+}
+
+static void derive(const struct tern_handshake *greet, uint32_t purpose, uint8_t key[TERN_SIPHASH_KEY])
+{
+    for (uint32_t half = 0; half < 2; half++)
+        tern_boot_frame_put(key + 8 * half, hash_facts(greet, purpose + half), 8);
+}
+
+void tern_boot_handshake_keys(const struct tern_handshake *greet, bool is_hub, struct tern_frame_io_keys *keys)
+{
+    derive(greet, TERN_HANDSHAKE_IS_UP, is_hub ? keys->in : keys->out);
+    derive(greet, TERN_HANDSHAKE_IS_DOWN, is_hub ? keys->out : keys->in);
+}

@@ -1,0 +1,395 @@
+/* pmi_join.c: from what a foreign launcher offers to a job like that of ternrun.
+ *
+ * Every rank publishes a card: the identity of its node and the address of its door (fd_pass.h). After one fence each
+ * looks for the first rank with its own node's identity, its host. The host reads all cards and so knows the shape of
+ * the job; it makes the arena, and gives it to its guests. From then on everything is in the segment.
+ */
+#define _GNU_SOURCE 1
+#include "boot/pmi_join.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/options.h"
+#include "boot/relay_connect.h"
+#include "boot/fd_pass.h"
+#include "boot/node.h"
+#include "boot/death_watch.h"
+#include "boot/relay_thread.h"
+
+#define CARD_KEY "boot"
+#define HUB_KEY "hub"
+#define OUTPUT_MS 500
+
+static struct tern_pmi *launcher; /* from a successful open until the rank has left in order */
+
+static void card_write(const struct tern_pmi_record *card, char text[TERN_PMI_VALUE])
+{
+    size_t at = (size_t)snprintf(text, TERN_PMI_VALUE, "%u,%u,%s,%016llx,", card->layout, card->on_failure, card->node,
+                                 (unsigned long long)card->address.name);
+
+    for (int i = 0; i < TERN_FD_PASS_KEY; i++)
+        at += (size_t)snprintf(text + at, TERN_PMI_VALUE - at, "%02x", card->address.key[i]);
+    snprintf(text + at, TERN_PMI_VALUE - at, ",%016llx", (unsigned long long)card->job);
+}
+
+bool tern_boot_pmi_record_decode(const char *text, struct tern_pmi_record *card)
+{
+    unsigned long long name, job;
+    char               key[2 * TERN_FD_PASS_KEY + 1];
+    int                end = 0;
+
+    if (sscanf(text, "%u,%u,%127[^,],%16llx,%32[0-9a-f],%16llx%n", &card->layout, &card->on_failure, card->node, &name,
+               key, &job, &end) != 6 ||
+        text[end] != '\0' || strlen(key) != 2 * TERN_FD_PASS_KEY)
+        return false;
+    for (int i = 0; i < TERN_FD_PASS_KEY; i++)
+        sscanf(key + 2 * i, "%2hhx", &card->address.key[i]);
+    card->address.name = name;
+    card->job = job;
+    return true;
+}
+
+static tern_status card_get(struct tern_pmi *pmi, int rank, struct tern_pmi_record *card)
+{
+    char        text[TERN_PMI_VALUE];
+    tern_status st = pmi->ops->get(pmi, rank, CARD_KEY, text);
+
+    if (st != TERN_OK)
+        return st;
+    if (!tern_boot_pmi_record_decode(text, card))
+        return tern_base_fail(TERN_ERR_BOOT, "rank %d published '%.100s', which is not of Tern", rank, text);
+    if (card->layout != TERN_SEGMENT_LAYOUT)
+        return tern_base_fail(TERN_ERR_BOOT,
+                              "rank %d uses another version of Tern: its shared memory has layout %u, that of rank %d "
+                              "%u; link all programs of a job with the same Tern",
+                              rank, card->layout, pmi->rank, TERN_SEGMENT_LAYOUT);
+    return TERN_OK;
+}
+
+/* Publish our card and read that of our host, the first rank on the same node. */
+static tern_status find_host(struct tern_pmi *pmi, struct tern_pmi_record *mine, int *host,
+                             struct tern_pmi_record *card)
+{
+    char        text[TERN_PMI_VALUE];
+    tern_status st;
+
+    card_write(mine, text);
+    if ((st = pmi->ops->put(pmi, CARD_KEY, text)) != TERN_OK || (st = pmi->ops->fence(pmi)) != TERN_OK)
+        return st;
+    for (int rank = 0; rank < pmi->rank; rank++) {
+        if ((st = card_get(pmi, rank, card)) != TERN_OK)
+            return st;
+        if (strcmp(card->node, mine->node) == 0) {
+            *host = rank;
+            return TERN_OK;
+        }
+    }
+    *host = pmi->rank;
+    *card = *mine;
+    return TERN_OK;
+}
+
+/* ---- the host ---- */
+
+/* The job as the host sees it. */
+struct view {
+    struct tern_boot_shape shape;
+    int32_t               *node_of;     /* [ranks] */
+    char (*node)[TERN_NODE_TEXT];       /* [shape.nodes], with room for ranks */
+    struct tern_fd_pass_client *guests; /* [count], with room for ranks */
+    int                         count;
+};
+
+static tern_status view_open(struct view *view, int ranks)
+{
+    size_t room = (size_t)ranks;
+
+    *view = (struct view){ .shape.ranks = ranks };
+    view->node_of = calloc(room, sizeof(*view->node_of));
+    view->node = calloc(room, sizeof(*view->node));
+    view->guests = calloc(room, sizeof(*view->guests));
+    view->shape.node_of = view->node_of;
+    if (view->node_of != NULL && view->node != NULL && view->guests != NULL)
+        return TERN_OK;
+    return tern_base_fail(TERN_ERR_NOMEM, "no memory for tables of %d ranks", ranks);
+}
+
+static void view_close(struct view *view)
+{
+    free(view->node_of);
+    free(view->node);
+    free(view->guests);
+}
+
+/* Nodes are numbered in the order of their first ranks. */
+static int number_node(struct view *view, const char *node)
+{
+    int i = 0;
+
+    while (i < view->shape.nodes && strcmp(view->node[i], node) != 0)
+        i++;
+    if (i == view->shape.nodes)
+        strcpy(view->node[view->shape.nodes++], node);
+    return i;
+}
+
+static tern_status view_read(struct view *view, struct tern_pmi *pmi)
+{
+    struct tern_pmi_record card;
+    tern_status            st;
+
+    for (int rank = 0; rank < pmi->ranks; rank++) {
+        if ((st = card_get(pmi, rank, &card)) != TERN_OK)
+            return st;
+        if (rank == 0)
+            view->shape.job = card.job;
+        if (card.on_failure != (unsigned)tern_opt.on_failure)
+            return tern_base_fail(TERN_ERR_BOOT,
+                                  "TERN_ON_FAILURE differs between the ranks %d and %d; all need the same", pmi->rank,
+                                  rank);
+        view->node_of[rank] = number_node(view, card.node);
+    }
+    view->shape.node = view->node_of[pmi->rank];
+    for (int rank = pmi->rank + 1; rank < pmi->ranks; rank++)
+        if (view->node_of[rank] == view->shape.node)
+            view->guests[view->count++] = (struct tern_fd_pass_client){ .rank = rank, .fd = -1 };
+    return TERN_OK;
+}
+
+/* Write which process a rank is, so that the rank can be watched before it claims its slot. Plain values, which the
+ * gift of the arena orders. */
+static void name_process(struct tern_slot *slot, pid_t pid)
+{
+    atomic_init(&slot->pid, (int32_t)pid);
+    slot->started = tern_boot_process_start_time(pid);
+}
+
+/* Make the arena and hand it out; rank is the host's own. */
+static tern_status furnish(struct view *view, int rank, struct tern_boot *boot)
+{
+    tern_status st;
+
+    if (view->shape.nodes > 1 && (boot->relay_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) < 0)
+        return tern_base_fail(TERN_ERR_SYSTEM, "cannot make an eventfd: %s", strerror(errno));
+    st = tern_boot_arena_shape(&view->shape, &boot->arena, &boot->huge, &boot->segment);
+    if (st != TERN_OK)
+        goto err_tell;
+    fcntl(boot->arena, F_SETFD, FD_CLOEXEC);
+    if (boot->huge >= 0)
+        fcntl(boot->huge, F_SETFD, FD_CLOEXEC);
+    name_process(&boot->segment->slot[rank], getpid());
+    for (int i = 0; i < view->count; i++)
+        name_process(&boot->segment->slot[view->guests[i].rank], view->guests[i].pid);
+    st = tern_boot_fd_pass_send(view->guests, view->count,
+                                (int[TERN_FD_PASS_FDS]){ boot->arena, boot->huge, boot->relay_fd });
+    if (st == TERN_OK)
+        return TERN_OK;
+    tern_boot_segment_unmap(boot->segment);
+    close(boot->arena);
+    if (boot->huge >= 0)
+        close(boot->huge);
+err_tell:
+    if (boot->relay_fd >= 0)
+        close(boot->relay_fd);
+    return st;
+}
+
+static tern_status be_host(struct tern_pmi *pmi, int door, const struct tern_pmi_record *mine, struct tern_boot *boot)
+{
+    struct view      view;
+    struct tern_cpus cpus;
+    tern_status      st = view_open(&view, pmi->ranks);
+
+    tern_boot_cpus_own(&cpus);
+    if (st == TERN_OK)
+        st = view_read(&view, pmi);
+    if (st == TERN_OK)
+        st = tern_boot_fd_pass_accept(door, &mine->address, view.guests, view.count, &cpus);
+    if (st == TERN_OK) {
+        view.shape.cores = tern_boot_cpus_count(&cpus);
+        if ((st = furnish(&view, pmi->rank, boot)) != TERN_OK)
+            tern_boot_fd_pass_send(view.guests, view.count, NULL);
+    }
+    view_close(&view);
+    return st;
+}
+
+/* ---- its guests ---- */
+
+static tern_status be_guest(struct tern_pmi *pmi, int host, const struct tern_pmi_record *card, struct tern_boot *boot)
+{
+    int         gifts[TERN_FD_PASS_FDS];
+    tern_status st = tern_boot_fd_pass_receive(&card->address, host, pmi->rank, gifts);
+
+    if (st != TERN_OK)
+        return st;
+    boot->arena = gifts[0];
+    boot->huge = gifts[1];
+    boot->relay_fd = gifts[2];
+    st = tern_boot_segment_map(boot->arena, pmi->ranks, &boot->segment);
+    if (st == TERN_OK)
+        return TERN_OK;
+    for (int i = 0; i < TERN_FD_PASS_FDS; i++)
+        if (gifts[i] >= 0)
+            close(gifts[i]);
+    return st;
+}
+
+static tern_status card_make(struct tern_pmi_record *card, int *door)
+{
+    tern_status st;
+
+    *card = (struct tern_pmi_record){ .layout = TERN_SEGMENT_LAYOUT, .on_failure = (unsigned)tern_opt.on_failure };
+    if ((st = tern_boot_node_identity(card->node)) != TERN_OK)
+        return st;
+    if (getrandom(&card->job, sizeof(card->job), 0) != (ssize_t)sizeof(card->job))
+        return tern_base_fail(TERN_ERR_SYSTEM, "cannot draw a random name for the job (getrandom): %s",
+                              strerror(errno));
+    card->job |= 1; /* 0 means none */
+    return tern_boot_fd_pass_open(door, &card->address);
+}
+
+/* ---- between nodes ---- */
+
+/* Rank 0, the hub: the others come to its port. */
+static tern_status be_hub(struct tern_pmi *pmi, struct tern_boot *boot)
+{
+    char                       text[TERN_PMI_VALUE];
+    struct tern_relay_listener dial;
+    struct tern_relay_conn    *lines = calloc((size_t)boot->nodes, sizeof(*lines));
+    tern_status                st;
+
+    if (lines == NULL)
+        return tern_base_fail(TERN_ERR_NOMEM, "no memory for the connections of %d nodes", boot->nodes);
+    if ((st = tern_boot_relay_listen(&dial, text)) != TERN_OK)
+        goto err_free;
+    if ((st = pmi->ops->put(pmi, HUB_KEY, text)) == TERN_OK && (st = pmi->ops->fence(pmi)) == TERN_OK &&
+        (st = tern_boot_relay_accept(&dial, boot->nodes, lines)) == TERN_OK)
+        st = tern_boot_relay_thread_start(boot, lines);
+    tern_boot_relay_listen_close(&dial);
+err_free:
+    free(lines);
+    return st;
+}
+
+static tern_status be_spoke(struct tern_pmi *pmi, struct tern_boot *boot)
+{
+    char                   text[TERN_PMI_VALUE];
+    tern_status            st = pmi->ops->get(pmi, 0, HUB_KEY, text);
+    struct tern_relay_conn line;
+
+    if (st == TERN_OK && (st = tern_boot_relay_connect(text, boot->node, &line)) == TERN_OK)
+        st = tern_boot_relay_thread_start(boot, &line);
+    return st;
+}
+
+static tern_status connect_nodes(struct tern_pmi *pmi, struct tern_boot *boot)
+{
+    tern_status st;
+
+    if (boot->nodes == 1)
+        return TERN_OK;
+    if (boot->rank == 0)
+        return be_hub(pmi, boot);
+    st = pmi->ops->fence(pmi);
+    return st == TERN_OK && boot->local == 0 ? be_spoke(pmi, boot) : st;
+}
+
+/* ---- all ---- */
+
+/* Find the others, and have a segment; *host is the first rank of the node. */
+static tern_status share(struct tern_pmi *pmi, struct tern_boot *boot, int *host)
+{
+    struct tern_pmi_record mine, card;
+    int                    door;
+    tern_status            st = card_make(&mine, &door);
+
+    if (st != TERN_OK)
+        return st;
+    st = find_host(pmi, &mine, host, &card);
+    if (st == TERN_OK)
+        st = *host == pmi->rank ? be_host(pmi, door, &mine, boot) : be_guest(pmi, *host, &card, boot);
+    close(door);
+    return st;
+}
+
+tern_status tern_boot_pmi_join(const struct tern_pmi_ops *ops, struct tern_boot *out)
+{
+    struct tern_boot boot = { .launched = true, .foreign = true, .arena = -1, .huge = -1, .relay_fd = -1 };
+    struct tern_pmi *pmi;
+    int              host;
+    tern_status      st = ops->open(&pmi);
+
+    if (st != TERN_OK)
+        return st;
+    launcher = pmi;
+    if ((st = share(pmi, &boot, &host)) != TERN_OK)
+        goto err_close;
+    tern_boot_place(&boot, pmi->rank);
+    if ((st = tern_boot_claim(boot.segment, boot.rank)) != TERN_OK ||
+        (st = tern_boot_death_watch_start(&boot, pmi, host)) != TERN_OK)
+        goto err_leave;
+    if ((st = connect_nodes(pmi, &boot)) != TERN_OK)
+        goto err_watch;
+    *out = boot;
+    return TERN_OK;
+err_watch:
+    tern_boot_death_watch_stop();
+err_leave:
+    tern_boot_segment_unmap(boot.segment);
+    close(boot.arena);
+    if (boot.huge >= 0)
+        close(boot.huge);
+    if (boot.relay_fd >= 0)
+        close(boot.relay_fd);
+err_close:
+    pmi->ops->close(pmi, false);
+    return st;
+}
+
+void tern_boot_pmi_leave(const struct tern_boot *boot)
+{
+    bool in_order = atomic_load_explicit(&boot->segment->slot[boot->rank].life, memory_order_relaxed) == TERN_LIFE_LEFT;
+
+    tern_boot_death_watch_stop();
+    tern_boot_relay_thread_stop();
+    launcher->ops->close(launcher, in_order);
+    if (in_order)
+        launcher = NULL;
+}
+
+/* Launchers may drop what a process wrote when they end it. Let them read it first, within reason. */
+static void let_output_pass(void)
+{
+    for (int ms = 0; ms < OUTPUT_MS; ms++) {
+        int out = 0, err = 0;
+
+        if ((ioctl(STDOUT_FILENO, FIONREAD, &out) != 0 || out == 0) &&
+            (ioctl(STDERR_FILENO, FIONREAD, &err) != 0 || err == 0))
+            break;
+        poll(NULL, 0, 1);
+    }
+}
+
+void tern_boot_pmi_abort(int status)
+{
+    const struct tern_pmi_ops *ops;
+    const char                *boot = getenv("TERN_BOOT");
+
+    if (launcher == NULL && (boot == NULL || *boot == '\0') && tern_boot_pmi_find(&ops) == TERN_OK && ops != NULL &&
+        ops->open(&launcher) != TERN_OK)
+        launcher = NULL;
+    if (launcher == NULL)
+        return;
+    let_output_pass();
+    launcher->ops->abort(launcher, status);
+}

@@ -1,0 +1,160 @@
+/* relay_listen.c: the port of rank 0, and the text through which the other nodes find it:
+ *
+ *     PORT,KEY,NETWORK,ADDRESS,...
+ *
+ * with the key (32 digits) and the name of rank 0's network interfaces (16 digits) in hexadecimal.
+ */
+#define _GNU_SOURCE 1
+#include "boot/relay_connect.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "boot/handshake.h"
+#include "boot/node.h"
+
+#define SILENCE_S 20 /* a connection whose other side does not answer for so long is lost */
+
+void tern_boot_relay_socket_tune(int fd)
+{
+    int one = 1, seconds = SILENCE_S / 4, tries = 3, ms = SILENCE_S * 1000;
+
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &seconds, sizeof(seconds));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &seconds, sizeof(seconds));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &tries, sizeof(tries));
+    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &ms, sizeof(ms));
+}
+
+static int open_port(int family)
+{
+    struct sockaddr_storage name = { .ss_family = (sa_family_t)family }; /* any address, any port */
+    socklen_t               len = family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
+    int                     off = 0, fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    if (fd < 0)
+        return -1;
+    if (family == AF_INET6)
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)); /* IPv4 comes through it too */
+    if (bind(fd, (struct sockaddr *)(void *)&name, len) == 0 && listen(fd, SOMAXCONN) == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+static unsigned port_of(int fd)
+{
+    struct sockaddr_storage name;
+    socklen_t               len = sizeof(name);
+
+    if (getsockname(fd, (struct sockaddr *)(void *)&name, &len) != 0)
+        return 0;
+    return ntohs(name.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)(void *)&name)->sin6_port
+                                            : ((struct sockaddr_in *)(void *)&name)->sin_port);
+}
+
+/* Write one address as text; false: it is not one that others can use. */
+static bool write_address(const struct ifaddrs *entry, bool loopback, char *text)
+{
+    const void *address;
+
+    if (entry->ifa_addr == NULL || !(entry->ifa_flags & IFF_UP) || !(entry->ifa_flags & IFF_LOOPBACK) == loopback)
+        return false;
+    if (entry->ifa_addr->sa_family == AF_INET)
+        address = &((const struct sockaddr_in *)(const void *)entry->ifa_addr)->sin_addr;
+    else if (entry->ifa_addr->sa_family == AF_INET6)
+        address = &((const struct sockaddr_in6 *)(const void *)entry->ifa_addr)->sin6_addr;
+    else
+        return false;
+    if (entry->ifa_addr->sa_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL((const struct in6_addr *)address))
+        return false; /* means nothing without the name of an interface */
+    return inet_ntop(entry->ifa_addr->sa_family, address, text, TERN_RELAY_ADDRESS) != NULL;
+}
+
+/* Add the addresses of this machine to text, those of the loopback interface last. */
+static void add_addresses(char *text)
+{
+    struct ifaddrs *list = NULL;
+    char            address[TERN_RELAY_ADDRESS];
+    int             count = 0;
+
+    if (getifaddrs(&list) != 0)
+        list = NULL;
+    for (int loopback = 0; loopback <= 1; loopback++)
+        for (struct ifaddrs *entry = list; entry != NULL && count < TERN_RELAY_ADDRESSES; entry = entry->ifa_next)
+            if (write_address(entry, loopback == 1, address)) {
+                snprintf(text + strlen(text), TERN_PMI_VALUE - strlen(text), ",%s", address);
+                count++;
+            }
+    if (list != NULL)
+        freeifaddrs(list);
+}
+
+uint64_t tern_boot_relay_network_id(const uint8_t key[TERN_SIPHASH_KEY])
+{
+    char text[TERN_NODE_TEXT];
+
+    return tern_boot_node_network(text) ? tern_base_siphash(key, text, strlen(text)) : 0;
+}
+
+tern_status tern_boot_relay_listen(struct tern_relay_listener *dial, char text[TERN_PMI_VALUE])
+{
+    tern_status st = tern_boot_handshake_draw(dial->key);
+    int         at;
+
+    if (st != TERN_OK)
+        return st;
+    dial->door = open_port(AF_INET6);
+    if (dial->door < 0)
+        dial->door = open_port(AF_INET);
+    if (dial->door < 0)
+        return tern_base_fail(TERN_ERR_SYSTEM, "cannot open a port for the other nodes of the job: %s",
+                              strerror(errno));
+    at = snprintf(text, TERN_PMI_VALUE, "%u,", port_of(dial->door));
+    for (int i = 0; i < TERN_SIPHASH_KEY; i++)
+        at += snprintf(text + at, TERN_PMI_VALUE - (size_t)at, "%02x", dial->key[i]);
+    snprintf(text + at, TERN_PMI_VALUE - (size_t)at, ",%016llx",
+             (unsigned long long)tern_boot_relay_network_id(dial->key));
+    add_addresses(text);
+    return TERN_OK;
+}
+
+void tern_boot_relay_listen_close(struct tern_relay_listener *dial)
+{
+    close(dial->door);
+    dial->door = -1;
+}
+
+bool tern_boot_relay_target_decode(const char *text, struct tern_relay_target *target)
+{
+    char               key[2 * TERN_SIPHASH_KEY + 1], network[17];
+    unsigned long long number = 0;
+    const char        *at;
+    int                end = 0;
+
+    *target = (struct tern_relay_target){ .port = 0 };
+    if (sscanf(text, "%5u,%32[0-9a-f],%16[0-9a-f]%n", &target->port, key, network, &end) != 3 || target->port < 1 ||
+        target->port > 65535 || strlen(key) != 2 * TERN_SIPHASH_KEY || strlen(network) != 16)
+        return false;
+    sscanf(network, "%llx", &number);
+    target->network = number;
+    for (int i = 0; i < TERN_SIPHASH_KEY; i++)
+        sscanf(key + 2 * i, "%2hhx", &target->key[i]);
+    for (at = text + end; *at == ','; at += strcspn(at, ",")) {
+        size_t len = strcspn(++at, ",");
+
+        if (target->count == TERN_RELAY_ADDRESSES || len == 0 || len >= TERN_RELAY_ADDRESS)
+            return false;
+        memcpy(target->address[target->count++], at, len); /* the rest is 0 */
+    }
+    return *at == '\0' && target->count > 0;
+}

@@ -1,0 +1,103 @@
+/* singleton.c: a job of one rank, and the suspicion that more were meant.
+ *
+ * Every launcher leaves variables in the environment. One that says that this is process 3 of 8 wanted a parallel job;
+ * that each process becomes a job of its own is almost never meant, so it is an error, which TERN_LAUNCHER=alone
+ * overrides. Less than that (the size of an allocation, a process number without a size) is a note: a serial tool
+ * within a parallel script is right.
+ */
+#include "boot/singleton.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "base/options.h"
+#include "base/parse.h"
+#include "boot/cpus.h"
+
+/* What a launcher sets: the number of processes, and the number of this one. */
+struct hint {
+    const char *size; /* NULL: it sets none */
+    const char *rank;
+    const char *advice; /* NULL: the two do not tell of a process that was started as one of several */
+};
+
+#define ADVICE "start the job with 'ternrun -n N program', or with a launcher that offers PMIx or PMI-1"
+
+static const struct hint hints[] = {
+    { "SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "start the job step with 'srun --mpi=pmix'" },
+    { "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", ADVICE },
+    { "MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_RANK", ADVICE },
+    { "PMI_SIZE", "PMI_RANK", ADVICE },
+    { "MPI_LOCALNRANKS", "MPI_LOCALRANKID", ADVICE },
+    { "FLUX_JOB_SIZE", "FLUX_TASK_RANK", "start the job with 'flux run -o pmi=simple'" },
+    { "SLURM_NTASKS", "SLURM_PROCID", NULL }, /* a batch script has these too */
+    { NULL, "PMIX_RANK", NULL },
+    { NULL, "PALS_RANKID", NULL },
+};
+
+#define HINTS (sizeof(hints) / sizeof(hints[0]))
+
+int tern_boot_singleton_cores(void)
+{
+    struct tern_cpus cpus;
+
+    tern_boot_cpus_own(&cpus);
+    return tern_boot_cpus_count(&cpus);
+}
+
+/* The first hint at more than one process; NULL when there is none. *sized: some variable gave a size. */
+static const struct hint *find_size(bool *sized)
+{
+    *sized = false;
+    for (size_t i = 0; i < HINTS; i++) {
+        const char *value = hints[i].size != NULL ? getenv(hints[i].size) : NULL;
+        int64_t     size;
+
+        if (value == NULL || getenv(hints[i].rank) == NULL || !tern_base_parse_count(value, &size))
+            continue;
+        *sized = true;
+        if (size > 1)
+            return &hints[i];
+    }
+    return NULL;
+}
+
+static const char *find_rank(void)
+{
+    for (size_t i = 0; i < HINTS; i++)
+        if (hints[i].size == NULL && getenv(hints[i].rank) != NULL)
+            return hints[i].rank;
+    return NULL;
+}
+
+static void note(const char *name)
+{
+    static bool said;
+
+    if (!said)
+        tern_base_log(TERN_LOG_NOTE,
+                      "this process is a job of one rank, but %s=%s hints at another launcher, which Tern does not "
+                      "use; start the job with 'ternrun -n N program'",
+                      name, getenv(name));
+    said = true;
+}
+
+tern_status tern_boot_singleton_check(void)
+{
+    bool               sized;
+    const struct hint *hint = find_size(&sized);
+    const char        *name = hint != NULL ? hint->size : sized ? NULL : find_rank();
+
+    if (tern_opt.launcher == TERN_LAUNCHER_ALONE || name == NULL)
+        return TERN_OK;
+    if (hint != NULL && hint->advice != NULL)
+        return tern_base_fail(TERN_ERR_BOOT,
+                              "%s=%.20s and %s=%.20s show that a launcher started this process as one of several, but "
+                              "it offers neither PMIx nor PMI-1; %s; set TERN_LAUNCHER=alone if each process is to be "
+                              "a job of one",
+                              hint->size, getenv(hint->size), hint->rank, getenv(hint->rank), hint->advice);
+    note(name);
+    return TERN_OK;
+}

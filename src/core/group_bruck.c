@@ -1,0 +1,358 @@
+/* group_bruck.c: the steps of a barrier by messages: see group_bruck.h.
+ *
+ * A barrier has stages. In each, a rank waits for what others send it, and then sends what it has learnt:
+ *
+ *   a leader's first stage     waits for its node;              then, and in each stage up to the last, sends a round
+ *   a leader's stage k         waits for round k - 1
+ *   a leader's last stage                                       sends to its node
+ *   another's first stage      waits for nothing;               sends to its leader
+ *   another's second stage     waits for its leader;            sends nothing
+ *
+ * Word of the next barrier may come before this one is over, but none of the one after that: to enter it, a rank needs
+ * ours of the next. So there are two sets of streams, and two of notes.
+ */
+#include "core/group_bruck.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "base/log.h"
+#include "base/sanitize.h"
+#include "core/group.h"
+#include "core/job.h"
+#include "core/message.h"
+#include "core/group_segment.h"
+
+static struct bruck *circles; /* all that are open; changed while no message is delivered */
+
+static int leader_of(const struct bruck *c, uint32_t node)
+{
+    return tern_core_group_world(&c->base, c->order[c->begin[node]]);
+}
+
+static uint32_t locals(const struct bruck *c)
+{
+    return c->begin[c->node + 1] - c->begin[c->node];
+}
+
+/* ---- what comes in ---- */
+
+/* A leader has a stream from each other member of its node, then one for each round; the others have one. */
+struct bruck_stream_in *tern_core_bruck_stream_in(struct bruck *c, int from, const struct core_wire *head)
+{
+    struct bruck_stream_in *in = c->in[head->barrier & 1];
+
+    if (!tern_core_bruck_leads(c))
+        return head->way == CORE_DIRECTION_DOWN && from == leader_of(c, c->node) ? in : NULL;
+    if (head->way == CORE_DIRECTION_ROUND && head->round < c->rounds &&
+        from == leader_of(c, (c->node + c->nodes - (1u << head->round) % c->nodes) % c->nodes))
+        return in + locals(c) - 1 + head->round;
+    for (uint32_t i = 1; head->way == CORE_DIRECTION_UP && i < locals(c); i++)
+        if (tern_core_group_world(&c->base, c->order[c->position + i]) == from)
+            return in + i - 1;
+    return NULL;
+}
+
+static bool has_come(const struct bruck *c, uint32_t inflow)
+{
+    uint32_t barrier = tern_core_bruck_barrier(c);
+
+    /* acquire: the notes of the stream. Pairs with the release in group_stream.c. */
+    return atomic_load_explicit(&c->in[barrier & 1][inflow].whole, memory_order_acquire) == barrier;
+}
+
+void tern_core_bruck_receive(int from, const unsigned char *head_bytes, const unsigned char *data, size_t len)
+{
+    struct bruck           *c = circles;
+    struct bruck_stream_in *in = NULL;
+    struct core_wire        head;
+
+    memcpy(&head, head_bytes, sizeof(head));
+    if (head.way == CORE_DIRECTION_WAKE && len == 0)
+        return;
+    while (c && c->base.id != head.group)
+        c = c->next;
+    if (c && head.barrier - tern_core_bruck_barrier(c) <= 1) /* this one or the next */
+        in = tern_core_bruck_stream_in(c, from, &head);
+    if (in && tern_core_stream_receive(c, in, &head, data, len))
+        return;
+    tern_base_log(TERN_LOG_ERROR, "rank %d sent a message for a collective call that makes no sense; ending the job",
+                  from);
+    _Exit(1);
+}
+
+/* ---- the stages ---- */
+
+/* Whether what the stage waits for has come. */
+static bool is_due(const struct bruck *c)
+{
+    uint32_t others = locals(c) - 1;
+
+    if (!tern_core_bruck_leads(c))
+        return c->stage == 0 || has_come(c, 0);
+    if (c->stage > 0)
+        return has_come(c, others + c->stage - 1);
+    for (uint32_t i = 0; i < others; i++)
+        if (!has_come(c, i))
+            return false;
+    return true;
+}
+
+static uint32_t stages(const struct bruck *c)
+{
+    return tern_core_bruck_leads(c) ? c->rounds + 1 : 2;
+}
+
+/* Streams that the stage sends. */
+static uint32_t streams(const struct bruck *c)
+{
+    if (!tern_core_bruck_leads(c))
+        return c->stage == 0;
+    return c->stage < c->rounds ? 1 : locals(c) - 1;
+}
+
+/* What each node knows before round k, itself and those before it, but not more than the other one lacks. */
+static void begin_round(const struct bruck *c, struct bruck_stream_out *out)
+{
+    uint32_t step = 1u << c->stage, known = step < c->nodes - step ? step : c->nodes - step;
+    uint32_t first = (c->node + c->nodes + 1 - known) % c->nodes;
+
+    *out = (struct bruck_stream_out){ .peer = leader_of(c, (c->node + step) % c->nodes),
+                                      .way = CORE_DIRECTION_ROUND,
+                                      .round = c->stage,
+                                      .first = c->begin[first] };
+    for (uint32_t i = 0; i < known; i++) {
+        uint32_t node = (first + i) % c->nodes;
+        out->count += c->begin[node + 1] - c->begin[node];
+    }
+}
+
+static void begin_stream(const struct bruck *c, struct bruck_stream_out *out)
+{
+    if (!tern_core_bruck_leads(c)) {
+        *out = (struct bruck_stream_out){
+            .peer = leader_of(c, c->node), .way = CORE_DIRECTION_UP, .first = c->position, .count = 1
+        };
+    } else if (c->stage < c->rounds) {
+        begin_round(c, out);
+    } else { /* all but the other's own */
+        uint32_t place = c->position + 1 + c->sent;
+        *out = (struct bruck_stream_out){ .peer = tern_core_group_world(&c->base, c->order[place]),
+                                          .way = CORE_DIRECTION_DOWN,
+                                          .first = (place + 1) % c->base.size,
+                                          .count = c->base.size - 1 };
+    }
+}
+
+/* Go on as far as can be, holding the delivery of messages. */
+static void advance(struct bruck *c)
+{
+    while (c->stage < stages(c)) {
+        if (!c->sending) {
+            if (!is_due(c))
+                return;
+            c->sending = true;
+            c->sent = 0;
+            if (streams(c) > 0)
+                begin_stream(c, &c->out);
+        }
+        while (c->sent < streams(c)) {
+            if (!tern_core_stream_send(c, &c->out))
+                return;
+            if (++c->sent < streams(c))
+                begin_stream(c, &c->out);
+        }
+        c->stage++;
+        c->sending = false;
+    }
+}
+
+static bool is_over(struct bruck *c)
+{
+    if (c->stage < stages(c) && (c->sending || is_due(c)) && tern_core_message_hold()) {
+        advance(c);
+        tern_core_message_release();
+    }
+    return c->stage == stages(c);
+}
+
+/* ---- the group ---- */
+
+static void bruck_arrive(struct tern_link_group *base)
+{
+    struct bruck *c = (struct bruck *)base;
+    uint32_t      barrier = tern_core_bruck_barrier(c) + 1;
+
+    if (c->contributions[barrier & 1][base->me].barrier != barrier)
+        c->contribution_len = 0;
+    c->stage = 0;
+    c->sending = false;
+    tern_base_order_before_peers();
+    tern_core_segment_arrive(barrier);
+    atomic_store_explicit(&c->barrier, barrier, memory_order_relaxed);
+    is_over(c);
+}
+
+static bool bruck_arrived(struct tern_link_group *base)
+{
+    struct bruck *c = (struct bruck *)base;
+
+    if (!is_over(c))
+        return false;
+    if (c->contribution_len > 0) /* then others' are read, whatever they left */
+        tern_core_stream_pad(c, tern_core_bruck_barrier(c), c->contribution_len);
+    tern_base_order_after_peers();
+    return true;
+}
+
+/* Of its own node everyone knows, of others what has come so far. */
+static bool bruck_has_arrived(const struct tern_link_group *base, uint32_t member)
+{
+    const struct bruck *c = (const struct bruck *)base;
+    uint32_t            behind = (c->node + c->nodes - c->node_of[member]) % c->nodes;
+    int                 rank = tern_core_group_world(base, member);
+
+    if (c->stage == stages(c))
+        return true;
+    if (tern_boot_same_node(&tern_job.boot, rank))
+        return tern_core_segment_has_arrived(rank, tern_core_bruck_barrier(c));
+    return tern_core_bruck_leads(c) && c->stage + c->sending > 0 && behind < 1u << (c->stage + c->sending - 1);
+}
+
+static void bruck_depart(struct tern_link_group *base, uint64_t object)
+{
+    tern_core_segment_depart(++((struct bruck *)base)->departures, object);
+}
+
+static bool bruck_departed(const struct tern_link_group *base, uint32_t member, uint64_t *object)
+{
+    return tern_core_segment_departed(tern_core_group_world(base, member), ((const struct bruck *)base)->departures,
+                                      object);
+}
+
+static void bruck_contribute(struct tern_link_group *base, const void *note, size_t len)
+{
+    struct bruck        *c = (struct bruck *)base;
+    struct core_fragment piece = { .member = base->me, .whole = (uint16_t)len, .len = (uint16_t)len };
+
+    tern_core_stream_contribute(c, tern_core_bruck_barrier(c) + 1, &piece, note);
+    c->contribution_len = (uint32_t)len;
+}
+
+static const void *bruck_contribution_of(const struct tern_link_group *base, uint32_t member)
+{
+    const struct bruck *c = (const struct bruck *)base;
+
+    return c->contributions[tern_core_bruck_barrier(c) & 1][member].bytes;
+}
+
+/* ---- making it ---- */
+
+static void bruck_close(struct tern_link_group *base)
+{
+    struct bruck  *c = (struct bruck *)base;
+    struct bruck **at = &circles;
+
+    while (*at && *at != c)
+        at = &(*at)->next;
+    if (*at)
+        *at = c->next;
+    for (unsigned i = 0; i < 2; i++) {
+        for (uint32_t m = 0; c->contributions[i] && m < base->size; m++)
+            free(c->contributions[i][m].bytes);
+        free(c->contributions[i]);
+        free(c->in[i]);
+    }
+    free(c->order);
+    free(c->node_of);
+    free(c->begin);
+    free(c);
+}
+
+static uint32_t node_number(const struct bruck *c, uint32_t member)
+{
+    if (tern_core_group_apart)
+        return member / tern_core_group_apart;
+    return tern_core_job_slot(tern_core_group_world(&c->base, member))->node;
+}
+
+/* Number the nodes that have members in the order of these, and line the members up by node. known holds a number for
+ * each node of the job, or each member. */
+static void line_up(struct bruck *c, uint32_t *known)
+{
+    uint32_t place = 0;
+
+    for (uint32_t m = 0; m < c->base.size; m++) {
+        uint32_t number = node_number(c, m);
+
+        if (known[number] == 0)
+            known[number] = ++c->nodes;
+        c->node_of[m] = known[number] - 1;
+    }
+    for (uint32_t node = 0; node < c->nodes; node++) {
+        c->begin[node] = place;
+        for (uint32_t m = 0; m < c->base.size; m++) {
+            if (c->node_of[m] != node)
+                continue;
+            c->position = m == c->base.me ? place : c->position;
+            c->order[place++] = m;
+        }
+    }
+    c->begin[c->nodes] = place;
+    c->node = c->node_of[c->base.me];
+    c->rounds = tern_base_log2_up(c->nodes);
+    c->inflows = tern_core_bruck_leads(c) ? locals(c) - 1 + c->rounds : 1;
+}
+
+static bool make_tables(struct bruck *c)
+{
+    size_t    size = c->base.size, numbers = (size_t)tern_job.boot.nodes + size;
+    uint32_t *known = calloc(numbers, sizeof(*known));
+
+    c->order = calloc(size, sizeof(*c->order));
+    c->node_of = calloc(size, sizeof(*c->node_of));
+    c->begin = calloc(size + 1, sizeof(*c->begin));
+    if (!known || !c->order || !c->node_of || !c->begin) {
+        free(known);
+        return false;
+    }
+    line_up(c, known);
+    free(known);
+    for (unsigned i = 0; i < 2; i++) {
+        c->in[i] = calloc(c->inflows + 1, sizeof(*c->in[i]));
+        c->contributions[i] = calloc(size, sizeof(*c->contributions[i]));
+    }
+    return c->in[0] && c->in[1] && c->contributions[0] && c->contributions[1];
+}
+
+/* The slots of a group; the others are a link's. */
+static const struct tern_link_ops bruck_ops = {
+    .name = "bruck",
+    .group_close = bruck_close,
+    .arrive = bruck_arrive,
+    .arrived = bruck_arrived,
+    .has_arrived = bruck_has_arrived,
+    .depart = bruck_depart,
+    .departed = bruck_departed,
+    .contribute = bruck_contribute,
+    .contribution = bruck_contribution_of,
+};
+
+tern_status tern_core_bruck_open(const struct tern_link_group *as, struct tern_link_group **out)
+{
+    struct bruck *c = calloc(1, sizeof(*c));
+
+    if (!c)
+        return tern_base_fail(TERN_ERR_NOMEM, "no memory for a group of %u ranks", as->size);
+    c->base = *as;
+    c->base.ops = &bruck_ops;
+    if (!make_tables(c)) {
+        bruck_close(&c->base);
+        return tern_base_fail(TERN_ERR_NOMEM, "no memory for a group of %u ranks", as->size);
+    }
+    c->next = circles;
+    circles = c;
+    *out = &c->base;
+    return TERN_OK;
+}

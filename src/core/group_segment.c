@@ -1,0 +1,183 @@
+/* group_segment.c: the world's meetings in the seats of the boot segment.
+ *
+ * What a rank has to say it writes into its seat. The ranks of its node see that at once; the relay brings it to the
+ * other nodes, and its death, if it dies, after it. So whether a rank had come before it died is one fact, which all
+ * who live see alike. A barrier costs a way to the hub and back; where a death ends the job, group_bruck.c is faster.
+ */
+#include "core/group_segment.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "base/sanitize.h"
+#include "boot/bell.h"
+#include "core/group.h"
+#include "core/job.h"
+
+_Static_assert(TERN_CONTRIBUTION_BYTES == TERN_LINK_CONTRIBUTION, "a note fits into its place");
+
+struct seat_group {
+    struct tern_link_group base;
+    uint32_t               barrier;    /* number of the last one entered */
+    uint32_t               seen;       /* of that barrier: members from the first on that have come */
+    uint32_t               departures; /* things given up */
+    bool                   noted;      /* there is a note for the next barrier */
+};
+
+static struct tern_barrier_slot *seat_of(int rank)
+{
+    return tern_segment_barrier_slot(tern_job.boot.segment, (uint32_t)rank);
+}
+
+static bool reached(_Atomic uint32_t *counter, uint32_t number)
+{
+    /* acquire: what the member, or the relay for it, wrote before. Pairs with the releases in
+     * tern_core_segment_arrive() and tern_core_segment_depart(), and with the relay's. */
+    return !tern_base_seq_after(number, atomic_load_explicit(counter, memory_order_acquire));
+}
+
+static void ring_node(void)
+{
+    for (int rank = 0; rank < tern_job.boot.ranks; rank++) {
+        struct tern_slot *slot = tern_core_job_slot(rank);
+
+        if (rank != tern_job.boot.rank && tern_boot_same_node(&tern_job.boot, rank))
+            tern_boot_bell_ring(&slot->bell, &slot->sleepers);
+    }
+}
+
+void tern_core_segment_arrive(uint32_t barrier)
+{
+    /* release: everything before the barrier, and the note for it. Pairs with the acquire in reached(), and the
+     * relay's.
+     */
+    atomic_store_explicit(&seat_of(tern_job.boot.rank)->arrived, barrier, memory_order_release);
+}
+
+bool tern_core_segment_has_arrived(int rank, uint32_t barrier)
+{
+    return reached(&seat_of(rank)->arrived, barrier);
+}
+
+void tern_core_segment_depart(uint32_t number, uint64_t object)
+{
+    struct tern_barrier_slot *seat = seat_of(tern_job.boot.rank);
+
+    /* relaxed: published by the store below. The place before the last but one is read by nobody any more. */
+    atomic_store_explicit(&seat->object[number & 1], object, memory_order_relaxed);
+    /* release: the object, and this rank's use of what it gives up. Pairs with the acquire in reached(), and the
+     * relay's. */
+    atomic_store_explicit(&seat->departures, number, memory_order_release);
+    tern_boot_tell(&tern_job.boot);
+    ring_node();
+}
+
+bool tern_core_segment_departed(int rank, uint32_t number, uint64_t *object)
+{
+    struct tern_barrier_slot *seat = seat_of(rank);
+
+    if (!reached(&seat->departures, number))
+        return false;
+    *object = atomic_load_explicit(&seat->object[number & 1], memory_order_relaxed); /* published by departures */
+    return true;
+}
+
+/* Whether everyone has come: looks on from the first that had not. */
+static bool all_came(struct seat_group *group)
+{
+    while (group->seen < group->base.size &&
+           tern_core_segment_has_arrived(tern_core_group_world(&group->base, group->seen), group->barrier))
+        group->seen++;
+    return group->seen == group->base.size;
+}
+
+static void seat_arrive(struct tern_link_group *base)
+{
+    struct seat_group *group = (struct seat_group *)base;
+
+    group->barrier++;
+    group->seen = 0;
+    if (!group->noted)
+        seat_of(tern_job.boot.rank)->contribution_len[group->barrier & 1] = 0;
+    group->noted = false;
+    tern_base_order_before_peers();
+    tern_core_segment_arrive(group->barrier);
+    tern_boot_tell(&tern_job.boot);
+    /* seq_cst: our own arrival before we look for the others'. Pairs with itself: of those who come last at the same
+     * time, at least one sees all, and wakes them. The relay rings for whom it brings. */
+    atomic_thread_fence(memory_order_seq_cst);
+    if (all_came(group))
+        ring_node();
+}
+
+static bool seat_arrived(struct tern_link_group *base)
+{
+    if (!all_came((struct seat_group *)base))
+        return false;
+    tern_base_order_after_peers();
+    return true;
+}
+
+static bool seat_came(const struct tern_link_group *base, uint32_t member)
+{
+    return tern_core_segment_has_arrived(tern_core_group_world(base, member),
+                                         ((const struct seat_group *)base)->barrier);
+}
+
+static void seat_depart(struct tern_link_group *base, uint64_t object)
+{
+    tern_core_segment_depart(++((struct seat_group *)base)->departures, object);
+}
+
+static bool seat_departed(const struct tern_link_group *base, uint32_t member, uint64_t *object)
+{
+    return tern_core_segment_departed(tern_core_group_world(base, member),
+                                      ((const struct seat_group *)base)->departures, object);
+}
+
+static void seat_post(struct tern_link_group *base, const void *note, size_t len)
+{
+    struct seat_group *group = (struct seat_group *)base;
+    uint32_t           barrier = group->barrier + 1;
+
+    memcpy(tern_segment_contribution(tern_job.boot.segment, (uint32_t)tern_job.boot.rank, barrier), note, len);
+    seat_of(tern_job.boot.rank)->contribution_len[barrier & 1] = (uint32_t)len;
+    group->noted = true;
+}
+
+static const void *seat_peek(const struct tern_link_group *base, uint32_t member)
+{
+    return tern_segment_contribution(tern_job.boot.segment, (uint32_t)tern_core_group_world(base, member),
+                                     ((const struct seat_group *)base)->barrier);
+}
+
+static void seat_close(struct tern_link_group *base)
+{
+    free(base);
+}
+
+/* The slots of a group; the others are a link's. */
+static const struct tern_link_ops seat_ops = {
+    .name = "seats",
+    .group_close = seat_close,
+    .arrive = seat_arrive,
+    .arrived = seat_arrived,
+    .has_arrived = seat_came,
+    .depart = seat_depart,
+    .departed = seat_departed,
+    .contribute = seat_post,
+    .contribution = seat_peek,
+};
+
+tern_status tern_core_segment_open(const struct tern_link_group *as, struct tern_link_group **out)
+{
+    struct seat_group *group = calloc(1, sizeof(*group));
+
+    if (!group)
+        return tern_base_fail(TERN_ERR_NOMEM, "no memory for a group of %u ranks", as->size);
+    group->base = *as;
+    group->base.ops = &seat_ops;
+    *out = &group->base;
+    return TERN_OK;
+}

@@ -1,0 +1,204 @@
+/* group_stream.c: streams of messages that carry the notes of a bruck's members.
+ *
+ * A message is as long as the link lets it be and holds whole pieces, each of which says where it belongs, so every
+ * message can be understood, and checked, by itself; links keep the order, so the last one is last. Streams go by the
+ * channel of replies, on which no message of the program stays open, and are sent by the thread that holds the delivery
+ * of messages, like replies. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "base/log.h"
+#include "core/group_bruck.h"
+#include "core/job.h"
+
+/* ---- notes ---- */
+
+static __attribute__((cold, noreturn)) void no_memory(size_t bytes)
+{
+    tern_base_log(TERN_LOG_ERROR,
+                  "no memory for %zu bytes of what other ranks say in a collective call; ending the job", bytes);
+    _Exit(1); /* the others wait for what this rank would pass on */
+}
+
+static void note_grow(struct bruck_contribution *note, uint32_t room)
+{
+    unsigned char *bytes;
+
+    if (note->room >= room)
+        return;
+    bytes = realloc(note->bytes, room);
+    if (!bytes)
+        no_memory(room);
+    memset(bytes + note->room, 0, room - note->room);
+    note->bytes = bytes;
+    note->room = room;
+}
+
+void tern_core_stream_contribute(struct bruck *bruck, uint32_t barrier, const struct core_fragment *piece,
+                                 const void *bytes)
+{
+    struct bruck_contribution *note = &bruck->contributions[barrier & 1][piece->member];
+
+    note_grow(note, piece->whole);
+    memcpy(note->bytes + piece->at, bytes, piece->len);
+    note->len = piece->whole;
+    note->barrier = barrier;
+}
+
+void tern_core_stream_pad(struct bruck *bruck, uint32_t barrier, uint32_t bytes)
+{
+    for (uint32_t i = 0; i < bruck->base.size; i++)
+        note_grow(&bruck->contributions[barrier & 1][i], bytes);
+}
+
+/* ---- going out ---- */
+
+/* The next member of the stream whose note there is to send, or what is left of it; NULL: none. */
+static const struct bruck_contribution *next_note(const struct bruck *bruck, struct bruck_stream_out *out,
+                                                  uint32_t *member)
+{
+    uint32_t barrier = tern_core_bruck_barrier(bruck);
+
+    for (; out->done < out->count; out->done++) {
+        const struct bruck_contribution *note;
+
+        *member = bruck->order[(out->first + out->done) % bruck->base.size];
+        note = &bruck->contributions[barrier & 1][*member];
+        if (note->barrier == barrier && note->len > out->at)
+            return note;
+        out->at = 0;
+    }
+    return NULL;
+}
+
+/* Bytes of data that the rest of the stream needs, but not more than most. */
+static size_t bytes_left(const struct bruck *bruck, const struct bruck_stream_out *out, size_t most)
+{
+    struct bruck_stream_out          rest = *out;
+    const struct bruck_contribution *note;
+    uint32_t                         member;
+    size_t                           bytes = 0;
+
+    while (bytes < most && (note = next_note(bruck, &rest, &member)) != NULL) {
+        bytes += core_fragment_bytes(note->len - rest.at);
+        rest.done++;
+        rest.at = 0;
+    }
+    return bytes < most ? bytes : most;
+}
+
+/* Write pieces while there is room; returns the bytes written. */
+static size_t write_pieces(const struct bruck *bruck, struct bruck_stream_out *out, unsigned char *data, size_t room)
+{
+    const struct bruck_contribution *note;
+    struct core_fragment             piece = { 0 };
+    size_t                           used = 0;
+
+    while (room - used > sizeof(piece) + 3 && (note = next_note(bruck, out, &piece.member)) != NULL) {
+        size_t most = (room - used - sizeof(piece)) & ~(size_t)3, left = note->len - out->at;
+
+        piece.whole = (uint16_t)note->len;
+        piece.at = (uint16_t)out->at;
+        piece.len = (uint16_t)(left < most ? left : most);
+        memcpy(data + used, &piece, sizeof(piece));
+        memcpy(data + used + sizeof(piece), note->bytes + out->at, piece.len);
+        used += core_fragment_bytes(piece.len);
+        out->at += piece.len;
+    }
+    return used;
+}
+
+static __attribute__((cold, noreturn)) void cannot_send(int peer)
+{
+    tern_base_log(TERN_LOG_ERROR, "cannot send what a collective call needs to rank %d: %s; ending the job", peer,
+                  tern_base_detail());
+    _Exit(1);
+}
+
+/* Send a message of so many bytes, or find out that there is no room. */
+static tern_status send_bytes(struct bruck *bruck, struct bruck_stream_out *out, struct core_wire *head, size_t bytes)
+{
+    unsigned                    link = tern_job.peer_link[out->peer];
+    const struct tern_link_ops *ops = tern_job.ops[link];
+    struct tern_link_msg        msg = { .peer = out->peer, .channel = TERN_CHANNEL_REPLY };
+    uint32_t                    words[sizeof(*head) / sizeof(uint32_t)], member;
+    uint64_t                    first;
+    tern_status                 st;
+
+    if (bytes == 0) {
+        head->last = 1;
+        memcpy(words, head, sizeof(words));
+        memcpy(&first, words, sizeof(first));
+        return ops->msg_short(tern_job.link[link], out->peer, TERN_CHANNEL_REPLY, first, words + 2, 2);
+    }
+    if ((st = ops->msg_open(tern_job.link[link], &msg, bytes, bytes)) != TERN_OK)
+        return st;
+    bytes = write_pieces(bruck, out, msg.data, bytes);
+    head->last = next_note(bruck, out, &member) == NULL;
+    memcpy(msg.head, head, sizeof(*head));
+    ops->msg_send(tern_job.link[link], &msg, bytes);
+    return TERN_OK;
+}
+
+/* One message. False: there is no room now. */
+static bool send_one(struct bruck *bruck, struct bruck_stream_out *out)
+{
+    unsigned link = tern_job.peer_link[out->peer];
+    size_t   longest =
+        tern_job.ops[link]->msg_max_data(tern_job.link[link], out->peer, TERN_CHANNEL_REQUEST) & ~(size_t)3;
+    struct core_wire head = { .whose = CORE_WIRE_OWN,
+                              .way = (uint8_t)out->way,
+                              .mark = CORE_WIRE_MARK,
+                              .group = bruck->base.id,
+                              .barrier = tern_core_bruck_barrier(bruck),
+                              .round = (uint16_t)out->round };
+    tern_status      st = send_bytes(bruck, out, &head, bytes_left(bruck, out, longest));
+
+    if (st == TERN_AGAIN || st == TERN_ERR_PEER) /* a death ends the job: somebody is about to do that */
+        return false;
+    if (st < 0)
+        cannot_send(out->peer);
+    out->over = head.last;
+    return true;
+}
+
+bool tern_core_stream_send(struct bruck *bruck, struct bruck_stream_out *out)
+{
+    while (!out->over)
+        if (!send_one(bruck, out))
+            return false;
+    return true;
+}
+
+/* ---- coming in ---- */
+
+static bool take_pieces(struct bruck *bruck, uint32_t barrier, const unsigned char *data, size_t len)
+{
+    struct core_fragment piece;
+
+    while (len > 0) {
+        if (len < sizeof(piece))
+            return false;
+        memcpy(&piece, data, sizeof(piece));
+        if (piece.member >= bruck->base.size || piece.member == bruck->base.me ||
+            piece.whole > TERN_LINK_CONTRIBUTION || piece.len == 0 ||
+            !tern_base_covers(piece.whole, piece.at, piece.len) || core_fragment_bytes(piece.len) > len)
+            return false;
+        tern_core_stream_contribute(bruck, barrier, &piece, data + sizeof(piece));
+        data += core_fragment_bytes(piece.len);
+        len -= core_fragment_bytes(piece.len);
+    }
+    return true;
+}
+
+bool tern_core_stream_receive(struct bruck *bruck, struct bruck_stream_in *in, const struct core_wire *head,
+                              const unsigned char *data, size_t len)
+{
+    if (!take_pieces(bruck, head->barrier, data, len))
+        return false;
+    if (head->last)
+        /* release: the notes of the stream. Pairs with the acquire in group_bruck.c. */
+        atomic_store_explicit(&in->whole, head->barrier, memory_order_release);
+    return true;
+}

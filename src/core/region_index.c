@@ -1,0 +1,116 @@
+/* region_index.c: finding the region that holds an address of a rank.
+ *
+ * The context remembers what it found last, which answers most questions without a lock. The rest go to a table per
+ * rank, sorted by address and made anew when regions have come or gone since. Regions may overlap: each row knows the
+ * highest end of all rows up to it, so that a search knows when to stop looking further back.
+ */
+#include <stdlib.h>
+
+#include "core/job.h"
+#include "core/region.h"
+
+struct row {
+    uint64_t            addr, size, highest_end;
+    struct tern_region *region;
+};
+
+struct table {
+    uint64_t    changes; /* region_changes when it was made, plus 1; 0: never */
+    size_t      rows;
+    struct row *row;
+};
+
+static struct table *tables; /* [ranks of the job]; under the job's lock */
+
+static int by_address(const void *a, const void *b)
+{
+    const struct row *x = a, *y = b;
+
+    return (x->addr > y->addr) - (x->addr < y->addr);
+}
+
+static void table_fill(struct table *table, int rank)
+{
+    uint64_t highest = 0;
+
+    table->rows = 0;
+    for (struct tern_region *r = tern_job.regions; r; r = r->next)
+        if (r->part[rank].size > 0)
+            table->row[table->rows++] = (struct row){ r->part[rank].addr, r->part[rank].size, 0, r };
+    qsort(table->row, table->rows, sizeof(*table->row), by_address);
+    for (size_t i = 0; i < table->rows; i++) {
+        uint64_t end = table->row[i].addr + table->row[i].size;
+        highest = end > highest ? end : highest;
+        table->row[i].highest_end = highest;
+    }
+}
+
+/* The rank's table as regions are now; NULL: no memory. */
+static struct table *table_now(int rank)
+{
+    uint64_t      changes = atomic_load_explicit(&tern_job.region_changes, memory_order_relaxed) + 1;
+    struct table *table;
+    struct row   *row;
+    size_t        count = 1;
+
+    if (!tables && !(tables = calloc((size_t)tern_job.boot.ranks, sizeof(*tables))))
+        return NULL;
+    table = &tables[rank];
+    if (table->changes == changes)
+        return table;
+    for (struct tern_region *r = tern_job.regions; r; r = r->next)
+        count++;
+    if (!(row = realloc(table->row, count * sizeof(*row))))
+        return NULL;
+    table->row = row;
+    table->changes = changes;
+    table_fill(table, rank);
+    return table;
+}
+
+static const struct row *search(const struct table *table, uint64_t addr)
+{
+    size_t low = 0, high = table->rows;
+
+    while (low < high) { /* the first row that begins after addr */
+        size_t middle = low + (high - low) / 2;
+        if (table->row[middle].addr <= addr)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    while (low-- > 0 && table->row[low].highest_end > addr)
+        if (addr - table->row[low].addr < table->row[low].size)
+            return &table->row[low];
+    return NULL;
+}
+
+struct tern_region *tern_core_region_find(struct tern_ctx *ctx, int world_rank, uint64_t addr)
+{
+    uint64_t            changes = atomic_load_explicit(&tern_job.region_changes, memory_order_relaxed) + 1;
+    const struct table *table;
+    const struct row   *row;
+
+    if (ctx->found.changes == changes && ctx->found.rank == world_rank && addr - ctx->found.addr < ctx->found.size)
+        return ctx->found.region;
+    pthread_mutex_lock(&tern_job.lock);
+    table = table_now(world_rank);
+    row = table ? search(table, addr) : NULL;
+    if (row) {
+        ctx->found.changes = table->changes;
+        ctx->found.rank = world_rank;
+        ctx->found.addr = row->addr;
+        ctx->found.size = row->size;
+        ctx->found.region = row->region;
+    }
+    pthread_mutex_unlock(&tern_job.lock);
+    return row ? ctx->found.region : NULL;
+}
+
+void tern_core_region_index_close(void)
+{
+    for (int rank = 0; tables && rank < tern_job.boot.ranks; rank++)
+        free(tables[rank].row);
+    free(tables);
+    tables = NULL;
+}

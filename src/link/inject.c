@@ -1,0 +1,14 @@
+/* inject.c: see inject.h. */
+#include "link/inject.h"
+
+bool tern_inject_inline(struct tern_inject_notify *port, const uint64_t word[TERN_NQ_WORDS], void *to, const void *src,
+                        size_t len)
+{
+    bool alone = tern_base_biased_lock(&port->lock);
+    bool sent = tern_base_nq_push_inline(&port->queue, word, to, src, len);
+
+    if (sent)
+        atomic_store_explicit(&port->unflushed, true, memory_order_relaxed); /* the lock orders */
+    tern_base_biased_unlock(&port->lock, alone);
+    return sent;
+}

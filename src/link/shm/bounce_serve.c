@@ -1,0 +1,246 @@
+/* bounce_serve.c: the target's half of bounced transfers and errands. Runs on the service thread only, which
+ * therefore is the only one that maps peers' chunks. Peers go by their local numbers here. What peers wrote is
+ * checked before it is used: a number out of range or a length that does not fit is answered with an error, never
+ * followed. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/read_once.h"
+#include "base/sanitize.h"
+#include "boot/bell.h"
+#include "link/shm/shm.h"
+
+#ifndef MADV_POPULATE_READ /* since Linux 5.14 */
+#define MADV_POPULATE_READ 22
+#define MADV_POPULATE_WRITE 23
+#endif
+
+tern_status tern_shm_expose(struct tern_link *link, struct tern_mem_handle *card)
+{
+    struct shm_link    *shm = tern_shm(link);
+    struct shm_exposed *entry;
+
+    if (card->mem_kind != TERN_MEM_PRIVATE)
+        return TERN_OK; /* peers map it */
+    entry = malloc(sizeof(*entry));
+    if (!entry)
+        return tern_base_fail(TERN_ERR_NOMEM, "link shm: no memory for %zu bytes", sizeof(*entry));
+    *entry = (struct shm_exposed){ .region = card->region,
+                                   .addr = card->addr,
+                                   .size = card->size,
+                                   .origin = tern_link_origin(card, shm->boot->rank) };
+    pthread_mutex_lock(&shm->exposed_lock);
+    entry->next = shm->exposed;
+    shm->exposed = entry;
+    pthread_mutex_unlock(&shm->exposed_lock);
+    return TERN_OK;
+}
+
+void tern_shm_unexpose(struct tern_link *link, uint64_t region)
+{
+    struct shm_link *shm = tern_shm(link);
+
+    pthread_mutex_lock(&shm->exposed_lock);
+    for (struct shm_exposed **at = &shm->exposed; *at; at = &(*at)->next) {
+        if ((*at)->region == region) {
+            struct shm_exposed *entry = *at;
+            *at = entry->next;
+            free(entry);
+            break;
+        }
+    }
+    pthread_mutex_unlock(&shm->exposed_lock);
+}
+
+bool tern_shm_service_needed(const struct tern_link *link)
+{
+    const struct shm_link *shm = (const struct shm_link *)link;
+
+    return atomic_load_explicit(&shm->bounce_ctl[shm->local].service_needed, memory_order_relaxed) != 0;
+}
+
+/* Map the data of a peer's chunks where its desk says that they are, if the arena goes that far. */
+static bool peer_map(struct shm_link *shm, int peer)
+{
+    struct shm_bounce_ctl *desk = &shm->bounce_ctl[peer];
+    /* acquire: the description of the chunks after the offset. Pairs with the release in tern_shm_bounce_open(). */
+    uint64_t               offset = atomic_load_explicit(&desk->data, memory_order_acquire);
+    uint64_t               bytes = atomic_load_explicit(&desk->data_bytes, memory_order_relaxed);
+    struct stat            arena;
+    void                  *map;
+
+    if (offset == 0 || bytes == 0 || fstat(shm->boot->arena, &arena) != 0 ||
+        !tern_base_covers((uint64_t)arena.st_size, offset, bytes))
+        return false;
+    map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, shm->boot->arena, (off_t)offset);
+    if (map == MAP_FAILED)
+        return false;
+    shm->peer_data[peer] = (struct shm_peer_data){ map, offset, bytes };
+    return true;
+}
+
+/* The bytes of a peer's chunk, or NULL where its head does not add up. */
+static unsigned char *peer_bytes(struct shm_link *shm, int peer, uint64_t data, uint64_t len)
+{
+    const struct shm_peer_data *known = &shm->peer_data[peer];
+
+    if (!known->map && !peer_map(shm, peer))
+        return NULL;
+    if (data < known->offset || !tern_base_covers(known->bytes, data - known->offset, len))
+        return NULL;
+    return known->map + (data - known->offset);
+}
+
+/* Whether the program's memory is there: it may have unmapped or protected it. 0: it is. 1: it is not. -1: special
+ * memory, or an old kernel. */
+static int find_out(const void *addr, size_t len, bool write)
+{
+    uintptr_t page = (uintptr_t)addr & ~(uintptr_t)4095; /* every size of pages is a multiple */
+    size_t    span = (size_t)((uintptr_t)addr - page + len);
+
+    if (madvise((void *)page, span, write ? MADV_POPULATE_WRITE : MADV_POPULATE_READ) == 0)
+        return 0;
+    return errno == EINVAL ? -1 : 1;
+}
+
+/* Copy to or from a chunk whose bytes are at `data` of the arena. The program may unmap its memory at any moment, so
+ * the kernel copies: for the kernel, memory that is not there is an error, and no signal. */
+static bool copy_safely(int arena, uint64_t data, unsigned char *mine, uint64_t len, bool get)
+{
+    while (len > 0) {
+        ssize_t moved;
+
+        tern_base_copy_for_peer_begin();
+        moved = get ? pwrite(arena, mine, len, (off_t)data) : pread(arena, mine, len, (off_t)data);
+        tern_base_copy_for_peer_end();
+        if (moved < 0 && errno == EINTR)
+            continue;
+        if (moved <= 0)
+            return false;
+        mine += moved;
+        data += (uint64_t)moved;
+        len -= (uint64_t)moved;
+    }
+    return true;
+}
+
+/* Whether the program's memory is there, for an errand, which touches it by itself. Memory that is unmapped after this
+ * is a crash, as the program was told (region.h). Where nothing better is known, mapped is there. */
+static bool is_there(const void *addr, size_t len, bool write)
+{
+    uintptr_t     page = (uintptr_t)addr & ~(uintptr_t)4095, end = (uintptr_t)addr + len;
+    int           found = find_out(addr, len, write);
+    unsigned char resident;
+
+    for (; found < 0 && page < end; page += 4096)
+        if (mincore((void *)page, 4096, &resident) != 0 && errno == ENOMEM)
+            return false;
+    return found <= 0;
+}
+
+/* What a chunk asks for. The peer may change it at any time: what is checked is a copy. */
+struct wish {
+    uint32_t verb;
+    uint64_t region, offset, len, data;
+};
+
+static tern_status serve_copy(struct shm_link *shm, const struct wish *w, const struct shm_exposed *entry)
+{
+    unsigned char *mine = (unsigned char *)(uintptr_t)entry->addr;
+
+    if (!tern_base_covers(entry->size, w->offset, w->len) ||
+        !copy_safely(shm->boot->arena, w->data, mine + w->offset, w->len, w->verb == SHM_GET))
+        return TERN_ERR_LINK;
+    return TERN_OK;
+}
+
+/* The answer goes behind the request. */
+static tern_status serve_errand(struct shm_link *shm, const struct wish *w, const struct shm_exposed *entry,
+                                unsigned char *bytes, struct shm_chunk *chunk)
+{
+    struct tern_target_mem ground = { (unsigned char *)(uintptr_t)entry->addr, entry->size, is_there, entry->origin };
+    size_t                 answered = 0;
+    tern_status            st =
+        shm->up->serve(&ground, bytes, w->len, bytes + tern_link_response_at(w->len), w->offset, &answered);
+
+    chunk->offset = answered;
+    return st;
+}
+
+/* Bytes of a peer's chunk that it uses; SIZE_MAX: it makes no sense. */
+static size_t bytes_of(const struct wish *w)
+{
+    if (w->verb != SHM_RPC)
+        return w->len;
+    return w->len <= SIZE_MAX / 4 && w->offset <= SIZE_MAX / 4 ? tern_link_response_at(w->len) + w->offset : SIZE_MAX;
+}
+
+/* Do what a chunk asks for with the exposed memory that it names. */
+static tern_status fulfil(struct shm_link *shm, int peer, struct shm_chunk *chunk)
+{
+    struct wish         w = { .verb = TERN_READ_ONCE(chunk->verb),
+                              .region = TERN_READ_ONCE(chunk->region),
+                              .offset = TERN_READ_ONCE(chunk->offset),
+                              .len = TERN_READ_ONCE(chunk->len),
+                              .data = TERN_READ_ONCE(chunk->data) };
+    unsigned char      *bytes = peer_bytes(shm, peer, w.data, bytes_of(&w));
+    struct shm_exposed *entry;
+    tern_status         st = TERN_ERR_LINK;
+
+    if (!bytes)
+        return TERN_ERR_LINK;
+    pthread_mutex_lock(&shm->exposed_lock);
+    for (entry = shm->exposed; entry && entry->region != w.region; entry = entry->next)
+        ;
+    if (entry && w.verb == SHM_RPC)
+        st = serve_errand(shm, &w, entry, bytes, chunk);
+    else if (entry && w.verb <= SHM_GET)
+        st = serve_copy(shm, &w, entry);
+    pthread_mutex_unlock(&shm->exposed_lock);
+    return st;
+}
+
+static void answer(struct shm_link *shm, uint32_t number)
+{
+    int               peer = (int)(number / SHM_CHUNKS);
+    struct shm_chunk *chunk = &shm->bounce_ctl[peer].chunk[number % SHM_CHUNKS];
+    struct tern_slot *slot = tern_shm_slot(shm, shm->rank_of[peer]);
+
+    chunk->status = fulfil(shm, peer, chunk);
+    tern_base_order_before_peers(); /* the program's threads, after a barrier with the peer */
+    /* release: the copy and its status before the mark. Pairs with the acquire in op_reap(). */
+    atomic_store_explicit(&chunk->state, SHM_CHUNK_DONE, memory_order_release);
+    tern_boot_bell_ring(&slot->bell, &slot->sleepers);
+}
+
+bool tern_shm_serve(struct tern_link *link)
+{
+    struct shm_link *shm = tern_shm(link);
+    uint32_t         limit = (uint32_t)shm->locals * SHM_CHUNKS;
+    /* acquire: the chunks' contents after their numbers. Pairs with the release in chunk_post(). */
+    uint32_t         next = atomic_exchange_explicit(&shm->bounce_ctl[shm->local].inbox, 0, memory_order_acquire);
+    uint32_t         oldest = 0, count = 0;
+
+    if (next == 0)
+        return false;
+    tern_base_order_after_peers();
+    while (next != 0 && next <= limit && count++ < limit) { /* turn the stack round: oldest first */
+        struct shm_chunk *chunk = &shm->bounce_ctl[(next - 1) / SHM_CHUNKS].chunk[(next - 1) % SHM_CHUNKS];
+        uint32_t          older = TERN_READ_ONCE(chunk->next);
+        chunk->next = oldest;
+        oldest = next;
+        next = older;
+    }
+    while (oldest != 0 && oldest <= limit && count-- > 0) { /* a peer may have led us in a circle */
+        uint32_t number = oldest - 1;
+        oldest = TERN_READ_ONCE(shm->bounce_ctl[number / SHM_CHUNKS].chunk[number % SHM_CHUNKS].next);
+        answer(shm, number); /* from here on the chunk is the initiator's again */
+    }
+    return true;
+}

@@ -1,0 +1,415 @@
+/* notify.c: notifications between ranks of a node.
+ *
+ * They have queues of their own (base/notify_queue.h), one from each rank to each that it has ever notified, in
+ * memory of the sender: near cells from the first note on, and TERN_NOTIFY_QUEUE in all from when a receiver did not
+ * come for long. A post tells the receiver where the near ones are, and they where the others are.
+ * */
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/sanitize.h"
+#include "link/shm/shm.h"
+
+#define BATCH 16 /* notes from one queue in one poll */
+
+static uint32_t power_of_two(uint64_t least)
+{
+    uint32_t power = TERN_NQ_MIN_CELLS;
+
+    while (power < least)
+        power *= 2;
+    return power;
+}
+
+bool tern_shm_notify_open(struct shm_link *shm)
+{
+    struct shm_notify *notes = &shm->notify;
+    uint64_t           queue = (uint64_t)tern_opt.notify_queue;
+
+    notes->primary = power_of_two(queue < TERN_NQ_PRIMARY_MAX ? queue : TERN_NQ_PRIMARY_MAX);
+    notes->overflow = queue > notes->primary ? power_of_two(queue - notes->primary) : 0;
+    notes->inline_notify = tern_opt.notify_inline > 0 && tern_base_nq_register();
+    atomic_store_explicit(&shm->bounce_ctl[shm->local].inline_notify, notes->inline_notify,
+                          memory_order_relaxed); /* joining orders */
+    notes->tx = calloc((size_t)shm->ranks, sizeof(*notes->tx));
+    notes->rx = calloc((size_t)shm->locals, sizeof(*notes->rx));
+    if (notes->tx && notes->rx)
+        return true;
+    free(notes->tx);
+    free(notes->rx);
+    return false;
+}
+
+/* The space stays: the peer may still be reading the last notes. It goes with the job. */
+static void outbox_close(struct shm_notify_tx *outbox)
+{
+    if (!outbox)
+        return;
+    for (unsigned r = 0; r < TERN_NQ_ROWS; r++) {
+        if (outbox->cells[r].map)
+            munmap(outbox->cells[r].map, outbox->cells[r].space.bytes);
+        free(outbox->cells[r].load);
+    }
+    free(outbox);
+}
+
+static void inlet_close(struct shm_notify_rx *inlet)
+{
+    if (!inlet)
+        return;
+    for (unsigned r = 0; r < TERN_NQ_ROWS; r++)
+        if (inlet->map[r])
+            munmap(inlet->map[r], inlet->bytes[r]);
+    free(inlet);
+}
+
+void tern_shm_notify_close(struct shm_link *shm)
+{
+    for (int local = 0; local < shm->locals; local++)
+        inlet_close(shm->notify.rx[local]);
+    for (int peer = 0; peer < shm->ranks; peer++)
+        outbox_close(atomic_load(&shm->notify.tx[peer]));
+    free(shm->notify.tx);
+    free(shm->notify.rx);
+}
+
+/* ---- out ---- */
+
+/* Memory for cells of a row. */
+static tern_status cells_make(struct shm_notify_tx *outbox, unsigned r, uint32_t count, size_t bytes)
+{
+    struct shm_notify_cells *cells = &outbox->cells[r];
+    tern_status              st = TERN_OK;
+
+    if (!(cells->load = calloc(count, sizeof(*cells->load))))
+        return tern_base_fail(TERN_ERR_NOMEM, "link shm: no memory for a queue to rank %d", outbox->peer);
+    if ((st = tern_shm_space_map(outbox->shm, outbox->peer, bytes, &cells->space, &cells->map)) < 0) {
+        free(cells->load);
+        *cells = (struct shm_notify_cells){ .load = NULL };
+    }
+    return st;
+}
+
+/* More cells. Where there is no memory for them the sender waits for near ones. */
+static bool grow(struct tern_nq_producer *p)
+{
+    struct tern_inject_notify *port =
+        (struct tern_inject_notify *)((char *)p - offsetof(struct tern_inject_notify, queue));
+    struct shm_notify_tx    *outbox = (struct shm_notify_tx *)port; /* it begins with its port */
+    uint32_t                 far = outbox->shm->notify.overflow;
+    size_t                   bytes = far * sizeof(struct tern_nq_cell);
+    struct shm_notify_cells *cells = &outbox->cells[TERN_NQ_OVERFLOW];
+
+    p->grow = NULL;
+    if (far == 0)
+        return false;
+    if (cells_make(outbox, TERN_NQ_OVERFLOW, far, bytes) < 0) {
+        tern_base_log(TERN_LOG_WARN, "%s; notifications to rank %d wait whenever it has not looked at the last %u",
+                      tern_base_detail(), outbox->peer, outbox->shm->notify.primary);
+        return false;
+    }
+    tern_base_nq_add_overflow(p, cells->map, far, cells->load);
+    /* relaxed: the stamp that says that a note is there comes after. Pairs with the acquire in
+     * tern_base_nq_peek(). */
+    atomic_store_explicit(&p->shared->overflow_bytes, bytes, memory_order_relaxed);
+    atomic_store_explicit(&p->shared->overflow_offset, cells->space.offset, memory_order_relaxed);
+    return true;
+}
+
+static struct shm_notify_tx *outbox_make(struct shm_link *shm, int peer, tern_status *st)
+{
+    struct shm_notify_tx    *outbox = calloc(1, sizeof(*outbox));
+    size_t                   bytes = tern_base_nq_bytes(shm->notify.primary);
+    struct shm_notify_cells *cells;
+
+    if (!outbox) {
+        *st = tern_base_fail(TERN_ERR_NOMEM, "link shm: no memory for a queue to rank %d", peer);
+        return NULL;
+    }
+    cells = &outbox->cells[TERN_NQ_PRIMARY];
+    outbox->shm = shm;
+    outbox->peer = peer;
+    if ((*st = cells_make(outbox, TERN_NQ_PRIMARY, shm->notify.primary, bytes)) < 0) {
+        free(outbox);
+        return NULL;
+    }
+    tern_base_nq_producer_init(&outbox->inject.queue, cells->map, shm->notify.primary, cells->load);
+    outbox->inject.queue.grow = grow;
+    outbox->inject.slot = tern_shm_slot(shm, peer);
+    tern_shm_announce(shm, peer, SHM_QUEUE_NOTIFY, cells->space.offset, bytes);
+    return outbox;
+}
+
+static __attribute__((noinline, cold)) tern_status outbox_first(struct shm_link *shm, int peer)
+{
+    _Atomic(struct shm_notify_tx *) *to = &shm->notify.tx[peer];
+    struct shm_notify_tx            *outbox;
+    tern_status                      st = TERN_OK;
+
+    pthread_mutex_lock(&shm->msg.tx_lock);
+    if (!atomic_load(to) && (outbox = outbox_make(shm, peer, &st)))
+        atomic_store_explicit(to, outbox, memory_order_release); /* pairs with port_to() */
+    pthread_mutex_unlock(&shm->msg.tx_lock);
+    return st;
+}
+
+/* The port to a peer, made with the first note. NULL: *st says why not. */
+static inline struct tern_inject_notify *port_to(struct shm_link *shm, int peer, tern_status *st)
+{
+    struct shm_notify_tx *outbox;
+
+    /* acquire: the outbox before the pointer. Pairs with outbox_first(). */
+    while (TERN_UNLIKELY(!(outbox = atomic_load_explicit(&shm->notify.tx[peer], memory_order_acquire))))
+        if ((*st = outbox_first(shm, peer)) < 0)
+            return NULL;
+    return &outbox->inject;
+}
+
+tern_status tern_shm_notify_inject(struct tern_link *link, int peer, struct tern_inject_notify **out)
+{
+    tern_status st = TERN_OK;
+
+    *out = port_to(tern_shm(link), peer, &st);
+    return st;
+}
+
+tern_status tern_shm_notify_reserve(struct shm_link *shm, struct tern_link_msg *msg)
+{
+    tern_status                st = TERN_OK;
+    struct tern_inject_notify *port = port_to(shm, msg->peer, &st);
+    bool                       alone, taken;
+
+    if (!port)
+        return st;
+    alone = tern_base_biased_lock(&port->lock);
+    taken = tern_base_nq_reserve(&port->queue, &msg->cell);
+    tern_base_biased_unlock(&port->lock, alone);
+    if (!taken)
+        return TERN_AGAIN;
+    msg->head = msg->cell.cell->head;
+    msg->data = NULL;
+    msg->data_max = 0;
+    return TERN_OK;
+}
+
+tern_status tern_shm_notify_short(struct shm_link *shm, int peer, uint64_t first, const uint32_t *rest, unsigned count)
+{
+    struct tern_link_msg msg = { .peer = peer, .channel = TERN_CHANNEL_NOTIFY };
+    tern_status          st = tern_shm_notify_reserve(shm, &msg);
+
+    if (st != TERN_OK)
+        return st;
+    memcpy(msg.head, &first, sizeof(first));
+    memcpy(msg.head + sizeof(first), rest, count * sizeof(*rest));
+    tern_base_nq_publish(&msg.cell, 0);
+    tern_link_ring(tern_shm_slot(shm, peer));
+    return TERN_OK;
+}
+
+static bool is_settled(struct tern_inject_notify *port, bool help)
+{
+    bool alone = tern_base_biased_lock(&port->lock);
+    bool settled = tern_base_nq_flush(&port->queue, help);
+
+    if (settled)
+        atomic_store_explicit(&port->unflushed, false, memory_order_relaxed); /* the lock orders */
+    tern_base_biased_unlock(&port->lock, alone);
+    if (settled && help)
+        tern_link_ring(port->slot); /* it left the note in its cell while its bytes were being put in place */
+    return settled;
+}
+
+bool tern_shm_notify_flushed(struct tern_link *link, bool help)
+{
+    struct shm_link *shm = tern_shm(link);
+    bool             settled = true;
+
+    for (int local = 0; local < shm->locals; local++) {
+        int                   peer = shm->rank_of[local];
+        struct shm_notify_tx *outbox =
+            atomic_load_explicit(&shm->notify.tx[peer], memory_order_acquire); /* pairs with outbox_first() */
+
+        /* What this thread has sent it sees. Of the dead nobody wants to know. */
+        if (outbox && atomic_load_explicit(&outbox->inject.unflushed, memory_order_relaxed) &&
+            !tern_shm_gone(shm, peer))
+            settled &= is_settled(&outbox->inject, help);
+    }
+    return settled;
+}
+
+/* ---- in ---- */
+
+/* Watch the cell of the next note, or of one behind it. */
+static inline void watch_at(struct shm_notify_rx *inlet, unsigned ahead)
+{
+    uint32_t                idle;
+    const _Atomic uint32_t *mark = tern_base_nq_watch_word(&inlet->queue, ahead, &idle);
+
+    tern_link_watch_move(&inlet->watch, mark, idle);
+}
+
+/* Consumed: wake the sender where it waits for room. */
+static inline void wake_for_room(struct shm_notify_rx *inlet)
+{
+    tern_link_before_wake_check(inlet->needs_fence);
+    if (TERN_UNLIKELY(tern_base_nq_producer_waits(&inlet->queue)))
+        tern_link_ring(tern_shm_slot(tern_shm(inlet->watch.link), inlet->from)); /* it may sleep until there is room */
+}
+
+/* The note says that the next one lies in far cells: find them. */
+static __attribute__((noinline)) tern_status learn_far(struct shm_notify_rx *inlet)
+{
+    struct tern_nq *shared = inlet->queue.shared;
+    /* relaxed: grow() wrote them before the note. */
+    uint64_t        offset = atomic_load_explicit(&shared->overflow_offset, memory_order_relaxed);
+    uint64_t        bytes = atomic_load_explicit(&shared->overflow_bytes, memory_order_relaxed);
+    uint64_t        far = bytes / sizeof(struct tern_nq_cell);
+    tern_status     st;
+
+    if (far < TERN_NQ_MIN_CELLS || far > TERN_NQ_MAX_CELLS || bytes % sizeof(struct tern_nq_cell) != 0 ||
+        (far & (far - 1)))
+        return tern_base_fail(TERN_ERR_LINK, "rank %d announced a queue of notes of %llu bytes at %llu", inlet->from,
+                              (unsigned long long)bytes, (unsigned long long)offset);
+    st = tern_shm_queue_map(tern_shm(inlet->watch.link), inlet->from, offset, bytes, &inlet->map[TERN_NQ_OVERFLOW]);
+    if (st < 0)
+        return st;
+    inlet->bytes[TERN_NQ_OVERFLOW] = bytes;
+    tern_base_nq_map_overflow(&inlet->queue, inlet->map[TERN_NQ_OVERFLOW], (uint32_t)far);
+    return TERN_OK;
+}
+
+/* One note. LEFT: it stays in its cell. */
+static inline enum tern_link_delivered take_note(struct shm_link *shm, struct shm_notify_rx *inlet,
+                                                 const unsigned char *head, unsigned kind)
+{
+    enum tern_nq_claim_state turn;
+    enum tern_link_delivered took;
+
+    if (TERN_UNLIKELY(kind & TERN_NQ_SKIP))
+        return TERN_LINK_TAKEN;
+    turn = tern_base_nq_claim_payload(&inlet->queue, kind);
+    /* A sender that died while it put the bytes in place has told nobody that they are there: do it. */
+    if (TERN_UNLIKELY(turn == TERN_NQ_BUSY) && !tern_shm_gone(shm, inlet->from)) {
+        inlet->watch.lasts = false; /* the sender rings when the bytes are there */
+        return TERN_LINK_REFUSED;
+    }
+    took = shm->up->notify(inlet->from, head, turn == TERN_NQ_COPY || turn == TERN_NQ_BUSY);
+    if (TERN_UNLIKELY(took == TERN_LINK_REFUSED && turn == TERN_NQ_COPY))
+        tern_base_nq_unclaim_payload(&inlet->queue);
+    return took;
+}
+
+/* Until someone has what it waited for: it is to go on, and what is behind costs least where it is. */
+static tern_status deliver(struct tern_link_watch *watch)
+{
+    struct shm_notify_rx    *inlet = (struct shm_notify_rx *)watch;
+    struct shm_link         *shm = tern_shm(watch->link);
+    const unsigned char     *head;
+    enum tern_link_delivered took;
+    unsigned                 kind;
+    int                      found, left = BATCH;
+    tern_status              st;
+
+    inlet->watch.lasts = true;
+    while ((found = tern_base_nq_peek(&inlet->queue, &head, &kind)) > 0) {
+        tern_base_order_after_peers(); /* what the service thread did for peers before they sent this */
+        if (TERN_UNLIKELY(kind & TERN_NQ_SWITCH) && !inlet->map[TERN_NQ_OVERFLOW] && (st = learn_far(inlet)) < 0)
+            return st;
+        if (TERN_UNLIKELY((took = take_note(shm, inlet, head, kind)) == TERN_LINK_REFUSED))
+            break;
+        tern_base_nq_consume(&inlet->queue, kind);
+        if (took == TERN_LINK_TAKEN_LAST || --left == 0)
+            break;
+    }
+    watch_at(inlet, 0);
+    wake_for_room(inlet);
+    if (TERN_LIKELY(found >= 0))
+        return TERN_OK;
+    return tern_base_fail(TERN_ERR_LINK, "the message queue from rank %d is damaged", inlet->from);
+}
+
+/* It was not taken. */
+static __attribute__((noinline)) bool stays(struct shm_notify_rx *inlet)
+{
+    watch_at(inlet, 0);
+    return false;
+}
+
+/* The shortest way for a note: nobody else waits, and it is as the last one was. What can be known before it comes is
+ * worked out before; the place of what it carries above all, or the program's next look at that place would be tried
+ * before the store to it has an address, and tried again. What is looked at twice is a copy. */
+static bool expect(struct tern_link_watch *watch, struct tern_link_expected *want, unsigned looks)
+{
+    struct shm_notify_rx      *inlet = (struct shm_notify_rx *)watch;
+    struct tern_nq_consumer   *cells = &inlet->queue;
+    const struct tern_nq_cell *cell = tern_base_nq_next(cells, 0);
+    const volatile uint64_t   *word = (const volatile uint64_t *)(const volatile void *)cell->head;
+    const uint64_t             region = want->region, care = want->mask;
+    const uint32_t             len = want->len;
+    const uint64_t             turn = tern_base_nq_stamp(cells->row[TERN_NQ_PRIMARY].next, 0);
+    const uint64_t             usual = turn | tern_base_nq_stamp(0, len > 0 ? TERN_NQ_INLINE : 0);
+    uint64_t                   first, third, stamp;
+
+    if (TERN_UNLIKELY(inlet->from != want->from || cells->at != TERN_NQ_PRIMARY))
+        return false;
+    watch_at(inlet, 1);
+    /* acquire: the message after its stamp. Pairs with the releases of the producer. */
+    while (tern_base_nq_stamp_position(stamp = atomic_load_explicit(&cell->stamp, memory_order_acquire)) != turn &&
+           --looks > 0)
+        tern_base_relax(); /* a reader that never rests takes the line from the writer */
+    first = word[0];
+    if (TERN_UNLIKELY(stamp != usual || ((first ^ want->first) & care) != 0 || word[1] != region))
+        return stays(inlet);
+    third = word[2];
+    if (TERN_UNLIKELY(third != want->third)) {
+        if (len > 0 && third > want->max_offset)
+            return stays(inlet);
+        want->third = third;
+        want->to = len > 0 ? want->base + third : NULL;
+    }
+    if (TERN_LIKELY(len > 0)) {
+        if (TERN_UNLIKELY(tern_base_nq_claim_payload(cells, TERN_NQ_INLINE) != TERN_NQ_COPY))
+            return stays(inlet);
+        tern_base_nq_copy(want->to, cell->head + TERN_NQ_WORDS * sizeof(uint64_t), len);
+    }
+    if (TERN_UNLIKELY(first != want->first))
+        want->first = first;
+    tern_base_nq_consume(cells, 0);
+    wake_for_room(inlet);
+    return true;
+}
+
+tern_status tern_shm_notify_attach(struct shm_link *shm, int local)
+{
+    int                   from = shm->rank_of[local];
+    struct shm_queue_ref *post = tern_shm_queue_ref_between(shm, shm->local, local, SHM_QUEUE_NOTIFY);
+    uint64_t              offset = atomic_load_explicit(&post->offset, memory_order_acquire); /* tern_shm_announce() */
+    uint64_t              bytes = atomic_load_explicit(&post->bytes, memory_order_relaxed);
+    uint32_t              near = tern_base_nq_primary_cells((size_t)bytes);
+    struct shm_notify_rx *inlet;
+    tern_status           st;
+
+    if (offset == 0 || shm->notify.rx[local])
+        return TERN_OK;
+    if (near == 0)
+        return tern_base_fail(TERN_ERR_LINK, "rank %d announced a queue of notes of %llu bytes at %llu", from,
+                              (unsigned long long)bytes, (unsigned long long)offset);
+    if (!(inlet = calloc(1, sizeof(*inlet))))
+        return tern_base_fail(TERN_ERR_NOMEM, "link shm: no memory for the queue of rank %d", from);
+    if ((st = tern_shm_queue_map(shm, from, offset, bytes, &inlet->map[TERN_NQ_PRIMARY])) < 0) {
+        free(inlet);
+        return st;
+    }
+    shm->notify.rx[local] = inlet;
+    inlet->bytes[TERN_NQ_PRIMARY] = (size_t)bytes;
+    inlet->from = from;
+    inlet->needs_fence = tern_link_needs_fence(tern_shm_slot(shm, from));
+    inlet->watch = (struct tern_link_watch){
+        .channel = TERN_CHANNEL_NOTIFY, .deliver = deliver, .expect = expect, .link = (struct tern_link *)shm
+    };
+    tern_base_nq_consumer_init(&inlet->queue, inlet->map[TERN_NQ_PRIMARY], near);
+    watch_at(inlet, 0);
+    return shm->up->watch(&inlet->watch);
+}

@@ -1,0 +1,520 @@
+/* am.c: active messages: writing them into the target's queue, and running handlers for those that come.
+ *
+ * A message is written where the target reads it. A long message's payload goes into the target's part first, by the
+ * path of that part, and is complete before the message is published. What comes is checked before a handler sees it.
+ */
+#include "op/am/am.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "base/log.h"
+#include "core/group_bruck.h"
+#include "core/job.h"
+#include "core/message.h"
+#include "core/region.h"
+#include "core/wait.h"
+#include "core/wire.h"
+#include "op/contig.h"
+#include "op/am/decode.h"
+#include "op/wire.h"
+
+struct tern_op_am_entry tern_op_am_entry[TERN_OP_AM_IDS];
+
+_Static_assert(offsetof(struct wire_am, handler) == 0 && offsetof(struct wire_am, shape) == CORE_WIRE_MARK_AT &&
+                   TERN_OP_AM_IDS <= CORE_WIRE_OWN,
+               "the core's own messages are no active messages, and none that is short");
+
+_Thread_local const tern_am_token *tern_op_am_handling TERN_CORE_TLS;
+
+void tern_op_am_register(unsigned id, tern_am_handler handler, void *user)
+{
+    tern_op_am_entry[id].user = user;
+    /* release: user before the function. Pairs with the acquire in run(). */
+    __atomic_store_n(&tern_op_am_entry[id].function, handler, __ATOMIC_RELEASE);
+}
+
+/* ---- receiving ---- */
+
+/* There is no way to answer, and going on would leave the sender waiting: end the job. */
+static __attribute__((cold, noreturn)) void refuse(int from, unsigned handler, const char *why)
+{
+    tern_base_log(TERN_LOG_ERROR, "rank %d was sent an active message with handler %u by rank %d, %s; ending the job",
+                  tern_job.boot.rank, handler, from, why);
+    _Exit(1);
+}
+
+/* Find this rank's memory that a long message speaks of. */
+static void *long_payload(const struct wire_long *at)
+{
+    void *payload = NULL;
+
+    pthread_mutex_lock(&tern_job.lock);
+    for (struct tern_region *region = tern_job.regions; region && !payload; region = region->next) {
+        struct tern_link_part *part = &region->part[tern_job.boot.rank];
+        if (region->id == at->region && tern_base_covers(part->size, at->offset, at->len))
+            payload = (void *)(uintptr_t)(part->addr + at->offset);
+    }
+    pthread_mutex_unlock(&tern_job.lock);
+    return payload;
+}
+
+/* Run the handler of a message that was found sound. */
+static inline void run(unsigned handler, const tern_am_event *event)
+{
+    const tern_am_token *outer = tern_op_am_handling;
+    tern_am_handler      function;
+
+    if (TERN_UNLIKELY(handler >= TERN_OP_AM_IDS) ||
+        /* acquire: pairs with tern_op_am_register(). */
+        TERN_UNLIKELY(!(function = __atomic_load_n(&tern_op_am_entry[handler].function, __ATOMIC_ACQUIRE))))
+        refuse(event->source, handler, "which it has not registered; register before tern_init or before a barrier");
+    tern_op_am_handling = event->token;
+    function(event, tern_op_am_entry[handler].user);
+    tern_op_am_handling = outer;
+}
+
+static __attribute__((noinline)) void receive_any(const struct tern_am_arrival *arrived, tern_am_event *event)
+{
+    unsigned         handler = wire_handler(arrived->first);
+    uint32_t         args[TERN_AM_ARGS];
+    struct wire_long place;
+    bool             sound;
+
+    if (TERN_UNLIKELY(handler == CORE_WIRE_OWN)) {
+        tern_core_bruck_receive(event->source, arrived->head, arrived->data, arrived->len);
+        return;
+    }
+    sound = tern_op_am_decode(arrived, args, event, &place);
+    if (sound && event->kind == TERN_AM_LONG) {
+        const void *carried = event->payload;
+
+        event->payload = long_payload(&place);
+        sound = event->payload != NULL || place.len == 0;
+        if (sound && carried && place.len > 0)
+            memcpy(event->payload, carried, place.len);
+    }
+    if (!sound)
+        refuse(event->source, handler, "that makes no sense or names memory that this rank does not have");
+    run(handler, event);
+}
+
+static void receive(int from, unsigned channel, const unsigned char *head_bytes, const unsigned char *data, size_t len)
+{
+    uint64_t      first = *(const uint64_t *)(const void *)head_bytes; /* what is checked does not change */
+    tern_am_token token = { .from = from, .request = channel == TERN_CHANNEL_REQUEST };
+    tern_am_event event;
+
+    event.token = &token; /* one by one: a whole initializer would clear it first */
+    event.source = from;
+    event.request = token.request;
+    event.kind = TERN_AM_SHORT;
+    event.nargs = wire_nargs(first);
+    event.args = (const uint32_t *)(const void *)(head_bytes + sizeof(first));
+    event.payload = NULL;
+    event.len = 0;
+    if (TERN_LIKELY(wire_is_short(first)))
+        run(wire_handler(first), &event);
+    else
+        receive_any(&(struct tern_am_arrival){ head_bytes, first, data, len }, &event);
+}
+
+void tern_op_am_open(void)
+{
+    tern_core_up.message = receive;
+}
+
+/* ---- sending ---- */
+
+static struct tern_link *link_to(int peer)
+{
+    return tern_job.link[tern_job.peer_link[peer]];
+}
+
+static const struct tern_link_ops *ops_to(int peer)
+{
+    return tern_job.ops[tern_job.peer_link[peer]];
+}
+
+size_t tern_op_am_max_medium(int peer, unsigned nargs)
+{
+    size_t longest = ops_to(peer)->msg_max_data(link_to(peer), peer, TERN_CHANNEL_REQUEST);
+
+    return longest - (nargs > WIRE_ARGS ? WIRE_SPILL : 0);
+}
+
+size_t tern_op_am_max_carried(int peer)
+{
+    return ops_to(peer)->msg_max_data(link_to(peer), peer, TERN_CHANNEL_REQUEST) - WIRE_STAGE;
+}
+
+/* A message for which there is no room yet. */
+struct opening {
+    struct tern_ctx      *ctx;
+    struct tern_link_msg *msg;
+    size_t                min, max;
+    tern_status           result;
+};
+
+/* Take room now; TERN_AGAIN also where a strict context has to let an earlier transfer end first. */
+static inline tern_status try_open(struct tern_ctx *ctx, struct tern_link_msg *msg, size_t min, size_t max)
+{
+    if (TERN_UNLIKELY(ctx && tern_core_ctx_must_follow(ctx, msg->peer)))
+        return TERN_AGAIN;
+    return ops_to(msg->peer)->msg_open(link_to(msg->peer), msg, min, max);
+}
+
+static tern_status opening_poll(void *arg)
+{
+    struct opening *o = arg;
+
+    if (o->ctx)
+        tern_core_ctx_progress(o->ctx);
+    else
+        tern_core_message_poll_replies(); /* in a request's handler */
+    if (tern_core_job_lost(o->msg->peer))
+        o->result = tern_base_fail(TERN_ERR_PEER, "rank %d is gone", o->msg->peer);
+    else
+        o->result = try_open(o->ctx, o->msg, o->min, o->max);
+    return o->result == TERN_AGAIN ? TERN_PENDING : TERN_OK;
+}
+
+static void opening_describe(void *arg, char *text, size_t size)
+{
+    struct opening *o = arg;
+
+    snprintf(text, size,
+             "an active message of %zu bytes waits for room in the queue of rank %d, which makes no progress, "
+             "or has a prepared message in front that was never committed",
+             o->min, o->msg->peer);
+}
+
+static __attribute__((noinline)) tern_status open_later(struct tern_ctx *ctx, struct tern_link_msg *msg, size_t min,
+                                                        size_t max)
+{
+    struct opening   o = { .ctx = ctx, .msg = msg, .min = min, .max = max };
+    struct tern_wait wait = { .poll = opening_poll,
+                              .describe = opening_describe,
+                              .arg = &o,
+                              .deadline = ctx ? tern_core_ctx_deadline(ctx) : tern_core_job_deadline(),
+                              .by_handler = !ctx };
+    tern_status      st = tern_core_wait(&wait);
+
+    return st < 0 ? st : o.result;
+}
+
+/* Take room for min to max bytes, waiting for it unless that is not wanted. */
+static inline tern_status open_message(struct tern_ctx *ctx, struct tern_link_msg *msg, size_t min, size_t max,
+                                       uint32_t flags)
+{
+    tern_status st = try_open(ctx, msg, min, max);
+
+    return TERN_LIKELY(st != TERN_AGAIN) || (flags & TERN_IMMEDIATE) ? st : open_later(ctx, msg, min, max);
+}
+
+/* Write head and arguments, and return where the payload goes. */
+static inline unsigned char *write_head(const struct tern_link_msg *msg, const struct wire_am *head,
+                                        const uint32_t *args)
+{
+    unsigned  place = head->shape >> 2, nargs = head->nargs;
+    uint32_t *to = (uint32_t *)(void *)(msg->head + sizeof(*head));
+
+    *(struct wire_am *)(void *)msg->head = *head;
+    if (TERN_UNLIKELY(nargs > WIRE_ARGS)) {
+        memcpy(msg->data, args + WIRE_ARGS, (nargs - WIRE_ARGS) * sizeof(*args));
+        nargs = WIRE_ARGS;
+    }
+    for (unsigned i = 0; i < nargs; i++)
+        to[i] = args[i];
+    return wire_in_head(place) ? msg->head + place * sizeof(uint32_t) : msg->data + wire_before(place);
+}
+
+/* Bytes of data that a payload at that place needs, arguments included. */
+static size_t data_bytes(unsigned place, size_t len)
+{
+    return wire_in_head(place) ? 0 : wire_before(place) + len;
+}
+
+static inline void publish(const struct tern_link_msg *msg, unsigned place, size_t len)
+{
+    ops_to(msg->peer)->msg_send(link_to(msg->peer), msg, data_bytes(place, len));
+}
+
+/* Bring the payload of a long message into the target's part. */
+static tern_status deliver_long(struct tern_ctx *ctx, int peer, struct tern_region *region, uint64_t offset,
+                                const void *payload, size_t len)
+{
+    struct tern_xfer xfer = {
+        .part = &region->part[peer], .offset = offset, .local = (void *)(uintptr_t)payload, .len = len
+    };
+
+    if (len == 0)
+        return TERN_OK;
+    return tern_op_contig_run(ctx ? ctx : tern_job.handler_ctx, &xfer, "tern_am_request");
+}
+
+static void publish_long(const struct tern_link_msg *msg, unsigned handler, const uint32_t *args, unsigned nargs,
+                         const struct wire_long *where)
+{
+    unsigned       place = wire_place(nargs, sizeof(*where));
+    struct wire_am head = { (uint16_t)handler, (uint8_t)nargs, wire_shape(TERN_AM_LONG, place), sizeof(*where) };
+
+    memcpy(write_head(msg, &head, args), where, sizeof(*where));
+    publish(msg, place, sizeof(*where));
+}
+
+/* Publish a long message whose payload lies in its data. */
+static void publish_carried(const struct tern_link_msg *msg, unsigned handler, const uint32_t *args, unsigned nargs,
+                            const struct wire_long *where)
+{
+    unsigned       place = nargs > WIRE_ARGS ? WIRE_BEHIND_SPILL : WIRE_IN_DATA;
+    struct wire_am head = { (uint16_t)handler, (uint8_t)nargs, wire_shape(WIRE_CARRIED, place), sizeof(*where) };
+
+    memcpy(write_head(msg, &head, args), where, sizeof(*where));
+    ops_to(msg->peer)->msg_send(link_to(msg->peer), msg, WIRE_STAGE + where->len);
+}
+
+/* The target would have to help with the transfer, and the sender does not want to wait: the payload goes along. */
+static tern_status send_carried(struct tern_ctx *ctx, struct tern_link_msg *msg, const tern_am *m)
+{
+    struct wire_long where = { m->region->id, m->offset, m->len };
+    tern_status      st = try_open(ctx, msg, WIRE_STAGE + m->len, WIRE_STAGE + m->len);
+
+    if (st != TERN_OK)
+        return st;
+    memcpy(msg->data + WIRE_STAGE, m->payload, m->len);
+    publish_carried(msg, m->handler, m->args, m->nargs, &where);
+    return TERN_OK;
+}
+
+static tern_status send_long(struct tern_ctx *ctx, struct tern_link_msg *msg, const tern_am *m)
+{
+    struct wire_long where = { m->region->id, m->offset, m->len };
+    size_t           bytes = data_bytes(wire_place(m->nargs, sizeof(where)), sizeof(where));
+    tern_status      st;
+
+    if ((m->flags & TERN_IMMEDIATE) && m->len > 0 && tern_op_am_needs_help(&m->region->part[msg->peer]))
+        return send_carried(ctx, msg, m);
+    st = open_message(ctx, msg, bytes, bytes, m->flags);
+    if (st != TERN_OK)
+        return st;
+    st = deliver_long(ctx, msg->peer, m->region, m->offset, m->payload, m->len);
+    if (st < 0)
+        ops_to(msg->peer)->msg_drop(link_to(msg->peer), msg);
+    else
+        publish_long(msg, m->handler, m->args, m->nargs, &where);
+    return st;
+}
+
+/* Try to send a message whose payload lies behind its arguments in the head, in one call. */
+static tern_status send_small(struct tern_ctx *ctx, int peer, const tern_am *m, unsigned place)
+{
+    struct wire_am head = { m->handler, (uint8_t)m->nargs, wire_shape(m->kind, place), (uint32_t)m->len };
+    unsigned       before = place - (unsigned)(sizeof(head) / sizeof(uint32_t));
+    uint32_t       rest[TERN_LINK_SHORT_ARGS];
+
+    if (before > 0)
+        rest[before - 1] = 0; /* may lie between the arguments and the payload */
+    for (unsigned i = 0; i < m->nargs; i++)
+        rest[i] = m->args[i];
+    if (m->len > 0)
+        tern_copy(rest + before, m->payload, m->len);
+    return tern_op_am_send_words(ctx, peer, wire_word(head), rest,
+                                 before + (unsigned)((m->len + 3) / sizeof(uint32_t)));
+}
+
+/* Send a message by way of room in the queue, for which it waits. */
+static tern_status send_by_room(struct tern_ctx *ctx, struct tern_link_msg *msg, const tern_am *m, unsigned place)
+{
+    struct wire_am head = { m->handler, (uint8_t)m->nargs, wire_shape(m->kind, place), (uint32_t)m->len };
+    size_t         bytes = data_bytes(place, m->len);
+    unsigned char *payload;
+    tern_status    st = open_message(ctx, msg, bytes, bytes, m->flags);
+
+    if (st != TERN_OK)
+        return st;
+    payload = write_head(msg, &head, m->args);
+    if (m->len > 0)
+        tern_copy(payload, m->payload, m->len);
+    publish(msg, place, m->len);
+    return TERN_OK;
+}
+
+tern_status tern_op_am_send(struct tern_ctx *ctx, int peer, const tern_am *m)
+{
+    struct tern_link_msg msg = { .peer = peer, .channel = ctx ? TERN_CHANNEL_REQUEST : TERN_CHANNEL_REPLY };
+    unsigned             place = wire_place(m->nargs, m->len);
+    tern_status          st = TERN_AGAIN;
+
+    if (TERN_UNLIKELY(m->kind == TERN_AM_LONG)) {
+        st = send_long(ctx, &msg, m);
+    } else {
+        if (wire_in_head(place))
+            st = send_small(ctx, peer, m, place);
+        if (st == TERN_AGAIN)
+            st = send_by_room(ctx, &msg, m, place);
+    }
+    if (m->local && st == TERN_OK)
+        *m->local = TERN_EVENT_INIT; /* the payload has been copied, or delivered */
+    return st;
+}
+
+tern_status tern_op_am_send_placed(struct tern_ctx *ctx, int peer, const tern_am *m)
+{
+    struct tern_link_msg msg = { .peer = peer, .channel = TERN_CHANNEL_REQUEST };
+    struct wire_long     where = { m->region->id, m->offset, m->len };
+    size_t               bytes = data_bytes(wire_place(m->nargs, sizeof(where)), sizeof(where));
+    tern_status          st = try_open(ctx, &msg, bytes, bytes);
+
+    if (st == TERN_OK)
+        publish_long(&msg, m->handler, m->args, m->nargs, &where);
+    return st;
+}
+
+/* ---- negotiated payload ---- */
+
+/* The room of a long message: in the target's memory where that is in reach, else in the queue, from where the target
+ * takes it. */
+static bool is_direct(const struct tern_link_part *part)
+{
+    return part->base != NULL;
+}
+
+/* Whether the payload lies in the queue, or is to be copied there at commit, which must not wait after an immediate
+ * prepare. */
+static bool is_queued(const tern_am_wish *wish, const struct tern_link_part *part)
+{
+    if (!part || (!wish->buffer && !is_direct(part)))
+        return true;
+    return (wish->flags & TERN_IMMEDIATE) && tern_op_am_needs_help(part);
+}
+
+/* Where a payload in the queue goes, and how long it may be, once there is room. */
+static inline void tell_queued(const struct tern_op_am_reservation *room, const tern_am_wish *wish,
+                               tern_am_prepared *out)
+{
+    const struct tern_link_msg *msg = &room->msg;
+    bool                        in_head = wire_in_head(room->place);
+
+    out->addr = in_head ? msg->head + room->place * sizeof(uint32_t) : msg->data + room->before;
+    out->len = in_head || msg->data_max - room->before >= wish->max ? wish->max : msg->data_max - room->before;
+}
+
+/* Take room for a head, and for a payload of a length as wished where the payload lies in the data. */
+static inline tern_status take_queued(struct tern_op_am_reservation *room, const tern_am_wish *wish)
+{
+    size_t before = room->before;
+
+    if (wire_in_head(room->place))
+        return open_message(room->ctx, &room->msg, 0, 0, wish->flags);
+    return open_message(room->ctx, &room->msg, before + wish->min,
+                        wish->max < SIZE_MAX - before ? before + wish->max : SIZE_MAX, wish->flags);
+}
+
+/* The room of a long message, or of one with a buffer. */
+static tern_status prepare_any(const tern_am_wish *wish, struct tern_op_am_reservation *room, tern_am_prepared *out)
+{
+    struct tern_link_part *part = wish->kind == TERN_AM_LONG ? &wish->region->part[room->msg.peer] : NULL;
+    size_t                 bytes;
+    tern_status            st;
+
+    room->region = wish->region;
+    room->offset = wish->offset;
+    if (part && is_queued(wish, part)) { /* the wire_long, and the payload behind it until commit */
+        room->place = wish->nargs > WIRE_ARGS ? WIRE_BEHIND_SPILL : WIRE_IN_DATA;
+        room->before = WIRE_STAGE;
+    } else if (part) {
+        room->place = (uint8_t)wire_place(wish->nargs, sizeof(struct wire_long));
+        room->before = (uint8_t)wire_before(room->place);
+    }
+    if (is_queued(wish, part)) {
+        st = take_queued(room, wish);
+    } else {
+        bytes = data_bytes(room->place, sizeof(struct wire_long));
+        st = open_message(room->ctx, &room->msg, bytes, bytes, wish->flags);
+    }
+    if (st != TERN_OK)
+        return st;
+    if (is_queued(wish, part)) {
+        tell_queued(room, wish, out);
+    } else {
+        out->addr = part->base + wish->offset;
+        out->len = wish->max;
+    }
+    if (wish->buffer)
+        out->addr = (void *)(uintptr_t)wish->buffer;
+    return TERN_OK;
+}
+
+tern_status tern_op_am_prepare(struct tern_ctx *ctx, int peer, const tern_am_wish *wish,
+                               struct tern_op_am_reservation *room, tern_am_prepared *out)
+{
+    tern_status st;
+
+    room->msg.peer = peer; /* one by one: the link fills the rest */
+    room->msg.channel = ctx ? TERN_CHANNEL_REQUEST : TERN_CHANNEL_REPLY;
+    room->ctx = ctx;
+    room->token = NULL;
+    room->nargs = wish->nargs;
+    room->kind = (uint8_t)wish->kind;
+    room->place = (uint8_t)wire_place(wish->nargs, wish->max);
+    room->before = (uint8_t)wire_before(room->place);
+    room->live = 0;
+    if (TERN_LIKELY(wish->kind == TERN_AM_MEDIUM && !wish->buffer)) {
+        st = take_queued(room, wish);
+        if (st == TERN_OK)
+            tell_queued(room, wish, out);
+    } else {
+        st = prepare_any(wish, room, out);
+    }
+    room->live = st == TERN_OK;
+    return st;
+}
+
+static tern_status commit_long(struct tern_op_am_reservation *room, unsigned handler, const uint32_t *args,
+                               unsigned nargs, const void *payload, size_t len)
+{
+    struct tern_link_part *part = &room->region->part[room->msg.peer];
+    struct wire_long       where = { room->region->id, room->offset, len };
+    unsigned char         *queued = room->before == WIRE_STAGE ? room->msg.data + WIRE_STAGE : NULL;
+    tern_status            st = TERN_OK;
+
+    if (queued && len > 0) {
+        if (payload != queued)
+            memcpy(queued, payload, len); /* the caller's buffer */
+        publish_carried(&room->msg, handler, args, nargs, &where);
+        return TERN_OK;
+    }
+    if (!is_direct(part) || payload != part->base + room->offset)
+        st = deliver_long(room->ctx, room->msg.peer, room->region, room->offset, payload, len);
+    if (st == TERN_OK)
+        publish_long(&room->msg, handler, args, nargs, &where);
+    return st;
+}
+
+tern_status tern_op_am_commit(struct tern_op_am_reservation *room, unsigned handler, const uint32_t *args,
+                              unsigned nargs, const void *payload, size_t len)
+{
+    struct wire_am head = { (uint16_t)handler, (uint8_t)nargs, wire_shape(room->kind, room->place), (uint32_t)len };
+    unsigned char *at;
+    tern_status    st = TERN_OK;
+
+    if (room->kind == TERN_AM_LONG) {
+        st = commit_long(room, handler, args, nargs, payload, len);
+    } else {
+        at = write_head(&room->msg, &head, args);
+        if (at != payload && len > 0)
+            tern_copy(at, payload, len); /* the caller's buffer */
+        publish(&room->msg, room->place, len);
+    }
+    room->live = st < 0;
+    return st;
+}
+
+void tern_op_am_cancel(struct tern_op_am_reservation *room)
+{
+    ops_to(room->msg.peer)->msg_drop(link_to(room->msg.peer), &room->msg);
+    room->live = 0;
+}

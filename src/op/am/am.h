@@ -1,0 +1,110 @@
+/* am.h: active messages, below the checks of the public calls. */
+#ifndef TERN_OP_AM_AM_H
+#define TERN_OP_AM_AM_H
+
+#include <tern/am.h>
+
+#include "core/context.h"
+#include "core/job.h"
+#include "op/wire.h"
+
+/* Handlers that Tern keeps for itself: ids from TERN_AM_HANDLERS on. */
+#define TERN_OP_AM_RESERVED 16
+#define TERN_OP_AM_FIN TERN_AM_HANDLERS          /* a tagged message was taken: op/tagged/send.c */
+#define TERN_OP_AM_ASSIST (TERN_AM_HANDLERS + 1) /* a sender may copy: op/tagged/rndv_assist.c */
+#define TERN_OP_AM_IDS (TERN_AM_HANDLERS + TERN_OP_AM_RESERVED)
+
+/* The message that is being handled. */
+struct tern_am_token {
+    int  from;
+    bool request, replied;
+};
+
+/* What a tern_am_prepared holds behind its public fields. */
+struct tern_op_am_reservation {
+    struct tern_link_msg msg;
+    struct tern_ctx     *ctx;    /* NULL for a reply */
+    tern_am_token       *token;  /* NULL for a request */
+    struct tern_region  *region; /* of a long message */
+    uint64_t             offset;
+    uint16_t             nargs;
+    uint8_t              kind;
+    uint8_t              place;  /* of the payload, or of the wire_long: see wire.h */
+    uint8_t              before; /* bytes of data before the payload */
+    uint8_t              live;   /* neither committed nor cancelled */
+};
+
+/* Begin to receive: called before the job is joined. */
+void tern_op_am_open(void);
+
+/* Handlers, by id. */
+extern struct tern_op_am_entry {
+    tern_am_handler function;
+    void           *user;
+} tern_op_am_entry[TERN_OP_AM_IDS];
+
+void tern_op_am_register(unsigned id, tern_am_handler handler, void *user);
+
+/* Whether a handler of the program's has that id. */
+static inline bool tern_op_am_known(unsigned id)
+{
+    return id < TERN_AM_HANDLERS && __atomic_load_n(&tern_op_am_entry[id].function, __ATOMIC_RELAXED) != NULL;
+}
+
+/* The innermost message that this thread handles. */
+extern _Thread_local const tern_am_token *tern_op_am_handling TERN_CORE_TLS;
+
+/* Whether the token is that of a request which this thread is handling. */
+static inline bool tern_op_am_current(const tern_am_token *token)
+{
+    return token != NULL && token == tern_op_am_handling && token->request;
+}
+
+/* Try to send a message that is one word and count half words: a request of ctx, or a reply (ctx NULL). TERN_AGAIN:
+ * there is no room, or an earlier transfer has to end first. */
+static inline tern_status tern_op_am_send_words(struct tern_ctx *ctx, int peer, uint64_t first, const uint32_t *rest,
+                                                unsigned count)
+{
+    unsigned channel = ctx ? TERN_CHANNEL_REQUEST : TERN_CHANNEL_REPLY;
+    unsigned link = tern_job.peer_link[peer];
+
+    if (TERN_UNLIKELY(ctx && tern_core_ctx_must_follow(ctx, peer)))
+        return TERN_AGAIN;
+    return tern_job.ops[link]->msg_short(tern_job.link[link], peer, channel, first, rest, count);
+}
+
+/* Try to send a checked message without payload in this way. TERN_AGAIN: it takes tern_op_am_send. */
+static inline tern_status tern_op_am_send_short(struct tern_ctx *ctx, int peer, unsigned handler, const uint32_t *args,
+                                                unsigned nargs)
+{
+    if (TERN_UNLIKELY(nargs > WIRE_ARGS))
+        return TERN_AGAIN;
+    return tern_op_am_send_words(ctx, peer, wire_first(handler, nargs), args, nargs);
+}
+
+/* Send a checked message of any kind: a request of ctx, or a reply (ctx NULL) to the request being handled. */
+tern_status tern_op_am_send(struct tern_ctx *ctx, int peer, const tern_am *message);
+
+/* The same of a long one whose payload is in its place; now, or TERN_AGAIN. */
+tern_status tern_op_am_send_placed(struct tern_ctx *ctx, int peer, const tern_am *message);
+
+/* Take room as wished, checked; peer and ctx as above. */
+tern_status tern_op_am_prepare(struct tern_ctx *ctx, int peer, const tern_am_wish *wish,
+                               struct tern_op_am_reservation *room, tern_am_prepared *out);
+tern_status tern_op_am_commit(struct tern_op_am_reservation *room, unsigned handler, const uint32_t *args,
+                              unsigned nargs, const void *payload, size_t len);
+void        tern_op_am_cancel(struct tern_op_am_reservation *room);
+
+size_t tern_op_am_max_medium(int peer, unsigned nargs);
+
+/* The longest payload that a long message carries to its target: where that has to help with a transfer, and the sender
+ * cannot wait for it. */
+size_t tern_op_am_max_carried(int peer);
+
+/* Whether a transfer to the part may have to wait for the target's help. */
+static inline bool tern_op_am_needs_help(const struct tern_link_part *part)
+{
+    return part->path && !part->base && !part->path->instant;
+}
+
+#endif

@@ -1,0 +1,77 @@
+/* decode.c: reading active messages. The sender may be hostile, and may change what it sent while it is read: the
+ * head is taken once, and what it says is compared with the lengths that the link gives. */
+#include "op/am/decode.h"
+
+#include <string.h>
+
+#include "base/bits.h"
+#include "base/read_once.h"
+#include "base/status.h"
+
+/* Where the payload is; NULL: it does not lie in what came. */
+static const unsigned char *find_payload(const struct tern_am_arrival *a, unsigned place, size_t len)
+{
+    if (wire_in_head(place))
+        return tern_base_covers(TERN_LINK_HEAD, place * sizeof(uint32_t), len) ? a->head + place * sizeof(uint32_t)
+                                                                               : NULL;
+    if (len == 0)
+        return a->head;
+    return tern_base_covers(a->len, wire_before(place), len) ? a->data + wire_before(place) : NULL;
+}
+
+/* The arguments in one piece; those beyond the head are in the data. */
+static bool read_args(const struct tern_am_arrival *a, unsigned nargs, uint32_t *room, tern_am_event *event)
+{
+    const unsigned char *args = a->head + sizeof(struct wire_am);
+    size_t               spilt = nargs > WIRE_ARGS ? (nargs - WIRE_ARGS) * sizeof(uint32_t) : 0;
+
+    event->nargs = nargs;
+    event->args = (const uint32_t *)(const void *)args;
+    if (TERN_LIKELY(spilt == 0))
+        return true;
+    if (nargs > TERN_AM_ARGS || spilt > a->len)
+        return false;
+    memcpy(room, args, WIRE_ARGS * sizeof(uint32_t));
+    memcpy(room + WIRE_ARGS, a->data, spilt);
+    event->args = room;
+    return true;
+}
+
+/* A message with payload. */
+static bool read_payload(const struct tern_am_arrival *a, const struct wire_am *head, tern_am_event *event,
+                         struct wire_long *place)
+{
+    const unsigned char *payload = find_payload(a, head->shape >> 2, head->len);
+
+    if (!payload)
+        return false;
+    event->payload = (void *)(uintptr_t)payload;
+    event->len = head->len;
+    if (event->kind == TERN_AM_MEDIUM)
+        return true;
+    if (head->len != sizeof(*place))
+        return false;
+    tern_base_copy_once(place, payload, sizeof(*place));
+    event->payload = NULL;
+    event->len = place->len;
+    if (event->kind == TERN_AM_LONG)
+        return true;
+    event->kind = TERN_AM_LONG; /* WIRE_CARRIED */
+    if (!tern_base_covers(a->len, WIRE_STAGE, place->len))
+        return false;
+    event->payload = (void *)(uintptr_t)(a->data + WIRE_STAGE);
+    return true;
+}
+
+bool tern_op_am_decode(const struct tern_am_arrival *a, uint32_t args[TERN_AM_ARGS], tern_am_event *event,
+                       struct wire_long *place)
+{
+    struct wire_am head = wire_head(a->first);
+
+    event->kind = (tern_am_kind)(head.shape & 3); /* or WIRE_CARRIED */
+    event->payload = NULL;
+    event->len = 0;
+    if (!read_args(a, head.nargs, args, event))
+        return false;
+    return event->kind == TERN_AM_SHORT ? head.len == 0 : read_payload(a, &head, event, place);
+}

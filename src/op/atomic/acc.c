@@ -1,0 +1,272 @@
+/* acc.c: accumulates by the initiator, and choosing the way. See acc.h. */
+#include "op/atomic/acc.h"
+
+#include "base/simd.h"
+#include "core/job.h"
+#include "op/start.h"
+
+#define HOLD \
+    (4 * TERN_ACC_BLOCK) /* work, in bytes, for which a guard is held at a time where many pieces lie in one block */
+#define PIECE 32         /* what a piece costs beside its bytes */
+
+/* ---- under guards ---- */
+
+struct tern_acc_adding tern_op_acc_begin(const struct tern_acc_op *sum)
+{
+    return (struct tern_acc_adding){ .sum = sum,
+                                     .loop = tern_op_acc_kernel(sum, tern_base_simd_wide()),
+                                     .element = tern_acc_op_bytes(sum->type) };
+}
+
+void tern_op_acc_end(struct tern_acc_adding *a)
+{
+    if (a->held)
+        tern_boot_robust_unlock(a->held);
+    a->held = NULL;
+}
+
+/* The guard of the block in which an element begins. Blocks in a row have different guards, and so have, mostly, parts
+ * whose sizes are powers of two. */
+static struct tern_robust_lock *guard_of(struct tern_segment *segment, uint64_t origin)
+{
+    uint64_t block = origin / TERN_ACC_BLOCK;
+
+    return &segment->acc_lock[(block + block / TERN_ACC_LOCKS * 97u) % TERN_ACC_LOCKS];
+}
+
+/* Hold the guard of the block, for so much work. */
+static void hold(struct tern_acc_adding *a, uint64_t origin, size_t len)
+{
+    struct tern_segment     *segment = tern_job.boot.segment;
+    struct tern_robust_lock *guard = guard_of(segment, origin);
+
+    if (guard != a->held || a->left < len + PIECE) {
+        tern_op_acc_end(a);
+        tern_boot_robust_lock(segment, guard, tern_job.boot.rank);
+        a->held = guard;
+        a->left = HOLD;
+    }
+    a->left -= len + PIECE;
+}
+
+/* Bytes of the elements that begin in the block of the first. */
+static size_t in_block(const struct tern_acc_adding *a, uint64_t origin, size_t len)
+{
+    size_t rest = TERN_ACC_BLOCK - origin % TERN_ACC_BLOCK;
+
+    rest = (rest + a->element - 1) & ~(a->element - 1); /* a power of two */
+    return len < rest ? len : rest;
+}
+
+void tern_op_acc_add(struct tern_acc_adding *a, unsigned char *to, uint64_t origin, unsigned char *from, size_t len)
+{
+    while (len > 0) {
+        size_t n = in_block(a, origin, len);
+
+        hold(a, origin, n);
+        a->loop(to, from, n, a->sum->scale);
+        to += n;
+        from += n;
+        origin += n;
+        len -= n;
+    }
+}
+
+/* ---- direct ---- */
+
+/* A shape that is added to a part in reach. */
+struct direct {
+    struct tern_acc_adding   adding; /* first */
+    const struct tern_shape *shape;
+};
+
+static void add(struct direct *d, uint64_t near, uint64_t far, size_t len)
+{
+    const struct tern_link_part *part = d->shape->part;
+
+    tern_op_acc_add(&d->adding, part->base + far, part->origin + far, (unsigned char *)(uintptr_t)near, len);
+}
+
+static void add_box(struct direct *d, unsigned dims, uint64_t near, uint64_t far)
+{
+    const struct tern_stride     *s = d->shape->stride;
+    const struct tern_stride_dim *dim = dims > 0 ? &s->dim[dims - 1] : NULL;
+
+    if (!dim) {
+        add(d, near, far, s->run);
+        return;
+    }
+    for (uint64_t i = 0; i < dim->count; i++, near += (uint64_t)dim->local, far += (uint64_t)dim->remote) {
+        if (dims == 1)
+            add(d, near, far, s->run);
+        else
+            add_box(d, dims - 1, near, far);
+    }
+}
+
+static void add_indexed(struct direct *d)
+{
+    const tern_layout_offset *near = d->shape->local.list, *far = d->shape->remote.list;
+
+    for (uint64_t i = 0; i < d->shape->local.count; i++)
+        add(d, near[i], far[i], d->shape->local.run);
+}
+
+/* An entry of a list, as far as it has come. */
+struct cursor {
+    const struct tern_layout *side;
+    uint64_t                  index, at, left;
+};
+
+static inline void cursor_fill(struct cursor *c)
+{
+    for (; c->left == 0; c->index++) { /* some may be empty */
+        const struct tern_layout_extent *e = (const struct tern_layout_extent *)c->side->list + c->index;
+        bool                             vector = c->side->kind == TERN_LAYOUT_VECTOR;
+
+        c->at = vector ? e->at : ((const tern_layout_offset *)c->side->list)[c->index];
+        c->left = vector ? e->len : c->side->run;
+    }
+}
+
+/* Lists, which may be cut differently. */
+static void add_lists(struct direct *d)
+{
+    struct cursor near = { .side = &d->shape->local }, far = { .side = &d->shape->remote };
+    uint64_t      n;
+
+    for (uint64_t left = d->shape->total; left > 0; left -= n) {
+        cursor_fill(&near);
+        cursor_fill(&far);
+        n = near.left < far.left ? near.left : far.left;
+        add(d, near.at, far.at, n);
+        near.at += n, near.left -= n;
+        far.at += n, far.left -= n;
+    }
+}
+
+/* Sides of a box that are folded each by itself. */
+static void add_pieces(struct direct *d)
+{
+    struct tern_shape_cursors marks = { { 0, 0, 0 }, { 0, 0, 0 } };
+
+    while (marks.remote.at < d->shape->total) {
+        struct tern_link_iov piece = tern_op_shape_piece(d->shape, &marks, UINT64_MAX);
+
+        add(d, (uint64_t)(uintptr_t)piece.local, piece.offset, piece.len);
+    }
+}
+
+void tern_op_acc_direct(const struct tern_shape *shape)
+{
+    const struct tern_stride *s = shape->stride;
+    struct direct             d = { tern_op_acc_begin(&shape->acc), shape };
+
+    /* release: what this thread wrote before, before the sums. Pairs with the acquire fence after a peer's get. */
+    atomic_thread_fence(memory_order_release);
+    if (s)
+        add_box(&d, s->dims, shape->local_first + (uint64_t)s->local, shape->remote_first + (uint64_t)s->remote);
+    else if (shape->local.kind == TERN_LAYOUT_INDEXED && shape->local.run == shape->remote.run)
+        add_indexed(&d);
+    else if (shape->local.kind != TERN_LAYOUT_STRIDED)
+        add_lists(&d);
+    else
+        add_pieces(&d);
+    tern_op_acc_end(&d.adding);
+    /* acq_rel: the sums before whatever this thread reads or writes next. Pairs with the same fences in the peer. */
+    atomic_thread_fence(memory_order_acq_rel);
+}
+
+/* ---- the way ---- */
+
+struct acc {
+    struct tern_op_start attempt; /* first */
+    struct tern_shape   *shape;
+    struct tern_multi   *bundle; /* NULL: it is done at once */
+};
+
+static inline bool is_direct(const struct tern_link_part *part)
+{
+    return part->path->instant && part->base;
+}
+
+static tern_status acc_start(struct tern_op_start *attempt)
+{
+    struct acc *a = (struct acc *)attempt;
+
+    if (a->bundle)
+        return tern_op_multi_first(a->bundle);
+    tern_op_acc_direct(a->shape);
+    return TERN_OK;
+}
+
+/* What is not done at once: by errands, or, where chaos holds back what loads and stores could do, when it lets go. */
+static tern_status make_bundle(struct acc *a)
+{
+    const struct tern_link_part *part = a->attempt.part;
+
+    a->bundle =
+        tern_op_multi_make(a->attempt.ctx, a->shape, part->base ? &tern_op_method_acc_visit : &tern_op_method_acc);
+    if (!a->bundle)
+        return tern_base_fail(TERN_ERR_NOMEM, "%s: no memory for one more operation under way", a->attempt.what);
+    a->bundle->compound.pending->op.xfer.what = "accumulate";
+    a->bundle->compound.pending->op.xfer.get =
+        a->shape->acc.fetch; /* then it is complete here when it is complete there */
+    return TERN_OK;
+}
+
+static __attribute__((noinline)) tern_status start_any(struct tern_ctx *ctx, struct tern_shape *shape,
+                                                       const tern_opts *opts, const char *what)
+{
+    const struct tern_link_part *part = shape->part;
+    struct acc                   a = {
+                          .attempt = { .ctx = ctx,
+                                       .part = part,
+                                       .what = what,
+                                       .len = shape->total,
+                                       .notification = shape->notification,
+                                       .notify_now = is_direct(part),
+                                       .start = acc_start,
+                                       .needs_target = !part->base },
+                          .shape = shape,
+    };
+    tern_status st;
+
+    if (!is_direct(part) && (st = make_bundle(&a)) < 0)
+        return st;
+    st = tern_op_start(&a.attempt, opts->flags);
+    if (st == TERN_OK)
+        tern_op_fill_events(opts, a.bundle ? a.bundle->compound.pending : NULL);
+    if (st == TERN_OK && a.bundle)
+        tern_op_multi_go(a.bundle);
+    else if (a.bundle)
+        tern_op_multi_free(a.bundle);
+    return st;
+}
+
+tern_status tern_op_acc_start(struct tern_ctx *ctx, struct tern_shape *shape, const tern_opts *opts, const char *what)
+{
+    if (TERN_UNLIKELY(!is_direct(shape->part) || shape->notification ||
+                      tern_core_ctx_must_follow(ctx, shape->part->rank)))
+        return start_any(ctx, shape, opts, what);
+    tern_op_acc_direct(shape);
+    tern_op_fill_events(opts, NULL);
+    return TERN_OK;
+}
+
+tern_status tern_op_acc_run(struct tern_ctx *ctx, struct tern_shape *shape, const char *what)
+{
+    tern_event    event = TERN_EVENT_INIT;
+    tern_opts     opts = { .event = &event };
+    tern_deadline deadline;
+    tern_status   st;
+
+    if (TERN_LIKELY(is_direct(shape->part) && !shape->notification &&
+                    !tern_core_ctx_must_follow(ctx, shape->part->rank))) {
+        tern_op_acc_direct(shape);
+        return TERN_OK;
+    }
+    deadline = tern_core_ctx_deadline(ctx);
+    st = start_any(ctx, shape, &opts, what);
+    return st == TERN_OK ? tern_op_wait(ctx, shape->part, &event, deadline) : st;
+}

@@ -1,0 +1,161 @@
+/* acc_rpc.c: accumulates by errands, at both ends.
+ *
+ * A request says how to add (struct wire_acc); behind it comes that of a put, as if the summands were to be stored. So
+ * whatever a put can be made of an accumulate can: pieces of any shape, many requests under way, in any order. The
+ * target adds them under the guards that the ranks of its node use. Where the old values are wanted the answer brings
+ * them, and they are unpacked over the summands that they answer.
+ */
+#include <string.h>
+
+#include "base/bits.h"
+#include "base/float.h"
+#include "base/read_once.h"
+#include "core/job.h"
+#include "op/atomic/acc.h"
+#include "op/shape/packed.h"
+
+static const struct tern_layout_memory here = { NULL, UINT64_MAX };
+
+/* ---- the initiator ---- */
+
+/* The old values; any thread. */
+static void unpack_old(struct tern_link_op *op, const unsigned char *bytes, size_t len)
+{
+    struct tern_pending *transfer = (struct tern_pending *)op;
+    struct tern_multi   *b = (struct tern_multi *)transfer->owner;
+    struct tern_cursor   mark = { transfer->scratch[0], transfer->scratch[1], transfer->scratch[2] };
+
+    tern_op_layout_unpack(&b->shape.local, &here, &mark, len, bytes);
+}
+
+/* Room for summands, if as many bytes are to come back. */
+static size_t room_for(const struct tern_acc_op *sum, size_t room)
+{
+    room -= sizeof(struct wire_acc);
+    return sum->fetch ? (room - WIRE_PAYLOAD) / 2 : room;
+}
+
+static tern_status acc_errand(struct tern_multi *b, struct tern_pending *transfer, struct tern_shape_cursors *marks)
+{
+    const struct tern_link_part *part = b->shape.part;
+    const struct tern_acc_op    *sum = &b->shape.acc;
+    const struct tern_link_ops  *ops = tern_job.ops[part->link];
+    struct tern_lane            *lane = b->ctx->lane[part->link];
+    struct tern_xfer             xfer = { .part = part, .get = b->shape.acc.fetch, .what = "accumulate" };
+    struct tern_link_op         *op = &transfer->op;
+    struct wire_acc              head = { .verb = WIRE_ACC, .sum = *sum };
+    struct tern_op_batch         load;
+    size_t                       payload;
+    tern_status                  st = ops->rpc_open(lane, &xfer, op);
+
+    if (st != TERN_OK)
+        return st;
+    tern_op_batch_fill(&load, WIRE_PUT, &b->shape.remote, &marks->remote, room_for(sum, op->rpc_bytes));
+    load.request.len -= load.request.len % tern_acc_op_bytes(sum->type); /* elements are not cut */
+    memcpy(op->rpc_buf, &head, sizeof(head));
+    tern_op_batch_write(&load, op->rpc_buf + sizeof(head));
+    payload = sizeof(head) + wire_payload_at(load.list_bytes);
+    if (sum->fetch) {
+        memcpy(transfer->scratch, &marks->local, sizeof(transfer->scratch));
+        op->on_response = unpack_old;
+    }
+    tern_op_layout_pack(&b->shape.local, &here, &marks->local, load.request.len, op->rpc_buf + payload);
+    tern_op_layout_skip(&b->shape.remote, &marks->remote, load.request.len);
+    op->xfer.len = load.request.len;
+    ops->rpc_send(lane, op, payload + load.request.len, sum->fetch ? load.request.len : 0);
+    return TERN_PENDING;
+}
+
+const struct tern_multi_method tern_op_method_acc = { .most = 8, .start = acc_errand };
+
+/* ---- held back ---- */
+
+static void acc_now(const struct tern_xfer *xfer, unsigned char *there)
+{
+    const struct tern_multi *b = xfer->local;
+
+    (void)there; /* the first place of many */
+    tern_op_acc_direct(&b->shape);
+}
+
+static tern_status acc_touch(struct tern_multi *b, struct tern_pending *transfer, struct tern_shape_cursors *marks)
+{
+    const struct tern_link_part *part = b->shape.part;
+    struct tern_xfer             xfer = b->compound.pending->op.xfer;
+
+    xfer.local = b;
+    xfer.visit = acc_now;
+    transfer->op.xfer = xfer;
+    marks->local.at = marks->remote.at = b->shape.total;
+    return part->path->start(b->ctx->lane[part->link], &xfer, &transfer->op);
+}
+
+const struct tern_multi_method tern_op_method_acc_visit = { .most = 1, .start = acc_touch };
+
+/* ---- the target ---- */
+
+/* Whether a place and a length of bytes are those of whole elements. */
+static bool is_whole(const struct tern_acc_adding *a, const unsigned char *place, uint64_t len)
+{
+    return (uintptr_t)place % tern_acc_op_align(a->sum->type) == 0 && len % a->element == 0;
+}
+
+/* Add the summands; false: a piece does not lie in the memory, or cuts an element. What was before it has been
+ * added. */
+static bool add_all(struct tern_acc_adding *a, const struct tern_target_mem *ground, struct tern_op_rpc_request *r,
+                    unsigned char *from)
+{
+    for (uint64_t left = r->len; left > 0;) {
+        uint64_t where = 0, n = tern_op_layout_run(&r->layout, &r->cursor, &where);
+
+        n = n < left ? n : left;
+        if (n == 0 || !tern_base_covers(ground->size, where, n) || !is_whole(a, ground->base + where, n))
+            return false;
+        tern_op_acc_add(a, ground->base + where, ground->origin + where, from, n);
+        tern_op_layout_skip(&r->layout, &r->cursor, n);
+        from += n;
+        left -= n;
+    }
+    return true;
+}
+
+/* Read what is to be added; false: it makes no sense. */
+static bool read_acc(const struct tern_target_mem *ground, const unsigned char *bytes, size_t len,
+                     struct tern_acc_op *sum, struct tern_op_rpc_request *r)
+{
+    struct wire_acc head;
+
+    if (len < sizeof(head))
+        return false;
+    tern_base_copy_once(&head, bytes, sizeof(head));
+    *sum = head.sum;
+    return sum->type < TERN_TYPES && sum->fetch <= 1 && sum->plain <= 1 &&
+           tern_op_rpc_decode(bytes + sizeof(head), len - sizeof(head), ground->size, r) && r->verb == WIRE_PUT;
+}
+
+tern_status tern_op_acc_rpc(const struct tern_target_mem *ground, const unsigned char *request, size_t len,
+                            unsigned char *answer, size_t room, size_t *answered)
+{
+    struct tern_acc_op         sum;
+    struct tern_op_rpc_request r;
+    struct tern_acc_adding     a;
+    unsigned char             *from;
+    uint64_t                   mode;
+    bool                       done;
+
+    if (!read_acc(ground, request, len, &sum, &r) || (sum.fetch && r.len > room) ||
+        !tern_op_rpc_mem_present(ground, &r))
+        return TERN_ERR_LINK;
+    from = (unsigned char *)(uintptr_t)r.payload; /* not written, unless it is the answer */
+    if (sum.fetch) {
+        memcpy(answer, r.payload, r.len);
+        from = answer;
+        *answered = r.len;
+    }
+    a = tern_op_acc_begin(&sum);
+    mode = tern_base_float_enter();
+    done = add_all(&a, ground, &r, from);
+    tern_base_float_leave(mode);
+    tern_op_acc_end(&a);
+    return done ? TERN_OK : TERN_ERR_LINK;
+}

@@ -1,0 +1,185 @@
+/* exec.c: one atomic operation on memory of this process, by the processor's own instructions.
+ *
+ * What the processor has an instruction for is that instruction. The rest is computed from what is there and stored if
+ * that is still there (compute, change32, change64). So all of them are atomic with respect to each other, and to
+ * whatever atomic instruction the program uses on the same value.
+ */
+#include "op/atomic/exec.h"
+
+#include <string.h>
+
+/* ---- what a value becomes ---- */
+
+static double as_double(uint64_t bits)
+{
+    double value;
+
+    memcpy(&value, &bits, sizeof(value));
+    return value;
+}
+
+static float as_float(uint64_t bits)
+{
+    uint32_t low = (uint32_t)bits;
+    float    value;
+
+    memcpy(&value, &low, sizeof(value));
+    return value;
+}
+
+static uint64_t double_bits(double value)
+{
+    uint64_t bits;
+
+    memcpy(&bits, &value, sizeof(bits));
+    return bits;
+}
+
+static uint64_t float_bits(float value)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &value, sizeof(bits));
+    return bits;
+}
+
+/* Whether a is less than b. Nothing is less than a NaN, nor a NaN less than anything. */
+static bool is_less(tern_type type, uint64_t a, uint64_t b)
+{
+    switch (type) {
+    case TERN_INT32: return (int32_t)(uint32_t)a < (int32_t)(uint32_t)b;
+    case TERN_INT64: return (int64_t)a < (int64_t)b;
+    case TERN_FLOAT: return as_float(a) < as_float(b);
+    case TERN_DOUBLE: return as_double(a) < as_double(b);
+    default: return a < b;
+    }
+}
+
+static uint64_t sum(tern_type type, uint64_t a, uint64_t b)
+{
+    switch (type) {
+    case TERN_FLOAT: return float_bits(as_float(a) + as_float(b));
+    case TERN_DOUBLE: return double_bits(as_double(a) + as_double(b));
+    default: return a + b; /* signed ones wrap around as unsigned ones do */
+    }
+}
+
+static uint64_t difference(tern_type type, uint64_t a, uint64_t b)
+{
+    switch (type) {
+    case TERN_FLOAT: return float_bits(as_float(a) - as_float(b));
+    case TERN_DOUBLE: return double_bits(as_double(a) - as_double(b));
+    default: return a - b;
+    }
+}
+
+static uint64_t product(tern_type type, uint64_t a, uint64_t b)
+{
+    switch (type) {
+    case TERN_FLOAT: return float_bits(as_float(a) * as_float(b));
+    case TERN_DOUBLE: return double_bits(as_double(a) * as_double(b));
+    default: return a * b; /* the lower half is right for signed ones too */
+    }
+}
+
+/* One, as a value of the type. */
+static uint64_t one(tern_type type)
+{
+    return type == TERN_FLOAT ? float_bits(1) : type == TERN_DOUBLE ? double_bits(1) : 1;
+}
+
+/* What the value becomes; of 4 bytes the upper half may be anything. */
+static uint64_t compute(tern_type type, uint32_t op, uint64_t old, uint64_t operand)
+{
+    switch (op) {
+    case TERN_ATOMIC_ADD:
+    case TERN_ATOMIC_FADD: return sum(type, old, operand);
+    case TERN_ATOMIC_SUB:
+    case TERN_ATOMIC_FSUB: return difference(type, old, operand);
+    case TERN_ATOMIC_INC:
+    case TERN_ATOMIC_FINC: return sum(type, old, one(type));
+    case TERN_ATOMIC_DEC:
+    case TERN_ATOMIC_FDEC: return difference(type, old, one(type));
+    case TERN_ATOMIC_MULT:
+    case TERN_ATOMIC_FMULT: return product(type, old, operand);
+    case TERN_ATOMIC_MIN:
+    case TERN_ATOMIC_FMIN: return is_less(type, operand, old) ? operand : old;
+    case TERN_ATOMIC_MAX:
+    case TERN_ATOMIC_FMAX: return is_less(type, old, operand) ? operand : old;
+    case TERN_ATOMIC_AND:
+    case TERN_ATOMIC_FAND: return old & operand;
+    case TERN_ATOMIC_OR:
+    case TERN_ATOMIC_FOR: return old | operand;
+    default: return old ^ operand; /* XOR, FXOR */
+    }
+}
+
+/* ---- memory ---- */
+
+/* In all that follows acq_rel, acquire and release pair with every atomic operation on the same value, here and in the
+ * inlined calls of tern/atomic.h: what a rank did before an operation is seen by the one that sees its outcome. */
+
+static uint64_t change32(tern_atomic_word32 *at, tern_type type, uint32_t op, uint64_t operand)
+{
+    uint32_t seen = __atomic_load_n(at, __ATOMIC_RELAXED);
+
+    while (!__atomic_compare_exchange_n(at, &seen, (uint32_t)compute(type, op, seen, operand), true, __ATOMIC_ACQ_REL,
+                                        __ATOMIC_RELAXED))
+        ;
+    return seen;
+}
+
+static uint64_t change64(tern_atomic_word64 *at, tern_type type, uint32_t op, uint64_t operand)
+{
+    uint64_t seen = __atomic_load_n(at, __ATOMIC_RELAXED);
+
+    while (!__atomic_compare_exchange_n(at, &seen, compute(type, op, seen, operand), true, __ATOMIC_ACQ_REL,
+                                        __ATOMIC_RELAXED))
+        ;
+    return seen;
+}
+
+static uint64_t apply32(tern_atomic_word32 *at, tern_type type, uint32_t op, uint32_t operand, uint32_t compare)
+{
+    switch (op) {
+    case TERN_ATOMIC_GET: return __atomic_load_n(at, __ATOMIC_ACQUIRE);
+    case TERN_ATOMIC_PUT: __atomic_store_n(at, operand, __ATOMIC_RELEASE); return 0;
+    case TERN_ATOMIC_SWAP: return __atomic_exchange_n(at, operand, __ATOMIC_ACQ_REL);
+    case TERN_ATOMIC_CAS:
+        __atomic_compare_exchange_n(at, &compare, operand, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+        return compare;
+    case TERN_ATOMIC_ADD:
+    case TERN_ATOMIC_FADD:
+        if (type != TERN_FLOAT)
+            return __atomic_fetch_add(at, operand, __ATOMIC_ACQ_REL);
+        break;
+    default: break;
+    }
+    return change32(at, type, op, operand);
+}
+
+static uint64_t apply64(tern_atomic_word64 *at, tern_type type, uint32_t op, uint64_t operand, uint64_t compare)
+{
+    switch (op) {
+    case TERN_ATOMIC_GET: return __atomic_load_n(at, __ATOMIC_ACQUIRE);
+    case TERN_ATOMIC_PUT: __atomic_store_n(at, operand, __ATOMIC_RELEASE); return 0;
+    case TERN_ATOMIC_SWAP: return __atomic_exchange_n(at, operand, __ATOMIC_ACQ_REL);
+    case TERN_ATOMIC_CAS:
+        __atomic_compare_exchange_n(at, &compare, operand, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+        return compare;
+    case TERN_ATOMIC_ADD:
+    case TERN_ATOMIC_FADD:
+        if (type != TERN_DOUBLE)
+            return __atomic_fetch_add(at, operand, __ATOMIC_ACQ_REL);
+        break;
+    default: break;
+    }
+    return change64(at, type, op, operand);
+}
+
+uint64_t tern_op_exec(void *at, tern_type type, uint32_t op, uint64_t operand, uint64_t compare)
+{
+    if (tern_op_exec_size(type) == sizeof(uint32_t))
+        return apply32(at, type, op, (uint32_t)operand, (uint32_t)compare);
+    return apply64(at, type, op, operand, compare);
+}

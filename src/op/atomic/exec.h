@@ -1,0 +1,35 @@
+/* exec.h: one atomic operation on memory of this process. */
+#ifndef TERN_OP_ATOMIC_EXEC_H
+#define TERN_OP_ATOMIC_EXEC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <tern/atomic.h>
+
+/* Bytes of a value. The type is one of the TERN_ATOMIC_TYPES. */
+static inline size_t tern_op_exec_size(tern_type type)
+{
+    return type == TERN_INT32 || type == TERN_UINT32 || type == TERN_FLOAT ? 4 : 8;
+}
+
+/* The operations that a type has; 0: it has none. */
+static inline uint32_t tern_op_exec_ops(uint32_t type)
+{
+    if (type >= TERN_ATOMIC_TYPES)
+        return 0;
+    return type == TERN_FLOAT || type == TERN_DOUBLE ? TERN_ATOMIC_ARITHMETIC : TERN_ATOMIC_ALL;
+}
+
+/* Whether it is one operation, and one that the type has. */
+static inline bool tern_op_exec_supports(uint32_t type, uint32_t op)
+{
+    return op != 0 && (op & (op - 1)) == 0 && (op & ~tern_op_exec_ops(type)) == 0;
+}
+
+/* Do an operation that the type has on the aligned value at that place. Values are bits; those of 4 bytes lie in the
+ * lower half. Returns what was there. Acquires and releases, but that a get does not release and a put does not
+ * acquire. */
+uint64_t tern_op_exec(void *at, tern_type type, uint32_t op, uint64_t operand, uint64_t compare);
+
+#endif

@@ -1,0 +1,560 @@
+/* notify.c: see notify.h. */
+#include "op/notify/notify.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "base/notify_queue.h"
+#include "base/biased_lock.h"
+#include "base/log.h"
+#include "base/options.h"
+#include "core/message.h"
+#include "op/wire.h"
+
+#define GROUNDS 16 /* a power of two */
+
+static struct tern_biased_lock lock;
+static struct tern_match       match;
+static struct tern_notice     *notices;
+static bool                    leaving; /* the program has no use for notifications any more */
+
+/* ---- what comes ---- */
+
+/* This rank's part of a region. */
+struct ground {
+    uint64_t       scope, changes; /* changes: of the job's regions, when it was found */
+    unsigned char *base;
+    uint64_t       size;
+};
+
+/* Regions of this rank that notifications named lately. Who delivers. */
+static struct ground grounds[GROUNDS];
+
+/* The last match: mostly the next one is as it was. Under the lock. */
+static struct {
+    const struct tern_notice *notice;
+    uint64_t                  changes; /* of the job's regions */
+    struct tern_link_expected want;
+} usual;
+
+static __attribute__((noinline)) bool learn_ground(struct ground *ground, uint64_t scope)
+{
+    bool found = false;
+
+    pthread_mutex_lock(&tern_job.lock);
+    for (const struct tern_region *region = tern_job.regions; region && !found; region = region->next) {
+        const struct tern_link_part *part = &region->part[tern_job.boot.rank];
+
+        if ((found = region->name == scope))
+            *ground = (struct ground){ .scope = scope,
+                                       .changes = atomic_load_explicit(&tern_job.region_changes, memory_order_relaxed),
+                                       .base = (unsigned char *)(uintptr_t)part->addr,
+                                       .size = part->size };
+    }
+    pthread_mutex_unlock(&tern_job.lock);
+    return found;
+}
+
+/* The region; NULL: this rank has none of that name. */
+static inline const struct ground *ground_of(uint64_t scope)
+{
+    struct ground *ground = &grounds[scope % GROUNDS];
+    uint64_t       changes = atomic_load_explicit(&tern_job.region_changes, memory_order_relaxed);
+
+    if (TERN_LIKELY(ground->scope == scope && ground->changes == changes) || learn_ground(ground, scope))
+        return ground;
+    return NULL;
+}
+
+static inline void complete(struct tern_notice *notice)
+{
+    if (TERN_UNLIKELY(notice->recorded)) {
+        notice->record->status = TERN_OK;
+        __atomic_store_n(&notice->record->done, true, __ATOMIC_RELEASE); /* pairs with tern_core_event_done() */
+        notice->recorded = false;
+    }
+    /* release: the last match. Pairs with tern_op_notice_state(). The data that it speaks of came before. */
+    atomic_store_explicit(&notice->state, TERN_NOTICE_DONE, memory_order_release);
+}
+
+static inline void take(struct tern_notice *notice, int source, uint32_t tag, uint64_t bytes)
+{
+    notice->source = source;
+    notice->tag = tag;
+    notice->bytes = bytes;
+    notice->left--;
+}
+
+/* Nobody waits for it. False: there is no room to keep it. */
+static __attribute__((noinline)) bool keep(uint64_t scope, uint32_t tag, int source, uint64_t bytes)
+{
+    const struct tern_match_name name = { .scope = scope, .tag = tag, .source = source };
+
+    if (leaving)
+        return true;
+    /* Of a dead rank everything is kept, which is no more than its queue holds: there is no sender to push back on, and
+     * a wait for one of its notifications does not depend on those in front. */
+    if ((match.kept < (uint64_t)tern_opt.notify_keep || tern_core_job_lost(source)) &&
+        tern_op_match_keep(&match, name, bytes))
+        return true;
+    tern_core_message_notify_full(true);
+    return false;
+}
+
+/* One more match. Whether it was the last. The lock is held. */
+static inline bool was_last(struct tern_notice *notice, int source, uint32_t tag, uint64_t bytes)
+{
+    take(notice, source, tag, bytes);
+    if (TERN_UNLIKELY(notice->left > 0))
+        return false;
+    tern_op_match_withdraw(&match, &notice->request);
+    complete(notice);
+    return true;
+}
+
+static inline void expect_again(const struct tern_notice *notice, uint64_t first, int from, const struct ground *ground)
+{
+    unsigned len = (uint8_t)(first >> 40);
+
+    if (TERN_LIKELY(usual.notice == notice && ((usual.want.first ^ first) & usual.want.mask) == 0 &&
+                    usual.want.from == from && usual.changes == ground->changes))
+        return;
+    usual.notice = notice;
+    usual.changes = ground->changes;
+    usual.want = (struct tern_link_expected){ .first = first,
+                                              .region = ground->scope,
+                                              .mask = notice->name.class & TERN_MATCH_ANY_TAG ? ~(uint64_t)UINT32_MAX
+                                                                                              : UINT64_MAX,
+                                              .base = ground->base,
+                                              .max_offset = ground->size - len,
+                                              .len = len,
+                                              .from = from,
+                                              .to = ground->base };
+}
+
+/* Give it to who waits for it, or keep it; what it carries is put in its place first. What is checked is a copy: the
+ * source can change its own at any time. The length is checked for every kind, because the words of the last match are
+ * what expect_again() hands to the link: the length there must fit the cell and the region. A region that this rank has
+ * not any more was freed with notifications on their way that nobody waited for. */
+static enum tern_link_delivered deliver(int from, const unsigned char *head, bool carried)
+{
+    const volatile uint64_t *word = (const volatile uint64_t *)(const volatile void *)head; /* struct wire_notify */
+    uint64_t                 first = word[0], scope = word[1], bytes = word[2];
+    unsigned                 kind = (uint8_t)(first >> 32), len = (uint8_t)(first >> 40);
+    const struct ground     *ground = ground_of(scope);
+    unsigned char           *to = NULL;
+    struct tern_notice      *notice;
+    enum tern_link_delivered took;
+    bool                     alone;
+
+    if (TERN_UNLIKELY(!ground))
+        return TERN_LINK_TAKEN;
+    if (TERN_LIKELY(kind == WIRE_NOTIFY_INLINE)) {
+        if (TERN_UNLIKELY(len > TERN_LINK_INLINE || !tern_base_covers(ground->size, bytes, len)))
+            tern_core_message_protocol_error(from, "a notification");
+        to = carried ? ground->base + bytes : NULL;
+        bytes = len;
+    } else if (TERN_UNLIKELY(kind != WIRE_NOTIFY || len > 0)) {
+        tern_core_message_protocol_error(from, "a notification");
+    }
+    alone = tern_base_biased_lock(&lock);
+    notice = (struct tern_notice *)tern_op_match_find(&match, scope, (uint32_t)first, from);
+    if (TERN_LIKELY(notice != NULL) || keep(scope, (uint32_t)first, from, bytes)) {
+        if (to)
+            tern_base_nq_copy(to, head + offsetof(struct wire_notify, data), bytes);
+        if (notice)
+            expect_again(notice, first, from, ground);
+        took = notice && was_last(notice, from, (uint32_t)first, bytes) ? TERN_LINK_TAKEN_LAST : TERN_LINK_TAKEN;
+    } else {
+        took = TERN_LINK_REFUSED;
+    }
+    tern_base_biased_unlock(&lock, alone);
+    return took;
+}
+
+/* Whether nobody is left who could notify it. */
+static bool is_deserted(const struct tern_notice *notice)
+{
+    const struct tern_team *team = notice->team;
+
+    if (!tern_op_match_any_source(&notice->name))
+        return tern_core_job_lost(notice->name.source);
+    for (int rank = 0; rank < team->size; rank++) {
+        int world = tern_core_team_world(team, rank);
+
+        if (world != tern_job.boot.rank && !tern_core_job_lost(world))
+            return false;
+    }
+    return team->size > 1;
+}
+
+static bool are_refused(void)
+{
+    return atomic_load_explicit(&tern_core_message_notify_refused, memory_order_relaxed); /* a hint */
+}
+
+/* Whether notifications may still come that the dead have sent, or this rank itself and that are not refused. */
+static bool is_awaited(const struct tern_notice *notice)
+{
+    const struct tern_team *team = notice->team;
+
+    if (!tern_op_match_any_source(&notice->name))
+        return tern_core_message_has_from(notice->name.source, TERN_CHANNEL_NOTIFY);
+    for (int rank = 0; rank < team->size; rank++) {
+        int world = tern_core_team_world(team, rank);
+
+        if (tern_core_message_has_from(world, TERN_CHANNEL_NOTIFY) && (world != tern_job.boot.rank || !are_refused()))
+            return true;
+    }
+    return false;
+}
+
+#define SOON 64 /* looks */
+
+/* Whether the usual note comes soon, which would be the last that the request waits for. What that leaves behind is
+ * written before it comes: stores between it and the program's answer hold the answer up. */
+static bool is_coming(struct tern_notice *notice)
+{
+    tern_op_match_withdraw(&match, &notice->request);
+    take(notice, usual.want.from, (uint32_t)usual.want.first, usual.want.len);
+    atomic_store_explicit(&notice->state, TERN_NOTICE_IDLE, memory_order_relaxed); /* this thread waits for it */
+    if (TERN_LIKELY(tern_core_message_expect(&usual.want, SOON))) {
+        if (TERN_UNLIKELY(usual.want.len == 0))
+            notice->bytes = usual.want.third;
+        if (TERN_UNLIKELY(usual.want.mask != UINT64_MAX))
+            notice->tag = (uint32_t)usual.want.first;
+        return true;
+    }
+    notice->left = 1; /* the rest is told when it is 0 */
+    atomic_store_explicit(&notice->state, TERN_NOTICE_STARTED, memory_order_relaxed);
+    tern_op_match_post(&match, &notice->request); /* it is the only one still */
+    return false;
+}
+
+/* No other thread has ever had the lock, so this one may look at what it guards as long as it likes. */
+bool tern_op_notice_spin(struct tern_notice *notice)
+{
+    bool taken = false;
+
+    if (TERN_UNLIKELY(!tern_base_bias_enter(&lock.biased)))
+        return false;
+    if (TERN_LIKELY(usual.notice == notice && match.sole == &notice->request && notice->left == 1 &&
+                    !notice->recorded &&
+                    usual.changes == atomic_load_explicit(&tern_job.region_changes, memory_order_relaxed)))
+        taken = is_coming(notice);
+    tern_base_biased_unlock(&lock, true);
+    return taken;
+}
+
+/* Events of requests that wait for the dead: they are done. The requests stay started, as whoever waits for them is
+ * told. */
+static bool mourn(struct tern_ctx *ctx)
+{
+    bool alone = tern_base_biased_lock(&lock), again = false;
+
+    for (struct tern_notice *notice = notices; notice; notice = notice->next) {
+        if (notice->ctx != ctx || !notice->recorded || !is_deserted(notice))
+            continue;
+        if (is_awaited(notice)) {
+            again = true;
+            continue;
+        }
+        notice->record->status = TERN_ERR_PEER;
+        notice->record->done = true; /* this thread waits for it */
+        notice->recorded = false;
+    }
+    tern_base_biased_unlock(&lock, alone);
+    return again;
+}
+
+/* The head of a note that came with a put. */
+static void write_head(unsigned char *head, uint64_t region, uint32_t tag, uint64_t bytes)
+{
+    const uint64_t words[TERN_LINK_HEAD / sizeof(uint64_t)] = { wire_notify_first(tag, WIRE_NOTIFY, 0), region, bytes };
+
+    memcpy(head, words, sizeof(words));
+}
+
+void tern_op_notify_open(void)
+{
+    tern_op_match_open(&match);
+    leaving = false;
+    memset(grounds, 0xff,
+           sizeof(grounds)); /* found at no time: no name, not even 0, is known before there is a region */
+    tern_core_up.notify = deliver;
+    tern_core_up.notify_head = write_head;
+    tern_core_ctx_on_death = mourn;
+}
+
+/* Room was made among what is kept. */
+static void has_room(void)
+{
+    tern_core_message_notify_full(false);
+}
+
+void tern_op_notify_leave(void)
+{
+    bool alone = tern_base_biased_lock(&lock);
+
+    leaving = true;
+    tern_base_biased_unlock(&lock, alone);
+    while (notices)
+        tern_op_notice_free(notices);
+    has_room();
+}
+
+void tern_op_notify_close(void)
+{
+    tern_op_match_close(&match);
+}
+
+void tern_op_notify_forget(uint64_t scope)
+{
+    bool     alone = tern_base_biased_lock(&lock);
+    uint32_t dropped = tern_op_match_forget(&match, scope);
+
+    tern_base_biased_unlock(&lock, alone);
+    if (dropped > 0)
+        has_room();
+}
+
+/* ---- requests ---- */
+
+tern_status tern_op_notice_new(struct tern_ctx *ctx, const struct tern_region *region, struct tern_match_name name,
+                               uint32_t count, struct tern_notice **out)
+{
+    struct tern_notice *notice = aligned_alloc(_Alignof(struct tern_notice), sizeof(*notice));
+    bool                alone, bound;
+
+    if (!notice)
+        return tern_base_fail(TERN_ERR_NOMEM, "tern_notice_init: no memory for a request");
+    *notice = (struct tern_notice){ .ctx = ctx, .team = region->team, .name = name, .count = count, .source = -1 };
+    alone = tern_base_biased_lock(&lock);
+    bound = tern_op_match_bind(&match, &notice->request, name);
+    if (bound) {
+        notice->next = notices;
+        notice->link = &notices;
+        if (notice->next)
+            notice->next->link = &notice->next;
+        notices = notice;
+    }
+    tern_base_biased_unlock(&lock, alone);
+    if (!bound) {
+        free(notice);
+        return tern_base_fail(TERN_ERR_NOMEM, "tern_notice_init: no memory to match a request");
+    }
+    *out = notice;
+    return TERN_OK;
+}
+
+/* Events of it end with an error. The lock is held. */
+static void stop(struct tern_notice *notice)
+{
+    if (atomic_load_explicit(&notice->state, memory_order_relaxed) == TERN_NOTICE_STARTED)
+        tern_op_match_withdraw(&match, &notice->request);
+    if (notice->recorded) {
+        notice->record->status = TERN_ERR_STATE;
+        notice->record->done = true; /* this thread waits for it */
+        notice->recorded = false;
+    }
+    atomic_store_explicit(&notice->state, TERN_NOTICE_IDLE, memory_order_relaxed);
+}
+
+void tern_op_notice_free(struct tern_notice *notice)
+{
+    bool alone = tern_base_biased_lock(&lock);
+
+    stop(notice);
+    if (usual.notice == notice)
+        usual.notice = NULL;
+    tern_op_match_unbind(&match, &notice->request);
+    *notice->link = notice->next;
+    if (notice->next)
+        notice->next->link = notice->link;
+    tern_base_biased_unlock(&lock, alone);
+    free(notice);
+}
+
+bool tern_op_notice_cancel(struct tern_notice *notice)
+{
+    bool alone = tern_base_biased_lock(&lock);
+    bool started = atomic_load_explicit(&notice->state, memory_order_relaxed) == TERN_NOTICE_STARTED;
+
+    if (started)
+        stop(notice);
+    tern_base_biased_unlock(&lock, alone);
+    return started;
+}
+
+/* Take what is kept; returns how many. The lock is held. */
+static uint32_t take_kept(struct tern_notice *notice)
+{
+    struct tern_match_arrival *arrival;
+    uint32_t                   taken = 0;
+
+    for (; notice->left > 0 && (arrival = tern_op_match_oldest(&notice->request)) != NULL; taken++) {
+        take(notice, arrival->name.source, (uint32_t)arrival->name.tag, arrival->bytes);
+        tern_op_match_drop(&match, arrival);
+    }
+    return taken;
+}
+
+bool tern_op_notice_start(struct tern_notice *notice)
+{
+    bool     alone;
+    uint32_t taken;
+
+    if (TERN_UNLIKELY(tern_op_notice_state(notice) == TERN_NOTICE_STARTED))
+        return false;
+    alone = tern_base_biased_lock(&lock);
+    notice->left = notice->count;
+    notice->source = -1;
+    taken = take_kept(notice);
+    if (notice->left == 0) {
+        complete(notice);
+    } else {
+        tern_op_match_post(&match, &notice->request);
+        atomic_store_explicit(&notice->state, TERN_NOTICE_STARTED, memory_order_relaxed); /* the lock orders */
+    }
+    tern_base_biased_unlock(&lock, alone);
+    if (taken > 0 || TERN_UNLIKELY(are_refused())) /* what could not be taken may be now */
+        has_room();
+    return true;
+}
+
+bool tern_op_notice_peek(struct tern_notice *notice, struct tern_match_name *name, uint64_t *bytes)
+{
+    bool                             alone = tern_base_biased_lock(&lock);
+    const struct tern_match_arrival *arrival = tern_op_match_oldest(&notice->request);
+
+    if (arrival) {
+        *name = arrival->name;
+        *bytes = arrival->bytes;
+    }
+    tern_base_biased_unlock(&lock, alone);
+    return arrival != NULL;
+}
+
+bool tern_op_notice_hopeless(const struct tern_notice *notice)
+{
+    return TERN_UNLIKELY(atomic_load_explicit(&tern_job.losses_seen, memory_order_relaxed) > 0) &&
+           is_deserted(notice) && !is_awaited(notice);
+}
+
+/* ---- events, and words ---- */
+
+static void describe_record(const struct tern_pending *record, char *text, size_t size)
+{
+    char source[32] = "any rank";
+
+    if (record->scratch[1] != UINT64_MAX)
+        snprintf(source, sizeof(source), "rank %d of the job", (int)record->scratch[1]);
+    snprintf(text, size, "request for %" PRIu64 " notifications from %s", record->scratch[0], source);
+}
+
+bool tern_op_notice_event(struct tern_notice *notice, tern_event *event)
+{
+    struct tern_pending *fresh = tern_core_pending_new(notice->ctx);
+    bool                 alone;
+
+    if (!fresh)
+        return false;
+    fresh->describe = describe_record;
+    fresh->scratch[0] = notice->count;
+    fresh->scratch[1] = tern_op_match_any_source(&notice->name) ? UINT64_MAX : (uint64_t)notice->name.source;
+    alone = tern_base_biased_lock(&lock);
+    if (tern_op_notice_state(notice) == TERN_NOTICE_STARTED && !notice->recorded) {
+        notice->record = fresh;
+        notice->recorded = true;
+        fresh = NULL;
+    }
+    *event = notice->recorded ? tern_core_event_make(notice->record, false) : TERN_EVENT_INIT;
+    tern_base_biased_unlock(&lock, alone);
+    if (fresh)
+        tern_core_pending_drop(fresh);
+    if (TERN_UNLIKELY(atomic_load_explicit(&tern_job.losses_seen, memory_order_relaxed) > 0))
+        atomic_store_explicit(&notice->ctx->attention, true, memory_order_relaxed); /* it may wait for the dead */
+    return true;
+}
+
+void tern_op_notice_describe(const struct tern_notice *notice, char *text, size_t size)
+{
+    char source[24] = "any rank", tag[24] = "any tag";
+
+    if (!(notice->name.class & TERN_MATCH_ANY_SOURCE))
+        snprintf(source, sizeof(source), "rank %d", notice->name.source);
+    if (!(notice->name.class & TERN_MATCH_ANY_TAG))
+        snprintf(tag, sizeof(tag), "tag %" PRIu64, notice->name.tag);
+    snprintf(text, size, "for %u of %u notifications from %s of the job with %s; %u others are kept%s", notice->left,
+             notice->count, source, tag, match.kept,
+             match.kept >= (uint64_t)tern_opt.notify_keep ? ", and no more fit (TERN_NOTIFY_KEEP)" : "");
+}
+
+/* ---- going out ---- */
+
+tern_status tern_op_notify_find_inject(struct tern_link_part *part)
+{
+    struct tern_inject_notify *port = NULL;
+    tern_status                st = TERN_OK;
+
+    if (atomic_load_explicit(&part->inject, memory_order_relaxed))
+        return TERN_OK;
+    if ((st = tern_job.ops[part->link]->notify_inject(tern_job.link[part->link], part->rank, &port)) == TERN_OK)
+        atomic_store_explicit(&part->inject, port, memory_order_release); /* the port before the word of it */
+    return st;
+}
+
+bool tern_op_notify_inline(struct tern_ctx *ctx, const struct tern_link_part *part, uint32_t tag, uint64_t offset,
+                           unsigned char *to, const void *src, size_t len)
+{
+    const uint64_t             word[] = { wire_notify_first(tag, WIRE_NOTIFY_INLINE, len), part->region, offset };
+    /* acquire: the port before the word of it. Pairs with tern_op_notify_find_inject(). */
+    struct tern_inject_notify *port = atomic_load_explicit(&part->inject, memory_order_acquire);
+
+    if (!tern_inject_inline(port, word, to, src, len))
+        return false;
+    ctx->inline_unflushed = true;
+    tern_link_ring(port->slot);
+    return true;
+}
+
+tern_status tern_op_notify_reserve(int rank, struct tern_link_msg *msg)
+{
+    unsigned link = tern_job.peer_link[rank];
+
+    msg->peer = rank;
+    msg->channel = TERN_CHANNEL_NOTIFY;
+    return tern_job.ops[link]->msg_open(tern_job.link[link], msg, 0, 0);
+}
+
+void tern_op_notify_send(const struct tern_link_msg *msg, const struct tern_notification *note)
+{
+    unsigned link = tern_job.peer_link[msg->peer];
+
+    uint64_t *words = (uint64_t *)(void *)msg->head; /* no more of it than is needed */
+
+    words[0] = wire_notify_first(note->tag, WIRE_NOTIFY, 0);
+    words[1] = note->scope;
+    words[2] = note->bytes;
+    tern_job.ops[link]->msg_send(tern_job.link[link], msg, 0);
+}
+
+void tern_op_notify_drop(const struct tern_link_msg *msg)
+{
+    unsigned link = tern_job.peer_link[msg->peer];
+
+    tern_job.ops[link]->msg_drop(tern_job.link[link], msg);
+}
+
+tern_status tern_op_notify_try(int rank, const struct tern_notification *note)
+{
+    struct tern_link_msg msg;
+    tern_status          st = tern_op_notify_reserve(rank, &msg);
+
+    if (st == TERN_OK)
+        tern_op_notify_send(&msg, note);
+    return st;
+}

@@ -1,0 +1,134 @@
+/* rpc_serve.c: errands of peers: who serves each verb, and puts and gets. The sender may be hostile, and may change
+ * what it sent while it is read: what is checked is a copy, and entries of lists are read once each. */
+#include "op/rpc_serve.h"
+
+#include <string.h>
+
+#include "base/bits.h"
+#include "base/read_once.h"
+#include "base/status.h"
+#include "op/atomic/acc.h"
+#include "op/atomic/atomic.h"
+#include "op/atomic/mutex.h"
+#include "op/notify/signal.h"
+
+#define PAGE 4096u
+
+/* Bytes of the dimensions or of the list; SIZE_MAX: there is no such kind. */
+static size_t list_bytes(const struct wire_request *w)
+{
+    switch (w->kind) {
+    case TERN_LAYOUT_STRIDED: return w->dims <= TERN_STRIDE_DIMS ? w->dims * sizeof(struct tern_layout_dim) : SIZE_MAX;
+    case TERN_LAYOUT_VECTOR: return w->count * sizeof(struct tern_layout_extent);
+    case TERN_LAYOUT_INDEXED: return w->count * sizeof(tern_layout_offset);
+    default: return SIZE_MAX;
+    }
+}
+
+bool tern_op_rpc_decode(const unsigned char *bytes, size_t len, uint64_t size, struct tern_op_rpc_request *out)
+{
+    struct wire_request w;
+    size_t              list, payload;
+
+    if (len < sizeof(w))
+        return false;
+    tern_base_copy_once(&w, bytes, sizeof(w));
+    if ((w.verb != WIRE_PUT && w.verb != WIRE_GET) || (list = list_bytes(&w)) > len - sizeof(w))
+        return false;
+    payload = w.verb == WIRE_PUT ? wire_payload_at(list) : len;
+    if (payload > len || (w.verb == WIRE_PUT && w.len != len - payload))
+        return false;
+    out->verb = (enum wire_verb)w.verb;
+    out->len = w.len;
+    out->payload = bytes + payload;
+    out->layout = (struct tern_layout){ .kind = (enum tern_layout_kind)w.kind, .run = w.run };
+    if (w.kind != TERN_LAYOUT_STRIDED) {
+        out->layout.count = w.count;
+        out->layout.list = bytes + sizeof(w);
+        out->cursor = (struct tern_cursor){ 0, 0, w.at };
+        return true;
+    }
+    tern_base_copy_once(out->dim, bytes + sizeof(w), list);
+    out->layout.dims = w.dims;
+    out->layout.dim = out->dim;
+    out->layout.first = w.first;
+    out->layout.total = w.total;
+    out->cursor = (struct tern_cursor){ w.at, 0, 0 };
+    return tern_op_layout_valid(&out->layout, size) && tern_base_covers(w.total, w.at, w.len);
+}
+
+/* Bytes of the stream from the mark on whose memory has no page between them that is not touched, and the span of that
+ * memory: the rest of a row, or a run. */
+static uint64_t close_together(const struct tern_layout *side, const struct tern_cursor *mark, uint64_t left,
+                               uint64_t *where, uint64_t *span)
+{
+    uint64_t                      run = tern_op_layout_run(side, mark, where), runs;
+    const struct tern_layout_dim *row = side->kind == TERN_LAYOUT_STRIDED && side->dims > 0 ? &side->dim[0] : NULL;
+
+    if (row && run == side->run && row->step <= PAGE && run < left) {
+        runs = row->count - mark->at / run % row->count;
+        runs = runs < left / run ? runs : left / run;
+        *span = run + (runs - 1) * (uint64_t)row->step;
+        return runs * run;
+    }
+    return *span = run < left ? run : left;
+}
+
+bool tern_op_rpc_mem_present(const struct tern_target_mem *ground, const struct tern_op_rpc_request *r)
+{
+    struct tern_cursor mark = r->cursor;
+    uint64_t           end = r->cursor.at + r->len, low = 0, high = 0, where = 0, span, before;
+
+    if (!ground->is_mapped)
+        return true;
+    while (mark.at < end) {
+        uint64_t bytes = close_together(&r->layout, &mark, end - mark.at, &where, &span);
+
+        if (bytes == 0 || !tern_base_covers(ground->size, where, span))
+            return false;
+        if (where < low || where + span > high) {
+            if (!ground->is_mapped(ground->base + where, span, r->verb == WIRE_PUT))
+                return false;
+            before = (uintptr_t)(ground->base + where) % PAGE; /* whole pages are there, or are not */
+            low = where > before ? where - before : 0;
+            high = where + span + (PAGE - (uintptr_t)(ground->base + where + span) % PAGE) % PAGE;
+        }
+        tern_op_layout_skip(&r->layout, &mark, bytes);
+    }
+    return true;
+}
+
+/* A put or get. */
+static tern_status serve_transfer(const struct tern_target_mem *ground, const unsigned char *request, size_t len,
+                                  unsigned char *answer, size_t room, size_t *answered)
+{
+    struct tern_layout_memory  memory = { ground->base, ground->size };
+    struct tern_op_rpc_request r;
+    bool                       done;
+
+    if (!tern_op_rpc_decode(request, len, ground->size, &r) || (r.verb == WIRE_GET && r.len > room) ||
+        !tern_op_rpc_mem_present(ground, &r))
+        return TERN_ERR_LINK;
+    if (r.verb == WIRE_PUT) {
+        done = tern_op_layout_unpack(&r.layout, &memory, &r.cursor, r.len, r.payload);
+    } else {
+        done = tern_op_layout_pack(&r.layout, &memory, &r.cursor, r.len, answer);
+        *answered = r.len;
+    }
+    return done ? TERN_OK : TERN_ERR_LINK;
+}
+
+/* Who serves what. Each checks all that it reads. */
+static tern_op_rpc_handler *const server[WIRE_VERBS] = {
+    [WIRE_PUT] = serve_transfer,  [WIRE_GET] = serve_transfer,      [WIRE_ATOMIC] = tern_op_atomic_rpc,
+    [WIRE_ACC] = tern_op_acc_rpc, [WIRE_MUTEX] = tern_op_mutex_rpc, [WIRE_SIGNAL] = tern_op_signal_rpc,
+};
+
+tern_status tern_op_rpc_serve(const struct tern_target_mem *ground, const unsigned char *request, size_t len,
+                              unsigned char *answer, size_t room, size_t *answered)
+{
+    unsigned verb = len > 0 ? *(const volatile unsigned char *)request : WIRE_VERBS; /* it may change: read once */
+
+    *answered = 0;
+    return verb < WIRE_VERBS ? server[verb](ground, request, len, answer, room, answered) : TERN_ERR_LINK;
+}

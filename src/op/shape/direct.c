@@ -1,0 +1,176 @@
+/* direct.c: transfers between memory that loads and stores reach on both sides: one pass of the copy loops. */
+#include "op/shape/copy.h"
+#include "op/shape/move.h"
+#include "op/shape/shape.h"
+
+#define AHEAD 64        /* entries of a long list are fetched so many before their turn */
+#define COLD (1u << 20) /* bytes of a transfer that does not fit into the caches next to the core */
+
+static unsigned char *near_place(uint64_t where)
+{
+    return (unsigned char *)(uintptr_t)where;
+}
+
+static void copy_strided(const struct tern_shape *shape)
+{
+    const struct tern_stride *s = shape->stride;
+    struct tern_copy_dim      dim[TERN_STRIDE_DIMS];
+    unsigned char            *near = near_place(shape->local_first + (uint64_t)s->local);
+    unsigned char            *far = shape->part->base + shape->remote_first + s->remote;
+
+    for (unsigned i = 0; i < s->dims; i++)
+        dim[i] = (struct tern_copy_dim){ s->dim[i].count, shape->get ? s->dim[i].local : s->dim[i].remote,
+                                         shape->get ? s->dim[i].remote : s->dim[i].local };
+    if (shape->get)
+        tern_op_copy(near, far, s->run, s->dims, dim, s->total > COLD);
+    else
+        tern_op_copy(far, near, s->run, s->dims, dim, s->total > COLD);
+}
+
+/* A list of places as the destination or the source of a transfer; both lists of one have as many entries. */
+struct places {
+    const tern_layout_offset *at;
+    uintptr_t                 base;
+};
+
+static inline unsigned char *place(const struct places *p, uint64_t i)
+{
+    return (unsigned char *)(p->base + p->at[i]);
+}
+
+/* Entries of the same length on both sides: a loop for each usual one. */
+static inline __attribute__((always_inline)) void copy_each(const struct tern_shape *shape, size_t len)
+{
+    struct places near = { shape->local.list, 0 }, far = { shape->remote.list, (uintptr_t)shape->part->base };
+    struct places to = shape->get ? near : far, from = shape->get ? far : near;
+    uint64_t      count = shape->local.count, fetched = shape->total > COLD && count > AHEAD ? count - AHEAD : 0, i = 0;
+
+    for (; i < fetched; i++) {
+        __builtin_prefetch(place(&from, i + AHEAD));
+        __builtin_prefetch(place(&to, i + AHEAD));
+        tern_op_move(place(&to, i), place(&from, i), len);
+    }
+    for (; i < count; i++)
+        tern_op_move(place(&to, i), place(&from, i), len);
+}
+
+static void copy_indexed(const struct tern_shape *shape)
+{
+    switch (shape->local.run) {
+    case 1: copy_each(shape, 1); break;
+    case 2: copy_each(shape, 2); break;
+    case 4: copy_each(shape, 4); break;
+    case 8: copy_each(shape, 8); break;
+    case 16: copy_each(shape, 16); break;
+    case 32: copy_each(shape, 32); break;
+    case 64: copy_each(shape, 64); break;
+    default: copy_each(shape, shape->local.run);
+    }
+}
+
+/* A list, and what is left of the entry that it has come to. */
+struct reader {
+    const struct tern_layout *side;
+    uint64_t                  next, at, left;
+};
+
+/* Go on to an entry that is not empty. There is one. */
+static inline void read_on(struct reader *r)
+{
+    while (r->left == 0) {
+        if (r->side->kind == TERN_LAYOUT_INDEXED) {
+            r->at = ((const tern_layout_offset *)r->side->list)[r->next++];
+            r->left = r->side->run;
+        } else {
+            const struct tern_layout_extent *entry = (const struct tern_layout_extent *)r->side->list + r->next++;
+
+            r->at = entry->at;
+            r->left = entry->len;
+        }
+    }
+}
+
+static inline void take(struct reader *r, uint64_t len)
+{
+    r->at += len;
+    r->left -= len;
+}
+
+/* Entries of two vectors from i on, as long as all of them have this length; returns where that ends. */
+static inline __attribute__((always_inline)) uint64_t copy_stretch(const struct tern_shape *shape, uint64_t i,
+                                                                   uint64_t most, size_t len)
+{
+    const struct tern_layout_extent *near = shape->local.list, *far = shape->remote.list;
+    const struct tern_layout_extent *to = shape->get ? near : far, *from = shape->get ? far : near;
+    uintptr_t base = (uintptr_t)shape->part->base, to_base = shape->get ? 0 : base, from_base = base - to_base;
+    /* Of shorter entries the lists are most of what is read, and those come by themselves. */
+    uint64_t  fetched = len >= 32 && shape->total > COLD && most > AHEAD ? most - AHEAD : 0;
+
+    for (; i < fetched && to[i].len == len && from[i].len == len; i++) {
+        __builtin_prefetch((const void *)(from_base + from[i + AHEAD].at));
+        __builtin_prefetch((const void *)(to_base + to[i + AHEAD].at));
+        tern_op_move((unsigned char *)(to_base + to[i].at), (unsigned char *)(from_base + from[i].at), len);
+    }
+    for (; i < most && to[i].len == len && from[i].len == len; i++)
+        tern_op_move((unsigned char *)(to_base + to[i].at), (unsigned char *)(from_base + from[i].at), len);
+    return i;
+}
+
+/* Entries of two vectors from the first on, as long as both sides are cut alike; returns how many, and takes their
+ * bytes off *left. */
+static uint64_t copy_alike(const struct tern_shape *shape, uint64_t *left)
+{
+    const struct tern_layout_extent *near = shape->local.list, *far = shape->remote.list;
+    uint64_t most = shape->local.count < shape->remote.count ? shape->local.count : shape->remote.count, i = 0, begin,
+             len;
+
+    while (i < most && near[i].len == far[i].len) {
+        begin = i;
+        switch (len = near[i].len) {
+        case 0: i++; break;
+        case 4: i = copy_stretch(shape, i, most, 4); break;
+        case 8: i = copy_stretch(shape, i, most, 8); break;
+        case 16: i = copy_stretch(shape, i, most, 16); break;
+        case 32: i = copy_stretch(shape, i, most, 32); break;
+        case 64: i = copy_stretch(shape, i, most, 64); break;
+        default: i = copy_stretch(shape, i, most, len);
+        }
+        *left -= (i - begin) * len;
+    }
+    return i;
+}
+
+/* Lists that are cut in any way. */
+static void copy_lists(const struct tern_shape *shape)
+{
+    uint64_t       left = shape->total, len;
+    uint64_t       first = shape->local.kind == TERN_LAYOUT_VECTOR ? copy_alike(shape, &left) : 0;
+    struct reader  near = { &shape->local, first, 0, 0 }, far = { &shape->remote, first, 0, 0 };
+    unsigned char *base = shape->part->base;
+
+    for (; left > 0; left -= len) {
+        read_on(&near);
+        read_on(&far);
+        len = near.left < far.left ? near.left : far.left;
+        if (shape->get)
+            tern_op_move(near_place(near.at), base + far.at, len);
+        else
+            tern_op_move(base + far.at, near_place(near.at), len);
+        take(&near, len);
+        take(&far, len);
+    }
+}
+
+void tern_op_direct(const struct tern_shape *shape)
+{
+    /* release: what this thread wrote before, before the data. Pairs with the acquire fence after a peer's get. */
+    atomic_thread_fence(memory_order_release);
+    if (shape->stride)
+        copy_strided(shape);
+    else if (shape->local.kind == TERN_LAYOUT_INDEXED && shape->local.run == shape->remote.run)
+        copy_indexed(shape);
+    else
+        copy_lists(shape);
+    /* acq_rel: the data before whatever this thread reads or writes next. Pairs with the same fences in the peer. */
+    atomic_thread_fence(memory_order_acq_rel);
+}

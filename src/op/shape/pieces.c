@@ -1,0 +1,17 @@
+/* pieces.c: transfers as many contiguous ones, each with a record of its own; a bundle keeps some of them under way
+ * until all have ended. */
+#include "op/shape/multi.h"
+
+static tern_status piece_start(struct tern_multi *b, struct tern_pending *transfer, struct tern_shape_cursors *marks)
+{
+    const struct tern_link_part *part = b->shape.part;
+    struct tern_link_iov         piece = tern_op_shape_piece(&b->shape, marks, UINT64_MAX);
+    struct tern_xfer             xfer = {
+                    .part = part, .offset = piece.offset, .local = piece.local, .len = piece.len, .get = b->shape.get
+    };
+
+    transfer->op.xfer = xfer;
+    return part->path->start(b->ctx->lane[part->link], &xfer, &transfer->op);
+}
+
+const struct tern_multi_method tern_op_method_pieces = { .most = 16, .start = piece_start };

@@ -1,0 +1,143 @@
+/* shape.c: choosing the way of a transfer that is not contiguous. See shape.h. */
+#include "op/shape/shape.h"
+
+#include "base/options.h"
+#include "op/start.h"
+#include "op/shape/multi.h"
+
+void tern_op_shape_layouts(struct tern_shape *shape, struct tern_layout_dim *near, struct tern_layout_dim *far)
+{
+    if (!shape->stride)
+        return;
+    tern_op_layout_local(&shape->local, shape->stride, shape->local_first, near);
+    tern_op_layout_remote(&shape->remote, shape->stride, shape->remote_first, far);
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+struct tern_link_iov tern_op_shape_piece(const struct tern_shape *shape, struct tern_shape_cursors *marks,
+                                         uint64_t most)
+{
+    uint64_t near, far, near_end, far_end, len = 0, part;
+
+    near = near_end = far = far_end = 0;
+    do {
+        uint64_t near_run = tern_op_layout_run(&shape->local, &marks->local, &near_end);
+        uint64_t far_run = tern_op_layout_run(&shape->remote, &marks->remote, &far_end);
+
+        if (len == 0)
+            near = near_end, far = far_end;
+        else if (near_end != near + len || far_end != far + len)
+            break;
+        part = least(least(near_run, far_run), most - len);
+        tern_op_layout_skip(&shape->local, &marks->local, part);
+        tern_op_layout_skip(&shape->remote, &marks->remote, part);
+        len += part;
+    } while (len < most && marks->remote.at < shape->total &&
+             shape->local.kind != TERN_LAYOUT_STRIDED); /* those are folded */
+    return (struct tern_link_iov){ .offset = far, .local = (void *)(uintptr_t)near, .len = (size_t)len };
+}
+
+struct shaped {
+    struct tern_op_start attempt; /* first */
+    struct tern_shape   *shape;
+    struct tern_multi   *bundle; /* NULL: the path is instant */
+};
+
+/* Whether loads and stores reach the part. */
+static inline bool is_direct(const struct tern_link_part *part)
+{
+    return part->path->instant && part->base;
+}
+
+static tern_status shape_start(struct tern_op_start *attempt)
+{
+    struct shaped *s = (struct shaped *)attempt;
+
+    if (s->bundle)
+        return tern_op_multi_first(s->bundle);
+    if (!is_direct(attempt->part))
+        return tern_op_iov(attempt->ctx, s->shape);
+    tern_op_direct(s->shape);
+    return TERN_OK;
+}
+
+/* Contiguous bytes at a time, about: on both sides, and on the far one. */
+static uint64_t run_of(const struct tern_layout *side)
+{
+    return side->kind == TERN_LAYOUT_STRIDED ? side->run : side->total / side->count;
+}
+
+static const struct tern_multi_method *choose(struct tern_shape *shape)
+{
+    struct tern_layout_dim near_dim[TERN_STRIDE_DIMS], far_dim[TERN_STRIDE_DIMS];
+    uint64_t               near, far;
+
+    tern_op_shape_layouts(shape, near_dim, far_dim);
+    near = run_of(&shape->local);
+    far = run_of(&shape->remote);
+    if ((near > tern_opt.pack && far > tern_opt.pack) || (near == shape->total && far == shape->total))
+        return &tern_op_method_pieces;
+    if (far > tern_opt.pack || far == shape->total)
+        return &tern_op_method_staged;
+    return shape->part->path->prefers_packing ? &tern_op_method_packed : &tern_op_method_pieces;
+}
+
+/* The way of everything that is not done at once. */
+static __attribute__((noinline)) tern_status start_any(struct tern_ctx *ctx, struct tern_shape *shape,
+                                                       const tern_opts *opts, const char *what)
+{
+    const struct tern_link_path *path = shape->part->path;
+    struct shaped                s = {
+                       .attempt = { .ctx = ctx,
+                                    .part = shape->part,
+                                    .what = what,
+                                    .len = shape->total,
+                                    .notification = shape->notification,
+                                    .notify_now = is_direct(shape->part) || (path->instant && path->start_iov),
+                                    .start = shape_start },
+                       .shape = shape,
+    };
+    tern_status st;
+
+    if (!s.attempt.notify_now && !(s.bundle = tern_op_multi_make(ctx, shape, choose(shape))))
+        return tern_base_fail(TERN_ERR_NOMEM, "%s: no memory for one more operation under way", what);
+    st = tern_op_start(&s.attempt, opts->flags);
+    if (st == TERN_OK)
+        tern_op_fill_events(opts, s.bundle ? s.bundle->compound.pending : NULL);
+    if (st == TERN_OK && s.bundle)
+        tern_op_multi_go(s.bundle);
+    else if (s.bundle)
+        tern_op_multi_free(s.bundle);
+    return st;
+}
+
+tern_status tern_op_shape_start(struct tern_ctx *ctx, struct tern_shape *shape, const tern_opts *opts, const char *what)
+{
+    if (TERN_UNLIKELY(!is_direct(shape->part) || shape->notification ||
+                      tern_core_ctx_must_follow(ctx, shape->part->rank)))
+        return start_any(ctx, shape, opts, what);
+    tern_op_direct(shape);
+    tern_op_fill_events(opts, NULL);
+    return TERN_OK;
+}
+
+tern_status tern_op_shape_run(struct tern_ctx *ctx, struct tern_shape *shape, const char *what)
+{
+    tern_event    event = TERN_EVENT_INIT;
+    tern_opts     opts = { .event = &event };
+    tern_deadline deadline;
+    tern_status   st;
+
+    if (TERN_LIKELY(is_direct(shape->part) && !shape->notification &&
+                    !tern_core_ctx_must_follow(ctx, shape->part->rank))) {
+        tern_op_direct(shape);
+        return TERN_OK;
+    }
+    deadline = tern_core_ctx_deadline(ctx);
+    st = start_any(ctx, shape, &opts, what);
+    return st == TERN_OK ? tern_op_wait(ctx, shape->part, &event, deadline) : st;
+}

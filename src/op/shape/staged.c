@@ -1,0 +1,53 @@
+/* staged.c: transfers whose remote side is contiguous in long runs and whose local side is not.
+ *
+ * The target need not help: the pieces of a put are packed into a buffer, which goes to its run as one transfer, and a
+ * get brings a run into a buffer, from which its pieces are unpacked here. Several buffers are under way at a time.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "op/shape/multi.h"
+
+#define STAGE (256u << 10) /* bytes of a buffer, at most */
+
+static const struct tern_layout_memory here = { NULL, UINT64_MAX };
+
+static void staged_ended(struct tern_multi *b, struct tern_pending *transfer, tern_status status)
+{
+    struct tern_cursor mark;
+
+    memcpy(&mark, transfer->scratch, sizeof(mark));
+    if (b->shape.get && status == TERN_OK && !b->stopped)
+        tern_op_layout_unpack(&b->shape.local, &here, &mark, transfer->op.xfer.len, transfer->stage);
+    if (!transfer->op.buffer_in_use)
+        free(transfer->stage);
+}
+
+static tern_status staged_start(struct tern_multi *b, struct tern_pending *transfer, struct tern_shape_cursors *marks)
+{
+    const struct tern_link_part *part = b->shape.part;
+    struct tern_xfer             xfer = { .part = part, .get = b->shape.get, .heap = true };
+    uint64_t                     run = tern_op_layout_run(&b->shape.remote, &marks->remote, &xfer.offset);
+    tern_status                  st;
+
+    xfer.len = run < STAGE ? run : STAGE;
+    if (!(transfer->stage = xfer.local = malloc(xfer.len)))
+        return tern_base_fail(TERN_ERR_NOMEM, "no memory for a buffer of %zu bytes", xfer.len);
+    transfer->op.xfer = xfer;
+    transfer->op.buffer_in_use = false;
+    if (b->shape.get) {
+        memcpy(transfer->scratch, &marks->local, sizeof(marks->local));
+        tern_op_layout_skip(&b->shape.local, &marks->local, xfer.len);
+    } else {
+        tern_op_layout_pack(&b->shape.local, &here, &marks->local, xfer.len, xfer.local);
+    }
+    tern_op_layout_skip(&b->shape.remote, &marks->remote, xfer.len);
+    st = part->path->start(b->ctx->lane[part->link], &xfer, &transfer->op);
+    if (st != TERN_PENDING)
+        staged_ended(b, transfer, st);
+    return st;
+}
+
+const struct tern_multi_method tern_op_method_staged = {
+    .most = 4, .copies_source = true, .start = staged_start, .ended = staged_ended
+};

@@ -1,0 +1,192 @@
+/* stride.c: the stride optimizer. See stride.h.
+ *
+ * Dimensions are folded as they come, each with the one before it, in whichever direction the program counts: most
+ * inputs are one or two dimensions when the last has come, and there is nothing left to sort. What remains is sorted,
+ * and every pair is tried. How far the sides reach is told by what is left, so that is where overflow is looked for.
+ *
+ * Products of a stride and a count are compared modulo 2^64. That finds no fold that is not there: where a product
+ * wraps, the dimension that the fold makes reaches 2^63 bytes at least, and such an input is refused in the end.
+ */
+#include "op/shape/stride.h"
+
+#include <stdbool.h>
+
+#include <tern/version.h>
+
+#define LIMIT ((uint64_t)1 << 63)
+
+static uint64_t magnitude(int64_t stride)
+{
+    return stride < 0 ? -(uint64_t)stride : (uint64_t)stride;
+}
+
+static int64_t times(int64_t stride, uint64_t count)
+{
+    return (int64_t)((uint64_t)stride * count);
+}
+
+/* Count a dimension from its other end. */
+static void invert(struct tern_stride *s, struct tern_stride_dim *d)
+{
+    s->remote = (int64_t)((uint64_t)s->remote + (uint64_t)times(d->remote, d->count - 1));
+    s->local = (int64_t)((uint64_t)s->local + (uint64_t)times(d->local, d->count - 1));
+    d->remote =
+        times(d->remote, UINT64_MAX); /* minus; the smallest number stays what it is, and is refused in the end */
+    d->local = times(d->local, UINT64_MAX);
+}
+
+/* Whether outer goes on where inner ends, on both sides. */
+static inline bool follows(const struct tern_stride_dim *outer, const struct tern_stride_dim *inner)
+{
+    return outer->remote == times(inner->remote, inner->count) && outer->local == times(inner->local, inner->count);
+}
+
+/* Whether the dimension is a row of elements without gaps. */
+static inline bool is_dense(const struct tern_stride *s, const struct tern_stride_dim *d)
+{
+    return (uint64_t)d->remote == s->run && (uint64_t)d->local == s->run;
+}
+
+/* Add a dimension of the input that is not null. The last one that could not be folded is kept aside, in registers; its
+ * count is 0 where there is none. False: too large. */
+static inline __attribute__((always_inline)) bool add(struct tern_stride *s, struct tern_stride_dim *last,
+                                                      struct tern_stride_dim d)
+{
+    if (d.remote < 0 || (d.remote == 0 && d.local < 0))
+        invert(s, &d);
+    if (follows(&d, last) && last->count > 0)
+        return !__builtin_mul_overflow(last->count, d.count, &last->count);
+    if (is_dense(s, &d))
+        return !__builtin_mul_overflow(s->run, d.count, &s->run);
+    if (follows(last, &d) && last->count > 0) {
+        d.count = __builtin_mul_overflow(last->count, d.count, &last->count) ? 0 : last->count;
+        *last = d;
+        return d.count > 0;
+    }
+    if (last->count > 0)
+        s->dim[s->dims++] = *last;
+    *last = d;
+    return true;
+}
+
+/* By the far side; what stands still there comes last, so that it is in nobody's way. */
+static bool is_inner(const struct tern_stride_dim *a, const struct tern_stride_dim *b)
+{
+    uint64_t fa = (uint64_t)a->remote - 1, fb = (uint64_t)b->remote - 1;
+
+    return fa != fb ? fa < fb : magnitude(a->local) < magnitude(b->local);
+}
+
+static void sort(struct tern_stride *s)
+{
+    for (unsigned i = 1; i < s->dims; i++) {
+        struct tern_stride_dim d = s->dim[i];
+        unsigned               at = i;
+
+        for (; at > 0 && is_inner(&d, &s->dim[at - 1]); at--)
+            s->dim[at] = s->dim[at - 1];
+        s->dim[at] = d;
+    }
+}
+
+static void drop(struct tern_stride *s, unsigned i)
+{
+    s->dims--;
+    for (; i < s->dims; i++)
+        s->dim[i] = s->dim[i + 1];
+}
+
+/* Make *number so many times as large, and drop the dimension that says how many. False: that is too large, and nothing
+ * is left to fold. */
+static bool absorb(struct tern_stride *s, uint64_t *number, unsigned i)
+{
+    if (__builtin_mul_overflow(*number, s->dim[i].count, number)) {
+        s->run = UINT64_MAX; /* which is refused */
+        return false;
+    }
+    drop(s, i);
+    return true;
+}
+
+/* Fold one dimension into the element or into another one. False: none can be. Dimensions are sorted, so one that
+ * follows another stands behind it. */
+static bool fold(struct tern_stride *s)
+{
+    for (unsigned i = 0; i < s->dims; i++) {
+        if (is_dense(s, &s->dim[i]))
+            return absorb(s, &s->run, i);
+        for (unsigned j = i + 1; j < s->dims; j++)
+            if (follows(&s->dim[j], &s->dim[i]))
+                return absorb(s, &s->dim[i].count, j);
+    }
+    return false;
+}
+
+static bool has_none(const struct tern_stride_input *in)
+{
+    for (unsigned i = 0; i < in->dims; i++)
+        if (in->count[i] == 0)
+            return true;
+    return in->element == 0;
+}
+
+/* The bytes from the first to the last of a dimension's points. False: too many. */
+static inline bool way(int64_t stride, uint64_t count, uint64_t *bytes)
+{
+    return !__builtin_mul_overflow(magnitude(stride), count - 1, bytes) && *bytes < LIMIT;
+}
+
+/* How many bytes there are, and how far the sides reach. False: too many, too far, or there are none. */
+static inline bool measure(struct tern_stride *s)
+{
+    uint64_t far = s->run, near = s->run, before = 0, f, n;
+
+    s->total = s->run;
+    for (unsigned i = 0; i < s->dims; i++) {
+        const struct tern_stride_dim *d = &s->dim[i];
+
+        if (!way(d->remote, d->count, &f) || !way(d->local, d->count, &n) ||
+            __builtin_mul_overflow(s->total, d->count, &s->total))
+            return false;
+        far += f;
+        near += n;
+        before += d->local < 0 ? n : 0;
+        if (far >= LIMIT || near >= LIMIT)
+            return false;
+    }
+    s->far_reach.before = -(uint64_t)s->remote; /* strides are not negative any more */
+    s->near_reach.before = before - (uint64_t)s->local;
+    s->far_reach.behind = far - s->far_reach.before;
+    s->near_reach.behind = near - s->near_reach.before;
+    return s->total - 1 < LIMIT - 1;
+}
+
+static __attribute__((noinline, cold)) enum tern_stride_verdict refuse(const struct tern_stride_input *in,
+                                                                       struct tern_stride             *out)
+{
+    out->total = 0;
+    return has_none(in) ? TERN_STRIDE_EMPTY : TERN_STRIDE_HUGE;
+}
+
+enum tern_stride_verdict tern_op_stride_make(const struct tern_stride_input *in, struct tern_stride *out)
+{
+    struct tern_stride_dim last = { 0, 0, 0 };
+
+    out->run = in->element;
+    out->remote = out->local = 0;
+    out->dims = 0;
+    for (unsigned i = 0; i < in->dims; i++) {
+        if (in->count[i] == 1)
+            continue;
+        if (TERN_UNLIKELY(in->count[i] == 0 ||
+                          !add(out, &last, (struct tern_stride_dim){ in->count[i], in->remote[i], in->local[i] })))
+            return refuse(in, out);
+    }
+    if (last.count > 0)
+        out->dim[out->dims++] = last;
+    if (out->dims > 1)
+        sort(out);
+    while (fold(out))
+        ;
+    return TERN_LIKELY(measure(out)) ? TERN_STRIDE_FINE : refuse(in, out);
+}

@@ -1,0 +1,402 @@
+/* recv.c: tagged messages that come: who takes them, and keeping those that nobody takes yet.
+ *
+ * What comes goes to the oldest receive that takes it (match.h), and its bytes straight into that one's buffer. What
+ * nobody takes is copied and kept, up to TERN_MSG_KEEP bytes in all; then only what a receive waits for is taken, and
+ * the rest stays in the queues of the links, which push back on those who send. One message is kept in any case,
+ * however long.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "base/options.h"
+#include "core/message.h"
+#include "op/trigger/thread.h"
+#include "op/tagged/tagged.h"
+#include "op/tagged/decode.h"
+
+#define OVERHEAD (sizeof(struct tern_message) + sizeof(struct tern_match_arrival)) /* bytes of a message that is kept */
+
+struct tern_match           tern_op_tagged_match;
+static uint64_t             kept_bytes;
+static struct tern_message *probed; /* all that matched probes have */
+static bool                 leaving;
+
+/* ---- giving ---- */
+
+static inline void copy(unsigned char *to, const unsigned char *from, size_t len)
+{
+    if (TERN_LIKELY(len == sizeof(uint64_t)))
+        memcpy(to, from, sizeof(uint64_t));
+    else if (len > 0)
+        memcpy(to, from, len);
+}
+
+/* The receive has its message; the lock is held, and it is not posted. */
+static inline void give(struct tern_request *request, const struct tern_tagged_arrival *come)
+{
+    request->source = come->name.source;
+    request->tag = come->name.tag;
+    request->len = come->len;
+    request->status = TERN_UNLIKELY(come->len > request->size) ? TERN_ERR_TRUNCATED : TERN_OK;
+    copy(request->buffer, come->data, come->bytes < request->size ? come->bytes : request->size);
+    if (TERN_LIKELY(come->id == 0)) {
+        tern_op_request_end(request, request->status);
+        return;
+    }
+    request->phase = TERN_REQUEST_MATCHED;
+    request->id = come->id;
+    request->handle = come->handle;
+    request->fetched = come->bytes;
+    tern_op_request_matched(request);
+}
+
+/* A persistent receive stays bound. */
+static inline void unbind(struct tern_request *request)
+{
+    if (request->persistent)
+        return;
+    tern_op_match_unbind(&tern_op_tagged_match, &request->match.request);
+    request->bound = false;
+}
+
+void tern_op_tagged_unpost(struct tern_request *request)
+{
+    if (request->match.request.turn != 0)
+        tern_op_match_withdraw(&tern_op_tagged_match, &request->match.request);
+    tern_op_match_unbind(&tern_op_tagged_match, &request->match.request);
+    request->bound = false;
+}
+
+/* ---- keeping ---- */
+
+/* Nobody waits for it. False: there is no room to keep it. */
+static __attribute__((noinline)) bool keep(const struct tern_tagged_arrival *come)
+{
+    uint64_t             need = OVERHEAD + come->bytes;
+    struct tern_message *message;
+
+    if (leaving) /* who waits for word is not to wait for ever */
+        return come->id == 0 || tern_op_tagged_send_fin_now(come->name.source, come->id, TERN_ERR_PEER) != TERN_AGAIN;
+    /* Of the dead everything is kept, as of notifications (op/notify/notify.c). */
+    if (kept_bytes > 0 && !tern_core_job_lost(come->name.source) &&
+        need > tern_opt.msg_keep - (kept_bytes < tern_opt.msg_keep ? kept_bytes : tern_opt.msg_keep))
+        return false;
+    if (!(message = malloc(sizeof(*message) + come->bytes)))
+        return false;
+    *message = (struct tern_message){
+        .name = come->name, .len = come->len, .id = come->id, .handle = come->handle, .bytes = come->bytes
+    };
+    if (come->bytes > 0)
+        memcpy(message->data, come->data, come->bytes);
+    if (!tern_op_match_keep(&tern_op_tagged_match, come->name, (uint64_t)(uintptr_t)message)) {
+        free(message);
+        return false;
+    }
+    kept_bytes += need;
+    return true;
+}
+
+static __attribute__((noinline)) bool receive_any(int from, const unsigned char *head, const unsigned char *data,
+                                                  size_t len)
+{
+    struct tern_tagged_arrival come;
+    struct tern_match_request *request = NULL;
+    bool                       alone, taken = true;
+
+    if (TERN_UNLIKELY(!tern_op_tagged_decode(head, data, len, &come)))
+        tern_core_message_protocol_error(from, "a tagged message");
+    come.name.source = from;
+    if (come.handle.size > 0)
+        come.handle.pid = atomic_load(&tern_core_job_slot(from)->pid); /* of this nobody's word is taken */
+    alone = tern_base_biased_lock(&tern_op_tagged_lock);
+    if (TERN_LIKELY(!leaving)) /* what is matched in tern_finalize would not be fetched any more */
+        request = tern_op_match_find(&tern_op_tagged_match, come.name.scope, come.name.tag, come.name.source);
+    if (TERN_LIKELY(request != NULL)) {
+        tern_op_match_withdraw(&tern_op_tagged_match, request);
+        unbind((struct tern_request *)request);
+        give((struct tern_request *)request, &come);
+    } else {
+        taken = keep(&come);
+    }
+    tern_base_biased_unlock(&tern_op_tagged_lock, alone);
+    if (TERN_UNLIKELY(!taken))
+        tern_core_message_tagged_full(true);
+    return taken;
+}
+
+/* Mostly it is short, nobody wants word of it, and a receive waits for it that has room for it. */
+static bool receive(int from, const unsigned char *head, const unsigned char *data, size_t len)
+{
+    const volatile uint64_t *word = (const volatile uint64_t *)(const void *)head;
+    uint64_t                 first = word[0], tag = word[1]; /* what is checked does not change */
+    size_t                   bytes = wire_tagged_len(first);
+    struct tern_request     *request;
+    bool                     alone;
+
+    if (TERN_UNLIKELY(!wire_tagged_is_plain(first) || bytes > wire_tagged_room(false) || len != 0 ||
+                      tag > (uint64_t)TERN_TAG_MAX))
+        return receive_any(from, head, data, len);
+    alone = tern_base_biased_lock(&tern_op_tagged_lock);
+    request = (struct tern_request *)tern_op_match_find(&tern_op_tagged_match, wire_tagged_scope(first), tag, from);
+    if (TERN_UNLIKELY(!request || bytes > request->size)) {
+        tern_base_biased_unlock(&tern_op_tagged_lock, alone);
+        return receive_any(from, head, data, len);
+    }
+    tern_op_match_withdraw(&tern_op_tagged_match, &request->match.request);
+    unbind(request);
+    request->source = from;
+    request->tag = tag;
+    request->len = bytes;
+    copy(request->buffer, head + wire_tagged_at(false), bytes);
+    tern_op_request_end(request, TERN_OK);
+    tern_base_biased_unlock(&tern_op_tagged_lock, alone);
+    return true;
+}
+
+/* What is kept goes; the lock is held. */
+static struct tern_message *unkeep(struct tern_match_arrival *arrival)
+{
+    struct tern_message *message = (struct tern_message *)(uintptr_t)arrival->bytes;
+
+    tern_op_match_drop(&tern_op_tagged_match, arrival);
+    kept_bytes -= OVERHEAD + message->bytes;
+    return message;
+}
+
+static void give_kept(struct tern_request *request, struct tern_message *message)
+{
+    struct tern_tagged_arrival come = { .name = message->name,
+                                        .len = message->len,
+                                        .id = message->id,
+                                        .handle = message->handle,
+                                        .data = message->data,
+                                        .bytes = message->bytes };
+
+    give(request, &come);
+    free(message);
+}
+
+/* ---- receives ---- */
+
+/* Somebody asks: what could not be taken may be now. */
+static void has_room(void)
+{
+    tern_core_message_tagged_full(false);
+}
+
+/* It is to go on while the program computes. The lock is held. */
+static void wish(struct tern_request *request)
+{
+    struct tern_tagged *tagged = (struct tern_tagged *)request->ctx->tagged;
+
+    request->watched = request->wished = true;
+    atomic_store_explicit(&tagged->wishes, atomic_load_explicit(&tagged->wishes, memory_order_relaxed) + 1,
+                          memory_order_relaxed); /* tern_op_helper_wake() orders */
+}
+
+bool tern_op_tagged_start_recv(struct tern_request *request, bool waits)
+{
+    struct tern_match_request *asks = &request->match.request;
+    bool                       helped =
+        TERN_UNLIKELY(!waits && request->size > tern_op_tagged_eager_max()) && tern_op_tagged_has_helper(request->ctx);
+    bool                       alone = tern_base_biased_lock(&tern_op_tagged_lock);
+    struct tern_match_arrival *arrival;
+
+    if (!request->bound &&
+        !(request->bound = tern_op_match_bind(&tern_op_tagged_match, asks, tern_op_request_name(request)))) {
+        tern_base_biased_unlock(&tern_op_tagged_lock, alone);
+        return false;
+    }
+    request->phase = TERN_REQUEST_POSTED;
+    atomic_store_explicit(&request->state, TERN_REQUEST_ACTIVE, memory_order_relaxed); /* the lock orders */
+    if (helped)
+        wish(request);
+    if (tern_op_tagged_match.kept > 0 && (arrival = tern_op_match_oldest(asks))) {
+        unbind(request);
+        give_kept(request, unkeep(arrival));
+    } else {
+        tern_op_match_post(&tern_op_tagged_match, asks);
+    }
+    tern_base_biased_unlock(&tern_op_tagged_lock, alone);
+    if (helped)
+        tern_op_helper_wake();
+    tern_op_tagged_posted(request);
+    return true;
+}
+
+void tern_op_tagged_start_mrecv(struct tern_request *request, struct tern_message *message, bool waits)
+{
+    bool helped = !waits && message->handle.size > 0 && tern_op_tagged_has_helper(request->ctx);
+    bool alone = tern_base_biased_lock(&tern_op_tagged_lock);
+
+    *message->link = message->next;
+    if (message->next)
+        message->next->link = message->link;
+    request->match.tag = message->name.tag;
+    request->peer = message->name.source;
+    request->class = 0;
+    atomic_store_explicit(&request->state, TERN_REQUEST_ACTIVE, memory_order_relaxed); /* the lock orders */
+    if (helped)
+        wish(request);
+    give_kept(request, message);
+    tern_base_biased_unlock(&tern_op_tagged_lock, alone);
+    if (helped)
+        tern_op_helper_wake();
+}
+
+/* ---- probes ---- */
+
+/* A matched probe has it from now on. The lock is held. */
+static struct tern_message *hold(struct tern_ctx *ctx, struct tern_match_arrival *arrival)
+{
+    struct tern_message *message = unkeep(arrival);
+
+    message->ctx = ctx;
+    message->next = probed;
+    message->link = &probed;
+    if (message->next)
+        message->next->link = &message->next;
+    probed = message;
+    return message;
+}
+
+/* The lock is held, and something is kept. */
+static tern_status find(struct tern_ctx *ctx, const struct tern_match_name *name, uint64_t care,
+                        struct tern_op_seen *seen, struct tern_message **out)
+{
+    struct tern_match_bits     bits = { .tag = name->tag, .care = care };
+    struct tern_match_arrival *arrival;
+
+    if (!tern_op_match_bind(&tern_op_tagged_match, &bits.request, *name))
+        return tern_base_fail(TERN_ERR_NOMEM, "no memory to look for a message");
+    if ((arrival = tern_op_match_oldest(&bits.request)))
+        *seen = (struct tern_op_seen){ .source = arrival->name.source,
+                                       .tag = arrival->name.tag,
+                                       .len = ((const struct tern_message *)(uintptr_t)arrival->bytes)->len };
+    if (arrival && out)
+        *out = hold(ctx, arrival);
+    tern_op_match_unbind(&tern_op_tagged_match, &bits.request);
+    return arrival ? TERN_OK : TERN_PENDING;
+}
+
+tern_status tern_op_tagged_find(struct tern_ctx *ctx, const struct tern_match_name *name, uint64_t care,
+                                struct tern_op_seen *seen, struct tern_message **out)
+{
+    bool        alone = tern_base_biased_lock(&tern_op_tagged_lock);
+    tern_status st = tern_op_tagged_match.kept > 0 ? find(ctx, name, care, seen, out) : TERN_PENDING;
+
+    tern_base_biased_unlock(&tern_op_tagged_lock, alone);
+    if (st == TERN_OK && out)
+        has_room();
+    return st;
+}
+
+bool tern_op_tagged_has_probed(const struct tern_ctx *ctx)
+{
+    bool                       alone = tern_base_biased_lock(&tern_op_tagged_lock);
+    const struct tern_message *message = probed;
+
+    while (message && message->ctx != ctx)
+        message = message->next;
+    tern_base_biased_unlock(&tern_op_tagged_lock, alone);
+    return message != NULL;
+}
+
+bool tern_op_tagged_senders_dead(const struct tern_ctx *ctx, const struct tern_match_name *name)
+{
+    const struct tern_team *team = ctx->team;
+
+    if (TERN_LIKELY(atomic_load_explicit(&tern_job.losses_seen, memory_order_relaxed) == 0))
+        return false;
+    if (!tern_op_match_any_source(name))
+        return tern_core_job_lost(name->source);
+    for (int rank = 0; rank < team->size; rank++) {
+        int world = tern_core_team_world(team, rank);
+
+        if (world != tern_job.boot.rank && !tern_core_job_lost(world))
+            return false;
+    }
+    return team->size > 1;
+}
+
+bool tern_op_tagged_deserted(const struct tern_ctx *ctx, const struct tern_match_name *name)
+{
+    const struct tern_team *team = ctx->team;
+
+    if (TERN_LIKELY(!tern_op_tagged_senders_dead(ctx, name)))
+        return false;
+    if (!tern_op_match_any_source(name))
+        return !tern_core_message_has_from(name->source, TERN_CHANNEL_TAGGED);
+    for (int rank = 0; rank < team->size; rank++) {
+        int world = tern_core_team_world(team, rank);
+
+        if (tern_core_message_has_from(world, TERN_CHANNEL_TAGGED) &&
+            (world != tern_job.boot.rank ||
+             !atomic_load_explicit(&tern_core_message_tagged_refused, memory_order_relaxed)))
+            return false;
+    }
+    return true;
+}
+
+uint64_t tern_op_tagged_unexpected_bytes(void)
+{
+    return kept_bytes; /* a hint, for people */
+}
+
+/* ---- begin and end ---- */
+
+void tern_op_tagged_recv_open(void)
+{
+    tern_op_match_open(&tern_op_tagged_match);
+    leaving = false;
+    kept_bytes = 0;
+    probed = NULL;
+    tern_core_up.tagged = receive;
+}
+
+void tern_op_tagged_refuse(void)
+{
+    bool alone = tern_base_biased_lock(&tern_op_tagged_lock);
+
+    leaving = true;
+    tern_base_biased_unlock(&tern_op_tagged_lock, alone);
+    has_room();
+}
+
+/* Word for the sender of a message that will not be received. False: not now. */
+static bool give_back(const struct tern_message *message)
+{
+    return message->id == 0 ||
+           tern_op_tagged_send_fin_now(message->name.source, message->id, TERN_ERR_PEER) != TERN_AGAIN;
+}
+
+bool tern_op_tagged_forget(void)
+{
+    bool                 alone, all = true;
+    struct tern_message *message;
+
+    if (tern_op_tagged_match.kept == 0 && !probed)
+        return true;
+    if (!tern_core_message_hold()) /* nobody delivers, and word can be sent */
+        return false;
+    alone = tern_base_biased_lock(&tern_op_tagged_lock);
+    while (all && tern_op_tagged_match.oldest)
+        if ((all = give_back((struct tern_message *)(uintptr_t)tern_op_tagged_match.oldest->bytes)))
+            free(unkeep(tern_op_tagged_match.oldest));
+    while (all && (message = probed))
+        if ((all = give_back(message))) {
+            probed = message->next;
+            free(message);
+        }
+    tern_base_biased_unlock(&tern_op_tagged_lock, alone);
+    tern_core_message_release();
+    return all;
+}
+
+void tern_op_tagged_recv_close(void)
+{
+    while (tern_op_tagged_match.oldest)
+        free(unkeep(tern_op_tagged_match.oldest));
+    tern_op_match_close(&tern_op_tagged_match);
+}

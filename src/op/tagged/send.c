@@ -1,0 +1,497 @@
+/* send.c: sends, and the word that their receivers send back.
+ *
+ * A send of up to 32 bytes is one cache line, one of up to TERN_MSG_EAGER bytes a copy into the link's queue: both have
+ * left then. A longer one is an offer: the memory is exposed to the receiver's link, and its card travels with the
+ * first bytes. The receiver sends word when it has fetched the rest; a synchronous send of any length waits for such
+ * word too. It travels as an active message of Tern's own on the channel of replies, which always drains: behind tagged
+ * messages that nobody wants yet it might not come.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "base/log.h"
+#include "base/options.h"
+#include "base/sanitize.h"
+#include "core/links.h"
+#include "core/message.h"
+#include "core/region.h"
+#include "core/service.h"
+#include "op/am/am.h"
+#include "op/tagged/tagged.h"
+#include "op/wire.h"
+
+/* Sends that wait for word, by the lower half of their id; the upper half tells one use of a place from the next. */
+struct place {
+    struct tern_request *request; /* NULL: free */
+    uint32_t             use;
+    uint32_t             next; /* free */
+};
+
+#define NO_PLACE UINT32_MAX
+
+static struct place *places; /* under the lock, as all of this */
+static uint32_t      count, unused = NO_PLACE;
+
+_Atomic uint64_t tern_op_tagged_eager_limit = UINT64_MAX;
+_Atomic uint32_t tern_op_tagged_awaiting_fin;
+
+static bool is_sync(const struct tern_request *request)
+{
+    return request->kind == TERN_REQUEST_SSEND;
+}
+
+static bool places_grow(void)
+{
+    uint32_t      more = count > 0 ? 2 * count : 64;
+    struct place *wider = realloc(places, more * sizeof(*wider));
+
+    if (!wider)
+        return false;
+    places = wider;
+    for (uint32_t i = more; i-- > count;) {
+        places[i] = (struct place){ .next = unused };
+        unused = i;
+    }
+    count = more;
+    return true;
+}
+
+/* The lock is held. */
+static void set_untold(uint32_t untold)
+{
+    atomic_store_explicit(&tern_op_tagged_awaiting_fin, untold, memory_order_relaxed); /* a hint for others */
+}
+
+/* Give a send an id, by which word of it is found. */
+static bool enter(struct tern_request *request)
+{
+    bool     alone = tern_base_biased_lock(&tern_op_tagged_lock), entered = unused != NO_PLACE || places_grow();
+    uint32_t i = unused;
+
+    if (entered) {
+        unused = places[i].next;
+        places[i].request = request;
+        request->id = (uint64_t)++places[i].use << 32 | i;
+        request->id += places[i].use == 0 ? 1ull << 32 : 0; /* 0 is no id */
+        places[i].use += places[i].use == 0;
+        ((struct tern_tagged *)request->ctx->tagged)->awaiting_fin++;
+        set_untold(tern_op_tagged_awaiting_fin + 1);
+    }
+    tern_base_biased_unlock(&tern_op_tagged_lock, alone);
+    return entered;
+}
+
+struct tern_request *tern_op_tagged_sent(int rank, uint64_t id)
+{
+    uint32_t             i = (uint32_t)id;
+    struct tern_request *request = i < count ? places[i].request : NULL;
+
+    return request && request->id == id && request->peer == rank ? request : NULL;
+}
+
+/* Take a send out by its id; NULL: there is none to that rank. The lock is held. */
+static struct tern_request *leave(int rank, uint64_t id)
+{
+    uint32_t             i = (uint32_t)id;
+    struct tern_request *request = tern_op_tagged_sent(rank, id);
+
+    if (!request)
+        return NULL;
+    tern_op_tagged_assist_end(request);
+    places[i].request = NULL;
+    places[i].next = unused;
+    unused = i;
+    ((struct tern_tagged *)request->ctx->tagged)->awaiting_fin--;
+    set_untold(tern_op_tagged_awaiting_fin - 1);
+    request->id = 0;
+    return request;
+}
+
+/* ---- memory that is offered ---- */
+
+/* Memory of a region that the receiver has too: it is in reach already, on a node by loads. */
+static bool offer_region(struct tern_request *request)
+{
+    uint64_t                     addr = (uint64_t)(uintptr_t)request->buffer;
+    const struct tern_region    *region = tern_core_region_find(request->ctx, tern_job.boot.rank, addr);
+    const struct tern_link_part *part = region ? &region->part[tern_job.boot.rank] : NULL;
+
+    if (!region || region->part[request->peer].region == 0 ||
+        !tern_base_covers(part->size, addr - part->addr, request->size))
+        return false;
+    request->handle = (struct tern_mem_handle){
+        .region = part->region, .size = request->size, .offset = addr - part->addr, .mem_kind = part->mem_kind
+    };
+    return true;
+}
+
+static tern_status expose(struct tern_request *request)
+{
+    static _Atomic uint64_t offers;
+    unsigned                link = tern_job.peer_link[request->peer];
+    tern_status             st;
+
+    if (offer_region(request))
+        return TERN_OK;
+    request->handle = (struct tern_mem_handle){
+        .region = WIRE_TAGGED_OWN | (uint64_t)tern_job.boot.rank << 40 | (atomic_fetch_add(&offers, 1) & 0xffffffffff),
+        .addr = (uint64_t)(uintptr_t)request->buffer,
+        .size = request->size,
+        .probe = (uint64_t)(uintptr_t)&tern_link_probe,
+        .mem_kind = TERN_MEM_PRIVATE,
+        .pid = atomic_load(&tern_core_job_slot(tern_job.boot.rank)->pid),
+    };
+    st = tern_core_links_expose(link, &request->handle);
+    /* The kernel may forbid the receiver on this node to read it by itself. */
+    if (st == TERN_OK && tern_job.ops[link]->maps && request->peer != tern_job.boot.rank)
+        st = tern_core_service_start();
+    if (st < 0)
+        request->handle.size = 0;
+    return st;
+}
+
+static void conceal(const struct tern_request *request)
+{
+    unsigned link = tern_job.peer_link[request->peer];
+
+    if (request->handle.size > 0 && request->handle.region & WIRE_TAGGED_OWN)
+        tern_job.ops[link]->unexpose(tern_job.link[link], request->handle.region);
+}
+
+/* ---- protocols ---- */
+
+static const struct tern_link_ops *ops_to(int rank)
+{
+    return tern_job.ops[tern_job.peer_link[rank]];
+}
+
+static struct tern_link *link_to(int rank)
+{
+    return tern_job.link[tern_job.peer_link[rank]];
+}
+
+/* A message that is to go out. */
+struct parcel {
+    int         rank; /* in the job */
+    uint32_t    scope;
+    uint64_t    tag, id; /* id: 0: no word is wanted */
+    const void *data;
+    size_t      len;
+};
+
+static inline tern_status send_inline(const struct parcel *p)
+{
+    uint32_t words[TERN_LINK_SHORT_ARGS];
+    size_t   at = wire_tagged_at(p->id != 0) / sizeof(uint32_t) - 2; /* behind the first word */
+    uint64_t first = wire_tagged_first(WIRE_TAGGED_INLINE, p->len, p->id != 0, p->scope);
+    unsigned used = (unsigned)(at + (p->len + 3) / sizeof(uint32_t));
+
+    memcpy(words, &p->tag, sizeof(p->tag));
+    memcpy(words + 2, &p->id, sizeof(p->id));
+    if (TERN_LIKELY(p->len == 8)) {
+        memcpy(words + at, p->data, 8);
+    } else if (p->len > 0) {
+        words[used - 1] = 0;
+        memcpy(words + at, p->data, p->len);
+    }
+    tern_base_order_before(&tern_op_tagged_lock); /* whichever thread hears of it: hear() */
+    return ops_to(p->rank)->msg_short(link_to(p->rank), p->rank, TERN_CHANNEL_TAGGED, first, words, used);
+}
+
+/* With bytes of a card before the data, which is then an offer of len_all bytes. */
+static tern_status send_data(const struct parcel *p, const struct tern_mem_handle *card, uint64_t len_all)
+{
+    enum wire_tagged_kind kind = card ? WIRE_TAGGED_RTS : WIRE_TAGGED_EAGER;
+    size_t                before = card ? sizeof(*card) : 0;
+    struct tern_link_msg  msg = { .peer = p->rank, .channel = TERN_CHANNEL_TAGGED };
+    tern_status           st = ops_to(p->rank)->msg_open(link_to(p->rank), &msg, before + p->len, before + p->len);
+    uint64_t             *head;
+
+    if (st != TERN_OK)
+        return st;
+    if (card)
+        memcpy(msg.data, card, sizeof(*card));
+    if (p->len > 0)
+        memcpy(msg.data + before, p->data, p->len);
+    head = (uint64_t *)(void *)msg.head;
+    head[0] = wire_tagged_first(kind, 0, p->id != 0, p->scope);
+    head[1] = p->tag;
+    head[2] = p->id;
+    head[3] = len_all;
+    tern_base_order_before(&tern_op_tagged_lock); /* as above */
+    ops_to(p->rank)->msg_send(link_to(p->rank), &msg, before + p->len);
+    return TERN_OK;
+}
+
+/* The longest data of a message of the link to the rank, behind a card. */
+static size_t longest_to(int rank)
+{
+    return ops_to(rank)->msg_max_data(link_to(rank), rank, TERN_CHANNEL_TAGGED) - sizeof(struct tern_mem_handle);
+}
+
+/* Bytes that travel with a message to the rank. Several such messages find room in the queue, so that one is copied
+ * into it while others are copied out. */
+static size_t eager_most(int rank)
+{
+    size_t most = longest_to(rank) / 8 * 3;
+
+    return tern_opt.msg_eager < most ? tern_opt.msg_eager : most;
+}
+
+uint64_t tern_op_tagged_find_eager_limit(void)
+{
+    uint64_t least = tern_opt.msg_eager;
+
+    for (int rank = 0; rank < tern_job.boot.ranks; rank++)
+        if (eager_most(rank) < least)
+            least = eager_most(rank);
+    atomic_store_explicit(&tern_op_tagged_eager_limit, least, memory_order_relaxed);
+    return least;
+}
+
+static bool is_offer(int rank, size_t len)
+{
+    return len > wire_tagged_room(true) && len > eager_most(rank);
+}
+
+static tern_status send_offer(struct tern_request *request, struct parcel *p)
+{
+    size_t      longest = longest_to(p->rank);
+    tern_status st = request->handle.size > 0 ? TERN_OK : expose(request);
+
+    if (st < 0)
+        return st;
+    if (p->len > tern_opt.msg_first)
+        p->len = tern_opt.msg_first;
+    if (p->len > longest)
+        p->len = longest;
+    return send_data(p, &request->handle, request->size);
+}
+
+/* Try to send it now. */
+static tern_status try_send(struct tern_request *request)
+{
+    int           rank = request->peer;
+    struct parcel p = { rank,         request->ctx->team->group->id, request->match.tag, request->id, request->buffer,
+                        request->size };
+
+    if (TERN_UNLIKELY(tern_core_job_lost(rank)))
+        return tern_base_fail(TERN_ERR_PEER, "rank %d is gone", rank);
+    if (TERN_UNLIKELY(tern_core_ctx_must_follow(request->ctx, rank)))
+        return TERN_AGAIN;
+    if (is_offer(rank, p.len))
+        return send_offer(request, &p);
+    return p.len <= wire_tagged_room(p.id != 0) ? send_inline(&p) : send_data(&p, NULL, 0);
+}
+
+/* A short message has left: the next ones are to leave by the shortest way, where there is one. */
+static void find_exit(struct tern_ctx *ctx, int rank)
+{
+    struct tern_tagged_peer *flow;
+
+    if (TERN_LIKELY(!ops_to(rank)->tagged_inject) || (!ctx->tagged && !tern_op_request_make(ctx)))
+        return;
+    flow = &((struct tern_tagged *)ctx->tagged)->peer[rank];
+    if (!flow->inject.producer)
+        (void)ops_to(rank)->tagged_inject(link_to(rank), rank, &flow->inject); /* otherwise the next one asks again */
+}
+
+static inline tern_status send_now(struct tern_ctx *ctx, int rank, uint64_t tag, const void *buf, size_t len)
+{
+    const struct tern_tagged *tagged = (const struct tern_tagged *)ctx->tagged;
+    struct parcel             p = { rank, ctx->team->group->id, tag, 0, buf, len };
+    tern_status               st;
+
+    if (TERN_UNLIKELY(tagged && tagged->peer[rank].queued > 0) || tern_core_ctx_must_follow(ctx, rank))
+        return TERN_AGAIN;
+    if (TERN_LIKELY(len <= wire_tagged_room(false))) {
+        if ((st = send_inline(&p)) == TERN_OK)
+            find_exit(ctx, rank);
+        return st;
+    }
+    return is_offer(rank, len) ? TERN_AGAIN : send_data(&p, NULL, 0);
+}
+
+tern_status tern_op_tagged_send_now(struct tern_ctx *ctx, int rank, uint64_t tag, const void *buf, size_t len)
+{
+    return send_now(ctx, rank, tag, buf, len);
+}
+
+/* ---- requests ---- */
+
+/* It has left; told: its end is the word that comes, and may have come. A failure is its end. */
+static void has_left(struct tern_request *request, bool told, tern_status st)
+{
+    if (st < 0 && told)
+        tern_op_tagged_withdraw(request);
+    if (st < 0 || !told)
+        tern_op_request_end(request, st);
+}
+
+/* One that cannot leave at once, or waits for word. */
+static __attribute__((noinline)) tern_status start_slowly(struct tern_request *request)
+{
+    struct tern_tagged      *tagged = (struct tern_tagged *)request->ctx->tagged;
+    struct tern_tagged_peer *flow = &tagged->peer[request->source];
+    bool                     told = is_sync(request) || is_offer(request->source, request->size);
+    tern_status              st;
+
+    request->handle.size = 0;
+    if (told && !enter(request))
+        return tern_base_fail(TERN_ERR_NOMEM, "no memory for one more message that waits for its receiver");
+    /* Before it leaves: word of it may come at once. */
+    request->phase = TERN_REQUEST_OFFERED;
+    atomic_store_explicit(&request->state, TERN_REQUEST_ACTIVE, memory_order_relaxed); /* the link's queue orders */
+    st = flow->queued > 0 ? TERN_AGAIN : try_send(request);
+    if (st < 0) {
+        tern_op_tagged_withdraw(request);
+        atomic_store_explicit(&request->state, TERN_REQUEST_IDLE, memory_order_relaxed);
+        return st;
+    }
+    if (st == TERN_OK) {
+        has_left(request, told, st);
+        return TERN_OK;
+    }
+    request->phase = TERN_REQUEST_QUEUED;
+    request->next = NULL;
+    *tagged->queue_end = request;
+    tagged->queue_end = &request->next;
+    flow->queued++;
+    atomic_store_explicit(&request->ctx->attention, true, memory_order_relaxed); /* this thread reads it */
+    return TERN_OK;
+}
+
+tern_status tern_op_tagged_send(struct tern_request *request, int rank, uint64_t tag, const void *buf, size_t len)
+{
+    tern_status st = TERN_AGAIN;
+
+    request->source = rank;
+    request->tag = tag;
+    request->len = len;
+    if (TERN_LIKELY(!is_sync(request) && !tern_core_job_lost(rank)))
+        st = send_now(request->ctx, rank, tag, buf, len);
+    if (TERN_LIKELY(st == TERN_OK))
+        tern_op_request_end(request, TERN_OK);
+    if (TERN_LIKELY(st != TERN_AGAIN))
+        return st;
+    request->peer = rank;
+    request->match.tag = tag;
+    request->buffer = (void *)(uintptr_t)buf;
+    request->size = len;
+    return start_slowly(request);
+}
+
+tern_status tern_op_tagged_start_send(struct tern_request *request)
+{
+    return tern_op_tagged_send(request, request->peer, request->match.tag, request->buffer, request->size);
+}
+
+/* What finds no room holds up what is behind it for the same rank, and nothing else. */
+void tern_op_tagged_progress_sends(struct tern_tagged *tagged)
+{
+    struct tern_request **at = &tagged->queue, *request;
+
+    tagged->pass++;
+    while ((request = *at)) {
+        struct tern_tagged_peer *flow = &tagged->peer[request->peer];
+        bool                     told = request->id != 0;
+        tern_status              st = TERN_AGAIN;
+
+        if (flow->pass != tagged->pass) {
+            request->phase = TERN_REQUEST_OFFERED; /* word of it may come at once */
+            st = try_send(request);
+        }
+        if (st == TERN_AGAIN) {
+            request->phase = TERN_REQUEST_QUEUED;
+            flow->pass = tagged->pass;
+            at = &request->next;
+            continue;
+        }
+        if (!(*at = request->next))
+            tagged->queue_end = at;
+        flow->queued--;
+        has_left(request, told, st);
+    }
+}
+
+bool tern_op_tagged_withdraw(struct tern_request *request)
+{
+    bool alone, found;
+
+    alone = tern_base_biased_lock(&tern_op_tagged_lock);
+    found = request->id != 0 && leave(request->peer, request->id) != NULL;
+    tern_base_biased_unlock(&tern_op_tagged_lock, alone);
+    if (found) {
+        conceal(request);
+        request->handle.size = 0;
+    }
+    return found;
+}
+
+/* ---- word ---- */
+
+static __attribute__((cold, noreturn)) void refuse(int from)
+{
+    tern_base_log(TERN_LOG_ERROR,
+                  "rank %d was told by rank %d of a tagged message that it did not send; ending the job",
+                  tern_job.boot.rank, from);
+    _Exit(1);
+}
+
+/* Two halves of the id, and a status. Word of a send that was given up meanwhile comes too late. */
+static void hear(const tern_am_event *event, void *user)
+{
+    struct tern_request *request;
+    uint64_t             id;
+    bool                 alone;
+
+    (void)user;
+    if (event->nargs != 3 || event->request)
+        refuse(event->source);
+    tern_base_order_after(&tern_op_tagged_lock); /* the thread that sent what this is word of */
+    id = event->args[0] | (uint64_t)event->args[1] << 32;
+    alone = tern_base_biased_lock(&tern_op_tagged_lock);
+    if ((request = leave(event->source, id))) {
+        conceal(request);
+        request->handle.size = 0;
+        tern_op_request_end(request, (int32_t)event->args[2] < 0 ? (tern_status)(int32_t)event->args[2] : TERN_OK);
+    }
+    tern_base_biased_unlock(&tern_op_tagged_lock, alone);
+}
+
+tern_status tern_op_tagged_send_fin_now(int rank, uint64_t id, tern_status status)
+{
+    const uint32_t args[3] = { (uint32_t)id, (uint32_t)(id >> 32), (uint32_t)status };
+
+    if (tern_core_job_lost(rank))
+        return TERN_OK; /* it does not want to know any more */
+    return tern_op_am_send_short(NULL, rank, TERN_OP_AM_FIN, args, 3);
+}
+
+tern_status tern_op_tagged_send_fin(int rank, uint64_t id, tern_status status)
+{
+    tern_status st;
+
+    if (!tern_core_message_hold())
+        return TERN_AGAIN;
+    st = tern_op_tagged_send_fin_now(rank, id, status);
+    tern_core_message_release();
+    return st;
+}
+
+void tern_op_tagged_send_open(void)
+{
+    tern_op_am_register(TERN_OP_AM_FIN, hear, NULL);
+}
+
+void tern_op_tagged_send_close(void)
+{
+    free(places);
+    places = NULL;
+    count = 0;
+    unused = NO_PLACE;
+    set_untold(0);
+    atomic_store_explicit(&tern_op_tagged_eager_limit, UINT64_MAX,
+                          memory_order_relaxed); /* there are no other threads */
+}

@@ -1,0 +1,144 @@
+/* counter.c: counters: what the program does with them. See engine.h. */
+#include <stdlib.h>
+
+#include "boot/bell.h"
+#include "core/job.h"
+#include "op/trigger/thread.h"
+#include "op/trigger/engine.h"
+
+tern_status tern_op_counter_new(struct tern_ctx *ctx, struct tern_counter **out)
+{
+    struct tern_counter *counter;
+    struct tern_engine  *engine;
+    tern_status          st = ctx->engine ? TERN_OK : tern_op_engine_open(ctx);
+
+    if (st < 0)
+        return st;
+    if (!(counter = calloc(1, sizeof(*counter))))
+        return tern_base_fail(TERN_ERR_NOMEM, "no memory for a counter");
+    engine = (struct tern_engine *)ctx->engine;
+    counter->engine = engine;
+    pthread_mutex_lock(&engine->lock);
+    counter->next = engine->counters;
+    counter->link = &engine->counters;
+    if (counter->next)
+        counter->next->link = &counter->next;
+    engine->counters = counter;
+    pthread_mutex_unlock(&engine->lock);
+    *out = counter;
+    return TERN_OK;
+}
+
+/* With the lock. */
+static size_t cancel_all(struct tern_counter *counter)
+{
+    size_t                 n = 0;
+    struct tern_threshold *armed;
+
+    for (; (armed = tern_op_threshold_pop(&counter->armed, UINT64_MAX)); n++)
+        tern_op_engine_end((struct tern_trigger_op *)armed, TERN_ERR_CANCELLED);
+    return n;
+}
+
+/* What waits for the counter may count on it too: only what is left after the cancellation is in the way. */
+static uint32_t users_elsewhere(const struct tern_counter *counter)
+{
+    uint32_t                     users = counter->users;
+    const struct tern_threshold *armed = NULL;
+
+    while ((armed = tern_op_threshold_next(&counter->armed, armed))) {
+        const struct tern_trigger_op *later = (const struct tern_trigger_op *)armed;
+        users -= (later->counter == counter ? 1u : 0u) + (later->target == counter ? 1u : 0u);
+    }
+    return users;
+}
+
+/* Take it off the list of those that have moved. */
+static void forget_move(struct tern_counter *counter)
+{
+    struct tern_counter **at = &counter->engine->moved;
+
+    if (!counter->moved)
+        return;
+    while (*at != counter)
+        at = &(*at)->next_moved;
+    *at = counter->next_moved;
+    tern_op_engine_busy_dec(counter->engine);
+}
+
+bool tern_op_counter_free(struct tern_counter *counter)
+{
+    struct tern_engine *engine = counter->engine;
+
+    pthread_mutex_lock(&engine->lock);
+    tern_op_engine_progress_in_handler(engine); /* what has come so far that it starts is not cancelled */
+    if (users_elsewhere(counter) > 0) {
+        pthread_mutex_unlock(&engine->lock);
+        return false;
+    }
+    cancel_all(counter);
+    forget_move(counter);
+    *counter->link = counter->next;
+    if (counter->next)
+        counter->next->link = counter->link;
+    pthread_mutex_unlock(&engine->lock);
+    tern_op_threshold_free(&counter->armed);
+    free(counter);
+    return true;
+}
+
+/* The counter was moved by any thread: start what is to start, and tell those who wait. */
+static void stir(struct tern_engine *engine)
+{
+    struct tern_slot *slot = tern_core_job_slot(tern_job.boot.rank);
+    bool              left;
+
+    tern_op_engine_progress_in_handler(engine);
+    left = tern_op_engine_busy(engine) > 0;
+    pthread_mutex_unlock(&engine->lock);
+    tern_boot_bell_ring(&slot->bell, &slot->sleepers);
+    if (left)
+        tern_op_helper_wake();
+}
+
+void tern_op_counter_set(struct tern_counter *counter, uint64_t value)
+{
+    pthread_mutex_lock(&counter->engine->lock);
+    counter->error = TERN_OK;
+    atomic_store_explicit(&counter->failures, 0, memory_order_relaxed);  /* orders nothing */
+    atomic_store_explicit(&counter->value, value, memory_order_release); /* as in tern_op_engine_add() */
+    tern_op_engine_moved(counter);
+    stir(counter->engine);
+}
+
+tern_status tern_op_counter_add(struct tern_counter *counter, uint64_t value)
+{
+    tern_status st;
+
+    pthread_mutex_lock(&counter->engine->lock);
+    st = tern_op_engine_add(counter, value);
+    stir(counter->engine);
+    return st;
+}
+
+size_t tern_op_counter_cancel(struct tern_counter *counter)
+{
+    struct tern_engine *engine = counter->engine;
+    size_t              n;
+
+    pthread_mutex_lock(&engine->lock);
+    tern_op_engine_progress_in_handler(engine);
+    n = cancel_all(counter);
+    pthread_mutex_unlock(&engine->lock);
+    return n;
+}
+
+tern_status tern_op_counter_error(struct tern_counter *counter)
+{
+    tern_status st;
+
+    pthread_mutex_lock(&counter->engine->lock);
+    st = counter->error;
+    pthread_mutex_unlock(&counter->engine->lock);
+    return st;
+}

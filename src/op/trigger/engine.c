@@ -1,0 +1,338 @@
+/* engine.c: see engine.h. */
+#include "op/trigger/engine.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/job.h"
+#include "core/message.h"
+#include "op/trigger/thread.h"
+
+#define REFUSALS 16 /* starts without room in one go; the next go begins behind them */
+
+/* ---- counters that move ---- */
+
+void tern_op_engine_moved(struct tern_counter *counter)
+{
+    struct tern_engine *engine = counter->engine;
+
+    if (counter->moved || !tern_op_threshold_reached(&counter->armed, tern_op_counter_value(counter)))
+        return;
+    counter->moved = true;
+    counter->next_moved = engine->moved;
+    engine->moved = counter;
+    tern_op_engine_busy_inc(engine);
+}
+
+tern_status tern_op_engine_add(struct tern_counter *counter, uint64_t value)
+{
+    uint64_t sum;
+
+    if (__builtin_add_overflow(tern_op_counter_value(counter), value, &sum))
+        return tern_base_fail(TERN_ERR_RANGE, "a counter of %llu cannot count %llu more",
+                              (unsigned long long)tern_op_counter_value(counter), (unsigned long long)value);
+    /* release: what is counted before the number. Pairs with tern_op_counter_value(). */
+    atomic_store_explicit(&counter->value, sum, memory_order_release);
+    tern_op_engine_moved(counter);
+    return TERN_OK;
+}
+
+/* ---- the end of an operation ---- */
+
+static void set_state(struct tern_trigger_op *later, enum tern_trigger_state state)
+{
+    later->state = state;
+    if (later->record)
+        __atomic_store_n(&later->record->scratch[2], (uint64_t)state, __ATOMIC_RELAXED); /* for reports only */
+}
+
+/* Nothing is left of it but its events. */
+void tern_op_engine_end(struct tern_trigger_op *later, tern_status status)
+{
+    struct tern_pending *record = later->record;
+
+    if (later->counter)
+        later->counter->users--;
+    if (later->target)
+        later->target->users--;
+    *later->link = later->older;
+    if (later->older)
+        later->older->link = later->link;
+    free(later);
+    if (!record)
+        return;
+    record->stage = NULL;
+    record->status = status;
+    /* release: the status, and what the operation did. Pairs with tern_core_event_done(). */
+    __atomic_store_n(&record->done, true, __ATOMIC_RELEASE);
+}
+
+/* The first of what waits that is nothing but an event of the counter. */
+static struct tern_trigger_op *find_watch(const struct tern_counter *counter)
+{
+    struct tern_threshold *armed = NULL;
+
+    while ((armed = tern_op_threshold_next(&counter->armed, armed)))
+        if (((struct tern_trigger_op *)armed)->watch)
+            break;
+    return (struct tern_trigger_op *)armed;
+}
+
+static __attribute__((cold, noinline)) void count_failure(struct tern_counter *counter, tern_status status)
+{
+    struct tern_trigger_op *watch;
+    bool                    first = counter->error == TERN_OK;
+
+    counter->error = first ? status : counter->error;
+    /* release: the error before the number. Pairs with tern_op_counter_failures(). */
+    atomic_fetch_add_explicit(&counter->failures, 1, memory_order_release);
+    while (first && (watch = find_watch(counter))) { /* after the first none is taken any more */
+        tern_op_threshold_remove(&counter->armed, &watch->armed);
+        tern_op_engine_end(watch, status);
+    }
+}
+
+static void count(struct tern_counter *counter, const struct tern_trigger_op *later, tern_status status)
+{
+    if (TERN_LIKELY(status == TERN_OK))
+        status = tern_op_engine_add(counter, later->flags & TERN_COUNT_BYTES ? later->bytes : 1);
+    if (TERN_UNLIKELY(status < 0))
+        count_failure(counter, status);
+}
+
+/* It began, and has ended. */
+static void finish(struct tern_trigger_op *later, tern_status status)
+{
+    struct tern_engine *engine = later->engine;
+
+    if (TERN_UNLIKELY(status < 0 && !later->silent && engine->failed == TERN_OK)) {
+        engine->failed = status;
+        engine->failed_what = later->what;
+        engine->failed_rank = later->rank;
+    }
+    if (later->counter)
+        count(later->counter, later, status);
+    tern_op_engine_end(later, status);
+    tern_op_engine_busy_dec(engine); /* last: what it has moved is more */
+}
+
+/* ---- starting ---- */
+
+void tern_op_engine_ready(struct tern_trigger_op *later)
+{
+    struct tern_engine *engine = later->engine;
+
+    set_state(later, TERN_TRIGGER_READY);
+    later->when = NULL;
+    later->next = NULL;
+    *engine->ready_end = later;
+    engine->ready_end = &later->next;
+    atomic_store_explicit(&engine->ready_count, tern_op_engine_waiting(engine) + 1, memory_order_relaxed);
+}
+
+static struct tern_trigger_op *take_ready(struct tern_engine *engine)
+{
+    struct tern_trigger_op *later = engine->ready;
+
+    engine->ready = later->next;
+    if (!engine->ready)
+        engine->ready_end = &engine->ready;
+    atomic_store_explicit(&engine->ready_count, tern_op_engine_waiting(engine) - 1, memory_order_relaxed);
+    return later;
+}
+
+/* For the record of one that is under way. */
+static void ended(void *whom, tern_status status)
+{
+    struct tern_trigger_op *later = whom;
+
+    if (TERN_UNLIKELY(tern_op_trigger_continues(later, status)))
+        tern_op_engine_ready(later);
+    else
+        finish(later, status);
+}
+
+/* TERN_AGAIN: there is no room now. */
+static tern_status start(struct tern_trigger_op *later)
+{
+    struct tern_ctx *ctx = later->engine->ctx;
+    tern_event       event = TERN_EVENT_INIT;
+    tern_status      st = TERN_ERR_PEER;
+
+    if (later->rank < 0 || !tern_core_job_lost(later->rank))
+        st = later->start(later, ctx, &event);
+    if (st == TERN_AGAIN)
+        return st;
+    if (event.pending && !event.pending->done) {
+        set_state(later, TERN_TRIGGER_STARTED);
+        event.pending->on_end_arg = later;
+        event.pending->on_end = ended;
+        return TERN_OK;
+    }
+    if (event.pending)
+        st = tern_core_event_test(&event);
+    ended(later, st);
+    return TERN_OK;
+}
+
+static bool fire(struct tern_engine *engine)
+{
+    struct tern_counter   *counter = engine->moved;
+    struct tern_threshold *armed;
+
+    if (!counter)
+        return false;
+    engine->moved = counter->next_moved;
+    counter->moved = false;
+    while ((armed = tern_op_threshold_pop(&counter->armed, tern_op_counter_value(counter)))) {
+        tern_op_engine_busy_inc(engine);
+        tern_op_engine_ready((struct tern_trigger_op *)armed);
+    }
+    tern_op_engine_busy_dec(engine);
+    return true;
+}
+
+/* Give each of those that are ready now a chance. */
+static bool start_ready(struct tern_engine *engine)
+{
+    unsigned refused = 0;
+    bool     any = false;
+
+    for (uint32_t n = tern_op_engine_waiting(engine); n > 0 && refused < REFUSALS; n--) {
+        struct tern_trigger_op *later = take_ready(engine);
+
+        if (start(later) == TERN_AGAIN) {
+            tern_op_engine_ready(later);
+            refused++;
+        } else {
+            any = true;
+        }
+    }
+    return any;
+}
+
+bool tern_op_engine_progress(struct tern_engine *engine)
+{
+    uint32_t before = tern_op_engine_busy(engine);
+    bool     any = false;
+
+    if (engine->ctx->outstanding)
+        tern_core_ctx_advance(engine->ctx);
+    do {
+        while (fire(engine))
+            any = true;
+        any |= start_ready(engine);
+    } while (engine->moved);
+    return any || tern_op_engine_busy(engine) != before;
+}
+
+/* ---- for the program's context ---- */
+
+void tern_op_engine_progress_in_handler(struct tern_engine *engine)
+{
+    if (tern_core_in_handler())
+        while (fire(engine)) /* what is reached stays reached, whatever the handler does to the counter next */
+            continue;
+    else
+        tern_op_engine_progress(engine);
+}
+
+static void engine_progress(struct tern_ctx_engine *aside)
+{
+    struct tern_engine *engine = (struct tern_engine *)aside;
+
+    /* relaxed: a hint for the thread beside. One thread writes it. */
+    atomic_store_explicit(&engine->polls, atomic_load_explicit(&engine->polls, memory_order_relaxed) + 1,
+                          memory_order_relaxed);
+    if (tern_op_engine_busy(engine) == 0 || pthread_mutex_trylock(&engine->lock) != 0)
+        return; /* whoever has the lock is doing the same */
+    tern_op_engine_progress_in_handler(engine);
+    pthread_mutex_unlock(&engine->lock);
+}
+
+static void describe(const char *what, int rank, char *text, size_t size)
+{
+    if (rank < 0)
+        snprintf(text, size, "triggered %s", what);
+    else
+        snprintf(text, size, "%s to rank %d of the job, which counts or was triggered,", what, rank);
+}
+
+static void engine_describe(struct tern_ctx_engine *aside, char *text, size_t size)
+{
+    struct tern_engine *engine = (struct tern_engine *)aside;
+    const char         *what = NULL;
+    int                 rank = -1;
+
+    pthread_mutex_lock(&engine->lock);
+    for (const struct tern_trigger_op *later = engine->all; later; later = later->older) {
+        if (later->state != TERN_TRIGGER_ARMED) {
+            what = later->what;
+            rank = later->rank;
+        }
+    }
+    if (!what && engine->ctx->outstanding)
+        tern_core_pending_describe(engine->ctx->outstanding, text, size);
+    else
+        describe(what ? what : "operation", rank, text, size);
+    pthread_mutex_unlock(&engine->lock);
+}
+
+static tern_status engine_failed(struct tern_ctx_engine *aside, char *text, size_t size)
+{
+    struct tern_engine *engine = (struct tern_engine *)aside;
+    tern_status         st;
+
+    pthread_mutex_lock(&engine->lock);
+    st = engine->failed;
+    if (st < 0)
+        describe(engine->failed_what, engine->failed_rank, text, size);
+    engine->failed = TERN_OK;
+    pthread_mutex_unlock(&engine->lock);
+    return st;
+}
+
+static void engine_close(struct tern_ctx_engine *aside)
+{
+    struct tern_engine     *engine = (struct tern_engine *)aside;
+    struct tern_counter    *counter;
+    struct tern_trigger_op *later;
+
+    tern_op_helper_leave(engine);
+    tern_core_ctx_close(engine->ctx);
+    while ((later = engine->all)) {
+        engine->all = later->older;
+        free(later);
+    }
+    while ((counter = engine->counters)) {
+        engine->counters = counter->next;
+        tern_op_threshold_free(&counter->armed);
+        free(counter);
+    }
+    pthread_mutex_destroy(&engine->lock);
+    free(engine);
+}
+
+tern_status tern_op_engine_open(struct tern_ctx *owner)
+{
+    struct tern_engine *engine = calloc(1, sizeof(*engine));
+    tern_status         st;
+
+    if (!engine)
+        return tern_base_fail(TERN_ERR_NOMEM, "no memory for the counters of a context");
+    if ((st = tern_core_ctx_open(owner->team, TERN_RELAXED, &engine->ctx)) < 0) {
+        free(engine);
+        return st;
+    }
+    tern_core_ctx_unlist(engine->ctx);
+    engine->base.progress = engine_progress;
+    engine->base.describe = engine_describe;
+    engine->base.failed = engine_failed;
+    engine->base.close = engine_close;
+    engine->owner = owner;
+    engine->ready_end = &engine->ready;
+    pthread_mutex_init(&engine->lock, NULL);
+    tern_op_helper_join(engine);
+    owner->engine = &engine->base;
+    return TERN_OK;
+}

@@ -1,0 +1,39 @@
+/* greet.c: what the two sides of a connection between nodes say before they have proved themselves.
+ *
+ * Promise: bytes that were not made with the job's key are no HELLO and no WELCOME; those that were are, and bring what
+ * was put into them. */
+#include "fuzz/fuzz.h"
+
+#include "boot/handshake.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct tern_handshake greet = { .key = { 7 }, .port = 4711 }, got = greet;
+    uint8_t               hello[TERN_HANDSHAKE_HELLO], welcome[TERN_HANDSHAKE_WELCOME], made[TERN_HANDSHAKE_HELLO];
+    uint8_t              *exact;
+
+    fuzz_take(&data, &size, hello, sizeof(hello));
+    fuzz_take(&data, &size, welcome, sizeof(welcome));
+    exact = fuzz_copy(hello, sizeof(hello));
+    if (tern_boot_handshake_read_hello(&got, exact)) { /* none but what the key makes */
+        tern_boot_handshake_hello(&got, made);
+        MUST(memcmp(made, hello, sizeof(made)) == 0);
+    }
+    free(exact);
+    exact = fuzz_copy(welcome, sizeof(welcome));
+    if (tern_boot_handshake_read_welcome(&got, exact)) {
+        tern_boot_handshake_welcome(&got, made);
+        MUST(memcmp(made, welcome, sizeof(welcome)) == 0);
+    }
+    free(exact);
+    memcpy(&greet.node, hello + 8, 4);
+    memcpy(greet.node_random, hello + 16, TERN_HANDSHAKE_RANDOM);
+    memcpy(greet.hub_random, welcome, TERN_HANDSHAKE_RANDOM);
+    tern_boot_handshake_hello(&greet, made);
+    got = (struct tern_handshake){ .key = { 7 }, .port = 4711 };
+    MUST(tern_boot_handshake_read_hello(&got, made) && got.node == greet.node);
+    MUST(memcmp(got.node_random, greet.node_random, TERN_HANDSHAKE_RANDOM) == 0);
+    made[size % sizeof(made)] ^= 1;
+    MUST(!tern_boot_handshake_read_hello(&got, made));
+    return 0;
+}

@@ -1,0 +1,157 @@
+/* notes.c: notifications that a hostile peer has written into the cells of its queue: of each the input says from whom
+ * it came, whether what it carries is to be put in its place, and the 48 bytes of its head. Between them requests are
+ * started and withdrawn.
+ *
+ * Promise: a notification that makes no sense ends the job, any other is taken, or left where it is because no more can
+ * be kept; what it carries goes to its place, and nothing else is touched: what lies around the region is not mapped. A
+ * request is done by what it asked for alone. */
+#include "fuzz/fuzz.h"
+
+#include <setjmp.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/bits.h"
+#include "base/log.h"
+#include "base/options.h"
+#include "op/notify/notify.h"
+#include "serve_world.h"
+
+#define NAME 5u
+#define PAGE 4096u
+#define KEPT 4u
+#define REQUESTS 3
+
+static unsigned char       *memory; /* the region: a page between two that cannot be touched */
+static struct tern_notice  *request[REQUESTS];
+static struct tern_ctx      ctx;
+static jmp_buf              refused;
+static volatile bool        delivering;
+static const unsigned char *head;
+
+static const struct tern_match_name asks[REQUESTS] = {
+    { .scope = NAME, .source = 1, .tag = 2 },
+    { .scope = NAME, .source = 2, .class = TERN_MATCH_ANY_TAG },
+    { .scope = NAME, .class = TERN_MATCH_ANY_SOURCE | TERN_MATCH_ANY_TAG },
+};
+
+/* A notification that is refused ends the job: here it ends its delivery. */
+void _Exit(int status)
+{
+    if (delivering)
+        longjmp(refused, 1);
+    _exit(status);
+}
+
+static void make_job(void)
+{
+    static struct tern_link_part parts[SERVE_RANKS];
+    static struct tern_region    region = { .part = parts, .name = NAME };
+    static char                  keep[] = "TERN_NOTIFY_KEEP=4";
+    char                        *environment[] = { keep, NULL };
+    unsigned char               *pages = mmap(NULL, 3 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    MUST((void *)pages != MAP_FAILED && mprotect(pages + PAGE, PAGE, PROT_READ | PROT_WRITE) == 0);
+    MUST(tern_base_options_load(environment) == TERN_OK && (uint64_t)tern_opt.notify_keep == KEPT);
+    tern_base_log_set_level((enum tern_log_level) - 1); /* what is refused is expected: nothing is said */
+    serve_world_open();
+    memory = pages + PAGE;
+    parts[0].addr = (uint64_t)(uintptr_t)memory;
+    parts[0].size = PAGE;
+    region.team = &tern_job.world;
+    tern_job.regions = &region;
+    tern_op_notify_open();
+    for (unsigned i = 0; i < REQUESTS; i++)
+        MUST(tern_op_notice_new(&ctx, &region, asks[i], 1 + i, &request[i]) == TERN_OK);
+}
+
+/* Numbers that would hardly ever be met by chance are brought near. */
+static void write_head(struct wire_notify *note, const uint8_t **data, size_t *size)
+{
+    uint8_t near;
+
+    fuzz_take(data, size, &near, sizeof(near));
+    fuzz_take(data, size, note, sizeof(*note));
+    note->kind = near & 1 ? note->kind % (WIRE_NOTIFY_KINDS + 1) : note->kind;
+    note->len = near & 2 ? note->len % (sizeof(note->data) + 2) : note->len;
+    note->scope = near & 4 ? NAME : note->scope;
+    note->bytes = near & 8 ? note->bytes % (PAGE + 2) : note->bytes;
+    note->tag = near & 16 ? note->tag % 4 : note->tag;
+}
+
+static bool is_refused(const struct wire_notify *note)
+{
+    if (note->scope != NAME)
+        return false;
+    if (note->kind == WIRE_NOTIFY)
+        return note->len > 0;
+    return note->kind != WIRE_NOTIFY_INLINE || note->len > sizeof(note->data) ||
+           !tern_base_covers(PAGE, note->bytes, note->len);
+}
+
+/* Returns whether it was taken. */
+static bool deliver_one(int from, bool place, const struct wire_notify *note)
+{
+    bool taken;
+
+    if (setjmp(refused) != 0) {
+        delivering = false;
+        MUST(is_refused(note));
+        return false;
+    }
+    delivering = true;
+    taken = tern_core_up.note(from, head, place);
+    delivering = false;
+    MUST(!is_refused(note));
+    MUST(taken || note->scope == NAME);
+    if (taken && place && note->scope == NAME && note->kind == WIRE_NOTIFY_INLINE)
+        MUST(memcmp(memory + note->bytes, note->data, note->len) == 0);
+    return taken;
+}
+
+static void check_done(unsigned i)
+{
+    struct tern_notice *it = request[i];
+
+    if (tern_op_notice_state(it) != TERN_NOTICE_DONE)
+        return;
+    MUST(it->left == 0 && it->source >= 0 && it->source < SERVE_RANKS);
+    MUST(asks[i].class & TERN_MATCH_ANY_SOURCE || it->source == asks[i].source);
+    MUST(asks[i].class & TERN_MATCH_ANY_TAG || it->tag == asks[i].tag);
+    tern_op_notice_seen(it);
+}
+
+static void one_step(const uint8_t **data, size_t *size)
+{
+    struct {
+        uint8_t what, who;
+    } said;
+    struct wire_notify note;
+
+    fuzz_take(data, size, &said, sizeof(said));
+    if (said.what % 8 == 0)
+        tern_op_notice_start(request[said.who % REQUESTS]);
+    else if (said.what % 8 == 1)
+        tern_op_notice_cancel(request[said.who % REQUESTS]);
+    else {
+        write_head(&note, data, size);
+        head = fuzz_copy((const uint8_t *)&note, sizeof(note));
+        deliver_one(said.who % SERVE_RANKS, said.what & 8, &note);
+        free((void *)(uintptr_t)head);
+    }
+    for (unsigned i = 0; i < REQUESTS; i++)
+        check_done(i);
+}
+
+/* What was kept goes with the region; requests are as at first. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (!memory)
+        make_job();
+    while (size > 0)
+        one_step(&data, &size);
+    for (unsigned i = 0; i < REQUESTS; i++)
+        tern_op_notice_cancel(request[i]);
+    tern_op_notify_forget(NAME);
+    return 0;
+}

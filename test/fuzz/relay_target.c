@@ -1,0 +1,21 @@
+/* dial.c: where rank 0 of a job on several nodes says that it is, as the others read it.
+ *
+ * Promise: what is accepted has a port, at least one address, and texts that end. */
+#include "fuzz/fuzz.h"
+
+#include "boot/relay_connect.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char                    *text = fuzz_text(data, size);
+    struct tern_relay_target target;
+
+    memset(&target, 0x77, sizeof(target));
+    if (tern_boot_relay_target_decode(text, &target)) {
+        MUST(target.port > 0 && target.port < 65536 && target.count >= 1 && target.count <= TERN_RELAY_ADDRESSES);
+        for (int i = 0; i < target.count; i++)
+            MUST(strnlen(target.address[i], TERN_RELAY_ADDRESS) < TERN_RELAY_ADDRESS);
+    }
+    free(text);
+    return 0;
+}

@@ -1,0 +1,214 @@
+/* hostile_notes.c: notes that a hostile peer writes into its cells, up to the requests that they are for.
+ *
+ * Promise: a note that makes no sense ends the job, whichever way it is taken: by delivery, or by the short way of a
+ * wait that expects what came last. Nothing outside of the region is written, and nothing in it but what a sound note
+ * carries.
+ *
+ * One process is both ranks of two, and has the op and core of rank 0. Each case runs in a process of its own.
+ */
+#include "link_test.h"
+
+#include "base/biased_lock.h"
+#include "core/message.h"
+#include "link/shm/shm.h"
+#include "op/notify/notify.h"
+#include "op/wire.h"
+#include "serve_world.h"
+
+#define NAME 5u
+#define SIZE 4096u
+#define TAG 7u
+
+struct scene {
+    struct rank                r[2];
+    struct tern_inject_notify *port;   /* of rank 1 to rank 0 */
+    unsigned char             *memory; /* the region: SIZE bytes between two pages that cannot be touched */
+    struct tern_notice        *notice;
+};
+
+static struct tern_link_part parts[SERVE_RANKS];
+static struct tern_region    region = { .part = parts, .name = NAME };
+static struct tern_ctx       ctx;
+static jmp_buf               refused;
+static volatile bool         delivering;
+static unsigned              shortly; /* notes that were taken by the short way */
+
+/* A note that is refused ends the job: here it ends its delivery. */
+void _Exit(int status)
+{
+    if (delivering)
+        longjmp(refused, 1);
+    _exit(status);
+}
+
+static void scene_set(struct scene *s)
+{
+    static struct tern_link_up up;
+    struct tern_boot          *boot = &s->r[0].boot;
+    unsigned char             *pages = mmap(NULL, 3 * SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    EXPECT((void *)pages != MAP_FAILED && mprotect(pages + SIZE, SIZE, PROT_READ | PROT_WRITE) == 0);
+    s->memory = pages + SIZE;
+    memset(s->memory, 0x5a, SIZE);
+    tern_base_bias_claim(); /* the short way is for who is alone */
+    serve_world_open();
+    parts[0].addr = (uint64_t)(uintptr_t)s->memory;
+    parts[0].size = SIZE;
+    region.team = &tern_job.world;
+    tern_job.regions = &region;
+    EXPECT(tern_core_message_open() == TERN_OK);
+    tern_op_notify_open();
+    EXPECT(tern_op_notice_new(&ctx, &region, (struct tern_match_name){ .scope = NAME, .source = 1, .tag = TAG }, 1,
+                              &s->notice) == TERN_OK);
+    up = tern_core_up;
+    EXPECT(tern_boot_arena_make(2, 2, &boot->arena, &boot->huge, &boot->segment) == TERN_OK);
+    for (int i = 0; i < 2; i++) {
+        s->r[i].ops = link_named("shm");
+        s->r[i].boot = *boot;
+        tern_boot_place(&s->r[i].boot, i);
+        EXPECT(s->r[i].ops->open(&s->r[i].boot, i == 0 ? &up : &test_up, &s->r[i].link) == TERN_OK);
+    }
+    EXPECT(s->r[1].ops->notify_inject(s->r[1].link, 0, &s->port) == TERN_OK);
+}
+
+/* Rank 1 writes a note: its words, and bytes that it may carry. */
+static void forge(struct scene *s, uint64_t first, uint64_t third, unsigned kind)
+{
+    struct tern_nq_claim place;
+    uint64_t             word[TERN_NQ_WORDS] = { first, NAME, third };
+
+    EXPECT(tern_base_nq_reserve(&s->port->queue, &place));
+    memcpy(place.cell->head, word, sizeof(word));
+    memset(place.cell->head + sizeof(word), 0x33, TERN_LINK_INLINE);
+    tern_base_nq_publish(&place, kind);
+}
+
+/* How a wait takes notes: by the short way first, and then any. */
+static bool is_taken(struct scene *s)
+{
+    bool taken = tern_op_notice_spin(s->notice);
+
+    shortly += taken;
+    for (int i = 0; i < 4 && !taken; i++) {
+        tern_core_message_poll(); /* new senders are seen with messages */
+        tern_core_message_poll_notify();
+        taken = tern_op_notice_state(s->notice) == TERN_NOTICE_DONE;
+    }
+    if (taken)
+        tern_op_notice_seen(s->notice);
+    return taken;
+}
+
+/* Whether the note is refused; otherwise the request has taken it, or not: *taken. */
+static bool is_refused(struct scene *s, bool *taken)
+{
+    tern_op_notice_start(s->notice);
+    if (setjmp(refused) != 0) {
+        delivering = false;
+        return true;
+    }
+    delivering = true;
+    *taken = is_taken(s);
+    delivering = false;
+    return false;
+}
+
+static void take_good(struct scene *s, uint64_t first, uint64_t third, unsigned kind)
+{
+    bool taken = false;
+
+    forge(s, first, third, kind);
+    EXPECT(!is_refused(s, &taken) && taken);
+}
+
+static void nothing_but(const struct scene *s, uint64_t at, uint64_t len)
+{
+    for (uint64_t i = 0; i < SIZE; i++)
+        EXPECT(s->memory[i] == (i - at < len ? 0x33 : 0x5a));
+}
+
+/* So that refusals below mean something: both ways, and what is carried. */
+static void good_notes(struct scene *s)
+{
+    for (int i = 0; i < 3; i++)
+        take_good(s, wire_notify_first(TAG, WIRE_NOTIFY, 0), 1000, 0);
+    nothing_but(s, 0, 0);
+    for (int i = 0; i < 3; i++)
+        take_good(s, wire_notify_first(TAG, WIRE_NOTIFY_INLINE, 8), 16, TERN_NQ_INLINE);
+    nothing_but(s, 16, 8);
+    EXPECT(shortly == (atomic_load(&tern_bias.revoked) ? 0 : 4)); /* but for the first of each kind */
+    take_good(s, wire_notify_first(TAG, WIRE_NOTIFY_INLINE, 24), SIZE - 24, TERN_NQ_INLINE);
+    EXPECT(s->memory[SIZE - 1] == 0x33 && s->memory[SIZE - 25] == 0x5a);
+}
+
+/* A note that carries nothing and has a length: the wait would expect that length of the next one, which carries. */
+static void a_length_of_nothing(struct scene *s)
+{
+    const uint64_t first = wire_notify_first(TAG, WIRE_NOTIFY, 200);
+    bool           taken;
+
+    take_good(s, wire_notify_first(TAG, WIRE_NOTIFY, 0), 0, 0);
+    forge(s, first, 0, 0);
+    forge(s, first, 0x700000000000ull, TERN_NQ_INLINE);
+    EXPECT(is_refused(s, &taken) || is_refused(s, &taken));
+    nothing_but(s, 0, 0);
+}
+
+/* What a note may say that comes after a sound one which carries 8 bytes. */
+static const struct {
+    enum wire_notify_kind kind;
+    uint8_t               len;
+    uint64_t              third;
+} almost[] = {
+    { WIRE_NOTIFY_INLINE, 8, SIZE - 7 },   { WIRE_NOTIFY_INLINE, 8, SIZE },
+    { WIRE_NOTIFY_INLINE, 8, UINT64_MAX }, { WIRE_NOTIFY_INLINE, 8, 0x700000000000ull },
+    { WIRE_NOTIFY_INLINE, 25, 0 },         { WIRE_NOTIFY_INLINE, 255, 0 },
+    { WIRE_NOTIFY_KINDS, 8, 0 },           { WIRE_NOTIFY, 8, 0 },
+};
+static size_t which;
+
+static void almost_the_same(struct scene *s)
+{
+    bool taken;
+
+    take_good(s, wire_notify_first(TAG, WIRE_NOTIFY_INLINE, 8), 16, TERN_NQ_INLINE);
+    forge(s, wire_notify_first(TAG, almost[which].kind, almost[which].len), almost[which].third, TERN_NQ_INLINE);
+    EXPECT(is_refused(s, &taken));
+    nothing_but(s, 16, 8);
+}
+
+static void play(scene_body *body)
+{
+    struct scene s = { .port = NULL };
+
+    scene_set(&s);
+    body(&s);
+    for (int i = 0; i < 2; i++)
+        s.r[i].ops->close(s.r[i].link);
+    tern_op_notify_leave();
+    tern_op_notify_close();
+    tern_core_message_close();
+    serve_world_close();
+}
+
+SCENE_TEST(good_notes)
+SCENE_TEST(a_length_of_nothing)
+
+/* A refusal ends the job, so each has one of its own. */
+static void test_almost_the_same(void **state)
+{
+    (void)state;
+    for (which = 0; which < sizeof(almost) / sizeof(almost[0]); which++)
+        run_alone(play, almost_the_same);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_good_notes),
+        cmocka_unit_test(test_a_length_of_nothing),
+        cmocka_unit_test(test_almost_the_same),
+    };
+
+    return cmocka_run_group_tests_name("hostile notes", tests, default_options, NULL);
+}

@@ -1,0 +1,291 @@
+/* errands.c: the link contract: errands. One body over every link that has them, and number of ranks.
+ *
+ * Promises: the request that was written is served at the rank it was sent to, byte by byte, once, about the part that
+ * was named; the answer comes back, once, before the errand is reported done, which happens once; an errand that finds
+ * no room is TERN_AGAIN; one that was cancelled gets no answer, but ends; what the target refuses, or knows no part
+ * for, fails.
+ *
+ * long: LINK_RANKS=all
+ */
+#include "link_parts.h"
+
+#define SIZE 65536u
+#define MOST 64 /* errands under way */
+
+static unsigned char *ground_base;
+static _Atomic int    served;
+
+struct errand {
+    struct test_op       op;
+    int                  right;
+    unsigned             when;
+    size_t               request, answer;
+    unsigned             answers; /* that came */
+    const unsigned char *room;
+};
+
+/* The first bytes of a request: what the server is to do. */
+struct wish {
+    uint32_t when, from, answer, refuse;
+};
+
+static unsigned char byte_of(uint32_t from, uint32_t when, size_t i)
+{
+    return (unsigned char)(from * 97 + when * 31 + i * 7 + i / 253);
+}
+
+static tern_status serve_wish(const struct tern_target_mem *ground, const unsigned char *request, size_t len,
+                              unsigned char *answer, size_t room, size_t *answered)
+{
+    struct wish w;
+
+    EXPECT(len >= sizeof(w));
+    memcpy(&w, request, sizeof(w));
+    EXPECT(ground->base == ground_base && ground->size == SIZE && room == w.answer);
+    for (size_t i = sizeof(w); i < len; i++)
+        EXPECT(request[i] == byte_of(w.from, w.when, i));
+    for (size_t i = 0; i < w.answer; i++)
+        answer[i] = byte_of(w.from + 1, w.when, i);
+    atomic_fetch_add(&served, 1);
+    *answered = w.answer;
+    return w.refuse ? TERN_ERR_LINK : TERN_OK;
+}
+
+static void take_answer(struct tern_link_op *op, const unsigned char *bytes, size_t len)
+{
+    struct errand *e = (struct errand *)op;
+
+    EXPECT(e->op.done == 0 && len == e->answer);
+    for (size_t i = 0; i < len; i++)
+        EXPECT(bytes[i] == byte_of((uint32_t)this_rank + 1, e->when, i));
+    __atomic_fetch_add(&e->answers, 1, __ATOMIC_RELAXED); /* by another thread; done orders it */
+}
+
+/* Memory whose path has errands. False: the link has none. */
+static bool ground_make(struct rank *r, struct parts *p)
+{
+    if (!r->ops->rpc_open)
+        return false;
+    server = serve_wish;
+    parts_make(r, p, is_network(r) ? TERN_MEM_ARENA : TERN_MEM_PRIVATE, SIZE);
+    ground_base = p->mine;
+    EXPECT(p->part[0].path->rpc);
+    meet(r);
+    return true;
+}
+
+static tern_status errand_try(struct rank *r, struct parts *p, struct errand *e, bool refuse)
+{
+    struct tern_xfer xfer = { .part = &p->part[e->right], .len = e->request };
+    struct wish      w = { e->when, (uint32_t)r->me, (uint32_t)e->answer, refuse };
+    tern_status      st = r->ops->rpc_open(r->lane, &xfer, &e->op.op);
+
+    if (st != TERN_OK)
+        return st;
+    EXPECT(tern_link_response_at(e->request) + e->answer <= e->op.op.rpc_bytes);
+    e->op.op.on_response = take_answer;
+    memcpy(e->op.op.rpc_buf, &w, sizeof(w));
+    for (size_t i = sizeof(w); i < e->request; i++)
+        e->op.op.rpc_buf[i] = byte_of(w.from, w.when, i);
+    r->ops->rpc_send(r->lane, &e->op.op, e->request, e->answer);
+    return TERN_OK;
+}
+
+static void errand_go(struct rank *r, struct parts *p, struct errand *e, bool refuse)
+{
+    tern_status st;
+
+    while ((st = errand_try(r, p, e, refuse)) == TERN_AGAIN)
+        turn(r);
+    EXPECT(st == TERN_OK);
+}
+
+static size_t room_of(struct rank *r)
+{
+    return is_network(r) ? tern_opt.ofi_rpc_buf : tern_opt.bounce_chunk;
+}
+
+/* Requests and answers of all lengths, one after the other and several at a time. */
+static void to_and_fro(struct rank *r)
+{
+    static struct errand e[9];
+    struct parts         p;
+    size_t               lens[9], count = 0;
+
+    if (!ground_make(r, &p))
+        return;
+    lens[0] = 0, lens[1] = 1, lens[2] = 63, lens[3] = 64, lens[4] = 1000;
+    lens[5] = 8192, lens[6] = 8193, lens[7] = room_of(r) / 2 - 64, lens[8] = room_of(r) - 64;
+    for (unsigned i = 0; i < 9; i++) {
+        unsigned flying = 0;
+
+        for (unsigned j = 0; j < 9; j++) {
+            size_t request = sizeof(struct wish) + lens[i];
+
+            if (tern_link_response_at(request) + lens[j] > room_of(r))
+                continue;
+            e[flying] = (struct errand){
+                .right = (r->me + 1) % r->ranks, .when = i * 9 + j, .request = request, .answer = lens[j]
+            };
+            errand_go(r, &p, &e[flying], false);
+            if (i % 2 == 0)
+                finish(r, &e[flying].op);
+            flying++;
+        }
+        for (unsigned j = 0; j < flying; j++) {
+            finish(r, &e[j].op);
+            EXPECT(e[j].op.status == TERN_OK && e[j].answers == 1);
+        }
+        count += flying;
+    }
+    meet(r);
+    EXPECT(atomic_load(&served) == (int)count); /* the left neighbour's */
+    parts_drop(r, &p);
+}
+
+static void refused(struct rank *r)
+{
+    struct errand e = { .right = (r->me + 1) % r->ranks, .request = 100, .answer = 100 };
+    struct parts  p;
+
+    if (!ground_make(r, &p))
+        return;
+    errand_go(r, &p, &e, true);
+    finish(r, &e.op);
+    EXPECT(e.op.status == TERN_ERR_LINK && e.answers == 0);
+    e = (struct errand){ .right = e.right, .request = 100 };
+    p.part[e.right].region += 77; /* that it does not have */
+    errand_go(r, &p, &e, false);
+    finish(r, &e.op);
+    EXPECT(e.op.status == TERN_ERR_LINK && e.answers == 0);
+    p.part[e.right].region -= 77;
+    e = (struct errand){ .right = e.right, .request = 100, .answer = 100 };
+    errand_go(r, &p, &e, false); /* and all is well again */
+    finish(r, &e.op);
+    EXPECT(e.op.status == TERN_OK && e.answers == 1);
+    parts_drop(r, &p);
+}
+
+/* More than there are rooms, and all over again. */
+static void no_room(struct rank *r)
+{
+    static struct errand e[MOST];
+    struct parts         p;
+    bool                 again = false;
+
+    if (!ground_make(r, &p))
+        return;
+    for (int round = 0; round < 3; round++) {
+        int         count = 0;
+        tern_status st = TERN_OK;
+
+        r->helps = false; /* nobody serves bounced ones meanwhile */
+        while (count < MOST && st == TERN_OK) {
+            e[count] = (struct errand){
+                .right = (r->me + 1) % r->ranks, .when = (unsigned)count, .request = 3000, .answer = 900
+            };
+            st = errand_try(r, &p, &e[count], false);
+            EXPECT(st == TERN_OK || st == TERN_AGAIN);
+            count += st == TERN_OK;
+        }
+        again |= st == TERN_AGAIN;
+        r->helps = true;
+        for (int i = 0; i < count; i++) {
+            finish(r, &e[i].op);
+            EXPECT(e[i].op.status == TERN_OK && e[i].answers == 1);
+        }
+        meet(r);
+    }
+    EXPECT(again || is_network(r)); /* the network may be fast enough */
+    parts_drop(r, &p);
+}
+
+static void cancelled(struct rank *r)
+{
+    static struct errand e[8];
+    struct parts         p;
+
+    if (!ground_make(r, &p))
+        return;
+    r->helps = false;
+    meet(r);
+    for (unsigned i = 0; i < 8; i++) {
+        tern_status st;
+
+        e[i] = (struct errand){ .right = (r->me + 1) % r->ranks, .when = i, .request = 200, .answer = 200 };
+        r->helps = false;
+        while ((st = errand_try(r, &p, &e[i], false)) == TERN_AGAIN) {
+            r->helps = true;
+            turn(r);
+        }
+        EXPECT(st == TERN_OK);
+        if (i % 2) {
+            unsigned answers = __atomic_load_n(&e[i].answers, __ATOMIC_RELAXED);
+
+            r->ops->cancel(r->lane, &e[i].op.op);
+            answers = __atomic_load_n(&e[i].answers, __ATOMIC_RELAXED); /* it may have come just before */
+            e[i].room = answers ? e[i].op.op.rpc_buf : NULL;
+        }
+    }
+    r->helps = true;
+    for (unsigned i = 0; i < 8; i++) {
+        finish(r, &e[i].op);
+        EXPECT(e[i].op.status == TERN_OK);
+        EXPECT(e[i].answers == (i % 2 == 0 || e[i].room != NULL));
+    }
+    parts_drop(r, &p);
+}
+
+static void bounce_options(void)
+{
+    default_options(NULL);
+    tern_opt.cma = TERN_CMA_OFF;
+    tern_opt.bounce_chunk = 65536;
+    tern_opt.bounce_chunks = 2;
+}
+
+#define LINK_TEST(body)                   \
+    static void test_##body(void **state) \
+    {                                     \
+        (void)state;                      \
+        bounce_options();                 \
+        run_links(64, body);              \
+    }
+LINK_TEST(to_and_fro)
+LINK_TEST(refused)
+LINK_TEST(no_room)
+LINK_TEST(cancelled)
+
+/* The network in the ways that some provider wants. */
+static void test_network_modes(void **state)
+{
+    static const struct {
+        int      local, delivery;
+        uint64_t room;
+        int64_t  rooms;
+    } modes[] = { { TERN_OFI_LOCAL_ALWAYS, TERN_OFI_DELIVERY_AUTO, 262144, 8 },
+                  { TERN_OFI_LOCAL_AUTO, TERN_OFI_DELIVERY_READ, 16384, 2 },
+                  { TERN_OFI_LOCAL_ALWAYS, TERN_OFI_DELIVERY_READ, 1 << 20, 64 } };
+    const struct tern_link_ops *ops = link_named("ofi");
+
+    (void)state;
+    for (size_t i = 0; ops && i < sizeof(modes) / sizeof(modes[0]); i++) {
+        default_options(NULL);
+        tern_opt.ofi_local = modes[i].local;
+        tern_opt.ofi_delivery = modes[i].delivery;
+        tern_opt.ofi_rpc_buf = modes[i].room;
+        tern_opt.ofi_rooms = modes[i].rooms;
+        run_link(ops, 2, 64, to_and_fro);
+        run_link(ops, 3, 64, no_room);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_to_and_fro), cmocka_unit_test(test_refused),       cmocka_unit_test(test_no_room),
+        cmocka_unit_test(test_cancelled),  cmocka_unit_test(test_network_modes),
+    };
+
+    return cmocka_run_group_tests_name("link errands", tests, default_options, NULL);
+}

@@ -1,0 +1,113 @@
+/* base_lone.c: exclusion that costs nothing while one thread is alone.
+ *
+ * Promise: what the lock guards is touched by one thread at a time, before, while and after a second thread comes; the
+ * first thread enters by plain stores until then, and never after.
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/biased_lock.h"
+#include "base/sanitize.h"
+
+#define THREADS 3
+#define EACH 20000
+/* Processes that are tried: the moment that counts comes once in each. */
+#if defined(TERN_BASE_TSAN) || defined(__SANITIZE_ADDRESS__)
+#define RUNS 20
+#else
+#define RUNS 200
+#endif
+
+static struct {
+    struct tern_biased_lock lock;
+    volatile uint64_t       a, b; /* equal whenever nobody is inside */
+    _Atomic bool            torn;
+    _Atomic int             started;
+} guarded;
+
+static void touch(bool expect_alone)
+{
+    bool alone = tern_base_biased_lock(&guarded.lock);
+
+    if (guarded.a != guarded.b || (expect_alone && !alone))
+        atomic_store(&guarded.torn, true);
+    guarded.a = guarded.a + 1;
+    guarded.b = guarded.b + 1;
+    tern_base_biased_unlock(&guarded.lock, alone);
+}
+
+static void *other(void *arg)
+{
+    (void)arg;
+    atomic_fetch_add(&guarded.started, 1);
+    for (int i = 0; i < EACH; i++)
+        touch(false);
+    return NULL;
+}
+
+/* The first thread is in the middle of its work when the others come. */
+static int one_run(unsigned before)
+{
+    pthread_t thread[THREADS];
+    uint64_t  mine = 0;
+
+    tern_base_bias_claim();
+    for (; mine < before; mine++)
+        touch(!atomic_load(&tern_bias.revoked)); /* where the kernel has the barrier */
+    for (int i = 0; i < THREADS; i++)
+        if (pthread_create(&thread[i], NULL, other, NULL) != 0)
+            return 2;
+    for (; atomic_load(&guarded.started) < THREADS || mine < EACH; mine++)
+        touch(false);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(thread[i], NULL);
+    if (tern_base_bias_enter(&guarded.lock.biased))
+        return 3; /* it is over */
+    return atomic_load(&guarded.torn) || guarded.a != mine + THREADS * EACH || guarded.a != guarded.b;
+}
+
+static void second_thread_comes(void **state)
+{
+    (void)state;
+    for (unsigned run = 0; run < RUNS; run++) {
+        int   status;
+        pid_t pid = fork();
+
+        assert_true(pid >= 0);
+        if (pid == 0)
+            _exit(one_run(run * 7));
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_true(WIFEXITED(status));
+        assert_int_equal(WEXITSTATUS(status), 0);
+    }
+}
+
+/* Before anyone said who is first, and where the kernel does not help, the lock is an ordinary one. */
+static void without_a_first(void **state)
+{
+    struct tern_biased_lock lock = { 0 };
+
+    (void)state;
+    assert_false(tern_base_biased_lock(&lock));
+    assert_true(atomic_load(&lock.held));
+    tern_base_biased_unlock(&lock, false);
+    assert_false(atomic_load(&lock.held));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(without_a_first),
+        cmocka_unit_test(second_thread_comes),
+    };
+
+    return cmocka_run_group_tests_name("being alone", tests, NULL, NULL);
+}
