@@ -8,7 +8,7 @@ bool tern_inject_inline(struct tern_inject_notify *port, const uint64_t word[TER
     bool sent = tern_base_nq_push_inline(&port->queue, word, to, src, len);
 
     if (sent)
-        atomic_store_explicit(&port->unflushed, true, memory_order_relaxed); /* the lock orders */
+        atomic_store_explicit(&port->unflushed, true, memory_order_relaxed); /* ordered by the lock */
     tern_base_biased_unlock(&port->lock, alone);
     return sent;
 }

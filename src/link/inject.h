@@ -1,8 +1,9 @@
-/* inject.h: where notes leave to a rank of the same node, without a call to the link.
+/* inject.h: send notifications to a rank of the same node without a call to the link.
  *
- * A link that keeps notes in cells (base/notify_queue.h) hands out its port to a rank (notify_inject); who has it
- * puts notes there without asking the link each time.
- * */
+ * A link that keeps notifications in cells (base/notify_queue.h) returns an injection handle for a rank
+ * (notify_inject). The holder of the handle pushes notifications to the rank's queue directly.
+ */
+    * /
 #ifndef TERN_LINK_INJECT_H
 #define TERN_LINK_INJECT_H
 
@@ -12,14 +13,15 @@
 #include "boot/segment.h"
 #include "link/link.h"
 
-struct tern_inject_notify {
+    struct tern_inject_notify {
     struct tern_biased_lock lock;
-    struct tern_nq_producer queue;     /* guarded by it */
-    _Atomic bool            unflushed; /* what some carry may not be in place. Written under it */
-    struct tern_slot       *slot;      /* of the rank */
+    struct tern_nq_producer queue;     /* guarded by lock */
+    _Atomic bool            unflushed; /* inline payload may not be in its destination yet. Written under lock */
+    struct tern_slot       *slot;      /* slot of the rank */
 };
 
-/* Whether there is nothing to be done for a rank that has news, which is known where no fence is needed. */
+/* Return true if the rank is known to be awake, so that a new message needs no wake-up. This is only known if no fence
+ * is needed to find out. */
 static inline bool tern_link_is_awake(const struct tern_slot *slot)
 {
     atomic_signal_fence(memory_order_seq_cst); /* see tern_boot_bell_ring_lightly() */
@@ -27,21 +29,22 @@ static inline bool tern_link_is_awake(const struct tern_slot *slot)
            atomic_load_explicit(&slot->sleepers, memory_order_relaxed) == 0;
 }
 
-/* Whether a consumer needs a fence before it looks whether its producer, the rank, wants to be woken: the rank runs no
- * barrier before it sleeps (base/wake_request.h). To be asked once, when the rank has sent something. */
+/* Return whether a consumer needs a fence before it checks whether its producer, the rank, wants to be woken: the rank
+ * does not run a membarrier before it sleeps (base/wake_request.h). Call this once, after the rank has sent
+ * something. */
 static inline bool tern_link_needs_fence(const struct tern_slot *slot)
 {
     return !tern_boot_bell_joined || atomic_load_explicit(&slot->uses_membarrier, memory_order_relaxed) == 0;
 }
 
-/* Order what was consumed before the look at `wanted`. Pairs with the fence of tern_boot_bell_announce(). */
+/* Order the consumption of cells before the load of `wanted`. Pairs with the fence of tern_boot_bell_announce(). */
 static inline void tern_link_before_wake_check(bool needs_fence)
 {
     if (TERN_UNLIKELY(needs_fence))
         atomic_thread_fence(memory_order_seq_cst);
 }
 
-/* Wake the rank if it sleeps: there is news for it. */
+/* Wake the rank if it sleeps, after something was sent to it. */
 static inline void tern_link_ring(struct tern_slot *slot)
 {
     if (TERN_LIKELY(tern_boot_bell_joined && atomic_load_explicit(&slot->uses_membarrier, memory_order_relaxed) != 0))
@@ -50,12 +53,14 @@ static inline void tern_link_ring(struct tern_slot *slot)
         tern_boot_bell_ring(&slot->bell, &slot->sleepers);
 }
 
-/* Send a note whose head is the words first, the part's region and offset, and then 1 to TERN_LINK_INLINE bytes for
- * that offset, which is at to; they are in place when the target has taken it. False: there is no room now. */
+/* Send a notification with inline payload. Its head is the words first, the part's region and the offset, followed by 1
+ * to TERN_LINK_INLINE bytes for that offset, whose address here is to. The bytes are in their destination when the
+ * target has accepted the notification. Returns false if the queue is full. */
 bool tern_inject_inline(struct tern_inject_notify *port, const uint64_t word[TERN_NQ_WORDS], void *to, const void *src,
                         size_t len);
 
-/* The same for one word, by the thread that is alone and where there is room. False: otherwise. */
+/* Send a notification with one word of inline payload. Returns false, without sending anything, unless the calling
+ * thread holds the bias of the lock and a primary cell is free; then the caller uses tern_inject_inline. */
 static inline bool tern_inject_word(struct tern_inject_notify *port, const uint64_t word[TERN_NQ_WORDS], void *to,
                                     const void *src)
 {
@@ -66,7 +71,7 @@ static inline bool tern_inject_word(struct tern_inject_notify *port, const uint6
         return false;
     }
     tern_base_nq_push_word(&port->queue, word, to, src);
-    atomic_store_explicit(&port->unflushed, true, memory_order_relaxed); /* the lock orders */
+    atomic_store_explicit(&port->unflushed, true, memory_order_relaxed); /* ordered by the lock */
     tern_base_biased_unlock(&port->lock, true);
     return true;
 }

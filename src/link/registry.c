@@ -1,5 +1,5 @@
-/* registry.c: the transports of this build, best first. The build chooses the files; this list names them. And what may
- * be put in front of them. */
+/* registry.c: the transports of this build, best first, and the chaos link that may wrap them. The build chooses the
+ * files; this list names them. */
 #include <inttypes.h>
 
 #include "base/log.h"
@@ -20,7 +20,7 @@ const unsigned tern_links_count = sizeof(tern_links) / sizeof(tern_links[0]);
 
 _Static_assert(sizeof(tern_links) / sizeof(tern_links[0]) <= TERN_LINKS_MAX, "room for a lane per link");
 
-/* Without a seed one is taken from the job's number, which is random and the same on all ranks. */
+/* Without a seed in the option, derive one from the job's number, which is random and equal on all ranks. */
 static void choose_seed(const struct tern_boot *boot, struct tern_chaos *chaos)
 {
     chaos->seed = (int64_t)(boot->segment->job >> 32);
@@ -39,6 +39,6 @@ tern_status tern_links_tables(const struct tern_boot *boot, const struct tern_li
     if (wrapped && !chaos.seeded)
         choose_seed(boot, &chaos);
     for (unsigned i = 0; i < tern_links_count; i++)
-        table[i] = wrapped ? tern_chaos_wrap(tern_links[i], &chaos) : tern_links[i]; /* there is a place for each */
+        table[i] = wrapped ? tern_chaos_wrap(tern_links[i], &chaos) : tern_links[i]; /* there is a wrapper for each */
     return TERN_OK;
 }
