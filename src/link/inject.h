@@ -3,7 +3,6 @@
  * A link that keeps notifications in cells (base/notify_queue.h) returns an injection handle for a rank
  * (notify_inject). The holder of the handle pushes notifications to the rank's queue directly.
  */
-    * /
 #ifndef TERN_LINK_INJECT_H
 #define TERN_LINK_INJECT_H
 
@@ -13,7 +12,7 @@
 #include "boot/segment.h"
 #include "link/link.h"
 
-    struct tern_inject_notify {
+struct tern_inject_notify {
     struct tern_biased_lock lock;
     struct tern_nq_producer queue;     /* guarded by lock */
     _Atomic bool            unflushed; /* inline payload may not be in its destination yet. Written under lock */

@@ -20,7 +20,6 @@
  * with their own groups have group.c; the larger links have additional files. Read self/ first. chaos/ wraps the other
  * links in order to test a program (TERN_CHAOS).
  */
-    * /
 #ifndef TERN_LINK_LINK_H
 #define TERN_LINK_LINK_H
 
@@ -35,7 +34,7 @@
 #include "base/status.h"
 #include "boot/boot.h"
 
-    struct tern_link;
+struct tern_link;
 struct tern_lane;
 struct tern_link_op;
 struct tern_inject_notify;
@@ -303,7 +302,7 @@ enum tern_link_delivered { TERN_LINK_REFUSED, TERN_LINK_TAKEN, TERN_LINK_TAKEN_L
  *                their number; any thread, while the link is locked
  *   gone         the kernel reports that a rank's process is gone, possibly before the launcher does; any thread
  */
-    * / struct tern_link_up {
+struct tern_link_up {
     void (*done)(struct tern_link_op *op, tern_status status); /* complete on both sides, or failed; exactly once */
     void (*message)(int from, unsigned channel, const unsigned char *head, const unsigned char *data, size_t len);
     enum tern_link_delivered (*notify)(int from, const unsigned char *head, bool place);
