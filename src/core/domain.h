@@ -9,24 +9,24 @@
 
 struct tern_atomic_domain {
     struct tern_atomic_head    head;
-    bool                       freed; /* its memory is kept for a while, so that its use is noticed */
+    bool                       freed; /* the memory is kept for a while, so that use after free is detected */
     struct tern_team          *team;
     tern_type                  type;
     uint32_t                   ops, flags;
     tern_atomic_mechanism      mechanism;
     char                       why[320];
-    struct tern_atomic_domain *next; /* on the list of all that are in use, or of those that were freed */
+    struct tern_atomic_domain *next; /* on the list of domains in use, or of freed ones */
 };
 
-/* Collective, on a claimed team. checked is TERN_OK, or what is wrong with this rank's arguments: it is told to all, so
- * that nobody waits for this rank in vain. */
+/* Create a domain. Collective, on a claimed team. checked is TERN_OK, or the error in this rank's arguments: it is sent
+ * to all members, so that none waits for this rank in vain. */
 tern_status tern_core_domain_create(struct tern_ctx *ctx, const struct tern_atomic_domain *asked, tern_status checked,
                                     struct tern_atomic_domain **out);
 
-/* False: it was freed before. */
+/* Free the domain. Returns false if it was freed before. */
 bool tern_core_domain_free(struct tern_atomic_domain *domain);
 
-/* Release all of them; the job has ended. */
+/* Free all domains; the job has ended. */
 void tern_core_domains_close(void);
 
 #endif

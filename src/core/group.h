@@ -1,23 +1,23 @@
-/* group.h: where the members of a team meet.
+/* group.h: barrier and all-gather among the members of a team.
  *
- * A link that reaches all members has a place for that, if it has groups at all. Where none does, because the
- * members are on several nodes, the core makes the group itself: by messages, whatever link carries them
- * (group_bruck.h), or in the seats of the boot segment where the job is to survive deaths (group_segment.h), because
- * all who live must then see the same.
- * */
+ * A link that reaches all members provides the group, if the link has groups at all. If no link does, because the
+ * members are on several nodes, the core creates the group: by messages, over whatever link carries them
+ * (group_bruck.h), or in the boot segment if the job must survive deaths (group_segment.h), because all surviving ranks
+ * must then see the same state.
+ */
 #ifndef TERN_CORE_GROUP_H
 #define TERN_CORE_GROUP_H
 
 #include "link/link.h"
 
-/* Open a group for the members that as describes; what it points to must last as long as the group. */
+/* Open a group for the members that as describes; the data that as points to must outlive the group. */
 tern_status tern_core_group_open(const struct tern_link_group *as, struct tern_link_group **out);
 
-/* For tests: not 0: the world's group is made by the core on one node too, as if so many ranks were on each. Set before
- * tern_init, alike on all ranks. */
+/* For tests. If not 0, the core creates the world's group on one node too, as if each node had this many ranks. Set
+ * before tern_init, to the same value on all ranks. */
 extern unsigned tern_core_group_apart;
 
-/* The rank in the job of a member. */
+/* Return the rank in the job of a member. */
 static inline int tern_core_group_world(const struct tern_link_group *group, uint32_t member)
 {
     return group->world_rank ? group->world_rank[member] : (int)member;

@@ -1,14 +1,15 @@
-/* group_segment.h: the world's meetings in the seats of the boot segment, which every rank of the job sees: those of
- * its own node directly, others through the relay. */
+/* group_segment.h: barriers and departures of the world in the boot segment, which every rank of the job sees: the
+ * entries of its own node directly, those of other nodes through the relay. */
 #ifndef TERN_CORE_GROUP_SEGMENT_H
 #define TERN_CORE_GROUP_SEGMENT_H
 
 #include "link/link.h"
 
-/* A group that does everything in seats; for jobs that are to survive deaths. */
+/* Open a group that does everything in the boot segment; for jobs that must survive deaths. */
 tern_status tern_core_segment_open(const struct tern_link_group *as, struct tern_link_group **out);
 
-/* Tell the ranks of this node that this one has entered a barrier; and whether one of them has. */
+/* arrive: tell the ranks of this node that this rank has entered a barrier. has_arrived: return whether one of them
+ * has. */
 void tern_core_segment_arrive(uint32_t barrier);
 bool tern_core_segment_has_arrived(int rank, uint32_t barrier);
 

@@ -1,8 +1,7 @@
-/* job.h: what lives once per process: who we are, the links, the teams, and the lists of what was made.
+/* job.h: the state that exists once per process: this rank, the links, the teams, and the lists of created objects.
  *
- * Everything below the lock is read without it where a comment says so. The job is running between tern_init and
- * tern_finalize.
- */
+ * Fields below the lock are read without it only if their comment says so. The job is running between tern_init and
+ * tern_finalize. */
 #ifndef TERN_CORE_JOB_H
 #define TERN_CORE_JOB_H
 
@@ -21,61 +20,63 @@ enum tern_phase { TERN_PHASE_BEFORE, TERN_PHASE_RUNNING, TERN_PHASE_AFTER };
 struct tern_job {
     _Atomic int                 phase; /* enum tern_phase */
     struct tern_boot            boot;
-    const struct tern_link_ops *ops[TERN_LINKS_MAX]; /* the links that are open, best first */
+    const struct tern_link_ops *ops[TERN_LINKS_MAX]; /* the open links, best first */
     struct tern_link           *link[TERN_LINKS_MAX];
-    unsigned                    links;     /* how many */
-    uint8_t                    *peer_link; /* [ranks] which of them serves the rank */
-    int64_t                     spin_ns;   /* how a wait goes on: see core/wait.c */
+    unsigned                    links;     /* number of open links */
+    uint8_t                    *peer_link; /* [ranks] index of the link that serves the rank */
+    int64_t                     spin_ns;   /* spin time and number of yields of a wait: see core/wait.c */
     int                         yields;
     struct tern_team            world, node;
-    struct tern_ctx            *handler_ctx; /* for what replies need; used by the thread that delivers messages */
+    struct tern_ctx            *handler_ctx; /* for the operations that replies need; used by the delivering thread */
 
-    pthread_mutex_t     lock; /* guards what follows */
+    pthread_mutex_t     lock; /* guards the fields that follow */
     _Atomic bool       *lost; /* [ranks] known to be dead; read without the lock */
-    _Atomic bool       *gone; /* [ranks] the kernel has said that the process is gone; without the lock */
+    _Atomic bool       *gone; /* [ranks] the kernel has reported that the process is gone; accessed without the lock */
     _Atomic uint32_t    losses_seen;
     struct tern_ctx    *contexts;
     struct tern_region *regions;
-    _Atomic uint64_t    region_changes; /* counts additions to and removals from regions; read without the lock */
+    _Atomic uint64_t    region_changes; /* number of additions to and removals from regions; read without the lock */
 };
 
 extern struct tern_job tern_job;
 
-/* Join and leave, as tern_init and tern_finalize. */
+/* Join and leave the job: the implementations of tern_init and tern_finalize. */
 tern_status tern_core_job_open(void);
 tern_status tern_core_job_close(void);
 
-/* TERN_OK while the job is running, TERN_ERR_STATE with a detail otherwise. */
+/* Return TERN_OK while the job is running, otherwise TERN_ERR_STATE with a detail. */
 tern_status tern_core_job_running(void);
 
-/* Take notice of ranks that the launcher has reported dead since the last call: their parts go out of reach. Does
- * nothing where a death ends the job. Any thread. */
+/* Process the ranks that the launcher has reported dead since the last call: their parts become unreachable. Does
+ * nothing if a death ends the job. Any thread. */
 void               tern_core_job_mark_dead(uint32_t losses);
 static inline void tern_core_job_check_deaths(void)
 {
-    /* acquire: the fates after their number. Pairs with the launcher's release. */
+    /* acquire: the ranks' fates are read after their number. Pairs with the launcher's release. */
     uint32_t losses = atomic_load_explicit(&tern_job.boot.segment->losses, memory_order_acquire);
 
     if (TERN_UNLIKELY(losses != atomic_load_explicit(&tern_job.losses_seen, memory_order_relaxed)))
         tern_core_job_mark_dead(losses);
 }
 
-/* The kernel has told us that the rank is gone: wait until the launcher has noticed too (three seconds at most), so
- * that it does not take what this rank does next for the first failure of the job. Keeps the detail of the error. */
+/* The kernel has reported that the rank is gone: wait until the launcher has noticed too (at most three seconds), so
+ * that the launcher does not take this rank's next action for the first failure of the job. Keeps the detail of the
+ * error. */
 void tern_core_job_confirm(int rank, tern_deadline deadline);
 
-/* Remember that the kernel has told a link of the end of the rank's process: the slot of tern_link_up. Any thread. */
+/* Record that the kernel has told a link of the end of the rank's process: the slot gone of tern_link_up. Any
+ * thread. */
 void tern_core_job_gone(int rank);
 
-/* Whether this process has learned in any way that the rank is gone. If the kernel was the first to tell, waits until
- * the launcher has told too (three seconds at most), so that every operation on the rank fails afterwards. Any
+/* Return whether this process has learned in any way that the rank is gone. If only the kernel has reported it, wait
+ * until the launcher reports it too (at most three seconds), so that every later operation on the rank fails. Any
  * thread. */
 bool tern_core_job_is_gone(int rank);
 
-/* The deadline of a blocking call that starts now and has no context: the option TERN_TIMEOUT. */
+/* Return the deadline of a blocking call that starts now and has no context: the option TERN_TIMEOUT. */
 tern_deadline tern_core_job_deadline(void);
 
-/* Whether the rank of the job is known to be dead. Any thread. */
+/* Return whether the rank of the job is known to be dead. Any thread. */
 static inline bool tern_core_job_lost(int rank)
 {
     return atomic_load_explicit(&tern_job.lost[rank], memory_order_relaxed);

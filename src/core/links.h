@@ -4,27 +4,28 @@
 
 #include "link/link.h"
 
-/* Open the links that the job needs, and find for each rank the one that serves it. Undone by close. */
+/* Open the links that the job needs, and choose for each rank the link that serves it. Undone by close. */
 tern_status tern_core_links_open(void);
 void        tern_core_links_close(void);
 
-/* Bring a part into reach by a link, and open one of this rank's own to the peers of a link, for any thread: links
- * see one such call at a time. */
+/* attach: make a part reachable by a link. expose: open one of this rank's own parts to the peers of a link. Any thread
+ * may call them: the links see one such call at a time. */
 tern_status tern_core_links_attach(unsigned link, const struct tern_mem_handle *card, const char *path_name,
                                    struct tern_link_part *part);
 tern_status tern_core_links_expose(unsigned link, struct tern_mem_handle *card);
 
-/* How long a thread that has announced itself may sleep on the rank's bell, in nanoseconds; the links ring it when they
- * have news. INT64_MAX: until it rings. */
+/* Return for how many nanoseconds a thread that has announced itself may sleep on the rank's bell; INT64_MAX: until the
+ * bell rings. The links ring the bell when a message or completion arrives. */
 int64_t tern_core_links_may_sleep(void);
 
-/* The program gives back memory that the links may have kept registered. */
+/* The program frees memory that the links may have cached as registered: drop those registrations. */
 void tern_core_links_invalidate(const void *addr, size_t len);
 
-/* Whether everything that notes carried is in its place; help: put it there where targets do not. */
+/* Return whether all inline payload of notifications is in its destination; help: copy it there on behalf of targets
+ * that have not polled. */
 bool tern_core_links_notify_flushed(bool help);
 
-/* Whether all messages that this rank sent have come to their targets. */
+/* Return whether all messages that this rank has sent have arrived at their targets. */
 bool tern_core_links_msg_flushed(void);
 
 #endif

@@ -1,5 +1,4 @@
-/* message.h: taking messages out of the links' queues, one thread at a time, and handing them to who understands them.
- * */
+/* message.h: take messages from the links' queues, one thread at a time, and pass them to their handlers. */
 #ifndef TERN_CORE_MESSAGE_H
 #define TERN_CORE_MESSAGE_H
 
@@ -7,84 +6,87 @@
 
 #include "link/link.h"
 
-/* Before the links are opened, and when they are closed. */
+/* open: call before the links are opened. close: call when they are closed. */
 tern_status tern_core_message_open(void);
 void        tern_core_message_close(void);
 
-/* For tern_link_up: one more place to look at. */
+/* For tern_link_up: add a watch to poll. */
 tern_status tern_core_message_watch(struct tern_link_watch *watch);
 
-/* A link was opened that has to be asked whether messages have come. */
+/* Note that an open link must be polled for messages (it has msg_poll). */
 void        tern_core_message_add_polled_link(void);
-extern bool tern_core_message_polls_links; /* there is one */
+extern bool tern_core_message_polls_links; /* there is such a link */
 
-/* A link is about to be closed; nobody uses it any more. */
+/* Remove the link's watches. The link is about to be closed, and no thread uses it any more. */
 void tern_core_message_unwatch(const struct tern_link *link);
 
-/* Deliver what has come. Does nothing inside a handler. Returns at once where another thread of the process is
- * delivering, which then rings this rank's bell when it has done so. */
+/* Deliver the messages that have arrived. Does nothing inside a handler. Returns at once if another thread of the
+ * process is delivering; that thread rings this rank's bell when it has finished. */
 void tern_core_message_poll(void);
 
-/* Deliver notes, of one queue. Links that have to be asked are not. */
+/* Deliver the notifications of one queue. Does not poll links that have msg_poll. */
 void tern_core_message_poll_notify(void);
 
-/* The same, where a look at the queue that had some last is likely to be enough: for who waits, and looks with the
- * other now and then. */
+/* Deliver notifications, but check only the queue that had some last. For a waiting thread, which must also call
+ * tern_core_message_poll_notify now and then. */
 extern struct tern_link_watch *_Atomic tern_core_message_notify_last; /* NULL: none */
 void                                   tern_core_message_deliver_notify(struct tern_link_watch *watch);
 static inline void                     tern_core_message_poll_notify_last(void)
 {
-    /* acquire: what the watch is. Pairs with tern_core_message_poll_notify(). */
+    /* acquire: the contents of the watch. Pairs with tern_core_message_poll_notify(). */
     struct tern_link_watch *w = atomic_load_explicit(&tern_core_message_notify_last, memory_order_acquire);
 
     if (w && tern_link_watch_ready(w))
         tern_core_message_deliver_notify(w);
 }
 
-/* Look so many times for one note, and nothing else, where one came last; and take it. False: it has not come, or has
- * to be delivered as others are. */
+/* Poll the given number of times for one expected notification only, in the queue that had one last, and accept it.
+ * Returns false if the notification has not arrived, or must be delivered in the usual way. */
 bool tern_core_message_expect(struct tern_link_expected *want, unsigned looks);
 
-/* Whether messages of the rank on a channel may have come that were not taken yet, whether or not this rank can take
- * them. */
+/* Return whether messages of the rank on a channel may have arrived that have not been delivered yet, even if this rank
+ * cannot accept them now. */
 bool tern_core_message_has_from(int rank, unsigned channel);
 
-/* Whether this rank can take notes only where a request waits for them: then a thread may sleep although some have
- * come. When that ends those who sleep are woken. */
+/* Set whether this rank accepts only notifications that match a posted request: while full is true, a thread may sleep
+ * although notifications have arrived. Setting it to false wakes the sleeping threads. */
 void                tern_core_message_notify_full(bool full);
-extern _Atomic bool tern_core_message_notify_refused; /* what the last call said */
+extern _Atomic bool tern_core_message_notify_refused; /* value of the last call */
 
-/* The same of tagged messages. */
+/* Set whether this rank accepts only tagged messages that match a posted receive: while full is true, a thread may
+ * sleep although tagged messages have arrived. Setting it to false wakes the sleeping threads. */
 void                tern_core_message_tagged_full(bool full);
-extern _Atomic bool tern_core_message_tagged_refused; /* what the last call said */
+extern _Atomic bool tern_core_message_tagged_refused; /* value of the last call */
 
-/* What came makes no sense. There is no way to answer, and what this source sends cannot be trusted: end the job. */
+/* End the job because a message is malformed. The receiver cannot reply, and must not trust this source any more. */
 void tern_core_message_protocol_error(int from, const char *what) __attribute__((cold, noreturn));
 
-/* Deliver tagged messages, and nothing that the program's handlers take. */
+/* Deliver tagged messages, but no message that a handler of the program receives. */
 void tern_core_message_poll_tagged(void);
 
-/* Deliver replies: for the handler of a request that waits to send its own. */
+/* Deliver replies: for the handler of a request that waits to send its own reply. */
 void tern_core_message_poll_replies(void);
 
-/* Whether a poll by this thread would deliver more: a poll delivers a few messages only, and nobody rings for the rest.
- * A thread calls this after it has announced that it sleeps. While notes are refused the call itself delivers those
- * that requests take, and returns true if there were any. */
+/* Return whether a poll by this thread would deliver more: one poll delivers only a few messages, and nothing rings the
+ * bell for the rest. A thread calls this after it has announced that it is about to sleep. While notifications are
+ * refused, the call itself delivers those that match requests, and returns true if there were any. */
 bool tern_core_message_has_more(void);
 
-/* Deliver until nothing is left. */
+/* Deliver until no message is left. */
 void tern_core_message_drain(void);
 
-/* Keep others from delivering, in order to send on the channel of replies, which has one sender at a time. False:
- * another thread is delivering, which then rings this rank's bell when it has done so; or this is a handler. */
+/* Keep other threads from delivering, in order to send on the reply channel, which has one sender at a time. Returns
+ * false if another thread is delivering (it rings this rank's bell when it has finished), or if called inside a
+ * handler. */
 bool tern_core_message_hold(void);
 void tern_core_message_release(void);
 
-/* Wait until a delivery has ended in which another thread is. Returns at once in a handler. */
+/* If another thread is delivering, wait until its delivery has ended. Returns at once inside a handler. */
 void tern_core_message_pause(void);
 
-/* How deep this thread is in delivering: 1 in a handler, 2 where that waits to reply and handles replies meanwhile. */
-#define TERN_CORE_TLS __attribute__((tls_model("initial-exec"))) /* looked at with every call */
+/* Nesting depth of this thread's deliveries: 1 in a handler; 2 if that handler waits to reply and delivers replies
+ * meanwhile. */
+#define TERN_CORE_TLS __attribute__((tls_model("initial-exec"))) /* read in every call */
 extern _Thread_local int tern_core_message_depth TERN_CORE_TLS;
 
 /* Changes when messages are delivered. */
@@ -94,10 +96,10 @@ static inline uint32_t tern_core_message_delivered(void)
     return __atomic_load_n(&tern_core_message_count, __ATOMIC_RELAXED);
 }
 
-/* Something could go on at once and gave way to others: whoever waits for it is not to sleep. */
+/* Note that an operation could continue at once but yielded to others: threads that wait must not sleep. */
 void tern_core_message_keep_awake(void);
 
-/* Whether this thread is inside a handler. */
+/* Return whether this thread is inside a handler. */
 static inline bool tern_core_in_handler(void)
 {
     return tern_core_message_depth > 0;

@@ -12,16 +12,18 @@
 
 struct tern_team {
     int                     size, rank;
-    int32_t                *world_rank; /* [size]; NULL: the same */
+    int32_t                *world_rank; /* [size] ranks in the job; NULL: equal to the ranks in the team */
     struct tern_link_group *group;
-    void                   *scratch;  /* TERN_TEAM_SCRATCH bytes per member, for the collective call under way */
-    _Atomic bool            busy;     /* a thread is in a collective call, */
-    struct tern_ctx        *ctx;      /* made with this context; NULL: with none */
-    bool                    entered;  /* a tern_barrier that timed out: arrived, not over */
-    bool                    gone;     /* a collective call failed because a member died: all later ones fail alike */
-    uint64_t                leaving;  /* what this rank is parting from; 0: nothing */
-    uint32_t                meetings; /* barriers that this rank has entered, of collective calls of any kind */
-    bool                    broken;   /* a collective call failed half way: no more of them */
+    void                   *scratch; /* TERN_TEAM_SCRATCH bytes per member, for the current collective call */
+    _Atomic bool            busy;    /* a thread is in a collective call */
+    struct tern_ctx        *ctx;     /* context of that call; NULL: none */
+    bool                    entered; /* a tern_barrier timed out after this rank had arrived, and is not complete */
+    /* a collective call failed because a member died: all later ones fail with the same error */
+    bool                    gone;
+    uint64_t                leaving; /* the object that this rank is giving up; 0: none */
+    /* number of barriers that this rank has entered, in collective calls of any kind */
+    uint32_t                meetings;
+    bool                    broken; /* a collective call failed half way: no further ones are possible */
 };
 
 static inline int tern_core_team_world(const struct tern_team *team, int rank)
@@ -29,7 +31,7 @@ static inline int tern_core_team_world(const struct tern_team *team, int rank)
     return team->world_rank ? team->world_rank[rank] : rank;
 }
 
-/* The rank in a team of a rank of the job; -1: it is not in it. */
+/* Return the rank in the team of a rank of the job; -1: it is not a member. */
 static inline int tern_core_team_rank(const struct tern_team *team, int world)
 {
     if (TERN_LIKELY(!team->world_rank) || world < 0)
@@ -40,16 +42,17 @@ static inline int tern_core_team_rank(const struct tern_team *team, int world)
     return -1;
 }
 
-/* Make a team with the given id: of all ranks of the job, or of the members, which are in allocated memory that the
- * team takes over. On an error nothing is left of it. */
+/* Create a team with the given id, of all ranks of the job (members is NULL) or of the members. The team takes
+ * ownership of members, which must be allocated. On an error nothing is left allocated. */
 tern_status tern_core_team_open(struct tern_team *team, uint32_t id, int32_t *members, int size, int rank);
 void        tern_core_team_close(struct tern_team *team);
 
-/* How many members are on this node. */
+/* Return the number of members on this node. */
 int tern_core_team_locals(const struct tern_team *team);
 
-/* Claim the team for a collective call: TERN_ERR_STATE when another thread has it. Undone by release. While the call
- * waits, what the context has under way goes on: others may wait for that before they make the call. NULL: none. */
+/* Claim the team for a collective call. Returns TERN_ERR_STATE if another thread has claimed it. Undone by release.
+ * While the call waits, it also advances the outstanding operations of ctx, because other members may wait for them
+ * before they make the call. ctx may be NULL. */
 tern_status tern_core_team_claim(struct tern_team *team, struct tern_ctx *ctx, const char *what);
 void        tern_core_team_release(struct tern_team *team);
 
@@ -58,8 +61,9 @@ tern_status tern_core_team_barrier(struct tern_team *team, tern_deadline deadlin
 tern_status tern_core_team_gather(struct tern_team *team, const void *src, size_t len, void *all,
                                   tern_deadline deadline, const char *what);
 
-/* Give up an object (not 0) with all members that live and stay: returns when none of them uses it any more. A call
- * that timed out may be repeated. Meets nobody in a barrier, so that it works after deaths and timeouts too. */
+/* Give up an object (not 0) together with all members that are alive and have not left: returns when none of them uses
+ * it any more. A call that timed out may be repeated. Does not use a barrier, so that it works after deaths and
+ * timeouts. */
 tern_status tern_core_team_part(struct tern_team *team, uint64_t object, tern_deadline deadline, const char *what);
 
 #endif

@@ -1,5 +1,5 @@
-/* wait.h: the one way to wait. Spin while the answer may come within a message's time, then yield the core, then sleep
- * until someone rings. */
+/* wait.h: the only way to wait. Spin while the completion may arrive within the latency of a message, then yield the
+ * core, then sleep until a peer rings the bell. */
 #ifndef TERN_CORE_WAIT_H
 #define TERN_CORE_WAIT_H
 
@@ -11,19 +11,21 @@
 #include "base/status.h"
 
 struct tern_wait {
-    /* Make progress and look: TERN_PENDING goes on waiting, anything else ends the wait. */
+    /* Make progress and check: TERN_PENDING continues the wait, anything else ends it. */
     tern_status (*poll)(void *arg);
     /* Write what is being waited for, such as "tern_barrier, for rank 3". */
     void (*describe)(void *arg, char *text, size_t size);
     void         *arg;
     tern_deadline deadline;
-    bool          by_handler; /* what it waits for needs no message but replies: a handler may wait for it */
+    bool          by_handler; /* the wait needs no messages other than replies: a handler may wait */
 };
 
-/* What poll returned, or TERN_ERR_TIMEOUT with a detail. A deadline that has passed already: looks once. */
+/* Wait, and return the result of poll, or TERN_ERR_TIMEOUT with a detail. If the deadline has already passed, poll is
+ * called once. */
 tern_status tern_core_wait(const struct tern_wait *wait);
 
-/* The longest sleep, in ns: a safety net that nobody relies on. Tests take it away, so that who does hangs. */
+/* The longest sleep, in ns: a safety net on which no code may rely. Tests remove it, so that code which relies on it
+ * hangs. */
 extern int64_t tern_core_wait_longest_sleep;
 
 #endif
