@@ -1,8 +1,7 @@
-/* context.c: contexts, their pending records, and what links report.
+/* context.c: contexts, their pending records, and the upcalls of the links.
  *
- * Records come in slabs that the context keeps until it is closed, so that an operation allocates only when more are
- * under way than ever before.
- */
+ * Records are allocated in slabs that the context keeps until it is closed, so that an operation allocates memory only
+ * when more operations are outstanding than ever before. */
 #include "core/context.h"
 
 #include <stdio.h>
@@ -16,7 +15,7 @@
 #include "core/wait.h"
 
 #define SLAB 64
-#define PATIENCE 32 /* looks, of some ten nanoseconds each */
+#define PATIENCE 32 /* polls, of some ten nanoseconds each */
 
 tern_ctx *tern_world;
 
@@ -105,7 +104,7 @@ void tern_core_ctx_advance(struct tern_ctx *ctx)
     for (unsigned i = 0; ctx->outstanding && i < tern_job.links; i++)
         tern_job.ops[i]->progress(ctx->lane[i]);
     for (struct tern_compound *work = ctx->compounds, *next; work; work = next) {
-        next = work->next; /* it may end */
+        next = work->next; /* the compound may end */
         work->advance(work);
     }
 }
@@ -119,7 +118,7 @@ void tern_core_ctx_attend(struct tern_ctx *ctx)
     if (ctx->tagged)
         ctx->tagged->advance(ctx);
     else
-        /* acquire: deaths; pairs with tern_core_job_mark_dead(). */
+        /* acquire: deaths. Pairs with tern_core_job_mark_dead(). */
         (void)atomic_exchange_explicit(&ctx->attention, false, memory_order_acquire);
     again = atomic_load_explicit(&tern_job.losses_seen, memory_order_relaxed) > 0 && tern_core_ctx_on_death &&
             tern_core_ctx_on_death(ctx);
@@ -127,7 +126,7 @@ void tern_core_ctx_attend(struct tern_ctx *ctx)
         atomic_store_explicit(&ctx->attention, true, memory_order_relaxed); /* this thread reads it */
 }
 
-/* While a strict context has operations under way, the inlined calls must come through the library. */
+/* While a strict context has outstanding operations, inlined calls must take the path through the library. */
 static void keep_order(struct tern_ctx *ctx)
 {
     bool hold = ctx->order == TERN_STRICT && ctx->outstanding != NULL;
@@ -185,7 +184,8 @@ static void pending_end(struct tern_pending *pending, tern_status status)
     struct tern_ctx *ctx = pending->ctx;
 
     if (TERN_UNLIKELY(status == TERN_ERR_PEER && !pending->describe))
-        tern_core_job_is_gone(pending->op.xfer.part->rank); /* the launcher is to know of a death before the program */
+        /* the launcher must know of a death before the program does */
+        tern_core_job_is_gone(pending->op.xfer.part->rank);
     *pending->link = pending->next;
     if (pending->next)
         pending->next->link = pending->link;
@@ -271,7 +271,7 @@ void tern_core_pending_describe(const struct tern_pending *pending, char *text, 
              stuck ? ", whose notification waits until the target has room (TERN_NOTIFY_QUEUE, TERN_NOTIFY_KEEP)" : "");
 }
 
-#define WORKS_AHEAD 256 /* to one rank, of which each may want to notify it at its end */
+#define WORKS_AHEAD 256 /* compounds to one rank, each of which may notify the rank when it ends */
 
 bool tern_core_ctx_is_stuck(const struct tern_ctx *ctx, int rank)
 {
@@ -294,7 +294,8 @@ tern_status tern_core_ctx_failed(struct tern_ctx *ctx, const char *what)
     return st < 0 ? tern_base_fail(st, "%s: an earlier %s failed", what, ctx->failed_op) : TERN_OK;
 }
 
-/* Data that notes carry: mostly the target is about to put it in place, which costs less than doing so in its stead. */
+/* Return whether all inline payload is in its destination. help: copy it there on behalf of the target. Usually the
+ * target is about to do so itself, which costs less. */
 static bool is_placed(struct tern_ctx *ctx, bool help)
 {
     if (ctx->inline_unflushed && tern_core_links_notify_flushed(help))
@@ -311,7 +312,7 @@ bool tern_core_ctx_flush(struct tern_ctx *ctx)
 struct drain {
     struct tern_ctx *ctx;
     const char      *what;
-    unsigned         patience; /* looks, before data is put in place for others */
+    unsigned         patience; /* polls before payload is copied on behalf of the target */
     bool             retires;  /* the context is about to be closed */
 };
 

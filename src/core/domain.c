@@ -1,9 +1,8 @@
-/* domain.c: making atomic domains.
+/* domain.c: creation of atomic domains.
  *
- * Each rank says what it was asked for, whether loads and stores reach the memory of all members, and whether the
- * network offers the whole set by itself. From what all have said each draws the same conclusion. A freed domain's
- * memory is used again only after many others were freed, so that a program which still uses it is told.
- */
+ * Each rank contributes its arguments, whether loads and stores reach the memory of all members, and whether the
+ * network itself executes the whole set of operations. From the contributions all ranks derive the same mechanism. The
+ * memory of a freed domain is reused only after many others have been freed, so that a use after free is reported. */
 #include "core/domain.h"
 
 #include <pthread.h>
@@ -12,24 +11,24 @@
 
 #include "core/job.h"
 
-#define KEPT 64 /* domains that were freed */
+#define KEPT 64 /* freed domains that are kept */
 
-/* What each rank says. Travels between processes. */
+/* The contribution of each rank. Travels between processes. */
 struct say {
     int32_t  status;
     uint32_t type, ops, flags;
-    uint32_t memory, network; /* whether each would do */
+    uint32_t memory, network; /* whether each mechanism is possible */
     int32_t  beyond;          /* memory: the first member that loads and stores do not reach; -1: none */
-    char     why[228];        /* an error, or why the network's atomics would not do */
+    char     why[228];        /* an error, or the reason for the network's answer */
 };
 _Static_assert(sizeof(struct say) == 256, "what ranks say has no padding");
 _Static_assert(sizeof(struct say) <= TERN_TEAM_SCRATCH, "the team has room for what its ranks say");
 
 static struct {
-    pthread_mutex_t            lock; /* guards what follows, and freed and next of every domain */
+    pthread_mutex_t            lock; /* guards the fields that follow, and freed and next of every domain */
     struct tern_atomic_domain *used;
-    struct tern_atomic_domain *freed, **freed_end; /* the oldest first */
-    unsigned                   count;              /* of those freed */
+    struct tern_atomic_domain *freed, **freed_end; /* oldest first */
+    unsigned                   count;              /* number of freed domains */
 } domains = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* ---- memory ---- */
@@ -65,7 +64,8 @@ bool tern_core_domain_free(struct tern_atomic_domain *domain)
         at = &(*at)->next;
     if (*at) {
         *at = domain->next;
-        domain->head = (struct tern_atomic_head){ { 0 } }; /* inlined calls come to the library, which tells */
+        /* inlined calls enter the library, which reports the error */
+        domain->head = (struct tern_atomic_head){ { 0 } };
         domain->freed = true;
         domain->next = NULL;
         *(domains.freed ? domains.freed_end : &domains.freed) = domain;
@@ -95,9 +95,9 @@ void tern_core_domains_close(void)
     pthread_mutex_unlock(&domains.lock);
 }
 
-/* ---- agreeing ---- */
+/* ---- agreement ---- */
 
-/* The first member whose memory, where Tern made it, is not mapped here; -1: none. */
+/* Return the first member whose memory, if Tern allocates it, is not mapped here; -1: none. */
 static int first_beyond(const struct tern_team *team)
 {
     for (int i = 0; i < team->size; i++)
@@ -106,7 +106,7 @@ static int first_beyond(const struct tern_team *team)
     return -1;
 }
 
-/* Whether the network does the whole set by itself; why not otherwise. */
+/* Return whether the network executes the whole set itself; why is the reason. */
 static bool is_offered(const struct tern_atomic_domain *asked, char *why, size_t size)
 {
     if (asked->flags != 0) {
@@ -120,7 +120,7 @@ static bool is_offered(const struct tern_atomic_domain *asked, char *why, size_t
     return false;
 }
 
-/* Whether all ranks mean the same. */
+/* Check that all ranks passed the same arguments. */
 static tern_status check_said(const struct say *said, int size)
 {
     for (int i = 0; i < size; i++)
@@ -137,7 +137,7 @@ static tern_status check_said(const struct say *said, int size)
     return TERN_OK;
 }
 
-/* The mechanism, and why. Every rank finds the same. */
+/* Choose the mechanism, and write the reason. Every rank gets the same result. */
 static void conclude(struct tern_atomic_domain *d, const struct say *said)
 {
     int far = -1, lacks = -1;

@@ -29,7 +29,7 @@ bool tern_core_event_done(const tern_event *event)
     const struct tern_pending *pending = tern_core_event_record(event);
     bool                       local = ((uintptr_t)event->pending & LOCAL_BIT) != 0;
 
-    /* acquire: the status, where another thread set it. Pairs with the release in op/notify/notify.c, complete(). */
+    /* acquire: the status, if another thread set it. Pairs with the release in op/notify/notify.c, complete(). */
     return !pending || __atomic_load_n(&pending->done, __ATOMIC_ACQUIRE) ||
            (local && !pending->op.xfer.get && pending->op.copied == pending->op.xfer.len);
 }

@@ -1,4 +1,4 @@
-/* group.c: which group serves a team. */
+/* group.c: choose the group that serves a team. */
 #include "core/group.h"
 
 #include "core/group_bruck.h"
@@ -22,7 +22,7 @@ tern_status tern_core_group_open(const struct tern_link_group *as, struct tern_l
     for (unsigned i = 0; i < tern_job.links && !apart; i++)
         if (tern_job.ops[i]->group_open && reaches_all(i, as))
             return tern_job.ops[i]->group_open(tern_job.link[i], as, out);
-    if (as->id != 0) /* a rank has one seat, for the world */
+    if (as->id != 0) /* a rank has one entry in the boot segment, for the world */
         return tern_base_fail(TERN_ERR_BOOT, "no link of this library reaches all %u ranks of a team", as->size);
     return tern_job.boot.segment->contributions ? tern_core_segment_open(as, out) : tern_core_bruck_open(as, out);
 }

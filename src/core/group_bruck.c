@@ -1,15 +1,15 @@
 /* group_bruck.c: the steps of a barrier by messages: see group_bruck.h.
  *
- * A barrier has stages. In each, a rank waits for what others send it, and then sends what it has learnt:
+ * A barrier has stages. In each stage a rank waits for streams from others, and then sends what it has received:
  *
- *   a leader's first stage     waits for its node;              then, and in each stage up to the last, sends a round
- *   a leader's stage k         waits for round k - 1
- *   a leader's last stage                                       sends to its node
- *   another's first stage      waits for nothing;               sends to its leader
- *   another's second stage     waits for its leader;            sends nothing
+ *   leader, first stage        waits for its node;              this and each stage before the last sends a round
+ *   leader, stage k            waits for round k - 1
+ *   leader, last stage                                          sends to its node
+ *   other rank, first stage    waits for nothing;               sends to its leader
+ *   other rank, second stage   waits for its leader;            sends nothing
  *
- * Word of the next barrier may come before this one is over, but none of the one after that: to enter it, a rank needs
- * ours of the next. So there are two sets of streams, and two of notes.
+ * Messages of the next barrier may arrive before this one is complete, but none of the barrier after that: to enter that
+ * one, a rank needs our messages of the next. So there are two sets of streams, and two of contributions.
  */
 #include "core/group_bruck.h"
 
@@ -24,7 +24,7 @@
 #include "core/message.h"
 #include "core/group_segment.h"
 
-static struct bruck *circles; /* all that are open; changed while no message is delivered */
+static struct bruck *circles; /* all open groups; changed while no message is delivered */
 
 static int leader_of(const struct bruck *c, uint32_t node)
 {
@@ -36,9 +36,9 @@ static uint32_t locals(const struct bruck *c)
     return c->begin[c->node + 1] - c->begin[c->node];
 }
 
-/* ---- what comes in ---- */
+/* ---- incoming streams ---- */
 
-/* A leader has a stream from each other member of its node, then one for each round; the others have one. */
+/* A leader has a stream from each other member of its node, then one for each round; other ranks have one stream. */
 struct bruck_stream_in *tern_core_bruck_stream_in(struct bruck *c, int from, const struct core_wire *head)
 {
     struct bruck_stream_in *in = c->in[head->barrier & 1];
@@ -58,7 +58,7 @@ static bool has_come(const struct bruck *c, uint32_t inflow)
 {
     uint32_t barrier = tern_core_bruck_barrier(c);
 
-    /* acquire: the notes of the stream. Pairs with the release in group_stream.c. */
+    /* acquire: the contributions of the stream. Pairs with the release in group_stream.c. */
     return atomic_load_explicit(&c->in[barrier & 1][inflow].whole, memory_order_acquire) == barrier;
 }
 
@@ -73,7 +73,7 @@ void tern_core_bruck_receive(int from, const unsigned char *head_bytes, const un
         return;
     while (c && c->base.id != head.group)
         c = c->next;
-    if (c && head.barrier - tern_core_bruck_barrier(c) <= 1) /* this one or the next */
+    if (c && head.barrier - tern_core_bruck_barrier(c) <= 1) /* this barrier or the next */
         in = tern_core_bruck_stream_in(c, from, &head);
     if (in && tern_core_stream_receive(c, in, &head, data, len))
         return;
@@ -84,7 +84,7 @@ void tern_core_bruck_receive(int from, const unsigned char *head_bytes, const un
 
 /* ---- the stages ---- */
 
-/* Whether what the stage waits for has come. */
+/* Return whether the streams that the stage waits for have arrived. */
 static bool is_due(const struct bruck *c)
 {
     uint32_t others = locals(c) - 1;
@@ -104,7 +104,7 @@ static uint32_t stages(const struct bruck *c)
     return tern_core_bruck_leads(c) ? c->rounds + 1 : 2;
 }
 
-/* Streams that the stage sends. */
+/* Return the number of streams that the stage sends. */
 static uint32_t streams(const struct bruck *c)
 {
     if (!tern_core_bruck_leads(c))
@@ -112,7 +112,8 @@ static uint32_t streams(const struct bruck *c)
     return c->stage < c->rounds ? 1 : locals(c) - 1;
 }
 
-/* What each node knows before round k, itself and those before it, but not more than the other one lacks. */
+/* Begin the stream of round k: the contributions that this node has before the round, its own and those of the nodes
+ * before it, except those that the receiver has already. */
 static void begin_round(const struct bruck *c, struct bruck_stream_out *out)
 {
     uint32_t step = 1u << c->stage, known = step < c->nodes - step ? step : c->nodes - step;
@@ -136,7 +137,7 @@ static void begin_stream(const struct bruck *c, struct bruck_stream_out *out)
         };
     } else if (c->stage < c->rounds) {
         begin_round(c, out);
-    } else { /* all but the other's own */
+    } else { /* all contributions except the receiver's own */
         uint32_t place = c->position + 1 + c->sent;
         *out = (struct bruck_stream_out){ .peer = tern_core_group_world(&c->base, c->order[place]),
                                           .way = CORE_DIRECTION_DOWN,
@@ -145,7 +146,7 @@ static void begin_stream(const struct bruck *c, struct bruck_stream_out *out)
     }
 }
 
-/* Go on as far as can be, holding the delivery of messages. */
+/* Advance as far as possible. The caller must hold the delivery of messages. */
 static void advance(struct bruck *c)
 {
     while (c->stage < stages(c)) {
@@ -200,13 +201,14 @@ static bool bruck_arrived(struct tern_link_group *base)
 
     if (!is_over(c))
         return false;
-    if (c->contribution_len > 0) /* then others' are read, whatever they left */
+    if (c->contribution_len > 0) /* then the caller reads that many bytes of each contribution, whatever its length */
         tern_core_stream_pad(c, tern_core_bruck_barrier(c), c->contribution_len);
     tern_base_order_after_peers();
     return true;
 }
 
-/* Of its own node everyone knows, of others what has come so far. */
+/* A rank knows the arrival of all ranks of its own node, and of those on other nodes as far as their streams have
+ * arrived. */
 static bool bruck_has_arrived(const struct tern_link_group *base, uint32_t member)
 {
     const struct bruck *c = (const struct bruck *)base;
@@ -247,7 +249,7 @@ static const void *bruck_contribution_of(const struct tern_link_group *base, uin
     return c->contributions[tern_core_bruck_barrier(c) & 1][member].bytes;
 }
 
-/* ---- making it ---- */
+/* ---- creation ---- */
 
 static void bruck_close(struct tern_link_group *base)
 {
@@ -277,8 +279,8 @@ static uint32_t node_number(const struct bruck *c, uint32_t member)
     return tern_core_job_slot(tern_core_group_world(&c->base, member))->node;
 }
 
-/* Number the nodes that have members in the order of these, and line the members up by node. known holds a number for
- * each node of the job, or each member. */
+/* Number the nodes that have members, in the order of their first members, and sort the members by node. known has an
+ * entry for each node of the job, or each member. */
 static void line_up(struct bruck *c, uint32_t *known)
 {
     uint32_t place = 0;
@@ -326,7 +328,7 @@ static bool make_tables(struct bruck *c)
     return c->in[0] && c->in[1] && c->contributions[0] && c->contributions[1];
 }
 
-/* The slots of a group; the others are a link's. */
+/* Only the slots of a group are filled; the others belong to links. */
 static const struct tern_link_ops bruck_ops = {
     .name = "bruck",
     .group_close = bruck_close,

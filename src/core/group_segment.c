@@ -1,9 +1,9 @@
-/* group_segment.c: the world's meetings in the seats of the boot segment.
+/* group_segment.c: barriers and departures of the world in the boot segment.
  *
- * What a rank has to say it writes into its seat. The ranks of its node see that at once; the relay brings it to the
- * other nodes, and its death, if it dies, after it. So whether a rank had come before it died is one fact, which all
- * who live see alike. A barrier costs a way to the hub and back; where a death ends the job, group_bruck.c is faster.
- */
+ * Each rank publishes its state in its own entry of the segment. The ranks of its node see the entry at once; the relay
+ * copies it to the other nodes, and reports the rank's death, if it dies, after that. So whether a rank arrived before
+ * it died is one fact, on which all live ranks agree. A barrier costs a round trip to the hub; if a death ends the job,
+ * group_bruck.c is faster. */
 #include "core/group_segment.h"
 
 #include <stdlib.h>
@@ -19,10 +19,10 @@ _Static_assert(TERN_CONTRIBUTION_BYTES == TERN_LINK_CONTRIBUTION, "a note fits i
 
 struct seat_group {
     struct tern_link_group base;
-    uint32_t               barrier;    /* number of the last one entered */
-    uint32_t               seen;       /* of that barrier: members from the first on that have come */
-    uint32_t               departures; /* things given up */
-    bool                   noted;      /* there is a note for the next barrier */
+    uint32_t               barrier;    /* number of the last barrier entered */
+    uint32_t               seen;       /* number of leading members that have arrived at that barrier */
+    uint32_t               departures; /* number of objects given up */
+    bool                   noted;      /* there is a contribution to the next barrier */
 };
 
 static struct tern_barrier_slot *seat_of(int rank)
@@ -32,7 +32,7 @@ static struct tern_barrier_slot *seat_of(int rank)
 
 static bool reached(_Atomic uint32_t *counter, uint32_t number)
 {
-    /* acquire: what the member, or the relay for it, wrote before. Pairs with the releases in
+    /* acquire: everything that the member, or the relay on its behalf, wrote before. Pairs with the releases in
      * tern_core_segment_arrive() and tern_core_segment_depart(), and with the relay's. */
     return !tern_base_seq_after(number, atomic_load_explicit(counter, memory_order_acquire));
 }
@@ -49,9 +49,8 @@ static void ring_node(void)
 
 void tern_core_segment_arrive(uint32_t barrier)
 {
-    /* release: everything before the barrier, and the note for it. Pairs with the acquire in reached(), and the
-     * relay's.
-     */
+    /* release: everything before the barrier, and the contribution to it. Pairs with the acquire in reached(), and the
+     * relay's. */
     atomic_store_explicit(&seat_of(tern_job.boot.rank)->arrived, barrier, memory_order_release);
 }
 
@@ -64,10 +63,9 @@ void tern_core_segment_depart(uint32_t number, uint64_t object)
 {
     struct tern_barrier_slot *seat = seat_of(tern_job.boot.rank);
 
-    /* relaxed: published by the store below. The place before the last but one is read by nobody any more. */
+    /* relaxed: published by the store below. No rank reads the object of the departure before the last one any more. */
     atomic_store_explicit(&seat->object[number & 1], object, memory_order_relaxed);
-    /* release: the object, and this rank's use of what it gives up. Pairs with the acquire in reached(), and the
-     * relay's. */
+    /* release: the object, and this rank's use of it. Pairs with the acquire in reached(), and the relay's. */
     atomic_store_explicit(&seat->departures, number, memory_order_release);
     tern_boot_tell(&tern_job.boot);
     ring_node();
@@ -83,7 +81,7 @@ bool tern_core_segment_departed(int rank, uint32_t number, uint64_t *object)
     return true;
 }
 
-/* Whether everyone has come: looks on from the first that had not. */
+/* Return whether all members have arrived: continues at the first member that had not. */
 static bool all_came(struct seat_group *group)
 {
     while (group->seen < group->base.size &&
@@ -104,8 +102,9 @@ static void seat_arrive(struct tern_link_group *base)
     tern_base_order_before_peers();
     tern_core_segment_arrive(group->barrier);
     tern_boot_tell(&tern_job.boot);
-    /* seq_cst: our own arrival before we look for the others'. Pairs with itself: of those who come last at the same
-     * time, at least one sees all, and wakes them. The relay rings for whom it brings. */
+    /* seq_cst: our own arrival before we check the others'. Pairs with itself: of ranks that arrive last at the same
+     * time, at least one sees that all have arrived, and wakes the others. The relay rings for the arrivals that it
+     * copies. */
     atomic_thread_fence(memory_order_seq_cst);
     if (all_came(group))
         ring_node();
@@ -157,7 +156,7 @@ static void seat_close(struct tern_link_group *base)
     free(base);
 }
 
-/* The slots of a group; the others are a link's. */
+/* Only the slots of a group are filled; the others belong to links. */
 static const struct tern_link_ops seat_ops = {
     .name = "seats",
     .group_close = seat_close,

@@ -1,9 +1,9 @@
-/* group_stream.c: streams of messages that carry the notes of a bruck's members.
+/* group_stream.c: streams of messages that carry the contributions of a Bruck group's members.
  *
- * A message is as long as the link lets it be and holds whole pieces, each of which says where it belongs, so every
- * message can be understood, and checked, by itself; links keep the order, so the last one is last. Streams go by the
- * channel of replies, on which no message of the program stays open, and are sent by the thread that holds the delivery
- * of messages, like replies. */
+ * A message is as long as the link permits and holds complete fragments, each of which says where it belongs, so that
+ * every message can be decoded and validated by itself; links keep messages in order, so the last message arrives last.
+ * Streams use the reply channel, on which no message of the program stays open, and are sent by the thread that holds
+ * the delivery of messages, like replies. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,13 +12,13 @@
 #include "core/group_bruck.h"
 #include "core/job.h"
 
-/* ---- notes ---- */
+/* ---- contributions ---- */
 
 static __attribute__((cold, noreturn)) void no_memory(size_t bytes)
 {
     tern_base_log(TERN_LOG_ERROR,
                   "no memory for %zu bytes of what other ranks say in a collective call; ending the job", bytes);
-    _Exit(1); /* the others wait for what this rank would pass on */
+    _Exit(1); /* the other ranks wait for the data that this rank would pass on */
 }
 
 static void note_grow(struct bruck_contribution *note, uint32_t room)
@@ -52,9 +52,9 @@ void tern_core_stream_pad(struct bruck *bruck, uint32_t barrier, uint32_t bytes)
         note_grow(&bruck->contributions[barrier & 1][i], bytes);
 }
 
-/* ---- going out ---- */
+/* ---- sending ---- */
 
-/* The next member of the stream whose note there is to send, or what is left of it; NULL: none. */
+/* Return the contribution of the next member of the stream that has bytes left to send; NULL: none. */
 static const struct bruck_contribution *next_note(const struct bruck *bruck, struct bruck_stream_out *out,
                                                   uint32_t *member)
 {
@@ -72,7 +72,7 @@ static const struct bruck_contribution *next_note(const struct bruck *bruck, str
     return NULL;
 }
 
-/* Bytes of data that the rest of the stream needs, but not more than most. */
+/* Return the bytes of data that the rest of the stream needs, at most most. */
 static size_t bytes_left(const struct bruck *bruck, const struct bruck_stream_out *out, size_t most)
 {
     struct bruck_stream_out          rest = *out;
@@ -88,7 +88,7 @@ static size_t bytes_left(const struct bruck *bruck, const struct bruck_stream_ou
     return bytes < most ? bytes : most;
 }
 
-/* Write pieces while there is room; returns the bytes written. */
+/* Write fragments while they fit. Returns the number of bytes written. */
 static size_t write_pieces(const struct bruck *bruck, struct bruck_stream_out *out, unsigned char *data, size_t room)
 {
     const struct bruck_contribution *note;
@@ -116,7 +116,7 @@ static __attribute__((cold, noreturn)) void cannot_send(int peer)
     _Exit(1);
 }
 
-/* Send a message of so many bytes, or find out that there is no room. */
+/* Send a message with the given number of data bytes. Returns TERN_AGAIN if there is no space. */
 static tern_status send_bytes(struct bruck *bruck, struct bruck_stream_out *out, struct core_wire *head, size_t bytes)
 {
     unsigned                    link = tern_job.peer_link[out->peer];
@@ -141,7 +141,7 @@ static tern_status send_bytes(struct bruck *bruck, struct bruck_stream_out *out,
     return TERN_OK;
 }
 
-/* One message. False: there is no room now. */
+/* Send one message. Returns false if there is no space now. */
 static bool send_one(struct bruck *bruck, struct bruck_stream_out *out)
 {
     unsigned link = tern_job.peer_link[out->peer];
@@ -155,7 +155,7 @@ static bool send_one(struct bruck *bruck, struct bruck_stream_out *out)
                               .round = (uint16_t)out->round };
     tern_status      st = send_bytes(bruck, out, &head, bytes_left(bruck, out, longest));
 
-    if (st == TERN_AGAIN || st == TERN_ERR_PEER) /* a death ends the job: somebody is about to do that */
+    if (st == TERN_AGAIN || st == TERN_ERR_PEER) /* a death ends the job, which is about to happen */
         return false;
     if (st < 0)
         cannot_send(out->peer);
@@ -171,7 +171,7 @@ bool tern_core_stream_send(struct bruck *bruck, struct bruck_stream_out *out)
     return true;
 }
 
-/* ---- coming in ---- */
+/* ---- receiving ---- */
 
 static bool take_pieces(struct bruck *bruck, uint32_t barrier, const unsigned char *data, size_t len)
 {
@@ -198,7 +198,7 @@ bool tern_core_stream_receive(struct bruck *bruck, struct bruck_stream_in *in, c
     if (!take_pieces(bruck, head->barrier, data, len))
         return false;
     if (head->last)
-        /* release: the notes of the stream. Pairs with the acquire in group_bruck.c. */
+        /* release: the contributions of the stream. Pairs with the acquire in group_bruck.c. */
         atomic_store_explicit(&in->whole, head->barrier, memory_order_release);
     return true;
 }

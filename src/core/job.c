@@ -1,8 +1,7 @@
-/* job.c: joining and leaving the job, and taking notice of ranks that died.
+/* job.c: joining and leaving the job, and the detection of ranks that died.
  *
- * Joining and leaving are meetings of all ranks through the lives in the boot segment, not through a team's barrier:
- * they must also work when some ranks are dead, or never come.
- */
+ * Ranks join and leave by means of the life words in the boot segment, not by a team's barrier: joining and leaving
+ * must also work if some ranks are dead, or never arrive. */
 #define _GNU_SOURCE
 #include "core/job.h"
 
@@ -24,7 +23,8 @@
 #include "core/test_hooks.h"
 #include "core/wait.h"
 
-#define NOTICE_NS 3000000000ll /* within this time the launcher knows of a death: releasing much memory takes long */
+/* within this time the launcher learns of a death: the kernel takes long to release much memory */
+#define NOTICE_NS 3000000000ll
 
 struct tern_job tern_job = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
@@ -55,12 +55,12 @@ void tern_core_job_mark_dead(uint32_t losses)
             continue;
         atomic_store_explicit(&tern_job.lost[rank], true, memory_order_relaxed);
         for (struct tern_region *region = tern_job.regions; region; region = region->next)
-            __atomic_store_n(&region->fast[rank].reach, 0, __ATOMIC_RELAXED); /* read by the inlined calls */
+            __atomic_store_n(&region->fast[rank].reach, 0, __ATOMIC_RELAXED); /* the inlined calls read it */
     }
     atomic_store_explicit(&tern_job.losses_seen, losses, memory_order_relaxed);
     for (struct tern_ctx *ctx = tern_job.contexts; ctx; ctx = ctx->next)
         atomic_store_explicit(&ctx->attention, true,
-                              memory_order_release); /* losses_seen; see op/tagged/tagged.c, advance() */
+                              memory_order_release); /* losses_seen; pairs with op/tagged/tagged.c, advance() */
     pthread_mutex_unlock(&tern_job.lock);
 }
 
@@ -81,7 +81,7 @@ void tern_core_job_confirm(int rank, tern_deadline deadline)
 
         if (atomic_load_explicit(fate, memory_order_relaxed) != TERN_FATE_RUNNING)
             break;
-        tern_boot_bell_wait(&mine->bell, seen, until - now); /* the launcher wakes everyone after each end */
+        tern_boot_bell_wait(&mine->bell, seen, until - now); /* the launcher wakes all ranks after each end */
     }
     /* The launcher writes the fate before it counts the loss, so the number may not have changed yet. acquire: as in
      * tern_core_job_check_deaths(). */
@@ -90,7 +90,7 @@ void tern_core_job_confirm(int rank, tern_deadline deadline)
 
 bool tern_core_job_is_gone(int rank)
 {
-    /* relaxed: both words tell of one rank only, and change once. */
+    /* relaxed: each word concerns one rank only, and changes once. */
     bool gone = atomic_load_explicit(&tern_job.gone[rank], memory_order_relaxed) ||
                 atomic_load_explicit(&tern_core_job_slot(rank)->fate, memory_order_relaxed) == TERN_FATE_LOST;
 
@@ -99,10 +99,11 @@ bool tern_core_job_is_gone(int rank)
     return gone || tern_core_job_lost(rank);
 }
 
-/* Say how far we have come, and wake whoever waits for it: here by their bells, elsewhere through the relay. */
+/* Publish the state of this rank, and wake the ranks that wait for it: on this node by their bells, elsewhere through
+ * the relay. */
 static void live(uint32_t life)
 {
-    /* release: what this rank has set up or torn down. Pairs with the acquire in all_there(). */
+    /* release: everything that this rank has set up or torn down. Pairs with the acquire in all_there(). */
     atomic_store_explicit(&tern_core_job_slot(tern_job.boot.rank)->life, life, memory_order_release);
     for (int rank = 0; rank < tern_job.boot.ranks; rank++)
         if (tern_boot_same_node(&tern_job.boot, rank))
@@ -110,19 +111,20 @@ static void live(uint32_t life)
     tern_boot_tell(&tern_job.boot);
 }
 
-/* A meeting of all ranks of the job. */
+/* A wait for all ranks of the job. */
 struct roll_call {
     const char *what;
-    uint32_t    life;  /* that each must have reached */
-    bool        needs; /* every rank is needed: one that ended before is an error */
-    int         first; /* all before this one are there */
+    uint32_t    life;  /* state that each rank must have reached */
+    bool        needs; /* every rank is required: a rank that ended before is an error */
+    int         first; /* all ranks before this one have reached the state */
 };
 
 static tern_status all_there(void *arg)
 {
     struct roll_call *call = arg;
 
-    if (!call->needs) /* leaving: others may want answers. Joining: the program may not have its handlers yet */
+    /* leaving: others may need replies. Joining: the program may not have registered its handlers yet */
+    if (!call->needs)
         tern_core_message_poll();
     for (; call->first < tern_job.boot.ranks; call->first++) {
         struct tern_slot *slot = tern_core_job_slot(call->first);
@@ -164,13 +166,13 @@ static void choose_waiting(void)
 
     tern_job.spin_ns = 1000 * (tern_opt.spin >= 0 ? tern_opt.spin : crowded ? 0 : 1000);
     tern_job.yields = (int)(tern_opt.yields >= 0 ? tern_opt.yields : crowded ? 1000 : 50);
-    /* Who spins sleeps seldom, and can afford a barrier each time. relaxed: until others see it they ring with a
-     * fence. */
+    /* A rank that spins seldom sleeps, and can afford a membarrier each time. relaxed: until other ranks see the flag,
+     * they ring with a fence. */
     if (tern_boot_bell_join() && tern_job.spin_ns > 0)
         atomic_store_explicit(&tern_core_job_slot(tern_job.boot.rank)->uses_membarrier, 1, memory_order_relaxed);
 }
 
-/* The node's team where the node is not the whole job. */
+/* Open the node's team if the job has more than one node. */
 static tern_status node_open(void)
 {
     int32_t *members = calloc((size_t)tern_job.boot.locals, sizeof(*members));
@@ -284,7 +286,7 @@ static void settle_describe(void *arg, char *text, size_t size)
     snprintf(text, size, "tern_finalize waits for active messages to be handled by ranks that make no progress");
 }
 
-/* What others learn next, that this rank has come so far, may be faster than its messages: let these come first. */
+/* The next life word may reach other ranks before this rank's messages do: wait until the messages have arrived. */
 static tern_status settle(void)
 {
     struct tern_wait wait = { .poll = settle_poll, .describe = settle_describe, .deadline = tern_core_job_deadline() };
@@ -292,7 +294,8 @@ static tern_status settle(void)
     return tern_core_links_msg_flushed() ? TERN_OK : tern_core_wait(&wait);
 }
 
-/* When all have come nobody asks any more; each answers what it was asked and listens until all have answered. */
+/* When all ranks are leaving, no rank sends requests any more; each rank answers the requests that it has, and delivers
+ * messages until all have answered. */
 static tern_status say_goodbye(void)
 {
     tern_status st = settle();

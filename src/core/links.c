@@ -1,9 +1,9 @@
 /* links.c: which links a job opens, and which of them serves which rank.
  *
  * The links of the registry are tried in order, best first, until every rank is served: a job on one node never opens
- * the network. The option TERN_LINKS names those that may carry data. One that is not named is opened nevertheless
- * where the ranks of the node meet by it; it then serves nobody. A rank's link with itself always may.
- */
+ * the network. The option TERN_LINKS names the links that may carry data. A link that the option does not name is
+ * opened nevertheless if it provides the groups of the node's ranks; it then serves no rank. The self link is always
+ * allowed. */
 #include "core/links.h"
 
 #include <pthread.h>
@@ -16,9 +16,10 @@
 
 #define UNSERVED UINT8_MAX
 
-static const struct tern_link_ops *tables[TERN_LINKS_MAX]; /* of the registry's links, with what is in front of them */
+/* tables of the registry's links, or of the chaos links in front of them */
+static const struct tern_link_ops *tables[TERN_LINKS_MAX];
 
-/* Whether a list of words with commas between them has the word. */
+/* Return whether a comma-separated list contains the word. */
 static bool has_word(const char *list, const char *word)
 {
     size_t len = strlen(word);
@@ -39,7 +40,7 @@ static bool is_link(const char *word, size_t len)
     return false;
 }
 
-/* See that TERN_LINKS names links that there are. */
+/* Check that TERN_LINKS names existing links only. */
 static tern_status check_option(void)
 {
     for (const char *at = tern_opt.links; *(at += strspn(at, ", ")); at += strcspn(at, ", ")) {
@@ -52,13 +53,13 @@ static tern_status check_option(void)
     return TERN_OK;
 }
 
-/* Whether the link may carry data. */
+/* Return whether the link may carry data. */
 static bool is_allowed(unsigned i)
 {
     return i == 0 || *tern_opt.links == '\0' || has_word(tern_opt.links, tern_links[i]->name); /* 0: self */
 }
 
-/* Whether ranks of this node meet by the link. */
+/* Return whether the ranks of this node need the link for its groups. */
 static bool is_meeting_place(unsigned i)
 {
     return tern_links[i]->group_open && tern_job.boot.locals > 1;
@@ -69,7 +70,7 @@ static bool is_unserved(int rank)
     return tern_job.peer_link[rank] == UNSERVED;
 }
 
-/* The first rank that no link serves yet; -1: none. */
+/* Return the first rank that no link serves yet; -1: none. */
 static int first_unserved(void)
 {
     for (int rank = 0; rank < tern_job.boot.ranks; rank++)
@@ -78,7 +79,7 @@ static int first_unserved(void)
     return -1;
 }
 
-/* Let the link that was opened last serve the ranks that it reaches and no better one does; returns how many. */
+/* Let the link that was opened last serve the ranks that it reaches and no better link serves. Returns their number. */
 static int serve_reached(void)
 {
     unsigned last = tern_job.links - 1;
@@ -100,7 +101,7 @@ static void close_last(void)
     tern_job.ops[tern_job.links]->close(tern_job.link[tern_job.links]);
 }
 
-/* Open link i of the registry if the job has use for it. */
+/* Open link i of the registry if the job needs it. */
 static tern_status link_open(unsigned i)
 {
     bool        carries = is_allowed(i) && first_unserved() >= 0;

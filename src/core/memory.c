@@ -1,8 +1,7 @@
-/* memory.c: reserving and mapping this rank's own part of a region.
+/* memory.c: allocation of this rank's own part of a region.
  *
- * Space is checked for the whole node before any rank takes any (see tern_boot_space_check). Then it is reserved, then
- * mapped: touching it later cannot fail.
- */
+ * The space is checked for the whole node before any rank takes any (see tern_boot_space_check). Then it is reserved,
+ * and then mapped: a later access to it cannot fail. */
 #define _GNU_SOURCE
 #include "core/memory.h"
 
@@ -24,7 +23,7 @@
 
 #define MIB 1048576.0
 
-/* What parts of size bytes take in pages of the given size; UINT64_MAX: more than any memory holds. */
+/* Return the bytes that parts of size bytes take in pages of the given size; UINT64_MAX: more than any memory holds. */
 static uint64_t in_pages(uint64_t size, int parts, uint64_t page)
 {
     uint64_t part = tern_base_round_up(size, page), total;
@@ -43,7 +42,7 @@ static void tell_huge(uint64_t needed, uint64_t free_bytes, uint64_t page)
                       (double)needed / MIB, (double)free_bytes / MIB, (double)needed / (double)page);
 }
 
-/* Whether the pool of huge pages has room; says once why not. */
+/* Return whether the pool of huge pages has enough free pages; logs once why not. */
 static bool check_huge(uint64_t size, int parts)
 {
     int      file = tern_job.boot.huge;
@@ -57,7 +56,7 @@ static bool check_huge(uint64_t size, int parts)
     return false;
 }
 
-/* Whether the files of a region would be memory: their directory is on a file system without a disk. */
+/* Return whether files at path are in memory: their directory is on a file system without a disk. */
 static bool in_memory(const char *path)
 {
     char          directory[4096];
@@ -68,8 +67,8 @@ static bool in_memory(const char *path)
     return statfs(directory, &about) == 0 && (about.f_type == TMPFS_MAGIC || about.f_type == RAMFS_MAGIC);
 }
 
-/* What the files of a region on this node still need beyond the blocks that they have; UINT64_MAX: more than any memory
- * holds. */
+/* Return the bytes that the region's files on this node need beyond the blocks that they have; UINT64_MAX: more than
+ * any memory holds. */
 static uint64_t missing_blocks(const char *path, uint64_t size, const struct tern_team *team)
 {
     uint64_t total = in_pages(size, tern_core_team_locals(team), 1);
@@ -102,7 +101,7 @@ tern_status tern_core_memory_check(const tern_region_opts *opts, uint64_t size, 
     if (opts->memory == TERN_MEMORY_FILE) {
         *place = TERN_MEM_FILE;
         if (!in_memory(opts->path))
-            return TERN_OK; /* the file system answers when the file is made */
+            return TERN_OK; /* the file system reports an error when the file is created */
         return tern_boot_space_check(missing_blocks(opts->path, size, team), "the region");
     }
     return tern_boot_space_check(in_pages(size, parts, 1), "the region");
@@ -134,7 +133,7 @@ static tern_status make_space(struct tern_own_memory *memory, int file, uint64_t
     return st;
 }
 
-/* Find what is mapped at the address; false: nothing that another process, or another mapping, can share. */
+/* Find the file that is mapped at the address. Returns false if no other process or mapping can share that memory. */
 static bool find_shared(const void *addr, uint64_t *inode, uint64_t *offset)
 {
     FILE              *maps = fopen("/proc/self/maps", "re");
@@ -167,8 +166,8 @@ struct tern_own_memory tern_core_memory_own(void *addr)
     return memory;
 }
 
-/* Open the file, new or old; *made tells which. A symbolic link is not followed: in a directory where others may make
- * files it would let them choose the file. */
+/* Open or create the file; *made returns whether it was created. Symbolic links are not followed: in a directory where
+ * others may create files, a link would let them choose the file. */
 static int open_file(const char *name, bool *made)
 {
     int file = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -177,8 +176,8 @@ static int open_file(const char *name, bool *made)
     return file < 0 && errno == EEXIST ? open(name, O_RDWR | O_CLOEXEC | O_NOFOLLOW) : file;
 }
 
-/* Whether a file that was there before is this user's alone to change. In a directory such as /dev/shm another user may
- * have put it there, and could read what the job writes, change it, or truncate it. */
+/* Check that only this user can change a file that existed before. In a directory such as /dev/shm another user may
+ * have created it, and could read, change or truncate the job's data. */
 static tern_status check_owner(const char *name, const struct stat *about)
 {
     if (about->st_uid != geteuid())
@@ -217,7 +216,7 @@ static tern_status make_file(struct tern_own_memory *memory, const char *name, u
     return st;
 }
 
-/* Cut the file that was used to its old length. The name may stand for another file by now: that one stays. */
+/* Truncate the file to its old length. If the name refers to a different file by now, that file stays unchanged. */
 static bool cut(const struct tern_own_memory *memory, const char *name)
 {
     struct stat about;
@@ -243,7 +242,7 @@ void tern_core_memory_undo(const struct tern_own_memory *memory, const char *nam
         tern_base_log(TERN_LOG_WARN, "cannot give %s its old length again: %s", name, strerror(errno));
 }
 
-/* The pool looked large enough, but somebody was faster. */
+/* Allocate huge pages. If another process has taken them since the check, use ordinary pages. */
 static tern_status make_huge(struct tern_own_memory *memory, uint64_t size)
 {
     tern_status st = make_space(memory, tern_job.boot.huge, size);

@@ -1,12 +1,11 @@
-/* message.c: the one place that polls the links for messages.
+/* message.c: the only place that polls the links for messages.
  *
- * Delivery is guarded by a flag that a thread takes or leaves: whoever has it delivers for the whole process, the
- * others go on with what they were doing. A handler that waits for room for its reply polls again, on the same thread:
- * then only replies are delivered, whose handlers send nothing, so the nesting ends there.
+ * Delivery is guarded by a flag that a thread tries to take: the thread that has the flag delivers for the whole
+ * process, and the others continue with their own work. A handler that waits for space for its reply polls again on the
+ * same thread: then only replies are delivered, whose handlers send nothing, so that the nesting ends there.
  *
- * Watches of notes are apart from the others, so that they cost nothing where none are used: who waits for a
- * notification looks at them every time, everybody else now and then.
- */
+ * The watches of notifications are kept apart from the others, so that they cost nothing if no notifications are used:
+ * a thread that waits for a notification polls them every time, other threads now and then. */
 #include "core/message.h"
 
 #include <pthread.h>
@@ -20,30 +19,32 @@
 #include "boot/bell.h"
 #include "core/job.h"
 
-/* MISSED: another thread found the flag taken, and may sleep now until it hears of what the handlers did. */
+/* MISSED: another thread found the flag taken, and may now sleep until the bell tells it that handlers have run. */
 enum delivering { FREE, TAKEN, MISSED };
 
 static _Atomic int  delivering; /* enum delivering */
-static _Atomic bool alone; /* the thread that is alone delivers, or just finds that it is not: see base/biased_lock.h */
-static _Atomic bool missed;     /* another thread found that */
-static bool         held_alone; /* who holds the delivery has it by alone */
+/* the thread that holds the bias delivers, or is just finding out that the bias was revoked: see base/biased_lock.h */
+static _Atomic bool alone;
+static _Atomic bool missed;     /* another thread found alone set */
+static bool         held_alone; /* the thread that holds the delivery took it by alone */
 
-#define CALLS_PER_LOOK 8 /* polls of which one looks at notes too */
+#define CALLS_PER_LOOK 8 /* polls of which one also checks for notifications */
 
-static struct tern_link_watch **watch; /* all of all links, but for notes */
-static uint32_t                 room;  /* for so many */
+static struct tern_link_watch **watch; /* the watches of all links, except those of notifications */
+static uint32_t                 room;  /* capacity of watch */
 static _Atomic uint32_t         count;
-static uint32_t                 last; /* that showed something. Any thread may write it: it only says where to begin */
+/* index of the last watch that was ready. Any thread may write it: it only says where to begin */
+static uint32_t                 last;
 
-static struct tern_link_watch **note_watch; /* the same of notes */
+static struct tern_link_watch **note_watch; /* the watches of notifications */
 static uint32_t                 note_room;
 static _Atomic uint32_t         note_count;
 static uint32_t                 note_last;
-static uint32_t                 note_calls; /* polls; any thread */
+static uint32_t                 note_calls; /* number of polls; any thread */
 
 struct tern_link_watch *_Atomic tern_core_message_notify_last;
 
-/* Changes when notes that were refused may be taken: room was made, or a request was started. Never 0. */
+/* Changes when refused notifications may be accepted: space was freed, or a request was posted. Never 0. */
 static _Atomic uint32_t chances = 1;
 
 _Atomic bool                              tern_core_message_tagged_refused, tern_core_message_notify_refused;
@@ -82,7 +83,7 @@ tern_status tern_core_message_watch(struct tern_link_watch *one_more)
     pthread_mutex_lock(&lock);
     if ((i = atomic_load_explicit(number, memory_order_relaxed)) < most) {
         (note ? note_watch : watch)[i] = one_more;
-        atomic_store_explicit(number, i + 1, memory_order_release); /* pairs with every look */
+        atomic_store_explicit(number, i + 1, memory_order_release); /* pairs with every load of count and note_count */
     }
     pthread_mutex_unlock(&lock);
     return i < most ? TERN_OK : tern_base_fail(TERN_ERR_LINK, "more than %u message queues", most);
@@ -117,7 +118,7 @@ static __attribute__((noinline)) void ask(void)
             tern_job.ops[i]->msg_poll(tern_job.link[i]);
 }
 
-/* Whether a channel has something. */
+/* Return whether messages are waiting on a channel. */
 static bool has_come(unsigned channel)
 {
     uint32_t n = atomic_load_explicit(&count, memory_order_acquire); /* pairs with tern_core_message_watch() */
@@ -138,7 +139,7 @@ static void ring_own(void)
 void tern_core_message_keep_awake(void)
 {
     __atomic_store_n(&tern_core_message_count, tern_core_message_delivered() + 1, __ATOMIC_RELAXED); /* a hint */
-    ring_own(); /* it may have announced its sleep already */
+    ring_own(); /* a waiting thread may already have announced its sleep */
 }
 
 static bool has_noted(void)
@@ -151,14 +152,15 @@ static bool has_noted(void)
     return false;
 }
 
-/* A link may show that there is a new queue. */
+/* Return whether a link announces a new queue. */
 static bool has_news(void)
 {
     return has_come(TERN_CHANNEL_DIRECTORY);
 }
 
-/* Whether a poll would find something. Notes and tagged messages that the rank refuses do not count: whoever makes room
- * for them rings. While some are refused each poll of notes, or of messages, looks at all queues. */
+/* Return whether a poll would find messages. Notifications and tagged messages that the rank refuses do not count: the
+ * thread that frees space for them rings the bell. While some are refused, each poll of notifications, or of messages,
+ * checks all queues. */
 static bool anything(void)
 {
     return has_come(TERN_CHANNEL_REPLY) || has_come(TERN_CHANNEL_REQUEST) || has_news() ||
@@ -167,8 +169,8 @@ static bool anything(void)
            (!atomic_load_explicit(&tern_core_message_notify_refused, memory_order_relaxed) && has_noted());
 }
 
-/* Clearing: release orders the flag before the number of chances. Pairs with deliver_refused(): who has read the new
- * number sets the flag again when it refuses a note. */
+/* When the flag is cleared, release orders the flag before the number of chances. Pairs with deliver_refused(): a
+ * thread that has read the new number sets the flag again when it refuses a notification. */
 static void set_full(_Atomic bool *flag, bool full)
 {
     if (atomic_load_explicit(flag, memory_order_relaxed) == full)
@@ -176,8 +178,8 @@ static void set_full(_Atomic bool *flag, bool full)
     atomic_store_explicit(flag, full, memory_order_relaxed); /* a hint: bells order what matters */
     if (!full) {
         if (atomic_fetch_add_explicit(&chances, 1, memory_order_release) == UINT32_MAX)
-            atomic_fetch_add_explicit(&chances, 1, memory_order_release); /* 0 stands for none */
-        ring_own(); /* a thread may sleep that would deliver what waits */
+            atomic_fetch_add_explicit(&chances, 1, memory_order_release); /* 0 means none */
+        ring_own(); /* a sleeping thread may be able to deliver the waiting messages */
     }
 }
 
@@ -194,7 +196,7 @@ void tern_core_message_tagged_full(bool full)
 static __attribute__((cold, noreturn)) void give_up(void)
 {
     tern_base_log(TERN_LOG_ERROR, "%s; ending the job", tern_base_detail());
-    _Exit(1); /* what is in the queue cannot be trusted any more, and peers would wait for answers in vain */
+    _Exit(1); /* the contents of the queue can no longer be trusted, and peers would wait for replies in vain */
 }
 
 void tern_core_message_protocol_error(int from, const char *what)
@@ -212,29 +214,31 @@ static inline void deliver(struct tern_link_watch *w)
     depth--;
 }
 
-/* Whether a queue of notes shows one that was not refused since the last chance. */
+/* Return whether a queue shows a notification that has not been refused since the last chance. */
 static bool has_chance(void)
 {
     uint32_t n = atomic_load_explicit(&note_count, memory_order_acquire); /* pairs with tern_core_message_watch() */
-    uint32_t now = atomic_load_explicit(&chances, memory_order_relaxed);  /* whoever changes it rings afterwards */
+    /* the thread that changes it rings afterwards */
+    uint32_t now = atomic_load_explicit(&chances, memory_order_relaxed);
 
     if (TERN_UNLIKELY(atomic_load_explicit(&tern_job.losses_seen, memory_order_relaxed) > 0))
-        return has_noted(); /* of the dead everything is taken */
+        return has_noted(); /* all notifications of dead ranks are accepted */
     for (uint32_t i = 0; i < n; i++)
         if (tern_link_watch_ready(note_watch[i]) &&
-            atomic_load_explicit(&note_watch[i]->refused, memory_order_relaxed) != now) /* a delivery rings if missed */
+            atomic_load_explicit(&note_watch[i]->refused, memory_order_relaxed) != now) /* a missed delivery rings */
             return true;
     return false;
 }
 
-/* While notes are refused, anything() cannot tell a note that the rank refuses from a note that a request takes: the
- * latter may lie in another queue, or have come since the last refusal. Most polls do not look at notes, so the poll
- * before a sleep may have left such a note. Try to deliver from all queues. Returns whether something was taken. */
+/* While notifications are refused, anything() cannot distinguish a notification that the rank refuses from one that
+ * matches a request: the latter may be in another queue, or may have arrived since the last refusal. Most polls do not
+ * check for notifications, so the poll before a sleep may have left such a notification. Try to deliver from all
+ * queues. Returns whether any was accepted. */
 static bool take_despite_refusal(void)
 {
     uint32_t before = tern_core_message_delivered();
 
-    /* relaxed: whoever clears it rings afterwards. */
+    /* relaxed: the thread that clears it rings afterwards. */
     if (!atomic_load_explicit(&tern_core_message_notify_refused, memory_order_relaxed) || !has_chance())
         return false;
     tern_core_message_poll_notify();
@@ -248,8 +252,9 @@ bool tern_core_message_has_more(void)
     if (depth > 0)
         return depth == 1 && (has_come(TERN_CHANNEL_REPLY) || has_news());
     if (atomic_load_explicit(&alone, memory_order_relaxed))
-        return false; /* a thread delivers that rings when it has done so */
-    /* Who sleeps while another thread delivers leaves word of it. acquire: what that thread has left to deliver. */
+        return false; /* another thread is delivering, and rings when it has finished */
+    /* A thread that is about to sleep while another one delivers leaves MISSED. acquire: the messages that the other
+     * thread has left. */
     if (!atomic_compare_exchange_strong_explicit(&delivering, &taken, MISSED, memory_order_acquire,
                                                  memory_order_acquire) &&
         taken == FREE)
@@ -257,28 +262,28 @@ bool tern_core_message_has_more(void)
     return false;
 }
 
-/* Take the flag, or leave word that it was wanted. */
+/* Take the flag. If it is taken, record that another thread wanted it, and return false. */
 static __attribute__((noinline)) bool take(void)
 {
     int free_now = FREE;
 
     if (TERN_UNLIKELY(atomic_load_explicit(&alone, memory_order_acquire))) { /* pairs with give_back_alone() */
-        atomic_store(&missed, true); /* seq_cst: before the second look. Pairs with the exchange in give_back() */
+        atomic_store(&missed, true); /* seq_cst: before the second load. Pairs with the exchange in give_back() */
         if (atomic_load(&alone))
             return false;
     }
-    /* acquire: what handlers left in the process. Pairs with the release in give_back(). */
+    /* acquire: the effects of handlers on the process. Pairs with the release in give_back(). */
     if (atomic_compare_exchange_strong_explicit(&delivering, &free_now, TAKEN, memory_order_acquire,
                                                 memory_order_relaxed))
         return true;
     if (atomic_exchange_explicit(&delivering, MISSED, memory_order_acq_rel) != FREE)
         return false;
-    return true; /* it was given back meanwhile: taken, and one ring too many at the end */
+    return true; /* it was released meanwhile: taken, at the price of one superfluous ring at the end */
 }
 
 static __attribute__((noinline)) void give_back(void)
 {
-    /* release: what handlers left in the process, to the next thread that delivers or was told MISSED. */
+    /* release: the effects of handlers on the process, for the next thread that delivers or that left MISSED. */
     bool is_missed = atomic_exchange_explicit(&delivering, FREE, memory_order_acq_rel) == MISSED;
 
     if (TERN_UNLIKELY(atomic_load_explicit(&missed, memory_order_relaxed)))
@@ -287,16 +292,18 @@ static __attribute__((noinline)) void give_back(void)
         ring_own();
 }
 
-/* Another thread may have come meanwhile, found us delivering, and gone to sleep. */
+/* Release the flag that was taken by the bias. Another thread may have found this one delivering, and gone to sleep. */
 static inline __attribute__((always_inline)) void give_back_alone(void)
 {
-    atomic_store_explicit(&alone, false, memory_order_release); /* what handlers left; pairs with take() */
-    atomic_signal_fence(memory_order_seq_cst); /* the store before the look: the other thread had a barrier run here */
+    /* release: the effects of handlers. Pairs with take() */
+    atomic_store_explicit(&alone, false, memory_order_release);
+    /* the store before the load: the other thread ran a membarrier on this one */
+    atomic_signal_fence(memory_order_seq_cst);
     if (TERN_UNLIKELY(atomic_load_explicit(&tern_bias.revoked, memory_order_relaxed)))
         ring_own();
 }
 
-/* The same as when something has come, by who has nothing to deliver. */
+/* Takes the flag as a delivery does, without delivering anything. */
 bool tern_core_message_hold(void)
 {
     bool by_alone;
@@ -320,7 +327,7 @@ bool tern_core_message_has_from(int rank, unsigned channel)
     unsigned link = tern_job.peer_link[rank];
     bool     left = true;
 
-    if (tern_core_message_hold()) { /* otherwise it is looked at again when the other thread has delivered */
+    if (tern_core_message_hold()) { /* otherwise the caller checks again after the other thread has delivered */
         left = has_news() || tern_job.ops[link]->msg_pending(tern_job.link[link], rank, channel);
         tern_core_message_release();
     }
@@ -336,8 +343,8 @@ void tern_core_message_pause(void)
     tern_core_message_release();
 }
 
-/* Whether what the watch shows may be a note or a tagged message that could not be taken. That is no news, for which a
- * wait would stay awake, and the watches behind it have their turn at once. */
+/* Return whether the watch may show a notification or tagged message that was refused. A refused message must not keep
+ * a wait awake, and the poll continues with the next watch at once. */
 static inline bool may_be_refused(const struct tern_link_watch *w)
 {
     if (w->channel == TERN_CHANNEL_NOTIFY)
@@ -351,7 +358,7 @@ static void count_delivery(void)
     __atomic_store_n(&tern_core_message_count, tern_core_message_delivered() + 1, __ATOMIC_RELAXED);
 }
 
-/* What a watch shows: it changes when a message is taken. */
+/* The state of a watch: it changes when a message is taken. */
 struct sight {
     const _Atomic uint32_t *word;
     uint32_t                idle, value;
@@ -365,8 +372,8 @@ static struct sight look_at(const struct tern_link_watch *w)
                            atomic_load_explicit(word, memory_order_relaxed) };
 }
 
-/* Deliver what may be refused: it counts if anything was taken, because more may be behind that. If nothing was, nobody
- * has to try again before the next chance, as far as the watch tells. */
+/* Deliver messages that may be refused. The delivery counts if any message was accepted, because more may be behind it.
+ * If none was accepted and the watch keeps its state, no thread needs to try again before the next chance. */
 static __attribute__((noinline)) void deliver_refused(struct tern_link_watch *w)
 {
     /* acquire: the flag that was cleared before. Pairs with set_full(). */
@@ -376,14 +383,16 @@ static __attribute__((noinline)) void deliver_refused(struct tern_link_watch *w)
     deliver(w);
     after = look_at(w);
     if (after.word != before.word || after.idle != before.idle || after.value != before.value) {
-        atomic_store_explicit(&w->refused, 0, memory_order_relaxed); /* who delivers, of what others are rung for */
+        /* written by the delivering thread; others are rung */
+        atomic_store_explicit(&w->refused, 0, memory_order_relaxed);
         count_delivery();
     } else if (w->lasts) {
-        atomic_store_explicit(&w->refused, chance, memory_order_relaxed); /* the same */
+        /* written by the delivering thread; others are rung */
+        atomic_store_explicit(&w->refused, chance, memory_order_relaxed);
     }
 }
 
-/* The watch shows something. */
+/* The watch is ready. */
 void tern_core_message_deliver_notify(struct tern_link_watch *w)
 {
     bool refused = may_be_refused(w);
@@ -403,7 +412,7 @@ void tern_core_message_deliver_notify(struct tern_link_watch *w)
 
 bool tern_core_message_expect(struct tern_link_expected *want, unsigned looks)
 {
-    /* acquire: what the watch is. Pairs with tern_core_message_poll_notify(). */
+    /* acquire: the contents of the watch. Pairs with tern_core_message_poll_notify(). */
     struct tern_link_watch *w = atomic_load_explicit(&tern_core_message_notify_last, memory_order_acquire);
     bool                    taken;
 
@@ -426,7 +435,7 @@ void tern_core_message_poll_notify(void)
             i = 0;
         if (TERN_UNLIKELY(tern_link_watch_ready(note_watch[i]))) {
             __atomic_store_n(&note_last, i, __ATOMIC_RELAXED);
-            /* release: the watch, to other threads. Pairs with tern_core_message_poll_notify_last(). */
+            /* release: the watch, for other threads. Pairs with tern_core_message_poll_notify_last(). */
             atomic_store_explicit(&tern_core_message_notify_last, note_watch[i], memory_order_release);
             tern_core_message_deliver_notify(note_watch[i]);
             if (!may_be_refused(note_watch[i]))
@@ -435,17 +444,17 @@ void tern_core_message_poll_notify(void)
     }
 }
 
-/* Where notes are used at all. */
+/* Check for notifications in one of CALLS_PER_LOOK calls. Only called if notifications are used at all. */
 static __attribute__((noinline)) void look_for_notes(void)
 {
     uint32_t calls = __atomic_load_n(&note_calls, __ATOMIC_RELAXED) + 1;
 
-    __atomic_store_n(&note_calls, calls, __ATOMIC_RELAXED); /* a number that is lost does no harm */
+    __atomic_store_n(&note_calls, calls, __ATOMIC_RELAXED); /* a lost increment does no harm */
     if (calls % CALLS_PER_LOOK == 0)
         tern_core_message_poll_notify();
 }
 
-/* Begins behind the watch that showed something last, so that none is passed over for ever. */
+/* Begins after the watch that was ready last, so that no watch is starved. */
 void tern_core_message_poll(void)
 {
     uint32_t n = atomic_load_explicit(&count, memory_order_acquire); /* pairs with tern_core_message_watch() */

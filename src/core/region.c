@@ -1,10 +1,10 @@
-/* region.c: making and freeing regions.
+/* region.c: creation and destruction of regions.
  *
- * Making one is a few meetings: all agree on what is asked, and on whether the node has room; each makes its own memory
- * and tells the others where it is; each brings the others' into reach; and for memory that the program had, each
- * starts to serve those who cannot reach it. At every meeting each rank says whether it
- * succeeded, so that all return the same status, and the text of the first that failed.
- */
+ * A region is created in a few all-gathers: all ranks agree on the arguments, and on whether the node has enough
+ * memory; each rank allocates its own memory and sends its memory handle; each rank attaches the parts of the others;
+ * and, for memory that the program owns, each rank starts to serve peers that cannot access it directly. In every
+ * all-gather each rank reports whether it succeeded, so that all ranks return the same status, and the text of the
+ * first rank that failed. */
 #include "core/region.h"
 
 #include <inttypes.h>
@@ -19,30 +19,31 @@
 #include "core/message.h"
 #include "core/service.h"
 
-/* What each rank says at the meetings. Travels between processes. */
+/* What each rank contributes to the all-gathers. Travels between processes. */
 struct say {
     int32_t                status;
-    uint32_t               memory;    /* first meeting: tern_memory */
-    uint64_t               size;      /* first meeting */
-    uint64_t               path_hash; /* first meeting */
-    struct tern_mem_handle card;      /* second meeting */
+    uint32_t               memory;    /* first all-gather: tern_memory */
+    uint64_t               size;      /* first all-gather */
+    uint64_t               path_hash; /* first all-gather */
+    struct tern_mem_handle card;      /* second all-gather */
     char                   why[256];
 };
 _Static_assert(sizeof(struct say) == 360, "what ranks say has no padding");
 _Static_assert(sizeof(struct say) <= TERN_TEAM_SCRATCH, "the team has room for what its ranks say");
 
-/* One region in the making. */
+/* A region that is being created. */
 struct making {
     struct tern_ctx    *ctx;
     struct tern_team   *team;
     tern_deadline       deadline;
     const char         *what; /* the public call */
-    const char         *path; /* of a FILE region */
+    const char         *path; /* path of a FILE region */
     struct say         *said; /* [team size]; the team's scratch memory */
     struct tern_region *region;
 };
 
-/* Say st (and the detail of this thread, if it is an error) to all; returns the first error in the order of ranks. */
+/* Report st (and this thread's error detail, if st is an error) to all members. Returns the first error in the order of
+ * ranks. */
 static tern_status meet(struct making *m, struct say *mine, tern_status st)
 {
     tern_status met;
@@ -68,7 +69,8 @@ static uint64_t hash(const char *text)
     return h;
 }
 
-/* First meeting: is it the same call everywhere, and is there room? st is what went wrong here before. */
+/* First all-gather: check that all ranks make the same call, and that there is enough memory. st is this rank's earlier
+ * error. */
 static tern_status agree(struct making *m, uint64_t size, const tern_region_opts *opts, uint32_t *place, tern_status st)
 {
     struct say mine = { .memory = opts->memory, .size = size, .path_hash = hash(opts->path) };
@@ -101,7 +103,7 @@ static void file_name(const struct making *m, int rank, char *name, size_t size)
         snprintf(name, size, "%s.%d", m->path, rank);
 }
 
-/* The link whose network has atomics; -1: none. */
+/* Return the link whose network has atomics; -1: none. */
 static int atomic_link(void)
 {
     for (unsigned i = 0; i < tern_job.links; i++)
@@ -154,7 +156,8 @@ static void region_delete(struct tern_region *region)
     free(region);
 }
 
-/* For domains whose operations the network does: the part as it is reached there, by whatever other way too. */
+/* Attach the part by the network with atomics, in addition to its usual path, for domains whose operations the network
+ * executes. */
 static tern_status attach_net(struct tern_region *region, const struct tern_mem_handle *card, int world)
 {
     struct tern_link_part *net = &region->net[world];
@@ -189,14 +192,14 @@ static tern_status attach(struct making *m, int rank, const struct tern_mem_hand
         return TERN_OK;
     file_name(m, rank, name, sizeof(name));
     st = tern_core_links_attach(link, card, name, part);
-    if (st == TERN_OK && part->base && part->path->instant) /* inlined calls do the same as the path */
+    if (st == TERN_OK && part->base && part->path->instant) /* inlined calls are equivalent to the path */
         region->fast[world] = (struct tern_part){ .base = part->base, .reach = part->size };
     if (st == TERN_OK && region->net)
         st = attach_net(region, card, world);
     return st;
 }
 
-/* Open our own part to the peers. */
+/* Expose our own part to the peers. */
 static tern_status expose_own(struct tern_region *region, struct tern_mem_handle *card)
 {
     tern_status st = TERN_OK;
@@ -207,7 +210,7 @@ static tern_status expose_own(struct tern_region *region, struct tern_mem_handle
     return st;
 }
 
-/* Bring every part into reach. */
+/* Attach every part. */
 static tern_status attach_all(struct making *m)
 {
     tern_status st = TERN_OK;
@@ -217,7 +220,7 @@ static tern_status attach_all(struct making *m)
     return st;
 }
 
-/* Peers may have learnt in attach that they need our help: give it from a thread of its own. */
+/* Peers may have found in attach that they need our help: start the service thread. */
 static tern_status serve_if_wanted(void)
 {
     tern_status st = TERN_OK;
@@ -239,7 +242,7 @@ static void publish(struct tern_region *region)
     atomic_fetch_add(&tern_job.region_changes, 1);
     for (int rank = 0; rank < tern_job.boot.ranks; rank++)
         if (tern_core_job_lost(rank))
-            __atomic_store_n(&region->fast[rank].reach, 0, __ATOMIC_RELAXED); /* read by the inlined calls */
+            __atomic_store_n(&region->fast[rank].reach, 0, __ATOMIC_RELAXED); /* the inlined calls read it */
     pthread_mutex_unlock(&tern_job.lock);
 }
 
@@ -253,11 +256,12 @@ static void withdraw(struct tern_region *region)
     pthread_mutex_unlock(&tern_job.lock);
 }
 
-/* Second and third meeting. st tells how making our own memory went; size is what others may touch of it. The region is
- * published before the last meeting, because a rank that leaves it sooner may send us a message that speaks of it. */
+/* Second and third all-gather. st is the result of allocating our own memory; size is what others may access of it. The
+ * region is published before the last all-gather, because a rank that leaves it earlier may send us a message that
+ * refers to the region. */
 static tern_status join_parts(struct making *m, uint64_t size, tern_status st)
 {
-    static _Atomic uint64_t made; /* regions that this rank has named */
+    static _Atomic uint64_t made; /* number of regions that this rank has named */
     struct tern_region     *region = m->region;
     struct say              mine = { 0 };
     struct tern_mem_handle *card = &mine.card;
@@ -323,7 +327,7 @@ tern_status tern_core_region_alloc(struct tern_ctx *ctx, uint64_t size, const te
         st = tern_core_memory_make(place, size, name, &m.region->own);
         st = join_parts(&m, size, st);
         if (st < 0)
-            tern_core_memory_undo(&m.region->own, name); /* another rank could not */
+            tern_core_memory_undo(&m.region->own, name); /* another rank failed */
     }
     return making_end(&m, st, out);
 }
@@ -339,7 +343,7 @@ tern_status tern_core_region_register(struct tern_ctx *ctx, void *addr, uint64_t
     return making_end(&m, join_parts(&m, len, st), out);
 }
 
-/* Of the dead nobody gives back the memory: the first of the living on their node does. */
+/* Free the memory of dead ranks: the first live rank on their node does that for them. */
 static void bury(const struct tern_region *region)
 {
     const struct tern_team *team = region->team;
@@ -371,7 +375,7 @@ tern_status tern_core_region_free(struct tern_region *region, const char *what)
         return st;
     bury(region);
     withdraw(region);
-    tern_core_message_pause(); /* another thread may be putting in place what a notification for the region brought */
+    tern_core_message_pause(); /* another thread may be copying the inline payload of a notification into the region */
     region_delete(region);
     return TERN_OK;
 }

@@ -1,9 +1,8 @@
-/* region_index.c: finding the region that holds an address of a rank.
+/* region_index.c: find the region that contains an address of a rank.
  *
- * The context remembers what it found last, which answers most questions without a lock. The rest go to a table per
- * rank, sorted by address and made anew when regions have come or gone since. Regions may overlap: each row knows the
- * highest end of all rows up to it, so that a search knows when to stop looking further back.
- */
+ * The context caches its last result, which answers most lookups without a lock. Other lookups use a table per rank,
+ * sorted by address and rebuilt if regions were added or removed. Regions may overlap: each row holds the highest end
+ * of all rows up to it, so that a search knows when it can stop. */
 #include <stdlib.h>
 
 #include "core/job.h"
@@ -15,12 +14,12 @@ struct row {
 };
 
 struct table {
-    uint64_t    changes; /* region_changes when it was made, plus 1; 0: never */
+    uint64_t    changes; /* region_changes when the table was built, plus 1; 0: never */
     size_t      rows;
     struct row *row;
 };
 
-static struct table *tables; /* [ranks of the job]; under the job's lock */
+static struct table *tables; /* [ranks of the job]; guarded by the job's lock */
 
 static int by_address(const void *a, const void *b)
 {
@@ -45,7 +44,8 @@ static void table_fill(struct table *table, int rank)
     }
 }
 
-/* The rank's table as regions are now; NULL: no memory. */
+/* Return the rank's table, rebuilt if regions have changed; NULL: out of memory. The caller must hold the job's
+ * lock. */
 static struct table *table_now(int rank)
 {
     uint64_t      changes = atomic_load_explicit(&tern_job.region_changes, memory_order_relaxed) + 1;

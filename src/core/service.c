@@ -1,7 +1,6 @@
-/* service.c: one thread per process, started only where it is needed: where a peer cannot reach this process's
- * registered memory by itself, and where the job is to survive the death of a rank, so that even a program that never
- * waits learns of it. It sleeps in the kernel until someone rings its bell, and runs none of the program's signal
- * handlers. */
+/* service.c: one thread per process, started only if it is needed: if a peer cannot access this process's registered
+ * memory directly, and if the job must survive the death of a rank, so that even a program that never waits learns of a
+ * death. The thread sleeps in the kernel until its bell rings, and runs none of the program's signal handlers. */
 #define _GNU_SOURCE
 #include "core/service.h"
 
@@ -13,7 +12,7 @@
 #include "core/job.h"
 
 static struct {
-    pthread_mutex_t lock; /* guards running and thread: regions may be made on two teams at once */
+    pthread_mutex_t lock; /* guards running and thread: regions may be created on two teams at once */
     bool            running;
     _Atomic bool    stop;
     pthread_t       thread;

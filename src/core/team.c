@@ -1,5 +1,5 @@
-/* team.c: teams, and the barrier and all-gather on them. Groups do the meeting; this file waits, notices dead
- * members, and checks that all members mean the same call. */
+/* team.c: teams, and their barrier and all-gather. The groups synchronize; this file waits, detects dead members, and
+ * checks that all members make the same call. */
 #include "core/team.h"
 
 #include <stdio.h>
@@ -52,7 +52,7 @@ tern_status tern_core_team_claim(struct tern_team *team, struct tern_ctx *ctx, c
     if (tern_core_in_handler())
         return tern_base_fail(TERN_ERR_STATE, "%s: a handler of an active message must not make collective calls",
                               what);
-    /* acquire: what the thread that had the team before left in it. Pairs with the release below. */
+    /* acquire: what the previous owner of the team left in it. Pairs with the release below. */
     if (atomic_exchange_explicit(&team->busy, true, memory_order_acquire))
         return tern_base_fail(TERN_ERR_STATE,
                               "%s: another thread of this rank is in a collective call on the team; "
@@ -68,7 +68,7 @@ void tern_core_team_release(struct tern_team *team)
     atomic_store_explicit(&team->busy, false, memory_order_release);
 }
 
-/* A member that is known to be dead, or -1. */
+/* Return a member that is known to be dead, or -1. */
 static int lost_member(const struct tern_team *team)
 {
     if (atomic_load_explicit(&tern_job.losses_seen, memory_order_relaxed) == 0)
@@ -99,8 +99,8 @@ struct meeting {
     const char       *what;
 };
 
-/* A member that died before it came; -1: none. One that died after it had come does not undo the meeting, so that all
- * who live see the same outcome. */
+/* Return a member that died before it arrived; -1: none. A member that died after it had arrived does not invalidate
+ * the barrier, so that all live members see the same outcome. */
 static int missing_member(const struct tern_team *team)
 {
     for (int i = lost_member(team); i >= 0 && i < team->size; i++)
@@ -117,7 +117,7 @@ static tern_status meeting_poll(void *arg)
     if (m->team->group->ops->arrived(m->team->group))
         return TERN_OK;
     progress(m->team);
-    if (m->team->group->ops->arrived(m->team->group)) /* by a message: nobody rings for it any more */
+    if (m->team->group->ops->arrived(m->team->group)) /* by a message, for which no bell rings any more */
         return TERN_OK;
     return missing_member(m->team) < 0 ? TERN_PENDING : member_gone(m->team, m->what);
 }
@@ -144,7 +144,7 @@ tern_status tern_core_team_barrier(struct tern_team *team, tern_deadline deadlin
     struct tern_wait wait = { .poll = meeting_poll, .describe = meeting_describe, .arg = &m, .deadline = deadline };
     tern_status      st;
 
-    if (team->gone) /* the meeting that failed may come about later, but nobody means this one by it */
+    if (team->gone) /* the barrier that failed may complete later, but no member would mean this call by it */
         return member_gone(team, what);
     if (team->broken)
         return tern_base_fail(TERN_ERR_STATE,
@@ -163,14 +163,14 @@ tern_status tern_core_team_barrier(struct tern_team *team, tern_deadline deadlin
     return st;
 }
 
-/* What this rank gives up, and the first member found to give up something else. */
+/* The object that this rank gives up, and the first member that gave up a different one. */
 struct parting {
     struct tern_team *team;
     const char       *what;
     int               other; /* -1: none */
 };
 
-/* The first member that lives, stays in the job and has given up nothing yet in this round; -1: none. */
+/* Return the first member that is alive, has not left the job and has not departed in this round; -1: none. */
 static int staying_member(struct parting *p)
 {
     const struct tern_team *team = p->team;
@@ -183,7 +183,7 @@ static int staying_member(struct parting *p)
         if (team->group->ops->departed(team->group, (uint32_t)i, &object))
             p->other = object != team->leaving ? i : p->other;
         else if (!tern_core_job_lost(world) &&
-                 /* acquire: its use of the object before it left. Pairs with the release in core/job.c. */
+                 /* acquire: the member's use of the object before it left. Pairs with the release in core/job.c. */
                  atomic_load_explicit(&tern_core_job_slot(world)->life, memory_order_acquire) < TERN_LIFE_LEAVING)
             return i;
     }
@@ -194,7 +194,7 @@ static tern_status parting_poll(void *arg)
 {
     struct parting *p = arg;
 
-    progress(p->team); /* a member may be held up by what it sends to us */
+    progress(p->team); /* a member may be blocked by messages that it sends to us */
     return staying_member(p) >= 0 ? TERN_PENDING : TERN_OK;
 }
 
@@ -231,11 +231,11 @@ tern_status tern_core_team_part(struct tern_team *team, uint64_t object, tern_de
     return TERN_OK;
 }
 
-/* A note: what the member passed, then a piece of its bytes. */
+/* A contribution: the arguments of the member, then a fragment of its bytes. */
 struct note {
     uint64_t      len;
-    uint32_t      number;   /* of the meeting that it was left for */
-    char          what[28]; /* the call that it is in */
+    uint32_t      number;   /* number of the barrier that it belongs to */
+    char          what[28]; /* name of the collective call */
     unsigned char piece[TERN_LINK_CONTRIBUTION - 40];
 };
 _Static_assert(sizeof(struct note) == TERN_LINK_CONTRIBUTION, "a note fills its place");
@@ -263,7 +263,7 @@ static tern_status check_note(const struct tern_team *team, int member, const st
     return TERN_OK;
 }
 
-/* One round: everyone's piece [at, at + n). */
+/* One round: gather the bytes [at, at + n) of every member. */
 static tern_status gather_piece(struct tern_team *team, struct note *mine, unsigned char *all, size_t at, size_t n,
                                 tern_deadline deadline)
 {
@@ -278,7 +278,7 @@ static tern_status gather_piece(struct tern_team *team, struct note *mine, unsig
         st = check_note(team, i, mine);
     if (st < 0)
         return st;
-    for (int i = 0; i < team->size && n > 0; i++) { /* all may be NULL when there is nothing to give */
+    for (int i = 0; i < team->size && n > 0; i++) { /* all may be NULL if there is nothing to gather */
         const struct note *note = ops->contribution(team->group, (uint32_t)i);
         memcpy(all + (size_t)i * mine->len + at, note->piece, n);
     }
@@ -294,7 +294,7 @@ tern_status tern_core_team_gather(struct tern_team *team, const void *src, size_
 
     if (team->gone)
         return member_gone(team, what);
-    if (team->entered && !team->broken) /* if it is broken, gather_piece says so */
+    if (team->entered && !team->broken) /* if the team is broken, gather_piece reports that */
         return tern_base_fail(TERN_ERR_STATE,
                               "%s: a tern_barrier on the team timed out and is not over; call it again "
                               "first",

@@ -1,13 +1,12 @@
 /* wait.c: spin, yield, sleep.
  *
- * With a core for each rank a wait spins for TERN_SPIN microseconds, because a sleep costs more than most waits last.
- * With fewer cores than ranks it looks a few times and yields, because what it waits for needs the core; but it does
- * not give the core away while there is news, of which more may lie there already. It yields often before it sleeps,
- * which was measured to be faster (docs/benchmarks.md); probably because a core on which all ranks sleep takes long to
- * wake. A wait that lasts longer is for a computation, which has the core to itself when the others sleep. Sleeping is
- * on the rank's bell; whoever has news rings it. Who was woken spins again: puts of peers come without a word to the
- * core, and each would otherwise cost a wake-up.
- */
+ * With a core for each rank, a wait spins for TERN_SPIN microseconds, because a sleep costs more than most waits last.
+ * With fewer cores than ranks, a wait polls a few times and yields, because the peer that it waits for needs the core;
+ * but it does not yield while polls deliver messages, because more messages may have arrived already. A wait yields
+ * many times before it sleeps, which is faster by measurement (docs/benchmarks.md), probably because a core on which
+ * all ranks sleep takes long to wake. A longer wait is usually for a computation, which has the core to itself while
+ * the other ranks sleep. A rank sleeps on its bell; peers ring the bell when they have sent something. A rank that was
+ * woken spins again: the puts of peers arrive without involving the core, and each would otherwise cost a wake-up. */
 #include "core/wait.h"
 
 #include <sched.h>
@@ -23,11 +22,11 @@
 #include "core/links.h"
 #include "core/message.h"
 
-#define FIRST_LOOKS 256       /* before the clock is read for the first time */
-#define FIRST_LOOKS_CROWDED 2 /* the same where what is waited for may need this core */
+#define FIRST_LOOKS 256       /* polls before the clock is read for the first time */
+#define FIRST_LOOKS_CROWDED 2 /* such polls, if the peer may need this core */
 #define LOOKS_PER_CLOCK 64
 #define LONGEST_SPIN 16          /* times TERN_SPIN */
-#define GIVE_WAY 50000           /* ns of spinning after which whoever else wants the core may have it */
+#define GIVE_WAY 50000           /* ns of spinning after which the thread yields the core once */
 #define FIRST_YIELDS 4           /* however long they take */
 #define LONGEST_YIELDING 1000000 /* ns after spinning in which the rest of the yields are made */
 
@@ -54,22 +53,22 @@ static void report(const struct tern_wait *wait, int64_t age)
     tern_base_log(TERN_LOG_WARN, "has waited %.0f s: %s", seconds(age), text);
 }
 
-/* Look once more when the sleep has been announced. *again: whether the thread has to look again before it may sleep,
- * because a consumer was asked to wake this rank, too late for what the consumer is doing in this moment
- * (base/wake_request.h), or because something was delivered, behind which there may be more. */
+/* Poll once more after the sleep has been announced. *again returns whether the thread must poll again before it may
+ * sleep: because a consumer was asked to wake this rank, too late for what the consumer is doing at this moment
+ * (base/wake_request.h), or because a message was delivered, behind which there may be more. */
 static tern_status last_look(const struct tern_wait *wait, const struct tern_slot *slot, bool *again)
 {
     uint32_t    wants = tern_base_wake_requests_ended(), delivered = tern_core_message_delivered();
     tern_status st;
 
-    if (atomic_load_explicit(&slot->uses_membarrier, memory_order_relaxed) != 0) /* this rank's own */
+    if (atomic_load_explicit(&slot->uses_membarrier, memory_order_relaxed) != 0) /* this rank's own flag */
         tern_boot_bell_barrier();
     st = wait->poll(wait->arg);
     *again = tern_base_wake_requests_since(wants) || delivered != tern_core_message_delivered();
     return st;
 }
 
-/* Sleep until rung, the deadline, or the next report. *rung: whether someone rang. */
+/* Sleep until the bell rings, the deadline, or the next report. *rung returns whether the bell rang. */
 static tern_status sleep_until_rung(const struct tern_wait *wait, int64_t now, int64_t report_at, bool *rung)
 {
     struct tern_slot *slot = tern_core_job_slot(tern_job.boot.rank);
@@ -77,7 +76,7 @@ static tern_status sleep_until_rung(const struct tern_wait *wait, int64_t now, i
     bool              again;
     tern_status       st = last_look(wait, slot, &again);
     int64_t           until = wait->deadline < report_at ? wait->deadline : report_at;
-    int64_t           left = until > now ? until - now : 0; /* a deadline may lie before all time */
+    int64_t           left = until > now ? until - now : 0; /* a deadline may be negative */
     int64_t           ns = left < tern_core_wait_longest_sleep ? left : tern_core_wait_longest_sleep;
 
     if (st == TERN_PENDING && ns > 0 && !again && !tern_core_message_has_more()) {
@@ -89,8 +88,8 @@ static tern_status sleep_until_rung(const struct tern_wait *wait, int64_t now, i
     return st == TERN_PENDING ? wait->poll(wait->arg) : st;
 }
 
-/* How long to spin before the next sleep: longer and longer where the one before was cut short, because news that come
- * in quick succession would have been seen sooner without it. */
+/* Return how long to spin before the next sleep: twice as long if the previous sleep was cut short, because messages
+ * that arrive in quick succession would have been seen sooner without sleeping. */
 static int64_t next_spin(int64_t spin, int64_t slept)
 {
     int64_t longest = LONGEST_SPIN * tern_job.spin_ns;
@@ -100,7 +99,7 @@ static int64_t next_spin(int64_t spin, int64_t slept)
     return spin * 2 < longest ? spin * 2 : longest;
 }
 
-/* Whether a wait that has had no news for so long goes on without sleeping. */
+/* Return whether a wait that has been idle for this long continues without sleeping. */
 static bool may_yield(int yields, int64_t idle, int64_t spin)
 {
     return yields < tern_job.yields && (yields < FIRST_YIELDS || idle - spin < LONGEST_YIELDING);
@@ -127,7 +126,7 @@ static __attribute__((noinline)) tern_status wait_long(const struct tern_wait *w
             idle_since = now;
             yields = 0;
             if (looks % LOOKS_PER_CLOCK != 0)
-                continue; /* a poll delivers from one queue; the rest of what has come may lie in another */
+                continue; /* a poll delivers from one queue; other messages may be waiting in another queue */
         }
         if (now - idle_since < spin) {
             tern_base_relax();
@@ -150,7 +149,7 @@ static __attribute__((noinline)) tern_status wait_long(const struct tern_wait *w
             report(wait, now - start);
             report_at = now + (now - start); /* each report doubles the age */
         }
-        if (rung) { /* where there is news, more may come soon */
+        if (rung) { /* after one message, more may arrive soon */
             idle_since = now;
             yields = 0;
             spin = next_spin(spin, now - before);
@@ -173,7 +172,7 @@ tern_status tern_core_wait(const struct tern_wait *wait)
         if ((st = wait->poll(wait->arg)) != TERN_PENDING)
             return st;
         if (!crowded)
-            tern_base_relax(); /* looking at a line as often as possible holds up who writes it */
+            tern_base_relax(); /* polling a cache line as fast as possible delays its writer */
     }
     return wait_long(wait);
 }

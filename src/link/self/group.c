@@ -1,4 +1,4 @@
-/* group.c: a team of one. Everyone has always arrived; the only note is one's own. */
+/* group.c: a team of one. All members have always arrived; the only contribution is the rank's own. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* link.c: the table of the link with oneself. It needs no lane, no service and no help: its memory is the process's
- * own, and everything is done when the call returns. */
+/* link.c: the table of a rank's link to itself. The link needs no lane and no service thread: the memory is the
+ * process's own, and every operation is complete when the call returns. */
 #include <stdlib.h>
 
 #include "link/self/self.h"
@@ -35,7 +35,7 @@ static bool self_reaches(const struct tern_link *link, int peer)
 
 static tern_status self_expose(struct tern_link *link, struct tern_mem_handle *card)
 {
-    (void)link, (void)card; /* one's own memory is in reach */
+    (void)link, (void)card; /* the process's own memory is always accessible */
     return TERN_OK;
 }
 
@@ -63,7 +63,7 @@ static void self_progress(struct tern_lane *lane)
 
 static void self_cancel(struct tern_lane *lane, struct tern_link_op *op)
 {
-    (void)lane, (void)op; /* nothing is ever under way */
+    (void)lane, (void)op; /* nothing is ever outstanding */
 }
 
 static bool self_serve(struct tern_link *link)
@@ -80,13 +80,13 @@ static bool self_service_needed(const struct tern_link *link)
 
 static int64_t self_may_sleep(struct tern_link *link)
 {
-    (void)link; /* whoever sends to oneself rings */
+    (void)link; /* a thread that sends to its own rank rings the bell */
     return INT64_MAX;
 }
 
 static bool self_msg_flushed(struct tern_link *link)
 {
-    (void)link; /* what is sent is in the ring */
+    (void)link; /* a message is in the ring as soon as it is sent */
     return true;
 }
 

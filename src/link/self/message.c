@@ -1,5 +1,5 @@
-/* message.c: messages to oneself, through rings in private memory: one for each channel, those of notes and of tagged
- * messages from the first of them on. */
+/* message.c: messages of a rank to itself, through rings in private memory. Each channel has a ring; those of
+ * notifications and of tagged messages are created with their first message. */
 #include <sys/mman.h>
 
 #include "base/options.h"
@@ -8,7 +8,7 @@
 #include "link/self/self.h"
 
 #define LARGEST_RING (1u << 20)
-#define MOST_NOTES 256 /* in the queue: the rank itself takes them out when it looks */
+#define MOST_NOTES 256 /* notifications in the queue: the rank itself takes them out when it polls */
 #define BATCH 16
 
 static struct tern_slot *own_slot(struct tern_link *link)
@@ -16,7 +16,7 @@ static struct tern_slot *own_slot(struct tern_link *link)
     return &tern_self(link)->boot->segment->slot[tern_self(link)->rank];
 }
 
-/* Wake the threads of the process: there is a message, or room for one. */
+/* Wake the threads of the process: a message has been sent, or space for one has been freed. */
 static void ring_own(struct tern_link *link)
 {
     struct tern_slot *slot = own_slot(link);
@@ -24,7 +24,7 @@ static void ring_own(struct tern_link *link)
     tern_boot_bell_ring(&slot->bell, &slot->sleepers);
 }
 
-/* Messages were consumed. Another thread of the process may have found no room and sleep: wake it. */
+/* Messages were consumed. Another thread of the process may have found the ring full, and sleep: wake it. */
 static void wake_for_room(struct self_rx_channel *inlet)
 {
     tern_link_before_wake_check(tern_link_needs_fence(own_slot(inlet->watch.link)));
@@ -40,7 +40,7 @@ static void watch_next(struct self_rx_channel *inlet)
     tern_link_watch_move(&inlet->watch, mark, idle);
 }
 
-/* Pass one on. False: the target cannot take it now. */
+/* Deliver one message. Returns false if the target cannot accept it now. */
 static inline bool take(const struct self_link *self, unsigned channel, const struct tern_ring_item *item)
 {
     if (channel == TERN_CHANNEL_NOTIFY)
@@ -96,7 +96,8 @@ static tern_status ring_make(struct self_link *self, unsigned channel)
     };
     watch_next(inlet);
     if ((st = self->up->watch(&inlet->watch)) == TERN_OK)
-        atomic_store_explicit(&self->ready[channel], true, memory_order_release); /* the ring; pairs with ready() */
+        /* release: the ring. Pairs with ready() */
+        atomic_store_explicit(&self->ready[channel], true, memory_order_release);
     return st;
 }
 
@@ -129,7 +130,7 @@ static __attribute__((noinline, cold)) tern_status first_message(struct self_lin
     return st;
 }
 
-/* See that there is a ring for the channel. */
+/* Ensure that the channel has a ring. */
 static inline tern_status ready(struct self_link *self, unsigned channel)
 {
     /* acquire: the ring. Pairs with ring_make(). */

@@ -1,4 +1,4 @@
-/* path.c: put and get to oneself: one copy. */
+/* path.c: put and get of a rank to itself: one copy. */
 #include <stdatomic.h>
 #include <string.h>
 
@@ -11,7 +11,8 @@ static tern_status self_start(struct tern_lane *lane, const struct tern_xfer *xf
     (void)lane, (void)op;
     if (xfer->len == 0)
         return TERN_OK;
-    /* release: earlier writes before the data, for threads of this process that read it. Pairs with their acquire. */
+    /* release: earlier writes before the data, for threads of this process that read the data. Pairs with their
+     * acquire. */
     atomic_thread_fence(memory_order_release);
     if (xfer->visit)
         xfer->visit(xfer, there);

@@ -1,4 +1,4 @@
-/* region.c: one's own part of a region is where the card says, mapped already. */
+/* region.c: a rank's own part of a region is already mapped, at the address in the memory handle. */
 #include "link/self/self.h"
 
 tern_status tern_self_attach(struct tern_link *link, const struct tern_mem_handle *card, const char *path_name,
@@ -12,5 +12,5 @@ tern_status tern_self_attach(struct tern_link *link, const struct tern_mem_handl
 
 void tern_self_detach(struct tern_link *link, struct tern_link_part *part)
 {
-    (void)link, (void)part; /* the core made the memory and releases it */
+    (void)link, (void)part; /* the core allocated the memory and releases it */
 }

@@ -1,4 +1,4 @@
-/* self.h: the link of a rank with itself. */
+/* self.h: the link of a rank to itself. */
 #ifndef TERN_LINK_SELF_SELF_H
 #define TERN_LINK_SELF_SELF_H
 
@@ -8,7 +8,7 @@
 #include "base/spsc_ring.h"
 #include "link/link.h"
 
-/* The receiving end of a channel. */
+/* The receiving side of a channel. */
 struct self_rx_channel {
     struct tern_link_watch    watch;
     struct tern_ring_consumer ring;
@@ -20,8 +20,8 @@ struct self_link {
     const struct tern_link_up   *up;
     struct tern_ring_mp_producer producer[TERN_CHANNELS];
     struct self_rx_channel       rx[TERN_CHANNELS];
-    pthread_mutex_t              lock;                 /* for who makes the ring of a channel with its first message */
-    _Atomic bool                 ready[TERN_CHANNELS]; /* it is there */
+    pthread_mutex_t              lock;                 /* held to create the ring of a channel with its first message */
+    _Atomic bool                 ready[TERN_CHANNELS]; /* the ring exists */
 };
 
 static inline struct self_link *tern_self(struct tern_link *link)
