@@ -8,8 +8,8 @@
  *   other rank, first stage    waits for nothing;               sends to its leader
  *   other rank, second stage   waits for its leader;            sends nothing
  *
- * Messages of the next barrier may arrive before this one is complete, but none of the barrier after that: to enter that
- * one, a rank needs our messages of the next. So there are two sets of streams, and two of contributions.
+ * Messages of the next barrier may arrive before this one is complete, but none of the barrier after that: to enter
+ * that one, a rank needs our messages of the next. So there are two sets of streams, and two of contributions.
  */
 #include "core/group_bruck.h"
 

@@ -4,8 +4,8 @@
  * The members of a node send their contributions to the first of them, its leader. The leaders are arranged in a circle
  * and run log2 rounds: in round k each leader passes on the contributions that it has, those of its own node and of the
  * nodes before it, to the leader 2^k positions further, so that the number of contributions doubles in each round
- * (Bruck's all-gather). Then each leader distributes the contributions to its node. No other pairs exchange messages, so
- * few connections are made, and a barrier without contributions is one short message for each of these steps.
+ * (Bruck's all-gather). Then each leader distributes the contributions to its node. No other pairs exchange messages,
+ * so few connections are made, and a barrier without contributions is one short message for each of these steps.
  *
  *   group_bruck.c    the steps
  *   group_stream.c   streams of messages that carry contributions, and the contributions
