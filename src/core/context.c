@@ -80,9 +80,9 @@ void tern_core_ctx_close(struct tern_ctx *ctx)
         ctx->engine->close(ctx->engine);
     lanes_close(ctx, tern_job.links);
     while (ctx->compounds) {
-        struct tern_compound *work = ctx->compounds;
-        ctx->compounds = work->next;
-        work->release(work);
+        struct tern_compound *compound = ctx->compounds;
+        ctx->compounds = compound->next;
+        compound->release(compound);
     }
     if (ctx->tagged)
         ctx->tagged->close(ctx);
@@ -103,9 +103,9 @@ void tern_core_ctx_advance(struct tern_ctx *ctx)
 {
     for (unsigned i = 0; ctx->outstanding && i < tern_job.links; i++)
         tern_job.ops[i]->progress(ctx->lane[i]);
-    for (struct tern_compound *work = ctx->compounds, *next; work; work = next) {
-        next = work->next; /* the compound may end */
-        work->advance(work);
+    for (struct tern_compound *compound = ctx->compounds, *next; compound; compound = next) {
+        next = compound->next; /* the compound may end */
+        compound->advance(compound);
     }
 }
 
@@ -184,7 +184,7 @@ static void pending_end(struct tern_pending *pending, tern_status status)
     struct tern_ctx *ctx = pending->ctx;
 
     if (TERN_UNLIKELY(status == TERN_ERR_PEER && !pending->describe))
-        /* the launcher must know of a death before the program does */
+        /* The launcher must know of a death before the program does. */
         tern_core_job_is_gone(pending->op.xfer.part->rank);
     *pending->link = pending->next;
     if (pending->next)
@@ -227,29 +227,29 @@ void tern_core_pending_cancel(struct tern_pending *pending)
         tern_job.ops[link]->cancel(pending->ctx->lane[link], &pending->op);
 }
 
-void tern_core_compound_enlist(struct tern_compound *work)
+void tern_core_compound_enlist(struct tern_compound *compound)
 {
-    struct tern_ctx *ctx = work->pending->ctx;
+    struct tern_ctx *ctx = compound->pending->ctx;
 
-    work->pending->compound = work;
-    work->next = NULL;
-    work->link = ctx->compounds_end;
-    *ctx->compounds_end = work;
-    ctx->compounds_end = &work->next;
-    tern_core_pending_enlist(work->pending);
+    compound->pending->compound = compound;
+    compound->next = NULL;
+    compound->link = ctx->compounds_end;
+    *ctx->compounds_end = compound;
+    ctx->compounds_end = &compound->next;
+    tern_core_pending_enlist(compound->pending);
 }
 
-void tern_core_compound_end(struct tern_compound *work, tern_status status)
+void tern_core_compound_end(struct tern_compound *compound, tern_status status)
 {
-    struct tern_ctx *ctx = work->pending->ctx;
+    struct tern_ctx *ctx = compound->pending->ctx;
 
-    *work->link = work->next;
-    if (work->next)
-        work->next->link = work->link;
+    *compound->link = compound->next;
+    if (compound->next)
+        compound->next->link = compound->link;
     else
-        ctx->compounds_end = work->link;
-    pending_end(work->pending, status);
-    work->release(work);
+        ctx->compounds_end = compound->link;
+    pending_end(compound->pending, status);
+    compound->release(compound);
 }
 
 struct tern_link_up tern_core_up = { .done = pending_done,
@@ -271,15 +271,15 @@ void tern_core_pending_describe(const struct tern_pending *pending, char *text, 
              stuck ? ", whose notification waits until the target has room (TERN_NOTIFY_QUEUE, TERN_NOTIFY_KEEP)" : "");
 }
 
-#define WORKS_AHEAD 256 /* compounds to one rank, each of which may notify the rank when it ends */
+#define COMPOUNDS_AHEAD 256 /* compounds to one rank, each of which may notify the rank when it ends */
 
 bool tern_core_ctx_is_stuck(const struct tern_ctx *ctx, int rank)
 {
     int64_t n = 0;
 
-    for (const struct tern_compound *work = ctx->compounds; work; work = work->next)
-        if (work->pending->op.xfer.part->rank == rank &&
-            (work->notify_blocked || ++n >= WORKS_AHEAD || n >= tern_opt.notify_queue))
+    for (const struct tern_compound *compound = ctx->compounds; compound; compound = compound->next)
+        if (compound->pending->op.xfer.part->rank == rank &&
+            (compound->notify_blocked || ++n >= COMPOUNDS_AHEAD || n >= tern_opt.notify_queue))
             return true;
     return false;
 }
@@ -316,7 +316,7 @@ struct drain {
     bool             retires;  /* the context is about to be closed */
 };
 
-static tern_status guest_retire(struct tern_ctx *ctx)
+static tern_status tagged_retire(struct tern_ctx *ctx)
 {
     return ctx->tagged ? ctx->tagged->retire(ctx) : TERN_OK;
 }
@@ -329,7 +329,7 @@ static tern_status drain_poll(void *arg)
     if (tern_core_ctx_has_outstanding(drain->ctx))
         return TERN_PENDING;
     if (is_placed(drain->ctx, drain->patience == 0))
-        return drain->retires ? guest_retire(drain->ctx) : TERN_OK;
+        return drain->retires ? tagged_retire(drain->ctx) : TERN_OK;
     drain->patience -= drain->patience > 0;
     return TERN_PENDING;
 }
@@ -338,15 +338,15 @@ static void drain_describe(void *arg, char *text, size_t size)
 {
     struct drain *drain = arg;
     char          op[220] = "target to put in place what came with a notification";
-    bool          guest = false;
+    bool          tagged = false;
 
     if (drain->ctx->outstanding)
         tern_core_pending_describe(drain->ctx->outstanding, op, sizeof(op));
     else if (tern_core_ctx_has_outstanding(drain->ctx))
         drain->ctx->engine->describe(drain->ctx->engine, op, sizeof(op));
-    else if ((guest = drain->retires && drain->ctx->tagged && !drain->ctx->inline_unflushed))
+    else if ((tagged = drain->retires && drain->ctx->tagged && !drain->ctx->inline_unflushed))
         drain->ctx->tagged->describe(drain->ctx, op, sizeof(op));
-    snprintf(text, size, "%s waits %s%s", drain->what, guest ? "" : "for a ", op);
+    snprintf(text, size, "%s waits %s%s", drain->what, tagged ? "" : "for a ", op);
 }
 
 static tern_status wait_idle(struct tern_ctx *ctx, tern_deadline deadline, const char *what, bool retires)
@@ -364,7 +364,7 @@ tern_status tern_core_ctx_drain(struct tern_ctx *ctx, tern_deadline deadline, co
 
 tern_status tern_core_ctx_retire(struct tern_ctx *ctx, tern_deadline deadline, const char *what)
 {
-    tern_status st = tern_core_ctx_is_busy(ctx) ? TERN_PENDING : guest_retire(ctx);
+    tern_status st = tern_core_ctx_is_busy(ctx) ? TERN_PENDING : tagged_retire(ctx);
 
     return st == TERN_PENDING ? wait_idle(ctx, deadline, what, true) : st;
 }

@@ -42,14 +42,14 @@ struct tern_pending {
 struct tern_compound {
     struct tern_pending *pending; /* the record that events point at; its xfer describes the operation */
     /* Start the transfers that can be started, and end the compound if none is left. */
-    void (*advance)(struct tern_compound *work);
+    void (*advance)(struct tern_compound *compound);
     /* One of the transfers has completed; its record is freed when this call returns. */
-    void (*ended)(struct tern_compound *work, struct tern_pending *transfer, tern_status status);
+    void (*ended)(struct tern_compound *compound, struct tern_pending *transfer, tern_status status);
     /* The caller no longer waits: start no more transfers, and do not access local memory as far as that can be
      * avoided. */
-    void (*cancel)(struct tern_compound *work);
+    void (*cancel)(struct tern_compound *compound);
     /* Free the memory: the compound has ended, or the context is closed. */
-    void (*release)(struct tern_compound *work);
+    void (*release)(struct tern_compound *compound);
     struct tern_compound *next, **link;   /* on the context's list */
     bool                  notify_blocked; /* the target has no space for its notification */
 };
@@ -57,12 +57,12 @@ struct tern_compound {
 /* Operations of a context that other threads may advance too: op/trigger/engine.h. */
 struct tern_ctx_engine {
     _Atomic uint32_t busy; /* number of operations that have started, or are about to, and have not completed */
-    void (*progress)(struct tern_ctx_engine *aside);
-    void (*describe)(struct tern_ctx_engine *aside, char *text, size_t size); /* writes what is outstanding */
+    void (*progress)(struct tern_ctx_engine *engine);
+    void (*describe)(struct tern_ctx_engine *engine, char *text, size_t size); /* writes what is outstanding */
     /* Return the first error, since the last call, of an operation without an event, and write which operation
      * failed. */
-    tern_status (*failed)(struct tern_ctx_engine *aside, char *text, size_t size);
-    void (*close)(struct tern_ctx_engine *aside);
+    tern_status (*failed)(struct tern_ctx_engine *engine, char *text, size_t size);
+    void (*close)(struct tern_ctx_engine *engine);
 };
 
 /* The state that a higher layer keeps with a context: that layer's struct begins with this one. */
@@ -88,7 +88,7 @@ struct tern_ctx {
     struct tern_lane       *lane[TERN_LINKS_MAX];
     struct tern_pending    *outstanding; /* newest first */
     struct tern_ctx_engine *engine;      /* NULL: there is none */
-    /* the compounds among the outstanding operations, oldest first */
+    /* The compounds among the outstanding operations, oldest first. */
     struct tern_compound   *compounds, **compounds_end;
     bool                    inline_unflushed; /* inline payload of notifications may not be in its destination yet */
     tern_status             failed;           /* the first error of an implicit operation since the last quiet */
@@ -96,7 +96,7 @@ struct tern_ctx {
     struct tern_pending    *unused;
     struct pending_slab    *slabs;
     struct tern_ctx_tagged *tagged; /* op/tagged/tagged.h; NULL: none */
-    /* the tagged layer asks for its advance, or a rank has died. Any thread sets it */
+    /* The tagged layer asks for its advance, or a rank has died. Any thread sets it. */
     _Atomic bool            attention;
     struct tern_ctx        *next, **link; /* on the job's list */
     struct {                              /* cached result of the last tern_region_find */
@@ -135,7 +135,7 @@ static inline void tern_core_ctx_progress(struct tern_ctx *ctx)
     if (TERN_UNLIKELY(ctx->engine != NULL))
         ctx->engine->progress(ctx->engine);
     tern_core_message_poll();
-    /* ordered by the lock of the tagged layer */
+    /* Ordered by the lock of the tagged layer. */
     if (TERN_UNLIKELY(atomic_load_explicit(&ctx->attention, memory_order_relaxed)))
         tern_core_ctx_attend(ctx);
 }
@@ -192,8 +192,8 @@ void tern_core_pending_cancel(struct tern_pending *pending);
 
 /* enlist: add a compound whose first transfer has started, and whose record is new, to the outstanding operations. end:
  * store the status in the compound's record, which completes, and release the compound. */
-void tern_core_compound_enlist(struct tern_compound *work);
-void tern_core_compound_end(struct tern_compound *work, tern_status status);
+void tern_core_compound_enlist(struct tern_compound *compound);
+void tern_core_compound_end(struct tern_compound *compound, tern_status status);
 
 /* Write a description of the operation. */
 void tern_core_pending_describe(const struct tern_pending *pending, char *text, size_t size);
@@ -204,7 +204,7 @@ extern struct tern_link_up tern_core_up;
 /* Events. */
 tern_event           tern_core_event_make(struct tern_pending *pending, bool local);
 bool                 tern_core_event_done(const tern_event *event); /* makes no progress */
-/* makes no progress; empties the event if it is complete */
+/* Makes no progress; empties the event if it is complete. */
 tern_status          tern_core_event_test(tern_event *event);
 struct tern_ctx     *tern_core_event_ctx(const tern_event *event);
 struct tern_pending *tern_core_event_record(const tern_event *event);

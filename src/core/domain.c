@@ -64,7 +64,7 @@ bool tern_core_domain_free(struct tern_atomic_domain *domain)
         at = &(*at)->next;
     if (*at) {
         *at = domain->next;
-        /* inlined calls enter the library, which reports the error */
+        /* Inlined calls enter the library, which reports the error. */
         domain->head = (struct tern_atomic_head){ { 0 } };
         domain->freed = true;
         domain->next = NULL;

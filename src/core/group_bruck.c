@@ -24,7 +24,7 @@
 #include "core/message.h"
 #include "core/group_segment.h"
 
-static struct bruck *circles; /* all open groups; changed while no message is delivered */
+static struct bruck *groups; /* all open groups; changed while no message is delivered */
 
 static int leader_of(const struct bruck *c, uint32_t node)
 {
@@ -64,7 +64,7 @@ static bool has_come(const struct bruck *c, uint32_t inflow)
 
 void tern_core_bruck_receive(int from, const unsigned char *head_bytes, const unsigned char *data, size_t len)
 {
-    struct bruck           *c = circles;
+    struct bruck           *c = groups;
     struct bruck_stream_in *in = NULL;
     struct core_wire        head;
 
@@ -233,12 +233,12 @@ static bool bruck_departed(const struct tern_link_group *base, uint32_t member, 
                                       object);
 }
 
-static void bruck_contribute(struct tern_link_group *base, const void *note, size_t len)
+static void bruck_contribute(struct tern_link_group *base, const void *bytes, size_t len)
 {
     struct bruck        *c = (struct bruck *)base;
-    struct core_fragment piece = { .member = base->me, .whole = (uint16_t)len, .len = (uint16_t)len };
+    struct core_fragment fragment = { .member = base->me, .whole = (uint16_t)len, .len = (uint16_t)len };
 
-    tern_core_stream_contribute(c, tern_core_bruck_barrier(c) + 1, &piece, note);
+    tern_core_stream_contribute(c, tern_core_bruck_barrier(c) + 1, &fragment, bytes);
     c->contribution_len = (uint32_t)len;
 }
 
@@ -254,7 +254,7 @@ static const void *bruck_contribution_of(const struct tern_link_group *base, uin
 static void bruck_close(struct tern_link_group *base)
 {
     struct bruck  *c = (struct bruck *)base;
-    struct bruck **at = &circles;
+    struct bruck **at = &groups;
 
     while (*at && *at != c)
         at = &(*at)->next;
@@ -353,8 +353,8 @@ tern_status tern_core_bruck_open(const struct tern_link_group *as, struct tern_l
         bruck_close(&c->base);
         return tern_base_fail(TERN_ERR_NOMEM, "no memory for a group of %u ranks", as->size);
     }
-    c->next = circles;
-    circles = c;
+    c->next = groups;
+    groups = c;
     *out = &c->base;
     return TERN_OK;
 }

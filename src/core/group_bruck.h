@@ -71,7 +71,7 @@ void tern_core_bruck_receive(int from, const unsigned char *head, const unsigned
 
 static inline uint32_t tern_core_bruck_barrier(const struct bruck *bruck)
 {
-    /* the delivering thread accepts a window of two: a hint */
+    /* The delivering thread accepts a window of two: a hint. */
     return atomic_load_explicit(&bruck->barrier, memory_order_relaxed);
 }
 
@@ -94,7 +94,7 @@ bool tern_core_stream_receive(struct bruck *bruck, struct bruck_stream_in *in, c
                               const unsigned char *data, size_t len);
 
 /* Store a contribution, or a fragment of one, for a barrier. */
-void tern_core_stream_contribute(struct bruck *bruck, uint32_t barrier, const struct core_fragment *piece,
+void tern_core_stream_contribute(struct bruck *bruck, uint32_t barrier, const struct core_fragment *fragment,
                                  const void *bytes);
 
 /* Ensure that at least the given number of bytes of every contribution to the barrier can be read. */

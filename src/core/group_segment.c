@@ -17,7 +17,7 @@
 
 _Static_assert(TERN_CONTRIBUTION_BYTES == TERN_LINK_CONTRIBUTION, "a note fits into its place");
 
-struct seat_group {
+struct segment_group {
     struct tern_link_group base;
     uint32_t               barrier;    /* number of the last barrier entered */
     uint32_t               seen;       /* number of leading members that have arrived at that barrier */
@@ -25,7 +25,7 @@ struct seat_group {
     bool                   noted;      /* there is a contribution to the next barrier */
 };
 
-static struct tern_barrier_slot *seat_of(int rank)
+static struct tern_barrier_slot *entry_of(int rank)
 {
     return tern_segment_barrier_slot(tern_job.boot.segment, (uint32_t)rank);
 }
@@ -51,38 +51,38 @@ void tern_core_segment_arrive(uint32_t barrier)
 {
     /* release: everything before the barrier, and the contribution to it. Pairs with the acquire in reached(), and the
      * relay's. */
-    atomic_store_explicit(&seat_of(tern_job.boot.rank)->arrived, barrier, memory_order_release);
+    atomic_store_explicit(&entry_of(tern_job.boot.rank)->arrived, barrier, memory_order_release);
 }
 
 bool tern_core_segment_has_arrived(int rank, uint32_t barrier)
 {
-    return reached(&seat_of(rank)->arrived, barrier);
+    return reached(&entry_of(rank)->arrived, barrier);
 }
 
 void tern_core_segment_depart(uint32_t number, uint64_t object)
 {
-    struct tern_barrier_slot *seat = seat_of(tern_job.boot.rank);
+    struct tern_barrier_slot *entry = entry_of(tern_job.boot.rank);
 
     /* relaxed: published by the store below. No rank reads the object of the departure before the last one any more. */
-    atomic_store_explicit(&seat->object[number & 1], object, memory_order_relaxed);
+    atomic_store_explicit(&entry->object[number & 1], object, memory_order_relaxed);
     /* release: the object, and this rank's use of it. Pairs with the acquire in reached(), and the relay's. */
-    atomic_store_explicit(&seat->departures, number, memory_order_release);
+    atomic_store_explicit(&entry->departures, number, memory_order_release);
     tern_boot_tell(&tern_job.boot);
     ring_node();
 }
 
 bool tern_core_segment_departed(int rank, uint32_t number, uint64_t *object)
 {
-    struct tern_barrier_slot *seat = seat_of(rank);
+    struct tern_barrier_slot *entry = entry_of(rank);
 
-    if (!reached(&seat->departures, number))
+    if (!reached(&entry->departures, number))
         return false;
-    *object = atomic_load_explicit(&seat->object[number & 1], memory_order_relaxed); /* published by departures */
+    *object = atomic_load_explicit(&entry->object[number & 1], memory_order_relaxed); /* published by departures */
     return true;
 }
 
 /* Return whether all members have arrived: continues at the first member that had not. */
-static bool all_came(struct seat_group *group)
+static bool all_arrived(struct segment_group *group)
 {
     while (group->seen < group->base.size &&
            tern_core_segment_has_arrived(tern_core_group_world(&group->base, group->seen), group->barrier))
@@ -90,14 +90,14 @@ static bool all_came(struct seat_group *group)
     return group->seen == group->base.size;
 }
 
-static void seat_arrive(struct tern_link_group *base)
+static void segment_arrive(struct tern_link_group *base)
 {
-    struct seat_group *group = (struct seat_group *)base;
+    struct segment_group *group = (struct segment_group *)base;
 
     group->barrier++;
     group->seen = 0;
     if (!group->noted)
-        seat_of(tern_job.boot.rank)->contribution_len[group->barrier & 1] = 0;
+        entry_of(tern_job.boot.rank)->contribution_len[group->barrier & 1] = 0;
     group->noted = false;
     tern_base_order_before_peers();
     tern_core_segment_arrive(group->barrier);
@@ -106,77 +106,77 @@ static void seat_arrive(struct tern_link_group *base)
      * time, at least one sees that all have arrived, and wakes the others. The relay rings for the arrivals that it
      * copies. */
     atomic_thread_fence(memory_order_seq_cst);
-    if (all_came(group))
+    if (all_arrived(group))
         ring_node();
 }
 
-static bool seat_arrived(struct tern_link_group *base)
+static bool segment_arrived(struct tern_link_group *base)
 {
-    if (!all_came((struct seat_group *)base))
+    if (!all_arrived((struct segment_group *)base))
         return false;
     tern_base_order_after_peers();
     return true;
 }
 
-static bool seat_came(const struct tern_link_group *base, uint32_t member)
+static bool segment_has_arrived(const struct tern_link_group *base, uint32_t member)
 {
     return tern_core_segment_has_arrived(tern_core_group_world(base, member),
-                                         ((const struct seat_group *)base)->barrier);
+                                         ((const struct segment_group *)base)->barrier);
 }
 
-static void seat_depart(struct tern_link_group *base, uint64_t object)
+static void segment_depart(struct tern_link_group *base, uint64_t object)
 {
-    tern_core_segment_depart(++((struct seat_group *)base)->departures, object);
+    tern_core_segment_depart(++((struct segment_group *)base)->departures, object);
 }
 
-static bool seat_departed(const struct tern_link_group *base, uint32_t member, uint64_t *object)
+static bool segment_departed(const struct tern_link_group *base, uint32_t member, uint64_t *object)
 {
     return tern_core_segment_departed(tern_core_group_world(base, member),
-                                      ((const struct seat_group *)base)->departures, object);
+                                      ((const struct segment_group *)base)->departures, object);
 }
 
-static void seat_post(struct tern_link_group *base, const void *note, size_t len)
+static void segment_contribute(struct tern_link_group *base, const void *bytes, size_t len)
 {
-    struct seat_group *group = (struct seat_group *)base;
-    uint32_t           barrier = group->barrier + 1;
+    struct segment_group *group = (struct segment_group *)base;
+    uint32_t              barrier = group->barrier + 1;
 
-    memcpy(tern_segment_contribution(tern_job.boot.segment, (uint32_t)tern_job.boot.rank, barrier), note, len);
-    seat_of(tern_job.boot.rank)->contribution_len[barrier & 1] = (uint32_t)len;
+    memcpy(tern_segment_contribution(tern_job.boot.segment, (uint32_t)tern_job.boot.rank, barrier), bytes, len);
+    entry_of(tern_job.boot.rank)->contribution_len[barrier & 1] = (uint32_t)len;
     group->noted = true;
 }
 
-static const void *seat_peek(const struct tern_link_group *base, uint32_t member)
+static const void *segment_contribution(const struct tern_link_group *base, uint32_t member)
 {
     return tern_segment_contribution(tern_job.boot.segment, (uint32_t)tern_core_group_world(base, member),
-                                     ((const struct seat_group *)base)->barrier);
+                                     ((const struct segment_group *)base)->barrier);
 }
 
-static void seat_close(struct tern_link_group *base)
+static void segment_close(struct tern_link_group *base)
 {
     free(base);
 }
 
 /* Only the slots of a group are filled; the others belong to links. */
-static const struct tern_link_ops seat_ops = {
+static const struct tern_link_ops segment_ops = {
     .name = "seats",
-    .group_close = seat_close,
-    .arrive = seat_arrive,
-    .arrived = seat_arrived,
-    .has_arrived = seat_came,
-    .depart = seat_depart,
-    .departed = seat_departed,
-    .contribute = seat_post,
-    .contribution = seat_peek,
+    .group_close = segment_close,
+    .arrive = segment_arrive,
+    .arrived = segment_arrived,
+    .has_arrived = segment_has_arrived,
+    .depart = segment_depart,
+    .departed = segment_departed,
+    .contribute = segment_contribute,
+    .contribution = segment_contribution,
 };
 
 tern_status tern_core_segment_open(const struct tern_link_group *as, struct tern_link_group **out)
 {
-    struct seat_group *group = calloc(1, sizeof(*group));
+    struct segment_group *group = calloc(1, sizeof(*group));
 
     if (!group)
         return tern_base_fail(TERN_ERR_NOMEM, "no memory for a group of %u ranks", as->size);
     group->base = *as;
-    group->base.ops = &seat_ops;
+    group->base.ops = &segment_ops;
     *out = &group->base;
     return TERN_OK;
 }

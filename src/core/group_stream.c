@@ -21,52 +21,52 @@ static __attribute__((cold, noreturn)) void no_memory(size_t bytes)
     _Exit(1); /* the other ranks wait for the data that this rank would pass on */
 }
 
-static void note_grow(struct bruck_contribution *note, uint32_t room)
+static void contribution_grow(struct bruck_contribution *contribution, uint32_t size)
 {
     unsigned char *bytes;
 
-    if (note->room >= room)
+    if (contribution->room >= size)
         return;
-    bytes = realloc(note->bytes, room);
+    bytes = realloc(contribution->bytes, size);
     if (!bytes)
-        no_memory(room);
-    memset(bytes + note->room, 0, room - note->room);
-    note->bytes = bytes;
-    note->room = room;
+        no_memory(size);
+    memset(bytes + contribution->room, 0, size - contribution->room);
+    contribution->bytes = bytes;
+    contribution->room = size;
 }
 
-void tern_core_stream_contribute(struct bruck *bruck, uint32_t barrier, const struct core_fragment *piece,
+void tern_core_stream_contribute(struct bruck *bruck, uint32_t barrier, const struct core_fragment *fragment,
                                  const void *bytes)
 {
-    struct bruck_contribution *note = &bruck->contributions[barrier & 1][piece->member];
+    struct bruck_contribution *contribution = &bruck->contributions[barrier & 1][fragment->member];
 
-    note_grow(note, piece->whole);
-    memcpy(note->bytes + piece->at, bytes, piece->len);
-    note->len = piece->whole;
-    note->barrier = barrier;
+    contribution_grow(contribution, fragment->whole);
+    memcpy(contribution->bytes + fragment->at, bytes, fragment->len);
+    contribution->len = fragment->whole;
+    contribution->barrier = barrier;
 }
 
 void tern_core_stream_pad(struct bruck *bruck, uint32_t barrier, uint32_t bytes)
 {
     for (uint32_t i = 0; i < bruck->base.size; i++)
-        note_grow(&bruck->contributions[barrier & 1][i], bytes);
+        contribution_grow(&bruck->contributions[barrier & 1][i], bytes);
 }
 
 /* ---- sending ---- */
 
 /* Return the contribution of the next member of the stream that has bytes left to send; NULL: none. */
-static const struct bruck_contribution *next_note(const struct bruck *bruck, struct bruck_stream_out *out,
-                                                  uint32_t *member)
+static const struct bruck_contribution *next_contribution(const struct bruck *bruck, struct bruck_stream_out *out,
+                                                          uint32_t *member)
 {
     uint32_t barrier = tern_core_bruck_barrier(bruck);
 
     for (; out->done < out->count; out->done++) {
-        const struct bruck_contribution *note;
+        const struct bruck_contribution *contribution;
 
         *member = bruck->order[(out->first + out->done) % bruck->base.size];
-        note = &bruck->contributions[barrier & 1][*member];
-        if (note->barrier == barrier && note->len > out->at)
-            return note;
+        contribution = &bruck->contributions[barrier & 1][*member];
+        if (contribution->barrier == barrier && contribution->len > out->at)
+            return contribution;
         out->at = 0;
     }
     return NULL;
@@ -76,12 +76,12 @@ static const struct bruck_contribution *next_note(const struct bruck *bruck, str
 static size_t bytes_left(const struct bruck *bruck, const struct bruck_stream_out *out, size_t most)
 {
     struct bruck_stream_out          rest = *out;
-    const struct bruck_contribution *note;
+    const struct bruck_contribution *contribution;
     uint32_t                         member;
     size_t                           bytes = 0;
 
-    while (bytes < most && (note = next_note(bruck, &rest, &member)) != NULL) {
-        bytes += core_fragment_bytes(note->len - rest.at);
+    while (bytes < most && (contribution = next_contribution(bruck, &rest, &member)) != NULL) {
+        bytes += core_fragment_bytes(contribution->len - rest.at);
         rest.done++;
         rest.at = 0;
     }
@@ -89,22 +89,23 @@ static size_t bytes_left(const struct bruck *bruck, const struct bruck_stream_ou
 }
 
 /* Write fragments while they fit. Returns the number of bytes written. */
-static size_t write_pieces(const struct bruck *bruck, struct bruck_stream_out *out, unsigned char *data, size_t room)
+static size_t write_fragments(const struct bruck *bruck, struct bruck_stream_out *out, unsigned char *data, size_t size)
 {
-    const struct bruck_contribution *note;
-    struct core_fragment             piece = { 0 };
+    const struct bruck_contribution *contribution;
+    struct core_fragment             fragment = { 0 };
     size_t                           used = 0;
 
-    while (room - used > sizeof(piece) + 3 && (note = next_note(bruck, out, &piece.member)) != NULL) {
-        size_t most = (room - used - sizeof(piece)) & ~(size_t)3, left = note->len - out->at;
+    while (size - used > sizeof(fragment) + 3 &&
+           (contribution = next_contribution(bruck, out, &fragment.member)) != NULL) {
+        size_t most = (size - used - sizeof(fragment)) & ~(size_t)3, left = contribution->len - out->at;
 
-        piece.whole = (uint16_t)note->len;
-        piece.at = (uint16_t)out->at;
-        piece.len = (uint16_t)(left < most ? left : most);
-        memcpy(data + used, &piece, sizeof(piece));
-        memcpy(data + used + sizeof(piece), note->bytes + out->at, piece.len);
-        used += core_fragment_bytes(piece.len);
-        out->at += piece.len;
+        fragment.whole = (uint16_t)contribution->len;
+        fragment.at = (uint16_t)out->at;
+        fragment.len = (uint16_t)(left < most ? left : most);
+        memcpy(data + used, &fragment, sizeof(fragment));
+        memcpy(data + used + sizeof(fragment), contribution->bytes + out->at, fragment.len);
+        used += core_fragment_bytes(fragment.len);
+        out->at += fragment.len;
     }
     return used;
 }
@@ -134,8 +135,8 @@ static tern_status send_bytes(struct bruck *bruck, struct bruck_stream_out *out,
     }
     if ((st = ops->msg_open(tern_job.link[link], &msg, bytes, bytes)) != TERN_OK)
         return st;
-    bytes = write_pieces(bruck, out, msg.data, bytes);
-    head->last = next_note(bruck, out, &member) == NULL;
+    bytes = write_fragments(bruck, out, msg.data, bytes);
+    head->last = next_contribution(bruck, out, &member) == NULL;
     memcpy(msg.head, head, sizeof(*head));
     ops->msg_send(tern_job.link[link], &msg, bytes);
     return TERN_OK;
@@ -173,21 +174,21 @@ bool tern_core_stream_send(struct bruck *bruck, struct bruck_stream_out *out)
 
 /* ---- receiving ---- */
 
-static bool take_pieces(struct bruck *bruck, uint32_t barrier, const unsigned char *data, size_t len)
+static bool read_fragments(struct bruck *bruck, uint32_t barrier, const unsigned char *data, size_t len)
 {
-    struct core_fragment piece;
+    struct core_fragment fragment;
 
     while (len > 0) {
-        if (len < sizeof(piece))
+        if (len < sizeof(fragment))
             return false;
-        memcpy(&piece, data, sizeof(piece));
-        if (piece.member >= bruck->base.size || piece.member == bruck->base.me ||
-            piece.whole > TERN_LINK_CONTRIBUTION || piece.len == 0 ||
-            !tern_base_covers(piece.whole, piece.at, piece.len) || core_fragment_bytes(piece.len) > len)
+        memcpy(&fragment, data, sizeof(fragment));
+        if (fragment.member >= bruck->base.size || fragment.member == bruck->base.me ||
+            fragment.whole > TERN_LINK_CONTRIBUTION || fragment.len == 0 ||
+            !tern_base_covers(fragment.whole, fragment.at, fragment.len) || core_fragment_bytes(fragment.len) > len)
             return false;
-        tern_core_stream_contribute(bruck, barrier, &piece, data + sizeof(piece));
-        data += core_fragment_bytes(piece.len);
-        len -= core_fragment_bytes(piece.len);
+        tern_core_stream_contribute(bruck, barrier, &fragment, data + sizeof(fragment));
+        data += core_fragment_bytes(fragment.len);
+        len -= core_fragment_bytes(fragment.len);
     }
     return true;
 }
@@ -195,7 +196,7 @@ static bool take_pieces(struct bruck *bruck, uint32_t barrier, const unsigned ch
 bool tern_core_stream_receive(struct bruck *bruck, struct bruck_stream_in *in, const struct core_wire *head,
                               const unsigned char *data, size_t len)
 {
-    if (!take_pieces(bruck, head->barrier, data, len))
+    if (!read_fragments(bruck, head->barrier, data, len))
         return false;
     if (head->last)
         /* release: the contributions of the stream. Pairs with the acquire in group_bruck.c. */

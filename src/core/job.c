@@ -23,7 +23,7 @@
 #include "core/test_hooks.h"
 #include "core/wait.h"
 
-/* within this time the launcher learns of a death: the kernel takes long to release much memory */
+/* Within this time the launcher learns of a death: the kernel takes long to release much memory. */
 #define NOTICE_NS 3000000000ll
 
 struct tern_job tern_job = { .lock = PTHREAD_MUTEX_INITIALIZER };
@@ -123,7 +123,7 @@ static tern_status all_there(void *arg)
 {
     struct roll_call *call = arg;
 
-    /* leaving: others may need replies. Joining: the program may not have registered its handlers yet */
+    /* Leaving: others may need replies. Joining: the program may not have registered its handlers yet. */
     if (!call->needs)
         tern_core_message_poll();
     for (; call->first < tern_job.boot.ranks; call->first++) {

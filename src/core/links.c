@@ -16,7 +16,7 @@
 
 #define UNSERVED UINT8_MAX
 
-/* tables of the registry's links, or of the chaos links in front of them */
+/* Tables of the registry's links, or of the chaos links in front of them. */
 static const struct tern_link_ops *tables[TERN_LINKS_MAX];
 
 /* Return whether a comma-separated list contains the word. */
@@ -60,7 +60,7 @@ static bool is_allowed(unsigned i)
 }
 
 /* Return whether the ranks of this node need the link for its groups. */
-static bool is_meeting_place(unsigned i)
+static bool provides_groups(unsigned i)
 {
     return tern_links[i]->group_open && tern_job.boot.locals > 1;
 }
@@ -107,14 +107,14 @@ static tern_status link_open(unsigned i)
     bool        carries = is_allowed(i) && first_unserved() >= 0;
     tern_status st;
 
-    if (!carries && !is_meeting_place(i))
+    if (!carries && !provides_groups(i))
         return TERN_OK;
     if ((st = tables[i]->open(&tern_job.boot, &tern_core_up, &tern_job.link[tern_job.links])) < 0)
         return st;
     tern_job.ops[tern_job.links++] = tables[i];
     if (tables[i]->msg_poll)
         tern_core_message_add_polled_link();
-    if ((!carries || serve_reached() == 0) && !is_meeting_place(i))
+    if ((!carries || serve_reached() == 0) && !provides_groups(i))
         close_last();
     return TERN_OK;
 }
@@ -159,23 +159,23 @@ void tern_core_links_close(void)
 
 static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
 
-tern_status tern_core_links_attach(unsigned link, const struct tern_mem_handle *card, const char *path_name,
+tern_status tern_core_links_attach(unsigned link, const struct tern_mem_handle *handle, const char *path_name,
                                    struct tern_link_part *part)
 {
     tern_status st;
 
     pthread_mutex_lock(&one_at_a_time);
-    st = tern_job.ops[link]->attach(tern_job.link[link], card, path_name, part);
+    st = tern_job.ops[link]->attach(tern_job.link[link], handle, path_name, part);
     pthread_mutex_unlock(&one_at_a_time);
     return st;
 }
 
-tern_status tern_core_links_expose(unsigned link, struct tern_mem_handle *card)
+tern_status tern_core_links_expose(unsigned link, struct tern_mem_handle *handle)
 {
     tern_status st;
 
     pthread_mutex_lock(&one_at_a_time);
-    st = tern_job.ops[link]->expose(tern_job.link[link], card);
+    st = tern_job.ops[link]->expose(tern_job.link[link], handle);
     pthread_mutex_unlock(&one_at_a_time);
     return st;
 }

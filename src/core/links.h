@@ -10,9 +10,9 @@ void        tern_core_links_close(void);
 
 /* attach: make a part reachable by a link. expose: open one of this rank's own parts to the peers of a link. Any thread
  * may call them: the links see one such call at a time. */
-tern_status tern_core_links_attach(unsigned link, const struct tern_mem_handle *card, const char *path_name,
+tern_status tern_core_links_attach(unsigned link, const struct tern_mem_handle *handle, const char *path_name,
                                    struct tern_link_part *part);
-tern_status tern_core_links_expose(unsigned link, struct tern_mem_handle *card);
+tern_status tern_core_links_expose(unsigned link, struct tern_mem_handle *handle);
 
 /* Return for how many nanoseconds a thread that has announced itself may sleep on the rank's bell; INT64_MAX: until the
  * bell rings. The links ring the bell when a message or completion arrives. */

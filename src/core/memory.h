@@ -15,7 +15,7 @@ struct tern_own_memory {
     struct tern_space space; /* ARENA, HUGE; for the other kinds only offset: that in the file that is mapped at addr */
     void             *addr;
     uint64_t          mapped; /* bytes; 0 if the program owns the memory */
-    /* identity of the file that is mapped at addr; inode 0: no file that others can map */
+    /* Identity of the file that is mapped at addr; inode 0: no file that others can map. */
     uint64_t          device, inode;
     bool              created;  /* FILE: the file did not exist before */
     uint64_t          old_size; /* FILE: previous length of the file */

@@ -23,24 +23,24 @@
 enum delivering { FREE, TAKEN, MISSED };
 
 static _Atomic int  delivering; /* enum delivering */
-/* the thread that holds the bias delivers, or is just finding out that the bias was revoked: see base/biased_lock.h */
-static _Atomic bool alone;
-static _Atomic bool missed;     /* another thread found alone set */
-static bool         held_alone; /* the thread that holds the delivery took it by alone */
+/* The thread that holds the bias delivers, or is just finding out that the bias was revoked: see base/biased_lock.h. */
+static _Atomic bool biased;
+static _Atomic bool missed;      /* another thread found the flag biased set */
+static bool         held_biased; /* the thread that holds the delivery took it by the bias */
 
 #define CALLS_PER_LOOK 8 /* polls of which one also checks for notifications */
 
-static struct tern_link_watch **watch; /* the watches of all links, except those of notifications */
-static uint32_t                 room;  /* capacity of watch */
+static struct tern_link_watch **watch;     /* the watches of all links, except those of notifications */
+static uint32_t                 watch_max; /* capacity of watch */
 static _Atomic uint32_t         count;
-/* index of the last watch that was ready. Any thread may write it: it only says where to begin */
+/* Index of the last watch that was ready. Any thread may write it: it only says where to begin. */
 static uint32_t                 last;
 
-static struct tern_link_watch **note_watch; /* the watches of notifications */
-static uint32_t                 note_room;
-static _Atomic uint32_t         note_count;
-static uint32_t                 note_last;
-static uint32_t                 note_calls; /* number of polls; any thread */
+static struct tern_link_watch **notify_watch; /* the watches of notifications */
+static uint32_t                 notify_max;
+static _Atomic uint32_t         notify_count;
+static uint32_t                 notify_last;
+static uint32_t                 notify_calls; /* number of polls; any thread */
 
 struct tern_link_watch *_Atomic tern_core_message_notify_last;
 
@@ -55,17 +55,17 @@ _Thread_local int tern_core_message_depth TERN_CORE_TLS;
 
 tern_status tern_core_message_open(void)
 {
-    note_room = (uint32_t)tern_job.boot.ranks + 2 * TERN_LINKS_MAX;
-    room = (TERN_CHANNELS - 1) * note_room;
-    watch = calloc(room + note_room, sizeof(struct tern_link_watch *));
-    note_watch = watch + room;
-    return watch ? TERN_OK : tern_base_fail(TERN_ERR_NOMEM, "no memory for %u message queues", room + note_room);
+    notify_max = (uint32_t)tern_job.boot.ranks + 2 * TERN_LINKS_MAX;
+    watch_max = (TERN_CHANNELS - 1) * notify_max;
+    watch = calloc(watch_max + notify_max, sizeof(struct tern_link_watch *));
+    notify_watch = watch + watch_max;
+    return watch ? TERN_OK : tern_base_fail(TERN_ERR_NOMEM, "no memory for %u message queues", watch_max + notify_max);
 }
 
 void tern_core_message_close(void)
 {
     atomic_store(&count, 0);
-    atomic_store(&note_count, 0);
+    atomic_store(&notify_count, 0);
     atomic_store(&tern_core_message_notify_refused, false);
     atomic_store(&tern_core_message_tagged_refused, false);
     tern_core_message_polls_links = false;
@@ -76,14 +76,14 @@ void tern_core_message_close(void)
 tern_status tern_core_message_watch(struct tern_link_watch *one_more)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    bool                   note = one_more->channel == TERN_CHANNEL_NOTIFY;
-    _Atomic uint32_t      *number = note ? &note_count : &count;
-    uint32_t               most = note ? note_room : room, i;
+    bool                   notify = one_more->channel == TERN_CHANNEL_NOTIFY;
+    _Atomic uint32_t      *number = notify ? &notify_count : &count;
+    uint32_t               most = notify ? notify_max : watch_max, i;
 
     pthread_mutex_lock(&lock);
     if ((i = atomic_load_explicit(number, memory_order_relaxed)) < most) {
-        (note ? note_watch : watch)[i] = one_more;
-        atomic_store_explicit(number, i + 1, memory_order_release); /* pairs with every load of count and note_count */
+        (notify ? notify_watch : watch)[i] = one_more;
+        atomic_store_explicit(number, i + 1, memory_order_release); /* pairs with every poll */
     }
     pthread_mutex_unlock(&lock);
     return i < most ? TERN_OK : tern_base_fail(TERN_ERR_LINK, "more than %u message queues", most);
@@ -103,7 +103,7 @@ void tern_core_message_unwatch(const struct tern_link *link)
 {
     atomic_store(&tern_core_message_notify_last, NULL);
     forget(watch, &count, link);
-    forget(note_watch, &note_count, link);
+    forget(notify_watch, &notify_count, link);
 }
 
 void tern_core_message_add_polled_link(void)
@@ -111,7 +111,7 @@ void tern_core_message_add_polled_link(void)
     tern_core_message_polls_links = true;
 }
 
-static __attribute__((noinline)) void ask(void)
+static __attribute__((noinline)) void poll_links(void)
 {
     for (unsigned i = 0; i < tern_job.links; i++)
         if (tern_job.ops[i]->msg_poll)
@@ -142,18 +142,18 @@ void tern_core_message_keep_awake(void)
     ring_own(); /* a waiting thread may already have announced its sleep */
 }
 
-static bool has_noted(void)
+static bool has_notify(void)
 {
-    uint32_t n = atomic_load_explicit(&note_count, memory_order_acquire); /* pairs with tern_core_message_watch() */
+    uint32_t n = atomic_load_explicit(&notify_count, memory_order_acquire); /* pairs with tern_core_message_watch() */
 
     for (uint32_t i = 0; i < n; i++)
-        if (tern_link_watch_ready(note_watch[i]))
+        if (tern_link_watch_ready(notify_watch[i]))
             return true;
     return false;
 }
 
 /* Return whether a link announces a new queue. */
-static bool has_news(void)
+static bool has_new_queue(void)
 {
     return has_come(TERN_CHANNEL_DIRECTORY);
 }
@@ -163,10 +163,10 @@ static bool has_news(void)
  * checks all queues. */
 static bool anything(void)
 {
-    return has_come(TERN_CHANNEL_REPLY) || has_come(TERN_CHANNEL_REQUEST) || has_news() ||
+    return has_come(TERN_CHANNEL_REPLY) || has_come(TERN_CHANNEL_REQUEST) || has_new_queue() ||
            (!atomic_load_explicit(&tern_core_message_tagged_refused, memory_order_relaxed) &&
             has_come(TERN_CHANNEL_TAGGED)) ||
-           (!atomic_load_explicit(&tern_core_message_notify_refused, memory_order_relaxed) && has_noted());
+           (!atomic_load_explicit(&tern_core_message_notify_refused, memory_order_relaxed) && has_notify());
 }
 
 /* When the flag is cleared, release orders the flag before the number of chances. Pairs with deliver_refused(): a
@@ -217,15 +217,15 @@ static inline void deliver(struct tern_link_watch *w)
 /* Return whether a queue shows a notification that has not been refused since the last chance. */
 static bool has_chance(void)
 {
-    uint32_t n = atomic_load_explicit(&note_count, memory_order_acquire); /* pairs with tern_core_message_watch() */
-    /* the thread that changes it rings afterwards */
+    uint32_t n = atomic_load_explicit(&notify_count, memory_order_acquire); /* pairs with tern_core_message_watch() */
+    /* The thread that changes it rings afterwards. */
     uint32_t now = atomic_load_explicit(&chances, memory_order_relaxed);
 
     if (TERN_UNLIKELY(atomic_load_explicit(&tern_job.losses_seen, memory_order_relaxed) > 0))
-        return has_noted(); /* all notifications of dead ranks are accepted */
+        return has_notify(); /* all notifications of dead ranks are accepted */
     for (uint32_t i = 0; i < n; i++)
-        if (tern_link_watch_ready(note_watch[i]) &&
-            atomic_load_explicit(&note_watch[i]->refused, memory_order_relaxed) != now) /* a missed delivery rings */
+        if (tern_link_watch_ready(notify_watch[i]) &&
+            atomic_load_explicit(&notify_watch[i]->refused, memory_order_relaxed) != now) /* a missed delivery rings */
             return true;
     return false;
 }
@@ -250,8 +250,8 @@ bool tern_core_message_has_more(void)
     int taken = TAKEN;
 
     if (depth > 0)
-        return depth == 1 && (has_come(TERN_CHANNEL_REPLY) || has_news());
-    if (atomic_load_explicit(&alone, memory_order_relaxed))
+        return depth == 1 && (has_come(TERN_CHANNEL_REPLY) || has_new_queue());
+    if (atomic_load_explicit(&biased, memory_order_relaxed))
         return false; /* another thread is delivering, and rings when it has finished */
     /* A thread that is about to sleep while another one delivers leaves MISSED. acquire: the messages that the other
      * thread has left. */
@@ -267,9 +267,9 @@ static __attribute__((noinline)) bool take(void)
 {
     int free_now = FREE;
 
-    if (TERN_UNLIKELY(atomic_load_explicit(&alone, memory_order_acquire))) { /* pairs with give_back_alone() */
+    if (TERN_UNLIKELY(atomic_load_explicit(&biased, memory_order_acquire))) { /* pairs with give_back_biased() */
         atomic_store(&missed, true); /* seq_cst: before the second load. Pairs with the exchange in give_back() */
-        if (atomic_load(&alone))
+        if (atomic_load(&biased))
             return false;
     }
     /* acquire: the effects of handlers on the process. Pairs with the release in give_back(). */
@@ -293,11 +293,11 @@ static __attribute__((noinline)) void give_back(void)
 }
 
 /* Release the flag that was taken by the bias. Another thread may have found this one delivering, and gone to sleep. */
-static inline __attribute__((always_inline)) void give_back_alone(void)
+static inline __attribute__((always_inline)) void give_back_biased(void)
 {
-    /* release: the effects of handlers. Pairs with take() */
-    atomic_store_explicit(&alone, false, memory_order_release);
-    /* the store before the load: the other thread ran a membarrier on this one */
+    /* release: the effects of handlers. Pairs with take(). */
+    atomic_store_explicit(&biased, false, memory_order_release);
+    /* The store before the load: the other thread ran a membarrier on this one. */
     atomic_signal_fence(memory_order_seq_cst);
     if (TERN_UNLIKELY(atomic_load_explicit(&tern_bias.revoked, memory_order_relaxed)))
         ring_own();
@@ -306,18 +306,18 @@ static inline __attribute__((always_inline)) void give_back_alone(void)
 /* Takes the flag as a delivery does, without delivering anything. */
 bool tern_core_message_hold(void)
 {
-    bool by_alone;
+    bool by_bias;
 
-    if (depth > 0 || (!(by_alone = tern_base_bias_enter(&alone)) && !take()))
+    if (depth > 0 || (!(by_bias = tern_base_bias_enter(&biased)) && !take()))
         return false;
-    held_alone = by_alone;
+    held_biased = by_bias;
     return true;
 }
 
 void tern_core_message_release(void)
 {
-    if (TERN_LIKELY(held_alone))
-        give_back_alone();
+    if (TERN_LIKELY(held_biased))
+        give_back_biased();
     else
         give_back();
 }
@@ -328,7 +328,7 @@ bool tern_core_message_has_from(int rank, unsigned channel)
     bool     left = true;
 
     if (tern_core_message_hold()) { /* otherwise the caller checks again after the other thread has delivered */
-        left = has_news() || tern_job.ops[link]->msg_pending(tern_job.link[link], rank, channel);
+        left = has_new_queue() || tern_job.ops[link]->msg_pending(tern_job.link[link], rank, channel);
         tern_core_message_release();
     }
     return left;
@@ -383,11 +383,11 @@ static __attribute__((noinline)) void deliver_refused(struct tern_link_watch *w)
     deliver(w);
     after = look_at(w);
     if (after.word != before.word || after.idle != before.idle || after.value != before.value) {
-        /* written by the delivering thread; others are rung */
+        /* Written by the delivering thread; others are rung. */
         atomic_store_explicit(&w->refused, 0, memory_order_relaxed);
         count_delivery();
     } else if (w->lasts) {
-        /* written by the delivering thread; others are rung */
+        /* Written by the delivering thread; others are rung. */
         atomic_store_explicit(&w->refused, chance, memory_order_relaxed);
     }
 }
@@ -401,9 +401,9 @@ void tern_core_message_deliver_notify(struct tern_link_watch *w)
         return;
     if (!refused)
         count_delivery();
-    if (TERN_LIKELY(tern_base_bias_enter(&alone))) {
+    if (TERN_LIKELY(tern_base_bias_enter(&biased))) {
         refused ? deliver_refused(w) : deliver(w);
-        give_back_alone();
+        give_back_biased();
     } else if (take()) {
         refused ? deliver_refused(w) : deliver(w);
         give_back();
@@ -416,40 +416,40 @@ bool tern_core_message_expect(struct tern_link_expected *want, unsigned looks)
     struct tern_link_watch *w = atomic_load_explicit(&tern_core_message_notify_last, memory_order_acquire);
     bool                    taken;
 
-    if (TERN_UNLIKELY(!w || !w->expect || depth > 0 || !tern_base_bias_enter(&alone)))
+    if (TERN_UNLIKELY(!w || !w->expect || depth > 0 || !tern_base_bias_enter(&biased)))
         return false;
     taken = w->expect(w, want, looks);
     if (TERN_LIKELY(taken))
         __atomic_store_n(&tern_core_message_count, tern_core_message_delivered() + 1, __ATOMIC_RELAXED);
-    give_back_alone();
+    give_back_biased();
     return taken;
 }
 
 void tern_core_message_poll_notify(void)
 {
-    uint32_t n = atomic_load_explicit(&note_count, memory_order_acquire); /* pairs with tern_core_message_watch() */
-    uint32_t i = __atomic_load_n(&note_last, __ATOMIC_RELAXED);
+    uint32_t n = atomic_load_explicit(&notify_count, memory_order_acquire); /* pairs with tern_core_message_watch() */
+    uint32_t i = __atomic_load_n(&notify_last, __ATOMIC_RELAXED);
 
     for (uint32_t k = 0; k < n; k++) {
         if (++i >= n)
             i = 0;
-        if (TERN_UNLIKELY(tern_link_watch_ready(note_watch[i]))) {
-            __atomic_store_n(&note_last, i, __ATOMIC_RELAXED);
+        if (TERN_UNLIKELY(tern_link_watch_ready(notify_watch[i]))) {
+            __atomic_store_n(&notify_last, i, __ATOMIC_RELAXED);
             /* release: the watch, for other threads. Pairs with tern_core_message_poll_notify_last(). */
-            atomic_store_explicit(&tern_core_message_notify_last, note_watch[i], memory_order_release);
-            tern_core_message_deliver_notify(note_watch[i]);
-            if (!may_be_refused(note_watch[i]))
+            atomic_store_explicit(&tern_core_message_notify_last, notify_watch[i], memory_order_release);
+            tern_core_message_deliver_notify(notify_watch[i]);
+            if (!may_be_refused(notify_watch[i]))
                 return;
         }
     }
 }
 
 /* Check for notifications in one of CALLS_PER_LOOK calls. Only called if notifications are used at all. */
-static __attribute__((noinline)) void look_for_notes(void)
+static __attribute__((noinline)) void poll_notify_sometimes(void)
 {
-    uint32_t calls = __atomic_load_n(&note_calls, __ATOMIC_RELAXED) + 1;
+    uint32_t calls = __atomic_load_n(&notify_calls, __ATOMIC_RELAXED) + 1;
 
-    __atomic_store_n(&note_calls, calls, __ATOMIC_RELAXED); /* a lost increment does no harm */
+    __atomic_store_n(&notify_calls, calls, __ATOMIC_RELAXED); /* a lost increment does no harm */
     if (calls % CALLS_PER_LOOK == 0)
         tern_core_message_poll_notify();
 }
@@ -461,9 +461,9 @@ void tern_core_message_poll(void)
     uint32_t i = __atomic_load_n(&last, __ATOMIC_RELAXED);
 
     if (TERN_UNLIKELY(tern_core_message_polls_links))
-        ask();
-    if (TERN_UNLIKELY(atomic_load_explicit(&note_count, memory_order_relaxed) > 0))
-        look_for_notes();
+        poll_links();
+    if (TERN_UNLIKELY(atomic_load_explicit(&notify_count, memory_order_relaxed) > 0))
+        poll_notify_sometimes();
     for (uint32_t k = 0; k < n; k++) {
         if (++i >= n)
             i = 0;
@@ -481,7 +481,7 @@ void tern_core_message_poll_replies(void)
     uint32_t n = atomic_load_explicit(&count, memory_order_acquire); /* pairs with tern_core_message_watch() */
 
     if (TERN_UNLIKELY(tern_core_message_polls_links))
-        ask();
+        poll_links();
     for (uint32_t i = 0; depth == 1 && i < n; i++)
         if ((watch[i]->channel == TERN_CHANNEL_REPLY || watch[i]->channel == TERN_CHANNEL_DIRECTORY) &&
             tern_link_watch_ready(watch[i]))
@@ -493,7 +493,7 @@ void tern_core_message_poll_tagged(void)
     uint32_t n = atomic_load_explicit(&count, memory_order_acquire); /* pairs with tern_core_message_watch() */
 
     if (TERN_UNLIKELY(tern_core_message_polls_links))
-        ask();
+        poll_links();
     for (uint32_t i = 0; i < n; i++)
         if ((watch[i]->channel == TERN_CHANNEL_TAGGED || watch[i]->channel == TERN_CHANNEL_DIRECTORY) &&
             tern_link_watch_ready(watch[i]))

@@ -44,7 +44,7 @@ struct making {
 
 /* Report st (and this thread's error detail, if st is an error) to all members. Returns the first error in the order of
  * ranks. */
-static tern_status meet(struct making *m, struct say *mine, tern_status st)
+static tern_status exchange(struct making *m, struct say *mine, tern_status st)
 {
     tern_status met;
 
@@ -81,7 +81,7 @@ static tern_status agree(struct making *m, uint64_t size, const tern_region_opts
                             m->team->size, size);
     if (st == TERN_OK)
         st = tern_core_memory_check(opts, size, m->team, place);
-    if ((st = meet(m, &mine, st)) < 0)
+    if ((st = exchange(m, &mine, st)) < 0)
         return st;
     for (int i = 1; i < m->team->size; i++) {
         if (m->said[i].size != m->said[0].size)
@@ -158,7 +158,7 @@ static void region_delete(struct tern_region *region)
 
 /* Attach the part by the network with atomics, in addition to its usual path, for domains whose operations the network
  * executes. */
-static tern_status attach_net(struct tern_region *region, const struct tern_mem_handle *card, int world)
+static tern_status attach_net(struct tern_region *region, const struct tern_mem_handle *handle, int world)
 {
     struct tern_link_part *net = &region->net[world];
 
@@ -167,10 +167,10 @@ static tern_status attach_net(struct tern_region *region, const struct tern_mem_
     net->path = NULL;
     net->base = NULL;
     net->mapped = 0;
-    return tern_core_links_attach(net->link, card, NULL, net);
+    return tern_core_links_attach(net->link, handle, NULL, net);
 }
 
-static tern_status attach(struct making *m, int rank, const struct tern_mem_handle *card)
+static tern_status attach(struct making *m, int rank, const struct tern_mem_handle *handle)
 {
     struct tern_region    *region = m->region;
     int                    world = tern_core_team_world(m->team, rank);
@@ -179,34 +179,34 @@ static tern_status attach(struct making *m, int rank, const struct tern_mem_hand
     char                   name[4096];
     tern_status            st;
 
-    *part = (struct tern_link_part){ .size = card->size,
-                                     .addr = card->addr,
-                                     .offset = card->offset,
-                                     .mem_kind = card->mem_kind,
-                                     .origin = tern_link_origin(card, world),
-                                     .region = card->region,
+    *part = (struct tern_link_part){ .size = handle->size,
+                                     .addr = handle->addr,
+                                     .offset = handle->offset,
+                                     .mem_kind = handle->mem_kind,
+                                     .origin = tern_link_origin(handle, world),
+                                     .region = handle->region,
                                      .rank = world,
-                                     .pid = card->pid,
+                                     .pid = handle->pid,
                                      .link = link };
-    if (card->size == 0)
+    if (handle->size == 0)
         return TERN_OK;
     file_name(m, rank, name, sizeof(name));
-    st = tern_core_links_attach(link, card, name, part);
+    st = tern_core_links_attach(link, handle, name, part);
     if (st == TERN_OK && part->base && part->path->instant) /* inlined calls are equivalent to the path */
         region->fast[world] = (struct tern_part){ .base = part->base, .reach = part->size };
     if (st == TERN_OK && region->net)
-        st = attach_net(region, card, world);
+        st = attach_net(region, handle, world);
     return st;
 }
 
 /* Expose our own part to the peers. */
-static tern_status expose_own(struct tern_region *region, struct tern_mem_handle *card)
+static tern_status expose_own(struct tern_region *region, struct tern_mem_handle *handle)
 {
     tern_status st = TERN_OK;
 
-    region->name = card->region;
-    for (unsigned i = 0; i < tern_job.links && st == TERN_OK && card->size > 0; i++)
-        st = tern_core_links_expose(i, card);
+    region->name = handle->region;
+    for (unsigned i = 0; i < tern_job.links && st == TERN_OK && handle->size > 0; i++)
+        st = tern_core_links_expose(i, handle);
     return st;
 }
 
@@ -221,7 +221,7 @@ static tern_status attach_all(struct making *m)
 }
 
 /* Peers may have found in attach that they need our help: start the service thread. */
-static tern_status serve_if_wanted(void)
+static tern_status serve_if_needed(void)
 {
     tern_status st = TERN_OK;
 
@@ -264,30 +264,30 @@ static tern_status join_parts(struct making *m, uint64_t size, tern_status st)
     static _Atomic uint64_t made; /* number of regions that this rank has named */
     struct tern_region     *region = m->region;
     struct say              mine = { 0 };
-    struct tern_mem_handle *card = &mine.card;
+    struct tern_mem_handle *handle = &mine.card;
 
     if (st == TERN_OK)
-        *card = (struct tern_mem_handle){ .region = tern_link_region_of(tern_job.boot.rank, ++made),
-                                          .addr = (uint64_t)(uintptr_t)region->own.addr,
-                                          .size = size,
-                                          .offset = region->own.space.offset,
-                                          .device = region->own.device,
-                                          .inode = region->own.inode,
-                                          .mem_kind = region->own.mem_kind,
-                                          .pid = atomic_load(&tern_core_job_slot(tern_job.boot.rank)->pid) };
-    if (st == TERN_OK && card->mem_kind == TERN_MEM_PRIVATE)
-        card->probe = (uint64_t)(uintptr_t)&tern_link_probe;
+        *handle = (struct tern_mem_handle){ .region = tern_link_region_of(tern_job.boot.rank, ++made),
+                                            .addr = (uint64_t)(uintptr_t)region->own.addr,
+                                            .size = size,
+                                            .offset = region->own.space.offset,
+                                            .device = region->own.device,
+                                            .inode = region->own.inode,
+                                            .mem_kind = region->own.mem_kind,
+                                            .pid = atomic_load(&tern_core_job_slot(tern_job.boot.rank)->pid) };
+    if (st == TERN_OK && handle->mem_kind == TERN_MEM_PRIVATE)
+        handle->probe = (uint64_t)(uintptr_t)&tern_link_probe;
     if (st == TERN_OK)
-        st = expose_own(region, card);
-    if ((st = meet(m, &mine, st)) < 0)
+        st = expose_own(region, handle);
+    if ((st = exchange(m, &mine, st)) < 0)
         return st;
     region->id = m->said[0].card.region;
     if ((st = attach_all(m)) == TERN_OK)
         publish(region);
-    st = meet(m, &mine, st);
+    st = exchange(m, &mine, st);
     if (st < 0 || region->own.mem_kind != TERN_MEM_PRIVATE)
         return st;
-    return meet(m, &mine, serve_if_wanted());
+    return exchange(m, &mine, serve_if_needed());
 }
 
 static tern_status making_begin(struct making *m, struct tern_ctx *ctx, const char *what, tern_status checked)
@@ -344,7 +344,7 @@ tern_status tern_core_region_register(struct tern_ctx *ctx, void *addr, uint64_t
 }
 
 /* Free the memory of dead ranks: the first live rank on their node does that for them. */
-static void bury(const struct tern_region *region)
+static void free_dead_parts(const struct tern_region *region)
 {
     const struct tern_team *team = region->team;
 
@@ -373,7 +373,7 @@ tern_status tern_core_region_free(struct tern_region *region, const char *what)
 
     if (st < 0)
         return st;
-    bury(region);
+    free_dead_parts(region);
     withdraw(region);
     tern_core_message_pause(); /* another thread may be copying the inline payload of a notification into the region */
     region_delete(region);

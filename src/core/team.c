@@ -94,7 +94,7 @@ static void progress(const struct tern_team *team)
     }
 }
 
-struct meeting {
+struct barrier_wait {
     struct tern_team *team;
     const char       *what;
 };
@@ -110,9 +110,9 @@ static int missing_member(const struct tern_team *team)
     return -1;
 }
 
-static tern_status meeting_poll(void *arg)
+static tern_status barrier_poll(void *arg)
 {
-    struct meeting *m = arg;
+    struct barrier_wait *m = arg;
 
     if (m->team->group->ops->arrived(m->team->group))
         return TERN_OK;
@@ -122,10 +122,10 @@ static tern_status meeting_poll(void *arg)
     return missing_member(m->team) < 0 ? TERN_PENDING : member_gone(m->team, m->what);
 }
 
-static void meeting_describe(void *arg, char *text, size_t size)
+static void barrier_describe(void *arg, char *text, size_t size)
 {
-    struct meeting *m = arg;
-    int             late = 0;
+    struct barrier_wait *m = arg;
+    int                  late = 0;
 
     while (late < m->team->size && m->team->group->ops->has_arrived(m->team->group, (uint32_t)late))
         late++;
@@ -140,9 +140,9 @@ static void meeting_describe(void *arg, char *text, size_t size)
 
 tern_status tern_core_team_barrier(struct tern_team *team, tern_deadline deadline, const char *what)
 {
-    struct meeting   m = { team, what };
-    struct tern_wait wait = { .poll = meeting_poll, .describe = meeting_describe, .arg = &m, .deadline = deadline };
-    tern_status      st;
+    struct barrier_wait m = { team, what };
+    struct tern_wait    wait = { .poll = barrier_poll, .describe = barrier_describe, .arg = &m, .deadline = deadline };
+    tern_status         st;
 
     if (team->gone) /* the barrier that failed may complete later, but no member would mean this call by it */
         return member_gone(team, what);
@@ -232,55 +232,55 @@ tern_status tern_core_team_part(struct tern_team *team, uint64_t object, tern_de
 }
 
 /* A contribution: the arguments of the member, then a fragment of its bytes. */
-struct note {
+struct contribution {
     uint64_t      len;
     uint32_t      number;   /* number of the barrier that it belongs to */
     char          what[28]; /* name of the collective call */
     unsigned char piece[TERN_LINK_CONTRIBUTION - 40];
 };
-_Static_assert(sizeof(struct note) == TERN_LINK_CONTRIBUTION, "a note fills its place");
+_Static_assert(sizeof(struct contribution) == TERN_LINK_CONTRIBUTION, "a note fills its place");
 
-static tern_status check_note(const struct tern_team *team, int member, const struct note *mine)
+static tern_status check_contribution(const struct tern_team *team, int member, const struct contribution *mine)
 {
-    const struct note *note = team->group->ops->contribution(team->group, (uint32_t)member);
+    const struct contribution *theirs = team->group->ops->contribution(team->group, (uint32_t)member);
 
-    if (note->number != mine->number)
+    if (theirs->number != mine->number)
         return tern_base_fail(TERN_ERR_ARG,
                               "%s: rank %d called tern_barrier at the same time; all ranks of a team make the "
                               "same collective calls in the same order",
                               mine->what, member);
-    if (strncmp(note->what, mine->what, sizeof(note->what)) != 0)
+    if (strncmp(theirs->what, mine->what, sizeof(theirs->what)) != 0)
         return tern_base_fail(TERN_ERR_ARG,
                               "%s: rank %d called %.28s at the same time; all ranks of a team make the "
                               "same collective calls in the same order",
-                              mine->what, member, note->what);
-    if (note->len != mine->len)
+                              mine->what, member, theirs->what);
+    if (theirs->len != mine->len)
         return tern_base_fail(TERN_ERR_ARG,
                               "%s: rank %d passed a length of %llu bytes, rank %d one of %llu; all ranks "
                               "pass the same",
-                              mine->what, member, (unsigned long long)note->len, team->rank,
+                              mine->what, member, (unsigned long long)theirs->len, team->rank,
                               (unsigned long long)mine->len);
     return TERN_OK;
 }
 
 /* One round: gather the bytes [at, at + n) of every member. */
-static tern_status gather_piece(struct tern_team *team, struct note *mine, unsigned char *all, size_t at, size_t n,
-                                tern_deadline deadline)
+static tern_status gather_fragment(struct tern_team *team, struct contribution *mine, unsigned char *all, size_t at,
+                                   size_t n, tern_deadline deadline)
 {
     const struct tern_link_ops *ops = team->group->ops;
     tern_status                 st;
 
     mine->number = team->meetings + 1;
-    ops->contribute(team->group, mine, offsetof(struct note, piece) + n);
+    ops->contribute(team->group, mine, offsetof(struct contribution, piece) + n);
     if ((st = tern_core_team_barrier(team, deadline, mine->what)) < 0)
         return st;
     for (int i = 0; i < team->size && st == TERN_OK; i++)
-        st = check_note(team, i, mine);
+        st = check_contribution(team, i, mine);
     if (st < 0)
         return st;
     for (int i = 0; i < team->size && n > 0; i++) { /* all may be NULL if there is nothing to gather */
-        const struct note *note = ops->contribution(team->group, (uint32_t)i);
-        memcpy(all + (size_t)i * mine->len + at, note->piece, n);
+        const struct contribution *theirs = ops->contribution(team->group, (uint32_t)i);
+        memcpy(all + (size_t)i * mine->len + at, theirs->piece, n);
     }
     return TERN_OK;
 }
@@ -288,13 +288,13 @@ static tern_status gather_piece(struct tern_team *team, struct note *mine, unsig
 tern_status tern_core_team_gather(struct tern_team *team, const void *src, size_t len, void *all,
                                   tern_deadline deadline, const char *what)
 {
-    struct note mine = { .len = len };
-    size_t      at = 0;
-    tern_status st;
+    struct contribution mine = { .len = len };
+    size_t              at = 0;
+    tern_status         st;
 
     if (team->gone)
         return member_gone(team, what);
-    if (team->entered && !team->broken) /* if the team is broken, gather_piece reports that */
+    if (team->entered && !team->broken) /* if the team is broken, gather_fragment reports that */
         return tern_base_fail(TERN_ERR_STATE,
                               "%s: a tern_barrier on the team timed out and is not over; call it again "
                               "first",
@@ -304,7 +304,7 @@ tern_status tern_core_team_gather(struct tern_team *team, const void *src, size_
         size_t n = len - at < sizeof(mine.piece) ? len - at : sizeof(mine.piece);
         if (n > 0)
             memcpy(mine.piece, (const unsigned char *)src + at, n);
-        st = gather_piece(team, &mine, all, at, n, deadline);
+        st = gather_fragment(team, &mine, all, at, n, deadline);
         at += n;
     } while (st == TERN_OK && at < len);
     if (st == TERN_ERR_TIMEOUT)

@@ -18,10 +18,10 @@ struct tern_team {
     _Atomic bool            busy;    /* a thread is in a collective call */
     struct tern_ctx        *ctx;     /* context of that call; NULL: none */
     bool                    entered; /* a tern_barrier timed out after this rank had arrived, and is not complete */
-    /* a collective call failed because a member died: all later ones fail with the same error */
+    /* A collective call failed because a member died: all later ones fail with the same error. */
     bool                    gone;
     uint64_t                leaving; /* the object that this rank is giving up; 0: none */
-    /* number of barriers that this rank has entered, in collective calls of any kind */
+    /* Number of barriers that this rank has entered, in collective calls of any kind. */
     uint32_t                meetings;
     bool                    broken; /* a collective call failed half way: no further ones are possible */
 };

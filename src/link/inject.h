@@ -55,23 +55,23 @@ static inline void tern_link_ring(struct tern_slot *slot)
 /* Send a notification with inline payload. Its head is the words first, the part's region and the offset, followed by 1
  * to TERN_LINK_INLINE bytes for that offset, whose address here is to. The bytes are in their destination when the
  * target has accepted the notification. Returns false if the queue is full. */
-bool tern_inject_inline(struct tern_inject_notify *port, const uint64_t word[TERN_NQ_WORDS], void *to, const void *src,
-                        size_t len);
+bool tern_inject_inline(struct tern_inject_notify *handle, const uint64_t word[TERN_NQ_WORDS], void *to,
+                        const void *src, size_t len);
 
 /* Send a notification with one word of inline payload. Returns false, without sending anything, unless the calling
  * thread holds the bias of the lock and a primary cell is free; then the caller uses tern_inject_inline. */
-static inline bool tern_inject_word(struct tern_inject_notify *port, const uint64_t word[TERN_NQ_WORDS], void *to,
+static inline bool tern_inject_word(struct tern_inject_notify *handle, const uint64_t word[TERN_NQ_WORDS], void *to,
                                     const void *src)
 {
-    if (TERN_UNLIKELY(!tern_base_bias_enter(&port->lock.biased)))
+    if (TERN_UNLIKELY(!tern_base_bias_enter(&handle->lock.biased)))
         return false;
-    if (TERN_UNLIKELY(!tern_base_nq_has_primary_cell(&port->queue))) {
-        tern_base_biased_unlock(&port->lock, true);
+    if (TERN_UNLIKELY(!tern_base_nq_has_primary_cell(&handle->queue))) {
+        tern_base_biased_unlock(&handle->lock, true);
         return false;
     }
-    tern_base_nq_push_word(&port->queue, word, to, src);
-    atomic_store_explicit(&port->unflushed, true, memory_order_relaxed); /* ordered by the lock */
-    tern_base_biased_unlock(&port->lock, true);
+    tern_base_nq_push_word(&handle->queue, word, to, src);
+    atomic_store_explicit(&handle->unflushed, true, memory_order_relaxed); /* ordered by the lock */
+    tern_base_biased_unlock(&handle->lock, true);
     return true;
 }
 

@@ -76,11 +76,11 @@ static inline uint64_t tern_link_region_of(int owner, uint64_t number_or_name)
  * alone, not on the address or region through which it is reached: parts that overlap in memory overlap in their
  * positions. The locks of accumulates are chosen by position (op/atomic/acc.h). Parts of different files may happen to
  * have equal positions. */
-static inline uint64_t tern_link_origin(const struct tern_mem_handle *card, int rank)
+static inline uint64_t tern_link_origin(const struct tern_mem_handle *handle, int rank)
 {
-    uint64_t owner = card->inode != 0 ? card->inode : ~(uint64_t)rank;
+    uint64_t owner = handle->inode != 0 ? handle->inode : ~(uint64_t)rank;
 
-    return (owner * 0x9e3779b97f4a7c15ull << 20) + (card->inode != 0 ? card->offset : card->addr);
+    return (owner * 0x9e3779b97f4a7c15ull << 20) + (handle->inode != 0 ? handle->offset : handle->addr);
 }
 
 /* Words that a peer reads and writes to find out whether the kernel permits access. Both hold the job's number. */
@@ -105,7 +105,7 @@ struct tern_link_part {
     int32_t                            rank; /* in the job */
     int32_t                            pid;
     uint32_t                           link; /* index among the links that the job has opened */
-    /* notifications to this part may carry inline payload: see notify_inject */
+    /* Notifications to this part may carry inline payload: see notify_inject. */
     bool                               inline_notify;
     struct tern_inject_notify *_Atomic inject; /* injection handle for such notifications; NULL: not requested yet */
 };
@@ -117,7 +117,7 @@ struct tern_xfer {
     void                        *local; /* source of a put (never written), destination of a get */
     size_t                       len;
     bool                         get;
-    /* an RPC whose request and response have at most TERN_LINK_SMALL bytes each */
+    /* An RPC whose request and response have at most TERN_LINK_SMALL bytes each. */
     bool                         small_rpc;
     bool        heap; /* local was allocated by malloc() for this transfer: see buffer_in_use in struct tern_link_op */
     bool        notify; /* a put that delivers its own notification; set only if the path's can_notify permits it */
@@ -192,7 +192,7 @@ struct tern_link_iov {
  * the link has no resources now, and nothing was started. An error: nothing was started. */
 struct tern_link_path {
     const char *name;
-    /* start never returns TERN_PENDING or TERN_AGAIN, and op may be NULL. If the part has a base, loads and stores
+    /* The start function never returns TERN_PENDING or TERN_AGAIN, and op may be NULL. If the part has a base, loads and stores
      * there are equivalent */
     bool        instant;
     bool        self_progress;   /* transfers complete by the lane's progress alone: a handler may wait for them */
@@ -208,8 +208,8 @@ struct tern_link_path {
     bool (*can_notify)(struct tern_lane *lane, const struct tern_xfer *xfer);
     /* Starts a list of transfers. Set only if the path is instant and a list of blocks of up to 64 KiB each costs less
      * than single transfers. NULL: it does not. */
-    tern_status (*start_iov)(struct tern_lane *lane, const struct tern_link_part *part,
-                             const struct tern_link_iov *piece, unsigned count, bool get);
+    tern_status (*start_iov)(struct tern_lane *lane, const struct tern_link_part *part, const struct tern_link_iov *iov,
+                             unsigned count, bool get);
 };
 
 /* Messages travel on four channels, so that a reply never waits behind a request, and neither waits behind
@@ -218,7 +218,7 @@ struct tern_link_path {
 enum tern_channel { TERN_CHANNEL_REQUEST, TERN_CHANNEL_REPLY, TERN_CHANNEL_NOTIFY, TERN_CHANNEL_TAGGED, TERN_CHANNELS };
 #define TERN_CHANNEL_DIRECTORY \
     TERN_CHANNELS /* channel of a watch that announces new queues instead of messages: every poll checks it */
-/* the first two channels are created together; each of the others with its first message */
+/* The first two channels are created together; each of the others with its first message. */
 #define TERN_CHANNELS_PAIR 2
 
 #define TERN_LINK_HEAD 48
@@ -241,10 +241,10 @@ struct tern_link_msg {
 
 /* The only notification that a waiting thread expects. */
 struct tern_link_expected {
-    /* expected first two words of the head; only the bits in mask of the first word are compared */
+    /* Expected first two words of the head; only the bits in mask of the first word are compared. */
     uint64_t       first, region;
     uint64_t       mask; /* in: the other bits of first have their previous values; out: first holds the actual word */
-    /* address to which the offset in the third word of the head is added to place the inline payload */
+    /* Address to which the offset in the third word of the head is added to place the inline payload. */
     unsigned char *base;
     uint64_t       max_offset; /* largest permitted offset */
     uint32_t       len;        /* bytes of inline payload; 0: the notification carries none */
@@ -298,7 +298,7 @@ enum tern_link_delivered { TERN_LINK_REFUSED, TERN_LINK_TAKEN, TERN_LINK_TAKEN_L
  *   tagged       a tagged message has arrived. Returns false if the target cannot accept it now: the link keeps it, and
  *                everything behind it on the channel, for the next delivery
  *   watch        add a watch; any thread
- *   serve        serve a peer's RPC, no byte of which has been validated; writes at most room bytes of response and
+ *   serve        serve a peer's RPC, no byte of which has been validated; writes at most max bytes of response and
  *                their number; any thread, while the link is locked
  *   gone         the kernel reports that a rank's process is gone, possibly before the launcher does; any thread
  */
@@ -309,8 +309,8 @@ struct tern_link_up {
     void (*notify_head)(unsigned char *head, uint64_t region, uint32_t tag, uint64_t bytes);
     bool (*tagged)(int from, const unsigned char *head, const unsigned char *data, size_t len);
     tern_status (*watch)(struct tern_link_watch *watch);
-    tern_status (*serve)(const struct tern_target_mem *ground, const unsigned char *request, size_t len,
-                         unsigned char *answer, size_t room, size_t *answered);
+    tern_status (*serve)(const struct tern_target_mem *target, const unsigned char *request, size_t len,
+                         unsigned char *response, size_t max, size_t *response_len);
     void (*gone)(int rank);
 };
 
@@ -343,13 +343,13 @@ struct tern_link_ops {
     bool (*reaches)(const struct tern_link *link, int peer);
 
     /* Fill part from its owner's memory handle; path_name is the file of a FILE part. detach undoes this. */
-    tern_status (*attach)(struct tern_link *link, const struct tern_mem_handle *card, const char *path_name,
+    tern_status (*attach)(struct tern_link *link, const struct tern_mem_handle *handle, const char *path_name,
                           struct tern_link_part *part);
     void (*detach)(struct tern_link *link, struct tern_link_part *part);
     /* Expose this rank's own part to its peers, or revoke access. expose is called for every part, on every open link,
      * before the memory handle is sent to the peers, and fills in the fields that they need. unexpose of a part that is
      * not exposed does nothing. */
-    tern_status (*expose)(struct tern_link *link, struct tern_mem_handle *card);
+    tern_status (*expose)(struct tern_link *link, struct tern_mem_handle *handle);
     void (*unexpose)(struct tern_link *link, uint64_t region);
 
     tern_status (*lane_open)(struct tern_link *link, struct tern_lane **out);
@@ -434,7 +434,7 @@ struct tern_link_ops {
     bool (*departed)(const struct tern_link_group *group, uint32_t member, uint64_t *object);
     /* Publish a contribution of len <= TERN_LINK_CONTRIBUTION bytes, and read a member's. A barrier must separate
      * contribute from contribution; the contributions of two consecutive barriers exist side by side. */
-    void (*contribute)(struct tern_link_group *group, const void *note, size_t len);
+    void (*contribute)(struct tern_link_group *group, const void *data, size_t len);
     const void *(*contribution)(const struct tern_link_group *group, uint32_t member);
 };
 

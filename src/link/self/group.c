@@ -57,9 +57,9 @@ bool tern_self_departed(const struct tern_link_group *group, uint32_t member, ui
     return true;
 }
 
-void tern_self_contribute(struct tern_link_group *group, const void *note, size_t len)
+void tern_self_contribute(struct tern_link_group *group, const void *data, size_t len)
 {
-    memcpy(((struct self_group *)group)->note, note, len);
+    memcpy(((struct self_group *)group)->note, data, len);
 }
 
 const void *tern_self_contribution(const struct tern_link_group *group, uint32_t member)

@@ -33,9 +33,9 @@ static bool self_reaches(const struct tern_link *link, int peer)
     return peer == ((const struct self_link *)link)->rank;
 }
 
-static tern_status self_expose(struct tern_link *link, struct tern_mem_handle *card)
+static tern_status self_expose(struct tern_link *link, struct tern_mem_handle *handle)
 {
-    (void)link, (void)card; /* the process's own memory is always accessible */
+    (void)link, (void)handle; /* the process's own memory is always accessible */
     return TERN_OK;
 }
 

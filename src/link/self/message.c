@@ -8,7 +8,7 @@
 #include "link/self/self.h"
 
 #define LARGEST_RING (1u << 20)
-#define MOST_NOTES 256 /* notifications in the queue: the rank itself takes them out when it polls */
+#define MAX_NOTIFICATIONS 256 /* notifications in the queue: the rank itself takes them out when it polls */
 #define BATCH 16
 
 static struct tern_slot *own_slot(struct tern_link *link)
@@ -25,23 +25,23 @@ static void ring_own(struct tern_link *link)
 }
 
 /* Messages were consumed. Another thread of the process may have found the ring full, and sleep: wake it. */
-static void wake_for_room(struct self_rx_channel *inlet)
+static void wake_producers(struct self_rx_channel *rx)
 {
-    tern_link_before_wake_check(tern_link_needs_fence(own_slot(inlet->watch.link)));
-    if (TERN_UNLIKELY(tern_base_ring_producer_waits(&inlet->ring)))
-        ring_own(inlet->watch.link);
+    tern_link_before_wake_check(tern_link_needs_fence(own_slot(rx->watch.link)));
+    if (TERN_UNLIKELY(tern_base_ring_producer_waits(&rx->ring)))
+        ring_own(rx->watch.link);
 }
 
-static void watch_next(struct self_rx_channel *inlet)
+static void watch_next(struct self_rx_channel *rx)
 {
     uint32_t                idle;
-    const _Atomic uint32_t *mark = tern_base_ring_mark(&inlet->ring, inlet->ring.next, &idle);
+    const _Atomic uint32_t *mark = tern_base_ring_mark(&rx->ring, rx->ring.next, &idle);
 
-    tern_link_watch_move(&inlet->watch, mark, idle);
+    tern_link_watch_move(&rx->watch, mark, idle);
 }
 
 /* Deliver one message. Returns false if the target cannot accept it now. */
-static inline bool take(const struct self_link *self, unsigned channel, const struct tern_ring_item *item)
+static inline bool deliver_one(const struct self_link *self, unsigned channel, const struct tern_ring_item *item)
 {
     if (channel == TERN_CHANNEL_NOTIFY)
         return self->up->notify(self->rank, item->head, false) != TERN_LINK_REFUSED;
@@ -53,34 +53,34 @@ static inline bool take(const struct self_link *self, unsigned channel, const st
 
 static tern_status deliver(struct tern_link_watch *watch)
 {
-    struct self_rx_channel *inlet = (struct self_rx_channel *)watch;
+    struct self_rx_channel *rx = (struct self_rx_channel *)watch;
     struct self_link       *self = tern_self(watch->link);
     struct tern_ring_item   item;
     int                     found = 0;
 
-    for (int i = 0; i < BATCH && (found = tern_base_ring_peek(&inlet->ring, &item)) > 0; i++) {
-        if (!take(self, watch->channel, &item))
+    for (int i = 0; i < BATCH && (found = tern_base_ring_peek(&rx->ring, &item)) > 0; i++) {
+        if (!deliver_one(self, watch->channel, &item))
             break;
-        tern_base_ring_consume(&inlet->ring, item.span);
+        tern_base_ring_consume(&rx->ring, item.span);
     }
-    watch_next(inlet);
-    wake_for_room(inlet);
+    watch_next(rx);
+    wake_producers(rx);
     return found >= 0 ? TERN_OK : tern_base_fail(TERN_ERR_LINK, "the message queue to oneself is damaged");
 }
 
 static size_t ring_bytes(unsigned channel)
 {
-    uint64_t share = tern_opt.am_queue / TERN_CHANNELS_PAIR;
+    uint64_t half = tern_opt.am_queue / TERN_CHANNELS_PAIR;
 
     if (channel == TERN_CHANNEL_NOTIFY)
-        return tern_base_ring_cells_bytes(tern_opt.notify_queue < MOST_NOTES ? (size_t)tern_opt.notify_queue
-                                                                             : MOST_NOTES);
-    return (size_t)(share < LARGEST_RING ? share : LARGEST_RING) & ~(size_t)(TERN_RING_LINE - 1);
+        return tern_base_ring_cells_bytes(tern_opt.notify_queue < MAX_NOTIFICATIONS ? (size_t)tern_opt.notify_queue
+                                                                                    : MAX_NOTIFICATIONS);
+    return (size_t)(half < LARGEST_RING ? half : LARGEST_RING) & ~(size_t)(TERN_RING_LINE - 1);
 }
 
 static tern_status ring_make(struct self_link *self, unsigned channel)
 {
-    struct self_rx_channel *inlet = &self->rx[channel];
+    struct self_rx_channel *rx = &self->rx[channel];
     size_t                  bytes = ring_bytes(channel);
     struct tern_ring_shape  shape =
         channel == TERN_CHANNEL_NOTIFY ? tern_base_ring_shape_cells(bytes) : tern_base_ring_shape(bytes);
@@ -90,13 +90,13 @@ static tern_status ring_make(struct self_link *self, unsigned channel)
     if (memory == MAP_FAILED)
         return tern_base_fail(TERN_ERR_NOMEM, "link self: no memory for a message queue of %zu bytes", bytes);
     tern_base_ring_producer_init(&self->producer[channel].producer, memory, shape);
-    tern_base_ring_consumer_init(&inlet->ring, memory, shape);
-    inlet->watch = (struct tern_link_watch){
+    tern_base_ring_consumer_init(&rx->ring, memory, shape);
+    rx->watch = (struct tern_link_watch){
         .channel = channel, .deliver = deliver, .link = (struct tern_link *)self, .lasts = true
     };
-    watch_next(inlet);
-    if ((st = self->up->watch(&inlet->watch)) == TERN_OK)
-        /* release: the ring. Pairs with ready() */
+    watch_next(rx);
+    if ((st = self->up->watch(&rx->watch)) == TERN_OK)
+        /* release: the ring. Pairs with ready(). */
         atomic_store_explicit(&self->ready[channel], true, memory_order_release);
     return st;
 }
@@ -147,22 +147,22 @@ size_t tern_self_msg_max_data(struct tern_link *link, int peer, unsigned channel
 
 tern_status tern_self_msg_open(struct tern_link *link, struct tern_link_msg *msg, size_t min, size_t max)
 {
-    struct tern_ring_mp_producer *outlet = &tern_self(link)->producer[msg->channel];
-    struct tern_ring_reservation  room;
+    struct tern_ring_mp_producer *producer = &tern_self(link)->producer[msg->channel];
+    struct tern_ring_reservation  reservation;
     tern_status                   st = ready(tern_self(link), msg->channel);
-    bool                          alone, taken;
+    bool                          biased, taken;
 
     if (st < 0)
         return st;
-    alone = tern_base_biased_lock(&outlet->lock);
-    taken = tern_base_ring_reserve(&outlet->producer, min, max, &room);
-    tern_base_biased_unlock(&outlet->lock, alone);
+    biased = tern_base_biased_lock(&producer->lock);
+    taken = tern_base_ring_reserve(&producer->producer, min, max, &reservation);
+    tern_base_biased_unlock(&producer->lock, biased);
     if (!taken)
         return TERN_AGAIN;
-    msg->place = room.claim;
-    msg->head = room.claim.cell->head;
-    msg->data = room.data;
-    msg->data_max = room.len;
+    msg->place = reservation.claim;
+    msg->head = reservation.claim.cell->head;
+    msg->data = reservation.data;
+    msg->data_max = reservation.len;
     return TERN_OK;
 }
 
@@ -181,16 +181,16 @@ void tern_self_msg_drop(struct tern_link *link, const struct tern_link_msg *msg)
 tern_status tern_self_msg_short(struct tern_link *link, int peer, unsigned channel, uint64_t first,
                                 const uint32_t *rest, unsigned count)
 {
-    struct tern_ring_mp_producer *outlet = &tern_self(link)->producer[channel];
+    struct tern_ring_mp_producer *producer = &tern_self(link)->producer[channel];
     tern_status                   st = ready(tern_self(link), channel);
-    bool                          alone, sent;
+    bool                          biased, sent;
 
     (void)peer;
     if (st < 0)
         return st;
-    alone = tern_base_biased_lock(&outlet->lock);
-    sent = tern_base_ring_push(&outlet->producer, first, rest, count, false);
-    tern_base_biased_unlock(&outlet->lock, alone);
+    biased = tern_base_biased_lock(&producer->lock);
+    sent = tern_base_ring_push(&producer->producer, first, rest, count, false);
+    tern_base_biased_unlock(&producer->lock, biased);
     if (!sent)
         return TERN_AGAIN;
     ring_own(link);

@@ -32,7 +32,7 @@ static inline struct self_link *tern_self(struct tern_link *link)
 extern const struct tern_link_ops  tern_self_ops;
 extern const struct tern_link_path tern_self_path;
 
-tern_status tern_self_attach(struct tern_link *link, const struct tern_mem_handle *card, const char *path_name,
+tern_status tern_self_attach(struct tern_link *link, const struct tern_mem_handle *handle, const char *path_name,
                              struct tern_link_part *part);
 void        tern_self_detach(struct tern_link *link, struct tern_link_part *part);
 
@@ -44,7 +44,7 @@ bool        tern_self_arrived(struct tern_link_group *group);
 bool        tern_self_has_arrived(const struct tern_link_group *group, uint32_t member);
 void        tern_self_depart(struct tern_link_group *group, uint64_t object);
 bool        tern_self_departed(const struct tern_link_group *group, uint32_t member, uint64_t *object);
-void        tern_self_contribute(struct tern_link_group *group, const void *note, size_t len);
+void        tern_self_contribute(struct tern_link_group *group, const void *data, size_t len);
 const void *tern_self_contribution(const struct tern_link_group *group, uint32_t member);
 
 tern_status tern_self_messages_open(struct self_link *self);
