@@ -13,7 +13,7 @@ void        tern_core_message_close(void);
 /* For tern_link_up: add a watch to poll. */
 tern_status tern_core_message_watch(struct tern_link_watch *watch);
 
-/* Note that an open link must be polled for messages (it has msg_poll). */
+/* Record that an open link must be polled for messages (it has msg_poll). */
 void        tern_core_message_add_polled_link(void);
 extern bool tern_core_message_polls_links; /* there is such a link */
 
@@ -96,7 +96,7 @@ static inline uint32_t tern_core_message_delivered(void)
     return __atomic_load_n(&tern_core_message_count, __ATOMIC_RELAXED);
 }
 
-/* Note that an operation could continue at once but yielded to others: threads that wait must not sleep. */
+/* Record that an operation could continue at once but yielded to others: threads that wait must not sleep. */
 void tern_core_message_keep_awake(void);
 
 /* Return whether this thread is inside a handler. */

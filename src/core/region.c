@@ -256,9 +256,10 @@ static void withdraw(struct tern_region *region)
     pthread_mutex_unlock(&tern_job.lock);
 }
 
-/* Second and third all-gather. st is the result of allocating our own memory; size is what others may access of it. The
- * region is published before the last all-gather, because a rank that leaves it earlier may send us a message that
- * refers to the region. */
+/* Exchange the memory handles, attach the parts, and, for memory that the program owns, start to serve peers: one
+ * all-gather after each step. st is the result of allocating our own memory; size is what others may access of it. The
+ * region is published before the all-gather that follows attach, because a rank that leaves that all-gather earlier may
+ * send us a message that refers to the region. */
 static tern_status join_parts(struct making *m, uint64_t size, tern_status st)
 {
     static _Atomic uint64_t made; /* number of regions that this rank has named */

@@ -192,8 +192,8 @@ struct tern_link_iov {
  * the link has no resources now, and nothing was started. An error: nothing was started. */
 struct tern_link_path {
     const char *name;
-    /* The start function never returns TERN_PENDING or TERN_AGAIN, and op may be NULL. If the part has a base, loads and stores
-     * there are equivalent */
+    /* The start function never returns TERN_PENDING or TERN_AGAIN, and op may be NULL. If the part has a base, loads
+     * and stores there are equivalent. */
     bool        instant;
     bool        self_progress;   /* transfers complete by the lane's progress alone: a handler may wait for them */
     bool        rpc;             /* the rank serves RPCs for the part independently of what its program does */
@@ -243,7 +243,7 @@ struct tern_link_msg {
 struct tern_link_expected {
     /* Expected first two words of the head; only the bits in mask of the first word are compared. */
     uint64_t       first, region;
-    uint64_t       mask; /* in: the other bits of first have their previous values; out: first holds the actual word */
+    uint64_t       mask; /* bits outside it: in: as in the previous notification; out: as in the accepted one */
     /* Address to which the offset in the third word of the head is added to place the inline payload. */
     unsigned char *base;
     uint64_t       max_offset; /* largest permitted offset */
