@@ -1,15 +1,16 @@
-/* ofi.h: the link between nodes, over libfabric.
+/* ofi.h: the link between nodes, implemented over libfabric.
  *
- * A process has one endpoint (endpoint.c) for everything. Regions are registered once (region.c); puts and gets are
- * writes and reads of the provider, cut into pieces (rma.c, work_request.c); messages are copied out of a ring of
- * the sender into letters of the receiver (message.c); errands are served where they come in (rpc_client.c,
- * rpc_server.c). What has ended comes out of one completion queue, which whoever has time reads: a thread that
- * waits, or the progress thread (progress.c), which sleeps while nothing happens. Peers cost nothing until they are
- * used.
+ * Each process has one endpoint for all traffic (endpoint.c). Regions are registered once (region.c). Puts and gets
+ * become RMA writes and reads, divided into work requests (rma.c, work_request.c). Messages are sent from a ring at
+ * the sender and copied into ofi_rx_msg records at the receiver (message.c). RPCs are executed at the target by the
+ * thread that polls there (rpc_client.c, rpc_server.c). All completions arrive in one completion queue, which any
+ * thread may poll: a thread that waits, or the progress thread (progress.c), which sleeps while nothing happens. A
+ * peer takes no resources until its first use.
  *
- * One lock guards the link and every call of libfabric. Providers have a lock of that kind anyway, and it makes the
- * rest simple: what is said below to be guarded may be touched by any thread that has it.
- * */
+ * One lock, ofi->lock, protects the state of the link and every call of libfabric. Providers serialize calls with
+ * such a lock anyway, and a single lock keeps the rest simple: a thread that holds the lock may access any field
+ * that is not atomic. "The lock" below always means ofi->lock.
+ */
 #ifndef TERN_LINK_OFI_OFI_H
 #define TERN_LINK_OFI_OFI_H
 
@@ -31,22 +32,22 @@
 
 struct ofi_link;
 
-/* What the completion queue said of an operation that has ended. */
+/* What the completion queue reports about a finished operation. */
 struct ofi_comp {
     uint64_t    flags;
     size_t      len;
-    const void *buffer; /* of a receive */
-    int         error;  /* 0, or libfabric's positive number */
+    const void *buffer; /* the received message */
+    int         error;  /* 0, or a positive libfabric error number */
     char        why[80];
 };
 
-/* What every operation of the provider is known by. Its first bytes are the provider's while it is under way. */
+/* Identifies an operation that is posted to the provider. The provider owns context until the operation completes. */
 struct ofi_comp_ctx {
     struct fi_context2 context;
-    void (*ended)(struct ofi_link *ofi, struct ofi_comp_ctx *token, const struct ofi_comp *news);
+    void (*ended)(struct ofi_link *ofi, struct ofi_comp_ctx *comp_ctx, const struct ofi_comp *comp);
 };
 
-/* endpoint.c: what was opened, and what it can do. */
+/* endpoint.c: the opened libfabric objects, and the capabilities of the provider. */
 struct ofi_endpoint {
     struct tern_fabric fabric;
     struct fi_info    *info;
@@ -55,127 +56,130 @@ struct ofi_endpoint {
     struct fid_av     *av;
     struct fid_cq     *cq;
     struct fid_ep     *ep;
-    int                wait_fd;   /* on which the completion queue can be slept on; -1: none */
-    bool               mr_local;  /* the provider wants descriptors of local memory */
-    bool               delivers;  /* a write is completed by its delivery */
-    size_t             inject;    /* bytes of messages that are copied while they are sent, */
-    size_t             rma;       /* and of writes */
-    uint64_t           key_mask;  /* of keys that we choose */
-    unsigned           data_bits; /* of completion data that a write may bring; 0: none */
-    size_t ordered[2][2]; /* [first is a get][second is a get]: lengths up to which the second does not overtake */
+    int                wait_fd;       /* descriptor for sleeping until a completion arrives; -1: none */
+    bool               mr_local;      /* the provider requires descriptors of local memory */
+    bool               delivers;      /* the provider supports FI_DELIVERY_COMPLETE for writes */
+    size_t             inject;        /* longest message that fi_inject() accepts, in bytes */
+    size_t             rma;           /* longest write that FI_INJECT accepts, in bytes */
+    uint64_t           key_mask;      /* bits that a key chosen by us may have */
+    unsigned           data_bits;     /* bits of remote completion data that a write can carry; 0: none */
+    size_t             ordered[2][2]; /* [first is a get][second is a get]: longest transfers that stay ordered */
 };
 
-/* A piece of a transfer that the provider works on, with room for a small one. */
+/* A work request: the part of a transfer that is covered by one operation of the provider. It has a bounce buffer
+ * for small transfers. */
 struct ofi_wr {
-    struct ofi_comp_ctx  comp_ctx; /* first */
-    struct ofi_wr       *next;     /* free */
+    struct ofi_comp_ctx  comp_ctx; /* must be first */
+    struct ofi_wr       *next;     /* on the free list */
     struct ofi_op       *op;
-    struct ofi_peer     *peer;   /* to which it goes */
-    unsigned char       *bounce; /* ofi->bounce bytes */
-    void                *desc;   /* of the room's registration; NULL: none is needed */
+    struct ofi_peer     *peer;   /* the target */
+    unsigned char       *bounce; /* buffer of ofi->bounce bytes */
+    void                *desc;   /* descriptor of the bounce buffer; NULL: not needed */
     size_t               offset, len;
     bool                 bounced;
-    struct ofi_mr_entry *cached; /* registration of the local memory; NULL: none */
+    struct ofi_mr_entry *cached; /* MR cache entry of the local memory; NULL: none */
 };
 
-/* A transfer under way. Lives until the last piece has ended, whether or not the core still waits for it. */
+/* An outstanding transfer, atomic operation or RPC. The record lives until its last work request completes, even if
+ * the core no longer waits for the operation. */
 struct ofi_op {
-    struct tern_link_op    *op; /* NULL: nobody waits any more */
+    struct tern_link_op    *op; /* NULL: the core no longer waits for the operation */
     struct tern_xfer        xfer;
     struct ofi_lane        *lane;
     struct ofi_peer        *peer;
-    struct ofi_rpc_buf     *rpc_buf; /* an errand's; NULL: it is none */
-    struct tern_link_atomic atomic;  /* op 0: it is a put or get */
-    struct ofi_wr          *next_wr; /* taken for the next piece */
+    struct ofi_rpc_buf     *rpc_buf; /* buffer of an RPC; NULL: the operation is not an RPC */
+    struct tern_link_atomic atomic;  /* atomic.op is 0 for puts and gets */
+    struct ofi_wr          *next_wr; /* allocated for the next post; NULL: none */
     size_t                  started;
-    unsigned                in_flight; /* pieces that the provider has; of an errand, what has to end */
-    bool                    flushing;  /* a put without delivery: the read behind it was sent */
-    bool                    cancelled; /* start no more */
-    bool                    keeps;     /* memory of the transfer, until the last piece has ended */
-    bool                    waits;     /* on the list of those that the provider had no room for */
-    int                     error;     /* the first, as in ofi_comp */
+    unsigned                in_flight; /* posted work requests; of an RPC: outstanding send and response */
+    bool                    flushing;  /* a put without delivery completion: the flushing read is posted */
+    bool                    cancelled; /* post no further work requests */
+    bool                    keeps;     /* owns xfer.local, which is freed after the last completion */
+    bool                    waits;     /* on the link's waiting list, because the provider was busy */
+    int                     error;     /* the first error, as in ofi_comp */
     char                    why[80];
-    int64_t                 give_up_at;   /* when it is given up: the peer is gone or the connection broke; 0: no */
-    struct ofi_op          *next, **link; /* on its lane's list */
-    struct ofi_op          *waiting;      /* on the list of those that wait, or free */
-    struct ofi_op          *finished;     /* on the lane's stack of those that have ended */
+    int64_t                 give_up_at;   /* time to give up, after the peer is gone or an error occurred; 0: not set */
+    struct ofi_op          *next, **link; /* on the lane's list of outstanding operations */
+    struct ofi_op          *waiting;      /* on the link's waiting list, or on the free list */
+    struct ofi_op          *finished;     /* on the lane's stack of finished operations */
 };
 
-/* Where the request of an errand is written and sent from, and where a long answer is written. */
+/* The initiator's buffer of an RPC. The request is written into the buffer and sent from it, and the target writes a
+ * long response into the buffer. */
 struct ofi_rpc_buf {
-    struct ofi_comp_ctx comp_ctx; /* first: of the message that is sent from it */
+    struct ofi_comp_ctx comp_ctx; /* must be first; context of the request's send */
     struct ofi_op       op;
-    struct ofi_rpc_buf *next;  /* free */
-    unsigned char      *bytes; /* the message: header and errand in front of the request */
+    struct ofi_rpc_buf *next;  /* on the free list */
+    unsigned char      *bytes; /* the request message: ofi_header, ofi_rpc_request, request */
     struct fid_mr      *mr;
-    uint16_t            number;          /* which room, */
-    uint16_t            uses;            /* and how often it was used */
-    bool                small;           /* it is a small one */
-    bool                posted;          /* the message is with the provider, or gone */
-    bool                awaits_response; /* the answer */
+    uint16_t            number;          /* index of the buffer in ofi_rpc.buf */
+    uint16_t            uses;            /* how many times the buffer was used, modulo 2^16 */
+    bool                small;           /* the buffer is a small one */
+    bool                posted;          /* the request is with the provider, or was sent */
+    bool                awaits_response; /* the response has not arrived */
     size_t              request;
-    int64_t             asked; /* when the peer was last sent something */
+    int64_t             asked; /* when this rank last sent the peer a message */
 };
 
-/* An errand of a peer that has come. */
+/* An RPC that a peer has sent to this rank. */
 struct ofi_rpc_call {
     struct ofi_rpc_call    *next;
     struct ofi_peer        *peer;
     struct ofi_rpc_request  request_head;
-    uint16_t                number, uses; /* of the peer's room */
-    bool                    fetch;        /* the request is there */
+    uint16_t                number, uses; /* of the peer's buffer */
+    bool                    fetch;        /* the request must be read from the peer's buffer */
     struct ofi_rpc_response response;
-    unsigned char           request[]; /* that came along */
+    unsigned char           request[]; /* the request, if it came in the message */
 };
 
-/* Where one is served. */
+/* A server slot, in which a call is executed. */
 struct ofi_rpc_slot {
-    struct ofi_comp_ctx  comp_ctx; /* first: of the read, write or send that is under way */
-    struct ofi_rpc_slot *next;     /* free, or waits for the provider */
-    struct ofi_rpc_slot *made;     /* the one made before it */
-    struct ofi_rpc_call *call;     /* NULL: none */
-    unsigned char       *bytes;    /* the request, and behind it the answer with room for its message's head */
+    struct ofi_comp_ctx  comp_ctx; /* must be first; context of the outstanding read, write or send */
+    struct ofi_rpc_slot *next;     /* on the free list, or on the list of stuck slots */
+    struct ofi_rpc_slot *made;     /* the slot that was created before this one */
+    struct ofi_rpc_call *call;     /* NULL: the slot is free */
+    unsigned char       *bytes;    /* the request, followed by the response with space for its message header */
     struct fid_mr       *mr;
     bool                 telling;
-    ssize_t (*step)(struct ofi_link *ofi, struct ofi_rpc_slot *desk); /* what is done next */
+    ssize_t (*step)(struct ofi_link *ofi, struct ofi_rpc_slot *slot); /* the next step of the call */
 };
 
-/* rpc_client.c and rpc_server.c: rooms and desks are made when they are needed. */
+/* rpc_client.c and rpc_server.c. Buffers and slots are allocated on demand. */
 struct ofi_rpc {
-    size_t               buf_bytes; /* that a request and its answer may have */
-    struct ofi_rpc_buf **buf;       /* [rooms] */
+    size_t               buf_bytes; /* maximum size of a request and its response together */
+    struct ofi_rpc_buf **buf;       /* [bufs] */
     unsigned             bufs;
     struct ofi_rpc_buf  *free_bufs;
-    struct ofi_slab     *slabs; /* of small rooms, which are in the same table */
+    struct ofi_slab     *slabs; /* memory of the small buffers, which are also in buf */
     unsigned             small_bufs;
     struct ofi_rpc_buf  *free_small_bufs;
-    _Atomic bool         wanted;      /* a thread may sleep until there is one */
-    struct ofi_rpc_slot *newest_slot; /* the one made last */
+    _Atomic bool         wanted;      /* a thread may sleep until a buffer is free */
+    struct ofi_rpc_slot *newest_slot; /* head of the list of all slots */
     unsigned             slots;
     struct ofi_rpc_slot *free_slots;
-    struct ofi_rpc_slot *stuck;                      /* that the provider had no room for */
-    struct ofi_rpc_call *calls, **calls_end;         /* that wait for a desk */
-    struct ofi_rpc_call *responses, **responses_end; /* served, whose answer the provider had no room for */
+    struct ofi_rpc_slot *stuck;                      /* slots whose post the provider refused */
+    struct ofi_rpc_call *calls, **calls_end;         /* calls that wait for a slot */
+    struct ofi_rpc_call *responses, **responses_end; /* executed calls whose response the provider refused */
 };
 
 #define OFI_NEVER INT64_MAX
-#define OFI_NOTICE_NS 1000000000ll /* within this time the launcher knows of a death */
-#define OFI_CALLED INT64_MIN       /* a lane's thread has been rung, and has not come yet */
+#define OFI_NOTICE_NS 1000000000ll /* the launcher reports a death within this time */
+#define OFI_CALLED INT64_MIN       /* the lane's thread was woken, and has not polled yet */
 
 struct ofi_lane {
     struct ofi_link         *ofi;
-    struct ofi_lane         *next, **link; /* on the link's list of lanes; guarded by the link's lock */
-    struct ofi_op           *first;        /* under way; guarded by the link's lock */
-    _Atomic(struct ofi_op *) finished;     /* pushed by whoever read the completion, taken by the lane's thread */
-    struct ofi_op           *kept;         /* taken, not reported yet */
-    uint32_t                 losses;       /* of the job, when the peers were last looked at */
+    struct ofi_lane         *next, **link; /* on the link's list of lanes; protected by the lock */
+    struct ofi_op           *first;        /* outstanding operations; protected by the lock */
+    _Atomic(struct ofi_op *) finished;     /* pushed by the thread that polls the CQ, popped by the lane's thread */
+    struct ofi_op           *kept;         /* popped, but not reported yet */
+    uint32_t                 losses;       /* value of the segment's losses at the last check of the peers */
     uint32_t                 looks;
-    _Atomic int64_t          roll_at;  /* when that is to be done again: OFI_NEVER, OFI_CALLED, or a time. Written under
-                                        * the link's lock */
-    _Atomic int64_t          judge_at; /* when the first of those kept is reported at the latest; OFI_NEVER: none is */
+    _Atomic int64_t
+        roll_at; /* time of the next check of the peers: OFI_NEVER, OFI_CALLED, or a time. Written under the lock */
+    _Atomic int64_t judge_at; /* when the first operation in kept must be reported; OFI_NEVER: kept is empty */
 };
 
-/* Registered memory of this rank. */
+/* Memory of this rank that is registered for remote access. */
 struct ofi_exposed {
     struct ofi_exposed *next;
     uint64_t            region, addr, size, origin;
@@ -184,131 +188,132 @@ struct ofi_exposed {
 
 /* mr_cache.c: local memory that is registered for transfers. */
 struct ofi_mr_entry {
-    struct ofi_mr_entry *next, **link; /* the one used last comes first */
+    struct ofi_mr_entry *next, **link; /* in order of use, the most recent first */
     uintptr_t            from, to;
-    unsigned             uses;  /* pieces that need it now */
-    bool                 stale; /* not to be used again */
+    unsigned             uses;  /* work requests and reads that use the entry */
+    bool                 stale; /* the entry must not be used for new transfers */
     struct fid_mr       *mr;
 };
 
 struct ofi_mr_cache {
     struct ofi_mr_entry *first;
-    size_t               bytes; /* registered, all together */
+    size_t               bytes; /* total size of the registered memory */
 };
 
-/* One channel of messages to a peer: a ring whose cells are freed when the peer has done with them. */
+/* The state of one cell of a tx channel. */
 struct ofi_tx_cell {
-    struct ofi_comp_ctx comp_ctx; /* first */
+    struct ofi_comp_ctx comp_ctx; /* must be first */
     struct ofi_peer    *peer;
-    _Bool               in_flight; /* the provider still needs the cell */
+    _Bool               in_flight; /* the provider still reads from the cell */
 };
 
 struct ofi_tx_channel {
-    struct tern_ring_mp_producer ring;                      /* any thread takes room */
-    struct tern_ring_consumer    cells;                     /* next: the oldest cell not free */
-    uint64_t                     next;                      /* first cell not sent */
-    uint64_t                     transmitted, acked, freed; /* messages */
-    struct ofi_tx_cell          *sent;                      /* [cells]; NULL: its messages have no data */
-    bool                         credit_requested;          /* for news of what the peer has done with */
+    struct tern_ring_mp_producer ring;                      /* any thread reserves space */
+    struct tern_ring_consumer    cells;                     /* cells.next: the oldest cell that is in use */
+    uint64_t                     next;                      /* the first cell that is not sent */
+    uint64_t                     transmitted, acked, freed; /* numbers of messages */
+    struct ofi_tx_cell          *sent;                      /* [cells]; NULL: the channel's messages carry no data */
+    bool                         credit_requested;          /* a CREDIT_REQUEST is outstanding */
 };
 
-/* One channel of messages from a peer. */
+/* One channel of messages from a peer. credited is the value of consumed that was last sent to the peer. */
 struct ofi_rx_channel {
-    uint64_t           received, consumed, credited; /* messages; told: what the peer knows of consumed */
-    uint64_t           bytes;                        /* of letters that are not consumed */
-    uint64_t           uncredited_bytes;             /* bytes consumed since */
-    bool               credit_requested;             /* the peer waits for news */
-    struct ofi_rx_msg *early;                        /* that came before one in front of them, in order */
+    uint64_t           received, consumed, credited; /* numbers of messages */
+    uint64_t           bytes;                        /* bytes of received messages that are not consumed */
+    uint64_t           uncredited_bytes;             /* bytes consumed since the last credit */
+    bool               credit_requested;             /* the peer waits for a credit */
+    struct ofi_rx_msg *early; /* messages that must wait for an earlier one, by sequence number */
 };
 
-enum { OFI_DUE_CREDIT = 1, OFI_DUE_CREDIT_REQUEST = 2 }; /* the last one shifted by the channel */
+enum { OFI_DUE_CREDIT = 1, OFI_DUE_CREDIT_REQUEST = 2 }; /* CREDIT_REQUEST is shifted left by the channel */
 
 struct ofi_peer {
-    int            rank;
-    bool           known;   /* addr is */
-    bool           broken;  /* messages were lost: no more of them */
-    bool           queued;  /* on the list of those that have something to send */
-    uint8_t        due;     /* control messages to send */
-    char           why[80]; /* it broke */
-    fi_addr_t      addr;
-    uint64_t       token_out, token_in;
-    unsigned       wrs;                     /* of transfers to it that are taken */
-    unsigned       rpc_bufs;                /* that hold errands to it, */
-    unsigned       small_rpc_bufs;          /* and small ones that do */
-    unsigned       rpc_calls;               /* errands of it that are not answered, */
-    unsigned       rpc_slots;               /* and those that have a desk */
-    unsigned char *rings[TERN_CHANNELS];    /* memory of the outlets, replies' with requests'; NULL: nothing sent yet */
-    struct fid_mr *rings_mr[TERN_CHANNELS]; /* of those with data, for each of them */
-    _Atomic bool   ready[TERN_CHANNELS];    /* the outlet is made */
-    struct ofi_tx_channel out[OFI_COUNTED]; /* the last one has no ring */
+    int       rank;
+    bool      known;   /* addr is valid */
+    bool      broken;  /* messages were lost; no more are sent */
+    bool      queued;  /* on the work list of peers to which something must be sent */
+    uint8_t   due;     /* control messages that must be sent: OFI_DUE_* */
+    char      why[80]; /* why the connection broke */
+    fi_addr_t addr;
+    uint64_t  token_out, token_in;
+    unsigned  wrs;            /* work requests that are allocated for this peer */
+    unsigned  rpc_bufs;       /* large RPC buffers that hold RPCs to this peer */
+    unsigned  small_rpc_bufs; /* small RPC buffers that hold RPCs to this peer */
+    unsigned  rpc_calls;      /* calls from this peer that are not answered */
+    unsigned  rpc_slots;      /* calls from this peer that have a slot */
+    unsigned char
+        *rings[TERN_CHANNELS]; /* memory of the tx rings; the reply ring is in that of the requests. NULL: none yet */
+    struct fid_mr        *rings_mr[TERN_CHANNELS]; /* registrations of the rings that hold data */
+    _Atomic bool          ready[TERN_CHANNELS];    /* the tx ring exists */
+    struct ofi_tx_channel out[OFI_COUNTED];        /* the last one has no ring */
     struct ofi_rx_channel in[OFI_COUNTED];
-    uint32_t         passed[TERN_CHANNELS]; /* the pass in which the target could not take its message. Who delivers */
-    struct ofi_peer *next;                  /* on that list */
+    uint32_t passed[TERN_CHANNELS]; /* the last pass that refused its message; accessed by the delivering thread only */
+    struct ofi_peer *next;          /* on the work list */
 };
 
-/* A message that has come. The first 64 bytes are as on the wire, so that head and data are aligned. */
+/* A received message. The first 64 bytes of bytes[] are laid out as on the wire, so that head and data are aligned. */
 struct ofi_rx_msg {
-    struct ofi_comp_ctx    comp_ctx; /* first: of the read that fetches far data */
+    struct ofi_comp_ctx    comp_ctx; /* must be first; context of the read that fetches the data */
     struct ofi_rx_msg     *next;
-    struct ofi_rx_msg     *next_fetch; /* on the list of those whose read could not start, or has failed */
-    int64_t                judge_at;   /* when a failed read is an error of the link, unless the sender is gone */
+    struct ofi_rx_msg     *next_fetch; /* on the fetches list or on the failed list */
+    int64_t                judge_at;   /* when a failed read becomes an error of the link, if the sender is alive */
     struct ofi_peer       *from;
     struct ofi_remote_data remote;
-    struct ofi_mr_entry   *cached; /* registration of the letter's memory; NULL: none */
-    size_t                 len;    /* of the data */
+    struct ofi_mr_entry   *cached; /* MR cache entry of the message's memory; NULL: none */
+    size_t                 len;    /* length of the data */
     size_t                 capacity;
     uint16_t               seq;
     uint8_t                channel;
-    bool                   whole; /* the data are here */
+    bool                   whole; /* all data have arrived */
     _Alignas(64) unsigned char bytes[];
 };
 
 struct ofi_queue {
-    struct tern_link_watch watch; /* first; shows count */
+    struct tern_link_watch watch; /* must be first; watches count */
     struct ofi_rx_msg     *first, **last;
     _Atomic uint32_t       count;
 };
 
 /* A buffer that the provider fills with messages. */
 struct ofi_rx {
-    struct ofi_comp_ctx comp_ctx; /* first */
+    struct ofi_comp_ctx comp_ctx; /* must be first */
     unsigned char      *bytes;
-    bool                idle; /* has to be posted */
+    bool                idle; /* must be posted */
 };
 
-#define OFI_RX 4       /* that the provider has */
-#define OFI_RX_MOST 16 /* with those that take the place of others */
+#define OFI_RX 4       /* receive buffers that are posted */
+#define OFI_RX_MOST 16 /* maximum, including replacements after failed receives */
 
 struct ofi_msg {
     size_t                 ring_bytes[TERN_CHANNELS];
     struct tern_ring_shape shape[OFI_COUNTED];
     struct ofi_rx          rx[OFI_RX_MOST];
-    unsigned               rx_used; /* of rx: the rest were never posted */
+    unsigned               rx_used; /* elements of rx in use; the others were never posted */
     size_t                 rx_bytes;
-    unsigned               idle; /* of rx */
+    unsigned               idle; /* number of idle buffers */
     struct fid_mr         *rx_mr;
     struct ofi_queue       queue[TERN_CHANNELS];
-    uint32_t               pass[TERN_CHANNELS]; /* along the queues of notes and tagged messages. Who delivers */
-    struct ofi_rx_msg     *spare;               /* small ones */
-    unsigned               spares;
-    struct ofi_rx_msg     *fetches;          /* whose data have to be fetched */
-    struct ofi_rx_msg     *failed;           /* whose data could not be fetched, while it is not known who is dead */
-    struct ofi_peer       *work, **work_end; /* peers to which something has to be sent */
-    tern_status            damage;           /* what a peer sent makes no sense: told by the next poll */
-    char                   why[160];
-    uint64_t               strangers; /* messages that were dropped */
+    uint32_t           pass[TERN_CHANNELS]; /* number of the delivery pass; accessed by the delivering thread only */
+    struct ofi_rx_msg *spare;               /* free small messages */
+    unsigned           spares;
+    struct ofi_rx_msg *fetches;          /* messages whose read must be started */
+    struct ofi_rx_msg *failed;           /* messages whose read failed, until it is known whether the sender is dead */
+    struct ofi_peer   *work, **work_end; /* peers to which something must be sent */
+    tern_status        damage;           /* the first fatal error, which the next delivery returns */
+    char               why[160];
+    uint64_t           strangers; /* number of messages dropped because they are not of this job */
 };
 
-/* The thread that helps. */
+/* The progress thread. */
 struct ofi_progress_thread {
     bool             running;
     pthread_t        thread;
     int              wake;  /* eventfd */
-    int              edges; /* epoll on the queue's descriptor, which tells what has come since it was asked last */
+    int              edges; /* edge-triggered epoll on the CQ's descriptor: reports completions since the last call */
     _Atomic bool     stop;
-    _Atomic bool     watching;   /* it sleeps on the descriptor */
-    _Atomic int64_t  polled;     /* when another thread read the queue last */
-    _Atomic uint32_t bell, naps; /* to end a nap */
+    _Atomic bool     watching;   /* the thread sleeps on the descriptor */
+    _Atomic int64_t  polled;     /* when another thread last polled the CQ */
+    _Atomic uint32_t bell, naps; /* wake the thread from a nap */
 };
 
 struct ofi_link {
@@ -316,24 +321,24 @@ struct ofi_link {
     const struct tern_link_up  *up;
     int                         rank, ranks;
     struct ofi_endpoint         endpoint;
-    pthread_mutex_t             lock; /* guards all that follows but what is atomic, and every call of libfabric */
-    _Atomic(struct ofi_peer *) *peer; /* [ranks] NULL: not used yet; written under the lock */
+    pthread_mutex_t             lock; /* protects all fields below that are not atomic, and every call of libfabric */
+    _Atomic(struct ofi_peer *) *peer; /* [ranks]; NULL: not used yet. Written under the lock */
     struct ofi_lane            *lanes;
     struct ofi_exposed         *exposed;
-    size_t                      bounce; /* bytes of transfers that go through a piece's room */
-    size_t                      chunk;  /* bytes of a piece of those that do not */
+    size_t                      bounce; /* longest transfer that uses a bounce buffer, in bytes */
+    size_t                      chunk;  /* size of a work request of longer transfers, in bytes */
     struct ofi_wr_slab         *wr_slabs;
     struct ofi_wr              *free_wrs;
-    unsigned                    window, share; /* pieces that may be taken by all together, and by a peer in any case */
-    unsigned                    wrs_taken;
-    _Atomic bool                wr_wanted;
-    struct ofi_op              *free_ops, *waiting, **waiting_end;
-    struct ofi_op_slab         *op_slabs;
-    struct ofi_mr_cache         mr_cache;
-    struct ofi_msg              msg;
-    struct ofi_rpc              rpc;
-    struct ofi_progress_thread  progress_thread;
-    _Atomic bool                fresh; /* the queue was read just now, by the lane of the same thread */
+    unsigned       window, share; /* work requests that may be allocated in total, and are guaranteed to each peer */
+    unsigned       wrs_taken;
+    _Atomic bool   wr_wanted;
+    struct ofi_op *free_ops, *waiting, **waiting_end;
+    struct ofi_op_slab        *op_slabs;
+    struct ofi_mr_cache        mr_cache;
+    struct ofi_msg             msg;
+    struct ofi_rpc             rpc;
+    struct ofi_progress_thread progress_thread;
+    _Atomic bool               fresh; /* this thread's lane polled the CQ just now */
 };
 
 extern const struct tern_link_ops  tern_ofi_ops;
@@ -349,7 +354,7 @@ static inline struct tern_slot *tern_ofi_slot(const struct ofi_link *ofi, int ra
     return &ofi->boot->segment->slot[rank];
 }
 
-/* Whether the rank serves no more: it has left, or it is dead and the job goes on without it. */
+/* Returns true if the rank serves no more requests: it has left, or it is dead and the job continues without it. */
 static inline bool tern_ofi_gone(const struct ofi_link *ofi, int rank)
 {
     struct tern_slot *slot = tern_ofi_slot(ofi, rank);
@@ -359,135 +364,146 @@ static inline bool tern_ofi_gone(const struct ofi_link *ofi, int rank)
            fate == TERN_FATE_ENDED || atomic_load_explicit(&slot->life, memory_order_relaxed) == TERN_LIFE_LEFT;
 }
 
-/* endpoint.c: open, tell the others where, and close; libfabric's errors become ours. */
+/* endpoint.c: open the endpoint, publish its address to the other ranks, and close it. tern_ofi_fail() converts a
+ * libfabric return code into a tern_status and sets the error text. */
 tern_status tern_ofi_endpoint_open(struct ofi_link *ofi);
 tern_status tern_ofi_publish(struct ofi_link *ofi);
 void        tern_ofi_endpoint_close(struct ofi_link *ofi);
 tern_status tern_ofi_fail(const struct ofi_link *ofi, int64_t rc, const char *call);
-const char *tern_ofi_why(const struct ofi_link *ofi, int error); /* a positive number of libfabric, in words */
+const char *tern_ofi_why(const struct ofi_link *ofi, int error); /* text of a positive libfabric error number */
 
-/* endpoint.c: the peer of a rank, made at its first use; NULL: no memory. Its address: TERN_AGAIN where the rank has
- * not yet told it. */
+/* endpoint.c. tern_ofi_peer() returns the record of a peer, which it creates at the first use, or NULL if there is
+ * no memory. tern_ofi_address() makes peer->addr valid; it returns TERN_AGAIN if the rank has not published its
+ * address yet. */
 struct ofi_peer *tern_ofi_peer(struct ofi_link *ofi, int rank);
 tern_status      tern_ofi_address(struct ofi_link *ofi, struct ofi_peer *peer);
 
-/* region.c. Register memory for the access given; *mr is NULL where the provider needs no registration for it. */
+/* region.c. tern_ofi_register() registers memory for the given access. *mr is NULL if the provider needs no
+ * registration. */
 tern_status tern_ofi_register(struct ofi_link *ofi, const void *addr, size_t len, uint64_t access, struct fid_mr **mr);
-void        tern_ofi_unregister(struct fid_mr **mr); /* leaves NULL; of NULL does nothing */
-tern_status tern_ofi_attach(struct tern_link *link, const struct tern_mem_handle *card, const char *path_name,
+void        tern_ofi_unregister(struct fid_mr **mr); /* sets *mr to NULL; *mr may be NULL */
+tern_status tern_ofi_attach(struct tern_link *link, const struct tern_mem_handle *handle, const char *path_name,
                             struct tern_link_part *part);
 void        tern_ofi_detach(struct tern_link *link, struct tern_link_part *part);
-tern_status tern_ofi_expose(struct tern_link *link, struct tern_mem_handle *card);
+tern_status tern_ofi_expose(struct tern_link *link, struct tern_mem_handle *handle);
 void        tern_ofi_unexpose(struct tern_link *link, uint64_t region);
 void        tern_ofi_regions_close(struct ofi_link *ofi);
 
-/* work_request.c. A piece for the peer; NULL: there is none now, and this rank's bell rings when one is given back.
- * The lock is held in take and give. */
+/* work_request.c. tern_ofi_wr_alloc() returns a work request for the peer, or NULL if none is available; in that
+ * case this rank's bell rings when one is freed. The caller of alloc and free must hold the lock. */
 struct ofi_wr *tern_ofi_wr_alloc(struct ofi_link *ofi, struct ofi_peer *peer);
-void           tern_ofi_wr_free(struct ofi_link *ofi, struct ofi_wr *piece);
+void           tern_ofi_wr_free(struct ofi_link *ofi, struct ofi_wr *wr);
 tern_status    tern_ofi_wr_pool_open(struct ofi_link *ofi);
-void           tern_ofi_wr_pool_unregister(struct ofi_link *ofi); /* nothing is under way any more */
+void           tern_ofi_wr_pool_unregister(struct ofi_link *ofi); /* nothing may be in flight */
 void           tern_ofi_wr_pool_close(struct ofi_link *ofi);
 
-/* rma.c and completion.c. The lock is held in pump and in those of operations. */
+/* rma.c and completion.c. The caller of tern_ofi_rma_pump() and of the tern_ofi_op functions must hold the lock. */
 tern_status tern_ofi_rma_open(struct ofi_link *ofi);
 void        tern_ofi_rma_close(struct ofi_link *ofi);
 void        tern_ofi_rma_pump(struct ofi_link *ofi);
 void        tern_ofi_op_free(struct ofi_link *ofi, struct ofi_op *op);
-void        tern_ofi_op_unlist(struct ofi_op *op); /* it is none of its lane's any more */
+void        tern_ofi_op_unlist(struct ofi_op *op); /* remove op from its lane */
 void        tern_ofi_op_fail(struct ofi_op *op, int error, const char *why);
 tern_status tern_ofi_peer_gone(int rank);
 tern_status tern_ofi_lane_open(struct tern_link *link, struct tern_lane **out);
 void        tern_ofi_lane_close(struct tern_lane *lane);
 void        tern_ofi_lane_progress(struct tern_lane *lane);
 void        tern_ofi_lane_cancel(struct tern_lane *lane, struct tern_link_op *op);
-/* The nanoseconds until a lane has to see to an operation of its own accord, because no completion will tell of it;
- * OFI_NEVER: none has to. Rings where that is now. The lock is held. */
+/* Returns the number of nanoseconds until a lane must check an operation on its own, because no completion will
+ * report it, or OFI_NEVER if there is no such operation. Rings the bell if a lane must do so now. The caller must
+ * hold the lock. */
 int64_t     tern_ofi_lanes_due(struct ofi_link *ofi);
 
-/* rma.c, for errands: the lock is held in all of them. The operation is under way; hand what it has to the provider,
- * or wait for that; see whether it has ended. */
+/* rma.c, for RPCs. enlist adds the operation to its lane's list of outstanding operations. pump posts as much of the
+ * operation as the provider accepts, and puts the rest on the waiting list. settle finishes the operation if nothing
+ * is left to do. The caller must hold the lock. */
 void tern_ofi_op_enlist(struct ofi_op *op);
 void tern_ofi_op_pump(struct ofi_link *ofi, struct ofi_op *op);
 void tern_ofi_op_settle(struct ofi_link *ofi, struct ofi_op *op);
 
-/* atomic.c: the slots of the contract; and, for rma.c, under the lock: hand one to the provider, and its answer to
- * whoever waits. */
+/* atomic.c: the atomic functions of the link interface. For rma.c: tern_ofi_atomic_post() posts an atomic operation,
+ * and tern_ofi_atomic_answer() passes its result to the core; the caller of these two must hold the lock. */
 bool        tern_ofi_atomics(struct tern_link *link, unsigned type, uint32_t ops, char *why, size_t size);
 tern_status tern_ofi_atomic_start(struct tern_lane *lane, const struct tern_link_atomic *atomic,
                                   struct tern_link_op *op);
-ssize_t     tern_ofi_atomic_post(struct ofi_link *ofi, struct ofi_op *op, struct ofi_wr *piece);
-void        tern_ofi_atomic_answer(struct ofi_op *op, const struct ofi_wr *piece);
+ssize_t     tern_ofi_atomic_post(struct ofi_link *ofi, struct ofi_op *op, struct ofi_wr *wr);
+void        tern_ofi_atomic_answer(struct ofi_op *op, const struct ofi_wr *wr);
 
-/* rma.c: start a transfer or, if it is not NULL, an atomic operation; the lock is held. */
+/* rma.c: start a transfer, or an atomic operation if atomic is not NULL. Returns TERN_PENDING if the operation is
+ * outstanding, TERN_AGAIN if resources are exhausted, or an error. The caller must hold the lock. */
 tern_status tern_ofi_op_start(struct ofi_lane *lane, const struct tern_xfer *xfer,
                               const struct tern_link_atomic *atomic, struct tern_link_op *op);
 
-/* rpc_client.c: as initiator. The lock is held in all but the first two. */
+/* rpc_client.c: the initiator's side of RPCs. The caller must hold the lock in all functions but the first two. */
 tern_status tern_ofi_rpc_open(struct tern_lane *lane, const struct tern_xfer *xfer, struct tern_link_op *op);
 void        tern_ofi_rpc_send(struct tern_lane *lane, struct tern_link_op *op, size_t request, size_t expect);
-ssize_t     tern_ofi_rpc_post(struct ofi_link *ofi, struct ofi_op *op); /* hand it to the provider */
-void        tern_ofi_rpc_response(struct ofi_link *ofi, struct ofi_peer *peer, const struct ofi_decoded *mail,
+ssize_t     tern_ofi_rpc_post(struct ofi_link *ofi, struct ofi_op *op); /* post the request */
+void        tern_ofi_rpc_response(struct ofi_link *ofi, struct ofi_peer *peer, const struct ofi_decoded *decoded,
                                   const unsigned char *bytes);
-void        tern_ofi_rpc_forget(struct ofi_link *ofi, struct ofi_op *op);             /* the peer is gone */
-void        tern_ofi_rpc_check(struct ofi_link *ofi, struct ofi_op *op, int64_t now); /* it may be */
-int64_t     tern_ofi_rpc_due(const struct ofi_op *op); /* when to check it; OFI_NEVER: no need */
-void        tern_ofi_rpc_buf_free(struct ofi_link *ofi, struct ofi_rpc_buf *room);
-void        tern_ofi_rpc_client_unregister(struct ofi_link *ofi); /* nothing is under way any more */
-void        tern_ofi_rpc_client_close(struct ofi_link *ofi);
+void        tern_ofi_rpc_forget(struct ofi_link *ofi, struct ofi_op *op);         /* the peer is gone */
+void    tern_ofi_rpc_check(struct ofi_link *ofi, struct ofi_op *op, int64_t now); /* probe the peer if it is silent */
+int64_t tern_ofi_rpc_due(const struct ofi_op *op); /* when to call check; OFI_NEVER: no need */
+void    tern_ofi_rpc_buf_free(struct ofi_link *ofi, struct ofi_rpc_buf *buf);
+void    tern_ofi_rpc_client_unregister(struct ofi_link *ofi); /* nothing may be in flight */
+void    tern_ofi_rpc_client_close(struct ofi_link *ofi);
 
-/* rpc_server.c: as target. The lock is held. False: it cannot be, or there is no memory. */
-bool tern_ofi_rpc_serve(struct ofi_link *ofi, struct ofi_peer *peer, const struct ofi_decoded *mail,
+/* rpc_server.c: the target's side of RPCs. tern_ofi_rpc_serve() returns false if the request is invalid or there is
+ * no memory. The caller must hold the lock. */
+bool tern_ofi_rpc_serve(struct ofi_link *ofi, struct ofi_peer *peer, const struct ofi_decoded *decoded,
                         const unsigned char *request);
 void tern_ofi_rpc_server_pump(struct ofi_link *ofi);
 bool tern_ofi_rpc_server_waits(const struct ofi_link *ofi);
-void tern_ofi_rpc_server_unregister(struct ofi_link *ofi); /* nothing is under way any more */
+void tern_ofi_rpc_server_unregister(struct ofi_link *ofi); /* nothing may be in flight */
 void tern_ofi_rpc_server_close(struct ofi_link *ofi);
 
-/* mr_cache.c. The registration that covers the range, made now if need be; NULL: it cannot be registered. *cached is
- * to be given back, unless it is NULL. The lock is held. */
+/* mr_cache.c. tern_ofi_mr_cache_get() returns a registration that covers the range, and creates one if necessary. It
+ * returns NULL if the range cannot be registered. The caller must release *cached with tern_ofi_mr_cache_put(),
+ * unless it is NULL. The caller must hold the lock. */
 struct fid_mr *tern_ofi_mr_cache_get(struct ofi_link *ofi, const void *addr, size_t len, struct ofi_mr_entry **cached);
 void           tern_ofi_mr_cache_put(struct ofi_link *ofi, struct ofi_mr_entry *cached);
 void           tern_ofi_mr_cache_invalidate(struct ofi_link *ofi, const void *addr, size_t len);
 void           tern_ofi_mr_cache_close(struct ofi_link *ofi);
 
-/* message.c: a note that is to come with a put; false: there is no room for it. And one that was not sent. The lock is
- * held. */
+/* message.c: flow control of notifications that are sent with a put. take returns false if the peer's queue has no
+ * space for another notification. return gives back the credit of a notification that was not sent. The caller must
+ * hold the lock. */
 bool tern_ofi_notify_credit_take(struct ofi_link *ofi, struct ofi_peer *peer);
 void tern_ofi_notify_credit_return(struct ofi_peer *peer);
 
-/* msg_send.c: what is sent. The lock is held in all of them. */
+/* msg_send.c: the sending side of messages. The caller must hold the lock. */
 tern_status tern_ofi_tx_make(struct ofi_link *ofi, struct ofi_peer *peer, unsigned channel);
 void        tern_ofi_tx_unregister(struct ofi_peer *peer);
 void        tern_ofi_tx_drop(struct ofi_peer *peer);
 void        tern_ofi_tx_pump(struct ofi_link *ofi);
-/* Send bytes that may be overwritten at once, at most TERN_OFI_BOUNCE of them. Returns what libfabric returned;
- * -FI_EAGAIN where nothing is free to copy them into. */
+/* Send a copy of at most TERN_OFI_BOUNCE bytes; the caller may overwrite the bytes immediately. Returns libfabric's
+ * return code, or -FI_EAGAIN if no work request is available to hold the copy. */
 ssize_t     tern_ofi_send_copy(struct ofi_link *ofi, struct ofi_peer *peer, const void *bytes, size_t len);
 void        tern_ofi_tx_kick(struct ofi_link *ofi, struct ofi_peer *peer);
-/* Have a control message sent: OFI_DUE_CREDIT, or OFI_DUE_CREDIT_REQUEST shifted by the channel. */
+/* Schedule a control message: OFI_DUE_CREDIT, or OFI_DUE_CREDIT_REQUEST shifted left by the channel. */
 void        tern_ofi_tx_due(struct ofi_link *ofi, struct ofi_peer *peer, unsigned what);
-/* The peer has handled so many messages of a channel, modulo 2^32. False: that cannot be. */
+/* The peer has consumed the given number of messages of the channel, modulo 2^32. Returns false if so many were not
+ * sent. */
 bool        tern_ofi_tx_ack(struct ofi_link *ofi, struct ofi_peer *peer, unsigned channel, uint32_t number);
 
-/* msg_recv.c: what comes. The lock is held in all of them. */
+/* msg_recv.c: the receiving side of messages. The caller must hold the lock. */
 tern_status        tern_ofi_rx_open(struct ofi_link *ofi);
 void               tern_ofi_rx_close(struct ofi_link *ofi);
 void               tern_ofi_rx_drop(struct ofi_peer *peer);
 void               tern_ofi_rx_pump(struct ofi_link *ofi);
-int64_t            tern_ofi_rx_due(const struct ofi_link *ofi); /* when it is to be pumped; OFI_NEVER. Locked */
+int64_t            tern_ofi_rx_due(const struct ofi_link *ofi);              /* when to call pump; OFI_NEVER: no need */
 struct ofi_rx_msg *tern_ofi_rx_next(struct ofi_link *ofi, unsigned channel); /* NULL: none */
-/* The oldest note or tagged message of a sender that was not passed over in this pass, which stays; and the target has
- * taken it. */
+/* tern_ofi_rx_peek() returns the oldest notification or tagged message from a sender that was not refused in the
+ * current pass, or NULL. The message stays in the queue until tern_ofi_rx_taken() removes and frees it. */
 struct ofi_rx_msg *tern_ofi_rx_peek(const struct ofi_link *ofi, unsigned channel);
-void               tern_ofi_rx_taken(struct ofi_link *ofi, struct ofi_rx_msg *letter);
-void               tern_ofi_rx_done(struct ofi_link *ofi, struct ofi_rx_msg *letter);
-/* The network fails for all peers: whoever delivers messages next tells. The first failure counts. */
+void               tern_ofi_rx_taken(struct ofi_link *ofi, struct ofi_rx_msg *msg);
+void               tern_ofi_rx_done(struct ofi_link *ofi, struct ofi_rx_msg *msg);
+/* Record a failure of the network that affects all peers. The next delivery of messages returns it. Only the first
+ * failure is recorded. */
 void               tern_ofi_rx_fail(struct ofi_link *ofi, const char *what, const char *why);
-/* Completion data of a put have come. */
+/* Handle the remote completion data of a put. */
 void               tern_ofi_rx_put_notify(struct ofi_link *ofi, uint64_t data);
 
-/* message.c: the slots of the contract. */
+/* message.c: the message functions of the link interface. */
 tern_status tern_ofi_messages_open(struct ofi_link *ofi);
 void        tern_ofi_messages_close(struct ofi_link *ofi);
 size_t      tern_ofi_msg_max_data(struct tern_link *link, int peer, unsigned channel);
@@ -500,11 +516,12 @@ void        tern_ofi_msg_poll(struct tern_link *link);
 bool        tern_ofi_msg_flushed(struct tern_link *link);
 bool        tern_ofi_msg_pending(struct tern_link *link, int peer, unsigned channel);
 
-/* progress.c. Read the completion queue and send what waits, if no other thread is doing so. */
+/* progress.c. Poll the completion queue and send what is pending, unless another thread is doing so. */
 void        tern_ofi_poll(struct ofi_link *ofi);
-/* The same with the lock held; returns the number of completions. */
+/* Poll the completion queue and send what is pending. Returns the number of completions. The caller must hold the
+ * lock. */
 unsigned    tern_ofi_poll_locked(struct ofi_link *ofi);
-void        tern_ofi_ring(struct ofi_link *ofi); /* this rank's own bell */
+void        tern_ofi_ring(struct ofi_link *ofi); /* ring this rank's own bell */
 tern_status tern_ofi_progress_thread_start(struct ofi_link *ofi);
 void        tern_ofi_progress_thread_stop(struct ofi_link *ofi);
 int64_t     tern_ofi_may_sleep(struct tern_link *link);

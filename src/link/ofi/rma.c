@@ -1,40 +1,41 @@
-/* rma.c: put and get as writes and reads of the provider.
+/* rma.c: puts and gets as RMA writes and reads of the provider.
  *
- * A small transfer goes through a room that was registered beforehand: the source may be overwritten at once, and a
- * get that nobody waits for any more harms nobody. A large one goes in pieces straight from and to the program's
- * memory, several at a time, so that the memory of the next is registered (where the provider needs that) while the
- * one before travels. An operation starts when it has a piece (work_request.c).
+ * A small transfer uses a preregistered bounce buffer: the caller may reuse the source of a put at once, and an
+ * abandoned get writes to no memory of the program. A large transfer is divided into work requests that access the
+ * program's memory directly. Several of them are in flight at a time, so that (where the provider needs
+ * registration) the memory of the next one is registered while the previous one is transferred. An operation needs
+ * one work request to start (work_request.c).
  *
- * A put that notifies its target is one write that brings remote completion data, which say so: where the provider
- * has them, they hold what is to be said, and the put is one piece.
+ * A put with notification is one write with remote completion data, and one work request. The notification is in the
+ * completion data.
  *
- * A put is complete when its data is at the target: the provider says so (FI_DELIVERY_COMPLETE), or a read behind
- * the last piece brings the answer.
+ * A put is complete when its data are visible at the target. Either the provider reports delivery
+ * (FI_DELIVERY_COMPLETE), or a read that follows the last write returns.
  *
- * Whoever reads the completion queue takes an operation further. When it has ended it is pushed onto its lane
- * (completion.c).
- * */
+ * The thread that polls the completion queue advances the operations. It pushes a finished operation onto the stack
+ * of the operation's lane (completion.c).
+ */
 #include <stdlib.h>
 #include <string.h>
 
 #include "link/ofi/ofi.h"
 
 #define SLAB 64
-#define WAITING_TRIED 8 /* operations that the provider had no room for, tried again in one go */
+#define WAITING_TRIED 8 /* waiting operations that one pump retries */
 
 struct ofi_op_slab {
     struct ofi_op_slab *next;
     struct ofi_op       op[SLAB];
 };
 
-/* Bytes of a piece: no more than the provider takes at once, and where a read follows a put, no more than the read
- * cannot overtake. */
-static size_t chunk_of(const struct ofi_endpoint *net)
+/* Returns the size of a work request: at most what the provider accepts and, if a flushing read follows a put, at
+ * most the length up to which the read cannot overtake the write. */
+static size_t chunk_of(const struct ofi_endpoint *endpoint)
 {
-    const struct fi_ep_attr *ep = net->info->ep_attr;
+    const struct fi_ep_attr *ep = endpoint->info->ep_attr;
     size_t                   chunk = ep->max_msg_size < tern_opt.ofi_chunk ? ep->max_msg_size : tern_opt.ofi_chunk;
 
-    return net->fabric.delivers || ep->max_order_raw_size > chunk ? chunk : ep->max_order_raw_size;
+    return endpoint->fabric.delivers || ep->max_order_raw_size > chunk ? chunk : ep->max_order_raw_size;
 }
 
 tern_status tern_ofi_rma_open(struct ofi_link *ofi)
@@ -44,7 +45,7 @@ tern_status tern_ofi_rma_open(struct ofi_link *ofi)
     return tern_ofi_wr_pool_open(ofi);
 }
 
-/* The provider has done with memory that outlived the operation. */
+/* Free the transfer's memory, if the operation owns it. The provider must not use the memory any more. */
 static void release_memory(struct ofi_op *op)
 {
     if (op->keeps)
@@ -59,7 +60,7 @@ void tern_ofi_rma_close(struct ofi_link *ofi)
         struct ofi_op_slab *slab = ofi->op_slabs;
         ofi->op_slabs = slab->next;
         for (int i = 0; i < SLAB; i++)
-            release_memory(&slab->op[i]); /* the provider has ended without a word */
+            release_memory(&slab->op[i]); /* the provider is closed and reports no more completions */
         free(slab);
     }
 }
@@ -112,8 +113,8 @@ void tern_ofi_op_unlist(struct ofi_op *op)
         op->next->link = op->link;
 }
 
-/* What the write of a put that notifies brings; false: it does not fit. */
-static bool pack_note(const struct ofi_link *ofi, const struct tern_xfer *xfer, uint64_t *data)
+/* Pack the notification of a put into completion data. Returns false if it does not fit. */
+static bool pack_notification(const struct ofi_link *ofi, const struct tern_xfer *xfer, uint64_t *data)
 {
     const struct ofi_put_notify written = { .from = (uint32_t)ofi->rank,
                                             .tag = xfer->tag,
@@ -123,21 +124,21 @@ static bool pack_note(const struct ofi_link *ofi, const struct tern_xfer *xfer, 
     return tern_ofi_wire_pack((uint32_t)ofi->ranks, ofi->endpoint.data_bits, &written, data);
 }
 
-/* It ends without having told its target: what was taken for that is free. */
-static void give_note(const struct ofi_op *op)
+/* If the operation ends without having sent its notification, return the credit. */
+static void return_credit(const struct ofi_op *op)
 {
     if (op->xfer.notify && op->started == 0)
         tern_ofi_notify_credit_return(op->peer);
 }
 
-/* Hand the operation to its lane, or forget it where nobody waits. */
+/* Pass a finished operation to its lane, or free the operation if the core no longer waits for it. */
 static void op_finish(struct ofi_link *ofi, struct ofi_op *op)
 {
     struct ofi_lane *lane = op->lane;
 
     if (op->next_wr)
         tern_ofi_wr_free(ofi, op->next_wr);
-    give_note(op);
+    return_credit(op);
     if (!op->op) {
         release_memory(op);
         tern_ofi_op_free(ofi, op);
@@ -145,8 +146,8 @@ static void op_finish(struct ofi_link *ofi, struct ofi_op *op)
     }
     tern_ofi_op_unlist(op);
     op->finished = atomic_load_explicit(&lane->finished, memory_order_relaxed);
-    /* release: what the operation brought and how it ended, before the lane's thread takes it. Pairs with the acquire
-     * in report(). */
+    /* release: publishes the result of the operation to the lane's thread. Pairs with the acquire in
+     * take_finished(). */
     while (!atomic_compare_exchange_weak_explicit(&lane->finished, &op->finished, op, memory_order_release,
                                                   memory_order_relaxed))
         ;
@@ -172,73 +173,74 @@ static void op_wait(struct ofi_link *ofi, struct ofi_op *op)
     ofi->waiting_end = &op->waiting;
 }
 
-/* ---- handing pieces to the provider ---- */
+/* ---- posting work requests ---- */
 
-static void piece_ended(struct ofi_link *ofi, struct ofi_comp_ctx *token, const struct ofi_comp *news);
+static void wr_ended(struct ofi_link *ofi, struct ofi_comp_ctx *comp_ctx, const struct ofi_comp *comp);
 
-/* Where the piece's local bytes are, and their descriptor: in its room, or in the program's memory. */
-static void *piece_memory(struct ofi_link *ofi, struct ofi_op *op, struct ofi_wr *piece, void **desc)
+/* Returns the local memory of the work request and its descriptor: the bounce buffer, or the program's memory. May
+ * shorten wr->len if the program's memory cannot be registered. */
+static void *wr_memory(struct ofi_link *ofi, struct ofi_op *op, struct ofi_wr *wr, void **desc)
 {
-    unsigned char *local = (unsigned char *)op->xfer.local + piece->offset;
+    unsigned char *local = (unsigned char *)op->xfer.local + wr->offset;
     struct fid_mr *mr;
 
     *desc = NULL;
-    piece->bounced = op->xfer.len <= ofi->bounce;
-    if (!piece->bounced && ofi->endpoint.mr_local) {
-        mr = tern_ofi_mr_cache_get(ofi, local, piece->len, &piece->cached);
+    wr->bounced = op->xfer.len <= ofi->bounce;
+    if (!wr->bounced && ofi->endpoint.mr_local) {
+        mr = tern_ofi_mr_cache_get(ofi, local, wr->len, &wr->cached);
         if (mr) {
             *desc = fi_mr_desc(mr);
-        } else { /* no more can be registered */
-            piece->bounced = true;
-            piece->len = piece->len < ofi->bounce ? piece->len : ofi->bounce;
+        } else { /* no more memory can be registered */
+            wr->bounced = true;
+            wr->len = wr->len < ofi->bounce ? wr->len : ofi->bounce;
         }
     }
-    if (!piece->bounced)
+    if (!wr->bounced)
         return local;
-    *desc = piece->desc;
+    *desc = wr->desc;
     if (!op->xfer.get)
-        memcpy(piece->bounce, local, piece->len);
-    return piece->bounce;
+        memcpy(wr->bounce, local, wr->len);
+    return wr->bounce;
 }
 
-static ssize_t piece_post(struct ofi_link *ofi, struct ofi_op *op, struct ofi_wr *piece)
+static ssize_t wr_post(struct ofi_link *ofi, struct ofi_op *op, struct ofi_wr *wr)
 {
     const struct tern_link_part *part = op->xfer.part;
     void                        *desc;
-    void                        *memory = piece_memory(ofi, op, piece, &desc);
-    uint64_t                     remote = part->remote + op->xfer.offset + piece->offset;
-    struct iovec                 local = { memory, piece->len };
-    struct fi_rma_iov            there = { .addr = remote, .len = piece->len, .key = part->key };
+    void                        *memory = wr_memory(ofi, op, wr, &desc);
+    uint64_t                     remote = part->remote + op->xfer.offset + wr->offset;
+    struct iovec                 local = { memory, wr->len };
+    struct fi_rma_iov            there = { .addr = remote, .len = wr->len, .key = part->key };
     struct fi_msg_rma            msg = { .msg_iov = &local,
                                          .desc = &desc,
                                          .iov_count = 1,
                                          .addr = op->peer->addr,
                                          .rma_iov = &there,
                                          .rma_iov_count = 1,
-                                         .context = &piece->comp_ctx.context };
+                                         .context = &wr->comp_ctx.context };
     uint64_t                     flags = FI_COMPLETION | (ofi->endpoint.delivers ? FI_DELIVERY_COMPLETE : 0);
 
     if (op->xfer.get)
         return fi_readmsg(ofi->endpoint.ep, &msg, FI_COMPLETION);
-    if (piece->len <= ofi->endpoint.rma)
+    if (wr->len <= ofi->endpoint.rma)
         flags |= FI_INJECT;
-    if (op->xfer.notify && pack_note(ofi, &op->xfer, &msg.data))
+    if (op->xfer.notify && pack_notification(ofi, &op->xfer, &msg.data))
         flags |= FI_REMOTE_CQ_DATA;
     return fi_writemsg(ofi->endpoint.ep, &msg, flags);
 }
 
-/* The read behind a put: of its last byte. */
-static ssize_t flush_post(struct ofi_link *ofi, struct ofi_op *op, struct ofi_wr *piece)
+/* Post the read that flushes a put: it reads the last byte of the put. */
+static ssize_t flush_post(struct ofi_link *ofi, struct ofi_op *op, struct ofi_wr *wr)
 {
     const struct tern_link_part *part = op->xfer.part;
 
-    piece->len = 1;
-    piece->bounced = false;
-    return fi_read(ofi->endpoint.ep, piece->bounce, 1, piece->desc, op->peer->addr,
-                   part->remote + op->xfer.offset + op->xfer.len - 1, part->key, &piece->comp_ctx.context);
+    wr->len = 1;
+    wr->bounced = false;
+    return fi_read(ofi->endpoint.ep, wr->bounce, 1, wr->desc, op->peer->addr,
+                   part->remote + op->xfer.offset + op->xfer.len - 1, part->key, &wr->comp_ctx.context);
 }
 
-/* Whether there is something to hand over. */
+/* Returns true if the operation has something to post now. */
 static bool op_has_more(const struct ofi_link *ofi, const struct ofi_op *op)
 {
     if (op->error != 0 || op->cancelled)
@@ -252,49 +254,47 @@ static bool op_has_more(const struct ofi_link *ofi, const struct ofi_op *op)
     return op->in_flight == 0 && !op->xfer.get && !ofi->endpoint.delivers && !op->flushing;
 }
 
-/* One more piece. */
-static ssize_t op_post(struct ofi_link *ofi, struct ofi_op *op, struct ofi_wr *piece)
+/* Post one work request of the operation. Returns libfabric's return code. */
+static ssize_t op_post(struct ofi_link *ofi, struct ofi_op *op, struct ofi_wr *wr)
 {
     size_t  left = op->xfer.len - op->started;
     ssize_t rc;
 
-    piece->comp_ctx.ended = piece_ended;
-    piece->op = op;
-    piece->offset = op->started;
-    piece->len = left < ofi->chunk ? left : ofi->chunk;
-    rc = op->atomic.op ? tern_ofi_atomic_post(ofi, op, piece)
-         : left > 0    ? piece_post(ofi, op, piece)
-                       : flush_post(ofi, op, piece);
+    wr->comp_ctx.ended = wr_ended;
+    wr->op = op;
+    wr->offset = op->started;
+    wr->len = left < ofi->chunk ? left : ofi->chunk;
+    rc = op->atomic.op ? tern_ofi_atomic_post(ofi, op, wr) : left > 0 ? wr_post(ofi, op, wr) : flush_post(ofi, op, wr);
     if (rc != 0)
         return rc;
     op->in_flight++;
     if (left > 0)
-        op->started += piece->len;
+        op->started += wr->len;
     else
         op->flushing = true;
     return 0;
 }
 
-/* Take a piece, or the one that is held, and hand it over. */
+/* Post the next work request. If the post fails, the operation keeps the work request for the next attempt. */
 static ssize_t op_post_next(struct ofi_link *ofi, struct ofi_op *op)
 {
-    struct ofi_wr *piece;
+    struct ofi_wr *wr;
     ssize_t        rc;
 
     if (op->rpc_buf)
         return tern_ofi_rpc_post(ofi, op);
-    piece = op->next_wr ? op->next_wr : tern_ofi_wr_alloc(ofi, op->peer);
-    rc = piece ? op_post(ofi, op, piece) : -FI_EAGAIN;
+    wr = op->next_wr ? op->next_wr : tern_ofi_wr_alloc(ofi, op->peer);
+    rc = wr ? op_post(ofi, op, wr) : -FI_EAGAIN;
 
-    op->next_wr = rc == 0 ? NULL : piece;
-    if (rc != 0 && piece && piece->cached) {
-        tern_ofi_mr_cache_put(ofi, piece->cached);
-        piece->cached = NULL;
+    op->next_wr = rc == 0 ? NULL : wr;
+    if (rc != 0 && wr && wr->cached) {
+        tern_ofi_mr_cache_put(ofi, wr->cached);
+        wr->cached = NULL;
     }
     return rc;
 }
 
-/* Hand over what there is room for; the rest waits. */
+/* Post as much as the provider accepts. If the provider is busy, the operation waits on the waiting list. */
 void tern_ofi_op_pump(struct ofi_link *ofi, struct ofi_op *op)
 {
     tern_status st = tern_ofi_address(ofi, op->peer);
@@ -321,19 +321,19 @@ void tern_ofi_op_settle(struct ofi_link *ofi, struct ofi_op *op)
         op_finish(ofi, op);
 }
 
-static void piece_ended(struct ofi_link *ofi, struct ofi_comp_ctx *token, const struct ofi_comp *news)
+static void wr_ended(struct ofi_link *ofi, struct ofi_comp_ctx *comp_ctx, const struct ofi_comp *comp)
 {
-    struct ofi_wr *piece = (struct ofi_wr *)token;
-    struct ofi_op *op = piece->op;
+    struct ofi_wr *wr = (struct ofi_wr *)comp_ctx;
+    struct ofi_op *op = wr->op;
 
     op->in_flight--;
-    if (TERN_UNLIKELY(news->error != 0))
-        tern_ofi_op_fail(op, news->error, news->why);
+    if (TERN_UNLIKELY(comp->error != 0))
+        tern_ofi_op_fail(op, comp->error, comp->why);
     else if (op->atomic.op)
-        tern_ofi_atomic_answer(op, piece);
-    else if (op->xfer.get && piece->bounced && op->op && !op->cancelled)
-        memcpy((unsigned char *)op->xfer.local + piece->offset, piece->bounce, piece->len);
-    tern_ofi_wr_free(ofi, piece);
+        tern_ofi_atomic_answer(op, wr);
+    else if (op->xfer.get && wr->bounced && op->op && !op->cancelled)
+        memcpy((unsigned char *)op->xfer.local + wr->offset, wr->bounce, wr->len);
+    tern_ofi_wr_free(ofi, wr);
     if (!op->waits)
         tern_ofi_op_pump(ofi, op);
     tern_ofi_op_settle(ofi, op);
@@ -348,7 +348,7 @@ void tern_ofi_rma_pump(struct ofi_link *ofi)
         if (!ofi->waiting)
             ofi->waiting_end = &ofi->waiting;
         op->waits = false;
-        tern_ofi_op_pump(ofi, op); /* may wait again, as the last */
+        tern_ofi_op_pump(ofi, op); /* may append the operation to the waiting list again */
         tern_ofi_op_settle(ofi, op);
     }
 }
@@ -360,26 +360,27 @@ tern_status tern_ofi_peer_gone(int rank)
     return tern_base_fail(TERN_ERR_PEER, "rank %d is gone", rank);
 }
 
-/* The record of a transfer with its first piece; NULL: there is none now (TERN_AGAIN), or no memory. */
+/* Create the record of a transfer, with its first work request. Returns NULL with TERN_AGAIN in *st if no work
+ * request is available, or with TERN_ERR_NOMEM. */
 static struct ofi_op *op_make(struct ofi_lane *lane, struct ofi_peer *peer, const struct tern_xfer *xfer,
                               struct tern_link_op *op, tern_status *st)
 {
     struct ofi_link *ofi = lane->ofi;
-    struct ofi_wr   *piece = tern_ofi_wr_alloc(ofi, peer);
+    struct ofi_wr   *wr = tern_ofi_wr_alloc(ofi, peer);
     struct ofi_op   *made;
 
-    if (!piece && tern_ofi_poll_locked(ofi) > 0)
-        piece = tern_ofi_wr_alloc(ofi, peer);
+    if (!wr && tern_ofi_poll_locked(ofi) > 0)
+        wr = tern_ofi_wr_alloc(ofi, peer);
     *st = TERN_AGAIN;
-    if (!piece)
+    if (!wr)
         return NULL;
     made = op_new(ofi);
     if (!made) {
-        tern_ofi_wr_free(ofi, piece);
+        tern_ofi_wr_free(ofi, wr);
         *st = tern_base_fail(TERN_ERR_NOMEM, "link ofi: no memory for one more transfer");
         return NULL;
     }
-    *made = (struct ofi_op){ .op = op, .xfer = *xfer, .lane = lane, .peer = peer, .next_wr = piece };
+    *made = (struct ofi_op){ .op = op, .xfer = *xfer, .lane = lane, .peer = peer, .next_wr = wr };
     *op = (struct tern_link_op){ .xfer = *xfer, .link_data = made, .status = TERN_OK };
     return made;
 }
@@ -413,15 +414,15 @@ tern_status tern_ofi_op_start(struct ofi_lane *lane, const struct tern_xfer *xfe
     tern_ofi_op_pump(ofi, made);
     if (made->error == 0 || made->in_flight > 0) {
         if (!xfer->get && xfer->len <= ofi->bounce && made->started == xfer->len)
-            op->copied = xfer->len; /* it is in the piece's room */
+            op->copied = xfer->len; /* the data are in the bounce buffer */
         return TERN_PENDING;
     }
-    if (peer->known) { /* it may be dying: the same as an operation that fails later */
+    if (peer->known) { /* the peer may be dying: report the error as that of an operation that fails later */
         op_finish(ofi, made);
         return TERN_PENDING;
     }
     tern_ofi_op_unlist(made);
-    give_note(made);
+    return_credit(made);
     st = tern_base_fail(TERN_ERR_LINK, "link ofi, provider %s: %s of %zu bytes %s rank %d cannot start: %s",
                         ofi->endpoint.info->fabric_attr->prov_name,
                         xfer->what  ? xfer->what
@@ -447,8 +448,8 @@ static tern_status ofi_start(struct tern_lane *lane, const struct tern_xfer *xfe
     return st;
 }
 
-/* Whether the transfer, handed over now, cannot overtake this one: all of it has been handed over, and the provider
- * keeps the order of the two. */
+/* Returns true if xfer, posted now, cannot overtake op: op is posted completely, and the provider keeps the two in
+ * order. */
 static bool is_behind(const struct ofi_link *ofi, const struct ofi_op *op, const struct tern_xfer *xfer)
 {
     size_t longer = op->xfer.len > xfer->len ? op->xfer.len : xfer->len;
@@ -469,15 +470,16 @@ static bool ofi_keeps_order(struct tern_lane *lane, const struct tern_xfer *xfer
     return follows;
 }
 
-/* What is cut into several pieces, or may be where no more memory can be registered, is not known to be there when the
- * last of them is. */
+/* A put can carry its notification only if it is one work request: the completion of one write says nothing about
+ * the other writes. Where local memory must be registered, a put that is longer than the bounce buffer may be
+ * divided when registration fails. */
 static bool ofi_can_notify(struct tern_lane *lane, const struct tern_xfer *xfer)
 {
     const struct ofi_link *ofi = ((struct ofi_lane *)lane)->ofi;
     uint64_t               data;
 
     return !xfer->get && xfer->len > 0 && xfer->len <= (ofi->endpoint.mr_local ? ofi->bounce : ofi->chunk) &&
-           pack_note(ofi, xfer, &data);
+           pack_notification(ofi, xfer, &data);
 }
 
 const struct tern_link_path tern_ofi_path = { .name = "ofi",

@@ -1,5 +1,6 @@
-/* wire.h: every byte that the link ofi sends in messages, and reading it. What comes is hostile: it is checked here, by
- * a function of nothing but the bytes, and then against what is known of the sender in message.c. */
+/* wire.h: the format of all messages that the link ofi sends, and its decoder. Received bytes are untrusted:
+ * tern_ofi_wire_decode() checks them without any other state, and msg_recv.c then checks them against what is known
+ * of the sender. */
 #ifndef TERN_LINK_OFI_WIRE_H
 #define TERN_LINK_OFI_WIRE_H
 
@@ -9,12 +10,19 @@
 
 #include "link/link.h"
 
-#define OFI_WIRE_LAYOUT 6u /* changes with anything below */
+#define OFI_WIRE_LAYOUT 6u /* must change with every change below */
 
-/* A message on a channel, REQUEST, REPLY or TAGGED, has its data behind its head, or (FAR) says where the receiver
- * finds them; a NOTE has none. CREDIT tells how many messages of each channel, and notes that came with puts, have been
- * done with; WANT asks for that. An ERRAND has its request with it, or (FAR) leaves it in the sender's room; an ANSWER
- * has its bytes with it, or they were written into that room. */
+/* Kinds of messages.
+ *
+ * REQUEST, REPLY, TAGGED: a message on a channel, with its data behind the head. The FETCH variants say where the
+ * receiver reads the data instead. NOTIFY: a notification, without data.
+ *
+ * CREDIT: how many messages of each channel, and how many notifications of puts, the sender has consumed.
+ * CREDIT_REQUEST asks for a CREDIT.
+ *
+ * RPC: an RPC with its request. FETCH_RPC leaves the request in the initiator's RPC buffer. RPC_RESPONSE carries the
+ * response, unless the target has written the response into that buffer.
+ */
 enum ofi_kind {
     OFI_REQUEST,
     OFI_REPLY,
@@ -31,100 +39,103 @@ enum ofi_kind {
     OFI_KINDS
 };
 
-/* Begins every message. Little-endian, as every machine that Tern runs on. */
+/* The start of every message. Little-endian, like every machine that Tern supports. */
 struct ofi_header {
-    uint64_t token;     /* shows that sender and receiver are of one job */
-    uint32_t from_kind; /* rank in the job, shifted by 8; enum ofi_kind */
-    uint16_t seq; /* on a channel: number of the message, modulo 2^16. WANT: the channel, or OFI_PUT_NOTIFY. Errands:
-                         * the room */
-    uint16_t ack; /* on a channel: messages of its partner that the sender has done with, modulo 2^16. Errands: how
-                         * often the room was used, modulo 2^16 */
+    uint64_t token;     /* proves that sender and receiver belong to the same job */
+    uint32_t from_kind; /* rank in the job << 8 | enum ofi_kind */
+    uint16_t
+        seq; /* on a channel: sequence number, modulo 2^16. CREDIT_REQUEST: the channel, or OFI_PUT_NOTIFY. RPC: number of the RPC buffer */
+    uint16_t
+        ack; /* on a channel: messages of the partner channel that the sender has consumed, modulo 2^16. RPC: use count of the RPC buffer, modulo 2^16 */
 };
 _Static_assert(sizeof(struct ofi_header) == 16, "the header has no padding");
 
-/* On a channel: the head, then data to the end, or their place. */
+/* A message on a channel: the header, the head, then the data up to the end or a struct ofi_remote_data. */
 #define OFI_WIRE_HEAD (sizeof(struct ofi_header) + TERN_LINK_HEAD)
 _Static_assert(OFI_WIRE_HEAD == 64, "head and data keep their alignment");
-#define OFI_WIRE_INLINE_MAX 8192u /* bytes of data that are sent with the message */
+#define OFI_WIRE_INLINE_MAX 8192u /* most bytes of data that are sent in the message */
 
-/* Where data are, in memory of the sender that is open to reading. */
+/* The location of data in memory of the sender that is registered for remote reads. */
 struct ofi_remote_data {
     uint64_t key, addr;
     uint64_t len;
 };
 
-/* The channel whose messages go the other way when those of a channel do: replies follow requests, the others what is
- * like them. */
+/* Returns the channel whose messages acknowledge those of the given channel: requests and replies acknowledge each
+ * other, and the other channels acknowledge themselves. */
 static inline unsigned tern_ofi_wire_partner(unsigned channel)
 {
     return channel < TERN_CHANNELS_PAIR ? 1 - channel : channel;
 }
 
-/* Whether the header's 16 bits tell how many messages of a channel with so many cells were handled: a number that comes
- * late must not look like one that is ahead. Of longer queues only a CREDIT tells. */
+/* Returns true if the 16-bit ack of the header suffices for a channel with so many cells: a late ack must not look
+ * like one that is ahead. Longer queues are acknowledged by CREDIT messages only. */
 static inline bool tern_ofi_wire_acks(uint32_t cells)
 {
     return cells <= 1u << 14;
 }
 
-/* What is counted between two ranks: the messages of each channel, and notes that came with puts. */
+/* Items counted between two ranks: the messages of each channel, and the notifications that are sent with puts. */
 #define OFI_PUT_NOTIFY TERN_CHANNELS
 #define OFI_COUNTED (TERN_CHANNELS + 1)
 
-/* Follows the header of a CREDIT. */
+/* Follows the header of a CREDIT message. */
 struct ofi_credit {
     uint32_t consumed[OFI_COUNTED]; /* modulo 2^32 */
 };
 
-/* A note that came with a put: the put's remote completion data, of 32 or 64 bits or what the provider has, hold all of
- * it or it is sent behind the put. From the lowest bit on: the source's rank, in as many bits as the job's ranks need;
- * the number of hexadecimal digits of tag (4 bits) and of bytes (3 bits); these digits; and the rest is the region. */
+/* A notification that is sent with a put, in the put's remote completion data. If the notification does not fit into
+ * the bits that the provider offers, it is sent as a message after the put. Layout, from the lowest bit: the
+ * source's rank, in as many bits as the ranks of the job need; the number of hexadecimal digits of tag (4 bits) and
+ * of bytes (3 bits); the digits of tag and bytes; and the region in the remaining bits. */
 struct ofi_put_notify {
     uint32_t from, tag;
-    uint64_t region, bytes; /* the region by its owner's number, never 0 */
+    uint64_t region, bytes; /* region: the owner's number of the region, never 0 */
 };
 
-/* Of a job of so many ranks, into so many bits; false: it does not fit. And back; false: it makes no sense. */
+/* Convert between a notification and completion data of the given number of bits, in a job of the given number of
+ * ranks. pack returns false if the notification does not fit. unpack returns false if the data are invalid. */
 bool tern_ofi_wire_pack(uint32_t ranks, unsigned bits, const struct ofi_put_notify *written, uint64_t *data);
 bool tern_ofi_wire_unpack(uint32_t ranks, uint64_t data, struct ofi_put_notify *out);
 
-/* Follows the header of an ERRAND; then the request, if it came along. */
+/* Follows the header of an RPC, and is followed by the request if the message carries it. */
 struct ofi_rpc_request {
-    uint64_t region;    /* that the request is about, by its owner's name */
-    uint64_t key, addr; /* of the sender's room: of the request, and behind it (tern_link_response_at) of the answer */
-    uint32_t len;       /* bytes of the request */
-    uint32_t expect;    /* the most that the answer may have */
+    uint64_t region; /* target region of the request, by its owner's name */
+    uint64_t key,
+        addr; /* location of the request in the initiator's RPC buffer; the response follows it (tern_link_response_at) */
+    uint32_t len;    /* length of the request */
+    uint32_t expect; /* maximum length of the response */
 };
 _Static_assert(sizeof(struct ofi_rpc_request) == 32, "an errand has no padding");
 
-/* Follows the header of an ANSWER; then its bytes, if they came along. */
+/* Follows the header of an RPC_RESPONSE, and is followed by the response if the message carries it. */
 struct ofi_rpc_response {
     int32_t  status; /* tern_status */
-    uint32_t len;    /* bytes */
+    uint32_t len;    /* length of the response */
 };
 _Static_assert(sizeof(struct ofi_rpc_response) == 8, "an answer has no padding");
 
 #define OFI_WIRE_RPC (sizeof(struct ofi_header) + sizeof(struct ofi_rpc_request))
 #define OFI_WIRE_RPC_RESPONSE (sizeof(struct ofi_header) + sizeof(struct ofi_rpc_response))
 
-/* What a message says. */
+/* A decoded message. */
 struct ofi_decoded {
     struct ofi_header       header;
     uint32_t                from;
     enum ofi_kind           kind;
     struct ofi_credit       credit;
-    struct ofi_remote_data  remote; /* len 0: the data came along */
+    struct ofi_remote_data  remote; /* len 0: the message carries the data */
     struct ofi_rpc_request  rpc_request;
     struct ofi_rpc_response rpc_response;
     unsigned                channel;
-    size_t len; /* bytes of data, of a request or of an answer that came along, or on a channel are far */
+    size_t len; /* bytes of data, request or response that the message carries or, on a channel, that must be fetched */
 };
 
-/* Read len bytes; false: they make no sense. */
+/* Decode and check a message of len bytes. Returns false if the message is invalid. */
 bool tern_ofi_wire_decode(const void *bytes, size_t len, struct ofi_decoded *out);
 
-/* The token of messages from one rank to another. Whoever sees one learns nothing of the job's number, and can make
- * none for other ranks. */
+/* Returns the token of messages from one rank to another. The token does not reveal the job's number, and does not
+ * allow an observer to make tokens for other pairs of ranks. */
 uint64_t tern_ofi_wire_token(uint64_t job, uint32_t from, uint32_t to);
 
 #endif
