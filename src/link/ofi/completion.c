@@ -1,19 +1,22 @@
-/* completion.c: how a context hears of its transfers.
+/* completion.c: how a lane learns that its operations have completed.
  *
- * Whoever reads the completion queue pushes what has ended onto the lane; the lane's own thread takes it from there and
- * reports it. A transfer whose connection broke is reported when it is known whether the peer is dead.
+ * The thread that polls the completion queue pushes finished operations onto the stack of their lane. The lane's own
+ * thread pops and reports them. An operation whose connection broke is reported after it is known whether the peer
+ * is dead.
  *
- * Not every end comes from the completion queue. Operations on a peer that is gone are given up after a second, an
- * operation that failed is reported after a second, and a peer that owes an answer is sent a message every second so
- * that a broken connection shows. Each of these has a time at which the lane's thread has to act. A thread that is
- * about to sleep asks for the earliest of them (tern_ofi_lanes_due), and sleeps no longer than that.
+ * The completion queue does not report the end of every operation. Operations on a peer that is gone are given up
+ * after a second, an operation that failed is reported after a second, and a peer that owes a response is sent a
+ * message every second, so that a broken connection is detected. Each of these actions has a time at which the
+ * lane's thread must perform it. A thread that is about to sleep asks for the earliest time (tern_ofi_lanes_due) and
+ * sleeps no longer than that.
  */
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "link/ofi/ofi.h"
 
-#define LOOKS_PER_ROLL 1024 /* a peer that left in order is noticed by looking, or before a thread sleeps */
+#define LOOKS_PER_ROLL \
+    1024 /* polls between checks for peers that left in order; a thread also checks before it sleeps */
 
 tern_status tern_ofi_lane_open(struct tern_link *link, struct tern_lane **out)
 {
@@ -34,10 +37,10 @@ tern_status tern_ofi_lane_open(struct tern_link *link, struct tern_lane **out)
     return TERN_OK;
 }
 
-/* Move what others have finished to the lane's own list, the oldest first. */
+/* Move the operations that other threads have finished to the lane's own list, the oldest first. */
 static void take_finished(struct ofi_lane *lane)
 {
-    /* acquire: how each ended. Pairs with the release in op_finish(). */
+    /* acquire: the results of the operations. Pairs with the release in op_finish(). */
     struct ofi_op *op = atomic_exchange_explicit(&lane->finished, NULL, memory_order_acquire), *next;
 
     for (; op; op = next) {
@@ -47,7 +50,7 @@ static void take_finished(struct ofi_lane *lane)
     }
 }
 
-/* What is under way ends by itself, and nobody hears of it. */
+/* Close the lane. Outstanding operations complete later and are not reported. */
 void tern_ofi_lane_close(struct tern_lane *lane)
 {
     struct ofi_lane *l = (struct ofi_lane *)lane;
@@ -81,7 +84,7 @@ void tern_ofi_lane_cancel(struct tern_lane *lane, struct tern_link_op *op)
     pthread_mutex_unlock(&ofi->lock);
 }
 
-/* Errors that mean that the peer cannot be reached any more. */
+/* Returns true for errors that mean that the peer is not reachable any more. */
 static bool is_disconnected(int error)
 {
     switch (error) {
@@ -100,9 +103,10 @@ static bool is_disconnected(int error)
     }
 }
 
-/* What became of an operation that has ended. TERN_PENDING: it failed just now, by an error that may be that of any
- * provider for a broken connection, and whether the peer lives is not known yet; the launcher tells, and must do so
- * before anyone takes the error for the first failure of the job. */
+/* Returns the status of a finished operation, or TERN_PENDING if the operation has failed just now and it is not
+ * known yet whether the peer is alive. Providers report a broken connection by various errors. The launcher reports
+ * the death of a peer within OFI_NOTICE_NS, and must do so before the error is taken for the first failure of the
+ * job. */
 static tern_status judge(const struct ofi_link *ofi, struct ofi_op *op)
 {
     int rank = op->peer->rank;
@@ -121,7 +125,7 @@ static tern_status judge(const struct ofi_link *ofi, struct ofi_op *op)
     return tern_base_fail(TERN_ERR_PEER, "the connection to rank %d broke: %s", rank, op->why);
 }
 
-/* Report what has ended. */
+/* Report the finished operations to the core. */
 static void report(struct ofi_lane *lane)
 {
     struct ofi_link *ofi = lane->ofi;
@@ -143,7 +147,7 @@ static void report(struct ofi_lane *lane)
         op->op->copied = op->xfer.len;
         ofi->up->done(op->op, st);
     }
-    atomic_store_explicit(&lane->judge_at, judge_at, memory_order_relaxed); /* for this thread, before it sleeps */
+    atomic_store_explicit(&lane->judge_at, judge_at, memory_order_relaxed); /* read by this thread before it sleeps */
     pthread_mutex_lock(&ofi->lock);
     for (op = done; op; op = next) {
         next = op->finished;
@@ -152,13 +156,13 @@ static void report(struct ofi_lane *lane)
     pthread_mutex_unlock(&ofi->lock);
 }
 
-/* ---- operations whose end nobody tells ---- */
+/* ---- operations that no completion reports ---- */
 
-/* When the lane has to see to an operation that is under way. */
+/* Returns the time at which the lane must check an outstanding operation. */
 static int64_t op_due(const struct ofi_link *ofi, const struct ofi_op *op)
 {
     if (tern_ofi_gone(ofi, op->peer->rank))
-        return op->give_up_at; /* 0: at once, to set the time */
+        return op->give_up_at; /* 0: now, to set the time */
     return op->rpc_buf ? tern_ofi_rpc_due(op) : OFI_NEVER;
 }
 
@@ -173,8 +177,9 @@ static int64_t first_due(const struct ofi_lane *lane)
     return first;
 }
 
-/* Take an operation off the lane whose time is over; false: it stays for now. The provider ends operations when it sees
- * that the peer is gone; it is given some time for that, because until then it may write into the program's memory. */
+/* Check an outstanding operation. Returns true, and removes the operation from the lane, if its peer is gone and its
+ * time is over. The provider completes operations when it detects that the peer is gone. It is given some time for
+ * that, because until then it may write into the program's memory. */
 static bool is_given_up(struct ofi_link *ofi, struct ofi_op *op, int64_t now)
 {
     if (!tern_ofi_gone(ofi, op->peer->rank)) {
@@ -190,7 +195,7 @@ static bool is_given_up(struct ofi_link *ofi, struct ofi_op *op, int64_t now)
     return true;
 }
 
-/* See which peers are gone, and give up operations on them. */
+/* Check which peers are gone, and give up the operations on them. */
 static void give_up(struct ofi_lane *lane)
 {
     struct ofi_link     *ofi = lane->ofi;
@@ -205,11 +210,11 @@ static void give_up(struct ofi_lane *lane)
         op->keeps = op->op->buffer_in_use = op->xfer.heap && op->in_flight > 0;
         op->op->next = lost;
         lost = op->op;
-        op->op = NULL; /* the pieces end some time, or never */
+        op->op = NULL; /* the work requests complete some time, or never */
         if (op->rpc_buf)
             tern_ofi_rpc_forget(ofi, op);
     }
-    atomic_store_explicit(&lane->roll_at, first_due(lane), memory_order_relaxed); /* the lock orders */
+    atomic_store_explicit(&lane->roll_at, first_due(lane), memory_order_relaxed); /* ordered by the lock */
     pthread_mutex_unlock(&ofi->lock);
     for (; lost; lost = after) {
         after = lost->next;
@@ -217,12 +222,12 @@ static void give_up(struct ofi_lane *lane)
     }
 }
 
-/* Whether it is time to see which peers are gone: someone died, or now and then; by the clock where an operation waits
- * for something that the provider does not tell. */
+/* Returns true if the lane must check which peers are gone: after a death, after every LOOKS_PER_ROLL polls, and at
+ * roll_at, if an operation waits for an event that the provider does not report. */
 static bool is_roll_call(struct ofi_lane *lane)
 {
     uint32_t losses = atomic_load_explicit(&lane->ofi->boot->segment->losses, memory_order_relaxed);
-    /* relaxed: of who called this lane before it rang. Pairs with the fences of the bell. */
+    /* relaxed: written by a thread that then rings the bell. Pairs with the fences of the bell. */
     int64_t  roll_at = atomic_load_explicit(&lane->roll_at, memory_order_relaxed);
 
     if (++lane->looks % LOOKS_PER_ROLL != 0 && losses == lane->losses &&
@@ -232,24 +237,25 @@ static bool is_roll_call(struct ofi_lane *lane)
     return true;
 }
 
-/* A lane may belong to another thread than the one that asks. A lane whose time has come is therefore called once, by
- * the bell on which its thread sleeps, and not waited for: that thread may be computing. */
+/* A lane may belong to a thread other than the caller. If the time of a lane has come, the caller therefore rings,
+ * once, the bell on which the lane's thread sleeps, and does not wait for that thread: it may be computing. */
 int64_t tern_ofi_lanes_due(struct ofi_link *ofi)
 {
     int64_t now = tern_base_now(), first = OFI_NEVER;
 
     for (struct ofi_lane *lane = ofi->lanes; lane; lane = lane->next) {
         int64_t due = first_due(lane);
-        int64_t judge_at = atomic_load_explicit(&lane->judge_at, memory_order_relaxed); /* the asking thread's own */
+        int64_t judge_at =
+            atomic_load_explicit(&lane->judge_at, memory_order_relaxed); /* written by the calling thread */
 
         due = judge_at < due ? judge_at : due;
-        if (atomic_load_explicit(&lane->roll_at, memory_order_relaxed) == OFI_CALLED) /* the lock orders */
+        if (atomic_load_explicit(&lane->roll_at, memory_order_relaxed) == OFI_CALLED) /* ordered by the lock */
             continue;
         if (due > now) {
             first = due < first ? due : first;
             continue;
         }
-        /* relaxed: the bell's fence orders it before the ring. Pairs with the load in is_roll_call(). */
+        /* relaxed: the bell's fence orders the store before the ring. Pairs with the load in is_roll_call(). */
         atomic_store_explicit(&lane->roll_at, OFI_CALLED, memory_order_relaxed);
         tern_ofi_ring(ofi);
     }
@@ -261,7 +267,7 @@ void tern_ofi_lane_progress(struct tern_lane *lane)
     struct ofi_lane *l = (struct ofi_lane *)lane;
 
     tern_ofi_poll(l->ofi);
-    atomic_store_explicit(&l->ofi->fresh, true, memory_order_relaxed); /* the same thread asks for messages next */
+    atomic_store_explicit(&l->ofi->fresh, true, memory_order_relaxed); /* the same thread polls for messages next */
     if (atomic_load_explicit(&l->finished, memory_order_relaxed) || l->kept)
         report(l);
     if (TERN_UNLIKELY(is_roll_call(l)))

@@ -1,8 +1,9 @@
 /* msg_send.c: sending messages.
  *
- * What is published in a ring is handed to the provider in order. A message without data is copied while it is sent;
- * one with data goes from the ring; one with much data stays there, and only its head and where it is go out. Its cell
- * is free again when the provider has done with it and the peer has told that the message was handled.
+ * The messages that are published in a ring are sent in order. A message without data is copied and sent (inject). A
+ * message with data is sent directly from the ring. The data of a long message stay in the ring: only the head and
+ * the location of the data are sent, and the receiver reads the data. A cell is free again when the provider has
+ * completed its send and the peer has acknowledged the message.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@
 
 void tern_ofi_tx_unregister(struct ofi_peer *peer)
 {
-    peer->rings_mr[TERN_CHANNEL_REPLY] = NULL; /* it is that of the requests */
+    peer->rings_mr[TERN_CHANNEL_REPLY] = NULL; /* the reply ring shares the registration of the request ring */
     for (unsigned c = 0; c < TERN_CHANNELS; c++)
         tern_ofi_unregister(&peer->rings_mr[c]);
 }
@@ -31,23 +32,24 @@ void tern_ofi_tx_drop(struct ofi_peer *peer)
     }
 }
 
-static void outlet_make(struct ofi_tx_channel *out, unsigned char *memory, struct tern_ring_shape shape)
+static void tx_ring_make(struct ofi_tx_channel *out, unsigned char *memory, struct tern_ring_shape shape)
 {
     memset(memory, 0, sizeof(struct tern_ring) + shape.cells * sizeof(struct tern_ring_cell));
     tern_base_ring_producer_init(&out->ring.producer, memory, shape);
     tern_base_ring_consumer_init(&out->cells, memory, shape);
 }
 
-/* An outlet of a channel that has data, from which the provider sends. */
-static bool rings_make(struct ofi_link *ofi, struct ofi_peer *peer, unsigned channel, unsigned char *memory)
+/* Create the ring of a channel that carries data. The provider sends from the ring. Returns false if there is no
+ * memory. */
+static bool tx_data_ring_make(struct ofi_link *ofi, struct ofi_peer *peer, unsigned channel, unsigned char *memory)
 {
     struct tern_ring_shape shape = ofi->msg.shape[channel];
 
-    outlet_make(&peer->out[channel], memory, shape);
+    tx_ring_make(&peer->out[channel], memory, shape);
     return (peer->out[channel].sent = calloc(shape.cells, sizeof(*peer->out[channel].sent))) != NULL;
 }
 
-/* The outlets that are made together with that of a channel: first to last. */
+/* The rings first_of(channel) to last_of(channel) are created together: requests and replies share one allocation. */
 static unsigned first_of(unsigned channel)
 {
     return channel < TERN_CHANNELS_PAIR ? 0 : channel;
@@ -58,22 +60,22 @@ static unsigned last_of(unsigned channel)
     return channel < TERN_CHANNELS_PAIR ? TERN_CHANNELS_PAIR - 1 : channel;
 }
 
-/* Their memory, and what is in it. */
-static bool outlets_make(struct ofi_link *ofi, struct ofi_peer *peer, unsigned first, unsigned last)
+/* Allocate and initialize the rings first to last. Returns false if there is no memory. */
+static bool tx_rings_make(struct ofi_link *ofi, struct ofi_peer *peer, unsigned first, unsigned last)
 {
     size_t bytes = ofi->msg.ring_bytes[first];
     bool   made = (peer->rings[first] = aligned_alloc(TERN_RING_LINE, (last - first + 1) * bytes)) != NULL;
 
-    if (made && first == TERN_CHANNEL_NOTIFY) { /* these are copied */
-        outlet_make(&peer->out[first], peer->rings[first], ofi->msg.shape[first]);
+    if (made && first == TERN_CHANNEL_NOTIFY) { /* notifications are copied when they are sent */
+        tx_ring_make(&peer->out[first], peer->rings[first], ofi->msg.shape[first]);
         return true;
     }
     for (unsigned c = first; c <= last && made; c++)
-        made = rings_make(ofi, peer, c, peer->rings[first] + (c - first) * bytes);
+        made = tx_data_ring_make(ofi, peer, c, peer->rings[first] + (c - first) * bytes);
     return made;
 }
 
-static void outlets_drop(struct ofi_peer *peer, unsigned first, unsigned last)
+static void tx_rings_drop(struct ofi_peer *peer, unsigned first, unsigned last)
 {
     free(peer->rings[first]);
     peer->rings[first] = NULL;
@@ -89,23 +91,23 @@ tern_status tern_ofi_tx_make(struct ofi_link *ofi, struct ofi_peer *peer, unsign
     size_t      bytes = (last - first + 1) * ofi->msg.ring_bytes[first];
     tern_status st = TERN_OK;
 
-    if (!outlets_make(ofi, peer, first, last))
+    if (!tx_rings_make(ofi, peer, first, last))
         st = tern_base_fail(TERN_ERR_NOMEM, "link ofi: no memory for a message queue to rank %d", peer->rank);
     else if (channel != TERN_CHANNEL_NOTIFY)
         st = tern_ofi_register(ofi, peer->rings[first], bytes, FI_SEND | FI_REMOTE_READ, &peer->rings_mr[first]);
     if (st < 0) {
-        outlets_drop(peer, first, last);
+        tx_rings_drop(peer, first, last);
         return st;
     }
     for (unsigned c = first; c <= last; c++) {
         peer->rings_mr[c] = peer->rings_mr[first];
-        /* release: the rings before the mark. Pairs with the acquire in tern_ofi_msg_open(). */
+        /* release: the rings before the flag. Pairs with the acquire in target() of message.c. */
         atomic_store_explicit(&peer->ready[c], true, memory_order_release);
     }
     return TERN_OK;
 }
 
-/* ---- who has something to send ---- */
+/* ---- peers to which something must be sent ---- */
 
 static void work_add(struct ofi_link *ofi, struct ofi_peer *peer)
 {
@@ -123,7 +125,7 @@ void tern_ofi_tx_due(struct ofi_link *ofi, struct ofi_peer *peer, unsigned what)
     work_add(ofi, peer);
 }
 
-/* Messages to the peer are lost, or it cannot be reached. */
+/* Stop sending to the peer, because messages to it were lost or it is not reachable. */
 static void break_off(struct ofi_link *ofi, struct ofi_peer *peer, const char *why)
 {
     if (!peer->broken)
@@ -132,12 +134,12 @@ static void break_off(struct ofi_link *ofi, struct ofi_peer *peer, const char *w
         tern_base_log(TERN_LOG_DEBUG, "link ofi: messages to rank %d cannot be sent: %s", peer->rank, why);
     peer->broken = true;
     peer->due = 0;
-    tern_ofi_ring(ofi); /* someone may wait for room */
+    tern_ofi_ring(ofi); /* a thread may wait for space in the ring */
 }
 
-/* ---- cells that come free ---- */
+/* ---- freeing cells ---- */
 
-/* Free the oldest cells whose messages have been handled, and those that were given up. */
+/* Free the oldest cells whose messages are acknowledged and no longer in flight, and the cells that were skipped. */
 static void free_cells(struct ofi_link *ofi, struct ofi_tx_channel *out)
 {
     bool any = false;
@@ -158,13 +160,13 @@ static void free_cells(struct ofi_link *ofi, struct ofi_tx_channel *out)
         tern_ofi_ring(ofi);
 }
 
-static void sent_ended(struct ofi_link *ofi, struct ofi_comp_ctx *token, const struct ofi_comp *news)
+static void sent_ended(struct ofi_link *ofi, struct ofi_comp_ctx *comp_ctx, const struct ofi_comp *comp)
 {
-    struct ofi_tx_cell *sent = (struct ofi_tx_cell *)token;
+    struct ofi_tx_cell *sent = (struct ofi_tx_cell *)comp_ctx;
 
     sent->in_flight = false;
-    if (news->error != 0)
-        break_off(ofi, sent->peer, news->why);
+    if (comp->error != 0)
+        break_off(ofi, sent->peer, comp->why);
     for (unsigned c = 0; c < TERN_CHANNELS; c++)
         if (sent->peer->out[c].sent)
             free_cells(ofi, &sent->peer->out[c]);
@@ -176,13 +178,13 @@ bool tern_ofi_tx_ack(struct ofi_link *ofi, struct ofi_peer *peer, unsigned chann
     int32_t                more = (int32_t)(number - (uint32_t)out->acked);
 
     if (more <= 0)
-        return true; /* it has told more meanwhile */
+        return true; /* an older acknowledgement that was overtaken */
     if ((uint64_t)more > out->transmitted - out->acked)
         return false;
     out->acked += (uint64_t)more;
     out->credit_requested = false;
     if (channel == OFI_PUT_NOTIFY)
-        tern_ofi_ring(ofi); /* a thread may sleep until there is room */
+        tern_ofi_ring(ofi); /* a thread may sleep until it gets a credit */
     else
         free_cells(ofi, out);
     return true;
@@ -195,31 +197,31 @@ static struct ofi_header header_of(const struct ofi_link *ofi, const struct ofi_
     return (struct ofi_header){ .token = peer->token_out, .from_kind = (uint32_t)ofi->rank << 8 | kind };
 }
 
-/* Bytes that lie nowhere else: copied by the provider while they are sent, or by us into a piece's room where it does
- * not copy so many. */
-static void room_ended(struct ofi_link *ofi, struct ofi_comp_ctx *token, const struct ofi_comp *news)
+/* The send of tern_ofi_send_copy() has completed. Short messages need no completion, because the provider copies
+ * them (inject); a longer message is sent from the bounce buffer of a work request. */
+static void copy_ended(struct ofi_link *ofi, struct ofi_comp_ctx *comp_ctx, const struct ofi_comp *comp)
 {
-    struct ofi_wr *piece = (struct ofi_wr *)token;
+    struct ofi_wr *wr = (struct ofi_wr *)comp_ctx;
 
-    if (news->error != 0)
-        break_off(ofi, piece->peer, news->why);
-    tern_ofi_wr_free(ofi, piece);
+    if (comp->error != 0)
+        break_off(ofi, wr->peer, comp->why);
+    tern_ofi_wr_free(ofi, wr);
 }
 
 ssize_t tern_ofi_send_copy(struct ofi_link *ofi, struct ofi_peer *peer, const void *bytes, size_t len)
 {
-    struct ofi_wr *piece;
+    struct ofi_wr *wr;
     ssize_t        rc;
 
     if (len <= ofi->endpoint.inject)
         return fi_inject(ofi->endpoint.ep, bytes, len, peer->addr);
-    if (!(piece = tern_ofi_wr_alloc(ofi, peer)))
+    if (!(wr = tern_ofi_wr_alloc(ofi, peer)))
         return -FI_EAGAIN;
-    memcpy(piece->bounce, bytes, len);
-    piece->comp_ctx.ended = room_ended;
-    rc = fi_send(ofi->endpoint.ep, piece->bounce, len, piece->desc, peer->addr, &piece->comp_ctx.context);
+    memcpy(wr->bounce, bytes, len);
+    wr->comp_ctx.ended = copy_ended;
+    rc = fi_send(ofi->endpoint.ep, wr->bounce, len, wr->desc, peer->addr, &wr->comp_ctx.context);
     if (rc != 0)
-        tern_ofi_wr_free(ofi, piece);
+        tern_ofi_wr_free(ofi, wr);
     return rc;
 }
 
@@ -239,36 +241,37 @@ static ssize_t send_run(struct ofi_link *ofi, struct ofi_peer *peer, unsigned ch
     return rc;
 }
 
-/* Head and place of a message whose data stay in the ring. */
-static ssize_t send_far(struct ofi_link *ofi, struct ofi_peer *peer, unsigned channel, const unsigned char *run,
-                        size_t len)
+/* Send the head of a message and the location of its data, which stay in the ring. */
+static ssize_t send_remote(struct ofi_link *ofi, struct ofi_peer *peer, unsigned channel, const unsigned char *run,
+                           size_t len)
 {
     bool                   by_address = ofi->endpoint.info->domain_attr->mr_mode & FI_MR_VIRT_ADDR;
-    struct ofi_remote_data far = { .key = fi_mr_key(peer->rings_mr[channel]), .len = len - OFI_WIRE_HEAD };
-    unsigned char          bytes[OFI_WIRE_HEAD + sizeof(far)];
+    struct ofi_remote_data remote = { .key = fi_mr_key(peer->rings_mr[channel]), .len = len - OFI_WIRE_HEAD };
+    unsigned char          bytes[OFI_WIRE_HEAD + sizeof(remote)];
 
-    far.addr = (uintptr_t)run + OFI_WIRE_HEAD - (by_address ? 0 : (uintptr_t)peer->rings[first_of(channel)]);
+    remote.addr = (uintptr_t)run + OFI_WIRE_HEAD - (by_address ? 0 : (uintptr_t)peer->rings[first_of(channel)]);
     memcpy(bytes, run, OFI_WIRE_HEAD);
-    memcpy(bytes + OFI_WIRE_HEAD, &far, sizeof(far));
+    memcpy(bytes + OFI_WIRE_HEAD, &remote, sizeof(remote));
     return tern_ofi_send_copy(ofi, peer, bytes, sizeof(bytes));
 }
 
-static enum ofi_kind kind_of(unsigned channel, bool far)
+static enum ofi_kind kind_of(unsigned channel, bool remote)
 {
     if (channel == TERN_CHANNEL_NOTIFY)
         return OFI_NOTIFY;
     if (channel == TERN_CHANNEL_TAGGED)
-        return far ? OFI_FETCH_TAGGED : OFI_TAGGED;
-    return (enum ofi_kind)(channel + (far ? OFI_FETCH_REQUEST : OFI_REQUEST));
+        return remote ? OFI_FETCH_TAGGED : OFI_TAGGED;
+    return (enum ofi_kind)(channel + (remote ? OFI_FETCH_REQUEST : OFI_REQUEST));
 }
 
-/* One message of a ring. One without data lies in its cell; others have header and head before their data. */
+/* Send the message of one cell. The head of a message without data is in the cell itself. Other messages have their
+ * header and head in the ring, in front of the data. */
 static ssize_t send_cell(struct ofi_link *ofi, struct ofi_peer *peer, unsigned channel, struct tern_ring_cell *cell)
 {
     struct ofi_tx_channel *out = &peer->out[channel];
     uint32_t               len = tern_base_ring_cell_len(cell);
-    bool                   far = len > OFI_WIRE_HEAD + OFI_WIRE_INLINE_MAX;
-    struct ofi_header      header = header_of(ofi, peer, kind_of(channel, far));
+    bool                   remote = len > OFI_WIRE_HEAD + OFI_WIRE_INLINE_MAX;
+    struct ofi_header      header = header_of(ofi, peer, kind_of(channel, remote));
     unsigned char          small[OFI_WIRE_HEAD], *run;
 
     header.seq = (uint16_t)out->transmitted;
@@ -280,16 +283,16 @@ static ssize_t send_cell(struct ofi_link *ofi, struct ofi_peer *peer, unsigned c
     }
     run = out->cells.data + cell->at;
     memcpy(run, &header, sizeof(header));
-    return far ? send_far(ofi, peer, channel, run, len) : send_run(ofi, peer, channel, run, len);
+    return remote ? send_remote(ofi, peer, channel, run, len) : send_run(ofi, peer, channel, run, len);
 }
 
-/* Everything that is published on a channel, in order. */
+/* Send all published messages of a channel, in order. */
 static ssize_t send_cells(struct ofi_link *ofi, struct ofi_peer *peer, unsigned channel)
 {
     struct ofi_tx_channel *out = &peer->out[channel];
     struct ofi_rx_channel *partner = &peer->in[tern_ofi_wire_partner(channel)];
     struct tern_ring_shape shape = out->cells.shape;
-    bool                   tells = tern_ofi_wire_acks(shape.cells); /* the partner has as many */
+    bool                   acks = tern_ofi_wire_acks(shape.cells); /* the partner channel has as many cells */
     ssize_t                rc = 0;
 
     while (rc == 0 && out->next - out->cells.next < shape.cells) {
@@ -300,7 +303,7 @@ static ssize_t send_cells(struct ofi_link *ofi, struct ofi_peer *peer, unsigned 
             break;
         if (cell->len != TERN_RING_SKIP && (rc = send_cell(ofi, peer, channel, cell)) == 0) {
             out->transmitted++;
-            if (tells) {
+            if (acks) {
                 partner->credited = partner->consumed;
                 partner->uncredited_bytes = 0;
             }
@@ -311,7 +314,7 @@ static ssize_t send_cells(struct ofi_link *ofi, struct ofi_peer *peer, unsigned 
     return rc;
 }
 
-/* ---- control ---- */
+/* ---- control messages ---- */
 
 static ssize_t send_credit(struct ofi_link *ofi, struct ofi_peer *peer)
 {
@@ -332,7 +335,7 @@ static ssize_t send_credit(struct ofi_link *ofi, struct ofi_peer *peer)
     return rc;
 }
 
-static ssize_t send_want(struct ofi_link *ofi, struct ofi_peer *peer, unsigned channel)
+static ssize_t send_credit_request(struct ofi_link *ofi, struct ofi_peer *peer, unsigned channel)
 {
     struct ofi_header header = header_of(ofi, peer, OFI_CREDIT_REQUEST);
 
@@ -347,8 +350,9 @@ static ssize_t send_due(struct ofi_link *ofi, struct ofi_peer *peer)
     while (peer->due && rc == 0) {
         unsigned what = peer->due & -(unsigned)peer->due;
 
-        rc = what == OFI_DUE_CREDIT ? send_credit(ofi, peer)
-                                    : send_want(ofi, peer, (unsigned)__builtin_ctz(what / OFI_DUE_CREDIT_REQUEST));
+        rc = what == OFI_DUE_CREDIT
+                 ? send_credit(ofi, peer)
+                 : send_credit_request(ofi, peer, (unsigned)__builtin_ctz(what / OFI_DUE_CREDIT_REQUEST));
         if (rc == 0)
             peer->due &= (uint8_t)~what;
     }
@@ -357,7 +361,7 @@ static ssize_t send_due(struct ofi_link *ofi, struct ofi_peer *peer)
 
 /* ---- pumping ---- */
 
-/* Send what there is for a peer; what the provider has no room for stays on the list. */
+/* Send everything that is pending for a peer. If the provider is busy, the peer goes onto the work list. */
 static void peer_pump(struct ofi_link *ofi, struct ofi_peer *peer)
 {
     static const unsigned urgent[TERN_CHANNELS] = { TERN_CHANNEL_REPLY, TERN_CHANNEL_REQUEST, TERN_CHANNEL_TAGGED,
