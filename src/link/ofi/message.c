@@ -1,16 +1,17 @@
-/* message.c: messages between nodes: the slots of the contract.
+/* message.c: messages between nodes, the message functions of the link interface.
  *
- * To each peer that it sends to a rank has rings in private memory (base/spsc_ring.h), one for requests and one for
- * replies, and from the first notification and the first tagged message on one for those: room for a message is
- * taken, written and published there, in any order; msg_send.c sends it in the order in which it was taken, and
- * frees it when the peer has handled it. So the rings are the credit: what is under way to a peer, or waits there to
- * be handled, is never more than they hold, and a reply never waits behind requests. What has come waits in letters
- * (msg_recv.c) until it is polled here.
+ * For each peer to which it sends, a rank has rings in private memory (base/spsc_ring.h): one for requests and one
+ * for replies, and one each for notifications and for tagged messages, created at the first use. A sender reserves
+ * space in a ring, writes the message and publishes it; these steps may finish in any order. msg_send.c sends the
+ * messages in the order of their reservation, and frees their space when the peer has consumed them. So the rings
+ * implement flow control: the messages that are in flight to a peer, or wait there to be consumed, never exceed the
+ * ring, and a reply never waits behind requests. Received messages wait in ofi_rx_msg records (msg_recv.c) until
+ * they are delivered here.
  *
- * How far a peer has come is told with the messages that go the other way; when a quarter of a ring is to be told,
- * or when the sender asks because it finds no room, in a message of its own. Every message carries a token that only
- * ranks of the job can make; what has none is dropped.
- * */
+ * Credits return in the headers of messages in the opposite direction. They are sent in a message of their own when
+ * a quarter of a ring is to be reported, or when the sender asks because its ring is full. Every message carries a
+ * token that only ranks of the job can make. A message without a valid token is dropped.
+ */
 #include <stdlib.h>
 
 #include "base/sanitize.h"
@@ -57,8 +58,8 @@ static __attribute__((noinline, cold)) tern_status first_message(struct ofi_link
     return st;
 }
 
-/* Have the peer asked how far it is, unless that is known or asked already. */
-static void ask(struct ofi_link *ofi, struct ofi_peer *peer, unsigned channel)
+/* Request a credit from the peer, unless everything is acknowledged or a request is outstanding. */
+static void request_credit(struct ofi_link *ofi, struct ofi_peer *peer, unsigned channel)
 {
     struct ofi_tx_channel *out = &peer->out[channel];
 
@@ -68,7 +69,8 @@ static void ask(struct ofi_link *ofi, struct ofi_peer *peer, unsigned channel)
     tern_ofi_tx_due(ofi, peer, (unsigned)OFI_DUE_CREDIT_REQUEST << channel);
 }
 
-/* As many notes may be with a peer that came with puts as its queue of notes holds. */
+/* The number of unconsumed notifications that were sent with puts is limited to the size of the peer's notification
+ * queue. */
 bool tern_ofi_notify_credit_take(struct ofi_link *ofi, struct ofi_peer *peer)
 {
     struct ofi_tx_channel *out = &peer->out[OFI_PUT_NOTIFY];
@@ -77,7 +79,7 @@ bool tern_ofi_notify_credit_take(struct ofi_link *ofi, struct ofi_peer *peer)
         out->transmitted++;
         return true;
     }
-    ask(ofi, peer, OFI_PUT_NOTIFY);
+    request_credit(ofi, peer, OFI_PUT_NOTIFY);
     return false;
 }
 
@@ -86,13 +88,13 @@ void tern_ofi_notify_credit_return(struct ofi_peer *peer)
     peer->out[OFI_PUT_NOTIFY].transmitted--;
 }
 
-static __attribute__((noinline, cold)) tern_status no_room(struct ofi_link *ofi, struct ofi_peer *peer,
-                                                           unsigned channel)
+static __attribute__((noinline, cold)) tern_status ring_full(struct ofi_link *ofi, struct ofi_peer *peer,
+                                                             unsigned channel)
 {
     bool broken;
 
     pthread_mutex_lock(&ofi->lock);
-    ask(ofi, peer, channel);
+    request_credit(ofi, peer, channel);
     tern_ofi_poll_locked(ofi);
     broken = peer->broken;
     pthread_mutex_unlock(&ofi->lock);
@@ -102,26 +104,28 @@ static __attribute__((noinline, cold)) tern_status no_room(struct ofi_link *ofi,
                           peer->why); /* written once */
 }
 
-/* Where the message is written: its cell, or a run of data with header and head before the data. */
-static void find_places(struct tern_link_msg *msg, const struct tern_ring_reservation *room, size_t max)
+/* Set the pointers of msg to the reserved space: the cell, or space in the data ring with header and head in front
+ * of the data. */
+static void set_pointers(struct tern_link_msg *msg, const struct tern_ring_reservation *reservation, size_t max)
 {
-    msg->place = room->claim;
-    msg->head = room->claim.cell->head;
+    msg->place = reservation->claim;
+    msg->head = reservation->claim.cell->head;
     msg->data = NULL;
     msg->data_max = 0;
-    if (!room->data)
+    if (!reservation->data)
         return;
-    msg->head = room->data + sizeof(struct ofi_header);
-    msg->data = room->data + OFI_WIRE_HEAD;
-    msg->data_max = room->len - OFI_WIRE_HEAD < max ? room->len - OFI_WIRE_HEAD : max;
+    msg->head = reservation->data + sizeof(struct ofi_header);
+    msg->data = reservation->data + OFI_WIRE_HEAD;
+    msg->data_max = reservation->len - OFI_WIRE_HEAD < max ? reservation->len - OFI_WIRE_HEAD : max;
 }
 
-/* The rank as a target of messages; NULL: *st tells why not. */
+/* Returns the peer of a rank with its ring for the channel, both created if necessary. Returns NULL with the error
+ * in *st. */
 static struct ofi_peer *target(struct ofi_link *ofi, int rank, unsigned channel, tern_status *st)
 {
     struct ofi_peer *peer;
 
-    /* acquire: the peer and its rings. Pair with tern_ofi_peer() and tern_ofi_tx_make(). */
+    /* acquire: the peer and its rings. Pair with the releases in tern_ofi_peer() and tern_ofi_tx_make(). */
     while (!(peer = atomic_load_explicit(&ofi->peer[rank], memory_order_acquire)) ||
            !atomic_load_explicit(&peer->ready[channel], memory_order_acquire))
         if ((*st = first_message(ofi, rank, channel)) < 0)
@@ -136,29 +140,30 @@ tern_status tern_ofi_msg_open(struct tern_link *link, struct tern_link_msg *msg,
     struct ofi_peer              *peer = target(ofi, msg->peer, msg->channel, &st);
     size_t                        most = max < SIZE_MAX - OFI_WIRE_HEAD ? max + OFI_WIRE_HEAD : SIZE_MAX;
     struct tern_ring_mp_producer *ring;
-    struct tern_ring_reservation  room;
-    bool                          alone, taken;
+    struct tern_ring_reservation  reservation;
+    bool                          locked_biased, taken;
 
     if (!peer)
         return st;
     ring = &peer->out[msg->channel].ring;
-    alone = tern_base_biased_lock(&ring->lock);
+    locked_biased = tern_base_biased_lock(&ring->lock);
     if (max == 0)
-        taken = tern_base_ring_reserve(&ring->producer, 0, 0, &room);
+        taken = tern_base_ring_reserve(&ring->producer, 0, 0, &reservation);
     else
         taken = min <= ofi->msg.shape[msg->channel].data &&
-                tern_base_ring_reserve(&ring->producer, min + OFI_WIRE_HEAD, most, &room);
-    tern_base_biased_unlock(&ring->lock, alone);
+                tern_base_ring_reserve(&ring->producer, min + OFI_WIRE_HEAD, most, &reservation);
+    tern_base_biased_unlock(&ring->lock, locked_biased);
     if (!taken)
-        return no_room(ofi, peer, msg->channel);
-    find_places(msg, &room, max);
+        return ring_full(ofi, peer, msg->channel);
+    set_pointers(msg, &reservation, max);
     return TERN_OK;
 }
 
-/* Something was published. */
+/* Send what was published for the rank. */
 static void kick(struct ofi_link *ofi, int rank)
 {
-    struct ofi_peer *peer = atomic_load_explicit(&ofi->peer[rank], memory_order_relaxed); /* the one of target() */
+    struct ofi_peer *peer =
+        atomic_load_explicit(&ofi->peer[rank], memory_order_relaxed); /* target() has returned it before */
 
     pthread_mutex_lock(&ofi->lock);
     tern_ofi_tx_kick(ofi, peer);
@@ -172,23 +177,23 @@ tern_status tern_ofi_msg_short(struct tern_link *link, int peer, unsigned channe
     tern_status                   st = TERN_OK;
     struct ofi_peer              *to = target(ofi, peer, channel, &st);
     struct tern_ring_mp_producer *ring;
-    bool                          alone, put;
+    bool                          locked_biased, pushed;
 
     if (!to)
         return st;
     ring = &to->out[channel].ring;
-    alone = tern_base_biased_lock(&ring->lock);
-    put = tern_base_ring_push(&ring->producer, first, rest, count, false);
-    tern_base_biased_unlock(&ring->lock, alone);
-    if (!put)
-        return no_room(ofi, to, channel);
+    locked_biased = tern_base_biased_lock(&ring->lock);
+    pushed = tern_base_ring_push(&ring->producer, first, rest, count, false);
+    tern_base_biased_unlock(&ring->lock, locked_biased);
+    if (!pushed)
+        return ring_full(ofi, to, channel);
     kick(ofi, peer);
     return TERN_OK;
 }
 
 void tern_ofi_msg_send(struct tern_link *link, const struct tern_link_msg *msg, size_t len)
 {
-    tern_base_order_before_peers(); /* whoever serves the peer that was told to come */
+    tern_base_order_before_peers(); /* orders earlier accesses before those of the threads that serve the receiving peer */
     tern_base_ring_publish(&msg->place, msg->data ? OFI_WIRE_HEAD + len : 0);
     kick(tern_ofi(link), msg->peer);
 }
@@ -199,14 +204,15 @@ void tern_ofi_msg_drop(struct tern_link *link, const struct tern_link_msg *msg)
     kick(tern_ofi(link), msg->peer);
 }
 
-/* Whether everything on the channel was handled; if not, the peer is asked. */
+/* Returns true if the peer has consumed all messages of the channel. Requests a credit otherwise. */
 static bool is_settled(struct ofi_link *ofi, struct ofi_peer *peer, unsigned channel)
 {
     const struct ofi_tx_channel *out = &peer->out[channel];
 
-    if (channel != OFI_PUT_NOTIFY && !atomic_load_explicit(&peer->ready[channel], memory_order_relaxed)) /* the lock */
+    if (channel != OFI_PUT_NOTIFY &&
+        !atomic_load_explicit(&peer->ready[channel], memory_order_relaxed)) /* written under the lock */
         return true;
-    ask(ofi, peer, channel);
+    request_credit(ofi, peer, channel);
     return out->transmitted == out->acked && !peer->queued;
 }
 
@@ -217,7 +223,8 @@ bool tern_ofi_msg_flushed(struct tern_link *link)
 
     pthread_mutex_lock(&ofi->lock);
     for (int rank = 0; rank < ofi->ranks; rank++) {
-        struct ofi_peer *peer = atomic_load_explicit(&ofi->peer[rank], memory_order_relaxed); /* under the lock */
+        struct ofi_peer *peer =
+            atomic_load_explicit(&ofi->peer[rank], memory_order_relaxed); /* written under the lock */
 
         if (!peer || peer->broken || tern_ofi_gone(ofi, rank))
             continue;
@@ -235,7 +242,7 @@ void tern_ofi_msg_poll(struct tern_link *link)
 {
     struct ofi_link *ofi = tern_ofi(link);
 
-    if (atomic_load_explicit(&ofi->fresh, memory_order_relaxed)) /* hints */
+    if (atomic_load_explicit(&ofi->fresh, memory_order_relaxed)) /* fresh is a hint */
         atomic_store_explicit(&ofi->fresh, false, memory_order_relaxed);
     else
         tern_ofi_poll(ofi);
@@ -244,59 +251,58 @@ void tern_ofi_msg_poll(struct tern_link *link)
 static tern_status deliver(struct tern_link_watch *watch)
 {
     struct ofi_link   *ofi = tern_ofi(watch->link);
-    struct ofi_rx_msg *letter = NULL;
+    struct ofi_rx_msg *msg = NULL;
     tern_status        st = TERN_OK;
 
     for (int i = 0; i <= BATCH; i++) {
         pthread_mutex_lock(&ofi->lock);
-        if (letter)
-            tern_ofi_rx_done(ofi, letter);
-        letter = i < BATCH ? tern_ofi_rx_next(ofi, watch->channel) : NULL;
-        if (!letter && ofi->msg.work)
+        if (msg)
+            tern_ofi_rx_done(ofi, msg);
+        msg = i < BATCH ? tern_ofi_rx_next(ofi, watch->channel) : NULL;
+        if (!msg && ofi->msg.work)
             tern_ofi_tx_pump(ofi);
         st = ofi->msg.damage;
         pthread_mutex_unlock(&ofi->lock);
-        if (!letter)
+        if (!msg)
             break;
-        ofi->up->message(letter->from->rank, watch->channel, letter->bytes + sizeof(struct ofi_header),
-                         letter->len > 0 ? letter->bytes + OFI_WIRE_HEAD : NULL, letter->len);
+        ofi->up->message(msg->from->rank, watch->channel, msg->bytes + sizeof(struct ofi_header),
+                         msg->len > 0 ? msg->bytes + OFI_WIRE_HEAD : NULL, msg->len);
     }
     return st < 0 ? tern_base_fail(st, "%s", ofi->msg.why) : TERN_OK;
 }
 
-/* Hand a note or tagged message to the target. False: it cannot take it now. */
-static bool hand_over(const struct ofi_link *ofi, const struct ofi_rx_msg *letter)
+/* Pass a notification or tagged message to the core. Returns false if the core cannot accept it now. */
+static bool hand_over(const struct ofi_link *ofi, const struct ofi_rx_msg *msg)
 {
-    const unsigned char *head = letter->bytes + sizeof(struct ofi_header);
+    const unsigned char *head = msg->bytes + sizeof(struct ofi_header);
 
-    if (letter->channel != TERN_CHANNEL_TAGGED)
-        return ofi->up->notify(letter->from->rank, head, false) != TERN_LINK_REFUSED;
-    return ofi->up->tagged(letter->from->rank, head, letter->len > 0 ? letter->bytes + OFI_WIRE_HEAD : NULL,
-                           letter->len);
+    if (msg->channel != TERN_CHANNEL_TAGGED)
+        return ofi->up->notify(msg->from->rank, head, false) != TERN_LINK_REFUSED;
+    return ofi->up->tagged(msg->from->rank, head, msg->len > 0 ? msg->bytes + OFI_WIRE_HEAD : NULL, msg->len);
 }
 
-/* Of notes and tagged messages: they leave the queue when the target has taken them. One that cannot be taken now holds
- * up those of its sender, and no others. */
+/* Deliver notifications and tagged messages. A message leaves the queue when the core has accepted it. A message
+ * that is refused delays the messages of its own sender only. */
 static tern_status deliver_if_taken(struct tern_link_watch *watch)
 {
     struct ofi_link   *ofi = tern_ofi(watch->link);
     uint32_t           pass = ++ofi->msg.pass[watch->channel];
-    struct ofi_rx_msg *letter;
+    struct ofi_rx_msg *msg;
 
-    tern_base_order_after_peers(); /* what was done for peers that tell of it now */
+    tern_base_order_after_peers(); /* orders later accesses after those that were made for the peers whose messages arrive now */
     for (int taken = 0; taken < BATCH; taken++) {
         pthread_mutex_lock(&ofi->lock);
-        letter = tern_ofi_rx_peek(ofi, watch->channel);
+        msg = tern_ofi_rx_peek(ofi, watch->channel);
         pthread_mutex_unlock(&ofi->lock);
-        if (!letter)
+        if (!msg)
             break;
-        if (!hand_over(ofi, letter)) {
-            letter->from->passed[watch->channel] = pass;
-            taken--; /* however many senders are held up, the others have their turn */
+        if (!hand_over(ofi, msg)) {
+            msg->from->passed[watch->channel] = pass;
+            taken--; /* refused messages do not count, so that other senders are served */
             continue;
         }
         pthread_mutex_lock(&ofi->lock);
-        tern_ofi_rx_taken(ofi, letter);
+        tern_ofi_rx_taken(ofi, msg);
         if (ofi->msg.work)
             tern_ofi_tx_pump(ofi);
         pthread_mutex_unlock(&ofi->lock);
@@ -307,17 +313,17 @@ static tern_status deliver_if_taken(struct tern_link_watch *watch)
 bool tern_ofi_msg_pending(struct tern_link *link, int peer, unsigned channel)
 {
     struct ofi_link         *ofi = tern_ofi(link);
-    const struct ofi_rx_msg *letter;
+    const struct ofi_rx_msg *msg;
 
     pthread_mutex_lock(&ofi->lock);
-    letter = ofi->msg.queue[channel].first;
-    while (letter && letter->from->rank != peer)
-        letter = letter->next;
+    msg = ofi->msg.queue[channel].first;
+    while (msg && msg->from->rank != peer)
+        msg = msg->next;
     pthread_mutex_unlock(&ofi->lock);
-    return letter != NULL;
+    return msg != NULL;
 }
 
-/* Watches show the number of letters. */
+/* Register a watch for each channel, on the number of received messages. */
 static tern_status watches_open(struct ofi_link *ofi)
 {
     tern_status st = TERN_OK;

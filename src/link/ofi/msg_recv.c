@@ -1,8 +1,9 @@
 /* msg_recv.c: receiving messages.
  *
- * What comes lands in buffers that take many messages each (FI_MULTI_RECV). It is checked, and copied out at once into
- * letters, so that the buffers are always there; data that were left in the sender's ring are fetched by a read. The
- * letters of a sender are queued in the order in which it sent them, those of all senders by channel.
+ * The provider places messages into receive buffers that hold many messages each (FI_MULTI_RECV). Each message is
+ * checked and copied into an ofi_rx_msg at once, so that the buffers are always available. Data that remain in the
+ * sender's ring are fetched with a read. There is one queue of received messages for each channel. The messages of
+ * one sender are in the order in which they were sent.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -16,11 +17,11 @@
 
 #define RX_BYTES (64u << 10)
 #define LARGEST (OFI_WIRE_HEAD + OFI_WIRE_INLINE_MAX)
-#define SMALL 256u /* bytes of data of letters that are kept for the next message */
+#define SMALL 256u /* largest data size of records that are kept for reuse */
 #define SPARES 64
 
-/* The link can go on no more. The first reason is kept, and whoever delivers next returns it; the count makes somebody
- * do so. The lock is held. */
+/* Record a fatal error of the link. Only the first one is recorded, and the next delivery returns it. Incrementing
+ * the count of the queue makes a thread deliver. The caller must hold the lock. */
 static __attribute__((format(printf, 3, 4))) void fail(struct ofi_link *ofi, tern_status status, const char *format,
                                                        ...)
 {
@@ -33,7 +34,7 @@ static __attribute__((format(printf, 3, 4))) void fail(struct ofi_link *ofi, ter
     vsnprintf(m->why, sizeof(m->why), format, args);
     va_end(args);
     m->damage = status;
-    /* relaxed: the lock orders. */
+    /* relaxed: ordered by the lock. */
     atomic_fetch_add_explicit(&m->queue[TERN_CHANNEL_REQUEST].count, 1, memory_order_relaxed);
     tern_ofi_ring(ofi);
 }
@@ -53,190 +54,192 @@ void tern_ofi_rx_fail(struct ofi_link *ofi, const char *what, const char *why)
     fail(ofi, TERN_ERR_LINK, "link ofi, provider %s: %s: %s", ofi->endpoint.info->fabric_attr->prov_name, what, why);
 }
 
-/* ---- letters ---- */
+/* ---- received messages ---- */
 
-/* Bytes of the sender's ring that a message with so much data has. */
+/* Returns the number of bytes of the sender's ring that a message with len bytes of data occupies. */
 static size_t run_of(size_t len)
 {
     return len > 0 ? OFI_WIRE_HEAD + len : 0;
 }
 
-static struct ofi_rx_msg *letter_new(struct ofi_msg *m, size_t len)
+static struct ofi_rx_msg *msg_new(struct ofi_msg *m, size_t len)
 {
-    struct ofi_rx_msg *letter = m->spare;
+    struct ofi_rx_msg *msg = m->spare;
 
-    if (TERN_LIKELY(len <= SMALL && letter)) {
-        m->spare = letter->next;
+    if (TERN_LIKELY(len <= SMALL && msg)) {
+        m->spare = msg->next;
         m->spares--;
-        return letter;
+        return msg;
     }
     len = len < SMALL ? SMALL : len;
-    letter = aligned_alloc(64, tern_base_round_up(sizeof(*letter) + OFI_WIRE_HEAD + len, 64));
-    if (letter)
-        letter->capacity = len;
-    return letter;
+    msg = aligned_alloc(64, tern_base_round_up(sizeof(*msg) + OFI_WIRE_HEAD + len, 64));
+    if (msg)
+        msg->capacity = len;
+    return msg;
 }
 
-static void letter_free(struct ofi_msg *m, struct ofi_rx_msg *letter)
+static void msg_free(struct ofi_msg *m, struct ofi_rx_msg *msg)
 {
-    if (letter->capacity > SMALL || m->spares == SPARES) {
-        free(letter);
+    if (msg->capacity > SMALL || m->spares == SPARES) {
+        free(msg);
         return;
     }
-    letter->next = m->spare;
-    m->spare = letter;
+    msg->next = m->spare;
+    m->spare = msg;
     m->spares++;
 }
 
-static void letters_free(struct ofi_rx_msg *letter)
+static void msgs_free(struct ofi_rx_msg *msg)
 {
-    while (letter) {
-        struct ofi_rx_msg *next = letter->next;
-        free(letter);
-        letter = next;
+    while (msg) {
+        struct ofi_rx_msg *next = msg->next;
+        free(msg);
+        msg = next;
     }
 }
 
-static void enqueue(struct ofi_queue *queue, struct ofi_rx_msg *letter)
+static void enqueue(struct ofi_queue *queue, struct ofi_rx_msg *msg)
 {
-    letter->next = NULL;
-    *queue->last = letter;
-    queue->last = &letter->next;
-    atomic_fetch_add_explicit(&queue->count, 1, memory_order_relaxed); /* a hint; the lock orders */
+    msg->next = NULL;
+    *queue->last = msg;
+    queue->last = &msg->next;
+    atomic_fetch_add_explicit(&queue->count, 1, memory_order_relaxed); /* a hint; ordered by the lock */
 }
 
-/* The sender of a letter gets back the room, when there is enough to tell or it waits. */
-static void consumed(struct ofi_link *ofi, const struct ofi_rx_msg *letter)
+/* A message was consumed. Schedule a credit for its sender if the sender waits for one, or if a quarter of its ring
+ * has been consumed. */
+static void consumed(struct ofi_link *ofi, const struct ofi_rx_msg *msg)
 {
     struct ofi_msg        *m = &ofi->msg;
-    struct ofi_rx_channel *in = &letter->from->in[letter->channel];
-    struct tern_ring_shape shape = m->shape[letter->channel];
+    struct ofi_rx_channel *in = &msg->from->in[msg->channel];
+    struct tern_ring_shape shape = m->shape[msg->channel];
 
     in->consumed++;
-    in->bytes -= run_of(letter->len);
-    in->uncredited_bytes += run_of(letter->len);
+    in->bytes -= run_of(msg->len);
+    in->uncredited_bytes += run_of(msg->len);
     if (in->credit_requested || in->consumed - in->credited >= shape.cells / 4 ||
         (in->uncredited_bytes > 0 && in->uncredited_bytes >= shape.data / 4)) {
         in->credit_requested = false;
-        tern_ofi_tx_due(ofi, letter->from, OFI_DUE_CREDIT);
+        tern_ofi_tx_due(ofi, msg->from, OFI_DUE_CREDIT);
     }
 }
 
 static void dequeue(struct ofi_queue *queue, struct ofi_rx_msg **at)
 {
-    struct ofi_rx_msg *letter = *at;
+    struct ofi_rx_msg *msg = *at;
 
-    *at = letter->next;
+    *at = msg->next;
     if (!*at)
         queue->last = at;
-    atomic_fetch_sub_explicit(&queue->count, 1, memory_order_relaxed); /* a hint; the lock orders */
+    atomic_fetch_sub_explicit(&queue->count, 1, memory_order_relaxed); /* a hint; ordered by the lock */
 }
 
 struct ofi_rx_msg *tern_ofi_rx_next(struct ofi_link *ofi, unsigned channel)
 {
     struct ofi_queue  *queue = &ofi->msg.queue[channel];
-    struct ofi_rx_msg *letter = queue->first;
+    struct ofi_rx_msg *msg = queue->first;
 
-    if (!letter)
+    if (!msg)
         return NULL;
     dequeue(queue, &queue->first);
-    consumed(ofi, letter); /* before it is handled, so that a reply to it tells the sender */
-    return letter;
+    consumed(ofi, msg); /* before the message is handled, so that the reply carries the acknowledgement */
+    return msg;
 }
 
 struct ofi_rx_msg *tern_ofi_rx_peek(const struct ofi_link *ofi, unsigned channel)
 {
-    struct ofi_rx_msg *letter = ofi->msg.queue[channel].first;
+    struct ofi_rx_msg *msg = ofi->msg.queue[channel].first;
 
-    while (letter && letter->from->passed[channel] == ofi->msg.pass[channel])
-        letter = letter->next;
-    return letter;
+    while (msg && msg->from->passed[channel] == ofi->msg.pass[channel])
+        msg = msg->next;
+    return msg;
 }
 
-void tern_ofi_rx_taken(struct ofi_link *ofi, struct ofi_rx_msg *letter)
+void tern_ofi_rx_taken(struct ofi_link *ofi, struct ofi_rx_msg *msg)
 {
-    unsigned            channel = letter->channel == OFI_PUT_NOTIFY ? TERN_CHANNEL_NOTIFY : letter->channel;
+    unsigned            channel = msg->channel == OFI_PUT_NOTIFY ? TERN_CHANNEL_NOTIFY : msg->channel;
     struct ofi_queue   *queue = &ofi->msg.queue[channel];
     struct ofi_rx_msg **at = &queue->first;
 
-    while (*at != letter)
+    while (*at != msg)
         at = &(*at)->next;
     dequeue(queue, at);
-    consumed(ofi, letter);
-    letter_free(&ofi->msg, letter);
+    consumed(ofi, msg);
+    msg_free(&ofi->msg, msg);
 }
 
-void tern_ofi_rx_done(struct ofi_link *ofi, struct ofi_rx_msg *letter)
+void tern_ofi_rx_done(struct ofi_link *ofi, struct ofi_rx_msg *msg)
 {
-    letter_free(&ofi->msg, letter);
+    msg_free(&ofi->msg, msg);
 }
 
 /* ---- order ---- */
 
-/* Whether it is one of those that the sender's ring may hold, and did not come before. */
+/* Returns true if the sender's ring can hold the message, and the message has not been received before. */
 static bool is_expected(struct tern_ring_shape shape, const struct ofi_rx_channel *in, uint16_t seq, size_t run)
 {
     uint16_t ahead = (uint16_t)(seq - (uint16_t)in->received);
 
-    for (const struct ofi_rx_msg *letter = in->early; letter; letter = letter->next)
-        if (letter->seq == seq)
+    for (const struct ofi_rx_msg *msg = in->early; msg; msg = msg->next)
+        if (msg->seq == seq)
             return false;
     return ahead + (in->received - in->consumed) < shape.cells && run <= shape.data - in->bytes;
 }
 
-/* Providers keep the order of messages, but may complete them in another; and data that are fetched come later. */
-static void file_early(struct ofi_rx_channel *in, struct ofi_rx_msg *letter)
+/* Insert the message into the list of early messages, by sequence number. Providers keep the order of messages, but
+ * may complete them in another order, and fetched data arrive later. */
+static void file_early(struct ofi_rx_channel *in, struct ofi_rx_msg *msg)
 {
     struct ofi_rx_msg **at = &in->early;
 
-    while (*at && (int16_t)((*at)->seq - letter->seq) < 0)
+    while (*at && (int16_t)((*at)->seq - msg->seq) < 0)
         at = &(*at)->next;
-    letter->next = *at;
-    *at = letter;
+    msg->next = *at;
+    *at = msg;
 }
 
-/* Queue those whose turn it is. */
+/* Move the complete messages that are next in sequence to the queue of their channel. */
 static void enqueue_in_order(struct ofi_link *ofi, struct ofi_rx_channel *in)
 {
-    struct ofi_rx_msg *letter;
+    struct ofi_rx_msg *msg;
 
-    while ((letter = in->early) && letter->whole && letter->seq == (uint16_t)in->received) {
-        in->early = letter->next;
+    while ((msg = in->early) && msg->whole && msg->seq == (uint16_t)in->received) {
+        in->early = msg->next;
         in->received++;
-        enqueue(&ofi->msg.queue[letter->channel], letter);
+        enqueue(&ofi->msg.queue[msg->channel], msg);
     }
     tern_ofi_ring(ofi);
 }
 
-/* ---- data that are fetched ---- */
+/* ---- fetching remote data ---- */
 
-/* A fetch has failed. The sender may have died a moment ago, and the launcher tells of that within OFI_NOTICE_NS; only
- * a sender that is alive then makes this an error of the link. What a dead sender had not delivered never becomes
- * complete. */
-static void pull_failed(struct ofi_link *ofi, struct ofi_rx_msg *letter, const char *why)
+/* A read has failed. The sender may have died a moment ago, which the launcher reports within OFI_NOTICE_NS. The
+ * failure is an error of the link only if the sender is alive after that time. A message that a dead sender had not
+ * delivered completely is never delivered. */
+static void fetch_failed(struct ofi_link *ofi, struct ofi_rx_msg *msg, const char *why)
 {
-    snprintf((char *)letter->bytes + OFI_WIRE_HEAD, letter->len, "%.100s", why); /* in the place of the data */
-    letter->judge_at = tern_base_now() + OFI_NOTICE_NS;
-    letter->next_fetch = ofi->msg.failed;
-    ofi->msg.failed = letter;
-    tern_ofi_ring(ofi); /* a thread that sleeps learns for how long it may */
+    snprintf((char *)msg->bytes + OFI_WIRE_HEAD, msg->len, "%.100s", why); /* store the reason in the data area */
+    msg->judge_at = tern_base_now() + OFI_NOTICE_NS;
+    msg->next_fetch = ofi->msg.failed;
+    ofi->msg.failed = msg;
+    tern_ofi_ring(ofi); /* a sleeping thread must recompute its timeout */
 }
 
-/* Forget failed fetches from senders that are gone, and give up when the sender of another is alive after all. */
+/* Forget failed reads from senders that are gone, and report an error for a sender that is still alive at judge_at. */
 static void judge_failed(struct ofi_link *ofi)
 {
-    struct ofi_rx_msg **at = &ofi->msg.failed, *letter;
+    struct ofi_rx_msg **at = &ofi->msg.failed, *msg;
     int64_t             now = tern_base_now();
 
-    while ((letter = *at) != NULL) {
-        if (!tern_ofi_gone(ofi, letter->from->rank) && now < letter->judge_at) {
-            at = &letter->next_fetch;
+    while ((msg = *at) != NULL) {
+        if (!tern_ofi_gone(ofi, msg->from->rank) && now < msg->judge_at) {
+            at = &msg->next_fetch;
             continue;
         }
-        *at = letter->next_fetch;
-        if (!tern_ofi_gone(ofi, letter->from->rank))
-            fail(ofi, TERN_ERR_LINK, "link ofi: could not read the data of a message from rank %d: %s",
-                 letter->from->rank, (const char *)letter->bytes + OFI_WIRE_HEAD);
+        *at = msg->next_fetch;
+        if (!tern_ofi_gone(ofi, msg->from->rank))
+            fail(ofi, TERN_ERR_LINK, "link ofi: could not read the data of a message from rank %d: %s", msg->from->rank,
+                 (const char *)msg->bytes + OFI_WIRE_HEAD);
     }
 }
 
@@ -244,130 +247,131 @@ int64_t tern_ofi_rx_due(const struct ofi_link *ofi)
 {
     int64_t first = OFI_NEVER;
 
-    for (const struct ofi_rx_msg *letter = ofi->msg.failed; letter; letter = letter->next_fetch)
-        first = letter->judge_at < first ? letter->judge_at : first;
+    for (const struct ofi_rx_msg *msg = ofi->msg.failed; msg; msg = msg->next_fetch)
+        first = msg->judge_at < first ? msg->judge_at : first;
     return first;
 }
 
-static void pull_ended(struct ofi_link *ofi, struct ofi_comp_ctx *token, const struct ofi_comp *news)
+static void fetch_ended(struct ofi_link *ofi, struct ofi_comp_ctx *comp_ctx, const struct ofi_comp *comp)
 {
-    struct ofi_rx_msg *letter = (struct ofi_rx_msg *)token;
+    struct ofi_rx_msg *msg = (struct ofi_rx_msg *)comp_ctx;
 
-    if (letter->cached)
-        tern_ofi_mr_cache_put(ofi, letter->cached);
-    letter->cached = NULL;
-    if (news->error == 0) {
-        letter->whole = true;
-        enqueue_in_order(ofi, &letter->from->in[letter->channel]);
+    if (msg->cached)
+        tern_ofi_mr_cache_put(ofi, msg->cached);
+    msg->cached = NULL;
+    if (comp->error == 0) {
+        msg->whole = true;
+        enqueue_in_order(ofi, &msg->from->in[msg->channel]);
     } else {
-        pull_failed(ofi, letter, tern_ofi_why(ofi, news->error));
+        fetch_failed(ofi, msg, tern_ofi_why(ofi, comp->error));
     }
 }
 
-/* Begin to fetch; false: later. The data of a sender that is gone never come. */
-static bool pull_start(struct ofi_link *ofi, struct ofi_rx_msg *letter)
+/* Start to read the data of a message. Returns false if the caller must try again later. If the sender is gone, the
+ * data never arrive. */
+static bool fetch_start(struct ofi_link *ofi, struct ofi_rx_msg *msg)
 {
-    void          *data = letter->bytes + OFI_WIRE_HEAD;
+    void          *data = msg->bytes + OFI_WIRE_HEAD;
     struct fid_mr *mr = NULL;
     tern_status    st;
     ssize_t        rc;
 
-    if (tern_ofi_gone(ofi, letter->from->rank))
+    if (tern_ofi_gone(ofi, msg->from->rank))
         return true;
-    st = tern_ofi_address(ofi, letter->from);
+    st = tern_ofi_address(ofi, msg->from);
     if (st == TERN_AGAIN)
         return false;
     if (st < 0) {
-        pull_failed(ofi, letter, tern_base_detail());
+        fetch_failed(ofi, msg, tern_base_detail());
         return true;
     }
-    if (ofi->endpoint.mr_local && !(mr = tern_ofi_mr_cache_get(ofi, data, letter->len, &letter->cached)))
+    if (ofi->endpoint.mr_local && !(mr = tern_ofi_mr_cache_get(ofi, data, msg->len, &msg->cached)))
         return false;
-    letter->comp_ctx.ended = pull_ended;
-    rc = fi_read(ofi->endpoint.ep, data, letter->len, mr ? fi_mr_desc(mr) : NULL, letter->from->addr,
-                 letter->remote.addr, letter->remote.key, &letter->comp_ctx.context);
+    msg->comp_ctx.ended = fetch_ended;
+    rc = fi_read(ofi->endpoint.ep, data, msg->len, mr ? fi_mr_desc(mr) : NULL, msg->from->addr, msg->remote.addr,
+                 msg->remote.key, &msg->comp_ctx.context);
     if (rc == 0)
         return true;
-    if (letter->cached)
-        tern_ofi_mr_cache_put(ofi, letter->cached);
-    letter->cached = NULL;
+    if (msg->cached)
+        tern_ofi_mr_cache_put(ofi, msg->cached);
+    msg->cached = NULL;
     if (rc == -FI_EAGAIN)
         return false;
-    pull_failed(ofi, letter, tern_ofi_why(ofi, (int)-rc));
+    fetch_failed(ofi, msg, tern_ofi_why(ofi, (int)-rc));
     return true;
 }
 
-static void pull(struct ofi_link *ofi, struct ofi_rx_msg *letter)
+static void fetch(struct ofi_link *ofi, struct ofi_rx_msg *msg)
 {
     struct ofi_rx_msg **end = &ofi->msg.fetches;
 
-    if (*end == NULL && pull_start(ofi, letter))
+    if (*end == NULL && fetch_start(ofi, msg))
         return;
     while (*end)
         end = &(*end)->next_fetch;
-    *end = letter;
-    letter->next_fetch = NULL;
+    *end = msg;
+    msg->next_fetch = NULL;
 }
 
-/* Start the fetches that the provider has refused until now. A sender that cannot be reached holds up its own messages
- * only. */
-static void start_pulls(struct ofi_link *ofi)
+/* Start the reads that the provider refused before. A sender that is not reachable delays only its own messages. */
+static void start_fetches(struct ofi_link *ofi)
 {
-    struct ofi_rx_msg    **at = &ofi->msg.fetches, *letter;
+    struct ofi_rx_msg    **at = &ofi->msg.fetches, *msg;
     const struct ofi_peer *refused = NULL;
 
-    while ((letter = *at) != NULL) {
-        struct ofi_rx_msg *next = letter->next_fetch;
+    while ((msg = *at) != NULL) {
+        struct ofi_rx_msg *next = msg->next_fetch;
 
-        *at = next; /* pull_start() may put the letter on the list of those that have failed */
-        if (letter->from != refused && pull_start(ofi, letter))
+        *at = next; /* fetch_start() may put the message on the failed list */
+        if (msg->from != refused && fetch_start(ofi, msg))
             continue;
-        refused = letter->from;
-        letter->next_fetch = next;
-        *at = letter;
-        at = &letter->next_fetch;
+        refused = msg->from;
+        msg->next_fetch = next;
+        *at = msg;
+        at = &msg->next_fetch;
     }
 }
 
-/* ---- what comes ---- */
+/* ---- incoming messages ---- */
 
-/* A message for a handler. */
-static void take_message(struct ofi_link *ofi, struct ofi_peer *peer, const struct ofi_decoded *mail, const void *bytes)
+/* Receive a message on a channel: check it against the sender's flow control, and store it. */
+static void take_message(struct ofi_link *ofi, struct ofi_peer *peer, const struct ofi_decoded *decoded,
+                         const void *bytes)
 {
     struct ofi_msg        *m = &ofi->msg;
-    struct ofi_rx_channel *in = &peer->in[mail->channel];
-    bool                   far = mail->remote.len > 0;
-    struct ofi_rx_msg     *letter;
+    struct ofi_rx_channel *in = &peer->in[decoded->channel];
+    bool                   remote = decoded->remote.len > 0;
+    struct ofi_rx_msg     *msg;
 
-    if (mail->len > m->shape[mail->channel].data ||
-        !is_expected(m->shape[mail->channel], in, mail->header.seq, run_of(mail->len))) {
+    if (decoded->len > m->shape[decoded->channel].data ||
+        !is_expected(m->shape[decoded->channel], in, decoded->header.seq, run_of(decoded->len))) {
         damage(ofi, peer->rank,
                "more messages than its queue holds, or some are missing; the connection to it may have "
                "broken");
         return;
     }
-    if (!(letter = letter_new(m, mail->len))) {
+    if (!(msg = msg_new(m, decoded->len))) {
         no_memory(ofi, peer->rank);
         return;
     }
-    letter->from = peer;
-    letter->remote = mail->remote;
-    letter->cached = NULL;
-    letter->len = mail->len;
-    letter->seq = mail->header.seq;
-    letter->channel = (uint8_t)mail->channel;
-    letter->whole = !far;
-    memcpy(letter->bytes, bytes, OFI_WIRE_HEAD + (far ? 0 : mail->len));
-    in->bytes += run_of(mail->len);
-    file_early(in, letter);
-    if (far)
-        pull(ofi, letter);
+    msg->from = peer;
+    msg->remote = decoded->remote;
+    msg->cached = NULL;
+    msg->len = decoded->len;
+    msg->seq = decoded->header.seq;
+    msg->channel = (uint8_t)decoded->channel;
+    msg->whole = !remote;
+    memcpy(msg->bytes, bytes, OFI_WIRE_HEAD + (remote ? 0 : decoded->len));
+    in->bytes += run_of(decoded->len);
+    file_early(in, msg);
+    if (remote)
+        fetch(ofi, msg);
     else
         enqueue_in_order(ofi, in);
 }
 
-/* The sender waits: tell it how far we are as soon as there is something to tell. */
-static void take_want(struct ofi_link *ofi, struct ofi_peer *peer, unsigned channel)
+/* The sender asks for a credit: send one as soon as there is something to report. */
+static void take_credit_request(struct ofi_link *ofi, struct ofi_peer *peer, unsigned channel)
 {
     if (peer->in[channel].consumed != peer->in[channel].credited)
         tern_ofi_tx_due(ofi, peer, OFI_DUE_CREDIT);
@@ -381,7 +385,7 @@ static void take_ack(struct ofi_link *ofi, struct ofi_peer *peer, unsigned chann
         damage(ofi, peer->rank, "it has handled more messages than were sent");
 }
 
-/* The same from the header of a message, which has the lower half of the number. */
+/* Handle the 16-bit acknowledgement in the header of a message. */
 static void take_short_ack(struct ofi_link *ofi, struct ofi_peer *peer, unsigned channel, uint16_t number)
 {
     uint32_t known = (uint32_t)peer->out[channel].acked;
@@ -398,75 +402,75 @@ static void drop_stranger(struct ofi_link *ofi, size_t len)
                       len);
 }
 
-static void take_mail(struct ofi_link *ofi, const void *bytes, size_t len)
+static void receive(struct ofi_link *ofi, const void *bytes, size_t len)
 {
-    struct ofi_decoded mail;
+    struct ofi_decoded decoded;
     struct ofi_peer   *peer;
 
-    if (!tern_ofi_wire_decode(bytes, len, &mail) || mail.from >= (uint32_t)ofi->ranks ||
-        mail.header.token != tern_ofi_wire_token(ofi->boot->segment->job, mail.from, (uint32_t)ofi->rank)) {
+    if (!tern_ofi_wire_decode(bytes, len, &decoded) || decoded.from >= (uint32_t)ofi->ranks ||
+        decoded.header.token != tern_ofi_wire_token(ofi->boot->segment->job, decoded.from, (uint32_t)ofi->rank)) {
         drop_stranger(ofi, len);
         return;
     }
-    if (!(peer = tern_ofi_peer(ofi, (int)mail.from))) {
-        no_memory(ofi, (int)mail.from);
+    if (!(peer = tern_ofi_peer(ofi, (int)decoded.from))) {
+        no_memory(ofi, (int)decoded.from);
         return;
     }
-    switch (mail.kind) {
-    case OFI_CREDIT_REQUEST: take_want(ofi, peer, mail.header.seq); break;
+    switch (decoded.kind) {
+    case OFI_CREDIT_REQUEST: take_credit_request(ofi, peer, decoded.header.seq); break;
     case OFI_CREDIT:
         for (unsigned c = 0; c < OFI_COUNTED; c++)
-            take_ack(ofi, peer, c, mail.credit.consumed[c]);
+            take_ack(ofi, peer, c, decoded.credit.consumed[c]);
         break;
     case OFI_RPC:
     case OFI_FETCH_RPC:
-        if (!tern_ofi_rpc_serve(ofi, peer, &mail, (const unsigned char *)bytes + OFI_WIRE_RPC))
+        if (!tern_ofi_rpc_serve(ofi, peer, &decoded, (const unsigned char *)bytes + OFI_WIRE_RPC))
             damage(ofi, peer->rank, "more errands than it has rooms, or there is no memory for them");
         break;
     case OFI_RPC_RESPONSE:
-        tern_ofi_rpc_response(ofi, peer, &mail, (const unsigned char *)bytes + OFI_WIRE_RPC_RESPONSE);
+        tern_ofi_rpc_response(ofi, peer, &decoded, (const unsigned char *)bytes + OFI_WIRE_RPC_RESPONSE);
         break;
     default:
-        take_message(ofi, peer, &mail, bytes);
-        take_short_ack(ofi, peer, tern_ofi_wire_partner(mail.channel), mail.header.ack);
+        take_message(ofi, peer, &decoded, bytes);
+        take_short_ack(ofi, peer, tern_ofi_wire_partner(decoded.channel), decoded.header.ack);
     }
 }
 
-/* A note that came with a put, whose bytes are in place. Nothing shows that it is of this job but that its source may
- * send it. */
+/* Receive a notification that was sent with a put, whose data are in place. The completion data carry no token that
+ * shows that the sender belongs to this job; the only check is that the source has credit for the notification. */
 void tern_ofi_rx_put_notify(struct ofi_link *ofi, uint64_t data)
 {
     struct ofi_msg        *m = &ofi->msg;
     struct ofi_put_notify  written;
     struct ofi_peer       *peer;
     struct ofi_rx_channel *in;
-    struct ofi_rx_msg     *letter;
+    struct ofi_rx_msg     *msg;
 
     if (!tern_ofi_wire_unpack((uint32_t)ofi->ranks, data, &written)) {
         drop_stranger(ofi, sizeof(data));
         return;
     }
-    if (!(peer = tern_ofi_peer(ofi, (int)written.from)) || !(letter = letter_new(m, 0))) {
+    if (!(peer = tern_ofi_peer(ofi, (int)written.from)) || !(msg = msg_new(m, 0))) {
         no_memory(ofi, (int)written.from);
         return;
     }
     in = &peer->in[OFI_PUT_NOTIFY];
     if (in->received - in->consumed >= m->shape[OFI_PUT_NOTIFY].cells) {
-        letter_free(m, letter);
+        msg_free(m, msg);
         drop_stranger(ofi, sizeof(data));
         return;
     }
-    letter->from = peer;
-    letter->len = 0;
-    letter->channel = OFI_PUT_NOTIFY;
-    ofi->up->notify_head(letter->bytes + sizeof(struct ofi_header), tern_link_region_of(ofi->rank, written.region),
+    msg->from = peer;
+    msg->len = 0;
+    msg->channel = OFI_PUT_NOTIFY;
+    ofi->up->notify_head(msg->bytes + sizeof(struct ofi_header), tern_link_region_of(ofi->rank, written.region),
                          written.tag, written.bytes);
     in->received++;
-    enqueue(&m->queue[TERN_CHANNEL_NOTIFY], letter);
+    enqueue(&m->queue[TERN_CHANNEL_NOTIFY], msg);
     tern_ofi_ring(ofi);
 }
 
-/* ---- buffers ---- */
+/* ---- receive buffers ---- */
 
 static void rx_idle(struct ofi_link *ofi, struct ofi_rx *rx)
 {
@@ -474,8 +478,8 @@ static void rx_idle(struct ofi_link *ofi, struct ofi_rx *rx)
     ofi->msg.idle++;
 }
 
-/* A receive failed, and the provider does not say whether it still has the buffer. So the buffer is not posted again,
- * unless the provider says later that it is full, and another takes its place. */
+/* A receive failed, and the provider does not say whether it still owns the buffer. So the buffer is not posted
+ * again, unless the provider reports later that it is full, and a new buffer replaces it. */
 static void rx_replace(struct ofi_link *ofi, const char *why)
 {
     struct ofi_msg *m = &ofi->msg;
@@ -486,19 +490,19 @@ static void rx_replace(struct ofi_link *ofi, const char *why)
         tern_ofi_rx_fail(ofi, "receiving messages failed too often", why);
 }
 
-static void rx_ended(struct ofi_link *ofi, struct ofi_comp_ctx *token, const struct ofi_comp *news)
+static void rx_ended(struct ofi_link *ofi, struct ofi_comp_ctx *comp_ctx, const struct ofi_comp *comp)
 {
-    struct ofi_rx *rx = (struct ofi_rx *)token;
+    struct ofi_rx *rx = (struct ofi_rx *)comp_ctx;
 
-    if (news->error == 0 && (news->flags & FI_RECV) && news->len > 0)
-        take_mail(ofi, news->buffer, news->len);
-    if (news->flags & FI_MULTI_RECV)
-        rx_idle(ofi, rx); /* it is full; everything has been copied out */
-    else if (news->error != 0)
-        rx_replace(ofi, news->why);
+    if (comp->error == 0 && (comp->flags & FI_RECV) && comp->len > 0)
+        receive(ofi, comp->buffer, comp->len);
+    if (comp->flags & FI_MULTI_RECV)
+        rx_idle(ofi, rx); /* the buffer is full, and all its messages have been copied */
+    else if (comp->error != 0)
+        rx_replace(ofi, comp->why);
 }
 
-/* Give an idle buffer to the provider. */
+/* Post an idle buffer. */
 static ssize_t rx_post(struct ofi_link *ofi, struct ofi_rx *rx)
 {
     struct iovec  iov = { rx->bytes, RX_BYTES };
@@ -523,10 +527,10 @@ void tern_ofi_rx_pump(struct ofi_link *ofi)
 
     for (unsigned i = 0; i < m->rx_used && m->idle > 0; i++)
         if (m->rx[i].idle)
-            rx_post(ofi, &m->rx[i]); /* where there is no room, the next pump tries again */
+            rx_post(ofi, &m->rx[i]); /* if the provider is busy, the next pump tries again */
     if (m->failed)
         judge_failed(ofi);
-    start_pulls(ofi);
+    start_fetches(ofi);
 }
 
 tern_status tern_ofi_rx_open(struct ofi_link *ofi)
@@ -557,8 +561,8 @@ void tern_ofi_rx_close(struct ofi_link *ofi)
     struct ofi_msg *m = &ofi->msg;
 
     for (unsigned c = 0; c < TERN_CHANNELS; c++)
-        letters_free(m->queue[c].first);
-    letters_free(m->spare);
+        msgs_free(m->queue[c].first);
+    msgs_free(m->spare);
     tern_ofi_unregister(&m->rx_mr);
     if (m->rx[0].bytes)
         munmap(m->rx[0].bytes, OFI_RX_MOST * RX_BYTES);
@@ -567,5 +571,5 @@ void tern_ofi_rx_close(struct ofi_link *ofi)
 void tern_ofi_rx_drop(struct ofi_peer *peer)
 {
     for (unsigned c = 0; c < TERN_CHANNELS; c++)
-        letters_free(peer->in[c].early);
+        msgs_free(peer->in[c].early);
 }

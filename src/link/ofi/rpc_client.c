@@ -1,15 +1,16 @@
-/* rpc_client.c: errands to peers.
+/* rpc_client.c: the initiator's side of RPCs.
  *
- * A process has TERN_OFI_ROOMS rooms, open to reading and writing by its peers, half of which may hold errands to one
- * of them; a peer to which there are none always gets one, so that nobody waits for another's sake. The caller writes
- * its request into one. A short request is sent from there; of a long one only the place is sent, and the peer reads it
- * when it has a desk for it. So the peer's memory sets the pace, and no request is copied on its way. A long answer the
- * peer writes into the same room, behind the request, and then says so; a short one comes with the message. A room is
- * used again when its answer has come; an answer names the room and how often it was used, so that one that comes too
- * late is not taken for another.
+ * A process has TERN_OFI_ROOMS RPC buffers, which its peers may read and write remotely. RPCs to one peer may occupy
+ * half of them. A peer for which no buffer is in use always gets one, so that a slow peer does not block RPCs to
+ * another. The caller writes its request into a buffer. A short request is sent from the buffer. For a long request
+ * only its location is sent, and the peer reads the request when it has a free server slot. So the peer's memory
+ * limits the rate, and requests need no intermediate copy. The peer writes a long response into the same buffer,
+ * behind the request, and then sends a message; a short response is in the message. A buffer is reused after its
+ * response has arrived. A response names the buffer and its use count, so that a late response is not taken for that
+ * of another RPC.
  *
- * Errands that are brief have rooms of their own, small and many, which no peer reads or writes: request and answer go
- * with the messages.
+ * Small RPCs use small buffers, of which there are many and which no peer accesses: request and response travel in
+ * the messages.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,56 +19,56 @@
 #include "base/clock.h"
 #include "link/ofi/ofi.h"
 
-#define FRONT 64 /* bytes of a room before its request, which end with header and errand */
+#define FRONT 64 /* bytes of a buffer in front of the request, which end with ofi_header and ofi_rpc_request */
 _Static_assert(OFI_WIRE_RPC <= FRONT, "header and errand lie in front of the request");
 #define ASK_NS 1000000000ll
-#define ROOM_ACCESS (FI_SEND | FI_REMOTE_READ | FI_REMOTE_WRITE)
-#define BRIEF_BYTES (2 * TERN_LINK_SMALL) /* of a small room: request and answer */
-#define SLAB 32                           /* small rooms that are made together, and that one peer may have */
-#define BRIEFS 128                        /* of all peers, but for those that have none */
+#define BUF_ACCESS (FI_SEND | FI_REMOTE_READ | FI_REMOTE_WRITE)
+#define SMALL_BUF_BYTES (2 * TERN_LINK_SMALL) /* size of a small buffer: request and response */
+#define SLAB 32                               /* small buffers allocated together, and the most that one peer may use */
+#define SMALL_BUFS 128                        /* limit for all peers together; a peer that uses none may exceed it */
 _Static_assert(TERN_LINK_SMALL % 64 == 0, "an answer lies at a multiple of 64");
 
 struct ofi_slab {
     struct ofi_slab   *next;
     unsigned char     *bytes;
     struct fid_mr     *mr; /* NULL: the provider needs none */
-    struct ofi_rpc_buf room[SLAB];
+    struct ofi_rpc_buf buf[SLAB];
 };
 
-/* ---- rooms ---- */
+/* ---- buffers ---- */
 
-static size_t room_size(const struct ofi_link *ofi)
+static size_t buf_size(const struct ofi_link *ofi)
 {
     return FRONT + ofi->rpc.buf_bytes;
 }
 
-static void room_free(struct ofi_link *ofi, struct ofi_rpc_buf *room)
+static void buf_free(struct ofi_link *ofi, struct ofi_rpc_buf *buf)
 {
-    tern_ofi_unregister(&room->mr);
-    if (room->bytes != MAP_FAILED)
-        munmap(room->bytes, room_size(ofi));
-    free(room);
+    tern_ofi_unregister(&buf->mr);
+    if (buf->bytes != MAP_FAILED)
+        munmap(buf->bytes, buf_size(ofi));
+    free(buf);
 }
 
-static struct ofi_rpc_buf *room_make(struct ofi_link *ofi, tern_status *st)
+static struct ofi_rpc_buf *buf_make(struct ofi_link *ofi, tern_status *st)
 {
     struct ofi_rpc      *e = &ofi->rpc;
-    struct ofi_rpc_buf **table = realloc(e->buf, (e->bufs + 1) * sizeof(*table)), *room = calloc(1, sizeof(*room));
+    struct ofi_rpc_buf **table = realloc(e->buf, (e->bufs + 1) * sizeof(*table)), *buf = calloc(1, sizeof(*buf));
 
     e->buf = table ? table : e->buf;
     *st = TERN_ERR_NOMEM;
-    if (table && room) {
-        room->number = (uint16_t)e->bufs;
-        room->bytes = mmap(NULL, room_size(ofi), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (room->bytes != MAP_FAILED)
-            *st = tern_ofi_register(ofi, room->bytes, room_size(ofi), ROOM_ACCESS, &room->mr);
+    if (table && buf) {
+        buf->number = (uint16_t)e->bufs;
+        buf->bytes = mmap(NULL, buf_size(ofi), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (buf->bytes != MAP_FAILED)
+            *st = tern_ofi_register(ofi, buf->bytes, buf_size(ofi), BUF_ACCESS, &buf->mr);
         if (*st == TERN_OK) {
-            e->buf[e->bufs++] = room;
-            return room;
+            e->buf[e->bufs++] = buf;
+            return buf;
         }
-        room_free(ofi, room);
+        buf_free(ofi, buf);
     } else {
-        free(room);
+        free(buf);
     }
     if (*st == TERN_ERR_NOMEM)
         tern_base_fail(TERN_ERR_NOMEM, "link ofi: no memory for one more room of %zu bytes (TERN_OFI_ROOM)",
@@ -85,7 +86,7 @@ static void slab_free(struct ofi_slab *slab)
 static struct ofi_slab *slab_make(struct ofi_link *ofi, tern_status *st)
 {
     struct ofi_slab *slab = calloc(1, sizeof(*slab));
-    size_t           bytes = SLAB * (FRONT + BRIEF_BYTES);
+    size_t           bytes = SLAB * (FRONT + SMALL_BUF_BYTES);
 
     *st = TERN_ERR_NOMEM;
     if (slab && (slab->bytes = aligned_alloc(64, bytes))) {
@@ -100,8 +101,8 @@ static struct ofi_slab *slab_make(struct ofi_link *ofi, tern_status *st)
     return NULL;
 }
 
-/* More small rooms. */
-static tern_status briefs_add(struct ofi_link *ofi)
+/* Allocate another slab of small buffers. */
+static tern_status small_bufs_add(struct ofi_link *ofi)
 {
     struct ofi_rpc      *e = &ofi->rpc;
     struct ofi_rpc_buf **table = realloc(e->buf, (e->bufs + SLAB) * sizeof(*table));
@@ -115,7 +116,7 @@ static tern_status briefs_add(struct ofi_link *ofi)
         return st;
     for (unsigned i = 0; i < SLAB; i++) {
         slab->room[i] = (struct ofi_rpc_buf){ .number = (uint16_t)e->bufs,
-                                              .bytes = slab->bytes + i * (FRONT + BRIEF_BYTES),
+                                              .bytes = slab->bytes + i * (FRONT + SMALL_BUF_BYTES),
                                               .mr = slab->mr,
                                               .small = true,
                                               .next = e->free_small_bufs };
@@ -144,7 +145,7 @@ void tern_ofi_rpc_client_close(struct ofi_link *ofi)
 
     for (unsigned i = 0; i < e->bufs; i++)
         if (!e->buf[i]->small)
-            room_free(ofi, e->buf[i]);
+            buf_free(ofi, e->buf[i]);
     while (e->slabs) {
         struct ofi_slab *slab = e->slabs;
         e->slabs = slab->next;
@@ -153,71 +154,71 @@ void tern_ofi_rpc_client_close(struct ofi_link *ofi)
     free(e->buf);
 }
 
-static struct ofi_rpc_buf *brief_take(struct ofi_link *ofi, struct ofi_peer *peer, tern_status *st)
+static struct ofi_rpc_buf *small_buf_take(struct ofi_link *ofi, struct ofi_peer *peer, tern_status *st)
 {
     struct ofi_rpc     *e = &ofi->rpc;
-    struct ofi_rpc_buf *room;
+    struct ofi_rpc_buf *buf;
 
     *st = TERN_AGAIN;
-    if (peer->small_rpc_bufs >= SLAB || (!e->free_small_bufs && e->small_bufs >= BRIEFS))
-        tern_ofi_poll_locked(ofi); /* may give some back */
+    if (peer->small_rpc_bufs >= SLAB || (!e->free_small_bufs && e->small_bufs >= SMALL_BUFS))
+        tern_ofi_poll_locked(ofi); /* may free some */
     if (peer->small_rpc_bufs < SLAB && !e->free_small_bufs && e->bufs < UINT16_MAX - SLAB &&
-        (e->small_bufs < BRIEFS || peer->small_rpc_bufs == 0) && (*st = briefs_add(ofi)) < 0)
+        (e->small_bufs < SMALL_BUFS || peer->small_rpc_bufs == 0) && (*st = small_bufs_add(ofi)) < 0)
         return NULL;
-    if (peer->small_rpc_bufs >= SLAB || !(room = e->free_small_bufs)) {
+    if (peer->small_rpc_bufs >= SLAB || !(buf = e->free_small_bufs)) {
         *st = TERN_AGAIN;
-        atomic_store_explicit(&e->wanted, true, memory_order_relaxed); /* the lock orders */
+        atomic_store_explicit(&e->wanted, true, memory_order_relaxed); /* ordered by the lock */
         return NULL;
     }
-    e->free_small_bufs = room->next;
+    e->free_small_bufs = buf->next;
     peer->small_rpc_bufs++;
-    return room;
+    return buf;
 }
 
-/* A room for the peer; NULL: *st tells why not. */
-static struct ofi_rpc_buf *room_take(struct ofi_link *ofi, struct ofi_peer *peer, tern_status *st)
+/* Returns a buffer for an RPC to the peer, or NULL with the reason in *st. */
+static struct ofi_rpc_buf *buf_take(struct ofi_link *ofi, struct ofi_peer *peer, tern_status *st)
 {
     struct ofi_rpc     *e = &ofi->rpc;
     unsigned            most = (unsigned)tern_opt.ofi_rooms, large = e->bufs - e->small_bufs;
-    struct ofi_rpc_buf *room = NULL;
+    struct ofi_rpc_buf *buf = NULL;
 
     *st = TERN_AGAIN;
     if (peer->rpc_bufs >= most / 2 || (!e->free_bufs && large >= most))
-        tern_ofi_poll_locked(ofi); /* may give some back */
-    if (peer->rpc_bufs < most / 2 && (room = e->free_bufs))
-        e->free_bufs = room->next;
+        tern_ofi_poll_locked(ofi); /* may free some */
+    if (peer->rpc_bufs < most / 2 && (buf = e->free_bufs))
+        e->free_bufs = buf->next;
     else if (peer->rpc_bufs < most / 2 && e->bufs < UINT16_MAX && (large < most || peer->rpc_bufs == 0))
-        room = room_make(ofi, st);
-    if (room)
+        buf = buf_make(ofi, st);
+    if (buf)
         peer->rpc_bufs++;
     else
-        atomic_store_explicit(&e->wanted, true, memory_order_relaxed); /* the lock orders */
-    return room;
+        atomic_store_explicit(&e->wanted, true, memory_order_relaxed); /* ordered by the lock */
+    return buf;
 }
 
-void tern_ofi_rpc_buf_free(struct ofi_link *ofi, struct ofi_rpc_buf *room)
+void tern_ofi_rpc_buf_free(struct ofi_link *ofi, struct ofi_rpc_buf *buf)
 {
     struct ofi_rpc      *e = &ofi->rpc;
-    struct ofi_rpc_buf **list = room->small ? &e->free_small_bufs : &e->free_bufs;
+    struct ofi_rpc_buf **list = buf->small ? &e->free_small_bufs : &e->free_bufs;
 
-    if (room->small)
-        room->op.peer->small_rpc_bufs--;
+    if (buf->small)
+        buf->op.peer->small_rpc_bufs--;
     else
-        room->op.peer->rpc_bufs--;
-    room->uses++;
-    room->next = *list;
-    *list = room;
+        buf->op.peer->rpc_bufs--;
+    buf->uses++;
+    buf->next = *list;
+    *list = buf;
     if (atomic_exchange_explicit(&e->wanted, false, memory_order_relaxed))
         tern_ofi_ring(ofi);
 }
 
-/* ---- going out ---- */
+/* ---- sending requests ---- */
 
 tern_status tern_ofi_rpc_open(struct tern_lane *lane, const struct tern_xfer *xfer, struct tern_link_op *op)
 {
     struct ofi_lane    *l = (struct ofi_lane *)lane;
     struct ofi_link    *ofi = l->ofi;
-    struct ofi_rpc_buf *room = NULL;
+    struct ofi_rpc_buf *buf = NULL;
     struct ofi_peer    *peer;
     tern_status         st;
 
@@ -227,45 +228,45 @@ tern_status tern_ofi_rpc_open(struct tern_lane *lane, const struct tern_xfer *xf
     if (!(peer = tern_ofi_peer(ofi, xfer->part->rank)))
         st = tern_base_fail(TERN_ERR_NOMEM, "link ofi: no memory for rank %d", xfer->part->rank);
     else
-        room = (xfer->small_rpc ? brief_take : room_take)(ofi, peer, &st);
+        buf = (xfer->small_rpc ? small_buf_take : buf_take)(ofi, peer, &st);
     pthread_mutex_unlock(&ofi->lock);
-    if (!room)
+    if (!buf)
         return st;
-    room->posted = room->awaits_response = false;
-    room->op = (struct ofi_op){ .op = op, .xfer = *xfer, .lane = l, .peer = peer, .rpc_buf = room };
-    *op = (struct tern_link_op){ .xfer = *xfer, .link_data = &room->op, .status = TERN_OK };
-    op->rpc_buf = room->bytes + FRONT;
-    op->rpc_bytes = room->small ? BRIEF_BYTES : ofi->rpc.buf_bytes;
+    buf->posted = buf->awaits_response = false;
+    buf->op = (struct ofi_op){ .op = op, .xfer = *xfer, .lane = l, .peer = peer, .rpc_buf = buf };
+    *op = (struct tern_link_op){ .xfer = *xfer, .link_data = &buf->op, .status = TERN_OK };
+    op->rpc_buf = buf->bytes + FRONT;
+    op->rpc_bytes = buf->small ? SMALL_BUF_BYTES : ofi->rpc.buf_bytes;
     return TERN_OK;
 }
 
-/* The message is out of the provider's hands. */
-static void sent_ended(struct ofi_link *ofi, struct ofi_comp_ctx *token, const struct ofi_comp *news)
+/* The provider has completed the send of the request. */
+static void sent_ended(struct ofi_link *ofi, struct ofi_comp_ctx *comp_ctx, const struct ofi_comp *comp)
 {
-    struct ofi_rpc_buf *room = (struct ofi_rpc_buf *)token;
-    struct ofi_op      *op = &room->op;
+    struct ofi_rpc_buf *buf = (struct ofi_rpc_buf *)comp_ctx;
+    struct ofi_op      *op = &buf->op;
 
     op->in_flight--;
-    if (news->error != 0) {
-        tern_ofi_op_fail(op, news->error, news->why);
-        op->in_flight -= room->awaits_response; /* there will be no answer */
-        room->awaits_response = false;
+    if (comp->error != 0) {
+        tern_ofi_op_fail(op, comp->error, comp->why);
+        op->in_flight -= buf->awaits_response; /* no response will arrive */
+        buf->awaits_response = false;
     }
     tern_ofi_op_settle(ofi, op);
 }
 
-static struct ofi_rpc_request errand_of(const struct ofi_link *ofi, const struct ofi_rpc_buf *room, size_t request,
-                                        size_t expect)
+static struct ofi_rpc_request request_head_of(const struct ofi_link *ofi, const struct ofi_rpc_buf *buf, size_t request,
+                                              size_t expect)
 {
     bool by_address = ofi->endpoint.info->domain_attr->mr_mode & FI_MR_VIRT_ADDR;
 
-    if (room->small) /* nobody reads or writes it */
-        return (struct ofi_rpc_request){ .region = room->op.xfer.part->region,
+    if (buf->small) /* the peer does not access a small buffer */
+        return (struct ofi_rpc_request){ .region = buf->op.xfer.part->region,
                                          .len = (uint32_t)request,
                                          .expect = (uint32_t)expect };
-    return (struct ofi_rpc_request){ .region = room->op.xfer.part->region,
-                                     .key = fi_mr_key(room->mr),
-                                     .addr = by_address ? (uint64_t)(uintptr_t)(room->bytes + FRONT) : FRONT,
+    return (struct ofi_rpc_request){ .region = buf->op.xfer.part->region,
+                                     .key = fi_mr_key(buf->mr),
+                                     .addr = by_address ? (uint64_t)(uintptr_t)(buf->bytes + FRONT) : FRONT,
                                      .len = (uint32_t)request,
                                      .expect = (uint32_t)expect };
 }
@@ -274,22 +275,22 @@ void tern_ofi_rpc_send(struct tern_lane *lane, struct tern_link_op *op, size_t r
 {
     struct ofi_link       *ofi = ((struct ofi_lane *)lane)->ofi;
     struct ofi_op         *made = op->link_data;
-    struct ofi_rpc_buf    *room = made->rpc_buf;
-    struct ofi_rpc_request errand = errand_of(ofi, room, request, expect);
+    struct ofi_rpc_buf    *buf = made->rpc_buf;
+    struct ofi_rpc_request request_head = request_head_of(ofi, buf, request, expect);
     struct ofi_header      header = { .token = made->peer->token_out,
                                       .from_kind = (uint32_t)ofi->rank << 8 |
                                                    (request <= OFI_WIRE_INLINE_MAX ? OFI_RPC : OFI_FETCH_RPC),
-                                      .seq = room->number,
-                                      .ack = room->uses };
+                                      .seq = buf->number,
+                                      .ack = buf->uses };
 
-    memcpy(room->bytes + FRONT - OFI_WIRE_RPC, &header, sizeof(header));
-    memcpy(room->bytes + FRONT - sizeof(errand), &errand, sizeof(errand));
-    op->request_len = room->request = request;
+    memcpy(buf->bytes + FRONT - OFI_WIRE_RPC, &header, sizeof(header));
+    memcpy(buf->bytes + FRONT - sizeof(request_head), &request_head, sizeof(request_head));
+    op->request_len = buf->request = request;
     op->response_max = expect;
     op->copied = op->xfer.len;
     made->xfer = op->xfer;
     pthread_mutex_lock(&ofi->lock);
-    if (atomic_load_explicit(&made->lane->roll_at, memory_order_relaxed) == OFI_NEVER) /* the lock orders */
+    if (atomic_load_explicit(&made->lane->roll_at, memory_order_relaxed) == OFI_NEVER) /* ordered by the lock */
         atomic_store_explicit(&made->lane->roll_at, tern_base_now() + ASK_NS, memory_order_relaxed);
     tern_ofi_op_enlist(made);
     tern_ofi_op_pump(ofi, made);
@@ -299,80 +300,81 @@ void tern_ofi_rpc_send(struct tern_lane *lane, struct tern_link_op *op, size_t r
 
 ssize_t tern_ofi_rpc_post(struct ofi_link *ofi, struct ofi_op *op)
 {
-    struct ofi_rpc_buf  *room = op->rpc_buf;
-    const unsigned char *bytes = room->bytes + FRONT - OFI_WIRE_RPC;
-    size_t               len = OFI_WIRE_RPC + (room->request <= OFI_WIRE_INLINE_MAX ? room->request : 0);
+    struct ofi_rpc_buf  *buf = op->rpc_buf;
+    const unsigned char *bytes = buf->bytes + FRONT - OFI_WIRE_RPC;
+    size_t               len = OFI_WIRE_RPC + (buf->request <= OFI_WIRE_INLINE_MAX ? buf->request : 0);
     bool                 inject = len <= ofi->endpoint.inject;
     ssize_t              rc;
 
-    room->comp_ctx.ended = sent_ended;
+    buf->comp_ctx.ended = sent_ended;
     rc = inject ? fi_inject(ofi->endpoint.ep, bytes, len, op->peer->addr)
-                : fi_send(ofi->endpoint.ep, bytes, len, room->mr ? fi_mr_desc(room->mr) : NULL, op->peer->addr,
-                          &room->comp_ctx.context);
+                : fi_send(ofi->endpoint.ep, bytes, len, buf->mr ? fi_mr_desc(buf->mr) : NULL, op->peer->addr,
+                          &buf->comp_ctx.context);
     if (rc != 0)
         return rc;
-    room->posted = room->awaits_response = true;
-    room->asked = tern_base_now();
-    op->in_flight = inject ? 1 : 2; /* the answer, and the end of the sending */
+    buf->posted = buf->awaits_response = true;
+    buf->asked = tern_base_now();
+    op->in_flight = inject ? 1 : 2; /* the response, and the completion of the send */
     return 0;
 }
 
-/* ---- coming back ---- */
+/* ---- receiving responses ---- */
 
-void tern_ofi_rpc_response(struct ofi_link *ofi, struct ofi_peer *peer, const struct ofi_decoded *mail,
+void tern_ofi_rpc_response(struct ofi_link *ofi, struct ofi_peer *peer, const struct ofi_decoded *decoded,
                            const unsigned char *bytes)
 {
     struct ofi_rpc      *e = &ofi->rpc;
-    struct ofi_rpc_buf  *room = mail->header.seq < e->bufs ? e->buf[mail->header.seq] : NULL;
+    struct ofi_rpc_buf  *buf = decoded->header.seq < e->bufs ? e->buf[decoded->header.seq] : NULL;
     struct tern_link_op *op;
 
-    if (!room || !room->awaits_response || room->uses != mail->header.ack || room->op.peer != peer)
-        return; /* nobody waits for it any more */
-    op = room->op.op;
-    if (mail->rpc_response.status != TERN_OK || (op && mail->rpc_response.len > op->response_max))
-        tern_ofi_op_fail(&room->op, FI_EREMOTEIO, "the target refused it");
-    else if (op && op->on_response && !room->op.cancelled)
-        op->on_response(op, mail->len > 0 ? bytes : op->rpc_buf + tern_link_response_at(op->request_len),
-                        mail->rpc_response.len);
-    room->awaits_response = false;
-    room->op.in_flight--;
-    tern_ofi_op_settle(ofi, &room->op);
+    if (!buf || !buf->awaits_response || buf->uses != decoded->header.ack || buf->op.peer != peer)
+        return; /* nobody waits for the response any more */
+    op = buf->op.op;
+    if (decoded->rpc_response.status != TERN_OK || (op && decoded->rpc_response.len > op->response_max))
+        tern_ofi_op_fail(&buf->op, FI_EREMOTEIO, "the target refused it");
+    else if (op && op->on_response && !buf->op.cancelled)
+        op->on_response(op, decoded->len > 0 ? bytes : op->rpc_buf + tern_link_response_at(op->request_len),
+                        decoded->rpc_response.len);
+    buf->awaits_response = false;
+    buf->op.in_flight--;
+    tern_ofi_op_settle(ofi, &buf->op);
 }
 
 void tern_ofi_rpc_forget(struct ofi_link *ofi, struct ofi_op *op)
 {
-    struct ofi_rpc_buf *room = op->rpc_buf;
+    struct ofi_rpc_buf *buf = op->rpc_buf;
 
     op->cancelled = true;
     if (op->waits)
-        return; /* not with the provider: it ends when its turn comes */
-    op->in_flight -= room->awaits_response;
-    room->awaits_response = false;
+        return; /* not posted: tern_ofi_rma_pump() ends the operation */
+    op->in_flight -= buf->awaits_response;
+    buf->awaits_response = false;
     if (op->in_flight == 0)
-        tern_ofi_rpc_buf_free(ofi, room);
+        tern_ofi_rpc_buf_free(ofi, buf);
 }
 
 int64_t tern_ofi_rpc_due(const struct ofi_op *op)
 {
     if (!op->rpc_buf->awaits_response)
-        return OFI_NEVER; /* the provider has it, or has had no room for it so far */
+        return OFI_NEVER; /* the send has failed or is not posted yet */
     return op->peer->broken ? 0 : op->rpc_buf->asked + ASK_NS;
 }
 
-/* The provider tells of a broken connection when it is used: use it now and then while an answer is waited for. */
+/* Providers report a broken connection when the connection is used, so send a message now and then while a response
+ * is outstanding. */
 void tern_ofi_rpc_check(struct ofi_link *ofi, struct ofi_op *op, int64_t now)
 {
-    struct ofi_rpc_buf *room = op->rpc_buf;
+    struct ofi_rpc_buf *buf = op->rpc_buf;
 
-    if (!room->awaits_response)
+    if (!buf->awaits_response)
         return;
     if (op->peer->broken) {
         tern_ofi_op_fail(op, FI_ENOTCONN, "the connection broke");
         op->in_flight--;
-        room->awaits_response = false;
+        buf->awaits_response = false;
         tern_ofi_op_settle(ofi, op);
-    } else if (now - room->asked >= ASK_NS) {
-        room->asked = now;
+    } else if (now - buf->asked >= ASK_NS) {
+        buf->asked = now;
         tern_ofi_tx_due(ofi, op->peer, OFI_DUE_CREDIT_REQUEST);
     }
 }

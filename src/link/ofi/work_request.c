@@ -1,24 +1,24 @@
-/* work_request.c: the pieces of transfers that the provider works on at a time.
+/* work_request.c: the pool of work requests.
  *
- * There are TERN_OFI_WINDOW pieces for the process, each with room for a small transfer, registered where the provider
- * wants that. A peer that does not answer keeps its pieces, and may have all of the window. So each peer has a share of
- * its own besides: while it has fewer pieces than that it gets one more, made if need be, and nobody waits because of
- * another.
+ * The process has TERN_OFI_WINDOW work requests, each with a bounce buffer for a small transfer, which is registered
+ * if the provider requires that. A peer that does not respond keeps its work requests, and may come to hold the
+ * whole window. So each peer is guaranteed a share in addition: a peer that has fewer work requests than the share
+ * gets another one, allocated if necessary, and no peer waits because of another.
  */
 #include <stdlib.h>
 #include <sys/mman.h>
 
 #include "link/ofi/ofi.h"
 
-#define ROOM_ACCESS (FI_SEND | FI_RECV | FI_READ | FI_WRITE)
-#define SHARE 4 /* pieces of a peer: as many as the pipeline of one transfer has by default */
+#define BOUNCE_ACCESS (FI_SEND | FI_RECV | FI_READ | FI_WRITE)
+#define SHARE 4 /* work requests guaranteed to a peer: the default pipeline depth of one transfer */
 
 struct ofi_wr_slab {
     struct ofi_wr_slab *next;
     unsigned char      *rooms;
     struct fid_mr      *mr; /* NULL: the provider needs none */
     size_t              count;
-    struct ofi_wr       piece[];
+    struct ofi_wr       wr[];
 };
 
 static void slab_free(const struct ofi_link *ofi, struct ofi_wr_slab *slab)
@@ -29,7 +29,7 @@ static void slab_free(const struct ofi_link *ofi, struct ofi_wr_slab *slab)
     free(slab);
 }
 
-static tern_status pieces_add(struct ofi_link *ofi, size_t count)
+static tern_status wrs_add(struct ofi_link *ofi, size_t count)
 {
     struct ofi_wr_slab *slab = calloc(1, sizeof(*slab) + count * sizeof(slab->piece[0]));
     size_t              bytes = count * ofi->bounce;
@@ -43,7 +43,7 @@ static tern_status pieces_add(struct ofi_link *ofi, size_t count)
         st = tern_base_fail(TERN_ERR_NOMEM, "link ofi: no memory for %zu transfers of %zu bytes (TERN_OFI_WINDOW)",
                             count, ofi->bounce);
     else if (ofi->endpoint.mr_local)
-        st = tern_ofi_register(ofi, slab->rooms, bytes, ROOM_ACCESS, &slab->mr);
+        st = tern_ofi_register(ofi, slab->rooms, bytes, BOUNCE_ACCESS, &slab->mr);
     if (st < 0) {
         if (slab)
             slab_free(ofi, slab);
@@ -65,7 +65,7 @@ tern_status tern_ofi_wr_pool_open(struct ofi_link *ofi)
     ofi->window = (unsigned)tern_opt.ofi_window;
     ofi->share = ofi->window < SHARE ? ofi->window : SHARE;
     ofi->bounce = tern_base_round_up(tern_opt.ofi_bounce, TERN_CACHE_LINE);
-    return pieces_add(ofi, ofi->window);
+    return wrs_add(ofi, ofi->window);
 }
 
 void tern_ofi_wr_pool_unregister(struct ofi_link *ofi)
@@ -85,33 +85,33 @@ void tern_ofi_wr_pool_close(struct ofi_link *ofi)
 
 struct ofi_wr *tern_ofi_wr_alloc(struct ofi_link *ofi, struct ofi_peer *peer)
 {
-    struct ofi_wr *piece = ofi->free_wrs;
+    struct ofi_wr *wr = ofi->free_wrs;
     bool           may = ofi->wrs_taken < ofi->window || peer->wrs < ofi->share;
 
-    if (TERN_UNLIKELY(may && !piece) && pieces_add(ofi, ofi->share) == TERN_OK)
-        piece = ofi->free_wrs;
-    if (TERN_UNLIKELY(!may || !piece)) {
-        atomic_store_explicit(&ofi->wr_wanted, true, memory_order_relaxed); /* the lock orders */
+    if (TERN_UNLIKELY(may && !wr) && wrs_add(ofi, ofi->share) == TERN_OK)
+        wr = ofi->free_wrs;
+    if (TERN_UNLIKELY(!may || !wr)) {
+        atomic_store_explicit(&ofi->wr_wanted, true, memory_order_relaxed); /* ordered by the lock */
         return NULL;
     }
-    ofi->free_wrs = piece->next;
-    piece->peer = peer;
+    ofi->free_wrs = wr->next;
+    wr->peer = peer;
     peer->wrs++;
     ofi->wrs_taken++;
-    return piece;
+    return wr;
 }
 
-void tern_ofi_wr_free(struct ofi_link *ofi, struct ofi_wr *piece)
+void tern_ofi_wr_free(struct ofi_link *ofi, struct ofi_wr *wr)
 {
-    if (piece->cached)
-        tern_ofi_mr_cache_put(ofi, piece->cached);
-    piece->cached = NULL;
-    piece->peer->wrs--;
+    if (wr->cached)
+        tern_ofi_mr_cache_put(ofi, wr->cached);
+    wr->cached = NULL;
+    wr->peer->wrs--;
     ofi->wrs_taken--;
-    piece->next = ofi->free_wrs;
-    ofi->free_wrs = piece;
-    if (TERN_UNLIKELY(atomic_load_explicit(&ofi->wr_wanted, memory_order_relaxed))) { /* the lock orders */
+    wr->next = ofi->free_wrs;
+    ofi->free_wrs = wr;
+    if (TERN_UNLIKELY(atomic_load_explicit(&ofi->wr_wanted, memory_order_relaxed))) { /* ordered by the lock */
         atomic_store_explicit(&ofi->wr_wanted, false, memory_order_relaxed);
-        tern_ofi_ring(ofi); /* a thread may sleep until there is one */
+        tern_ofi_ring(ofi); /* a thread may sleep until a work request is free */
     }
 }
