@@ -1,12 +1,13 @@
-/* atomic.c: atomic operations of the provider itself.
+/* atomic.c: atomic operations of the provider.
  *
- * They are offered to the core if the provider has the whole set of a type, and does it without help of the target's
- * process (FI_PROGRESS_AUTO): one that needs help does in software, in its own way and on whatever thread reads its
- * queue, what Tern's errands do by the processor's atomic instructions. TERN_OFI_ATOMICS says otherwise.
+ * Provider atomics are offered to the core if the provider supports the whole set of operations of a type, and
+ * executes them without help of the target's process (FI_PROGRESS_AUTO). A provider that needs help executes them in
+ * software, in its own way and on the thread that polls its queue; Tern's RPCs do the same with the processor's
+ * atomic instructions. TERN_OFI_ATOMICS overrides this choice.
  *
- * Every operation is a fetching one: its completion is the answer, so that it is known to be done. sub adds the
- * opposite. What moves bits (get, put, swap, cas) is an operation of integers for all types: then a comparison is one
- * of bits.
+ * Every operation is a fetching one: its completion carries the result, so that the operation is known to be
+ * executed. sub adds the negated operand. Operations that only move bits (get, put, swap, cas) use an integer type
+ * for all types, so that a comparison compares bits.
  */
 #include <rdma/fi_atomic.h>
 #include <stdio.h>
@@ -17,7 +18,7 @@
 
 #define MOVES \
     ((uint32_t)TERN_ATOMIC_GET | (uint32_t)TERN_ATOMIC_PUT | (uint32_t)TERN_ATOMIC_SWAP | (uint32_t)TERN_ATOMIC_CAS)
-#define RESULT_AT 16 /* in a piece's room: the operand, what it is compared with, the result */
+#define RESULT_AT 16 /* offset in the bounce buffer, which holds the operand, the compare value and the result */
 
 static enum fi_datatype datatype_of(unsigned type, uint32_t op)
 {
@@ -54,7 +55,7 @@ static enum fi_op op_of(uint32_t op)
     }
 }
 
-/* ---- what there is ---- */
+/* ---- supported operations ---- */
 
 static bool is_valid(struct ofi_link *ofi, unsigned type, uint32_t op)
 {
@@ -66,7 +67,7 @@ static bool is_valid(struct ofi_link *ofi, unsigned type, uint32_t op)
     return rc == 0 && count >= 1;
 }
 
-/* The first operation of the set that the provider does not have; 0: it has all. */
+/* Returns the first operation of the set that the provider does not support, or 0 if it supports all of them. */
 static uint32_t first_lack(struct ofi_link *ofi, unsigned type, uint32_t ops)
 {
     uint32_t lack = 0;
@@ -103,8 +104,8 @@ bool tern_ofi_atomics(struct tern_link *link, unsigned type, uint32_t ops, char 
 
 /* ---- one operation ---- */
 
-/* The opposite of a value of the type, as bits. */
-static uint64_t opposite(unsigned type, uint64_t bits)
+/* Returns the negated value of the type, as bits. */
+static uint64_t negated(unsigned type, uint64_t bits)
 {
     switch (type) {
     case TERN_FLOAT: return bits ^ 0x80000000u;
@@ -118,44 +119,44 @@ static uint64_t one_of(unsigned type)
     return type == TERN_FLOAT ? 0x3f800000u : type == TERN_DOUBLE ? 0x3ff0000000000000u : 1;
 }
 
-/* What is handed to the provider as the operand. */
+/* Returns the operand that is passed to the provider. */
 static uint64_t operand_of(const struct tern_link_atomic *a)
 {
     switch (a->op) {
     case TERN_ATOMIC_INC:
     case TERN_ATOMIC_FINC: return one_of(a->type);
     case TERN_ATOMIC_DEC:
-    case TERN_ATOMIC_FDEC: return opposite(a->type, one_of(a->type));
+    case TERN_ATOMIC_FDEC: return negated(a->type, one_of(a->type));
     case TERN_ATOMIC_SUB:
-    case TERN_ATOMIC_FSUB: return opposite(a->type, a->operand);
+    case TERN_ATOMIC_FSUB: return negated(a->type, a->operand);
     default: return a->operand;
     }
 }
 
-ssize_t tern_ofi_atomic_post(struct ofi_link *ofi, struct ofi_op *op, struct ofi_wr *piece)
+ssize_t tern_ofi_atomic_post(struct ofi_link *ofi, struct ofi_op *op, struct ofi_wr *wr)
 {
     const struct tern_link_atomic *a = &op->atomic;
     uint64_t                       values[2] = { operand_of(a), a->compare };
-    void                          *desc = piece->desc;
+    void                          *desc = wr->desc;
     uint64_t                       there = op->xfer.part->remote + op->xfer.offset, key = op->xfer.part->key;
-    unsigned char                 *room = piece->bounce;
+    unsigned char                 *buf = wr->bounce;
 
-    memcpy(room, values, sizeof(values)); /* little-endian: of 4 bytes, the lower half is in front */
-    piece->offset = 0;
-    piece->len = op->xfer.len;
-    piece->bounced = false;
+    memcpy(buf, values, sizeof(values)); /* little-endian: a value of 4 bytes is in the lower half, which comes first */
+    wr->offset = 0;
+    wr->len = op->xfer.len;
+    wr->bounced = false;
     if (a->op == TERN_ATOMIC_CAS)
-        return fi_compare_atomic(ofi->endpoint.ep, room, 1, desc, room + sizeof(values[0]), desc, room + RESULT_AT,
-                                 desc, op->peer->addr, there, key, datatype_of(a->type, a->op), FI_CSWAP,
-                                 &piece->comp_ctx.context);
-    return fi_fetch_atomic(ofi->endpoint.ep, room, 1, desc, room + RESULT_AT, desc, op->peer->addr, there, key,
-                           datatype_of(a->type, a->op), op_of(a->op), &piece->comp_ctx.context);
+        return fi_compare_atomic(ofi->endpoint.ep, buf, 1, desc, buf + sizeof(values[0]), desc, buf + RESULT_AT, desc,
+                                 op->peer->addr, there, key, datatype_of(a->type, a->op), FI_CSWAP,
+                                 &wr->comp_ctx.context);
+    return fi_fetch_atomic(ofi->endpoint.ep, buf, 1, desc, buf + RESULT_AT, desc, op->peer->addr, there, key,
+                           datatype_of(a->type, a->op), op_of(a->op), &wr->comp_ctx.context);
 }
 
-void tern_ofi_atomic_answer(struct ofi_op *op, const struct ofi_wr *piece)
+void tern_ofi_atomic_answer(struct ofi_op *op, const struct ofi_wr *wr)
 {
     if (op->op && op->op->on_response && !op->cancelled)
-        op->op->on_response(op->op, piece->bounce + RESULT_AT, op->xfer.len);
+        op->op->on_response(op->op, wr->bounce + RESULT_AT, op->xfer.len);
 }
 
 tern_status tern_ofi_atomic_start(struct tern_lane *lane, const struct tern_link_atomic *atomic,

@@ -1,29 +1,30 @@
 /* endpoint.c: the endpoint of this process, and the addresses of its peers.
  *
- * Each rank publishes its address before it joins; it is looked up, and known to the provider, when it is first used.
+ * Each rank publishes its address before it joins the job. The address of a peer is looked up, and inserted into the
+ * provider's address vector, at its first use.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "link/ofi/ofi.h"
 
-#define CARD_LAYOUT 1u
-#define QUEUE 1024 /* completions that wait to be read */
-#define NAMES 16   /* of an endpoint that are tried */
+#define ADDRESS_LAYOUT 1u
+#define QUEUE 1024 /* size of the completion queue, in entries */
+#define NAMES 16   /* endpoints that are tried until one has a free name */
 
-/* Options of endpoints that the oldest headers which Tern is built with do not name. */
+/* Endpoint options that are not defined in the oldest libfabric headers with which Tern can be built. */
 #define OPT_INJECT_MSG_SIZE 16
 #define OPT_INJECT_RMA_SIZE 18
 
-/* What a rank publishes. Fixed widths; checked by the reader. */
+/* The address record that a rank publishes. All fields have a fixed width; the reader checks them. */
 struct address {
     uint32_t      layout;
     uint32_t      format; /* FI_SOCKADDR_IN, ... */
-    uint32_t      len;    /* of name */
+    uint32_t      len;    /* length of name */
     uint32_t      wire;   /* OFI_WIRE_LAYOUT */
-    uint32_t      ring;   /* bytes of a message queue */
-    uint32_t      room;   /* bytes that an errand may have */
-    uint32_t      notes;  /* that a queue of notifications holds */
+    uint32_t      ring;   /* size of a message ring, in bytes */
+    uint32_t      room;   /* size of an RPC buffer, in bytes */
+    uint32_t      notes;  /* cells of a notification queue */
     char          provider[32];
     unsigned char name[192];
 };
@@ -42,10 +43,11 @@ tern_status tern_ofi_fail(const struct ofi_link *ofi, int64_t rc, const char *ca
                           call, tern_ofi_why(ofi, (int)-rc));
 }
 
-/* Whether the queue's descriptor tells of everything that the provider has to do. A queue's descriptor tells of
- * completions. A provider whose data progress is manual also serves the writes and reads of peers, which have none
- * here: sockets tell of these as well, and verbs leaves them to the hardware. Any other is polled by the clock. */
-static bool tells_all(const struct fi_info *info)
+/* Returns true if the wait descriptor of the completion queue reports everything that the provider must process. The
+ * descriptor reports completions. A provider with manual data progress must also process the writes and reads of
+ * peers, which complete nothing here: for providers over sockets the descriptor reports these as well, and with
+ * verbs the hardware processes them. Any other provider is polled periodically. */
+static bool reports_all(const struct fi_info *info)
 {
     static const char *const known[] = { "tcp", "net", "verbs" };
     const char              *provider = info->fabric_attr->prov_name;
@@ -59,76 +61,77 @@ static bool tells_all(const struct fi_info *info)
     return false;
 }
 
-/* With a descriptor to sleep on where there is one that tells of everything. */
-static int queue_open(struct ofi_endpoint *net)
+/* Open the completion queue, with a wait descriptor if the provider has one that reports everything. */
+static int queue_open(struct ofi_endpoint *endpoint)
 {
     struct fi_cq_attr attr = { .size = QUEUE, .format = FI_CQ_FORMAT_DATA, .wait_obj = FI_WAIT_FD };
-    int               rc = tells_all(net->info) ? fi_cq_open(net->domain, &attr, &net->cq, NULL) : -FI_ENOSYS;
+    int rc = reports_all(endpoint->info) ? fi_cq_open(endpoint->domain, &attr, &endpoint->cq, NULL) : -FI_ENOSYS;
 
-    net->wait_fd = -1;
+    endpoint->wait_fd = -1;
     if (rc == 0) {
-        if (fi_control(&net->cq->fid, FI_GETWAIT, &net->wait_fd) != 0)
-            net->wait_fd = -1;
+        if (fi_control(&endpoint->cq->fid, FI_GETWAIT, &endpoint->wait_fd) != 0)
+            endpoint->wait_fd = -1;
         return 0;
     }
     attr.wait_obj = FI_WAIT_NONE;
-    return fi_cq_open(net->domain, &attr, &net->cq, NULL);
+    return fi_cq_open(endpoint->domain, &attr, &endpoint->cq, NULL);
 }
 
-/* Some providers name an endpoint after the process and its number there. A process that was killed may have left that
- * name behind before its number was used again, by this one: then the next endpoint has a name that is free. */
+/* Open and enable the endpoint. Some providers name an endpoint after the process id and a counter. A process that
+ * was killed may have left such a name behind, and this process may have the same id. The next endpoint then gets a
+ * name that is free. */
 static tern_status endpoint_open(struct ofi_link *ofi)
 {
-    struct ofi_endpoint *net = &ofi->endpoint;
+    struct ofi_endpoint *endpoint = &ofi->endpoint;
     int                  rc;
 
     for (int left = NAMES;; left--) {
-        if ((rc = fi_endpoint(net->domain, net->info, &net->ep, NULL)) != 0)
+        if ((rc = fi_endpoint(endpoint->domain, endpoint->info, &endpoint->ep, NULL)) != 0)
             return tern_ofi_fail(ofi, rc, "fi_endpoint");
-        if ((rc = fi_ep_bind(net->ep, &net->cq->fid, FI_TRANSMIT | FI_RECV)) != 0 ||
-            (rc = fi_ep_bind(net->ep, &net->av->fid, 0)) != 0)
+        if ((rc = fi_ep_bind(endpoint->ep, &endpoint->cq->fid, FI_TRANSMIT | FI_RECV)) != 0 ||
+            (rc = fi_ep_bind(endpoint->ep, &endpoint->av->fid, 0)) != 0)
             return tern_ofi_fail(ofi, rc, "fi_ep_bind");
-        if ((rc = fi_enable(net->ep)) == 0)
+        if ((rc = fi_enable(endpoint->ep)) == 0)
             return TERN_OK;
         if (rc != -FI_EBUSY || left == 0)
             return tern_ofi_fail(ofi, rc, "fi_enable");
-        fi_close(&net->ep->fid);
-        net->ep = NULL;
+        fi_close(&endpoint->ep->fid);
+        endpoint->ep = NULL;
     }
 }
 
 static tern_status objects_open(struct ofi_link *ofi)
 {
-    struct ofi_endpoint *net = &ofi->endpoint;
-    enum fi_av_type      type = net->info->domain_attr->av_type;
+    struct ofi_endpoint *endpoint = &ofi->endpoint;
+    enum fi_av_type      type = endpoint->info->domain_attr->av_type;
     struct fi_av_attr    av = { .type = type == FI_AV_UNSPEC ? FI_AV_TABLE : type, .count = (size_t)ofi->ranks };
     int                  rc;
 
-    if ((rc = net->fabric.calls->fabric(net->info->fabric_attr, &net->fid, NULL)) != 0)
+    if ((rc = endpoint->fabric.calls->fabric(endpoint->info->fabric_attr, &endpoint->fid, NULL)) != 0)
         return tern_ofi_fail(ofi, rc, "fi_fabric");
-    if ((rc = fi_domain(net->fid, net->info, &net->domain, NULL)) != 0)
+    if ((rc = fi_domain(endpoint->fid, endpoint->info, &endpoint->domain, NULL)) != 0)
         return tern_ofi_fail(ofi, rc, "fi_domain");
-    if ((rc = queue_open(net)) != 0)
+    if ((rc = queue_open(endpoint)) != 0)
         return tern_ofi_fail(ofi, rc, "fi_cq_open");
-    if ((rc = fi_av_open(net->domain, &av, &net->av, NULL)) != 0)
+    if ((rc = fi_av_open(endpoint->domain, &av, &endpoint->av, NULL)) != 0)
         return tern_ofi_fail(ofi, rc, "fi_av_open");
     return endpoint_open(ofi);
 }
 
-/* Bytes that are copied while they are sent, by messages or writes: the attribute is the most for all of them, and
- * newer versions of libfabric tell of each. */
-static size_t inject_limit(const struct ofi_endpoint *net, int option)
+/* Returns the number of bytes that a message or write can inject. The attribute is the limit for all kinds of
+ * operations; newer versions of libfabric report each kind separately. */
+static size_t inject_limit(const struct ofi_endpoint *endpoint, int option)
 {
-    size_t most = net->info->tx_attr->inject_size, limit = 0, len = sizeof(limit);
+    size_t most = endpoint->info->tx_attr->inject_size, limit = 0, len = sizeof(limit);
 
-    if (fi_getopt(&net->ep->fid, FI_OPT_ENDPOINT, option, &limit, &len) == 0 && limit < most)
+    if (fi_getopt(&endpoint->ep->fid, FI_OPT_ENDPOINT, option, &limit, &len) == 0 && limit < most)
         most = limit;
     return most < tern_opt.ofi_inject ? most : tern_opt.ofi_inject;
 }
 
 tern_status tern_ofi_publish(struct ofi_link *ofi)
 {
-    struct address mine = { .layout = CARD_LAYOUT, .format = ofi->endpoint.info->addr_format };
+    struct address mine = { .layout = ADDRESS_LAYOUT, .format = ofi->endpoint.info->addr_format };
     size_t         len = sizeof(mine.name);
     int            rc = fi_getname(&ofi->endpoint.ep->fid, mine.name, &len);
 
@@ -143,49 +146,49 @@ tern_status tern_ofi_publish(struct ofi_link *ofi)
     return tern_boot_publish_address(ofi->boot, &mine, sizeof(mine));
 }
 
-/* How far the provider keeps the order of puts and gets. */
-static void learn_order(struct ofi_endpoint *net)
+/* Determine up to which lengths the provider keeps puts and gets in order. */
+static void learn_order(struct ofi_endpoint *endpoint)
 {
-    const struct fi_ep_attr *ep = net->info->ep_attr;
-    uint64_t                 kept = net->info->tx_attr->msg_order & net->info->rx_attr->msg_order;
+    const struct fi_ep_attr *ep = endpoint->info->ep_attr;
+    uint64_t                 kept = endpoint->info->tx_attr->msg_order & endpoint->info->rx_attr->msg_order;
 
     if (tern_opt.ofi_order != TERN_OFI_ORDER_NETWORK)
         return;
-    net->ordered[0][0] = kept & FI_ORDER_WAW ? ep->max_order_waw_size : 0;
-    net->ordered[0][1] = kept & FI_ORDER_RAW ? ep->max_order_raw_size : 0;
-    net->ordered[1][0] = kept & FI_ORDER_WAR ? ep->max_order_war_size : 0;
-    net->ordered[1][1] = kept & FI_ORDER_RAR ? SIZE_MAX : 0;
+    endpoint->ordered[0][0] = kept & FI_ORDER_WAW ? ep->max_order_waw_size : 0;
+    endpoint->ordered[0][1] = kept & FI_ORDER_RAW ? ep->max_order_raw_size : 0;
+    endpoint->ordered[1][0] = kept & FI_ORDER_WAR ? ep->max_order_war_size : 0;
+    endpoint->ordered[1][1] = kept & FI_ORDER_RAR ? SIZE_MAX : 0;
 }
 
-static void learn(struct ofi_endpoint *net)
+static void learn(struct ofi_endpoint *endpoint)
 {
-    const struct fi_info *info = net->info;
+    const struct fi_info *info = endpoint->info;
     size_t                bits = info->domain_attr->mr_key_size * 8;
 
-    net->mr_local = (info->domain_attr->mr_mode & FI_MR_LOCAL) || tern_opt.ofi_local == TERN_OFI_LOCAL_ALWAYS;
-    net->delivers = net->fabric.delivers && tern_opt.ofi_delivery == TERN_OFI_DELIVERY_AUTO;
-    net->data_bits = info->domain_attr->cq_data_size < 8 ? (unsigned)info->domain_attr->cq_data_size * 8 : 64;
-    if (net->data_bits > (unsigned)tern_opt.ofi_data)
-        net->data_bits = (unsigned)tern_opt.ofi_data;
-    net->key_mask = bits >= 64 || bits == 0 ? UINT64_MAX : (1ull << bits) - 1;
+    endpoint->mr_local = (info->domain_attr->mr_mode & FI_MR_LOCAL) || tern_opt.ofi_local == TERN_OFI_LOCAL_ALWAYS;
+    endpoint->delivers = endpoint->fabric.delivers && tern_opt.ofi_delivery == TERN_OFI_DELIVERY_AUTO;
+    endpoint->data_bits = info->domain_attr->cq_data_size < 8 ? (unsigned)info->domain_attr->cq_data_size * 8 : 64;
+    if (endpoint->data_bits > (unsigned)tern_opt.ofi_data)
+        endpoint->data_bits = (unsigned)tern_opt.ofi_data;
+    endpoint->key_mask = bits >= 64 || bits == 0 ? UINT64_MAX : (1ull << bits) - 1;
 }
 
 tern_status tern_ofi_endpoint_open(struct ofi_link *ofi)
 {
-    struct ofi_endpoint *net = &ofi->endpoint;
-    tern_status          st = tern_boot_fabric_choose(ofi->boot->nodes > 1, &net->fabric);
+    struct ofi_endpoint *endpoint = &ofi->endpoint;
+    tern_status          st = tern_boot_fabric_choose(ofi->boot->nodes > 1, &endpoint->fabric);
 
     if (st < 0)
         return st;
-    net->info = net->fabric.info;
-    net->info->tx_attr->op_flags = 0; /* delivery is asked for where it matters */
-    net->info->rx_attr->op_flags = 0;
-    learn(net);
-    learn_order(net);
+    endpoint->info = endpoint->fabric.info;
+    endpoint->info->tx_attr->op_flags = 0; /* delivery completion is requested per operation */
+    endpoint->info->rx_attr->op_flags = 0;
+    learn(endpoint);
+    learn_order(endpoint);
     if ((st = objects_open(ofi)) < 0)
         return st;
-    net->inject = inject_limit(net, OPT_INJECT_MSG_SIZE);
-    net->rma = inject_limit(net, OPT_INJECT_RMA_SIZE);
+    endpoint->inject = inject_limit(endpoint, OPT_INJECT_MSG_SIZE);
+    endpoint->rma = inject_limit(endpoint, OPT_INJECT_RMA_SIZE);
     return TERN_OK;
 }
 
@@ -197,16 +200,16 @@ static void fid_close(void *fid)
 
 void tern_ofi_endpoint_close(struct ofi_link *ofi)
 {
-    struct ofi_endpoint *net = &ofi->endpoint;
+    struct ofi_endpoint *endpoint = &ofi->endpoint;
 
-    fid_close(net->ep);
-    fid_close(net->av);
-    fid_close(net->cq);
-    fid_close(net->domain);
-    fid_close(net->fid);
-    if (net->info)
-        net->fabric.calls->freeinfo(net->info);
-    *net = (struct ofi_endpoint){ .wait_fd = -1 };
+    fid_close(endpoint->ep);
+    fid_close(endpoint->av);
+    fid_close(endpoint->cq);
+    fid_close(endpoint->domain);
+    fid_close(endpoint->fid);
+    if (endpoint->info)
+        endpoint->fabric.calls->freeinfo(endpoint->info);
+    *endpoint = (struct ofi_endpoint){ .wait_fd = -1 };
 }
 
 struct ofi_peer *tern_ofi_peer(struct ofi_link *ofi, int rank)
@@ -221,12 +224,12 @@ struct ofi_peer *tern_ofi_peer(struct ofi_link *ofi, int rank)
     peer->rank = rank;
     peer->token_out = tern_ofi_wire_token(ofi->boot->segment->job, (uint32_t)ofi->rank, (uint32_t)rank);
     peer->token_in = tern_ofi_wire_token(ofi->boot->segment->job, (uint32_t)rank, (uint32_t)ofi->rank);
-    /* release: the peer before the pointer to it. Pairs with the acquire in tern_ofi_msg_open(). */
+    /* release: the peer before the pointer to it. Pairs with the acquire in target() of message.c. */
     atomic_store_explicit(&ofi->peer[rank], peer, memory_order_release);
     return peer;
 }
 
-/* Whether the rank that published it sends what this one understands. */
+/* Returns true if the rank that published the address uses the same wire format and sizes as this rank. */
 static bool is_like_ours(const struct ofi_link *ofi, const struct address *its)
 {
     return its->wire == OFI_WIRE_LAYOUT && its->ring == ofi->msg.ring_bytes[TERN_CHANNEL_REQUEST] &&
@@ -237,13 +240,13 @@ static tern_status address_bad(const struct ofi_link *ofi, const struct address 
 {
     const char *provider = ofi->endpoint.info->fabric_attr->prov_name;
 
-    if (its->layout == CARD_LAYOUT && memchr(its->provider, '\0', sizeof(its->provider)) &&
+    if (its->layout == ADDRESS_LAYOUT && memchr(its->provider, '\0', sizeof(its->provider)) &&
         strcmp(its->provider, provider) != 0)
         return tern_base_fail(TERN_ERR_LINK,
                               "rank %d uses the network provider %s and this rank %s; set TERN_OFI_PROVIDER for all of "
                               "them alike",
                               rank, its->provider, provider);
-    if (its->layout == CARD_LAYOUT && !is_like_ours(ofi, its))
+    if (its->layout == ADDRESS_LAYOUT && !is_like_ours(ofi, its))
         return tern_base_fail(
             TERN_ERR_LINK,
             "rank %d has another version of Tern, or another TERN_AM_QUEUE, TERN_NOTIFY_QUEUE or TERN_OFI_ROOM; all "
@@ -256,16 +259,16 @@ tern_status tern_ofi_address(struct ofi_link *ofi, struct ofi_peer *peer)
 {
     struct address its;
     size_t         len = 0;
-    const void    *card;
+    const void    *address;
 
     if (TERN_LIKELY(peer->known))
         return TERN_OK;
-    if (!(card = tern_boot_net_address(ofi->boot, peer->rank, &len)))
+    if (!(address = tern_boot_net_address(ofi->boot, peer->rank, &len)))
         return TERN_AGAIN;
     if (len != sizeof(its))
         return tern_base_fail(TERN_ERR_LINK, "the address that rank %d published is of another link", peer->rank);
-    memcpy(&its, card, sizeof(its));
-    if (its.layout != CARD_LAYOUT || its.format != ofi->endpoint.info->addr_format || its.len > sizeof(its.name) ||
+    memcpy(&its, address, sizeof(its));
+    if (its.layout != ADDRESS_LAYOUT || its.format != ofi->endpoint.info->addr_format || its.len > sizeof(its.name) ||
         !is_like_ours(ofi, &its) ||
         strncmp(its.provider, ofi->endpoint.info->fabric_attr->prov_name, sizeof(its.provider) - 1) != 0)
         return address_bad(ofi, &its, peer->rank);

@@ -1,4 +1,4 @@
-/* link.c: opening and closing the link between nodes, and its table. */
+/* link.c: opening and closing the link between nodes, and its function table. */
 #include <stdlib.h>
 #include <sys/resource.h>
 
@@ -6,8 +6,8 @@
 
 #define FILES_BESIDE 128 /* descriptors for everything but the connections to peers */
 
-/* From here on nobody touches memory of ours. A provider that binds memory to its endpoint does not close that before
- * every registration is closed; for the others the endpoint goes first. */
+/* Close the endpoint. After that no peer accesses memory of this rank. A provider that binds memory to the endpoint
+ * requires that all registrations are closed before the endpoint. For the others the endpoint is closed first. */
 static void endpoint_close(struct ofi_link *ofi)
 {
     if (!ofi->endpoint.ep)
@@ -47,9 +47,9 @@ static void link_close(struct tern_link *link)
     free(ofi);
 }
 
-/* Over TCP each peer that is used costs a descriptor, and the usual limit of 1024 is a soft one, for programs that call
- * select(). Where the job could outgrow it, it is raised as far as need be and permitted. */
-static void allow_files(int ranks)
+/* Raise the soft limit of open files as far as necessary and permitted. Over TCP each peer that is used needs a
+ * descriptor. The usual soft limit of 1024 exists for programs that call select(), and a large job may exceed it. */
+static void raise_file_limit(int ranks)
 {
     rlim_t        wanted = (rlim_t)ranks + FILES_BESIDE;
     struct rlimit limit;
@@ -57,7 +57,7 @@ static void allow_files(int ranks)
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted)
         return;
     limit.rlim_cur = wanted < limit.rlim_max ? wanted : limit.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &limit); /* where it stays too low, a connection that cannot be made says so */
+    setrlimit(RLIMIT_NOFILE, &limit); /* if the limit remains too low, a failed connection reports that */
 }
 
 static tern_status link_open(const struct tern_boot *boot, const struct tern_link_up *up, struct tern_link **out)
@@ -74,7 +74,7 @@ static tern_status link_open(const struct tern_boot *boot, const struct tern_lin
     ofi->endpoint.wait_fd = -1;
     ofi->rpc.buf_bytes = tern_base_round_up(tern_opt.ofi_rpc_buf, TERN_CACHE_LINE);
     pthread_mutex_init(&ofi->lock, NULL);
-    allow_files(boot->ranks);
+    raise_file_limit(boot->ranks);
     ofi->peer = calloc((size_t)boot->ranks, sizeof(*ofi->peer));
     if (!ofi->peer)
         st = tern_base_fail(TERN_ERR_NOMEM, "link ofi: no memory for a table of %d ranks", boot->ranks);
@@ -110,7 +110,7 @@ static void link_forget(struct tern_link *link, const void *addr, size_t len)
 
 static bool link_serve(struct tern_link *link)
 {
-    (void)link; /* the progress thread does what peers need */
+    (void)link; /* the progress thread serves the peers */
     return false;
 }
 
@@ -149,5 +149,5 @@ const struct tern_link_ops tern_ofi_ops = {
     .serve = link_serve,
     .service_needed = link_wanted,
     .may_sleep = tern_ofi_may_sleep,
-    /* Teams: the core makes them by messages, or another link that reaches all members does. */
+    /* Teams: the core implements them with messages, or uses another link that reaches all members. */
 };

@@ -1,9 +1,9 @@
-/* mr_cache.c: registrations of the program's own buffers, for providers that want them.
+/* mr_cache.c: registrations of the program's own buffers, for providers that require them.
  *
- * Memory of a region is registered already. Any other buffer is registered, in whole pages, for the pieces that need
- * it. TERN_OFI_CACHE bytes of such registrations may stay when nothing needs them any more, the ones used last; the
- * rest are given up, the oldest first. Nothing watches the program's allocator: a program that lets them stay says
- * which memory it gives back to the system.
+ * Memory of a region is already registered. Any other buffer is registered, in whole pages, for the work requests
+ * that need it. After use, up to TERN_OFI_CACHE bytes of registrations are kept; when there are more, the least
+ * recently used ones are closed first. Nothing intercepts the program's allocator: a program that enables the cache
+ * must report memory that it returns to the system.
  */
 #include <stdlib.h>
 
@@ -12,6 +12,7 @@
 #define PAGE 4096ull
 #define ACCESS (FI_SEND | FI_RECV | FI_READ | FI_WRITE)
 
+/* Returns the registration of a region of this rank that covers the range, or NULL. */
 static struct fid_mr *own_region(struct ofi_link *ofi, uintptr_t from, size_t len)
 {
     for (struct ofi_exposed *entry = ofi->exposed; entry; entry = entry->next)
@@ -29,7 +30,7 @@ static void push(struct ofi_mr_cache *cache, struct ofi_mr_entry *entry)
     cache->first = entry;
 }
 
-static void pull(struct ofi_mr_entry *entry)
+static void unlink_entry(struct ofi_mr_entry *entry)
 {
     *entry->link = entry->next;
     if (entry->next)
@@ -38,13 +39,14 @@ static void pull(struct ofi_mr_entry *entry)
 
 static void drop(struct ofi_mr_cache *cache, struct ofi_mr_entry *entry)
 {
-    pull(entry);
+    unlink_entry(entry);
     cache->bytes -= entry->to - entry->from;
     tern_ofi_unregister(&entry->mr);
     free(entry);
 }
 
-/* Give up the oldest that nothing needs, until no more than so many bytes are left. */
+/* Close the least recently used registrations that are not in use, until at most the given number of bytes is
+ * registered. */
 static void shrink(struct ofi_mr_cache *cache, size_t bytes)
 {
     while (cache->bytes > bytes) {
@@ -75,7 +77,7 @@ static struct ofi_mr_entry *add(struct ofi_link *ofi, uintptr_t from, uintptr_t 
         return NULL;
     *entry = (struct ofi_mr_entry){ .from = from & ~(PAGE - 1), .to = tern_base_round_up(to, PAGE) };
     if (tern_ofi_register(ofi, (void *)entry->from, entry->to - entry->from, ACCESS, &entry->mr) < 0) {
-        shrink(&ofi->mr_cache, 0); /* the limit is on what is registered all together */
+        shrink(&ofi->mr_cache, 0); /* the system's limit applies to the total of registered memory */
         if (tern_ofi_register(ofi, (void *)entry->from, entry->to - entry->from, ACCESS, &entry->mr) < 0) {
             free(entry);
             return NULL;
@@ -98,7 +100,7 @@ struct fid_mr *tern_ofi_mr_cache_get(struct ofi_link *ofi, const void *addr, siz
     entry = find(&ofi->mr_cache, from, from + len);
     if (!entry && !(entry = add(ofi, from, from + len)))
         return NULL;
-    pull(entry);
+    unlink_entry(entry);
     push(&ofi->mr_cache, entry);
     entry->uses++;
     *cached = entry;

@@ -1,20 +1,20 @@
-/* progress.c: reading the completion queue, and the thread that does so when nobody else does.
+/* progress.c: polling the completion queue, and the progress thread.
  *
- * Providers that need help move data only while somebody reads the queue. A thread of the program that waits in Tern
- * does; when none does, the helper has to, so that puts and gets of others end whatever this rank is doing. It sleeps
- * in poll() on the queue's descriptor. While the program reads the queue itself, data on the descriptor would wake the
- * helper for nothing, so after such a wake-up it naps on a clock instead, first for a moment and then longer, until the
- * program has not read for some time, or is about to sleep and says so (tern_ofi_may_sleep). That time is far longer
- * than the program needs between two looks, a large write to a socket included: a helper that takes over too early
- * shares a core with a bound program, and doubles the time of what that waits for.
+ * Providers with manual progress move data only while a thread polls the queue. A thread of the program that waits
+ * in Tern does so. When no thread does, the progress thread must poll, so that puts and gets of other ranks complete
+ * whatever this rank is doing. The progress thread sleeps in poll() on the queue's descriptor. While the program
+ * polls the queue itself, events on the descriptor would wake the progress thread for nothing. After such a wake-up
+ * it naps for a fixed time instead, with increasing length, until the program has not polled for some time
+ * (RECENTLY), or is about to sleep and calls tern_ofi_may_sleep(). RECENTLY is much longer than the program needs
+ * between two polls, including a large write to a socket: a progress thread that takes over too early shares a core
+ * with a bound program, and doubles the time of the operation for which the program waits.
  *
- * A put of a peer ends in this rank's memory, and the queue tells nothing of it: the descriptor does, and then the
- * helper rings, so that a thread that sleeps wakes up, looks, and reads the queue itself while there is more
- * (core/wait.c).
+ * A put of a peer completes in this rank's memory without an entry in the queue, but it causes an event on the
+ * descriptor. The progress thread then rings the bell, so that a sleeping thread wakes up, checks its condition, and
+ * polls the queue itself while there is more (core/wait.c).
  *
- * A provider without a descriptor, or whose descriptor does not tell of everything, is looked at by the clock, every
- * millisecond at least. So is one whose descriptor says all the time that something has come: some leave their own
- * signals in it.
+ * A provider without a descriptor, or with a descriptor that does not report everything, is polled at least every
+ * millisecond. So is a provider whose descriptor is always readable: some leave their own signals in it.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -34,13 +34,14 @@
 #include "link/ofi/ofi.h"
 
 #define BATCH 16
-#define ROUNDS 8                   /* batches in one go */
-#define FIRST_NAP 50000ll          /* ns */
-#define LONGEST_NAP 1000000ll      /* ns */
-#define UNHELPED_SLEEP 100000ll    /* ns: without the helper, whoever waits looks again after this */
-#define UNWATCHED_SLEEP 10000000ll /* ns: the same while the helper is about to sleep on the descriptor */
-#define RETRY_MS 1                 /* what the provider had no room for is tried again after this */
-#define RECENTLY 300000ll          /* ns: a program that uses the network reads the queue more often than that */
+#define ROUNDS 8                /* batches in one poll */
+#define FIRST_NAP 50000ll       /* ns */
+#define LONGEST_NAP 1000000ll   /* ns */
+#define UNHELPED_SLEEP 100000ll /* ns: without a progress thread, a waiting thread polls again after this time */
+#define UNWATCHED_SLEEP \
+    10000000ll            /* ns: limit of a sleep while the progress thread is not yet watching the descriptor */
+#define RETRY_MS 1        /* operations that the provider refused are retried after this time */
+#define RECENTLY 300000ll /* ns: a program that uses the network polls more often than this */
 
 void tern_ofi_ring(struct ofi_link *ofi)
 {
@@ -49,30 +50,30 @@ void tern_ofi_ring(struct ofi_link *ofi)
     tern_boot_bell_ring(&slot->bell, &slot->sleepers);
 }
 
-/* ---- the queue ---- */
+/* ---- the completion queue ---- */
 
-static void end(struct ofi_link *ofi, void *context, const struct ofi_comp *news)
+static void end(struct ofi_link *ofi, void *context, const struct ofi_comp *comp)
 {
-    struct ofi_comp_ctx *token = context;
+    struct ofi_comp_ctx *comp_ctx = context;
 
-    if (token)
-        token->ended(ofi, token, news);
+    if (comp_ctx)
+        comp_ctx->ended(ofi, comp_ctx, comp);
 }
 
-/* An operation that failed. */
+/* Read one error entry of the queue, and end its operation. Returns false if there is none. */
 static bool read_error(struct ofi_link *ofi)
 {
     struct fi_cq_err_entry entry = { 0 };
-    struct ofi_comp        news = { .error = FI_EOTHER };
+    struct ofi_comp        comp = { .error = FI_EOTHER };
     ssize_t                rc = fi_cq_readerr(ofi->endpoint.cq, &entry, 0);
 
     if (rc != 1)
         return false;
-    news.flags = entry.flags;
-    news.error = entry.err > 0 ? entry.err : FI_EOTHER;
-    snprintf(news.why, sizeof(news.why), "%s", tern_ofi_why(ofi, news.error));
-    tern_base_log(TERN_LOG_DEBUG, "link ofi: an operation failed: %s, provider's error %d", news.why, entry.prov_errno);
-    end(ofi, entry.op_context, &news);
+    comp.flags = entry.flags;
+    comp.error = entry.err > 0 ? entry.err : FI_EOTHER;
+    snprintf(comp.why, sizeof(comp.why), "%s", tern_ofi_why(ofi, comp.error));
+    tern_base_log(TERN_LOG_DEBUG, "link ofi: an operation failed: %s, provider's error %d", comp.why, entry.prov_errno);
+    end(ofi, entry.op_context, &comp);
     return true;
 }
 
@@ -82,13 +83,13 @@ static unsigned read_batch(struct ofi_link *ofi)
     ssize_t                 n = fi_cq_read(ofi->endpoint.cq, entry, BATCH);
 
     for (ssize_t i = 0; i < n; i++) {
-        struct ofi_comp news = { .flags = entry[i].flags, .len = entry[i].len, .buffer = entry[i].buf };
+        struct ofi_comp comp = { .flags = entry[i].flags, .len = entry[i].len, .buffer = entry[i].buf };
 
         if (entry[i].flags & FI_REMOTE_CQ_DATA && entry[i].flags & FI_REMOTE_WRITE) {
             tern_ofi_rx_put_notify(ofi, entry[i].data);
             continue;
         }
-        end(ofi, entry[i].op_context, &news);
+        end(ofi, entry[i].op_context, &comp);
     }
     if (n == -FI_EAVAIL)
         return read_error(ofi) ? 1 : 0;
@@ -101,8 +102,8 @@ unsigned tern_ofi_poll_locked(struct ofi_link *ofi)
 {
     unsigned count = 0, n = BATCH;
 
-    /* What comes after a batch that was not full waits until this one is acted on: a look may cost several system
-     * calls. */
+    /* Completions that arrive after a batch that was not full are left to the next poll: another read may cost
+     * several system calls. */
     for (int round = 0; round < ROUNDS && n == BATCH; round++)
         count += n = read_batch(ofi);
     if (ofi->waiting)
@@ -116,36 +117,37 @@ unsigned tern_ofi_poll_locked(struct ofi_link *ofi)
     return count;
 }
 
-/* Whether the last poll of this thread was left to another one. What that one reads may be a peer's put into memory
- * that this thread has looked at just before. */
+/* True if the last poll of this thread was left to another thread, which held the lock. What that thread reads may
+ * include a peer's put into memory that this thread has checked just before. */
 static _Thread_local bool left_out;
 
 void tern_ofi_poll(struct ofi_link *ofi)
 {
     left_out = pthread_mutex_trylock(&ofi->lock) != 0;
     if (left_out)
-        return; /* whoever has it is doing the same */
+        return; /* the thread that holds the lock polls */
     tern_ofi_poll_locked(ofi);
     pthread_mutex_unlock(&ofi->lock);
-    /* relaxed: a hint for the helper. */
+    /* relaxed: a hint for the progress thread. */
     atomic_store_explicit(&ofi->progress_thread.polled, tern_base_now(), memory_order_relaxed);
 }
 
-/* ---- the helper ---- */
+/* ---- the progress thread ---- */
 
 static bool has_sleepers(const struct ofi_link *ofi)
 {
     return atomic_load_explicit(&tern_ofi_slot(ofi, ofi->rank)->sleepers, memory_order_relaxed) != 0;
 }
 
-/* Whether the program reads the queue itself and goes on doing so. */
+/* Returns true if the program polls the queue itself, and is expected to continue. */
 static bool is_program_active(struct ofi_link *ofi)
 {
     return !has_sleepers(ofi) &&
            tern_base_now() - atomic_load_explicit(&ofi->progress_thread.polled, memory_order_relaxed) < RECENTLY;
 }
 
-/* Sleep by the clock, because the program reads the queue itself; it may end the nap: see tern_ofi_may_sleep(). */
+/* Sleep for a fixed time, because the program polls the queue itself. The program may end the nap with
+ * tern_ofi_may_sleep(). */
 static void nap_while_active(struct ofi_link *ofi, int64_t ns)
 {
     struct ofi_progress_thread *helper = &ofi->progress_thread;
@@ -156,8 +158,8 @@ static void nap_while_active(struct ofi_link *ofi, int64_t ns)
     tern_boot_bell_withdraw(&helper->naps);
 }
 
-/* Sleep by the clock, because there is no descriptor. This nap is not announced: whoever waits looks again after so
- * long himself, and would end the next one at once by going to sleep again. */
+/* Sleep for a fixed time, because there is no descriptor. This nap is not announced: a waiting thread polls again
+ * after that time itself, and would end the next nap at once by going to sleep again. */
 static void nap(struct ofi_link *ofi, int64_t ns)
 {
     struct ofi_progress_thread *helper = &ofi->progress_thread;
@@ -172,9 +174,9 @@ static int64_t longer(int64_t ns)
     return ns * 2 < LONGEST_NAP ? ns * 2 : LONGEST_NAP;
 }
 
-/* Read the queue, unless another thread does. Returns for how many milliseconds there will be nothing to do unless the
- * descriptor says so; 0: there may be more at once; -1: for ever. */
-static int look(struct ofi_link *ofi)
+/* Poll the queue, unless another thread holds the lock. Returns the number of milliseconds for which there is
+ * nothing to do unless the descriptor becomes readable; 0: there may be more now; -1: no limit. */
+static int poll_once(struct ofi_link *ofi)
 {
     struct fid *queue[] = { &ofi->endpoint.cq->fid };
     int         idle_ms;
@@ -189,9 +191,10 @@ static int look(struct ofi_link *ofi)
     return idle_ms;
 }
 
-/* Sleep until the descriptor says that there is something to do, at most so many milliseconds. Returns whether data
- * have come since the last call. A provider may leave a signal of its own in the descriptor, which then says so all the
- * time: what comes is known by its edge, and what may have been left unread is looked at by the clock. */
+/* Sleep until the descriptor is readable, at most ms milliseconds (-1: no limit). Returns true if data have arrived
+ * since the last call. A provider may leave a signal of its own in the descriptor, which is then always readable:
+ * new data are detected by the edge-triggered epoll, and data that may have been left unread by polling
+ * periodically. */
 static bool watch(struct ofi_link *ofi, int ms)
 {
     struct pollfd      fds[] = { { .fd = ofi->progress_thread.wake, .events = POLLIN },
@@ -200,28 +203,29 @@ static bool watch(struct ofi_link *ofi, int ms)
     bool               already = poll(fds, 2, 0) > 0;
 
     if (!already && ms != 0) {
-        atomic_store_explicit(&ofi->progress_thread.watching, ms < 0, memory_order_relaxed); /* a hint: see may_sleep */
+        atomic_store_explicit(&ofi->progress_thread.watching, ms < 0,
+                              memory_order_relaxed); /* a hint for tern_ofi_may_sleep() */
         poll(fds, 2, ms);
         atomic_store_explicit(&ofi->progress_thread.watching, false, memory_order_relaxed);
     }
     return epoll_wait(ofi->progress_thread.edges, &event, 1, already && ms != 0 ? RETRY_MS : 0) > 0;
 }
 
-static void *helper_run(void *arg)
+static void *progress_run(void *arg)
 {
     struct ofi_link *ofi = arg;
     bool             watched = ofi->endpoint.wait_fd >= 0;
     int64_t          ns = FIRST_NAP;
-    int              ms = 0; /* the first look at the descriptor after a nap is short */
+    int              ms = 0; /* the first check of the descriptor after a nap does not block */
     bool             more = false;
 
     prctl(PR_SET_TIMERSLACK, 1000ul); /* naps are short */
     while (!atomic_load_explicit(&ofi->progress_thread.stop, memory_order_relaxed)) {
-        bool come = watched && watch(ofi, ms), active = is_program_active(ofi);
+        bool arrived = watched && watch(ofi, ms), active = is_program_active(ofi);
 
-        ms = active ? 0 : look(ofi);
-        if (!active && (come || more))
-            tern_ofi_ring(ofi); /* of what has come the queue may tell nothing */
+        ms = active ? 0 : poll_once(ofi);
+        if (!active && (arrived || more))
+            tern_ofi_ring(ofi); /* the queue may contain no entry for the data */
         more = !active && ms == 0;
         if (active || (!watched && !more)) {
             (active ? nap_while_active : nap)(ofi, ns);
@@ -281,7 +285,7 @@ tern_status tern_ofi_progress_thread_start(struct ofi_link *ofi)
         return st;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    error = pthread_create(&helper->thread, NULL, helper_run, ofi);
+    error = pthread_create(&helper->thread, NULL, progress_run, ofi);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (error) {
         descriptors_close(helper);
@@ -309,19 +313,19 @@ void tern_ofi_progress_thread_stop(struct ofi_link *ofi)
     helper->running = false;
 }
 
-/* For how long nothing has to be done that no bell tells of: the lanes know, and the inbox. */
+/* Returns the time in ns until a lane or msg_recv.c must do something that no bell reports. */
 static int64_t until_due(struct ofi_link *ofi)
 {
-    int64_t lanes, inbox;
+    int64_t lanes, recv;
 
     pthread_mutex_lock(&ofi->lock);
     lanes = tern_ofi_lanes_due(ofi);
-    inbox = tern_ofi_rx_due(ofi);
+    recv = tern_ofi_rx_due(ofi);
     pthread_mutex_unlock(&ofi->lock);
-    if (inbox == OFI_NEVER)
+    if (recv == OFI_NEVER)
         return lanes;
-    inbox -= tern_base_now();
-    return inbox < 0 ? 0 : inbox < lanes ? inbox : lanes;
+    recv -= tern_base_now();
+    return recv < 0 ? 0 : recv < lanes ? recv : lanes;
 }
 
 int64_t tern_ofi_may_sleep(struct tern_link *link)
@@ -336,9 +340,9 @@ int64_t tern_ofi_may_sleep(struct tern_link *link)
     if (ofi->endpoint.wait_fd < 0)
         return LONGEST_NAP;
     due = until_due(ofi);
-    /* What comes while the helper sleeps on the descriptor makes it ring. What it finds on its way there it does not
-     * know to be new, nor does the queue tell of a peer's put. relaxed: the lock that was held just now orders it after
-     * whatever the helper read before. */
+    /* While the progress thread sleeps on the descriptor, new data make it ring the bell. Before it sleeps, it
+     * cannot tell whether data are new, and the queue does not report a peer's put. relaxed: the lock, which was
+     * held just now, orders the load after everything that the progress thread read before. */
     if (left_out || !atomic_load_explicit(&helper->watching, memory_order_relaxed))
         return due < UNWATCHED_SLEEP ? due : UNWATCHED_SLEEP;
     return due;

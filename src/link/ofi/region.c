@@ -1,5 +1,6 @@
-/* region.c: registered memory. Every part of this rank is registered when it is made, under a key that nobody can guess
- * where the provider lets us choose; its card brings key and address to the peers. */
+/* region.c: registered memory. Each part of a region on this rank is registered when it is created. If the provider
+ * accepts keys of our choice, the key is random and cannot be guessed. The memory handle carries key and address to
+ * the peers. */
 #include <stdlib.h>
 #include <sys/random.h>
 
@@ -7,23 +8,23 @@
 
 #define KEY_TRIES 16
 
-static uint64_t random_key(const struct ofi_endpoint *net)
+static uint64_t random_key(const struct ofi_endpoint *endpoint)
 {
     uint64_t key = 0;
 
     while (getrandom(&key, sizeof(key), 0) != (ssize_t)sizeof(key))
         ;
-    return key & net->key_mask;
+    return key & endpoint->key_mask;
 }
 
-/* For providers that bind memory to an endpoint. */
-static int bind_to_endpoint(struct ofi_endpoint *net, struct fid_mr *mr)
+/* Bind the registration to the endpoint, for providers that require that. */
+static int bind_to_endpoint(struct ofi_endpoint *endpoint, struct fid_mr *mr)
 {
     int rc;
 
-    if (!(net->info->domain_attr->mr_mode & FI_MR_ENDPOINT))
+    if (!(endpoint->info->domain_attr->mr_mode & FI_MR_ENDPOINT))
         return 0;
-    if ((rc = fi_mr_bind(mr, &net->ep->fid, 0)) != 0)
+    if ((rc = fi_mr_bind(mr, &endpoint->ep->fid, 0)) != 0)
         return rc;
     return fi_mr_enable(mr);
 }
@@ -32,7 +33,7 @@ tern_status tern_ofi_register(struct ofi_link *ofi, const void *addr, size_t len
 {
     int rc = -FI_ENOKEY;
 
-    for (int i = 0; i < KEY_TRIES && rc == -FI_ENOKEY; i++) /* a key may be taken */
+    for (int i = 0; i < KEY_TRIES && rc == -FI_ENOKEY; i++) /* a key may be in use */
         rc = fi_mr_reg(ofi->endpoint.domain, addr, len, access, 0, random_key(&ofi->endpoint), 0, mr, NULL);
     if (rc == 0 && (rc = bind_to_endpoint(&ofi->endpoint, *mr)) != 0)
         fi_close(&(*mr)->fid);
@@ -51,7 +52,7 @@ void tern_ofi_unregister(struct fid_mr **mr)
     *mr = NULL;
 }
 
-tern_status tern_ofi_expose(struct tern_link *link, struct tern_mem_handle *card)
+tern_status tern_ofi_expose(struct tern_link *link, struct tern_mem_handle *handle)
 {
     struct ofi_link    *ofi = tern_ofi(link);
     struct ofi_exposed *entry = malloc(sizeof(*entry));
@@ -59,15 +60,16 @@ tern_status tern_ofi_expose(struct tern_link *link, struct tern_mem_handle *card
 
     if (!entry)
         return tern_base_fail(TERN_ERR_NOMEM, "link ofi: no memory for %zu bytes", sizeof(*entry));
-    *entry = (struct ofi_exposed){
-        .region = card->region, .addr = card->addr, .size = card->size, .origin = tern_link_origin(card, ofi->rank)
-    };
+    *entry = (struct ofi_exposed){ .region = handle->region,
+                                   .addr = handle->addr,
+                                   .size = handle->size,
+                                   .origin = tern_link_origin(handle, ofi->rank) };
     pthread_mutex_lock(&ofi->lock);
-    st = tern_ofi_register(ofi, (void *)(uintptr_t)card->addr, card->size,
+    st = tern_ofi_register(ofi, (void *)(uintptr_t)handle->addr, handle->size,
                            FI_REMOTE_READ | FI_REMOTE_WRITE | FI_READ | FI_WRITE, &entry->mr);
     if (st == TERN_OK) {
-        card->key = fi_mr_key(entry->mr);
-        card->base = ofi->endpoint.info->domain_attr->mr_mode & FI_MR_VIRT_ADDR ? card->addr : 0;
+        handle->key = fi_mr_key(entry->mr);
+        handle->base = ofi->endpoint.info->domain_attr->mr_mode & FI_MR_VIRT_ADDR ? handle->addr : 0;
         entry->next = ofi->exposed;
         ofi->exposed = entry;
     }
@@ -106,19 +108,19 @@ void tern_ofi_regions_close(struct ofi_link *ofi)
         drop(&ofi->exposed);
 }
 
-tern_status tern_ofi_attach(struct tern_link *link, const struct tern_mem_handle *card, const char *path_name,
+tern_status tern_ofi_attach(struct tern_link *link, const struct tern_mem_handle *handle, const char *path_name,
                             struct tern_link_part *part)
 {
     (void)link, (void)path_name;
-    if (card->mem_kind == TERN_MEM_NONE || card->mem_kind > TERN_MEM_PRIVATE)
+    if (handle->mem_kind == TERN_MEM_NONE || handle->mem_kind > TERN_MEM_PRIVATE)
         return tern_base_fail(TERN_ERR_LINK, "rank %d sent a card that makes no sense", part->rank);
     part->path = &tern_ofi_path;
-    part->key = card->key;
-    part->remote = card->base;
+    part->key = handle->key;
+    part->remote = handle->base;
     return TERN_OK;
 }
 
 void tern_ofi_detach(struct tern_link *link, struct tern_link_part *part)
 {
-    (void)link, (void)part; /* nothing is kept of it */
+    (void)link, (void)part; /* attach allocates nothing */
 }

@@ -32,7 +32,7 @@ struct ofi_slab {
     struct ofi_slab   *next;
     unsigned char     *bytes;
     struct fid_mr     *mr; /* NULL: the provider needs none */
-    struct ofi_rpc_buf buf[SLAB];
+    struct ofi_rpc_buf room[SLAB];
 };
 
 /* ---- buffers ---- */
@@ -356,7 +356,7 @@ void tern_ofi_rpc_forget(struct ofi_link *ofi, struct ofi_op *op)
 int64_t tern_ofi_rpc_due(const struct ofi_op *op)
 {
     if (!op->rpc_buf->awaits_response)
-        return OFI_NEVER; /* the send has failed or is not posted yet */
+        return OFI_NEVER; /* the request is not posted yet, or only its send is outstanding */
     return op->peer->broken ? 0 : op->rpc_buf->asked + ASK_NS;
 }
 

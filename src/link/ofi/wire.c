@@ -1,11 +1,11 @@
-/* wire.c: reading messages, and tokens. See wire.h. */
+/* wire.c: decoding of messages, and tokens. See wire.h. */
 #include "link/ofi/wire.h"
 
 #include <string.h>
 
 #include "base/siphash.h"
 
-/* A body of a fixed size. */
+/* Copy a body of a fixed size. Returns false if the size differs. */
 static bool read_body(const unsigned char *body, size_t rest, void *out, size_t size)
 {
     if (rest != size)
@@ -14,10 +14,10 @@ static bool read_body(const unsigned char *body, size_t rest, void *out, size_t 
     return true;
 }
 
-/* A message on a channel: its head, then data or their place. */
+/* Decode a message on a channel: its head, then the data or their location. */
 static bool read_message(const unsigned char *body, size_t rest, struct ofi_decoded *out)
 {
-    bool far = out->kind == OFI_FETCH_REQUEST || out->kind == OFI_FETCH_REPLY || out->kind == OFI_FETCH_TAGGED;
+    bool remote = out->kind == OFI_FETCH_REQUEST || out->kind == OFI_FETCH_REPLY || out->kind == OFI_FETCH_TAGGED;
 
     if (out->kind == OFI_TAGGED || out->kind == OFI_FETCH_TAGGED)
         out->channel = TERN_CHANNEL_TAGGED;
@@ -27,7 +27,7 @@ static bool read_message(const unsigned char *body, size_t rest, struct ofi_deco
     if (rest < TERN_LINK_HEAD)
         return false;
     rest -= TERN_LINK_HEAD;
-    if (!far) {
+    if (!remote) {
         out->len = rest;
         return rest <= OFI_WIRE_INLINE_MAX;
     }
@@ -37,8 +37,8 @@ static bool read_message(const unsigned char *body, size_t rest, struct ofi_deco
     return true;
 }
 
-/* An errand: its request came along, or is in the sender's room. */
-static bool read_errand(const unsigned char *body, size_t rest, struct ofi_decoded *out)
+/* Decode an RPC, whose request is in the message or in the initiator's RPC buffer. */
+static bool read_rpc(const unsigned char *body, size_t rest, struct ofi_decoded *out)
 {
     if (rest < sizeof(out->rpc_request))
         return false;
@@ -49,7 +49,7 @@ static bool read_errand(const unsigned char *body, size_t rest, struct ofi_decod
     return out->len == 0 && out->rpc_request.len > 0;
 }
 
-static bool read_answer(const unsigned char *body, size_t rest, struct ofi_decoded *out)
+static bool read_response(const unsigned char *body, size_t rest, struct ofi_decoded *out)
 {
     if (rest < sizeof(out->rpc_response))
         return false;
@@ -81,8 +81,8 @@ bool tern_ofi_wire_decode(const void *bytes, size_t len, struct ofi_decoded *out
     case OFI_CREDIT: return read_body(body, rest, &out->credit, sizeof(out->credit));
     case OFI_CREDIT_REQUEST: return rest == 0 && out->header.seq < OFI_COUNTED;
     case OFI_RPC:
-    case OFI_FETCH_RPC: return read_errand(body, rest, out);
-    case OFI_RPC_RESPONSE: return read_answer(body, rest, out);
+    case OFI_FETCH_RPC: return read_rpc(body, rest, out);
+    case OFI_RPC_RESPONSE: return read_response(body, rest, out);
     default: return false;
     }
 }
@@ -97,7 +97,7 @@ uint64_t tern_ofi_wire_token(uint64_t job, uint32_t from, uint32_t to)
     return tern_base_siphash(key, pair, sizeof(pair));
 }
 
-/* ---- notes that come with puts ---- */
+/* ---- notifications that are sent with puts ---- */
 
 #define DIGIT 4
 #define TAG_DIGITS 8
@@ -121,7 +121,7 @@ static unsigned bits_of_rank(uint32_t ranks)
     return bits;
 }
 
-/* A word that is filled, or emptied, from the lowest bit on. */
+/* A word that is filled, or emptied, from the lowest bit. */
 struct word {
     uint64_t value;
     unsigned at;

@@ -43,10 +43,12 @@ enum ofi_kind {
 struct ofi_header {
     uint64_t token;     /* proves that sender and receiver belong to the same job */
     uint32_t from_kind; /* rank in the job << 8 | enum ofi_kind */
-    uint16_t
-        seq; /* on a channel: sequence number, modulo 2^16. CREDIT_REQUEST: the channel, or OFI_PUT_NOTIFY. RPC: number of the RPC buffer */
-    uint16_t
-        ack; /* on a channel: messages of the partner channel that the sender has consumed, modulo 2^16. RPC: use count of the RPC buffer, modulo 2^16 */
+    /* On a channel: sequence number, modulo 2^16. CREDIT_REQUEST: the channel, or OFI_PUT_NOTIFY. RPC: number of the
+     * RPC buffer. */
+    uint16_t seq;
+    /* On a channel: messages of the partner channel that the sender has consumed, modulo 2^16. RPC: use count of the
+     * RPC buffer, modulo 2^16. */
+    uint16_t ack;
 };
 _Static_assert(sizeof(struct ofi_header) == 16, "the header has no padding");
 
@@ -100,11 +102,10 @@ bool tern_ofi_wire_unpack(uint32_t ranks, uint64_t data, struct ofi_put_notify *
 
 /* Follows the header of an RPC, and is followed by the request if the message carries it. */
 struct ofi_rpc_request {
-    uint64_t region; /* target region of the request, by its owner's name */
-    uint64_t key,
-        addr; /* location of the request in the initiator's RPC buffer; the response follows it (tern_link_response_at) */
-    uint32_t len;    /* length of the request */
-    uint32_t expect; /* maximum length of the response */
+    uint64_t region;    /* target region of the request, by its owner's name */
+    uint64_t key, addr; /* of the request in the initiator's RPC buffer; the response follows (tern_link_response_at) */
+    uint32_t len;       /* length of the request */
+    uint32_t expect;    /* maximum length of the response */
 };
 _Static_assert(sizeof(struct ofi_rpc_request) == 32, "an errand has no padding");
 

@@ -18,7 +18,7 @@ struct ofi_wr_slab {
     unsigned char      *rooms;
     struct fid_mr      *mr; /* NULL: the provider needs none */
     size_t              count;
-    struct ofi_wr       wr[];
+    struct ofi_wr       piece[];
 };
 
 static void slab_free(const struct ofi_link *ofi, struct ofi_wr_slab *slab)
