@@ -193,7 +193,7 @@ tern_status tern_ofi_msg_short(struct tern_link *link, int peer, unsigned channe
 
 void tern_ofi_msg_send(struct tern_link *link, const struct tern_link_msg *msg, size_t len)
 {
-    tern_base_order_before_peers(); /* orders earlier accesses before those of the threads that serve the receiving peer */
+    tern_base_order_before_peers(); /* for the thread that serves a peer which this message causes to act */
     tern_base_ring_publish(&msg->place, msg->data ? OFI_WIRE_HEAD + len : 0);
     kick(tern_ofi(link), msg->peer);
 }
@@ -289,7 +289,7 @@ static tern_status deliver_if_taken(struct tern_link_watch *watch)
     uint32_t           pass = ++ofi->msg.pass[watch->channel];
     struct ofi_rx_msg *msg;
 
-    tern_base_order_after_peers(); /* orders later accesses after those that were made for the peers whose messages arrive now */
+    tern_base_order_after_peers(); /* what was done for the peers whose messages are delivered now */
     for (int taken = 0; taken < BATCH; taken++) {
         pthread_mutex_lock(&ofi->lock);
         msg = tern_ofi_rx_peek(ofi, watch->channel);

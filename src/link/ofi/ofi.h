@@ -8,8 +8,8 @@
  * peer takes no resources until its first use.
  *
  * One lock, ofi->lock, protects the state of the link and every call of libfabric. Providers serialize calls with
- * such a lock anyway, and a single lock keeps the rest simple: a thread that holds the lock may access any field
- * that is not atomic. "The lock" below always means ofi->lock.
+ * such a lock anyway, and a single lock keeps the rest simple: a field that is protected by the
+ * lock may be accessed by any thread that holds it. "The lock" below always means ofi->lock.
  */
 #ifndef TERN_LINK_OFI_OFI_H
 #define TERN_LINK_OFI_OFI_H
@@ -56,14 +56,14 @@ struct ofi_endpoint {
     struct fid_av     *av;
     struct fid_cq     *cq;
     struct fid_ep     *ep;
-    int                wait_fd;       /* descriptor for sleeping until a completion arrives; -1: none */
-    bool               mr_local;      /* the provider requires descriptors of local memory */
-    bool               delivers;      /* the provider supports FI_DELIVERY_COMPLETE for writes */
-    size_t             inject;        /* longest message that fi_inject() accepts, in bytes */
-    size_t             rma;           /* longest write that FI_INJECT accepts, in bytes */
-    uint64_t           key_mask;      /* bits that a key chosen by us may have */
-    unsigned           data_bits;     /* bits of remote completion data that a write can carry; 0: none */
-    size_t             ordered[2][2]; /* [first is a get][second is a get]: longest transfers that stay ordered */
+    int                wait_fd;   /* descriptor for sleeping until a completion arrives; -1: none */
+    bool               mr_local;  /* the provider requires descriptors of local memory */
+    bool               delivers;  /* writes are posted with FI_DELIVERY_COMPLETE */
+    size_t             inject;    /* longest message that is sent with fi_inject(), in bytes */
+    size_t             rma;       /* longest write that is posted with FI_INJECT, in bytes */
+    uint64_t           key_mask;  /* bits that a key chosen by us may have */
+    unsigned           data_bits; /* bits of remote completion data that a write can carry; 0: none */
+    size_t ordered[2][2]; /* [first is a get][second is a get]: lengths up to which the second cannot overtake */
 };
 
 /* A work request: the part of a transfer that is covered by one operation of the provider. It has a bounce buffer
@@ -118,7 +118,7 @@ struct ofi_rpc_buf {
     bool                posted;          /* the request is with the provider, or was sent */
     bool                awaits_response; /* the response has not arrived */
     size_t              request;
-    int64_t             asked; /* when this rank last sent the peer a message */
+    int64_t             asked; /* when the request was sent, or the peer was last probed */
 };
 
 /* An RPC that a peer has sent to this rank. */
@@ -129,7 +129,7 @@ struct ofi_rpc_call {
     uint16_t                number, uses; /* of the peer's buffer */
     bool                    fetch;        /* the request must be read from the peer's buffer */
     struct ofi_rpc_response response;
-    unsigned char           request[]; /* the request, if it came in the message */
+    unsigned char           request[]; /* the request, if the message carried it; later a small response */
 };
 
 /* A server slot, in which a call is executed. */
@@ -171,12 +171,13 @@ struct ofi_lane {
     struct ofi_lane         *next, **link; /* on the link's list of lanes; protected by the lock */
     struct ofi_op           *first;        /* outstanding operations; protected by the lock */
     _Atomic(struct ofi_op *) finished;     /* pushed by the thread that polls the CQ, popped by the lane's thread */
-    struct ofi_op           *kept;         /* popped, but not reported yet */
+    struct ofi_op           *kept;         /* popped, but not reported yet; accessed by the lane's thread only */
     uint32_t                 losses;       /* value of the segment's losses at the last check of the peers */
     uint32_t                 looks;
-    _Atomic int64_t
-        roll_at; /* time of the next check of the peers: OFI_NEVER, OFI_CALLED, or a time. Written under the lock */
-    _Atomic int64_t judge_at; /* when the first operation in kept must be reported; OFI_NEVER: kept is empty */
+    /* Time of the next check of the peers: OFI_NEVER, OFI_CALLED, or a time. Written under the lock. */
+    _Atomic int64_t          roll_at;
+    /* When the first operation in kept must be reported at the latest; OFI_NEVER: kept is empty. */
+    _Atomic int64_t          judge_at;
 };
 
 /* Memory of this rank that is registered for remote access. */
@@ -200,18 +201,19 @@ struct ofi_mr_cache {
     size_t               bytes; /* total size of the registered memory */
 };
 
-/* The state of one cell of a tx channel. */
+/* The send of one cell of a tx channel. */
 struct ofi_tx_cell {
     struct ofi_comp_ctx comp_ctx; /* must be first */
     struct ofi_peer    *peer;
     _Bool               in_flight; /* the provider still reads from the cell */
 };
 
+/* One channel of messages to a peer: a ring whose cells are freed when the peer has consumed their messages. */
 struct ofi_tx_channel {
     struct tern_ring_mp_producer ring;                      /* any thread reserves space */
     struct tern_ring_consumer    cells;                     /* cells.next: the oldest cell that is in use */
     uint64_t                     next;                      /* the first cell that is not sent */
-    uint64_t                     transmitted, acked, freed; /* numbers of messages */
+    uint64_t                     transmitted, acked, freed; /* messages sent, acknowledged by the peer, and freed */
     struct ofi_tx_cell          *sent;                      /* [cells]; NULL: the channel's messages carry no data */
     bool                         credit_requested;          /* a CREDIT_REQUEST is outstanding */
 };
@@ -222,33 +224,34 @@ struct ofi_rx_channel {
     uint64_t           bytes;                        /* bytes of received messages that are not consumed */
     uint64_t           uncredited_bytes;             /* bytes consumed since the last credit */
     bool               credit_requested;             /* the peer waits for a credit */
-    struct ofi_rx_msg *early; /* messages that must wait for an earlier one, by sequence number */
+    struct ofi_rx_msg *early;                        /* must wait for an earlier message; by sequence number */
 };
 
 enum { OFI_DUE_CREDIT = 1, OFI_DUE_CREDIT_REQUEST = 2 }; /* CREDIT_REQUEST is shifted left by the channel */
 
 struct ofi_peer {
-    int       rank;
-    bool      known;   /* addr is valid */
-    bool      broken;  /* messages were lost; no more are sent */
-    bool      queued;  /* on the work list of peers to which something must be sent */
-    uint8_t   due;     /* control messages that must be sent: OFI_DUE_* */
-    char      why[80]; /* why the connection broke */
-    fi_addr_t addr;
-    uint64_t  token_out, token_in;
-    unsigned  wrs;            /* work requests that are allocated for this peer */
-    unsigned  rpc_bufs;       /* large RPC buffers that hold RPCs to this peer */
-    unsigned  small_rpc_bufs; /* small RPC buffers that hold RPCs to this peer */
-    unsigned  rpc_calls;      /* calls from this peer that are not answered */
-    unsigned  rpc_slots;      /* calls from this peer that have a slot */
-    unsigned char
-        *rings[TERN_CHANNELS]; /* memory of the tx rings; the reply ring is in that of the requests. NULL: none yet */
+    int                   rank;
+    bool                  known;   /* addr is valid */
+    bool                  broken;  /* messages were lost; no more are sent */
+    bool                  queued;  /* on the work list of peers to which something must be sent */
+    uint8_t               due;     /* control messages that must be sent: OFI_DUE_* */
+    char                  why[80]; /* why the connection broke */
+    fi_addr_t             addr;
+    uint64_t              token_out, token_in;
+    unsigned              wrs;            /* work requests that are allocated for this peer */
+    unsigned              rpc_bufs;       /* large RPC buffers that hold RPCs to this peer */
+    unsigned              small_rpc_bufs; /* small RPC buffers that hold RPCs to this peer */
+    unsigned              rpc_calls;      /* calls from this peer that are not answered */
+    unsigned              rpc_slots;      /* calls from this peer that have a slot */
+    /* Memory of the tx rings; NULL: nothing sent yet. The reply ring is in the memory of the request ring. */
+    unsigned char        *rings[TERN_CHANNELS];
     struct fid_mr        *rings_mr[TERN_CHANNELS]; /* registrations of the rings that hold data */
     _Atomic bool          ready[TERN_CHANNELS];    /* the tx ring exists */
     struct ofi_tx_channel out[OFI_COUNTED];        /* the last one has no ring */
     struct ofi_rx_channel in[OFI_COUNTED];
-    uint32_t passed[TERN_CHANNELS]; /* the last pass that refused its message; accessed by the delivering thread only */
-    struct ofi_peer *next;          /* on the work list */
+    /* The last pass in which the core refused a message of this peer. Accessed by the delivering thread only. */
+    uint32_t              passed[TERN_CHANNELS];
+    struct ofi_peer      *next; /* on the work list */
 };
 
 /* A received message. The first 64 bytes of bytes[] are laid out as on the wire, so that head and data are aligned. */
@@ -268,6 +271,7 @@ struct ofi_rx_msg {
     _Alignas(64) unsigned char bytes[];
 };
 
+/* The received messages of one channel, from all senders. */
 struct ofi_queue {
     struct tern_link_watch watch; /* must be first; watches count */
     struct ofi_rx_msg     *first, **last;
@@ -293,15 +297,16 @@ struct ofi_msg {
     unsigned               idle; /* number of idle buffers */
     struct fid_mr         *rx_mr;
     struct ofi_queue       queue[TERN_CHANNELS];
-    uint32_t           pass[TERN_CHANNELS]; /* number of the delivery pass; accessed by the delivering thread only */
-    struct ofi_rx_msg *spare;               /* free small messages */
-    unsigned           spares;
-    struct ofi_rx_msg *fetches;          /* messages whose read must be started */
-    struct ofi_rx_msg *failed;           /* messages whose read failed, until it is known whether the sender is dead */
-    struct ofi_peer   *work, **work_end; /* peers to which something must be sent */
-    tern_status        damage;           /* the first fatal error, which the next delivery returns */
-    char               why[160];
-    uint64_t           strangers; /* number of messages dropped because they are not of this job */
+    /* Number of the delivery pass over the notifications and tagged messages. Accessed by the delivering thread only. */
+    uint32_t               pass[TERN_CHANNELS];
+    struct ofi_rx_msg     *spare; /* free small messages */
+    unsigned               spares;
+    struct ofi_rx_msg     *fetches; /* messages whose read must be started */
+    struct ofi_rx_msg     *failed;  /* messages whose read failed, until it is known whether the sender is dead */
+    struct ofi_peer       *work, **work_end; /* peers to which something must be sent */
+    tern_status            damage;           /* the first fatal error, which the next delivery returns */
+    char                   why[160];
+    uint64_t               strangers; /* number of messages dropped because they are not of this job */
 };
 
 /* The progress thread. */
@@ -309,11 +314,11 @@ struct ofi_progress_thread {
     bool             running;
     pthread_t        thread;
     int              wake;  /* eventfd */
-    int              edges; /* edge-triggered epoll on the CQ's descriptor: reports completions since the last call */
+    int              edges; /* edge-triggered epoll on the CQ's descriptor: readable since the last call? */
     _Atomic bool     stop;
     _Atomic bool     watching;   /* the thread sleeps on the descriptor */
     _Atomic int64_t  polled;     /* when another thread last polled the CQ */
-    _Atomic uint32_t bell, naps; /* wake the thread from a nap */
+    _Atomic uint32_t bell, naps; /* an eventcount that ends a nap */
 };
 
 struct ofi_link {
@@ -329,16 +334,17 @@ struct ofi_link {
     size_t                      chunk;  /* size of a work request of longer transfers, in bytes */
     struct ofi_wr_slab         *wr_slabs;
     struct ofi_wr              *free_wrs;
-    unsigned       window, share; /* work requests that may be allocated in total, and are guaranteed to each peer */
-    unsigned       wrs_taken;
-    _Atomic bool   wr_wanted;
-    struct ofi_op *free_ops, *waiting, **waiting_end;
-    struct ofi_op_slab        *op_slabs;
-    struct ofi_mr_cache        mr_cache;
-    struct ofi_msg             msg;
-    struct ofi_rpc             rpc;
-    struct ofi_progress_thread progress_thread;
-    _Atomic bool               fresh; /* this thread's lane polled the CQ just now */
+    /* Work requests that may be allocated in total, and that are guaranteed to each peer. */
+    unsigned                    window, share;
+    unsigned                    wrs_taken;
+    _Atomic bool                wr_wanted;
+    struct ofi_op              *free_ops, *waiting, **waiting_end;
+    struct ofi_op_slab         *op_slabs;
+    struct ofi_mr_cache         mr_cache;
+    struct ofi_msg              msg;
+    struct ofi_rpc              rpc;
+    struct ofi_progress_thread  progress_thread;
+    _Atomic bool fresh; /* the CQ was polled just now, by the lane of the thread that polls messages next */
 };
 
 extern const struct tern_link_ops  tern_ofi_ops;

@@ -150,23 +150,23 @@ static bool is_program_active(struct ofi_link *ofi)
  * tern_ofi_may_sleep(). */
 static void nap_while_active(struct ofi_link *ofi, int64_t ns)
 {
-    struct ofi_progress_thread *helper = &ofi->progress_thread;
-    uint32_t                    seen = tern_boot_bell_announce(&helper->bell, &helper->naps);
+    struct ofi_progress_thread *thread = &ofi->progress_thread;
+    uint32_t                    seen = tern_boot_bell_announce(&thread->bell, &thread->naps);
 
-    if (is_program_active(ofi) && !atomic_load_explicit(&helper->stop, memory_order_relaxed))
-        tern_boot_bell_wait(&helper->bell, seen, ns);
-    tern_boot_bell_withdraw(&helper->naps);
+    if (is_program_active(ofi) && !atomic_load_explicit(&thread->stop, memory_order_relaxed))
+        tern_boot_bell_wait(&thread->bell, seen, ns);
+    tern_boot_bell_withdraw(&thread->naps);
 }
 
 /* Sleep for a fixed time, because there is no descriptor. This nap is not announced: a waiting thread polls again
  * after that time itself, and would end the next nap at once by going to sleep again. */
 static void nap(struct ofi_link *ofi, int64_t ns)
 {
-    struct ofi_progress_thread *helper = &ofi->progress_thread;
-    uint32_t seen = atomic_load(&helper->bell); /* before stop: tern_ofi_progress_thread_stop() changes both */
+    struct ofi_progress_thread *thread = &ofi->progress_thread;
+    uint32_t seen = atomic_load(&thread->bell); /* before stop: tern_ofi_progress_thread_stop() changes both */
 
-    if (!atomic_load(&helper->stop))
-        tern_boot_bell_wait(&helper->bell, seen, ns);
+    if (!atomic_load(&thread->stop))
+        tern_boot_bell_wait(&thread->bell, seen, ns);
 }
 
 static int64_t longer(int64_t ns)
@@ -251,30 +251,30 @@ static void pin(pthread_t thread)
         tern_base_log(TERN_LOG_WARN, "the progress thread cannot be bound to core %d (TERN_PROGRESS_CORE)", core);
 }
 
-static void descriptors_close(struct ofi_progress_thread *helper)
+static void descriptors_close(struct ofi_progress_thread *thread)
 {
-    close(helper->wake);
-    close(helper->edges);
+    close(thread->wake);
+    close(thread->edges);
 }
 
 static tern_status descriptors_open(struct ofi_link *ofi)
 {
-    struct ofi_progress_thread *helper = &ofi->progress_thread;
+    struct ofi_progress_thread *thread = &ofi->progress_thread;
     struct epoll_event          edge = { .events = EPOLLIN | EPOLLET };
 
-    helper->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    helper->edges = epoll_create1(EPOLL_CLOEXEC);
-    if (helper->wake >= 0 && helper->edges >= 0 &&
-        (ofi->endpoint.wait_fd < 0 || epoll_ctl(helper->edges, EPOLL_CTL_ADD, ofi->endpoint.wait_fd, &edge) == 0))
+    thread->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    thread->edges = epoll_create1(EPOLL_CLOEXEC);
+    if (thread->wake >= 0 && thread->edges >= 0 &&
+        (ofi->endpoint.wait_fd < 0 || epoll_ctl(thread->edges, EPOLL_CTL_ADD, ofi->endpoint.wait_fd, &edge) == 0))
         return TERN_OK;
     tern_base_fail(TERN_ERR_SYSTEM, "link ofi: cannot make the progress thread's descriptors: %s", strerror(errno));
-    descriptors_close(helper);
+    descriptors_close(thread);
     return TERN_ERR_SYSTEM;
 }
 
 tern_status tern_ofi_progress_thread_start(struct ofi_link *ofi)
 {
-    struct ofi_progress_thread *helper = &ofi->progress_thread;
+    struct ofi_progress_thread *thread = &ofi->progress_thread;
     sigset_t                    all, before;
     tern_status                 st;
     int                         error;
@@ -285,32 +285,32 @@ tern_status tern_ofi_progress_thread_start(struct ofi_link *ofi)
         return st;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    error = pthread_create(&helper->thread, NULL, progress_run, ofi);
+    error = pthread_create(&thread->thread, NULL, progress_run, ofi);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (error) {
-        descriptors_close(helper);
+        descriptors_close(thread);
         return tern_base_fail(TERN_ERR_SYSTEM, "link ofi: cannot start the progress thread: %s", strerror(error));
     }
-    pthread_setname_np(helper->thread, "tern-progress");
-    pin(helper->thread);
-    helper->running = true;
+    pthread_setname_np(thread->thread, "tern-progress");
+    pin(thread->thread);
+    thread->running = true;
     return TERN_OK;
 }
 
 void tern_ofi_progress_thread_stop(struct ofi_link *ofi)
 {
-    struct ofi_progress_thread *helper = &ofi->progress_thread;
+    struct ofi_progress_thread *thread = &ofi->progress_thread;
     uint64_t                    one = 1;
 
-    if (!helper->running)
+    if (!thread->running)
         return;
-    atomic_store(&helper->stop, true);
-    while (write(helper->wake, &one, sizeof(one)) < 0 && errno == EINTR)
+    atomic_store(&thread->stop, true);
+    while (write(thread->wake, &one, sizeof(one)) < 0 && errno == EINTR)
         ;
-    tern_boot_bell_wake(&helper->bell);
-    pthread_join(helper->thread, NULL);
-    descriptors_close(helper);
-    helper->running = false;
+    tern_boot_bell_wake(&thread->bell);
+    pthread_join(thread->thread, NULL);
+    descriptors_close(thread);
+    thread->running = false;
 }
 
 /* Returns the time in ns until a lane or msg_recv.c must do something that no bell reports. */
@@ -331,19 +331,19 @@ static int64_t until_due(struct ofi_link *ofi)
 int64_t tern_ofi_may_sleep(struct tern_link *link)
 {
     struct ofi_link            *ofi = tern_ofi(link);
-    struct ofi_progress_thread *helper = &ofi->progress_thread;
+    struct ofi_progress_thread *thread = &ofi->progress_thread;
     int64_t                     due;
 
-    if (!helper->running)
+    if (!thread->running)
         return UNHELPED_SLEEP;
-    tern_boot_bell_ring(&helper->bell, &helper->naps);
+    tern_boot_bell_ring(&thread->bell, &thread->naps);
     if (ofi->endpoint.wait_fd < 0)
         return LONGEST_NAP;
     due = until_due(ofi);
     /* While the progress thread sleeps on the descriptor, new data make it ring the bell. Before it sleeps, it
      * cannot tell whether data are new, and the queue does not report a peer's put. relaxed: the lock, which was
      * held just now, orders the load after everything that the progress thread read before. */
-    if (left_out || !atomic_load_explicit(&helper->watching, memory_order_relaxed))
+    if (left_out || !atomic_load_explicit(&thread->watching, memory_order_relaxed))
         return due < UNWATCHED_SLEEP ? due : UNWATCHED_SLEEP;
     return due;
 }
