@@ -15,8 +15,8 @@
 #include "base/clock.h"
 #include "link/ofi/ofi.h"
 
-#define LOOKS_PER_ROLL \
-    1024 /* polls between checks for peers that left in order; a thread also checks before it sleeps */
+/* Polls between two checks for peers that left in order. A thread also checks before it sleeps. */
+#define LOOKS_PER_ROLL 1024
 
 tern_status tern_ofi_lane_open(struct tern_link *link, struct tern_lane **out)
 {
@@ -246,7 +246,7 @@ int64_t tern_ofi_lanes_due(struct ofi_link *ofi)
     for (struct ofi_lane *lane = ofi->lanes; lane; lane = lane->next) {
         int64_t due = first_due(lane);
         int64_t judge_at =
-            atomic_load_explicit(&lane->judge_at, memory_order_relaxed); /* written by the calling thread */
+            atomic_load_explicit(&lane->judge_at, memory_order_relaxed); /* exact for the lane of the calling thread */
 
         due = judge_at < due ? judge_at : due;
         if (atomic_load_explicit(&lane->roll_at, memory_order_relaxed) == OFI_CALLED) /* ordered by the lock */

@@ -297,7 +297,7 @@ struct ofi_msg {
     unsigned               idle; /* number of idle buffers */
     struct fid_mr         *rx_mr;
     struct ofi_queue       queue[TERN_CHANNELS];
-    /* Number of the delivery pass over the notifications and tagged messages. Accessed by the delivering thread only. */
+    /* Number of the delivery pass over notifications and tagged messages. Accessed by the delivering thread only. */
     uint32_t               pass[TERN_CHANNELS];
     struct ofi_rx_msg     *spare; /* free small messages */
     unsigned               spares;
@@ -344,7 +344,8 @@ struct ofi_link {
     struct ofi_msg              msg;
     struct ofi_rpc              rpc;
     struct ofi_progress_thread  progress_thread;
-    _Atomic bool fresh; /* the CQ was polled just now, by the lane of the thread that polls messages next */
+    /* A lane has just polled the CQ, and its thread polls for messages next, which needs no second poll. */
+    _Atomic bool                fresh;
 };
 
 extern const struct tern_link_ops  tern_ofi_ops;
@@ -380,12 +381,12 @@ const char *tern_ofi_why(const struct ofi_link *ofi, int error); /* text of a po
 
 /* endpoint.c. tern_ofi_peer() returns the record of a peer, which it creates at the first use, or NULL if there is
  * no memory. tern_ofi_address() makes peer->addr valid; it returns TERN_AGAIN if the rank has not published its
- * address yet. */
+ * address yet, or an error. The caller must hold the lock. */
 struct ofi_peer *tern_ofi_peer(struct ofi_link *ofi, int rank);
 tern_status      tern_ofi_address(struct ofi_link *ofi, struct ofi_peer *peer);
 
-/* region.c. tern_ofi_register() registers memory for the given access. *mr is NULL if the provider needs no
- * registration. */
+/* region.c. tern_ofi_register() registers memory for the given access, and sets *mr to NULL on error. The other
+ * functions but the last are those of the link interface. */
 tern_status tern_ofi_register(struct ofi_link *ofi, const void *addr, size_t len, uint64_t access, struct fid_mr **mr);
 void        tern_ofi_unregister(struct fid_mr **mr); /* sets *mr to NULL; *mr may be NULL */
 tern_status tern_ofi_attach(struct tern_link *link, const struct tern_mem_handle *handle, const char *path_name,
@@ -396,21 +397,23 @@ void        tern_ofi_unexpose(struct tern_link *link, uint64_t region);
 void        tern_ofi_regions_close(struct ofi_link *ofi);
 
 /* work_request.c. tern_ofi_wr_alloc() returns a work request for the peer, or NULL if none is available; in that
- * case this rank's bell rings when one is freed. The caller of alloc and free must hold the lock. */
+ * case this rank's bell rings when one is freed. tern_ofi_wr_free() also releases the MR cache entry of the work
+ * request. The caller of alloc and free must hold the lock. */
 struct ofi_wr *tern_ofi_wr_alloc(struct ofi_link *ofi, struct ofi_peer *peer);
 void           tern_ofi_wr_free(struct ofi_link *ofi, struct ofi_wr *wr);
 tern_status    tern_ofi_wr_pool_open(struct ofi_link *ofi);
 void           tern_ofi_wr_pool_unregister(struct ofi_link *ofi); /* nothing may be in flight */
 void           tern_ofi_wr_pool_close(struct ofi_link *ofi);
 
-/* rma.c and completion.c. The caller of tern_ofi_rma_pump() and of the tern_ofi_op functions must hold the lock. */
+/* rma.c and completion.c. The caller of tern_ofi_rma_pump(), which retries waiting operations, and of the tern_ofi_op
+ * functions must hold the lock. The lane functions are those of the link interface. */
 tern_status tern_ofi_rma_open(struct ofi_link *ofi);
 void        tern_ofi_rma_close(struct ofi_link *ofi);
 void        tern_ofi_rma_pump(struct ofi_link *ofi);
 void        tern_ofi_op_free(struct ofi_link *ofi, struct ofi_op *op);
-void        tern_ofi_op_unlist(struct ofi_op *op); /* remove op from its lane */
-void        tern_ofi_op_fail(struct ofi_op *op, int error, const char *why);
-tern_status tern_ofi_peer_gone(int rank);
+void        tern_ofi_op_unlist(struct ofi_op *op);                           /* remove op from its lane */
+void        tern_ofi_op_fail(struct ofi_op *op, int error, const char *why); /* record the first error */
+tern_status tern_ofi_peer_gone(int rank); /* sets the error text and returns TERN_ERR_PEER */
 tern_status tern_ofi_lane_open(struct tern_link *link, struct tern_lane **out);
 void        tern_ofi_lane_close(struct tern_lane *lane);
 void        tern_ofi_lane_progress(struct tern_lane *lane);
@@ -440,21 +443,23 @@ void        tern_ofi_atomic_answer(struct ofi_op *op, const struct ofi_wr *wr);
 tern_status tern_ofi_op_start(struct ofi_lane *lane, const struct tern_xfer *xfer,
                               const struct tern_link_atomic *atomic, struct tern_link_op *op);
 
-/* rpc_client.c: the initiator's side of RPCs. The caller must hold the lock in all functions but the first two. */
+/* rpc_client.c: the initiator's side of RPCs. The first two functions are those of the link interface. The caller of
+ * the others must hold the lock, except for unregister and close, which run when no other thread uses the link. */
 tern_status tern_ofi_rpc_open(struct tern_lane *lane, const struct tern_xfer *xfer, struct tern_link_op *op);
 void        tern_ofi_rpc_send(struct tern_lane *lane, struct tern_link_op *op, size_t request, size_t expect);
-ssize_t     tern_ofi_rpc_post(struct ofi_link *ofi, struct ofi_op *op); /* post the request */
+ssize_t     tern_ofi_rpc_post(struct ofi_link *ofi, struct ofi_op *op); /* post the request; returns libfabric's code */
 void        tern_ofi_rpc_response(struct ofi_link *ofi, struct ofi_peer *peer, const struct ofi_decoded *decoded,
                                   const unsigned char *bytes);
-void        tern_ofi_rpc_forget(struct ofi_link *ofi, struct ofi_op *op);         /* the peer is gone */
-void    tern_ofi_rpc_check(struct ofi_link *ofi, struct ofi_op *op, int64_t now); /* probe the peer if it is silent */
-int64_t tern_ofi_rpc_due(const struct ofi_op *op); /* when to call check; OFI_NEVER: no need */
-void    tern_ofi_rpc_buf_free(struct ofi_link *ofi, struct ofi_rpc_buf *buf);
-void    tern_ofi_rpc_client_unregister(struct ofi_link *ofi); /* nothing may be in flight */
-void    tern_ofi_rpc_client_close(struct ofi_link *ofi);
+void        tern_ofi_rpc_forget(struct ofi_link *ofi, struct ofi_op *op);             /* give up op: its peer is gone */
+void        tern_ofi_rpc_check(struct ofi_link *ofi, struct ofi_op *op, int64_t now); /* probe a silent peer */
+int64_t     tern_ofi_rpc_due(const struct ofi_op *op); /* when to call check; OFI_NEVER: no need */
+void        tern_ofi_rpc_buf_free(struct ofi_link *ofi, struct ofi_rpc_buf *buf);
+void        tern_ofi_rpc_client_unregister(struct ofi_link *ofi); /* nothing may be in flight */
+void        tern_ofi_rpc_client_close(struct ofi_link *ofi);
 
 /* rpc_server.c: the target's side of RPCs. tern_ofi_rpc_serve() returns false if the request is invalid or there is
- * no memory. The caller must hold the lock. */
+ * no memory. pump retries what the provider refused, and waits says whether there is something to retry. The caller
+ * must hold the lock, except for unregister and close, which run when no other thread uses the link. */
 bool tern_ofi_rpc_serve(struct ofi_link *ofi, struct ofi_peer *peer, const struct ofi_decoded *decoded,
                         const unsigned char *request);
 void tern_ofi_rpc_server_pump(struct ofi_link *ofi);
@@ -464,7 +469,8 @@ void tern_ofi_rpc_server_close(struct ofi_link *ofi);
 
 /* mr_cache.c. tern_ofi_mr_cache_get() returns a registration that covers the range, and creates one if necessary. It
  * returns NULL if the range cannot be registered. The caller must release *cached with tern_ofi_mr_cache_put(),
- * unless it is NULL. The caller must hold the lock. */
+ * unless it is NULL. invalidate excludes the range's registrations from further use. The caller must hold the lock,
+ * except for close. */
 struct fid_mr *tern_ofi_mr_cache_get(struct ofi_link *ofi, const void *addr, size_t len, struct ofi_mr_entry **cached);
 void           tern_ofi_mr_cache_put(struct ofi_link *ofi, struct ofi_mr_entry *cached);
 void           tern_ofi_mr_cache_invalidate(struct ofi_link *ofi, const void *addr, size_t len);
@@ -476,7 +482,8 @@ void           tern_ofi_mr_cache_close(struct ofi_link *ofi);
 bool tern_ofi_notify_credit_take(struct ofi_link *ofi, struct ofi_peer *peer);
 void tern_ofi_notify_credit_return(struct ofi_peer *peer);
 
-/* msg_send.c: the sending side of messages. The caller must hold the lock. */
+/* msg_send.c: the sending side of messages. tern_ofi_tx_make() creates the rings of a channel. The caller must hold
+ * the lock, except for unregister and drop, which run when no other thread uses the link. */
 tern_status tern_ofi_tx_make(struct ofi_link *ofi, struct ofi_peer *peer, unsigned channel);
 void        tern_ofi_tx_unregister(struct ofi_peer *peer);
 void        tern_ofi_tx_drop(struct ofi_peer *peer);
@@ -484,6 +491,8 @@ void        tern_ofi_tx_pump(struct ofi_link *ofi);
 /* Send a copy of at most TERN_OFI_BOUNCE bytes; the caller may overwrite the bytes immediately. Returns libfabric's
  * return code, or -FI_EAGAIN if no work request is available to hold the copy. */
 ssize_t     tern_ofi_send_copy(struct ofi_link *ofi, struct ofi_peer *peer, const void *bytes, size_t len);
+/* Send what is pending for the peer, unless the peer waits on the work list. tern_ofi_tx_pump() sends to the peers on
+ * that list. */
 void        tern_ofi_tx_kick(struct ofi_link *ofi, struct ofi_peer *peer);
 /* Schedule a control message: OFI_DUE_CREDIT, or OFI_DUE_CREDIT_REQUEST shifted left by the channel. */
 void        tern_ofi_tx_due(struct ofi_link *ofi, struct ofi_peer *peer, unsigned what);
@@ -491,13 +500,16 @@ void        tern_ofi_tx_due(struct ofi_link *ofi, struct ofi_peer *peer, unsigne
  * sent. */
 bool        tern_ofi_tx_ack(struct ofi_link *ofi, struct ofi_peer *peer, unsigned channel, uint32_t number);
 
-/* msg_recv.c: the receiving side of messages. The caller must hold the lock. */
+/* msg_recv.c: the receiving side of messages. The caller must hold the lock, except for open, close and drop, which
+ * run when no other thread uses the link. */
 tern_status        tern_ofi_rx_open(struct ofi_link *ofi);
 void               tern_ofi_rx_close(struct ofi_link *ofi);
 void               tern_ofi_rx_drop(struct ofi_peer *peer);
 void               tern_ofi_rx_pump(struct ofi_link *ofi);
-int64_t            tern_ofi_rx_due(const struct ofi_link *ofi);              /* when to call pump; OFI_NEVER: no need */
-struct ofi_rx_msg *tern_ofi_rx_next(struct ofi_link *ofi, unsigned channel); /* NULL: none */
+int64_t            tern_ofi_rx_due(const struct ofi_link *ofi); /* when to call pump; OFI_NEVER: no need */
+/* Remove the oldest message of a channel from its queue, and return it or NULL. The caller must free the message with
+ * tern_ofi_rx_done(). */
+struct ofi_rx_msg *tern_ofi_rx_next(struct ofi_link *ofi, unsigned channel);
 /* tern_ofi_rx_peek() returns the oldest notification or tagged message from a sender that was not refused in the
  * current pass, or NULL. The message stays in the queue until tern_ofi_rx_taken() removes and frees it. */
 struct ofi_rx_msg *tern_ofi_rx_peek(const struct ofi_link *ofi, unsigned channel);
@@ -530,6 +542,7 @@ unsigned    tern_ofi_poll_locked(struct ofi_link *ofi);
 void        tern_ofi_ring(struct ofi_link *ofi); /* ring this rank's own bell */
 tern_status tern_ofi_progress_thread_start(struct ofi_link *ofi);
 void        tern_ofi_progress_thread_stop(struct ofi_link *ofi);
+/* A thread is about to sleep on the rank's bell. Returns for how many ns it may sleep before it must poll again. */
 int64_t     tern_ofi_may_sleep(struct tern_link *link);
 
 #endif

@@ -34,14 +34,13 @@
 #include "link/ofi/ofi.h"
 
 #define BATCH 16
-#define ROUNDS 8                /* batches in one poll */
-#define FIRST_NAP 50000ll       /* ns */
-#define LONGEST_NAP 1000000ll   /* ns */
-#define UNHELPED_SLEEP 100000ll /* ns: without a progress thread, a waiting thread polls again after this time */
-#define UNWATCHED_SLEEP \
-    10000000ll            /* ns: limit of a sleep while the progress thread is not yet watching the descriptor */
-#define RETRY_MS 1        /* operations that the provider refused are retried after this time */
-#define RECENTLY 300000ll /* ns: a program that uses the network polls more often than this */
+#define ROUNDS 8                   /* batches in one poll */
+#define FIRST_NAP 50000ll          /* ns */
+#define LONGEST_NAP 1000000ll      /* ns */
+#define UNHELPED_SLEEP 100000ll    /* ns: without a progress thread, a waiting thread polls again after this time */
+#define UNWATCHED_SLEEP 10000000ll /* ns: the same while the progress thread does not sleep on the descriptor */
+#define RETRY_MS 1                 /* operations that the provider refused are retried after this time */
+#define RECENTLY 300000ll          /* ns: a program that uses the network polls more often than this */
 
 void tern_ofi_ring(struct ofi_link *ofi)
 {
