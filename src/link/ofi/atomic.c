@@ -141,7 +141,7 @@ ssize_t tern_ofi_atomic_post(struct ofi_link *ofi, struct ofi_op *op, struct ofi
     uint64_t                       there = op->xfer.part->remote + op->xfer.offset, key = op->xfer.part->key;
     unsigned char                 *buf = wr->bounce;
 
-    memcpy(buf, values, sizeof(values)); /* little-endian: a value of 4 bytes is in the lower half, which comes first */
+    memcpy(buf, values, sizeof(values)); /* little-endian: a 4-byte value comes first */
     wr->offset = 0;
     wr->len = op->xfer.len;
     wr->bounced = false;

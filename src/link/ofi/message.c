@@ -2,7 +2,7 @@
  *
  * For each peer to which it sends, a rank has rings in private memory (base/spsc_ring.h): one for requests and one
  * for replies, and one each for notifications and for tagged messages, created at the first use. A sender reserves
- * space in a ring, writes the message and publishes it; these steps may finish in any order. msg_send.c sends the
+ * space in a ring, writes the message and publishes it; messages may be published in any order. msg_send.c sends the
  * messages in the order of their reservation, and frees their space when the peer has consumed them. So the rings
  * implement flow control: the messages that are in flight to a peer, or wait there to be consumed, never exceed the
  * ring, and a reply never waits behind requests. Received messages wait in ofi_rx_msg records (msg_recv.c) until
@@ -141,18 +141,18 @@ tern_status tern_ofi_msg_open(struct tern_link *link, struct tern_link_msg *msg,
     size_t                        most = max < SIZE_MAX - OFI_WIRE_HEAD ? max + OFI_WIRE_HEAD : SIZE_MAX;
     struct tern_ring_mp_producer *ring;
     struct tern_ring_reservation  reservation;
-    bool                          locked_biased, taken;
+    bool                          biased, taken;
 
     if (!peer)
         return st;
     ring = &peer->out[msg->channel].ring;
-    locked_biased = tern_base_biased_lock(&ring->lock);
+    biased = tern_base_biased_lock(&ring->lock);
     if (max == 0)
         taken = tern_base_ring_reserve(&ring->producer, 0, 0, &reservation);
     else
         taken = min <= ofi->msg.shape[msg->channel].data &&
                 tern_base_ring_reserve(&ring->producer, min + OFI_WIRE_HEAD, most, &reservation);
-    tern_base_biased_unlock(&ring->lock, locked_biased);
+    tern_base_biased_unlock(&ring->lock, biased);
     if (!taken)
         return ring_full(ofi, peer, msg->channel);
     set_pointers(msg, &reservation, max);
@@ -162,8 +162,7 @@ tern_status tern_ofi_msg_open(struct tern_link *link, struct tern_link_msg *msg,
 /* Send what was published for the rank. */
 static void kick(struct ofi_link *ofi, int rank)
 {
-    struct ofi_peer *peer =
-        atomic_load_explicit(&ofi->peer[rank], memory_order_relaxed); /* target() has returned it before */
+    struct ofi_peer *peer = atomic_load_explicit(&ofi->peer[rank], memory_order_relaxed); /* set by target() */
 
     pthread_mutex_lock(&ofi->lock);
     tern_ofi_tx_kick(ofi, peer);
@@ -177,14 +176,14 @@ tern_status tern_ofi_msg_short(struct tern_link *link, int peer, unsigned channe
     tern_status                   st = TERN_OK;
     struct ofi_peer              *to = target(ofi, peer, channel, &st);
     struct tern_ring_mp_producer *ring;
-    bool                          locked_biased, pushed;
+    bool                          biased, pushed;
 
     if (!to)
         return st;
     ring = &to->out[channel].ring;
-    locked_biased = tern_base_biased_lock(&ring->lock);
+    biased = tern_base_biased_lock(&ring->lock);
     pushed = tern_base_ring_push(&ring->producer, first, rest, count, false);
-    tern_base_biased_unlock(&ring->lock, locked_biased);
+    tern_base_biased_unlock(&ring->lock, biased);
     if (!pushed)
         return ring_full(ofi, to, channel);
     kick(ofi, peer);

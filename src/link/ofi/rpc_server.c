@@ -193,7 +193,8 @@ static ssize_t send_small(struct ofi_link *ofi, const struct ofi_rpc_call *call,
 
 static ssize_t step_tell(struct ofi_link *ofi, struct ofi_rpc_slot *slot);
 
-/* A step failed: send the error to the peer, unless that step failed. The peer detects a broken connection itself. */
+/* A step failed: send the error to the peer, unless sending to the peer is what failed. The peer detects a broken connection
+ * itself. */
 static void slot_fail(struct ofi_link *ofi, struct ofi_rpc_slot *slot)
 {
     if (slot->telling) {
@@ -329,8 +330,8 @@ static void slot_step(struct ofi_link *ofi, struct ofi_rpc_slot *slot)
 static struct ofi_rpc_call *call_make(struct ofi_peer *peer, const struct ofi_decoded *decoded,
                                       const unsigned char *request)
 {
-    size_t capacity =
-        decoded->len > TERN_LINK_SMALL ? decoded->len : TERN_LINK_SMALL; /* also used for a small response */
+    /* A small response is stored in place of the request. */
+    size_t               capacity = decoded->len > TERN_LINK_SMALL ? decoded->len : TERN_LINK_SMALL;
     struct ofi_rpc_call *call = malloc(sizeof(*call) + capacity);
 
     if (!call)
