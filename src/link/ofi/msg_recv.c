@@ -62,7 +62,7 @@ static size_t run_of(size_t len)
     return len > 0 ? OFI_WIRE_HEAD + len : 0;
 }
 
-static struct ofi_rx_msg *msg_new(struct ofi_msg *m, size_t len)
+static struct ofi_rx_msg *letter_new(struct ofi_msg *m, size_t len)
 {
     struct ofi_rx_msg *msg = m->spare;
 
@@ -301,7 +301,7 @@ static bool fetch_start(struct ofi_link *ofi, struct ofi_rx_msg *msg)
     return true;
 }
 
-static void fetch(struct ofi_link *ofi, struct ofi_rx_msg *msg)
+static void pull(struct ofi_link *ofi, struct ofi_rx_msg *msg)
 {
     struct ofi_rx_msg **end = &ofi->msg.fetches;
 
@@ -350,7 +350,7 @@ static void take_message(struct ofi_link *ofi, struct ofi_peer *peer, const stru
                "broken");
         return;
     }
-    if (!(msg = msg_new(m, decoded->len))) {
+    if (!(msg = letter_new(m, decoded->len))) {
         no_memory(ofi, peer->rank);
         return;
     }
@@ -365,7 +365,7 @@ static void take_message(struct ofi_link *ofi, struct ofi_peer *peer, const stru
     in->bytes += run_of(decoded->len);
     file_early(in, msg);
     if (remote)
-        fetch(ofi, msg);
+        pull(ofi, msg);
     else
         enqueue_in_order(ofi, in);
 }
@@ -450,7 +450,7 @@ void tern_ofi_rx_put_notify(struct ofi_link *ofi, uint64_t data)
         drop_stranger(ofi, sizeof(data));
         return;
     }
-    if (!(peer = tern_ofi_peer(ofi, (int)written.from)) || !(msg = msg_new(m, 0))) {
+    if (!(peer = tern_ofi_peer(ofi, (int)written.from)) || !(msg = letter_new(m, 0))) {
         no_memory(ofi, (int)written.from);
         return;
     }

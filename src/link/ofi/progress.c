@@ -4,7 +4,7 @@
  * in Tern does so. When no thread does, the progress thread must poll, so that puts and gets of other ranks complete
  * whatever this rank is doing. The progress thread sleeps in poll() on the queue's descriptor. While the program
  * polls the queue itself, events on the descriptor would wake the progress thread for nothing. After such a wake-up
- * it naps for a fixed time instead, with increasing length, until the program has not polled for some time
+ * it naps for a limited time instead, first short and then longer, until the program has not polled for some time
  * (RECENTLY), or is about to sleep and calls tern_ofi_may_sleep(). RECENTLY is much longer than the program needs
  * between two polls, including a large write to a socket: a progress thread that takes over too early shares a core
  * with a bound program, and doubles the time of the operation for which the program waits.

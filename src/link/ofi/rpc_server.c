@@ -193,8 +193,8 @@ static ssize_t send_small(struct ofi_link *ofi, const struct ofi_rpc_call *call,
 
 static ssize_t step_tell(struct ofi_link *ofi, struct ofi_rpc_slot *slot);
 
-/* A step failed: send the error to the peer, unless sending to the peer is what failed. The peer detects a broken connection
- * itself. */
+/* A step failed: send the error to the peer, unless that send is what failed. The peer detects a broken
+ * connection itself. */
 static void slot_fail(struct ofi_link *ofi, struct ofi_rpc_slot *slot)
 {
     if (slot->telling) {
