@@ -1,17 +1,17 @@
 /* bounce.c: the initiator's half of transfers to a peer's private memory where the kernel forbids cross-memory
  * attach.
  *
- * A transfer is cut into chunks. The initiator fills a chunk (put) or leaves it empty (get), pushes it to the
- * target's inbox and rings; the target's service thread (bounce_serve.c) copies and marks it done. While the target
- * copies one chunk the initiator fills the next, so both copies overlap. The first TERN_BOUNCE_CHUNKS chunks are
- * shared by all threads of the process; of the rest each lane may have one while it has transfers under way. A
- * transfer that finds no chunk free waits its turn in its lane. An errand is one chunk, with the request and room
- * for the answer in it.
+ * A transfer is split into chunks. The initiator fills a chunk (put) or leaves it empty (get), pushes it to the
+ * target's inbox, and rings the target's bell. The target's service thread (bounce_serve.c) copies the data and
+ * marks the chunk done. The initiator fills the next chunk while the target copies the previous one, so the two
+ * copies overlap. All threads of the process share the first TERN_BOUNCE_CHUNKS chunks; each lane may hold one of
+ * the remaining chunks while it has outstanding transfers. A transfer that finds no free chunk waits in its lane, in
+ * order. An RPC uses one chunk, which holds the request and the response buffer.
  *
- * A thread that leaves its transfers uncollected does not hold up the others: a lane that has no chunk and finds
- * none collects what targets have finished for all lanes, whose locks are for that. So chunks that it cannot have
- * are those that a target has yet to finish, and the target rings then.
- * */
+ * A thread that does not collect its finished transfers does not block the others: a lane that holds no chunk and
+ * finds none collects the finished chunks of all lanes, under the locks of those lanes. The chunks that remain busy
+ * are then those that a target has not finished, and the target rings the bell when it does.
+ */
 #include <string.h>
 #include <sys/mman.h>
 
@@ -20,7 +20,7 @@
 #include "boot/bell.h"
 #include "link/shm/shm.h"
 
-/* Make this rank's chunks; the lock is held. */
+/* Allocate this rank's chunks. The caller holds chunks_lock. */
 static tern_status make_chunks(struct shm_link *shm)
 {
     struct shm_bounce_ctl *desk = &shm->bounce_ctl[shm->local];
@@ -28,7 +28,7 @@ static tern_status make_chunks(struct shm_link *shm)
     tern_status            st;
 
     shm->chunk_bytes = tern_base_round_up(tern_opt.bounce_chunk, TERN_CACHE_LINE);
-    st = tern_boot_space_check((uint64_t)shm->locals * SHM_CHUNKS * shm->chunk_bytes, /* peers do the same now */
+    st = tern_boot_space_check((uint64_t)shm->locals * SHM_CHUNKS * shm->chunk_bytes, /* peers allocate as much now */
                                "the bounce buffer (TERN_BOUNCE_CHUNK)");
     if (st == TERN_OK)
         st = tern_boot_space_take(shm->boot, shm->boot->arena, SHM_CHUNKS * shm->chunk_bytes, &shm->data_space);
@@ -45,8 +45,8 @@ static tern_status make_chunks(struct shm_link *shm)
     for (unsigned i = 0; i < SHM_CHUNKS; i++)
         desk->chunk[i].data = shm->data_space.offset + i * shm->chunk_bytes;
     atomic_store_explicit(&desk->data_bytes, shm->data_space.bytes, memory_order_relaxed);
-    /* release: what describes the chunks before the offset that makes them known. Pairs with the acquire in
-     * bounce_serve.c. */
+    /* release: the description of the chunks before the offset that publishes them. Pairs with the acquire in
+     * peer_map(), bounce_serve.c. */
     atomic_store_explicit(&desk->data, shm->data_space.offset, memory_order_release);
     atomic_store_explicit(&shm->free_chunks, (1ull << chunks) - 1, memory_order_relaxed);
     atomic_store_explicit(&shm->lane_chunks, ~((1ull << chunks) - 1), memory_order_relaxed);
@@ -75,14 +75,13 @@ void tern_shm_bounce_close(struct shm_link *shm)
     }
 }
 
-/* Take one bit out of a mask; -1: it is empty. */
+/* Take one bit out of a mask. Returns its index, or -1 if the mask is empty. */
 static int mask_take(_Atomic uint64_t *mask)
 {
     uint64_t seen = atomic_load_explicit(mask, memory_order_relaxed);
 
     while (seen != 0) {
-        /* acquire: what the thread that gave the chunk back did with it, before this one overwrites it. Pairs with
-         * mask_give(). */
+        /* acquire: the previous holder's use of the chunk before this thread overwrites it. Pairs with mask_give(). */
         if (atomic_compare_exchange_weak_explicit(mask, &seen, seen & (seen - 1), memory_order_acquire,
                                                   memory_order_relaxed))
             return __builtin_ctzll(seen);
@@ -92,12 +91,12 @@ static int mask_take(_Atomic uint64_t *mask)
 
 static void mask_give(_Atomic uint64_t *mask, int chunk)
 {
-    /* release: this thread's use of the chunk before its next. Pairs with mask_take(). */
+    /* release: this thread's use of the chunk before the next holder's. Pairs with mask_take(). */
     atomic_fetch_or_explicit(mask, 1ull << chunk, memory_order_release);
 }
 
-/* Take a shared chunk, or one for this lane alone if it has none of that kind; -1: all are in use. The lane is locked,
- * here and below. */
+/* Take a shared chunk, or else the lane's own chunk unless the lane already holds it. Returns -1 if there is none.
+ * The caller holds the lane's lock, here and in the functions below. */
 static int chunk_take(struct shm_lane *lane)
 {
     int chunk = mask_take(&lane->link->free_chunks);
@@ -142,7 +141,7 @@ void tern_shm_bounce_leave(struct shm_lane *lane)
     pthread_mutex_destroy(&lane->lock);
 }
 
-/* Push a chunk to the target's inbox and wake its service thread. */
+/* Push a chunk to the target's inbox and wake the target's service thread. */
 static void chunk_post(struct shm_link *shm, unsigned index, int target)
 {
     struct shm_chunk *chunk = &shm->bounce_ctl[shm->local].chunk[index];
@@ -165,7 +164,7 @@ static unsigned char *chunk_data(struct shm_link *shm, unsigned index)
     return shm->data + index * shm->chunk_bytes;
 }
 
-/* Hand over as much of the transfer as there are free chunks. */
+/* Post as much of the transfer as there are free chunks. */
 static void op_pump(struct shm_lane *lane, struct tern_link_op *op)
 {
     struct shm_link        *shm = lane->link;
@@ -189,8 +188,9 @@ static void op_pump(struct shm_lane *lane, struct tern_link_op *op)
     }
 }
 
-/* Take what a finished chunk brought. The target can write the chunk at any time, also when it has marked it done: of
- * the head only the status and the length of an answer are read, each once; what was asked for this rank remembers. */
+/* Process a chunk that the target has finished. The target can write the chunk at any time, even after marking it
+ * done. Only the status and the length of an RPC response are read from the chunk's header, each once; the range of
+ * the transfer comes from this rank's own record. */
 static void chunk_collect(struct shm_link *shm, struct tern_link_op *op, unsigned index)
 {
     const struct tern_xfer       *xfer = &op->xfer;
@@ -208,7 +208,7 @@ static void chunk_collect(struct shm_link *shm, struct tern_link_op *op, unsigne
         memcpy((unsigned char *)xfer->local + piece->at, chunk_data(shm, index), piece->len);
 }
 
-/* Collect the chunks that the target has finished, or all of them when there is no target any more. Any thread. */
+/* Collect the chunks that the target has finished, or all chunks if the target is gone. Any thread may call this. */
 static void op_reap(struct shm_lane *lane, struct tern_link_op *op)
 {
     struct shm_link *shm = lane->link;
@@ -218,7 +218,7 @@ static void op_reap(struct shm_lane *lane, struct tern_link_op *op)
         unsigned          index = (unsigned)__builtin_ctzll(left);
         struct shm_chunk *chunk = &shm->bounce_ctl[shm->local].chunk[index];
 
-        /* acquire: the target's copy before ours. Pairs with the release in bounce_serve.c. */
+        /* acquire: the target's copy before ours. Pairs with the release in answer(), bounce_serve.c. */
         if (atomic_load_explicit(&chunk->state, memory_order_acquire) == SHM_CHUNK_DONE)
             chunk_collect(shm, op, index);
         else if (lost)
@@ -230,7 +230,7 @@ static void op_reap(struct shm_lane *lane, struct tern_link_op *op)
     }
 }
 
-/* The owner of the lane: send no more of a transfer that has failed. */
+/* Stop sending the rest of a transfer that has failed. Only the thread that uses the lane calls this. */
 static void op_judge(struct shm_lane *lane, struct tern_link_op *op)
 {
     if (op->copied < op->xfer.len && tern_shm_gone(lane->link, op->xfer.part->rank))
@@ -239,7 +239,8 @@ static void op_judge(struct shm_lane *lane, struct tern_link_op *op)
         op->copied = op->xfer.len;
 }
 
-/* Collect for all lanes. Whether there is a free chunk then. No lane is locked. */
+/* Collect finished chunks for all lanes. Returns whether a chunk is free afterwards. The caller holds no lane's
+ * lock. */
 static bool collect_all(struct shm_link *shm)
 {
     pthread_mutex_lock(&shm->lanes_lock);
@@ -250,17 +251,17 @@ static bool collect_all(struct shm_link *shm)
         pthread_mutex_unlock(&lane->lock);
     }
     pthread_mutex_unlock(&shm->lanes_lock);
-    /* relaxed: who takes one decides. */
+    /* relaxed: only a hint; mask_take() decides. */
     return (atomic_load_explicit(&shm->free_chunks, memory_order_relaxed) |
             atomic_load_explicit(&shm->lane_chunks, memory_order_relaxed)) != 0;
 }
 
-/* Whether the lane may take chunks: none of its transfers waits for one. */
+/* Whether a new operation may take chunks: no earlier operation of the lane is waiting for one. */
 static bool may_take(const struct shm_lane *lane)
 {
     for (const struct tern_link_op *other = lane->first; other; other = other->next)
         if (other->copied < other->xfer.len)
-            return false; /* it waits for chunks too, and came first */
+            return false; /* an earlier operation waits for chunks */
     return true;
 }
 
@@ -271,7 +272,8 @@ static void op_enlist(struct shm_lane *lane, struct tern_link_op *op)
     lane->last = &op->next;
 }
 
-/* Start a transfer, or take a chunk for an errand. False: not now; *starved: because others have all chunks. */
+/* Start a transfer, or take a chunk for an RPC. Returns false if that is not possible now; *starved then tells
+ * whether the lane holds no chunk at all. */
 static bool begin(struct shm_lane *lane, struct tern_link_op *op, bool errand, bool *starved)
 {
     struct shm_link *shm = lane->link;
@@ -300,7 +302,7 @@ static tern_status begin_any(struct shm_lane *lane, const struct tern_xfer *xfer
     bool starved;
 
     if (!errand)
-        *op = new; /* begin() puts it into the list */
+        *op = new; /* begin() puts op into the list */
     if (begin(lane, errand ? &new : op, errand, &starved) ||
         (starved && collect_all(lane->link) && begin(lane, errand ? &new : op, errand, &starved))) {
         if (errand)
@@ -318,8 +320,7 @@ static tern_status bounce_start(struct tern_lane *lane, const struct tern_xfer *
 tern_status tern_shm_rpc_open(struct tern_lane *lane, const struct tern_xfer *xfer, struct tern_link_op *op)
 {
     struct shm_lane *l = (struct shm_lane *)lane;
-    tern_status      st =
-        tern_shm_bounce_open(l->link); /* where copies go by the kernel, the first errand is the first use */
+    tern_status st = tern_shm_bounce_open(l->link); /* where CMA copies, the first RPC is the first use of chunks */
 
     return st == TERN_OK ? begin_any(l, xfer, op, true) : st;
 }
@@ -349,13 +350,14 @@ void tern_shm_bounce_cancel(struct tern_lane *lane, struct tern_link_op *op)
     struct shm_lane *l = (struct shm_lane *)lane;
 
     pthread_mutex_lock(&l->lock);
-    op->xfer.local = NULL;     /* what a get brings is dropped */
-    op->on_response = NULL;    /* and what is answered */
-    op->copied = op->xfer.len; /* of a put, no more is sent */
+    op->xfer.local = NULL;     /* drop the data of a get */
+    op->on_response = NULL;    /* drop the response of an RPC */
+    op->copied = op->xfer.len; /* send no more of a put */
     pthread_mutex_unlock(&l->lock);
 }
 
-/* The status of an operation that has ended, with its text: who collected its chunks may have been another thread. */
+/* The status of a completed operation. Sets the error text here, because another thread may have collected the
+ * chunks. */
 static tern_status op_status(const struct tern_link_op *op)
 {
     if (op->status == TERN_ERR_PEER)
@@ -368,7 +370,8 @@ static tern_status op_status(const struct tern_link_op *op)
     return TERN_OK;
 }
 
-/* Move every transfer on. Returns those that have ended, oldest first. *starved: one has no chunk, and finds none. */
+/* Advance every operation of the lane. Returns the completed operations, oldest first. Sets *starved if an operation
+ * is incomplete while the lane holds no chunk. */
 static struct tern_link_op *advance_all(struct shm_lane *lane, bool *starved)
 {
     struct tern_link_op **at = &lane->first, *ended = NULL, **last = &ended;
@@ -403,9 +406,9 @@ static bool advance(struct shm_lane *lane)
     struct tern_link_op *next;
 
     for (struct tern_link_op *op = advance_all(lane, &starved); op; op = next) {
-        next = op->next; /* who is told of its end may use it again */
-        /* seq_cst: a put's data is at the target before anything that follows. The acquire in op_reap ordered it
-         * after the target's copy. */
+        next = op->next; /* done() may reuse op */
+        /* seq_cst: the data of a put is in the target's memory before anything that follows. The acquire in
+         * op_reap() ordered this thread after the target's copy. */
         atomic_thread_fence(memory_order_seq_cst);
         lane->link->up->done(op, op_status(op));
     }

@@ -1,15 +1,16 @@
-/* shm.h: the link between ranks of one node.
+/* shm.h: the link between the ranks of one node.
  *
- * Parts of regions that Tern made are mapped here: their path is a copy. Memory that a program registered is reached by
- * cross-memory attach (cma.c) or, where the kernel forbids that, through chunks that the target's service thread
- * copies (bounce.c). The ranks' control memory lies in the arena behind the boot segment:
+ * Regions that Tern allocated are mapped by every rank of the node, and a transfer to them is a copy. Memory that
+ * the application registered is reached by cross-memory attach (cma.c) or, where the kernel forbids that, through
+ * bounce chunks that the target's service thread copies (bounce.c). The control memory of the ranks lies in the
+ * arena behind the boot segment:
  *
- *   desk[locals]             requests for bounced transfers
- *   hall 0, hall 1           the places where the world (of a job on one node) and the node team meet
- *   post[locals * locals][]  where each rank's messages to each other rank are
+ *   bounce_ctl[locals]            requests for bounced transfers and RPCs
+ *   barrier block 0, 1            one barrier slot for each member of the world (of a job on one node) and the node team
+ *   queue_ref[locals * locals][]  where the queues from each rank to each other rank are
  *
- * Everything in it has fixed widths and a stated writer. It is laid out by the ranks of this node, by their local
- * numbers; everywhere else ranks count in the job.
+ * Every field of the control memory has a fixed width and a stated writer. The control memory is indexed by local
+ * ranks (the numbers of the ranks within this node); all other code uses ranks of the job.
  */
 #ifndef TERN_LINK_SHM_SHM_H
 #define TERN_LINK_SHM_SHM_H
@@ -24,35 +25,39 @@
 #include "boot/space.h"
 #include "link/link.h"
 
-#define SHM_CHUNKS 64 /* chunks of a rank; one bit each in a word */
+#define SHM_CHUNKS 64 /* bounce chunks of a rank; a 64-bit mask has one bit for each */
 #define SHM_GROUPS 2
-#define SHM_ROUNDS 12 /* of a barrier: TERN_MAX_NODE_RANKS is 2^12 */
+#define SHM_ROUNDS 12 /* rounds of a barrier: TERN_MAX_NODE_RANKS is 2^12 */
 
-/* What the target does: copy from the chunk, copy to it, or serve the request in it and write the answer behind. */
+/* The request to the target: copy from the chunk, copy into the chunk, or execute the RPC request in the chunk and
+ * write the response behind the request. */
 enum shm_verb { SHM_PUT, SHM_GET, SHM_RPC };
 
 enum shm_chunk_state { SHM_CHUNK_MINE, SHM_CHUNK_POSTED, SHM_CHUNK_DONE };
 
-/* A piece of a bounced transfer. The initiator owns and writes it, but between POSTED and DONE, when the target does.
- * Neither believes what it reads here but for what the other one had to say. */
+/* One chunk of a bounced transfer. The initiator owns and writes the chunk, except between POSTED and DONE, when the
+ * target does. Neither side trusts the fields that it reads here, except for those that only the other side can
+ * know. */
 struct shm_chunk {
     _Alignas(64) _Atomic uint32_t state; /* enum shm_chunk_state */
-    uint32_t next;                       /* in the target's inbox: number of the next chunk + 1, 0 at the end */
+    uint32_t next;                       /* next chunk in the target's inbox: its number + 1; 0 at the end */
     uint32_t verb;                       /* enum shm_verb */
-    int32_t  status;                     /* tern_status of what the target did */
-    uint64_t region, offset, len;        /* which bytes of the target. ERRAND: len is the request's; offset is the most
-                                            that the answer may have, and then what it has */
-    uint64_t data;                       /* where in the arena the chunk's bytes are */
+    int32_t  status;                     /* tern_status of the target's work */
+    uint64_t region, offset, len;        /* the target's bytes. RPC: len is the length of the request; offset is the
+                                            maximum length of the response, and after DONE its actual length */
+    uint64_t data;                       /* arena offset of the chunk's data */
 };
 _Static_assert(sizeof(struct shm_chunk) == 64, "one chunk head is one cache line");
 
 struct shm_bounce_ctl {
-    _Alignas(64) _Atomic uint32_t inbox; /* requests to this rank: number of the newest chunk + 1. Pushed by peers,
-                                            taken whole by this rank's service thread */
-    _Atomic uint32_t service_needed;     /* 1: a peer needs this rank's service. Writers: peers */
-    _Atomic uint32_t senders;            /* peers that have made a post for this rank. Writers: peers, after the post */
-    _Atomic uint32_t inline_notify;      /* 1: it takes notes that carry data. Writer: this rank, before it joins */
-    _Alignas(64) _Atomic uint64_t data; /* the arena offset of this rank's chunk data; 0: none yet. Writer: this rank */
+    _Alignas(64) _Atomic uint32_t inbox; /* newest request to this rank: chunk number + 1. Peers push; this rank's
+                                            service thread takes the whole list */
+    _Atomic uint32_t service_needed;     /* 1: a peer needs this rank's service thread. Writers: peers */
+    _Atomic uint32_t senders;            /* number of queues that peers have announced to this rank. Writers: peers,
+                                            after the queue_ref */
+    _Atomic uint32_t inline_notify;      /* 1: this rank accepts inline payload. Writer: this rank, before it joins */
+    _Alignas(64) _Atomic uint64_t data;  /* arena offset of this rank's chunk data; 0: not allocated. Writer: this
+                                           rank */
     _Atomic uint64_t data_bytes;
     struct shm_chunk chunk[SHM_CHUNKS];
     struct tern_work_split
@@ -61,54 +66,55 @@ struct shm_bounce_ctl {
 _Static_assert(sizeof(struct shm_bounce_ctl) == 128 + 64 * SHM_CHUNKS + 128 * TERN_LINK_SPLITS,
                "desks lie side by side");
 
-/* One member of a team. A hall is an array of seats, one for each. */
+/* The barrier state of one team member. A barrier block is an array with one slot for each member. */
 struct shm_barrier_slot {
     struct {
-        _Alignas(64) _Atomic uint32_t count; /* barriers for which the partner of this round has come. Writer: it */
+        _Alignas(64) _Atomic uint32_t count; /* last barrier that the partner of this round has signaled. Writer: the
+                                                partner */
     } round[SHM_ROUNDS];
     _Alignas(64) _Atomic uint32_t arrived; /* barriers that the member has entered. Writer: the member */
-    _Atomic uint32_t departures;           /* things that it has given up. Writer: the member */
-    _Atomic uint64_t object[2];            /* which, the last two. Writer: the member */
+    _Atomic uint32_t departures;           /* objects that the member has released. Writer: the member */
+    _Atomic uint64_t object[2];            /* the last two of these objects. Writer: the member */
     _Alignas(64) unsigned char contribution[2][TERN_LINK_CONTRIBUTION]; /* Writer: the member */
 };
 
-/* Where a rank's messages to another lie: the rings of requests and replies, made together, that of tagged messages,
- * and the cells of notes. */
+/* The queues from one rank to another: the pair of rings for requests and replies, the ring for tagged messages, and
+ * the notification queue. */
 enum shm_queue_kind { SHM_QUEUE_PAIR, SHM_QUEUE_TAGGED, SHM_RINGS, SHM_QUEUE_NOTIFY = SHM_RINGS, SHM_QUEUES };
 
-/* Writer: the sender, once. */
+/* Where a queue lies. Writer: the sender, once. */
 struct shm_queue_ref {
-    _Atomic uint64_t offset; /* in the arena; 0: it has sent none yet */
-    _Atomic uint64_t bytes;  /* of each ring, or of the cells */
+    _Atomic uint64_t offset; /* arena offset; 0: the sender has not created the queue */
+    _Atomic uint64_t bytes;  /* size of each ring, or of the notification queue */
 };
 
-/* The sender's side of one post of rings. */
+/* The sender's side of the rings of one kind to one peer. */
 struct shm_tx {
     struct tern_space            space;
     unsigned char               *map;
-    struct tern_slot            *slot;                         /* of the peer */
-    struct tern_ring_mp_producer producer[TERN_CHANNELS_PAIR]; /* by channel; of posts with one ring the first */
+    struct tern_slot            *slot;                         /* the peer's slot */
+    struct tern_ring_mp_producer producer[TERN_CHANNELS_PAIR]; /* by channel; only the first for a kind with one ring */
 };
 
-/* The same of notes: near cells, and far ones from when they were needed on. */
+/* The sender's side of a notification queue: the primary cells, and the overflow cells once they are needed. */
 struct shm_notify_tx {
     struct tern_inject_notify inject;
     struct shm_link          *shm;
     int                       peer;
     struct shm_notify_cells {
         struct tern_space       space;
-        unsigned char          *map; /* NULL: none yet */
+        unsigned char          *map; /* NULL: not created */
         struct tern_nq_payload *load;
     } cells[TERN_NQ_ROWS];
 };
 
-/* The receiver's side of one channel from one peer, and of one post. */
+/* The receiver's side of one channel from one peer. */
 struct shm_rx_channel {
     struct tern_link_watch    watch;
     struct tern_ring_consumer ring;
     int                       from;
     bool                      needs_fence; /* tern_link_needs_fence() of the sender */
-    bool                      many;        /* the last delivery ended before the messages did */
+    bool                      many;        /* the last delivery stopped at its batch limit, with messages left */
 };
 
 struct shm_rx {
@@ -124,13 +130,13 @@ struct shm_notify_rx {
     struct tern_nq_consumer queue;
     int                     from;
     bool                    needs_fence;       /* tern_link_needs_fence() of the sender */
-    unsigned char          *map[TERN_NQ_ROWS]; /* NULL: not yet */
+    unsigned char          *map[TERN_NQ_ROWS]; /* NULL: not mapped */
     size_t                  bytes[TERN_NQ_ROWS];
 };
 
 enum shm_cma { SHM_CMA_UNKNOWN, SHM_CMA_YES, SHM_CMA_NO };
 
-/* A PRIVATE part of this rank that peers may ask the service thread to copy. */
+/* A PRIVATE part of this rank. Peers may ask the service thread to copy it. */
 struct shm_exposed {
     struct shm_exposed *next;
     uint64_t            region, addr, size, origin;
@@ -139,72 +145,76 @@ struct shm_exposed {
 /* message.c */
 struct shm_msg {
     struct shm_queue_ref     *queue_ref;     /* shared; see tern_shm_queue_ref_between() */
-    _Atomic(struct shm_tx *) *tx[SHM_RINGS]; /* [ranks of the job] NULL: nothing sent there yet */
-    pthread_mutex_t           tx_lock;       /* guards the making of those, and of notes */
-    struct shm_rx            *rx;            /* [locals * SHM_RINGS] those known, in the order in which they came */
+    _Atomic(struct shm_tx *) *tx[SHM_RINGS]; /* [ranks of the job] NULL: nothing sent to that rank */
+    pthread_mutex_t           tx_lock;       /* guards the creation of tx entries, here and in shm_notify */
+    struct shm_rx            *rx;            /* [locals * SHM_RINGS] the known senders' rings, in order of discovery */
     uint32_t                  rx_count;
-    struct tern_link_watch    directory;        /* shows that there are new ones */
-    struct tern_ring_shape    shape[SHM_RINGS]; /* of the rings that this rank makes */
+    struct tern_link_watch    directory;        /* changes when a peer announces a new queue */
+    struct tern_ring_shape    shape[SHM_RINGS]; /* shape of the rings that this rank creates */
     size_t                    ring_bytes[SHM_RINGS];
 };
 
 /* notify.c */
 struct shm_notify {
-    _Atomic(struct shm_notify_tx *) *tx;                /* [ranks of the job] NULL: nothing sent there yet */
-    struct shm_notify_rx           **rx;                /* [locals] NULL: nothing has come */
-    uint32_t                         primary, overflow; /* cells that this rank makes */
-    bool                             inline_notify;     /* this rank sends and takes notes that carry data */
+    _Atomic(struct shm_notify_tx *) *tx;                /* [ranks of the job] NULL: nothing sent to that rank */
+    struct shm_notify_rx           **rx;                /* [locals] NULL: nothing received from that rank */
+    uint32_t                         primary, overflow; /* number of cells in the queues that this rank creates */
+    bool                             inline_notify;     /* this rank sends and accepts inline payload */
 };
 
-/* The data of a peer's chunks as the service thread has mapped it. Kept here, because what the peer says may change. */
+/* The service thread's mapping of a peer's chunk data. The location is copied here because the peer can change its
+ * own record at any time. */
 struct shm_peer_data {
-    unsigned char *map;           /* NULL: not yet */
-    uint64_t       offset, bytes; /* in the arena */
+    unsigned char *map;           /* NULL: not mapped */
+    uint64_t       offset, bytes; /* of the mapped range in the arena */
 };
 
-/* What a chunk of this rank is for: bytes of its transfer. Kept here, because what the chunk says may change. */
+/* The bytes of the transfer that a chunk of this rank carries. They are kept here because the target can change the
+ * chunk's header at any time. */
 struct shm_chunk_range {
-    uint64_t at, len; /* at: from the begin of the transfer */
+    uint64_t at, len; /* at: offset from the start of the transfer */
 };
 
 struct shm_link {
     const struct tern_boot    *boot;
     const struct tern_link_up *up;
-    int                        ranks;         /* of the job */
-    int                        local, locals; /* this rank among those of its node */
-    int32_t                   *local_of;      /* [ranks] -1: on another node */
-    int32_t                   *rank_of;       /* [locals] */
+    int                        ranks;         /* ranks of the job */
+    int                        local, locals; /* local rank of this process; number of ranks on this node */
+    int32_t                   *local_of;      /* [ranks] local rank; -1: the rank is on another node */
+    int32_t                   *rank_of;       /* [locals] rank in the job */
     unsigned char             *control;       /* mapped control memory */
     size_t                     control_bytes;
     struct shm_bounce_ctl     *bounce_ctl; /* [locals] */
     uint8_t                   *cma;        /* [locals] enum shm_cma */
-    /* bounce.c, as initiator; the masks are shared by all threads of the process */
-    _Atomic uint64_t           free_chunks; /* that no transfer uses */
-    _Atomic uint64_t           lane_chunks; /* that no lane has beside those */
-    pthread_mutex_t            lanes_lock;  /* guards the list of lanes; taken before the lock of one */
+    /* bounce.c, initiator side. All threads of the process share the masks. */
+    _Atomic uint64_t           free_chunks; /* shared chunks that no transfer uses */
+    _Atomic uint64_t           lane_chunks; /* chunks reserved for single lanes that no lane holds */
+    pthread_mutex_t            lanes_lock;  /* guards the list of lanes; acquired before the lock of a lane */
     struct shm_lane           *lanes;
     struct tern_space          data_space;
-    unsigned char             *data; /* mapped data of this rank's chunks; NULL: none yet */
+    unsigned char             *data; /* mapped data of this rank's chunks; NULL: not allocated */
     uint64_t                   chunk_bytes;
-    struct shm_chunk_range     range[SHM_CHUNKS]; /* of each chunk that a put or get uses. Writer: who took the chunk */
-    /* bounce.c, as target */
+    struct shm_chunk_range     range[SHM_CHUNKS]; /* of each chunk that a put or get uses. Writer: the thread that
+                                                     holds the chunk */
+    /* bounce.c, target side */
     pthread_mutex_t            exposed_lock;
-    pthread_mutex_t            chunks_lock; /* guards the making of data */
+    pthread_mutex_t            chunks_lock; /* guards the allocation of data */
     struct shm_exposed        *exposed;
-    struct shm_peer_data      *peer_data; /* [locals] used by the service thread */
+    struct shm_peer_data      *peer_data; /* [locals] used by the service thread only */
     struct shm_msg             msg;
     struct shm_notify          notify;
 };
 
 struct shm_lane {
     struct shm_link     *link;
-    struct tern_link_op *first, **last; /* under way, oldest first */
-    int                  own;           /* the chunk that is no shared one; -1: none */
-    unsigned             held;          /* chunks that the lane has, of both kinds */
-    pthread_mutex_t      lock;          /* guards all that was named, and of transfers chunks, status and answer: other
-                                           threads collect for this lane where they find no chunk. The list is changed
-                                           by the thread that uses the lane only, which reads it without the lock */
-    struct shm_lane     *next, **prev;  /* among all lanes of the link: its lanes_lock */
+    struct tern_link_op *first, **last; /* outstanding operations, oldest first */
+    int                  own;           /* the chunk taken from lane_chunks; -1: none */
+    unsigned             held;          /* chunks that the lane holds, of both kinds */
+    pthread_mutex_t      lock;          /* guards the fields above, and chunks, status and response of each
+                                           operation: a thread that finds no free chunk collects finished chunks for
+                                           all lanes. Only the thread that uses the lane changes the list, and that
+                                           thread reads the list without the lock */
+    struct shm_lane     *next, **prev;  /* list of all lanes of the link; guarded by lanes_lock */
 };
 
 tern_status tern_shm_messages_open(struct shm_link *shm);
@@ -219,7 +229,9 @@ tern_status tern_shm_msg_short(struct tern_link *link, int peer, unsigned channe
 
 tern_status tern_shm_tagged_inject(struct tern_link *link, int peer, struct tern_inject_tagged *out);
 
-/* For message.c and notify.c: memory for queues to a peer; word of it; and that of a peer, where it is all there. */
+/* Shared by message.c and notify.c. space_map() allocates and maps memory for queues to a peer; announce() publishes
+ * the location of a queue to the peer; queue_map() maps a queue that a peer announced, after checking that the arena
+ * contains all of it. */
 tern_status tern_shm_space_map(struct shm_link *shm, int peer, size_t bytes, struct tern_space *space,
                                unsigned char **map);
 void tern_shm_announce(struct shm_link *shm, int peer, enum shm_queue_kind kind, uint64_t offset, uint64_t bytes);
@@ -246,7 +258,7 @@ static inline struct tern_slot *tern_shm_slot(const struct shm_link *shm, int ra
     return &shm->boot->segment->slot[rank];
 }
 
-/* Whether the rank serves no more: it has left, or it is dead and the job goes on without it. */
+/* Whether the rank no longer serves requests: it has left the job, or it is dead and the job continues without it. */
 static inline bool tern_shm_gone(const struct shm_link *shm, int rank)
 {
     struct tern_slot *slot = tern_shm_slot(shm, rank);
@@ -256,10 +268,10 @@ static inline bool tern_shm_gone(const struct shm_link *shm, int rank)
            fate == TERN_FATE_ENDED || atomic_load_explicit(&slot->life, memory_order_relaxed) == TERN_LIFE_LEFT;
 }
 
-/* Where hall id begins in the control memory, and how long the control memory is. */
+/* Offset of barrier block `id` in the control memory. With id == SHM_GROUPS, the offset of the queue directory. */
 size_t tern_shm_barrier_block_offset(int locals, uint32_t id);
 
-/* The post of a kind, between two ranks of the node by their local numbers. */
+/* The queue_ref of the given kind for the queue from one local rank to another. */
 static inline struct shm_queue_ref *tern_shm_queue_ref_between(const struct shm_link *shm, int to, int from,
                                                                enum shm_queue_kind kind)
 {
