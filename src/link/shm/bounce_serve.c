@@ -1,7 +1,6 @@
-/* bounce_serve.c: the target's half of bounced transfers and errands. Runs on the service thread only, which
- * therefore is the only one that maps peers' chunks. Peers go by their local numbers here. What peers wrote is
- * checked before it is used: a number out of range or a length that does not fit is answered with an error, never
- * followed. */
+/* bounce_serve.c: the target's half of bounced transfers and RPCs. This code runs on the service thread only, so no
+ * other thread maps the peers' chunks. Peers are identified by their local ranks. Everything that a peer wrote is
+ * checked before use: a number out of range or a length that does not fit is answered with an error. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdlib.h>
@@ -27,7 +26,7 @@ tern_status tern_shm_expose(struct tern_link *link, struct tern_mem_handle *card
     struct shm_exposed *entry;
 
     if (card->mem_kind != TERN_MEM_PRIVATE)
-        return TERN_OK; /* peers map it */
+        return TERN_OK; /* peers map this memory */
     entry = malloc(sizeof(*entry));
     if (!entry)
         return tern_base_fail(TERN_ERR_NOMEM, "link shm: no memory for %zu bytes", sizeof(*entry));
@@ -65,11 +64,12 @@ bool tern_shm_service_needed(const struct tern_link *link)
     return atomic_load_explicit(&shm->bounce_ctl[shm->local].service_needed, memory_order_relaxed) != 0;
 }
 
-/* Map the data of a peer's chunks where its desk says that they are, if the arena goes that far. */
+/* Map the data of a peer's chunks at the location in the peer's bounce_ctl. Returns false if the arena does not
+ * contain that location. */
 static bool peer_map(struct shm_link *shm, int peer)
 {
     struct shm_bounce_ctl *desk = &shm->bounce_ctl[peer];
-    /* acquire: the description of the chunks after the offset. Pairs with the release in tern_shm_bounce_open(). */
+    /* acquire: the description of the chunks after the offset. Pairs with the release in make_chunks(), bounce.c. */
     uint64_t               offset = atomic_load_explicit(&desk->data, memory_order_acquire);
     uint64_t               bytes = atomic_load_explicit(&desk->data_bytes, memory_order_relaxed);
     struct stat            arena;
@@ -85,7 +85,7 @@ static bool peer_map(struct shm_link *shm, int peer)
     return true;
 }
 
-/* The bytes of a peer's chunk, or NULL where its head does not add up. */
+/* The data of a peer's chunk, or NULL if the chunk's header is not consistent. */
 static unsigned char *peer_bytes(struct shm_link *shm, int peer, uint64_t data, uint64_t len)
 {
     const struct shm_peer_data *known = &shm->peer_data[peer];
@@ -97,11 +97,11 @@ static unsigned char *peer_bytes(struct shm_link *shm, int peer, uint64_t data, 
     return known->map + (data - known->offset);
 }
 
-/* Whether the program's memory is there: it may have unmapped or protected it. 0: it is. 1: it is not. -1: special
- * memory, or an old kernel. */
+/* Whether the application's memory is accessible: the application may have unmapped or protected it. Returns 0 if it
+ * is accessible, 1 if not, -1 if unknown (special memory, or an old kernel). */
 static int find_out(const void *addr, size_t len, bool write)
 {
-    uintptr_t page = (uintptr_t)addr & ~(uintptr_t)4095; /* every size of pages is a multiple */
+    uintptr_t page = (uintptr_t)addr & ~(uintptr_t)4095; /* every page size is a multiple of 4096 */
     size_t    span = (size_t)((uintptr_t)addr - page + len);
 
     if (madvise((void *)page, span, write ? MADV_POPULATE_WRITE : MADV_POPULATE_READ) == 0)
@@ -109,8 +109,8 @@ static int find_out(const void *addr, size_t len, bool write)
     return errno == EINVAL ? -1 : 1;
 }
 
-/* Copy to or from a chunk whose bytes are at `data` of the arena. The program may unmap its memory at any moment, so
- * the kernel copies: for the kernel, memory that is not there is an error, and no signal. */
+/* Copy to or from a chunk whose data is at arena offset `data`. The application may unmap its memory at any moment,
+ * so the kernel does the copy: the kernel reports inaccessible memory as an error and raises no signal. */
 static bool copy_safely(int arena, uint64_t data, unsigned char *mine, uint64_t len, bool get)
 {
     while (len > 0) {
@@ -130,8 +130,9 @@ static bool copy_safely(int arena, uint64_t data, unsigned char *mine, uint64_t 
     return true;
 }
 
-/* Whether the program's memory is there, for an errand, which touches it by itself. Memory that is unmapped after this
- * is a crash, as the program was told (region.h). Where nothing better is known, mapped is there. */
+/* Whether the application's memory is accessible, for an RPC, which accesses the memory directly. If the application
+ * unmaps the memory after this check, the process crashes, as region.h documents. Where populating the pages is not
+ * possible, mapped memory counts as accessible. */
 static bool is_there(const void *addr, size_t len, bool write)
 {
     uintptr_t     page = (uintptr_t)addr & ~(uintptr_t)4095, end = (uintptr_t)addr + len;
@@ -144,7 +145,7 @@ static bool is_there(const void *addr, size_t len, bool write)
     return found <= 0;
 }
 
-/* What a chunk asks for. The peer may change it at any time: what is checked is a copy. */
+/* A copy of a chunk's request. The peer can change the chunk at any time, so only the copy is checked and used. */
 struct wish {
     uint32_t verb;
     uint64_t region, offset, len, data;
@@ -160,7 +161,7 @@ static tern_status serve_copy(struct shm_link *shm, const struct wish *w, const 
     return TERN_OK;
 }
 
-/* The answer goes behind the request. */
+/* Execute an RPC. The response goes behind the request. */
 static tern_status serve_errand(struct shm_link *shm, const struct wish *w, const struct shm_exposed *entry,
                                 unsigned char *bytes, struct shm_chunk *chunk)
 {
@@ -173,7 +174,7 @@ static tern_status serve_errand(struct shm_link *shm, const struct wish *w, cons
     return st;
 }
 
-/* Bytes of a peer's chunk that it uses; SIZE_MAX: it makes no sense. */
+/* Number of data bytes that a request uses in its chunk; SIZE_MAX if the lengths are not valid. */
 static size_t bytes_of(const struct wish *w)
 {
     if (w->verb != SHM_RPC)
@@ -181,7 +182,7 @@ static size_t bytes_of(const struct wish *w)
     return w->len <= SIZE_MAX / 4 && w->offset <= SIZE_MAX / 4 ? tern_link_response_at(w->len) + w->offset : SIZE_MAX;
 }
 
-/* Do what a chunk asks for with the exposed memory that it names. */
+/* Execute the request in a chunk on the exposed memory that the request names. Returns the status for the initiator. */
 static tern_status fulfil(struct shm_link *shm, int peer, struct shm_chunk *chunk)
 {
     struct wish         w = { .verb = TERN_READ_ONCE(chunk->verb),
@@ -213,8 +214,8 @@ static void answer(struct shm_link *shm, uint32_t number)
     struct tern_slot *slot = tern_shm_slot(shm, shm->rank_of[peer]);
 
     chunk->status = fulfil(shm, peer, chunk);
-    tern_base_order_before_peers(); /* the program's threads, after a barrier with the peer */
-    /* release: the copy and its status before the mark. Pairs with the acquire in op_reap(). */
+    tern_base_order_before_peers(); /* before the application's threads, after a barrier with the peer */
+    /* release: the copy and its status before the state. Pairs with the acquire in op_reap(). */
     atomic_store_explicit(&chunk->state, SHM_CHUNK_DONE, memory_order_release);
     tern_boot_bell_ring(&slot->bell, &slot->sleepers);
 }
@@ -230,17 +231,17 @@ bool tern_shm_serve(struct tern_link *link)
     if (next == 0)
         return false;
     tern_base_order_after_peers();
-    while (next != 0 && next <= limit && count++ < limit) { /* turn the stack round: oldest first */
+    while (next != 0 && next <= limit && count++ < limit) { /* reverse the stack: oldest first */
         struct shm_chunk *chunk = &shm->bounce_ctl[(next - 1) / SHM_CHUNKS].chunk[(next - 1) % SHM_CHUNKS];
         uint32_t          older = TERN_READ_ONCE(chunk->next);
         chunk->next = oldest;
         oldest = next;
         next = older;
     }
-    while (oldest != 0 && oldest <= limit && count-- > 0) { /* a peer may have led us in a circle */
+    while (oldest != 0 && oldest <= limit && count-- > 0) { /* count: a faulty peer may have linked a cycle */
         uint32_t number = oldest - 1;
         oldest = TERN_READ_ONCE(shm->bounce_ctl[number / SHM_CHUNKS].chunk[number % SHM_CHUNKS].next);
-        answer(shm, number); /* from here on the chunk is the initiator's again */
+        answer(shm, number); /* from here on the initiator owns the chunk again */
     }
     return true;
 }

@@ -1,5 +1,6 @@
-/* cma.c: put and get to a peer's private memory through the kernel (process_vm_readv and process_vm_writev), and the
- * probe that tells whether it lets us. Containers, seccomp filters and hardened kernels may not. */
+/* cma.c: put and get on a peer's private memory through the kernel (process_vm_readv and process_vm_writev), and the
+ * probe that tells whether the kernel permits these calls. Containers, seccomp filters and hardened kernels may
+ * forbid them. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <string.h>
@@ -10,7 +11,8 @@
 
 struct tern_link_probe tern_link_probe;
 
-/* Read the peer's probe word and write one of the same value: both calls must work and reach that very process. */
+/* Read the peer's probe word and write a word of the same value. Returns true if both calls work and reach the
+ * expected process. */
 static bool probe(const struct tern_mem_handle *card)
 {
     struct tern_link_probe *there = (struct tern_link_probe *)(uintptr_t)card->probe;
@@ -60,7 +62,7 @@ static tern_status cma_start(struct tern_lane *lane, const struct tern_xfer *xfe
     size_t                       left = xfer->len;
 
     (void)op;
-    /* release: what this thread wrote before, before the data. The kernel's copy is ordinary stores. */
+    /* release: this thread's earlier stores before the data. The kernel copies with ordinary stores. */
     atomic_thread_fence(memory_order_release);
     while (left > 0) { /* the kernel moves at most 2 GiB in one call */
         struct iovec here = { local, left };
@@ -73,12 +75,12 @@ static tern_status cma_start(struct tern_lane *lane, const struct tern_xfer *xfe
         remote += (uint64_t)moved;
         left -= (size_t)moved;
     }
-    /* acq_rel: the data before whatever this thread reads or writes next. Pairs with the same fences in the peer. */
+    /* acq_rel: the data before this thread's later loads and stores. Pairs with the same fences in the peer. */
     atomic_thread_fence(memory_order_acq_rel);
     return TERN_OK;
 }
 
-/* Pieces side by side: one system call for all of them. */
+/* Transfer several extents with one system call. */
 static tern_status cma_start_list(struct tern_lane *lane, const struct tern_link_part *part,
                                   const struct tern_link_iov *piece, unsigned count, bool get)
 {

@@ -1,10 +1,11 @@
-/* group.c: how the members of a team on one node meet.
+/* group.c: the barrier and the all-gather of a team on one node.
  *
- * With a core for each rank the barrier is a dissemination: in round k a member tells the one 2^k seats further, and
- * waits for word from the one 2^k seats before; log2(size) rounds, each one cache line one way. With fewer cores than
- * ranks every round could cost a change of the running rank, so there each looks at all seats, and the last to come
- * wakes the rest: each rank sleeps once. The same where the job goes on when a rank dies: whether a member had come is
- * then one store, which all ranks read alike.
+ * With a core for each rank, the barrier is a dissemination barrier: in round k a member signals the member 2^k
+ * positions ahead and waits for the signal of the member 2^k positions behind. It takes log2(size) rounds, each of
+ * which transfers one cache line. With fewer cores than ranks, every round could cost a context switch. There, each
+ * member polls the slots of all members, and the last member to arrive wakes the others, so each rank sleeps once.
+ * Jobs that continue after the death of a rank also poll all slots: whether a member had arrived is then one store,
+ * which all ranks read alike.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,12 +18,12 @@ struct shm_group {
     struct tern_link_group   base;
     struct shm_link         *shm;
     struct shm_barrier_slot *hall;     /* [size] */
-    bool                     by_seats; /* the barrier is over when every seat says so */
+    bool                     by_seats; /* poll the slots of all members instead of dissemination */
     uint32_t                 rounds;
     uint32_t                 barrier;    /* number of the last barrier entered */
-    uint32_t                 round;      /* of that barrier: the one that we wait for */
-    uint32_t                 seen;       /* of that barrier: members from the first on that have come */
-    uint32_t                 departures; /* things given up */
+    uint32_t                 round;      /* the round of that barrier that this member waits for */
+    uint32_t                 seen;       /* number of members, from the first, known to have arrived */
+    uint32_t                 departures; /* number of objects that this member has released */
 };
 
 tern_status tern_shm_group_open(struct tern_link *link, const struct tern_link_group *as, struct tern_link_group **out)
@@ -61,24 +62,25 @@ static void ring(const struct shm_group *group, uint32_t member)
     tern_boot_bell_ring(&slot->bell, &slot->sleepers);
 }
 
-/* Tell the partner of the current round that we, and all that we have word from, have come. */
+/* Signal the partner of the current round: this member, and all members that have signaled it, have arrived. */
 static void tell(struct shm_group *group)
 {
     uint32_t partner = (group->base.me + (1u << group->round)) % group->base.size;
 
-    /* release: everything before the barrier, and what earlier rounds brought. Pairs with the acquire in
-     * tern_shm_arrived(). */
+    /* release: everything before the barrier, and everything acquired in earlier rounds. Pairs with the acquire in
+     * reached(). */
     atomic_store_explicit(&group->hall[partner].round[group->round].count, group->barrier, memory_order_release);
     ring(group, partner);
 }
 
 static bool reached(_Atomic uint32_t *counter, uint32_t number)
 {
-    /* acquire: what the member did before. Pairs with the releases in tell(), tern_shm_arrive(), tern_shm_depart(). */
+    /* acquire: the member's earlier work. Pairs with the releases in tell(), tern_shm_arrive() and
+     * tern_shm_depart(). */
     return !tern_base_seq_after(number, atomic_load_explicit(counter, memory_order_acquire));
 }
 
-/* Whether everyone has come: looks on from the first that had not. */
+/* Whether all members have arrived. Continues at the first member that had not. */
 static bool all_came(struct shm_group *group)
 {
     while (group->seen < group->base.size && reached(&group->hall[group->seen].arrived, group->barrier))
@@ -93,7 +95,7 @@ void tern_shm_arrive(struct tern_link_group *base)
     group->barrier++;
     group->round = 0;
     group->seen = 0;
-    tern_base_order_before_peers(); /* the service thread, when it copies for a peer after the barrier */
+    tern_base_order_before_peers(); /* before the service thread copies for a peer that has passed the barrier */
     /* release: everything before the barrier. Pairs with the acquire in reached(). */
     atomic_store_explicit(&group->hall[base->me].arrived, group->barrier, memory_order_release);
     if (!group->by_seats) {
@@ -101,8 +103,8 @@ void tern_shm_arrive(struct tern_link_group *base)
             tell(group);
         return;
     }
-    /* seq_cst: our own arrival before we look for the others'. Pairs with itself: of those who come last at the same
-     * time, at least one sees all, and wakes them. */
+    /* seq_cst: this member's arrival before it reads the others'. Pairs with itself: of several members that arrive
+     * last at the same time, at least one sees all arrivals and wakes the others. */
     atomic_thread_fence(memory_order_seq_cst);
     for (uint32_t i = 0; all_came(group) && i < base->size; i++)
         if (i != base->me)
@@ -128,7 +130,7 @@ bool tern_shm_arrived(struct tern_link_group *base)
 
     if (!is_over(group))
         return false;
-    tern_base_order_after_peers(); /* what the service thread has copied for peers that came here */
+    tern_base_order_after_peers(); /* after the copies of the service thread for peers that have arrived here */
     return true;
 }
 
@@ -144,9 +146,9 @@ void tern_shm_depart(struct tern_link_group *base, uint64_t object)
     struct shm_group        *group = (struct shm_group *)base;
     struct shm_barrier_slot *seat = &group->hall[base->me];
 
-    /* relaxed: published by the store below. The place before the last but one is read by nobody any more. */
+    /* relaxed: the store below publishes the object. No member reads the overwritten entry any more. */
     atomic_store_explicit(&seat->object[(group->departures + 1) & 1], object, memory_order_relaxed);
-    /* release: the object, and this rank's use of what it gives up. Pairs with the acquire in tern_shm_departed(). */
+    /* release: the object, and this rank's use of the released object. Pairs with the acquire in reached(). */
     atomic_store_explicit(&seat->departures, ++group->departures, memory_order_release);
     for (uint32_t i = 0; i < base->size; i++)
         if (i != base->me)
@@ -160,7 +162,8 @@ bool tern_shm_departed(const struct tern_link_group *base, uint32_t member, uint
 
     if (!reached(&seat->departures, group->departures))
         return false;
-    *object = atomic_load_explicit(&seat->object[group->departures & 1], memory_order_relaxed); /* see depart */
+    *object =
+        atomic_load_explicit(&seat->object[group->departures & 1], memory_order_relaxed); /* ordered by reached() */
     return true;
 }
 

@@ -1,4 +1,4 @@
-/* link.c: opening and closing the shared memory link, and its table. */
+/* link.c: opening and closing the shared-memory link, and its operation table. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +38,8 @@ static tern_status map_control(struct shm_link *shm)
     return TERN_OK;
 }
 
-/* Who is on this node. The tables are this process's own: what others write into the segment later does not matter. */
+/* Build the tables that map ranks to local ranks and back. The tables are private, so later changes to the segment
+ * by other processes do not matter. Returns false if there is no memory. */
 static bool meet_locals(struct shm_link *shm)
 {
     int found = 0;
@@ -145,13 +146,13 @@ static void link_progress(struct tern_lane *lane)
 
 static int64_t link_may_sleep(struct tern_link *link)
 {
-    (void)link; /* peers ring when they have put something here */
+    (void)link; /* peers ring the bell after every store that this rank waits for */
     return INT64_MAX;
 }
 
 static bool link_msg_settled(struct tern_link *link)
 {
-    (void)link; /* what is sent is in the rings */
+    (void)link; /* a sent message is already in the peer's ring */
     return true;
 }
 

@@ -1,10 +1,11 @@
-/* message.c: messages between ranks of a node; for notes see notify.c.
+/* message.c: messages between the ranks of a node. For notifications see notify.c.
  *
- * Each rank that has ever sent to another has rings to it in memory of its own choice, two for requests and replies,
- * and from the first tagged message on one for those; a post tells the receiver where. So memory grows with the pairs
- * that talk: TERN_AM_QUEUE bytes per rank when all talk to it, divided evenly among the pairs, and half as much again
- * for tagged messages. A sender that dies leaves at most its own rings unfinished. A receiver polls the rings of those
- * who have ever sent to it, and whether there is one more.
+ * A sender allocates the rings to a receiver at the first message between them: two rings for requests and replies,
+ * and one ring for tagged messages at the first tagged message. A queue_ref tells the receiver where the rings are.
+ * So memory grows with the number of pairs that communicate. If all ranks of the node send to one rank, the rings to
+ * that rank take TERN_AM_QUEUE bytes, divided evenly among the senders, and TERN_MSG_QUEUE bytes for tagged
+ * messages. A sender that dies leaves at most its own rings unfinished. A receiver polls the rings of the ranks that
+ * have ever sent to it, and the count of announced queues.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,14 +20,14 @@
 
 #define SMALLEST_RING 4096u
 #define LARGEST_RING (1u << 20)
-#define LARGEST_TAGGED (4u << 20) /* the same of tagged messages */
-#define BATCH 16                  /* messages from one ring in one poll */
+#define LARGEST_TAGGED (4u << 20) /* maximum size of a ring for tagged messages */
+#define BATCH 16                  /* maximum number of messages from one ring in one poll */
 
 static tern_status meet_senders(struct tern_link_watch *news);
 
-/* Of posts of rings, by kind. */
+/* Number of rings, by kind of queue. */
 static const unsigned rings_of[SHM_RINGS] = { TERN_CHANNELS_PAIR, 1 };
-/* The channel of the first ring of a post. */
+/* Channel of the first ring, by kind of queue. */
 static const unsigned channel_of[SHM_RINGS] = { TERN_CHANNEL_REQUEST, TERN_CHANNEL_TAGGED };
 
 static inline enum shm_queue_kind kind_of(unsigned channel)
@@ -36,11 +37,11 @@ static inline enum shm_queue_kind kind_of(unsigned channel)
 
 static struct tern_ring_shape shape_of(enum shm_queue_kind kind, uint64_t bytes)
 {
-    /* Active messages come sooner side by side: who delivers them mostly waits for the next. */
+    /* Active messages arrive sooner in adjacent cells, because their receiver is mostly waiting for the next one. */
     return kind == SHM_QUEUE_TAGGED ? tern_base_ring_spread(tern_base_ring_shape(bytes)) : tern_base_ring_shape(bytes);
 }
 
-/* Bytes of a ring that is one of so many for which there are bytes in all. */
+/* Size of one of `rings` rings that share `bytes` bytes in all, within the limits of a ring's size. */
 static size_t ring_share(uint64_t bytes, size_t rings, size_t most)
 {
     size_t share = (size_t)(bytes / rings);
@@ -86,7 +87,8 @@ tern_status tern_shm_messages_open(struct shm_link *shm)
     return tern_base_fail(TERN_ERR_NOMEM, "link shm: no memory for tables of %d ranks", shm->ranks);
 }
 
-/* The space stays: the peer may still be reading the last messages. It goes with the job. */
+/* Unmap the rings, but keep their space: the peer may still be reading the last messages. The space is freed with
+ * the job. */
 static void outbox_close(struct shm_tx *outbox)
 {
     if (!outbox)
@@ -136,7 +138,7 @@ void tern_shm_announce(struct shm_link *shm, int peer, enum shm_queue_kind kind,
     atomic_fetch_add_explicit(&shm->bounce_ctl[local].senders, 1, memory_order_release);
 }
 
-/* Make the rings of a post to a peer and tell it where they are. */
+/* Create the rings of the given kind to a peer and announce them to the peer. */
 static tern_status outbox_make(struct shm_link *shm, int peer, enum shm_queue_kind kind, struct shm_tx *outbox)
 {
     struct shm_msg *m = &shm->msg;
@@ -179,19 +181,19 @@ size_t tern_shm_msg_max_data(struct tern_link *link, int peer, unsigned channel)
     return channel == TERN_CHANNEL_NOTIFY ? 0 : tern_base_ring_max_data(tern_shm(link)->msg.shape[kind_of(channel)]);
 }
 
-/* The outbox of a kind to a peer, made with the first message. NULL: *st says why not. */
+/* The outbox of the given kind to a peer; the first call creates it. Returns NULL and sets *st on failure. */
 static inline struct shm_tx *outbox_to(struct shm_link *shm, int peer, enum shm_queue_kind kind, tern_status *st)
 {
     struct shm_tx *outbox;
 
-    /* acquire: the outbox before the pointer. Pairs with outbox_first(). */
+    /* acquire: the contents of the outbox after the pointer. Pairs with outbox_first(). */
     while (TERN_UNLIKELY(!(outbox = atomic_load_explicit(&shm->msg.tx[kind][peer], memory_order_acquire))))
         if ((*st = outbox_first(shm, peer, kind)) < 0)
             return NULL;
     return outbox;
 }
 
-/* The same of a channel, the outlet. */
+/* The producer of a channel to a peer. Returns NULL and sets *st on failure. */
 static inline struct tern_ring_mp_producer *outlet_to(struct shm_link *shm, int peer, unsigned channel, tern_status *st)
 {
     enum shm_queue_kind kind = kind_of(channel);
@@ -200,7 +202,7 @@ static inline struct tern_ring_mp_producer *outlet_to(struct shm_link *shm, int 
     return outbox ? &outbox->producer[channel - channel_of[kind]] : NULL;
 }
 
-/* Replies are sent by one thread at a time anyway. */
+/* Replies need no lock: only one thread at a time sends them. */
 static inline bool lock(struct tern_ring_mp_producer *outlet, unsigned channel)
 {
     return channel == TERN_CHANNEL_REPLY || tern_base_biased_lock(&outlet->lock);
@@ -242,7 +244,7 @@ static void ring_peer(struct shm_link *shm, int peer)
 
 void tern_shm_msg_send(struct tern_link *link, const struct tern_link_msg *msg, size_t len)
 {
-    tern_base_order_before_peers(); /* the service thread, when it copies for the peer that was told to come */
+    tern_base_order_before_peers(); /* before the service thread copies for the peer that this message may prompt */
     if (msg->channel == TERN_CHANNEL_NOTIFY)
         tern_base_nq_publish(&msg->cell, 0);
     else
@@ -256,10 +258,11 @@ void tern_shm_msg_drop(struct tern_link *link, const struct tern_link_msg *msg)
         tern_base_nq_publish(&msg->cell, TERN_NQ_SKIP);
     else
         tern_base_ring_skip(&msg->place);
-    ring_peer(tern_shm(link), msg->peer); /* what is behind it can be read now */
+    ring_peer(tern_shm(link), msg->peer); /* the peer can read the messages behind this one now */
 }
 
-/* What a post has to offer is known where this is compiled. */
+/* Send a message without data. The callers pass a constant kind, so the compiler specializes this function for each
+ * kind. */
 static inline __attribute__((always_inline)) tern_status brief(struct shm_link *shm, int peer, unsigned channel,
                                                                enum shm_queue_kind kind, uint64_t first,
                                                                const uint32_t *rest, unsigned count)
@@ -301,7 +304,7 @@ tern_status tern_shm_tagged_inject(struct tern_link *link, int peer, struct tern
     return st;
 }
 
-/* Watch a cell. */
+/* Watch the cell at a position of the ring. */
 static inline void watch_at(struct shm_rx_channel *inlet, uint64_t position)
 {
     uint32_t                idle;
@@ -310,15 +313,15 @@ static inline void watch_at(struct shm_rx_channel *inlet, uint64_t position)
     tern_link_watch_move(&inlet->watch, mark, idle);
 }
 
-/* Consumed: wake the sender where it waits for room. */
+/* Wake the sender if it waits for space in the ring. The caller has just consumed messages. */
 static inline void wake_for_room(struct shm_rx_channel *inlet)
 {
     tern_link_before_wake_check(inlet->needs_fence);
     if (TERN_UNLIKELY(tern_base_ring_producer_waits(&inlet->ring)))
-        ring_peer(tern_shm(inlet->watch.link), inlet->from); /* it may sleep until there is room */
+        ring_peer(tern_shm(inlet->watch.link), inlet->from); /* the sender may be asleep until there is space */
 }
 
-/* The same, and move on. */
+/* End a delivery: watch the next cell, wake the sender if it waits for space, and report a damaged ring. */
 static inline tern_status delivered(struct shm_rx_channel *inlet, int found)
 {
     watch_at(inlet, inlet->ring.next);
@@ -336,14 +339,15 @@ static tern_status deliver(struct tern_link_watch *watch)
     int                    found = 0;
 
     for (int i = 0; i < BATCH && (found = tern_base_ring_peek(&inlet->ring, &item)) > 0; i++) {
-        tern_base_order_after_peers(); /* what the service thread did for peers before they sent this */
+        tern_base_order_after_peers(); /* after the copies of the service thread for peers that sent this message
+                                          later */
         shm->up->message(inlet->from, watch->channel, item.head, item.data, item.len);
         tern_base_ring_consume(&inlet->ring, item.span);
     }
     return delivered(inlet, found);
 }
 
-/* What cannot be taken now stays in the ring. */
+/* Deliver tagged messages. A message that the target refuses stays in the ring. */
 static tern_status deliver_tagged(struct tern_link_watch *watch)
 {
     struct shm_rx_channel *inlet = (struct shm_rx_channel *)watch;
@@ -366,7 +370,7 @@ static tern_status deliver_tagged(struct tern_link_watch *watch)
 
 static tern_status (*const deliver_of[SHM_RINGS])(struct tern_link_watch *) = { deliver, deliver_tagged };
 
-/* The rings of a sender, mapped. */
+/* Start to receive from the mapped rings of a sender. */
 static tern_status inbox_open(struct shm_link *shm, struct shm_rx *inbox, struct tern_ring_shape shape)
 {
     size_t      bytes = inbox->bytes / rings_of[inbox->kind];
@@ -426,15 +430,15 @@ tern_status tern_shm_queue_map(struct shm_link *shm, int from, uint64_t offset, 
     return TERN_OK;
 }
 
-/* Map the rings of a post that is new. */
+/* Map the rings of the given kind from a peer if the peer has announced them and they are not mapped yet. */
 static tern_status inbox_add(struct shm_link *shm, int local, enum shm_queue_kind kind)
 {
-    int                    from = shm->rank_of[local];
-    struct shm_msg        *m = &shm->msg;
-    struct shm_rx         *inbox = &m->rx[m->rx_count];
-    struct shm_queue_ref  *post = tern_shm_queue_ref_between(shm, shm->local, local, kind);
-    uint64_t               offset = atomic_load_explicit(&post->offset, memory_order_acquire); /* tern_shm_announce() */
-    uint64_t               bytes = atomic_load_explicit(&post->bytes, memory_order_relaxed);
+    int                   from = shm->rank_of[local];
+    struct shm_msg       *m = &shm->msg;
+    struct shm_rx        *inbox = &m->rx[m->rx_count];
+    struct shm_queue_ref *post = tern_shm_queue_ref_between(shm, shm->local, local, kind);
+    uint64_t offset = atomic_load_explicit(&post->offset, memory_order_acquire); /* pairs with tern_shm_announce() */
+    uint64_t bytes = atomic_load_explicit(&post->bytes, memory_order_relaxed);
     struct tern_ring_shape shape;
     unsigned char         *map;
     tern_status            st;
@@ -452,12 +456,12 @@ static tern_status inbox_add(struct shm_link *shm, int local, enum shm_queue_kin
     return inbox_open(shm, inbox, shape);
 }
 
-/* Look at all posts. A sender may have died between its post and the count: the number says that something is new, no
- * more. */
+/* Map all newly announced queues. The count only says that something may be new: a sender may have died between
+ * writing its queue_ref and incrementing the count. */
 static tern_status meet_senders(struct tern_link_watch *news)
 {
     struct shm_link *shm = tern_shm(news->link);
-    /* acquire: the posts before their number. Pairs with outbox_make(). */
+    /* acquire: the queue_refs before their count. Pairs with tern_shm_announce(). */
     uint32_t         senders = atomic_load_explicit(&shm->bounce_ctl[shm->local].senders, memory_order_acquire);
     tern_status      st = TERN_OK;
 

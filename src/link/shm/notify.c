@@ -1,9 +1,11 @@
-/* notify.c: notifications between ranks of a node.
+/* notify.c: notifications between the ranks of a node.
  *
- * They have queues of their own (base/notify_queue.h), one from each rank to each that it has ever notified, in
- * memory of the sender: near cells from the first note on, and TERN_NOTIFY_QUEUE in all from when a receiver did not
- * come for long. A post tells the receiver where the near ones are, and they where the others are.
- * */
+ * Each rank has a notification queue (base/notify_queue.h) to every rank that it has ever notified, in memory of the
+ * sender. The sender allocates the primary cells at the first notification, and the overflow cells
+ * (TERN_NOTIFY_QUEUE cells in all) the first time that the receiver falls behind and the primary cells are full. A
+ * queue_ref tells the receiver where the primary cells are; the header of the primary cells tells where the overflow
+ * cells are.
+ */
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -12,7 +14,7 @@
 #include "base/sanitize.h"
 #include "link/shm/shm.h"
 
-#define BATCH 16 /* notes from one queue in one poll */
+#define BATCH 16 /* maximum number of notifications from one queue in one poll */
 
 static uint32_t power_of_two(uint64_t least)
 {
@@ -32,7 +34,7 @@ bool tern_shm_notify_open(struct shm_link *shm)
     notes->overflow = queue > notes->primary ? power_of_two(queue - notes->primary) : 0;
     notes->inline_notify = tern_opt.notify_inline > 0 && tern_base_nq_register();
     atomic_store_explicit(&shm->bounce_ctl[shm->local].inline_notify, notes->inline_notify,
-                          memory_order_relaxed); /* joining orders */
+                          memory_order_relaxed); /* relaxed: joining the job orders this store */
     notes->tx = calloc((size_t)shm->ranks, sizeof(*notes->tx));
     notes->rx = calloc((size_t)shm->locals, sizeof(*notes->rx));
     if (notes->tx && notes->rx)
@@ -42,7 +44,8 @@ bool tern_shm_notify_open(struct shm_link *shm)
     return false;
 }
 
-/* The space stays: the peer may still be reading the last notes. It goes with the job. */
+/* Unmap the cells, but keep their space: the peer may still be reading the last notifications. The space is freed
+ * with the job. */
 static void outbox_close(struct shm_notify_tx *outbox)
 {
     if (!outbox)
@@ -75,9 +78,9 @@ void tern_shm_notify_close(struct shm_link *shm)
     free(shm->notify.rx);
 }
 
-/* ---- out ---- */
+/* ---- send ---- */
 
-/* Memory for cells of a row. */
+/* Allocate and map `count` cells, primary or overflow (r). */
 static tern_status cells_make(struct shm_notify_tx *outbox, unsigned r, uint32_t count, size_t bytes)
 {
     struct shm_notify_cells *cells = &outbox->cells[r];
@@ -92,12 +95,13 @@ static tern_status cells_make(struct shm_notify_tx *outbox, unsigned r, uint32_t
     return st;
 }
 
-/* More cells. Where there is no memory for them the sender waits for near ones. */
+/* Add the overflow cells to a queue. Returns false if there are none or no memory for them; the sender then waits
+ * for free primary cells. The queue calls this at most once. */
 static bool grow(struct tern_nq_producer *p)
 {
     struct tern_inject_notify *port =
         (struct tern_inject_notify *)((char *)p - offsetof(struct tern_inject_notify, queue));
-    struct shm_notify_tx    *outbox = (struct shm_notify_tx *)port; /* it begins with its port */
+    struct shm_notify_tx    *outbox = (struct shm_notify_tx *)port; /* inject is the first field */
     uint32_t                 far = outbox->shm->notify.overflow;
     size_t                   bytes = far * sizeof(struct tern_nq_cell);
     struct shm_notify_cells *cells = &outbox->cells[TERN_NQ_OVERFLOW];
@@ -111,8 +115,8 @@ static bool grow(struct tern_nq_producer *p)
         return false;
     }
     tern_base_nq_add_overflow(p, cells->map, far, cells->load);
-    /* relaxed: the stamp that says that a note is there comes after. Pairs with the acquire in
-     * tern_base_nq_peek(). */
+    /* relaxed: the stamp of the notification that leads to the overflow cells is stored later, with release. Pairs
+     * with the acquire in tern_base_nq_peek(). */
     atomic_store_explicit(&p->shared->overflow_bytes, bytes, memory_order_relaxed);
     atomic_store_explicit(&p->shared->overflow_offset, cells->space.offset, memory_order_relaxed);
     return true;
@@ -155,12 +159,12 @@ static __attribute__((noinline, cold)) tern_status outbox_first(struct shm_link 
     return st;
 }
 
-/* The port to a peer, made with the first note. NULL: *st says why not. */
+/* The inject handle to a peer; the first call creates it. Returns NULL and sets *st on failure. */
 static inline struct tern_inject_notify *port_to(struct shm_link *shm, int peer, tern_status *st)
 {
     struct shm_notify_tx *outbox;
 
-    /* acquire: the outbox before the pointer. Pairs with outbox_first(). */
+    /* acquire: the contents of the outbox after the pointer. Pairs with outbox_first(). */
     while (TERN_UNLIKELY(!(outbox = atomic_load_explicit(&shm->notify.tx[peer], memory_order_acquire))))
         if ((*st = outbox_first(shm, peer)) < 0)
             return NULL;
@@ -214,10 +218,10 @@ static bool is_settled(struct tern_inject_notify *port, bool help)
     bool settled = tern_base_nq_flush(&port->queue, help);
 
     if (settled)
-        atomic_store_explicit(&port->unflushed, false, memory_order_relaxed); /* the lock orders */
+        atomic_store_explicit(&port->unflushed, false, memory_order_relaxed); /* relaxed: the lock orders */
     tern_base_biased_unlock(&port->lock, alone);
     if (settled && help)
-        tern_link_ring(port->slot); /* it left the note in its cell while its bytes were being put in place */
+        tern_link_ring(port->slot); /* the peer left the notification in its cell while this rank copied its payload */
     return settled;
 }
 
@@ -231,7 +235,7 @@ bool tern_shm_notify_flushed(struct tern_link *link, bool help)
         struct shm_notify_tx *outbox =
             atomic_load_explicit(&shm->notify.tx[peer], memory_order_acquire); /* pairs with outbox_first() */
 
-        /* What this thread has sent it sees. Of the dead nobody wants to know. */
+        /* relaxed: a thread sees its own stores to unflushed. A peer that is gone needs no flush. */
         if (outbox && atomic_load_explicit(&outbox->inject.unflushed, memory_order_relaxed) &&
             !tern_shm_gone(shm, peer))
             settled &= is_settled(&outbox->inject, help);
@@ -239,9 +243,9 @@ bool tern_shm_notify_flushed(struct tern_link *link, bool help)
     return settled;
 }
 
-/* ---- in ---- */
+/* ---- receive ---- */
 
-/* Watch the cell of the next note, or of one behind it. */
+/* Watch the cell of the next notification, or the cell `ahead` positions behind that. */
 static inline void watch_at(struct shm_notify_rx *inlet, unsigned ahead)
 {
     uint32_t                idle;
@@ -250,19 +254,20 @@ static inline void watch_at(struct shm_notify_rx *inlet, unsigned ahead)
     tern_link_watch_move(&inlet->watch, mark, idle);
 }
 
-/* Consumed: wake the sender where it waits for room. */
+/* Wake the sender if it waits for a free cell. The caller has just consumed notifications. */
 static inline void wake_for_room(struct shm_notify_rx *inlet)
 {
     tern_link_before_wake_check(inlet->needs_fence);
     if (TERN_UNLIKELY(tern_base_nq_producer_waits(&inlet->queue)))
-        tern_link_ring(tern_shm_slot(tern_shm(inlet->watch.link), inlet->from)); /* it may sleep until there is room */
+        tern_link_ring(tern_shm_slot(tern_shm(inlet->watch.link), inlet->from)); /* the sender may be asleep until a
+                                                                                    cell is free */
 }
 
-/* The note says that the next one lies in far cells: find them. */
+/* Map the overflow cells. The current notification says that the next one lies there. */
 static __attribute__((noinline)) tern_status learn_far(struct shm_notify_rx *inlet)
 {
     struct tern_nq *shared = inlet->queue.shared;
-    /* relaxed: grow() wrote them before the note. */
+    /* relaxed: grow() stored both before the notification. */
     uint64_t        offset = atomic_load_explicit(&shared->overflow_offset, memory_order_relaxed);
     uint64_t        bytes = atomic_load_explicit(&shared->overflow_bytes, memory_order_relaxed);
     uint64_t        far = bytes / sizeof(struct tern_nq_cell);
@@ -280,7 +285,7 @@ static __attribute__((noinline)) tern_status learn_far(struct shm_notify_rx *inl
     return TERN_OK;
 }
 
-/* One note. LEFT: it stays in its cell. */
+/* Pass one notification up. REFUSED: the notification stays in its cell. */
 static inline enum tern_link_delivered take_note(struct shm_link *shm, struct shm_notify_rx *inlet,
                                                  const unsigned char *head, unsigned kind)
 {
@@ -290,9 +295,10 @@ static inline enum tern_link_delivered take_note(struct shm_link *shm, struct sh
     if (TERN_UNLIKELY(kind & TERN_NQ_SKIP))
         return TERN_LINK_TAKEN;
     turn = tern_base_nq_claim_payload(&inlet->queue, kind);
-    /* A sender that died while it put the bytes in place has told nobody that they are there: do it. */
+    /* BUSY: the sender is copying the payload itself. If the sender died while copying, nobody else completes the
+     * copy, so the receiver copies the payload. */
     if (TERN_UNLIKELY(turn == TERN_NQ_BUSY) && !tern_shm_gone(shm, inlet->from)) {
-        inlet->watch.lasts = false; /* the sender rings when the bytes are there */
+        inlet->watch.lasts = false; /* the sender rings the bell when the payload is in place */
         return TERN_LINK_REFUSED;
     }
     took = shm->up->notify(inlet->from, head, turn == TERN_NQ_COPY || turn == TERN_NQ_BUSY);
@@ -301,7 +307,8 @@ static inline enum tern_link_delivered take_note(struct shm_link *shm, struct sh
     return took;
 }
 
-/* Until someone has what it waited for: it is to go on, and what is behind costs least where it is. */
+/* Deliver notifications. Stop when one of them completes a wait (TAKEN_LAST), so that the waiting thread can
+ * continue; the remaining notifications cost least in their cells. */
 static tern_status deliver(struct tern_link_watch *watch)
 {
     struct shm_notify_rx    *inlet = (struct shm_notify_rx *)watch;
@@ -314,7 +321,8 @@ static tern_status deliver(struct tern_link_watch *watch)
 
     inlet->watch.lasts = true;
     while ((found = tern_base_nq_peek(&inlet->queue, &head, &kind)) > 0) {
-        tern_base_order_after_peers(); /* what the service thread did for peers before they sent this */
+        tern_base_order_after_peers(); /* after the copies of the service thread for peers before they sent this
+                                          notification */
         if (TERN_UNLIKELY(kind & TERN_NQ_SWITCH) && !inlet->map[TERN_NQ_OVERFLOW] && (st = learn_far(inlet)) < 0)
             return st;
         if (TERN_UNLIKELY((took = take_note(shm, inlet, head, kind)) == TERN_LINK_REFUSED))
@@ -330,16 +338,18 @@ static tern_status deliver(struct tern_link_watch *watch)
     return tern_base_fail(TERN_ERR_LINK, "the message queue from rank %d is damaged", inlet->from);
 }
 
-/* It was not taken. */
+/* Leave the notification in its cell for deliver(). Returns false. */
 static __attribute__((noinline)) bool stays(struct shm_notify_rx *inlet)
 {
     watch_at(inlet, 0);
     return false;
 }
 
-/* The shortest way for a note: nobody else waits, and it is as the last one was. What can be known before it comes is
- * worked out before; the place of what it carries above all, or the program's next look at that place would be tried
- * before the store to it has an address, and tried again. What is looked at twice is a copy. */
+/* The fast path for a notification: nobody else is waiting, and the notification looks like the previous one.
+ * Everything that can be computed in advance is computed before the notification arrives, above all the destination
+ * of its payload: otherwise the application's next load from there would be speculated before the address of the
+ * store is known, and replayed. A value that is used twice is read once into a local variable, because the sender
+ * can change the cell. */
 static bool expect(struct tern_link_watch *watch, struct tern_link_expected *want, unsigned looks)
 {
     struct shm_notify_rx      *inlet = (struct shm_notify_rx *)watch;
@@ -355,10 +365,10 @@ static bool expect(struct tern_link_watch *watch, struct tern_link_expected *wan
     if (TERN_UNLIKELY(inlet->from != want->from || cells->at != TERN_NQ_PRIMARY))
         return false;
     watch_at(inlet, 1);
-    /* acquire: the message after its stamp. Pairs with the releases of the producer. */
+    /* acquire: the message after its stamp. Pairs with the release stores of the producer. */
     while (tern_base_nq_stamp_position(stamp = atomic_load_explicit(&cell->stamp, memory_order_acquire)) != turn &&
            --looks > 0)
-        tern_base_relax(); /* a reader that never rests takes the line from the writer */
+        tern_base_relax(); /* a reader that polls without a pause takes the cache line from the writer */
     first = word[0];
     if (TERN_UNLIKELY(stamp != usual || ((first ^ want->first) & care) != 0 || word[1] != region))
         return stays(inlet);
@@ -385,9 +395,9 @@ tern_status tern_shm_notify_attach(struct shm_link *shm, int local)
 {
     int                   from = shm->rank_of[local];
     struct shm_queue_ref *post = tern_shm_queue_ref_between(shm, shm->local, local, SHM_QUEUE_NOTIFY);
-    uint64_t              offset = atomic_load_explicit(&post->offset, memory_order_acquire); /* tern_shm_announce() */
-    uint64_t              bytes = atomic_load_explicit(&post->bytes, memory_order_relaxed);
-    uint32_t              near = tern_base_nq_primary_cells((size_t)bytes);
+    uint64_t offset = atomic_load_explicit(&post->offset, memory_order_acquire); /* pairs with tern_shm_announce() */
+    uint64_t bytes = atomic_load_explicit(&post->bytes, memory_order_relaxed);
+    uint32_t near = tern_base_nq_primary_cells((size_t)bytes);
     struct shm_notify_rx *inlet;
     tern_status           st;
 

@@ -1,5 +1,5 @@
-/* region.c: bringing a peer's part of a region into reach. Memory that Tern made is mapped; memory that the program
- * registered gets the cma path or the bounce path, whichever the kernel permits for this peer. */
+/* region.c: attaching a peer's part of a region. Memory that Tern allocated is mapped. Memory that the application
+ * registered gets the cma path or the bounce path, depending on what the kernel permits for this peer. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -30,7 +30,7 @@ static tern_status map_file(struct tern_link_part *part, int file, uint64_t offs
     return TERN_OK;
 }
 
-/* Open the peer's file by its name, and make sure that it is the one that the peer opened. */
+/* Open the peer's file by name and check that it is the file that the peer opened. */
 static tern_status map_named(struct tern_link_part *part, const struct tern_mem_handle *card, const char *path_name)
 {
     struct stat about;
@@ -49,7 +49,7 @@ static tern_status map_named(struct tern_link_part *part, const struct tern_mem_
     return st;
 }
 
-/* The program's own memory. */
+/* Choose the path to memory that the application registered. */
 static tern_status reach_private(struct shm_link *shm, const struct tern_mem_handle *card, struct tern_link_part *part)
 {
     tern_status st;
@@ -60,9 +60,9 @@ static tern_status reach_private(struct shm_link *shm, const struct tern_mem_han
         part->path = &tern_shm_bounce_path;
     else
         return st;
-    /* The kernel copies, and does nothing else: whatever way bytes go, errands are served by a thread there. */
+    /* Cross-memory attach can only copy. With either path, the peer's service thread executes the RPCs. */
     atomic_store_explicit(&shm->bounce_ctl[shm->local_of[part->rank]].service_needed, 1,
-                          memory_order_relaxed); /* read after a barrier */
+                          memory_order_relaxed); /* relaxed: read after a barrier */
     return TERN_OK;
 }
 
@@ -87,7 +87,8 @@ tern_status tern_shm_attach(struct tern_link *link, const struct tern_mem_handle
 
     part->inline_notify =
         st == TERN_OK && part->base && shm->notify.inline_notify &&
-        atomic_load_explicit(&desk->inline_notify, memory_order_relaxed) != 0; /* written before it joined */
+        atomic_load_explicit(&desk->inline_notify, memory_order_relaxed) != 0; /* relaxed: the peer wrote it before
+                                                                                  it joined */
     return st;
 }
 

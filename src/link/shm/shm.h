@@ -6,7 +6,7 @@
  * arena behind the boot segment:
  *
  *   bounce_ctl[locals]            requests for bounced transfers and RPCs
- *   barrier block 0, 1            one barrier slot for each member of the world (of a job on one node) and the node team
+ *   barrier block 0, 1            barrier slots of the world (of a job on one node) and of the node team
  *   queue_ref[locals * locals][]  where the queues from each rank to each other rank are
  *
  * Every field of the control memory has a fixed width and a stated writer. The control memory is indexed by local
