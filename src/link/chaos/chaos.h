@@ -1,23 +1,23 @@
-/* chaos.h: a link in front of another one, which does on purpose what networks do by chance.
+/* chaos.h: a link that wraps another link and deliberately does what networks do by chance.
  *
- * It holds back transfers and messages, lets them overtake each other where the ordering mode permits it, answers
- * TERN_AGAIN although there is room, lets progress stand still for a while, and kills a rank at a given operation: as
- * the option TERN_CHAOS says (base/chaos.h). Nothing that a correct program relies on changes.
+ * Chaos delays transfers and messages, lets them overtake each other where the ordering mode permits it, returns
+ * TERN_AGAIN although there is space, stops progress for a while, and kills a rank at a given operation, as the
+ * option TERN_CHAOS says (base/chaos.h). Everything that a correct program may rely on still holds.
  *
- * Time is counted in looks: calls that make progress. So what chaos does follows from the seed, the rank and the calls
- * that the rank makes, and not from how fast anything is. Every decision is drawn from a stream; a lane has one of its
- * own, and so has each channel.
+ * Time is counted in polls, that is, in calls that make progress. So the behavior of chaos depends on the seed, the
+ * rank and the calls that the rank makes, and not on the speed of anything. Every decision is drawn from a stream of
+ * pseudo-random numbers. Each lane and each channel has a stream of its own.
  *
- *   schedule.c  the decisions: when something is due, and whom it may overtake
- *   path.c      transfers: those held back lie in a lane, in the core's own records; a lane holds CHAOS_HELD of them
- *   message.c   messages: taken out of the link behind and kept here until they are due, CHAOS_HELD and
- *               CHAOS_HELD_BYTES of each channel at most
+ *   schedule.c  the decisions: when an item is due, and what it may overtake
+ *   path.c      transfers: delayed ones stay in a lane, in the core's own records; a lane holds up to CHAOS_HELD of them
+ *   message.c   messages: taken out of the wrapped link and stored until they are due, up to CHAOS_HELD messages and
+ *               CHAOS_HELD_BYTES bytes for each channel
  *   group.c     barriers that a rank leaves late
- *   region.c    a path in front of each path of the link behind
- *   link.c      the table, made at run time for the link behind
+ *   region.c    a path in front of each path of the wrapped link
+ *   link.c      the operation table, built at run time for the wrapped link
  *
- * A part keeps its address, so that tern_region_ptr works; but the path in front of it is not instant, so the core lets
- * no inlined call touch it.
+ * A part keeps its address, so that tern_region_ptr works. But the path in front of the part is not instant, so the
+ * core does not let inlined calls access the part.
  */
 #ifndef TERN_LINK_CHAOS_CHAOS_H
 #define TERN_LINK_CHAOS_CHAOS_H
@@ -31,87 +31,88 @@
 
 #define CHAOS_HELD 64
 #define CHAOS_HELD_BYTES (1u << 20)
-#define CHAOS_STALLS 64 /* one look of so many begins a stall */
+#define CHAOS_STALLS 64 /* one poll in this many starts a stall */
 
 /* ---- schedule.c ---- */
 
-/* A stream of decisions with a time of its own. One thread at a time, except where said. */
+/* A stream of decisions with a clock of its own. One thread at a time may use a stream, except where stated. */
 struct chaos_stream {
     const struct tern_chaos *chaos;
-    uint64_t                 key;         /* what tells this stream's decisions from others' */
-    _Atomic uint64_t         drawn;       /* decisions so far */
-    uint64_t                 now;         /* looks so far */
-    uint64_t                 still_until; /* the look at which progress goes on */
+    uint64_t                 key;         /* distinguishes this stream's decisions from those of other streams */
+    _Atomic uint64_t         drawn;       /* number of decisions so far */
+    uint64_t                 now;         /* number of polls so far */
+    uint64_t                 still_until; /* the poll at which progress resumes */
 };
 
-/* What a stream belongs to. */
+/* The kind of object that a stream belongs to. */
 enum chaos_use { CHAOS_LANE, CHAOS_OPEN, CHAOS_SERVE, CHAOS_GROUP, CHAOS_CHANNEL };
 
 void tern_chaos_stream_begin(struct chaos_stream *stream, const struct tern_chaos *chaos, int rank, enum chaos_use use,
                              uint64_t number);
 
-/* Count a look. False: progress stands still. */
+/* Count a poll. Returns false if progress is stalled. */
 bool tern_chaos_look(struct chaos_stream *stream);
 
-/* Whether to answer TERN_AGAIN. Any thread. */
+/* Whether to return TERN_AGAIN. Any thread may call this. */
 bool tern_chaos_refuses(struct chaos_stream *stream);
 
-/* The look at which something that comes now is due; now or before: at once. must is when the last thing that it has
- * to follow is due, may the same for what it may overtake; 0: there is nothing. Things are let go in the order in
- * which they are due, and those that are due together in the order in which they came. */
+/* The poll at which a new item is due; an item is due at once if that is not later than `now`. `must` is the due
+ * time of the last item that the new one has to follow, `may` that of the last item that the new one may overtake; 0
+ * means that there is no such item. Items are released in the order of their due times, and items with the same due
+ * time in the order of their arrival. */
 uint64_t tern_chaos_due(struct chaos_stream *stream, uint64_t must, uint64_t may);
 
 /* ---- the link ---- */
 
-/* In front of a path of the link behind. */
+/* A path in front of a path of the wrapped link. */
 struct chaos_path {
-    struct tern_link_path        base; /* first: parts point here */
+    struct tern_link_path        base; /* must be first: parts point here */
     const struct tern_link_path *behind;
     struct chaos_path           *next;
 };
 
-/* A message that was taken out of the link behind. */
+/* A message that was taken out of the wrapped link. */
 struct chaos_message {
     struct chaos_message *next;
     uint64_t              due;
     int                   from;
-    bool                  refused; /* by the target, when it was due last */
+    bool                  refused; /* the target refused the message when it was last due */
     size_t                len;
-    unsigned char        *data; /* in the same piece of memory; NULL: there is none */
+    unsigned char        *data; /* in the same allocation; NULL: no data */
     _Alignas(64) unsigned char head[TERN_LINK_HEAD];
 };
 
-/* In front of a watch of the link behind. */
+/* A watch in front of a watch of the wrapped link. */
 struct chaos_watch {
     struct tern_link_watch  base;
     struct tern_link_watch *behind;
     struct chaos_watch     *next;
 };
 
-/* The messages of one channel. One thread at a time; count is read by any. */
+/* The delayed messages of one channel. One thread at a time uses it; any thread may read count. */
 struct chaos_inbox {
-    struct tern_link_watch watch; /* shows what is held back */
+    struct tern_link_watch watch; /* ready while messages are delayed */
     struct chaos_stream    stream;
-    struct chaos_message  *first, **last; /* in the order in which they came */
+    struct chaos_message  *first, **last; /* in order of arrival */
     _Atomic uint32_t       count;
     size_t                 bytes;
 };
 
 struct chaos_link {
-    const struct tern_link_ops *ops; /* of the link behind */
+    const struct tern_link_ops *ops; /* operation table of the wrapped link */
     struct tern_link           *behind;
-    const struct tern_link_ops *front; /* the table of this one */
-    unsigned                    place; /* in the registry */
+    const struct tern_link_ops *front; /* operation table of this link */
+    unsigned                    place; /* index in the registry */
     const struct tern_chaos    *chaos;
     const struct tern_boot     *boot;
     const struct tern_link_up  *up;
-    struct tern_link_up         news;          /* what the link behind reports to: done goes straight up */
-    _Atomic uint64_t            lanes, groups; /* that were opened */
-    struct chaos_stream         open;          /* of messages. Any thread */
+    struct tern_link_up         news;          /* upcalls for the wrapped link; done goes straight to the core */
+    _Atomic uint64_t            lanes, groups; /* number opened so far */
+    struct chaos_stream         open;          /* for opening messages. Any thread */
     struct chaos_stream         serve;
     struct chaos_path          *paths;
     struct chaos_watch         *watches;
-    struct chaos_link          *next; /* of those that are open */
+    struct chaos_link          *next; /* list of all open links */
     struct chaos_inbox          inbox[TERN_CHANNELS];
 };
 
@@ -119,7 +120,7 @@ struct chaos_lane {
     struct chaos_link   *link;
     struct tern_lane    *behind;
     struct chaos_stream  stream;
-    struct tern_link_op *first, **last; /* held back, in the order in which they came */
+    struct tern_link_op *first, **last; /* delayed operations, in order of arrival */
     unsigned             count;
 };
 
@@ -128,7 +129,7 @@ static inline struct chaos_link *tern_chaos_link(struct tern_link *link)
     return (struct chaos_link *)link;
 }
 
-/* Something is held back and nobody will ring for it: let no thread of this rank sleep. */
+/* Keep the threads of this rank awake: an item is delayed, and nobody will ring the bell for it. */
 static inline void tern_chaos_stay_awake(const struct chaos_link *link)
 {
     struct tern_slot *slot = &link->boot->segment->slot[link->boot->rank];
@@ -136,14 +137,15 @@ static inline void tern_chaos_stay_awake(const struct chaos_link *link)
     tern_boot_bell_ring(&slot->bell, &slot->sleepers);
 }
 
-/* The table of a link in front of the one given, which does what chaos says; NULL: there are too many. One thread.
- * Called again for the same link it changes what is done, and gives the same table. */
+/* Return the operation table of a chaos link in front of the given link. Returns NULL if there are too many. A
+ * second call for the same link changes the behavior and returns the same table. Only one thread may call this. */
 const struct tern_link_ops *tern_chaos_wrap(const struct tern_link_ops *behind, const struct tern_chaos *chaos);
 
-/* Begin a stream of the link, the number-th for that use. */
+/* Start a stream of the link. `number` distinguishes the streams with the same use. */
 void tern_chaos_stream(const struct chaos_link *link, struct chaos_stream *stream, enum chaos_use use, uint64_t number);
 
-/* Count an operation of this rank, and die if it is the one to die at. Any thread. */
+/* Count an operation of this rank, and kill the process if this is the operation to die at. Any thread may call
+ * this. */
 void tern_chaos_operation(const struct chaos_link *link);
 
 tern_status tern_chaos_attach(struct tern_link *link, const struct tern_mem_handle *card, const char *path_name,

@@ -1,5 +1,5 @@
-/* group.c: meetings. A rank arrives when it says so, but sees late that all have come: so the ranks leave a barrier one
- * after the other, as on a busy machine. Everything else passes through. */
+/* group.c: barriers. A rank arrives immediately, but it learns late that all members have arrived. So the ranks
+ * leave a barrier one after the other, as on a busy machine. All other group operations pass through. */
 #include <stdlib.h>
 
 #include "link/chaos/chaos.h"
@@ -9,7 +9,7 @@ struct chaos_group {
     struct chaos_link      *link;
     struct tern_link_group *behind;
     struct chaos_stream     stream;
-    uint64_t                left; /* looks to come before this rank sees the end of the meeting */
+    uint64_t                left; /* polls until this rank sees the end of the barrier */
 };
 
 static struct chaos_group *group_of(struct tern_link_group *base)
@@ -38,8 +38,9 @@ tern_status tern_chaos_group_open(struct tern_link *base, const struct tern_link
     group->base = *as;
     group->base.ops = link->front;
     group->link = link;
-    tern_chaos_stream(link, &group->stream, CHAOS_GROUP,
-                      atomic_fetch_add_explicit(&link->groups, 1, memory_order_relaxed)); /* a number, no more */
+    tern_chaos_stream(
+        link, &group->stream, CHAOS_GROUP,
+        atomic_fetch_add_explicit(&link->groups, 1, memory_order_relaxed)); /* relaxed: only a unique number */
     *out = &group->base;
     return TERN_OK;
 }

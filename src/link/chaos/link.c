@@ -1,7 +1,7 @@
-/* link.c: putting chaos in front of a link, opening and closing both, and the table.
+/* link.c: wrapping a link in chaos, opening and closing both links, and the operation table.
  *
- * A table's open does not say which link it is for, so there is one for each place of the registry. A link
- * without teams has none with chaos in front either.
+ * The open function of a table is not told which link it is for, so there is one open function for each index of the
+ * registry. If the wrapped link has no groups, neither has the chaos link.
  */
 #include <inttypes.h>
 #include <signal.h>
@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "link/chaos/chaos.h"
 
-/* A link with chaos in front. */
+/* A wrapped link and the chaos link in front of it. */
 struct wrapped {
     const struct tern_link_ops *behind;
     struct tern_link_ops        front;
@@ -19,18 +19,18 @@ struct wrapped {
 };
 
 static struct wrapped   wrapped[TERN_LINKS_MAX];
-static _Atomic uint64_t operations; /* of this rank, by all links */
+static _Atomic uint64_t operations; /* of this rank, over all links */
 
 void tern_chaos_operation(const struct chaos_link *link)
 {
-    /* relaxed: only the number matters. */
+    /* relaxed: only a unique number. */
     uint64_t number = atomic_fetch_add_explicit(&operations, 1, memory_order_relaxed) + 1;
 
     if (link->chaos->kill_rank != link->boot->rank || number != (uint64_t)link->chaos->kill_at)
         return;
     tern_base_log(TERN_LOG_NOTE, "chaos kills this rank at operation %" PRIu64, number);
     kill(getpid(), SIGKILL);
-    for (;;) /* the other threads go with this one */
+    for (;;) /* SIGKILL ends all threads of the process */
         pause();
 }
 
@@ -123,7 +123,8 @@ static tern_status chaos_lane_open(struct tern_link *base, struct tern_lane **ou
 {
     struct chaos_link *link = tern_chaos_link(base);
     struct chaos_lane *lane = calloc(1, sizeof(*lane));
-    uint64_t    number = atomic_fetch_add_explicit(&link->lanes, 1, memory_order_relaxed); /* a number, no more */
+    uint64_t           number =
+        atomic_fetch_add_explicit(&link->lanes, 1, memory_order_relaxed); /* relaxed: only a unique number */
     tern_status st;
 
     if (!lane)
@@ -147,7 +148,7 @@ static void chaos_lane_close(struct tern_lane *base)
     free(lane);
 }
 
-/* A stall asks to be called again, because nobody rings for it. */
+/* Returns true during a stall to be called again, because nobody rings the bell when the stall ends. */
 static bool chaos_serve(struct tern_link *base)
 {
     struct chaos_link *link = tern_chaos_link(base);

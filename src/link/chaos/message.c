@@ -1,9 +1,9 @@
-/* message.c: messages that are held back.
+/* message.c: delayed messages.
  *
- * They are sent as they come, because a sender that goes away to compute would leave them behind; it is the receiver
- * that takes them out of the link behind and keeps copies until they are due. Those of one sender stay in order on
- * each channel, those of different senders overtake each other. When the shelf is full a message goes through, behind
- * the earlier ones of its sender.
+ * A message is sent immediately, because a sender that is busy computing could not release it later. Instead, the
+ * receiver takes the message out of the wrapped link and stores a copy until the message is due. Messages of one
+ * sender stay in order on each channel; messages of different senders overtake each other. When the store is full, a
+ * message is delivered at once, after the earlier messages of its sender.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,11 +11,12 @@
 #include "base/bits.h"
 #include "link/chaos/chaos.h"
 
-/* News of the link behind does not say for which of us it is: it comes from a call that this thread makes, or names
- * the link behind. */
-static _Thread_local struct chaos_link *polling __attribute__((tls_model("initial-exec"))); /* opened or polled now */
-static struct chaos_link               *opened;                                             /* all that are open */
-static pthread_mutex_t                  lock = PTHREAD_MUTEX_INITIALIZER; /* guards opened, and all watches */
+/* The upcalls of the wrapped link do not name the chaos link. An upcall comes either from a call that this thread
+ * makes (see polling) or names the wrapped link. */
+static _Thread_local struct chaos_link *polling __attribute__((tls_model("initial-exec"))); /* being opened or polled */
+static struct chaos_link               *opened;                                             /* list of all open links */
+static pthread_mutex_t                  lock = PTHREAD_MUTEX_INITIALIZER; /* guards opened, and the watches of all
+                                                                             links */
 
 static void enlist(struct chaos_link *link)
 {
@@ -47,7 +48,7 @@ static struct chaos_link *in_front_of(const struct tern_link *behind)
     return link;
 }
 
-/* Take a message out of the shelf. */
+/* Remove a message from the store. */
 static struct chaos_message *take(struct chaos_inbox *inbox, struct chaos_message **at)
 {
     struct chaos_message *message = *at;
@@ -56,7 +57,7 @@ static struct chaos_message *take(struct chaos_inbox *inbox, struct chaos_messag
     if (inbox->last == &message->next)
         inbox->last = at;
     inbox->bytes -= message->len;
-    /* relaxed: read as a hint by tern_link_watch_ready(). */
+    /* relaxed: tern_link_watch_ready() reads the count as a hint. */
     atomic_fetch_sub_explicit(&inbox->count, 1, memory_order_relaxed);
     return message;
 }
@@ -74,7 +75,8 @@ void tern_chaos_messages_close(struct chaos_link *link)
     }
 }
 
-/* Deliver one. False: it is a note or a tagged message that the target cannot take now, and stays. */
+/* Deliver one message. Returns false if the target refuses a notification or tagged message, which then stays
+ * stored. */
 static bool deliver(struct chaos_link *link, unsigned channel, struct chaos_message **at)
 {
     struct chaos_message *message = *at;
@@ -90,7 +92,7 @@ static bool deliver(struct chaos_link *link, unsigned channel, struct chaos_mess
     return true;
 }
 
-/* Deliver what is held back of a sender; false: not all of it. */
+/* Deliver all stored messages of a sender. Returns false if the target refuses one of them. */
 static bool deliver_from(struct chaos_link *link, unsigned channel, int from)
 {
     struct chaos_message **at = &link->inbox[channel].first;
@@ -103,7 +105,7 @@ static bool deliver_from(struct chaos_link *link, unsigned channel, int from)
     return true;
 }
 
-/* The message that is due first; NULL: none is due. */
+/* The message with the earliest due time; NULL if none is due. */
 static struct chaos_message **due_first(struct chaos_inbox *inbox)
 {
     struct chaos_message **best = NULL;
@@ -114,7 +116,7 @@ static struct chaos_message **due_first(struct chaos_inbox *inbox)
     return best;
 }
 
-/* What is due of a sender is tried again at the next look. */
+/* Postpone the messages of a sender that are due to the next poll. */
 static void put_off(struct chaos_inbox *inbox, int from)
 {
     for (struct chaos_message *message = inbox->first; message; message = message->next)
@@ -124,7 +126,7 @@ static void put_off(struct chaos_inbox *inbox, int from)
         }
 }
 
-/* Whether a message is held back that the target has not refused. */
+/* Whether a stored message has not been refused by the target. */
 static bool holds_back(const struct chaos_inbox *inbox)
 {
     const struct chaos_message *message = inbox->first;
@@ -134,7 +136,8 @@ static bool holds_back(const struct chaos_inbox *inbox)
     return message != NULL;
 }
 
-/* When the last message of a sender is due, or of any sender (from -1); 0: none is held back. */
+/* The latest due time of the stored messages from a sender, or from any sender if from is -1. Returns 0 if none is
+ * stored. */
 static uint64_t last_due(const struct chaos_inbox *inbox, int from)
 {
     uint64_t due = 0;
@@ -145,7 +148,7 @@ static uint64_t last_due(const struct chaos_inbox *inbox, int from)
     return due;
 }
 
-/* Copy a message onto the shelf; false: there is no room. */
+/* Store a copy of a message. Returns false if the store is full or there is no memory. */
 static bool keep(struct chaos_inbox *inbox, int from, uint64_t due, const unsigned char *head,
                  const unsigned char *data, size_t len)
 {
@@ -164,11 +167,11 @@ static bool keep(struct chaos_inbox *inbox, int from, uint64_t due, const unsign
     *inbox->last = message;
     inbox->last = &message->next;
     inbox->bytes += len;
-    atomic_fetch_add_explicit(&inbox->count, 1, memory_order_relaxed); /* see take() */
+    atomic_fetch_add_explicit(&inbox->count, 1, memory_order_relaxed); /* relaxed: see take() */
     return true;
 }
 
-/* Parts behind chaos let no note carry anything: place is false. */
+/* Notifications of parts behind chaos carry no inline payload, so place is false. */
 enum tern_link_delivered tern_chaos_note(int from, const unsigned char *head, bool place)
 {
     struct chaos_link  *link = polling;
@@ -221,7 +224,7 @@ tern_status tern_chaos_msg_open(struct tern_link *base, struct tern_link_msg *ms
     }
     st = link->ops->msg_open(link->behind, msg, min, max);
     if (st == TERN_OK)
-        tern_chaos_operation(link); /* who dies here leaves a message open */
+        tern_chaos_operation(link); /* a rank that dies here leaves a reserved message unsent */
     return st;
 }
 
@@ -262,8 +265,9 @@ void tern_chaos_msg_look(struct tern_link *base)
     link->ops->msg_poll(link->behind);
 }
 
-/* Deliver what is due on a channel; false: chaos does not look now. Time passes by looks, so a thread must not sleep
- * while chaos holds back what the target may take. The core does not see to that where the target refuses others. */
+/* Deliver the messages of a channel that are due. Returns false during a stall. Time advances only with polls, so no
+ * thread may sleep while chaos delays a message that the target may accept. The core does not ensure that while the
+ * target refuses other messages. */
 static bool deliver_due(struct chaos_link *link, unsigned channel)
 {
     struct chaos_inbox    *inbox = &link->inbox[channel];
@@ -281,14 +285,14 @@ static bool deliver_due(struct chaos_link *link, unsigned channel)
     return true;
 }
 
-/* Something is held back. */
+/* Called while messages are stored. */
 static tern_status deliver_held(struct tern_link_watch *watch)
 {
     deliver_due(tern_chaos_link(watch->link), watch->channel);
     return TERN_OK;
 }
 
-/* Something has come on the link behind. */
+/* Called when the wrapped link has received something. */
 static tern_status deliver_behind(struct tern_link_watch *base)
 {
     struct chaos_watch *watch = (struct chaos_watch *)base;
@@ -313,8 +317,8 @@ tern_status tern_chaos_watch(struct tern_link_watch *behind)
         return tern_base_fail(TERN_ERR_NOMEM, "chaos: no memory for %zu bytes", sizeof(*watch));
     watch->base = *behind;
     watch->base.deliver = deliver_behind;
-    watch->base.expect = NULL; /* what is expected comes in the order of this link, too */
-    watch->base.lasts = false; /* chaos may not look */
+    watch->base.expect = NULL; /* an expected notification must keep the order of this link, too */
+    watch->base.lasts = false; /* chaos may stall */
     watch->base.link = (struct tern_link *)link;
     watch->behind = behind;
     pthread_mutex_lock(&lock);
@@ -324,7 +328,7 @@ tern_status tern_chaos_watch(struct tern_link_watch *behind)
     return link->up->watch(&watch->base);
 }
 
-/* Open the link behind, and show what is held back. */
+/* Open the wrapped link, and register the watches for stored messages. */
 tern_status tern_chaos_messages_open(struct chaos_link *link)
 {
     struct chaos_link *outer = polling;

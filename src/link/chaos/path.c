@@ -1,9 +1,10 @@
-/* path.c: transfers that are held back.
+/* path.c: delayed transfers.
  *
- * A transfer that comes is done at once, or lies in its lane until the look at which it is due; then it starts on the
- * path behind. It lies in the record that the core gave for it, so nothing is allocated, and it is not copied: who
- * changes the source of a put too early sends something else. In a lane any transfer may overtake any other: the core
- * lets those of a strict context come one by one. Errands are held back in the same way, once their request is written.
+ * A transfer starts at once, or stays in its lane until the poll at which it is due and then starts on the wrapped
+ * path. A delayed transfer uses the record that the core provides, so nothing is allocated. Its data is not copied:
+ * a program that changes the source of a put too early sends the changed data. Any transfer of a lane may overtake
+ * any other, because the core starts the transfers of a strict context one at a time. RPCs are delayed in the same
+ * way, after the caller has written the request.
  */
 #include "link/chaos/chaos.h"
 
@@ -21,7 +22,7 @@ bool tern_chaos_brings(struct tern_lane *base, const struct tern_xfer *xfer)
     return behind->can_notify(((struct chaos_lane *)base)->behind, xfer);
 }
 
-/* When the last transfer to that rank is due; 0: none is held back. */
+/* The latest due time of the delayed operations to a rank. Returns 0 if there are none. */
 static uint64_t last_due(const struct chaos_lane *lane, int rank)
 {
     uint64_t due = 0;
@@ -32,7 +33,8 @@ static uint64_t last_due(const struct chaos_lane *lane, int rank)
     return due;
 }
 
-/* Who is about to sleep may have looked at the lane already: works start their next step behind that. */
+/* Delay an operation. Wakes the threads of this rank, because a thread that is about to sleep may already have
+ * checked the lane: compound operations start their next step after that check. */
 static void enlist(struct chaos_lane *lane, struct tern_link_op *op, uint64_t due)
 {
     op->due = due;
@@ -94,7 +96,7 @@ void tern_chaos_errand_send(struct tern_lane *base, struct tern_link_op *op, siz
     enlist(lane, op, due);
 }
 
-/* Take out the transfer that is due first; NULL: none is due. */
+/* Remove and return the operation with the earliest due time; NULL if none is due. */
 static struct tern_link_op *take_due(struct chaos_lane *lane)
 {
     struct tern_link_op **best = NULL, *op;
@@ -112,7 +114,7 @@ static struct tern_link_op *take_due(struct chaos_lane *lane)
     return op;
 }
 
-/* Start what is due. */
+/* Start all operations that are due. */
 static void let_go(struct chaos_lane *lane)
 {
     struct tern_link_op *op;
@@ -125,7 +127,7 @@ static void let_go(struct chaos_lane *lane)
             lane->link->ops->rpc_send(lane->behind, op, op->request_len, op->response_max);
             continue;
         }
-        st = xfer.local ? start_behind(lane, &xfer, op) : TERN_OK; /* no: it was cancelled */
+        st = xfer.local ? start_behind(lane, &xfer, op) : TERN_OK; /* local is NULL: the transfer was canceled */
         if (st == TERN_AGAIN)
             hold(lane, &xfer, op, lane->stream.now + 1);
         else if (st != TERN_PENDING)

@@ -1,5 +1,5 @@
-/* region.c: a path of chaos in front of each path that the link behind has given to a part. There are as many as the
- * link behind has paths: they are made as they are met, and live as long as the link. */
+/* region.c: a chaos path in front of each path that the wrapped link assigns to a part. There is one for each path
+ * of the wrapped link. It is created at the first use and lives as long as the link. */
 #include <stdlib.h>
 
 #include "link/chaos/chaos.h"
@@ -47,7 +47,7 @@ tern_status tern_chaos_attach(struct tern_link *base, const struct tern_mem_hand
         return st;
     if ((path = path_in_front(link, part->path))) {
         part->path = path;
-        part->inline_notify = false; /* what is delayed travels by itself */
+        part->inline_notify = false; /* delayed data travels separately from the notification */
         return TERN_OK;
     }
     link->ops->detach(link->behind, part);

@@ -1,14 +1,15 @@
-/* schedule.c: every decision of chaos, and nothing else.
+/* schedule.c: all decisions of chaos.
  *
- * The n-th number of a stream is a hash of the stream's key and n, so that streams need no lock and do not disturb each
- * other: one more message changes nothing for the transfers. */
+ * The n-th number of a stream is a hash of the stream's key and n. So streams need no lock and are independent of
+ * each other: one more message does not change the decisions for transfers.
+ */
 #include "link/chaos/chaos.h"
 
-#define AT_ONCE 4 /* one thing of so many is not held back */
+#define AT_ONCE 4 /* one item in this many is not delayed */
 
 static uint64_t mix(uint64_t x)
 {
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull; /* the end of splitmix64 */
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull; /* the finalizer of splitmix64 */
     x = (x ^ x >> 27) * 0x94d049bb133111ebull;
     return x ^ x >> 31;
 }
@@ -28,7 +29,7 @@ void tern_chaos_stream_begin(struct chaos_stream *stream, const struct tern_chao
 
 static uint64_t draw(struct chaos_stream *stream)
 {
-    /* relaxed: only which number it is matters. */
+    /* relaxed: only a unique index. */
     uint64_t n = atomic_fetch_add_explicit(&stream->drawn, 1, memory_order_relaxed);
 
     return mix(stream->key + (n + 1) * 0x9e3779b97f4a7c15ull);
@@ -59,7 +60,8 @@ bool tern_chaos_refuses(struct chaos_stream *stream)
     return of_hundred(stream, stream->chaos->again);
 }
 
-/* What is held back is let go in a look to come, also when that is overdue. */
+/* The earliest poll at which an item can follow a delayed item that is due at `due`: a delayed item is released in a
+ * future poll, even if it is overdue. Returns 0 if due is 0. */
 static uint64_t after(const struct chaos_stream *stream, uint64_t due)
 {
     return due == 0 || due > stream->now ? due : stream->now + 1;

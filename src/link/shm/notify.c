@@ -321,8 +321,8 @@ static tern_status deliver(struct tern_link_watch *watch)
 
     inlet->watch.lasts = true;
     while ((found = tern_base_nq_peek(&inlet->queue, &head, &kind)) > 0) {
-        tern_base_order_after_peers(); /* after the copies of the service thread for peers before they sent this
-                                          notification */
+        tern_base_order_after_peers(); /* after the copies that the service thread made for the peer before it sent
+                                          this */
         if (TERN_UNLIKELY(kind & TERN_NQ_SWITCH) && !inlet->map[TERN_NQ_OVERFLOW] && (st = learn_far(inlet)) < 0)
             return st;
         if (TERN_UNLIKELY((took = take_note(shm, inlet, head, kind)) == TERN_LINK_REFUSED))
