@@ -9,7 +9,7 @@
  * pseudo-random numbers. Each lane and each channel has a stream of its own.
  *
  *   schedule.c  the decisions: when an item is due, and what it may overtake
- *   path.c      transfers: delayed ones stay in a lane, in the core's own records; a lane holds up to CHAOS_HELD of them
+ *   path.c      transfers: delayed ones stay in a lane, in records of the core, up to CHAOS_HELD of them
  *   message.c   messages: taken out of the wrapped link and stored until they are due, up to CHAOS_HELD messages and
  *               CHAOS_HELD_BYTES bytes for each channel
  *   group.c     barriers that a rank leaves late

@@ -38,9 +38,8 @@ tern_status tern_chaos_group_open(struct tern_link *base, const struct tern_link
     group->base = *as;
     group->base.ops = link->front;
     group->link = link;
-    tern_chaos_stream(
-        link, &group->stream, CHAOS_GROUP,
-        atomic_fetch_add_explicit(&link->groups, 1, memory_order_relaxed)); /* relaxed: only a unique number */
+    tern_chaos_stream(link, &group->stream, CHAOS_GROUP,
+                      atomic_fetch_add_explicit(&link->groups, 1, memory_order_relaxed)); /* a unique number */
     *out = &group->base;
     return TERN_OK;
 }

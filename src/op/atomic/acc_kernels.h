@@ -9,17 +9,18 @@
 
 #define TERN_SUM_SCALE 16 /* bytes of the largest element */
 
-/* What is added to each element. */
+/* The operation that is applied to each element. */
 struct tern_acc_op {
     uint8_t       type;                  /* tern_type */
-    uint8_t       fetch;                 /* 1: what was there before comes back, in the place of the summand */
+    uint8_t       fetch;                 /* 1: the old values are returned in place of the operands */
     uint8_t       plain;                 /* 1: the scale is 1 */
-    uint8_t       reserved[5];           /* 0 */
-    unsigned char scale[TERN_SUM_SCALE]; /* one element of the type, then 0 */
+    uint8_t       reserved[5];           /* must be 0 */
+    unsigned char scale[TERN_SUM_SCALE]; /* one element of the type, zero-padded */
 };
 _Static_assert(sizeof(struct tern_acc_op) == 8 + TERN_SUM_SCALE, "it travels: no padding");
 
-/* Bytes of an element, and what its place is a multiple of: the bytes of a number. */
+/* Size of an element. Its required alignment is tern_acc_op_align(): the size of one number, which is half of a
+ * complex element. */
 static inline size_t tern_acc_op_bytes(unsigned type)
 {
 #define BYTES(name, ctype, bytes, text) [name] = (bytes),
@@ -36,14 +37,14 @@ static inline size_t tern_acc_op_align(unsigned type)
     return type == TERN_COMPLEX_FLOAT || type == TERN_COMPLEX_DOUBLE ? bytes / 2 : bytes;
 }
 
-/* Fill it in; scale is one element of the type, or NULL for 1. */
+/* Fill in the operation. scale points to one element of the type, or is NULL for 1. */
 void tern_op_acc_op_make(struct tern_acc_op *sum, tern_type type, const void *scale, bool fetch);
 
-/* Add bytes of elements; from is written where what was there comes back. The two do not overlap; from has any
- * alignment. */
+/* Add `bytes` bytes of elements. A fetching kernel writes the old values to `from`. The two ranges must not overlap;
+ * `from` may have any alignment. */
 typedef void tern_acc_kernel(unsigned char *to, unsigned char *from, size_t bytes, const unsigned char *scale);
 
-/* The loop that does it; wide: for a machine that tern_base_simd_wide() says yes to. */
+/* The kernel for an operation. wide: for a machine for which tern_base_simd_wide() returns true. */
 tern_acc_kernel *tern_op_acc_kernel(const struct tern_acc_op *sum, bool wide);
 
 #endif

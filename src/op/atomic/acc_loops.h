@@ -1,7 +1,7 @@
-/* acc_loops.h: the loops of accumulates, and a table of them. Included by acc_kernels.c alone, once for each width
- * of vectors: SUM(name) gives the names, SUM_FOR the attributes of the functions. */
+/* acc_loops.h: the loops of accumulates, and a table of them. Only acc_kernels.c includes this file, once for each
+ * vector width: SUM(name) makes the names of the functions, SUM_FOR is their attributes. */
 
-/* The loops of one type of numbers: with and without scale, and the same where the old numbers come back. */
+/* The loops of one number type: add, add with scale, and fetch, which returns the old values. */
 #define NUMBERS(name, number)                                                                                     \
     SUM_FOR static void SUM(add_##name)(unsigned char *restrict to, unsigned char *restrict from, size_t bytes,   \
                                         const unsigned char *scale)                                               \
@@ -42,7 +42,8 @@ NUMBERS(u64, uint64_t)
 NUMBERS(float, float)
 NUMBERS(double, double)
 
-/* The same of complex numbers, each of which is two. Without scale they are numbers like any other. */
+/* The loops with scale for complex numbers, which are two numbers each. Without scale, complex numbers are added as
+ * pairs of numbers. */
 #define COMPLEX(name, number)                                                                               \
     SUM_FOR static void SUM(scale_complex_##name)(unsigned char *restrict to, unsigned char *restrict from, \
                                                   size_t bytes, const unsigned char *scale)                 \

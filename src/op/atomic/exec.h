@@ -7,13 +7,13 @@
 #include <stdint.h>
 #include <tern/atomic.h>
 
-/* Bytes of a value. The type is one of the TERN_ATOMIC_TYPES. */
+/* Size of a value in bytes. The type must be one of the TERN_ATOMIC_TYPES. */
 static inline size_t tern_op_exec_size(tern_type type)
 {
     return type == TERN_INT32 || type == TERN_UINT32 || type == TERN_FLOAT ? 4 : 8;
 }
 
-/* The operations that a type has; 0: it has none. */
+/* The mask of operations that a type supports; 0 if there are none. */
 static inline uint32_t tern_op_exec_ops(uint32_t type)
 {
     if (type >= TERN_ATOMIC_TYPES)
@@ -21,15 +21,15 @@ static inline uint32_t tern_op_exec_ops(uint32_t type)
     return type == TERN_FLOAT || type == TERN_DOUBLE ? TERN_ATOMIC_ARITHMETIC : TERN_ATOMIC_ALL;
 }
 
-/* Whether it is one operation, and one that the type has. */
+/* Whether `op` is exactly one operation, and the type supports it. */
 static inline bool tern_op_exec_supports(uint32_t type, uint32_t op)
 {
     return op != 0 && (op & (op - 1)) == 0 && (op & ~tern_op_exec_ops(type)) == 0;
 }
 
-/* Do an operation that the type has on the aligned value at that place. Values are bits; those of 4 bytes lie in the
- * lower half. Returns what was there. Acquires and releases, but that a get does not release and a put does not
- * acquire. */
+/* Execute an operation on the aligned value at `at` and return the old value. The type must support the operation.
+ * Values are bit patterns; 4-byte values are in the lower half. The operation is acquire and release, except that a
+ * get does not release and a put does not acquire. */
 uint64_t tern_op_exec(void *at, tern_type type, uint32_t op, uint64_t operand, uint64_t compare);
 
 #endif

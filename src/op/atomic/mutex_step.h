@@ -1,4 +1,4 @@
-/* mutex_step.h: the steps of locking and unlocking, for whoever makes them. */
+/* mutex_step.h: the steps of locking and unlocking a mutex, executed directly or by RPC. */
 #ifndef TERN_OP_ATOMIC_MUTEX_STEP_H
 #define TERN_OP_ATOMIC_MUTEX_STEP_H
 
@@ -13,18 +13,18 @@ enum tern_mutex_step {
     TERN_MUTEX_STEPS
 };
 
-/* What came of it. */
+/* The result of a step. */
 struct tern_mutex_stepped {
     enum tern_qlock_state state;
-    uint32_t              ticket; /* before: the one that was given */
-    unsigned              holder; /* its rank in the job, + 1; 0: nobody */
+    uint32_t              ticket; /* in: the ticket of an earlier step; out: the ticket of this step */
+    unsigned              holder; /* the holder's rank in the job + 1; 0: nobody */
 };
 
-/* Make a step on memory in reach. */
+/* Execute a step on a mutex that loads and stores reach. */
 void tern_op_mutex_step(struct tern_qlock *turn, unsigned log, enum tern_mutex_step which, uint64_t name,
                         struct tern_mutex_stepped *done);
 
-/* Have the mutex's owner make it, and wait for the answer. TERN_ERR_PEER: it is gone. */
+/* Execute a step by RPC at the mutex's owner, and wait for the response. Returns TERN_ERR_PEER if the owner is gone. */
 tern_status tern_op_mutex_step_rpc(const struct tern_op_mutex *mutex, enum tern_mutex_step which, uint64_t name,
                                    struct tern_mutex_stepped *done);
 

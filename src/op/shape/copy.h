@@ -1,8 +1,9 @@
-/* copy.h: copying the points of a box from one strided side to another, both in reach of loads and stores.
+/* copy.h: copying the points of a box between two strided layouts, both accessible by loads and stores.
  *
- * Which loop does it is chosen by the length of the runs, the number of dimensions, and whether the two sides have
- * their short strides in the same dimension (rows) or not (a transpose). Where bytes of the two sides, or of the
- * destination itself, overlap, what is there afterwards is undefined; nothing else is.
+ * The loop is chosen by the length of the runs, the number of dimensions, and whether both layouts have their
+ * shortest stride in the same dimension (rows) or not (a transpose). If the source and destination overlap, or if
+ * the destination overlaps itself, the content of the overlapping bytes is undefined; all other bytes are well
+ * defined.
  */
 #ifndef TERN_OP_SHAPE_COPY_H
 #define TERN_OP_SHAPE_COPY_H
@@ -16,13 +17,13 @@ struct tern_copy_dim {
     int64_t  to, from; /* strides in bytes */
 };
 
-/* Copy runs of run bytes; dim[0] is the innermost of dims dimensions, but for overlaps their order does not matter.
- * cold: most of the memory is not in the caches next to this core, as far as one can tell. */
+/* Copy runs of `run` bytes. dim[0] is the innermost of `dims` dimensions; except for overlaps the order of the
+ * dimensions does not matter. cold: most of the memory is probably not in the caches of this core. */
 void tern_op_copy(unsigned char *to, const unsigned char *from, size_t run, unsigned dims,
                   const struct tern_copy_dim *dim, bool cold);
 
-/* A plane whose sides are transposed to each other: the short stride of the destination is that of across, the short
- * stride of the source that of along. */
+/* Copy a plane in which source and destination are transposed: the destination has its shortest stride in dimension
+ * `across`, the source in dimension `along`. */
 void tern_op_transpose(unsigned char *to, const unsigned char *from, size_t run, const struct tern_copy_dim *across,
                        const struct tern_copy_dim *along);
 

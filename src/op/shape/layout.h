@@ -1,10 +1,12 @@
-/* layout.h: one side of a transfer that is not contiguous, as a stream of bytes.
+/* layout.h: one side of a noncontiguous transfer, as a stream of bytes.
  *
- * Whatever its shape, a side is a sequence of runs: contiguous bytes at some place of a memory. The two sides of a
- * transfer are streams of the same length, and byte n of one belongs to byte n of the other. So a transfer can be cut
- * anywhere, and each side can be packed and unpacked by itself: here by who started the transfer, there by its target.
+ * A layout of any kind is a sequence of runs: contiguous bytes at some offset in a memory. The two sides of a
+ * transfer are streams of the same length, and byte n of one corresponds to byte n of the other. So a transfer can
+ * be split anywhere, and each side can be packed and unpacked independently: the local side by the initiator, the
+ * remote side by the target.
  *
- * Places are counted from the beginning of a memory: a part of a region, or (from NULL on) this process.
+ * Offsets count from the start of a memory, which is a part of a region or, starting at NULL, the address space of
+ * this process.
  */
 #ifndef TERN_OP_SHAPE_LAYOUT_H
 #define TERN_OP_SHAPE_LAYOUT_H
@@ -22,36 +24,36 @@ struct tern_layout_dim {
     int64_t  step;  /* bytes */
 };
 
-/* An entry of a vector's list: as tern_piece and tern_extent. */
+/* An entry of a VECTOR list; same layout as tern_piece and tern_extent. */
 struct tern_layout_extent {
     uint64_t at, len;
 } __attribute__((may_alias));
-typedef uint64_t tern_layout_offset __attribute__((may_alias)); /* the same of an indexed list */
+typedef uint64_t tern_layout_offset __attribute__((may_alias)); /* an entry of an INDEXED list */
 
 struct tern_layout {
     enum tern_layout_kind         kind;
-    unsigned                      dims;  /* STRIDED */
-    uint64_t                      total; /* bytes */
-    uint64_t                      run;   /* STRIDED: bytes of a run. INDEXED: of an entry */
-    uint64_t                      first; /* STRIDED: where the first run is */
-    uint64_t                      count; /* lists: entries */
-    const struct tern_layout_dim *dim;   /* STRIDED: [dims], the innermost first */
-    const void *list; /* VECTOR: struct tern_layout_extent. INDEXED: tern_layout_offset; of any alignment */
+    unsigned                      dims;  /* STRIDED: number of dimensions */
+    uint64_t                      total; /* length of the stream in bytes */
+    uint64_t                      run;   /* STRIDED: bytes of a run. INDEXED: bytes of an entry */
+    uint64_t                      first; /* STRIDED: offset of the first run */
+    uint64_t                      count; /* lists: number of entries */
+    const struct tern_layout_dim *dim;   /* STRIDED: [dims], innermost first */
+    const void *list; /* VECTOR: struct tern_layout_extent. INDEXED: tern_layout_offset. Any alignment */
 };
 
-/* Somewhere in the stream. All zero is its beginning. */
+/* A position in the stream. All fields zero is the start of the stream. */
 struct tern_cursor {
-    uint64_t at;            /* bytes before it */
-    uint64_t index, within; /* lists: the entry that it is in, and how many bytes of that lie before it */
+    uint64_t at;            /* bytes before the cursor */
+    uint64_t index, within; /* lists: the current entry, and the bytes of this entry before the cursor */
 };
 
-/* Memory that a side lies in. */
+/* The memory that a layout refers to. */
 struct tern_layout_memory {
     unsigned char *base;
-    uint64_t       size; /* entries of lists that go beyond it are refused where they are met */
+    uint64_t       size; /* a list entry beyond this size is rejected when it is reached */
 };
 
-/* Bytes of the list that describes a side. */
+/* Size in bytes of the list that describes a layout; 0 for a strided one. */
 static inline size_t tern_op_layout_list_bytes(const struct tern_layout *side)
 {
     switch (side->kind) {
@@ -61,25 +63,27 @@ static inline size_t tern_op_layout_list_bytes(const struct tern_layout *side)
     }
 }
 
-/* One side of an optimised stride, its dimensions folded once more where this side permits it; first is where the input
- * has its first point. dim is room for as many dimensions as the stride has. */
+/* Make the local or the remote layout of an optimized stride. Dimensions are folded once more where this side alone
+ * permits it. `first` is the offset of the first point of the input. `dim` is storage for as many dimensions as the
+ * stride has. */
 void tern_op_layout_local(struct tern_layout *side, const struct tern_stride *stride, uint64_t first,
                           struct tern_layout_dim *dim);
 void tern_op_layout_remote(struct tern_layout *side, const struct tern_stride *stride, uint64_t first,
                            struct tern_layout_dim *dim);
 
-/* Whether a strided side that came from outside makes sense: its bytes are total, and all of them lie in size. */
+/* Whether a strided layout from an untrusted source is valid: its bytes add up to total, and all of them lie within
+ * size. */
 bool tern_op_layout_valid(const struct tern_layout *side, uint64_t size);
 
-/* The run at the mark: where it begins, and its bytes; 0: a list has no more. The mark is not at the end of a strided
- * side. */
+/* The length of the run at the cursor, with the offset of the run in *where. Returns 0 at the end of a list. The
+ * cursor must not be at the end of a strided layout. */
 uint64_t tern_op_layout_run(const struct tern_layout *side, const struct tern_cursor *mark, uint64_t *where);
 
-/* Move the mark on by len bytes. */
+/* Advance the cursor by len bytes. */
 void tern_op_layout_skip(const struct tern_layout *side, struct tern_cursor *mark, uint64_t len);
 
-/* Copy len bytes of the stream between the side's memory and a buffer, and move the mark on. False: an entry does not
- * lie in the memory; what was before it has been copied. */
+/* Copy len bytes of the stream between the layout's memory and a buffer, and advance the cursor. Returns false if a
+ * list entry does not lie in the memory; everything before that entry has been copied. */
 bool tern_op_layout_pack(const struct tern_layout *side, const struct tern_layout_memory *memory,
                          struct tern_cursor *mark, uint64_t len, unsigned char *buffer);
 bool tern_op_layout_unpack(const struct tern_layout *side, const struct tern_layout_memory *memory,

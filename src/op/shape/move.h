@@ -1,7 +1,7 @@
-/* move.h: moving one run: contiguous bytes, of a length that the compiler knows or not.
+/* move.h: moving one run of contiguous bytes. The length may be a compile-time constant.
  *
- * The loops over strides and lists call this for every run, so short ones are moved in place, without a call. The two
- * places may overlap.
+ * The loops over strides and lists call this for every run, so short runs are moved inline, without a call. Source
+ * and destination may overlap.
  */
 #ifndef TERN_OP_SHAPE_MOVE_H
 #define TERN_OP_SHAPE_MOVE_H
@@ -10,7 +10,8 @@
 #include <stdint.h>
 #include <tern/rma.h>
 
-/* Both ends of a length of 16 to 32 bytes; they may overlap, so everything is read first. */
+/* Move 16 to 32 bytes, as the first and the last 16. Source and destination may overlap, so all loads precede the
+ * stores. */
 static inline __attribute__((always_inline)) void tern_op_move_ends(unsigned char *to, const unsigned char *from,
                                                                     size_t len)
 {
@@ -21,7 +22,7 @@ static inline __attribute__((always_inline)) void tern_op_move_ends(unsigned cha
     *(tern_any_block *)(void *)(to + len - 16) = b;
 }
 
-/* The same of 32 to 64 bytes. */
+/* Move 32 to 64 bytes in the same way. */
 static inline __attribute__((always_inline)) void tern_op_move_four(unsigned char *to, const unsigned char *from,
                                                                     size_t len)
 {
@@ -69,7 +70,7 @@ static inline __attribute__((always_inline)) void tern_op_move_few(unsigned char
     }
 }
 
-/* One run. A constant length that is a power of two becomes plain moves. */
+/* Move one run. A constant length must be a power of two up to 64 and becomes plain moves. */
 static inline __attribute__((always_inline)) void tern_op_move(unsigned char *to, const unsigned char *from, size_t run)
 {
     if (!__builtin_constant_p(run)) {

@@ -1,14 +1,16 @@
-/* overlap.h: finding pieces that overlap: for debug builds. */
+/* overlap.h: finding overlapping runs, for debug builds. */
 #ifndef TERN_OP_SHAPE_OVERLAP_H
 #define TERN_OP_SHAPE_OVERLAP_H
 
 #include "op/shape/layout.h"
 
-/* Whether two runs of a side have bytes in common, and where. Sides of more than most runs that may overlap, and those
- * for which there is no memory, are not looked at: false. */
+/* Whether two runs of a layout have bytes in common; *where is the offset of such a byte. Returns false without a
+ * check if a layout that may overlap has more than `most` runs, or if there is no memory. */
 bool tern_op_overlap_within(const struct tern_layout *side, uint64_t most, uint64_t *where);
 
-/* Whether two sides have bytes in common, and where. The places of b are counted from shift of those of a on. */
+/* Whether two layouts have bytes in common; *where is the offset of such a byte. `shift` is added to the offsets of
+ * b to make them comparable with those of a. Returns false without a check if the layouts have more than `most` runs
+ * together, or if there is no memory. */
 bool tern_op_overlap_between(const struct tern_layout *a, const struct tern_layout *b, uint64_t shift, uint64_t most,
                              uint64_t *where);
 

@@ -1,22 +1,23 @@
-/* packed.h: parts of a transfer's far side that fit into the room of an errand. */
+/* packed.h: splitting the remote side of a transfer into batches that fit into an RPC buffer. */
 #ifndef TERN_OP_SHAPE_PACKED_H
 #define TERN_OP_SHAPE_PACKED_H
 
 #include "op/shape/layout.h"
 #include "op/wire.h"
 
-/* A part of a transfer that fits into a room. */
+/* A batch: a part of a transfer that fits into an RPC buffer. */
 struct tern_op_batch {
     struct wire_request request;
-    const void         *list; /* dimensions or entries */
+    const void         *list; /* dimensions or list entries */
     size_t              list_bytes;
 };
 
-/* As much of the far side from the mark on as fits into room bytes: the request, the list, and the bytes. */
+/* Describe as much of the remote layout, starting at the cursor, as fits into `room` bytes: the request, the list,
+ * and the data. */
 void tern_op_batch_fill(struct tern_op_batch *load, enum wire_verb verb, const struct tern_layout *far,
                         const struct tern_cursor *mark, size_t room);
 
-/* Write request and list; returns their bytes. */
+/* Write the request and the list. Returns the number of bytes written. */
 size_t tern_op_batch_write(const struct tern_op_batch *load, unsigned char *to);
 
 #endif

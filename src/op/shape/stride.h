@@ -1,15 +1,15 @@
-/* stride.h: the stride optimizer: the same copies, described by as few and as long loops as possible.
+/* stride.h: the stride optimizer: describes a set of copies by as few and as long loops as possible.
  *
- * A strided transfer is a set of pairs: a place on the far side (the remote memory) and one on the near side (the local
- * memory), for each point of a box of up to TERN_STRIDE_DIMS dimensions. Programs describe it as their arrays are laid
- * out; many descriptions mean the same set. This module finds one that is good to execute, whatever the input:
+ * A strided transfer is a set of pairs of a remote and a local offset, one pair for each point of a box of up to
+ * TERN_STRIDE_DIMS dimensions. Applications describe the box in terms of their arrays, and many descriptions mean
+ * the same set. This module finds a description that executes well, whatever the input:
  *
  *   null dimensions, of one point, are removed
- *   strides are inverted so that none of the far side is negative
- *   dimensions are sorted by the far side's strides, the smallest first
+ *   dimensions are inverted so that no remote stride is negative
+ *   dimensions are sorted by remote stride, the smallest first
  *   dimensions are folded into the element and into each other where both sides permit it
  *
- * It is pure: numbers in, numbers out. Overflow is found, never suffered.
+ * The optimizer is a pure function of its input and detects every overflow.
  */
 #ifndef TERN_OP_SHAPE_STRIDE_H
 #define TERN_OP_SHAPE_STRIDE_H
@@ -19,7 +19,8 @@
 
 #define TERN_STRIDE_DIMS 64
 
-/* As the program describes it: the place of the point (i, j, ...) is i * far[0] + j * far[1] + ... behind the first. */
+/* The application's description: point (i, j, ...) lies i * remote[0] + j * remote[1] + ... bytes behind the first
+ * point; likewise for local. */
 struct tern_stride_input {
     unsigned         dims; /* up to TERN_STRIDE_DIMS */
     uint64_t         element;
@@ -34,16 +35,16 @@ struct tern_stride_dim {
     int64_t  local;
 };
 
-/* How far a side goes from where its first point is in the input. */
+/* The extent of one side, relative to the first point of the input. */
 struct tern_stride_reach {
     uint64_t before, behind; /* bytes; behind includes the element */
 };
 
-/* As it is to be executed: dim[0] is the innermost. */
+/* The optimized description; dim[0] is the innermost dimension. */
 struct tern_stride {
     uint64_t                 total;         /* bytes */
     uint64_t                 run;           /* contiguous bytes, on both sides */
-    int64_t                  remote, local; /* where the first run begins, from where the input's first point is */
+    int64_t                  remote, local; /* start of the first run, relative to the first point of the input */
     struct tern_stride_reach far_reach, near_reach;
     unsigned                 dims;
     struct tern_stride_dim   dim[TERN_STRIDE_DIMS]; /* [dims] */
@@ -51,8 +52,8 @@ struct tern_stride {
 
 enum tern_stride_verdict {
     TERN_STRIDE_FINE,
-    TERN_STRIDE_EMPTY, /* there are no bytes; only total is filled */
-    TERN_STRIDE_HUGE   /* more bytes, or longer ways, than 63 bits can tell: no memory holds it */
+    TERN_STRIDE_EMPTY, /* there are no bytes; only total is filled in */
+    TERN_STRIDE_HUGE   /* more bytes, or a larger extent, than 63 bits can express: no memory holds it */
 };
 
 enum tern_stride_verdict tern_op_stride_make(const struct tern_stride_input *in, struct tern_stride *out);
