@@ -27,9 +27,9 @@ static inline bool tern_op_exec_supports(uint32_t type, uint32_t op)
     return op != 0 && (op & (op - 1)) == 0 && (op & ~tern_op_exec_ops(type)) == 0;
 }
 
-/* Execute an operation on the aligned value at `at` and return the old value. The type must support the operation.
- * Values are bit patterns; 4-byte values are in the lower half. The operation is acquire and release, except that a
- * get does not release and a put does not acquire. */
+/* Execute an operation on the aligned value at `at` and return the old value (0 for a put). The type must support
+ * the operation. Values are bit patterns; 4-byte values are in the lower half. The operation is acquire and release,
+ * except that a get does not release and a put does not acquire. */
 uint64_t tern_op_exec(void *at, tern_type type, uint32_t op, uint64_t operand, uint64_t compare);
 
 #endif

@@ -37,8 +37,10 @@ struct tern_op_mutex {
     const char                  *what; /* name of the public call */
 };
 
-/* Lock or unlock the mutex. Both return TERN_OK, TERN_ERR_PEER or TERN_ERR_STATE; lock also returns TERN_AGAIN if
- * the deadline is TERN_NOW and another holds the mutex, and TERN_ERR_TIMEOUT. */
+/* Lock: returns TERN_OK; TERN_AGAIN if the deadline is TERN_NOW and another context holds the mutex;
+ * TERN_ERR_TIMEOUT; TERN_ERR_PEER if the holder has died or the owner is gone; TERN_ERR_STATE if this context
+ * already holds the mutex. Unlock: first completes the outstanding operations of the context, within its time limit;
+ * returns TERN_ERR_STATE if this context does not hold the mutex. */
 tern_status tern_op_mutex_lock(const struct tern_op_mutex *mutex, tern_deadline deadline);
 tern_status tern_op_mutex_unlock(const struct tern_op_mutex *mutex);
 

@@ -5,7 +5,7 @@
 #include "op/atomic/mutex.h"
 
 enum tern_mutex_step {
-    TERN_MUTEX_TRY, /* MINE, NOT, LOST, HELD */
+    TERN_MUTEX_TRY, /* results: ACQUIRED, NOT_OWNER, OWNER_DEAD, ALREADY_OWNER */
     TERN_MUTEX_ACQUIRE,
     TERN_MUTEX_POLL,
     TERN_MUTEX_ABANDON,
@@ -16,7 +16,7 @@ enum tern_mutex_step {
 /* The result of a step. */
 struct tern_mutex_stepped {
     enum tern_qlock_state state;
-    uint32_t              ticket; /* in: the ticket of an earlier step; out: the ticket of this step */
+    uint32_t              ticket; /* set by ACQUIRE; input of POLL and ABANDON */
     unsigned              holder; /* the holder's rank in the job + 1; 0: nobody */
 };
 

@@ -1,7 +1,7 @@
-/* copy.c: loops over rows, planes and boxes, one for each usual length of a run.
+/* copy.c: loops over rows, planes and boxes, specialized for the common lengths of a run.
  *
- * The loops are written once, as inlined functions of the length; called with a constant they become loops of plain
- * moves. Dimensions beyond the third are walked outside of them.
+ * The loops are written once, as inlined functions of the length. Called with a constant length, they compile to
+ * loops of plain moves. Dimensions beyond the third are iterated outside of these loops.
  */
 #include "op/shape/copy.h"
 
@@ -11,10 +11,10 @@
 #include "op/shape/move.h"
 
 #define INLINE static inline __attribute__((always_inline))
-#define MOST_TRANSPOSED 64 /* bytes of a run: longer ones fill cache lines by themselves */
+#define MOST_TRANSPOSED 64 /* bytes of a run: longer runs fill cache lines anyway */
 
-/* Elements of a long row that is not in the caches are fetched so many before their turn: the processor's own
- * prefetching ends at every page, and has to find the next stride anew. */
+/* Prefetch distance, in elements, for long rows that are not in the caches. The hardware prefetcher stops at every
+ * page boundary and has to detect the stride again. */
 #define AHEAD 64
 #define LINE 64
 
@@ -25,7 +25,7 @@ static uint64_t magnitude(int64_t stride)
     return stride < 0 ? -(uint64_t)stride : (uint64_t)stride;
 }
 
-/* Whether it is worth while: each element of a side lies in a line of its own. */
+/* Whether prefetching pays off: each element of one side lies in a cache line of its own. */
 INLINE bool is_sparse(const struct tern_copy_dim *dim)
 {
     return dim->count > 2 * AHEAD && (magnitude(dim->to) > LINE || magnitude(dim->from) > LINE);
@@ -49,7 +49,7 @@ INLINE void move_four(unsigned char *to, const unsigned char *from, const struct
 
 INLINE void row(unsigned char *to, const unsigned char *from, const struct tern_copy_dim *dim, size_t run, bool cold)
 {
-    struct tern_copy_dim d = *dim; /* the destination might be the same memory, as far as the compiler knows */
+    struct tern_copy_dim d = *dim; /* a copy, because for the compiler the destination may alias *dim */
     uint64_t             left = d.count;
 
     if (cold && is_sparse(&d))
@@ -76,7 +76,7 @@ INLINE void box(unsigned char *to, const unsigned char *from, const struct tern_
         plane(to, from, dim, run, cold);
 }
 
-/* The three loops for one length; any: for every other. */
+/* The three loops for one length; `any` is for all other lengths. */
 #define LOOP(kind, name, length)                                                                             \
     static void kind##_##name(unsigned char *to, const unsigned char *from, const struct tern_copy_dim *dim, \
                               size_t run, bool cold)                                                         \
@@ -97,9 +97,9 @@ LOOPS(32, 32)
 LOOPS(64, 64)
 LOOPS(any, run)
 
-#define INNER 3 /* dimensions that the loops walk */
+#define INNER 3 /* dimensions that the loops iterate */
 
-/* By the number of dimensions, less one. */
+/* Indexed by the number of dimensions - 1. */
 #define THREE(name)                          \
     {                                        \
         row_##name, plane_##name, box_##name \
@@ -112,12 +112,12 @@ static unsigned class_of(size_t run)
     return run <= 64 && (run & (run - 1)) == 0 ? (unsigned)__builtin_ctzll(run) : 7;
 }
 
-/* Everything that a walk of the outer dimensions needs. */
+/* The parameters for iterating the outer dimensions. */
 struct walk {
     const struct tern_copy_dim *dim;
     size_t                      run;
     bool                        cold;
-    loop                       *inner; /* NULL: a transpose of cross[0] and cross[1] */
+    loop                       *inner; /* NULL: transpose cross[0] and cross[1] */
     struct tern_copy_dim        cross[2];
 };
 
@@ -138,7 +138,7 @@ static void walk_outer(const struct walk *w, unsigned dims, unsigned char *to, c
         walk_outer(w, dims - 1, to, from);
 }
 
-/* The dimensions with the shortest stride of either side. */
+/* Find the dimension with the shortest stride of each side. */
 static void find_shortest(unsigned dims, const struct tern_copy_dim *dim, unsigned *to, unsigned *from)
 {
     *to = *from = 0;

@@ -1,10 +1,10 @@
-/* direct.c: transfers between memory that loads and stores reach on both sides: one pass of the copy loops. */
+/* direct.c: transfers where loads and stores reach both sides: one pass of the copy loops. */
 #include "op/shape/copy.h"
 #include "op/shape/move.h"
 #include "op/shape/shape.h"
 
-#define AHEAD 64        /* entries of a long list are fetched so many before their turn */
-#define COLD (1u << 20) /* bytes of a transfer that does not fit into the caches next to the core */
+#define AHEAD 64        /* prefetch distance, in entries of a long list */
+#define COLD (1u << 20) /* larger transfers, in bytes, do not fit into the caches of the core */
 
 static unsigned char *near_place(uint64_t where)
 {
@@ -27,7 +27,7 @@ static void copy_strided(const struct tern_shape *shape)
         tern_op_copy(far, near, s->run, s->dims, dim, s->total > COLD);
 }
 
-/* A list of places as the destination or the source of a transfer; both lists of one have as many entries. */
+/* A list of offsets, as the destination or the source of a transfer. Both lists have the same number of entries. */
 struct places {
     const tern_layout_offset *at;
     uintptr_t                 base;
@@ -38,7 +38,7 @@ static inline unsigned char *place(const struct places *p, uint64_t i)
     return (unsigned char *)(p->base + p->at[i]);
 }
 
-/* Entries of the same length on both sides: a loop for each usual one. */
+/* Copy entries of the same length on both sides; specialized for each common length. */
 static inline __attribute__((always_inline)) void copy_each(const struct tern_shape *shape, size_t len)
 {
     struct places near = { shape->local.list, 0 }, far = { shape->remote.list, (uintptr_t)shape->part->base };
@@ -68,13 +68,13 @@ static void copy_indexed(const struct tern_shape *shape)
     }
 }
 
-/* A list, and what is left of the entry that it has come to. */
+/* A list, and the rest of its current entry. */
 struct reader {
     const struct tern_layout *side;
     uint64_t                  next, at, left;
 };
 
-/* Go on to an entry that is not empty. There is one. */
+/* Advance to an entry that is not empty. The caller guarantees that there is one. */
 static inline void read_on(struct reader *r)
 {
     while (r->left == 0) {
@@ -96,14 +96,15 @@ static inline void take(struct reader *r, uint64_t len)
     r->left -= len;
 }
 
-/* Entries of two vectors from i on, as long as all of them have this length; returns where that ends. */
+/* Copy the entries of two vectors from index i on, as long as all of them have the given length. Returns the first
+ * index that is not copied. */
 static inline __attribute__((always_inline)) uint64_t copy_stretch(const struct tern_shape *shape, uint64_t i,
                                                                    uint64_t most, size_t len)
 {
     const struct tern_layout_extent *near = shape->local.list, *far = shape->remote.list;
     const struct tern_layout_extent *to = shape->get ? near : far, *from = shape->get ? far : near;
     uintptr_t base = (uintptr_t)shape->part->base, to_base = shape->get ? 0 : base, from_base = base - to_base;
-    /* Of shorter entries the lists are most of what is read, and those come by themselves. */
+    /* For shorter entries, most of the memory traffic is the lists, which the hardware prefetches. */
     uint64_t  fetched = len >= 32 && shape->total > COLD && most > AHEAD ? most - AHEAD : 0;
 
     for (; i < fetched && to[i].len == len && from[i].len == len; i++) {
@@ -116,8 +117,8 @@ static inline __attribute__((always_inline)) uint64_t copy_stretch(const struct 
     return i;
 }
 
-/* Entries of two vectors from the first on, as long as both sides are cut alike; returns how many, and takes their
- * bytes off *left. */
+/* Copy the entries of two vectors from the first on, as long as the entries of both sides have the same lengths.
+ * Returns the number of entries, and subtracts their bytes from *left. */
 static uint64_t copy_alike(const struct tern_shape *shape, uint64_t *left)
 {
     const struct tern_layout_extent *near = shape->local.list, *far = shape->remote.list;
@@ -140,7 +141,7 @@ static uint64_t copy_alike(const struct tern_shape *shape, uint64_t *left)
     return i;
 }
 
-/* Lists that are cut in any way. */
+/* Copy between lists whose entries have any lengths. */
 static void copy_lists(const struct tern_shape *shape)
 {
     uint64_t       left = shape->total, len;
@@ -163,7 +164,7 @@ static void copy_lists(const struct tern_shape *shape)
 
 void tern_op_direct(const struct tern_shape *shape)
 {
-    /* release: what this thread wrote before, before the data. Pairs with the acquire fence after a peer's get. */
+    /* release: this thread's earlier stores before the data. Pairs with the acquire fence after a peer's get. */
     atomic_thread_fence(memory_order_release);
     if (shape->stride)
         copy_strided(shape);
@@ -171,6 +172,6 @@ void tern_op_direct(const struct tern_shape *shape)
         copy_indexed(shape);
     else
         copy_lists(shape);
-    /* acq_rel: the data before whatever this thread reads or writes next. Pairs with the same fences in the peer. */
+    /* acq_rel: the data before this thread's later loads and stores. Pairs with the same fences in the peer. */
     atomic_thread_fence(memory_order_acq_rel);
 }

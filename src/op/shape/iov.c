@@ -1,26 +1,27 @@
-/* iov.c: transfers by a path that is instant and takes many pieces at a time, at a price for each: the kernel.
+/* iov.c: transfers over an instant path that accepts lists of extents, at a cost for each extent: the kernel (CMA).
  *
- * A long piece goes by itself. Short ones are gathered, and go together. A get has another way where they lie close
- * together: to read all of the memory around them costs less than to name each, as long as fewer than WORTH bytes for
- * each are read in vain. What lies around the pieces may be memory that cannot be read: then the pieces are named after
- * all. A put cannot do that: what lies between is not its to write.
+ * A long piece is transferred alone. Short pieces are collected and transferred together. A get has another method
+ * for pieces that lie close together (data sieving): reading all of the memory around them costs less than listing
+ * each piece, as long as it reads fewer than WORTH unneeded bytes for each piece. The memory around the pieces may
+ * be unreadable; then the pieces are listed after all. A put cannot use this method, because it must not write the
+ * bytes between its pieces.
  */
 #include <tern/rma.h>
 
 #include "op/shape/shape.h"
 
-#define LONG 65536u   /* bytes of a piece that goes by itself */
-#define GATHERED 512u /* pieces */
-#define WINDOW 16384u /* bytes that are read around pieces */
+#define LONG 65536u   /* bytes; a piece of this length is transferred alone */
+#define GATHERED 512u /* maximum number of collected pieces */
+#define WINDOW 16384u /* maximum number of bytes read around pieces */
 #define WORTH 2048u
 
-/* Going through the pieces of a shape, one after the other. */
+/* Iterates over the pieces of a shape. */
 struct walk {
     const struct tern_shape  *shape;
     struct tern_shape_cursors marks; /* of lists */
-    uint64_t                  left;  /* bytes */
+    uint64_t                  left;  /* bytes left */
     uint64_t                  near, far;
-    uint64_t                  index[TERN_STRIDE_DIMS]; /* strided: the point that comes next */
+    uint64_t                  index[TERN_STRIDE_DIMS]; /* strided: the next point */
 };
 
 static void walk_begin(struct walk *w, const struct tern_shape *shape)
@@ -36,7 +37,7 @@ static void walk_begin(struct walk *w, const struct tern_shape *shape)
         w->index[i] = 0;
 }
 
-/* The next point of a box. */
+/* Advance to the next point of the box. */
 static void step(struct walk *w)
 {
     const struct tern_stride_dim *d = w->shape->stride->dim;
@@ -66,14 +67,14 @@ static struct tern_link_iov walk_next(struct walk *w)
     return piece;
 }
 
-/* What has been gathered. */
+/* The pieces collected so far. */
 struct heap {
     struct tern_link_iov piece[GATHERED];
     unsigned             count;
-    uint64_t             low, high; /* of the part */
+    uint64_t             low, high; /* range of the part that contains the pieces */
 };
 
-/* Whether the memory around the pieces, and one more, is worth reading. */
+/* Whether it pays off to read all of the memory around the pieces and one more piece. */
 static bool is_close(const struct heap *h, const struct tern_link_iov *more)
 {
     uint64_t low = h->low < more->offset ? h->low : more->offset;
@@ -91,7 +92,7 @@ static void heap_add(struct heap *h, const struct tern_link_iov *piece)
     h->piece[h->count++] = *piece;
 }
 
-/* Read everything around the pieces, and take them out. */
+/* Read all of the memory around the pieces, and copy the pieces out of it. */
 static tern_status heap_sieve(const struct heap *h, struct tern_lane *lane, const struct tern_link_part *part)
 {
     unsigned char    window[WINDOW];
@@ -117,7 +118,7 @@ static tern_status heap_send(struct heap *h, struct tern_lane *lane, const struc
     return st;
 }
 
-/* One more piece. */
+/* Transfer a long piece, or collect a short one. */
 static tern_status take(struct heap *h, const struct tern_link_iov *piece, struct tern_lane *lane,
                         const struct tern_shape *shape)
 {
@@ -129,7 +130,7 @@ static tern_status take(struct heap *h, const struct tern_link_iov *piece, struc
 
     if (piece->len >= LONG)
         return shape->part->path->start(lane, &xfer, NULL);
-    /* Pieces that are close together, and one that is not: keep them apart. */
+    /* Do not add a distant piece to pieces that are close together. */
     if (h->count == GATHERED || (shape->get && h->count > 1 && is_close(h, &none) && !is_close(h, piece)))
         st = heap_send(h, lane, shape);
     heap_add(h, piece);

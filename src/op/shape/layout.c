@@ -1,8 +1,9 @@
-/* layout.c: sides of transfers as streams. See layout.h.
+/* layout.c: layouts as streams. See layout.h.
  *
- * A range of a strided stream is made of boxes: the rest of the run that it begins in; then on the way up through the
- * dimensions what completes each, as many whole steps of the outermost as there are, and on the way down what is left.
- * Each box is one call of the copy loops, with the buffer as a dense side.
+ * A range of a strided stream is a sequence of boxes: the rest of the run in which the range begins; then, going
+ * outward through the dimensions, the steps that complete each dimension; as many whole steps of the outermost
+ * dimension as there are; and, going inward again, the remaining steps. Each box is one call of the copy loops, with
+ * the buffer as a dense side.
  */
 #include "op/shape/layout.h"
 
@@ -68,7 +69,7 @@ bool tern_op_layout_valid(const struct tern_layout *side, uint64_t size)
 
 /* ---- runs ---- */
 
-/* Lists that came in messages have any alignment. */
+/* Read an entry. A list from a message may have any alignment. */
 static struct tern_layout_extent entry(const struct tern_layout *side, uint64_t index)
 {
     struct tern_layout_extent e = { 0, side->run };
@@ -92,8 +93,8 @@ static uint64_t strided_run(const struct tern_layout *side, uint64_t at, uint64_
     return side->run - within;
 }
 
-/* The entry at the mark, which moves on over those that are used up or have no bytes; each is read once, because others
- * may be able to write the list. False: there is none. */
+/* Find the entry at the cursor, and move the cursor past entries that are consumed or empty. Each entry is read
+ * once, because others may be able to write the list. Returns false at the end of the list. */
 static bool settle(const struct tern_layout *side, struct tern_cursor *mark, struct tern_layout_extent *e)
 {
     for (; mark->index < side->count; mark->index++) {
@@ -131,12 +132,12 @@ void tern_op_layout_skip(const struct tern_layout *side, struct tern_cursor *mar
 
 /* ---- packing ---- */
 
-/* Where the copies go: between the memory and the buffer, whichever is the destination. */
+/* The two ends of the copies: the layout's memory and the buffer. `packs` gives the direction. */
 struct packing {
     const struct tern_layout        *side;
     const struct tern_layout_memory *memory;
     unsigned char                   *buffer;
-    bool                             packs; /* into the buffer */
+    bool                             packs; /* true: copy into the buffer */
 };
 
 static unsigned char *place(const struct packing *p, uint64_t where)
@@ -155,7 +156,7 @@ static void copy_run(struct packing *p, uint64_t where, uint64_t len)
     p->buffer += len;
 }
 
-/* The innermost dimensions, and count steps of the one outside of them. */
+/* Copy the `inner` innermost dimensions, and `count` steps of the next dimension. */
 static void copy_box(struct packing *p, uint64_t where, unsigned inner, uint64_t count)
 {
     struct tern_copy_dim dim[TERN_STRIDE_DIMS];
@@ -178,7 +179,7 @@ static void copy_box(struct packing *p, uint64_t where, unsigned inner, uint64_t
     p->buffer += bytes;
 }
 
-/* Runs of the first dims dimensions at a place, from the first-th on. */
+/* Copy `runs` runs of the first `dims` dimensions at an offset, starting with run number `first`. */
 static void copy_range(struct packing *p, uint64_t where, unsigned dims, uint64_t first, uint64_t runs)
 {
     const struct tern_layout_dim *d;

@@ -1,4 +1,4 @@
-/* multi.c: keeping the transfers of one operation under way. See multi.h. */
+/* multi.c: keeping the transfers of one operation in flight. See multi.h. */
 #include "op/shape/multi.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 /* ---- memory ---- */
 
-/* The lists are the program's: keep copies. */
+/* Copy the list, which belongs to the application. Returns the end of the copy. */
 static unsigned char *keep_list(struct tern_layout *side, unsigned char *room)
 {
     size_t bytes = tern_op_layout_list_bytes(side);
@@ -51,7 +51,7 @@ struct tern_multi *tern_op_multi_make(struct tern_ctx *ctx, const struct tern_sh
         tern_op_shape_layouts(&b->shape, (struct tern_layout_dim *)(b + 1), (struct tern_layout_dim *)(b + 1) + dims);
     else
         keep_list(&b->shape.remote, keep_list(&b->shape.local, (unsigned char *)(b + 1)));
-    b->shape.stride = NULL; /* the program's too */
+    b->shape.stride = NULL; /* belongs to the application, too */
     b->shape.notification = NULL;
     if (shape->notification) {
         b->notifies = true;
@@ -93,7 +93,7 @@ static void transfer_remove(struct tern_multi *b, struct tern_pending *transfer)
     b->in_flight--;
 }
 
-/* The source of a transfer may be overwritten; count that once. */
+/* Count the bytes of a transfer, once, as copied: their source may be overwritten. */
 static void count_copied(struct tern_multi *b, struct tern_pending *transfer)
 {
     if (!transfer->done)
@@ -136,8 +136,8 @@ static void bundle_ended(struct tern_compound *work, struct tern_pending *transf
     b->stopped |= status < 0;
 }
 
-/* All has been transferred, or will not be: tell the target, if it is to be told. False: there is no room for that
- * yet. */
+/* All transfers have ended, or the operation has stopped. Send the notification if there is one. Returns false if
+ * there is no space for the notification yet. */
 static bool is_told(struct tern_multi *b)
 {
     tern_status st = b->notifies && !b->stopped ? tern_op_two_step_notify(&b->compound, &b->notification) : TERN_OK;

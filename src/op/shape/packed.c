@@ -1,10 +1,10 @@
-/* packed.c: transfers by errands: small pieces travel together.
+/* packed.c: transfers by RPC: many small pieces travel in one message.
  *
- * The room of an errand is where the link sends from, or where its target reads: the pieces of a put are packed
- * straight into it, behind a description of where they go, and the target unpacks them. The request of a get is the
- * description alone; the answer is unpacked where it comes in. Only the far side's description travels, and that as the
- * optimizer has left it. Each request can be understood by itself, so they may overtake each other, and while one is
- * packed others travel and are unpacked.
+ * The link sends directly from the RPC buffer, or the target reads it. A put packs its pieces into this buffer,
+ * behind a description of their destinations, and the target unpacks them. The request of a get is only the
+ * description; the initiator unpacks the response where it arrives. Only the description of the remote side is sent,
+ * in its optimized form. Each request is self-contained, so requests may overtake each other. While one request is
+ * being packed, others are in flight or being unpacked.
  */
 #include "op/shape/packed.h"
 
@@ -29,12 +29,12 @@ static void load_strided(struct tern_op_batch *load, const struct tern_layout *f
     load->request.total = far->total;
     load->request.at = mark->at;
     fits = room - wire_payload_at(load->list_bytes);
-    if (fits > far->run) /* whole runs */
+    if (fits > far->run) /* whole runs only */
         fits -= (mark->at + fits) % far->run;
     load->request.len = left < fits ? left : fits;
 }
 
-/* As many entries as fit with their bytes. */
+/* Add as many entries as fit together with their data. */
 static void load_listed(struct tern_op_batch *load, const struct tern_layout *far, const struct tern_cursor *mark,
                         size_t room)
 {
@@ -72,7 +72,7 @@ size_t tern_op_batch_write(const struct tern_op_batch *load, unsigned char *to)
     return sizeof(load->request) + load->list_bytes;
 }
 
-/* The bytes of a put, into the room; fixed payload takes a buffer between. */
+/* Pack the data of a put into the RPC buffer. With fixed payload, the data goes through a temporary buffer. */
 static void pack(const struct tern_layout *near, struct tern_cursor *mark, uint64_t len, unsigned char *to)
 {
     unsigned char *between = tern_opt.payload == TERN_PAYLOAD_FIXED ? malloc(len) : NULL;
@@ -83,7 +83,7 @@ static void pack(const struct tern_layout *near, struct tern_cursor *mark, uint6
     free(between);
 }
 
-/* What a get brings; any thread. */
+/* Unpack the response of a get. Any thread may call this. */
 static void unpack_answer(struct tern_link_op *op, const unsigned char *bytes, size_t len)
 {
     struct tern_pending *transfer = (struct tern_pending *)op;

@@ -1,5 +1,5 @@
-/* pieces.c: transfers as many contiguous ones, each with a record of its own; a bundle keeps some of them under way
- * until all have ended. */
+/* pieces.c: transfers as many contiguous transfers, each with a record of its own. The multi-transfer operation
+ * keeps some of them in flight until all have ended. */
 #include "op/shape/multi.h"
 
 static tern_status piece_start(struct tern_multi *b, struct tern_pending *transfer, struct tern_shape_cursors *marks)

@@ -1,4 +1,4 @@
-/* shape.c: choosing the way of a transfer that is not contiguous. See shape.h. */
+/* shape.c: choosing the method for a noncontiguous transfer. See shape.h. */
 #include "op/shape/shape.h"
 
 #include "base/options.h"
@@ -37,12 +37,12 @@ struct tern_link_iov tern_op_shape_piece(const struct tern_shape *shape, struct 
         tern_op_layout_skip(&shape->remote, &marks->remote, part);
         len += part;
     } while (len < most && marks->remote.at < shape->total &&
-             shape->local.kind != TERN_LAYOUT_STRIDED); /* those are folded */
+             shape->local.kind != TERN_LAYOUT_STRIDED); /* strided layouts are already folded */
     return (struct tern_link_iov){ .offset = far, .local = (void *)(uintptr_t)near, .len = (size_t)len };
 }
 
 struct shaped {
-    struct tern_op_start attempt; /* first */
+    struct tern_op_start attempt; /* must be first */
     struct tern_shape   *shape;
     struct tern_multi   *bundle; /* NULL: the path is instant */
 };
@@ -65,7 +65,7 @@ static tern_status shape_start(struct tern_op_start *attempt)
     return TERN_OK;
 }
 
-/* Contiguous bytes at a time, about: on both sides, and on the far one. */
+/* The length of a contiguous run; the average for lists. */
 static uint64_t run_of(const struct tern_layout *side)
 {
     return side->kind == TERN_LAYOUT_STRIDED ? side->run : side->total / side->count;
@@ -86,7 +86,8 @@ static const struct tern_multi_method *choose(struct tern_shape *shape)
     return shape->part->path->prefers_packing ? &tern_op_method_packed : &tern_op_method_pieces;
 }
 
-/* The way of everything that is not done at once. */
+/* Start a transfer that does not take the fast path: it is not direct, has a notification, or must follow other
+ * operations. */
 static __attribute__((noinline)) tern_status start_any(struct tern_ctx *ctx, struct tern_shape *shape,
                                                        const tern_opts *opts, const char *what)
 {

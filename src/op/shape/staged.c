@@ -1,14 +1,15 @@
 /* staged.c: transfers whose remote side is contiguous in long runs and whose local side is not.
  *
- * The target need not help: the pieces of a put are packed into a buffer, which goes to its run as one transfer, and a
- * get brings a run into a buffer, from which its pieces are unpacked here. Several buffers are under way at a time.
+ * These transfers need no help from the target. A put packs its pieces into a buffer and writes the buffer to the
+ * remote run as one transfer. A get reads a remote run into a buffer and unpacks the pieces from there. Several
+ * buffers are in flight at a time.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "op/shape/multi.h"
 
-#define STAGE (256u << 10) /* bytes of a buffer, at most */
+#define STAGE (256u << 10) /* maximum size of a buffer in bytes */
 
 static const struct tern_layout_memory here = { NULL, UINT64_MAX };
 

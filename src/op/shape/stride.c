@@ -1,11 +1,12 @@
 /* stride.c: the stride optimizer. See stride.h.
  *
- * Dimensions are folded as they come, each with the one before it, in whichever direction the program counts: most
- * inputs are one or two dimensions when the last has come, and there is nothing left to sort. What remains is sorted,
- * and every pair is tried. How far the sides reach is told by what is left, so that is where overflow is looked for.
+ * Each dimension of the input is folded into the previous one if possible, whichever way the application orders its
+ * dimensions. Most inputs are down to one or two dimensions after this pass, and there is nothing left to sort. The
+ * remaining dimensions are sorted, and every pair is tried. The extents of the two sides follow from the result, so
+ * overflow is checked there.
  *
- * Products of a stride and a count are compared modulo 2^64. That finds no fold that is not there: where a product
- * wraps, the dimension that the fold makes reaches 2^63 bytes at least, and such an input is refused in the end.
+ * Products of a stride and a count are compared modulo 2^64. This cannot produce a wrong fold: if a product wraps,
+ * the folded dimension spans at least 2^63 bytes, and such an input is rejected in the end.
  */
 #include "op/shape/stride.h"
 
@@ -25,17 +26,16 @@ static int64_t times(int64_t stride, uint64_t count)
     return (int64_t)((uint64_t)stride * count);
 }
 
-/* Count a dimension from its other end. */
+/* Reverse the direction of a dimension. */
 static void invert(struct tern_stride *s, struct tern_stride_dim *d)
 {
     s->remote = (int64_t)((uint64_t)s->remote + (uint64_t)times(d->remote, d->count - 1));
     s->local = (int64_t)((uint64_t)s->local + (uint64_t)times(d->local, d->count - 1));
-    d->remote =
-        times(d->remote, UINT64_MAX); /* minus; the smallest number stays what it is, and is refused in the end */
+    d->remote = times(d->remote, UINT64_MAX); /* negate; INT64_MIN stays as it is and is rejected in the end */
     d->local = times(d->local, UINT64_MAX);
 }
 
-/* Whether outer goes on where inner ends, on both sides. */
+/* Whether outer continues where inner ends, on both sides. */
 static inline bool follows(const struct tern_stride_dim *outer, const struct tern_stride_dim *inner)
 {
     return outer->remote == times(inner->remote, inner->count) && outer->local == times(inner->local, inner->count);
@@ -47,8 +47,8 @@ static inline bool is_dense(const struct tern_stride *s, const struct tern_strid
     return (uint64_t)d->remote == s->run && (uint64_t)d->local == s->run;
 }
 
-/* Add a dimension of the input that is not null. The last one that could not be folded is kept aside, in registers; its
- * count is 0 where there is none. False: too large. */
+/* Add a dimension of the input that is not null. The last dimension that could not be folded is kept in *last, in
+ * registers; its count is 0 if there is none. Returns false if the result is too large. */
 static inline __attribute__((always_inline)) bool add(struct tern_stride *s, struct tern_stride_dim *last,
                                                       struct tern_stride_dim d)
 {
@@ -69,7 +69,7 @@ static inline __attribute__((always_inline)) bool add(struct tern_stride *s, str
     return true;
 }
 
-/* By the far side; what stands still there comes last, so that it is in nobody's way. */
+/* Order by remote stride. Dimensions with remote stride 0 come last, so that they do not prevent folding. */
 static bool is_inner(const struct tern_stride_dim *a, const struct tern_stride_dim *b)
 {
     uint64_t fa = (uint64_t)a->remote - 1, fb = (uint64_t)b->remote - 1;
@@ -96,20 +96,20 @@ static void drop(struct tern_stride *s, unsigned i)
         s->dim[i] = s->dim[i + 1];
 }
 
-/* Make *number so many times as large, and drop the dimension that says how many. False: that is too large, and nothing
- * is left to fold. */
+/* Multiply *number by the count of dimension i, and remove the dimension. On overflow returns false and makes the
+ * stride invalid, so that folding stops. */
 static bool absorb(struct tern_stride *s, uint64_t *number, unsigned i)
 {
     if (__builtin_mul_overflow(*number, s->dim[i].count, number)) {
-        s->run = UINT64_MAX; /* which is refused */
+        s->run = UINT64_MAX; /* measure() rejects this */
         return false;
     }
     drop(s, i);
     return true;
 }
 
-/* Fold one dimension into the element or into another one. False: none can be. Dimensions are sorted, so one that
- * follows another stands behind it. */
+/* Fold one dimension into the element or into another dimension. Returns false if none can be folded. The dimensions
+ * are sorted, so a dimension that follows another has the higher index. */
 static bool fold(struct tern_stride *s)
 {
     for (unsigned i = 0; i < s->dims; i++) {
@@ -130,13 +130,14 @@ static bool has_none(const struct tern_stride_input *in)
     return in->element == 0;
 }
 
-/* The bytes from the first to the last of a dimension's points. False: too many. */
+/* The distance in bytes from the first to the last point of a dimension. Returns false if it is too large. */
 static inline bool way(int64_t stride, uint64_t count, uint64_t *bytes)
 {
     return !__builtin_mul_overflow(magnitude(stride), count - 1, bytes) && *bytes < LIMIT;
 }
 
-/* How many bytes there are, and how far the sides reach. False: too many, too far, or there are none. */
+/* Compute the number of bytes and the extents of both sides. Returns false if they are too large, or if there are no
+ * bytes. */
 static inline bool measure(struct tern_stride *s)
 {
     uint64_t far = s->run, near = s->run, before = 0, f, n;
@@ -154,7 +155,7 @@ static inline bool measure(struct tern_stride *s)
         if (far >= LIMIT || near >= LIMIT)
             return false;
     }
-    s->far_reach.before = -(uint64_t)s->remote; /* strides are not negative any more */
+    s->far_reach.before = -(uint64_t)s->remote; /* remote strides are not negative any more */
     s->near_reach.before = before - (uint64_t)s->local;
     s->far_reach.behind = far - s->far_reach.before;
     s->near_reach.behind = near - s->near_reach.before;

@@ -1,10 +1,10 @@
-/* transpose.c: planes whose two sides have their short strides in different dimensions.
+/* transpose.c: copying planes whose two sides have their shortest strides in different dimensions.
  *
- * Walked row by row, one side would touch a new cache line, and often a new page, for every element. So the plane is
- * walked in tiles of TILE by TILE elements, whose lines stay in the first cache. Where both sides are dense in their
- * short dimension, and elements have 1, 2, 4 or 8 bytes, a tile is made of blocks that are transposed in registers:
- * as many rows of 16 bytes as there are elements in one. Interleaving row i with row i + n/2, log2(n) times, turns n
- * rows into n columns.
+ * Row by row, one side would touch a new cache line, and often a new page, for every element. So the plane is copied
+ * in tiles of TILE by TILE elements, whose lines stay in the L1 cache. Where both sides are dense in their shortest
+ * dimension and elements have 1, 2, 4 or 8 bytes, a tile consists of blocks that are transposed in registers. A
+ * block has as many rows of 16 bytes as there are elements in a row. Interleaving row i with row i + n/2, log2(n)
+ * times, turns n rows into n columns.
  */
 #include "base/simd.h"
 #include "op/shape/copy.h"
@@ -12,7 +12,8 @@
 #define INLINE static inline __attribute__((always_inline))
 #define TILE 32 /* elements; a multiple of every block's side */
 
-/* A tile, or what is left at the edges: so many elements across and along, and the strides of both sides. */
+/* A tile, or the rest of a plane at its edges: the number of elements across and along, and the strides of both
+ * sides. */
 struct tile {
     uint64_t across, along;
     int64_t  to_across, to_along, from_across, from_along;
@@ -20,7 +21,7 @@ struct tile {
 
 typedef void tile_loop(unsigned char *to, const unsigned char *from, size_t run, const struct tile *t);
 
-/* Any tile, run by run. */
+/* Copy any tile, run by run. */
 static void tile_any(unsigned char *to, const unsigned char *from, size_t run, const struct tile *t)
 {
     struct tern_copy_dim row = { t->across, t->to_across, t->from_across };
@@ -29,7 +30,8 @@ static void tile_any(unsigned char *to, const unsigned char *from, size_t run, c
         tern_op_copy(to, from, run, 1, &row, false);
 }
 
-/* A block of n by n elements: n rows of 16 bytes become the n rows of the other side. All loops are unrolled. */
+/* Transpose a block of n by n elements: n rows of 16 bytes become the n rows of the destination. All loops are
+ * unrolled. */
 #define BLOCK(bits, n, rounds)                                                                               \
     INLINE void block_##bits(unsigned char *to, const unsigned char *from, int64_t to_row, int64_t from_row) \
     {                                                                                                        \
@@ -49,7 +51,7 @@ static void tile_any(unsigned char *to, const unsigned char *from, size_t run, c
             *(tern_v##bits *)(void *)(to + i * to_row) = a[i];                                               \
     }
 
-/* A whole tile of blocks, in squares whose side is a cache line (or the tile's). */
+/* Transpose a whole tile of blocks, in squares whose side is a cache line or the side of the tile. */
 #define DENSE(bits, n, rounds, square)                                                                          \
     BLOCK(bits, n, rounds)                                                                                      \
     static void square_##bits(unsigned char *to, const unsigned char *from, const struct tile *t)               \
