@@ -1,4 +1,4 @@
-/* acc.c: accumulates by the initiator, and choosing the way. See acc.h. */
+/* acc.c: accumulates by the initiator, and the choice of the method. See acc.h. */
 #include "op/atomic/acc.h"
 
 #include "base/simd.h"
@@ -6,10 +6,10 @@
 #include "op/start.h"
 
 #define HOLD \
-    (4 * TERN_ACC_BLOCK) /* work, in bytes, for which a guard is held at a time where many pieces lie in one block */
-#define PIECE 32         /* what a piece costs beside its bytes */
+    (4 * TERN_ACC_BLOCK) /* work, in bytes, for which a lock is held at a time if many pieces lie in one block */
+#define PIECE 32         /* cost of a piece in addition to its bytes */
 
-/* ---- under guards ---- */
+/* ---- under the accumulate locks ---- */
 
 struct tern_acc_adding tern_op_acc_begin(const struct tern_acc_op *sum)
 {
@@ -25,8 +25,8 @@ void tern_op_acc_end(struct tern_acc_adding *a)
     a->held = NULL;
 }
 
-/* The guard of the block in which an element begins. Blocks in a row have different guards, and so have, mostly, parts
- * whose sizes are powers of two. */
+/* The lock of the block in which an element begins. Consecutive blocks have different locks. Blocks at the same
+ * offset of parts whose sizes are powers of two mostly have different locks, too. */
 static struct tern_robust_lock *guard_of(struct tern_segment *segment, uint64_t origin)
 {
     uint64_t block = origin / TERN_ACC_BLOCK;
@@ -34,7 +34,8 @@ static struct tern_robust_lock *guard_of(struct tern_segment *segment, uint64_t 
     return &segment->acc_lock[(block + block / TERN_ACC_LOCKS * 97u) % TERN_ACC_LOCKS];
 }
 
-/* Hold the guard of the block, for so much work. */
+/* Hold the lock of the block for this amount of work. Releases the lock of another block, or a lock held for too
+ * long. */
 static void hold(struct tern_acc_adding *a, uint64_t origin, size_t len)
 {
     struct tern_segment     *segment = tern_job.boot.segment;
@@ -49,12 +50,12 @@ static void hold(struct tern_acc_adding *a, uint64_t origin, size_t len)
     a->left -= len + PIECE;
 }
 
-/* Bytes of the elements that begin in the block of the first. */
+/* Number of bytes of the elements that begin in the same block as the first. */
 static size_t in_block(const struct tern_acc_adding *a, uint64_t origin, size_t len)
 {
     size_t rest = TERN_ACC_BLOCK - origin % TERN_ACC_BLOCK;
 
-    rest = (rest + a->element - 1) & ~(a->element - 1); /* a power of two */
+    rest = (rest + a->element - 1) & ~(a->element - 1); /* element is a power of two */
     return len < rest ? len : rest;
 }
 
@@ -74,9 +75,9 @@ void tern_op_acc_add(struct tern_acc_adding *a, unsigned char *to, uint64_t orig
 
 /* ---- direct ---- */
 
-/* A shape that is added to a part in reach. */
+/* A shape that is added to a part that loads and stores reach. */
 struct direct {
-    struct tern_acc_adding   adding; /* first */
+    struct tern_acc_adding   adding; /* must be first */
     const struct tern_shape *shape;
 };
 
@@ -112,7 +113,7 @@ static void add_indexed(struct direct *d)
         add(d, near[i], far[i], d->shape->local.run);
 }
 
-/* An entry of a list, as far as it has come. */
+/* A position in a list: the rest of the current entry. */
 struct cursor {
     const struct tern_layout *side;
     uint64_t                  index, at, left;
@@ -120,7 +121,7 @@ struct cursor {
 
 static inline void cursor_fill(struct cursor *c)
 {
-    for (; c->left == 0; c->index++) { /* some may be empty */
+    for (; c->left == 0; c->index++) { /* skip empty entries */
         const struct tern_layout_extent *e = (const struct tern_layout_extent *)c->side->list + c->index;
         bool                             vector = c->side->kind == TERN_LAYOUT_VECTOR;
 
@@ -129,7 +130,7 @@ static inline void cursor_fill(struct cursor *c)
     }
 }
 
-/* Lists, which may be cut differently. */
+/* Add lists whose entries have different lengths on the two sides. */
 static void add_lists(struct direct *d)
 {
     struct cursor near = { .side = &d->shape->local }, far = { .side = &d->shape->remote };
@@ -145,7 +146,7 @@ static void add_lists(struct direct *d)
     }
 }
 
-/* Sides of a box that are folded each by itself. */
+/* Add a strided shape without a stride: each of its layouts was folded on its own. */
 static void add_pieces(struct direct *d)
 {
     struct tern_shape_cursors marks = { { 0, 0, 0 }, { 0, 0, 0 } };
@@ -162,7 +163,7 @@ void tern_op_acc_direct(const struct tern_shape *shape)
     const struct tern_stride *s = shape->stride;
     struct direct             d = { tern_op_acc_begin(&shape->acc), shape };
 
-    /* release: what this thread wrote before, before the sums. Pairs with the acquire fence after a peer's get. */
+    /* release: this thread's earlier stores before the sums. Pairs with the acquire fence after a peer's get. */
     atomic_thread_fence(memory_order_release);
     if (s)
         add_box(&d, s->dims, shape->local_first + (uint64_t)s->local, shape->remote_first + (uint64_t)s->remote);
@@ -173,16 +174,16 @@ void tern_op_acc_direct(const struct tern_shape *shape)
     else
         add_pieces(&d);
     tern_op_acc_end(&d.adding);
-    /* acq_rel: the sums before whatever this thread reads or writes next. Pairs with the same fences in the peer. */
+    /* acq_rel: the sums before this thread's later loads and stores. Pairs with the same fences in the peer. */
     atomic_thread_fence(memory_order_acq_rel);
 }
 
-/* ---- the way ---- */
+/* ---- starting ---- */
 
 struct acc {
-    struct tern_op_start attempt; /* first */
+    struct tern_op_start attempt; /* must be first */
     struct tern_shape   *shape;
-    struct tern_multi   *bundle; /* NULL: it is done at once */
+    struct tern_multi   *bundle; /* NULL: the accumulate is executed within the call */
 };
 
 static inline bool is_direct(const struct tern_link_part *part)
@@ -200,7 +201,8 @@ static tern_status acc_start(struct tern_op_start *attempt)
     return TERN_OK;
 }
 
-/* What is not done at once: by errands, or, where chaos holds back what loads and stores could do, when it lets go. */
+/* Make a multi-transfer operation for an accumulate that is not executed within the call. It uses RPCs or, where
+ * chaos delays direct access, a visit callback that adds when chaos releases the transfer. */
 static tern_status make_bundle(struct acc *a)
 {
     const struct tern_link_part *part = a->attempt.part;
@@ -211,7 +213,7 @@ static tern_status make_bundle(struct acc *a)
         return tern_base_fail(TERN_ERR_NOMEM, "%s: no memory for one more operation under way", a->attempt.what);
     a->bundle->compound.pending->op.xfer.what = "accumulate";
     a->bundle->compound.pending->op.xfer.get =
-        a->shape->acc.fetch; /* then it is complete here when it is complete there */
+        a->shape->acc.fetch; /* a fetch completes locally when it completes at the target */
     return TERN_OK;
 }
 

@@ -1,14 +1,13 @@
-/* acc_kernels.c: see acc_kernels.h. Loops that compilers make vector instructions of: this file is compiled for
- * that, and without contracting a product and a sum into one rounding, so that every build and machine gives the
- * same result. They are there twice, for vectors that every machine has and for wide ones. Integers wrap around, as
- * unsigned ones do. */
+/* acc_kernels.c: see acc_kernels.h. The compiler vectorizes these loops: the build enables that for this file, and
+ * disables contraction of multiply and add, so that every build and machine gives the same result. Each loop exists
+ * twice, for baseline and for wide vectors. Signed integers wrap around like unsigned ones. */
 #include "op/atomic/acc_kernels.h"
 
 #include <string.h>
 
 #include "base/simd.h"
 
-/* Numbers of any alignment. */
+/* Number types without alignment requirement. */
 typedef uint32_t any_u32 __attribute__((may_alias, aligned(1)));
 typedef uint64_t any_u64 __attribute__((may_alias, aligned(1)));
 typedef float    any_float __attribute__((may_alias, aligned(1)));
@@ -27,7 +26,7 @@ struct loops {
 #define SUM_FOR TERN_SIMD_WIDE
 #include "op/atomic/acc_loops.h"
 
-/* One, of the numbers: elements of complex types are two, and the other is 0. */
+/* The number 1 of each type. A complex element has a second number, which is 0. */
 static const unsigned char one_of[TERN_TYPES][8] = {
 #define ONE_INTEGER \
     {               \

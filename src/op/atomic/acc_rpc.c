@@ -1,9 +1,9 @@
-/* acc_rpc.c: accumulates by errands, at both ends.
+/* acc_rpc.c: accumulates by RPC, at both ends.
  *
- * A request says how to add (struct wire_acc); behind it comes that of a put, as if the summands were to be stored. So
- * whatever a put can be made of an accumulate can: pieces of any shape, many requests under way, in any order. The
- * target adds them under the guards that the ranks of its node use. Where the old values are wanted the answer brings
- * them, and they are unpacked over the summands that they answer.
+ * A request starts with the operation (struct wire_acc), followed by a put request, as if the operands were to be
+ * stored. So an accumulate supports everything that a put does: pieces of any shape, and many requests in flight, in
+ * any order. The target adds the operands under the locks that the ranks of its node use. If the old values are
+ * wanted, the response contains them, and the initiator unpacks them over the corresponding operands.
  */
 #include <string.h>
 
@@ -16,9 +16,9 @@
 
 static const struct tern_layout_memory here = { NULL, UINT64_MAX };
 
-/* ---- the initiator ---- */
+/* ---- initiator ---- */
 
-/* The old values; any thread. */
+/* Unpack the old values over the operands. Any thread may call this. */
 static void unpack_old(struct tern_link_op *op, const unsigned char *bytes, size_t len)
 {
     struct tern_pending *transfer = (struct tern_pending *)op;
@@ -28,7 +28,7 @@ static void unpack_old(struct tern_link_op *op, const unsigned char *bytes, size
     tern_op_layout_unpack(&b->shape.local, &here, &mark, len, bytes);
 }
 
-/* Room for summands, if as many bytes are to come back. */
+/* Space for operands in an RPC buffer of `room` bytes, if a fetch needs as much space for the response. */
 static size_t room_for(const struct tern_acc_op *sum, size_t room)
 {
     room -= sizeof(struct wire_acc);
@@ -51,7 +51,7 @@ static tern_status acc_errand(struct tern_multi *b, struct tern_pending *transfe
     if (st != TERN_OK)
         return st;
     tern_op_batch_fill(&load, WIRE_PUT, &b->shape.remote, &marks->remote, room_for(sum, op->rpc_bytes));
-    load.request.len -= load.request.len % tern_acc_op_bytes(sum->type); /* elements are not cut */
+    load.request.len -= load.request.len % tern_acc_op_bytes(sum->type); /* do not split elements */
     memcpy(op->rpc_buf, &head, sizeof(head));
     tern_op_batch_write(&load, op->rpc_buf + sizeof(head));
     payload = sizeof(head) + wire_payload_at(load.list_bytes);
@@ -68,13 +68,13 @@ static tern_status acc_errand(struct tern_multi *b, struct tern_pending *transfe
 
 const struct tern_multi_method tern_op_method_acc = { .most = 8, .start = acc_errand };
 
-/* ---- held back ---- */
+/* ---- delayed by chaos ---- */
 
 static void acc_now(const struct tern_xfer *xfer, unsigned char *there)
 {
     const struct tern_multi *b = xfer->local;
 
-    (void)there; /* the first place of many */
+    (void)there; /* only the first of many offsets */
     tern_op_acc_direct(&b->shape);
 }
 
@@ -92,16 +92,16 @@ static tern_status acc_touch(struct tern_multi *b, struct tern_pending *transfer
 
 const struct tern_multi_method tern_op_method_acc_visit = { .most = 1, .start = acc_touch };
 
-/* ---- the target ---- */
+/* ---- target ---- */
 
-/* Whether a place and a length of bytes are those of whole elements. */
+/* Whether an address and a length are those of whole elements. */
 static bool is_whole(const struct tern_acc_adding *a, const unsigned char *place, uint64_t len)
 {
     return (uintptr_t)place % tern_acc_op_align(a->sum->type) == 0 && len % a->element == 0;
 }
 
-/* Add the summands; false: a piece does not lie in the memory, or cuts an element. What was before it has been
- * added. */
+/* Add the operands. Returns false if a piece does not lie in the memory or splits an element; everything before that
+ * piece has been added. */
 static bool add_all(struct tern_acc_adding *a, const struct tern_target_mem *ground, struct tern_op_rpc_request *r,
                     unsigned char *from)
 {
@@ -119,7 +119,7 @@ static bool add_all(struct tern_acc_adding *a, const struct tern_target_mem *gro
     return true;
 }
 
-/* Read what is to be added; false: it makes no sense. */
+/* Decode a request. Returns false if it is not valid. */
 static bool read_acc(const struct tern_target_mem *ground, const unsigned char *bytes, size_t len,
                      struct tern_acc_op *sum, struct tern_op_rpc_request *r)
 {
@@ -146,7 +146,7 @@ tern_status tern_op_acc_rpc(const struct tern_target_mem *ground, const unsigned
     if (!read_acc(ground, request, len, &sum, &r) || (sum.fetch && r.len > room) ||
         !tern_op_rpc_mem_present(ground, &r))
         return TERN_ERR_LINK;
-    from = (unsigned char *)(uintptr_t)r.payload; /* not written, unless it is the answer */
+    from = (unsigned char *)(uintptr_t)r.payload; /* only written if it is the response */
     if (sum.fetch) {
         memcpy(answer, r.payload, r.len);
         from = answer;

@@ -1,5 +1,6 @@
-/* atomic.c: see atomic.h. What is not done at once has a record of the context, which keeps the operation: its operand
- * was read before the call returned, and its result is written where and when the answer comes. */
+/* atomic.c: see atomic.h. An operation that is not executed within the call has a record of the context, which
+ * stores the operation: the operand has been read when the call returns, and the result is written when the response
+ * arrives. */
 #include "op/atomic/atomic.h"
 
 #include <string.h>
@@ -13,7 +14,7 @@
 #include "op/notify/two_step.h"
 #include "op/notify/signal.h"
 
-/* What a record keeps, in its notes: what is to be done. Its stage is where the result goes. */
+/* The operation as it is stored in the scratch words of a record. The record's stage points to the result. */
 struct kept {
     uint64_t operand, compare;
     uint32_t op;
@@ -23,7 +24,7 @@ _Static_assert(sizeof(struct kept) == sizeof(((struct tern_pending *)0)->scratch
                "a record's notes hold an operation");
 
 struct atomic {
-    struct tern_op_start         attempt; /* first */
+    struct tern_op_start         attempt; /* must be first */
     const struct tern_op_atomic *what;
     struct tern_pending         *pending;
 };
@@ -34,7 +35,8 @@ static void give_result(void *result, uint64_t value, tern_type type)
         memcpy(result, &value, tern_op_exec_size(type)); /* little-endian: the lower half comes first */
 }
 
-/* Loads and stores reach the part, and nothing has to be waited for. */
+/* Whether the operation can be executed within the call: loads and stores reach the part, there is no notification,
+ * and no earlier operation has to complete first. */
 static inline bool is_at_once(const struct tern_ctx *ctx, const struct tern_op_atomic *a)
 {
     return !a->network && a->part->base && a->part->path->instant && !a->notification &&
@@ -48,7 +50,7 @@ static void do_it(const struct tern_op_atomic *a)
 
 /* ---- starting ---- */
 
-/* The path lets loads and stores come to the part, some time: it does what the record says. */
+/* Visit callback of a path that delays direct access: executes the operation in the record. */
 static void touch(const struct tern_xfer *xfer, unsigned char *there)
 {
     const struct tern_pending *pending = xfer->local;
@@ -58,7 +60,7 @@ static void touch(const struct tern_xfer *xfer, unsigned char *there)
     give_result(pending->stage, tern_op_exec(there, (tern_type)k.type, k.op, k.operand, k.compare), (tern_type)k.type);
 }
 
-/* What was there has come. */
+/* Store the old value from the response. */
 static void take_answer(struct tern_link_op *op, const unsigned char *bytes, size_t len)
 {
     if (len == op->xfer.len)
@@ -87,7 +89,7 @@ static tern_status start_errand(struct atomic *a, const struct tern_xfer *xfer)
     return TERN_PENDING;
 }
 
-/* By the network. */
+/* Start the operation with the network's own atomics. */
 static tern_status start_network(struct atomic *a, const struct tern_xfer *xfer)
 {
     const struct tern_op_atomic  *what = a->what;
@@ -119,7 +121,7 @@ static tern_status atomic_start(struct tern_op_start *attempt)
         do_it(what);
         return TERN_OK;
     }
-    a->pending->op.xfer = xfer; /* for who is done at once */
+    a->pending->op.xfer = xfer; /* for a start that completes at once */
     if (what->network)
         return start_network(a, &xfer);
     if (what->part->base)
@@ -127,7 +129,7 @@ static tern_status atomic_start(struct tern_op_start *attempt)
     return start_errand(a, &xfer);
 }
 
-/* The record keeps what is to be done. */
+/* Store the operation in the record. */
 static void keep(struct tern_pending *pending, const struct tern_op_atomic *what)
 {
     const struct kept k = { what->operand, what->compare, what->op, (uint32_t)what->type };
@@ -155,7 +157,7 @@ tern_status tern_op_atomic_step(struct tern_ctx *ctx, const struct tern_op_atomi
     return atomic_start(&a.attempt);
 }
 
-/* What becomes of the record after a start that returned st. */
+/* Enlist or drop the record after a start that returned st, and fill in the events. */
 static tern_status end_plain(struct tern_pending *pending, const tern_opts *opts, tern_status st)
 {
     if (st == TERN_PENDING) {
@@ -169,7 +171,7 @@ static tern_status end_plain(struct tern_pending *pending, const tern_opts *opts
     return st;
 }
 
-/* The way of everything that is not done at once. */
+/* Start an operation that cannot be executed within the call. */
 static __attribute__((noinline)) tern_status start_any(struct tern_ctx *ctx, const struct tern_op_atomic *what,
                                                        const tern_opts *opts, const char *call)
 {
@@ -201,7 +203,8 @@ static __attribute__((noinline)) tern_status start_any(struct tern_ctx *ctx, con
     return noted ? tern_op_two_step_go(noted, opts, st) : end_plain(a.pending, opts, st);
 }
 
-/* Everything that the context has started is complete before the operation. */
+/* Complete all outstanding operations of the context before the atomic operation (TERN_RELEASE). Returns TERN_AGAIN
+ * if the flags forbid waiting and operations are outstanding. */
 static tern_status release(struct tern_ctx *ctx, uint32_t flags, const char *call)
 {
     if (!tern_core_ctx_is_busy(ctx))
@@ -226,7 +229,7 @@ tern_status tern_op_atomic_start(struct tern_ctx *ctx, const struct tern_op_atom
         st = start_any(ctx, atomic, &events, what);
     }
     if (st == TERN_OK && opts->local)
-        *opts->local = TERN_EVENT_INIT; /* the operand was read */
+        *opts->local = TERN_EVENT_INIT; /* the operand has been read */
     return st;
 }
 
@@ -242,8 +245,8 @@ tern_status tern_op_atomic_run(struct tern_ctx *ctx, const struct tern_op_atomic
         return TERN_OK;
     }
     deadline = tern_core_ctx_deadline(ctx);
-    /* release, and acquire below: this thread's stores before the operation, its loads after it. Pairs with whoever
-     * does the operation there. */
+    /* release, and acquire below: this thread's stores before the operation, its loads after it. Pairs with the
+     * thread that executes the operation at the target. */
     atomic_thread_fence(memory_order_release);
     st = start_any(ctx, atomic, &opts, what);
     if (st == TERN_OK)
@@ -252,9 +255,9 @@ tern_status tern_op_atomic_run(struct tern_ctx *ctx, const struct tern_op_atomic
     return st;
 }
 
-/* ---- at the target ---- */
+/* ---- target ---- */
 
-/* The sender may be hostile: what is checked is a copy. */
+/* Whether a request is valid. The sender is not trusted, so w is a private copy. */
 static bool is_sound(const struct wire_atomic *w, const struct tern_target_mem *ground)
 {
     size_t size;
@@ -281,9 +284,9 @@ tern_status tern_op_atomic_rpc(const struct tern_target_mem *ground, const unsig
     was = tern_op_exec(ground->base + w.offset, (tern_type)w.type, w.op, w.operand, w.compare);
     tern_base_float_leave(mode);
     if (w.op != TERN_ATOMIC_GET)
-        tern_op_signal_wake(tern_job.boot.rank); /* it may be the word of a signal */
+        tern_op_signal_wake(tern_job.boot.rank); /* the value may be a signal */
     if (room < tern_op_exec_size((tern_type)w.type))
-        return TERN_OK; /* nobody wants to know */
+        return TERN_OK; /* the initiator does not want the old value */
     *answered = tern_op_exec_size((tern_type)w.type);
     memcpy(answer, &was, *answered);
     return TERN_OK;

@@ -1,14 +1,14 @@
-/* exec.c: one atomic operation on memory of this process, by the processor's own instructions.
+/* exec.c: one atomic operation on memory of this process, with the CPU's atomic instructions.
  *
- * What the processor has an instruction for is that instruction. The rest is computed from what is there and stored if
- * that is still there (compute, change32, change64). So all of them are atomic with respect to each other, and to
- * whatever atomic instruction the program uses on the same value.
+ * Operations for which the CPU has an instruction use that instruction. All others compute the new value from the
+ * old one and store it with compare-and-swap (compute, change32, change64). So all operations are atomic with
+ * respect to each other, and to any atomic instruction that the application uses on the same value.
  */
 #include "op/atomic/exec.h"
 
 #include <string.h>
 
-/* ---- what a value becomes ---- */
+/* ---- values ---- */
 
 static double as_double(uint64_t bits)
 {
@@ -43,7 +43,7 @@ static uint64_t float_bits(float value)
     return bits;
 }
 
-/* Whether a is less than b. Nothing is less than a NaN, nor a NaN less than anything. */
+/* Whether a is less than b. Comparisons with a NaN are false. */
 static bool is_less(tern_type type, uint64_t a, uint64_t b)
 {
     switch (type) {
@@ -60,7 +60,7 @@ static uint64_t sum(tern_type type, uint64_t a, uint64_t b)
     switch (type) {
     case TERN_FLOAT: return float_bits(as_float(a) + as_float(b));
     case TERN_DOUBLE: return double_bits(as_double(a) + as_double(b));
-    default: return a + b; /* signed ones wrap around as unsigned ones do */
+    default: return a + b; /* signed integers wrap around like unsigned ones */
     }
 }
 
@@ -78,17 +78,17 @@ static uint64_t product(tern_type type, uint64_t a, uint64_t b)
     switch (type) {
     case TERN_FLOAT: return float_bits(as_float(a) * as_float(b));
     case TERN_DOUBLE: return double_bits(as_double(a) * as_double(b));
-    default: return a * b; /* the lower half is right for signed ones too */
+    default: return a * b; /* the lower half is right for signed integers too */
     }
 }
 
-/* One, as a value of the type. */
+/* The number 1, as a value of the type. */
 static uint64_t one(tern_type type)
 {
     return type == TERN_FLOAT ? float_bits(1) : type == TERN_DOUBLE ? double_bits(1) : 1;
 }
 
-/* What the value becomes; of 4 bytes the upper half may be anything. */
+/* The new value. For 4-byte types the upper half is undefined. */
 static uint64_t compute(tern_type type, uint32_t op, uint64_t old, uint64_t operand)
 {
     switch (op) {
@@ -116,8 +116,9 @@ static uint64_t compute(tern_type type, uint32_t op, uint64_t old, uint64_t oper
 
 /* ---- memory ---- */
 
-/* In all that follows acq_rel, acquire and release pair with every atomic operation on the same value, here and in the
- * inlined calls of tern/atomic.h: what a rank did before an operation is seen by the one that sees its outcome. */
+/* Below, acq_rel, acquire and release pair with every atomic operation on the same value, here and in the inlined
+ * calls of tern/atomic.h: a rank that sees the result of an operation also sees everything that the initiator did
+ * before it. */
 
 static uint64_t change32(tern_atomic_word32 *at, tern_type type, uint32_t op, uint64_t operand)
 {

@@ -1,7 +1,8 @@
 /* mutex.c: locking and unlocking. See mutex.h.
  *
- * The steps of a lock are the same everywhere; they are made here where memory is in reach, and else by its owner
- * (mutex_rpc.c). A step never waits for others than the owner's rank, and that answers whatever its program does.
+ * The steps of a lock are the same everywhere. They are executed here if loads and stores reach the memory of the
+ * mutex, and by its owner otherwise (mutex_rpc.c). A step waits for nobody but the owner's rank, which responds
+ * whatever its application is doing.
  */
 #include "op/atomic/mutex.h"
 
@@ -15,21 +16,21 @@
 #include "core/wait.h"
 #include "op/atomic/mutex_step.h"
 
-#define ASK_SOONEST 200000  /* ns between two questions over the network: at first, */
-#define ASK_LATEST 10000000 /* and when many have been asked */
+#define ASK_SOONEST 200000  /* ns between two polls over the network: at first, ... */
+#define ASK_LATEST 10000000 /* ... and after many polls */
 
 unsigned tern_op_mutex_log(int ranks)
 {
     return tern_base_log2_up((uint32_t)ranks) + 1 > 3 ? tern_base_log2_up((uint32_t)ranks) + 1 : 3;
 }
 
-/* A call of lock. */
+/* The state of a call of lock. */
 struct locking {
     const struct tern_op_mutex *mutex;
     uint64_t                    name;
     uint32_t                    ticket;
     enum tern_qlock_state       state;
-    unsigned                    holder; /* in the job, + 1; 0: nobody, or unknown */
+    unsigned                    holder; /* rank in the job + 1; 0: nobody, or unknown */
     bool                        queued;
 };
 
@@ -48,7 +49,7 @@ static bool is_waiting(const struct locking *l)
     return l->state == TERN_QLOCK_WAITING || l->state == TERN_QLOCK_FULL;
 }
 
-/* Make a step, here or by errand. */
+/* Execute a step, directly or by RPC. */
 static tern_status step(struct locking *l, enum tern_mutex_step which)
 {
     const struct tern_op_mutex *m = l->mutex;
@@ -87,7 +88,7 @@ static tern_status refuse(const struct locking *l)
                           (int)l->holder - 1, (unsigned long long)m->index, m->rank);
 }
 
-/* ---- waiting where memory is in reach ---- */
+/* ---- waiting for a mutex that loads and stores reach ---- */
 
 static tern_status near_poll(void *arg)
 {
@@ -107,9 +108,9 @@ static tern_status wait_near(struct locking *l, tern_deadline deadline)
     return tern_core_wait(&wait);
 }
 
-/* ---- waiting by the clock: over the network, or for a place in a ring that is full ---- */
+/* ---- waiting with periodic polls: over the network, or for a place in a full queue ---- */
 
-/* A pause, which a message ends. */
+/* Poll function of a pause that ends early when a message arrives. */
 static tern_status pause_poll(void *arg)
 {
     struct locking *l = arg;
@@ -119,14 +120,15 @@ static tern_status pause_poll(void *arg)
     return tern_core_message_delivered() != seen ? TERN_OK : TERN_PENDING;
 }
 
-/* Whether the lock is waited for by asking again and again: nobody wakes a context of a rank on another node for its
- * turn in time, nor one that has found no place in the ring. */
+/* Whether the caller has to poll periodically: nobody reliably wakes a context of a rank on another node, nor a
+ * context that found no place in the queue. */
 static bool must_ask(const struct locking *l)
 {
     return !l->mutex->part->base || l->state == TERN_QLOCK_FULL;
 }
 
-/* Ask, and again, until it is one's turn, one need not ask any more, or the deadline has passed. */
+/* Poll periodically until the mutex is acquired or refused, polling is not necessary any more, or the deadline
+ * expires. */
 static tern_status wait_asking(struct locking *l, tern_deadline deadline)
 {
     int64_t     start = tern_base_now(), now = start, pause = ASK_SOONEST;
@@ -170,12 +172,13 @@ static tern_status wait_turn(struct locking *l, tern_deadline deadline)
     return st == TERN_OK && is_waiting(l) ? wait_near(l, deadline) : st;
 }
 
-/* Leave the ring; who has been chosen meanwhile has the mutex. */
+/* Leave the queue. Returns TERN_OK if the mutex was handed over to this context in the meantime, otherwise `why`. */
 static tern_status give_up(struct locking *l, tern_status why)
 {
     tern_status st = step(l, TERN_MUTEX_ABANDON);
 
-    if (st == TERN_OK && l->state == TERN_QLOCK_WAITING) /* chosen, but not named yet */
+    if (st == TERN_OK && l->state == TERN_QLOCK_WAITING) /* chosen as the next holder, but the handover is not
+                                                            complete */
         st = wait_turn(l, TERN_FOREVER);
     return st == TERN_OK && l->state == TERN_QLOCK_ACQUIRED ? TERN_OK : why;
 }
@@ -234,7 +237,7 @@ uint64_t tern_op_mutex_held(const struct tern_mutexes *mutexes)
 
     for (uint64_t i = 0; i < mutexes->count; i++) {
         uint64_t holder = tern_base_qlock_holder((const struct tern_qlock *)(const void *)(base + i * mutexes->bytes));
-        unsigned rank = tern_base_qlock_id_rank(holder); /* peers can write it */
+        unsigned rank = tern_base_qlock_id_rank(holder); /* not trusted: peers can write the word */
 
         if (holder != 0 && rank < (unsigned)tern_job.boot.ranks && !tern_core_job_lost((int)rank))
             return i;

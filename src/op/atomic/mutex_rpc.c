@@ -1,4 +1,4 @@
-/* mutex_rpc.c: the steps of a mutex, and making them for others. */
+/* mutex_rpc.c: the steps of a mutex, and executing them for other ranks. */
 #include <string.h>
 
 #include "base/bits.h"
@@ -13,8 +13,8 @@
 
 /* ---- steps ---- */
 
-/* Somebody on another node who is to be woken by whoever asked for the step: its rank + 1. NULL: this thread wakes
- * it. */
+/* Where wake() stores a rank on another node (+ 1) that the initiator of the RPC has to wake. NULL: this thread
+ * wakes the rank itself. */
 static _Thread_local uint32_t *to_wake;
 
 static bool is_lost(unsigned rank)
@@ -22,8 +22,8 @@ static bool is_lost(unsigned rank)
     return rank >= (unsigned)tern_job.boot.ranks || tern_core_job_lost((int)rank);
 }
 
-/* A message that says nothing: that it comes makes a rank look. If there is no room for it the rank is not asleep for
- * long: it has others to read. */
+/* Send an empty message; its arrival makes the rank poll. If there is no space for the message, the rank is not
+ * asleep for long, because it has other messages to read. */
 static void wake_far(int rank)
 {
     const struct core_wire word = { .whose = CORE_WIRE_OWN, .way = CORE_DIRECTION_WAKE, .mark = CORE_WIRE_MARK };
@@ -52,7 +52,7 @@ static enum tern_qlock_state try_once(struct tern_qlock *turn, uint64_t name)
 
     if (tern_base_qlock_try_acquire(turn, name))
         return TERN_QLOCK_ACQUIRED;
-    word = atomic_load_explicit(&turn->word, memory_order_relaxed); /* a snapshot */
+    word = atomic_load_explicit(&turn->word, memory_order_relaxed); /* relaxed: a snapshot */
     if ((word & TERN_QLOCK_ID_MASK) == name)
         return TERN_QLOCK_ALREADY_OWNER;
     return word != 0 && !(word & TERN_QLOCK_HANDED_OVER) && is_lost(tern_base_qlock_id_rank(word & TERN_QLOCK_ID_MASK))
@@ -79,7 +79,8 @@ void tern_op_mutex_step(struct tern_qlock *turn, unsigned log, enum tern_mutex_s
 
 /* ---- at the owner ---- */
 
-/* The sender may be hostile: what is checked is a copy. Whatever it says, only the mutex can be damaged. */
+/* Whether a request is valid. The sender is not trusted, so w is a private copy. Whatever the request says, it can
+ * only damage the mutex. */
 static bool is_sound(const struct wire_mutex *w, const struct tern_target_mem *ground)
 {
     return w->step < TERN_MUTEX_STEPS && w->log <= MOST_LOG && w->zero == 0 && w->name != 0 &&
@@ -102,7 +103,7 @@ tern_status tern_op_mutex_rpc(const struct tern_target_mem *ground, const unsign
     if (!is_sound(&w, ground))
         return TERN_ERR_LINK;
     tern_core_job_check_deaths();
-    if (is_lost(tern_base_qlock_id_rank(w.name))) /* it would hold what nobody ever gives back */
+    if (is_lost(tern_base_qlock_id_rank(w.name))) /* a dead rank would never release the mutex */
         return TERN_ERR_PEER;
     done.ticket = w.ticket;
     to_wake = &says.wake;
@@ -117,10 +118,10 @@ tern_status tern_op_mutex_rpc(const struct tern_target_mem *ground, const unsign
     return TERN_OK;
 }
 
-/* ---- asking ---- */
+/* ---- at the initiator ---- */
 
 struct asking {
-    struct tern_op_start       attempt; /* first */
+    struct tern_op_start       attempt; /* must be first */
     struct wire_mutex          request;
     struct tern_pending       *pending;
     struct wire_mutex_response answer;
@@ -156,7 +157,8 @@ static tern_status ask_start(struct tern_op_start *attempt)
     return TERN_PENDING;
 }
 
-/* No time limit: the owner would do what was given up, and nobody would know. */
+/* Send the request and wait for the response. There is no time limit, because the owner would execute a step that
+ * was given up, and nobody would know. */
 static tern_status ask(struct asking *a)
 {
     struct tern_ctx *ctx = a->attempt.ctx;
