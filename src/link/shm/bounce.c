@@ -23,7 +23,7 @@
 /* Allocate this rank's chunks. The caller holds chunks_lock. */
 static tern_status make_chunks(struct shm_link *shm)
 {
-    struct shm_bounce_ctl *desk = &shm->bounce_ctl[shm->local];
+    struct shm_bounce_ctl *ctl = &shm->bounce_ctl[shm->local];
     unsigned               chunks = (unsigned)tern_opt.bounce_chunks;
     tern_status            st;
 
@@ -43,11 +43,11 @@ static tern_status make_chunks(struct shm_link *shm)
                               (unsigned long long)shm->data_space.bytes);
     }
     for (unsigned i = 0; i < SHM_CHUNKS; i++)
-        desk->chunk[i].data = shm->data_space.offset + i * shm->chunk_bytes;
-    atomic_store_explicit(&desk->data_bytes, shm->data_space.bytes, memory_order_relaxed);
+        ctl->chunk[i].data = shm->data_space.offset + i * shm->chunk_bytes;
+    atomic_store_explicit(&ctl->data_bytes, shm->data_space.bytes, memory_order_relaxed);
     /* release: the description of the chunks before the offset that publishes them. Pairs with the acquire in
      * peer_map(), bounce_serve.c. */
-    atomic_store_explicit(&desk->data, shm->data_space.offset, memory_order_release);
+    atomic_store_explicit(&ctl->data, shm->data_space.offset, memory_order_release);
     atomic_store_explicit(&shm->free_chunks, (1ull << chunks) - 1, memory_order_relaxed);
     atomic_store_explicit(&shm->lane_chunks, ~((1ull << chunks) - 1), memory_order_relaxed);
     return TERN_OK;
@@ -195,17 +195,17 @@ static void chunk_collect(struct shm_link *shm, struct tern_link_op *op, unsigne
 {
     const struct tern_xfer       *xfer = &op->xfer;
     const struct shm_chunk       *chunk = &shm->bounce_ctl[shm->local].chunk[index];
-    const struct shm_chunk_range *piece = &shm->range[index];
-    bool                          errand = op->rpc_buf != NULL;
+    const struct shm_chunk_range *range = &shm->range[index];
+    bool                          rpc = op->rpc_buf != NULL;
     int32_t                       status = TERN_READ_ONCE(chunk->status);
-    uint64_t                      answered = errand ? TERN_READ_ONCE(chunk->offset) : 0;
+    uint64_t                      answered = rpc ? TERN_READ_ONCE(chunk->offset) : 0;
 
-    if (status != TERN_OK || (errand && answered > op->response_max))
+    if (status != TERN_OK || (rpc && answered > op->response_max))
         op->status = TERN_ERR_LINK;
-    else if (errand && op->on_response)
+    else if (rpc && op->on_response)
         op->on_response(op, chunk_data(shm, index) + tern_link_response_at(op->request_len), answered);
-    else if (!errand && xfer->get && xfer->local)
-        memcpy((unsigned char *)xfer->local + piece->at, chunk_data(shm, index), piece->len);
+    else if (!rpc && xfer->get && xfer->local)
+        memcpy((unsigned char *)xfer->local + range->at, chunk_data(shm, index), range->len);
 }
 
 /* Collect the chunks that the target has finished, or all chunks if the target is gone. Any thread may call this. */
@@ -274,14 +274,14 @@ static void op_enlist(struct shm_lane *lane, struct tern_link_op *op)
 
 /* Start a transfer, or take a chunk for an RPC. Returns false if that is not possible now; *starved then tells
  * whether the lane holds no chunk at all. */
-static bool begin(struct shm_lane *lane, struct tern_link_op *op, bool errand, bool *starved)
+static bool begin(struct shm_lane *lane, struct tern_link_op *op, bool rpc, bool *starved)
 {
     struct shm_link *shm = lane->link;
     int              index = -1;
     bool             begun = false;
 
     pthread_mutex_lock(&lane->lock);
-    if (may_take(lane) && !errand) {
+    if (may_take(lane) && !rpc) {
         op_pump(lane, op);
         if ((begun = op->chunks != 0))
             op_enlist(lane, op);
@@ -296,16 +296,16 @@ static bool begin(struct shm_lane *lane, struct tern_link_op *op, bool errand, b
     return begun;
 }
 
-static tern_status begin_any(struct shm_lane *lane, const struct tern_xfer *xfer, struct tern_link_op *op, bool errand)
+static tern_status begin_any(struct shm_lane *lane, const struct tern_xfer *xfer, struct tern_link_op *op, bool rpc)
 {
     struct tern_link_op new = { .xfer = *xfer, .status = TERN_OK };
     bool starved;
 
-    if (!errand)
+    if (!rpc)
         *op = new; /* begin() puts op into the list */
-    if (begin(lane, errand ? &new : op, errand, &starved) ||
-        (starved && collect_all(lane->link) && begin(lane, errand ? &new : op, errand, &starved))) {
-        if (errand)
+    if (begin(lane, rpc ? &new : op, rpc, &starved) ||
+        (starved && collect_all(lane->link) && begin(lane, rpc ? &new : op, rpc, &starved))) {
+        if (rpc)
             *op = new;
         return TERN_OK;
     }

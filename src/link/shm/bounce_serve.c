@@ -20,20 +20,20 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-tern_status tern_shm_expose(struct tern_link *link, struct tern_mem_handle *card)
+tern_status tern_shm_expose(struct tern_link *link, struct tern_mem_handle *handle)
 {
     struct shm_link    *shm = tern_shm(link);
     struct shm_exposed *entry;
 
-    if (card->mem_kind != TERN_MEM_PRIVATE)
+    if (handle->mem_kind != TERN_MEM_PRIVATE)
         return TERN_OK; /* peers map this memory */
     entry = malloc(sizeof(*entry));
     if (!entry)
         return tern_base_fail(TERN_ERR_NOMEM, "link shm: no memory for %zu bytes", sizeof(*entry));
-    *entry = (struct shm_exposed){ .region = card->region,
-                                   .addr = card->addr,
-                                   .size = card->size,
-                                   .origin = tern_link_origin(card, shm->boot->rank) };
+    *entry = (struct shm_exposed){ .region = handle->region,
+                                   .addr = handle->addr,
+                                   .size = handle->size,
+                                   .origin = tern_link_origin(handle, shm->boot->rank) };
     pthread_mutex_lock(&shm->exposed_lock);
     entry->next = shm->exposed;
     shm->exposed = entry;
@@ -68,10 +68,10 @@ bool tern_shm_service_needed(const struct tern_link *link)
  * contain that location. */
 static bool peer_map(struct shm_link *shm, int peer)
 {
-    struct shm_bounce_ctl *desk = &shm->bounce_ctl[peer];
+    struct shm_bounce_ctl *ctl = &shm->bounce_ctl[peer];
     /* acquire: the description of the chunks after the offset. Pairs with the release in make_chunks(), bounce.c. */
-    uint64_t               offset = atomic_load_explicit(&desk->data, memory_order_acquire);
-    uint64_t               bytes = atomic_load_explicit(&desk->data_bytes, memory_order_relaxed);
+    uint64_t               offset = atomic_load_explicit(&ctl->data, memory_order_acquire);
+    uint64_t               bytes = atomic_load_explicit(&ctl->data_bytes, memory_order_relaxed);
     struct stat            arena;
     void                  *map;
 
@@ -162,15 +162,15 @@ static tern_status serve_copy(struct shm_link *shm, const struct wish *w, const 
 }
 
 /* Execute an RPC. The response goes behind the request. */
-static tern_status serve_errand(struct shm_link *shm, const struct wish *w, const struct shm_exposed *entry,
-                                unsigned char *bytes, struct shm_chunk *chunk)
+static tern_status serve_rpc(struct shm_link *shm, const struct wish *w, const struct shm_exposed *entry,
+                             unsigned char *bytes, struct shm_chunk *chunk)
 {
-    struct tern_target_mem ground = { (unsigned char *)(uintptr_t)entry->addr, entry->size, is_there, entry->origin };
-    size_t                 answered = 0;
+    struct tern_target_mem target = { (unsigned char *)(uintptr_t)entry->addr, entry->size, is_there, entry->origin };
+    size_t                 response_len = 0;
     tern_status            st =
-        shm->up->serve(&ground, bytes, w->len, bytes + tern_link_response_at(w->len), w->offset, &answered);
+        shm->up->serve(&target, bytes, w->len, bytes + tern_link_response_at(w->len), w->offset, &response_len);
 
-    chunk->offset = answered;
+    chunk->offset = response_len;
     return st;
 }
 
@@ -200,7 +200,7 @@ static tern_status fulfil(struct shm_link *shm, int peer, struct shm_chunk *chun
     for (entry = shm->exposed; entry && entry->region != w.region; entry = entry->next)
         ;
     if (entry && w.verb == SHM_RPC)
-        st = serve_errand(shm, &w, entry, bytes, chunk);
+        st = serve_rpc(shm, &w, entry, bytes, chunk);
     else if (entry && w.verb <= SHM_GET)
         st = serve_copy(shm, &w, entry);
     pthread_mutex_unlock(&shm->exposed_lock);

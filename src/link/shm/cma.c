@@ -13,26 +13,26 @@ struct tern_link_probe tern_link_probe;
 
 /* Read the peer's probe word and write a word of the same value. Returns true if both calls work and reach the
  * expected process. */
-static bool probe(const struct tern_mem_handle *card)
+static bool probe(const struct tern_mem_handle *handle)
 {
-    struct tern_link_probe *there = (struct tern_link_probe *)(uintptr_t)card->probe;
+    struct tern_link_probe *there = (struct tern_link_probe *)(uintptr_t)handle->probe;
     uint64_t                word = 0;
     struct iovec            here = { &word, sizeof(word) };
     struct iovec            readable = { &there->readable, sizeof(word) };
     struct iovec            writable = { &there->writable, sizeof(word) };
 
-    return process_vm_readv(card->pid, &here, 1, &readable, 1, 0) == (ssize_t)sizeof(word) &&
+    return process_vm_readv(handle->pid, &here, 1, &readable, 1, 0) == (ssize_t)sizeof(word) &&
            word == tern_link_probe.readable &&
-           process_vm_writev(card->pid, &here, 1, &writable, 1, 0) == (ssize_t)sizeof(word);
+           process_vm_writev(handle->pid, &here, 1, &writable, 1, 0) == (ssize_t)sizeof(word);
 }
 
-bool tern_shm_cma_works(struct shm_link *shm, const struct tern_mem_handle *card, int peer)
+bool tern_shm_cma_works(struct shm_link *shm, const struct tern_mem_handle *handle, int peer)
 {
     uint8_t *known = &shm->cma[shm->local_of[peer]];
 
     if (*known == SHM_CMA_UNKNOWN) {
         errno = 0;
-        *known = probe(card) ? SHM_CMA_YES : SHM_CMA_NO;
+        *known = probe(handle) ? SHM_CMA_YES : SHM_CMA_NO;
         if (*known == SHM_CMA_NO)
             tern_base_log(TERN_LOG_DEBUG, "no cross-memory attach to rank %d (%s): using the bounce buffer", peer,
                           errno ? strerror(errno) : "another process answers to its number");
@@ -81,17 +81,17 @@ static tern_status cma_start(struct tern_lane *lane, const struct tern_xfer *xfe
 }
 
 /* Transfer several extents with one system call. */
-static tern_status cma_start_list(struct tern_lane *lane, const struct tern_link_part *part,
-                                  const struct tern_link_iov *piece, unsigned count, bool get)
+static tern_status cma_start_iov(struct tern_lane *lane, const struct tern_link_part *part,
+                                 const struct tern_link_iov *extent, unsigned count, bool get)
 {
     struct iovec here[TERN_LINK_IOV_MAX], there[TERN_LINK_IOV_MAX];
     size_t       bytes = 0;
     ssize_t      moved;
 
     for (unsigned i = 0; i < count; i++) {
-        here[i] = (struct iovec){ piece[i].local, piece[i].len };
-        there[i] = (struct iovec){ (void *)(uintptr_t)(part->addr + piece[i].offset), piece[i].len };
-        bytes += piece[i].len;
+        here[i] = (struct iovec){ extent[i].local, extent[i].len };
+        there[i] = (struct iovec){ (void *)(uintptr_t)(part->addr + extent[i].offset), extent[i].len };
+        bytes += extent[i].len;
     }
     /* release, and acq_rel below: as in cma_start(). */
     atomic_thread_fence(memory_order_release);
@@ -104,5 +104,5 @@ static tern_status cma_start_list(struct tern_lane *lane, const struct tern_link
 }
 
 const struct tern_link_path tern_shm_cma_path = {
-    .name = "cma", .instant = true, .rpc = true, .start = cma_start, .start_iov = cma_start_list
+    .name = "cma", .instant = true, .rpc = true, .start = cma_start, .start_iov = cma_start_iov
 };

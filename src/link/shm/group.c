@@ -144,12 +144,12 @@ bool tern_shm_has_arrived(const struct tern_link_group *base, uint32_t member)
 void tern_shm_depart(struct tern_link_group *base, uint64_t object)
 {
     struct shm_group        *group = (struct shm_group *)base;
-    struct shm_barrier_slot *seat = &group->hall[base->me];
+    struct shm_barrier_slot *slot = &group->hall[base->me];
 
     /* relaxed: the store below publishes the object. No member reads the overwritten entry any more. */
-    atomic_store_explicit(&seat->object[(group->departures + 1) & 1], object, memory_order_relaxed);
+    atomic_store_explicit(&slot->object[(group->departures + 1) & 1], object, memory_order_relaxed);
     /* release: the object, and this rank's use of the released object. Pairs with the acquire in reached(). */
-    atomic_store_explicit(&seat->departures, ++group->departures, memory_order_release);
+    atomic_store_explicit(&slot->departures, ++group->departures, memory_order_release);
     for (uint32_t i = 0; i < base->size; i++)
         if (i != base->me)
             ring(group, i);
@@ -158,20 +158,20 @@ void tern_shm_depart(struct tern_link_group *base, uint64_t object)
 bool tern_shm_departed(const struct tern_link_group *base, uint32_t member, uint64_t *object)
 {
     const struct shm_group  *group = (const struct shm_group *)base;
-    struct shm_barrier_slot *seat = &group->hall[member];
+    struct shm_barrier_slot *slot = &group->hall[member];
 
-    if (!reached(&seat->departures, group->departures))
+    if (!reached(&slot->departures, group->departures))
         return false;
     *object =
-        atomic_load_explicit(&seat->object[group->departures & 1], memory_order_relaxed); /* ordered by reached() */
+        atomic_load_explicit(&slot->object[group->departures & 1], memory_order_relaxed); /* ordered by reached() */
     return true;
 }
 
-void tern_shm_contribute(struct tern_link_group *base, const void *note, size_t len)
+void tern_shm_contribute(struct tern_link_group *base, const void *data, size_t len)
 {
     struct shm_group *group = (struct shm_group *)base;
 
-    memcpy(group->hall[base->me].contribution[(group->barrier + 1) & 1], note, len); /* read after the next barrier */
+    memcpy(group->hall[base->me].contribution[(group->barrier + 1) & 1], data, len); /* read after the next barrier */
 }
 
 const void *tern_shm_contribution(const struct tern_link_group *base, uint32_t member)

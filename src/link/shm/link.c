@@ -40,7 +40,7 @@ static tern_status map_control(struct shm_link *shm)
 
 /* Build the tables that map ranks to local ranks and back. The tables are private, so later changes to the segment
  * by other processes do not matter. Returns false if there is no memory. */
-static bool meet_locals(struct shm_link *shm)
+static bool find_locals(struct shm_link *shm)
 {
     int found = 0;
 
@@ -80,7 +80,7 @@ static tern_status link_open(const struct tern_boot *boot, const struct tern_lin
     pthread_mutex_init(&shm->lanes_lock, NULL);
     shm->cma = calloc((size_t)boot->locals, sizeof(*shm->cma));
     shm->peer_data = calloc((size_t)boot->locals, sizeof(*shm->peer_data));
-    if (!meet_locals(shm) || !shm->cma || !shm->peer_data) {
+    if (!find_locals(shm) || !shm->cma || !shm->peer_data) {
         st = tern_base_fail(TERN_ERR_NOMEM, "link shm: no memory for tables of %d ranks", boot->ranks);
         goto err_free;
     }
@@ -150,13 +150,13 @@ static int64_t link_may_sleep(struct tern_link *link)
     return INT64_MAX;
 }
 
-static bool link_msg_settled(struct tern_link *link)
+static bool link_msg_flushed(struct tern_link *link)
 {
     (void)link; /* a sent message is already in the peer's ring */
     return true;
 }
 
-static struct tern_work_split *link_shares(struct tern_link *link, int rank)
+static struct tern_work_split *link_work_splits(struct tern_link *link, int rank)
 {
     return tern_shm(link)->bounce_ctl[tern_shm(link)->local_of[rank]].split;
 }
@@ -185,9 +185,9 @@ const struct tern_link_ops tern_shm_ops = {
     .tagged_inject = tern_shm_tagged_inject,
     .notify_inject = tern_shm_notify_inject,
     .notify_flushed = tern_shm_notify_flushed,
-    .msg_flushed = link_msg_settled,
+    .msg_flushed = link_msg_flushed,
     .msg_pending = tern_shm_msg_pending,
-    .work_splits = link_shares,
+    .work_splits = link_work_splits,
     .serve = tern_shm_serve,
     .service_needed = tern_shm_service_needed,
     .may_sleep = link_may_sleep,

@@ -23,7 +23,7 @@
 #define LARGEST_TAGGED (4u << 20) /* maximum size of a ring for tagged messages */
 #define BATCH 16                  /* maximum number of messages from one ring in one poll */
 
-static tern_status meet_senders(struct tern_link_watch *news);
+static tern_status attach_senders(struct tern_link_watch *watch);
 
 /* Number of rings, by kind of queue. */
 static const unsigned rings_of[SHM_RINGS] = { TERN_CHANNELS_PAIR, 1 };
@@ -42,18 +42,18 @@ static struct tern_ring_shape shape_of(enum shm_queue_kind kind, uint64_t bytes)
 }
 
 /* Size of one of `rings` rings that share `bytes` bytes in all, within the limits of a ring's size. */
-static size_t ring_share(uint64_t bytes, size_t rings, size_t most)
+static size_t ring_size(uint64_t bytes, size_t rings, size_t most)
 {
-    size_t share = (size_t)(bytes / rings);
+    size_t size = (size_t)(bytes / rings);
 
-    share = share < SMALLEST_RING ? SMALLEST_RING : share > most ? most : share;
-    return share & ~(size_t)(TERN_RING_LINE - 1);
+    size = size < SMALLEST_RING ? SMALLEST_RING : size > most ? most : size;
+    return size & ~(size_t)(TERN_RING_LINE - 1);
 }
 
 static void choose_rings(struct shm_msg *m, size_t locals)
 {
-    m->ring_bytes[SHM_QUEUE_PAIR] = ring_share(tern_opt.am_queue, TERN_CHANNELS_PAIR * locals, LARGEST_RING);
-    m->ring_bytes[SHM_QUEUE_TAGGED] = ring_share(tern_opt.msg_queue, locals, LARGEST_TAGGED);
+    m->ring_bytes[SHM_QUEUE_PAIR] = ring_size(tern_opt.am_queue, TERN_CHANNELS_PAIR * locals, LARGEST_RING);
+    m->ring_bytes[SHM_QUEUE_TAGGED] = ring_size(tern_opt.msg_queue, locals, LARGEST_TAGGED);
     for (unsigned kind = 0; kind < SHM_RINGS; kind++)
         m->shape[kind] = shape_of(kind, m->ring_bytes[kind]);
 }
@@ -79,7 +79,7 @@ tern_status tern_shm_messages_open(struct shm_link *shm)
     pthread_mutex_init(&m->tx_lock, NULL);
     m->directory = (struct tern_link_watch){ .word = &shm->bounce_ctl[shm->local].senders,
                                              .channel = TERN_CHANNEL_DIRECTORY,
-                                             .deliver = meet_senders,
+                                             .deliver = attach_senders,
                                              .link = (struct tern_link *)shm };
     if (m->tx[SHM_QUEUE_PAIR] && m->tx[SHM_QUEUE_TAGGED] && m->rx && tern_shm_notify_open(shm))
         return shm->up->watch(&m->directory);
@@ -89,12 +89,12 @@ tern_status tern_shm_messages_open(struct shm_link *shm)
 
 /* Unmap the rings, but keep their space: the peer may still be reading the last messages. The space is freed with
  * the job. */
-static void outbox_close(struct shm_tx *outbox)
+static void tx_close(struct shm_tx *tx)
 {
-    if (!outbox)
+    if (!tx)
         return;
-    munmap(outbox->map, outbox->space.bytes);
-    free(outbox);
+    munmap(tx->map, tx->space.bytes);
+    free(tx);
 }
 
 void tern_shm_messages_close(struct shm_link *shm)
@@ -105,7 +105,7 @@ void tern_shm_messages_close(struct shm_link *shm)
         munmap(m->rx[i].map, m->rx[i].bytes);
     for (int peer = 0; peer < shm->ranks; peer++)
         for (unsigned kind = 0; kind < SHM_RINGS; kind++)
-            outbox_close(atomic_load(&m->tx[kind][peer]));
+            tx_close(atomic_load(&m->tx[kind][peer]));
     tern_shm_notify_close(shm);
     pthread_mutex_destroy(&m->tx_lock);
     tables_free(m);
@@ -129,47 +129,46 @@ tern_status tern_shm_space_map(struct shm_link *shm, int peer, size_t bytes, str
 void tern_shm_announce(struct shm_link *shm, int peer, enum shm_queue_kind kind, uint64_t offset, uint64_t bytes)
 {
     int                   local = shm->local_of[peer];
-    struct shm_queue_ref *post = tern_shm_queue_ref_between(shm, local, shm->local, kind);
+    struct shm_queue_ref *ref = tern_shm_queue_ref_between(shm, local, shm->local, kind);
 
-    atomic_store_explicit(&post->bytes, bytes, memory_order_relaxed);
-    /* release: the size before the offset, and both before the count. Pair with the acquires in inbox_add(),
-     * tern_shm_notify_attach() and meet_senders(). */
-    atomic_store_explicit(&post->offset, offset, memory_order_release);
+    atomic_store_explicit(&ref->bytes, bytes, memory_order_relaxed);
+    /* release: the size before the offset, and both before the count. Pair with the acquires in rx_add(),
+     * tern_shm_notify_attach() and attach_senders(). */
+    atomic_store_explicit(&ref->offset, offset, memory_order_release);
     atomic_fetch_add_explicit(&shm->bounce_ctl[local].senders, 1, memory_order_release);
 }
 
 /* Create the rings of the given kind to a peer and announce them to the peer. */
-static tern_status outbox_make(struct shm_link *shm, int peer, enum shm_queue_kind kind, struct shm_tx *outbox)
+static tern_status tx_make(struct shm_link *shm, int peer, enum shm_queue_kind kind, struct shm_tx *tx)
 {
     struct shm_msg *m = &shm->msg;
     size_t          bytes = m->ring_bytes[kind];
-    tern_status     st = tern_shm_space_map(shm, peer, rings_of[kind] * bytes, &outbox->space, &outbox->map);
+    tern_status     st = tern_shm_space_map(shm, peer, rings_of[kind] * bytes, &tx->space, &tx->map);
 
     if (st < 0)
         return st;
-    outbox->slot = tern_shm_slot(shm, peer);
+    tx->slot = tern_shm_slot(shm, peer);
     for (unsigned c = 0; c < rings_of[kind]; c++)
-        tern_base_ring_producer_init(&outbox->producer[c].producer, outbox->map + c * bytes, m->shape[kind]);
-    tern_shm_announce(shm, peer, kind, outbox->space.offset, bytes);
+        tern_base_ring_producer_init(&tx->producer[c].producer, tx->map + c * bytes, m->shape[kind]);
+    tern_shm_announce(shm, peer, kind, tx->space.offset, bytes);
     return TERN_OK;
 }
 
-static __attribute__((noinline, cold)) tern_status outbox_first(struct shm_link *shm, int peer,
-                                                                enum shm_queue_kind kind)
+static __attribute__((noinline, cold)) tern_status tx_first(struct shm_link *shm, int peer, enum shm_queue_kind kind)
 {
     struct shm_msg *m = &shm->msg;
-    struct shm_tx  *outbox;
+    struct shm_tx  *tx;
     tern_status     st = TERN_OK;
 
     pthread_mutex_lock(&m->tx_lock);
     if (!atomic_load(&m->tx[kind][peer])) {
-        outbox = calloc(1, sizeof(*outbox));
-        st = outbox ? outbox_make(shm, peer, kind, outbox)
-                    : tern_base_fail(TERN_ERR_NOMEM, "link shm: no memory for a queue to rank %d", peer);
+        tx = calloc(1, sizeof(*tx));
+        st = tx ? tx_make(shm, peer, kind, tx)
+                : tern_base_fail(TERN_ERR_NOMEM, "link shm: no memory for a queue to rank %d", peer);
         if (st == TERN_OK)
-            atomic_store_explicit(&m->tx[kind][peer], outbox, memory_order_release); /* pairs with outbox_to() */
+            atomic_store_explicit(&m->tx[kind][peer], tx, memory_order_release); /* pairs with tx_to() */
         else
-            free(outbox);
+            free(tx);
     }
     pthread_mutex_unlock(&m->tx_lock);
     return st;
@@ -181,59 +180,60 @@ size_t tern_shm_msg_max_data(struct tern_link *link, int peer, unsigned channel)
     return channel == TERN_CHANNEL_NOTIFY ? 0 : tern_base_ring_max_data(tern_shm(link)->msg.shape[kind_of(channel)]);
 }
 
-/* The outbox of the given kind to a peer; the first call creates it. Returns NULL and sets *st on failure. */
-static inline struct shm_tx *outbox_to(struct shm_link *shm, int peer, enum shm_queue_kind kind, tern_status *st)
+/* The sending side of the rings of a kind to a peer; the first call creates it. Returns NULL and sets *st on failure. */
+static inline struct shm_tx *tx_to(struct shm_link *shm, int peer, enum shm_queue_kind kind, tern_status *st)
 {
-    struct shm_tx *outbox;
+    struct shm_tx *tx;
 
-    /* acquire: the contents of the outbox after the pointer. Pairs with outbox_first(). */
-    while (TERN_UNLIKELY(!(outbox = atomic_load_explicit(&shm->msg.tx[kind][peer], memory_order_acquire))))
-        if ((*st = outbox_first(shm, peer, kind)) < 0)
+    /* acquire: the contents of the object after the pointer. Pairs with tx_first(). */
+    while (TERN_UNLIKELY(!(tx = atomic_load_explicit(&shm->msg.tx[kind][peer], memory_order_acquire))))
+        if ((*st = tx_first(shm, peer, kind)) < 0)
             return NULL;
-    return outbox;
+    return tx;
 }
 
 /* The producer of a channel to a peer. Returns NULL and sets *st on failure. */
-static inline struct tern_ring_mp_producer *outlet_to(struct shm_link *shm, int peer, unsigned channel, tern_status *st)
+static inline struct tern_ring_mp_producer *producer_to(struct shm_link *shm, int peer, unsigned channel,
+                                                        tern_status *st)
 {
     enum shm_queue_kind kind = kind_of(channel);
-    struct shm_tx      *outbox = outbox_to(shm, peer, kind, st);
+    struct shm_tx      *tx = tx_to(shm, peer, kind, st);
 
-    return outbox ? &outbox->producer[channel - channel_of[kind]] : NULL;
+    return tx ? &tx->producer[channel - channel_of[kind]] : NULL;
 }
 
 /* Replies need no lock: only one thread at a time sends them. */
-static inline bool lock(struct tern_ring_mp_producer *outlet, unsigned channel)
+static inline bool lock(struct tern_ring_mp_producer *producer, unsigned channel)
 {
-    return channel == TERN_CHANNEL_REPLY || tern_base_biased_lock(&outlet->lock);
+    return channel == TERN_CHANNEL_REPLY || tern_base_biased_lock(&producer->lock);
 }
 
-static inline void unlock(struct tern_ring_mp_producer *outlet, unsigned channel, bool alone)
+static inline void unlock(struct tern_ring_mp_producer *producer, unsigned channel, bool biased)
 {
     if (channel != TERN_CHANNEL_REPLY)
-        tern_base_biased_unlock(&outlet->lock, alone);
+        tern_base_biased_unlock(&producer->lock, biased);
 }
 
 tern_status tern_shm_msg_open(struct tern_link *link, struct tern_link_msg *msg, size_t min, size_t max)
 {
     tern_status                   st = TERN_OK;
-    struct tern_ring_mp_producer *outlet;
-    struct tern_ring_reservation  room;
-    bool                          alone, taken;
+    struct tern_ring_mp_producer *producer;
+    struct tern_ring_reservation  reservation;
+    bool                          biased, reserved;
 
     if (msg->channel == TERN_CHANNEL_NOTIFY)
         return tern_shm_notify_reserve(tern_shm(link), msg);
-    if (!(outlet = outlet_to(tern_shm(link), msg->peer, msg->channel, &st)))
+    if (!(producer = producer_to(tern_shm(link), msg->peer, msg->channel, &st)))
         return st;
-    alone = lock(outlet, msg->channel);
-    taken = tern_base_ring_reserve(&outlet->producer, min, max, &room);
-    unlock(outlet, msg->channel, alone);
-    if (!taken)
+    biased = lock(producer, msg->channel);
+    reserved = tern_base_ring_reserve(&producer->producer, min, max, &reservation);
+    unlock(producer, msg->channel, biased);
+    if (!reserved)
         return TERN_AGAIN;
-    msg->place = room.claim;
-    msg->head = room.claim.cell->head;
-    msg->data = room.data;
-    msg->data_max = room.len;
+    msg->place = reservation.claim;
+    msg->head = reservation.claim.cell->head;
+    msg->data = reservation.data;
+    msg->data_max = reservation.len;
     return TERN_OK;
 }
 
@@ -264,24 +264,24 @@ void tern_shm_msg_drop(struct tern_link *link, const struct tern_link_msg *msg)
 
 /* Send a message without data. The callers pass a constant kind, so the compiler specializes this function for each
  * kind. */
-static inline __attribute__((always_inline)) tern_status brief(struct shm_link *shm, int peer, unsigned channel,
-                                                               enum shm_queue_kind kind, uint64_t first,
-                                                               const uint32_t *rest, unsigned count)
+static inline __attribute__((always_inline)) tern_status send_short(struct shm_link *shm, int peer, unsigned channel,
+                                                                    enum shm_queue_kind kind, uint64_t first,
+                                                                    const uint32_t *rest, unsigned count)
 {
     tern_status                   st = TERN_OK;
-    struct shm_tx                *outbox = outbox_to(shm, peer, kind, &st);
-    struct tern_ring_mp_producer *outlet;
-    bool                          alone, sent;
+    struct shm_tx                *tx = tx_to(shm, peer, kind, &st);
+    struct tern_ring_mp_producer *producer;
+    bool                          biased, sent;
 
-    if (TERN_UNLIKELY(!outbox))
+    if (TERN_UNLIKELY(!tx))
         return st;
-    outlet = &outbox->producer[channel - channel_of[kind]];
-    alone = lock(outlet, channel);
-    sent = tern_base_ring_push(&outlet->producer, first, rest, count, kind == SHM_QUEUE_TAGGED);
-    unlock(outlet, channel, alone);
+    producer = &tx->producer[channel - channel_of[kind]];
+    biased = lock(producer, channel);
+    sent = tern_base_ring_push(&producer->producer, first, rest, count, kind == SHM_QUEUE_TAGGED);
+    unlock(producer, channel, biased);
     if (TERN_UNLIKELY(!sent))
         return TERN_AGAIN;
-    tern_link_ring(outbox->slot);
+    tern_link_ring(tx->slot);
     return TERN_OK;
 }
 
@@ -291,103 +291,104 @@ tern_status tern_shm_msg_short(struct tern_link *link, int peer, unsigned channe
     if (channel == TERN_CHANNEL_NOTIFY)
         return tern_shm_notify_short(tern_shm(link), peer, first, rest, count);
     if (channel == TERN_CHANNEL_TAGGED)
-        return brief(tern_shm(link), peer, TERN_CHANNEL_TAGGED, SHM_QUEUE_TAGGED, first, rest, count);
-    return brief(tern_shm(link), peer, channel, SHM_QUEUE_PAIR, first, rest, count);
+        return send_short(tern_shm(link), peer, TERN_CHANNEL_TAGGED, SHM_QUEUE_TAGGED, first, rest, count);
+    return send_short(tern_shm(link), peer, channel, SHM_QUEUE_PAIR, first, rest, count);
 }
 
 tern_status tern_shm_tagged_inject(struct tern_link *link, int peer, struct tern_inject_tagged *out)
 {
     tern_status    st = TERN_OK;
-    struct shm_tx *outbox = outbox_to(tern_shm(link), peer, SHM_QUEUE_TAGGED, &st);
+    struct shm_tx *tx = tx_to(tern_shm(link), peer, SHM_QUEUE_TAGGED, &st);
 
-    if (outbox)
-        *out = (struct tern_inject_tagged){ .producer = &outbox->producer[0], .slot = outbox->slot };
+    if (tx)
+        *out = (struct tern_inject_tagged){ .producer = &tx->producer[0], .slot = tx->slot };
     return st;
 }
 
 /* Watch the cell at a position of the ring. */
-static inline void watch_at(struct shm_rx_channel *inlet, uint64_t position)
+static inline void watch_at(struct shm_rx_channel *channel_rx, uint64_t position)
 {
     uint32_t                idle;
-    const _Atomic uint32_t *mark = tern_base_ring_mark(&inlet->ring, position, &idle);
+    const _Atomic uint32_t *mark = tern_base_ring_mark(&channel_rx->ring, position, &idle);
 
-    tern_link_watch_move(&inlet->watch, mark, idle);
+    tern_link_watch_move(&channel_rx->watch, mark, idle);
 }
 
 /* Wake the sender if it waits for space in the ring. The caller has just consumed messages. */
-static inline void wake_for_room(struct shm_rx_channel *inlet)
+static inline void wake_sender(struct shm_rx_channel *channel_rx)
 {
-    tern_link_before_wake_check(inlet->needs_fence);
-    if (TERN_UNLIKELY(tern_base_ring_producer_waits(&inlet->ring)))
-        ring_peer(tern_shm(inlet->watch.link), inlet->from); /* the sender may be asleep until there is space */
+    tern_link_before_wake_check(channel_rx->needs_fence);
+    if (TERN_UNLIKELY(tern_base_ring_producer_waits(&channel_rx->ring)))
+        ring_peer(tern_shm(channel_rx->watch.link),
+                  channel_rx->from); /* the sender may be asleep until there is space */
 }
 
 /* End a delivery: watch the next cell, wake the sender if it waits for space, and report a damaged ring. */
-static inline tern_status delivered(struct shm_rx_channel *inlet, int found)
+static inline tern_status delivered(struct shm_rx_channel *channel_rx, int found)
 {
-    watch_at(inlet, inlet->ring.next);
-    wake_for_room(inlet);
+    watch_at(channel_rx, channel_rx->ring.next);
+    wake_sender(channel_rx);
     if (TERN_LIKELY(found >= 0))
         return TERN_OK;
-    return tern_base_fail(TERN_ERR_LINK, "the message queue from rank %d is damaged", inlet->from);
+    return tern_base_fail(TERN_ERR_LINK, "the message queue from rank %d is damaged", channel_rx->from);
 }
 
 static tern_status deliver(struct tern_link_watch *watch)
 {
-    struct shm_rx_channel *inlet = (struct shm_rx_channel *)watch;
+    struct shm_rx_channel *channel_rx = (struct shm_rx_channel *)watch;
     struct shm_link       *shm = tern_shm(watch->link);
     struct tern_ring_item  item;
     int                    found = 0;
 
-    for (int i = 0; i < BATCH && (found = tern_base_ring_peek(&inlet->ring, &item)) > 0; i++) {
+    for (int i = 0; i < BATCH && (found = tern_base_ring_peek(&channel_rx->ring, &item)) > 0; i++) {
         tern_base_order_after_peers(); /* after the copies that the service thread made for the peer before it sent
                                           this message */
-        shm->up->message(inlet->from, watch->channel, item.head, item.data, item.len);
-        tern_base_ring_consume(&inlet->ring, item.span);
+        shm->up->message(channel_rx->from, watch->channel, item.head, item.data, item.len);
+        tern_base_ring_consume(&channel_rx->ring, item.span);
     }
-    return delivered(inlet, found);
+    return delivered(channel_rx, found);
 }
 
 /* Deliver tagged messages. A message that the target refuses stays in the ring. */
 static tern_status deliver_tagged(struct tern_link_watch *watch)
 {
-    struct shm_rx_channel *inlet = (struct shm_rx_channel *)watch;
+    struct shm_rx_channel *channel_rx = (struct shm_rx_channel *)watch;
     struct shm_link       *shm = tern_shm(watch->link);
     struct tern_ring_item  item;
-    bool                   many = inlet->many;
+    bool                   many = channel_rx->many;
     int                    found = 0, i;
 
-    for (i = 0; i < BATCH && (found = tern_base_ring_peek(&inlet->ring, &item)) > 0; i++) {
+    for (i = 0; i < BATCH && (found = tern_base_ring_peek(&channel_rx->ring, &item)) > 0; i++) {
         tern_base_order_after_peers(); /* as in deliver() */
         if (many)
-            tern_base_ring_prefetch(&inlet->ring);
-        if (TERN_UNLIKELY(!shm->up->tagged(inlet->from, item.head, item.data, item.len)))
+            tern_base_ring_prefetch(&channel_rx->ring);
+        if (TERN_UNLIKELY(!shm->up->tagged(channel_rx->from, item.head, item.data, item.len)))
             break;
-        tern_base_ring_consume(&inlet->ring, item.span);
+        tern_base_ring_consume(&channel_rx->ring, item.span);
     }
-    inlet->many = i == BATCH;
-    return delivered(inlet, found);
+    channel_rx->many = i == BATCH;
+    return delivered(channel_rx, found);
 }
 
 static tern_status (*const deliver_of[SHM_RINGS])(struct tern_link_watch *) = { deliver, deliver_tagged };
 
 /* Start to receive from the mapped rings of a sender. */
-static tern_status inbox_open(struct shm_link *shm, struct shm_rx *inbox, struct tern_ring_shape shape)
+static tern_status rx_open(struct shm_link *shm, struct shm_rx *rx, struct tern_ring_shape shape)
 {
-    size_t      bytes = inbox->bytes / rings_of[inbox->kind];
+    size_t      bytes = rx->bytes / rings_of[rx->kind];
     tern_status st = TERN_OK;
 
-    for (unsigned c = 0; c < rings_of[inbox->kind] && st == TERN_OK; c++) {
-        struct shm_rx_channel *inlet = &inbox->channel[c];
+    for (unsigned c = 0; c < rings_of[rx->kind] && st == TERN_OK; c++) {
+        struct shm_rx_channel *channel_rx = &rx->channel[c];
 
-        inlet->from = inbox->from;
-        inlet->needs_fence = tern_link_needs_fence(tern_shm_slot(shm, inbox->from));
-        inlet->watch = (struct tern_link_watch){ .channel = channel_of[inbox->kind] + c,
-                                                 .deliver = deliver_of[inbox->kind],
-                                                 .link = (struct tern_link *)shm };
-        tern_base_ring_consumer_init(&inlet->ring, inbox->map + c * bytes, shape);
-        watch_at(inlet, 0);
-        st = shm->up->watch(&inlet->watch);
+        channel_rx->from = rx->from;
+        channel_rx->needs_fence = tern_link_needs_fence(tern_shm_slot(shm, rx->from));
+        channel_rx->watch = (struct tern_link_watch){ .channel = channel_of[rx->kind] + c,
+                                                      .deliver = deliver_of[rx->kind],
+                                                      .link = (struct tern_link *)shm };
+        tern_base_ring_consumer_init(&channel_rx->ring, rx->map + c * bytes, shape);
+        watch_at(channel_rx, 0);
+        st = shm->up->watch(&channel_rx->watch);
     }
     return st;
 }
@@ -432,14 +433,14 @@ tern_status tern_shm_queue_map(struct shm_link *shm, int from, uint64_t offset, 
 }
 
 /* Map the rings of the given kind from a peer if the peer has announced them and they are not mapped yet. */
-static tern_status inbox_add(struct shm_link *shm, int local, enum shm_queue_kind kind)
+static tern_status rx_add(struct shm_link *shm, int local, enum shm_queue_kind kind)
 {
     int                   from = shm->rank_of[local];
     struct shm_msg       *m = &shm->msg;
-    struct shm_rx        *inbox = &m->rx[m->rx_count];
-    struct shm_queue_ref *post = tern_shm_queue_ref_between(shm, shm->local, local, kind);
-    uint64_t offset = atomic_load_explicit(&post->offset, memory_order_acquire); /* pairs with tern_shm_announce() */
-    uint64_t bytes = atomic_load_explicit(&post->bytes, memory_order_relaxed);
+    struct shm_rx        *rx = &m->rx[m->rx_count];
+    struct shm_queue_ref *ref = tern_shm_queue_ref_between(shm, shm->local, local, kind);
+    uint64_t offset = atomic_load_explicit(&ref->offset, memory_order_acquire); /* pairs with tern_shm_announce() */
+    uint64_t bytes = atomic_load_explicit(&ref->bytes, memory_order_relaxed);
     struct tern_ring_shape shape;
     unsigned char         *map;
     tern_status            st;
@@ -452,27 +453,27 @@ static tern_status inbox_add(struct shm_link *shm, int local, enum shm_queue_kin
                               (unsigned long long)bytes, (unsigned long long)offset);
     if ((st = tern_shm_queue_map(shm, from, offset, rings_of[kind] * bytes, &map)) < 0)
         return st;
-    *inbox = (struct shm_rx){ .from = from, .kind = kind, .map = map, .bytes = rings_of[kind] * bytes };
+    *rx = (struct shm_rx){ .from = from, .kind = kind, .map = map, .bytes = rings_of[kind] * bytes };
     m->rx_count++;
-    return inbox_open(shm, inbox, shape);
+    return rx_open(shm, rx, shape);
 }
 
 /* Map all newly announced queues. The count only says that something may be new: a sender may have died between
  * writing its queue_ref and incrementing the count. */
-static tern_status meet_senders(struct tern_link_watch *news)
+static tern_status attach_senders(struct tern_link_watch *watch)
 {
-    struct shm_link *shm = tern_shm(news->link);
+    struct shm_link *shm = tern_shm(watch->link);
     /* acquire: the queue_refs before their count. Pairs with tern_shm_announce(). */
     uint32_t         senders = atomic_load_explicit(&shm->bounce_ctl[shm->local].senders, memory_order_acquire);
     tern_status      st = TERN_OK;
 
     for (int local = 0; local < shm->locals && st == TERN_OK; local++) {
         for (unsigned kind = 0; kind < SHM_RINGS && st == TERN_OK; kind++)
-            st = inbox_add(shm, local, kind);
+            st = rx_add(shm, local, kind);
         if (st == TERN_OK)
             st = tern_shm_notify_attach(shm, local);
     }
     if (st == TERN_OK)
-        tern_link_watch_move(news, news->word, senders);
+        tern_link_watch_move(watch, watch->word, senders);
     return st;
 }

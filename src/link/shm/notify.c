@@ -27,53 +27,53 @@ static uint32_t power_of_two(uint64_t least)
 
 bool tern_shm_notify_open(struct shm_link *shm)
 {
-    struct shm_notify *notes = &shm->notify;
+    struct shm_notify *notify = &shm->notify;
     uint64_t           queue = (uint64_t)tern_opt.notify_queue;
 
-    notes->primary = power_of_two(queue < TERN_NQ_PRIMARY_MAX ? queue : TERN_NQ_PRIMARY_MAX);
-    notes->overflow = queue > notes->primary ? power_of_two(queue - notes->primary) : 0;
-    notes->inline_notify = tern_opt.notify_inline > 0 && tern_base_nq_register();
-    atomic_store_explicit(&shm->bounce_ctl[shm->local].inline_notify, notes->inline_notify,
+    notify->primary = power_of_two(queue < TERN_NQ_PRIMARY_MAX ? queue : TERN_NQ_PRIMARY_MAX);
+    notify->overflow = queue > notify->primary ? power_of_two(queue - notify->primary) : 0;
+    notify->inline_notify = tern_opt.notify_inline > 0 && tern_base_nq_register();
+    atomic_store_explicit(&shm->bounce_ctl[shm->local].inline_notify, notify->inline_notify,
                           memory_order_relaxed); /* relaxed: joining the job orders this store */
-    notes->tx = calloc((size_t)shm->ranks, sizeof(*notes->tx));
-    notes->rx = calloc((size_t)shm->locals, sizeof(*notes->rx));
-    if (notes->tx && notes->rx)
+    notify->tx = calloc((size_t)shm->ranks, sizeof(*notify->tx));
+    notify->rx = calloc((size_t)shm->locals, sizeof(*notify->rx));
+    if (notify->tx && notify->rx)
         return true;
-    free(notes->tx);
-    free(notes->rx);
+    free(notify->tx);
+    free(notify->rx);
     return false;
 }
 
 /* Unmap the cells, but keep their space: the peer may still be reading the last notifications. The space is freed
  * with the job. */
-static void outbox_close(struct shm_notify_tx *outbox)
+static void tx_close(struct shm_notify_tx *tx)
 {
-    if (!outbox)
+    if (!tx)
         return;
     for (unsigned r = 0; r < TERN_NQ_ROWS; r++) {
-        if (outbox->cells[r].map)
-            munmap(outbox->cells[r].map, outbox->cells[r].space.bytes);
-        free(outbox->cells[r].load);
+        if (tx->cells[r].map)
+            munmap(tx->cells[r].map, tx->cells[r].space.bytes);
+        free(tx->cells[r].load);
     }
-    free(outbox);
+    free(tx);
 }
 
-static void inlet_close(struct shm_notify_rx *inlet)
+static void rx_close(struct shm_notify_rx *rx)
 {
-    if (!inlet)
+    if (!rx)
         return;
     for (unsigned r = 0; r < TERN_NQ_ROWS; r++)
-        if (inlet->map[r])
-            munmap(inlet->map[r], inlet->bytes[r]);
-    free(inlet);
+        if (rx->map[r])
+            munmap(rx->map[r], rx->bytes[r]);
+    free(rx);
 }
 
 void tern_shm_notify_close(struct shm_link *shm)
 {
     for (int local = 0; local < shm->locals; local++)
-        inlet_close(shm->notify.rx[local]);
+        rx_close(shm->notify.rx[local]);
     for (int peer = 0; peer < shm->ranks; peer++)
-        outbox_close(atomic_load(&shm->notify.tx[peer]));
+        tx_close(atomic_load(&shm->notify.tx[peer]));
     free(shm->notify.tx);
     free(shm->notify.rx);
 }
@@ -81,14 +81,14 @@ void tern_shm_notify_close(struct shm_link *shm)
 /* ---- send ---- */
 
 /* Allocate and map `count` cells, primary or overflow (r). */
-static tern_status cells_make(struct shm_notify_tx *outbox, unsigned r, uint32_t count, size_t bytes)
+static tern_status cells_make(struct shm_notify_tx *tx, unsigned r, uint32_t count, size_t bytes)
 {
-    struct shm_notify_cells *cells = &outbox->cells[r];
+    struct shm_notify_cells *cells = &tx->cells[r];
     tern_status              st = TERN_OK;
 
     if (!(cells->load = calloc(count, sizeof(*cells->load))))
-        return tern_base_fail(TERN_ERR_NOMEM, "link shm: no memory for a queue to rank %d", outbox->peer);
-    if ((st = tern_shm_space_map(outbox->shm, outbox->peer, bytes, &cells->space, &cells->map)) < 0) {
+        return tern_base_fail(TERN_ERR_NOMEM, "link shm: no memory for a queue to rank %d", tx->peer);
+    if ((st = tern_shm_space_map(tx->shm, tx->peer, bytes, &cells->space, &cells->map)) < 0) {
         free(cells->load);
         *cells = (struct shm_notify_cells){ .load = NULL };
     }
@@ -99,22 +99,22 @@ static tern_status cells_make(struct shm_notify_tx *outbox, unsigned r, uint32_t
  * for free primary cells. The queue calls this at most once. */
 static bool grow(struct tern_nq_producer *p)
 {
-    struct tern_inject_notify *port =
+    struct tern_inject_notify *inject =
         (struct tern_inject_notify *)((char *)p - offsetof(struct tern_inject_notify, queue));
-    struct shm_notify_tx    *outbox = (struct shm_notify_tx *)port; /* inject is the first field */
-    uint32_t                 far = outbox->shm->notify.overflow;
-    size_t                   bytes = far * sizeof(struct tern_nq_cell);
-    struct shm_notify_cells *cells = &outbox->cells[TERN_NQ_OVERFLOW];
+    struct shm_notify_tx    *tx = (struct shm_notify_tx *)inject; /* inject is the first field */
+    uint32_t                 overflow = tx->shm->notify.overflow;
+    size_t                   bytes = overflow * sizeof(struct tern_nq_cell);
+    struct shm_notify_cells *cells = &tx->cells[TERN_NQ_OVERFLOW];
 
     p->grow = NULL;
-    if (far == 0)
+    if (overflow == 0)
         return false;
-    if (cells_make(outbox, TERN_NQ_OVERFLOW, far, bytes) < 0) {
+    if (cells_make(tx, TERN_NQ_OVERFLOW, overflow, bytes) < 0) {
         tern_base_log(TERN_LOG_WARN, "%s; notifications to rank %d wait whenever it has not looked at the last %u",
-                      tern_base_detail(), outbox->peer, outbox->shm->notify.primary);
+                      tern_base_detail(), tx->peer, tx->shm->notify.primary);
         return false;
     }
-    tern_base_nq_add_overflow(p, cells->map, far, cells->load);
+    tern_base_nq_add_overflow(p, cells->map, overflow, cells->load);
     /* relaxed: the stamp of the notification that leads to the overflow cells is stored later, with release. Pairs
      * with the acquire in tern_base_nq_peek(). */
     atomic_store_explicit(&p->shared->overflow_bytes, bytes, memory_order_relaxed);
@@ -122,75 +122,75 @@ static bool grow(struct tern_nq_producer *p)
     return true;
 }
 
-static struct shm_notify_tx *outbox_make(struct shm_link *shm, int peer, tern_status *st)
+static struct shm_notify_tx *tx_make(struct shm_link *shm, int peer, tern_status *st)
 {
-    struct shm_notify_tx    *outbox = calloc(1, sizeof(*outbox));
+    struct shm_notify_tx    *tx = calloc(1, sizeof(*tx));
     size_t                   bytes = tern_base_nq_bytes(shm->notify.primary);
     struct shm_notify_cells *cells;
 
-    if (!outbox) {
+    if (!tx) {
         *st = tern_base_fail(TERN_ERR_NOMEM, "link shm: no memory for a queue to rank %d", peer);
         return NULL;
     }
-    cells = &outbox->cells[TERN_NQ_PRIMARY];
-    outbox->shm = shm;
-    outbox->peer = peer;
-    if ((*st = cells_make(outbox, TERN_NQ_PRIMARY, shm->notify.primary, bytes)) < 0) {
-        free(outbox);
+    cells = &tx->cells[TERN_NQ_PRIMARY];
+    tx->shm = shm;
+    tx->peer = peer;
+    if ((*st = cells_make(tx, TERN_NQ_PRIMARY, shm->notify.primary, bytes)) < 0) {
+        free(tx);
         return NULL;
     }
-    tern_base_nq_producer_init(&outbox->inject.queue, cells->map, shm->notify.primary, cells->load);
-    outbox->inject.queue.grow = grow;
-    outbox->inject.slot = tern_shm_slot(shm, peer);
+    tern_base_nq_producer_init(&tx->inject.queue, cells->map, shm->notify.primary, cells->load);
+    tx->inject.queue.grow = grow;
+    tx->inject.slot = tern_shm_slot(shm, peer);
     tern_shm_announce(shm, peer, SHM_QUEUE_NOTIFY, cells->space.offset, bytes);
-    return outbox;
+    return tx;
 }
 
-static __attribute__((noinline, cold)) tern_status outbox_first(struct shm_link *shm, int peer)
+static __attribute__((noinline, cold)) tern_status tx_first(struct shm_link *shm, int peer)
 {
     _Atomic(struct shm_notify_tx *) *to = &shm->notify.tx[peer];
-    struct shm_notify_tx            *outbox;
+    struct shm_notify_tx            *tx;
     tern_status                      st = TERN_OK;
 
     pthread_mutex_lock(&shm->msg.tx_lock);
-    if (!atomic_load(to) && (outbox = outbox_make(shm, peer, &st)))
-        atomic_store_explicit(to, outbox, memory_order_release); /* pairs with port_to() */
+    if (!atomic_load(to) && (tx = tx_make(shm, peer, &st)))
+        atomic_store_explicit(to, tx, memory_order_release); /* pairs with inject_to() */
     pthread_mutex_unlock(&shm->msg.tx_lock);
     return st;
 }
 
 /* The inject handle to a peer; the first call creates it. Returns NULL and sets *st on failure. */
-static inline struct tern_inject_notify *port_to(struct shm_link *shm, int peer, tern_status *st)
+static inline struct tern_inject_notify *inject_to(struct shm_link *shm, int peer, tern_status *st)
 {
-    struct shm_notify_tx *outbox;
+    struct shm_notify_tx *tx;
 
-    /* acquire: the contents of the outbox after the pointer. Pairs with outbox_first(). */
-    while (TERN_UNLIKELY(!(outbox = atomic_load_explicit(&shm->notify.tx[peer], memory_order_acquire))))
-        if ((*st = outbox_first(shm, peer)) < 0)
+    /* acquire: the contents of the object after the pointer. Pairs with tx_first(). */
+    while (TERN_UNLIKELY(!(tx = atomic_load_explicit(&shm->notify.tx[peer], memory_order_acquire))))
+        if ((*st = tx_first(shm, peer)) < 0)
             return NULL;
-    return &outbox->inject;
+    return &tx->inject;
 }
 
 tern_status tern_shm_notify_inject(struct tern_link *link, int peer, struct tern_inject_notify **out)
 {
     tern_status st = TERN_OK;
 
-    *out = port_to(tern_shm(link), peer, &st);
+    *out = inject_to(tern_shm(link), peer, &st);
     return st;
 }
 
 tern_status tern_shm_notify_reserve(struct shm_link *shm, struct tern_link_msg *msg)
 {
     tern_status                st = TERN_OK;
-    struct tern_inject_notify *port = port_to(shm, msg->peer, &st);
-    bool                       alone, taken;
+    struct tern_inject_notify *inject = inject_to(shm, msg->peer, &st);
+    bool                       biased, reserved;
 
-    if (!port)
+    if (!inject)
         return st;
-    alone = tern_base_biased_lock(&port->lock);
-    taken = tern_base_nq_reserve(&port->queue, &msg->cell);
-    tern_base_biased_unlock(&port->lock, alone);
-    if (!taken)
+    biased = tern_base_biased_lock(&inject->lock);
+    reserved = tern_base_nq_reserve(&inject->queue, &msg->cell);
+    tern_base_biased_unlock(&inject->lock, biased);
+    if (!reserved)
         return TERN_AGAIN;
     msg->head = msg->cell.cell->head;
     msg->data = NULL;
@@ -212,136 +212,136 @@ tern_status tern_shm_notify_short(struct shm_link *shm, int peer, uint64_t first
     return TERN_OK;
 }
 
-static bool is_settled(struct tern_inject_notify *port, bool help)
+static bool is_flushed(struct tern_inject_notify *inject, bool help)
 {
-    bool alone = tern_base_biased_lock(&port->lock);
-    bool settled = tern_base_nq_flush(&port->queue, help);
+    bool biased = tern_base_biased_lock(&inject->lock);
+    bool flushed = tern_base_nq_flush(&inject->queue, help);
 
-    if (settled)
-        atomic_store_explicit(&port->unflushed, false, memory_order_relaxed); /* relaxed: the lock orders */
-    tern_base_biased_unlock(&port->lock, alone);
-    if (settled && help)
-        tern_link_ring(port->slot); /* the peer left the notification in its cell while this rank copied its payload */
-    return settled;
+    if (flushed)
+        atomic_store_explicit(&inject->unflushed, false, memory_order_relaxed); /* relaxed: the lock orders */
+    tern_base_biased_unlock(&inject->lock, biased);
+    if (flushed && help)
+        tern_link_ring(
+            inject->slot); /* the peer left the notification in its cell while this rank copied its payload */
+    return flushed;
 }
 
 bool tern_shm_notify_flushed(struct tern_link *link, bool help)
 {
     struct shm_link *shm = tern_shm(link);
-    bool             settled = true;
+    bool             flushed = true;
 
     for (int local = 0; local < shm->locals; local++) {
         int                   peer = shm->rank_of[local];
-        struct shm_notify_tx *outbox =
-            atomic_load_explicit(&shm->notify.tx[peer], memory_order_acquire); /* pairs with outbox_first() */
+        struct shm_notify_tx *tx =
+            atomic_load_explicit(&shm->notify.tx[peer], memory_order_acquire); /* pairs with tx_first() */
 
         /* relaxed: a thread sees its own stores to unflushed. A peer that is gone needs no flush. */
-        if (outbox && atomic_load_explicit(&outbox->inject.unflushed, memory_order_relaxed) &&
-            !tern_shm_gone(shm, peer))
-            settled &= is_settled(&outbox->inject, help);
+        if (tx && atomic_load_explicit(&tx->inject.unflushed, memory_order_relaxed) && !tern_shm_gone(shm, peer))
+            flushed &= is_flushed(&tx->inject, help);
     }
-    return settled;
+    return flushed;
 }
 
 /* ---- receive ---- */
 
 /* Watch the cell of the next notification, or the cell `ahead` positions behind that. */
-static inline void watch_at(struct shm_notify_rx *inlet, unsigned ahead)
+static inline void watch_at(struct shm_notify_rx *rx, unsigned ahead)
 {
     uint32_t                idle;
-    const _Atomic uint32_t *mark = tern_base_nq_watch_word(&inlet->queue, ahead, &idle);
+    const _Atomic uint32_t *mark = tern_base_nq_watch_word(&rx->queue, ahead, &idle);
 
-    tern_link_watch_move(&inlet->watch, mark, idle);
+    tern_link_watch_move(&rx->watch, mark, idle);
 }
 
 /* Wake the sender if it waits for a free cell. The caller has just consumed notifications. */
-static inline void wake_for_room(struct shm_notify_rx *inlet)
+static inline void wake_sender(struct shm_notify_rx *rx)
 {
-    tern_link_before_wake_check(inlet->needs_fence);
-    if (TERN_UNLIKELY(tern_base_nq_producer_waits(&inlet->queue)))
-        tern_link_ring(tern_shm_slot(tern_shm(inlet->watch.link), inlet->from)); /* the sender may be asleep until a
+    tern_link_before_wake_check(rx->needs_fence);
+    if (TERN_UNLIKELY(tern_base_nq_producer_waits(&rx->queue)))
+        tern_link_ring(tern_shm_slot(tern_shm(rx->watch.link), rx->from)); /* the sender may be asleep until a
                                                                                     cell is free */
 }
 
 /* Map the overflow cells. The current notification says that the next one lies there. */
-static __attribute__((noinline)) tern_status learn_far(struct shm_notify_rx *inlet)
+static __attribute__((noinline)) tern_status map_overflow(struct shm_notify_rx *rx)
 {
-    struct tern_nq *shared = inlet->queue.shared;
+    struct tern_nq *shared = rx->queue.shared;
     /* relaxed: grow() stored both before the notification. */
     uint64_t        offset = atomic_load_explicit(&shared->overflow_offset, memory_order_relaxed);
     uint64_t        bytes = atomic_load_explicit(&shared->overflow_bytes, memory_order_relaxed);
-    uint64_t        far = bytes / sizeof(struct tern_nq_cell);
+    uint64_t        overflow = bytes / sizeof(struct tern_nq_cell);
     tern_status     st;
 
-    if (far < TERN_NQ_MIN_CELLS || far > TERN_NQ_MAX_CELLS || bytes % sizeof(struct tern_nq_cell) != 0 ||
-        (far & (far - 1)))
-        return tern_base_fail(TERN_ERR_LINK, "rank %d announced a queue of notes of %llu bytes at %llu", inlet->from,
+    if (overflow < TERN_NQ_MIN_CELLS || overflow > TERN_NQ_MAX_CELLS || bytes % sizeof(struct tern_nq_cell) != 0 ||
+        (overflow & (overflow - 1)))
+        return tern_base_fail(TERN_ERR_LINK, "rank %d announced a queue of notes of %llu bytes at %llu", rx->from,
                               (unsigned long long)bytes, (unsigned long long)offset);
-    st = tern_shm_queue_map(tern_shm(inlet->watch.link), inlet->from, offset, bytes, &inlet->map[TERN_NQ_OVERFLOW]);
+    st = tern_shm_queue_map(tern_shm(rx->watch.link), rx->from, offset, bytes, &rx->map[TERN_NQ_OVERFLOW]);
     if (st < 0)
         return st;
-    inlet->bytes[TERN_NQ_OVERFLOW] = bytes;
-    tern_base_nq_map_overflow(&inlet->queue, inlet->map[TERN_NQ_OVERFLOW], (uint32_t)far);
+    rx->bytes[TERN_NQ_OVERFLOW] = bytes;
+    tern_base_nq_map_overflow(&rx->queue, rx->map[TERN_NQ_OVERFLOW], (uint32_t)overflow);
     return TERN_OK;
 }
 
 /* Pass one notification up. REFUSED: the notification stays in its cell. */
-static inline enum tern_link_delivered take_note(struct shm_link *shm, struct shm_notify_rx *inlet,
-                                                 const unsigned char *head, unsigned kind)
+static inline enum tern_link_delivered deliver_one(struct shm_link *shm, struct shm_notify_rx *rx,
+                                                   const unsigned char *head, unsigned kind)
 {
     enum tern_nq_claim_state turn;
-    enum tern_link_delivered took;
+    enum tern_link_delivered delivered;
 
     if (TERN_UNLIKELY(kind & TERN_NQ_SKIP))
         return TERN_LINK_TAKEN;
-    turn = tern_base_nq_claim_payload(&inlet->queue, kind);
+    turn = tern_base_nq_claim_payload(&rx->queue, kind);
     /* BUSY: the sender is copying the payload itself. If the sender died while copying, nobody else completes the
      * copy, so the receiver copies the payload. */
-    if (TERN_UNLIKELY(turn == TERN_NQ_BUSY) && !tern_shm_gone(shm, inlet->from)) {
-        inlet->watch.lasts = false; /* the sender rings the bell when the payload is in place */
+    if (TERN_UNLIKELY(turn == TERN_NQ_BUSY) && !tern_shm_gone(shm, rx->from)) {
+        rx->watch.lasts = false; /* the sender rings the bell when the payload is in place */
         return TERN_LINK_REFUSED;
     }
-    took = shm->up->notify(inlet->from, head, turn == TERN_NQ_COPY || turn == TERN_NQ_BUSY);
-    if (TERN_UNLIKELY(took == TERN_LINK_REFUSED && turn == TERN_NQ_COPY))
-        tern_base_nq_unclaim_payload(&inlet->queue);
-    return took;
+    delivered = shm->up->notify(rx->from, head, turn == TERN_NQ_COPY || turn == TERN_NQ_BUSY);
+    if (TERN_UNLIKELY(delivered == TERN_LINK_REFUSED && turn == TERN_NQ_COPY))
+        tern_base_nq_unclaim_payload(&rx->queue);
+    return delivered;
 }
 
 /* Deliver notifications. Stop when one of them completes a wait (TAKEN_LAST), so that the waiting thread can
  * continue; the remaining notifications cost least in their cells. */
 static tern_status deliver(struct tern_link_watch *watch)
 {
-    struct shm_notify_rx    *inlet = (struct shm_notify_rx *)watch;
+    struct shm_notify_rx    *rx = (struct shm_notify_rx *)watch;
     struct shm_link         *shm = tern_shm(watch->link);
     const unsigned char     *head;
-    enum tern_link_delivered took;
+    enum tern_link_delivered delivered;
     unsigned                 kind;
     int                      found, left = BATCH;
     tern_status              st;
 
-    inlet->watch.lasts = true;
-    while ((found = tern_base_nq_peek(&inlet->queue, &head, &kind)) > 0) {
+    rx->watch.lasts = true;
+    while ((found = tern_base_nq_peek(&rx->queue, &head, &kind)) > 0) {
         tern_base_order_after_peers(); /* after the copies that the service thread made for the peer before it sent
                                           this */
-        if (TERN_UNLIKELY(kind & TERN_NQ_SWITCH) && !inlet->map[TERN_NQ_OVERFLOW] && (st = learn_far(inlet)) < 0)
+        if (TERN_UNLIKELY(kind & TERN_NQ_SWITCH) && !rx->map[TERN_NQ_OVERFLOW] && (st = map_overflow(rx)) < 0)
             return st;
-        if (TERN_UNLIKELY((took = take_note(shm, inlet, head, kind)) == TERN_LINK_REFUSED))
+        if (TERN_UNLIKELY((delivered = deliver_one(shm, rx, head, kind)) == TERN_LINK_REFUSED))
             break;
-        tern_base_nq_consume(&inlet->queue, kind);
-        if (took == TERN_LINK_TAKEN_LAST || --left == 0)
+        tern_base_nq_consume(&rx->queue, kind);
+        if (delivered == TERN_LINK_TAKEN_LAST || --left == 0)
             break;
     }
-    watch_at(inlet, 0);
-    wake_for_room(inlet);
+    watch_at(rx, 0);
+    wake_sender(rx);
     if (TERN_LIKELY(found >= 0))
         return TERN_OK;
-    return tern_base_fail(TERN_ERR_LINK, "the message queue from rank %d is damaged", inlet->from);
+    return tern_base_fail(TERN_ERR_LINK, "the message queue from rank %d is damaged", rx->from);
 }
 
 /* Leave the notification in its cell for deliver(). Returns false. */
-static __attribute__((noinline)) bool stays(struct shm_notify_rx *inlet)
+static __attribute__((noinline)) bool stays(struct shm_notify_rx *rx)
 {
-    watch_at(inlet, 0);
+    watch_at(rx, 0);
     return false;
 }
 
@@ -350,76 +350,76 @@ static __attribute__((noinline)) bool stays(struct shm_notify_rx *inlet)
  * of its payload: otherwise the application's next load from there would be speculated before the address of the
  * store is known, and replayed. A value that is used twice is read once into a local variable, because the sender
  * can change the cell. */
-static bool expect(struct tern_link_watch *watch, struct tern_link_expected *want, unsigned looks)
+static bool expect(struct tern_link_watch *watch, struct tern_link_expected *expected, unsigned polls)
 {
-    struct shm_notify_rx      *inlet = (struct shm_notify_rx *)watch;
-    struct tern_nq_consumer   *cells = &inlet->queue;
+    struct shm_notify_rx      *rx = (struct shm_notify_rx *)watch;
+    struct tern_nq_consumer   *cells = &rx->queue;
     const struct tern_nq_cell *cell = tern_base_nq_next(cells, 0);
     const volatile uint64_t   *word = (const volatile uint64_t *)(const volatile void *)cell->head;
-    const uint64_t             region = want->region, care = want->mask;
-    const uint32_t             len = want->len;
+    const uint64_t             region = expected->region, care = expected->mask;
+    const uint32_t             len = expected->len;
     const uint64_t             turn = tern_base_nq_stamp(cells->row[TERN_NQ_PRIMARY].next, 0);
-    const uint64_t             usual = turn | tern_base_nq_stamp(0, len > 0 ? TERN_NQ_INLINE : 0);
+    const uint64_t             usual_stamp = turn | tern_base_nq_stamp(0, len > 0 ? TERN_NQ_INLINE : 0);
     uint64_t                   first, third, stamp;
 
-    if (TERN_UNLIKELY(inlet->from != want->from || cells->at != TERN_NQ_PRIMARY))
+    if (TERN_UNLIKELY(rx->from != expected->from || cells->at != TERN_NQ_PRIMARY))
         return false;
-    watch_at(inlet, 1);
+    watch_at(rx, 1);
     /* acquire: the message after its stamp. Pairs with the release stores of the producer. */
     while (tern_base_nq_stamp_position(stamp = atomic_load_explicit(&cell->stamp, memory_order_acquire)) != turn &&
-           --looks > 0)
+           --polls > 0)
         tern_base_relax(); /* a reader that polls without a pause takes the cache line from the writer */
     first = word[0];
-    if (TERN_UNLIKELY(stamp != usual || ((first ^ want->first) & care) != 0 || word[1] != region))
-        return stays(inlet);
+    if (TERN_UNLIKELY(stamp != usual_stamp || ((first ^ expected->first) & care) != 0 || word[1] != region))
+        return stays(rx);
     third = word[2];
-    if (TERN_UNLIKELY(third != want->third)) {
-        if (len > 0 && third > want->max_offset)
-            return stays(inlet);
-        want->third = third;
-        want->to = len > 0 ? want->base + third : NULL;
+    if (TERN_UNLIKELY(third != expected->third)) {
+        if (len > 0 && third > expected->max_offset)
+            return stays(rx);
+        expected->third = third;
+        expected->to = len > 0 ? expected->base + third : NULL;
     }
     if (TERN_LIKELY(len > 0)) {
         if (TERN_UNLIKELY(tern_base_nq_claim_payload(cells, TERN_NQ_INLINE) != TERN_NQ_COPY))
-            return stays(inlet);
-        tern_base_nq_copy(want->to, cell->head + TERN_NQ_WORDS * sizeof(uint64_t), len);
+            return stays(rx);
+        tern_base_nq_copy(expected->to, cell->head + TERN_NQ_WORDS * sizeof(uint64_t), len);
     }
-    if (TERN_UNLIKELY(first != want->first))
-        want->first = first;
+    if (TERN_UNLIKELY(first != expected->first))
+        expected->first = first;
     tern_base_nq_consume(cells, 0);
-    wake_for_room(inlet);
+    wake_sender(rx);
     return true;
 }
 
 tern_status tern_shm_notify_attach(struct shm_link *shm, int local)
 {
     int                   from = shm->rank_of[local];
-    struct shm_queue_ref *post = tern_shm_queue_ref_between(shm, shm->local, local, SHM_QUEUE_NOTIFY);
-    uint64_t offset = atomic_load_explicit(&post->offset, memory_order_acquire); /* pairs with tern_shm_announce() */
-    uint64_t bytes = atomic_load_explicit(&post->bytes, memory_order_relaxed);
-    uint32_t near = tern_base_nq_primary_cells((size_t)bytes);
-    struct shm_notify_rx *inlet;
+    struct shm_queue_ref *ref = tern_shm_queue_ref_between(shm, shm->local, local, SHM_QUEUE_NOTIFY);
+    uint64_t offset = atomic_load_explicit(&ref->offset, memory_order_acquire); /* pairs with tern_shm_announce() */
+    uint64_t bytes = atomic_load_explicit(&ref->bytes, memory_order_relaxed);
+    uint32_t primary = tern_base_nq_primary_cells((size_t)bytes);
+    struct shm_notify_rx *rx;
     tern_status           st;
 
     if (offset == 0 || shm->notify.rx[local])
         return TERN_OK;
-    if (near == 0)
+    if (primary == 0)
         return tern_base_fail(TERN_ERR_LINK, "rank %d announced a queue of notes of %llu bytes at %llu", from,
                               (unsigned long long)bytes, (unsigned long long)offset);
-    if (!(inlet = calloc(1, sizeof(*inlet))))
+    if (!(rx = calloc(1, sizeof(*rx))))
         return tern_base_fail(TERN_ERR_NOMEM, "link shm: no memory for the queue of rank %d", from);
-    if ((st = tern_shm_queue_map(shm, from, offset, bytes, &inlet->map[TERN_NQ_PRIMARY])) < 0) {
-        free(inlet);
+    if ((st = tern_shm_queue_map(shm, from, offset, bytes, &rx->map[TERN_NQ_PRIMARY])) < 0) {
+        free(rx);
         return st;
     }
-    shm->notify.rx[local] = inlet;
-    inlet->bytes[TERN_NQ_PRIMARY] = (size_t)bytes;
-    inlet->from = from;
-    inlet->needs_fence = tern_link_needs_fence(tern_shm_slot(shm, from));
-    inlet->watch = (struct tern_link_watch){
+    shm->notify.rx[local] = rx;
+    rx->bytes[TERN_NQ_PRIMARY] = (size_t)bytes;
+    rx->from = from;
+    rx->needs_fence = tern_link_needs_fence(tern_shm_slot(shm, from));
+    rx->watch = (struct tern_link_watch){
         .channel = TERN_CHANNEL_NOTIFY, .deliver = deliver, .expect = expect, .link = (struct tern_link *)shm
     };
-    tern_base_nq_consumer_init(&inlet->queue, inlet->map[TERN_NQ_PRIMARY], near);
-    watch_at(inlet, 0);
-    return shm->up->watch(&inlet->watch);
+    tern_base_nq_consumer_init(&rx->queue, rx->map[TERN_NQ_PRIMARY], primary);
+    watch_at(rx, 0);
+    return shm->up->watch(&rx->watch);
 }

@@ -31,7 +31,7 @@ static tern_status map_file(struct tern_link_part *part, int file, uint64_t offs
 }
 
 /* Open the peer's file by name and check that it is the file that the peer opened. */
-static tern_status map_named(struct tern_link_part *part, const struct tern_mem_handle *card, const char *path_name)
+static tern_status map_named(struct tern_link_part *part, const struct tern_mem_handle *handle, const char *path_name)
 {
     struct stat about;
     tern_status st;
@@ -40,7 +40,7 @@ static tern_status map_named(struct tern_link_part *part, const struct tern_mem_
     if (file < 0)
         return tern_base_fail(TERN_ERR_SYSTEM, "cannot open %s, the part of rank %d: %s", path_name, part->rank,
                               strerror(errno));
-    if (fstat(file, &about) != 0 || about.st_dev != card->device || about.st_ino != card->inode)
+    if (fstat(file, &about) != 0 || about.st_dev != handle->device || about.st_ino != handle->inode)
         st = tern_base_fail(TERN_ERR_SYSTEM, "%s is not the file that rank %d opened under this name", path_name,
                             part->rank);
     else
@@ -50,11 +50,12 @@ static tern_status map_named(struct tern_link_part *part, const struct tern_mem_
 }
 
 /* Choose the path to memory that the application registered. */
-static tern_status reach_private(struct shm_link *shm, const struct tern_mem_handle *card, struct tern_link_part *part)
+static tern_status reach_private(struct shm_link *shm, const struct tern_mem_handle *handle,
+                                 struct tern_link_part *part)
 {
     tern_status st;
 
-    if (tern_opt.cma == TERN_CMA_AUTO && tern_shm_cma_works(shm, card, part->rank))
+    if (tern_opt.cma == TERN_CMA_AUTO && tern_shm_cma_works(shm, handle, part->rank))
         part->path = &tern_shm_cma_path;
     else if ((st = tern_shm_bounce_open(shm)) == TERN_OK)
         part->path = &tern_shm_bounce_path;
@@ -66,28 +67,28 @@ static tern_status reach_private(struct shm_link *shm, const struct tern_mem_han
     return TERN_OK;
 }
 
-static tern_status reach(struct shm_link *shm, const struct tern_mem_handle *card, const char *path_name,
+static tern_status reach(struct shm_link *shm, const struct tern_mem_handle *handle, const char *path_name,
                          struct tern_link_part *part)
 {
-    switch (card->mem_kind) {
-    case TERN_MEM_ARENA: return map_file(part, shm->boot->arena, card->offset);
-    case TERN_MEM_HUGE: return map_file(part, shm->boot->huge, card->offset);
-    case TERN_MEM_FILE: return map_named(part, card, path_name);
-    case TERN_MEM_PRIVATE: return reach_private(shm, card, part);
+    switch (handle->mem_kind) {
+    case TERN_MEM_ARENA: return map_file(part, shm->boot->arena, handle->offset);
+    case TERN_MEM_HUGE: return map_file(part, shm->boot->huge, handle->offset);
+    case TERN_MEM_FILE: return map_named(part, handle, path_name);
+    case TERN_MEM_PRIVATE: return reach_private(shm, handle, part);
     default: return tern_base_fail(TERN_ERR_LINK, "rank %d sent a card that makes no sense", part->rank);
     }
 }
 
-tern_status tern_shm_attach(struct tern_link *link, const struct tern_mem_handle *card, const char *path_name,
+tern_status tern_shm_attach(struct tern_link *link, const struct tern_mem_handle *handle, const char *path_name,
                             struct tern_link_part *part)
 {
     struct shm_link       *shm = tern_shm(link);
-    struct shm_bounce_ctl *desk = &shm->bounce_ctl[shm->local_of[part->rank]];
-    tern_status            st = reach(shm, card, path_name, part);
+    struct shm_bounce_ctl *ctl = &shm->bounce_ctl[shm->local_of[part->rank]];
+    tern_status            st = reach(shm, handle, path_name, part);
 
     part->inline_notify =
         st == TERN_OK && part->base && shm->notify.inline_notify &&
-        atomic_load_explicit(&desk->inline_notify, memory_order_relaxed) != 0; /* relaxed: the peer wrote it before
+        atomic_load_explicit(&ctl->inline_notify, memory_order_relaxed) != 0; /* relaxed: the peer wrote it before
                                                                                   it joined */
     return st;
 }

@@ -278,15 +278,15 @@ static inline struct shm_queue_ref *tern_shm_queue_ref_between(const struct shm_
     return &shm->msg.queue_ref[((size_t)to * (size_t)shm->locals + (size_t)from) * SHM_QUEUES + kind];
 }
 
-tern_status tern_shm_attach(struct tern_link *link, const struct tern_mem_handle *card, const char *path_name,
+tern_status tern_shm_attach(struct tern_link *link, const struct tern_mem_handle *handle, const char *path_name,
                             struct tern_link_part *part);
 void        tern_shm_detach(struct tern_link *link, struct tern_link_part *part);
 
-bool tern_shm_cma_works(struct shm_link *shm, const struct tern_mem_handle *card, int peer);
+bool tern_shm_cma_works(struct shm_link *shm, const struct tern_mem_handle *handle, int peer);
 
 tern_status tern_shm_bounce_open(struct shm_link *shm);
 void        tern_shm_bounce_close(struct shm_link *shm);
-tern_status tern_shm_expose(struct tern_link *link, struct tern_mem_handle *card);
+tern_status tern_shm_expose(struct tern_link *link, struct tern_mem_handle *handle);
 void        tern_shm_unexpose(struct tern_link *link, uint64_t region);
 bool        tern_shm_serve(struct tern_link *link);
 bool        tern_shm_service_needed(const struct tern_link *link);
@@ -304,7 +304,7 @@ bool        tern_shm_arrived(struct tern_link_group *group);
 bool        tern_shm_has_arrived(const struct tern_link_group *group, uint32_t member);
 void        tern_shm_depart(struct tern_link_group *group, uint64_t object);
 bool        tern_shm_departed(const struct tern_link_group *group, uint32_t member, uint64_t *object);
-void        tern_shm_contribute(struct tern_link_group *group, const void *note, size_t len);
+void        tern_shm_contribute(struct tern_link_group *group, const void *data, size_t len);
 const void *tern_shm_contribution(const struct tern_link_group *group, uint32_t member);
 
 #endif
