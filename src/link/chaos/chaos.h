@@ -148,7 +148,7 @@ void tern_chaos_stream(const struct chaos_link *link, struct chaos_stream *strea
  * this. */
 void tern_chaos_operation(const struct chaos_link *link);
 
-tern_status tern_chaos_attach(struct tern_link *link, const struct tern_mem_handle *card, const char *path_name,
+tern_status tern_chaos_attach(struct tern_link *link, const struct tern_mem_handle *handle, const char *path_name,
                               struct tern_link_part *part);
 void        tern_chaos_detach(struct tern_link *link, struct tern_link_part *part);
 void        tern_chaos_paths_free(struct chaos_link *link);
@@ -168,7 +168,7 @@ bool        tern_chaos_arrived(struct tern_link_group *group);
 bool        tern_chaos_came(const struct tern_link_group *group, uint32_t member);
 void        tern_chaos_depart(struct tern_link_group *group, uint64_t object);
 bool        tern_chaos_departed(const struct tern_link_group *group, uint32_t member, uint64_t *object);
-void        tern_chaos_post(struct tern_link_group *group, const void *note, size_t len);
+void        tern_chaos_post(struct tern_link_group *group, const void *data, size_t len);
 const void *tern_chaos_peek(const struct tern_link_group *group, uint32_t member);
 
 tern_status              tern_chaos_messages_open(struct chaos_link *link);

@@ -95,11 +95,11 @@ bool tern_chaos_departed(const struct tern_link_group *base, uint32_t member, ui
     return group->link->ops->departed(group->behind, member, object);
 }
 
-void tern_chaos_post(struct tern_link_group *base, const void *note, size_t len)
+void tern_chaos_post(struct tern_link_group *base, const void *data, size_t len)
 {
     struct chaos_group *group = group_of(base);
 
-    group->link->ops->contribute(group->behind, note, len);
+    group->link->ops->contribute(group->behind, data, len);
 }
 
 const void *tern_chaos_peek(const struct tern_link_group *base, uint32_t member)

@@ -105,11 +105,11 @@ static bool chaos_reaches(const struct tern_link *base, int peer)
     return link->ops->reaches(link->behind, peer);
 }
 
-static tern_status chaos_expose(struct tern_link *base, struct tern_mem_handle *card)
+static tern_status chaos_expose(struct tern_link *base, struct tern_mem_handle *handle)
 {
     struct chaos_link *link = tern_chaos_link(base);
 
-    return link->ops->expose(link->behind, card);
+    return link->ops->expose(link->behind, handle);
 }
 
 static void chaos_unexpose(struct tern_link *base, uint64_t region)

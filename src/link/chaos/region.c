@@ -36,12 +36,12 @@ void tern_chaos_paths_free(struct chaos_link *link)
     }
 }
 
-tern_status tern_chaos_attach(struct tern_link *base, const struct tern_mem_handle *card, const char *path_name,
+tern_status tern_chaos_attach(struct tern_link *base, const struct tern_mem_handle *handle, const char *path_name,
                               struct tern_link_part *part)
 {
     struct chaos_link           *link = tern_chaos_link(base);
     const struct tern_link_path *path;
-    tern_status                  st = link->ops->attach(link->behind, card, path_name, part);
+    tern_status                  st = link->ops->attach(link->behind, handle, path_name, part);
 
     if (st != TERN_OK || !part->path)
         return st;

@@ -27,7 +27,7 @@ void tern_op_acc_end(struct tern_acc_adding *a)
 
 /* The lock of the block in which an element begins. Consecutive blocks have different locks. Blocks at the same
  * offset of parts whose sizes are powers of two mostly have different locks, too. */
-static struct tern_robust_lock *guard_of(struct tern_segment *segment, uint64_t origin)
+static struct tern_robust_lock *lock_of(struct tern_segment *segment, uint64_t origin)
 {
     uint64_t block = origin / TERN_ACC_BLOCK;
 
@@ -39,12 +39,12 @@ static struct tern_robust_lock *guard_of(struct tern_segment *segment, uint64_t 
 static void hold(struct tern_acc_adding *a, uint64_t origin, size_t len)
 {
     struct tern_segment     *segment = tern_job.boot.segment;
-    struct tern_robust_lock *guard = guard_of(segment, origin);
+    struct tern_robust_lock *lock = lock_of(segment, origin);
 
-    if (guard != a->held || a->left < len + PIECE) {
+    if (lock != a->held || a->left < len + PIECE) {
         tern_op_acc_end(a);
-        tern_boot_robust_lock(segment, guard, tern_job.boot.rank);
-        a->held = guard;
+        tern_boot_robust_lock(segment, lock, tern_job.boot.rank);
+        a->held = lock;
         a->left = HOLD;
     }
     a->left -= len + PIECE;
@@ -81,36 +81,36 @@ struct direct {
     const struct tern_shape *shape;
 };
 
-static void add(struct direct *d, uint64_t near, uint64_t far, size_t len)
+static void add(struct direct *d, uint64_t local, uint64_t remote, size_t len)
 {
     const struct tern_link_part *part = d->shape->part;
 
-    tern_op_acc_add(&d->adding, part->base + far, part->origin + far, (unsigned char *)(uintptr_t)near, len);
+    tern_op_acc_add(&d->adding, part->base + remote, part->origin + remote, (unsigned char *)(uintptr_t)local, len);
 }
 
-static void add_box(struct direct *d, unsigned dims, uint64_t near, uint64_t far)
+static void add_box(struct direct *d, unsigned dims, uint64_t local, uint64_t remote)
 {
     const struct tern_stride     *s = d->shape->stride;
     const struct tern_stride_dim *dim = dims > 0 ? &s->dim[dims - 1] : NULL;
 
     if (!dim) {
-        add(d, near, far, s->run);
+        add(d, local, remote, s->run);
         return;
     }
-    for (uint64_t i = 0; i < dim->count; i++, near += (uint64_t)dim->local, far += (uint64_t)dim->remote) {
+    for (uint64_t i = 0; i < dim->count; i++, local += (uint64_t)dim->local, remote += (uint64_t)dim->remote) {
         if (dims == 1)
-            add(d, near, far, s->run);
+            add(d, local, remote, s->run);
         else
-            add_box(d, dims - 1, near, far);
+            add_box(d, dims - 1, local, remote);
     }
 }
 
 static void add_indexed(struct direct *d)
 {
-    const tern_layout_offset *near = d->shape->local.list, *far = d->shape->remote.list;
+    const tern_layout_offset *local = d->shape->local.list, *remote = d->shape->remote.list;
 
     for (uint64_t i = 0; i < d->shape->local.count; i++)
-        add(d, near[i], far[i], d->shape->local.run);
+        add(d, local[i], remote[i], d->shape->local.run);
 }
 
 /* A position in a list: the rest of the current entry. */
@@ -133,26 +133,26 @@ static inline void cursor_fill(struct cursor *c)
 /* Add lists whose entries have different lengths on the two sides. */
 static void add_lists(struct direct *d)
 {
-    struct cursor near = { .side = &d->shape->local }, far = { .side = &d->shape->remote };
+    struct cursor local = { .side = &d->shape->local }, remote = { .side = &d->shape->remote };
     uint64_t      n;
 
     for (uint64_t left = d->shape->total; left > 0; left -= n) {
-        cursor_fill(&near);
-        cursor_fill(&far);
-        n = near.left < far.left ? near.left : far.left;
-        add(d, near.at, far.at, n);
-        near.at += n, near.left -= n;
-        far.at += n, far.left -= n;
+        cursor_fill(&local);
+        cursor_fill(&remote);
+        n = local.left < remote.left ? local.left : remote.left;
+        add(d, local.at, remote.at, n);
+        local.at += n, local.left -= n;
+        remote.at += n, remote.left -= n;
     }
 }
 
 /* Add a strided shape without a stride: each of its layouts was folded on its own. */
 static void add_pieces(struct direct *d)
 {
-    struct tern_shape_cursors marks = { { 0, 0, 0 }, { 0, 0, 0 } };
+    struct tern_shape_cursors cursors = { { 0, 0, 0 }, { 0, 0, 0 } };
 
-    while (marks.remote.at < d->shape->total) {
-        struct tern_link_iov piece = tern_op_shape_piece(d->shape, &marks, UINT64_MAX);
+    while (cursors.remote.at < d->shape->total) {
+        struct tern_link_iov piece = tern_op_shape_piece(d->shape, &cursors, UINT64_MAX);
 
         add(d, (uint64_t)(uintptr_t)piece.local, piece.offset, piece.len);
     }
@@ -203,7 +203,7 @@ static tern_status acc_start(struct tern_op_start *attempt)
 
 /* Make a multi-transfer operation for an accumulate that is not executed within the call. It uses RPCs or, where
  * chaos delays direct access, a visit callback that adds when chaos releases the transfer. */
-static tern_status make_bundle(struct acc *a)
+static tern_status make_multi(struct acc *a)
 {
     const struct tern_link_part *part = a->attempt.part;
 
@@ -234,7 +234,7 @@ static __attribute__((noinline)) tern_status start_any(struct tern_ctx *ctx, str
     };
     tern_status st;
 
-    if (!is_direct(part) && (st = make_bundle(&a)) < 0)
+    if (!is_direct(part) && (st = make_multi(&a)) < 0)
         return st;
     st = tern_op_start(&a.attempt, opts->flags);
     if (st == TERN_OK)

@@ -23,9 +23,9 @@ static void unpack_old(struct tern_link_op *op, const unsigned char *bytes, size
 {
     struct tern_pending *transfer = (struct tern_pending *)op;
     struct tern_multi   *b = (struct tern_multi *)transfer->owner;
-    struct tern_cursor   mark = { transfer->scratch[0], transfer->scratch[1], transfer->scratch[2] };
+    struct tern_cursor   cursor = { transfer->scratch[0], transfer->scratch[1], transfer->scratch[2] };
 
-    tern_op_layout_unpack(&b->shape.local, &here, &mark, len, bytes);
+    tern_op_layout_unpack(&b->shape.local, &here, &cursor, len, bytes);
 }
 
 /* Space for operands in an RPC buffer of `room` bytes, if a fetch needs as much space for the response. */
@@ -35,7 +35,8 @@ static size_t room_for(const struct tern_acc_op *sum, size_t room)
     return sum->fetch ? (room - WIRE_PAYLOAD) / 2 : room;
 }
 
-static tern_status acc_errand(struct tern_multi *b, struct tern_pending *transfer, struct tern_shape_cursors *marks)
+static tern_status acc_rpc_start(struct tern_multi *b, struct tern_pending *transfer,
+                                 struct tern_shape_cursors *cursors)
 {
     const struct tern_link_part *part = b->shape.part;
     const struct tern_acc_op    *sum = &b->shape.acc;
@@ -44,29 +45,29 @@ static tern_status acc_errand(struct tern_multi *b, struct tern_pending *transfe
     struct tern_xfer             xfer = { .part = part, .get = b->shape.acc.fetch, .what = "accumulate" };
     struct tern_link_op         *op = &transfer->op;
     struct wire_acc              head = { .verb = WIRE_ACC, .sum = *sum };
-    struct tern_op_batch         load;
+    struct tern_op_batch         batch;
     size_t                       payload;
     tern_status                  st = ops->rpc_open(lane, &xfer, op);
 
     if (st != TERN_OK)
         return st;
-    tern_op_batch_fill(&load, WIRE_PUT, &b->shape.remote, &marks->remote, room_for(sum, op->rpc_bytes));
-    load.request.len -= load.request.len % tern_acc_op_bytes(sum->type); /* do not split elements */
+    tern_op_batch_fill(&batch, WIRE_PUT, &b->shape.remote, &cursors->remote, room_for(sum, op->rpc_bytes));
+    batch.request.len -= batch.request.len % tern_acc_op_bytes(sum->type); /* do not split elements */
     memcpy(op->rpc_buf, &head, sizeof(head));
-    tern_op_batch_write(&load, op->rpc_buf + sizeof(head));
-    payload = sizeof(head) + wire_payload_at(load.list_bytes);
+    tern_op_batch_write(&batch, op->rpc_buf + sizeof(head));
+    payload = sizeof(head) + wire_payload_at(batch.list_bytes);
     if (sum->fetch) {
-        memcpy(transfer->scratch, &marks->local, sizeof(transfer->scratch));
+        memcpy(transfer->scratch, &cursors->local, sizeof(transfer->scratch));
         op->on_response = unpack_old;
     }
-    tern_op_layout_pack(&b->shape.local, &here, &marks->local, load.request.len, op->rpc_buf + payload);
-    tern_op_layout_skip(&b->shape.remote, &marks->remote, load.request.len);
-    op->xfer.len = load.request.len;
-    ops->rpc_send(lane, op, payload + load.request.len, sum->fetch ? load.request.len : 0);
+    tern_op_layout_pack(&b->shape.local, &here, &cursors->local, batch.request.len, op->rpc_buf + payload);
+    tern_op_layout_skip(&b->shape.remote, &cursors->remote, batch.request.len);
+    op->xfer.len = batch.request.len;
+    ops->rpc_send(lane, op, payload + batch.request.len, sum->fetch ? batch.request.len : 0);
     return TERN_PENDING;
 }
 
-const struct tern_multi_method tern_op_method_acc = { .most = 8, .start = acc_errand };
+const struct tern_multi_method tern_op_method_acc = { .most = 8, .start = acc_rpc_start };
 
 /* ---- delayed by chaos ---- */
 
@@ -78,7 +79,7 @@ static void acc_now(const struct tern_xfer *xfer, unsigned char *there)
     tern_op_acc_direct(&b->shape);
 }
 
-static tern_status acc_touch(struct tern_multi *b, struct tern_pending *transfer, struct tern_shape_cursors *marks)
+static tern_status acc_visit(struct tern_multi *b, struct tern_pending *transfer, struct tern_shape_cursors *cursors)
 {
     const struct tern_link_part *part = b->shape.part;
     struct tern_xfer             xfer = b->compound.pending->op.xfer;
@@ -86,11 +87,11 @@ static tern_status acc_touch(struct tern_multi *b, struct tern_pending *transfer
     xfer.local = b;
     xfer.visit = acc_now;
     transfer->op.xfer = xfer;
-    marks->local.at = marks->remote.at = b->shape.total;
+    cursors->local.at = cursors->remote.at = b->shape.total;
     return part->path->start(b->ctx->lane[part->link], &xfer, &transfer->op);
 }
 
-const struct tern_multi_method tern_op_method_acc_visit = { .most = 1, .start = acc_touch };
+const struct tern_multi_method tern_op_method_acc_visit = { .most = 1, .start = acc_visit };
 
 /* ---- target ---- */
 
@@ -102,16 +103,16 @@ static bool is_whole(const struct tern_acc_adding *a, const unsigned char *place
 
 /* Add the operands. Returns false if a piece does not lie in the memory or splits an element; everything before that
  * piece has been added. */
-static bool add_all(struct tern_acc_adding *a, const struct tern_target_mem *ground, struct tern_op_rpc_request *r,
+static bool add_all(struct tern_acc_adding *a, const struct tern_target_mem *target, struct tern_op_rpc_request *r,
                     unsigned char *from)
 {
     for (uint64_t left = r->len; left > 0;) {
         uint64_t where = 0, n = tern_op_layout_run(&r->layout, &r->cursor, &where);
 
         n = n < left ? n : left;
-        if (n == 0 || !tern_base_covers(ground->size, where, n) || !is_whole(a, ground->base + where, n))
+        if (n == 0 || !tern_base_covers(target->size, where, n) || !is_whole(a, target->base + where, n))
             return false;
-        tern_op_acc_add(a, ground->base + where, ground->origin + where, from, n);
+        tern_op_acc_add(a, target->base + where, target->origin + where, from, n);
         tern_op_layout_skip(&r->layout, &r->cursor, n);
         from += n;
         left -= n;
@@ -120,8 +121,8 @@ static bool add_all(struct tern_acc_adding *a, const struct tern_target_mem *gro
 }
 
 /* Decode a request. Returns false if it is not valid. */
-static bool read_acc(const struct tern_target_mem *ground, const unsigned char *bytes, size_t len,
-                     struct tern_acc_op *sum, struct tern_op_rpc_request *r)
+static bool decode(const struct tern_target_mem *target, const unsigned char *bytes, size_t len,
+                   struct tern_acc_op *sum, struct tern_op_rpc_request *r)
 {
     struct wire_acc head;
 
@@ -130,11 +131,11 @@ static bool read_acc(const struct tern_target_mem *ground, const unsigned char *
     tern_base_copy_once(&head, bytes, sizeof(head));
     *sum = head.sum;
     return sum->type < TERN_TYPES && sum->fetch <= 1 && sum->plain <= 1 &&
-           tern_op_rpc_decode(bytes + sizeof(head), len - sizeof(head), ground->size, r) && r->verb == WIRE_PUT;
+           tern_op_rpc_decode(bytes + sizeof(head), len - sizeof(head), target->size, r) && r->verb == WIRE_PUT;
 }
 
-tern_status tern_op_acc_rpc(const struct tern_target_mem *ground, const unsigned char *request, size_t len,
-                            unsigned char *answer, size_t room, size_t *answered)
+tern_status tern_op_acc_rpc(const struct tern_target_mem *target, const unsigned char *request, size_t len,
+                            unsigned char *response, size_t room, size_t *response_len)
 {
     struct tern_acc_op         sum;
     struct tern_op_rpc_request r;
@@ -143,18 +144,17 @@ tern_status tern_op_acc_rpc(const struct tern_target_mem *ground, const unsigned
     uint64_t                   mode;
     bool                       done;
 
-    if (!read_acc(ground, request, len, &sum, &r) || (sum.fetch && r.len > room) ||
-        !tern_op_rpc_mem_present(ground, &r))
+    if (!decode(target, request, len, &sum, &r) || (sum.fetch && r.len > room) || !tern_op_rpc_mem_present(target, &r))
         return TERN_ERR_LINK;
     from = (unsigned char *)(uintptr_t)r.payload; /* only written if it is the response */
     if (sum.fetch) {
-        memcpy(answer, r.payload, r.len);
-        from = answer;
-        *answered = r.len;
+        memcpy(response, r.payload, r.len);
+        from = response;
+        *response_len = r.len;
     }
     a = tern_op_acc_begin(&sum);
     mode = tern_base_float_enter();
-    done = add_all(&a, ground, &r, from);
+    done = add_all(&a, target, &r, from);
     tern_base_float_leave(mode);
     tern_op_acc_end(&a);
     return done ? TERN_OK : TERN_ERR_LINK;

@@ -51,7 +51,7 @@ static void do_it(const struct tern_op_atomic *a)
 /* ---- starting ---- */
 
 /* Visit callback of a path that delays direct access: executes the operation in the record. */
-static void touch(const struct tern_xfer *xfer, unsigned char *there)
+static void visit(const struct tern_xfer *xfer, unsigned char *there)
 {
     const struct tern_pending *pending = xfer->local;
     struct kept                k;
@@ -61,13 +61,13 @@ static void touch(const struct tern_xfer *xfer, unsigned char *there)
 }
 
 /* Store the old value from the response. */
-static void take_answer(struct tern_link_op *op, const unsigned char *bytes, size_t len)
+static void take_response(struct tern_link_op *op, const unsigned char *bytes, size_t len)
 {
     if (len == op->xfer.len)
         memcpy(((struct tern_pending *)op)->stage, bytes, len);
 }
 
-static tern_status start_errand(struct atomic *a, const struct tern_xfer *xfer)
+static tern_status start_rpc(struct atomic *a, const struct tern_xfer *xfer)
 {
     const struct tern_op_atomic *what = a->what;
     const struct tern_link_ops  *ops = tern_job.ops[what->part->link];
@@ -84,7 +84,7 @@ static tern_status start_errand(struct atomic *a, const struct tern_xfer *xfer)
     if (st != TERN_OK)
         return st;
     memcpy(op->rpc_buf, &request, sizeof(request));
-    op->on_response = what->result ? take_answer : NULL;
+    op->on_response = what->result ? take_response : NULL;
     ops->rpc_send(lane, op, sizeof(request), what->result ? xfer->len : 0);
     return TERN_PENDING;
 }
@@ -98,7 +98,7 @@ static tern_status start_network(struct atomic *a, const struct tern_xfer *xfer)
                                               .op = what->op,
                                               .operand = what->operand,
                                               .compare = what->compare,
-                                              .on_result = what->result ? take_answer : NULL };
+                                              .on_result = what->result ? take_response : NULL };
 
     return tern_job.ops[what->part->link]->atomic_start(a->attempt.ctx->lane[what->part->link], &network,
                                                         &a->pending->op);
@@ -115,7 +115,7 @@ static tern_status atomic_start(struct tern_op_start *attempt)
                                           .get = what->result != NULL,
                                           .small_rpc = true,
                                           .what = "atomic operation",
-                                          .visit = touch };
+                                          .visit = visit };
 
     if (attempt->notify_now) {
         do_it(what);
@@ -126,7 +126,7 @@ static tern_status atomic_start(struct tern_op_start *attempt)
         return start_network(a, &xfer);
     if (what->part->base)
         return what->part->path->start(attempt->ctx->lane[what->part->link], &xfer, &a->pending->op);
-    return start_errand(a, &xfer);
+    return start_rpc(a, &xfer);
 }
 
 /* Store the operation in the record. */
@@ -187,20 +187,20 @@ static __attribute__((noinline)) tern_status start_any(struct tern_ctx *ctx, con
                      .needs_target = !what->part->base },
         .what = what,
     };
-    struct tern_two_step *noted = NULL;
+    struct tern_two_step *two_step = NULL;
     tern_status           st;
 
     if (!what->network && !what->part->base && !what->part->path->rpc)
         return nobody(what, call);
     if (what->notification && !a.attempt.notify_now)
-        a.pending = (noted = tern_op_two_step_new(ctx, what->notification)) ? noted->transfer : NULL;
+        a.pending = (two_step = tern_op_two_step_new(ctx, what->notification)) ? two_step->transfer : NULL;
     else
         a.pending = tern_core_pending_new(ctx);
     if (!a.pending)
         return tern_base_fail(TERN_ERR_NOMEM, "%s: no memory for one more operation under way", call);
     keep(a.pending, what);
     st = tern_op_start(&a.attempt, opts->flags);
-    return noted ? tern_op_two_step_go(noted, opts, st) : end_plain(a.pending, opts, st);
+    return two_step ? tern_op_two_step_go(two_step, opts, st) : end_plain(a.pending, opts, st);
 }
 
 /* Complete all outstanding operations of the context before the atomic operation (TERN_RELEASE). Returns TERN_AGAIN
@@ -258,19 +258,19 @@ tern_status tern_op_atomic_run(struct tern_ctx *ctx, const struct tern_op_atomic
 /* ---- target ---- */
 
 /* Whether a request is valid. The sender is not trusted, so w is a private copy. */
-static bool is_sound(const struct wire_atomic *w, const struct tern_target_mem *ground)
+static bool is_sound(const struct wire_atomic *w, const struct tern_target_mem *target)
 {
     size_t size;
 
     if (w->verb != WIRE_ATOMIC || w->zero != 0 || !tern_op_exec_supports(w->type, w->op))
         return false;
     size = tern_op_exec_size((tern_type)w->type);
-    return tern_base_covers(ground->size, w->offset, size) && ((uintptr_t)ground->base + w->offset) % size == 0 &&
-           (!ground->is_mapped || ground->is_mapped(ground->base + w->offset, size, w->op != TERN_ATOMIC_GET));
+    return tern_base_covers(target->size, w->offset, size) && ((uintptr_t)target->base + w->offset) % size == 0 &&
+           (!target->is_mapped || target->is_mapped(target->base + w->offset, size, w->op != TERN_ATOMIC_GET));
 }
 
-tern_status tern_op_atomic_rpc(const struct tern_target_mem *ground, const unsigned char *request, size_t len,
-                               unsigned char *answer, size_t room, size_t *answered)
+tern_status tern_op_atomic_rpc(const struct tern_target_mem *target, const unsigned char *request, size_t len,
+                               unsigned char *response, size_t room, size_t *response_len)
 {
     struct wire_atomic w;
     uint64_t           was, mode;
@@ -278,16 +278,16 @@ tern_status tern_op_atomic_rpc(const struct tern_target_mem *ground, const unsig
     if (len != sizeof(w))
         return TERN_ERR_LINK;
     tern_base_copy_once(&w, request, sizeof(w));
-    if (!is_sound(&w, ground))
+    if (!is_sound(&w, target))
         return TERN_ERR_LINK;
     mode = tern_base_float_enter();
-    was = tern_op_exec(ground->base + w.offset, (tern_type)w.type, w.op, w.operand, w.compare);
+    was = tern_op_exec(target->base + w.offset, (tern_type)w.type, w.op, w.operand, w.compare);
     tern_base_float_leave(mode);
     if (w.op != TERN_ATOMIC_GET)
         tern_op_signal_wake(tern_job.boot.rank); /* the value may be a signal */
     if (room < tern_op_exec_size((tern_type)w.type))
         return TERN_OK; /* the initiator does not want the old value */
-    *answered = tern_op_exec_size((tern_type)w.type);
-    memcpy(answer, &was, *answered);
+    *response_len = tern_op_exec_size((tern_type)w.type);
+    memcpy(response, &was, *response_len);
     return TERN_OK;
 }

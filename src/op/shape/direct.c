@@ -6,7 +6,7 @@
 #define AHEAD 64        /* prefetch distance, in entries of a long list */
 #define COLD (1u << 20) /* larger transfers, in bytes, do not fit into the caches of the core */
 
-static unsigned char *near_place(uint64_t where)
+static unsigned char *local_address(uint64_t where)
 {
     return (unsigned char *)(uintptr_t)where;
 }
@@ -15,16 +15,16 @@ static void copy_strided(const struct tern_shape *shape)
 {
     const struct tern_stride *s = shape->stride;
     struct tern_copy_dim      dim[TERN_STRIDE_DIMS];
-    unsigned char            *near = near_place(shape->local_first + (uint64_t)s->local);
-    unsigned char            *far = shape->part->base + shape->remote_first + s->remote;
+    unsigned char            *local = local_address(shape->local_first + (uint64_t)s->local);
+    unsigned char            *remote = shape->part->base + shape->remote_first + s->remote;
 
     for (unsigned i = 0; i < s->dims; i++)
         dim[i] = (struct tern_copy_dim){ s->dim[i].count, shape->get ? s->dim[i].local : s->dim[i].remote,
                                          shape->get ? s->dim[i].remote : s->dim[i].local };
     if (shape->get)
-        tern_op_copy(near, far, s->run, s->dims, dim, s->total > COLD);
+        tern_op_copy(local, remote, s->run, s->dims, dim, s->total > COLD);
     else
-        tern_op_copy(far, near, s->run, s->dims, dim, s->total > COLD);
+        tern_op_copy(remote, local, s->run, s->dims, dim, s->total > COLD);
 }
 
 /* A list of offsets, as the destination or the source of a transfer. Both lists have the same number of entries. */
@@ -41,8 +41,8 @@ static inline unsigned char *place(const struct places *p, uint64_t i)
 /* Copy entries of the same length on both sides; specialized for each common length. */
 static inline __attribute__((always_inline)) void copy_each(const struct tern_shape *shape, size_t len)
 {
-    struct places near = { shape->local.list, 0 }, far = { shape->remote.list, (uintptr_t)shape->part->base };
-    struct places to = shape->get ? near : far, from = shape->get ? far : near;
+    struct places local = { shape->local.list, 0 }, remote = { shape->remote.list, (uintptr_t)shape->part->base };
+    struct places to = shape->get ? local : remote, from = shape->get ? remote : local;
     uint64_t      count = shape->local.count, fetched = shape->total > COLD && count > AHEAD ? count - AHEAD : 0, i = 0;
 
     for (; i < fetched; i++) {
@@ -101,8 +101,8 @@ static inline void take(struct reader *r, uint64_t len)
 static inline __attribute__((always_inline)) uint64_t copy_stretch(const struct tern_shape *shape, uint64_t i,
                                                                    uint64_t most, size_t len)
 {
-    const struct tern_layout_extent *near = shape->local.list, *far = shape->remote.list;
-    const struct tern_layout_extent *to = shape->get ? near : far, *from = shape->get ? far : near;
+    const struct tern_layout_extent *local = shape->local.list, *remote = shape->remote.list;
+    const struct tern_layout_extent *to = shape->get ? local : remote, *from = shape->get ? remote : local;
     uintptr_t base = (uintptr_t)shape->part->base, to_base = shape->get ? 0 : base, from_base = base - to_base;
     /* For shorter entries, most of the memory traffic is the lists, which the hardware prefetches. */
     uint64_t  fetched = len >= 32 && shape->total > COLD && most > AHEAD ? most - AHEAD : 0;
@@ -121,13 +121,13 @@ static inline __attribute__((always_inline)) uint64_t copy_stretch(const struct 
  * Returns the number of entries, and subtracts their bytes from *left. */
 static uint64_t copy_alike(const struct tern_shape *shape, uint64_t *left)
 {
-    const struct tern_layout_extent *near = shape->local.list, *far = shape->remote.list;
+    const struct tern_layout_extent *local = shape->local.list, *remote = shape->remote.list;
     uint64_t most = shape->local.count < shape->remote.count ? shape->local.count : shape->remote.count, i = 0, begin,
              len;
 
-    while (i < most && near[i].len == far[i].len) {
+    while (i < most && local[i].len == remote[i].len) {
         begin = i;
-        switch (len = near[i].len) {
+        switch (len = local[i].len) {
         case 0: i++; break;
         case 4: i = copy_stretch(shape, i, most, 4); break;
         case 8: i = copy_stretch(shape, i, most, 8); break;
@@ -146,19 +146,19 @@ static void copy_lists(const struct tern_shape *shape)
 {
     uint64_t       left = shape->total, len;
     uint64_t       first = shape->local.kind == TERN_LAYOUT_VECTOR ? copy_alike(shape, &left) : 0;
-    struct reader  near = { &shape->local, first, 0, 0 }, far = { &shape->remote, first, 0, 0 };
+    struct reader  local = { &shape->local, first, 0, 0 }, remote = { &shape->remote, first, 0, 0 };
     unsigned char *base = shape->part->base;
 
     for (; left > 0; left -= len) {
-        read_on(&near);
-        read_on(&far);
-        len = near.left < far.left ? near.left : far.left;
+        read_on(&local);
+        read_on(&remote);
+        len = local.left < remote.left ? local.left : remote.left;
         if (shape->get)
-            tern_op_move(near_place(near.at), base + far.at, len);
+            tern_op_move(local_address(local.at), base + remote.at, len);
         else
-            tern_op_move(base + far.at, near_place(near.at), len);
-        take(&near, len);
-        take(&far, len);
+            tern_op_move(base + remote.at, local_address(local.at), len);
+        take(&local, len);
+        take(&remote, len);
     }
 }
 

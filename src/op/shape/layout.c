@@ -95,39 +95,39 @@ static uint64_t strided_run(const struct tern_layout *side, uint64_t at, uint64_
 
 /* Find the entry at the cursor, and move the cursor past entries that are consumed or empty. Each entry is read
  * once, because others may be able to write the list. Returns false at the end of the list. */
-static bool settle(const struct tern_layout *side, struct tern_cursor *mark, struct tern_layout_extent *e)
+static bool settle(const struct tern_layout *side, struct tern_cursor *cursor, struct tern_layout_extent *e)
 {
-    for (; mark->index < side->count; mark->index++) {
-        *e = entry(side, mark->index);
-        if (mark->within < e->len)
+    for (; cursor->index < side->count; cursor->index++) {
+        *e = entry(side, cursor->index);
+        if (cursor->within < e->len)
             return true;
-        mark->within -= e->len;
+        cursor->within -= e->len;
     }
     return false;
 }
 
-uint64_t tern_op_layout_run(const struct tern_layout *side, const struct tern_cursor *mark, uint64_t *where)
+uint64_t tern_op_layout_run(const struct tern_layout *side, const struct tern_cursor *cursor, uint64_t *where)
 {
-    struct tern_cursor        at = *mark;
+    struct tern_cursor        at = *cursor;
     struct tern_layout_extent e;
 
     if (side->kind == TERN_LAYOUT_STRIDED)
-        return strided_run(side, mark->at, where);
+        return strided_run(side, cursor->at, where);
     if (!settle(side, &at, &e))
         return 0;
     *where = e.at + at.within;
     return e.len - at.within;
 }
 
-void tern_op_layout_skip(const struct tern_layout *side, struct tern_cursor *mark, uint64_t len)
+void tern_op_layout_skip(const struct tern_layout *side, struct tern_cursor *cursor, uint64_t len)
 {
     struct tern_layout_extent e;
 
-    mark->at += len;
+    cursor->at += len;
     if (side->kind == TERN_LAYOUT_STRIDED)
         return;
-    mark->within += len;
-    settle(side, mark, &e);
+    cursor->within += len;
+    settle(side, cursor, &e);
 }
 
 /* ---- packing ---- */
@@ -224,46 +224,46 @@ static void copy_strided(struct packing *p, uint64_t at, uint64_t len)
     }
 }
 
-static bool copy_listed(struct packing *p, struct tern_cursor *mark, uint64_t len)
+static bool copy_listed(struct packing *p, struct tern_cursor *cursor, uint64_t len)
 {
     struct tern_layout_extent e;
 
     while (len > 0) {
         uint64_t part;
 
-        if (!settle(p->side, mark, &e) || !tern_base_covers(p->memory->size, e.at, e.len))
+        if (!settle(p->side, cursor, &e) || !tern_base_covers(p->memory->size, e.at, e.len))
             return false;
-        part = e.len - mark->within < len ? e.len - mark->within : len;
-        copy_run(p, e.at + mark->within, part);
-        mark->within += part;
+        part = e.len - cursor->within < len ? e.len - cursor->within : len;
+        copy_run(p, e.at + cursor->within, part);
+        cursor->within += part;
         len -= part;
     }
     return true;
 }
 
-static bool copy_stream(struct packing *p, struct tern_cursor *mark, uint64_t len)
+static bool copy_stream(struct packing *p, struct tern_cursor *cursor, uint64_t len)
 {
-    uint64_t at = mark->at;
+    uint64_t at = cursor->at;
 
-    mark->at += len;
+    cursor->at += len;
     if (p->side->kind != TERN_LAYOUT_STRIDED)
-        return copy_listed(p, mark, len);
+        return copy_listed(p, cursor, len);
     copy_strided(p, at, len);
     return true;
 }
 
 bool tern_op_layout_pack(const struct tern_layout *side, const struct tern_layout_memory *memory,
-                         struct tern_cursor *mark, uint64_t len, unsigned char *buffer)
+                         struct tern_cursor *cursor, uint64_t len, unsigned char *buffer)
 {
     struct packing p = { side, memory, buffer, true };
 
-    return copy_stream(&p, mark, len);
+    return copy_stream(&p, cursor, len);
 }
 
 bool tern_op_layout_unpack(const struct tern_layout *side, const struct tern_layout_memory *memory,
-                           struct tern_cursor *mark, uint64_t len, const unsigned char *buffer)
+                           struct tern_cursor *cursor, uint64_t len, const unsigned char *buffer)
 {
     struct packing p = { side, memory, (unsigned char *)(uintptr_t)buffer, false };
 
-    return copy_stream(&p, mark, len);
+    return copy_stream(&p, cursor, len);
 }

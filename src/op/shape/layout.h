@@ -77,16 +77,16 @@ bool tern_op_layout_valid(const struct tern_layout *side, uint64_t size);
 
 /* The length of the run at the cursor, with the offset of the run in *where. Returns 0 at the end of a list. The
  * cursor must not be at the end of a strided layout. */
-uint64_t tern_op_layout_run(const struct tern_layout *side, const struct tern_cursor *mark, uint64_t *where);
+uint64_t tern_op_layout_run(const struct tern_layout *side, const struct tern_cursor *cursor, uint64_t *where);
 
 /* Advance the cursor by len bytes. */
-void tern_op_layout_skip(const struct tern_layout *side, struct tern_cursor *mark, uint64_t len);
+void tern_op_layout_skip(const struct tern_layout *side, struct tern_cursor *cursor, uint64_t len);
 
 /* Copy len bytes of the stream between the layout's memory and a buffer, and advance the cursor. Returns false if a
  * list entry does not lie in the memory; everything before that entry has been copied. */
 bool tern_op_layout_pack(const struct tern_layout *side, const struct tern_layout_memory *memory,
-                         struct tern_cursor *mark, uint64_t len, unsigned char *buffer);
+                         struct tern_cursor *cursor, uint64_t len, unsigned char *buffer);
 bool tern_op_layout_unpack(const struct tern_layout *side, const struct tern_layout_memory *memory,
-                           struct tern_cursor *mark, uint64_t len, const unsigned char *buffer);
+                           struct tern_cursor *cursor, uint64_t len, const unsigned char *buffer);
 
 #endif

@@ -10,22 +10,22 @@
 /* ---- memory ---- */
 
 /* Copy the list, which belongs to the application. Returns the end of the copy. */
-static unsigned char *keep_list(struct tern_layout *side, unsigned char *room)
+static unsigned char *keep_list(struct tern_layout *side, unsigned char *buf)
 {
     size_t bytes = tern_op_layout_list_bytes(side);
 
-    memcpy(room, side->list, bytes);
-    side->list = room;
-    return room + bytes;
+    memcpy(buf, side->list, bytes);
+    side->list = buf;
+    return buf + bytes;
 }
 
-static void bundle_advance(struct tern_compound *work);
-static void bundle_ended(struct tern_compound *work, struct tern_pending *transfer, tern_status status);
-static void bundle_cancel(struct tern_compound *work);
-static void bundle_release(struct tern_compound *work);
+static void multi_advance(struct tern_compound *compound);
+static void multi_ended(struct tern_compound *compound, struct tern_pending *transfer, tern_status status);
+static void multi_cancel(struct tern_compound *compound);
+static void multi_release(struct tern_compound *compound);
 
 struct tern_multi *tern_op_multi_make(struct tern_ctx *ctx, const struct tern_shape *shape,
-                                      const struct tern_multi_method *way)
+                                      const struct tern_multi_method *method)
 {
     size_t dims = shape->stride ? shape->stride->dims : 0;
     size_t lists =
@@ -39,12 +39,12 @@ struct tern_multi *tern_op_multi_make(struct tern_ctx *ctx, const struct tern_sh
     }
     *b = (struct tern_multi){
         .compound = { .pending = pending,
-                      .advance = bundle_advance,
-                      .ended = bundle_ended,
-                      .cancel = bundle_cancel,
-                      .release = bundle_release },
+                      .advance = multi_advance,
+                      .ended = multi_ended,
+                      .cancel = multi_cancel,
+                      .release = multi_release },
         .ctx = ctx,
-        .method = way,
+        .method = method,
         .shape = *shape,
     };
     if (shape->stride)
@@ -68,9 +68,9 @@ void tern_op_multi_free(struct tern_multi *b)
     free(b);
 }
 
-static void bundle_release(struct tern_compound *work)
+static void multi_release(struct tern_compound *compound)
 {
-    free(work);
+    free(compound);
 }
 
 /* ---- transfers ---- */
@@ -104,15 +104,15 @@ static void count_copied(struct tern_multi *b, struct tern_pending *transfer)
 static tern_status start_one(struct tern_multi *b)
 {
     struct tern_pending      *transfer = tern_core_pending_new(b->ctx);
-    struct tern_shape_cursors marks = b->cursors;
+    struct tern_shape_cursors cursors = b->cursors;
     tern_status               st;
 
     if (!transfer)
         return tern_base_fail(TERN_ERR_NOMEM, "no memory for one more transfer under way");
     transfer->owner = &b->compound;
-    st = b->method->start(b, transfer, &marks);
+    st = b->method->start(b, transfer, &cursors);
     if (st == TERN_OK || st == TERN_PENDING)
-        b->cursors = marks;
+        b->cursors = cursors;
     if (st == TERN_OK ||
         (st == TERN_PENDING && (b->method->copies_source || transfer->op.copied == transfer->op.xfer.len)))
         count_copied(b, transfer);
@@ -123,9 +123,9 @@ static tern_status start_one(struct tern_multi *b)
     return st;
 }
 
-static void bundle_ended(struct tern_compound *work, struct tern_pending *transfer, tern_status status)
+static void multi_ended(struct tern_compound *compound, struct tern_pending *transfer, tern_status status)
 {
-    struct tern_multi *b = (struct tern_multi *)work;
+    struct tern_multi *b = (struct tern_multi *)compound;
 
     if (b->method->ended)
         b->method->ended(b, transfer, status);
@@ -138,7 +138,7 @@ static void bundle_ended(struct tern_compound *work, struct tern_pending *transf
 
 /* All transfers have ended, or the operation has stopped. Send the notification if there is one. Returns false if
  * there is no space for the notification yet. */
-static bool is_told(struct tern_multi *b)
+static bool notify_sent(struct tern_multi *b)
 {
     tern_status st = b->notifies && !b->stopped ? tern_op_two_step_notify(&b->compound, &b->notification) : TERN_OK;
 
@@ -146,9 +146,9 @@ static bool is_told(struct tern_multi *b)
     return st != TERN_AGAIN;
 }
 
-static void bundle_advance(struct tern_compound *work)
+static void multi_advance(struct tern_compound *compound)
 {
-    struct tern_multi *b = (struct tern_multi *)work;
+    struct tern_multi *b = (struct tern_multi *)compound;
     tern_status        st = TERN_OK;
 
     while (!b->stopped && st != TERN_AGAIN && b->cursors.remote.at < b->shape.total && b->in_flight < b->method->most) {
@@ -156,13 +156,13 @@ static void bundle_advance(struct tern_compound *work)
         b->status = st < 0 ? st : b->status;
         b->stopped = st < 0;
     }
-    if (b->in_flight == 0 && (b->stopped || b->cursors.remote.at == b->shape.total) && is_told(b))
-        tern_core_compound_end(work, b->status);
+    if (b->in_flight == 0 && (b->stopped || b->cursors.remote.at == b->shape.total) && notify_sent(b))
+        tern_core_compound_end(compound, b->status);
 }
 
-static void bundle_cancel(struct tern_compound *work)
+static void multi_cancel(struct tern_compound *compound)
 {
-    struct tern_multi *b = (struct tern_multi *)work;
+    struct tern_multi *b = (struct tern_multi *)compound;
     unsigned           link = b->shape.part->link;
 
     b->stopped = true;
@@ -180,5 +180,5 @@ tern_status tern_op_multi_first(struct tern_multi *b)
 void tern_op_multi_go(struct tern_multi *b)
 {
     tern_core_compound_enlist(&b->compound);
-    bundle_advance(&b->compound);
+    multi_advance(&b->compound);
 }

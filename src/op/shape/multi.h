@@ -13,9 +13,9 @@ struct tern_multi_method {
     /* Start the next transfer, using the given record, at the cursors, and advance the cursors. Returns the same
      * values as the start function of a path. On return, op.xfer.len of the record is the number of bytes of the
      * transfer; for a put, op.copied is the number of bytes whose source may be overwritten. */
-    tern_status (*start)(struct tern_multi *bundle, struct tern_pending *transfer, struct tern_shape_cursors *marks);
+    tern_status (*start)(struct tern_multi *multi, struct tern_pending *transfer, struct tern_shape_cursors *cursors);
     /* A transfer that was pending has ended. NULL: nothing to do. */
-    void (*ended)(struct tern_multi *bundle, struct tern_pending *transfer, tern_status status);
+    void (*ended)(struct tern_multi *multi, struct tern_pending *transfer, tern_status status);
 };
 
 extern const struct tern_multi_method tern_op_method_pieces, tern_op_method_packed, tern_op_method_staged;
@@ -37,13 +37,13 @@ struct tern_multi {
 
 /* Make a multi-transfer operation without starting it. Returns NULL if there is no memory. */
 struct tern_multi *tern_op_multi_make(struct tern_ctx *ctx, const struct tern_shape *shape,
-                                      const struct tern_multi_method *way);
-void               tern_op_multi_free(struct tern_multi *bundle);
+                                      const struct tern_multi_method *method);
+void               tern_op_multi_free(struct tern_multi *multi);
 
 /* Start the first transfer. If this returns TERN_AGAIN or an error, nothing has been started. */
-tern_status tern_op_multi_first(struct tern_multi *bundle);
+tern_status tern_op_multi_first(struct tern_multi *multi);
 
 /* Continue with the remaining transfers. From now on the context owns the operation. */
-void tern_op_multi_go(struct tern_multi *bundle);
+void tern_op_multi_go(struct tern_multi *multi);
 
 #endif

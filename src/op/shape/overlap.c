@@ -33,14 +33,14 @@ static bool is_nested(const struct tern_layout *side)
 
 static uint64_t list_runs(const struct tern_layout *side, uint64_t shift, int of, struct run *run)
 {
-    struct tern_cursor mark = { 0, 0, 0 };
+    struct tern_cursor cursor = { 0, 0, 0 };
     uint64_t           count = 0;
 
-    while (mark.at < side->total) {
-        run[count].len = tern_op_layout_run(side, &mark, &run[count].at);
+    while (cursor.at < side->total) {
+        run[count].len = tern_op_layout_run(side, &cursor, &run[count].at);
         run[count].at += shift;
         run[count].of = of;
-        tern_op_layout_skip(side, &mark, run[count].len);
+        tern_op_layout_skip(side, &cursor, run[count].len);
         count++;
     }
     return count;

@@ -17,109 +17,111 @@
 
 static const struct tern_layout_memory here = { NULL, UINT64_MAX };
 
-static void load_strided(struct tern_op_batch *load, const struct tern_layout *far, const struct tern_cursor *mark,
-                         size_t room)
+static void batch_strided(struct tern_op_batch *batch, const struct tern_layout *remote,
+                          const struct tern_cursor *cursor, size_t room)
 {
-    uint64_t left = far->total - mark->at, fits;
+    uint64_t left = remote->total - cursor->at, fits;
 
-    load->list = far->dim;
-    load->list_bytes = far->dims * sizeof(*far->dim);
-    load->request.dims = (uint16_t)far->dims;
-    load->request.first = far->first;
-    load->request.total = far->total;
-    load->request.at = mark->at;
-    fits = room - wire_payload_at(load->list_bytes);
-    if (fits > far->run) /* whole runs only */
-        fits -= (mark->at + fits) % far->run;
-    load->request.len = left < fits ? left : fits;
+    batch->list = remote->dim;
+    batch->list_bytes = remote->dims * sizeof(*remote->dim);
+    batch->request.dims = (uint16_t)remote->dims;
+    batch->request.first = remote->first;
+    batch->request.total = remote->total;
+    batch->request.at = cursor->at;
+    fits = room - wire_payload_at(batch->list_bytes);
+    if (fits > remote->run) /* whole runs only */
+        fits -= (cursor->at + fits) % remote->run;
+    batch->request.len = left < fits ? left : fits;
 }
 
 /* Add as many entries as fit together with their data. */
-static void load_listed(struct tern_op_batch *load, const struct tern_layout *far, const struct tern_cursor *mark,
-                        size_t room)
+static void batch_listed(struct tern_op_batch *batch, const struct tern_layout *remote,
+                         const struct tern_cursor *cursor, size_t room)
 {
-    size_t   each = far->kind == TERN_LAYOUT_VECTOR ? sizeof(struct tern_layout_extent) : sizeof(tern_layout_offset);
+    size_t   each = remote->kind == TERN_LAYOUT_VECTOR ? sizeof(struct tern_layout_extent) : sizeof(tern_layout_offset);
     uint64_t len = 0, count = 0;
 
-    load->list = (const unsigned char *)far->list + mark->index * each;
-    while (mark->index + count < far->count && wire_payload_at((count + 1) * each) + len < room) {
-        const struct tern_layout_extent *e = (const struct tern_layout_extent *)far->list + mark->index + count;
-        uint64_t                         bytes = far->kind == TERN_LAYOUT_VECTOR ? e->len : far->run;
+    batch->list = (const unsigned char *)remote->list + cursor->index * each;
+    while (cursor->index + count < remote->count && wire_payload_at((count + 1) * each) + len < room) {
+        const struct tern_layout_extent *e = (const struct tern_layout_extent *)remote->list + cursor->index + count;
+        uint64_t                         bytes = remote->kind == TERN_LAYOUT_VECTOR ? e->len : remote->run;
 
-        len += count == 0 ? bytes - mark->within : bytes;
+        len += count == 0 ? bytes - cursor->within : bytes;
         count++;
     }
-    load->list_bytes = count * each;
-    load->request.count = (uint32_t)count;
-    load->request.at = mark->within;
-    load->request.len = len < room - wire_payload_at(load->list_bytes) ? len : room - wire_payload_at(load->list_bytes);
+    batch->list_bytes = count * each;
+    batch->request.count = (uint32_t)count;
+    batch->request.at = cursor->within;
+    batch->request.len =
+        len < room - wire_payload_at(batch->list_bytes) ? len : room - wire_payload_at(batch->list_bytes);
 }
 
-void tern_op_batch_fill(struct tern_op_batch *load, enum wire_verb verb, const struct tern_layout *far,
-                        const struct tern_cursor *mark, size_t room)
+void tern_op_batch_fill(struct tern_op_batch *batch, enum wire_verb verb, const struct tern_layout *remote,
+                        const struct tern_cursor *cursor, size_t room)
 {
-    *load = (struct tern_op_batch){ .request = { .verb = (uint8_t)verb, .kind = (uint8_t)far->kind, .run = far->run } };
-    if (far->kind == TERN_LAYOUT_STRIDED)
-        load_strided(load, far, mark, room);
+    *batch = (struct tern_op_batch){ .request = {
+                                         .verb = (uint8_t)verb, .kind = (uint8_t)remote->kind, .run = remote->run } };
+    if (remote->kind == TERN_LAYOUT_STRIDED)
+        batch_strided(batch, remote, cursor, room);
     else
-        load_listed(load, far, mark, room);
+        batch_listed(batch, remote, cursor, room);
 }
 
-size_t tern_op_batch_write(const struct tern_op_batch *load, unsigned char *to)
+size_t tern_op_batch_write(const struct tern_op_batch *batch, unsigned char *to)
 {
-    memcpy(to, &load->request, sizeof(load->request));
-    memcpy(to + sizeof(load->request), load->list, load->list_bytes);
-    return sizeof(load->request) + load->list_bytes;
+    memcpy(to, &batch->request, sizeof(batch->request));
+    memcpy(to + sizeof(batch->request), batch->list, batch->list_bytes);
+    return sizeof(batch->request) + batch->list_bytes;
 }
 
 /* Pack the data of a put into the RPC buffer. With fixed payload, the data goes through a temporary buffer. */
-static void pack(const struct tern_layout *near, struct tern_cursor *mark, uint64_t len, unsigned char *to)
+static void pack(const struct tern_layout *local, struct tern_cursor *cursor, uint64_t len, unsigned char *to)
 {
     unsigned char *between = tern_opt.payload == TERN_PAYLOAD_FIXED ? malloc(len) : NULL;
 
-    tern_op_layout_pack(near, &here, mark, len, between ? between : to);
+    tern_op_layout_pack(local, &here, cursor, len, between ? between : to);
     if (between)
         memcpy(to, between, len);
     free(between);
 }
 
 /* Unpack the response of a get. Any thread may call this. */
-static void unpack_answer(struct tern_link_op *op, const unsigned char *bytes, size_t len)
+static void unpack_response(struct tern_link_op *op, const unsigned char *bytes, size_t len)
 {
     struct tern_pending *transfer = (struct tern_pending *)op;
     struct tern_multi   *b = (struct tern_multi *)transfer->owner;
-    struct tern_cursor   mark = { transfer->scratch[0], transfer->scratch[1], transfer->scratch[2] };
+    struct tern_cursor   cursor = { transfer->scratch[0], transfer->scratch[1], transfer->scratch[2] };
 
-    tern_op_layout_unpack(&b->shape.local, &here, &mark, len, bytes);
+    tern_op_layout_unpack(&b->shape.local, &here, &cursor, len, bytes);
 }
 
-static tern_status packed_start(struct tern_multi *b, struct tern_pending *transfer, struct tern_shape_cursors *marks)
+static tern_status packed_start(struct tern_multi *b, struct tern_pending *transfer, struct tern_shape_cursors *cursors)
 {
     const struct tern_link_part *part = b->shape.part;
     const struct tern_link_ops  *ops = tern_job.ops[part->link];
     struct tern_lane            *lane = b->ctx->lane[part->link];
     struct tern_xfer             xfer = { .part = part, .get = b->shape.get };
     struct tern_link_op         *op = &transfer->op;
-    struct tern_op_batch         load;
+    struct tern_op_batch         batch;
     size_t                       request;
     tern_status                  st = ops->rpc_open(lane, &xfer, op);
 
     if (st != TERN_OK)
         return st;
-    tern_op_batch_fill(&load, b->shape.get ? WIRE_GET : WIRE_PUT, &b->shape.remote, &marks->remote, op->rpc_bytes);
-    request = tern_op_batch_write(&load, op->rpc_buf);
-    op->xfer.len = load.request.len;
+    tern_op_batch_fill(&batch, b->shape.get ? WIRE_GET : WIRE_PUT, &b->shape.remote, &cursors->remote, op->rpc_bytes);
+    request = tern_op_batch_write(&batch, op->rpc_buf);
+    op->xfer.len = batch.request.len;
     if (b->shape.get) {
-        memcpy(transfer->scratch, &marks->local, sizeof(transfer->scratch));
-        op->on_response = unpack_answer;
-        tern_op_layout_skip(&b->shape.local, &marks->local, load.request.len);
-        ops->rpc_send(lane, op, request, load.request.len);
+        memcpy(transfer->scratch, &cursors->local, sizeof(transfer->scratch));
+        op->on_response = unpack_response;
+        tern_op_layout_skip(&b->shape.local, &cursors->local, batch.request.len);
+        ops->rpc_send(lane, op, request, batch.request.len);
     } else {
-        request = wire_payload_at(load.list_bytes);
-        pack(&b->shape.local, &marks->local, load.request.len, op->rpc_buf + request);
-        ops->rpc_send(lane, op, request + load.request.len, 0);
+        request = wire_payload_at(batch.list_bytes);
+        pack(&b->shape.local, &cursors->local, batch.request.len, op->rpc_buf + request);
+        ops->rpc_send(lane, op, request + batch.request.len, 0);
     }
-    tern_op_layout_skip(&b->shape.remote, &marks->remote, load.request.len);
+    tern_op_layout_skip(&b->shape.remote, &cursors->remote, batch.request.len);
     return TERN_PENDING;
 }
 

@@ -14,10 +14,10 @@ struct tern_op_batch {
 
 /* Describe as much of the remote layout, starting at the cursor, as fits into `room` bytes: the request, the list,
  * and the data. */
-void tern_op_batch_fill(struct tern_op_batch *load, enum wire_verb verb, const struct tern_layout *far,
-                        const struct tern_cursor *mark, size_t room);
+void tern_op_batch_fill(struct tern_op_batch *batch, enum wire_verb verb, const struct tern_layout *remote,
+                        const struct tern_cursor *cursor, size_t room);
 
 /* Write the request and the list. Returns the number of bytes written. */
-size_t tern_op_batch_write(const struct tern_op_batch *load, unsigned char *to);
+size_t tern_op_batch_write(const struct tern_op_batch *batch, unsigned char *to);
 
 #endif

@@ -2,10 +2,10 @@
  * keeps some of them in flight until all have ended. */
 #include "op/shape/multi.h"
 
-static tern_status piece_start(struct tern_multi *b, struct tern_pending *transfer, struct tern_shape_cursors *marks)
+static tern_status piece_start(struct tern_multi *b, struct tern_pending *transfer, struct tern_shape_cursors *cursors)
 {
     const struct tern_link_part *part = b->shape.part;
-    struct tern_link_iov         piece = tern_op_shape_piece(&b->shape, marks, UINT64_MAX);
+    struct tern_link_iov         piece = tern_op_shape_piece(&b->shape, cursors, UINT64_MAX);
     struct tern_xfer             xfer = {
                     .part = part, .offset = piece.offset, .local = piece.local, .len = piece.len, .get = b->shape.get
     };

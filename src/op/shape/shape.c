@@ -5,12 +5,13 @@
 #include "op/start.h"
 #include "op/shape/multi.h"
 
-void tern_op_shape_layouts(struct tern_shape *shape, struct tern_layout_dim *near, struct tern_layout_dim *far)
+void tern_op_shape_layouts(struct tern_shape *shape, struct tern_layout_dim *local_dim,
+                           struct tern_layout_dim *remote_dim)
 {
     if (!shape->stride)
         return;
-    tern_op_layout_local(&shape->local, shape->stride, shape->local_first, near);
-    tern_op_layout_remote(&shape->remote, shape->stride, shape->remote_first, far);
+    tern_op_layout_local(&shape->local, shape->stride, shape->local_first, local_dim);
+    tern_op_layout_remote(&shape->remote, shape->stride, shape->remote_first, remote_dim);
 }
 
 static uint64_t least(uint64_t a, uint64_t b)
@@ -18,27 +19,27 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-struct tern_link_iov tern_op_shape_piece(const struct tern_shape *shape, struct tern_shape_cursors *marks,
+struct tern_link_iov tern_op_shape_piece(const struct tern_shape *shape, struct tern_shape_cursors *cursors,
                                          uint64_t most)
 {
-    uint64_t near, far, near_end, far_end, len = 0, part;
+    uint64_t local, remote, local_end, remote_end, len = 0, part;
 
-    near = near_end = far = far_end = 0;
+    local = local_end = remote = remote_end = 0;
     do {
-        uint64_t near_run = tern_op_layout_run(&shape->local, &marks->local, &near_end);
-        uint64_t far_run = tern_op_layout_run(&shape->remote, &marks->remote, &far_end);
+        uint64_t local_run = tern_op_layout_run(&shape->local, &cursors->local, &local_end);
+        uint64_t remote_run = tern_op_layout_run(&shape->remote, &cursors->remote, &remote_end);
 
         if (len == 0)
-            near = near_end, far = far_end;
-        else if (near_end != near + len || far_end != far + len)
+            local = local_end, remote = remote_end;
+        else if (local_end != local + len || remote_end != remote + len)
             break;
-        part = least(least(near_run, far_run), most - len);
-        tern_op_layout_skip(&shape->local, &marks->local, part);
-        tern_op_layout_skip(&shape->remote, &marks->remote, part);
+        part = least(least(local_run, remote_run), most - len);
+        tern_op_layout_skip(&shape->local, &cursors->local, part);
+        tern_op_layout_skip(&shape->remote, &cursors->remote, part);
         len += part;
-    } while (len < most && marks->remote.at < shape->total &&
+    } while (len < most && cursors->remote.at < shape->total &&
              shape->local.kind != TERN_LAYOUT_STRIDED); /* strided layouts are already folded */
-    return (struct tern_link_iov){ .offset = far, .local = (void *)(uintptr_t)near, .len = (size_t)len };
+    return (struct tern_link_iov){ .offset = remote, .local = (void *)(uintptr_t)local, .len = (size_t)len };
 }
 
 struct shaped {
@@ -73,15 +74,15 @@ static uint64_t run_of(const struct tern_layout *side)
 
 static const struct tern_multi_method *choose(struct tern_shape *shape)
 {
-    struct tern_layout_dim near_dim[TERN_STRIDE_DIMS], far_dim[TERN_STRIDE_DIMS];
-    uint64_t               near, far;
+    struct tern_layout_dim local_dim[TERN_STRIDE_DIMS], remote_dim[TERN_STRIDE_DIMS];
+    uint64_t               local, remote;
 
-    tern_op_shape_layouts(shape, near_dim, far_dim);
-    near = run_of(&shape->local);
-    far = run_of(&shape->remote);
-    if ((near > tern_opt.pack && far > tern_opt.pack) || (near == shape->total && far == shape->total))
+    tern_op_shape_layouts(shape, local_dim, remote_dim);
+    local = run_of(&shape->local);
+    remote = run_of(&shape->remote);
+    if ((local > tern_opt.pack && remote > tern_opt.pack) || (local == shape->total && remote == shape->total))
         return &tern_op_method_pieces;
-    if (far > tern_opt.pack || far == shape->total)
+    if (remote > tern_opt.pack || remote == shape->total)
         return &tern_op_method_staged;
     return shape->part->path->prefers_packing ? &tern_op_method_packed : &tern_op_method_pieces;
 }

@@ -40,9 +40,10 @@ tern_status tern_op_shape_start(struct tern_ctx *ctx, struct tern_shape *shape, 
 /* Start the transfer and wait until it completes or the context's time limit expires. */
 tern_status tern_op_shape_run(struct tern_ctx *ctx, struct tern_shape *shape, const char *what);
 
-/* Fill in the layouts of a strided shape. `near` and `far` are storage for as many local and remote dimensions as
- * the stride has. A shape that lists describe already has its layouts, and is not changed. */
-void tern_op_shape_layouts(struct tern_shape *shape, struct tern_layout_dim *near, struct tern_layout_dim *far);
+/* Fill in the layouts of a strided shape. `local_dim` and `remote_dim` are storage for as many dimensions as the stride
+ * has. A shape that lists describe already has its layouts, and is not changed. */
+void tern_op_shape_layouts(struct tern_shape *shape, struct tern_layout_dim *local_dim,
+                           struct tern_layout_dim *remote_dim);
 
 /* A position on both sides of a transfer. */
 struct tern_shape_cursors {
@@ -51,7 +52,7 @@ struct tern_shape_cursors {
 
 /* The longest piece, of up to `most` bytes, that starts at the cursors and is contiguous on both sides. Advances the
  * cursors past the piece. */
-struct tern_link_iov tern_op_shape_piece(const struct tern_shape *shape, struct tern_shape_cursors *marks,
+struct tern_link_iov tern_op_shape_piece(const struct tern_shape *shape, struct tern_shape_cursors *cursors,
                                          uint64_t most);
 
 /* direct.c: copy the data within the call. */

@@ -15,20 +15,20 @@ static const struct tern_layout_memory here = { NULL, UINT64_MAX };
 
 static void staged_ended(struct tern_multi *b, struct tern_pending *transfer, tern_status status)
 {
-    struct tern_cursor mark;
+    struct tern_cursor cursor;
 
-    memcpy(&mark, transfer->scratch, sizeof(mark));
+    memcpy(&cursor, transfer->scratch, sizeof(cursor));
     if (b->shape.get && status == TERN_OK && !b->stopped)
-        tern_op_layout_unpack(&b->shape.local, &here, &mark, transfer->op.xfer.len, transfer->stage);
+        tern_op_layout_unpack(&b->shape.local, &here, &cursor, transfer->op.xfer.len, transfer->stage);
     if (!transfer->op.buffer_in_use)
         free(transfer->stage);
 }
 
-static tern_status staged_start(struct tern_multi *b, struct tern_pending *transfer, struct tern_shape_cursors *marks)
+static tern_status staged_start(struct tern_multi *b, struct tern_pending *transfer, struct tern_shape_cursors *cursors)
 {
     const struct tern_link_part *part = b->shape.part;
     struct tern_xfer             xfer = { .part = part, .get = b->shape.get, .heap = true };
-    uint64_t                     run = tern_op_layout_run(&b->shape.remote, &marks->remote, &xfer.offset);
+    uint64_t                     run = tern_op_layout_run(&b->shape.remote, &cursors->remote, &xfer.offset);
     tern_status                  st;
 
     xfer.len = run < STAGE ? run : STAGE;
@@ -37,12 +37,12 @@ static tern_status staged_start(struct tern_multi *b, struct tern_pending *trans
     transfer->op.xfer = xfer;
     transfer->op.buffer_in_use = false;
     if (b->shape.get) {
-        memcpy(transfer->scratch, &marks->local, sizeof(marks->local));
-        tern_op_layout_skip(&b->shape.local, &marks->local, xfer.len);
+        memcpy(transfer->scratch, &cursors->local, sizeof(cursors->local));
+        tern_op_layout_skip(&b->shape.local, &cursors->local, xfer.len);
     } else {
-        tern_op_layout_pack(&b->shape.local, &here, &marks->local, xfer.len, xfer.local);
+        tern_op_layout_pack(&b->shape.local, &here, &cursors->local, xfer.len, xfer.local);
     }
-    tern_op_layout_skip(&b->shape.remote, &marks->remote, xfer.len);
+    tern_op_layout_skip(&b->shape.remote, &cursors->remote, xfer.len);
     st = part->path->start(b->ctx->lane[part->link], &xfer, &transfer->op);
     if (st != TERN_PENDING)
         staged_ended(b, transfer, st);
