@@ -180,7 +180,7 @@ size_t tern_shm_msg_max_data(struct tern_link *link, int peer, unsigned channel)
     return channel == TERN_CHANNEL_NOTIFY ? 0 : tern_base_ring_max_data(tern_shm(link)->msg.shape[kind_of(channel)]);
 }
 
-/* The sending side of the rings of a kind to a peer; the first call creates it. On failure returns NULL and sets *st. */
+/* The sending side of the rings of a kind to a peer; the first call creates it. Returns NULL and sets *st on error. */
 static inline struct shm_tx *tx_to(struct shm_link *shm, int peer, enum shm_queue_kind kind, tern_status *st)
 {
     struct shm_tx *tx;
