@@ -2,8 +2,8 @@
  *
  * A long piece is transferred alone. Short pieces are collected and transferred together. A get has another method
  * for pieces that lie close together (data sieving): reading all of the memory around them costs less than listing
- * each piece, as long as it reads fewer than WORTH unneeded bytes for each piece. The memory around the pieces may
- * be unreadable; then the pieces are listed after all. A put cannot use this method, because it must not write the
+ * each piece, as long as that is no more than about WORTH bytes for each piece. The memory around the pieces may be
+ * unreadable; then the pieces are listed after all. A put cannot use this method, because it must not write the
  * bytes between its pieces.
  */
 #include <tern/rma.h>
