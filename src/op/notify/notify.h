@@ -1,11 +1,13 @@
-/* notify.h: notifications that come, and the requests that wait for them; notifications that go out.
+/* notify.h: incoming notifications, the requests that wait for them, and outgoing notifications.
  *
- * A notification says that an access of its source to a region has ended. It goes to the oldest started request of the
- * target that takes it, or is kept until one does (match.h). Whoever polls for messages delivers it, whatever thread
- * that is; a lock that costs nothing while there is one thread guards requests and what is kept.
+ * A notification says that an access of its source to a region has completed. It is matched with the oldest started
+ * request of the target that accepts it, or is stored as unexpected until one does (match.h). The thread that polls for
+ * messages delivers it, whichever thread that is. A biased lock, which costs nothing while there is one thread, guards
+ * the requests and the unexpected notifications.
  *
- * What is kept is bounded (TERN_NOTIFY_KEEP). A target that is full takes only what a request waits for; the rest stays
- * in the queues of the links, and those who send find no room.
+ * The number of unexpected notifications is bounded (TERN_NOTIFY_KEEP). A target at the limit accepts only
+ * notifications that match a started request. The others stay in the queues of the links, and their senders see
+ * back-pressure.
  */
 #ifndef TERN_OP_NOTIFY_NOTIFY_H
 #define TERN_OP_NOTIFY_NOTIFY_H
@@ -22,60 +24,63 @@
 
 enum tern_notice_state { TERN_NOTICE_IDLE, TERN_NOTICE_STARTED, TERN_NOTICE_DONE };
 
-/* A request. What a notification and the wait for it touch is one cache line. */
+/* A notification request. Delivering and waiting for a notification touch only its first cache line. */
 struct tern_notice {
-    _Alignas(64) struct tern_match_request request; /* first */
-    uint32_t               left;                    /* matches that it still waits for */
-    _Atomic uint16_t       state;                   /* enum tern_notice_state. DONE is set by who delivers */
-    bool                   recorded;                /* there is a record */
-    uint32_t               tag;                     /* of the last match, as are source and bytes */
+    _Alignas(64) struct tern_match_request request; /* must be first */
+    uint32_t               left;                    /* number of matches still missing */
+    _Atomic uint16_t       state;                   /* enum tern_notice_state. The delivering thread sets DONE */
+    bool                   recorded;                /* record is valid */
+    uint32_t               tag;                     /* of the last match, like source and bytes */
     int32_t                source;                  /* rank in the job; -1: none yet */
     uint64_t               bytes;
     struct tern_ctx       *ctx;
-    /* The rest. */
-    struct tern_pending   *record; /* what events of this start point at */
+    /* Fields that delivery does not touch. */
+    struct tern_pending   *record; /* the record that the events of this start point to */
     struct tern_team      *team;   /* of the region */
     struct tern_match_name name;
     uint32_t               count;
-    struct tern_notice    *next, **link; /* all of them */
+    struct tern_notice    *next, **link; /* in the list of all requests */
 };
 _Static_assert(offsetof(struct tern_notice, record) == 64, "what is touched is one line");
 
-/* Begin to take notifications: called before the job is joined. Free all requests, and drop what comes, because the
- * program is about to leave. Free the rest when it has left. */
+/* tern_op_notify_open starts to accept notifications; it is called before the rank joins the job. tern_op_notify_leave
+ * frees all requests and drops all further notifications, because the program is about to leave the job.
+ * tern_op_notify_close frees the remaining memory after the rank has left. */
 void tern_op_notify_open(void);
 void tern_op_notify_leave(void);
 void tern_op_notify_close(void);
 
-/* The region is gone on all ranks: so is what was kept for it. */
+/* Drop the unexpected notifications of a region that has been freed on all ranks. */
 void tern_op_notify_forget(uint64_t scope);
 
-/* Requests. name.class says what they take. The calls of one request are made by the thread of its context. */
+/* Notification requests. name.class says what a request matches. The thread of the request's context must make all
+ * calls on that request. */
 tern_status tern_op_notice_new(struct tern_ctx *ctx, const struct tern_region *region, struct tern_match_name name,
                                uint32_t count, struct tern_notice **out);
 void        tern_op_notice_free(struct tern_notice *notice);
-bool        tern_op_notice_start(struct tern_notice *notice);  /* false: it is started */
-bool        tern_op_notice_cancel(struct tern_notice *notice); /* false: it is not started, or done */
+bool        tern_op_notice_start(struct tern_notice *notice);  /* false: already started */
+bool        tern_op_notice_cancel(struct tern_notice *notice); /* false: not started, or done */
 
 static inline unsigned tern_op_notice_state(const struct tern_notice *notice)
 {
-    /* acquire: the last match, and the data that it speaks of. Pairs with complete(). */
+    /* acquire: the fields of the last match, and the data of the access. Pairs with complete(). */
     return atomic_load_explicit(&notice->state, memory_order_acquire);
 }
 
-/* Wait for a moment for the one match that a started request needs, by the shortest way there is. True: it has come,
- * and the request is not started any more, as after tern_op_notice_seen(). False: it has not come that way, and may
- * come otherwise. */
+/* Briefly poll for the only match that a started request needs, on the fastest path. Returns true if the match has
+ * arrived; then the request is idle, as after tern_op_notice_seen(). Returns false otherwise; the match may still
+ * arrive on another path. */
 bool tern_op_notice_spin(struct tern_notice *notice);
 
-/* It is done and the program knows. */
+/* Make a completed request idle, after the program has learned of its completion. */
 static inline void tern_op_notice_seen(struct tern_notice *notice)
 {
-    atomic_store_explicit(&notice->state, TERN_NOTICE_IDLE, memory_order_relaxed); /* the context's thread */
+    atomic_store_explicit(&notice->state, TERN_NOTICE_IDLE,
+                          memory_order_relaxed); /* relaxed: only the context's thread accesses it now */
 }
 
-/* Look for notifications, and now and then at everything else; n counts the looks. Operations that are under way are
- * moved forward in each look: the next may be the last before a sleep. */
+/* Poll for notifications, and occasionally for everything else; n counts the polls. Every poll makes progress on
+ * outstanding operations, because it may be the last poll before the thread sleeps. */
 static inline void tern_op_notice_poll(struct tern_ctx *ctx, uint32_t *n)
 {
     if ((*n)++ % 8 == 0 || tern_core_message_polls_links || tern_core_ctx_has_outstanding(ctx))
@@ -83,21 +88,21 @@ static inline void tern_op_notice_poll(struct tern_ctx *ctx, uint32_t *n)
     tern_core_message_poll_notify();
 }
 
-/* Whether a started request waits in vain, because whoever could notify is dead. */
+/* Whether a started request can never complete because every rank that could notify it is dead. */
 bool tern_op_notice_hopeless(const struct tern_notice *notice);
 
-/* What the next start would find. */
+/* Return whether the next start would find an unexpected notification, and describe it. */
 bool tern_op_notice_peek(struct tern_notice *notice, struct tern_match_name *name, uint64_t *bytes);
 
-/* An event of a started request. False: no memory. */
+/* Fill an event for a started request. Returns false if there is no memory. */
 bool tern_op_notice_event(struct tern_notice *notice, tern_event *event);
 
-/* In words, for reports. */
+/* Describe the request in words, for reports. */
 void tern_op_notice_describe(const struct tern_notice *notice, char *text, size_t size);
 
-/* ---- going out ---- */
+/* ---- outgoing notifications ---- */
 
-/* What a notification says. */
+/* The contents of a notification. */
 struct tern_notification {
     uint64_t scope, bytes;
     uint32_t tag;
@@ -109,23 +114,25 @@ static inline struct tern_notification tern_op_notification_of(const struct tern
     return (struct tern_notification){ .scope = part->region, .bytes = bytes, .tag = tag };
 }
 
-/* Take room for one to the job's rank, now; then it is sent, or dropped. */
+/* Reserve space for a notification to a rank of the job, without waiting. The caller must then either send or drop the
+ * notification. */
 tern_status tern_op_notify_reserve(int rank, struct tern_link_msg *msg);
 void        tern_op_notify_send(const struct tern_link_msg *msg, const struct tern_notification *note);
 void        tern_op_notify_drop(const struct tern_link_msg *msg);
 
-/* Notes that carry the data of a put: to a part that permits it, len bytes (at least 1) at an offset, which is at to,
- * if there is room now. tern_op_notify_find_inject before the first. */
+/* Send a notification with the data of a put inline, if there is space now: len bytes (at least 1) for the given offset
+ * of a part that permits this; to is the address of that offset. The caller must call tern_op_notify_find_inject before
+ * the first such put to the part. */
 tern_status tern_op_notify_find_inject(struct tern_link_part *part);
 bool tern_op_notify_inline(struct tern_ctx *ctx, const struct tern_link_part *part, uint32_t tag, uint64_t offset,
                            unsigned char *to, const void *src, size_t len);
 
-/* The same for a word by the shortest way. False: not by that. */
+/* Fast path of tern_op_notify_inline for 8 bytes. Returns false, with no effect, if the path is not available. */
 static inline bool tern_op_notify_word(struct tern_ctx *ctx, const struct tern_link_part *part, uint32_t tag,
                                        uint64_t offset, unsigned char *to, const void *src)
 {
     const uint64_t word[] = { wire_notify_first(tag, WIRE_NOTIFY_INLINE, sizeof(uint64_t)), part->region, offset };
-    /* acquire: the port before the word of it. Pairs with tern_op_notify_find_inject(). */
+    /* acquire: the handle before its contents. Pairs with tern_op_notify_find_inject(). */
     struct tern_inject_notify *port = atomic_load_explicit(&part->inject, memory_order_acquire);
 
     if (TERN_UNLIKELY(!port || !tern_inject_word(port, word, to, src)))
@@ -135,7 +142,7 @@ static inline bool tern_op_notify_word(struct tern_ctx *ctx, const struct tern_l
     return true;
 }
 
-/* Send one if there is room now. */
+/* Send a notification if there is space now; otherwise return TERN_AGAIN. */
 tern_status tern_op_notify_try(int rank, const struct tern_notification *note);
 
 #endif

@@ -1,8 +1,9 @@
-/* signal.h: a put, and behind it an atomic operation on a word of its target, as one operation.
+/* signal.h: a put followed by an atomic operation on a word of the target (the signal), as one operation.
  *
- * Where loads and stores reach both places that is a copy, a store and the target's bell. Where they do not, and
- * whoever serves the target's peers can reach both, a short put and its signal are one errand. Otherwise it is a work
- * of two steps: the transfer, and when that has ended the operation, as atomic operations travel (op/atomic/atomic.h).
+ * If loads and stores reach both locations, the operation is a copy, a store, and a ring of the target's bell. If they
+ * do not, but the RPC server of the target can reach both, a short put and its signal are one RPC. Otherwise the
+ * operation is a compound operation of two steps: the transfer, and after its completion the atomic operation
+ * (op/atomic/atomic.h).
  */
 #ifndef TERN_OP_NOTIFY_SIGNAL_H
 #define TERN_OP_NOTIFY_SIGNAL_H
@@ -12,19 +13,20 @@
 #include "op/atomic/atomic.h"
 #include "op/rpc_serve.h"
 
-/* Start it; all is checked. word is on a part of the same rank as xfer. opts as in tern_put_with, never NULL. */
+/* Start a put with a signal. The caller has checked all arguments. word is on a part of the same rank as xfer. opts is
+ * as in tern_put_with and never NULL. */
 tern_status tern_op_signal_start(struct tern_ctx *ctx, const struct tern_xfer *xfer, const struct tern_op_atomic *word,
                                  const tern_opts *opts, const char *what);
 
-/* The same, and wait until it is done or the context's time limit passes. */
+/* Start a put with a signal, and wait until it completes or the context's time limit passes. */
 tern_status tern_op_signal_run(struct tern_ctx *ctx, const struct tern_xfer *xfer, const struct tern_op_atomic *word,
                                const char *what);
 
-/* At the target: see op/rpc_serve.h. */
+/* The RPC handler at the target: see op/rpc_serve.h. */
 tern_op_rpc_handler tern_op_signal_rpc;
 
-/* A word of the rank has changed: wake whoever sleeps there until it does. Of ranks on other nodes their network
- * tells. */
+/* Wake a rank that sleeps until one of its words changes. For ranks on other nodes this does nothing: their network
+ * link wakes them. */
 void tern_op_signal_wake(int rank);
 
 #endif

@@ -1,4 +1,4 @@
-/* two_step.h: a transfer that is not done at once, and the notification behind it, as one operation. */
+/* two_step.h: a transfer that does not complete immediately and the notification that follows, as one operation. */
 #ifndef TERN_OP_NOTIFY_TWO_STEP_H
 #define TERN_OP_NOTIFY_TWO_STEP_H
 
@@ -8,21 +8,22 @@
 #include "op/notify/notify.h"
 
 struct tern_two_step {
-    struct tern_compound     compound; /* first; its record is what events point at */
+    struct tern_compound     compound; /* must be first; events point to its record */
     struct tern_notification notification;
-    struct tern_pending     *transfer; /* the record of the transfer. NULL: it has ended */
+    struct tern_pending     *transfer; /* the record of the transfer. NULL: the transfer has completed */
     tern_status              status;   /* of the transfer */
-    bool                     stopped;  /* nobody waits any more */
+    bool                     stopped;  /* no event waits for the operation any more */
 };
 
-/* Make one, whose transfer is about to start; NULL: no memory. */
+/* Create an operation whose transfer is about to start. Returns NULL if there is no memory. */
 struct tern_two_step *tern_op_two_step_new(struct tern_ctx *ctx, const struct tern_notification *note);
 
-/* The start returned st: fill the events and go on, or nothing is left of it. Returns st, or TERN_OK where it is under
- * way. */
+/* Continue after the start of the transfer returned st: fill the events of opts if the transfer is outstanding, or free
+ * the operation. Returns st, or TERN_OK if the operation is outstanding. */
 tern_status tern_op_two_step_go(struct tern_two_step *noted, const tern_opts *opts, tern_status st);
 
-/* Send the notification of a work whose transfers have ended. TERN_AGAIN: there is no room yet. */
+/* Send the notification of a compound operation whose transfers have completed. Returns TERN_AGAIN if there is no space
+ * yet. */
 tern_status tern_op_two_step_notify(struct tern_compound *work, const struct tern_notification *note);
 
 #endif

@@ -1,5 +1,5 @@
-/* decode.h: what a tagged message says, checked before anyone acts on it: a function of the bytes and nothing
- * else. */
+/* decode.h: decoding and checking the bytes of a tagged message, before any other code acts on them. The result depends
+ * on the bytes alone. */
 #ifndef TERN_OP_TAGGED_DECODE_H
 #define TERN_OP_TAGGED_DECODE_H
 
@@ -10,17 +10,18 @@
 #include "op/match.h"
 #include "op/wire.h"
 
-/* A message that has come. What was checked is a copy, but for the data, which may be anything. */
+/* A decoded message. All fields were copied before they were checked. The data may be anything. */
 struct tern_tagged_arrival {
-    struct tern_match_name name;   /* without its source */
-    uint64_t               len;    /* of the message */
-    uint64_t               id;     /* 0: its sender waits for no word */
-    struct tern_mem_handle handle; /* of an offer, whose pid is not to be trusted; size 0: none */
+    struct tern_match_name name;   /* the source is not filled in */
+    uint64_t               len;    /* total length of the message */
+    uint64_t               id;     /* 0: the sender does not wait for a FIN */
+    struct tern_mem_handle handle; /* of an RTS; its pid must not be trusted. size 0: not an RTS */
     const unsigned char   *data;
-    size_t                 bytes; /* of data, that came along */
+    size_t                 bytes; /* number of bytes in data, which came with the message */
 };
 
-/* An offer: its card, which speaks of all bytes, then the first of them. */
+/* Decode an RTS: a memory handle that covers the whole message, followed by the first bytes of the message. Returns
+ * false if it is malformed. */
 static inline bool tern_op_tagged_decode_rts(const struct wire_tagged *head, const unsigned char *data, size_t len,
                                              struct tern_tagged_arrival *out)
 {
@@ -34,7 +35,8 @@ static inline bool tern_op_tagged_decode_rts(const struct wire_tagged *head, con
            (!(out->handle.region & WIRE_TAGGED_OWN) || out->handle.mem_kind == TERN_MEM_PRIVATE);
 }
 
-/* The head has TERN_LINK_HEAD bytes, data len. False: the message makes no sense. */
+/* Decode a message with a head of TERN_LINK_HEAD bytes and len bytes of data. Returns false if the message is
+ * malformed. */
 static inline bool tern_op_tagged_decode(const unsigned char *bytes, const unsigned char *data, size_t len,
                                          struct tern_tagged_arrival *out)
 {

@@ -1,15 +1,18 @@
-/* tagged.h: tagged messages, below the checks of the public calls.
+/* tagged.h: tagged messages, below the argument checks of the public calls.
  *
- * Four protocols, by the length of a message: in the head of a message of the link; with its data (eager); an offer,
- * whose data the receiver fetches by one get; the same in chunks. Whatever comes is matched by whoever polls for
- * messages (recv.c); a lock that costs nothing while there is one thread guards receives and what is kept. What has
- * to be fetched is handed to the engine of the receive's context (op/trigger/engine.h), where the thread of the
- * context, or the one beside the program while that computes, does so and tells the sender (rndv.c). A send that
- * finds no room, or has to follow one that did not, waits in its context (send.c).
+ * The length of a message selects one of four protocols: inline (the data is in the head of a link message), eager (the
+ * data travels with the message), rendezvous (the sender sends an RTS and the receiver fetches the data with one get),
+ * and rendezvous in chunks.
  *
- * So a request is moved on by who delivers until it is matched or told of, then by the thread of its context or, of
- * a matched receive, by whoever has the lock of the engine.
- * */
+ * The thread that polls for messages matches each arriving message (recv.c). tern_op_tagged_lock, a biased lock that
+ * costs nothing while there is one thread, guards the posted receives and the unexpected messages. A matched rendezvous
+ * receive is handed to the engine of its context (op/trigger/engine.h). There the context's thread, or the helper
+ * thread while the program computes, fetches the data and sends the FIN (rndv.c). A send that finds no space, or that
+ * must follow such a send, waits in the queue of its context (send.c).
+ *
+ * The delivering thread therefore advances a request until it is matched or its FIN arrives. After that the context's
+ * thread advances the request; a matched receive is advanced by any thread that holds the engine's lock.
+ */
 #ifndef TERN_OP_TAGGED_TAGGED_H
 #define TERN_OP_TAGGED_TAGGED_H
 
@@ -29,16 +32,17 @@
 enum tern_request_state { TERN_REQUEST_IDLE, TERN_REQUEST_ACTIVE, TERN_REQUEST_DONE };
 enum tern_request_kind { TERN_REQUEST_SEND, TERN_REQUEST_SSEND, TERN_REQUEST_RECV };
 
-/* How far an active request is. POSTED, OFFERED: who delivers moves it on. MATCHED: the engine. QUEUED: the context's
- * thread. */
+/* The phase of an active request. The delivering thread advances POSTED and OFFERED requests, the engine MATCHED ones,
+ * and the context's thread QUEUED ones. */
 enum tern_request_phase {
-    TERN_REQUEST_POSTED,  /* a receive that nothing has matched */
-    TERN_REQUEST_MATCHED, /* it has a message, which has to be fetched, or its sender told */
-    TERN_REQUEST_QUEUED,  /* a send that has not left */
-    TERN_REQUEST_OFFERED, /* a send whose receiver will tell */
+    TERN_REQUEST_POSTED,  /* a receive that is not matched yet */
+    TERN_REQUEST_MATCHED, /* a receive that is matched; its data must be fetched or a FIN must be sent */
+    TERN_REQUEST_QUEUED,  /* a send that has not been handed to the link yet */
+    TERN_REQUEST_OFFERED, /* a send that waits for the FIN of its receiver */
 };
 
-/* Chunks of a message under way: at most limit, so number limit + i starts when i have landed. */
+/* Flow control for the chunks of one message. At most limit chunks are in flight, so chunk limit + i starts after i
+ * chunks have landed. */
 struct tern_window {
     uint64_t started, landed;
     uint32_t limit;
@@ -49,53 +53,55 @@ static inline bool tern_op_window_open(const struct tern_window *window)
     return window->started - window->landed < window->limit;
 }
 
-/* Short messages, of which there are many, use two cache lines of it. Who is not active has no record and no id. */
+/* A send or receive request. Short messages, which are the most frequent ones, touch only its first two cache lines. An
+ * inactive request has neither a record nor an id. */
 struct tern_request {
-    _Alignas(64) struct tern_match_bits match; /* first. Its tag is what was asked for, also of a send */
+    _Alignas(64) struct tern_match_bits match; /* must be first. Its tag is the requested tag, for sends too */
     union {
-        tern_v64 begin_with; /* all of these, by one store */
+        tern_v64 begin_with; /* initializes the whole struct with one store */
         struct {
-            _Atomic uint32_t state; /* enum tern_request_state. DONE may be set by who delivers */
+            _Atomic uint32_t state; /* enum tern_request_state. The delivering thread may set DONE */
             tern_status      status;
-            uint8_t          kind;  /* enum tern_request_kind */
-            uint8_t          phase; /* enum tern_request_phase; under the lock where who delivers may change it */
-            bool             persistent, bound;
-            bool             orphan;  /* the program has no pointer to it any more: it is freed at its end */
-            bool             wished;  /* a receive that is counted in wishes */
-            bool             watched; /* it is one of these, or has a record; or was once */
-            bool             attached;
+            uint8_t          kind; /* enum tern_request_kind */
+            uint8_t phase; /* enum tern_request_phase; guarded by the lock while the delivering thread may change it */
+            bool    persistent, bound;
+            bool    orphan;  /* the program holds no pointer to the request, which is freed when it completes */
+            bool    wished;  /* a receive that is counted in tern_tagged.wishes */
+            bool    watched; /* the request is or was an orphan, wished, or has or had a record */
+            bool    attached;
         };
     };
-    void                *buffer; /* of a send not written */
+    void                *buffer; /* a send does not write to it */
     uint64_t             size;
     struct tern_ctx     *ctx;
-    struct tern_request *next; /* in a list of its context */
+    struct tern_request *next; /* in a list of the context */
     union {
-        tern_v64 tag_len; /* both, by one store */
+        tern_v64 tag_len; /* initializes both with one store */
         struct {
-            uint64_t tag, len; /* found, as source. Of a send: the same as asked for */
+            uint64_t tag, len; /* of the matched message, like source. For a send: as requested */
         };
     };
     int32_t source;
-    int32_t peer;                   /* asked for; of a send the target. Ranks of the job */
-    uint32_t class;                 /* of a receive, for match.h */
-    struct tern_pending    *record; /* what events of it point at; NULL: there are none */
-    uint64_t                id;     /* by which a sender knows its send; 0: it does not wait for word */
-    struct tern_mem_handle  handle; /* of the sender's memory; size 0: nothing is exposed, or to be fetched */
-    /* While it is fetched. */
-    uint64_t                fetched; /* bytes that came along, or were asked for */
-    uint64_t                want;    /* bytes in all */
-    uint64_t                chunk;   /* bytes of a get */
-    uint64_t                begin;   /* where in the part the message begins */
+    int32_t peer;                   /* the requested source, or the target of a send. A rank of the job */
+    uint32_t class;                 /* matching class of a receive: see match.h */
+    struct tern_pending    *record; /* the record that the events of the request point to; NULL: there are no events */
+    uint64_t                id;     /* identifies a send in its FIN; 0: the send does not wait for a FIN */
+    struct tern_mem_handle  handle; /* of the sender's memory; size 0: nothing is exposed or to be fetched */
+    /* Fields used while the data is fetched. */
+    uint64_t                fetched; /* bytes that came with the RTS or were requested by gets */
+    uint64_t                want;    /* total number of bytes to receive */
+    uint64_t                chunk;   /* bytes per get */
+    uint64_t                begin;   /* offset of the message in the part */
     struct tern_window      window;
-    struct tern_work_split *split;         /* the sender may copy too; NULL: it may not */
-    uint64_t                opened, taken; /* pieces of that: opened to both, and taken by this rank */
-    bool                    assist_sent;   /* the sender knows */
-    bool                    stored;        /* the sender reaches the buffer by stores: it is left to it, if it comes */
-    uint64_t                seen;          /* of that: what the sender had left at the last look */
-    struct tern_link_part   part;
-    struct tern_compound    compound;
-    unsigned char           unused[64]; /* see below */
+    struct tern_work_split *split;         /* work split shared with the sender; NULL: the sender does not copy */
+    uint64_t                opened, taken; /* pieces of the split: opened to both sides, and taken by this rank */
+    bool                    assist_sent;   /* the ASSIST has been sent */
+    bool
+        stored; /* the sender reaches the buffer by stores, so the copy is left to the sender while it makes progress */
+    uint64_t              seen; /* if stored: what the sender had left at the last poll */
+    struct tern_link_part part;
+    struct tern_compound  compound;
+    unsigned char         unused[64]; /* makes the size an odd number of cache lines: see the assertion below */
 };
 
 _Static_assert(offsetof(struct tern_request, class) < 128, "short messages use two lines");
@@ -104,60 +110,67 @@ _Static_assert(offsetof(struct tern_request, kind) - offsetof(struct tern_reques
                "what a request begins with is two words, of which the second begins with its kind");
 _Static_assert(sizeof(struct tern_request) / 64 % 2 == 1, "the same lines of many are in many sets of a cache");
 
-/* A message that came when nobody waited for it, and is kept. */
+/* An unexpected message: it arrived before a matching receive was posted, and is stored. */
 struct tern_message {
     struct tern_match_name name;
-    uint64_t               len;          /* of the message */
-    uint64_t               id;           /* 0: its sender waits for no word */
-    struct tern_mem_handle handle;       /* size 0: all of it came along */
-    struct tern_ctx       *ctx;          /* of the matched probe that has it */
-    struct tern_message   *next, **link; /* of all that matched probes have */
-    uint64_t               bytes;        /* that came along */
+    uint64_t               len;          /* total length of the message */
+    uint64_t               id;           /* 0: the sender does not wait for a FIN */
+    struct tern_mem_handle handle;       /* size 0: all data came with the message */
+    struct tern_ctx       *ctx;          /* the context whose matched probe holds the message */
+    struct tern_message   *next, **link; /* in the list of all messages that matched probes hold */
+    uint64_t               bytes;        /* number of bytes in data, which came with the message */
     unsigned char          data[];
 };
 
-/* What a context has of messages. */
+/* The state of a context for messages with one peer. */
 struct tern_tagged_peer {
-    uint32_t                  queued; /* sends to this rank that have not left */
-    uint32_t                  pass;   /* along the queue, in which there was no room for this rank */
-    struct tern_inject_tagged inject; /* by which short messages leave; outlet NULL: not known, or there is none */
-    /* Of messages that this rank may store into buffers of the context: when it last did, or was asked to; and how many
-     * more of them are not left to it, because it did not. The engine's lock. */
-    int64_t                   asked;
-    uint32_t                  absent;
+    uint32_t queued; /* sends to the peer that have not been handed to the link */
+    uint32_t pass;   /* the last pass along the queue in which there was no space for the peer */
+    struct tern_inject_tagged
+            inject; /* direct-injection handle for short messages; producer NULL: not looked up yet, or there is none */
+    /* For messages that the peer may store into buffers of this context: the time at which it last did so or was asked
+     * to, and the number of further messages that are not left to the peer because it did not respond. Guarded by the
+     * engine's lock. */
+    int64_t asked;
+    uint32_t absent;
 };
 
-/* A send that its receiver invites to copy. Of the receiver's word only the numbers of pieces are taken later. */
+/* A send that the receiver has asked this rank to help copy. The fields are copied from the receiver's work split once;
+ * later only the piece numbers are read from it. */
 struct tern_tagged_assist {
     struct tern_request    *request;
     struct tern_work_split *split;
     uint32_t                key;
     uint64_t                addr, size, probe, piece; /* of the receiver's memory */
-    bool                    flood;                    /* it is one of so many that caches do not hold them */
+    bool                    flood; /* the outstanding assists exceed the caches: use non-temporal stores */
 };
 
 struct tern_tagged_slab;
 struct tern_tagged {
-    struct tern_ctx_tagged    base;               /* first */
-    struct tern_request      *ended;              /* that nobody waited for, to be dropped. Under the lock */
-    struct tern_request      *matched;            /* that are to be fetched, newest first. Under the lock */
-    _Atomic uint32_t          wishes;             /* receives of long messages that nobody waits for in a call: posted,
-                                                  * or to be fetched. Written under the lock */
-    struct tern_request      *queue, **queue_end; /* sends that have not left, oldest first */
-    uint32_t                  pass;
-    uint32_t                  awaiting_fin; /* sends that wait for word. Under the lock */
-    uint32_t                  losses;       /* of the job, when it looked for requests that wait for the dead */
-    bool                      doomed;       /* there are some */
-    struct tern_tagged_assist assist[TERN_LINK_SPLITS]; /* sends that receivers invite to copy. Under the lock */
-    _Atomic uint32_t          assists;                  /* how many. Written under the lock */
-    uint64_t                  assist_bytes; /* bytes of these, and of those since there were none. The same */
-    struct tern_request      *unused;
-    struct tern_tagged_slab  *slabs;
-    struct tern_tagged_peer   peer[]; /* [ranks of the job] */
+    struct tern_ctx_tagged base;    /* must be first */
+    struct tern_request   *ended;   /* orphaned requests that completed and are to be freed. Guarded by the lock */
+    struct tern_request   *matched; /* matched receives whose data must be fetched, newest first. Guarded by the lock */
+    _Atomic uint32_t
+        wishes; /* receives of long messages, posted or to be fetched, that no call is blocked on. Written under the
+                 * lock */
+    struct tern_request *queue, **queue_end; /* sends that have not been handed to the link, oldest first */
+    uint32_t             pass;
+    uint32_t             awaiting_fin; /* sends that wait for a FIN. Guarded by the lock */
+    uint32_t losses; /* the job's count of losses at the last search for requests that wait for dead ranks */
+    bool     doomed; /* the search found some */
+    struct tern_tagged_assist assist[TERN_LINK_SPLITS]; /* sends whose receivers sent an ASSIST. Guarded by the lock */
+    _Atomic uint32_t          assists;                  /* number of entries in assist[]. Written under the lock */
+    uint64_t
+        assist_bytes; /* total size of the messages in assist[], counted since assist[] was last empty. Guarded by the
+                       * lock */
+    struct tern_request     *unused;
+    struct tern_tagged_slab *slabs;
+    struct tern_tagged_peer  peer[]; /* one entry per rank of the job */
 };
 
-/* Begin to take messages: called before the job is joined. Drop what comes, because the program is about to leave, and
- * wait until what it sent has left. Free the rest when it has left. */
+/* tern_op_tagged_open starts to accept messages; it is called before the rank joins the job. tern_op_tagged_leave drops
+ * all further messages, because the program is about to leave the job, and waits until all sends have been handed to
+ * the link. tern_op_tagged_close frees the remaining memory after the rank has left. */
 void        tern_op_tagged_open(void);
 tern_status tern_op_tagged_leave(void);
 void        tern_op_tagged_close(void);
@@ -166,10 +179,10 @@ void        tern_op_tagged_close(void);
 
 extern struct tern_biased_lock tern_op_tagged_lock;
 
-/* Make unused ones. False: no memory. */
+/* Allocate more requests for the context's free list. Returns false if there is no memory. */
 bool tern_op_request_make(struct tern_ctx *ctx);
 
-/* What one begins with that is POSTED, has no error, and is nothing else. */
+/* The initial value of begin_with for a request that is POSTED, has no error, and has no flag set. */
 static inline tern_v64 tern_op_request_begins(enum tern_request_state state, enum tern_request_kind kind)
 {
     _Static_assert(TERN_OK == 0 && TERN_REQUEST_POSTED == 0, "the rest is 0");
@@ -177,7 +190,7 @@ static inline tern_v64 tern_op_request_begins(enum tern_request_state state, enu
     return (tern_v64){ state, kind };
 }
 
-/* A new one; NULL: no memory. */
+/* Take a request from the context's free list, allocating more if necessary. Returns NULL if there is no memory. */
 static inline struct tern_request *tern_op_request_new(struct tern_ctx *ctx, enum tern_request_kind kind)
 {
     struct tern_tagged  *tagged = (struct tern_tagged *)ctx->tagged;
@@ -190,11 +203,12 @@ static inline struct tern_request *tern_op_request_new(struct tern_ctx *ctx, enu
     }
     request = tagged->unused;
     tagged->unused = request->next;
-    request->begin_with = tern_op_request_begins(TERN_REQUEST_IDLE, kind); /* the rest is used by few */
+    request->begin_with =
+        tern_op_request_begins(TERN_REQUEST_IDLE, kind); /* other fields are set by the few calls that use them */
     return request;
 }
 
-/* One of a send that has left, where there is an unused one. */
+/* Return a completed request for a send that was injected. The caller must guarantee that the free list is not empty. */
 static inline __attribute__((always_inline)) struct tern_request *tern_op_request_left(struct tern_tagged *tagged,
                                                                                        int rank, uint64_t tag,
                                                                                        size_t len)
@@ -208,17 +222,18 @@ static inline __attribute__((always_inline)) struct tern_request *tern_op_reques
     return request;
 }
 
-/* It is gone; it is not active. */
+/* Return an inactive request to the free list. Must be called by the context's thread. */
 static inline void tern_op_request_drop(struct tern_request *request)
 {
     struct tern_tagged *tagged = (struct tern_tagged *)request->ctx->tagged;
 
-    atomic_store_explicit(&request->state, TERN_REQUEST_IDLE, memory_order_relaxed); /* the context's thread */
+    atomic_store_explicit(&request->state, TERN_REQUEST_IDLE,
+                          memory_order_relaxed); /* only the context's thread accesses it now */
     request->next = tagged->unused;
     tagged->unused = request;
 }
 
-/* What it asks for. */
+/* The name that the request matches. */
 static inline struct tern_match_name tern_op_request_name(const struct tern_request *request)
 {
     return (struct tern_match_name){ .scope = request->ctx->team->group->id,
@@ -229,12 +244,12 @@ static inline struct tern_match_name tern_op_request_name(const struct tern_requ
 
 static inline unsigned tern_op_request_state(const struct tern_request *request)
 {
-    /* acquire: what was found, and the data. Pairs with tern_op_request_end(). */
+    /* acquire: the source, tag, length and data of the message. Pairs with tern_op_request_end(). */
     return atomic_load_explicit(&request->state, memory_order_acquire);
 }
 
-/* It is done. Any thread; where it is not the context's, the lock is held. The first: where
- * an event points at it, nobody does any more, or it is counted in wishes. */
+/* Complete a request with the given status. Any thread may call this, but a thread other than the context's must hold
+ * the lock. The first function handles requests that have events, are orphaned, or are counted in wishes. */
 void               tern_op_request_end_watched(struct tern_request *request, tern_status status);
 static inline void tern_op_request_end(struct tern_request *request, tern_status status)
 {
@@ -243,25 +258,26 @@ static inline void tern_op_request_end(struct tern_request *request, tern_status
         return;
     }
     request->status = status;
-    /* release: what was found, and the data. Pairs with tern_op_request_state(). */
+    /* release: the source, tag, length and data of the message. Pairs with tern_op_request_state(). */
     atomic_store_explicit(&request->state, TERN_REQUEST_DONE, memory_order_release);
 }
 
-/* A receive is matched, and to be fetched. The lock is held. */
+/* Hand a matched receive to its context, which fetches the data. The caller holds the lock. */
 void                 tern_op_request_matched(struct tern_request *request);
-/* Take those of a context, oldest first. */
+/* Remove and return the list of matched receives of a context, oldest first. */
 struct tern_request *tern_op_request_take_matched(struct tern_tagged *tagged);
 
-/* Whether an active request waits in vain, because whoever could end it is dead: then it is done. */
+/* Check whether an active request can never complete because every rank that could complete it is dead. If so, complete
+ * the request and return true. */
 bool tern_op_request_hopeless(struct tern_request *request);
 
-/* A receive was started after a rank has died: see whether it waits for it. */
+/* Check whether a receive that was started after the death of a rank waits for that rank. */
 void tern_op_request_doomed(struct tern_request *request);
 
-/* Give up one that has had no effect yet. False: it has. */
+/* Cancel a request that has had no effect yet. Returns false if it has had one. */
 bool tern_op_request_cancel(struct tern_request *request);
 
-/* Give up waiting for one, whatever it does. */
+/* Stop waiting for a request, whatever its phase. */
 void tern_op_request_abandon(struct tern_request *request);
 
 bool tern_op_request_event(struct tern_request *request, tern_event *event); /* false: no memory */
@@ -269,16 +285,18 @@ void tern_op_request_describe(const struct tern_request *request, char *text, si
 
 /* ---- send.c: sends ---- */
 
-/* Start a send, to a rank of the job. On an error it is not active. The second: what is asked for is set. */
+/* Start a send to a rank of the job. On an error the request is not active. tern_op_tagged_start_send expects that
+ * rank, tag, buffer and length are already set in the request. */
 tern_status tern_op_tagged_send(struct tern_request *request, int rank, uint64_t tag, const void *buf, size_t len);
 tern_status tern_op_tagged_start_send(struct tern_request *request);
 
-/* Send a message that travels with its data and wants no word, if there is room now and nothing waits in front of it.
- * TERN_AGAIN: it takes a request. */
+/* Send an inline or eager message that needs no FIN, if there is space now and no send to the rank is queued. Returns
+ * TERN_AGAIN if the message needs a request. */
 tern_status tern_op_tagged_send_now(struct tern_ctx *ctx, int rank, uint64_t tag, const void *buf, size_t len);
 
-/* The same by the shortest way, and by few stores (base/spsc_ring.h): few bytes, nobody has died, and this thread is
- * alone. What rings for it then; NULL: it is not so, or there is no room, and nothing was done. */
+/* Inject a short message with few stores (base/spsc_ring.h). This works only if the message fits into the head, no rank
+ * has died, and the biased lock of the ring is held by this thread alone. Returns the slot of the target, whose bell
+ * the caller must ring. Returns NULL if the conditions do not hold or the ring is full; then nothing was sent. */
 static inline __attribute__((always_inline)) struct tern_slot *tern_op_tagged_send_short(const struct tern_ctx *ctx,
                                                                                          int rank, uint64_t tag,
                                                                                          const void *buf, size_t len)
@@ -299,70 +317,74 @@ static inline __attribute__((always_inline)) struct tern_slot *tern_op_tagged_se
         tern_base_biased_unlock(&outlet->lock, true);
         return NULL;
     }
-    tern_base_order_before(&tern_op_tagged_lock); /* whichever thread hears of it */
+    tern_base_order_before(&tern_op_tagged_lock); /* the receiving side may run in any thread */
     tern_base_ring_push_short(&outlet->producer,
                               wire_tagged_first(WIRE_TAGGED_INLINE, len, false, ctx->team->group->id), tag, buf, len);
     tern_base_biased_unlock(&outlet->lock, true);
     return flow->inject.slot;
 }
 
-/* A message of up to so many bytes travels with its data, whoever sends it. */
-extern _Atomic uint64_t tern_op_tagged_eager_limit; /* UINT64_MAX: not known yet */
+/* The eager limit: messages of up to this many bytes travel with their data, whichever rank sends them. */
+extern _Atomic uint64_t tern_op_tagged_eager_limit; /* UINT64_MAX: not determined yet */
 uint64_t                tern_op_tagged_find_eager_limit(void);
 
 static inline uint64_t tern_op_tagged_eager_max(void)
 {
-    uint64_t least =
-        atomic_load_explicit(&tern_op_tagged_eager_limit, memory_order_relaxed); /* all threads find the same */
+    uint64_t least = atomic_load_explicit(&tern_op_tagged_eager_limit,
+                                          memory_order_relaxed); /* relaxed: all threads compute the same value */
 
     return TERN_LIKELY(least != UINT64_MAX) ? least : tern_op_tagged_find_eager_limit();
 }
 
-/* Sends of this rank that wait for word. Written under the lock; a hint for others. */
+/* Number of sends of this rank that wait for a FIN. Written under the lock; a hint for other readers. */
 extern _Atomic uint32_t tern_op_tagged_awaiting_fin;
 
-/* Try what has not left. */
+/* Retry the queued sends of the context. */
 void tern_op_tagged_progress_sends(struct tern_tagged *tagged);
 
-/* The receiver tells a sender. TERN_AGAIN: no room, or another thread is delivering. The second: by who delivers. */
+/* Send a FIN to the sender of a message. Returns TERN_AGAIN if there is no space or another thread is delivering.
+ * tern_op_tagged_send_fin_now is for the delivering thread itself. */
 tern_status tern_op_tagged_send_fin(int rank, uint64_t id, tern_status status);
 tern_status tern_op_tagged_send_fin_now(int rank, uint64_t id, tern_status status);
 
-/* It waits for no word any more: its memory is not exposed, and nobody finds it. False: it has had word. */
+/* Remove a send from the table of sends that wait for a FIN, and revoke access to its buffer. Returns false if the FIN
+ * has already arrived. */
 bool tern_op_tagged_withdraw(struct tern_request *request);
 
-/* The send of that id to the rank; NULL: there is none. The lock is held. */
+/* Find the send to the rank with the given id. Returns NULL if there is none. The caller holds the lock. */
 struct tern_request *tern_op_tagged_sent(int rank, uint64_t id);
 
 void tern_op_tagged_send_open(void);
 void tern_op_tagged_send_close(void);
 
-/* ---- recv.c: what comes ---- */
+/* ---- recv.c: receiving and matching ---- */
 
 void tern_op_tagged_recv_open(void);
 void tern_op_tagged_recv_close(void);
 
-/* From now on drop what comes and nobody waits for. And drop what is kept, telling those who wait for word; false:
- * not all of it. */
+/* tern_op_tagged_refuse makes this rank drop all further unexpected messages. tern_op_tagged_forget drops the stored
+ * ones and sends a FIN to the senders that wait for one; it returns false if some are left. */
 void tern_op_tagged_refuse(void);
 bool tern_op_tagged_forget(void);
 
-/* A receive was posted: what could not be taken may be now, and who is to send may be dead. */
+/* Called after a receive was posted: a message that was pushed back may match now, and its sender may be dead. */
 static inline void tern_op_tagged_posted(struct tern_request *request)
 {
-    if (TERN_UNLIKELY(atomic_load_explicit(&tern_core_message_tagged_refused, memory_order_relaxed))) /* a hint */
+    if (TERN_UNLIKELY(
+            atomic_load_explicit(&tern_core_message_tagged_refused, memory_order_relaxed))) /* relaxed: a hint */
         tern_core_message_tagged_full(false);
     if (TERN_UNLIKELY(atomic_load_explicit(&tern_job.losses_seen, memory_order_relaxed) > 0))
         tern_op_request_doomed(request);
 }
 
-/* Start a receive: what is kept, or what comes. waits: in this call; otherwise the program may compute meanwhile.
- * False: no memory, it is not active. */
+/* Start a receive: match a stored unexpected message, or post the receive. waits: this call blocks until completion;
+ * otherwise the program may compute in the meantime. Returns false if there is no memory; then the request is not
+ * active. */
 bool tern_op_tagged_start_recv(struct tern_request *request, bool waits);
 
-/* The same where the message is short, nothing is kept, and the receive before asked for the same. False: it is not so,
- * and nothing was done. */
-extern struct tern_match                          tern_op_tagged_match; /* under the lock */
+/* Fast path of tern_op_tagged_start_recv for short messages: post the receive if no unexpected message is stored and
+ * the previous receive had the same name. Returns false, with no effect, if these conditions do not hold. */
+extern struct tern_match                          tern_op_tagged_match; /* guarded by the lock */
 static inline __attribute__((always_inline)) bool tern_op_tagged_recv_again(struct tern_request *request,
                                                                             uint32_t scope, uint64_t tag, int source,
                                                                             uint32_t class)
@@ -376,7 +398,8 @@ static inline __attribute__((always_inline)) bool tern_op_tagged_recv_again(stru
     again = match->kept == 0 && tern_op_match_bind_again(match, &request->match.request, scope, tag, source, class);
     if (TERN_LIKELY(again)) {
         request->bound = true;
-        atomic_store_explicit(&request->state, TERN_REQUEST_ACTIVE, memory_order_relaxed); /* the lock orders */
+        atomic_store_explicit(&request->state, TERN_REQUEST_ACTIVE,
+                              memory_order_relaxed); /* relaxed: the lock orders it */
         tern_op_match_post(match, &request->match.request);
     }
     tern_base_biased_unlock(&tern_op_tagged_lock, alone);
@@ -385,55 +408,63 @@ static inline __attribute__((always_inline)) bool tern_op_tagged_recv_again(stru
     return again;
 }
 
-/* Whether a matched probe of the context has a message that was not received. */
+/* Whether a matched probe of the context holds a message that has not been received. */
 bool tern_op_tagged_has_probed(const struct tern_ctx *ctx);
 
-/* Start to receive what a matched probe has. */
+/* Start to receive a message that a matched probe holds. */
 void tern_op_tagged_start_mrecv(struct tern_request *request, struct tern_message *message, bool waits);
 
-/* Post no more; the lock is held. */
+/* Withdraw a posted receive. The caller holds the lock. */
 void tern_op_tagged_unpost(struct tern_request *request);
 
-/* What of the oldest message that is kept and that a receive would take is told to the program. */
+/* What a probe reports about the oldest unexpected message that matches. */
 struct tern_op_seen {
     int      source; /* rank in the job */
     uint64_t tag, len;
 };
 
-/* TERN_PENDING: there is none. out NULL: it stays; otherwise a matched probe of the context has it. */
+/* Find the oldest unexpected message that matches. Returns TERN_PENDING if there is none. If out is NULL the message
+ * stays stored; otherwise the message is removed and owned by a matched probe of the context. */
 tern_status tern_op_tagged_find(struct tern_ctx *ctx, const struct tern_match_name *name, uint64_t care,
                                 struct tern_op_seen *seen, struct tern_message **out);
 
-/* Whether nobody is left who could send what is asked for; and whether nothing of it is on its way either. */
+/* tern_op_tagged_senders_dead: whether every rank that could send a matching message is dead. tern_op_tagged_deserted:
+ * whether, in addition, no matching message is in flight. */
 bool tern_op_tagged_senders_dead(const struct tern_ctx *ctx, const struct tern_match_name *name);
 bool tern_op_tagged_deserted(const struct tern_ctx *ctx, const struct tern_match_name *name);
 
-uint64_t tern_op_tagged_unexpected_bytes(void); /* bytes, for reports */
+uint64_t tern_op_tagged_unexpected_bytes(void); /* stored, for reports */
 
-/* ---- rndv_assist.c: what a sender copies ---- */
+/* ---- rndv_assist.c: sender-assisted copy ---- */
 
-enum { TERN_SPLIT_ADDR, TERN_SPLIT_SIZE, TERN_SPLIT_PROBE, TERN_SPLIT_PIECE }; /* notes of a share */
+enum {
+    TERN_SPLIT_ADDR,
+    TERN_SPLIT_SIZE,
+    TERN_SPLIT_PROBE,
+    TERN_SPLIT_PIECE
+}; /* indices of the user words of a work split */
 
 void tern_op_tagged_assist_open(void);
 
-/* The receiver invites the sender of a message to take pieces of it. TERN_AGAIN: no room, or another thread is
- * delivering. */
+/* Send an ASSIST: ask the sender of a message to copy pieces of it. Returns TERN_AGAIN if there is no space or another
+ * thread is delivering. */
 tern_status tern_op_tagged_send_assist(int rank, uint64_t id, unsigned share, uint32_t key);
 
-/* Copy some of what receivers have opened to sends of a context. The context's thread. */
+/* Copy some of the pieces that receivers have opened to sends of the context. Must be called by the context's thread. */
 void tern_op_tagged_assist(struct tern_ctx *ctx);
 
-/* No more of it: it has ended. The lock is held. */
+/* Remove a completed send from assist[]. The caller holds the lock. */
 void tern_op_tagged_assist_end(struct tern_request *request);
 
-/* ---- rndv.c ---- */
+/* ---- rndv.c: fetching the data of rendezvous messages ---- */
 
-/* Begin to fetch what is to be fetched, and tell the senders. The first: the context's thread. The second: whoever has
- * the lock of the engine; returns whether there was anything, of which some may be done. */
+/* Start to fetch the data of matched receives, and send the FINs. tern_op_tagged_rndv_start must be called by the
+ * context's thread, tern_op_tagged_rndv_start_for by a thread that holds the engine's lock. The latter returns whether
+ * there were any matched receives, some of which may have completed. */
 void tern_op_tagged_rndv_start(struct tern_ctx *ctx);
 bool tern_op_tagged_rndv_start_for(struct tern_engine *engine, struct tern_tagged *tagged);
 
-/* See that the thread beside the program works for receives of a context that has requests. False: it cannot. */
+/* Make the helper thread serve the receives of a context that has requests. Returns false if it cannot. */
 bool tern_op_tagged_has_helper(struct tern_ctx *ctx);
 
 #endif
