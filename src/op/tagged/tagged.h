@@ -62,13 +62,15 @@ struct tern_request {
         struct {
             _Atomic uint32_t state; /* enum tern_request_state. The delivering thread may set DONE */
             tern_status      status;
-            uint8_t          kind; /* enum tern_request_kind */
-            uint8_t phase; /* enum tern_request_phase; guarded by the lock while the delivering thread may change it */
-            bool    persistent, bound;
-            bool    orphan;  /* the program holds no pointer to the request, which is freed when it completes */
-            bool    wished;  /* a receive that is counted in tern_tagged.wishes */
-            bool    watched; /* the request is or was an orphan, wished, or has or had a record */
-            bool    attached;
+            uint8_t          kind;  /* enum tern_request_kind */
+            uint8_t          phase; /* enum tern_request_phase; guarded by the lock while the delivering thread may
+                                     * change it */
+            bool             persistent, bound;
+            bool             orphan;  /* the program holds no pointer to the request, which is freed when it completes
+                                       * */
+            bool             wished;  /* a receive that is counted in tern_tagged.wishes */
+            bool             watched; /* the request is or was an orphan, wished, or has or had a record */
+            bool             attached;
         };
     };
     void                *buffer; /* a send does not write to it */
@@ -84,7 +86,8 @@ struct tern_request {
     int32_t source;
     int32_t peer;                   /* the requested source, or the target of a send. A rank of the job */
     uint32_t class;                 /* matching class of a receive: see match.h */
-    struct tern_pending    *record; /* the record that the events of the request point to; NULL: there are no events */
+    struct tern_pending    *record; /* the record that the events of the request point to; NULL: there are no events
+                                     * */
     uint64_t                id;     /* identifies a send in its FIN; 0: the send does not wait for a FIN */
     struct tern_mem_handle  handle; /* of the sender's memory; size 0: nothing is exposed or to be fetched */
     /* Fields used while the data is fetched. */
@@ -96,12 +99,12 @@ struct tern_request {
     struct tern_work_split *split;         /* work split shared with the sender; NULL: the sender does not copy */
     uint64_t                opened, taken; /* pieces of the split: opened to both sides, and taken by this rank */
     bool                    assist_sent;   /* the ASSIST has been sent */
-    bool
-        stored; /* the sender reaches the buffer by stores, so the copy is left to the sender while it makes progress */
-    uint64_t              seen; /* if stored: what the sender had left at the last poll */
-    struct tern_link_part part;
-    struct tern_compound  compound;
-    unsigned char         unused[64]; /* makes the size an odd number of cache lines: see the assertion below */
+    bool                    stored;        /* the sender reaches the buffer by stores, so the copy is left to the
+                                            * sender while it makes progress */
+    uint64_t                seen;          /* if stored: what the sender had left at the last poll */
+    struct tern_link_part   part;
+    struct tern_compound    compound;
+    unsigned char           unused[64]; /* makes the size an odd number of cache lines: see the assertion below */
 };
 
 _Static_assert(offsetof(struct tern_request, class) < 128, "short messages use two lines");
@@ -124,15 +127,15 @@ struct tern_message {
 
 /* The state of a context for messages with one peer. */
 struct tern_tagged_peer {
-    uint32_t queued; /* sends to the peer that have not been handed to the link */
-    uint32_t pass;   /* the last pass along the queue in which there was no space for the peer */
-    struct tern_inject_tagged
-            inject; /* direct-injection handle for short messages; producer NULL: not looked up yet, or there is none */
+    uint32_t                  queued; /* sends to the peer that have not been handed to the link */
+    uint32_t                  pass;   /* the last pass along the queue in which there was no space for the peer */
+    struct tern_inject_tagged inject; /* direct-injection handle for short messages; producer NULL: not looked up yet,
+                                       * or there is none */
     /* For messages that the peer may store into buffers of this context: the time at which it last did so or was asked
      * to, and the number of further messages that are not left to the peer because it did not respond. Guarded by the
      * engine's lock. */
-    int64_t asked;
-    uint32_t absent;
+    int64_t                   asked;
+    uint32_t                  absent;
 };
 
 /* A send that the receiver has asked this rank to help copy. The fields are copied from the receiver's work split once;
@@ -142,30 +145,33 @@ struct tern_tagged_assist {
     struct tern_work_split *split;
     uint32_t                key;
     uint64_t                addr, size, probe, piece; /* of the receiver's memory */
-    bool                    flood; /* the outstanding assists exceed the caches: use non-temporal stores */
+    bool                    flood;                    /* the outstanding assists exceed the caches: use non-temporal
+                                                       * stores */
 };
 
 struct tern_tagged_slab;
 struct tern_tagged {
-    struct tern_ctx_tagged base;    /* must be first */
-    struct tern_request   *ended;   /* orphaned requests that completed and are to be freed. Guarded by the lock */
-    struct tern_request   *matched; /* matched receives whose data must be fetched, newest first. Guarded by the lock */
-    _Atomic uint32_t
-        wishes; /* receives of long messages, posted or to be fetched, that no call is blocked on. Written under the
-                 * lock */
-    struct tern_request *queue, **queue_end; /* sends that have not been handed to the link, oldest first */
-    uint32_t             pass;
-    uint32_t             awaiting_fin; /* sends that wait for a FIN. Guarded by the lock */
-    uint32_t losses; /* the job's count of losses at the last search for requests that wait for dead ranks */
-    bool     doomed; /* the search found some */
-    struct tern_tagged_assist assist[TERN_LINK_SPLITS]; /* sends whose receivers sent an ASSIST. Guarded by the lock */
+    struct tern_ctx_tagged    base;               /* must be first */
+    struct tern_request      *ended;              /* orphaned requests that completed and are to be freed. Guarded by
+                                                   * the lock */
+    struct tern_request      *matched;            /* matched receives whose data must be fetched, newest first.
+                                                   * Guarded by the lock */
+    _Atomic uint32_t          wishes;             /* receives of long messages, posted or to be fetched, that no call
+                                                   * is blocked on. Written under the lock */
+    struct tern_request      *queue, **queue_end; /* sends that have not been handed to the link, oldest first */
+    uint32_t                  pass;
+    uint32_t                  awaiting_fin; /* sends that wait for a FIN. Guarded by the lock */
+    uint32_t                  losses;       /* the job's count of losses at the last search for requests that wait for
+                                             * dead ranks */
+    bool                      doomed;       /* the search found some */
+    struct tern_tagged_assist assist[TERN_LINK_SPLITS]; /* sends whose receivers sent an ASSIST. Guarded by the lock
+                                                         * */
     _Atomic uint32_t          assists;                  /* number of entries in assist[]. Written under the lock */
-    uint64_t
-        assist_bytes; /* total size of the messages in assist[], counted since assist[] was last empty. Guarded by the
-                       * lock */
-    struct tern_request     *unused;
-    struct tern_tagged_slab *slabs;
-    struct tern_tagged_peer  peer[]; /* one entry per rank of the job */
+    uint64_t                  assist_bytes; /* total size of the messages in assist[], counted since assist[] was last
+                                             * empty. Guarded by the lock */
+    struct tern_request      *unused;
+    struct tern_tagged_slab  *slabs;
+    struct tern_tagged_peer   peer[]; /* one entry per rank of the job */
 };
 
 /* tern_op_tagged_open starts to accept messages; it is called before the rank joins the job. tern_op_tagged_leave drops
@@ -203,8 +209,7 @@ static inline struct tern_request *tern_op_request_new(struct tern_ctx *ctx, enu
     }
     request = tagged->unused;
     tagged->unused = request->next;
-    request->begin_with =
-        tern_op_request_begins(TERN_REQUEST_IDLE, kind); /* other fields are set by the few calls that use them */
+    request->begin_with = tern_op_request_begins(TERN_REQUEST_IDLE, kind); /* the other fields are rarely used */
     return request;
 }
 
@@ -227,8 +232,7 @@ static inline void tern_op_request_drop(struct tern_request *request)
 {
     struct tern_tagged *tagged = (struct tern_tagged *)request->ctx->tagged;
 
-    atomic_store_explicit(&request->state, TERN_REQUEST_IDLE,
-                          memory_order_relaxed); /* only the context's thread accesses it now */
+    atomic_store_explicit(&request->state, TERN_REQUEST_IDLE, memory_order_relaxed); /* the context's thread */
     request->next = tagged->unused;
     tagged->unused = request;
 }
@@ -330,8 +334,9 @@ uint64_t                tern_op_tagged_find_eager_limit(void);
 
 static inline uint64_t tern_op_tagged_eager_max(void)
 {
-    uint64_t least = atomic_load_explicit(&tern_op_tagged_eager_limit,
-                                          memory_order_relaxed); /* relaxed: all threads compute the same value */
+    uint64_t least =
+        /* all threads compute the same value */
+        atomic_load_explicit(&tern_op_tagged_eager_limit, memory_order_relaxed);
 
     return TERN_LIKELY(least != UINT64_MAX) ? least : tern_op_tagged_find_eager_limit();
 }
@@ -370,8 +375,7 @@ bool tern_op_tagged_forget(void);
 /* Called after a receive was posted: a message that was pushed back may match now, and its sender may be dead. */
 static inline void tern_op_tagged_posted(struct tern_request *request)
 {
-    if (TERN_UNLIKELY(
-            atomic_load_explicit(&tern_core_message_tagged_refused, memory_order_relaxed))) /* relaxed: a hint */
+    if (TERN_UNLIKELY(atomic_load_explicit(&tern_core_message_tagged_refused, memory_order_relaxed))) /* a hint */
         tern_core_message_tagged_full(false);
     if (TERN_UNLIKELY(atomic_load_explicit(&tern_job.losses_seen, memory_order_relaxed) > 0))
         tern_op_request_doomed(request);
@@ -398,8 +402,8 @@ static inline __attribute__((always_inline)) bool tern_op_tagged_recv_again(stru
     again = match->kept == 0 && tern_op_match_bind_again(match, &request->match.request, scope, tag, source, class);
     if (TERN_LIKELY(again)) {
         request->bound = true;
-        atomic_store_explicit(&request->state, TERN_REQUEST_ACTIVE,
-                              memory_order_relaxed); /* relaxed: the lock orders it */
+        /* relaxed: the lock orders it */
+        atomic_store_explicit(&request->state, TERN_REQUEST_ACTIVE, memory_order_relaxed);
         tern_op_match_post(match, &request->match.request);
     }
     tern_base_biased_unlock(&tern_op_tagged_lock, alone);
@@ -437,12 +441,8 @@ uint64_t tern_op_tagged_unexpected_bytes(void); /* stored, for reports */
 
 /* ---- rndv_assist.c: sender-assisted copy ---- */
 
-enum {
-    TERN_SPLIT_ADDR,
-    TERN_SPLIT_SIZE,
-    TERN_SPLIT_PROBE,
-    TERN_SPLIT_PIECE
-}; /* indices of the user words of a work split */
+/* indices of the user words of a work split */
+enum { TERN_SPLIT_ADDR, TERN_SPLIT_SIZE, TERN_SPLIT_PROBE, TERN_SPLIT_PIECE };
 
 void tern_op_tagged_assist_open(void);
 
