@@ -66,8 +66,8 @@ struct tern_request {
             uint8_t          phase; /* enum tern_request_phase; guarded by the lock while the delivering thread may
                                      * change it */
             bool             persistent, bound;
-            bool             orphan;  /* the program holds no pointer to the request, which is freed when it completes
-                                       * */
+            bool             orphan;  /* the program holds no pointer to the request, which is freed when it
+                                       * completes */
             bool             wished;  /* a receive that is counted in tern_tagged.wishes */
             bool             watched; /* the request is or was an orphan, wished, or has or had a record */
             bool             attached;
@@ -86,8 +86,8 @@ struct tern_request {
     int32_t source;
     int32_t peer;                   /* the requested source, or the target of a send. A rank of the job */
     uint32_t class;                 /* matching class of a receive: see match.h */
-    struct tern_pending    *record; /* the record that the events of the request point to; NULL: there are no events
-                                     * */
+    struct tern_pending    *record; /* the record that the events of the request point to; NULL: there are no
+                                     * events */
     uint64_t                id;     /* identifies a send in its FIN; 0: the send does not wait for a FIN */
     struct tern_mem_handle  handle; /* of the sender's memory; size 0: nothing is exposed or to be fetched */
     /* Fields used while the data is fetched. */
@@ -164,8 +164,8 @@ struct tern_tagged {
     uint32_t                  losses;       /* the job's count of losses at the last search for requests that wait for
                                              * dead ranks */
     bool                      doomed;       /* the search found some */
-    struct tern_tagged_assist assist[TERN_LINK_SPLITS]; /* sends whose receivers sent an ASSIST. Guarded by the lock
-                                                         * */
+    struct tern_tagged_assist assist[TERN_LINK_SPLITS]; /* sends whose receivers sent an ASSIST. Guarded by the
+                                                         * lock */
     _Atomic uint32_t          assists;                  /* number of entries in assist[]. Written under the lock */
     uint64_t                  assist_bytes; /* total size of the messages in assist[], counted since assist[] was last
                                              * empty. Guarded by the lock */
@@ -213,7 +213,8 @@ static inline struct tern_request *tern_op_request_new(struct tern_ctx *ctx, enu
     return request;
 }
 
-/* Return a completed request for a send that was injected. The caller must guarantee that the free list is not empty. */
+/* Return a completed request for a send that was injected. The caller must guarantee that the free list is not
+ * empty. */
 static inline __attribute__((always_inline)) struct tern_request *tern_op_request_left(struct tern_tagged *tagged,
                                                                                        int rank, uint64_t tag,
                                                                                        size_t len)
@@ -450,7 +451,8 @@ void tern_op_tagged_assist_open(void);
  * thread is delivering. */
 tern_status tern_op_tagged_send_assist(int rank, uint64_t id, unsigned share, uint32_t key);
 
-/* Copy some of the pieces that receivers have opened to sends of the context. Must be called by the context's thread. */
+/* Copy some of the pieces that receivers have opened to sends of the context. Must be called by the context's
+ * thread. */
 void tern_op_tagged_assist(struct tern_ctx *ctx);
 
 /* Remove a completed send from assist[]. The caller holds the lock. */
