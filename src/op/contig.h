@@ -1,4 +1,4 @@
-/* contig.h: how one contiguous transfer travels. */
+/* contig.h: contiguous transfers. */
 #ifndef TERN_OP_CONTIG_H
 #define TERN_OP_CONTIG_H
 
@@ -6,14 +6,16 @@
 
 #include "core/context.h"
 
-/* Start a checked transfer of at least one byte. opts as in tern_put_with, never NULL. what names the public call. */
+/* Start a checked transfer of at least one byte. opts is as in tern_put_with and never NULL. what names the public
+ * call. */
 tern_status tern_op_contig_start(struct tern_ctx *ctx, const struct tern_xfer *xfer, const tern_opts *opts,
                                  const char *what);
 
-/* The same, and wait until it is complete or the context's time limit passes. */
+/* Start a checked transfer of at least one byte, and wait until it completes or the context's time limit passes. */
 tern_status tern_op_contig_run(struct tern_ctx *ctx, const struct tern_xfer *xfer, const char *what);
 
-/* The same of any length, with a notification behind it: the flags say TERN_NOTIFY. */
+/* Start, or start and wait for, a checked transfer of any length that is followed by a notification. The flags of opts
+ * must contain TERN_NOTIFY. */
 tern_status tern_op_contig_start_noted(struct tern_ctx *ctx, const struct tern_xfer *xfer, const tern_opts *opts,
                                        const char *what);
 tern_status tern_op_contig_run_noted(struct tern_ctx *ctx, const struct tern_xfer *xfer, uint32_t tag,

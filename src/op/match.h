@@ -1,18 +1,19 @@
-/* match.h: who waits for what, and what has come that nobody waited for.
+/* match.h: matching of arrivals with posted requests, and storage for unexpected arrivals.
  *
- * What comes has a name: a scope (a region, say), a source and a tag. A request names a scope, and a source or any, and
- * a tag, or any, or bits of tags. What comes goes to the oldest posted request that takes it; a request takes the
- * oldest that has come. That is what a walk along two lists would find; here no step grows with the length of either,
- * but for requests that ask for bits of tags: these walk along those of their own kind, and along what has come for
- * them.
+ * An arrival has a name: a scope (for example a region), a source and a tag. A request names a scope, one source or any
+ * source, and one tag, any tag, or a masked tag. An arrival is matched with the oldest posted request that accepts it.
+ * A request is matched with the oldest stored arrival that it accepts. The result is the same as that of a search along
+ * two lists, but no step takes longer when either list grows. The exception is requests with masked tags: for these the
+ * search walks along the requests of the same kind, and along the arrivals in their queue.
  *
- * There are six classes of requests: exact, any tag, any source, any of both, and bits of tags with a source or any. A
- * queue is a class and a name, with an asterisk in place of what the class does not care for; it has the requests that
- * were posted under this name, and all that has come and fits it, oldest first. So a request is posted in one queue,
- * and what has come unexpected is in up to six, one for each class that was ever asked for. The oldest of a class is at
- * the head of one queue, and the oldest of all classes is the one that came first of at most six.
+ * There are six classes of requests: exact, any tag, any source, any of both, and masked tags with one source or any
+ * source. A queue is identified by a class and a name, with a wildcard for each field that the class ignores. It holds
+ * the requests that were posted under this name, and all unexpected arrivals that fit the name, oldest first. A request
+ * is therefore posted in one queue. An unexpected arrival is in up to six queues, one for each class that was ever
+ * requested. The oldest request of a class is at the head of one queue, and the oldest of all is the one with the
+ * lowest post number of at most six.
  *
- * Not locked: the caller sees to that.
+ * The functions do not lock; the caller must serialize them.
  */
 #ifndef TERN_OP_MATCH_H
 #define TERN_OP_MATCH_H
@@ -23,11 +24,11 @@
 
 #include "base/status.h"
 
-/* Classes of requests: exact is 0, and of the first two any sum. */
+/* Classes of requests. Exact is 0. ANY_TAG and ANY_SOURCE can be combined. */
 enum {
     TERN_MATCH_ANY_TAG = 1,
     TERN_MATCH_ANY_SOURCE = 2,
-    TERN_MATCH_BITS = 4, /* requests of this class and the next are a tern_match_bits */
+    TERN_MATCH_BITS = 4, /* requests of this class and the next are of type tern_match_bits */
     TERN_MATCH_BITS_ANY_SOURCE = 5,
     TERN_MATCH_CLASSES = 6
 };
@@ -35,7 +36,7 @@ enum {
 struct tern_match_name {
     uint64_t scope, tag;
     int32_t  source;
-    uint32_t class; /* of a request. 0: what has come, or an exact one */
+    uint32_t class; /* of a request. 0: an arrival, or an exact request */
 };
 
 static inline bool tern_op_match_any_source(const struct tern_match_name *name)
@@ -47,70 +48,74 @@ static inline bool tern_op_match_any_source(const struct tern_match_name *name)
 struct tern_match_queue;
 struct tern_match_arrival;
 
-/* A part of the caller's request. Bound once; posted and withdrawn many times. */
+/* Embedded in the caller's request. It is bound once, and posted and withdrawn many times. */
 struct tern_match_request {
     struct tern_match_queue   *queue; /* NULL: not bound */
     struct tern_match_request *next, *prev;
-    uint64_t                   turn; /* when it was posted; 0: it is not */
+    uint64_t                   turn; /* order in which the request was posted; 0: not posted */
 };
 
-/* One that asks for bits of tags. */
+/* A request with a masked tag. */
 struct tern_match_bits {
-    struct tern_match_request request;   /* first */
-    uint64_t                  tag, care; /* care: the bits that have to be as in tag */
+    struct tern_match_request request;   /* must be first */
+    uint64_t                  tag, care; /* care: the bits in which the tag of an arrival must equal tag */
 };
 
-/* What finding, posting and withdrawing look at is one cache line. */
+/* A queue. Finding, posting and withdrawing touch only its first cache line. */
 struct tern_match_queue {
-    _Alignas(64) struct tern_match_name name; /* what the class does not care for is 0 */
+    _Alignas(64) struct tern_match_name name; /* fields that the class ignores are 0 */
     struct tern_match_request *first, *last;
     struct tern_match_arrival *oldest, *newest;
     struct tern_match_queue   *chain;
-    uint32_t                   holders; /* requests that are bound to it, and what stands in it */
+    uint32_t                   holders; /* number of requests bound to the queue and of arrivals in the queue */
 };
 _Static_assert(offsetof(struct tern_match_queue, holders) == 64, "what is looked at is one line");
 
-/* Where in a list something that has come stands. */
+/* Links of an arrival in one list. */
 struct tern_match_link {
     struct tern_match_arrival *next, *prev;
 };
 
-/* What has come unexpected. */
+/* An unexpected arrival. */
 struct tern_match_arrival {
     struct tern_match_name   name;
-    uint64_t                 bytes; /* the caller's: a number, or a pointer */
-    struct tern_match_link   all;   /* of all that has come; next on the free list */
+    uint64_t                 bytes; /* for the caller: a number or a pointer */
+    struct tern_match_link   all;   /* in the list of all stored arrivals; next is also used by the free list */
     struct tern_match_link   in[TERN_MATCH_CLASSES];
-    struct tern_match_queue *queue[TERN_MATCH_CLASSES]; /* NULL: nobody has asked for the class yet */
+    struct tern_match_queue *queue[TERN_MATCH_CLASSES]; /* NULL: no request of the class was bound yet */
 };
 
 struct tern_match {
     struct tern_match_queue  **bucket;
     uint32_t                   buckets, queues;          /* buckets: 0 or a power of two */
-    struct tern_match_queue   *last[TERN_MATCH_CLASSES]; /* that was found last: often the next one too */
-    struct tern_match_queue   *warm; /* held although the last request of it may be gone: the same */
+    struct tern_match_queue   *last[TERN_MATCH_CLASSES]; /* the queue that was found last, which is often the next one
+                                                          * too */
+    struct tern_match_queue   *warm; /* the queue that was bound last; it holds a reference, so that the queue
+                                      * survives its last request */
     uint64_t                   turn;
-    uint32_t                   posted[TERN_MATCH_CLASSES]; /* requests */
-    uint32_t                   with_any;                   /* of these, all but the exact ones */
-    struct tern_match_request *sole; /* where one is posted, not for bits of tags, that one, or NULL */
+    uint32_t                   posted[TERN_MATCH_CLASSES]; /* number of posted requests */
+    uint32_t                   with_any;                   /* number of posted requests that are not exact */
+    struct tern_match_request *sole; /* the only posted request, if it has no masked tag; NULL: not known, or there is
+                                      * none */
     bool                       asked[TERN_MATCH_CLASSES]; /* a request of this class was bound */
     uint32_t                   kept;
-    struct tern_match_arrival *oldest, *newest; /* of all that is kept */
+    struct tern_match_arrival *oldest, *newest; /* of all stored arrivals */
     struct tern_match_arrival *free_arrivals;
     struct tern_match_queue   *free_queues;
     struct tern_match_slab    *slabs;
 };
 
-/* Begin empty, and free everything. Requests are unbound by then. */
+/* Initialize an empty table, and free all of its memory. Requests must be unbound before the table is closed. */
 void tern_op_match_open(struct tern_match *match);
 void tern_op_match_close(struct tern_match *match);
 
-/* Say what a request is for; false: no memory, it is not bound. And undo that; it is not posted. */
+/* Bind a request to the queue of a name. Returns false if there is no memory; then the request is not bound.
+ * tern_op_match_unbind_other undoes this; the request must not be posted. */
 bool tern_op_match_bind(struct tern_match *match, struct tern_match_request *request, struct tern_match_name name);
 void tern_op_match_unbind_other(struct tern_match *match, struct tern_match_request *request);
 
-/* The same, where it is for what the one before was for; false: it is not, or that is not known any more. A name in
- * pieces stays in registers. */
+/* Fast path of tern_op_match_bind: bind a request to the queue that was bound last. Returns false if the name differs
+ * or that queue is not known any more. The name is passed as separate arguments so that it stays in registers. */
 static inline bool tern_op_match_bind_again(struct tern_match *match, struct tern_match_request *request,
                                             uint64_t scope, uint64_t tag, int32_t source, uint32_t class)
 {
@@ -127,7 +132,7 @@ static inline bool tern_op_match_bind_again(struct tern_match *match, struct ter
 
 static inline void tern_op_match_unbind(struct tern_match *match, struct tern_match_request *request)
 {
-    if (TERN_LIKELY(request->queue == match->warm)) { /* which is held once more */
+    if (TERN_LIKELY(request->queue == match->warm)) { /* match->warm holds another reference */
         request->queue->holders--;
         request->queue = NULL;
     } else {
@@ -135,7 +140,7 @@ static inline void tern_op_match_unbind(struct tern_match *match, struct tern_ma
     }
 }
 
-/* Post a request as the newest: from now on it is found by what comes. */
+/* Post a request as the newest one. From now on arrivals can match it. */
 static inline void tern_op_match_post(struct tern_match *match, struct tern_match_request *request)
 {
     struct tern_match_queue *queue = request->queue;
@@ -156,7 +161,7 @@ static inline void tern_op_match_post(struct tern_match *match, struct tern_matc
         match->with_any++;
 }
 
-/* Withdraw it: it is found no more. */
+/* Withdraw a posted request. Arrivals no longer match it. */
 static inline void tern_op_match_withdraw(struct tern_match *match, struct tern_match_request *request)
 {
     struct tern_match_queue *queue = request->queue;
@@ -173,14 +178,14 @@ static inline void tern_op_match_withdraw(struct tern_match *match, struct tern_
     match->posted[queue->name.class]--;
     if (TERN_UNLIKELY(queue->name.class != 0))
         match->with_any--;
-    match->sole = NULL; /* who is left, where one is, is not known */
+    match->sole = NULL; /* if one request is left, it is not known which */
 }
 
-/* The oldest posted request that takes what has come, which stays posted. NULL: none. */
+/* Find the oldest posted request that accepts an arrival. The request stays posted. Returns NULL if there is none. */
 struct tern_match_request *tern_op_match_search(struct tern_match *match, struct tern_match_name name);
 
-/* Whether the requests of a queue take it, which are not for bits of tags. Not by a name as a whole: written in pieces
- * and read as one, it would have to reach memory first. */
+/* Whether the requests of a queue, which must not be of a masked class, accept an arrival. The name is passed as
+ * separate arguments: if it were written by field and read as a whole, it would have to go through memory first. */
 static inline bool tern_op_match_takes(const struct tern_match_queue *queue, uint64_t scope, uint64_t tag,
                                        int32_t source)
 {
@@ -190,7 +195,8 @@ static inline bool tern_op_match_takes(const struct tern_match_queue *queue, uin
            (queue->name.source == source || (class & TERN_MATCH_ANY_SOURCE));
 }
 
-/* The same as tern_op_match_search; mostly one request is posted, or all are exact and of one name. */
+/* Same result as tern_op_match_search, with fast paths for the usual cases: one request is posted, or all are exact and
+ * have the same name. */
 static inline struct tern_match_request *tern_op_match_find(struct tern_match *match, uint64_t scope, uint64_t tag,
                                                             int32_t source)
 {
@@ -204,15 +210,16 @@ static inline struct tern_match_request *tern_op_match_find(struct tern_match *m
     return tern_op_match_search(match, (struct tern_match_name){ .scope = scope, .tag = tag, .source = source });
 }
 
-/* Keep what has come and no posted request takes. False: no memory, nothing is kept. */
+/* Store an arrival that no posted request accepts. Returns false if there is no memory; then nothing is stored. */
 bool tern_op_match_keep(struct tern_match *match, struct tern_match_name name, uint64_t bytes);
 
-/* The oldest that is kept and that a bound request takes; NULL: none. And done with it. A tern_match_bits has its bits
- * before it is posted, or asked for. */
+/* tern_op_match_oldest returns the oldest stored arrival that a bound request accepts, or NULL if there is none.
+ * tern_op_match_drop removes an arrival. The tag and care of a tern_match_bits must be set before it is posted or
+ * passed here. */
 struct tern_match_arrival *tern_op_match_oldest(const struct tern_match_request *request);
 void                       tern_op_match_drop(struct tern_match *match, struct tern_match_arrival *arrival);
 
-/* Drop all that is kept of a scope. Returns how many there were. */
+/* Drop all stored arrivals of a scope. Returns their number. */
 uint32_t tern_op_match_forget(struct tern_match *match, uint64_t scope);
 
 #endif

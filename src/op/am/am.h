@@ -1,4 +1,4 @@
-/* am.h: active messages, below the checks of the public calls. */
+/* am.h: active messages, below the argument checks of the public calls. */
 #ifndef TERN_OP_AM_AM_H
 #define TERN_OP_AM_AM_H
 
@@ -8,19 +8,19 @@
 #include "core/job.h"
 #include "op/wire.h"
 
-/* Handlers that Tern keeps for itself: ids from TERN_AM_HANDLERS on. */
+/* Handlers that Tern reserves for itself: their ids start at TERN_AM_HANDLERS. */
 #define TERN_OP_AM_RESERVED 16
-#define TERN_OP_AM_FIN TERN_AM_HANDLERS          /* a tagged message was taken: op/tagged/send.c */
-#define TERN_OP_AM_ASSIST (TERN_AM_HANDLERS + 1) /* a sender may copy: op/tagged/rndv_assist.c */
+#define TERN_OP_AM_FIN TERN_AM_HANDLERS          /* FIN of a tagged message: op/tagged/send.c */
+#define TERN_OP_AM_ASSIST (TERN_AM_HANDLERS + 1) /* ASSIST, which asks a sender to copy: op/tagged/rndv_assist.c */
 #define TERN_OP_AM_IDS (TERN_AM_HANDLERS + TERN_OP_AM_RESERVED)
 
-/* The message that is being handled. */
+/* The message that a handler is processing. */
 struct tern_am_token {
     int  from;
     bool request, replied;
 };
 
-/* What a tern_am_prepared holds behind its public fields. */
+/* The private contents of a tern_am_prepared, behind its public fields. */
 struct tern_op_am_reservation {
     struct tern_link_msg msg;
     struct tern_ctx     *ctx;    /* NULL for a reply */
@@ -29,15 +29,15 @@ struct tern_op_am_reservation {
     uint64_t             offset;
     uint16_t             nargs;
     uint8_t              kind;
-    uint8_t              place;  /* of the payload, or of the wire_long: see wire.h */
-    uint8_t              before; /* bytes of data before the payload */
+    uint8_t              place;  /* location of the payload, or of the wire_long: see wire.h */
+    uint8_t              before; /* bytes of message data before the payload */
     uint8_t              live;   /* neither committed nor cancelled */
 };
 
-/* Begin to receive: called before the job is joined. */
+/* Start to receive active messages. Called before the rank joins the job. */
 void tern_op_am_open(void);
 
-/* Handlers, by id. */
+/* The handlers, indexed by id. */
 extern struct tern_op_am_entry {
     tern_am_handler function;
     void           *user;
@@ -45,23 +45,23 @@ extern struct tern_op_am_entry {
 
 void tern_op_am_register(unsigned id, tern_am_handler handler, void *user);
 
-/* Whether a handler of the program's has that id. */
+/* Whether the program has registered a handler with this id. */
 static inline bool tern_op_am_known(unsigned id)
 {
     return id < TERN_AM_HANDLERS && __atomic_load_n(&tern_op_am_entry[id].function, __ATOMIC_RELAXED) != NULL;
 }
 
-/* The innermost message that this thread handles. */
+/* The innermost message that this thread is handling. */
 extern _Thread_local const tern_am_token *tern_op_am_handling TERN_CORE_TLS;
 
-/* Whether the token is that of a request which this thread is handling. */
+/* Whether the token belongs to a request that this thread is handling. */
 static inline bool tern_op_am_current(const tern_am_token *token)
 {
     return token != NULL && token == tern_op_am_handling && token->request;
 }
 
-/* Try to send a message that is one word and count half words: a request of ctx, or a reply (ctx NULL). TERN_AGAIN:
- * there is no room, or an earlier transfer has to end first. */
+/* Try to send a message that consists of one 8-byte word and count 4-byte words: a request of ctx, or a reply if ctx is
+ * NULL. Returns TERN_AGAIN if there is no space or an earlier transfer must complete first. */
 static inline tern_status tern_op_am_send_words(struct tern_ctx *ctx, int peer, uint64_t first, const uint32_t *rest,
                                                 unsigned count)
 {
@@ -73,7 +73,8 @@ static inline tern_status tern_op_am_send_words(struct tern_ctx *ctx, int peer, 
     return tern_job.ops[link]->msg_short(tern_job.link[link], peer, channel, first, rest, count);
 }
 
-/* Try to send a checked message without payload in this way. TERN_AGAIN: it takes tern_op_am_send. */
+/* Try to send a checked message without payload by tern_op_am_send_words. Returns TERN_AGAIN if that is not possible
+ * now; then the caller must use tern_op_am_send. */
 static inline tern_status tern_op_am_send_short(struct tern_ctx *ctx, int peer, unsigned handler, const uint32_t *args,
                                                 unsigned nargs)
 {
@@ -82,13 +83,14 @@ static inline tern_status tern_op_am_send_short(struct tern_ctx *ctx, int peer, 
     return tern_op_am_send_words(ctx, peer, wire_first(handler, nargs), args, nargs);
 }
 
-/* Send a checked message of any kind: a request of ctx, or a reply (ctx NULL) to the request being handled. */
+/* Send a checked message of any kind: a request of ctx, or a reply (ctx NULL) to the request that is being handled. */
 tern_status tern_op_am_send(struct tern_ctx *ctx, int peer, const tern_am *message);
 
-/* The same of a long one whose payload is in its place; now, or TERN_AGAIN. */
+/* Send a long message whose payload is already in the target's memory. Returns TERN_AGAIN if it cannot be sent now. */
 tern_status tern_op_am_send_placed(struct tern_ctx *ctx, int peer, const tern_am *message);
 
-/* Take room as wished, checked; peer and ctx as above. */
+/* tern_op_am_prepare reserves space for a message as described by a checked wish; peer and ctx are as in
+ * tern_op_am_send. The caller must then either commit or cancel the reservation. */
 tern_status tern_op_am_prepare(struct tern_ctx *ctx, int peer, const tern_am_wish *wish,
                                struct tern_op_am_reservation *room, tern_am_prepared *out);
 tern_status tern_op_am_commit(struct tern_op_am_reservation *room, unsigned handler, const uint32_t *args,
@@ -97,8 +99,8 @@ void        tern_op_am_cancel(struct tern_op_am_reservation *room);
 
 size_t tern_op_am_max_medium(int peer, unsigned nargs);
 
-/* The longest payload that a long message carries to its target: where that has to help with a transfer, and the sender
- * cannot wait for it. */
+/* The longest payload that a long message can carry in its own data. This is used if the transfer needs the target's
+ * help and the sender must not wait for it. */
 size_t tern_op_am_max_carried(int peer);
 
 /* Whether a transfer to the part may have to wait for the target's help. */

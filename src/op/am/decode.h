@@ -1,4 +1,5 @@
-/* decode.h: what an active message says, checked before anyone acts on it: a function of the bytes and nothing else. */
+/* decode.h: decoding and checking the bytes of an active message, before any other code acts on them. The result
+ * depends on the bytes alone. */
 #ifndef TERN_OP_AM_DECODE_H
 #define TERN_OP_AM_DECODE_H
 
@@ -7,17 +8,18 @@
 
 #include "op/wire.h"
 
-/* What came, before it is trusted. */
+/* A message as it arrived, not yet checked. */
 struct tern_am_arrival {
-    const unsigned char *head;  /* TERN_LINK_HEAD bytes, */
-    uint64_t             first; /* and the first of them as they were when they were looked at */
+    const unsigned char *head;  /* TERN_LINK_HEAD bytes */
+    uint64_t             first; /* the first 8 bytes of head, read once */
     const unsigned char *data;
-    size_t               len; /* of the data */
+    size_t               len; /* of data */
 };
 
-/* Fill kind, arguments and payload of the event; args is room for arguments that do not lie in one piece. The payload
- * of a long message belongs where *place says, which is not checked; event->payload is the bytes if they came along,
- * NULL if they are there already. False: the message makes no sense. */
+/* Fill in the kind, arguments and payload of the event. args is storage for arguments that are not contiguous in the
+ * message. For a long message, *place is the destination of the payload, which this function does not check;
+ * event->payload points to the bytes if they came with the message, and is NULL if they are already at the destination.
+ * Returns false if the message is malformed. */
 bool tern_op_am_decode(const struct tern_am_arrival *arrived, uint32_t args[TERN_AM_ARGS], tern_am_event *event,
                        struct wire_long *place);
 

@@ -12,7 +12,7 @@ struct tern_two_step {
     struct tern_notification notification;
     struct tern_pending     *transfer; /* the record of the transfer. NULL: the transfer has completed */
     tern_status              status;   /* of the transfer */
-    bool                     stopped;  /* no event waits for the operation any more */
+    bool                     stopped;  /* the operation was abandoned: send no notification */
 };
 
 /* Create an operation whose transfer is about to start. Returns NULL if there is no memory. */

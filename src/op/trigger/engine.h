@@ -1,12 +1,13 @@
-/* engine.h: what starts operations when counters say so.
+/* engine.h: the trigger engine, which starts operations when counters reach thresholds.
  *
- * A context that has counters has an engine, and the engine a context of its own, on which everything starts that
- * counts or waits for a counter. Whoever holds the engine's lock may use that context: the program's thread, whenever
- * it makes progress, and a thread beside it while the program computes (thread.h). So the program's own context stays
- * without a lock, and its operations cost what they cost without counters.
+ * A context that has counters has an engine, and the engine has a context of its own. All operations that update a
+ * counter or wait for one start on that context. A thread must hold the engine's lock to use it: the program's thread
+ * does so whenever it makes progress, and the helper thread does so while the program computes (thread.h). The
+ * program's own context therefore needs no lock, and its operations cost the same as without counters.
  *
- * A counter that moves far enough for something to start is put on a list; those whose turn has come are put on
- * another. Both are worked off in a loop, never from within each other, so that chains of any length need no stack.
+ * A counter whose value reaches a threshold is put on a list (moved), and operations whose threshold is reached are put
+ * on another list (ready). One loop works off both lists. Neither is processed from within the other, so that chains of
+ * any length need no stack.
  */
 #ifndef TERN_OP_TRIGGER_ENGINE_H
 #define TERN_OP_TRIGGER_ENGINE_H
@@ -18,45 +19,46 @@
 
 struct tern_counter {
     struct tern_engine         *engine;
-    _Atomic uint64_t            value, failures; /* written with the lock, read by any thread */
+    _Atomic uint64_t            value, failures; /* written under the lock, read by any thread */
     tern_status                 error;           /* of the first failure */
-    struct tern_threshold_queue armed;           /* what waits */
-    uint32_t                    users;           /* operations, begun or not, that count on it or add to it */
-    bool                        moved;           /* on the list of those: */
+    struct tern_threshold_queue armed;           /* triggered operations that wait for the counter */
+    uint32_t                    users;           /* operations, started or not, that update the counter when they
+                                                  * complete or add to it */
+    bool                        moved;           /* the counter is on the engine's list of moved counters */
     struct tern_counter        *next_moved;
-    struct tern_counter        *next, **link; /* all of the engine */
+    struct tern_counter        *next, **link; /* in the list of all counters of the engine */
 };
 
 struct tern_engine {
-    struct tern_ctx_engine  base;  /* first */
-    pthread_mutex_t         lock;  /* guards everything but polls */
-    struct tern_ctx        *owner; /* the program's context */
-    struct tern_ctx        *ctx;   /* for operations */
-    struct tern_counter    *counters, *moved;
-    struct tern_trigger_op *all;
-    struct tern_trigger_op *ready, **ready_end; /* are to start, in this order */
-    _Atomic uint32_t        ready_count;        /* read without the lock by who looks for room */
-    tern_status             failed;             /* the first error of an operation without an event */
-    const char             *failed_what;
-    int                     failed_rank;
-    struct tern_tagged
-        *_Atomic        tagged; /* receives that are to be fetched here: op/tagged/tagged.h; NULL: there are none */
-    _Atomic uint32_t    polls;  /* of the program: whether it makes progress by itself */
+    struct tern_ctx_engine      base;  /* must be first */
+    pthread_mutex_t             lock;  /* guards all fields except polls */
+    struct tern_ctx            *owner; /* the program's context */
+    struct tern_ctx            *ctx;   /* the context on which the engine starts operations */
+    struct tern_counter        *counters, *moved;
+    struct tern_trigger_op     *all;
+    struct tern_trigger_op     *ready, **ready_end; /* operations that are ready to start, in this order */
+    _Atomic uint32_t            ready_count;        /* read without the lock by threads that check for space */
+    tern_status                 failed;             /* the first error of an operation without an event */
+    const char                 *failed_what;
+    int                         failed_rank;
+    struct tern_tagged *_Atomic tagged; /* matched receives whose data is to be fetched here: op/tagged/tagged.h; NULL:
+                                 * none */
+    _Atomic uint32_t    polls; /* number of polls by the program, which shows whether it makes progress itself */
     uint32_t            polls_seen;
-    struct tern_engine *next, **link; /* for the thread beside the program */
+    struct tern_engine *next, **link; /* in the helper thread's list of engines */
 };
 
 /* Counters. */
 tern_status tern_op_counter_new(struct tern_ctx *ctx, struct tern_counter **out);
-bool        tern_op_counter_free(struct tern_counter *counter); /* false: operations count on it */
+bool        tern_op_counter_free(struct tern_counter *counter); /* false: operations use it */
 void        tern_op_counter_set(struct tern_counter *counter, uint64_t value);
 tern_status tern_op_counter_add(struct tern_counter *counter, uint64_t value);
 size_t      tern_op_counter_cancel(struct tern_counter *counter);
-tern_status tern_op_counter_error(struct tern_counter *counter); /* the first; TERN_OK: none */
+tern_status tern_op_counter_error(struct tern_counter *counter); /* of the first failure; TERN_OK: no failure */
 
 static inline uint64_t tern_op_counter_value(const struct tern_counter *counter)
 {
-    /* acquire: what was counted. Pairs with the release in tern_op_engine_add(). */
+    /* acquire: the effects of the counted operations. Pairs with the release in tern_op_engine_add(). */
     return atomic_load_explicit(&counter->value, memory_order_acquire);
 }
 
@@ -65,40 +67,43 @@ static inline uint64_t tern_op_counter_failures(const struct tern_counter *count
     return atomic_load_explicit(&counter->failures, memory_order_acquire); /* pairs with count_failure() */
 }
 
-/* Take over an operation, which is to start now or when its counter says so, and fill the events of opts. After
- * TERN_AGAIN and after an error nothing is left of it. later NULL: there was no memory for it. */
+/* Take ownership of an operation that is to start now or when its counter reaches its threshold, and fill the events of
+ * opts. Returns TERN_AGAIN or an error if the operation is not accepted; then it has been freed. later may be NULL,
+ * which means that there was no memory to create the operation. */
 tern_status tern_op_engine_submit(struct tern_ctx *ctx, struct tern_trigger_op *later, const tern_opts *opts);
 
-/* For one that adds, with the lock: TERN_ERR_RANGE: the sum would not fit. */
+/* Add to a counter on behalf of an operation. The caller holds the lock. Returns TERN_ERR_RANGE if the sum would
+ * overflow. */
 tern_status tern_op_engine_add(struct tern_counter *counter, uint64_t value);
 
-/* Cancel the operation of an event of the engine. TERN_ERR_STATE: it has begun. TERN_ERR_ARG: it is of no engine. */
+/* Cancel the operation that belongs to an event of the engine. Returns TERN_ERR_STATE if the operation has started, and
+ * TERN_ERR_ARG if the event does not belong to an engine. */
 tern_status tern_op_engine_cancel(tern_event *event);
 
-/* ---- within the engine, with the lock ---- */
+/* ---- within the engine; the caller holds the lock ---- */
 
 tern_status tern_op_engine_open(struct tern_ctx *owner);
 
-/* Move on what there is. Returns whether anything has ended or started. */
+/* Make progress on all operations of the engine. Returns whether any operation has started or completed. */
 bool tern_op_engine_progress(struct tern_engine *engine);
-/* The same but in a handler, which starts nothing: it must not wait, and the thread may be using another context. What
- * is to start is made ready there. */
+/* Make progress from within a handler. Nothing starts here, because a handler must not wait and the thread may be using
+ * another context. Operations whose threshold is reached only become ready. */
 void tern_op_engine_progress_in_handler(struct tern_engine *engine);
 
-/* The value has changed: something may have to start. */
+/* Called after the value of a counter has changed: put the counter on the list if an operation may have to start. */
 void tern_op_engine_moved(struct tern_counter *counter);
-/* Something is to start, which is counted in busy. */
+/* Put an operation, which is counted in busy, on the list of operations that are ready to start. */
 void tern_op_engine_ready(struct tern_trigger_op *later);
-/* Nothing is left of it but its events; nobody counts it. */
+/* Free an operation and complete its record, if there is one, with status. No counter is updated. */
 void tern_op_engine_end(struct tern_trigger_op *later, tern_status status);
 
-/* How much there is to do: read without the lock by who asks whether the context is busy. */
+/* The number of operations to do. Readers that only ask whether the context is busy need no lock. */
 static inline uint32_t tern_op_engine_busy(const struct tern_engine *engine)
 {
     return atomic_load_explicit(&engine->base.busy, memory_order_relaxed);
 }
 
-/* How many are to start; without the lock a hint. */
+/* The number of operations that are ready to start; only a hint without the lock. */
 static inline uint32_t tern_op_engine_waiting(const struct tern_engine *engine)
 {
     return atomic_load_explicit(&engine->ready_count, memory_order_relaxed);
@@ -111,7 +116,7 @@ static inline void tern_op_engine_busy_inc(struct tern_engine *engine)
 
 static inline void tern_op_engine_busy_dec(struct tern_engine *engine)
 {
-    /* release: what the operation did. Pairs with tern_core_ctx_has_outstanding(). */
+    /* release: the effects of the operation. Pairs with tern_core_ctx_has_outstanding(). */
     atomic_store_explicit(&engine->base.busy, tern_op_engine_busy(engine) - 1, memory_order_release);
 }
 

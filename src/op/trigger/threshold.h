@@ -1,7 +1,8 @@
-/* threshold.h: who waits for a number to be reached: the lowest threshold first, of equal ones the oldest.
+/* threshold.h: a priority queue of entries that wait for a number to reach their threshold. The lowest threshold comes
+ * first; entries with equal thresholds are in FIFO order.
  *
- * Those whose thresholds come in ascending order, as those of a chain do, stand in a line; the others are in a heap.
- * Entries lie in what waits, which knows where it is, so that it can leave from the middle.
+ * Entries that are added with ascending thresholds, as in a chain, are in a FIFO list; the others are in a heap. The
+ * entries are embedded in the waiting objects and know their position, so that they can be removed from the middle.
  */
 #ifndef TERN_OP_TRIGGER_THRESHOLD_H
 #define TERN_OP_TRIGGER_THRESHOLD_H
@@ -12,41 +13,42 @@
 
 struct tern_threshold {
     uint64_t               threshold;
-    uint64_t               order;         /* in which it came; filled by add */
-    struct tern_threshold *next, *before; /* in the line */
-    size_t                 at;            /* in the heap; TERN_THRESHOLD_IN_FIFO: it is in the line */
+    uint64_t               order;         /* order of insertion; set by tern_op_threshold_add */
+    struct tern_threshold *next, *before; /* in the FIFO list */
+    size_t                 at;            /* index in the heap; TERN_THRESHOLD_IN_FIFO: in the FIFO list */
 };
 
 #define TERN_THRESHOLD_IN_FIFO SIZE_MAX
 
 struct tern_threshold_queue {
-    struct tern_threshold  *first, *last; /* the line */
+    struct tern_threshold  *first, *last; /* the FIFO list */
     struct tern_threshold **entry;        /* the heap */
     size_t                  count, room;
     uint64_t                came;
 };
 
-/* False: no memory; nothing changed. */
+/* Add an entry. Returns false if there is no memory; then the queue is unchanged. */
 bool tern_op_threshold_add(struct tern_threshold_queue *heap, struct tern_threshold *armed);
 
-/* It is there. */
+/* Remove an entry, which must be in the queue. */
 void tern_op_threshold_remove(struct tern_threshold_queue *heap, const struct tern_threshold *armed);
 
-/* Whether there is one whose threshold is reached. */
+/* Whether the threshold of any entry is reached. */
 static inline bool tern_op_threshold_reached(const struct tern_threshold_queue *heap, uint64_t reached)
 {
     return (heap->first && heap->first->threshold <= reached) ||
            (heap->count > 0 && heap->entry[0]->threshold <= reached);
 }
 
-/* The first whose threshold is reached, which leaves; NULL: there is none. */
+/* Remove and return the first entry whose threshold is reached; NULL: there is none. */
 struct tern_threshold *tern_op_threshold_pop(struct tern_threshold_queue *heap, uint64_t reached);
 
-/* All of them, one after the other, in any order; armed NULL: the first. NULL: there are no more. */
+/* Iterate over all entries in any order: returns the entry after armed, or the first one if armed is NULL. Returns NULL
+ * after the last entry. */
 struct tern_threshold *tern_op_threshold_next(const struct tern_threshold_queue *heap,
                                               const struct tern_threshold       *armed);
 
-/* What is in it does not matter any more. */
+/* Free the memory of the queue. Its entries are ignored. */
 void tern_op_threshold_free(struct tern_threshold_queue *heap);
 
 #endif
