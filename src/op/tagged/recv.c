@@ -1,9 +1,9 @@
-/* recv.c: tagged messages that come: who takes them, and keeping those that nobody takes yet.
+/* recv.c: incoming tagged messages: matching, and storing unexpected messages.
  *
- * What comes goes to the oldest receive that takes it (match.h), and its bytes straight into that one's buffer. What
- * nobody takes is copied and kept, up to TERN_MSG_KEEP bytes in all; then only what a receive waits for is taken, and
- * the rest stays in the queues of the links, which push back on those who send. One message is kept in any case,
- * however long.
+ * An incoming message is matched with the oldest receive that accepts it (match.h), and its bytes go straight into that
+ * receive's buffer. A message that matches no receive is copied and stored, up to TERN_MSG_KEEP bytes in all. Beyond
+ * that limit only messages that match a posted receive are accepted; the others stay in the queues of the links, which
+ * exert back-pressure on the senders. One message is stored in any case, however long it is.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,14 +15,15 @@
 #include "op/tagged/tagged.h"
 #include "op/tagged/decode.h"
 
-#define OVERHEAD (sizeof(struct tern_message) + sizeof(struct tern_match_arrival)) /* bytes of a message that is kept */
+/* bytes per stored message in addition to its data */
+#define OVERHEAD (sizeof(struct tern_message) + sizeof(struct tern_match_arrival))
 
 struct tern_match           tern_op_tagged_match;
 static uint64_t             kept_bytes;
-static struct tern_message *probed; /* all that matched probes have */
+static struct tern_message *probed; /* all messages that matched probes hold */
 static bool                 leaving;
 
-/* ---- giving ---- */
+/* ---- delivering ---- */
 
 static inline void copy(unsigned char *to, const unsigned char *from, size_t len)
 {
@@ -32,7 +33,7 @@ static inline void copy(unsigned char *to, const unsigned char *from, size_t len
         memcpy(to, from, len);
 }
 
-/* The receive has its message; the lock is held, and it is not posted. */
+/* Deliver a message to a receive. The caller holds the lock, and the receive is not posted any more. */
 static inline void give(struct tern_request *request, const struct tern_tagged_arrival *come)
 {
     request->source = come->name.source;
@@ -51,7 +52,7 @@ static inline void give(struct tern_request *request, const struct tern_tagged_a
     tern_op_request_matched(request);
 }
 
-/* A persistent receive stays bound. */
+/* Unbind a matched receive. A persistent receive stays bound. */
 static inline void unbind(struct tern_request *request)
 {
     if (request->persistent)
@@ -68,17 +69,17 @@ void tern_op_tagged_unpost(struct tern_request *request)
     request->bound = false;
 }
 
-/* ---- keeping ---- */
+/* ---- unexpected messages ---- */
 
-/* Nobody waits for it. False: there is no room to keep it. */
+/* Store a message that matches no receive. Returns false if there is no space. The caller holds the lock. */
 static __attribute__((noinline)) bool keep(const struct tern_tagged_arrival *come)
 {
     uint64_t             need = OVERHEAD + come->bytes;
     struct tern_message *message;
 
-    if (leaving) /* who waits for word is not to wait for ever */
+    if (leaving) /* a sender that waits for a FIN must not wait forever */
         return come->id == 0 || tern_op_tagged_send_fin_now(come->name.source, come->id, TERN_ERR_PEER) != TERN_AGAIN;
-    /* Of the dead everything is kept, as of notifications (op/notify/notify.c). */
+    /* Messages from dead ranks are always stored, like their notifications (op/notify/notify.c). */
     if (kept_bytes > 0 && !tern_core_job_lost(come->name.source) &&
         need > tern_opt.msg_keep - (kept_bytes < tern_opt.msg_keep ? kept_bytes : tern_opt.msg_keep))
         return false;
@@ -108,9 +109,9 @@ static __attribute__((noinline)) bool receive_any(int from, const unsigned char 
         tern_core_message_protocol_error(from, "a tagged message");
     come.name.source = from;
     if (come.handle.size > 0)
-        come.handle.pid = atomic_load(&tern_core_job_slot(from)->pid); /* of this nobody's word is taken */
+        come.handle.pid = atomic_load(&tern_core_job_slot(from)->pid); /* the pid in the message is not trusted */
     alone = tern_base_biased_lock(&tern_op_tagged_lock);
-    if (TERN_LIKELY(!leaving)) /* what is matched in tern_finalize would not be fetched any more */
+    if (TERN_LIKELY(!leaving)) /* a message matched during tern_finalize would not be fetched any more */
         request = tern_op_match_find(&tern_op_tagged_match, come.name.scope, come.name.tag, come.name.source);
     if (TERN_LIKELY(request != NULL)) {
         tern_op_match_withdraw(&tern_op_tagged_match, request);
@@ -125,11 +126,12 @@ static __attribute__((noinline)) bool receive_any(int from, const unsigned char 
     return taken;
 }
 
-/* Mostly it is short, nobody wants word of it, and a receive waits for it that has room for it. */
+/* Deliver a message. The fast path handles the usual case: the message is short, its sender wants no FIN, and a posted
+ * receive with a large enough buffer matches it. Returns false if the message cannot be accepted now. */
 static bool receive(int from, const unsigned char *head, const unsigned char *data, size_t len)
 {
     const volatile uint64_t *word = (const volatile uint64_t *)(const void *)head;
-    uint64_t                 first = word[0], tag = word[1]; /* what is checked does not change */
+    uint64_t                 first = word[0], tag = word[1]; /* read once: the checked values must not change */
     size_t                   bytes = wire_tagged_len(first);
     struct tern_request     *request;
     bool                     alone;
@@ -154,7 +156,7 @@ static bool receive(int from, const unsigned char *head, const unsigned char *da
     return true;
 }
 
-/* What is kept goes; the lock is held. */
+/* Remove a stored message from the table. The caller holds the lock and then owns the message. */
 static struct tern_message *unkeep(struct tern_match_arrival *arrival)
 {
     struct tern_message *message = (struct tern_message *)(uintptr_t)arrival->bytes;
@@ -179,20 +181,20 @@ static void give_kept(struct tern_request *request, struct tern_message *message
 
 /* ---- receives ---- */
 
-/* Somebody asks: what could not be taken may be now. */
+/* Called when space was freed: messages that were refused may be accepted now. */
 static void has_room(void)
 {
     tern_core_message_tagged_full(false);
 }
 
-/* It is to go on while the program computes. The lock is held. */
+/* Count a receive in wishes, so that it makes progress while the program computes. The caller holds the lock. */
 static void wish(struct tern_request *request)
 {
     struct tern_tagged *tagged = (struct tern_tagged *)request->ctx->tagged;
 
     request->watched = request->wished = true;
     atomic_store_explicit(&tagged->wishes, atomic_load_explicit(&tagged->wishes, memory_order_relaxed) + 1,
-                          memory_order_relaxed); /* tern_op_helper_wake() orders */
+                          memory_order_relaxed); /* relaxed: tern_op_helper_wake() orders it */
 }
 
 bool tern_op_tagged_start_recv(struct tern_request *request, bool waits)
@@ -209,7 +211,7 @@ bool tern_op_tagged_start_recv(struct tern_request *request, bool waits)
         return false;
     }
     request->phase = TERN_REQUEST_POSTED;
-    atomic_store_explicit(&request->state, TERN_REQUEST_ACTIVE, memory_order_relaxed); /* the lock orders */
+    atomic_store_explicit(&request->state, TERN_REQUEST_ACTIVE, memory_order_relaxed); /* the lock orders it */
     if (helped)
         wish(request);
     if (tern_op_tagged_match.kept > 0 && (arrival = tern_op_match_oldest(asks))) {
@@ -236,7 +238,7 @@ void tern_op_tagged_start_mrecv(struct tern_request *request, struct tern_messag
     request->match.tag = message->name.tag;
     request->peer = message->name.source;
     request->class = 0;
-    atomic_store_explicit(&request->state, TERN_REQUEST_ACTIVE, memory_order_relaxed); /* the lock orders */
+    atomic_store_explicit(&request->state, TERN_REQUEST_ACTIVE, memory_order_relaxed); /* the lock orders it */
     if (helped)
         wish(request);
     give_kept(request, message);
@@ -247,7 +249,7 @@ void tern_op_tagged_start_mrecv(struct tern_request *request, struct tern_messag
 
 /* ---- probes ---- */
 
-/* A matched probe has it from now on. The lock is held. */
+/* Move a stored message to a matched probe of the context. The caller holds the lock. */
 static struct tern_message *hold(struct tern_ctx *ctx, struct tern_match_arrival *arrival)
 {
     struct tern_message *message = unkeep(arrival);
@@ -261,7 +263,7 @@ static struct tern_message *hold(struct tern_ctx *ctx, struct tern_match_arrival
     return message;
 }
 
-/* The lock is held, and something is kept. */
+/* Look for a stored message that matches; at least one is stored. The caller holds the lock. */
 static tern_status find(struct tern_ctx *ctx, const struct tern_match_name *name, uint64_t care,
                         struct tern_op_seen *seen, struct tern_message **out)
 {
@@ -341,10 +343,10 @@ bool tern_op_tagged_deserted(const struct tern_ctx *ctx, const struct tern_match
 
 uint64_t tern_op_tagged_unexpected_bytes(void)
 {
-    return kept_bytes; /* a hint, for people */
+    return kept_bytes; /* a hint, for reports */
 }
 
-/* ---- begin and end ---- */
+/* ---- setup and shutdown ---- */
 
 void tern_op_tagged_recv_open(void)
 {
@@ -364,7 +366,8 @@ void tern_op_tagged_refuse(void)
     has_room();
 }
 
-/* Word for the sender of a message that will not be received. False: not now. */
+/* Send a FIN with an error to the sender of a message that will not be received. Returns false if it cannot be sent
+ * now. */
 static bool give_back(const struct tern_message *message)
 {
     return message->id == 0 ||
@@ -378,7 +381,7 @@ bool tern_op_tagged_forget(void)
 
     if (tern_op_tagged_match.kept == 0 && !probed)
         return true;
-    if (!tern_core_message_hold()) /* nobody delivers, and word can be sent */
+    if (!tern_core_message_hold()) /* no thread is delivering now, so FINs can be sent */
         return false;
     alone = tern_base_biased_lock(&tern_op_tagged_lock);
     while (all && tern_op_tagged_match.oldest)

@@ -1,15 +1,16 @@
-/* rndv.c: fetching the data of an offer: the receiver's side of rendezvous.
+/* rndv.c: fetching the data of a rendezvous message: the receiver's side.
  *
- * The sender's memory is reached like a part of a region (attach), or is one, and what did not come along is got from
- * it: up to TERN_MSG_CHUNKED bytes by one get, more by gets of TERN_MSG_CHUNK bytes of which at most TERN_MSG_WINDOW
- * are under way. So what a message takes of the network is what the receiver's memory takes of it. Chunks may land in
- * any order. Where a get is done when it returns, no more than a window of them are made before everything else gets
- * its turn; and as many bytes are opened to the sender at a time, which may copy some of them (rndv_assist.c).
+ * The sender's memory is attached like a part of a region, or is one. The data that did not come with the RTS is
+ * fetched from there: up to TERN_MSG_CHUNKED bytes with one get, more with gets of TERN_MSG_CHUNK bytes, of which at
+ * most TERN_MSG_WINDOW are in flight. A message therefore uses the network only as fast as the receiver's memory takes
+ * the data. Chunks may land in any order. On a path whose gets complete immediately, at most one window of gets is made
+ * before other work is polled. The same number of bytes is open to the sender at a time, which may copy some of them
+ * (rndv_assist.c).
  *
- * When the last has landed the sender is told. It is a work (core/context.h) of the context of the engine from the
- * first get to the word: so it goes on as triggered operations do, by whoever makes progress for the receive's context,
- * and by the thread beside the program while that computes. Everything here but tern_op_tagged_rndv_start() and
- * tern_op_tagged_has_helper() has the lock of the engine.
+ * After the last chunk has landed, the receiver sends the FIN. From the first get to the FIN the receive is a compound
+ * operation (core/context.h) on the engine's context. It therefore makes progress like a triggered operation: in any
+ * thread that makes progress for the receive's context, and in the helper thread while the program computes. The caller
+ * of every function here except tern_op_tagged_rndv_start() and tern_op_tagged_has_helper() holds the engine's lock.
  */
 #include <sched.h>
 #include <stdio.h>
@@ -25,11 +26,11 @@
 #include "op/tagged/tagged.h"
 #include "op/wire.h"
 
-#define PAGE 4096u            /* what the kernel copies by */
-#define LEAST_SHARED 32768u   /* bytes */
-#define PATIENCE 1000000000ll /* ns */
-#define ABSENT 50000ll        /* ns without a store, after which a sender is in no call */
-#define UNASKED 16u           /* messages before such a sender is waited for again */
+#define PAGE 4096u            /* granularity of copies by the kernel */
+#define LEAST_SHARED 32768u   /* bytes: smaller messages are not split with the sender */
+#define PATIENCE 1000000000ll /* ns: how long share_abort() waits */
+#define ABSENT 50000ll        /* ns without a store after which the sender is assumed to be outside of Tern calls */
+#define UNASKED 16u           /* number of messages before such a sender is waited for again */
 
 static struct tern_request *request_of(struct tern_compound *work)
 {
@@ -59,7 +60,7 @@ static void detach(struct tern_request *request)
     request->attached = false;
 }
 
-/* One get. TERN_AGAIN: nothing was started. */
+/* Start one get. Returns TERN_AGAIN if nothing was started. */
 static tern_status get_chunk(struct tern_request *request, uint64_t at, uint64_t len)
 {
     const struct tern_link_path *path = request->part.path;
@@ -85,7 +86,7 @@ static tern_status get_chunk(struct tern_request *request, uint64_t at, uint64_t
     return st;
 }
 
-/* Bytes of the next get. */
+/* The length of the next get. */
 static uint64_t next_len(const struct tern_request *request)
 {
     uint64_t left = request->want - request->fetched;
@@ -93,11 +94,11 @@ static uint64_t next_len(const struct tern_request *request)
     return left < request->chunk ? left : request->chunk;
 }
 
-/* Start what may be started. True: all of it has been, or it has failed. */
+/* Start as many gets as flow control permits. Returns true if all gets were started or the receive has failed. */
 static bool pump(struct tern_request *request)
 {
     struct tern_window *window = &request->window;
-    uint32_t            now = 0; /* gets that were done at once */
+    uint32_t            now = 0; /* gets that completed immediately */
 
     while (request->fetched < request->want && !has_failed(request)) {
         uint64_t    len = next_len(request);
@@ -106,7 +107,7 @@ static bool pump(struct tern_request *request)
         if (!tern_op_window_open(window))
             return false;
         if (now == window->limit) {
-            tern_core_message_keep_awake(); /* nobody will ring for the rest */
+            tern_core_message_keep_awake(); /* no bell will ring for the rest */
             return false;
         }
         if ((st = get_chunk(request, request->fetched, len)) == TERN_AGAIN)
@@ -122,16 +123,17 @@ static bool pump(struct tern_request *request)
     return true;
 }
 
-/* ---- together with the sender ---- */
+/* ---- splitting the copy with the sender ---- */
 
-static _Atomic uint32_t shares = UINT32_MAX >> (32 - TERN_LINK_SPLITS); /* of this rank, that no message uses */
+/* bit set of this rank's work splits that no message uses */
+static _Atomic uint32_t shares = UINT32_MAX >> (32 - TERN_LINK_SPLITS);
 
 static struct tern_work_split *shares_of(const struct tern_request *request)
 {
     return tern_job.ops[request->part.link]->work_splits(tern_job.link[request->part.link], tern_job.boot.rank);
 }
 
-/* Take one; NULL: all are in use. */
+/* Allocate a work split; NULL: all are in use. */
 static struct tern_work_split *share_take(const struct tern_request *request)
 {
     uint32_t seen = atomic_load_explicit(&shares, memory_order_relaxed);
@@ -139,7 +141,7 @@ static struct tern_work_split *share_take(const struct tern_request *request)
     do {
         if (seen == 0)
             return NULL;
-        /* acquire: what the thread that gave it back did with it. Pairs with share_give(). */
+        /* acquire: the previous owner's use of the split. Pairs with share_give(). */
     } while (!atomic_compare_exchange_weak_explicit(&shares, &seen, seen & (seen - 1), memory_order_acquire,
                                                     memory_order_relaxed));
     return shares_of(request) + __builtin_ctz(seen);
@@ -147,19 +149,19 @@ static struct tern_work_split *share_take(const struct tern_request *request)
 
 static void share_give(struct tern_request *request)
 {
-    /* release: this thread's use before the next. Pairs with share_take(). */
+    /* release: this thread's use of the split before the next owner's. Pairs with share_take(). */
     atomic_fetch_or_explicit(&shares, 1u << (request->split - shares_of(request)), memory_order_release);
     request->split = NULL;
 }
 
-/* Bytes that may be under way. */
+/* The number of bytes that may be in flight. */
 static uint64_t share_window(void)
 {
     return (uint64_t)tern_opt.msg_window * tern_opt.msg_chunk;
 }
 
-/* Whether the buffer is memory of a region that this rank allocated, so that the sender, if it has the region, fills it
- * by stores. */
+/* Whether the buffer is in a region that this rank allocated, so that a sender that has the region can fill it by
+ * stores. */
 static bool is_stored(const struct tern_request *request)
 {
     uint64_t                     addr = (uint64_t)(uintptr_t)request->buffer;
@@ -171,8 +173,9 @@ static bool is_stored(const struct tern_request *request)
            tern_base_covers(part->size, addr - part->addr, request->want);
 }
 
-/* Whether the sender is to copy too: there is enough for two, it can, and it has a core of its own. Where this rank has
- * sent long messages, others are busy with those; but stores are worth it. */
+/* Whether the sender should copy too: the message is long enough, the link supports it, and the sender has a core of
+ * its own. If this rank has long sends outstanding, other ranks are busy with those, and only a copy by stores is worth
+ * it. */
 static bool is_shared(const struct tern_request *request, uint64_t left)
 {
     return left >= LEAST_SHARED && share_window() >= 2 * PAGE && tern_opt.msg_piece > 0 && request->attached &&
@@ -186,7 +189,7 @@ static struct tern_tagged_peer *flow_of(const struct tern_request *request)
     return &((struct tern_tagged *)request->ctx->tagged)->peer[request->source];
 }
 
-/* Pieces count from the beginning of the message, whatever came along. */
+/* Set up a work split. Pieces are counted from the beginning of the message, whatever came with the RTS. */
 static void share_begin(struct tern_request *request, uint64_t left)
 {
     static _Atomic uint32_t keys;
@@ -216,13 +219,14 @@ static uint64_t share_pieces(const struct tern_request *request)
     return (request->want + request->chunk - 1) / request->chunk;
 }
 
-/* Pieces that the sender has taken, of which nobody knows whether they have landed. Nothing is left. */
+/* The number of pieces that the sender has taken and that may not have landed yet. No pieces may be open. */
 static uint64_t share_away(const struct tern_request *request)
 {
     return request->opened - request->taken - tern_base_split_completed(request->split);
 }
 
-/* Open as much as may be under way, and see that the sender knows. False: what it has taken is as much. */
+/* Open as many pieces as may be in flight, and send an ASSIST or ring the sender's bell. Returns false if the sender's
+ * pieces in flight already fill the window. */
 static bool share_open(struct tern_request *request)
 {
     uint64_t          most = share_window() / request->chunk, away = share_away(request);
@@ -246,16 +250,16 @@ static bool share_open(struct tern_request *request)
     return true;
 }
 
-/* The sender has been asked to store, or has. */
+/* Record that the sender was asked to store, or has stored. */
 static void share_asked(struct tern_request *request)
 {
     request->seen = tern_base_split_helper_end(request->split);
     flow_of(request)->asked = tern_base_now();
 }
 
-/* Whether to leave it to the sender, which copies several times as fast as this rank would through the kernel: as long
- * as it is seen to store anything for this context. One that was in no call when it was asked is not waited for again
- * before it has come, or has sent some more. */
+/* Whether to leave the copy to the sender, whose stores are several times as fast as this rank's copy through the
+ * kernel. This holds as long as the sender keeps storing for this context. A sender that did not respond is not waited
+ * for again until it has stored something or has sent UNASKED more messages. */
 static bool share_is_left(struct tern_request *request)
 {
     struct tern_tagged_peer *flow = flow_of(request);
@@ -269,8 +273,8 @@ static bool share_is_left(struct tern_request *request)
     return flow->absent == 0;
 }
 
-/* The number of the piece comes from memory that the sender can write: only pieces that are this rank's to fetch are,
- * and no more than there are. */
+/* Copy one piece. The piece number comes from memory that the sender can write, so it is checked: only pieces of the
+ * message are fetched, and no more of them than the message has. */
 static void share_copy(struct tern_request *request, uint64_t piece)
 {
     uint64_t pieces = share_pieces(request), at, end;
@@ -287,13 +291,14 @@ static void share_copy(struct tern_request *request, uint64_t piece)
                                      request->source));
 }
 
-/* Start no more. */
+/* Withdraw the open pieces, so that no more are started. */
 static void share_close(struct tern_request *request)
 {
     request->opened -= tern_base_split_close(request->split);
 }
 
-/* The same as pump(): and what the sender has taken has landed. */
+/* Like pump() for a split copy. Returns true if all pieces have landed, including those of the sender, or the receive
+ * has failed and none of the sender's pieces is in flight. */
 static bool share_pump(struct tern_request *request)
 {
     bool     again = false;
@@ -308,13 +313,13 @@ static bool share_pump(struct tern_request *request)
             share_copy(request, piece);
             if (!request->stored)
                 continue;
-            tern_core_message_keep_awake(); /* what this rank stores for others is better than this */
+            tern_core_message_keep_awake(); /* storing for other ranks takes precedence over this copy */
             return false;
         }
         if (request->opened == share_pieces(request))
             break;
         if (again) {
-            tern_core_message_keep_awake(); /* nobody will ring for the rest */
+            tern_core_message_keep_awake(); /* no bell will ring for the rest */
             return false;
         }
         if (!share_open(request))
@@ -329,14 +334,15 @@ static bool share_pump(struct tern_request *request)
             return false;
         fail(request, tern_base_fail(TERN_ERR_PEER, "rank %d is gone", request->source));
     }
-    fail(request, atomic_load_explicit(&request->split->status, memory_order_relaxed)); /* share_away() orders */
+    /* relaxed: share_away() orders it */
+    fail(request, atomic_load_explicit(&request->split->status, memory_order_relaxed));
     share_give(request);
     request->fetched = request->want;
     return true;
 }
 
-/* The memory is the program's again: see that the sender does not write there any more. What it has taken it copies at
- * once, so this is short; but it may be stopped. */
+/* Make sure that the sender does not write to the buffer any more, before the program gets it back. A sender copies the
+ * pieces that it has taken at once, so the wait is short; but the sender may be stopped, so the wait is bounded. */
 static void share_abort(struct tern_request *request)
 {
     int64_t until = tern_base_now() + PATIENCE;
@@ -344,13 +350,13 @@ static void share_abort(struct tern_request *request)
     share_close(request);
     while (share_away(request) > 0 && !tern_core_job_lost(request->source) && tern_base_now() < until)
         sched_yield();
-    if (share_away(request) == 0) /* otherwise nobody uses it again */
+    if (share_away(request) == 0) /* otherwise the split is never reused */
         share_give(request);
 }
 
-/* ---- the work ---- */
+/* ---- the compound operation ---- */
 
-/* Fetched: tell the sender. False: later. */
+/* Send the FIN after the data was fetched. Returns false if it must be retried later. */
 static bool tell(struct tern_request *request)
 {
     tern_status st =
@@ -361,7 +367,7 @@ static bool tell(struct tern_request *request)
 
 static void end(struct tern_request *request)
 {
-    bool alone = tern_base_biased_lock(&tern_op_tagged_lock); /* for an orphan */
+    bool alone = tern_base_biased_lock(&tern_op_tagged_lock); /* the request may be an orphan */
 
     request->id = 0;
     tern_op_request_end(request, request->status);
@@ -379,7 +385,7 @@ static void advance(struct tern_compound *work)
     detach(request);
     if (!tell(request))
         return;
-    tern_core_compound_end(work, TERN_OK); /* the request has its status */
+    tern_core_compound_end(work, TERN_OK); /* the request has its own status */
     tern_op_engine_busy_dec(engine_of(request));
     end(request);
 }
@@ -393,7 +399,7 @@ static void ended(struct tern_compound *work, struct tern_pending *transfer, ter
     fail(request, status);
 }
 
-/* Nobody waits: start no more. */
+/* The program gave up waiting: start no more gets. */
 static void cancel(struct tern_compound *work)
 {
     fail(request_of(work), TERN_ERR_TIMEOUT);
@@ -403,7 +409,7 @@ static void release(struct tern_compound *work)
 {
     if (request_of(work)->split)
         share_abort(request_of(work));
-    detach(request_of(work)); /* of a context that is closed */
+    detach(request_of(work)); /* when a context is closed */
 }
 
 static void describe(const struct tern_pending *record, char *text, size_t size)
@@ -411,7 +417,7 @@ static void describe(const struct tern_pending *record, char *text, size_t size)
     snprintf(text, size, "receive of a tagged message of rank %d", record->op.xfer.part->rank);
 }
 
-/* Memory of a region that both ranks have. */
+/* Find the part of a region that both ranks have. */
 static tern_status find_part(struct tern_request *request)
 {
     const struct tern_mem_handle *card = &request->handle;
@@ -432,7 +438,7 @@ static tern_status find_part(struct tern_request *request)
     return TERN_OK;
 }
 
-/* Bring the sender's memory into reach. */
+/* Attach the sender's memory. */
 static tern_status attach(struct tern_request *request)
 {
     const struct tern_mem_handle *card = &request->handle;
@@ -454,8 +460,8 @@ static tern_status attach(struct tern_request *request)
     return st;
 }
 
-/* There is no memory to fetch it: tell the sender. Where that cannot be done now, the receive stays among those that
- * are to be fetched, and is given up again when its context makes progress. */
+/* End a receive whose data cannot be fetched, and send the FIN. If the FIN cannot be sent now, the receive returns to
+ * the list of matched receives, and this function is called again when its context makes progress. */
 static void give_up(struct tern_request *request, tern_status st)
 {
     bool alone;
@@ -510,7 +516,7 @@ bool tern_op_tagged_rndv_start_for(struct tern_engine *engine, struct tern_tagge
     return first != NULL;
 }
 
-/* The context has an engine from now on. */
+/* Make sure that the context has an engine. */
 static tern_status need_engine(struct tern_ctx *ctx)
 {
     struct tern_engine *engine;
@@ -519,7 +525,7 @@ static tern_status need_engine(struct tern_ctx *ctx)
     if (st < 0)
         return st;
     engine = (struct tern_engine *)ctx->engine;
-    /* release: what a context has of messages. Pairs with the thread beside. */
+    /* release: the context's tagged state. Pairs with the helper thread. */
     atomic_store_explicit(&engine->tagged, (struct tern_tagged *)ctx->tagged, memory_order_release);
     return TERN_OK;
 }

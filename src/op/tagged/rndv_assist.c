@@ -1,19 +1,21 @@
-/* rndv_assist.c: what a sender copies of a long message.
+/* rndv_assist.c: sender-assisted copy of a long message.
  *
- * The receiver of an offer fetches it, and where its core is one of two that have nothing else to do, invites the
- * sender: it opens pieces of the message (base/work_split.h), as many as may be under way, takes them from the
- * beginning, and a sender that makes progress for the context of its send meanwhile takes them from the end and puts
- * them into the receiver's memory. A sender that computes, or cannot reach that memory by itself, takes none, and
- * nobody waits for it. How much is open, and so how fast a message comes, is up to the receiver alone.
+ * The receiver of an RTS fetches the data. If both ranks have a core of their own, the receiver also sends an ASSIST to
+ * the sender. The receiver opens pieces of the message (base/work_split.h), as many as may be in flight, and copies
+ * them from the front. A sender that makes progress for the context of its send in the meantime takes pieces from the
+ * back and copies them into the receiver's memory. A sender that computes, or cannot reach that memory itself, takes no
+ * pieces, and the receiver does not wait for it. The receiver alone decides how many pieces are open, and so controls
+ * the flow of data.
  *
- * Where the receiver's memory is in a region that the sender reaches by stores, the sender's copy is much faster
- * than one through the kernel. So there it is always invited, comes also while it has receives of its own, and is
- * left to it as long as it is seen to come (rndv.c). What is too much for caches is stored past them.
+ * If the receiver's buffer is in a region that the sender reaches by stores, the sender's copy is much faster than a
+ * copy through the kernel. In this case the receiver always sends an ASSIST, the sender helps even while it has
+ * receives of its own, and the receiver leaves the copy to the sender as long as the sender makes progress (rndv.c).
+ * Large amounts of data are copied with non-temporal stores.
  *
- * An invitation is an active message of Tern's own on the channel of replies, on which word of the message comes
- * after it. The receiver sends that word when everything that the sender has taken has landed: so while there are
- * pieces of that key to take, the send has not ended, and its buffer is what it was.
- * */
+ * An ASSIST is an internal active message on the reply channel, on which the FIN of the message follows. The receiver
+ * sends the FIN after all pieces that the sender has taken have landed. While there are pieces with the split's key to
+ * take, the send is therefore not complete and its buffer is unchanged.
+ */
 #include "base/bits.h"
 #include "base/log.h"
 #include "base/sanitize.h"
@@ -26,8 +28,10 @@
 #include "op/tagged/tagged.h"
 #include "op/wire.h"
 
-#define AT_ONCE 8        /* pieces of a message before everything else gets its turn */
-#define FLOOD (8u << 20) /* bytes; of more at a time little is in a cache when its receiver comes to it */
+#define AT_ONCE 8 /* pieces of one message to copy before other work is polled */
+#define FLOOD \
+    (8u << 20) /* bytes: beyond this total, little of the data is still in a cache when the receiver reads
+                          * it */
 #define ARGS 4
 
 tern_status tern_op_tagged_send_assist(int rank, uint64_t id, unsigned share, uint32_t key)
@@ -42,11 +46,11 @@ tern_status tern_op_tagged_send_assist(int rank, uint64_t id, unsigned share, ui
     return st;
 }
 
-/* ---- invitations ---- */
+/* ---- incoming ASSISTs ---- */
 
 static void set_helps(struct tern_tagged *tagged, uint32_t helps)
 {
-    atomic_store_explicit(&tagged->assists, helps, memory_order_relaxed); /* the lock orders */
+    atomic_store_explicit(&tagged->assists, helps, memory_order_relaxed); /* relaxed: the lock orders it */
 }
 
 static uint32_t helps_of(const struct tern_tagged *tagged)
@@ -56,10 +60,12 @@ static uint32_t helps_of(const struct tern_tagged *tagged)
 
 static uint64_t note_of(const struct tern_work_split *share, unsigned i)
 {
-    return atomic_load_explicit(&share->args[i], memory_order_relaxed); /* the message's delivery orders */
+    /* relaxed: the delivery of the message orders it */
+    return atomic_load_explicit(&share->args[i], memory_order_relaxed);
 }
 
-/* Remember it, where there is room and it makes sense: a share that is in use for something else by now does not. */
+/* Remember an ASSIST, if there is space and its values are plausible. The values of a split that is in use for another
+ * message by now are not. */
 static void accept(struct tern_request *request, struct tern_work_split *share, uint32_t key)
 {
     struct tern_tagged       *tagged = (struct tern_tagged *)request->ctx->tagged;
@@ -77,7 +83,7 @@ static void accept(struct tern_request *request, struct tern_work_split *share, 
     tagged->assist_bytes = (n > 0 ? tagged->assist_bytes : 0) + help.size;
     tagged->assist[n] = help;
     set_helps(tagged, n + 1);
-    atomic_store_explicit(&request->ctx->attention, true, memory_order_relaxed); /* the lock orders */
+    atomic_store_explicit(&request->ctx->attention, true, memory_order_relaxed); /* the lock orders it */
 }
 
 static void hear(const tern_am_event *event, void *user)
@@ -90,7 +96,8 @@ static void hear(const tern_am_event *event, void *user)
     (void)user;
     if (event->nargs != ARGS || event->request || event->args[2] >= TERN_LINK_SPLITS || !ops->work_splits)
         tern_core_message_protocol_error(rank, "an invitation to copy a tagged message");
-    tern_base_order_after(&tern_op_tagged_lock); /* the thread that sent what this is about */
+    tern_base_order_after(&tern_op_tagged_lock); /* pairs with tern_base_order_before() in the thread that sent the
+                                                  * message */
     alone = tern_base_biased_lock(&tern_op_tagged_lock);
     if ((request = tern_op_tagged_sent(rank, event->args[0] | (uint64_t)event->args[1] << 32)))
         accept(request, ops->work_splits(tern_job.link[tern_job.peer_link[rank]], rank) + event->args[2],
@@ -111,7 +118,7 @@ void tern_op_tagged_assist_end(struct tern_request *request)
     }
 }
 
-/* One of them, as it is now. False: there are no more. */
+/* Copy entry i of assist[]. Returns false if there are no more. */
 static bool help_at(struct tern_tagged *tagged, uint32_t i, struct tern_tagged_assist *out)
 {
     bool alone = tern_base_biased_lock(&tern_op_tagged_lock), some = i < helps_of(tagged);
@@ -139,7 +146,7 @@ static void touch(const struct tern_xfer *xfer, unsigned char *there)
     tern_base_nt_copy(there, xfer->local, xfer->len);
 }
 
-/* A piece that was taken. The send does not end before it has landed. */
+/* Copy a piece that was taken. The send does not complete before the piece has landed. */
 static tern_status copy(struct tern_lane *lane, const struct tern_tagged_assist *help,
                         const struct tern_link_part *part, uint64_t piece)
 {
@@ -157,7 +164,7 @@ static tern_status copy(struct tern_lane *lane, const struct tern_tagged_assist 
     return part->path->start(lane, &xfer, NULL);
 }
 
-/* Whether any was copied. */
+/* Returns whether any piece was copied. */
 static bool copy_some(struct tern_lane *lane, const struct tern_tagged_assist *help, const struct tern_link_part *part)
 {
     struct tern_slot *slot = tern_core_job_slot(part->rank);
@@ -166,13 +173,13 @@ static bool copy_some(struct tern_lane *lane, const struct tern_tagged_assist *h
 
     while (n < AT_ONCE && tern_base_split_take_back(help->split, help->key, &piece)) {
         tern_base_split_complete(help->split, copy(lane, help, part, piece));
-        tern_boot_bell_ring(&slot->bell, &slot->sleepers); /* it may wait for nothing else */
+        tern_boot_bell_ring(&slot->bell, &slot->sleepers); /* the receiver may be waiting only for this */
         n++;
     }
     return n > 0;
 }
 
-/* The receiver's memory where it is that of a region which this rank reaches by stores; NULL: it is not. */
+/* The receiver's memory, if it is in a region that this rank reaches by stores; otherwise NULL. */
 static const struct tern_link_part *stored_part(struct tern_ctx *ctx, const struct tern_tagged_assist *help)
 {
     int                          rank = help->request->peer;
@@ -185,7 +192,7 @@ static const struct tern_link_part *stored_part(struct tern_ctx *ctx, const stru
                : NULL;
 }
 
-/* Through the kernel. */
+/* Copy through the kernel. Returns whether any piece was copied. */
 static bool help_far(struct tern_ctx *ctx, const struct tern_tagged_assist *help)
 {
     int                    rank = help->request->peer;
@@ -214,8 +221,8 @@ static bool help_far(struct tern_ctx *ctx, const struct tern_tagged_assist *help
     return any;
 }
 
-/* Whether there are receives of long messages, which are this rank's own work: two ranks that copy for each other
- * through the kernel are slower than two that copy for themselves. */
+/* Whether this rank has receives of long messages, which take precedence: two ranks that copy for each other through
+ * the kernel are slower than two ranks that copy for themselves. */
 static bool is_occupied(const struct tern_ctx *ctx)
 {
     const struct tern_tagged *tagged = (const struct tern_tagged *)ctx->tagged;
@@ -244,7 +251,7 @@ void tern_op_tagged_assist(struct tern_ctx *ctx)
     for (uint32_t i = 0; help_at(tagged, i, &help); i++)
         any |= help_one(ctx, &help);
     if (any)
-        tern_core_message_keep_awake(); /* nobody rings for what is left */
+        tern_core_message_keep_awake(); /* no bell will ring for the rest */
 }
 
 void tern_op_tagged_assist_open(void)

@@ -1,10 +1,10 @@
-/* send.c: sends, and the word that their receivers send back.
+/* send.c: sends, and the FINs that their receivers send back.
  *
- * A send of up to 32 bytes is one cache line, one of up to TERN_MSG_EAGER bytes a copy into the link's queue: both have
- * left then. A longer one is an offer: the memory is exposed to the receiver's link, and its card travels with the
- * first bytes. The receiver sends word when it has fetched the rest; a synchronous send of any length waits for such
- * word too. It travels as an active message of Tern's own on the channel of replies, which always drains: behind tagged
- * messages that nobody wants yet it might not come.
+ * A send of up to 32 bytes takes one cache line, and a send of up to TERN_MSG_EAGER bytes is one copy into the link's
+ * queue. Both are complete then. For a longer send the sender exposes its buffer to the receiver's link and sends an
+ * RTS, which carries the memory handle and the first bytes. The receiver sends a FIN when it has fetched the rest. A
+ * synchronous send of any length waits for a FIN too. A FIN is an internal active message on the reply channel, which
+ * always drains; behind tagged messages that no receive matches yet it might never arrive.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,16 +21,17 @@
 #include "op/tagged/tagged.h"
 #include "op/wire.h"
 
-/* Sends that wait for word, by the lower half of their id; the upper half tells one use of a place from the next. */
+/* The table of sends that wait for a FIN. The lower half of a send's id is the index; the upper half distinguishes
+ * successive uses of an entry. */
 struct place {
     struct tern_request *request; /* NULL: free */
     uint32_t             use;
-    uint32_t             next; /* free */
+    uint32_t             next; /* in the free list */
 };
 
 #define NO_PLACE UINT32_MAX
 
-static struct place *places; /* under the lock, as all of this */
+static struct place *places; /* guarded by the lock, like the next two variables */
 static uint32_t      count, unused = NO_PLACE;
 
 _Atomic uint64_t tern_op_tagged_eager_limit = UINT64_MAX;
@@ -57,13 +58,14 @@ static bool places_grow(void)
     return true;
 }
 
-/* The lock is held. */
+/* The caller holds the lock. */
 static void set_untold(uint32_t untold)
 {
-    atomic_store_explicit(&tern_op_tagged_awaiting_fin, untold, memory_order_relaxed); /* a hint for others */
+    /* relaxed: a hint for readers without the lock */
+    atomic_store_explicit(&tern_op_tagged_awaiting_fin, untold, memory_order_relaxed);
 }
 
-/* Give a send an id, by which word of it is found. */
+/* Add a send to the table and give it an id, by which its FIN finds it. Returns false if there is no memory. */
 static bool enter(struct tern_request *request)
 {
     bool     alone = tern_base_biased_lock(&tern_op_tagged_lock), entered = unused != NO_PLACE || places_grow();
@@ -73,7 +75,7 @@ static bool enter(struct tern_request *request)
         unused = places[i].next;
         places[i].request = request;
         request->id = (uint64_t)++places[i].use << 32 | i;
-        request->id += places[i].use == 0 ? 1ull << 32 : 0; /* 0 is no id */
+        request->id += places[i].use == 0 ? 1ull << 32 : 0; /* 0 is not a valid id */
         places[i].use += places[i].use == 0;
         ((struct tern_tagged *)request->ctx->tagged)->awaiting_fin++;
         set_untold(tern_op_tagged_awaiting_fin + 1);
@@ -90,7 +92,8 @@ struct tern_request *tern_op_tagged_sent(int rank, uint64_t id)
     return request && request->id == id && request->peer == rank ? request : NULL;
 }
 
-/* Take a send out by its id; NULL: there is none to that rank. The lock is held. */
+/* Remove the send to the rank with the given id from the table and return it; NULL: there is none. The caller holds the
+ * lock. */
 static struct tern_request *leave(int rank, uint64_t id)
 {
     uint32_t             i = (uint32_t)id;
@@ -108,9 +111,10 @@ static struct tern_request *leave(int rank, uint64_t id)
     return request;
 }
 
-/* ---- memory that is offered ---- */
+/* ---- exposing the send buffer ---- */
 
-/* Memory of a region that the receiver has too: it is in reach already, on a node by loads. */
+/* Fill in the handle if the buffer is in a region that the receiver has too: then the receiver reaches it already, on
+ * the same node by loads. Returns false otherwise. */
 static bool offer_region(struct tern_request *request)
 {
     uint64_t                     addr = (uint64_t)(uintptr_t)request->buffer;
@@ -143,7 +147,7 @@ static tern_status expose(struct tern_request *request)
         .pid = atomic_load(&tern_core_job_slot(tern_job.boot.rank)->pid),
     };
     st = tern_core_links_expose(link, &request->handle);
-    /* The kernel may forbid the receiver on this node to read it by itself. */
+    /* The kernel may forbid a receiver on this node to read the memory itself. */
     if (st == TERN_OK && tern_job.ops[link]->maps && request->peer != tern_job.boot.rank)
         st = tern_core_service_start();
     if (st < 0)
@@ -171,11 +175,11 @@ static struct tern_link *link_to(int rank)
     return tern_job.link[tern_job.peer_link[rank]];
 }
 
-/* A message that is to go out. */
+/* An outgoing message. */
 struct parcel {
     int         rank; /* in the job */
     uint32_t    scope;
-    uint64_t    tag, id; /* id: 0: no word is wanted */
+    uint64_t    tag, id; /* id 0: the sender wants no FIN */
     const void *data;
     size_t      len;
 };
@@ -183,7 +187,7 @@ struct parcel {
 static inline tern_status send_inline(const struct parcel *p)
 {
     uint32_t words[TERN_LINK_SHORT_ARGS];
-    size_t   at = wire_tagged_at(p->id != 0) / sizeof(uint32_t) - 2; /* behind the first word */
+    size_t   at = wire_tagged_at(p->id != 0) / sizeof(uint32_t) - 2; /* index after the first word */
     uint64_t first = wire_tagged_first(WIRE_TAGGED_INLINE, p->len, p->id != 0, p->scope);
     unsigned used = (unsigned)(at + (p->len + 3) / sizeof(uint32_t));
 
@@ -195,11 +199,11 @@ static inline tern_status send_inline(const struct parcel *p)
         words[used - 1] = 0;
         memcpy(words + at, p->data, p->len);
     }
-    tern_base_order_before(&tern_op_tagged_lock); /* whichever thread hears of it: hear() */
+    tern_base_order_before(&tern_op_tagged_lock); /* the FIN may arrive in any thread: pairs with on_fin() */
     return ops_to(p->rank)->msg_short(link_to(p->rank), p->rank, TERN_CHANNEL_TAGGED, first, words, used);
 }
 
-/* With bytes of a card before the data, which is then an offer of len_all bytes. */
+/* Send a message with data: an eager message, or, if handle is not NULL, an RTS for len_all bytes. */
 static tern_status send_data(const struct parcel *p, const struct tern_mem_handle *card, uint64_t len_all)
 {
     enum wire_tagged_kind kind = card ? WIRE_TAGGED_RTS : WIRE_TAGGED_EAGER;
@@ -219,19 +223,19 @@ static tern_status send_data(const struct parcel *p, const struct tern_mem_handl
     head[1] = p->tag;
     head[2] = p->id;
     head[3] = len_all;
-    tern_base_order_before(&tern_op_tagged_lock); /* as above */
+    tern_base_order_before(&tern_op_tagged_lock); /* pairs with on_fin() */
     ops_to(p->rank)->msg_send(link_to(p->rank), &msg, before + p->len);
     return TERN_OK;
 }
 
-/* The longest data of a message of the link to the rank, behind a card. */
+/* The maximum length of the data behind a memory handle in one link message to the rank. */
 static size_t longest_to(int rank)
 {
     return ops_to(rank)->msg_max_data(link_to(rank), rank, TERN_CHANNEL_TAGGED) - sizeof(struct tern_mem_handle);
 }
 
-/* Bytes that travel with a message to the rank. Several such messages find room in the queue, so that one is copied
- * into it while others are copied out. */
+/* The eager limit for messages to the rank. The link's queue holds several messages of this size, so that one can be
+ * copied in while others are copied out. */
 static size_t eager_most(int rank)
 {
     size_t most = longest_to(rank) / 8 * 3;
@@ -269,7 +273,7 @@ static tern_status send_offer(struct tern_request *request, struct parcel *p)
     return send_data(p, &request->handle, request->size);
 }
 
-/* Try to send it now. */
+/* Try to send the message now. Returns TERN_AGAIN if there is no space. */
 static tern_status try_send(struct tern_request *request)
 {
     int           rank = request->peer;
@@ -285,7 +289,7 @@ static tern_status try_send(struct tern_request *request)
     return p.len <= wire_tagged_room(p.id != 0) ? send_inline(&p) : send_data(&p, NULL, 0);
 }
 
-/* A short message has left: the next ones are to leave by the shortest way, where there is one. */
+/* After a short message was sent: look up the direct-injection handle for the next ones, if the link has one. */
 static void find_exit(struct tern_ctx *ctx, int rank)
 {
     struct tern_tagged_peer *flow;
@@ -294,7 +298,8 @@ static void find_exit(struct tern_ctx *ctx, int rank)
         return;
     flow = &((struct tern_tagged *)ctx->tagged)->peer[rank];
     if (!flow->inject.producer)
-        (void)ops_to(rank)->tagged_inject(link_to(rank), rank, &flow->inject); /* otherwise the next one asks again */
+        /* on failure the next message tries again */
+        (void)ops_to(rank)->tagged_inject(link_to(rank), rank, &flow->inject);
 }
 
 static inline tern_status send_now(struct tern_ctx *ctx, int rank, uint64_t tag, const void *buf, size_t len)
@@ -320,7 +325,8 @@ tern_status tern_op_tagged_send_now(struct tern_ctx *ctx, int rank, uint64_t tag
 
 /* ---- requests ---- */
 
-/* It has left; told: its end is the word that comes, and may have come. A failure is its end. */
+/* Called when a send was handed to the link or has failed. wants_fin: the FIN completes the request, and may already
+ * have arrived. A failure completes the request here. */
 static void has_left(struct tern_request *request, bool told, tern_status st)
 {
     if (st < 0 && told)
@@ -329,7 +335,7 @@ static void has_left(struct tern_request *request, bool told, tern_status st)
         tern_op_request_end(request, st);
 }
 
-/* One that cannot leave at once, or waits for word. */
+/* Start a send that cannot be sent immediately or waits for a FIN. */
 static __attribute__((noinline)) tern_status start_slowly(struct tern_request *request)
 {
     struct tern_tagged      *tagged = (struct tern_tagged *)request->ctx->tagged;
@@ -340,9 +346,10 @@ static __attribute__((noinline)) tern_status start_slowly(struct tern_request *r
     request->handle.size = 0;
     if (told && !enter(request))
         return tern_base_fail(TERN_ERR_NOMEM, "no memory for one more message that waits for its receiver");
-    /* Before it leaves: word of it may come at once. */
+    /* Set before the message is sent, because the FIN may arrive at once. */
     request->phase = TERN_REQUEST_OFFERED;
-    atomic_store_explicit(&request->state, TERN_REQUEST_ACTIVE, memory_order_relaxed); /* the link's queue orders */
+    /* the link's queue orders it */
+    atomic_store_explicit(&request->state, TERN_REQUEST_ACTIVE, memory_order_relaxed);
     st = flow->queued > 0 ? TERN_AGAIN : try_send(request);
     if (st < 0) {
         tern_op_tagged_withdraw(request);
@@ -387,7 +394,7 @@ tern_status tern_op_tagged_start_send(struct tern_request *request)
     return tern_op_tagged_send(request, request->peer, request->match.tag, request->buffer, request->size);
 }
 
-/* What finds no room holds up what is behind it for the same rank, and nothing else. */
+/* A send that finds no space blocks the sends behind it to the same rank, and no others. */
 void tern_op_tagged_progress_sends(struct tern_tagged *tagged)
 {
     struct tern_request **at = &tagged->queue, *request;
@@ -399,7 +406,7 @@ void tern_op_tagged_progress_sends(struct tern_tagged *tagged)
         tern_status              st = TERN_AGAIN;
 
         if (flow->pass != tagged->pass) {
-            request->phase = TERN_REQUEST_OFFERED; /* word of it may come at once */
+            request->phase = TERN_REQUEST_OFFERED; /* the FIN may arrive at once */
             st = try_send(request);
         }
         if (st == TERN_AGAIN) {
@@ -429,7 +436,7 @@ bool tern_op_tagged_withdraw(struct tern_request *request)
     return found;
 }
 
-/* ---- word ---- */
+/* ---- FIN ---- */
 
 static __attribute__((cold, noreturn)) void refuse(int from)
 {
@@ -439,7 +446,7 @@ static __attribute__((cold, noreturn)) void refuse(int from)
     _Exit(1);
 }
 
-/* Two halves of the id, and a status. Word of a send that was given up meanwhile comes too late. */
+/* Handle a FIN: two halves of the id, and a status. A FIN for a send that was withdrawn in the meantime is ignored. */
 static void hear(const tern_am_event *event, void *user)
 {
     struct tern_request *request;
@@ -449,7 +456,8 @@ static void hear(const tern_am_event *event, void *user)
     (void)user;
     if (event->nargs != 3 || event->request)
         refuse(event->source);
-    tern_base_order_after(&tern_op_tagged_lock); /* the thread that sent what this is word of */
+    tern_base_order_after(&tern_op_tagged_lock); /* pairs with tern_base_order_before() in the thread that sent the
+                                                  * message */
     id = event->args[0] | (uint64_t)event->args[1] << 32;
     alone = tern_base_biased_lock(&tern_op_tagged_lock);
     if ((request = leave(event->source, id))) {
@@ -465,7 +473,7 @@ tern_status tern_op_tagged_send_fin_now(int rank, uint64_t id, tern_status statu
     const uint32_t args[3] = { (uint32_t)id, (uint32_t)(id >> 32), (uint32_t)status };
 
     if (tern_core_job_lost(rank))
-        return TERN_OK; /* it does not want to know any more */
+        return TERN_OK; /* a dead sender needs no FIN */
     return tern_op_am_send_short(NULL, rank, TERN_OP_AM_FIN, args, 3);
 }
 
@@ -493,5 +501,5 @@ void tern_op_tagged_send_close(void)
     unused = NO_PLACE;
     set_untold(0);
     atomic_store_explicit(&tern_op_tagged_eager_limit, UINT64_MAX,
-                          memory_order_relaxed); /* there are no other threads */
+                          memory_order_relaxed); /* relaxed: there are no other threads */
 }

@@ -1,4 +1,4 @@
-/* tagged.c: requests of tagged messages, and what a context has of them. */
+/* tagged.c: requests for tagged messages, and the tagged state of a context. */
 #include "op/tagged/tagged.h"
 
 #include <inttypes.h>
@@ -27,7 +27,7 @@ static struct tern_tagged *tagged_of(const struct tern_ctx *ctx)
 
 /* ---- contexts ---- */
 
-/* Turn a list round, which is newest first. */
+/* Reverse a list that is newest first. */
 static struct tern_request *oldest_first(struct tern_request *newest)
 {
     struct tern_request *oldest = NULL;
@@ -42,14 +42,14 @@ static struct tern_request *oldest_first(struct tern_request *newest)
     return oldest;
 }
 
-/* It is not to be looked for any more. The lock is held. */
+/* Stop counting a receive in wishes. The caller holds the lock. */
 static void unwish(struct tern_request *request)
 {
     struct tern_tagged *tagged = tagged_of(request->ctx);
 
     request->wished = false;
     atomic_store_explicit(&tagged->wishes, atomic_load_explicit(&tagged->wishes, memory_order_relaxed) - 1,
-                          memory_order_relaxed); /* a hint for the thread beside */
+                          memory_order_relaxed); /* relaxed: a hint for the helper thread */
 }
 
 struct tern_request *tern_op_request_take_matched(struct tern_tagged *tagged)
@@ -65,7 +65,7 @@ struct tern_request *tern_op_request_take_matched(struct tern_tagged *tagged)
     return oldest_first(newest);
 }
 
-/* Take those that nobody waited for. matched: whether others are to be fetched. */
+/* Take the completed orphans of a context. *matched: whether receives are waiting to be fetched. */
 static struct tern_request *take_over(struct tern_tagged *tagged, bool *matched)
 {
     bool                 alone = tern_base_biased_lock(&tern_op_tagged_lock);
@@ -77,7 +77,7 @@ static struct tern_request *take_over(struct tern_tagged *tagged, bool *matched)
     return over;
 }
 
-/* Whether only a rank that is dead could move it on, or some message that it has sent and that has come. */
+/* Whether only a dead rank could complete the request, possibly with a message that the rank sent before its death. */
 static bool is_doomed(const struct tern_request *request)
 {
     struct tern_match_name name;
@@ -91,7 +91,8 @@ static bool is_doomed(const struct tern_request *request)
     return request->phase == TERN_REQUEST_OFFERED && tern_core_job_lost(request->peer);
 }
 
-/* End what waits for the dead. True: some of it waits for what they sent, and is to be looked at again. */
+/* Complete the requests that wait for dead ranks. Returns true if some may still be completed by messages in flight
+ * from a dead rank, and must be checked again. */
 static bool end_doomed(struct tern_tagged *tagged)
 {
     bool again = false;
@@ -109,8 +110,8 @@ static void advance(struct tern_ctx *ctx)
     uint32_t             losses;
     bool                 matched;
 
-    /* Before what it speaks of is taken. acquire: deaths; pairs with tern_core_job_mark_dead(). The rest the lock
-     * orders. */
+    /* Clear the flag before taking the work that it announces. acquire: deaths; pairs with tern_core_job_mark_dead().
+     * The lock orders everything else. */
     (void)atomic_exchange_explicit(&ctx->attention, false, memory_order_acquire);
     for (struct tern_request *next = request = take_over(tagged, &matched); request; request = next) {
         next = request->next;
@@ -133,14 +134,14 @@ static void advance(struct tern_ctx *ctx)
 
 /* ---- the end of a context ---- */
 
-/* What who delivers has not moved on. The lock is held. */
+/* Whether the request is a receive that is not matched yet. The caller holds the lock. */
 static bool is_posted(const struct tern_request *request)
 {
     return request->kind == TERN_REQUEST_RECV && request->phase == TERN_REQUEST_POSTED &&
            atomic_load_explicit(&request->state, memory_order_relaxed) == TERN_REQUEST_ACTIVE;
 }
 
-/* Which send or receive it was. */
+/* Describe a finished send or receive. */
 static void request_describe(const struct tern_request *request, char *text, size_t size)
 {
     struct tern_match_name name = tern_op_request_name(request);
@@ -149,15 +150,15 @@ static void request_describe(const struct tern_request *request, char *text, siz
         snprintf(text, size, "send of %" PRIu64 " bytes to rank %d of the job", request->len, request->source);
     else if (request->source >= 0)
         snprintf(text, size, "receive of %" PRIu64 " bytes from rank %d of the job", request->len, request->source);
-    else if (tern_op_match_any_source(&name)) /* no message came */
+    else if (tern_op_match_any_source(&name)) /* no message was matched */
         snprintf(text, size, "receive of at most %" PRIu64 " bytes from any rank", request->size);
     else
         snprintf(text, size, "receive of at most %" PRIu64 " bytes from rank %d of the job", request->size,
                  (int)name.source);
 }
 
-/* A context whose messages have all been sent or received ends: receives without a message are withdrawn, and the first
- * failure that the program did not ask for is reported. The lock is held. */
+/* Retire a request of a context that is closing and has no other outstanding messages: withdraw a receive without a
+ * message, and record the first failure that the program has not asked for. The caller holds the lock. */
 static void request_retire(struct tern_ctx *ctx, struct tern_request *request)
 {
     unsigned state = tern_op_request_state(request);
@@ -184,7 +185,8 @@ static bool retire_if_idle(struct tern_ctx *ctx)
     return idle;
 }
 
-/* The engine's lock keeps the thread beside the program from having taken a receive that is not counted as busy yet. */
+/* Taking the engine's lock makes sure that the helper thread has not taken a receive that is not counted as busy
+ * yet. */
 static tern_status retire(struct tern_ctx *ctx)
 {
     struct tern_engine *engine = (struct tern_engine *)ctx->engine;
@@ -202,7 +204,7 @@ static tern_status retire(struct tern_ctx *ctx)
     return idle ? TERN_OK : TERN_PENDING;
 }
 
-/* What holds up the end of a context: the first request that is neither done nor a receive without a message. */
+/* Describe what delays the closing of a context: the first active request that is not a receive without a message. */
 static void describe_active(const struct tern_ctx *ctx, char *text, size_t size)
 {
     for (struct tern_tagged_slab *slab = tagged_of(ctx)->slabs; slab; slab = slab->next) {
@@ -218,7 +220,7 @@ static void describe_active(const struct tern_ctx *ctx, char *text, size_t size)
     snprintf(text, size, "to fetch the data of a tagged message");
 }
 
-/* What is still active of a context that is closed without having retired, because tern_finalize gave up. */
+/* Clean up a request of a context that is closed without having retired, because tern_finalize gave up. */
 static void request_close(struct tern_request *request)
 {
     bool alone;
@@ -226,7 +228,7 @@ static void request_close(struct tern_request *request)
     if (request->id != 0 && request->kind != TERN_REQUEST_RECV)
         tern_op_tagged_withdraw(request);
     else if (request->id != 0)
-        (void)tern_op_tagged_send_fin(request->source, request->id, TERN_ERR_PEER); /* its sender waits for word */
+        (void)tern_op_tagged_send_fin(request->source, request->id, TERN_ERR_PEER); /* its sender waits for a FIN */
     alone = tern_base_biased_lock(&tern_op_tagged_lock);
     if (request->bound)
         tern_op_tagged_unpost(request);
@@ -293,7 +295,7 @@ bool tern_op_request_make(struct tern_ctx *ctx)
 
 static void call(struct tern_ctx *ctx)
 {
-    atomic_store_explicit(&ctx->attention, true, memory_order_relaxed); /* the lock orders */
+    atomic_store_explicit(&ctx->attention, true, memory_order_relaxed); /* the lock orders it */
 }
 
 void tern_op_request_matched(struct tern_request *request)
@@ -304,7 +306,7 @@ void tern_op_request_matched(struct tern_request *request)
     tagged->matched = request;
     call(request->ctx);
     if (request->wished && atomic_load_explicit(&tern_bias.revoked, memory_order_relaxed)) /* a hint */
-        tern_op_helper_wake(); /* the thread that delivers may be another than that of the context, which may compute */
+        tern_op_helper_wake(); /* the delivering thread may not be the context's thread, which may be computing */
 }
 
 void tern_op_request_end_watched(struct tern_request *request, tern_status status)
@@ -325,11 +327,11 @@ void tern_op_request_end_watched(struct tern_request *request, tern_status statu
         call(request->ctx);
         return;
     }
-    /* release: what was found, and the data. Pairs with tern_op_request_state(). */
+    /* release: the source, tag, length and data of the message. Pairs with tern_op_request_state(). */
     atomic_store_explicit(&request->state, TERN_REQUEST_DONE, memory_order_release);
 }
 
-/* A send leaves the queue without having left this rank. The context's thread. */
+/* Remove a send from the queue before it was handed to the link. Must be called by the context's thread. */
 static void unqueue(struct tern_request *request)
 {
     struct tern_tagged   *tagged = tagged_of(request->ctx);
@@ -418,7 +420,7 @@ void tern_op_request_doomed(struct tern_request *request)
     atomic_store_explicit(&request->ctx->attention, true, memory_order_relaxed); /* this thread reads it */
 }
 
-/* ---- events, and words ---- */
+/* ---- events and descriptions ---- */
 
 static void describe_record(const struct tern_pending *record, char *text, size_t size)
 {
@@ -471,7 +473,7 @@ void tern_op_request_describe(const struct tern_request *request, char *text, si
              tern_op_tagged_unexpected_bytes());
 }
 
-/* ---- begin and end ---- */
+/* ---- setup and shutdown ---- */
 
 void tern_op_tagged_open(void)
 {

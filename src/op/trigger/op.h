@@ -34,7 +34,7 @@ struct tern_trigger_op {
     bool                    watch;         /* the operation does nothing: it is only an event of the counter */
     uint32_t                flags;         /* of tern_opts */
     uint32_t                tag;
-    uint64_t                bytes; /* added to the counter */
+    uint64_t                bytes; /* added to the counter with TERN_COUNT_BYTES */
     int                     rank;  /* in the job; -1: none */
     const char             *what;  /* the public call */
     /* Start the operation on the context. event is as in tern_opts. Returns TERN_AGAIN if there is no space. */
