@@ -34,21 +34,21 @@ static inline void copy(unsigned char *to, const unsigned char *from, size_t len
 }
 
 /* Deliver a message to a receive. The caller holds the lock, and the receive is not posted any more. */
-static inline void give(struct tern_request *request, const struct tern_tagged_arrival *come)
+static inline void deliver(struct tern_request *request, const struct tern_tagged_arrival *arrived)
 {
-    request->source = come->name.source;
-    request->tag = come->name.tag;
-    request->len = come->len;
-    request->status = TERN_UNLIKELY(come->len > request->size) ? TERN_ERR_TRUNCATED : TERN_OK;
-    copy(request->buffer, come->data, come->bytes < request->size ? come->bytes : request->size);
-    if (TERN_LIKELY(come->id == 0)) {
+    request->source = arrived->name.source;
+    request->tag = arrived->name.tag;
+    request->len = arrived->len;
+    request->status = TERN_UNLIKELY(arrived->len > request->size) ? TERN_ERR_TRUNCATED : TERN_OK;
+    copy(request->buffer, arrived->data, arrived->bytes < request->size ? arrived->bytes : request->size);
+    if (TERN_LIKELY(arrived->id == 0)) {
         tern_op_request_end(request, request->status);
         return;
     }
     request->phase = TERN_REQUEST_MATCHED;
-    request->id = come->id;
-    request->handle = come->handle;
-    request->fetched = come->bytes;
+    request->id = arrived->id;
+    request->handle = arrived->handle;
+    request->fetched = arrived->bytes;
     tern_op_request_matched(request);
 }
 
@@ -72,25 +72,28 @@ void tern_op_tagged_unpost(struct tern_request *request)
 /* ---- unexpected messages ---- */
 
 /* Store a message that matches no receive. Returns false if there is no space. The caller holds the lock. */
-static __attribute__((noinline)) bool keep(const struct tern_tagged_arrival *come)
+static __attribute__((noinline)) bool store_unexpected(const struct tern_tagged_arrival *arrived)
 {
-    uint64_t             need = OVERHEAD + come->bytes;
+    uint64_t             need = OVERHEAD + arrived->bytes;
     struct tern_message *message;
 
     if (leaving) /* a sender that waits for a FIN must not wait forever */
-        return come->id == 0 || tern_op_tagged_send_fin_now(come->name.source, come->id, TERN_ERR_PEER) != TERN_AGAIN;
+        return arrived->id == 0 ||
+               tern_op_tagged_send_fin_now(arrived->name.source, arrived->id, TERN_ERR_PEER) != TERN_AGAIN;
     /* Messages from dead ranks are always stored, like their notifications (op/notify/notify.c). */
-    if (kept_bytes > 0 && !tern_core_job_lost(come->name.source) &&
+    if (kept_bytes > 0 && !tern_core_job_lost(arrived->name.source) &&
         need > tern_opt.msg_keep - (kept_bytes < tern_opt.msg_keep ? kept_bytes : tern_opt.msg_keep))
         return false;
-    if (!(message = malloc(sizeof(*message) + come->bytes)))
+    if (!(message = malloc(sizeof(*message) + arrived->bytes)))
         return false;
-    *message = (struct tern_message){
-        .name = come->name, .len = come->len, .id = come->id, .handle = come->handle, .bytes = come->bytes
-    };
-    if (come->bytes > 0)
-        memcpy(message->data, come->data, come->bytes);
-    if (!tern_op_match_keep(&tern_op_tagged_match, come->name, (uint64_t)(uintptr_t)message)) {
+    *message = (struct tern_message){ .name = arrived->name,
+                                      .len = arrived->len,
+                                      .id = arrived->id,
+                                      .handle = arrived->handle,
+                                      .bytes = arrived->bytes };
+    if (arrived->bytes > 0)
+        memcpy(message->data, arrived->data, arrived->bytes);
+    if (!tern_op_match_keep(&tern_op_tagged_match, arrived->name, (uint64_t)(uintptr_t)message)) {
         free(message);
         return false;
     }
@@ -101,24 +104,24 @@ static __attribute__((noinline)) bool keep(const struct tern_tagged_arrival *com
 static __attribute__((noinline)) bool receive_any(int from, const unsigned char *head, const unsigned char *data,
                                                   size_t len)
 {
-    struct tern_tagged_arrival come;
+    struct tern_tagged_arrival arrived;
     struct tern_match_request *request = NULL;
     bool                       alone, taken = true;
 
-    if (TERN_UNLIKELY(!tern_op_tagged_decode(head, data, len, &come)))
+    if (TERN_UNLIKELY(!tern_op_tagged_decode(head, data, len, &arrived)))
         tern_core_message_protocol_error(from, "a tagged message");
-    come.name.source = from;
-    if (come.handle.size > 0)
-        come.handle.pid = atomic_load(&tern_core_job_slot(from)->pid); /* the pid in the message is not trusted */
+    arrived.name.source = from;
+    if (arrived.handle.size > 0)
+        arrived.handle.pid = atomic_load(&tern_core_job_slot(from)->pid); /* the pid in the message is not trusted */
     alone = tern_base_biased_lock(&tern_op_tagged_lock);
     if (TERN_LIKELY(!leaving)) /* a message matched during tern_finalize would not be fetched any more */
-        request = tern_op_match_find(&tern_op_tagged_match, come.name.scope, come.name.tag, come.name.source);
+        request = tern_op_match_find(&tern_op_tagged_match, arrived.name.scope, arrived.name.tag, arrived.name.source);
     if (TERN_LIKELY(request != NULL)) {
         tern_op_match_withdraw(&tern_op_tagged_match, request);
         unbind((struct tern_request *)request);
-        give((struct tern_request *)request, &come);
+        deliver((struct tern_request *)request, &arrived);
     } else {
-        taken = keep(&come);
+        taken = store_unexpected(&arrived);
     }
     tern_base_biased_unlock(&tern_op_tagged_lock, alone);
     if (TERN_UNLIKELY(!taken))
@@ -157,7 +160,7 @@ static bool receive(int from, const unsigned char *head, const unsigned char *da
 }
 
 /* Remove a stored message from the table. The caller holds the lock and then owns the message. */
-static struct tern_message *unkeep(struct tern_match_arrival *arrival)
+static struct tern_message *unstore(struct tern_match_arrival *arrival)
 {
     struct tern_message *message = (struct tern_message *)(uintptr_t)arrival->bytes;
 
@@ -166,16 +169,16 @@ static struct tern_message *unkeep(struct tern_match_arrival *arrival)
     return message;
 }
 
-static void give_kept(struct tern_request *request, struct tern_message *message)
+static void deliver_stored(struct tern_request *request, struct tern_message *message)
 {
-    struct tern_tagged_arrival come = { .name = message->name,
-                                        .len = message->len,
-                                        .id = message->id,
-                                        .handle = message->handle,
-                                        .data = message->data,
-                                        .bytes = message->bytes };
+    struct tern_tagged_arrival arrived = { .name = message->name,
+                                           .len = message->len,
+                                           .id = message->id,
+                                           .handle = message->handle,
+                                           .data = message->data,
+                                           .bytes = message->bytes };
 
-    give(request, &come);
+    deliver(request, &arrived);
     free(message);
 }
 
@@ -216,7 +219,7 @@ bool tern_op_tagged_start_recv(struct tern_request *request, bool waits)
         wish(request);
     if (tern_op_tagged_match.kept > 0 && (arrival = tern_op_match_oldest(asks))) {
         unbind(request);
-        give_kept(request, unkeep(arrival));
+        deliver_stored(request, unstore(arrival));
     } else {
         tern_op_match_post(&tern_op_tagged_match, asks);
     }
@@ -241,7 +244,7 @@ void tern_op_tagged_start_mrecv(struct tern_request *request, struct tern_messag
     atomic_store_explicit(&request->state, TERN_REQUEST_ACTIVE, memory_order_relaxed); /* the lock orders it */
     if (helped)
         wish(request);
-    give_kept(request, message);
+    deliver_stored(request, message);
     tern_base_biased_unlock(&tern_op_tagged_lock, alone);
     if (helped)
         tern_op_helper_wake();
@@ -250,9 +253,9 @@ void tern_op_tagged_start_mrecv(struct tern_request *request, struct tern_messag
 /* ---- probes ---- */
 
 /* Move a stored message to a matched probe of the context. The caller holds the lock. */
-static struct tern_message *hold(struct tern_ctx *ctx, struct tern_match_arrival *arrival)
+static struct tern_message *hold_for_probe(struct tern_ctx *ctx, struct tern_match_arrival *arrival)
 {
-    struct tern_message *message = unkeep(arrival);
+    struct tern_message *message = unstore(arrival);
 
     message->ctx = ctx;
     message->next = probed;
@@ -277,7 +280,7 @@ static tern_status find(struct tern_ctx *ctx, const struct tern_match_name *name
                                        .tag = arrival->name.tag,
                                        .len = ((const struct tern_message *)(uintptr_t)arrival->bytes)->len };
     if (arrival && out)
-        *out = hold(ctx, arrival);
+        *out = hold_for_probe(ctx, arrival);
     tern_op_match_unbind(&tern_op_tagged_match, &bits.request);
     return arrival ? TERN_OK : TERN_PENDING;
 }
@@ -368,7 +371,7 @@ void tern_op_tagged_refuse(void)
 
 /* Send a FIN with an error to the sender of a message that will not be received. Returns false if it cannot be sent
  * now. */
-static bool give_back(const struct tern_message *message)
+static bool reject(const struct tern_message *message)
 {
     return message->id == 0 ||
            tern_op_tagged_send_fin_now(message->name.source, message->id, TERN_ERR_PEER) != TERN_AGAIN;
@@ -385,10 +388,10 @@ bool tern_op_tagged_forget(void)
         return false;
     alone = tern_base_biased_lock(&tern_op_tagged_lock);
     while (all && tern_op_tagged_match.oldest)
-        if ((all = give_back((struct tern_message *)(uintptr_t)tern_op_tagged_match.oldest->bytes)))
-            free(unkeep(tern_op_tagged_match.oldest));
+        if ((all = reject((struct tern_message *)(uintptr_t)tern_op_tagged_match.oldest->bytes)))
+            free(unstore(tern_op_tagged_match.oldest));
     while (all && (message = probed))
-        if ((all = give_back(message))) {
+        if ((all = reject(message))) {
             probed = message->next;
             free(message);
         }
@@ -400,6 +403,6 @@ bool tern_op_tagged_forget(void)
 void tern_op_tagged_recv_close(void)
 {
     while (tern_op_tagged_match.oldest)
-        free(unkeep(tern_op_tagged_match.oldest));
+        free(unstore(tern_op_tagged_match.oldest));
     tern_op_match_close(&tern_op_tagged_match);
 }

@@ -27,8 +27,8 @@
 #include "op/wire.h"
 
 #define PAGE 4096u            /* granularity of copies by the kernel */
-#define LEAST_SHARED 32768u   /* bytes: smaller messages are not split with the sender */
-#define PATIENCE 1000000000ll /* ns: how long share_abort() waits */
+#define LEAST_SPLIT 32768u    /* bytes: smaller messages are not split with the sender */
+#define PATIENCE 1000000000ll /* ns: how long split_abort() waits */
 #define ABSENT 50000ll        /* ns without a store after which the sender is assumed to be outside of Tern calls */
 #define UNASKED 16u           /* number of messages before such a sender is waited for again */
 
@@ -126,36 +126,36 @@ static bool pump(struct tern_request *request)
 /* ---- splitting the copy with the sender ---- */
 
 /* bit set of this rank's work splits that no message uses */
-static _Atomic uint32_t shares = UINT32_MAX >> (32 - TERN_LINK_SPLITS);
+static _Atomic uint32_t free_splits = UINT32_MAX >> (32 - TERN_LINK_SPLITS);
 
-static struct tern_work_split *shares_of(const struct tern_request *request)
+static struct tern_work_split *splits_of(const struct tern_request *request)
 {
     return tern_job.ops[request->part.link]->work_splits(tern_job.link[request->part.link], tern_job.boot.rank);
 }
 
 /* Allocate a work split; NULL: all are in use. */
-static struct tern_work_split *share_take(const struct tern_request *request)
+static struct tern_work_split *split_alloc(const struct tern_request *request)
 {
-    uint32_t seen = atomic_load_explicit(&shares, memory_order_relaxed);
+    uint32_t seen = atomic_load_explicit(&free_splits, memory_order_relaxed);
 
     do {
         if (seen == 0)
             return NULL;
-        /* acquire: the previous owner's use of the split. Pairs with share_give(). */
-    } while (!atomic_compare_exchange_weak_explicit(&shares, &seen, seen & (seen - 1), memory_order_acquire,
+        /* acquire: the previous owner's use of the split. Pairs with split_free(). */
+    } while (!atomic_compare_exchange_weak_explicit(&free_splits, &seen, seen & (seen - 1), memory_order_acquire,
                                                     memory_order_relaxed));
-    return shares_of(request) + __builtin_ctz(seen);
+    return splits_of(request) + __builtin_ctz(seen);
 }
 
-static void share_give(struct tern_request *request)
+static void split_free(struct tern_request *request)
 {
-    /* release: this thread's use of the split before the next owner's. Pairs with share_take(). */
-    atomic_fetch_or_explicit(&shares, 1u << (request->split - shares_of(request)), memory_order_release);
+    /* release: this thread's use of the split before the next owner's. Pairs with split_alloc(). */
+    atomic_fetch_or_explicit(&free_splits, 1u << (request->split - splits_of(request)), memory_order_release);
     request->split = NULL;
 }
 
 /* The number of bytes that may be in flight. */
-static uint64_t share_window(void)
+static uint64_t split_window(void)
 {
     return (uint64_t)tern_opt.msg_window * tern_opt.msg_chunk;
 }
@@ -176,9 +176,9 @@ static bool is_stored(const struct tern_request *request)
 /* Whether the sender should copy too: the message is long enough, the link supports it, and the sender has a core of
  * its own. If this rank has long sends outstanding, other ranks are busy with those, and only a copy by stores is worth
  * it. */
-static bool is_shared(const struct tern_request *request, uint64_t left)
+static bool is_split(const struct tern_request *request, uint64_t left)
 {
-    return left >= LEAST_SHARED && share_window() >= 2 * PAGE && tern_opt.msg_piece > 0 && request->attached &&
+    return left >= LEAST_SPLIT && split_window() >= 2 * PAGE && tern_opt.msg_piece > 0 && request->attached &&
            request->part.path->instant && request->source != tern_job.boot.rank &&
            tern_job.ops[request->part.link]->work_splits && tern_job.spin_ns > 0 &&
            (request->stored || atomic_load_explicit(&tern_op_tagged_awaiting_fin, memory_order_relaxed) == 0);
@@ -190,47 +190,47 @@ static struct tern_tagged_peer *flow_of(const struct tern_request *request)
 }
 
 /* Set up a work split. Pieces are counted from the beginning of the message, whatever came with the RTS. */
-static void share_begin(struct tern_request *request, uint64_t left)
+static void split_begin(struct tern_request *request, uint64_t left)
 {
     static _Atomic uint32_t keys;
-    uint64_t                note[TERN_SPLIT_ARGS], piece;
+    uint64_t                args[TERN_SPLIT_ARGS], piece;
 
     request->stored = is_stored(request);
-    request->split = is_shared(request, left) ? share_take(request) : NULL;
+    request->split = is_split(request, left) ? split_alloc(request) : NULL;
     if (!request->split)
         return;
     piece = tern_opt.msg_piece < left / 4 ? tern_opt.msg_piece : left / 4;
-    piece = piece < share_window() / 2 ? piece : share_window() / 2;
+    piece = piece < split_window() / 2 ? piece : split_window() / 2;
     request->chunk = piece > PAGE ? piece & ~(uint64_t)(PAGE - 1) : PAGE;
     request->opened = request->fetched / request->chunk;
     request->taken = request->opened;
     request->assist_sent = false;
     if (request->stored && flow_of(request)->absent > 0)
         flow_of(request)->absent--;
-    note[TERN_SPLIT_ADDR] = (uint64_t)(uintptr_t)request->buffer;
-    note[TERN_SPLIT_SIZE] = request->want;
-    note[TERN_SPLIT_PROBE] = (uint64_t)(uintptr_t)&tern_link_probe;
-    note[TERN_SPLIT_PIECE] = request->chunk;
-    tern_base_split_begin(request->split, atomic_fetch_add_explicit(&keys, 1, memory_order_relaxed), note);
+    args[TERN_SPLIT_ADDR] = (uint64_t)(uintptr_t)request->buffer;
+    args[TERN_SPLIT_SIZE] = request->want;
+    args[TERN_SPLIT_PROBE] = (uint64_t)(uintptr_t)&tern_link_probe;
+    args[TERN_SPLIT_PIECE] = request->chunk;
+    tern_base_split_begin(request->split, atomic_fetch_add_explicit(&keys, 1, memory_order_relaxed), args);
 }
 
-static uint64_t share_pieces(const struct tern_request *request)
+static uint64_t split_pieces(const struct tern_request *request)
 {
     return (request->want + request->chunk - 1) / request->chunk;
 }
 
 /* The number of pieces that the sender has taken and that may not have landed yet. No pieces may be open. */
-static uint64_t share_away(const struct tern_request *request)
+static uint64_t split_in_flight(const struct tern_request *request)
 {
     return request->opened - request->taken - tern_base_split_completed(request->split);
 }
 
 /* Open as many pieces as may be in flight, and send an ASSIST or ring the sender's bell. Returns false if the sender's
  * pieces in flight already fill the window. */
-static bool share_open(struct tern_request *request)
+static bool split_open(struct tern_request *request)
 {
-    uint64_t          most = share_window() / request->chunk, away = share_away(request);
-    uint64_t          left = share_pieces(request) - request->opened;
+    uint64_t          most = split_window() / request->chunk, away = split_in_flight(request);
+    uint64_t          left = split_pieces(request) - request->opened;
     uint64_t          count = most > away ? most - away : 0;
     struct tern_slot *slot = tern_core_job_slot(request->source);
     uint32_t          key = atomic_load_explicit(&request->split->key, memory_order_relaxed);
@@ -245,13 +245,13 @@ static bool share_open(struct tern_request *request)
         tern_boot_bell_ring(&slot->bell, &slot->sleepers);
     else
         request->assist_sent =
-            tern_op_tagged_send_assist(request->source, request->id, (unsigned)(request->split - shares_of(request)),
+            tern_op_tagged_send_assist(request->source, request->id, (unsigned)(request->split - splits_of(request)),
                                        key) == TERN_OK;
     return true;
 }
 
 /* Record that the sender was asked to store, or has stored. */
-static void share_asked(struct tern_request *request)
+static void split_asked(struct tern_request *request)
 {
     request->seen = tern_base_split_helper_end(request->split);
     flow_of(request)->asked = tern_base_now();
@@ -260,12 +260,12 @@ static void share_asked(struct tern_request *request)
 /* Whether to leave the copy to the sender, whose stores are several times as fast as this rank's copy through the
  * kernel. This holds as long as the sender keeps storing for this context. A sender that did not respond is not waited
  * for again until it has stored something or has sent UNASKED more messages. */
-static bool share_is_left(struct tern_request *request)
+static bool split_is_left(struct tern_request *request)
 {
     struct tern_tagged_peer *flow = flow_of(request);
 
     if (request->seen != tern_base_split_helper_end(request->split)) {
-        share_asked(request);
+        split_asked(request);
         flow->absent = 0;
     }
     if (flow->absent == 0 && tern_base_now() - flow->asked > ABSENT)
@@ -275,9 +275,9 @@ static bool share_is_left(struct tern_request *request)
 
 /* Copy one piece. The piece number comes from memory that the sender can write, so it is checked: only pieces of the
  * message are fetched, and no more of them than the message has. */
-static void share_copy(struct tern_request *request, uint64_t piece)
+static void split_copy(struct tern_request *request, uint64_t piece)
 {
-    uint64_t pieces = share_pieces(request), at, end;
+    uint64_t pieces = split_pieces(request), at, end;
     bool     sound = piece < pieces && request->taken < pieces;
 
     at = sound ? piece * request->chunk : 0;
@@ -292,72 +292,72 @@ static void share_copy(struct tern_request *request, uint64_t piece)
 }
 
 /* Withdraw the open pieces, so that no more are started. */
-static void share_close(struct tern_request *request)
+static void split_close(struct tern_request *request)
 {
     request->opened -= tern_base_split_close(request->split);
 }
 
 /* Like pump() for a split copy. Returns true if all pieces have landed, including those of the sender, or the receive
  * has failed and none of the sender's pieces is in flight. */
-static bool share_pump(struct tern_request *request)
+static bool split_pump(struct tern_request *request)
 {
     bool     again = false;
     uint64_t piece;
 
     while (!has_failed(request)) {
-        if (request->stored && tern_base_split_left(request->split) && share_is_left(request)) {
+        if (request->stored && tern_base_split_left(request->split) && split_is_left(request)) {
             tern_core_message_keep_awake();
             return false;
         }
         if (tern_base_split_take_front(request->split, &piece)) {
-            share_copy(request, piece);
+            split_copy(request, piece);
             if (!request->stored)
                 continue;
             tern_core_message_keep_awake(); /* storing for other ranks takes precedence over this copy */
             return false;
         }
-        if (request->opened == share_pieces(request))
+        if (request->opened == split_pieces(request))
             break;
         if (again) {
             tern_core_message_keep_awake(); /* no bell will ring for the rest */
             return false;
         }
-        if (!share_open(request))
+        if (!split_open(request))
             break;
-        share_asked(request);
+        split_asked(request);
         again = true;
     }
     if (has_failed(request))
-        share_close(request);
-    if (share_away(request) > 0 || (!has_failed(request) && request->opened < share_pieces(request))) {
+        split_close(request);
+    if (split_in_flight(request) > 0 || (!has_failed(request) && request->opened < split_pieces(request))) {
         if (!tern_core_job_lost(request->source))
             return false;
         fail(request, tern_base_fail(TERN_ERR_PEER, "rank %d is gone", request->source));
     }
-    /* relaxed: share_away() orders it */
+    /* relaxed: split_in_flight() orders it */
     fail(request, atomic_load_explicit(&request->split->status, memory_order_relaxed));
-    share_give(request);
+    split_free(request);
     request->fetched = request->want;
     return true;
 }
 
 /* Make sure that the sender does not write to the buffer any more, before the program gets it back. A sender copies the
  * pieces that it has taken at once, so the wait is short; but the sender may be stopped, so the wait is bounded. */
-static void share_abort(struct tern_request *request)
+static void split_abort(struct tern_request *request)
 {
     int64_t until = tern_base_now() + PATIENCE;
 
-    share_close(request);
-    while (share_away(request) > 0 && !tern_core_job_lost(request->source) && tern_base_now() < until)
+    split_close(request);
+    while (split_in_flight(request) > 0 && !tern_core_job_lost(request->source) && tern_base_now() < until)
         sched_yield();
-    if (share_away(request) == 0) /* otherwise the split is never reused */
-        share_give(request);
+    if (split_in_flight(request) == 0) /* otherwise the split is never reused */
+        split_free(request);
 }
 
 /* ---- the compound operation ---- */
 
 /* Send the FIN after the data was fetched. Returns false if it must be retried later. */
-static bool tell(struct tern_request *request)
+static bool send_fin(struct tern_request *request)
 {
     tern_status st =
         tern_op_tagged_send_fin(request->source, request->id, has_failed(request) ? request->status : TERN_OK);
@@ -378,12 +378,12 @@ static void advance(struct tern_compound *work)
 {
     struct tern_request *request = request_of(work);
 
-    if (request->split && !share_pump(request))
+    if (request->split && !split_pump(request))
         return;
     if (!pump(request) || request->window.landed < request->window.started)
         return;
     detach(request);
-    if (!tell(request))
+    if (!send_fin(request))
         return;
     tern_core_compound_end(work, TERN_OK); /* the request has its own status */
     tern_op_engine_busy_dec(engine_of(request));
@@ -408,7 +408,7 @@ static void cancel(struct tern_compound *work)
 static void release(struct tern_compound *work)
 {
     if (request_of(work)->split)
-        share_abort(request_of(work));
+        split_abort(request_of(work));
     detach(request_of(work)); /* when a context is closed */
 }
 
@@ -420,42 +420,42 @@ static void describe(const struct tern_pending *record, char *text, size_t size)
 /* Find the part of a region that both ranks have. */
 static tern_status find_part(struct tern_request *request)
 {
-    const struct tern_mem_handle *card = &request->handle;
+    const struct tern_mem_handle *handle = &request->handle;
     bool                          found = false;
 
     pthread_mutex_lock(&tern_job.lock);
     for (const struct tern_region *region = tern_job.regions; region && !found; region = region->next) {
         const struct tern_link_part *part = &region->part[request->source];
 
-        if ((found = part->region == card->region && part->path != NULL))
+        if ((found = part->region == handle->region && part->path != NULL))
             request->part = *part;
     }
     pthread_mutex_unlock(&tern_job.lock);
-    if (!found || !tern_base_covers(request->part.size, card->offset, card->size))
+    if (!found || !tern_base_covers(request->part.size, handle->offset, handle->size))
         return tern_base_fail(TERN_ERR_LINK, "rank %d offered a message in a region that this rank has not",
                               request->source);
-    request->begin = card->offset;
+    request->begin = handle->offset;
     return TERN_OK;
 }
 
 /* Attach the sender's memory. */
 static tern_status attach(struct tern_request *request)
 {
-    const struct tern_mem_handle *card = &request->handle;
+    const struct tern_mem_handle *handle = &request->handle;
     tern_status                   st;
 
     request->begin = 0;
     if (request->fetched >= request->want)
         return TERN_OK;
-    if (!(card->region & WIRE_TAGGED_OWN))
+    if (!(handle->region & WIRE_TAGGED_OWN))
         return find_part(request);
-    request->part.size = card->size;
-    request->part.addr = card->addr;
-    request->part.offset = card->offset;
-    request->part.mem_kind = card->mem_kind;
-    request->part.region = card->region;
-    request->part.pid = card->pid;
-    st = tern_core_links_attach(request->part.link, card, "", &request->part);
+    request->part.size = handle->size;
+    request->part.addr = handle->addr;
+    request->part.offset = handle->offset;
+    request->part.mem_kind = handle->mem_kind;
+    request->part.region = handle->region;
+    request->part.pid = handle->pid;
+    st = tern_core_links_attach(request->part.link, handle, "", &request->part);
     request->attached = st == TERN_OK;
     return st;
 }
@@ -468,7 +468,7 @@ static void give_up(struct tern_request *request, tern_status st)
 
     fail(request, st);
     detach(request);
-    if (tell(request)) {
+    if (send_fin(request)) {
         end(request);
         return;
     }
@@ -477,7 +477,7 @@ static void give_up(struct tern_request *request, tern_status st)
     tern_base_biased_unlock(&tern_op_tagged_lock, alone);
 }
 
-static void pull(struct tern_engine *engine, struct tern_request *request)
+static void start_fetch(struct tern_engine *engine, struct tern_request *request)
 {
     uint64_t left;
 
@@ -497,7 +497,7 @@ static void pull(struct tern_engine *engine, struct tern_request *request)
         give_up(request, TERN_ERR_NOMEM);
         return;
     }
-    share_begin(request, left);
+    split_begin(request, left);
     request->compound.pending->describe = describe;
     request->compound.pending->op.xfer = (struct tern_xfer){ .part = &request->part, .len = left, .get = true };
     tern_core_compound_enlist(&request->compound);
@@ -511,7 +511,7 @@ bool tern_op_tagged_rndv_start_for(struct tern_engine *engine, struct tern_tagge
 
     for (struct tern_request *request = first, *next; request; request = next) {
         next = request->next;
-        pull(engine, request);
+        start_fetch(engine, request);
     }
     return first != NULL;
 }

@@ -34,9 +34,9 @@
                           * it */
 #define ARGS 4
 
-tern_status tern_op_tagged_send_assist(int rank, uint64_t id, unsigned share, uint32_t key)
+tern_status tern_op_tagged_send_assist(int rank, uint64_t id, unsigned split, uint32_t key)
 {
-    const uint32_t args[ARGS] = { (uint32_t)id, (uint32_t)(id >> 32), share, key };
+    const uint32_t args[ARGS] = { (uint32_t)id, (uint32_t)(id >> 32), split, key };
     tern_status    st;
 
     if (!tern_core_message_hold())
@@ -48,45 +48,45 @@ tern_status tern_op_tagged_send_assist(int rank, uint64_t id, unsigned share, ui
 
 /* ---- incoming ASSISTs ---- */
 
-static void set_helps(struct tern_tagged *tagged, uint32_t helps)
+static void set_assists(struct tern_tagged *tagged, uint32_t assists)
 {
-    atomic_store_explicit(&tagged->assists, helps, memory_order_relaxed); /* relaxed: the lock orders it */
+    atomic_store_explicit(&tagged->assists, assists, memory_order_relaxed); /* relaxed: the lock orders it */
 }
 
-static uint32_t helps_of(const struct tern_tagged *tagged)
+static uint32_t assists_of(const struct tern_tagged *tagged)
 {
     return atomic_load_explicit(&tagged->assists, memory_order_relaxed);
 }
 
-static uint64_t note_of(const struct tern_work_split *share, unsigned i)
+static uint64_t arg_of(const struct tern_work_split *split, unsigned i)
 {
     /* relaxed: the delivery of the message orders it */
-    return atomic_load_explicit(&share->args[i], memory_order_relaxed);
+    return atomic_load_explicit(&split->args[i], memory_order_relaxed);
 }
 
 /* Remember an ASSIST, if there is space and its values are plausible. The values of a split that is in use for another
  * message by now are not. */
-static void accept(struct tern_request *request, struct tern_work_split *share, uint32_t key)
+static void accept(struct tern_request *request, struct tern_work_split *split, uint32_t key)
 {
     struct tern_tagged       *tagged = (struct tern_tagged *)request->ctx->tagged;
-    uint32_t                  n = helps_of(tagged);
-    struct tern_tagged_assist help = { .request = request,
-                                       .split = share,
-                                       .key = key,
-                                       .addr = note_of(share, TERN_SPLIT_ADDR),
-                                       .size = note_of(share, TERN_SPLIT_SIZE),
-                                       .probe = note_of(share, TERN_SPLIT_PROBE),
-                                       .piece = note_of(share, TERN_SPLIT_PIECE) };
+    uint32_t                  n = assists_of(tagged);
+    struct tern_tagged_assist assist = { .request = request,
+                                         .split = split,
+                                         .key = key,
+                                         .addr = arg_of(split, TERN_SPLIT_ADDR),
+                                         .size = arg_of(split, TERN_SPLIT_SIZE),
+                                         .probe = arg_of(split, TERN_SPLIT_PROBE),
+                                         .piece = arg_of(split, TERN_SPLIT_PIECE) };
 
-    if (n == TERN_LINK_SPLITS || help.size > request->size || help.piece == 0)
+    if (n == TERN_LINK_SPLITS || assist.size > request->size || assist.piece == 0)
         return;
-    tagged->assist_bytes = (n > 0 ? tagged->assist_bytes : 0) + help.size;
-    tagged->assist[n] = help;
-    set_helps(tagged, n + 1);
+    tagged->assist_bytes = (n > 0 ? tagged->assist_bytes : 0) + assist.size;
+    tagged->assist[n] = assist;
+    set_assists(tagged, n + 1);
     atomic_store_explicit(&request->ctx->attention, true, memory_order_relaxed); /* the lock orders it */
 }
 
-static void hear(const tern_am_event *event, void *user)
+static void on_assist(const tern_am_event *event, void *user)
 {
     int                         rank = event->source;
     const struct tern_link_ops *ops = tern_job.ops[tern_job.peer_link[rank]];
@@ -109,19 +109,19 @@ void tern_op_tagged_assist_end(struct tern_request *request)
 {
     struct tern_tagged *tagged = (struct tern_tagged *)request->ctx->tagged;
 
-    for (uint32_t i = 0, n = helps_of(tagged); i < n; i++) {
+    for (uint32_t i = 0, n = assists_of(tagged); i < n; i++) {
         if (tagged->assist[i].request == request) {
             tagged->assist[i] = tagged->assist[n - 1];
-            set_helps(tagged, n - 1);
+            set_assists(tagged, n - 1);
             return;
         }
     }
 }
 
 /* Copy entry i of assist[]. Returns false if there are no more. */
-static bool help_at(struct tern_tagged *tagged, uint32_t i, struct tern_tagged_assist *out)
+static bool assist_at(struct tern_tagged *tagged, uint32_t i, struct tern_tagged_assist *out)
 {
-    bool alone = tern_base_biased_lock(&tern_op_tagged_lock), some = i < helps_of(tagged);
+    bool alone = tern_base_biased_lock(&tern_op_tagged_lock), some = i < assists_of(tagged);
 
     if (some) {
         *out = tagged->assist[i];
@@ -131,48 +131,49 @@ static bool help_at(struct tern_tagged *tagged, uint32_t i, struct tern_tagged_a
     return some;
 }
 
-static void decline(const struct tern_tagged_assist *help)
+static void decline(const struct tern_tagged_assist *assist)
 {
     bool alone = tern_base_biased_lock(&tern_op_tagged_lock);
 
-    tern_op_tagged_assist_end(help->request);
+    tern_op_tagged_assist_end(assist->request);
     tern_base_biased_unlock(&tern_op_tagged_lock, alone);
 }
 
 /* ---- copying ---- */
 
-static void touch(const struct tern_xfer *xfer, unsigned char *there)
+static void copy_nt(const struct tern_xfer *xfer, unsigned char *there)
 {
     tern_base_nt_copy(there, xfer->local, xfer->len);
 }
 
 /* Copy a piece that was taken. The send does not complete before the piece has landed. */
-static tern_status copy(struct tern_lane *lane, const struct tern_tagged_assist *help,
+static tern_status copy(struct tern_lane *lane, const struct tern_tagged_assist *assist,
                         const struct tern_link_part *part, uint64_t piece)
 {
-    uint64_t         pieces = help->size / help->piece + (help->size % help->piece > 0);
-    uint64_t         at = piece * help->piece;
+    uint64_t         pieces = assist->size / assist->piece + (assist->size % assist->piece > 0);
+    uint64_t         at = piece * assist->piece;
     struct tern_xfer xfer = { .part = part, .what = "put of a tagged message" };
 
     if (piece >= pieces)
         return tern_base_fail(TERN_ERR_LINK, "rank %d opened a piece of a message that the message has not",
                               part->rank);
-    xfer.offset = help->addr - part->addr + at;
-    xfer.local = (unsigned char *)help->request->buffer + at;
-    xfer.len = help->size - at < help->piece ? help->size - at : help->piece;
-    xfer.visit = part->base && help->flood ? touch : NULL;
+    xfer.offset = assist->addr - part->addr + at;
+    xfer.local = (unsigned char *)assist->request->buffer + at;
+    xfer.len = assist->size - at < assist->piece ? assist->size - at : assist->piece;
+    xfer.visit = part->base && assist->flood ? copy_nt : NULL;
     return part->path->start(lane, &xfer, NULL);
 }
 
 /* Returns whether any piece was copied. */
-static bool copy_some(struct tern_lane *lane, const struct tern_tagged_assist *help, const struct tern_link_part *part)
+static bool copy_some(struct tern_lane *lane, const struct tern_tagged_assist *assist,
+                      const struct tern_link_part *part)
 {
     struct tern_slot *slot = tern_core_job_slot(part->rank);
     uint64_t          piece;
     unsigned          n = 0;
 
-    while (n < AT_ONCE && tern_base_split_take_back(help->split, help->key, &piece)) {
-        tern_base_split_complete(help->split, copy(lane, help, part, piece));
+    while (n < AT_ONCE && tern_base_split_take_back(assist->split, assist->key, &piece)) {
+        tern_base_split_complete(assist->split, copy(lane, assist, part, piece));
         tern_boot_bell_ring(&slot->bell, &slot->sleepers); /* the receiver may be waiting only for this */
         n++;
     }
@@ -180,43 +181,43 @@ static bool copy_some(struct tern_lane *lane, const struct tern_tagged_assist *h
 }
 
 /* The receiver's memory, if it is in a region that this rank reaches by stores; otherwise NULL. */
-static const struct tern_link_part *stored_part(struct tern_ctx *ctx, const struct tern_tagged_assist *help)
+static const struct tern_link_part *stored_part(struct tern_ctx *ctx, const struct tern_tagged_assist *assist)
 {
-    int                          rank = help->request->peer;
-    const struct tern_region    *region = tern_core_region_find(ctx, rank, help->addr);
+    int                          rank = assist->request->peer;
+    const struct tern_region    *region = tern_core_region_find(ctx, rank, assist->addr);
     const struct tern_link_part *part = region ? &region->part[rank] : NULL;
 
     return part && part->path && part->path->instant && part->base &&
-                   tern_base_covers(part->size, help->addr - part->addr, help->size)
+                   tern_base_covers(part->size, assist->addr - part->addr, assist->size)
                ? part
                : NULL;
 }
 
 /* Copy through the kernel. Returns whether any piece was copied. */
-static bool help_far(struct tern_ctx *ctx, const struct tern_tagged_assist *help)
+static bool assist_by_kernel(struct tern_ctx *ctx, const struct tern_tagged_assist *assist)
 {
-    int                    rank = help->request->peer;
+    int                    rank = assist->request->peer;
     unsigned               link = tern_job.peer_link[rank];
-    struct tern_mem_handle card = { .region = WIRE_TAGGED_OWN,
-                                    .addr = help->addr,
-                                    .size = help->size,
-                                    .probe = help->probe,
-                                    .mem_kind = TERN_MEM_PRIVATE,
-                                    .pid = atomic_load(&tern_core_job_slot(rank)->pid) };
+    struct tern_mem_handle handle = { .region = WIRE_TAGGED_OWN,
+                                      .addr = assist->addr,
+                                      .size = assist->size,
+                                      .probe = assist->probe,
+                                      .mem_kind = TERN_MEM_PRIVATE,
+                                      .pid = atomic_load(&tern_core_job_slot(rank)->pid) };
     struct tern_link_part  part = { .rank = rank,
                                     .link = link,
-                                    .size = card.size,
-                                    .addr = card.addr,
-                                    .mem_kind = card.mem_kind,
-                                    .region = card.region,
-                                    .pid = card.pid };
+                                    .size = handle.size,
+                                    .addr = handle.addr,
+                                    .mem_kind = handle.mem_kind,
+                                    .region = handle.region,
+                                    .pid = handle.pid };
     bool                   any;
 
-    if (tern_core_links_attach(link, &card, "", &part) != TERN_OK || !part.path->instant) {
-        decline(help);
+    if (tern_core_links_attach(link, &handle, "", &part) != TERN_OK || !part.path->instant) {
+        decline(assist);
         return false;
     }
-    any = copy_some(ctx->lane[link], help, &part);
+    any = copy_some(ctx->lane[link], assist, &part);
     tern_job.ops[link]->detach(tern_job.link[link], &part);
     return any;
 }
@@ -231,30 +232,30 @@ static bool is_occupied(const struct tern_ctx *ctx)
            (ctx->engine && tern_op_engine_busy((const struct tern_engine *)ctx->engine) > 0);
 }
 
-static bool help_one(struct tern_ctx *ctx, const struct tern_tagged_assist *help)
+static bool assist_one(struct tern_ctx *ctx, const struct tern_tagged_assist *assist)
 {
     const struct tern_link_part *part;
 
-    if (!tern_base_split_has_work(help->split, help->key))
+    if (!tern_base_split_has_work(assist->split, assist->key))
         return false;
-    if ((part = stored_part(ctx, help)))
-        return copy_some(ctx->lane[part->link], help, part);
-    return !is_occupied(ctx) && help_far(ctx, help);
+    if ((part = stored_part(ctx, assist)))
+        return copy_some(ctx->lane[part->link], assist, part);
+    return !is_occupied(ctx) && assist_by_kernel(ctx, assist);
 }
 
 void tern_op_tagged_assist(struct tern_ctx *ctx)
 {
     struct tern_tagged       *tagged = (struct tern_tagged *)ctx->tagged;
-    struct tern_tagged_assist help;
+    struct tern_tagged_assist assist;
     bool                      any = false;
 
-    for (uint32_t i = 0; help_at(tagged, i, &help); i++)
-        any |= help_one(ctx, &help);
+    for (uint32_t i = 0; assist_at(tagged, i, &assist); i++)
+        any |= assist_one(ctx, &assist);
     if (any)
         tern_core_message_keep_awake(); /* no bell will ring for the rest */
 }
 
 void tern_op_tagged_assist_open(void)
 {
-    tern_op_am_register(TERN_OP_AM_ASSIST, hear, NULL);
+    tern_op_am_register(TERN_OP_AM_ASSIST, on_assist, NULL);
 }

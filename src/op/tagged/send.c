@@ -23,16 +23,16 @@
 
 /* The table of sends that wait for a FIN. The lower half of a send's id is the index; the upper half distinguishes
  * successive uses of an entry. */
-struct place {
+struct entry {
     struct tern_request *request; /* NULL: free */
     uint32_t             use;
     uint32_t             next; /* in the free list */
 };
 
-#define NO_PLACE UINT32_MAX
+#define NO_ENTRY UINT32_MAX
 
-static struct place *places; /* guarded by the lock, like the next two variables */
-static uint32_t      count, unused = NO_PLACE;
+static struct entry *table; /* guarded by the lock, like the next two variables */
+static uint32_t      count, unused = NO_ENTRY;
 
 _Atomic uint64_t tern_op_tagged_eager_limit = UINT64_MAX;
 _Atomic uint32_t tern_op_tagged_awaiting_fin;
@@ -42,16 +42,16 @@ static bool is_sync(const struct tern_request *request)
     return request->kind == TERN_REQUEST_SSEND;
 }
 
-static bool places_grow(void)
+static bool table_grow(void)
 {
     uint32_t      more = count > 0 ? 2 * count : 64;
-    struct place *wider = realloc(places, more * sizeof(*wider));
+    struct entry *wider = realloc(table, more * sizeof(*wider));
 
     if (!wider)
         return false;
-    places = wider;
+    table = wider;
     for (uint32_t i = more; i-- > count;) {
-        places[i] = (struct place){ .next = unused };
+        table[i] = (struct entry){ .next = unused };
         unused = i;
     }
     count = more;
@@ -59,26 +59,26 @@ static bool places_grow(void)
 }
 
 /* The caller holds the lock. */
-static void set_untold(uint32_t untold)
+static void set_awaiting_fin(uint32_t sends)
 {
     /* relaxed: a hint for readers without the lock */
-    atomic_store_explicit(&tern_op_tagged_awaiting_fin, untold, memory_order_relaxed);
+    atomic_store_explicit(&tern_op_tagged_awaiting_fin, sends, memory_order_relaxed);
 }
 
 /* Add a send to the table and give it an id, by which its FIN finds it. Returns false if there is no memory. */
-static bool enter(struct tern_request *request)
+static bool table_add(struct tern_request *request)
 {
-    bool     alone = tern_base_biased_lock(&tern_op_tagged_lock), entered = unused != NO_PLACE || places_grow();
+    bool     alone = tern_base_biased_lock(&tern_op_tagged_lock), entered = unused != NO_ENTRY || table_grow();
     uint32_t i = unused;
 
     if (entered) {
-        unused = places[i].next;
-        places[i].request = request;
-        request->id = (uint64_t)++places[i].use << 32 | i;
-        request->id += places[i].use == 0 ? 1ull << 32 : 0; /* 0 is not a valid id */
-        places[i].use += places[i].use == 0;
+        unused = table[i].next;
+        table[i].request = request;
+        request->id = (uint64_t)++table[i].use << 32 | i;
+        request->id += table[i].use == 0 ? 1ull << 32 : 0; /* 0 is not a valid id */
+        table[i].use += table[i].use == 0;
         ((struct tern_tagged *)request->ctx->tagged)->awaiting_fin++;
-        set_untold(tern_op_tagged_awaiting_fin + 1);
+        set_awaiting_fin(tern_op_tagged_awaiting_fin + 1);
     }
     tern_base_biased_unlock(&tern_op_tagged_lock, alone);
     return entered;
@@ -87,14 +87,14 @@ static bool enter(struct tern_request *request)
 struct tern_request *tern_op_tagged_sent(int rank, uint64_t id)
 {
     uint32_t             i = (uint32_t)id;
-    struct tern_request *request = i < count ? places[i].request : NULL;
+    struct tern_request *request = i < count ? table[i].request : NULL;
 
     return request && request->id == id && request->peer == rank ? request : NULL;
 }
 
 /* Remove the send to the rank with the given id from the table and return it; NULL: there is none. The caller holds the
  * lock. */
-static struct tern_request *leave(int rank, uint64_t id)
+static struct tern_request *table_remove(int rank, uint64_t id)
 {
     uint32_t             i = (uint32_t)id;
     struct tern_request *request = tern_op_tagged_sent(rank, id);
@@ -102,11 +102,11 @@ static struct tern_request *leave(int rank, uint64_t id)
     if (!request)
         return NULL;
     tern_op_tagged_assist_end(request);
-    places[i].request = NULL;
-    places[i].next = unused;
+    table[i].request = NULL;
+    table[i].next = unused;
     unused = i;
     ((struct tern_tagged *)request->ctx->tagged)->awaiting_fin--;
-    set_untold(tern_op_tagged_awaiting_fin - 1);
+    set_awaiting_fin(tern_op_tagged_awaiting_fin - 1);
     request->id = 0;
     return request;
 }
@@ -115,7 +115,7 @@ static struct tern_request *leave(int rank, uint64_t id)
 
 /* Fill in the handle if the buffer is in a region that the receiver has too: then the receiver reaches it already, on
  * the same node by loads. Returns false otherwise. */
-static bool offer_region(struct tern_request *request)
+static bool handle_of_region(struct tern_request *request)
 {
     uint64_t                     addr = (uint64_t)(uintptr_t)request->buffer;
     const struct tern_region    *region = tern_core_region_find(request->ctx, tern_job.boot.rank, addr);
@@ -136,7 +136,7 @@ static tern_status expose(struct tern_request *request)
     unsigned                link = tern_job.peer_link[request->peer];
     tern_status             st;
 
-    if (offer_region(request))
+    if (handle_of_region(request))
         return TERN_OK;
     request->handle = (struct tern_mem_handle){
         .region = WIRE_TAGGED_OWN | (uint64_t)tern_job.boot.rank << 40 | (atomic_fetch_add(&offers, 1) & 0xffffffffff),
@@ -176,7 +176,7 @@ static struct tern_link *link_to(int rank)
 }
 
 /* An outgoing message. */
-struct parcel {
+struct outgoing {
     int         rank; /* in the job */
     uint32_t    scope;
     uint64_t    tag, id; /* id 0: the sender wants no FIN */
@@ -184,7 +184,7 @@ struct parcel {
     size_t      len;
 };
 
-static inline tern_status send_inline(const struct parcel *p)
+static inline tern_status send_inline(const struct outgoing *p)
 {
     uint32_t words[TERN_LINK_SHORT_ARGS];
     size_t   at = wire_tagged_at(p->id != 0) / sizeof(uint32_t) - 2; /* index after the first word */
@@ -204,18 +204,18 @@ static inline tern_status send_inline(const struct parcel *p)
 }
 
 /* Send a message with data: an eager message, or, if handle is not NULL, an RTS for len_all bytes. */
-static tern_status send_data(const struct parcel *p, const struct tern_mem_handle *card, uint64_t len_all)
+static tern_status send_data(const struct outgoing *p, const struct tern_mem_handle *handle, uint64_t len_all)
 {
-    enum wire_tagged_kind kind = card ? WIRE_TAGGED_RTS : WIRE_TAGGED_EAGER;
-    size_t                before = card ? sizeof(*card) : 0;
+    enum wire_tagged_kind kind = handle ? WIRE_TAGGED_RTS : WIRE_TAGGED_EAGER;
+    size_t                before = handle ? sizeof(*handle) : 0;
     struct tern_link_msg  msg = { .peer = p->rank, .channel = TERN_CHANNEL_TAGGED };
     tern_status           st = ops_to(p->rank)->msg_open(link_to(p->rank), &msg, before + p->len, before + p->len);
     uint64_t             *head;
 
     if (st != TERN_OK)
         return st;
-    if (card)
-        memcpy(msg.data, card, sizeof(*card));
+    if (handle)
+        memcpy(msg.data, handle, sizeof(*handle));
     if (p->len > 0)
         memcpy(msg.data + before, p->data, p->len);
     head = (uint64_t *)(void *)msg.head;
@@ -254,12 +254,12 @@ uint64_t tern_op_tagged_find_eager_limit(void)
     return least;
 }
 
-static bool is_offer(int rank, size_t len)
+static bool is_rndv(int rank, size_t len)
 {
     return len > wire_tagged_room(true) && len > eager_most(rank);
 }
 
-static tern_status send_offer(struct tern_request *request, struct parcel *p)
+static tern_status send_rts(struct tern_request *request, struct outgoing *p)
 {
     size_t      longest = longest_to(p->rank);
     tern_status st = request->handle.size > 0 ? TERN_OK : expose(request);
@@ -276,21 +276,21 @@ static tern_status send_offer(struct tern_request *request, struct parcel *p)
 /* Try to send the message now. Returns TERN_AGAIN if there is no space. */
 static tern_status try_send(struct tern_request *request)
 {
-    int           rank = request->peer;
-    struct parcel p = { rank,         request->ctx->team->group->id, request->match.tag, request->id, request->buffer,
-                        request->size };
+    int             rank = request->peer;
+    struct outgoing p = { rank,         request->ctx->team->group->id, request->match.tag, request->id, request->buffer,
+                          request->size };
 
     if (TERN_UNLIKELY(tern_core_job_lost(rank)))
         return tern_base_fail(TERN_ERR_PEER, "rank %d is gone", rank);
     if (TERN_UNLIKELY(tern_core_ctx_must_follow(request->ctx, rank)))
         return TERN_AGAIN;
-    if (is_offer(rank, p.len))
-        return send_offer(request, &p);
+    if (is_rndv(rank, p.len))
+        return send_rts(request, &p);
     return p.len <= wire_tagged_room(p.id != 0) ? send_inline(&p) : send_data(&p, NULL, 0);
 }
 
 /* After a short message was sent: look up the direct-injection handle for the next ones, if the link has one. */
-static void find_exit(struct tern_ctx *ctx, int rank)
+static void find_inject(struct tern_ctx *ctx, int rank)
 {
     struct tern_tagged_peer *flow;
 
@@ -305,17 +305,17 @@ static void find_exit(struct tern_ctx *ctx, int rank)
 static inline tern_status send_now(struct tern_ctx *ctx, int rank, uint64_t tag, const void *buf, size_t len)
 {
     const struct tern_tagged *tagged = (const struct tern_tagged *)ctx->tagged;
-    struct parcel             p = { rank, ctx->team->group->id, tag, 0, buf, len };
+    struct outgoing           p = { rank, ctx->team->group->id, tag, 0, buf, len };
     tern_status               st;
 
     if (TERN_UNLIKELY(tagged && tagged->peer[rank].queued > 0) || tern_core_ctx_must_follow(ctx, rank))
         return TERN_AGAIN;
     if (TERN_LIKELY(len <= wire_tagged_room(false))) {
         if ((st = send_inline(&p)) == TERN_OK)
-            find_exit(ctx, rank);
+            find_inject(ctx, rank);
         return st;
     }
-    return is_offer(rank, len) ? TERN_AGAIN : send_data(&p, NULL, 0);
+    return is_rndv(rank, len) ? TERN_AGAIN : send_data(&p, NULL, 0);
 }
 
 tern_status tern_op_tagged_send_now(struct tern_ctx *ctx, int rank, uint64_t tag, const void *buf, size_t len)
@@ -327,11 +327,11 @@ tern_status tern_op_tagged_send_now(struct tern_ctx *ctx, int rank, uint64_t tag
 
 /* Called when a send was handed to the link or has failed. wants_fin: the FIN completes the request, and may already
  * have arrived. A failure completes the request here. */
-static void has_left(struct tern_request *request, bool told, tern_status st)
+static void was_sent(struct tern_request *request, bool wants_fin, tern_status st)
 {
-    if (st < 0 && told)
+    if (st < 0 && wants_fin)
         tern_op_tagged_withdraw(request);
-    if (st < 0 || !told)
+    if (st < 0 || !wants_fin)
         tern_op_request_end(request, st);
 }
 
@@ -340,11 +340,11 @@ static __attribute__((noinline)) tern_status start_slowly(struct tern_request *r
 {
     struct tern_tagged      *tagged = (struct tern_tagged *)request->ctx->tagged;
     struct tern_tagged_peer *flow = &tagged->peer[request->source];
-    bool                     told = is_sync(request) || is_offer(request->source, request->size);
+    bool                     wants_fin = is_sync(request) || is_rndv(request->source, request->size);
     tern_status              st;
 
     request->handle.size = 0;
-    if (told && !enter(request))
+    if (wants_fin && !table_add(request))
         return tern_base_fail(TERN_ERR_NOMEM, "no memory for one more message that waits for its receiver");
     /* Set before the message is sent, because the FIN may arrive at once. */
     request->phase = TERN_REQUEST_OFFERED;
@@ -357,7 +357,7 @@ static __attribute__((noinline)) tern_status start_slowly(struct tern_request *r
         return st;
     }
     if (st == TERN_OK) {
-        has_left(request, told, st);
+        was_sent(request, wants_fin, st);
         return TERN_OK;
     }
     request->phase = TERN_REQUEST_QUEUED;
@@ -402,7 +402,7 @@ void tern_op_tagged_progress_sends(struct tern_tagged *tagged)
     tagged->pass++;
     while ((request = *at)) {
         struct tern_tagged_peer *flow = &tagged->peer[request->peer];
-        bool                     told = request->id != 0;
+        bool                     wants_fin = request->id != 0;
         tern_status              st = TERN_AGAIN;
 
         if (flow->pass != tagged->pass) {
@@ -418,7 +418,7 @@ void tern_op_tagged_progress_sends(struct tern_tagged *tagged)
         if (!(*at = request->next))
             tagged->queue_end = at;
         flow->queued--;
-        has_left(request, told, st);
+        was_sent(request, wants_fin, st);
     }
 }
 
@@ -427,7 +427,7 @@ bool tern_op_tagged_withdraw(struct tern_request *request)
     bool alone, found;
 
     alone = tern_base_biased_lock(&tern_op_tagged_lock);
-    found = request->id != 0 && leave(request->peer, request->id) != NULL;
+    found = request->id != 0 && table_remove(request->peer, request->id) != NULL;
     tern_base_biased_unlock(&tern_op_tagged_lock, alone);
     if (found) {
         conceal(request);
@@ -447,7 +447,7 @@ static __attribute__((cold, noreturn)) void refuse(int from)
 }
 
 /* Handle a FIN: two halves of the id, and a status. A FIN for a send that was withdrawn in the meantime is ignored. */
-static void hear(const tern_am_event *event, void *user)
+static void on_fin(const tern_am_event *event, void *user)
 {
     struct tern_request *request;
     uint64_t             id;
@@ -460,7 +460,7 @@ static void hear(const tern_am_event *event, void *user)
                                                   * message */
     id = event->args[0] | (uint64_t)event->args[1] << 32;
     alone = tern_base_biased_lock(&tern_op_tagged_lock);
-    if ((request = leave(event->source, id))) {
+    if ((request = table_remove(event->source, id))) {
         conceal(request);
         request->handle.size = 0;
         tern_op_request_end(request, (int32_t)event->args[2] < 0 ? (tern_status)(int32_t)event->args[2] : TERN_OK);
@@ -490,16 +490,16 @@ tern_status tern_op_tagged_send_fin(int rank, uint64_t id, tern_status status)
 
 void tern_op_tagged_send_open(void)
 {
-    tern_op_am_register(TERN_OP_AM_FIN, hear, NULL);
+    tern_op_am_register(TERN_OP_AM_FIN, on_fin, NULL);
 }
 
 void tern_op_tagged_send_close(void)
 {
-    free(places);
-    places = NULL;
+    free(table);
+    table = NULL;
     count = 0;
-    unused = NO_PLACE;
-    set_untold(0);
+    unused = NO_ENTRY;
+    set_awaiting_fin(0);
     atomic_store_explicit(&tern_op_tagged_eager_limit, UINT64_MAX,
                           memory_order_relaxed); /* relaxed: there are no other threads */
 }

@@ -66,15 +66,15 @@ struct tern_request *tern_op_request_take_matched(struct tern_tagged *tagged)
 }
 
 /* Take the completed orphans of a context. *matched: whether receives are waiting to be fetched. */
-static struct tern_request *take_over(struct tern_tagged *tagged, bool *matched)
+static struct tern_request *take_orphans(struct tern_tagged *tagged, bool *matched)
 {
     bool                 alone = tern_base_biased_lock(&tern_op_tagged_lock);
-    struct tern_request *over = tagged->ended;
+    struct tern_request *orphans = tagged->ended;
 
     tagged->ended = NULL;
     *matched = tagged->matched != NULL;
     tern_base_biased_unlock(&tern_op_tagged_lock, alone);
-    return over;
+    return orphans;
 }
 
 /* Whether only a dead rank could complete the request, possibly with a message that the rank sent before its death. */
@@ -113,7 +113,7 @@ static void advance(struct tern_ctx *ctx)
     /* Clear the flag before taking the work that it announces. acquire: deaths; pairs with tern_core_job_mark_dead().
      * The lock orders everything else. */
     (void)atomic_exchange_explicit(&ctx->attention, false, memory_order_acquire);
-    for (struct tern_request *next = request = take_over(tagged, &matched); request; request = next) {
+    for (struct tern_request *next = request = take_orphans(tagged, &matched); request; request = next) {
         next = request->next;
         tern_op_request_drop(request);
     }
@@ -293,7 +293,7 @@ bool tern_op_request_make(struct tern_ctx *ctx)
     return tagged_of(ctx)->unused || slab_add(ctx);
 }
 
-static void call(struct tern_ctx *ctx)
+static void want_attention(struct tern_ctx *ctx)
 {
     atomic_store_explicit(&ctx->attention, true, memory_order_relaxed); /* the lock orders it */
 }
@@ -304,7 +304,7 @@ void tern_op_request_matched(struct tern_request *request)
 
     request->next = tagged->matched;
     tagged->matched = request;
-    call(request->ctx);
+    want_attention(request->ctx);
     if (request->wished && atomic_load_explicit(&tern_bias.revoked, memory_order_relaxed)) /* a hint */
         tern_op_helper_wake(); /* the delivering thread may not be the context's thread, which may be computing */
 }
@@ -324,7 +324,7 @@ void tern_op_request_end_watched(struct tern_request *request, tern_status statu
         atomic_store_explicit(&request->state, TERN_REQUEST_IDLE, memory_order_relaxed);
         request->next = tagged_of(request->ctx)->ended;
         tagged_of(request->ctx)->ended = request;
-        call(request->ctx);
+        want_attention(request->ctx);
         return;
     }
     /* release: the source, tag, length and data of the message. Pairs with tern_op_request_state(). */
@@ -459,7 +459,7 @@ void tern_op_request_describe(const struct tern_request *request, char *text, si
     struct tern_match_name   name = tern_op_request_name(request);
     bool                     recv = request->kind == TERN_REQUEST_RECV;
     bool                     alone = tern_base_biased_lock(&tern_op_tagged_lock);
-    unsigned                 far = request->phase;
+    unsigned                 phase_now = request->phase;
 
     tern_base_biased_unlock(&tern_op_tagged_lock, alone);
     if (!recv || !tern_op_match_any_source(&name))
@@ -469,8 +469,8 @@ void tern_op_request_describe(const struct tern_request *request, char *text, si
                  recv && name.class >= TERN_MATCH_BITS ? " in some bits" : "");
     snprintf(text, size,
              "%s %s of the job a message of %" PRIu64 " bytes%s with %s, %s; %" PRIu64 " bytes of others are kept",
-             recv ? "to receive from" : "to send to", source, request->size, recv ? " at most" : "", tag, phase[far],
-             tern_op_tagged_unexpected_bytes());
+             recv ? "to receive from" : "to send to", source, request->size, recv ? " at most" : "", tag,
+             phase[phase_now], tern_op_tagged_unexpected_bytes());
 }
 
 /* ---- setup and shutdown ---- */
