@@ -1,18 +1,18 @@
-/* contig.c: one contiguous transfer.
+/* contig.c: contiguous transfers.
  *
- * The part knows its path. A path that is instant does everything now. Others may need room first (TERN_AGAIN) and
- * time afterwards (TERN_PENDING), for which the context keeps a record. With a notification it is then a work
- * (op/notify/two_step.h).
- * */
+ * The part knows its path. An instant path completes the transfer immediately. Other paths may need space first
+ * (TERN_AGAIN) and complete later (TERN_PENDING); for these the context keeps a record. Such a transfer with a
+ * notification is a two-step operation (op/notify/two_step.h).
+ */
 #include "op/contig.h"
 
 #include "op/start.h"
 #include "op/notify/two_step.h"
 
 struct contig {
-    struct tern_op_start    attempt; /* first */
+    struct tern_op_start    attempt; /* must be first */
     struct tern_pending    *pending; /* NULL: the path is instant */
-    const struct tern_xfer *xfer;    /* with a notification */
+    const struct tern_xfer *xfer;    /* for a transfer with a notification */
 };
 
 static tern_status contig_start(struct tern_op_start *attempt)
@@ -23,7 +23,7 @@ static tern_status contig_start(struct tern_op_start *attempt)
     return part->path->start(attempt->ctx->lane[part->link], attempt->xfer, c->pending ? &c->pending->op : NULL);
 }
 
-/* One transfer; note: the notification that it brings along, NULL: none. */
+/* Start one transfer. note: the notification that the path delivers with the transfer; NULL: none. */
 static tern_status start_one(struct tern_ctx *ctx, const struct tern_xfer *xfer, const struct tern_notification *note,
                              const tern_opts *opts, const char *what)
 {
@@ -71,7 +71,7 @@ tern_status tern_op_contig_run(struct tern_ctx *ctx, const struct tern_xfer *xfe
 
 /* ---- with a notification ---- */
 
-/* The transfer, which may be of nothing. */
+/* Start the transfer, whose length may be 0. */
 static tern_status noted_start(struct tern_op_start *attempt)
 {
     const struct contig         *c = (const struct contig *)attempt;
@@ -80,12 +80,12 @@ static tern_status noted_start(struct tern_op_start *attempt)
     if (c->xfer->len == 0)
         return TERN_OK;
     if (c->pending)
-        c->pending->op.xfer = *c->xfer; /* for who is done at once */
+        c->pending->op.xfer = *c->xfer; /* used if the transfer completes immediately */
     return part->path->start(attempt->ctx->lane[part->link], c->xfer, c->pending ? &c->pending->op : NULL);
 }
 
-/* Whether the transfer brings its notification along. Those of a strict context go by themselves, in order with all
- * others. */
+/* Whether the path delivers the notification with the transfer. In a strict context notifications are sent separately,
+ * in order with all others. */
 static bool is_one_message(const struct tern_ctx *ctx, const struct tern_xfer *xfer)
 {
     const struct tern_link_path *path = xfer->part->path;

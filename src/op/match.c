@@ -1,5 +1,6 @@
-/* match.c: see match.h for the idea. Queues live in a hash table by name while a request is bound to them or something
- * that has come stands in them; then their memory is used for others. Memory comes in slabs and stays until the end. */
+/* match.c: see match.h for the design. A queue is in a hash table by name as long as a request is bound to it or an
+ * arrival is in it; then its memory is reused. Memory is allocated in slabs, which are freed when the table is
+ * closed. */
 #include "op/match.h"
 
 #include <stdlib.h>
@@ -21,7 +22,7 @@ static inline bool is_by_bits(uint32_t class)
     return class >= TERN_MATCH_BITS;
 }
 
-/* A name as a class of requests sees it. */
+/* The name of the queue for an arrival and a class of requests. */
 static inline struct tern_match_name seen_by(struct tern_match_name name, uint32_t class)
 {
     bool any_source = is_by_bits(class) ? class == TERN_MATCH_BITS_ANY_SOURCE : class & TERN_MATCH_ANY_SOURCE;
@@ -32,7 +33,7 @@ static inline struct tern_match_name seen_by(struct tern_match_name name, uint32
     return name;
 }
 
-/* Whether a request of a queue whose name fits takes the tag. */
+/* Whether a request of a queue whose name fits accepts the tag. */
 static inline bool takes(const struct tern_match_request *request, uint32_t class, uint64_t tag)
 {
     const struct tern_match_bits *bits = (const struct tern_match_bits *)request;
@@ -56,7 +57,7 @@ static inline uint32_t bucket_of(const struct tern_match *match, const struct te
 
 /* ---- memory ---- */
 
-/* Room for PER_SLAB things of so many bytes. NULL: there is none. */
+/* Allocate memory for PER_SLAB objects of the given size. Returns NULL if there is no memory. */
 static unsigned char *more(struct tern_match *match, size_t bytes)
 {
     struct tern_match_slab *slab = aligned_alloc(64, (64 + PER_SLAB * bytes + 63) / 64 * 64);
@@ -125,7 +126,8 @@ void tern_op_match_close(struct tern_match *match)
 
 /* ---- the table ---- */
 
-/* Twice as many buckets, or the first. False: no memory; the old ones still do. */
+/* Double the number of buckets, or allocate the first ones. Returns false if there is no memory and no table yet; an
+ * existing table remains usable. */
 static bool grow(struct tern_match *match)
 {
     struct tern_match         wider = { .buckets = match->buckets > 0 ? 2 * match->buckets : FEWEST_BUCKETS };
@@ -159,7 +161,7 @@ static inline struct tern_match_queue *queue_find(const struct tern_match *match
     return queue;
 }
 
-/* The same, where it may be the one that was found last. */
+/* Find a queue, trying first the one that was found last. */
 static inline struct tern_match_queue *queue_again(struct tern_match *match, const struct tern_match_name *name)
 {
     struct tern_match_queue **last = &match->last[name->class];
@@ -169,7 +171,7 @@ static inline struct tern_match_queue *queue_again(struct tern_match *match, con
     return *last;
 }
 
-/* The queue of that name, held once more; made where there is none. NULL: no memory. */
+/* Find or create the queue of a name, and take a reference. Returns NULL if there is no memory. */
 static struct tern_match_queue *queue_hold(struct tern_match *match, struct tern_match_name name)
 {
     struct tern_match_queue *queue = match->warm, **bucket;
@@ -204,9 +206,9 @@ static void queue_leave(struct tern_match *match, struct tern_match_queue *queue
         match->last[queue->name.class] = NULL;
 }
 
-/* ---- what has come ---- */
+/* ---- arrivals ---- */
 
-/* Put something that has come at the end of a queue of a class. False: no memory. */
+/* Append an arrival to its queue of a class. Returns false if there is no memory. */
 static bool stand(struct tern_match *match, struct tern_match_arrival *arrival, uint32_t class)
 {
     struct tern_match_queue *queue = queue_hold(match, seen_by(arrival->name, class));
@@ -310,7 +312,8 @@ uint32_t tern_op_match_forget(struct tern_match *match, uint64_t scope)
 
 /* ---- requests ---- */
 
-/* From now on what is kept stands in queues of this class as well. False: no memory, and it does not. */
+/* Add all stored arrivals to the queues of a class, which is used from now on. Returns false if there is no memory;
+ * then nothing has changed. */
 static bool ask_for(struct tern_match *match, uint32_t class)
 {
     struct tern_match_arrival *arrival;
@@ -337,7 +340,7 @@ void tern_op_match_unbind_other(struct tern_match *match, struct tern_match_requ
     struct tern_match_queue *queue = request->queue, *before = match->warm;
 
     request->queue = NULL;
-    match->warm = queue; /* the request's hold becomes that of warm */
+    match->warm = queue; /* the request's reference becomes that of warm */
     if (before)
         queue_leave(match, before);
 }

@@ -1,5 +1,5 @@
-/* rpc_serve.c: errands of peers: who serves each verb, and puts and gets. The sender may be hostile, and may change
- * what it sent while it is read: what is checked is a copy, and entries of lists are read once each. */
+/* rpc_serve.c: serving RPC requests of peers: dispatch by verb, and puts and gets. The sender may be hostile, and may
+ * change the request while it is read. Only copies are checked, and each list entry is read once. */
 #include "op/rpc_serve.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@
 
 #define PAGE 4096u
 
-/* Bytes of the dimensions or of the list; SIZE_MAX: there is no such kind. */
+/* The bytes of the dimensions or of the list; SIZE_MAX: invalid kind. */
 static size_t list_bytes(const struct wire_request *w)
 {
     switch (w->kind) {
@@ -57,8 +57,8 @@ bool tern_op_rpc_decode(const unsigned char *bytes, size_t len, uint64_t size, s
     return tern_op_layout_valid(&out->layout, size) && tern_base_covers(w.total, w.at, w.len);
 }
 
-/* Bytes of the stream from the mark on whose memory has no page between them that is not touched, and the span of that
- * memory: the rest of a row, or a run. */
+/* Return the number of bytes of the stream, from the cursor on, whose memory has no untouched page in between: the rest
+ * of a row, or a run. *where and *span describe that memory. */
 static uint64_t close_together(const struct tern_layout *side, const struct tern_cursor *mark, uint64_t left,
                                uint64_t *where, uint64_t *span)
 {
@@ -89,7 +89,7 @@ bool tern_op_rpc_mem_present(const struct tern_target_mem *ground, const struct 
         if (where < low || where + span > high) {
             if (!ground->is_mapped(ground->base + where, span, r->verb == WIRE_PUT))
                 return false;
-            before = (uintptr_t)(ground->base + where) % PAGE; /* whole pages are there, or are not */
+            before = (uintptr_t)(ground->base + where) % PAGE; /* a page is present or absent as a whole */
             low = where > before ? where - before : 0;
             high = where + span + (PAGE - (uintptr_t)(ground->base + where + span) % PAGE) % PAGE;
         }
@@ -98,7 +98,7 @@ bool tern_op_rpc_mem_present(const struct tern_target_mem *ground, const struct 
     return true;
 }
 
-/* A put or get. */
+/* Serve a put or get. */
 static tern_status serve_transfer(const struct tern_target_mem *ground, const unsigned char *request, size_t len,
                                   unsigned char *answer, size_t room, size_t *answered)
 {
@@ -118,7 +118,7 @@ static tern_status serve_transfer(const struct tern_target_mem *ground, const un
     return done ? TERN_OK : TERN_ERR_LINK;
 }
 
-/* Who serves what. Each checks all that it reads. */
+/* The handler of each verb. A handler checks everything that it reads. */
 static tern_op_rpc_handler *const server[WIRE_VERBS] = {
     [WIRE_PUT] = serve_transfer,  [WIRE_GET] = serve_transfer,      [WIRE_ATOMIC] = tern_op_atomic_rpc,
     [WIRE_ACC] = tern_op_acc_rpc, [WIRE_MUTEX] = tern_op_mutex_rpc, [WIRE_SIGNAL] = tern_op_signal_rpc,
@@ -127,7 +127,7 @@ static tern_op_rpc_handler *const server[WIRE_VERBS] = {
 tern_status tern_op_rpc_serve(const struct tern_target_mem *ground, const unsigned char *request, size_t len,
                               unsigned char *answer, size_t room, size_t *answered)
 {
-    unsigned verb = len > 0 ? *(const volatile unsigned char *)request : WIRE_VERBS; /* it may change: read once */
+    unsigned verb = len > 0 ? *(const volatile unsigned char *)request : WIRE_VERBS; /* read once: it may change */
 
     *answered = 0;
     return verb < WIRE_VERBS ? server[verb](ground, request, len, answer, room, answered) : TERN_ERR_LINK;

@@ -1,8 +1,8 @@
-/* start.c: the way of every operation that is not done at once.
+/* start.c: starting operations that do not complete immediately.
  *
- * A start may find no room (TERN_AGAIN): then the context makes progress and tries again, unless the program does not
- * want to wait. A strict context lets nothing start while an earlier operation to the same rank is under way, unless
- * the path says that the order is kept: otherwise completion makes it.
+ * A start may find no space (TERN_AGAIN). Then the context makes progress and tries again, unless the program does not
+ * want to wait. In a strict context no operation starts while an earlier operation to the same rank is outstanding,
+ * unless the path keeps the order; otherwise the completion of the earlier operation establishes the order.
  */
 #include "op/start.h"
 
@@ -12,8 +12,8 @@
 #include "core/message.h"
 #include "core/wait.h"
 
-/* Whether it comes behind everything that is under way to its rank, if it starts now. What is made of several transfers
- * may not have started all of them. */
+/* Whether the path keeps the operation behind all outstanding operations to its rank if it starts now. This excludes
+ * contexts with compound operations, which may not have started all of their transfers. */
 static bool is_behind(const struct tern_op_start *a)
 {
     const struct tern_link_path *path = a->part->path;
@@ -22,7 +22,7 @@ static bool is_behind(const struct tern_op_start *a)
            path->keeps_order(a->ctx->lane[a->part->link], a->xfer);
 }
 
-/* The room for the notification is taken first, so that an operation that finds none has changed nothing. */
+/* Reserve space for the notification first, so that an operation that finds no space has no effect. */
 static tern_status start_with_note(struct tern_op_start *a)
 {
     struct tern_link_msg msg;
@@ -41,7 +41,7 @@ static tern_status start_with_note(struct tern_op_start *a)
     return st;
 }
 
-/* TERN_AGAIN: not started. */
+/* Try once. Returns TERN_AGAIN if the operation was not started. */
 static tern_status try_start(struct tern_op_start *a)
 {
     if (tern_core_ctx_must_follow(a->ctx, a->part->rank) && !is_behind(a))
@@ -80,7 +80,7 @@ bool tern_op_handler_may_wait(const struct tern_ctx *ctx, const struct tern_link
     return part->path->instant || part->path->self_progress;
 }
 
-/* Wait until it can start, and return what its start returned. */
+/* Wait until the operation can start, and return the result of the start. */
 static tern_status start_later(struct tern_op_start *a)
 {
     struct tern_wait wait = { attempt_poll, attempt_describe, a, tern_core_ctx_deadline(a->ctx),
@@ -90,7 +90,7 @@ static tern_status start_later(struct tern_op_start *a)
     return st < 0 ? st : a->result;
 }
 
-/* Whether this is a handler, which must not wait for it. */
+/* Whether the caller is a handler, which must not wait for this operation. */
 static bool is_forbidden(const struct tern_op_start *a)
 {
     const struct tern_link_path *path = a->part->path;
@@ -136,7 +136,7 @@ void tern_op_fill_events(const tern_opts *opts, struct tern_pending *pending)
     fill(opts->local, pending, true);
 }
 
-/* Give up waiting for a blocking transfer; tern_quiet collects what is left of it. */
+/* Give up waiting for a blocking transfer. tern_quiet collects the rest of it. */
 static tern_status abandon(tern_event *event)
 {
     struct tern_pending *pending = event->pending;

@@ -1,7 +1,8 @@
-/* am.c: active messages: writing them into the target's queue, and running handlers for those that come.
+/* am.c: active messages: writing them into the target's queue, and running handlers for incoming messages.
  *
- * A message is written where the target reads it. A long message's payload goes into the target's part first, by the
- * path of that part, and is complete before the message is published. What comes is checked before a handler sees it.
+ * A message is written where the target reads it. The payload of a long message is transferred into the target's part
+ * first, by the path of that part, and the transfer is complete before the message is published. Incoming messages are
+ * checked before a handler sees them.
  */
 #include "op/am/am.h"
 
@@ -38,7 +39,7 @@ void tern_op_am_register(unsigned id, tern_am_handler handler, void *user)
 
 /* ---- receiving ---- */
 
-/* There is no way to answer, and going on would leave the sender waiting: end the job. */
+/* End the job. A malformed message cannot be answered, and ignoring it would leave the sender waiting. */
 static __attribute__((cold, noreturn)) void refuse(int from, unsigned handler, const char *why)
 {
     tern_base_log(TERN_LOG_ERROR, "rank %d was sent an active message with handler %u by rank %d, %s; ending the job",
@@ -46,7 +47,7 @@ static __attribute__((cold, noreturn)) void refuse(int from, unsigned handler, c
     _Exit(1);
 }
 
-/* Find this rank's memory that a long message speaks of. */
+/* Find the memory of this rank that a long message refers to. */
 static void *long_payload(const struct wire_long *at)
 {
     void *payload = NULL;
@@ -61,7 +62,7 @@ static void *long_payload(const struct wire_long *at)
     return payload;
 }
 
-/* Run the handler of a message that was found sound. */
+/* Run the handler of a checked message. */
 static inline void run(unsigned handler, const tern_am_event *event)
 {
     const tern_am_token *outer = tern_op_am_handling;
@@ -103,11 +104,12 @@ static __attribute__((noinline)) void receive_any(const struct tern_am_arrival *
 
 static void receive(int from, unsigned channel, const unsigned char *head_bytes, const unsigned char *data, size_t len)
 {
-    uint64_t      first = *(const uint64_t *)(const void *)head_bytes; /* what is checked does not change */
+    /* read once: the checked value must not change */
+    uint64_t      first = *(const uint64_t *)(const void *)head_bytes;
     tern_am_token token = { .from = from, .request = channel == TERN_CHANNEL_REQUEST };
     tern_am_event event;
 
-    event.token = &token; /* one by one: a whole initializer would clear it first */
+    event.token = &token; /* set by field: a full initializer would clear the struct first */
     event.source = from;
     event.request = token.request;
     event.kind = TERN_AM_SHORT;
@@ -150,7 +152,7 @@ size_t tern_op_am_max_carried(int peer)
     return ops_to(peer)->msg_max_data(link_to(peer), peer, TERN_CHANNEL_REQUEST) - WIRE_STAGE;
 }
 
-/* A message for which there is no room yet. */
+/* A message that waits for space. */
 struct opening {
     struct tern_ctx      *ctx;
     struct tern_link_msg *msg;
@@ -158,7 +160,8 @@ struct opening {
     tern_status           result;
 };
 
-/* Take room now; TERN_AGAIN also where a strict context has to let an earlier transfer end first. */
+/* Reserve space now. Returns TERN_AGAIN if there is none, or if a strict context must complete an earlier transfer
+ * first. */
 static inline tern_status try_open(struct tern_ctx *ctx, struct tern_link_msg *msg, size_t min, size_t max)
 {
     if (TERN_UNLIKELY(ctx && tern_core_ctx_must_follow(ctx, msg->peer)))
@@ -173,7 +176,7 @@ static tern_status opening_poll(void *arg)
     if (o->ctx)
         tern_core_ctx_progress(o->ctx);
     else
-        tern_core_message_poll_replies(); /* in a request's handler */
+        tern_core_message_poll_replies(); /* within the handler of a request */
     if (tern_core_job_lost(o->msg->peer))
         o->result = tern_base_fail(TERN_ERR_PEER, "rank %d is gone", o->msg->peer);
     else
@@ -205,7 +208,7 @@ static __attribute__((noinline)) tern_status open_later(struct tern_ctx *ctx, st
     return st < 0 ? st : o.result;
 }
 
-/* Take room for min to max bytes, waiting for it unless that is not wanted. */
+/* Reserve space for min to max bytes. Waits for space unless the flags contain TERN_IMMEDIATE. */
 static inline tern_status open_message(struct tern_ctx *ctx, struct tern_link_msg *msg, size_t min, size_t max,
                                        uint32_t flags)
 {
@@ -214,7 +217,7 @@ static inline tern_status open_message(struct tern_ctx *ctx, struct tern_link_ms
     return TERN_LIKELY(st != TERN_AGAIN) || (flags & TERN_IMMEDIATE) ? st : open_later(ctx, msg, min, max);
 }
 
-/* Write head and arguments, and return where the payload goes. */
+/* Write the head and the arguments, and return the location of the payload. */
 static inline unsigned char *write_head(const struct tern_link_msg *msg, const struct wire_am *head,
                                         const uint32_t *args)
 {
@@ -231,7 +234,7 @@ static inline unsigned char *write_head(const struct tern_link_msg *msg, const s
     return wire_in_head(place) ? msg->head + place * sizeof(uint32_t) : msg->data + wire_before(place);
 }
 
-/* Bytes of data that a payload at that place needs, arguments included. */
+/* The bytes of data that a payload at that location needs, including arguments. */
 static size_t data_bytes(unsigned place, size_t len)
 {
     return wire_in_head(place) ? 0 : wire_before(place) + len;
@@ -242,7 +245,7 @@ static inline void publish(const struct tern_link_msg *msg, unsigned place, size
     ops_to(msg->peer)->msg_send(link_to(msg->peer), msg, data_bytes(place, len));
 }
 
-/* Bring the payload of a long message into the target's part. */
+/* Transfer the payload of a long message into the target's part. */
 static tern_status deliver_long(struct tern_ctx *ctx, int peer, struct tern_region *region, uint64_t offset,
                                 const void *payload, size_t len)
 {
@@ -265,7 +268,7 @@ static void publish_long(const struct tern_link_msg *msg, unsigned handler, cons
     publish(msg, place, sizeof(*where));
 }
 
-/* Publish a long message whose payload lies in its data. */
+/* Publish a long message that carries its payload in its data. */
 static void publish_carried(const struct tern_link_msg *msg, unsigned handler, const uint32_t *args, unsigned nargs,
                             const struct wire_long *where)
 {
@@ -276,7 +279,8 @@ static void publish_carried(const struct tern_link_msg *msg, unsigned handler, c
     ops_to(msg->peer)->msg_send(link_to(msg->peer), msg, WIRE_STAGE + where->len);
 }
 
-/* The target would have to help with the transfer, and the sender does not want to wait: the payload goes along. */
+/* Send a long message that carries its payload, because the transfer would need the target's help and the sender does
+ * not want to wait for it. */
 static tern_status send_carried(struct tern_ctx *ctx, struct tern_link_msg *msg, const tern_am *m)
 {
     struct wire_long where = { m->region->id, m->offset, m->len };
@@ -308,7 +312,7 @@ static tern_status send_long(struct tern_ctx *ctx, struct tern_link_msg *msg, co
     return st;
 }
 
-/* Try to send a message whose payload lies behind its arguments in the head, in one call. */
+/* Try to send a message whose payload is in the head, behind the arguments, in one call. */
 static tern_status send_small(struct tern_ctx *ctx, int peer, const tern_am *m, unsigned place)
 {
     struct wire_am head = { m->handler, (uint8_t)m->nargs, wire_shape(m->kind, place), (uint32_t)m->len };
@@ -316,7 +320,7 @@ static tern_status send_small(struct tern_ctx *ctx, int peer, const tern_am *m, 
     uint32_t       rest[TERN_LINK_SHORT_ARGS];
 
     if (before > 0)
-        rest[before - 1] = 0; /* may lie between the arguments and the payload */
+        rest[before - 1] = 0; /* padding between the arguments and the payload */
     for (unsigned i = 0; i < m->nargs; i++)
         rest[i] = m->args[i];
     if (m->len > 0)
@@ -325,7 +329,7 @@ static tern_status send_small(struct tern_ctx *ctx, int peer, const tern_am *m, 
                                  before + (unsigned)((m->len + 3) / sizeof(uint32_t)));
 }
 
-/* Send a message by way of room in the queue, for which it waits. */
+/* Send a message by reserving space in the queue, waiting for space if necessary. */
 static tern_status send_by_room(struct tern_ctx *ctx, struct tern_link_msg *msg, const tern_am *m, unsigned place)
 {
     struct wire_am head = { m->handler, (uint8_t)m->nargs, wire_shape(m->kind, place), (uint32_t)m->len };
@@ -357,7 +361,7 @@ tern_status tern_op_am_send(struct tern_ctx *ctx, int peer, const tern_am *m)
             st = send_by_room(ctx, &msg, m, place);
     }
     if (m->local && st == TERN_OK)
-        *m->local = TERN_EVENT_INIT; /* the payload has been copied, or delivered */
+        *m->local = TERN_EVENT_INIT; /* the payload has been copied or delivered */
     return st;
 }
 
@@ -375,14 +379,14 @@ tern_status tern_op_am_send_placed(struct tern_ctx *ctx, int peer, const tern_am
 
 /* ---- negotiated payload ---- */
 
-/* The room of a long message: in the target's memory where that is in reach, else in the queue, from where the target
- * takes it. */
+/* Whether the payload of a prepared long message is written directly to the target's memory. Otherwise it is written to
+ * the queue, and the target copies it from there. */
 static bool is_direct(const struct tern_link_part *part)
 {
     return part->base != NULL;
 }
 
-/* Whether the payload lies in the queue, or is to be copied there at commit, which must not wait after an immediate
+/* Whether the payload is in the queue, or is copied there at commit, because a commit must not wait after an immediate
  * prepare. */
 static bool is_queued(const tern_am_wish *wish, const struct tern_link_part *part)
 {
@@ -391,7 +395,7 @@ static bool is_queued(const tern_am_wish *wish, const struct tern_link_part *par
     return (wish->flags & TERN_IMMEDIATE) && tern_op_am_needs_help(part);
 }
 
-/* Where a payload in the queue goes, and how long it may be, once there is room. */
+/* Report the address and the maximum length of a payload in the queue, after the space was reserved. */
 static inline void tell_queued(const struct tern_op_am_reservation *room, const tern_am_wish *wish,
                                tern_am_prepared *out)
 {
@@ -402,7 +406,7 @@ static inline void tell_queued(const struct tern_op_am_reservation *room, const 
     out->len = in_head || msg->data_max - room->before >= wish->max ? wish->max : msg->data_max - room->before;
 }
 
-/* Take room for a head, and for a payload of a length as wished where the payload lies in the data. */
+/* Reserve space for a head, and for a payload of the wished length if the payload is in the data. */
 static inline tern_status take_queued(struct tern_op_am_reservation *room, const tern_am_wish *wish)
 {
     size_t before = room->before;
@@ -413,7 +417,7 @@ static inline tern_status take_queued(struct tern_op_am_reservation *room, const
                         wish->max < SIZE_MAX - before ? before + wish->max : SIZE_MAX, wish->flags);
 }
 
-/* The room of a long message, or of one with a buffer. */
+/* Prepare a long message, or a message whose payload is in the caller's buffer. */
 static tern_status prepare_any(const tern_am_wish *wish, struct tern_op_am_reservation *room, tern_am_prepared *out)
 {
     struct tern_link_part *part = wish->kind == TERN_AM_LONG ? &wish->region->part[room->msg.peer] : NULL;
@@ -422,7 +426,7 @@ static tern_status prepare_any(const tern_am_wish *wish, struct tern_op_am_reser
 
     room->region = wish->region;
     room->offset = wish->offset;
-    if (part && is_queued(wish, part)) { /* the wire_long, and the payload behind it until commit */
+    if (part && is_queued(wish, part)) { /* the wire_long, and behind it the payload until commit */
         room->place = wish->nargs > WIRE_ARGS ? WIRE_BEHIND_SPILL : WIRE_IN_DATA;
         room->before = WIRE_STAGE;
     } else if (part) {
@@ -453,7 +457,7 @@ tern_status tern_op_am_prepare(struct tern_ctx *ctx, int peer, const tern_am_wis
 {
     tern_status st;
 
-    room->msg.peer = peer; /* one by one: the link fills the rest */
+    room->msg.peer = peer; /* set by field: the link fills in the rest */
     room->msg.channel = ctx ? TERN_CHANNEL_REQUEST : TERN_CHANNEL_REPLY;
     room->ctx = ctx;
     room->token = NULL;

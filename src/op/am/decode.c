@@ -1,5 +1,5 @@
-/* decode.c: reading active messages. The sender may be hostile, and may change what it sent while it is read: the
- * head is taken once, and what it says is compared with the lengths that the link gives. */
+/* decode.c: decoding active messages. The sender may be hostile, and may change the message while it is read. The head
+ * is therefore read once, and its contents are compared with the lengths that the link reports. */
 #include "op/am/decode.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "base/read_once.h"
 #include "base/status.h"
 
-/* Where the payload is; NULL: it does not lie in what came. */
+/* Find the payload; NULL: it is not within the message. */
 static const unsigned char *find_payload(const struct tern_am_arrival *a, unsigned place, size_t len)
 {
     if (wire_in_head(place))
@@ -19,7 +19,7 @@ static const unsigned char *find_payload(const struct tern_am_arrival *a, unsign
     return tern_base_covers(a->len, wire_before(place), len) ? a->data + wire_before(place) : NULL;
 }
 
-/* The arguments in one piece; those beyond the head are in the data. */
+/* Make the arguments contiguous; those that do not fit into the head are in the data. */
 static bool read_args(const struct tern_am_arrival *a, unsigned nargs, uint32_t *room, tern_am_event *event)
 {
     const unsigned char *args = a->head + sizeof(struct wire_am);
@@ -37,7 +37,7 @@ static bool read_args(const struct tern_am_arrival *a, unsigned nargs, uint32_t 
     return true;
 }
 
-/* A message with payload. */
+/* Decode a message with payload. */
 static bool read_payload(const struct tern_am_arrival *a, const struct wire_am *head, tern_am_event *event,
                          struct wire_long *place)
 {

@@ -19,24 +19,24 @@
 static struct tern_biased_lock lock;
 static struct tern_match       match;
 static struct tern_notice     *notices;
-static bool                    leaving; /* the program has no use for notifications any more */
+static bool                    leaving; /* the program accepts no more notifications */
 
-/* ---- what comes ---- */
+/* ---- incoming notifications ---- */
 
-/* This rank's part of a region. */
+/* A cached lookup of this rank's part of a region. */
 struct ground {
-    uint64_t       scope, changes; /* changes: of the job's regions, when it was found */
+    uint64_t       scope, changes; /* changes: the job's region_changes at the time of the lookup */
     unsigned char *base;
     uint64_t       size;
 };
 
-/* Regions of this rank that notifications named lately. Who delivers. */
+/* Recently used regions of this rank. Accessed only by the delivering thread. */
 static struct ground grounds[GROUNDS];
 
-/* The last match: mostly the next one is as it was. Under the lock. */
+/* The last match, because the next notification is usually the same. Guarded by the lock. */
 static struct {
     const struct tern_notice *notice;
-    uint64_t                  changes; /* of the job's regions */
+    uint64_t                  changes; /* the job's region_changes at that time */
     struct tern_link_expected want;
 } usual;
 
@@ -58,7 +58,7 @@ static __attribute__((noinline)) bool learn_ground(struct ground *ground, uint64
     return found;
 }
 
-/* The region; NULL: this rank has none of that name. */
+/* Look up a region; NULL: this rank has no region of that name. */
 static inline const struct ground *ground_of(uint64_t scope)
 {
     struct ground *ground = &grounds[scope % GROUNDS];
@@ -76,7 +76,7 @@ static inline void complete(struct tern_notice *notice)
         __atomic_store_n(&notice->record->done, true, __ATOMIC_RELEASE); /* pairs with tern_core_event_done() */
         notice->recorded = false;
     }
-    /* release: the last match. Pairs with tern_op_notice_state(). The data that it speaks of came before. */
+    /* release: the fields of the last match. Pairs with tern_op_notice_state(). The data of the access came before. */
     atomic_store_explicit(&notice->state, TERN_NOTICE_DONE, memory_order_release);
 }
 
@@ -88,15 +88,15 @@ static inline void take(struct tern_notice *notice, int source, uint32_t tag, ui
     notice->left--;
 }
 
-/* Nobody waits for it. False: there is no room to keep it. */
+/* Store a notification that no request matches. Returns false if the limit is reached. The caller holds the lock. */
 static __attribute__((noinline)) bool keep(uint64_t scope, uint32_t tag, int source, uint64_t bytes)
 {
     const struct tern_match_name name = { .scope = scope, .tag = tag, .source = source };
 
     if (leaving)
         return true;
-    /* Of a dead rank everything is kept, which is no more than its queue holds: there is no sender to push back on, and
-     * a wait for one of its notifications does not depend on those in front. */
+    /* Notifications from a dead rank are always stored; their number is bounded by the size of its queue. There is no
+     * sender to push back on, and a wait for one of these notifications must not depend on the ones before it. */
     if ((match.kept < (uint64_t)tern_opt.notify_keep || tern_core_job_lost(source)) &&
         tern_op_match_keep(&match, name, bytes))
         return true;
@@ -104,7 +104,7 @@ static __attribute__((noinline)) bool keep(uint64_t scope, uint32_t tag, int sou
     return false;
 }
 
-/* One more match. Whether it was the last. The lock is held. */
+/* Count one more match of a request. Returns whether it was the last one. The caller holds the lock. */
 static inline bool was_last(struct tern_notice *notice, int source, uint32_t tag, uint64_t bytes)
 {
     take(notice, source, tag, bytes);
@@ -135,10 +135,11 @@ static inline void expect_again(const struct tern_notice *notice, uint64_t first
                                               .to = ground->base };
 }
 
-/* Give it to who waits for it, or keep it; what it carries is put in its place first. What is checked is a copy: the
- * source can change its own at any time. The length is checked for every kind, because the words of the last match are
- * what expect_again() hands to the link: the length there must fit the cell and the region. A region that this rank has
- * not any more was freed with notifications on their way that nobody waited for. */
+/* Deliver a notification to the request that matches it, or store it; inline data is copied to its destination first.
+ * The words are read once before they are checked, because the source can change them at any time. The length is
+ * checked for every kind, because expect_again() passes the words of the last match to the link, and the length there
+ * must fit the cell and the region. A notification for a region that this rank no longer has is dropped: the region was
+ * freed while the notification was in flight and no request waited for it. */
 static enum tern_link_delivered deliver(int from, const unsigned char *head, bool carried)
 {
     const volatile uint64_t *word = (const volatile uint64_t *)(const volatile void *)head; /* struct wire_notify */
@@ -175,7 +176,7 @@ static enum tern_link_delivered deliver(int from, const unsigned char *head, boo
     return took;
 }
 
-/* Whether nobody is left who could notify it. */
+/* Whether every rank that could notify the request is dead. */
 static bool is_deserted(const struct tern_notice *notice)
 {
     const struct tern_team *team = notice->team;
@@ -196,7 +197,8 @@ static bool are_refused(void)
     return atomic_load_explicit(&tern_core_message_notify_refused, memory_order_relaxed); /* a hint */
 }
 
-/* Whether notifications may still come that the dead have sent, or this rank itself and that are not refused. */
+/* Whether matching notifications may still arrive: sent by dead ranks before their death, or by this rank itself and
+ * not refused. */
 static bool is_awaited(const struct tern_notice *notice)
 {
     const struct tern_team *team = notice->team;
@@ -212,15 +214,16 @@ static bool is_awaited(const struct tern_notice *notice)
     return false;
 }
 
-#define SOON 64 /* looks */
+#define SOON 64 /* polls */
 
-/* Whether the usual note comes soon, which would be the last that the request waits for. What that leaves behind is
- * written before it comes: stores between it and the program's answer hold the answer up. */
+/* Poll briefly for the expected notification, which would be the last match of the request. The resulting state is
+ * written before the notification arrives, because stores between its arrival and the program's response delay the
+ * response. */
 static bool is_coming(struct tern_notice *notice)
 {
     tern_op_match_withdraw(&match, &notice->request);
     take(notice, usual.want.from, (uint32_t)usual.want.first, usual.want.len);
-    atomic_store_explicit(&notice->state, TERN_NOTICE_IDLE, memory_order_relaxed); /* this thread waits for it */
+    atomic_store_explicit(&notice->state, TERN_NOTICE_IDLE, memory_order_relaxed); /* only this thread waits for it */
     if (TERN_LIKELY(tern_core_message_expect(&usual.want, SOON))) {
         if (TERN_UNLIKELY(usual.want.len == 0))
             notice->bytes = usual.want.third;
@@ -228,13 +231,14 @@ static bool is_coming(struct tern_notice *notice)
             notice->tag = (uint32_t)usual.want.first;
         return true;
     }
-    notice->left = 1; /* the rest is told when it is 0 */
+    notice->left = 1; /* the other fields are reported only when left is 0 */
     atomic_store_explicit(&notice->state, TERN_NOTICE_STARTED, memory_order_relaxed);
-    tern_op_match_post(&match, &notice->request); /* it is the only one still */
+    tern_op_match_post(&match, &notice->request); /* it is still the only one */
     return false;
 }
 
-/* No other thread has ever had the lock, so this one may look at what it guards as long as it likes. */
+/* If the bias is held, no other thread has ever taken the lock, so this thread may use the guarded state as long as it
+ * likes. */
 bool tern_op_notice_spin(struct tern_notice *notice)
 {
     bool taken = false;
@@ -249,8 +253,8 @@ bool tern_op_notice_spin(struct tern_notice *notice)
     return taken;
 }
 
-/* Events of requests that wait for the dead: they are done. The requests stay started, as whoever waits for them is
- * told. */
+/* Complete the events of requests that wait for dead ranks. The requests stay started; a call that waits for one of
+ * them detects the death itself. Returns true if matching notifications are still in flight. */
 static bool mourn(struct tern_ctx *ctx)
 {
     bool alone = tern_base_biased_lock(&lock), again = false;
@@ -263,14 +267,14 @@ static bool mourn(struct tern_ctx *ctx)
             continue;
         }
         notice->record->status = TERN_ERR_PEER;
-        notice->record->done = true; /* this thread waits for it */
+        notice->record->done = true; /* only this thread waits for it */
         notice->recorded = false;
     }
     tern_base_biased_unlock(&lock, alone);
     return again;
 }
 
-/* The head of a note that came with a put. */
+/* Write the head of a notification that arrived together with a put. */
 static void write_head(unsigned char *head, uint64_t region, uint32_t tag, uint64_t bytes)
 {
     const uint64_t words[TERN_LINK_HEAD / sizeof(uint64_t)] = { wire_notify_first(tag, WIRE_NOTIFY, 0), region, bytes };
@@ -283,13 +287,13 @@ void tern_op_notify_open(void)
     tern_op_match_open(&match);
     leaving = false;
     memset(grounds, 0xff,
-           sizeof(grounds)); /* found at no time: no name, not even 0, is known before there is a region */
+           sizeof(grounds)); /* matches no lookup: no name, not even 0, is known before there is a region */
     tern_core_up.notify = deliver;
     tern_core_up.notify_head = write_head;
     tern_core_ctx_on_death = mourn;
 }
 
-/* Room was made among what is kept. */
+/* Called when space for unexpected notifications was freed. */
 static void has_room(void)
 {
     tern_core_message_notify_full(false);
@@ -350,14 +354,14 @@ tern_status tern_op_notice_new(struct tern_ctx *ctx, const struct tern_region *r
     return TERN_OK;
 }
 
-/* Events of it end with an error. The lock is held. */
+/* Stop a request. Its events complete with an error. The caller holds the lock. */
 static void stop(struct tern_notice *notice)
 {
     if (atomic_load_explicit(&notice->state, memory_order_relaxed) == TERN_NOTICE_STARTED)
         tern_op_match_withdraw(&match, &notice->request);
     if (notice->recorded) {
         notice->record->status = TERN_ERR_STATE;
-        notice->record->done = true; /* this thread waits for it */
+        notice->record->done = true; /* only this thread waits for it */
         notice->recorded = false;
     }
     atomic_store_explicit(&notice->state, TERN_NOTICE_IDLE, memory_order_relaxed);
@@ -389,7 +393,7 @@ bool tern_op_notice_cancel(struct tern_notice *notice)
     return started;
 }
 
-/* Take what is kept; returns how many. The lock is held. */
+/* Match stored notifications with a request. Returns their number. The caller holds the lock. */
 static uint32_t take_kept(struct tern_notice *notice)
 {
     struct tern_match_arrival *arrival;
@@ -417,10 +421,10 @@ bool tern_op_notice_start(struct tern_notice *notice)
         complete(notice);
     } else {
         tern_op_match_post(&match, &notice->request);
-        atomic_store_explicit(&notice->state, TERN_NOTICE_STARTED, memory_order_relaxed); /* the lock orders */
+        atomic_store_explicit(&notice->state, TERN_NOTICE_STARTED, memory_order_relaxed); /* the lock orders it */
     }
     tern_base_biased_unlock(&lock, alone);
-    if (taken > 0 || TERN_UNLIKELY(are_refused())) /* what could not be taken may be now */
+    if (taken > 0 || TERN_UNLIKELY(are_refused())) /* refused notifications may be accepted now */
         has_room();
     return true;
 }
@@ -444,7 +448,7 @@ bool tern_op_notice_hopeless(const struct tern_notice *notice)
            is_deserted(notice) && !is_awaited(notice);
 }
 
-/* ---- events, and words ---- */
+/* ---- events and descriptions ---- */
 
 static void describe_record(const struct tern_pending *record, char *text, size_t size)
 {
@@ -476,7 +480,7 @@ bool tern_op_notice_event(struct tern_notice *notice, tern_event *event)
     if (fresh)
         tern_core_pending_drop(fresh);
     if (TERN_UNLIKELY(atomic_load_explicit(&tern_job.losses_seen, memory_order_relaxed) > 0))
-        atomic_store_explicit(&notice->ctx->attention, true, memory_order_relaxed); /* it may wait for the dead */
+        atomic_store_explicit(&notice->ctx->attention, true, memory_order_relaxed); /* it may wait for a dead rank */
     return true;
 }
 
@@ -493,7 +497,7 @@ void tern_op_notice_describe(const struct tern_notice *notice, char *text, size_
              match.kept >= (uint64_t)tern_opt.notify_keep ? ", and no more fit (TERN_NOTIFY_KEEP)" : "");
 }
 
-/* ---- going out ---- */
+/* ---- outgoing notifications ---- */
 
 tern_status tern_op_notify_find_inject(struct tern_link_part *part)
 {
@@ -503,7 +507,8 @@ tern_status tern_op_notify_find_inject(struct tern_link_part *part)
     if (atomic_load_explicit(&part->inject, memory_order_relaxed))
         return TERN_OK;
     if ((st = tern_job.ops[part->link]->notify_inject(tern_job.link[part->link], part->rank, &port)) == TERN_OK)
-        atomic_store_explicit(&part->inject, port, memory_order_release); /* the port before the word of it */
+        /* release: the contents of the handle before the pointer */
+        atomic_store_explicit(&part->inject, port, memory_order_release);
     return st;
 }
 
@@ -511,7 +516,7 @@ bool tern_op_notify_inline(struct tern_ctx *ctx, const struct tern_link_part *pa
                            unsigned char *to, const void *src, size_t len)
 {
     const uint64_t             word[] = { wire_notify_first(tag, WIRE_NOTIFY_INLINE, len), part->region, offset };
-    /* acquire: the port before the word of it. Pairs with tern_op_notify_find_inject(). */
+    /* acquire: the handle before its contents. Pairs with tern_op_notify_find_inject(). */
     struct tern_inject_notify *port = atomic_load_explicit(&part->inject, memory_order_acquire);
 
     if (!tern_inject_inline(port, word, to, src, len))
@@ -534,7 +539,7 @@ void tern_op_notify_send(const struct tern_link_msg *msg, const struct tern_noti
 {
     unsigned link = tern_job.peer_link[msg->peer];
 
-    uint64_t *words = (uint64_t *)(void *)msg->head; /* no more of it than is needed */
+    uint64_t *words = (uint64_t *)(void *)msg->head; /* write only the words that are needed */
 
     words[0] = wire_notify_first(note->tag, WIRE_NOTIFY, 0);
     words[1] = note->scope;

@@ -13,17 +13,17 @@
 #include "op/start.h"
 #include "op/wire.h"
 
-/* Bytes of an errand with its put that a network sends along with the message. A longer put goes by itself, without
- * being copied there. */
+/* Maximum size of an RPC request, including its put, that a network sends along with the message. A longer put is sent
+ * by itself, without this copy. */
 #define TOGETHER 8192u
 
 struct signalled {
-    struct tern_compound  work; /* first; its record is what events point at */
+    struct tern_compound  work; /* must be first; events point to its record */
     struct tern_op_atomic word;
-    struct tern_pending  *transfer; /* the record of the step under way. NULL: none is */
+    struct tern_pending  *transfer; /* the record of the outstanding step. NULL: none is outstanding */
     tern_status           status;   /* of the steps so far */
-    bool                  given;    /* the signal is the step under way, or was */
-    bool                  stopped;  /* nobody waits any more */
+    bool                  given;    /* the outstanding step is the signal, or the signal is done */
+    bool                  stopped;  /* the operation was abandoned */
 };
 
 void tern_op_signal_wake(int rank)
@@ -34,9 +34,9 @@ void tern_op_signal_wake(int rank)
         tern_boot_bell_ring(&slot->bell, &slot->sleepers);
 }
 
-/* ---- the work ---- */
+/* ---- the compound operation ---- */
 
-/* The data is in place: the operation is the next step. Returns as the start of a path. */
+/* Start the signal after the data has arrived. Returns the same values as the start of a path. */
 static tern_status give(struct signalled *s)
 {
     struct tern_pending *transfer = tern_core_pending_new(s->work.pending->ctx);
@@ -126,13 +126,13 @@ static struct signalled *signal_new(struct tern_ctx *ctx, const struct tern_op_a
 /* ---- starting ---- */
 
 struct start {
-    struct tern_op_start         attempt; /* first */
+    struct tern_op_start         attempt; /* must be first */
     const struct tern_xfer      *xfer;
     const struct tern_op_atomic *word;
     struct tern_pending         *transfer;
 };
 
-/* The transfer, which may be of nothing. */
+/* Start the transfer, whose length may be 0. */
 static tern_status start_transfer(struct tern_op_start *attempt)
 {
     struct start                *s = (struct start *)attempt;
@@ -143,8 +143,8 @@ static tern_status start_transfer(struct tern_op_start *attempt)
     return part->path->start(attempt->ctx->lane[part->link], s->xfer, &s->transfer->op);
 }
 
-/* Whether put and signal can be one errand. No room of an errand is smaller than a chunk of the bounce buffer may
- * be. */
+/* Whether the put and the signal fit into one RPC. No RPC buffer is smaller than the minimum size of a chunk of the
+ * bounce buffer. */
 static bool is_one(const struct tern_xfer *xfer, const struct tern_op_atomic *word)
 {
     const struct tern_link_part *part = word->part;
@@ -238,7 +238,7 @@ tern_status tern_op_signal_run(struct tern_ctx *ctx, const struct tern_xfer *xfe
 
 /* ---- at the target ---- */
 
-/* The sender may be hostile: what is checked is a copy. */
+/* Check a copy of the request, because the sender may be hostile. */
 static bool is_sound(const struct wire_signal *w, size_t data, const struct tern_target_mem *ground)
 {
     if (w->verb != WIRE_SIGNAL || w->add > 1 || w->zero != 0 || w->len != data ||
@@ -262,7 +262,7 @@ tern_status tern_op_signal_rpc(const struct tern_target_mem *ground, const unsig
     if (!is_sound(&w, len - sizeof(w), ground))
         return TERN_ERR_LINK;
     memcpy(ground->base + w.offset, request + sizeof(w), w.len);
-    /* A release, the data before the word: pairs with the acquire in api/signal.c, look(). */
+    /* Release, the data before the word: pairs with the acquire in api/signal.c, look(). */
     tern_op_exec(ground->base + w.word, TERN_UINT64, w.add ? TERN_ATOMIC_ADD : TERN_ATOMIC_PUT, w.value, 0);
     tern_op_signal_wake(tern_job.boot.rank); /* the initiator may make its next call much later */
     return TERN_OK;

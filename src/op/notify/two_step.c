@@ -89,7 +89,7 @@ static void noted_drop(struct tern_two_step *noted)
     free(noted);
 }
 
-/* It is done there already: only the notification is left. */
+/* The transfer completed immediately: only the notification is left. */
 static void done_at_once(struct tern_two_step *noted)
 {
     struct tern_pending *transfer = noted->transfer;

@@ -29,9 +29,8 @@
 #include "op/wire.h"
 
 #define AT_ONCE 8 /* pieces of one message to copy before other work is polled */
-#define FLOOD \
-    (8u << 20) /* bytes: beyond this total, little of the data is still in a cache when the receiver reads
-                          * it */
+/* Bytes: beyond this total, little of the data is still in a cache when the receiver reads it. */
+#define FLOOD (8u << 20)
 #define ARGS 4
 
 tern_status tern_op_tagged_send_assist(int rank, uint64_t id, unsigned split, uint32_t key)
@@ -96,8 +95,7 @@ static void on_assist(const tern_am_event *event, void *user)
     (void)user;
     if (event->nargs != ARGS || event->request || event->args[2] >= TERN_LINK_SPLITS || !ops->work_splits)
         tern_core_message_protocol_error(rank, "an invitation to copy a tagged message");
-    tern_base_order_after(&tern_op_tagged_lock); /* pairs with tern_base_order_before() in the thread that sent the
-                                                  * message */
+    tern_base_order_after(&tern_op_tagged_lock); /* pairs with tern_base_order_before() in the sending thread */
     alone = tern_base_biased_lock(&tern_op_tagged_lock);
     if ((request = tern_op_tagged_sent(rank, event->args[0] | (uint64_t)event->args[1] << 32)))
         accept(request, ops->work_splits(tern_job.link[tern_job.peer_link[rank]], rank) + event->args[2],

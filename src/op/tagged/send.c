@@ -456,8 +456,7 @@ static void on_fin(const tern_am_event *event, void *user)
     (void)user;
     if (event->nargs != 3 || event->request)
         refuse(event->source);
-    tern_base_order_after(&tern_op_tagged_lock); /* pairs with tern_base_order_before() in the thread that sent the
-                                                  * message */
+    tern_base_order_after(&tern_op_tagged_lock); /* pairs with tern_base_order_before() in the sending thread */
     id = event->args[0] | (uint64_t)event->args[1] << 32;
     alone = tern_base_biased_lock(&tern_op_tagged_lock);
     if ((request = table_remove(event->source, id))) {

@@ -322,7 +322,7 @@ static inline __attribute__((always_inline)) struct tern_slot *tern_op_tagged_se
         tern_base_biased_unlock(&outlet->lock, true);
         return NULL;
     }
-    tern_base_order_before(&tern_op_tagged_lock); /* the receiving side may run in any thread */
+    tern_base_order_before(&tern_op_tagged_lock); /* any thread may learn of this message */
     tern_base_ring_push_short(&outlet->producer,
                               wire_tagged_first(WIRE_TAGGED_INLINE, len, false, ctx->team->group->id), tag, buf, len);
     tern_base_biased_unlock(&outlet->lock, true);

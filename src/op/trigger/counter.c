@@ -1,4 +1,4 @@
-/* counter.c: counters: what the program does with them. See engine.h. */
+/* counter.c: the operations of the program on counters. See engine.h. */
 #include <stdlib.h>
 
 #include "boot/bell.h"
@@ -29,7 +29,7 @@ tern_status tern_op_counter_new(struct tern_ctx *ctx, struct tern_counter **out)
     return TERN_OK;
 }
 
-/* With the lock. */
+/* Cancel all operations that wait for the counter. Returns their number. The caller holds the lock. */
 static size_t cancel_all(struct tern_counter *counter)
 {
     size_t                 n = 0;
@@ -40,7 +40,7 @@ static size_t cancel_all(struct tern_counter *counter)
     return n;
 }
 
-/* What waits for the counter may count on it too: only what is left after the cancellation is in the way. */
+/* The number of users other than operations that wait for the counter itself; cancelling the latter removes them. */
 static uint32_t users_elsewhere(const struct tern_counter *counter)
 {
     uint32_t                     users = counter->users;
@@ -53,7 +53,7 @@ static uint32_t users_elsewhere(const struct tern_counter *counter)
     return users;
 }
 
-/* Take it off the list of those that have moved. */
+/* Remove the counter from the list of moved counters. */
 static void forget_move(struct tern_counter *counter)
 {
     struct tern_counter **at = &counter->engine->moved;
@@ -71,7 +71,7 @@ bool tern_op_counter_free(struct tern_counter *counter)
     struct tern_engine *engine = counter->engine;
 
     pthread_mutex_lock(&engine->lock);
-    tern_op_engine_progress_in_handler(engine); /* what has come so far that it starts is not cancelled */
+    tern_op_engine_progress_in_handler(engine); /* operations whose threshold is reached by now are not cancelled */
     if (users_elsewhere(counter) > 0) {
         pthread_mutex_unlock(&engine->lock);
         return false;
@@ -87,7 +87,8 @@ bool tern_op_counter_free(struct tern_counter *counter)
     return true;
 }
 
-/* The counter was moved by any thread: start what is to start, and tell those who wait. */
+/* Called after any thread has changed a counter: start the operations that are due, release the lock, and wake the
+ * waiting threads. */
 static void stir(struct tern_engine *engine)
 {
     struct tern_slot *slot = tern_core_job_slot(tern_job.boot.rank);
@@ -105,8 +106,8 @@ void tern_op_counter_set(struct tern_counter *counter, uint64_t value)
 {
     pthread_mutex_lock(&counter->engine->lock);
     counter->error = TERN_OK;
-    atomic_store_explicit(&counter->failures, 0, memory_order_relaxed);  /* orders nothing */
-    atomic_store_explicit(&counter->value, value, memory_order_release); /* as in tern_op_engine_add() */
+    atomic_store_explicit(&counter->failures, 0, memory_order_relaxed);  /* relaxed: orders nothing */
+    atomic_store_explicit(&counter->value, value, memory_order_release); /* release: as in tern_op_engine_add() */
     tern_op_engine_moved(counter);
     stir(counter->engine);
 }

@@ -8,9 +8,9 @@
 #include "core/message.h"
 #include "op/trigger/thread.h"
 
-#define REFUSALS 16 /* starts without room in one go; the next go begins behind them */
+#define REFUSALS 16 /* maximum number of starts without space per pass; the next pass begins after them */
 
-/* ---- counters that move ---- */
+/* ---- changes of counters ---- */
 
 void tern_op_engine_moved(struct tern_counter *counter)
 {
@@ -31,13 +31,13 @@ tern_status tern_op_engine_add(struct tern_counter *counter, uint64_t value)
     if (__builtin_add_overflow(tern_op_counter_value(counter), value, &sum))
         return tern_base_fail(TERN_ERR_RANGE, "a counter of %llu cannot count %llu more",
                               (unsigned long long)tern_op_counter_value(counter), (unsigned long long)value);
-    /* release: what is counted before the number. Pairs with tern_op_counter_value(). */
+    /* release: the effects of the counted operations before the value. Pairs with tern_op_counter_value(). */
     atomic_store_explicit(&counter->value, sum, memory_order_release);
     tern_op_engine_moved(counter);
     return TERN_OK;
 }
 
-/* ---- the end of an operation ---- */
+/* ---- completion of an operation ---- */
 
 static void set_state(struct tern_trigger_op *later, enum tern_trigger_state state)
 {
@@ -46,7 +46,6 @@ static void set_state(struct tern_trigger_op *later, enum tern_trigger_state sta
         __atomic_store_n(&later->record->scratch[2], (uint64_t)state, __ATOMIC_RELAXED); /* for reports only */
 }
 
-/* Nothing is left of it but its events. */
 void tern_op_engine_end(struct tern_trigger_op *later, tern_status status)
 {
     struct tern_pending *record = later->record;
@@ -63,11 +62,11 @@ void tern_op_engine_end(struct tern_trigger_op *later, tern_status status)
         return;
     record->stage = NULL;
     record->status = status;
-    /* release: the status, and what the operation did. Pairs with tern_core_event_done(). */
+    /* release: the status and the effects of the operation. Pairs with tern_core_event_done(). */
     __atomic_store_n(&record->done, true, __ATOMIC_RELEASE);
 }
 
-/* The first of what waits that is nothing but an event of the counter. */
+/* Find the first waiting operation that is only an event of the counter. */
 static struct tern_trigger_op *find_watch(const struct tern_counter *counter)
 {
     struct tern_threshold *armed = NULL;
@@ -84,9 +83,9 @@ static __attribute__((cold, noinline)) void count_failure(struct tern_counter *c
     bool                    first = counter->error == TERN_OK;
 
     counter->error = first ? status : counter->error;
-    /* release: the error before the number. Pairs with tern_op_counter_failures(). */
+    /* release: the error before the count. Pairs with tern_op_counter_failures(). */
     atomic_fetch_add_explicit(&counter->failures, 1, memory_order_release);
-    while (first && (watch = find_watch(counter))) { /* after the first none is taken any more */
+    while (first && (watch = find_watch(counter))) { /* after the first failure no more events are accepted */
         tern_op_threshold_remove(&counter->armed, &watch->armed);
         tern_op_engine_end(watch, status);
     }
@@ -100,7 +99,7 @@ static void count(struct tern_counter *counter, const struct tern_trigger_op *la
         count_failure(counter, status);
 }
 
-/* It began, and has ended. */
+/* Complete an operation that was started. */
 static void finish(struct tern_trigger_op *later, tern_status status)
 {
     struct tern_engine *engine = later->engine;
@@ -113,7 +112,8 @@ static void finish(struct tern_trigger_op *later, tern_status status)
     if (later->counter)
         count(later->counter, later, status);
     tern_op_engine_end(later, status);
-    tern_op_engine_busy_dec(engine); /* last: what it has moved is more */
+    tern_op_engine_busy_dec(engine); /* last, so that busy does not reach 0 before the counters that it moved are
+                                      * counted */
 }
 
 /* ---- starting ---- */
@@ -141,7 +141,7 @@ static struct tern_trigger_op *take_ready(struct tern_engine *engine)
     return later;
 }
 
-/* For the record of one that is under way. */
+/* Called when the record of an outstanding operation completes. */
 static void ended(void *whom, tern_status status)
 {
     struct tern_trigger_op *later = whom;
@@ -152,7 +152,7 @@ static void ended(void *whom, tern_status status)
         finish(later, status);
 }
 
-/* TERN_AGAIN: there is no room now. */
+/* Start an operation. Returns TERN_AGAIN if there is no space now. */
 static tern_status start(struct tern_trigger_op *later)
 {
     struct tern_ctx *ctx = later->engine->ctx;
@@ -192,7 +192,7 @@ static bool fire(struct tern_engine *engine)
     return true;
 }
 
-/* Give each of those that are ready now a chance. */
+/* Try to start each operation that is ready now. Returns whether any was started. */
 static bool start_ready(struct tern_engine *engine)
 {
     unsigned refused = 0;
@@ -231,7 +231,8 @@ bool tern_op_engine_progress(struct tern_engine *engine)
 void tern_op_engine_progress_in_handler(struct tern_engine *engine)
 {
     if (tern_core_in_handler())
-        while (fire(engine)) /* what is reached stays reached, whatever the handler does to the counter next */
+        while (fire(engine)) /* a threshold that was reached stays reached, whatever the handler does to the counter
+                              * next */
             continue;
     else
         tern_op_engine_progress(engine);
@@ -241,11 +242,11 @@ static void engine_progress(struct tern_ctx_engine *aside)
 {
     struct tern_engine *engine = (struct tern_engine *)aside;
 
-    /* relaxed: a hint for the thread beside. One thread writes it. */
+    /* relaxed: a hint for the helper thread. Only one thread writes it. */
     atomic_store_explicit(&engine->polls, atomic_load_explicit(&engine->polls, memory_order_relaxed) + 1,
                           memory_order_relaxed);
     if (tern_op_engine_busy(engine) == 0 || pthread_mutex_trylock(&engine->lock) != 0)
-        return; /* whoever has the lock is doing the same */
+        return; /* the thread that holds the lock makes progress */
     tern_op_engine_progress_in_handler(engine);
     pthread_mutex_unlock(&engine->lock);
 }

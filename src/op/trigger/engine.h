@@ -86,8 +86,8 @@ tern_status tern_op_engine_open(struct tern_ctx *owner);
 
 /* Make progress on all operations of the engine. Returns whether any operation has started or completed. */
 bool tern_op_engine_progress(struct tern_engine *engine);
-/* Make progress from within a handler. Nothing starts here, because a handler must not wait and the thread may be using
- * another context. Operations whose threshold is reached only become ready. */
+/* Like tern_op_engine_progress, except that nothing starts if the caller is a message handler: a handler must not wait,
+ * and its thread may be using another context. Operations whose threshold is reached only become ready then. */
 void tern_op_engine_progress_in_handler(struct tern_engine *engine);
 
 /* Called after the value of a counter has changed: put the counter on the list if an operation may have to start. */

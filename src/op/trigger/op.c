@@ -34,13 +34,13 @@ static struct tern_trigger_op *make(const tern_opts *opts, int rank, uint64_t by
     return later;
 }
 
-/* How it is started: with an event, and with room now or not at all. */
+/* The options for the start: with an event, and without waiting for space. */
 static tern_opts opts_of(const struct tern_trigger_op *later, tern_event *event)
 {
     return (tern_opts){ .flags = FLAGS | (later->flags & TERN_NOTIFY), .event = event, .tag = later->tag };
 }
 
-/* ---- one run ---- */
+/* ---- contiguous transfers ---- */
 
 static tern_status start_contig(struct tern_trigger_op *later, struct tern_ctx *ctx, tern_event *event)
 {
@@ -62,7 +62,7 @@ struct tern_trigger_op *tern_op_trigger_contig(const struct tern_xfer *xfer, con
     return later;
 }
 
-/* ---- many pieces ---- */
+/* ---- shapes ---- */
 
 static tern_status start_shape(struct tern_trigger_op *later, struct tern_ctx *ctx, tern_event *event)
 {
@@ -78,13 +78,13 @@ static tern_status start_acc(struct tern_trigger_op *later, struct tern_ctx *ctx
     return tern_op_acc_start(ctx, &later->shape, &opts, later->what);
 }
 
-/* As much of it as is filled. */
+/* The size of the part that is filled in. */
 static size_t stride_bytes(const struct tern_stride *stride)
 {
     return offsetof(struct tern_stride, dim) + stride->dims * sizeof(stride->dim[0]);
 }
 
-/* Keep what the program, or the call, has on its side. */
+/* Copy the lists or strides, which belong to the program or to the public call. */
 static void keep_description(struct tern_trigger_op *later, size_t near, size_t far)
 {
     struct tern_shape *shape = &later->shape;
@@ -146,7 +146,7 @@ struct tern_trigger_op *tern_op_trigger_atomic(const struct tern_op_atomic *atom
     return later;
 }
 
-/* ---- one run, and a signal behind it ---- */
+/* ---- transfers with a signal ---- */
 
 static tern_status start_signal(struct tern_trigger_op *later, struct tern_ctx *ctx, tern_event *event)
 {
@@ -170,7 +170,7 @@ struct tern_trigger_op *tern_op_trigger_signal(const struct tern_xfer *xfer, con
 
 /* ---- active messages ---- */
 
-/* What is left to do is not placed any more. */
+/* Send the message whose payload is in place. Clears placed unless there is no space. */
 static tern_status send_placed(struct tern_trigger_op *later, struct tern_ctx *ctx)
 {
     tern_status st = tern_op_am_send_placed(ctx, later->rank, &later->am);
@@ -179,7 +179,8 @@ static tern_status send_placed(struct tern_trigger_op *later, struct tern_ctx *c
     return st;
 }
 
-/* A message is complete when it has been sent. The payload of a long one may take its time: it goes first. */
+/* A message is complete when it has been sent. The payload of a long message may take longer, and is transferred
+ * first. */
 static tern_status start_am(struct tern_trigger_op *later, struct tern_ctx *ctx, tern_event *event)
 {
     const tern_am               *am = &later->am;
@@ -221,7 +222,7 @@ bool tern_op_trigger_continues(struct tern_trigger_op *later, tern_status status
     return status == TERN_OK && later->placed;
 }
 
-/* ---- additions, and nothing at all ---- */
+/* ---- counter additions and watches ---- */
 
 static tern_status start_add(struct tern_trigger_op *later, struct tern_ctx *ctx, tern_event *event)
 {

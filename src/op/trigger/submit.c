@@ -1,5 +1,4 @@
-/* submit.c: operations that count or wait for a counter, as they come from the program: where they go, and their
- * events. See engine.h. */
+/* submit.c: accepting operations that update a counter or wait for one, and creating their events. See engine.h. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -7,7 +6,9 @@
 #include "op/trigger/thread.h"
 #include "op/trigger/engine.h"
 
-#define MOST_READY 256 /* operations that only count and found no room; more have to wait before they are taken */
+#define MOST_READY \
+    256 /* maximum number of operations without a trigger that may wait for space; beyond it,
+                        * submitting waits */
 
 static void record_describe(const struct tern_pending *record, char *text, size_t size)
 {
@@ -20,7 +21,7 @@ static void record_describe(const struct tern_pending *record, char *text, size_
         snprintf(text, size, "%s that counts or was triggered", what);
 }
 
-/* What events point at. It is complete here when it is complete there. */
+/* Create the record that the events point to. It completes when the operation completes on the engine's context. */
 static bool add_record(struct tern_trigger_op *later, const tern_opts *opts)
 {
     struct tern_pending *record;
@@ -57,7 +58,8 @@ static void room_describe(void *arg, char *text, size_t size)
     snprintf(text, size, "an operation that counts waits for room on the way of those before it");
 }
 
-/* One that only counts waits for room, as everything does; one that waits for its counter costs memory. */
+/* Apply back-pressure: an operation that only updates a counter waits for space, as every operation does. A triggered
+ * operation is stored instead, which costs memory. */
 static tern_status wait_for_room(struct tern_engine *engine, uint32_t flags)
 {
     struct tern_wait wait = {
@@ -71,7 +73,7 @@ static tern_status wait_for_room(struct tern_engine *engine, uint32_t flags)
     return tern_core_wait(&wait);
 }
 
-/* Put it where it belongs; false: no memory. */
+/* Add the operation to its counter's queue or to the ready list. Returns false if there is no memory. */
 static bool enter(struct tern_engine *engine, struct tern_trigger_op *later)
 {
     struct tern_counter *when = later->when;
@@ -96,7 +98,7 @@ static bool enter(struct tern_engine *engine, struct tern_trigger_op *later)
     return true;
 }
 
-/* Its events. One that has ended well needs none. */
+/* Fill the events. An operation that has already succeeded needs no record. */
 static void fill(struct tern_pending *record, const tern_opts *opts)
 {
     if (!record)

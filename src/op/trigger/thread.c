@@ -1,13 +1,13 @@
 /* thread.c: see thread.h.
  *
- * A program that makes progress by itself does all the work: then this thread looks by the clock whether that is still
- * so, less and less often. When a context with something to do was not looked at since the last time, the thread works
- * in the program's stead, and sleeps on the rank's bell, as the program does when it waits: whoever has news rings it.
- * Links that let operations wait for a time and do not ring are looked at every millisecond. When there is nothing to
- * do for a while it sleeps until an engine has something again.
+ * A program that makes progress itself does all the work. Then this thread only checks periodically, with increasing
+ * intervals, whether that is still the case. If a context with work to do was not polled since the last check, the
+ * thread makes progress instead of the program. It then sleeps on the rank's bell, as the program does when it waits,
+ * and is woken by every peer that has news. Links whose operations wait for a time and do not ring the bell are polled
+ * every millisecond. After some time without work the thread sleeps until an engine has work again.
  *
- * Where a receive of a long message is under way it also takes in tagged messages. It runs no handlers of active
- * messages: those are the program's.
+ * While a receive of a long message is outstanding, the thread also polls for tagged messages. It runs no handlers of
+ * active messages; these run only in threads of the program.
  */
 #define _GNU_SOURCE
 #include "op/trigger/thread.h"
@@ -25,25 +25,25 @@
 
 #define FIRST_NAP 50000ll          /* ns */
 #define LONGEST_NAP 1000000ll      /* ns */
-#define LONGEST_SLEEP 1000000000ll /* ns; a safety net, nobody relies on it */
-#define LINGER 8 /* looks at nothing before the long sleep, so that not every operation has to wake it */
+#define LONGEST_SLEEP 1000000000ll /* ns; a safety net that nothing relies on */
+#define LINGER 8 /* polls without work before the long sleep, so that not every operation has to wake the thread */
 
 enum sight {
-    NOTHING, /* is to be done */
-    ACTIVE,  /* the program does it */
-    HOPED,   /* there is nothing to do but to receive what has not come */
-    HELPED,  /* something was done, or could not be done yet */
+    NOTHING, /* there is no work */
+    ACTIVE,  /* the program makes progress itself */
+    HOPED,   /* the only work is to receive messages that have not arrived yet */
+    HELPED,  /* some work was done, or could not be done yet */
 };
 
 static struct {
-    pthread_mutex_t     lock; /* guards engines, and starting */
+    pthread_mutex_t     lock; /* guards engines and the start of the thread */
     struct tern_engine *engines;
     _Atomic bool        running;
-    bool                over; /* it is not started any more */
+    bool                over; /* the thread must not be started any more */
     _Atomic bool        stop;
     pthread_t           thread;
     _Atomic uint32_t    bell, sleeps;
-    _Atomic bool        hoping; /* it may sleep on the rank's bell without end */
+    _Atomic bool        hoping; /* the thread may sleep on the rank's bell without a short time limit */
 } beside = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 void tern_op_helper_join(struct tern_engine *engine)
@@ -73,15 +73,16 @@ static void ring(void)
     tern_boot_bell_ring(&slot->bell, &slot->sleepers);
 }
 
-/* Whether receives of long messages wait for them, or for being fetched. */
+/* The tagged state, if receives of long messages are posted or to be fetched; otherwise NULL. */
 static struct tern_tagged *receiving(const struct tern_engine *engine)
 {
-    struct tern_tagged *tagged = atomic_load_explicit(&engine->tagged, memory_order_acquire); /* see need_engine() */
+    /* pairs with need_engine() */
+    struct tern_tagged *tagged = atomic_load_explicit(&engine->tagged, memory_order_acquire);
 
     return tagged && atomic_load_explicit(&tagged->wishes, memory_order_relaxed) > 0 ? tagged : NULL; /* a hint */
 }
 
-/* With the lock. */
+/* Make progress on an engine. The caller holds the engine's lock. */
 static enum sight work(struct tern_engine *engine, struct tern_tagged *tagged, uint32_t delivered)
 {
     bool any = tagged && tern_op_tagged_rndv_start_for(engine, tagged);
@@ -89,11 +90,11 @@ static enum sight work(struct tern_engine *engine, struct tern_tagged *tagged, u
     any |= tern_op_engine_progress(engine);
     any |= tern_core_message_delivered() != delivered;
     if (any)
-        ring(); /* the program may wait for it */
+        ring(); /* the program may be waiting for it */
     return any || tern_op_engine_busy(engine) > 0 ? HELPED : HOPED;
 }
 
-/* Work for one engine, unless the program does. */
+/* Make progress on one engine, unless the program does. */
 static enum sight look_at(struct tern_engine *engine)
 {
     uint32_t            polls = atomic_load_explicit(&engine->polls, memory_order_relaxed); /* a hint */
@@ -134,16 +135,16 @@ static bool is_stopped(void)
     return atomic_load_explicit(&beside.stop, memory_order_relaxed);
 }
 
-/* By the clock. This nap is not announced: nobody has to end it but tern_op_helper_stop(). */
+/* Sleep for a time. This sleep is not announced, because only tern_op_helper_stop() has to end it. */
 static void nap(int64_t ns)
 {
-    uint32_t seen = atomic_load(&beside.bell); /* before stop: who stops changes both */
+    uint32_t seen = atomic_load(&beside.bell); /* read before stop: tern_op_helper_stop() changes both */
 
     if (!atomic_load(&beside.stop))
         tern_boot_bell_wait(&beside.bell, seen, ns);
 }
 
-/* From now on it shows whether the program makes progress. */
+/* Record the polls of all engines, so that later polls by the program are noticed. */
 static void look_away(void)
 {
     pthread_mutex_lock(&beside.lock);
@@ -152,8 +153,8 @@ static void look_away(void)
     pthread_mutex_unlock(&beside.lock);
 }
 
-/* Until an engine has something to do. Mostly the program that gave it that is about to wait for it: it gets some time
- * for its first look, because two threads that do the same are slower than one. */
+/* Sleep until an engine has work. The program that created the work is usually about to wait for it, so it gets some
+ * time for its first poll: two threads that do the same work are slower than one. */
 static void sleep_long(void)
 {
     uint32_t seen = tern_boot_bell_announce(&beside.bell, &beside.sleeps);
@@ -167,10 +168,12 @@ static void sleep_long(void)
 
 static void set_hoping(bool hoping)
 {
-    atomic_store_explicit(&beside.hoping, hoping, memory_order_relaxed); /* the fences of bells order */
+    /* relaxed: the fences of the bells order it */
+    atomic_store_explicit(&beside.hoping, hoping, memory_order_relaxed);
 }
 
-/* In the program's stead: until there is news. What could go on at once counts as such. */
+/* Sleep on the rank's bell in place of the program, until there is news. Does not sleep if some work can be done at
+ * once. */
 static void sleep_for_news(void)
 {
     struct tern_slot *slot = tern_core_job_slot(tern_job.boot.rank);
@@ -180,10 +183,10 @@ static void sleep_for_news(void)
     set_hoping(true);
     seen = tern_boot_bell_announce(&slot->bell, &slot->sleepers);
     wants = tern_base_wake_requests_ended();
-    if (atomic_load_explicit(&slot->uses_membarrier, memory_order_relaxed) != 0) /* this rank's own */
+    if (atomic_load_explicit(&slot->uses_membarrier, memory_order_relaxed) != 0) /* of this rank itself */
         tern_boot_bell_barrier();
     if ((sight = look()) == HELPED)
-        set_hoping(false); /* it sleeps by the clock */
+        set_hoping(false); /* the sleep has a short time limit */
     if (sight >= HOPED && delivered == tern_core_message_delivered() && !tern_base_wake_requests_since(wants) &&
         !is_stopped()) {
         int64_t most = sight == HOPED ? LONGEST_SLEEP : LONGEST_NAP, least = tern_core_links_may_sleep();
@@ -238,7 +241,8 @@ tern_status tern_op_helper_start(void)
 {
     tern_status st = TERN_OK;
 
-    if (atomic_load_explicit(&beside.running, memory_order_relaxed) || /* the usual case; the lock orders the other */
+    /* relaxed: the usual case; the lock orders the other one */
+    if (atomic_load_explicit(&beside.running, memory_order_relaxed) ||
         tern_opt.progress_thread == TERN_PROGRESS_THREAD_OFF)
         return TERN_OK;
     pthread_mutex_lock(&beside.lock);
@@ -251,7 +255,8 @@ tern_status tern_op_helper_start(void)
 void tern_op_helper_wake(void)
 {
     tern_boot_bell_ring(&beside.bell, &beside.sleeps);
-    /* relaxed: the fence in front of it, and that between the announcement of its sleep and its last look, order. */
+    /* relaxed: ordered by the fence before this load, and by the fence between the announcement of the sleep and the
+     * last poll. */
     if (atomic_load_explicit(&beside.hoping, memory_order_relaxed))
         ring();
 }

@@ -16,7 +16,7 @@ static void place(struct tern_threshold_queue *heap, size_t at, struct tern_thre
     armed->at = at;
 }
 
-/* Put one where it belongs, from a free place upwards. */
+/* Insert an entry into the heap, moving up from a free position. */
 static void rise(struct tern_threshold_queue *heap, size_t at, struct tern_threshold *armed)
 {
     for (; at > 0 && is_before(armed, heap->entry[(at - 1) / 2]); at = (at - 1) / 2)
@@ -24,7 +24,7 @@ static void rise(struct tern_threshold_queue *heap, size_t at, struct tern_thres
     place(heap, at, armed);
 }
 
-/* The same downwards. */
+/* Insert an entry into the heap, moving down from a free position. */
 static void sink(struct tern_threshold_queue *heap, size_t at, struct tern_threshold *armed)
 {
     for (size_t child; (child = 2 * at + 1) < heap->count; at = child) {
