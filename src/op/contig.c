@@ -24,8 +24,8 @@ static tern_status contig_start(struct tern_op_start *attempt)
 }
 
 /* Start one transfer. note: the notification that the path delivers with the transfer; NULL: none. */
-static tern_status start_one(struct tern_ctx *ctx, const struct tern_xfer *xfer, const struct tern_notification *note,
-                             const tern_opts *opts, const char *what)
+static tern_status start_one(struct tern_ctx *ctx, const struct tern_xfer *xfer,
+                             const struct tern_notification *notification, const tern_opts *opts, const char *what)
 {
     struct contig c = {
         .attempt = { .ctx = ctx,
@@ -33,7 +33,7 @@ static tern_status start_one(struct tern_ctx *ctx, const struct tern_xfer *xfer,
                      .what = what,
                      .len = xfer->len,
                      .xfer = xfer,
-                     .notification = note,
+                     .notification = notification,
                      .start = contig_start },
     };
     tern_status st;
@@ -96,33 +96,33 @@ static bool is_one_message(const struct tern_ctx *ctx, const struct tern_xfer *x
 tern_status tern_op_contig_start_noted(struct tern_ctx *ctx, const struct tern_xfer *xfer, const tern_opts *opts,
                                        const char *what)
 {
-    struct tern_notification note = tern_op_notification_of(xfer->part, xfer->len, opts->tag);
+    struct tern_notification notification = tern_op_notification_of(xfer->part, xfer->len, opts->tag);
     struct contig            c = {
                    .attempt = { .ctx = ctx,
                                 .part = xfer->part,
                                 .what = what,
                                 .len = xfer->len,
-                                .notification = &note,
+                                .notification = &notification,
                                 .notify_now = xfer->len == 0 || xfer->part->path->instant,
                                 .start = noted_start },
                    .xfer = xfer,
     };
-    struct tern_two_step *noted = NULL;
+    struct tern_two_step *two_step = NULL;
     struct tern_xfer      whole = *xfer;
     tern_status           st;
 
     whole.notify = true;
     whole.tag = opts->tag;
     if (!c.attempt.notify_now && is_one_message(ctx, &whole))
-        return start_one(ctx, &whole, &note, opts, what);
+        return start_one(ctx, &whole, &notification, opts, what);
     if (!c.attempt.notify_now) {
-        if (!(noted = tern_op_two_step_new(ctx, &note)))
+        if (!(two_step = tern_op_two_step_new(ctx, &notification)))
             return tern_base_fail(TERN_ERR_NOMEM, "%s: no memory for one more operation under way", what);
-        c.pending = noted->transfer;
+        c.pending = two_step->transfer;
     }
     st = tern_op_start(&c.attempt, opts->flags);
-    if (noted)
-        return tern_op_two_step_go(noted, opts, st);
+    if (two_step)
+        return tern_op_two_step_go(two_step, opts, st);
     if (st == TERN_OK)
         tern_op_fill_events(opts, NULL);
     return st;

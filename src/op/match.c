@@ -190,7 +190,7 @@ static struct tern_match_queue *queue_hold(struct tern_match *match, struct tern
     return queue;
 }
 
-static void queue_leave(struct tern_match *match, struct tern_match_queue *queue)
+static void queue_release(struct tern_match *match, struct tern_match_queue *queue)
 {
     struct tern_match_queue **at;
 
@@ -209,7 +209,7 @@ static void queue_leave(struct tern_match *match, struct tern_match_queue *queue
 /* ---- arrivals ---- */
 
 /* Append an arrival to its queue of a class. Returns false if there is no memory. */
-static bool stand(struct tern_match *match, struct tern_match_arrival *arrival, uint32_t class)
+static bool append(struct tern_match *match, struct tern_match_arrival *arrival, uint32_t class)
 {
     struct tern_match_queue *queue = queue_hold(match, seen_by(arrival->name, class));
 
@@ -225,7 +225,7 @@ static bool stand(struct tern_match *match, struct tern_match_arrival *arrival, 
     return true;
 }
 
-static void leave(struct tern_match *match, struct tern_match_arrival *arrival, uint32_t class)
+static void detach(struct tern_match *match, struct tern_match_arrival *arrival, uint32_t class)
 {
     struct tern_match_queue *queue = arrival->queue[class];
     struct tern_match_link  *link = &arrival->in[class];
@@ -241,13 +241,13 @@ static void leave(struct tern_match *match, struct tern_match_arrival *arrival, 
         link->next->in[class].prev = link->prev;
     else
         queue->newest = link->prev;
-    queue_leave(match, queue);
+    queue_release(match, queue);
 }
 
-static void leave_all(struct tern_match *match, struct tern_match_arrival *arrival)
+static void detach_all(struct tern_match *match, struct tern_match_arrival *arrival)
 {
     for (uint32_t class = 0; class < TERN_MATCH_CLASSES; class ++)
-        leave(match, arrival, class);
+        detach(match, arrival, class);
 }
 
 bool tern_op_match_keep(struct tern_match *match, struct tern_match_name name, uint64_t bytes)
@@ -258,8 +258,8 @@ bool tern_op_match_keep(struct tern_match *match, struct tern_match_name name, u
         return false;
     *arrival = (struct tern_match_arrival){ .name = name, .bytes = bytes, .all = { NULL, match->newest } };
     for (uint32_t class = 0; class < TERN_MATCH_CLASSES; class ++) {
-        if (match->asked[class] && TERN_UNLIKELY(!stand(match, arrival, class))) {
-            leave_all(match, arrival);
+        if (match->asked[class] && TERN_UNLIKELY(!append(match, arrival, class))) {
+            detach_all(match, arrival);
             arrival_free(match, arrival);
             return false;
         }
@@ -285,7 +285,7 @@ struct tern_match_arrival *tern_op_match_oldest(const struct tern_match_request 
 
 void tern_op_match_drop(struct tern_match *match, struct tern_match_arrival *arrival)
 {
-    leave_all(match, arrival);
+    detach_all(match, arrival);
     if (arrival->all.prev)
         arrival->all.prev->all.next = arrival->all.next;
     else
@@ -314,22 +314,22 @@ uint32_t tern_op_match_forget(struct tern_match *match, uint64_t scope)
 
 /* Add all stored arrivals to the queues of a class, which is used from now on. Returns false if there is no memory;
  * then nothing has changed. */
-static bool ask_for(struct tern_match *match, uint32_t class)
+static bool enable_class(struct tern_match *match, uint32_t class)
 {
     struct tern_match_arrival *arrival;
 
-    for (arrival = match->oldest; arrival && stand(match, arrival, class); arrival = arrival->all.next)
+    for (arrival = match->oldest; arrival && append(match, arrival, class); arrival = arrival->all.next)
         ;
     match->asked[class] = !arrival;
     for (arrival = match->oldest; arrival && !match->asked[class]; arrival = arrival->all.next)
-        leave(match, arrival, class);
+        detach(match, arrival, class);
     return match->asked[class];
 }
 
 bool tern_op_match_bind(struct tern_match *match, struct tern_match_request *request, struct tern_match_name name)
 {
     *request = (struct tern_match_request){ .turn = 0 };
-    if (TERN_UNLIKELY(!match->asked[name.class]) && !ask_for(match, name.class))
+    if (TERN_UNLIKELY(!match->asked[name.class]) && !enable_class(match, name.class))
         return false;
     request->queue = queue_hold(match, seen_by(name, name.class));
     return request->queue != NULL;
@@ -342,7 +342,7 @@ void tern_op_match_unbind_other(struct tern_match *match, struct tern_match_requ
     request->queue = NULL;
     match->warm = queue; /* the request's reference becomes that of warm */
     if (before)
-        queue_leave(match, before);
+        queue_release(match, before);
 }
 
 struct tern_match_request *tern_op_match_search(struct tern_match *match, struct tern_match_name name)

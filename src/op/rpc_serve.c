@@ -59,14 +59,15 @@ bool tern_op_rpc_decode(const unsigned char *bytes, size_t len, uint64_t size, s
 
 /* Return the number of bytes of the stream, from the cursor on, whose memory has no untouched page in between: the rest
  * of a row, or a run. *where and *span describe that memory. */
-static uint64_t close_together(const struct tern_layout *side, const struct tern_cursor *mark, uint64_t left,
+static uint64_t close_together(const struct tern_layout *layout, const struct tern_cursor *cursor, uint64_t left,
                                uint64_t *where, uint64_t *span)
 {
-    uint64_t                      run = tern_op_layout_run(side, mark, where), runs;
-    const struct tern_layout_dim *row = side->kind == TERN_LAYOUT_STRIDED && side->dims > 0 ? &side->dim[0] : NULL;
+    uint64_t                      run = tern_op_layout_run(layout, cursor, where), runs;
+    const struct tern_layout_dim *row =
+        layout->kind == TERN_LAYOUT_STRIDED && layout->dims > 0 ? &layout->dim[0] : NULL;
 
-    if (row && run == side->run && row->step <= PAGE && run < left) {
-        runs = row->count - mark->at / run % row->count;
+    if (row && run == layout->run && row->step <= PAGE && run < left) {
+        runs = row->count - cursor->at / run % row->count;
         runs = runs < left / run ? runs : left / run;
         *span = run + (runs - 1) * (uint64_t)row->step;
         return runs * run;
@@ -74,46 +75,46 @@ static uint64_t close_together(const struct tern_layout *side, const struct tern
     return *span = run < left ? run : left;
 }
 
-bool tern_op_rpc_mem_present(const struct tern_target_mem *ground, const struct tern_op_rpc_request *r)
+bool tern_op_rpc_mem_present(const struct tern_target_mem *mem, const struct tern_op_rpc_request *r)
 {
-    struct tern_cursor mark = r->cursor;
+    struct tern_cursor cursor = r->cursor;
     uint64_t           end = r->cursor.at + r->len, low = 0, high = 0, where = 0, span, before;
 
-    if (!ground->is_mapped)
+    if (!mem->is_mapped)
         return true;
-    while (mark.at < end) {
-        uint64_t bytes = close_together(&r->layout, &mark, end - mark.at, &where, &span);
+    while (cursor.at < end) {
+        uint64_t bytes = close_together(&r->layout, &cursor, end - cursor.at, &where, &span);
 
-        if (bytes == 0 || !tern_base_covers(ground->size, where, span))
+        if (bytes == 0 || !tern_base_covers(mem->size, where, span))
             return false;
         if (where < low || where + span > high) {
-            if (!ground->is_mapped(ground->base + where, span, r->verb == WIRE_PUT))
+            if (!mem->is_mapped(mem->base + where, span, r->verb == WIRE_PUT))
                 return false;
-            before = (uintptr_t)(ground->base + where) % PAGE; /* a page is present or absent as a whole */
+            before = (uintptr_t)(mem->base + where) % PAGE; /* a page is present or absent as a whole */
             low = where > before ? where - before : 0;
-            high = where + span + (PAGE - (uintptr_t)(ground->base + where + span) % PAGE) % PAGE;
+            high = where + span + (PAGE - (uintptr_t)(mem->base + where + span) % PAGE) % PAGE;
         }
-        tern_op_layout_skip(&r->layout, &mark, bytes);
+        tern_op_layout_skip(&r->layout, &cursor, bytes);
     }
     return true;
 }
 
 /* Serve a put or get. */
-static tern_status serve_transfer(const struct tern_target_mem *ground, const unsigned char *request, size_t len,
-                                  unsigned char *answer, size_t room, size_t *answered)
+static tern_status serve_transfer(const struct tern_target_mem *mem, const unsigned char *request, size_t len,
+                                  unsigned char *response, size_t room, size_t *response_len)
 {
-    struct tern_layout_memory  memory = { ground->base, ground->size };
+    struct tern_layout_memory  memory = { mem->base, mem->size };
     struct tern_op_rpc_request r;
     bool                       done;
 
-    if (!tern_op_rpc_decode(request, len, ground->size, &r) || (r.verb == WIRE_GET && r.len > room) ||
-        !tern_op_rpc_mem_present(ground, &r))
+    if (!tern_op_rpc_decode(request, len, mem->size, &r) || (r.verb == WIRE_GET && r.len > room) ||
+        !tern_op_rpc_mem_present(mem, &r))
         return TERN_ERR_LINK;
     if (r.verb == WIRE_PUT) {
         done = tern_op_layout_unpack(&r.layout, &memory, &r.cursor, r.len, r.payload);
     } else {
-        done = tern_op_layout_pack(&r.layout, &memory, &r.cursor, r.len, answer);
-        *answered = r.len;
+        done = tern_op_layout_pack(&r.layout, &memory, &r.cursor, r.len, response);
+        *response_len = r.len;
     }
     return done ? TERN_OK : TERN_ERR_LINK;
 }
@@ -124,11 +125,11 @@ static tern_op_rpc_handler *const server[WIRE_VERBS] = {
     [WIRE_ACC] = tern_op_acc_rpc, [WIRE_MUTEX] = tern_op_mutex_rpc, [WIRE_SIGNAL] = tern_op_signal_rpc,
 };
 
-tern_status tern_op_rpc_serve(const struct tern_target_mem *ground, const unsigned char *request, size_t len,
-                              unsigned char *answer, size_t room, size_t *answered)
+tern_status tern_op_rpc_serve(const struct tern_target_mem *mem, const unsigned char *request, size_t len,
+                              unsigned char *response, size_t room, size_t *response_len)
 {
     unsigned verb = len > 0 ? *(const volatile unsigned char *)request : WIRE_VERBS; /* read once: it may change */
 
-    *answered = 0;
-    return verb < WIRE_VERBS ? server[verb](ground, request, len, answer, room, answered) : TERN_ERR_LINK;
+    *response_len = 0;
+    return verb < WIRE_VERBS ? server[verb](mem, request, len, response, room, response_len) : TERN_ERR_LINK;
 }

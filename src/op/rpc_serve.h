@@ -22,12 +22,12 @@ struct tern_op_rpc_request {
 bool tern_op_rpc_decode(const unsigned char *bytes, size_t len, uint64_t size, struct tern_op_rpc_request *out);
 
 /* Whether the memory of the section is present. Runs in the same pages are checked only once. */
-bool tern_op_rpc_mem_present(const struct tern_target_mem *ground, const struct tern_op_rpc_request *r);
+bool tern_op_rpc_mem_present(const struct tern_target_mem *mem, const struct tern_op_rpc_request *r);
 
 /* Serve a request whose first byte is a certain verb. The contract is that of the slot of tern_link_up, which is
- * tern_op_rpc_serve. *answered is 0 on entry. */
-typedef tern_status tern_op_rpc_handler(const struct tern_target_mem *ground, const unsigned char *request, size_t len,
-                                        unsigned char *answer, size_t room, size_t *answered);
+ * tern_op_rpc_serve. *response_len is 0 on entry. */
+typedef tern_status tern_op_rpc_handler(const struct tern_target_mem *mem, const unsigned char *request, size_t len,
+                                        unsigned char *response, size_t room, size_t *response_len);
 
 tern_op_rpc_handler tern_op_rpc_serve;
 

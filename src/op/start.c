@@ -23,7 +23,7 @@ static bool is_behind(const struct tern_op_start *a)
 }
 
 /* Reserve space for the notification first, so that an operation that finds no space has no effect. */
-static tern_status start_with_note(struct tern_op_start *a)
+static tern_status start_with_notification(struct tern_op_start *a)
 {
     struct tern_link_msg msg;
     tern_status          st;
@@ -46,7 +46,7 @@ static tern_status try_start(struct tern_op_start *a)
 {
     if (tern_core_ctx_must_follow(a->ctx, a->part->rank) && !is_behind(a))
         return TERN_AGAIN;
-    return a->notification ? start_with_note(a) : a->start(a);
+    return a->notification ? start_with_notification(a) : a->start(a);
 }
 
 static tern_status attempt_poll(void *arg)

@@ -330,7 +330,7 @@ static tern_status send_small(struct tern_ctx *ctx, int peer, const tern_am *m, 
 }
 
 /* Send a message by reserving space in the queue, waiting for space if necessary. */
-static tern_status send_by_room(struct tern_ctx *ctx, struct tern_link_msg *msg, const tern_am *m, unsigned place)
+static tern_status send_reserved(struct tern_ctx *ctx, struct tern_link_msg *msg, const tern_am *m, unsigned place)
 {
     struct wire_am head = { m->handler, (uint8_t)m->nargs, wire_shape(m->kind, place), (uint32_t)m->len };
     size_t         bytes = data_bytes(place, m->len);
@@ -358,7 +358,7 @@ tern_status tern_op_am_send(struct tern_ctx *ctx, int peer, const tern_am *m)
         if (wire_in_head(place))
             st = send_small(ctx, peer, m, place);
         if (st == TERN_AGAIN)
-            st = send_by_room(ctx, &msg, m, place);
+            st = send_reserved(ctx, &msg, m, place);
     }
     if (m->local && st == TERN_OK)
         *m->local = TERN_EVENT_INIT; /* the payload has been copied or delivered */
@@ -396,53 +396,55 @@ static bool is_queued(const tern_am_wish *wish, const struct tern_link_part *par
 }
 
 /* Report the address and the maximum length of a payload in the queue, after the space was reserved. */
-static inline void tell_queued(const struct tern_op_am_reservation *room, const tern_am_wish *wish,
-                               tern_am_prepared *out)
+static inline void report_queued(const struct tern_op_am_reservation *reservation, const tern_am_wish *wish,
+                                 tern_am_prepared *out)
 {
-    const struct tern_link_msg *msg = &room->msg;
-    bool                        in_head = wire_in_head(room->place);
+    const struct tern_link_msg *msg = &reservation->msg;
+    bool                        in_head = wire_in_head(reservation->place);
 
-    out->addr = in_head ? msg->head + room->place * sizeof(uint32_t) : msg->data + room->before;
-    out->len = in_head || msg->data_max - room->before >= wish->max ? wish->max : msg->data_max - room->before;
+    out->addr = in_head ? msg->head + reservation->place * sizeof(uint32_t) : msg->data + reservation->before;
+    out->len =
+        in_head || msg->data_max - reservation->before >= wish->max ? wish->max : msg->data_max - reservation->before;
 }
 
 /* Reserve space for a head, and for a payload of the wished length if the payload is in the data. */
-static inline tern_status take_queued(struct tern_op_am_reservation *room, const tern_am_wish *wish)
+static inline tern_status reserve_queued(struct tern_op_am_reservation *reservation, const tern_am_wish *wish)
 {
-    size_t before = room->before;
+    size_t before = reservation->before;
 
-    if (wire_in_head(room->place))
-        return open_message(room->ctx, &room->msg, 0, 0, wish->flags);
-    return open_message(room->ctx, &room->msg, before + wish->min,
+    if (wire_in_head(reservation->place))
+        return open_message(reservation->ctx, &reservation->msg, 0, 0, wish->flags);
+    return open_message(reservation->ctx, &reservation->msg, before + wish->min,
                         wish->max < SIZE_MAX - before ? before + wish->max : SIZE_MAX, wish->flags);
 }
 
 /* Prepare a long message, or a message whose payload is in the caller's buffer. */
-static tern_status prepare_any(const tern_am_wish *wish, struct tern_op_am_reservation *room, tern_am_prepared *out)
+static tern_status prepare_any(const tern_am_wish *wish, struct tern_op_am_reservation *reservation,
+                               tern_am_prepared *out)
 {
-    struct tern_link_part *part = wish->kind == TERN_AM_LONG ? &wish->region->part[room->msg.peer] : NULL;
+    struct tern_link_part *part = wish->kind == TERN_AM_LONG ? &wish->region->part[reservation->msg.peer] : NULL;
     size_t                 bytes;
     tern_status            st;
 
-    room->region = wish->region;
-    room->offset = wish->offset;
+    reservation->region = wish->region;
+    reservation->offset = wish->offset;
     if (part && is_queued(wish, part)) { /* the wire_long, and behind it the payload until commit */
-        room->place = wish->nargs > WIRE_ARGS ? WIRE_BEHIND_SPILL : WIRE_IN_DATA;
-        room->before = WIRE_STAGE;
+        reservation->place = wish->nargs > WIRE_ARGS ? WIRE_BEHIND_SPILL : WIRE_IN_DATA;
+        reservation->before = WIRE_STAGE;
     } else if (part) {
-        room->place = (uint8_t)wire_place(wish->nargs, sizeof(struct wire_long));
-        room->before = (uint8_t)wire_before(room->place);
+        reservation->place = (uint8_t)wire_place(wish->nargs, sizeof(struct wire_long));
+        reservation->before = (uint8_t)wire_before(reservation->place);
     }
     if (is_queued(wish, part)) {
-        st = take_queued(room, wish);
+        st = reserve_queued(reservation, wish);
     } else {
-        bytes = data_bytes(room->place, sizeof(struct wire_long));
-        st = open_message(room->ctx, &room->msg, bytes, bytes, wish->flags);
+        bytes = data_bytes(reservation->place, sizeof(struct wire_long));
+        st = open_message(reservation->ctx, &reservation->msg, bytes, bytes, wish->flags);
     }
     if (st != TERN_OK)
         return st;
     if (is_queued(wish, part)) {
-        tell_queued(room, wish, out);
+        report_queued(reservation, wish, out);
     } else {
         out->addr = part->base + wish->offset;
         out->len = wish->max;
@@ -453,72 +455,74 @@ static tern_status prepare_any(const tern_am_wish *wish, struct tern_op_am_reser
 }
 
 tern_status tern_op_am_prepare(struct tern_ctx *ctx, int peer, const tern_am_wish *wish,
-                               struct tern_op_am_reservation *room, tern_am_prepared *out)
+                               struct tern_op_am_reservation *reservation, tern_am_prepared *out)
 {
     tern_status st;
 
-    room->msg.peer = peer; /* set by field: the link fills in the rest */
-    room->msg.channel = ctx ? TERN_CHANNEL_REQUEST : TERN_CHANNEL_REPLY;
-    room->ctx = ctx;
-    room->token = NULL;
-    room->nargs = wish->nargs;
-    room->kind = (uint8_t)wish->kind;
-    room->place = (uint8_t)wire_place(wish->nargs, wish->max);
-    room->before = (uint8_t)wire_before(room->place);
-    room->live = 0;
+    reservation->msg.peer = peer; /* set by field: the link fills in the rest */
+    reservation->msg.channel = ctx ? TERN_CHANNEL_REQUEST : TERN_CHANNEL_REPLY;
+    reservation->ctx = ctx;
+    reservation->token = NULL;
+    reservation->nargs = wish->nargs;
+    reservation->kind = (uint8_t)wish->kind;
+    reservation->place = (uint8_t)wire_place(wish->nargs, wish->max);
+    reservation->before = (uint8_t)wire_before(reservation->place);
+    reservation->live = 0;
     if (TERN_LIKELY(wish->kind == TERN_AM_MEDIUM && !wish->buffer)) {
-        st = take_queued(room, wish);
+        st = reserve_queued(reservation, wish);
         if (st == TERN_OK)
-            tell_queued(room, wish, out);
+            report_queued(reservation, wish, out);
     } else {
-        st = prepare_any(wish, room, out);
+        st = prepare_any(wish, reservation, out);
     }
-    room->live = st == TERN_OK;
+    reservation->live = st == TERN_OK;
     return st;
 }
 
-static tern_status commit_long(struct tern_op_am_reservation *room, unsigned handler, const uint32_t *args,
+static tern_status commit_long(struct tern_op_am_reservation *reservation, unsigned handler, const uint32_t *args,
                                unsigned nargs, const void *payload, size_t len)
 {
-    struct tern_link_part *part = &room->region->part[room->msg.peer];
-    struct wire_long       where = { room->region->id, room->offset, len };
-    unsigned char         *queued = room->before == WIRE_STAGE ? room->msg.data + WIRE_STAGE : NULL;
+    struct tern_link_part *part = &reservation->region->part[reservation->msg.peer];
+    struct wire_long       where = { reservation->region->id, reservation->offset, len };
+    unsigned char         *queued = reservation->before == WIRE_STAGE ? reservation->msg.data + WIRE_STAGE : NULL;
     tern_status            st = TERN_OK;
 
     if (queued && len > 0) {
         if (payload != queued)
             memcpy(queued, payload, len); /* the caller's buffer */
-        publish_carried(&room->msg, handler, args, nargs, &where);
+        publish_carried(&reservation->msg, handler, args, nargs, &where);
         return TERN_OK;
     }
-    if (!is_direct(part) || payload != part->base + room->offset)
-        st = deliver_long(room->ctx, room->msg.peer, room->region, room->offset, payload, len);
+    if (!is_direct(part) || payload != part->base + reservation->offset)
+        st = deliver_long(reservation->ctx, reservation->msg.peer, reservation->region, reservation->offset, payload,
+                          len);
     if (st == TERN_OK)
-        publish_long(&room->msg, handler, args, nargs, &where);
+        publish_long(&reservation->msg, handler, args, nargs, &where);
     return st;
 }
 
-tern_status tern_op_am_commit(struct tern_op_am_reservation *room, unsigned handler, const uint32_t *args,
+tern_status tern_op_am_commit(struct tern_op_am_reservation *reservation, unsigned handler, const uint32_t *args,
                               unsigned nargs, const void *payload, size_t len)
 {
-    struct wire_am head = { (uint16_t)handler, (uint8_t)nargs, wire_shape(room->kind, room->place), (uint32_t)len };
+    struct wire_am head = { (uint16_t)handler, (uint8_t)nargs, wire_shape(reservation->kind, reservation->place),
+                            (uint32_t)len };
     unsigned char *at;
     tern_status    st = TERN_OK;
 
-    if (room->kind == TERN_AM_LONG) {
-        st = commit_long(room, handler, args, nargs, payload, len);
+    if (reservation->kind == TERN_AM_LONG) {
+        st = commit_long(reservation, handler, args, nargs, payload, len);
     } else {
-        at = write_head(&room->msg, &head, args);
+        at = write_head(&reservation->msg, &head, args);
         if (at != payload && len > 0)
             tern_copy(at, payload, len); /* the caller's buffer */
-        publish(&room->msg, room->place, len);
+        publish(&reservation->msg, reservation->place, len);
     }
-    room->live = st < 0;
+    reservation->live = st < 0;
     return st;
 }
 
-void tern_op_am_cancel(struct tern_op_am_reservation *room)
+void tern_op_am_cancel(struct tern_op_am_reservation *reservation)
 {
-    ops_to(room->msg.peer)->msg_drop(link_to(room->msg.peer), &room->msg);
-    room->live = 0;
+    ops_to(reservation->msg.peer)->msg_drop(link_to(reservation->msg.peer), &reservation->msg);
+    reservation->live = 0;
 }

@@ -92,10 +92,10 @@ tern_status tern_op_am_send_placed(struct tern_ctx *ctx, int peer, const tern_am
 /* tern_op_am_prepare reserves space for a message as described by a checked wish; peer and ctx are as in
  * tern_op_am_send. The caller must then either commit or cancel the reservation. */
 tern_status tern_op_am_prepare(struct tern_ctx *ctx, int peer, const tern_am_wish *wish,
-                               struct tern_op_am_reservation *room, tern_am_prepared *out);
-tern_status tern_op_am_commit(struct tern_op_am_reservation *room, unsigned handler, const uint32_t *args,
+                               struct tern_op_am_reservation *reservation, tern_am_prepared *out);
+tern_status tern_op_am_commit(struct tern_op_am_reservation *reservation, unsigned handler, const uint32_t *args,
                               unsigned nargs, const void *payload, size_t len);
-void        tern_op_am_cancel(struct tern_op_am_reservation *room);
+void        tern_op_am_cancel(struct tern_op_am_reservation *reservation);
 
 size_t tern_op_am_max_medium(int peer, unsigned nargs);
 

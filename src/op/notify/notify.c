@@ -14,7 +14,7 @@
 #include "core/message.h"
 #include "op/wire.h"
 
-#define GROUNDS 16 /* a power of two */
+#define LOCAL_PARTS 16 /* a power of two */
 
 static struct tern_biased_lock lock;
 static struct tern_match       match;
@@ -24,23 +24,23 @@ static bool                    leaving; /* the program accepts no more notificat
 /* ---- incoming notifications ---- */
 
 /* A cached lookup of this rank's part of a region. */
-struct ground {
+struct local_part {
     uint64_t       scope, changes; /* changes: the job's region_changes at the time of the lookup */
     unsigned char *base;
     uint64_t       size;
 };
 
 /* Recently used regions of this rank. Accessed only by the delivering thread. */
-static struct ground grounds[GROUNDS];
+static struct local_part local_parts[LOCAL_PARTS];
 
 /* The last match, because the next notification is usually the same. Guarded by the lock. */
 static struct {
     const struct tern_notice *notice;
     uint64_t                  changes; /* the job's region_changes at that time */
     struct tern_link_expected want;
-} usual;
+} last_match;
 
-static __attribute__((noinline)) bool learn_ground(struct ground *ground, uint64_t scope)
+static __attribute__((noinline)) bool local_part_find(struct local_part *local_part, uint64_t scope)
 {
     bool found = false;
 
@@ -49,23 +49,24 @@ static __attribute__((noinline)) bool learn_ground(struct ground *ground, uint64
         const struct tern_link_part *part = &region->part[tern_job.boot.rank];
 
         if ((found = region->name == scope))
-            *ground = (struct ground){ .scope = scope,
-                                       .changes = atomic_load_explicit(&tern_job.region_changes, memory_order_relaxed),
-                                       .base = (unsigned char *)(uintptr_t)part->addr,
-                                       .size = part->size };
+            *local_part =
+                (struct local_part){ .scope = scope,
+                                     .changes = atomic_load_explicit(&tern_job.region_changes, memory_order_relaxed),
+                                     .base = (unsigned char *)(uintptr_t)part->addr,
+                                     .size = part->size };
     }
     pthread_mutex_unlock(&tern_job.lock);
     return found;
 }
 
 /* Look up a region; NULL: this rank has no region of that name. */
-static inline const struct ground *ground_of(uint64_t scope)
+static inline const struct local_part *local_part_of(uint64_t scope)
 {
-    struct ground *ground = &grounds[scope % GROUNDS];
-    uint64_t       changes = atomic_load_explicit(&tern_job.region_changes, memory_order_relaxed);
+    struct local_part *local_part = &local_parts[scope % LOCAL_PARTS];
+    uint64_t           changes = atomic_load_explicit(&tern_job.region_changes, memory_order_relaxed);
 
-    if (TERN_LIKELY(ground->scope == scope && ground->changes == changes) || learn_ground(ground, scope))
-        return ground;
+    if (TERN_LIKELY(local_part->scope == scope && local_part->changes == changes) || local_part_find(local_part, scope))
+        return local_part;
     return NULL;
 }
 
@@ -80,7 +81,7 @@ static inline void complete(struct tern_notice *notice)
     atomic_store_explicit(&notice->state, TERN_NOTICE_DONE, memory_order_release);
 }
 
-static inline void take(struct tern_notice *notice, int source, uint32_t tag, uint64_t bytes)
+static inline void count_match(struct tern_notice *notice, int source, uint32_t tag, uint64_t bytes)
 {
     notice->source = source;
     notice->tag = tag;
@@ -89,7 +90,7 @@ static inline void take(struct tern_notice *notice, int source, uint32_t tag, ui
 }
 
 /* Store a notification that no request matches. Returns false if the limit is reached. The caller holds the lock. */
-static __attribute__((noinline)) bool keep(uint64_t scope, uint32_t tag, int source, uint64_t bytes)
+static __attribute__((noinline)) bool store_unexpected(uint64_t scope, uint32_t tag, int source, uint64_t bytes)
 {
     const struct tern_match_name name = { .scope = scope, .tag = tag, .source = source };
 
@@ -107,7 +108,7 @@ static __attribute__((noinline)) bool keep(uint64_t scope, uint32_t tag, int sou
 /* Count one more match of a request. Returns whether it was the last one. The caller holds the lock. */
 static inline bool was_last(struct tern_notice *notice, int source, uint32_t tag, uint64_t bytes)
 {
-    take(notice, source, tag, bytes);
+    count_match(notice, source, tag, bytes);
     if (TERN_UNLIKELY(notice->left > 0))
         return false;
     tern_op_match_withdraw(&match, &notice->request);
@@ -115,24 +116,26 @@ static inline bool was_last(struct tern_notice *notice, int source, uint32_t tag
     return true;
 }
 
-static inline void expect_again(const struct tern_notice *notice, uint64_t first, int from, const struct ground *ground)
+static inline void expect_again(const struct tern_notice *notice, uint64_t first, int from,
+                                const struct local_part *local_part)
 {
     unsigned len = (uint8_t)(first >> 40);
 
-    if (TERN_LIKELY(usual.notice == notice && ((usual.want.first ^ first) & usual.want.mask) == 0 &&
-                    usual.want.from == from && usual.changes == ground->changes))
+    if (TERN_LIKELY(last_match.notice == notice && ((last_match.want.first ^ first) & last_match.want.mask) == 0 &&
+                    last_match.want.from == from && last_match.changes == local_part->changes))
         return;
-    usual.notice = notice;
-    usual.changes = ground->changes;
-    usual.want = (struct tern_link_expected){ .first = first,
-                                              .region = ground->scope,
-                                              .mask = notice->name.class & TERN_MATCH_ANY_TAG ? ~(uint64_t)UINT32_MAX
-                                                                                              : UINT64_MAX,
-                                              .base = ground->base,
-                                              .max_offset = ground->size - len,
-                                              .len = len,
-                                              .from = from,
-                                              .to = ground->base };
+    last_match.notice = notice;
+    last_match.changes = local_part->changes;
+    last_match.want =
+        (struct tern_link_expected){ .first = first,
+                                     .region = local_part->scope,
+                                     .mask =
+                                         notice->name.class & TERN_MATCH_ANY_TAG ? ~(uint64_t)UINT32_MAX : UINT64_MAX,
+                                     .base = local_part->base,
+                                     .max_offset = local_part->size - len,
+                                     .len = len,
+                                     .from = from,
+                                     .to = local_part->base };
 }
 
 /* Deliver a notification to the request that matches it, or store it; inline data is copied to its destination first.
@@ -145,29 +148,29 @@ static enum tern_link_delivered deliver(int from, const unsigned char *head, boo
     const volatile uint64_t *word = (const volatile uint64_t *)(const volatile void *)head; /* struct wire_notify */
     uint64_t                 first = word[0], scope = word[1], bytes = word[2];
     unsigned                 kind = (uint8_t)(first >> 32), len = (uint8_t)(first >> 40);
-    const struct ground     *ground = ground_of(scope);
+    const struct local_part *local_part = local_part_of(scope);
     unsigned char           *to = NULL;
     struct tern_notice      *notice;
     enum tern_link_delivered took;
     bool                     alone;
 
-    if (TERN_UNLIKELY(!ground))
+    if (TERN_UNLIKELY(!local_part))
         return TERN_LINK_TAKEN;
     if (TERN_LIKELY(kind == WIRE_NOTIFY_INLINE)) {
-        if (TERN_UNLIKELY(len > TERN_LINK_INLINE || !tern_base_covers(ground->size, bytes, len)))
+        if (TERN_UNLIKELY(len > TERN_LINK_INLINE || !tern_base_covers(local_part->size, bytes, len)))
             tern_core_message_protocol_error(from, "a notification");
-        to = carried ? ground->base + bytes : NULL;
+        to = carried ? local_part->base + bytes : NULL;
         bytes = len;
     } else if (TERN_UNLIKELY(kind != WIRE_NOTIFY || len > 0)) {
         tern_core_message_protocol_error(from, "a notification");
     }
     alone = tern_base_biased_lock(&lock);
     notice = (struct tern_notice *)tern_op_match_find(&match, scope, (uint32_t)first, from);
-    if (TERN_LIKELY(notice != NULL) || keep(scope, (uint32_t)first, from, bytes)) {
+    if (TERN_LIKELY(notice != NULL) || store_unexpected(scope, (uint32_t)first, from, bytes)) {
         if (to)
             tern_base_nq_copy(to, head + offsetof(struct wire_notify, data), bytes);
         if (notice)
-            expect_again(notice, first, from, ground);
+            expect_again(notice, first, from, local_part);
         took = notice && was_last(notice, from, (uint32_t)first, bytes) ? TERN_LINK_TAKEN_LAST : TERN_LINK_TAKEN;
     } else {
         took = TERN_LINK_REFUSED;
@@ -177,7 +180,7 @@ static enum tern_link_delivered deliver(int from, const unsigned char *head, boo
 }
 
 /* Whether every rank that could notify the request is dead. */
-static bool is_deserted(const struct tern_notice *notice)
+static bool senders_dead(const struct tern_notice *notice)
 {
     const struct tern_team *team = notice->team;
 
@@ -199,7 +202,7 @@ static bool are_refused(void)
 
 /* Whether matching notifications may still arrive: sent by dead ranks before their death, or by this rank itself and
  * not refused. */
-static bool is_awaited(const struct tern_notice *notice)
+static bool has_in_flight(const struct tern_notice *notice)
 {
     const struct tern_team *team = notice->team;
 
@@ -219,16 +222,16 @@ static bool is_awaited(const struct tern_notice *notice)
 /* Poll briefly for the expected notification, which would be the last match of the request. The resulting state is
  * written before the notification arrives, because stores between its arrival and the program's response delay the
  * response. */
-static bool is_coming(struct tern_notice *notice)
+static bool expect(struct tern_notice *notice)
 {
     tern_op_match_withdraw(&match, &notice->request);
-    take(notice, usual.want.from, (uint32_t)usual.want.first, usual.want.len);
+    count_match(notice, last_match.want.from, (uint32_t)last_match.want.first, last_match.want.len);
     atomic_store_explicit(&notice->state, TERN_NOTICE_IDLE, memory_order_relaxed); /* only this thread waits for it */
-    if (TERN_LIKELY(tern_core_message_expect(&usual.want, SOON))) {
-        if (TERN_UNLIKELY(usual.want.len == 0))
-            notice->bytes = usual.want.third;
-        if (TERN_UNLIKELY(usual.want.mask != UINT64_MAX))
-            notice->tag = (uint32_t)usual.want.first;
+    if (TERN_LIKELY(tern_core_message_expect(&last_match.want, SOON))) {
+        if (TERN_UNLIKELY(last_match.want.len == 0))
+            notice->bytes = last_match.want.third;
+        if (TERN_UNLIKELY(last_match.want.mask != UINT64_MAX))
+            notice->tag = (uint32_t)last_match.want.first;
         return true;
     }
     notice->left = 1; /* the other fields are reported only when left is 0 */
@@ -245,24 +248,24 @@ bool tern_op_notice_spin(struct tern_notice *notice)
 
     if (TERN_UNLIKELY(!tern_base_bias_enter(&lock.biased)))
         return false;
-    if (TERN_LIKELY(usual.notice == notice && match.sole == &notice->request && notice->left == 1 &&
+    if (TERN_LIKELY(last_match.notice == notice && match.sole == &notice->request && notice->left == 1 &&
                     !notice->recorded &&
-                    usual.changes == atomic_load_explicit(&tern_job.region_changes, memory_order_relaxed)))
-        taken = is_coming(notice);
+                    last_match.changes == atomic_load_explicit(&tern_job.region_changes, memory_order_relaxed)))
+        taken = expect(notice);
     tern_base_biased_unlock(&lock, true);
     return taken;
 }
 
 /* Complete the events of requests that wait for dead ranks. The requests stay started; a call that waits for one of
  * them detects the death itself. Returns true if matching notifications are still in flight. */
-static bool mourn(struct tern_ctx *ctx)
+static bool end_events_of_dead(struct tern_ctx *ctx)
 {
     bool alone = tern_base_biased_lock(&lock), again = false;
 
     for (struct tern_notice *notice = notices; notice; notice = notice->next) {
-        if (notice->ctx != ctx || !notice->recorded || !is_deserted(notice))
+        if (notice->ctx != ctx || !notice->recorded || !senders_dead(notice))
             continue;
-        if (is_awaited(notice)) {
+        if (has_in_flight(notice)) {
             again = true;
             continue;
         }
@@ -286,11 +289,11 @@ void tern_op_notify_open(void)
 {
     tern_op_match_open(&match);
     leaving = false;
-    memset(grounds, 0xff,
-           sizeof(grounds)); /* matches no lookup: no name, not even 0, is known before there is a region */
+    memset(local_parts, 0xff,
+           sizeof(local_parts)); /* matches no lookup: no name, not even 0, is known before there is a region */
     tern_core_up.notify = deliver;
     tern_core_up.notify_head = write_head;
-    tern_core_ctx_on_death = mourn;
+    tern_core_ctx_on_death = end_events_of_dead;
 }
 
 /* Called when space for unexpected notifications was freed. */
@@ -372,8 +375,8 @@ void tern_op_notice_free(struct tern_notice *notice)
     bool alone = tern_base_biased_lock(&lock);
 
     stop(notice);
-    if (usual.notice == notice)
-        usual.notice = NULL;
+    if (last_match.notice == notice)
+        last_match.notice = NULL;
     tern_op_match_unbind(&match, &notice->request);
     *notice->link = notice->next;
     if (notice->next)
@@ -394,13 +397,13 @@ bool tern_op_notice_cancel(struct tern_notice *notice)
 }
 
 /* Match stored notifications with a request. Returns their number. The caller holds the lock. */
-static uint32_t take_kept(struct tern_notice *notice)
+static uint32_t match_stored(struct tern_notice *notice)
 {
     struct tern_match_arrival *arrival;
     uint32_t                   taken = 0;
 
     for (; notice->left > 0 && (arrival = tern_op_match_oldest(&notice->request)) != NULL; taken++) {
-        take(notice, arrival->name.source, (uint32_t)arrival->name.tag, arrival->bytes);
+        count_match(notice, arrival->name.source, (uint32_t)arrival->name.tag, arrival->bytes);
         tern_op_match_drop(&match, arrival);
     }
     return taken;
@@ -416,7 +419,7 @@ bool tern_op_notice_start(struct tern_notice *notice)
     alone = tern_base_biased_lock(&lock);
     notice->left = notice->count;
     notice->source = -1;
-    taken = take_kept(notice);
+    taken = match_stored(notice);
     if (notice->left == 0) {
         complete(notice);
     } else {
@@ -445,7 +448,7 @@ bool tern_op_notice_peek(struct tern_notice *notice, struct tern_match_name *nam
 bool tern_op_notice_hopeless(const struct tern_notice *notice)
 {
     return TERN_UNLIKELY(atomic_load_explicit(&tern_job.losses_seen, memory_order_relaxed) > 0) &&
-           is_deserted(notice) && !is_awaited(notice);
+           senders_dead(notice) && !has_in_flight(notice);
 }
 
 /* ---- events and descriptions ---- */
@@ -501,14 +504,14 @@ void tern_op_notice_describe(const struct tern_notice *notice, char *text, size_
 
 tern_status tern_op_notify_find_inject(struct tern_link_part *part)
 {
-    struct tern_inject_notify *port = NULL;
+    struct tern_inject_notify *handle = NULL;
     tern_status                st = TERN_OK;
 
     if (atomic_load_explicit(&part->inject, memory_order_relaxed))
         return TERN_OK;
-    if ((st = tern_job.ops[part->link]->notify_inject(tern_job.link[part->link], part->rank, &port)) == TERN_OK)
+    if ((st = tern_job.ops[part->link]->notify_inject(tern_job.link[part->link], part->rank, &handle)) == TERN_OK)
         /* release: the contents of the handle before the pointer */
-        atomic_store_explicit(&part->inject, port, memory_order_release);
+        atomic_store_explicit(&part->inject, handle, memory_order_release);
     return st;
 }
 
@@ -517,12 +520,12 @@ bool tern_op_notify_inline(struct tern_ctx *ctx, const struct tern_link_part *pa
 {
     const uint64_t             word[] = { wire_notify_first(tag, WIRE_NOTIFY_INLINE, len), part->region, offset };
     /* acquire: the handle before its contents. Pairs with tern_op_notify_find_inject(). */
-    struct tern_inject_notify *port = atomic_load_explicit(&part->inject, memory_order_acquire);
+    struct tern_inject_notify *handle = atomic_load_explicit(&part->inject, memory_order_acquire);
 
-    if (!tern_inject_inline(port, word, to, src, len))
+    if (!tern_inject_inline(handle, word, to, src, len))
         return false;
     ctx->inline_unflushed = true;
-    tern_link_ring(port->slot);
+    tern_link_ring(handle->slot);
     return true;
 }
 
@@ -535,15 +538,15 @@ tern_status tern_op_notify_reserve(int rank, struct tern_link_msg *msg)
     return tern_job.ops[link]->msg_open(tern_job.link[link], msg, 0, 0);
 }
 
-void tern_op_notify_send(const struct tern_link_msg *msg, const struct tern_notification *note)
+void tern_op_notify_send(const struct tern_link_msg *msg, const struct tern_notification *notification)
 {
     unsigned link = tern_job.peer_link[msg->peer];
 
     uint64_t *words = (uint64_t *)(void *)msg->head; /* write only the words that are needed */
 
-    words[0] = wire_notify_first(note->tag, WIRE_NOTIFY, 0);
-    words[1] = note->scope;
-    words[2] = note->bytes;
+    words[0] = wire_notify_first(notification->tag, WIRE_NOTIFY, 0);
+    words[1] = notification->scope;
+    words[2] = notification->bytes;
     tern_job.ops[link]->msg_send(tern_job.link[link], msg, 0);
 }
 
@@ -554,12 +557,12 @@ void tern_op_notify_drop(const struct tern_link_msg *msg)
     tern_job.ops[link]->msg_drop(tern_job.link[link], msg);
 }
 
-tern_status tern_op_notify_try(int rank, const struct tern_notification *note)
+tern_status tern_op_notify_try(int rank, const struct tern_notification *notification)
 {
     struct tern_link_msg msg;
     tern_status          st = tern_op_notify_reserve(rank, &msg);
 
     if (st == TERN_OK)
-        tern_op_notify_send(&msg, note);
+        tern_op_notify_send(&msg, notification);
     return st;
 }

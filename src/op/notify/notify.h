@@ -117,7 +117,7 @@ static inline struct tern_notification tern_op_notification_of(const struct tern
 /* Reserve space for a notification to a rank of the job, without waiting. The caller must then either send or drop the
  * notification. */
 tern_status tern_op_notify_reserve(int rank, struct tern_link_msg *msg);
-void        tern_op_notify_send(const struct tern_link_msg *msg, const struct tern_notification *note);
+void        tern_op_notify_send(const struct tern_link_msg *msg, const struct tern_notification *notification);
 void        tern_op_notify_drop(const struct tern_link_msg *msg);
 
 /* Send a notification with the data of a put inline, if there is space now: len bytes (at least 1) for the given offset
@@ -143,6 +143,6 @@ static inline bool tern_op_notify_word(struct tern_ctx *ctx, const struct tern_l
 }
 
 /* Send a notification if there is space now; otherwise return TERN_AGAIN. */
-tern_status tern_op_notify_try(int rank, const struct tern_notification *note);
+tern_status tern_op_notify_try(int rank, const struct tern_notification *notification);
 
 #endif

@@ -37,7 +37,7 @@ void tern_op_signal_wake(int rank)
 /* ---- the compound operation ---- */
 
 /* Start the signal after the data has arrived. Returns the same values as the start of a path. */
-static tern_status give(struct signalled *s)
+static tern_status start_signal(struct signalled *s)
 {
     struct tern_pending *transfer = tern_core_pending_new(s->work.pending->ctx);
     tern_status          st;
@@ -59,7 +59,7 @@ static void signal_advance(struct tern_compound *work)
     struct signalled *s = (struct signalled *)work;
 
     if (!s->transfer && !s->given && !s->stopped && s->status == TERN_OK) {
-        tern_status st = give(s);
+        tern_status st = start_signal(s);
 
         if (st == TERN_AGAIN)
             return;
@@ -167,13 +167,13 @@ static tern_status start_together(struct tern_op_start *attempt)
                                              .offset = s->xfer->offset,
                                              .word = s->word->offset,
                                              .value = s->word->operand };
-    const struct tern_xfer       errand = { .part = part,
-                                            .offset = s->xfer->offset,
-                                            .local = s->xfer->local,
-                                            .len = s->xfer->len,
-                                            .small_rpc = sizeof(request) + s->xfer->len <= TERN_LINK_SMALL,
-                                            .what = "put with a signal" };
-    tern_status                  st = ops->rpc_open(lane, &errand, op);
+    const struct tern_xfer       rpc = { .part = part,
+                                         .offset = s->xfer->offset,
+                                         .local = s->xfer->local,
+                                         .len = s->xfer->len,
+                                         .small_rpc = sizeof(request) + s->xfer->len <= TERN_LINK_SMALL,
+                                         .what = "put with a signal" };
+    tern_status                  st = ops->rpc_open(lane, &rpc, op);
 
     if (st != TERN_OK)
         return st;
@@ -239,31 +239,30 @@ tern_status tern_op_signal_run(struct tern_ctx *ctx, const struct tern_xfer *xfe
 /* ---- at the target ---- */
 
 /* Check a copy of the request, because the sender may be hostile. */
-static bool is_sound(const struct wire_signal *w, size_t data, const struct tern_target_mem *ground)
+static bool is_sound(const struct wire_signal *w, size_t data, const struct tern_target_mem *mem)
 {
     if (w->verb != WIRE_SIGNAL || w->add > 1 || w->zero != 0 || w->len != data ||
-        !tern_base_covers(ground->size, w->offset, w->len) ||
-        !tern_base_covers(ground->size, w->word, sizeof(uint64_t)) ||
-        ((uintptr_t)ground->base + w->word) % sizeof(uint64_t) != 0)
+        !tern_base_covers(mem->size, w->offset, w->len) || !tern_base_covers(mem->size, w->word, sizeof(uint64_t)) ||
+        ((uintptr_t)mem->base + w->word) % sizeof(uint64_t) != 0)
         return false;
-    return !ground->is_mapped || (ground->is_mapped(ground->base + w->offset, w->len, true) &&
-                                  ground->is_mapped(ground->base + w->word, sizeof(uint64_t), true));
+    return !mem->is_mapped || (mem->is_mapped(mem->base + w->offset, w->len, true) &&
+                               mem->is_mapped(mem->base + w->word, sizeof(uint64_t), true));
 }
 
-tern_status tern_op_signal_rpc(const struct tern_target_mem *ground, const unsigned char *request, size_t len,
-                               unsigned char *answer, size_t room, size_t *answered)
+tern_status tern_op_signal_rpc(const struct tern_target_mem *mem, const unsigned char *request, size_t len,
+                               unsigned char *response, size_t room, size_t *response_len)
 {
     struct wire_signal w;
 
-    (void)answer, (void)room, (void)answered;
+    (void)response, (void)room, (void)response_len;
     if (len <= sizeof(w))
         return TERN_ERR_LINK;
     tern_base_copy_once(&w, request, sizeof(w));
-    if (!is_sound(&w, len - sizeof(w), ground))
+    if (!is_sound(&w, len - sizeof(w), mem))
         return TERN_ERR_LINK;
-    memcpy(ground->base + w.offset, request + sizeof(w), w.len);
+    memcpy(mem->base + w.offset, request + sizeof(w), w.len);
     /* Release, the data before the word: pairs with the acquire in api/signal.c, look(). */
-    tern_op_exec(ground->base + w.word, TERN_UINT64, w.add ? TERN_ATOMIC_ADD : TERN_ATOMIC_PUT, w.value, 0);
+    tern_op_exec(mem->base + w.word, TERN_UINT64, w.add ? TERN_ATOMIC_ADD : TERN_ATOMIC_PUT, w.value, 0);
     tern_op_signal_wake(tern_job.boot.rank); /* the initiator may make its next call much later */
     return TERN_OK;
 }

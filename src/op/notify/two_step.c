@@ -6,112 +6,113 @@
 #include "core/job.h"
 #include "op/start.h"
 
-tern_status tern_op_two_step_notify(struct tern_compound *work, const struct tern_notification *note)
+tern_status tern_op_two_step_notify(struct tern_compound *compound, const struct tern_notification *notification)
 {
-    int         rank = work->pending->op.xfer.part->rank;
+    int         rank = compound->pending->op.xfer.part->rank;
     tern_status st;
 
     if (TERN_UNLIKELY(tern_core_job_lost(rank)))
         st = tern_base_fail(TERN_ERR_PEER, "rank %d is gone", rank);
     else
-        st = tern_op_notify_try(rank, note);
-    work->notify_blocked = st == TERN_AGAIN;
+        st = tern_op_notify_try(rank, notification);
+    compound->notify_blocked = st == TERN_AGAIN;
     return st;
 }
 
-static void noted_advance(struct tern_compound *work)
+static void two_step_advance(struct tern_compound *compound)
 {
-    struct tern_two_step *noted = (struct tern_two_step *)work;
-    tern_status           st = noted->status;
+    struct tern_two_step *two_step = (struct tern_two_step *)compound;
+    tern_status           st = two_step->status;
 
-    if (noted->transfer)
+    if (two_step->transfer)
         return;
-    if (st == TERN_OK && !noted->stopped && (st = tern_op_two_step_notify(work, &noted->notification)) == TERN_AGAIN)
+    if (st == TERN_OK && !two_step->stopped &&
+        (st = tern_op_two_step_notify(compound, &two_step->notification)) == TERN_AGAIN)
         return;
-    tern_core_compound_end(work, st);
+    tern_core_compound_end(compound, st);
 }
 
-static void noted_ended(struct tern_compound *work, struct tern_pending *transfer, tern_status status)
+static void two_step_ended(struct tern_compound *compound, struct tern_pending *transfer, tern_status status)
 {
-    struct tern_two_step *noted = (struct tern_two_step *)work;
+    struct tern_two_step *two_step = (struct tern_two_step *)compound;
 
     (void)transfer;
-    noted->transfer = NULL;
-    noted->status = status;
-    work->pending->op.copied = work->pending->op.xfer.len;
+    two_step->transfer = NULL;
+    two_step->status = status;
+    compound->pending->op.copied = compound->pending->op.xfer.len;
 }
 
-static void noted_cancel(struct tern_compound *work)
+static void two_step_cancel(struct tern_compound *compound)
 {
-    struct tern_two_step *noted = (struct tern_two_step *)work;
-    struct tern_ctx      *ctx = work->pending->ctx;
-    unsigned              link = work->pending->op.xfer.part->link;
+    struct tern_two_step *two_step = (struct tern_two_step *)compound;
+    struct tern_ctx      *ctx = compound->pending->ctx;
+    unsigned              link = compound->pending->op.xfer.part->link;
 
-    noted->stopped = true;
-    if (noted->transfer)
-        tern_job.ops[link]->cancel(ctx->lane[link], &noted->transfer->op);
+    two_step->stopped = true;
+    if (two_step->transfer)
+        tern_job.ops[link]->cancel(ctx->lane[link], &two_step->transfer->op);
 }
 
-static void noted_release(struct tern_compound *work)
+static void two_step_release(struct tern_compound *compound)
 {
-    free(work);
+    free(compound);
 }
 
-struct tern_two_step *tern_op_two_step_new(struct tern_ctx *ctx, const struct tern_notification *note)
+struct tern_two_step *tern_op_two_step_new(struct tern_ctx *ctx, const struct tern_notification *notification)
 {
-    struct tern_two_step *noted = malloc(sizeof(*noted));
-    struct tern_pending  *pending = noted ? tern_core_pending_new(ctx) : NULL;
+    struct tern_two_step *two_step = malloc(sizeof(*two_step));
+    struct tern_pending  *pending = two_step ? tern_core_pending_new(ctx) : NULL;
     struct tern_pending  *transfer = pending ? tern_core_pending_new(ctx) : NULL;
 
     if (!transfer) {
         if (pending)
             tern_core_pending_drop(pending);
-        free(noted);
+        free(two_step);
         return NULL;
     }
-    *noted = (struct tern_two_step){
+    *two_step = (struct tern_two_step){
         .compound = { .pending = pending,
-                      .advance = noted_advance,
-                      .ended = noted_ended,
-                      .cancel = noted_cancel,
-                      .release = noted_release },
-        .notification = *note,
+                      .advance = two_step_advance,
+                      .ended = two_step_ended,
+                      .cancel = two_step_cancel,
+                      .release = two_step_release },
+        .notification = *notification,
         .transfer = transfer,
     };
-    transfer->owner = &noted->compound;
-    return noted;
+    transfer->owner = &two_step->compound;
+    return two_step;
 }
 
-static void noted_drop(struct tern_two_step *noted)
+static void two_step_drop(struct tern_two_step *two_step)
 {
-    tern_core_pending_drop(noted->transfer);
-    tern_core_pending_drop(noted->compound.pending);
-    free(noted);
+    tern_core_pending_drop(two_step->transfer);
+    tern_core_pending_drop(two_step->compound.pending);
+    free(two_step);
 }
 
 /* The transfer completed immediately: only the notification is left. */
-static void done_at_once(struct tern_two_step *noted)
+static void done_at_once(struct tern_two_step *two_step)
 {
-    struct tern_pending *transfer = noted->transfer;
+    struct tern_pending *transfer = two_step->transfer;
 
-    noted_ended(&noted->compound, transfer, TERN_OK);
+    two_step_ended(&two_step->compound, transfer, TERN_OK);
     tern_core_pending_drop(transfer);
 }
 
-tern_status tern_op_two_step_go(struct tern_two_step *noted, const tern_opts *opts, tern_status st)
+tern_status tern_op_two_step_go(struct tern_two_step *two_step, const tern_opts *opts, tern_status st)
 {
-    struct tern_pending *pending = noted->compound.pending;
+    struct tern_pending *pending = two_step->compound.pending;
 
     if (st != TERN_OK && st != TERN_PENDING) {
-        noted_drop(noted);
+        two_step_drop(two_step);
         return st;
     }
-    pending->op.xfer = noted->transfer->op.xfer;
-    pending->op.copied = noted->transfer->op.copied;
+    pending->op.xfer = two_step->transfer->op.xfer;
+    pending->op.copied = two_step->transfer->op.copied;
     if (st == TERN_OK)
-        done_at_once(noted);
+        done_at_once(two_step);
     tern_op_fill_events(opts, pending);
-    tern_core_compound_enlist(&noted->compound);
-    noted_advance(&noted->compound);
+    tern_core_compound_enlist(&two_step->compound);
+    two_step_advance(&two_step->compound);
     return TERN_OK;
 }

@@ -16,14 +16,14 @@ struct tern_two_step {
 };
 
 /* Create an operation whose transfer is about to start. Returns NULL if there is no memory. */
-struct tern_two_step *tern_op_two_step_new(struct tern_ctx *ctx, const struct tern_notification *note);
+struct tern_two_step *tern_op_two_step_new(struct tern_ctx *ctx, const struct tern_notification *notification);
 
 /* Continue after the start of the transfer returned st: fill the events of opts if the transfer is outstanding, or free
  * the operation. Returns st, or TERN_OK if the operation is outstanding. */
-tern_status tern_op_two_step_go(struct tern_two_step *noted, const tern_opts *opts, tern_status st);
+tern_status tern_op_two_step_go(struct tern_two_step *two_step, const tern_opts *opts, tern_status st);
 
 /* Send the notification of a compound operation whose transfers have completed. Returns TERN_AGAIN if there is no space
  * yet. */
-tern_status tern_op_two_step_notify(struct tern_compound *work, const struct tern_notification *note);
+tern_status tern_op_two_step_notify(struct tern_compound *compound, const struct tern_notification *notification);
 
 #endif

@@ -47,8 +47,8 @@ static uint32_t users_elsewhere(const struct tern_counter *counter)
     const struct tern_threshold *armed = NULL;
 
     while ((armed = tern_op_threshold_next(&counter->armed, armed))) {
-        const struct tern_trigger_op *later = (const struct tern_trigger_op *)armed;
-        users -= (later->counter == counter ? 1u : 0u) + (later->target == counter ? 1u : 0u);
+        const struct tern_trigger_op *op = (const struct tern_trigger_op *)armed;
+        users -= (op->counter == counter ? 1u : 0u) + (op->target == counter ? 1u : 0u);
     }
     return users;
 }
@@ -89,7 +89,7 @@ bool tern_op_counter_free(struct tern_counter *counter)
 
 /* Called after any thread has changed a counter: start the operations that are due, release the lock, and wake the
  * waiting threads. */
-static void stir(struct tern_engine *engine)
+static void wake_all(struct tern_engine *engine)
 {
     struct tern_slot *slot = tern_core_job_slot(tern_job.boot.rank);
     bool              left;
@@ -109,7 +109,7 @@ void tern_op_counter_set(struct tern_counter *counter, uint64_t value)
     atomic_store_explicit(&counter->failures, 0, memory_order_relaxed);  /* relaxed: orders nothing */
     atomic_store_explicit(&counter->value, value, memory_order_release); /* release: as in tern_op_engine_add() */
     tern_op_engine_moved(counter);
-    stir(counter->engine);
+    wake_all(counter->engine);
 }
 
 tern_status tern_op_counter_add(struct tern_counter *counter, uint64_t value)
@@ -118,7 +118,7 @@ tern_status tern_op_counter_add(struct tern_counter *counter, uint64_t value)
 
     pthread_mutex_lock(&counter->engine->lock);
     st = tern_op_engine_add(counter, value);
-    stir(counter->engine);
+    wake_all(counter->engine);
     return st;
 }
 

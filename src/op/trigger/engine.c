@@ -39,25 +39,25 @@ tern_status tern_op_engine_add(struct tern_counter *counter, uint64_t value)
 
 /* ---- completion of an operation ---- */
 
-static void set_state(struct tern_trigger_op *later, enum tern_trigger_state state)
+static void set_state(struct tern_trigger_op *op, enum tern_trigger_state state)
 {
-    later->state = state;
-    if (later->record)
-        __atomic_store_n(&later->record->scratch[2], (uint64_t)state, __ATOMIC_RELAXED); /* for reports only */
+    op->state = state;
+    if (op->record)
+        __atomic_store_n(&op->record->scratch[2], (uint64_t)state, __ATOMIC_RELAXED); /* for reports only */
 }
 
-void tern_op_engine_end(struct tern_trigger_op *later, tern_status status)
+void tern_op_engine_end(struct tern_trigger_op *op, tern_status status)
 {
-    struct tern_pending *record = later->record;
+    struct tern_pending *record = op->record;
 
-    if (later->counter)
-        later->counter->users--;
-    if (later->target)
-        later->target->users--;
-    *later->link = later->older;
-    if (later->older)
-        later->older->link = later->link;
-    free(later);
+    if (op->counter)
+        op->counter->users--;
+    if (op->target)
+        op->target->users--;
+    *op->link = op->older;
+    if (op->older)
+        op->older->link = op->link;
+    free(op);
     if (!record)
         return;
     record->stage = NULL;
@@ -91,87 +91,87 @@ static __attribute__((cold, noinline)) void count_failure(struct tern_counter *c
     }
 }
 
-static void count(struct tern_counter *counter, const struct tern_trigger_op *later, tern_status status)
+static void count(struct tern_counter *counter, const struct tern_trigger_op *op, tern_status status)
 {
     if (TERN_LIKELY(status == TERN_OK))
-        status = tern_op_engine_add(counter, later->flags & TERN_COUNT_BYTES ? later->bytes : 1);
+        status = tern_op_engine_add(counter, op->flags & TERN_COUNT_BYTES ? op->bytes : 1);
     if (TERN_UNLIKELY(status < 0))
         count_failure(counter, status);
 }
 
 /* Complete an operation that was started. */
-static void finish(struct tern_trigger_op *later, tern_status status)
+static void finish(struct tern_trigger_op *op, tern_status status)
 {
-    struct tern_engine *engine = later->engine;
+    struct tern_engine *engine = op->engine;
 
-    if (TERN_UNLIKELY(status < 0 && !later->silent && engine->failed == TERN_OK)) {
+    if (TERN_UNLIKELY(status < 0 && !op->silent && engine->failed == TERN_OK)) {
         engine->failed = status;
-        engine->failed_what = later->what;
-        engine->failed_rank = later->rank;
+        engine->failed_what = op->what;
+        engine->failed_rank = op->rank;
     }
-    if (later->counter)
-        count(later->counter, later, status);
-    tern_op_engine_end(later, status);
+    if (op->counter)
+        count(op->counter, op, status);
+    tern_op_engine_end(op, status);
     tern_op_engine_busy_dec(engine); /* last, so that busy does not reach 0 before the counters that it moved are
                                       * counted */
 }
 
 /* ---- starting ---- */
 
-void tern_op_engine_ready(struct tern_trigger_op *later)
+void tern_op_engine_ready(struct tern_trigger_op *op)
 {
-    struct tern_engine *engine = later->engine;
+    struct tern_engine *engine = op->engine;
 
-    set_state(later, TERN_TRIGGER_READY);
-    later->when = NULL;
-    later->next = NULL;
-    *engine->ready_end = later;
-    engine->ready_end = &later->next;
+    set_state(op, TERN_TRIGGER_READY);
+    op->when = NULL;
+    op->next = NULL;
+    *engine->ready_end = op;
+    engine->ready_end = &op->next;
     atomic_store_explicit(&engine->ready_count, tern_op_engine_waiting(engine) + 1, memory_order_relaxed);
 }
 
 static struct tern_trigger_op *take_ready(struct tern_engine *engine)
 {
-    struct tern_trigger_op *later = engine->ready;
+    struct tern_trigger_op *op = engine->ready;
 
-    engine->ready = later->next;
+    engine->ready = op->next;
     if (!engine->ready)
         engine->ready_end = &engine->ready;
     atomic_store_explicit(&engine->ready_count, tern_op_engine_waiting(engine) - 1, memory_order_relaxed);
-    return later;
+    return op;
 }
 
 /* Called when the record of an outstanding operation completes. */
 static void ended(void *whom, tern_status status)
 {
-    struct tern_trigger_op *later = whom;
+    struct tern_trigger_op *op = whom;
 
-    if (TERN_UNLIKELY(tern_op_trigger_continues(later, status)))
-        tern_op_engine_ready(later);
+    if (TERN_UNLIKELY(tern_op_trigger_continues(op, status)))
+        tern_op_engine_ready(op);
     else
-        finish(later, status);
+        finish(op, status);
 }
 
 /* Start an operation. Returns TERN_AGAIN if there is no space now. */
-static tern_status start(struct tern_trigger_op *later)
+static tern_status start(struct tern_trigger_op *op)
 {
-    struct tern_ctx *ctx = later->engine->ctx;
+    struct tern_ctx *ctx = op->engine->ctx;
     tern_event       event = TERN_EVENT_INIT;
     tern_status      st = TERN_ERR_PEER;
 
-    if (later->rank < 0 || !tern_core_job_lost(later->rank))
-        st = later->start(later, ctx, &event);
+    if (op->rank < 0 || !tern_core_job_lost(op->rank))
+        st = op->start(op, ctx, &event);
     if (st == TERN_AGAIN)
         return st;
     if (event.pending && !event.pending->done) {
-        set_state(later, TERN_TRIGGER_STARTED);
-        event.pending->on_end_arg = later;
+        set_state(op, TERN_TRIGGER_STARTED);
+        event.pending->on_end_arg = op;
         event.pending->on_end = ended;
         return TERN_OK;
     }
     if (event.pending)
         st = tern_core_event_test(&event);
-    ended(later, st);
+    ended(op, st);
     return TERN_OK;
 }
 
@@ -199,10 +199,10 @@ static bool start_ready(struct tern_engine *engine)
     bool     any = false;
 
     for (uint32_t n = tern_op_engine_waiting(engine); n > 0 && refused < REFUSALS; n--) {
-        struct tern_trigger_op *later = take_ready(engine);
+        struct tern_trigger_op *op = take_ready(engine);
 
-        if (start(later) == TERN_AGAIN) {
-            tern_op_engine_ready(later);
+        if (start(op) == TERN_AGAIN) {
+            tern_op_engine_ready(op);
             refused++;
         } else {
             any = true;
@@ -238,9 +238,9 @@ void tern_op_engine_progress_in_handler(struct tern_engine *engine)
         tern_op_engine_progress(engine);
 }
 
-static void engine_progress(struct tern_ctx_engine *aside)
+static void engine_progress(struct tern_ctx_engine *base)
 {
-    struct tern_engine *engine = (struct tern_engine *)aside;
+    struct tern_engine *engine = (struct tern_engine *)base;
 
     /* relaxed: a hint for the helper thread. Only one thread writes it. */
     atomic_store_explicit(&engine->polls, atomic_load_explicit(&engine->polls, memory_order_relaxed) + 1,
@@ -259,17 +259,17 @@ static void describe(const char *what, int rank, char *text, size_t size)
         snprintf(text, size, "%s to rank %d of the job, which counts or was triggered,", what, rank);
 }
 
-static void engine_describe(struct tern_ctx_engine *aside, char *text, size_t size)
+static void engine_describe(struct tern_ctx_engine *base, char *text, size_t size)
 {
-    struct tern_engine *engine = (struct tern_engine *)aside;
+    struct tern_engine *engine = (struct tern_engine *)base;
     const char         *what = NULL;
     int                 rank = -1;
 
     pthread_mutex_lock(&engine->lock);
-    for (const struct tern_trigger_op *later = engine->all; later; later = later->older) {
-        if (later->state != TERN_TRIGGER_ARMED) {
-            what = later->what;
-            rank = later->rank;
+    for (const struct tern_trigger_op *op = engine->all; op; op = op->older) {
+        if (op->state != TERN_TRIGGER_ARMED) {
+            what = op->what;
+            rank = op->rank;
         }
     }
     if (!what && engine->ctx->outstanding)
@@ -279,9 +279,9 @@ static void engine_describe(struct tern_ctx_engine *aside, char *text, size_t si
     pthread_mutex_unlock(&engine->lock);
 }
 
-static tern_status engine_failed(struct tern_ctx_engine *aside, char *text, size_t size)
+static tern_status engine_failed(struct tern_ctx_engine *base, char *text, size_t size)
 {
-    struct tern_engine *engine = (struct tern_engine *)aside;
+    struct tern_engine *engine = (struct tern_engine *)base;
     tern_status         st;
 
     pthread_mutex_lock(&engine->lock);
@@ -293,17 +293,17 @@ static tern_status engine_failed(struct tern_ctx_engine *aside, char *text, size
     return st;
 }
 
-static void engine_close(struct tern_ctx_engine *aside)
+static void engine_close(struct tern_ctx_engine *base)
 {
-    struct tern_engine     *engine = (struct tern_engine *)aside;
+    struct tern_engine     *engine = (struct tern_engine *)base;
     struct tern_counter    *counter;
-    struct tern_trigger_op *later;
+    struct tern_trigger_op *op;
 
     tern_op_helper_leave(engine);
     tern_core_ctx_close(engine->ctx);
-    while ((later = engine->all)) {
-        engine->all = later->older;
-        free(later);
+    while ((op = engine->all)) {
+        engine->all = op->older;
+        free(op);
     }
     while ((counter = engine->counters)) {
         engine->counters = counter->next;

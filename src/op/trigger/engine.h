@@ -68,9 +68,9 @@ static inline uint64_t tern_op_counter_failures(const struct tern_counter *count
 }
 
 /* Take ownership of an operation that is to start now or when its counter reaches its threshold, and fill the events of
- * opts. Returns TERN_AGAIN or an error if the operation is not accepted; then it has been freed. later may be NULL,
+ * opts. Returns TERN_AGAIN or an error if the operation is not accepted; then it has been freed. op may be NULL,
  * which means that there was no memory to create the operation. */
-tern_status tern_op_engine_submit(struct tern_ctx *ctx, struct tern_trigger_op *later, const tern_opts *opts);
+tern_status tern_op_engine_submit(struct tern_ctx *ctx, struct tern_trigger_op *op, const tern_opts *opts);
 
 /* Add to a counter on behalf of an operation. The caller holds the lock. Returns TERN_ERR_RANGE if the sum would
  * overflow. */
@@ -93,9 +93,9 @@ void tern_op_engine_progress_in_handler(struct tern_engine *engine);
 /* Called after the value of a counter has changed: put the counter on the list if an operation may have to start. */
 void tern_op_engine_moved(struct tern_counter *counter);
 /* Put an operation, which is counted in busy, on the list of operations that are ready to start. */
-void tern_op_engine_ready(struct tern_trigger_op *later);
+void tern_op_engine_ready(struct tern_trigger_op *op);
 /* Free an operation and complete its record, if there is one, with status. No counter is updated. */
-void tern_op_engine_end(struct tern_trigger_op *later, tern_status status);
+void tern_op_engine_end(struct tern_trigger_op *op, tern_status status);
 
 /* The number of operations to do. Readers that only ask whether the context is busy need no lock. */
 static inline uint32_t tern_op_engine_busy(const struct tern_engine *engine)

@@ -38,7 +38,7 @@ struct tern_trigger_op {
     int                     rank;  /* in the job; -1: none */
     const char             *what;  /* the public call */
     /* Start the operation on the context. event is as in tern_opts. Returns TERN_AGAIN if there is no space. */
-    tern_status (*start)(struct tern_trigger_op *later, struct tern_ctx *ctx, tern_event *event);
+    tern_status (*start)(struct tern_trigger_op *op, struct tern_ctx *ctx, tern_event *event);
     bool placed; /* of a long message: the payload has been or is being transferred; the message must be sent
                   * afterwards */
     union {
@@ -71,6 +71,6 @@ struct tern_trigger_op *tern_op_trigger_watch(const tern_opts *opts); /* only an
 
 /* Called when the operation has completed. Returns true if another step must start: the message of a long message whose
  * payload is transferred. */
-bool tern_op_trigger_continues(struct tern_trigger_op *later, tern_status status);
+bool tern_op_trigger_continues(struct tern_trigger_op *op, tern_status status);
 
 #endif

@@ -6,9 +6,8 @@
 #include "op/trigger/thread.h"
 #include "op/trigger/engine.h"
 
-#define MOST_READY \
-    256 /* maximum number of operations without a trigger that may wait for space; beyond it,
-                        * submitting waits */
+/* The maximum number of operations without a trigger that may wait for space; beyond it, submitting waits. */
+#define MOST_READY 256
 
 static void record_describe(const struct tern_pending *record, char *text, size_t size)
 {
@@ -22,20 +21,20 @@ static void record_describe(const struct tern_pending *record, char *text, size_
 }
 
 /* Create the record that the events point to. It completes when the operation completes on the engine's context. */
-static bool add_record(struct tern_trigger_op *later, const tern_opts *opts)
+static bool add_record(struct tern_trigger_op *op, const tern_opts *opts)
 {
     struct tern_pending *record;
 
     if (!opts->event && !opts->local)
         return true;
-    if (!(record = tern_core_pending_new(later->engine->owner)))
+    if (!(record = tern_core_pending_new(op->engine->owner)))
         return false;
     record->describe = record_describe;
     record->op.xfer.get = true;
-    record->scratch[0] = later->armed.threshold;
-    record->scratch[1] = (uint64_t)(uintptr_t)later->what;
-    record->stage = later;
-    later->record = record;
+    record->scratch[0] = op->armed.threshold;
+    record->scratch[1] = (uint64_t)(uintptr_t)op->what;
+    record->stage = op;
+    op->record = record;
     return true;
 }
 
@@ -74,27 +73,27 @@ static tern_status wait_for_room(struct tern_engine *engine, uint32_t flags)
 }
 
 /* Add the operation to its counter's queue or to the ready list. Returns false if there is no memory. */
-static bool enter(struct tern_engine *engine, struct tern_trigger_op *later)
+static bool enqueue(struct tern_engine *engine, struct tern_trigger_op *op)
 {
-    struct tern_counter *when = later->when;
+    struct tern_counter *when = op->when;
 
-    if (when && tern_op_counter_value(when) < later->armed.threshold) {
-        if (!tern_op_threshold_add(&when->armed, &later->armed))
+    if (when && tern_op_counter_value(when) < op->armed.threshold) {
+        if (!tern_op_threshold_add(&when->armed, &op->armed))
             return false;
-        later->state = TERN_TRIGGER_ARMED;
+        op->state = TERN_TRIGGER_ARMED;
     } else {
         tern_op_engine_busy_inc(engine);
-        tern_op_engine_ready(later);
+        tern_op_engine_ready(op);
     }
-    if (later->counter)
-        later->counter->users++;
-    if (later->target)
-        later->target->users++;
-    later->older = engine->all;
-    later->link = &engine->all;
-    if (later->older)
-        later->older->link = &later->older;
-    engine->all = later;
+    if (op->counter)
+        op->counter->users++;
+    if (op->target)
+        op->target->users++;
+    op->older = engine->all;
+    op->link = &engine->all;
+    if (op->older)
+        op->older->link = &op->older;
+    engine->all = op;
     return true;
 }
 
@@ -114,45 +113,45 @@ static void fill(struct tern_pending *record, const tern_opts *opts)
         *opts->local = record ? tern_core_event_make(record, true) : TERN_EVENT_INIT;
 }
 
-static tern_status refuse(struct tern_trigger_op *later, tern_status status)
+static tern_status refuse(struct tern_trigger_op *op, tern_status status)
 {
-    if (later && later->record)
-        tern_core_pending_drop(later->record);
-    free(later);
+    if (op && op->record)
+        tern_core_pending_drop(op->record);
+    free(op);
     return status;
 }
 
-static tern_status no_memory(struct tern_trigger_op *later)
+static tern_status no_memory(struct tern_trigger_op *op)
 {
-    refuse(later, TERN_ERR_NOMEM);
+    refuse(op, TERN_ERR_NOMEM);
     return tern_base_fail(TERN_ERR_NOMEM, "no memory for one more operation that counts or waits for a counter");
 }
 
-tern_status tern_op_engine_submit(struct tern_ctx *ctx, struct tern_trigger_op *later, const tern_opts *opts)
+tern_status tern_op_engine_submit(struct tern_ctx *ctx, struct tern_trigger_op *op, const tern_opts *opts)
 {
     struct tern_engine  *engine = (struct tern_engine *)ctx->engine;
     struct tern_pending *record;
     tern_status          st;
     bool                 left;
 
-    if (!later)
-        return no_memory(later);
-    later->engine = engine;
-    if (!later->when && (st = wait_for_room(engine, later->flags)) != TERN_OK)
-        return refuse(later, st);
-    if (later->when && !later->watch && (st = tern_op_helper_start()) < 0)
-        return refuse(later, st);
-    if (!add_record(later, opts))
-        return no_memory(later);
-    record = later->record;
+    if (!op)
+        return no_memory(op);
+    op->engine = engine;
+    if (!op->when && (st = wait_for_room(engine, op->flags)) != TERN_OK)
+        return refuse(op, st);
+    if (op->when && !op->watch && (st = tern_op_helper_start()) < 0)
+        return refuse(op, st);
+    if (!add_record(op, opts))
+        return no_memory(op);
+    record = op->record;
     pthread_mutex_lock(&engine->lock);
-    if (!enter(engine, later)) {
+    if (!enqueue(engine, op)) {
         pthread_mutex_unlock(&engine->lock);
-        return no_memory(later);
+        return no_memory(op);
     }
-    if (later->watch && later->state == TERN_TRIGGER_ARMED && opts->when->error < 0) {
-        tern_op_threshold_remove(&opts->when->armed, &later->armed);
-        tern_op_engine_end(later, opts->when->error);
+    if (op->watch && op->state == TERN_TRIGGER_ARMED && opts->when->error < 0) {
+        tern_op_threshold_remove(&opts->when->armed, &op->armed);
+        tern_op_engine_end(op, opts->when->error);
     }
     if (tern_op_engine_busy(engine) > 0)
         tern_op_engine_progress_in_handler(engine);
@@ -168,19 +167,19 @@ tern_status tern_op_engine_cancel(tern_event *event)
 {
     struct tern_pending    *record = tern_core_event_record(event);
     struct tern_engine     *engine;
-    struct tern_trigger_op *later;
+    struct tern_trigger_op *op;
 
     if (record->describe != record_describe)
         return tern_base_fail(TERN_ERR_ARG, "tern_triggered_cancel: the event is not that of a triggered operation");
     engine = (struct tern_engine *)record->ctx->engine;
     pthread_mutex_lock(&engine->lock);
-    later = record->stage;
-    if (!later || later->state != TERN_TRIGGER_ARMED) {
+    op = record->stage;
+    if (!op || op->state != TERN_TRIGGER_ARMED) {
         pthread_mutex_unlock(&engine->lock);
         return tern_base_fail(TERN_ERR_STATE, "tern_triggered_cancel: the operation has started");
     }
-    tern_op_threshold_remove(&later->when->armed, &later->armed);
-    tern_op_engine_end(later, TERN_ERR_CANCELLED);
+    tern_op_threshold_remove(&op->when->armed, &op->armed);
+    tern_op_engine_end(op, TERN_ERR_CANCELLED);
     pthread_mutex_unlock(&engine->lock);
     return TERN_OK;
 }

@@ -28,11 +28,11 @@
 #define LONGEST_SLEEP 1000000000ll /* ns; a safety net that nothing relies on */
 #define LINGER 8 /* polls without work before the long sleep, so that not every operation has to wake the thread */
 
-enum sight {
-    NOTHING, /* there is no work */
-    ACTIVE,  /* the program makes progress itself */
-    HOPED,   /* the only work is to receive messages that have not arrived yet */
-    HELPED,  /* some work was done, or could not be done yet */
+enum poll_result {
+    NOTHING,   /* there is no work */
+    ACTIVE,    /* the program makes progress itself */
+    RECEIVING, /* the only work is to receive messages that have not arrived yet */
+    WORKED,    /* some work was done, or could not be done yet */
 };
 
 static struct {
@@ -44,26 +44,26 @@ static struct {
     pthread_t           thread;
     _Atomic uint32_t    bell, sleeps;
     _Atomic bool        hoping; /* the thread may sleep on the rank's bell without a short time limit */
-} beside = { .lock = PTHREAD_MUTEX_INITIALIZER };
+} helper = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 void tern_op_helper_join(struct tern_engine *engine)
 {
-    pthread_mutex_lock(&beside.lock);
-    engine->next = beside.engines;
-    engine->link = &beside.engines;
+    pthread_mutex_lock(&helper.lock);
+    engine->next = helper.engines;
+    engine->link = &helper.engines;
     if (engine->next)
         engine->next->link = &engine->next;
-    beside.engines = engine;
-    pthread_mutex_unlock(&beside.lock);
+    helper.engines = engine;
+    pthread_mutex_unlock(&helper.lock);
 }
 
 void tern_op_helper_leave(struct tern_engine *engine)
 {
-    pthread_mutex_lock(&beside.lock);
+    pthread_mutex_lock(&helper.lock);
     *engine->link = engine->next;
     if (engine->next)
         engine->next->link = engine->link;
-    pthread_mutex_unlock(&beside.lock);
+    pthread_mutex_unlock(&helper.lock);
 }
 
 static void ring(void)
@@ -83,7 +83,7 @@ static struct tern_tagged *receiving(const struct tern_engine *engine)
 }
 
 /* Make progress on an engine. The caller holds the engine's lock. */
-static enum sight work(struct tern_engine *engine, struct tern_tagged *tagged, uint32_t delivered)
+static enum poll_result work(struct tern_engine *engine, struct tern_tagged *tagged, uint32_t delivered)
 {
     bool any = tagged && tern_op_tagged_rndv_start_for(engine, tagged);
 
@@ -91,16 +91,16 @@ static enum sight work(struct tern_engine *engine, struct tern_tagged *tagged, u
     any |= tern_core_message_delivered() != delivered;
     if (any)
         ring(); /* the program may be waiting for it */
-    return any || tern_op_engine_busy(engine) > 0 ? HELPED : HOPED;
+    return any || tern_op_engine_busy(engine) > 0 ? WORKED : RECEIVING;
 }
 
 /* Make progress on one engine, unless the program does. */
-static enum sight look_at(struct tern_engine *engine)
+static enum poll_result look_at(struct tern_engine *engine)
 {
     uint32_t            polls = atomic_load_explicit(&engine->polls, memory_order_relaxed); /* a hint */
     uint32_t            delivered = tern_core_message_delivered();
     struct tern_tagged *tagged = receiving(engine);
-    enum sight          seen = ACTIVE;
+    enum poll_result    seen = ACTIVE;
 
     if (tern_op_engine_busy(engine) == 0 && !tagged)
         return NOTHING;
@@ -117,51 +117,51 @@ static enum sight look_at(struct tern_engine *engine)
     return seen;
 }
 
-static enum sight look(void)
+static enum poll_result look(void)
 {
-    enum sight most = NOTHING;
+    enum poll_result most = NOTHING;
 
-    pthread_mutex_lock(&beside.lock);
-    for (struct tern_engine *engine = beside.engines; engine; engine = engine->next) {
-        enum sight one = look_at(engine);
+    pthread_mutex_lock(&helper.lock);
+    for (struct tern_engine *engine = helper.engines; engine; engine = engine->next) {
+        enum poll_result one = look_at(engine);
         most = one > most ? one : most;
     }
-    pthread_mutex_unlock(&beside.lock);
+    pthread_mutex_unlock(&helper.lock);
     return most;
 }
 
 static bool is_stopped(void)
 {
-    return atomic_load_explicit(&beside.stop, memory_order_relaxed);
+    return atomic_load_explicit(&helper.stop, memory_order_relaxed);
 }
 
 /* Sleep for a time. This sleep is not announced, because only tern_op_helper_stop() has to end it. */
 static void nap(int64_t ns)
 {
-    uint32_t seen = atomic_load(&beside.bell); /* read before stop: tern_op_helper_stop() changes both */
+    uint32_t seen = atomic_load(&helper.bell); /* read before stop: tern_op_helper_stop() changes both */
 
-    if (!atomic_load(&beside.stop))
-        tern_boot_bell_wait(&beside.bell, seen, ns);
+    if (!atomic_load(&helper.stop))
+        tern_boot_bell_wait(&helper.bell, seen, ns);
 }
 
 /* Record the polls of all engines, so that later polls by the program are noticed. */
 static void look_away(void)
 {
-    pthread_mutex_lock(&beside.lock);
-    for (struct tern_engine *engine = beside.engines; engine; engine = engine->next)
+    pthread_mutex_lock(&helper.lock);
+    for (struct tern_engine *engine = helper.engines; engine; engine = engine->next)
         engine->polls_seen = atomic_load_explicit(&engine->polls, memory_order_relaxed); /* a hint */
-    pthread_mutex_unlock(&beside.lock);
+    pthread_mutex_unlock(&helper.lock);
 }
 
 /* Sleep until an engine has work. The program that created the work is usually about to wait for it, so it gets some
  * time for its first poll: two threads that do the same work are slower than one. */
 static void sleep_long(void)
 {
-    uint32_t seen = tern_boot_bell_announce(&beside.bell, &beside.sleeps);
+    uint32_t seen = tern_boot_bell_announce(&helper.bell, &helper.sleeps);
 
     if (look() == NOTHING && !is_stopped())
-        tern_boot_bell_wait(&beside.bell, seen, -1);
-    tern_boot_bell_withdraw(&beside.sleeps);
+        tern_boot_bell_wait(&helper.bell, seen, -1);
+    tern_boot_bell_withdraw(&helper.sleeps);
     look_away();
     nap(FIRST_NAP);
 }
@@ -169,7 +169,7 @@ static void sleep_long(void)
 static void set_hoping(bool hoping)
 {
     /* relaxed: the fences of the bells order it */
-    atomic_store_explicit(&beside.hoping, hoping, memory_order_relaxed);
+    atomic_store_explicit(&helper.hoping, hoping, memory_order_relaxed);
 }
 
 /* Sleep on the rank's bell in place of the program, until there is news. Does not sleep if some work can be done at
@@ -178,39 +178,39 @@ static void sleep_for_news(void)
 {
     struct tern_slot *slot = tern_core_job_slot(tern_job.boot.rank);
     uint32_t          delivered = tern_core_message_delivered(), seen, wants;
-    enum sight        sight;
+    enum poll_result  poll_result;
 
     set_hoping(true);
     seen = tern_boot_bell_announce(&slot->bell, &slot->sleepers);
     wants = tern_base_wake_requests_ended();
     if (atomic_load_explicit(&slot->uses_membarrier, memory_order_relaxed) != 0) /* of this rank itself */
         tern_boot_bell_barrier();
-    if ((sight = look()) == HELPED)
+    if ((poll_result = look()) == WORKED)
         set_hoping(false); /* the sleep has a short time limit */
-    if (sight >= HOPED && delivered == tern_core_message_delivered() && !tern_base_wake_requests_since(wants) &&
-        !is_stopped()) {
-        int64_t most = sight == HOPED ? LONGEST_SLEEP : LONGEST_NAP, least = tern_core_links_may_sleep();
+    if (poll_result >= RECEIVING && delivered == tern_core_message_delivered() &&
+        !tern_base_wake_requests_since(wants) && !is_stopped()) {
+        int64_t most = poll_result == RECEIVING ? LONGEST_SLEEP : LONGEST_NAP, least = tern_core_links_may_sleep();
         tern_boot_bell_wait(&slot->bell, seen, least < most ? least : most);
     }
     tern_boot_bell_withdraw(&slot->sleepers);
     set_hoping(false);
 }
 
-static void *beside_run(void *arg)
+static void *helper_run(void *arg)
 {
     int64_t ns = FIRST_NAP;
     int     idle = 0;
 
     (void)arg;
     while (!is_stopped()) {
-        enum sight seen = look();
+        enum poll_result seen = look();
 
         idle = seen == NOTHING ? idle + 1 : 0;
         if (idle > LINGER) {
             sleep_long();
             idle = 0;
             ns = FIRST_NAP;
-        } else if (seen >= HOPED) {
+        } else if (seen >= RECEIVING) {
             sleep_for_news();
             ns = FIRST_NAP;
         } else {
@@ -228,12 +228,12 @@ static tern_status start(void)
 
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    error = pthread_create(&beside.thread, NULL, beside_run, NULL);
+    error = pthread_create(&helper.thread, NULL, helper_run, NULL);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (error)
         return tern_base_fail(TERN_ERR_SYSTEM, "cannot start the thread of triggered operations: %s", strerror(error));
-    pthread_setname_np(beside.thread, "tern-trigger");
-    atomic_store(&beside.running, true);
+    pthread_setname_np(helper.thread, "tern-trigger");
+    atomic_store(&helper.running, true);
     return TERN_OK;
 }
 
@@ -242,22 +242,22 @@ tern_status tern_op_helper_start(void)
     tern_status st = TERN_OK;
 
     /* relaxed: the usual case; the lock orders the other one */
-    if (atomic_load_explicit(&beside.running, memory_order_relaxed) ||
+    if (atomic_load_explicit(&helper.running, memory_order_relaxed) ||
         tern_opt.progress_thread == TERN_PROGRESS_THREAD_OFF)
         return TERN_OK;
-    pthread_mutex_lock(&beside.lock);
-    if (!atomic_load(&beside.running) && !beside.over)
+    pthread_mutex_lock(&helper.lock);
+    if (!atomic_load(&helper.running) && !helper.over)
         st = start();
-    pthread_mutex_unlock(&beside.lock);
+    pthread_mutex_unlock(&helper.lock);
     return st;
 }
 
 void tern_op_helper_wake(void)
 {
-    tern_boot_bell_ring(&beside.bell, &beside.sleeps);
+    tern_boot_bell_ring(&helper.bell, &helper.sleeps);
     /* relaxed: ordered by the fence before this load, and by the fence between the announcement of the sleep and the
      * last poll. */
-    if (atomic_load_explicit(&beside.hoping, memory_order_relaxed))
+    if (atomic_load_explicit(&helper.hoping, memory_order_relaxed))
         ring();
 }
 
@@ -265,14 +265,14 @@ void tern_op_helper_stop(void)
 {
     bool running;
 
-    pthread_mutex_lock(&beside.lock);
-    running = atomic_exchange(&beside.running, false);
-    beside.over = true;
-    pthread_mutex_unlock(&beside.lock);
+    pthread_mutex_lock(&helper.lock);
+    running = atomic_exchange(&helper.running, false);
+    helper.over = true;
+    pthread_mutex_unlock(&helper.lock);
     if (!running)
         return;
-    atomic_store(&beside.stop, true);
-    tern_boot_bell_wake(&beside.bell);
+    atomic_store(&helper.stop, true);
+    tern_boot_bell_wake(&helper.bell);
     ring();
-    pthread_join(beside.thread, NULL);
+    pthread_join(helper.thread, NULL);
 }

@@ -64,7 +64,7 @@ static void heap_remove(struct tern_threshold_queue *heap, const struct tern_thr
         sink(heap, armed->at, last);
 }
 
-static void line_add(struct tern_threshold_queue *heap, struct tern_threshold *armed)
+static void fifo_add(struct tern_threshold_queue *heap, struct tern_threshold *armed)
 {
     armed->at = TERN_THRESHOLD_IN_FIFO;
     armed->next = NULL;
@@ -73,7 +73,7 @@ static void line_add(struct tern_threshold_queue *heap, struct tern_threshold *a
     heap->last = armed;
 }
 
-static void line_remove(struct tern_threshold_queue *heap, const struct tern_threshold *armed)
+static void fifo_remove(struct tern_threshold_queue *heap, const struct tern_threshold *armed)
 {
     *(armed->before ? &armed->before->next : &heap->first) = armed->next;
     *(armed->next ? &armed->next->before : &heap->last) = armed->before;
@@ -84,14 +84,14 @@ bool tern_op_threshold_add(struct tern_threshold_queue *heap, struct tern_thresh
     armed->order = heap->came++;
     if (heap->last && armed->threshold < heap->last->threshold)
         return heap_add(heap, armed);
-    line_add(heap, armed);
+    fifo_add(heap, armed);
     return true;
 }
 
 void tern_op_threshold_remove(struct tern_threshold_queue *heap, const struct tern_threshold *armed)
 {
     if (armed->at == TERN_THRESHOLD_IN_FIFO)
-        line_remove(heap, armed);
+        fifo_remove(heap, armed);
     else
         heap_remove(heap, armed);
 }
