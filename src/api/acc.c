@@ -1,4 +1,4 @@
-/* acc.c: the public calls of tern/acc.h: see that elements are whole, and go the way of shapes. */
+/* acc.c: the public calls of tern/acc.h: check that all elements are whole, then proceed as for shapes. */
 #include <tern/acc.h>
 #include <tern/notify.h>
 
@@ -38,7 +38,7 @@ static tern_status check_strided(const struct tern_api_call *c, const struct ter
     return TERN_OK;
 }
 
-/* Whether the pieces of a list are of whole elements. */
+/* Check that the pieces of a list consist of whole elements. */
 static tern_status check_cuts(const struct tern_api_call *c, const struct tern_layout *side)
 {
     const struct tern_layout_extent *list = side->list;
@@ -79,7 +79,7 @@ tern_status tern_api_acc_check(const struct tern_api_call *c, const struct tern_
     return check_places(c, shape);
 }
 
-/* Fill in what is to be added, and look at the options. */
+/* Fill in the operand and check the options. */
 static tern_status check_call(struct tern_api_call *c, const tern_scale *scale, bool fetch)
 {
     if (!scale)
@@ -97,7 +97,7 @@ static tern_status check_call(struct tern_api_call *c, const tern_scale *scale, 
 
 /* ---- contiguous ---- */
 
-/* A contiguous piece: a box without dimensions. */
+/* Run a contiguous accumulate: a strided shape without dimensions. */
 static tern_status piece(const struct tern_api_call *c, uint64_t offset, const void *local, size_t len)
 {
     struct tern_stride stride;
@@ -135,7 +135,7 @@ static tern_status piece(const struct tern_api_call *c, uint64_t offset, const v
         .ctx = ctx, .region = region, .rank = rank, .what = "tern_" #name "_notify", .noted = true, .tag = (number) \
     }
 
-/* Contiguous ones. */
+/* The contiguous calls. */
 #define PIECE(verb, buffer, fetch)                                                                                   \
     tern_status tern_##verb(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, buffer local, size_t len, \
                             const tern_scale *scale)                                                                 \
@@ -165,7 +165,7 @@ static tern_status piece(const struct tern_api_call *c, uint64_t offset, const v
 PIECE(acc, const void *, false)
 PIECE(get_acc, void *, true)
 
-/* Those of one verb and shape. */
+/* The calls of one verb and shape. */
 #define SHAPE(verb, shape, fetch)                                                                                      \
     tern_status tern_##verb##_##shape(tern_ctx *ctx, tern_region *region, int rank, const tern_##shape *description,   \
                                       const tern_scale *scale)                                                         \

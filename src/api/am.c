@@ -1,4 +1,4 @@
-/* am.c: the public calls of tern/am.h: check, go. */
+/* am.c: the public calls of tern/am.h: check the arguments, then call op/am. */
 #include <tern/am.h>
 
 #include <stdio.h>
@@ -24,7 +24,7 @@ tern_status tern_am_register(unsigned id, tern_am_handler handler, void *user)
     return TERN_OK;
 }
 
-/* Whether a long payload lies in the part of the peer. */
+/* Check that a long payload lies within the part of the peer. */
 static tern_status check_long(const tern_region *region, int peer, uint64_t offset, size_t len, const char *what)
 {
     if (!region)
@@ -45,7 +45,8 @@ static inline tern_status check_handler(unsigned handler, const uint32_t *args, 
     return TERN_OK;
 }
 
-/* What has to be carried along because the target would have to help, and the sender will not wait. */
+/* Check the length of a payload that the message must carry, because the transfer would need the target's help and the
+ * sender does not want to wait. */
 static tern_status check_carried(const tern_region *region, int peer, size_t len, const char *what)
 {
     if (!tern_op_am_needs_help(&region->part[peer]) || len <= tern_op_am_max_carried(peer))
@@ -91,7 +92,7 @@ static inline tern_status check_message(const tern_am *m, int peer, const char *
     return check_payload(m, peer, what);
 }
 
-/* The rank in the job, after what every request needs; negative: an error. */
+/* Check what every request needs, and find the rank in the job. Returns a negative status on an error. */
 static inline tern_status check_peer(const tern_ctx *ctx, int rank, const char *what, int *peer)
 {
     if (TERN_UNLIKELY(!ctx))
@@ -128,7 +129,7 @@ tern_status tern_am_request_with(tern_ctx *ctx, int rank, const tern_am *message
     opts = opts ? opts : &plain;
     now.flags |= opts->flags & TERN_IMMEDIATE;
     if (tern_api_is_later(opts))
-        now.flags &= ~TERN_IMMEDIATE; /* it never waits, and its payload goes ahead */
+        now.flags &= ~TERN_IMMEDIATE; /* a triggered operation never waits, and its payload is transferred first */
     if (st < 0 || (st = check_message(message ? &now : NULL, peer, "tern_am_request_with")) < 0 ||
         (st = tern_api_opts(opts, "tern_am_request_with")) < 0)
         return st;
@@ -143,7 +144,7 @@ tern_status tern_am_request_with(tern_ctx *ctx, int rank, const tern_am *message
     return st;
 }
 
-/* The general way, where there is no room at once, or there are many arguments. */
+/* The general path, used if there is no space now or there are many arguments. */
 static __attribute__((noinline)) tern_status short_slowly(tern_ctx *ctx, int peer, unsigned handler,
                                                           const uint32_t *args, unsigned nargs)
 {
@@ -207,7 +208,8 @@ tern_status tern_am_reply(tern_am_token *token, const tern_am *message)
     return st;
 }
 
-/* Where neither the target's memory nor a buffer of the caller's can hold the payload, the queue must. */
+/* Check the wish for a long message. If neither the target's memory nor a buffer of the caller can hold the payload,
+ * the queue must. */
 static tern_status check_long_wish(const tern_am_wish *wish, int peer, size_t longest, const char *what)
 {
     tern_status st = check_long(wish->region, peer, wish->offset, wish->max, what);
@@ -334,7 +336,7 @@ size_t tern_am_max_long(const tern_ctx *ctx, int rank, unsigned nargs)
     return tern_am_max_medium(ctx, rank, nargs) > 0 ? SIZE_MAX / 2 : 0;
 }
 
-/* A condition of the program's. */
+/* A condition of the program that a wait checks. */
 struct until {
     tern_ctx *ctx;
     bool (*condition)(void *arg);

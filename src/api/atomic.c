@@ -1,4 +1,4 @@
-/* atomic.c: the public calls of tern/atomic.h that are not inlined. Check, read the operand, go. */
+/* atomic.c: the public calls of tern/atomic.h that are not inlined: check, read the operand, then call op/atomic. */
 #include <tern/atomic.h>
 #include <tern/notify.h>
 
@@ -94,10 +94,10 @@ tern_status tern_atomic_domain_info(const tern_atomic_domain *domain, tern_atomi
 
 /* ---- checks ---- */
 
-/* A call as it came. */
+/* The arguments of a call. */
 struct call {
     tern_ctx                 *ctx;
-    const tern_atomic_domain *domain; /* NULL: it needs none */
+    const tern_atomic_domain *domain; /* NULL: the call needs no domain */
     tern_region              *region;
     int                       rank;
     const char               *what;
@@ -122,7 +122,7 @@ static __attribute__((cold, noinline)) tern_status refuse_args(const struct call
                                                                      : "a place for the result");
 }
 
-/* Read what the operation needs. */
+/* Read the operands that the operation needs. */
 static tern_status read_args(const struct call *c, const tern_atomic_args *args, struct tern_op_atomic *a)
 {
     uint32_t op;
@@ -166,7 +166,7 @@ static bool is_member(const struct tern_team *team, int world)
     return false;
 }
 
-/* The part as the network reaches it, for domains whose operations all go that way. */
+/* Use the part as the network reaches it, for domains whose operations all go through the network. */
 static tern_status by_network(const struct call *c, struct tern_op_atomic *a)
 {
     if (!is_member(c->domain->team, a->part->rank))
@@ -178,7 +178,7 @@ static tern_status by_network(const struct call *c, struct tern_op_atomic *a)
     return TERN_OK;
 }
 
-/* Fill the part, after every check. */
+/* Make all checks and fill in the part. */
 static tern_status check_target(const struct call *c, uint64_t offset, struct tern_op_atomic *a)
 {
     size_t      size = tern_op_exec_size(a->type);
@@ -218,7 +218,7 @@ static tern_status need_domain(const tern_atomic_domain *domain, const char *wha
 
 /* ---- operations ---- */
 
-/* The notification of an operation: of as many bytes as the value has. */
+/* Fill in the notification of an operation. Its byte count is the size of the value. */
 static tern_status note_of(const struct call *c, struct tern_op_atomic *a, uint32_t tag, struct tern_notification *note)
 {
     const struct tern_link_part *part = &c->region->part[a->part->rank]; /* not as the network reaches it */
@@ -268,7 +268,7 @@ tern_status tern_rmw_far(tern_ctx *ctx, tern_region *region, int rank, uint64_t 
     return run(&c, offset, type, args);
 }
 
-/* One that counts, or waits for a counter. */
+/* Submit an operation that updates a counter or waits for one. */
 static __attribute__((noinline)) tern_status start_later(const struct call *c, const struct tern_op_atomic *a,
                                                          const tern_opts *opts)
 {

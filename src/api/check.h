@@ -6,28 +6,29 @@
 
 #include "core/context.h"
 
-/* Find the part of a rank of the context's team. */
+/* Find the part of a rank of the context's team. Returns an error if an argument is invalid. */
 tern_status tern_api_part(const tern_ctx *ctx, const tern_region *region, int rank, const char *what,
                           const struct tern_link_part **part);
 
-/* Whether the rank, which there is, is still there. */
+/* Check that the rank, which must be valid, is alive. */
 tern_status tern_api_alive(const tern_ctx *ctx, int rank, const char *what);
 
-/* Every check that a contiguous transfer needs; xfer->part is filled. */
+/* Make all checks for a contiguous transfer, and fill in xfer->part. */
 tern_status tern_api_xfer(const tern_ctx *ctx, const tern_region *region, int rank, struct tern_xfer *xfer,
                           const char *what);
 
-/* Whether the options make sense. */
+/* Check that the options are valid. */
 tern_status tern_api_opts(const tern_opts *opts, const char *what);
 
-/* Whether the operation counts, or waits for a counter; and whether it may, on this context. */
+/* tern_api_is_later: whether the operation updates a counter or waits for one. tern_api_later: check that it may do so
+ * on this context. */
 static inline bool tern_api_is_later(const tern_opts *opts)
 {
     return TERN_UNLIKELY(opts->counter != NULL || opts->when != NULL);
 }
 tern_status tern_api_later(const tern_ctx *ctx, const tern_opts *opts, const char *what);
 
-/* Whether the rank of the part can be notified: it is in the region's team. */
+/* Whether the rank of the part can be notified, which requires that it is in the region's team. */
 bool tern_api_notifies(const struct tern_link_part *part, int rank, const char *what);
 
 /* Fill the events of an operation that has nothing to do. */

@@ -82,7 +82,7 @@ tern_status tern_counter_read(const tern_counter *counter, uint64_t *value, uint
     return TERN_OK;
 }
 
-/* A counter that is waited for. */
+/* A wait for a counter. */
 struct await {
     tern_counter *counter;
     uint64_t      threshold;

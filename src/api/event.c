@@ -6,11 +6,11 @@
 #include "core/context.h"
 #include "core/wait.h"
 
-/* Several events that are waited for together. */
+/* A wait for several events. */
 struct bunch {
     tern_event *event;
     size_t      n;
-    size_t      index; /* any: the one that is done */
+    size_t      index; /* of the completed event, when waiting for any */
     const char *what;
 };
 
@@ -24,7 +24,8 @@ tern_status tern_event_poll(tern_event *event)
     return tern_core_event_test(event);
 }
 
-/* Progress each context that has an event among those not done; events of one context mostly stand together. */
+/* Make progress on each context that has an incomplete event in the list. Events of one context are usually
+ * adjacent. */
 static void bunch_progress(const struct bunch *b)
 {
     struct tern_ctx *last = NULL;
@@ -65,7 +66,7 @@ static tern_status any_poll(void *arg)
     return TERN_PENDING;
 }
 
-/* Empties events only when all are done, so that a wait that times out loses no error. */
+/* Resets the events only when all are complete, so that a wait that times out loses no error. */
 static tern_status all_poll(void *arg)
 {
     struct bunch *b = arg;

@@ -1,5 +1,5 @@
-/* inline.c: the exported copies of every function that the public headers define inline, for calls that are not
- * inlined: without optimisation, through a function pointer, from another language. */
+/* inline.c: exported copies of all functions that the public headers define inline. They serve calls that are not
+ * inlined: without optimization, through a function pointer, or from another language. */
 #pragma GCC diagnostic ignored "-Wmissing-prototypes" /* the header's definition is the declaration */
 #define TERN_INLINE TERN_API
 #include <tern.h>

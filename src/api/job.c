@@ -71,7 +71,7 @@ tern_status tern_peer_check(int rank)
 void tern_abort(int code, const char *why)
 {
     tern_base_log(TERN_LOG_ERROR, "ends the job%s%s", why ? ": " : "", why ? why : "");
-    code = (code & 0xff) != 0 ? code & 0xff : 1; /* the system keeps the lowest byte only */
+    code = (code & 0xff) != 0 ? code & 0xff : 1; /* the system keeps only the lowest byte */
     tern_boot_pmi_abort(code);
     _Exit(code);
 }

@@ -1,4 +1,4 @@
-/* mutex.c: the public calls of tern/mutex.h: check, find the mutex, go. */
+/* mutex.c: the public calls of tern/mutex.h: check, find the mutex, then call op/atomic/mutex. */
 #include <tern/mutex.h>
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "core/region.h"
 #include "op/atomic/mutex.h"
 
-/* ---- making and giving up ---- */
+/* ---- creating and destroying ---- */
 
 static tern_status check_create(uint64_t count, size_t bytes)
 {
@@ -19,7 +19,7 @@ static tern_status check_create(uint64_t count, size_t bytes)
     return TERN_OK;
 }
 
-/* The set is part of its region, so that it ends with it. */
+/* Create a set of mutexes. The set is part of its region and is freed with the region. */
 static tern_status create(tern_ctx *ctx, uint64_t count, tern_mutexes **out)
 {
     const tern_region_opts host = { TERN_MEMORY_HOST, NULL };
@@ -57,7 +57,8 @@ tern_status tern_mutex_create(tern_ctx *ctx, uint64_t count, tern_mutexes **out)
     return st;
 }
 
-/* When all have come here nobody locks any more: then each looks at its own. */
+/* Agree on freeing the set. After all ranks have arrived here no rank locks any more, and each rank checks its own
+ * mutexes. */
 static tern_status agree_free(const struct tern_mutexes *m)
 {
     struct tern_team *team = m->region->team;
@@ -94,7 +95,7 @@ tern_status tern_mutex_destroy(tern_mutexes *mutexes)
     return st;
 }
 
-/* ---- using ---- */
+/* ---- locking and unlocking ---- */
 
 static tern_status find(tern_ctx *ctx, const tern_mutexes *mutexes, int rank, uint64_t index, const char *what,
                         struct tern_op_mutex *out)

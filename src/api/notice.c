@@ -7,7 +7,7 @@
 #include "core/wait.h"
 #include "op/notify/notify.h"
 
-#define SOON 128 /* looks, before a wait begins that looks at everything */
+#define SOON 128 /* polls before a wait begins that polls everything */
 
 static __attribute__((cold, noinline)) tern_status is_null(const char *what)
 {
@@ -54,7 +54,7 @@ static inline void tell(const struct tern_notice *notice, tern_notice_info *info
     info->matches = notice->count - notice->left;
 }
 
-/* It is done: the program knows from now on. */
+/* Make a completed request idle and report its last match to the program. */
 static inline tern_status found_done(struct tern_notice *notice, tern_notice_info *info)
 {
     tell(notice, info);
@@ -75,7 +75,7 @@ static __attribute__((cold, noinline)) tern_status hopeless(const struct tern_no
                           notice->name.source);
 }
 
-/* How a started request is after a look: TERN_OK, TERN_PENDING or TERN_ERR_PEER. */
+/* The status of a started request after a poll: TERN_OK, TERN_PENDING or TERN_ERR_PEER. */
 static inline tern_status see(const struct tern_notice *notice, const char *what)
 {
     if (tern_op_notice_state(notice) == TERN_NOTICE_DONE)
@@ -100,10 +100,10 @@ tern_status tern_notice_test(tern_notice *notice, tern_notice_info *info)
     return st == TERN_OK ? found_done(notice, info) : st;
 }
 
-/* A request, or several, that are waited for. */
+/* A wait for one or several requests. */
 struct await {
     tern_notice *const *notice;
-    size_t              n, index; /* index: any: of the one that ended the wait */
+    size_t              n, index; /* index of the request that ended the wait, when waiting for any */
     uint32_t            looks;
     bool                all;
     const char         *what;
@@ -118,7 +118,7 @@ static tern_status one_poll(void *arg)
     return see(notice, a->what);
 }
 
-/* The first that is waited for and not done; NULL: none. */
+/* The first request that is started and not done; NULL: none. */
 static const struct tern_notice *first_pending(const struct await *a)
 {
     for (size_t i = 0; i < a->n; i++)
@@ -138,8 +138,8 @@ static void await_describe(void *arg, char *text, size_t size)
     snprintf(text, size, "%s waits %.200s", a->what, one);
 }
 
-/* Whether it is done after a short while, in which only notifications are looked for, and mostly in the queue in which
- * one came last. */
+/* Poll briefly for notifications only, mostly in the queue in which the last one arrived. Returns whether the request
+ * is done. */
 static __attribute__((noinline)) bool comes_soon(struct tern_notice *notice)
 {
     for (unsigned i = 1; i <= SOON; i++) {
@@ -241,7 +241,7 @@ static __attribute__((cold, noinline)) tern_status is_none(const char *what)
     return tern_base_fail(TERN_ERR_ARG, "%s: any of 0 requests will never be done", what);
 }
 
-/* Look once, for the context of each that is waited for; those of one context mostly stand together. */
+/* Poll once for the context of each request that is waited for. Requests of one context are usually adjacent. */
 static void look_all(struct await *a)
 {
     struct tern_ctx *last = NULL;
@@ -256,7 +256,7 @@ static void look_all(struct await *a)
     }
 }
 
-/* TERN_ERR_STATE, for those that wait for any: none is started. */
+/* The status of several requests. Returns TERN_ERR_STATE for a wait for any if no request is started. */
 static tern_status see_several(struct await *a)
 {
     bool waits = false;

@@ -1,4 +1,4 @@
-/* notify.c: the public calls of tern/notify.h that are contiguous. The others stand beside those without
+/* notify.c: the contiguous calls of tern/notify.h. The other notified calls are next to their forms without
  * notification. */
 #include <tern/notify.h>
 
@@ -49,7 +49,7 @@ static __attribute__((noinline)) tern_status put_otherwise(tern_ctx *ctx, tern_r
     return tern_put_with(ctx, region, rank, offset, src, len, &opts);
 }
 
-/* A few bytes to memory in reach travel with the notification. */
+/* Send a few bytes inline with the notification, if the memory is reachable by stores. */
 static __attribute__((noinline)) tern_status put_carried(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset,
                                                          const void *src, size_t len, uint32_t tag)
 {

@@ -1,4 +1,4 @@
-/* region.c: the public calls of tern/region.h: check, claim the team, go. */
+/* region.c: the public calls of tern/region.h: check, claim the team, then call core/region. */
 #include <tern/region.h>
 
 #include <string.h>
@@ -24,7 +24,7 @@ static tern_status check_alloc(uint64_t size, const tern_region_opts *opts)
     return TERN_OK;
 }
 
-/* What both calls that make regions begin with. */
+/* The checks that both calls that create regions begin with. */
 static tern_status begin(tern_ctx *ctx, tern_region **out, const char *what)
 {
     tern_status st = tern_core_job_running();
@@ -91,7 +91,7 @@ tern_status tern_region_free(tern_region *region)
     return st;
 }
 
-/* The rank in the job of a rank of the region's team; -1: none. */
+/* Translate a rank of the region's team into a rank of the job; -1: not a member. */
 static int world_rank(const tern_region *region, int rank)
 {
     return region && rank >= 0 && rank < region->team->size ? tern_core_team_world(region->team, rank) : -1;

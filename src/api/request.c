@@ -21,7 +21,7 @@ static bool is_started(const struct tern_request *request)
     return request && tern_op_request_state(request) != TERN_REQUEST_IDLE;
 }
 
-/* Whether it is done, without progress. */
+/* Whether the request is done. Makes no progress. */
 static inline bool is_done(struct tern_request *request)
 {
     return tern_op_request_state(request) == TERN_REQUEST_DONE || TERN_UNLIKELY(tern_op_request_hopeless(request));
@@ -63,7 +63,7 @@ static __attribute__((cold, noinline)) void tell_failure(const struct tern_reque
                        request->source, tern_strerror(request->status));
 }
 
-/* It is done: the program knows from now on. Returns how it ended. */
+/* Release a completed request, or make it idle if it is persistent, and report its message. Returns its status. */
 static inline tern_status found_done(tern_request **at, tern_message_info *info, const char *what)
 {
     struct tern_request *request = *at;
@@ -80,7 +80,8 @@ static inline tern_status found_done(tern_request **at, tern_message_info *info,
         tern_op_request_drop(request);
         *at = NULL;
     } else {
-        atomic_store_explicit(&request->state, TERN_REQUEST_IDLE, memory_order_relaxed); /* the context's thread */
+        /* relaxed: only the context's thread accesses it now */
+        atomic_store_explicit(&request->state, TERN_REQUEST_IDLE, memory_order_relaxed);
     }
     return st;
 }
@@ -96,12 +97,13 @@ tern_status tern_request_test(tern_request **request, tern_message_info *info)
     return is_done(*request) ? found_done(request, info, "tern_request_test") : TERN_PENDING;
 }
 
-/* A request, or several, that are waited for. */
+/* A wait for one or several requests. */
 struct await {
     tern_request   **request;
-    size_t           n, index; /* index: any: of the one that ended the wait */
-    size_t           past;     /* all: those before this one are done, or not started */
-    struct tern_ctx *ctx;      /* all: of those behind past; NULL: they have several */
+    size_t           n, index; /* index of the request that ended the wait, when waiting for any */
+    size_t           past;     /* when waiting for all: the requests before this one are done or not started */
+    struct tern_ctx *ctx;      /* when waiting for all: the context of the requests from past on; NULL: there are
+                                * several */
     bool             all;
     const char      *what;
 };
@@ -114,7 +116,7 @@ static tern_status one_poll(void *arg)
     return is_done(request) ? TERN_OK : TERN_PENDING;
 }
 
-/* The first that is not done; NULL: none. */
+/* The first request that is not done; NULL: none. */
 static const struct tern_request *first_pending(const struct await *a)
 {
     for (size_t i = 0; i < a->n; i++)
@@ -161,9 +163,9 @@ tern_status tern_api_request_wait(tern_request **request, tern_deadline deadline
     return wait_for_one(request, deadline, info, what);
 }
 
-/* ---- several ---- */
+/* ---- several requests ---- */
 
-/* Who waits for all that are of one context need not look at each every time. */
+/* Find the common context of all requests, so that a wait for all of them need not check each one at every poll. */
 static void choose_ctx(struct await *a)
 {
     for (size_t i = 0; i < a->n; i++) {
@@ -179,7 +181,7 @@ static void choose_ctx(struct await *a)
     }
 }
 
-/* Progress for the context of each that is not done; those of one context mostly stand together. */
+/* Make progress on the context of each request that is not done. Requests of one context are usually adjacent. */
 static void progress_all(const struct await *a)
 {
     struct tern_ctx *last = NULL;
@@ -198,7 +200,7 @@ static void progress_all(const struct await *a)
     }
 }
 
-/* TERN_OK: one is done. TERN_ERR_STATE: none is started. */
+/* Returns TERN_OK if a request is done, and TERN_ERR_STATE if none is started. */
 static tern_status see_any(struct await *a)
 {
     bool waits = false;
@@ -257,8 +259,8 @@ tern_status tern_request_wait_any(tern_request **requests, size_t n, tern_deadli
     return any_found(&a, tern_core_wait(&wait), index, info);
 }
 
-/* All are done, or not started: the program knows. From the last to the first, so that the detail is that of the lowest
- * index. */
+/* Release all requests, which are done or not started, and report their messages. This goes from the last to the first,
+ * so that the error detail is that of the lowest index. */
 static inline tern_status take_all(const struct await *a, tern_message_info *infos, tern_status *statuses)
 {
     tern_status st = TERN_OK;
@@ -334,7 +336,7 @@ tern_status tern_request_wait_some(tern_request **requests, size_t n, tern_deadl
     return st;
 }
 
-/* ---- the rest ---- */
+/* ---- starting, cancelling, freeing ---- */
 
 tern_status tern_request_start(tern_request *request)
 {
@@ -368,7 +370,8 @@ tern_status tern_request_cancel(tern_request **at)
         return not_started("tern_request_cancel");
     if (tern_op_request_state(request) == TERN_REQUEST_DONE || !tern_op_request_cancel(request))
         return TERN_PENDING;
-    atomic_store_explicit(&request->state, TERN_REQUEST_IDLE, memory_order_relaxed); /* the context's thread */
+    /* relaxed: only the context's thread accesses it now */
+    atomic_store_explicit(&request->state, TERN_REQUEST_IDLE, memory_order_relaxed);
     if (!request->persistent) {
         tern_op_request_drop(request);
         *at = NULL;

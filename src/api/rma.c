@@ -1,5 +1,5 @@
-/* rma.c: the public calls of tern/rma.h that are not inlined, and those parts of the inlined ones that are not
- * either. Check, find the part, go. */
+/* rma.c: the public calls of tern/rma.h that are not inlined, and the out-of-line parts of the inlined ones: check,
+ * find the part, then call op/contig. */
 #include <tern/rma.h>
 
 #include <string.h>
@@ -15,7 +15,8 @@ void tern_copy_pieces(void *to, const void *from, size_t len)
     unsigned char       *t = to;
     const unsigned char *f = from;
 
-    if ((uintptr_t)t - (uintptr_t)f >= len) { /* going upwards, no piece overwrites what is still to be read */
+    if ((uintptr_t)t - (uintptr_t)f >= len) { /* copying upwards, no piece overwrites bytes that are still to be
+                                               * read */
         for (; len > TERN_COPY_PIECE; len -= TERN_COPY_PIECE, t += TERN_COPY_PIECE, f += TERN_COPY_PIECE)
             memmove(t, f, TERN_COPY_PIECE);
     }
@@ -38,7 +39,7 @@ static tern_status run(tern_ctx *ctx, tern_region *region, int rank, struct tern
     return st < 0 || xfer->len == 0 ? st : tern_op_contig_run(ctx, xfer, what);
 }
 
-/* One that counts, or waits for a counter. */
+/* Submit an operation that updates a counter or waits for one. */
 static __attribute__((noinline)) tern_status start_later(tern_ctx *ctx, int rank, const struct tern_xfer *xfer,
                                                          const tern_opts *opts, const char *what)
 {

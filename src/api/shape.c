@@ -1,4 +1,4 @@
-/* shape.c: the public calls of tern/shape.h. Check every piece, describe the transfer, go. */
+/* shape.c: the public calls of tern/shape.h: check every piece, describe the transfer, then call op/shape. */
 #include "api/shape.h"
 
 #include <tern/notify.h>
@@ -11,7 +11,7 @@
 #include "op/trigger/engine.h"
 #include "op/shape/overlap.h"
 
-/* The lists of the public header are read as those of a side. */
+/* The lists of the public header are read directly as lists of a layout. */
 _Static_assert(sizeof(tern_piece) == sizeof(struct tern_layout_extent) && sizeof(void *) == sizeof(uint64_t) &&
                    offsetof(tern_piece, len) == offsetof(struct tern_layout_extent, len),
                "a piece is an entry");
@@ -37,7 +37,7 @@ static __attribute__((cold, noinline)) tern_status out_of_part(const struct tern
         piece, (unsigned long long)len, (unsigned long long)offset, (unsigned long long)shape->part->size, c->rank);
 }
 
-/* Find the part, and see that the rank is there. */
+/* Find the part, and check that the rank is alive. */
 static tern_status check_target(const struct tern_api_call *c, const void *description, struct tern_shape *shape)
 {
     tern_status st = tern_api_part(c->ctx, c->region, c->rank, c->what, &shape->part);
@@ -61,7 +61,8 @@ static __attribute__((cold, noinline)) tern_status too_much(const struct tern_ap
     return tern_base_fail(TERN_ERR_RANGE, "%s: the pieces have more bytes than any memory", c->what);
 }
 
-/* Debug builds: neither pieces of the destination nor the two sides overlap. Pieces that are added to may. */
+/* In debug builds, check that neither the pieces of the destination nor the two sides overlap. Pieces of an accumulate
+ * may overlap. */
 static __attribute__((noinline)) tern_status check_overlap(const struct tern_api_call *c,
                                                            const struct tern_shape    *shape)
 {
@@ -96,7 +97,7 @@ static tern_status go_add(const struct tern_api_call *c, struct tern_shape *shap
     return c->opts ? tern_op_acc_start(c->ctx, shape, c->opts, c->what) : tern_op_acc_run(c->ctx, shape, c->what);
 }
 
-/* One that counts, or waits for a counter. */
+/* Submit an operation that updates a counter or waits for one. */
 static __attribute__((noinline)) tern_status go_later(const struct tern_api_call *c, struct tern_shape *shape)
 {
     tern_status st = tern_api_later(c->ctx, c->opts, c->what);
@@ -109,7 +110,7 @@ static __attribute__((noinline)) tern_status go_later(const struct tern_api_call
     return tern_op_engine_submit(c->ctx, tern_op_trigger_shape(shape, c->adds, c->opts, c->what), c->opts);
 }
 
-/* There is nothing to transfer, but perhaps to tell, or to count. */
+/* Complete a call without data, which may still have to notify or to update a counter. */
 static tern_status nothing(const struct tern_api_call *c, const struct tern_shape *shape)
 {
     const struct tern_xfer xfer = { .part = shape->part };
@@ -152,12 +153,11 @@ tern_status tern_api_shape_go(const struct tern_api_call *c, struct tern_shape *
 
 /* ---- vector ---- */
 
-/* Lists may be long, so most of them are seen to be right without a branch for each entry: as long as no number of
- * those that must be small has its highest bit set, nothing has wrapped. What is not that simple is looked at
- * exactly. */
+/* Lists may be long, so most of them are checked without a branch per entry: if the highest bit of every number that
+ * must be small is clear, no sum has wrapped. Other lists are checked exactly, entry by entry. */
 #define HIGHEST ((uint64_t)1 << 63)
 
-/* Whether the sum of so many lengths cannot wrap; lens has every bit that one of them has. */
+/* Whether the sum of count lengths cannot wrap. lens is the bitwise OR of all lengths. */
 static bool sum_is_simple(uint64_t lens, size_t count)
 {
     return lens >> 32 == 0 && count >> 31 == 0;
@@ -231,7 +231,7 @@ static tern_status check_extents(const struct tern_api_call *c, const tern_vecto
 
 tern_status tern_api_vector(const struct tern_api_call *c, const tern_vector *v)
 {
-    struct tern_shape shape; /* not zeroed: that takes longer than a short list */
+    struct tern_shape shape; /* not zeroed, because that takes longer than a short list */
     uint64_t          near, far;
     tern_status       st = check_target(c, v, &shape);
 
@@ -254,7 +254,7 @@ tern_status tern_api_vector(const struct tern_api_call *c, const tern_vector *v)
 
 /* ---- indexed ---- */
 
-/* The piece with the highest place is the one that may go too far. */
+/* The index of the piece with the highest offset, which is the one that may be out of range. */
 static size_t highest(const tern_layout_offset *at, size_t count)
 {
     size_t which = 0;
@@ -265,7 +265,7 @@ static size_t highest(const tern_layout_offset *at, size_t count)
     return which;
 }
 
-/* Whether all places are between low and high, both below half of all numbers. */
+/* Whether all offsets are between low and high, which are both below half of the number range. */
 static bool all_between(const tern_layout_offset *at, size_t count, uint64_t low, uint64_t high)
 {
     uint64_t bits = high;
@@ -300,7 +300,7 @@ static tern_status check_indexed(const struct tern_api_call *c, const tern_index
 
 tern_status tern_api_indexed(const struct tern_api_call *c, const tern_indexed *x)
 {
-    struct tern_shape shape; /* not zeroed: that takes longer than a short list */
+    struct tern_shape shape; /* not zeroed, because that takes longer than a short list */
     uint64_t          near, far;
     tern_status       st = check_target(c, x, &shape);
 
@@ -357,7 +357,7 @@ static tern_status check_strided(const struct tern_api_call *c, const tern_strid
 
 tern_status tern_api_strided(const struct tern_api_call *c, const tern_strided *s)
 {
-    struct tern_shape        shape; /* no sides: op makes them where it needs them */
+    struct tern_shape        shape; /* without layouts: op creates them where it needs them */
     struct tern_stride       stride;
     struct tern_stride_input in;
     tern_status              st = check_target(c, s, &shape);
@@ -385,7 +385,7 @@ tern_status tern_api_strided(const struct tern_api_call *c, const tern_strided *
 
 /* ---- the calls ---- */
 
-/* Those of one verb and shape. */
+/* The calls of one verb and shape. */
 #define CALLS(verb, shape, gets)                                                                                     \
     tern_status tern_##verb##_##shape(tern_ctx *ctx, tern_region *region, int rank, const tern_##shape *description) \
     {                                                                                                                \

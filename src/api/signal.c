@@ -22,7 +22,7 @@ static tern_status check_word(const struct tern_link_part *part, uint64_t offset
     return TERN_OK;
 }
 
-/* ---- giving ---- */
+/* ---- sending signals ---- */
 
 static tern_status read_signal(const tern_ctx *ctx, int rank, const tern_signal *signal, const char *what,
                                struct tern_op_atomic *word)
@@ -42,7 +42,8 @@ static tern_status read_signal(const tern_ctx *ctx, int rank, const tern_signal 
     return check_word(word->part, signal->offset, rank, what);
 }
 
-/* Loads and stores reach both places, and nothing has to be waited for. */
+/* Complete the put and the signal now, if loads and stores reach both locations and nothing has to be waited for.
+ * Returns false, with no effect, otherwise. */
 static inline bool at_once(const tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, const void *src,
                            size_t len, const tern_signal *signal)
 {
@@ -114,7 +115,7 @@ tern_status tern_put_signal_with(tern_ctx *ctx, tern_region *region, int rank, u
     return tern_op_signal_start(ctx, &xfer, &word, opts, "tern_put_signal");
 }
 
-/* ---- waiting ---- */
+/* ---- waiting for signals ---- */
 
 struct await {
     tern_ctx       *ctx;
@@ -138,7 +139,7 @@ static bool holds(uint64_t word, tern_compare compare, uint64_t value)
 
 static tern_status look(struct await *a)
 {
-    /* acquire: the data after the word. Pairs with the release of who gave the signal. */
+    /* acquire: the data after the word. Pairs with the release of the rank that sent the signal. */
     a->seen = __atomic_load_n(a->word, __ATOMIC_ACQUIRE);
     return holds(a->seen, a->compare, a->value) ? TERN_OK : TERN_PENDING;
 }

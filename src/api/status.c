@@ -1,4 +1,4 @@
-/* status.c: the texts of statuses, from the one list in the public header. */
+/* status.c: the texts of statuses, generated from the list in the public header. */
 #include <tern/status.h>
 
 #include "base/status.h"

@@ -5,7 +5,7 @@
 
 #include "core/context.h"
 
-/* Complete everything under way on the context. */
+/* Complete all outstanding operations of the context. */
 static tern_status complete(tern_ctx *ctx, const char *what)
 {
     if (!ctx)
@@ -15,7 +15,7 @@ static tern_status complete(tern_ctx *ctx, const char *what)
 
 tern_status tern_fence(tern_ctx *ctx)
 {
-    tern_status st = complete(ctx, "tern_fence"); /* what is complete is ordered */
+    tern_status st = complete(ctx, "tern_fence"); /* completed operations are ordered */
 
     /* acq_rel: earlier copies before later ones. Pairs with the fences of a rank that reads both. */
     atomic_thread_fence(memory_order_acq_rel);
@@ -26,8 +26,8 @@ static tern_status quiet(tern_ctx *ctx, const char *what)
 {
     tern_status st = complete(ctx, what);
 
-    /* seq_cst: all this thread wrote before all that it reads next. Pairs with the same fence of another rank: of two
-     * ranks that each put, call this and get, at least one sees the other's data. */
+    /* seq_cst: everything that this thread wrote before everything that it reads next. Pairs with the same fence on
+     * another rank: if two ranks each put, call this and get, at least one of them sees the other's data. */
     atomic_thread_fence(memory_order_seq_cst);
     if (st < 0)
         return st;

@@ -71,7 +71,7 @@ static __attribute__((noinline)) tern_status isend_any(tern_ctx *ctx, int rank, 
     return start_send(ctx, TERN_REQUEST_SEND, rank, tag, buf, len, out, "tern_isend");
 }
 
-/* Whether a send may leave by the shortest way: what is asked for makes sense. */
+/* Whether the arguments permit the fast path of a send. */
 static inline bool is_usual(const tern_ctx *ctx, int rank, int64_t tag, const void *buf)
 {
     return ctx && buf && (uint32_t)rank < (uint32_t)ctx->team->size && (uint64_t)tag <= (uint64_t)TERN_TAG_MAX;
@@ -83,8 +83,8 @@ static __attribute__((noinline)) tern_status ring(struct tern_slot *slot)
     return TERN_OK;
 }
 
-/* The message is there: wake its receiver where it sleeps. That is the last thing that is done, so that no register has
- * to be kept for what comes behind. */
+/* Wake the receiver of a message that was sent, if it sleeps. This comes last, so that no register has to be saved for
+ * later code. */
 static inline tern_status has_left(struct tern_slot *slot)
 {
     return TERN_LIKELY(tern_link_is_awake(slot)) ? TERN_OK : ring(slot);
@@ -131,7 +131,7 @@ static __attribute__((cold, noinline)) tern_status in_handler(const char *what)
     return tern_base_fail(TERN_ERR_STATE, "%s: a handler of an active message must not wait for this", what);
 }
 
-/* Wait for a request of a blocking call, which is gone then. */
+/* Wait for the request of a blocking call, and release it. */
 static tern_status finish(tern_ctx *ctx, tern_request **request, tern_message_info *info, const char *what)
 {
     tern_status st = tern_api_request_wait(request, tern_core_ctx_deadline(ctx), info, what);
@@ -200,10 +200,10 @@ tern_status tern_ssend(tern_ctx *ctx, int rank, int64_t tag, const void *buf, si
 
 /* ---- receives ---- */
 
-/* What is asked for: a source or any, and a tag or any, or bits of it. */
+/* What a receive or probe asks for: a source or any source, and a tag, any tag, or a masked tag. */
 struct wish {
     int     source;
-    int64_t tag, mask; /* mask: of all bits where there is none */
+    int64_t tag, mask; /* mask: all bits if there is no mask */
 };
 
 #define EVERY_BIT TERN_TAG_MAX
@@ -241,8 +241,8 @@ static inline uint64_t tag_of(const struct wish *wish)
     return wish->tag == TERN_ANY_TAG ? 0 : (uint64_t)wish->tag;
 }
 
-/* Check, and make the request of a receive, which is not started. Inlined: what the common calls ask for is known where
- * they are compiled. */
+/* Check the arguments, and create the request of a receive without starting it. Inlined, because the arguments of the
+ * common calls are known at compile time. */
 static inline __attribute__((always_inline)) tern_status recv_request(tern_ctx *ctx, const struct wish *wish, void *buf,
                                                                       size_t size, tern_request **out, const char *what)
 {
@@ -373,7 +373,7 @@ struct probing {
     const char            *what;
 };
 
-/* TERN_PENDING: there is none. */
+/* Poll for a matching message. Returns TERN_PENDING if there is none. */
 static tern_status look(struct probing *p)
 {
     struct tern_op_seen seen;
@@ -394,7 +394,7 @@ static tern_status probe_poll(void *arg)
     tern_core_ctx_progress(p->ctx);
     if ((st = look(p)) != TERN_PENDING || !tern_op_tagged_deserted(p->ctx, &p->name))
         return st;
-    if ((st = look(p)) != TERN_PENDING) /* it came before the last of them was gone */
+    if ((st = look(p)) != TERN_PENDING) /* it arrived before the last sender died */
         return st;
     return tern_api_deserted(&p->name, p->what);
 }
@@ -455,7 +455,7 @@ static tern_status matched_probe(tern_ctx *ctx, const struct wish *wish, tern_de
 
     if (!ctx || !out)
         return is_null(what);
-    if (!ctx->tagged && !tern_op_request_make(ctx)) /* the context knows from now on that it has messages */
+    if (!ctx->tagged && !tern_op_request_make(ctx)) /* the context must have tagged state from now on */
         return no_memory(what);
     if ((st = probe(ctx, wish, deadline, &p)) != TERN_OK)
         return st;

@@ -1,4 +1,4 @@
-/* version.c: which Tern this is. */
+/* version.c: the version of this library. */
 #include <tern/version.h>
 
 const char *tern_version(void)
