@@ -39,14 +39,14 @@ static tern_status check_strided(const struct tern_api_call *c, const struct ter
 }
 
 /* Check that the pieces of a list consist of whole elements. */
-static tern_status check_cuts(const struct tern_api_call *c, const struct tern_layout *side)
+static tern_status check_cuts(const struct tern_api_call *c, const struct tern_layout *layout)
 {
-    const struct tern_layout_extent *list = side->list;
+    const struct tern_layout_extent *list = layout->list;
     uint64_t                         low = tern_acc_op_bytes(c->sum.type) - 1; /* a power of two */
 
-    if (side->kind == TERN_LAYOUT_INDEXED)
-        return side->run & low ? is_cut(c, side->run) : TERN_OK;
-    for (uint64_t i = 0; i < side->count; i++)
+    if (layout->kind == TERN_LAYOUT_INDEXED)
+        return layout->run & low ? is_cut(c, layout->run) : TERN_OK;
+    for (uint64_t i = 0; i < layout->count; i++)
         if (list[i].len & low)
             return is_cut(c, list[i].len);
     return TERN_OK;
@@ -54,13 +54,14 @@ static tern_status check_cuts(const struct tern_api_call *c, const struct tern_l
 
 static tern_status check_places(const struct tern_api_call *c, const struct tern_shape *shape)
 {
-    const struct tern_layout *far = &shape->remote;
+    const struct tern_layout *remote = &shape->remote;
     uint64_t                  low = tern_acc_op_align(c->sum.type) - 1; /* a power of two */
 
-    for (uint64_t i = 0; i < far->count; i++) {
-        bool     empty = far->kind == TERN_LAYOUT_VECTOR && ((const struct tern_layout_extent *)far->list)[i].len == 0;
-        uint64_t at = far->kind == TERN_LAYOUT_INDEXED ? ((const tern_layout_offset *)far->list)[i]
-                                                       : ((const struct tern_layout_extent *)far->list)[i].at;
+    for (uint64_t i = 0; i < remote->count; i++) {
+        bool empty =
+            remote->kind == TERN_LAYOUT_VECTOR && ((const struct tern_layout_extent *)remote->list)[i].len == 0;
+        uint64_t at = remote->kind == TERN_LAYOUT_INDEXED ? ((const tern_layout_offset *)remote->list)[i]
+                                                          : ((const struct tern_layout_extent *)remote->list)[i].at;
 
         if (!empty && ((shape->part->addr + at) & low))
             return is_astray(c, shape, at);

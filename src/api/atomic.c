@@ -219,14 +219,15 @@ static tern_status need_domain(const tern_atomic_domain *domain, const char *wha
 /* ---- operations ---- */
 
 /* Fill in the notification of an operation. Its byte count is the size of the value. */
-static tern_status note_of(const struct call *c, struct tern_op_atomic *a, uint32_t tag, struct tern_notification *note)
+static tern_status notification_of(const struct call *c, struct tern_op_atomic *a, uint32_t tag,
+                                   struct tern_notification *notification)
 {
     const struct tern_link_part *part = &c->region->part[a->part->rank]; /* not as the network reaches it */
 
     if (!tern_api_notifies(part, c->rank, c->what))
         return TERN_ERR_RANGE;
-    *note = tern_op_notification_of(part, tern_op_exec_size(a->type), tag);
-    a->notification = note;
+    *notification = tern_op_notification_of(part, tern_op_exec_size(a->type), tag);
+    a->notification = notification;
     return TERN_OK;
 }
 
@@ -290,7 +291,7 @@ tern_status tern_atomic_with(tern_ctx *ctx, tern_atomic_domain *domain, tern_reg
     const struct call        c = { ctx, domain, region, rank, "tern_atomic" };
     const tern_opts          nbi = { 0 };
     struct tern_op_atomic    a;
-    struct tern_notification note;
+    struct tern_notification notification;
     tern_opts                known;
     tern_status              st = need_domain(domain, c.what);
 
@@ -299,7 +300,7 @@ tern_status tern_atomic_with(tern_ctx *ctx, tern_atomic_domain *domain, tern_reg
     known.flags &= ~(TERN_ACQUIRE | TERN_RELEASE);
     if (st < 0 || (st = tern_api_opts(&known, c.what)) < 0 || (st = check(&c, offset, domain->type, args, &a)) < 0)
         return st;
-    if ((opts->flags & TERN_NOTIFY) && (st = note_of(&c, &a, opts->tag, &note)) < 0)
+    if ((opts->flags & TERN_NOTIFY) && (st = notification_of(&c, &a, opts->tag, &notification)) < 0)
         return st;
     if (tern_api_is_later(opts))
         return start_later(&c, &a, opts);
@@ -311,10 +312,11 @@ tern_status tern_atomic_notify(tern_ctx *ctx, tern_atomic_domain *domain, tern_r
 {
     const struct call        c = { ctx, domain, region, rank, "tern_atomic_notify" };
     struct tern_op_atomic    a;
-    struct tern_notification note;
+    struct tern_notification notification;
     tern_status              st = need_domain(domain, c.what);
 
-    if (st < 0 || (st = check(&c, offset, domain->type, args, &a)) < 0 || (st = note_of(&c, &a, tag, &note)) < 0)
+    if (st < 0 || (st = check(&c, offset, domain->type, args, &a)) < 0 ||
+        (st = notification_of(&c, &a, tag, &notification)) < 0)
         return st;
     return tern_op_atomic_run(ctx, &a, c.what);
 }

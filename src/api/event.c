@@ -7,7 +7,7 @@
 #include "core/wait.h"
 
 /* A wait for several events. */
-struct bunch {
+struct events_wait {
     tern_event *event;
     size_t      n;
     size_t      index; /* of the completed event, when waiting for any */
@@ -26,7 +26,7 @@ tern_status tern_event_poll(tern_event *event)
 
 /* Make progress on each context that has an incomplete event in the list. Events of one context are usually
  * adjacent. */
-static void bunch_progress(const struct bunch *b)
+static void events_progress(const struct events_wait *b)
 {
     struct tern_ctx *last = NULL;
 
@@ -42,9 +42,9 @@ static void bunch_progress(const struct bunch *b)
 
 static void bunch_describe(void *arg, char *text, size_t size)
 {
-    const struct bunch *b = arg;
-    char                op[160] = "";
-    size_t              left = 0;
+    const struct events_wait *b = arg;
+    char                      op[160] = "";
+    size_t                    left = 0;
 
     for (size_t i = 0; i < b->n; i++) {
         if (!tern_core_event_done(&b->event[i]) && left++ == 0)
@@ -55,9 +55,9 @@ static void bunch_describe(void *arg, char *text, size_t size)
 
 static tern_status any_poll(void *arg)
 {
-    struct bunch *b = arg;
+    struct events_wait *b = arg;
 
-    bunch_progress(b);
+    events_progress(b);
     for (b->index = 0; b->index < b->n; b->index++) {
         tern_status st = tern_core_event_test(&b->event[b->index]);
         if (st != TERN_PENDING)
@@ -69,10 +69,10 @@ static tern_status any_poll(void *arg)
 /* Resets the events only when all are complete, so that a wait that times out loses no error. */
 static tern_status all_poll(void *arg)
 {
-    struct bunch *b = arg;
-    tern_status   first = TERN_OK; /* the error with the lowest index */
+    struct events_wait *b = arg;
+    tern_status         first = TERN_OK; /* the error with the lowest index */
 
-    bunch_progress(b);
+    events_progress(b);
     for (size_t i = 0; i < b->n; i++)
         if (!tern_core_event_done(&b->event[i]))
             return TERN_PENDING;
@@ -85,8 +85,8 @@ static tern_status all_poll(void *arg)
 
 tern_status tern_event_wait(tern_event *event, tern_deadline deadline)
 {
-    struct bunch     b = { .event = event, .n = 1, .what = "tern_event_wait" };
-    struct tern_wait wait = { .poll = all_poll, .describe = bunch_describe, .arg = &b, .deadline = deadline };
+    struct events_wait b = { .event = event, .n = 1, .what = "tern_event_wait" };
+    struct tern_wait   wait = { .poll = all_poll, .describe = bunch_describe, .arg = &b, .deadline = deadline };
 
     if (!event)
         return tern_base_fail(TERN_ERR_ARG, "tern_event_wait: event is NULL");
@@ -95,9 +95,9 @@ tern_status tern_event_wait(tern_event *event, tern_deadline deadline)
 
 tern_status tern_event_wait_any(tern_event *events, size_t n, tern_deadline deadline, size_t *index)
 {
-    struct bunch     b = { .event = events, .n = n, .what = "tern_event_wait_any" };
-    struct tern_wait wait = { .poll = any_poll, .describe = bunch_describe, .arg = &b, .deadline = deadline };
-    tern_status      st;
+    struct events_wait b = { .event = events, .n = n, .what = "tern_event_wait_any" };
+    struct tern_wait   wait = { .poll = any_poll, .describe = bunch_describe, .arg = &b, .deadline = deadline };
+    tern_status        st;
 
     if (!events || !index || n == 0)
         return tern_base_fail(TERN_ERR_ARG, "tern_event_wait_any: a pointer is NULL or n is 0");
@@ -109,8 +109,8 @@ tern_status tern_event_wait_any(tern_event *events, size_t n, tern_deadline dead
 
 tern_status tern_event_wait_all(tern_event *events, size_t n, tern_deadline deadline)
 {
-    struct bunch     b = { .event = events, .n = n, .what = "tern_event_wait_all" };
-    struct tern_wait wait = { .poll = all_poll, .describe = bunch_describe, .arg = &b, .deadline = deadline };
+    struct events_wait b = { .event = events, .n = n, .what = "tern_event_wait_all" };
+    struct tern_wait   wait = { .poll = all_poll, .describe = bunch_describe, .arg = &b, .deadline = deadline };
 
     if (!events && n > 0)
         return tern_base_fail(TERN_ERR_ARG, "tern_event_wait_all: events is NULL");

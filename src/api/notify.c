@@ -50,8 +50,8 @@ static __attribute__((noinline)) tern_status put_otherwise(tern_ctx *ctx, tern_r
 }
 
 /* Send a few bytes inline with the notification, if the memory is reachable by stores. */
-static __attribute__((noinline)) tern_status put_carried(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset,
-                                                         const void *src, size_t len, uint32_t tag)
+static __attribute__((noinline)) tern_status put_inline(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset,
+                                                        const void *src, size_t len, uint32_t tag)
 {
     unsigned char         *to = tern_direct(ctx, region, rank, offset, len);
     struct tern_link_part *part;
@@ -82,5 +82,5 @@ tern_status tern_put_notify_nbi(tern_ctx *ctx, tern_region *region, int rank, ui
                 return TERN_OK;
         }
     }
-    return put_carried(ctx, region, rank, offset, src, len, tag);
+    return put_inline(ctx, region, rank, offset, src, len, tag);
 }

@@ -85,7 +85,7 @@ static __attribute__((noinline)) tern_status ring(struct tern_slot *slot)
 
 /* Wake the receiver of a message that was sent, if it sleeps. This comes last, so that no register has to be saved for
  * later code. */
-static inline tern_status has_left(struct tern_slot *slot)
+static inline tern_status was_sent(struct tern_slot *slot)
 {
     return TERN_LIKELY(tern_link_is_awake(slot)) ? TERN_OK : ring(slot);
 }
@@ -105,7 +105,7 @@ static inline __attribute__((always_inline)) tern_status isend_short(tern_ctx *c
                       !(slot = tern_op_tagged_send_short(ctx, world, (uint64_t)tag, buf, len))))
         return isend_any(ctx, rank, tag, buf, len, out);
     *out = tern_op_request_left(tagged, world, (uint64_t)tag, len);
-    return has_left(slot);
+    return was_sent(slot);
 }
 
 static __attribute__((noinline)) tern_status isend_bytes(tern_ctx *ctx, int rank, int64_t tag, const void *buf,
@@ -175,7 +175,7 @@ static inline __attribute__((always_inline)) tern_status send_short(tern_ctx *ct
             !is_usual(ctx, rank, tag, buf) ||
             !(slot = tern_op_tagged_send_short(ctx, tern_core_team_world(ctx->team, rank), (uint64_t)tag, buf, len))))
         return send_any(ctx, rank, tag, buf, len);
-    return has_left(slot);
+    return was_sent(slot);
 }
 
 static __attribute__((noinline)) tern_status send_bytes(tern_ctx *ctx, int rank, int64_t tag, const void *buf,
