@@ -23,7 +23,7 @@ static tern_status contig_start(struct tern_op_start *attempt)
     return part->path->start(attempt->ctx->lane[part->link], attempt->xfer, c->pending ? &c->pending->op : NULL);
 }
 
-/* Start one transfer. note: the notification that the path delivers with the transfer; NULL: none. */
+/* Start one transfer. notification: the notification that the path delivers with the transfer; NULL: none. */
 static tern_status start_one(struct tern_ctx *ctx, const struct tern_xfer *xfer,
                              const struct tern_notification *notification, const tern_opts *opts, const char *what)
 {

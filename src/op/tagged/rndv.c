@@ -275,7 +275,7 @@ static bool split_is_left(struct tern_request *request)
 
 /* Copy one piece. The piece number comes from memory that the sender can write, so it is checked: only pieces of the
  * message are fetched, and no more of them than the message has. */
-static void split_copy(struct tern_request *request, uint64_t piece)
+static void share_copy(struct tern_request *request, uint64_t piece)
 {
     uint64_t pieces = split_pieces(request), at, end;
     bool     sound = piece < pieces && request->taken < pieces;
@@ -310,7 +310,7 @@ static bool split_pump(struct tern_request *request)
             return false;
         }
         if (tern_base_split_take_front(request->split, &piece)) {
-            split_copy(request, piece);
+            share_copy(request, piece);
             if (!request->stored)
                 continue;
             tern_core_message_keep_awake(); /* storing for other ranks takes precedence over this copy */
