@@ -298,7 +298,7 @@ static void split_close(struct tern_request *request)
 }
 
 /* Like pump() for a split copy. Returns true if all pieces have landed, including those of the sender, or the receive
- * has failed and none of the sender's pieces is in flight. */
+ * has failed and none of the sender's pieces is in flight, or the sender is dead. */
 static bool split_pump(struct tern_request *request)
 {
     bool     again = false;

@@ -300,7 +300,7 @@ tern_status tern_op_tagged_start_send(struct tern_request *request);
 tern_status tern_op_tagged_send_now(struct tern_ctx *ctx, int rank, uint64_t tag, const void *buf, size_t len);
 
 /* Inject a short message with few stores (base/spsc_ring.h). This works only if the message fits into the head, no rank
- * has died, and the biased lock of the ring is held by this thread alone. Returns the slot of the target, whose bell
+ * has died, and this thread owns the biased locks. Returns the slot of the target, whose bell
  * the caller must ring. Returns NULL if the conditions do not hold or the ring is full; then nothing was sent. */
 static inline __attribute__((always_inline)) struct tern_slot *tern_op_tagged_send_short(const struct tern_ctx *ctx,
                                                                                          int rank, uint64_t tag,
