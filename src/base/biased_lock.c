@@ -1,4 +1,4 @@
-/* biased_lock.c: the end of being alone, and the lock after it. */
+/* biased_lock.c: revocation of the bias, and the lock after revocation. */
 #define _GNU_SOURCE
 #include "base/biased_lock.h"
 
@@ -19,20 +19,21 @@ static bool barrier(int command)
 
 void tern_base_bias_claim(void)
 {
-#ifndef TERN_BASE_TSAN /* it knows no barrier by the kernel */
-    bool alone = barrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
+#ifndef TERN_BASE_TSAN /* TSan does not understand membarrier */
+    bool supported = barrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
 
     tern_bias_owner = true;
-    atomic_store(&tern_bias.revoke_seen, !alone);
-    atomic_store(&tern_bias.revoked, !alone);
+    atomic_store(&tern_bias.revoke_seen, !supported);
+    atomic_store(&tern_bias.revoked, !supported);
 #endif
 }
 
 void tern_base_bias_revoke(void)
 {
     atomic_store_explicit(&tern_bias.revoked, true, memory_order_relaxed); /* ordered by the barrier */
-    barrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);                             /* cannot fail: it was registered */
-    /* release: the barrier before whatever a thread does that sees this. Pairs with tern_base_bias_enter(). */
+    barrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);                             /* cannot fail: the process is registered */
+    /* release: orders the barrier before everything that a thread does after it reads this flag. Pairs with the acquire
+     * in tern_base_bias_enter(). */
     atomic_store_explicit(&tern_bias.revoke_seen, true, memory_order_release);
 }
 
@@ -40,7 +41,7 @@ void tern_base_biased_lock_slow(struct tern_biased_lock *lock)
 {
     while (atomic_exchange_explicit(&lock->held, true, memory_order_acquire))
         while (atomic_load_explicit(&lock->held, memory_order_relaxed))
-            sched_yield(); /* the holder may be waiting for this core */
+            sched_yield(); /* the holder may need this core to run */
     while (atomic_load_explicit(&lock->biased, memory_order_acquire))
-        sched_yield(); /* the first thread, for the last time */
+        sched_yield(); /* the owner of the bias is inside for the last time */
 }

@@ -1,9 +1,10 @@
-/* biased_lock.h: exclusion that costs no locked instruction while a process has one thread that communicates.
+/* biased_lock.h: a biased lock, which needs no atomic instruction while only one thread of the process communicates.
  *
- * The thread that calls tern_init is alone until another one asks for exclusion. While it is alone it enters by plain
- * stores. The first other thread ends that for good: it sets tern_bias.ended and has the kernel run a full barrier on
- * every thread of the process (membarrier). After that the first thread is either inside, which its plain store shows,
- * or will see that the time is over; from then on all use locked instructions.
+ * The thread that calls tern_init owns the bias: it acquires the lock with plain stores until another thread wants the
+ * lock. That other thread revokes the bias permanently: it sets tern_bias.revoked and asks the kernel to run a full
+ * barrier on every thread of the process (membarrier). After the barrier the owner is either inside the critical
+ * section, and its plain store shows that, or it will see that the bias is revoked. From then on all threads acquire
+ * the lock with atomic instructions.
  */
 #ifndef TERN_BASE_BIASED_LOCK_H
 #define TERN_BASE_BIASED_LOCK_H
@@ -14,28 +15,33 @@
 #include "base/status.h"
 
 extern struct tern_bias {
-    _Atomic bool revoked; /* for the first thread to see. True where the kernel has no such barrier, and under TSan */
-    _Atomic bool revoke_seen; /* and it has seen it */
+    _Atomic bool revoked;     /* read by the owner. Always true if the kernel lacks membarrier, and under TSan */
+    _Atomic bool revoke_seen; /* the barrier has run, so the owner cannot miss revoked any more */
 } tern_bias;
 
-extern _Thread_local bool tern_bias_owner __attribute__((tls_model("initial-exec"))); /* this thread was the first */
+/* The calling thread owns the bias. */
+extern _Thread_local bool tern_bias_owner __attribute__((tls_model("initial-exec")));
 
-/* The calling thread is the first. */
+/* Make the calling thread the owner of the bias. Has no effect under TSan; if the kernel lacks membarrier, the bias is
+ * revoked from the start. */
 void tern_base_bias_claim(void);
 
-/* End the time. */
+/* Revoke the bias permanently. Called by every thread other than the owner that finds it not yet revoked. When this
+ * function returns, every thread acquires locks with an atomic instruction. */
 void tern_base_bias_revoke(void);
 
-/* Enter by a plain store to *inside, which only the first thread writes. False: the time is over, *inside is false. */
+/* Enter a critical section with a plain store to *inside, which only the owner of the bias writes. Returns false if the
+ * calling thread is not the owner or the bias is revoked; *inside is then not set by this thread. */
 static inline bool tern_base_bias_enter(_Atomic bool *inside)
 {
     if (TERN_UNLIKELY(!tern_bias_owner)) {
-        if (TERN_UNLIKELY(!atomic_load_explicit(&tern_bias.revoke_seen, memory_order_acquire))) /* pairs with the end */
+        if (TERN_UNLIKELY(
+                !atomic_load_explicit(&tern_bias.revoke_seen, memory_order_acquire))) /* pairs with revoke() */
             tern_base_bias_revoke();
         return false;
     }
     atomic_store_explicit(inside, true, memory_order_relaxed);
-    atomic_signal_fence(memory_order_seq_cst); /* the store before the look: pairs with tern_base_bias_revoke() */
+    atomic_signal_fence(memory_order_seq_cst); /* store before load; pairs with tern_base_bias_revoke() */
     if (TERN_LIKELY(!atomic_load_explicit(&tern_bias.revoked, memory_order_relaxed)))
         return true;
     atomic_store_explicit(inside, false, memory_order_release);
@@ -43,13 +49,15 @@ static inline bool tern_base_bias_enter(_Atomic bool *inside)
 }
 
 struct tern_biased_lock {
-    _Atomic bool biased; /* the first thread has it, by tern_base_bias_enter */
-    _Atomic bool held;   /* a thread has it, by a locked instruction */
+    _Atomic bool biased; /* held by the owner of the bias, through tern_base_bias_enter() */
+    _Atomic bool held;   /* held by a thread that acquired it with an atomic instruction */
 };
 
+/* Acquire the lock with an atomic instruction. The bias must be revoked. */
 void tern_base_biased_lock_slow(struct tern_biased_lock *lock);
 
-/* Returns what the unlock has to be told. acquire and release: what the lock guards, from one thread to the next. */
+/* Acquire the lock. Returns the value that the caller must pass to tern_base_biased_unlock(). The acquire here and the
+ * release there pass the data that the lock guards from one thread to the next. */
 static inline bool tern_base_biased_lock(struct tern_biased_lock *lock)
 {
     if (TERN_LIKELY(tern_base_bias_enter(&lock->biased)))
@@ -58,15 +66,17 @@ static inline bool tern_base_biased_lock(struct tern_biased_lock *lock)
     return false;
 }
 
-/* The same where that is nothing but the plain store; false: otherwise, and it is not locked. Calls nothing. */
+/* Acquire the lock only if a plain store is enough, without calling any function. Returns true if the lock is held; the
+ * caller then releases it with tern_base_biased_unlock(lock, true). Returns false if the lock is not acquired. */
 static inline bool tern_base_biased_trylock(struct tern_biased_lock *lock)
 {
     return TERN_LIKELY(tern_bias_owner) && tern_base_bias_enter(&lock->biased);
 }
 
-static inline void tern_base_biased_unlock(struct tern_biased_lock *lock, bool alone)
+/* Release the lock. biased is the value that the acquiring call returned. */
+static inline void tern_base_biased_unlock(struct tern_biased_lock *lock, bool biased)
 {
-    atomic_store_explicit(alone ? &lock->biased : &lock->held, false, memory_order_release);
+    atomic_store_explicit(biased ? &lock->biased : &lock->held, false, memory_order_release);
 }
 
 #endif

@@ -1,44 +1,45 @@
 /* queue_lock.c: see queue_lock.h.
  *
- * Ticket t belongs to place t mod 2^log, in lap t / 2^log. A place holds the lap whose turn it is, and in that lap
- * first nobody, then the name of who waits, then perhaps that it was chosen or has left; then it holds the next lap,
- * and nobody. So a compare-and-swap by someone who looked long ago fails.
+ * Ticket t belongs to slot t mod 2^log, in lap t / 2^log. A slot contains the number of the current lap and its state
+ * in that lap: first empty, then the id of the waiter, then possibly the id with CHOSEN, or ABANDONED; then the next
+ * lap, empty. Because the lap is part of the value, a compare-and-swap with a stale value fails.
  *
- * Only the holder empties places and moves the head. Whoever finds the lock free, or given to a rank that has died,
- * while it waits itself makes itself the holder for a moment and hands on: perhaps to itself. The mark
- * TERN_QLOCK_HAS_WAITERS sends a holder that leaves to the ring. It is set by who queues up, behind its name in the
- * ring; a holder that finds the ring empty frees the word and then looks once more, so that of a name and a free
- * word one is always seen.
+ * Only the holder empties slots and advances the head. A waiter that finds the lock free, or handed over to a rank that
+ * has died, makes itself the holder for a moment and hands the lock over, perhaps to itself. The flag
+ * TERN_QLOCK_HAS_WAITERS tells a releasing holder to look at the queue. A waiter sets the flag after it has written its
+ * id into the queue. A holder that finds the queue empty frees the word and then checks the queue once more. So either
+ * the holder sees the id, or the waiter sees the free word.
  * */
 #include "base/queue_lock.h"
 
-#define CHOSEN (1ull << 41) /* in a place, beside the name */
-#define LEFT (1ull << 42)   /* in a place, instead of a name */
+#define CHOSEN (1ull << 41)    /* in a slot, together with the id */
+#define ABANDONED (1ull << 42) /* in a slot, instead of an id */
 #define LAP_AT 48
 
-static uint64_t lap_of(const struct tern_qlock_env *w, uint32_t ticket)
+static uint64_t lap_of(const struct tern_qlock_env *env, uint32_t ticket)
 {
-    return (uint64_t)(uint16_t)(ticket >> w->log_queue) << LAP_AT;
+    return (uint64_t)(uint16_t)(ticket >> env->log_queue) << LAP_AT;
 }
 
-/* What a ticket's place holds when nobody has it yet, and when it is used up. */
-static uint64_t unused(const struct tern_qlock_env *w, uint32_t ticket)
+/* The values of a ticket's slot before a waiter has written its id, and after the slot is finished. */
+static uint64_t unused(const struct tern_qlock_env *env, uint32_t ticket)
 {
-    return lap_of(w, ticket);
+    return lap_of(env, ticket);
 }
 
-static uint64_t used(const struct tern_qlock_env *w, uint32_t ticket)
+static uint64_t used(const struct tern_qlock_env *env, uint32_t ticket)
 {
-    return lap_of(w, ticket + (1u << w->log_queue));
+    return lap_of(env, ticket + (1u << env->log_queue));
 }
 
-static _Atomic uint64_t *place_of(struct tern_qlock *turn, const struct tern_qlock_env *w, uint32_t ticket)
+static _Atomic uint64_t *slot_of(struct tern_qlock *lock, const struct tern_qlock_env *env, uint32_t ticket)
 {
-    return &turn->queue[ticket & ((1u << w->log_queue) - 1)];
+    return &lock->queue[ticket & ((1u << env->log_queue) - 1)];
 }
 
-/* seq_cst in both: of a name that is written into a place and a word that is freed or marked, each before it looks at
- * the other, one is seen. Their partners are each other's calls, by waiter and holder. */
+/* seq_cst in these three: the waiter writes its id into a slot and then reads the word; the holder frees or flags the
+ * word and then reads the slot. At least one of them sees the other's store. The partners are the calls of these
+ * functions by waiter and holder. */
 static bool swap(_Atomic uint64_t *what, uint64_t from, uint64_t to)
 {
     return atomic_compare_exchange_strong_explicit(what, &from, to, memory_order_seq_cst, memory_order_seq_cst);
@@ -54,78 +55,79 @@ static void put(_Atomic uint64_t *what, uint64_t value)
     atomic_store_explicit(what, value, memory_order_seq_cst);
 }
 
-/* More steps than any sound ring makes necessary. */
-static unsigned patience(const struct tern_qlock_env *w)
+/* A bound on loops: more steps than an undamaged queue needs. */
+static unsigned max_steps(const struct tern_qlock_env *env)
 {
-    return 64 + (4u << w->log_queue);
+    return 64 + (4u << env->log_queue);
 }
 
 /* ---- the holder ---- */
 
-/* The name of who waits in the place, or 0: who waited there has left, or is dead. */
-static uint64_t still_there(const struct tern_qlock_env *w, uint64_t place)
+/* Return the id of the waiter in a slot with the given value, or 0 if that waiter has abandoned the slot or is dead. */
+static uint64_t live_waiter(const struct tern_qlock_env *env, uint64_t slot)
 {
-    uint64_t name = place & TERN_QLOCK_ID_MASK;
+    uint64_t id = slot & TERN_QLOCK_ID_MASK;
 
-    return name != 0 && !w->is_dead(tern_base_qlock_id_rank(name)) ? name : 0;
+    return id != 0 && !env->is_dead(tern_base_qlock_id_rank(id)) ? id : 0;
 }
 
-/* Nobody waits: free the word. True: it is free, or another has it. */
-static bool set_free(struct tern_qlock *turn, const struct tern_qlock_env *w, uint64_t name, uint32_t head)
+/* The queue is empty: free the word. Returns true if the word is free or has a new holder; false if a waiter arrived
+ * meanwhile and the caller is the holder again. */
+static bool free_word(struct tern_qlock *lock, const struct tern_qlock_env *env, uint64_t id, uint32_t head)
 {
-    put(&turn->word, 0);
-    return get(place_of(turn, w, head)) == unused(w, head) || !swap(&turn->word, 0, name | TERN_QLOCK_HAS_WAITERS);
+    put(&lock->word, 0);
+    return get(slot_of(lock, env, head)) == unused(env, head) || !swap(&lock->word, 0, id | TERN_QLOCK_HAS_WAITERS);
 }
 
-/* The holder leaves. */
-static void hand_on(struct tern_qlock *turn, const struct tern_qlock_env *w, uint64_t name)
+/* Hand the lock over from its holder, id, to the first live waiter, or free it if there is none. */
+static void hand_over(struct tern_qlock *lock, const struct tern_qlock_env *env, uint64_t id)
 {
-    uint32_t head = atomic_load_explicit(&turn->head, memory_order_relaxed); /* ordered by the word */
+    uint32_t head = atomic_load_explicit(&lock->head, memory_order_relaxed); /* ordered by the word */
 
-    for (unsigned steps = patience(w); steps > 0; steps--) {
-        _Atomic uint64_t *place = place_of(turn, w, head);
-        uint64_t          seen = get(place), next;
+    for (unsigned steps = max_steps(env); steps > 0; steps--) {
+        _Atomic uint64_t *slot = slot_of(lock, env, head);
+        uint64_t          seen = get(slot), next;
 
-        if (seen == unused(w, head)) {
-            if (set_free(turn, w, name, head))
+        if (seen == unused(env, head)) {
+            if (free_word(lock, env, id, head))
                 return;
-        } else if ((seen >> LAP_AT) != (lap_of(w, head) >> LAP_AT) || !(next = still_there(w, seen))) {
-            if (swap(place, seen, (seen >> LAP_AT) == (lap_of(w, head) >> LAP_AT) ? used(w, head) : seen))
-                atomic_store_explicit(&turn->head, ++head, memory_order_relaxed); /* ordered by the word */
-        } else if (swap(place, seen, seen | CHOSEN)) {
-            put(&turn->word, next | TERN_QLOCK_HAS_WAITERS | TERN_QLOCK_HANDED_OVER);
-            w->wake(tern_base_qlock_id_rank(next));
+        } else if ((seen >> LAP_AT) != (lap_of(env, head) >> LAP_AT) || !(next = live_waiter(env, seen))) {
+            if (swap(slot, seen, (seen >> LAP_AT) == (lap_of(env, head) >> LAP_AT) ? used(env, head) : seen))
+                atomic_store_explicit(&lock->head, ++head, memory_order_relaxed); /* ordered by the word */
+        } else if (swap(slot, seen, seen | CHOSEN)) {
+            put(&lock->word, next | TERN_QLOCK_HAS_WAITERS | TERN_QLOCK_HANDED_OVER);
+            env->wake(tern_base_qlock_id_rank(next));
             return;
         }
     }
-    put(&turn->word, 0); /* the ring is damaged */
+    put(&lock->word, 0); /* the queue is damaged */
 }
 
-enum tern_qlock_state tern_base_qlock_release(struct tern_qlock *turn, const struct tern_qlock_env *w, uint64_t name)
+enum tern_qlock_state tern_base_qlock_release(struct tern_qlock *lock, const struct tern_qlock_env *env, uint64_t id)
 {
     uint64_t seen;
 
-    if (tern_base_qlock_try_release(turn, name))
+    if (tern_base_qlock_try_release(lock, id))
         return TERN_QLOCK_ACQUIRED;
-    seen = get(&turn->word);
-    if ((seen & ~TERN_QLOCK_HAS_WAITERS) != name)
+    seen = get(&lock->word);
+    if ((seen & ~TERN_QLOCK_HAS_WAITERS) != id)
         return TERN_QLOCK_NOT_OWNER;
-    hand_on(turn, w, name);
+    hand_over(lock, env, id);
     return TERN_QLOCK_ACQUIRED;
 }
 
-/* ---- who waits ---- */
+/* ---- the waiters ---- */
 
-/* All places are taken: take over that of the last who has left. */
-static bool adopt(struct tern_qlock *turn, const struct tern_qlock_env *w, uint64_t name, uint32_t *ticket)
+/* All slots are in use: take over the last slot that its waiter has abandoned. Returns false if there is none. */
+static bool reuse_abandoned(struct tern_qlock *lock, const struct tern_qlock_env *env, uint64_t id, uint32_t *ticket)
 {
     uint32_t tail = *ticket;
 
-    for (uint32_t back = 1; back <= 1u << w->log_queue; back++) {
-        uint64_t left = lap_of(w, tail - back) | LEFT;
+    for (uint32_t back = 1; back <= 1u << env->log_queue; back++) {
+        uint64_t left = lap_of(env, tail - back) | ABANDONED;
 
-        if (get(place_of(turn, w, tail - back)) == left &&
-            swap(place_of(turn, w, tail - back), left, lap_of(w, tail - back) | name)) {
+        if (get(slot_of(lock, env, tail - back)) == left &&
+            swap(slot_of(lock, env, tail - back), left, lap_of(env, tail - back) | id)) {
             *ticket = tail - back;
             return true;
         }
@@ -133,24 +135,24 @@ static bool adopt(struct tern_qlock *turn, const struct tern_qlock_env *w, uint6
     return false;
 }
 
-/* Write the name into the next place. */
-static bool queue_up(struct tern_qlock *turn, const struct tern_qlock_env *w, uint64_t name, uint32_t *ticket)
+/* Write the id into the next slot and set *ticket. Returns false if the queue is full. */
+static bool enqueue(struct tern_qlock *lock, const struct tern_qlock_env *env, uint64_t id, uint32_t *ticket)
 {
-    for (unsigned steps = patience(w); steps > 0; steps--) {
-        uint32_t          tail = atomic_load_explicit(&turn->tail, memory_order_relaxed); /* a hint */
-        _Atomic uint64_t *place = place_of(turn, w, tail);
-        uint64_t          seen = get(place);
-        uint16_t          ahead = (uint16_t)((seen - lap_of(w, tail)) >> LAP_AT);
+    for (unsigned steps = max_steps(env); steps > 0; steps--) {
+        uint32_t          tail = atomic_load_explicit(&lock->tail, memory_order_relaxed); /* a hint */
+        _Atomic uint64_t *slot = slot_of(lock, env, tail);
+        uint64_t          seen = get(slot);
+        uint16_t          ahead = (uint16_t)((seen - lap_of(env, tail)) >> LAP_AT);
         bool              taken = false;
 
         *ticket = tail;
-        if (ahead > UINT16_MAX / 2) /* the lap before is not over */
-            return adopt(turn, w, name, ticket);
-        if (seen == unused(w, tail))
-            taken = swap(place, seen, seen | name);
-        if (taken || seen != unused(w, tail)) {
+        if (ahead > UINT16_MAX / 2) /* the slot is still in use in the previous lap */
+            return reuse_abandoned(lock, env, id, ticket);
+        if (seen == unused(env, tail))
+            taken = swap(slot, seen, seen | id);
+        if (taken || seen != unused(env, tail)) {
             uint32_t hint = tail;
-            atomic_compare_exchange_strong_explicit(&turn->tail, &hint, tail + 1, memory_order_relaxed,
+            atomic_compare_exchange_strong_explicit(&lock->tail, &hint, tail + 1, memory_order_relaxed,
                                                     memory_order_relaxed); /* a hint */
         }
         if (taken)
@@ -159,89 +161,89 @@ static bool queue_up(struct tern_qlock *turn, const struct tern_qlock_env *w, ui
     return false;
 }
 
-/* See that the holder knows of the ring, or be the holder that hands on. */
-static void make_known(struct tern_qlock *turn, const struct tern_qlock_env *w, uint64_t name)
+/* Make sure that the holder will look at the queue. If the lock is free, become the holder and hand it over. */
+static void announce_waiter(struct tern_qlock *lock, const struct tern_qlock_env *env, uint64_t id)
 {
     for (;;) {
-        uint64_t seen = get(&turn->word);
+        uint64_t seen = get(&lock->word);
 
         if (seen == 0) {
-            if (swap(&turn->word, 0, name | TERN_QLOCK_HAS_WAITERS)) {
-                hand_on(turn, w, name);
+            if (swap(&lock->word, 0, id | TERN_QLOCK_HAS_WAITERS)) {
+                hand_over(lock, env, id);
                 return;
             }
-        } else if ((seen & TERN_QLOCK_HAS_WAITERS) || swap(&turn->word, seen, seen | TERN_QLOCK_HAS_WAITERS)) {
+        } else if ((seen & TERN_QLOCK_HAS_WAITERS) || swap(&lock->word, seen, seen | TERN_QLOCK_HAS_WAITERS)) {
             return;
         }
     }
 }
 
-/* Whether a word names a holder that died while it held the lock. */
-static bool died_holding(const struct tern_qlock_env *w, uint64_t word)
+/* Return whether the word contains a holder that died while it held the lock. */
+static bool died_holding(const struct tern_qlock_env *env, uint64_t word)
 {
     return word != 0 && !(word & TERN_QLOCK_HANDED_OVER) &&
-           w->is_dead(tern_base_qlock_id_rank(word & TERN_QLOCK_ID_MASK));
+           env->is_dead(tern_base_qlock_id_rank(word & TERN_QLOCK_ID_MASK));
 }
 
-enum tern_qlock_state tern_base_qlock_acquire(struct tern_qlock *turn, const struct tern_qlock_env *w, uint64_t name,
+enum tern_qlock_state tern_base_qlock_acquire(struct tern_qlock *lock, const struct tern_qlock_env *env, uint64_t id,
                                               uint32_t *ticket)
 {
-    uint64_t              seen = get(&turn->word);
+    uint64_t              seen = get(&lock->word);
     enum tern_qlock_state state;
 
-    if (tern_base_qlock_try_acquire(turn, name))
+    if (tern_base_qlock_try_acquire(lock, id))
         return TERN_QLOCK_ACQUIRED;
-    if ((seen & TERN_QLOCK_ID_MASK) == name)
+    if ((seen & TERN_QLOCK_ID_MASK) == id)
         return TERN_QLOCK_ALREADY_OWNER;
-    if (died_holding(w, seen))
+    if (died_holding(env, seen))
         return TERN_QLOCK_OWNER_DEAD;
-    if (!queue_up(turn, w, name, ticket))
+    if (!enqueue(lock, env, id, ticket))
         return TERN_QLOCK_FULL;
-    make_known(turn, w, name);
-    state = tern_base_qlock_poll(turn, w, name, *ticket);
-    if (state == TERN_QLOCK_OWNER_DEAD && tern_base_qlock_abandon(turn, w, name, *ticket) == TERN_QLOCK_ACQUIRED)
+    announce_waiter(lock, env, id);
+    state = tern_base_qlock_poll(lock, env, id, *ticket);
+    if (state == TERN_QLOCK_OWNER_DEAD && tern_base_qlock_abandon(lock, env, id, *ticket) == TERN_QLOCK_ACQUIRED)
         state = TERN_QLOCK_ACQUIRED;
     return state;
 }
 
-/* One was chosen: one is the holder. False: others take one for dead, and were faster. That can be where a server makes
- * the step for one that dies meanwhile. */
-static bool take(struct tern_qlock *turn, const struct tern_qlock_env *w, uint64_t name, uint32_t ticket)
+/* Accept the lock as the chosen waiter. Returns false if another participant considers this one dead and has taken the
+ * lock away; this happens when a server acts for a participant that dies meanwhile. */
+static bool accept_lock(struct tern_qlock *lock, const struct tern_qlock_env *env, uint64_t id, uint32_t ticket)
 {
-    if (!swap(&turn->word, name | TERN_QLOCK_HAS_WAITERS | TERN_QLOCK_HANDED_OVER, name | TERN_QLOCK_HAS_WAITERS))
+    if (!swap(&lock->word, id | TERN_QLOCK_HAS_WAITERS | TERN_QLOCK_HANDED_OVER, id | TERN_QLOCK_HAS_WAITERS))
         return false;
-    put(place_of(turn, w, ticket), used(w, ticket));
-    atomic_store_explicit(&turn->head, ticket + 1, memory_order_relaxed); /* ordered by the word */
+    put(slot_of(lock, env, ticket), used(env, ticket));
+    atomic_store_explicit(&lock->head, ticket + 1, memory_order_relaxed); /* ordered by the word */
     return true;
 }
 
-enum tern_qlock_state tern_base_qlock_poll(struct tern_qlock *turn, const struct tern_qlock_env *w, uint64_t name,
+enum tern_qlock_state tern_base_qlock_poll(struct tern_qlock *lock, const struct tern_qlock_env *env, uint64_t id,
                                            uint32_t ticket)
 {
-    for (unsigned steps = patience(w); steps > 0; steps--) {
-        uint64_t seen = get(&turn->word);
+    for (unsigned steps = max_steps(env); steps > 0; steps--) {
+        uint64_t seen = get(&lock->word);
 
-        if (seen == (name | TERN_QLOCK_HAS_WAITERS | TERN_QLOCK_HANDED_OVER)) {
-            if (take(turn, w, name, ticket))
+        if (seen == (id | TERN_QLOCK_HAS_WAITERS | TERN_QLOCK_HANDED_OVER)) {
+            if (accept_lock(lock, env, id, ticket))
                 return TERN_QLOCK_ACQUIRED;
             continue;
         }
-        if (died_holding(w, seen))
+        if (died_holding(env, seen))
             return TERN_QLOCK_OWNER_DEAD;
-        if (seen != 0 && !w->is_dead(tern_base_qlock_id_rank(seen & TERN_QLOCK_ID_MASK)))
+        if (seen != 0 && !env->is_dead(tern_base_qlock_id_rank(seen & TERN_QLOCK_ID_MASK)))
             return TERN_QLOCK_WAITING;
-        if (swap(&turn->word, seen, name | TERN_QLOCK_HAS_WAITERS)) /* free, or given to one that died */
-            hand_on(turn, w, name);
+        if (swap(&lock->word, seen, id | TERN_QLOCK_HAS_WAITERS)) /* free, or handed over to a dead waiter */
+            hand_over(lock, env, id);
     }
     return TERN_QLOCK_WAITING;
 }
 
-enum tern_qlock_state tern_base_qlock_abandon(struct tern_qlock *turn, const struct tern_qlock_env *w, uint64_t name,
+enum tern_qlock_state tern_base_qlock_abandon(struct tern_qlock *lock, const struct tern_qlock_env *env, uint64_t id,
                                               uint32_t ticket)
 {
-    uint64_t lap = lap_of(w, ticket);
+    uint64_t lap = lap_of(env, ticket);
 
-    if (swap(place_of(turn, w, ticket), lap | name, lap | LEFT))
+    if (swap(slot_of(lock, env, ticket), lap | id, lap | ABANDONED))
         return TERN_QLOCK_NOT_OWNER;
-    return tern_base_qlock_poll(turn, w, name, ticket);
+    return tern_base_qlock_poll(lock, env, id, ticket);
 }
