@@ -1,5 +1,5 @@
-/* notify_queue.c: where messages go, and how the producer puts in place what the consumer does not. See
- * notify_queue.h. */
+/* notify_queue.c: the choice between primary and overflow cells, and how the producer copies inline payloads that the
+ * consumer has not copied. See notify_queue.h. */
 #define _GNU_SOURCE
 #include "base/notify_queue.h"
 
@@ -10,7 +10,7 @@
 #include "base/sanitize.h"
 #include "base/wake_request.h"
 
-#define RUN 16u /* far cells after which the producer looks how far the consumer is: each look is a miss */
+#define RUN 16u /* overflow cells between two checks of the consumer's progress: each check is a cache miss */
 
 static bool barrier(int command)
 {
@@ -22,48 +22,50 @@ bool tern_base_nq_register(void)
     return barrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED);
 }
 
-/* ---- both ---- */
+/* ---- both sides ---- */
 
-size_t tern_base_nq_bytes(uint32_t near)
+size_t tern_base_nq_bytes(uint32_t primary)
 {
-    return sizeof(struct tern_nq) + near * sizeof(struct tern_nq_cell);
+    return sizeof(struct tern_nq) + primary * sizeof(struct tern_nq_cell);
 }
 
 uint32_t tern_base_nq_primary_cells(size_t bytes)
 {
-    for (uint32_t near = TERN_NQ_MIN_CELLS; near <= TERN_NQ_PRIMARY_MAX; near *= 2)
-        if (bytes == tern_base_nq_bytes(near))
-            return near;
+    for (uint32_t primary = TERN_NQ_MIN_CELLS; primary <= TERN_NQ_PRIMARY_MAX; primary *= 2)
+        if (bytes == tern_base_nq_bytes(primary))
+            return primary;
     return 0;
 }
 
-void tern_base_nq_producer_init(struct tern_nq_producer *p, void *memory, uint32_t near, struct tern_nq_payload *load)
+void tern_base_nq_producer_init(struct tern_nq_producer *p, void *memory, uint32_t primary,
+                                struct tern_nq_payload *load)
 {
     *p = (struct tern_nq_producer){ .shared = memory };
-    p->row[TERN_NQ_PRIMARY] = (struct tern_nq_row){ .cell = p->shared->primary, .load = load, .mask = near - 1 };
+    p->row[TERN_NQ_PRIMARY] = (struct tern_nq_row){ .cell = p->shared->primary, .load = load, .mask = primary - 1 };
 }
 
-void tern_base_nq_consumer_init(struct tern_nq_consumer *c, void *memory, uint32_t near)
+void tern_base_nq_consumer_init(struct tern_nq_consumer *c, void *memory, uint32_t primary)
 {
     *c = (struct tern_nq_consumer){ .shared = memory, .number = 1 };
     c->row[TERN_NQ_PRIMARY].cell = c->shared->primary;
-    c->row[TERN_NQ_PRIMARY].mask = near - 1;
+    c->row[TERN_NQ_PRIMARY].mask = primary - 1;
 }
 
-void tern_base_nq_add_overflow(struct tern_nq_producer *p, void *memory, uint32_t far, struct tern_nq_payload *load)
+void tern_base_nq_add_overflow(struct tern_nq_producer *p, void *memory, uint32_t overflow,
+                               struct tern_nq_payload *load)
 {
-    p->row[TERN_NQ_OVERFLOW] = (struct tern_nq_row){ .cell = memory, .load = load, .mask = far - 1 };
+    p->row[TERN_NQ_OVERFLOW] = (struct tern_nq_row){ .cell = memory, .load = load, .mask = overflow - 1 };
 }
 
-void tern_base_nq_map_overflow(struct tern_nq_consumer *c, void *memory, uint32_t far)
+void tern_base_nq_map_overflow(struct tern_nq_consumer *c, void *memory, uint32_t overflow)
 {
     c->row[TERN_NQ_OVERFLOW].cell = memory;
-    c->row[TERN_NQ_OVERFLOW].mask = far - 1;
+    c->row[TERN_NQ_OVERFLOW].mask = overflow - 1;
 }
 
-/* ---- room ---- */
+/* ---- free cells ---- */
 
-/* The message in the cell so far ahead in the row, or the last that was there. */
+/* Return the number of the last message in the cell that is `ahead` cells after the next one of a row. */
 static uint64_t occupant(const struct tern_nq_producer *p, unsigned at, uint32_t ahead)
 {
     const struct tern_nq_row *row = &p->row[at];
@@ -71,37 +73,38 @@ static uint64_t occupant(const struct tern_nq_producer *p, unsigned at, uint32_t
     return row->load[(row->next + ahead) & row->mask].number;
 }
 
-/* Whether that cell is free, as far as is known; then those before it are, too. */
+/* Return whether the producer knows that this cell is free. The cells before it are then free, too. */
 static bool is_free(const struct tern_nq_producer *p, unsigned at, uint32_t ahead)
 {
     return occupant(p, at, ahead) <= p->done;
 }
 
-/* See how far the consumer has come. acquire: its reads before we write there again. Pairs with
- * tern_base_nq_consume(). */
+/* Update the producer's view of the consumer's progress. acquire: the consumer's reads before the producer overwrites
+ * the cells. Pairs with the release in tern_base_nq_consume(). */
 static void refresh(struct tern_nq_producer *p)
 {
     p->done = atomic_load_explicit(&p->shared->done, memory_order_acquire);
 }
 
-/* The consumer is to tell when there is room. */
+/* Ask the consumer to wake the producer when it has consumed something. Returns false. */
 static bool no_room(struct tern_nq_producer *p)
 {
     tern_base_wake_request(&p->shared->producer_waits);
     return false;
 }
 
-/* The message after this one has no near cell, as far as is known. Where there is none in either row it goes where the
- * older message is: that cell will be free first. */
-static unsigned go_far(struct tern_nq_producer *p)
+/* The producer knows no free primary cell for the next message: switch to the overflow cells if necessary. If no cell is
+ * free in either row, choose the row whose next cell has the older message, because that cell becomes free first.
+ * Returns the flags for the stamp of the current message. */
+static unsigned leave_primary(struct tern_nq_producer *p)
 {
-    struct tern_nq_row *far = &p->row[TERN_NQ_OVERFLOW];
+    struct tern_nq_row *overflow = &p->row[TERN_NQ_OVERFLOW];
 
     refresh(p);
-    if (is_free(p, TERN_NQ_PRIMARY, 0) || (!far->cell && !(p->grow && p->grow(p))))
+    if (is_free(p, TERN_NQ_PRIMARY, 0) || (!overflow->cell && !(p->grow && p->grow(p))))
         return 0;
-    if (far->last <= p->done) {
-        far->next = 0; /* all are free, and the first ones may be in a cache */
+    if (overflow->last <= p->done) {
+        overflow->next = 0; /* all overflow cells are free, and the first ones may be cached */
         p->at = TERN_NQ_OVERFLOW;
         return TERN_NQ_SWITCH | TERN_NQ_RESTART;
     }
@@ -111,8 +114,10 @@ static unsigned go_far(struct tern_nq_producer *p)
     return TERN_NQ_SWITCH;
 }
 
-/* The same the other way, now and then. */
-static unsigned come_back(struct tern_nq_producer *p)
+/* Switch back to the primary cells if half of them are free, or if no overflow cell is free and a primary cell becomes
+ * free first. Called every RUN overflow cells, or when no overflow cell is known to be free. Returns the flags for the
+ * stamp of the current message. */
+static unsigned leave_overflow(struct tern_nq_producer *p)
 {
     refresh(p);
     if (!is_free(p, TERN_NQ_PRIMARY, p->row[TERN_NQ_PRIMARY].mask / 2) &&
@@ -122,12 +127,13 @@ static unsigned come_back(struct tern_nq_producer *p)
     return TERN_NQ_SWITCH;
 }
 
-/* Choose where the message after the one that was just given its cell will lie: what that one says of it. */
+/* Choose the row of the next message. Returns the flags for the stamp of the current message, which already has its
+ * cell. */
 static unsigned choose_next(struct tern_nq_producer *p)
 {
     if (p->at == TERN_NQ_PRIMARY)
-        return is_free(p, TERN_NQ_PRIMARY, 0) ? 0 : go_far(p);
-    return p->row[TERN_NQ_OVERFLOW].next % RUN > 0 && is_free(p, TERN_NQ_OVERFLOW, 0) ? 0 : come_back(p);
+        return is_free(p, TERN_NQ_PRIMARY, 0) ? 0 : leave_primary(p);
+    return p->row[TERN_NQ_OVERFLOW].next % RUN > 0 && is_free(p, TERN_NQ_OVERFLOW, 0) ? 0 : leave_overflow(p);
 }
 
 bool tern_base_nq_reserve(struct tern_nq_producer *p, struct tern_nq_claim *out)
@@ -143,8 +149,9 @@ bool tern_base_nq_reserve(struct tern_nq_producer *p, struct tern_nq_claim *out)
     }
     out->cell = &row->cell[row->next & row->mask];
 #ifdef TERN_BASE_TSAN
-    /* What another thread of ours published there comes before what we write; the order goes through the consumer, and
-     * where that is another process the sanitizer does not see it. It sees the stamp. */
+    /* A message that another thread of this process published in the cell is ordered before the one that replaces it.
+     * That order goes through the consumer, and TSan does not see it if the consumer is another process. TSan does see
+     * the stamp. */
     (void)atomic_load_explicit(&out->cell->stamp, memory_order_acquire);
 #endif
     row->next++;
@@ -154,36 +161,37 @@ bool tern_base_nq_reserve(struct tern_nq_producer *p, struct tern_nq_claim *out)
     return true;
 }
 
-/* ---- bytes that are carried ---- */
+/* ---- inline payload ---- */
 
 bool tern_base_nq_push_inline(struct tern_nq_producer *p, const uint64_t word[TERN_NQ_WORDS], void *to, const void *src,
                               size_t len)
 {
     struct tern_nq_row     *row = &p->row[p->at];
     struct tern_nq_payload *load = &row->load[row->next & row->mask];
-    struct tern_nq_claim    place;
+    struct tern_nq_claim    claim;
 
-    if (!tern_base_nq_reserve(p, &place))
+    if (!tern_base_nq_reserve(p, &claim))
         return false;
-    memcpy(place.cell->head, word, TERN_NQ_WORDS * sizeof(*word));
-    tern_base_nq_copy(place.cell->head + TERN_NQ_WORDS * sizeof(*word), src, len);
-    tern_base_nq_publish(&place, TERN_NQ_INLINE);
+    memcpy(claim.cell->head, word, TERN_NQ_WORDS * sizeof(*word));
+    tern_base_nq_copy(claim.cell->head + TERN_NQ_WORDS * sizeof(*word), src, len);
+    tern_base_nq_publish(&claim, TERN_NQ_INLINE);
     load->to = to;
     load->len = len;
     p->last_inline = load->number;
     return true;
 }
 
-/* Say that the consumer is to leave the messages alone, and be sure that it knows. */
+/* Claim the payloads of all messages up to a number for the producer, and make sure that the consumer sees the claim. */
 static void claim_all(struct tern_nq *shared, uint64_t number)
 {
-    if (atomic_load_explicit(&shared->claimed, memory_order_relaxed) >= number) /* it is ours */
+    if (atomic_load_explicit(&shared->claimed, memory_order_relaxed) >= number) /* already claimed */
         return;
     atomic_store_explicit(&shared->claimed, number, memory_order_relaxed); /* ordered by the barrier */
-    barrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);                              /* cannot fail: it was registered */
+    barrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);                              /* cannot fail: registered */
 }
 
-/* The first message of a row behind a number, from *at on. NULL: none. */
+/* Advance *at to the first message of a row whose number is greater than number, and return its record; NULL if there
+ * is none. */
 static const struct tern_nq_payload *load_behind(const struct tern_nq_row *row, uint64_t *at, uint64_t number)
 {
     for (; *at != row->next; ++*at)
@@ -192,8 +200,8 @@ static const struct tern_nq_payload *load_behind(const struct tern_nq_row *row, 
     return NULL;
 }
 
-/* Put in place what messages behind a number carry, in their order: two of them may go to the same place. */
-static void place(const struct tern_nq_producer *p, uint64_t number)
+/* Copy the payloads of all messages after a number, in order, because two of them may have the same destination. */
+static void copy_payloads(const struct tern_nq_producer *p, uint64_t number)
 {
     uint64_t at[TERN_NQ_ROWS];
 
@@ -223,23 +231,25 @@ static void place(const struct tern_nq_producer *p, uint64_t number)
 bool tern_base_nq_flush(struct tern_nq_producer *p, bool help)
 {
     struct tern_nq *shared = p->shared;
-    /* acquire: what the consumer put in place, before whatever follows. Pairs with tern_base_nq_consume(). */
+    /* acquire: the payloads that the consumer copied, before everything that follows. Pairs with the release in
+     * tern_base_nq_consume(). */
     uint64_t        done = atomic_load_explicit(&shared->done, memory_order_acquire);
-    uint64_t        helped = atomic_load_explicit(&shared->copied, memory_order_relaxed); /* ours: in place long ago */
+    uint64_t copied = atomic_load_explicit(&shared->copied, memory_order_relaxed); /* only the producer writes it */
 
-    if (helped >= p->last_inline || done >= p->last_inline)
+    if (copied >= p->last_inline || done >= p->last_inline)
         return true;
     if (!help)
         return false;
     claim_all(shared, p->last_inline);
     done = atomic_load_explicit(&shared->done, memory_order_acquire); /* as above */
     if (atomic_load_explicit(&shared->begun, memory_order_relaxed) > done) {
-        tern_base_wake_request(&shared->producer_waits); /* it is at it, or looks; then it is to tell */
+        tern_base_wake_request(
+            &shared->producer_waits); /* the consumer is copying, or about to decide; it will wake us */
         return false;
     }
     if (done < p->last_inline)
-        place(p, done > helped ? done : helped);
-    /* release: the bytes before the word of it. Pairs with the acquire in tern_base_nq_claim_payload(). */
+        copy_payloads(p, done > copied ? done : copied);
+    /* release: the payloads before copied. Pairs with the acquire in tern_base_nq_claim_payload(). */
     atomic_store_explicit(&shared->copied, p->last_inline, memory_order_release);
     return true;
 }

@@ -1,4 +1,4 @@
-/* spsc_ring.c: see spsc_ring.h for how the two sides agree. */
+/* spsc_ring.c: the out-of-line parts of the SPSC ring; spsc_ring.h describes the protocol. */
 #include "base/spsc_ring.h"
 
 #include "base/bits.h"
@@ -7,8 +7,8 @@
 
 #define MOST_BYTES (1ull << 30)
 #define FEWEST_CELLS 4u
-#define MOST_CELLS 64u /* both sides keep them in their first cache */
-#define STEP 37u       /* cells: more than half a page, so that no stream of lines is seen in it */
+#define MOST_CELLS 64u /* so many cells stay in the L1 caches of both sides */
+#define STEP 37u       /* cells; more than half a page, so that the hardware prefetcher detects no stream */
 
 struct tern_ring_shape tern_base_ring_shape(size_t bytes)
 {
@@ -19,7 +19,7 @@ struct tern_ring_shape tern_base_ring_shape(size_t bytes)
     if (lines < sizeof(struct tern_ring) / TERN_RING_LINE + 3 * FEWEST_CELLS)
         return shape;
     lines -= sizeof(struct tern_ring) / TERN_RING_LINE;
-    while (cells * 2 <= lines / 4 && cells < MOST_CELLS) /* a quarter for cells, or less */
+    while (cells * 2 <= lines / 4 && cells < MOST_CELLS) /* at most a quarter of the lines are cells */
         cells *= 2;
     shape.cells = cells;
     shape.shift = tern_base_log2_up(cells);
@@ -78,8 +78,8 @@ void tern_base_ring_consumer_init(struct tern_ring_consumer *c, void *memory, st
 }
 
 #ifdef TERN_BASE_TSAN
-/* What another thread of ours published comes before what we write in its place; the order goes through the consumer,
- * and where that is another process the sanitizer does not see it. It sees the marks. */
+/* A cell that another thread of this process published is ordered before the message that replaces it. That order goes
+ * through the consumer, and TSan does not see it if the consumer is another process. TSan does see the marks. */
 static void show_order(const struct tern_ring_producer *p, uint64_t done)
 {
     for (uint32_t i = 0; i < p->shape.cells && p->cells_done + i != done; i++)
@@ -93,19 +93,20 @@ static void show_order(const struct tern_ring_producer *p, uint64_t done)
 }
 #endif
 
-/* See how far the consumer has come. acquire: its reads before we write there again. Pairs with
- * tern_base_ring_consume(). */
+/* Update the producer's view of the consumer's progress. acquire: the consumer's reads before the producer overwrites
+ * the cells and data. Pairs with the releases in tern_base_ring_consume(). */
 static void refresh(struct tern_ring_producer *p)
 {
     uint64_t done;
 
-    p->data_done = atomic_load_explicit(&p->ring->data_done, memory_order_acquire); /* first: of no cell after done */
+    p->data_done = atomic_load_explicit(&p->ring->data_done,
+                                        memory_order_acquire); /* first, so that it covers no cell after done */
     done = atomic_load_explicit(&p->ring->cells_done, memory_order_acquire);
     show_order(p, done);
     p->cells_done = done;
 }
 
-/* The consumer is to tell when there is room. */
+/* Ask the consumer to wake the producer when it has consumed something. Returns false. */
 static bool no_room(struct tern_ring_producer *p)
 {
     tern_base_wake_request(&p->ring->producer_waits);
@@ -118,8 +119,8 @@ bool tern_base_ring_refresh(struct tern_ring_producer *p)
     return tern_base_ring_has_cell(p) || no_room(p);
 }
 
-/* Find a run of at least need bytes: how long it may be, where it begins, and what it leaves unused before it. 0:
- * none. */
+/* Find a free run of at least need bytes in the data area. Returns the length of the run, or 0 if there is none. Sets
+ * *at to the offset of the run and *unused to the number of bytes wasted before it. */
 static uint32_t find_run(const struct tern_ring_producer *p, uint64_t need, uint32_t *at, uint32_t *unused)
 {
     uint64_t in_use = p->taken - p->data_done;
@@ -128,9 +129,9 @@ static uint32_t find_run(const struct tern_ring_producer *p, uint64_t need, uint
 
     *unused = 0;
     *at = p->at;
-    if (in_use > p->shape.data) /* what the consumer wrote cannot be */
+    if (in_use > p->shape.data) /* the consumer wrote an impossible value */
         return 0;
-    if (free_bytes == p->shape.data) { /* nothing is in use: begin where all of it lies before us */
+    if (free_bytes == p->shape.data) { /* nothing is in use: start at the beginning, where the run is longest */
         *at = 0;
         return need <= free_bytes ? (uint32_t)free_bytes : 0;
     }
@@ -141,6 +142,7 @@ static uint32_t find_run(const struct tern_ring_producer *p, uint64_t need, uint
     return rest + need <= free_bytes ? (uint32_t)(free_bytes - rest) : 0;
 }
 
+/* Reserve between min and max bytes of data in *out. Returns false if there is not enough space. */
 static bool take_data(struct tern_ring_producer *p, size_t min, size_t max, struct tern_ring_reservation *out)
 {
     uint64_t need = tern_base_round_up(min > 0 ? min : 1, TERN_RING_LINE);
@@ -178,7 +180,7 @@ bool tern_base_ring_reserve(struct tern_ring_producer *p, size_t min, size_t max
     return true;
 }
 
-/* Whether what the producer wrote can be followed. */
+/* Return whether the values that the producer wrote are within the data area. */
 static bool is_sound(const struct tern_ring_consumer *c, uint32_t at, uint32_t len, uint32_t span)
 {
     if (len == TERN_RING_SKIP || len == TERN_RING_NONE)
@@ -188,7 +190,7 @@ static bool is_sound(const struct tern_ring_consumer *c, uint32_t at, uint32_t l
 
 int tern_base_ring_peek_data(struct tern_ring_consumer *c, struct tern_ring_item *out)
 {
-    for (uint32_t i = 0; i <= c->shape.cells; i++) { /* what is to be skipped has an end */
+    for (uint32_t i = 0; i <= c->shape.cells; i++) { /* bounds the number of skipped cells */
         const struct tern_ring_cell *cell = tern_base_ring_cell(c->ring, c->next, c->shape);
         uint32_t                     lap = tern_base_ring_lap(c->next, c->shape), mark, at, len, span;
 
@@ -206,5 +208,5 @@ int tern_base_ring_peek_data(struct tern_ring_consumer *c, struct tern_ring_item
             return 1;
         tern_base_ring_consume(c, span);
     }
-    return 0; /* and the rest another time: a producer that only gives up is no reason to stay */
+    return 0; /* a producer that publishes nothing but skipped cells must not keep the consumer here */
 }

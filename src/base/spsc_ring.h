@@ -1,12 +1,14 @@
-/* spsc_ring.h: a queue of messages from one producer to one consumer, in memory that both map.
+/* spsc_ring.h: a single-producer single-consumer (SPSC) ring of messages in memory that both sides map.
  *
- * A message is a cell, one cache line with room for 48 bytes, and where that is too little a run of bytes in the data
- * area behind the cells. The mark of a cell is the number of the lap in which it was published, so the consumer waits
- * on the very line that brings the message, and nobody ever has to clear one: a short message is one miss. Data never
- * wraps: a run that would not fit before the end begins at the beginning again.
+ * A message occupies one cell, a cache line with 48 bytes of payload. A longer message also occupies a contiguous run
+ * of bytes in the data area behind the cells. The mark of a cell is the number of the lap in which the cell was
+ * published, so the consumer polls the same line that delivers the message, and cells never need clearing: a short
+ * message costs one cache miss. Data never wraps: a run that does not fit before the end of the data area starts at its
+ * beginning.
  *
- * Several messages may be open (taken, not yet published) at once; the consumer sees them in the order in which they
- * were taken. Neither side ever waits. The two sides' own structs are private to them; only struct tern_ring is shared.
+ * Several messages may be reserved and not yet published at the same time; the consumer sees messages in the order of
+ * their reservation. Neither side ever blocks. The producer and consumer structs are private to their sides; only
+ * struct tern_ring is shared.
  */
 #ifndef TERN_BASE_SPSC_RING_H
 #define TERN_BASE_SPSC_RING_H
@@ -21,123 +23,133 @@
 #include "base/simd.h"
 
 #define TERN_RING_LINE 64
-#define TERN_RING_HEAD 48 /* bytes of a message that lie in its cell */
+#define TERN_RING_HEAD 48 /* bytes of a message that its cell contains */
 
 struct tern_ring_cell {
     _Alignas(TERN_RING_LINE) union {
-        _Atomic uint64_t mark_len; /* both, where one store is to do */
+        _Atomic uint64_t mark_len; /* mark and len, to be written with one store */
         struct {
-            _Atomic uint32_t mark; /* the lap in which it was published, counted from 1 */
-            uint32_t         len;  /* bytes of data; or one of those below */
+            _Atomic uint32_t mark; /* lap in which the cell was published, counted from 1 */
+            uint32_t         len;  /* bytes of data, or TERN_RING_SKIP or TERN_RING_NONE */
         };
     };
-    uint32_t      at;   /* where in the data area they begin. Of a message that has none, neither this */
-    uint32_t      span; /* nor that is written: bytes of the data area that come free with this cell */
+    uint32_t      at;   /* offset of the data in the data area. at and span are not written if len is 0 */
+    uint32_t      span; /* bytes of the data area that become free with this cell */
     unsigned char head[TERN_RING_HEAD];
 };
 _Static_assert(sizeof(struct tern_ring_cell) == TERN_RING_LINE, "one cell is one cache line");
 
-#define TERN_RING_SKIP UINT32_MAX       /* nothing to see here */
-#define TERN_RING_NONE (UINT32_MAX - 1) /* no data; but room for some comes free */
+#define TERN_RING_SKIP UINT32_MAX       /* the consumer must skip this cell */
+#define TERN_RING_NONE (UINT32_MAX - 1) /* no data, but span bytes of the data area become free */
 
 struct tern_ring {
-    _Alignas(TERN_RING_LINE) _Atomic uint64_t cells_done; /* cells that the consumer has done with. Writer: it */
-    _Atomic uint64_t      data_done;                      /* and the sum of their spans. Writer: it */
-    _Atomic uint32_t      producer_waits; /* 1: the producer found no room: base/wake_request.h. Writers: both */
-    struct tern_ring_cell cell[];         /* then the data. Writer: the producer */
+    _Alignas(TERN_RING_LINE) _Atomic uint64_t cells_done; /* number of consumed cells. Writer: the consumer */
+    _Atomic uint64_t      data_done;                      /* sum of their spans. Writer: the consumer */
+    _Atomic uint32_t      producer_waits; /* 1: the producer found the ring full (base/wake_request.h). Writers: both */
+    struct tern_ring_cell cell[];         /* followed by the data area. Writer: the producer */
 };
 
-/* How the memory of a ring is divided; both sides compute it from the number of bytes. */
+/* How the memory of a ring is divided. Both sides compute the same shape from the size of the memory. */
 struct tern_ring_shape {
     uint32_t cells; /* a power of two; 0: the memory is too small */
-    uint32_t shift; /* which one */
-    uint32_t data;  /* bytes, a multiple of a line */
-    uint32_t step;  /* cells from one message to the next; odd */
+    uint32_t shift; /* log2 of cells */
+    uint32_t data;  /* bytes of the data area, a multiple of a line */
+    uint32_t step;  /* distance between the cells of successive messages; odd */
 };
 
 struct tern_ring_producer {
     struct tern_ring      *ring;
     struct tern_ring_shape shape;
     unsigned char         *data;
-    uint64_t               next;                  /* first cell not taken */
-    uint64_t               taken;                 /* sum of all spans */
-    uint32_t               at;                    /* where the next run of data may begin */
-    uint64_t               cells_done, data_done; /* as last seen */
+    uint64_t               next;                  /* position of the next cell to reserve */
+    uint64_t               taken;                 /* sum of the spans of all reserved cells */
+    uint32_t               at;                    /* offset where the next run of data may start */
+    uint64_t               cells_done, data_done; /* as last read from the ring */
 };
 
 struct tern_ring_consumer {
     struct tern_ring      *ring;
     struct tern_ring_shape shape;
     unsigned char         *data;
-    uint64_t               next; /* first cell not consumed */
+    uint64_t               next; /* position of the next cell to consume */
     uint64_t               data_done;
 };
 
+/* Compute the shape of a ring with a data area in memory of this size. */
 struct tern_ring_shape tern_base_ring_shape(size_t bytes);
 
-/* The same for messages that have no data: all of it is cells. And the bytes for at least so many. */
+/* Compute the shape of a ring without a data area: all of the memory is used for cells. */
 struct tern_ring_shape tern_base_ring_shape_cells(size_t bytes);
-size_t                 tern_base_ring_cells_bytes(size_t cells);
 
-/* The same shape for two cores that share the memory: messages that follow each other do not lie side by side.
- * Otherwise a core that reads one has the next lines fetched too, out of the other's cache, before they are written. */
+/* Return the size of a ring without a data area that has at least this many cells. */
+size_t tern_base_ring_cells_bytes(size_t cells);
+
+/* Return the shape with successive messages spread out, so that they are not in adjacent lines. Otherwise the hardware
+ * prefetcher of the consumer's core pulls the following lines out of the producer's cache before they are written. */
 struct tern_ring_shape tern_base_ring_spread(struct tern_ring_shape shape);
 
-/* The longest data that always finds room in time. */
+/* Return the largest amount of data for which a reservation always succeeds eventually. */
 size_t tern_base_ring_max_data(struct tern_ring_shape shape);
 
-/* Begin on memory that is zero and aligned to a line. */
+/* Initialize the private struct of one side. The memory must be zero and aligned to a line. */
 void tern_base_ring_producer_init(struct tern_ring_producer *p, void *memory, struct tern_ring_shape shape);
 void tern_base_ring_consumer_init(struct tern_ring_consumer *c, void *memory, struct tern_ring_shape shape);
 
-/* Of a cell of one's own that is published and not to be skipped: bytes of data. And of any: bytes that come free. */
+/* Return the bytes of data of a cell, which must be published, not a TERN_RING_SKIP cell, and in memory that no other
+ * process writes. */
 static inline uint32_t tern_base_ring_cell_len(const struct tern_ring_cell *cell)
 {
     return cell->len == TERN_RING_NONE ? 0 : cell->len;
 }
 
+/* Return the bytes of the data area that become free with a published cell. */
 static inline uint32_t tern_base_ring_cell_span(const struct tern_ring_cell *cell)
 {
     return cell->len == 0 ? 0 : cell->span;
 }
 
-/* A cell that was taken, and what it will say. Its line is not touched before it is published: it is the one that the
- * consumer looks at, and stores to it hold up those that follow until it has come over. */
+/* A reserved cell, and the values that publishing writes into it. The producer does not write the cell's line before it
+ * publishes the cell: the consumer polls that line, and a store to it delays all later stores until the line has been
+ * transferred. */
 struct tern_ring_claim {
     struct tern_ring_cell *cell;
     uint32_t               at, span, lap;
 };
 
-/* Room for a message. */
+/* Space reserved for a message. */
 struct tern_ring_reservation {
     struct tern_ring_claim claim;
-    unsigned char         *data; /* NULL where none was asked for */
-    size_t                 len;  /* bytes that data may have */
+    unsigned char         *data; /* NULL if no data was requested */
+    size_t                 len;  /* capacity of data in bytes */
 };
 
-/* Take a cell, and room for at least min and at most max bytes of data if max is not 0. False: there is none now. */
+/* Reserve a cell and, if max is not 0, between min and max bytes of the data area. Returns false if the ring is full;
+ * the consumer is then asked to wake the producer. */
 bool tern_base_ring_reserve(struct tern_ring_producer *p, size_t min, size_t max, struct tern_ring_reservation *out);
 
-/* Publish a message with len bytes of data (at most its room), or as one to be skipped. */
-static inline void tern_base_ring_publish(const struct tern_ring_claim *place, size_t len)
+/* Publish a message with len bytes of data, at most as many as were reserved. */
+static inline void tern_base_ring_publish(const struct tern_ring_claim *claim, size_t len)
 {
-    struct tern_ring_cell *cell = place->cell;
+    struct tern_ring_cell *cell = claim->cell;
 
-    cell->len = len == 0 && place->span > 0 ? TERN_RING_NONE : (uint32_t)len;
-    cell->at = place->at;
-    cell->span = place->span;
+    cell->len = len == 0 && claim->span > 0 ? TERN_RING_NONE : (uint32_t)len;
+    cell->at = claim->at;
+    cell->span = claim->span;
     /* release: the message before its mark. Pairs with the acquire in tern_base_ring_peek(). */
-    atomic_store_explicit(&cell->mark, place->lap, memory_order_release);
+    atomic_store_explicit(&cell->mark, claim->lap, memory_order_release);
 }
 
-static inline void tern_base_ring_skip(const struct tern_ring_claim *place)
+/* Publish a reserved cell as one that the consumer skips. */
+static inline void tern_base_ring_skip(const struct tern_ring_claim *claim)
 {
-    tern_base_ring_publish(place, TERN_RING_SKIP);
+    tern_base_ring_publish(claim, TERN_RING_SKIP);
 }
 
-/* Look how far the consumer has come. Whether there is a cell now. */
+/* Update the producer's view of the consumer's progress. Returns whether there is a free cell; if there is none, the
+ * consumer is asked to wake the producer. */
 bool tern_base_ring_refresh(struct tern_ring_producer *p);
 
+/* Return the cell of the message at a position. */
 static inline struct tern_ring_cell *tern_base_ring_cell(struct tern_ring *ring, uint64_t position,
                                                          struct tern_ring_shape shape)
 {
@@ -146,7 +158,7 @@ static inline struct tern_ring_cell *tern_base_ring_cell(struct tern_ring *ring,
 
 #define TERN_RING_PREFETCH_DISTANCE 4 /* messages */
 
-/* Have the line of a message to come fetched. A hint, for who knows that it was sent already. */
+/* Prefetch the line of a later message. This is a hint for a consumer that knows that the message has been sent. */
 static inline void tern_base_ring_prefetch(const struct tern_ring_consumer *c)
 {
     __builtin_prefetch(tern_base_ring_cell(c->ring, c->next + TERN_RING_PREFETCH_DISTANCE, c->shape));
@@ -162,7 +174,7 @@ static inline bool tern_base_ring_has_cell(const struct tern_ring_producer *p)
     return p->next - p->cells_done < p->shape.cells;
 }
 
-/* A mark, and a length of 0, as they lie in a cell. */
+/* Return the value of mark_len for a mark and a len of 0. */
 static inline uint64_t tern_base_ring_mark_without_data(uint32_t mark)
 {
     const uint32_t both[2] = { mark, 0 };
@@ -172,7 +184,8 @@ static inline uint64_t tern_base_ring_mark_without_data(uint32_t mark)
     return word;
 }
 
-/* A few bytes, where they are written in words and read in words; without a call. */
+/* Copy a few bytes without a function call, in units of words where possible: the source is written, and the copy is
+ * read, in words. */
 static inline __attribute__((always_inline)) void tern_base_ring_copy_words(unsigned char       *to,
                                                                             const unsigned char *from, size_t len)
 {
@@ -192,8 +205,9 @@ static inline __attribute__((always_inline)) void tern_base_ring_copy_words(unsi
         *to = *from;
 }
 
-/* Take a cell, write a message of one word and count half words into it, and publish it. False: there is no cell.
- * pairs: they were written as words; what was written in pieces is read in pieces, or it has to reach memory first. */
+/* Reserve a cell, write a message of one 64-bit word and count 32-bit words into it, and publish it. Returns false if
+ * there is no free cell. pairs tells that the caller wrote rest in units of 64 bits. A load must not be wider than the
+ * store that wrote its data, because store forwarding fails then. */
 static inline bool tern_base_ring_push(struct tern_ring_producer *p, uint64_t first, const uint32_t *rest,
                                        unsigned count, bool pairs)
 {
@@ -216,8 +230,9 @@ static inline bool tern_base_ring_push(struct tern_ring_producer *p, uint64_t fi
     return true;
 }
 
-/* The same for two words and up to len bytes behind them, by few stores: a core has room for so many that wait for a
- * line to come over, and the more messages these are, the more lines come at once. */
+/* Reserve a cell, write a message of two 64-bit words and len bytes into it, and publish it. The caller must know that
+ * there is a free cell (tern_base_ring_has_cell). The function uses few stores: the store buffer of a core is limited,
+ * and the more messages fit into it, the more line transfers overlap. */
 static inline __attribute__((always_inline)) void tern_base_ring_push_short(struct tern_ring_producer *p,
                                                                             uint64_t first, uint64_t second,
                                                                             const void *data, size_t len)
@@ -233,25 +248,27 @@ static inline __attribute__((always_inline)) void tern_base_ring_push_short(stru
     atomic_store_explicit(&cell->mark_len, tern_base_ring_mark_without_data(lap), memory_order_release);
 }
 
-/* What several threads of the producing process share. */
+/* A producer that several threads of a process share. The lock guards producer. */
 struct tern_ring_mp_producer {
     struct tern_biased_lock   lock;
     struct tern_ring_producer producer;
 };
 
-/* The oldest message. What is checked here is a copy: the producer can change its cell at any time. */
+/* A message as the consumer sees it. data, len and span are validated copies: the producer can change the cell at any
+ * time. */
 struct tern_ring_item {
     const unsigned char *head;
-    const unsigned char *data; /* NULL where len is 0 */
+    const unsigned char *data; /* NULL if len is 0 */
     uint32_t             len, span;
 };
 
-/* Done with the message that peek gave. */
+/* Remove the message that peek returned from the ring. span is the one that peek returned. */
 static inline void tern_base_ring_consume(struct tern_ring_consumer *c, uint32_t span)
 {
     uint64_t next = ++c->next;
 
-    /* release: our reads of data and cell before the producer writes them again. Pairs with refresh(). */
+    /* release: the consumer's reads of data and cell before the producer overwrites them. Pairs with the acquires in
+     * refresh(). */
     if (span > 0) {
         c->data_done += span;
         atomic_store_explicit(&c->ring->data_done, c->data_done, memory_order_release);
@@ -259,15 +276,17 @@ static inline void tern_base_ring_consume(struct tern_ring_consumer *c, uint32_t
     atomic_store_explicit(&c->ring->cells_done, next, memory_order_release);
 }
 
-/* The same for a message that has data or is to be skipped: c is at its cell. */
+/* The out-of-line part of tern_base_ring_peek(), for a message that has data or is to be skipped. Returns the same
+ * values. */
 int tern_base_ring_peek_data(struct tern_ring_consumer *c, struct tern_ring_item *out);
 
-/* 1: *out is the oldest message. 0: none. -1: the memory makes no sense. */
+/* Look at the oldest message without removing it. Returns 1 and fills *out if there is a message, 0 if the ring is
+ * empty, and -1 if the shared memory is corrupt. */
 static inline int tern_base_ring_peek(struct tern_ring_consumer *c, struct tern_ring_item *out)
 {
     const struct tern_ring_cell *cell = tern_base_ring_cell(c->ring, c->next, c->shape);
     uint32_t                     lap = tern_base_ring_lap(c->next, c->shape);
-    /* acquire: the message after its mark. Pairs with the releases in tern_base_ring_publish() and _put(). */
+    /* acquire: the message after its mark. Pairs with the releases in publish(), push() and push_short(). */
     uint32_t                     mark = atomic_load_explicit(&cell->mark, memory_order_acquire);
 
     if (mark != lap)
@@ -278,7 +297,7 @@ static inline int tern_base_ring_peek(struct tern_ring_consumer *c, struct tern_
     return 1;
 }
 
-/* The mark that the message of a position will change, and what it is until then. */
+/* Return the address of the mark that the message at a position will change, and set *idle to its value until then. */
 static inline const _Atomic uint32_t *tern_base_ring_mark(const struct tern_ring_consumer *c, uint64_t position,
                                                           uint32_t *idle)
 {
@@ -286,8 +305,8 @@ static inline const _Atomic uint32_t *tern_base_ring_mark(const struct tern_ring
     return &tern_base_ring_cell(c->ring, position, c->shape)->mark;
 }
 
-/* Whether the producer has found no room since the last call: wake it. Asked after consuming. Why there is no fence
- * between: base/wake_request.h. */
+/* Return whether the producer has found the ring full since the last call; the caller must then wake it. Call this
+ * after consuming. base/wake_request.h explains why no fence is needed in between. */
 static inline bool tern_base_ring_producer_waits(const struct tern_ring_consumer *c)
 {
     if (TERN_LIKELY(atomic_load_explicit(&c->ring->producer_waits, memory_order_relaxed) == 0))
