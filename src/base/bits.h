@@ -1,4 +1,4 @@
-/* bits.h: small arithmetic that must not be got wrong twice. */
+/* bits.h: small, error-prone arithmetic functions. */
 #ifndef TERN_BASE_BITS_H
 #define TERN_BASE_BITS_H
 
@@ -8,25 +8,26 @@
 
 #define TERN_CACHE_LINE 64
 
-/* Whether [offset, offset + len) lies within [0, size). */
+/* Return whether [offset, offset + len) lies within [0, size). */
 static inline bool tern_base_covers(uint64_t size, uint64_t offset, uint64_t len)
 {
     return offset <= size && len <= size - offset; /* cannot wrap */
 }
 
-/* value rounded up to a multiple of unit, a power of two; 0 when that does not fit into 64 bits (or value is 0). */
+/* Return value rounded up to a multiple of unit, a power of two; 0 if the result does not fit into 64 bits (or value is
+ * 0). */
 static inline uint64_t tern_base_round_up(uint64_t value, uint64_t unit)
 {
     return (value + (unit - 1)) < value ? 0 : (value + (unit - 1)) & ~(unit - 1);
 }
 
-/* The smallest k with 2^k >= n; n is at least 1. */
+/* Return the smallest k with 2^k >= n; n must be at least 1. */
 static inline unsigned tern_base_log2_up(uint32_t n)
 {
     return n <= 1 ? 0 : 32u - (unsigned)__builtin_clz(n - 1);
 }
 
-/* Whether a comes after b on a counter that wraps. */
+/* Return whether a comes after b on a counter that wraps around. */
 static inline bool tern_base_seq_after(uint32_t a, uint32_t b)
 {
     return (int32_t)(a - b) > 0;

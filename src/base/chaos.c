@@ -1,5 +1,5 @@
-/* chaos.c: reading the option TERN_CHAOS, strictly: every setting has a name, a range and a default, and is given at
- * most once. */
+/* chaos.c: strict parsing of the option TERN_CHAOS. Every setting has a name, a range and a default, and may be given
+ * at most once. */
 #define _GNU_SOURCE 1
 #include "base/chaos.h"
 
@@ -8,7 +8,7 @@
 
 #include "base/parse.h"
 
-/* One setting with a plain number. */
+/* A setting whose value is a plain number. */
 struct setting {
     const char *name;
     size_t      field; /* its offset in struct tern_chaos */
@@ -24,8 +24,8 @@ static const struct setting settings[] = {
 };
 
 #define SETTINGS (sizeof(settings) / sizeof(settings[0]))
-#define KILL SETTINGS /* the bit of kill=RANK@K, which is no plain number */
-#define LONGEST 64    /* bytes of one setting; none needs more */
+#define KILL SETTINGS /* the bit of kill=RANK@K, whose value is not a plain number */
+#define LONGEST 64    /* maximum length of one setting in bytes */
 
 static int64_t *field_of(struct tern_chaos *chaos, const struct setting *setting)
 {
@@ -57,7 +57,7 @@ static tern_status take_kill(char *value, struct tern_chaos *out)
     return TERN_OK;
 }
 
-/* One setting, "name=value", which may be changed here. seen has a bit for each that was there before. */
+/* Parse one setting, "name=value", and modify its text. seen has a bit for each setting that was given before. */
 static tern_status take_setting(char *text, struct tern_chaos *out, unsigned *seen)
 {
     char    *value = strchr(text, '=');
@@ -111,7 +111,7 @@ tern_status tern_base_chaos_parse(const char *text, struct tern_chaos *out)
     }
     if (st < 0)
         return st;
-    chaos.seeded = seen & 1u; /* the first of the settings */
+    chaos.seeded = seen & 1u; /* bit 0: the first of the settings */
     *out = chaos;
     return TERN_OK;
 }

@@ -1,7 +1,7 @@
-/* chaos.h: what the option TERN_CHAOS says: how the link chaos is to delay, reorder, refuse and kill.
+/* chaos.h: the settings of the option TERN_CHAOS, which tells the chaos link how to delay, reorder, refuse and kill.
  *
- * The text is a list such as seed=7,delay=64,kill=2@1000, or the word "on" for all defaults. The launcher reads it to
- * refuse mistakes before anything is started, and the link to do it.
+ * The text is a list such as seed=7,delay=64,kill=2@1000, or the word "on" for all defaults. The launcher reads the
+ * text to report mistakes before it starts any rank; the chaos link reads it to apply the settings.
  */
 #ifndef TERN_BASE_CHAOS_H
 #define TERN_BASE_CHAOS_H
@@ -11,21 +11,22 @@
 
 #include "base/status.h"
 
-#define TERN_CHAOS_LOOKS 1000000 /* the most that delay and stall may be */
-#define TERN_CHAOS_AGAIN 90      /* the most that again may be: an operation gets through in the end */
+#define TERN_CHAOS_LOOKS 1000000 /* maximum value of delay and stall */
+#define TERN_CHAOS_AGAIN 90      /* maximum value of again: every operation succeeds eventually */
 
 struct tern_chaos {
-    bool    seeded;    /* the text has a seed */
-    int64_t seed;      /* all decisions follow from it, the rank and the calls that are made */
-    int64_t delay;     /* looks that a transfer, a message or the end of a barrier is held back at most */
-    int64_t again;     /* of 100 operations, how many are answered with TERN_AGAIN first */
-    int64_t stall;     /* looks that progress stands still at most, now and then; 0: never */
-    int64_t reorder;   /* of 100 operations, how many may overtake others where that is permitted */
+    bool    seeded;    /* the text contains a seed */
+    int64_t seed;      /* all decisions depend only on the seed, the rank and the sequence of calls */
+    int64_t delay;     /* maximum number of polls by which a transfer, a message or the end of a barrier is delayed */
+    int64_t again;     /* percentage of operations that first return TERN_AGAIN */
+    int64_t stall;     /* maximum number of polls for which progress occasionally stops; 0: never */
+    int64_t reorder;   /* percentage of operations that may overtake others where reordering is permitted */
     int64_t kill_rank; /* the rank that is killed; -1: none */
-    int64_t kill_at;   /* at which of its operations, counted from 1 */
+    int64_t kill_at;   /* the operation of that rank, counted from 1, at which it is killed */
 };
 
-/* Read the text. TERN_ERR_ARG, with a detail that names the mistake and what is allowed: *out is as it was. */
+/* Parse the text into *out. Returns TERN_OK, or TERN_ERR_ARG with a detail that names the mistake and the allowed
+ * values; *out is then unchanged. */
 tern_status tern_base_chaos_parse(const char *text, struct tern_chaos *out);
 
 #endif

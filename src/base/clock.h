@@ -7,7 +7,7 @@
 
 int64_t tern_base_now(void);
 
-/* The deadline `seconds` ahead, as tern_deadline_in. */
+/* Return the time `seconds` from now as a deadline; see tern_deadline_in. */
 tern_deadline tern_base_deadline_in(double seconds);
 
 /* Tell the CPU that this is a spin loop. */

@@ -1,4 +1,5 @@
-/* debug.h: whether this is a debug build, as a constant: what only those do is compiled, and checked, in all. */
+/* debug.h: a constant that tells whether this is a debug build. Code that only debug builds execute is still compiled
+ * and checked in all builds. */
 #ifndef TERN_BASE_DEBUG_H
 #define TERN_BASE_DEBUG_H
 

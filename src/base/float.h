@@ -1,8 +1,8 @@
-/* float.h: the floating-point mode of the calling thread: rounding, and what becomes of subnormal numbers.
+/* float.h: the floating-point mode of the calling thread: rounding and the treatment of subnormal numbers.
  *
- * A program may change it for its own threads. What a rank adds for its peers is computed in the default mode, whatever
- * thread does it: rounded to nearest, with subnormal numbers. Exceptions that occur meanwhile leave their flags as
- * computations of the thread itself would. On machines that are not listed the mode stays as it is.
+ * A program may change the mode of its own threads. An accumulate on behalf of a peer always uses the default mode
+ * (round to nearest, with subnormal numbers), whichever thread computes it. Exceptions that occur during the
+ * computation set the thread's flags as usual. On architectures that are not listed below, the mode is not changed.
  */
 #ifndef TERN_BASE_FLOAT_H
 #define TERN_BASE_FLOAT_H
@@ -11,10 +11,10 @@
 
 #if defined(__SSE2__)
 
-#define TERN_FLOAT_FLAGS 0x3fu /* exceptions that have occurred */
+#define TERN_FLOAT_FLAGS 0x3fu /* the flags of exceptions that have occurred */
 #define TERN_FLOAT_DEFAULT 0x1f80u
 
-/* Enter the default mode; returns what was. */
+/* Switch to the default mode. Returns the previous mode. */
 static inline uint64_t tern_base_float_enter(void)
 {
     unsigned was = __builtin_ia32_stmxcsr();
@@ -24,7 +24,7 @@ static inline uint64_t tern_base_float_enter(void)
     return was;
 }
 
-/* Go back to what was. */
+/* Restore the previous mode. */
 static inline void tern_base_float_leave(uint64_t was)
 {
     if (((unsigned)was & ~TERN_FLOAT_FLAGS) != TERN_FLOAT_DEFAULT)

@@ -1,8 +1,8 @@
 /* log.c: one line on standard error, in one write.
  *
- * The line is put together in a buffer on the stack and handed to write(2) whole: no stdio buffer is shared with the
- * program, and pipes take up to PIPE_BUF (4096) bytes without tearing them. A line that standard error does not take
- * is dropped: saying something must never stop a job.
+ * The line is assembled in a buffer on the stack and passed to a single write(2): no stdio buffer is shared with the
+ * program, and a pipe accepts up to PIPE_BUF (4096) bytes atomically. A line that standard error does not accept is
+ * dropped, because logging must never stop a job.
  */
 #define _GNU_SOURCE 1
 #include "base/log.h"
@@ -21,12 +21,12 @@ static _Atomic int shown_rank = -1;
 
 void tern_base_log_set_level(enum tern_log_level level)
 {
-    atomic_store_explicit(&shown_level, (int)level, memory_order_relaxed); /* orders nothing: a setting on its own */
+    atomic_store_explicit(&shown_level, (int)level, memory_order_relaxed); /* relaxed: an independent setting */
 }
 
 void tern_base_log_set_rank(int rank)
 {
-    atomic_store_explicit(&shown_rank, rank, memory_order_relaxed); /* orders nothing: a setting on its own */
+    atomic_store_explicit(&shown_rank, rank, memory_order_relaxed); /* relaxed: an independent setting */
 }
 
 /* Write "tern: rank R: " or "tern: " and return its length. */
@@ -54,7 +54,7 @@ void tern_base_log(enum tern_log_level level, const char *format, ...)
         line[len] = '\0';
     va_end(args);
     len = strlen(line);
-    line[len++] = '\n'; /* takes the place of the closing zero */
+    line[len++] = '\n'; /* replaces the terminating zero */
     while (write(STDERR_FILENO, line, len) < 0 && errno == EINTR)
         ;
     errno = kept;

@@ -93,8 +93,8 @@ static bool no_room(struct tern_nq_producer *p)
     return false;
 }
 
-/* The producer knows no free primary cell for the next message: switch to the overflow cells if necessary. If no cell is
- * free in either row, choose the row whose next cell has the older message, because that cell becomes free first.
+/* The producer knows no free primary cell for the next message: switch to the overflow cells if necessary. If no cell
+ * is free in either row, choose the row whose next cell has the older message, because that cell becomes free first.
  * Returns the flags for the stamp of the current message. */
 static unsigned leave_primary(struct tern_nq_producer *p)
 {
@@ -181,7 +181,7 @@ bool tern_base_nq_push_inline(struct tern_nq_producer *p, const uint64_t word[TE
     return true;
 }
 
-/* Claim the payloads of all messages up to a number for the producer, and make sure that the consumer sees the claim. */
+/* Claim the payloads of all messages up to a number for the producer; the consumer is sure to see the claim. */
 static void claim_all(struct tern_nq *shared, uint64_t number)
 {
     if (atomic_load_explicit(&shared->claimed, memory_order_relaxed) >= number) /* already claimed */

@@ -164,8 +164,8 @@ struct tern_nq_claim {
     uint64_t             stamp;
 };
 
-/* Reserve a cell. Returns false if the queue is full; the consumer is then asked to wake the producer. Several cells may
- * be reserved and not yet published; the consumer sees them in the order of their reservation. */
+/* Reserve a cell. Returns false if the queue is full; the consumer is then asked to wake the producer. Several cells
+ * may be reserved and not yet published; the consumer sees them in the order of their reservation. */
 bool tern_base_nq_reserve(struct tern_nq_producer *p, struct tern_nq_claim *out);
 
 /* Publish a reserved cell. The caller has written the message into its head, or kind contains SKIP. */

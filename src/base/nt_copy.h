@@ -1,7 +1,8 @@
-/* nt_copy.h: a copy whose destination does not go through the caches.
+/* nt_copy.h: a copy with non-temporal stores, which bypass the caches.
  *
- * A line that is stored whole this way is not read from memory first, and nothing is driven out of the caches for it.
- * That pays for what is too much to be found there later by whoever uses it; for anything else it is slower.
+ * A full line that is written with non-temporal stores is not read from memory first and evicts nothing from the
+ * caches. This pays off for data that is too large to be still cached when it is used. For other data it is slower than
+ * memcpy().
  */
 #ifndef TERN_BASE_NT_COPY_H
 #define TERN_BASE_NT_COPY_H
@@ -13,7 +14,8 @@
 #if defined(__x86_64__)
 #include <emmintrin.h>
 
-/* The two do not overlap. What was stored is ordered before later stores, as that of memcpy() is. */
+/* Copy len bytes. Source and destination must not overlap. The stores are ordered before later stores, as those of
+ * memcpy() are. */
 static inline void tern_base_nt_copy(unsigned char *to, const unsigned char *from, size_t len)
 {
     size_t head = -(uintptr_t)to & 63, lines;
@@ -35,7 +37,7 @@ static inline void tern_base_nt_copy(unsigned char *to, const unsigned char *fro
         _mm_stream_si128((__m128i *)(void *)(to + 48), d);
     }
     memcpy(to, from, (len - head) % 64);
-    _mm_sfence(); /* such stores are ordered by nothing else */
+    _mm_sfence(); /* nothing else orders non-temporal stores */
 }
 
 #else

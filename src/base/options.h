@@ -13,14 +13,14 @@
 #define TERN_OPTION_TYPE_SECONDS double
 #define TERN_OPTION_TYPE_TEXT const char *
 
-/* The values in force. One for the process; written by tern_base_options_load only. */
+/* The current values, one set per process. Writer: tern_base_options_load. */
 extern struct tern_options {
 #define TERN_OPTION(field, type, name, fallback, range, meaning) TERN_OPTION_TYPE_##type field;
 #include "base/options.def"
 #undef TERN_OPTION
 } tern_opt;
 
-/* Indices of CHOICE words that the code compares with. */
+/* Indices of the CHOICE words that the code compares against. */
 enum { TERN_ON_FAILURE_ABORT, TERN_ON_FAILURE_RETURN };
 enum { TERN_PAYLOAD_NEGOTIATED, TERN_PAYLOAD_FIXED };
 enum { TERN_CMA_AUTO, TERN_CMA_OFF };
@@ -31,19 +31,19 @@ enum { TERN_OFI_ORDER_NETWORK, TERN_OFI_ORDER_COMPLETION };
 enum { TERN_OFI_ATOMICS_AUTO, TERN_OFI_ATOMICS_NETWORK, TERN_OFI_ATOMICS_TARGET };
 enum { TERN_PROGRESS_THREAD_ON, TERN_PROGRESS_THREAD_OFF };
 
-/* One row of the list, for tables. */
+/* One option, for tables of all options. */
 struct tern_option_info {
     const char *name, *type, *fallback, *range, *meaning;
-    const char *value;  /* as text: what is in force */
+    const char *value;  /* current value, as text */
     const char *source; /* "default" or "environment" */
 };
 
-/* Fill tern_opt from the environment and set the log level. A value that cannot be used is TERN_ERR_ARG with a detail
- * that names it and what is allowed; tern_opt then has the default for it. A TERN_ name that is no option is warned
- * about once, with the nearest option's name. */
+/* Fill tern_opt from the environment and set the log level. Returns TERN_OK, or TERN_ERR_ARG if a value is invalid; the
+ * detail names the value and the allowed values, and tern_opt has the default of that option. An unknown TERN_ variable
+ * causes one warning, which suggests the closest option name. */
 tern_status tern_base_options_load(char *const *environment);
 
-/* The number of options, and row i of the list as it stands after the last load. */
+/* Return the number of options, and option i as of the last load. */
 size_t                  tern_base_options_count(void);
 struct tern_option_info tern_base_options_row(size_t i);
 

@@ -1,6 +1,6 @@
-/* read_once.h: reading memory that another process can write at any time. What is read is copied once into private
- * memory; the copy is checked, and only the copy is used. These two keep the compiler from reading the memory a
- * second time. */
+/* read_once.h: safe reads of memory that another process can write at any time. The reader copies the data once into
+ * private memory, validates the copy, and uses only the copy. The two tools below keep the compiler from reading the
+ * shared memory a second time. */
 #ifndef TERN_BASE_READ_ONCE_H
 #define TERN_BASE_READ_ONCE_H
 
@@ -8,15 +8,15 @@
 #include <stddef.h>
 #include <string.h>
 
-/* The value of a number in such memory, by exactly one load. */
+/* Read a number in shared memory with exactly one load. */
 #define TERN_READ_ONCE(number) (*(const volatile __typeof__(number) *)&(number))
 
-/* Copy len bytes of such memory, of any alignment. */
+/* Copy len bytes of shared memory, of any alignment, into private memory. */
 static inline void tern_base_copy_once(void *to, const void *from, size_t len)
 {
     memcpy(to, from, len);
-    /* The compiler reads nothing of from after this in place of the copy. Pairs with nothing: the other process may
-     * write whenever it likes. */
+    /* The compiler must not replace later reads of the copy by reads of from. This fence has no partner: the other
+     * process may write at any time. */
     atomic_signal_fence(memory_order_seq_cst);
 }
 

@@ -1,8 +1,8 @@
-/* sanitize.h: order that the thread sanitizer cannot see by itself.
+/* sanitize.h: annotations for ordering that ThreadSanitizer (TSan) cannot see.
  *
- * It watches one process. Where two threads of a process are ordered through another process (a service thread copies,
- * a peer learns of it, a barrier with that peer brings the news to the program's thread), these calls tell it so. In
- * any other build they are nothing.
+ * TSan observes a single process. Two threads of a process may be ordered through another process: for example, a
+ * service thread copies data, a peer learns of the copy, and a barrier with that peer orders the program's thread after
+ * it. These functions tell TSan about such ordering. In builds without TSan they do nothing.
  */
 #ifndef TERN_BASE_SANITIZE_H
 #define TERN_BASE_SANITIZE_H
@@ -24,7 +24,7 @@ void AnnotateIgnoreWritesBegin(const char *file, int line);
 void AnnotateIgnoreWritesEnd(const char *file, int line);
 #endif
 
-/* What this thread did before is seen by threads that call tern_base_order_after on the same address later. */
+/* Order the preceding accesses of this thread before a later tern_base_order_after() on the same address. */
 static inline void tern_base_order_before(void *address)
 {
 #ifdef TERN_BASE_TSAN
@@ -34,6 +34,7 @@ static inline void tern_base_order_before(void *address)
 #endif
 }
 
+/* Order the following accesses of this thread after an earlier tern_base_order_before() on the same address. */
 static inline void tern_base_order_after(void *address)
 {
 #ifdef TERN_BASE_TSAN
@@ -43,8 +44,8 @@ static inline void tern_base_order_after(void *address)
 #endif
 }
 
-/* The same where the order comes through other ranks: a barrier, a message or a notification, over whatever link, lets
- * a peer start what the thread of another link then carries out. */
+/* The same annotations for ordering through other ranks: after a barrier, a message or a notification over any link, a
+ * peer may start an operation that a thread of another link then executes in this process. */
 extern char tern_base_peers;
 
 static inline void tern_base_order_before_peers(void)
@@ -57,9 +58,9 @@ static inline void tern_base_order_after_peers(void)
     tern_base_order_after(&tern_base_peers);
 }
 
-/* Between the two calls the calling thread copies bytes of the program on behalf of a peer. Whether the program's own
- * accesses to these bytes are ordered with the copy is a matter between the program and the peer, who may agree on it
- * by any means, such as a word that the program polls. The sanitizer therefore does not look at the copy. */
+/* Between these two calls, the calling thread copies the program's data on behalf of a peer. The program and the peer
+ * are responsible for ordering the program's own accesses with the copy, by any means, such as a word that the program
+ * polls. TSan therefore ignores the copy. */
 static inline void tern_base_copy_for_peer_begin(void)
 {
 #ifdef TERN_BASE_TSAN

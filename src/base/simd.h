@@ -1,12 +1,13 @@
-/* simd.h: vectors of 16 bytes, in the compilers' own notation: every machine that Tern runs on has them. What is here
- * is what gcc and clang write differently, and functions for machines with wider ones. */
+/* simd.h: vectors of 16 bytes, as compiler extensions; every machine that Tern runs on has them. This header covers the
+ * differences between gcc and clang, and functions for machines with wider vectors. */
 #ifndef TERN_BASE_SIMD_H
 #define TERN_BASE_SIMD_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A function marked so is compiled for vectors of 32 bytes, and called only where the machine has them. */
+/* A function with this attribute is compiled for vectors of 32 bytes, and may be called only on machines that have
+ * them. */
 #ifdef __x86_64__
 #define TERN_SIMD_WIDE __attribute__((target("avx2")))
 static inline bool tern_base_simd_wide(void)
@@ -21,7 +22,7 @@ static inline bool tern_base_simd_wide(void)
 }
 #endif
 
-/* Of any alignment. */
+/* Load and store at any alignment. */
 typedef uint8_t  tern_v8 __attribute__((vector_size(16), may_alias, aligned(1)));
 typedef uint16_t tern_v16 __attribute__((vector_size(16), may_alias, aligned(1)));
 typedef uint32_t tern_v32 __attribute__((vector_size(16), may_alias, aligned(1)));
@@ -33,7 +34,7 @@ typedef uint64_t tern_v64 __attribute__((vector_size(16), may_alias, aligned(1))
 #define TERN_SIMD_PICK(type, a, b, ...) __builtin_shuffle(a, b, (type){ __VA_ARGS__ })
 #endif
 
-/* The lower, or the upper, halves of two vectors, their elements in turn: a0 b0 a1 b1 ... */
+/* Interleave the elements of the lower, or the upper, halves of two vectors: a0 b0 a1 b1 ... */
 #define TERN_SIMD_LOW_8(a, b) TERN_SIMD_PICK(tern_v8, a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
 #define TERN_SIMD_HIGH_8(a, b) \
     TERN_SIMD_PICK(tern_v8, a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)

@@ -1,4 +1,4 @@
-/* siphash.h: a keyed hash (SipHash-2-4): who does not have the key can neither make nor predict the value. */
+/* siphash.h: a keyed hash (SipHash-2-4). Without the key, the hash value can neither be computed nor predicted. */
 #ifndef TERN_BASE_SIPHASH_H
 #define TERN_BASE_SIPHASH_H
 

@@ -1,18 +1,18 @@
-/* status.h: how a failing call leaves word of what went wrong.
+/* status.h: how a failing call records the details of an error.
  *
- * A function that detects an error says so once, through tern_base_fail, at the place where it knows most; everyone
- * above passes the status on. The text is kept per thread for tern_error_detail.
+ * The function that detects an error calls tern_base_fail once, where the most is known about the error. Its callers
+ * only pass the status on. The text is stored per thread for tern_error_detail.
  */
 #ifndef TERN_BASE_STATUS_H
 #define TERN_BASE_STATUS_H
 
 #include <tern/status.h>
 
-/* Record the detail of an error for this thread and return status. Texts are cut at 511 bytes. */
+/* Record the detail of an error for the calling thread and return status. Texts are truncated to 511 bytes. */
 tern_status tern_base_fail(tern_status status, const char *format, ...)
     __attribute__((cold, noinline, format(printf, 2, 3)));
 
-/* The detail recorded last on this thread; "" if none. */
+/* Return the detail that was recorded last on the calling thread; "" if there is none. */
 const char *tern_base_detail(void);
 
 #endif
