@@ -22,7 +22,7 @@ static inline bool tern_base_simd_wide(void)
 }
 #endif
 
-/* Load and store at any alignment. */
+/* Vector types that may be at any alignment. */
 typedef uint8_t  tern_v8 __attribute__((vector_size(16), may_alias, aligned(1)));
 typedef uint16_t tern_v16 __attribute__((vector_size(16), may_alias, aligned(1)));
 typedef uint32_t tern_v32 __attribute__((vector_size(16), may_alias, aligned(1)));

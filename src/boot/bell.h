@@ -1,12 +1,12 @@
-/* bell.h: waking a rank, and sleeping until woken.
+/* bell.h: a doorbell (an eventcount on a futex) to wake a rank, and to sleep until woken.
  *
- * A rank that has found nothing to do reads its bell, announces that it sleeps, looks once more, and sleeps while the
- * bell has the value that it read. Whoever has news publishes it first and rings then. The two full fences make sure
- * that either the sleeper sees the news or the ringer sees the sleeper.
+ * A thread that has found nothing to do reads its rank's bell, announces that it is going to sleep, polls once more,
+ * and sleeps while the bell has the value that it read. A waker first publishes its data and then rings the bell. A
+ * full fence on each side guarantees that either the sleeper sees the data or the waker sees the sleeper.
  *
- * A fence makes the ringer wait until its news has reached memory, which takes as long as the news itself. Where a rank
- * seldom sleeps, it bears the cost alone: before it looks for the last time it has the kernel run a full barrier on all
- * threads of processes that have asked for that (membarrier), and those ring it without a fence.
+ * The waker's fence stalls until its stores are visible, which takes as long as the message itself. A rank that seldom
+ * sleeps therefore bears the cost of both fences: before its last poll it asks the kernel to run a full barrier on all
+ * threads of the processes that have registered for it (membarrier), and registered processes ring without a fence.
  */
 #ifndef TERN_BOOT_BELL_H
 #define TERN_BOOT_BELL_H
@@ -15,52 +15,54 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Sleep while *bell is seen, at most ns nanoseconds (negative: no limit). May return early. */
+/* Sleep while *bell equals seen, for at most ns nanoseconds (negative: no limit). May return early. */
 void tern_boot_bell_wait(_Atomic uint32_t *bell, uint32_t seen, int64_t ns);
 
-/* Change *bell and wake all that sleep on it, whether or not any announced itself. */
+/* Change *bell and wake all threads that sleep on it, whether or not any of them has announced itself. */
 void tern_boot_bell_wake(_Atomic uint32_t *bell);
 
-/* Wake the threads that sleep on *bell, if any announced itself in *sleepers. */
+/* Wake the threads that sleep on *bell, if any thread has announced itself in *sleepers. The caller has published its
+ * data. */
 static inline void tern_boot_bell_ring(_Atomic uint32_t *bell, _Atomic uint32_t *sleepers)
 {
-    /* seq_cst: the news that the caller has published before the load of sleepers. Pairs with the fence between the
-     * announcement and the last look in tern_boot_bell_announce(). */
+    /* seq_cst: the data that the caller has published before the load of sleepers. Pairs with the fence between the
+     * announcement and the last poll in tern_boot_bell_announce(). */
     atomic_thread_fence(memory_order_seq_cst);
     if (__builtin_expect(atomic_load_explicit(sleepers, memory_order_relaxed) != 0, 0))
         tern_boot_bell_wake(bell);
 }
 
-/* Whether this process has asked for barriers. Written by tern_boot_bell_join() only. */
+/* This process has registered for barriers. Writer: tern_boot_bell_join(). */
 extern bool tern_boot_bell_joined;
 
-/* Ask for barriers that others have run. False: the kernel has none. */
+/* Register this process for the barriers that others run. Returns false if the kernel lacks membarrier. */
 bool tern_boot_bell_join(void);
 
-/* Have a full barrier run on all threads of all processes that have joined, and this one. */
+/* Run a full barrier on all threads of all registered processes and on the calling thread. */
 void tern_boot_bell_barrier(void);
 
-/* Ring for a rank whose threads call tern_boot_bell_barrier() after each announcement, by a process that has joined. */
+/* Ring without a fence. The calling process must be registered, and the threads of the rank that is woken must call
+ * tern_boot_bell_barrier() after each announcement. */
 static inline void tern_boot_bell_ring_lightly(_Atomic uint32_t *bell, _Atomic uint32_t *sleepers)
 {
-    atomic_signal_fence(memory_order_seq_cst); /* the rest of the fence is run by tern_boot_bell_barrier() */
+    atomic_signal_fence(memory_order_seq_cst); /* tern_boot_bell_barrier() provides the rest of the fence */
     if (__builtin_expect(atomic_load_explicit(sleepers, memory_order_relaxed) != 0, 0))
         tern_boot_bell_wake(bell);
 }
 
-/* Announce a sleeper and return the value to sleep on. The caller looks for news once more, then sleeps; and in any
- * case withdraws. */
+/* Announce a sleeper and return the value to sleep on. The caller must poll once more before it sleeps, and must call
+ * tern_boot_bell_withdraw() in any case. */
 static inline uint32_t tern_boot_bell_announce(_Atomic uint32_t *bell, _Atomic uint32_t *sleepers)
 {
     uint32_t seen = atomic_load_explicit(bell, memory_order_relaxed);
 
     atomic_fetch_add_explicit(sleepers, 1, memory_order_relaxed);
-    /* seq_cst: the announcement before the caller's last look for news. Pairs with the fence in tern_boot_bell_ring().
-     */
+    /* seq_cst: the announcement before the caller's last poll. Pairs with the fence in tern_boot_bell_ring(). */
     atomic_thread_fence(memory_order_seq_cst);
     return seen;
 }
 
+/* Withdraw an announcement, after sleeping or instead of it. */
 static inline void tern_boot_bell_withdraw(_Atomic uint32_t *sleepers)
 {
     atomic_fetch_sub_explicit(sleepers, 1, memory_order_relaxed);

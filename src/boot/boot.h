@@ -1,14 +1,15 @@
 /* boot.h: how a process learns which rank of which job it is.
  *
- * ternrun puts one variable into the environment of each rank,
+ * ternrun sets one variable in the environment of each rank:
  *     TERN_BOOT=layout=2,rank=2,ranks=8,arena=5,huge=6,tell=-1,launcher=4711,job=81985529216486895
- * where arena, huge and tell are inherited descriptors (huge is -1 where the system has no huge pages; tell is a pipe
- * to the relay, -1 where the job has one node), launcher is ternrun's process id, through which the descriptors can be
- * opened again where a program in between closed them, and job is the job's mark. The mark is random, so that neither a
- * process that an earlier job left behind, nor one of another process namespace, is taken for a part of the job because
- * the number of its launcher is the same.
- * Without the variable a foreign launcher may have started the process (pmi_join.h); else it is a job of one rank and
- * makes its own arena.
+ * arena, huge and tell are inherited descriptors. huge is -1 if the system has no huge pages. tell is a pipe to the
+ * relay, or -1 if the job has one node. launcher is ternrun's process id, through which a rank can reopen the
+ * descriptors if an intermediate program has closed them. job is the job's mark. The mark is random, so that a process
+ * of an earlier job or of another PID namespace is not mistaken for a part of this job just because its launcher has
+ * the same process id.
+ *
+ * Without the variable, a foreign launcher may have started the process (pmi_join.h). Otherwise the process is a
+ * singleton, a job of one rank, and creates its own arena.
  */
 #ifndef TERN_BOOT_BOOT_H
 #define TERN_BOOT_BOOT_H
@@ -20,94 +21,96 @@
 #include "boot/segment.h"
 
 struct tern_boot {
-    int                  rank, ranks;   /* in the job */
-    int                  node, nodes;   /* which node this is, of how many */
-    int                  local, locals; /* number of this rank among the ranks of its node, and how many these are */
+    int                  rank, ranks;   /* this rank, and the number of ranks of the job */
+    int                  node, nodes;   /* this node, and the number of nodes of the job */
+    int                  local, locals; /* index of this rank among the ranks of its node, and their number */
     int                  arena, huge;   /* descriptors, close-on-exec; huge may be -1 */
-    int                  relay_fd;      /* descriptor that wakes the relay, a pipe or an eventfd; -1: there is none */
-    bool                 launched;      /* false: a job of one, without a launcher */
-    bool                 foreign;       /* launched by another than ternrun: see pmi_join.h */
+    int                  relay_fd;      /* descriptor that wakes the relay, a pipe or an eventfd; -1: none */
+    bool                 launched;      /* false: a singleton, without a launcher */
+    bool                 foreign;       /* started by a launcher other than ternrun: see pmi_join.h */
     struct tern_segment *segment;       /* mapped */
 };
 
-/* A job as one of its nodes sees it. */
+/* The shape of a job as seen from one of its nodes. */
 struct tern_boot_shape {
     int            ranks, nodes, node;
-    const int32_t *node_of; /* [ranks] the node of each rank; NULL: there is one node */
-    int            cores;   /* of this node, that its ranks may use */
-    uint64_t       job;     /* the job's random name; 0: draw one */
+    const int32_t *node_of; /* [ranks] the node of each rank; NULL: the job has one node */
+    int            cores;   /* number of cores of this node that its ranks may use */
+    uint64_t       job;     /* random identifier of the job; 0: generate one */
 };
 
-/* Make the arena of this node and the first content of its segment. Used by launchers, and by a process without one. On
- * success *arena and *huge are descriptors (huge -1 where there are no huge pages), not close-on-exec, and *segment is
- * mapped. Whether seats have notes is decided by the option TERN_ON_FAILURE.
- * Returns TERN_OK. TERN_ERR_RANGE: a job of that shape cannot be. TERN_ERR_NOMEM, TERN_ERR_SYSTEM. */
+/* Create the arena of this node and initialize its segment. Launchers call this, and singletons. On success *arena and
+ * *huge are descriptors without close-on-exec (*huge is -1 if there are no huge pages), and *segment is mapped. The
+ * option TERN_ON_FAILURE decides whether the segment stores contributions.
+ * Returns TERN_OK. TERN_ERR_RANGE: the shape is invalid. TERN_ERR_NOMEM, TERN_ERR_SYSTEM. */
 tern_status tern_boot_arena_shape(const struct tern_boot_shape *shape, int *arena, int *huge,
                                   struct tern_segment **segment);
 
-/* The same for a job on one node. */
+/* Create the arena of a job on one node; see tern_boot_arena_shape for the results. */
 tern_status tern_boot_arena_make(int ranks, int cores, int *arena, int *huge, struct tern_segment **segment);
 
-/* Map the segment of an arena, which is to be that of a job of so many ranks.
- * Returns TERN_OK. TERN_ERR_BOOT: it is not. TERN_ERR_NOMEM. */
+/* Map the segment of an arena, which must belong to a job of this many ranks.
+ * Returns TERN_OK. TERN_ERR_BOOT: the arena does not match. TERN_ERR_NOMEM. */
 tern_status tern_boot_segment_map(int arena, int ranks, struct tern_segment **segment);
 
 /* Unmap a segment. */
 void tern_boot_segment_unmap(struct tern_segment *segment);
 
-/* What a launcher gives to all its ranks. */
+/* The values that a launcher passes to all its ranks. */
 struct tern_boot_given {
     int     ranks, arena, huge, relay_fd;
     int     launcher; /* process id */
     int64_t mark;     /* tern_boot_mark() */
 };
 
-#define TERN_BOOT_TEXT 192 /* bytes that the value of TERN_BOOT takes at most */
+#define TERN_BOOT_TEXT 192 /* maximum size of the value of TERN_BOOT in bytes */
 
-/* The mark of a job from its random name, which the mark does not reveal: links use that as a key. */
+/* Derive the mark of a job from its random identifier. The mark does not reveal the identifier, which links use as a
+ * key. */
 int64_t tern_boot_mark(uint64_t job);
 
 /* Write the value of TERN_BOOT for a rank into text. */
 void tern_boot_text(char *text, size_t size, int rank, const struct tern_boot_given *given);
 
-/* What TERN_BOOT says. The fields in the order of the text. */
+/* The fields of TERN_BOOT, in the order of the text. */
 struct tern_boot_words {
     int64_t layout, rank, ranks, arena, huge, tell, launcher, mark;
 };
 
-/* Read the value of TERN_BOOT, which is text from outside: a function of the text, and nothing in it is believed but
- * that it has the right form.
- * Returns TERN_OK. TERN_ERR_BOOT: it is not what a ternrun of this version writes. */
+/* Parse the value of TERN_BOOT, which is untrusted. This is a pure function of the text and checks only its form, not
+ * whether the values make sense.
+ * Returns TERN_OK. TERN_ERR_BOOT: the text does not have the form that a ternrun of this version writes. */
 tern_status tern_boot_text_read(const char *text, struct tern_boot_words *out);
 
-/* Fill in which rank this is, and from the mapped segment what follows from that: ranks, node, nodes, local, locals. */
+/* Set boot->rank, and derive ranks, node, nodes, local and locals from the mapped segment. */
 void tern_boot_place(struct tern_boot *boot, int rank);
 
-/* Take the rank's slot (life JOINING). Only one process can; TERN_ERR_BOOT for others. */
+/* Claim the rank's slot by setting its life to JOINING. Only one process succeeds; others get TERN_ERR_BOOT. */
 tern_status tern_boot_claim(struct tern_segment *segment, int rank);
 
-/* Learn who we are from the option TERN_BOOT or from a foreign launcher, map the segment, and claim the rank's slot
- * (life JOINING). */
+/* Determine the rank of this process from the option TERN_BOOT or from a foreign launcher, map the segment, and claim
+ * the rank's slot (life JOINING). */
 tern_status tern_boot_join(struct tern_boot *boot);
 
-/* Unmap and close. The slot's life is the caller's affair. */
+/* Unmap the segment and close the descriptors. The caller is responsible for the slot's life. */
 void tern_boot_leave(struct tern_boot *boot);
 
-/* Publish this rank's card for links between nodes: once, before the rank's life becomes JOINED. Returns TERN_OK.
- * TERN_ERR_RANGE: len is 0 or more than TERN_NET_ADDRESS_BYTES. TERN_ERR_STATE: it was published before. */
+/* Publish this rank's net address for the link between nodes. Call this once, before the rank's life becomes JOINED.
+ * Returns TERN_OK. TERN_ERR_RANGE: len is 0 or more than TERN_NET_ADDRESS_BYTES. TERN_ERR_STATE: an address was already
+ * published. */
 tern_status tern_boot_publish_address(const struct tern_boot *boot, const void *bytes, size_t len);
 
-/* The card of a rank of the job; NULL: it published none. Asked for once the rank has JOINED. */
+/* Return the net address of a rank of the job, which must have JOINED; NULL if the rank published none. */
 const void *tern_boot_net_address(const struct tern_boot *boot, int rank, size_t *len);
 
-/* Whether the rank of the job is on the node of this process. */
+/* Return whether a rank of the job is on the node of this process. */
 static inline bool tern_boot_same_node(const struct tern_boot *boot, int rank)
 {
     return boot->segment->slot[rank].node == (uint32_t)boot->node;
 }
 
-/* Wake the relay, after this rank has changed something that other nodes have to know: its life or its seat. Does
- * nothing in a job on one node. Any thread. */
+/* Wake the relay. Call this after this rank has changed state that other nodes must know: its life or its barrier slot.
+ * Does nothing in a job on one node. Any thread may call this. */
 void tern_boot_tell(const struct tern_boot *boot);
 
 #endif

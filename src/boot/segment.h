@@ -1,13 +1,13 @@
-/* segment.h: the memory that the launcher and the ranks of a node share from the first moment on.
+/* segment.h: the memory that the launcher and the ranks of a node share from the start.
  *
- * The launcher makes one memory file (memfd), the arena, and hands its descriptor to every rank. Its first bytes are
- * this segment: who is alive, and how to wake whom. A job on several nodes has one arena and one segment on each node.
- * All of these have a slot, a card and a seat for every rank of the job; those of ranks on other nodes are mirrors,
- * written by the relay (relay.h) in one order for all nodes. The rest of the first TERN_ARENA_CONTROL bytes belongs to
- * the links (they lay it out by the number of ranks of the node and reserve what they use); regions come after that, at
- * offsets that only ever grow: `next` is a counter, and space that is freed is given back to the system by punching a
- * hole. So there is one descriptor, no name in any file system, and nothing to clean up: when the last process dies the
- * memory is gone.
+ * The launcher creates one memory file (memfd), the arena, and passes its descriptor to every rank. The arena starts
+ * with this segment, which records which ranks are alive and how to wake them. A job on several nodes has one arena and
+ * one segment on each node. Every segment has a slot, a net address and a barrier slot for every rank of the job. The
+ * entries of ranks on other nodes are mirrors, which the relay (relay.h) writes in the same order on all nodes. The
+ * rest of the first TERN_ARENA_CONTROL bytes belongs to the links, which compute its layout from the number of ranks of
+ * the node and reserve what they use. Regions follow at offsets that only grow: `next` is a counter, and freed space
+ * returns to the system by punching a hole. So there is one descriptor, no name in any file system, and nothing to
+ * clean up: the memory disappears with the last process.
  *
  * Everything here is shared between processes: fixed widths, offsets instead of pointers, one writer per field.
  */
@@ -20,14 +20,14 @@
 #include <stdint.h>
 
 #define TERN_SEGMENT_MAGIC 0x4e524554u /* "TERN" */
-#define TERN_SEGMENT_LAYOUT 8u         /* changes whenever anything in shared memory changes */
+#define TERN_SEGMENT_LAYOUT 8u         /* incremented whenever anything in shared memory changes */
 #define TERN_ARENA_CONTROL (1ull << 32)
 #define TERN_MAX_NODE_RANKS 4096
 #define TERN_MAX_RANKS 65536 /* of a job */
 #define TERN_NET_ADDRESS_BYTES 252
 #define TERN_CONTRIBUTION_BYTES 4096
 
-/* How far a rank has come. Written by the rank itself; in mirrors by the relay. */
+/* The stage of a rank's life. Writer: the rank itself; in mirrors the relay. */
 enum tern_life {
     TERN_LIFE_NONE,
     TERN_LIFE_JOINING,
@@ -37,87 +37,90 @@ enum tern_life {
     TERN_LIFE_LEFT
 };
 
-/* What the launcher knows of a rank. Written by the launcher; in a job on several nodes by the relay. */
+/* What the launcher knows about a rank's process. Writer: the launcher; in a job on several nodes the relay. ENDED: the
+ * process exited in order, after tern_finalize or without having called tern_init. LOST: the process died, or exited
+ * between tern_init and tern_finalize, or exited with a status other than 0. */
 enum tern_fate { TERN_FATE_RUNNING, TERN_FATE_ENDED, TERN_FATE_LOST };
 
-/* One rank. ENDED: its process exited in order, after tern_finalize or without having called tern_init. LOST: it died,
- * or exited between tern_init and tern_finalize, or with a status other than 0. */
+/* The state of one rank. */
 struct tern_slot {
-    /* What others change to wake the rank: on a line of its own. */
-    _Alignas(64) _Atomic uint32_t bell; /* futex; incremented by whoever has news for the rank */
-    _Atomic uint32_t sleepers;          /* threads of the rank that sleep on bell. Writer: the rank */
-    _Atomic uint32_t service_bell;      /* the same for the rank's service thread */
+    /* The fields that other ranks change to wake this rank have their own cache line. */
+    _Alignas(64) _Atomic uint32_t bell; /* futex; incremented by any process that wakes the rank */
+    _Atomic uint32_t sleepers;          /* number of threads of the rank that sleep on bell. Writer: the rank */
+    _Atomic uint32_t service_bell;      /* these two: bell and sleepers of the rank's service thread */
     _Atomic uint32_t service_sleeps;
     _Atomic uint32_t
-        uses_membarrier; /* 1: before it sleeps on bell it has a barrier run on all ranks. Writer: the rank */
-    /* What is written once or twice in a life. */
+        uses_membarrier; /* 1: the rank runs a barrier on all ranks (bell.h) before it sleeps on bell. Writer: the rank */
+    /* The following fields are written once or twice during the rank's life. */
     _Alignas(64) _Atomic uint32_t life; /* enum tern_life. Writer: the rank, by compare-and-swap from NONE */
     _Atomic uint32_t fate;              /* enum tern_fate. Writer: the launcher */
-    _Atomic int32_t  pid;               /* of the process that called tern_init. Writer: the rank */
-    uint32_t         node;              /* which node the rank is on; these two written before any rank starts */
-    uint32_t         local;             /* its number among the ranks of that node */
-    _Atomic uint32_t ended; /* enum tern_fate that a watcher found and the relay has to tell. Writer: watchers,
-                                           of the same node, in jobs without ternrun; the relay takes it back */
-    uint64_t started; /* when the process started, as the kernel counts (death_watch.h); 0: not known. Together with
-                                 pid it names one process. Writer: the host of a job without ternrun, before the rank
-                                 gets the arena */
-    uint8_t  reserved[32];
+    _Atomic int32_t  pid;               /* process that called tern_init. Writer: the rank */
+    uint32_t         node;              /* node of the rank. node and local are written before any rank starts */
+    uint32_t         local;             /* index of the rank among the ranks of its node */
+    _Atomic uint32_t ended;   /* enum tern_fate that a death watch observed and the relay must report. Writer: the death
+                               watches of the same node, in jobs without ternrun; the relay resets it */
+    uint64_t         started; /* start time of the process in kernel ticks (death_watch.h); 0: unknown. pid and started
+                               together identify a process. Writer: the host rank of the node in a job without ternrun,
+                               before the rank receives the arena */
+    uint8_t          reserved[32];
 };
 _Static_assert(sizeof(struct tern_slot) == 128, "a slot is two cache lines");
 
-/* Where a rank can be found by a link between nodes, in that link's own words. Writer: the rank, once, before
- * JOINED. */
+/* The network address of a rank, in the format of the link between nodes. Writer: the rank, once, before its life
+ * becomes JOINED. */
 struct tern_net_address {
     _Atomic uint32_t len; /* 0: none */
     unsigned char    bytes[TERN_NET_ADDRESS_BYTES];
 };
 _Static_assert(sizeof(struct tern_net_address) == 256, "cards lie side by side");
 
-/* A rank's part in the meetings of the world team, where no link reaches all ranks. Departures are told here. Barriers
- * and notes go by messages, except where the job is to survive deaths: then they are told here too, because they have
- * to be known in one order with the fates. Writer: the rank; in mirrors the relay. Both counters may have grown by two
- * when the relay looks again: then both objects, and both notes, are news. */
+/* A rank's part in the collective operations of the world team, for jobs in which no link reaches all ranks. Departures
+ * are published here. Barriers and all-gather contributions normally use messages. If the job must survive deaths, they
+ * are published here as well, because all ranks must see them in the same order relative to the fates. Writer: the
+ * rank; in mirrors the relay. Both counters may have grown by two between two scans of the relay; then both objects,
+ * and both contributions, are new. */
 struct tern_barrier_slot {
-    _Alignas(64) _Atomic uint32_t arrived; /* barriers that the rank has entered */
-    _Atomic uint32_t departures;           /* things that it has given up */
-    _Atomic uint64_t object[2];            /* which, the last two: number n at n & 1 */
-    uint32_t         contribution_len[2];  /* 0: none; of barrier n at n & 1 */
+    _Alignas(64) _Atomic uint32_t arrived; /* number of barriers that the rank has entered */
+    _Atomic uint32_t departures;           /* number of objects that the rank has released */
+    _Atomic uint64_t object[2];            /* the last two of these objects: number n at index n & 1 */
+    uint32_t         contribution_len[2];  /* length of the contribution to barrier n at index n & 1; 0: none */
 };
 _Static_assert(sizeof(struct tern_barrier_slot) == 64, "seats lie side by side");
 
-/* A short lock: robust_lock.h. Writers: ranks of the node, by compare-and-swap from 0. */
+/* A robust lock: see robust_lock.h. Writers: the ranks of the node, by compare-and-swap from 0. */
 struct tern_robust_lock {
-    _Alignas(64) _Atomic uint32_t word; /* futex; 0: free. The rank that holds it + 1, and TERN_ROBUST_LOCK_SLEEPERS */
+    _Alignas(64) _Atomic uint32_t word; /* futex; 0: free. Otherwise holder rank + 1, and TERN_ROBUST_LOCK_SLEEPERS */
 };
 _Static_assert(sizeof(struct tern_robust_lock) == 64, "guards do not share cache lines");
 
 #define TERN_ACC_LOCKS 256
 
 struct tern_segment {
-    uint32_t magic; /* these: written by the launcher before any rank starts */
+    uint32_t magic; /* the launcher writes magic to relay_inode before any rank starts */
     uint32_t layout;
-    uint32_t ranks;         /* of the job */
-    uint32_t cores;         /* of this node that the launcher may use; fewer than locals: waits give way sooner */
-    uint64_t job;           /* random; names the job, the same on all nodes */
-    uint32_t on_failure;    /* as the option TERN_ON_FAILURE */
-    uint32_t nodes;         /* of the job */
-    uint32_t node;          /* which of them this is */
-    uint32_t locals;        /* ranks on this node */
-    uint32_t contributions; /* 1: seats have notes, because the job is to survive deaths */
+    uint32_t ranks;         /* number of ranks of the job */
+    uint32_t cores;         /* cores of this node that the job may use; if fewer than locals, waits yield sooner */
+    uint64_t job;           /* random identifier of the job, the same on all nodes */
+    uint32_t on_failure;    /* value of the option TERN_ON_FAILURE */
+    uint32_t nodes;         /* number of nodes of the job */
+    uint32_t node;          /* index of this node */
+    uint32_t locals;        /* number of ranks on this node */
+    uint32_t contributions; /* 1: the segment stores contributions, because the job must survive deaths */
     uint32_t reserved;
-    uint64_t relay_inode;                 /* inode of the pipe that wakes the relay; 0: not inherited, or one node */
+    uint64_t relay_inode; /* inode of the pipe that wakes the relay; 0: not inherited, or a single node */
     _Alignas(64) _Atomic uint32_t losses; /* number of ranks whose fate is LOST. Writer: the launcher, after fate */
-    _Alignas(64) _Atomic uint64_t next;   /* offset of the first byte of the arena that no region had. Writer: ranks */
-    struct tern_robust_lock acc_lock[TERN_ACC_LOCKS]; /* of memory that ranks accumulate to: op/atomic/acc.h */
+    _Alignas(64) _Atomic uint64_t next;   /* arena offset at which the next region starts. Writers: the ranks */
+    struct tern_robust_lock acc_lock[TERN_ACC_LOCKS]; /* guard the targets of accumulates: op/atomic/acc.h */
     _Alignas(64) struct tern_slot
-        slot[]; /* [ranks]; then the cards [ranks]; then the seats [ranks]; then their notes, if any */
+        slot[]; /* [ranks]; then net addresses [ranks], barrier slots [ranks], and the contributions, if any */
 };
 
-static inline size_t tern_segment_bytes(uint32_t ranks, bool notes)
+/* Return the size of a segment. contributions tells whether it stores contributions. */
+static inline size_t tern_segment_bytes(uint32_t ranks, bool contributions)
 {
     return sizeof(struct tern_segment) +
            ranks * (sizeof(struct tern_slot) + sizeof(struct tern_net_address) + sizeof(struct tern_barrier_slot) +
-                    (notes ? 2 * (size_t)TERN_CONTRIBUTION_BYTES : 0));
+                    (contributions ? 2 * (size_t)TERN_CONTRIBUTION_BYTES : 0));
 }
 
 static inline struct tern_net_address *tern_segment_net_address(struct tern_segment *segment, uint32_t rank)
@@ -130,13 +133,13 @@ static inline struct tern_barrier_slot *tern_segment_barrier_slot(struct tern_se
     return (struct tern_barrier_slot *)(void *)tern_segment_net_address(segment, segment->ranks) + rank;
 }
 
-/* The place of a rank's note for a barrier: written, like its length, before arrived has the barrier's number. Only
- * where there are notes. */
+/* Return the buffer for a rank's contribution to a barrier. The rank writes the contribution and its length before it
+ * sets arrived to the number of the barrier. The segment must store contributions. */
 static inline unsigned char *tern_segment_contribution(struct tern_segment *segment, uint32_t rank, uint32_t barrier)
 {
-    unsigned char *notes = (unsigned char *)tern_segment_barrier_slot(segment, segment->ranks);
+    unsigned char *first = (unsigned char *)tern_segment_barrier_slot(segment, segment->ranks);
 
-    return notes + (2 * (size_t)rank + (barrier & 1)) * TERN_CONTRIBUTION_BYTES;
+    return first + (2 * (size_t)rank + (barrier & 1)) * TERN_CONTRIBUTION_BYTES;
 }
 
 #endif
