@@ -1,10 +1,10 @@
-/* death_watch.h: a thread that learns of the deaths of others where no ternrun is there to tell.
+/* death_watch.h: a thread that detects the deaths of other ranks in jobs without ternrun.
  *
- * Each rank watches the next one of its node, and when that is gone the one after it: so every death is seen by one
- * living rank. It writes the fate into the segment and rings the bells, as ternrun would; in a job on several nodes it
- * leaves that to the relay. Where a death ends the job and
- * the launcher does not end it by itself, the thread asks for it. It also ends its own process when the launcher dies.
- * It sleeps in the kernel.
+ * Each rank watches the next rank of its node, and after that rank's death the one after it, so that one living rank
+ * sees every death. The thread writes the fate into the segment and rings the bells, as ternrun would; in a job on
+ * several nodes it leaves that to the relay. If a death ends the job and the launcher does not end the job by itself,
+ * the thread asks the launcher to do so. The thread also ends its own process when the launcher dies. It sleeps in the
+ * kernel while there is nothing to do.
  */
 #ifndef TERN_BOOT_DEATH_WATCH_H
 #define TERN_BOOT_DEATH_WATCH_H
@@ -15,18 +15,18 @@
 #include "boot/boot.h"
 #include "boot/pmi.h"
 
-/* Start the thread. Once at a time in a process. The segment has the pid of every rank of the node, of which host is
- * the first, and relays between nodes.
- * Returns TERN_OK also where there is nobody to watch. TERN_ERR_SYSTEM: no thread, or the kernel does not let processes
- * be watched and the job is to survive deaths. */
+/* Start the thread. A process has at most one death watch at a time. The segment must contain the pid of every rank of
+ * the node, of which host is the first; the host relays between nodes.
+ * Returns TERN_OK, also if there is no rank to watch. TERN_ERR_SYSTEM: the thread could not be created, or the kernel
+ * does not support watching processes and the job must survive deaths. */
 tern_status tern_boot_death_watch_start(const struct tern_boot *boot, struct tern_pmi *pmi, int host);
 
-/* When a process started, in the kernel's ticks since the machine started. The kernel gives the number of a dead
- * process to a new one; number and start together name one process.
- * Returns 0 where there is no such process, or /proc is not mounted. */
+/* Return the start time of a process in kernel ticks since the machine booted. The kernel reuses process ids; pid and
+ * start time together identify a process.
+ * Returns 0 if there is no such process, or /proc is not mounted. */
 uint64_t tern_boot_process_start_time(pid_t pid);
 
-/* Stop it, if it runs. */
+/* Stop the thread, if it is running. */
 void tern_boot_death_watch_stop(void);
 
 #endif

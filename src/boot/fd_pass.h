@@ -1,9 +1,10 @@
-/* fd_pass.h: how the ranks of a node get the descriptors of their arena where no common parent left them to be
- * inherited.
+/* fd_pass.h: how the ranks of a node receive the descriptors of their arena if they cannot inherit them from a common
+ * parent.
  *
- * Each rank opens a door, a unix socket with a random name, and makes it known to all ranks of the job with a random
- * key. Then it is clear which rank is the lowest of each node: it is the host there. The others, the guests, come to
- * its door, show the key, and wait. When all have come the host makes the arena and gives its descriptors to each.
+ * Each rank listens on a unix socket with a random name, and publishes the name and a random key to all ranks of the
+ * job. From what is published, all ranks know the lowest rank of each node, which is the host of that node. The other
+ * ranks, the clients, connect to the host's socket, present the key, and wait. When all clients have connected, the host
+ * creates the arena and sends its descriptors to each client.
  * */
 #ifndef TERN_BOOT_FD_PASS_H
 #define TERN_BOOT_FD_PASS_H
@@ -15,7 +16,7 @@
 #include "boot/cpus.h"
 
 #define TERN_FD_PASS_KEY 16
-#define TERN_FD_PASS_FDS 3 /* descriptors: arena, huge, tell; -1: there is none */
+#define TERN_FD_PASS_FDS 3 /* number of descriptors: arena, huge, tell; -1: there is none */
 
 struct tern_fd_pass_address {
     uint64_t name;
@@ -24,22 +25,24 @@ struct tern_fd_pass_address {
 
 struct tern_fd_pass_client {
     int   rank;
-    int   fd;  /* -1: has not come */
-    pid_t pid; /* by the kernel's word */
+    int   fd;  /* connection; -1: the client has not connected */
+    pid_t pid; /* as reported by the kernel */
 };
 
-/* Open a door: *door is its descriptor, *address is to be made known. */
+/* Listen on a unix socket. *door is its descriptor; the caller must publish *address. */
 tern_status tern_boot_fd_pass_open(int *door, struct tern_fd_pass_address *address);
 
-/* The host: wait for all guests. rank is set in each; fd and pid are filled in, and the processors that the guests may
- * use are added to cpus. Strangers, and ranks that are not expected, are turned away. On an error all are sent home. */
+/* Host: wait until all clients have connected. The caller sets rank in each element of guests; the function sets fd and
+ * pid, and adds the processors that the clients may use to cpus. Connections without the key, and from unexpected
+ * ranks, are refused. On an error all clients are dismissed. */
 tern_status tern_boot_fd_pass_accept(int door, const struct tern_fd_pass_address *address,
                                      struct tern_fd_pass_client *guests, int count, struct tern_cpus *cpus);
 
-/* The host: give the descriptors to all guests, or send them home where gifts is NULL. Closes the connections. */
+/* Host: send the descriptors in gifts to all clients, or dismiss the clients if gifts is NULL. Closes the connections.
+ */
 tern_status tern_boot_fd_pass_send(struct tern_fd_pass_client *guests, int count, const int *gifts);
 
-/* A guest: go to the door of the rank host, as rank, and take the descriptors, which are close-on-exec. */
+/* Client: connect as rank to the socket of the rank host, and receive the descriptors, which are close-on-exec. */
 tern_status tern_boot_fd_pass_receive(const struct tern_fd_pass_address *address, int host, int rank,
                                       int gifts[TERN_FD_PASS_FDS]);
 

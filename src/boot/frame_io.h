@@ -1,12 +1,12 @@
-/* frame_io.h: frames over a pair of pipes or a socket, without ever waiting.
+/* frame_io.h: nonblocking exchange of frames over a pair of pipes or a socket.
  *
- * What is sent goes to a buffer and from there out as far as the other side takes it; what comes is gathered until
- * it is a frame. The owner polls the two descriptors. One thread at a time.
+ * Outgoing frames are buffered and written as far as the peer accepts them. Incoming bytes are buffered until they form
+ * a frame. The owner polls the two descriptors. Only one thread at a time may use a channel.
  *
- * A channel whose owner has given it keys is sealed: a tag (frame_mac.h) follows every frame, and the first frame
- * with a wrong tag closes the channel. Connections between nodes under other launchers than ternrun are sealed. The
- * pipes of ternrun are not: they lead to a process of the same user on the same machine, ssh or another agent, which
- * is trusted to bring the bytes to the other machine unchanged.
+ * A channel with keys is sealed: a tag (frame_mac.h) follows every frame, and the first frame with a wrong tag closes
+ * the channel. Connections between nodes under launchers other than ternrun are sealed. The pipes of ternrun are not:
+ * they lead to a process of the same user on the same machine, ssh or another agent, which is trusted to transport the
+ * bytes to the other machine unchanged.
  * */
 #ifndef TERN_BOOT_FRAME_IO_H
 #define TERN_BOOT_FRAME_IO_H
@@ -17,7 +17,7 @@
 #include "boot/frame.h"
 #include "boot/frame_mac.h"
 
-/* Bytes in order: [from, from + len) of size. */
+/* A buffer whose bytes [from, from + len) are in use. size is its capacity. */
 struct tern_frame_io_buffer {
     unsigned char *data;
     size_t         from, len, size;
@@ -25,9 +25,9 @@ struct tern_frame_io_buffer {
 
 enum tern_frame_io_state {
     TERN_FRAME_IO_UP,
-    TERN_FRAME_IO_CLOSED,  /* the other side closed it, in order or by its death */
-    TERN_FRAME_IO_FOREIGN, /* what came is no frame: the first bytes of it are at the front of get */
-    TERN_FRAME_IO_FORGED   /* what came is a frame with a wrong tag */
+    TERN_FRAME_IO_CLOSED,  /* the peer closed the channel, or died */
+    TERN_FRAME_IO_FOREIGN, /* the received bytes, which are at the front of get, are not a frame */
+    TERN_FRAME_IO_FORGED   /* a frame with a wrong tag was received */
 };
 
 /* The keys of a sealed channel, one for each direction. */
@@ -36,44 +36,45 @@ struct tern_frame_io_keys {
 };
 
 struct tern_frame_io {
-    int                         in, out; /* -1: none; the same for a socket */
+    int                         in, out; /* descriptors; -1: none. Both are the same for a socket */
     bool                        is_socket;
-    bool                        takes_start; /* START may come */
-    bool                        is_deaf;     /* the other side takes no more; what it said before may still come */
+    bool                        takes_start; /* the channel may receive START */
+    bool                        is_deaf;     /* the peer accepts no more bytes; its earlier frames may still arrive */
     bool                        is_sealed;
     enum tern_frame_io_state    state;
     struct tern_frame_mac       seal_in, seal_out;
     struct tern_frame_io_buffer get, put;
 };
 
-/* Take over the descriptors, which are made not to block. */
+/* Open a channel that owns the descriptors, and make them nonblocking; and close it. */
 void tern_boot_frame_io_open(struct tern_frame_io *channel, int in, int out);
 void tern_boot_frame_io_close(struct tern_frame_io *channel);
 
-/* Seal the channel, before the first frame; the other side does the same with the keys exchanged. */
+/* Seal the channel. Call this before the first frame. The peer does the same with the two keys swapped. */
 void tern_boot_frame_io_seal(struct tern_frame_io *channel, const struct tern_frame_io_keys *keys);
 
-/* Queue a frame, and send what can be sent. Without memory for it the channel is CLOSED; one that is not UP takes
- * nothing. */
+/* Queue a frame, and write as much as possible without blocking. If there is no memory, the channel becomes CLOSED. A
+ * channel that is not UP drops the frame. */
 void tern_boot_frame_io_send(struct tern_frame_io *channel, const struct tern_frame *frame);
 
-/* Send what can be sent. */
+/* Write as many queued bytes as possible without blocking. */
 void tern_boot_frame_io_flush(struct tern_frame_io *channel);
 
-/* Bytes that wait to be sent. */
+/* Return the number of queued bytes. */
 size_t tern_boot_frame_io_backlog(const struct tern_frame_io *channel);
 
-/* Read what has come, without waiting. Returns whether anything has. */
+/* Read the available bytes without blocking. Returns whether there were any. */
 bool tern_boot_frame_io_fill(struct tern_frame_io *channel);
 
-/* Take the next frame off what has been read; its body is good until the next call for the channel. False: there is no
- * whole one. Frames that came before the channel was closed are still given. */
+/* Remove the next frame from the bytes that have been read. Its body is valid until the next call for the channel.
+ * Returns false if there is no complete frame. Frames that arrived before the channel was closed are still returned. */
 bool tern_boot_frame_io_next(struct tern_frame_io *channel, struct tern_frame *frame);
 
-/* What is wrong with what came, as the end of a sentence; NULL: nothing. Asked when there is no next frame. */
+/* Return what is wrong with the received bytes, as the end of a sentence; NULL if nothing is. Call this when there is
+ * no next frame. */
 const char *tern_boot_frame_io_fault(const struct tern_frame_io *channel);
 
-/* What to poll for; returns the number of entries, at most 2. */
+/* Fill fds with the descriptors and events to poll for. Returns the number of entries, at most 2. */
 size_t tern_boot_frame_io_poll(const struct tern_frame_io *channel, struct pollfd *fds);
 
 #endif

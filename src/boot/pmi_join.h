@@ -1,5 +1,5 @@
-/* pmi_join.h: being a rank of a job that a foreign launcher started: what ternrun does for its ranks, they do here for
- * each other.
+/* pmi_join.h: joining a job that a foreign launcher started. The ranks do for each other what ternrun does for its
+ * ranks.
  */
 #ifndef TERN_BOOT_PMI_JOIN_H
 #define TERN_BOOT_PMI_JOIN_H
@@ -9,24 +9,26 @@
 #include "boot/node.h"
 #include "boot/pmi.h"
 
-/* What each rank publishes: "layout,on_failure,node,name,key,job", the last three in hexadecimal digits. */
+/* The record that each rank publishes: "layout,on_failure,node,name,key,job", the last three in hexadecimal. */
 struct tern_pmi_record {
     unsigned                    layout, on_failure;
     char                        node[TERN_NODE_TEXT];
     struct tern_fd_pass_address address;
-    uint64_t                    job; /* random; that of rank 0 names the job */
+    uint64_t                    job; /* random; the value of rank 0 identifies the job */
 };
 
-/* Read what a rank has published; false: it is not of Tern. */
+/* Decode the record that a rank has published. Returns false if it is not a record of Tern. */
 bool tern_boot_pmi_record_decode(const char *text, struct tern_pmi_record *card);
 
-/* Join: find the ranks of this node, share an arena with them, claim the slot, watch the others. As tern_boot_join. */
+/* Join the job: find the ranks of this node, share an arena with them, claim this rank's slot, and start the death
+ * watch. Fills *boot and returns like tern_boot_join(). */
 tern_status tern_boot_pmi_join(const struct tern_pmi_ops *ops, struct tern_boot *boot);
 
-/* Before the segment of a job that was joined this way is unmapped. */
+/* Leave a job that was joined with tern_boot_pmi_join(). Call this before the segment is unmapped. */
 void tern_boot_pmi_leave(const struct tern_boot *boot);
 
-/* Where a foreign launcher started this process, whether it has joined or not: ask it to end the job. */
+/* If a foreign launcher started this process, ask the launcher to end the job, whether or not this process has joined
+ * it. */
 void tern_boot_pmi_abort(int status);
 
 #endif

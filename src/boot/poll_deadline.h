@@ -1,5 +1,5 @@
-/* poll_deadline.h: waiting for a descriptor while the ranks find each other. Such waits keep the promises of all
- * others: TERN_TIMEOUT limits them, and one that lasts longer than TERN_STALL_REPORT says what it waits for.
+/* poll_deadline.h: waiting for descriptors while the ranks connect to each other. These waits obey the same options as
+ * all others: TERN_TIMEOUT limits them, and a wait that exceeds TERN_STALL_REPORT prints what it is waiting for.
  * */
 #ifndef TERN_BOOT_POLL_DEADLINE_H
 #define TERN_BOOT_POLL_DEADLINE_H
@@ -10,18 +10,18 @@
 #include "base/status.h"
 
 struct tern_poll_deadline {
-    const char *what; /* is waited for: "the other ranks to ...", kept by the caller */
+    const char *what; /* what the caller waits for: "the other ranks to ...". The caller owns the text */
     int64_t     start, report_at, deadline;
 };
 
-/* Begin to wait. */
+/* Start a wait: compute its deadline. what must remain valid during the wait. */
 void tern_boot_poll_begin(struct tern_poll_deadline *patience, const char *what);
 
-/* Wait until poll() has something to say about one of the descriptors.
- * Returns TERN_OK. TERN_ERR_TIMEOUT. TERN_ERR_SYSTEM: poll() refused. */
+/* Wait until poll() reports an event for one of the descriptors.
+ * Returns TERN_OK. TERN_ERR_TIMEOUT. TERN_ERR_SYSTEM: poll() failed. */
 tern_status tern_boot_poll(struct tern_poll_deadline *patience, struct pollfd *fds, nfds_t count);
 
-/* The same, but also return TERN_OK when the clock (base/clock.h) has come to until. */
+/* Wait like tern_boot_poll(), but also return TERN_OK when the clock (base/clock.h) reaches until. */
 tern_status tern_boot_poll_until(struct tern_poll_deadline *patience, struct pollfd *fds, nfds_t count, int64_t until);
 
 #endif

@@ -1,35 +1,37 @@
-/* robust_lock.h: short locks in the segment, for what several processes of a node change in each other's memory.
+/* robust_lock.h: robust locks in the segment, for memory that several processes of a node modify.
  *
- * A guard is held for some microseconds and never while waiting for anything. Its word names the rank that holds it, so
- * that a rank which is killed while it holds one holds up nobody: whoever waits sees its fate and takes the guard over.
- * What it was changing is then half changed.
+ * A lock is held for a few microseconds, and its holder never waits for anything. The word contains the rank of the
+ * holder, so that a rank that is killed while it holds the lock blocks nobody: a waiter sees the fate of that rank and
+ * takes the lock over. The data that the dead rank was modifying may then be partly modified.
  */
 #ifndef TERN_BOOT_ROBUST_LOCK_H
 #define TERN_BOOT_ROBUST_LOCK_H
 
 #include "boot/segment.h"
 
-#define TERN_ROBUST_LOCK_SLEEPERS 0x80000000u /* in the word: somebody may sleep on it */
+#define TERN_ROBUST_LOCK_SLEEPERS 0x80000000u /* flag in the word: a thread may sleep on it */
 
-/* The part of lock and unlock that is not short. */
+/* The slow paths of lock and unlock. */
 void tern_boot_robust_lock_wait(struct tern_segment *segment, struct tern_robust_lock *guard, int rank);
 void tern_boot_robust_lock_wake(struct tern_robust_lock *guard);
 
-/* Take a guard for a thread of the rank; no thread takes one that it has. */
+/* Acquire a lock for a thread of the rank. The calling thread must not hold the lock already. */
 static inline void tern_boot_robust_lock(struct tern_segment *segment, struct tern_robust_lock *guard, int rank)
 {
     uint32_t none = 0;
 
-    /* acquire: what the last holder wrote. Pairs with the release in tern_boot_robust_unlock(). */
+    /* acquire: the data that the last holder wrote. Pairs with the release in tern_boot_robust_unlock(). */
     if (__builtin_expect(!atomic_compare_exchange_strong_explicit(&guard->word, &none, (uint32_t)rank + 1,
                                                                   memory_order_acquire, memory_order_relaxed),
                          0))
         tern_boot_robust_lock_wait(segment, guard, rank);
 }
 
+/* Release a lock that the calling thread holds. */
 static inline void tern_boot_robust_unlock(struct tern_robust_lock *guard)
 {
-    /* release: what this thread wrote while it held the guard. Pairs with the acquires in lock and wait. */
+    /* release: the data that this thread wrote while it held the lock. Pairs with the acquires in
+     * tern_boot_robust_lock() and tern_boot_robust_lock_wait(). */
     uint32_t before = atomic_exchange_explicit(&guard->word, 0, memory_order_release);
 
     if (__builtin_expect((before & TERN_ROBUST_LOCK_SLEEPERS) != 0, 0))

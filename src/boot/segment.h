@@ -50,7 +50,7 @@ struct tern_slot {
     _Atomic uint32_t service_bell;      /* these two: bell and sleepers of the rank's service thread */
     _Atomic uint32_t service_sleeps;
     _Atomic uint32_t
-        uses_membarrier; /* 1: the rank runs a barrier on all ranks (bell.h) before it sleeps on bell. Writer: the rank */
+        uses_membarrier; /* 1: the rank runs a membarrier (bell.h) before it sleeps on bell. Writer: the rank */
     /* The following fields are written once or twice during the rank's life. */
     _Alignas(64) _Atomic uint32_t life; /* enum tern_life. Writer: the rank, by compare-and-swap from NONE */
     _Atomic uint32_t fate;              /* enum tern_fate. Writer: the launcher */

@@ -1,16 +1,16 @@
-/* singleton.h: what a process that no launcher started has to find out by itself. */
+/* singleton.h: start-up of a singleton, a process that was started without a launcher. */
 #ifndef TERN_BOOT_SINGLETON_H
 #define TERN_BOOT_SINGLETON_H
 
 #include "base/status.h"
 
-/* The number of CPUs that this process may use; at least 1. */
+/* Return the number of CPUs that this process may use; at least 1. */
 int tern_boot_singleton_cores(void);
 
-/* Whether this process may be a job of one. Where the environment shows that a launcher started it as one of several,
- * and Tern cannot use that launcher, it may not, unless TERN_LAUNCHER=alone says that it is meant. Where the
- * environment only hints at more, that is said once.
- * Returns TERN_OK. TERN_ERR_BOOT. */
+/* Check whether this process may be a job of one rank. If the environment shows that a launcher which Tern cannot use
+ * started the process as one of several, the process may not be a singleton, unless TERN_LAUNCHER=alone requests it. If
+ * the environment only suggests this, the function prints a note once.
+ * Returns TERN_OK. TERN_ERR_BOOT: the process may not be a singleton. */
 tern_status tern_boot_singleton_check(void);
 
 #endif
