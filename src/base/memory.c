@@ -1,7 +1,7 @@
-/* memory.c: reading what memory is left from /proc and the control group file systems.
+/* memory.c: reads the available memory from /proc and the control group file systems.
  *
- * A control group counts file pages that the kernel would drop at need as used; those are added back. Groups whose
- * files cannot be read are taken as unlimited: in a container the path that /proc names is often not there, and the
+ * A control group counts file pages that the kernel can drop as used memory; this code adds them back. Groups whose
+ * files cannot be read count as unlimited: in a container, the path that /proc reports often does not exist, and the
  * root of the mount is the container's own group.
  */
 #include "base/memory.h"
@@ -14,7 +14,7 @@
 
 #define PATH_MAX_HERE 640
 
-/* The number after `key` at the beginning of a line of a file; key "" takes the file's first number. */
+/* Read the number after `key` at the start of a line of a file. An empty key reads the first number of the file. */
 static bool read_number(const char *path, const char *key, uint64_t *out)
 {
     char  line[256];
@@ -29,7 +29,7 @@ static bool read_number(const char *path, const char *key, uint64_t *out)
     return found;
 }
 
-/* The names of the same three facts in both versions of control groups. */
+/* The names of the same three values in both versions of control groups. */
 struct group_files {
     const char *mount, *limit, *usage, *droppable;
 };
@@ -37,7 +37,7 @@ static const struct group_files version1 = { "/sys/fs/cgroup/memory", "memory.li
                                              "total_inactive_file " };
 static const struct group_files version2 = { "/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file " };
 
-/* Lower room to what one group leaves. */
+/* Reduce the available memory to what one group allows. */
 static void consider_group(const char *root, const struct group_files *files, const char *group,
                            struct tern_memory_room *room)
 {
@@ -45,7 +45,7 @@ static void consider_group(const char *root, const struct group_files *files, co
     uint64_t limit, usage, droppable = 0, left;
 
     snprintf(path, sizeof(path), "%s%s%s/%s", root, files->mount, group, files->limit);
-    if (!read_number(path, "", &limit)) /* not there, or "max" */
+    if (!read_number(path, "", &limit)) /* the file does not exist, or contains "max" */
         return;
     snprintf(path, sizeof(path), "%s%s%s/%s", root, files->mount, group, files->usage);
     if (!read_number(path, "", &usage))
@@ -60,7 +60,7 @@ static void consider_group(const char *root, const struct group_files *files, co
     }
 }
 
-/* The group and all its ancestors, up to the root of the mount. */
+/* Apply the limits of a group and all its ancestors, up to the root of the mount. */
 static void consider_path(const char *root, const struct group_files *files, char *group, struct tern_memory_room *room)
 {
     for (;;) {
@@ -110,13 +110,13 @@ struct tern_memory_room tern_base_memory_room(const char *root)
     if (!file)
         return room;
     text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
-    fclose(file); /* before the limits are read: there may be one descriptor left */
+    fclose(file); /* before the limits are read, because only one descriptor may be free */
     for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
         consider_line(root, line, &room);
     return room;
 }
 
-/* One of the numbers that the kernel keeps for each size of huge pages; 0 where there are none of that size. */
+/* Read one of the kernel's counters for a size of huge pages; 0 if there are no huge pages of that size. */
 static uint64_t huge_number(const char *root, uint64_t page, const char *name)
 {
     char     path[PATH_MAX_HERE];
@@ -128,7 +128,7 @@ static uint64_t huge_number(const char *root, uint64_t page, const char *name)
 
 uint64_t tern_base_memory_huge(const char *root, uint64_t page)
 {
-    uint64_t free_pages = huge_number(root, page, "free_hugepages"); /* those reserved are among them */
+    uint64_t free_pages = huge_number(root, page, "free_hugepages"); /* includes the reserved pages */
     uint64_t reserved = huge_number(root, page, "resv_hugepages");
 
     return free_pages > reserved ? (free_pages - reserved) * page : 0;

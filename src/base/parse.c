@@ -1,7 +1,7 @@
-/* parse.c: numbers as people write them, read strictly and without overflow.
+/* parse.c: strict parsing of numbers, without overflow.
  *
- * By hand, because the C library's readers skip blanks, take signs, hexadecimal, infinities and whatever the locale
- * calls a decimal point, and stop silently at what they do not know. Ranges are the business of those who call.
+ * The C library's functions are not used, because they skip blanks, accept signs, hexadecimal numbers, infinities and
+ * the decimal point of the locale, and stop silently at unknown characters. The callers check ranges.
  */
 #define _GNU_SOURCE 1
 #include "base/parse.h"
@@ -55,8 +55,8 @@ bool tern_base_parse_size(const char *text, uint64_t *out)
     return true;
 }
 
-/* The part of a decimal number before the exponent: digits with at most one point. *scale is the power of ten that the
- * point stands for. */
+/* Parse the part of a decimal number before the exponent: digits with at most one point. *scale is the power of ten
+ * that the position of the point implies. */
 static bool parse_mantissa(const char **at, double *value, int64_t *scale)
 {
     bool point = false, any = false;
@@ -76,7 +76,8 @@ static bool parse_mantissa(const char **at, double *value, int64_t *scale)
     }
 }
 
-/* value times ten to that power; in steps, because the power alone may be beyond all numbers. */
+/* Return value times ten to the given power. The multiplication is done in steps, because the power alone may
+ * overflow. */
 static double scale_by_ten(double value, int64_t power)
 {
     for (int64_t left = power < 0 ? -power : power; left > 0; left -= 300) {

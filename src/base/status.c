@@ -1,7 +1,7 @@
-/* status.c: the text behind the last error of each thread.
+/* status.c: the detail of the last error of each thread.
  *
- * One fixed buffer per thread, so that reporting an error never allocates and never fails. Which texts are worth
- * recording is the business of those who call; the texts of the statuses themselves belong to api/.
+ * Each thread has one fixed buffer, so that reporting an error never allocates memory and never fails. The callers
+ * decide which details to record; the texts of the status codes themselves belong to api/.
  */
 #define _GNU_SOURCE 1
 #include "base/status.h"
@@ -17,8 +17,9 @@ static _Thread_local char detail[DETAIL_BYTES];
 
 tern_status tern_base_fail(tern_status status, const char *format, ...)
 {
-    int     kept = errno;
-    char    text[DETAIL_BYTES]; /* not detail itself: the arguments may quote the detail of an earlier error */
+    int  kept = errno;
+    char text
+        [DETAIL_BYTES]; /* separate from detail, because the arguments may refer to the detail of an earlier error */
     va_list args;
 
     va_start(args, format);

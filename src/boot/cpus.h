@@ -12,16 +12,16 @@ struct tern_cpus {
     _Alignas(8) uint8_t bits[TERN_CPUS_MOST / 8];
 };
 
-/* Those that this thread may use; none where the kernel does not say. */
+/* Set *cpus to the processors that this thread may use; to none if the kernel does not tell. */
 void tern_boot_cpus_own(struct tern_cpus *cpus);
 
-/* Add those of the first len bytes of other. */
+/* Add the processors in the first len bytes of other. */
 void tern_boot_cpus_add(struct tern_cpus *cpus, const uint8_t *other, size_t len);
 
-/* The number of bytes up to the last that is not 0. */
+/* Return the number of bytes up to the last byte that is not 0. */
 size_t tern_boot_cpus_length(const struct tern_cpus *cpus);
 
-/* How many there are; at least 1. */
+/* Return the number of processors; at least 1. */
 int tern_boot_cpus_count(const struct tern_cpus *cpus);
 
 #endif

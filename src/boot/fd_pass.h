@@ -3,8 +3,8 @@
  *
  * Each rank listens on a unix socket with a random name, and publishes the name and a random key to all ranks of the
  * job. From what is published, all ranks know the lowest rank of each node, which is the host of that node. The other
- * ranks, the clients, connect to the host's socket, present the key, and wait. When all clients have connected, the host
- * creates the arena and sends its descriptors to each client.
+ * ranks, the clients, connect to the host's socket, present the key, and wait. When all clients have connected, the
+ * host creates the arena and sends its descriptors to each client.
  * */
 #ifndef TERN_BOOT_FD_PASS_H
 #define TERN_BOOT_FD_PASS_H

@@ -1,8 +1,8 @@
 /* frame_mac.h: message authentication codes (tags) that protect the frames of a connection and their order.
  *
- * Each direction of a connection has its own key, which both sides derive during the handshake (handshake.h). The tag of
- * a frame is the 64-bit SipHash-2-4 of the frame and its sequence number. The number is not sent, because both sides
- * count. A frame that was modified, forged, replayed, reordered or dropped in transit thus causes a wrong tag, except
+ * Each direction of a connection has its own key, which both sides derive during the handshake (handshake.h). The tag
+ * of a frame is the 64-bit SipHash-2-4 of the frame and its sequence number. The number is not sent: both sides count.
+ * A frame that was modified, forged, replayed, reordered or dropped in transit thus causes a wrong tag, except
  * with probability 2^-64. The receiver closes the connection at the first wrong tag, so an attacker has only one
  * attempt. Tags do not encrypt the frames.
  * */

@@ -6,11 +6,11 @@
 
 #include "base/status.h"
 
-/* Make the kernel end this process when its parent dies, where the parent is the launcher or a program between it and
- * us (a shell, say): so that a rank never outlives the chain that leads to it.
- * Returns TERN_OK also where no tie is made: under a parent that the launcher is not above, or one of several threads
- * (the kernel takes the end of the thread that started us for the end of the parent). TERN_ERR_BOOT: the parent died
- * while we looked. */
+/* Make the kernel end this process when its parent dies, if the parent is the launcher or a program between the
+ * launcher and this process, such as a shell. A rank then never outlives the chain of processes that started it.
+ * Returns TERN_OK, also if this is not set up: because the parent is not a descendant of the launcher, or because the
+ * parent has several threads (the kernel treats the end of the thread that started this process as the end of the
+ * parent). TERN_ERR_BOOT: the parent died during the call. */
 tern_status tern_boot_parent_bind(pid_t launcher);
 
 #endif

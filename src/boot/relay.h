@@ -2,10 +2,10 @@
  *
  * The segment contains the control state that each rank publishes to all others: its life, its net address and its
  * barrier slot. In a job on several nodes, each node has a spoke. The spoke scans its segment for changes by its own
- * ranks (scan) and sends them to the hub. The hub brings the changes of all nodes into one order and forwards them. Each
- * spoke writes the changes that it receives into its segment (apply) and wakes its ranks. Fates also go to the hub first
- * and come back from there, even to the node of the rank itself. So all nodes agree on which ranks died, and on what
- * each rank had published before it died.
+ * ranks (scan) and sends them to the hub. The hub brings the changes of all nodes into one order and forwards them.
+ * Each spoke writes the changes that it receives into its segment (apply) and wakes its ranks. Fates also go to the hub
+ * first and come back from there, even to the node of the rank itself. So all nodes agree on which ranks died, and on
+ * what each rank had published before it died.
  *
  * This module does not transport the frames. ternrun does so over the standard streams of an agent, or the first rank
  * of each node does so over a socket. The spoke runs in a process that maps the segment; one thread at a time may use

@@ -1,7 +1,7 @@
-/* space.h: taking space from the arena and giving it back.
+/* space.h: allocation of space in the arena.
  *
- * Offsets only grow, so that no two regions of a job ever share one; space that is given back returns to the system at
- * once. Space is really there when take returns: touching it never raises SIGBUS.
+ * Offsets only grow, so that no two regions of a job ever have the same offset. Freed space returns to the system
+ * immediately. Allocated space is backed by memory: accessing it never raises SIGBUS.
  */
 #ifndef TERN_BOOT_SPACE_H
 #define TERN_BOOT_SPACE_H
@@ -9,7 +9,7 @@
 #include "boot/boot.h"
 
 #define TERN_SPACE_ALIGN \
-    16384u /* offsets of spaces are multiples of it: no two share a block of guarded memory (op/atomic/acc.h) */
+    16384u /* alignment of offsets, so that no two spaces share a block of locked memory (op/atomic/acc.h) */
 
 struct tern_space {
     int      file;   /* descriptor: the arena, or the arena of huge pages */
@@ -17,22 +17,23 @@ struct tern_space {
     uint64_t bytes;  /* a multiple of the page size of the file */
 };
 
-/* The size of the pages that the file is made of: what mappings of it are multiples of. */
+/* Return the page size of the file. The sizes of its mappings are multiples of it. */
 uint64_t tern_boot_space_unit(int file);
 
-/* Whether the node has bytes to give, in memory that is not swapped or dropped: the kernel answers a memory file that
- * outgrows the machine or its control group by killing a process, not by an error. Ask for what all ranks will take
- * together, before any takes its share. what names it in the error. */
+/* Check whether the node has this many bytes of available memory, without swapping. The check is necessary because the
+ * kernel kills a process, instead of reporting an error, if a memory file outgrows the machine or its control group.
+ * Check the sum for all ranks before any rank allocates its part. The error text uses what as the name of the memory.
+ */
 tern_status tern_boot_space_check(uint64_t bytes, const char *what);
 
-/* Take at least bytes (more than 0) from boot->arena or boot->huge. */
+/* Allocate at least bytes (more than 0) from file, which is boot->arena or boot->huge. */
 tern_status tern_boot_space_take(const struct tern_boot *boot, int file, uint64_t bytes, struct tern_space *out);
 
-/* Give the space back. Mappings of it must not be touched any more. */
+/* Free the space. The caller must not access mappings of it any more. */
 void tern_boot_space_give(const struct tern_space *space);
 
-/* Reserve [offset, offset + bytes) of a file that is written in place: the arena or a file of the program. what names
- * it in the error. */
+/* Reserve memory for [offset, offset + bytes) of a file that is written in place: the arena or a file of the program.
+ * The error text uses what as the name of the memory. */
 tern_status tern_boot_space_reserve(int file, uint64_t offset, uint64_t bytes, const char *what);
 
 #endif
