@@ -17,9 +17,8 @@ static _Thread_local char detail[DETAIL_BYTES];
 
 tern_status tern_base_fail(tern_status status, const char *format, ...)
 {
-    int  kept = errno;
-    char text
-        [DETAIL_BYTES]; /* separate from detail, because the arguments may refer to the detail of an earlier error */
+    int     kept = errno;
+    char    text[DETAIL_BYTES]; /* not detail itself: the arguments may refer to the detail of an earlier error */
     va_list args;
 
     va_start(args, format);

@@ -1,5 +1,5 @@
-/* pmi.h: the services of a foreign launcher that Tern needs: the rank of this process, the number of ranks, the exchange
- * of values between ranks, and ending the job.
+/* pmi.h: the services of a foreign launcher that Tern needs: the rank of this process, the number of ranks, the
+ * exchange of values between ranks, and ending the job.
  *
  * pmi1.c implements the PMI-1 wire protocol over an inherited socket (MPICH's mpiexec, Flux, 'srun --mpi=pmi2'). pmix.c
  * calls libpmix, which it loads on demand (Open MPI's mpirun, 'srun --mpi=pmix'). An MPI library in the same process
