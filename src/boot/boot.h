@@ -1,7 +1,7 @@
 /* boot.h: how a process learns which rank of which job it is.
  *
  * ternrun sets one variable in the environment of each rank:
- *     TERN_BOOT=layout=2,rank=2,ranks=8,arena=5,huge=6,tell=-1,launcher=4711,job=81985529216486895
+ *     TERN_BOOT=layout=8,rank=2,ranks=8,arena=5,huge=6,tell=-1,launcher=4711,job=81985529216486895
  * arena, huge and tell are inherited descriptors. huge is -1 if the system has no huge pages. tell is a pipe to the
  * relay, or -1 if the job has one node. launcher is ternrun's process id, through which a rank can reopen the
  * descriptors if an intermediate program has closed them. job is the job's mark. The mark is random, so that a process
