@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                        &(struct tern_boot_given){ .ranks = (int)words.ranks,
                                                   .arena = (int)words.arena,
                                                   .huge = (int)words.huge,
-                                                  .tell = (int)words.tell,
+                                                  .relay_fd = (int)words.tell,
                                                   .launcher = (int)words.launcher,
                                                   .mark = words.mark });
         MUST(tern_boot_text_read(again, &same) == TERN_OK && memcmp(&same, &words, sizeof(same)) == 0);

@@ -18,7 +18,7 @@ static void make_job(void)
     struct tern_boot_shape shape = { .ranks = RANKS, .nodes = 3, .node_of = node_of, .cores = 1, .job = 1 };
 
     MUST(tern_base_options_load(NULL) == TERN_OK);
-    tern_job.boot = (struct tern_boot){ .ranks = RANKS, .nodes = 3, .tell = -1 };
+    tern_job.boot = (struct tern_boot){ .ranks = RANKS, .nodes = 3, .relay_fd = -1 };
     MUST(tern_boot_arena_shape(&shape, &tern_job.boot.arena, &tern_job.boot.huge, &tern_job.boot.segment) == TERN_OK);
 }
 
@@ -64,7 +64,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         take_one(bruck, &data, &size);
     for (unsigned parity = 0; parity < 2; parity++)
         for (uint32_t i = 0; i < RANKS; i++) {
-            const struct bruck_contribution *note = &bruck->notes[parity][i];
+            const struct bruck_contribution *note = &bruck->contributions[parity][i];
             MUST(note->len <= note->room && note->len <= TERN_LINK_CONTRIBUTION && (i != as.me || note->len == 0));
             fuzz_touch(note->bytes, note->len);
         }

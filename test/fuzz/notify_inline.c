@@ -92,7 +92,7 @@ static void make_link(void)
         MUST(tern_shm_ops.open(&boot[i], &up, &link_of[i]) == TERN_OK);
     }
     MUST(tern_shm_ops.notify_inject(link_of[1], 0, &port) == TERN_OK);
-    MUST(tern_base_nq_reserve(&port->cells, &place));
+    MUST(tern_base_nq_reserve(&port->queue, &place));
     write_note(&none);
     MUST(news->deliver(news) == TERN_OK && notes && notes->deliver(notes) == TERN_OK);
     atomic_store(&tern_core_message_notify_last, notes); /* the wait looks there */
@@ -149,7 +149,7 @@ static void take_it(void)
 static void one_note(const uint8_t **data, size_t *size)
 {
     struct shm_notify_rx *inlet = (struct shm_notify_rx *)notes;
-    volatile uint64_t     number = inlet->cells.number;
+    volatile uint64_t     number = inlet->queue.number;
     struct note           first;
     uint8_t               after;
 
@@ -157,7 +157,7 @@ static void one_note(const uint8_t **data, size_t *size)
     first = take_note(data, size);
     second = take_note(data, size);
     tern_op_notice_start(request);
-    MUST(tern_base_nq_reserve(&port->cells, &place));
+    MUST(tern_base_nq_reserve(&port->queue, &place));
     place.stamp &= ~((uint64_t)0xff << TERN_NQ_KIND_SHIFT); /* near cells are enough: see cells.c */
     write_note(&first);
     if (setjmp(refused) == 0) {
@@ -168,9 +168,9 @@ static void one_note(const uint8_t **data, size_t *size)
     }
     meddle_end();
     delivering = false;
-    if (inlet->cells.number == number) /* it was refused, or left: the next one has its turn */
-        tern_base_nq_consume(&inlet->cells, 0);
-    MUST(inlet->cells.number == number + 1);
+    if (inlet->queue.number == number) /* it was refused, or left: the next one has its turn */
+        tern_base_nq_consume(&inlet->queue, 0);
+    MUST(inlet->queue.number == number + 1);
     if (tern_op_notice_state(request) == TERN_NOTICE_DONE)
         tern_op_notice_seen(request);
     for (unsigned i = 0; i < PAGE - SIZE; i++)

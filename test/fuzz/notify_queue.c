@@ -54,7 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     tern_base_nq_map_overflow(&consumer, memory[TERN_NQ_OVERFLOW], far);
     for (unsigned r = 0; r < TERN_NQ_ROWS; r++)
         consumer.row[r].next = from[r];
-    write_cells(consumer.shared->near, near, from[TERN_NQ_PRIMARY], &data, &size);
+    write_cells(consumer.shared->primary, near, from[TERN_NQ_PRIMARY], &data, &size);
     write_cells(memory[TERN_NQ_OVERFLOW], far, from[TERN_NQ_OVERFLOW], &data, &size);
     while (tern_base_nq_peek(&consumer, &head, &kind) > 0) {
         MUST(++count <= near + far); /* near ones once each, and a far one is cleared */

@@ -18,17 +18,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
             MUST(mail.channel < TERN_CHANNELS);
             fuzz_touch(bytes + sizeof(mail.header), TERN_LINK_HEAD);
-            MUST(far == (mail.far.len > 0));
+            MUST(far == (mail.remote.len > 0));
             if (!far)
                 fuzz_touch(bytes + OFI_WIRE_HEAD, mail.len);
         }
         MUST(mail.kind != OFI_CREDIT_REQUEST || mail.header.seq < OFI_COUNTED);
         if (mail.kind == OFI_RPC || mail.kind == OFI_FETCH_RPC) {
-            MUST(mail.len == (mail.kind == OFI_RPC ? mail.errand.len : 0));
+            MUST(mail.len == (mail.kind == OFI_RPC ? mail.rpc_request.len : 0));
             fuzz_touch(bytes + OFI_WIRE_RPC, mail.len);
         }
         if (mail.kind == OFI_RPC_RESPONSE) {
-            MUST(mail.len == 0 || mail.len == mail.answer.len);
+            MUST(mail.len == 0 || mail.len == mail.rpc_response.len);
             fuzz_touch(bytes + OFI_WIRE_RPC_RESPONSE, mail.len);
         }
     }

@@ -29,7 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     ground.size = said[0] * 8u;
     MUST(posix_memalign(&memory, 64, ground.size + 1) == 0); /* as memory of regions is */
     ground.base = memory;
-    ground.there = said[1] & 1 ? is_there : NULL;
+    ground.is_mapped = said[1] & 1 ? is_there : NULL;
     room = said[1] * 16u;
     answer = malloc(room + 1);
     request = fuzz_copy(data, size);

@@ -48,7 +48,7 @@ static const struct tern_link_up up = { .done = up_done, .watch = up_watch, .ser
 
 static void make_job(void)
 {
-    struct tern_mem_handle card = { .region = REGION, .size = PAGE, .place = TERN_MEM_PRIVATE };
+    struct tern_mem_handle card = { .region = REGION, .size = PAGE, .mem_kind = TERN_MEM_PRIVATE };
     unsigned char         *pages = mmap(NULL, 3 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     MUST((void *)pages != MAP_FAILED && mprotect(pages + PAGE, PAGE, PROT_READ | PROT_WRITE) == 0);
@@ -88,7 +88,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (!job.link)
         make_job();
-    desk = ((struct shm_link *)job.link)->desk;
+    desk = ((struct shm_link *)job.link)->bounce_ctl;
     fuzz_take(&data, &size, &newest, sizeof(newest));
     atomic_store(&desk[1].data_bytes, DATA);
     atomic_store(&desk[1].data, job.data.offset);

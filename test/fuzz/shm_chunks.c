@@ -53,13 +53,13 @@ static const struct tern_link_up up = { .done = up_done, .watch = up_watch, .ser
 
 static void take_answer(struct tern_link_op *op, const unsigned char *bytes, size_t len)
 {
-    MUST(len <= EXPECT && len <= op->expect);
+    MUST(len <= EXPECT && len <= op->response_max);
     memcpy(job.memory, bytes, len);
 }
 
 static void make_job(void)
 {
-    struct tern_mem_handle card = { .region = REGION, .size = PAGE, .place = TERN_MEM_PRIVATE };
+    struct tern_mem_handle card = { .region = REGION, .size = PAGE, .mem_kind = TERN_MEM_PRIVATE };
     unsigned char         *pages = mmap(NULL, 3 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     static char            chunk[] = "TERN_BOUNCE_CHUNK=4K";
     char                  *environment[] = { chunk, NULL };
@@ -120,12 +120,12 @@ static void serve_it(const struct shm_chunk *first, unsigned after)
 {
     struct shm_link *mine = (struct shm_link *)job.link[0], *theirs = (struct shm_link *)job.link[1];
 
-    job.head = &theirs->desk[1].chunk[0];
+    job.head = &theirs->bounce_ctl[1].chunk[0];
     write_head(first);
-    atomic_store(&theirs->desk[1].data_bytes, 2 * PAGE);
-    atomic_store(&theirs->desk[1].data, job.data.offset);
+    atomic_store(&theirs->bounce_ctl[1].data_bytes, 2 * PAGE);
+    atomic_store(&theirs->bounce_ctl[1].data, job.data.offset);
     atomic_store(&job.head->state, SHM_CHUNK_POSTED);
-    atomic_store(&theirs->desk[0].inbox, SHM_CHUNKS + 1);
+    atomic_store(&theirs->bounce_ctl[0].inbox, SHM_CHUNKS + 1);
     meddle_begin(mine->control, mine->control_bytes, after, second_step);
     tern_shm_ops.serve(job.link[0]);
     meddle_end();
@@ -142,12 +142,12 @@ static void collect_it(const struct shm_chunk *first, unsigned after, bool erran
 
     if (errand) {
         MUST(tern_shm_ops.rpc_open(job.lane, &xfer, &op) == TERN_OK);
-        op.answer = take_answer;
+        op.on_response = take_answer;
         tern_shm_ops.rpc_send(job.lane, &op, 32, EXPECT);
     } else {
         MUST(tern_shm_bounce_path.start(job.lane, &xfer, &op) == TERN_PENDING);
     }
-    job.head = &theirs->desk[0].chunk[__builtin_ctzll(op.chunks)];
+    job.head = &theirs->bounce_ctl[0].chunk[__builtin_ctzll(op.chunks)];
     write_head(first);
     atomic_store(&job.head->state, SHM_CHUNK_DONE);
     job.ended = 0;
@@ -155,7 +155,7 @@ static void collect_it(const struct shm_chunk *first, unsigned after, bool erran
     tern_shm_ops.progress(job.lane);
     meddle_end();
     MUST(job.ended == 1 && op.chunks == 0);
-    atomic_store(&theirs->desk[1].inbox, 0); /* nobody serves there */
+    atomic_store(&theirs->bounce_ctl[1].inbox, 0); /* nobody serves there */
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

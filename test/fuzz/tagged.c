@@ -16,8 +16,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memset(&come, 0x77, sizeof(come));
     if (tern_op_tagged_decode(head, size > 0 ? rest : NULL, size, &come)) {
         MUST(come.name.tag <= (uint64_t)TERN_TAG_MAX && come.name.class == 0);
-        MUST(come.bytes <= come.len && (come.card.size == 0 || come.card.size == come.len));
-        MUST(come.card.size > 0 || come.bytes == come.len);
+        MUST(come.bytes <= come.len && (come.handle.size == 0 || come.handle.size == come.len));
+        MUST(come.handle.size > 0 || come.bytes == come.len);
         if (come.bytes > 0)
             fuzz_touch(come.data, come.bytes);
     }
