@@ -1,5 +1,5 @@
-/* info.h: what the files of tern-info share: the writer, which makes text or JSON of the same facts, and the sections.
- */
+/* info.h: the declarations that the files of tern-info share: the writer, which prints the same facts as text or as
+ * JSON, and the sections. */
 #ifndef TERN_INFO_H
 #define TERN_INFO_H
 
@@ -7,12 +7,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* One fact in a list, for JSON. */
+/* One fact of a list item, for JSON. */
 struct info_field {
-    const char *key, *text; /* text NULL: null */
+    const char *key, *text; /* text NULL: JSON null */
 };
 
-/* writer.c. A section is an object of facts or a list of items; labels are for people, keys for programs. */
+/* writer.c. A section is an object of facts or a list of items. Labels are for people, keys are for programs. */
 void info_begin(bool json);
 void info_end(void);
 void info_section(const char *key, const char *title);
@@ -25,10 +25,10 @@ void info_list(const char *key, const char *title);
 void info_item(const char *for_people, const struct info_field *fields, size_t count);
 void info_list_end(void);
 
-/* What cma.c found. */
+/* The result of the check in cma.c. */
 struct info_cma {
-    bool works; /* the kernel permits it between processes of this user, as ranks are */
-    bool used;  /* and no option forbids it */
+    bool works; /* the kernel permits CMA between processes of this user, such as ranks */
+    bool used;  /* CMA works, and no option forbids it */
     char why[320];
 };
 struct info_cma info_cma_probe(void);
@@ -46,7 +46,7 @@ void info_options(void);
 void info_options_load(char *const *environment);
 void info_options_markdown(void);
 
-/* The first line of a small file, without its end; false when it cannot be read. */
+/* Read the first line of a small file, without its newline. Returns false if the file cannot be read. */
 bool info_read_line(const char *path, char *line, size_t size);
 
 #endif
