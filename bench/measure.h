@@ -1,9 +1,9 @@
 /* measure.h: the arithmetic of measuring that tern-perf and the peer programs share, so that all of them time, repeat,
  * summarise and print in the same way.
  *
- * A figure is measured in slices: batches of operations between two readings of the clock, long enough that the clock
- * does not matter. The median of the slices is the figure, the quartiles its spread. Everything here is local
- * arithmetic; who runs a slice, and when, is left to the programs.
+ * A figure is measured in slices. A slice is a batch of operations between two readings of the clock, long enough that
+ * the cost of the clock does not matter. The median of the slices is the figure, and the quartiles are its spread. This
+ * header contains only local arithmetic; the programs decide which ranks run a slice, and when.
  */
 #ifndef BENCH_MEASURE_H
 #define BENCH_MEASURE_H
@@ -21,10 +21,10 @@
 #define MEASURE_MAX_SIZES 128
 #define MEASURE_PAGE 4096u
 
-/* How far a private buffer lies from a page boundary, where the other end of a copy lies on one. A load that follows
- * a store whose address has the same low 12 bits waits for it although the addresses differ (4K aliasing), and a copy
- * between buffers a few bytes apart modulo 4096 can be ten times slower. Half a page is as far away from that as one
- * can be, in both directions; tests, limits and peers all use it. */
+/* The distance of a private buffer from a page boundary, where the other buffer of a copy lies on a page boundary. A
+ * load that follows a store whose address has the same low 12 bits waits for the store although the addresses differ
+ * (4K aliasing), and a copy between buffers a few bytes apart modulo 4096 can be ten times slower. Half a page is the
+ * largest possible distance in both directions. Tests, limits and peers all use this distance. */
 #define MEASURE_SKEW 2048u
 
 struct measure_summary {
@@ -46,7 +46,7 @@ static inline int measure_order(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The value below which the share q of n sorted values lies, between neighbours by interpolation. */
+/* Return the q-quantile of n sorted values, interpolated between neighbours. */
 static inline double measure_quantile(const double *sorted, size_t n, double q)
 {
     double at = q * (double)(n - 1);
@@ -57,7 +57,7 @@ static inline double measure_quantile(const double *sorted, size_t n, double q)
     return sorted[low] + (at - (double)low) * (sorted[low + 1] - sorted[low]);
 }
 
-/* Sorts values. n is at least 1. */
+/* Summarise n values and sort them in place. n must be at least 1. */
 static inline struct measure_summary measure_summarise(double *values, size_t n)
 {
     qsort(values, n, sizeof(*values), measure_order);
@@ -65,8 +65,9 @@ static inline struct measure_summary measure_summarise(double *values, size_t n)
                                      measure_quantile(values, n, 0.75), values[0], values[n - 1] };
 }
 
-/* From a trial of iters operations that took spent nanoseconds: how many to do next on the way to slices of want
- * nanoseconds. Grows at most 16-fold, so that one lucky trial does not make an endless slice. */
+/* Return how many operations the next trial should have, on the way to slices of want nanoseconds, after a trial of
+ * iters operations took spent nanoseconds. The number grows at most 16-fold, so that one lucky trial does not cause an
+ * endless slice. */
 static inline uint64_t measure_next_batch(uint64_t iters, int64_t spent, int64_t want)
 {
     double factor = spent > 0 ? (double)want / (double)spent : 16.0;
@@ -77,14 +78,14 @@ static inline uint64_t measure_next_batch(uint64_t iters, int64_t spent, int64_t
     return factor < 1.0 ? 1 : (uint64_t)factor;
 }
 
-/* Whether a trial was long enough to trust what measure_next_batch makes of it. */
+/* Return whether a trial was long enough to trust the result of measure_next_batch. */
 static inline bool measure_batch_settled(int64_t spent, int64_t want)
 {
     return spent >= want / 8;
 }
 
-/* One size: digits with an optional K, M or G (powers of 1024). *end is set behind it. Where there is none, or it is
- * too large, the result is 0 and *end is text. */
+/* Parse one size: digits with an optional K, M or G (powers of 1024). *end is set to the character after the size. If
+ * there is no size, or the size is too large, returns 0 and sets *end to text. */
 static inline uint64_t measure_size(const char *text, char **end)
 {
     uint64_t value, unit;
@@ -112,8 +113,8 @@ static inline uint64_t measure_size(const char *text, char **end)
     return value << unit;
 }
 
-/* Sizes from "a:b" (a, 2a, 4a ... up to b; 1 follows 0) or "a,b,c", each at least least. Returns how many; 0 when the
- * text is not such a list. */
+/* Parse sizes from "a:b" (a, 2a, 4a ... up to b; 1 follows 0) or "a,b,c". Each size must be at least least. Returns the
+ * number of sizes, or 0 if the text is not such a list. */
 static inline size_t measure_sizes_from(uint64_t least, const char *text, uint64_t *sizes, size_t max)
 {
     size_t   n = 0;
@@ -145,7 +146,7 @@ static inline size_t measure_sizes(const char *text, uint64_t *sizes, size_t max
     return measure_sizes_from(1, text, sizes, max);
 }
 
-/* A positive number of seconds, or a count; 0 when the text is none. */
+/* Parse a positive number of seconds, or a count. Returns 0 if the text is not a positive number. */
 static inline double measure_number(const char *text)
 {
     char  *end;

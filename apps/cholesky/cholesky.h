@@ -1,14 +1,14 @@
-/* cholesky.h: A = L L' by tiles (paper 5, section VI.C).
+/* cholesky.h: the factorisation A = L L' by tiles (paper 5, section VI.C).
  *
- * The lower triangle of a symmetric matrix is cut into tiles. Rank m mod ranks has the tiles of row m, and walks
- * through them column by column, in an order that is fixed from the beginning. For tile (m, k), looking left:
+ * The lower triangle of a symmetric matrix is divided into tiles. Rank m mod ranks owns the tiles of row m and
+ * processes them column by column, in a fixed order. The left-looking algorithm for tile (m, k) is:
  *
  *     for n < k:  dgemm  tile(m, k) -= tile(m, n) tile(k, n)'      (dsyrk, where m = k)
- *     then:       dpotrf tile(k, k), where m = k;  dtrsm with tile(k, k), where it is not
+ *     then:       dpotrf tile(k, k), where m = k;  dtrsm with tile(k, k), otherwise
  *
- * Rows k of other ranks have to be there for that. So each tile is given to all other ranks as soon as it is made,
- * along a binary tree whose root is the rank that made it; who gets a tile gives it on. Nobody knows which tile comes
- * next: the number of the tile, which is the tag, tells.
+ * This needs the tiles of row k, which another rank owns. Therefore each finished tile is broadcast to all other ranks
+ * along a binary tree whose root is the owner of the tile; a rank that receives a tile forwards it. No rank knows which
+ * tile arrives next. The tag of the message is the number of the tile.
  */
 #ifndef APPS_CHOLESKY_H
 #define APPS_CHOLESKY_H
@@ -18,13 +18,13 @@
 
 struct cholesky {
     int     tiles, side; /* rows of tiles; rows of a tile */
-    size_t  bytes;       /* of a tile */
-    double *matrix;      /* all tiles of the lower triangle, one after the other, each by columns */
-    bool   *here;        /* [number] this rank has the tile in its final form */
-    int     missing;     /* how many are still to come */
+    size_t  bytes;       /* bytes of a tile */
+    double *matrix;      /* all tiles of the lower triangle, one after the other, each in column-major order */
+    bool   *here;        /* [number] this rank has the final tile */
+    int     missing;     /* number of tiles that have not arrived yet */
 };
 
-/* The number of a tile; row >= column. */
+/* Return the number of a tile. row must not be less than column. */
 static inline int cholesky_number(int row, int column)
 {
     return row * (row + 1) / 2 + column;
@@ -40,14 +40,17 @@ static inline double *cholesky_tile(const struct cholesky *c, int number)
     return c->matrix + cholesky_offset(c, number) / sizeof(double);
 }
 
-/* Has come: what is known of it, and to whom this rank gives it on. Returns how many ranks that are, at most 2. */
+/* Record that a tile has arrived. Stores the ranks to which this rank forwards the tile in to, and returns how many
+ * they are (at most 2). */
 int cholesky_arrived(struct cholesky *c, int number, int to[2]);
 
-/* The ranks that get a tile from this one, in the tree of the rank that made it. */
+/* Store the children of this rank, in the broadcast tree of the tile's owner, in to. Returns how many they are (at most
+ * 2). */
 int cholesky_next(const struct cholesky *c, int number, int to[2]);
 
-/* A style: the memory for the tiles; give a tile that this rank has made to the next ones; take in one that comes, and
- * give it on: one at least, or only if there is one; the end of a factorisation, when all have come; the end. */
+/* A communication style. open returns the memory for the tiles. give sends a tile that this rank has computed to its
+ * children in the tree. take receives and forwards a tile: at least one if wait is set, otherwise only a tile that has
+ * already arrived. finish ends a factorisation, after all tiles have arrived. close frees the memory. */
 struct cholesky_style {
     void *(*open)(const struct cholesky *c, size_t bytes);
     void (*give)(struct cholesky *c, int number);

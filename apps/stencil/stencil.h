@@ -1,11 +1,12 @@
-/* stencil.h: a wavefront across a grid whose columns are spread over the ranks (Sync_p2p of the parallel research
+/* stencil.h: a wavefront across a grid whose columns are distributed over the ranks (Sync_p2p of the parallel research
  * kernels; paper 5, section VI.A).
  *
- * Each point becomes its upper plus its left minus its upper left neighbour. A rank updates its columns of a row when
- * the rank on its left has done so, and gives the last value on to its right: all ranks are busy in different rows, and
- * for each row one double goes from rank to rank. At the end of an iteration the value of the far corner goes, negated,
- * to the first corner of the grid, on which the next iteration depends: so no rank is ever ahead by more than one
- * iteration, and after n of them the corner must be n (rows + columns - 2).
+ * Each point becomes the sum of its upper and its left neighbour, minus its upper left neighbour. A rank updates its
+ * columns of a row after its left neighbour has done so, and sends the last value to its right neighbour. All ranks are
+ * busy in different rows, and for each row one double travels from rank to rank. At the end of an iteration the value
+ * of the last corner of the grid is negated and sent to the first corner, on which the next iteration depends.
+ * Therefore no rank is ever ahead by more than one iteration, and after n iterations the corner must be n (rows +
+ * columns - 2).
  */
 #ifndef APPS_STENCIL_H
 #define APPS_STENCIL_H
@@ -15,13 +16,13 @@
 enum { HALO, CORNER }; /* tags */
 
 struct stencil {
-    size_t  rows, columns; /* of the whole grid; the first of each is the boundary, and stays as it is */
+    size_t  rows, columns; /* of the whole grid; the first row and the first column are the constant boundary */
     size_t  width;         /* columns of this rank */
-    size_t  pitch;         /* doubles from one row in memory to the next; the same on all ranks */
+    size_t  pitch;         /* doubles from one row in memory to the next; equal on all ranks */
     int     iterations;
-    int     left, right; /* ranks beside this one; -1: none */
-    int     first, last; /* those with the first and the last column */
-    double *grid; /* [rows][pitch]; in each row first what comes from the left, or the boundary; then its columns */
+    int     left, right; /* neighbouring ranks; -1: none */
+    int     first, last; /* the ranks with the first and the last column */
+    double *grid; /* [rows][pitch]; each row: the value from the left, or the boundary; then this rank's columns */
 };
 
 static inline double *stencil_row(const struct stencil *s, size_t row)
@@ -29,13 +30,14 @@ static inline double *stencil_row(const struct stencil *s, size_t row)
     return s->grid + row * s->pitch;
 }
 
-/* Where a row begins in the memory of any rank. */
+/* Return the offset of a row in the memory of any rank. */
 static inline size_t stencil_offset(const struct stencil *s, size_t row)
 {
     return row * s->pitch * sizeof(double);
 }
 
-/* Update this rank's columns of a row; [0] has come. Returns where the last of them is. */
+/* Update this rank's columns of a row and return the address of the last one. Element [0] of the row must have
+ * arrived. */
 static inline double *stencil_update(const struct stencil *s, size_t row)
 {
     double       *at = stencil_row(s, row);
@@ -47,7 +49,7 @@ static inline double *stencil_update(const struct stencil *s, size_t row)
     return at + s->width;
 }
 
-/* A style: the memory for a grid, the iterations, the end. */
+/* A communication style: allocate the memory of the grid, run the iterations, free the memory. */
 struct stencil_style {
     void *(*open)(const struct stencil *s, size_t bytes);
     void (*run)(const struct stencil *s, int rank);

@@ -1,8 +1,9 @@
-/* tree.h: a reduction up a tree of any arity, and its result down again (paper 5, section VI.B).
+/* tree.h: a reduction up a tree of any arity, followed by a broadcast of the result (paper 5, section VI.B).
  *
- * Each rank has a vector. It waits for the sums of its children's subtrees, adds its own, and gives the sum to its
- * parent; the root has the sum of all then and sends it down the same way. A rank contributes to the next round when it
- * has the result of this one, so memory that others write to is free by then without a word about it.
+ * Each rank has a vector. A rank waits for the sums of its children's subtrees, adds its own vector, and sends the sum
+ * to its parent. The root then has the sum of all vectors and broadcasts it down the same tree. A rank contributes to
+ * the next round only after it has received the result of this round. Therefore the memory that other ranks write to is
+ * free by then, and no further synchronisation is needed.
  */
 #ifndef APPS_TREE_H
 #define APPS_TREE_H
@@ -12,15 +13,16 @@
 enum { UP, DOWN }; /* tags */
 
 struct tree {
-    size_t  values, pitch; /* of a vector; doubles from one vector in memory to the next */
+    size_t  values, pitch; /* doubles of a vector; doubles from one vector in memory to the next */
     int     arity, rounds;
-    int     parent;          /* -1: this is the root */
-    int     child, children; /* the rank of the first child; how many there are */
-    double *vectors;         /* room for one from each child, for the result, and for the sum that goes up */
-    double *totals;          /* of the results of all rounds */
+    int     parent;          /* -1: this rank is the root */
+    int     child, children; /* the rank of the first child; the number of children */
+    double *vectors;         /* one vector from each child, the result, and the sum that goes to the parent */
+    double *totals;          /* sums of the results of all rounds */
 };
 
-/* Where the vectors of a rank's children, its result and its sum are, in the memory of any rank. */
+/* Return the offset of a slot in the memory of any rank. The slots are the children's vectors, the result and the
+ * sum. */
 static inline size_t tree_offset(const struct tree *t, int slot)
 {
     return (size_t)slot * t->pitch * sizeof(double);
@@ -31,7 +33,7 @@ static inline double *tree_vector(const struct tree *t, int slot)
     return t->vectors + (size_t)slot * t->pitch;
 }
 
-/* Slots: 0 ... arity - 1 are the children's. */
+/* Slots 0 ... arity - 1 are those of the children. */
 static inline int tree_result(const struct tree *t)
 {
     return t->arity;
@@ -42,25 +44,27 @@ static inline int tree_sum(const struct tree *t)
     return t->arity + 1;
 }
 
-/* Which child of its parent a rank is. */
+/* Return the slot of a rank at its parent. */
 static inline int tree_slot(const struct tree *t, int rank)
 {
     return (rank - 1) % t->arity;
 }
 
-/* This rank's own vector in a round; whole numbers, so that sums are exact in any order. */
+/* Return element i of a rank's own vector in a round. The elements are integers, so that sums are exact in any
+ * order. */
 static inline double tree_own(int rank, int round, size_t i)
 {
     return (double)(rank + 1) * (double)(i + 1) + round;
 }
 
-/* Add this rank's vector and those of its children, into the sum; at the root that is the result. Returns it. */
+/* Add this rank's vector and the vectors of its children and store the sum, which is the result at the root. Returns
+ * the address of the sum. */
 double *tree_add(const struct tree *t, int rank, int round);
 
-/* Use the result, which has come. */
+/* Use the result of a round. The result must have arrived. */
 void tree_use(const struct tree *t);
 
-/* A style: the memory for the vectors, the rounds, the end. */
+/* A communication style: allocate the memory of the vectors, run the rounds, free the memory. */
 struct tree_style {
     void *(*open)(const struct tree *t, size_t bytes);
     void (*run)(const struct tree *t, int rank);

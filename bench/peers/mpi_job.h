@@ -1,4 +1,4 @@
-/* mpi_job.h: what the files of the MPI peer share: the job, and transfers of many pieces. */
+/* mpi_job.h: the declarations that the files of the MPI peer share: the job, and noncontiguous transfers. */
 #ifndef BENCH_MPI_JOB_H
 #define BENCH_MPI_JOB_H
 
@@ -15,30 +15,30 @@ struct job {
     uint64_t       window, element;
     int            rank, ranks, peer;
     MPI_Win        win;
-    unsigned char *mine;      /* this rank's part, from a page boundary on */
-    MPI_Aint       far_disp;  /* where the peer's begins in its window */
-    MPI_Aint       zero_disp; /* the same of rank 0 */
-    unsigned char *local;     /* private: area, then two of ping; MEASURE_SKEW off a page boundary */
+    unsigned char *mine;      /* this rank's part, starting at a page boundary */
+    MPI_Aint       far_disp;  /* the displacement of the peer's part in its window */
+    MPI_Aint       zero_disp; /* the displacement of rank 0's part in its window */
+    unsigned char *local;     /* private: area, then two times ping; MEASURE_SKEW off a page boundary */
     uint64_t       area, ping;
     uint64_t       size, stride;
     unsigned       turn;
     /* mpi_shapes.c */
-    bool           square, section; /* transpose, column_bw: the size is the rows of a matrix */
+    bool           square, section; /* transpose, column_bw: the size is the number of rows of a matrix */
     uint64_t       payload;         /* bytes of one transfer */
-    MPI_Datatype   near, far;       /* one of each is a transfer */
+    MPI_Datatype   near, far;       /* a transfer consists of one element of each type */
 };
 
-/* Whether the test is one of many pieces; the memory that a size of it takes. */
+/* Return whether the test transfers noncontiguous data, and the bytes of memory that a size of such a test needs. */
 bool     mpi_shape_is(const struct job *j);
 uint64_t mpi_shape_bytes(const struct job *j, uint64_t size);
 
-/* Collective: make the types of the size, and see that a put with them arrives. */
+/* Collective. Create the datatypes for the size, and verify that a put with them arrives. */
 void mpi_shape_open(struct job *j);
 void mpi_shape_close(struct job *j);
 void mpi_shape_put(struct job *j, uint64_t iters);
 void mpi_shape_get(struct job *j, uint64_t iters);
 
-/* mpi_msg.c: whether the test is one of tagged messages; its kernels, for ranks 0 and 1. */
+/* mpi_msg.c: return whether the test uses tagged messages; the kernels of those tests, for ranks 0 and 1. */
 bool mpi_msg_is(const struct job *j);
 void mpi_msg_pingpong(struct job *j, uint64_t iters);
 void mpi_msg_word_pingpong(struct job *j, uint64_t iters);

@@ -1,9 +1,9 @@
-/* slices.h: how the peer programs measure: the options, the slices and the output of tern-perf.
+/* slices.h: how the peer programs measure: the options, the slices and the output format of tern-perf.
  *
- * One file of each peer includes this header, behind its struct job. The header uses the members test, sizes,
- * size_count, time, repeat, window, element, rank, ranks and size of that struct, the macro LIBRARY, and two functions
- * that the file provides: agree(), which returns rank 0's value on every rank, and barrier(). Calibration, number of
- * slices and statistics are those of tools/tern-perf/engine.c.
+ * One file of each peer includes this header, after it has defined its struct job. The header uses the members test,
+ * sizes, size_count, time, repeat, window, element, rank, ranks and size of that struct, the macro LIBRARY, and two
+ * functions that the file provides: agree(), which returns rank 0's value on every rank, and barrier(). Calibration,
+ * number of slices and statistics are those of tools/tern-perf/engine.c.
  */
 #ifndef BENCH_SLICES_H
 #define BENCH_SLICES_H
@@ -15,19 +15,19 @@
 #define LINE 64u
 #define WORD_SPAN 1024u
 #define MAX_REPEAT 1000
-#define SETTLED (1ull << 63) /* with the number of iterations: no more trials */
+#define SETTLED (1ull << 63) /* flag in the number of iterations: calibration is finished */
 
 typedef void (*kernel)(struct job *j, uint64_t iters);
 
 static uint64_t agree(uint64_t value);
 static void     barrier(void);
 
-/* Ranks that run a kernel: rank 0, ranks 0 and 1, or all. The others wait in agree(). */
+/* The ranks that run a kernel: rank 0, ranks 0 and 1, or all. The other ranks wait in agree(). */
 enum who { FIRST, PAIR, ALL };
 
-static const unsigned char turn_byte[2] = { 0x55, 0xaa }; /* contents of a ping-pong's messages, in turn */
+static const unsigned char turn_byte[2] = { 0x55, 0xaa }; /* alternating contents of a ping-pong's messages */
 
-/* Where a loop of small messages goes next, as perf_spot() of tern-perf. */
+/* Return the offset of message i in a loop of small messages, with the same rule as perf_spot() of tern-perf. */
 static inline uint64_t spot(const struct job *j, uint64_t i)
 {
     return j->size <= LINE ? (i * LINE) % WORD_SPAN : 0;
@@ -38,7 +38,7 @@ static inline uint64_t whole_pages(uint64_t bytes)
     return ((bytes + MEASURE_PAGE - 1) / MEASURE_PAGE + 1) * MEASURE_PAGE;
 }
 
-/* Distance of the messages of a window. */
+/* Return the distance between the messages of a window. */
 static inline uint64_t stride_of(uint64_t size)
 {
     uint64_t unit = size >= MEASURE_PAGE ? MEASURE_PAGE : LINE;
@@ -46,8 +46,9 @@ static inline uint64_t stride_of(uint64_t size)
     return (size + unit - 1) / unit * unit;
 }
 
-/* Run on the cpu of TERN_PEER_CPUS ("a,b") that belongs to this rank, which the launcher's variables tell: all programs
- * of a comparison run on the same two cores. Called before the library starts threads of its own. */
+/* Bind this process to its cpu of TERN_PEER_CPUS ("a,b"), so that all programs of a comparison run on the same two
+ * cores. The launcher's environment variables provide the rank. Must be called before the library starts threads of its
+ * own. */
 static void bind_rank(void)
 {
     static const char *const names[] = { "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "PMI_RANK" };
@@ -80,8 +81,8 @@ static int64_t slice(struct job *j, kernel run, enum who who, uint64_t iters)
     return measure_now() - start;
 }
 
-/* Find how many iterations fill a slice. The first iteration does not count, as in tern-perf: it may connect ranks and
- * start threads, and one that takes as long as a slice would be all that a slice has. */
+/* Find how many iterations fill a slice. As in tern-perf, the first iteration does not count: it may connect ranks and
+ * start threads, and if it took as long as a slice, calibration would choose slices of one iteration. */
 static uint64_t calibrate(struct job *j, kernel run, enum who who, int64_t want)
 {
     uint64_t iters = 1, next;
@@ -104,7 +105,8 @@ static void print(const struct job *j, const char *metric, const char *suffix, d
            value, unit);
 }
 
-/* Measure a kernel. Its figure is unit of what one iteration does: ns divided by amount, or amount per time. */
+/* Measure a kernel and print its figure. The figure refers to the work of one iteration: nanoseconds divided by amount,
+ * or amount per unit of time. */
 static void measure(struct job *j, kernel run, enum who who, double amount, const char *metric, const char *unit)
 {
     double                 values[MAX_REPEAT], ns;
@@ -130,7 +132,8 @@ static void measure(struct job *j, kernel run, enum who who, double amount, cons
     fflush(stdout);
 }
 
-/* Read the command line: a test of the list, which NULL ends, and the options of tern-perf that peers have. */
+/* Parse the command line: one test of the NULL-terminated list, and the options of tern-perf that the peers support.
+ * Returns false if the command line is invalid. */
 static bool parse(struct job *j, int argc, char **argv, const char *const *tests)
 {
     bool  known = false;
@@ -161,7 +164,7 @@ static bool parse(struct job *j, int argc, char **argv, const char *const *tests
         i++;
     }
     for (size_t i = 0; i < j->size_count; i++)
-        known &= j->sizes[i] <= 1u << 30; /* counts are ints */
+        known &= j->sizes[i] <= 1u << 30; /* MPI and OpenSHMEM counts are ints */
     return known && j->size_count > 0 && j->time > 0 && j->repeat >= 1 && j->repeat <= MAX_REPEAT &&
            j->window <= 65536 && j->element > 0;
 }

@@ -66,8 +66,8 @@ struct comparison {
     const struct compare_test *tests;
     size_t                     test_count;
     bool                       alternate; /* every other round runs the programs in the opposite order */
-    /* Prints the result in place of the default report. NULL: report the ratios of the medians and of the best values.
-     */
+    /* Prints the result in place of the default report. NULL: report the ratios of the medians and of the best
+     * values. */
     void (*report)(const struct comparison *comparison, const struct perf_options *o, const bool *wanted);
     /* Prints an additional report at the end. NULL: none. */
     void (*after)(const struct comparison *comparison, const struct perf_options *o);

@@ -340,8 +340,8 @@ static inline uint64_t perf_spot(uint64_t i, uint64_t len)
     return len <= PERF_LINE ? (i * PERF_LINE) % PERF_WORD_SPAN : 0;
 }
 
-/* Call loop(c, iters, len) with a length that is a compile-time constant for the sizes of words and of parts of a line.
- */
+/* Call loop(c, iters, len) with a length that is a compile-time constant for the sizes of words and of parts of a
+ * line. */
 #define PERF_BY_LENGTH(loop, c, iters)             \
     switch ((c)->size) {                           \
     case 1: loop((c), (iters), 1); break;          \
