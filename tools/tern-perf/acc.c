@@ -1,14 +1,15 @@
 /* acc.c: acc_bw and acc_shapes: accumulates to another rank.
  *
- * acc_bw: contiguous, blocking, by type, with scale 1; memcpy of as many bytes to the same place, or over a network
- * TCP, runs in turn with them. acc_shapes: of doubles, in each shape, scaled, and get-accumulate; pieces of --element
- * bytes lie at a quarter of the density, on both sides, as in strided_bw.
+ * acc_bw measures contiguous blocking accumulates of each type with scale 1. In alternation with them it measures
+ * memcpy of the same number of bytes to the same addresses or, over a network, TCP. acc_shapes measures accumulates
+ * of doubles in each shape, scaled accumulates, and get-accumulate. Pieces of --element bytes lie at a quarter of
+ * the density on both sides, as in strided_bw.
  */
 #include <stdlib.h>
 
 #include "perf.h"
 
-#define GAP 4 /* elements from one to the next; as perf_shape_bytes() has it */
+#define GAP 4 /* distance between elements, in elements; perf_shape_bytes() uses the same value */
 
 /* ---- types ---- */
 
@@ -32,7 +33,7 @@ TYPE(int64, TERN_INT64)
 TYPE(complex_float, TERN_COMPLEX_FLOAT)
 TYPE(complex_double, TERN_COMPLEX_DOUBLE)
 
-/* Each complete at the target before the next. */
+/* Each accumulate is complete at the target before the next one starts. */
 static void add_complete(struct perf_case *c, uint64_t iters)
 {
     const tern_scale scale = { TERN_DOUBLE, NULL };
@@ -57,7 +58,7 @@ void perf_acc_bw(struct perf_case *c)
     const size_t kinds = sizeof(name) / sizeof(name[0]);
 
     if (c->size % 16 != 0)
-        return; /* whole elements of every type */
+        return; /* the size must be a whole number of elements of every type */
     perf_measure(c, k, kinds + 1);
     for (size_t i = 0; i < kinds; i++)
         perf_figure_bandwidth(c, i, (double)c->size, name[i]);

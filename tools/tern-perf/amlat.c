@@ -1,22 +1,25 @@
-/* amlat.c: am_lat: half of a round trip of active messages between ranks 0 and 1.
+/* amlat.c: am_lat: half a round trip of active messages between ranks 0 and 1.
  *
- * Rank 0 sends a request and makes progress until the handler of its reply has run; rank 1 makes progress, and the
- * request's handler replies with as many bytes. Size 0 is a short message, every other a medium one. Handlers look at
- * the payload only in one exchange before the measurement, which checks that it arrives whole.
+ * Rank 0 sends a request and makes progress until the handler of the reply has run. Rank 1 makes progress, and the
+ * request's handler replies with the same number of bytes. Size 0 is a short message; every other size is a medium
+ * message. Handlers examine the payload only in one exchange before the measurement, which verifies that the payload
+ * arrives intact.
  *
- * With --generate each payload is made while it is sent, as consecutive integers: into a private buffer that is sent as
- * fixed payload, and in turn straight into the room that tern_am_prepare gives.
+ * With --generate, each payload is generated while it is sent, as consecutive integers. One variant generates the
+ * payload into a private buffer and sends it as fixed payload; the other variant generates it directly in the buffer
+ * that tern_am_prepare returns. The two variants alternate.
  */
 #include <string.h>
 
 #include "perf.h"
 
-#define LOOKS_PER_PROGRESS 16 /* a call of tern_progress takes as long as about so many looks at memory */
+#define LOOKS_PER_PROGRESS 16 /* a call of tern_progress takes as long as about this many polls of memory */
 
-/* How a message is made. Each way has its own handler ids, so that the target need not be told. */
+/* How a message is made. Each variant has its own handler ids, so that the target recognises the variant by the
+ * handler. */
 struct way {
     bool     generate, negotiated;
-    bool     check; /* handlers look at what they get */
+    bool     check; /* handlers verify the payload */
     unsigned request, reply;
 };
 
@@ -28,14 +31,14 @@ static const struct way negotiated_checked = {
     .generate = true, .negotiated = true, .check = true, .request = 9, .reply = 10
 };
 
-/* What handlers change and use; rank 0 counts replies, rank 1 requests. */
+/* The state that handlers use and modify. Rank 0 counts replies, rank 1 counts requests. */
 static struct {
     volatile uint64_t handled;
-    uint64_t          wanted; /* of handled, when all that was started is done */
-    unsigned char    *buffer; /* private: where a fixed payload lies */
+    uint64_t          wanted; /* the value of handled when all messages that were started are done */
+    unsigned char    *buffer; /* private: holds a fixed payload */
 } state;
 
-/* Consecutive integers, written word by word. */
+/* Write consecutive integers, word by word. */
 static void generate(unsigned char *to, size_t len)
 {
     uint64_t word = 0;
@@ -52,7 +55,7 @@ static void check(const tern_am_event *event)
     static unsigned char expected[1 << 16];
     size_t               len = event->len < sizeof(expected) ? event->len : sizeof(expected);
 
-    generate(expected, len - len % sizeof(uint64_t)); /* the same words, however long the whole is */
+    generate(expected, len - len % sizeof(uint64_t)); /* the words do not depend on the length */
     if (len >= sizeof(uint64_t) && memcmp(event->payload, expected, len - len % sizeof(uint64_t)) != 0)
         tern_abort(1, "tern-perf: the payload of an active message arrived damaged");
 }
@@ -66,7 +69,7 @@ static void on_reply(const tern_am_event *event, void *user)
     state.handled++;
 }
 
-/* The reply's payload, in its place in the queue. */
+/* Generate the reply's payload in place in the queue. */
 static void reply_negotiated(const struct way *way, const tern_am_event *event)
 {
     const tern_am_wish wish = { .kind = TERN_AM_MEDIUM, .min = event->len, .max = event->len };
@@ -184,7 +187,7 @@ bool perf_am_fit(struct perf_case *c)
     return true;
 }
 
-/* Collective: register the handlers, see that payloads arrive. */
+/* Collective. Register the handlers and verify that payloads arrive. */
 static void open_handlers(struct perf_case *c)
 {
     static const struct way *const ways[] = { &plain, &fixed, &negotiated, &fixed_checked, &negotiated_checked };

@@ -1,9 +1,9 @@
-/* amstream.c: am_rate and am_bw: active messages from rank 0 to rank 1, as fast as the queue takes them.
+/* amstream.c: am_rate and am_bw: active messages from rank 0 to rank 1, as fast as the queue accepts them.
  *
- * Nothing but the queue's size holds rank 0 back. Rank 1 makes progress; its handlers count the messages and do not
- * look at payloads. The last message of a slice has a handler that replies, so that a slice ends when all have been
- * handled. The limit writes as many bytes into shared memory of the queue's size, wrapping as the queue does; over a
- * network it is a TCP stream of as many messages.
+ * Only the size of the queue limits rank 0. Rank 1 makes progress; its handlers count the messages and do not
+ * examine the payloads. The last message of a slice has a handler that replies, so that a slice ends when all
+ * messages have been handled. The limit writes the same number of bytes into shared memory of the queue's size,
+ * wrapping around like the queue; over a network the limit is a TCP stream of the same number of messages.
  */
 #include <string.h>
 
@@ -12,9 +12,9 @@
 enum { COUNT = 1, LAST, DONE };
 
 static struct {
-    volatile uint64_t handled; /* rank 1: messages; rank 0: slices that are done */
+    volatile uint64_t handled; /* rank 1: messages; rank 0: completed slices */
     uint64_t          wanted;
-    tern_region      *region; /* what the limit writes to */
+    tern_region      *region; /* the memory that the limit writes to */
     unsigned char    *to;
     uint64_t          span;
 } state;
@@ -84,7 +84,8 @@ static void copies(struct perf_case *c, uint64_t iters)
     PERF_BY_LENGTH(copy_loop, c, iters)
 }
 
-/* Collective: handlers, and the memory of the limit. A queue is about four times as large as its longest message. */
+/* Collective. Register the handlers and allocate the memory of the limit. A queue is about four times as large as
+ * its longest message. */
 static void open_stream(struct perf_case *c)
 {
     struct perf *p = c->p;
@@ -113,7 +114,7 @@ void perf_am_rate(struct perf_case *c)
     const struct perf_kernel k[] = { { PERF_PAIR, short_messages }, c->p->network ? perf_limit_to(c->p) : copy };
 
     open_stream(c);
-    c->size = c->p->network ? 1 : 0; /* a TCP stream of nothing is none */
+    c->size = c->p->network ? 1 : 0; /* a TCP stream needs at least one byte */
     perf_measure(c, k, c->p->opt->vs_limit ? 2 : 1);
     c->size = 0;
     perf_figure_rate(c, 0, 1, "rate");

@@ -1,25 +1,26 @@
 /* atomics.c: fadd_lat, fadd_rate and hot_spot: fetch-and-add on memory of another rank.
  *
- * fadd_lat: blocking, by each type, by the mechanism that a domain without flags gets. Through memory the CPU's own
- * fetch-and-add runs in turn with it; over the network a round trip of active messages does, and where the network has
- * atomics of its own, also the same operation by a thread of the target. fadd_rate: nonblocking ones, completed by
- * tern_quiet. hot_spot: all ranks on one value of rank 0, blocking, beside the CPU's own.
+ * fadd_lat measures blocking fetch-and-adds of each type, with the mechanism of a domain without flags. Through
+ * memory, the CPU's own fetch-and-add alternates with it. Over the network, a round trip of active messages
+ * alternates with it and, if the network has native atomics, also the same operation executed by a thread of the
+ * target. fadd_rate measures nonblocking fetch-and-adds that tern_quiet completes. hot_spot measures blocking
+ * fetch-and-adds of all ranks on one value of rank 0, and the CPU's own for comparison.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "perf.h"
 
-#define WORD_AT 512u /* in the part; the CPU's own is at the same place */
+#define WORD_AT 512u /* offset in the part; the CPU's own fetch-and-add uses the same offset */
 
 static const char *const type_name[TERN_ATOMIC_TYPES] = { "int32", "uint32", "int64", "uint64", "float", "double" };
 
 static struct {
     tern_atomic_domain *of[TERN_ATOMIC_TYPES];
-    tern_atomic_domain *at_target; /* of uint64, where the network has atomics of its own; NULL otherwise */
+    tern_atomic_domain *at_target; /* for uint64, if the network has native atomics; NULL otherwise */
 } domains;
 
-/* Collective: the domains, once. Returns the mechanism. */
+/* Collective. Create the domains in the first call. Returns the mechanism. */
 static tern_atomic_mechanism open_domains(struct perf_case *c)
 {
     const uint32_t   ops = TERN_ATOMIC_FADD | TERN_ATOMIC_ADD;
@@ -73,7 +74,7 @@ static void fadd_at_target(struct perf_case *c, uint64_t iters)
                   "fetch-and-add");
 }
 
-/* The CPU's own on the same value. */
+/* The CPU's own fetch-and-add on the same value. */
 static void fadd_plain(struct perf_case *c, uint64_t iters)
 {
     uint64_t *word = (uint64_t *)(void *)(c->p->theirs + WORD_AT);
@@ -122,7 +123,7 @@ static void (*const windows[TERN_ATOMIC_TYPES])(struct perf_case *, uint64_t) = 
     [TERN_UINT64] = windows_u64, [TERN_FLOAT] = windows_float, [TERN_DOUBLE] = windows_double,
 };
 
-/* All ranks on the value of rank 0. */
+/* All ranks add to the value of rank 0. */
 static void hot(struct perf_case *c, uint64_t iters)
 {
     struct perf_case on_zero = *c;
@@ -141,7 +142,7 @@ static void hot_plain(struct perf_case *c, uint64_t iters)
 
 /* ---- tests ---- */
 
-/* Figures of each type, by the name that begins them; the first is of uint64, with nothing behind. */
+/* Print the figures of each type. The metric begins with name; that of uint64, which is the first, has no suffix. */
 static void each_type(const struct perf_case *c, const char *name, bool rate)
 {
     char metric[48];

@@ -1,6 +1,7 @@
-/* barrier.c: how long all ranks need to come together, and how long work takes that they share. The limit is one cache
- * line's half round trip: no barrier between two ranks is faster, and one among n needs at least that for each
- * doubling of n. */
+/* barrier.c: the time of a barrier of all ranks, and the time of work that the ranks divide among themselves. The
+ * limit is half a round trip of one cache line: no barrier between two ranks is faster, and a barrier of n ranks
+ * needs at least that time for each doubling of n.
+ */
 #include "perf.h"
 
 static void barriers(struct perf_case *c, uint64_t iters)
@@ -18,11 +19,11 @@ void perf_barrier(struct perf_case *c)
     perf_figure_time(c, 0, 1, "latency");
     if (limit) {
         perf_figure_time(c, 1, 2, perf_limit_trip_name(c->p));
-        perf_figure_ratio(c, 0, 1, 2, "ratio_to_limit"); /* 2: the kernel's iteration is a whole round trip */
+        perf_figure_ratio(c, 0, 1, 2, "ratio_to_limit"); /* 2: an iteration of the kernel is a whole round trip */
     }
 }
 
-/* The same work whatever the number of ranks: size multiplications, one after the other, divided among them. */
+/* The total work does not depend on the number of ranks: size dependent multiplications, divided among the ranks. */
 static void steps(struct perf_case *c, uint64_t iters)
 {
     uint64_t share = c->size / (uint64_t)c->p->ranks;
@@ -31,7 +32,7 @@ static void steps(struct perf_case *c, uint64_t iters)
         uint64_t x = 3;
         for (uint64_t k = 0; k < share; k++) {
             x *= 3;
-            __asm__ volatile("" : "+r"(x)); /* neither dropped nor done at once */
+            __asm__ volatile("" : "+r"(x)); /* the compiler must neither remove nor combine the multiplications */
         }
         perf_must(tern_barrier(c->p->ctx), "barrier");
     }

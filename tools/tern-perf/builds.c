@@ -1,10 +1,10 @@
-/* builds.c: compare --build: the same tests with this build of Tern and with another one in turn, so that old and new
- * code can be compared on a machine whose speed changes from second to second.
+/* builds.c: compare --build: run the same tests alternately with this build of Tern and with another build, so that
+ * old and new code can be compared on a machine whose speed changes from second to second.
  *
- * Each build runs its own ternrun and its own tern-perf, so that the two need nothing in common but the command line
- * and the CSV that the manual page describes. compare.c runs the jobs, ratios.c prints the ratios. The other build may
- * be older than this one: it may not have a test, refuse an option, or not print a figure. This file finds out and
- * keeps a note, which the report shows instead of a ratio.
+ * Each build runs its own ternrun and its own tern-perf, so that the two builds need nothing in common but the
+ * command line and the CSV format that the manual page describes. compare.c runs the jobs, ratios.c prints the
+ * ratios. The other build may be older than this one: it may lack a test, reject an option, or not print a figure.
+ * This file detects such cases and stores a remark, which the report shows instead of a ratio.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -20,14 +20,14 @@
 
 #define PATH_ROOM 400
 #define NOTE_ROOM 200
-#define INIT_JOBS "5"  /* jobs of each kind in one run of init, of which the median counts */
-#define USAGE_STATUS 2 /* the exit status of tern-perf and ternrun for a command line that they cannot use */
+#define INIT_JOBS "5"  /* jobs of each kind in one run of init; their median counts */
+#define USAGE_STATUS 2 /* the exit status of tern-perf and ternrun for an invalid command line */
 #define STREAM_SIZES "4K,16K,64K,256K,1M,4M,16M"
 
 static bool init_run(const struct runner *runner, const struct compare_test *test, const struct perf_options *o);
 static bool memory_run(const struct runner *runner, const struct compare_test *test, const struct perf_options *o);
 
-/* What runs when the command line names no test. acc_bw measures every type, so it has fewer sizes. */
+/* The tests that run when the command line names no test. acc_bw measures every type, so it has fewer sizes. */
 static const struct compare_test default_tests[] = {
     { .name = "put_lat", .sizes = "8,4K", .metrics = { "latency", "latency_complete", "half_rtt" }, .unit = "ns" },
     { .name = "get_lat", .sizes = "8,4K", .metrics = { "latency", "half_rtt" }, .unit = "ns" },
@@ -49,13 +49,13 @@ static const struct compare_test default_tests[] = {
 #define DEFAULT_TESTS (sizeof(default_tests) / sizeof(default_tests[0]))
 
 static struct {
-    struct compare_test tests[COMPARE_TESTS]; /* the default ones, then those of the comparison with the peers */
+    struct compare_test tests[COMPARE_TESTS]; /* the default tests, then those of the comparison with the peers */
     size_t              test_count;
     struct runner       runners[2];
-    char                bin[PATH_ROOM];                     /* of the other build */
+    char                bin[PATH_ROOM];                     /* directory of the other build's programs */
     char                notes[COMPARE_TESTS][2][NOTE_ROOM]; /* why a build has no figures of a test; "": it has */
-    bool                skip[COMPARE_TESTS];                /* a build cannot run the test, so that neither runs it */
-    bool                failed;                             /* a run ended in a way that no older build explains */
+    bool                skip[COMPARE_TESTS];                /* a build cannot run the test, so neither runs it */
+    bool                failed;                             /* a run failed, and not because a build is older */
 } builds;
 
 static size_t index_of(const struct compare_test *test)
@@ -73,7 +73,7 @@ const char *compare_build_note(const struct runner *runner, const struct compare
     return note_of(runner, test);
 }
 
-/* The first line that a child has written to standard error, without the name of the program that it begins with. */
+/* Return the first line that a child has written to standard error, without the leading name of the program. */
 static const char *first_line(const struct perf_child *child, int *length)
 {
     static const char prefix[] = "tern-perf: ";
@@ -85,7 +85,8 @@ static const char *first_line(const struct perf_child *child, int *length)
     return text;
 }
 
-/* A run has failed. A build that refuses the command line is older than the test or the option, which is a result. */
+/* Handle a failed run. A build that rejects the command line is older than the test or the option, and that is a
+ * result. */
 static bool run_failed(const struct runner *runner, const struct compare_test *test, const struct perf_child *child)
 {
     char       *note = note_of(runner, test);
@@ -107,13 +108,13 @@ static bool run_failed(const struct runner *runner, const struct compare_test *t
     return false;
 }
 
-/* A job of the runner's own build, unless one of the two builds cannot run the test. */
+/* Run a job of the runner's own build, unless one of the two builds cannot run the test. */
 static bool job_run(const struct runner *runner, const struct compare_test *test, const struct perf_options *o)
 {
     return builds.skip[index_of(test)] || compare_tern_run(runner, test, o);
 }
 
-/* tern-perf init starts its jobs itself: those of the start-up time. */
+/* Run tern-perf init, which starts its own jobs to measure the start-up time. */
 static bool init_run(const struct runner *runner, const struct compare_test *test, const struct perf_options *o)
 {
     char        program[512];
@@ -129,7 +130,8 @@ static bool memory_run(const struct runner *runner, const struct compare_test *t
     return builds.skip[index_of(test)] || compare_memory_run(runner, test, o);
 }
 
-/* Take the default tests, and after them those that are compared with the peers: they run when they are named. */
+/* Collect the default tests, followed by the tests that are compared with the peers. The latter run only if the
+ * command line names them. */
 static void collect_tests(bool net)
 {
     const struct compare_test *more = net ? compare_net_tests : compare_memory_tests;
@@ -149,7 +151,7 @@ static void collect_tests(bool net)
     }
 }
 
-/* Whether a line of tern-perf --list begins with this name. */
+/* Return whether a line of the output of tern-perf --list begins with this name. */
 static bool lists(const char *text, const char *name)
 {
     size_t length = strlen(name);
@@ -161,7 +163,7 @@ static bool lists(const char *text, const char *name)
     return false;
 }
 
-/* Ask the other build for its tests and note those that it does not have. Returns false if it cannot be run. */
+/* Ask the other build for its tests and record those that it lacks. Returns false if the other build cannot be run. */
 static bool ask_for_tests(const struct perf_options *o)
 {
     char              program[PATH_ROOM + 16];
@@ -192,7 +194,7 @@ static bool ask_for_tests(const struct perf_options *o)
     return ok;
 }
 
-/* Find the programs of the other build. Says what to do where one is missing. */
+/* Find the programs of the other build. If one is missing, prints what the user can do and returns false. */
 static bool find_build(const struct perf_options *o)
 {
     static const char *const programs[] = { "ternrun", "tern-perf" };
@@ -224,8 +226,8 @@ static bool find_build(const struct perf_options *o)
     return true;
 }
 
-/* The dynamic linker prefers LD_LIBRARY_PATH to where a build has its own library. With a libtern in it, both builds
- * would run the same code. */
+/* Return whether LD_LIBRARY_PATH contains a libtern. The dynamic linker prefers LD_LIBRARY_PATH to a build's own
+ * library, so both builds would run the same code. */
 static bool library_is_forced(void)
 {
     const char *dirs = getenv("LD_LIBRARY_PATH");
@@ -246,8 +248,8 @@ static bool library_is_forced(void)
     return false;
 }
 
-/* Keep this process, and so every job of both builds, to the two cpus of the comparison: ternrun binds the ranks of the
- * tests to them, and the jobs of init inherit them. */
+/* Restrict this process, and therefore every job of both builds, to the two cpus of the comparison. ternrun binds
+ * the ranks of the tests to these cpus, and the jobs of init inherit them. */
 static void keep_to_two_cpus(void)
 {
     char      first[24], second[24];
@@ -257,7 +259,7 @@ static void keep_to_two_cpus(void)
     CPU_ZERO(&set);
     CPU_SET((size_t)atoi(first), &set);
     CPU_SET((size_t)atoi(second), &set);
-    sched_setaffinity(0, sizeof(set), &set); /* where it is refused, ternrun still binds the ranks */
+    sched_setaffinity(0, sizeof(set), &set); /* if this fails, ternrun still binds the ranks */
 }
 
 static struct runner runner_of(const char *name, const char *link, const char *dir)

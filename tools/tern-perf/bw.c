@@ -1,20 +1,20 @@
 /* bw.c: put_bw, get_bw, put_rate, get_rate and window: streams of transfers.
  *
- * put_bw and get_bw repeat blocking transfers from rank 0 to rank 1 or, with --window, post that many nonblocking ones
- * and wait for all; the limit is memcpy (or the raw system call, for registered memory) between the same addresses in
- * the same loop, and one TCP connection where ranks have a network only. `bandwidth_complete` is that of puts that
- * tern_quiet completes at the target, one by one or window by window. put_rate and get_rate post windows of small
- * transfers and wait with tern_quiet. window is the bidirectional benchmark of paper 1, figure 2: half of the ranks are
- * paired with the other half, each posts a window of nonblocking transfers, waits for all of them, and no buffer is
- * used twice within a window.
+ * put_bw and get_bw repeat blocking transfers between rank 0 and rank 1 or, with --window, post that many
+ * nonblocking transfers and wait for all of them. The limit is memcpy (or the raw system call, for registered
+ * memory) between the same addresses in the same loop, and one TCP connection if the ranks share only a network.
+ * `bandwidth_complete` is the bandwidth of puts that tern_quiet completes at the target, one by one or window by
+ * window. put_rate and get_rate post windows of small transfers and wait with tern_quiet. window is the
+ * bidirectional benchmark of paper 1, figure 2: half of the ranks are paired with the other half, each rank posts a
+ * window of nonblocking transfers and waits for all of them, and no buffer is used twice within a window.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "perf.h"
 
-/* The loops are made twice each, for puts and for gets: what decides between the two is known to the compiler, and what
- * a loop needs stays in registers. */
+/* Each loop is instantiated twice, for puts and for gets. The direction is a compile-time constant, and the
+ * variables of a loop stay in registers. */
 
 /* Blocking transfers, one by one. */
 static inline __attribute__((always_inline)) void blocking_loop(struct perf_case *c, uint64_t iters, size_t len,
@@ -50,7 +50,7 @@ static __attribute__((noinline)) void blocking_gets(struct perf_case *c, uint64_
     PERF_BY_LENGTH(blocking_get_loop, c, iters)
 }
 
-/* Windows of nonblocking transfers, each with its event. */
+/* Windows of nonblocking transfers, each with its own event. */
 static inline __attribute__((always_inline)) void posted_loop(struct perf_case *c, uint64_t iters, size_t len, bool put)
 {
     tern_ctx      *ctx = c->p->ctx;
@@ -79,7 +79,7 @@ static inline __attribute__((always_inline)) void posted_get_loop(struct perf_ca
     posted_loop(c, iters, len, false);
 }
 
-/* Puts, one by one or in windows, each one or each window of them complete at the target before the next. */
+/* Puts, one by one or in windows. Each put, or each window, is complete at the target before the next one starts. */
 static inline __attribute__((always_inline)) void complete_put_loop(struct perf_case *c, uint64_t iters, size_t len)
 {
     tern_ctx      *ctx = c->p->ctx;
@@ -118,7 +118,7 @@ void perf_stream_get(struct perf_case *c, uint64_t iters)
     PERF_BY_LENGTH(posted_get_loop, c, iters)
 }
 
-/* Collective: see that what the test moves arrives. A benchmark that moves nothing is fast. */
+/* Collective. Verify that the data of the test arrives, because a benchmark that moves no data is fast. */
 static void verify(struct perf_case *c, bool put)
 {
     struct perf   *p = c->p;
@@ -236,7 +236,7 @@ void perf_get_rate(struct perf_case *c)
     rate(c, false);
 }
 
-/* The limit of window: the same copies by memcpy, all ranks at a time. */
+/* The limit of window: the same copies with memcpy, by all ranks at the same time. */
 static inline __attribute__((always_inline)) void window_copy_loop(struct perf_case *c, uint64_t iters, size_t len)
 {
     unsigned char *theirs = tern_region_ptr(c->p->region, c->target);
@@ -264,7 +264,7 @@ void perf_window(struct perf_case *c)
     char                            metric[48];
     unsigned long long              window = c->window;
     double                          bytes = (double)(c->size * c->window) * c->p->ranks;
-    bool                            limit = c->p->opt->vs_limit && !c->p->network; /* memcpy is none of a network */
+    bool                            limit = c->p->opt->vs_limit && !c->p->network; /* memcpy limits no network */
 
     c->target = (c->p->rank + c->p->ranks / 2) % c->p->ranks;
     perf_measure(c, k, limit ? 3 : 2);

@@ -1,6 +1,8 @@
-/* child.c: runs other programs for compare and init: with a time limit, with their output caught, each in a process
- * group of its own. A child and all that it started are ended when its time is over, when this program is done with
- * it, and when this program is ended by a signal; if this program is killed outright, the kernel ends the child. */
+/* child.c: runs other programs for compare and init. Each child has a time limit and a process group of its own, and
+ * its output is captured. A child and all processes that it started are ended when its time limit expires, when this
+ * program has finished with the child, and when a signal ends this program. If this program is killed with SIGKILL,
+ * the kernel ends the child.
+ */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -20,11 +22,12 @@
 #define MAX_CHILDREN 4
 #define GRACE_MS 2000
 
-static volatile pid_t running[MAX_CHILDREN]; /* groups to end when a signal ends this program */
+static volatile pid_t running[MAX_CHILDREN]; /* process groups to end when a signal ends this program */
 
-static volatile sig_atomic_t stopped; /* the signal that asked this program to end */
+static volatile sig_atomic_t stopped; /* the signal that asked this program to end; 0: none */
 
-/* Pass a signal on. The program itself goes on, finds its children ended, tidies up and ends in perf_child_obey(). */
+/* Signal handler: pass the signal on to the children. The program itself continues, finds that its children have
+ * ended, cleans up, and ends in perf_child_obey(). */
 static void end_children(int number)
 {
     int kept = errno;
@@ -70,8 +73,8 @@ static void remember(pid_t old, pid_t new)
     }
 }
 
-/* End the processes that an ended child left behind in groups of their own (mpirun makes one for each rank): as this
- * program asked to, it has become their parent. */
+/* End the processes that an ended child left behind in other process groups (mpirun creates one for each rank). They
+ * are children of this program, because this program is a subreaper. */
 static void sweep(void)
 {
     char  path[64];
@@ -94,7 +97,7 @@ static void sweep(void)
         fclose(f);
 }
 
-/* In the child, between fork and exec. */
+/* Set up the child process between fork and exec. */
 static void become(char *const argv[], char *const extra_env[], const int out[2], const int err[2], pid_t parent)
 {
     int null = open("/dev/null", O_RDONLY);
@@ -130,7 +133,7 @@ bool perf_child_start(struct perf_child *child, char *const argv[], char *const 
         become(argv, extra_env, out, err, parent);
     if (child->pid < 0)
         goto err_err;
-    setpgid(child->pid, child->pid); /* here too: whoever comes first */
+    setpgid(child->pid, child->pid); /* the child calls setpgid too: whichever process runs first */
     remember(0, child->pid);
     close(out[1]);
     close(err[1]);
@@ -149,7 +152,7 @@ err_out:
     return false;
 }
 
-/* Read what is there on one pipe; close it at its end. Returns whether there may be more. */
+/* Read the available data from one pipe, and close the pipe at end of file. Returns whether there may be more data. */
 static bool drain(struct perf_child *child, int which)
 {
     int    *fd = which == 0 ? &child->out : &child->err;
@@ -163,7 +166,7 @@ static bool drain(struct perf_child *child, int which)
     if (n <= 0)
         return false;
     if (child->length[which] + (size_t)n >= MAX_TEXT)
-        return true; /* read and dropped, so that the child is not held up */
+        return true; /* discard the data, so that the child does not block */
     text = realloc(child->text[which], child->length[which] + (size_t)n + 1);
     if (text == NULL)
         return true;
@@ -174,7 +177,7 @@ static bool drain(struct perf_child *child, int which)
     return true;
 }
 
-/* End the child's whole group: politely, then not. */
+/* End the child's whole process group, first with SIGTERM, then with SIGKILL. */
 void perf_child_kill(struct perf_child *child)
 {
     if (child->pid <= 0)
@@ -187,18 +190,18 @@ void perf_child_kill(struct perf_child *child)
             break;
         poll(NULL, 0, 10);
     }
-    kill(-child->pid, SIGKILL); /* also what the leader left behind */
+    kill(-child->pid, SIGKILL); /* also ends the processes that the leader left behind */
     waitpid(child->pid, &child->status, 0);
     remember(child->pid, 0);
     child->pid = 0;
     sweep();
 }
 
-/* Read until the child itself has ended, whatever it left behind; then end that too. */
+/* Read the output until the child itself has exited, then end all processes that the child left behind. */
 bool perf_child_finish(struct perf_child *child)
 {
     bool ended = false;
-    int  watch = (int)syscall(SYS_pidfd_open, child->pid, 0); /* -1 on old kernels: look every few milliseconds */
+    int  watch = (int)syscall(SYS_pidfd_open, child->pid, 0); /* -1 on old kernels: poll every few milliseconds */
 
     while (!ended && !child->late) {
         struct pollfd fds[3] = { { child->out, POLLIN, 0 }, { child->err, POLLIN, 0 }, { watch, POLLIN, 0 } };
@@ -251,7 +254,7 @@ bool perf_find_program(const char *name, char *path, size_t size)
     return false;
 }
 
-/* A program in dir or, where dir is NULL, beside this one; else in PATH. */
+/* Find a program in dir or, if dir is NULL, in the directory of this program, and otherwise in PATH. */
 bool perf_find_sibling(const char *dir, const char *name, char *path, size_t size)
 {
     char    self[512];

@@ -1,9 +1,10 @@
-/* compare.c: the same tests in Tern and in what else is installed: Open MPI, MPICH, OpenSHMEM and UCX, and over the
- * network also plain TCP, fi_pingpong and iperf3.
+/* compare.c: runs the same tests with Tern and with the other installed libraries: Open MPI, MPICH, OpenSHMEM and
+ * UCX, and over the network also plain TCP, fi_pingpong and iperf3.
  *
- * Machines change their speed from second to second, so each test runs in short runs of all programs in turn, many
- * times, and what is reported are the ratios of medians and of best values. The programs are described in runners.c,
- * ucx.c and servers.c, the tests in comparisons.c; this file calls them in turn, keeps one value per run, and prints.
+ * Machines change their speed from second to second. Therefore each test consists of many short runs of all programs
+ * in turn, and the report shows the ratios of the medians and of the best values. runners.c, ucx.c and servers.c
+ * describe the programs, comparisons.c describes the tests. This file schedules the runs, stores one value per run,
+ * and prints the report.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,8 +16,8 @@
 static struct {
     struct compare_series *all;
     size_t                 count, room;
-    size_t                 rounds, round; /* how many there are, and the one that runs now */
-    const struct runner   *first;         /* what the others are compared with */
+    size_t                 rounds, round; /* the number of rounds, and the current round */
+    const struct runner   *first;         /* the runner that the others are compared with */
 } table;
 
 const struct compare_series *compare_all(size_t *count)
@@ -37,7 +38,7 @@ struct compare_series *compare_find(const struct compare_test *test, const struc
     return NULL;
 }
 
-/* A series at the end of the table, with room for a value of each round. */
+/* Append a series to the table, with memory for one value per round. */
 static struct compare_series *new_series(void)
 {
     struct compare_series *s = NULL;
@@ -123,7 +124,7 @@ static void add(const struct compare_series *s, const char *suffix, double value
     perf_report_add(&f);
 }
 
-/* One line for each program, Tern first. */
+/* Print one line for each program, Tern first. */
 static void report(const struct compare_series *s, bool text)
 {
     const struct compare_series *first = compare_find(s->test, table.first, s->size, s->metric);
@@ -168,7 +169,7 @@ static void report_all(const char *title, bool text)
     }
 }
 
-/* Run one test with all programs. A program that has failed twice in a test is left out of the rest of it. */
+/* Run one test with all programs. A program that has failed twice in a test is excluded from the rest of the test. */
 static void run_test(const struct comparison *cmp, const struct perf_options *o, const struct compare_test *test,
                      const bool *present, unsigned *failures)
 {
@@ -184,7 +185,7 @@ static void run_test(const struct comparison *cmp, const struct perf_options *o,
     }
 }
 
-/* Run everything once in each round. */
+/* Run every test once in each round. */
 static void run_all(const struct comparison *cmp, const struct perf_options *o, const bool *wanted, const bool *present)
 {
     unsigned failures[COMPARE_TESTS][COMPARE_RUNNERS] = { 0 };
@@ -221,7 +222,7 @@ static bool choose(const struct comparison *cmp, const struct perf_options *o, b
     return true;
 }
 
-/* See which programs are there. The first must be. */
+/* Find out which programs are installed. Returns false if the first one is missing. */
 static bool find_all(const struct comparison *cmp, const struct perf_options *o, bool *present)
 {
     for (size_t r = 0; r < cmp->runner_count; r++) {

@@ -1,9 +1,9 @@
-/* comparisons.c: the tests that other programs can do as well, through memory and over the network, and what each of
- * them is in UCX.
+/* comparisons.c: the tests that other programs can run as well, through memory and over the network, and the
+ * equivalent of each test in UCX.
  *
- * What is compared promises the same: a put of Tern beside MPI_Put with MPI_Win_flush, or shmem_putmem with
- * shmem_quiet, ends with tern_quiet, and so do transfers of many pieces (--window 1) and accumulates.
- * docs/benchmarks.md says what stands beside what.
+ * The compared operations give the same guarantee. MPI_Put with MPI_Win_flush, or shmem_putmem with shmem_quiet, is
+ * compared with a put of Tern that ends with tern_quiet. The same holds for noncontiguous transfers (--window 1) and
+ * accumulates. docs/benchmarks.md lists which operations are compared.
  */
 #include "compare.h"
 
@@ -23,7 +23,7 @@ const struct compare_test compare_memory_tests[] = {
       .ucx_metric = "latency",
       .ucx_outstanding = "1",
       .shmem = true },
-    /* UCX streams: its puts are complete at the target at the end of a run only. */
+    /* UCX streams: its puts are complete at the target only at the end of a run. */
     { .name = "put_bw",
       .sizes = "4K,64K,1M",
       .metrics = { "bandwidth_complete" },
@@ -61,7 +61,7 @@ const struct compare_test compare_memory_tests[] = {
       .ucx_metric = "half_rtt",
       .uct_test = "am_lat",
       .no_mpi = true },
-    /* A notified put beside two-sided messages, and beside a put with a flag behind it in OpenSHMEM. */
+    /* A notified put is compared with two-sided messages, and with a put followed by a flag in OpenSHMEM. */
     { .name = "notify_lat",
       .sizes = "8,4K",
       .metrics = { "half_rtt" },
@@ -121,7 +121,8 @@ const struct compare_test compare_memory_tests[] = {
 };
 const size_t compare_memory_test_count = sizeof(compare_memory_tests) / sizeof(compare_memory_tests[0]);
 
-/* put_bw and get_bw wait for each transfer; with _w16 there are 16 under way, as a stream of TCP has many. */
+/* put_bw and get_bw wait for each transfer. With _w16, 16 transfers are outstanding, as a TCP stream has many in
+ * flight. */
 const struct compare_test compare_net_tests[] = {
     { .name = "put_lat",
       .sizes = "8,4K",

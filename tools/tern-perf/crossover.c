@@ -1,9 +1,11 @@
-/* crossover.c: crossover: how a private buffer best gets to a network that wants registered memory: copied through a
- * buffer that is registered already, registered for the transfer, or found registered from the transfer before.
+/* crossover.c: crossover: compares the ways to send a private buffer over a network that requires registered memory:
+ * copy the data through a buffer that is already registered, register the buffer for the transfer, or find the
+ * registration of an earlier transfer in the cache.
  *
- * The three are the same library with other options (TERN_OFI_BOUNCE, TERN_OFI_CACHE), so each is a job of its own, and
- * the jobs run in turn as in compare. TERN_OFI_LOCAL=always makes the cost of registration visible also with TCP, which
- * does not want it. What is reported besides is the smallest size from which on a copy is never the better choice.
+ * The three ways differ only in the options of the library (TERN_OFI_BOUNCE, TERN_OFI_CACHE), so each way is a job
+ * of its own, and the jobs alternate as in compare. TERN_OFI_LOCAL=always makes the cost of registration visible
+ * also with TCP, which does not require registration. The report also shows the smallest size from which on copying
+ * is never the faster way.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -44,7 +46,7 @@ static const struct perf_figure *figure_of(const char *test, const char *link, u
     return NULL;
 }
 
-/* The smallest of the sizes from which on this way is never slower than copying; 0: there is none. */
+/* Return the smallest size from which on this way is never slower than copying, or 0 if there is none. */
 static uint64_t crossover(const char *test, const char *link, const uint64_t *sizes, size_t n)
 {
     uint64_t from = 0;

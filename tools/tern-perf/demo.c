@@ -1,4 +1,4 @@
-/* demo.c: a short tour of this machine: latency and bandwidth for a few sizes, with memcpy beside them. */
+/* demo.c: a short tour of this machine: latency and bandwidth for a few sizes, compared with memcpy. */
 #include "perf.h"
 
 void perf_demo(struct perf_case *c)

@@ -1,11 +1,11 @@
-/* engine.c: runs kernels in slices on the ranks of a job and keeps the time of each slice.
+/* engine.c: runs kernels in slices on the ranks of a job and stores the time of each slice.
  *
- * All ranks go through the same steps. Before each slice rank 0 tells the others how many iterations it has, through
- * a small all-gather; those that the kernel does not need go straight on to the next one and wait there. Rank 0 holds
- * the clock. The number of iterations is found by trials that double as warm-up. The kernels of one case alternate,
- * slice by slice, so that what the machine does in between touches all of them alike.
+ * All ranks execute the same sequence of steps. Before each slice, rank 0 announces the number of iterations through
+ * a small all-gather. Ranks that the kernel does not need skip the slice and wait in the next all-gather. Rank 0
+ * reads the clock. Trials, which also serve as warm-up, determine the number of iterations. The kernels of one case
+ * alternate slice by slice, so that disturbances of the machine affect all of them alike.
  *
- * What the slices mean is left to the tests.
+ * The tests interpret the times of the slices.
  */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -15,7 +15,7 @@
 
 #include "perf.h"
 
-#define SETTLED (1ull << 63) /* with the number of iterations: no more trials */
+#define SETTLED (1ull << 63) /* flag in the number of iterations: calibration is finished */
 #define DEFAULT_TIME 0.3
 #define DEFAULT_REPEAT 15
 #define LOOKS_WITH_A_CORE 200000u /* about 100 microseconds */
@@ -29,8 +29,8 @@ void perf_fail(tern_status status, const char *what)
     tern_abort(1, text);
 }
 
-/* Let the network deliver, or another process have the core; see now and then whether the one that we wait for still
- * lives. */
+/* Let the network make progress, or yield the core to another process. Checks now and then whether the peer is still
+ * alive. */
 void perf_give_way(struct perf *p)
 {
     if (p->network)
@@ -41,7 +41,7 @@ void perf_give_way(struct perf *p)
         tern_abort(1, "tern-perf: the rank on the other side is gone");
 }
 
-/* Rank 0's value, on every rank. */
+/* Return rank 0's value on every rank. */
 static uint64_t agree(struct perf *p, uint64_t value)
 {
     perf_must(tern_allgather(p->ctx, &value, sizeof(value), p->gather), "all-gather");
@@ -54,7 +54,7 @@ static bool takes_part(const struct perf *p, enum perf_who who)
     return who == PERF_ALL || p->rank == 0 || (who == PERF_PAIR && p->rank == 1);
 }
 
-/* Run one slice; the time that it took. Where all ranks run, it ends when the last has finished. */
+/* Run one slice and return its time. If all ranks run the kernel, the slice ends when the last rank has finished. */
 static int64_t slice(struct perf_case *c, const struct perf_kernel *kernel, uint64_t iters)
 {
     struct perf *p = c->p;
@@ -71,7 +71,7 @@ static int64_t slice(struct perf_case *c, const struct perf_kernel *kernel, uint
 }
 
 /* Warm up, and find how many iterations fill a slice. The first iteration does not count: it may connect ranks and
- * start threads, and one that takes as long as a slice would be all that a slice has. */
+ * start threads, and if it took as long as a slice, calibration would choose slices of one iteration. */
 static uint64_t calibrate(struct perf_case *c, const struct perf_kernel *kernel, int64_t want)
 {
     struct perf *p = c->p;
@@ -115,7 +115,7 @@ void perf_measure(struct perf_case *c, const struct perf_kernel *kernels, size_t
     perf_must(tern_barrier(p->ctx), "barrier");
 }
 
-/* The sizes to run and the largest of them. */
+/* Store the sizes to run and return the largest of them. */
 uint64_t perf_default_sizes(const struct perf_options *opt, const struct perf_test *test, uint64_t *sizes, size_t *n)
 {
     uint64_t largest = 0;
@@ -134,7 +134,8 @@ uint64_t perf_default_sizes(const struct perf_options *opt, const struct perf_te
     return largest;
 }
 
-/* The windows to run and the largest of them; one of 1 where the test has none and none was asked for. */
+/* Store the windows to run and return the largest of them. If the test has no windows and the user requested none,
+ * there is one window of 1. */
 static uint64_t choose_windows(const struct perf_options *opt, const struct perf_test *test, uint64_t *windows,
                                size_t *n)
 {
@@ -153,7 +154,8 @@ static uint64_t choose_windows(const struct perf_options *opt, const struct perf
     return largest;
 }
 
-/* Messages of a window do not share a line, and large ones begin on a page. */
+/* Return the distance between the messages of a window. The messages do not share a cache line, and large messages
+ * begin on a page boundary. */
 static uint64_t message_stride(uint64_t size)
 {
     uint64_t unit = size >= MEASURE_PAGE ? MEASURE_PAGE : PERF_LINE;
@@ -190,7 +192,7 @@ void perf_open(struct perf *p, const struct perf_options *opt, const struct perf
     for (size_t k = 0; k < PERF_MAX_KERNELS; k++)
         p->ns[k] = take(p->repeat, sizeof(double));
     p->cores = perf_place_check(p);
-    if (test->bytes != NULL) /* whose transfers of a window all go to the same place */
+    if (test->bytes != NULL) /* all transfers of a window go to the same place */
         perf_place_open(p, message_stride(test->bytes(max_size)), 1);
     else
         perf_place_open(p, message_stride(max_size), max_window);

@@ -1,9 +1,10 @@
-/* idle.c: idle: the CPU time that a job uses while it does nothing.
+/* idle.c: idle: the CPU time that a job uses while it is idle.
  *
- * Two ways of doing nothing, for --time seconds each (1), in turn: rank 0 sleeps in the kernel and the others wait for
- * it in tern_barrier, and all ranks sleep. What a rank used meanwhile is what the kernel counted for its threads
- * (/proc/self/task/.../schedstat): for the thread of the program, and for all others, of which Tern has one where the
- * network needs help. A wait looks for some time before it sleeps (TERN_SPIN, TERN_YIELDS); that is counted too.
+ * The test alternates between two idle states, for --time seconds each (default 1): rank 0 sleeps in the kernel
+ * while the other ranks wait for it in tern_barrier; and all ranks sleep. The CPU time of a rank is the time that
+ * the kernel accounts to its threads (/proc/self/task/.../schedstat): to the thread of the program, and to all other
+ * threads, of which Tern has one if the network needs help. A wait polls for some time before it sleeps (TERN_SPIN,
+ * TERN_YIELDS); the time of polling is included.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -18,7 +19,7 @@
 
 #define DEFAULT_SECONDS 1.0
 
-/* Nanoseconds on a core. */
+/* CPU time in nanoseconds. */
 struct used {
     double program, others;
 };
@@ -34,7 +35,7 @@ static double schedstat(const char *path)
     return ok ? (double)ns : -1;
 }
 
-/* Of this process until now. A thread that has ended is not counted. */
+/* Return the CPU time of this process until now. Threads that have ended are not included. */
 static struct used used_now(void)
 {
     struct used          used = { 0, 0 };
@@ -69,7 +70,7 @@ static void sleep_for(double seconds)
         ;
 }
 
-/* Do nothing; milliseconds on a core per second, of this rank. */
+/* Be idle for the given time. Returns this rank's CPU time, in milliseconds per second. */
 static struct used idle(struct perf *p, double seconds, bool in_barrier)
 {
     struct used before, after;
@@ -84,11 +85,12 @@ static struct used idle(struct perf *p, double seconds, bool in_barrier)
     if (in_barrier)
         perf_must(tern_barrier(p->ctx), "barrier");
     after = used_now();
-    scale = 1e3 / (double)(measure_now() - start); /* ns per ns, as ms per s */
+    scale = 1e3 / (double)(measure_now() - start); /* ns per ns, converted to ms per s */
     return (struct used){ (after.program - before.program) * scale, (after.others - before.others) * scale };
 }
 
-/* The mean over the ranks that do it: rank 0 only sleeps while the others are in the barrier. */
+/* Return the mean over the ranks from first on. While the other ranks are in the barrier, rank 0 only sleeps and is
+ * excluded. */
 static struct used mean(struct perf *p, struct used mine, int first)
 {
     struct used *all = (struct used *)(void *)p->gather, sum = { 0, 0 };

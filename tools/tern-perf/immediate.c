@@ -1,13 +1,13 @@
-/* immediate.c: what TERN_IMMEDIATE is good for: the benchmark of paper 4, appendix D.
+/* immediate.c: the benefit of TERN_IMMEDIATE: the benchmark of paper 4, appendix D.
  *
- * Rank 0 sends as many medium messages to each other rank, which alternate sleeps of 500 microseconds and calls of
- * tern_progress. The static schedule sends blocks to one rank after the other and waits where a queue is full. The
- * dynamic one sends with TERN_IMMEDIATE: where that finds no room twice, with one tern_progress in between, it goes on
- * to the next rank and comes back later. A run ends when all messages have been handled, with a barrier. Static and
- * dynamic runs alternate; the reduction is that of neighbouring runs.
+ * Rank 0 sends the same number of medium messages to each other rank. The receivers alternate between sleeping for
+ * 500 microseconds and calling tern_progress. The static schedule sends blocks to one rank after the other and waits
+ * when a queue is full. The dynamic schedule sends with TERN_IMMEDIATE: if a queue is full twice, with one
+ * tern_progress in between, rank 0 continues with the next rank and retries later. A run ends with a barrier, when
+ * all messages have been handled. Static and dynamic runs alternate; the reduction compares neighbouring runs.
  *
  * The paper's queues hold three messages. Unless TERN_AM_QUEUE is set, perf_immediate_before sets it so that a queue
- * holds three of the longest that fit into it, which are a few bytes shorter than the paper's 4032.
+ * holds three of the longest messages that fit into it, which are a few bytes shorter than the paper's 4032.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -21,14 +21,14 @@
 #define SLEEP_NS 500000
 #define PROBE_SLEEP_NS 50000000
 #define DEFAULT_MESSAGES 5000
-#define QUEUE_OF_THREE 32768 /* bytes of TERN_AM_QUEUE per rank: two queues of 16 KiB */
+#define QUEUE_OF_THREE 32768 /* value of TERN_AM_QUEUE, in bytes per rank: two queues of 16 KiB */
 #define BLOCKS 3
 
 static struct {
     volatile uint64_t handled;
     uint64_t          wanted;
     uint64_t          each;    /* messages for each receiver in one run */
-    uint64_t         *pending; /* [ranks] of them not yet sent; on rank 0 */
+    uint64_t         *pending; /* [ranks] messages not yet sent; on rank 0 */
 } state;
 
 void perf_immediate_before(int ranks)
@@ -74,7 +74,8 @@ static void send_static(struct perf_case *c, uint64_t block)
     }
 }
 
-/* Send up to block messages to rank; stop where there is no room, also after one look for news. Returns how many. */
+/* Send up to block messages to rank. Stops if the queue is full and remains full after one tern_progress. Returns
+ * how many messages were sent. */
 static uint64_t send_while_room(struct perf_case *c, int rank, uint64_t block)
 {
     uint64_t sent = 0;
@@ -105,7 +106,7 @@ static void send_dynamic(struct perf_case *c, uint64_t block)
     }
 }
 
-/* Collective: one run; its time in milliseconds. */
+/* Collective. Execute one run and return its time in milliseconds. */
 static double run(struct perf_case *c, void (*schedule)(struct perf_case *c, uint64_t block), uint64_t block)
 {
     int64_t start;
@@ -124,7 +125,8 @@ static double run(struct perf_case *c, void (*schedule)(struct perf_case *c, uin
     return (double)(measure_now() - start) / 1e6;
 }
 
-/* Collective: how many messages a queue takes while its receiver sleeps. Ends when they have been handled. */
+/* Collective. Find how many messages a queue accepts while its receiver sleeps. Returns after those messages have
+ * been handled. */
 static void probe(struct perf_case *c)
 {
     double   values[PERF_MAX_REPEAT];
@@ -146,7 +148,7 @@ static void probe(struct perf_case *c)
     perf_figure_values(c, values, "queue_depth", "messages");
 }
 
-/* The figures of one block size. */
+/* Print the figures of one block size. */
 static void figures(struct perf_case *c, const char *name, double *statically, double *dynamically)
 {
     double reduction[PERF_MAX_REPEAT];

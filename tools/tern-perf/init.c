@@ -1,10 +1,11 @@
-/* init.c: what joining a job costs: the wall time of tern_init and tern_finalize beyond starting the processes, and the
- * memory that a rank has because of Tern before it makes any region.
+/* init.c: the cost of joining a job: the wall time of tern_init and tern_finalize beyond starting the processes, and
+ * the memory that Tern adds to a rank before the rank creates any region.
  *
- * Started by the user, it starts small jobs of this same program under ternrun, in turn with ranks that call Tern and
- * with ranks that return at once; the difference of the two wall times is what the two calls cost. The memory is the
- * growth of the proportional set size (shared pages count in shares) from before tern_init until after it, on the rank
- * where it grew most, read while all ranks are there.
+ * The user starts this command directly. The command starts small jobs of tern-perf under ternrun, alternately with
+ * ranks that call Tern and with ranks that return at once. The difference of the two wall times is the cost of the
+ * two calls. The memory is the growth of the proportional set size (each shared page is divided among the processes
+ * that map it) from before tern_init until after it, on the rank with the largest growth, read while all ranks
+ * exist.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,7 +20,7 @@
 
 static bool over_network;
 
-/* The proportional set size of this process in KiB; -1 when the kernel does not say. */
+/* Return the proportional set size of this process in KiB, or -1 if the kernel does not provide it. */
 static long proportional_kib(void)
 {
     char  line[128];
@@ -35,7 +36,7 @@ static long proportional_kib(void)
     return kib;
 }
 
-/* What each rank of the small jobs does; mode is plain, time or memory. */
+/* The program of each rank of the small jobs; mode is plain, time or memory. */
 int perf_init_rank(const char *mode)
 {
     long    before = 0, after = 0;
@@ -60,7 +61,8 @@ int perf_init_rank(const char *mode)
     return 0;
 }
 
-/* Start one job; its wall time in ms, or -1. *number: the largest number that a rank printed. */
+/* Run one job. Returns its wall time in ms, or -1 if the job failed. Stores the largest number that a rank printed
+ * in *number. */
 static double one_job(const struct perf_options *o, const char *launcher, const char *self, int ranks, const char *mode,
                       double *number)
 {
@@ -104,12 +106,12 @@ static void add(const char *metric, int ranks, double *values, size_t n, const c
     perf_report_add(&f);
 }
 
-/* Jobs that call Tern and jobs that do not, in turn. */
+/* Run jobs that call Tern and jobs that do not, alternately. */
 static bool times(const struct perf_options *o, const char *launcher, const char *self, int ranks)
 {
     double plain[PERF_MAX_REPEAT], tern[PERF_MAX_REPEAT], more[PERF_MAX_REPEAT], calls[PERF_MAX_REPEAT], none;
 
-    one_job(o, launcher, self, ranks, "time", &none); /* so that all files are in memory */
+    one_job(o, launcher, self, ranks, "time", &none); /* warm-up: loads all files into memory */
     for (size_t r = 0; r < o->rounds; r++) {
         perf_progress((double)r / (double)(o->rounds + 1));
         plain[r] = one_job(o, launcher, self, ranks, "plain", &none);
@@ -142,7 +144,8 @@ static bool memory(const struct perf_options *o, const char *launcher, const cha
     return true;
 }
 
-/* Time and memory for each number of ranks; without a list, each for the number that shows it best. */
+/* Measure time and memory for each number of ranks. Without a list, each is measured with the number of ranks that
+ * shows it best. */
 static bool all_jobs(const struct perf_options *o, const char *launcher, const char *self)
 {
     uint64_t ranks[PERF_MAX_WINDOWS];

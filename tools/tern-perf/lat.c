@@ -1,15 +1,16 @@
-/* lat.c: put_lat and get_lat: how long one blocking put or get takes, and half of a round trip made of them.
+/* lat.c: put_lat and get_lat: the time of one blocking put or get, and half a round trip of puts or gets.
  *
- * `latency` is the time per call in a loop on rank 0; the target does nothing. Through memory a put that has returned
- * may still be in the store buffer of the core that made it; `latency_complete` is the time of a put and of tern_quiet,
- * behind which the data is in the target's memory. That is what MPI_Put with MPI_Win_flush and shmem_putmem with
- * shmem_quiet promise, and so it is what is compared with them. For 8 bytes the same loop with a plain
- * store or load through tern_region_ptr runs in turn with it, and the difference is what Tern adds. `half_rtt` is a
- * ping-pong between ranks 0 and 1: with puts a rank waits by looking at its own memory, with gets by getting the
- * other's. A message counts as arrived when its last and its first byte have: what lies between is not looked at, as
- * usual in such tests.
+ * `latency` is the time per call in a loop on rank 0; the target does nothing. Through memory, a put that has
+ * returned may still be in the store buffer of the core that executed it. `latency_complete` is the time of a put
+ * followed by tern_quiet, after which the data is in the target's memory. MPI_Put with MPI_Win_flush and
+ * shmem_putmem with shmem_quiet give the same guarantee, so they are compared with `latency_complete`. For 8 bytes,
+ * the same loop with a plain store or load through tern_region_ptr alternates with the calls, and the difference is
+ * the overhead of Tern. `half_rtt` is a ping-pong between ranks 0 and 1: with puts, a rank waits by polling its own
+ * memory; with gets, by getting the peer's memory. A message counts as arrived when its last and its first byte have
+ * arrived; the bytes in between are not examined, as usual in such tests.
  *
- * A ping-pong sends two contents in turn, made beforehand, so that no time goes into preparing a message.
+ * A ping-pong alternates between two contents that are prepared beforehand, so that the measurement includes no time
+ * for preparing messages.
  */
 #include <string.h>
 
@@ -17,8 +18,8 @@
 
 static const unsigned char turn_byte[2] = { 0x55, 0xaa };
 
-/* Where a ping-pong's message lies in the part; where its content for turn 0 and 1, and for n 2 what was fetched, lies
- * in private memory. */
+/* Return the address of a ping-pong's message in the part, and in private memory: for n 0 and 1 the two contents,
+ * for n 2 the buffer for fetched data. */
 static unsigned char *pingpong_mine(const struct perf_case *c)
 {
     return c->p->mine + c->p->area;
@@ -29,7 +30,7 @@ static unsigned char *pingpong_private(const struct perf_case *c, unsigned n)
     return c->p->local + c->p->area + n * c->p->ping;
 }
 
-/* Collective: clear the ping-pong's memory, fill its two messages. */
+/* Collective. Clear the ping-pong's memory and fill its two messages. */
 void perf_pingpong_prepare(struct perf_case *c)
 {
     c->turn = 0;
@@ -89,7 +90,7 @@ void perf_get_blocking(struct perf_case *c, uint64_t iters)
     PERF_BY_LENGTH(get_loop, c, iters)
 }
 
-/* The calls for one value, which keep it in a register. */
+/* The calls for single values, which keep the value in a register. */
 static void put_value(struct perf_case *c, uint64_t iters)
 {
     tern_ctx    *ctx = c->p->ctx;
@@ -143,7 +144,7 @@ void perf_put_pingpong(struct perf_case *c, uint64_t iters)
     PERF_BY_LENGTH(put_pingpong_loop, c, iters)
 }
 
-/* Get the other rank's message into private memory until it is the one of this turn. */
+/* Get the peer's message into private memory until it is the message of this turn. */
 static inline __attribute__((always_inline)) void fetch(struct perf_case *c, size_t len, unsigned char want)
 {
     struct perf            *p = c->p;
@@ -170,7 +171,7 @@ static inline __attribute__((always_inline)) void get_pingpong_loop(struct perf_
         if (!leads)
             fetch(c, len, turn_byte[turn]);
         memcpy(mine, src[turn], len);
-        /* release: the answer stands before anything that follows. Pairs with the acquire in tern_get there. */
+        /* release: the answer is visible before all later accesses. Pairs with the acquire in tern_get of the peer. */
         __atomic_thread_fence(__ATOMIC_RELEASE);
         if (leads)
             fetch(c, len, turn_byte[turn]);
@@ -186,7 +187,7 @@ static void get_pingpong(struct perf_case *c, uint64_t iters)
 /* The kernels of both tests, in the order in which figures() reads them. */
 struct lat_kernels {
     void (*blocking)(struct perf_case *c, uint64_t iters);
-    void (*complete)(struct perf_case *c, uint64_t iters); /* NULL: the blocking call is complete */
+    void (*complete)(struct perf_case *c, uint64_t iters); /* NULL: the blocking call is itself complete */
     void (*value)(struct perf_case *c, uint64_t iters);
     void (*plain)(struct perf_case *c, uint64_t iters);
     void (*pingpong)(struct perf_case *c, uint64_t iters);
@@ -229,7 +230,7 @@ static void measure(struct perf_case *c, const struct lat_kernels *lat)
         if (c->p->opt->vs_limit) {
             perf_figure_time(c, trip + 1, 2, perf_limit_trip_name(c->p));
             perf_figure_ratio(c, trip, trip + 1, 1, "ratio_to_limit");
-            if (c->p->network) /* a blocking call waits for an answer: a whole round trip */
+            if (c->p->network) /* a blocking call waits for a response: a whole round trip */
                 perf_figure_ratio(c, 0, trip + 1, 1, "latency_to_rtt");
         }
     }

@@ -1,9 +1,9 @@
-/* limits.c: what the machine can do, measured without Tern's operations: the cache line that travels between two
+/* limits.c: the limits of the machine, measured without Tern's operations: the transfer of a cache line between two
  * cores, memcpy, the kernel's copy between processes, the CPU's atomics, a plain store and a plain load.
  *
- * Tests compare themselves with these kernels in the same job (--vs-limit); the test "limits" prints them. All of them
- * work on the memory that the tests work on, reached by the pointer that tern_region_ptr gives. Where ranks 0 and 1
- * have a network only, the limit is TCP (tcp.c).
+ * Tests compare themselves with these kernels in the same job (--vs-limit); the test "limits" prints them. All
+ * kernels work on the same memory as the tests, through the pointer that tern_region_ptr returns. If ranks 0 and 1
+ * share only a network, the limit is TCP (tcp.c).
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -14,9 +14,9 @@
 
 #include "perf.h"
 
-#define COUNTER_AT 1024 /* in the page of each rank: clear of the ping-pong's line */
+#define COUNTER_AT 1024 /* offset in the page of each rank, apart from the ping-pong's line */
 
-/* A value travels from rank 0 to rank 1 and back: each rank looks at its own line and writes the other's. */
+/* A value travels from rank 0 to rank 1 and back. Each rank polls its own line and writes the peer's line. */
 void perf_line_pingpong(struct perf_case *c, uint64_t iters)
 {
     struct perf           *p = c->p;
@@ -27,7 +27,7 @@ void perf_line_pingpong(struct perf_case *c, uint64_t iters)
         turn++;
         if (p->rank != 0)
             perf_await(p, p->my_line, (unsigned char)turn);
-        atomic_store_explicit(theirs, (unsigned char)turn, memory_order_release); /* pairs with perf_await there */
+        atomic_store_explicit(theirs, (unsigned char)turn, memory_order_release); /* pairs with the peer's perf_await */
         if (p->rank == 0)
             perf_await(p, p->my_line, (unsigned char)turn);
     }
@@ -53,7 +53,7 @@ void perf_plain_load(struct perf_case *c, uint64_t iters)
     }
 }
 
-/* The kernel's copy between processes, all of len bytes. */
+/* Copy c->size bytes between processes with the kernel's system call, repeated until all bytes are transferred. */
 static void raw_copy(const struct perf_case *c, uint64_t at, bool write)
 {
     struct iovec here = { c->p->local + at, c->size };
@@ -74,7 +74,8 @@ static void raw_copy(const struct perf_case *c, uint64_t at, bool write)
     }
 }
 
-/* Where the limit's copies end or begin: the peer's part, or private memory where the peer's cannot be reached. */
+/* Return the remote end of the limit's copies: the peer's part, or this rank's own part if the peer's
+ * cannot be reached. */
 static unsigned char *far_side(const struct perf *p)
 {
     return p->theirs != NULL ? p->theirs : p->mine;
@@ -85,7 +86,7 @@ static bool by_kernel(const struct perf *p)
     return strcmp(p->link, "cma") == 0;
 }
 
-/* One copy at a time: as tight as a loop can be, so that the limit is one. */
+/* Copies one at a time, in the tightest possible loop, so that the result is a true limit. */
 static inline __attribute__((always_inline)) void copy_loop(unsigned char *to, const unsigned char *from,
                                                             uint64_t iters, size_t len)
 {
@@ -105,7 +106,7 @@ static inline __attribute__((always_inline)) void copy_from_loop(struct perf_cas
     copy_loop(c->p->local, far_side(c->p), iters, len);
 }
 
-/* The same copies that a window of transfers makes. */
+/* The same copies as those of a window of transfers. */
 static inline __attribute__((always_inline)) void windows_loop(unsigned char *to, const unsigned char *from,
                                                                const struct perf_case *c, uint64_t iters, size_t len)
 {
@@ -201,7 +202,7 @@ struct perf_kernel perf_limit_from(const struct perf *p)
                       : (struct perf_kernel){ PERF_FIRST, perf_copy_from };
 }
 
-/* Rank 0 alone on a word of the peer. */
+/* Only rank 0 adds, to a word of the peer. */
 static void fetch_add_alone(struct perf_case *c, uint64_t iters)
 {
     _Atomic uint64_t *word = (_Atomic uint64_t *)(void *)(c->p->their_line + COUNTER_AT);
@@ -210,7 +211,7 @@ static void fetch_add_alone(struct perf_case *c, uint64_t iters)
         perf_use(atomic_fetch_add_explicit(word, 1, memory_order_seq_cst));
 }
 
-/* All ranks on one word of rank 0. */
+/* All ranks add to one word of rank 0. */
 static void fetch_add_contended(struct perf_case *c, uint64_t iters)
 {
     unsigned char    *page = tern_region_ptr(c->p->lines, 0);
@@ -220,7 +221,7 @@ static void fetch_add_contended(struct perf_case *c, uint64_t iters)
         perf_use(atomic_fetch_add_explicit(word, 1, memory_order_seq_cst));
 }
 
-/* What does not depend on a size, under size 0. */
+/* Measure the limits that do not depend on a size, and print them with size 0. */
 static void sizeless(struct perf_case *c)
 {
     const struct perf_kernel two[] = { { PERF_FIRST, fetch_add_alone },
@@ -240,7 +241,7 @@ static void sizeless(struct perf_case *c)
     }
 }
 
-/* TCP between ranks 0 and 1: round trips, and one stream each way. */
+/* TCP between ranks 0 and 1: round trips, and one stream in each direction. */
 static void network_limits(struct perf_case *c)
 {
     static const struct perf_kernel k[] = { { PERF_PAIR, perf_tcp_pingpong },

@@ -1,8 +1,8 @@
-/* lock.c: lock_rate: locking and unlocking a mutex of another rank: by rank 0 alone, and by all ranks at the same time,
- * who then have their turns. */
+/* lock.c: lock_rate: the rate of locking and unlocking a mutex of another rank, by rank 0 only and by all ranks at
+ * the same time. */
 #include "perf.h"
 
-static tern_mutexes *mutexes; /* until tern_finalize */
+static tern_mutexes *mutexes; /* kept until tern_finalize */
 
 static void lock_at(struct perf_case *c, uint64_t iters, int rank, uint64_t index)
 {

@@ -1,5 +1,5 @@
-/* main.c: tern-perf's command line. Reads the options, then either runs a test inside the job that ternrun started or
- * hands over to a command that starts jobs itself (init, compare, crossover) or needs none (register). */
+/* main.c: tern-perf's command line. Parses the options, then either runs a test inside the job that ternrun started
+ * or calls a command that starts jobs itself (init, compare, crossover) or needs none (register). */
 #define _GNU_SOURCE
 #include <getopt.h>
 #include <stdio.h>
@@ -50,7 +50,7 @@ static const struct option long_options[] = {
     { "help", no_argument, NULL, 'h' },
     { "version", no_argument, NULL, OPT_VERSION },
     { "list", no_argument, NULL, OPT_LIST },
-    { "init-rank", required_argument, NULL, OPT_INIT_RANK }, /* how "init" starts its ranks; not for users */
+    { "init-rank", required_argument, NULL, OPT_INIT_RANK }, /* used by "init" to start its ranks; not for users */
     { NULL, 0, NULL, 0 },
 };
 
@@ -95,7 +95,7 @@ static const char usage[] =
     "register\n"
     "  --threads N[,N...]  threads that register at a time (default 1,2,4,8)\n";
 
-/* Of the ranks of a job only the first complains. */
+/* Return whether this process prints error messages: in a job only the first rank does. */
 static bool speaks(void)
 {
     const char *boot = getenv("TERN_BOOT");
@@ -124,7 +124,7 @@ static int list(void)
     return 0;
 }
 
-/* Numbers from 1 to most. */
+/* Parse a list of numbers from 1 to most. */
 static bool parse_list(uint64_t list[PERF_MAX_WINDOWS], size_t *count, const char *text, uint64_t most)
 {
     *count = measure_sizes(text, list, PERF_MAX_WINDOWS);
@@ -148,7 +148,7 @@ static bool parse_memory(struct perf_options *o, const char *text)
     return false;
 }
 
-/* A whole number from 1 to max. */
+/* Parse an integer from 1 to max. */
 static bool parse_count(uint64_t *count, const char *text, uint64_t max)
 {
     char *end;
@@ -157,7 +157,7 @@ static bool parse_count(uint64_t *count, const char *text, uint64_t max)
     return *end == '\0' && *count >= 1 && *count <= max;
 }
 
-/* Take one option. Returns what is wrong with it, or NULL. */
+/* Store one option. Returns an error message, or NULL if the option is valid. */
 static const char *take_option(struct perf_options *o, int option, const char *value)
 {
     uint64_t count = 0;
@@ -208,7 +208,7 @@ static const char *take_option(struct perf_options *o, int option, const char *v
     }
 }
 
-/* --net: as Tern's own options say it, for this process and for those that it starts. */
+/* Implement --net by setting Tern's own options, for this process and for the processes that it starts. */
 static void choose_net(const struct perf_options *o, const struct perf_test *test)
 {
     if (!o->net && !test->net)
@@ -218,7 +218,7 @@ static void choose_net(const struct perf_options *o, const struct perf_test *tes
         setenv("TERN_OFI_PROVIDER", o->provider, 1);
 }
 
-/* How many ranks the job will have, before tern_init tells. */
+/* Return the number of ranks of the job; usable before tern_init. */
 static int ranks_to_be(void)
 {
     const char *boot = getenv("TERN_BOOT"), *at = boot != NULL ? strstr(boot, "ranks=") : NULL;

@@ -1,12 +1,12 @@
 /* matrix.c: transpose and column_bw: transfers of matrices of doubles. The size is the number of rows and columns.
  *
- * transpose puts a square matrix so that its rows become columns. Beside it run the two naive loops, one element at a
- * time: one reads in order and writes with a stride, the other the other way round; and memcpy of as many bytes, which
- * is the most that could be hoped for.
+ * transpose puts a square matrix so that its rows become columns. It is compared with two naive loops that copy one
+ * element at a time (one reads contiguously and writes with a stride, the other reads with a stride and writes
+ * contiguously) and with memcpy of the same number of bytes, which is the upper limit.
  *
- * column_bw is paper 3, figure 7: a square section of a matrix twice as wide, one strided get against a series of
- * contiguous gets, one for each row of the section; the same series without waiting in between; and through memory the
- * same by hand, a memcpy for each row.
+ * column_bw is paper 3, figure 7: the transfer of a square section of a matrix that is twice as wide. It compares
+ * one strided get with a series of contiguous gets, one for each row of the section; with the same series of
+ * nonblocking gets; and, through memory, with a memcpy for each row.
  */
 #include <string.h>
 
@@ -43,7 +43,7 @@ static double *other_matrix(const struct perf_case *c)
     return (double *)(void *)(c->p->theirs != NULL ? c->p->theirs : c->p->mine);
 }
 
-/* Element by element, in the order of the source. */
+/* Copy element by element, in the order of the source. */
 static void naive_reading(struct perf_case *c, uint64_t iters)
 {
     const double *from = (const double *)(const void *)c->p->local;
@@ -58,7 +58,7 @@ static void naive_reading(struct perf_case *c, uint64_t iters)
     }
 }
 
-/* In the order of the destination. */
+/* Copy element by element, in the order of the destination. */
 static void naive_writing(struct perf_case *c, uint64_t iters)
 {
     const double *from = (const double *)(const void *)c->p->local;
@@ -73,7 +73,7 @@ static void naive_writing(struct perf_case *c, uint64_t iters)
     }
 }
 
-/* Not transposed. */
+/* Copy without transposing. */
 static void copied(struct perf_case *c, uint64_t iters)
 {
     for (uint64_t k = 0; k < iters; k++) {
@@ -82,7 +82,7 @@ static void copied(struct perf_case *c, uint64_t iters)
     }
 }
 
-/* Collective: the other rank has the transpose. */
+/* Collective. Verify that the peer has the transpose. */
 static void verify(struct perf_case *c)
 {
     struct perf *p = c->p;
@@ -161,7 +161,7 @@ static void series_posted(struct perf_case *c, uint64_t iters)
     rows(c, iters, false);
 }
 
-/* Row by row through plain pointers. */
+/* Copy row by row through plain pointers. */
 static void section_by_hand(struct perf_case *c, uint64_t iters)
 {
     const unsigned char *from = (const unsigned char *)other_matrix(c);

@@ -1,21 +1,21 @@
-/* msg.c: msg_lat, msg_bw, msg_bw_one, msg_rate, msg_depth and msg_bibw: tagged messages, but for msg_bibw between ranks
- * 0 and 1.
+/* msg.c: msg_lat, msg_bw, msg_bw_one, msg_rate, msg_depth and msg_bibw: tagged messages between ranks 0 and 1, in
+ * msg_bibw between all ranks.
  *
- * msg_lat is a ping-pong of tern_send and tern_recv. msg_bw and msg_rate send one way: rank 0 begins a window of sends,
- * rank 1 a window of receives, both wait for all of theirs, and rank 1 answers with a short message; no buffer is used
- * twice within a window, but in msg_bw_one, where all messages are in one, as with ucx_perftest. msg_depth is the
- * ping-pong of 8 bytes while as many other messages as the size says are kept at both ranks, each with a tag of its
- * own. msg_bibw is the benchmark of paper 1, figure 11: half of the ranks are paired with the other half, all begin a
- * window of receives and a window of sends and wait for all; the same by nonblocking puts runs in turn with it. All
- * buffers are private memory, but those in which msg_bibw receives, which are in the region. What arrives is looked at
- * once, before the measurement.
+ * msg_lat is a ping-pong of tern_send and tern_recv. msg_bw and msg_rate send in one direction: rank 0 starts a
+ * window of sends, rank 1 a window of receives, both wait for all of theirs, and rank 1 answers with a short
+ * message. No buffer is used twice within a window, except in msg_bw_one, where all messages use one buffer, as in
+ * ucx_perftest. msg_depth is a ping-pong of 8 bytes while both ranks store as many unexpected messages as the size
+ * says, each with a tag of its own. msg_bibw is the benchmark of paper 1, figure 11: half of the ranks are paired
+ * with the other half, all ranks start a window of receives and a window of sends and wait for all of them. The same
+ * exchange with nonblocking puts alternates with it. All buffers are private memory, except the receive buffers of
+ * msg_bibw, which are in the region. The received data is verified once, before the measurement.
  */
 #include <stdio.h>
 
 #include "perf.h"
 
 #define TAG 7
-#define FIRST_KEPT 1000 /* tags of what is kept */
+#define FIRST_KEPT 1000 /* first tag of the unexpected messages */
 
 static tern_request *requests[2 * PERF_MAX_WINDOW];
 
@@ -43,7 +43,7 @@ static void pingpong(struct perf_case *c, uint64_t iters, size_t len)
     }
 }
 
-/* Collective of ranks 0 and 1: see that messages arrive. */
+/* Collective over ranks 0 and 1. Verify that messages arrive. */
 static void verify(struct perf_case *c)
 {
     unsigned char *local = c->p->local;
@@ -136,7 +136,7 @@ void perf_msg_rate(struct perf_case *c)
 static void both_ways(struct perf_case *c, uint64_t iters)
 {
     struct perf *p = c->p;
-    int          source = (p->rank + p->ranks - p->ranks / 2) % p->ranks; /* whose target this rank is */
+    int          source = (p->rank + p->ranks - p->ranks / 2) % p->ranks; /* the rank whose target this rank is */
     uint64_t     window = c->window;
 
     for (uint64_t i = 0; i < iters; i++) {
@@ -174,10 +174,10 @@ static void keep(struct perf_case *c)
 {
     for (uint64_t i = 0; i < c->size; i++)
         perf_must(tern_send(c->p->ctx, c->target, (int64_t)(FIRST_KEPT + i), c->p->local, sizeof(uint64_t)), "sending");
-    pingpong(c, 1, sizeof(uint64_t)); /* behind them: they have come */
+    pingpong(c, 1, sizeof(uint64_t)); /* messages arrive in order: the unexpected messages have arrived */
 }
 
-/* Nothing is kept any more. */
+/* Receive all unexpected messages. */
 static void drop(struct perf_case *c)
 {
     for (uint64_t i = 0; i < c->size; i++)

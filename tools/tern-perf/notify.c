@@ -1,33 +1,33 @@
-/* notify.c: notify_lat, notify_rate and notify_match: accesses that notify their target, between ranks 0 and 1.
+/* notify.c: notify_lat, notify_rate and notify_match: notified accesses between ranks 0 and 1.
  *
- * notify_lat is a ping-pong as in paper 5, listing 1: a rank makes a notified access to the other one and then waits
- * for the other's by a request for that source and one tag. `half_rtt` is that of tern_put_notify_nbi,
- * `half_rtt_blocking` of tern_put_notify, `half_rtt_get` of tern_get_notify. After a put's notification the target
- * looks at the word, or at the first and the last byte, which must be those of this turn. Over a network others run in
- * turn with it: `put_half_rtt` of plain puts, which the target sees by looking at its memory, and
- * `put_flush_send_half_rtt` of a put that is waited for and then a notification without data, two messages one behind
- * the other, as a program does without notified puts. And a third, `put_signal_half_rtt`, of puts with a signal.
+ * notify_lat is a ping-pong as in paper 5, listing 1: a rank makes a notified access to the peer and then waits for
+ * the peer's access with a request for that source and one tag. `half_rtt` uses tern_put_notify_nbi,
+ * `half_rtt_blocking` tern_put_notify, `half_rtt_get` tern_get_notify. After the notification of a put, the target
+ * examines the word, or the first and the last byte, which must be those of this turn. Over a network, three more
+ * kernels alternate with these: `put_half_rtt` uses plain puts, which the target detects by polling its memory.
+ * `put_flush_send_half_rtt` uses a put that is waited for, followed by a notification without data: two consecutive
+ * messages, as in a program without notified puts. `put_signal_half_rtt` uses puts with a signal.
  *
- * notify_rate sends one way: rank 1 waits for as many notifications as a slice has, by one request that counts them.
+ * notify_rate sends in one direction: rank 1 waits for all notifications of a slice with one counting request.
  *
- * notify_match is the ping-pong of 8 bytes with so many other notifications kept at both ranks as the size says, each
- * with a tag of its own; `ratio_to_none` is what they cost. With `_any` the request takes any source and any tag, and
- * nothing else is kept for its region.
+ * notify_match is the ping-pong of 8 bytes while both ranks store as many unexpected notifications as the size says,
+ * each with a tag of its own. `ratio_to_none` is the cost of the unexpected notifications. With `_any` the request
+ * accepts any source and any tag, and no other notification is stored for its region.
  */
 #include <string.h>
 
 #include "perf.h"
 
 #define TAG 7u
-#define FIRST_KEPT 1000u /* tags of what is kept */
+#define FIRST_KEPT 1000u /* first tag of the unexpected notifications */
 
-static const unsigned char turn_byte[2] = { 0x55, 0xaa }; /* as perf_pingpong_prepare fills them */
+static const unsigned char turn_byte[2] = { 0x55, 0xaa }; /* the contents that perf_pingpong_prepare fills in */
 
 static struct {
-    tern_notice *notice;  /* for the other rank's accesses to the region */
-    tern_notice *counter; /* rank 1: for those of a slice */
+    tern_notice *notice;  /* for the peer's accesses to the region */
+    tern_notice *counter; /* rank 1: for the accesses of a slice */
     uint64_t     counted;
-    tern_region *other; /* what is kept is of this one */
+    tern_region *other; /* the region of the unexpected notifications */
 } state;
 
 static unsigned char *there(const struct perf_case *c)
@@ -52,8 +52,8 @@ static void release(void)
 
 /* ---- latency ---- */
 
-/* Whether the bytes are not what they should be: a word as a whole, as a program would read it, of others the first and
- * the last. */
+/* Return whether the data is wrong. A word is read as a whole, as a program would read it; of other lengths, the
+ * first and the last byte are compared. */
 static inline bool is_wrong(const unsigned char *at, size_t len, unsigned char want)
 {
     uint64_t word;
@@ -64,7 +64,7 @@ static inline bool is_wrong(const unsigned char *at, size_t len, unsigned char w
     return word != want * UINT64_C(0x0101010101010101);
 }
 
-/* Wait for the other rank; the data that it speaks of is there. */
+/* Wait for the peer's notification, and verify that its data has arrived. */
 static inline void await_note(const unsigned char *at, size_t len, unsigned char want)
 {
     perf_must(tern_notice_start(state.notice), "starting a request");
@@ -130,7 +130,7 @@ static void blocking_pingpong(struct perf_case *c, uint64_t iters)
     PERF_BY_LENGTH(blocking_loop, c, iters)
 }
 
-/* A put with a signal, which counts the turns. The word lies behind the data. */
+/* A put with a signal that counts the turns. The signal word lies after the data. */
 static void give_signal(struct perf_case *c, tern_signal *signal, unsigned turn)
 {
     signal->value++;
@@ -222,7 +222,7 @@ void perf_notify_lat(struct perf_case *c)
 
 /* ---- rate ---- */
 
-/* A request for so many. */
+/* Start a request for the given number of notifications. */
 static void count(struct perf_case *c, uint64_t number)
 {
     if (state.counter && state.counted == number)
@@ -234,7 +234,7 @@ static void count(struct perf_case *c, uint64_t number)
               "making a request");
 }
 
-/* The slice ends when rank 1 has been notified of all and has told so. */
+/* The slice ends when rank 1 has received all notifications and has reported this to rank 0. */
 static void stream(struct perf_case *c, uint64_t iters)
 {
     struct perf *p = c->p;
@@ -276,7 +276,7 @@ static void keep(struct perf_case *c, tern_region *region)
     perf_must(tern_notice_free(last), "freeing a request");
 }
 
-/* Nothing is kept any more. */
+/* Consume all unexpected notifications. */
 static void drop(struct perf_case *c)
 {
     if (c->size == 0)
@@ -289,13 +289,14 @@ static void drop(struct perf_case *c)
     release();
 }
 
-/* The ping-pong's messages have 8 bytes, whatever is kept. */
+/* The ping-pong's messages have 8 bytes, regardless of the number of unexpected notifications. */
 static void small_pingpong(struct perf_case *c, uint64_t iters)
 {
     put_loop(c, iters, sizeof(uint64_t), NBI);
 }
 
-/* The median of a kernel's slices now, against that of another measurement. */
+/* Measure the ping-pong with a request for this source and tag, and store the times of its slices, so that the
+ * caller can compare the medians of two measurements. */
 static void measure_with(struct perf_case *c, int from, int64_t tag, double *ns)
 {
     static const struct perf_kernel k[] = { { PERF_PAIR, small_pingpong } };

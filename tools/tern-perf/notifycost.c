@@ -1,14 +1,15 @@
-/* notifycost.c: notify_cost and overlap: what notified accesses cost their callers, as paper 5 has it (V.A).
+/* notifycost.c: notify_cost and overlap: the cost of notified accesses for their callers, as in paper 5 (V.A).
  *
- * notify_cost: `init`, `start` and `free` are the times of tern_notice_init, _start and _free; `issue` is that of
- * tern_put_notify_nbi of 8 bytes while the target's queue has room, the overhead o of the sender; `receive` that of
- * starting a request and waiting for it when its notification has come, the overhead of the receiver. With them come
- * the parameters of LogGP: `L`, half of a ping-pong of notifications without data; `g`, the time between two notified
- * puts of 8 bytes in a stream; `G`, nanoseconds for one more byte, from ping-pongs of 64 KiB and 1 MiB.
+ * notify_cost: `init`, `start` and `free` are the times of tern_notice_init, _start and _free. `issue` is the time
+ * of tern_put_notify_nbi of 8 bytes while the target's queue has free cells: the overhead o of the sender. `receive`
+ * is the time of starting a request and waiting for it when its notification has already arrived: the overhead of
+ * the receiver. The other figures are parameters of LogGP: `L`, half a ping-pong of notifications without data; `g`,
+ * the time between two notified puts of 8 bytes in a stream; `G`, nanoseconds per additional byte, from ping-pongs
+ * of 64 KiB and 1 MiB.
  *
- * overlap: paper 5, figure 4a. A notified put is started, work follows that takes a little longer than the put does
- * from its start to its end, and then its end is waited for. `overlap` is the share of the put's time that does not
- * come on top of the work.
+ * overlap: paper 5, figure 4a. A rank starts a notified put, computes for slightly longer than the put takes, and
+ * then waits for the completion of the put. `overlap` is the fraction of the put's time that is hidden by the
+ * computation.
  */
 #include <string.h>
 
@@ -19,10 +20,10 @@
 
 static struct {
     tern_notice *notice[BATCH];
-    tern_notice *peer;  /* of the other rank, one at a time */
-    tern_notice *batch; /* the same, BATCH at a time */
-    int64_t      spent; /* by the part of a slice that counts */
-    uint64_t     work;  /* rounds of it */
+    tern_notice *peer;  /* for the peer's notifications, one at a time */
+    tern_notice *batch; /* for the peer's notifications, BATCH at a time */
+    int64_t      spent; /* time of the measured part of a slice */
+    uint64_t     work;  /* rounds of computation */
 } state;
 
 static tern_notice *request(struct perf_case *c, uint32_t count)
@@ -48,11 +49,11 @@ static void release(tern_notice *notice)
     perf_must(tern_notice_free(notice), "freeing a request");
 }
 
-/* ---- parts of a batch: only one of them counts; an iteration is a batch ---- */
+/* ---- parts of a batch: only one of them is measured; an iteration is a batch ---- */
 
 enum part { INIT, START, FREE, ISSUE, RECEIVE, PARTS };
 
-/* Requests of one's own, never matched. */
+/* Requests of this rank that are never matched. */
 static void requests(struct perf_case *c, uint64_t iters, enum part part)
 {
     int64_t t[4];
@@ -73,7 +74,7 @@ static void requests(struct perf_case *c, uint64_t iters, enum part part)
     }
 }
 
-/* Rank 0 sends a batch; rank 1 waits until all of it is there, and then takes it one by one. */
+/* Rank 0 sends a batch. Rank 1 waits until the whole batch has arrived, and then consumes it one by one. */
 static void batches(struct perf_case *c, uint64_t iters, enum part part)
 {
     struct perf *p = c->p;
@@ -87,7 +88,7 @@ static void batches(struct perf_case *c, uint64_t iters, enum part part)
                       "notified put");
         if (part == ISSUE)
             state.spent += measure_now() - before;
-        perf_must(tern_barrier(p->ctx), "barrier"); /* what was sent is there */
+        perf_must(tern_barrier(p->ctx), "barrier"); /* the batch has arrived */
         before = measure_now();
         for (unsigned k = 0; k < BATCH && p->rank == 1; k++) {
             start(state.peer);
@@ -99,7 +100,7 @@ static void batches(struct perf_case *c, uint64_t iters, enum part part)
     }
 }
 
-/* The mean time of one call in a part, on every rank: that of the rank which makes it. */
+/* Return the mean time of one call in a part, as measured by the rank that makes the calls, on every rank. */
 static double part_ns(struct perf_case *c, enum part part, uint64_t iters)
 {
     double mine, it;
@@ -137,7 +138,7 @@ static void stream(struct perf_case *c, uint64_t iters)
 {
     struct perf *p = c->p;
 
-    for (uint64_t i = 0; i < iters; i++) { /* batches, several of which are under way */
+    for (uint64_t i = 0; i < iters; i++) { /* batches, several of which are in flight */
         if (p->rank == 1) {
             start(state.batch);
             await_note(state.batch);
@@ -153,7 +154,7 @@ static void stream(struct perf_case *c, uint64_t iters)
     perf_must(tern_quiet(p->ctx), "quiet");
 }
 
-/* Half of a ping-pong of so many bytes, per slice. */
+/* Store half the time of a ping-pong of len bytes, per slice. */
 static void half_trips(struct perf_case *c, uint64_t len, double *ns)
 {
     static const struct perf_kernel k[] = { { PERF_PAIR, pingpong } };
@@ -202,7 +203,7 @@ static void work(uint64_t rounds)
     uint64_t x = rounds | 1;
 
     for (uint64_t i = 0; i < rounds; i++)
-        x = x * 6364136223846793005ull + 1442695040888963407ull; /* one after the other */
+        x = x * 6364136223846793005ull + 1442695040888963407ull; /* a chain of dependent operations */
     __asm__ volatile("" ::"r"(x));
 }
 
@@ -218,7 +219,7 @@ static void put_then(struct perf_case *c, uint64_t iters, uint64_t rounds)
     }
 }
 
-/* The target takes notifications, so that its queue does not fill. */
+/* The target consumes notifications, so that its queue does not fill up. */
 static void take_all(struct perf_case *c, uint64_t iters)
 {
     for (uint64_t i = 0; i < iters; i++) {

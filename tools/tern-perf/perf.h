@@ -295,7 +295,7 @@ bool perf_child_finish(struct perf_child *child); /* true: the child exited with
 void perf_child_kill(struct perf_child *child);
 void perf_child_free(struct perf_child *child);
 void perf_child_guard(void);   /* from now on, signals that end this program end its children first */
-bool perf_child_stopped(void); /* a signal came: the caller must start no more children and clean up */
+bool perf_child_stopped(void); /* whether a signal came: then start no more children, and clean up */
 void perf_child_obey(void);    /* end the program by the signal that came; returns if none came */
 bool perf_find_program(const char *name, char *path, size_t size);
 bool perf_find_sibling(const char *dir, const char *name, char *path, size_t size);
