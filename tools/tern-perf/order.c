@@ -1,8 +1,8 @@
-/* order.c: order: what strict ordering costs (paper 1, figures 3 to 5).
+/* order.c: order: the cost of strict ordering (paper 1, figures 3 to 5).
  *
- * The ranks work in pairs, as in window: each posts a window of transfers to its partner and completes them with
- * tern_quiet, all ranks at a time. The same is done through a relaxed and through a strict context, slice by slice in
- * turn, and the cost is the ratio of their times: 1 is what strict ordering costs where nothing has to wait for it.
+ * The ranks work in pairs, as in window: each rank posts a window of transfers to its partner and completes them
+ * with tern_quiet, all ranks at the same time. Slices with a relaxed context and slices with a strict context
+ * alternate. The cost is the ratio of their times; a ratio of 1 means that strict ordering delays nothing.
  */
 #include <stdio.h>
 

@@ -1,8 +1,9 @@
-/* payload.c: payload: packed puts over the network with negotiated payload, where pieces are packed straight into the
- * outgoing buffer, and with fixed payload, where they are packed elsewhere first and copied there (paper 4, figure 6).
+/* payload.c: payload: packed puts over the network with negotiated payload, which packs the pieces directly into the
+ * outgoing buffer, and with fixed payload, which packs the pieces into another buffer and copies that (paper 4,
+ * figure 6).
  *
- * Both are the same library with another option (TERN_PAYLOAD), so each is a job of its own, and the jobs run in turn
- * as in compare.
+ * The two variants differ only in one option of the library (TERN_PAYLOAD), so each is a job of its own, and the
+ * jobs alternate as in compare.
  */
 #include "compare.h"
 

@@ -1,10 +1,10 @@
-/* place.c: where a test runs: the memory that it works on, and whether each rank has a core of its own.
+/* place.c: the memory that a test works on, and whether each rank has a core of its own.
  *
- * Every rank has a part of the region under test, with an area for streams and one for a ping-pong, and private memory
- * with an area for streams and three for a ping-pong: its two contents, and what it fetches. Parts begin on a page;
- * private memory begins MEASURE_SKEW behind one (bench/measure.h says why). All of it is touched before anything is
- * measured. The limits have one page of plain shared memory per rank besides, or a TCP connection of ranks 0 and 1
- * where these share no memory.
+ * Every rank has a part of the region under test, with an area for streams and one for a ping-pong, and private
+ * memory with an area for streams and three for a ping-pong: its two contents, and the data that it fetches. Parts
+ * begin on a page boundary; private memory begins MEASURE_SKEW after a page boundary (bench/measure.h explains why).
+ * All memory is touched before the measurement. In addition, the limits use one page of plain shared memory per
+ * rank, or a TCP connection between ranks 0 and 1 if these share no memory.
  */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -19,19 +19,19 @@
 
 #define WORST_AREA (1ull << 40)
 
-/* Private memory, aligned to a page; kept in p for perf_place_close. */
+/* Allocate page-aligned private memory. The caller stores the address in p for perf_place_close. */
 static unsigned char *private_memory(const struct perf *p, size_t bytes)
 {
     struct tern_memory_room room = tern_base_memory_room("");
     void                   *memory = MAP_FAILED;
 
-    if (bytes <= room.available / (uint64_t)p->ranks) /* the other ranks want as much */
+    if (bytes <= room.available / (uint64_t)p->ranks) /* every other rank needs the same amount */
         memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     if (memory == MAP_FAILED)
         tern_abort(1, "tern-perf: not enough memory for these sizes and windows; choose smaller ones");
     if (p->opt->memory == PERF_HUGE)
-        madvise(memory, bytes, MADV_HUGEPAGE); /* where it is refused the pages are small, as everywhere */
+        madvise(memory, bytes, MADV_HUGEPAGE); /* if this fails, the pages are small */
     memset(memory, 1, bytes);
     return memory;
 }
@@ -58,13 +58,13 @@ static void open_region(struct perf *p, size_t bytes)
     p->link = tern_region_path(p->region, p->peer);
 }
 
-/* Pages that hold bytes, and one more, so that loops over a few lines never leave the area. */
+/* Return bytes rounded up to pages, plus one page, so that loops over a few lines never leave the area. */
 static uint64_t whole_pages(uint64_t bytes)
 {
     return ((bytes + MEASURE_PAGE - 1) / MEASURE_PAGE + 1) * MEASURE_PAGE;
 }
 
-/* Collective: whether ranks 0 and 1 share no memory. All ranks hear the same. */
+/* Collective. Return whether ranks 0 and 1 share no memory. All ranks get the same answer. */
 static bool are_apart(struct perf *p)
 {
     unsigned char apart = p->their_line == NULL, *all = p->gather;
@@ -104,8 +104,8 @@ void perf_place_close(struct perf *p)
     munmap(p->local_map, p->local_bytes);
 }
 
-/* See on which cores the ranks may run. Rank 0 warns where that makes figures unsteady. Returns whether there is a
- * core for each rank. The mask travels as fixed 256 bytes: 2048 cores. */
+/* Collective. Check on which cores the ranks may run. Rank 0 prints a warning if the placement makes figures
+ * unsteady. Returns whether there is a core for each rank. The cpu mask has a fixed size of 256 bytes: 2048 cores. */
 bool perf_place_check(struct perf *p)
 {
     unsigned char mask[256] = { 0 }, *all = p->gather;

@@ -1,8 +1,8 @@
-/* plot.c: the figures over the message size (or, where they have none, the number of ranks) as a picture, drawn by
- * gnuplot. The file's name says which kind: .png or .svg.
+/* plot.c: plots the figures over the message size (or, if they have no size, over the number of ranks) with gnuplot.
+ * The suffix of the file's name selects the format: .png or .svg.
  *
- * There is one panel for each unit. Where figures of several programs are compared there is one for each test and
- * metric instead, with a line for each program. Bars show the quartiles.
+ * There is one panel for each unit. If the figures of several programs are compared, there is one panel for each
+ * test and metric instead, with a line for each program. Bars show the quartiles.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -23,8 +23,8 @@
 struct plot {
     const struct perf_figure *all;
     size_t                    count;
-    bool                      sizes;        /* drawn over sizes: figures without one are left out */
-    bool                      tests, links; /* there are several */
+    bool                      sizes;        /* the x axis is the size: figures without a size are excluded */
+    bool                      tests, links; /* there are several tests, several links */
     char                      panel[MAX_PANELS][NAME_BYTES];
     size_t                    panels;
 };
@@ -36,7 +36,7 @@ static bool ends_in(const char *text, const char *end)
     return n > m && strcmp(text + n - m, end) == 0;
 }
 
-/* Asked before anything is measured. */
+/* Return whether the file can be written. Called before anything is measured. */
 static bool is_writable(const char *file)
 {
     int fd = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
@@ -64,7 +64,7 @@ bool perf_plot_possible(const char *file)
     return is_writable(file);
 }
 
-/* A string that gnuplot takes literally. */
+/* Print a string that gnuplot takes literally. */
 static void quoted(FILE *to, const char *text)
 {
     fputc('\'', to);
@@ -76,7 +76,7 @@ static void quoted(FILE *to, const char *text)
     fputc('\'', to);
 }
 
-/* Whether a figure is drawn at all. Comparisons leave out what follows from the medians. */
+/* Return whether a figure is drawn at all. Comparisons exclude figures that are derived from the medians. */
 static bool drawn(const struct plot *plot, const struct perf_figure *f)
 {
     return (f->size != 0 || !plot->sizes) && (f->spread || !plot->links);
@@ -103,7 +103,7 @@ static bool same_line(const struct perf_figure *a, const struct perf_figure *b)
     return strcmp(a->metric, b->metric) == 0 && strcmp(a->test, b->test) == 0 && strcmp(a->link, b->link) == 0;
 }
 
-/* Whether figure f is the first of its line in a panel. */
+/* Return whether figure f is the first of its line in a panel. */
 static bool starts_line(const struct plot *plot, size_t f, const char *panel)
 {
     if (!in_panel(plot, &plot->all[f], panel))
@@ -115,7 +115,7 @@ static bool starts_line(const struct plot *plot, size_t f, const char *panel)
     return true;
 }
 
-/* See what there is to draw. */
+/* Find out which panels and lines there are to draw. */
 static void survey(struct plot *plot)
 {
     char   name[NAME_BYTES];
@@ -140,7 +140,8 @@ static double x_of(const struct plot *plot, const struct perf_figure *f)
     return plot->sizes ? (double)f->size : (double)f->ranks;
 }
 
-/* The data of each line as a named block; the axis has room on both sides, also where there is one value only. */
+/* Print the data of each line as a named block. The axis has a margin on both sides, also if there is only one
+ * value. */
 static void panel_data(FILE *to, const struct plot *plot, const char *panel)
 {
     double low = 0, high = 0;

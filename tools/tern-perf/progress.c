@@ -1,5 +1,5 @@
-/* progress.c: a bar on standard error while a test runs, if that is a terminal. It is drawn at most ten times a second
- * and only between slices, so that it disturbs no measurement. */
+/* progress.c: a progress bar on standard error while a test runs, if that is a terminal. The bar is drawn at most
+ * ten times a second and only between slices, so that it does not disturb the measurement. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <string.h>
@@ -51,7 +51,8 @@ void perf_progress(double done)
     fflush(stderr);
 }
 
-/* Finish the line. ternrun passes standard error and output on separately: give the line time to come first. */
+/* Finish the line. ternrun forwards standard error and standard output separately, so this waits a moment for the
+ * line to appear first. */
 void perf_progress_end(void)
 {
     if (progress.show && progress.drawn != 0) {

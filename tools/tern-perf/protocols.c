@@ -1,10 +1,11 @@
-/* protocols.c: protocols: tagged messages of the same lengths by each way that they may take (docs/architecture.md):
- * with their data (eager), by one get of the receiver (one_get), by several (chunked), and copied by both ends
- * (shared). Where the ways cross is where the defaults of TERN_MSG_EAGER and TERN_MSG_CHUNKED belong.
+/* protocols.c: protocols: tagged messages of the same lengths with each protocol (docs/architecture.md): eager;
+ * rendezvous with one get by the receiver (one_get); rendezvous with several gets (chunked); and rendezvous where
+ * sender and receiver both copy (shared). The sizes at which one protocol overtakes another are the right defaults
+ * of TERN_MSG_EAGER and TERN_MSG_CHUNKED.
  *
- * The ways are the same library with other options, so each is a job of its own, and the jobs run in turn as in
- * compare. What fits into a cell goes inline in all of them. The queue of the first is as long as queues can be; what
- * is longer than a seventh of it, 576 KiB between two ranks, is fetched there too.
+ * The variants differ only in the options of the library, so each is a job of its own, and the jobs alternate as in
+ * compare. Messages that fit into a cell are sent inline in all variants. The eager variant uses the longest
+ * possible queue; messages longer than a seventh of the queue, 576 KiB between two ranks, use rendezvous there too.
  */
 #include "compare.h"
 

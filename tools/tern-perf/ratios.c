@@ -1,10 +1,11 @@
-/* ratios.c: the report of a comparison of two builds: for each figure the medians of both, and the ratio of the first
- * build to the second in each round.
+/* ratios.c: the report of a comparison of two builds: for each figure the medians of both builds, and the ratio of
+ * the first build to the second in each round.
  *
- * The two runs of one round follow each other closely, so that a machine that changes its speed touches both. The ratio
- * of a row is therefore the median of the ratios of the rounds and not the ratio of the medians, and the quartiles of
- * the ratios show the noise. A ratio above 1 always means that the first build is worse: rates and bandwidths are
- * inverted. A row is marked when its ratios stay above LIMIT and are further from 1 than they are from each other.
+ * The two runs of one round follow each other closely, so that a change of the machine's speed affects both.
+ * Therefore the ratio of a row is the median of the ratios of the rounds and not the ratio of the medians, and the
+ * quartiles of the ratios show the noise. A ratio above 1 always means that the first build is worse: rates and
+ * bandwidths are inverted. A row is marked if its ratios stay above LIMIT and their distance from 1 exceeds their
+ * spread.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,24 +15,24 @@
 #include "compare.h"
 
 #define LIMIT 1.03
-#define FEWEST 5 /* rounds; the quartiles of fewer say nothing about the noise */
+#define FEWEST 5 /* minimum number of rounds; the quartiles of fewer rounds do not show the noise */
 #define MARK "WORSE"
-#define NO_RATIO "       -  " /* stands in the column of the ratio */
+#define NO_RATIO "       -  " /* printed in the column of the ratio */
 
 /* One figure of both builds. */
 struct row {
     const struct compare_series *first, *second; /* NULL: the build has not printed the figure */
     struct measure_summary       ratio;
-    size_t                       rounds; /* in which both builds have a value */
+    size_t                       rounds; /* number of rounds in which both builds have a value */
 };
 
-/* The article of a build's name within a sentence. */
+/* Return the article for a build's name within a sentence. */
 static const char *the(const struct runner *runner)
 {
     return strncmp(runner->name, "this ", strlen("this ")) == 0 ? "" : "the ";
 }
 
-/* The part of a line in front of the ratio. */
+/* Print the part of a line before the ratio. */
 static void row_head_print(const struct compare_test *test, const char *size, const char *metric, const char *first,
                            const char *second)
 {
@@ -40,11 +41,11 @@ static void row_head_print(const struct compare_test *test, const char *size, co
 
 static struct measure_summary summary_of(const struct compare_series *s, double *room)
 {
-    memcpy(room, s->values, s->count * sizeof(*room)); /* the series keeps its order, which pairs the rounds */
+    memcpy(room, s->values, s->count * sizeof(*room)); /* keep the order of the series, which pairs the rounds */
     return measure_summarise(room, s->count);
 }
 
-/* The value of one round; 0 where there is none. */
+/* Return the value of one round, or 0 if there is none. */
 static double value_in(const struct compare_series *s, size_t round)
 {
     for (size_t i = 0; i < s->count; i++) {
@@ -54,7 +55,7 @@ static double value_in(const struct compare_series *s, size_t round)
     return 0;
 }
 
-/* The ratios of the rounds in which both builds have a value. */
+/* Compute the ratios of the rounds in which both builds have a value. */
 static void pair(struct row *row, size_t rounds, double *room)
 {
     bool less = compare_less_is_better(row->first->unit);
@@ -70,7 +71,7 @@ static void pair(struct row *row, size_t rounds, double *room)
         row->ratio = measure_summarise(room, row->rounds);
 }
 
-/* Whether the first build is worse by more than the noise. */
+/* Return whether the first build is worse by more than the noise. */
 static bool is_worse(const struct row *row)
 {
     return row->rounds >= FEWEST && row->ratio.p25 > LIMIT && row->ratio.median - 1 > row->ratio.p75 - row->ratio.p25;
@@ -91,7 +92,7 @@ static void add(const struct compare_series *s, const char *suffix, const char *
     perf_report_add(&f);
 }
 
-/* The median of one build as a cell of the table; adds it to the figures of CSV and JSON. */
+/* Format the median of one build as a cell of the table, and add it to the figures of CSV and JSON. */
 static void median_cell(const struct compare_series *s, double *room, char text[24])
 {
     struct measure_summary summary;
@@ -104,7 +105,7 @@ static void median_cell(const struct compare_series *s, double *room, char text[
     add(s, "", s->unit, &summary);
 }
 
-/* What stands behind the medians: the ratio with its quartiles and the mark. */
+/* Print the columns after the medians: the ratio with its quartiles, and the mark. */
 static void ratio_print(const struct row *row, bool text)
 {
     const struct measure_summary mark = { .median = is_worse(row) };
@@ -145,8 +146,8 @@ static void row_print(struct row *row, size_t rounds, bool text)
     free(room);
 }
 
-/* Print a row for a figure that a build does not have, with the reason. CSV and JSON have no place for the reason, so
- * that it goes to standard error there. */
+/* Print a row for a figure that a build does not have, with the reason. CSV and JSON cannot represent the reason, so
+ * with these formats it is printed on standard error. */
 static void absence_print(const struct comparison *cmp, const struct compare_test *test, const char *metric,
                           const bool has[2], bool text)
 {
@@ -166,7 +167,7 @@ static void absence_print(const struct comparison *cmp, const struct compare_tes
                 note[0] != '\0' ? note : "does not print this figure");
 }
 
-/* All sizes of one figure, in the order in which either build has printed them. */
+/* Print all sizes of one figure, in the order in which either build has printed them. */
 static void metric_print(const struct comparison *cmp, const struct compare_test *test, const char *metric,
                          const struct perf_options *o)
 {

@@ -1,9 +1,10 @@
-/* register.c: register: what it costs to register memory with the network, over the size and the number of threads that
- * do it at a time (paper 1, figure 6).
+/* register.c: register: the cost of registering memory with the network, by size and by the number of threads that
+ * register concurrently (paper 1, figure 6).
  *
- * Started by the user, without a job. It opens the network that a job on this machine would use, and registers and
- * deregisters memory of its own, which has been written to before; each thread has its own. Next to it stands what
- * mlock and munlock of the same memory cost: networks with hardware of their own pin what is registered, TCP does not.
+ * The user starts this command without a job. The command opens the network that a job on this machine would use,
+ * and registers and deregisters memory that has been written to before; each thread has its own memory. The cost of
+ * mlock and munlock of the same memory is shown for comparison: network hardware pins registered memory, TCP does
+ * not.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -30,7 +31,7 @@
 #define MAX_THREADS 256
 #define ACCESS (FI_SEND | FI_RECV | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE)
 
-/* What a figure is made of: something is done to memory, and undone. */
+/* The pair of operations that a figure consists of: an operation on memory, and its inverse. */
 enum pair { REGISTER, PIN };
 static const char *const pair_names[][2] = { { "register", "deregister" }, { "pin", "unpin" } };
 
@@ -42,12 +43,12 @@ static struct {
     unsigned char     *memory;
     enum pair          pair;
     size_t             size, threads;
-    double             seconds; /* of a slice */
+    double             seconds; /* seconds of a slice */
     pthread_barrier_t  start;
-    _Atomic int        failed; /* errno, or libfabric's number; says nothing about other memory */
+    _Atomic int        failed; /* errno or libfabric's error number; other memory may still work */
 } bench;
 
-/* A thread: what it spent on doing and on undoing, per operation. */
+/* A thread, with its time per operation for the operation and for its inverse. */
 struct worker {
     pthread_t thread;
     size_t    number;
@@ -82,7 +83,8 @@ static void network_close(void)
         bench.fabric.calls->freeinfo(bench.fabric.info);
 }
 
-/* Keys are asked for by number; a provider that chooses them itself does not look. */
+/* Register and deregister BATCH times. Keys are requested by number; a provider that chooses keys itself ignores the
+ * number. */
 static bool batch_register(unsigned char *at, uint64_t key, double ns[2])
 {
     struct fid_mr *mr[BATCH];
@@ -102,7 +104,7 @@ static bool batch_register(unsigned char *at, uint64_t key, double ns[2])
     return rc == 0;
 }
 
-/* Pinning twice is no work: the whole once. */
+/* Pin and unpin the whole memory once, because pinning memory that is already pinned costs nothing. */
 static bool batch_pin(unsigned char *at, double ns[2])
 {
     int64_t start = measure_now(), middle;
@@ -139,7 +141,7 @@ static void *work(void *arg)
     return NULL;
 }
 
-/* All threads for one slice; the mean of what they spent. */
+/* Run one slice on all threads and store the mean of their times. */
 static bool slice(double *doing, double *undoing)
 {
     struct worker all[MAX_THREADS] = { 0 };
@@ -151,7 +153,7 @@ static bool slice(double *doing, double *undoing)
         all[n].number = n;
         if (pthread_create(&all[n].thread, NULL, work, &all[n]) != 0) {
             fprintf(stderr, "tern-perf: only %zu of %zu threads can be made\n", n, bench.threads);
-            _exit(1); /* those that are there wait for the others */
+            _exit(1); /* the threads that exist wait for the others */
         }
     }
     *doing = *undoing = 0;
@@ -178,7 +180,8 @@ static void add(const char *name, double *values, size_t n)
     perf_report_add(&f);
 }
 
-/* One size and number of threads. What cannot be pinned is left out: there is a limit on it for ordinary users. */
+/* Measure one size and number of threads. Memory that cannot be pinned is skipped, because ordinary users have a
+ * limit on pinned memory. */
 static bool measure(const struct perf_options *o, enum pair pair)
 {
     size_t repeat = o->repeat != 0 ? o->repeat : DEFAULT_REPEAT;
@@ -203,7 +206,7 @@ static bool measure(const struct perf_options *o, enum pair pair)
     return true;
 }
 
-/* One size and number of threads, unless memory is too small for it. */
+/* Measure one size and number of threads, unless the machine has too little memory. */
 static bool measure_both(const struct perf_options *o)
 {
     struct tern_memory_room room = tern_base_memory_room("");

@@ -1,4 +1,4 @@
-/* register_none.c: stands in for register.c in a build without libfabric. */
+/* register_none.c: replaces register.c in a build without libfabric. */
 #include <stdio.h>
 
 #include "perf.h"

@@ -1,8 +1,8 @@
-/* report.c: figures, and how they are printed: as an aligned table, as CSV or as JSON.
+/* report.c: stores figures and prints them as an aligned table, as CSV or as JSON.
  *
- * A figure is a median with its quartiles and minimum. CSV and JSON have one line per number: the spread of a metric
- * follows it as metric_p25, metric_p75 and metric_min. CSV lines are written as soon as they are known; the table and
- * the JSON array when all are. Only rank 0 reports.
+ * A figure is a median with its quartiles and its minimum. CSV and JSON have one line per number: metric_p25,
+ * metric_p75 and metric_min follow the metric and show its spread. CSV lines are written as soon as they are known;
+ * the table and the JSON array are written when all figures are known. Only rank 0 reports.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -27,7 +27,7 @@ void perf_report_begin(enum perf_format format)
     }
 }
 
-/* Metrics of a figure with their values: the median, then its spread. */
+/* Expand a figure to its metrics and values: the median, then its spread. Returns how many there are. */
 static size_t expand(const struct perf_figure *f, char names[4][64], double values[4])
 {
     static const char *const suffix[] = { "", "_p25", "_p75", "_min" };
@@ -96,7 +96,7 @@ static void json_print(void)
     puts(report.count == 0 ? "[]" : "\n]");
 }
 
-/* A number with about four digits, as people read it. */
+/* Format a number for people, with about four digits. */
 static void human(char *text, size_t size, double value)
 {
     double magnitude = fabs(value);
@@ -105,7 +105,7 @@ static void human(char *text, size_t size, double value)
     snprintf(text, size, "%.*f", decimals, value);
 }
 
-/* The median, and half of the distance between the quartiles as a share of it. */
+/* Format the median, and half of the distance between the quartiles as a fraction of the median. */
 static void cell(char *text, size_t size, const struct perf_figure *f)
 {
     char   median[32];
@@ -123,7 +123,7 @@ static bool same_column(const struct perf_figure *a, const struct perf_figure *b
     return strcmp(a->test, b->test) == 0 && strcmp(a->metric, b->metric) == 0;
 }
 
-/* The index of the first figure in the same column. */
+/* Return the index of the first figure in the same column. */
 static size_t column_of(size_t f)
 {
     size_t first = 0;
@@ -146,7 +146,7 @@ static int column_width(size_t column)
     return (int)width;
 }
 
-/* Whether the figures are of jobs of several sizes rather than of messages of several sizes. */
+/* Return whether the figures belong to several job sizes rather than to several message sizes. */
 static bool by_ranks(void)
 {
     bool differ = false;
@@ -161,7 +161,7 @@ static bool same_row(const struct perf_figure *a, const struct perf_figure *b)
     return a->size == b->size && a->ranks == b->ranks;
 }
 
-/* One row: the figures of a size, each below its column's head. */
+/* Print one row: the figures of a size, each below the head of its column. */
 static void table_row(const struct perf_figure *row, const size_t *columns, size_t column_count)
 {
     char text[128];
@@ -187,7 +187,7 @@ static bool in_columns(size_t figure, const size_t *columns, size_t column_count
     return false;
 }
 
-/* A table of some columns: the head, then one row for each size that has a figure in them. */
+/* Print a table of some columns: the head, then one row for each size that has a figure in these columns. */
 static void table_print(const size_t *columns, size_t column_count)
 {
     printf("%10s", by_ranks() ? "ranks" : "bytes");
@@ -209,8 +209,8 @@ static void table_print(const size_t *columns, size_t column_count)
     }
 }
 
-/* Columns that have a figure for the same sizes share a table; those that do not (limits without a size) have their
- * own, so that no table is mostly empty. At most six columns side by side. */
+/* Print the tables. Columns that have figures for the same sizes share a table. Columns with other sizes (limits
+ * without a size) have a table of their own, so that no table is mostly empty. A table has at most six columns. */
 static void text_print(const char *title)
 {
     size_t columns[6], n = 0;
@@ -242,7 +242,7 @@ void perf_report_end(const char *title)
     fflush(stdout);
 }
 
-/* Make a figure of one value per slice. Sorts them. */
+/* Make a figure of one value per slice. Sorts the values. */
 void perf_figure_values(const struct perf_case *c, double *values, const char *metric, const char *unit)
 {
     struct perf_figure f = { .test = c->p->test->name,

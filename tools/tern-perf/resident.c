@@ -1,9 +1,9 @@
-/* resident.c: the memory of a rank of Tern, read from outside: how much of it is resident, and how much of that is
- * shared, in a job of two ranks that has initialised Tern and allocated a small region.
+/* resident.c: the memory of a rank of Tern, read from outside: the resident memory and its shared fraction, in a job
+ * of two ranks that has initialised Tern and allocated a small region.
  *
- * The job is tern-perf barrier, which every build of Tern has, and the figures come from /proc while the job runs. The
- * build therefore needs no test of its own for this. The ranks are those processes below the launcher that run
- * tern-perf; the largest value of any of them counts.
+ * The job is tern-perf barrier, which every build of Tern has, and the figures come from /proc while the job runs.
+ * The build therefore needs no special test. The ranks are those descendants of the launcher that run tern-perf; the
+ * largest value of any rank counts.
  */
 #define _GNU_SOURCE
 #include <limits.h>
@@ -16,16 +16,16 @@
 
 #include "compare.h"
 
-#define JOB_SECONDS 0.2 /* of measuring, in which the memory is read many times */
+#define JOB_SECONDS 0.2 /* seconds of measuring, during which the memory is read many times */
 #define LOOK_MS 5
-#define DEEPEST 3 /* processes between the launcher and a rank, at most */
+#define DEEPEST 3 /* maximum number of processes between the launcher and a rank */
 
 struct memory {
-    char program[PATH_MAX]; /* what the ranks run, without symbolic links */
+    char program[PATH_MAX]; /* the program of the ranks, without symbolic links */
     long resident, shared;  /* KiB; -1: not known yet */
 };
 
-/* Raise *kib to the value of a line of /proc/PID/status. */
+/* Raise *kib to the value of a line of /proc/PID/status, if the line has this name. */
 static void take_line(const char *line, const char *name, long *kib)
 {
     long value;
@@ -34,7 +34,7 @@ static void take_line(const char *line, const char *name, long *kib)
         *kib = value;
 }
 
-/* Whether a process runs the program: between fork and exec a rank is still a copy of the launcher. */
+/* Return whether a process runs the program. Between fork and exec a rank is still a copy of the launcher. */
 static bool is_rank(int pid, const struct memory *most)
 {
     char    path[64], program[PATH_MAX];
@@ -63,7 +63,7 @@ static void look_at_rank(int pid, struct memory *most)
         fclose(f);
 }
 
-/* Look at everything that a process has started. */
+/* Read the memory of all descendants of a process. */
 static void look_below(int pid, int depth, struct memory *most)
 {
     char  path[64];
@@ -82,7 +82,7 @@ static void look_below(int pid, int depth, struct memory *most)
         fclose(f);
 }
 
-/* Look again and again until the launcher has ended. It stays a zombie, for perf_child_finish. */
+/* Read the memory periodically until the launcher has exited. The launcher remains a zombie for perf_child_finish. */
 static void look_while_it_runs(const struct perf_child *child, struct memory *most)
 {
     siginfo_t ended = { 0 };

@@ -1,10 +1,10 @@
-/* runners.c: how compare starts Tern, Open MPI, its OpenSHMEM and MPICH, and reads what they print; and the tables of
- * all programs. Over the network, all of them are kept from memory that they share, and use TCP through the loopback
- * interface.
+/* runners.c: how compare starts Tern, Open MPI, its OpenSHMEM and MPICH, and parses their output; and the tables of
+ * all programs. Over the network, all programs are prevented from using shared memory, and use TCP through the
+ * loopback interface.
  *
- * These programs print tern-perf's CSV: medians of slices that are found and timed in the same way. Launchers leave the
- * binding to the peers themselves (bench/peers/slices.h), so that all programs run on the same two cpus. Every run is
- * short, has a time limit, and leaves no process behind.
+ * These programs print tern-perf's CSV: medians of slices that are calibrated and timed in the same way. Launchers
+ * leave the binding to the peers themselves (bench/peers/slices.h), so that all programs run on the same two cpus.
+ * Every run is short, has a time limit, and leaves no process behind.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -19,7 +19,7 @@
 #include "compare.h"
 
 #define RUN_TIME 0.06 /* seconds for each kernel and size in one run, unless --time is given */
-#define RUN_REPEAT 5  /* slices of it, unless --repeat is given */
+#define RUN_REPEAT 5  /* slices in that time, unless --repeat is given */
 #define MAX_WORDS COMPARE_WORDS
 
 void compare_tell_failure(const struct runner *runner, const struct compare_test *test, const struct perf_child *child)
@@ -34,19 +34,19 @@ void compare_tell_failure(const struct runner *runner, const struct compare_test
         fprintf(stderr, "tern-perf: %s %s failed: %.*s\n", runner->name, test->name, (int)strcspn(text, "\n"), text);
 }
 
-/* What tern-perf's limits call the figures that are compared under other names. */
+/* Return the name of the metric under which a figure of tern-perf's limits is compared. */
 static const char *common_name(const struct compare_test *test, const char *metric)
 {
     if (strcmp(metric, "tcp_half_rtt") == 0)
         return "half_rtt";
-    if (strcmp(test->unit, "op/s") == 0) /* raw TCP gives times and bandwidths only */
+    if (strcmp(test->unit, "op/s") == 0) /* raw TCP provides only times and bandwidths */
         return metric;
     if (strcmp(metric, strcmp(test->unit, "ns") == 0 ? "tcp_rtt" : test->name[0] == 'g' ? "tcp_from" : "tcp_to") == 0)
         return test->metrics[0];
     return metric;
 }
 
-/* Take the figures out of tern-perf's CSV. */
+/* Parse tern-perf's CSV and store its figures. */
 static bool read_csv(const struct runner *runner, const struct compare_test *test, const char *text)
 {
     char     metric[64];
@@ -85,7 +85,8 @@ bool compare_run_csv(const struct runner *runner, const struct compare_test *tes
     return ok;
 }
 
-/* Print the values of --sizes, --time and --repeat: those of the command line, or those of the test and this file. */
+/* Format the values of --sizes, --time and --repeat: those of the command line, or the defaults of the test and of
+ * this file. */
 static void values_print(struct compare_values *values, const struct compare_test *test, const struct perf_options *o)
 {
     size_t at = 0, room = sizeof(values->sizes);
@@ -110,7 +111,7 @@ size_t compare_sizes(const struct compare_test *test, const struct perf_options 
     return o->size_count;
 }
 
-/* The words that tern-perf and the MPI peers have in common, behind those that start them. */
+/* Append the arguments that tern-perf and the MPI peers have in common to the n words that start the program. */
 static void common_words(const char **words, size_t n, const struct runner *runner, const struct compare_test *test,
                          const struct compare_values *values)
 {
@@ -186,7 +187,7 @@ static int remove_one(const char *path, const struct stat *about, int kind, stru
     return remove(path);
 }
 
-/* Tell peers which cpus to run on (bench/peers/slices.h). */
+/* Format the variable that tells the peers on which cpus to run (bench/peers/slices.h). */
 static void name_cpus(char text[96])
 {
     char first[24], second[24];
@@ -195,8 +196,8 @@ static void name_cpus(char text[96])
     snprintf(text, 96, "TERN_PEER_CPUS=%s,%s", first, second);
 }
 
-/* Open MPI gets a directory of its own for its shared memory and its notes, because it leaves both behind when it has
- * to be ended. */
+/* Run a job of Open MPI. The job gets a directory of its own for its shared memory and its session files, because
+ * Open MPI leaves both behind when it is killed. */
 static bool openmpi_job(const struct runner *runner, const struct compare_test *test, const struct perf_options *o)
 {
     static char           root[] = "OMPI_ALLOW_RUN_AS_ROOT=1", sure[] = "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1";
@@ -273,15 +274,15 @@ bool compare_program_find(const struct runner *runner, const struct perf_options
 #define OPENMPI_MISSING "install openmpi-bin and libopenmpi-dev, then build Tern again"
 #define MPICH_MISSING "install mpich and libmpich-dev, then build Tern again"
 
-/* Open MPI over TCP alone. Of its one-sided components only pt2pt runs over it: rdma wants atomics, which TCP has
- * not. */
+/* Open MPI over TCP only. Of its one-sided components, only pt2pt runs over TCP; rdma requires atomics, which TCP
+ * lacks. */
 static const char *const openmpi_tcp[] = { "--mca", "pml",      "ob1",   "--mca",
                                            "btl",   "tcp,self", "--mca", "btl_tcp_if_include",
                                            "lo",    "--mca",    "osc",   "pt2pt",
                                            NULL };
 
-/* OpenSHMEM: with its heap in UCX's shared memory puts are stores. The component uct of Open MPI 4.1 crashes in
- * shmem_finalize; OpenSHMEM does not use it. */
+/* OpenSHMEM: with the symmetric heap in UCX's shared memory, puts are stores. The component uct of Open MPI 4.1
+ * crashes in shmem_finalize; OpenSHMEM does not use it. */
 static const char *const oshmem_options[] = { "--mca", "btl", "^uct", "--mca", "sshmem", "ucx", NULL };
 
 const struct runner compare_memory_runners[] = {
@@ -332,7 +333,8 @@ const struct runner compare_memory_runners[] = {
 };
 const size_t compare_memory_runner_count = sizeof(compare_memory_runners) / sizeof(compare_memory_runners[0]);
 
-/* MPICH's ranks behave as if each had a machine of its own; whether it is built for UCX or for libfabric, by TCP. */
+/* MPICH's ranks behave as if each were on a machine of its own, and use TCP, whether MPICH is built with UCX or
+ * libfabric. */
 #define MPICH_TCP VALUE("MPIR_CVAR_NOLOCAL=1"), UCX_TCP, VALUE("FI_PROVIDER=tcp"), UCX_CALM
 
 const struct runner compare_net_runners[] = {

@@ -1,10 +1,11 @@
-/* servers.c: programs of two sides that meet at a port of this machine, for compare: fi_pingpong, libfabric's own
- * ping-pong, and iperf3, which sends one stream through TCP. Each side has a cpu, the same as the ranks of the others.
+/* servers.c: client-server programs for compare that connect through a port of this machine: fi_pingpong,
+ * libfabric's own ping-pong, and iperf3, which sends one TCP stream. Each side has a cpu, the same two cpus as the
+ * ranks of the other programs.
  *
- * fi_pingpong prints the time of half a round trip; a get or an acknowledged put is compared with twice that. It has no
- * warm-up, and its first message makes the connection, which takes as long as some thousand messages. So it runs twice,
- * with few messages and with many, and what counts is the difference of the two times over the difference of the two
- * numbers.
+ * fi_pingpong prints the time of half a round trip; a get or an acknowledged put is compared with twice that time.
+ * fi_pingpong has no warm-up, and its first message opens the connection, which takes as long as some thousand
+ * messages. Therefore it runs twice, with few messages and with many, and the result is the difference of the two
+ * times divided by the difference of the two numbers of messages.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -21,13 +22,13 @@
 #include "compare.h"
 
 #define PATIENCE_MS 5000
-#define PROVIDER "tcp;ofi_rxm"      /* what Tern itself chooses on one machine */
-#define PINGPONG_BYTES (256u << 20) /* of the longer run */
+#define PROVIDER "tcp;ofi_rxm"      /* Tern's own choice on one machine */
+#define PINGPONG_BYTES (256u << 20) /* bytes of the longer run */
 #define PINGPONG_MOST 11000
 #define PINGPONG_LEAST 1100
-#define PINGPONG_SHORTER 11 /* times: the other run */
+#define PINGPONG_SHORTER 11 /* the shorter run has this many times fewer messages */
 #define IPERF_BYTES "512M"
-#define IPERF_LONGEST (1u << 20) /* of its messages */
+#define IPERF_LONGEST (1u << 20) /* bytes of its longest message */
 
 int compare_free_port(void)
 {
@@ -44,7 +45,8 @@ int compare_free_port(void)
     return port;
 }
 
-/* Whether someone listens on a port, by the kernel's table: asking by a connection would be taken for the client. */
+/* Return whether a process listens on a port, according to the kernel's table. A test connection would be taken for
+ * the client. */
 static bool listening(int port)
 {
     char     line[512];
@@ -65,7 +67,8 @@ void compare_await_port(int port)
         poll(NULL, 0, 2);
 }
 
-/* Whether two cpus are threads of one core, by the kernel's list of a cpu's siblings ("0,4" or "0-1"). */
+/* Return whether two cpus are threads of one core, according to the kernel's list of a cpu's siblings ("0,4" or
+ * "0-1"). */
 static bool same_core(size_t cpu, size_t other)
 {
     char   path[96], line[256] = "";
@@ -113,7 +116,8 @@ void compare_two_cpus(char first[24], char second[24])
     snprintf(second, 24, "%zu", apart < CPU_SETSIZE ? apart : next < CPU_SETSIZE ? next : one);
 }
 
-/* Start both sides. Returns whether the client succeeded; what it said is in *client, to be freed in any case. */
+/* Start both sides and wait for the client. Returns whether the client succeeded; its output is in *client, which
+ * the caller must free in any case. */
 static bool meet(const struct perf_options *o, const char *const *server_words, const char *const *client_words,
                  int port, struct perf_child *client)
 {
@@ -131,7 +135,7 @@ static bool meet(const struct perf_options *o, const char *const *server_words, 
     return ok;
 }
 
-/* A line of figures follows the heads: bytes, sent, answered, total, seconds, MB/s, microseconds per message. */
+/* Parse the line of figures after the heads: bytes, sent, answered, total, seconds, MB/s, microseconds per message. */
 static double pingpong_ns(const char *text)
 {
     const char *line = text != NULL ? strstr(text, "Mxfers/sec\n") : NULL;
@@ -142,7 +146,8 @@ static double pingpong_ns(const char *text)
     return us * 1e3;
 }
 
-/* One run. Returns the nanoseconds of all of it, the connection included, or 0 after a message. */
+/* Run fi_pingpong once. Returns the time of the whole run in nanoseconds, including the connection, or 0 after
+ * printing a message. */
 static double pingpong_time(const struct runner *runner, const struct compare_test *test, const struct perf_options *o,
                             uint64_t size, uint64_t count)
 {
@@ -205,7 +210,7 @@ bool compare_pingpong_run(const struct runner *runner, const struct compare_test
     return ok;
 }
 
-/* The receiver's figure in what iperf3 -J prints, in MB/s. */
+/* Return the receiver's bandwidth in MB/s from the output of iperf3 -J. */
 static double iperf_bandwidth(const char *text)
 {
     const char *at = text != NULL ? strstr(text, "\"sum_received\"") : NULL;

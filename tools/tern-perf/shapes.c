@@ -1,17 +1,19 @@
-/* shapes.c: strided_bw, indexed_bw and vector_bw: puts and gets of many small pieces, as in paper 4, appendix H and I.
+/* shapes.c: strided_bw, indexed_bw and vector_bw: puts and gets of many small pieces, as in paper 4, appendix H and
+ * I.
  *
- * Elements of --element bytes (8) lie at a quarter of the density: one of payload, three of gap, on both sides. The
- * size is the payload. strided_bw describes the same transfer in 3, 8 and 32 dimensions, over which the number of
- * elements is spread as evenly as its factors permit, in the order of a C array: all of them are one loop, and a
- * library that finds that out is as fast in 32 dimensions as in 3. Beside it runs a loop in C that does the same
- * through plain pointers, or over a network a contiguous put of as many bytes.
+ * Elements of --element bytes (default 8) lie at a quarter of the density on both sides: one element of payload is
+ * followed by a gap of three elements. The size is the payload. strided_bw describes the same transfer in 3, 8 and
+ * 32 dimensions. The number of elements is distributed over the dimensions as evenly as its factors permit, in the
+ * order of a C array. All descriptions are equivalent to one loop, and a library that detects this is as fast in 32
+ * dimensions as in 3. The transfers are compared with a loop in C through plain pointers or, over a network, with a
+ * contiguous put of the same number of bytes.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "perf.h"
 
-#define GAP 4 /* elements from one to the next */
+#define GAP 4 /* distance between elements, in elements */
 #define DIMS 3
 
 static const unsigned dims_of[DIMS] = { 3, 8, 32 };
@@ -34,7 +36,7 @@ uint64_t perf_shape_bytes(uint64_t size)
 
 /* ---- descriptions ---- */
 
-/* Spread count over dims dimensions, the innermost last. */
+/* Distribute count over dims dimensions, the innermost last. */
 static void spread(uint64_t count, unsigned dims, size_t *counts)
 {
     uint64_t odd = count;
@@ -43,7 +45,7 @@ static void spread(uint64_t count, unsigned dims, size_t *counts)
     for (; odd % 2 == 0; odd /= 2)
         twos++;
     for (unsigned i = dims; i-- > 0;) {
-        unsigned bits = (twos + i) / (i + 1); /* as many for each that is left */
+        unsigned bits = (twos + i) / (i + 1); /* an equal number of bits for each remaining dimension */
 
         counts[i] = (size_t)1 << bits;
         twos -= bits;
@@ -102,7 +104,7 @@ static void forget(void)
 
 /* ---- kernels ---- */
 
-/* Transfers one by one, or windows of them that tern_quiet completes. */
+/* Transfers one by one, or in windows that tern_quiet completes. */
 static inline __attribute__((always_inline)) void repeat(struct perf_case *c, uint64_t iters, unsigned which, bool put)
 {
     tern_strided s = { .dims = dims_of[which],
@@ -212,7 +214,7 @@ static uint64_t repeats_of(const struct perf_case *c, uint64_t iters)
     return iters * (c->window > 0 ? c->window : 1);
 }
 
-/* By hand: what a program would write for elements of this length. */
+/* The loop by hand: the code that a program would contain for elements of this length. */
 static inline __attribute__((always_inline)) void by_hand(struct perf_case *c, uint64_t iters, size_t len, bool listed)
 {
     unsigned char *to = target_of(c), *from = c->p->local;
@@ -247,7 +249,7 @@ static void hand_indexed(struct perf_case *c, uint64_t iters)
     }
 }
 
-/* Lists of pieces have a length for each. */
+/* Copy a list of pieces by hand. Each piece has a length of its own. */
 static void hand_vector(struct perf_case *c, uint64_t iters)
 {
     unsigned char *to = target_of(c);
@@ -260,7 +262,7 @@ static void hand_vector(struct perf_case *c, uint64_t iters)
     }
 }
 
-/* As many bytes, side by side. */
+/* A contiguous put of the same number of bytes. */
 static void contiguous(struct perf_case *c, uint64_t iters)
 {
     for (uint64_t i = 0; i < iters; i++) {
@@ -275,9 +277,9 @@ static void contiguous(struct perf_case *c, uint64_t iters)
 
 /* ---- tests ---- */
 
-/* Whether memory holds elements, each followed by what was there before. The thread sanitizer does not see that a
- * barrier with the rank that put them orders these reads: it watches one process, and over the network a thread of this
- * one writes. */
+/* Return whether memory holds the elements, each followed by the previous content. The thread sanitizer does not see
+ * that a barrier with the rank that put the elements orders these reads: it watches one process, and over the
+ * network a thread of this process writes the elements. */
 static __attribute__((noinline, no_sanitize("thread"))) bool is_in_place(const unsigned char *memory, uint64_t span)
 {
     for (uint64_t i = 0; i < span; i++)
@@ -286,7 +288,7 @@ static __attribute__((noinline, no_sanitize("thread"))) bool is_in_place(const u
     return true;
 }
 
-/* Collective: see that a put of this kind brings every element to its place, and nothing else. */
+/* Collective. Verify that a put of this kind writes every element to its place, and nothing else. */
 static void verify(struct perf_case *c, void (*put)(struct perf_case *c, uint64_t iters))
 {
     struct perf *p = c->p;
@@ -302,7 +304,7 @@ static void verify(struct perf_case *c, void (*put)(struct perf_case *c, uint64_
         tern_abort(1, "tern-perf: data arrived damaged");
 }
 
-/* What a transfer is compared with: by hand through memory, side by side over the network. */
+/* Return the name of the comparison: the loop by hand through memory, the contiguous put over the network. */
 static const char *other_of(const struct perf_case *c)
 {
     return c->p->network ? "contiguous" : "hand";
@@ -318,7 +320,7 @@ static void figures(struct perf_case *c, size_t other, size_t get)
     perf_figure_ratio(c, other, 0, 1, c->p->network ? "ratio_to_contiguous" : "ratio_to_hand");
 }
 
-/* Whether elements of the length divide the payload. */
+/* Return whether the payload is a whole number of elements. */
 static bool fits(struct perf_case *c)
 {
     return c->size >= c->p->opt->element && c->size % c->p->opt->element == 0;

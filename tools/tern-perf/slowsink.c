@@ -1,18 +1,18 @@
-/* slowsink.c: slow_sink: what one slow receiver costs the others (paper 2).
+/* slowsink.c: slow_sink: the effect of one slow receiver on the others (paper 2).
  *
- * Rank 0 has a message for each of the others. Rank 1 stores what it receives slowly: after every TERN_MSG_WINDOW
- * chunks of TERN_MSG_CHUNK bytes (here WINDOW and CHUNK, the defaults) it is away for PAUSE. The others are healthy and
- * receive COUNT messages one after another. Three ways to move the data:
+ * Rank 0 has a message for each of the other ranks. Rank 1 stores its message slowly: after every TERN_MSG_WINDOW
+ * chunks of TERN_MSG_CHUNK bytes (here WINDOW and CHUNK, the defaults) it pauses for PAUSE. The other receivers are
+ * healthy and receive COUNT messages one after another. There are three ways to move the data:
  *
- *   rdrp   tagged messages: each receiver fetches chunks, a few at a time, when it gets round to it
- *   get    each receiver fetches the whole message by one get
- *   put    the source puts chunk after chunk, to all receivers in turn; a receiver has room for a window of chunks and
- *          tells the source when it has stored one. A put to who has no room is held up, and with it what the source
- *          would do next
+ *   rdrp   tagged messages: each receiver fetches a few chunks at a time, at its own pace
+ *   get    each receiver fetches the whole message with one get
+ *   put    the source puts chunk after chunk, to all receivers in turn; a receiver has buffers for a window of chunks and
+ *          tells the source when it has stored a chunk. If a receiver has no free buffer, the put to it blocks, and with
+ *          the put all later operations of the source
  *
- * Each runs without and with the slow transfer. healthy: bytes per second of all healthy receivers together while the
- * slow one is under way; keeps: what that is of their rate without it; slow: the rate of the slow one. A single get
- * cannot be slowed down: slow_get is more than the sink stores.
+ * Each way runs without and with the slow transfer. healthy: bytes per second of all healthy receivers together
+ * while the slow transfer is in progress; keeps: that rate as a fraction of their rate without the slow transfer;
+ * slow: the rate of the slow receiver. A single get cannot be slowed down: slow_get is more than the sink stores.
  */
 #include <stdio.h>
 #include <time.h>
@@ -31,11 +31,11 @@ enum way { RDRP, GET, PUT, WAYS };
 
 static const char *const names[WAYS] = { "rdrp", "get", "put" };
 
-/* One run: all ranks make it together. */
+/* One run, in which all ranks take part. */
 struct run {
     struct perf_case *c;
     enum way          way;
-    bool              slow; /* the slow transfer is under way too */
+    bool              slow; /* the slow transfer runs too */
 };
 
 static bool takes_part(const struct run *run, int rank)
@@ -104,7 +104,7 @@ static void take_puts(struct perf_case *c)
     }
 }
 
-/* Returns bytes per second. */
+/* Receive all messages of this rank. Returns bytes per second. */
 static double receive(const struct run *run)
 {
     struct perf_case *c = run->c;
@@ -142,7 +142,7 @@ static void send_tagged(const struct run *run)
         perf_must(tern_request_wait(&slow_one, TERN_FOREVER, NULL), "waiting for a message");
 }
 
-/* The next chunk to a rank. Holds up the source until the rank has room. */
+/* Put the next chunk to a rank. Blocks the source until the rank has a free buffer. */
 static void put_next(struct perf_case *c, int rank, uint64_t *sent)
 {
     struct perf *p = c->p;
@@ -186,7 +186,7 @@ static void serve(const struct run *run)
 
 static double healthy[WAYS][PERF_MAX_REPEAT], keeps[WAYS][PERF_MAX_REPEAT], slow[WAYS][PERF_MAX_REPEAT];
 
-/* Rates of all ranks. */
+/* Execute one run and collect the rates of all ranks. */
 static void once(const struct run *run, double *rates)
 {
     struct perf *p = run->c->p;

@@ -1,9 +1,9 @@
-/* tcp.c: what the machine's TCP can do between ranks 0 and 1 without libfabric and without Tern: the limit of tests
- * whose ranks reach each other over a network only.
+/* tcp.c: the performance of TCP between ranks 0 and 1 without libfabric and without Tern: the limit of tests whose
+ * ranks share only a network.
  *
- * One connection, opened with the memory of the test, through the loopback interface where both ranks are on one
- * machine and through the first other interface where they are not. Both sides look for data without sleeping, as ranks
- * that wait do. A message is one call of send; what the receiver does with it is nothing but to take it.
+ * There is one connection, opened together with the memory of the test. It uses the loopback interface if both ranks
+ * are on one machine, and the first other interface otherwise. Both sides poll for data without sleeping, like ranks
+ * that wait. A message is one call of send; the receiver reads and discards the message.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -23,11 +23,11 @@
 
 #define PATIENCE_MS 10000
 
-/* Where rank 1 can be reached. */
+/* The address of rank 1. */
 struct door {
-    uint64_t network; /* the same on ranks that share a loopback interface */
-    uint32_t address; /* in the network's order; 0: none but the loopback's */
-    uint16_t port;    /* likewise; 0: none */
+    uint64_t network; /* equal on ranks that share a loopback interface */
+    uint32_t address; /* in network byte order; 0: only the loopback address */
+    uint16_t port;    /* in network byte order; 0: none */
 };
 
 static void fail(const char *what)
@@ -38,7 +38,7 @@ static void fail(const char *what)
     tern_abort(1, text);
 }
 
-/* A number for the machine and its network namespace. */
+/* Return a number that identifies the machine and its network namespace. */
 static uint64_t network_number(void)
 {
     char        line[64] = "";
@@ -58,7 +58,7 @@ static uint64_t network_number(void)
     return number;
 }
 
-/* The first address that other machines may know. */
+/* Return the first address that other machines may reach. */
 static uint32_t outer_address(void)
 {
     struct ifaddrs *all = NULL;
@@ -133,7 +133,8 @@ void perf_tcp_close(struct perf *p)
     p->tcp = -1;
 }
 
-/* Nothing to read, or no room to write: look again, after others that share the core. */
+/* Prepare for a retry after a send or receive that would block. Yields the core if ranks share cores. Other errors
+ * end the job. */
 static void again(const struct perf *p, const char *what)
 {
     if (errno != EAGAIN && errno != EINTR)
@@ -154,7 +155,7 @@ static void send_all(const struct perf *p, const unsigned char *from, size_t len
     }
 }
 
-/* Take len bytes, of which the last room ones at most are kept. */
+/* Receive len bytes. Each read overwrites to, which has room bytes. */
 static void take_all(const struct perf *p, unsigned char *to, size_t room, uint64_t len)
 {
     while (len > 0) {
@@ -171,7 +172,7 @@ static void take_all(const struct perf *p, unsigned char *to, size_t room, uint6
 
 void perf_tcp_pingpong(struct perf_case *c, uint64_t iters)
 {
-    size_t len = c->size > 0 ? c->size : 1; /* nothing cannot be sent */
+    size_t len = c->size > 0 ? c->size : 1; /* send needs at least one byte */
 
     for (uint64_t i = 0; i < iters; i++) {
         if (c->p->rank != 0)
@@ -182,7 +183,7 @@ void perf_tcp_pingpong(struct perf_case *c, uint64_t iters)
     }
 }
 
-/* Messages one way; a byte comes back for all of them. */
+/* Send messages in one direction; the receiver answers with one byte for all of them. */
 static void stream(struct perf_case *c, uint64_t iters, int sender)
 {
     uint64_t messages = iters * (c->window > 0 ? c->window : 1);

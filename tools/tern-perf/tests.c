@@ -1,5 +1,5 @@
-/* tests.c: the table of all tests: what each measures, in which unit, over which sizes, and what limits it. A new test
- * is a row here and a function in a file of its own. */
+/* tests.c: the table of all tests: what each test measures, in which unit, over which sizes, and its limit. A new
+ * test is a row here and a function in a file of its own. */
 #include <string.h>
 
 #include "perf.h"

@@ -1,12 +1,13 @@
-/* trigger.c: trigger_lat: a put that a counter triggers, from the call that describes it to its completion, beside a
- * plain one; and an addition that is triggered, which is the engine alone. trigger_chain: a chain of puts of 8 bytes,
- * each triggered by the completion of the one before, for each of them; the same while the program only reads the
- * counter; and puts that the program starts one after the other. */
+/* trigger.c: trigger_lat: the time of a put that a counter triggers, from the call that describes the put to its
+ * completion, compared with a plain put; and the time of a triggered addition, which involves only the trigger
+ * engine. trigger_chain: the time per put of a chain of 8-byte puts, each triggered by the completion of the put
+ * before; the same while the program only reads the counter; and puts that the program starts one after the other.
+ */
 #include <sched.h>
 
 #include "perf.h"
 
-static tern_counter *counter, *other; /* until tern_finalize */
+static tern_counter *counter, *other; /* kept until tern_finalize */
 
 static void prepare(struct perf *p)
 {
@@ -60,7 +61,7 @@ void perf_trigger_lat(struct perf_case *c)
     perf_figure_time(c, 2, 1, "addition");
 }
 
-/* Describe a chain and let it begin. */
+/* Describe a chain and trigger its first put. */
 static void begin(struct perf_case *c)
 {
     perf_must(tern_counter_set(counter, 0), "set");
@@ -77,7 +78,7 @@ static void chain(struct perf_case *c, uint64_t iters)
     }
 }
 
-/* Nothing but reading it: the thread beside the program does the rest. */
+/* The program only reads the counter; Tern's helper thread drives the chain. */
 static void chain_beside(struct perf_case *c, uint64_t iters)
 {
     for (uint64_t i = 0; i < iters; i++) {

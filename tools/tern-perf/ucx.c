@@ -1,12 +1,12 @@
-/* ucx.c: how compare runs ucx_perftest and reads what it prints.
+/* ucx.c: how compare runs ucx_perftest and parses its output.
  *
- * ucx_perftest gives the mean of a run where the other programs give medians of short slices, so that one interruption
- * would count against UCX alone. A batch of short runs, as many as the others have slices and as long, between one
- * server and one client, has a median too, and that is what is kept.
+ * ucx_perftest prints the mean of a run, whereas the other programs print medians of short slices, so that one
+ * interruption would affect only UCX. Therefore one server and one client execute a batch of short runs, with the
+ * number and length of the other programs' slices, and the median of the batch is stored.
  *
- * Of its CSV the operations per second are used: its put_lat, tag_lat and am_lat are ping-pongs, so a time per
- * operation there is half a round trip, and its MB/s are of 2^20 bytes, which is why they are not used. UCX counts as
- * two programs: UCP, its interface for programs, and UCT, the transport below it.
+ * The operations per second of the CSV are used. The put_lat, tag_lat and am_lat of ucx_perftest are ping-pongs, so
+ * their time per operation is half a round trip; its MB/s count 2^20 bytes and are not used. UCX counts as two
+ * programs: UCP, the interface for applications, and UCT, the transport layer below UCP.
  */
 #define _GNU_SOURCE
 #include <inttypes.h>
@@ -17,13 +17,13 @@
 
 #include "compare.h"
 
-#define RUNS 5           /* of a batch */
+#define RUNS 5           /* runs in a batch */
 #define WORD 8           /* bytes of an atomic operation */
-#define UCT_SMALLEST 8   /* bytes: UCT's active messages have a header of this size, which counts */
-#define UCT_SHORT 64     /* up to here its messages are short */
-#define UCT_LONGEST 8192 /* bytes that one of its messages can have */
+#define UCT_SMALLEST 8   /* bytes: UCT's active messages have a header of this size, which is part of the size */
+#define UCT_SHORT 64     /* bytes: longest short message of UCT */
+#define UCT_LONGEST 8192 /* bytes: longest message of UCT */
 
-/* Operations and bytes of a run, at most: it is to take about 10 ms. */
+/* Maximum number of operations and of bytes in a run, which should take about 10 ms. */
 #define MEMORY_OPERATIONS 50000
 #define MEMORY_BYTES (1u << 28)
 #define NET_OPERATIONS 1000
@@ -35,8 +35,8 @@ static bool is_uct(const struct runner *runner)
     return strcmp(runner->link, "uct") == 0;
 }
 
-/* The median of the operations per second of all runs; 0: something is missing. The head ends in overall_mr; the lines
- * behind it begin with the name of a run and end in what is wanted. */
+/* Return the median of the operations per second of all runs, or 0 if the output is incomplete. The head ends in
+ * overall_mr; each line after it begins with the name of a run and ends with the number of operations per second. */
 static double median_rate(const char *text)
 {
     const char *line = text != NULL ? strstr(text, "overall_mr\n") : NULL;
@@ -62,7 +62,7 @@ static void keep(const struct runner *runner, const struct compare_test *test, u
     compare_keep(test, runner, size, test->ucx_metric, value);
 }
 
-/* Write the batch: the same line for each run. Returns false after a message. */
+/* Write the batch file: the same line for each run. Returns false after printing a message. */
 static bool write_batch(int fd, const struct runner *runner, const struct compare_test *test,
                         const struct perf_options *o, uint64_t size)
 {
@@ -87,7 +87,7 @@ static bool write_batch(int fd, const struct runner *runner, const struct compar
     return fclose(f) == 0;
 }
 
-/* Run the batch between a server and a client. Returns the median rate, or 0 after a message. */
+/* Run the batch between a server and a client. Returns the median rate, or 0 after printing a message. */
 static double run_batch(const struct runner *runner, const struct compare_test *test, const struct perf_options *o,
                         const char *batch)
 {
