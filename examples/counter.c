@@ -1,10 +1,11 @@
-/* counter.c: tasks handed out by a shared counter, and the best result kept, by atomic operations.
+/* counter.c: a shared counter hands out tasks, and a shared maximum stores the best result, both by atomic
+ * operations.
  *
  *     ternrun -n 4 counter
  *
- * Rank 0 owns a counter and a maximum. Every rank takes the next task by a fetch-and-add on the counter, works on it,
- * and offers its result to the maximum without waiting. Nobody asks rank 0 for anything: it works on tasks like the
- * others.
+ * Rank 0 owns a counter and a maximum. Every rank takes the next task by a fetch-and-add on the counter, works on
+ * the task, and updates the maximum with its result without waiting. Rank 0 does not have to serve the other ranks:
+ * it works on tasks like the others.
  */
 #include <stdio.h>
 #include <tern.h>
@@ -19,7 +20,7 @@ enum { NEXT = 0, BEST = 64 }; /* offsets in rank 0's part */
 
 #define TASKS 1000u
 
-/* How many steps the Collatz sequence from n takes. */
+/* Return the number of steps of the Collatz sequence from n. */
 static uint64_t work(uint64_t n)
 {
     uint64_t steps = 0;
@@ -48,7 +49,7 @@ int main(void)
                               &(tern_atomic_args){ .op = TERN_ATOMIC_MAX, .operand = &result }));
         CHECK(tern_atomic_fadd_u64(TERN_WORLD, domain, region, 0, NEXT, 1, &task));
     }
-    CHECK(tern_barrier(TERN_WORLD)); /* completes what was not waited for */
+    CHECK(tern_barrier(TERN_WORLD)); /* completes the outstanding updates of the maximum */
     CHECK(tern_atomic_get_u64(TERN_WORLD, domain, region, 0, BEST, &result));
     CHECK(tern_atomic_domain_info(domain, &info));
     printf("rank %d did %llu of %u tasks; the best took %llu steps (%s: %s)\n", tern_rank(), (unsigned long long)done,

@@ -1,11 +1,11 @@
-/* exchange.c: tagged messages: a farm of work, and a long message to the neighbour.
+/* exchange.c: tagged messages: a task farm, and a long message to the neighbour.
  *
  *     ternrun -n 4 exchange
  *
- * Rank 0 hands out numbers and takes results from whoever has one (any source); the tag says what a message is. The
- * others answer until they are told to stop. Then each rank sends 4 MiB to its right neighbour and receives as much
- * from its left one: the receiver fetches such a message in chunks, so both calls may be started before either is
- * waited for.
+ * Rank 0 hands out numbers and receives results from any source; the tag tells the type of a message. The other
+ * ranks answer until they receive a stop message. Then each rank sends 4 MiB to its right neighbour and receives 4
+ * MiB from its left neighbour. The receiver fetches such a long message in chunks, so a program should start both
+ * calls before it waits for either.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,10 @@
-/* histogram.c: counts of all ranks added up in one array by accumulates, and a line of output at a time by a mutex.
+/* histogram.c: adds up the counts of all ranks in one array by accumulates, and prints one line at a time under a
+ * mutex.
  *
  *     ternrun -n 4 histogram
  *
- * Every rank counts for itself and then adds its counts to those of rank 0, all at the same time: each sum is exact.
- * Then each rank says what it did, one after the other, in whatever order they come.
+ * Every rank counts locally and then adds its counts to those of rank 0. All ranks add at the same time, and each
+ * sum is exact. Then each rank reports what it did, one rank after the other, in any order.
  */
 #include <stdio.h>
 #include <tern.h>
@@ -26,7 +27,7 @@ int main(void)
     uint32_t         seed;
 
     CHECK(tern_init());
-    CHECK(tern_region_alloc(TERN_WORLD, sizeof(counts), NULL, &region)); /* all 0 */
+    CHECK(tern_region_alloc(TERN_WORLD, sizeof(counts), NULL, &region)); /* initially all 0 */
     CHECK(tern_mutex_create(TERN_WORLD, 1, &mutexes));
     seed = (uint32_t)tern_rank() + 1;
     for (int i = 0; i < EACH; i++) {

@@ -1,11 +1,11 @@
-/* race.c: a race that relaxed ordering permits, and that chaos shows: docs/chaos.md tells how it is found.
+/* race.c: a race that relaxed ordering permits, and that chaos exposes: docs/chaos.md explains how to find it.
  *
  *     ternrun -n 3 race [relaxed|strict|fence]
  *
- * A datum lives at its home, the last rank. Rank 0 gets it, adds one, puts it back and sets a flag, which lies at home
- * too; rank 1 waits for the flag and gets the datum. With relaxed ordering the flag may be delivered before the datum,
- * and rank 1 then reads the old one. A strict context keeps the order of operations to one rank; so does a tern_fence
- * between the two puts. The steps have the numbers of paper 1, figure 7.
+ * A datum is stored at its home, the last rank. Rank 0 gets the datum, adds one, puts it back and sets a flag, which
+ * is also stored at home. Rank 1 waits for the flag and gets the datum. With relaxed ordering the flag may be
+ * delivered before the datum, and rank 1 then reads the old value. A strict context keeps the operations to one rank
+ * in order; so does a tern_fence between the two puts. The steps have the numbers of paper 1, figure 7.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ enum { DATUM = 0, FLAG = 64 }; /* offsets in the home's part */
 
 #define ROUNDS 1000u
 
-/* Rank 0: a new value, then the flag that announces it. */
+/* Rank 0: put a new value, then the flag that announces it. */
 static void update(tern_ctx *ctx, tern_region *region, int home, uint64_t round, bool fence)
 {
     uint64_t datum;
@@ -36,7 +36,7 @@ static void update(tern_ctx *ctx, tern_region *region, int home, uint64_t round,
     CHECK(tern_quiet(ctx));
 }
 
-/* Rank 1: wait for the flag, then look at what it announces. Returns whether that was the old value. */
+/* Rank 1: wait for the flag, then get the datum. Returns whether the datum was the old value. */
 static bool read_stale(tern_ctx *ctx, tern_region *region, int home, uint64_t round)
 {
     uint64_t flag, datum;

@@ -1,11 +1,11 @@
-/* relay.c: a token passed around by notified puts, a counter of passes by signals.
+/* relay.c: a token that travels around the ranks by notified puts, and a counter of passes by signals.
  *
  *     ternrun -n 4 relay
  *
- * Each rank waits for a notification from its left neighbour, adds its rank to the sum that came with it, and puts it
- * to its right neighbour with the next tag: data and notification are one message. Nobody polls memory, and nobody
- * waits for an acknowledgement. Meanwhile every pass adds 1 to a word of rank 0, which waits until all have been
- * counted.
+ * Each rank waits for a notification from its left neighbour, adds its rank to the sum that arrived with the
+ * notification, and puts the sum to its right neighbour with the next tag. Data and notification are one message. No
+ * rank polls memory, and no rank waits for an acknowledgement. Meanwhile every pass adds 1 to a word of rank 0, and
+ * rank 0 waits until all passes have been counted.
  */
 #include <stdio.h>
 #include <tern.h>
@@ -36,7 +36,7 @@ int main(void)
     CHECK(tern_notice_init(TERN_WORLD, region, (me + ranks - 1) % ranks, TERN_ANY_TAG, 1, &from_left));
     count.region = region;
     for (uint32_t lap = 0; lap < LAPS; lap++) {
-        if (me > 0 || lap > 0) { /* rank 0 begins */
+        if (me > 0 || lap > 0) { /* rank 0 starts the first lap */
             CHECK(tern_notice_start(from_left));
             CHECK(tern_notice_wait(from_left, TERN_FOREVER, &info));
             CHECK(tern_get_u64(TERN_WORLD, region, me, SUM, &sum));
@@ -47,7 +47,7 @@ int main(void)
     }
     CHECK(tern_quiet(TERN_WORLD));
     if (me == 0) {
-        CHECK(tern_notice_start(from_left)); /* the last lap comes home */
+        CHECK(tern_notice_start(from_left)); /* the token returns from the last lap */
         CHECK(tern_notice_wait(from_left, TERN_FOREVER, &info));
         CHECK(tern_get_u64(TERN_WORLD, region, me, SUM, &sum));
         CHECK(tern_signal_wait(TERN_WORLD, region, PASSES, TERN_GE, (uint64_t)ranks * LAPS, TERN_FOREVER, &passes));

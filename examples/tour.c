@@ -1,5 +1,7 @@
-/* tour.c: what Tern does, in one short program. Each rank puts to its neighbour, gets back what it put, sends a large
- * block of private memory without waiting and uses its event, and reports. Run it under ternrun; `make demo` does. */
+/* tour.c: a short tour of Tern. Each rank puts data to its neighbour, gets the data back, starts a nonblocking put
+ * of a large block of private memory and completes it with an event, and reports. Run this program under ternrun,
+ * for example with `make demo`.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +46,7 @@ static void greet(tern_region *region, int left, int right)
     snprintf(line, sizeof(line), "hello from rank %d", tern_rank());
     check(tern_put(TERN_WORLD, region, right, 0, line, 64), "tern_put");
     check(tern_barrier(TERN_WORLD), "tern_barrier");
-    memcpy(here, tern_region_ptr(region, tern_rank()), sizeof(here) - 1); /* one's own part is plain memory */
+    memcpy(here, tern_region_ptr(region, tern_rank()), sizeof(here) - 1); /* a rank's own part is plain memory */
     check(tern_get(TERN_WORLD, region, right, 0, back, sizeof(back)), "tern_get");
     snprintf(line, sizeof(line), "my part holds \"%.40s\" (put by rank %d); rank %d holds \"%.40s\"", here, left, right,
              back);
@@ -64,7 +66,7 @@ static void send_block(tern_region *region, int left, int right)
     memset(source, 'a' + tern_rank() % 26, BLOCK);
     check(tern_put_nb(TERN_WORLD, region, right, 4096, source, BLOCK, &done), "tern_put_nb");
     while ((st = tern_event_test(&done)) == TERN_PENDING)
-        ; /* room for work of one's own */
+        ; /* a program can compute here */
     check(st, "tern_event_test");
     check(tern_barrier(TERN_WORLD), "tern_barrier");
     for (size_t i = 0; i < BLOCK; i++)

@@ -1,8 +1,9 @@
-/* transpose.c: transposes a matrix whose rows are spread over the ranks. Each rank puts a block of its rows to each
- * rank, where they are columns: one strided put for each block, transposed on the way. Then every rank checks what it
- * got.
+/* transpose.c: transposes a matrix whose rows are distributed over the ranks. Each rank puts a block of its rows to
+ * each rank, where the rows become columns. Each block is one strided put, which transposes the block on the way.
+ * Then every rank checks its rows of the result.
  *
- * Usage: transpose [N], for N by N doubles. */
+ * Usage: transpose [N], for N by N doubles.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <tern.h>
@@ -13,7 +14,7 @@
             tern_abort(1, tern_error_detail()); \
     } while (0)
 
-/* The first row of a rank; its last is before the first of the next. */
+/* Return the first row of a rank. The rank's last row precedes the first row of the next rank. */
 static size_t first_row(size_t n, int rank)
 {
     return n * (size_t)rank / (size_t)tern_size();
@@ -24,13 +25,13 @@ static double element(size_t row, size_t column)
     return (double)row * 1e6 + (double)column;
 }
 
-/* Put the block of my rows that has the columns of a rank into that rank's rows. */
+/* Put the block of this rank's rows that has the columns of a rank into the rows of that rank. */
 static void put_block(tern_region *region, int rank, const double *rows, size_t n)
 {
     size_t       mine = first_row(n, tern_rank()), theirs = first_row(n, rank), line = n * sizeof(double);
     size_t       count[] = { first_row(n, tern_rank() + 1) - mine, first_row(n, rank + 1) - theirs };
-    ptrdiff_t    here[] = { (ptrdiff_t)line, sizeof(double) }; /* to the next row, to the next column */
-    int64_t      there[] = { sizeof(double), (int64_t)line };  /* where it is the next column, the next row */
+    ptrdiff_t    here[] = { (ptrdiff_t)line, sizeof(double) }; /* distance to the next row, to the next column */
+    int64_t      there[] = { sizeof(double), (int64_t)line };  /* at the target: to the next column, to the next row */
     tern_strided block = { .dims = 2,
                            .element = sizeof(double),
                            .count = count,
@@ -42,7 +43,7 @@ static void put_block(tern_region *region, int rank, const double *rows, size_t 
     CHECK(tern_put_strided_nbi(TERN_WORLD, region, rank, &block));
 }
 
-/* How many elements of my rows of the transposed matrix are not as they should be. */
+/* Return how many elements of this rank's rows of the transposed matrix are wrong. */
 static size_t count_wrong(const double *rows, size_t n)
 {
     size_t first = first_row(n, tern_rank()), wrong = 0;
@@ -69,9 +70,9 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < rows * n; i++)
         matrix[i] = element(first + i / n, i % n);
 
-    /* As many rows as any rank has: all ask for the same. */
+    /* The largest number of rows of any rank, because all ranks must request the same size. */
     CHECK(tern_region_alloc(TERN_WORLD, (n / (size_t)tern_size() + 1) * n * sizeof(double) + 1, NULL, &region));
-    for (int i = 1; i <= tern_size(); i++) /* each rank begins with its neighbour */
+    for (int i = 1; i <= tern_size(); i++) /* each rank starts with its neighbour */
         put_block(region, (tern_rank() + i) % tern_size(), matrix, n);
     CHECK(tern_quiet(TERN_WORLD));
     CHECK(tern_barrier(TERN_WORLD));

@@ -1,9 +1,10 @@
-/* trigger.c: a message of many chunks that the receiver fetches at its own pace, while it computes.
+/* trigger.c: triggered gets: a rank fetches a large array in chunks at its own pace, while it computes.
  *
  *     ternrun -n 2 trigger
  *
- * Each rank gets a large array from its right neighbour in chunks, at most four at a time: get number i waits until i -
- * 3 earlier ones have completed. The rank describes all of that once, and then computes; Tern starts each get in time.
+ * Each rank gets a large array from its right neighbour in chunks, with at most four gets outstanding: get number i
+ * waits until i - 3 earlier gets have completed. The rank describes all gets once, and then computes; Tern starts
+ * each get when its threshold is reached.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +18,7 @@
 
 enum { CHUNKS = 256, CHUNK = 4096, AT_A_TIME = 4 };
 
-/* Something to do: how many primes there are below n. */
+/* Some computation: return the number of primes below n. */
 static unsigned primes(unsigned n)
 {
     unsigned found = 0;
@@ -61,7 +62,7 @@ int main(void)
         }
         CHECK(tern_get_with(TERN_WORLD, region, right, i * CHUNK, copy + i * CHUNK, CHUNK, &opts));
     }
-    found = primes(200000); /* no call of Tern */
+    found = primes(200000); /* calls no function of Tern */
     CHECK(tern_counter_read(arrived, &early, NULL));
     CHECK(tern_counter_wait(arrived, CHUNKS, TERN_FOREVER));
 

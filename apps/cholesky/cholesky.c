@@ -1,4 +1,4 @@
-/* cholesky.c: the matrix, the tasks and their order, the tree of each tile, the residual. See cholesky.h. */
+/* cholesky.c: the matrix, the tasks and their order, the broadcast tree of each tile, the residual. See cholesky.h. */
 #include "cholesky/cholesky.h"
 
 #include <cblas.h>
@@ -13,7 +13,7 @@
 #include "common/job.h"
 
 extern void dpotrf_(const char *uplo, const int *n, double *a, const int *lda, int *info); /* LAPACK, in OpenBLAS */
-extern int  blas_thread_shutdown_(void) __attribute__((weak)); /* of those OpenBLAS that have threads of their own */
+extern int  blas_thread_shutdown_(void) __attribute__((weak)); /* in builds of OpenBLAS that have their own threads */
 
 static int tiles = 32, side = 32;
 
@@ -34,7 +34,7 @@ static const struct cholesky_style *const styles[] = { &cholesky_notified, &chol
 static struct cholesky              c;
 static const struct cholesky_style *style;
 
-/* ---- who has what, and who gets it from whom ---- */
+/* ---- ownership and broadcast trees ---- */
 
 static int owner(int row)
 {
@@ -45,7 +45,7 @@ static int row_of(int number)
 {
     int row = (int)(sqrt(2.0 * number + 0.25) - 0.5);
 
-    row -= cholesky_number(row, 0) > number; /* where the root was rounded */
+    row -= cholesky_number(row, 0) > number; /* correct the rounding of the square root */
     row += cholesky_number(row + 1, 0) <= number;
     return row;
 }
@@ -54,7 +54,7 @@ int cholesky_next(const struct cholesky *chol, int number, int to[2])
 {
     int row = row_of(number), place, count = 0;
 
-    if (row == chol->tiles - 1) /* the last row: nobody needs it */
+    if (row == chol->tiles - 1) /* no other rank needs the last row */
         return 0;
     place = (job_rank - owner(row) + job_size) % job_size; /* in a tree whose root is 0 */
     for (int next = 2 * place + 1; next <= 2 * place + 2 && next < job_size; next++)
@@ -86,7 +86,7 @@ static void update(int m, int k, int n)
                     1, tile(m, k), side);
 }
 
-/* What is left to do for tile(m, k) when everything on its left has been taken off. */
+/* Finish tile(m, k) after all updates from the tiles on its left. */
 static void solve(int m, int k)
 {
     int info = 0;
@@ -98,11 +98,11 @@ static void solve(int m, int k)
                     tile(m, k), side);
     if (info != 0)
         job_fail("dpotrf says that the matrix is not positive definite");
-    for (int j = 1; m == k && j < side; j++) /* above the diagonal L has nothing, and dpotrf leaves what was there */
+    for (int j = 1; m == k && j < side; j++) /* dpotrf does not clear the part above the diagonal */
         memset(tile(k, k) + j * side, 0, (size_t)j * sizeof(double));
 }
 
-/* Take in what comes until the tile is here. */
+/* Receive and forward tiles until this rank has the tile. */
 static void need(int row, int column)
 {
     while (!c.here[cholesky_number(row, column)])
@@ -113,7 +113,7 @@ static void run(void)
 {
     for (int k = 0; k < tiles; k++) {
         for (int m = k + (job_rank - owner(k) + job_size) % job_size; m < tiles; m += job_size) {
-            while (style->take(&c, false)) /* others may wait for this rank to give it on */
+            while (style->take(&c, false)) /* other ranks may wait for this rank to forward the tile */
                 ;
             for (int n = 0; n < k; n++) {
                 need(k, n);
@@ -131,7 +131,7 @@ static void run(void)
     style->finish();
 }
 
-/* After a run: the tiles of other ranks are here. */
+/* Must be called after a run, when the tiles of other ranks have arrived. */
 static void alone(void)
 {
     for (int k = 0; k < tiles; k++) {
@@ -145,7 +145,8 @@ static void alone(void)
 
 /* ---- the matrix ---- */
 
-/* Element (i, j) of A: symmetric, between -1/2 and 1/2 off the diagonal, and positive definite for what is on it. */
+/* Return element (i, j) of A. A is symmetric, its elements off the diagonal lie between -1/2 and 1/2, and its
+ * diagonal makes A positive definite. */
 static double element(int i, int j)
 {
     uint64_t low = (uint64_t)(i < j ? i : j), high = (uint64_t)(i < j ? j : i);
@@ -166,9 +167,9 @@ static void open_style(int number)
 {
     size_t count = (size_t)cholesky_number(tiles, 0);
 
-    openblas_set_num_threads(1); /* the ranks are what runs in parallel */
+    openblas_set_num_threads(1); /* the parallelism comes from the ranks */
     if (blas_thread_shutdown_)
-        blas_thread_shutdown_(); /* it has begun threads by now, which look for work for some time before they sleep */
+        blas_thread_shutdown_(); /* it has started threads by now, which spin for some time before they sleep */
     c = (struct cholesky){ .tiles = tiles, .side = side, .bytes = (size_t)side * (size_t)side * sizeof(double) };
     c.here = app_memory(count * sizeof(bool));
     style = styles[number];
@@ -205,7 +206,7 @@ static double *witness(void)
     return owner(tiles - 1) == job_rank ? tile(tiles - 1, 0) : NULL;
 }
 
-/* The largest element of A - L L' in the rows of this rank. */
+/* Return the largest element of A - L L' in the rows of this rank. */
 static double residual(void)
 {
     double *rest = app_memory(c.bytes), most = 0;
@@ -224,7 +225,7 @@ static double residual(void)
     return most;
 }
 
-/* In units of the rounding error of one multiplication, times the order of the matrix. */
+/* Check the residual in units of the rounding error of one multiplication, times the order of the matrix. */
 static bool check(char *verdict, size_t size)
 {
     double n = (double)tiles * side, scaled = job_max(residual()) / (DBL_EPSILON * n * n);

@@ -1,4 +1,4 @@
-/* message.c: tiles by messages. Where a message goes is not known before it has been looked at: probe, then receive. */
+/* message.c: tiles by messages. The receiver must probe for the tag of a message before it knows the receive buffer. */
 #include <stdlib.h>
 
 #include "cholesky/cholesky.h"

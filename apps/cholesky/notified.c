@@ -1,4 +1,4 @@
-/* notified.c: tiles by notified puts. The tag is the number of the tile; one request takes all that come. */
+/* notified.c: tiles by notified puts. The tag is the number of the tile; one request matches all notifications. */
 #include "cholesky/cholesky.h"
 #include "common/check.h"
 

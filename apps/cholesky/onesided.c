@@ -1,16 +1,17 @@
-/* onesided.c: tiles by puts that tell nobody. The source knows where a tile goes; the trouble is to tell the target
- * which one has come. Each rank has a list for that: who has put a tile takes the next free line by a fetch-and-add on
- * the target's count of lines, and writes the number of the tile there when the tile is in place. The target looks at
- * its next line. */
+/* onesided.c: tiles by plain puts without notifications. The source knows the address of a tile, but the target must
+ * learn which tile has arrived. For this, each rank has a list. A source that has put a tile reserves the next free
+ * line by a fetch-and-add on the target's count of lines, and writes the number of the tile to the line after the
+ * tile. The target polls its next line.
+ */
 #include <string.h>
 
 #include "cholesky/cholesky.h"
 #include "common/check.h"
 
 static tern_region *region;
-static uint64_t     taken, list; /* where in each rank's part the count and the lines are: behind the tiles */
-static uint64_t    *lines;       /* this rank's; 1 + the number of a tile; 0: nothing yet */
-static int          count, next; /* of all lines; of the one that is looked at */
+static uint64_t     taken, list; /* offsets of the count and of the lines in each rank's part, after the tiles */
+static uint64_t    *lines;       /* this rank's lines; 1 + the number of a tile; 0: empty */
+static int          count, next; /* the number of lines; the line that is polled */
 
 static void *onesided_begin(const struct cholesky *c, size_t bytes)
 {
@@ -32,7 +33,7 @@ static void put_all(const struct cholesky *c, int number, const int *to, int ran
 
         CHECK(tern_put_nbi(TERN_WORLD, region, to[i], cholesky_offset(c, number), cholesky_tile(c, number), c->bytes));
         CHECK(tern_fadd_u64(TERN_WORLD, region, to[i], taken, 1, &line));
-        CHECK(tern_fence(TERN_WORLD)); /* the tile before its number */
+        CHECK(tern_fence(TERN_WORLD)); /* the tile must arrive before its number */
         CHECK(tern_put_u64(TERN_WORLD, region, to[i], list + line * sizeof(uint64_t), (uint64_t)number + 1));
     }
 }
@@ -50,7 +51,7 @@ static bool onesided_take(struct cholesky *c, bool wait)
 
     if (wait)
         await_word(&lines[next], 1);
-    /* acquire: the tile. Pairs with the fence before its number was put. */
+    /* acquire: the tile is visible. Pairs with the fence between the put of the tile and the put of its number. */
     number = (int)__atomic_load_n(&lines[next], __ATOMIC_ACQUIRE) - 1;
     if (number < 0)
         return false;
@@ -60,7 +61,7 @@ static bool onesided_take(struct cholesky *c, bool wait)
     return true;
 }
 
-/* Nobody puts anything more before the next barrier: all tiles have come. */
+/* All tiles have arrived, so no rank puts anything more before the next barrier. */
 static void onesided_finish(void)
 {
     CHECK(tern_quiet(TERN_WORLD));

@@ -31,7 +31,7 @@ void *app_memory(size_t bytes)
 
 /* ---- the command line ---- */
 
-/* Say what is wrong with the command line, once. */
+/* Print what is wrong with the command line, on rank 0 only. */
 static __attribute__((format(printf, 1, 2))) void complain(const char *format, ...)
 {
     va_list args;
@@ -143,7 +143,7 @@ static double median(double *times, int n)
     return (times[n / 2] + times[(n - 1) / 2]) / 2;
 }
 
-/* Run, and check, until a run is wrong. */
+/* Run and check repeatedly. Stops at the first incorrect run and returns false. */
 static bool run_all(const struct app *app, double *times, char *verdict, size_t size)
 {
     bool correct = true;
@@ -191,7 +191,7 @@ int app_main(const struct app *app, int argc, char **argv)
                median(alone, runs) / median(times, runs));
     if (job_rank == 0)
         printf("verdict     %s: %s\n", correct ? "correct" : "WRONG", verdict);
-    fflush(stdout); /* before a rank ends with an error, for which the launcher may end the others */
+    fflush(stdout); /* before a rank exits with an error, upon which the launcher may end the others */
     app->close();
     job_end();
     return correct ? 0 : 1;

@@ -1,4 +1,4 @@
-/* job_mpi.c: see job.h. A job of MPI. */
+/* job_mpi.c: implements job.h with MPI. */
 #include <mpi.h>
 #include <stdio.h>
 

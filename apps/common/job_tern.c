@@ -1,4 +1,4 @@
-/* job_tern.c: see job.h. A job of Tern. */
+/* job_tern.c: implements job.h with Tern. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-/* message_mpi.c: see message.h. */
+/* message_mpi.c: implements message.h with MPI. */
 #include <mpi.h>
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-/* message_tern.c: see message.h. */
+/* message_tern.c: implements message.h with Tern's tagged messages. */
 #include <stdlib.h>
 
 #include "common/check.h"
@@ -51,7 +51,7 @@ void message_receive(int from, int tag, void *data, size_t bytes)
         job_fail("a message has another length than was expected");
 }
 
-/* Whether there is one before the deadline. */
+/* Return whether a message arrives before the deadline. */
 static bool probe(tern_deadline deadline, int *from, int *tag)
 {
     tern_message_info info;

@@ -1,9 +1,10 @@
-/* notified.c: the wavefront by notified puts: each value goes to where it is needed, and its target is told. The tag is
- * the row: puts may overtake each other. Row 0 is the corner.
+/* notified.c: the wavefront by notified puts: each value is put to its destination, and its target is notified. The
+ * tag is the row, because puts may overtake each other. Row 0 is the corner.
  *
- * Nobody waits for its own puts before the end: a rank writes what it has put again when the next iteration has come to
- * it, which begins with the corner, and the corner was put when the last rank had been notified of all that depends on
- * it. */
+ * No rank waits for its own puts before the end. A rank overwrites a value that it has put only after the next
+ * iteration has reached it. That iteration begins with the corner, and the corner was put after the last rank had
+ * been notified of all values that it depends on.
+ */
 #include <stdlib.h>
 
 #include "common/app.h"
@@ -12,7 +13,7 @@
 
 static tern_region *region;
 static tern_notice *any;
-static int         *came; /* [row] how often it has come */
+static int         *came; /* [row] the number of notifications received */
 
 static void *notified_begin(const struct stencil *s, size_t bytes)
 {
@@ -22,7 +23,7 @@ static void *notified_begin(const struct stencil *s, size_t bytes)
     return tern_region_ptr(region, tern_rank());
 }
 
-/* Take what comes until it is the row, for the count-th time. */
+/* Consume notifications until the row has arrived for the count-th time. */
 static void await(size_t row, int count)
 {
     while (came[row] < count) {

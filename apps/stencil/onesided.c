@@ -1,11 +1,12 @@
-/* onesided.c: the wavefront by puts that tell nobody. So a second put follows the first: it counts, in a word of the
- * target, what has been put before; a fence between the two keeps them in order; and the target looks at the word until
- * it has the count of the row. */
+/* onesided.c: the wavefront by plain puts without notifications. A second put follows each value and writes the
+ * number of values put so far to a word of the target. A fence between the two puts keeps them in order. The target
+ * polls the word until it has reached the count of the row.
+ */
 #include "common/check.h"
 #include "stencil/stencil.h"
 
 static tern_region *region;
-static uint64_t     halo_count, corner_count; /* where in each rank's part the words are: behind the grid */
+static uint64_t     halo_count, corner_count; /* offsets of the words in each rank's part, after the grid */
 
 static void *onesided_begin(const struct stencil *s, size_t bytes)
 {
@@ -19,13 +20,13 @@ static void *onesided_begin(const struct stencil *s, size_t bytes)
 static void put_counted(int rank, uint64_t offset, const double *value, uint64_t counter, uint64_t count)
 {
     CHECK(tern_put_nbi(TERN_WORLD, region, rank, offset, value, sizeof(*value)));
-    CHECK(tern_fence(TERN_WORLD)); /* the value before its count */
+    CHECK(tern_fence(TERN_WORLD)); /* the value must arrive before its count */
     CHECK(tern_put_u64(TERN_WORLD, region, rank, counter, count));
 }
 
 static void onesided_run(const struct stencil *s, int rank)
 {
-    static uint64_t rows, corners; /* since the region was made: the words are never set back */
+    static uint64_t rows, corners; /* since the region was created: the words are never reset */
     const uint64_t *halos_here = (const uint64_t *)(const void *)((char *)s->grid + halo_count);
     const uint64_t *corners_here = (const uint64_t *)(const void *)((char *)s->grid + corner_count);
 
@@ -46,7 +47,7 @@ static void onesided_run(const struct stencil *s, int rank)
             put_counted(s->first, 0, &corner, corner_count, corners);
         if (rank == s->first)
             await_word(corners_here, corners);
-        CHECK(tern_quiet(TERN_WORLD)); /* what was put may be overwritten */
+        CHECK(tern_quiet(TERN_WORLD)); /* the source buffers may be overwritten */
     }
 }
 

@@ -1,4 +1,4 @@
-/* stencil.c: the grid, its boundary, the corner that must come out. See stencil.h. */
+/* stencil.c: the grid, its boundary, and the expected value of the corner. See stencil.h. */
 #include "stencil/stencil.h"
 
 #include <math.h>
@@ -27,7 +27,7 @@ static const struct stencil_style *const styles[] = { &stencil_notified, &stenci
 static struct stencil              s;
 static const struct stencil_style *style;
 
-/* The first of the columns 1 ... columns - 1 that a rank has. */
+/* Return the first column of a rank; columns 1 ... columns - 1 are distributed over the ranks. */
 static size_t first_column(int rank, int ranks)
 {
     return 1 + (s.columns - 1) * (size_t)rank / (size_t)ranks;
@@ -35,10 +35,10 @@ static size_t first_column(int rank, int ranks)
 
 static void open(int number)
 {
-    int ranks = job_size < columns ? job_size : columns - 1; /* with at least one column each; the others rest */
+    int ranks = job_size < columns ? job_size : columns - 1; /* with at least one column each; the others are idle */
 
     s = (struct stencil){ .rows = (size_t)rows, .columns = (size_t)columns, .iterations = iterations };
-    s.pitch = ((s.columns - 2) / (size_t)ranks + 2 + 7) / 8 * 8; /* full cache lines */
+    s.pitch = ((s.columns - 2) / (size_t)ranks + 2 + 7) / 8 * 8; /* whole cache lines */
     s.left = s.right = -1;
     s.last = ranks - 1;
     if (job_rank < ranks) {
@@ -53,7 +53,7 @@ static void open(int number)
 static void prepare(void)
 {
     int    ranks = s.last + 1;
-    size_t before = job_rank < ranks ? first_column(job_rank, ranks) - 1 : 0; /* the column left of this rank's */
+    size_t before = job_rank < ranks ? first_column(job_rank, ranks) - 1 : 0; /* the column before this rank's */
 
     for (size_t row = 0; row < s.rows; row++)
         for (size_t j = 0; j <= s.width; j++)

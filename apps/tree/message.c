@@ -1,4 +1,5 @@
-/* message.c: the reduction by messages: one from each child, one to the parent, and back. */
+/* message.c: the reduction by messages: one from each child, one to the parent, and the result in the other
+ * direction. */
 #include <stdlib.h>
 
 #include "common/app.h"

@@ -1,7 +1,9 @@
-/* notified.c: the reduction by notified puts. One request counts the vectors of all children, whoever comes first.
+/* notified.c: the reduction by notified puts. One request counts the vectors of all children, in any order of
+ * arrival.
  *
- * Nobody waits for its own puts before the end: a vector is written again only when its target's answer to it has come,
- * which the target sent when it had been notified of the vector. */
+ * No rank waits for its own puts before the end. A vector is overwritten only after the target's answer has arrived,
+ * and the target sends that answer after it has been notified of the vector.
+ */
 #include "common/check.h"
 #include "tree/tree.h"
 

@@ -1,10 +1,10 @@
-/* onesided.c: the reduction by puts that tell nobody. Each vector is followed, behind a fence, by a second put, which
- * sets a word of its own to the number of the round. A parent looks at the words of all its children. */
+/* onesided.c: the reduction by plain puts without notifications. A fence and a second put follow each vector; the
+ * second put sets a word for the slot to the number of the round. A parent polls the words of all its children. */
 #include "common/check.h"
 #include "tree/tree.h"
 
 static tern_region *region;
-static uint64_t     words; /* where in each rank's part they are: behind the vectors, one for each slot */
+static uint64_t     words; /* offset of the words in each rank's part: after the vectors, one for each slot */
 
 static void *onesided_begin(const struct tree *t, size_t bytes)
 {
@@ -26,13 +26,13 @@ static void await_vector(const struct tree *t, int slot, uint64_t round)
 static void put_counted(const struct tree *t, int rank, int slot, const double *vector, uint64_t round)
 {
     CHECK(tern_put_nbi(TERN_WORLD, region, rank, tree_offset(t, slot), vector, t->values * sizeof(double)));
-    CHECK(tern_fence(TERN_WORLD)); /* the vector before its word */
+    CHECK(tern_fence(TERN_WORLD)); /* the vector must arrive before its word */
     CHECK(tern_put_u64(TERN_WORLD, region, rank, word_offset(slot), round));
 }
 
 static void onesided_run(const struct tree *t, int rank)
 {
-    static uint64_t count; /* rounds since the region was made: the words are never set back */
+    static uint64_t count; /* rounds since the region was created: the words are never reset */
     const double   *result = tree_vector(t, tree_result(t));
 
     for (int round = 0; round < t->rounds; round++) {
@@ -41,7 +41,7 @@ static void onesided_run(const struct tree *t, int rank)
         count++;
         for (int i = 0; i < t->children; i++)
             await_vector(t, i, count);
-        CHECK(tern_quiet(TERN_WORLD)); /* what was put may be overwritten */
+        CHECK(tern_quiet(TERN_WORLD)); /* the source buffers may be overwritten */
         sum = tree_add(t, rank, round);
         if (t->parent >= 0) {
             put_counted(t, t->parent, tree_slot(t, rank), sum, count);

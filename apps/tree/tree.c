@@ -1,4 +1,4 @@
-/* tree.c: who is whose parent, the additions, and what the sums must be. See tree.h. */
+/* tree.c: the shape of the tree, the additions, and the expected sums. See tree.h. */
 #include "tree/tree.h"
 
 #include <stdio.h>
@@ -56,7 +56,7 @@ static void open(int number)
     long first = (long)arity * job_rank + 1;
 
     t = (struct tree){ .arity = arity, .rounds = rounds, .values = (size_t)values, .parent = -1 };
-    t.pitch = (t.values + 7) / 8 * 8; /* full cache lines */
+    t.pitch = (t.values + 7) / 8 * 8; /* whole cache lines */
     if (job_rank > 0)
         t.parent = (job_rank - 1) / arity;
     if (first < job_size) {
@@ -102,7 +102,7 @@ static double *witness(void)
     return job_rank == job_size - 1 ? &t.totals[t.values - 1] : NULL;
 }
 
-/* Each rank's results of all rounds, added up. */
+/* Check the sums of each rank's results of all rounds. */
 static bool check(char *verdict, size_t size)
 {
     double wrong = 0, n = job_size, all;

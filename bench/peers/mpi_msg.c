@@ -1,5 +1,5 @@
-/* mpi_msg.c: tagged messages of the MPI peer: what tern-perf's msg_lat, msg_bw, msg_rate, msg_bibw and msg_depth do,
- * by MPI_Send, MPI_Recv, MPI_Isend and MPI_Irecv on private buffers. */
+/* mpi_msg.c: tagged messages of the MPI peer: the equivalents of tern-perf's msg_lat, msg_bw, msg_rate, msg_bibw and
+ * msg_depth, with MPI_Send, MPI_Recv, MPI_Isend and MPI_Irecv on private buffers. */
 #include <mpi.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 #define MOST 65536
 
 static MPI_Request requests[2 * MOST];
-static MPI_Status  statuses[2 * MOST]; /* MPICH makes MPI_STATUSES_IGNORE look like an array that is too short */
+static MPI_Status  statuses[2 * MOST]; /* with MPICH, MPI_STATUSES_IGNORE causes a warning about a short array */
 
 bool mpi_msg_is(const struct job *j)
 {
@@ -57,7 +57,7 @@ void mpi_msg_windows(struct job *j, uint64_t iters)
     }
 }
 
-/* All ranks, in pairs. */
+/* All ranks exchange messages in pairs. */
 void mpi_msg_both_ways(struct job *j, uint64_t iters)
 {
     int target = (j->rank + j->ranks / 2) % j->ranks, source = (j->rank + j->ranks - j->ranks / 2) % j->ranks;
@@ -74,7 +74,7 @@ void mpi_msg_both_ways(struct job *j, uint64_t iters)
     }
 }
 
-/* As many messages as the size says come to ranks 0 and 1, and nobody asks for them; and are received again. */
+/* mpi_msg_keep: ranks 0 and 1 get as many unexpected messages as the size says. mpi_msg_drop: receive them. */
 void mpi_msg_keep(struct job *j)
 {
     for (uint64_t i = 0; i < j->size && j->rank < 2; i++)

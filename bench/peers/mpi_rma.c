@@ -1,10 +1,11 @@
-/* mpi_rma.c: the tests of tern-perf as a plain MPI-3 program, to compare with. Built once with each MPI installed.
+/* mpi_rma.c: the tests of tern-perf as a plain MPI-3 program, for comparison. It is built once with each installed
+ * MPI.
  *
- * One window from MPI_Win_allocate, one lock_all epoch. A blocking put is MPI_Put with MPI_Win_flush, a window of
- * nonblocking ones is MPI_Put many times with one flush. Slices, statistics, alignment and the form of the output are
- * those of tern-perf (bench/measure.h). The window's size is a multiple of 4096 because MPICH 4.0.2 misplaces data in
- * windows whose size is not a multiple of 16. Transfers of many pieces, by derived datatypes, are in mpi_shapes.c,
- * messages in mpi_msg.c.
+ * The program uses one window from MPI_Win_allocate and one lock_all epoch. A blocking put is MPI_Put with
+ * MPI_Win_flush; a window of nonblocking puts is many MPI_Put with one flush. Slices, statistics, alignment and
+ * output format are those of tern-perf (bench/measure.h). The window's size is a multiple of 4096 because MPICH
+ * 4.0.2 misplaces data in windows whose size is not a multiple of 16. Noncontiguous transfers with derived datatypes
+ * are in mpi_shapes.c, messages in mpi_msg.c.
  *
  * Usage: mpiexec -n 2 tern-peer-... TEST [--sizes LIST] [--time S] [--repeat R] [--window W] [--element E] [--csv]
  */
@@ -73,7 +74,7 @@ static void get_windows(struct job *j, uint64_t iters)
     }
 }
 
-/* Look at our memory until value is there; let MPI make progress now and then. */
+/* Poll a byte of this rank's memory until it has the value. Lets MPI make progress now and then. */
 static void look(struct job *j, const volatile unsigned char *byte, unsigned char value)
 {
     unsigned looks = 0;
@@ -87,7 +88,7 @@ static void look(struct job *j, const volatile unsigned char *byte, unsigned cha
     }
 }
 
-/* Wait until the last and the first byte of a message have come. */
+/* Wait until the last and the first byte of a message have arrived. */
 static void await(struct job *j, unsigned char value)
 {
     look(j, j->mine + j->area + j->size - 1, value);
@@ -108,7 +109,7 @@ static void put_pingpong(struct job *j, uint64_t iters)
     }
 }
 
-/* Two-sided: what MPI has where Tern notifies. */
+/* Two-sided messages, MPI's counterpart of Tern's notified puts. */
 static void send_pingpong(struct job *j, uint64_t iters)
 {
     unsigned char *out = j->local + j->area, *in = j->mine + j->area;
@@ -145,7 +146,7 @@ static void fadd_windows(struct job *j, uint64_t iters)
     }
 }
 
-/* All ranks on one value of rank 0, and a barrier. */
+/* All ranks add to one value of rank 0, followed by a barrier. */
 static void fadd_hot(struct job *j, uint64_t iters)
 {
     uint64_t was;
@@ -157,7 +158,7 @@ static void fadd_hot(struct job *j, uint64_t iters)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* Of doubles. */
+/* Accumulates of doubles. */
 static void accumulate(struct job *j, uint64_t iters)
 {
     int count = (int)(j->size / sizeof(double));
@@ -176,7 +177,7 @@ static void lock_alone(struct job *j, uint64_t iters)
     }
 }
 
-/* All ranks lock the window of rank 0, and a barrier. */
+/* All ranks lock the window of rank 0, followed by a barrier. */
 static void lock_together(struct job *j, uint64_t iters)
 {
     for (uint64_t i = 0; i < iters; i++) {
@@ -271,9 +272,9 @@ static void run_size(struct job *j)
     }
 }
 
-/* What the tests let MPI know of the window: what Tern's relaxed contexts and its atomic domains know of the same
- * operations. Accumulates may come in any order, all of them are sums of one type, and the atomic tests have one word
- * each. MPICH's and Open MPI's own hints are ignored by the other. */
+/* Return the window's hints, which tell MPI what Tern's relaxed contexts and atomic domains know about the same
+ * operations: accumulates may be executed in any order, all of them are sums of one type, and each atomic test uses
+ * one word. MPICH and Open MPI ignore each other's own hints. */
 static MPI_Info window_info(const struct job *j)
 {
     static const char *const hints[][2] = {
@@ -287,7 +288,7 @@ static MPI_Info window_info(const struct job *j)
         { "accumulate_max_bytes", "8" },
     };
     const size_t count = sizeof(hints) / sizeof(hints[0]);
-    bool         words = strcmp(j->test, "acc_bw") != 0; /* the last two hold for single words only */
+    bool         words = strcmp(j->test, "acc_bw") != 0; /* the last two hints hold only for single words */
     MPI_Info     info;
 
     MPI_Info_create(&info);
@@ -296,7 +297,7 @@ static MPI_Info window_info(const struct job *j)
     return info;
 }
 
-/* The window, the private memory, and where the peer's part begins on a page. */
+/* Allocate the window and the private memory, and find where the peer's page-aligned part begins. */
 static void set_up(struct job *j)
 {
     unsigned char *base = NULL;

@@ -1,5 +1,6 @@
 /* mpi_shapes.c: strided_bw, indexed_bw, vector_bw, transpose and column_bw of tern-perf in MPI: MPI_Put and MPI_Get
- * with derived datatypes, the ones that describe each transfer most simply, committed once and used on both sides.
+ * with derived datatypes. Each transfer uses the simplest datatype that describes it, committed once and used on
+ * both sides.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +8,7 @@
 
 #include "mpi_job.h"
 
-#define GAP 4 /* elements from one to the next */
+#define GAP 4 /* distance between elements, in elements */
 
 bool mpi_shape_is(const struct job *j)
 {
@@ -30,7 +31,7 @@ uint64_t mpi_shape_bytes(const struct job *j, uint64_t size)
     return is_matrix(j) ? 2 * size * size * sizeof(double) : size * GAP;
 }
 
-/* Elements at a fixed distance; of doubles where they are some. */
+/* Return a datatype of elements at a fixed distance, made of doubles if the elements are whole doubles. */
 static MPI_Datatype strided_type(int count, int element)
 {
     MPI_Datatype type;
@@ -42,7 +43,7 @@ static MPI_Datatype strided_type(int count, int element)
     return type;
 }
 
-/* The same places by a list, with one length or with one for each. */
+/* Return a datatype of the same elements as a list, with one length for all elements or with a length for each. */
 static MPI_Datatype listed_type(int count, int element, bool one_length)
 {
     MPI_Aint    *places = malloc((size_t)count * sizeof(*places));
@@ -64,7 +65,7 @@ static MPI_Datatype listed_type(int count, int element, bool one_length)
     return type;
 }
 
-/* A matrix column by column. */
+/* Return a datatype that traverses a matrix column by column. */
 static MPI_Datatype columns_type(int n)
 {
     MPI_Datatype column, narrow, all;
@@ -95,7 +96,7 @@ static void make_types(struct job *j)
                                                 : listed_type(count, element, strcmp(j->test, "indexed_bw") == 0);
 }
 
-/* Every byte of the payload has arrived, and none beside. */
+/* Verify that every byte of the payload has arrived, and that no other byte has changed. */
 static void verify(struct job *j)
 {
     uint64_t bytes = mpi_shape_bytes(j, j->size), arrived = 0;

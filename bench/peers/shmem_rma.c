@@ -1,10 +1,10 @@
-/* shmem_rma.c: the tests of tern-perf as an OpenSHMEM 1.4 program, to compare with.
+/* shmem_rma.c: the tests of tern-perf as an OpenSHMEM 1.4 program, for comparison.
  *
- * Targets lie in the symmetric heap, sources are private. A put that is complete is shmem_putmem with shmem_quiet, a
- * window of nonblocking ones is shmem_putmem_nbi many times with one quiet. In the ping-pong of puts a PE waits for the
- * last and the first word of its message; in notify_lat it waits with shmem_uint64_wait_until for a word that is put
- * behind the data and a fence, which is how OpenSHMEM 1.4 tells a target of data. Slices, statistics, alignment and the
- * form of the output are those of tern-perf (slices.h).
+ * Targets lie in the symmetric heap, sources are private. A complete put is shmem_putmem with shmem_quiet; a window
+ * of nonblocking puts is many shmem_putmem_nbi with one quiet. In the ping-pong of puts, a PE waits for the last and
+ * the first word of its message. In notify_lat, a PE waits with shmem_uint64_wait_until for a word that is put after
+ * the data and a fence, which is how OpenSHMEM 1.4 notifies a target of data. Slices, statistics, alignment and
+ * output format are those of tern-perf (slices.h).
  *
  * Usage: oshrun -n 2 tern-peer-oshmem TEST [--sizes LIST] [--time S] [--repeat R] [--window W] [--csv]
  */
@@ -20,7 +20,7 @@
 
 #define LIBRARY "oshmem"
 #define LOOKS 256
-#define GAP 4 /* words from one to the next in strided_bw */
+#define GAP 4 /* distance between words in strided_bw, in words */
 
 struct job {
     const char    *test;
@@ -30,19 +30,19 @@ struct job {
     size_t         repeat;
     uint64_t       window, element;
     int            rank, ranks, peer;
-    unsigned char *part;  /* in the symmetric heap: area, then ping; on a page */
-    uint64_t      *flag;  /* in the symmetric heap: the word that tells of data */
+    unsigned char *part;  /* in the symmetric heap: area, then ping; page-aligned */
+    uint64_t      *flag;  /* in the symmetric heap: the word that announces data */
     long          *lock;  /* in the symmetric heap */
-    unsigned char *local; /* private: area, then two of ping; MEASURE_SKEW off a page boundary */
+    unsigned char *local; /* private: area, then two times ping; MEASURE_SKEW off a page boundary */
     uint64_t       area, ping;
     uint64_t       size, stride;
-    uint64_t       told; /* value of the flag that comes next */
+    uint64_t       told; /* the next value of the flag */
     unsigned       turn;
 };
 
 #include "slices.h"
 
-static uint64_t *agreed; /* [2] in the symmetric heap, used in turn: a slow PE may still read the one of last time */
+static uint64_t *agreed; /* [2] in the symmetric heap, alternating: a slow PE may still read the previous one */
 
 static uint64_t agree(uint64_t value)
 {
@@ -94,8 +94,8 @@ static void get_windows(struct job *j, uint64_t iters)
     }
 }
 
-/* Wait until a word of our memory has a value: first by looking, which is fastest where puts are stores, then with the
- * library, which makes progress. */
+/* Wait until a word of this PE's memory has a value. The function polls first, which is fastest if puts are stores,
+ * and then waits with the library, which makes progress. */
 static void await_word(unsigned char *at, uint64_t value)
 {
     volatile uint64_t *word = (volatile uint64_t *)(void *)at;
@@ -107,7 +107,7 @@ static void await_word(unsigned char *at, uint64_t value)
     shmem_uint64_wait_until((uint64_t *)(void *)at, SHMEM_CMP_EQ, value);
 }
 
-/* Wait until the last and the first word of a message have come. */
+/* Wait until the last and the first word of a message have arrived. */
 static void await(struct job *j, unsigned char byte)
 {
     uint64_t value = byte * 0x0101010101010101ull;
@@ -128,7 +128,7 @@ static void put_pingpong(struct job *j, uint64_t iters)
     shmem_quiet();
 }
 
-/* Data, and a word behind it that the target waits for. */
+/* Put the data, then a word that the target waits for. */
 static void notify_pingpong(struct job *j, uint64_t iters)
 {
     for (uint64_t i = 0; i < iters; i++) {
@@ -145,7 +145,7 @@ static void notify_pingpong(struct job *j, uint64_t iters)
     shmem_quiet();
 }
 
-/* Words at a quarter of the density on both sides. */
+/* Put words at a quarter of the density on both sides. */
 static void put_strided(struct job *j, uint64_t iters)
 {
     for (uint64_t i = 0; i < iters; i++) {
@@ -166,7 +166,7 @@ static void fadd_blocking(struct job *j, uint64_t iters)
         shmem_long_atomic_fetch_add((long *)(void *)j->part, 1, j->peer);
 }
 
-/* All PEs on one value of PE 0, and a barrier. */
+/* All PEs add to one value of PE 0, followed by a barrier. */
 static void fadd_hot(struct job *j, uint64_t iters)
 {
     for (uint64_t i = 0; i < iters; i++)
@@ -204,7 +204,7 @@ static void prepare_pingpong(struct job *j)
     shmem_barrier_all();
 }
 
-/* See that what the tests move arrives. */
+/* Verify that the data of the tests arrives. */
 static void verify(struct job *j)
 {
     memset(j->part, 0x22, j->size);

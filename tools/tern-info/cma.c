@@ -1,7 +1,9 @@
-/* cma.c: whether a rank may read and write another's memory through the kernel (cross-memory attach), and why not.
+/* cma.c: whether a rank may read and write another rank's memory through the kernel (cross-memory attach), and if
+ * not, why.
  *
- * Ranks are siblings, children of the launcher, and some kernels permit attach to children only. So the probe starts
- * two children and lets one reach into the other. Both are gone when it returns.
+ * Ranks are siblings, children of the launcher, and some kernels permit attaching only to children. Therefore the
+ * probe starts two children and lets one access the memory of the other. Both children have ended when the probe
+ * returns.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -22,7 +24,7 @@
 
 static volatile uint64_t probe_word;
 
-/* A child that waits to be read. */
+/* Start a child that waits until its memory is read. */
 static pid_t start_target(void)
 {
     pid_t pid = fork();
@@ -36,7 +38,7 @@ static pid_t start_target(void)
     return pid;
 }
 
-/* Read and write the target's word. Returns 0, or the error number. */
+/* Read and write the target's word. Returns 0 or an errno value. */
 static int reach(pid_t target)
 {
     uint64_t     word = 0;
@@ -52,7 +54,7 @@ static int reach(pid_t target)
     return ETIMEDOUT;
 }
 
-/* Let one child reach into another. Returns 0, or the error number. */
+/* Let one child access the memory of another. Returns 0 or an errno value. */
 static int probe(void)
 {
     pid_t target = start_target(), reader;
@@ -86,7 +88,7 @@ static int status_number(const char *name)
     return value;
 }
 
-/* Which of the usual reasons there is for a refusal. */
+/* Find out which of the usual reasons explains the refusal, and write it to why. */
 static void explain(char *why, size_t size, int error)
 {
     char scope[16] = "";

@@ -1,4 +1,5 @@
-/* links.c: which transports there are, what each does on this machine, and what moves on without the target's help. */
+/* links.c: the available links, what each link does on this machine, and which operations progress without the
+ * target. */
 #include <stdio.h>
 
 #include "base/options.h"
@@ -32,7 +33,8 @@ void info_links(const struct info_cma *cma)
     info_list_end();
 }
 
-/* Promise 3 as it holds here: who moves what, and what the target has to do for it. */
+/* Print promise 3 as it holds on this machine: what moves the data of each operation, and what the target must do
+ * for it. */
 void info_progress(const struct info_cma *cma)
 {
     const struct {

@@ -1,4 +1,4 @@
-/* machine.c: cores, what they share, and where this process may run, as hwloc sees it. */
+/* machine.c: the cores, the resources that they share, and the cpus that this process may use, according to hwloc. */
 #include <hwloc.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,7 @@
-/* main.c: tern-info: what this copy of Tern is, what it can do on this machine, and every option with its value. It
- * joins no job, changes nothing, and says what it can even when some facts cannot be had. */
+/* main.c: tern-info: prints the version of this copy of Tern, its capabilities on this machine, and every option
+ * with its value. tern-info joins no job, changes nothing, and prints the available facts even if others cannot be
+ * determined.
+ */
 #define _GNU_SOURCE
 #include <getopt.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* memory.c: memory, huge pages, and the kernel's facilities that Tern's shared memory stands on. Each is tried, not
- * looked up, where trying is harmless. */
+/* memory.c: memory, huge pages, and the kernel facilities that Tern's shared memory depends on. Each facility is
+ * tried rather than looked up, where trying is harmless. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -33,7 +33,7 @@ bool info_read_line(const char *path, char *line, size_t size)
     return ok;
 }
 
-/* A number in a file below HUGE_DIR; 0 when it cannot be read. */
+/* Return the number in a file below HUGE_DIR, or 0 if the file cannot be read. */
 static uint64_t pool_number(const char *pool, const char *name)
 {
     char path[512], line[64];
@@ -42,7 +42,7 @@ static uint64_t pool_number(const char *pool, const char *name)
     return info_read_line(path, line, sizeof(line)) ? strtoull(line, NULL, 10) : 0;
 }
 
-/* Whether memory files of huge pages can be made, mapped and reserved now. Returns 0, or the error number. */
+/* Try to create, map and reserve a memory file of huge pages. Returns 0 or an errno value. */
 static int try_huge(void)
 {
     int         fd = memfd_create("tern-info", MFD_CLOEXEC | MFD_HUGETLB), error = 0;
@@ -53,7 +53,7 @@ static int try_huge(void)
     if (fd < 0)
         return errno;
     fstat(fd, &st);
-    page = (size_t)st.st_blksize; /* a memory file of huge pages gives their size here */
+    page = (size_t)st.st_blksize; /* for a memory file of huge pages, this is the size of a page */
     if (ftruncate(fd, (off_t)page) < 0)
         error = errno;
     memory = error == 0 ? mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
@@ -108,7 +108,7 @@ void info_huge(void)
     info_section_end();
 }
 
-/* A limit of this process, as bytes or as none. */
+/* Print a resource limit of this process, in bytes or as none. */
 static void limit(const char *key, const char *label, int resource)
 {
     struct rlimit l;
@@ -140,7 +140,7 @@ void info_memory(void)
     info_section_end();
 }
 
-/* Whether a memory file can be made and its space reserved. Returns 0, or the error number. */
+/* Try to create a memory file and reserve its space. Returns 0 or an errno value. */
 static int try_memfd(void)
 {
     int fd = memfd_create("tern-info", MFD_CLOEXEC | MFD_ALLOW_SEALING), error = 0;
@@ -157,7 +157,7 @@ static int try_futex(void)
 {
     uint32_t word = 1;
 
-    /* A wait for another value than the word has returns at once with EAGAIN. */
+    /* A futex wait returns at once with EAGAIN if the word does not have the expected value. */
     return syscall(SYS_futex, &word, FUTEX_WAIT, 0, NULL, NULL, 0) < 0 && errno == EAGAIN ? 0 : errno;
 }
 

@@ -1,4 +1,5 @@
-/* networks.c: what libfabric offers here, what a job on several nodes would use of it, and why not the rest. */
+/* networks.c: the providers that libfabric offers here, those that a job on several nodes would use, and why it
+ * would not use the others. */
 #include <stdio.h>
 #include <stdlib.h>
 

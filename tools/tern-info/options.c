@@ -9,12 +9,12 @@
 #include "info.h"
 
 #define WIDTH 120
-#define INDENT "         " /* before the meaning of an option, and before each line of it */
+#define INDENT "         " /* indentation of the lines that explain an option */
 
-static char (*problems)[512]; /* [options] why the value in the environment was refused; "" if it was not */
+static char (*problems)[512]; /* [options] why the value in the environment was rejected; "" if it was not */
 
-/* Load each option from an environment that has only its own variable, to learn of every refused value and not only of
- * the first; then all together. */
+/* Load each option from an environment that has only the variable of that option, so that every rejected value is
+ * found and not only the first. Then load all options together. */
 void info_options_load(char *const *environment)
 {
     size_t count = tern_base_options_count();
@@ -37,8 +37,8 @@ void info_options_load(char *const *environment)
     tern_base_options_load(environment);
 }
 
-/* Copy text to out, which has room for size bytes, as lines of at most WIDTH columns that begin with INDENT. A line
- * breaks at a blank; the first line has no indentation. Text that does not fit into out is cut off. */
+/* Copy text to out, which has size bytes, as lines of at most WIDTH columns that begin with INDENT. A line breaks at
+ * a blank; the first line has no indentation. Text that does not fit into out is truncated. */
 static void wrap(char *out, size_t size, const char *text)
 {
     size_t column = sizeof(INDENT) - 1, used = 0;
@@ -81,7 +81,7 @@ void info_options(void)
     info_list_end();
 }
 
-/* A cell of a Markdown table: a bar would end it. */
+/* Print a cell of a Markdown table. A bar must be escaped, because it would end the cell. */
 static void cell(const char *text)
 {
     fputs("| ", stdout);

@@ -1,5 +1,5 @@
 /* writer.c: prints facts either for people, as titles and aligned lines, or as one JSON object. Strings in JSON are
- * escaped; bytes that are not UTF-8 are replaced, so that the result is always valid. */
+ * escaped, and bytes that are not UTF-8 are replaced, so that the output is always valid. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,10 +11,10 @@
 
 static struct {
     bool json;
-    bool more_sections, more_facts; /* a comma is due */
+    bool more_sections, more_facts; /* a comma must be printed next */
 } writer;
 
-/* The number of bytes of the UTF-8 character at s; 0 where it is none. */
+/* Return the number of bytes of the UTF-8 character at s, or 0 if the bytes are not valid UTF-8. */
 static size_t utf8_length(const unsigned char *s)
 {
     size_t n = s[0] < 0x80                   ? 1
@@ -29,7 +29,7 @@ static size_t utf8_length(const unsigned char *s)
     }
     if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf0 && s[1] < 0x90) ||
         (s[0] == 0xf4 && s[1] > 0x8f))
-        return 0; /* too long a form, half of a pair, or beyond the last character */
+        return 0; /* an overlong form, a surrogate, or beyond the last character */
     return n;
 }
 

@@ -34,7 +34,7 @@ void compare_tell_failure(const struct runner *runner, const struct compare_test
         fprintf(stderr, "tern-perf: %s %s failed: %.*s\n", runner->name, test->name, (int)strcspn(text, "\n"), text);
 }
 
-/* Return the name of the metric under which a figure of tern-perf's limits is compared. */
+/* Return the metric under which a metric of tern-perf's limits is compared; other metrics keep their name. */
 static const char *common_name(const struct compare_test *test, const char *metric)
 {
     if (strcmp(metric, "tcp_half_rtt") == 0)
@@ -121,7 +121,7 @@ static void common_words(const char **words, size_t n, const struct runner *runn
     words[n++] = values->time;
     words[n++] = "--repeat";
     words[n++] = values->repeat;
-    if (test->sizes != NULL || runner->instead != NULL) { /* a test without sizes has a word */
+    if (test->sizes != NULL || runner->instead != NULL) { /* if the test has no sizes: one word */
         words[n++] = "--sizes";
         words[n++] = test->sizes != NULL ? values->sizes : "8";
     }

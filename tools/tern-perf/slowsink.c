@@ -6,9 +6,9 @@
  *
  *   rdrp   tagged messages: each receiver fetches a few chunks at a time, at its own pace
  *   get    each receiver fetches the whole message with one get
- *   put    the source puts chunk after chunk, to all receivers in turn; a receiver has buffers for a window of chunks and
- *          tells the source when it has stored a chunk. If a receiver has no free buffer, the put to it blocks, and with
- *          the put all later operations of the source
+ *   put    the source puts chunk after chunk, to all receivers in turn; a receiver has buffers for a window of
+ *          chunks and tells the source when it has stored a chunk. If a receiver has no free buffer, the put to that
+ *          receiver blocks, and with the put all later operations of the source
  *
  * Each way runs without and with the slow transfer. healthy: bytes per second of all healthy receivers together
  * while the slow transfer is in progress; keeps: that rate as a fraction of their rate without the slow transfer;
