@@ -4,7 +4,7 @@
  *
  * Rank 0 hands out numbers and receives results from any source; the tag tells the type of a message. The other
  * ranks answer until they receive a stop message. Then each rank sends 4 MiB to its right neighbour and receives 4
- * MiB from its left neighbour. The receiver fetches such a long message in chunks, so a program should start both
+ * MiB from its left neighbour. The receiver fetches such a long message in chunks, so a program may start both
  * calls before it waits for either.
  */
 #include <stdio.h>

@@ -6,11 +6,11 @@
 #include "common/message.h"
 
 static MPI_Request *requests;
-static int          count, room;
+static int          count, capacity;
 
 void message_open(void)
 {
-    count = room = 0;
+    count = capacity = 0;
     requests = NULL;
 }
 
@@ -26,9 +26,9 @@ void message_send(int to, int tag, const void *data, size_t bytes)
 
 void message_start(int to, int tag, const void *data, size_t bytes)
 {
-    if (count == room) {
-        room = room ? 2 * room : 1024;
-        requests = realloc(requests, (size_t)room * sizeof(*requests));
+    if (count == capacity) {
+        capacity = capacity ? 2 * capacity : 1024;
+        requests = realloc(requests, (size_t)capacity * sizeof(*requests));
         if (!requests)
             job_fail("no memory for requests");
     }

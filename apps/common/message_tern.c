@@ -6,11 +6,11 @@
 #include "common/message.h"
 
 static tern_request **requests;
-static size_t         count, room;
+static size_t         count, capacity;
 
 void message_open(void)
 {
-    count = room = 0;
+    count = capacity = 0;
     requests = NULL;
 }
 
@@ -26,9 +26,9 @@ void message_send(int to, int tag, const void *data, size_t bytes)
 
 void message_start(int to, int tag, const void *data, size_t bytes)
 {
-    if (count == room) {
-        room = room ? 2 * room : 1024;
-        requests = realloc(requests, room * sizeof(*requests));
+    if (count == capacity) {
+        capacity = capacity ? 2 * capacity : 1024;
+        requests = realloc(requests, capacity * sizeof(*requests));
         if (!requests)
             job_fail("no memory for requests");
     }

@@ -75,7 +75,7 @@ static void get_windows(struct job *j, uint64_t iters)
 }
 
 /* Poll a byte of this rank's memory until it has the value. Lets MPI make progress now and then. */
-static void look(struct job *j, const volatile unsigned char *byte, unsigned char value)
+static void poll_byte(struct job *j, const volatile unsigned char *byte, unsigned char value)
 {
     unsigned looks = 0;
     int      flag;
@@ -91,8 +91,8 @@ static void look(struct job *j, const volatile unsigned char *byte, unsigned cha
 /* Wait until the last and the first byte of a message have arrived. */
 static void await(struct job *j, unsigned char value)
 {
-    look(j, j->mine + j->area + j->size - 1, value);
-    look(j, j->mine + j->area, value);
+    poll_byte(j, j->mine + j->area + j->size - 1, value);
+    poll_byte(j, j->mine + j->area, value);
     MPI_Win_sync(j->win);
 }
 

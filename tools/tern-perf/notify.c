@@ -65,7 +65,7 @@ static inline bool is_wrong(const unsigned char *at, size_t len, unsigned char w
 }
 
 /* Wait for the peer's notification, and verify that its data has arrived. */
-static inline void await_note(const unsigned char *at, size_t len, unsigned char want)
+static inline void await_notification(const unsigned char *at, size_t len, unsigned char want)
 {
     perf_must(tern_notice_start(state.notice), "starting a request");
     perf_must(tern_notice_wait(state.notice, TERN_FOREVER, NULL), "waiting for a notification");
@@ -96,10 +96,10 @@ static inline __attribute__((always_inline)) void put_loop(struct perf_case *c, 
 
     for (uint64_t i = 0; i < iters; i++, turn ^= 1) {
         if (!leads)
-            await_note(mine, len, turn_byte[turn]);
+            await_notification(mine, len, turn_byte[turn]);
         put(c, src[turn], len, way);
         if (leads)
-            await_note(mine, len, turn_byte[turn]);
+            await_notification(mine, len, turn_byte[turn]);
     }
     c->turn = turn;
     perf_must(tern_quiet(c->p->ctx), "quiet");
@@ -175,10 +175,10 @@ static void get_pingpong(struct perf_case *c, uint64_t iters)
 
     for (uint64_t i = 0; i < iters; i++) {
         if (!leads)
-            await_note(NULL, 0, 0);
+            await_notification(NULL, 0, 0);
         perf_must(tern_get_notify(ctx, c->p->region, c->target, c->p->area, into, c->size, TAG), "notified get");
         if (leads)
-            await_note(NULL, 0, 0);
+            await_notification(NULL, 0, 0);
     }
 }
 

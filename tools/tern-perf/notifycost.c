@@ -39,7 +39,7 @@ static void start(tern_notice *notice)
     perf_must(tern_notice_start(notice), "starting a request");
 }
 
-static void await_note(tern_notice *notice)
+static void await_notification(tern_notice *notice)
 {
     perf_must(tern_notice_wait(notice, TERN_FOREVER, NULL), "waiting for a notification");
 }
@@ -92,7 +92,7 @@ static void batches(struct perf_case *c, uint64_t iters, enum part part)
         before = measure_now();
         for (unsigned k = 0; k < BATCH && p->rank == 1; k++) {
             start(state.peer);
-            await_note(state.peer);
+            await_notification(state.peer);
         }
         if (part == RECEIVE)
             state.spent += measure_now() - before;
@@ -126,10 +126,10 @@ static void pingpong(struct perf_case *c, uint64_t iters)
     for (uint64_t i = 0; i < iters; i++) {
         start(state.peer);
         if (p->rank == 1)
-            await_note(state.peer);
+            await_notification(state.peer);
         perf_must(tern_put_notify_nbi(p->ctx, p->region, c->target, 0, p->local, ping_len, TAG), "notified put");
         if (p->rank == 0)
-            await_note(state.peer);
+            await_notification(state.peer);
     }
     perf_must(tern_quiet(p->ctx), "quiet");
 }
@@ -141,7 +141,7 @@ static void stream(struct perf_case *c, uint64_t iters)
     for (uint64_t i = 0; i < iters; i++) { /* batches, several of which are in flight */
         if (p->rank == 1) {
             start(state.batch);
-            await_note(state.batch);
+            await_notification(state.batch);
             continue;
         }
         for (unsigned k = 0; k < BATCH; k++)
@@ -150,7 +150,7 @@ static void stream(struct perf_case *c, uint64_t iters)
     }
     start(state.peer);
     perf_must(tern_notify(p->ctx, p->region, c->target, TAG), "notifying");
-    await_note(state.peer);
+    await_notification(state.peer);
     perf_must(tern_quiet(p->ctx), "quiet");
 }
 
@@ -220,11 +220,11 @@ static void put_then(struct perf_case *c, uint64_t iters, uint64_t rounds)
 }
 
 /* The target consumes notifications, so that its queue does not fill up. */
-static void take_all(struct perf_case *c, uint64_t iters)
+static void consume_all(struct perf_case *c, uint64_t iters)
 {
     for (uint64_t i = 0; i < iters; i++) {
         start(state.peer);
-        await_note(state.peer);
+        await_notification(state.peer);
     }
     (void)c;
 }
@@ -234,7 +234,7 @@ static void puts_alone(struct perf_case *c, uint64_t iters)
     if (c->p->rank == 0)
         put_then(c, iters, 0);
     else
-        take_all(c, iters);
+        consume_all(c, iters);
 }
 
 static void puts_and_work(struct perf_case *c, uint64_t iters)
@@ -242,7 +242,7 @@ static void puts_and_work(struct perf_case *c, uint64_t iters)
     if (c->p->rank == 0)
         put_then(c, iters, state.work);
     else
-        take_all(c, iters);
+        consume_all(c, iters);
 }
 
 static void work_alone(struct perf_case *c, uint64_t iters)

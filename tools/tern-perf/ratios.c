@@ -39,10 +39,10 @@ static void row_head_print(const struct compare_test *test, const char *size, co
     printf("%-11s %9s  %-18s %-5s %12s %12s", test->name, size, metric, test->unit, first, second);
 }
 
-static struct measure_summary summary_of(const struct compare_series *s, double *room)
+static struct measure_summary summary_of(const struct compare_series *s, double *scratch)
 {
-    memcpy(room, s->values, s->count * sizeof(*room)); /* keep the order of the series, which pairs the rounds */
-    return measure_summarise(room, s->count);
+    memcpy(scratch, s->values, s->count * sizeof(*scratch)); /* keep the order of the series, which pairs the rounds */
+    return measure_summarise(scratch, s->count);
 }
 
 /* Return the value of one round, or 0 if there is none. */
@@ -56,7 +56,7 @@ static double value_in(const struct compare_series *s, size_t round)
 }
 
 /* Compute the ratios of the rounds in which both builds have a value. */
-static void pair(struct row *row, size_t rounds, double *room)
+static void pair(struct row *row, size_t rounds, double *scratch)
 {
     bool less = compare_less_is_better(row->first->unit);
 
@@ -65,10 +65,10 @@ static void pair(struct row *row, size_t rounds, double *room)
         double first = value_in(row->first, r), second = value_in(row->second, r);
 
         if (first > 0 && second > 0)
-            room[row->rounds++] = less ? first / second : second / first;
+            scratch[row->rounds++] = less ? first / second : second / first;
     }
     if (row->rounds > 0)
-        row->ratio = measure_summarise(room, row->rounds);
+        row->ratio = measure_summarise(scratch, row->rounds);
 }
 
 /* Return whether the first build is worse by more than the noise. */
@@ -93,14 +93,14 @@ static void add(const struct compare_series *s, const char *suffix, const char *
 }
 
 /* Format the median of one build as a cell of the table, and add it to the figures of CSV and JSON. */
-static void median_cell(const struct compare_series *s, double *room, char text[24])
+static void median_cell(const struct compare_series *s, double *scratch, char text[24])
 {
     struct measure_summary summary;
 
     snprintf(text, 24, "-");
     if (s == NULL)
         return;
-    summary = summary_of(s, room);
+    summary = summary_of(s, scratch);
     snprintf(text, 24, "%.5g", summary.median);
     add(s, "", s->unit, &summary);
 }
@@ -125,25 +125,25 @@ static void ratio_print(const struct row *row, bool text)
 static void row_print(struct row *row, size_t rounds, bool text)
 {
     const struct compare_series *s = row->first != NULL ? row->first : row->second;
-    double                      *room = calloc(rounds, sizeof(*room));
+    double                      *scratch = calloc(rounds, sizeof(*scratch));
     char                         first[24], second[24], size[24];
 
-    if (room == NULL) {
+    if (scratch == NULL) {
         fprintf(stderr, "tern-perf: not enough memory for the report\n");
         exit(1);
     }
-    median_cell(row->first, room, first);
-    median_cell(row->second, room, second);
+    median_cell(row->first, scratch, first);
+    median_cell(row->second, scratch, second);
     snprintf(size, sizeof(size), "%" PRIu64, s->size);
     if (text)
         row_head_print(s->test, s->test->sizes != NULL ? size : "-", s->metric, first, second);
     if (row->first != NULL && row->second != NULL) {
-        pair(row, rounds, room);
+        pair(row, rounds, scratch);
         ratio_print(row, text);
     } else if (text) {
         printf(NO_RATIO "only %s%s has this size\n", the(s->runner), s->runner->name);
     }
-    free(room);
+    free(scratch);
 }
 
 /* Print a row for a figure that a build does not have, with the reason. CSV and JSON cannot represent the reason, so

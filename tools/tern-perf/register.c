@@ -83,8 +83,8 @@ static void network_close(void)
         bench.fabric.calls->freeinfo(bench.fabric.info);
 }
 
-/* Register the memory BATCH times, then deregister it. Keys are requested by number; a provider that chooses keys itself
- * ignores the number. */
+/* Register the memory BATCH times, then deregister it. Keys are requested by number; a provider that chooses keys
+ * itself ignores the number. */
 static bool batch_register(unsigned char *at, uint64_t key, double ns[2])
 {
     struct fid_mr *mr[BATCH];

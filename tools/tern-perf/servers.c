@@ -118,8 +118,8 @@ void compare_two_cpus(char first[24], char second[24])
 
 /* Start both sides and wait for the client. Returns whether the client succeeded; its output is in *client, which
  * the caller must free in any case. */
-static bool meet(const struct perf_options *o, const char *const *server_words, const char *const *client_words,
-                 int port, struct perf_child *client)
+static bool run_both_sides(const struct perf_options *o, const char *const *server_words,
+                           const char *const *client_words, int port, struct perf_child *client)
 {
     struct perf_child server;
     bool              ok = false;
@@ -165,7 +165,7 @@ static double pingpong_time(const struct runner *runner, const struct compare_te
     snprintf(port, sizeof(port), "%d", number);
     snprintf(bytes, sizeof(bytes), "%" PRIu64, size);
     snprintf(iters, sizeof(iters), "%" PRIu64, count);
-    if (meet(o, server, words, number, &client))
+    if (run_both_sides(o, server, words, number, &client))
         ns = pingpong_ns(client.text[0]) * 2 * (double)count;
     if (ns <= 0)
         compare_tell_failure(runner, test, &client);
@@ -234,7 +234,7 @@ static bool iperf_size(const struct runner *runner, const struct compare_test *t
     compare_two_cpus(first, second);
     snprintf(port, sizeof(port), "%d", number);
     snprintf(bytes, sizeof(bytes), "%" PRIu64, size < IPERF_LONGEST ? size : IPERF_LONGEST);
-    if (meet(o, server, words, number, &client))
+    if (run_both_sides(o, server, words, number, &client))
         bandwidth = iperf_bandwidth(client.text[0]);
     if (bandwidth > 0)
         compare_keep(test, runner, size, test->metrics[0], bandwidth);

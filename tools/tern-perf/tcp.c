@@ -155,11 +155,11 @@ static void send_all(const struct perf *p, const unsigned char *from, size_t len
     }
 }
 
-/* Receive len bytes. Each read overwrites to, which has room bytes. */
-static void take_all(const struct perf *p, unsigned char *to, size_t room, uint64_t len)
+/* Receive len bytes. Each read overwrites to, which has size bytes. */
+static void recv_all(const struct perf *p, unsigned char *to, size_t size, uint64_t len)
 {
     while (len > 0) {
-        ssize_t n = recv(p->tcp, to, len < room ? len : room, MSG_DONTWAIT);
+        ssize_t n = recv(p->tcp, to, len < size ? len : size, MSG_DONTWAIT);
 
         if (n > 0)
             len -= (uint64_t)n;
@@ -176,10 +176,10 @@ void perf_tcp_pingpong(struct perf_case *c, uint64_t iters)
 
     for (uint64_t i = 0; i < iters; i++) {
         if (c->p->rank != 0)
-            take_all(c->p, c->p->mine, len, len);
+            recv_all(c->p, c->p->mine, len, len);
         send_all(c->p, c->p->local, len);
         if (c->p->rank == 0)
-            take_all(c->p, c->p->mine, len, len);
+            recv_all(c->p, c->p->mine, len, len);
     }
 }
 
@@ -189,13 +189,13 @@ static void stream(struct perf_case *c, uint64_t iters, int sender)
     uint64_t messages = iters * (c->window > 0 ? c->window : 1);
 
     if (c->p->rank != sender) {
-        take_all(c->p, c->p->mine, c->size, messages * c->size);
+        recv_all(c->p, c->p->mine, c->size, messages * c->size);
         send_all(c->p, c->p->local, 1);
         return;
     }
     for (uint64_t i = 0; i < messages; i++)
         send_all(c->p, c->p->local, c->size);
-    take_all(c->p, c->p->mine, 1, 1);
+    recv_all(c->p, c->p->mine, 1, 1);
 }
 
 void perf_tcp_to(struct perf_case *c, uint64_t iters)
