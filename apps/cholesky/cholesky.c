@@ -131,7 +131,7 @@ static void run(void)
     style->finish();
 }
 
-/* Must be called after a run, when the tiles of other ranks have arrived. */
+/* The computation of a run without communication. Must follow a run, which leaves the tiles of other ranks here. */
 static void alone(void)
 {
     for (int k = 0; k < tiles; k++) {

@@ -118,7 +118,7 @@ struct perf {
     tern_region               *lines; /* one page of shared memory per rank, for the limits; only without a network */
     unsigned char             *my_line, *their_line;
     unsigned                   line_turn;
-    bool                       network; /* the peer's memory and process are not on this host */
+    bool                       network; /* ranks 0 and 1 share no memory: they reach each other only over a network */
     bool                       cores;   /* each rank has a core of its own */
     int                        tcp;     /* connection between ranks 0 and 1 if they share only a network; -1: none */
     bool                       sizeless_done; /* limits without a size are measured only once */

@@ -28,7 +28,7 @@
 #define PINGPONG_LEAST 1100
 #define PINGPONG_SHORTER 11 /* the shorter run has this many times fewer messages */
 #define IPERF_BYTES "512M"
-#define IPERF_LONGEST (1u << 20) /* bytes of its longest message */
+#define IPERF_LONGEST (1u << 20) /* bytes: longest message that iperf3 sends */
 
 int compare_free_port(void)
 {
@@ -135,7 +135,8 @@ static bool run_both_sides(const struct perf_options *o, const char *const *serv
     return ok;
 }
 
-/* Parse the line of figures after the heads: bytes, sent, answered, total, seconds, MB/s, microseconds per message. */
+/* Return the nanoseconds per message, or 0 if there is no figure. The line after the heads contains bytes, sent,
+ * answered, total, seconds, MB/s, and microseconds per message. */
 static double pingpong_ns(const char *text)
 {
     const char *line = text != NULL ? strstr(text, "Mxfers/sec\n") : NULL;
