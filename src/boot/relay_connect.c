@@ -1,13 +1,12 @@
-/* relay_connect.c: a node calls rank 0.
+/* relay_connect.c: a node connects to rank 0.
  *
- * A node calls all addresses of rank 0's machine at the same time and hears all that answer: one that says too little
- * holds up nobody. It tells the first that proves to be rank 0 to take it (CONFIRM), and has arrived when that is
- * ACCEPTED. A connection that ends before is made again, for rank 0 may have had no place because of strangers. An
- * address where nobody listens, or where somebody answers who is not rank 0, is given up.
+ * A node connects to all addresses of rank 0's machine at the same time and reads every reply, so a peer that replies
+ * slowly delays nobody. The node sends CONFIRM to the first peer that proves to be rank 0, and is connected when it
+ * receives ACCEPTED. A connection that ends earlier is made again, because rank 0 may have evicted it in favour of
+ * others. An address is given up if nobody listens there, or if a peer answers that is not rank 0.
  *
- * Loopback addresses, link-local ones and those that this machine has itself are another machine's only by name: behind
- * them is a process of this machine, whoever it is. They are called where rank 0 has the network interfaces of this
- * node, and else not.
+ * Loopback addresses, link-local addresses and addresses of this machine's own interfaces always lead to a process on
+ * this machine, whichever process that is. They are tried only if rank 0 shares the network interfaces of this node.
  */
 #define _GNU_SOURCE 1
 #include "boot/relay_connect.h"
@@ -26,64 +25,64 @@
 #include "boot/poll_deadline.h"
 
 #define MS 1000000ll
-#define PROOF_MS 10000    /* who does not prove itself within this is called anew */
-#define CONNECT_MS 1000   /* for a connection at first, and twice as long each time */
-#define PAUSE_MS 20       /* before the second call, and twice as long each time, */
-#define PAUSE_MOST 200    /* up to this */
-#define PERSIST_MS 120000 /* connections that end are made again for so long */
+#define PROOF_MS 10000    /* a peer that has not authenticated after this long is connected to again */
+#define CONNECT_MS 1000   /* time limit of the first connect; doubled for each retry */
+#define PAUSE_MS 20       /* pause before the second attempt; doubled for each retry, */
+#define PAUSE_MAX_MS 200  /* up to this limit */
+#define PERSIST_MS 120000 /* connections that end are retried for this long */
 
 enum stage {
-    STAGE_PAUSE,   /* until the time is over */
-    STAGE_CALL,    /* a connection is being made */
-    STAGE_HELLO,   /* HELLO is said, WELCOME is to come */
-    STAGE_WELCOME, /* it is rank 0, and another connection to it is being confirmed */
-    STAGE_CONFIRM, /* CONFIRM is said, ACCEPTED is to come */
+    STAGE_PAUSE,   /* waiting until it is time to connect */
+    STAGE_CONNECT, /* connecting */
+    STAGE_HELLO,   /* HELLO was sent, WELCOME is expected */
+    STAGE_WELCOME, /* the peer is rank 0; another connection to it is being confirmed */
+    STAGE_CONFIRM, /* CONFIRM was sent, ACCEPTED is expected */
     STAGE_DONE,
     STAGE_GIVEN_UP
 };
 
-/* The call of one address. */
-struct call {
+/* The attempt to connect to one address. */
+struct attempt {
     struct sockaddr_storage name;
     socklen_t               name_len;
     enum stage              stage;
-    int                     fd;    /* -1: none */
-    int64_t                 until; /* the stage lasts no longer */
+    int                     fd;    /* -1 if there is no connection */
+    int64_t                 until; /* end of the current stage */
     int                     tries;
     struct tern_handshake   greet;
-    uint8_t                 said[TERN_HANDSHAKE_WELCOME];
-    size_t                  len; /* of said */
+    uint8_t                 buf[TERN_HANDSHAKE_WELCOME];
+    size_t                  len; /* bytes in buf */
 };
 
 struct search {
-    struct call call[TERN_RELAY_ADDRESSES];
-    int         count;
-    int64_t     persist; /* until then */
+    struct attempt attempt[TERN_RELAY_ADDRESSES];
+    int            count;
+    int64_t        persist; /* attempts that fail are retried until this time */
 };
 
-/* ---- which addresses ---- */
+/* ---- choosing addresses ---- */
 
-static bool read_name(struct call *call, const char *address, unsigned port)
+static bool read_name(struct attempt *attempt, const char *address, unsigned port)
 {
-    struct sockaddr_in6 *six = (struct sockaddr_in6 *)(void *)&call->name;
-    struct sockaddr_in  *four = (struct sockaddr_in *)(void *)&call->name;
+    struct sockaddr_in6 *six = (struct sockaddr_in6 *)(void *)&attempt->name;
+    struct sockaddr_in  *four = (struct sockaddr_in *)(void *)&attempt->name;
 
     if (inet_pton(AF_INET, address, &four->sin_addr) == 1) {
         four->sin_family = AF_INET;
         four->sin_port = htons((uint16_t)port);
-        call->name_len = sizeof(*four);
+        attempt->name_len = sizeof(*four);
     } else if (inet_pton(AF_INET6, address, &six->sin6_addr) == 1) {
         six->sin6_family = AF_INET6;
         six->sin6_port = htons((uint16_t)port);
-        call->name_len = sizeof(*six);
+        attempt->name_len = sizeof(*six);
     } else {
         return false;
     }
-    return tern_boot_handshake_place(&call->greet, &call->name);
+    return tern_boot_handshake_place(&attempt->greet, &attempt->name);
 }
 
-/* Whether an address (IPv4: mapped) means a machine by its own kind. */
-static bool is_of_one_machine(const uint8_t address[16])
+/* Return whether an address (IPv4: mapped to IPv6) is of a kind that is valid only within one machine or link. */
+static bool is_machine_local(const uint8_t address[16])
 {
     struct in6_addr six;
 
@@ -112,60 +111,61 @@ static bool is_own(const uint8_t address[16], const struct ifaddrs *list)
 static void choose_addresses(struct search *search, const struct tern_relay_target *target, uint32_t node)
 {
     struct ifaddrs *list = NULL;
-    bool            is_near = target->network != 0 && target->network == tern_boot_relay_network_id(target->key);
+    bool            same_network = target->network != 0 && target->network == tern_boot_relay_network_id(target->key);
 
-    if (!is_near && getifaddrs(&list) != 0)
+    if (!same_network && getifaddrs(&list) != 0)
         list = NULL;
     for (int i = 0; i < target->count; i++) {
-        struct call *call = &search->call[search->count];
+        struct attempt *attempt = &search->attempt[search->count];
 
-        *call = (struct call){ .fd = -1, .stage = STAGE_PAUSE, .greet.node = node };
-        memcpy(call->greet.key, target->key, TERN_SIPHASH_KEY);
-        if (read_name(call, target->address[i], target->port) &&
-            (is_near || !(is_of_one_machine(call->greet.address) || is_own(call->greet.address, list))))
+        *attempt = (struct attempt){ .fd = -1, .stage = STAGE_PAUSE, .greet.node = node };
+        memcpy(attempt->greet.key, target->key, TERN_SIPHASH_KEY);
+        if (read_name(attempt, target->address[i], target->port) &&
+            (same_network || !(is_machine_local(attempt->greet.address) || is_own(attempt->greet.address, list))))
             search->count++;
     }
     if (list != NULL)
         freeifaddrs(list);
 }
 
-/* ---- one call ---- */
+/* ---- one attempt ---- */
 
-static void enter(struct call *call, enum stage stage, int64_t ms)
+static void enter(struct attempt *attempt, enum stage stage, int64_t ms)
 {
-    call->stage = stage;
-    call->until = tern_base_now() + ms * MS;
+    attempt->stage = stage;
+    attempt->until = tern_base_now() + ms * MS;
 }
 
-static void hang_up(struct call *call)
+static void close_attempt(struct attempt *attempt)
 {
-    if (call->fd >= 0)
-        close(call->fd);
-    call->fd = -1;
-    call->len = 0;
+    if (attempt->fd >= 0)
+        close(attempt->fd);
+    attempt->fd = -1;
+    attempt->len = 0;
 }
 
-static void give_up(struct call *call)
+static void give_up(struct attempt *attempt)
 {
-    hang_up(call);
-    call->stage = STAGE_GIVEN_UP;
+    close_attempt(attempt);
+    attempt->stage = STAGE_GIVEN_UP;
 }
 
-/* The connection has ended, or was not made. */
-static void call_again(struct search *search, struct call *call)
+/* The connection has ended or could not be made: schedule another attempt, or give up if the time for retries is
+ * over. */
+static void retry(struct search *search, struct attempt *attempt)
 {
-    int64_t pause = call->tries < 5 ? PAUSE_MS << call->tries : PAUSE_MOST;
+    int64_t pause = attempt->tries < 5 ? PAUSE_MS << attempt->tries : PAUSE_MAX_MS;
 
-    hang_up(call);
-    call->tries++;
+    close_attempt(attempt);
+    attempt->tries++;
     if (tern_base_now() < search->persist)
-        enter(call, STAGE_PAUSE, pause < PAUSE_MOST ? pause : PAUSE_MOST);
+        enter(attempt, STAGE_PAUSE, pause < PAUSE_MAX_MS ? pause : PAUSE_MAX_MS);
     else
-        give_up(call);
+        give_up(attempt);
 }
 
-/* A connection could not be made: nobody is there, or it may be possible later. */
-static void not_connected(struct search *search, struct call *call, int error)
+/* A connection could not be made. Give up if error means that nobody listens there; retry otherwise. */
+static void connect_failed(struct search *search, struct attempt *attempt, int error)
 {
     switch (error) {
     case ECONNREFUSED:
@@ -174,145 +174,146 @@ static void not_connected(struct search *search, struct call *call, int error)
     case EACCES:
     case EPERM:
     case EAFNOSUPPORT:
-    case EINVAL: give_up(call); break;
-    default: call_again(search, call); break;
+    case EINVAL: give_up(attempt); break;
+    default: retry(search, attempt); break;
     }
 }
 
-static void place_call(struct search *search, struct call *call)
+static void start_connect(struct search *search, struct attempt *attempt)
 {
-    int64_t limit = call->tries < 4 ? CONNECT_MS << call->tries : PROOF_MS;
+    int64_t limit = attempt->tries < 4 ? CONNECT_MS << attempt->tries : PROOF_MS;
 
-    call->fd = socket(call->name.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (call->fd < 0 || tern_boot_handshake_draw(call->greet.node_random) != TERN_OK) {
-        not_connected(search, call, errno);
+    attempt->fd = socket(attempt->name.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (attempt->fd < 0 || tern_boot_handshake_draw(attempt->greet.node_random) != TERN_OK) {
+        connect_failed(search, attempt, errno);
         return;
     }
-    tern_boot_relay_socket_tune(call->fd);
-    enter(call, STAGE_CALL, limit);
-    if (connect(call->fd, (struct sockaddr *)(void *)&call->name, call->name_len) != 0 && errno != EINPROGRESS)
-        not_connected(search, call, errno);
+    tern_boot_relay_socket_tune(attempt->fd);
+    enter(attempt, STAGE_CONNECT, limit);
+    if (connect(attempt->fd, (struct sockaddr *)(void *)&attempt->name, attempt->name_len) != 0 && errno != EINPROGRESS)
+        connect_failed(search, attempt, errno);
 }
 
-/* The connection is made, or cannot be. */
-static void say_hello(struct search *search, struct call *call)
+/* The socket has become writable: send HELLO if the connection was made. */
+static void send_hello(struct search *search, struct attempt *attempt)
 {
     uint8_t   hello[TERN_HANDSHAKE_HELLO];
     int       error = 0;
     socklen_t len = sizeof(error);
 
-    if (getsockopt(call->fd, SOL_SOCKET, SO_ERROR, &error, &len) != 0 || error != 0) {
-        not_connected(search, call, error);
+    if (getsockopt(attempt->fd, SOL_SOCKET, SO_ERROR, &error, &len) != 0 || error != 0) {
+        connect_failed(search, attempt, error);
         return;
     }
-    tern_boot_handshake_hello(&call->greet, hello);
-    enter(call, STAGE_HELLO, PROOF_MS);
-    if (send(call->fd, hello, sizeof(hello), MSG_NOSIGNAL) != sizeof(hello))
-        call_again(search, call);
+    tern_boot_handshake_hello(&attempt->greet, hello);
+    enter(attempt, STAGE_HELLO, PROOF_MS);
+    if (send(attempt->fd, hello, sizeof(hello), MSG_NOSIGNAL) != sizeof(hello))
+        retry(search, attempt);
 }
 
-/* Hear the rest of len bytes; whether they are whole. */
-static bool hear(struct search *search, struct call *call, size_t len)
+/* Receive the rest of a message of len bytes. Returns whether the message is complete. */
+static bool receive(struct search *search, struct attempt *attempt, size_t len)
 {
-    ssize_t got = recv(call->fd, call->said + call->len, len - call->len, MSG_DONTWAIT);
+    ssize_t got = recv(attempt->fd, attempt->buf + attempt->len, len - attempt->len, MSG_DONTWAIT);
 
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return false;
     if (got <= 0) {
-        call_again(search, call);
+        retry(search, attempt);
         return false;
     }
-    call->len += (size_t)got;
-    return call->len == len;
+    attempt->len += (size_t)got;
+    return attempt->len == len;
 }
 
-static void serve(struct search *search, struct call *call)
+static void handle_ready(struct search *search, struct attempt *attempt)
 {
-    switch (call->stage) {
-    case STAGE_CALL: say_hello(search, call); break;
+    switch (attempt->stage) {
+    case STAGE_CONNECT: send_hello(search, attempt); break;
     case STAGE_HELLO:
-        if (!hear(search, call, TERN_HANDSHAKE_WELCOME))
+        if (!receive(search, attempt, TERN_HANDSHAKE_WELCOME))
             break;
-        call->len = 0;
-        if (tern_boot_handshake_read_welcome(&call->greet, call->said))
-            enter(call, STAGE_WELCOME, PROOF_MS);
+        attempt->len = 0;
+        if (tern_boot_handshake_read_welcome(&attempt->greet, attempt->buf))
+            enter(attempt, STAGE_WELCOME, PROOF_MS);
         else
-            give_up(call);
+            give_up(attempt);
         break;
     case STAGE_CONFIRM:
-        if (!hear(search, call, TERN_HANDSHAKE_TAG))
+        if (!receive(search, attempt, TERN_HANDSHAKE_TAG))
             break;
-        if (tern_boot_handshake_is(&call->greet, TERN_HANDSHAKE_IS_ACCEPTED, call->said))
-            call->stage = STAGE_DONE;
+        if (tern_boot_handshake_is(&attempt->greet, TERN_HANDSHAKE_IS_ACCEPTED, attempt->buf))
+            attempt->stage = STAGE_DONE;
         else
-            give_up(call);
+            give_up(attempt);
         break;
     default: break;
     }
 }
 
-/* ---- all calls ---- */
+/* ---- all attempts ---- */
 
-static struct call *find(struct search *search, enum stage stage)
+static struct attempt *find(struct search *search, enum stage stage)
 {
     for (int i = 0; i < search->count; i++)
-        if (search->call[i].stage == stage)
-            return &search->call[i];
+        if (search->attempt[i].stage == stage)
+            return &search->attempt[i];
     return NULL;
 }
 
-/* Confirm one connection, unless one was confirmed and has not ended: rank 0 takes the connection that is confirmed
- * last. */
+/* Send CONFIRM on one connection, unless a confirmed connection still exists: rank 0 keeps the connection that is
+ * confirmed last. */
 static void confirm_one(struct search *search)
 {
-    struct call *call = find(search, STAGE_WELCOME);
-    uint8_t      confirm[TERN_HANDSHAKE_TAG];
+    struct attempt *attempt = find(search, STAGE_WELCOME);
+    uint8_t         confirm[TERN_HANDSHAKE_TAG];
 
-    if (call == NULL || find(search, STAGE_CONFIRM) != NULL || find(search, STAGE_DONE) != NULL)
+    if (attempt == NULL || find(search, STAGE_CONFIRM) != NULL || find(search, STAGE_DONE) != NULL)
         return;
-    tern_boot_handshake_say(&call->greet, TERN_HANDSHAKE_IS_CONFIRM, confirm);
-    enter(call, STAGE_CONFIRM, PERSIST_MS); /* rank 0 has proved itself; keepalive tells of its death */
-    if (send(call->fd, confirm, sizeof(confirm), MSG_NOSIGNAL) != sizeof(confirm))
-        call_again(search, call);
+    tern_boot_handshake_say(&attempt->greet, TERN_HANDSHAKE_IS_CONFIRM, confirm);
+    enter(attempt, STAGE_CONFIRM, PERSIST_MS); /* rank 0 has authenticated; keepalive detects its death */
+    if (send(attempt->fd, confirm, sizeof(confirm), MSG_NOSIGNAL) != sizeof(confirm))
+        retry(search, attempt);
 }
 
-/* What the clock asks for. Returns when it does again. */
-static int64_t look_at_clock(struct search *search)
+/* Start attempts whose pause is over, and retry those whose stage has timed out. Returns the next time at which this
+ * has to be done. */
+static int64_t handle_timeouts(struct search *search)
 {
     int64_t next = INT64_MAX;
 
     for (int i = 0; i < search->count; i++) {
-        struct call *call = &search->call[i];
+        struct attempt *attempt = &search->attempt[i];
 
-        if (call->stage == STAGE_GIVEN_UP || call->stage == STAGE_DONE)
+        if (attempt->stage == STAGE_GIVEN_UP || attempt->stage == STAGE_DONE)
             continue;
-        if (tern_base_now() >= call->until && call->stage == STAGE_PAUSE)
-            place_call(search, call);
-        else if (tern_base_now() >= call->until)
-            call_again(search, call);
-        if (call->stage != STAGE_GIVEN_UP && call->until < next)
-            next = call->until;
+        if (tern_base_now() >= attempt->until && attempt->stage == STAGE_PAUSE)
+            start_connect(search, attempt);
+        else if (tern_base_now() >= attempt->until)
+            retry(search, attempt);
+        if (attempt->stage != STAGE_GIVEN_UP && attempt->until < next)
+            next = attempt->until;
     }
     return next;
 }
 
-/* Wait for one thing to happen, and let it. Returns as tern_boot_poll. */
+/* Wait until a socket is ready or a timeout expires, and handle it. Returns the status of tern_boot_poll_until(). */
 static tern_status step(struct search *search, struct tern_poll_deadline *patience)
 {
-    int64_t       until = look_at_clock(search);
+    int64_t       until = handle_timeouts(search);
     struct pollfd fds[TERN_RELAY_ADDRESSES];
     tern_status   st;
 
     for (int i = 0; i < search->count; i++) {
-        const struct call *call = &search->call[i];
+        const struct attempt *attempt = &search->attempt[i];
 
-        fds[i] = (struct pollfd){ .fd = call->stage == STAGE_WELCOME ? -1 : call->fd,
-                                  .events = call->stage == STAGE_CALL ? POLLOUT : POLLIN };
+        fds[i] = (struct pollfd){ .fd = attempt->stage == STAGE_WELCOME ? -1 : attempt->fd,
+                                  .events = attempt->stage == STAGE_CONNECT ? POLLOUT : POLLIN };
     }
     st = tern_boot_poll_until(patience, fds, (nfds_t)search->count, until);
     for (int i = 0; i < search->count && st == TERN_OK; i++)
         if (fds[i].revents != 0)
-            serve(search, &search->call[i]);
+            handle_ready(search, &search->attempt[i]);
     confirm_one(search);
     return st;
 }
@@ -320,12 +321,12 @@ static tern_status step(struct search *search, struct tern_poll_deadline *patien
 static bool is_hopeless(const struct search *search)
 {
     for (int i = 0; i < search->count; i++)
-        if (search->call[i].stage != STAGE_GIVEN_UP)
+        if (search->attempt[i].stage != STAGE_GIVEN_UP)
             return false;
     return true;
 }
 
-static tern_status unreachable(const char *text, const struct tern_relay_target *target, bool none)
+static tern_status fail_unreachable(const char *text, const struct tern_relay_target *target, bool none)
 {
     const char *addresses = text;
 
@@ -348,7 +349,7 @@ tern_status tern_boot_relay_connect(const char *text, int node, struct tern_rela
     struct tern_relay_target  target;
     struct search             search = { .count = 0, .persist = tern_base_now() + PERSIST_MS * MS };
     struct tern_poll_deadline patience;
-    struct call              *done;
+    struct attempt           *done;
     tern_status               st = TERN_OK;
 
     if (!tern_boot_relay_target_decode(text, &target))
@@ -365,9 +366,9 @@ tern_status tern_boot_relay_connect(const char *text, int node, struct tern_rela
         done->fd = -1;
         st = TERN_OK;
     } else if (st == TERN_OK) {
-        st = unreachable(text, &target, search.count == 0);
+        st = fail_unreachable(text, &target, search.count == 0);
     }
     for (int i = 0; i < search.count; i++)
-        hang_up(&search.call[i]);
+        close_attempt(&search.attempt[i]);
     return st;
 }

@@ -1,8 +1,8 @@
-/* relay_listen.c: the port of rank 0, and the text through which the other nodes find it:
+/* relay_listen.c: the listening port of rank 0, and the text by which the other nodes find it:
  *
  *     PORT,KEY,NETWORK,ADDRESS,...
  *
- * with the key (32 digits) and the name of rank 0's network interfaces (16 digits) in hexadecimal.
+ * KEY (32 digits) and NETWORK, the identity of rank 0's network interfaces (16 digits), are in hexadecimal.
  */
 #define _GNU_SOURCE 1
 #include "boot/relay_connect.h"
@@ -21,7 +21,7 @@
 #include "boot/handshake.h"
 #include "boot/node.h"
 
-#define SILENCE_S 20 /* a connection whose other side does not answer for so long is lost */
+#define SILENCE_S 20 /* a connection is lost when the peer does not answer for this long */
 
 void tern_boot_relay_socket_tune(int fd)
 {
@@ -44,7 +44,7 @@ static int open_port(int family)
     if (fd < 0)
         return -1;
     if (family == AF_INET6)
-        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)); /* IPv4 comes through it too */
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)); /* accept IPv4 connections too */
     if (bind(fd, (struct sockaddr *)(void *)&name, len) == 0 && listen(fd, SOMAXCONN) == 0)
         return fd;
     close(fd);
@@ -62,7 +62,8 @@ static unsigned port_of(int fd)
                                             : ((struct sockaddr_in *)(void *)&name)->sin_port);
 }
 
-/* Write one address as text; false: it is not one that others can use. */
+/* Write the address of an interface as text. Returns false if the interface is down, is a loopback interface (or is
+ * not, if loopback is true), or has an address that other nodes cannot use. */
 static bool write_address(const struct ifaddrs *entry, bool loopback, char *text)
 {
     const void *address;
@@ -76,11 +77,11 @@ static bool write_address(const struct ifaddrs *entry, bool loopback, char *text
     else
         return false;
     if (entry->ifa_addr->sa_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL((const struct in6_addr *)address))
-        return false; /* means nothing without the name of an interface */
+        return false; /* a link-local address is meaningless without the name of an interface */
     return inet_ntop(entry->ifa_addr->sa_family, address, text, TERN_RELAY_ADDRESS) != NULL;
 }
 
-/* Add the addresses of this machine to text, those of the loopback interface last. */
+/* Append the addresses of this machine to text, the loopback addresses last. */
 static void add_addresses(char *text)
 {
     struct ifaddrs *list = NULL;
@@ -154,7 +155,7 @@ bool tern_boot_relay_target_decode(const char *text, struct tern_relay_target *t
 
         if (target->count == TERN_RELAY_ADDRESSES || len == 0 || len >= TERN_RELAY_ADDRESS)
             return false;
-        memcpy(target->address[target->count++], at, len); /* the rest is 0 */
+        memcpy(target->address[target->count++], at, len); /* the rest of the entry is already zero */
     }
     return *at == '\0' && target->count > 0;
 }

@@ -1,11 +1,12 @@
-/* relay_thread.c: hub and spokes.
+/* relay_thread.c: the thread that relays between nodes, as the hub (node 0) or as a spoke.
  *
- * The hub brings everything into one order by being one thread: what it hears it writes into its own segment and
- * sends to all other nodes before it looks for more. What is said of a rank is taken from its own node only. Deaths
- * are found by the watchers (death_watch.h) of each node, who leave them in the slot for this thread; all nodes, the
- * rank's own too, learn of them from the hub. Connections are sealed (frame_io.h): one that brings a frame which its
- * other side did not send just then is closed, and with it the node is lost.
- * */
+ * The hub is a single thread and thereby defines one order of all events: it writes what it receives into its own
+ * segment and sends it to all other nodes before it receives more. It accepts statements about a rank only from the
+ * rank's own node. On each node, the death watchers (death_watch.h) detect deaths and leave them in the slot for this
+ * thread. All nodes, including the rank's own, learn of a death from the hub. Connections are authenticated
+ * (frame_io.h): if a connection delivers a frame that its peer did not send at that point, the connection is closed,
+ * and the node counts as lost.
+ */
 #define _GNU_SOURCE 1
 #include "boot/relay_thread.h"
 
@@ -26,19 +27,19 @@
 #include "boot/pmi_join.h"
 #include "boot/relay.h"
 
-#define FAREWELL_MS 5000 /* for what is on its way when the thread stops */
-#define LAUNCHER_MS 5000 /* the launcher's moment to end a job by itself */
+#define DRAIN_MS 5000          /* time to send and receive the frames in flight when the thread stops */
+#define LAUNCHER_GRACE_MS 5000 /* time that the launcher has to end the job by itself */
 
 static struct {
     bool                  running, is_hub;
     pthread_t             thread;
     struct tern_boot      boot;
     struct tern_relay    *relay;
-    struct tern_frame_io *channel; /* [count]; of the hub, that of node n at n - 1 */
-    struct pollfd        *fds;     /* room for all that is polled */
+    struct tern_frame_io *channel; /* [count]; on the hub, the channel of node n is at n - 1 */
+    struct pollfd        *fds;     /* large enough for all polled descriptors */
     int                   count;
     int                   stop; /* eventfd */
-} wheel;
+} rt;
 
 bool tern_boot_relay_thread_done(struct tern_segment *segment, int node)
 {
@@ -53,35 +54,35 @@ bool tern_boot_relay_thread_done(struct tern_segment *segment, int node)
     return true;
 }
 
-/* ---- what happens here and there ---- */
+/* ---- events of this and of other nodes ---- */
 
 static void send_all(const struct tern_frame *frame, int except)
 {
-    for (int i = 0; i < wheel.count; i++)
+    for (int i = 0; i < rt.count; i++)
         if (i != except)
-            tern_boot_frame_io_send(&wheel.channel[i], frame);
+            tern_boot_frame_io_send(&rt.channel[i], frame);
 }
 
-/* A rank of this node has changed something. */
-static void told_here(void *arg, const struct tern_frame *frame)
+/* Send a change of a rank of this node to all channels (a callback of tern_boot_relay_scan). */
+static void send_change(void *arg, const struct tern_frame *frame)
 {
     (void)arg;
     send_all(frame, -1);
 }
 
-/* The fate of a rank is known: the hub tells everyone. */
-static void decide(uint32_t rank, uint32_t fate)
+/* On the hub: apply the fate of a rank and send it to all nodes, unless it is already known. */
+static void announce_fate(uint32_t rank, uint32_t fate)
 {
     struct tern_frame frame = { .kind = TERN_FRAME_FATE, .rank = rank, .value = fate };
 
-    if (tern_boot_relay_apply(wheel.relay, &frame)) /* else it was known before */
+    if (tern_boot_relay_apply(rt.relay, &frame)) /* false if the fate was already known */
         send_all(&frame, -1);
 }
 
-/* What watchers of this node have found. */
-static void look_for_ends(void)
+/* Report the deaths that the watchers of this node have left in the slots. */
+static void collect_deaths(void)
 {
-    struct tern_segment *segment = wheel.boot.segment;
+    struct tern_segment *segment = rt.boot.segment;
 
     for (uint32_t r = 0; r < segment->ranks; r++) {
         struct tern_slot *slot = &segment->slot[r];
@@ -89,73 +90,75 @@ static void look_for_ends(void)
 
         if (slot->node != segment->node)
             continue;
-        /* acquire: what the rank had changed before its end, and the scan before has told. Pairs with the release in
-         * the watcher. Taken back: it is told once. */
+        /* acquire: makes visible what the rank changed before its death. Pairs with the release in the watcher. The
+         * exchange resets the field, so each death is reported once. */
         ended = atomic_exchange_explicit(&slot->ended, TERN_FATE_RUNNING, memory_order_acquire);
         if (ended == TERN_FATE_RUNNING)
             continue;
-        tern_boot_relay_scan(wheel.relay, told_here, NULL); /* all that it said comes before its end */
-        if (wheel.is_hub)
-            decide(r, ended);
+        tern_boot_relay_scan(rt.relay, send_change, NULL); /* send the rank's last changes before its death */
+        if (rt.is_hub)
+            announce_fate(r, ended);
         else
             send_all(&(struct tern_frame){ .kind = TERN_FRAME_FATE, .rank = r, .value = ended }, -1);
     }
 }
 
-/* The hub hears a frame of node i + 1. */
-static bool heard_by_hub(int i, const struct tern_frame *frame)
+/* The hub receives a frame from node i + 1. Returns false if the frame is invalid. */
+static bool hub_receive(int i, const struct tern_frame *frame)
 {
-    struct tern_segment *segment = wheel.boot.segment;
+    struct tern_segment *segment = rt.boot.segment;
 
     if (frame->rank >= segment->ranks || segment->slot[frame->rank].node != (uint32_t)i + 1)
         return false;
     if (frame->kind == TERN_FRAME_FATE && frame->len == 0 &&
         (frame->value == TERN_FATE_ENDED || frame->value == TERN_FATE_LOST))
-        return decide(frame->rank, frame->value), true;
-    if (frame->kind == TERN_FRAME_FATE || !tern_boot_relay_apply(wheel.relay, frame))
+        return announce_fate(frame->rank, frame->value), true;
+    if (frame->kind == TERN_FRAME_FATE || !tern_boot_relay_apply(rt.relay, frame))
         return false;
     send_all(frame, i);
     return true;
 }
 
-/* The job cannot go on. The launcher may see it too, and gets a moment. */
-static void give_up(const char *why, int node)
+/* End the job because a connection is lost. The launcher may notice the failure too, and has LAUNCHER_GRACE_MS to end
+ * the job itself; if the thread is told to stop meanwhile, the function returns. */
+static void abort_job(const char *why, int node)
 {
-    struct pollfd stop = { .fd = wheel.stop, .events = POLLIN };
+    struct pollfd stop = { .fd = rt.stop, .events = POLLIN };
 
-    if (poll(&stop, 1, LAUNCHER_MS) > 0)
+    if (poll(&stop, 1, LAUNCHER_GRACE_MS) > 0)
         return;
     tern_base_log(TERN_LOG_ERROR, "%s %d; ending the job", why, node);
     tern_boot_pmi_abort(EXIT_FAILURE);
     _exit(EXIT_FAILURE);
 }
 
-/* The connection of node i + 1 to the hub is gone. */
+/* On the hub: the connection to node i + 1 is lost. Unless the node's ranks have all finished, they are declared
+ * lost. */
 static void node_lost(int i)
 {
-    struct tern_segment *segment = wheel.boot.segment;
+    struct tern_segment *segment = rt.boot.segment;
     int                  node = i + 1;
 
-    tern_boot_frame_io_close(&wheel.channel[i]);
+    tern_boot_frame_io_close(&rt.channel[i]);
     if (tern_boot_relay_thread_done(segment, node))
-        return; /* it left in order */
+        return; /* the node has finished normally */
     for (uint32_t r = 0; r < segment->ranks; r++)
         if (segment->slot[r].node == (uint32_t)node &&
             atomic_load_explicit(&segment->slot[r].life, memory_order_relaxed) != TERN_LIFE_LEFT)
-            decide(r, TERN_FATE_LOST);
+            announce_fate(r, TERN_FATE_LOST);
     if (segment->on_failure == TERN_ON_FAILURE_ABORT)
-        give_up("lost the connection to node", node);
+        abort_job("lost the connection to node", node);
 }
 
-/* The connection of a spoke to the hub is gone: so is this node for all others. */
+/* On a spoke: the connection to the hub is lost, and with it all other nodes. */
 static void hub_lost(void)
 {
-    tern_boot_frame_io_close(&wheel.channel[0]);
-    if (tern_boot_relay_thread_done(wheel.boot.segment, -1))
+    tern_boot_frame_io_close(&rt.channel[0]);
+    if (tern_boot_relay_thread_done(rt.boot.segment, -1))
         return;
-    if (wheel.boot.segment->on_failure == TERN_ON_FAILURE_ABORT)
-        give_up("lost the connection to node", 0);
-    else if (poll(&(struct pollfd){ wheel.stop, POLLIN, 0 }, 1, 0) == 0) {
+    if (rt.boot.segment->on_failure == TERN_ON_FAILURE_ABORT)
+        abort_job("lost the connection to node", 0);
+    else if (poll(&(struct pollfd){ rt.stop, POLLIN, 0 }, 1, 0) == 0) {
         tern_base_log(TERN_LOG_ERROR, "lost the connection to node 0, through which all nodes meet; this rank ends");
         _exit(EXIT_FAILURE);
     }
@@ -163,7 +166,7 @@ static void hub_lost(void)
 
 static void serve_channel(int i)
 {
-    struct tern_frame_io *channel = &wheel.channel[i];
+    struct tern_frame_io *channel = &rt.channel[i];
     struct tern_frame     frame;
     const char           *fault;
     bool                  good = true;
@@ -171,16 +174,16 @@ static void serve_channel(int i)
     tern_boot_frame_io_flush(channel);
     tern_boot_frame_io_fill(channel);
     while (good && tern_boot_frame_io_next(channel, &frame))
-        good = wheel.is_hub ? heard_by_hub(i, &frame) : tern_boot_relay_apply(wheel.relay, &frame);
+        good = rt.is_hub ? hub_receive(i, &frame) : tern_boot_relay_apply(rt.relay, &frame);
     if (!good)
         tern_base_log(TERN_LOG_WARN, "what node %d said of rank %u makes no sense; its connection is closed",
-                      wheel.is_hub ? i + 1 : 0, frame.rank);
+                      rt.is_hub ? i + 1 : 0, frame.rank);
     else if ((fault = tern_boot_frame_io_fault(channel)) != NULL)
-        tern_base_log(TERN_LOG_WARN, "what came from node %d %s; its connection is closed", wheel.is_hub ? i + 1 : 0,
+        tern_base_log(TERN_LOG_WARN, "what came from node %d %s; its connection is closed", rt.is_hub ? i + 1 : 0,
                       fault);
     if (good && channel->state == TERN_FRAME_IO_UP && !channel->is_deaf)
         return;
-    if (wheel.is_hub)
+    if (rt.is_hub)
         node_lost(i);
     else
         hub_lost();
@@ -188,81 +191,82 @@ static void serve_channel(int i)
 
 /* ---- the thread ---- */
 
-/* Fill in what to poll: the stop, the bell of the ranks, then the channels. */
-static nfds_t gather(void)
+/* Fill in the descriptors to poll: the stop event, the event of the ranks, then the channels. Returns their number. */
+static nfds_t fill_pollfds(void)
 {
     nfds_t count = 2;
 
-    wheel.fds[0] = (struct pollfd){ .fd = wheel.stop, .events = POLLIN };
-    wheel.fds[1] = (struct pollfd){ .fd = wheel.boot.relay_fd, .events = POLLIN };
-    for (int i = 0; i < wheel.count; i++)
-        if (wheel.channel[i].in >= 0)
-            count += tern_boot_frame_io_poll(&wheel.channel[i], wheel.fds + count);
+    rt.fds[0] = (struct pollfd){ .fd = rt.stop, .events = POLLIN };
+    rt.fds[1] = (struct pollfd){ .fd = rt.boot.relay_fd, .events = POLLIN };
+    for (int i = 0; i < rt.count; i++)
+        if (rt.channel[i].in >= 0)
+            count += tern_boot_frame_io_poll(&rt.channel[i], rt.fds + count);
     return count;
 }
 
-static void look_around(void)
+static void progress(void)
 {
-    tern_boot_relay_scan(wheel.relay, told_here, NULL);
-    look_for_ends();
-    for (int i = 0; i < wheel.count; i++)
-        if (wheel.channel[i].in >= 0)
+    tern_boot_relay_scan(rt.relay, send_change, NULL);
+    collect_deaths();
+    for (int i = 0; i < rt.count; i++)
+        if (rt.channel[i].in >= 0)
             serve_channel(i);
-    tern_boot_relay_ring(wheel.relay);
+    tern_boot_relay_ring(rt.relay);
 }
 
-/* Say that no more comes where all has been sent, and see whether the other sides have said so too: who hangs up before
- * it has heard all makes the system drop what it said last. */
-static bool all_said(void)
+/* Shut down the write side of every channel whose backlog is sent. Returns true when all channels are closed, that is,
+ * when all peers have done the same. Closing a socket with unread data would make the kernel discard the last data sent
+ * on it. */
+static bool shut_down_writes(void)
 {
     bool all = true;
 
-    for (int i = 0; i < wheel.count; i++) {
-        if (wheel.channel[i].in < 0)
+    for (int i = 0; i < rt.count; i++) {
+        if (rt.channel[i].in < 0)
             continue;
         all = false;
-        if (tern_boot_frame_io_backlog(&wheel.channel[i]) == 0)
-            shutdown(wheel.channel[i].out, SHUT_WR);
+        if (tern_boot_frame_io_backlog(&rt.channel[i]) == 0)
+            shutdown(rt.channel[i].out, SHUT_WR);
     }
     return all;
 }
 
-static void *wheel_run(void *arg)
+static void *relay_run(void *arg)
 {
     eventfd_t count;
     int64_t   until;
 
     (void)arg;
     do {
-        nfds_t fds = gather();
+        nfds_t fds = fill_pollfds();
 
-        if (poll(wheel.fds, fds, -1) < 0 && errno != EINTR)
+        if (poll(rt.fds, fds, -1) < 0 && errno != EINTR)
             break;
-        if (wheel.fds[1].revents != 0)
-            eventfd_read(wheel.boot.relay_fd, &count);
-        look_around();
-    } while (wheel.fds[0].revents == 0);
-    until = tern_base_now() + FAREWELL_MS * 1000000ll;
-    while (!all_said() && tern_base_now() < until) {
-        poll(wheel.fds + 1, gather() - 1, 100);
-        look_around();
+        if (rt.fds[1].revents != 0)
+            eventfd_read(rt.boot.relay_fd, &count);
+        progress();
+    } while (rt.fds[0].revents == 0);
+    until = tern_base_now() + DRAIN_MS * 1000000ll;
+    while (!shut_down_writes() && tern_base_now() < until) {
+        poll(rt.fds + 1, fill_pollfds() - 1, 100);
+        progress();
     }
     return NULL;
 }
 
 static void release(void)
 {
-    for (int i = 0; i < wheel.count; i++)
-        tern_boot_frame_io_close(&wheel.channel[i]);
-    free(wheel.channel);
-    free(wheel.fds);
-    if (wheel.relay != NULL)
-        tern_boot_relay_close(wheel.relay);
-    if (wheel.stop >= 0)
-        close(wheel.stop);
-    wheel.channel = NULL;
-    wheel.relay = NULL;
-    wheel.running = false;
+    for (int i = 0; i < rt.count; i++)
+        tern_boot_frame_io_close(&rt.channel[i]);
+    free(rt.channel);
+    free(rt.fds);
+    if (rt.relay != NULL)
+        tern_boot_relay_close(rt.relay);
+    if (rt.stop >= 0)
+        close(rt.stop);
+    rt.channel = NULL;
+    rt.relay = NULL;
+    rt.running = false;
 }
 
 static tern_status start_thread(void)
@@ -272,13 +276,13 @@ static tern_status start_thread(void)
 
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    error = pthread_create(&wheel.thread, NULL, wheel_run, NULL);
+    error = pthread_create(&rt.thread, NULL, relay_run, NULL);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (error != 0)
         return tern_base_fail(TERN_ERR_SYSTEM, "cannot start the thread that relays between nodes: %s",
                               strerror(error));
-    pthread_setname_np(wheel.thread, "tern-relay");
-    wheel.running = true;
+    pthread_setname_np(rt.thread, "tern-relay");
+    rt.running = true;
     return TERN_OK;
 }
 
@@ -287,24 +291,24 @@ tern_status tern_boot_relay_thread_start(const struct tern_boot *boot, const str
     bool        is_hub = boot->node == 0;
     tern_status st = TERN_OK;
 
-    wheel.boot = *boot;
-    wheel.is_hub = is_hub;
-    wheel.stop = eventfd(0, EFD_CLOEXEC);
-    wheel.channel = calloc((size_t)boot->nodes, sizeof(*wheel.channel));
-    wheel.fds = calloc(2 + 2 * (size_t)boot->nodes, sizeof(*wheel.fds));
-    wheel.count = is_hub ? boot->nodes - 1 : 1;
-    if (wheel.stop < 0 || wheel.channel == NULL || wheel.fds == NULL) {
-        wheel.count = wheel.channel == NULL ? 0 : wheel.count;
+    rt.boot = *boot;
+    rt.is_hub = is_hub;
+    rt.stop = eventfd(0, EFD_CLOEXEC);
+    rt.channel = calloc((size_t)boot->nodes, sizeof(*rt.channel));
+    rt.fds = calloc(2 + 2 * (size_t)boot->nodes, sizeof(*rt.fds));
+    rt.count = is_hub ? boot->nodes - 1 : 1;
+    if (rt.stop < 0 || rt.channel == NULL || rt.fds == NULL) {
+        rt.count = rt.channel == NULL ? 0 : rt.count;
         st = tern_base_fail(TERN_ERR_NOMEM, "no memory or no descriptor to relay between %d nodes", boot->nodes);
     }
-    for (int i = 0; i < wheel.count; i++) {
+    for (int i = 0; i < rt.count; i++) {
         const struct tern_relay_conn *line = &lines[is_hub ? i + 1 : 0];
 
-        tern_boot_frame_io_open(&wheel.channel[i], line->fd, line->fd);
-        tern_boot_frame_io_seal(&wheel.channel[i], &line->keys);
+        tern_boot_frame_io_open(&rt.channel[i], line->fd, line->fd);
+        tern_boot_frame_io_seal(&rt.channel[i], &line->keys);
     }
     if (st == TERN_OK)
-        st = tern_boot_relay_open(boot->segment, &wheel.relay);
+        st = tern_boot_relay_open(boot->segment, &rt.relay);
     if (st == TERN_OK)
         st = start_thread();
     if (st != TERN_OK)
@@ -314,9 +318,9 @@ tern_status tern_boot_relay_thread_start(const struct tern_boot *boot, const str
 
 void tern_boot_relay_thread_stop(void)
 {
-    if (!wheel.running)
+    if (!rt.running)
         return;
-    eventfd_write(wheel.stop, 1);
-    pthread_join(wheel.thread, NULL);
+    eventfd_write(rt.stop, 1);
+    pthread_join(rt.thread, NULL);
     release();
 }
