@@ -1,8 +1,8 @@
-/* boot.c: from the one variable that ternrun sets to a mapped segment and a slot of one's own.
+/* boot.c: joins the job: reads TERN_BOOT, which ternrun sets, maps the segment, and claims this rank's slot.
  *
- * The variable is text from outside: it is read strictly, and nothing in it is trusted before the file behind the
- * descriptor has shown the right mark, layout and size. What the ranks tell each other after that is not known here,
- * and neither is the end of a slot's life.
+ * The variable is untrusted input. It is parsed strictly, and nothing in it is used before the file behind the
+ * descriptor has shown the right mark, layout and size. This file does not know what the ranks exchange afterwards, and
+ * does not end a slot's life.
  */
 #define _GNU_SOURCE 1
 #include "boot/boot.h"
@@ -45,7 +45,8 @@ void tern_boot_text(char *text, size_t size, int rank, const struct tern_boot_gi
              (long long)given->mark);
 }
 
-/* Take "key=number" off the front of *at, with the comma after it, where the number lies within min to max. */
+/* Parse "key=number" and the comma after it at *at, and advance *at. Returns false if the key is another one or the
+ * number does not lie within min to max. */
 static bool take_field(const char **at, const char *key, int64_t min, int64_t max, int64_t *out)
 {
     size_t  key_len = strlen(key), len;
@@ -67,7 +68,7 @@ static bool take_field(const char **at, const char *key, int64_t min, int64_t ma
     return true;
 }
 
-static tern_status other_version(int64_t layout)
+static tern_status fail_version(int64_t layout)
 {
     return tern_base_fail(TERN_ERR_BOOT,
                           "ternrun and this program's Tern library are of different versions: their shared memory has "
@@ -81,7 +82,7 @@ tern_status tern_boot_text_read(const char *text, struct tern_boot_words *out)
     struct tern_boot_words got = { 0 };
 
     if (take_field(&at, "layout", 0, UINT32_MAX, &got.layout) && got.layout != TERN_SEGMENT_LAYOUT)
-        return other_version(got.layout);
+        return fail_version(got.layout);
     at = text;
     if (!take_field(&at, "layout", 0, UINT32_MAX, &got.layout) ||
         !take_field(&at, "rank", 0, TERN_MAX_RANKS - 1, &got.rank) ||
@@ -96,9 +97,10 @@ tern_status tern_boot_text_read(const char *text, struct tern_boot_words *out)
     return TERN_OK;
 }
 
-/* Whether fd is the arena of the job with the mark: a file that is large enough, open for both ways, and says so. It is
- * read, not mapped: it may be anything. An arena of another layout, whose mark may lie elsewhere, passes: what is wrong
- * with it is told when it is mapped. */
+/* Return whether fd is the arena of the job with the mark: a regular file of sufficient size, open for reading and
+ * writing, with the right magic number and mark. The file is read rather than mapped, because the descriptor may refer
+ * to anything. An arena of another layout may store its mark elsewhere and is accepted here; mapping it reports the
+ * error. */
 static bool is_arena(int fd, int64_t mark)
 {
     struct stat         about;
@@ -116,8 +118,8 @@ static bool is_huge(int fd)
     return fstatfs(fd, &about) == 0 && (unsigned long)about.f_type == HUGETLBFS_MAGIC;
 }
 
-/* Whether fd is the pipe to the relay. */
-static bool is_tell(int fd, uint64_t inode)
+/* Return whether fd is the pipe to the relay. */
+static bool is_relay_pipe(int fd, uint64_t inode)
 {
     struct stat about;
 
@@ -125,41 +127,41 @@ static bool is_tell(int fd, uint64_t inode)
            (fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDONLY;
 }
 
-/* What the descriptors are for. */
-enum purpose { FOR_ARENA, FOR_HUGE, FOR_TELL };
+/* The purpose of a descriptor. */
+enum purpose { FOR_ARENA, FOR_HUGE, FOR_RELAY };
 
-/* Whether fd is what the text means; tell is the inode of the pipe. */
-static bool is_meant(int fd, enum purpose purpose, const struct tern_boot_words *text, uint64_t tell)
+/* Return whether fd is the descriptor that the text names for this purpose. tell is the inode of the relay's pipe. */
+static bool matches(int fd, enum purpose purpose, const struct tern_boot_words *text, uint64_t tell)
 {
     switch (purpose) {
     case FOR_ARENA: return is_arena(fd, text->mark);
     case FOR_HUGE: return is_huge(fd);
-    default: return is_tell(fd, tell);
+    default: return is_relay_pipe(fd, tell);
     }
 }
 
-/* The inherited descriptor where it is the one meant; else the launcher's own, opened again. Close-on-exec. -1 and
- * errno when neither can be had. */
-static int reach(const struct tern_boot_words *text, int64_t inherited, enum purpose purpose, uint64_t tell)
+/* Return the inherited descriptor if it is the right one; otherwise open the launcher's descriptor through /proc. The
+ * result is close-on-exec. Returns -1 and sets errno if neither works. */
+static int open_inherited(const struct tern_boot_words *text, int64_t inherited, enum purpose purpose, uint64_t tell)
 {
     char path[64];
     int  fd = (int)inherited;
 
-    if (is_meant(fd, purpose, text, tell)) {
+    if (matches(fd, purpose, text, tell)) {
         fcntl(fd, F_SETFD, FD_CLOEXEC);
         return fd;
     }
     snprintf(path, sizeof(path), "/proc/%lld/fd/%lld", (long long)text->launcher, (long long)inherited);
-    fd = open(path, (purpose == FOR_TELL ? O_WRONLY : O_RDWR) | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    if (fd >= 0 && !is_meant(fd, purpose, text, tell)) {
+    fd = open(path, (purpose == FOR_RELAY ? O_WRONLY : O_RDWR) | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (fd >= 0 && !matches(fd, purpose, text, tell)) {
         close(fd);
         fd = -1;
-        errno = ESRCH; /* another process has the launcher's number now */
+        errno = ESRCH; /* the launcher's pid now belongs to another process */
     }
     return fd;
 }
 
-static tern_status unreachable(const struct tern_boot_words *text, int64_t fd)
+static tern_status fail_unreachable(const struct tern_boot_words *text, int64_t fd)
 {
     return tern_base_fail(TERN_ERR_BOOT,
                           "rank %lld cannot reach its job's shared memory: a program between ternrun and this one "
@@ -177,7 +179,7 @@ tern_status tern_boot_segment_map(int arena, int ranks, struct tern_segment **ou
     if (pread(arena, &head, sizeof(head), 0) != (ssize_t)sizeof(head))
         return tern_base_fail(TERN_ERR_BOOT, "cannot read the job's shared memory: %s", strerror(errno));
     if (head.layout != TERN_SEGMENT_LAYOUT)
-        return other_version(head.layout);
+        return fail_version(head.layout);
     if (head.ranks != (uint32_t)ranks)
         return tern_base_fail(TERN_ERR_BOOT,
                               "the launcher speaks of %d ranks and the shared memory of %u: they are of different "
@@ -209,15 +211,16 @@ tern_status tern_boot_claim(struct tern_segment *segment, int rank)
     struct tern_slot *slot = &segment->slot[rank];
     uint32_t          life = TERN_LIFE_NONE;
 
-    /* acq_rel: a rank's claim orders nothing before it, and whoever sees JOINING by an acquire load sees the launcher's
-     * first content of the slot as well. */
+    /* acq_rel: the claim publishes nothing of its own; a process that sees JOINING by an acquire load also sees the
+     * slot as the launcher initialized it. */
     if (!atomic_compare_exchange_strong_explicit(&slot->life, &life, TERN_LIFE_JOINING, memory_order_acq_rel,
                                                  memory_order_acquire))
         return tern_base_fail(TERN_ERR_BOOT,
                               "process %d joined as rank %d before: this one was started by that rank and has its "
                               "TERN_BOOT; run it as a job of its own, with 'env -u TERN_BOOT program'",
                               atomic_load_explicit(&slot->pid, memory_order_relaxed), rank);
-    /* release: the claim before the pid. Pairs with acquire loads of pid by those who look the rank up. */
+    /* release: publishes the claim before the pid. Pairs with the acquire loads of pid by processes that look up the
+     * rank. */
     atomic_store_explicit(&slot->pid, (int32_t)getpid(), memory_order_release);
     return TERN_OK;
 }
@@ -230,16 +233,17 @@ static tern_status join_launched(const char *value, struct tern_boot *out)
 
     if (status != TERN_OK)
         return status;
-    if ((boot.arena = reach(&text, text.arena, FOR_ARENA, 0)) < 0)
-        return unreachable(&text, text.arena);
-    if (text.huge >= 0 && (boot.huge = reach(&text, text.huge, FOR_HUGE, 0)) < 0) {
-        status = unreachable(&text, text.huge);
+    if ((boot.arena = open_inherited(&text, text.arena, FOR_ARENA, 0)) < 0)
+        return fail_unreachable(&text, text.arena);
+    if (text.huge >= 0 && (boot.huge = open_inherited(&text, text.huge, FOR_HUGE, 0)) < 0) {
+        status = fail_unreachable(&text, text.huge);
         goto err_close;
     }
     if ((status = tern_boot_segment_map(boot.arena, (int)text.ranks, &boot.segment)) != TERN_OK)
         goto err_close;
-    if (text.tell >= 0 && (boot.relay_fd = reach(&text, text.tell, FOR_TELL, boot.segment->relay_inode)) < 0) {
-        status = unreachable(&text, text.tell);
+    if (text.tell >= 0 &&
+        (boot.relay_fd = open_inherited(&text, text.tell, FOR_RELAY, boot.segment->relay_inode)) < 0) {
+        status = fail_unreachable(&text, text.tell);
         goto err_leave;
     }
     tern_boot_place(&boot, (int)text.rank);
@@ -260,7 +264,7 @@ err_close:
     return status;
 }
 
-static tern_status join_alone(struct tern_boot *out)
+static tern_status join_singleton(struct tern_boot *out)
 {
     struct tern_boot boot = { .launched = false, .relay_fd = -1 };
     tern_status      status = tern_boot_singleton_check();
@@ -274,7 +278,7 @@ static tern_status join_alone(struct tern_boot *out)
     if (boot.huge >= 0)
         fcntl(boot.huge, F_SETFD, FD_CLOEXEC);
     tern_boot_place(&boot, 0);
-    tern_boot_claim(boot.segment, 0); /* ours alone: cannot fail */
+    tern_boot_claim(boot.segment, 0); /* cannot fail: no other process has the segment */
     *out = boot;
     return TERN_OK;
 }
@@ -288,7 +292,7 @@ tern_status tern_boot_join(struct tern_boot *boot)
         return join_launched(tern_opt.boot, boot);
     if ((status = tern_boot_pmi_find(&foreign)) != TERN_OK)
         return status;
-    return foreign != NULL ? tern_boot_pmi_join(foreign, boot) : join_alone(boot);
+    return foreign != NULL ? tern_boot_pmi_join(foreign, boot) : join_singleton(boot);
 }
 
 void tern_boot_leave(struct tern_boot *boot)
@@ -306,38 +310,40 @@ void tern_boot_leave(struct tern_boot *boot)
 
 tern_status tern_boot_publish_address(const struct tern_boot *boot, const void *bytes, size_t len)
 {
-    struct tern_net_address *card = tern_segment_net_address(boot->segment, (uint32_t)boot->rank);
+    struct tern_net_address *address = tern_segment_net_address(boot->segment, (uint32_t)boot->rank);
 
     if (len == 0 || len > TERN_NET_ADDRESS_BYTES)
         return tern_base_fail(TERN_ERR_RANGE, "an address of %zu bytes cannot be published; 1 to %d can", len,
                               TERN_NET_ADDRESS_BYTES);
-    if (atomic_load_explicit(&card->len, memory_order_relaxed) != 0)
+    if (atomic_load_explicit(&address->len, memory_order_relaxed) != 0)
         return tern_base_fail(TERN_ERR_STATE, "rank %d has published its address before", boot->rank);
-    memcpy(card->bytes, bytes, len);
-    /* release: the bytes before their number. Pairs with the acquire in tern_boot_net_address() and in the relay. */
-    atomic_store_explicit(&card->len, (uint32_t)len, memory_order_release);
+    memcpy(address->bytes, bytes, len);
+    /* release: publishes the bytes before their length. Pairs with the acquire in tern_boot_net_address() and in the
+     * relay. */
+    atomic_store_explicit(&address->len, (uint32_t)len, memory_order_release);
     return TERN_OK;
 }
 
 const void *tern_boot_net_address(const struct tern_boot *boot, int rank, size_t *len)
 {
-    const struct tern_net_address *card = tern_segment_net_address(boot->segment, (uint32_t)rank);
-    /* acquire: the bytes after their number. Pairs with the release in tern_boot_publish_address() or in the relay. */
-    uint32_t                       bytes = atomic_load_explicit(&card->len, memory_order_acquire);
+    const struct tern_net_address *address = tern_segment_net_address(boot->segment, (uint32_t)rank);
+    /* acquire: reads the length before the bytes. Pairs with the release in tern_boot_publish_address() or in the
+     * relay. */
+    uint32_t                       bytes = atomic_load_explicit(&address->len, memory_order_acquire);
 
     *len = bytes <= TERN_NET_ADDRESS_BYTES ? bytes : 0;
-    return *len > 0 ? card->bytes : NULL;
+    return *len > 0 ? address->bytes : NULL;
 }
 
 void tern_boot_tell(const struct tern_boot *boot)
 {
-    uint64_t one = 1; /* what an eventfd takes */
+    uint64_t one = 1; /* an eventfd takes 8 bytes */
     ssize_t  sent;
 
     if (boot->nodes <= 1 || boot->relay_fd < 0)
         return;
-    /* Every rank writes for itself and relies on no other rank to wake the relay: that rank may be killed or stopped
-     * before it does. The write does not block. It fails where the pipe is full, and then the relay is awake. */
+    /* Every rank writes for itself and does not rely on another rank to wake the relay, because that rank may be killed
+     * or stopped first. The write does not block. It fails if the pipe is full, and then the relay is already awake. */
     do
         sent = write(boot->relay_fd, &one, sizeof(one));
     while (sent < 0 && errno == EINTR);

@@ -1,12 +1,13 @@
-/* death_watch.c: who watches whom, what a death means, and who is told.
+/* death_watch.c: which rank watches which, what a death means, and how it is reported.
  *
- * The kernel tells the end of a process through a descriptor (pidfd), also to those who are not its parent; it does not
- * tell them how it ended. So a rank has failed when its process is gone and its life in the segment does not say LEFT.
- * The launcher knows more (the signal, the status) and gets a moment to end the job in its own words; not all do.
+ * A pidfd reports the end of a process even to processes that are not its parent, but does not tell them how the
+ * process ended. So a rank has failed if its process is gone and its life in the segment is not LEFT. The launcher
+ * knows more (the signal, the exit status) and gets some time to end the job with its own message; not every launcher
+ * does.
  *
- * A watcher that takes over after a death finds ranks that died long ago, whose process numbers may belong to other
- * processes by now. Ranks whose end is known are passed over, and of any other the start of the process has to be that
- * in the slot: else the rank is gone.
+ * A watcher that takes over after a death finds ranks that died long ago, whose pids may belong to other processes by
+ * now. It skips ranks whose end is known. For any other rank, the start time of the process must equal the start time
+ * in the slot; otherwise the rank is gone.
  */
 #define _GNU_SOURCE 1
 #include "boot/death_watch.h"
@@ -28,7 +29,7 @@
 #include "boot/pmi_join.h"
 #include "boot/relay_thread.h"
 
-#define LAUNCHER_MS 5000 /* the launcher's moment */
+#define LAUNCHER_GRACE_MS 5000 /* time that the launcher has to end the job by itself */
 
 static struct {
     bool             running;
@@ -36,11 +37,11 @@ static struct {
     struct tern_boot boot;
     struct tern_pmi *pmi;
     int              stop;     /* eventfd */
-    int              host;     /* pidfd of the rank that relays for this node; -1: none does, or this one */
-    bool             compares; /* starts of processes as this process sees them are as the host wrote them */
+    int              host;     /* pidfd of the rank that relays for this node; -1: no rank does, or this rank does */
+    bool             compares; /* process start times as seen here are comparable with those that the host wrote */
 } watch;
 
-enum news { NEWS_NONE, NEWS_STOP, NEWS_RANK };
+enum wakeup { WOKE_TIMEOUT, WOKE_STOP, WOKE_RANK_GONE };
 
 static int open_process(pid_t pid)
 {
@@ -61,7 +62,8 @@ uint64_t tern_boot_process_start_time(pid_t pid)
     len = fread(text, 1, sizeof(text) - 1, file);
     fclose(file);
     text[len] = '\0';
-    after = strrchr(text, ')'); /* the name in front may have any characters; then come the fields from the third on */
+    after = strrchr(
+        text, ')'); /* the process name in parentheses may contain any character; the fields from the third on follow */
     if (after == NULL ||
         sscanf(after + 1, " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
                &started) != 1)
@@ -69,7 +71,8 @@ uint64_t tern_boot_process_start_time(pid_t pid)
     return started;
 }
 
-/* A descriptor of the rank's process. -1 and ESRCH: the process is gone, and another one may have its number. */
+/* Return a pidfd of the rank's process, or -1 and errno. ESRCH means that the process is gone; another process may have
+ * its pid. */
 static int open_rank(int rank)
 {
     const struct tern_slot *slot = &watch.boot.segment->slot[rank];
@@ -77,8 +80,8 @@ static int open_rank(int rank)
     pid_t                   pid = atomic_load_explicit(&slot->pid, memory_order_acquire);
     int                     fd = open_process(pid);
 
-    /* The start is read after the process was opened: if the process ends between the two, the start is none, or that
-     * of another one, and the rank is gone either way. */
+    /* The start time is read after the pidfd was opened. If the process ends in between, the start time read is 0 or
+     * that of another process, and the rank is correctly found to be gone. */
     if (fd >= 0 && watch.compares && slot->started != 0 && tern_boot_process_start_time(pid) != slot->started) {
         close(fd);
         errno = ESRCH;
@@ -87,25 +90,26 @@ static int open_rank(int rank)
     return fd;
 }
 
-/* Whether the rank needs no watching: its end is known, or its departure, after which nobody waits for it. */
+/* Return whether the rank needs no watching: its end is known, or it has left and nobody waits for it any more. */
 static bool is_settled(int rank)
 {
     const struct tern_slot *slot = &watch.boot.segment->slot[rank];
 
-    /* relaxed: whoever wrote these has told the others, or tells them without this thread. */
+    /* relaxed: the writer of these fields notifies the other ranks without the help of this thread. */
     return atomic_load_explicit(&slot->fate, memory_order_relaxed) != TERN_FATE_RUNNING ||
            atomic_load_explicit(&slot->ended, memory_order_relaxed) != TERN_FATE_RUNNING ||
            atomic_load_explicit(&slot->life, memory_order_relaxed) == TERN_LIFE_LEFT;
 }
 
-/* The launcher is gone, and with it whoever could end this job. */
+/* End this process because the launcher is gone and nobody else could end the job. */
 static _Noreturn void end_with_launcher(void)
 {
     tern_base_log(TERN_LOG_ERROR, "the launcher is gone; this rank ends with it");
     _exit(EXIT_FAILURE);
 }
 
-/* The rank that relays for this node is gone: so is the rest of the job for this one, unless all is over. */
+/* The rank that relays for this node is gone. End this rank, which has lost the other nodes, unless all ranks have
+ * finished. */
 static void host_gone(void)
 {
     close(watch.host);
@@ -113,13 +117,14 @@ static void host_gone(void)
     if (tern_boot_relay_thread_done(watch.boot.segment, -1))
         return;
     if (watch.boot.segment->on_failure == TERN_ON_FAILURE_ABORT)
-        return; /* the one who watches it ends the job */
+        return; /* the rank that watches the host ends the job */
     tern_base_log(TERN_LOG_ERROR, "the rank that connects this node to the others is gone; this rank ends");
     _exit(EXIT_FAILURE);
 }
 
-/* Sleep until the process behind rank (a pidfd, or -1) ends or the thread is to stop, at most ms (-1: no limit). */
-static enum news wait_for(int rank, int ms)
+/* Sleep until the process behind the pidfd rank (-1: none) ends or the thread is to stop, for at most ms milliseconds
+ * (-1: no limit). Returns the reason for waking up. */
+static enum wakeup wait_for(int rank, int ms)
 {
     for (;;) {
         struct pollfd fds[] = {
@@ -130,19 +135,19 @@ static enum news wait_for(int rank, int ms)
         if (ready < 0 && errno == EINTR)
             continue;
         if (fds[0].revents != 0)
-            return NEWS_STOP;
+            return WOKE_STOP;
         if (fds[1].revents != 0)
             end_with_launcher();
         if (fds[3].revents != 0)
-            host_gone(); /* is not looked at again */
+            host_gone(); /* clears watch.host, which is then no longer polled */
         if (fds[2].revents != 0)
-            return NEWS_RANK;
+            return WOKE_RANK_GONE;
         if (ready == 0)
-            return NEWS_NONE;
+            return WOKE_TIMEOUT;
     }
 }
 
-/* The next rank of this node after rank, round and round. */
+/* Return the next rank of this node after rank, cyclically. */
 static int next_local(int rank)
 {
     do
@@ -151,22 +156,23 @@ static int next_local(int rank)
     return rank;
 }
 
-/* Make the number of losses what the fates say. Those who see the same death may be several, one after the other, and
- * any of them may die over it: so nobody adds one, everybody counts. */
+/* Set the number of losses to the number of ranks with the fate LOST. Several watchers may see the same death, one
+ * after the other, and any of them may die while reporting it. So nobody increments the number; every watcher
+ * counts. */
 static void count_losses(struct tern_segment *segment)
 {
     uint32_t lost = 0, seen = atomic_load_explicit(&segment->losses, memory_order_relaxed);
 
     for (uint32_t r = 0; r < segment->ranks; r++)
-        /* acquire: the fate that another watcher wrote. Pairs with the release in publish(). */
+        /* acquire: reads the fate that another watcher wrote. Pairs with the release in publish(). */
         lost += atomic_load_explicit(&segment->slot[r].fate, memory_order_acquire) == TERN_FATE_LOST;
-    /* release: the fates before their number. Pairs with the acquire loads of losses by the ranks. */
+    /* release: publishes the fates before their number. Pairs with the ranks' acquire loads of losses. */
     while (seen < lost && !atomic_compare_exchange_weak_explicit(&segment->losses, &seen, lost, memory_order_release,
                                                                  memory_order_relaxed))
         ;
 }
 
-/* Write the fate of a rank, and wake everyone. Where the job has one node. */
+/* Write the fate of a rank and wake all ranks. Only for jobs on one node. */
 static void publish(struct tern_segment *segment, struct tern_slot *slot, uint32_t fate)
 {
     uint32_t running = TERN_FATE_RUNNING;
@@ -180,45 +186,47 @@ static void publish(struct tern_segment *segment, struct tern_slot *slot, uint32
     }
 }
 
-/* The process of a rank is gone. Returns whether it failed. */
+/* Report that the process of a rank is gone. Returns whether the rank failed. */
 static bool report(int rank)
 {
     struct tern_slot *slot = &watch.boot.segment->slot[rank];
-    /* acquire: what the rank did before it changed its life; its end has made that final. */
+    /* acquire: makes visible what the rank did before it changed its life. The life is final, because the process has
+     * ended. */
     bool              lost = atomic_load_explicit(&slot->life, memory_order_acquire) != TERN_LIFE_LEFT;
     uint32_t          fate = lost ? TERN_FATE_LOST : TERN_FATE_ENDED;
 
     if (watch.boot.nodes == 1) {
         publish(watch.boot.segment, slot, fate);
     } else {
-        /* release: pairs with the relay's exchange. */
+        /* release: pairs with the relay thread's exchange. */
         atomic_store_explicit(&slot->ended, fate, memory_order_release);
         tern_boot_tell(&watch.boot);
     }
     return lost;
 }
 
-/* A rank failed where that ends the job. Returns whether the thread is to stop. */
+/* End the job after a rank failed, unless the launcher does so within LAUNCHER_GRACE_MS. Returns true if the thread is
+ * to stop. */
 static bool end_job(int rank)
 {
     int pid = atomic_load_explicit(&watch.boot.segment->slot[rank].pid, memory_order_relaxed);
 
-    if (wait_for(-1, LAUNCHER_MS) == NEWS_STOP)
+    if (wait_for(-1, LAUNCHER_GRACE_MS) == WOKE_STOP)
         return true;
     tern_base_log(TERN_LOG_ERROR, "rank %d (pid %d) ended without tern_finalize; ending the job", rank, pid);
     tern_boot_pmi_abort(EXIT_FAILURE);
     _exit(EXIT_FAILURE);
 }
 
-/* Watch one rank until it is gone. Returns whether the thread is to stop. */
+/* Watch one rank until its process is gone, and report that. Returns whether the thread is to stop. */
 static bool watch_rank(int rank)
 {
     int  fd = open_rank(rank);
-    bool stop = fd >= 0 && wait_for(fd, -1) == NEWS_STOP;
+    bool stop = fd >= 0 && wait_for(fd, -1) == WOKE_STOP;
 
     if (fd >= 0)
         close(fd);
-    else if (errno != ESRCH) /* it is there, and there is no descriptor for it */
+    else if (errno != ESRCH) /* the process exists, but no pidfd can be opened */
         stop = (tern_base_log(TERN_LOG_WARN, "cannot watch rank %d any more: %s", rank, strerror(errno)), true);
     if (stop)
         return true;
@@ -231,7 +239,7 @@ static void *watch_run(void *arg)
     for (int rank = next_local(watch.boot.rank); rank != watch.boot.rank; rank = next_local(rank))
         if (!is_settled(rank) && watch_rank(rank))
             return NULL;
-    wait_for(-1, -1); /* nobody is left but the launcher */
+    wait_for(-1, -1); /* only the launcher is left to watch */
     return NULL;
 }
 
@@ -266,12 +274,13 @@ tern_status tern_boot_death_watch_start(const struct tern_boot *boot, struct ter
                               "launcher cannot survive a death; use ternrun or TERN_ON_FAILURE=abort",
                               strerror(errno));
     if (self < 0)
-        return TERN_OK; /* the launcher ends the job */
+        return TERN_OK; /* the launcher ends the job after a death */
     close(self);
     watch.boot = *boot;
     watch.pmi = pmi;
     watch.host = -1;
-    watch.compares = tern_boot_process_start_time(getpid()) == boot->segment->slot[boot->rank].started; /* same clock */
+    watch.compares = tern_boot_process_start_time(getpid()) ==
+                     boot->segment->slot[boot->rank].started; /* false in another pid or time namespace */
     if (boot->nodes > 1 && boot->local != 0 && (watch.host = open_rank(host)) < 0 && errno == ESRCH)
         return tern_base_fail(
             TERN_ERR_BOOT, "rank %d, which connects this node to the others, is gone; its own message says why", host);

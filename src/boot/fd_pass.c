@@ -1,10 +1,10 @@
-/* fd_pass.c: the door, the key, and descriptors that pass through it.
+/* fd_pass.c: the socket, the key, and the descriptors that the host passes to the other ranks of its node.
  *
- * The socket has an abstract name: nothing in any file system, gone with the process. Names can be listed by everyone
- * on the machine, so whoever comes has to be of the same user by the kernel's word and has to know the key, which
- * passes through the launcher. A stranger who comes and says nothing keeps nobody waiting, and no guest out: where all
- * places are taken, the one that has been silent for longest goes, after it was heard once more; and a guest that was
- * sent away before it was recognized comes again.
+ * The socket has an abstract name, which leaves nothing in a file system and disappears with the process. Every user of
+ * the machine can list abstract names. So a client must belong to the same user according to the kernel, and must know
+ * the key, which the launcher distributes. A stranger that connects and sends nothing neither blocks the host nor keeps
+ * clients out: when all places are taken, the host evicts the connection that has been silent for longest, after trying
+ * to read from it once more. A client that is evicted before it was identified connects again.
  */
 #define _GNU_SOURCE 1
 #include "boot/fd_pass.h"
@@ -24,11 +24,11 @@
 #include "boot/poll_deadline.h"
 #include "boot/segment.h"
 
-#define STRANGERS 16   /* who may be at the door at the same time, besides the guests */
-#define AGAIN_MS 10    /* a guest that was sent away comes again after this, */
-#define AGAIN_MOST 500 /* so often at most */
+#define EXTRA_PENDING 16 /* pending connections allowed in addition to the clients */
+#define RETRY_MS 10      /* an evicted client connects again after this time, */
+#define RETRY_MAX 500    /* at most this many times */
 
-/* What a guest says. cpus is cut behind its last byte that is not 0. */
+/* The message of a client. cpus is truncated after its last nonzero byte. */
 struct hello {
     uint32_t         magic, layout;
     uint32_t         rank, reserved;
@@ -37,13 +37,13 @@ struct hello {
 };
 #define HELLO_HEAD offsetof(struct hello, cpus)
 
-/* What the host says, with the descriptors that there are. */
+/* The reply of the host, which carries the descriptors that exist. */
 struct answer {
     uint32_t magic;
-    uint32_t has; /* bit i: gift i is there */
+    uint32_t has; /* bit i: descriptor i is present */
 };
 
-static tern_status draw(void *bytes, size_t len)
+static tern_status draw_random(void *bytes, size_t len)
 {
     ssize_t got;
 
@@ -77,11 +77,11 @@ static bool is_own_user(int fd, pid_t *pid)
     return true;
 }
 
-tern_status tern_boot_fd_pass_open(int *door, struct tern_fd_pass_address *address)
+tern_status tern_boot_fd_pass_open(int *listen_fd, struct tern_fd_pass_address *address)
 {
     struct sockaddr_un name;
     socklen_t          len;
-    tern_status        st = draw(address, sizeof(*address));
+    tern_status        st = draw_random(address, sizeof(*address));
     int                fd;
 
     if (st != TERN_OK)
@@ -95,77 +95,80 @@ tern_status tern_boot_fd_pass_open(int *door, struct tern_fd_pass_address *addre
             close(fd);
         return st;
     }
-    *door = fd;
+    *listen_fd = fd;
     return TERN_OK;
 }
 
-/* The guest that a hello comes from; NULL: a stranger, or one who was here before. */
-static struct tern_fd_pass_client *recognize(const struct hello *hello, size_t len,
-                                             const struct tern_fd_pass_address *address,
-                                             struct tern_fd_pass_client *guests, int count)
+/* Return the client that sent the hello, or NULL if the sender is a stranger or has already been identified on another
+ * connection. */
+static struct tern_fd_pass_client *find_client(const struct hello *hello, size_t len,
+                                               const struct tern_fd_pass_address *address,
+                                               struct tern_fd_pass_client *clients, int count)
 {
     if (len < HELLO_HEAD || hello->magic != TERN_SEGMENT_MAGIC || hello->layout != TERN_SEGMENT_LAYOUT ||
         memcmp(hello->key, address->key, TERN_FD_PASS_KEY) != 0)
         return NULL;
     for (int i = 0; i < count; i++)
-        if (guests[i].rank == (int)hello->rank)
-            return guests[i].fd < 0 ? &guests[i] : NULL;
+        if (clients[i].rank == (int)hello->rank)
+            return clients[i].fd < 0 ? &clients[i] : NULL;
     return NULL;
 }
 
-/* Who stands at the door, and who is expected. */
+/* The pending connections, and the clients that are expected. */
 struct queue {
     const struct tern_fd_pass_address *address;
-    struct tern_fd_pass_client        *guests; /* [expected] */
+    struct tern_fd_pass_client        *clients; /* [expected] */
     int                                expected, missing;
     struct tern_cpus                  *cpus;
-    struct pollfd                     *fds; /* [0] is the door, then [count] who said nothing yet, the oldest first */
-    int                                count, room;
+    struct pollfd *fds; /* [0] is the listening socket, then [count] connections that sent nothing yet, oldest first */
+    int            count, capacity;
 };
 
-static void leave_queue(struct queue *queue, int i, bool send_home)
+static void remove_pending(struct queue *queue, int i, bool do_close)
 {
-    if (send_home)
+    if (do_close)
         close(queue->fds[i].fd);
     memmove(&queue->fds[i], &queue->fds[i + 1], (size_t)(queue->count - i) * sizeof(queue->fds[0]));
     queue->count--;
 }
 
-/* Hear someone at the door, who leaves the queue with the first words. */
-static void listen_to(struct queue *queue, int i)
+/* Read from pending connection i, which leaves the queue with its first message. */
+static void receive_hello(struct queue *queue, int i)
 {
     struct hello                hello;
     int                         fd = queue->fds[i].fd;
     ssize_t                     len = recv(fd, &hello, sizeof(hello), MSG_DONTWAIT);
-    struct tern_fd_pass_client *guest =
-        len < 0 ? NULL : recognize(&hello, (size_t)len, queue->address, queue->guests, queue->expected);
+    struct tern_fd_pass_client *client =
+        len < 0 ? NULL : find_client(&hello, (size_t)len, queue->address, queue->clients, queue->expected);
 
     if (len < 0 && (errno == EAGAIN || errno == EINTR))
         return;
-    if (guest == NULL || !is_own_user(fd, &guest->pid)) {
-        leave_queue(queue, i, true);
+    if (client == NULL || !is_own_user(fd, &client->pid)) {
+        remove_pending(queue, i, true);
         return;
     }
-    leave_queue(queue, i, false);
-    guest->fd = fd;
+    remove_pending(queue, i, false);
+    client->fd = fd;
     queue->missing--;
     tern_boot_cpus_add(queue->cpus, hello.cpus.bits, (size_t)len - HELLO_HEAD);
 }
 
-/* Make a place: the oldest goes, if it has still nothing to say. */
-static void make_place(struct queue *queue)
+/* Free a place: remove the oldest pending connection, unless a last read shows a message from it, which removes it
+ * anyway. */
+static void evict_oldest(struct queue *queue)
 {
     int before = queue->count;
 
-    listen_to(queue, 1);
+    receive_hello(queue, 1);
     if (queue->count == before)
-        leave_queue(queue, 1, true);
+        remove_pending(queue, 1, true);
 }
 
-/* Let in who has come, as many as there are places. */
-static tern_status let_in(struct queue *queue)
+/* Accept new connections, as many as there are places. Returns an error if there are no descriptors left and no
+ * connection to evict. */
+static tern_status accept_connections(struct queue *queue)
 {
-    for (int i = 0; i < queue->room && queue->missing > 0; i++) {
+    for (int i = 0; i < queue->capacity && queue->missing > 0; i++) {
         int   fd = accept4(queue->fds[0].fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
         bool  full = fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM);
         pid_t pid;
@@ -179,52 +182,52 @@ static tern_status let_in(struct queue *queue)
             close(fd);
             continue;
         }
-        if (full || queue->count == queue->room)
-            make_place(queue);
+        if (full || queue->count == queue->capacity)
+            evict_oldest(queue);
         if (fd < 0)
             continue;
         queue->fds[++queue->count] = (struct pollfd){ .fd = fd, .events = POLLIN };
-        listen_to(queue, queue->count);
+        receive_hello(queue, queue->count);
     }
     return TERN_OK;
 }
 
-tern_status tern_boot_fd_pass_accept(int door, const struct tern_fd_pass_address *address,
-                                     struct tern_fd_pass_client *guests, int count, struct tern_cpus *cpus)
+tern_status tern_boot_fd_pass_accept(int listen_fd, const struct tern_fd_pass_address *address,
+                                     struct tern_fd_pass_client *clients, int count, struct tern_cpus *cpus)
 {
     struct queue              queue = { .address = address,
-                                        .guests = guests,
+                                        .clients = clients,
                                         .expected = count,
                                         .missing = count,
                                         .cpus = cpus,
-                                        .room = count + STRANGERS };
+                                        .capacity = count + EXTRA_PENDING };
     struct tern_poll_deadline patience;
     tern_status               st = TERN_OK;
 
-    queue.fds = calloc((size_t)queue.room + 1, sizeof(*queue.fds));
+    queue.fds = calloc((size_t)queue.capacity + 1, sizeof(*queue.fds));
     if (queue.fds == NULL)
         return tern_base_fail(TERN_ERR_NOMEM, "no memory to meet %d ranks of this node", count);
-    queue.fds[0] = (struct pollfd){ .fd = door, .events = POLLIN };
+    queue.fds[0] = (struct pollfd){ .fd = listen_fd, .events = POLLIN };
     for (int i = 0; i < count; i++)
-        guests[i].fd = -1;
+        clients[i].fd = -1;
     tern_boot_poll_begin(&patience, "the ranks of this node to come to the lowest of them");
     while (st == TERN_OK && queue.missing > 0 &&
            (st = tern_boot_poll(&patience, queue.fds, (nfds_t)queue.count + 1)) == TERN_OK) {
-        for (int i = queue.count; i > 0; i--) /* downwards: one who leaves moves those behind it only */
+        for (int i = queue.count; i > 0; i--) /* downwards: removing a connection shifts only those behind it */
             if (queue.fds[i].revents != 0)
-                listen_to(&queue, i);
+                receive_hello(&queue, i);
         if (queue.fds[0].revents != 0)
-            st = let_in(&queue);
+            st = accept_connections(&queue);
     }
     for (int i = 1; i <= queue.count; i++)
         close(queue.fds[i].fd);
     free(queue.fds);
     if (st != TERN_OK)
-        tern_boot_fd_pass_send(guests, count, NULL);
+        tern_boot_fd_pass_send(clients, count, NULL);
     return st;
 }
 
-static bool give_one(int fd, const int *gifts)
+static bool send_fds(int fd, const int *passed)
 {
     struct answer answer = { .magic = TERN_SEGMENT_MAGIC };
     struct iovec  part = { &answer, sizeof(answer) };
@@ -236,9 +239,9 @@ static bool give_one(int fd, const int *gifts)
     int           given[TERN_FD_PASS_FDS], count = 0;
 
     for (int i = 0; i < TERN_FD_PASS_FDS; i++)
-        if (gifts[i] >= 0) {
+        if (passed[i] >= 0) {
             answer.has |= 1u << i;
-            given[count++] = gifts[i];
+            given[count++] = passed[i];
         }
     message.msg_controllen = CMSG_SPACE((size_t)count * sizeof(int));
     control.header.cmsg_level = SOL_SOCKET;
@@ -248,18 +251,18 @@ static bool give_one(int fd, const int *gifts)
     return sendmsg(fd, &message, MSG_NOSIGNAL) == (ssize_t)sizeof(answer);
 }
 
-tern_status tern_boot_fd_pass_send(struct tern_fd_pass_client *guests, int count, const int *gifts)
+tern_status tern_boot_fd_pass_send(struct tern_fd_pass_client *clients, int count, const int *passed)
 {
     tern_status st = TERN_OK;
 
     for (int i = 0; i < count; i++) {
-        if (guests[i].fd < 0)
+        if (clients[i].fd < 0)
             continue;
-        if (gifts != NULL && !give_one(guests[i].fd, gifts))
+        if (passed != NULL && !send_fds(clients[i].fd, passed))
             st = tern_base_fail(TERN_ERR_BOOT, "cannot give the node's shared memory to rank %d (pid %d): %s",
-                                guests[i].rank, (int)guests[i].pid, strerror(errno));
-        close(guests[i].fd);
-        guests[i].fd = -1;
+                                clients[i].rank, (int)clients[i].pid, strerror(errno));
+        close(clients[i].fd);
+        clients[i].fd = -1;
     }
     return st;
 }
@@ -269,8 +272,8 @@ static tern_status gave_up(int host)
     return tern_base_fail(TERN_ERR_BOOT, "rank %d, which sets up this node, gave up; its own message says why", host);
 }
 
-/* Connect; was_open tells that the door was there before. */
-static tern_status go_there(const struct tern_fd_pass_address *address, int host, bool was_open, int *out)
+/* Connect to the host. was_open: an earlier connection succeeded, so a failure now means that the host gave up. */
+static tern_status connect_to_host(const struct tern_fd_pass_address *address, int host, bool was_open, int *out)
 {
     struct sockaddr_un name;
     socklen_t          len = write_name(&name, address->name);
@@ -300,8 +303,8 @@ static tern_status go_there(const struct tern_fd_pass_address *address, int host
     return TERN_ERR_BOOT;
 }
 
-/* Take the gifts. TERN_AGAIN: the connection ended without any. */
-static tern_status take(int fd, int host, int gifts[TERN_FD_PASS_FDS])
+/* Receive the descriptors. Returns TERN_AGAIN if the connection ended without any. */
+static tern_status receive_fds(int fd, int host, int passed[TERN_FD_PASS_FDS])
 {
     struct answer answer = { 0 };
     struct iovec  part = { &answer, sizeof(answer) };
@@ -333,17 +336,18 @@ static tern_status take(int fd, int host, int gifts[TERN_FD_PASS_FDS])
         return tern_base_fail(TERN_ERR_BOOT, "the descriptors from rank %d did not all arrive; see 'ulimit -n'", host);
     }
     for (int i = 0; i < TERN_FD_PASS_FDS; i++)
-        gifts[i] = answer.has & 1u << i ? given[next++] : -1;
+        passed[i] = answer.has & 1u << i ? given[next++] : -1;
     return TERN_OK;
 }
 
-/* Go to the door once. TERN_AGAIN: it was opened, and the guest was sent away. */
-static tern_status visit_once(const struct tern_fd_pass_address *address, int host, const struct hello *hello,
-                              struct tern_poll_deadline *patience, bool was_open, int gifts[TERN_FD_PASS_FDS])
+/* Connect once, send the hello and receive the descriptors. Returns TERN_AGAIN if the host accepted the connection and
+ * then closed it. */
+static tern_status request_once(const struct tern_fd_pass_address *address, int host, const struct hello *hello,
+                                struct tern_poll_deadline *patience, bool was_open, int passed[TERN_FD_PASS_FDS])
 {
     size_t      len = HELLO_HEAD + tern_boot_cpus_length(&hello->cpus);
     int         fd = -1;
-    tern_status st = go_there(address, host, was_open, &fd);
+    tern_status st = connect_to_host(address, host, was_open, &fd);
 
     if (st != TERN_OK)
         return st;
@@ -352,13 +356,13 @@ static tern_status visit_once(const struct tern_fd_pass_address *address, int ho
     else
         st = tern_boot_poll(patience, &(struct pollfd){ fd, POLLIN, 0 }, 1);
     if (st == TERN_OK)
-        st = take(fd, host, gifts);
+        st = receive_fds(fd, host, passed);
     close(fd);
     return st;
 }
 
 tern_status tern_boot_fd_pass_receive(const struct tern_fd_pass_address *address, int host, int rank,
-                                      int gifts[TERN_FD_PASS_FDS])
+                                      int passed[TERN_FD_PASS_FDS])
 {
     struct hello hello = { .magic = TERN_SEGMENT_MAGIC, .layout = TERN_SEGMENT_LAYOUT, .rank = (uint32_t)rank };
     struct tern_poll_deadline patience;
@@ -368,7 +372,8 @@ tern_status tern_boot_fd_pass_receive(const struct tern_fd_pass_address *address
     memcpy(hello.key, address->key, TERN_FD_PASS_KEY);
     tern_boot_cpus_own(&hello.cpus);
     tern_boot_poll_begin(&patience, "the lowest rank of this node to set up its memory");
-    while ((st = visit_once(address, host, &hello, &patience, tries > 0, gifts)) == TERN_AGAIN && tries++ < AGAIN_MOST)
-        poll(NULL, 0, AGAIN_MS);
+    while ((st = request_once(address, host, &hello, &patience, tries > 0, passed)) == TERN_AGAIN &&
+           tries++ < RETRY_MAX)
+        poll(NULL, 0, RETRY_MS);
     return st == TERN_AGAIN ? gave_up(host) : st;
 }

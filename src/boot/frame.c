@@ -1,4 +1,4 @@
-/* frame.c: frames to bytes and back. */
+/* frame.c: encodes frames to bytes and decodes them. */
 #include "boot/frame.h"
 
 #include <string.h>
@@ -36,8 +36,8 @@ void tern_boot_frame_encode(const struct tern_frame *frame, unsigned char head[T
     tern_boot_frame_put(head + 16, frame->len, 4);
 }
 
-/* Whether what there is of a head is the beginning of one: so that a stranger is known by the first byte, and not only
- * when it has said enough. */
+/* Return whether the bytes can be the beginning of a frame head. Checking an incomplete head detects a foreign protocol
+ * by its first byte. */
 static bool begins_well(const unsigned char *bytes, size_t len)
 {
     unsigned char mark[4];

@@ -1,8 +1,8 @@
-/* frame_io.c: buffers on both sides of two descriptors.
+/* frame_io.c: buffered reading and writing of frames over two descriptors.
  *
- * Buffers grow as far as needed: one that gathers, to the longest frame that may come; one that sends, as far as its
- * owner lets it (by credits and by looking at the backlog). SIGPIPE never comes from a socket; an owner that uses pipes
- * ignores it.
+ * Buffers grow as needed: the receive buffer up to the longest frame that is allowed, the send buffer as far as its
+ * owner permits (by credits and by checking the backlog). Writing to a socket never raises SIGPIPE; an owner that uses
+ * pipes must ignore SIGPIPE.
  */
 #define _GNU_SOURCE 1
 #include "boot/frame_io.h"
@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PIECE 65536u /* read at once */
+#define READ_BYTES 65536u /* bytes per read */
 
 void tern_boot_frame_io_open(struct tern_frame_io *channel, int in, int out)
 {
@@ -46,10 +46,10 @@ void tern_boot_frame_io_seal(struct tern_frame_io *channel, const struct tern_fr
     memcpy(channel->seal_out.key, keys->out, TERN_SIPHASH_KEY);
 }
 
-/* Make room for len bytes behind the content. */
+/* Make space for len bytes after the content. Returns false if there is no memory. */
 static bool buffer_grow(struct tern_frame_io_buffer *buffer, size_t len)
 {
-    size_t         size = buffer->size > 0 ? buffer->size : PIECE;
+    size_t         size = buffer->size > 0 ? buffer->size : READ_BYTES;
     unsigned char *data;
 
     if (buffer->from > 0)
@@ -85,17 +85,17 @@ static void buffer_take(struct tern_frame_io_buffer *buffer, size_t len)
         buffer->from = 0;
 }
 
-/* Add the tag of the frame that is last in the buffer. */
+/* Append the tag of the frame of len bytes that is last in the send buffer. Returns false if there is no memory. */
 static bool add_tag(struct tern_frame_io *channel, size_t len)
 {
-    static const unsigned char   room[TERN_FRAME_MAC_BYTES];
+    static const unsigned char   zeros[TERN_FRAME_MAC_BYTES];
     struct tern_frame_io_buffer *put = &channel->put;
 
     if (!channel->is_sealed)
         return true;
-    if (!buffer_add(put, room, sizeof(room)))
+    if (!buffer_add(put, zeros, sizeof(zeros)))
         return false;
-    tern_boot_frame_mac_write(&channel->seal_out, put->data + put->from + put->len - sizeof(room) - len, len);
+    tern_boot_frame_mac_write(&channel->seal_out, put->data + put->from + put->len - sizeof(zeros) - len, len);
     return true;
 }
 
@@ -143,12 +143,12 @@ bool tern_boot_frame_io_fill(struct tern_frame_io *channel)
 
     if (channel->state != TERN_FRAME_IO_UP)
         return false;
-    if (get->size - get->from - get->len < PIECE && !buffer_grow(get, PIECE)) {
+    if (get->size - get->from - get->len < READ_BYTES && !buffer_grow(get, READ_BYTES)) {
         channel->state = TERN_FRAME_IO_CLOSED;
         return false;
     }
     do
-        got = read(channel->in, get->data + get->from + get->len, PIECE);
+        got = read(channel->in, get->data + get->from + get->len, READ_BYTES);
     while (got < 0 && errno == EINTR);
     if (got < 0 && errno == EAGAIN)
         return false;
@@ -176,7 +176,7 @@ bool tern_boot_frame_io_next(struct tern_frame_io *channel, struct tern_frame *f
         return false;
     }
     used += tag;
-    get->from += used; /* not buffer_take(): the body stays where it is until the next call */
+    get->from += used; /* not buffer_take(): the body must stay in place until the next call */
     get->len -= used;
     return true;
 }

@@ -1,4 +1,4 @@
-/* handshake.c: the messages of handshake.h, their tags, and the keys that come out of them. */
+/* handshake.c: the messages of handshake.h, their tags, and the session keys derived from them. */
 #include "boot/handshake.h"
 
 #include <arpa/inet.h>
@@ -25,103 +25,103 @@ tern_status tern_boot_handshake_draw(uint8_t random[TERN_HANDSHAKE_RANDOM])
                           got < 0 ? strerror(errno) : "too few");
 }
 
-bool tern_boot_handshake_place(struct tern_handshake *greet, const struct sockaddr_storage *hub)
+bool tern_boot_handshake_place(struct tern_handshake *hs, const struct sockaddr_storage *hub)
 {
     static const uint8_t mapped[12] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff };
 
     if (hub->ss_family == AF_INET) {
         const struct sockaddr_in *four = (const struct sockaddr_in *)(const void *)hub;
 
-        memcpy(greet->address, mapped, sizeof(mapped));
-        memcpy(greet->address + sizeof(mapped), &four->sin_addr, 4);
-        greet->port = ntohs(four->sin_port);
+        memcpy(hs->address, mapped, sizeof(mapped));
+        memcpy(hs->address + sizeof(mapped), &four->sin_addr, 4);
+        hs->port = ntohs(four->sin_port);
     } else if (hub->ss_family == AF_INET6) {
         const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)(const void *)hub;
 
-        memcpy(greet->address, &six->sin6_addr, 16);
-        greet->port = ntohs(six->sin6_port);
+        memcpy(hs->address, &six->sin6_addr, 16);
+        hs->port = ntohs(six->sin6_port);
     } else {
         return false;
     }
     return true;
 }
 
-/* The hash of all facts, for a purpose: a step, or half of a key. */
-static uint64_t hash_facts(const struct tern_handshake *greet, uint32_t purpose)
+/* Return the keyed hash of all values of the handshake for a purpose: the tag of a step, or half of a session key. */
+static uint64_t hash_facts(const struct tern_handshake *hs, uint32_t purpose)
 {
     uint8_t text[FACTS];
 
     tern_boot_frame_put(text, purpose, 4);
     tern_boot_frame_put(text + 4, TERN_SEGMENT_LAYOUT, 4);
-    tern_boot_frame_put(text + 8, greet->node, 4);
-    tern_boot_frame_put(text + 12, greet->port, 4);
-    memcpy(text + 16, greet->address, 16);
-    memcpy(text + 32, greet->node_random, TERN_HANDSHAKE_RANDOM);
-    memcpy(text + 32 + TERN_HANDSHAKE_RANDOM, greet->hub_random, TERN_HANDSHAKE_RANDOM);
-    return tern_base_siphash(greet->key, text, sizeof(text));
+    tern_boot_frame_put(text + 8, hs->node, 4);
+    tern_boot_frame_put(text + 12, hs->port, 4);
+    memcpy(text + 16, hs->address, 16);
+    memcpy(text + 32, hs->node_random, TERN_HANDSHAKE_RANDOM);
+    memcpy(text + 32 + TERN_HANDSHAKE_RANDOM, hs->hub_random, TERN_HANDSHAKE_RANDOM);
+    return tern_base_siphash(hs->key, text, sizeof(text));
 }
 
-uint64_t tern_boot_handshake_tag(const struct tern_handshake *greet, enum tern_handshake_step step)
+uint64_t tern_boot_handshake_tag(const struct tern_handshake *hs, enum tern_handshake_step step)
 {
-    return hash_facts(greet, step);
+    return hash_facts(hs, step);
 }
 
-void tern_boot_handshake_hello(const struct tern_handshake *greet, uint8_t out[TERN_HANDSHAKE_HELLO])
+void tern_boot_handshake_hello(const struct tern_handshake *hs, uint8_t out[TERN_HANDSHAKE_HELLO])
 {
-    struct tern_handshake first = *greet;
+    struct tern_handshake first = *hs;
 
     memset(first.hub_random, 0, TERN_HANDSHAKE_RANDOM);
     tern_boot_frame_put(out, TERN_SEGMENT_MAGIC, 4);
     tern_boot_frame_put(out + 4, TERN_SEGMENT_LAYOUT, 4);
-    tern_boot_frame_put(out + 8, greet->node, 4);
+    tern_boot_frame_put(out + 8, hs->node, 4);
     tern_boot_frame_put(out + 12, 0, 4);
-    memcpy(out + 16, greet->node_random, TERN_HANDSHAKE_RANDOM);
+    memcpy(out + 16, hs->node_random, TERN_HANDSHAKE_RANDOM);
     tern_boot_handshake_say(&first, TERN_HANDSHAKE_IS_HELLO, out + 16 + TERN_HANDSHAKE_RANDOM);
 }
 
-bool tern_boot_handshake_read_hello(struct tern_handshake *greet, const uint8_t bytes[TERN_HANDSHAKE_HELLO])
+bool tern_boot_handshake_read_hello(struct tern_handshake *hs, const uint8_t bytes[TERN_HANDSHAKE_HELLO])
 {
     if (tern_boot_frame_get(bytes, 4) != TERN_SEGMENT_MAGIC ||
         tern_boot_frame_get(bytes + 4, 4) != TERN_SEGMENT_LAYOUT || tern_boot_frame_get(bytes + 12, 4) != 0)
         return false;
-    greet->node = (uint32_t)tern_boot_frame_get(bytes + 8, 4);
-    memcpy(greet->node_random, bytes + 16, TERN_HANDSHAKE_RANDOM);
-    memset(greet->hub_random, 0, TERN_HANDSHAKE_RANDOM);
-    return tern_boot_handshake_is(greet, TERN_HANDSHAKE_IS_HELLO, bytes + 16 + TERN_HANDSHAKE_RANDOM);
+    hs->node = (uint32_t)tern_boot_frame_get(bytes + 8, 4);
+    memcpy(hs->node_random, bytes + 16, TERN_HANDSHAKE_RANDOM);
+    memset(hs->hub_random, 0, TERN_HANDSHAKE_RANDOM);
+    return tern_boot_handshake_is(hs, TERN_HANDSHAKE_IS_HELLO, bytes + 16 + TERN_HANDSHAKE_RANDOM);
 }
 
-void tern_boot_handshake_welcome(const struct tern_handshake *greet, uint8_t out[TERN_HANDSHAKE_WELCOME])
+void tern_boot_handshake_welcome(const struct tern_handshake *hs, uint8_t out[TERN_HANDSHAKE_WELCOME])
 {
-    memcpy(out, greet->hub_random, TERN_HANDSHAKE_RANDOM);
-    tern_boot_handshake_say(greet, TERN_HANDSHAKE_IS_WELCOME, out + TERN_HANDSHAKE_RANDOM);
+    memcpy(out, hs->hub_random, TERN_HANDSHAKE_RANDOM);
+    tern_boot_handshake_say(hs, TERN_HANDSHAKE_IS_WELCOME, out + TERN_HANDSHAKE_RANDOM);
 }
 
-bool tern_boot_handshake_read_welcome(struct tern_handshake *greet, const uint8_t bytes[TERN_HANDSHAKE_WELCOME])
+bool tern_boot_handshake_read_welcome(struct tern_handshake *hs, const uint8_t bytes[TERN_HANDSHAKE_WELCOME])
 {
-    memcpy(greet->hub_random, bytes, TERN_HANDSHAKE_RANDOM);
-    return tern_boot_handshake_is(greet, TERN_HANDSHAKE_IS_WELCOME, bytes + TERN_HANDSHAKE_RANDOM);
+    memcpy(hs->hub_random, bytes, TERN_HANDSHAKE_RANDOM);
+    return tern_boot_handshake_is(hs, TERN_HANDSHAKE_IS_WELCOME, bytes + TERN_HANDSHAKE_RANDOM);
 }
 
-void tern_boot_handshake_say(const struct tern_handshake *greet, enum tern_handshake_step step,
+void tern_boot_handshake_say(const struct tern_handshake *hs, enum tern_handshake_step step,
                              uint8_t out[TERN_HANDSHAKE_TAG])
 {
-    tern_boot_frame_put(out, tern_boot_handshake_tag(greet, step), TERN_HANDSHAKE_TAG);
+    tern_boot_frame_put(out, tern_boot_handshake_tag(hs, step), TERN_HANDSHAKE_TAG);
 }
 
-bool tern_boot_handshake_is(const struct tern_handshake *greet, enum tern_handshake_step step,
+bool tern_boot_handshake_is(const struct tern_handshake *hs, enum tern_handshake_step step,
                             const uint8_t bytes[TERN_HANDSHAKE_TAG])
 {
-    return tern_boot_frame_get(bytes, TERN_HANDSHAKE_TAG) == tern_boot_handshake_tag(greet, step);
+    return tern_boot_frame_get(bytes, TERN_HANDSHAKE_TAG) == tern_boot_handshake_tag(hs, step);
 }
 
-static void derive(const struct tern_handshake *greet, uint32_t purpose, uint8_t key[TERN_SIPHASH_KEY])
+static void derive(const struct tern_handshake *hs, uint32_t purpose, uint8_t key[TERN_SIPHASH_KEY])
 {
     for (uint32_t half = 0; half < 2; half++)
-        tern_boot_frame_put(key + 8 * half, hash_facts(greet, purpose + half), 8);
+        tern_boot_frame_put(key + 8 * half, hash_facts(hs, purpose + half), 8);
 }
 
-void tern_boot_handshake_keys(const struct tern_handshake *greet, bool is_hub, struct tern_frame_io_keys *keys)
+void tern_boot_handshake_keys(const struct tern_handshake *hs, bool is_hub, struct tern_frame_io_keys *keys)
 {
-    derive(greet, TERN_HANDSHAKE_IS_UP, is_hub ? keys->in : keys->out);
-    derive(greet, TERN_HANDSHAKE_IS_DOWN, is_hub ? keys->out : keys->in);
+    derive(hs, TERN_HANDSHAKE_IS_UP, is_hub ? keys->in : keys->out);
+    derive(hs, TERN_HANDSHAKE_IS_DOWN, is_hub ? keys->out : keys->in);
 }

@@ -1,8 +1,8 @@
 /* node.c: the identity of a node.
  *
- * The kernel draws a random number when it starts; that names the machine, better than a host name does. Two containers
- * on a machine share the kernel, but descriptors pass between processes only through a common network namespace, and
- * deaths are seen only within a common process namespace. Containers that differ in these are nodes of their own.
+ * The kernel draws a random number when it boots, which identifies the machine better than a host name does. Two
+ * containers on a machine share the kernel, but descriptors can be passed only within a network namespace, and deaths
+ * are visible only within a pid namespace. Containers that differ in either namespace are separate nodes.
  */
 #define _GNU_SOURCE 1
 #include "boot/node.h"
@@ -24,7 +24,7 @@ static unsigned long long namespace_of(const char *path)
     return stat(path, &about) == 0 ? (unsigned long long)about.st_ino : 0;
 }
 
-/* The kernel's number; false: it tells none. */
+/* Write the boot id of the kernel. Returns false if it cannot be read. */
 static bool name_kernel(char *text, size_t size)
 {
     FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
@@ -33,11 +33,11 @@ static bool name_kernel(char *text, size_t size)
     if (file != NULL)
         fclose(file);
     if (got != NULL)
-        text[strspn(text, LETTERS)] = '\0'; /* without the newline */
+        text[strspn(text, LETTERS)] = '\0'; /* cut the newline */
     return got != NULL && text[0] != '\0';
 }
 
-/* The kernel's number, or the host's name where there is none. */
+/* Write the boot id of the kernel, or the host name if there is none. */
 static void name_machine(char *text, size_t size)
 {
     if (name_kernel(text, size))

@@ -11,11 +11,11 @@
 
 #define NS_PER_MS 1000000
 
-void tern_boot_poll_begin(struct tern_poll_deadline *patience, const char *what)
+void tern_boot_poll_begin(struct tern_poll_deadline *wait, const char *what)
 {
     int64_t now = tern_base_now();
 
-    *patience = (struct tern_poll_deadline){
+    *wait = (struct tern_poll_deadline){
         .what = what,
         .start = now,
         .report_at = tern_opt.stall_report > 0 ? now + (int64_t)(tern_opt.stall_report * 1e9) : INT64_MAX,
@@ -23,7 +23,7 @@ void tern_boot_poll_begin(struct tern_poll_deadline *patience, const char *what)
     };
 }
 
-/* What poll() takes for the time until then: rounded up, and never for ever but when meant. */
+/* Return the timeout for poll() until the given time, rounded up. Returns -1 (no limit) only if until is INT64_MAX. */
 static int time_left(int64_t now, int64_t until)
 {
     int64_t ms;
@@ -34,9 +34,9 @@ static int time_left(int64_t now, int64_t until)
     return ms > INT_MAX ? INT_MAX : (int)ms;
 }
 
-tern_status tern_boot_poll(struct tern_poll_deadline *patience, struct pollfd *fds, nfds_t count)
+tern_status tern_boot_poll(struct tern_poll_deadline *wait, struct pollfd *fds, nfds_t count)
 {
-    return tern_boot_poll_until(patience, fds, count, INT64_MAX);
+    return tern_boot_poll_until(wait, fds, count, INT64_MAX);
 }
 
 static int64_t least(int64_t a, int64_t b)
@@ -44,26 +44,26 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-tern_status tern_boot_poll_until(struct tern_poll_deadline *patience, struct pollfd *fds, nfds_t count, int64_t until)
+tern_status tern_boot_poll_until(struct tern_poll_deadline *wait, struct pollfd *fds, nfds_t count, int64_t until)
 {
     for (;;) {
         int64_t now = tern_base_now();
         int     ready;
 
-        if (now >= patience->report_at) {
-            tern_base_log(TERN_LOG_WARN, "has waited %.0f s: tern_init waits for %s",
-                          (double)(now - patience->start) / 1e9, patience->what);
-            patience->report_at = now + (now - patience->start); /* each report doubles the age */
+        if (now >= wait->report_at) {
+            tern_base_log(TERN_LOG_WARN, "has waited %.0f s: tern_init waits for %s", (double)(now - wait->start) / 1e9,
+                          wait->what);
+            wait->report_at = now + (now - wait->start); /* the next report comes when the wait is twice as old */
         }
-        ready = poll(fds, count, time_left(now, least(until, least(patience->report_at, patience->deadline))));
+        ready = poll(fds, count, time_left(now, least(until, least(wait->report_at, wait->deadline))));
         if (ready > 0)
             return TERN_OK;
         if (ready < 0 && errno != EINTR)
-            return tern_base_fail(TERN_ERR_SYSTEM, "tern_init cannot wait for %s (poll): %s", patience->what,
+            return tern_base_fail(TERN_ERR_SYSTEM, "tern_init cannot wait for %s (poll): %s", wait->what,
                                   strerror(errno));
-        if (ready == 0 && tern_base_now() >= patience->deadline)
+        if (ready == 0 && tern_base_now() >= wait->deadline)
             return tern_base_fail(TERN_ERR_TIMEOUT, "gave up after %.3f s: tern_init waits for %s",
-                                  (double)(tern_base_now() - patience->start) / 1e9, patience->what);
+                                  (double)(tern_base_now() - wait->start) / 1e9, wait->what);
         if (ready == 0 && tern_base_now() >= until)
             return TERN_OK;
     }
