@@ -1,10 +1,10 @@
-/* arena.c: the memory file that the launcher and the ranks share, as it is before any rank has started.
+/* arena.c: creates the memory file that the launcher and the ranks share, before any rank is started.
  *
- * The file has no name in any file system, so nothing has to be removed, whoever is killed when. Its first bytes, the
- * segment, are reserved here: touching them never raises SIGBUS. What comes after them is a hole of which links and
- * regions reserve what they need. The file can grow, and regions punch holes into it, but it is sealed against
- * shrinking: a process that truncates the inherited descriptor by mistake gets an error, and does not take the memory
- * away from everyone who maps it.
+ * The file has no name in any file system, so nothing has to be removed, no matter which process is killed when. Its
+ * first bytes, the segment, are reserved here, so accessing them never raises SIGBUS. The rest is a hole, in which
+ * links and regions reserve the space that they need. The file can grow, and regions punch holes into it, but it is
+ * sealed against shrinking: a process that truncates the inherited descriptor by mistake gets an error, and the other
+ * processes keep their memory.
  */
 #define _GNU_SOURCE 1
 #include "boot/boot.h"
@@ -22,11 +22,11 @@
 #include "base/options.h"
 
 #ifndef MFD_NOEXEC_SEAL
-#define MFD_NOEXEC_SEAL 0x0008U /* since Linux 6.3; some systems insist on it */
+#define MFD_NOEXEC_SEAL 0x0008U /* since Linux 6.3; some systems require it */
 #endif
 
-/* A memory file of so many bytes that cannot shrink, and whose content cannot be executed, where the kernel knows
- * that; -1 and errno otherwise. */
+/* Create a memory file of the given size that cannot shrink and, if the kernel supports that, cannot be executed.
+ * Returns -1 and sets errno on failure. */
 static int memory_file(const char *name, unsigned flags, uint64_t bytes)
 {
     int fd = memfd_create(name, flags | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL), error;
@@ -40,12 +40,13 @@ static int memory_file(const char *name, unsigned flags, uint64_t bytes)
         return -1;
     }
     if (fd >= 0)
-        fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_SEAL); /* a protection only: a kernel without it does as well */
+        fcntl(fd, F_ADD_SEALS,
+              F_SEAL_SHRINK | F_SEAL_SEAL); /* optional protection: the file is usable on kernels without seals */
     return fd;
 }
 
-/* Whether the process may make files as large as the arena has to be. Asked beforehand, because the kernel answers
- * a size beyond the limit with a signal. */
+/* Check that the process may create files as large as the arena. This is checked beforehand, because the kernel sends a
+ * signal when a size exceeds the limit. */
 static tern_status check_file_limit(void)
 {
     struct rlimit limit;
@@ -124,7 +125,8 @@ static int count_locals(const struct tern_boot_shape *shape)
     return locals;
 }
 
-/* Number the ranks of each node; false: a node does not exist, or there is no memory to count. */
+/* Store the node of each rank and its number within the node. Returns false if a node number is out of range or there
+ * is no memory. */
 static bool number_ranks(struct tern_segment *segment, const struct tern_boot_shape *shape)
 {
     uint32_t *next = calloc((size_t)shape->nodes, sizeof(*next));
@@ -143,14 +145,14 @@ static bool number_ranks(struct tern_segment *segment, const struct tern_boot_sh
     return good;
 }
 
-static tern_status fill(struct tern_segment *made, const struct tern_boot_shape *shape, int locals, bool notes)
+static tern_status fill(struct tern_segment *made, const struct tern_boot_shape *shape, int locals, bool contributions)
 {
     uint64_t    job = shape->job;
     tern_status status = job != 0 ? TERN_OK : random_job(&job);
 
     if (status != TERN_OK)
         return status;
-    made->magic = TERN_SEGMENT_MAGIC; /* plain stores: no rank has been started yet. The rest is zero as it is */
+    made->magic = TERN_SEGMENT_MAGIC; /* plain stores: no rank has been started yet. The rest is already zero */
     made->layout = TERN_SEGMENT_LAYOUT;
     made->ranks = (uint32_t)shape->ranks;
     made->cores = shape->cores < 1 ? 1 : (uint32_t)shape->cores;
@@ -159,7 +161,7 @@ static tern_status fill(struct tern_segment *made, const struct tern_boot_shape 
     made->nodes = (uint32_t)shape->nodes;
     made->node = (uint32_t)shape->node;
     made->locals = (uint32_t)locals;
-    made->contributions = notes;
+    made->contributions = contributions;
     atomic_init(&made->next, TERN_ARENA_CONTROL);
     return number_ranks(made, shape)
                ? TERN_OK
@@ -169,10 +171,10 @@ static tern_status fill(struct tern_segment *made, const struct tern_boot_shape 
 tern_status tern_boot_arena_shape(const struct tern_boot_shape *shape, int *arena, int *huge,
                                   struct tern_segment **segment)
 {
-    bool                 notes = tern_opt.on_failure == TERN_ON_FAILURE_RETURN;
+    bool                 contributions = tern_opt.on_failure == TERN_ON_FAILURE_RETURN;
     int                  locals = count_locals(shape), fd = -1;
     tern_status          status = check_shape(shape, locals);
-    size_t               bytes = tern_segment_bytes((uint32_t)shape->ranks, notes);
+    size_t               bytes = tern_segment_bytes((uint32_t)shape->ranks, contributions);
     struct tern_segment *made;
 
     if (status != TERN_OK || (status = arena_open(shape->ranks, bytes, &fd)) != TERN_OK)
@@ -183,10 +185,10 @@ tern_status tern_boot_arena_shape(const struct tern_boot_shape *shape, int *aren
                                 bytes, shape->ranks, strerror(errno));
         goto err_close;
     }
-    if ((status = fill(made, shape, locals, notes)) != TERN_OK)
+    if ((status = fill(made, shape, locals, contributions)) != TERN_OK)
         goto err_unmap;
     *arena = fd;
-    *huge = memory_file("tern-huge", MFD_HUGETLB, 0); /* takes no pages yet; -1 where the kernel has none */
+    *huge = memory_file("tern-huge", MFD_HUGETLB, 0); /* reserves no pages yet; -1 if the kernel has no huge pages */
     *segment = made;
     return TERN_OK;
 err_unmap:

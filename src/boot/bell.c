@@ -1,7 +1,7 @@
-/* bell.c: the system calls behind a bell.
+/* bell.c: the system calls behind a bell (an eventcount on a futex).
  *
- * The futex is a shared one (never FUTEX_PRIVATE_FLAG): sleeper and waker are different processes that map the same
- * memory file. Errors need no report: every caller looks for news again when it returns.
+ * The futex is shared (never FUTEX_PRIVATE_FLAG), because the sleeper and the waker are different processes that map
+ * the same memory file. Errors need no report: every caller polls again when the function returns.
  */
 #define _GNU_SOURCE 1
 #include "boot/bell.h"
@@ -26,7 +26,7 @@ bool tern_boot_bell_join(void)
 
 void tern_boot_bell_barrier(void)
 {
-    syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0); /* cannot fail: the kernel has it */
+    syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0); /* cannot fail after registration has succeeded */
 }
 
 void tern_boot_bell_wait(_Atomic uint32_t *bell, uint32_t seen, int64_t ns)
@@ -38,8 +38,8 @@ void tern_boot_bell_wait(_Atomic uint32_t *bell, uint32_t seen, int64_t ns)
 
 void tern_boot_bell_wake(_Atomic uint32_t *bell)
 {
-    /* release: the caller's news before the new value. Pairs with the futex's own check of the value in the kernel,
-     * after which the sleeper looks for news with acquire loads. */
+    /* release: publishes the caller's writes before the new value. Pairs with the kernel's check of the futex value,
+     * after which the sleeper polls with acquire loads. */
     atomic_fetch_add_explicit(bell, 1, memory_order_release);
     syscall(SYS_futex, bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }

@@ -1,4 +1,4 @@
-/* cpus.c: sets of processors, as bytes that can be sent to another process of the same machine. */
+/* cpus.c: sets of processors, stored as bytes that can be sent to another process on the same machine. */
 #define _GNU_SOURCE 1
 #include "boot/cpus.h"
 

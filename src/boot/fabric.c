@@ -1,8 +1,8 @@
-/* fabric.c: loading libfabric, judging what it offers, and choosing. See fabric.h.
+/* fabric.c: loads libfabric, evaluates the endpoints that it offers, and chooses one. See fabric.h.
  *
- * libfabric answers a question (hints) with all that satisfies it. So the question is asked three times: for every
- * endpoint of the right kind, which is what tern-info shows; for those that can do what Tern cannot do without; and for
- * the best of these once more with what Tern would like to have.
+ * fi_getinfo returns every endpoint that satisfies the hints. It is called with three kinds of hints: for every
+ * endpoint of the right type, which tern-info lists; for the endpoints with all features that Tern requires; and for
+ * the best of these again, with the features that Tern would like to have.
  */
 #define _GNU_SOURCE
 #include "boot/fabric.h"
@@ -24,7 +24,7 @@
 
 #define LIBRARY "libfabric.so.1"
 #define API FI_VERSION(1, 17)
-#define SIGNALS 32 /* those that have names */
+#define SIGNALS 32 /* number of standard signals */
 
 #define NEEDED_CAPS \
     (FI_MSG | FI_SEND | FI_RECV | FI_MULTI_RECV | FI_RMA | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE)
@@ -32,7 +32,7 @@
 #define SERVED_MODES (FI_CONTEXT | FI_CONTEXT2)
 #define SERVED_MR_MODES (FI_MR_LOCAL | FI_MR_PROV_KEY | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_ENDPOINT)
 
-/* Those known, the faster first; any other stands where the star is. */
+/* Known providers, the fastest first. Any other provider ranks where the star is. */
 static const char *const preference[] = {
     "cxi", "efa",         "psm3", "opx", "psm2",        "verbs;ofi_rxm", "verbs;ofi_rxd", "tcp;ofi_rxm",
     "tcp", "net;ofi_rxm", "net",  "*",   "udp;ofi_rxd", "sockets",       "shm",
@@ -50,26 +50,28 @@ static struct {
 
 void (*tern_boot_fabric_front)(struct tern_fabric_calls *calls);
 
-/* A function with the version that this build's headers speak; a later libfabric has that too. */
-static bool find(void *handle, const char *name, const char *version, void *place)
+/* Look up a function with the symbol version of the headers used at build time, which later libfabric versions also
+ * provide. Returns false and sets library.why if it is missing. */
+static bool find(void *handle, const char *name, const char *version, void *out)
 {
     void *found = dlvsym(handle, name, version);
 
-    memcpy(place, &found, sizeof(found));
+    memcpy(out, &found, sizeof(found));
     if (!found)
         snprintf(library.why, sizeof(library.why), LIBRARY " has no %s of version %s", name, version);
     return found != NULL;
 }
 
-/* Drivers of old hardware install signal handlers while they are loaded. The program keeps its own. */
-static void *load_quietly(void)
+/* Load libfabric and restore the signal handlers of the program, because drivers of old hardware install their own
+ * handlers when they are loaded. */
+static void *load_keeping_signals(void)
 {
     struct sigaction before[SIGNALS], after;
     void            *handle;
 
     for (int i = 1; i < SIGNALS; i++)
         sigaction(i, NULL, &before[i]);
-    handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL); /* for good: its providers leave threads behind */
+    handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL); /* never unloaded: its providers leave threads behind */
     for (int i = 1; i < SIGNALS; i++)
         if (sigaction(i, NULL, &after) == 0 && after.sa_handler != before[i].sa_handler)
             sigaction(i, &before[i], NULL);
@@ -78,7 +80,7 @@ static void *load_quietly(void)
 
 static void load(void)
 {
-    void *handle = load_quietly();
+    void *handle = load_keeping_signals();
 
     if (!handle) {
         snprintf(library.why, sizeof(library.why), "libfabric cannot be loaded (%s); install libfabric1", dlerror());
@@ -99,7 +101,7 @@ static tern_status need_library(void)
     return library.loaded ? TERN_OK : tern_base_fail(TERN_ERR_LINK, "%s", library.why);
 }
 
-/* ---- questions ---- */
+/* ---- queries ---- */
 
 enum question { ANY, ENOUGH, AND_DELIVERY = 2, AND_ATOMICS = 4 };
 
@@ -126,7 +128,8 @@ static char *copy_text(const char *text)
     return text ? strdup(text) : NULL;
 }
 
-/* The order to ask a network for that keeps this one; a read behind a put must not overtake it. */
+/* Return the message order to request from a provider that offers the order kept. Without delivery completion, a read
+ * must not overtake a preceding put. */
 static uint64_t order_to_ask(unsigned question, uint64_t kept)
 {
     uint64_t useful = tern_opt.ofi_order == TERN_OFI_ORDER_NETWORK ? USEFUL_ORDER : 0;
@@ -134,7 +137,8 @@ static uint64_t order_to_ask(unsigned question, uint64_t kept)
     return FI_ORDER_SAS | (kept & useful) | (question & AND_DELIVERY ? 0 : FI_ORDER_RAW);
 }
 
-/* Ask; as is an answer whose provider and domain are meant, or NULL. Returns a list or NULL. */
+/* Query libfabric. If as is not NULL, only its provider, domain and address format are queried. Returns a list that the
+ * caller frees, or NULL. */
 static struct fi_info *ask(unsigned question, bool between_nodes, const struct fi_info *as)
 {
     struct fi_info *hints = hints_for(question, between_nodes), *answer = NULL;
@@ -176,7 +180,7 @@ static const struct fi_info *find_same(const struct fi_info *list, const struct 
     return list;
 }
 
-/* ---- judging ---- */
+/* ---- evaluating endpoints ---- */
 
 static const struct {
     uint64_t    bit;
@@ -193,8 +197,8 @@ static const struct {
     { FI_REMOTE_WRITE, "FI_REMOTE_WRITE" },
 };
 
-/* Why an endpoint is not among those that can do enough. */
-static void tell_lack(const struct fi_info *info, bool between_nodes, char *why, size_t size)
+/* Write why an endpoint lacks required features. */
+static void describe_lack(const struct fi_info *info, bool between_nodes, char *why, size_t size)
 {
     size_t at = 0;
 
@@ -218,7 +222,7 @@ static bool is_provider(const char *name, const char *asked)
     return strncmp(name, asked, len) == 0 && (name[len] == '\0' || name[len] == ';');
 }
 
-/* What kind of address it is. */
+/* The scope of an endpoint's address. */
 enum locality { ELSEWHERE, LOOPBACK, LINK_LOCAL };
 
 static enum locality locality_of(const struct fi_info *info)
@@ -236,7 +240,7 @@ static enum locality locality_of(const struct fi_info *info)
     return ELSEWHERE;
 }
 
-/* Whether it may be chosen; why not otherwise. */
+/* Return whether the endpoint may be chosen. If not, why says what prevents it. */
 static bool is_eligible(const struct fi_info *info, const struct fi_info *enough, bool between_nodes, char *why,
                         size_t size)
 {
@@ -244,7 +248,7 @@ static bool is_eligible(const struct fi_info *info, const struct fi_info *enough
 
     why[0] = '\0';
     if (!find_same(enough, info) || !(info->tx_attr->msg_order & FI_ORDER_SAS))
-        tell_lack(info, between_nodes, why, size);
+        describe_lack(info, between_nodes, why, size);
     else if (*tern_opt.ofi_provider && !is_provider(provider, tern_opt.ofi_provider))
         snprintf(why, size, "TERN_OFI_PROVIDER asks for another");
     else if (*tern_opt.ofi_domain && !same_text(info->domain_attr->name, tern_opt.ofi_domain))
@@ -256,8 +260,8 @@ static bool is_eligible(const struct fi_info *info, const struct fi_info *enough
     return why[0] == '\0';
 }
 
-/* Smaller is better. Who asks for net means net, not net;ofi_rxm. A job on one machine needs no address that others
- * see. */
+/* Return the rank of an endpoint; smaller is better. A provider that the user names exactly comes first: "net" means
+ * net rather than net;ofi_rxm. A job on one machine prefers a loopback address. */
 static unsigned rank_of(const struct fi_info *info, bool between_nodes)
 {
     const char *provider = info->fabric_attr->prov_name;
@@ -287,15 +291,16 @@ static const struct fi_info *best_of(const struct fi_info *all, const struct fi_
 
 /* ---- choosing ---- */
 
-/* Whether it is known when the data of a put are at the target: the provider tells of that, or a read that is handed
- * over behind the put does not overtake it. */
-static bool tells_delivery(const struct fi_info *info, unsigned wishes)
+/* Return whether Tern can find out when the data of a put have arrived at the target: the provider offers delivery
+ * completion, or a read that is posted after the put does not overtake it. */
+static bool has_delivery(const struct fi_info *info, unsigned wishes)
 {
     return wishes & AND_DELIVERY || info->ep_attr->max_order_raw_size > 0;
 }
 
-/* Ask for one endpoint with what would be good to have; the first answer that is the same one. Some have delivery or
- * atomics, but not both: delivery is for every put, unless atomics were asked for. */
+/* Query one endpoint again with optional features. Returns the first answer that is the same endpoint, as a copy that
+ * the caller frees, or NULL. Some providers offer delivery completion or atomics, but not both. Delivery completion is
+ * preferred, because every put uses it, unless the user asked for network atomics. */
 static struct fi_info *refine(const struct fi_info *best, bool between_nodes, struct tern_fabric *out)
 {
     bool           atomics = tern_opt.ofi_atomics == TERN_OFI_ATOMICS_NETWORK;
@@ -305,7 +310,7 @@ static struct fi_info *refine(const struct fi_info *best, bool between_nodes, st
     for (size_t i = 0; i < sizeof(wishes) / sizeof(wishes[0]); i++) {
         struct fi_info       *answer = ask(wishes[i], between_nodes, best);
         const struct fi_info *same = find_same(answer, best);
-        struct fi_info       *one = same && tells_delivery(same, wishes[i]) ? library.calls.dupinfo(same) : NULL;
+        struct fi_info       *one = same && has_delivery(same, wishes[i]) ? library.calls.dupinfo(same) : NULL;
 
         library.calls.freeinfo(answer);
         if (!one)
@@ -327,7 +332,7 @@ static const char *domain_of(const struct fi_info *info)
     return info->domain_attr->name;
 }
 
-/* The names that all have, each once. */
+/* Write the distinct names of all endpoints, separated by commas. */
 static void name_all(const struct fi_info *all, const char *(*name_of)(const struct fi_info *), char *text, size_t size)
 {
     size_t at = 0;
@@ -342,8 +347,8 @@ static void name_all(const struct fi_info *all, const char *(*name_of)(const str
     }
 }
 
-/* The options leave nothing: what they name is not there, or will not do. */
-static tern_status options_fit_not(const struct fi_info *all, const struct fi_info *enough, bool between_nodes)
+/* Report that the user's options exclude every endpoint: the named one does not exist or is not eligible. */
+static tern_status fail_no_match(const struct fi_info *all, const struct fi_info *enough, bool between_nodes)
 {
     char why[200], providers[160] = "", domains[120] = "";
 
@@ -361,11 +366,11 @@ static tern_status options_fit_not(const struct fi_info *all, const struct fi_in
                           tern_opt.ofi_provider, tern_opt.ofi_domain, providers, domains);
 }
 
-/* What the best lacks where it was found out last; all others lack something too. */
+/* What the best endpoint lacks if refine() rejects it; all other endpoints rank behind it or lack something too. */
 #define NO_DELIVERY "neither tells when a put has arrived nor keeps a read behind it"
 
-static tern_status nothing_fits(const struct fi_info *best, const struct fi_info *all, const struct fi_info *enough,
-                                bool between_nodes)
+static tern_status fail_none_fits(const struct fi_info *best, const struct fi_info *all, const struct fi_info *enough,
+                                  bool between_nodes)
 {
     if (best)
         return tern_base_fail(TERN_ERR_LINK,
@@ -375,7 +380,7 @@ static tern_status nothing_fits(const struct fi_info *best, const struct fi_info
     if (!all)
         return tern_base_fail(TERN_ERR_LINK, "libfabric finds no network on this machine");
     if (*tern_opt.ofi_provider || *tern_opt.ofi_domain)
-        return options_fit_not(all, enough, between_nodes);
+        return fail_no_match(all, enough, between_nodes);
     return tern_base_fail(TERN_ERR_LINK,
                           "no network of this machine can serve the job; tern-info shows which there are "
                           "and what each lacks");
@@ -395,14 +400,14 @@ tern_status tern_boot_fabric_choose(bool between_nodes, struct tern_fabric *out)
     out->info = best ? refine(best, between_nodes, out) : NULL;
     if (!out->info) {
         all = ask(ANY, between_nodes, NULL);
-        st = nothing_fits(best, all, enough, between_nodes);
+        st = fail_none_fits(best, all, enough, between_nodes);
     }
     library.calls.freeinfo(enough);
     library.calls.freeinfo(all);
     return st;
 }
 
-/* ---- telling ---- */
+/* ---- listing ---- */
 
 static void address_text(const struct fi_info *info, char *text, size_t size)
 {
@@ -419,7 +424,7 @@ static void address_text(const struct fi_info *info, char *text, size_t size)
         snprintf(text, size, "%s", (const char *)from);
 }
 
-static void tell_chosen(const struct tern_fabric *fabric, char *why, size_t size)
+static void describe_chosen(const struct tern_fabric *fabric, char *why, size_t size)
 {
     const struct fi_info *info = fabric->info;
     int                   mr = info->domain_attr->mr_mode;
@@ -439,7 +444,8 @@ static void fill_row(struct tern_fabric_row *row, const struct fi_info *info)
     address_text(info, row->address, sizeof(row->address));
 }
 
-/* Rows for all, and the judgement on each; returns how many. libfabric offers some of them several times. */
+/* Fill in a row for each distinct endpoint, with the reason why it was or was not chosen. Returns the number of rows.
+ * libfabric lists some endpoints several times. */
 static size_t fill_rows(struct tern_fabric_row *rows, const struct fi_info *all, const struct fi_info *enough,
                         bool between_nodes)
 {
@@ -458,7 +464,7 @@ static size_t fill_rows(struct tern_fabric_row *rows, const struct fi_info *all,
             continue;
         if (info == best && (fabric.info = refine(best, between_nodes, &fabric))) {
             row->chosen = true;
-            tell_chosen(&fabric, row->why, sizeof(row->why));
+            describe_chosen(&fabric, row->why, sizeof(row->why));
             library.calls.freeinfo(fabric.info);
         } else if (info == best) {
             snprintf(row->why, sizeof(row->why), NO_DELIVERY);

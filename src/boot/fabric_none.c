@@ -1,4 +1,4 @@
-/* fabric_none.c: stands in for fabric.c in a build without libfabric. */
+/* fabric_none.c: replaces fabric.c in a build without libfabric. */
 #include "boot/fabric.h"
 
 static tern_status missing(void)

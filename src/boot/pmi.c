@@ -1,7 +1,8 @@
-/* pmi.c: which foreign launcher started this process.
+/* pmi.c: finds out which launcher other than ternrun started this process.
  *
- * Launchers start each other (mpirun below srun, mpiexec in a script that mpirun started), so the environment may speak
- * of several. An open connection of PMI-1 is inherited and tells that its launcher is the innermost: mpirun closes it.
+ * Launchers can start each other (mpirun under srun, mpiexec in a script that mpirun started), so the environment may
+ * describe several. An open PMI-1 connection is inherited and shows that its launcher is the innermost one, because
+ * mpirun closes such connections.
  */
 #define _GNU_SOURCE 1
 #include "boot/pmi.h"
@@ -39,7 +40,7 @@ static tern_status find(const struct tern_pmi_ops **out)
     const char *fd = value_of("PMI_FD");
 
     if (fd != NULL && (is_socket(fd) || !has_pmix()))
-        *out = &tern_boot_pmi1; /* which says what is wrong with the descriptor */
+        *out = &tern_boot_pmi1; /* its open reports what is wrong with the descriptor */
     else if (has_pmix())
         *out = &tern_boot_pmix;
     else if (value_of("PMI_PORT") != NULL)

@@ -1,16 +1,17 @@
-/* pmi1.c: a client of PMI-1, the protocol of lines that MPICH's mpiexec, Flux and Slurm's pmi2 speak over the inherited
+/* pmi1.c: a client of PMI-1, the line protocol that MPICH's mpiexec, Flux and Slurm's pmi2 speak over the inherited
  * socket PMI_FD.
  *
- * The stream is one for the whole process: an MPI library may have used it before or may come later, and each thinks
- * that it is alone. So
- *   - an answer is read up to its newline and no further;
- *   - keys carry our name, and 'init' may be said twice (Slurm alone does not like that);
- *   - 'finalize' makes the launcher close the connection, so nobody but the last user may say it. Who that is is known
- *     when the process ends: then it is said; where an MPI library has said it before, nobody listens any more;
- *   - a connection that ends without it makes mpiexec kill the job, at times with status 0. So a rank that exits
- *     without tern_finalize says it too, where other ranks watch for that: they end the job in clear words;
- *   - we speak through a descriptor of our own, because MPI closes the inherited one and its number may come back as
- *     something else.
+ * The whole process shares one stream: an MPI library may have used it before or may use it later, and each user
+ * assumes that it is the only one. The rules that follow from this are:
+ *
+ *   - A reply is read up to its newline and no further.
+ *   - Keys carry the prefix "tern", and 'init' may be sent twice (only Slurm objects).
+ *   - 'finalize' makes the launcher close the connection, so only the last user may send it. The last user is known
+ *     when the process ends, and 'finalize' is sent then. If an MPI library sent it earlier, nobody reads ours.
+ *   - If a connection ends without 'finalize', mpiexec kills the job, sometimes with status 0. So a rank that exits
+ *     without tern_finalize also sends it if other ranks watch for its death: they end the job with a clear message.
+ *   - Tern uses its own duplicate of the descriptor, because MPI closes the inherited one, whose number may then be
+ *     reused for something else.
  */
 #define _GNU_SOURCE 1
 #include <errno.h>
@@ -31,15 +32,15 @@
 #include "boot/pmi.h"
 #include "boot/segment.h"
 
-#define LINE 2048        /* of the protocol; values have 1024 bytes at most */
-#define FAREWELL_MS 5000 /* the launcher has this long to say goodbye */
+#define LINE 2048        /* longest line of the protocol; values have at most 1024 bytes */
+#define FINALIZE_MS 5000 /* time that the launcher has to reply to 'finalize' */
 
 static struct connection {
     struct tern_pmi pmi;
     int             fd;
-    pid_t           owner; /* the process that speaks; not its children */
+    pid_t           owner; /* the process that opened the connection; its children do not use it */
     enum { USED, LEFT, FAILED } state;
-    char space[256]; /* the launcher's name for the job's keys */
+    char space[256]; /* the launcher's name for the key space of the job */
 } one = { .fd = -1 };
 
 bool tern_boot_pmi1_field(const char *line, size_t len, const char *key, char *value, size_t size)
@@ -71,7 +72,7 @@ static tern_status gone(const char *why)
                           why);
 }
 
-static tern_status say(const char *text, size_t len, struct tern_poll_deadline *patience)
+static tern_status send_text(const char *text, size_t len, struct tern_poll_deadline *patience)
 {
     while (len > 0) {
         ssize_t sent = send(one.fd, text, len, MSG_NOSIGNAL);
@@ -91,8 +92,9 @@ static tern_status say(const char *text, size_t len, struct tern_poll_deadline *
     return TERN_OK;
 }
 
-/* Read one line with its newline. What comes after it is left for others. */
-static tern_status hear(char *line, size_t *len, struct tern_poll_deadline *patience)
+/* Read one line, including its newline. Bytes after the newline stay in the socket for other users of the
+ * connection. */
+static tern_status read_line(char *line, size_t *len, struct tern_poll_deadline *patience)
 {
     size_t have = 0;
 
@@ -114,7 +116,7 @@ static tern_status hear(char *line, size_t *len, struct tern_poll_deadline *pati
             return gone(strerror(errno));
         end = memchr(line + have, '\n', (size_t)seen);
         seen = end != NULL ? end + 1 - (line + have) : seen;
-        if (recv(one.fd, line + have, (size_t)seen, 0) != seen) /* what was seen just now */
+        if (recv(one.fd, line + have, (size_t)seen, 0) != seen) /* consume the bytes that were peeked at */
             return gone("it was shut down while we read");
         have += (size_t)seen;
         if (end != NULL)
@@ -122,8 +124,8 @@ static tern_status hear(char *line, size_t *len, struct tern_poll_deadline *pati
     }
 }
 
-/* Ask, and see that the answer is the one that is due. Where value is not NULL the answer's field of that name goes
- * there. */
+/* Send a request and check that the reply is the command due with rc 0. If value is not NULL, the reply's field of the
+ * given name is copied there. what names the awaited event in reports. */
 static tern_status ask(const char *what, const char *due, const char *field, char *value, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 static tern_status ask(const char *what, const char *due, const char *field, char *value, const char *format, ...)
@@ -141,7 +143,8 @@ static tern_status ask(const char *what, const char *due, const char *field, cha
     if (wrote < 0 || (size_t)wrote >= sizeof(line))
         return tern_base_fail(TERN_ERR_BOOT, "a question of %d bytes is too long for PMI-1", wrote);
     tern_boot_poll_begin(&patience, what);
-    if ((st = say(line, (size_t)wrote, &patience)) != TERN_OK || (st = hear(line, &len, &patience)) != TERN_OK)
+    if ((st = send_text(line, (size_t)wrote, &patience)) != TERN_OK ||
+        (st = read_line(line, &len, &patience)) != TERN_OK)
         return st;
     if (!tern_boot_pmi1_field(line, len, "cmd", word, sizeof(word)) || strcmp(word, due) != 0 ||
         (tern_boot_pmi1_field(line, len, "rc", word, sizeof(word)) && strcmp(word, "0") != 0) ||
@@ -166,7 +169,7 @@ static tern_status read_number(const char *name, int64_t min, int64_t max, int *
     return TERN_OK;
 }
 
-/* A descriptor of our own for the connection, and who is at its other end. */
+/* Duplicate the descriptor of the connection, and open a pidfd of the process at its other end. */
 static tern_status connect_own(void)
 {
     struct ucred peer = { 0 };
@@ -186,7 +189,7 @@ static tern_status connect_own(void)
     if (one.fd < 0)
         return tern_base_fail(TERN_ERR_SYSTEM, "cannot copy the descriptor of the PMI-1 connection: %s",
                               strerror(errno));
-    /* A pair of sockets names the process that made it, which is the launcher's; a network connection names none. */
+    /* A socket pair names the process that created it, which is the launcher's; a network connection names none. */
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 && peer.pid > 0 && peer.pid != getpid())
         one.pmi.gone = (int)syscall(SYS_pidfd_open, peer.pid, 0);
     return TERN_OK;
@@ -257,8 +260,9 @@ static void pmi1_abort(struct tern_pmi *pmi, int status)
     send(one.fd, line, (size_t)len, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/* The process ends: say so, unless MPI has, and hear that the launcher knows. */
-__attribute__((destructor)) static void farewell(void)
+/* At process exit: send 'finalize' and wait until the launcher has replied or closed the connection. Has no effect if
+ * an MPI library has sent it before. */
+__attribute__((destructor)) static void send_finalize(void)
 {
     static const char text[] = "cmd=finalize\n";
     struct pollfd     poll_fd = { .fd = one.fd, .events = POLLIN };
@@ -267,7 +271,7 @@ __attribute__((destructor)) static void farewell(void)
     if (one.fd < 0 || getpid() != one.owner || one.state == FAILED || (one.state == USED && !one.pmi.watched))
         return;
     if (send(one.fd, text, sizeof(text) - 1, MSG_NOSIGNAL) == (ssize_t)sizeof(text) - 1 &&
-        poll(&poll_fd, 1, FAREWELL_MS) == 1)
+        poll(&poll_fd, 1, FINALIZE_MS) == 1)
         recv(one.fd, answer, sizeof(answer), MSG_DONTWAIT);
     close(one.fd);
 }

@@ -1,8 +1,9 @@
-/* pmi_join.c: from what a foreign launcher offers to a job like that of ternrun.
+/* pmi_join.c: joins a job that a launcher other than ternrun started.
  *
- * Every rank publishes a card: the identity of its node and the address of its door (fd_pass.h). After one fence each
- * looks for the first rank with its own node's identity, its host. The host reads all cards and so knows the shape of
- * the job; it makes the arena, and gives it to its guests. From then on everything is in the segment.
+ * Every rank publishes a record with the identity of its node and the address of its socket (fd_pass.h). After one
+ * fence, each rank looks for the first rank with the same node identity, its host. The host reads all records and
+ * thereby knows the shape of the job. It creates the arena and passes its descriptors to the other ranks of its node,
+ * its clients. From then on, all information is in the segment.
  */
 #define _GNU_SOURCE 1
 #include "boot/pmi_join.h"
@@ -25,76 +26,76 @@
 #include "boot/death_watch.h"
 #include "boot/relay_thread.h"
 
-#define CARD_KEY "boot"
+#define RECORD_KEY "boot"
 #define HUB_KEY "hub"
 #define OUTPUT_MS 500
 
-static struct tern_pmi *launcher; /* from a successful open until the rank has left in order */
+static struct tern_pmi *launcher; /* from a successful open until the rank has left normally */
 
-static void card_write(const struct tern_pmi_record *card, char text[TERN_PMI_VALUE])
+static void record_encode(const struct tern_pmi_record *record, char text[TERN_PMI_VALUE])
 {
-    size_t at = (size_t)snprintf(text, TERN_PMI_VALUE, "%u,%u,%s,%016llx,", card->layout, card->on_failure, card->node,
-                                 (unsigned long long)card->address.name);
+    size_t at = (size_t)snprintf(text, TERN_PMI_VALUE, "%u,%u,%s,%016llx,", record->layout, record->on_failure,
+                                 record->node, (unsigned long long)record->address.name);
 
     for (int i = 0; i < TERN_FD_PASS_KEY; i++)
-        at += (size_t)snprintf(text + at, TERN_PMI_VALUE - at, "%02x", card->address.key[i]);
-    snprintf(text + at, TERN_PMI_VALUE - at, ",%016llx", (unsigned long long)card->job);
+        at += (size_t)snprintf(text + at, TERN_PMI_VALUE - at, "%02x", record->address.key[i]);
+    snprintf(text + at, TERN_PMI_VALUE - at, ",%016llx", (unsigned long long)record->job);
 }
 
-bool tern_boot_pmi_record_decode(const char *text, struct tern_pmi_record *card)
+bool tern_boot_pmi_record_decode(const char *text, struct tern_pmi_record *record)
 {
     unsigned long long name, job;
     char               key[2 * TERN_FD_PASS_KEY + 1];
     int                end = 0;
 
-    if (sscanf(text, "%u,%u,%127[^,],%16llx,%32[0-9a-f],%16llx%n", &card->layout, &card->on_failure, card->node, &name,
-               key, &job, &end) != 6 ||
+    if (sscanf(text, "%u,%u,%127[^,],%16llx,%32[0-9a-f],%16llx%n", &record->layout, &record->on_failure, record->node,
+               &name, key, &job, &end) != 6 ||
         text[end] != '\0' || strlen(key) != 2 * TERN_FD_PASS_KEY)
         return false;
     for (int i = 0; i < TERN_FD_PASS_KEY; i++)
-        sscanf(key + 2 * i, "%2hhx", &card->address.key[i]);
-    card->address.name = name;
-    card->job = job;
+        sscanf(key + 2 * i, "%2hhx", &record->address.key[i]);
+    record->address.name = name;
+    record->job = job;
     return true;
 }
 
-static tern_status card_get(struct tern_pmi *pmi, int rank, struct tern_pmi_record *card)
+static tern_status record_get(struct tern_pmi *pmi, int rank, struct tern_pmi_record *record)
 {
     char        text[TERN_PMI_VALUE];
-    tern_status st = pmi->ops->get(pmi, rank, CARD_KEY, text);
+    tern_status st = pmi->ops->get(pmi, rank, RECORD_KEY, text);
 
     if (st != TERN_OK)
         return st;
-    if (!tern_boot_pmi_record_decode(text, card))
+    if (!tern_boot_pmi_record_decode(text, record))
         return tern_base_fail(TERN_ERR_BOOT, "rank %d published '%.100s', which is not of Tern", rank, text);
-    if (card->layout != TERN_SEGMENT_LAYOUT)
+    if (record->layout != TERN_SEGMENT_LAYOUT)
         return tern_base_fail(TERN_ERR_BOOT,
                               "rank %d uses another version of Tern: its shared memory has layout %u, that of rank %d "
                               "%u; link all programs of a job with the same Tern",
-                              rank, card->layout, pmi->rank, TERN_SEGMENT_LAYOUT);
+                              rank, record->layout, pmi->rank, TERN_SEGMENT_LAYOUT);
     return TERN_OK;
 }
 
-/* Publish our card and read that of our host, the first rank on the same node. */
+/* Publish this rank's record, and find the host, the first rank on the same node, and its record. */
 static tern_status find_host(struct tern_pmi *pmi, struct tern_pmi_record *mine, int *host,
-                             struct tern_pmi_record *card)
+                             struct tern_pmi_record *record)
 {
     char        text[TERN_PMI_VALUE];
     tern_status st;
 
-    card_write(mine, text);
-    if ((st = pmi->ops->put(pmi, CARD_KEY, text)) != TERN_OK || (st = pmi->ops->fence(pmi)) != TERN_OK)
+    record_encode(mine, text);
+    if ((st = pmi->ops->put(pmi, RECORD_KEY, text)) != TERN_OK || (st = pmi->ops->fence(pmi)) != TERN_OK)
         return st;
     for (int rank = 0; rank < pmi->rank; rank++) {
-        if ((st = card_get(pmi, rank, card)) != TERN_OK)
+        if ((st = record_get(pmi, rank, record)) != TERN_OK)
             return st;
-        if (strcmp(card->node, mine->node) == 0) {
+        if (strcmp(record->node, mine->node) == 0) {
             *host = rank;
             return TERN_OK;
         }
     }
     *host = pmi->rank;
-    *card = *mine;
+    *record = *mine;
     return TERN_OK;
 }
 
@@ -103,22 +104,22 @@ static tern_status find_host(struct tern_pmi *pmi, struct tern_pmi_record *mine,
 /* The job as the host sees it. */
 struct view {
     struct tern_boot_shape shape;
-    int32_t               *node_of;     /* [ranks] */
-    char (*node)[TERN_NODE_TEXT];       /* [shape.nodes], with room for ranks */
-    struct tern_fd_pass_client *guests; /* [count], with room for ranks */
+    int32_t               *node_of;      /* [ranks] */
+    char (*node)[TERN_NODE_TEXT];        /* [shape.nodes], allocated for ranks */
+    struct tern_fd_pass_client *clients; /* [count], allocated for ranks */
     int                         count;
 };
 
 static tern_status view_open(struct view *view, int ranks)
 {
-    size_t room = (size_t)ranks;
+    size_t capacity = (size_t)ranks;
 
     *view = (struct view){ .shape.ranks = ranks };
-    view->node_of = calloc(room, sizeof(*view->node_of));
-    view->node = calloc(room, sizeof(*view->node));
-    view->guests = calloc(room, sizeof(*view->guests));
+    view->node_of = calloc(capacity, sizeof(*view->node_of));
+    view->node = calloc(capacity, sizeof(*view->node));
+    view->clients = calloc(capacity, sizeof(*view->clients));
     view->shape.node_of = view->node_of;
-    if (view->node_of != NULL && view->node != NULL && view->guests != NULL)
+    if (view->node_of != NULL && view->node != NULL && view->clients != NULL)
         return TERN_OK;
     return tern_base_fail(TERN_ERR_NOMEM, "no memory for tables of %d ranks", ranks);
 }
@@ -127,10 +128,10 @@ static void view_close(struct view *view)
 {
     free(view->node_of);
     free(view->node);
-    free(view->guests);
+    free(view->clients);
 }
 
-/* Nodes are numbered in the order of their first ranks. */
+/* Return the number of a node. Nodes are numbered in the order of their first ranks. */
 static int number_node(struct view *view, const char *node)
 {
     int i = 0;
@@ -144,37 +145,37 @@ static int number_node(struct view *view, const char *node)
 
 static tern_status view_read(struct view *view, struct tern_pmi *pmi)
 {
-    struct tern_pmi_record card;
+    struct tern_pmi_record record;
     tern_status            st;
 
     for (int rank = 0; rank < pmi->ranks; rank++) {
-        if ((st = card_get(pmi, rank, &card)) != TERN_OK)
+        if ((st = record_get(pmi, rank, &record)) != TERN_OK)
             return st;
         if (rank == 0)
-            view->shape.job = card.job;
-        if (card.on_failure != (unsigned)tern_opt.on_failure)
+            view->shape.job = record.job;
+        if (record.on_failure != (unsigned)tern_opt.on_failure)
             return tern_base_fail(TERN_ERR_BOOT,
                                   "TERN_ON_FAILURE differs between the ranks %d and %d; all need the same", pmi->rank,
                                   rank);
-        view->node_of[rank] = number_node(view, card.node);
+        view->node_of[rank] = number_node(view, record.node);
     }
     view->shape.node = view->node_of[pmi->rank];
     for (int rank = pmi->rank + 1; rank < pmi->ranks; rank++)
         if (view->node_of[rank] == view->shape.node)
-            view->guests[view->count++] = (struct tern_fd_pass_client){ .rank = rank, .fd = -1 };
+            view->clients[view->count++] = (struct tern_fd_pass_client){ .rank = rank, .fd = -1 };
     return TERN_OK;
 }
 
-/* Write which process a rank is, so that the rank can be watched before it claims its slot. Plain values, which the
- * gift of the arena orders. */
-static void name_process(struct tern_slot *slot, pid_t pid)
+/* Store the pid and start time of a rank's process, so that the rank can be watched before it claims its slot. Plain
+ * stores suffice, because the clients receive the arena afterwards. */
+static void set_process(struct tern_slot *slot, pid_t pid)
 {
     atomic_init(&slot->pid, (int32_t)pid);
     slot->started = tern_boot_process_start_time(pid);
 }
 
-/* Make the arena and hand it out; rank is the host's own. */
-static tern_status furnish(struct view *view, int rank, struct tern_boot *boot)
+/* Create the arena and pass it to the clients. rank is the host's own rank. */
+static tern_status make_arena(struct view *view, int rank, struct tern_boot *boot)
 {
     tern_status st;
 
@@ -186,10 +187,10 @@ static tern_status furnish(struct view *view, int rank, struct tern_boot *boot)
     fcntl(boot->arena, F_SETFD, FD_CLOEXEC);
     if (boot->huge >= 0)
         fcntl(boot->huge, F_SETFD, FD_CLOEXEC);
-    name_process(&boot->segment->slot[rank], getpid());
+    set_process(&boot->segment->slot[rank], getpid());
     for (int i = 0; i < view->count; i++)
-        name_process(&boot->segment->slot[view->guests[i].rank], view->guests[i].pid);
-    st = tern_boot_fd_pass_send(view->guests, view->count,
+        set_process(&boot->segment->slot[view->clients[i].rank], view->clients[i].pid);
+    st = tern_boot_fd_pass_send(view->clients, view->count,
                                 (int[TERN_FD_PASS_FDS]){ boot->arena, boot->huge, boot->relay_fd });
     if (st == TERN_OK)
         return TERN_OK;
@@ -203,7 +204,8 @@ err_tell:
     return st;
 }
 
-static tern_status be_host(struct tern_pmi *pmi, int door, const struct tern_pmi_record *mine, struct tern_boot *boot)
+static tern_status be_host(struct tern_pmi *pmi, int listen_fd, const struct tern_pmi_record *mine,
+                           struct tern_boot *boot)
 {
     struct view      view;
     struct tern_cpus cpus;
@@ -213,54 +215,55 @@ static tern_status be_host(struct tern_pmi *pmi, int door, const struct tern_pmi
     if (st == TERN_OK)
         st = view_read(&view, pmi);
     if (st == TERN_OK)
-        st = tern_boot_fd_pass_accept(door, &mine->address, view.guests, view.count, &cpus);
+        st = tern_boot_fd_pass_accept(listen_fd, &mine->address, view.clients, view.count, &cpus);
     if (st == TERN_OK) {
         view.shape.cores = tern_boot_cpus_count(&cpus);
-        if ((st = furnish(&view, pmi->rank, boot)) != TERN_OK)
-            tern_boot_fd_pass_send(view.guests, view.count, NULL);
+        if ((st = make_arena(&view, pmi->rank, boot)) != TERN_OK)
+            tern_boot_fd_pass_send(view.clients, view.count, NULL);
     }
     view_close(&view);
     return st;
 }
 
-/* ---- its guests ---- */
+/* ---- the clients of a host ---- */
 
-static tern_status be_guest(struct tern_pmi *pmi, int host, const struct tern_pmi_record *card, struct tern_boot *boot)
+static tern_status be_client(struct tern_pmi *pmi, int host, const struct tern_pmi_record *record,
+                             struct tern_boot *boot)
 {
-    int         gifts[TERN_FD_PASS_FDS];
-    tern_status st = tern_boot_fd_pass_receive(&card->address, host, pmi->rank, gifts);
+    int         passed[TERN_FD_PASS_FDS];
+    tern_status st = tern_boot_fd_pass_receive(&record->address, host, pmi->rank, passed);
 
     if (st != TERN_OK)
         return st;
-    boot->arena = gifts[0];
-    boot->huge = gifts[1];
-    boot->relay_fd = gifts[2];
+    boot->arena = passed[0];
+    boot->huge = passed[1];
+    boot->relay_fd = passed[2];
     st = tern_boot_segment_map(boot->arena, pmi->ranks, &boot->segment);
     if (st == TERN_OK)
         return TERN_OK;
     for (int i = 0; i < TERN_FD_PASS_FDS; i++)
-        if (gifts[i] >= 0)
-            close(gifts[i]);
+        if (passed[i] >= 0)
+            close(passed[i]);
     return st;
 }
 
-static tern_status card_make(struct tern_pmi_record *card, int *door)
+static tern_status record_make(struct tern_pmi_record *record, int *listen_fd)
 {
     tern_status st;
 
-    *card = (struct tern_pmi_record){ .layout = TERN_SEGMENT_LAYOUT, .on_failure = (unsigned)tern_opt.on_failure };
-    if ((st = tern_boot_node_identity(card->node)) != TERN_OK)
+    *record = (struct tern_pmi_record){ .layout = TERN_SEGMENT_LAYOUT, .on_failure = (unsigned)tern_opt.on_failure };
+    if ((st = tern_boot_node_identity(record->node)) != TERN_OK)
         return st;
-    if (getrandom(&card->job, sizeof(card->job), 0) != (ssize_t)sizeof(card->job))
+    if (getrandom(&record->job, sizeof(record->job), 0) != (ssize_t)sizeof(record->job))
         return tern_base_fail(TERN_ERR_SYSTEM, "cannot draw a random name for the job (getrandom): %s",
                               strerror(errno));
-    card->job |= 1; /* 0 means none */
-    return tern_boot_fd_pass_open(door, &card->address);
+    record->job |= 1; /* 0 means none */
+    return tern_boot_fd_pass_open(listen_fd, &record->address);
 }
 
 /* ---- between nodes ---- */
 
-/* Rank 0, the hub: the others come to its port. */
+/* Rank 0, the hub: publish the port, accept the connections of the other nodes, and start the relay thread. */
 static tern_status be_hub(struct tern_pmi *pmi, struct tern_boot *boot)
 {
     char                       text[TERN_PMI_VALUE];
@@ -304,21 +307,21 @@ static tern_status connect_nodes(struct tern_pmi *pmi, struct tern_boot *boot)
     return st == TERN_OK && boot->local == 0 ? be_spoke(pmi, boot) : st;
 }
 
-/* ---- all ---- */
+/* ---- joining and leaving ---- */
 
-/* Find the others, and have a segment; *host is the first rank of the node. */
-static tern_status share(struct tern_pmi *pmi, struct tern_boot *boot, int *host)
+/* Get the segment of this node, as its host or as a client. *host is the first rank of the node. */
+static tern_status get_segment(struct tern_pmi *pmi, struct tern_boot *boot, int *host)
 {
-    struct tern_pmi_record mine, card;
-    int                    door;
-    tern_status            st = card_make(&mine, &door);
+    struct tern_pmi_record mine, record;
+    int                    listen_fd;
+    tern_status            st = record_make(&mine, &listen_fd);
 
     if (st != TERN_OK)
         return st;
-    st = find_host(pmi, &mine, host, &card);
+    st = find_host(pmi, &mine, host, &record);
     if (st == TERN_OK)
-        st = *host == pmi->rank ? be_host(pmi, door, &mine, boot) : be_guest(pmi, *host, &card, boot);
-    close(door);
+        st = *host == pmi->rank ? be_host(pmi, listen_fd, &mine, boot) : be_client(pmi, *host, &record, boot);
+    close(listen_fd);
     return st;
 }
 
@@ -332,7 +335,7 @@ tern_status tern_boot_pmi_join(const struct tern_pmi_ops *ops, struct tern_boot 
     if (st != TERN_OK)
         return st;
     launcher = pmi;
-    if ((st = share(pmi, &boot, &host)) != TERN_OK)
+    if ((st = get_segment(pmi, &boot, &host)) != TERN_OK)
         goto err_close;
     tern_boot_place(&boot, pmi->rank);
     if ((st = tern_boot_claim(boot.segment, boot.rank)) != TERN_OK ||
@@ -367,8 +370,9 @@ void tern_boot_pmi_leave(const struct tern_boot *boot)
         launcher = NULL;
 }
 
-/* Launchers may drop what a process wrote when they end it. Let them read it first, within reason. */
-static void let_output_pass(void)
+/* Wait up to OUTPUT_MS until the launcher has read this process's output: launchers may discard unread output when they
+ * end a process. */
+static void wait_for_output(void)
 {
     for (int ms = 0; ms < OUTPUT_MS; ms++) {
         int out = 0, err = 0;
@@ -390,6 +394,6 @@ void tern_boot_pmi_abort(int status)
         launcher = NULL;
     if (launcher == NULL)
         return;
-    let_output_pass();
+    wait_for_output();
     launcher->ops->abort(launcher, status);
 }

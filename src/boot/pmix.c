@@ -1,8 +1,8 @@
 /* pmix.c: a client of PMIx, the library through which Open MPI's mpirun and 'srun --mpi=pmix' serve their processes.
  *
- * libpmix is loaded when a launcher that speaks PMIx is there, and not linked: programs that are started with ternrun
- * need not have it. Its headers are used at build time, for the types that its calls take. PMIx counts those who
- * initialize it, so an MPI library in the same process neither notices nor minds.
+ * libpmix is not linked but loaded when a PMIx launcher is present, so programs that are started with ternrun do not
+ * need it. Its headers provide the types at build time. PMIx counts the calls that initialize it, so an MPI library in
+ * the same process is not affected.
  */
 #define _GNU_SOURCE 1
 #include <dlfcn.h>
@@ -28,7 +28,7 @@
     X(PMIx_Fence_nb) \
     X(PMIx_Get) X(PMIx_Abort) X(PMIx_Error_string) X(PMIx_Register_event_handler) X(PMIx_Deregister_event_handler)
 
-/* The library, as far as it is used. */
+/* The functions of the library that Tern uses. */
 #define AS_POINTER(name) __typeof__(&(name)) name;
 static struct {
     CALLS(AS_POINTER)
@@ -37,9 +37,9 @@ static struct {
 static struct {
     struct tern_pmi pmi;
     pmix_proc_t     self;
-    int             fenced;        /* eventfd: a fence has ended ... */
-    _Atomic int     fence_outcome; /* ... like this */
-    pmix_status_t   handler;       /* number of the handler of lost connections; an error: there is none */
+    int             fenced;        /* eventfd: a fence has completed ... */
+    _Atomic int     fence_outcome; /* ... with this status */
+    pmix_status_t   handler;       /* handle of the handler for lost connections; negative: none */
 } one;
 
 static tern_status failed(const char *call, pmix_status_t code)
@@ -74,7 +74,7 @@ static tern_status load(void)
     return TERN_OK;
 }
 
-/* The number of processes of the job. */
+/* Query the number of processes of the job. */
 static tern_status ask_size(int *out)
 {
     pmix_proc_t   all = one.self;
@@ -102,7 +102,7 @@ static void launcher_gone(size_t number, pmix_status_t code, const pmix_proc_t *
     (void)number, (void)code, (void)source, (void)info, (void)infos, (void)results, (void)nresults;
     eventfd_write(one.pmi.gone, 1);
     if (next != NULL)
-        next(PMIX_SUCCESS, NULL, 0, NULL, NULL, arg); /* others may want to know as well */
+        next(PMIX_SUCCESS, NULL, 0, NULL, NULL, arg); /* call the next handler in the chain */
 }
 
 static void release(void)
@@ -127,7 +127,7 @@ static tern_status pmix_open(struct tern_pmi **out)
     else if ((code = lib.PMIx_Init(&one.self, NULL, 0)) != PMIX_SUCCESS)
         st = failed("PMIx_Init", code);
     else
-        st = ask_size(&one.pmi.ranks); /* where it fails we stay initialized: the launcher is to see a failure */
+        st = ask_size(&one.pmi.ranks); /* on failure PMIx stays initialized, so that the launcher notices the failure */
     if (st != TERN_OK) {
         release();
         return st;
@@ -147,23 +147,23 @@ static void name_key(char *text, size_t size, const char *key)
 static tern_status pmix_put(struct tern_pmi *pmi, const char *key, const char *value)
 {
     char          name[PMIX_MAX_KEYLEN + 1], text[TERN_PMI_VALUE];
-    pmix_value_t  parcel = { .type = PMIX_STRING, .data.string = text };
+    pmix_value_t  boxed = { .type = PMIX_STRING, .data.string = text };
     pmix_status_t code;
 
     (void)pmi;
-    snprintf(text, sizeof(text), "%s", value); /* the call takes what it could change */
+    snprintf(text, sizeof(text), "%s", value); /* the call takes a non-const string */
     name_key(name, sizeof(name), key);
-    if ((code = lib.PMIx_Put(PMIX_GLOBAL, name, &parcel)) != PMIX_SUCCESS)
+    if ((code = lib.PMIx_Put(PMIX_GLOBAL, name, &boxed)) != PMIX_SUCCESS)
         return failed("PMIx_Put", code);
     code = lib.PMIx_Commit();
     return code == PMIX_SUCCESS ? TERN_OK : failed("PMIx_Commit", code);
 }
 
-/* Runs on a thread of libpmix. */
+/* Completion callback of a fence. Runs on a thread of libpmix. */
 static void fence_ended(pmix_status_t code, void *arg)
 {
     (void)arg;
-    atomic_store_explicit(&one.fence_outcome, code, memory_order_relaxed); /* ordered by the eventfd */
+    atomic_store_explicit(&one.fence_outcome, code, memory_order_relaxed); /* relaxed: ordered by the eventfd */
     eventfd_write(one.fenced, 1);
 }
 
@@ -183,7 +183,7 @@ static tern_status pmix_fence(struct tern_pmi *pmi)
         if (st != TERN_OK)
             return st;
         eventfd_read(one.fenced, &count);
-        code = atomic_load_explicit(&one.fence_outcome, memory_order_relaxed); /* ordered by the eventfd */
+        code = atomic_load_explicit(&one.fence_outcome, memory_order_relaxed); /* relaxed: ordered by the eventfd */
     }
     return code == PMIX_SUCCESS || code == PMIX_OPERATION_SUCCEEDED ? TERN_OK : failed("PMIx_Fence", code);
 }
@@ -192,29 +192,29 @@ static tern_status pmix_get(struct tern_pmi *pmi, int rank, const char *key, cha
 {
     char          name[PMIX_MAX_KEYLEN + 1];
     pmix_proc_t   other = one.self;
-    pmix_value_t *parcel = NULL;
+    pmix_value_t *boxed = NULL;
     pmix_status_t code;
     bool          fits;
 
     (void)pmi;
     other.rank = (pmix_rank_t)rank;
     name_key(name, sizeof(name), key);
-    code = lib.PMIx_Get(&other, name, NULL, 0, &parcel);
-    if (code != PMIX_SUCCESS || parcel == NULL)
+    code = lib.PMIx_Get(&other, name, NULL, 0, &boxed);
+    if (code != PMIX_SUCCESS || boxed == NULL)
         return failed("PMIx_Get", code);
-    fits = parcel->type == PMIX_STRING && parcel->data.string != NULL && strlen(parcel->data.string) < TERN_PMI_VALUE;
+    fits = boxed->type == PMIX_STRING && boxed->data.string != NULL && strlen(boxed->data.string) < TERN_PMI_VALUE;
     if (fits)
-        strcpy(value, parcel->data.string);
-    if (parcel->type == PMIX_STRING)
-        free(parcel->data.string);
-    free(parcel);
+        strcpy(value, boxed->data.string);
+    if (boxed->type == PMIX_STRING)
+        free(boxed->data.string);
+    free(boxed);
     return fits ? TERN_OK : tern_base_fail(TERN_ERR_BOOT, "what rank %d published through PMIx is not of Tern", rank);
 }
 
 static void pmix_abort(struct tern_pmi *pmi, int status)
 {
     (void)pmi;
-    lib.PMIx_Abort(status, "", NULL, 0); /* we have said why ourselves */
+    lib.PMIx_Abort(status, "", NULL, 0); /* Tern has already printed the reason */
 }
 
 static void pmix_close(struct tern_pmi *pmi, bool in_order)

@@ -1,4 +1,4 @@
-/* pmix_none.c: takes the place of pmix.c where Tern is built without the headers of PMIx. */
+/* pmix_none.c: replaces pmix.c in a build without the PMIx headers. */
 #include "boot/pmi.h"
 
 static tern_status none_open(struct tern_pmi **out)
@@ -9,5 +9,5 @@ static tern_status none_open(struct tern_pmi **out)
                           "pmix.h is installed (Debian: libpmix-dev), or start the job with ternrun");
 }
 
-/* Nothing is called after an open that failed. */
+/* No other function is called after a failed open. */
 const struct tern_pmi_ops tern_boot_pmix = { .name = "PMIx", .open = none_open };

@@ -1,6 +1,6 @@
-/* robust_lock.c: waiting for a guard: look a few times, give way, sleep. Whoever has slept keeps the mark that
- * somebody may sleep, because others may still do. A sleep ends by the clock too, to see whether the holder is still
- * there. */
+/* robust_lock.c: the slow path of the robust lock: spin, yield, then sleep. A rank that has slept keeps the SLEEPERS
+ * bit set when it acquires the lock, because other ranks may still be asleep. A sleep is limited in time, so that the
+ * sleeper can check whether the holder is still alive. */
 #define _GNU_SOURCE 1
 #include "boot/robust_lock.h"
 
@@ -15,45 +15,45 @@
 #include "base/options.h"
 #include "boot/bell.h"
 
-#define LOOKS 200          /* about the time for which a guard is held */
-#define YIELDS 4           /* before the first sleep */
-#define LOOK_AFTER 5000000 /* ns of a sleep, after which the holder's fate is looked at */
+#define SPINS 200        /* takes about as long as a lock is held */
+#define YIELDS 4         /* number of yields before the first sleep */
+#define SLEEP_NS 5000000 /* length of a sleep in ns, after which the holder's fate is checked */
 
-/* Whether the holder is dead, or has left. */
+/* Return whether the holder is dead or has left. */
 static bool holder_gone(const struct tern_segment *segment, uint32_t word)
 {
     uint32_t holder = (word & ~TERN_ROBUST_LOCK_SLEEPERS) - 1;
 
     return holder >= segment->ranks ||
-           /* acquire: what the holder wrote before it died. Pairs with the launcher's release. */
+           /* acquire: makes visible what the holder wrote before it died. Pairs with the launcher's release. */
            atomic_load_explicit(&segment->slot[holder].fate, memory_order_acquire) != TERN_FATE_RUNNING;
 }
 
-/* Replace a word that was seen by this rank's. */
-static bool take(struct tern_robust_lock *guard, uint32_t seen, uint32_t mine)
+/* Replace the word seen by mine. Returns false if the word has changed. */
+static bool try_acquire(struct tern_robust_lock *lock, uint32_t seen, uint32_t mine)
 {
-    /* acquire: what the last holder wrote. Pairs with the release in tern_boot_robust_unlock(). */
-    return atomic_compare_exchange_strong_explicit(&guard->word, &seen, mine, memory_order_acquire,
+    /* acquire: makes visible what the last holder wrote. Pairs with the release in tern_boot_robust_unlock(). */
+    return atomic_compare_exchange_strong_explicit(&lock->word, &seen, mine, memory_order_acquire,
                                                    memory_order_relaxed);
 }
 
-static bool look_often(struct tern_robust_lock *guard, uint32_t mine)
+static bool spin(struct tern_robust_lock *lock, uint32_t mine)
 {
-    for (int i = 0; i < LOOKS; i++) {
-        if (atomic_load_explicit(&guard->word, memory_order_relaxed) == 0 && take(guard, 0, mine))
+    for (int i = 0; i < SPINS; i++) {
+        if (atomic_load_explicit(&lock->word, memory_order_relaxed) == 0 && try_acquire(lock, 0, mine))
             return true;
         tern_base_relax();
     }
     return false;
 }
 
-/* Sleep until the guard is given back, or for a while. */
-static void sleep_on(struct tern_robust_lock *guard, uint32_t seen)
+/* Set the SLEEPERS bit, and sleep until the lock is released or SLEEP_NS have passed. */
+static void sleep_on(struct tern_robust_lock *lock, uint32_t seen)
 {
     uint32_t marked = seen | TERN_ROBUST_LOCK_SLEEPERS;
 
-    if (seen == marked || take(guard, seen, marked))
-        tern_boot_bell_wait(&guard->word, marked, LOOK_AFTER);
+    if (seen == marked || try_acquire(lock, seen, marked))
+        tern_boot_bell_wait(&lock->word, marked, SLEEP_NS);
 }
 
 static void report(uint32_t word, int64_t age)
@@ -62,26 +62,26 @@ static void report(uint32_t word, int64_t age)
                   (double)age / 1e9, (word & ~TERN_ROBUST_LOCK_SLEEPERS) - 1);
 }
 
-void tern_boot_robust_lock_wait(struct tern_segment *segment, struct tern_robust_lock *guard, int rank)
+void tern_boot_robust_lock_wait(struct tern_segment *segment, struct tern_robust_lock *lock, int rank)
 {
     uint32_t mine = (uint32_t)rank + 1;
     int64_t  start, period = (int64_t)(tern_opt.stall_report * 1e9), report_after = period;
 
-    if (segment->locals <= segment->cores && look_often(guard, mine))
+    if (segment->locals <= segment->cores && spin(lock, mine))
         return;
     start = tern_base_now();
-    for (int turns = 0;; turns++) {
-        uint32_t seen = atomic_load_explicit(&guard->word, memory_order_relaxed);
+    for (int rounds = 0;; rounds++) {
+        uint32_t seen = atomic_load_explicit(&lock->word, memory_order_relaxed);
 
         if (seen == 0) {
-            if (take(guard, 0, turns > YIELDS ? mine | TERN_ROBUST_LOCK_SLEEPERS : mine))
+            if (try_acquire(lock, 0, rounds > YIELDS ? mine | TERN_ROBUST_LOCK_SLEEPERS : mine))
                 return;
-        } else if (turns < YIELDS) {
+        } else if (rounds < YIELDS) {
             sched_yield();
         } else {
-            if (holder_gone(segment, seen) && take(guard, seen, mine | TERN_ROBUST_LOCK_SLEEPERS))
+            if (holder_gone(segment, seen) && try_acquire(lock, seen, mine | TERN_ROBUST_LOCK_SLEEPERS))
                 return;
-            sleep_on(guard, seen);
+            sleep_on(lock, seen);
             if (period > 0 && tern_base_now() - start > report_after) {
                 report(seen, tern_base_now() - start);
                 report_after *= 2;
@@ -90,7 +90,7 @@ void tern_boot_robust_lock_wait(struct tern_segment *segment, struct tern_robust
     }
 }
 
-void tern_boot_robust_lock_wake(struct tern_robust_lock *guard)
+void tern_boot_robust_lock_wake(struct tern_robust_lock *lock)
 {
-    syscall(SYS_futex, &guard->word, FUTEX_WAKE, 1, NULL, NULL, 0);
+    syscall(SYS_futex, &lock->word, FUTEX_WAKE, 1, NULL, NULL, 0);
 }

@@ -1,9 +1,9 @@
-/* singleton.c: a job of one rank, and the suspicion that more were meant.
+/* singleton.c: a job of one rank, and a check whether a larger job was intended.
  *
- * Every launcher leaves variables in the environment. One that says that this is process 3 of 8 wanted a parallel job;
- * that each process becomes a job of its own is almost never meant, so it is an error, which TERN_LAUNCHER=alone
- * overrides. Less than that (the size of an allocation, a process number without a size) is a note: a serial tool
- * within a parallel script is right.
+ * Every launcher leaves variables in the environment. If they say that this is process 3 of 8, a parallel job was
+ * intended, and making each process a job of its own is almost never right. So this is an error, which
+ * TERN_LAUNCHER=alone overrides. Weaker evidence (the size of an allocation, a process number without a size) only
+ * causes a log message, because running a serial tool within a parallel script is legitimate.
  */
 #include "boot/singleton.h"
 
@@ -16,11 +16,11 @@
 #include "base/parse.h"
 #include "boot/cpus.h"
 
-/* What a launcher sets: the number of processes, and the number of this one. */
+/* The variables that a launcher sets: the number of processes, and the number of this process. */
 struct hint {
-    const char *size; /* NULL: it sets none */
+    const char *size; /* NULL: the launcher sets no size */
     const char *rank;
-    const char *advice; /* NULL: the two do not tell of a process that was started as one of several */
+    const char *advice; /* NULL: the variables do not prove that the process was started as one of several */
 };
 
 #define ADVICE "start the job with 'ternrun -n N program', or with a launcher that offers PMIx or PMI-1"
@@ -32,7 +32,7 @@ static const struct hint hints[] = {
     { "PMI_SIZE", "PMI_RANK", ADVICE },
     { "MPI_LOCALNRANKS", "MPI_LOCALRANKID", ADVICE },
     { "FLUX_JOB_SIZE", "FLUX_TASK_RANK", "start the job with 'flux run -o pmi=simple'" },
-    { "SLURM_NTASKS", "SLURM_PROCID", NULL }, /* a batch script has these too */
+    { "SLURM_NTASKS", "SLURM_PROCID", NULL }, /* also set in a batch script */
     { NULL, "PMIX_RANK", NULL },
     { NULL, "PALS_RANKID", NULL },
 };
@@ -47,7 +47,7 @@ int tern_boot_singleton_cores(void)
     return tern_boot_cpus_count(&cpus);
 }
 
-/* The first hint at more than one process; NULL when there is none. *sized: some variable gave a size. */
+/* Return the first hint whose size is greater than 1, or NULL if there is none. *sized: some variable gave a size. */
 static const struct hint *find_size(bool *sized)
 {
     *sized = false;
@@ -72,7 +72,7 @@ static const char *find_rank(void)
     return NULL;
 }
 
-static void note(const char *name)
+static void log_hint(const char *name)
 {
     static bool said;
 
@@ -98,6 +98,6 @@ tern_status tern_boot_singleton_check(void)
                               "it offers neither PMIx nor PMI-1; %s; set TERN_LAUNCHER=alone if each process is to be "
                               "a job of one",
                               hint->size, getenv(hint->size), hint->rank, getenv(hint->rank), hint->advice);
-    note(name);
+    log_hint(name);
     return TERN_OK;
 }

@@ -1,4 +1,4 @@
-/* space.c: space of the arena, reserved before anyone touches it. */
+/* space.c: allocates space in the arena and reserves its memory before any process accesses it. */
 #define _GNU_SOURCE
 #include "boot/space.h"
 
@@ -16,7 +16,7 @@
 
 #define LARGEST_OFFSET (1ull << 62)
 #define STEP (256ull << 20)    /* one reservation call covers at most this much ... */
-#define STEP_MIN (64ull << 10) /* ... and less where signals interrupt it: some kernels undo the whole call */
+#define STEP_MIN (64ull << 10) /* ... and less if signals interrupt it: some kernels undo the whole call */
 #define MIB 1048576.0
 
 tern_status tern_boot_space_check(uint64_t bytes, const char *what)
@@ -35,8 +35,8 @@ tern_status tern_boot_space_check(uint64_t bytes, const char *what)
                           what, (double)bytes / MIB, room.limit, (double)room.available / MIB, (double)keep / MIB);
 }
 
-/* Reserve one step; false and errno when it is not to be had. On file systems that cannot reserve, the C library writes
- * to every block. */
+/* Reserve one step. Returns false and sets errno on failure. On file systems without fallocate, the C library writes to
+ * every block instead. */
 static bool reserve_step(int file, uint64_t offset, uint64_t bytes)
 {
     int rc = fallocate(file, 0, (off_t)offset, (off_t)bytes);
@@ -53,7 +53,7 @@ tern_status tern_boot_space_reserve(int file, uint64_t offset, uint64_t bytes, c
 
     if (!tern_base_covers(LARGEST_OFFSET, offset, bytes))
         return tern_base_fail(TERN_ERR_NOMEM, "%s: no file can hold %llu bytes", what, (unsigned long long)bytes);
-    /* Growing past the limit would raise SIGXFSZ. */
+    /* Growing the file past the limit would raise SIGXFSZ. */
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && offset + bytes > limit.rlim_cur)
         return tern_base_fail(TERN_ERR_NOMEM,
                               "%s: %llu bytes at offset %llu exceed the file size limit of %llu bytes; "
@@ -99,7 +99,7 @@ tern_status tern_boot_space_take(const struct tern_boot *boot, int file, uint64_
         if (size == 0 || offset == 0 || !tern_base_covers(LARGEST_OFFSET, offset, size))
             return tern_base_fail(TERN_ERR_NOMEM, "%llu bytes are more than any memory holds",
                                   (unsigned long long)bytes);
-        /* relaxed: the counter only hands out numbers; nothing is published through it. */
+        /* relaxed: the counter only hands out offsets and publishes no data. */
     } while (
         !atomic_compare_exchange_weak_explicit(next, &seen, offset + size, memory_order_relaxed, memory_order_relaxed));
     *out = (struct tern_space){ .file = file, .offset = offset, .bytes = size };
