@@ -26,7 +26,7 @@ bool tern_boot_bell_join(void)
 
 void tern_boot_bell_barrier(void)
 {
-    syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0); /* cannot fail after registration has succeeded */
+    syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0); /* cannot fail: the kernel supports the command */
 }
 
 void tern_boot_bell_wait(_Atomic uint32_t *bell, uint32_t seen, int64_t ns)

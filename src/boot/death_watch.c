@@ -279,8 +279,9 @@ tern_status tern_boot_death_watch_start(const struct tern_boot *boot, struct ter
     watch.boot = *boot;
     watch.pmi = pmi;
     watch.host = -1;
-    watch.compares = tern_boot_process_start_time(getpid()) ==
-                     boot->segment->slot[boot->rank].started; /* false in another pid or time namespace */
+    watch.compares =
+        tern_boot_process_start_time(getpid()) ==
+        boot->segment->slot[boot->rank].started; /* false if this process and the host have different clocks */
     if (boot->nodes > 1 && boot->local != 0 && (watch.host = open_rank(host)) < 0 && errno == ESRCH)
         return tern_base_fail(
             TERN_ERR_BOOT, "rank %d, which connects this node to the others, is gone; its own message says why", host);
