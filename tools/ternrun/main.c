@@ -1,8 +1,8 @@
 /* main.c: the command line of ternrun.
  *
- * Every mistake gets one line and status 2 before anything is started. What the options mean for the job is decided
- * elsewhere; this file reads them, puts -x into the environment, and lets the list of Tern's options check that
- * environment once, so that the ranks need not all complain.
+ * Every mistake is reported in one line, with status 2, before anything is started. This file reads the options, puts
+ * the variables of -x into the environment, and checks Tern's own options in that environment once, so that the ranks
+ * do not all report the same mistake. Other files decide what the options mean for the job.
  */
 #define _GNU_SOURCE 1
 #include <errno.h>
@@ -56,7 +56,7 @@ enum {
     OPT_NODE
 };
 
-/* Asks nothing of anyone, and does not wait forever for a host that does not answer. */
+/* Never prompts, and does not wait forever for a host that does not answer. */
 static const char default_agent[] = "ssh -T -o BatchMode=yes -o ConnectTimeout=30";
 
 static const struct option long_options[] = {
@@ -89,7 +89,7 @@ __attribute__((noreturn, format(printf, 1, 2))) static void usage(const char *fo
     exit(EXIT_USAGE);
 }
 
-/* Print to standard output and exit; a full disk or a closed pipe is a failure. */
+/* Print to standard output and exit. A full disk or a closed pipe is a failure. */
 __attribute__((noreturn)) static void print_and_exit(const char *text)
 {
     exit(fputs(text, stdout) < 0 || fflush(stdout) != 0 ? EXIT_TROUBLE : 0);
@@ -113,7 +113,7 @@ static double take_seconds(const char *option, const char *text)
     return value;
 }
 
-/* Set a variable for the ranks: in our own environment, which they inherit. */
+/* Set a variable for the ranks in ternrun's own environment, which they inherit. */
 static void take_variable(const char *text)
 {
     const char *equals = strchr(text, '=');
@@ -195,7 +195,7 @@ static void read_command_line(struct run_config *config, int argc, char **argv)
     config->program = argv + optind;
 }
 
-/* Descriptors 0, 1 and 2 must not become something else. */
+/* Make sure that descriptors 0, 1 and 2 are open, so that no other file gets these numbers. */
 static void open_standard_files(void)
 {
     for (int fd = 0; fd <= 2; fd++)
@@ -203,7 +203,7 @@ static void open_standard_files(void)
             exit(EXIT_TROUBLE);
 }
 
-/* Where the ranks go, where that is not here. */
+/* Read --hosts, if given, and choose the agent. */
 static void choose_hosts(struct run_config *config)
 {
     char why[300];
@@ -218,7 +218,7 @@ static void choose_hosts(struct run_config *config)
         usage("--agent takes a command");
 }
 
-/* Check Tern's own options, plan the binding, run the job. */
+/* Check Tern's own options, plan the binding, and run the job. Returns the exit status. */
 static int run_it(struct run_config *config)
 {
     struct run_plan *plan;
