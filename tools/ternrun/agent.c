@@ -1,8 +1,8 @@
-/* agent.c: the command that brings ternrun to a host: `ssh HOST /path/of/ternrun --node`, or what --agent says.
+/* agent.c: the command that starts ternrun on a host: `ssh HOST /path/of/ternrun --node`, or the command of --agent.
  *
- * Its standard input and output are the channel. What it says on standard error is kept until ternrun has answered: if
- * that never happens, the last line of it tells why. Agents are in process groups of their own, so that control-C
- * reaches ternrun alone; and the kernel kills them when ternrun dies.
+ * The agent's standard input and output are the channel. Its standard error is kept until ternrun on the host has
+ * answered; if that never happens, the last line of it is reported as the reason. Agents run in their own process
+ * groups, so that control-C reaches only ternrun, and the kernel kills them when ternrun dies.
  */
 #define _GNU_SOURCE 1
 #include <errno.h>
@@ -19,19 +19,19 @@
 
 #define MOST_WORDS 64
 
-/* The command for a host. The words are those of config->agent, which is cut at its blanks once. */
+/* The command for a host. The words point into a copy of config->agent that is split at its blanks. */
 struct command {
     char *word[MOST_WORDS + 4];
-    char  ternrun[4 * PATH_MAX + 3]; /* its path, perhaps quoted */
+    char  ternrun[4 * PATH_MAX + 3]; /* path of ternrun, quoted if necessary */
 };
 
-/* Three pipes, as the agent (its end first) and as ternrun holds them. */
-struct wires {
+/* Three pipes: the agent's ends and ternrun's ends. */
+struct std_fds {
     int child[3], mine[3];
 };
 
-/* Whether the agent hands the command to a shell on the host, as ssh does, which would cut a path at its blanks. Other
- * agents get the path as it is. */
+/* Return whether the agent passes the command to a shell on the host, as ssh does, which would split a path at its
+ * blanks. Other agents get the path unchanged. */
 static bool uses_shell(const char *agent)
 {
     const char *slash = strrchr(agent, '/'), *name = slash != NULL ? slash + 1 : agent;
@@ -39,7 +39,8 @@ static bool uses_shell(const char *agent)
     return strcmp(name, "ssh") == 0 || strcmp(name, "rsh") == 0;
 }
 
-/* Write the path so that a shell takes it for one word. out has room for four bytes for each of its own, and three. */
+/* Write the path so that a shell reads it as one word. out must hold four bytes for each byte of path, and three
+ * more. */
 static void quote_path(const char *path, char *out)
 {
     if (path[strspn(path, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-+,:@%=")] == '\0') {
@@ -58,8 +59,9 @@ static void quote_path(const char *path, char *out)
     memcpy(out, "'", 2);
 }
 
-/* words is a copy of the agent's, and is cut up. */
-static bool put_together(char *words, const struct run_host *host, struct command *command)
+/* Build the command for a host. words is a copy of the agent's command and is split in place. Returns false after
+ * printing a message. */
+static bool build_command(char *words, const struct run_host *host, struct command *command)
 {
     char    path[PATH_MAX];
     ssize_t len = readlink("/proc/self/exe", path, sizeof(path) - 1);
@@ -89,54 +91,54 @@ static bool put_together(char *words, const struct run_host *host, struct comman
     return true;
 }
 
-static void wires_close(const int fd[3])
+static void std_fds_close(const int fd[3])
 {
     for (int i = 0; i < 3; i++)
         if (fd[i] >= 0)
             close(fd[i]);
 }
 
-static bool wires_open(struct wires *wires)
+static bool std_fds_open(struct std_fds *std_fds)
 {
     for (int i = 0; i < 3; i++) {
         int ends[2];
 
         if (pipe2(ends, O_CLOEXEC) != 0)
             return false;
-        wires->child[i] = ends[i == 0 ? 0 : 1];
-        wires->mine[i] = ends[i == 0 ? 1 : 0];
+        std_fds->child[i] = ends[i == 0 ? 0 : 1];
+        std_fds->mine[i] = ends[i == 0 ? 1 : 0];
     }
-    return fcntl(wires->mine[2], F_SETFL, O_NONBLOCK) == 0;
+    return fcntl(std_fds->mine[2], F_SETFL, O_NONBLOCK) == 0;
 }
 
-/* Become the agent, or say why not. */
+/* Exec the agent, or report why that failed and exit. */
 __attribute__((noreturn)) static void child_run(const struct run_job *job, struct command *command,
-                                                const struct wires *wires, int tell, pid_t launcher)
+                                                const struct std_fds *std_fds, int report_fd, pid_t launcher)
 {
     int error;
 
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != launcher)
-        _exit(EXIT_TROUBLE); /* ternrun died before the line above */
+        _exit(EXIT_TROUBLE); /* ternrun died before the prctl call */
     for (int i = 0; i < 3; i++)
-        dup2(wires->child[i], i);
+        dup2(std_fds->child[i], i);
     run_process_restore(&job->process);
     execvp(command->word[0], command->word);
     error = errno;
-    while (write(tell, &error, sizeof(error)) < 0 && errno == EINTR)
+    while (write(report_fd, &error, sizeof(error)) < 0 && errno == EINTR)
         ;
     _exit(EXIT_NOT_FOUND);
 }
 
-/* Wait until the child has become the agent; 0, or why it could not. */
-static int child_started(pid_t pid, int listen)
+/* Wait until the child has executed the agent. Returns 0, or the errno value of the failure. */
+static int child_started(pid_t pid, int report_fd)
 {
     int     error = 0;
     ssize_t got;
 
     do
-        got = read(listen, &error, sizeof(error));
+        got = read(report_fd, &error, sizeof(error));
     while (got < 0 && errno == EINTR);
     if (got != (ssize_t)sizeof(error))
         return 0;
@@ -146,31 +148,31 @@ static int child_started(pid_t pid, int listen)
 
 static int start(struct run_job *job, struct run_host *host, struct command *command)
 {
-    struct wires wires = { { -1, -1, -1 }, { -1, -1, -1 } };
-    int          tell[2] = { -1, -1 }, error = 0;
-    pid_t        launcher = getpid(), pid = -1;
+    struct std_fds std_fds = { { -1, -1, -1 }, { -1, -1, -1 } };
+    int            report_fd[2] = { -1, -1 }, error = 0;
+    pid_t          launcher = getpid(), pid = -1;
 
-    if (wires_open(&wires) && pipe2(tell, O_CLOEXEC) == 0)
+    if (std_fds_open(&std_fds) && pipe2(report_fd, O_CLOEXEC) == 0)
         pid = fork();
     if (pid == 0)
-        child_run(job, command, &wires, tell[1], launcher);
+        child_run(job, command, &std_fds, report_fd[1], launcher);
     if (pid < 0)
         error = errno;
-    wires_close(wires.child);
-    if (tell[1] >= 0)
-        close(tell[1]);
+    std_fds_close(std_fds.child);
+    if (report_fd[1] >= 0)
+        close(report_fd[1]);
     if (pid > 0)
-        error = child_started(pid, tell[0]);
-    if (tell[0] >= 0)
-        close(tell[0]);
+        error = child_started(pid, report_fd[0]);
+    if (report_fd[0] >= 0)
+        close(report_fd[0]);
     if (error != 0) {
-        wires_close(wires.mine);
+        std_fds_close(std_fds.mine);
         return error;
     }
-    setpgid(pid, pid); /* whoever comes first */
+    setpgid(pid, pid); /* parent and child both set it; the first one wins */
     host->agent = pid;
-    host->err = wires.mine[2];
-    tern_boot_frame_io_open(&host->channel, wires.mine[1], wires.mine[0]);
+    host->err = std_fds.mine[2];
+    tern_boot_frame_io_open(&host->channel, std_fds.mine[1], std_fds.mine[0]);
     return 0;
 }
 
@@ -183,7 +185,7 @@ bool run_agent_start(struct run_job *job, struct run_host *host, int *status)
     *status = EXIT_TROUBLE;
     if (words == NULL)
         run_say("no memory to call host %s", host->name);
-    if (words == NULL || !put_together(words, host, &command)) {
+    if (words == NULL || !build_command(words, host, &command)) {
         free(words);
         return false;
     }
@@ -196,7 +198,7 @@ bool run_agent_start(struct run_job *job, struct run_host *host, int *status)
     return error == 0;
 }
 
-/* A line of the agent's. */
+/* Handle a complete line of the agent's standard error. */
 static void line_end(struct run_job *job, struct run_host *host)
 {
     if (host->line_len > 0 && host->line[host->line_len - 1] == '\r')

@@ -1,5 +1,4 @@
-/* crew.c: the crew of a job whose ranks are processes on this host: all of them, or those of one node of a larger
- * job. */
+/* crew.c: the crew of a job whose ranks are processes on this host: all ranks, or those of one node of a larger job. */
 #define _GNU_SOURCE 1
 #include <errno.h>
 #include <stdio.h>
@@ -11,15 +10,15 @@
 #include "base/options.h"
 #include "hosts.h"
 
-#define LOOK_NS (20 * NS_PER_MS) /* starting many ranks takes a while: look up from it so often */
+#define STEP_NS (20 * NS_PER_MS) /* starting many ranks takes time: handle events at least this often */
 
 static size_t here_files(const struct run_config *config)
 {
-    return 2 * (size_t)config->ranks; /* a pipe for each file of each rank */
+    return 2 * (size_t)config->ranks; /* a pipe for each output file of each rank */
 }
 
-/* Say what went wrong here: to the user, or to the head, which says it once for all nodes. */
-static bool refuse(struct run_job *job, const char *text)
+/* Report a failure: to the user, or on a node to the head, which reports it once for all nodes. Returns false. */
+static bool report_failure(struct run_job *job, const char *text)
 {
     if (job->up != NULL)
         run_up_failed(job->up, EXIT_TROUBLE, text);
@@ -58,7 +57,7 @@ static bool here_open(struct run_job *job)
     run_leftover_note_own();
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     if (!arena_open(job))
-        return refuse(job, tern_base_detail());
+        return report_failure(job, tern_base_detail());
     job->segment->on_failure = (uint32_t)job->config->on_failure;
     job->given.mark = tern_boot_mark(job->segment->job);
     if (!run_guard_start(job))
@@ -70,19 +69,20 @@ static bool here_open(struct run_job *job)
 
 static void here_start(struct run_job *job)
 {
-    int64_t looked = tern_base_now();
+    int64_t stepped = tern_base_now();
     int     status;
 
     for (int r = 0; r < job->config->ranks && job->phase == PHASE_RUN; r++) {
         if (!run_launch(job, r, &status))
             run_job_end(job, SIGTERM, status);
-        if (tern_base_now() - looked > LOOK_NS) {
+        if (tern_base_now() - stepped > STEP_NS) {
             run_job_step(job, 0);
-            looked = tern_base_now();
+            stepped = tern_base_now();
         }
     }
     if (job->up != NULL)
-        run_up_serve(job); /* what came right behind the order has been read already: no poll will tell */
+        run_up_serve(
+            job); /* frames that followed the start order have already been read, so poll would not report them */
 }
 
 static size_t here_poll(struct run_job *job, struct pollfd *fds)
@@ -113,11 +113,14 @@ static void here_abandon(struct run_job *job)
 
 static void here_close(struct run_job *job)
 {
-    for (int r = 0; r < job->started; r++) /* none is left, unless we gave up: then the guard goes on killing */
+    for (int r = 0; r < job->started; r++) /* no group is left unless ternrun gave up; then the guard goes on killing */
         if (!job->rank[r].is_group)
-            atomic_store_explicit(&job->group[r], 0, memory_order_relaxed); /* before our end: ordered */
+            atomic_store_explicit(&job->group[r], 0,
+                                  memory_order_relaxed); /* relaxed: the guard reads it after ternrun's end */
     run_guard_end(job);
-    close(job->given.arena); /* the segment stays mapped until we exit: its size is only written in itself */
+    close(
+        job->given
+            .arena); /* the segment stays mapped until exit: its size is stored only in the segment, which ranks may damage */
     if (job->given.huge >= 0)
         close(job->given.huge);
 }

@@ -1,7 +1,7 @@
-/* hear.c: what the hosts of a job say, and what it means when one says no more.
+/* hear.c: handles the frames that the hosts of a job send, and the loss of a host.
  *
- * Nothing that comes is trusted: a host speaks for its own ranks only, and one that says what makes no sense is treated
- * as lost. A host whose channel ends before it has said that it is done has lost its ranks.
+ * Received frames are not trusted. A host may report only its own ranks, and a host that sends an invalid frame is
+ * treated as lost. If a host's channel ends before the host has sent DONE, its ranks are lost.
  */
 #define _GNU_SOURCE 1
 #include <ctype.h>
@@ -13,11 +13,11 @@
 #include "base/clock.h"
 #include "hosts.h"
 
-#define STATUS_NS NS_PER_SECOND /* between the end of a channel and that of its agent */
+#define STATUS_NS NS_PER_SECOND /* maximum time between the end of a channel and the end of its agent */
 
-/* ---- hosts that cannot be used, or not any more ---- */
+/* ---- hosts that cannot be used, or no longer ---- */
 
-/* What is wrong at a host that was never part of the job. */
+/* Report why a host could not become part of the job, and end the job. */
 __attribute__((format(printf, 3, 4))) static void refuse(struct run_job *job, struct run_host *host, const char *format,
                                                          ...)
 {
@@ -29,7 +29,7 @@ __attribute__((format(printf, 3, 4))) static void refuse(struct run_job *job, st
     va_end(args);
     run_host_close(host, HOST_GONE);
     if (job->phase != PHASE_RUN)
-        return; /* that is what ending a job looks like */
+        return; /* expected while the job is being ended */
     run_say("host %s: %s", host->name, text);
     run_job_end(job, SIGTERM, EXIT_TROUBLE);
 }
@@ -44,8 +44,8 @@ static void lose_ranks(struct run_job *job, struct run_host *host)
         }
 }
 
-/* A host of the job is gone. */
-static void lose(struct run_job *job, struct run_host *host, const char *why)
+/* A host of the job is lost, and its ranks with it. */
+static void lose_host(struct run_job *job, struct run_host *host, const char *why)
 {
     char text[900];
 
@@ -56,7 +56,7 @@ static void lose(struct run_job *job, struct run_host *host, const char *why)
     run_ends_fail(job, EXIT_TROUBLE, text);
 }
 
-/* The first bytes of what a stranger said, as one line. */
+/* Copy the first line of foreign data that a host sent, with unprintable bytes replaced. */
 static void quote(const struct run_host *host, char *text, size_t size)
 {
     const struct tern_frame_io_buffer *got = &host->channel.get;
@@ -69,7 +69,7 @@ static void quote(const struct run_host *host, char *text, size_t size)
     text[len] = '\0';
 }
 
-/* The channel of a host is not what it was. */
+/* The channel of a host has failed: report the reason. */
 static void explain(struct run_job *job, struct run_host *host)
 {
     char text[600];
@@ -81,7 +81,7 @@ static void explain(struct run_job *job, struct run_host *host)
         else if (host->state == HOST_RUNS)
             snprintf(text, sizeof(text), "what it says makes no sense");
         if (host->state == HOST_RUNS)
-            lose(job, host, text);
+            lose_host(job, host, text);
         else
             refuse(job, host,
                    "what it answers is not from ternrun: '%s'; see that nothing there prints to standard "
@@ -91,19 +91,19 @@ static void explain(struct run_job *job, struct run_host *host)
     }
     run_agent_text(job, host, text, sizeof(text));
     if (host->state == HOST_RUNS)
-        lose(job, host, text);
+        lose_host(job, host, text);
     else
         refuse(job, host, "no ternrun answers there: %s", text);
 }
 
-/* ---- what hosts say ---- */
+/* ---- frames from hosts ---- */
 
-static bool is_there(const struct run_host *host, uint32_t rank)
+static bool is_on_host(const struct run_host *host, uint32_t rank)
 {
     return rank >= (uint32_t)host->first && rank - (uint32_t)host->first < (uint32_t)host->ranks;
 }
 
-static bool hear_hello(struct run_job *job, struct run_host *host, const struct tern_frame *frame)
+static bool handle_hello(struct run_job *job, struct run_host *host, const struct tern_frame *frame)
 {
     if (host->state != HOST_CALLED || frame->kind != TERN_FRAME_HELLO)
         return false;
@@ -118,7 +118,7 @@ static bool hear_hello(struct run_job *job, struct run_host *host, const struct 
     return true;
 }
 
-static bool hear_fate(struct run_job *job, struct run_host *host, const struct tern_frame *frame)
+static bool handle_fate(struct run_job *job, struct run_host *host, const struct tern_frame *frame)
 {
     struct run_verdict verdict = { .failed = frame->value == TERN_FATE_LOST };
     int                rank = (int)frame->rank;
@@ -133,7 +133,7 @@ static bool hear_fate(struct run_job *job, struct run_host *host, const struct t
     return true;
 }
 
-static void hear_failed(struct run_job *job, const struct run_host *host, const struct tern_frame *frame)
+static void handle_failed(struct run_job *job, const struct run_host *host, const struct tern_frame *frame)
 {
     if (job->phase != PHASE_RUN)
         return;
@@ -142,42 +142,42 @@ static void hear_failed(struct run_job *job, const struct run_host *host, const 
     run_job_end(job, SIGTERM, (int)(frame->value & 0xff));
 }
 
-/* What goes to all other hosts as it is. */
-static void pass_on(struct run_job *job, const struct run_host *from, const struct tern_frame *frame)
+/* Forward a frame unchanged to all other hosts. */
+static void forward(struct run_job *job, const struct run_host *from, const struct tern_frame *frame)
 {
     for (int i = 0; i < job->config->hosts; i++)
         if (&job->config->host[i] != from)
             run_host_tell(&job->config->host[i], frame);
 }
 
-/* A change of a rank's life, card or seat. It is checked here, because the hosts that it is passed on to would take
- * nonsense for a fault of the head. */
-static bool hear_change(struct run_job *job, const struct run_host *host, const struct tern_frame *frame)
+/* Handle a change of a rank's life, address or barrier slot. It is checked here, because the hosts that it is forwarded
+ * to would blame the head for an invalid frame. */
+static bool handle_change(struct run_job *job, const struct run_host *host, const struct tern_frame *frame)
 {
-    if (!is_there(host, frame->rank) || !run_hub_follows(job, frame))
+    if (!is_on_host(host, frame->rank) || !run_hub_follows(job, frame))
         return false;
-    pass_on(job, host, frame);
+    forward(job, host, frame);
     return true;
 }
 
-/* What a host that runs its ranks may say. False: it makes no sense. */
-static bool hear_running(struct run_job *job, struct run_host *host, const struct tern_frame *frame)
+/* Handle a frame of a host in state HOST_RUNS. Returns false if the frame is invalid. */
+static bool handle_frame(struct run_job *job, struct run_host *host, const struct tern_frame *frame)
 {
-    bool is_rank = is_there(host, frame->rank);
+    bool is_rank = is_on_host(host, frame->rank);
 
     switch (frame->kind) {
     case TERN_FRAME_LIFE:
     case TERN_FRAME_ADDRESS:
     case TERN_FRAME_ARRIVED:
-    case TERN_FRAME_DEPARTED: return hear_change(job, host, frame);
-    case TERN_FRAME_FATE: return is_rank && hear_fate(job, host, frame);
+    case TERN_FRAME_DEPARTED: return handle_change(job, host, frame);
+    case TERN_FRAME_FATE: return is_rank && handle_fate(job, host, frame);
     case TERN_FRAME_OUTPUT:
         return is_rank && run_output_feed(&job->output, frame->rank, (int)(frame->value & 3), frame->body, frame->len);
     case TERN_FRAME_CREDIT: return run_hub_input_credit(job, frame->value);
-    case TERN_FRAME_FAILED: hear_failed(job, host, frame); return true;
+    case TERN_FRAME_FAILED: handle_failed(job, host, frame); return true;
     case TERN_FRAME_SAY: run_say("host %s: %.*s", host->name, (int)frame->len, (const char *)frame->body); return true;
     case TERN_FRAME_DONE:
-        lose_ranks(job, host); /* none, by now */
+        lose_ranks(job, host); /* normally none is left */
         run_host_close(host, HOST_DONE);
         return true;
     default: return false;
@@ -189,16 +189,17 @@ static bool is_over(const struct run_host *host)
     return host->state == HOST_DONE || host->state == HOST_GONE;
 }
 
-/* Hear all that has come. */
-static void hear_all(struct run_job *job, struct run_host *host)
+/* Receive and handle all frames that have arrived. */
+static void receive_frames(struct run_job *job, struct run_host *host)
 {
     struct tern_frame frame;
     bool              more;
 
     do {
-        more = tern_boot_frame_io_fill(&host->channel); /* not for long: output ends with the credit for it */
+        more = tern_boot_frame_io_fill(
+            &host->channel); /* bounded: the host stops sending output when its credit is used up */
         while (!is_over(host) && tern_boot_frame_io_next(&host->channel, &frame))
-            if (host->state == HOST_RUNS ? !hear_running(job, host, &frame) : !hear_hello(job, host, &frame)) {
+            if (host->state == HOST_RUNS ? !handle_frame(job, host, &frame) : !handle_hello(job, host, &frame)) {
                 host->channel.state = TERN_FRAME_IO_FOREIGN;
                 host->is_senseless = true;
                 host->about = frame.rank;
@@ -212,10 +213,11 @@ void run_host_listen(struct run_job *job, struct run_host *host)
     run_agent_listen(job, host);
     if (is_over(host))
         return;
-    hear_all(job, host);
+    receive_frames(job, host);
     if (is_over(host) || (host->channel.state == TERN_FRAME_IO_UP && host->agent != 0))
         return;
-    /* The channel is closed, or its agent is gone while someone else holds it open. How the agent ended says more. */
+    /* The channel is closed, or the agent is gone while another process keeps the channel open. The exit status of the
+     * agent explains more than a closed channel, so it is awaited for STATUS_NS. */
     if (host->channel.state == TERN_FRAME_IO_CLOSED && host->agent != 0 && host->lost_at == 0)
         host->lost_at = tern_base_now() + STATUS_NS;
     if (host->channel.state == TERN_FRAME_IO_FOREIGN || host->agent == 0 || tern_base_now() >= host->lost_at)

@@ -1,8 +1,8 @@
 /* hub.c: the crew of a job whose ranks run on several hosts.
  *
- * All hosts are called at once; nothing is started anywhere before all have answered. From then on the head is the hub:
- * it hears what each host says, keeps count of the ranks, and passes on to the others what they have to know, in the
- * order in which it came.
+ * The head starts the agents of all hosts at the same time, and starts no rank before all hosts have answered. From
+ * then on the head is the hub: it receives the frames of each host, keeps count of the ranks, and forwards changes to
+ * the other hosts in the order in which they arrived.
  */
 #define _GNU_SOURCE 1
 #include <errno.h>
@@ -17,18 +17,18 @@
 #include "base/options.h"
 #include "hosts.h"
 
-#define RETRY_NS (500 * NS_PER_MS) /* between looks whether ternrun is in the foreground again */
-#define INPUT_PIECE 16384
+#define RETRY_NS (500 * NS_PER_MS) /* between checks whether ternrun is in the foreground again */
+#define INPUT_CHUNK 16384
 
 struct run_hub {
-    bool                    is_started; /* the hosts were told what to start */
-    bool                    is_read;    /* standard input is at its end */
-    size_t                  input;      /* bytes of it that the host of rank 0 takes */
-    int64_t                 retry_at;   /* do not read it before this */
-    struct tern_relay_state state[];    /* [ranks] the last that their hosts said of them */
+    bool                    is_started; /* the start order was sent to the hosts */
+    bool                    is_read;    /* standard input is at end of file */
+    size_t                  input;      /* credit: input bytes that the host of rank 0 can take */
+    int64_t                 retry_at;   /* standard input must not be read before this time */
+    struct tern_relay_state state[];    /* [ranks] the last state that their hosts reported */
 };
 
-/* ---- what hosts are told ---- */
+/* ---- sending to hosts ---- */
 
 void run_host_tell(struct run_host *host, const struct tern_frame *frame)
 {
@@ -50,7 +50,7 @@ void run_host_close(struct run_host *host, enum run_host_state state)
     tern_boot_frame_io_close(&host->channel);
 }
 
-/* Whether -x names the variable. */
+/* Return whether -x names the variable. */
 static bool is_extra(const struct run_config *config, const char *variable)
 {
     size_t len = strcspn(variable, "=");
@@ -61,7 +61,8 @@ static bool is_extra(const struct run_config *config, const char *variable)
     return false;
 }
 
-/* The environment that the ranks get of ours: an allocated list of our own texts. */
+/* Return the part of ternrun's environment that is sent to the ranks: an allocated list of pointers into environ, or
+ * NULL. */
 static char **choose_environment(const struct run_config *config)
 {
     size_t count = 0, kept = 0;
@@ -107,7 +108,7 @@ static unsigned char *write_order(struct run_job *job, size_t *len)
     return bytes;
 }
 
-/* All hosts have answered: start. */
+/* All hosts have answered: send them the start order. */
 static void start_all(struct run_job *job)
 {
     size_t         len = 0;
@@ -149,7 +150,7 @@ bool run_hub_input_credit(struct run_job *job, size_t bytes)
     return true;
 }
 
-/* Whether standard input is to be read. */
+/* Return whether standard input is to be read now. */
 static bool input_is_due(const struct run_job *job)
 {
     const struct run_hub *hub = job->hub;
@@ -158,11 +159,11 @@ static bool input_is_due(const struct run_job *job)
            tern_base_now() >= hub->retry_at;
 }
 
-static void pass_input(struct run_job *job)
+static void forward_input(struct run_job *job)
 {
     struct run_hub *hub = job->hub;
     struct pollfd   ready = { .fd = STDIN_FILENO, .events = POLLIN };
-    unsigned char   data[INPUT_PIECE];
+    unsigned char   data[INPUT_CHUNK];
     ssize_t         got;
 
     if (!input_is_due(job) || poll(&ready, 1, 0) <= 0)
@@ -185,7 +186,7 @@ static void pass_input(struct run_job *job)
 
 static size_t hosts_files(const struct run_config *config)
 {
-    return 3 * (size_t)config->hosts; /* the channel of each, and its standard error */
+    return 3 * (size_t)config->hosts; /* the two pipes of each channel, and standard error */
 }
 
 static bool hosts_open(struct run_job *job)
@@ -245,7 +246,7 @@ static struct run_host *host_of_agent(const struct run_job *job, pid_t pid)
     return NULL;
 }
 
-/* Take the status of agents that ended, and of orphans that came to us. */
+/* Reap agents that have ended and orphans that were reparented to ternrun. */
 static void reap(struct run_job *job)
 {
     pid_t pid;
@@ -269,7 +270,7 @@ static bool all_ready(const struct run_job *job)
     return true;
 }
 
-/* Tell the hosts how much of their ranks' output was taken. */
+/* Return credit to the hosts for the output that was consumed. */
 static void give_credit(struct run_job *job)
 {
     int i = 0;
@@ -297,7 +298,7 @@ static void hosts_serve(struct run_job *job)
         run_host_listen(job, &job->config->host[i]);
     if (!job->hub->is_started && job->phase == PHASE_RUN && all_ready(job))
         start_all(job);
-    pass_input(job);
+    forward_input(job);
     run_output_serve(&job->output);
     give_credit(job);
 }
@@ -328,7 +329,8 @@ static bool hosts_any(struct run_job *job)
     return run_leftover_children(is_agent, job, 0);
 }
 
-/* Ask one host to end. Those that have not begun are let go; agents of those that are over have no business here. */
+/* Ask one host to end its ranks. A host that has not started any is closed. The agent of a host that is done or gone
+ * gets the signal itself. */
 static void end_host(struct run_host *host, int signal)
 {
     if (host->state == HOST_RUNS) {

@@ -1,9 +1,9 @@
-/* job.c: the life of a job: set up, start the ranks, one loop over everything that can happen, clean up.
+/* job.c: the life of a job: set up, start the ranks, run one loop over all events, clean up.
  *
- * The loop never blocks but in poll(2). A job ends in phases: when all ranks have ended, what they left behind may end
- * by itself for a moment; then, or when the job has to end early, everything is asked to end, and after the grace
- * period killed. ternrun returns when nothing of the job is alive and its output has been taken. Where the ranks are is
- * the crew's business.
+ * The loop blocks only in poll(2). A job ends in phases. When all ranks have ended, the processes that they left behind
+ * get a moment to end by themselves. After that, or when the job has to end early, all processes are asked to end, and
+ * are killed after the grace period. ternrun returns when no process of the job is alive and the output has been
+ * written. The crew knows where the ranks are.
  */
 #define _GNU_SOURCE 1
 #include <errno.h>
@@ -16,10 +16,10 @@
 #include "base/clock.h"
 #include "hosts.h"
 
-#define LINGER_NS (200 * NS_PER_MS)     /* for what ranks left behind to end by itself */
-#define TICK_NS (20 * NS_PER_MS)        /* between looks at process groups, which tell nobody when they end */
-#define SETTLE_NS (500 * NS_PER_MS)     /* for output of processes that are gone */
-#define GIVE_UP_NS (10 * NS_PER_SECOND) /* a process that SIGKILL does not end hangs in the kernel */
+#define LINGER_NS (200 * NS_PER_MS)     /* time for processes that ranks left behind to end by themselves */
+#define TICK_NS (20 * NS_PER_MS)        /* between checks of process groups, whose end nothing announces */
+#define SETTLE_NS (500 * NS_PER_MS)     /* time for the remaining output of processes that have ended */
+#define GIVE_UP_NS (10 * NS_PER_SECOND) /* a process that survives SIGKILL this long hangs in the kernel */
 #define OTHER_FILES 32
 
 static int64_t ns_of(double seconds)
@@ -68,7 +68,7 @@ void run_job_list(const struct run_job *job, char *text, size_t size)
     }
 }
 
-static void time_is_up(struct run_job *job)
+static void handle_job_timeout(struct run_job *job)
 {
     char text[256];
 
@@ -82,13 +82,13 @@ static void time_is_up(struct run_job *job)
     run_job_end(job, SIGTERM, EXIT_TIMEOUT);
 }
 
-/* Do what the clock says. */
-static void keep_time(struct run_job *job)
+/* Handle expired timeouts: that of the job and that of the current phase. */
+static void handle_timeouts(struct run_job *job)
 {
     int64_t now = tern_base_now();
 
     if ((job->running > 0 || job->started == 0) && job->phase == PHASE_RUN && now >= job->timeout_at)
-        time_is_up(job);
+        handle_job_timeout(job);
     if (job->running == 0 && job->started == job->config->ranks && job->phase == PHASE_RUN) {
         job->phase = PHASE_LINGER;
         job->phase_until = now + LINGER_NS;
@@ -98,17 +98,17 @@ static void keep_time(struct run_job *job)
     if (job->phase == PHASE_LINGER && job->crew->any(job))
         ask_to_end(job, SIGTERM);
     else if (job->phase == PHASE_LINGER)
-        job->phase_until = now + TICK_NS; /* output is still on its way */
+        job->phase_until = now + TICK_NS; /* output is still in flight */
     else if (job->phase == PHASE_END || job->phase == PHASE_KILL)
         run_job_kill(job);
 }
 
 /* ---- signals ---- */
 
-static void pass_on(struct run_job *job, int signal)
+static void forward_signal(struct run_job *job, int signal)
 {
     if (job->phase == PHASE_END || job->phase == PHASE_KILL || job->running == 0) {
-        job->is_hurried = true; /* asked twice, or only output is left: at once */
+        job->is_hurried = true; /* second signal, or only output is left: end immediately */
         if (job->running == 0)
             run_job_end(job, signal, 128 + signal);
         run_job_kill(job);
@@ -125,19 +125,19 @@ static void serve_signals(struct run_job *job)
 
     while (read(job->process.signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
         switch (info.ssi_signo) {
-        case SIGCHLD: break; /* looked for in any case */
+        case SIGCHLD: break; /* ended processes are collected in any case */
         case SIGTSTP:
             job->crew->signal(job, SIGTSTP);
             raise(SIGSTOP);
             break;
         case SIGCONT: job->crew->signal(job, SIGCONT); break;
-        default: pass_on(job, (int)info.ssi_signo); break;
+        default: forward_signal(job, (int)info.ssi_signo); break;
         }
     }
 }
 
-/* Standard output takes no more: the reader has gone, or a disk is full. */
-static void serve_broken(struct run_job *job)
+/* Handle a failure of standard output: the reader has gone, or a disk is full. */
+static void handle_broken_output(struct run_job *job)
 {
     const struct run_sink *out = job->output.out;
 
@@ -192,7 +192,7 @@ static bool is_over(struct run_job *job)
         job->settle_at = tern_base_now() + SETTLE_NS;
     if (job->is_hurried)
         return true;
-    /* An end that someone outside the job holds open is not waited for. */
+    /* A stream that a process outside the job keeps open is not waited for. */
     if (!run_output_at_end(&job->output) && tern_base_now() < job->settle_at)
         return false;
     return run_output_flushed(&job->output);
@@ -211,15 +211,16 @@ void run_job_step(struct run_job *job, int ms)
     serve_signals(job);
     run_input_serve(&job->input);
     run_output_serve(&job->output);
-    job->crew->serve(job); /* last: it tells others what was taken just now */
-    serve_broken(job);
-    keep_time(job);
+    job->crew->serve(job); /* last: it returns credit for what was consumed above */
+    handle_broken_output(job);
+    handle_timeouts(job);
 }
 
-/* ---- setting up and clearing away ---- */
+/* ---- setting up and tearing down ---- */
 
-/* Which files of the ranks are terminals: as ours are, or as those of the head. */
-static void look_at_terminal(struct run_job *job)
+/* Find out which standard files of the ranks are to be terminals: the same as ternrun's, or on a node those of the
+ * head. */
+static void detect_terminals(struct run_job *job)
 {
     if (job->up != NULL) {
         job->terminals = job->up->order.terminals;
@@ -247,12 +248,12 @@ static bool set_up(struct run_job *job, struct run_up *up)
         run_say("cannot set up the job: %s", strerror(errno));
         return false;
     }
-    look_at_terminal(job);
+    detect_terminals(job);
     job->input.is_fed = up != NULL;
     return job->crew->open(job);
 }
 
-static void clear_away(struct run_job *job)
+static void tear_down(struct run_job *job)
 {
     job->crew->close(job);
     run_output_free(&job->output);
@@ -285,6 +286,6 @@ int run_job(const struct run_config *config, const struct run_plan *plan, const 
     if (config->verbose && up == NULL)
         run_say("the job ended with status %d after %.3f s", job.status,
                 (double)(tern_base_now() - start) / NS_PER_SECOND);
-    clear_away(&job);
+    tear_down(&job);
     return job.status;
 }

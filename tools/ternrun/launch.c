@@ -1,8 +1,9 @@
-/* launch.c: one rank, from fork to exec.
+/* launch.c: starts one rank, from fork to exec.
  *
- * The child puts itself into a process group of its own, so that whatever the rank starts can be found and ended, and
- * asks the kernel to be killed when ternrun dies. Why it could not become the program it reports through a pipe that
- * exec closes; so a program that is missing is known before the second rank is started, and said once.
+ * The child creates its own process group, so that all processes that the rank starts can be found and ended, and asks
+ * the kernel to kill it when ternrun dies. If the child cannot exec the program, it reports the reason through a pipe
+ * that a successful exec closes. So a missing program is detected before the second rank is started, and is reported
+ * once.
  */
 #define _GNU_SOURCE 1
 #include <errno.h>
@@ -20,15 +21,15 @@
 #include "base/clock.h"
 #include "hosts.h"
 
-/* What the child and ternrun hold of the three standard files; -1: inherited. */
-struct wires {
+/* The descriptors that the child and ternrun hold of the three standard files; -1: inherited. */
+struct std_fds {
     int child[3], mine[3];
 };
 
-/* What the child could not do. */
+/* The step at which the child failed. */
 enum step { STEP_NONE, STEP_BIND, STEP_FILES, STEP_EXEC };
 
-struct complaint {
+struct failure {
     int step, error;
 };
 
@@ -38,14 +39,15 @@ static void close_if(int fd)
         close(fd);
 }
 
-static void wires_close(const int fd[3])
+static void std_fds_close(const int fd[3])
 {
     for (int i = 0; i < 3; i++)
         close_if(fd[i]);
 }
 
-/* A pseudo-terminal that passes bytes on unchanged, so that the program sees a terminal and writes line by line. */
-static bool wire_terminal(const struct winsize *window, int *mine, int *child)
+/* Open a raw pseudo-terminal, which passes bytes on unchanged, so that the program sees a terminal and writes line by
+ * line. Returns false on failure. */
+static bool open_terminal(const struct winsize *window, int *mine, int *child)
 {
     struct termios mode;
 
@@ -67,7 +69,7 @@ static bool wire_terminal(const struct winsize *window, int *mine, int *child)
     return true;
 }
 
-static bool wire_pipe(int *read_end, int *write_end)
+static bool open_pipe(int *read_end, int *write_end)
 {
     int ends[2];
 
@@ -78,43 +80,43 @@ static bool wire_pipe(int *read_end, int *write_end)
     return true;
 }
 
-static bool wire_output(const struct run_job *job, int which, struct wires *wires)
+static bool open_output(const struct run_job *job, int which, struct std_fds *std_fds)
 {
     if (job->config->ranks == 1 && !job->config->label && job->up == NULL)
-        return true; /* nobody to mix with */
+        return true; /* the output of a single rank needs no merging */
     if (!((job->terminals & 1u << which) != 0 &&
-          wire_terminal(&job->window, &wires->mine[which], &wires->child[which])) &&
-        !wire_pipe(&wires->mine[which], &wires->child[which]))
+          open_terminal(&job->window, &std_fds->mine[which], &std_fds->child[which])) &&
+        !open_pipe(&std_fds->mine[which], &std_fds->child[which]))
         return false;
-    return fcntl(wires->mine[which], F_SETFL, O_NONBLOCK) == 0;
+    return fcntl(std_fds->mine[which], F_SETFL, O_NONBLOCK) == 0;
 }
 
-static bool wire_input(const struct run_job *job, int rank, struct wires *wires)
+static bool open_input(const struct run_job *job, int rank, struct std_fds *std_fds)
 {
     if (job->first + rank > 0) {
-        wires->child[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
-        return wires->child[0] >= 0;
+        std_fds->child[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        return std_fds->child[0] >= 0;
     }
     if (job->up == NULL && !isatty(STDIN_FILENO))
         return true;
-    return wire_pipe(&wires->child[0], &wires->mine[0]) && fcntl(wires->mine[0], F_SETFL, O_NONBLOCK) == 0;
+    return open_pipe(&std_fds->child[0], &std_fds->mine[0]) && fcntl(std_fds->mine[0], F_SETFL, O_NONBLOCK) == 0;
 }
 
 /* ---- in the child ---- */
 
-static int child_files(const struct run_job *job, const struct wires *wires)
+static int child_files(const struct run_job *job, const struct std_fds *std_fds)
 {
     for (int i = 0; i < 3; i++)
-        if (wires->child[i] >= 0 && dup2(wires->child[i], i) < 0)
+        if (std_fds->child[i] >= 0 && dup2(std_fds->child[i], i) < 0)
             return errno;
     close(job->guard_pipe);
     run_process_restore(&job->process);
     return 0;
 }
 
-/* libfabric's layer over TCP fills 70 MB of receive buffers in each process before the first message comes, of 16 KB
- * each. Tern's messages need half of that, and 256 of them in a row are enough. It is set up by its environment
- * only. */
+/* libfabric's RxM layer over TCP allocates 70 MB of receive buffers of 16 KB in each process before the first message
+ * arrives. Tern's messages need half the size, and 256 buffers are enough. RxM can be configured only through the
+ * environment. */
 static bool child_network(const struct run_job *job)
 {
     const char *links = getenv("TERN_LINKS");
@@ -137,37 +139,38 @@ static int child_exec(const struct run_job *job, int rank)
     return errno;
 }
 
-/* Become the program, or say why not and exit. */
-__attribute__((noreturn)) static void child_run(const struct run_job *job, int rank, const struct wires *wires,
-                                                int tell, pid_t launcher)
+/* Exec the program, or report why that failed and exit. */
+__attribute__((noreturn)) static void child_run(const struct run_job *job, int rank, const struct std_fds *std_fds,
+                                                int report_fd, pid_t launcher)
 {
-    struct complaint complaint = { .step = STEP_BIND };
+    struct failure failure = { .step = STEP_BIND };
 
     setpgid(0, 0);
-    /* Recorded here, so that the guard knows the group before the program can start anything. */
-    atomic_store_explicit(&job->group[rank], (int32_t)getpid(), memory_order_relaxed); /* read after a death only */
+    /* Stored before the exec, so that the guard knows the group before the program can start anything. */
+    atomic_store_explicit(&job->group[rank], (int32_t)getpid(),
+                          memory_order_relaxed); /* relaxed: the guard reads it only after ternrun's death */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != launcher)
-        _exit(EXIT_TROUBLE); /* ternrun died before the line above */
-    complaint.error = run_bind_apply(job->plan, rank);
-    if (complaint.error == 0) {
-        complaint.step = STEP_FILES;
-        complaint.error = child_files(job, wires);
+        _exit(EXIT_TROUBLE); /* ternrun died before the prctl call */
+    failure.error = run_bind_apply(job->plan, rank);
+    if (failure.error == 0) {
+        failure.step = STEP_FILES;
+        failure.error = child_files(job, std_fds);
     }
-    if (complaint.error == 0) {
-        complaint.step = STEP_EXEC;
-        complaint.error = child_exec(job, rank);
+    if (failure.error == 0) {
+        failure.step = STEP_EXEC;
+        failure.error = child_exec(job, rank);
     }
-    while (write(tell, &complaint, sizeof(complaint)) < 0 && errno == EINTR)
+    while (write(report_fd, &failure, sizeof(failure)) < 0 && errno == EINTR)
         ;
     _exit(EXIT_NOT_FOUND);
 }
 
 /* ---- in ternrun ---- */
 
-/* Say why something could not be started: here, or to the head, which says it once for all nodes. */
-__attribute__((format(printf, 3, 4))) static void complain(const struct run_job *job, int status, const char *format,
-                                                           ...)
+/* Report why something could not be started: to the user, or on a node to the head, which reports it once for all
+ * nodes. */
+__attribute__((format(printf, 3, 4))) static void report(const struct run_job *job, int status, const char *format, ...)
 {
     char    text[512];
     va_list args;
@@ -181,56 +184,56 @@ __attribute__((format(printf, 3, 4))) static void complain(const struct run_job 
         run_say("%s", text);
 }
 
-/* Say why rank could not be started and return the exit status for that. */
-static int explain(const struct run_job *job, int rank, const struct complaint *complaint)
+/* Report why the rank could not be started. Returns the exit status for that. */
+static int explain(const struct run_job *job, int rank, const struct failure *failure)
 {
-    const char *name = job->config->program[0], *text = strerror(complaint->error);
+    const char *name = job->config->program[0], *text = strerror(failure->error);
     int         status = EXIT_TROUBLE;
 
-    if (complaint->step == STEP_EXEC)
-        status = complaint->error == ENOENT || complaint->error == ENOTDIR ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
-    if (complaint->step == STEP_EXEC && complaint->error == ENOENT && strchr(name, '/') == NULL)
-        complain(job, status,
-                 "cannot start '%.200s': no such program in PATH; write ./%.200s for one in this directory", name,
-                 name);
-    else if (complaint->step == STEP_EXEC)
-        complain(job, status, "cannot start '%.400s': %s", name, text);
+    if (failure->step == STEP_EXEC)
+        status = failure->error == ENOENT || failure->error == ENOTDIR ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
+    if (failure->step == STEP_EXEC && failure->error == ENOENT && strchr(name, '/') == NULL)
+        report(job, status, "cannot start '%.200s': no such program in PATH; write ./%.200s for one in this directory",
+               name, name);
+    else if (failure->step == STEP_EXEC)
+        report(job, status, "cannot start '%.400s': %s", name, text);
     else
-        complain(job, status, "cannot start rank %d: %s: %s", job->first + rank,
-                 complaint->step == STEP_BIND ? "it cannot be bound to its cpu" : "its standard files cannot be set up",
-                 text);
+        report(job, status, "cannot start rank %d: %s: %s", job->first + rank,
+               failure->step == STEP_BIND ? "it cannot be bound to its cpu" : "its standard files cannot be set up",
+               text);
     return status;
 }
 
-/* Wait until the child has become the program. */
-static bool child_started(struct run_job *job, int rank, pid_t pid, int listen, int *status)
+/* Wait until the child has executed the program. Returns false, after a report, if it could not. */
+static bool child_started(struct run_job *job, int rank, pid_t pid, int report_fd, int *status)
 {
-    struct complaint complaint = { 0 };
-    ssize_t          got;
+    struct failure failure = { 0 };
+    ssize_t        got;
 
     do
-        got = read(listen, &complaint, sizeof(complaint));
+        got = read(report_fd, &failure, sizeof(failure));
     while (got < 0 && errno == EINTR);
-    if (got != (ssize_t)sizeof(complaint))
-        return true; /* the pipe was closed by exec; or the child was killed, which the loop will see */
+    if (got != (ssize_t)sizeof(failure))
+        return true; /* exec closed the pipe, or the child was killed, which the loop will notice */
     waitpid(pid, NULL, 0);
-    atomic_store_explicit(&job->group[rank], 0, memory_order_relaxed); /* read after our death only */
-    *status = explain(job, rank, &complaint);
+    atomic_store_explicit(&job->group[rank], 0,
+                          memory_order_relaxed); /* relaxed: the guard reads it only after ternrun's death */
+    *status = explain(job, rank, &failure);
     return false;
 }
 
-static void rank_started(struct run_job *job, int rank, pid_t pid, const struct wires *wires)
+static void rank_started(struct run_job *job, int rank, pid_t pid, const struct std_fds *std_fds)
 {
     char cpus[256];
 
     job->rank[rank] = (struct run_rank){ .pid = pid, .runs = true, .is_group = true, .start = tern_base_now() };
     job->started++;
     job->running++;
-    if (wires->mine[0] >= 0)
-        job->input.to = wires->mine[0];
+    if (std_fds->mine[0] >= 0)
+        job->input.to = std_fds->mine[0];
     for (int which = STDOUT_FILENO; which <= STDERR_FILENO; which++)
-        if (wires->mine[which] >= 0)
-            run_output_add(&job->output, job->first + rank, which, wires->mine[which]);
+        if (std_fds->mine[which] >= 0)
+            run_output_add(&job->output, job->first + rank, which, std_fds->mine[which]);
     if (job->config->verbose) {
         run_bind_text(job->plan, rank, cpus, sizeof(cpus));
         run_say("rank %d: pid %d, %s", job->first + rank, (int)pid, cpus);
@@ -239,28 +242,28 @@ static void rank_started(struct run_job *job, int rank, pid_t pid, const struct 
 
 bool run_launch(struct run_job *job, int rank, int *status)
 {
-    struct wires wires = { { -1, -1, -1 }, { -1, -1, -1 } };
-    int          tell[2] = { -1, -1 };
-    pid_t        launcher = getpid(), pid = -1;
-    bool         started = false;
+    struct std_fds std_fds = { { -1, -1, -1 }, { -1, -1, -1 } };
+    int            report_fd[2] = { -1, -1 };
+    pid_t          launcher = getpid(), pid = -1;
+    bool           started = false;
 
     *status = EXIT_TROUBLE;
-    if (wire_input(job, rank, &wires) && wire_output(job, STDOUT_FILENO, &wires) &&
-        wire_output(job, STDERR_FILENO, &wires) && pipe2(tell, O_CLOEXEC) == 0)
+    if (open_input(job, rank, &std_fds) && open_output(job, STDOUT_FILENO, &std_fds) &&
+        open_output(job, STDERR_FILENO, &std_fds) && pipe2(report_fd, O_CLOEXEC) == 0)
         pid = fork();
     if (pid == 0)
-        child_run(job, rank, &wires, tell[1], launcher);
+        child_run(job, rank, &std_fds, report_fd[1], launcher);
     if (pid < 0)
-        complain(job, EXIT_TROUBLE, "cannot start rank %d of %d: %s; see 'ulimit -n' and 'ulimit -u'",
-                 job->first + rank, job->given.ranks, strerror(errno));
-    close_if(tell[1]);
-    wires_close(wires.child);
+        report(job, EXIT_TROUBLE, "cannot start rank %d of %d: %s; see 'ulimit -n' and 'ulimit -u'", job->first + rank,
+               job->given.ranks, strerror(errno));
+    close_if(report_fd[1]);
+    std_fds_close(std_fds.child);
     if (pid > 0)
-        started = child_started(job, rank, pid, tell[0], status);
-    close_if(tell[0]);
+        started = child_started(job, rank, pid, report_fd[0], status);
+    close_if(report_fd[0]);
     if (started)
-        rank_started(job, rank, pid, &wires);
+        rank_started(job, rank, pid, &std_fds);
     else
-        wires_close(wires.mine);
+        std_fds_close(std_fds.mine);
     return started;
 }

@@ -1,7 +1,7 @@
 /* node.c: ternrun --node, which ternrun --hosts starts on each host.
  *
- * It says who it is, is told what to start, and runs that as any ternrun runs its ranks. Standard input and output are
- * the channel to the head and nothing else; the ranks never see them.
+ * A node sends HELLO with its version, receives the start order, and runs its ranks like any ternrun. Standard input
+ * and output are used only as the channel to the head; the ranks never see them.
  */
 #define _GNU_SOURCE 1
 #include <errno.h>
@@ -15,8 +15,8 @@
 #include "base/options.h"
 #include "hosts.h"
 
-/* Move the channel away from descriptors 0 and 1, where a child or a library might use it by mistake. */
-static bool take_channel(struct tern_frame_io *channel)
+/* Move the channel from descriptors 0 and 1 to others, because a child or a library might use 0 and 1 by mistake. */
+static bool open_channel(struct tern_frame_io *channel)
 {
     int in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3), out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
     int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -29,7 +29,7 @@ static bool take_channel(struct tern_frame_io *channel)
     return true;
 }
 
-static void say_hello(struct tern_frame_io *channel)
+static void send_hello(struct tern_frame_io *channel)
 {
     tern_boot_frame_io_send(channel, &(struct tern_frame){ .kind = TERN_FRAME_HELLO,
                                                            .value = TERN_SEGMENT_LAYOUT,
@@ -37,8 +37,8 @@ static void say_hello(struct tern_frame_io *channel)
                                                            .body = (const unsigned char *)TERN_VERSION });
 }
 
-/* Wait for the head's order. */
-static bool await_order(struct run_up *up)
+/* Wait for the start order of the head. Returns false if the channel ends or the order is invalid. */
+static bool receive_order(struct run_up *up)
 {
     struct tern_frame frame;
     struct pollfd     fds[2];
@@ -56,7 +56,7 @@ static bool await_order(struct run_up *up)
     return frame.value < (uint32_t)up->order.hosts;
 }
 
-/* Whether the list has a variable of the same name. */
+/* Return whether the list has a variable of the same name. */
 static bool has_variable(char *const *list, const char *variable)
 {
     size_t len = strcspn(variable, "=");
@@ -67,7 +67,8 @@ static bool has_variable(char *const *list, const char *variable)
     return false;
 }
 
-/* The environment of the ranks: the head's, and of this host what belongs to it. */
+/* Return the environment of the ranks, an allocated list: the variables that the head sent, and those that belong to
+ * this host. Returns NULL if there is no memory. */
 static char **merge_environment(char **given)
 {
     size_t count = 0, own = 0;
@@ -87,7 +88,7 @@ static char **merge_environment(char **given)
     return merged;
 }
 
-/* Run what was ordered. */
+/* Run the job of the start order. */
 static void run_ordered(struct run_up *up, struct run_config *config)
 {
     struct run_plan *plan;
@@ -103,7 +104,7 @@ static void run_ordered(struct run_up *up, struct run_config *config)
     }
     plan = run_bind_plan(config, &status);
     if (plan == NULL) {
-        run_up_failed(up, status, ""); /* why was said */
+        run_up_failed(up, status, ""); /* run_bind_plan has printed the reason */
         return;
     }
     status = run_job(config, plan, &run_crew_here, up);
@@ -117,11 +118,11 @@ static int serve_head(struct run_up *up)
     struct run_config config = { 0 };
     char             *none[] = { NULL };
 
-    say_hello(&up->channel);
-    if (!await_order(up))
-        return EXIT_TROUBLE; /* the head tells its user what is wrong, if it still can */
+    send_hello(&up->channel);
+    if (!receive_order(up))
+        return EXIT_TROUBLE; /* the head reports the reason to the user, if it still can */
     run_output_say_to(up);
-    tern_base_options_load(none); /* the head has read them; the ranks will */
+    tern_base_options_load(none); /* the head has checked Tern's options, and the ranks read them */
     config = (struct run_config){ .ranks = up->order.count[up->node],
                                   .binding = (enum run_binding)up->order.binding,
                                   .cpu_list = up->order.cpu_list,
@@ -149,7 +150,7 @@ int run_node(void)
         run_say("--node is for the ternrun that 'ternrun --hosts' starts on each host; see ternrun --help");
         return EXIT_USAGE;
     }
-    if (take_channel(&up.channel))
+    if (open_channel(&up.channel))
         status = serve_head(&up);
     else
         run_say("cannot set up the way to the head: %s", strerror(errno));

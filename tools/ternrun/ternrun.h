@@ -124,8 +124,7 @@ struct run_stream {
     char            *data; /* [0, len) was read and not yet given to the sink */
     size_t           len;
     int64_t          first, last; /* arrival times of the first and the last of these bytes */
-    size_t
-        credit; /* on a node: bytes that it may send to the head; on the head: bytes received, for which no credit has been returned */
+    size_t           credit; /* node: bytes it may send to the head; head: bytes received without credit returned */
 };
 
 struct run_output {
@@ -199,7 +198,7 @@ enum run_phase {
     PHASE_RUN,    /* the ranks run */
     PHASE_LINGER, /* all ranks ended; processes that they left behind may end by themselves */
     PHASE_END,    /* the processes were asked to end */
-    PHASE_KILL    /* killed */
+    PHASE_KILL    /* the processes were killed with SIGKILL */
 };
 
 struct run_crew;
@@ -245,7 +244,7 @@ struct run_crew {
     void (*serve)(struct run_job *job);              /* called after every poll */
     int64_t (*deadline)(const struct run_job *job);  /* time at which serve is due even without an event */
     bool (*any)(struct run_job *job);                /* whether any process of the job other than its ranks is left */
-    void (*signal)(struct run_job *job, int signal); /* to all that belongs to the job */
+    void (*signal)(struct run_job *job, int signal); /* send a signal to all processes of the job */
     void (*abandon)(struct run_job *job);            /* report processes that still exist after SIGKILL */
     void (*close)(struct run_job *job);
 };
