@@ -1,8 +1,8 @@
-/* bind.c: which rank runs on which cpus, by hwloc.
+/* bind.c: decides with hwloc which rank runs on which cpus.
  *
- * Only cpus that ternrun itself may use count, so that a job inside a container or under taskset keeps to its share. A
- * rank that is bound to a core may use all hardware threads of that core. Oversubscribed ranks are left to the kernel's
- * scheduler, which knows better than any fixed plan who is waiting.
+ * Only cpus that ternrun itself may use are considered, so that a job in a container or under taskset stays within its
+ * limits. A rank that is bound to a core may use all hardware threads of that core. Oversubscribed ranks are left to
+ * the kernel's scheduler, which knows which ranks are waiting.
  */
 #define _GNU_SOURCE 1
 #include <errno.h>
@@ -14,18 +14,18 @@
 #include "base/parse.h"
 #include "ternrun.h"
 
-#define MOST_CPUS 65536
+#define MAX_CPUS 65536
 
 struct run_plan {
     hwloc_topology_t topology;
     hwloc_bitmap_t   allowed; /* cpus that ternrun may use */
-    hwloc_bitmap_t  *set;     /* [ranks], NULL: not bound */
+    hwloc_bitmap_t  *set;     /* [ranks]; NULL: not bound */
     int              ranks, cores, cpus;
-    bool             is_strict; /* a rank that cannot be bound is an error: the user named the cpus */
+    bool             is_strict; /* a rank that cannot be bound is an error, because the user named the cpus */
     char             summary[256];
 };
 
-/* Load as little as needed: cores and hardware threads. */
+/* Load only the needed part of the topology: cores and hardware threads. Returns false on failure. */
 static bool load_machine(struct run_plan *plan)
 {
     hwloc_const_cpuset_t known;
@@ -45,7 +45,7 @@ static bool load_machine(struct run_plan *plan)
     return plan->cpus > 0;
 }
 
-/* The allowed cpus of each core into set[0 ... most - 1]; returns how many cores have some. */
+/* Store the allowed cpus of each core in set[0 ... most - 1]. Returns the number of cores that have any. */
 static int list_cores(const struct run_plan *plan, hwloc_bitmap_t *set, int most)
 {
     hwloc_obj_t core = NULL;
@@ -61,12 +61,12 @@ static int list_cores(const struct run_plan *plan, hwloc_bitmap_t *set, int most
     return found;
 }
 
-/* One rank per core where there are enough. */
+/* Bind one rank to each core if there are enough cores. */
 static void plan_cores(struct run_plan *plan, const struct run_config *config)
 {
     plan->cores = list_cores(plan, NULL, 0);
     if (plan->cores == 0)
-        plan->cores = plan->cpus; /* hwloc does not see cores here */
+        plan->cores = plan->cpus; /* hwloc finds no cores on this machine */
     if (config->binding == BIND_NONE || config->binding == BIND_LIST || plan->ranks > plan->cores)
         return;
     list_cores(plan, plan->set, plan->ranks);
@@ -78,7 +78,7 @@ static bool refuse_list(const char *list, const char *why)
     return false;
 }
 
-/* Take "number" or "number-number" off the front of *at. */
+/* Parse "number" or "number-number" at *at, and advance *at. Returns false if the text is invalid. */
 static bool take_range(const char **at, int64_t *first, int64_t *last)
 {
     char   text[32], *dash;
@@ -93,10 +93,10 @@ static bool take_range(const char **at, int64_t *first, int64_t *last)
     if (dash != NULL)
         *dash++ = '\0';
     return tern_base_parse_count(text, first) && tern_base_parse_count(dash != NULL ? dash : text, last) &&
-           *first >= 0 && *first <= *last && *last < MOST_CPUS;
+           *first >= 0 && *first <= *last && *last < MAX_CPUS;
 }
 
-/* The cpus of the list in its order into cpu[MOST_CPUS]; returns how many, or -1 after a message. */
+/* Store the cpus of the list, in its order, in cpu[MAX_CPUS]. Returns their number, or -1 after printing a message. */
 static int read_list(const struct run_plan *plan, const char *list, unsigned *cpu)
 {
     const char *at = list;
@@ -107,7 +107,7 @@ static int read_list(const struct run_plan *plan, const char *list, unsigned *cp
     for (;; at++) {
         if (!take_range(&at, &first, &last))
             return refuse_list(list, "not a list of cpus such as 0,2,4-7"), -1;
-        for (int64_t i = first; i <= last && count < MOST_CPUS; i++) {
+        for (int64_t i = first; i <= last && count < MAX_CPUS; i++) {
             if (!hwloc_bitmap_isset(plan->allowed, (unsigned)i)) {
                 hwloc_bitmap_list_snprintf(text, sizeof(text), plan->allowed);
                 snprintf(why, sizeof(why), "cpu %d is not among those that ternrun may use, which are %s", (int)i,
@@ -121,10 +121,11 @@ static int read_list(const struct run_plan *plan, const char *list, unsigned *cp
     }
 }
 
-/* Rank i gets the i-th cpu of the list, from its start again where it is shorter. */
+/* Bind rank i to the i-th cpu of the list, starting over if the list is shorter. Returns false after printing a
+ * message. */
 static bool plan_list(struct run_plan *plan, const struct run_config *config)
 {
-    unsigned      *cpu = malloc(MOST_CPUS * sizeof(*cpu));
+    unsigned      *cpu = malloc(MAX_CPUS * sizeof(*cpu));
     int            count = cpu == NULL ? -1 : read_list(plan, config->cpu_list, cpu);
     hwloc_bitmap_t used = hwloc_bitmap_alloc();
 
@@ -136,7 +137,7 @@ static bool plan_list(struct run_plan *plan, const struct run_config *config)
     }
     plan->is_strict = true;
     if (count > 0 && used != NULL)
-        plan->cpus = hwloc_bitmap_weight(used); /* so that ranks that share a cpu give way to each other */
+        plan->cpus = hwloc_bitmap_weight(used); /* so that ranks that share a cpu yield to each other */
     hwloc_bitmap_free(used);
     free(cpu);
     return count > 0;

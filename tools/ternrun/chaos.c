@@ -1,5 +1,5 @@
-/* chaos.c: what ternrun does about TERN_CHAOS: refuse mistakes before anything is started, and see that the run can be
- * repeated: without a seed it chooses one, says so, and gives it to all ranks. */
+/* chaos.c: checks TERN_CHAOS before anything is started, and makes the run repeatable: if there is no seed, ternrun
+ * chooses one, prints it, and passes it to all ranks. */
 #define _GNU_SOURCE 1
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,11 +16,11 @@ static uint32_t random_seed(void)
 {
     uint32_t seed;
 
-    /* The time where the kernel has nothing better yet. */
+    /* Use the time if the kernel has no random bytes yet. */
     return getrandom(&seed, sizeof(seed), GRND_NONBLOCK) == (ssize_t)sizeof(seed) ? seed : (uint32_t)tern_base_now();
 }
 
-/* Put a seed before what the user said, and pass it on. */
+/* Put a seed in front of the user's settings, and set TERN_CHAOS. Returns false if there is no memory. */
 static bool add_seed(void)
 {
     const char *rest = strcmp(tern_opt.chaos, "on") == 0 ? "" : tern_opt.chaos;

@@ -118,9 +118,7 @@ static void here_close(struct run_job *job)
             atomic_store_explicit(&job->group[r], 0,
                                   memory_order_relaxed); /* relaxed: the guard reads it after ternrun's end */
     run_guard_end(job);
-    close(
-        job->given
-            .arena); /* the segment stays mapped until exit: its size is stored only in the segment, which ranks may damage */
+    close(job->given.arena); /* the segment stays mapped until exit: only the segment itself stores its size */
     if (job->given.huge >= 0)
         close(job->given.huge);
 }

@@ -1,8 +1,8 @@
-/* ends.c: a rank has ended: in order or not, and who has to know.
+/* ends.c: handles the end of a rank: how it ended, and which processes have to know.
  *
- * What happened is first written into the segment and the bells are rung, so that the other ranks know as soon as
- * possible; only then is the process reaped and the user told. A job gets one line for its first failure; what follows
- * from ternrun's own signals is not reported.
+ * The fate is first written into the segment and the bells are rung, so that the other ranks know as soon as possible.
+ * Only then is the process reaped and the user informed. A job prints one line for its first failure; ends caused by
+ * ternrun's own signals are not reported.
  */
 #define _GNU_SOURCE 1
 #include <errno.h>
@@ -17,8 +17,8 @@
 static struct run_verdict judge(const struct tern_slot *slot, const siginfo_t *info)
 {
     struct run_verdict verdict = { .failed = true, .pid = (int)info->si_pid };
-    /* acquire: what the rank did before it changed its life. Pairs with the rank's own stores, by its exit at the
-     * latest. */
+    /* acquire: makes visible what the rank did before it changed its life. Pairs with the rank's own stores, which its
+     * exit has completed. */
     uint32_t           life = atomic_load_explicit(&slot->life, memory_order_acquire);
 
     if (info->si_code != CLD_EXITED) {
@@ -62,7 +62,7 @@ void run_ends_note(struct run_job *job, int r, const struct run_verdict *verdict
     rank->runs = false;
     job->running--;
     if (job->up != NULL)
-        return; /* the head says and does what follows */
+        return; /* the head reports the end and handles it */
     if (job->config->verbose)
         run_say("rank %d %s after %.3f s", r, verdict->text, (double)(tern_base_now() - rank->start) / NS_PER_SECOND);
     if (!verdict->failed)
@@ -106,7 +106,7 @@ void run_ends_collect(struct run_job *job)
             continue;
         }
         if (info.si_pid == job->guard)
-            job->guard = -1;                                          /* someone killed it; the job goes on without */
-        waitid(P_PID, (id_t)info.si_pid, &(siginfo_t){ 0 }, WEXITED); /* an orphan that came to us */
+            job->guard = -1; /* the guard was killed; the job goes on without it */
+        waitid(P_PID, (id_t)info.si_pid, &(siginfo_t){ 0 }, WEXITED); /* an orphan that was reparented to ternrun */
     }
 }

@@ -1,13 +1,13 @@
-/* guard.c: the process that ends the job when ternrun cannot.
+/* guard.c: the process that ends the job if ternrun is killed.
  *
- * SIGKILL gives ternrun no chance to do anything. The kernel then kills the processes that ternrun started itself, but
- * not what those started: under 'ternrun sh -c program' the program would stay. So a small process waits at the end of
- * a pipe whose other end only ternrun holds. When the pipe closes, it kills every process group that is still in
- * ternrun's table, and every process that has this job's TERN_BOOT in its environment. When ternrun ends in order it
- * says so before, and there is no group left in the table: then the guard just goes.
+ * SIGKILL gives ternrun no chance to clean up. The kernel then kills the processes that ternrun itself started, but not
+ * their children: under 'ternrun sh -c program' the program would survive. So a small process, the guard, reads from a
+ * pipe whose write end only ternrun holds. When the pipe closes, the guard kills every process group that is still in
+ * ternrun's table, and every process that has this job's TERN_BOOT in its environment. If ternrun ends normally, it
+ * writes to the pipe first and leaves no group in the table, and the guard just exits.
  *
- * The guard uses nothing that a rank can write: the table is in memory that no rank maps, and the segment, which ranks
- * may damage, is not read.
+ * The guard uses nothing that a rank can write: the table is in memory that no rank maps, and the guard does not read
+ * the segment, which ranks may damage.
  */
 #define _GNU_SOURCE 1
 #include <ctype.h>
@@ -25,10 +25,10 @@
 
 #include "ternrun.h"
 
-#define ROUNDS 5 /* what is being started while we look is found the next time */
+#define ROUNDS 5 /* a process that is being started during one round is found in the next */
 
-/* Whether a process has the job's TERN_BOOT in its environment: a variable that starts with TERN_BOOT= and ends with
- * end. */
+/* Return whether a process has the job's TERN_BOOT in its environment: a variable that starts with TERN_BOOT= and ends
+ * with end. */
 static bool is_of_job(const char *pid, const char *end)
 {
     char    path[300], *text = NULL;
@@ -51,8 +51,9 @@ static bool is_of_job(const char *pid, const char *end)
     return found;
 }
 
-/* Kill what left its process group but kept its environment. The job's mark tells it from the processes of a job whose
- * launcher has the same number in another process namespace; the launcher's number from other hosts of this job. */
+/* Kill processes that left their process group but kept their environment. The job's mark distinguishes them from
+ * processes of a job whose launcher has the same pid in another pid namespace; the launcher's pid distinguishes them
+ * from this job's processes of other nodes. */
 static void kill_strays(const struct tern_boot_given *given)
 {
     DIR           *dir = opendir("/proc");
@@ -72,10 +73,11 @@ static bool kill_groups(const _Atomic int32_t *groups, int ranks)
     bool any = false;
 
     for (int r = 0; r < ranks; r++) {
-        /* relaxed: ternrun is dead and its writes are done; the children's came before they ran. */
+        /* relaxed: ternrun is dead, so its writes are complete; the children wrote theirs before they executed the
+         * program. */
         int32_t group = atomic_load_explicit(&groups[r], memory_order_relaxed);
 
-        if (group > 1) { /* kill(-1) would mean everyone */
+        if (group > 1) { /* kill(-1) would signal every process */
             any = true;
             kill(-group, SIGKILL);
         }
@@ -83,8 +85,9 @@ static bool kill_groups(const _Atomic int32_t *groups, int ranks)
     return any;
 }
 
-/* Let go of the terminal and of all files, so that whoever waits for ternrun to close them waits for ternrun only. */
-static int let_go(int pipe_end)
+/* Detach from the terminal and close all other files, so that a process that waits for ternrun to close them does not
+ * wait for the guard. Returns the new descriptor of the pipe. */
+static int detach(int pipe_end)
 {
     setsid();
     prctl(PR_SET_NAME, "ternrun-guard");
@@ -101,14 +104,15 @@ __attribute__((noreturn)) static void guard_run(const struct run_job *job, int p
     char    byte;
     ssize_t got;
 
-    if (outer_boot != NULL) /* else the guard of the job around this one would take us for a stray of its own */
+    if (outer_boot != NULL) /* otherwise the guard of the enclosing job would kill this guard as a stray */
         memset(outer_boot, 'x', strlen(outer_boot));
-    pipe_end = let_go(pipe_end);
+    pipe_end = detach(pipe_end);
     do {
         got = read(pipe_end, &byte, 1);
         in_order |= got > 0;
     } while (got > 0 || (got < 0 && errno == EINTR));
-    /* Killed while it ended the job, ternrun may have forgotten the groups already, and not yet met the strays. */
+    /* If ternrun was killed while it was ending the job, it may have cleared the groups already without having ended
+     * the strays. */
     for (int i = 0; i < ROUNDS && (kill_groups(job->group, job->config->ranks) || !in_order); i++) {
         kill_strays(&job->given);
         nanosleep(&(struct timespec){ .tv_nsec = 10 * NS_PER_MS }, NULL);

@@ -1,7 +1,7 @@
-/* hosts.c: the text of --hosts: names, with or without a number of ranks, separated by commas.
+/* hosts.c: reads the text of --hosts: names of hosts, with or without a number of ranks, separated by commas.
  *
- * A name is handed to the agent as it is, so it must not look like an option of it. Ranks are numbered host by host in
- * the order of the text.
+ * A name is passed to the agent unchanged, so it must not look like an option. Ranks are numbered host by host in the
+ * order of the text.
  */
 #define _GNU_SOURCE 1
 #include <ctype.h>
@@ -13,9 +13,9 @@
 #include "base/parse.h"
 #include "hosts.h"
 
-#define MOST_HOSTS 4096
+#define MAX_HOSTS 4096
 
-/* Why the text cannot be used. */
+/* A buffer for the reason why the text is invalid. */
 struct refusal {
     char  *why;
     size_t size;
@@ -31,8 +31,8 @@ __attribute__((format(printf, 2, 3))) static bool refuse(const struct refusal *r
     return false;
 }
 
-/* The length of the name at the front of text: up to the comma, or the colon before its number. An address with colons
- * is in brackets, perhaps behind the name of a user. */
+/* Return the length of the name at the start of text: up to the comma, or up to the colon before the number of ranks.
+ * An address with colons is enclosed in brackets, which may follow a user name. */
 static size_t name_length(const char *text)
 {
     size_t open = strcspn(text, "[:,"), closed = text[open] == '[' ? open + strcspn(text + open, "],") : 0;
@@ -40,7 +40,7 @@ static size_t name_length(const char *text)
     return closed + strcspn(text + closed, ":,");
 }
 
-/* Whether the brackets of a name, if it has any, are one pair around its end. */
+/* Return whether the brackets of a name, if any, are one pair that encloses its end. */
 static bool brackets_match(const char *text, size_t len)
 {
     const char *open = memchr(text, '[', len), *close = memchr(text, ']', len);
@@ -65,8 +65,9 @@ static bool check_name(const struct refusal *refusal, const char *text, size_t l
     return true;
 }
 
-/* Take one host off the front of *at. Its number of ranks is 0 where the text has none. */
-static bool take_host(const struct refusal *refusal, const char **at, struct run_config *config)
+/* Parse one host at *at, and advance *at. Its number of ranks is 0 if the text has none. Returns false after writing
+ * the reason. */
+static bool read_host(const struct refusal *refusal, const char **at, struct run_config *config)
 {
     struct run_host *host = &config->host[config->hosts];
     size_t           len = name_length(*at), rest;
@@ -97,8 +98,8 @@ static bool take_host(const struct refusal *refusal, const char **at, struct run
     return true;
 }
 
-/* -n ranks on hosts that take any number: evenly, the first ones one more. */
-static bool spread(const struct refusal *refusal, int ranks, struct run_config *config)
+/* Distribute -n ranks over hosts without numbers: evenly, with one more on the first hosts. */
+static bool spread_evenly(const struct refusal *refusal, int ranks, struct run_config *config)
 {
     if (ranks < config->hosts)
         return refuse(refusal, "%d ranks are fewer than %d hosts", ranks, config->hosts);
@@ -109,8 +110,8 @@ static bool spread(const struct refusal *refusal, int ranks, struct run_config *
     return true;
 }
 
-/* -n ranks on hosts that take so many: in their order. Those that get none are not used. */
-static bool fill_up(const struct refusal *refusal, int ranks, struct run_config *config)
+/* Distribute -n ranks over hosts with numbers: each host is filled in order. Hosts that get no rank are dropped. */
+static bool fill_in_order(const struct refusal *refusal, int ranks, struct run_config *config)
 {
     int left = ranks;
 
@@ -125,19 +126,19 @@ static bool fill_up(const struct refusal *refusal, int ranks, struct run_config 
     return left == 0 || refuse(refusal, "-n asks for %d ranks, and the hosts take %d", ranks, ranks - left);
 }
 
-/* How many ranks each host gets. */
-static bool share_out(const struct refusal *refusal, int ranks, struct run_config *config)
+/* Decide how many ranks each host gets. Returns false after writing the reason. */
+static bool distribute(const struct refusal *refusal, int ranks, struct run_config *config)
 {
     int numbered = 0;
 
     for (int i = 0; i < config->hosts; i++)
         numbered += config->host[i].ranks > 0;
     if (ranks > 0 && numbered == 0)
-        return spread(refusal, ranks, config);
+        return spread_evenly(refusal, ranks, config);
     if (ranks > 0 && numbered < config->hosts)
         return refuse(refusal, "with -n give a number of ranks to every host, or to none");
     if (ranks > 0)
-        return fill_up(refusal, ranks, config);
+        return fill_in_order(refusal, ranks, config);
     for (int i = 0; i < config->hosts; i++)
         config->host[i].ranks += config->host[i].ranks == 0;
     return true;
@@ -148,18 +149,18 @@ bool run_hosts_read(const char *text, int ranks, struct run_config *config, char
     struct refusal refusal = { why, size };
     int64_t        sum = 0;
 
-    config->host = calloc(MOST_HOSTS, sizeof(*config->host));
+    config->host = calloc(MAX_HOSTS, sizeof(*config->host));
     if (config->host == NULL)
         return refuse(&refusal, "no memory for the names of the hosts");
     for (;; text++) {
-        if (config->hosts == MOST_HOSTS)
-            return refuse(&refusal, "more than %d hosts", MOST_HOSTS);
-        if (!take_host(&refusal, &text, config))
+        if (config->hosts == MAX_HOSTS)
+            return refuse(&refusal, "more than %d hosts", MAX_HOSTS);
+        if (!read_host(&refusal, &text, config))
             return false;
         if (*text == '\0')
             break;
     }
-    if (!share_out(&refusal, ranks, config))
+    if (!distribute(&refusal, ranks, config))
         return false;
     for (int i = 0; i < config->hosts; i++) {
         config->host[i].first = (int)sum;

@@ -1,9 +1,9 @@
-/* input.c: what is typed at the terminal goes to rank 0.
+/* input.c: forwards standard input to rank 0.
  *
- * On one host only a terminal needs this: the ranks are in process groups of their own and may not read it themselves.
- * Any other standard input is inherited by rank 0. ternrun reads a terminal only while it is in the foreground, because
- * reading from the background would stop it. On a node the bytes come from the head, which reads no further ahead than
- * there is room here.
+ * On one host, only a terminal has to be forwarded: the ranks are in their own process groups and cannot read it
+ * themselves. Rank 0 inherits any other standard input. ternrun reads a terminal only while it is in the foreground,
+ * because a read from the background would stop it. On a node, the input comes from the head, which sends no more than
+ * there is space for here (flow control by credits).
  */
 #define _GNU_SOURCE 1
 #include <errno.h>
@@ -30,7 +30,7 @@ size_t run_input_poll(struct run_input *input, struct pollfd *fds)
 {
     if (input->to < 0)
         return 0;
-    /* The pipe's other end is watched in any case: rank 0 may be gone. */
+    /* The pipe is always polled, because rank 0 may close its end. */
     fds[0] = (struct pollfd){ .fd = input->to, .events = input->len > 0 ? POLLOUT : 0 };
     if (input->is_fed || input->len > 0 || tern_base_now() < input->retry_at)
         return 1;
@@ -53,7 +53,7 @@ static void fill(struct run_input *input)
     if (got < 0 && (errno == EINTR || errno == EAGAIN))
         return;
     if (got <= 0) {
-        stop(input); /* the end, as by control-D, or no terminal any more */
+        stop(input); /* end of file, for example control-D, or the terminal is gone */
         return;
     }
     input->from = 0;

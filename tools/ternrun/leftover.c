@@ -1,8 +1,8 @@
-/* leftover.c: what belongs to the job besides the ranks themselves.
+/* leftover.c: processes of the job other than the ranks.
  *
- * A rank may be a shell with children, or leave a process behind. Those are found by the rank's process group, and,
- * where they left that too, as children of ternrun: it has made itself the one that inherits orphans. A group whose
- * last member is gone is forgotten at once, because the kernel may give its number to others.
+ * A rank may be a shell with children, or may leave a process behind. Such processes are found by the rank's process
+ * group or, if they left that, as children of ternrun, which is a subreaper and inherits orphans. A group whose last
+ * member has ended is forgotten immediately, because the kernel may reuse its number.
  */
 #define _GNU_SOURCE 1
 #include <errno.h>
@@ -13,8 +13,9 @@
 
 #define MOST_OWN 64
 
-static pid_t own[MOST_OWN]; /* children from before exec: of a shell that became ternrun. Not ours to end */
-static int   owns;
+static pid_t
+           own[MOST_OWN]; /* children from before exec, of a shell that became ternrun; they are not ternrun's to end */
+static int owns;
 
 static FILE *open_children(void)
 {
@@ -67,14 +68,14 @@ bool run_leftover_children(bool (*is_ours)(const struct run_job *job, pid_t pid)
     return any;
 }
 
-/* Whether the process group of a rank has members; forgets it when not. */
+/* Return whether the process group of a rank has members. A group without members is forgotten. */
 static bool group_lives(struct run_job *job, int r)
 {
     struct run_rank *rank = &job->rank[r];
 
     if (rank->is_group && !rank->runs && kill(-rank->pid, 0) != 0 && errno == ESRCH) {
         rank->is_group = false;
-        /* relaxed: read by the guard after our death, which orders it. */
+        /* relaxed: the guard reads it after ternrun's death, which orders it. */
         atomic_store_explicit(&job->group[r], 0, memory_order_relaxed);
     }
     return rank->is_group;
@@ -95,7 +96,7 @@ void run_leftover_signal(struct run_job *job, int signal)
         if (group_lives(job, r)) {
             kill(-job->rank[r].pid, signal);
             if (signal != SIGTSTP && signal != SIGKILL)
-                kill(-job->rank[r].pid, SIGCONT); /* a stopped process would not notice */
+                kill(-job->rank[r].pid, SIGCONT); /* a stopped process would not handle the signal */
         }
     run_leftover_children(is_rank, job, signal);
 }

@@ -1,8 +1,8 @@
-/* order.c: what is to be started on the hosts, as bytes.
+/* order.c: the start order for the hosts, encoded as bytes.
  *
- * Numbers in little endian, as in the heads of frames; texts with their length before and a zero behind them, so that
- * they can be used where they lie. Decoding copies the bytes once, checks every length before it is used, and takes
- * nothing that is not there: the other side may be anyone.
+ * Numbers are little endian, as in the heads of frames. Texts are preceded by their length and followed by a zero byte,
+ * so that they can be used in place. Decoding copies the bytes once, checks every length before using it, and never
+ * reads past the end, because the sender is not trusted.
  */
 #define _GNU_SOURCE 1
 #include <stdlib.h>
@@ -15,12 +15,12 @@
 
 enum flag { FLAG_VERBOSE = 1 };
 
-/* ---- to bytes ---- */
+/* ---- encoding ---- */
 
 struct writer {
     unsigned char *data;
     size_t         len, size;
-    bool           failed; /* no memory */
+    bool           failed; /* out of memory */
 };
 
 static unsigned char *grow(struct writer *writer, size_t len)
@@ -98,7 +98,7 @@ unsigned char *run_order_encode(const struct run_order *order, size_t *len)
     return writer.data;
 }
 
-/* ---- and back ---- */
+/* ---- decoding ---- */
 
 struct reader {
     char  *at;
@@ -119,7 +119,7 @@ static char *take(struct reader *reader, size_t len)
     return at;
 }
 
-/* A number up to most. */
+/* Read a number. A number greater than most sets failed, and 0 is returned. */
 static uint64_t read_number(struct reader *reader, unsigned bytes, uint64_t most)
 {
     const char *at = take(reader, bytes);
@@ -139,10 +139,11 @@ static char *read_text(struct reader *reader)
     return reader->failed ? NULL : at;
 }
 
-/* At least so many texts, in an allocated list closed by NULL. */
+/* Read a list of at least the given number of texts. Returns an allocated list terminated by NULL, or NULL with failed
+ * set. */
 static char **read_texts(struct reader *reader, size_t least)
 {
-    size_t count = read_number(reader, 4, reader->left / 5); /* each takes five bytes at least */
+    size_t count = read_number(reader, 4, reader->left / 5); /* each text takes at least five bytes */
     char **text = reader->failed || count < least ? NULL : calloc(count + 1, sizeof(*text));
 
     if (text == NULL) {
@@ -154,7 +155,7 @@ static char **read_texts(struct reader *reader, size_t least)
     return text;
 }
 
-/* The ranks of each host, in an allocated list. */
+/* Read the number of ranks of each host. Returns an allocated list, or NULL with failed set. */
 static int *read_counts(struct reader *reader, int hosts)
 {
     int     *count = reader->failed || hosts < 1 ? NULL : calloc((size_t)hosts, sizeof(*count));
@@ -218,7 +219,7 @@ void run_order_free(struct run_order *order)
 
 /* ---- environments ---- */
 
-/* Variables that belong to a host, or to a session on it: of those each host has its own. */
+/* Variables that belong to a host or to a session on it; each host keeps its own. */
 static const char *const staying[] = {
     "HOSTNAME",        "HOST",           "DISPLAY", "XAUTHORITY",
     "SSH_*",           "XDG_*",          "DBUS_*",  "WAYLAND_*",

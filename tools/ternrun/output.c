@@ -1,13 +1,14 @@
-/* output.c: the ranks' lines, one after the other, never torn.
+/* output.c: writes the lines of the ranks one after the other, never splitting one.
  *
- * Each rank's standard output and standard error is a stream; ternrun's own are the sinks. A stream is read into a
- * buffer of one longest line; whole lines go to the sink's buffer, and from there out as far as the other side takes
- * them. A sink that is not taken from is not filled further and its streams are not read, so that in the end the rank
- * waits, while ternrun itself never does. On a terminal an unfinished line is shown after a moment (it may be a
- * prompt), and closed by a newline when someone else has to write.
+ * The standard output and standard error of each rank are streams; those of ternrun are the sinks. A stream is read
+ * into a buffer that holds one line of maximum length. Complete lines go to the sink's buffer and are written from
+ * there without blocking. While a sink does not accept data, its buffer is not filled further and its streams are not
+ * read. This back-pressure finally blocks the rank, while ternrun itself never blocks. On a terminal, an unfinished
+ * line (which may be a prompt) is shown after a moment, and ended by a newline when another stream has to write.
  *
- * A stream may come from a host instead: then the host sends no more than there is room for, and is told how much was
- * taken. At that host, a node, streams have no sink: what is read is sent to the head as it is.
+ * A stream may come from a remote host instead. Flow control is by credits: the host sends no more than the head has
+ * space for, and the head returns credit for what it has consumed. On that host, a node, streams have no sink: the data
+ * that is read is sent to the head unchanged.
  */
 #define _GNU_SOURCE 1
 #include <errno.h>
@@ -24,17 +25,18 @@
 #include "hosts.h"
 
 #define SINK_BYTES (4 * LINE_BYTES)
-#define SAY_BYTES 16384                 /* room behind it for ternrun's own lines */
-#define SHOW_IDLE_NS (200 * NS_PER_MS)  /* an unfinished line is shown when nothing was added for so long, */
-#define SHOW_RETURN_NS (50 * NS_PER_MS) /* or, where it returns to its start (progress bars), so long after it began */
+#define SAY_BYTES 16384                /* additional space for ternrun's own lines */
+#define SHOW_IDLE_NS (200 * NS_PER_MS) /* an unfinished line is shown when it has not grown for this long, */
+#define SHOW_RETURN_NS \
+    (50 * NS_PER_MS) /* or, if it contains a carriage return (progress bars), this long after it began */
 
-static struct run_sink *say_sink; /* where run_say goes while there is output; NULL: straight to standard error */
-static struct run_up   *say_up;   /* or here */
+static struct run_sink *say_sink; /* where run_say writes while there is output; NULL: directly to standard error */
+static struct run_up   *say_up;   /* on a node, where run_say sends its text */
 
 /* ---- sinks ---- */
 
-/* Choose how to write without waiting. Pipes and terminals are opened once more, so that the new descriptor can be
- * made not to block while the one that others share stays as it is. */
+/* Set up writing without blocking. Pipes and terminals are opened a second time, so that O_NONBLOCK does not affect the
+ * descriptor that other processes share. */
 static void sink_open(struct run_sink *sink, int fd)
 {
     char        path[32];
@@ -43,11 +45,11 @@ static void sink_open(struct run_sink *sink, int fd)
 
     sink->fd = fd;
     if (fstat(fd, &about) != 0 || S_ISREG(about.st_mode)) {
-        sink->piece = SIZE_MAX; /* does not block in any case */
+        sink->piece = SIZE_MAX; /* regular files never block */
         return;
     }
     sink->is_socket = S_ISSOCK(about.st_mode);
-    sink->piece = 4096; /* what a pipe with any room takes at once */
+    sink->piece = 4096; /* a pipe that is writable takes at least this much */
     snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
     again = sink->is_socket ? -1 : open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (again >= 0) {
@@ -64,14 +66,14 @@ static bool sink_start(struct run_sink *sink, int fd)
     return sink->data != NULL;
 }
 
-/* Write without waiting: what comes back is as from write(2). */
+/* Write without blocking. Returns like write(2). */
 static ssize_t sink_write(const struct run_sink *sink, const char *data, size_t len)
 {
-    struct pollfd room = { .fd = sink->fd, .events = POLLOUT };
+    struct pollfd space = { .fd = sink->fd, .events = POLLOUT };
 
     if (sink->is_socket)
         return send(sink->fd, data, len, MSG_DONTWAIT | MSG_NOSIGNAL);
-    if (sink->piece != SIZE_MAX && poll(&room, 1, 0) == 0)
+    if (sink->piece != SIZE_MAX && poll(&space, 1, 0) == 0)
         return errno = EAGAIN, -1;
     return write(sink->fd, data, len < sink->piece ? len : sink->piece);
 }
@@ -104,7 +106,7 @@ static void sink_append(struct run_sink *sink, const char *data, size_t len)
     sink->len += len;
 }
 
-/* Make the free space one piece and see whether it takes len bytes more, below limit. */
+/* Make the free space contiguous. Returns whether len more bytes fit below limit. */
 static bool sink_has_room(struct run_sink *sink, size_t len, size_t limit)
 {
     if (sink->from > 0)
@@ -113,7 +115,7 @@ static bool sink_has_room(struct run_sink *sink, size_t len, size_t limit)
     return len <= limit - sink->len;
 }
 
-/* Add a line, or a piece of one, of a stream (NULL: ternrun's own). False: no room now. */
+/* Add a line, or a part of one, of a stream (NULL: ternrun's own). Returns false if there is no space now. */
 static bool sink_add(struct run_sink *sink, struct run_stream *stream, const char *prefix, const char *data, size_t len)
 {
     bool   closes = sink->open != NULL && sink->open != stream;
@@ -121,7 +123,7 @@ static bool sink_add(struct run_sink *sink, struct run_stream *stream, const cha
     size_t prefix_len = continues ? 0 : strlen(prefix);
 
     if (sink->is_broken)
-        return true; /* goes nowhere */
+        return true; /* discarded */
     if (!sink_has_room(sink, closes + prefix_len + len, stream != NULL ? SINK_BYTES : SINK_BYTES + SAY_BYTES))
         return false;
     if (closes)
@@ -134,7 +136,7 @@ static bool sink_add(struct run_sink *sink, struct run_stream *stream, const cha
 
 /* ---- streams ---- */
 
-/* Give the sink what is whole; everything when all is set. */
+/* Give the complete lines to the sink, or everything if all is set. */
 static void stream_pass(const struct run_output *output, struct run_stream *stream, bool all)
 {
     char   prefix[32] = "";
@@ -175,7 +177,7 @@ static bool stream_is_open(const struct run_stream *stream)
     return stream->fd >= 0 || stream->is_far;
 }
 
-/* Count bytes that have been put behind the others. */
+/* Account for len bytes that were appended to the buffer. */
 static void stream_grow(struct run_stream *stream, size_t len)
 {
     stream->last = tern_base_now();
@@ -186,26 +188,26 @@ static void stream_grow(struct run_stream *stream, size_t len)
 
 static void stream_read(const struct run_output *output, struct run_stream *stream)
 {
-    size_t  room = output->up != NULL && stream->credit < LINE_BYTES ? stream->credit : LINE_BYTES - stream->len;
+    size_t  space = output->up != NULL && stream->credit < LINE_BYTES ? stream->credit : LINE_BYTES - stream->len;
     ssize_t got;
 
     do
-        got = read(stream->fd, stream->data + stream->len, room);
+        got = read(stream->fd, stream->data + stream->len, space);
     while (got < 0 && errno == EINTR);
     if (got < 0 && errno == EAGAIN)
         return;
-    if (got <= 0) /* the end; of a pseudo-terminal it is EIO */
+    if (got <= 0) /* end of file; a pseudo-terminal reports it as EIO */
         stream_end(output, stream);
     else
         stream_grow(stream, (size_t)got);
     if (output->up == NULL)
         return;
-    run_up_output(output->up, stream); /* empty: the end */
+    run_up_output(output->up, stream); /* an empty frame means the end */
     stream->credit -= stream->len;
     stream->len = 0;
 }
 
-/* Whether the stream may be read: whoever gets it keeps up. */
+/* Return whether the stream may be read: its sink or the head keeps up. */
 static bool stream_is_due(const struct run_output *output, const struct run_stream *stream)
 {
     if (output->up != NULL)
@@ -213,7 +215,7 @@ static bool stream_is_due(const struct run_output *output, const struct run_stre
     return stream->fd >= 0 && stream->len < LINE_BYTES && stream->sink->len < LINE_BYTES;
 }
 
-/* When an unfinished line has to be shown. */
+/* Return the time at which an unfinished line has to be shown. */
 static int64_t stream_show_at(const struct run_stream *stream)
 {
     if (stream->sink == NULL || !stream->sink->is_tty || stream->len == 0 || stream->sink->len >= LINE_BYTES)
@@ -223,7 +225,7 @@ static int64_t stream_show_at(const struct run_stream *stream)
     return stream->last + SHOW_IDLE_NS;
 }
 
-/* ---- all of it ---- */
+/* ---- all streams ---- */
 
 static bool same_file(int a, int b)
 {
@@ -266,7 +268,7 @@ void run_output_add(struct run_output *output, int rank, int which, int fd)
     stream_end(output, stream);
 }
 
-/* The stream of that file of the rank; NULL: there is none. All ranks have both, in their order. */
+/* Return the stream of that file of the rank, or NULL if there is none. All ranks have both streams, in rank order. */
 static struct run_stream *find(struct run_output *output, int64_t rank, int which)
 {
     int64_t at = output->streams == 0 ? -1 : 2 * (rank - output->stream[0].rank) + which - 1;
@@ -283,7 +285,7 @@ bool run_output_feed(struct run_output *output, int64_t rank, int which, const v
     if (stream == NULL || len > LINE_BYTES - stream->len)
         return false;
     if (!stream->is_far)
-        return stream->data == NULL; /* there was no memory for it */
+        return stream->data == NULL; /* true if its buffer could not be allocated: the data is dropped */
     if (len == 0) {
         stream_end(output, stream);
         return true;
@@ -309,7 +311,7 @@ size_t run_output_taken(struct run_stream *stream)
     size_t taken = stream->credit > stream->len ? stream->credit - stream->len : 0;
 
     if (taken < LINE_BYTES / 4 && stream->len > 0)
-        return 0; /* not worth the words yet */
+        return 0; /* too little for a frame yet */
     stream->credit -= taken;
     return taken;
 }
@@ -341,7 +343,8 @@ void run_output_serve(struct run_output *output)
         if (stream->len > 0)
             stream_pass(output, stream, !stream_is_open(stream) || stream_show_at(stream) <= now);
     }
-    output->turn = output->streams > 0 ? (output->turn + 1) % output->streams : 0; /* nobody is always first */
+    output->turn =
+        output->streams > 0 ? (output->turn + 1) % output->streams : 0; /* round robin: no stream is always first */
     sink_flush(&output->sink[0]);
     sink_flush(&output->sink[1]);
 }
@@ -368,7 +371,7 @@ bool run_output_at_end(const struct run_output *output)
 bool run_output_flushed(const struct run_output *output)
 {
     for (int i = 0; i < output->streams; i++)
-        if (output->stream[i].len > 0 && !output->stream[i].sink->is_broken) /* at a node they hold nothing */
+        if (output->stream[i].len > 0 && !output->stream[i].sink->is_broken) /* on a node the streams are empty */
             return false;
     return output->up != NULL ? run_up_flushed(output->up) : output->sink[0].len == 0 && output->sink[1].len == 0;
 }
@@ -410,6 +413,6 @@ void run_say(const char *format, ...)
         sink_add(say_sink, NULL, "", line, len);
         sink_flush(say_sink);
     } else if (write(STDERR_FILENO, line, len) < 0) {
-        return; /* nowhere to say it */
+        return; /* there is no other place to report it */
     }
 }

@@ -1,4 +1,5 @@
-/* process.c: what ternrun arranges for itself, and takes back in its children: signals and the number of open files. */
+/* process.c: settings that ternrun makes for itself and restores in its children: signals and the number of open
+ * files. */
 #define _GNU_SOURCE 1
 #include <errno.h>
 #include <string.h>
@@ -6,7 +7,8 @@
 
 #include "ternrun.h"
 
-/* The signals that the loop serves. One that ternrun was started to ignore (as by nohup) stays ignored. */
+/* Block the signals that the loop handles, and open a signalfd for them. A signal that ternrun was started to ignore
+ * (as by nohup) stays ignored. Returns false on failure. */
 static bool take_signals(struct run_process *process)
 {
     static const int served[] = { SIGINT, SIGQUIT, SIGHUP, SIGTSTP };
@@ -21,9 +23,9 @@ static bool take_signals(struct run_process *process)
     sigaddset(&watched, SIGCHLD);
     sigaddset(&watched, SIGCONT);
     blocked = watched;
-    sigaddset(&blocked, SIGTTIN); /* then reading from the background fails instead of stopping us */
+    sigaddset(&blocked, SIGTTIN); /* then a read from the background fails instead of stopping ternrun */
     sigaddset(&blocked, SIGTTOU);
-    sigaction(SIGCHLD, &usual, NULL); /* ignored, it would take the ranks' statuses away */
+    sigaction(SIGCHLD, &usual, NULL); /* if it were ignored, the ranks' exit statuses would be lost */
     sigaction(SIGPIPE, &ignore, &process->old_pipe);
     sigprocmask(SIG_BLOCK, &blocked, &process->old_mask);
     process->signals = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);

@@ -1,7 +1,7 @@
-/* up.c: what a node says to its head, and what it does when the head speaks.
+/* up.c: frames that a node sends to its head, and the handling of frames from the head.
  *
- * The head is all that a node knows of the world outside its host. When the channel to it ends, for whatever reason,
- * the ranks here are killed: the job goes on elsewhere without them, or is over.
+ * The head is the node's only connection to the world outside its host. When the channel to the head ends, for whatever
+ * reason, the ranks here are killed: the job continues elsewhere without them, or is over.
  */
 #define _GNU_SOURCE 1
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 #include "hosts.h"
 
-#define ENOUGH 65536u /* bytes that wait to be sent: let no output be added to them */
+#define BACKLOG_MAX 65536u /* backlog in bytes at which no more output is queued */
 
 static void send_frame(struct run_up *up, uint32_t kind, int rank, uint32_t value, const void *body, size_t len)
 {
@@ -24,8 +24,9 @@ static void send_frame(struct run_up *up, uint32_t kind, int rank, uint32_t valu
 
 /* ---- the arena ---- */
 
-/* The pipe through which ranks tell that something changed. They inherit its end, and know it by its inode. */
-static bool tell_open(struct run_job *job, uint64_t *inode)
+/* Open the pipe through which ranks report changes of their slots. The ranks inherit its write end and recognize it by
+ * its inode. Returns false on failure. */
+static bool relay_pipe_open(struct run_job *job, uint64_t *inode)
 {
     int        *tell = job->up->tell;
     struct stat about;
@@ -39,7 +40,7 @@ static bool tell_open(struct run_job *job, uint64_t *inode)
     return true;
 }
 
-/* The node of each rank, host by host, in an allocated list of *ranks. */
+/* Return the node of each rank, host by host, in an allocated list of *ranks entries, or NULL if there is no memory. */
 static int32_t *place_ranks(const struct run_order *order, int *ranks)
 {
     int32_t *node_of;
@@ -73,7 +74,7 @@ bool run_up_arena(struct run_job *job, struct tern_boot_shape *shape)
     shape->node_of = node_of;
     shape->job = up->order.job;
     job->given.ranks = shape->ranks;
-    made = (shape->nodes == 1 || tell_open(job, &inode)) &&
+    made = (shape->nodes == 1 || relay_pipe_open(job, &inode)) &&
            tern_boot_arena_shape(shape, &job->given.arena, &job->given.huge, &job->segment) == TERN_OK;
     free(node_of);
     if (!made)
@@ -82,7 +83,7 @@ bool run_up_arena(struct run_job *job, struct tern_boot_shape *shape)
     return tern_boot_relay_open(job->segment, &up->relay) == TERN_OK;
 }
 
-/* ---- up ---- */
+/* ---- to the head ---- */
 
 static void emit(void *arg, const struct tern_frame *frame)
 {
@@ -96,7 +97,7 @@ void run_up_fate(struct run_job *job, int rank, const struct run_verdict *verdic
     unsigned char body[8 + sizeof(verdict->text)];
     size_t        len = strlen(verdict->text);
 
-    tern_boot_relay_scan(job->up->relay, emit, job->up); /* all that it said comes before its end */
+    tern_boot_relay_scan(job->up->relay, emit, job->up); /* send the rank's last changes before its fate */
     tern_boot_frame_put(body, (uint32_t)verdict->status, 4);
     tern_boot_frame_put(body + 4, (uint32_t)verdict->pid, 4);
     memcpy(body + 8, verdict->text, len);
@@ -115,7 +116,7 @@ void run_up_say(struct run_up *up, const char *text)
 
 bool run_up_has_room(const struct run_up *up)
 {
-    return tern_boot_frame_io_backlog(&up->channel) < ENOUGH;
+    return tern_boot_frame_io_backlog(&up->channel) < BACKLOG_MAX;
 }
 
 void run_up_output(struct run_up *up, const struct run_stream *stream)
@@ -130,19 +131,19 @@ bool run_up_flushed(const struct run_up *up)
 
 void run_up_done(struct run_up *up)
 {
-    struct pollfd room = { .fd = up->channel.out, .events = POLLOUT };
+    struct pollfd writable = { .fd = up->channel.out, .events = POLLOUT };
 
     send_frame(up, TERN_FRAME_DONE, 0, 0, NULL, 0);
     while (!run_up_flushed(up) && up->channel.state == TERN_FRAME_IO_UP) {
-        poll(&room, 1, -1);
+        poll(&writable, 1, -1);
         tern_boot_frame_io_flush(&up->channel);
     }
 }
 
-/* ---- down ---- */
+/* ---- from the head ---- */
 
-/* The head is gone, or says what makes no sense. */
-static void cut(struct run_job *job)
+/* The head is gone or has sent an invalid frame: kill the ranks. */
+static void lose_head(struct run_job *job)
 {
     job->is_hurried = true;
     job->status = EXIT_TROUBLE;
@@ -150,7 +151,7 @@ static void cut(struct run_job *job)
         run_job_kill(job);
 }
 
-static bool obey(struct run_job *job, const struct tern_frame *frame)
+static bool handle_frame(struct run_job *job, const struct tern_frame *frame)
 {
     int value = frame->value < NSIG ? (int)frame->value : 0;
 
@@ -185,13 +186,13 @@ void run_up_serve(struct run_job *job)
 {
     struct run_up    *up = job->up;
     struct tern_frame frame;
-    unsigned char     which = 0, told[512];
+    unsigned char     which = 0, drained[512];
 
-    if (up->tell[0] >= 0 && read(up->tell[0], told, sizeof(told)) > 0)
+    if (up->tell[0] >= 0 && read(up->tell[0], drained, sizeof(drained)) > 0)
         tern_boot_relay_scan(up->relay, emit, up);
     tern_boot_frame_io_fill(&up->channel);
     while (tern_boot_frame_io_next(&up->channel, &frame))
-        if (!obey(job, &frame))
+        if (!handle_frame(job, &frame))
             up->channel.state = TERN_FRAME_IO_FOREIGN;
     tern_boot_relay_ring(up->relay);
     if (job->input.taken > 0)
@@ -199,5 +200,5 @@ void run_up_serve(struct run_job *job)
     job->input.taken = 0;
     tern_boot_frame_io_flush(&up->channel);
     if (up->channel.state != TERN_FRAME_IO_UP)
-        cut(job);
+        lose_head(job);
 }
