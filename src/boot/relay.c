@@ -92,8 +92,8 @@ static void scan_address(struct tern_relay *relay, uint32_t rank, const struct s
     emit_frame(to, TERN_FRAME_ADDRESS, rank, 0, address->bytes, len);
 }
 
-/* Return the next value to report of a counter that was last reported as told and now is now. The segment keeps the
- * data of the last two values only, so older values are skipped. */
+/* Return the next value to report of a counter whose last reported value is told and whose current value is now. The
+ * segment keeps the data of the last two values only, so older values are skipped. */
 static uint32_t next_number(uint32_t told, uint32_t now)
 {
     return now - told > 2 ? now - 1 : told + 1;

@@ -29,7 +29,7 @@ static bool holder_gone(const struct tern_segment *segment, uint32_t word)
            atomic_load_explicit(&segment->slot[holder].fate, memory_order_acquire) != TERN_FATE_RUNNING;
 }
 
-/* Replace the word seen by mine. Returns false if the word has changed. */
+/* Store mine in the lock word if the word still equals seen. Returns whether it did. */
 static bool try_acquire(struct tern_robust_lock *lock, uint32_t seen, uint32_t mine)
 {
     /* acquire: makes visible what the last holder wrote. Pairs with the release in tern_boot_robust_unlock(). */

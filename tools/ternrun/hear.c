@@ -196,8 +196,7 @@ static void receive_frames(struct run_job *job, struct run_host *host)
     bool              more;
 
     do {
-        more = tern_boot_frame_io_fill(
-            &host->channel); /* bounded: the host stops sending output when its credit is used up */
+        more = tern_boot_frame_io_fill(&host->channel); /* bounded by the host's output credit */
         while (!is_over(host) && tern_boot_frame_io_next(&host->channel, &frame))
             if (host->state == HOST_RUNS ? !handle_frame(job, host, &frame) : !handle_hello(job, host, &frame)) {
                 host->channel.state = TERN_FRAME_IO_FOREIGN;

@@ -86,8 +86,7 @@ struct run_plan *run_bind_plan(const struct run_config *config, int *status);
 int              run_bind_cpus(const struct run_plan *plan);    /* number of cpus that the job may use */
 const char      *run_bind_summary(const struct run_plan *plan); /* the machine and the binding, in one line */
 void run_bind_text(const struct run_plan *plan, int rank, char *text, size_t size); /* describes the rank's cpus */
-int  run_bind_apply(const struct run_plan *plan,
-                    int                    rank); /* called in the rank's process; returns 0 or an errno value */
+int  run_bind_apply(const struct run_plan *plan, int rank); /* in the rank's process; returns 0 or errno */
 void run_bind_free(struct run_plan *plan);
 
 /* ---- chaos.c ---- */
