@@ -62,8 +62,8 @@ uint64_t tern_boot_process_start_time(pid_t pid)
     len = fread(text, 1, sizeof(text) - 1, file);
     fclose(file);
     text[len] = '\0';
-    after = strrchr(
-        text, ')'); /* the process name in parentheses may contain any character; the fields from the third on follow */
+    /* The process name in parentheses may contain any character; the fields from the third on follow. */
+    after = strrchr(text, ')');
     if (after == NULL ||
         sscanf(after + 1, " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
                &started) != 1)
@@ -279,9 +279,8 @@ tern_status tern_boot_death_watch_start(const struct tern_boot *boot, struct ter
     watch.boot = *boot;
     watch.pmi = pmi;
     watch.host = -1;
-    watch.compares =
-        tern_boot_process_start_time(getpid()) ==
-        boot->segment->slot[boot->rank].started; /* false if this process and the host have different clocks */
+    /* False if this process and the host have different clocks. */
+    watch.compares = tern_boot_process_start_time(getpid()) == boot->segment->slot[boot->rank].started;
     if (boot->nodes > 1 && boot->local != 0 && (watch.host = open_rank(host)) < 0 && errno == ESRCH)
         return tern_base_fail(
             TERN_ERR_BOOT, "rank %d, which connects this node to the others, is gone; its own message says why", host);

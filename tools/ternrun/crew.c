@@ -81,8 +81,7 @@ static void here_start(struct run_job *job)
         }
     }
     if (job->up != NULL)
-        run_up_serve(
-            job); /* frames that followed the start order have already been read, so poll would not report them */
+        run_up_serve(job); /* frames behind the start order are already read: poll does not report them */
 }
 
 static size_t here_poll(struct run_job *job, struct pollfd *fds)

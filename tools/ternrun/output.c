@@ -343,8 +343,7 @@ void run_output_serve(struct run_output *output)
         if (stream->len > 0)
             stream_pass(output, stream, !stream_is_open(stream) || stream_show_at(stream) <= now);
     }
-    output->turn =
-        output->streams > 0 ? (output->turn + 1) % output->streams : 0; /* round robin: no stream is always first */
+    output->turn = output->streams > 0 ? (output->turn + 1) % output->streams : 0; /* round robin */
     sink_flush(&output->sink[0]);
     sink_flush(&output->sink[1]);
 }
