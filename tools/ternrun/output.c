@@ -25,10 +25,9 @@
 #include "hosts.h"
 
 #define SINK_BYTES (4 * LINE_BYTES)
-#define SAY_BYTES 16384                /* additional space for ternrun's own lines */
-#define SHOW_IDLE_NS (200 * NS_PER_MS) /* an unfinished line is shown when it has not grown for this long, */
-#define SHOW_RETURN_NS \
-    (50 * NS_PER_MS) /* or, if it contains a carriage return (progress bars), this long after it began */
+#define SAY_BYTES 16384                 /* additional space for ternrun's own lines */
+#define SHOW_IDLE_NS (200 * NS_PER_MS)  /* an unfinished line is shown when it has not grown for this long, */
+#define SHOW_RETURN_NS (50 * NS_PER_MS) /* or, with a carriage return (progress bars), this long after it began */
 
 static struct run_sink *say_sink; /* where run_say writes while there is output; NULL: directly to standard error */
 static struct run_up   *say_up;   /* on a node, where run_say sends its text */
