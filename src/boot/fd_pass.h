@@ -29,21 +29,21 @@ struct tern_fd_pass_client {
     pid_t pid; /* as reported by the kernel */
 };
 
-/* Listen on a unix socket. *door is its descriptor; the caller must publish *address. */
-tern_status tern_boot_fd_pass_open(int *door, struct tern_fd_pass_address *address);
+/* Listen on a unix socket. *listen_fd is its descriptor; the caller must publish *address. */
+tern_status tern_boot_fd_pass_open(int *listen_fd, struct tern_fd_pass_address *address);
 
-/* Host: wait until all clients have connected. The caller sets rank in each element of guests; the function sets fd and
+/* Host: wait until all clients have connected. The caller sets rank in each element of clients; the function sets fd and
  * pid, and adds the processors that the clients may use to cpus. Connections without the key, and from unexpected
  * ranks, are refused. On an error all clients are dismissed. */
-tern_status tern_boot_fd_pass_accept(int door, const struct tern_fd_pass_address *address,
-                                     struct tern_fd_pass_client *guests, int count, struct tern_cpus *cpus);
+tern_status tern_boot_fd_pass_accept(int listen_fd, const struct tern_fd_pass_address *address,
+                                     struct tern_fd_pass_client *clients, int count, struct tern_cpus *cpus);
 
-/* Host: send the descriptors in gifts to all clients, or dismiss the clients if gifts is NULL. Closes the connections.
+/* Host: send the descriptors in fds to all clients, or dismiss the clients if fds is NULL. Closes the connections.
  */
-tern_status tern_boot_fd_pass_send(struct tern_fd_pass_client *guests, int count, const int *gifts);
+tern_status tern_boot_fd_pass_send(struct tern_fd_pass_client *clients, int count, const int *fds);
 
 /* Client: connect as rank to the socket of the rank host, and receive the descriptors, which are close-on-exec. */
 tern_status tern_boot_fd_pass_receive(const struct tern_fd_pass_address *address, int host, int rank,
-                                      int gifts[TERN_FD_PASS_FDS]);
+                                      int fds[TERN_FD_PASS_FDS]);
 
 #endif

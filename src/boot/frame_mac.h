@@ -24,9 +24,9 @@ struct tern_frame_mac {
 };
 
 /* Write the tag of the next frame, which has len bytes, into the TERN_FRAME_MAC_BYTES bytes behind it. */
-void tern_boot_frame_mac_write(struct tern_frame_mac *seal, unsigned char *frame, size_t len);
+void tern_boot_frame_mac_write(struct tern_frame_mac *mac, unsigned char *frame, size_t len);
 
 /* Return whether the next frame, which has len bytes, is followed by its tag. The tag is overwritten in any case. */
-bool tern_boot_frame_mac_check(struct tern_frame_mac *seal, unsigned char *frame, size_t len);
+bool tern_boot_frame_mac_check(struct tern_frame_mac *mac, unsigned char *frame, size_t len);
 
 #endif

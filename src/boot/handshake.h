@@ -55,27 +55,27 @@ enum tern_handshake_step {
 tern_status tern_boot_handshake_draw(uint8_t random[TERN_HANDSHAKE_RANDOM]);
 
 /* Set the address and port of rank 0's side. Returns false if hub is neither an IPv4 nor an IPv6 address. */
-bool tern_boot_handshake_place(struct tern_handshake *greet, const struct sockaddr_storage *hub);
+bool tern_boot_handshake_place(struct tern_handshake *hs, const struct sockaddr_storage *hub);
 
 /* Compute the tag of a step. */
-uint64_t tern_boot_handshake_tag(const struct tern_handshake *greet, enum tern_handshake_step step);
+uint64_t tern_boot_handshake_tag(const struct tern_handshake *hs, enum tern_handshake_step step);
 
 /* Encode and decode HELLO. Decoding sets node and node_random and zeroes hub_random; it returns false if the bytes are
  * not a valid HELLO. */
-void tern_boot_handshake_hello(const struct tern_handshake *greet, uint8_t out[TERN_HANDSHAKE_HELLO]);
-bool tern_boot_handshake_read_hello(struct tern_handshake *greet, const uint8_t bytes[TERN_HANDSHAKE_HELLO]);
+void tern_boot_handshake_hello(const struct tern_handshake *hs, uint8_t out[TERN_HANDSHAKE_HELLO]);
+bool tern_boot_handshake_read_hello(struct tern_handshake *hs, const uint8_t bytes[TERN_HANDSHAKE_HELLO]);
 
 /* Encode and decode WELCOME. Decoding sets hub_random; it returns false if the bytes are not a valid WELCOME. */
-void tern_boot_handshake_welcome(const struct tern_handshake *greet, uint8_t out[TERN_HANDSHAKE_WELCOME]);
-bool tern_boot_handshake_read_welcome(struct tern_handshake *greet, const uint8_t bytes[TERN_HANDSHAKE_WELCOME]);
+void tern_boot_handshake_welcome(const struct tern_handshake *hs, uint8_t out[TERN_HANDSHAKE_WELCOME]);
+bool tern_boot_handshake_read_welcome(struct tern_handshake *hs, const uint8_t bytes[TERN_HANDSHAKE_WELCOME]);
 
 /* Encode CONFIRM or ACCEPTED; and return whether bytes are the valid message of that step. */
-void tern_boot_handshake_say(const struct tern_handshake *greet, enum tern_handshake_step step,
+void tern_boot_handshake_say(const struct tern_handshake *hs, enum tern_handshake_step step,
                              uint8_t out[TERN_HANDSHAKE_TAG]);
-bool tern_boot_handshake_is(const struct tern_handshake *greet, enum tern_handshake_step step,
+bool tern_boot_handshake_is(const struct tern_handshake *hs, enum tern_handshake_step step,
                             const uint8_t bytes[TERN_HANDSHAKE_TAG]);
 
 /* Derive the keys of the connection for the side of rank 0 (is_hub) or of the node. */
-void tern_boot_handshake_keys(const struct tern_handshake *greet, bool is_hub, struct tern_frame_io_keys *keys);
+void tern_boot_handshake_keys(const struct tern_handshake *hs, bool is_hub, struct tern_frame_io_keys *keys);
 
 #endif
