@@ -1,7 +1,7 @@
-/* link.h: sending flits and credits over a link, and taking what comes.
+/* link.h: sending flits and credits over a link, and receiving them.
  *
- * A flit on its way is a word of 32 bits: that there is one, whether it is the head, its VC, its packet. A credit is a
- * byte: its VC, plus 1. Columns of a row are the inner ports of the router, then the nodes' ends of their cables.
+ * A flit in flight is a 32-bit word: a valid bit, a head bit, the VC and the packet number. A credit is a byte: the VC
+ * plus 1. The columns of a row are the inner ports of the router, followed by the nodes' ends of their cables.
  */
 #ifndef SIM_LINK_H
 #define SIM_LINK_H
@@ -11,10 +11,11 @@
 #define SIM_FLIT 1u
 #define SIM_FLIT_HEAD 2u
 
-/* What the functions below need of the network, in registers: stores into slots could otherwise change it. */
+/* The fields of the network that the functions below need. A copy by value stays in registers, because the compiler
+ * must assume that a store into a slot could change the originals. */
 struct sim_reach {
-    uint32_t mask;  /* slots minus one */
-    uint32_t limit; /* the first cycle beyond them */
+    uint32_t mask;  /* number of slots minus one */
+    uint32_t limit; /* first cycle after the last slot */
 };
 
 static inline struct sim_reach sim_reach_of(const struct sim_worker *worker)
@@ -22,7 +23,7 @@ static inline struct sim_reach sim_reach_of(const struct sim_worker *worker)
     return (struct sim_reach){ worker->sim->slot_mask, worker->limit };
 }
 
-/* A flit other than the head. */
+/* Return the word for a body flit of a packet. */
 static inline uint32_t sim_flit(unsigned vc, uint32_t packet)
 {
     return packet << 6 | vc << 2 | SIM_FLIT;
@@ -48,7 +49,7 @@ static inline void sim_link_put_credit(struct sim_reach reach, const struct sim_
     port->far_credit[(size_t)(due & reach.mask) * port->credit_step] = (uint8_t)(vc + 1);
 }
 
-/* Keep back what is due beyond the slots. */
+/* Hold back a flit or a credit that is due after the last slot. */
 static inline void sim_link_hold_flit(struct sim_router *router, unsigned port, uint32_t flit)
 {
     sim_queue_push(&router->held_at[port].flits, flit);
@@ -61,11 +62,12 @@ static inline void sim_link_hold_credit(struct sim_router *router, unsigned port
     router->held |= 1ull << port;
 }
 
-/* Have what a router holds back in the cache soon. Then put into slots what of it is now due before the limit. */
+/* sim_link_fetch prefetches the flits and credits that a router holds back. sim_link_release stores those that are now
+ * due before the limit into their slots. */
 void sim_link_fetch(const struct sim_router *router);
 void sim_link_release(struct sim_worker *worker, struct sim_router *router);
 
-/* The first cycle from `at` on in which the link of port is free, taken. */
+/* Reserve the first cycle from `at` on in which the link is free, and return it. */
 static inline uint32_t sim_link_turn(uint32_t *link_free, uint32_t at)
 {
     uint32_t turn = *link_free > at ? *link_free : at;
@@ -88,7 +90,8 @@ static inline void sim_link_flit(struct sim_router *router, struct sim_reach rea
         sim_link_hold_flit(router, out, flit);
 }
 
-/* The same for a credit, against the direction of the flits that come in. */
+/* Send a credit over a router's input, opposite to the direction of the flits, in the first cycle from `at` on in which
+ * the link is free. */
 static inline void sim_link_credit(struct sim_router *router, struct sim_reach reach, unsigned in, uint32_t at,
                                    unsigned vc)
 {
@@ -101,13 +104,13 @@ static inline void sim_link_credit(struct sim_router *router, struct sim_reach r
         sim_link_hold_credit(router, in, vc);
 }
 
-/* The row of a router for a cycle. */
+/* Return the row of a router for cycle now. */
 static inline uint8_t *sim_row(const struct sim *sim, const struct sim_router *router, uint32_t now)
 {
     return router->rows + (size_t)(now & sim->slot_mask) * sim->row_bytes;
 }
 
-/* The set of columns of a row, counted from `first` on, that have a flit. */
+/* Return the set of columns from `first` on that contain a flit. Bit 0 is column `first`. */
 static inline uint64_t sim_row_flits(const uint8_t *row, unsigned first, unsigned count)
 {
     const uint32_t *slot = (const uint32_t *)(const void *)row + first;
@@ -118,7 +121,7 @@ static inline uint64_t sim_row_flits(const uint8_t *row, unsigned first, unsigne
     return set;
 }
 
-/* The same for credits; row is where credits begin. */
+/* Return the set of columns from `first` on that contain a credit. row points to the credits of the row. */
 static inline uint64_t sim_row_credits(const uint8_t *row, unsigned first, unsigned count)
 {
     uint64_t set = 0;
@@ -128,7 +131,7 @@ static inline uint64_t sim_row_credits(const uint8_t *row, unsigned first, unsig
     return set;
 }
 
-/* The slots of an outer port for a cycle. */
+/* Return the slot of an outer port for cycle now. */
 static inline uint32_t *sim_lane_flit(const struct sim *sim, const struct sim_router *router, unsigned port,
                                       uint32_t now)
 {
@@ -142,7 +145,7 @@ static inline uint8_t *sim_lane_credit(const struct sim *sim, const struct sim_r
            (now & sim->slot_mask);
 }
 
-/* Take what is in a slot. */
+/* Empty a slot and return its content. */
 static inline uint32_t sim_take_flit(uint32_t *slot)
 {
     uint32_t flit = *slot;

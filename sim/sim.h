@@ -1,22 +1,24 @@
 /* sim.h: the state of one simulated network.
  *
- * Routers have input-queued virtual channels (VCs) and are connected by links that carry one flit and, the other way,
- * one credit per cycle. Ports are numbered alike on both sides: input i and output i of a router are the two directions
- * of one cable, whose other end is another router's port or a node.
+ * Routers have input-queued virtual channels (VCs). Each link carries one flit per cycle in one direction and one
+ * credit per cycle in the opposite direction. Ports have the same numbers on both sides: input i and output i of a
+ * router are the two directions of one cable, and the other end of the cable is a port of another router or a node.
  *
- * Time is cut into windows no longer than the shortest link between two routers. Within a window routers do not see
- * each other, so each one is taken through all its cycles at once, in any order. A unit of routers (a group of a
- * dragonfly) goes through several windows, a span, as long as the links to other units take, while its state stays in
- * the cache; threads meet after each span.
+ * Time is divided into windows that are no longer than the shortest link between two routers. Routers cannot affect
+ * each other within a window, so each router is simulated through all cycles of the window at once, in any order. A
+ * unit of routers (a group of a dragonfly) is simulated through several windows, called a span, while its state stays
+ * in the cache. A span is as long as the shortest link to another unit. Threads synchronize after each span.
  *
- * A port has a slot for each of the next cycles, in which its other end puts the flit and the credit that come then.
- * When a flit leaves the switch, its turn on the link is known, so it goes to its slot at once; what is due beyond the
- * slots is held back and put there later. So a cycle costs a look at its slots, and what moves in it. Slots that are
- * filled from within the unit lie side by side in a row for each cycle, which is quick to read. Those that are filled
- * from elsewhere lie in a lane for each port, as a sender that comes by once in a span fills several cycles of it at a
- * time.
+ * A port has a slot for each of the next cycles. The other end of the cable stores the flit and the credit that arrive
+ * in a cycle into the slot of that cycle. When a flit leaves the switch, the cycle in which it will use the link is
+ * already known, so the flit is stored into its slot immediately. A flit or credit that is due after the last slot is
+ * held back and stored later. The cost of a cycle is therefore one scan of its slots plus the work for what moves.
+ * Slots that are filled from within the unit are stored next to each other in one row per cycle, which is fast to scan.
+ * Slots that are filled from other units are stored in one lane per port, because such a sender runs once per span and
+ * fills several cycles at a time.
  *
- * A flit is not stored. A buffer is a count of flits and a ring of packets, as packets never interleave within a VC.
+ * Flits are not stored individually. A buffer is a count of flits and a ring of packets, because the packets in a VC
+ * never interleave.
  */
 #ifndef SIM_SIM_H
 #define SIM_SIM_H
@@ -34,88 +36,89 @@
 #define SIM_MAX_PORTS 64
 #define SIM_MAX_VCS 16
 #define SIM_NONE UINT32_MAX
-#define SIM_FREE UINT16_MAX /* an output VC that no input VC owns */
+#define SIM_FREE UINT16_MAX /* owner of an output VC that no input VC holds */
 
 enum sim_vc_state { SIM_VC_IDLE, SIM_VC_WAITING, SIM_VC_ACTIVE };
 
 /* An input VC. */
 struct sim_in_vc {
-    uint32_t flit;        /* of the first packet in the buffer, as it is sent */
-    uint16_t head, tail;  /* of the ring of packets in the buffer, ever growing */
-    uint16_t flits;       /* in the buffer */
-    uint8_t  state;       /* of the first packet: waiting for an output VC, or active with one */
-    uint8_t  out, out_vc; /* that one */
-    uint8_t  sent, size;  /* flits of the first packet that have left, and that it has */
-    uint8_t  got;         /* flits of the last packet that have come */
+    uint32_t flit;        /* the first packet's flits as they are sent on the link (link.h) */
+    uint16_t head, tail;  /* positions in the ring of packets; they only grow */
+    uint16_t flits;       /* number of flits in the buffer */
+    uint8_t  state;       /* of the first packet (enum sim_vc_state): waiting for an output VC, or holding one */
+    uint8_t  out, out_vc; /* the output port and output VC of the first packet */
+    uint8_t  sent, size;  /* flits of the first packet that have left, and its total number of flits */
+    uint8_t  got;         /* flits of the last packet that have arrived */
 };
 _Static_assert(sizeof(struct sim_in_vc) == 16, "four to a cache line");
 
-/* An output VC: what this router knows of the buffer at the other end. */
+/* An output VC: this router's view of the buffer at the other end of the link. */
 struct sim_out_vc {
     uint16_t credits;
     uint16_t owner;   /* the input VC whose packet it carries, or SIM_FREE */
-    uint16_t turn;    /* the input VC that got it last */
-    uint16_t waiting; /* input VCs that ask for it */
+    uint16_t turn;    /* the input VC that held this output VC last, for the round-robin arbiter */
+    uint16_t waiting; /* number of input VCs that request it */
 };
 
 /* One end of a cable. */
 struct sim_port {
     /* the switch */
-    _Alignas(64) uint64_t asks;          /* outputs that the ready VCs of this input ask for */
+    _Alignas(64) uint64_t asks;          /* outputs that the ready VCs of this input request */
     uint16_t ready;                      /* VCs of this input that have a flit, an output VC and a credit */
-    uint8_t  in_turn, out_turn, vc_turn; /* what the input's, the output's and the VCs' arbiter chose last */
-    uint32_t used;                       /* output: credits in use, of all VCs */
+    uint8_t  in_turn, out_turn, vc_turn; /* last choices of the input, output and VC arbiters (round robin) */
+    uint32_t used;                       /* output: credits in use, summed over all VCs */
     /* the link */
     uint32_t link_free;   /* first cycle in which the output can send a flit */
     uint32_t credit_free; /* first cycle in which the input can send a credit */
-    uint8_t *far_flit;    /* the first slots of the other end */
+    uint8_t *far_flit;    /* the slots of the other end, for cycle 0 */
     uint8_t *far_credit;
-    uint16_t flit_step, credit_step;   /* bytes from there to those of the next cycle */
-    uint16_t flit_delay, credit_delay; /* from being sent to being used */
-    uint64_t sent;                     /* flits for the output link while measuring */
+    uint16_t flit_step, credit_step;   /* bytes from the slot of one cycle to that of the next */
+    uint16_t flit_delay, credit_delay; /* cycles from sending to use at the other end */
+    uint64_t sent;                     /* flits sent on the output link during the measurement */
 };
 _Static_assert(sizeof(struct sim_port) == 64, "one cache line");
 
-/* What a port has to send beyond the slots of the other end. */
+/* Flits and credits of a port that are due after the last slot of the other end. */
 struct sim_held {
     struct sim_queue flits, credits;
 };
 
 struct sim_router {
-    uint64_t           ready;     /* input ports with a VC that is ready */
+    uint64_t           ready;     /* input ports with at least one ready VC */
     uint64_t           terminals; /* ports that lead to nodes */
-    uint64_t           backlog;   /* those whose node's sink has flits to take */
+    uint64_t           backlog;   /* terminal ports whose node has flits waiting for its sink */
     uint64_t           held;      /* ports that hold back flits or credits */
-    uint64_t           outer;     /* ports whose slots are lanes, on a dragonfly those that lead out of the unit */
-    uint8_t           *rows;      /* slots of the other ports and of nodes' ends of cables, a row for each cycle */
-    uint8_t           *lanes;     /* slots of outer ports, a lane for each */
+    uint64_t           outer; /* ports whose slots are in lanes; on a dragonfly, the ports that lead out of the unit */
+    uint8_t           *rows;  /* slots of all other ports and of the nodes' ends of the cables, one row per cycle */
+    uint8_t           *lanes; /* slots of the outer ports, one lane per port */
     struct sim_port   *port;
-    struct sim_in_vc  *in;            /* [port << shift | vc] */
-    struct sim_out_vc *out;           /* the same */
-    uint32_t          *ring;          /* packets in buffers: [(port << shift | vc) << ring_shift | position] */
-    uint64_t          *waiting;       /* for each output VC the input VCs that ask for it, words_per_set words */
-    uint64_t          *pending;       /* output VCs that are free and asked for */
-    uint64_t          *undecided;     /* input VCs whose first packet waits, and may yet go round */
-    struct sim_node   *node;          /* the node at port 0, if there is one; the others follow */
-    struct sim_held   *held_at;       /* [port] what is held back */
-    uint64_t           pending_words; /* which words of pending are not 0 */
-    uint64_t           random;
-    uint32_t           index;
-    uint32_t           group; /* of a dragonfly */
-    uint32_t           place; /* within the group */
-    uint8_t            link_class[SIM_MAX_PORTS];
+    struct sim_in_vc  *in;      /* [port << shift | vc] */
+    struct sim_out_vc *out;     /* [port << shift | vc] */
+    uint32_t          *ring;    /* packets in the buffers: [(port << shift | vc) << ring_shift | position] */
+    uint64_t          *waiting; /* for each output VC, the set of input VCs that request it, words_per_set words each */
+    uint64_t          *pending; /* set of output VCs that are free and requested */
+    uint64_t *undecided;   /* set of input VCs whose first packet is waiting and may still take a non-minimal route */
+    struct sim_node *node; /* the node at port 0, if any; the router's other nodes follow */
+    struct sim_held *held_at;       /* [port] flits and credits that are held back */
+    uint64_t         pending_words; /* bit i is set if word i of pending is not 0 */
+    uint64_t         random;
+    uint32_t         index;
+    uint32_t         group; /* dragonfly: the group of this router */
+    uint32_t         place; /* dragonfly: the index of this router within the group */
+    uint8_t          link_class[SIM_MAX_PORTS];
 };
 
-/* The packet of one VC that a sink is taking. */
+/* The packet that a sink is receiving on one VC. */
 struct sim_arrival {
-    uint32_t head_at; /* cycle in which the head was taken */
-    uint32_t offsets; /* sum of the cycles after that, of all flits */
-    uint16_t taken;   /* flits */
+    uint32_t head_at; /* cycle in which the sink consumed the head flit */
+    uint32_t offsets; /* sum over all flits of the cycles after head_at in which they were consumed */
+    uint16_t taken;   /* flits consumed so far */
     uint16_t size;
-    uint16_t acked; /* flits of a packet of RDRP credits, which passes data that waits for a slow sink on the same VC */
+    uint16_t
+        acked; /* flits received of an RDRP credit packet, which overtakes data waiting for a slow sink on the same VC */
 };
 
-/* What a node has to send back to the source of packets: credits of RDRP, and BECN for packets with FECN. */
+/* What a node owes the source of packets it received: RDRP credits, and one BECN for each packet with FECN. */
 struct sim_debt {
     uint32_t to;
     uint32_t credits, marks;
@@ -123,54 +126,54 @@ struct sim_debt {
 };
 
 struct sim_node {
-    struct sim_port     side; /* this end of the cable to the router */
-    struct sim_router  *router;
-    uint64_t            random;
+    struct sim_port    side; /* the node's end of the cable to the router */
+    struct sim_router *router;
+    uint64_t           random;
     /* the source */
-    uint32_t            packet;               /* being sent; its flits so far: */
-    uint8_t             sent, size, vc;       /* size 0: none */
-    bool                silent;               /* takes up no packet */
-    uint16_t            credits[SIM_MAX_VCS]; /* of the router's buffers */
-    uint32_t            head_at, offsets;     /* cycle of the head, and sum of the cycles after that of all flits */
-    uint64_t            next_at;              /* cycle in which the next packet is made */
-    uint32_t            fixed;                /* the one destination; SIM_NONE: drawn for each packet */
-    uint32_t            turn;                 /* all to all: distance of the next destination */
+    uint32_t           packet;         /* the packet that is being sent */
+    uint8_t            sent, size, vc; /* flits of that packet sent so far, and its size (0: no packet is being sent) */
+    bool               silent;         /* the source starts no more packets */
+    uint16_t           credits[SIM_MAX_VCS]; /* per VC, free flits in the router's buffer */
+    uint32_t           head_at, offsets; /* cycle of the head flit, and the sum over all flits of the cycles after it */
+    uint64_t           next_at;          /* cycle in which the next packet is generated */
+    uint32_t           fixed; /* the only destination, or SIM_NONE if a destination is drawn for each packet */
+    uint32_t           turn;  /* all-to-all: distance to the next destination */
     /* the sink */
-    uint32_t            port;              /* of the router */
-    uint32_t            slow;              /* cycles that it takes for a flit */
-    uint32_t            free_at;           /* first cycle in which it can take one */
-    uint32_t            period_ejected;    /* flits within the iteration */
-    uint64_t            injected, ejected; /* flits while measuring */
-    struct sim_arrival *arrival;           /* [vc] */
-    struct sim_queue    backlog;           /* flits that have come and wait, if it is slow */
+    uint32_t           port;              /* the router's port */
+    uint32_t           slow;              /* cycles that the sink needs per flit */
+    uint32_t           free_at;           /* first cycle in which the sink can consume a flit */
+    uint32_t           period_ejected;    /* flits consumed within the iteration */
+    uint64_t           injected, ejected; /* flits during the measurement */
+    struct sim_arrival *arrival;          /* [vc] */
+    struct sim_queue    backlog;          /* slow sink: flits that have arrived and wait to be consumed */
     /* congestion control */
-    uint32_t            becn, becn_at; /* the counter, and when it was right */
-    uint32_t            tokens;        /* towards the next flit while throttled */
-    uint32_t            outstanding;   /* packets not known to have arrived */
+    uint32_t            becn, becn_at; /* the BECN counter, and the cycle for which its value is valid */
+    uint32_t            tokens;        /* saved towards the next flit while the source is throttled */
+    uint32_t            outstanding;   /* packets that are not known to have arrived */
     uint32_t            debts, debt_room;
-    struct sim_debt    *debt; /* one for each source, oldest first */
-    /* sim_send: packets that wait, and where to */
+    struct sim_debt    *debt; /* one entry per source, oldest first */
+    /* sim_send: number of packets to send, and their destination */
     uint32_t            made, made_for;
 };
 
-/* What a network is made of. Filled by the topology. */
+/* The dimensions of a network. Written by the topology. */
 struct sim_shape {
     uint32_t nodes, routers;
-    unsigned ports;     /* of each router */
-    unsigned terminals; /* nodes are at ports below this, of routers that have any */
-    unsigned inner;     /* ports from this one on have lanes for slots; not those of nodes */
+    unsigned ports;     /* per router */
+    unsigned terminals; /* the nodes of a router are at ports below this number */
+    unsigned inner;     /* ports from this number on that do not lead to nodes have their slots in lanes */
     unsigned vcs;
-    uint32_t unit; /* routers of a unit stay together */
+    uint32_t unit; /* number of routers per unit; one worker simulates all routers of a unit */
 };
 
 struct sim_worker {
-    _Alignas(64) struct sim *sim;       /* no cache line belongs to two workers */
-    uint32_t                limit;      /* first cycle that is beyond the slots in this span */
-    uint32_t                first, end; /* routers */
+    _Alignas(64) struct sim *sim;       /* aligned so that no two workers share a cache line */
+    uint32_t                limit;      /* first cycle after the last slot in this span */
+    uint32_t                first, end; /* range of routers */
     struct sim_packet_stock stock;
     struct sim_stats        stats;
-    uint32_t               *sent_to; /* [node] flits for it that sources took up within the iteration */
-    pthread_t               thread;
+    uint32_t *sent_to; /* [node] flits for this destination whose packets were started within the iteration */
+    pthread_t thread;
 };
 
 struct sim_topology;
@@ -186,36 +189,36 @@ struct sim {
     struct sim_packet_pool     pool;
     struct sim_traffic        *traffic;
     void                      *map; /* the topology's own tables */
-    /* for the hot paths */
-    unsigned                   shift; /* log2 of VC slots per port */
+    /* copies for the hot paths */
+    unsigned                   shift; /* log2 of the number of VC entries per port */
     unsigned                   vcs;
-    unsigned                   ring_shift;    /* log2 of the ring of packets of a buffer */
-    unsigned                   words_per_set; /* of a set of input VCs */
+    unsigned                   ring_shift;    /* log2 of the size of a buffer's packet ring */
+    unsigned                   words_per_set; /* words in a set of input VCs */
     uint32_t                   buffer;
-    uint32_t                   slot_mask;  /* cycles that slots reach, minus one */
-    uint32_t                   row_bytes;  /* of a row: flits of inner ports and nodes, then credits of both */
-    uint32_t                   credits_at; /* where credits begin in it */
-    unsigned                   inner;      /* ports below this have a column in rows, where nodes follow */
-    uint32_t                   lane_bytes; /* of a lane: flits, then credits */
+    uint32_t                   slot_mask;  /* number of cycles that the slots cover, minus one */
+    uint32_t                   row_bytes;  /* bytes per row: flits of inner ports and nodes, then credits of both */
+    uint32_t                   credits_at; /* offset of the credits within a row */
+    unsigned                   inner; /* ports below this number have a column in the rows; the nodes' columns follow */
+    uint32_t                   lane_bytes; /* bytes per lane: flits, then credits */
     uint32_t                   speed;      /* thousandths of a step per cycle */
     uint32_t                   credit_delay;
-    uint32_t                   whole;     /* cut-through: credits that a packet needs to go on; else 0 */
-    bool                       measuring; /* packets that sources take up now count */
-    bool                       late;      /* packets are routed at the front of a buffer */
-    bool                       again;     /* and again while they wait there */
+    uint32_t                   whole; /* cut-through: credits that a packet needs before it can proceed; otherwise 0 */
+    bool                       measuring; /* packets that are started now are counted in the results */
+    bool                       late;      /* packets are routed when they reach the front of a buffer */
+    bool                       again;     /* packets are routed again while they wait at the front */
     bool                       fecn, rdrp;
-    uint32_t                  *seen; /* ugal_g: credits in use on each port, at the beginning of the window */
+    uint32_t                  *seen; /* ugal_g: credits in use on each port at the start of the window */
     /* time */
     uint32_t                   now;
-    uint32_t                   window; /* cycles that a router can run alone */
-    uint32_t                   span;   /* and that a unit can */
+    uint32_t                   window; /* cycles that a router can be simulated independently */
+    uint32_t                   span;   /* cycles that a unit can be simulated independently */
     /* threads */
     struct sim_worker         *worker;
     unsigned                   workers;
     pthread_barrier_t          barrier;
     uint32_t                   until;
-    bool                       quit, running; /* running: there are threads beside this one */
-    /* memory that is freed at the end */
+    bool                       quit, running; /* running: worker threads exist besides the calling thread */
+    /* memory that sim_close frees */
     struct sim_port           *ports;
     struct sim_in_vc          *ins;
     struct sim_out_vc         *outs;
@@ -225,41 +228,44 @@ struct sim {
     uint8_t                   *rows, *lanes;
 };
 
-/* Make a network as config says; config must live as long. TERN_ERR_ARG: parameters that do not fit together, which the
- * detail names. TERN_ERR_NOMEM: too large for the memory that is left. */
+/* Create a network from config, which must remain valid until sim_close. Returns TERN_ERR_ARG if parameters are
+ * inconsistent (the detail names them), and TERN_ERR_NOMEM if the network does not fit into the available memory. */
 tern_status sim_open(struct sim **out, const struct sim_config *config);
 void        sim_close(struct sim *sim);
 
-/* Run until a cycle, with all threads. */
+/* Simulate up to cycle `until` with all threads. */
 void sim_advance(struct sim *sim, uint32_t until);
 
-/* Have a node send packets to another, beside its traffic; packets of one destination wait at a time. For tests. */
+/* Make a node send packets to another node in addition to its traffic. A node can have packets for only one destination
+ * pending at a time. For tests. */
 void sim_send(struct sim *sim, uint32_t from, uint32_t to, uint32_t packets);
 
-/* Begin to count for the results, and end: packets that were taken up between count for latencies whenever they arrive.
- * Sources go on after the end, so that the last of these packets meet the same traffic as the others. */
+/* sim_measure starts the measurement and sim_measured ends it. Packets that are started in between count for the
+ * latencies whenever they arrive. Sources continue to send after the end, so that the last measured packets meet the
+ * same traffic as the others. */
 void sim_measure(struct sim *sim);
 void sim_measured(struct sim *sim);
 
-/* Make all sources silent: they take up no more packets. */
+/* Make all sources silent: they start no more packets. */
 void sim_silence(struct sim *sim);
 
-/* Flits that a port has counted as sent, but that wait for their turn on the link. */
+/* Return the number of flits that a port has counted as sent but that still wait for their cycle on the link. */
 static inline uint32_t sim_waiting(const struct sim *sim, const struct sim_port *port)
 {
     return port->link_free > sim->now ? port->link_free - sim->now : 0;
 }
 
-/* Packets that count and have not arrived. */
+/* Return the number of measured packets that have not arrived yet. */
 uint64_t sim_unmeasured(const struct sim *sim);
 
-/* Flits that sources sent, switches passed on and sinks took, since the beginning. */
+/* Return the number of flit movements since the start: flits sent by sources, passed through switches and consumed by
+ * sinks. */
 uint64_t sim_moves(const struct sim *sim);
 
-/* Flits that have left their source and have not been taken by a sink. */
+/* Return the number of flits that have left their source and have not been consumed by a sink. */
 uint64_t sim_in_flight(const struct sim *sim);
 
-/* Sums over all workers, to be given back with sim_stats_free. */
+/* Sum the statistics of all workers into out. The caller releases out with sim_stats_free. */
 tern_status sim_totals(const struct sim *sim, struct sim_stats *out);
 
 #endif
