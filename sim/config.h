@@ -1,4 +1,4 @@
-/* config.h: the parameters of a run as a struct, filled from defaults, configuration files and the command line. */
+/* config.h: the parameters of a run as a struct, filled from the defaults, configuration files and the command line. */
 #ifndef SIM_CONFIG_H
 #define SIM_CONFIG_H
 
@@ -19,7 +19,7 @@ struct sim_config {
 #undef SIM_PARAM
 };
 
-/* Indices of CHOICE words. */
+/* Values of the CHOICE parameters: indices into the words of their ranges. */
 enum { SIM_DRAGONFLY, SIM_TORUS, SIM_FATTREE, SIM_SINGLE };
 enum { SIM_MIN, SIM_VALIANT, SIM_UGAL, SIM_UGAL_G, SIM_PAR };
 enum { SIM_WORMHOLE, SIM_CUT_THROUGH };
@@ -34,30 +34,34 @@ enum { SIM_PER_PACKET, SIM_PER_FLIT };
 enum { SIM_SEEN_SINK, SIM_SEEN_ARRIVAL };
 enum { SIM_STEADY, SIM_CYCLES };
 
-/* One row of the list, for tables. Numbers are written as they are read; a text is as it was given. */
+/* One parameter of config.def, for printing. A number is written in the form in which it is read; a text is written as
+ * it was given. */
 struct sim_param_info {
     const char *name, *type, *fallback, *range, *section, *meaning;
 };
 
-/* Fill config with the defaults. To be given back with sim_config_free. */
+/* Fill config with the defaults. The caller releases config with sim_config_free. */
 void sim_config_init(struct sim_config *config);
 void sim_config_free(struct sim_config *config);
 
-/* Set one parameter. TERN_ERR_ARG: no such parameter, or a value outside its range; the detail names both. */
+/* Set one parameter. Returns TERN_ERR_ARG if there is no such parameter or if the value is out of range; the detail
+ * names the parameter and the range. */
 tern_status sim_config_set(struct sim_config *config, const char *name, const char *value);
 
-/* Set from text "name=value". */
+/* Set one parameter from a text of the form "name=value". */
 tern_status sim_config_assign(struct sim_config *config, const char *text);
 
-/* Set from a file of lines "name = value", where # begins a comment. The detail names file and line. */
+/* Set parameters from a file with lines of the form "name = value"; # begins a comment. The detail of an error names
+ * the file and the line. */
 tern_status sim_config_read(struct sim_config *config, const char *path);
 
-/* The number of parameters, row i of the list, and the value of parameter i as text (cut where size is too small). */
+/* Return the number of parameters, the description of parameter i, and the value of parameter i as text, which is
+ * truncated to size bytes. */
 size_t                sim_config_count(void);
 struct sim_param_info sim_config_row(size_t i);
 void                  sim_config_value(const struct sim_config *config, size_t i, char *text, size_t size);
 
-/* Explain all parameters. */
+/* Print a description of all parameters. */
 void sim_config_list(FILE *to);
 
 #endif

@@ -1,47 +1,50 @@
-/* congestion.h: FECN/BECN and RDRP, where sources, switches and sinks meet them.
+/* congestion.h: the congestion control FECN/BECN and RDRP, as called by sources, switches and sinks.
  *
- * FECN/BECN: as a packet's head leaves a switch, the packet is marked with a probability that rises with the occupancy
- * of the queue at the other end of the link. Its receiver sets BECN on one packet that it sends back to the source for
- * each marked one; where it sends it nothing, the source never knows. A packet with BECN raises the counter of the node
- * that receives it, one without lowers it, and so does time. The share of cycles in which a node may inject falls
- * linearly from 1 to 0 as the counter rises to its limit.
+ * FECN/BECN: when the head of a packet leaves a switch, the switch marks the packet (FECN) with a probability that
+ * rises with the occupancy of the queue at the other end of the link. For each marked packet, the receiver sets BECN on
+ * one packet that it sends back to the source. If the receiver sends nothing to that source, the source never learns of
+ * the congestion. A node that receives a packet with BECN increases its counter. A packet without BECN decreases the
+ * counter, and so does the passing of time. The fraction of cycles in which a node may inject falls linearly from 1 to
+ * 0 as the counter rises to its limit.
  *
- * RDRP: a node may have c packets outstanding. As a sink takes a packet, it owes its source a credit, which goes with
- * the next packet to that node. A node that cannot send one (it has no credit left itself, or nothing to send, or sends
- * elsewhere for long) sends the credits in a packet of their own, as the receiver of the protocol sends its gets; such
- * packets need no credit, and sinks take them at once.
+ * RDRP: a node may have c packets outstanding. When a sink consumes a packet, its node owes the source a credit, which
+ * is piggy-backed on the next packet to that source. A node that cannot send such a packet (because it has no credit
+ * left itself, has nothing to send, or sends to other nodes for a long time) returns the credits in a packet of their
+ * own, just as a receiver in the real protocol sends its gets. Credit packets need no credit, and sinks consume them
+ * immediately.
  */
 #ifndef SIM_CONGESTION_H
 #define SIM_CONGESTION_H
 
 #include "sim.h"
 
-/* Mark a packet whose head leaves a switch, maybe. */
+/* Mark a packet whose head leaves a switch, with the probability that FECN prescribes. */
 void sim_congestion_mark(const struct sim *sim, struct sim_router *router, const struct sim_port *output,
                          const struct sim_out_vc *to, struct sim_packet *packet);
 
-/* Whether a node that has a flit to send may do so in this cycle, as BECN says. Asked once in each such cycle. */
+/* Return whether BECN lets a node send its next flit in this cycle. The caller must ask exactly once in each cycle in
+ * which the node has a flit to send. */
 bool sim_congestion_may_send(const struct sim *sim, struct sim_node *node, uint32_t now);
 
-/* It sends it; node->sent is still without it. */
+/* Account for a flit that a node sends. The caller must not yet have counted the flit in node->sent. */
 void sim_congestion_sent(const struct sim *sim, struct sim_node *node);
 
-/* Whether a node should return credits in a packet of their own now, and to which; may_send: it could send a packet of
- * data. */
+/* Return whether a node should return credits in a packet of their own now, and store the destination in *to. may_send
+ * tells whether the node could send a data packet instead. */
 bool sim_congestion_must_return(const struct sim *sim, const struct sim_node *node, bool may_send, uint32_t now,
                                 uint32_t *to);
 
-/* A packet is about to be sent: give it what its node owes the target. */
+/* Attach the credits and the BECN mark that a node owes the target to a packet that the node is about to send. */
 void sim_congestion_leave(struct sim_node *node, struct sim_packet *packet);
 
-/* A marked packet is seen by its target. */
+/* Record that the target of a marked packet has seen the mark. */
 void sim_congestion_seen(struct sim_node *node, const struct sim_packet *packet, uint32_t now);
 
-/* Whether RDRP credits have been lost: no flit is in the network, no node is about to send one, no node owes a credit,
- * and yet a node waits for credits. Nothing can move any more. */
+/* Return whether RDRP credits have been lost: no flit is in the network, no node is about to send one, no node owes a
+ * credit, and yet a node waits for credits. In this state nothing can move any more. */
 bool sim_congestion_starved(const struct sim *sim);
 
-/* A packet has been taken. */
+/* Account for a packet that the sink of a node has consumed. */
 void sim_congestion_arrive(const struct sim *sim, struct sim_node *node, const struct sim_packet *packet, uint32_t now);
 
 #endif

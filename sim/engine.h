@@ -1,13 +1,14 @@
-/* engine.h: threads that take the network through time. */
+/* engine.h: the worker threads that simulate the network. */
 #ifndef SIM_ENGINE_H
 #define SIM_ENGINE_H
 
 #include "sim.h"
 
-/* Decide how many workers there are and which routers each one has, and how long they can run without each other. */
+/* Set the number of workers, the range of routers of each worker, and the number of cycles that workers can run without
+ * synchronizing. */
 void sim_engine_divide(struct sim *sim);
 
-/* Start the workers of a network that is wired. */
+/* Start the workers. The caller must have connected all routers and nodes of the network. */
 tern_status sim_engine_open(struct sim *sim);
 void        sim_engine_close(struct sim *sim);
 

@@ -1,8 +1,9 @@
-/* packet.h: packets, and where unused ones are kept.
+/* packet.h: packets, and the pool of unused packets.
  *
- * All packets lie in one array, which is reserved for as many as the network's buffers hold and touched as far as it is
- * used. Each worker keeps a stock of unused numbers and takes the last one back first, so that a packet's memory is
- * warm. Stocks fill and empty by traffic from one worker to another; the pool evens them out in batches.
+ * All packets are in one array. The address space of the array is reserved for as many packets as the network's buffers
+ * can hold, but memory is touched only as far as the array is used. Each worker keeps a stock of unused packet numbers
+ * and reuses the most recently returned number first, because that packet is still in the cache. Traffic between
+ * workers fills some stocks and empties others; the pool balances them in batches.
  */
 #ifndef SIM_PACKET_H
 #define SIM_PACKET_H
@@ -13,32 +14,33 @@
 
 #include "base/status.h"
 
-#define SIM_PACKET_BITS 26 /* of the number of a packet */
+#define SIM_PACKET_BITS 26 /* width of a packet number */
 #define SIM_NO_VIA UINT16_MAX
 
 /* Bits of flags. */
 enum {
     SIM_FECN = 1,
     SIM_BECN = 2,
-    SIM_ACK = 4,        /* returns credits, is no data */
-    SIM_ROUND = 8,      /* goes a way round */
-    SIM_CROSSED = 16,   /* has left the group that it began in */
-    SIM_TURNED = 32,    /* was at the router that it went by way of */
-    SIM_LAST = 64,      /* has taken the global link to the group of its destination */
-    SIM_MEASURED = 128, /* its latency counts */
+    SIM_ACK = 4,        /* a packet that only returns credits and carries no data */
+    SIM_ROUND = 8,      /* takes a non-minimal route */
+    SIM_CROSSED = 16,   /* has left its source group */
+    SIM_TURNED = 32,    /* has reached its intermediate router or group */
+    SIM_LAST = 64,      /* has taken the global link to its destination group */
+    SIM_MEASURED = 128, /* its latency counts in the results */
 };
 
-/* Written by whoever has the head flit; lag by the source with the tail. */
+/* Written by the router or node that has the head flit; lag is written by the source when it sends the tail. */
 struct sim_packet {
     uint32_t source, target;
-    uint32_t born;        /* cycle in which it was made */
-    uint32_t queued;      /* cycles from then until its head was sent */
-    uint32_t lag;         /* sum of the cycles after that in which its flits were sent */
-    uint32_t undecided;   /* 1: it is on its minimal way, and may go round while it waits for its output VC */
-    uint16_t via;         /* the router or group that it goes by way of, or SIM_NO_VIA */
-    uint8_t  size;        /* flits */
-    uint8_t  credits;     /* of RDRP that it brings back */
-    uint8_t  out, out_vc; /* its way on from the router that has its head */
+    uint32_t born;   /* cycle in which the packet was generated */
+    uint32_t queued; /* cycles from born until the head flit was sent */
+    uint32_t lag;    /* sum over all flits of the cycles after the head in which they were sent */
+    uint32_t
+        undecided; /* 1: on its minimal route, but may switch to a non-minimal one while it waits for its output VC */
+    uint16_t via;  /* the intermediate router or group, or SIM_NO_VIA */
+    uint8_t  size; /* flits */
+    uint8_t  credits;     /* RDRP credits that it returns */
+    uint8_t  out, out_vc; /* next hop from the router that has the head flit */
     uint8_t  hops;
     uint8_t  flags;
 };
@@ -47,8 +49,8 @@ _Static_assert(sizeof(struct sim_packet) == 32, "two to a cache line");
 struct sim_packet_pool {
     struct sim_packet *packet;
     size_t             bytes;
-    uint32_t           room, fresh; /* packets of the array, and those that were ever used */
-    uint32_t          *spare;       /* returned by stocks that had too many */
+    uint32_t           room, fresh; /* size of the array, and number of packets that have ever been used */
+    uint32_t          *spare;       /* numbers returned by stocks that were full */
     uint32_t           spares;
     pthread_mutex_t    lock;
 };
@@ -59,7 +61,7 @@ struct sim_packet_stock {
     uint32_t                count;
 };
 
-/* room is the number of packets that can exist at a time. */
+/* room is the maximum number of packets that exist at the same time. */
 tern_status sim_packet_pool_open(struct sim_packet_pool *pool, uint64_t room);
 void        sim_packet_pool_close(struct sim_packet_pool *pool);
 
@@ -69,7 +71,7 @@ void        sim_packet_stock_close(struct sim_packet_stock *stock);
 #define SIM_STOCK_BATCH 1024u
 #define SIM_STOCK_ROOM (8 * SIM_STOCK_BATCH)
 
-/* Take a batch from the pool, or give one back. */
+/* Move a batch from the pool to the stock, or from the stock to the pool. */
 void sim_packet_stock_fill(struct sim_packet_stock *stock) __attribute__((cold, noinline));
 void sim_packet_stock_drain(struct sim_packet_stock *stock) __attribute__((cold, noinline));
 

@@ -1,4 +1,4 @@
-/* progress.h: a line on the terminal while a run goes on. */
+/* progress.h: a progress line on the terminal. */
 #ifndef SIM_PROGRESS_H
 #define SIM_PROGRESS_H
 
@@ -8,16 +8,16 @@ struct sim_progress {
     bool     show;
     int64_t  start, drawn; /* nanoseconds */
     uint32_t drawn_cycle;
-    double   rate; /* cycles per second, lately */
+    double   rate; /* recent cycles per second */
 };
 
-/* Begin; nothing is shown if standard error is no terminal or quiet is set. */
+/* Initialize the progress line. Nothing is shown if standard error is not a terminal or if quiet is set. */
 void sim_progress_begin(struct sim_progress *progress, bool quiet);
 
-/* As struct sim_watch wants it. */
+/* Update the line. The signature is that of struct sim_watch. */
 void sim_progress_tell(void *self, const struct sim *sim, const char *what, uint32_t until);
 
-/* Remove the line. */
+/* Erase the line. */
 void sim_progress_end(struct sim_progress *progress);
 
 #endif

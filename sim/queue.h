@@ -8,10 +8,11 @@
 
 struct sim_queue {
     uint32_t *word;
-    uint32_t  head, tail, room; /* ever-growing positions; room is a power of two, or 0 */
+    uint32_t  head, tail, room; /* head and tail only grow; room is a power of two, or 0 */
 };
 
-/* Make the ring twice as large. Ends the program when there is no memory: a simulation cannot go on without a flit. */
+/* Double the size of the ring. Terminates the program if memory is exhausted, because a simulation cannot continue
+ * after losing a flit. */
 void sim_queue_grow(struct sim_queue *queue) __attribute__((cold, noinline));
 
 void sim_queue_free(struct sim_queue *queue);
@@ -33,13 +34,13 @@ static inline uint32_t sim_queue_pop(struct sim_queue *queue)
     return queue->word[queue->head++ & (queue->room - 1)];
 }
 
-/* Have the front in the cache soon. */
+/* Prefetch the front of the queue. */
 static inline void sim_queue_fetch(const struct sim_queue *queue)
 {
     __builtin_prefetch(&queue->word[queue->head & (queue->room - 1)]);
 }
 
-/* Word i from the front. */
+/* Return word i, counted from the front. */
 static inline uint32_t sim_queue_peek(const struct sim_queue *queue, uint32_t i)
 {
     return queue->word[(queue->head + i) & (queue->room - 1)];

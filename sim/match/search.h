@@ -1,15 +1,15 @@
-/* search.h: can a sender and a receiver choose match bits without knowing of each other? Paper 2, section 3.1, theorem
- * 2.
+/* search.h: can a sender and a receiver choose match bits independently of each other? See paper 2, section 3.1,
+ * theorem 2.
  *
- * A rendezvous that the network carries out alone lets the receiver fetch a message by a get whose match bits were
- * chosen when the receive was posted, and the sender expose it by a match list entry whose match and ignore bits were
- * chosen when the send was posted. All that a receiver knows is the tag asked for, its position, and the tag asked for
- * before. Each of these values has one bit: nine bits for the tags t1, t2 and * (any), positions 1 and 2, and none, t1,
- * t2 or * before. An entry takes a get if ((get ^ match) & ~ignore) == 0; entries are looked at in the order of the
- * sends, and each serves once.
+ * In a rendezvous that the network executes alone, the receiver fetches the message with a get whose match bits were
+ * chosen when the receive was posted, and the sender exposes the message with a match list entry whose match and ignore
+ * bits were chosen when the send was posted. The receiver knows only the requested tag, the position of the receive,
+ * and the tag of the preceding receive. Each of these values has one bit, nine bits in all: the tags t1, t2 and *
+ * (any), the positions 1 and 2, and none, t1, t2 or * for the preceding receive. An entry accepts a get if ((get ^
+ * match) & ~ignore) == 0. Entries are searched in the order of the sends, and each entry is used once.
  *
- * The sender posts t1, then t2: two entries, so 2 * (9 + 9) = 36 bits to choose. An assignment of them is a solution if
- * every order of receives fetches what MPI's matching says.
+ * The sender posts t1, then t2. That makes two entries, so 2 * (9 + 9) = 36 bits to choose. An assignment of these bits
+ * is a solution if, for every order of receives, each get fetches the message that MPI's matching rules prescribe.
  */
 #ifndef MATCH_SEARCH_H
 #define MATCH_SEARCH_H
@@ -23,54 +23,55 @@ enum match_tag { MATCH_T1, MATCH_T2, MATCH_ANY, MATCH_TAGS };
 #define MATCH_VALUES (1u << MATCH_BITS)
 #define MATCH_ORDERS 7
 
-/* An order of two receives, and which send each must fetch: 1, 2, or 0 for none. */
+/* An order of two receives, and the send that each receive must fetch: 1, 2, or 0 for none. */
 struct match_order {
     enum match_tag tag[2];
     int            fetches[2];
 };
 
-/* The seven orders of table 1: as it is printed, and with what MPI asks for. They differ in the last one, recv(t2);
- * recv(*), where the table lets a receive for t2 fetch a send with tag t1. */
+/* The seven orders of table 1, as printed and as MPI requires. They differ in the last order, recv(t2); recv(*), where
+ * the printed table lets a receive for t2 fetch a send with tag t1. */
 extern const struct match_order match_table[MATCH_ORDERS], match_mpi[MATCH_ORDERS];
 
-/* The entry of one send. */
+/* The match list entry of one send. */
 struct match_entry {
     unsigned match, ignore;
 };
 
-/* The bits of the get of receive `position` (0 or 1) of an order. */
+/* Return the match bits of the get for receive number `position` (0 or 1) of an order. */
 unsigned match_get_bits(const struct match_order *order, int position);
 
-/* Whether a pair of entries serves an order. any_order: also if the second get comes before the first, when both
- * entries are still there. */
+/* Return whether a pair of entries serves an order. If any_order is set, the entries must also serve the order when the
+ * second get arrives before the first, while both entries are still there. */
 bool match_serves(const struct match_entry entry[2], const struct match_order *order, bool any_order);
 
 struct match_found {
     uint64_t           solutions; /* of all 2^36 assignments */
     struct match_entry example[2];
-    unsigned           behaviours; /* ways in which an entry can answer the gets; assignments with the same are alike */
+    unsigned behaviours; /* number of sets of gets that an entry can accept; entries with the same set are equivalent */
 };
 
 /* Search all assignments for those that serve every order whose bit is set in orders. */
 struct match_found match_search(const struct match_order *table, unsigned orders, bool any_order);
 
-/* The same without any shortcut, over all 2^36 assignments one by one, with a number of threads. */
+/* Count the solutions without any shortcut, by testing all 2^36 assignments with the given number of threads. */
 uint64_t match_count_all(const struct match_order *table, unsigned orders, bool any_order, unsigned threads);
 
-/* What MPI's matching makes of an order of receives, for sends with tags 0, 1, ... in this order; fetches[i] is the
- * send (from 1) of receive i, or 0. A tag of -1 is any. */
+/* Apply MPI's matching rules to a sequence of receives, for sends with the tags 0, 1, ... in this order. Stores in
+ * fetches[i] the send (counted from 1) that receive i fetches, or 0. A tag of -1 means any. */
 void match_by_mpi(int sends, const int *tag, int receives, int *fetches);
 
-/* Two orders of receives, all of which fetch something, for a number of sends with different tags in which a receive of
- * the same tag, position and tag before must fetch different sends: then no match bits can serve both. */
+/* Two orders of receives, for a number of sends with different tags, in which every receive fetches a message, and in
+ * which a receive with the same tag, position and preceding tag must fetch different sends. No match bits can serve
+ * both orders. */
 struct match_conflict {
     int receives;
     int tag[2][4]; /* -1: any */
-    int at;        /* the receive, from 0 */
+    int at;        /* the receive, counted from 0 */
     int fetches[2];
 };
 
-/* Find one. False: there is none. sends is at most 4. */
+/* Search for a conflict. Returns false if there is none. sends must be at most 4. */
 bool match_conflict(int sends, struct match_conflict *out);
 
 #endif
