@@ -1,7 +1,7 @@
-/* audit.c: counting everything again.
+/* audit.c: the consistency check that recounts all flits and credits.
  *
- * Slots are walked once to count what is under way to each column; then every link is added up from its sending
- * end.
+ * The audit first scans all slots and counts the flits and credits in flight to each column. It then adds up every link
+ * from its sending end.
  */
 #include "audit.h"
 
@@ -10,7 +10,7 @@
 #include "link.h"
 #include "topology.h"
 
-/* Flits and credits under way to the columns of all routers: [(router * columns + column) * SIM_MAX_VCS + vc]. */
+/* Flits and credits in flight to the columns of all routers: [(router * columns + column) * SIM_MAX_VCS + vc]. */
 struct count {
     const struct sim *sim;
     unsigned          columns;
@@ -36,7 +36,7 @@ static void count_slot(struct count *count, size_t index, uint32_t flit, uint8_t
 static void count_slots(struct count *count)
 {
     const struct sim *sim = count->sim;
-    unsigned          nodes_at = sim->shape.ports; /* where columns of nodes are counted */
+    unsigned          nodes_at = sim->shape.ports; /* first index of the nodes' columns */
 
     for (uint32_t r = 0; r < sim->shape.routers; r++) {
         const struct sim_router *router = &sim->router[r];
@@ -55,7 +55,7 @@ static void count_slots(struct count *count)
     }
 }
 
-/* Words of a queue that are of a VC; decode tells it. */
+/* Return the number of words in a queue that belong to a VC. flits tells whether the words are flits or credits. */
 static uint32_t count_queue(const struct sim_queue *queue, unsigned vc, bool flits)
 {
     uint32_t found = 0;
@@ -77,7 +77,7 @@ static tern_status wrong(const struct sim *sim, uint32_t router, unsigned port, 
         sim->now, router, port, vc, (unsigned long)sum, sim->buffer);
 }
 
-/* The link from output `port` of a router to another router or a node. */
+/* Check the link from output `port` of a router to another router or to a node. */
 static tern_status check_output(struct count *count, uint32_t router, unsigned port, struct sim_end end)
 {
     const struct sim        *sim = count->sim;
@@ -96,7 +96,7 @@ static tern_status check_output(struct count *count, uint32_t router, unsigned p
             sum += count->flits[index_of(count, end.index, end.port, vc)];
             sum += count_queue(&other->held_at[end.port].credits, vc, false);
             there = other->in[end.port << sim->shift | vc].flits;
-            count->all -= there; /* counted with the router that has them */
+            count->all -= there; /* these flits are counted with the router that has them */
         }
         sum += held + there;
         count->all += held + there;
@@ -106,7 +106,7 @@ static tern_status check_output(struct count *count, uint32_t router, unsigned p
     return TERN_OK;
 }
 
-/* The link from a node into its router. */
+/* Check the link from a node to its router. */
 static tern_status check_source(struct count *count, uint32_t router, unsigned port, const struct sim_node *node)
 {
     const struct sim        *sim = count->sim;

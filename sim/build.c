@@ -1,4 +1,4 @@
-/* build.c: making a network: memory, cables, nodes and workers. */
+/* build.c: creating a network: memory, cables, nodes and workers. */
 #define _GNU_SOURCE 1
 #include <inttypes.h>
 #include <math.h>
@@ -17,7 +17,7 @@
 
 #define HUGE_PAGE (2u << 20)
 
-/* Memory, zero and aligned to cache lines. */
+/* Allocate zeroed memory that is aligned to cache lines. */
 static void *zeroed(size_t count, size_t size)
 {
     size_t bytes = count * size + 1, unit = bytes >= HUGE_PAGE ? HUGE_PAGE : TERN_CACHE_LINE;
@@ -26,12 +26,13 @@ static void *zeroed(size_t count, size_t size)
     if (memory == NULL)
         return NULL;
     if (unit == HUGE_PAGE)
-        madvise(memory, tern_base_round_up(bytes, unit), MADV_HUGEPAGE); /* fewer translations; a wish only */
+        madvise(memory, tern_base_round_up(bytes, unit),
+                MADV_HUGEPAGE); /* huge pages save TLB misses; this is only a hint */
     memset(memory, 0, bytes);
     return memory;
 }
 
-/* Packets that a buffer can hold, also in part. */
+/* Return the maximum number of packets in a buffer, including packets that are only partly in it. */
 static uint32_t buffer_packets(const struct sim *sim)
 {
     int64_t shortest = sim->config->packet;
@@ -41,7 +42,7 @@ static uint32_t buffer_packets(const struct sim *sim)
     return sim->buffer / (uint32_t)shortest + 2;
 }
 
-/* Packets that can be under way: all buffers full of the shortest ones. */
+/* Return the maximum number of packets in flight: all buffers full of the shortest packets. */
 static uint64_t packet_room(const struct sim *sim)
 {
     uint64_t vcs = ((uint64_t)sim->shape.routers * sim->shape.ports + sim->shape.nodes) * sim->vcs;
@@ -49,8 +50,8 @@ static uint64_t packet_room(const struct sim *sim)
     return vcs * buffer_packets(sim) + sim->shape.nodes + 2 * SIM_STOCK_ROOM * sim->workers;
 }
 
-/* Refuse what does not fit into the memory that is left. Packets are counted for full buffers, which saturated runs
- * come near to. */
+/* Return an error if the network does not fit into the available memory. The estimate assumes full buffers, because
+ * saturated runs come close to that. */
 static tern_status check_memory(const struct sim *sim)
 {
     struct tern_memory_room room = tern_base_memory_room("");
@@ -146,7 +147,7 @@ static void init_node(struct sim *sim, uint32_t index, struct sim_router *router
         router->node = node;
 }
 
-/* Let one end of a cable put things into a column of rows. */
+/* Make one end of a cable store its flits and credits into a column of the rows of another router. */
 static void point_to_column(const struct sim *sim, struct sim_port *port, const struct sim_router *there,
                             unsigned column)
 {
@@ -155,7 +156,7 @@ static void point_to_column(const struct sim *sim, struct sim_port *port, const 
     port->flit_step = port->credit_step = (uint16_t)sim->row_bytes;
 }
 
-/* Connect both sides of the cable between a router and a node. */
+/* Connect both ends of the cable between a router and a node. */
 static void wire_node(struct sim *sim, struct sim_router *router, unsigned number)
 {
     struct sim_port *port = &router->port[number], *side = &router->node[number].side;
@@ -167,7 +168,7 @@ static void wire_node(struct sim *sim, struct sim_router *router, unsigned numbe
     point_to_column(sim, side, router, number);
 }
 
-/* Connect a port with another router's. */
+/* Connect a port to a port of another router. */
 static void wire_router(struct sim *sim, struct sim_router *router, unsigned number, struct sim_end end)
 {
     struct sim_port   *port = &router->port[number];
@@ -202,7 +203,7 @@ static void wire(struct sim *sim)
     }
 }
 
-/* Find the shortest link between routers, and the longest of all. */
+/* Find the delay of the shortest link between two routers, and the longest delay of all links. */
 static void survey(struct sim *sim, uint32_t *longest)
 {
     sim->window = UINT32_MAX;
@@ -223,10 +224,10 @@ static void survey(struct sim *sim, uint32_t *longest)
         }
     }
     if (sim->window == UINT32_MAX)
-        sim->window = 64; /* a router alone; any number will do */
+        sim->window = 64; /* there is only one router, so any number is correct */
 }
 
-/* Slots that reach as far as anything can be due that has not to wait long. */
+/* Allocate enough slots for everything that does not wait long for its link. */
 static tern_status make_slots(struct sim *sim, uint32_t longest)
 {
     size_t columns = sim->inner + sim->shape.terminals, lanes = sim->shape.ports - sim->inner, slots, bytes;
@@ -269,7 +270,7 @@ static tern_status build(struct sim *sim)
     return sim_engine_open(sim);
 }
 
-/* Time is a number of 32 bits. */
+/* Check that the run fits into 32-bit cycle numbers. */
 static tern_status check_time(const struct sim_config *config)
 {
     int64_t settle = config->warmup + (config->stop == SIM_STEADY ? config->max_cycles + config->period : 0);

@@ -1,7 +1,8 @@
-/* config.c: parameters, read strictly: a value is taken whole or refused with the parameter's name and range.
+/* config.c: parsing of parameters. The parser is strict: it accepts a value completely or rejects it with an error that
+ * names the parameter and its range.
  *
- * Everything is made from config.def. What several parameters must be together is checked by those who use them: the
- * topology (topology.c) and the traffic (traffic.c).
+ * Everything is generated from config.def. Constraints between several parameters are checked by the code that uses
+ * them: the topology (topology.c) and the traffic (traffic.c).
  */
 #define _GNU_SOURCE 1
 #include "config.h"
@@ -43,7 +44,7 @@ static const void *field_in(const struct sim_config *config, const struct param_
     return (const char *)config + row->offset;
 }
 
-/* Split "min:max" in two. */
+/* Split "min:max" into its two numbers. */
 static void split_range(const char *range, char low[32], char high[32])
 {
     const char *colon = strchr(range, ':');
@@ -120,7 +121,7 @@ static bool set_field(struct sim_config *config, const struct param_row *row, co
     return false;
 }
 
-/* What a value may be, for people. */
+/* Describe the permitted values of a parameter for an error message or --list. */
 static void describe(const struct param_row *row, char *text, size_t size)
 {
     char low[32] = "", high[32] = "";
@@ -178,7 +179,7 @@ tern_status sim_config_set(struct sim_config *config, const char *name, const ch
     return unknown(name);
 }
 
-/* text without blanks at both ends, cut in place. */
+/* Remove blanks at both ends of text, in place, and return the new start. */
 static char *trim(char *text)
 {
     size_t len;
@@ -259,7 +260,7 @@ void sim_config_value(const struct sim_config *config, size_t i, char *text, siz
     }
 }
 
-/* Print a text in lines of at most width bytes, each indented. */
+/* Print a text in indented lines of at most width bytes. */
 static void print_wrapped(FILE *to, const char *text, size_t indent, size_t width)
 {
     while (*text != '\0') {

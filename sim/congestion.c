@@ -25,7 +25,7 @@ void sim_congestion_mark(const struct sim *sim, struct sim_router *router, const
         packet->flags |= SIM_FECN;
 }
 
-/* Let the counter fall by the ticks since it was right. */
+/* Reduce the counter by the number of decay intervals that have passed since it was last valid. */
 static void decay(const struct sim_config *config, struct sim_node *node, uint32_t now)
 {
     uint32_t ticks = now / (uint32_t)config->becn_decay - node->becn_at / (uint32_t)config->becn_decay;
@@ -34,7 +34,8 @@ static void decay(const struct sim_config *config, struct sim_node *node, uint32
     node->becn_at = now;
 }
 
-/* Tokens that the next flit costs, where a packet pays for all of it with its first or for each. */
+/* Return the number of tokens that the next flit costs. With becn_per=packet, the first flit pays for the whole
+ * packet. */
 static uint32_t cost_of(const struct sim *sim, const struct sim_node *node)
 {
     uint32_t limit = (uint32_t)sim->config->becn_max;
@@ -52,7 +53,7 @@ bool sim_congestion_may_send(const struct sim *sim, struct sim_node *node, uint3
         return true;
     decay(sim->config, node, now);
     node->tokens += limit - node->becn;
-    if (node->tokens > most) /* it saves up for one packet, and what is left over by that */
+    if (node->tokens > most) /* a source saves tokens for at most one packet and one flit */
         node->tokens = most;
     return node->tokens >= cost_of(sim, node);
 }
@@ -64,7 +65,7 @@ void sim_congestion_sent(const struct sim *sim, struct sim_node *node)
     node->tokens -= cost < node->tokens ? cost : node->tokens;
 }
 
-/* The oldest debt of credits; NULL: there is none. */
+/* Return the oldest debt that includes credits, or NULL if there is none. */
 static const struct sim_debt *oldest_credits(const struct sim_node *node)
 {
     for (uint32_t i = 0; i < node->debts; i++) {
@@ -85,7 +86,7 @@ bool sim_congestion_must_return(const struct sim *sim, const struct sim_node *no
     return true;
 }
 
-/* Pay with a packet what can go with it. */
+/* Attach as many credits and marks of a debt to a packet as the packet can carry. */
 static void pay(struct sim_debt *debt, struct sim_packet *packet)
 {
     packet->credits = (uint8_t)(debt->credits < UINT8_MAX ? debt->credits : UINT8_MAX);
@@ -111,7 +112,7 @@ void sim_congestion_leave(struct sim_node *node, struct sim_packet *packet)
     }
 }
 
-/* What the node owes to another. */
+/* Return the record of what the node owes to another node, and create it if necessary. */
 static struct sim_debt *debt_to(struct sim_node *node, uint32_t to, uint32_t now)
 {
     for (uint32_t i = 0; i < node->debts; i++) {

@@ -1,11 +1,12 @@
-/* deadlock.c: finding packets that wait for each other in a circle.
+/* deadlock.c: detecting a cycle of packets that wait for each other.
  *
- * Every input VC waits for at most one other: for the VC that owns the output VC it asks for; for the buffer at the
- * other end of its link, if that is full; or for the VC before it that has the rest of its packet. Sinks and sources
- * wait for nobody. With virtual cut-through a VC also waits for the buffer at the other end if that has not room for
- * its packet. So the VCs form chains, and a deadlock is a chain that bites its tail. Where something is under way
- * on a link between two VCs, neither waits for the other yet. The search is exact: it finds a deadlock as soon as it is
- * complete, in a part of the network also, and never sees one where there is only congestion.
+ * Every input VC waits for at most one other VC: for the VC that owns the output VC it requests; for the buffer at the
+ * other end of its link, if that buffer is full; or, if it is empty, for the upstream VC that has the rest of its
+ * packet. With virtual cut-through, a VC also waits for the buffer at the other end if the buffer has no room for the
+ * whole packet. Sinks and sources never wait for a VC. The VCs therefore form chains, and a deadlock is a chain that
+ * closes into a cycle. While a flit or credit is in flight between two VCs, neither of them waits for the other. The
+ * search is exact: it finds a deadlock as soon as the cycle is closed, even if other parts of the network still move,
+ * and it never reports mere congestion.
  */
 #include "deadlock.h"
 
@@ -15,8 +16,8 @@
 
 struct search {
     const struct sim *sim;
-    uint32_t          per_router; /* VCs */
-    uint32_t         *seen;       /* [VC] in which chain it was met; 0: in none */
+    uint32_t          per_router; /* number of VCs per router */
+    uint32_t         *seen;       /* [VC] number of the chain in which the VC was visited; 0: not visited */
 };
 
 static const struct sim_in_vc *vc_at(const struct search *search, uint32_t at)
@@ -24,7 +25,7 @@ static const struct sim_in_vc *vc_at(const struct search *search, uint32_t at)
     return &search->sim->router[at / search->per_router].in[at % search->per_router];
 }
 
-/* The input VC that owns output VC out_vc of a port, as a number; SIM_NONE: none does. */
+/* Return the number of the input VC that owns output VC out_vc of a port, or SIM_NONE. */
 static uint32_t owner_of(const struct search *search, uint32_t router, unsigned out, unsigned out_vc)
 {
     uint16_t owner = search->sim->router[router].out[out << search->sim->shift | out_vc].owner;
@@ -32,7 +33,7 @@ static uint32_t owner_of(const struct search *search, uint32_t router, unsigned 
     return owner == SIM_FREE ? SIM_NONE : router * search->per_router + owner;
 }
 
-/* An empty VC waits for the rest of its packet. */
+/* An empty VC waits for the upstream VC that has the rest of its packet. Returns that VC, or SIM_NONE. */
 static uint32_t waits_before(const struct search *search, uint32_t router, unsigned in, unsigned vc)
 {
     struct sim_end end = search->sim->topology->far(search->sim, router, in);
@@ -40,7 +41,8 @@ static uint32_t waits_before(const struct search *search, uint32_t router, unsig
     return end.link_class == SIM_LINK_TERMINAL ? SIM_NONE : owner_of(search, end.index, end.port, vc);
 }
 
-/* A VC without credits for so many flits waits for the buffer at the other end. */
+/* A VC without credits for the given number of flits waits for the buffer at the other end. Returns that VC, or
+ * SIM_NONE. */
 static uint32_t waits_behind(const struct search *search, uint32_t router, unsigned out, unsigned out_vc,
                              uint32_t needed)
 {
@@ -53,7 +55,7 @@ static uint32_t waits_behind(const struct search *search, uint32_t router, unsig
     return end.index * search->per_router + slot;
 }
 
-/* What a VC waits for; SIM_NONE: nothing, it can move or will soon. */
+/* Return the VC that a VC waits for, or SIM_NONE if it can move now or will be able to soon. */
 static uint32_t waits_for(const struct search *search, uint32_t at)
 {
     const struct sim       *sim = search->sim;
@@ -102,7 +104,7 @@ size_t sim_deadlock_find(const struct sim *sim, struct sim_blocked *member, size
 
     search.seen = calloc(all, sizeof(*search.seen));
     if (search.seen == NULL)
-        return 0; /* no memory to look; the next search may have it */
+        return 0; /* out of memory: skip this search; the next one may succeed */
     for (uint32_t i = 0; i < all && found == 0; i++) {
         uint32_t at = i;
 

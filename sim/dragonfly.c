@@ -1,9 +1,10 @@
-/* dragonfly.c: groups of a routers, all connected with each other, p nodes and h global links at each router.
+/* dragonfly.c: the dragonfly topology: groups of a routers that are all connected with each other, with p nodes and h
+ * global links per router.
  *
- * Ports of a router: nodes first, then the other routers of the group in their order, then global links. Global link q
- * of a group (port q % h of router q / h) leads to the q-th of the other groups, counted from group 0. With fewer than
- * a*h+1 groups, counting goes on from the first again: link q is copy q / (groups-1) of the link to the group that is q
- * % (groups-1)-th. Links left over, of which not every pair of groups would have one, are not connected.
+ * The ports of a router are numbered as follows: nodes first, then the other routers of the group in order, then global
+ * links. Global link q of a group (port q % h of router q / h) leads to the q-th of the other groups, counted from
+ * group 0. With fewer than a*h+1 groups, the count wraps around: link q is copy q / (groups-1) of the link to the other
+ * group number q % (groups-1). Remaining links, which could not connect every pair of groups, are left unconnected.
  */
 #include "dragonfly.h"
 
@@ -75,7 +76,7 @@ static tern_status open_map(struct sim *sim)
     return TERN_OK;
 }
 
-/* The other end of global link q of a group. */
+/* Return the other end of global link q of a group. */
 static struct sim_end far_global(const struct sim_dragonfly_map *map, uint32_t group, uint32_t q)
 {
     uint32_t others = map->groups - 1, copy, to, back, at;
@@ -84,7 +85,7 @@ static struct sim_end far_global(const struct sim_dragonfly_map *map, uint32_t g
         return (struct sim_end){ SIM_LINK_UNUSED, 0, 0 };
     copy = q / others;
     to = q % others + (q % others >= group);
-    back = group - (group > to); /* where group stands among the others of `to` */
+    back = group - (group > to); /* index of group among the other groups of `to` */
     at = back * map->copies + copy;
     return (struct sim_end){ SIM_LINK_GLOBAL, to * map->a + map->gate[at], map->gate_port[at] };
 }

@@ -1,16 +1,17 @@
-/* dragonfly_route.c: the way of a packet through a dragonfly.
+/* dragonfly_route.c: routing in a dragonfly.
  *
- * On its minimal way a packet takes at most a local link to the router that has the link to the target's group, that
- * link, and a local link there. Going round, it first goes to a group (or router) drawn at random. Whether it does is
- * decided at the first router: never (min), always (valiant), or by comparing queues (ugal, par): it stays on the
- * minimal way if q_min <= bias * q_non + threshold, where q are credits in use on the output port, over all VCs or on
- * the one that it would take (queue). With
- * par a packet on the minimal way is asked once more at the second router of its first group.
+ * A minimal route takes at most three links: a local link to the router that has the link to the target's group, that
+ * global link, and a local link in the target's group. A non-minimal route first goes to a randomly chosen group (or
+ * router). The first router decides which route a packet takes: always minimal (min), always non-minimal (valiant), or
+ * by comparing queues (ugal, par). The adaptive algorithms choose the minimal route if q_min <= bias * q_non +
+ * threshold, where q is the number of credits in use on the output port, on all VCs or only on the VC that the packet
+ * would take (parameter queue). With par, the second router in the source group decides again for packets on the
+ * minimal route.
  *
- * VCs rise along every way, in an order of links and VCs that has no cycle: L0 < G0 < L1 < G1 < L2 for ugal, and so on
- * (the table below). The order "reference" is that of the reference simulator: its ugal takes a local, a global and a
- * local link on VC 0, and can deadlock. With twice as many VCs as are needed, or more, each of the plan stands for two
- * or more, of which a packet takes one at random on each link.
+ * The VC numbers increase along every route, in an order of links and VCs that has no cycle: L0 < G0 < L1 < G1 < L2 for
+ * ugal, and so on (see the table below). The order "reference" is the one of the reference simulator: its ugal takes a
+ * local, a global and a local link on VC 0, and can deadlock. If there are at least twice as many VCs as needed, each
+ * VC of the plan stands for two or more VCs, and a packet takes one of them at random on each link.
  */
 #include "dragonfly.h"
 #include "random.h"
@@ -41,14 +42,14 @@ struct sim_vc_plan sim_dragonfly_plan(const struct sim_config *config)
     return plans[router ? PLAN_ROUTER : PLAN_GROUP];
 }
 
-/* The port towards a router of the same group. */
+/* Return the port that leads to a router of the same group. */
 static unsigned local_port(const struct sim_dragonfly_map *map, const struct sim_router *router, uint32_t place)
 {
     return map->p + place - (place > router->place);
 }
 
-/* The port towards another group: a link of this router if it has one, else towards a router that has. *gate tells
- * which global port of which router the packet will take. */
+/* Return the port that leads to another group: a global link of this router if it has one to that group, otherwise the
+ * port to a router that has one. *gate receives the router and global port that the packet will use. */
 static unsigned group_port(const struct sim_dragonfly_map *map, struct sim_router *router, uint32_t group,
                            uint32_t *gate)
 {
@@ -65,7 +66,7 @@ static unsigned group_port(const struct sim_dragonfly_map *map, struct sim_route
     return map->gate[chosen] == router->place ? map->gate_port[chosen] : local_port(map, router, map->gate[chosen]);
 }
 
-/* Credits in use on those VCs of a port that stand for one of the plan. */
+/* Return the number of credits in use on the VCs of a port that stand for one VC of the plan. */
 static uint32_t used_of(const struct sim *sim, const struct sim_router *router, unsigned port, unsigned vc)
 {
     const struct sim_dragonfly_map *map = sim->map;
@@ -77,7 +78,7 @@ static uint32_t used_of(const struct sim *sim, const struct sim_router *router, 
     return used;
 }
 
-/* The queue that a packet would join on its way to a group, round or not. */
+/* Return the length of the queue that a packet would join on its minimal or non-minimal route to a group. */
 static uint32_t queue_to(struct sim *sim, struct sim_router *router, uint32_t group, bool first, bool round)
 {
     const struct sim_dragonfly_map *map = sim->map;
@@ -95,7 +96,7 @@ static uint32_t queue_to(struct sim *sim, struct sim_router *router, uint32_t gr
     return used_of(sim, router, port, vc);
 }
 
-/* Draw a group, or a router of *group, at random. */
+/* Choose an intermediate group, or a router in it, at random. *group receives the group. */
 static uint32_t draw(struct sim *sim, struct sim_router *router, uint32_t *group)
 {
     const struct sim_dragonfly_map *map = sim->map;
@@ -122,7 +123,7 @@ bool sim_dragonfly_round(struct sim *sim, struct sim_router *router, unsigned in
     return minimal > config->bias * queue_to(sim, router, group, in < map->p, true) + config->threshold;
 }
 
-/* Decide whether a packet to another group goes round. */
+/* Decide whether a packet to another group takes a non-minimal route. */
 static void decide(struct sim *sim, struct sim_router *router, uint32_t target_group, bool first,
                    struct sim_packet *packet)
 {
@@ -157,7 +158,7 @@ static enum sim_stage stage_of(const struct sim_packet *packet, bool first, bool
     return packet->flags & SIM_TURNED ? SIM_STAGE_FROM : SIM_STAGE_TO;
 }
 
-/* Note whether the packet has come to where it goes by way of. */
+/* Set SIM_TURNED if the packet has reached its intermediate group or router. */
 static void turn(const struct sim_config *config, const struct sim_router *router, struct sim_packet *packet)
 {
     uint32_t here = config->via == SIM_VIA_ROUTER ? router->index : router->group;
@@ -166,7 +167,7 @@ static void turn(const struct sim_config *config, const struct sim_router *route
         packet->flags |= SIM_TURNED;
 }
 
-/* Where a packet goes next: a group, and a place in it. */
+/* The next goal of a packet: a group, and the index of a router in it. */
 struct goal {
     uint32_t group, place;
 };

@@ -1,9 +1,10 @@
-/* engine.c: threads that take the network through time.
+/* engine.c: the worker threads that simulate the network.
  *
- * Each worker has a range of routers; on a dragonfly whole groups, so that only global links lead from one to another,
- * and a worker can go on alone for as long as those take (a span). It puts what it sends into slots of the other
- * workers' routers, which are for cycles of later spans; after each span all workers meet. So no result depends on
- * which worker comes first, or on how many there are.
+ * Each worker has a range of routers. On a dragonfly the range consists of whole groups, so that only global links
+ * connect two workers, and a worker can run alone for as long as the delay of a global link (a span). A worker stores
+ * the flits and credits that it sends into slots of the other workers' routers. These slots are for cycles of later
+ * spans, and all workers wait for each other at a barrier after each span. The results therefore depend neither on the
+ * order in which workers run nor on their number.
  */
 #define _GNU_SOURCE 1
 #include "engine.h"
@@ -15,7 +16,7 @@
 #include "link.h"
 #include "router.h"
 
-#define ROUTERS_PER_WORKER 100 /* with fewer, meeting costs more than a second thread brings */
+#define ROUTERS_PER_WORKER 100 /* with fewer routers, the barriers cost more than another thread gains */
 
 static unsigned cores(void)
 {
@@ -49,7 +50,7 @@ void sim_engine_divide(struct sim *sim)
 
 /* ---- time ---- */
 
-/* What ugal_g knows of other routers of the group: as it was when the window began. */
+/* Record what ugal_g knows of the other routers of the group: their state at the start of the window. */
 static void look_around(struct sim *sim, uint32_t first, uint32_t end)
 {
     for (uint32_t r = first; r < end; r++) {
@@ -58,7 +59,7 @@ static void look_around(struct sim *sim, uint32_t first, uint32_t end)
     }
 }
 
-/* Take the routers of one unit through a span, window by window. A unit's state stays in the cache meanwhile. */
+/* Simulate the routers of one unit for a span, window by window, so that the state of the unit stays in the cache. */
 static void run_unit(struct sim_worker *worker, uint32_t first, uint32_t begin, uint32_t end)
 {
     struct sim *sim = worker->sim;
@@ -143,7 +144,7 @@ static tern_status start_threads(struct sim *sim)
     for (unsigned w = 1; w < sim->workers; w++) {
         int error = pthread_create(&sim->worker[w].thread, NULL, thread_main, &sim->worker[w]);
 
-        if (error != 0) { /* those that run wait for ever: the program is about to end */
+        if (error != 0) { /* the threads that were started wait forever; the program is about to end */
             sim->workers = 1;
             return tern_base_fail(TERN_ERR_SYSTEM, "thread %u cannot be started: %s; use threads=1", w,
                                   strerror(error));
@@ -191,7 +192,7 @@ void sim_engine_close(struct sim *sim)
     sim->worker = NULL;
 }
 
-/* ---- what the outside asks for ---- */
+/* ---- interface ---- */
 
 void sim_send(struct sim *sim, uint32_t from, uint32_t to, uint32_t packets)
 {

@@ -1,9 +1,11 @@
-/* fattree.c: a k-ary n-tree: n levels of k^(n-1) routers, each with k links down and, below the top, k links up.
+/* fattree.c: a k-ary n-tree: n levels of k^(n-1) routers. Each router has k links down and, below the top level, k
+ * links up.
  *
- * Routers of a level are numbered by n-1 digits of base k. Router w of level l and router v of level l+1 are connected
- * if w and v agree in all digits but digit l; link up number u of w leads to the v with digit l = u. Node m hangs below
- * router m / k of level 0. A packet goes up, over links drawn at random, until a router has its target below it, then
- * down the only way there is. Up before down has no cycle, so a packet may keep its VC.
+ * The routers of a level are numbered by n-1 digits of base k. Router w of level l and router v of level l+1 are
+ * connected if w and v agree in all digits except digit l. Up link number u of w leads to the router v whose digit l is
+ * u. Node m is attached to router m / k of level 0. A packet goes up over randomly chosen links until it reaches a
+ * router that has the target below it, and then down the only path that exists. Routes that go up before they go down
+ * have no cycle, so a packet can keep its VC.
  */
 #include "topology.h"
 
@@ -14,7 +16,7 @@
 struct tree_map {
     uint32_t k, n;
     uint32_t level_routers;
-    uint32_t power[9]; /* of k */
+    uint32_t power[9]; /* powers of k */
 };
 
 static tern_status plan(const struct sim_config *config, struct sim_shape *shape)
@@ -57,7 +59,7 @@ static tern_status open_map(struct sim *sim)
     return TERN_OK;
 }
 
-/* Ports 0 to k-1 lead down, k to 2k-1 up. */
+/* Return the other end of a port. Ports 0 to k-1 lead down, ports k to 2k-1 lead up. */
 static struct sim_end far_end(const struct sim *sim, uint32_t router, unsigned port)
 {
     const struct tree_map *map = sim->map;
@@ -65,7 +67,7 @@ static struct sim_end far_end(const struct sim *sim, uint32_t router, unsigned p
 
     if (level == 0 && port < map->k)
         return (struct sim_end){ SIM_LINK_TERMINAL, router * map->k + port, 0 };
-    if (port < map->k) { /* down: digit level-1 of the router there is the port */
+    if (port < map->k) { /* down: the port is digit level-1 of the router below */
         unit = map->power[level - 1];
         digit = place / unit % map->k;
         return (struct sim_end){ SIM_LINK_LOCAL, (level - 1) * map->level_routers + place + (port - digit) * unit,
@@ -83,7 +85,7 @@ static void route(struct sim *sim, struct sim_router *router, unsigned in, unsig
 {
     const struct tree_map *map = sim->map;
     uint32_t               level = router->index / map->level_routers, place = router->index % map->level_routers;
-    uint32_t               goal = packet->target / map->k; /* the lowest router of the target */
+    uint32_t               goal = packet->target / map->k; /* the target's router on level 0 */
 
     (void)in;
     packet->out_vc = (uint8_t)vc;

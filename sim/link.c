@@ -1,7 +1,8 @@
-/* link.c: what waits longer for its turn on a link than slots reach.
+/* link.c: flits and credits that are due after the last slot.
  *
- * What a port holds back leaves in consecutive cycles, the last of them just before the link is free again, so that no
- * time needs to be kept with it. Nodes never hold anything back: they send and take a flit per cycle at most.
+ * What a port holds back leaves in consecutive cycles. The last of these cycles is the one before the link is free
+ * again, so no times need to be stored. Nodes never hold anything back, because they send and consume at most one flit
+ * per cycle.
  */
 #include "link.h"
 

@@ -1,4 +1,4 @@
-/* main.c: tern-sim's command line. */
+/* main.c: the command line of tern-sim. */
 #define _GNU_SOURCE 1
 #include <errno.h>
 #include <getopt.h>
@@ -57,7 +57,7 @@ static int fail(const char *text)
     return EXIT_USAGE;
 }
 
-/* Take one option. Returns -1 to go on, or the status to end with. */
+/* Process one option. Returns -1 to continue, or the exit status. */
 static int take(struct request *request, int option)
 {
     switch (option) {
@@ -102,7 +102,7 @@ static void show(const struct sim_config *config)
     }
 }
 
-/* Write one kind of report. False: the file could not be written. */
+/* Write one kind of report to a file. Returns false if the file could not be written. */
 static bool write_to(const char       *path, void (*report)(FILE *, const struct sim *, const struct sim_result *),
                      const struct sim *sim, const struct sim_result *result)
 {

@@ -1,10 +1,10 @@
-/* node.c: where packets are made and taken.
+/* node.c: sources, which generate packets, and sinks, which consume them.
  *
- * A source makes packets at random (open) or whenever it can send (saturating); those that cannot be sent yet wait
- * without taking memory, as only the time of the next one is known. It sends a flit per cycle, all of a packet on one
- * VC drawn at random, again in each cycle until the VC drawn has a credit. A sink takes a flit per cycle, or one in
- * several if it is slow; the flits that wait for it are in the buffers of the last link, whose credits it returns as it
- * takes them.
+ * A source generates packets at random (open) or whenever it can send (saturating). Packets that cannot be sent yet
+ * take no memory, because only the time of the next packet is stored. A source sends one flit per cycle, and all flits
+ * of a packet on the same VC. The source draws the VC at random, again in each cycle until the chosen VC has a credit.
+ * A sink consumes one flit per cycle, or one flit in several cycles if it is slow. Flits that wait for a slow sink
+ * occupy the buffers of the last link; the sink returns their credits when it consumes them.
  */
 #include "node.h"
 
@@ -36,7 +36,7 @@ static bool has_packet(const struct sim *sim, const struct sim_node *node, uint3
     return sim->config->injection == SIM_SATURATING || node->next_at <= now;
 }
 
-/* Where the next packet of data goes, and when it was made. */
+/* Return the destination of the next data packet, and store the cycle in which the packet was generated. */
 static uint32_t next_target(struct sim *sim, struct sim_node *node, uint32_t now, uint32_t *born)
 {
     *born = now;
@@ -51,7 +51,7 @@ static uint32_t next_target(struct sim *sim, struct sim_node *node, uint32_t now
     return sim_traffic_target(sim, node);
 }
 
-/* Begin to send a packet, if there is one and RDRP lets it go. */
+/* Start to send a packet. Returns false if there is none, or if RDRP does not permit one. */
 static bool begin_packet(struct sim_worker *worker, struct sim_node *node, uint32_t now)
 {
     struct sim        *sim = worker->sim;
@@ -129,7 +129,7 @@ static inline void inject(struct sim_worker *worker, struct sim_node *node, uint
     }
 }
 
-/* The last flit of a packet of data has been taken. */
+/* Add a data packet, whose last flit has been consumed, to the statistics. */
 static void count(struct sim_stats *stats, const struct sim_packet *packet, const struct sim_arrival *arrival,
                   uint32_t now)
 {
@@ -145,7 +145,7 @@ static void count(struct sim_stats *stats, const struct sim_packet *packet, cons
     sim_hist_count(stats->network_latency, now - sent_at);
 }
 
-/* A packet is over. */
+/* Complete a packet and return it to the stock. */
 static void finish(struct sim_worker *worker, struct sim_node *node, uint32_t number, uint32_t now)
 {
     if (worker->sim->rdrp || worker->sim->fecn)
@@ -153,7 +153,7 @@ static void finish(struct sim_worker *worker, struct sim_node *node, uint32_t nu
     sim_packet_give(&worker->stock, number);
 }
 
-/* Return the credit of a flit; one in a cycle. */
+/* Return the credit of a flit, at most one per cycle. */
 static void return_credit(struct sim_worker *worker, struct sim_node *node, uint32_t now, unsigned vc)
 {
     assert(node->side.credit_free <= now);
@@ -161,7 +161,7 @@ static void return_credit(struct sim_worker *worker, struct sim_node *node, uint
     sim_link_put_credit(sim_reach_of(worker), &node->side, now + node->side.credit_delay, vc);
 }
 
-/* A sink takes a flit. */
+/* Consume a flit. */
 static void take(struct sim_worker *worker, struct sim_node *node, uint32_t flit, uint32_t now)
 {
     struct sim         *sim = worker->sim;
@@ -169,7 +169,8 @@ static void take(struct sim_worker *worker, struct sim_node *node, uint32_t flit
     uint32_t            number = sim_flit_packet(flit);
     struct sim_arrival *arrival = &node->arrival[vc];
 
-    assert(((flit & SIM_FLIT_HEAD) != 0) == (arrival->taken == 0)); /* a packet is complete when the next one begins */
+    assert(((flit & SIM_FLIT_HEAD) != 0) ==
+           (arrival->taken == 0)); /* the previous packet is complete when a new one begins */
     if (flit & SIM_FLIT_HEAD) {
         arrival->head_at = now;
         arrival->offsets = 0;
@@ -193,14 +194,15 @@ static void take(struct sim_worker *worker, struct sim_node *node, uint32_t flit
     }
 }
 
-/* A flit that brings credits only is taken beside the sink. */
+/* Consume a flit of a credit packet, without occupying the sink. */
 static void take_ack(struct sim_worker *worker, struct sim_node *node, uint32_t flit, uint32_t now)
 {
     unsigned            vc = sim_flit_vc(flit);
     uint32_t            number = sim_flit_packet(flit);
     struct sim_arrival *arrival = &node->arrival[vc];
 
-    assert(((flit & SIM_FLIT_HEAD) != 0) == (arrival->acked == 0)); /* a packet is complete when the next one begins */
+    assert(((flit & SIM_FLIT_HEAD) != 0) ==
+           (arrival->acked == 0)); /* the previous packet is complete when a new one begins */
     worker->stats.ejected++;
     worker->stats.acks++;
     return_credit(worker, node, now, vc);
@@ -210,7 +212,7 @@ static void take_ack(struct sim_worker *worker, struct sim_node *node, uint32_t 
     }
 }
 
-/* A flit has come to a node. */
+/* Handle a flit that arrives at a node. */
 static void eject(struct sim_worker *worker, struct sim_node *node, uint32_t flit, uint32_t now)
 {
     struct sim              *sim = worker->sim;
@@ -236,7 +238,7 @@ static void take_slowly(struct sim_worker *worker, struct sim_router *router, ui
         unsigned         port = (unsigned)__builtin_ctzll(left);
         struct sim_node *node = &router->node[port];
 
-        if (now < node->free_at || now < node->side.credit_free) /* credits came just now, beside the sink */
+        if (now < node->free_at || now < node->side.credit_free) /* a credit packet has just used the credit channel */
             continue;
         node->free_at = now + node->slow;
         take(worker, node, sim_queue_pop(&node->backlog), now);

@@ -14,15 +14,15 @@ tern_status sim_packet_pool_open(struct sim_packet_pool *pool, uint64_t room)
 
     room += SIM_STOCK_BATCH - room % SIM_STOCK_BATCH;
     if (room > 1u << SIM_PACKET_BITS)
-        room = 1u << SIM_PACKET_BITS; /* more would not fit into memory either */
+        room = 1u << SIM_PACKET_BITS; /* more packets would not fit into memory anyway */
     memset(pool, 0, sizeof(*pool));
     pool->bytes = room * sizeof(struct sim_packet);
     memory = mmap(NULL, pool->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED)
         return tern_base_fail(TERN_ERR_NOMEM, "no address space for %zu bytes of packets: %s", pool->bytes,
                               strerror(errno));
-    madvise(memory, pool->bytes, MADV_HUGEPAGE);       /* fewer translations; a wish only */
-    pool->spare = malloc(room * sizeof(*pool->spare)); /* touched as far as it is used */
+    madvise(memory, pool->bytes, MADV_HUGEPAGE);       /* huge pages save TLB misses; this is only a hint */
+    pool->spare = malloc(room * sizeof(*pool->spare)); /* touched only as far as it is used */
     if (pool->spare == NULL) {
         munmap(memory, pool->bytes);
         return tern_base_fail(TERN_ERR_NOMEM, "no memory for the list of unused packets");

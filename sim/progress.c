@@ -1,6 +1,6 @@
-/* progress.c: a line on the terminal while a run goes on: a bar, the cycles done, the rate, and when it will end. While
- * the network settles nobody knows when that will be; then the bar runs to max_cycles, and says so. It is drawn five
- * times a second at most.
+/* progress.c: the progress line: a bar, the number of cycles done, the rate, and the remaining time. While the network
+ * has not become steady, the end is unknown; the bar then extends to max_cycles and says so. The line is drawn at most
+ * five times per second.
  */
 #define _GNU_SOURCE 1
 #include "progress.h"
@@ -18,7 +18,7 @@ void sim_progress_begin(struct sim_progress *progress, bool quiet)
     *progress = (struct sim_progress){ .show = !quiet && isatty(STDERR_FILENO), .start = tern_base_now() };
 }
 
-/* Seconds as people read them. */
+/* Format a number of seconds for people. */
 static void duration(char text[32], double seconds)
 {
     if (seconds < 100)

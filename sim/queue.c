@@ -1,4 +1,4 @@
-/* queue.c: growing a ring. */
+/* queue.c: growing and freeing a ring. */
 #include "queue.h"
 
 #include <stdio.h>

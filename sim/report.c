@@ -1,4 +1,4 @@
-/* report.c: the numbers of a result, and a page of text of them. */
+/* report.c: the numbers of a result, and a summary as text. */
 #define _GNU_SOURCE 1
 #include "report.h"
 
@@ -16,7 +16,7 @@ static void add(struct list *list, const char *name, double value)
     list->figure[list->count++] = (struct sim_figure){ name, value, false };
 }
 
-/* The value below which a share of all nodes lie. */
+/* Return the value below which the given share of all nodes lies. */
 static double node_quantile(const struct sim *sim, const struct sim_result *result, double share)
 {
     return result->sorted_accepted[(size_t)(share * (sim->shape.nodes - 1) + 0.5)];

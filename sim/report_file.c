@@ -1,4 +1,4 @@
-/* report_file.c: results as CSV and JSON, with the configuration that they come from. */
+/* report_file.c: results as CSV and JSON, together with the configuration that produced them. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -22,7 +22,7 @@ static void csv_text(FILE *to, const char *text)
     fputc('"', to);
 }
 
-/* A number as short as it can be without losing what counts. */
+/* Write a number in the shortest form that keeps the significant digits. */
 static void number(FILE *to, double value)
 {
     if (value == floor(value) && fabs(value) < 1e15)
@@ -118,7 +118,7 @@ static void json_iterations(FILE *to, const struct sim_result *result)
     fprintf(to, "\n  ],\n");
 }
 
-/* Pairs of a bucket's lowest value and its count. */
+/* Write a histogram as pairs of a bucket's lowest value and its count. */
 static void json_histogram(FILE *to, const char *name, const struct sim_hist *hist, const char *end)
 {
     const char *separator = "";

@@ -1,16 +1,18 @@
 /* router.c: input-queued routers with virtual channels, separable input-first allocation and internal speed-up.
  *
- * A packet's head is routed as it comes, or at the front of its buffer, or there and again while it waits (route_at).
- * It asks for its output VC, which a round-robin arbiter gives it when that is free, for as long as it lasts (VC
- * allocation). Each of its flits then needs a credit and asks for the switch: each input chooses one of the outputs
- * that its VCs ask for, each output one of the inputs that chose it (switch allocation); both choose in turn, and their
- * turns move on only by a match. A step later the flit is through the switch and waits for its turn on the link. Each
- * of the three takes one step; with a speed-up there are several steps in a cycle.
+ * A packet is routed when its head arrives, or when it reaches the front of its buffer, or at the front and again while
+ * it waits there (route_at). The packet then requests its output VC. When the output VC is free, a round-robin arbiter
+ * grants it to one packet, which keeps it until its last flit has left (VC allocation). Each flit then needs a credit
+ * and requests the switch: each input chooses one of the outputs that its VCs request, and each output chooses one of
+ * the inputs that chose it (switch allocation). Both arbiters are round robin, and their pointers advance only when a
+ * match results. One step later, the flit has passed through the switch and waits for its cycle on the link. Each of
+ * the three stages takes one step; with a speed-up there are several steps per cycle.
  *
- * Nothing is searched for: a VC that becomes able to send enters itself into its port's set, and into that of its
- * router; an output VC that is free and asked for into the set of those to be given away. A blocked VC costs nothing.
+ * The router never searches for work. A VC that becomes able to send adds itself to the ready set of its port, and the
+ * port to that of its router. An output VC that is free and requested is added to the set of pending output VCs. A
+ * blocked VC costs nothing.
  *
- * With virtual cut-through an output VC is given to a packet only when it has credits for all of it.
+ * With virtual cut-through, an output VC is granted to a packet only if the VC has credits for the whole packet.
  */
 #include "router.h"
 
@@ -27,7 +29,8 @@ struct grant {
     uint8_t in, vc, out;
 };
 
-/* A router as the functions of a step see it, in registers. shift is a constant in each copy of them. */
+/* A router as the functions of a step see it. The fields stay in registers, and shift is a constant in each copy of the
+ * functions. */
 struct lane {
     struct sim        *sim;
     struct sim_router *router;
@@ -38,7 +41,7 @@ struct lane {
     unsigned           shift;
 };
 
-/* The first member of a set after turn, else the first of all. */
+/* Return the first member of a set after turn, or the first of all if there is none. */
 HOT unsigned pick(uint64_t set, unsigned turn)
 {
     uint64_t after = set & (~1ull << turn);
@@ -46,7 +49,7 @@ HOT unsigned pick(uint64_t set, unsigned turn)
     return (unsigned)__builtin_ctzll(after != 0 ? after : set);
 }
 
-/* The same in a set of several words, of which one is not empty. */
+/* Return the first member after turn of a set of several words, which must not be empty. */
 static inline unsigned pick_of_words(const uint64_t *set, unsigned words, unsigned turn)
 {
     unsigned at = turn >> 6;
@@ -59,7 +62,7 @@ static inline unsigned pick_of_words(const uint64_t *set, unsigned words, unsign
     return (at << 6) + (unsigned)__builtin_ctzll(left);
 }
 
-/* An input VC can send, if so is 1. */
+/* Mark an input VC as ready to send if so is 1. */
 HOT void make_ready(struct lane lane, unsigned in, unsigned vc, const struct sim_in_vc *from, unsigned so)
 {
     lane.port[in].ready |= (uint16_t)(so << vc);
@@ -67,7 +70,8 @@ HOT void make_ready(struct lane lane, unsigned in, unsigned vc, const struct sim
     lane.router->ready |= (uint64_t)so << in;
 }
 
-/* The outputs that the ready ones of 1, 2, 4, 8, 16 VCs ask for: written out, as a loop would not be. */
+/* Return the outputs that the ready VCs among 1, 2, 4, 8 or 16 VCs request. The functions are unrolled by hand, because
+ * the compiler would not unroll a loop. */
 HOT uint64_t asks_1(const struct sim_in_vc *from, unsigned ready)
 {
     return (uint64_t)(ready & 1) << from->out;
@@ -99,7 +103,7 @@ HOT uint64_t asks_of(const struct sim_in_vc *from, unsigned ready, unsigned shif
     }
 }
 
-/* An input VC cannot send any more, if so is 1. Without branches: whether it is so is hard to foresee. */
+/* Mark an input VC as not ready if so is 1. The code has no branches, because so is hard to predict. */
 HOT void make_unready(struct lane lane, unsigned in, unsigned vc, unsigned so)
 {
     struct sim_port        *port = &lane.port[in];
@@ -108,29 +112,29 @@ HOT void make_unready(struct lane lane, unsigned in, unsigned vc, unsigned so)
 
     port->ready = (uint16_t)ready;
     port->asks = asks_of(from, ready, lane.shift);
-    lane.router->ready ^= (uint64_t)(ready == 0) << in; /* its bit was set */
+    lane.router->ready ^= (uint64_t)(ready == 0) << in; /* the bit was set before */
 }
 
-/* An output VC is free and asked for. */
+/* Add an output VC that is free and requested to the pending set. */
 static inline void give_away(struct sim_router *router, unsigned wanted)
 {
     router->pending[wanted >> 6] |= 1ull << (wanted & 63);
     router->pending_words |= 1ull << (wanted >> 6);
 }
 
-/* The packet at a position of the ring of an input VC. */
+/* Return a pointer to the entry at a position in the packet ring of an input VC. */
 static inline uint32_t *packet_at(const struct sim *sim, const struct sim_router *router, unsigned slot, uint16_t at)
 {
     return &router->ring[(size_t)slot << sim->ring_shift | (at & ((1u << sim->ring_shift) - 1))];
 }
 
-/* Find the way of a packet on from here. */
+/* Choose the output port and output VC of a packet. */
 static inline void route(struct sim *sim, struct sim_router *router, unsigned slot, struct sim_packet *packet)
 {
     sim->topology->route(sim, router, slot >> sim->shift, slot & ((1u << sim->shift) - 1), packet);
 }
 
-/* The first packet of an input VC, whose way is known, asks for its output VC. */
+/* Request the output VC for the first packet of an input VC, which has been routed. */
 static void ask_routed(struct sim *sim, struct sim_router *router, unsigned slot, const struct sim_packet *first)
 {
     struct sim_in_vc  *from = &router->in[slot];
@@ -149,7 +153,7 @@ static void ask_routed(struct sim *sim, struct sim_router *router, unsigned slot
         give_away(router, wanted);
 }
 
-/* A packet has become the first of an input VC. */
+/* Handle a packet that has become the first of an input VC: route it if necessary, and request its output VC. */
 static void ask(struct sim *sim, struct sim_router *router, unsigned slot, uint32_t number)
 {
     struct sim_packet *first = &sim->pool.packet[number];
@@ -162,7 +166,7 @@ static void ask(struct sim *sim, struct sim_router *router, unsigned slot, uint3
     ask_routed(sim, router, slot, first);
 }
 
-/* An input VC does not ask for its output VC any longer. */
+/* Withdraw the request of an input VC for its output VC. */
 static void withdraw(struct sim *sim, struct sim_router *router, unsigned slot)
 {
     const struct sim_in_vc *from = &router->in[slot];
@@ -176,14 +180,14 @@ static void withdraw(struct sim *sim, struct sim_router *router, unsigned slot)
         router->pending_words &= ~(1ull << (wanted >> 6));
 }
 
-/* The first packet of an input VC goes round, and does not wait for its minimal way any longer. */
+/* Put the first packet of an input VC on a non-minimal route instead of waiting for its minimal route. */
 static void go_round(struct sim *sim, struct sim_router *router, unsigned slot, uint16_t via)
 {
     struct sim_packet *first = &sim->pool.packet[*packet_at(sim, router, slot, router->in[slot].head)];
 
     first->via = via;
     first->flags &=
-        (uint8_t) ~(SIM_CROSSED | SIM_LAST); /* which it was to be behind the link that it now does not take */
+        (uint8_t) ~(SIM_CROSSED | SIM_LAST); /* routing set these for the link that the packet now does not take */
     first->flags |= SIM_ROUND;
     withdraw(sim, router, slot);
     router->undecided[slot >> 6] &= ~(1ull << (slot & 63));
@@ -191,7 +195,7 @@ static void go_round(struct sim *sim, struct sim_router *router, unsigned slot, 
     ask_routed(sim, router, slot, first);
 }
 
-/* Packets that wait on their minimal way look at the queues once more: an eighth of the input VCs in each cycle. */
+/* Compare the queues again for packets that wait on their minimal route, in an eighth of the input VCs per cycle. */
 static void route_again(struct sim *sim, struct sim_router *router, uint32_t now)
 {
     uint64_t turn = 0x0101010101010101ull << (now & 7);
@@ -207,7 +211,7 @@ static void route_again(struct sim *sim, struct sim_router *router, uint32_t now
     }
 }
 
-/* A packet's head comes in. */
+/* Receive the head flit of a packet. */
 static void receive_head(struct sim *sim, struct sim_router *router, unsigned slot, uint32_t number)
 {
     struct sim_in_vc *to = &router->in[slot];
@@ -222,7 +226,7 @@ static void receive_head(struct sim *sim, struct sim_router *router, unsigned sl
         ask(sim, router, slot, number);
 }
 
-/* A flit comes in. */
+/* Receive a flit. */
 HOT void receive_flit(struct lane lane, unsigned in, uint32_t flit)
 {
     unsigned          vc = sim_flit_vc(flit), slot = in << lane.shift | vc;
@@ -235,7 +239,7 @@ HOT void receive_flit(struct lane lane, unsigned in, uint32_t flit)
         return;
     }
     assert(*packet_at(lane.sim, lane.router, slot, (uint16_t)(to->tail - 1)) == sim_flit_packet(flit) &&
-           to->got < lane.sim->pool.packet[sim_flit_packet(flit)].size); /* no other packet between */
+           to->got < lane.sim->pool.packet[sim_flit_packet(flit)].size); /* packets do not interleave within a VC */
     to->got++;
     make_ready(lane, in, vc, to,
                (to->state == SIM_VC_ACTIVE) & (lane.out[(unsigned)to->out << lane.shift | to->out_vc].credits > 0));
@@ -257,7 +261,7 @@ HOT void receive_credit(struct lane lane, unsigned out, unsigned vc)
     }
 }
 
-/* What comes from other units. */
+/* Receive flits and credits from other units. */
 HOT void receive_outer(struct lane lane, uint32_t now)
 {
     for (uint64_t left = lane.router->outer; left != 0; left &= left - 1) {
@@ -291,7 +295,7 @@ HOT void receive(struct lane lane, uint32_t now)
     receive_outer(lane, now);
 }
 
-/* Which VC of an input sends to an output: the next one in turn. */
+/* Choose the VC of an input that sends to an output, round robin. */
 HOT unsigned choose_vc(struct lane lane, unsigned in, unsigned out)
 {
     const struct sim_port  *port = &lane.port[in];
@@ -311,7 +315,7 @@ HOT unsigned choose_vc(struct lane lane, unsigned in, unsigned out)
 /* Match inputs with outputs. Returns the number of matches. */
 HOT unsigned match(struct lane lane, struct grant *grant)
 {
-    uint64_t chosen[SIM_MAX_PORTS]; /* for each output the inputs that chose it; set where outputs has the bit */
+    uint64_t chosen[SIM_MAX_PORTS]; /* for each output, the inputs that chose it; valid where outputs has the bit */
     uint64_t outputs = 0;
     unsigned count = 0;
 
@@ -334,7 +338,7 @@ HOT unsigned match(struct lane lane, struct grant *grant)
     return count;
 }
 
-/* Give an output VC to one of the input VCs that ask for it. */
+/* Grant an output VC to one of the input VCs that request it. */
 HOT void give_vc(struct lane lane, unsigned wanted)
 {
     struct sim_out_vc *to = &lane.out[wanted];
@@ -343,14 +347,14 @@ HOT void give_vc(struct lane lane, unsigned wanted)
     struct sim_in_vc  *from = &lane.in[slot];
 
     if (to->credits < lane.sim->whole)
-        return; /* it asks again when there is room */
+        return; /* receive_credit makes the VC pending again when there is room */
     asking[slot >> 6] &= ~(1ull << (slot & 63));
     lane.router->undecided[slot >> 6] &= ~(1ull << (slot & 63));
     to->waiting--;
     to->turn = to->owner = (uint16_t)slot;
     from->state = SIM_VC_ACTIVE;
     make_ready(lane, slot >> lane.shift, slot & ((1u << lane.shift) - 1), from,
-               to->credits > 0); /* its head is there */
+               to->credits > 0); /* the head flit is in the buffer */
 }
 
 HOT void allocate_vcs(struct lane lane)
@@ -367,7 +371,7 @@ HOT void allocate_vcs(struct lane lane)
     lane.router->pending_words = 0;
 }
 
-/* The last flit of a packet has left an input VC: free its output VC and go on to the next packet. */
+/* Release the output VC of an input VC after the last flit of its packet has left, and proceed to the next packet. */
 static void finish_packet(struct sim *sim, struct sim_router *router, unsigned slot)
 {
     struct sim_in_vc  *from = &router->in[slot];
@@ -385,7 +389,7 @@ static void finish_packet(struct sim *sim, struct sim_router *router, unsigned s
     }
 }
 
-/* Send the flit that was granted the switch; it leaves the switch in cycle `through`. */
+/* Send the flit that was granted the switch. The flit leaves the switch in cycle `through`. */
 HOT void move(struct lane lane, struct grant grant, uint32_t now, uint32_t through)
 {
     struct sim_port   *output = &lane.port[grant.out];
@@ -407,7 +411,7 @@ HOT void move(struct lane lane, struct grant grant, uint32_t now, uint32_t throu
         finish_packet(lane.sim, lane.router, slot);
 }
 
-/* One step: both allocations look at the state before either changes it. */
+/* Simulate one step. Both allocations use the state from before the step. */
 HOT unsigned step(struct lane lane, uint32_t now, uint32_t through)
 {
     struct grant grant[SIM_MAX_PORTS];
@@ -421,7 +425,8 @@ HOT unsigned step(struct lane lane, uint32_t now, uint32_t through)
 
 HOT void run(struct sim_worker *worker, struct lane lane, uint32_t begin, uint32_t end)
 {
-    uint32_t speed = lane.sim->speed, part = (uint32_t)((uint64_t)begin * speed % 1000); /* of a step, left over */
+    uint32_t speed = lane.sim->speed,
+             part = (uint32_t)((uint64_t)begin * speed % 1000); /* fraction of a step carried over */
     uint64_t hops = 0;
 
     for (uint32_t now = begin; now < end; now++) {
@@ -448,7 +453,7 @@ void sim_router_run(struct sim_worker *worker, struct sim_router *router, uint32
                          .out = router->out,
                          .reach = sim_reach_of(worker) };
 
-    switch (worker->sim->shift) { /* a copy of everything above for each */
+    switch (worker->sim->shift) { /* each case gets a specialized copy of the functions above */
     case 0:
         lane.shift = 0;
         run(worker, lane, begin, end);

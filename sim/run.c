@@ -1,11 +1,13 @@
-/* run.c: a whole run.
+/* run.c: a complete run.
  *
- * A network has settled if for several iterations (steady_periods) in a row
- *   - the throughput differs from that of the iteration before by less than the tolerance, and over all of them;
- *   - the number of flits in the network does so too: one that still fills is not steady, however even its throughput;
- *   - over all of them, receivers that take flits as fast as they can were sent no more than they took, those that are
- *     slow by themselves. A few slow receivers fill the network with less than a thousandth of its traffic; their
- *     surplus shows here, and nowhere else, for a long time.
+ * A network is steady if, over several successive iterations (steady_periods),
+ *   - the throughput of each iteration differs from that of the iteration before it by less than the tolerance, and so
+ *   do the throughputs of the last iteration and of the one before all of them;
+ *   - the number of flits in the network satisfies the same conditions: a network that still fills up is not steady,
+ *   however constant its throughput is;
+ *   - over all of these iterations, busy receivers were not sent more than they consumed. Fast and slow receivers are
+ *   checked separately, because a few slow receivers can fill the network with less than a thousandth of its traffic,
+ *   and for a long time their surplus is visible only here.
  */
 #define _GNU_SOURCE 1
 #include "run.h"
@@ -19,18 +21,18 @@
 #include "base/clock.h"
 #include "congestion.h"
 
-#define CHUNK_CYCLES 200 /* between two looks at the clock */
-#define BUSY 0.95        /* of its rate: a receiver that takes flits as fast as it can */
+#define CHUNK_CYCLES 200 /* between two checks of the clock */
+#define BUSY 0.95        /* fraction of its rate at which a receiver counts as busy */
 
 struct runner {
     struct sim             *sim;
     const struct sim_watch *watch;
     struct sim_result      *result;
-    struct sim_period       before; /* counts at the beginning of the iteration: injected, accepted, hops as numbers */
+    struct sim_period       before; /* counters at the start of the iteration: injected, accepted and hops are totals */
     uint64_t                samples;
     uint32_t                checked; /* cycle of the last search for deadlock */
-    uint32_t                moved;   /* cycle in which something had moved since the search before */
-    uint64_t                moves;   /* until then */
+    uint32_t                moved;   /* last search for deadlock that found progress */
+    uint64_t                moves;   /* number of movements at that time */
 };
 
 static double cpu_seconds(void)
@@ -41,11 +43,11 @@ static double cpu_seconds(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* ---- going on, with looks around ---- */
+/* ---- advancing, with checks ---- */
 
-/* Whether anything has moved for as long as a flit can wait by right: on the longest links, and before the slowest
- * sink. With VCs that rise along every way and credits that come back nothing can stop this; it is looked for all the
- * same. */
+/* Return false if nothing has moved for longer than a flit can legitimately wait for the longest links and the slowest
+ * sink. This cannot happen as long as VC numbers increase along every route and credits are returned; it is checked
+ * nevertheless. */
 static bool moves_on(struct runner *runner)
 {
     const struct sim *sim = runner->sim;
@@ -72,7 +74,7 @@ static bool check_deadlock(struct runner *runner)
     return result->deadlock > 0 || result->stuck;
 }
 
-/* Advance to a cycle. False: there is a deadlock. */
+/* Advance to a cycle. Returns false if there is a deadlock. */
 static bool go(struct runner *runner, uint32_t until, const char *what, uint32_t aim)
 {
     struct sim *sim = runner->sim;
@@ -116,7 +118,7 @@ static void begin_period(struct runner *runner)
         memset(sim->worker[w].sent_to, 0, sim->shape.nodes * sizeof(*sim->worker[w].sent_to));
 }
 
-/* What receivers that are as busy as they can be were sent, and took. */
+/* Add up the flits that were sent to busy receivers, and the flits that they consumed. */
 static void add_busy(const struct sim *sim, struct sim_period *period, double cycles)
 {
     for (uint32_t i = 0; i < sim->shape.nodes; i++) {
@@ -156,14 +158,14 @@ static bool near(double a, double b, double tolerance)
     return fabs(a - b) <= tolerance * fabs(b);
 }
 
-/* Whether an iteration is like an earlier one. */
+/* Return whether an iteration is within the tolerance of an earlier one. */
 static bool alike(const struct sim_config *config, const struct sim_period *now, const struct sim_period *before)
 {
     return near(now->accepted, before->accepted, config->tolerance) &&
            near((double)now->in_flight, (double)before->in_flight, config->tolerance);
 }
 
-/* Whether busy receivers, slow ones or others, were sent no more than they took. */
+/* Return whether busy receivers, either the slow or the fast ones, were not sent more than they consumed. */
 static bool balanced(const struct sim_config *config, const struct sim_period *period, size_t periods, bool slow)
 {
     double sent = 0, taken = 0;
@@ -191,7 +193,7 @@ bool sim_run_is_steady(const struct sim_config *config, const struct sim_period 
            balanced(config, last, wanted, false) && balanced(config, last, wanted, true);
 }
 
-/* Run until it is time to measure. */
+/* Run until the measurement can begin. */
 static tern_status settle(struct runner *runner)
 {
     const struct sim_config *config = runner->sim->config;
@@ -214,7 +216,7 @@ static tern_status settle(struct runner *runner)
 
 /* ---- measuring ---- */
 
-/* Add what the buffers of all links are filled with now. */
+/* Add the current occupancy of the buffers of all links to the sums. */
 static void sample_fill(struct runner *runner)
 {
     const struct sim *sim = runner->sim;

@@ -1,4 +1,4 @@
-/* single.c: one router with all nodes. A packet keeps the VC that its node chose. */
+/* single.c: a topology of one router with all nodes. A packet keeps the VC that its node chose. */
 #include "topology.h"
 
 static tern_status plan(const struct sim_config *config, struct sim_shape *shape)

@@ -1,4 +1,4 @@
-/* stats.c: histograms and sums. */
+/* stats.c: histograms and sums of counters. */
 #include "stats.h"
 
 #include <stdlib.h>

@@ -1,9 +1,10 @@
-/* torus.c: k routers along each of n dimensions, closed to rings, with p nodes at each router.
+/* torus.c: a torus of k routers along each of n dimensions, with p nodes per router.
  *
- * Ports: nodes first, then for each dimension the neighbour above and the one below. Packets go through the dimensions
- * in order, the shorter way round; where both are as long, by the parity of the source. A ring would be a cycle of
- * links, so a packet uses the lower half of the VCs until it crosses from the last router of a ring to the first or
- * back, and the upper half from there on. vc_order=none leaves this out, and deadlocks under load.
+ * The ports are numbered as follows: nodes first, then, for each dimension, the upper and the lower neighbour. Packets
+ * traverse the dimensions in order and take the shorter direction in each ring; if both directions have the same
+ * length, the parity of the source decides. A ring is a cycle of links, so a packet uses the lower half of the VCs
+ * until it crosses the link between the last and the first router of the ring (the dateline), and the upper half from
+ * there on. vc_order=none omits this, and deadlocks under load.
  */
 #include "topology.h"
 
@@ -11,7 +12,7 @@
 
 struct torus_map {
     uint32_t p, k, n;
-    uint32_t step[8]; /* between routers that are neighbours along a dimension */
+    uint32_t step[8]; /* distance between neighbours along a dimension */
 };
 
 static tern_status plan(const struct sim_config *config, struct sim_shape *shape)
@@ -71,7 +72,7 @@ static struct sim_end far_end(const struct sim *sim, uint32_t router, unsigned p
                              below ? port - 1 : port + 1 };
 }
 
-/* Whether a packet goes down a dimension, from place to goal. */
+/* Return whether a packet travels downwards in a dimension, from place to goal. */
 static bool goes_down(uint32_t k, uint32_t place, uint32_t goal, bool odd)
 {
     uint32_t up = (goal + k - place) % k;
@@ -85,7 +86,7 @@ static void route(struct sim *sim, struct sim_router *router, unsigned in, unsig
     uint32_t                goal = packet->target / map->p, half = sim->vcs / 2;
 
     if (half > 0 && sim->config->vc_order != SIM_VC_NONE)
-        vc %= half; /* the lane; upper or lower half is decided below */
+        vc %= half; /* the VC within its half; the half is chosen below */
     for (uint32_t i = 0; i < map->n; i++) {
         uint32_t place = router->index / map->step[i] % map->k, there = goal / map->step[i] % map->k;
         bool     below;
@@ -95,7 +96,7 @@ static void route(struct sim *sim, struct sim_router *router, unsigned in, unsig
         below = goes_down(map->k, place, there, packet->source & 1);
         packet->out = (uint8_t)(map->p + 2 * i + below);
         if (in < map->p || (in - map->p) / 2 != i)
-            packet->flags &= (uint8_t)~SIM_CROSSED; /* a new ring */
+            packet->flags &= (uint8_t)~SIM_CROSSED; /* the packet enters a new ring */
         if (place == (below ? 0 : map->k - 1))
             packet->flags |= SIM_CROSSED;
         packet->out_vc = (uint8_t)vc;

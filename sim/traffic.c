@@ -1,7 +1,7 @@
-/* traffic.c: patterns of traffic.
+/* traffic.c: traffic patterns.
  *
- * Patterns with one destination for each node (pairs, permutation, shift, a named line of a file) are written into the
- * nodes once. The others draw from the node's own stream, packet by packet.
+ * Patterns with one destination per node (pairs, permutation, shift, a named line of a file) are stored in the nodes
+ * once. The other patterns draw a destination for each packet from the node's own stream.
  */
 #include "traffic.h"
 
@@ -10,7 +10,8 @@
 
 #include "random.h"
 
-/* The numbers from 0 to count-1 in an order drawn by seed; NULL: no memory. */
+/* Return the numbers from 0 to count-1 in a random order that depends on seed, or NULL if there is no memory. The
+ * caller frees the array. */
 static uint32_t *shuffled(uint32_t count, uint64_t seed, enum sim_stream purpose)
 {
     uint32_t *order = malloc(count * sizeof(*order));
@@ -39,7 +40,7 @@ static void draw_fixed(struct sim *sim, const uint32_t *order)
         else if ((i | 1) < nodes)
             sim->node[order[i]].fixed = order[i ^ 1];
         else
-            sim->node[order[i]].silent = true; /* of an odd number of nodes one has no partner */
+            sim->node[order[i]].silent = true; /* with an odd number of nodes, one node has no partner */
     }
 }
 
@@ -144,7 +145,7 @@ static uint32_t draw_flow(struct sim *sim, struct sim_node *node)
     uint32_t                  high = traffic->first[self + 1] - 1;
     double                    drawn = sim_random_unit(&node->random);
 
-    while (low < high) { /* the first flow whose sum is above what was drawn */
+    while (low < high) { /* find the first flow whose sum is above the number drawn */
         uint32_t middle = (low + high) / 2;
 
         if (traffic->flow[middle].until > drawn)

@@ -25,7 +25,7 @@ struct reader {
     struct sim  *sim;
     const char  *path;
     unsigned     line;
-    bool         named; /* a named line was taken */
+    bool         named; /* a named line has been used */
     struct pair *pair;
     size_t       pairs, room;
 };
@@ -46,7 +46,7 @@ static bool read_node(const struct reader *reader, const char *word, uint32_t *o
     return true;
 }
 
-/* The rest of a named line: a destination for every node. */
+/* Read the rest of a named line: a destination for every node. */
 static tern_status take_all(struct reader *reader, char *rest)
 {
     uint32_t nodes = reader->sim->shape.nodes, i = 0;
@@ -124,7 +124,7 @@ static int by_source(const void *a, const void *b)
     return x->target < y->target ? -1 : x->target > y->target;
 }
 
-/* Turn the flows into sums of weights for each source. */
+/* Convert the flows to cumulative weights per source. */
 static tern_status build(struct reader *reader)
 {
     struct sim_traffic *traffic = reader->sim->traffic;

@@ -1,5 +1,5 @@
-/* main.c: tern-match: searches for match bits with which a rendezvous could be left to the network, and says what it
- * finds. */
+/* main.c: tern-match: search for match bits with which the network could execute a rendezvous alone, and print what was
+ * found. */
 #define _GNU_SOURCE 1
 #include <getopt.h>
 #include <inttypes.h>
@@ -48,7 +48,7 @@ static void print_orders(const struct match_order *table, unsigned orders)
                orders >> i & 1 ? "" : "  (left out)");
 }
 
-/* Bits as t1 t2 * | 1 2 | none t1 t2 *, where a dot is ignored. */
+/* Print bits in the form t1 t2 * | 1 2 | none t1 t2 *; a dot is an ignored bit. */
 static void print_entry(int send, struct match_entry entry)
 {
     static const char *const names[MATCH_BITS] = { "t1", "t2", "*", "1st", "2nd", "none", "t1", "t2", "*" };

@@ -1,8 +1,9 @@
-/* search.c: all assignments of match bits and ignore bits, without trying all of them.
+/* search.c: evaluating all assignments of match bits and ignore bits without trying each of them.
  *
- * Whether an assignment is a solution depends on which gets each of its two entries takes, and on nothing else. Over
- * the seven orders there are ten different gets, so of the 2^18 entries those that take the same gets are alike, and at
- * most 2^10 kinds are left. Pairs of kinds are tried, and count as many assignments as the product of their numbers.
+ * Whether an assignment is a solution depends only on the gets that each of its two entries accepts. The seven orders
+ * use ten different gets. Entries that accept the same gets are equivalent, so the 2^18 entries fall into at most 2^10
+ * kinds. The search tries all pairs of kinds; a pair counts for as many assignments as the product of the sizes of its
+ * kinds.
  */
 #include "search.h"
 
@@ -39,7 +40,7 @@ static bool takes(struct match_entry entry, unsigned get)
     return ((get ^ entry.match) & ~entry.ignore & (MATCH_VALUES - 1)) == 0;
 }
 
-/* The send that a get fetches, of those whose bit is set in left. */
+/* Return the send that a get fetches, among the sends whose bit is set in left. */
 static int fetch(const bool taken[2], unsigned left)
 {
     if (left & 1 && taken[0])
@@ -47,7 +48,7 @@ static int fetch(const bool taken[2], unsigned left)
     return left & 2 && taken[1] ? 2 : 0;
 }
 
-/* taken[receive][entry] says which gets the entries take. */
+/* Return whether two entries serve an order. taken[receive][entry] tells whether the entry accepts the get. */
 static bool serves(const bool taken[2][2], const int fetches[2], bool any_order)
 {
     unsigned left = 3;
@@ -80,11 +81,11 @@ bool match_serves(const struct match_entry entry[2], const struct match_order *o
 
 /* ---- kinds of entries ---- */
 
-/* All different gets of a table. */
+/* All distinct gets of a table. */
 struct gets {
     unsigned bits[2 * MATCH_ORDERS];
     unsigned count;
-    unsigned of[MATCH_ORDERS][2]; /* which one a receive uses */
+    unsigned of[MATCH_ORDERS][2]; /* the get that a receive uses */
 };
 
 static struct gets list_gets(const struct match_order *table)
@@ -105,7 +106,7 @@ static struct gets list_gets(const struct match_order *table)
     return gets;
 }
 
-/* Which gets an entry takes, as a set. */
+/* Return the set of gets that an entry accepts. */
 static unsigned kind_of(const struct gets *gets, struct match_entry entry)
 {
     unsigned kind = 0;
@@ -120,7 +121,7 @@ static struct match_entry entry_of(unsigned number)
     return (struct match_entry){ number % MATCH_VALUES, number / MATCH_VALUES };
 }
 
-/* Whether a pair of kinds serves all orders that are asked for. */
+/* Return whether a pair of kinds serves all orders that the caller asks for. */
 static bool pair_serves(const struct gets *gets, const struct match_order *table, unsigned orders,
                         const unsigned kind[2], bool any_order)
 {
@@ -169,7 +170,7 @@ struct match_found match_search(const struct match_order *table, unsigned orders
     return found;
 }
 
-/* ---- one by one ---- */
+/* ---- exhaustive count ---- */
 
 struct share {
     const uint16_t *kind; /* [entry] */
@@ -247,7 +248,7 @@ void match_by_mpi(int sends, const int *tag, int receives, int *fetches)
     }
 }
 
-/* The tags of an order by its number: digits of base sends + 1, of which the last is any. */
+/* Decode the tags of order `number`: its digits in base sends + 1, where the highest digit means any. */
 static void order_of(int sends, int number, int *tag)
 {
     for (int i = 0; i < sends; i++, number /= sends + 1)
@@ -256,8 +257,8 @@ static void order_of(int sends, int number, int *tag)
 
 bool match_conflict(int sends, struct match_conflict *out)
 {
-    /* Of orders in which every receive fetches something, for each tag, position and tag before (none is the last):
-     * what it must fetch, plus 1, and in which order. */
+    /* For each tag, position and preceding tag (the last index is none): the send that the receive must fetch, plus 1,
+     * and the order in which it does. Only orders in which every receive fetches a message count. */
     int seen[5][4][6] = { { { 0 } } }, order[5][4][6], orders = 1;
 
     for (int i = 0; i < sends; i++)
