@@ -49,7 +49,7 @@ static unsigned local_port(const struct sim_dragonfly_map *map, const struct sim
 }
 
 /* Return the port that leads to another group: a global link of this router if it has one to that group, otherwise the
- * port to a router that has one. *gate receives the router and global port that the packet will use. */
+ * port to a router that has one. *gate receives the index in map->gate of the global link that the packet will use. */
 static unsigned group_port(const struct sim_dragonfly_map *map, struct sim_router *router, uint32_t group,
                            uint32_t *gate)
 {

@@ -425,8 +425,7 @@ HOT unsigned step(struct lane lane, uint32_t now, uint32_t through)
 
 HOT void run(struct sim_worker *worker, struct lane lane, uint32_t begin, uint32_t end)
 {
-    uint32_t speed = lane.sim->speed,
-             part = (uint32_t)((uint64_t)begin * speed % 1000); /* fraction of a step carried over */
+    uint32_t speed = lane.sim->speed, part = (uint32_t)((uint64_t)begin * speed % 1000); /* of a step */
     uint64_t hops = 0;
 
     for (uint32_t now = begin; now < end; now++) {

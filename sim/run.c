@@ -2,12 +2,12 @@
  *
  * A network is steady if, over several successive iterations (steady_periods),
  *   - the throughput of each iteration differs from that of the iteration before it by less than the tolerance, and so
- *   do the throughputs of the last iteration and of the one before all of them;
+ *     do the throughputs of the last iteration and of the one before all of them;
  *   - the number of flits in the network satisfies the same conditions: a network that still fills up is not steady,
- *   however constant its throughput is;
+ *     however constant its throughput is;
  *   - over all of these iterations, busy receivers were not sent more than they consumed. Fast and slow receivers are
- *   checked separately, because a few slow receivers can fill the network with less than a thousandth of its traffic,
- *   and for a long time their surplus is visible only here.
+ *     checked separately, because a few slow receivers can fill the network with less than a thousandth of its
+ *     traffic, and for a long time their surplus is visible only here.
  */
 #define _GNU_SOURCE 1
 #include "run.h"
