@@ -114,8 +114,7 @@ struct sim_arrival {
     uint32_t offsets; /* sum over all flits of the cycles after head_at in which they were consumed */
     uint16_t taken;   /* flits consumed so far */
     uint16_t size;
-    uint16_t
-        acked; /* flits received of an RDRP credit packet, which overtakes data waiting for a slow sink on the same VC */
+    uint16_t acked; /* flits of an RDRP credit packet, which overtakes data that waits for a slow sink on the same VC */
 };
 
 /* What a node owes the source of packets it received: RDRP credits, and one BECN for each packet with FECN. */
