@@ -1,7 +1,7 @@
-# The short way in. CMake does the work (see CMakePresets.json); scripts/deps tells what is missing.
+# Shortcuts for common tasks. CMake does the work (see CMakePresets.json); scripts/deps reports missing packages.
 #
-# demo, check, check-all, bench, format and lint install missing packages by themselves when root runs them. The other
-# targets install nothing.
+# If root runs demo, check, check-all, bench, format or lint, these targets install missing packages. The other targets,
+# except deps, install nothing.
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -11,77 +11,77 @@ FOR ?= build
 .PHONY: all deps examples apps debug asan tsan demo check check-all install bench apps-report figures figures-quick \
         format lint coverage clean help
 
-all: ## build the library and the tools: build/lib, build/bin
+all: ## build the library and the tools in build/lib and build/bin
 	@scripts/deps
 	@scripts/build release
 
-deps: ## install the packages that make needs, as root; FOR=check: those that make check needs, and so on
+deps: ## install the packages that make needs, as root; FOR=check installs those for make check, and so on
 	@scripts/deps --install $(FOR)
 
-examples: ## build the examples, too: build/bin
+examples: ## build the examples in build/bin
 	@scripts/deps
 	@scripts/build release all examples
 
-apps: ## build the applications, too, also for each MPI that is installed: build/bin
+apps: ## build the applications in build/bin, also for each installed MPI
 	@scripts/deps
 	@scripts/build release all apps
 
-debug asan tsan: ## build this preset, with all tests, into build/debug, build/asan, build/tsan
+debug asan tsan: ## build this preset with all tests, in build/debug, build/asan or build/tsan
 	@scripts/deps tests
 	@scripts/build $@
 
-demo: ## install what is missing, build, and show what Tern does, in under a minute
+demo: ## install missing packages, build, and show what Tern does in less than a minute
 	@scripts/deps --install demo
 	@scripts/build release all examples
 	@scripts/demo
 
-check: ## install what is missing, build, and test: the checks of every change
+check: ## install missing packages, build, and run the checks and tests that every change must pass
 	@scripts/deps --install check
 	@scripts/check
 
-check-all: ## the same with every test in every configuration
+check-all: ## like check, but run every test in every configuration
 	@scripts/deps --install check
 	@scripts/check all
 
-install: all ## install under PREFIX (/usr/local), staged below DESTDIR
+install: all ## install under PREFIX (/usr/local); DESTDIR sets a staging directory
 	@DESTDIR="$(DESTDIR)" cmake --install build --prefix "$(PREFIX)" >build/install.log
 	@echo "Installed in $(DESTDIR)$(PREFIX): build/install_manifest.txt lists the files"
 
-bench: ## measure this machine and compare: build/bench/*.csv and plots
+bench: ## measure this machine and compare with MPI and OpenSHMEM; results and plots are in build/bench
 	@scripts/deps --install bench
 	@scripts/build release all peers
 	@scripts/bench
 
-apps-report: ## run the applications in all styles, and for each MPI: a table and plots in build/apps
+apps-report: ## run the applications in all styles and with each MPI; tables and plots are in build/apps
 	@scripts/deps apps
 	@scripts/build release all apps
 	@scripts/apps-report
 
-figures: ## figures 1, 4 and 5 of paper 2, simulated at 5,256 nodes: build/figures; takes hours, goes on where it stopped
+figures: ## simulate figures 1, 4 and 5 of paper 2 with 5,256 nodes, in build/figures; takes hours, can be resumed
 	@scripts/deps figures
 	@scripts/build release
 	@scripts/figures
 
-figures-quick: ## the same with 342 nodes, in less than two minutes: build/figures-quick
+figures-quick: ## simulate these figures with 342 nodes, in build/figures-quick; takes less than two minutes
 	@scripts/deps figures
 	@scripts/build release
 	@scripts/figures quick
 
-format: ## lay out the sources as .clang-format says
+format: ## format the sources according to .clang-format
 	@scripts/deps --install format
 	@scripts/format
 
-lint: ## clang-tidy and cppcheck
+lint: ## run clang-tidy and cppcheck
 	@scripts/deps --install lint
 	@scripts/lint
 
-coverage: ## which lines the tests run
+coverage: ## show which lines the tests execute
 	@scripts/deps tests
 	@scripts/coverage
 
 clean: ## remove build/
 	rm -rf build
 
-help: ## this list
+help: ## show this list
 	@sed -n 's/^\([a-z][a-z -]*\):[^#]*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | \
 	    awk -F'|' '{ printf "%-24s %s\n", $$1, $$2 }'

@@ -1,7 +1,7 @@
-# The applications: apps/NAME/*.c and apps/common make NAME, in every style that Tern has; and for each MPI that is
-# installed (see peers.cmake) NAME-MPI, of the same sources without those that call Tern, by that MPI's own compiler
-# command. All of them are part of the target apps. cholesky needs OpenBLAS. (MPICH's MPI_STATUSES_IGNORE is no array,
-# and gcc warns of that by -Wstringop-overflow.)
+# The applications. apps/NAME/*.c and apps/common make NAME, which contains all styles that Tern supports. For each MPI
+# that is installed (see peers.cmake), the same sources except those that call Tern make NAME-MPI, compiled with the
+# compiler wrapper of that MPI. All of them belong to the target apps. cholesky requires OpenBLAS.
+# (-Wno-stringop-overflow is needed because MPICH's MPI_STATUSES_IGNORE is not an array, which gcc warns about.)
 
 if(NOT TARGET tern)
     return()

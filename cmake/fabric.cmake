@@ -1,8 +1,8 @@
-# libfabric, which carries data between nodes. Its headers are needed to build the link ofi; the library itself is
-# loaded when a job needs it, so nothing is linked with it. Where it is missing the link is left out, and the library
-# says so when a job on several nodes asks for it.
+# libfabric, which transfers data between nodes. The link ofi needs its headers at build time. The library itself is
+# loaded at run time when a job needs it, so nothing is linked against it. If the headers are missing, the link is
+# omitted, and the library reports that when a job on several nodes asks for it.
 #
-# Sets tern_fabric_abi, the version of libfabric's symbols that the headers here describe, or leaves it empty.
+# Sets tern_fabric_abi to the version of libfabric's symbols that the installed headers describe, or leaves it empty.
 
 set(tern_fabric_abi)
 pkg_check_modules(FABRIC libfabric>=1.14)

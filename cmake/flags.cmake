@@ -1,7 +1,7 @@
-# How everything is compiled.
+# Compiler and linker flags.
 #
-# The target tern_flags carries what each target of the project needs: the language, the warnings, the include paths.
-# Sanitizers and coverage have to hold for every object of a program, so they are set for the whole tree.
+# The target tern_flags carries what every target of the project needs: the language standard, the warnings and the
+# include paths. Sanitizers and coverage must apply to every object of a program, so they are set for the whole tree.
 
 set(CMAKE_C_STANDARD 11)
 set(CMAKE_C_STANDARD_REQUIRED ON)
@@ -28,8 +28,8 @@ endif()
 if(TERN_SANITIZE)
     add_compile_options(-fsanitize=${TERN_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
     add_link_options(-fsanitize=${TERN_SANITIZE})
-    # gcc says that its thread sanitizer does not model fences. Those in Tern order accesses between processes, which
-    # the sanitizer does not see in any case.
+    # gcc warns that its thread sanitizer does not model fences. The fences in Tern order accesses between processes,
+    # which the sanitizer cannot observe anyway.
     if(TERN_SANITIZE MATCHES "thread" AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
         add_compile_options(-Wno-tsan)
     endif()

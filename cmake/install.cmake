@@ -1,5 +1,5 @@
-# What is installed where: libraries, headers, tools, manual pages, documents, and the files by which pkg-config and
-# CMake find them.
+# What is installed, and where: libraries, headers, tools, manual pages, documents, and the files with which pkg-config
+# and CMake find them.
 
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tern)
@@ -15,7 +15,7 @@ if(TARGET tern)
     install(EXPORT tern-targets NAMESPACE tern:: DESTINATION ${package_dir})
     configure_package_config_file(cmake/tern-config.cmake.in ${CMAKE_BINARY_DIR}/tern-config.cmake
         INSTALL_DESTINATION ${package_dir} NO_SET_AND_CHECK_MACRO)
-    # Before 1.0 a new minor version may break programs.
+    # Before 1.0, a new minor version may be incompatible.
     if(PROJECT_VERSION_MAJOR EQUAL 0)
         set(compatible SameMinorVersion)
     else()
@@ -25,8 +25,8 @@ if(TARGET tern)
     install(FILES ${CMAKE_BINARY_DIR}/tern-config.cmake ${CMAKE_BINARY_DIR}/tern-config-version.cmake
         DESTINATION ${package_dir})
 
-    # The prefix is found from where tern.pc lies, so that an installed tree can be moved. Directories that the builder
-    # gave as absolute paths, as some distributions do, stay what they are.
+    # The prefix is derived from the location of tern.pc, so that an installed tree can be moved. Directories that the
+    # builder specified as absolute paths, as some distributions do, remain absolute.
     if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
         set(pc_prefix ${CMAKE_INSTALL_PREFIX})
     else()

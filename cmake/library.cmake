@@ -1,6 +1,6 @@
-# The library: libtern shared and static from objects that are compiled once.
+# The library: libtern, shared and static, from objects that are compiled once.
 #
-# tern_base is the part that knows nothing of communication, and the start of a job (src/base, src/boot), as a static
+# tern_base contains the parts that do not communicate and the start-up of a job (src/base, src/boot), as a static
 # library for the tools. It is not installed.
 
 file(GLOB_RECURSE base_sources CONFIGURE_DEPENDS
@@ -9,19 +9,19 @@ file(GLOB_RECURSE upper_sources CONFIGURE_DEPENDS
     ${PROJECT_SOURCE_DIR}/src/link/*.c ${PROJECT_SOURCE_DIR}/src/core/*.c
     ${PROJECT_SOURCE_DIR}/src/op/*.c ${PROJECT_SOURCE_DIR}/src/api/*.c)
 
-# PMIx is loaded at run time; its headers are needed to build, and where there are none a file takes the place that says
-# so.
+# PMIx is loaded at run time. Its headers are needed at build time; without them, a file is compiled instead that
+# reports the missing support.
 pkg_check_modules(PMIX pmix)
 if(PMIX_FOUND)
     list(FILTER base_sources EXCLUDE REGEX "/boot/pmix_none\\.c$")
-    list(TRANSFORM PMIX_INCLUDE_DIRS PREPEND "-isystem" OUTPUT_VARIABLE pmix_flags) # its warnings are not ours
+    list(TRANSFORM PMIX_INCLUDE_DIRS PREPEND "-isystem" OUTPUT_VARIABLE pmix_flags) # system headers: no warnings
     set_source_files_properties(${PROJECT_SOURCE_DIR}/src/boot/pmix.c PROPERTIES COMPILE_OPTIONS "${pmix_flags}")
 else()
     list(FILTER base_sources EXCLUDE REGEX "/boot/pmix\\.c$")
     message(STATUS "Tern: pmix.h (libpmix-dev) is missing, so launchers that offer only PMIx cannot start jobs. To install it: make deps")
 endif()
 
-# The link between nodes, or what says that there is none.
+# The link between nodes, or a replacement that reports that there is none.
 if(tern_fabric_abi)
     list(FILTER base_sources EXCLUDE REGEX "/boot/fabric_none\\.c$")
     set_source_files_properties(${PROJECT_SOURCE_DIR}/src/boot/fabric.c PROPERTIES
@@ -32,17 +32,17 @@ else()
     list(FILTER upper_sources EXCLUDE REGEX "/link/ofi/")
 endif()
 
-# Blocks that are transposed in registers need their loops unrolled, and checks of lists are made two entries at a time,
-# whatever that costs in space.
+# transpose.c needs unrolled loops to transpose blocks in registers, and shape.c checks lists two entries at a time.
+# Speed matters more than code size in both.
 set_source_files_properties(${PROJECT_SOURCE_DIR}/src/op/shape/transpose.c ${PROJECT_SOURCE_DIR}/src/api/shape.c PROPERTIES
     COMPILE_OPTIONS "$<$<CONFIG:Release>:-O3>")
 
-# The loops of accumulates are to become vector instructions, with the same results everywhere.
+# Vectorize the accumulate loops, but keep the results identical on all machines.
 set_source_files_properties(${PROJECT_SOURCE_DIR}/src/op/atomic/acc_kernels.c PROPERTIES
     COMPILE_OPTIONS "-ffp-contract=off;$<$<CONFIG:Release>:-O3;-funroll-loops>")
 
-# Fields of requests are written one by one and read soon after. Read two at a time they would have to reach the cache
-# first, behind everything that was written to queues which other cores look at.
+# The fields of a request are written one at a time and read soon after. A vector load of two fields would prevent store
+# forwarding: both stores would have to reach the cache first, behind all stores to queues that other cores poll.
 file(GLOB tagged_sources ${PROJECT_SOURCE_DIR}/src/op/tagged/*.c)
 set_source_files_properties(${tagged_sources} ${PROJECT_SOURCE_DIR}/src/op/match.c
     ${PROJECT_SOURCE_DIR}/src/api/tagged.c ${PROJECT_SOURCE_DIR}/src/api/request.c
@@ -51,7 +51,7 @@ set_source_files_properties(${tagged_sources} ${PROJECT_SOURCE_DIR}/src/op/match
 function(tern_add_objects name)
     add_library(${name} OBJECT ${ARGN})
     set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON C_VISIBILITY_PRESET hidden)
-    # Calls inside the library go straight to their target: nobody may replace one symbol of it.
+    # Calls within the library are direct, because its symbols must not be interposed.
     target_compile_options(${name} PRIVATE -fno-semantic-interposition)
     target_link_libraries(${name} PRIVATE tern_flags)
 endfunction()
@@ -70,7 +70,7 @@ endif()
 
 if(library_objects)
     add_library(tern SHARED ${library_objects})
-    # Before 1.0 a new minor version may break programs, which have parts of the library inlined.
+    # Before 1.0, a new minor version may be incompatible, because parts of the library are inlined into programs.
     if(PROJECT_VERSION_MAJOR EQUAL 0)
         set(soversion ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
     else()
@@ -88,7 +88,7 @@ if(library_objects)
     target_link_libraries(tern_static PUBLIC Threads::Threads ${CMAKE_DL_LIBS})
     target_link_options(tern PRIVATE -Wl,--as-needed)
     if(NOT TERN_SANITIZE)
-        target_link_options(tern PRIVATE -Wl,-z,defs) # a sanitizer's own symbols come from the program
+        target_link_options(tern PRIVATE -Wl,-z,defs) # with a sanitizer, its symbols come from the program
     endif()
     add_library(tern::tern ALIAS tern)
     add_library(tern::tern-static ALIAS tern_static)

@@ -1,5 +1,5 @@
-# Manual pages of the calls, made from the comments in the public headers. A declaration without its contract fails the
-# build.
+# Manual pages of the functions, generated from the comments in the public headers. A declaration without a complete
+# contract fails the build.
 
 file(GLOB public_headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/tern/*.h)
 set(man_script ${PROJECT_SOURCE_DIR}/scripts/man-from-headers)

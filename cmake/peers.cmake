@@ -1,6 +1,7 @@
-# The programs that tern-perf compares with: bench/peers/mpi_*.c, once for each MPI that is installed, by that MPI's own
-# compiler command, and bench/peers/shmem_*.c, by Open MPI's command for OpenSHMEM. Debian installs Open MPI and MPICH
-# beside each other under these names, and the commands without the headers. All of them are part of the target peers.
+# The programs that tern-perf compares Tern with. bench/peers/mpi_*.c is compiled once for each MPI that is installed,
+# with the compiler wrapper of that MPI, and bench/peers/shmem_*.c with Open MPI's wrapper for OpenSHMEM. The names of
+# the wrappers are those of Debian, which can install Open MPI and MPICH side by side. Debian can also install the
+# wrappers without the headers. All programs belong to the target peers.
 
 foreach(mpi openmpi mpich)
     string(TOUPPER ${mpi} upper)

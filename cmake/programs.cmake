@@ -1,19 +1,20 @@
-# The programs in bin/: tools/NAME/*.c makes NAME; examples/NAME.c makes NAME, as part of the target examples.
+# The programs in bin/. tools/NAME/*.c makes NAME; examples/NAME.c makes NAME, as part of the target examples.
 #
-# ternrun and tern-info need hwloc, for binding and for what the machine looks like. ternrun starts the ranks and is not
-# one, so it has the lower part of the library only. All others use libtern as a user would.
+# ternrun and tern-info need hwloc, for binding and for the description of the machine. ternrun starts the ranks but is
+# not a rank itself, so it links only with the lower part of the library. All other programs use libtern as a user
+# would.
 
 set(program_rpath "$ORIGIN/../lib" "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
 list(REMOVE_DUPLICATES program_rpath)
 
-# Make a program that finds libtern from where it lies itself, in the build tree and where it is installed.
+# Create a program that finds libtern relative to its own location, both in the build tree and after installation.
 function(tern_add_program name)
     add_executable(${name} ${ARGN})
     target_link_libraries(${name} PRIVATE tern_flags m)
     set_target_properties(${name} PROPERTIES INSTALL_RPATH "${program_rpath}" BUILD_WITH_INSTALL_RPATH ON)
 endfunction()
 
-# What measures libfabric itself, or what says that it is not there.
+# The measurement of libfabric itself, or a replacement that reports that libfabric is missing.
 if(tern_fabric_abi)
     set(tern_fabric_tool_not "/tern-perf/register_none\\.c$")
 else()

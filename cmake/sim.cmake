@@ -1,5 +1,5 @@
-# The simulator: sim/*.c makes a library for tern-sim and its tests, sim/match/*.c makes tern-match. It uses src/base
-# and nothing else of the library.
+# The simulator. sim/*.c makes a library for tern-sim and its tests, and sim/match/*.c makes tern-match. The simulator
+# uses only src/base of the library.
 
 option(TERN_SIM "Build the simulator" ON)
 
