@@ -31,7 +31,7 @@ struct runner {
     struct sim_period       before; /* counters at the start of the iteration: injected, accepted and hops are totals */
     uint64_t                samples;
     uint32_t                checked; /* cycle of the last search for deadlock */
-    uint32_t                moved;   /* last search for deadlock that found progress */
+    uint32_t                moved;   /* cycle of the last search for deadlock that found progress */
     uint64_t                moves;   /* number of movements at that time */
 };
 
