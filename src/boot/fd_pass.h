@@ -32,8 +32,8 @@ struct tern_fd_pass_client {
 /* Listen on a unix socket. *listen_fd is its descriptor; the caller must publish *address. */
 tern_status tern_boot_fd_pass_open(int *listen_fd, struct tern_fd_pass_address *address);
 
-/* Host: wait until all clients have connected. The caller sets rank in each element of clients; the function sets fd and
- * pid, and adds the processors that the clients may use to cpus. Connections without the key, and from unexpected
+/* Host: wait until all clients have connected. The caller sets rank in each element of clients; the function sets fd
+ * and pid, and adds the processors that the clients may use to cpus. Connections without the key, and from unexpected
  * ranks, are refused. On an error all clients are dismissed. */
 tern_status tern_boot_fd_pass_accept(int listen_fd, const struct tern_fd_pass_address *address,
                                      struct tern_fd_pass_client *clients, int count, struct tern_cpus *cpus);
