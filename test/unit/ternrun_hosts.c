@@ -84,11 +84,11 @@ static void bad_text(void **state)
 
 static void many_hosts(void **state)
 {
-    static char text[MOST_HOSTS * 8 + 16];
+    static char text[MAX_HOSTS * 8 + 16];
     size_t      len = 0;
 
     (void)state;
-    for (int i = 0; i <= MOST_HOSTS; i++)
+    for (int i = 0; i <= MAX_HOSTS; i++)
         len += (size_t)snprintf(text + len, sizeof(text) - len, "%sh%d", i > 0 ? "," : "", i);
     assert_non_null(strstr(read_as(text, 0), "more than 4096 hosts"));
     snprintf(text, sizeof(text),
