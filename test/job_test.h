@@ -1,9 +1,9 @@
-/* job_test.h: what the job programs of test/api, test/stress and test/fault share.
+/* job_test.h: checks and helpers shared by the job programs of test/api, test/stress and test/fault.
  *
- * A failed check says where, which rank, what, and why. CHECK, OK, RETURNS, SAME and SAYS end the whole job then, so
- * that no test hangs on the failure of one rank. EXPECT and REQUIRE remember it (job_broken) and go on: for ranks that
- * are to see a job with deaths to its end, and for what they say on the way. The rest are small helpers: deterministic
- * bytes, a random stream, and the kinds of memory that a region can have.
+ * A failed check prints the place, the rank, the condition and the reason. CHECK, OK, RETURNS, SAME and SAYS then abort
+ * the whole job, so that the failure of one rank does not leave the others hanging. EXPECT and REQUIRE record the
+ * failure in job_broken and continue: they are for tests in which ranks die and the survivors must run to the end. The
+ * other helpers provide deterministic bytes, a random stream, and the kinds of memory that a region can have.
  */
 #ifndef TERN_JOB_TEST_H
 #define TERN_JOB_TEST_H
@@ -31,9 +31,9 @@
 #endif
 
 #define JOB_SKIP 77
-#define JOB_BROKEN 9 /* the status of a program with a failed check */
+#define JOB_BROKEN 9 /* exit status of a program with a failed check */
 
-__attribute__((weak)) const char *job_note; /* printed with a failure: a seed, say. A program may set it */
+__attribute__((weak)) const char *job_note; /* text printed with a failure, for example a seed. A program may set it */
 __attribute__((weak)) int         job_broken;
 
 static inline void job_say(const char *file, int line, const char *what, const char *why)
@@ -56,11 +56,11 @@ static inline void job_break(const char *file, int line, const char *what, const
     job_broken = JOB_BROKEN;
 }
 
-/* The condition holds. */
+/* Check that the condition holds. */
 #define CHECK(condition) ((condition) ? (void)0 : job_fail(__FILE__, __LINE__, #condition, "is false"))
 #define REQUIRE(condition) ((condition) ? (void)0 : job_break(__FILE__, __LINE__, #condition, "is false"))
 
-/* The call returns the status. */
+/* Check that the call returns the status. */
 #define RETURNS(status, call) job_returns(__FILE__, __LINE__, status, call, #call, job_fail)
 #define EXPECT(status, call) job_returns(__FILE__, __LINE__, status, call, #call, job_break)
 typedef void       job_failure(const char *file, int line, const char *what, const char *why);
@@ -77,8 +77,8 @@ static inline void job_returns(const char *file, int line, tern_status want, ter
 }
 #define OK(call) RETURNS(TERN_OK, call)
 
-/* The call fails with the status, and the first function that the error's text names is the one that was called, if not
- * for the suffix that says how it is waited for. */
+/* Check that the call fails with the status, and that the first function named in the error text is the called
+ * function, ignoring the suffix that selects how the caller waits. */
 #define REFUSES(status, call) (RETURNS(status, call), job_named(__FILE__, __LINE__, #call))
 static inline void job_named(const char *file, int line, const char *call)
 {
@@ -92,7 +92,7 @@ static inline void job_named(const char *file, int line, const char *call)
     job_fail(file, line, call, "is not named first in the error's text");
 }
 
-/* Both numbers are the same. */
+/* Check that both numbers are equal. */
 #define SAME(a, b) job_same(__FILE__, __LINE__, (unsigned long long)(a), (unsigned long long)(b), #a " == " #b)
 static inline void job_same(const char *file, int line, unsigned long long a, unsigned long long b, const char *what)
 {
@@ -104,7 +104,7 @@ static inline void job_same(const char *file, int line, unsigned long long a, un
     job_fail(file, line, what, why);
 }
 
-/* The last error's text contains the word. */
+/* Check that the text of the last error contains the word. */
 #define SAYS(word) \
     (strstr(tern_error_detail(), word) ? (void)0 : job_fail(__FILE__, __LINE__, word, "is not in the text"))
 
@@ -116,7 +116,7 @@ static inline void *job_new(size_t bytes)
     return memory;
 }
 
-/* This process in the team of a context; and which rank of the job a rank of that team is. */
+/* The rank of this process in the team of a context, and the rank in the job of a rank of that team. */
 static inline int job_me(tern_ctx *ctx)
 {
     return tern_team_rank(tern_ctx_team(ctx));
@@ -135,7 +135,7 @@ static inline int job_world(tern_ctx *ctx, int rank)
     return world;
 }
 
-/* Whether all ranks are reached over the network, even those on this machine. */
+/* Whether all ranks are reached over the network, including the ranks on this machine. */
 static inline bool job_network(void)
 {
     const char *links = getenv("TERN_LINKS");
@@ -152,8 +152,8 @@ static inline bool job_far(int rank)
            (job_network() || tern_team_translate(tern_team_world(), rank, tern_team_node(), &on_node) < 0);
 }
 
-/* Whether the link chaos is in front: then an operation may find no room although there is some, may be under way
- * although its path is instant, and a link's refusal comes late. */
+/* Whether the chaos link stands in front of the other links. In that case an operation may be refused although there is
+ * room, an operation may be outstanding although its path is instant, and a refusal by the link is reported late. */
 static inline bool job_chaos(void)
 {
     return getenv("TERN_CHAOS") != NULL;
@@ -168,7 +168,7 @@ static inline uint64_t job_random(uint64_t *seed)
     return *seed * 2685821657736338717ull;
 }
 
-/* Where a random stream begins: at the usual place, or at one that JOB_SEED=n in the environment gives. */
+/* The seed of a random stream: the usual one, unless JOB_SEED=n in the environment gives another. */
 static inline uint64_t job_seed(uint64_t usual)
 {
     const char *given = getenv("JOB_SEED");
@@ -176,7 +176,8 @@ static inline uint64_t job_seed(uint64_t usual)
     return given ? strtoull(given, NULL, 0) * 1000003 + usual : usual;
 }
 
-/* A number that handlers of active messages change: wait until it is at least so large, or the deadline. */
+/* A number that active message handlers change. A rank waits until the number reaches a minimum or the deadline
+ * expires. */
 struct job_count {
     const uint64_t *number;
     uint64_t        least;
@@ -194,7 +195,7 @@ static inline tern_status job_await(const uint64_t *number, uint64_t least, tern
     return tern_wait_until(TERN_WORLD, job_counted, &(struct job_count){ number, least }, deadline);
 }
 
-/* A byte that tells who wrote it, when, and where. */
+/* A byte that encodes its writer, the time of writing, and its position. */
 static inline unsigned char job_byte(unsigned who, unsigned when, uint64_t where)
 {
     return (unsigned char)(1 + (who * 37 + when * 101 + where * 7 + (where >> 8) * 13 + (where >> 16) * 29) % 255);
@@ -220,8 +221,8 @@ static inline void job_holds(const char *file, int line, const unsigned char *at
     }
 }
 
-/* Reading memory that a service thread of this process writes when a peer puts to it. The order between the two goes
- * through the peer, which the thread sanitizer of one process cannot see, and each report that is suppressed takes
+/* Read memory that a service thread of this process writes when a peer puts to it. The two accesses are ordered through
+ * the peer. The thread sanitizer sees only one process, so it cannot see this order, and suppressing each report takes
  * long. */
 #ifdef __SANITIZE_THREAD__
 void AnnotateIgnoreReadsBegin(const char *file, int line);
@@ -235,7 +236,7 @@ void AnnotateIgnoreWritesEnd(const char *file, int line);
 #define AnnotateIgnoreWritesEnd(file, line) ((void)0)
 #endif
 
-/* memcmp, of such memory. */
+/* memcmp for such memory. */
 static inline int job_differ(const void *a, const void *b, size_t len)
 {
     int result;
@@ -246,7 +247,7 @@ static inline int job_differ(const void *a, const void *b, size_t len)
     return result;
 }
 
-/* Whether such memory holds what HOLDS asks for. */
+/* Whether such memory holds the bytes that HOLDS checks for. */
 static inline bool job_put_holds(const unsigned char *at, size_t len, unsigned who, unsigned when)
 {
     size_t i = 0;
@@ -270,7 +271,7 @@ static inline void job_all_are(const char *file, int line, const unsigned char *
     }
 }
 
-/* Bytes of memory behind the memory files of this job. */
+/* The number of bytes of memory behind the memory files of this job. */
 static inline uint64_t job_arena_bytes(void)
 {
     uint64_t    bytes = 0;
@@ -293,7 +294,7 @@ enum job_kind { JOB_HOST, JOB_HUGE, JOB_FILE, JOB_REGISTERED, JOB_KINDS };
 struct job_region {
     tern_region   *region;
     unsigned char *mine;   /* this rank's part */
-    void          *memory; /* what a registered one is made of */
+    void          *memory; /* the memory of a registered region */
     char           path[64];
 };
 
@@ -304,7 +305,8 @@ static inline const char *job_directory(void)
     return directory && strlen(directory) < 24 ? directory : "/tmp";
 }
 
-/* A name for files that all ranks of this job know and no other job has; tag tells those of one job apart. */
+/* Make a file name that all ranks of this job know and that no other job uses. The tag distinguishes the files of one
+ * job. */
 static inline void job_file_name(char *name, size_t size, unsigned tag)
 {
     uint64_t mine = (uint64_t)getpid() ^ (uint64_t)tern_clock() << 20, all[64];

@@ -1,9 +1,10 @@
-/* groups.c: the link contract, second half: groups. One body over every link and number of ranks, with a core for each
- * rank and with fewer.
+/* groups.c: the link contract, second half: groups. One body runs over every link and number of ranks, with a core for
+ * each rank and with fewer.
  *
- * Promises: nobody leaves a barrier before all have entered it, ten thousand times; what was written before it is seen
- * after it; came tells of each member whether it has come; notes of two consecutive posts stand side by side, and
- * are those of this meeting; two groups do not disturb each other.
+ * Promises: no member leaves a barrier before all members have entered it, ten thousand times; data written before the
+ * barrier is visible after it; came() tells for each member whether it has arrived; the contributions of two
+ * consecutive posts are stored side by side, and a peek returns the contribution of the current all-gather; two groups
+ * do not disturb each other.
  *
  * long: LINK_RANKS=all
  */
@@ -18,13 +19,13 @@ static void barriers(struct rank *r)
         meet(r);
         for (int rank = 0; rank < r->ranks; rank++) {
             uint64_t seen = atomic_load_explicit(&r->board->word[rank][0], memory_order_relaxed);
-            EXPECT(seen == i || seen == i + 1); /* it has come here, and perhaps gone one further */
+            EXPECT(seen == i || seen == i + 1); /* the member has arrived here, and may have passed one more barrier */
         }
-        EXPECT(r->ops->arrived(r->group)); /* stays true */
+        EXPECT(r->ops->arrived(r->group)); /* the result stays true */
     }
 }
 
-/* Nobody has come through while one has not arrived. */
+/* No member passes the barrier while one member has not arrived. */
 static void held(struct rank *r)
 {
     for (int late = 0; late < r->ranks; late++) {
@@ -43,7 +44,7 @@ static void held(struct rank *r)
     }
 }
 
-/* The first member that has not come, by asking for each; -1: none. */
+/* Returns the first member that has not arrived, by asking for each; -1 if all have arrived. */
 static int first_late(struct rank *r)
 {
     for (int i = 0; i < r->ranks; i++)
@@ -56,7 +57,7 @@ static void awaited(struct rank *r)
 {
     EXPECT(first_late(r) == -1);
     for (int late = 0; late < r->ranks; late++) {
-        if (r->me == late) { /* the last to come */
+        if (r->me == late) { /* the last member to arrive */
             for (int rank = 0; rank < r->ranks; rank++)
                 while (rank != late && atomic_load(&r->board->word[rank][2]) != (uint64_t)late + 1)
                     sched_yield();
@@ -75,7 +76,8 @@ static void awaited(struct rank *r)
     }
 }
 
-/* Notes of every length, long runs of them: each peek gives the note of the last meeting, whatever the parity. */
+/* Contributions of every length, in long runs: each peek returns the contribution of the last all-gather, whatever its
+ * parity. */
 static void notes(struct rank *r)
 {
     unsigned char note[TERN_LINK_CONTRIBUTION];
@@ -86,7 +88,7 @@ static void notes(struct rank *r)
         for (size_t k = 0; k < len; k++)
             note[k] = (unsigned char)((unsigned)r->me * 50 + i + k);
         r->ops->contribute(r->group, note, len);
-        meet(r); /* no second barrier: the next post goes beside this one */
+        meet(r); /* no second barrier: the next post uses the other slot */
         for (int rank = 0; rank < r->ranks; rank++) {
             const unsigned char *theirs = r->ops->contribution(r->group, (uint32_t)rank);
             for (size_t k = 0; k < len; k++)
@@ -97,7 +99,7 @@ static void notes(struct rank *r)
     }
 }
 
-/* The node's group next to the world's, entered in turns. */
+/* The ranks enter the node's group and the world's group alternately. */
 static void two_groups(struct rank *r)
 {
     struct tern_link_group  as = { .id = 1, .size = (uint32_t)r->ranks, .me = (uint32_t)r->me };
@@ -126,7 +128,7 @@ static void two_groups(struct rank *r)
     r->ops->group_close(node);
 }
 
-/* With a core for each rank, and with one for all. */
+/* Run with a core for each rank, and with one core for all ranks. */
 #define LINK_TEST(body)                             \
     static void test_##body(void **state)           \
     {                                               \

@@ -1,14 +1,14 @@
-/* hostile.c: what a peer may write into the shared control memory of the shm link must not crash or hang a rank, be it
- * the target of the peer's transfers or the initiator of transfers to the peer.
+/* hostile.c: whatever a peer writes into the shared control memory of the shm link, it must not crash or hang a rank,
+ * whether that rank is the target of the peer's transfers or the initiator of transfers to the peer.
  *
- * Promise: a request that names a region, a range, a length or a chunk that does not exist is answered with an error or
- * ignored; memory outside what was exposed is never touched; lists that lead nowhere or in circles come to an end. A
- * target that changes the head of a chunk after it has served it gets no other memory of the initiator written than the
- * transfer's own. A card that names bytes which its file does not have is refused: they could be mapped, but a touch
- * would be a signal.
+ * Promise: a request that names a region, range, length or chunk that does not exist is answered with an error or
+ * ignored; memory that is not exposed is never touched; lists that lead nowhere or are circular come to an end. A
+ * target that changes the head of a chunk after serving it cannot make the initiator write any memory but the
+ * transfer's own. A memory handle that names bytes which its file does not have is refused: these bytes could be
+ * mapped, but touching them would raise a signal.
  *
- * The process opens the link as rank 0 of 2 and plays rank 1 by writing its desk, and that of rank 0 as rank 1 could.
- * Each case runs in a process of its own.
+ * The process opens the link as rank 0 of 2. It plays rank 1 by writing the bounce control block of rank 1, and the
+ * block of rank 0 as rank 1 could. Each case runs in its own process.
  */
 #include "link_test.h"
 
@@ -18,14 +18,14 @@
 #define SIZE 4096u
 #define BYTES (16u * 4096u) /* data of the peer's chunks */
 
-/* The target, and the peer's side of things. */
+/* The target, and the peer's side. */
 struct scene {
     struct rank            r;
     struct shm_link       *shm;
     struct shm_bounce_ctl *peer;
-    unsigned char         *memory; /* exposed: SIZE bytes, between two pages that are not */
+    unsigned char         *memory; /* exposed: SIZE bytes, between two pages that are not exposed */
     struct tern_space      data;
-    unsigned char         *bytes; /* of the peer's chunks */
+    unsigned char         *bytes; /* the data of the peer's chunks */
 };
 
 static void scene_set(struct scene *s)
@@ -53,7 +53,7 @@ static void scene_set(struct scene *s)
     atomic_store(&s->peer->data, s->data.offset);
 }
 
-/* Write a request of the peer into chunk i; linked to the one with the given number. */
+/* Write a request of the peer into chunk i, linked to the chunk with the given number. */
 static struct shm_chunk *request(struct scene *s, unsigned i, uint64_t offset, uint64_t len, uint32_t next)
 {
     struct shm_chunk *chunk = &s->peer->chunk[i];
@@ -78,7 +78,7 @@ static void serve(struct scene *s, uint32_t newest)
 {
     atomic_store(&s->shm->bounce_ctl[0].inbox, newest);
     EXPECT(s->r.ops->serve(s->r.link));
-    EXPECT(!s->r.ops->serve(s->r.link)); /* nothing is left */
+    EXPECT(!s->r.ops->serve(s->r.link)); /* no request is left */
 }
 
 static void untouched(const struct scene *s)
@@ -93,7 +93,7 @@ static void refused(struct scene *s, const struct shm_chunk *chunk)
     untouched(s);
 }
 
-/* So that refusals below mean something. */
+/* A valid request is served, so that the refusals below mean something. */
 static void a_good_request(struct scene *s)
 {
     struct shm_chunk *chunk = request(s, 3, 100, 50, 0);
@@ -143,7 +143,7 @@ static void ranges_outside(struct scene *s)
     }
 }
 
-/* The chunk's own bytes lie elsewhere, or are not as many. */
+/* The chunk's data lies outside the chunk, or is shorter than the request. */
 static void bytes_outside(struct scene *s)
 {
     const uint64_t at = s->data.offset;
@@ -178,7 +178,7 @@ static void bytes_beyond_the_file(struct scene *s)
     refused(s, chunk);
 }
 
-/* The desk tells of more bytes than when they were mapped. */
+/* The control block claims more bytes than when they were mapped. */
 static void bytes_that_grow(struct scene *s)
 {
     struct shm_chunk *chunk = request(s, 0, 0, 8, 0);
@@ -216,19 +216,19 @@ static void numbers_outside(struct scene *s)
 
 static void circles(struct scene *s)
 {
-    request(s, 0, 0, 8, number(0)); /* of one */
+    request(s, 0, 0, 8, number(0)); /* a circle of one */
     serve(s, number(0));
-    request(s, 0, 0, 8, number(1)); /* of two */
+    request(s, 0, 0, 8, number(1)); /* a circle of two */
     request(s, 1, 0, 8, number(0));
     serve(s, number(1));
-    request(s, 2, 0, 8, number(0)); /* a tail that leads into one */
+    request(s, 2, 0, 8, number(0)); /* a tail that leads into a circle */
     request(s, 0, 0, 8, number(1));
     request(s, 1, 0, 8, number(0));
     serve(s, number(2));
-    for (unsigned i = 0; i < SHM_CHUNKS; i++) /* of all */
+    for (unsigned i = 0; i < SHM_CHUNKS; i++) /* a circle of all chunks */
         request(s, i, 0, 8, number((i + 1) % SHM_CHUNKS));
     serve(s, number(9));
-    request(s, 0, 0, 8, 1); /* into the target's own desk */
+    request(s, 0, 0, 8, 1); /* into the target's own control block */
     s->shm->bounce_ctl[0].chunk[0].next = number(0);
     serve(s, number(0));
 }
@@ -262,7 +262,7 @@ static void random_bytes(struct scene *s)
 
 /* ---- a target that lies ---- */
 
-/* A transfer of this rank by a chunk, and the head that the target has by then. */
+/* A bounced transfer of this rank, and the chunk head as the target has left it. */
 struct bounced {
     struct tern_lane     *lane;
     struct tern_link_part part;
@@ -270,7 +270,7 @@ struct bounced {
     struct shm_chunk     *chunk;
 };
 
-/* Start a get of 100 bytes to the middle of the memory. */
+/* Start a get of 100 bytes into the middle of the memory. */
 static void bounced_get(struct scene *s, struct bounced *b)
 {
     struct tern_xfer xfer = { .part = &b->part, .offset = 64, .local = s->memory + 1000, .len = 100, .get = true };
@@ -284,7 +284,7 @@ static void bounced_get(struct scene *s, struct bounced *b)
     memset(s->shm->data, 0x77, SHM_CHUNKS * s->shm->chunk_bytes);
 }
 
-/* The target says that it is done, and the initiator collects. */
+/* The target reports completion, and the initiator collects the result. */
 static void bounced_end(struct scene *s, struct bounced *b, tern_status status)
 {
     atomic_store(&b->chunk->state, SHM_CHUNK_DONE);
@@ -349,9 +349,10 @@ static void answers_too_long(struct scene *s)
     }
 }
 
-/* ---- cards ---- */
+/* ---- memory handles ---- */
 
-/* Attach what the card names, as the core does. If that succeeds, touch the first and the last byte and detach. */
+/* Attach the memory that the handle names, as the core does. If that succeeds, touch the first and the last byte and
+ * detach. */
 static tern_status attach_card(struct scene *s, const struct tern_mem_handle *card, const char *path_name)
 {
     struct tern_link_part part = {
@@ -370,7 +371,7 @@ static tern_status attach_card(struct scene *s, const struct tern_mem_handle *ca
     return st;
 }
 
-/* The peer's bytes are the last of the arena. */
+/* The peer's bytes are the last bytes of the arena. */
 static void cards_of_the_arena(struct scene *s)
 {
     const uint64_t at = s->data.offset;
@@ -391,12 +392,12 @@ static void cards_of_the_arena(struct scene *s)
         card.size = bad[i][1];
         card.mem_kind = TERN_MEM_ARENA;
         EXPECT(attach_card(s, &card, NULL) == TERN_ERR_LINK);
-        card.mem_kind = TERN_MEM_HUGE; /* nothing was taken of that file, or there is none */
+        card.mem_kind = TERN_MEM_HUGE; /* no memory was allocated in that file, or there is no such file */
         EXPECT(attach_card(s, &card, NULL) == TERN_ERR_LINK);
     }
 }
 
-/* The peer says that its file is longer than it is, or has truncated it since. */
+/* The peer claims that its file is longer than it is, or has truncated the file since. */
 static void cards_of_files(struct scene *s)
 {
     static const uint64_t  bad[] = { SIZE + 1, 2 * SIZE, 1ull << 45, UINT64_MAX, 0 };

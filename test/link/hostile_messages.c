@@ -1,8 +1,10 @@
-/* hostile_messages.c: what a peer may write into the posts and rings of the shm link must not crash or hang the target.
+/* hostile_messages.c: whatever a peer writes into the queue directory and the rings of the shm link, it must not crash
+ * or hang the target.
  *
- * Promise: what no sender writes is refused with TERN_ERR_LINK, or ignored, never followed, and comes to an end.
+ * Promise: values that no sender writes are refused with TERN_ERR_LINK or ignored. The target never follows them, and
+ * every poll comes to an end.
  *
- * One process is both ranks of two. Each case runs in a process of its own.
+ * One process is both ranks of two. Each case runs in its own process.
  */
 #include "link_messages.h"
 
@@ -12,7 +14,7 @@
 struct scene {
     struct rank           r[2];
     struct shm_link      *shm;  /* rank 0, the target */
-    struct shm_queue_ref *post; /* of rank 1 for rank 0, of requests and replies */
+    struct shm_queue_ref *post; /* the directory entry of rank 1 at rank 0, for requests and replies */
     struct tern_ring     *ring[TERN_CHANNELS_PAIR];
 };
 
@@ -34,7 +36,7 @@ static void scene_set(struct scene *s)
     s->post = tern_shm_queue_ref_between(s->shm, 0, 1, SHM_QUEUE_PAIR);
 }
 
-/* Rank 1 sends something good. */
+/* Rank 1 sends a valid message. */
 static void send_good(struct scene *s, uint64_t number)
 {
     struct tern_link_msg msg = { .peer = 0, .channel = TERN_CHANNEL_REQUEST };
@@ -44,7 +46,7 @@ static void send_good(struct scene *s, uint64_t number)
     s->r[1].ops->msg_send(s->r[1].link, &msg, 100);
 }
 
-/* New senders are seen with replies, which are always looked at. */
+/* New senders are detected with replies, which are always polled. */
 static tern_status poll_target(struct scene *s, unsigned channel)
 {
     tern_status st = deliver(s->r[0].link, TERN_CHANNEL_REPLY);
@@ -94,11 +96,12 @@ static void posts_of_bad_sizes(struct scene *s)
         atomic_store(&s->post->offset, nowhere[i]);
         EXPECT(poll_target(s, TERN_CHANNEL_REQUEST) == TERN_ERR_LINK);
     }
-    atomic_store(&s->post->offset, at); /* and all is well again */
+    atomic_store(&s->post->offset, at); /* the entry is valid again */
     EXPECT(poll_target(s, TERN_CHANNEL_REQUEST) == TERN_OK && got.count[1][TERN_CHANNEL_REQUEST] == 1);
 }
 
-/* A sender that died between its post and the count, and a count without a post: looked at once, no more. */
+/* A sender that died between its entry and the count, and a count without an entry: the target checks once and no
+ * more. */
 static void counts_that_lie(struct scene *s)
 {
     _Atomic uint32_t *senders = &s->shm->bounce_ctl[0].senders;
@@ -109,15 +112,15 @@ static void counts_that_lie(struct scene *s)
         EXPECT(!is_ready(s, TERN_CHANNEL_REQUEST));
     }
     send_good(s, 0);
-    atomic_fetch_sub(senders, 1); /* died just before */
-    atomic_fetch_add(senders, 1); /* another has come */
+    atomic_fetch_sub(senders, 1); /* the sender died just before it counted */
+    atomic_fetch_add(senders, 1); /* another sender has registered */
     EXPECT(poll_target(s, TERN_CHANNEL_REQUEST) == TERN_OK && got.count[1][TERN_CHANNEL_REQUEST] == 1);
     EXPECT(!is_ready(s, TERN_CHANNEL_REQUEST));
     send_good(s, 1);
     EXPECT(poll_target(s, TERN_CHANNEL_REQUEST) == TERN_OK && got.count[1][TERN_CHANNEL_REQUEST] == 2);
 }
 
-/* Say in the cell that the target reads next what no sender says. */
+/* Write values that no sender writes into the cell that the target reads next. */
 static void damaged_rings(struct scene *s)
 {
     good_first(s);
@@ -140,12 +143,12 @@ static void damaged_rings(struct scene *s)
         EXPECT(strstr(tern_base_detail(), "rank 1") != NULL);
         EXPECT(poll_target(s, TERN_CHANNEL_REPLY) == TERN_OK);
     }
-    atomic_store(&cell->mark, 77); /* of a lap to come */
+    atomic_store(&cell->mark, 77); /* of a future lap */
     EXPECT(is_ready(s, TERN_CHANNEL_REQUEST) && poll_target(s, TERN_CHANNEL_REQUEST) == TERN_ERR_LINK);
     EXPECT(got.count[1][TERN_CHANNEL_REQUEST] == 1);
 }
 
-/* "Skip" all round: a poll comes to an end. */
+/* "Skip" cells all round the ring: a poll comes to an end. */
 static void circles(struct scene *s)
 {
     good_first(s);
@@ -188,11 +191,11 @@ static void posts_of_bad_notes(struct scene *s)
         atomic_store(&post->offset, nowhere[i]);
         EXPECT(poll_target(s, TERN_CHANNEL_NOTIFY) == TERN_ERR_LINK);
     }
-    atomic_store(&post->offset, at); /* and all is well again */
+    atomic_store(&post->offset, at); /* the entry is valid again */
     EXPECT(poll_target(s, TERN_CHANNEL_NOTIFY) == TERN_OK && got.count[1][TERN_CHANNEL_NOTIFY] == 1);
 }
 
-/* Stamps that no sender writes, and turns to far cells that are not there. */
+/* Stamps that no sender writes, and switches to overflow cells that do not exist. */
 static void damaged_notes(struct scene *s)
 {
     send_note(s, 0);

@@ -1,10 +1,11 @@
-/* hostile_notes.c: notes that a hostile peer writes into its cells, up to the requests that they are for.
+/* hostile_notifications.c: notifications that a hostile peer writes into its notification queue, up to the requests
+ * that match them.
  *
- * Promise: a note that makes no sense ends the job, whichever way it is taken: by delivery, or by the short way of a
- * wait that expects what came last. Nothing outside of the region is written, and nothing in it but what a sound note
- * carries.
+ * Promise: a malformed notification ends the job, whether it is received by normal delivery or by the fast path of a
+ * wait that expects a notification like the last one. Nothing outside the region is written, and nothing inside it but
+ * the inline payload of a valid notification.
  *
- * One process is both ranks of two, and has the op and core of rank 0. Each case runs in a process of its own.
+ * One process is both ranks of two, and has the op and core layers of rank 0. Each case runs in its own process.
  */
 #include "link_test.h"
 
@@ -21,7 +22,7 @@
 
 struct scene {
     struct rank                r[2];
-    struct tern_inject_notify *port;   /* of rank 1 to rank 0 */
+    struct tern_inject_notify *port;   /* the inject handle of rank 1 to rank 0 */
     unsigned char             *memory; /* the region: SIZE bytes between two pages that cannot be touched */
     struct tern_notice        *notice;
 };
@@ -31,9 +32,9 @@ static struct tern_region    region = { .part = parts, .name = NAME };
 static struct tern_ctx       ctx;
 static jmp_buf               refused;
 static volatile bool         delivering;
-static unsigned              shortly; /* notes that were taken by the short way */
+static unsigned              shortly; /* number of notifications received by the fast path */
 
-/* A note that is refused ends the job: here it ends its delivery. */
+/* A refused notification ends the job. In this test it only ends the delivery. */
 void _Exit(int status)
 {
     if (delivering)
@@ -50,7 +51,7 @@ static void scene_set(struct scene *s)
     EXPECT((void *)pages != MAP_FAILED && mprotect(pages + SIZE, SIZE, PROT_READ | PROT_WRITE) == 0);
     s->memory = pages + SIZE;
     memset(s->memory, 0x5a, SIZE);
-    tern_base_bias_claim(); /* the short way is for who is alone */
+    tern_base_bias_claim(); /* the fast path needs the bias: a single thread */
     serve_world_open();
     parts[0].addr = (uint64_t)(uintptr_t)s->memory;
     parts[0].size = SIZE;
@@ -71,7 +72,7 @@ static void scene_set(struct scene *s)
     EXPECT(s->r[1].ops->notify_inject(s->r[1].link, 0, &s->port) == TERN_OK);
 }
 
-/* Rank 1 writes a note: its words, and bytes that it may carry. */
+/* Rank 1 writes a notification: its words, and the bytes of its inline payload. */
 static void forge(struct scene *s, uint64_t first, uint64_t third, unsigned kind)
 {
     struct tern_nq_claim place;
@@ -83,14 +84,14 @@ static void forge(struct scene *s, uint64_t first, uint64_t third, unsigned kind
     tern_base_nq_publish(&place, kind);
 }
 
-/* How a wait takes notes: by the short way first, and then any. */
+/* Receive notifications as a wait does: by the fast path first, then by delivery. */
 static bool is_taken(struct scene *s)
 {
     bool taken = tern_op_notice_spin(s->notice);
 
     shortly += taken;
     for (int i = 0; i < 4 && !taken; i++) {
-        tern_core_message_poll(); /* new senders are seen with messages */
+        tern_core_message_poll(); /* new senders are detected with messages */
         tern_core_message_poll_notify();
         taken = tern_op_notice_state(s->notice) == TERN_NOTICE_DONE;
     }
@@ -99,7 +100,7 @@ static bool is_taken(struct scene *s)
     return taken;
 }
 
-/* Whether the note is refused; otherwise the request has taken it, or not: *taken. */
+/* Returns whether the notification is refused. If not, *taken says whether the request has matched it. */
 static bool is_refused(struct scene *s, bool *taken)
 {
     tern_op_notice_start(s->notice);
@@ -127,7 +128,8 @@ static void nothing_but(const struct scene *s, uint64_t at, uint64_t len)
         EXPECT(s->memory[i] == (i - at < len ? 0x33 : 0x5a));
 }
 
-/* So that refusals below mean something: both ways, and what is carried. */
+/* Valid notifications are received on both paths with their inline payload, so that the refusals below mean
+ * something. */
 static void good_notes(struct scene *s)
 {
     for (int i = 0; i < 3; i++)
@@ -136,12 +138,13 @@ static void good_notes(struct scene *s)
     for (int i = 0; i < 3; i++)
         take_good(s, wire_notify_first(TAG, WIRE_NOTIFY_INLINE, 8), 16, TERN_NQ_INLINE);
     nothing_but(s, 16, 8);
-    EXPECT(shortly == (atomic_load(&tern_bias.revoked) ? 0 : 4)); /* but for the first of each kind */
+    EXPECT(shortly == (atomic_load(&tern_bias.revoked) ? 0 : 4)); /* all but the first of each kind */
     take_good(s, wire_notify_first(TAG, WIRE_NOTIFY_INLINE, 24), SIZE - 24, TERN_NQ_INLINE);
     EXPECT(s->memory[SIZE - 1] == 0x33 && s->memory[SIZE - 25] == 0x5a);
 }
 
-/* A note that carries nothing and has a length: the wait would expect that length of the next one, which carries. */
+/* A notification without an inline payload that has a length: the wait would expect this length of the next
+ * notification, which has an inline payload. */
 static void a_length_of_nothing(struct scene *s)
 {
     const uint64_t first = wire_notify_first(TAG, WIRE_NOTIFY, 200);
@@ -154,7 +157,7 @@ static void a_length_of_nothing(struct scene *s)
     nothing_but(s, 0, 0);
 }
 
-/* What a note may say that comes after a sound one which carries 8 bytes. */
+/* Contents of a bad notification that follows a valid one with 8 bytes of inline payload. */
 static const struct {
     enum wire_notify_kind kind;
     uint8_t               len;
@@ -194,7 +197,7 @@ static void play(scene_body *body)
 SCENE_TEST(good_notes)
 SCENE_TEST(a_length_of_nothing)
 
-/* A refusal ends the job, so each has one of its own. */
+/* A refusal ends the job, so each case runs in its own process. */
 static void test_almost_the_same(void **state)
 {
     (void)state;

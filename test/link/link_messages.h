@@ -4,20 +4,20 @@
 
 #include "link_test.h"
 
-/* What has come, by sender and channel. */
+/* The messages that have arrived, by sender and channel. */
 static struct {
     uint64_t count[MAX_RANKS][TERN_CHANNELS];
     uint64_t next[MAX_RANKS][TERN_CHANNELS];
 } got;
 
-static struct rank *current; /* who receives */
+static struct rank *current; /* the rank that receives */
 
 static inline unsigned char byte_of(uint64_t number, int from, unsigned channel, size_t at)
 {
     return (unsigned char)(1 + (number * 7 + (uint64_t)from * 31 + channel * 11 + at * 3 + at / 64) % 255);
 }
 
-/* What a head says; the rest of it, and the data, follow from that. */
+/* The contents of a message head. The rest of the head and the data are derived from them. */
 struct says {
     uint64_t number, len;
 };
@@ -38,7 +38,7 @@ static inline void take_message(int from, unsigned channel, const unsigned char 
     got.count[from][channel]++;
 }
 
-/* Whether notes and tagged messages are taken. */
+/* Whether notifications and tagged messages are pushed back. */
 static bool full;
 
 static inline bool take_if_not_full(int from, unsigned channel, const unsigned char *head, const unsigned char *data,
@@ -65,8 +65,9 @@ static inline enum tern_link_delivered take_note(int from, const unsigned char *
     EXPECT(!place);
     if (!take_if_not_full(from, TERN_CHANNEL_NOTIFY, head, NULL, 0))
         return TERN_LINK_REFUSED;
-    return got.count[from][TERN_CHANNEL_NOTIFY] % 3 ? TERN_LINK_TAKEN
-                                                    : TERN_LINK_TAKEN_LAST; /* links deliver the rest after either */
+    return got.count[from][TERN_CHANNEL_NOTIFY] % 3
+               ? TERN_LINK_TAKEN
+               : TERN_LINK_TAKEN_LAST; /* links deliver the rest after either result */
 }
 
 static inline bool take_tagged(int from, const unsigned char *head, const unsigned char *data, size_t len)
@@ -89,7 +90,7 @@ static inline void write_message(const struct tern_link_msg *msg, uint64_t numbe
         msg->data[i] = byte_of(number + 1, me, msg->channel, i);
 }
 
-/* The queues as small as they come. */
+/* Set the smallest possible queue sizes. */
 static inline int tiny_queues(void **state)
 {
     char *tiny[] = { (char *)(uintptr_t) "TERN_AM_QUEUE=64K", NULL };

@@ -1,4 +1,6 @@
-/* link_parts.h: memory of every place for the link contract suite: made, told to the others, attached, taken apart. */
+/* link_parts.h: memory of every kind for the link contract suite: allocated, announced to the other ranks, attached and
+ * detached.
+ */
 #ifndef TERN_LINK_PARTS_H
 #define TERN_LINK_PARTS_H
 
@@ -37,7 +39,7 @@ static inline void own_file(struct rank *r, struct parts *p, struct tern_mem_han
     card->inode = about.st_ino;
 }
 
-/* Make this rank's own memory and its card. */
+/* Allocate this rank's own memory and make its memory handle. */
 static inline void parts_own(struct rank *r, struct parts *p)
 {
     struct tern_mem_handle card = { .region = p->id, .size = p->size, .mem_kind = p->place, .pid = getpid() };
@@ -54,7 +56,7 @@ static inline void parts_own(struct rank *r, struct parts *p)
     r->board->card[r->me] = card;
 }
 
-/* As the core fills a part before attach. */
+/* Fill a part as the core does before attach. */
 static inline void part_attach(struct rank *r, struct parts *p, int rank)
 {
     const struct tern_mem_handle *card = &r->board->card[rank];
@@ -74,7 +76,7 @@ static inline void parts_make(struct rank *r, struct parts *p, uint32_t place, u
     *p = (struct parts){ .place = place, .id = 1000 + ids++, .size = size };
     parts_own(r, p);
     EXPECT(r->ops->expose(r->link, &r->board->card[r->me]) == TERN_OK);
-    meet(r); /* all cards are on the board */
+    meet(r); /* all memory handles are on the board */
     for (int rank = 0; rank < r->ranks; rank++)
         part_attach(r, p, rank);
     meet(r); /* the board may be written again */
@@ -106,7 +108,7 @@ static inline tern_status move(struct rank *r, const struct parts *p, int to, ui
     return transfer(r, &xfer);
 }
 
-/* A byte that tells writer and place. */
+/* A byte that encodes its writer and position. */
 static inline unsigned char mark(int who, unsigned when, size_t where)
 {
     return (unsigned char)(1 + ((unsigned)who * 31 + when * 17 + where * 3 + where / 251) % 255);

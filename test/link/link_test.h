@@ -1,9 +1,9 @@
 /* link_test.h: a small job below the core, for the link contract suite.
  *
- * run_link forks one process per rank. Each fills a struct tern_boot from an arena that they share, opens the link
- * under test through its table, opens the world group and one lane, and runs the body. A process that fails a check
- * says so and ends with status 1; the parent ends the others and fails the test. There is no service thread: whoever
- * waits serves (unless the test says no), so that a test decides when a target helps.
+ * run_link forks one process per rank. Each process fills a struct tern_boot from a shared arena, opens the link under
+ * test through its table, opens the world group and one lane, and runs the body. A process that fails a check reports
+ * it and exits with status 1; the parent then kills the other processes and fails the test. There is no service thread:
+ * a rank serves its peers while it waits, unless the test forbids it, so a test decides when a target makes progress.
  */
 #ifndef TERN_LINK_TEST_H
 #define TERN_LINK_TEST_H
@@ -35,10 +35,10 @@
 #include "link/link.h"
 #include "support/fabric.h"
 
-#pragma weak test_fabric_impose /* a build without the network has none */
+#pragma weak test_fabric_impose /* NULL in a build without the network */
 
 #define MAX_RANKS 8
-#define SECONDS 100 /* a run that takes longer hangs */
+#define SECONDS 100 /* a run that takes longer has hung */
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANITIZED 1
@@ -46,7 +46,7 @@
 #define SANITIZED 0
 #endif
 
-/* What the ranks of a run share. */
+/* Memory that the ranks of a run share. */
 struct board {
     struct tern_mem_handle card[MAX_RANKS];
     _Atomic uint64_t       word[MAX_RANKS][8];
@@ -59,7 +59,7 @@ struct rank {
     struct tern_boot            boot;
     struct tern_link           *link;
     const struct tern_link_ops
-                           *meet_ops; /* of the link by which the ranks meet: the one under test, if it has groups */
+        *meet_ops; /* the link whose groups the ranks use for barriers: the link under test, if it has groups */
     struct tern_link       *meet_link;
     struct tern_link_group *group;
     struct tern_lane       *lane;
@@ -70,9 +70,9 @@ struct rank {
 
 typedef void link_body(struct rank *r);
 
-/* An operation and what was reported of it. */
+/* An operation and the completions reported for it. */
 struct test_op {
-    struct tern_link_op op; /* first: the link hands it back */
+    struct tern_link_op op; /* first member: the link passes it back */
     unsigned            done;
     tern_status         status;
 };
@@ -101,7 +101,7 @@ static inline void count_done(struct tern_link_op *op, tern_status status)
     t->status = status;
 }
 
-/* Where links show that messages have come; of all links of this process. */
+/* The watch words by which links announce messages, for all links of this process. */
 static struct {
     struct tern_link_watch *watch[64];
     unsigned                count;
@@ -114,7 +114,7 @@ static inline tern_status add_watch(struct tern_link_watch *watch)
     return TERN_OK;
 }
 
-/* Who takes messages; NULL: nobody expects any. */
+/* The handler of messages; NULL: none are expected. */
 static void (*receiver)(int from, unsigned channel, const unsigned char *head, const unsigned char *data, size_t len);
 
 static inline void pass_on(int from, unsigned channel, const unsigned char *head, const unsigned char *data, size_t len)
@@ -123,7 +123,7 @@ static inline void pass_on(int from, unsigned channel, const unsigned char *head
     receiver(from, channel, head, data, len);
 }
 
-/* Who takes notes; NULL: nobody expects any. */
+/* The handler of notifications; NULL: none are expected. */
 static enum tern_link_delivered (*noter)(int from, const unsigned char *head, bool place);
 
 static inline enum tern_link_delivered pass_note(int from, const unsigned char *head, bool place)
@@ -132,7 +132,7 @@ static inline enum tern_link_delivered pass_note(int from, const unsigned char *
     return noter(from, head, place);
 }
 
-/* Who takes tagged messages; NULL: nobody expects any. */
+/* The handler of tagged messages; NULL: none are expected. */
 static bool (*tagger)(int from, const unsigned char *head, const unsigned char *data, size_t len);
 
 static inline bool pass_tagged(int from, const unsigned char *head, const unsigned char *data, size_t len)
@@ -141,7 +141,7 @@ static inline bool pass_tagged(int from, const unsigned char *head, const unsign
     return tagger(from, head, data, len);
 }
 
-/* Who serves errands; NULL: nobody expects any. Called by any thread. */
+/* The handler of RPC requests; NULL: none are expected. Any thread may call it. */
 static tern_status (*server)(const struct tern_target_mem *ground, const unsigned char *request, size_t len,
                              unsigned char *answer, size_t room, size_t *answered);
 
@@ -166,13 +166,13 @@ static inline const struct tern_link_ops *link_named(const char *name)
     return NULL;
 }
 
-/* Whether the link is one between machines. */
+/* Whether the link connects machines. */
 static inline bool is_network(const struct rank *r)
 {
     return strcmp(r->ops->name, "ofi") == 0;
 }
 
-/* Whether a watch shows something of the channel; new senders are seen with replies. */
+/* Whether a watch announces a message on the channel. New senders are announced with replies. */
 static inline bool shows(const struct tern_link_watch *watch, const struct tern_link *link, unsigned channel)
 {
     bool news = channel == TERN_CHANNEL_REPLY && watch->channel == TERN_CHANNEL_DIRECTORY;
@@ -188,7 +188,7 @@ static inline bool is_shown(const struct tern_link *link, unsigned channel)
     return false;
 }
 
-/* Have delivered what is shown on the channel. */
+/* Deliver the messages that the channel's watch announces. */
 static inline tern_status deliver(const struct tern_link *link, unsigned channel)
 {
     tern_status st = TERN_OK;
@@ -212,7 +212,7 @@ static inline void close_link(const struct tern_link_ops *ops, struct tern_link 
     ops->close(link);
 }
 
-/* One look round: what every wait does. */
+/* Make progress once, as every wait does. */
 static inline void turn(struct rank *r)
 {
     r->ops->progress(r->lane);
@@ -234,7 +234,7 @@ static inline void finish(struct rank *r, struct test_op *op)
     EXPECT(op->done == 1);
 }
 
-/* Start a transfer, trying again while there is no room, and wait for its end. */
+/* Start a transfer, retry while there is no room, and wait for its completion. */
 static inline tern_status transfer(struct rank *r, const struct tern_xfer *xfer)
 {
     struct test_op op = { .done = 0 };
@@ -279,7 +279,7 @@ static inline void rank_close(struct rank *r)
     close_link(r->ops, r->link);
 }
 
-/* In a child a crash is a crash, not for the test library to catch. */
+/* Restore the default signal handlers, so that the test library does not catch a crash of a child. */
 static inline void signals_as_usual(void)
 {
     static const int caught[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE };
@@ -288,7 +288,7 @@ static inline void signals_as_usual(void)
         signal(caught[i], SIG_DFL);
 }
 
-/* A rank that hangs says where. */
+/* A rank that hangs reports where. */
 static inline void tell_where(int signal_number)
 {
     void *frame[32];
@@ -317,7 +317,7 @@ static inline pid_t rank_fork(struct rank *r, link_body *body)
     _exit(LEAKS() ? 1 : 0);
 }
 
-/* Wait for all; the first that fails ends the others. */
+/* Wait for all processes. When one fails, kill the others. */
 static inline bool reap(const pid_t *pids, int ranks)
 {
     bool good = true;
@@ -342,7 +342,7 @@ static inline bool reap(const pid_t *pids, int ranks)
     return good;
 }
 
-/* Run the body in a job of the given size that believes to have so many cores. */
+/* Run the body in a job of the given size that is told the given number of cores. */
 static inline void run_link(const struct tern_link_ops *ops, int ranks, int cores, link_body *body)
 {
     struct rank   r = { .ops = ops, .ranks = ranks, .helps = true };
@@ -364,11 +364,11 @@ static inline void run_link(const struct tern_link_ops *ops, int ranks, int core
     munmap(board, sizeof(*board));
 }
 
-/* A scene that one process plays by itself, whatever a test understands by that. */
+/* A scene that one process plays alone. Each test defines its contents. */
 struct scene;
 typedef void scene_body(struct scene *s);
 
-/* Play it in a process of its own, which a crash ends, or a list without end. */
+/* Play the scene in its own process, so that a crash or an endless list ends only that process. */
 static inline void run_alone(void (*play)(scene_body *body), scene_body *body)
 {
     pid_t pid;
@@ -393,14 +393,14 @@ static inline void run_alone(void (*play)(scene_body *body), scene_body *body)
         run_alone(play, body);            \
     }
 
-/* The links, alone and with chaos in front, the network by every provider that any machine has, and the numbers of
- * ranks that each is tried with. */
+/* The links, alone and behind chaos, the network with every provider that any machine has, and the numbers of ranks
+ * that each is tried with. */
 struct link_case {
     const char *name;
     const char *chaos;    /* as TERN_CHAOS; NULL: none */
     int         ranks[6]; /* ends with 0 */
-    const char *provider; /* as TERN_OFI_PROVIDER; NULL: the one that is chosen, tcp;ofi_rxm */
-    const char *fabric;   /* what is imposed on it (support/fabric.h); NULL: nothing */
+    const char *provider; /* as TERN_OFI_PROVIDER; NULL: the default, tcp;ofi_rxm */
+    const char *fabric;   /* the restrictions imposed on it (support/fabric.h); NULL: none */
 };
 static const struct link_case link_cases[] = {
     { .name = "self", .ranks = { 1, 0 } },
@@ -416,8 +416,8 @@ static const struct link_case link_cases[] = {
     { .name = "ofi", .ranks = { 2, 0 }, .fabric = "nowait,inject=0,lose=6,again=8" },
 };
 
-/* Whether chaos is in front of the link: then there may be no room although there is some, and what is instant may
- * take a while. */
+/* Whether chaos stands in front of the link. In that case an operation may be refused although there is room, and an
+ * instant operation may be outstanding for a while. */
 static inline bool is_chaotic(const struct rank *r)
 {
     return r->ops != link_named(r->ops->name);
@@ -434,7 +434,7 @@ static inline const struct tern_link_ops *link_of(const struct link_case *c)
     return tern_chaos_wrap(ops, &chaos);
 }
 
-/* Whether the provider is on this machine; asked in a process of its own, because libfabric leaves threads behind. */
+/* Whether the provider is on this machine. A child process asks, because libfabric leaves threads behind. */
 static inline bool find_provider(const char *name)
 {
     int   status = 0;
@@ -452,7 +452,7 @@ static inline bool find_provider(const char *name)
     return status == 0;
 }
 
-/* The same, asked once for each. NULL: any. */
+/* Whether the provider is on this machine, from a cache that asks once for each. NULL: any provider. */
 static inline bool has_provider(const char *name)
 {
     static struct {
@@ -474,10 +474,10 @@ static inline bool has_provider(const char *name)
     return known[i].here;
 }
 
-static bool needs_groups; /* what is tested is no matter for links without */
+static bool needs_groups; /* the test does not apply to links without groups */
 
-/* Whether a case is tried with one of its numbers of ranks: with the smallest and the largest, or with all of them if
- * LINK_RANKS is in the environment. Sanitizers are slow, and more than 3 ranks show them nothing new. */
+/* Whether a case is run with one of its numbers of ranks: the smallest and the largest, or all if LINK_RANKS is in the
+ * environment. Sanitized builds use at most 3 ranks, because they are slow and more ranks show nothing new. */
 static inline bool is_tried(const struct link_case *c, const int *ranks)
 {
     if (SANITIZED)
@@ -504,14 +504,14 @@ static inline void run_case(const struct link_case *c, int cores, link_body *bod
     tern_opt.ofi_provider = before;
 }
 
-/* The body over every link and number of ranks. */
+/* Run the body over every link and number of ranks. */
 static inline void run_links(int cores, link_body *body)
 {
     for (size_t i = 0; i < sizeof(link_cases) / sizeof(link_cases[0]); i++)
         run_case(&link_cases[i], cores, body);
 }
 
-/* Every option as it is without an environment. */
+/* Set every option to its default. */
 static inline int default_options(void **state)
 {
     char *none[] = { NULL };

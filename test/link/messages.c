@@ -1,18 +1,18 @@
-/* messages.c: the message slots of the link contract, over every link.
+/* messages.c: the message functions of the link contract, over every link.
  *
- * Promise: messages to a peer arrive whole, once, in the order of their opening, on each channel for itself, whatever
- * the other channel does; one that was dropped is not seen; the longest data always finds room once the queue is
- * empty; one that is open holds up those behind it and no others.
+ * Promise: messages to a peer arrive whole, once, and in the order in which they were opened, on each channel
+ * independently of the others; a dropped message is never seen; a message of the maximum length always finds room once
+ * the queue is empty; an open message holds up the messages behind it in its queue and no others.
  *
- * The ranks open the link a second time, with a receiver of their own; the first is for meeting. Where they meet by
- * another link that is not needed.
+ * The ranks open the link a second time with a receiver of their own; the first is for barriers. Where the barriers use
+ * another link, the second opening is not needed.
  *
  * timeout: 300
  * long: LINK_RANKS=all
  */
 #include "link_messages.h"
 
-/* The rank with its second link. */
+/* Returns the rank with its second link. */
 static struct rank second_link(struct rank *r)
 {
     struct rank m = *r;
@@ -26,7 +26,7 @@ static struct rank second_link(struct rank *r)
     return m;
 }
 
-/* Look for messages where that is needed. */
+/* Poll for messages where that is needed. */
 static void look(struct rank *m)
 {
     if (m->ops->msg_poll)
@@ -40,7 +40,7 @@ static void poll_all(struct rank *m)
     EXPECT(deliver(m->link, TERN_CHANNEL_REQUEST) == TERN_OK);
 }
 
-/* Open, serving what comes while there is no room. */
+/* Open a message. While there is no room, serve incoming messages. */
 static void open_message(struct rank *m, struct tern_link_msg *msg, size_t min, size_t max)
 {
     tern_status st;
@@ -69,7 +69,7 @@ static void done(struct rank *r, struct rank *m)
         poll_all(m);
     while (is_chaotic(r) && (is_shown(m->link, TERN_CHANNEL_REQUEST) || is_shown(m->link, TERN_CHANNEL_REPLY)));
     EXPECT(!is_shown(m->link, TERN_CHANNEL_REQUEST) && !is_shown(m->link, TERN_CHANNEL_REPLY));
-    while (!r->ops->msg_flushed(m->link)) /* news of the last that were handled may be under way */
+    while (!r->ops->msg_flushed(m->link)) /* the credit for the last messages may be in flight */
         poll_all(m);
     meet(r);
     if (r->meet_ops == r->ops)
@@ -84,7 +84,8 @@ static uint64_t random_next(uint64_t *seed)
     return *seed;
 }
 
-/* All ranks to all, both channels, lengths from nothing to the longest, some dropped, some two at once. */
+/* All ranks send to all ranks on both channels, with lengths from 0 to the maximum. Some messages are dropped, and some
+ * are open two at a time. */
 static void all_to_all(struct rank *r)
 {
     struct rank m = second_link(r);
@@ -129,7 +130,7 @@ static int previous_rank(const struct rank *r)
     return (r->me + r->ranks - 1) % r->ranks;
 }
 
-/* One channel is full to the brim, of messages or of data, and the other goes on. */
+/* One channel is full of messages or of data, and the other makes progress. */
 static void independent_channels(struct rank *r)
 {
     struct rank          m = second_link(r);
@@ -139,7 +140,7 @@ static void independent_channels(struct rank *r)
 
     for (int round = 0; round < 6; round++) {
         msg.channel = TERN_CHANNEL_REQUEST;
-        while (m.ops->msg_open(m.link, &msg, len[round % 3], len[round % 3]) == TERN_OK) { /* nobody polls requests */
+        while (m.ops->msg_open(m.link, &msg, len[round % 3], len[round % 3]) == TERN_OK) { /* no rank polls requests */
             write_message(&msg, sent++, r->me, len[round % 3]);
             m.ops->msg_send(m.link, &msg, len[round % 3]);
         }
@@ -159,7 +160,7 @@ static void independent_channels(struct rank *r)
             sched_yield();
         }
         atomic_store(&r->board->word[r->me][3], sent);
-        meet(r); /* all queues were full of requests, and all replies have come */
+        meet(r); /* all request queues were full, and all replies have arrived */
         EXPECT(got.count[previous_rank(r)][TERN_CHANNEL_REQUEST] < sent || sent == 0 || round > 0);
         await(&m, previous_rank(r), TERN_CHANNEL_REQUEST, atomic_load(&r->board->word[previous_rank(r)][3]));
         meet(r);
@@ -167,20 +168,20 @@ static void independent_channels(struct rank *r)
     done(r, &m);
 }
 
-/* Open a message in an empty queue: it has room. */
+/* Open a message in an empty queue, which has room. */
 static void open_empty(struct rank *m, struct tern_link_msg *msg, size_t min, size_t max)
 {
     tern_status st;
 
     do {
         st = m->ops->msg_open(m->link, msg, min, max);
-        look(m); /* between machines the news that the queue is empty takes its time */
+        look(m); /* between machines the credit that empties the queue takes time */
     } while ((is_chaotic(m) || is_network(m)) && st == TERN_AGAIN);
     EXPECT(st == TERN_OK);
 }
 
-/* Whatever was sent before, a message of the longest length fits when the queue is empty; what is longer than the
- * queue never. */
+/* Whatever was sent before, a message of the maximum length fits when the queue is empty. A message longer than the
+ * queue never fits. */
 static void longest(struct rank *r)
 {
     struct rank          m = second_link(r);
@@ -188,7 +189,7 @@ static void longest(struct rank *r)
     size_t               most = m.ops->msg_max_data(m.link, msg.peer, TERN_CHANNEL_REQUEST), room = 0;
     uint64_t             sent[TERN_CHANNELS_PAIR] = { 0 };
 
-    EXPECT(most >= 27 * 64); /* what the smallest queue of a pair gives */
+    EXPECT(most >= 27 * 64); /* the capacity of the smallest queue of a pair */
     for (unsigned round = 0; round < (SANITIZED ? 40 : 100); round++) {
         msg.channel = round % TERN_CHANNELS_PAIR;
         EXPECT(m.ops->msg_open(m.link, &msg, SIZE_MAX, SIZE_MAX) == TERN_AGAIN);
@@ -199,18 +200,18 @@ static void longest(struct rank *r)
         write_message(&msg, sent[msg.channel]++, r->me, msg.data_max);
         m.ops->msg_send(m.link, &msg, msg.data_max);
         await(&m, previous_rank(r), msg.channel, sent[msg.channel]);
-        meet(r); /* its queue to us is empty, as ours to it is */
+        meet(r); /* both queues of the pair are empty */
         open_empty(&m, &msg, round, round);
         write_message(&msg, sent[msg.channel]++, r->me, round);
         m.ops->msg_send(m.link, &msg, round);
         await(&m, previous_rank(r), msg.channel, sent[msg.channel]);
         meet(r);
     }
-    EXPECT(room > most); /* more where there is more */
+    EXPECT(room > most); /* a larger queue has more room */
     done(r, &m);
 }
 
-/* Five open at once, sent and dropped in another order. */
+/* Five messages are open at once, and are sent and dropped in another order. */
 static void several_open(struct rank *r)
 {
     struct rank m = second_link(r);

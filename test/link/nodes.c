@@ -1,7 +1,7 @@
-/* nodes.c: the shm link on one node of a job that has several, whose ranks are placed in turns.
+/* nodes.c: the shm link on one node of a job with several nodes, whose ranks are placed round-robin.
  *
- * Promise: the link reaches the ranks of its node and no others; what it does among them does not depend on their
- * numbers in the job. One process plays the three ranks of the node.
+ * Promise: the link reaches the ranks of its node and no others, and its behaviour among them does not depend on their
+ * ranks in the job. One process plays the three ranks of the node.
  */
 #include "link_messages.h"
 
@@ -69,7 +69,7 @@ static void messages_come_from_job_ranks(struct scene *s)
     for (int to = 0; to < HERE; to++) {
         memset(&got, 0, sizeof(got));
         current = &s->r[to];
-        EXPECT(deliver(s->r[to].link, TERN_CHANNEL_REPLY) == TERN_OK); /* new senders are seen with replies */
+        EXPECT(deliver(s->r[to].link, TERN_CHANNEL_REPLY) == TERN_OK); /* new senders are detected with replies */
         EXPECT(deliver(s->r[to].link, TERN_CHANNEL_REQUEST) == TERN_OK);
         for (int rank = 0; rank < 7; rank++)
             EXPECT(got.count[rank][TERN_CHANNEL_REQUEST] == (node_of[rank] == 1 && rank != here[to]));
@@ -87,7 +87,7 @@ static void the_team_meets(struct scene *s)
         EXPECT(i == 0 || !s->r[0].ops->arrived(s->r[0].group));
         s->r[i].ops->arrive(s->r[i].group);
     }
-    for (int round = 0; round < HERE; round++) /* they pass on what they have heard */
+    for (int round = 0; round < HERE; round++) /* they forward what they have received */
         for (int i = 0; i < HERE; i++)
             EXPECT(s->r[i].ops->arrived(s->r[i].group) || round < HERE - 1);
     for (int i = 0; i < HERE; i++)
@@ -96,7 +96,7 @@ static void the_team_meets(struct scene *s)
 }
 SCENE_TEST(the_team_meets)
 
-/* Memory that the peer has registered, through the bounce buffer: desks go by the numbers on the node. */
+/* Registered memory of a peer through the bounce buffer: control blocks are indexed by the rank on the node. */
 static void bounced_transfers(struct scene *s)
 {
     static unsigned char   theirs[5000], ours[5000];
@@ -115,7 +115,7 @@ static void bounced_transfers(struct scene *s)
     EXPECT(from->ops->attach(from->link, &card, NULL, &part) == TERN_OK);
     EXPECT(to->ops->service_needed(to->link) && !s->r[0].ops->service_needed(s->r[0].link));
     EXPECT(part.path->start(from->lane, &xfer, &op.op) == TERN_PENDING);
-    EXPECT(!s->r[0].ops->serve(s->r[0].link)); /* not for that one */
+    EXPECT(!s->r[0].ops->serve(s->r[0].link)); /* not for that rank */
     while (op.done == 0) {
         to->ops->serve(to->link);
         from->ops->progress(from->lane);

@@ -1,10 +1,11 @@
-/* notes.c: the channels of notes and of tagged messages in the link contract, over every link.
+/* notifications.c: the notification and tagged-message channels of the link contract, over every link.
  *
- * Promise: what is sent to a peer arrives whole, once, in the order of their opening, whatever the other channels do. A
- * target that cannot take one keeps it, and what is behind it, in the queue of the link: nothing is lost, the queue
- * fills up, its sender gets TERN_AGAIN, and messages on the other channels go on. A sender that has found no room is
- * woken when the target has taken messages, also where the sender and the target are threads of one rank. A
- * sender that puts in place what its notes carry wakes the target, which leaves these notes in the queue meanwhile.
+ * Promise: messages to a peer arrive whole, once, and in the order in which they were opened, whatever the other
+ * channels do. A target that cannot accept a message leaves it, and the messages behind it, in the link's queue:
+ * nothing is lost, the queue fills up, its sender gets TERN_AGAIN, and the other channels make progress. A sender that
+ * found no room is woken when the target has consumed messages, also where the sender and the target are threads of one
+ * rank. A sender that stores the inline payload of its own notifications at the target wakes the target, which leaves
+ * these notifications in the queue meanwhile.
  *
  * timeout: 300
  * long: LINK_RANKS=all
@@ -13,9 +14,9 @@
 #include "link/inject.h"
 #include "link_messages.h"
 
-static unsigned channel; /* that is tested */
+static unsigned channel; /* the channel under test */
 
-/* Bytes of data that a message has. */
+/* The number of data bytes of a message. */
 static size_t len_of(const struct rank *m, int peer, uint64_t number)
 {
     static const size_t lens[] = { 0, 1, 100, 0, 1000, 0, 48 };
@@ -25,7 +26,7 @@ static size_t len_of(const struct rank *m, int peer, uint64_t number)
     return number % 13 == 7 ? m->ops->msg_max_data(m->link, peer, channel) : lens[number % 7];
 }
 
-/* The rank with its second link, as in messages.c. */
+/* Returns the rank with its second link, as in messages.c. */
 static struct rank second_link(struct rank *r)
 {
     struct rank m = *r;
@@ -46,12 +47,12 @@ static void poll_all(struct rank *m)
 {
     if (m->ops->msg_poll)
         m->ops->msg_poll(m->link);
-    EXPECT(deliver(m->link, TERN_CHANNEL_REPLY) == TERN_OK); /* new senders are seen with these */
+    EXPECT(deliver(m->link, TERN_CHANNEL_REPLY) == TERN_OK); /* new senders are detected with replies */
     EXPECT(deliver(m->link, TERN_CHANNEL_REQUEST) == TERN_OK);
     EXPECT(deliver(m->link, channel) == TERN_OK);
 }
 
-/* Two ways: in one call, and by way of room that is taken first. */
+/* Send in one of two ways: in one call, or into a slot that is reserved first. */
 static tern_status send_note(struct rank *m, int peer, uint64_t number, bool brief)
 {
     struct tern_link_msg msg = { .peer = peer, .channel = channel };
@@ -145,8 +146,8 @@ static void send_request(struct rank *m, int peer, uint64_t number)
     m->ops->msg_send(m->link, &msg, 100);
 }
 
-/* Targets take nothing until queues are full; requests go on; then everything comes. Under chaos a refusal is no sign
- * that there is no room. */
+/* Targets accept nothing until the queues are full, while requests make progress; then all messages arrive. Under chaos
+ * a refusal does not mean that the queue is full. */
 static void pushed_back(struct rank *r)
 {
     struct rank m = second_link(r);
@@ -175,11 +176,12 @@ static void pushed_back(struct rank *r)
         meet(r);
     }
     EXPECT(sent >= (channel == TERN_CHANNEL_NOTIFY ? (uint64_t)tern_opt.notify_queue : 4));
-    EXPECT(sent <= 3u * (64 + 256 + 64 + 2)); /* a queue, near and far, and what chaos holds */
+    EXPECT(sent <= 3u * (64 + 256 + 64 +
+                         2)); /* a queue with its primary and overflow cells, and the messages that chaos holds back */
     done(r, &m);
 }
 
-/* Send until there is no room, to a target that takes nothing. Returns how many were sent. */
+/* Send until there is no room, to a target that accepts nothing. Returns the number sent. */
 static uint64_t fill(struct rank *m, int peer)
 {
     uint64_t sent = 0;
@@ -196,8 +198,8 @@ static uint64_t fill(struct rank *m, int peer)
     return sent;
 }
 
-/* Rank 0 announces that it sleeps, finds no room, and waits for its bell. Nobody calls meet() meanwhile, which rings
- * bells. Under chaos a refusal is no sign that there is no room. */
+/* Rank 0 announces that it sleeps, finds no room, and waits for its bell. No rank calls meet() meanwhile, because
+ * meet() rings bells. Under chaos a refusal does not mean that the queue is full. */
 static void woken_for_room(struct rank *r)
 {
     struct rank       m = second_link(r);
@@ -217,7 +219,7 @@ static void woken_for_room(struct rank *r)
         if (last == 0)
             await(&m, 0, channel, count);
         while (atomic_load(&slot->bell) == seen) {
-            EXPECT(last != 0); /* this rank has taken its messages and knows whether it has rung */
+            EXPECT(last != 0); /* this rank has consumed its messages and knows whether it has rung the bell */
             if (m.ops->msg_poll)
                 m.ops->msg_poll(m.link);
             sched_yield();
@@ -233,7 +235,7 @@ static void woken_for_room(struct rank *r)
     done(r, &m);
 }
 
-/* Rank 0 announces rank 1 as a sleeper, as if that slept after it had left the note. */
+/* Rank 0 announces rank 1 as a sleeper, as if rank 1 slept after leaving the notification in the queue. */
 static void woken_when_placed(struct rank *r)
 {
     struct rank                m = second_link(r);
@@ -276,7 +278,7 @@ LINKS_TEST(tagged_pushed_back, TERN_CHANNEL_TAGGED, pushed_back)
 LINKS_TEST(tagged_woken_for_room, TERN_CHANNEL_TAGGED, woken_for_room)
 LINKS_TEST(notes_woken_when_placed, TERN_CHANNEL_NOTIFY, woken_when_placed)
 
-/* Queues that a test has full soon, of notes with far cells; and the shortest. */
+/* Queues of notifications with overflow cells that a test fills quickly, and the shortest queues. */
 static int usual_queues(void **state)
 {
     char *some[] = { (char *)(uintptr_t) "TERN_NOTIFY_QUEUE=256", NULL };

@@ -1,10 +1,10 @@
-/* ofi_imposed.c: networks that fail, and peers that do not answer.
+/* ofi_imposed.c: networks that fail, and peers that do not respond.
  *
- * Promises: a peer that stands still holds up nobody else's transfers; a provider of which it cannot be known when a
- * put has arrived is refused with the reason; receives that fail take no buffers away; a completion queue that cannot
- * be read any more is an error, and not silence.
+ * Promises: a peer that makes no progress does not hold up transfers to other peers; a provider that cannot show when a
+ * put has arrived is refused with the reason; failed receives do not use up buffers; a completion queue that can no
+ * longer be read is an error, and not silence.
  *
- * The rest of what is imposed on the network is imposed on every test of links (link_test.h) and of jobs.
+ * Every link test (link_test.h) and job test runs with the other imposed restrictions.
  */
 #include "link_parts.h"
 
@@ -14,7 +14,7 @@
 #define MANY 64
 #define WINDOW 8
 
-/* ---- a peer that stands still ---- */
+/* ---- a peer that makes no progress ---- */
 
 static void stopped_peer(struct rank *r)
 {
@@ -25,9 +25,9 @@ static void stopped_peer(struct rank *r)
 
     parts_make(r, &p, TERN_MEM_PRIVATE, 4096);
     for (int to = 0; to < r->ranks; to++)
-        EXPECT(move(r, &p, to, 0, byte, 1, false) == TERN_OK); /* they know each other from now on */
+        EXPECT(move(r, &p, to, 0, byte, 1, false) == TERN_OK); /* the ranks are connected from now on */
     meet(r);
-    if (r->me == 1) { /* as if it were stopped: nothing is done for its peers */
+    if (r->me == 1) { /* as if the rank were stopped: it does nothing for its peers */
         pthread_mutex_lock(&((struct ofi_link *)r->link)->lock);
         atomic_store(&r->board->word[1][0], 1);
         while (atomic_load(&r->board->word[0][0]) == 0)
@@ -41,7 +41,7 @@ static void stopped_peer(struct rank *r)
             st = p.part[1].path->start(r->lane, &xfer, &ops[started].op);
         }
         EXPECT(started == WINDOW);
-        for (int i = 0; i < MANY; i++) /* one at a time, and as many pieces as one transfer may have */
+        for (int i = 0; i < MANY; i++) /* one at a time, and as many work requests as one transfer may have */
             EXPECT(move(r, &p, 2, 1, byte, 1, i % 2) == TERN_OK);
         atomic_store(&r->board->word[0][0], 1);
     }
@@ -80,7 +80,7 @@ static void test_no_delivery(void **state)
 
 /* ---- receives that fail ---- */
 
-/* Nothing here takes long. The limit turns a hang into a failure that says what does not come. */
+/* Nothing here takes long. The limit turns a hang into a failure that names the missing event. */
 #define LIMIT_NS 30000000000
 
 static unsigned delivered;
@@ -91,7 +91,7 @@ static void count_message(int from, unsigned channel, const unsigned char *head,
     delivered++;
 }
 
-/* More of them than there are buffers. */
+/* More receives fail than there are buffers. */
 static void lost_buffers(struct rank *r)
 {
     uint32_t none = 0;
@@ -103,16 +103,16 @@ static void lost_buffers(struct rank *r)
     while (r->me == 1 && delivered == 0) {
         r->ops->msg_poll(r->link);
         EXPECT(deliver(r->link, TERN_CHANNEL_REQUEST) == TERN_OK);
-        EXPECT(tern_base_now() < end); /* the message has not come */
+        EXPECT(tern_base_now() < end); /* the message has not arrived */
     }
     while (!r->ops->msg_flushed(r->link)) {
         r->ops->msg_poll(r->link);
-        EXPECT(tern_base_now() < end); /* the credit has not come */
+        EXPECT(tern_base_now() < end); /* the credit has not arrived */
     }
     meet(r);
 }
 
-/* Until the failure is told. */
+/* Poll until the failure is reported. */
 static void expect_failure(struct rank *r, const char *what)
 {
     int64_t     end = tern_base_now() + LIMIT_NS;
@@ -121,7 +121,7 @@ static void expect_failure(struct rank *r, const char *what)
     do {
         r->ops->msg_poll(r->link);
         st = deliver(r->link, TERN_CHANNEL_REQUEST);
-        EXPECT(tern_base_now() < end); /* the failure was not told */
+        EXPECT(tern_base_now() < end); /* the failure was not reported */
     } while (st == TERN_OK);
     EXPECT(st == TERN_ERR_LINK && strstr(tern_base_detail(), what));
     meet(r);

@@ -1,10 +1,10 @@
-/* ofi_network.c: what the link between nodes promises beyond the contract of all links.
+/* ofi_network.c: the promises of the network link beyond the common link contract.
  *
- * Promises: puts and gets end while the target does not call Tern at all; a transfer that finds no room is TERN_AGAIN
- * and nothing has happened; a transfer follows another without waiting only where the provider keeps them in order;
- * buffers of the program stay registered only as far as the option says, and not after it said that it gives them back;
- * bytes that are not of the job are dropped, and those of a rank that make no sense are an error; memory that is not
- * exposed any more is not touched; an operation on a rank that died ends with TERN_ERR_PEER.
+ * Promises: puts and gets complete although the target does not call Tern at all; a transfer that finds no room returns
+ * TERN_AGAIN and has no effect; a transfer follows another without waiting only where the provider keeps them in order;
+ * the program's buffers stay registered only up to the size that the option allows, and not after the program
+ * invalidates them; messages from outside the job are dropped, and malformed messages of a rank are an error; memory
+ * that is no longer exposed is not touched; an operation on a rank that died completes with TERN_ERR_PEER.
  */
 #include "link_parts.h"
 
@@ -18,7 +18,7 @@ static struct ofi_link *ofi_of(const struct rank *r)
     return (struct ofi_link *)r->link;
 }
 
-/* Without a call of the link: until rank's word says so. */
+/* Wait until rank's word has the value, without a call of the link. */
 static void await_word(struct rank *r, int rank, uint64_t value)
 {
     while (atomic_load(&r->board->word[rank][0]) < value)
@@ -30,7 +30,7 @@ static void tell(struct rank *r, uint64_t value)
     atomic_store(&r->board->word[r->me][0], value);
 }
 
-/* ---- the target does nothing ---- */
+/* ---- a passive target ---- */
 
 static void passive_target(struct rank *r)
 {
@@ -41,7 +41,7 @@ static void passive_target(struct rank *r)
     parts_make(r, &p, TERN_MEM_PRIVATE, SIZE);
     if (r->me == 1) {
         await_word(r, 0, 1);
-        EXPECT(mark_holds(p.mine, SIZE, 0, 7)); /* the last one */
+        EXPECT(mark_holds(p.mine, SIZE, 0, 7)); /* the last put */
     } else {
         for (unsigned i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
             mark_fill(bytes, lens[i], 0, i);
@@ -56,7 +56,7 @@ static void passive_target(struct rank *r)
 
 /* ---- no room ---- */
 
-/* Start puts of one byte until there is no room; returns how many are under way. */
+/* Start puts of one byte until there is no room. Returns the number outstanding. */
 static int start_all(struct rank *r, struct parts *p, struct test_op *ops, unsigned char *source)
 {
     int started = 0;
@@ -84,7 +84,7 @@ static void no_room(struct rank *r)
     int                   started = 0;
 
     parts_make(r, &p, TERN_MEM_PRIVATE, 4096);
-    EXPECT(move(r, &p, 1 - r->me, 2048, source, 1, false) == TERN_OK); /* they know each other from now on */
+    EXPECT(move(r, &p, 1 - r->me, 2048, source, 1, false) == TERN_OK); /* the ranks are connected from now on */
     meet(r);
     if (r->me == 0) {
         started = start_all(r, &p, ops, source);
@@ -94,7 +94,7 @@ static void no_room(struct rank *r)
         EXPECT(ops[0].done == 0 && ops[1].done == 0);
         tell(r, 1);
     } else {
-        await_word(r, 0, 1); /* not a call of the link, and no thread of its own: nothing can end */
+        await_word(r, 0, 1); /* this rank does not call the link and has no progress thread, so nothing can complete */
     }
     meet(r);
     for (int i = 0; i < started; i++) {
@@ -103,13 +103,13 @@ static void no_room(struct rank *r)
     }
     meet(r);
     EXPECT(r->me == 0 || (p.mine[0] == 1 && p.mine[1] == 2 && p.mine[2] == 0));
-    EXPECT(ops[started].done == 0); /* what was refused is never reported */
+    EXPECT(ops[started].done == 0); /* a refused operation is never reported */
     parts_drop(r, &p);
 }
 
 /* ---- order ---- */
 
-/* Whether a transfer of len bytes to rank 1 may follow what is under way at once. */
+/* Whether a transfer of len bytes to rank 1 may start at once behind the outstanding ones. */
 static bool may_follow(struct rank *r, struct parts *p, size_t len, bool get)
 {
     static unsigned char local[SIZE];
@@ -126,8 +126,8 @@ static void under_way(struct rank *r, struct parts *p, struct test_op *op, void 
     EXPECT(p->part[1].path->start(r->lane, &xfer, &op->op) == TERN_PENDING);
 }
 
-/* Behind each kind of transfer: what the provider keeps in order, and nothing behind what is not all handed over. The
- * target stands still, and nothing ends. */
+/* Behind each kind of transfer: only transfers that the provider keeps in order may follow, and none may follow a
+ * transfer that is not fully posted. The target is stopped, so nothing completes. */
 static void order(struct rank *r)
 {
     static unsigned char bytes[SIZE];
@@ -136,7 +136,7 @@ static void order(struct rank *r)
     struct test_op       op;
 
     parts_make(r, &p, TERN_MEM_PRIVATE, SIZE);
-    EXPECT(move(r, &p, 1 - r->me, 0, bytes, 1, false) == TERN_OK); /* they know each other from now on */
+    EXPECT(move(r, &p, 1 - r->me, 0, bytes, 1, false) == TERN_OK); /* the ranks are connected from now on */
     if (tern_opt.ofi_order == TERN_OFI_ORDER_COMPLETION)
         EXPECT(net->ordered[0][0] + net->ordered[0][1] + net->ordered[1][0] + net->ordered[1][1] == 0);
     for (int get = 0; get < 2; get++) {
@@ -148,7 +148,7 @@ static void order(struct rank *r)
             EXPECT(may_follow(r, &p, 100, true) == (net->ordered[get][1] >= 100));
             tell(r, (uint64_t)get * 2 + 1);
             finish(r, &op);
-            under_way(r, &p, &op, bytes, SIZE, get); /* 256 pieces, of which one is handed over at a time */
+            under_way(r, &p, &op, bytes, SIZE, get); /* 256 work requests, of which one is posted at a time */
             EXPECT(!may_follow(r, &p, 1, false) && !may_follow(r, &p, 1, true));
             finish(r, &op);
             tell(r, (uint64_t)get * 2 + 2);
@@ -177,9 +177,9 @@ static void cache(struct rank *r)
     EXPECT(move(r, &p, 1 - r->me, 0, buffer, 65536, false) == TERN_OK);
     EXPECT(kept->bytes == 65536 && kept->first && kept->first->uses == 0);
     mr = kept->first->mr;
-    EXPECT(move(r, &p, 1 - r->me, 0, buffer + 100, 60000, false) == TERN_OK); /* lies within */
+    EXPECT(move(r, &p, 1 - r->me, 0, buffer + 100, 60000, false) == TERN_OK); /* lies within a registered buffer */
     EXPECT(kept->bytes == 65536 && kept->first->mr == mr);
-    for (size_t i = 1; i < 8; i++) { /* TERN_OFI_CACHE is 128K: the one used last and the one before stay */
+    for (size_t i = 1; i < 8; i++) { /* TERN_OFI_CACHE is 128K: the last two used stay registered */
         EXPECT(move(r, &p, 1 - r->me, 0, buffer + i * 65536, 65536, i % 2) == TERN_OK);
         EXPECT(kept->bytes <= 2 * 65536 && kept->first->from == (uintptr_t)(buffer + i * 65536));
     }
@@ -187,7 +187,7 @@ static void cache(struct rank *r)
     EXPECT(kept->first->next->from == (uintptr_t)before && !kept->first->next->next);
     r->ops->invalidate(r->link, before + 4096, 1);
     EXPECT(kept->bytes == 65536 && kept->first->from == (uintptr_t)(buffer + 7 * 65536));
-    r->ops->invalidate(r->link, NULL, SIZE); /* of nothing that is kept */
+    r->ops->invalidate(r->link, NULL, SIZE); /* invalidates nothing that is cached */
     EXPECT(kept->bytes == 65536);
     EXPECT(move(r, &p, 1 - r->me, 0, p.mine, 65536, true) == TERN_OK); /* a region is registered already */
     EXPECT(kept->bytes == 65536);
@@ -233,7 +233,7 @@ static uint64_t strangers(struct rank *r)
     return count;
 }
 
-/* Messages of another job, from ranks that there are none, and noise. */
+/* Send messages of another job, messages from ranks that do not exist, and noise. */
 static void send_strange(struct rank *r)
 {
     struct ofi_header header = { .token = tern_ofi_wire_token(r->boot.segment->job + 1, 1, 0), .from_kind = 1u << 8 };
@@ -271,7 +271,7 @@ static void strangers_are_dropped(struct rank *r)
     meet(r);
 }
 
-/* Until what came is refused. */
+/* Poll until the message is refused. */
 static void expect_refusal(struct rank *r)
 {
     tern_status st;
@@ -288,7 +288,7 @@ static struct ofi_header good_header(struct rank *r)
     return (struct ofi_header){ .token = tern_ofi_wire_token(r->boot.segment->job, 1, 0), .from_kind = 1u << 8 };
 }
 
-/* It comes before others that would be in front of it, more of them than its sender may have sent. */
+/* A message overtakes more messages than its sender may have outstanding. */
 static void out_of_order(struct rank *r)
 {
     struct ofi_header header = good_header(r);
@@ -303,7 +303,7 @@ static void out_of_order(struct rank *r)
     meet(r);
 }
 
-/* The same message twice, before the one in front of it. */
+/* The same message arrives twice, before its predecessor. */
 static void twice(struct rank *r)
 {
     struct ofi_header header = good_header(r);
@@ -318,7 +318,7 @@ static void twice(struct rank *r)
     meet(r);
 }
 
-/* Something was handled that was never sent. */
+/* The peer returns credit for a message that was never sent. */
 static void too_much_credit(struct rank *r)
 {
     struct ofi_header header = good_header(r);
@@ -354,8 +354,9 @@ static uint64_t acked(struct rank *r, unsigned channel)
     return count;
 }
 
-/* With the longest queues, of 65536 notifications, credit for 40000 comes at once, because earlier news were held up.
- * It counts; and a message the other way, whose header has 16 bits for the number, does not pass for that news. */
+/* With the longest queues, of 65536 notifications, credit for 40000 arrives at once, because earlier credit was held
+ * up. The credit is accepted. A message in the other direction, whose header has 16 bits for the number, is not
+ * mistaken for that credit. */
 static void late_credit(struct rank *r)
 {
     const unsigned    channels[] = { TERN_CHANNEL_NOTIFY, OFI_PUT_NOTIFY };
@@ -393,7 +394,7 @@ static void late_credit(struct rank *r)
     meet(r);
 }
 
-/* ---- what is gone ---- */
+/* ---- unexposed memory and dead peers ---- */
 
 static void concealed(struct rank *r)
 {
@@ -405,16 +406,16 @@ static void concealed(struct rank *r)
     parts_make(r, &p, TERN_MEM_PRIVATE, SIZE);
     parts_make(r, &q, TERN_MEM_PRIVATE, SIZE);
     r->ops->unexpose(r->link, p.id);
-    r->ops->unexpose(r->link, p.id); /* twice does no harm */
+    r->ops->unexpose(r->link, p.id); /* a second call does no harm */
     meet(r);
     memset(bytes, 0x77, sizeof(bytes));
     if (r->me == 0) {
         EXPECT(move(r, &p, other, 0, bytes, sizeof(bytes), false) < 0);
         EXPECT(move(r, &p, other, 0, bytes, sizeof(bytes), true) < 0);
-        do /* a provider may end the connection over this, and need more than one try to make another */
+        do /* a provider may close the connection over this, and need more than one attempt to reconnect */
             st = move(r, &q, other, 0, bytes, sizeof(bytes), false);
         while (st == TERN_ERR_PEER);
-        EXPECT(st == TERN_OK); /* and life goes on */
+        EXPECT(st == TERN_OK); /* the link works again */
     }
     meet(r);
     for (size_t i = 0; i < SIZE; i++)
@@ -423,7 +424,7 @@ static void concealed(struct rank *r)
     parts_drop(r, &q);
 }
 
-/* Rank 1 ends, with operations on it under way; what the launcher does is done here. */
+/* Rank 1 exits with operations on it outstanding. This test does the launcher's part. */
 static void dead_peer(struct rank *r)
 {
     static unsigned char bytes[SIZE];
@@ -435,7 +436,7 @@ static void dead_peer(struct rank *r)
     parts_make(r, &p, TERN_MEM_PRIVATE, SIZE);
     if (r->me == 1)
         _exit(0);
-    while (atomic_load(&slot->fate) == TERN_FATE_RUNNING) { /* some before it is known, some after it happened */
+    while (atomic_load(&slot->fate) == TERN_FATE_RUNNING) { /* some before the death is known, some after it happened */
         struct tern_xfer out = { .part = &p.part[1], .local = bytes, .len = SIZE },
                          in = { .part = &p.part[1], .local = bytes, .len = SIZE, .get = true };
         EXPECT(p.part[1].path->start(r->lane, &out, &put.op) == TERN_PENDING);
@@ -445,11 +446,11 @@ static void dead_peer(struct rank *r)
     }
     finish(r, &put);
     finish(r, &get);
-    EXPECT(put.status == TERN_ERR_PEER || put.status == TERN_OK); /* rank 1 takes its time to end */
+    EXPECT(put.status == TERN_ERR_PEER || put.status == TERN_OK); /* rank 1 takes its time to exit */
     EXPECT(get.status == TERN_ERR_PEER || get.status == TERN_OK);
     EXPECT(move(r, &p, 1, 0, bytes, 8, false) == TERN_ERR_PEER);
     EXPECT(!LEAKS());
-    _exit(0); /* there is nobody to meet */
+    _exit(0); /* no peer is left for a barrier */
 }
 
 /* ---- */
@@ -463,8 +464,8 @@ static void run(link_body *body)
     default_options(NULL);
 }
 
-/* By every provider; the last one is for one machine only, but has other ways than the rest. It names files in
- * /dev/shm, which stay when a rank dies. */
+/* Run with every provider. The last one works on one machine only, but uses other code paths. It creates files in
+ * /dev/shm, which remain when a rank dies. */
 static void run_providers(link_body *body, bool dies)
 {
     static const struct link_case cases[] = {

@@ -1,16 +1,17 @@
-/* arrival.h: what has come over the network, whether or not it was delivered.
+/* arrival.h: the messages that have arrived over the network, whether or not they were delivered.
  *
- * A message that its receiver cannot take yet stays with the link, where no call of Tern shows it. A test that lets the
- * sender die has to know that the message has left the sender, because a message that is still in the process of its
- * sender is lost with it.
+ * A message that its receiver cannot accept yet stays in the link, where no Tern call shows it. A test that kills a
+ * sender must know that the message has left the sender first, because a message that is still in the sender's process
+ * is lost with the process.
  */
 #ifndef TERN_TEST_ARRIVAL_H
 #define TERN_TEST_ARRIVAL_H
 
 #include <stdint.h>
 
-/* Messages (enum tern_link_channel) of a rank of the job that have come to this rank through the link ofi, in order and
- * with their data. 0 where the link is not open. NULL where the build has no such link. Any thread. */
+/* Returns the number of messages on a channel (enum tern_link_channel) that this rank has received from a rank of the
+ * job through the ofi link, in order and with their data. Returns 0 if the link is not open. The symbol is NULL if the
+ * build has no ofi link. Any thread may call it. */
 uint64_t test_arrived(int rank, unsigned channel) __attribute__((weak));
 
 #endif

@@ -1,8 +1,7 @@
-/* fabric.c: the layer that imposes. See fabric.h.
+/* fabric.c: a layer between Tern and libfabric that imposes the restrictions of other providers. See fabric.h.
  *
- * libfabric's objects are tables of functions. Those of the objects that Tern opens are copied when they are opened,
- * and some functions in the copies are the layer's own. Tern makes every call of libfabric under one lock, so there is
- * none here.
+ * libfabric's objects are tables of functions. The layer copies the tables of the objects that Tern opens, and replaces
+ * some functions in the copies by its own. Tern makes every libfabric call under one lock, so the layer needs no lock.
  */
 #include "support/fabric.h"
 
@@ -23,7 +22,7 @@
 
 #include "boot/fabric.h"
 
-#define PREFIX "strict:" /* of the provider's name: Tern knows nothing of this one */
+#define PREFIX "strict:" /* prefix of the provider's name: Tern does not know a provider of this name */
 #define OPT_INJECT_MSG_SIZE 16
 #define OPT_INJECT_RMA_SIZE 18
 #define NO_LIMIT SIZE_MAX
@@ -36,9 +35,9 @@ static struct {
     uint64_t    random;
 } imposed;
 
-static struct tern_fabric_calls below; /* libfabric's own */
+static struct tern_fabric_calls below; /* libfabric's own functions */
 
-/* A registration, and what libfabric knows of it. */
+/* A memory registration, and libfabric's own object for it. */
 struct record {
     struct record *next;
     struct fid_mr *mr;
@@ -64,7 +63,7 @@ static void broke(const char *format, ...)
     abort();
 }
 
-/* ---- what is imposed ---- */
+/* ---- the imposed restrictions ---- */
 
 static const char *word(const char *name)
 {
@@ -93,7 +92,7 @@ static bool is_refused(void)
 
 /* ---- descriptors ---- */
 
-/* Whether the memory is registered by the descriptor; returns libfabric's own one. */
+/* Check that the descriptor's registration covers the memory. Returns libfabric's own descriptor. */
 static void *check_desc(void *desc, const void *from, size_t len, const char *call)
 {
     const struct record *r = records;
@@ -190,7 +189,7 @@ static struct fi_ops_msg    msg_ops, *msg_below;
 static struct fi_ops_rma    rma_ops, *rma_below;
 static struct fi_ops_atomic atomic_ops, *atomic_below;
 
-/* Receives that come back with an error. */
+/* Receives that complete with an error. */
 static void    *lost[16];
 static unsigned lost_count;
 
@@ -298,7 +297,7 @@ static int ep_close(struct fid *fid)
     return fid->ops->close(fid);
 }
 
-/* The endpoint's tables are final when it is enabled. */
+/* Replace the endpoint's tables. They are final once the endpoint is enabled. */
 static int ep_control(struct fid *fid, int command, void *arg)
 {
     struct fid_ep *ep = (struct fid_ep *)fid;
@@ -375,9 +374,9 @@ static int cq_close(struct fid *fid)
 
 static struct fi_ops_domain domain_ops, *domain_below;
 static struct fi_ops_fabric fabric_ops, *fabric_below;
-static int                  added_modes; /* of registration */
+static int                  added_modes; /* registration modes added to those of the provider */
 
-/* As libfabric gave it. */
+/* Returns the info as libfabric provided it. */
 static struct fi_info *restore(const struct fi_info *info)
 {
     struct fi_info *own = below.dupinfo(info);
@@ -474,7 +473,7 @@ static int open_fabric(struct fi_fabric_attr *attr, struct fid_fabric **fabric, 
     return 0;
 }
 
-/* ---- what there is ---- */
+/* ---- the available providers ---- */
 
 static void impose_on(struct fi_info *info, const struct fi_info *hints)
 {

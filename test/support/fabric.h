@@ -1,8 +1,8 @@
-/* fabric.h: a network that asks more of Tern than those of this machine do.
+/* fabric.h: a network that demands more of Tern than the providers of this machine do.
  *
- * The layer stands between Tern and libfabric in test programs, and imposes what providers for other hardware impose.
- * The environment variable JOB_FABRIC says what, in a program that runs as a job; a test of links calls
- * test_fabric_impose() before it forks its ranks. A list of words with commas between them:
+ * In test programs a layer between Tern and libfabric imposes the restrictions of providers for other hardware. A
+ * program that runs as a job takes the restrictions from the environment variable JOB_FABRIC. A link test calls
+ * test_fabric_impose() before it forks its ranks. The restrictions are a comma-separated list of these words:
  *
  *   inject=N     the provider copies messages of up to N bytes while they are sent, and no longer ones
  *   rma=N        it copies writes of up to N bytes, where that is less (FI_OPT_INJECT_RMA_SIZE)
@@ -15,12 +15,12 @@
  *   lose=N       the first N buffers for messages come back with an error that does not say whether they are released
  *   broken=N     from the Nth read on the completion queue fails
  *
- * What breaks the rules of the provider ends the program, with a line that says which rule.
+ * A call that breaks a rule of the provider ends the program with a line that names the rule.
  */
 #ifndef TERN_TEST_FABRIC_H
 #define TERN_TEST_FABRIC_H
 
-/* NULL: nothing is imposed. The text is kept. */
+/* Impose the restrictions in the text; NULL imposes none. The caller must keep the text valid. */
 void test_fabric_impose(const char *text);
 
 #endif
