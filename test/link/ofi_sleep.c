@@ -1,10 +1,10 @@
-/* ofi_sleep.c: sleeping while operations of the network end by the clock.
+/* ofi_sleep.c: sleeping while network operations end by a timeout.
  *
- * Promise: a thread that sleeps for as long as may_sleep permits, and is woken by its bell only, sees the end of every
- * operation, also of those of which no completion tells: on a peer that has died or left and whose connection is
- * silent, and those that failed and wait for the launcher's word on the peer, the fetch of a message's data among them.
- * The sleeps here have no other limit, so that a missed end is a hang, which an alarm ends. Memory that such an
- * operation may still use is not freed.
+ * Promise: a thread that sleeps for as long as may_sleep permits, and that only its bell wakes, sees the completion of
+ * every operation. This includes operations for which no completion arrives: operations on a peer that has died or left
+ * and whose connection is silent, and failed operations that wait for the launcher to report the fate of the peer,
+ * among them the fetch of a message's data. The sleeps here have no other limit, so a missed completion is a hang,
+ * which an alarm ends. Memory that such an operation may still use is not freed.
  */
 #include "link_parts.h"
 
@@ -23,14 +23,14 @@ static struct ofi_link *ofi_of(const struct rank *r)
     return (struct ofi_link *)r->link;
 }
 
-/* The progress thread sleeps on its descriptor: until it does, nobody sleeps for long. */
+/* Wait until the progress thread sleeps on its descriptor. Until then no thread sleeps for long. */
 static void await_watcher(struct rank *r)
 {
     for (int i = 0; i < 1000 && !atomic_load(&ofi_of(r)->progress_thread.watching); i++)
         usleep(100);
 }
 
-/* As core/wait.c sleeps, for ever if may. */
+/* Sleep as core/wait.c does, without a limit if may_sleep permits. */
 static void finish_asleep(struct rank *r, struct test_op *op)
 {
     struct tern_slot *slot = &r->boot.segment->slot[r->me];
@@ -62,10 +62,10 @@ static void end_all(struct rank *r)
 {
     atomic_store(&r->board->word[0][0], 1);
     EXPECT(!LEAKS());
-    _exit(0); /* there is nobody to meet */
+    _exit(0); /* no peer is left for a barrier */
 }
 
-/* Rank 0 has connected to rank 1, which stands still from then on. */
+/* Rank 0 connects to rank 1, which makes no progress from then on. */
 static void begin(struct rank *r, struct parts *p)
 {
     static unsigned char byte;
@@ -121,11 +121,12 @@ static void errand_to_dead(struct rank *r)
     dies(r, start_errand);
 }
 
-/* A peer is given up while the provider may still write into the memory of a get. Memory that was made for the get
- * stays with the link, which frees it when the provider has done with it. */
+/* A peer is given up while the provider may still write into the memory of a get. Memory that was allocated for the get
+ * stays with the link, which frees it when the provider has finished with it. */
 static void memory_of_dead(struct rank *r)
 {
-    size_t           len = 2 * tern_opt.ofi_bounce; /* it goes straight into the memory */
+    size_t len =
+        2 * tern_opt.ofi_bounce; /* too long for the bounce buffer: the provider writes directly into the memory */
     unsigned char   *memory = malloc(len);
     struct test_op   op = { .done = 0 };
     struct parts     p;
@@ -141,11 +142,11 @@ static void memory_of_dead(struct rank *r)
     EXPECT(op.status == TERN_ERR_PEER && op.op.buffer_in_use);
     memset(memory, 1, len); /* as the provider may */
     r->ops->lane_close(r->lane);
-    close_link(r->ops, r->link); /* what has not ended is freed here */
+    close_link(r->ops, r->link); /* operations that have not ended are freed here */
     end_all(r);
 }
 
-/* Nothing counts those that leave in order. */
+/* The peer leaves in order. Ranks that leave in order are not counted. */
 static void leaves(struct rank *r, void (*start)(struct rank *r, struct parts *p, struct test_op *op))
 {
     struct test_op op = { .done = 0 };
@@ -171,7 +172,8 @@ static void errand_to_departed(struct rank *r)
     leaves(r, start_errand);
 }
 
-/* The peer lives; the operation fails, and its error is reported when the launcher had time to tell of a death. */
+/* The peer is alive. The operation fails, and its error is reported once the launcher has had time to report a
+ * death. */
 static void failed_put(struct rank *r)
 {
     struct test_op op = { .done = 0 };
@@ -188,7 +190,7 @@ static void failed_put(struct rank *r)
     parts_drop(r, &p);
 }
 
-/* Look for messages. Returns what the delivery of those that have come returned. */
+/* Poll for messages. Returns the result of delivering the messages that have arrived. */
 static tern_status look(struct rank *r)
 {
     r->ops->progress(r->lane);
@@ -210,7 +212,7 @@ static void await_end(pid_t pid)
     close(process.fd);
 }
 
-/* Whether the provider has taken all requests that were sent to a peer. */
+/* Whether the provider has sent all requests to a peer. */
 static bool was_transmitted(struct rank *r, int peer)
 {
     const struct ofi_peer *to;
@@ -223,8 +225,8 @@ static bool was_transmitted(struct rank *r, int peer)
     return was;
 }
 
-/* Rank 1 sends a message whose data the receiver has to fetch, and ends before rank 0 has looked. The launcher has not
- * told of its end when this returns. */
+/* Rank 1 sends a message whose data the receiver must fetch, and exits before rank 0 has polled. When this returns, the
+ * launcher has not reported the exit. */
 static void begin_unfetched(struct rank *r)
 {
     struct tern_link_msg msg = { .peer = 0, .channel = TERN_CHANNEL_REQUEST };
@@ -236,11 +238,11 @@ static void begin_unfetched(struct rank *r)
     EXPECT(move(r, &p, 1 - r->me, 0, &byte, 1, false) == TERN_OK);
     meet(r);
     if (r->me == 0) {
-        pthread_mutex_lock(&ofi_of(r)->lock); /* nothing is received */
+        pthread_mutex_lock(&ofi_of(r)->lock); /* nothing is received meanwhile */
         atomic_store(&r->board->word[0][0], 1);
         while (atomic_load(&r->board->word[1][0]) == 0)
             usleep(1000);
-        await_end((pid_t)atomic_load(&r->board->word[1][0])); /* its connections have ended with it */
+        await_end((pid_t)atomic_load(&r->board->word[1][0])); /* the connections of the process have ended with it */
         pthread_mutex_unlock(&ofi_of(r)->lock);
         return;
     }
@@ -271,8 +273,8 @@ static bool has_failed(struct rank *r)
     return failed;
 }
 
-/* The receiver goes on without the data of a sender that has died, also when it learns of the death after the fetch has
- * failed. */
+/* The receiver continues without the data of a sender that has died, also when it learns of the death after the fetch
+ * has failed. */
 static void fetch_from_dead(struct rank *r)
 {
     begin_unfetched(r);
@@ -286,7 +288,7 @@ static void fetch_from_dead(struct rank *r)
     _exit(0);
 }
 
-/* A sender of whose death the launcher says nothing: the error names the rank. A receiver that sleeps sees it. */
+/* The launcher reports no death of the sender: the error names the rank. A receiver that sleeps sees the error. */
 static void fetch_that_fails(struct rank *r)
 {
     struct tern_slot *slot = &r->boot.segment->slot[r->me];
@@ -307,7 +309,7 @@ static void fetch_that_fails(struct rank *r)
     _exit(0);
 }
 
-/* A lane whose thread computes keeps nobody awake: it is called once. */
+/* A lane whose thread computes keeps no other thread awake: it is called once. */
 static void lane_of_another(struct rank *r)
 {
     struct test_op    op = { .done = 0 };

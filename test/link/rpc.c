@@ -1,16 +1,16 @@
-/* errands.c: the link contract: errands. One body over every link that has them, and number of ranks.
+/* rpc.c: the link contract: RPC. One body runs over every link that has RPC, and every number of ranks.
  *
- * Promises: the request that was written is served at the rank it was sent to, byte by byte, once, about the part that
- * was named; the answer comes back, once, before the errand is reported done, which happens once; an errand that finds
- * no room is TERN_AGAIN; one that was cancelled gets no answer, but ends; what the target refuses, or knows no part
- * for, fails.
+ * Promises: the target serves exactly the request that was written, byte by byte, once, on the part that was named; the
+ * response arrives once, before the RPC is reported complete, which happens once; an RPC that finds no buffer returns
+ * TERN_AGAIN; a cancelled RPC gets no response, but completes; an RPC that the target refuses, or that names an unknown
+ * part, fails.
  *
  * long: LINK_RANKS=all
  */
 #include "link_parts.h"
 
 #define SIZE 65536u
-#define MOST 64 /* errands under way */
+#define MOST 64 /* outstanding RPCs */
 
 static unsigned char *ground_base;
 static _Atomic int    served;
@@ -20,11 +20,11 @@ struct errand {
     int                  right;
     unsigned             when;
     size_t               request, answer;
-    unsigned             answers; /* that came */
+    unsigned             answers; /* responses that have arrived */
     const unsigned char *room;
 };
 
-/* The first bytes of a request: what the server is to do. */
+/* The first bytes of a request: the instructions for the server. */
 struct wish {
     uint32_t when, from, answer, refuse;
 };
@@ -58,10 +58,11 @@ static void take_answer(struct tern_link_op *op, const unsigned char *bytes, siz
     EXPECT(e->op.done == 0 && len == e->answer);
     for (size_t i = 0; i < len; i++)
         EXPECT(bytes[i] == byte_of((uint32_t)this_rank + 1, e->when, i));
-    __atomic_fetch_add(&e->answers, 1, __ATOMIC_RELAXED); /* by another thread; done orders it */
+    __atomic_fetch_add(&e->answers, 1,
+                       __ATOMIC_RELAXED); /* written by another thread; the read of done is ordered after it */
 }
 
-/* Memory whose path has errands. False: the link has none. */
+/* Make memory whose path has RPC. Returns false if the link has none. */
 static bool ground_make(struct rank *r, struct parts *p)
 {
     if (!r->ops->rpc_open)
@@ -105,7 +106,7 @@ static size_t room_of(struct rank *r)
     return is_network(r) ? tern_opt.ofi_rpc_buf : tern_opt.bounce_chunk;
 }
 
-/* Requests and answers of all lengths, one after the other and several at a time. */
+/* Requests and responses of all lengths, one after the other and several at a time. */
 static void to_and_fro(struct rank *r)
 {
     static struct errand e[9];
@@ -139,7 +140,7 @@ static void to_and_fro(struct rank *r)
         count += flying;
     }
     meet(r);
-    EXPECT(atomic_load(&served) == (int)count); /* the left neighbour's */
+    EXPECT(atomic_load(&served) == (int)count); /* the requests of the left neighbour */
     parts_drop(r, &p);
 }
 
@@ -154,19 +155,19 @@ static void refused(struct rank *r)
     finish(r, &e.op);
     EXPECT(e.op.status == TERN_ERR_LINK && e.answers == 0);
     e = (struct errand){ .right = e.right, .request = 100 };
-    p.part[e.right].region += 77; /* that it does not have */
+    p.part[e.right].region += 77; /* a region that the target does not have */
     errand_go(r, &p, &e, false);
     finish(r, &e.op);
     EXPECT(e.op.status == TERN_ERR_LINK && e.answers == 0);
     p.part[e.right].region -= 77;
     e = (struct errand){ .right = e.right, .request = 100, .answer = 100 };
-    errand_go(r, &p, &e, false); /* and all is well again */
+    errand_go(r, &p, &e, false); /* the RPC works again */
     finish(r, &e.op);
     EXPECT(e.op.status == TERN_OK && e.answers == 1);
     parts_drop(r, &p);
 }
 
-/* More than there are rooms, and all over again. */
+/* Start more RPCs than there are buffers, repeatedly. */
 static void no_room(struct rank *r)
 {
     static struct errand e[MOST];
@@ -179,7 +180,7 @@ static void no_room(struct rank *r)
         int         count = 0;
         tern_status st = TERN_OK;
 
-        r->helps = false; /* nobody serves bounced ones meanwhile */
+        r->helps = false; /* no rank serves bounced requests meanwhile */
         while (count < MOST && st == TERN_OK) {
             e[count] = (struct errand){
                 .right = (r->me + 1) % r->ranks, .when = (unsigned)count, .request = 3000, .answer = 900
@@ -223,7 +224,7 @@ static void cancelled(struct rank *r)
             unsigned answers = __atomic_load_n(&e[i].answers, __ATOMIC_RELAXED);
 
             r->ops->cancel(r->lane, &e[i].op.op);
-            answers = __atomic_load_n(&e[i].answers, __ATOMIC_RELAXED); /* it may have come just before */
+            answers = __atomic_load_n(&e[i].answers, __ATOMIC_RELAXED); /* the response may have arrived just before */
             e[i].room = answers ? e[i].op.op.rpc_buf : NULL;
         }
     }
@@ -256,7 +257,7 @@ LINK_TEST(refused)
 LINK_TEST(no_room)
 LINK_TEST(cancelled)
 
-/* The network in the ways that some provider wants. */
+/* The network in the modes that some provider requires. */
 static void test_network_modes(void **state)
 {
     static const struct {

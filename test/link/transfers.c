@@ -1,9 +1,9 @@
-/* transfers.c: the link contract, first half: parts and paths. One body over every link and number of ranks.
+/* transfers.c: the link contract, first half: parts and paths. One body runs over every link and number of ranks.
  *
- * Promises: a link reaches exactly the ranks that it says; attach gives a path that moves exactly the bytes asked for,
- * in every place, of every size around the boundaries of chunks; a start that finds no room is TERN_AGAIN and nothing
- * has happened; every pending operation is reported done exactly once; lanes of several threads do not disturb each
- * other; what is concealed cannot be reached, and says so.
+ * Promises: a link reaches exactly the ranks that it reports; attach gives a path that moves exactly the requested
+ * bytes, for every kind of memory and every size around the boundaries of chunks; a start that finds no room returns
+ * TERN_AGAIN and has no effect; every outstanding operation is reported complete exactly once; lanes of several threads
+ * do not disturb each other; an access to memory that is no longer exposed fails.
  *
  * timeout: 300
  * long: LINK_RANKS=all
@@ -28,7 +28,7 @@ static void reaches(struct rank *r)
     EXPECT(!r->ops->reaches(r->link, INT32_MIN));
 }
 
-/* Put to the right neighbour, get it back, and let the neighbour look. */
+/* Put to the right neighbour, get the data back, and let the neighbour check its memory. */
 static void one_size(struct rank *r, struct parts *p, size_t len, unsigned when)
 {
     unsigned char *buffer = calloc(1, len + 1), *back = calloc(1, len + 2 * GUARD);
@@ -105,10 +105,10 @@ static void every_place(struct rank *r)
     sizes(r, TERN_MEM_PRIVATE, is_self(r) ? "self" : "cma");
     tern_opt.cma = TERN_CMA_OFF;
     sizes(r, TERN_MEM_PRIVATE, is_self(r) ? "self" : "bounce");
-    EXPECT(r->ops->service_needed(r->link) == !is_self(r)); /* the neighbour needs us */
+    EXPECT(r->ops->service_needed(r->link) == !is_self(r)); /* the neighbour needs this rank's service */
 }
 
-/* A card that makes no sense is refused; a file that is not the one meant, too. */
+/* A malformed memory handle is refused, and so is a file that is not the intended one. */
 static void bad_cards(struct rank *r)
 {
     struct tern_mem_handle card = { .mem_kind = 77, .size = 4096 };
@@ -118,14 +118,14 @@ static void bad_cards(struct rank *r)
         return;
     EXPECT(r->ops->attach(r->link, &card, "", &part) == TERN_ERR_LINK);
     if (is_network(r))
-        return; /* does not open files */
+        return; /* the link does not open files */
     card.mem_kind = TERN_MEM_FILE;
     EXPECT(r->ops->attach(r->link, &card, "/nonexistent/file", &part) == TERN_ERR_SYSTEM);
     EXPECT(r->ops->attach(r->link, &card, "/proc/self/exe", &part) < 0);
     EXPECT(part.path == NULL && part.base == NULL && part.mapped == 0); /* nothing to detach */
 }
 
-/* Transfers until there is no room: the first refusal changes nothing, and there is room again later. */
+/* Start transfers until there is no room: the first refusal has no effect, and there is room again later. */
 static void no_room(struct rank *r)
 {
     enum { OPS = 8 };
@@ -136,9 +136,9 @@ static void no_room(struct rank *r)
     tern_status           st = TERN_OK;
 
     if (is_chaotic(r) || is_network(r))
-        return; /* there is room in front of the link's: unit/chaos_model; the network has its own test */
+        return; /* chaos has its own buffer in front of the link: see unit/chaos_model; the network has its own test */
     parts_make(r, &p, TERN_MEM_PRIVATE, SIZE * 2);
-    r->helps = false; /* nobody serves, so chunks stay in use */
+    r->helps = false; /* no rank serves, so the chunks stay in use */
     meet(r);
     for (; started < OPS && st != TERN_AGAIN; started++) {
         struct tern_xfer xfer = {
@@ -150,7 +150,7 @@ static void no_room(struct rank *r)
         EXPECT(st == TERN_PENDING || st == TERN_AGAIN || (p.part[right].path->instant && st == TERN_OK));
     }
     if (!p.part[right].path->instant) {
-        EXPECT(st == TERN_AGAIN && --started > 0); /* two shared chunks and the lane's own */
+        EXPECT(st == TERN_AGAIN && --started > 0); /* two shared chunks and the lane's own chunk */
         for (int i = 0; i < 10; i++)
             r->ops->progress(r->lane);
         for (int i = 0; i < OPS; i++)
@@ -160,11 +160,11 @@ static void no_room(struct rank *r)
     r->helps = true;
     for (int i = 0; i < started && !p.part[right].path->instant; i++)
         finish(r, &ops[i]);
-    EXPECT(p.part[right].path->instant || ops[started].done == 0); /* what was refused is never reported */
+    EXPECT(p.part[right].path->instant || ops[started].done == 0); /* a refused transfer is never reported */
     memset(check, 0, sizeof(check));
     EXPECT(move(r, &p, right, (uint64_t)started * 2 * CHUNK, check, CHUNK, true) == TERN_OK);
     for (size_t i = 0; i < CHUNK; i++)
-        EXPECT(check[i] == 0); /* and has not happened */
+        EXPECT(check[i] == 0); /* and has had no effect */
     meet(r);
     for (int i = 0; i < started; i++)
         EXPECT(mark_holds(p.mine + i * 2 * (int)CHUNK, 2 * CHUNK, (r->me + r->ranks - 1) % r->ranks, (unsigned)i));
@@ -172,7 +172,7 @@ static void no_room(struct rank *r)
     parts_drop(r, &p);
 }
 
-/* After a cancel the local memory is left alone, and the operation still ends. */
+/* After a cancel the link leaves the local memory alone, and the operation still completes. */
 static void cancelled(struct rank *r)
 {
     static unsigned char local[8 * CHUNK];
@@ -187,20 +187,21 @@ static void cancelled(struct rank *r)
         struct tern_xfer xfer = { .part = &p.part[right], .local = local, .len = sizeof(local), .get = true };
         tern_status      st;
 
-        do { /* chaos may refuse it, and may let through what the link behind does at once */
+        do { /* chaos may refuse the transfer, or may pass on one that the link behind completes at once */
             memset(local, 0x22, sizeof(local));
             st = p.part[right].path->start(r->lane, &xfer, &op.op);
             EXPECT(st == TERN_PENDING || is_chaotic(r));
         } while (st != TERN_PENDING);
         r->ops->cancel(r->lane, &op.op);
         finish(r, &op);
-        for (size_t i = 0; i < sizeof(local) && !is_network(r); i++) /* what is under way there cannot be held up */
+        for (size_t i = 0; i < sizeof(local) && !is_network(r);
+             i++) /* an outstanding transfer of the network cannot be held up */
             EXPECT(local[i] == 0x22);
     }
     parts_drop(r, &p);
 }
 
-/* Concealed memory is not touched; the transfer fails with TERN_ERR_LINK. */
+/* Memory that is no longer exposed is not touched; the transfer fails with TERN_ERR_LINK. */
 static void concealed(struct rank *r)
 {
     static unsigned char bytes[CHUNK * 3];
@@ -209,7 +210,7 @@ static void concealed(struct rank *r)
 
     parts_make(r, &p, TERN_MEM_PRIVATE, SIZE);
     r->ops->unexpose(r->link, p.id);
-    r->ops->unexpose(r->link, p.id); /* twice does no harm */
+    r->ops->unexpose(r->link, p.id); /* a second call does no harm */
     meet(r);
     if (!p.part[right].path->instant && !p.part[right].path->self_progress) {
         memset(bytes, 0x77, sizeof(bytes));
@@ -224,9 +225,9 @@ static void concealed(struct rank *r)
     parts_drop(r, &p);
 }
 
-/* Threads with a lane each; they share the chunks of the process. The main thread serves. */
+/* Threads with a lane each share the chunks of the process. The main thread serves. */
 struct lane_thread {
-    struct rank   rank; /* a copy with a lane of its own */
+    struct rank   rank; /* a copy with its own lane */
     struct parts *parts;
     int           number;
     pthread_t     thread;
@@ -299,8 +300,8 @@ LINK_TEST(cancelled)
 LINK_TEST(concealed)
 LINK_TEST(lanes)
 
-/* The network in all the ways that some provider wants: local buffers registered, delivery shown by a read, pieces and
- * rooms of all sizes, one piece at a time. */
+/* The network in all the modes that some provider requires: registered local buffers, delivery confirmed by a read,
+ * work requests and buffers of all sizes, one work request at a time. */
 static void test_network_modes(void **state)
 {
     static const struct {

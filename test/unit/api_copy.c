@@ -1,5 +1,6 @@
-/* api_copy.c: promise: tern_copy does what memmove does, whatever the lengths, also where source and destination
- * overlap, and also for constant lengths, which take another way. */
+/* api_copy.c: promise: tern_copy has the effect of memmove for all lengths, also where source and destination overlap,
+ * and also for constant lengths, which use other code.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

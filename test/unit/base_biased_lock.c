@@ -1,7 +1,7 @@
-/* base_lone.c: exclusion that costs nothing while one thread is alone.
+/* base_biased_lock.c: a lock that costs no atomic instruction while a single thread uses it.
  *
- * Promise: what the lock guards is touched by one thread at a time, before, while and after a second thread comes; the
- * first thread enters by plain stores until then, and never after.
+ * Promise: one thread at a time accesses the data that the lock guards, before, during and after the arrival of a
+ * second thread; the first thread acquires the lock with plain stores until the bias is revoked, and never afterwards.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -19,7 +19,7 @@
 
 #define THREADS 3
 #define EACH 20000
-/* Processes that are tried: the moment that counts comes once in each. */
+/* Number of processes to run: the bias is revoked once in each. */
 #if defined(TERN_BASE_TSAN) || defined(__SANITIZE_ADDRESS__)
 #define RUNS 20
 #else
@@ -28,7 +28,7 @@
 
 static struct {
     struct tern_biased_lock lock;
-    volatile uint64_t       a, b; /* equal whenever nobody is inside */
+    volatile uint64_t       a, b; /* equal whenever no thread holds the lock */
     _Atomic bool            torn;
     _Atomic int             started;
 } guarded;
@@ -53,7 +53,7 @@ static void *other(void *arg)
     return NULL;
 }
 
-/* The first thread is in the middle of its work when the others come. */
+/* The first thread is in the middle of its work when the others arrive. */
 static int one_run(unsigned before)
 {
     pthread_t thread[THREADS];
@@ -70,7 +70,7 @@ static int one_run(unsigned before)
     for (int i = 0; i < THREADS; i++)
         pthread_join(thread[i], NULL);
     if (tern_base_bias_enter(&guarded.lock.biased))
-        return 3; /* it is over */
+        return 3; /* the bias is revoked */
     return atomic_load(&guarded.torn) || guarded.a != mine + THREADS * EACH || guarded.a != guarded.b;
 }
 
@@ -90,7 +90,7 @@ static void second_thread_comes(void **state)
     }
 }
 
-/* Before anyone said who is first, and where the kernel does not help, the lock is an ordinary one. */
+/* Before a thread has claimed the bias, and where the kernel lacks the barrier, the lock is an ordinary lock. */
 static void without_a_first(void **state)
 {
     struct tern_biased_lock lock = { 0 };

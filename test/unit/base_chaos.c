@@ -1,5 +1,4 @@
-/* base_chaos.c: the settings of chaos are taken as they are written or refused with a reason, and a refusal changes
- * nothing. */
+/* base_chaos.c: chaos settings are accepted as written or refused with a reason, and a refusal changes nothing. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -41,7 +40,7 @@ static void all_settings(void **state)
     assert_true(!c.seeded && c.kill_rank == 0 && c.kill_at == 1);
 }
 
-/* Promise: the text names the setting that is wrong, and what is allowed. */
+/* Promise: the text names the wrong setting and the allowed values. */
 static void mistakes(void **state)
 {
     static const struct {

@@ -1,4 +1,4 @@
-/* base_log.c: a log line comes out whole, in one write, with the rank, and only at the levels that were asked for. */
+/* base_log.c: a log line is written whole, in one write, with the rank, and only at the requested levels. */
 #define _GNU_SOURCE 1
 #include <errno.h>
 #include <fcntl.h>
@@ -58,7 +58,7 @@ static void long_lines_are_cut_and_still_end(void **state)
     assert_int_equal(strcspn(got, "\n"), 1023);
 }
 
-/* Promise: errno survives, also when standard error takes nothing. */
+/* Promise: errno is preserved, also when writing to standard error fails. */
 static void errno_is_kept(void **state)
 {
     int null;

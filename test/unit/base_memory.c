@@ -1,8 +1,8 @@
-/* base_memory.c: how much memory is left, as read from a made-up root directory.
+/* base_memory.c: the amount of free memory, as read from a made-up root directory.
  *
- * Promise: the tightest of the system and all control groups, of both versions and with all their ancestors, counts and
- * is named; pages that the kernel would drop are not counted as used; files that are missing, or say "max", limit
- * nothing.
+ * Promise: the tightest limit of the system and of all control groups, of both versions and including all ancestors,
+ * counts and is named; pages that the kernel would drop do not count as used; files that are missing or contain "max"
+ * limit nothing.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -166,7 +166,7 @@ static void a_path_that_is_not_there(void **state)
     leaves(SYSTEM, "the system");
     group2("", 70 * MIB, 0);
     leaves(70 * MIB, "the control group /");
-    put("/sys/fs/cgroup/outside/memory.max", "1000\n"); /* a limit, but not what is used */
+    put("/sys/fs/cgroup/outside/memory.max", "1000\n"); /* a limit without a usage */
     leaves(70 * MIB, "the control group /");
 }
 
@@ -179,14 +179,14 @@ static void version_1(void **state)
     group1("/other", 1, 0); /* another controller's group does not count */
     group1("/docker/x", 80 * MIB, 30 * MIB);
     leaves(50 * MIB, "the control group /docker/x");
-    put("/sys/fs/cgroup/memory/docker/x/memory.stat",
-        "inactive_file 1048576\ntotal_cache 3\ntotal_inactive_file 2097152\n"); /* the second: with descendants */
+    put("/sys/fs/cgroup/memory/docker/x/memory.stat", "inactive_file 1048576\ntotal_cache 3\ntotal_inactive_file "
+                                                      "2097152\n"); /* the second line includes the descendants */
     leaves(52 * MIB, "the control group /docker/x");
     group1("/docker", 20 * MIB, 0);
     leaves(20 * MIB, "the control group /docker");
-    group1("/docker", 9223372036854771712ull, 0); /* how version 1 says none */
+    group1("/docker", 9223372036854771712ull, 0); /* version 1's way to say "no limit" */
     leaves(52 * MIB, "the control group /docker/x");
-    put("/proc/self/cgroup", "7:hugetlb,memory:/docker/x\n"); /* mounted together with another */
+    put("/proc/self/cgroup", "7:hugetlb,memory:/docker/x\n"); /* mounted together with another controller */
     leaves(52 * MIB, "the control group /docker/x");
 }
 
@@ -213,7 +213,7 @@ static void long_names(void **state)
     snprintf(line, sizeof(line), "0::/short/%s/%s\n", name, name + 1000);
     put("/proc/self/cgroup", line);
     group2("/short", 33 * MIB, 0);
-    leaves(33 * MIB, "the control group /short"); /* what can be read still counts */
+    leaves(33 * MIB, "the control group /short"); /* the readable part still counts */
 }
 
 static void huge_pages(void **state)
@@ -223,7 +223,7 @@ static void huge_pages(void **state)
     put_number("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", 12);
     assert_int_equal(tern_base_memory_huge(root, 2 * MIB), 24 * MIB);
     assert_int_equal(tern_base_memory_huge(root, 1024 * MIB), 0);
-    put_number("/sys/kernel/mm/hugepages/hugepages-2048kB/resv_hugepages", 5); /* promised to someone */
+    put_number("/sys/kernel/mm/hugepages/hugepages-2048kB/resv_hugepages", 5); /* reserved pages */
     assert_int_equal(tern_base_memory_huge(root, 2 * MIB), 14 * MIB);
     put_number("/sys/kernel/mm/hugepages/hugepages-2048kB/resv_hugepages", 13);
     assert_int_equal(tern_base_memory_huge(root, 2 * MIB), 0);

@@ -1,11 +1,12 @@
-/* base_cells.c: queues of messages of one cache line.
+/* base_notify_queue.c: SPSC queues of messages of one cache line, with primary and overflow cells.
  *
- * Promise: messages come in the order in which they were taken, none is lost, and the watched word shows each; there
- * is room for as many as there are near and far cells, whatever was sent before, and far cells are made when near ones
- * are full and not before; a queue that the consumer keeps up with stays in near cells. When settling is done, what was
- * carried is in its place, whether or not the consumer took the message; one that is taken later brings nothing with
- * it; one that the consumer is at is waited for; what was in place before is not put there again. What the other side
- * writes against the rules is an error or has no effect.
+ * Promise: messages arrive in the order in which they were reserved, none is lost, and the watched word announces each;
+ * the queue holds as many messages as it has primary and overflow cells, whatever was sent before; overflow cells are
+ * allocated when the primary cells are full and not before; a queue whose consumer keeps up stays in the primary cells.
+ * After a flush, every inline payload is in its place, whether or not the consumer has taken the message; a message
+ * that is taken later stores nothing; the flush waits for a message that the consumer has claimed; a payload that is
+ * already in place is not stored again. Values that the other side writes against the rules are an error or have no
+ * effect.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -27,7 +28,7 @@
 #define PLACES 4u
 
 struct scene {
-    struct tern_nq_producer p; /* first: grow() finds the scene by it */
+    struct tern_nq_producer p; /* first member: grow() finds the scene by it */
     struct tern_nq_consumer c;
     void                   *memory, *far;
     struct tern_nq_payload *load, *far_load;
@@ -112,7 +113,7 @@ static void consume(struct scene *s, unsigned kind)
 #define NONE (-1)
 #define SKIPPED (-2)
 
-/* Take one message as a consumer does; what turn it was. LATER: it stays. */
+/* Take one message as a consumer does. Returns the claim state. LATER: the message stays in the queue. */
 static int take(struct scene *s, uint64_t *to, uint64_t *value)
 {
     const unsigned char     *head;
@@ -139,7 +140,7 @@ static int take(struct scene *s, uint64_t *to, uint64_t *value)
     return (int)turn;
 }
 
-/* ---- room ---- */
+/* ---- capacity ---- */
 
 static void sizes(void **state)
 {
@@ -153,7 +154,7 @@ static void sizes(void **state)
     assert_int_equal(tern_base_nq_primary_cells(tern_base_nq_bytes(2 * TERN_NQ_PRIMARY_MAX)), 0);
 }
 
-/* A consumer that keeps up, up to one less than all near cells behind. */
+/* A consumer that keeps up: it lags by at most one less than the number of primary cells. */
 static void who_keeps_up_stays_near(void **state)
 {
     struct scene *s = *state;
@@ -175,7 +176,7 @@ static void who_keeps_up_stays_near(void **state)
     assert_false(is_shown(s));
 }
 
-/* As many as near and far cells, wherever the queue has come to; and all come, in order. */
+/* The queue holds as many messages as primary and overflow cells at every position, and all arrive in order. */
 static void there_is_room_for_all(void **state)
 {
     struct scene *s = *state;
@@ -198,7 +199,7 @@ static void there_is_room_for_all(void **state)
     }
 }
 
-/* No memory for far cells: near ones are all there is. */
+/* No memory for overflow cells: the queue has only its primary cells. */
 static void without_far_cells(void **state)
 {
     struct scene *s = *state;
@@ -216,7 +217,7 @@ static void without_far_cells(void **state)
     }
 }
 
-/* A consumer that was away and keeps up again has its messages in near cells again. */
+/* When a consumer that was away keeps up again, its messages use the primary cells again. */
 static void it_comes_back(void **state)
 {
     struct scene *s = *state;
@@ -236,7 +237,7 @@ static void it_comes_back(void **state)
     assert_int_equal(s->c.at, TERN_NQ_PRIMARY);
 }
 
-/* ---- bytes that are carried ---- */
+/* ---- inline payload ---- */
 
 static void the_consumer_places(void **state)
 {
@@ -265,7 +266,7 @@ static void the_producer_places(void **state)
         assert_true(tern_base_nq_flush(&s->p, true));
         assert_int_equal(s->place[0], i + 1);
         assert_int_equal(s->place[1], i + 2);
-        s->place[0] = s->place[1] = 99; /* by others */
+        s->place[0] = s->place[1] = 99; /* written by others */
         assert_true(put(s, &s->place[2], i + 3));
         assert_true(tern_base_nq_flush(&s->p, true));
         assert_true(tern_base_nq_flush(&s->p, true));
@@ -280,7 +281,7 @@ static void the_producer_places(void **state)
     }
 }
 
-/* A cell that is open has what another message carried a turn ago. */
+/* An open cell still holds the inline payload of a message one lap ago. */
 static void an_open_cell_carries_nothing(void **state)
 {
     struct scene        *s = *state;
@@ -317,23 +318,23 @@ static void who_is_at_it_is_waited_for(void **state)
     memcpy(&s->place[0], head + 24, 8);
     consume(s, kind);
     assert_true(tern_base_nq_producer_waits(&s->c));     /* the producer may sleep until then */
-    assert_int_equal(take(s, NULL, NULL), TERN_NQ_BUSY); /* the rest is the producer's */
+    assert_int_equal(take(s, NULL, NULL), TERN_NQ_BUSY); /* the rest is up to the producer */
     assert_true(tern_base_nq_flush(&s->p, true));
     assert_int_equal(s->place[0], 5);
     assert_int_equal(s->place[1], 6);
     assert_int_equal(take(s, NULL, NULL), TERN_NQ_COPIED);
-    assert_true(put(s, &s->place[0], 7)); /* and all is as before */
+    assert_true(put(s, &s->place[0], 7)); /* the queue works as before */
     assert_int_equal(tern_base_nq_peek(&s->c, &head, &kind), 1);
     assert_int_equal(tern_base_nq_claim_payload(&s->c, kind), TERN_NQ_COPY);
     assert_false(tern_base_nq_flush(&s->p, true));
-    tern_base_nq_unclaim_payload(&s->c); /* it has no room for the message */
+    tern_base_nq_unclaim_payload(&s->c); /* the consumer has no room for the message */
     assert_true(tern_base_nq_producer_waits(&s->c));
     assert_true(tern_base_nq_flush(&s->p, true));
     assert_int_equal(s->place[0], 7);
     assert_int_equal(take(s, NULL, NULL), TERN_NQ_COPIED);
 }
 
-/* A consumer that writes nonsense harms itself. */
+/* A consumer that writes invalid values harms only itself. */
 static void nonsense_ends(void **state)
 {
     struct scene *s = *state;
@@ -350,7 +351,7 @@ static void nonsense_ends(void **state)
     assert_true(tern_base_nq_flush(&s->p, true));
 }
 
-/* A producer that writes what no producer does: "damaged". */
+/* A producer that writes values that no producer writes: "damaged". */
 static void damaged_stamps(void **state)
 {
     struct scene        *s = *state;
@@ -373,7 +374,7 @@ static void damaged_stamps(void **state)
     atomic_store(&cell->stamp, 0);
     assert_false(is_shown(s));
     assert_int_equal(tern_base_nq_peek(&s->c, &head, &kind), 0);
-    s->c.at = TERN_NQ_OVERFLOW; /* from there no message goes to the first far cell */
+    s->c.at = TERN_NQ_OVERFLOW; /* from there no message leads to the first overflow cell */
     assert_true(grow(&s->p));
     tern_base_nq_map_overflow(&s->c, s->far, FAR);
     atomic_store(&tern_base_nq_next(&s->c, 0)->stamp, tern_base_nq_stamp(0, TERN_NQ_SWITCH | TERN_NQ_RESTART));
@@ -384,11 +385,11 @@ static void damaged_stamps(void **state)
 
 #define OPEN 3u
 
-/* What is known of the messages that are under way, by number modulo more than there can be. */
+/* The outstanding messages, by number modulo more than there can be. */
 struct model {
     struct {
         uint64_t value;
-        int      to; /* place; -1: it carries nothing */
+        int      to; /* place of the payload; -1: no inline payload */
         bool     skipped, open, placed;
     } sent[NEAR + FAR + 1];
     uint64_t             first, end; /* numbers, from 0 */
@@ -496,7 +497,7 @@ static void random_streams(void **state)
                 step_publish(&m, next_dice(&dice));
             else if (kind == 12 && settles > 0)
                 step_settle(s, &m);
-            else if (kind == 13) /* others write there; what is on its way to that place may still come */
+            else if (kind == 13) /* other ranks write there; a payload in flight to that place may still arrive */
                 s->place[0] = m.place[0] = step;
             else
                 step_take(s, &m);
@@ -512,7 +513,7 @@ static void random_streams(void **state)
     assert_non_null(s->far);
 }
 
-#ifndef TERN_BASE_TSAN /* it knows no barrier by the kernel */
+#ifndef TERN_BASE_TSAN /* the sanitizer does not know the kernel's barrier */
 #define ROUNDS 40000u
 
 static _Atomic bool over;
@@ -528,13 +529,14 @@ static void *take_all(void *arg)
     return NULL;
 }
 
-/* The producer carries a number, settles at once or after a moment, and puts the next one there itself. */
+/* The producer sends a number as inline payload, flushes at once or after a moment, and stores the next number
+ * itself. */
 static void both_at_work(void **state)
 {
     struct scene *s = *state;
     pthread_t     thread;
 
-    assert_true(grow(&s->p)); /* the consumer is not told where */
+    assert_true(grow(&s->p)); /* the consumer is not told where the overflow cells are */
     tern_base_nq_map_overflow(&s->c, s->far, FAR);
     atomic_store(&over, false);
     assert_int_equal(pthread_create(&thread, NULL, take_all, s), 0);

@@ -1,6 +1,7 @@
-/* base_stream.c: a copy past the caches.
+/* base_nt_copy.c: a copy with non-temporal stores.
  *
- * Promise: it copies every byte, whatever the length and wherever the two lie, and nothing around them.
+ * Promise: the copy copies every byte, whatever the length and the alignment of source and destination, and changes no
+ * byte around them.
  */
 #include <setjmp.h>
 #include <stdarg.h>

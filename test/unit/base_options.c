@@ -1,5 +1,5 @@
-/* base_options.c: every option has a usable default, takes what its range allows and nothing else, and a misspelt name
- * is answered with the right one.
+/* base_options.c: every option has a usable default and accepts exactly the values in its range, and a misspelt name is
+ * answered with the right name.
  */
 #define _GNU_SOURCE 1
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 
 #define ENV(...) ((char *const[]){ __VA_ARGS__, NULL })
 
-/* Load and return what was said on standard error. */
+/* Load the options and return the text printed on standard error. */
 static const char *said(char *const *environment, tern_status want)
 {
     said_begin();
@@ -49,7 +49,7 @@ static void defaults_hold(void **state)
     assert_int_equal(tern_base_options_load(NULL), TERN_OK);
 }
 
-/* Promise: the list itself is right: each default, given as a value, is taken, and says the same. */
+/* Promise: the option list is consistent: each default is accepted as a value, and reads back as the same value. */
 static void every_default_lies_within_its_range(void **state)
 {
     char                entry[256];
@@ -88,7 +88,7 @@ static void values_are_taken(void **state)
     assert_string_equal(row_of("TERN_LOG").source, "default");
 }
 
-/* Promise: what cannot be used is named, with what is allowed, and the default holds in its place. */
+/* Promise: an unusable value is reported with the allowed values, and the default is used in its place. */
 static void bad_values_are_refused(void **state)
 {
     static char *const bad[] = {
@@ -134,7 +134,7 @@ static void bad_values_are_refused(void **state)
     }
 }
 
-/* Promise: one bad value does not spoil the others, and the first is the one that is reported. */
+/* Promise: one bad value does not affect the others, and the first bad value is reported. */
 static void the_rest_is_loaded(void **state)
 {
     (void)state;
@@ -150,7 +150,7 @@ static void misspelt_names_get_the_nearest(void **state)
 
     (void)state;
     assert_non_null(strstr(said(ENV("TERN_TIMOUT=3"), TERN_OK), "TERN_TIMOUT is no option"));
-    assert_string_equal(said(ENV("TERN_TIMOUT=3"), TERN_OK), ""); /* once */
+    assert_string_equal(said(ENV("TERN_TIMOUT=3"), TERN_OK), ""); /* reported once */
     assert_non_null(strstr(said(ENV("TERN_YEILDS=3"), TERN_OK), "did you mean TERN_YIELDS?"));
     assert_non_null(strstr(said(ENV("TERN_on_failure=abort"), TERN_OK), "did you mean TERN_ON_FAILURE?"));
     assert_non_null(strstr(said(ENV("TERN_ON_FAIL=abort"), TERN_OK), "did you mean TERN_ON_FAILURE?"));
@@ -161,7 +161,7 @@ static void misspelt_names_get_the_nearest(void **state)
     assert_non_null(strstr(said(ENV("TERN_STRANGE"), TERN_OK), "tern-info")); /* no value at all */
     memset(long_name + 5, 'A', sizeof(long_name) - 6);
     assert_non_null(strstr(said(ENV(long_name), TERN_OK), "tern-info"));
-    assert_string_equal(said(ENV("TERN_UNHEARD=1", "TERN_BOOT=x"), TERN_OK), ""); /* ternrun said it */
+    assert_string_equal(said(ENV("TERN_UNHEARD=1", "TERN_BOOT=x"), TERN_OK), ""); /* ternrun has reported it */
     assert_string_equal(said(ENV("TERNARY=1", "TERN=2", "_TERN_LOG=3"), TERN_OK), "");
 }
 
@@ -172,7 +172,7 @@ static void the_level_of_the_log_follows(void **state)
     tern_base_options_load(NULL);
 }
 
-/* Promise: texts stay valid when the environment goes away, also over later loads. */
+/* Promise: texts stay valid when the environment changes, also across later loads. */
 static void texts_are_copies(void **state)
 {
     char        entry[] = "TERN_BOOT=first";

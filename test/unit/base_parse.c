@@ -1,4 +1,4 @@
-/* base_parse.c: numbers are taken whole or refused whole, in every locale, and nothing overflows. */
+/* base_parse.c: a number is accepted as a whole or refused as a whole, in every locale, and nothing overflows. */
 #include <locale.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -76,7 +76,7 @@ static void check_seconds(void)
     assert_true(tern_base_parse_seconds("0e300", &value) && value == 0);
 }
 
-/* Many digits behind the point and a small exponent, neither too much by itself. */
+/* Many digits after the point and a small exponent, neither excessive by itself. */
 static void many_digits(void **state)
 {
     char   text[300];

@@ -1,9 +1,9 @@
-/* base_turn.c: the queue of a mutex.
+/* base_queue_lock.c: the FIFO queue of a mutex.
  *
- * Promise: turns come in the order in which those who wait queued up. Who gives up or dies while it waits, or dies when
- * it has been chosen, is passed over; who dies while it holds the lock is named to the others. With all places taken
- * one can still wait, and the places of those who gave up are used again. One at a time has the lock, whoever comes and
- * goes.
+ * Promise: waiters get the lock in the order in which they queued. A waiter that gives up, dies while it waits, or dies
+ * after it has been chosen is skipped. If the holder dies, the lock names it to the other waiters. When all places of
+ * the queue are taken a rank can still wait, and the places of waiters that gave up are reused. At most one rank has
+ * the lock at any time.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -91,7 +91,7 @@ static void names(void **state)
 static void in_order(void **state)
 {
     (void)state;
-    for (int lap = 0; lap < 1000; lap++) { /* many times round the ring */
+    for (int lap = 0; lap < 1000; lap++) { /* many laps of the ring */
         IS(ACQUIRED, acquire(0));
         IS(ALREADY_OWNER, acquire(0));
         for (unsigned rank = 1; rank <= 5; rank++)
@@ -126,7 +126,7 @@ static void some_leave(void **state)
         IS(ACQUIRED, release(0));
         IS(ACQUIRED, poll(2));
         IS(ACQUIRED, release(2));
-        IS(ACQUIRED, abandon(4)); /* it was chosen already */
+        IS(ACQUIRED, abandon(4)); /* this waiter was already chosen */
         IS(NOT_OWNER, abandon(5));
         IS(ACQUIRED, release(4));
         assert_int_equal(tern_base_qlock_holder(turn), 0);
@@ -140,13 +140,13 @@ static void some_die(void **state)
     for (unsigned rank = 1; rank <= 5; rank++)
         IS(WAITING, acquire(rank));
     dead[1] = dead[2] = true;
-    IS(ACQUIRED, release(0)); /* two dead ones are passed over */
+    IS(ACQUIRED, release(0)); /* two dead waiters are skipped */
     assert_int_equal(tern_base_qlock_holder(turn), name(3));
-    dead[3] = true;       /* chosen, and dead before it knew */
-    IS(WAITING, poll(5)); /* whoever looks passes it on */
+    dead[3] = true;       /* chosen, and dead before it noticed */
+    IS(WAITING, poll(5)); /* any rank that polls passes the lock on */
     assert_int_equal(tern_base_qlock_holder(turn), name(4));
     IS(ACQUIRED, poll(4));
-    dead[4] = true; /* it held the lock */
+    dead[4] = true; /* the dead rank held the lock */
     IS(OWNER_DEAD, poll(5));
     IS(OWNER_DEAD, acquire(6));
     IS(NOT_OWNER, abandon(5));
@@ -154,7 +154,7 @@ static void some_die(void **state)
     assert_int_equal(tern_base_qlock_holder(turn), name(4));
 }
 
-/* Chosen, and nobody waits behind: the next who comes gets it. */
+/* The chosen waiter dies and none waits behind it: the next rank that acquires gets the lock. */
 static void last_dies(void **state)
 {
     (void)state;
@@ -175,7 +175,7 @@ static void full(void **state)
         IS(WAITING, acquire(rank));
     IS(FULL, acquire(9));
     IS(NOT_OWNER, abandon(5));
-    IS(WAITING, acquire(9)); /* in its place */
+    IS(WAITING, acquire(9)); /* in the place of the dead rank */
     IS(FULL, acquire(10));
     IS(ACQUIRED, release(0));
     IS(ACQUIRED, poll(1));
@@ -187,7 +187,7 @@ static void full(void **state)
         IS(ACQUIRED, release(order[i]));
     }
     assert_int_equal(tern_base_qlock_holder(turn), 0);
-    for (int i = 0; i < 100; i++) { /* one that gives up again and again takes no place away */
+    for (int i = 0; i < 100; i++) { /* a waiter that gives up again and again uses up no places */
         IS(ACQUIRED, acquire(0));
         for (int j = 0; j < 20; j++) {
             IS(WAITING, acquire(1));
@@ -223,11 +223,11 @@ static void *come_and_go(void *arg)
             st = poll(me);
         }
         if (st == TERN_QLOCK_WAITING)
-            while ((st = abandon(me)) == TERN_QLOCK_WAITING) /* chosen, but not named yet */
+            while ((st = abandon(me)) == TERN_QLOCK_WAITING) /* chosen, but not yet named as holder */
                 sched_yield();
         if (st != TERN_QLOCK_ACQUIRED)
             continue;
-        inside++; /* found by the thread sanitizer too, if two were in here */
+        inside++; /* the thread sanitizer also reports it if two threads are inside */
         if (rand_r(&seed) % 8 == 0)
             sched_yield();
         entered[me]++;
@@ -253,7 +253,7 @@ static void one_at_a_time(void **state)
     assert_int_equal(tern_base_qlock_holder(turn), 0);
 }
 
-/* ---- two at the same moment ---- */
+/* ---- two threads at the same moment ---- */
 
 #define ROUNDS (RUNNING_SLOWLY ? 5000u : 40000u)
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -262,9 +262,9 @@ static void one_at_a_time(void **state)
 #define RUNNING_SLOWLY 0
 #endif
 
-static _Atomic unsigned come; /* both, twice in each round */
+static _Atomic unsigned come; /* arrivals of both threads, two in each round */
 
-/* Both go on at the same moment, as near as can be. */
+/* Release both threads as closely together as possible. */
 static void together(unsigned times)
 {
     atomic_fetch_add(&come, 1);
@@ -273,7 +273,7 @@ static void together(unsigned times)
             sched_yield();
 }
 
-/* Of two that try as fast as they can, one has it at a time. */
+/* Two threads try as fast as they can, and at most one has the lock at a time. */
 static _Atomic unsigned inside_now;
 
 static void *try_at_once(void *arg)
@@ -304,7 +304,7 @@ static void one_of_two(void **state)
     assert_int_equal(tern_base_qlock_holder(turn), 0);
 }
 
-/* The one that waits leaves while the holder chooses it: it has left, or has the lock, and not both. */
+/* The waiter leaves while the holder chooses it: the waiter has either left or got the lock, never both. */
 static void *wait_and_leave(void *arg)
 {
     (void)arg;
@@ -312,7 +312,7 @@ static void *wait_and_leave(void *arg)
         enum tern_qlock_state st;
 
         together(2 * round - 1);
-        while ((st = abandon(1)) == TERN_QLOCK_WAITING) /* chosen, but not named yet */
+        while ((st = abandon(1)) == TERN_QLOCK_WAITING) /* chosen, but not yet named as holder */
             ;
         if (st == TERN_QLOCK_ACQUIRED)
             assert_int_equal(release(1), TERN_QLOCK_ACQUIRED);
@@ -341,7 +341,7 @@ static void chosen_and_left(void **state)
     pthread_join(thread, NULL);
 }
 
-/* The same at a moment that is known: between the holder's look at the place and its choice. */
+/* The waiter leaves at a known moment: between the holder's check of the place and its choice. */
 static bool leaves_then;
 
 static bool is_lost_later(unsigned rank)
@@ -364,13 +364,13 @@ static void left_before_chosen(void **state)
     leaves_then = true;
     IS(ACQUIRED, tern_base_qlock_release(turn, &slow, name(0)));
     assert_false(leaves_then);
-    assert_int_equal(tern_base_qlock_holder(turn), name(2)); /* not the one that has left */
+    assert_int_equal(tern_base_qlock_holder(turn), name(2)); /* not the waiter that has left */
     IS(ACQUIRED, poll(2));
     IS(ACQUIRED, release(2));
     assert_int_equal(tern_base_qlock_holder(turn), 0);
 }
 
-/* Bytes from outside in the lock's memory: nothing hangs, and nothing outside of it is touched. */
+/* Foreign bytes in the lock's memory: no call hangs, and nothing outside the lock is touched. */
 static void nonsense(void **state)
 {
     unsigned seed = 1;

@@ -1,15 +1,16 @@
-/* base_ring.c: the queue between one producer and one consumer: what goes in comes out.
+/* base_ring.c: the SPSC ring: messages come out as they went in.
  *
- * Promise: messages come out whole, once, in the order in which they were taken, whatever their lengths, in whatever
- * order they are published or given up, also between threads; what earlier laps left is never taken for a message, also
- * when the counters wrap. Room is in base_ring_room.c, damage in base_ring_damage.c.
+ * Promise: messages come out whole, once, and in the order in which they were reserved, whatever their lengths and
+ * whatever the order in which they are published or dropped, also between threads; remains of earlier laps are never
+ * mistaken for a message, also when the counters wrap. base_ring_room.c tests the capacity, base_ring_damage.c tests
+ * damaged rings.
  */
 #include "ring_test.h"
 
 #include <pthread.h>
 #include <sched.h>
 
-/* What the model knows of a message. */
+/* The model's knowledge of a message. */
 struct known {
     struct tern_ring_reservation room;
     bool                         open, skipped;
@@ -48,7 +49,7 @@ static void model_publish(struct model *m)
         return;
     k->len = random_next(&m->seed) % 3 ? k->room.len : random_next(&m->seed) % (k->room.len + 1);
     k->skipped = random_next(&m->seed) % 8 == 0;
-    fill(&k->room, k->number); /* even what is not sent is written */
+    fill(&k->room, k->number); /* even a message that is not sent is written */
     if (k->skipped)
         tern_base_ring_skip(&k->room.claim);
     else
@@ -103,7 +104,7 @@ static void random_against_model(void **state)
     random_pairs(pair_make_apart);
 }
 
-/* Promise: each cell has its turn once in a lap, and no two that follow each other are neighbours. */
+/* Promise: each cell is used once in a lap, and no two consecutive cells are neighbours. */
 static void messages_lie_apart(void **state)
 {
     (void)state;
@@ -124,7 +125,7 @@ static void messages_lie_apart(void **state)
     }
 }
 
-/* Room for data that a message did not need comes free with it. */
+/* Reserved space that a message did not need is released with the message. */
 static void room_without_data(void **state)
 {
     struct pair                  p = pair_make(64);
@@ -151,7 +152,8 @@ static void room_without_data(void **state)
     free(p.ring);
 }
 
-/* Short messages in cells that had messages with data before: every length, not a byte too many read or written. */
+/* Short messages in cells that held messages with data before: for every length, no byte too many is read or
+ * written. */
 static void short_messages(void **state)
 {
     struct pair                  p = pair_make_apart(64);
@@ -160,7 +162,7 @@ static void short_messages(void **state)
 
     (void)state;
     for (size_t len = 0; len <= TERN_RING_HEAD - 2 * sizeof(uint64_t); len++) {
-        unsigned char *from = malloc(len > 0 ? len : 1); /* so the sanitizer sees a byte too far */
+        unsigned char *from = malloc(len > 0 ? len : 1); /* so that the sanitizer sees an access past the end */
 
         assert_non_null(from);
         for (uint32_t i = 0; i < p.shape.cells; i++) {
@@ -193,7 +195,7 @@ static void short_messages(void **state)
     free(p.ring);
 }
 
-/* All orders in which four open messages can be published or given up. */
+/* All orders in which four open messages can be published or dropped. */
 static void published_in_any_order(void **state)
 {
     struct pair p = pair_make(32);
@@ -206,11 +208,11 @@ static void published_in_any_order(void **state)
         struct tern_ring_reservation room[4];
 
         if ((1u << at[0] | 1u << at[1] | 1u << at[2] | 1u << at[3]) != 15)
-            continue; /* no order */
+            continue; /* not a permutation */
         for (unsigned i = 0; i < 4; i++)
             assert_true(tern_base_ring_reserve(&p.out, 60u * i, 60u * i, &room[i]));
         for (unsigned i = 0; i < 4; i++) {
-            assert_true(is_shown(&p) != first_is_open); /* the first holds all up */
+            assert_true(is_shown(&p) != first_is_open); /* the first message holds up all others */
             fill(&room[at[i]], order + at[i]);
             if (skipped & 1u << at[i])
                 tern_base_ring_skip(&room[at[i]].claim);
@@ -226,7 +228,8 @@ static void published_in_any_order(void **state)
     free(p.ring);
 }
 
-/* Heads and data of one value, all that a mark could be: what is open or old is never taken for a message. */
+/* Heads and data filled with one value, for every value that a mark can have: an open or old cell is never mistaken for
+ * a message. */
 static void bytes_like_marks(void **state)
 {
     struct pair p = pair_make(FEWEST_LINES);
@@ -246,7 +249,7 @@ static void bytes_like_marks(void **state)
         tern_base_ring_publish(&room.claim, round % 257);
         expect(&p, round % 257, round);
         for (unsigned i = 0; i < p.shape.cells; i++)
-            expect_empty(&p); /* the cells of the last lap are all there */
+            expect_empty(&p); /* the cells of the last lap are all still there */
     }
     free(p.ring);
 }
@@ -268,11 +271,11 @@ static void counters_wrap(void **state)
     free(p.ring);
 }
 
-/* One consumer, and producers that share an outlet; each producer's messages come in its order. */
+/* One consumer, and producers that share one end of the ring. The messages of each producer arrive in order. */
 struct crowd {
     struct pair                  p;
     struct tern_ring_mp_producer outlet;
-    unsigned                     producers, each, skips; /* skips: of ten */
+    unsigned                     producers, each, skips; /* skips: out of ten */
 };
 
 struct member {
@@ -304,7 +307,7 @@ static void *produce(void *arg)
         while (!take_shared(c, len, max, &room))
             sched_yield();
         fill(&room, i);
-        if (random_next(&seed) % 10 < c->skips) { /* thought better of it, and sends it after all */
+        if (random_next(&seed) % 10 < c->skips) { /* the producer drops the message and sends it later */
             tern_base_ring_skip(&room.claim);
             i--;
             continue;
@@ -367,7 +370,7 @@ static void two_threads(void **state)
     run_crowd(1, 256, 1);
 }
 
-/* Many more are given up than sent, while the consumer looks: that is no damage. */
+/* Many more messages are dropped than sent while the consumer polls: this is no damage. */
 static void mostly_given_up(void **state)
 {
     (void)state;

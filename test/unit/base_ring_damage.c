@@ -1,7 +1,7 @@
-/* base_ring_damage.c: rings whose memory makes no sense.
+/* base_ring_damage.c: rings with damaged memory.
  *
- * Promise: what earlier laps left is never taken for a message; memory that makes no sense, on either side, is told or
- * passed over, never followed out of the ring, and never without end.
+ * Promise: remains of earlier laps are never mistaken for a message; invalid memory, on either side, is reported or
+ * skipped, never leads out of the ring, and never causes an endless loop.
  */
 #include "ring_test.h"
 
@@ -51,7 +51,7 @@ static void damage_is_told(void **state)
     free(p.ring);
 }
 
-/* The mark of the lap before is no message, whatever the cell says; that of any other lap is damage. */
+/* The mark of the previous lap is no message, whatever the cell contains. The mark of any other lap is damage. */
 static void other_laps(void **state)
 {
     static const uint32_t other[] = { 0, 1, 4, 6, 5 + (1u << 31), UINT32_MAX - 1, UINT32_MAX };
@@ -71,7 +71,7 @@ static void other_laps(void **state)
     free(p.ring);
 }
 
-/* A ring that says "skip" all round has an end, too, and so has one where the producer goes on doing so. */
+/* A poll of a ring with "skip" cells all round comes to an end, also while the producer keeps writing them. */
 static void circles_end(void **state)
 {
     struct pair           p = pair_make(32);
@@ -89,7 +89,7 @@ static void circles_end(void **state)
     free(p.ring);
 }
 
-/* Whatever is there, a consumer stays in the ring. */
+/* Whatever the memory contains, a consumer stays within the ring. */
 static void random_damage(void **state)
 {
     struct pair           p = pair_make(64);
@@ -123,7 +123,8 @@ static void random_damage(void **state)
     free(p.ring);
 }
 
-/* Whatever a consumer says it has done, a producer writes in the ring only, and gets what it asked for or nothing. */
+/* Whatever a consumer claims to have consumed, a producer writes only within the ring, and gets the space it asked for
+ * or none. */
 static void lying_consumer(void **state)
 {
     struct pair p = pair_make(64);
@@ -137,9 +138,9 @@ static void lying_consumer(void **state)
 
         atomic_store(&p.ring->cells_done, p.out.next - random_next(&seed) % (round % 3 ? 9 : UINT64_MAX));
         atomic_store(&p.ring->data_done, p.out.taken + p.shape.data - random_next(&seed) % spread);
-        if (round % 5 == 0) /* one byte at the beginning, for who looks at 32 bits of it */
+        if (round % 5 == 0) /* one byte at the beginning, for a reader of 32 bits */
             atomic_store(&p.ring->data_done, p.out.taken - p.out.at + (1ull << 32) + 1);
-        p.out.cells_done = p.out.next - p.shape.cells; /* look again */
+        p.out.cells_done = p.out.next - p.shape.cells; /* so that the producer polls again */
         if (!tern_base_ring_reserve(&p.out, min, max, &room))
             continue;
         expect_room(&p, &room, min, max);

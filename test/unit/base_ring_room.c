@@ -1,8 +1,8 @@
-/* base_ring_room.c: the room of a ring: its sizes, where messages lie, and when there is no room.
+/* base_ring_room.c: the capacity of a ring: its sizes, the positions of messages, and when the ring is full.
  *
- * Promise: messages of any length find room wherever the ring wraps, as soon as there is enough; a message of the
- * longest length finds room in every empty ring; a wish brings at least its minimum and as much as there is up to its
- * maximum; a ring that is full, of cells or of data, says so and changes nothing.
+ * Promise: a message of any length finds room wherever the ring wraps, as soon as there is enough; a message of the
+ * maximum length fits into every empty ring; a reservation gets at least its minimum and as much as there is up to its
+ * maximum; a ring that is full of cells or of data reports this and does not change.
  */
 #include "ring_test.h"
 
@@ -17,21 +17,21 @@ static void sizes(void **state)
 
         assert_true(shape.cells >= 4 && shape.cells == 1u << shape.shift);
         assert_int_equal(shape.data % TERN_RING_LINE, 0);
-        assert_true(used <= bytes && bytes - used < TERN_RING_LINE); /* all of it, and no more */
+        assert_true(used <= bytes && bytes - used < TERN_RING_LINE); /* all of the memory, and no more */
         assert_true(shape.data >= bytes / 2);
         assert_true(tern_base_ring_max_data(shape) >= TERN_RING_LINE &&
                     tern_base_ring_max_data(shape) <= shape.data / 2);
     }
-    assert_true(tern_base_ring_shape(SIZE_MAX).data < TERN_RING_SKIP); /* what a cell's len can say */
+    assert_true(tern_base_ring_shape(SIZE_MAX).data < TERN_RING_SKIP); /* the range of a cell's len */
 }
 
-/* Leave one message open that ends where start says, and all other data free; nothing is in the ring before. */
+/* Leave one message open that ends at start, with all other data free. The ring must be empty before. */
 static void stand_at(struct pair *p, uint32_t start, struct tern_ring_reservation *open)
 {
     uint32_t                     before = (start > 0 ? start : p->shape.data) - TERN_RING_LINE;
     struct tern_ring_reservation room;
 
-    pass_one(p, p->shape.data, 0); /* now the producer stands at the beginning */
+    pass_one(p, p->shape.data, 0); /* now the producer is at the beginning */
     assert_true(tern_base_ring_reserve(&p->out, before, before, &room));
     assert_true(tern_base_ring_reserve(&p->out, 1, 1, open));
     fill(&room, 0);
@@ -42,7 +42,7 @@ static void stand_at(struct pair *p, uint32_t start, struct tern_ring_reservatio
     assert_int_equal(p->out.at, start);
 }
 
-/* One of len bytes behind that: before the end of the data, or at its beginning, or not yet. */
+/* Send a message of len bytes behind that: before the end of the data, at its beginning, or not yet. */
 static void wrap_one(struct pair *p, uint32_t start, size_t len)
 {
     struct tern_ring_reservation open, room;
@@ -68,7 +68,7 @@ static void wrap_one(struct pair *p, uint32_t start, size_t len)
     expect_empty(p);
 }
 
-/* Every length in lines at every position of the data, one byte less, one more. */
+/* Every length in lines at every position of the data, and one byte less and one more. */
 static void wraps_everywhere(void **state)
 {
     (void)state;
@@ -86,7 +86,7 @@ static void wraps_everywhere(void **state)
     }
 }
 
-/* The longest, and even all of the data, wherever an empty ring stands; one byte more never. */
+/* The maximum length, and even all of the data, fits at every position of an empty ring; one byte more never fits. */
 static void longest_fits_always(void **state)
 {
     (void)state;
@@ -107,7 +107,8 @@ static void longest_fits_always(void **state)
     }
 }
 
-/* A full ring says so, and neither it nor the producer changes but for the wish that the consumer tell. */
+/* A full ring reports this. Neither the ring nor the producer changes, except that the producer asks the consumer for a
+ * wake-up. */
 static void expect_full(struct pair *p, size_t min, size_t max, void *copy)
 {
     struct tern_ring_producer    as_was = p->out;
@@ -119,11 +120,11 @@ static void expect_full(struct pair *p, size_t min, size_t max, void *copy)
     assert_int_equal(as_was.next, p->out.next);
     assert_int_equal(as_was.taken, p->out.taken);
     assert_int_equal(as_was.at, p->out.at);
-    assert_true(tern_base_ring_producer_waits(&p->in)); /* the consumer knows, once */
+    assert_true(tern_base_ring_producer_waits(&p->in)); /* the consumer sees the request once */
     assert_false(tern_base_ring_producer_waits(&p->in));
 }
 
-/* Until it is full; then nothing changes; then there is room for as many as have gone. */
+/* Fill the ring; then nothing changes; then there is room for as many messages as were consumed. */
 static void fill_and_drain(size_t len, uint64_t capacity)
 {
     struct pair                  p = pair_make(61);
@@ -141,7 +142,7 @@ static void fill_and_drain(size_t len, uint64_t capacity)
         assert_int_equal(sent - got, capacity);
         expect_full(&p, len, len, copy);
         expect_full(&p, len, SIZE_MAX, copy);
-        if (capacity < p.shape.cells) { /* data is what is missing: short ones pass */
+        if (capacity < p.shape.cells) { /* the data is full: messages without data still fit */
             assert_true(tern_base_ring_reserve(&p.out, 0, 0, &room));
             tern_base_ring_skip(&room.claim);
         } else {
@@ -172,7 +173,7 @@ static void full_ring(void **state)
     fill_and_drain(52 * TERN_RING_LINE, 1);
 }
 
-/* What a wish brings: at least the minimum, at most the maximum, as much as there is in between. */
+/* A reservation gets at least the minimum, at most the maximum, and as much as there is in between. */
 static void wishes(void **state)
 {
     static const size_t most[] = { 0,
@@ -200,10 +201,11 @@ static void wishes(void **state)
 
                 assert_true(tern_base_ring_reserve(&p.out, min, most[m], &room));
                 expect_room(&p, &room, min, most[m]);
-                assert_int_equal(room.len, most[m] < p.shape.data ? most[m] : p.shape.data); /* all, in an empty ring */
+                assert_int_equal(room.len,
+                                 most[m] < p.shape.data ? most[m] : p.shape.data); /* all of it, in an empty ring */
                 fill(&room, start);
                 tern_base_ring_publish(&room.claim, room.len);
-                if (tern_base_ring_reserve(&p.out, min, most[m], &more)) { /* and what is left, in another */
+                if (tern_base_ring_reserve(&p.out, min, most[m], &more)) { /* and the rest, in another reservation */
                     expect_room(&p, &more, min, most[m]);
                     fill(&more, start + 1);
                     tern_base_ring_publish(&more.claim, more.len);

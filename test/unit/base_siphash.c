@@ -1,5 +1,6 @@
-/* base_siphash.c: the values are those that the authors of SipHash publish: key 00 01 .. 0f, message 00 01 .. of each
- * length. */
+/* base_siphash.c: promise: the hashes equal those that the authors of SipHash publish: key 00 01 .. 0f, message 00 01
+ * .. of each length.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

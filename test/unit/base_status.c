@@ -1,4 +1,6 @@
-/* base_status.c: the detail of an error is kept per thread, whole up to 511 bytes, and reporting disturbs nothing. */
+/* base_status.c: the detail of an error is kept per thread, whole up to 511 bytes, and reporting an error has no side
+ * effects.
+ */
 #include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -11,7 +13,7 @@
 
 #include "base/status.h"
 
-/* Promise: a thread that never failed has an empty detail, whatever others did. */
+/* Promise: a thread that never failed has an empty detail, whatever other threads did. */
 static void *look_from_elsewhere(void *out)
 {
     *(int *)out = strcmp(tern_base_detail(), "") == 0;

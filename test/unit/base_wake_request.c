@@ -1,9 +1,9 @@
-/* base_want.c: asking a consumer for a wake, by several threads of one process.
+/* base_wake_request.c: several threads of one process ask a consumer for a wake-up.
  *
- * Promise: a thread may sleep only if every word that it found set was set before its barrier. Whatever step of setting
- * a word another thread is at when the first one takes the count, and wherever it is when the first one asks, a setting
- * that was not over before makes the first thread look again; one that was over does not. The steps are made here one
- * by one, in every order that threads can make them.
+ * Promise: a thread may sleep only if every word that it found set was set before its barrier. Whichever step of
+ * setting a word another thread has reached when the first thread reads the count, and whichever step when the first
+ * thread asks, a set that was not complete before makes the first thread poll again; a set that was complete does not.
+ * The test makes the steps one by one, in every order in which threads can make them.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,7 +23,7 @@ static void begin(uint32_t count)
     atomic_store(&tern_base_wake_requests.ended, count);
 }
 
-/* The three steps of tern_base_wake_request() in another thread. */
+/* Make one of the three steps of tern_base_wake_request() in another thread. */
 static void make_step(unsigned step)
 {
     if (step == 0)
@@ -36,7 +36,7 @@ static void make_step(unsigned step)
 
 #define STEPS 3u
 
-/* What the steps above stand for. */
+/* The steps above are those of tern_base_wake_request(). */
 static void the_steps_are_these(void **state)
 {
     (void)state;
@@ -45,13 +45,13 @@ static void the_steps_are_these(void **state)
     assert_int_equal(word, 1);
     assert_int_equal(tern_base_wake_requests.begun, 6);
     assert_int_equal(tern_base_wake_requests.ended, 6);
-    tern_base_wake_request(&word); /* a word that is set stays as it is, and is not counted */
+    tern_base_wake_request(&word); /* a word that is already set stays set, and is not counted */
     assert_int_equal(word, 1);
     assert_int_equal(tern_base_wake_requests.begun, 6);
     assert_int_equal(tern_base_wake_requests.ended, 6);
 }
 
-/* A thread that sets the word in its last look has come too late for what is being consumed, and looks again. Then it
+/* A thread that sets the word in its last poll is too late for the messages being consumed, and polls again. Then it
  * finds the word set, and may sleep. */
 static void who_sets_it_looks_again(void **state)
 {
@@ -66,12 +66,13 @@ static void who_sets_it_looks_again(void **state)
     then = tern_base_wake_requests_ended();
     tern_base_wake_request(&word);
     assert_false(tern_base_wake_requests_since(then));
-    atomic_store(&word, 0); /* the consumer has taken notice, and something; it is full again */
+    atomic_store(&word, 0); /* the consumer has seen the request and consumed something; the queue is full again */
     tern_base_wake_request(&word);
     assert_true(tern_base_wake_requests_since(then));
 }
 
-/* Another thread makes `before` steps before this one takes the count, and `meanwhile` more before this one asks. */
+/* Another thread makes `before` steps before this thread reads the count, and `meanwhile` more before this thread
+ * asks. */
 static void who_finds_it_set(void **state)
 {
     (void)state;
@@ -87,7 +88,7 @@ static void who_finds_it_set(void **state)
                 make_step(i);
             if (word != 0) {
                 counted = tern_base_wake_requests.begun;
-                tern_base_wake_request(&word); /* this thread's last look */
+                tern_base_wake_request(&word); /* this thread's last poll */
                 assert_int_equal(tern_base_wake_requests.begun, counted);
                 assert_true(tern_base_wake_requests_since(then) == (before < STEPS));
             } else {
@@ -98,22 +99,22 @@ static void who_finds_it_set(void **state)
     }
 }
 
-/* One thread has ended a setting, and another one is at its own: the counts must not be taken for each other. */
+/* One thread has completed a set, and another is in the middle of its own: their counts must not be confused. */
 static void two_others(void **state)
 {
     uint32_t then;
 
     (void)state;
     begin(7);
-    make_step(0); /* of the second, which stops there */
+    make_step(0); /* the second thread stops after this step */
     for (unsigned i = 0; i < STEPS; i++)
-        make_step(i); /* of the first */
+        make_step(i); /* the steps of the first thread */
     then = tern_base_wake_requests_ended();
     assert_true(tern_base_wake_requests_since(then));
     make_step(1);
     assert_true(tern_base_wake_requests_since(then));
     make_step(2);
-    assert_true(tern_base_wake_requests_since(then)); /* it was not over then */
+    assert_true(tern_base_wake_requests_since(then)); /* the set was not complete then */
     assert_false(tern_base_wake_requests_since(tern_base_wake_requests_ended()));
 }
 

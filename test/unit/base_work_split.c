@@ -1,8 +1,8 @@
-/* base_share.c: pieces that two take from both ends.
+/* base_work_split.c: an owner and a helper take chunks of one work from its two ends.
  *
- * Promise: every piece of a run is taken once, by one of the two; the owner sees what the helper has done when it has
- * landed, and the first that failed; a helper that comes with the key of another work, or after the end, takes nothing,
- * also when new runs are opened while it looks; what is closed nobody takes.
+ * Promise: every chunk is taken once, by one of the two; the owner sees the helper's work once the helper has finished,
+ * and the first failure; a helper that comes with the key of another work, or after the end, takes nothing, also when
+ * new works are opened while it searches; chunks of a closed work are not taken.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -60,7 +60,7 @@ static void both_ends(void **state)
     assert_int_equal(atomic_load(&share.status), 0);
 }
 
-/* The owner sees what the helper takes, and not what it takes itself. */
+/* The owner is told of the chunks that the helper takes, and not of its own. */
 static void seen_by_the_owner(void **state)
 {
     uint64_t piece, helpers;
@@ -111,7 +111,7 @@ static void closed(void **state)
     assert_int_equal(piece, 7);
 }
 
-/* A helper that works for even keys only. Who takes a piece of a work writes the work's number there. */
+/* A helper that works for even keys only. The taker of a chunk writes the number of its work there. */
 static uint32_t     taken[PIECES];
 static _Atomic bool over;
 
@@ -121,7 +121,7 @@ static void *help(void *arg)
 
     (void)arg;
     for (uint32_t key = 0; !over; key = (key + 2) % (2 * WORKS)) {
-        uint32_t now = atomic_load(&share.key); /* mostly that of today, which spares a long search */
+        uint32_t now = atomic_load(&share.key); /* mostly the current key, which avoids a long search */
 
         key = now % 2 == 0 ? now : key;
         if (tern_base_split_take_back(&share, key, &piece)) {

@@ -1,5 +1,5 @@
-/* boot_arena.c: the arena is as the ranks expect it before the first of them starts, can grow and give space back, and
- * where it cannot be made the error says why.
+/* boot_arena.c: the arena is initialised before the first rank starts, can grow and give space back, and an error says
+ * why it cannot be created.
  */
 #define _GNU_SOURCE 1
 #include <fcntl.h>
@@ -53,7 +53,7 @@ static void first_content(void **state)
         assert_int_equal(fcntl(huge, F_GETFD) & FD_CLOEXEC, 0);
 }
 
-/* Promise: nobody who inherits the descriptors can take memory away from those who map it. */
+/* Promise: no process that inherits the descriptors can take memory away from the processes that map it. */
 static void files_cannot_shrink(void **state)
 {
     struct tern_segment *segment;
@@ -72,11 +72,12 @@ static void files_cannot_shrink(void **state)
     close(huge);
 }
 
-/* Promise: each node has a slot, a card, a seat and, where deaths do not end the job, notes for every rank of the job.
+/* Promise: each node has a slot, a net address, a barrier entry and, where deaths do not end the job, contributions for
+ * every rank of the job.
  */
 static void several_nodes(void **state)
 {
-    static const int32_t   node_of[] = { 0, 1, 1, 2, 0, 1 }; /* in turns, as some launchers place ranks */
+    static const int32_t   node_of[] = { 0, 1, 1, 2, 0, 1 }; /* round-robin, as some launchers place ranks */
     static const uint32_t  local[] = { 0, 0, 1, 0, 1, 2 };
     struct tern_boot_shape shape = { .ranks = 6, .nodes = 3, .node = 1, .node_of = node_of, .cores = 2, .job = 77 };
     struct tern_boot       boot = { .relay_fd = -1 };
@@ -127,7 +128,7 @@ static void shapes_are_checked(void **state)
     assert_true(arena == -7 && huge == -7 && segment == NULL);
 }
 
-/* Promise: a card is published once, whole, and found by every rank. */
+/* Promise: a net address is published once, whole, and every rank finds it. */
 static void cards_are_published_once(void **state)
 {
     struct tern_boot boot = { .relay_fd = -1 }, other;
@@ -184,12 +185,12 @@ static void numbers_of_ranks_are_checked(void **state)
         assert_int_equal(tern_boot_arena_make(bad[i], 1, &arena, &huge, &segment), TERN_ERR_RANGE);
         assert_non_null(strstr(tern_base_detail(), "4096"));
     }
-    assert_true(arena == -7 && huge == -7 && segment == NULL); /* nothing was touched */
+    assert_true(arena == -7 && huge == -7 && segment == NULL); /* nothing was changed */
     assert_int_equal(tern_boot_arena_make(TERN_MAX_NODE_RANKS, 1, &arena, &huge, &segment), TERN_OK);
     segment->slot[TERN_MAX_NODE_RANKS - 1].pid = 1;
 }
 
-/* Promise: a limit on file sizes is an error that names it, not a signal. */
+/* Promise: a limit on file sizes causes an error that names the limit, not a signal. */
 static void file_size_limit(void **state)
 {
     struct tern_segment *segment;
@@ -208,7 +209,7 @@ static void file_size_limit(void **state)
     assert_int_equal(status, 0);
 }
 
-/* Promise: where no descriptor can be had, the error says so and nothing is left. */
+/* Promise: if no descriptor is available, the error says so and nothing is left behind. */
 static void descriptor_limit(void **state)
 {
     struct tern_segment *segment;

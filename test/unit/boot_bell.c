@@ -1,5 +1,5 @@
-/* boot_bell.c: a sleeper that announced itself is woken by whoever rings after publishing news, across processes, and
- * sleeps no longer than it said.
+/* boot_bell.c: a sleeper that has announced itself is woken by any process that rings after publishing, across
+ * processes, and sleeps no longer than its time limit.
  */
 #define _GNU_SOURCE 1
 #include <setjmp.h>
@@ -24,7 +24,7 @@ static void a_changed_bell_does_not_sleep(void **state)
     _Atomic uint32_t bell = 5;
 
     (void)state;
-    tern_boot_bell_wait(&bell, 4, -1); /* returns: the value is another */
+    tern_boot_bell_wait(&bell, 4, -1); /* returns: the value differs */
     tern_boot_bell_wake(&bell);
     assert_int_equal(bell, 6);
 }
@@ -36,7 +36,8 @@ static void a_sleep_ends_by_itself(void **state)
 
     (void)state;
     tern_boot_bell_wait(&bell, 0, 20000000);
-    assert_true(tern_base_now() - start >= 10000000); /* did sleep; a signal may have cut it short, hence the half */
+    assert_true(tern_base_now() - start >=
+                10000000); /* it slept; a signal may have cut the sleep short, hence the half */
 }
 
 static void ringing_without_sleepers_changes_nothing(void **state)
@@ -54,7 +55,7 @@ static void ringing_without_sleepers_changes_nothing(void **state)
     assert_int_equal(sleepers, 0);
 }
 
-/* Wait, without any time limit, until the turn is ours; then pass it on. */
+/* Wait without a time limit until it is this process's turn; then pass the turn on. */
 static void play(struct shared *s, uint32_t me, uint32_t rounds)
 {
     for (uint32_t i = me; i < rounds; i += 2) {
@@ -69,7 +70,7 @@ static void play(struct shared *s, uint32_t me, uint32_t rounds)
     }
 }
 
-/* Promise: no wake-up is lost between two processes. One that is makes this test hang. */
+/* Promise: no wake-up between two processes is lost. A lost wake-up makes this test hang. */
 static void no_wake_up_is_lost(void **state)
 {
     struct shared *s = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

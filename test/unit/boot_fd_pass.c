@@ -1,7 +1,7 @@
-/* boot_meet.c: descriptors pass from the host to its guests, and to nobody else.
+/* boot_fd_pass.c: the host passes descriptors to its clients, and to no other process.
  *
- * Promise: who does not know the key, or is not expected, or says what is no hello, or nothing at all, gets nothing and
- * keeps nobody waiting; guests whose host gives up are told.
+ * Promise: a process that does not know the key, is not expected, sends anything but a valid hello, or sends nothing
+ * gets nothing and makes no other process wait; clients whose host gives up are told.
  */
 #define _GNU_SOURCE 1
 #include <fcntl.h>
@@ -46,7 +46,7 @@ static uint64_t inode(int fd)
     return fstat(fd, &about) == 0 ? (uint64_t)about.st_ino : 0;
 }
 
-/* A guest in a process of its own; its status is 0 when it got the two files, and 1 when it got an error instead. */
+/* Start a client in its own process. Its exit status is 0 if it got the two files, and 1 if it got an error instead. */
 static pid_t guest(int rank, const struct tern_fd_pass_address *to, uint64_t first, uint64_t third)
 {
     pid_t child = fork();
@@ -54,7 +54,7 @@ static pid_t guest(int rank, const struct tern_fd_pass_address *to, uint64_t fir
 
     if (child != 0)
         return child;
-    close(door); /* it is the host's */
+    close(door); /* it belongs to the host */
     tern_opt.timeout = 20;
     if (tern_boot_fd_pass_receive(to, 0, rank, gifts) != TERN_OK)
         _exit(strstr(tern_base_detail(), "rank 0") != NULL ? 1 : 2);
@@ -72,7 +72,7 @@ static int status_of(pid_t child)
     return WEXITSTATUS(status);
 }
 
-/* Someone who knows the door and says this. */
+/* Connect as a stranger that knows the address and sends these bytes. */
 static int stranger(const void *bytes, size_t len)
 {
     struct sockaddr_un name = { .sun_family = AF_UNIX };
@@ -129,14 +129,14 @@ static void strangers_get_nothing(void **state)
     child[2] = guest(1, &address, inode(arena), inode(tell));
     memset(&cpus, 0, sizeof(cpus));
     assert_int_equal(tern_boot_fd_pass_accept(door, &address, guests, 1, &cpus), TERN_OK);
-    child[3] = guest(1, &address, 0, 0); /* a second one of that rank: nobody opens any more */
+    child[3] = guest(1, &address, 0, 0); /* a second client of that rank: the host is gone */
     assert_int_equal(tern_boot_fd_pass_send(guests, 1, (int[]){ arena, -1, tell }), TERN_OK);
     close_door(NULL);
     assert_int_equal(status_of(child[0]), 1);
     assert_int_equal(status_of(child[1]), 1);
     assert_int_equal(status_of(child[2]), 0);
     assert_int_equal(status_of(child[3]), 1);
-    assert_int_equal(recv(silent, noise, sizeof(noise), 0), 0); /* sent away */
+    assert_int_equal(recv(silent, noise, sizeof(noise), 0), 0); /* disconnected */
     assert_true(recv(loud, noise, sizeof(noise), 0) <= 0);
     assert_true(recv(long_one, noise, sizeof(noise), 0) <= 0);
     close(silent);
@@ -147,7 +147,7 @@ static void strangers_get_nothing(void **state)
     open_door(NULL);
 }
 
-/* Promise: silent strangers, more than there are places, keep no guest out. */
+/* Promise: silent strangers, more than there are places, keep no client out. */
 static void silent_strangers_keep_nobody_out(void **state)
 {
     struct tern_fd_pass_client guests[2] = { { .rank = 1 }, { .rank = 2 } };
@@ -159,7 +159,7 @@ static void silent_strangers_keep_nobody_out(void **state)
     for (int i = 0; i < 100; i++)
         silent[i] = stranger(NULL, 0);
     child[0] = guest(1, &address, inode(arena), inode(tell));
-    usleep(50000); /* it is among them; if not, the test shows less, and passes */
+    usleep(50000); /* its connection is among theirs; if not, the test shows less, and passes */
     for (int i = 100; i < 200; i++)
         silent[i] = stranger(NULL, 0);
     child[1] = guest(2, &address, inode(arena), inode(tell));
@@ -175,7 +175,7 @@ static void silent_strangers_keep_nobody_out(void **state)
     close(tell);
 }
 
-/* Promise: a guest that is sent away before it is recognized comes again. */
+/* Promise: a client that is disconnected before it is recognized connects again. */
 static void a_guest_comes_again(void **state)
 {
     struct tern_fd_pass_client guests[1] = { { .rank = 1 } };
@@ -200,10 +200,10 @@ static void guests_learn_that_the_host_gave_up(void **state)
     pid_t                      child = guest(1, &address, 0, 0);
 
     (void)state;
-    tern_opt.timeout = 0.2; /* rank 2 never comes */
+    tern_opt.timeout = 0.2; /* rank 2 never connects */
     assert_int_equal(tern_boot_fd_pass_accept(door, &address, guests, 2, &cpus), TERN_ERR_TIMEOUT);
     tern_opt.timeout = 0;
-    close_door(NULL); /* should it come only now */
+    close_door(NULL); /* in case it connects only now */
     assert_int_equal(status_of(child), 1);
     open_door(NULL);
 }

@@ -1,7 +1,7 @@
-/* boot_frame.c: frames survive the way to bytes and back, and no bytes that anyone sends do harm.
+/* boot_frame.c: frames survive encoding and decoding, and no received bytes do harm.
  *
- * Promise: decoding answers every sequence of bytes with a frame, "more", or "none"; never touches a byte behind the
- * end; and takes nothing for a frame whose kind or length is not one.
+ * Promise: decoding answers every sequence of bytes with a frame, "more", or "none"; it never touches a byte past the
+ * end; and it accepts no frame with an invalid kind or length.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@
 
 #define MOST (TERN_FRAME_HEAD + TERN_FRAME_BODY)
 
-/* A copy of exactly the bytes, so that a sanitizer sees every byte too far. */
+/* Decode a copy of exactly these bytes, so that a sanitizer sees an access past the end. */
 static size_t decode(const unsigned char *bytes, size_t len, bool takes_start, struct tern_frame *out)
 {
     unsigned char *copy = malloc(len > 0 ? len : 1);
@@ -67,7 +67,7 @@ static void frames_come_back(void **state)
         }
 }
 
-/* The bytes are fixed: two builds of the same layout understand each other, whatever machines they run on. */
+/* The encoding is fixed: two builds of the same layout understand each other, whatever machines they run on. */
 static void bytes_are_fixed(void **state)
 {
     static const unsigned char want[] = { 'R',  'F',  'M',  '1',  3,    0,    0, 0, 0x44, 0x33,
@@ -114,13 +114,13 @@ static void lengths_are_checked(void **state)
     frame = (struct tern_frame){ .kind = TERN_FRAME_START, .len = TERN_FRAME_BODY_START };
     tern_boot_frame_encode(&frame, bytes);
     assert_int_equal(decode(bytes, sizeof(bytes), true, &frame), TERN_FRAME_SHORT);
-    assert_int_equal(decode(bytes, sizeof(bytes), false, &frame), TERN_FRAME_BAD); /* not where none is expected */
+    assert_int_equal(decode(bytes, sizeof(bytes), false, &frame), TERN_FRAME_BAD); /* not where no MAC is expected */
     frame.len = TERN_FRAME_BODY_START + 1;
     tern_boot_frame_encode(&frame, bytes);
     assert_int_equal(decode(bytes, sizeof(bytes), true, &frame), TERN_FRAME_BAD);
 }
 
-/* Good frames with bytes changed at random. */
+/* Valid frames with bytes changed at random. */
 static void damaged_bytes_do_no_harm(void **state)
 {
     unsigned char     bytes[TERN_FRAME_HEAD + 64];

@@ -1,6 +1,6 @@
-/* boot_channel.c: frames go through pipes and sockets whole and in order, however few bytes these take at once; the end
- * of the other side is noticed, and what it said before its end still comes. Of a sealed channel, nothing comes that
- * the other side did not send just so: what is changed, repeated, moved, left out or made up in between closes it.
+/* boot_frame_io.c: frames pass through pipes and sockets whole and in order, however few bytes these accept at once;
+ * the end of the peer is noticed, and frames sent before it still arrive. A sealed channel accepts only frames exactly
+ * as the peer sent them: a frame that is changed, repeated, moved, left out or forged closes the channel.
  */
 #define _GNU_SOURCE 1
 #include <fcntl.h>
@@ -44,7 +44,7 @@ static void close_both(void)
     tern_boot_frame_io_close(&b);
 }
 
-/* Send frames of all sizes; far more than a pipe holds. */
+/* Send frames of all sizes, far more than a pipe holds. */
 static void exchange(void)
 {
     static unsigned char body[TERN_FRAME_BODY];
@@ -98,7 +98,7 @@ static void what_was_said_before_the_end_comes(void **state)
         i == 0 ? open_pipes() : open_sockets();
         tern_boot_frame_io_send(&a, &(struct tern_frame){ .kind = TERN_FRAME_DONE, .value = 5 });
         tern_boot_frame_io_close(&a);
-        tern_boot_frame_io_send(&b, &(struct tern_frame){ .kind = TERN_FRAME_END }); /* nobody takes it */
+        tern_boot_frame_io_send(&b, &(struct tern_frame){ .kind = TERN_FRAME_END }); /* no process receives it */
         tern_boot_frame_io_send(&b, &(struct tern_frame){ .kind = TERN_FRAME_END });
         tern_boot_frame_io_fill(&b);
         assert_true(tern_boot_frame_io_next(&b, &frame));
@@ -141,7 +141,7 @@ static void strangers_are_told(void **state)
     tern_boot_frame_io_fill(&b);
     assert_false(tern_boot_frame_io_next(&b, &frame));
     assert_int_equal(b.state, TERN_FRAME_IO_FOREIGN);
-    assert_memory_equal(b.get.data + b.get.from, hello, sizeof(hello)); /* can be shown */
+    assert_memory_equal(b.get.data + b.get.from, hello, sizeof(hello)); /* the bytes can be printed */
     close_both();
 }
 
@@ -172,11 +172,11 @@ static void sealed_ones_bring_all(void **state)
     close_both();
 }
 
-#define SAID 3                                                          /* frames that a says, */
-#define SAID_BODY 5                                                     /* with so long a body */
+#define SAID 3                                                          /* number of frames that a sends */
+#define SAID_BODY 5                                                     /* length of the body of each */
 #define SAID_BYTES (TERN_FRAME_HEAD + SAID_BODY + TERN_FRAME_MAC_BYTES) /* bytes of each */
 
-/* What a says, as bytes that pass between the two. */
+/* Capture the bytes that a sends. */
 static void catch_bytes(unsigned char bytes[SAID][SAID_BYTES])
 {
     open_sockets();
@@ -187,7 +187,7 @@ static void catch_bytes(unsigned char bytes[SAID][SAID_BYTES])
     assert_int_equal(read(b.in, bytes, SAID * SAID_BYTES), SAID * SAID_BYTES);
 }
 
-/* Give b these bytes, in the place of what a said; the number of frames that it takes. */
+/* Give b these bytes in place of those that a sent. Returns the number of frames that b accepts. */
 static uint32_t take(const void *bytes, size_t len)
 {
     struct tern_frame frame;
@@ -196,7 +196,7 @@ static uint32_t take(const void *bytes, size_t len)
     assert_int_equal(send(a.out, bytes, len, MSG_NOSIGNAL), len);
     tern_boot_frame_io_fill(&b);
     for (; tern_boot_frame_io_next(&b, &frame); got++) {
-        assert_int_equal(frame.rank, got); /* nothing but what was said, in its order */
+        assert_int_equal(frame.rank, got); /* only frames that were sent, in order */
         assert_int_equal(frame.value, 7);
         assert_int_equal(frame.len, SAID_BODY);
         assert_memory_equal(frame.body, "hello", SAID_BODY);
@@ -204,7 +204,7 @@ static uint32_t take(const void *bytes, size_t len)
     return got;
 }
 
-/* Promise: one changed bit, wherever it is, and nothing of the frame is taken. */
+/* Promise: if one bit of a frame is changed, the frame is not accepted. */
 static void changed_frames_are_not_taken(void **state)
 {
     unsigned char said[SAID][SAID_BYTES];
@@ -214,7 +214,7 @@ static void changed_frames_are_not_taken(void **state)
         catch_bytes(said);
         said[1][bit / 8] ^= (unsigned char)(1u << bit % 8);
         assert_int_equal(take(said, sizeof(said)), 1);
-        if (b.state == TERN_FRAME_IO_UP) { /* its length says that more comes: the end tells */
+        if (b.state == TERN_FRAME_IO_UP) { /* its length announces more bytes: the end of the channel decides */
             assert_in_range(bit / 8, 16, 19);
             shutdown(a.out, SHUT_WR);
             tern_boot_frame_io_fill(&b);
@@ -253,7 +253,7 @@ static void other_orders_are_not_taken(void **state)
     check_forged(mixed, sizeof(mixed), 0);
     catch_bytes(said); /* left out */
     check_forged(said[1], 2 * SAID_BYTES, 0);
-    catch_bytes(said); /* turned round: to a, what a said */
+    catch_bytes(said); /* reflected: a receives its own frames */
     assert_int_equal(send(b.out, said, sizeof(said), MSG_NOSIGNAL), sizeof(said));
     tern_boot_frame_io_fill(&a);
     assert_false(tern_boot_frame_io_next(&a, &(struct tern_frame){ 0 }));
@@ -261,7 +261,7 @@ static void other_orders_are_not_taken(void **state)
     close_both();
 }
 
-/* Promise: what ends within a frame is told apart from what ends after one. */
+/* Promise: an end within a frame is distinguished from an end after a frame. */
 static void an_end_within_a_frame_is_told(void **state)
 {
     unsigned char said[SAID][SAID_BYTES];

@@ -1,5 +1,5 @@
-/* boot_join.c: a process learns who it is from TERN_BOOT, from nothing else, and hostile text gets an error. Each case
- * runs in a child process, as a rank would.
+/* boot_join.c: a process learns its identity from TERN_BOOT and from nothing else, and hostile text causes an error.
+ * Each case runs in a child process, as a rank would.
  */
 #define _GNU_SOURCE 1
 #include <errno.h>
@@ -29,7 +29,7 @@ static struct tern_segment *segment;
 static int                  arena, huge;
 static char                 text[TERN_BOOT_TEXT];
 
-/* The text for rank 1. */
+/* Write the text for rank 1. */
 static void make_text(char out[TERN_BOOT_TEXT], int ranks, int arena_fd, int launcher)
 {
     tern_boot_text(out, TERN_BOOT_TEXT, 1,
@@ -55,7 +55,8 @@ static int end_job(void **state)
     return 0;
 }
 
-/* Join in a child as the text says; before may prepare it. The child's checks are its exit status. */
+/* Join in a child process with this text; before() may prepare the child. The child's exit status is the result of its
+ * checks. */
 static void in_child(const char *boot, void (*before)(void), int (*check)(tern_status got, struct tern_boot *joined))
 {
     struct tern_boot joined = { .arena = -1, .huge = -1 };
@@ -110,7 +111,7 @@ static void replace_them(void)
     close(huge);
 }
 
-/* Promise: a program in between that closes descriptors, or uses their numbers for others, does no harm. */
+/* Promise: an intermediate program that closes descriptors, or reuses their numbers, does no harm. */
 static void closed_descriptors_are_opened_again(void **state)
 {
     (void)state;
@@ -200,7 +201,7 @@ static bool was_told(void)
     return read(relay[0], bytes, sizeof(bytes)) == 8;
 }
 
-/* Promise: a rank finds the pipe to the relay, and takes no other pipe for it. */
+/* Promise: a rank finds the pipe to the relay, and does not mistake another pipe for it. */
 static void ranks_tell_the_relay(void **state)
 {
     (void)state;
@@ -260,7 +261,7 @@ static void ranks_must_agree(void **state)
     in_child(other, NULL, says_jobs);
 }
 
-/* Promise: a process of another job is refused, also where the launcher's number and descriptors are the same. */
+/* Promise: a process of another job is refused, also where the launcher's process id and descriptors are the same. */
 static void marks_must_agree(void **state)
 {
     char other[TERN_BOOT_TEXT];
@@ -280,7 +281,7 @@ static int says_bad_text(tern_status got, struct tern_boot *joined)
     return joined->segment == NULL ? 0 : 2;
 }
 
-/* The text with the number of this layout for @. */
+/* Returns the text with the number of this layout in place of @. */
 static const char *with_layout(const char *form)
 {
     static char made[160];
@@ -333,7 +334,8 @@ static void hostile_text_is_refused(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
         in_child(with_layout(bad[i]), NULL, says_bad_text);
-    for (size_t cut = 1; cut < strlen(text); cut++) { /* every beginning of good text but the whole number at its end */
+    for (size_t cut = 1; cut < strlen(text);
+         cut++) { /* every prefix of a valid text but one that only shortens the number at its end */
         char part[TERN_BOOT_TEXT];
 
         snprintf(part, sizeof(part), "%.*s", (int)cut, text);
@@ -342,8 +344,9 @@ static void hostile_text_is_refused(void **state)
     }
 }
 
-/* Promise: a rank that a program in between started goes when that program goes. One of several threads (as under the
- * thread sanitizer) is no such program: the end of a thread would be taken for its end. */
+/* Promise: a rank that an intermediate program started is killed when that program ends. A program with several
+ * threads (as under the thread sanitizer) is an exception, because the end of a thread would be mistaken for the
+ * program's end. */
 static int tied_to_its_parent(tern_status got, struct tern_boot *joined)
 {
     char        path[64];

@@ -1,4 +1,4 @@
-/* boot_node.c: processes of a node have the same identity, unless they are told otherwise, or are in containers. */
+/* boot_node.c: processes of a node have the same identity, unless they are told otherwise or run in containers. */
 #define _GNU_SOURCE 1
 #include <sched.h>
 #include <setjmp.h>
@@ -51,7 +51,7 @@ static void a_name_decides(void **state)
     tern_opt.node = "";
 }
 
-/* A network of its own keeps sockets apart. */
+/* A separate network namespace keeps sockets apart. */
 static void a_container_is_a_node(void **state)
 {
     char  mine[TERN_NODE_TEXT], other[TERN_NODE_TEXT];
