@@ -2,7 +2,7 @@
  * each rank and with fewer.
  *
  * Promises: no member leaves a barrier before all members have entered it, ten thousand times; data written before the
- * barrier is visible after it; came() tells for each member whether it has arrived; the contributions of two
+ * barrier is visible after it; has_arrived() tells for each member whether it has arrived; the contributions of two
  * consecutive posts are stored side by side, and a peek returns the contribution of the current all-gather; two groups
  * do not disturb each other.
  *

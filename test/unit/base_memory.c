@@ -179,8 +179,8 @@ static void version_1(void **state)
     group1("/other", 1, 0); /* another controller's group does not count */
     group1("/docker/x", 80 * MIB, 30 * MIB);
     leaves(50 * MIB, "the control group /docker/x");
-    put("/sys/fs/cgroup/memory/docker/x/memory.stat", "inactive_file 1048576\ntotal_cache 3\ntotal_inactive_file "
-                                                      "2097152\n"); /* the second line includes the descendants */
+    put("/sys/fs/cgroup/memory/docker/x/memory.stat",
+        "inactive_file 1048576\ntotal_cache 3\ntotal_inactive_file 2097152\n"); /* the second: with descendants */
     leaves(52 * MIB, "the control group /docker/x");
     group1("/docker", 20 * MIB, 0);
     leaves(20 * MIB, "the control group /docker");

@@ -1,7 +1,8 @@
-/* boot_pmi1.c: the client of PMI-1, against a launcher that answers rightly, wrongly, or not at all.
+/* boot_pmi1.c: the PMI-1 client against a launcher that answers correctly, incorrectly, or not at all.
  *
- * Promise: what is due is asked for, one answer at a time and not a byte beyond it; whatever else comes is an error
- * that says so. The launcher here is the other end of a pair of sockets, with its answers written beforehand.
+ * Promise: the client sends the requests that are due and reads one answer at a time and no byte beyond it; any other
+ * input is an error that says so. The launcher here is the other end of a socket pair, with its answers written
+ * beforehand.
  */
 #define _GNU_SOURCE 1
 #include <setjmp.h>
@@ -58,8 +59,7 @@ static void what_is_not_there_is_not_found(void **state)
     assert_string_equal(value, "before");
 }
 
-/* Run body as rank 1 of 2 with a launcher that says these things; its descriptor goes to body. Returns body's
- * result. */
+/* Run body as rank 1 of 2 with a launcher that sends these answers; body gets the descriptor. Returns body's result. */
 static int with_launcher(const char *answers, int (*body)(int launcher))
 {
     char  number[16];
@@ -118,7 +118,7 @@ static int talk(int launcher)
     pmi->ops->abort(pmi, 7);
     EXPECT(asked(launcher, "cmd=abort exitcode=7\n"));
     EXPECT(recv(atoi(getenv("PMI_FD")), value, sizeof(value), MSG_DONTWAIT) == 5 &&
-           memcmp(value, "other", 5) == 0); /* what is for an MPI library is still there */
+           memcmp(value, "other", 5) == 0); /* input for an MPI library is still there */
     pmi->ops->close(pmi, false);
     return 0;
 }
@@ -207,7 +207,7 @@ static void a_fence_has_its_limit(void **state)
     assert_int_equal(with_launcher(RIGHT_INIT RIGHT_NAME, waits), 0);
 }
 
-/* The end of the process says goodbye, once it has left in order; the launcher's end of the pair sees it. */
+/* A process that has left in order says goodbye when it exits, once; the launcher's end of the pair sees it. */
 static void says_goodbye(const char *want, bool in_order)
 {
     char    number[16], got[512];

@@ -1,7 +1,8 @@
-/* boot_relay.c: what the ranks of one node say reaches the segments of the others, and nothing else does.
+/* boot_relay.c: promise: the state that the ranks of one node publish reaches the segments of the other nodes, and
+ * nothing else does.
  *
- * Three segments play the nodes of a job; frames go from the spoke of one to those of the others as the hub would send
- * them.
+ * Three segments play the nodes of a job; frames go from the spoke of one node to those of the others as the hub would
+ * send them.
  */
 #include <fcntl.h>
 #include <setjmp.h>
@@ -25,7 +26,7 @@ static const int32_t        node_of[RANKS] = { 0, 1, 1, 2, 0, 1 };
 static struct tern_boot     rank_boot[RANKS]; /* each rank as it joined on its node */
 static struct tern_relay   *spoke[NODES];
 static struct tern_segment *segment[NODES];
-static int                  ends[2]; /* of the pipe through which ranks tell */
+static int                  ends[2]; /* the pipe through which ranks wake the relay */
 static int                  emitted;
 
 static int job_make(void **state)
@@ -67,7 +68,7 @@ static int job_remove(void **state)
     return 0;
 }
 
-/* The hub: to all but the node that it comes from. */
+/* The hub: forward a frame to all nodes but the node that sent it. */
 static void pass_on(void *arg, const struct tern_frame *frame)
 {
     int from = *(int *)arg;
@@ -100,7 +101,7 @@ static void lives_and_cards(void **state)
     const void *card;
 
     (void)state;
-    assert_int_equal(relay_all(), 0); /* nothing was said */
+    assert_int_equal(relay_all(), 0); /* nothing was published */
     assert_int_equal(tern_boot_publish_address(&rank_boot[4], "address of 4", 12), TERN_OK);
     live(4, TERN_LIFE_JOINED);
     live(1, TERN_LIFE_JOINING);
@@ -114,14 +115,14 @@ static void lives_and_cards(void **state)
     assert_int_equal(len, 12);
     assert_memory_equal(card, "address of 4", 12);
     assert_null(tern_boot_net_address(&rank_boot[3], 1, &len));
-    assert_int_equal(relay_all(), 0); /* each change is told once */
+    assert_int_equal(relay_all(), 0); /* each change is relayed once */
     live(4, TERN_LIFE_LEFT);
     assert_int_equal(relay_all(), 1);
     assert_int_equal(segment[1]->slot[4].life, TERN_LIFE_LEFT);
 }
 
-/* Promise: every rank that has changed something wakes the relay itself, whatever other ranks have done; and a rank
- * that finds no room in the pipe goes on. */
+/* Promise: every rank that has changed something wakes the relay itself, whatever other ranks have done; a rank that
+ * finds the pipe full continues. */
 static void tellers_wake_the_relay(void **state)
 {
     char bytes[64];
@@ -176,7 +177,8 @@ static void seats(void **state)
     assert_int_equal(relay_all(), 3);
     assert_int_equal(seat->arrived, 2);
     assert_int_equal(seat->contribution_len[0], 0);
-    assert_memory_equal(tern_segment_contribution(segment[2], 5, 1), "first", 5); /* the one before is still there */
+    assert_memory_equal(tern_segment_contribution(segment[2], 5, 1), "first",
+                        5); /* the previous contribution is still there */
     assert_int_equal(seat->departures, 2);
     assert_true(seat->object[1] == 77 && seat->object[0] == 78);
     for (int i = 0; i < 5; i++)
@@ -201,7 +203,7 @@ static void fates(void **state)
         assert_true(tern_boot_relay_apply(spoke[n], &frame)); /* on its own node too */
         assert_int_equal(segment[n]->slot[1].fate, TERN_FATE_LOST);
         assert_int_equal(segment[n]->losses, 1);
-        assert_false(tern_boot_relay_apply(spoke[n], &frame)); /* nobody dies twice */
+        assert_false(tern_boot_relay_apply(spoke[n], &frame)); /* a rank dies only once */
         assert_int_equal(segment[n]->losses, 1);
     }
     frame.rank = 0;
@@ -211,7 +213,7 @@ static void fates(void **state)
     assert_int_equal(segment[2]->losses, 1);
 }
 
-/* Promise: what makes no sense changes nothing. */
+/* Promise: malformed frames change nothing. */
 static void hostile_frames_are_refused(void **state)
 {
     static unsigned char    body[TERN_FRAME_BODY];
@@ -224,10 +226,10 @@ static void hostile_frames_are_refused(void **state)
         { TERN_FRAME_LIFE, 0, UINT32_MAX, 0, body },
         { TERN_FRAME_LIFE, 0, TERN_LIFE_JOINED, 1, body },
         { TERN_FRAME_LIFE, 1, TERN_LIFE_JOINED, 0, body }, /* of this node */
-        { TERN_FRAME_LIFE, 4, TERN_LIFE_NONE, 0, body },   /* back */
+        { TERN_FRAME_LIFE, 4, TERN_LIFE_NONE, 0, body },   /* backwards */
         { TERN_FRAME_ADDRESS, 0, 0, 0, body },
         { TERN_FRAME_ADDRESS, 0, 0, TERN_NET_ADDRESS_BYTES + 1, body },
-        { TERN_FRAME_ADDRESS, 4, 0, 8, body }, /* a second one */
+        { TERN_FRAME_ADDRESS, 4, 0, 8, body }, /* a second address */
         { TERN_FRAME_ADDRESS, 2, 0, 8, body },
         { TERN_FRAME_ADDRESS, RANKS, 0, 8, body },
         { TERN_FRAME_ARRIVED, 0, 1, TERN_CONTRIBUTION_BYTES + 1, body },
@@ -236,7 +238,7 @@ static void hostile_frames_are_refused(void **state)
         { TERN_FRAME_DEPARTED, 0, 1, 7, body },
         { TERN_FRAME_DEPARTED, 0, 1, 9, body },
         { TERN_FRAME_DEPARTED, 5, 1, 8, body },
-        { TERN_FRAME_ARRIVED, 4, 0, 4, body }, /* not after the last */
+        { TERN_FRAME_ARRIVED, 4, 0, 4, body }, /* not the successor of the last */
         { TERN_FRAME_DEPARTED, 4, UINT32_MAX, 8, body },
         { TERN_FRAME_FATE, RANKS, TERN_FATE_LOST, 0, body },
         { TERN_FRAME_FATE, 0, TERN_FATE_RUNNING, 0, body },
@@ -258,7 +260,7 @@ static void hostile_frames_are_refused(void **state)
     free(before);
 }
 
-/* Promise: the damaged slot of a rank is not passed on. */
+/* Promise: the damaged slot of a rank is not relayed. */
 static void damaged_slots_stay_here(void **state)
 {
     (void)state;
@@ -279,7 +281,7 @@ static void damaged_slots_stay_here(void **state)
     assert_int_equal(relay_all(), 1);
 }
 
-/* Promise: ranks that damage the head of the segment cannot lead the relay out of it. */
+/* Promise: ranks that damage the head of the segment cannot lead the relay out of the segment. */
 static void damaged_heads_do_no_harm(void **state)
 {
     struct tern_segment head = *segment[0];
@@ -297,7 +299,7 @@ static void damaged_heads_do_no_harm(void **state)
     memcpy(segment[0], &head, offsetof(struct tern_segment, losses)); /* to be unmapped */
 }
 
-/* Promise: a hub that checks what a node says passes on nothing that another node would refuse. */
+/* Promise: a hub that checks the frames of a node forwards nothing that another node would refuse. */
 static void states_follow(void **state)
 {
     static const unsigned char body[TERN_CONTRIBUTION_BYTES + 1];
@@ -333,7 +335,7 @@ static void states_follow(void **state)
         assert_int_equal(tern_boot_relay_follows(&last, &said[i].frame, said[i].notes), said[i].good);
 }
 
-/* Where deaths end the job there are arrivals and departures, but no notes. */
+/* Where deaths end the job there are arrivals and departures, but no contributions. */
 static void without_notes(void **state)
 {
     struct tern_boot_shape shape = { .ranks = RANKS, .nodes = NODES, .node = 1, .node_of = node_of };

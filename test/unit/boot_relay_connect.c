@@ -1,4 +1,6 @@
-/* boot_dial.c: nodes find rank 0's port and both sides prove themselves; nobody else gets through, or in the way. */
+/* boot_relay_connect.c: promise: nodes find rank 0's port and both sides authenticate each other; no other process gets
+ * through, or holds them up.
+ */
 #define _GNU_SOURCE 1
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -39,7 +41,8 @@ static int close_port(void **state)
     return 0;
 }
 
-/* A node in a process of its own, which says its number once it is through; status 0, or 1 when it is refused. */
+/* Start a node in its own process, which sends its number once it is accepted. Its exit status is 0, or 1 if it is
+ * refused. */
 static pid_t node(int number, const char *where)
 {
     pid_t                  child = fork();
@@ -78,7 +81,7 @@ static int stranger(const char *bytes)
     return fd;
 }
 
-/* A text that differs from rank 0's in its addresses. */
+/* Write a text that differs from rank 0's in its addresses. */
 static void write_text(char where[TERN_PMI_VALUE], int port, const char *addresses)
 {
     snprintf(where, TERN_PMI_VALUE, "%d,%.49s,%s", port, strchr(text, ',') + 1, addresses);
@@ -114,8 +117,8 @@ static void nodes_come_through(void **state)
         assert_int_equal(status_of(child[i]), 0);
 }
 
-/* A process that says HELLO under a key, and answers WELCOME, if it gets one, with a made-up CONFIRM. Its status is 0
- * if rank 0 hangs up after it has said so many bytes. */
+/* Start a process that sends HELLO under a key, and answers WELCOME, if it gets one, with a made-up CONFIRM. Its exit
+ * status is 0 if rank 0 hangs up after the process has sent the given number of bytes. */
 static pid_t greeter(const uint8_t key[TERN_SIPHASH_KEY], ssize_t expected)
 {
     struct tern_handshake   greet = { .node = 1 };
@@ -142,7 +145,7 @@ static pid_t greeter(const uint8_t key[TERN_SIPHASH_KEY], ssize_t expected)
     _exit(got <= 0 && expected == 0 ? 0 : 1);
 }
 
-/* A true node that comes when all processes have ended that hold the other end of the pipe. */
+/* A genuine node that connects when all processes that hold the other end of the pipe have ended. */
 static pid_t late_node(int number, int pipe_end)
 {
     pid_t child = fork();
@@ -201,7 +204,7 @@ static int take_call(void)
     return fd;
 }
 
-/* Whoever listens where rank 0 is thought to be has to prove itself too. */
+/* A process that listens at rank 0's supposed address must authenticate itself too. */
 static void a_false_rank_0_is_not_believed(void **state)
 {
     char  hello[TERN_HANDSHAKE_HELLO], welcome[TERN_HANDSHAKE_WELCOME] = { 7 }, where[TERN_PMI_VALUE];
@@ -218,7 +221,7 @@ static void a_false_rank_0_is_not_believed(void **state)
     close(fd);
 }
 
-/* Pass bytes between a and b until one of them ends. */
+/* Forward bytes between a and b until one of them ends. */
 static void pass_on(int a, int b)
 {
     struct pollfd fds[] = { { a, POLLIN, 0 }, { b, POLLIN, 0 } };
@@ -235,7 +238,8 @@ static void pass_on(int a, int b)
         }
 }
 
-/* Someone without the key who listens elsewhere and passes all on, between a node that is led there and rank 0. */
+/* A process without the key that listens elsewhere and forwards all bytes between a node that was led there and rank
+ * 0. */
 static pid_t relay(int *port)
 {
     struct sockaddr_in name = { .sin_family = AF_INET };
@@ -253,7 +257,7 @@ static pid_t relay(int *port)
         close(fd);
         return child;
     }
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody waits for it when the test fails */
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* no process waits for it when the test fails */
     close(dial.door);
     for (;;) {
         int here = accept(fd, NULL, NULL), there = stranger("");
@@ -264,8 +268,8 @@ static pid_t relay(int *port)
     }
 }
 
-/* Promise: a node and rank 0 that are not connected with each other do not believe each other, although each has the
- * key, and somebody passes on what they say. */
+/* Promise: a node and rank 0 that are connected through a forwarding process do not accept each other, although both
+ * have the key. */
 static void a_relayed_call_is_not_believed(void **state)
 {
     char                   where[TERN_PMI_VALUE];
@@ -284,7 +288,8 @@ static void a_relayed_call_is_not_believed(void **state)
     assert_int_equal(status_of(child), 1);
 }
 
-/* Promise: strangers who call and are silent, however many, keep no node out: not one whose call is among theirs. */
+/* Promise: silent strangers that connect, however many, keep no node out, not even a node whose connection is among
+ * theirs. */
 static void silent_callers_keep_nobody_out(void **state)
 {
     enum { EACH = 200 };
@@ -298,7 +303,7 @@ static void silent_callers_keep_nobody_out(void **state)
         silent[i] = stranger("");
     write_text(where, atoi(text), "127.0.0.1");
     child = node(1, where);
-    usleep(100000); /* its call is among theirs; if not, the test shows less, and passes */
+    usleep(100000); /* its connection is among theirs; if not, the test shows less, and passes */
     for (int i = EACH; i < 2 * EACH; i++)
         silent[i] = stranger("");
     tern_opt.timeout = 40;
@@ -310,7 +315,7 @@ static void silent_callers_keep_nobody_out(void **state)
         close(silent[i]);
 }
 
-/* The test in the place of a node that is slow: say HELLO, hear WELCOME, confirm, and be accepted. */
+/* The test plays a slow node: send HELLO, receive WELCOME, confirm, and be accepted. */
 static void go_through_slowly(int fd, uint32_t number)
 {
     struct tern_handshake   greet = { .node = number };
@@ -331,8 +336,8 @@ static void go_through_slowly(int fd, uint32_t number)
     assert_true(tern_boot_handshake_is(&greet, TERN_HANDSHAKE_IS_ACCEPTED, bytes));
 }
 
-/* Promise: where places are taken the oldest silent caller goes: a node that is slow to speak keeps its place while as
- * many strangers as there are places for come after it. */
+/* Promise: when all places are taken the oldest silent caller is disconnected: a slow node keeps its place while as
+ * many strangers as there are places connect after it. */
 static void the_oldest_silent_caller_goes(void **state)
 {
     enum { BEFORE = 100, AFTER = 40 };
@@ -350,7 +355,8 @@ static void the_oldest_silent_caller_goes(void **state)
             slow = stranger("");
         silent[i] = stranger("");
     }
-    assert_int_equal(tern_boot_relay_connect(text, 2, &line), TERN_OK); /* so all that called before are in line */
+    assert_int_equal(tern_boot_relay_connect(text, 2, &line),
+                     TERN_OK); /* so all earlier connections are in the queue */
     go_through_slowly(slow, 1);
     assert_int_equal(status_of(hub), 0);
     close(line.fd);
@@ -359,7 +365,7 @@ static void the_oldest_silent_caller_goes(void **state)
         close(silent[i]);
 }
 
-/* Promise: a node whose call is ended calls again, at whatever step it was. */
+/* Promise: a node whose connection is closed connects again, whatever step it had reached. */
 static void a_node_calls_again(void **state)
 {
     struct tern_relay_conn lines[2];
@@ -379,7 +385,7 @@ static void a_node_calls_again(void **state)
     assert_int_equal(status_of(child), 0);
 }
 
-/* The test in the place of rank 0: hear HELLO and say WELCOME. */
+/* The test plays rank 0: receive HELLO and send WELCOME. */
 static void welcome(int fd, struct tern_handshake *greet)
 {
     struct sockaddr_storage here;
@@ -396,8 +402,8 @@ static void welcome(int fd, struct tern_handshake *greet)
     assert_int_equal(send(fd, bytes, TERN_HANDSHAKE_WELCOME, MSG_NOSIGNAL), TERN_HANDSHAKE_WELCOME);
 }
 
-/* Promise: a node that reaches rank 0 in two ways confirms one of them; and the other one if the first ends before it
- * is accepted. */
+/* Promise: a node that reaches rank 0 over two connections confirms one of them, and the other one if the first ends
+ * before it is accepted. */
 static void a_node_confirms_one_call(void **state)
 {
     struct tern_handshake greet[2];
@@ -430,14 +436,14 @@ static void a_node_confirms_one_call(void **state)
         if (ends == 0)
             assert_true(recv(fds[1 - first].fd, &more, 1, 0) <= 0); /* its end, and nothing before */
         else
-            close_port(NULL), open_port(NULL); /* it may have called again */
+            close_port(NULL), open_port(NULL); /* the node may have connected again */
         close(fds[first].fd);
         if (ends == 0)
             close(fds[1 - first].fd);
     }
 }
 
-/* Promise: an address where somebody says a byte and no more does not hold up the others. */
+/* Promise: an address where a process sends one byte and no more does not hold up the other addresses. */
 static void who_says_a_byte_holds_up_nobody(void **state)
 {
     struct tern_relay_conn lines[2];
@@ -450,7 +456,7 @@ static void who_says_a_byte_holds_up_nobody(void **state)
     child = node(1, where);
     fd = take_call();
     assert_int_equal(send(fd, "T", 1, MSG_NOSIGNAL), 1);
-    tern_opt.timeout = 8; /* less than what a node waits for a proof */
+    tern_opt.timeout = 8; /* less than the time that a node waits for a proof */
     assert_int_equal(tern_boot_relay_accept(&dial, 2, lines), TERN_OK);
     tern_opt.timeout = 0;
     check_word(&lines[1], 1);
@@ -458,8 +464,8 @@ static void who_says_a_byte_holds_up_nobody(void **state)
     close(fd);
 }
 
-/* Promise: where rank 0 is on another machine, its loopback and its link-local addresses, and those that this machine
- * has too, are not called: whoever listens there is not rank 0. */
+/* Promise: if rank 0 is on another machine, a node does not call rank 0's loopback and link-local addresses, nor
+ * addresses that this machine has too: the process that listens there is not rank 0. */
 static void another_machines_loopback_is_not_called(void **state)
 {
     struct tern_relay_conn line;
@@ -471,7 +477,7 @@ static void another_machines_loopback_is_not_called(void **state)
     *network = *network == '0' ? '1' : '0';
     assert_int_equal(tern_boot_relay_connect(where, 1, &line), TERN_ERR_BOOT);
     assert_non_null(strstr(tern_base_detail(), "each of these is this machine"));
-    assert_int_equal(poll(&(struct pollfd){ dial.door, POLLIN, 0 }, 1, 0), 0); /* nobody has called */
+    assert_int_equal(poll(&(struct pollfd){ dial.door, POLLIN, 0 }, 1, 0), 0); /* no process has connected */
     strcpy(where, text);                                                       /* all addresses of this machine */
     network = strchr(strchr(where, ',') + 1, ',') + 1;
     *network = *network == '0' ? '1' : '0';
@@ -480,8 +486,8 @@ static void another_machines_loopback_is_not_called(void **state)
     assert_int_equal(poll(&(struct pollfd){ dial.door, POLLIN, 0 }, 1, 0), 0);
 }
 
-/* Promise: a tag counts for one step, one node, one address, one port and one pair of random parts; and the sides
- * derive the same keys, of which no two are alike. */
+/* Promise: a tag is valid for one step, one node, one address, one port and one pair of random values; both sides
+ * derive the same keys, of which no two are equal. */
 static void tags_are_for_one_thing(void **state)
 {
     struct tern_handshake     greet = { .node = 1, .port = 4711 }, other;

@@ -1,5 +1,6 @@
-/* boot_alone.c: a process that a launcher started as one of several is not a job of one, unless that is meant; where
- * the environment only hints at more it says so once; and it is silent where there is no hint.
+/* boot_singleton.c: promise: a process that a launcher started as one of several does not become a job of one rank
+ * unless that is intended; where the environment only hints at several processes, it prints a note once; without a hint
+ * it prints nothing.
  */
 #define _GNU_SOURCE 1
 #include <sched.h>
@@ -18,7 +19,7 @@
 #include "base/options.h"
 #include "boot/singleton.h"
 
-/* What a process with this environment says when it asks twice: its note, or the detail of its error. */
+/* Returns the output of a process with this environment that asks twice: its note, or the detail of its error. */
 static const char *said(char *const *environment)
 {
     static char text[4096];

@@ -1,10 +1,11 @@
-/* chaos_model.c: chaos in front of a link that only writes down what it is asked for.
+/* chaos_model.c: chaos in front of a link that only records its calls.
  *
- * Promise: every transfer is started once on the path behind and reported once, by progress; over many seeds transfers
- * to one rank arrive in every order there is, and in their own order where none is to overtake; a lane that is full, or
- * a path behind that has no room, is back-pressure; a cancelled transfer touches nothing and still ends. Messages of
- * one sender stay in order, those of several arrive in every order, each once and unchanged, and only so many are kept.
- * A rank leaves a barrier late, but leaves. What the link behind does not have, chaos does not have.
+ * Promise: every transfer is started once on the path behind and reported once, by progress; over many seeds, transfers
+ * to one rank arrive in every possible order, and in program order where overtaking is not allowed; a full lane, or a
+ * path behind that has no room, causes back-pressure; a cancelled transfer touches nothing and still completes.
+ * Messages of one sender stay in order, messages of several senders arrive in every order, each once and unchanged, and
+ * chaos holds back a limited number of them. A rank leaves a barrier late, but leaves it. Chaos has no capability that
+ * the link behind does not have.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,9 +20,9 @@
 #include "link/chaos/chaos.h"
 
 #define MOST 4096
-#define SEGMENT_BYTES (sizeof(struct tern_segment) + sizeof(struct tern_slot)) /* one rank: no more is looked at */
+#define SEGMENT_BYTES (sizeof(struct tern_segment) + sizeof(struct tern_slot)) /* one rank: no more is read */
 
-/* What happened behind and what came up, as letters. */
+/* The events behind chaos and those that it reported, as characters. */
 static char   events[MOST];
 static size_t count;
 
@@ -41,7 +42,7 @@ static void forget(void)
 /* ---- the link behind ---- */
 
 static const struct tern_link_up *behind_up;
-static unsigned                   behind_full; /* starts to come that find no room */
+static unsigned                   behind_full; /* number of next starts that find no room */
 static bool                       behind_came; /* whether a barrier is over */
 
 struct incoming {
@@ -128,7 +129,7 @@ static tern_status fake_deliver(struct tern_link_watch *watch)
         memcpy(head, &incoming->number, sizeof(incoming->number));
         memset(data, (int)incoming->number, incoming->len);
         behind_up->message(incoming->from, watch->channel, head, incoming->len ? data : NULL, incoming->len);
-        memset(data, 0xee, incoming->len); /* what was to be kept was copied */
+        memset(data, 0xee, incoming->len); /* chaos has copied what it keeps */
     }
     return TERN_OK;
 }
@@ -176,7 +177,7 @@ static const struct tern_link_ops fake_ops = {
     .arrived = fake_arrived,
 };
 
-/* ---- who uses chaos ---- */
+/* ---- the user of chaos ---- */
 
 struct tested {
     const struct tern_link_ops *ops;
@@ -187,7 +188,7 @@ struct tested {
 };
 
 struct op {
-    struct tern_link_op op; /* first: it is handed back */
+    struct tern_link_op op; /* first member: the link passes it back */
     unsigned            done;
     tern_status         status;
 };
@@ -220,7 +221,7 @@ static tern_status up_watch(struct tern_link_watch *watch)
 }
 static const struct tern_link_up up = { .done = up_done, .message = up_message, .watch = up_watch };
 
-/* Deliver what a watch shows; false: none shows anything. */
+/* Deliver the messages that a watch announces. Returns false if there are none. */
 static bool poll_watches(void)
 {
     bool any = false;
@@ -344,7 +345,7 @@ static void equal_seeds_equal_courses(void **state)
     tested_close(&t);
 }
 
-/* A failure behind is reported; no room behind is waited for. */
+/* A failure behind is reported; a lack of room behind is waited for. */
 static void behind_fails_or_is_full(void **state)
 {
     (void)state;
@@ -408,12 +409,13 @@ static void cancelled(void **state)
         t.ops->progress(t.lane);
     assert_true(op.done == 1 && count == 0); /* it never started */
     op.done = 0;
-    t.ops->cancel(t.lane, &op.op); /* one that the link behind has */
+    t.ops->cancel(t.lane, &op.op); /* an operation that the link behind has */
     assert_string_equal(events, "!");
     tested_close(&t);
 }
 
-/* Messages of three senders: each sender's in order, and together in an order that the seed decides. */
+/* Messages of three senders: each sender's arrive in order, and together they arrive in an order that the seed
+ * decides. */
 static void receive(const char *text, size_t n, uint32_t len)
 {
     struct incoming *all = calloc(n, sizeof(*all));
@@ -457,10 +459,10 @@ static void messages(void **state)
     }
     assert_true(orders[0] > 0 && orders[1] > 0 && orders[2] > 0);
     assert_int_equal(in_order, 3000);
-    receive("seed=1,delay=1000000,stall=0", 2000, 4096); /* much more than is kept */
+    receive("seed=1,delay=1000000,stall=0", 2000, 4096); /* much more than chaos holds back */
 }
 
-/* What is still kept when the link is closed is let go. */
+/* Messages that are still held back when the link is closed are released. */
 static void messages_left(void **state)
 {
     struct incoming one[5] = { { 0, 0, 100 }, { 0, 1, 0 }, { 1, 2, 10 }, { 1, 3, 10 }, { 2, 4, 10 } };
@@ -475,7 +477,7 @@ static void messages_left(void **state)
     tested_close(&t);
 }
 
-/* A watch that comes later, from any thread, is for the right one of several. */
+/* A watch that is registered later, from any thread, belongs to the right one of several channels. */
 static void late_watch(void **state)
 {
     struct tern_link_watch late;

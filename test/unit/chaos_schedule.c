@@ -1,8 +1,9 @@
-/* chaos_schedule.c: what chaos decides.
+/* chaos_schedule.c: the decisions of chaos.
  *
- * Promise: equal seeds, ranks and calls give equal decisions, other seeds and ranks other ones; nothing is held back
- * longer than the delay that was asked for, but for what it has to follow; what must follow never goes first, and what
- * may be overtaken is so as often as was asked for; a stall ends; the shares are about those that were asked for.
+ * Promise: equal seeds, ranks and calls give equal decisions, other seeds and ranks other decisions; nothing is held
+ * back longer than the requested delay, except behind an operation that it must follow; an operation that must follow
+ * never goes first, and an operation that may be overtaken is overtaken as often as requested; a stall ends; the shares
+ * are close to the requested ones.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -75,7 +76,7 @@ static void delays_are_bounded(void **state)
         assert_true(tern_chaos_due(&stream, 0, 0) == stream.now);
 }
 
-/* What is held back goes before what must follow it, also when it is overdue. */
+/* A held-back operation goes before the operations that must follow it, also when it is overdue. */
 static void order_that_must_be(void **state)
 {
     struct tern_chaos   chaos = settings("seed=5,delay=10,stall=0,reorder=100");

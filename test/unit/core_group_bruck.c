@@ -1,9 +1,9 @@
-/* core_circle.c: groups by messages, all ranks of a job played by one process.
+/* core_group_bruck.c: groups by messages (Bruck groups), with all ranks of a job played by one process.
  *
- * Promise: nobody leaves a barrier before all have come; everyone then reads what each left for this barrier, whatever
- * the lengths; however the ranks lie on nodes, however short messages are, whatever room there is, and in whatever
- * order messages of different ranks come; word of the next barrier may come early. Bytes that make no sense are refused
- * and never followed. The links between the ranks are queues of this test.
+ * Promise: no rank leaves a barrier before all have arrived; then each rank reads the contribution that every rank made
+ * to this barrier, whatever the lengths, the placement of ranks on nodes, the length of messages, the room in queues,
+ * and the order in which messages of different ranks arrive; messages of the next barrier may arrive early. Malformed
+ * bytes are refused and never followed. The links between the ranks are queues of this test.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,15 +27,15 @@ struct message {
     size_t        len;
 };
 
-/* What rank a has sent to rank b. */
+/* The messages that rank a has sent to rank b. */
 static struct queue {
     struct message message[QUEUE];
     unsigned       first, count;
 } queues[RANKS][RANKS];
 
-static struct message out; /* the one that is open */
+static struct message out; /* the open message */
 static size_t         longest, longest_note;
-static unsigned       room; /* messages that a queue holds; 0: as many as there is place */
+static unsigned       room; /* capacity of a queue in messages; 0: as many as fit */
 static uint64_t       seed;
 
 static uint64_t draw(uint64_t below)
@@ -49,7 +49,7 @@ static uint64_t draw(uint64_t below)
 static bool queue_reaches(const struct tern_link *link, int peer)
 {
     (void)link;
-    return peer == tern_job.boot.rank; /* so that no link has the whole team */
+    return peer == tern_job.boot.rank; /* so that no link reaches the whole team */
 }
 
 static size_t queue_longest(struct tern_link *link, int peer, unsigned channel)
@@ -114,10 +114,10 @@ static struct {
     uint32_t                entered[RANKS]; /* barriers */
     bool                    inside[RANKS];
     unsigned char           note[2][RANKS][TERN_LINK_CONTRIBUTION];
-    size_t                  len[2]; /* of everybody's note; 0: none */
+    size_t                  len[2]; /* length of each rank's contribution; 0: none */
 } job;
 
-/* From now on this process is that rank. */
+/* From now on this process plays that rank. */
 static const struct tern_link_ops *become(uint32_t rank)
 {
     tern_job.boot.rank = (int)rank;
@@ -159,7 +159,7 @@ static struct bruck *circle_of(uint32_t rank)
     return (struct bruck *)job.group[rank];
 }
 
-/* Take the oldest message of a queue. */
+/* Deliver the oldest message of a queue. */
 static void deliver(uint32_t from, uint32_t to)
 {
     struct queue           *q = &queues[from][to];
@@ -178,7 +178,8 @@ static void deliver(uint32_t from, uint32_t to)
     q->count--;
 }
 
-/* Everybody's note for a barrier is the same length, or there is none; what is in it follows from its number. */
+/* Enter a barrier. The contributions of all ranks to a barrier have the same length, or there are none; their contents
+ * follow from the number of the barrier. */
 static void enter(uint32_t rank)
 {
     const struct tern_link_ops *ops = become(rank);
@@ -213,7 +214,7 @@ static void leave(uint32_t rank)
     job.inside[rank] = false;
 }
 
-/* Nobody has come who has not called. */
+/* Check that no rank is reported as arrived that has not entered. */
 static void check_came(uint32_t rank)
 {
     const struct tern_link_ops *ops = become(rank);
@@ -223,7 +224,7 @@ static void check_came(uint32_t rank)
             assert_true(!((int32_t)(job.entered[rank] - job.entered[r]) > 0));
 }
 
-/* A step of somebody, chosen at random. */
+/* Make one step of a rank chosen at random. */
 static void step(uint32_t barriers)
 {
     uint32_t a = (uint32_t)draw(job.ranks), b = (uint32_t)draw(job.ranks);
@@ -254,7 +255,7 @@ static void play(uint32_t ranks, const int32_t *node_of, int nodes, uint32_t bar
     job_make(ranks, node_of, nodes);
     while (!all_done(barriers)) {
         step(barriers);
-        assert_true(++steps < 100000000); /* it does not end */
+        assert_true(++steps < 100000000); /* the job hangs */
     }
     for (uint32_t a = 0; a < ranks; a++)
         for (uint32_t b = 0; b < ranks; b++)
@@ -272,7 +273,7 @@ static void any_nodes(void **state)
         for (uint32_t way = 0; way < 6; way++) {
             int nodes = way == 0 ? (int)ranks : way == 1 ? 1 : 1 + (int)draw(ranks);
 
-            for (uint32_t r = 0; r < ranks; r++) /* each node has a rank; the others lie anywhere */
+            for (uint32_t r = 0; r < ranks; r++) /* each node has a rank; the other ranks are placed anywhere */
                 node_of[r] = r < (uint32_t)nodes ? (int32_t)r : (int32_t)draw((uint64_t)nodes);
             for (uint32_t r = ranks - 1; r > 0 && way > 2; r--) { /* and not in order */
                 uint32_t other = (uint32_t)draw(r + 1);
@@ -288,7 +289,8 @@ static void any_nodes(void **state)
     }
 }
 
-/* One message for each step where there are no notes: the members of a node but one up and down, and the rounds. */
+/* Without contributions there is one message for each step: one up and one down for each member of a node but one, and
+ * the rounds. */
 static void few_messages(void **state)
 {
     static const int32_t node_of[] = { 0, 0, 0, 1, 1, 2, 3, 4, 4 }; /* five nodes: three rounds */
@@ -317,7 +319,7 @@ static void few_messages(void **state)
     job_remove();
 }
 
-/* Members that leave notes of different lengths, or none, are seen for what they are, and nothing is read beyond. */
+/* Members whose contributions differ in length, or are missing, are detected, and nothing is read past the end. */
 static void different_notes(void **state)
 {
     static const int32_t node_of[] = { 0, 0, 1 };
@@ -347,14 +349,14 @@ static void different_notes(void **state)
     }
     for (uint32_t reader = 0; reader < 2; reader++)
         for (uint32_t r = 0; r < 3; r++)
-            for (size_t i = 0; i < len[reader]; i++) { /* as many as the reader left */
+            for (size_t i = 0; i < len[reader]; i++) { /* as many as the reader contributed */
                 const unsigned char *at = become(reader)->contribution(job.group[reader], r);
                 assert_int_equal(at[i], i < len[r] ? r + 1 : 0);
             }
     job_remove();
 }
 
-/* What rank 0, which leads itself, rank 2 and three nodes more, takes from whom. */
+/* The messages that rank 0 accepts from each rank. Rank 0 leads itself and rank 2, and there are three more nodes. */
 static void strangers_are_refused(void **state)
 {
     static const int32_t  node_of[] = { 0, 1, 0, 2, 3 };
@@ -366,7 +368,7 @@ static void strangers_are_refused(void **state)
     job_make(5, node_of, 4);
     become(0);
     assert_null(
-        tern_core_bruck_stream_in(circle_of(0), 1, &head)); /* round 0 is for the node before us: that of rank 4 */
+        tern_core_bruck_stream_in(circle_of(0), 1, &head)); /* round 0 is for the previous node: that of rank 4 */
     assert_non_null(tern_core_bruck_stream_in(circle_of(0), 4, &head));
     head.round = 1;
     assert_non_null(tern_core_bruck_stream_in(circle_of(0), 3, &head));
@@ -390,11 +392,11 @@ static void strangers_are_refused(void **state)
     job_remove();
 }
 
-/* One piece in len bytes of data: whether it is taken. */
+/* Returns whether one fragment in len bytes of data is accepted. */
 static bool takes(const struct core_fragment *piece, size_t len)
 {
     struct core_wire head = { .way = CORE_DIRECTION_ROUND, .barrier = 1, .last = 1 };
-    unsigned char   *data = calloc(1, len); /* so long and no longer, for the sanitizer */
+    unsigned char   *data = calloc(1, len); /* of exactly this length, for the sanitizer */
     bool             taken;
 
     memcpy(data, piece, len < sizeof(*piece) ? len : sizeof(*piece));
@@ -414,7 +416,8 @@ static void bad_pieces_are_refused(void **state)
     become(0);
     assert_true(takes(&(struct core_fragment){ .member = 1, .whole = 8, .at = 0, .len = 8 }, head + 8));
     assert_true(takes(&(struct core_fragment){ .member = 2, .whole = 4096, .at = 4089, .len = 7 }, head + 8));
-    assert_false(takes(&(struct core_fragment){ .member = 0, .whole = 8, .at = 0, .len = 8 }, head + 8)); /* our own */
+    assert_false(
+        takes(&(struct core_fragment){ .member = 0, .whole = 8, .at = 0, .len = 8 }, head + 8)); /* this rank's own */
     assert_false(takes(&(struct core_fragment){ .member = 3, .whole = 8, .at = 0, .len = 8 }, head + 8));
     assert_false(takes(&(struct core_fragment){ .member = UINT32_MAX, .whole = 8, .at = 0, .len = 8 }, head + 8));
     assert_false(takes(&(struct core_fragment){ .member = 1, .whole = 4097, .at = 4090, .len = 7 }, head + 8));
@@ -423,13 +426,14 @@ static void bad_pieces_are_refused(void **state)
     assert_false(takes(&(struct core_fragment){ .member = 1, .whole = 8, .at = 0, .len = 0 }, head));
     assert_false(takes(&(struct core_fragment){ .member = 1, .whole = 16, .at = 0, .len = 9 }, head + 8));
     assert_false(
-        takes(&(struct core_fragment){ .member = 1, .whole = 8, .at = 0, .len = 7 }, head + 7)); /* not filled up */
+        takes(&(struct core_fragment){ .member = 1, .whole = 8, .at = 0, .len = 7 }, head + 7)); /* incomplete */
     for (size_t len = 1; len < head; len++)
         assert_false(takes(&(struct core_fragment){ .member = 1, .whole = 8, .at = 0, .len = 8 }, len));
     job_remove();
 }
 
-/* Data of which every part may be anything, mostly near what is right. The sanitizer sees a byte too far. */
+/* Data in which every field may have any value, mostly close to valid ones. The sanitizer sees an access past the
+ * end. */
 static void random_bytes(void **state)
 {
     static const int32_t node_of[] = { 0, 1, 2 };
@@ -463,7 +467,7 @@ static void random_bytes(void **state)
             refused++;
         free(data);
     }
-    assert_true(taken > 1000 && refused > 1000); /* it tried both */
+    assert_true(taken > 1000 && refused > 1000); /* both happened */
     job_remove();
 }
 

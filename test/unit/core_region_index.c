@@ -1,7 +1,7 @@
-/* core_index.c: the table that finds a region by address.
+/* core_region_index.c: the table that finds a region by address.
  *
- * Promise: among regions that overlap, nest, touch, begin at the same address or end at the end of memory, one that
- * holds the address is found whenever there is one; what a context remembers never outlives a change.
+ * Promise: among regions that overlap, nest, touch, begin at the same address or end at the end of memory, a region
+ * that contains the address is found whenever there is one; the cache of a context never outlives a change.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,7 +39,7 @@ static void set(int i, int rank, uint64_t addr, uint64_t size)
     part[i][rank].size = size;
 }
 
-/* What a search by hand says. */
+/* The result of a linear search. */
 static bool holds(const struct tern_region *r, int rank, uint64_t addr)
 {
     return addr - r->part[rank].addr < r->part[rank].size;
@@ -110,13 +110,13 @@ static void nests_and_neighbours(void **state)
     struct tern_ctx       ctx = { 0 };
 
     (void)state;
-    set(0, 1, 100, 900); /* holds all that follow */
+    set(0, 1, 100, 900); /* contains all that follow */
     set(1, 1, 150, 50);
     set(2, 1, 150, 10); /* begins where another does */
     set(3, 1, 200, 50); /* touches it */
     set(4, 1, 400, 1);
     set(5, 1, UINT64_MAX - 100, 100); /* up to the end of memory */
-    set(6, 1, 100, 0);                /* none */
+    set(6, 1, 100, 0);                /* empty */
     set(7, 0, 300, 10);               /* another rank's */
     publish(8);
     for (int rank = 0; rank < RANKS; rank++) {
@@ -127,7 +127,7 @@ static void nests_and_neighbours(void **state)
     }
 }
 
-/* The case that a search of the nearest beginning alone gets wrong. */
+/* A long region under many short ones: a search that checks only the nearest beginning gets this case wrong. */
 static void a_long_one_under_many_short_ones(void **state)
 {
     struct tern_ctx ctx = { 0 };

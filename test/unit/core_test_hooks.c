@@ -1,6 +1,6 @@
-/* core_testing.c: the option TERN_TEST.
+/* core_test_hooks.c: the option TERN_TEST.
  *
- * Promise: a list takes effect as a whole; a word that is not known is an error that names it.
+ * Promise: a list takes effect as a whole; an unknown word is an error that names the word.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,9 +1,9 @@
-/* core_wait.c: the ladder that every wait climbs: spin, yield, sleep.
+/* core_wait.c: the stages of every wait: spin, yield, sleep.
  *
- * Promise: a wait returns what its poll returned, at once; it looks before it gives up, however old the deadline; what
- * it waits for is in the error's text; a sleeper is woken by a ring and needs no other help; a wait that lasts longer
- * than TERN_STALL_REPORT says so. A wait in whose last look a consumer was asked for a wake, by this thread or another
- * one, does not sleep before it has looked once more.
+ * Promise: a wait returns the result of its poll at once; it polls before it gives up, however old the deadline; the
+ * error text names what the wait was for; a ring of the bell wakes a sleeper, which needs no other help; a wait that
+ * lasts longer than TERN_STALL_REPORT prints a report. If this or another thread has asked a consumer for a wake-up
+ * during the last poll, the wait polls once more before it sleeps.
  */
 #define _GNU_SOURCE 1
 #include <pthread.h>
@@ -27,7 +27,7 @@
 #include "core/wait.h"
 #include "said_test.h"
 
-/* What a test's poll does: PENDING until it has been asked often enough, or until the flag is set. */
+/* The poll of a test: it returns PENDING until it has been called often enough, or until the flag is set. */
 struct question {
     unsigned     asked, enough; /* enough 0: never */
     tern_status  answer;
@@ -55,7 +55,7 @@ static tern_status wait_for(struct question *q, tern_deadline deadline)
     return tern_core_wait(&wait);
 }
 
-/* A job of one rank, as far as waits know it. */
+/* Make a job of one rank, as far as waits use it. */
 static int job_make(void **state)
 {
     char *none[] = { NULL };
@@ -76,7 +76,7 @@ static int job_remove(void **state)
     return 0;
 }
 
-/* The ladder: only spins; a few yields; sleeps at once; as a crowded job. */
+/* The stages: only spins; a few yields; sleeps at once; as in an oversubscribed job. */
 static const struct {
     int64_t spin_ns;
     int     yields;
@@ -97,7 +97,7 @@ static void answers_are_returned(void **state)
         for (size_t k = 0; k < sizeof(counts) / sizeof(counts[0]); k++) {
             struct question q = { .enough = counts[k], .answer = answers[i] };
             assert_int_equal(wait_for(&q, TERN_FOREVER), answers[i]);
-            assert_int_equal(q.asked, counts[k]); /* not once more: the answer may be gone */
+            assert_int_equal(q.asked, counts[k]); /* not once more: the result may be gone */
         }
     }
 }
@@ -119,7 +119,7 @@ static void it_looks_before_it_gives_up(void **state)
             assert_int_equal(wait_for(&q, old[i]), TERN_ERR_TIMEOUT);
             assert_true(q.asked >= 1);
             assert_non_null(strstr(tern_base_detail(), "the answer to everything"));
-            assert_true(tern_base_now() - start < 5000000000ll); /* did not wait for something */
+            assert_true(tern_base_now() - start < 5000000000ll); /* it did not wait */
         }
     }
 }
@@ -142,14 +142,14 @@ static void *set_and_ring(void *arg)
     struct question  *q = arg;
     struct tern_slot *slot = tern_core_job_slot(0);
 
-    while (atomic_load(&slot->sleepers) == 0) /* it sleeps, or is about to */
+    while (atomic_load(&slot->sleepers) == 0) /* the thread sleeps, or is about to */
         usleep(100);
     atomic_store(&q->flag, true);
     tern_boot_bell_ring(&slot->bell, &slot->sleepers);
     return NULL;
 }
 
-/* Many times, so that every moment between the last look and the sleep is met. A lost ring would cost the length of the
+/* Many times, so that the ring hits every moment between the last poll and the sleep. A lost ring would cost the
  * longest sleep each time. */
 static void a_ring_wakes(void **state)
 {
@@ -170,23 +170,23 @@ static void a_ring_wakes(void **state)
     assert_true(tern_base_now() - start < 300 * 100000000ll);
 }
 
-/* A queue, whose consumer takes the oldest message in the moment in which the producer looks for the last time before
- * it sleeps: the consumer has read that nobody waits, and what it has consumed is seen a little later. The producer
- * waits for room in a ring or among cells, or until what its messages carry is in its place. */
+/* A queue whose consumer takes the oldest message at the moment of the producer's last poll before it sleeps: the
+ * consumer has read that no producer waits, and its progress becomes visible a little later. The producer waits for
+ * room in a ring or in a notification queue, or until the inline payload of its messages is in place. */
 enum wish { ROOM_IN_RING, ROOM_FOR_CELL, IN_PLACE, WISHES };
 
 #define NEAR TERN_NQ_MIN_CELLS
 
 struct queue {
     enum wish                 wish;
-    bool                      shared; /* another thread asks the consumer, too late, before this one looks */
+    bool                      shared; /* another thread asks the consumer, too late, before this thread polls */
     struct tern_ring_producer ring_out;
     struct tern_ring_consumer ring_in;
     struct tern_nq_producer   cells_out;
     struct tern_nq_consumer   cells_in;
     struct tern_nq_payload    load[NEAR];
     unsigned                  kind;  /* of the message that the consumer is taking */
-    uint64_t                  place; /* of what it carries */
+    uint64_t                  place; /* of the inline payload */
     bool                      consumed;
 };
 
@@ -214,14 +214,15 @@ static void queue_make(struct queue *q, enum wish wish, bool shared)
     if (wish == IN_PLACE) {
         assert_true(tern_base_nq_push_inline(&q->cells_out, words, &q->place, words, sizeof(words[0])));
         assert_int_equal(tern_base_nq_peek(&q->cells_in, &head, &q->kind), 1);
-        assert_int_equal(tern_base_nq_claim_payload(&q->cells_in, q->kind), TERN_NQ_COPY); /* the consumer is at it */
+        assert_int_equal(tern_base_nq_claim_payload(&q->cells_in, q->kind),
+                         TERN_NQ_COPY); /* the consumer has claimed it */
         return;
     }
     while (tern_base_nq_reserve(&q->cells_out, &place))
         tern_base_nq_publish(&place, 0);
 }
 
-/* The consumer asks whether to wake the producer. */
+/* The consumer checks whether it must wake the producer. */
 static bool queue_is_wanted(struct queue *q)
 {
     return q->wish == ROOM_IN_RING ? tern_base_ring_producer_waits(&q->ring_in)
@@ -233,7 +234,7 @@ static void queue_consume(struct queue *q)
     if (q->wish == ROOM_IN_RING) {
         tern_base_ring_consume(&q->ring_in, 0);
     } else {
-        q->place = 7; /* where the message carries it to */
+        q->place = 7; /* the destination of the inline payload */
         tern_base_nq_consume(&q->cells_in, q->kind);
     }
     q->consumed = true;
@@ -258,7 +259,7 @@ static tern_status look_at_queue(void *arg)
     bool          last = atomic_load(&tern_core_job_slot(0)->sleepers) > 0 && !q->consumed;
 
     if (last)
-        (void)queue_is_wanted(q); /* it has told of what it consumed before */
+        (void)queue_is_wanted(q); /* the consumer has announced its earlier progress */
     if (last && q->shared)
         tern_base_wake_request(q->wish == ROOM_IN_RING ? &q->ring_in.ring->producer_waits
                                                        : &q->cells_in.shared->producer_waits);
@@ -284,7 +285,7 @@ static void who_asks_too_late_looks_again(void **state)
             struct queue     q;
             struct tern_wait wait = { .poll = look_at_queue, .describe = say, .arg = &q, .deadline = TERN_FOREVER };
 
-            if (tern_job.spin_ns > 1000000 ||                    /* it does not sleep */
+            if (tern_job.spin_ns > 1000000 ||                    /* the wait does not sleep */
                 (i / 2 == IN_PLACE && !tern_base_nq_register())) /* the kernel has no such barrier */
                 continue;
             queue_make(&q, (enum wish)(i / 2), i % 2);

@@ -1,8 +1,8 @@
-/* fence_test.h: both sides of a queue of the shm link in one process, whose consumer's fences can be seen; for
- * shm_fence_*.c, which say by FENCE_FILE which file of the link they test.
+/* fence_test.h: both sides of a queue of the shm link in one process, in which the fences of the consumer are visible;
+ * for shm_fence_*.c, which name the file of the link under test with FENCE_FILE.
  *
  * The file under test is included with a fence that calls a function here. The function plays the producer of the
- * queue: in that moment it asks for a wake, as a producer that has just found no room.
+ * queue: at that moment it asks for a wake-up, like a producer that has just found no room.
  */
 #ifndef TERN_FENCE_TEST_H
 #define TERN_FENCE_TEST_H
@@ -33,16 +33,16 @@ static const uint64_t fence_words[3] = { 7, 8, 9 }; /* of every message */
 
 static struct fence_scene {
     struct tern_boot        boot[2];
-    struct tern_link       *link[2]; /* rank 0 consumes what rank 1 sends */
+    struct tern_link       *link[2]; /* rank 0 consumes the messages of rank 1 */
     struct tern_link_watch *watch[16];
     unsigned                watches;
     struct tern_link_watch *queue; /* of rank 0 */
-    _Atomic uint64_t       *done;  /* what rank 0 has consumed, as rank 1 sees it */
+    _Atomic uint64_t       *done;  /* the progress of rank 0, as rank 1 sees it */
     _Atomic uint32_t       *wanted;
-    bool                    armed;    /* fences are looked at */
-    uint64_t                before;   /* what was done when that began */
-    unsigned                fences;   /* since then */
-    bool                    consumed; /* at the first of them the message had been consumed */
+    bool                    armed;    /* fences are observed */
+    uint64_t                before;   /* the progress when the observation began */
+    unsigned                fences;   /* number of fences since then */
+    bool                    consumed; /* at the first fence the message had been consumed */
 } fence;
 
 static void fence_passed(void)
@@ -53,7 +53,7 @@ static void fence_passed(void)
     tern_base_wake_request(fence.wanted);
 }
 
-/* ---- what the link tells ---- */
+/* ---- the callbacks of the link ---- */
 
 static tern_status fence_watch(struct tern_link_watch *watch)
 {
@@ -109,7 +109,7 @@ static struct tern_link_watch *fence_find(unsigned channel)
     return NULL;
 }
 
-/* Rank 0 knows rank 1, by a first message on the channel. barriers: rank 1 has one run before it sleeps. */
+/* Rank 0 learns of rank 1 by a first message on the channel. barriers: rank 1 runs a barrier before it sleeps. */
 static void fence_open(unsigned channel, bool barriers)
 {
     struct tern_boot *boot = fence.boot;
@@ -123,7 +123,7 @@ static void fence_open(unsigned channel, bool barriers)
     }
     atomic_store(&fence_slot()->uses_membarrier, barriers);
     fence_send(channel);
-    for (unsigned i = 0; i < fence.watches; i++) /* news tell of a sender that is not known yet */
+    for (unsigned i = 0; i < fence.watches; i++) /* the watch of new senders announces an unknown sender */
         if (fence.watch[i]->link == fence.link[0] && tern_link_watch_ready(fence.watch[i]))
             assert_int_equal(fence.watch[i]->deliver(fence.watch[i]), TERN_OK);
     assert_non_null(fence.queue = fence_find(channel));
@@ -156,7 +156,8 @@ static bool fence_consume(unsigned channel, void (*consume)(void))
     return atomic_load(&fence_slot()->bell) != bell;
 }
 
-/* Rank 1 runs no barrier: it asks when rank 0 has consumed, and has not looked yet whether it is asked. */
+/* Rank 1 runs no barrier: it asks for a wake-up after rank 0 has consumed, and before rank 0 has checked for
+ * requests. */
 static void fence_expected(unsigned channel, void (*consume)(void))
 {
     assert_true(fence_consume(channel, consume));
@@ -164,7 +165,7 @@ static void fence_expected(unsigned channel, void (*consume)(void))
     assert_int_equal(atomic_load(fence.wanted), 0);
 }
 
-/* Rank 1 runs a barrier, which stands for the fence: there is none. It is woken all the same. */
+/* Rank 1 runs a barrier, which replaces the fence: rank 0 runs no fence, and still wakes rank 1. */
 static void fence_spared(unsigned channel, void (*consume)(void))
 {
     assert_false(fence_consume(channel, consume));

@@ -1,9 +1,10 @@
-/* ofi_pulls.c: the lists of messages whose data are to be fetched over the network.
+/* ofi_fetches.c: the lists of messages whose data must be fetched over the network.
  *
- * Promise: a fetch that the provider refuses is tried again until the provider takes it; one that fails is not tried
- * again, and waits for the launcher's word on its sender. Each message is on one list at a time, or on none while it is
- * fetched, in whatever order fetches are refused, fail and begin. A sender whose fetches are refused does not hold up
- * those of others. The file under test is included, because the lists are its own; the provider is a function here.
+ * Promise: a fetch that the provider refuses is retried until the provider accepts it; a failed fetch is not retried,
+ * and waits for the launcher to report the fate of its sender. Each message is on one list at a time, or on none while
+ * it is being fetched, in whatever order fetches are refused, fail and begin. A sender whose fetches are refused does
+ * not hold up the fetches of others. The file under test is included, because the lists are private; the provider is a
+ * function of this test.
  */
 /* clang-format off: the file under test comes before cmocka.h, which takes one of its names */
 #include "link/ofi/msg_recv.c"
@@ -30,7 +31,7 @@ static struct scene {
     enum state         state[MOST]; /* as the provider knows it */
     unsigned           letters;
     unsigned           reads;
-    ssize_t (*answer)(unsigned number); /* of the provider, to the fetch of the letter of this number */
+    ssize_t (*answer)(unsigned number); /* the provider's answer to the fetch of the message with this number */
 } s;
 
 /* ---- the provider ---- */
@@ -45,7 +46,7 @@ static ssize_t answer_read(struct fid_ep *ep, void *buf, size_t len, void *desc,
     while (number < s.letters && (void *)s.letter[number] != context)
         number++;
     assert_true(number < s.letters);
-    assert_int_equal(s.state[number], WAITS); /* otherwise the message is fetched again, or after all */
+    assert_int_equal(s.state[number], WAITS); /* otherwise the message is fetched twice, or after it failed */
     assert_true(len == LEN && buf == s.letter[number]->bytes + OFI_WIRE_HEAD && from == s.letter[number]->from->addr);
     s.reads++;
     rc = s.answer(number);
@@ -97,7 +98,7 @@ static unsigned length(const struct ofi_rx_msg *letter)
 
     for (; letter && n <= MOST; letter = letter->next_fetch)
         n++;
-    assert_true(n <= MOST); /* no circle */
+    assert_true(n <= MOST); /* the list is not circular */
     return n;
 }
 
@@ -108,8 +109,8 @@ static bool has(const struct ofi_rx_msg *list, const struct ofi_rx_msg *letter)
     return list != NULL;
 }
 
-/* Every message is where it has to be. The launcher has said nothing of the senders of those that have failed so far,
- * and has all time to do so. */
+/* Check that every message is on the right list. The launcher has not reported the fate of the senders whose fetches
+ * have failed so far, and has unlimited time to do so. */
 static void check(void)
 {
     unsigned count[3] = { 0 };
@@ -127,7 +128,7 @@ static void check(void)
     assert_int_equal(s.ofi.msg.damage, TERN_OK);
 }
 
-/* A message has come whose data are to be fetched. */
+/* A message arrives whose data must be fetched. */
 static void come(int from)
 {
     struct ofi_rx_msg *letter = letter_new(&s.ofi.msg, LEN);
@@ -163,14 +164,14 @@ static void answer_all(ssize_t answer)
         answers[i] = answer;
 }
 
-/* The first of several that wait fails: those behind it are still there, and it is not fetched again. */
+/* The first of several waiting fetches fails: those behind it stay on the list, and it is not fetched again. */
 static void one_fails_that_was_refused(void **state)
 {
     (void)state;
     answer_all(-FI_EAGAIN);
     for (int i = 0; i < 4; i++)
         come(1);
-    assert_int_equal(s.reads, 1); /* nobody overtakes one that was refused */
+    assert_int_equal(s.reads, 1); /* no fetch overtakes a refused one */
     answers[0] = -FI_EIO;
     pump();
     assert_true(s.state[0] == FAILED && s.state[1] == WAITS);
@@ -197,7 +198,7 @@ static void a_sender_holds_up_itself_only(void **state)
     assert_null(s.ofi.msg.fetches);
 }
 
-/* The launcher tells of the sender's death, or its time to do so has passed. */
+/* The launcher reports the sender's death, or the time limit for the report has passed. */
 static void failed_fetches_are_judged(void **state)
 {
     (void)state;
@@ -217,7 +218,7 @@ static void failed_fetches_are_judged(void **state)
     assert_non_null(strstr(s.ofi.msg.why, "from rank 2: it broke"));
 }
 
-/* What a dead sender left is not fetched, and is on no list. */
+/* Data of a dead sender is not fetched, and the message is on no list. */
 static void the_dead_are_not_waited_for(void **state)
 {
     (void)state;

@@ -1,8 +1,7 @@
-/* ofi_wire.c: messages of the link between nodes survive the way to bytes and back, and no bytes that anyone sends do
- * harm.
+/* ofi_wire.c: messages of the network link survive encoding and decoding, and no received bytes do harm.
  *
- * Promise: reading answers every sequence of bytes with yes or no and touches none behind the end; it says no to kinds
- * and lengths that are none; a token is the same for all who know the job's number, and another for each pair of ranks,
+ * Promise: decoding accepts or refuses every sequence of bytes and touches none past the end; it refuses invalid kinds
+ * and lengths; a token is the same for all processes that know the job's number, and differs for each pair of ranks,
  * each direction and each job.
  */
 #include <setjmp.h>
@@ -16,7 +15,7 @@
 
 #include "link/ofi/wire.h"
 
-/* A copy of exactly the bytes, so that a sanitizer sees every byte too far. */
+/* Decode a copy of exactly these bytes, so that a sanitizer sees an access past the end. */
 static bool read_exactly(const void *bytes, size_t len, struct ofi_decoded *mail)
 {
     unsigned char *copy = malloc(len > 0 ? len : 1);
@@ -111,8 +110,8 @@ static void control_comes_back(void **state)
     }
 }
 
-/* Promise: the note of a put survives the way through completion data of any width, or is refused; whatever data come,
- * those that are taken name a rank of the job and a region. */
+/* Promise: the notification of a put survives completion data of any width, or is refused; completion data that is
+ * accepted always names a rank of the job and a region. */
 static void notes_of_puts_come_back(void **state)
 {
     static const uint32_t ranks[] = { 1, 2, 3, 256, 257, 65536 };
@@ -141,7 +140,7 @@ static void notes_of_puts_come_back(void **state)
         assert_int_equal(back.bytes, w.bytes);
     }
     assert_true(packed > 10000);
-    /* What fits, by the numbers in wire.h. */
+    /* The values that fit, by the limits in wire.h. */
     assert_true(tern_ofi_wire_pack(2, 64, &(struct ofi_put_notify){ 1, 0xffffff, 9, 1 << 20 }, &data));
     assert_true(tern_ofi_wire_pack(2, 32, &(struct ofi_put_notify){ 1, 15, 9, 255 }, &data));
     assert_false(tern_ofi_wire_pack(2, 32, &(struct ofi_put_notify){ 1, 1u << 31, 9, 255 }, &data));
@@ -168,7 +167,7 @@ static void errands_come_back(void **state)
         assert_false(read_exactly(bytes, OFI_WIRE_RPC + len + 1, &mail));
         if (len > 0)
             assert_false(read_exactly(bytes, OFI_WIRE_RPC + len - 1, &mail));
-        write_header(bytes, OFI_FETCH_RPC, 9, 3, 4); /* the request is elsewhere */
+        write_header(bytes, OFI_FETCH_RPC, 9, 3, 4); /* the request must be fetched */
         assert_int_equal(read_exactly(bytes, OFI_WIRE_RPC, &mail), len > 0);
         assert_false(read_exactly(bytes, OFI_WIRE_RPC + 1, &mail));
     }
@@ -187,7 +186,7 @@ static void answers_come_back(void **state)
     for (uint32_t len = 0; len <= OFI_WIRE_INLINE_MAX; len += len < 70 ? 1 : 997) {
         answer.len = len;
         memcpy(bytes + sizeof(struct ofi_header), &answer, sizeof(answer));
-        assert_true(read_exactly(bytes, OFI_WIRE_RPC_RESPONSE + len, &mail)); /* along with it, */
+        assert_true(read_exactly(bytes, OFI_WIRE_RPC_RESPONSE + len, &mail)); /* inline, */
         assert_true(mail.len == len && mail.rpc_response.len == len && mail.rpc_response.status == -8);
         assert_true(read_exactly(bytes, OFI_WIRE_RPC_RESPONSE, &mail)); /* or written elsewhere */
         assert_true(mail.len == 0 && mail.rpc_response.len == len);
@@ -216,7 +215,7 @@ static void too_long_or_unknown(void **state)
     }
 }
 
-/* Random bytes, half of them with a kind that is one. */
+/* Random bytes, half of them with a valid kind. */
 static void noise(void **state)
 {
     unsigned char      bytes[256];

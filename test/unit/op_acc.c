@@ -1,8 +1,8 @@
-/* op_acc.c: requests of accumulates and mutexes at their target, and the arithmetic.
+/* op_acc.c: accumulate and mutex requests at their target, and the arithmetic.
  *
- * Promise: summands are added where the description says, times the scale, and the old values come back where they are
- * wanted; elements that are cut or out of line, and whatever else makes no sense, are refused, and nothing outside the
- * memory is touched, whatever the bytes are. A complex factor of 1 leaves infinities alone.
+ * Promise: the target adds the summands where the description says, times the scale, and returns the old values if they
+ * are wanted; elements that are cut or misaligned, and other malformed requests, are refused, and nothing outside the
+ * memory is touched, whatever the bytes are. A complex factor of 1 preserves infinities.
  */
 #include <complex.h>
 #include <math.h>
@@ -23,7 +23,7 @@
 
 #define BYTES 4096u
 
-static unsigned char *memory; /* [BYTES] exactly, so that a sanitizer sees every byte too far */
+static unsigned char *memory; /* [BYTES] exactly, so that a sanitizer sees an access past the end */
 
 static int open_memory(void **state)
 {
@@ -57,7 +57,7 @@ static tern_status serve(const unsigned char *request, size_t len, unsigned char
     return st;
 }
 
-/* A request for two doubles, one piece each; returns its length. */
+/* Write a request for two doubles, one extent each. Returns its length. */
 static size_t two_doubles(unsigned char *bytes, double scale, bool fetch, uint64_t second)
 {
     const struct wire_request w = { .verb = WIRE_PUT, .kind = TERN_LAYOUT_VECTOR, .count = 2, .len = 16 };
@@ -94,7 +94,7 @@ static void adds(void **state)
     assert_true(old[0] == 7 && old[1] == 14 && numbers[1] == 10 && numbers[4] == 19);
 }
 
-/* Promise: what is added for a peer is rounded to nearest, whatever the mode of the thread that adds, and that thread
+/* Promise: an addition for a peer rounds to nearest, whatever the rounding mode of the adding thread, and that thread
  * keeps its mode. */
 static void rounds_to_nearest(void **state)
 {
@@ -138,7 +138,7 @@ static void refuses(void **state)
         assert_int_equal(serve(bytes, n, answer, sizeof(answer), &answered), TERN_ERR_LINK);
 }
 
-/* Random changes of good requests: an answer, and no harm. */
+/* Random changes of valid requests: each gets a response and does no harm. */
 static void damaged(void **state)
 {
     uint64_t seed = 5;
@@ -188,7 +188,7 @@ static void mutex_steps(void **state)
     w.step = TERN_MUTEX_RELEASE;
     assert_int_equal(serve((unsigned char *)&w, sizeof(w), (unsigned char *)&a, sizeof(a), &answered), TERN_OK);
     assert_int_equal(a.state, TERN_QLOCK_NOT_OWNER);
-    memset(memory, 0, BYTES); /* free, and asked for by one that is dead when its question is read */
+    memset(memory, 0, BYTES); /* free, and requested by a rank that is dead when its request is read */
     w.step = TERN_MUTEX_ACQUIRE;
     w.name = tern_base_qlock_id(3, 0);
     tern_job.lost[3] = true;
@@ -217,7 +217,8 @@ static void ones(void **state)
     assert_true(from[0] == INFINITY && from[1] == 5);
 }
 
-/* Loops for wide vectors give the same bits as those for any machine, for every length, wherever the summands lie. */
+/* The loops for wide vectors give the same bits as the portable loops, for every length and alignment of the
+ * summands. */
 static void wide(void **state)
 {
     const double  factor[2] = { 1.1, -0.7 };

@@ -1,8 +1,8 @@
-/* op_apply.c: atomic operations at the target of an errand.
+/* op_atomic_exec.c: atomic operations at the target of an RPC.
  *
- * Promise: a request does its operation on the value that it names, and answers with what was there; one that names no
- * operation of its type, or a value that is not in the memory, not aligned or not there, is refused; and whatever the
- * bytes are, nothing but an aligned value of the memory changes.
+ * Promise: a request performs its operation on the value that it names, and returns the old value; a request that names
+ * an invalid operation for its type, or a value that is outside the memory, misaligned or missing, is refused; whatever
+ * the bytes are, nothing but an aligned value of the memory changes.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,13 +21,13 @@
 
 #define BYTES 256u
 
-static unsigned char *memory; /* [BYTES] exactly, so that a sanitizer sees every byte too far */
+static unsigned char *memory; /* [BYTES] exactly, so that a sanitizer sees an access past the end */
 
 static int open_memory(void **state)
 {
     (void)state;
     memory = calloc(1, BYTES);
-    serve_world_open(); /* who serves an operation wakes the rank's own sleepers */
+    serve_world_open(); /* serving an operation wakes the rank's own sleepers */
     return memory ? 0 : -1;
 }
 
@@ -68,7 +68,7 @@ static void answers(void **state)
     assert_int_equal(serve(&w, sizeof(w), (unsigned char *)&was, 8, &answered), TERN_OK);
     assert_true(answered == 8 && was == 5);
     w.op = TERN_ATOMIC_ADD;
-    assert_int_equal(serve(&w, sizeof(w), NULL, 0, &answered), TERN_OK); /* nobody wants to know */
+    assert_int_equal(serve(&w, sizeof(w), NULL, 0, &answered), TERN_OK); /* the initiator does not want the old value */
     assert_true(answered == 0);
     memcpy(&now, memory + 16, 8);
     assert_true(now == 15);

@@ -62,7 +62,7 @@ static void compare(const struct box *b)
 }
 
 /* Lay the dimensions of one side out in memory, in a random order, with random gaps, some of them backwards. Returns
- * the bytes that it takes, and where the first run begins. */
+ * the number of bytes that the side takes, and the position of the first run. */
 static uint64_t lay_out(const struct box *b, int64_t *stride[MOST_DIMS], uint64_t *seed, size_t *first)
 {
     unsigned order[MOST_DIMS];
@@ -110,7 +110,7 @@ static bool draw(struct box *b, uint64_t *seed)
         return false;
     b->to += job_random(seed) % (BYTES - to_bytes + 1);
     b->from += job_random(seed) % (BYTES - from_bytes + 1);
-    if (b->dims > 0 && job_random(seed) % 16 == 0) { /* the same source again and again */
+    if (b->dims > 0 && job_random(seed) % 16 == 0) { /* the same source repeatedly */
         struct tern_copy_dim *d = &b->dim[job_random(seed) % b->dims];
 
         if (d->from < 0)
@@ -138,7 +138,7 @@ static void random_boxes(void **state)
             compare(&b);
 }
 
-/* Rows so long and sparse that they are fetched beforehand, in both directions. */
+/* Rows so long and sparse that they are prefetched, in both directions. */
 static void long_rows(void **state)
 {
     uint64_t seed = 31;

@@ -1,9 +1,9 @@
-/* op_beside.c: how the thread beside the program goes to sleep on the rank's bell.
+/* op_helper.c: how the helper thread goes to sleep on the rank's bell.
  *
- * Promise: the thread sleeps when its last look has found nothing to do. It does not sleep when a consumer was asked
- * for a wake since it announced its sleep (base/wake_request.h), or something was delivered: it looks again instead.
- * The file under test is included, so that its sleeps can be counted, and what happens in its last look is known.
- * */
+ * Promise: the thread sleeps when its last poll has found nothing to do. It does not sleep if a consumer was asked for
+ * a wake-up after the thread announced its sleep (base/wake_request.h), or if a message was delivered: it polls again
+ * instead. The file under test is included, so that the test can count its sleeps and control its last poll.
+ */
 /* clang-format off: the file under test is read with another work, and another sleep */
 #define tern_boot_bell_wait count_sleep
 #define tern_op_engine_progress play_work
@@ -26,9 +26,9 @@
 
 enum event { NO_EVENT, ASKED, FOUND_ASKED, DELIVERED, EVENTS };
 
-static _Atomic uint32_t   word; /* by which a consumer is asked */
+static _Atomic uint32_t   word; /* the word by which a consumer is asked */
 static struct tern_engine engine;
-static enum event         event; /* of the last look */
+static enum event         event; /* of the last poll */
 static unsigned           looks, sleeps;
 
 void count_sleep(_Atomic uint32_t *bell, uint32_t seen, int64_t ns)
@@ -78,7 +78,7 @@ static void it_sleeps_unless_it_has_to_look_again(void **state)
     (void)state;
     for (unsigned i = 0; i < EVENTS; i++) {
         event = (enum event)i;
-        atomic_store(&word, event == FOUND_ASKED); /* it was asked before the sleep was announced */
+        atomic_store(&word, event == FOUND_ASKED); /* the word was set before the sleep was announced */
         looks = sleeps = 0;
         sleep_for_news();
         assert_int_equal(looks, 1);
@@ -87,7 +87,7 @@ static void it_sleeps_unless_it_has_to_look_again(void **state)
     }
 }
 
-/* Another thread was setting the word when this one announced its sleep, and has done so since. */
+/* Another thread was setting the word when this one announced its sleep, and has completed that since. */
 static void it_knows_of_other_threads(void **state)
 {
     (void)state;

@@ -1,9 +1,9 @@
-/* op_side.c: sides as streams, against a naive list of their bytes.
+/* op_layout.c: layouts as byte streams, against a naive list of their bytes.
  *
  * timeout: 300
  *
  * Promise: however a stream is cut, packing it gives its bytes in order, unpacking puts them where they belong and
- * changes no others, and its runs are the same bytes. What came from outside and makes no sense is refused.
+ * changes no others, and its runs cover the same bytes. A malformed description from a peer is refused.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,7 +24,7 @@
 #define ENTRIES 64
 
 static unsigned char memory[BYTES], before[BYTES], stream[MOST];
-static uint32_t      place[MOST]; /* where each byte of the stream is */
+static uint32_t      place[MOST]; /* the position of each byte of the stream */
 
 struct sample {
     struct tern_layout        side;
@@ -63,7 +63,7 @@ static void list_bytes(const struct tern_layout *side)
     assert_true(count == side->total);
 }
 
-/* Dimensions one inside the other, so that nothing overlaps; some backwards, some the other way round. */
+/* Nested dimensions, so that nothing overlaps; some run backwards, some are in reverse order. */
 static void draw_strided(struct sample *s, uint64_t *seed)
 {
     uint64_t bytes = 1 + job_random(seed) % 20, span = bytes;
@@ -95,7 +95,7 @@ static void draw_strided(struct sample *s, uint64_t *seed)
     }
 }
 
-/* Pieces in any order, that do not overlap: each in its own slot. */
+/* Extents in any order that do not overlap: each in its own slot. */
 static void draw_listed(struct sample *s, uint64_t *seed, enum tern_layout_kind kind)
 {
     uint64_t slot = BYTES / ENTRIES, len = job_random(seed) % (MOST / ENTRIES);
@@ -187,7 +187,7 @@ static void streams_are_their_bytes(void **state)
     }
 }
 
-/* The two sides of an optimised stride, each folded for itself, go through the same pairs. */
+/* The two sides of an optimised stride, each folded by itself, produce the same pairs. */
 static void both_sides_go_together(void **state)
 {
     uint64_t seed = 77;
@@ -266,7 +266,7 @@ static void nonsense_is_refused(void **state)
         assert_false(tern_op_layout_pack(&side, &m, &mark, 8, stream));
         mark = (struct tern_cursor){ 0, 0, 0 };
         assert_false(tern_op_layout_unpack(&side, &m, &mark, 16, stream));
-        side.count = 1; /* fewer bytes than are asked for */
+        side.count = 1; /* fewer bytes than requested */
         mark = (struct tern_cursor){ 0, 0, 0 };
         assert_false(tern_op_layout_pack(&side, &m, &mark, 9, stream));
     }

@@ -1,8 +1,8 @@
 /* op_match.c: matching against two plain lists.
  *
- * Promise: what comes goes to the oldest posted request that takes it, and a request takes the oldest that has come,
- * for every mixture of wildcards, bits of tags, posts, withdrawals and scopes that go; nothing is lost, nothing is
- * found twice, and no memory is left.
+ * Promise: an arriving message goes to the oldest posted request that matches it, and a new request takes the oldest
+ * unexpected message that matches, for every mixture of wildcards, tag bits, posts, withdrawals and freed scopes;
+ * nothing is lost, nothing is matched twice, and no memory leaks.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,7 +25,7 @@
 /* ---- the model: two lists, and a walk along each ---- */
 
 struct model_request {
-    struct tern_match_bits real; /* bits: where the class says so */
+    struct tern_match_bits real; /* bits: where the class has them */
     struct tern_match_name name;
     bool                   bound;
 };
@@ -69,7 +69,7 @@ static void model_withdraw(struct model *m, const struct model_request *request)
     memmove(&m->posted[i], &m->posted[i + 1], (m->posts - i) * sizeof(m->posted[0]));
 }
 
-/* The index of the oldest that a request takes; keeps: none. */
+/* Returns the index of the oldest unexpected message that matches a request, or keeps if there is none. */
 static unsigned model_oldest(const struct model *m, const struct model_request *request)
 {
     unsigned i = 0;
@@ -96,7 +96,7 @@ static unsigned below(unsigned n)
     return (unsigned)((state >> 33) % n);
 }
 
-/* Few names, so that they meet; with some that differ in high bits only. */
+/* Few names, so that they match often, and some that differ in high bits only. */
 static struct tern_match_name random_name(uint32_t class, unsigned spread)
 {
     return (struct tern_match_name){ .scope = below(2) + 1,
@@ -148,7 +148,7 @@ static void step_arrival(struct model *m, unsigned spread, uint64_t serial)
     struct tern_match_request *found = tern_op_match_find(&m->match, name.scope, name.tag, name.source);
 
     assert_ptr_equal(found, expected ? &expected->real.request : NULL);
-    if (expected && below(3) > 0) { /* some take more than one */
+    if (expected && below(3) > 0) { /* some requests match more than one */
         tern_op_match_withdraw(&m->match, found);
         model_withdraw(m, expected);
     } else if (!expected && m->keeps < KEPT) {
@@ -198,7 +198,7 @@ static void run_program(uint32_t classes, unsigned spread, unsigned requests_of_
     tern_op_match_forget(&m->match, 1);
     tern_op_match_forget(&m->match, 2);
     assert_int_equal(m->match.kept, 0);
-    assert_true(m->match.queues <= 1); /* the one that is kept warm */
+    assert_true(m->match.queues <= 1); /* the one that is kept for reuse */
     tern_op_match_close(&m->match);
     free(m);
 }
@@ -210,12 +210,12 @@ static void as_two_lists(void **unused)
     for (unsigned spread = 2; spread <= 200; spread *= 10) {
         run_program(1, spread, 4);                  /* exact requests only */
         run_program(TERN_MATCH_CLASSES, spread, 4); /* all classes */
-        run_program(TERN_MATCH_CLASSES, spread, 6); /* much is posted */
-        run_program(TERN_MATCH_CLASSES, spread, 2); /* much is kept */
+        run_program(TERN_MATCH_CLASSES, spread, 6); /* many requests are posted */
+        run_program(TERN_MATCH_CLASSES, spread, 2); /* many unexpected messages are stored */
     }
 }
 
-/* A class that nobody had asked for finds, in order, what came before. */
+/* A class without requests so far finds the earlier messages, in order. */
 static void late_wildcard(void **unused)
 {
     struct tern_match         match;
@@ -237,8 +237,8 @@ static void late_wildcard(void **unused)
     tern_op_match_close(&match);
 }
 
-/* As many as the issue of notified access speaks of, taken in the opposite order. A walk would take five thousand
- * million steps, which the time limit of a test does not permit. */
+/* As many as the issue about notified access mentions, matched in the opposite order. A linear search would take five
+ * thousand million steps, which exceeds the time limit of a test. */
 static void a_hundred_thousand(void **unused)
 {
     struct tern_match         match;

@@ -2,7 +2,7 @@
  *
  * Promise: a mutex names its owner by a rank that every peer can overwrite. A rank that the job does not have is never
  * used as an index: such an owner counts as dead. The table of dead ranks lies between pages that are not mapped, so
- * that an access outside of it ends the test.
+ * that an access outside the table ends the test.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,7 +30,7 @@
 
 _Static_assert(sizeof(_Atomic bool) == 1, "the table of dead ranks fills a page");
 
-/* Ranks that the job does not have. The first is what a name without a rank says. */
+/* Ranks that the job does not have. The first is the rank of a name without a rank. */
 static const unsigned none[] = { UINT32_MAX, RANKS, RANKS + 1, 65535, (1u << 17) - 2 };
 
 #define NONE (sizeof(none) / sizeof(none[0]))
@@ -102,7 +102,7 @@ static void who_holds_one(void **state)
     assert_int_equal(tern_op_mutex_held(&mutexes), 2);
     for (size_t i = 0; i < NONE; i++) {
         atomic_store(&turns[0]->word, tern_base_qlock_id(none[i], 7));
-        assert_int_equal(tern_op_mutex_held(&mutexes), 2); /* and the search goes on behind a damaged mutex */
+        assert_int_equal(tern_op_mutex_held(&mutexes), 2); /* the search continues behind a damaged mutex */
         atomic_store(&turns[0]->word, tern_base_qlock_id(none[i], 7) | TERN_QLOCK_HAS_WAITERS | TERN_QLOCK_HANDED_OVER);
         assert_int_equal(tern_op_mutex_held(&mutexes), 2);
     }
@@ -119,14 +119,14 @@ static void steps_behind_a_damaged_owner(void **state)
         assert_int_equal(step(ME, TERN_MUTEX_TRY, &ticket), TERN_QLOCK_OWNER_DEAD);
         assert_int_equal(step(ME, TERN_MUTEX_ACQUIRE, &ticket), TERN_QLOCK_OWNER_DEAD);
         assert_int_equal(step(ME, TERN_MUTEX_RELEASE, &ticket), TERN_QLOCK_NOT_OWNER);
-        /* It was chosen and has not taken the mutex: whoever comes next gets it. */
+        /* The owner was chosen and has not acquired the mutex: the next rank gets it. */
         atomic_store(&turns[0]->word, tern_base_qlock_id(none[i], 7) | TERN_QLOCK_HAS_WAITERS | TERN_QLOCK_HANDED_OVER);
         assert_int_equal(step(ME, TERN_MUTEX_ACQUIRE, &ticket), TERN_QLOCK_ACQUIRED);
         assert_int_equal(step(ME, TERN_MUTEX_RELEASE, &ticket), TERN_QLOCK_ACQUIRED);
     }
 }
 
-/* A waiter whose name was damaged is passed over, and nobody is woken for it. */
+/* A waiter whose name was damaged is skipped, and no rank is woken for it. */
 static void damaged_waiters(void **state)
 {
     for (size_t i = 0; i < NONE; i++) {

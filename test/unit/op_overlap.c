@@ -1,4 +1,4 @@
-/* op_overlap.c: overlaps are found where they are, and nowhere else. */
+/* op_overlap.c: promise: overlaps are found where they exist, and nowhere else. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -15,7 +15,7 @@
 
 static unsigned char seen[2][BYTES];
 
-/* How often the walk touches each byte. */
+/* Count how often the walk touches each byte. */
 static void mark(const struct tern_layout *side, unsigned char *times, uint64_t shift)
 {
     struct tern_cursor at = { 0, 0, 0 };
@@ -98,7 +98,7 @@ static void too_many_are_not_looked_at(void **state)
     (void)state;
     assert_true(tern_op_overlap_within(&side, 100, &where));
     assert_false(tern_op_overlap_within(&side, 99, &where));
-    dim.count = 1ull << 40; /* what cannot overlap needs no look */
+    dim.count = 1ull << 40; /* a layout that cannot overlap needs no search */
     dim.step = 8;
     side.total = 8ull << 40;
     assert_false(tern_op_overlap_within(&side, UINT64_MAX, &where));

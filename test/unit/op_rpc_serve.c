@@ -1,8 +1,8 @@
-/* op_serve.c: requests of errands at their target.
+/* op_rpc_serve.c: RPC requests at their target.
  *
- * Promise: a put's bytes go where its description says, a get's answer is the bytes that its description names, for any
- * part of a stream; what makes no sense, or names memory that is not there, is refused, and nothing outside the memory
- * is touched, whatever the bytes are.
+ * Promise: the bytes of a put go where its description says, and the response of a get contains the bytes that its
+ * description names, for any part of a stream; a request that is malformed, or names memory that does not exist, is
+ * refused, and nothing outside the memory is touched, whatever the bytes are.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +20,7 @@
 
 #define BYTES 4096u
 
-static unsigned char *memory; /* [BYTES] exactly, so that a sanitizer sees every byte too far */
+static unsigned char *memory; /* [BYTES] exactly, so that a sanitizer sees an access past the end */
 
 /* A request in memory of exactly its size. */
 struct made {
@@ -100,7 +100,7 @@ static void parts_of_a_box(void **state)
             assert_true(answered == w.len);
             for (uint64_t i = 0; i < w.len; i++)
                 assert_int_equal(answer[i], memory[place(w.at + i)]);
-            assert_int_equal(serve(&m, answer, w.len - 1, &answered), TERN_ERR_LINK); /* no room for it */
+            assert_int_equal(serve(&m, answer, w.len - 1, &answered), TERN_ERR_LINK); /* no room for the response */
             free(m.bytes);
             w.verb = WIRE_PUT;
             m = make(&w, dims, sizeof(dims), payload);
@@ -147,11 +147,11 @@ static void lists(void **state)
     w.run = 17;
     w.len = 51;
     m = make(&w, at, sizeof(at), answer);
-    assert_int_equal(serve(&m, NULL, 0, &answered), TERN_ERR_LINK); /* the second goes too far */
+    assert_int_equal(serve(&m, NULL, 0, &answered), TERN_ERR_LINK); /* the second extent goes too far */
     free(m.bytes);
 }
 
-/* Every length, and random changes of good requests: an answer, and no harm. */
+/* Every length, and random changes of valid requests: each gets a response and does no harm. */
 static void damaged(void **state)
 {
     struct wire_request good[] = {
@@ -195,7 +195,8 @@ static void damaged(void **state)
     }
 }
 
-/* A put with its signal: the data, then the word; damaged, nothing or both, and no harm. */
+/* A put with its signal: first the data, then the signal word. A damaged request has either no effect or both, and does
+ * no harm. */
 static void signals(void **state)
 {
     const struct wire_signal good = { .verb = WIRE_SIGNAL, .add = 1, .len = 20, .offset = 3, .word = 40, .value = 7 };

@@ -1,9 +1,9 @@
 /* op_staged.c: the buffers of staged transfers.
  *
- * Promise: the buffer of a transfer is freed once, when the transfer has ended; but where the link says that the
- * network may still use the buffer (kept in struct tern_link_op), it is the link's, and is neither freed nor read. The
- * link is told that it may do so (heap in struct tern_xfer). The file under test is included, so that its calls of
- * free() can be counted.
+ * Promise: the buffer of a transfer is freed once, when the transfer has completed. If the link reports that the
+ * network may still use the buffer (buffer_in_use in struct tern_link_op), the buffer belongs to the link, and is
+ * neither freed nor read. The transfer tells the link that the buffer is on the heap (heap in struct tern_xfer). The
+ * file under test is included, so that its calls of free() can be counted.
  */
 #include <stdlib.h>
 
@@ -24,7 +24,7 @@ static void count_free(void *memory);
 /* clang-format on */
 
 #define RUNS 8u
-#define RUN 16u /* bytes, 32 bytes apart, that are contiguous on the far side */
+#define RUN 16u /* bytes, 32 bytes apart, that are contiguous on the remote side */
 #define TOTAL (RUNS * RUN)
 
 static struct scene {
@@ -34,8 +34,8 @@ static struct scene {
     struct tern_pending    transfer;
     struct tern_layout_dim dim;
     unsigned char          memory[2 * TOTAL], other[2 * TOTAL];
-    tern_status            answer; /* of the path */
-    struct tern_xfer       xfer;   /* that it was given */
+    tern_status            answer; /* the result of the path */
+    struct tern_xfer       xfer;   /* the transfer that the path got */
     unsigned               starts, frees;
     void                  *freed;
 } s;
@@ -81,7 +81,7 @@ static void begin(bool get, tern_status answer)
                    .dim = &s.dim },
         .remote = { .kind = TERN_LAYOUT_STRIDED, .run = TOTAL, .total = TOTAL },
     };
-    s.transfer.op.buffer_in_use = true; /* of the transfer that had the record before */
+    s.transfer.op.buffer_in_use = true; /* left by the previous transfer in this record */
     assert_int_equal(tern_op_method_staged.start(&s.bundle, &s.transfer, &marks), answer);
     assert_int_equal(s.starts, 1);
     assert_true(s.xfer.heap && s.xfer.len == TOTAL && s.xfer.get == get && s.xfer.offset == 0);
@@ -118,7 +118,7 @@ static void ended_transfers(void **state)
     assert_memory_equal(s.memory, s.other, sizeof(s.memory));
 }
 
-/* The path does it at once, has no room, or fails. */
+/* The path completes the transfer at once, has no room, or fails. */
 static void transfers_that_do_not_pend(void **state)
 {
     static const tern_status answers[] = { TERN_OK, TERN_AGAIN, TERN_ERR_PEER };
@@ -130,7 +130,7 @@ static void transfers_that_do_not_pend(void **state)
     }
 }
 
-/* The peer is given up, and the network may still write what was got, or read what was to be put. */
+/* The peer is given up, and the network may still write the data of a get, or read the data of a put. */
 static void buffers_that_the_link_keeps(void **state)
 {
     (void)state;

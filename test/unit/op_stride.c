@@ -2,11 +2,11 @@
  *
  * timeout: 300
  *
- * Promise: for every input the optimised description means the same copies, byte by byte; it is as small as the rules
- * permit; what 63 bits cannot hold is refused, and nothing overflows on the way.
+ * Promise: for every input the optimised description denotes the same copies, byte by byte; it is as small as the rules
+ * permit; sizes that do not fit into 63 bits are refused, and no intermediate result overflows.
  *
- * Two descriptions mean the same if the sets of their pairs (byte of the far side, byte of the near side) are the same.
- * Sets are compared by the sum of a hash of each pair, so that the order does not matter.
+ * Two descriptions mean the same if the sets of their pairs (byte of the remote side, byte of the local side) are the
+ * same. Sets are compared by the sum of a hash of each pair, so that the order does not matter.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -58,7 +58,7 @@ static uint64_t hash_run(int64_t far, int64_t near, uint64_t bytes)
     return sum;
 }
 
-/* The sum of all pairs, and how far the walk goes. */
+/* The sum of all pairs, and the range of the walk. */
 struct walk {
     uint64_t sum, bytes;
     int64_t  far_low, far_high, near_low, near_high;
@@ -96,7 +96,7 @@ static void walk_result(const struct tern_stride *s, unsigned dim, int64_t far, 
         walk_result(s, dim + 1, far + (int64_t)i * s->dim[dim].remote, near + (int64_t)i * s->dim[dim].local, w);
 }
 
-/* Whether the result is one to which no rule applies any more. */
+/* Whether no rule applies to the result any more. */
 static bool is_settled(const struct tern_stride *s)
 {
     for (unsigned i = 0; i < s->dims; i++) {
@@ -174,7 +174,7 @@ static void shuffle(struct input *in, uint64_t *seed)
     }
 }
 
-/* Where the dimension before ends; 0 where that is far away. */
+/* Returns where the previous dimension ends; 0 if that is far away. */
 static int64_t end_of(const struct input *in, int64_t stride)
 {
     return stride < -4096 || stride > 4096 ? 0 : stride * (int64_t)in->count[in->dims - 1];
@@ -208,7 +208,7 @@ static void draw_any(struct input *in, uint64_t *seed)
         if (bytes * (count ? count : 1) > MOST)
             count = 1;
         bytes *= count ? count : 1;
-        if (count == 1 && job_random(seed) % 4 == 0) { /* which is never looked at */
+        if (count == 1 && job_random(seed) % 4 == 0) { /* which is never read */
             far = (int64_t)job_random(seed);
             near = (int64_t)job_random(seed);
         }
@@ -218,7 +218,8 @@ static void draw_any(struct input *in, uint64_t *seed)
         shuffle(in, seed);
 }
 
-/* One dimension, or a plane that may be transposed, cut into many. Returns how many must be left. */
+/* One dimension, or a plane that may be transposed, cut into many. Returns the number of dimensions that must
+ * remain. */
 static unsigned draw_cut(struct input *in, uint64_t *seed)
 {
     unsigned planes = 1 + (unsigned)(job_random(seed) % 2);
@@ -226,7 +227,7 @@ static unsigned draw_cut(struct input *in, uint64_t *seed)
     int64_t  far[2], near[2];
     unsigned left = 0;
 
-    /* Not dense, and neither dimension goes on where the other ends. */
+    /* Not dense, and neither dimension continues where the other ends. */
     far[0] = (int64_t)in->element + 1 + (int64_t)(job_random(seed) % 16);
     near[0] = (int64_t)in->element + 1 + (int64_t)(job_random(seed) % 16);
     far[1] = far[0] * rows[0] + 1 + (int64_t)(job_random(seed) % 16);
@@ -245,7 +246,7 @@ static unsigned draw_cut(struct input *in, uint64_t *seed)
         while (in->dims < 30 && job_random(seed) % 3 == 0)
             add(in, 1, (int64_t)job_random(seed), (int64_t)job_random(seed));
     }
-    if (planes == 2 && job_random(seed) % 2) /* a transpose: the near side has them the other way round */
+    if (planes == 2 && job_random(seed) % 2) /* a transpose: the local side has them in the opposite order */
         for (unsigned i = 0; i < in->dims; i++)
             if (in->count[i] > 1)
                 in->near[i] = (ptrdiff_t)(in->near[i] * 3);
@@ -323,7 +324,7 @@ static void a_dense_box_becomes_one_run(void **state)
     in.far[1] = -24, in.near[1] = -24; /* the middle one walked backwards on both sides */
     assert_int_equal(make(&in, &s), TERN_STRIDE_FINE);
     assert_true(s.dims == 0 && s.run == 480 && s.remote == -72 && s.local == -72);
-    in.near[1] = 24; /* a reflection: the far side is put in order, at the near side's expense */
+    in.near[1] = 24; /* a reflection: the remote side is put in order, at the local side's expense */
     assert_int_equal(make(&in, &s), TERN_STRIDE_FINE);
     assert_true(s.dims == 2 && s.run == 24 && s.remote == -72 && s.local == 72);
     assert_true(s.dim[0].count == 4 && s.dim[0].remote == 24 && s.dim[0].local == -24);
@@ -342,7 +343,7 @@ static void the_far_side_comes_first(void **state)
     assert_true(s.dim[1].count == 100 && s.dim[1].remote == 1600 && s.dim[1].local == 8);
 }
 
-/* What does not fit into 63 bits is refused, unless there is nothing in it. */
+/* Sizes that do not fit into 63 bits are refused, unless the shape is empty. */
 static void too_large_is_refused(void **state)
 {
     static const struct {
@@ -380,7 +381,7 @@ static void too_large_is_refused(void **state)
     }
 }
 
-/* Dimensions that only meet when they have been sorted, and are too many together. */
+/* Dimensions that become adjacent only after sorting, and are too large together. */
 static void too_large_in_the_end(void **state)
 {
     struct input       in = { .dims = 3, .element = 1 };
@@ -397,7 +398,7 @@ static void too_large_in_the_end(void **state)
     }
 }
 
-/* What just fits is not. */
+/* Sizes that just fit are accepted. */
 static void large_is_not_too_large(void **state)
 {
     struct input in = {

@@ -1,8 +1,8 @@
 /* op_tagged_give_up.c: receives of long messages for whose fetch there is no memory.
  *
- * Promise: the sender of such a message is told that it was not received, however often there is no room for the word;
- * until then the receive stays active, and its context asks to be moved on. The receive ends once, with the error that
- * the sender was told. The file under test is included, so that memory and room can be refused to it.
+ * Promise: the receiver sends the sender of such a message a FIN with an error, and retries as long as there is no room
+ * for the FIN; until then the receive stays active, and its context asks for progress. The receive completes once, with
+ * the error in the FIN. The file under test is included, so that the test can refuse memory and room to it.
  */
 /* clang-format off: the file under test comes before cmocka.h, which takes one of its names */
 #define tern_core_pending_new refuse_record
@@ -32,10 +32,10 @@ static struct scene {
     struct tern_engine   engine;
     struct tern_request *request;
     unsigned char        buffer[SIZE];
-    unsigned             refusals; /* of the next words to the sender, for want of room */
-    unsigned             records;  /* that were asked for, in vain */
-    unsigned             told;     /* words that have reached the sender, */
-    tern_status          word;     /* and the last of them */
+    unsigned             refusals; /* number of next FINs that are refused for lack of room */
+    unsigned             records;  /* number of records requested, in vain */
+    unsigned             told;     /* number of FINs that have reached the sender, */
+    tern_status          word;     /* and the status in the last of them */
 } s;
 
 struct tern_pending *refuse_record(struct tern_ctx *ctx)
@@ -64,7 +64,7 @@ tern_status hear_of(int rank, uint64_t id, tern_status status)
     return TERN_OK;
 }
 
-/* A receive whose message has come: all of it but the word to its sender is there. */
+/* Make a receive whose message has arrived: only the FIN to its sender is missing. */
 static int begin(void **state)
 {
     static uint8_t links[SENDER + 1];
@@ -90,13 +90,13 @@ static int begin(void **state)
 static int end_scene(void **state)
 {
     (void)state;
-    s.request->id = 0; /* a receive that has not ended would be told of once more */
+    s.request->id = 0; /* a receive that has not completed would be reported once more */
     s.ctx.tagged->close(&s.ctx);
     pthread_mutex_destroy(&s.engine.lock);
     return 0;
 }
 
-/* As whoever makes progress for the context. Returns whether the context asks for more. */
+/* Make progress for the context. Returns whether the context asks for more. */
 static bool move_on(void)
 {
     s.ctx.tagged->advance(&s.ctx);
@@ -116,7 +116,7 @@ static void expect_ended(tern_status status)
     assert_int_equal(s.request->status, status);
     assert_int_equal(s.told, 1);
     assert_int_equal(s.word, status);
-    assert_false(move_on()); /* and it is not told again */
+    assert_false(move_on()); /* and the FIN is not sent again */
     assert_int_equal(s.told, 1);
 }
 
@@ -136,7 +136,7 @@ static void the_word_is_tried_again(void **state)
         assert_int_equal(s.refusals, i - 1);
         expect_active();
     }
-    assert_int_equal(s.records, 1); /* a receive that was given up does not begin anew */
+    assert_int_equal(s.records, 1); /* a receive that was given up does not start again */
     assert_false(move_on());
     expect_ended(TERN_ERR_NOMEM);
 }
@@ -156,7 +156,7 @@ static void the_word_is_tried_again_without_an_engine(void **state)
     assert_int_equal(s.records, 0);
 }
 
-/* That the message is longer than the buffer is no reason to keep it from its sender that it was not received. */
+/* A message that is longer than the buffer is truncated, but its sender must still learn that it was not received. */
 static void a_truncated_message(void **state)
 {
     (void)state;

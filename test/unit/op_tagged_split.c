@@ -1,8 +1,9 @@
-/* op_tagged_share.c: which pieces of a long message its receiver copies where the sender has written the shared words.
+/* op_tagged_split.c: the chunks of a long message that its receiver copies when the sender has written the shared
+ * words.
  *
- * Promise: whatever numbers the share has, bytes come only to places of the buffer that are still to be filled; numbers
- * that cannot be are an error, and come to an end. The file under test is included, because these are its private
- * functions.
+ * Promise: whatever numbers the work split has, the receiver writes only places of the buffer that are still to be
+ * filled; impossible numbers are an error, and every loop ends. The file under test is included, because it tests
+ * private functions.
  */
 /* clang-format off: the file under test comes before cmocka.h, which takes one of its names */
 #include "op/tagged/rndv.c"
@@ -18,7 +19,7 @@
 
 #define CHUNK 4096u
 #define WANT (10u * CHUNK + 100)
-#define FETCHED 5000u /* came along */
+#define FETCHED 5000u /* arrived with the RTS */
 
 static struct scene {
     struct tern_ctx        ctx, engine_ctx;
@@ -80,7 +81,7 @@ static void pieces_that_are_none(void **state)
     }
 }
 
-/* A sender that opens the same piece for ever. */
+/* A sender that opens the same chunk for ever. */
 static void pieces_without_end(void **state)
 {
     unsigned n = 0;

@@ -1,5 +1,7 @@
-/* op_armed.c: of what waits, that with the lowest threshold comes first, of equal ones the oldest, and nothing before
- * its threshold is reached; whoever leaves from the middle is not missed by the others. */
+/* op_threshold.c: promise: of the waiting operations the one with the lowest threshold comes first, of equal thresholds
+ * the oldest, and none before its threshold is reached; an operation that leaves from the middle does not affect the
+ * others.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -29,7 +31,7 @@ static void in_order(void **state)
 
         while ((armed = tern_op_threshold_pop(&heap, reached))) {
             assert_int_equal(armed->threshold, reached);
-            assert_true(!before || before < armed); /* they came in the order of the array */
+            assert_true(!before || before < armed); /* they were added in the order of the array */
             before = armed;
         }
     }
@@ -55,7 +57,7 @@ static void not_before(void **state)
     tern_op_threshold_free(&heap);
 }
 
-/* Half of them leave, in any order; the rest comes as if they had never been there. */
+/* Half of the operations leave, in any order; the rest come as if those had never been added. */
 static void leaving(void **state)
 {
     static struct tern_threshold one[MANY];

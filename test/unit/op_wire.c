@@ -1,9 +1,9 @@
-/* op_wire.c: where the arguments and the payload of an active message lie.
+/* op_wire.c: the positions of the arguments and the payload of an active message.
  *
  * Promise: whatever the number of arguments and the length, payload and arguments lie in the head or in the data and
- * never one on the other, the payload on a multiple of 8; what fits in the head is there and needs no data; the shape
- * carries kind and place; and the place for the longest payload with all arguments is as good for a shorter one with
- * fewer, which is what commit relies on.
+ * never overlap, the payload on a multiple of 8; a payload that fits in the head is there and needs no data; the shape
+ * carries kind and place; and the place for the longest payload with all arguments is also valid for a shorter payload
+ * with fewer arguments. Commit relies on this.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +18,7 @@
 
 #define MOST_LEN 300u
 
-/* Bytes of data that arguments take. */
+/* The number of data bytes that the arguments take. */
 static size_t spilt(unsigned nargs)
 {
     return nargs > WIRE_ARGS ? (nargs - WIRE_ARGS) * sizeof(uint32_t) : 0;
@@ -30,7 +30,7 @@ static size_t args_end(unsigned nargs)
     return sizeof(struct wire_am) + (nargs < WIRE_ARGS ? nargs : WIRE_ARGS) * sizeof(uint32_t);
 }
 
-/* A payload of len bytes at that place leaves nargs arguments alone, and has room. */
+/* Check that a payload of len bytes at that place fits and does not overlap nargs arguments. */
 static void expect_sound(unsigned place, unsigned nargs, size_t len)
 {
     size_t at = place * sizeof(uint32_t);
@@ -59,7 +59,7 @@ static void every_message_has_a_place(void **state)
             expect_sound(place, nargs, len);
             assert_true(wire_in_head(place) ==
                         (spilt(nargs) == 0 && (args_end(nargs) + 7) / 8 * 8 + len <= TERN_LINK_HEAD));
-            assert_true((wire_before(place) > 0) == (spilt(nargs) > 0)); /* no data before it without need */
+            assert_true((wire_before(place) > 0) == (spilt(nargs) > 0)); /* no data before the payload without need */
         }
         assert_int_equal(wire_place(nargs, MOST_LEN), wire_place(nargs, SIZE_MAX));
     }
@@ -94,7 +94,8 @@ static void shape_carries_place(void **state)
     }
 }
 
-/* Prepared for the longest and all arguments, committed with less of both: the payload stays where it was written. */
+/* Prepared for the longest payload and all arguments, committed with fewer of both: the payload stays where it was
+ * written. */
 static void holds_for_less(void **state)
 {
     (void)state;
@@ -105,7 +106,7 @@ static void holds_for_less(void **state)
                     expect_sound(wire_place(nargs, max), fewer, len);
 }
 
-/* A long message's wire_long gets its place at commit: never more data than was taken for it. */
+/* The wire_long of a long message gets its place at commit, and never needs more data than was reserved. */
 static void long_needs_no_more(void **state)
 {
     const size_t len = sizeof(struct wire_long);

@@ -1,6 +1,6 @@
 /* ring_test.h: both sides of a ring in one process, and messages whose every byte is known; for base_ring*.c.
  *
- * The data ends where the memory does, so that the address sanitizer sees a byte too far.
+ * The data ends where the memory does, so that the address sanitizer sees an access past the end.
  */
 #ifndef TERN_RING_TEST_H
 #define TERN_RING_TEST_H
@@ -47,7 +47,7 @@ static inline struct pair pair_make(size_t lines)
     return p;
 }
 
-/* The same, whose messages do not lie side by side. */
+/* Make a pair whose consecutive messages are not in neighbouring cells. */
 static inline struct pair pair_make_apart(size_t lines)
 {
     struct pair p = pair_make(lines);
@@ -71,7 +71,7 @@ static inline unsigned char byte_of(uint64_t number, size_t at)
     return (unsigned char)(1 + (number * 7 + at * 3 + at / 64) % 255); /* never 0: each looks like a mark */
 }
 
-/* All that a message may carry: its head, and as much data as there is room for. */
+/* Fill a message: its head, and as much data as was reserved. */
 static inline void fill(const struct tern_ring_reservation *room, uint64_t number)
 {
     for (size_t i = 0; i < TERN_RING_HEAD; i++)
@@ -80,7 +80,7 @@ static inline void fill(const struct tern_ring_reservation *room, uint64_t numbe
         room->data[i] = byte_of(number + 1, i);
 }
 
-/* Whether there is a message; that the memory makes sense. */
+/* Returns whether there is a message, and checks that the memory is valid. */
 static inline bool peek(struct pair *p, struct tern_ring_item *item)
 {
     int found = tern_base_ring_peek(&p->in, item);
@@ -89,7 +89,7 @@ static inline bool peek(struct pair *p, struct tern_ring_item *item)
     return found > 0;
 }
 
-/* Whether the consumer would be told that something is there. */
+/* Whether the consumer would be told that there is a message. */
 static inline bool is_shown(const struct pair *p)
 {
     uint32_t idle;
@@ -97,7 +97,7 @@ static inline bool is_shown(const struct pair *p)
     return atomic_load(tern_base_ring_mark(&p->in, p->in.next, &idle)) != idle;
 }
 
-/* The oldest message is this one; and away with it. */
+/* Check the oldest message, and consume it. */
 static inline void expect(struct pair *p, size_t len, uint64_t number)
 {
     struct tern_ring_item item;
@@ -122,7 +122,7 @@ static inline void expect_empty(struct pair *p)
     assert_false(is_shown(p));
 }
 
-/* Room is what was asked for, and lies in the data of the ring. */
+/* Check that a reservation is as long as requested, and lies in the data of the ring. */
 static inline void expect_room(const struct pair *p, const struct tern_ring_reservation *room, size_t min, size_t max)
 {
     const unsigned char *begin = (const unsigned char *)&p->ring->cell[p->shape.cells];
@@ -135,7 +135,7 @@ static inline void expect_room(const struct pair *p, const struct tern_ring_rese
         assert_true(room->data >= begin && room->data + room->len <= (unsigned char *)p->ring + p->bytes);
 }
 
-/* One message with len bytes of data through an empty ring. */
+/* Pass one message with len bytes of data through an empty ring. */
 static inline void pass_one(struct pair *p, size_t len, uint64_t number)
 {
     struct tern_ring_reservation room;
@@ -150,6 +150,6 @@ static inline void pass_one(struct pair *p, size_t len, uint64_t number)
     expect_empty(p);
 }
 
-#define FEWEST_LINES 13u /* of which the first says how far the consumer is */
+#define FEWEST_LINES 13u /* the first of them holds the consumer's progress */
 
 #endif

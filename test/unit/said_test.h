@@ -1,4 +1,4 @@
-/* said_test.h: what this process says on standard error between two moments. Needs _GNU_SOURCE for pipe2. */
+/* said_test.h: capture the standard error of this process for a while. Needs _GNU_SOURCE for pipe2. */
 #ifndef TERN_SAID_TEST_H
 #define TERN_SAID_TEST_H
 
@@ -20,7 +20,7 @@ static inline void said_begin(void)
     assert_true(dup2(said_ends[1], STDERR_FILENO) >= 0);
 }
 
-/* What has been written since; until the next time. */
+/* Returns the text written since the start; valid until the next call. */
 static inline const char *said_end(void)
 {
     static char text[65536];

@@ -1,8 +1,8 @@
-/* shm_chunks.c: who may use which chunk of the bounce buffer.
+/* shm_chunks.c: the allocation of the chunks of the bounce buffer.
  *
- * Promise: a chunk has one user at a time, whatever threads do; all of them can be taken, and none twice; a lane may
- * have one that is not shared, and gives it back when it does not use it. The file under test is included, because
- * these are its private functions.
+ * Promise: a chunk has one user at a time, whatever threads do; all chunks can be allocated, and none twice; a lane may
+ * have one chunk that is not shared, and returns it when it does not use it. The file under test is included, because
+ * it tests private functions.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -37,7 +37,7 @@ static void every_bit_once(void **state)
     }
 }
 
-/* Threads take and give, and note who has what. */
+/* Threads allocate and free chunks, and record the owners. */
 static struct contest {
     _Atomic uint64_t mask;
     _Atomic int      owner[64];
@@ -81,27 +81,27 @@ static void a_lane_may_have_one_more(void **state)
     struct shm_lane one = { .link = &shm, .own = -1 }, two = { .link = &shm, .own = -1 };
 
     (void)state;
-    atomic_store(&shm.free_chunks, 3); /* two to share */
+    atomic_store(&shm.free_chunks, 3); /* two shared chunks */
     atomic_store(&shm.lane_chunks, 3ull << 40);
     assert_int_equal(chunk_take(&one), 0);
     assert_int_equal(chunk_take(&one), 1);
-    assert_int_equal(chunk_take(&one), 40); /* then one more */
+    assert_int_equal(chunk_take(&one), 40); /* then one private chunk */
     assert_int_equal(chunk_take(&one), -1);
     assert_int_equal(one.held, 3);
     assert_int_equal(chunk_take(&two), 41); /* the other is not held up */
     assert_int_equal(chunk_take(&two), -1);
     chunk_give(&one, 40);
-    assert_int_equal(chunk_take(&two), -1); /* it has one of these */
+    assert_int_equal(chunk_take(&two), -1); /* it has its private chunk */
     assert_int_equal(chunk_take(&one), 40);
     chunk_give(&one, 1);
-    assert_int_equal(chunk_take(&two), 1); /* shared ones go round */
+    assert_int_equal(chunk_take(&two), 1); /* shared chunks are reused */
     chunk_give(&two, 1);
     chunk_give(&one, 0);
     chunk_give(&one, 40);
     chunk_give(&two, 41);
     assert_int_equal(one.held + two.held, 0);
     assert_int_equal(atomic_load(&shm.free_chunks), 3);
-    assert_int_equal(atomic_load(&shm.lane_chunks), 3ull << 40); /* lanes that are idle keep none */
+    assert_int_equal(atomic_load(&shm.lane_chunks), 3ull << 40); /* idle lanes keep none */
 }
 
 int main(void)

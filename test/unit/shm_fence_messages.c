@@ -1,8 +1,9 @@
-/* shm_fence_messages.c: the fence of who consumes messages, before it looks whether their sender is to be woken.
+/* shm_fence_messages.c: the fence of the consumer of messages before it checks whether their sender asked for a
+ * wake-up.
  *
- * Promise: where the sender runs no barrier before it sleeps, or none that reaches this process, there is a full fence
- * between what is consumed and the look: otherwise a sender that asks in between sleeps on, with room in its queue
- * (base/wake_request.h). Where the sender runs a barrier there is no fence, which would cost every message.
+ * Promise: if the sender runs no barrier before it sleeps, or none that reaches this process, there is a full fence
+ * between the consumption and the check: otherwise a sender that asks in between sleeps on, with room in its queue
+ * (base/wake_request.h). If the sender runs a barrier there is no fence, because a fence would cost every message.
  */
 #define FENCE_FILE "link/shm/message.c"
 #include "fence_test.h"
@@ -36,7 +37,7 @@ static void with_barriers(void **state)
 {
     (void)state;
     if (!tern_boot_bell_join())
-        skip(); /* the kernel has none */
+        skip(); /* the kernel has no such barrier */
     for (unsigned i = 0; i < 2 * CHANNELS; i++) {
         open_queue(channels[i / 2], i % 2);
         (i % 2 ? fence_spared : fence_expected)(channels[i / 2], fence_deliver);

@@ -1,11 +1,13 @@
-/* shm_fence_notes.c: the fence of who consumes notes, before it looks whether their sender is to be woken.
+/* shm_fence_notify.c: the fence of the consumer of notifications before it checks whether their sender asked for a
+ * wake-up.
  *
- * Promise: as in shm_fence_messages.c, whether notes are delivered or taken by a wait that expects them.
+ * Promise: the promise of shm_fence_messages.c, both for notifications that are delivered and for those that a wait
+ * takes on its fast path.
  */
 #define FENCE_FILE "link/shm/notify.c"
 #include "fence_test.h"
 
-/* As a wait that has had the same note before. */
+/* Receive as a wait that has seen the same notification before. */
 static void expect_note(void)
 {
     struct tern_link_expected want = {
@@ -45,7 +47,7 @@ static void with_barriers(void **state)
 {
     (void)state;
     if (!tern_boot_bell_join())
-        skip(); /* the kernel has none */
+        skip(); /* the kernel has no such barrier */
     for (unsigned i = 0; i < 2 * WAYS; i++) {
         open_queue(i % 2);
         (i % 2 ? fence_spared : fence_expected)(TERN_CHANNEL_NOTIFY, ways[i / 2]);

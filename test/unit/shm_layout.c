@@ -1,8 +1,8 @@
-/* shm_layout.c: the bytes that processes share.
+/* shm_layout.c: the layout of the memory that processes share.
  *
  * Promise: two processes of the same layout number agree on where everything is; parts that different ranks write lie
- * on different cache lines; the control memory of the largest job fits into the room that the arena keeps for it. When
- * a number here has to change, TERN_SEGMENT_LAYOUT has to change with it.
+ * on different cache lines; the control memory of the largest job fits into the space that the arena reserves for it.
+ * When a number here has to change, TERN_SEGMENT_LAYOUT has to change with it.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -100,7 +100,8 @@ static void seats_and_halls(void **state)
     assert_int_equal(sizeof(struct shm_barrier_slot), 64 * SHM_ROUNDS + 64 + 2 * TERN_LINK_CONTRIBUTION);
 }
 
-/* Desks, then one hall after the other; nothing overlaps; all begin on a cache line. */
+/* The bounce control blocks come first, then one barrier block after the other; nothing overlaps; each begins on a
+ * cache line. */
 static void the_halls_lie_side_by_side(void **state)
 {
     static const int ranks[] = { 1, 2, 3, 7, 8, 64, 1000, TERN_MAX_NODE_RANKS };
@@ -139,7 +140,7 @@ static void cards(void **state)
     assert_int_equal(offsetof(struct tern_mem_handle, pid), 76);
 }
 
-/* What users' programs have compiled in: stable within a major version of Tern. */
+/* The fields that users' programs have compiled in are stable within a major version of Tern. */
 static void what_inlined_calls_read(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* ternrun_hosts.c: the text of --hosts means what it says, and what means nothing is refused with a reason. The file
- * under test is included: it is a tool's.
+/* ternrun_hosts.c: promise: --hosts accepts every valid text with its documented meaning, and refuses an invalid text
+ * with a reason. The file under test is included, because it belongs to a tool.
  */
 #include <setjmp.h>
 #include <stdarg.h>

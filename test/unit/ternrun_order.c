@@ -1,7 +1,8 @@
-/* ternrun_order.c: what the head tells its hosts to start arrives as it was meant, and no bytes do harm.
+/* ternrun_order.c: the order that the head sends its hosts arrives as it was sent, and no bytes do harm.
  *
- * Promise: decoding takes what encoding made, and nothing else: every beginning of it, every byte behind it and every
- * length that does not fit is refused, and no byte outside is read. The file under test is included: it is a tool's.
+ * Promise: decoding accepts the output of encoding and nothing else: every prefix, every additional byte and every
+ * length that does not fit is refused, and no byte outside is read. The file under test is included, because it belongs
+ * to a tool.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -35,7 +36,7 @@ static struct run_order example(void)
                                .environment = environment };
 }
 
-/* From a copy of exactly the bytes, so that a sanitizer sees every byte too far. */
+/* Decode a copy of exactly these bytes, so that a sanitizer sees an access past the end. */
 static bool decode(const unsigned char *bytes, size_t len, struct run_order *order)
 {
     unsigned char *copy = malloc(len > 0 ? len : 1);
@@ -126,7 +127,7 @@ static void values_are_checked(void **state)
     refuse_order((order = example(), order.program = nothing, order)); /* nothing to start */
 }
 
-/* Bytes changed at random: many are refused, all are survived, and what is taken can be read to its end. */
+/* Bytes changed at random: many are refused, none does harm, and an accepted order can be read to its end. */
 static void damaged_bytes_do_no_harm(void **state)
 {
     struct run_order order = example(), got;
