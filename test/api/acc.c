@@ -1,11 +1,11 @@
 /* acc.c: accumulates by example, and every refusal.
  *
+ * Promise: accumulates of all ranks to the same large array are added up, whatever the path and however they are split;
+ * extents of the target may overlap; accumulates to a target that computes make progress; an invalid call is refused
+ * with the documented status and changes nothing: neither the target, nor local memory, nor an event.
+ *
  * env: TERN_CMA=off
  * ranks: 1 2 4
- *
- * Promise: accumulates of all ranks to the same large array are added up, whatever the path and in whatever pieces they
- * travel; pieces of the target may overlap; a target that computes is added to; what cannot be right is refused with
- * the documented status, and nothing has changed: not at the target, not here, not in an event.
  */
 #include "job_test.h"
 
@@ -14,7 +14,7 @@
 
 static const tern_scale doubles = { TERN_DOUBLE, NULL };
 
-/* All ranks add to an array of the last one at the same time, in two halves that overlap. */
+/* All ranks add to an array of the last rank at the same time, in two halves that overlap. */
 static void large(enum job_kind kind)
 {
     struct job_region area;
@@ -49,7 +49,7 @@ static void large(enum job_kind kind)
     job_region_drop(&area);
 }
 
-/* Rank 0 computes, and never calls Tern, until the others have added what it waits for. */
+/* Rank 0 computes, and never calls Tern, until the others have added the value that it waits for. */
 static void computing(enum job_kind kind)
 {
     const tern_scale  ones = { TERN_INT64, NULL };
@@ -61,7 +61,7 @@ static void computing(enum job_kind kind)
     OK(tern_barrier(TERN_WORLD));
     if (tern_rank() > 0)
         OK(tern_acc(TERN_WORLD, area.region, 0, 8, &one, sizeof(one), &ones));
-    AnnotateIgnoreReadsBegin(__FILE__, __LINE__); /* what a thread of this process adds to */
+    AnnotateIgnoreReadsBegin(__FILE__, __LINE__); /* a thread of this process adds to this memory */
     while (tern_rank() == 0 && *(volatile int64_t *)(void *)(area.mine + 8) != tern_size() - 1)
         ;
     AnnotateIgnoreReadsEnd(__FILE__, __LINE__);
@@ -96,7 +96,7 @@ static void ordered(enum job_kind kind)
     job_region_drop(&area);
 }
 
-/* Overlapping pieces of the target: every summand is added; old values are those of some order. */
+/* Overlapping extents of the target: every summand is added; the old values are those of some order. */
 static void overlapping(enum job_kind kind)
 {
     struct job_region area;
@@ -169,7 +169,7 @@ static void refuse_contiguous(const struct job_region *area, int rank)
     RETURNS(TERN_ERR_ARG, tern_acc_nb(TERN_WORLD, r, rank, 0, buffer, 8, &doubles, NULL));
     CHECK(event.pending == NOT_AN_EVENT && local.pending == NOT_AN_EVENT);
     ALL_ARE(buffer, SIZE, 0);
-    OK(tern_acc(TERN_WORLD, r, rank, SIZE, buffer, 0, &doubles)); /* nothing, at the very end */
+    OK(tern_acc(TERN_WORLD, r, rank, SIZE, buffer, 0, &doubles)); /* an empty accumulate at the very end */
     opts.flags = 0;
     OK(tern_acc_with(TERN_WORLD, r, rank, 0, NULL, 0, &doubles, &opts));
     CHECK(event.pending == NULL && local.pending == NULL);
@@ -190,10 +190,10 @@ static void refuse_shapes(const struct job_region *area, int rank)
     int64_t       far[1] = { 12 };
     tern_strided  s = { 1, 8, count, local, near, 0, far };
 
-    RETURNS(TERN_ERR_ARG, tern_acc_vector(TERN_WORLD, r, rank, &v, &doubles)); /* cuts an element there */
+    RETURNS(TERN_ERR_ARG, tern_acc_vector(TERN_WORLD, r, rank, &v, &doubles)); /* cuts an element at the target */
     SAYS("whole elements");
     extents[0] = (tern_extent){ 0, 8 }, extents[1] = (tern_extent){ 16, 8 };
-    pieces[0].len = 12, pieces[1].len = 4; /* and here */
+    pieces[0].len = 12, pieces[1].len = 4; /* and on the local side */
     RETURNS(TERN_ERR_ARG, tern_acc_vector(TERN_WORLD, r, rank, &v, &doubles));
     pieces[0].len = 8, pieces[1].len = 8;
     extents[1].offset = 20;

@@ -1,12 +1,12 @@
 /* acc_twice.c: accumulates to memory that is mapped more than once.
  *
- * env: TERN_CMA=off
- * ranks: 2 4
- *
  * Promise: every summand is added once, also where ranks reach the same memory through different regions: through two
  * regions of the same file, and through a region and the registration of a pointer to it. The ranks add to the same few
- * numbers at the same time. Whether additions that are not kept apart get lost is a matter of luck, so what the guards
- * are chosen by is compared as well.
+ * numbers at the same time. Whether unsynchronised additions get lost is a matter of luck, so the test also compares
+ * the identities by which the locks are chosen.
+ *
+ * env: TERN_CMA=off
+ * ranks: 2 4
  */
 #include "core/region.h"
 #include "job_test.h"
@@ -16,13 +16,13 @@
 static const tern_scale plain = { TERN_INT64, NULL };
 static const int64_t    one[NUMBERS] = { 1, 1, 1, 1 };
 
-/* How often each rank adds: fewer times where that takes longer. */
+/* How often each rank adds: fewer times on slow paths. */
 static int rounds(const char *path)
 {
     return !job_chaos() && (strcmp(path, "shm") == 0 || strcmp(path, "self") == 0) ? 50000 : 1000;
 }
 
-/* Add many times; returns how often. */
+/* Add many times. Returns the number of additions. */
 static int add(tern_region *region, int rank, uint64_t offset)
 {
     int times = rounds(tern_region_path(region, rank));
@@ -33,7 +33,7 @@ static int add(tern_region *region, int rank, uint64_t offset)
     return times;
 }
 
-/* All additions of all ranks have come to these numbers of rank 0. */
+/* Check that all additions of all ranks have reached these numbers of rank 0. */
 static void check(const int64_t *sum, int times)
 {
     int all[64], total = 0;
@@ -80,7 +80,7 @@ static void a_region_and_a_pointer_to_it(void)
         addr = to + at;
     OK(tern_region_register(TERN_WORLD, addr, sizeof(dummy), &again));
     CHECK(!mapped || again->part[1].origin == region->part[0].origin + at);
-    OK(tern_allgather(TERN_WORLD, &mapped, sizeof(mapped), all)); /* else rank 1 has memory of its own there */
+    OK(tern_allgather(TERN_WORLD, &mapped, sizeof(mapped), all)); /* else rank 1 has its own memory there */
     times = tern_rank() % 2 == 1 && all[1] ? add(again, 1, 0) : add(region, 0, at);
     check((const int64_t *)(tern_rank() == 0 ? (void *)(to + at) : NULL), times);
     OK(tern_region_free(again));

@@ -1,7 +1,7 @@
-/* am_errors.c: what active messages refuse.
+/* am_errors.c: the errors of active messages.
  *
- * Promise: every misuse that tern/am.h names returns the error that it names, says why, and sends nothing; what a
- * handler must not do returns TERN_ERR_STATE and changes nothing; what it may do works.
+ * Promise: every misuse that tern/am.h names returns the documented error with a reason, and sends nothing; a call that
+ * a handler must not make returns TERN_ERR_STATE and changes nothing; a call that it may make works.
  *
  * env: TERN_CMA=off
  */
@@ -93,7 +93,8 @@ static void on_ask(const tern_am_event *event, void *user)
     RETURNS(TERN_ERR_ARG, tern_am_reply(event->token, &(tern_am){ .handler = ANSWER, .nargs = 17, .args = args }));
     RETURNS(TERN_ERR_ARG, tern_am_prepare_reply(event->token, NULL, NULL));
     CHECK(pthread_create(&thread, NULL, reply_elsewhere, event->token) == 0 && pthread_join(thread, NULL) == 0);
-    OK(tern_am_reply(event->token, &(tern_am){ .handler = ANSWER })); /* after all these errors still the one */
+    OK(tern_am_reply(event->token,
+                     &(tern_am){ .handler = ANSWER })); /* after all these errors it is still the one reply */
     RETURNS(TERN_ERR_STATE, tern_am_reply(event->token, &(tern_am){ .handler = ANSWER }));
     RETURNS(TERN_ERR_STATE, tern_am_prepare_reply(event->token, &(tern_am_wish){ .kind = TERN_AM_MEDIUM },
                                                   &(tern_am_prepared){ .len = 0 }));
@@ -104,10 +105,11 @@ static void on_answer(const tern_am_event *event, void *user)
 {
     (void)user;
     answers++;
-    CHECK(++inside == 1 || (job_chaos() && inside == 2)); /* inside a request that waits for room for its reply */
+    CHECK(++inside == 1 ||
+          (job_chaos() && inside == 2)); /* inside a request handler that waits for room for its reply */
     must_not();
     may(event);
-    OK(tern_progress(TERN_WORLD)); /* above all not this handler for the same message again */
+    OK(tern_progress(TERN_WORLD)); /* in particular not this handler for the same message again */
     RETURNS(TERN_ERR_STATE, tern_am_reply(event->token, &(tern_am){ .handler = ANSWER }));
     inside--;
 }
@@ -238,7 +240,7 @@ static void commits(int to)
     RETURNS(TERN_ERR_ARG, tern_am_commit(&out, NEVER, NULL, 1, 0));
     RETURNS(TERN_ERR_ARG, tern_am_commit(&out, UNKNOWN, args, 1, 0));
     RETURNS(TERN_ERR_ARG, tern_am_commit(&out, 65536 + NEVER, args, 1, 0));
-    OK(tern_am_cancel(&out)); /* still prepared after all this */
+    OK(tern_am_cancel(&out)); /* still prepared after all these errors */
     RETURNS(TERN_ERR_STATE, tern_am_cancel(&out));
     RETURNS(TERN_ERR_STATE, tern_am_commit(&out, NEVER, args, 1, 0));
 }
@@ -290,7 +292,7 @@ int main(void)
     OK(tern_barrier(TERN_WORLD));
     SAME(answers, rounds * n);
     SAME(asked, rounds * n);
-    RETURNS(TERN_ERR_STATE, tern_am_reply(kept, &(tern_am){ .handler = ANSWER })); /* that request is over */
+    RETURNS(TERN_ERR_STATE, tern_am_reply(kept, &(tern_am){ .handler = ANSWER })); /* that request is complete */
     job_region_drop(&shared);
     job_region_drop(&own);
     OK(tern_finalize());

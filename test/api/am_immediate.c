@@ -1,8 +1,8 @@
-/* am_immediate.c: immediate long messages to memory that only its rank can reach.
+/* am_immediate.c: immediate long messages to memory that only its own rank can reach.
  *
- * Promise: an immediate message never waits, not even for a target that would have to help with its payload and is
- * stopped: it is sent or answers TERN_AGAIN, and what was sent arrives whole and in its place; so does a message that
- * was prepared immediately. What cannot be sent in this way is refused with the reason.
+ * Promise: an immediate message never waits, not even for a stopped target that would have to help with its payload: it
+ * is sent or returns TERN_AGAIN, and a message that was sent arrives whole and in its place; so does a message that was
+ * prepared with the immediate flag. A message that cannot be sent in this way is refused with the reason.
  *
  * ranks: 2 3
  * env: TERN_CMA=off
@@ -20,7 +20,7 @@
 static uint64_t          handled;
 static struct job_region own, shared;
 
-/* What the two tell each other: each reads its own part. */
+/* The words by which the two ranks communicate: each reads its own part. */
 struct word {
     _Atomic uint64_t pid, sent;
 };
@@ -51,7 +51,7 @@ static bool is_stopped(uint64_t pid)
     return state == 'T';
 }
 
-/* Message number i, of any length; by itself or prepared with a buffer. */
+/* Send message number i, of any length, directly or prepared with a buffer. */
 static tern_status send(uint32_t i, size_t most)
 {
     static unsigned char payload[SPACE];
@@ -87,7 +87,7 @@ static tern_status send(uint32_t i, size_t most)
     return tern_am_commit(&room, HERE, args, 12, len);
 }
 
-/* Rank 0 sends until there is no room; the target stands still all the time. */
+/* Rank 0 sends until there is no room; the target is stopped all the time. */
 static void send_to_the_stopped(void)
 {
     size_t      most = tern_am_max_medium(TERN_WORLD, 1, 12) - 64;
@@ -114,7 +114,7 @@ static void stand_still(void)
     SAME(handled, atomic_load(&my_word()->sent) - 1);
 }
 
-/* Too long to be carried, and not in reach. */
+/* Too long to be carried inline, and not directly reachable. */
 static void too_long(void)
 {
     size_t         most = tern_am_max_medium(TERN_WORLD, 1, 0);

@@ -1,13 +1,13 @@
 /* am_kinds.c: every kind of active message arrives as it was sent.
  *
- * providers: net shm
  * Promise: a handler sees source, kind, arguments and payload as they were sent, for all kinds, 0 to 16 arguments,
- * lengths around every border, fixed and negotiated payload, in request and reply, to oneself and to others; a long
- * payload lies in the region before the handler runs, whatever the path is; a payload of one byte above the maximum is
+ * lengths around every limit, fixed and negotiated payload, in request and reply, to the rank itself and to others; a
+ * long payload is in the region before the handler runs, whatever the path; a payload one byte above the maximum is
  * refused.
  *
- * All ranks go through the same list of cases, so that a handler knows what the next message of a source must be.
+ * All ranks go through the same list of cases, so that a handler knows the next message of each source.
  *
+ * providers: net shm
  * timeout: 240
  * hosts: a:2,b:1 a:2,b:2 a:1,b:2,c:1
  * env: TERN_CMA=off
@@ -23,7 +23,7 @@ enum { MEDIUM_SIZES = 13, LONG_SIZES = 14 };
 
 static const size_t sizes[] = { 0, 1, 7, 8, 47, 48, 49, 56, 63, 64, 65, 4096, SIZE_MAX, SLOT };
 
-static struct job_region region[2]; /* made by Tern, registered */
+static struct job_region region[2]; /* allocated by Tern, and registered */
 static unsigned          requests[64], replies[64];
 
 struct shape {
@@ -39,7 +39,7 @@ static unsigned cases(void)
     return (17 + 17 * MEDIUM_SIZES * 2 + 17 * LONG_SIZES * 4) / STEP;
 }
 
-/* The case with a number, between this rank and a peer; the maximum is the same both ways. */
+/* Returns the case with a number, between this rank and a peer; the maximum is the same in both directions. */
 static struct shape shape_of(unsigned nth, int peer)
 {
     unsigned     i = nth * STEP;
@@ -75,7 +75,7 @@ static uint64_t offset_of(int from, bool request)
     return ((uint64_t)from * 2 + !request) * SLOT;
 }
 
-/* What is about to be sent by this rank. */
+/* The message that this rank is about to send. */
 struct parcel {
     uint32_t       args[16];
     unsigned char *payload;
@@ -136,7 +136,7 @@ static void send_negotiated(tern_am_token *token, int peer, const struct parcel 
     RETURNS(TERN_ERR_STATE, tern_am_cancel(&out));
 }
 
-/* token: as a reply. */
+/* Send the case. token: send it as a reply. */
 static void send_shape(tern_am_token *token, int peer, const struct shape *s)
 {
     struct parcel p = { .payload = NULL };
@@ -146,7 +146,7 @@ static void send_shape(tern_am_token *token, int peer, const struct shape *s)
     if (s->negotiated && s->kind != TERN_AM_SHORT) {
         send_negotiated(token, peer, &p, s);
     } else {
-        if (s->kind == TERN_AM_MEDIUM) { /* one byte too many, before and in place of the good one */
+        if (s->kind == TERN_AM_MEDIUM) { /* one byte too many, before and in place of the valid one */
             tern_am too = p.am;
             too.payload = &too;
             too.len = tern_am_max_medium(TERN_WORLD, peer, s->nargs) + 1;
@@ -157,7 +157,7 @@ static void send_shape(tern_am_token *token, int peer, const struct shape *s)
         if (p.am.local) {
             OK(tern_event_wait(&local, TERN_FOREVER));
             if (p.payload)
-                memset(p.payload, 0, s->len); /* it may be overwritten */
+                memset(p.payload, 0, s->len); /* the sender may overwrite it */
         }
     }
     free(p.payload);

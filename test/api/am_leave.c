@@ -1,8 +1,8 @@
-/* am_leave.c: nothing is lost on the way out.
+/* am_leave.c: no message is lost at the end of the job.
  *
- * Promise: what was sent before tern_finalize is handled before tern_finalize of its target returns; so are the
- * replies, even when they are as long as can be and many more than a queue holds; nobody waits for room in a queue of
- * a rank that has left.
+ * Promise: a message that was sent before tern_finalize is handled before tern_finalize of its target returns; so are
+ * the replies, even when they have the maximum length and are many more than a queue holds; no rank waits for room in
+ * the queue of a rank that has left.
  *
  * env: TERN_AM_QUEUE=64K
  */

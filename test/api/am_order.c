@@ -1,12 +1,12 @@
-/* am_order.c: order, time and room.
+/* am_order.c: order, time limits and back-pressure of active messages.
  *
  * Promise: messages of a pair are handled in the order in which they were sent, whatever their kinds; with
- * TERN_IMMEDIATE a full queue answers TERN_AGAIN, nothing is consumed, and it works again when there is room; a
- * context's time limit ends a wait for room, and nothing is sent; tern_wait_until keeps its deadline; a message of a
+ * TERN_IMMEDIATE a full queue returns TERN_AGAIN, nothing is consumed, and the send succeeds when there is room again;
+ * a context's time limit ends a wait for room, and nothing is sent; tern_wait_until keeps its deadline; a message of a
  * strict context is handled after the data of the transfers that the context started before it to the same rank.
  *
- * A rank "does not poll" while it waits for a word of a region to change. Under chaos whoever sends a long message
- * does, and a queue is never known to be full or to have room: what is said of full queues is then left out.
+ * A rank "does not poll" while it waits for a word of a region to change. Under chaos a rank that sends a long message
+ * polls, and a queue is never known to be full or to have room: the checks of full queues are then left out.
  *
  * poor: off, because room may come by itself there, when what has been sent is done with
  * providers: net sockets shm
@@ -41,7 +41,7 @@ static int right(void)
     return (tern_rank() + 1) % tern_size();
 }
 
-/* Wait without Tern until a neighbour's number says so; returns what it says besides. */
+/* Wait without calling Tern until a neighbour's number has the value. Returns the value that accompanies it. */
 static uint32_t await_word(uint32_t number)
 {
     const _Atomic uint64_t *word = tern_region_ptr(words.region, tern_rank());
@@ -51,7 +51,7 @@ static uint32_t await_word(uint32_t number)
     return (uint32_t)atomic_load(word);
 }
 
-/* Say so to a neighbour, without handling messages meanwhile. */
+/* Send the number to a neighbour, without handling messages meanwhile. */
 static void tell_word(int rank, uint32_t number, uint64_t besides)
 {
     static uint64_t told[64];
@@ -60,7 +60,7 @@ static void tell_word(int rank, uint32_t number, uint64_t besides)
     OK(tern_put_nbi(TERN_WORLD, words.region, rank, 0, &told[rank], sizeof(told[rank])));
 }
 
-/* Without Tern: until the word at a place of this rank's part is that high. */
+/* Wait, without calling Tern, until the word at a place of this rank's part has reached the value. */
 static void await_place(int place, uint64_t value)
 {
     const _Atomic uint64_t *word = tern_region_ptr(words.region, tern_rank());
@@ -69,8 +69,8 @@ static void await_place(int place, uint64_t value)
         usleep(100);
 }
 
-/* A barrier after which nobody polls any more: one that has come to tern_barrier polls until it sees the last come. All
- * tell rank 0, and it tells all. */
+/* A barrier after which no rank polls any more: a rank in tern_barrier would poll until it sees the last rank arrive.
+ * All ranks tell rank 0, and rank 0 tells all. */
 static void settle(void)
 {
     enum { FIRST = 128, LAST = FIRST - 1 }; /* places */
@@ -101,7 +101,7 @@ static void on_ordered(const tern_am_event *event, void *user)
     handled++;
 }
 
-/* All kinds and both styles in one stream to everyone. */
+/* All kinds and both styles in one stream to every rank. */
 static void streams(void)
 {
     uint64_t seed = 9 + (uint64_t)tern_rank(), rounds = JOB_SANITIZED ? 300 : 3000;
@@ -144,7 +144,7 @@ static void on_pong(const tern_am_event *event, void *user)
     answered++;
 }
 
-/* Ask a rank for an answer: with it comes the news that everything before has been handled. Then nobody polls. */
+/* Ask a rank for a reply. The reply shows that everything before it has been handled. After that no rank polls. */
 static void settle_with(int to)
 {
     uint64_t want = answered + 1;
@@ -154,7 +154,7 @@ static void settle_with(int to)
     settle();
 }
 
-/* Fill the queue to a rank that does not poll. Returns how many were sent. */
+/* Fill the queue to a rank that does not poll. Returns the number of messages sent. */
 static uint64_t fill(int to, const tern_am *am)
 {
     uint64_t    sent = 0;
@@ -184,16 +184,16 @@ static void immediate(int to)
         am.offset = am.kind == TERN_AM_LONG ? 64 : 0;
         am.len = am.kind == TERN_AM_LONG ? 64 : am.len;
         if (am.kind == TERN_AM_LONG && job_network())
-            continue; /* who waits for the payload to come there polls */
+            continue; /* a rank that waits for the payload to arrive there polls */
         settle_with(to);
         sent += fill(to, &am);
         RETURNS(TERN_AGAIN, tern_am_request(TERN_WORLD, to, &am));
         RETURNS(TERN_AGAIN, tern_am_prepare(TERN_WORLD, to, &wish, &out));
         RETURNS(TERN_ERR_STATE, tern_am_cancel(&out));
         tell_word(to, ++round, sent);
-        come = await_word(round);     /* the one that sends to us has seen its queue full */
-        wait_for(come);               /* as many as it says */
-        OK(tern_barrier(TERN_WORLD)); /* and all queues are empty; news of that may be under way */
+        come = await_word(round);     /* the sender to this rank has seen its queue full */
+        wait_for(come);               /* as many as it reports */
+        OK(tern_barrier(TERN_WORLD)); /* and all queues are empty; credit may be in flight */
         while ((st = tern_am_request(TERN_WORLD, to, &am)) == TERN_AGAIN)
             OK(tern_progress(TERN_WORLD));
         OK(st);
@@ -203,7 +203,7 @@ static void immediate(int to)
     OK(tern_barrier(TERN_WORLD));
 }
 
-/* The reply that finds no room. */
+/* A reply that finds no room. */
 static void on_ask(const tern_am_event *event, void *user)
 {
     tern_am     am = { .kind = TERN_AM_MEDIUM, .handler = ANSWER, .payload = big, .flags = TERN_IMMEDIATE };
@@ -213,7 +213,7 @@ static void on_ask(const tern_am_event *event, void *user)
     am.len = tern_am_max_medium(TERN_WORLD, event->source, 0);
     st = tern_am_reply(event->token, &am);
     CHECK(st == TERN_OK || st == TERN_AGAIN);
-    if (st == TERN_AGAIN) { /* nothing was sent: it may try again, or do without */
+    if (st == TERN_AGAIN) { /* nothing was sent: the handler may try again, or send no reply */
         RETURNS(TERN_AGAIN, tern_am_reply(event->token, &am));
         refused++;
     }
@@ -262,13 +262,13 @@ static void time_limits(int to)
     tern_ctx        *ctx;
     uint64_t         sent;
 
-    if (to == tern_rank()) /* would serve itself */
+    if (to == tern_rank()) /* this rank would serve itself */
         return;
     handled = 0;
     OK(tern_ctx_create(tern_ctx_team(TERN_WORLD), TERN_RELAXED, &ctx));
     OK(tern_ctx_set_timeout(ctx, 0.02));
     settle_with(to);
-    if (tern_rank() == 0) { /* all others are busy elsewhere */
+    if (tern_rank() == 0) { /* all other ranks are busy elsewhere */
         sent = fill(to, &am);
         RETURNS(TERN_ERR_TIMEOUT, tern_am_short(ctx, to, COUNT, NULL, 0));
         SAYS("room");
@@ -305,10 +305,10 @@ static void deadlines(void)
     SAYS("condition");
     RETURNS(TERN_ERR_TIMEOUT, tern_wait_until(TERN_WORLD, never, &looks, 0));
     handled = 0;
-    OK(job_await(&handled, 0, 0)); /* holds already: an old deadline is no matter */
+    OK(job_await(&handled, 0, 0)); /* the condition already holds, so an old deadline does not matter */
 }
 
-/* The data are there before the handler, whatever the path of the region is. */
+/* The data is there before the handler runs, whatever the path of the region. */
 static void on_look(const tern_am_event *event, void *user)
 {
     (void)user;
@@ -370,7 +370,7 @@ int main(void)
     }
     deadlines();
     strict(right());
-    if (tern_size() == 1 || !JOB_SANITIZED) /* over what a service thread wrote: see job_put_holds() */
+    if (tern_size() == 1 || !JOB_SANITIZED) /* overwrites memory that a service thread wrote: see job_put_holds() */
         strict(tern_rank());
     OK(tern_barrier(TERN_WORLD));
     job_region_drop(&words);

@@ -1,9 +1,10 @@
-/* am_prepare.c: negotiated payload.
+/* am_prepare.c: active messages with a negotiated payload.
  *
  * Promise: prepare gives at least the minimum, at most the maximum, and more than the usual maximum where there is
- * room; what is written there is what the handler reads, at any length and with any number of arguments up to those
- * prepared; several may be prepared at once, and arrive in the order of their preparation however they are committed;
- * what is cancelled is not seen; a long message is written straight into the target's part where that is in reach.
+ * room; the handler reads what the sender wrote there, at any length and with any number of arguments up to the
+ * prepared number; several messages may be prepared at once, and arrive in the order of their preparation however they
+ * are committed; a cancelled message is never seen; a long message is written directly into the target's part where
+ * that is reachable.
  *
  * env: TERN_CMA=off
  * env: TERN_AM_QUEUE=64K
@@ -25,7 +26,7 @@ static void wait_for(uint64_t count)
     SAME(handled, count);
 }
 
-/* The payload is told by its length and the source. */
+/* The length and the source determine the payload. */
 static void on_sink(const tern_am_event *event, void *user)
 {
     (void)user;
@@ -52,7 +53,7 @@ static int right(void)
     return (tern_rank() + 1) % tern_size();
 }
 
-/* Every length and number of arguments, committed shorter and with fewer. */
+/* Every length and number of arguments, committed shorter and with fewer arguments. */
 static void lengths(int to)
 {
     uint32_t args[16];
@@ -80,11 +81,11 @@ static void lengths(int to)
             }
         }
     }
-    wait_for(sent); /* from the left as many as to the right */
+    wait_for(sent); /* as many from the left as to the right */
     OK(tern_barrier(TERN_WORLD));
 }
 
-/* More than the usual maximum from an empty queue, and never more than was wished for. */
+/* An empty queue gives more than the usual maximum, and never more than was requested. */
 static void more_than_usual(int to)
 {
     size_t   most = tern_am_max_medium(TERN_WORLD, to, 0), seen = 0;
@@ -107,7 +108,7 @@ static void more_than_usual(int to)
     CHECK(seen > most);
 }
 
-/* A few at once, committed in any order, some cancelled; fixed ones between them keep their place. */
+/* Several messages at once, committed in any order, some cancelled; fixed messages between them keep their place. */
 static void any_order(int to)
 {
     uint64_t seed = 31, sent = 0;
@@ -149,7 +150,7 @@ static void any_order(int to)
     OK(tern_barrier(TERN_WORLD));
 }
 
-/* One that is open holds up those behind it, to this rank and no other. */
+/* An open message holds up the messages behind it to this rank, and to no other. */
 static void holds_up(int to)
 {
     tern_am_wish     wish = { .kind = TERN_AM_MEDIUM, .max = 8 };
@@ -169,7 +170,7 @@ static void holds_up(int to)
     OK(tern_barrier(TERN_WORLD));
 }
 
-/* Long: straight into the part, or from the queue or a buffer to where it belongs; offsets of all alignments. */
+/* Long messages: directly into the part, or from the queue or a buffer to their place; offsets of all alignments. */
 static void into_the_region(struct job_region *r, int to)
 {
     unsigned char *part = tern_region_ptr(r->region, to);
@@ -205,7 +206,7 @@ static void into_the_region(struct job_region *r, int to)
     }
 }
 
-/* A reply that was cancelled may be sent after all, prepared or not. */
+/* A cancelled reply may still be sent, prepared or not. */
 static void on_later(const tern_am_event *event, void *user)
 {
     tern_am_wish     wish = { .kind = TERN_AM_MEDIUM, .nargs = 2, .min = 10, .max = 20 };

@@ -1,8 +1,8 @@
-/* am_region.c: long messages to regions that are hardly made, and to regions that are about to go.
+/* am_region.c: long messages to regions that have just been created, and to regions that are about to be freed.
  *
  * Promise: a rank whose tern_region_alloc or tern_region_register has returned may at once send a message into the
- * region: its target knows the region, also where it has not yet returned from the same call. What was sent and
- * handled before tern_region_free does not hinder it.
+ * region: its target knows the region, also if it has not yet returned from the same call. Messages that were sent and
+ * handled before tern_region_free do not hinder it.
  *
  * ranks: 2 4 8
  * env: TERN_CMA=off

@@ -1,9 +1,9 @@
-/* am_threads.c: many threads send, whoever makes progress handles.
+/* am_threads.c: many threads send, and any thread that makes progress runs handlers.
  *
- * Promise: threads with contexts of their own may send and prepare at once; messages of a thread arrive in its order;
- * never two handlers run at the same time in a process, except a reply's inside a request's that waits to reply, on the
- * same thread. What handlers share is plain memory here, so that the thread sanitizer sees whether that holds. A thread
- * that sleeps is woken by what a handler did on another thread.
+ * Promise: threads with their own contexts may send and prepare at the same time; messages of a thread arrive in order;
+ * a process never runs two handlers at the same time, except a reply handler inside a request handler that waits to
+ * reply, on the same thread. Handlers share plain memory here, so that the thread sanitizer sees whether that holds. A
+ * sleeping thread is woken by the effect of a handler on another thread.
  *
  * timeout: 240
  * env: TERN_AM_QUEUE=64K
@@ -86,7 +86,7 @@ static void send_one(tern_ctx *ctx, int to, const uint32_t *args, uint64_t *seed
         OK(tern_am_prepare(ctx, to, &wish, &out));
         memcpy(out.addr, bytes, len);
         if (job_random(seed) % 8 == 0)
-            sched_yield(); /* others queue up behind it */
+            sched_yield(); /* other threads queue up behind it */
         OK(tern_am_commit(&out, ASK, args, 2, len));
         break;
     }
@@ -104,7 +104,7 @@ static void *flood(void *arg)
             send_one(ctx, to, (uint32_t[]){ s->id, i }, &seed);
     s->want = (uint64_t)rounds * (uint64_t)tern_size();
     OK(tern_wait_until(ctx, all_answered, s, tern_deadline_in(200)));
-    for (int i = 0; i < (JOB_SANITIZED ? 20 : 200); i++) { /* one at a time: who sleeps is woken, by whomever */
+    for (int i = 0; i < (JOB_SANITIZED ? 20 : 200); i++) { /* one at a time: a sleeping thread is woken by any other */
         OK(tern_am_short(ctx, (tern_rank() + 1) % tern_size(), ASK, (uint32_t[]){ s->id, rounds + (uint32_t)i }, 2));
         s->want++;
         OK(tern_wait_until(ctx, all_answered, s, tern_deadline_in(200)));

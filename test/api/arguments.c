@@ -1,9 +1,9 @@
 /* arguments.c: every documented refusal of the calls that move data.
  *
- * env: TERN_CMA=off
+ * Promise: a bad rank, offset, length, pointer or flag gets the documented status in every form and every kind of
+ * memory, and changes nothing: neither the target, nor the destination, nor an event.
  *
- * Promise: a bad rank, offset, length, pointer or flag gets the documented status in every form, in every kind of
- * memory, and changes nothing: not the target, not the destination, not an event.
+ * env: TERN_CMA=off
  */
 #include "job_test.h"
 
@@ -12,7 +12,7 @@
 
 static unsigned char local[2 * SIZE];
 
-/* One wrong call in all forms: the status is want each time. */
+/* Make one wrong call in all forms; each must return the status want. */
 static void all_forms(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, size_t len, tern_status want)
 {
     tern_event event = { NOT_AN_EVENT }, near = { NOT_AN_EVENT };

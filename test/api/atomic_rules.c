@@ -1,8 +1,9 @@
-/* atomic_rules.c: what atomic operations refuse, how they are ordered, and what handlers may do with them.
+/* atomic_rules.c: the errors of atomic operations, their order, and their use in handlers.
  *
- * Promise: every misuse is an error that says what is wrong, and changes nothing. A domain tells its mechanism and why.
- * In a strict context an atomic operation comes behind the puts before it and before the puts behind it; TERN_RELEASE
- * does the first on a relaxed one. Handlers of active messages use atomics where they may use puts.
+ * Promise: every misuse is an error that names the mistake, and changes nothing. A domain reports its mechanism and the
+ * reason for it. In a strict context an atomic operation comes after the puts before it and before the puts behind it;
+ * on a relaxed context TERN_RELEASE gives the first of these. Handlers of active messages may use atomics where they
+ * may use puts.
  *
  * ranks: 2 3
  * env: TERN_CMA=off
@@ -41,7 +42,7 @@ static void wrong_domains(void)
     RETURNS(TERN_ERR_ARG,
             tern_atomic_domain_create(TERN_WORLD, odd ? TERN_INT64 : TERN_UINT64, TERN_ATOMIC_ADD, 0, &none));
     SAYS("the same");
-    RETURNS(TERN_ERR_ARG, /* one rank alone has it wrong: all are told */
+    RETURNS(TERN_ERR_ARG, /* one rank alone makes the mistake: all ranks get the error */
             tern_atomic_domain_create(TERN_WORLD, TERN_INT64, tern_rank() == 1 ? 0 : TERN_ATOMIC_ADD, 0, &none));
     SAYS("rank 1");
     RETURNS(TERN_ERR_ARG, tern_atomic_domain_create(NULL, TERN_INT64, TERN_ATOMIC_ADD, 0, &none));
@@ -117,7 +118,7 @@ static void errors(tern_region *region, unsigned char *mine, int to)
     OK(tern_barrier(TERN_WORLD));
 }
 
-/* The memory of freed domains is used again, some time. */
+/* The memory of freed domains is eventually reused. */
 static void many(tern_region *region, int to)
 {
     tern_atomic_domain *domain;
@@ -134,13 +135,13 @@ static void many(tern_region *region, int to)
 
 #define ROUNDS (JOB_SANITIZED ? 20u : 100u)
 
-/* By no call of Tern: so the thread sanitizer cannot know that this is in order, and does not look. */
+/* Read without a call of Tern. The thread sanitizer cannot know that the accesses are ordered, and ignores them. */
 static __attribute__((noinline, no_sanitize("thread"))) uint64_t load(const unsigned char *at)
 {
     return __atomic_load_n((const uint64_t *)(const void *)at, __ATOMIC_ACQUIRE);
 }
 
-/* A put, a counter behind it, a put behind that: the last rank looks at its own memory only. */
+/* A put, a counter behind it, and a put behind that: the last rank reads only its own memory. */
 static void announce(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int to)
 {
     const uint64_t  one = 1;
@@ -158,7 +159,7 @@ static void announce(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *reg
         OK(tern_put_nbi(ctx, region, to, 3072, &i, 8));
         OK(tern_quiet(ctx));
         SAME(was, i - 1);
-        while (was != i) /* until it has checked */
+        while (was != i) /* until the target has checked */
             OK(tern_atomic_fadd_u64(ctx, domain, region, to, 512, 0, &was));
     }
 }
@@ -170,7 +171,7 @@ static void look(unsigned char *mine)
 
         while (load(mine + 2048) < i) {
             last = load(mine + 3072);
-            CHECK(last < i || load(mine + 2048) >= i); /* the put behind it is not there before it */
+            CHECK(last < i || load(mine + 2048) >= i); /* the later put does not arrive before it */
         }
         CHECK(load(mine + 1024) == i);
         __atomic_store_n((uint64_t *)(void *)(mine + 512), i, __ATOMIC_RELEASE);
@@ -220,7 +221,7 @@ static void handlers(tern_region *region, unsigned char *mine, enum job_kind kin
     memset(mine, 0, SIZE);
     at_handler.region = region;
     at_handler.may = kind == JOB_HOST || job_far(from);
-    at_handler.must_not = !job_chaos(); /* which has room for what the kernel does at once */
+    at_handler.must_not = !job_chaos(); /* chaos has room for operations that the kernel completes at once */
     at_handler.done = 0;
     OK(tern_am_register(3, on_message, NULL));
     OK(tern_barrier(TERN_WORLD));

@@ -1,9 +1,9 @@
 /* atomics.c: every atomic operation of every type in every form.
  *
- * Promise: an operation leaves in the target what the model says, gives back what was there, and touches nothing beside
+ * Promise: an operation leaves the value of the model in the target, returns the old value, and touches nothing beside
  * it, in every form (blocking, with an event, completed by tern_quiet, immediate, typed and inlined), on relaxed and on
- * strict contexts, on memory of every kind, by whatever way it goes. Integers wrap; a NaN that is there stays in min
- * and max, and one that comes changes nothing.
+ * strict contexts, on memory of every kind, over every path. Integers wrap; in min and max a NaN in the target stays,
+ * and a NaN operand changes nothing.
  *
  * ranks: 1 2 4
  * env: TERN_CMA=off
@@ -13,7 +13,7 @@
 
 #include <math.h>
 
-#define SPAN 64u /* bytes of a part that one rank uses; the value lies in the middle */
+#define SPAN 64u /* bytes of a part that one rank uses; the value is in the middle */
 #define AT 24u
 
 /* ---- values ---- */
@@ -32,7 +32,7 @@ static size_t size_of(tern_type type)
     return type == TERN_INT32 || type == TERN_UINT32 || type == TERN_FLOAT ? 4 : 8;
 }
 
-/* What there is, what comes, and what it is compared with: by type, and n of N. */
+/* The old value, the operand and the comparand: by type, and n of N. */
 #define CASES 8
 static const int64_t i_is[CASES] = { 0, 1, INT64_MAX, INT64_MIN, INT32_MAX, INT32_MIN, -7, 0x0f0f },
                      i_in[CASES] = { 5, -1, 1, -1, 1, -3, -7, 0x00ff },
@@ -132,7 +132,7 @@ static union value model(tern_type type, tern_atomic_op op, union value is, unio
     return of[type](op, is, in);
 }
 
-/* Bits, but that a computed NaN may be any. */
+/* Compare the bits, except that a computed NaN may be any NaN. */
 static bool is_same(tern_type type, union value a, union value b)
 {
     if (type == TERN_FLOAT && isnan(a.f32) && isnan(b.f32))
@@ -197,7 +197,7 @@ static void immediate(const struct where *w, tern_type type, const tern_atomic_a
     OK(tern_event_wait(&event, TERN_FOREVER));
 }
 
-/* The inlined calls; other operations by the blocking one. */
+/* The inlined calls; other operations use the blocking call. */
 #define TYPED(suffix, type_, TYPE)                                                                                \
     static bool typed_##suffix(const struct where *w, const tern_atomic_args *args)                               \
     {                                                                                                             \

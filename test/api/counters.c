@@ -1,13 +1,15 @@
 /* counters.c: counters, and operations that they trigger.
  *
- * Promise: a counter counts what is complete, by operations or by bytes; what waits for it starts when it is reached
- * and not before, whatever kind of operation it is; chains and fans of thousands work; while the program computes they
- * go on; what has not started can be cancelled, and then nothing of it happens; tern_quiet completes what has started
- * and waits for nothing else; events of counters are waited for with others; handlers and other threads may add; what
- * makes no sense is refused, and so is what would need a thread that the system refuses.
+ * Promise: a counter counts completions, by operations or by bytes; a triggered operation of any kind starts when the
+ * counter reaches its threshold and not before; chains and fans of thousands of operations work, also while the program
+ * computes; an operation that has not started can be cancelled, and then has no effect; tern_quiet completes the
+ * operations that have started and waits for nothing else; events of counters can be waited for together with others;
+ * handlers and other threads may add; invalid calls are refused, and so is an operation that would need a thread that
+ * the system refuses.
  *
  * ranks: 1 2 4
- * network: 2 */
+ * network: 2
+ */
 #include <inttypes.h>
 #include <pthread.h>
 #include <sched.h>
@@ -20,13 +22,13 @@
 #define HANDLER_LONG 8
 #define HANDLER_BRIEF 9
 
-static tern_region  *region, *far; /* made by Tern, and registered */
+static tern_region  *region, *far; /* allocated by Tern, and registered */
 static uint64_t     *mine;
 static uint64_t      registered[SLOTS];
 static uint64_t      source[SLOTS], target[SLOTS];
 static int           left, right;
-static tern_counter *heard; /* what handlers add to */
-static tern_counter *brief; /* the same, and set back at once */
+static tern_counter *heard; /* the counter that handlers add to */
+static tern_counter *brief; /* a counter that handlers add to and reset at once */
 static unsigned      handled;
 
 static tern_counter *counter(void)
@@ -46,7 +48,7 @@ static uint64_t value(const tern_counter *c)
     return v;
 }
 
-/* Wait until it has the value, and see that it has no other. */
+/* Wait until the counter has the value, and check that it has no other. */
 static void reach(tern_counter *c, uint64_t v)
 {
     OK(tern_counter_wait(c, v, TERN_FOREVER));
@@ -68,7 +70,7 @@ static void counts(void)
         source[i] = 1000 * (uint64_t)tern_rank() + i;
         OK(tern_put_with(TERN_WORLD, i % 2 ? region : far, right, 8 * i, &source[i], 8, &by_op));
     }
-    OK(tern_put_with(TERN_WORLD, region, right, 0, source, 0, &by_op)); /* nothing is an operation too */
+    OK(tern_put_with(TERN_WORLD, region, right, 0, source, 0, &by_op)); /* an empty put is an operation too */
     reach(ops, 301);
     OK(tern_get_with(TERN_WORLD, region, right, 8, target, 16, &by_byte));
     OK(tern_get_with(TERN_WORLD, far, right, 16, target + 2, 8, &by_byte));
@@ -87,7 +89,8 @@ static void counts(void)
     meet();
 }
 
-/* One of each kind waits for the same counter; none starts before it is reached, and each counts, one or its bytes. */
+/* One operation of each kind waits for the same counter; none starts before the threshold, and each counts one or its
+ * bytes. */
 static void kinds(bool by_bytes)
 {
     static const uint64_t offset[2] = { 64, 80 };
@@ -123,7 +126,7 @@ static void kinds(bool by_bytes)
     OK(tern_put_with(TERN_WORLD, region, right, 0, source, 24, &opts));
     OK(tern_get_with(TERN_WORLD, far, tern_rank(), 0, target, 8, &opts));
     OK(tern_put_indexed_with(TERN_WORLD, region, right, &indexed, &opts));
-    indexed.local_count = indexed.remote_count = 0; /* the description is the program's again */
+    indexed.local_count = indexed.remote_count = 0; /* the program may change the description again */
     pieces[0] = pieces[1] = NULL;
     OK(tern_put_signal_with(TERN_WORLD, far, right, 400, source, 8, &signal, &opts));
     signal.value = 0;
@@ -140,7 +143,7 @@ static void kinds(bool by_bytes)
     with_event.event = &events[2];
     OK(tern_counter_add_with(added, 40, &with_event));
     OK(tern_counter_add(go, 1));
-    OK(tern_quiet(TERN_WORLD)); /* does not wait for what has not started */
+    OK(tern_quiet(TERN_WORLD)); /* does not wait for operations that have not started */
     RETURNS(TERN_PENDING, tern_event_test(&events[1]));
     meet();
     SAME(mine[0] + mine[8] + mine[16] + mine[32] + mine[50] + registered[50] + registered[200], 0);
@@ -171,7 +174,7 @@ static void kinds(bool by_bytes)
     meet();
 }
 
-/* Each puts what the one before it has brought: a put to the right, then a get of it, and so on. */
+/* Each operation moves the data of the previous one: a put to the right, then a get of it, and so on. */
 static void chain(tern_region *where, uint64_t length, bool compute)
 {
     tern_counter *c = counter();
@@ -195,7 +198,7 @@ static void chain(tern_region *where, uint64_t length, bool compute)
     meet();
 }
 
-/* Many count on one, which starts many, which count on another. */
+/* Many operations count on one counter, which triggers many, which count on another. */
 static void fans(void)
 {
     enum { MANY = 1000 };
@@ -209,7 +212,7 @@ static void fans(void)
         OK(tern_get_with(TERN_WORLD, region, right, 8 * i, &target[i], 8, &second));
         OK(tern_put_with(TERN_WORLD, region, right, 8 * i, &source[i], 8, &first));
     }
-    OK(tern_counter_add_with(go, 1, &(tern_opts){ .when = go, .threshold = 0 })); /* reached: at once */
+    OK(tern_counter_add_with(go, 1, &(tern_opts){ .when = go, .threshold = 0 })); /* already reached: starts at once */
     reach(in, MANY);
     reach(out, MANY);
     for (uint64_t i = 0; i < MANY; i++)
@@ -220,13 +223,13 @@ static void fans(void)
     meet();
 }
 
-/* A chain of additions: nothing but the engine. */
+/* A chain of additions, which uses only the trigger engine. */
 static void additions(void)
 {
     enum { LONG = 100000 };
     tern_counter *c = counter();
 
-    for (uint64_t i = LONG; i > 0; i--) /* the last first: the heap sorts */
+    for (uint64_t i = LONG; i > 0; i--) /* the last first, so that the heap has to sort */
         OK(tern_counter_add_with(c, 1, &(tern_opts){ .when = c, .threshold = i }));
     OK(tern_counter_add(c, 1));
     SAME(value(c), LONG + 1);
@@ -300,7 +303,7 @@ static void events(void)
     OK(tern_counter_event(c, 3, &event[1]));
     RETURNS(TERN_ERR_RANGE, tern_event_test(&event[1]));
     OK(tern_counter_add_with(c, UINT64_MAX - 1, &(tern_opts){ .when = c, .threshold = 1 }));
-    REFUSES(TERN_ERR_RANGE, tern_quiet(TERN_WORLD)); /* it had no event */
+    REFUSES(TERN_ERR_RANGE, tern_quiet(TERN_WORLD)); /* the operation had no event */
     SAYS("tern_counter_add");
     OK(tern_quiet(TERN_WORLD));
     OK(tern_counter_set(c, 0));
@@ -310,7 +313,7 @@ static void events(void)
                      &(tern_opts){ .event = &event[1], .when = c, .threshold = 4 }));
     OK(tern_counter_set(c, 3));
     RETURNS(TERN_PENDING, tern_event_test(&event[1]));
-    OK(tern_counter_set(c, 5)); /* is reached by being set, too */
+    OK(tern_counter_set(c, 5)); /* a set also reaches the threshold */
     OK(tern_event_wait_all(event, 2, TERN_FOREVER));
     OK(tern_counter_free(c));
     meet();
@@ -356,7 +359,7 @@ static void refused(void)
     OK(tern_counter_add(c, 1));
     REFUSES(TERN_ERR_RANGE, tern_counter_add(c, UINT64_MAX));
     SAME(value(c), 1);
-    OK(tern_counter_event(other, 5, &event)); /* freed with its context, as what waits for it */
+    OK(tern_counter_event(other, 5, &event)); /* freed with its context, like the operations that wait for it */
     OK(tern_put_with(relaxed, far, right, 0, source, 8, &(tern_opts){ .when = other, .threshold = 5 }));
     OK(tern_ctx_destroy(relaxed));
     OK(tern_ctx_destroy(strict));
@@ -364,8 +367,8 @@ static void refused(void)
     meet();
 }
 
-/* A handler at the right neighbour adds, which triggers a put back to us. */
-/* A list of many pieces, and a box of many dimensions whose elements are turned round: both are kept until they
+/* A handler at the right neighbour adds, which triggers a put back to this rank. */
+/* A list of many extents, and a box of many dimensions whose elements are in reverse order: both are stored until they
  * start. */
 static void large_shapes(void)
 {
@@ -400,7 +403,7 @@ static void large_shapes(void)
     OK(tern_put_strided_with(TERN_WORLD, far, right, &strided, &put));
     strided.local = back + (1u << DIMS) - 1;
     OK(tern_get_strided_with(TERN_WORLD, far, right, &strided, &get));
-    memset(count, 0, sizeof(count)); /* the descriptions are the program's again */
+    memset(count, 0, sizeof(count)); /* the program may change the descriptions again */
     memset(up, 0, sizeof(up));
     memset(down, 0, sizeof(down));
     memset(offset, 0, sizeof(offset));
@@ -418,7 +421,7 @@ static void large_shapes(void)
     meet();
 }
 
-/* The first triggered operation finds no room for one more thread: it is refused, and nothing is left of it. */
+/* The first triggered operation finds that no more thread can be created: it is refused, and leaves nothing behind. */
 static void no_thread(void)
 {
     struct rlimit before, now;
@@ -458,13 +461,13 @@ static void handlers(void)
                      &(tern_opts){ .when = heard, .threshold = 1 }));
     OK(tern_am_request(TERN_WORLD, right, &am));
     OK(tern_counter_wait(heard, 1, TERN_FOREVER));
-    meet(); /* completes what has started */
+    meet(); /* completes the operations that have started */
     SAME(mine[SLOTS - 1], 99);
     meet();
     am.handler = HANDLER_BRIEF;
     OK(tern_put_with(TERN_WORLD, far, left, 8 * (SLOTS - 2), &source[9], 8,
                      &(tern_opts){ .when = brief, .threshold = 1 }));
-    meet(); /* nobody's message comes before that */
+    meet(); /* no message arrives before that */
     OK(tern_am_request(TERN_WORLD, right, &am));
     OK(tern_counter_wait(heard, 2, TERN_FOREVER));
     SAME(value(brief), 0);
@@ -535,7 +538,7 @@ int main(void)
     OK(tern_region_alloc(TERN_WORLD, SLOTS * 8, NULL, &region));
     OK(tern_region_register(TERN_WORLD, registered, sizeof(registered), &far));
     mine = tern_region_ptr(region, tern_rank());
-    no_thread(); /* while there is none yet */
+    no_thread(); /* before the thread exists */
     counts();
     kinds(false);
     kinds(true);

@@ -1,12 +1,12 @@
 /* crowd.c: more contexts than there are chunks of the bounce buffer.
  *
+ * Promise: one thread may leave operations of very many contexts uncollected; an operation on a further context then
+ * completes, or is refused with a text, but never waits for operations that only the program itself could collect.
+ *
  * ranks: 1 2 4
  * chaos: off, because chaos holds transfers back before the link can refuse them
  * env: TERN_CMA=off TERN_BOUNCE_CHUNK=4K
  * env: TERN_CMA=off TERN_BOUNCE_CHUNK=4K TERN_BOUNCE_CHUNKS=32
- *
- * Promise: one thread may leave operations of very many contexts uncollected; an operation on a further context then
- * finishes, or is refused with a text, but never waits for what only the program itself could collect.
  */
 #include "job_test.h"
 
@@ -37,8 +37,9 @@ int main(void)
             OK(st);
         done += !refused[i];
     }
-    CHECK(done >= 32); /* at least this many can work at the same time */
-    OK(tern_put(ctx[0], r.region, (int)((me + 1) % size), 0, src, SLICE)); /* those that were served go on */
+    CHECK(done >= 32); /* at least this many can be outstanding at the same time */
+    OK(tern_put(ctx[0], r.region, (int)((me + 1) % size), 0, src,
+                SLICE)); /* contexts that were served continue to work */
     for (unsigned i = 0; i < CONTEXTS; i++)
         if (!refused[i])
             OK(tern_event_wait(&event[i], TERN_FOREVER));
@@ -49,7 +50,7 @@ int main(void)
         else
             ALL_ARE(r.mine + i * SLICE, SLICE, 0);
     for (unsigned i = 0; i < CONTEXTS; i++)
-        OK(tern_ctx_destroy(ctx[i])); /* gives back what it had */
+        OK(tern_ctx_destroy(ctx[i])); /* releases its chunk */
     OK(tern_ctx_create(tern_team_world(), TERN_RELAXED, &ctx[0]));
     OK(tern_put(ctx[0], r.region, (int)((me + 1) % size), 0, src, SLICE));
     OK(tern_ctx_destroy(ctx[0]));

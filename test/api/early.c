@@ -1,5 +1,6 @@
-/* early.c: promise: tern_abort ends the job with a status that is not 0, whatever number it is given; TERN_NOW looks
- * once and does not wait. The program starts itself again for the former, outside of the job.
+/* early.c: promise: tern_abort ends the job with a nonzero status, whatever number it is given; TERN_NOW polls once and
+ * does not wait. For the former the program starts itself again, outside the job.
+ *
  * ranks: 1 2
  */
 #include "job_test.h"

@@ -1,11 +1,11 @@
-/* events.c: test, wait, wait_any, wait_all, with deadlines that have passed, come soon or never.
+/* events.c: test, wait, wait_any and wait_all, with deadlines that have passed, are close, or never come.
+ *
+ * Promise: an event is complete exactly when its operation is; it stays complete; a wait that timed out can be
+ * repeated; wait_any names the lowest of several complete events; a bad pointer is TERN_ERR_ARG.
  *
  * providers: net sockets shm
  * env: TERN_CMA=off TERN_BOUNCE_CHUNK=4K TERN_BOUNCE_CHUNKS=2
  * env: TERN_CMA=off TERN_BOUNCE_CHUNK=4K TERN_SPIN=0 TERN_YIELDS=0
- *
- * Promise: an event is done exactly when its operation is; it stays done; a wait that timed out can be repeated; of
- * several events that are done wait_any names the lowest; a bad pointer is TERN_ERR_ARG.
  */
 #include "job_test.h"
 
@@ -27,7 +27,7 @@ static void arguments(void)
     CHECK(index == 77);
     OK(tern_event_wait_all(NULL, 0, TERN_NOW));
     OK(tern_event_wait_all(NULL, 0, INT64_MIN));
-    OK(tern_event_poll(&event)); /* an empty event is done, whatever the deadline */
+    OK(tern_event_poll(&event)); /* an empty event is complete, whatever the deadline */
     OK(tern_event_wait(&event, TERN_NOW));
     OK(tern_event_wait(&event, INT64_MIN));
     OK(tern_event_wait_any(&event, 1, TERN_NOW, &index));
@@ -40,7 +40,7 @@ static void check_slices(const unsigned char *mine, unsigned from, unsigned when
         HOLDS(mine + i * SLICE, SLICE, from, when + i);
 }
 
-/* Start EVENTS puts to a rank; the odd ones on another context. */
+/* Start EVENTS puts to a rank, those with odd numbers on another context. */
 static void start_all(tern_ctx *other, tern_region *region, int to, unsigned char *src, unsigned when,
                       tern_event *events)
 {
@@ -50,7 +50,7 @@ static void start_all(tern_ctx *other, tern_region *region, int to, unsigned cha
     }
 }
 
-/* Each wait_any empties one more event; already empty ones are answered first, lowest index. */
+/* Each wait_any empties one more event; already empty events are returned first, lowest index first. */
 static void any_of_many(tern_event *events)
 {
     bool   seen[EVENTS] = { false };
@@ -63,7 +63,7 @@ static void any_of_many(tern_event *events)
         for (size_t i = 0; i < index; i++)
             CHECK(events[at + i].pending != NULL); /* the lowest */
         seen[at + index] = true;
-        events[at + index] = events[at]; /* keep those that are left together */
+        events[at + index] = events[at]; /* keep the remaining events together */
         seen[at] = true;
         at++;
     }
@@ -77,7 +77,7 @@ static void deadlines(tern_event *events)
     size_t      index = EVENTS;
     unsigned    again = 0;
 
-    st = tern_event_wait_all(events, EVENTS, INT64_MIN); /* passed long ago: one look */
+    st = tern_event_wait_all(events, EVENTS, INT64_MIN); /* passed long ago: one poll */
     CHECK(st == TERN_OK || st == TERN_ERR_TIMEOUT);
     st = tern_event_wait_any(events, EVENTS, TERN_NOW, &index);
     CHECK(st == TERN_ERR_TIMEOUT ? index == EVENTS : st == TERN_OK && index < EVENTS);
@@ -92,7 +92,7 @@ static void deadlines(tern_event *events)
     CHECK(again < 10000000);
 }
 
-/* A local event that is done lets the source change at once; the data that arrive are the old ones. */
+/* Once a local event is complete the source may change at once; the target receives the old data. */
 static void local_events(tern_region *region, int to, unsigned char *src, unsigned when, tern_event *events)
 {
     tern_event near[EVENTS];
@@ -109,7 +109,7 @@ static void local_events(tern_region *region, int to, unsigned char *src, unsign
     OK(tern_event_wait_all(events, EVENTS, TERN_FOREVER));
 }
 
-/* Events that nobody waits for are completed by tern_quiet, and can be asked afterwards; also the local one first. */
+/* tern_quiet completes events that no call waits for, and they can be tested afterwards, also after a local event. */
 static void quiet_completes(tern_region *region, int to, unsigned char *src, unsigned when, tern_event *events)
 {
     tern_event near;

@@ -1,9 +1,9 @@
 /* files.c: regions whose memory is a file per rank.
  *
- * Promise: what a job leaves in the file the next region finds there, also when the size differs; a file that is
- * shorter grows, one that is longer keeps what lies behind; a file that cannot be used is TERN_ERR_SYSTEM on all ranks,
- * and the call leaves no file that was not there before. A file is used only where no other user can have put it there,
- * or can change it.
+ * Promise: the next region finds what a job has left in the file, also when the size differs; a shorter file grows, a
+ * longer file keeps the bytes behind the region; a file that cannot be used is TERN_ERR_SYSTEM on all ranks, and the
+ * call leaves no file that did not exist before. A file is used only if no other user can have placed it there, or can
+ * change it.
  */
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -19,7 +19,7 @@ static uint64_t file_size(void)
     return stat(mine, &about) == 0 ? (uint64_t)about.st_size : 0;
 }
 
-/* Make the region, check what is in it up to `old` (zeroes behind), fill it by the left neighbour, free it. */
+/* Make the region, check its contents up to `old` (zeroes behind), let the left neighbour fill it, and free it. */
 static void use(uint64_t size, uint64_t old, unsigned old_round, unsigned round)
 {
     tern_region_opts opts = { TERN_MEMORY_FILE, path };
@@ -53,7 +53,7 @@ static void check_file(uint64_t size, unsigned round)
     free(content);
 }
 
-/* On one rank the name is taken by a directory: nobody gets a region, and no file is left. */
+/* On one rank a directory has the file's name: no rank gets a region, and no file is left. */
 static void one_cannot(int odd)
 {
     tern_region_opts opts = { TERN_MEMORY_FILE, path };
@@ -72,7 +72,7 @@ static void one_cannot(int odd)
     OK(tern_barrier(TERN_WORLD));
 }
 
-/* Nobody gets a region of the file that rank 0 has made. */
+/* No rank gets a region of the file that rank 0 has made. */
 static void refused(const char *why)
 {
     tern_region_opts opts = { TERN_MEMORY_FILE, path };
@@ -85,7 +85,7 @@ static void refused(const char *why)
     CHECK(region == NULL);
     OK(tern_barrier(TERN_WORLD));
     if (tern_rank() == 0)
-        CHECK(stat(mine, &about) == 0 && about.st_size == 5 && unlink(mine) == 0); /* as it was */
+        CHECK(stat(mine, &about) == 0 && about.st_size == 5 && unlink(mine) == 0); /* unchanged */
     OK(tern_barrier(TERN_WORLD));
 }
 

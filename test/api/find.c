@@ -1,7 +1,8 @@
-/* find.c: from an address of another rank to the region that holds it.
+/* find.c: from an address of another rank to the region that contains it.
  *
- * Promise: tern_region_find gives a region that holds the address, and the offset in it, for every rank; with many
- * regions, overlapping ones too, and as regions come and go; an address that no region holds is TERN_ERR_RANGE.
+ * Promise: tern_region_find returns a region that contains the address, and the offset in it, for every rank; with many
+ * regions, also overlapping ones, and as regions are created and freed; an address outside all regions is
+ * TERN_ERR_RANGE.
  */
 #include "job_test.h"
 
@@ -24,7 +25,7 @@ static bool holds(int i, int rank, uint64_t addr)
     return region[i] && addr - start[i][rank] < size[i][rank];
 }
 
-/* Compare with a search by hand. The rank is one of the context's team. */
+/* Compare with a linear search. The rank is one of the context's team. */
 static void check(tern_ctx *ctx, int member, uint64_t addr)
 {
     tern_region *found = NULL;
@@ -102,7 +103,7 @@ int main(void)
         if (i % 3 == 0) {
             OK(tern_region_alloc(TERN_WORLD, 1000 + 1000 * (uint64_t)i, NULL, &region[i]));
             note(i, tern_region_ptr(region[i], tern_rank()), 1000 + 1000 * (uint64_t)i);
-        } else { /* pieces of one pool, which overlap; the first few cover it all, or nothing */
+        } else { /* parts of one pool, which overlap; the first few cover all of it, or nothing */
             uint64_t at = i < 3 ? 0 : job_random(&seed) % POOL, len = i == 1 ? POOL : job_random(&seed) % (POOL - at);
             OK(tern_region_register(TERN_WORLD, pool + at, len, &region[i]));
             note(i, pool + at, len);

@@ -1,9 +1,9 @@
-/* gaps.c: transfers of pieces between which the target's memory cannot be read.
+/* gaps.c: transfers of extents between which the target's memory cannot be read.
+ *
+ * Promise: a get of many extents touches only the extents: where each extent could be fetched by itself, one call can
+ * fetch all of them, whatever is between them.
  *
  * ranks: 2 3
- *
- * Promise: a get of many pieces touches the pieces alone: where each of them could be fetched by itself, all can be
- * fetched by one call, whatever lies between them.
  */
 #include <sys/mman.h>
 
@@ -12,7 +12,7 @@
 #define PIECES 8u
 #define PIECE 8u
 
-/* The pieces of the middle page's two neighbours, close to it. */
+/* Extents on the two neighbours of the middle page, close to it. */
 static uint64_t place(unsigned i, size_t page)
 {
     return (i < PIECES / 2 ? page - 200 : 2 * page + 8) + 32 * (uint64_t)(i % (PIECES / 2));

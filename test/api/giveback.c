@@ -1,14 +1,14 @@
-/* giveback.c: memory goes back to the system when a region is freed.
+/* giveback.c: memory returns to the system when a region is freed.
+ *
+ * Promise: creating and freeing regions for ever takes no more memory than one of them; the numbers of descriptors and
+ * mappings do not grow either.
  *
  * ranks: 1 2 4
  * chaos: off, because it is about memory that is given back, and takes long
- *
- * Promise: making and freeing regions for ever takes no more memory than one of them; descriptors and mappings do not
- * grow either.
  */
 #include "job_test.h"
 
-/* Lines of /proc/self/maps that show the arena or a file of ours. */
+/* The number of lines of /proc/self/maps that show the arena or a file of this job. */
 static unsigned mappings(void)
 {
     char     line[512];
@@ -40,7 +40,7 @@ static void cycle(enum job_kind kind, uint64_t size, int times)
     uint64_t          before, during;
     unsigned          maps, fds;
 
-    job_region_make(&r, kind, size); /* once, for what is made once, such as the bounce buffer */
+    job_region_make(&r, kind, size); /* once, for one-time allocations such as the bounce buffer */
     job_region_drop(&r);
     OK(tern_barrier(TERN_WORLD));
     before = job_arena_bytes(), maps = mappings(), fds = descriptors();

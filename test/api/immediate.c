@@ -1,13 +1,13 @@
 /* immediate.c: operations that may not wait.
  *
+ * Promise: with TERN_IMMEDIATE an operation that finds no room returns TERN_AGAIN, with nothing started and no event
+ * filled; after progress it succeeds. Without the flag it waits for room, at most for the context's time limit.
+ *
+ * Room runs out in the bounce buffer with one chunk, and on the network with a window of two work requests (-poor).
+ * Over a network that has more room, and under chaos, only the data is checked.
+ *
  * env: TERN_CMA=off TERN_BOUNCE_CHUNK=4K TERN_BOUNCE_CHUNKS=1
  * keep: poor
- *
- * Promise: with TERN_IMMEDIATE an operation that finds no room is TERN_AGAIN, with nothing started and no event filled;
- * after progress it succeeds. Without the flag it waits for room, at most as long as the context's time limit.
- *
- * Room runs out in the bounce buffer with one chunk, and on the network with a window of two pieces (-poor). Over a
- * network that has more room, and under chaos, only the data are checked.
  */
 #include "job_test.h"
 
@@ -50,8 +50,8 @@ static unsigned refused_then_done(tern_ctx *ctx, tern_region *region, int to, un
     return refused;
 }
 
-/* The second transfer is refused where there is no room for it, and only there. A progress thread makes room on the
- * network, even before the second transfer begins if this thread does not get a core; one refusal in many tries is
+/* The second transfer is refused where there is no room for it, and only there. On the network a progress thread makes
+ * room, even before the second transfer starts if this thread does not get a core; one refusal in many attempts is
  * enough there. */
 static void refused_for_want_of_room(tern_ctx *ctx, tern_region *region, int to, unsigned char *src)
 {
@@ -63,8 +63,8 @@ static void refused_for_want_of_room(tern_ctx *ctx, tern_region *region, int to,
     CHECK(room == UNKNOWN || (room == PLENTY ? refused == 0 : refused > 0));
 }
 
-/* What was refused did not happen: the target keeps its old bytes when the program does not try again. Returns false
- * where something was not refused. */
+/* A refused transfer has no effect: the target keeps its old bytes if the program does not try again. Returns false if
+ * a transfer was not refused. */
 static bool refused_is_nothing(tern_ctx *ctx, tern_region *region, int to, unsigned char *src, unsigned char *check)
 {
     tern_opts   opts = { .flags = TERN_IMMEDIATE, .local = NULL, .event = NULL };
@@ -104,7 +104,7 @@ static void refusals(tern_ctx *ctx, tern_region *region, int to, unsigned char *
     CHECK(refused);
 }
 
-/* Many more transfers than chunks, none waited for: back-pressure, no loss. */
+/* Many more transfers than chunks, without waiting for any: back-pressure, no loss. */
 static void flood(tern_ctx *ctx, tern_region *region, int to, unsigned char *src)
 {
     for (unsigned i = 0; i < 64; i++)

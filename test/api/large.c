@@ -1,12 +1,12 @@
 /* large.c: regions above 4 GiB.
  *
+ * Promise: sizes and offsets are 64 bits wide everywhere: both ends and the 4 GiB boundary can be reached, also by one
+ * transfer across it, and low offsets are not touched meanwhile.
+ *
  * ranks: 1 2
  * chaos: off, because it only takes longer
  * timeout: 300
  * labels: slow
- *
- * Promise: sizes and offsets are 64 bits wide everywhere: both ends and the 4 GiB boundary can be reached, also by one
- * transfer that lies across it, and low offsets are not touched meanwhile.
  */
 #include <sys/mman.h>
 

@@ -1,14 +1,14 @@
 /* many.c: a process with more contexts than its bounce buffer has chunks.
  *
+ * Promise: every context can use registered memory, whatever other contexts have outstanding; contexts with uncollected
+ * operations do not hold up another context, be it for an atomic operation, a get or a put of many chunks. One thread
+ * uses all contexts here, so a call that waited until another context is collected would wait for ever. When all
+ * operations have completed, no context keeps a chunk.
+ *
  * ranks: 2 3
  * network: 2
  * env: TERN_CMA=off
  * env: TERN_CMA=off TERN_BOUNCE_CHUNKS=1 TERN_BOUNCE_CHUNK=4K
- *
- * Promise: every context can use registered memory, whatever others have under way; contexts whose operations nobody
- * has waited for yet do not hold up another one, be it for an atomic operation, a get or a put of many chunks. One
- * thread uses all contexts here, so whoever waited for another context to be waited for would wait for ever. When all
- * operations have ended, no context keeps a chunk.
  */
 #include "core/job.h"
 #include "job_test.h"
@@ -16,7 +16,7 @@
 
 #define CONTEXTS 200
 #define PART (1u << 17)
-#define WORD 64u   /* bytes that a context gets */
+#define WORD 64u   /* bytes for each context */
 #define LARGE 4096 /* where the large put goes */
 
 static tern_ctx  *ctx[CONTEXTS];
@@ -32,7 +32,7 @@ static void in_turn(tern_region *region, int to)
     SAME(old, CONTEXTS - 1);
 }
 
-/* All have an operation under way, and another context wants something. */
+/* All contexts have an operation outstanding, and another context starts one. */
 static void at_once(tern_region *region, int to, const unsigned char *large)
 {
     static unsigned char got[CONTEXTS][WORD];
@@ -53,7 +53,7 @@ static void at_once(tern_region *region, int to, const unsigned char *large)
     }
 }
 
-/* Puts that nobody waits for before the next context has started its own. */
+/* Puts that are not waited for before the next context has started its own. */
 static void without_events(tern_region *region, int to, const unsigned char *large)
 {
     for (int i = 0; i < CONTEXTS; i++)
@@ -62,7 +62,7 @@ static void without_events(tern_region *region, int to, const unsigned char *lar
         OK(tern_quiet(ctx[i]));
 }
 
-/* No chunk stays with a context whose operations have ended: such chunks would be missing when others need them. */
+/* A context whose operations have completed keeps no chunk: such chunks would be missing when others need them. */
 static void all_are_free(void)
 {
     for (unsigned i = 0; i < tern_job.links; i++) {

@@ -1,12 +1,13 @@
-/* mixed.c: promise: ranks that make different collective calls at the same time are told so, instead of getting each
- * other's data of some earlier call.
+/* mixed.c: promise: ranks that make different collective calls at the same time get an error, instead of each other's
+ * data of an earlier call.
+ *
  * ranks: 2 3 4 8
  * env: TERN_TEST=apart=2
  * env: HWLOC_SYNTHETIC=core:8~pu:1 HWLOC_THISSYSTEM=0 TERN_SPIN=0 TERN_YIELDS=4
  */
 #include "job_test.h"
 
-/* Different regions at the same time: an error on all, and both regions are as good as before. */
+/* Ranks free different regions at the same time: all get an error, and both regions remain usable. */
 static void frees(void)
 {
     tern_region *a, *b;
@@ -38,14 +39,15 @@ int main(void)
     OK(tern_ctx_create(tern_team_node(), TERN_RELAXED, &node));
     mine = (uint64_t)job_me(node);
     OK(tern_allgather(node, &mine, sizeof(mine), all));
-    OK(tern_allgather(node, &mine, sizeof(mine), all)); /* now notes of both parities are there, and look right */
+    OK(tern_allgather(node, &mine, sizeof(mine),
+                      all)); /* now contributions of both parities are there, and look valid */
     if (job_me(node) == 0) {
         OK(tern_barrier(node));
     } else {
         CHECK(tern_allgather(node, &mine, sizeof(mine), all) == TERN_ERR_ARG);
         CHECK(strstr(tern_error_detail(), "rank 0") && strstr(tern_error_detail(), "same order"));
     }
-    /* The team is as good as before: the next calls meet each other. */
+    /* The team remains usable: the next calls match each other. */
     mine += 100;
     OK(tern_allgather(node, &mine, sizeof(mine), all));
     for (int i = 0; i < job_ranks(node); i++)

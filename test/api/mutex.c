@@ -1,10 +1,11 @@
 /* mutex.c: mutexes by example, and every refusal.
  *
- * ranks: 1 2 4
+ * Promise: a mutex of a rank that computes can be locked; a context holds a mutex, not a rank; a wait ends at the
+ * deadline, and a waiter that gave up does not get the mutex later; an invalid call is refused with the documented
+ * status, and the holder still holds the mutex. A rank that finds no place in the queue gets the mutex when it is free,
+ * although no rank wakes it.
  *
- * Promise: a mutex of a rank that computes can be locked; a context holds a mutex, not a rank; waiting ends at the
- * deadline, and who gave up is not given the mutex later; what cannot be right is refused with the documented status,
- * and who held what still does. Who finds no place to wait in gets the mutex when it is free, although nobody tells.
+ * ranks: 1 2 4
  */
 #include "job_test.h"
 
@@ -69,7 +70,7 @@ static void held(void)
     if (tern_rank() == 0)
         OK(tern_mutex_unlock(TERN_WORLD, mutexes, last, 2));
     OK(tern_barrier(TERN_WORLD));
-    OK(tern_mutex_lock(other, mutexes, last, 2)); /* those who gave up have left nothing behind */
+    OK(tern_mutex_lock(other, mutexes, last, 2)); /* waiters that gave up have left nothing behind */
     OK(tern_mutex_unlock(other, mutexes, last, 2));
     OK(tern_ctx_destroy(other));
     OK(tern_barrier(TERN_WORLD));
@@ -130,8 +131,8 @@ static void in_handler(void)
     OK(tern_barrier(TERN_WORLD));
 }
 
-/* Contexts of rank 1 take every place in the ring of a mutex of rank 0, so that rank 0 finds none. When all of them
- * have had the mutex it is free, and rank 1 calls Tern no more before rank 0 has it. */
+/* Contexts of rank 1 take every place in the queue of a mutex of rank 0, so that rank 0 finds none. After all of them
+ * have had the mutex it is free, and rank 1 does not call Tern before rank 0 has it. */
 #define PLACES 8 /* of jobs of up to 4 ranks */
 
 static void *wait_in_line(void *arg)
@@ -166,7 +167,7 @@ static void a_full_line(void)
 {
     int               me = tern_rank();
     tern_region      *region;
-    _Atomic uint64_t *stage; /* of rank 0. 1: it is about to lock. 2: it has */
+    _Atomic uint64_t *stage; /* of rank 0. 1: it is about to lock. 2: it has locked */
 
     OK(tern_region_alloc(TERN_WORLD, 64, NULL, &region));
     stage = tern_region_ptr(region, 0);
@@ -199,7 +200,7 @@ int main(void)
     in_handler();
     a_full_line();
     OK(tern_mutex_destroy(mutexes));
-    OK(tern_mutex_create(TERN_WORLD, 1, &mutexes)); /* tern_finalize gives it up */
+    OK(tern_mutex_create(TERN_WORLD, 1, &mutexes)); /* tern_finalize frees it */
     OK(tern_finalize());
     return 0;
 }

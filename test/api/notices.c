@@ -1,12 +1,13 @@
-/* notices.c: requests for notifications: what each call does to them.
+/* notices.c: notification requests: the effect of each call.
  *
- * Promise: a request is done after its count of matches, not before; what it found is that of the last; any source and
- * any tag take what comes in order; the request that was started first is served first; probing takes nothing; a
- * cancelled one takes nothing more, and a freed one neither; any, all and events see requests done, together with
- * operations; what makes no sense is refused, with a text that says what; waits end at their deadline; what was kept
- * for a region that is freed is gone, and what comes late for it is written nowhere.
+ * Promise: a request completes after its count of matches, and not before; its info is that of the last match;
+ * wildcards for source and tag match notifications in the order of arrival; the request that was started first is
+ * matched first; a probe consumes nothing; a cancelled or freed request matches nothing more; wait_any, wait_all and
+ * events see completed requests, together with operations; invalid calls are refused with a text that names the
+ * mistake; waits end at their deadline; unexpected notifications of a freed region are dropped, and late ones for it
+ * are written nowhere.
  *
- * Each rank is told by its left neighbour, by a strict context, so the order in which it is told is known.
+ * The left neighbour notifies each rank through a strict context, so the order of the notifications is known.
  */
 #include "job_test.h"
 
@@ -30,18 +31,18 @@ static tern_notice *started(int source, int64_t tag, uint32_t count)
     return notice;
 }
 
-/* Everybody tells its right neighbour, and knows afterwards that the left one has done so. */
+/* Every rank notifies its right neighbour, and afterwards knows that the left one has done so. */
 static void all_tell(const uint32_t *tags, size_t n)
 {
     tern_notice *last;
 
     OK(tern_notice_init(TERN_WORLD, other, left, 1, 1, &last));
     OK(tern_notice_start(last));
-    OK(tern_barrier(TERN_WORLD)); /* all have looked at what came before */
+    OK(tern_barrier(TERN_WORLD)); /* all have checked the earlier notifications */
     for (size_t i = 0; i < n; i++)
         OK(tern_put_notify(strict, region, right, 8 * i, &(uint64_t){ tags[i] }, i % 9, tags[i]));
     OK(tern_notify(strict, other, right, 1));
-    OK(tern_notice_wait(last, TERN_FOREVER, NULL)); /* strict: all others came before it */
+    OK(tern_notice_wait(last, TERN_FOREVER, NULL)); /* strict: all others arrived before it */
     OK(tern_notice_free(last));
 }
 #define TELL(...) all_tell((const uint32_t[]){ __VA_ARGS__ }, sizeof((const uint32_t[]){ __VA_ARGS__ }) / 4)
@@ -66,7 +67,7 @@ static void counts(void)
     TELL(9);
     found(three, 9, 0, 3);
     OK(tern_notice_start(three));
-    TELL(9, 9, 9, 9, 9); /* three of them, and the other two are kept */
+    TELL(9, 9, 9, 9, 9); /* three of them match, and the other two are stored */
     found(three, 9, 2, 3);
     OK(tern_notice_start(again));
     found(again, 9, 4, 2);
@@ -83,11 +84,11 @@ static void wildcards(void)
     tern_notice *any_source = started(TERN_ANY_SOURCE, 3, 2), *any = started(TERN_ANY_SOURCE, TERN_ANY_TAG, 1);
 
     TELL(3, 3, 3, 3, 3, 4, 0, UINT32_MAX);
-    found(any_tag, 3, 0, 1); /* the oldest first, whatever it takes */
+    found(any_tag, 3, 0, 1); /* the oldest first, whatever it matches */
     found(exact, 3, 1, 1);
     found(any_source, 3, 3, 2);
     found(any, 3, 4, 1);
-    OK(tern_notice_start(any)); /* what is kept comes in the order in which it came */
+    OK(tern_notice_start(any)); /* unexpected notifications match in the order of arrival */
     found(any, 4, 5, 1);
     OK(tern_notice_start(any_tag));
     found(any_tag, 0, 6, 1);
@@ -131,7 +132,7 @@ static void cancels(void)
 
     OK(tern_notice_event(first, &event));
     TELL(31);
-    OK(tern_notice_cancel(first, &info)); /* with what it had */
+    OK(tern_notice_cancel(first, &info)); /* with its matches so far */
     SAME(info.matches, 1);
     SAME(info.tag, 31);
     RETURNS(TERN_ERR_STATE, tern_event_wait(&event, TERN_FOREVER));
@@ -276,7 +277,7 @@ static void refusals(void)
     OK(tern_notice_free(notice));
 }
 
-/* A region takes with it what was kept for it; what comes too late is dropped; another has its own. */
+/* Freeing a region drops its unexpected notifications; late ones are dropped; another region has its own. */
 static void regions_apart(void)
 {
     tern_notice *notice, *mine;
@@ -299,8 +300,8 @@ static void regions_apart(void)
     OK(tern_notice_free(mine));
 }
 
-/* Notifications that nobody asked for, with the data of puts in them, when their region is freed: what is made in its
- * place stays as it was made. */
+/* Unexpected notifications with the data of puts in them, whose region is freed: memory that is allocated in its place
+ * keeps its contents. */
 static void late_data(void)
 {
     static const unsigned char full[24] = { 1, 2, 3 };
@@ -321,8 +322,8 @@ static void late_data(void)
     }
 }
 
-/* One request at a time, for the same note again and again: the wait expects it. It takes no fewer than it asks for,
- * and a new one not what the one before it expected. */
+/* One request at a time, for the same notification repeatedly: the wait expects it. The request matches no fewer than
+ * its count, and a new request does not match what the previous one expected. */
 static void expected(void)
 {
     tern_region *apart;
@@ -337,7 +338,7 @@ static void expected(void)
             tern_notice_info info = { .source = -7 };
 
             OK(tern_notice_start(notice));
-            if (turn == 0) /* nobody asks for it any more */
+            if (turn == 0) /* no request waits for it any more */
                 OK(tern_put_notify_nbi(TERN_WORLD, apart, right, 8, &turn, sizeof(turn), tag - 1));
             for (uint32_t i = 0; i < count; i++)
                 OK(tern_put_notify_nbi(TERN_WORLD, apart, right, 0, &turn, sizeof(turn), tag));

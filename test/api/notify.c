@@ -1,11 +1,11 @@
 /* notify.c: every form of a notified access, of every length, over every path.
  *
- * Promise: a notification says who made the access, with which tag, and of how many bytes; it comes once; a put's data
- * is in place when it comes, a get's has been taken, so that the target may overwrite it. A notification without an
- * access comes too, also to a rank whose part is empty. An event of a notified access is done when the target has been
- * notified, and then, as after tern_quiet, every rank sees a put's data, although the target has not called Tern since.
- * With TERN_IMMEDIATE an access that finds no room has done nothing. What makes no sense is refused, with a text that
- * says what.
+ * Promise: a notification reports the initiator of the access, the tag, and the number of bytes; it arrives once; when
+ * it arrives, a put's data is in place, and a get's data has been read, so that the target may overwrite it. A
+ * notification without an access arrives too, also at a rank whose part is empty. The event of a notified access
+ * completes when the target has been notified; then, as after tern_quiet, every rank sees a put's data, although the
+ * target has not called Tern since. With TERN_IMMEDIATE an access that finds no room has no effect. Invalid calls are
+ * refused with a text that names the mistake.
  *
  * sanitized: 2 8
  * env: TERN_CMA=off
@@ -29,8 +29,8 @@ struct scene {
     unsigned          round;
 };
 
-/* The bytes of a contiguous access in shapes that cannot be joined to one: the second half before the first, or each
- * byte by itself from the last to the first. */
+/* The bytes of a contiguous access in shapes that cannot be merged into one extent: the second half before the first,
+ * or each byte by itself from the last to the first. */
 static tern_status shaped(const struct scene *s, enum form form, int to, uint64_t offset, size_t len, uint32_t tag,
                           bool get)
 {
@@ -110,7 +110,7 @@ static tern_status access_by(const struct scene *s, enum form form, int to, uint
     }
 }
 
-/* Every rank makes the access to each rank in turn, and checks what is made to it. */
+/* Every rank makes the access to each rank in turn, and checks the accesses made to it. */
 static void one_case(struct scene *s, enum form form, size_t len, bool get)
 {
     int            me = tern_rank(), ranks = tern_size();
@@ -141,11 +141,11 @@ static void one_case(struct scene *s, enum form form, size_t len, bool get)
         SAME(info.matches, 1);
         slot = s->r.mine + (size_t)from * SLOT;
         if (get)
-            memset(slot, 0xee, len); /* it was taken */
+            memset(slot, 0xee, len); /* the get has read it */
         else
             CHECK(job_put_holds(slot, len, (unsigned)from, s->round));
         RETURNS(TERN_ERR_STATE, tern_notice_test(notice, NULL));
-        OK(tern_notice_start(notice)); /* it came once */
+        OK(tern_notice_start(notice)); /* it arrived once */
         RETURNS(TERN_PENDING, tern_notice_test(notice, NULL));
         OK(tern_notice_free(notice));
     }
@@ -164,7 +164,7 @@ static void all_cases(struct scene *s, enum job_kind kind)
     job_region_drop(&s->r);
 }
 
-/* Ranks with nothing to access can be notified; those that are not in the region's team cannot. */
+/* Ranks with an empty part can be notified; ranks outside the region's team cannot. */
 static void empty_parts(void)
 {
     int           me = tern_rank(), right = (me + 1) % tern_size(), left = (me + tern_size() - 1) % tern_size();
@@ -186,7 +186,8 @@ static void empty_parts(void)
     OK(tern_region_free(region));
 }
 
-/* Rank 0 puts, and the last rank reads, while rank 1, which is notified, makes no call until it has been read. */
+/* Rank 0 puts and the last rank reads, while rank 1, the notified target, makes no call until the data has been
+ * read. */
 static void seen_by_others(enum job_kind kind)
 {
     enum { PUTS = 24, STEP = 64, END = PUTS * STEP };
@@ -197,7 +198,7 @@ static void seen_by_others(enum job_kind kind)
 
     if (tern_size() < 2)
         return;
-    reader = reader == 1 ? 0 : reader; /* it is the source, then */
+    reader = reader == 1 ? 0 : reader; /* the reader is the source, then */
     job_region_make(&r, kind, END + 8);
     OK(tern_notice_init(TERN_WORLD, r.region, 0, 3, 1, &told));
     OK(tern_notice_start(told));
@@ -261,7 +262,7 @@ static void refusals(void)
     SAYS("unknown flags 0x");
     OK(tern_notice_init(TERN_WORLD, region, TERN_ANY_SOURCE, TERN_ANY_TAG, 1, &notice));
     OK(tern_barrier(TERN_WORLD));
-    RETURNS(TERN_PENDING, tern_notice_probe(notice, NULL)); /* none of them has notified anybody */
+    RETURNS(TERN_PENDING, tern_notice_probe(notice, NULL)); /* none of them has sent a notification */
     OK(tern_notice_free(notice));
     OK(tern_region_free(region));
 }

@@ -1,10 +1,10 @@
-/* notify_credit.c: a source whose notifications fill the target's queue, and a target that takes a few of them.
+/* notify_credit.c: a source whose notifications fill the target's queue, and a target that consumes a few of them.
  *
- * Promise: a notified put that found the queue full goes on as soon as its target has taken a notification, however few
- * these are, while the target computes and calls Tern no more. A source over the network has to ask for the room,
- * because the target tells of it by itself only when a quarter of the queue is free.
+ * Promise: a notified put that found the queue full continues as soon as its target has consumed a notification,
+ * however few the target consumes, while the target computes and does not call Tern any more. A source over the network
+ * has to ask for credit, because the target returns credit by itself only when a quarter of the queue is free.
  *
- * The target computes until it sees, in its memory, that the puts have ended: room of which nobody tells is a hang.
+ * The target computes until it sees in its memory that the puts have completed: credit that is not returned is a hang.
  *
  * ranks: 2
  * network: 2
@@ -15,7 +15,7 @@
 #include "job_test.h"
 
 #define QUEUE 32
-#define TAKEN 3 /* fewer than a quarter */
+#define TAKEN 3 /* less than a quarter */
 #define FULL 8  /* offsets of the words that the source sets */
 #define OVER 16
 #define DATA 64
@@ -26,7 +26,7 @@ static void compute_until(const struct job_region *r, size_t offset)
         usleep(1000);
 }
 
-/* Put until there has been no room for a while; what was refused may have found the provider busy only. */
+/* Put until there has been no room for a while; a single refusal may only mean that the provider is busy. */
 static unsigned fill(const struct job_region *r, const unsigned char *data)
 {
     const tern_opts opts = { .flags = TERN_NOTIFY | TERN_IMMEDIATE, .tag = 7 };

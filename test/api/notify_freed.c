@@ -1,12 +1,12 @@
-/* notify_freed.c: a notification brings data for a region that another thread frees at the same moment.
+/* notify_freed.c: a notification carries data for a region that another thread frees at the same moment.
  *
- * Promise: a thread that is putting the data of a notification in its place can finish: tern_region_free does not unmap
+ * Promise: a thread that is storing the inline payload of a notification can finish: tern_region_free does not unmap
  * the region before. A notification that is delivered later is dropped. Both hold for the first thread of a process,
- * which uses no locked instructions until it meets another one, and for all others.
+ * which uses no locked instructions until a second thread appears, and for all others.
  *
- * The data of the notification lies on a page that cannot be read. So the thread that delivers it stops when it has
- * found the region, and is about to write there; a signal handler holds it up until the thread that frees the region
- * waits, or has freed it.
+ * The payload of the notification is on a page that cannot be read. So the thread that delivers the notification stops
+ * when it has found the region and is about to write there; a signal handler holds it up until the thread that frees
+ * the region waits, or has freed it.
  *
  * ranks: 1
  * network: off, because notifications bring no data there
@@ -35,16 +35,16 @@
 #define LEN 8u
 #define AT 64u
 
-static unsigned char   *pages; /* the first ends with the words of the notification, the second begins with its data */
-static tern_region     *region;
-static _Atomic uint64_t changes;       /* of the job's regions, before the free */
-static _Atomic bool     delivers;      /* a thread is about to write into the region */
-static _Atomic bool     held_back;     /* the region is not listed any more, and the thread that frees it waits */
-static _Atomic bool     freed;         /* tern_region_free has returned */
-static _Thread_local bool       frees; /* this thread calls it */
+static unsigned char *pages; /* the first ends with the words of the notification, the second begins with its payload */
+static tern_region   *region;
+static _Atomic uint64_t         changes;   /* of the job's regions, before the free */
+static _Atomic bool             delivers;  /* a thread is about to write into the region */
+static _Atomic bool             held_back; /* the region is no longer listed, and the thread that frees it waits */
+static _Atomic bool             freed;     /* tern_region_free has returned */
+static _Thread_local bool       frees;     /* this thread calls it */
 static enum tern_link_delivered took;
 
-/* A thread that frees the region waits by this call, and tells that it does. */
+/* A thread that frees the region waits with this call, which reports that it does. */
 int sched_yield(void)
 {
     if (frees && atomic_load(&tern_job.region_changes) != atomic_load(&changes))
@@ -81,7 +81,7 @@ static tern_status deliver_note(struct tern_link_watch *watch)
     return TERN_OK;
 }
 
-/* As a thread that has found the notification. */
+/* Deliver the notification as a thread that has found it. */
 static void *deliver(void *arg)
 {
     static struct tern_link_watch watch = { .channel = TERN_CHANNEL_NOTIFY, .deliver = deliver_note };
@@ -101,7 +101,7 @@ static void *free_region(void *arg)
     return arg;
 }
 
-/* One thread does the one, and this one the other. */
+/* Run one function in a new thread and the other in this one. */
 static void at_once(void *(*there)(void *), void *(*here)(void *))
 {
     const struct wire_notify note = { .tag = 3, .kind = WIRE_NOTIFY_INLINE, .len = LEN, .bytes = AT };
@@ -121,7 +121,7 @@ static void at_once(void *(*there)(void *), void *(*here)(void *))
     CHECK(pthread_join(thread, NULL) == 0);
     CHECK(atomic_load(&delivers) && atomic_load(&freed) && took == TERN_LINK_TAKEN);
     CHECK(mprotect(pages + PAGE, PAGE, PROT_NONE) == 0);
-    deliver(NULL); /* nobody looks at its data */
+    deliver(NULL); /* its payload is not read */
     CHECK(took == TERN_LINK_TAKEN);
 }
 

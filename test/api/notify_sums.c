@@ -1,8 +1,8 @@
 /* notify_sums.c: accumulates, get-accumulates and atomic operations that notify, of every shape.
  *
- * Promise: when the notification comes the sums are in place, and it says who made the access, with which tag, and of
- * how many bytes; it comes once. What a get-accumulate or an atomic operation brings back is what was there. Refused,
- * they notify nobody.
+ * Promise: when the notification arrives the sums are in place, and it reports the initiator, the tag, and the number
+ * of bytes; it arrives once. A get-accumulate or an atomic operation returns the old values. A refused operation sends
+ * no notification.
  *
  * ranks: 2 4
  * env: TERN_CMA=off
@@ -35,9 +35,9 @@ struct scene {
     tern_atomic_domain *domain;
     struct job_region   r;
     uint64_t           *local, *want; /* LONGEST numbers each */
-    tern_piece         *pieces;       /* each of local: the same, in the words of the shapes */
+    tern_piece         *pieces;       /* local as a list of extents, one for each number */
     void              **places;
-    tern_extent        *extents; /* every second of the region */
+    tern_extent        *extents; /* every second number of the region */
     uint64_t           *offsets;
     int                 left, right;
     uint32_t            tag;
@@ -49,7 +49,7 @@ static bool brings_back(enum verb verb)
            verb == FADD || verb == CAS;
 }
 
-/* How far apart the numbers of the target are. */
+/* The distance between the numbers of the target. */
 static size_t step_of(enum verb verb)
 {
     return verb >= ACC_VECTOR && verb < ADD ? 2 : 1;
@@ -69,7 +69,7 @@ static void shapes_make(struct scene *s)
     }
 }
 
-/* The call with a name for each form, of which the others have none here. */
+/* Make the call in the given form; other forms do not occur here. */
 #define BY_FORM(call, ...)                                                                                  \
     (form == BLOCKING ? call(__VA_ARGS__, s->tag)                                                           \
      : form == EVENT  ? (OK(call##_nb(__VA_ARGS__, s->tag, &event)), tern_event_wait(&event, TERN_FOREVER)) \
@@ -103,7 +103,7 @@ static tern_status sum(struct scene *s, enum verb verb, enum form form, size_t n
     }
 }
 
-/* On the first number. What was there comes to its place in local. */
+/* An atomic operation on the first number. The old value goes to its place in local. */
 static tern_status atomically(struct scene *s, enum verb verb, enum form form)
 {
     uint64_t         operand = s->local[0], there = s->want[0] - operand;
@@ -154,7 +154,7 @@ static void one_case(struct scene *s, enum verb verb, enum form form, size_t n)
         CHECK(job_differ(mine + step * i, &s->want[i], sizeof(uint64_t)) == 0);
         CHECK(step == 1 || job_differ(mine + step * i + 1, &(uint64_t){ i + s->tag }, sizeof(uint64_t)) == 0);
     }
-    OK(tern_notice_start(notice)); /* it came once */
+    OK(tern_notice_start(notice)); /* it arrived once */
     RETURNS(TERN_PENDING, tern_notice_test(notice, NULL));
     OK(tern_notice_free(notice));
     OK(tern_barrier(s->ctx));
@@ -195,7 +195,7 @@ static void refusals(struct scene *s)
     RETURNS(TERN_ERR_RANGE, tern_atomic_notify(s->ctx, s->domain, s->r.region, tern_size(), 0, &good, 1));
     SAYS("tern_atomic_notify: no rank ");
     OK(tern_barrier(s->ctx));
-    RETURNS(TERN_PENDING, tern_notice_probe(notice, NULL)); /* nobody was notified */
+    RETURNS(TERN_PENDING, tern_notice_probe(notice, NULL)); /* no rank was notified */
     OK(tern_notice_free(notice));
     OK(tern_atomic_domain_free(s->domain));
     job_region_drop(&s->r);

@@ -1,26 +1,28 @@
-/* notify_turns.c: notifications that take turns, which is when waits take them by the shortest way.
+/* notify_turns.c: notifications in ping-pong, which waits receive on their fast path.
  *
- * Promise: whatever way a notification takes, its data is in its place when the wait for it ends, nothing else of the
- * region has changed, and what is told of it is true: when it is as the one before, when only its place is another one,
- * when it has more bytes or fewer or none, when it comes late, and when others came first that nobody has asked for.
+ * Promise: whichever path receives a notification, its data is in place when the wait for it returns, nothing else in
+ * the region has changed, and the info is correct: when the notification is like the previous one, when only its place
+ * differs, when it has more bytes or fewer or none, when it arrives late, and when unexpected notifications arrive
+ * first.
  *
- * Ranks 0 and 1 tell each other in turn; the others wait at the end.
+ * Ranks 0 and 1 notify each other in turn; the others wait at the end.
+ *
  * ranks: 2 3
  * timeout: 30
  */
 #include "job_test.h"
 
-#define AREA 64u /* where notified puts go, and behind it what is too long to travel with its notification */
+#define AREA 64u /* the destination of notified puts; behind it, data that is too long for an inline payload */
 #define LONG 300u
 #define TURNS 3000u
 #define TAG 5u
 
 static tern_region   *region;
 static unsigned char *mine, model[AREA + LONG];
-static bool           any;         /* requests take any source and any tag, and each turn has its own */
-static unsigned char  bytes[LONG]; /* of the last turn of this rank, which is over when the other one has answered */
+static bool           any;         /* requests match any source and any tag, and each turn has its own request */
+static unsigned char  bytes[LONG]; /* of this rank's last turn, which is complete when the other rank has answered */
 
-/* What a turn brings: both ranks know. Series of equal ones, so that waits come to expect them. */
+/* The contents of a turn, which both ranks know. There are series of equal turns, so that waits expect them. */
 struct turn {
     uint64_t offset;
     size_t   len;
@@ -79,7 +81,7 @@ static void hear(tern_notice *notice, unsigned number)
     SAME(info.matches, 1);
 }
 
-/* How many came that nobody had asked for. */
+/* Count the unexpected notifications. */
 static void count_more(void)
 {
     tern_notice *notice;

@@ -1,13 +1,13 @@
-/* ofi_notify.c: what a notified put, and a put with a signal, cost on the network, counted.
+/* ofi_notify.c: the number of network operations of a notified put and of a put with a signal.
  *
- * Promise: where the provider's writes bring completion data, a put that notifies is one operation of the provider, a
- * write, whichever rank it goes to and in whichever form it is made; no message goes beside it, in either direction,
- * nor a read. What has to fit into the completion data and does not, a tag of 32 bits with a put of 1 MiB, say, takes
- * one message more. A put with a signal of up to 8160 bytes is one message, and its answer, which its source waits for
- * in no hurry.
+ * Promise: where the provider's writes carry completion data, a put that notifies is one operation of the provider, a
+ * write, to every rank and in every form; no additional message is sent in either direction, and no read. If the
+ * notification does not fit into the completion data, for example a tag of 32 bits with a put of 1 MiB, one more
+ * message is sent. A put with a signal of up to 8160 bytes is one message and its response, which is not urgent for the
+ * source.
  *
- * The operations are counted where the link hands them to libfabric: an endpoint is a table of functions, and the test
- * puts its own in front of these.
+ * The test counts the operations where the link calls libfabric: an endpoint is a table of functions, and the test puts
+ * its own functions in front of them.
  *
  * ranks: off, because it counts operations of the network
  * network: 2 4
@@ -29,7 +29,7 @@ static const size_t lengths[] = { 1, 8, 64, 1000, 4096, 16384, 65536 };
 
 enum form { BLOCKING, EVENT, IMPLICIT, FORMS };
 
-/* What this rank handed to the provider. */
+/* The operations that this rank has posted to the provider. */
 static struct counts {
     unsigned writes, others;
 } counts;
@@ -101,7 +101,7 @@ static void counting_end(void)
     pthread_mutex_unlock(&ofi->lock);
 }
 
-/* What was handed over since the last time, when nothing waits for the provider to have room. */
+/* Returns the operations posted since the last call, once none waits for room in the provider. */
 static struct counts counted(void)
 {
     struct counts now;
@@ -135,8 +135,8 @@ static void put(const struct job_region *r, enum form form, int to, const unsign
     }
 }
 
-/* Everyone puts to every other rank, looks at its counts before anything else is sent, and finds what the others put.
- * They are fewer than a quarter of a queue, of which a source would be told. */
+/* Every rank puts to every other rank, checks its counts before it sends anything else, and checks the data of the
+ * others. There are fewer puts than a quarter of a queue, at which the target would return credit. */
 static void all_to_all(const struct job_region *r, unsigned char *data, size_t len, uint32_t tag, struct counts each)
 {
     unsigned      others = (unsigned)tern_size() - 1, puts = FORMS * others;
@@ -161,7 +161,7 @@ static void all_to_all(const struct job_region *r, unsigned char *data, size_t l
     OK(tern_barrier(TERN_WORLD));
 }
 
-/* One rank puts to every other one, with a signal. */
+/* One rank puts to every other rank, with a signal. */
 static void signal_all(const struct job_region *r, const unsigned char *data, size_t len, const tern_signal *signal)
 {
     unsigned      others = (unsigned)tern_size() - 1;
@@ -175,7 +175,7 @@ static void signal_all(const struct job_region *r, const unsigned char *data, si
     SAME(got.others, others);
 }
 
-/* The ranks in turn, because those to which signals come answer. */
+/* One rank after the other, because the targets of signals respond. */
 static void signals(const struct job_region *r, unsigned char *data, size_t len)
 {
     const tern_signal signal = { r->region, (uint64_t)tern_size() * LONGEST, 1, TERN_SIGNAL_ADD };

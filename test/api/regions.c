@@ -1,11 +1,11 @@
-/* regions.c: making, asking and freeing regions, and what goes wrong.
+/* regions.c: creating, querying and freeing regions, and the errors.
+ *
+ * Promise: a region exists on all ranks or on none; every creation error is the same on all ranks, with a text that
+ * names the rank and its request; new memory is zero; sizes, pointers and paths are those of the contract.
  *
  * providers: net sockets shm
  * env: TERN_CMA=off
  * env: TERN_TEST=apart=1
- *
- * Promise: a region is there on all ranks or on none; every error of making one is the same on all ranks, with a text
- * that says who asked for what; new memory is zero; sizes, pointers and paths are those of the contract.
  */
 #include <fcntl.h>
 
@@ -31,7 +31,7 @@ static void local_errors(void)
     CHECK(none == NULL);
 }
 
-/* All ranks have come out of the same call. */
+/* Check that all ranks have returned from the same call. */
 static void together(int round)
 {
     int all[64];
@@ -41,7 +41,7 @@ static void together(int round)
         CHECK(all[rank] == round);
 }
 
-/* Only one rank is wrong: all are told the same. */
+/* Only one rank makes a mistake: all get the same error. */
 static void one_is_wrong(void)
 {
     tern_region     *none = NULL;
@@ -84,7 +84,7 @@ static void too_large(void)
         RETURNS(TERN_ERR_NOMEM, tern_region_alloc(TERN_WORLD, sizes[i], &huge, &none));
     }
     RETURNS(TERN_ERR_NOMEM, tern_region_alloc(TERN_WORLD, 1ull << 42, NULL, &none));
-    snprintf(needed, sizeof(needed), "needs %.1f MiB", 4194304.0 * near[0]); /* rank 0 says it for all */
+    snprintf(needed, sizeof(needed), "needs %.1f MiB", 4194304.0 * near[0]); /* rank 0 reports for all */
     SAYS(needed);
     SAYS("leaves");
     SAYS("TERN_MEMORY_KEEP");
