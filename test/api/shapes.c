@@ -1,10 +1,10 @@
 /* shapes.c: vector, indexed and strided transfers by example, and every refusal.
  *
- * env: TERN_CMA=off
+ * Promise: sections of arrays are copied, transposed and reflected as the strides say; an empty box completes at once;
+ * an invalid call is refused with the documented status, and no byte has moved: neither at the target, nor locally, nor
+ * in an event. The results of overlaps are those that the header documents.
  *
- * Promise: sections of arrays are copied, transposed and reflected as the strides say; a box of nothing is done at
- * once; what cannot be right is refused with the documented status, and not one byte has moved: not at the target, not
- * here, not in an event. Overlaps end as the header says.
+ * env: TERN_CMA=off
  */
 #include "job_test.h"
 
@@ -28,7 +28,7 @@ static void matrix_fill(void)
             matrix[i][j] = value(tern_rank(), i, j);
 }
 
-/* What the left neighbour has put here: a service thread may have written it, see job_differ(). */
+/* Returns the value that the left neighbour has put here. A service thread may have written it: see job_differ(). */
 static double mine(int i, int j)
 {
     double number;
@@ -39,7 +39,7 @@ static double mine(int i, int j)
     return number;
 }
 
-/* Writes over what a service thread may have written. */
+/* Overwrite memory that a service thread may have written. */
 static void mine_set(int byte)
 {
     AnnotateIgnoreWritesBegin(__FILE__, __LINE__);
@@ -79,7 +79,7 @@ static void transpose(void)
     OK(tern_barrier(TERN_WORLD));
 }
 
-/* The rows upside down, the columns from right to left: a reflection in both axes. */
+/* The rows upside down and the columns from right to left: a reflection in both axes. */
 static void reflection(void)
 {
     tern_strided s = { .dims = 2,
@@ -163,7 +163,8 @@ static void all_dimensions(void)
 
     for (int i = 0; i < TERN_STRIDED_DIMS; i++) {
         count[i] = i % 6 == 0 ? 2 : 1;
-        near[i] = i % 6 == 0 ? (ptrdiff_t)1 << (10 - i / 6) : PTRDIFF_MIN; /* those of one element do not matter */
+        near[i] = i % 6 == 0 ? (ptrdiff_t)1 << (10 - i / 6)
+                             : PTRDIFF_MIN; /* strides of dimensions with one element do not matter */
         far[i] = i % 6 == 0 ? (int64_t)1 << (i / 6) : INT64_MAX;
     }
     job_fill((unsigned char *)matrix, 2048, (unsigned)tern_rank(), 3);
@@ -179,7 +180,7 @@ static void all_dimensions(void)
     OK(tern_barrier(TERN_WORLD));
 }
 
-/* ---- nothing ---- */
+/* ---- empty transfers ---- */
 
 static void nothing_is_done_at_once(void)
 {
@@ -207,7 +208,7 @@ static void nothing_is_done_at_once(void)
 
 /* ---- refusals ---- */
 
-/* A wrong call in all forms: the status is want each time, and no event is filled. */
+/* Make a wrong call in all forms: each must return the status want, and fill no event. */
 #define REFUSED(shape, want, rank, description)                                                        \
     do {                                                                                               \
         tern_event done_event = { NOT_AN_EVENT }, done_near = { NOT_AN_EVENT };                        \
@@ -384,8 +385,8 @@ static void refusals_change_nothing(void)
 
 /* ---- overlap ---- */
 
-/* Pieces of the destination overlap: a debug build refuses; otherwise each byte is one of those that came. The library
- * under the sanitizers is a debug build. */
+/* Extents of the destination overlap: a debug build refuses the call; otherwise each byte is one of those sent to it.
+ * The library under the sanitizers is a debug build. */
 static void overlapping_destination(void)
 {
     unsigned char local[64], got[48];
@@ -409,7 +410,7 @@ static void overlapping_destination(void)
         CHECK(got[i] == (i < 16 ? 1 : i >= 32 ? 2 : got[i]) && (got[i] == 1 || got[i] == 2));
     if (st == TERN_ERR_ARG)
         ALL_ARE(got, sizeof(got), 0);
-    s.remote_stride = (int64_t[]){ 16 }; /* as a source it may overlap */
+    s.remote_stride = (int64_t[]){ 16 }; /* a source may overlap */
     OK(tern_get_strided(TERN_WORLD, area.region, right, &s));
     OK(tern_barrier(TERN_WORLD));
 }
@@ -434,7 +435,7 @@ static void handler(const tern_am_event *event, void *user)
     handled++;
 }
 
-/* A handler may do what it may do with contiguous data. */
+/* A handler may use shapes where it may use contiguous data. */
 static void in_a_handler(void)
 {
     const char *path = tern_region_path(area.region, right);
@@ -457,7 +458,7 @@ static void in_a_handler(void)
 
 #define PIECES 24000u
 #define PIECE 64u
-#define APART 80u /* on both sides; the last piece here is the first one there */
+#define APART 80u /* on both sides; the last extent here is the first one there */
 
 static uint64_t word(int who, unsigned i)
 {
@@ -469,7 +470,8 @@ static uint64_t *word_at(unsigned char *memory, unsigned i)
     return (uint64_t *)(void *)(memory + (size_t)i * APART + PIECE - sizeof(uint64_t));
 }
 
-/* What was put by the left neighbour is here, and what is got from the right one is what was put there. */
+/* Check that the data of the left neighbour's put is here, and that a get from the right neighbour returns the data
+ * that was put there. */
 static void long_check(unsigned char *here, unsigned char *source)
 {
     OK(tern_barrier(TERN_WORLD));
@@ -486,7 +488,7 @@ static void long_check(unsigned char *here, unsigned char *source)
     OK(tern_barrier(TERN_WORLD));
 }
 
-/* Put, get into memory that was cleared, check. */
+/* Put, get into cleared memory, and check. */
 #define LONG(shape, description)                                           \
     do {                                                                   \
         OK(tern_put_##shape(TERN_WORLD, area.region, right, description)); \

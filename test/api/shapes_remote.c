@@ -1,11 +1,11 @@
-/* shapes_far.c: shapes that reach over more than 4 GiB.
+/* shapes_remote.c: shapes that span more than 4 GiB.
+ *
+ * Promise: strides, offsets and addresses are 64 bits wide on every method of a shape: extents are gigabytes apart, on
+ * the remote and on the local side, forwards and backwards. The memory is registered and sparse: only pages that are
+ * touched exist.
  *
  * ranks: 1 2 3
  * env: TERN_CMA=off
- *
- * Promise: strides, offsets and addresses are 64 bits wide on every way that a shape can take: pieces lie gigabytes
- * apart, on the remote and on the local side, forwards and backwards. The memory is registered and sparse: only what is
- * touched is there.
  */
 #include <sys/mman.h>
 
@@ -27,7 +27,7 @@ static unsigned char *sparse(void)
     return at != MAP_FAILED ? at : NULL;
 }
 
-/* Whether every rank has its memory: a limit of the address space may forbid it. */
+/* Whether every rank has its memory: an address space limit may forbid it. */
 static bool all_have(void)
 {
     bool mine = memory && local, all[64], have = true;
@@ -50,7 +50,7 @@ static void fill(unsigned char *at, int who, uint64_t element, size_t len)
         at[i] = byte_of(who, element, i);
 }
 
-/* Whether they are those of a rank's element. */
+/* Whether these bytes are those of a rank's element. */
 static bool is_of(const unsigned char *at, int who, uint64_t element, size_t len)
 {
     static unsigned char expected[LONGEST];
@@ -59,7 +59,8 @@ static bool is_of(const unsigned char *at, int who, uint64_t element, size_t len
     return job_differ(at, expected, len) == 0;
 }
 
-/* Elements a gigabyte apart, from the last to the first here and from the first to the last there. */
+/* Elements a gigabyte apart, from the last to the first on the local side and from the first to the last on the remote
+ * side. */
 static void strided(size_t len)
 {
     int64_t      step = (int64_t)GIB - 4096;
@@ -90,7 +91,7 @@ static void strided(size_t len)
     OK(tern_barrier(TERN_WORLD));
 }
 
-/* Many small ones on either side of 4 GiB, by lists. */
+/* Many small extents on either side of 4 GiB, as lists. */
 static void listed(void)
 {
     uint64_t     offset[200];

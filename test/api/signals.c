@@ -1,9 +1,9 @@
-/* signals.c: puts with signals, and waiting for words.
+/* signals.c: puts with signals, and waiting for signal words.
  *
- * Promise: who sees a signal's word change sees the data of its put, over every path; words that are set have the value
- * of the last, words that are added to have the sum of all, and none is lost. A wait ends when the word compares as
- * asked, and not before; a deadline ends it with TERN_ERR_TIMEOUT. Bad arguments change nothing. A wait that sleeps is
- * woken by a signal, whatever its initiator does next.
+ * Promise: a rank that sees a signal word change sees the data of its put, over every path; a word that is set has the
+ * last value, a word that is added to has the sum of all additions, and none is lost. A wait returns when the
+ * comparison holds, and not before; a deadline ends it with TERN_ERR_TIMEOUT. Bad arguments change nothing. A signal
+ * wakes a sleeping wait, whatever its initiator does next.
  *
  * env: TERN_CMA=off
  */
@@ -44,7 +44,7 @@ static tern_status give(tern_ctx *ctx, enum form form, tern_region *region, int 
     }
 }
 
-/* Each rank puts to the right and waits for what comes from the left. The data lies behind the first line, the words in
+/* Each rank puts to the right and waits for data from the left. The data is behind the first line, and the words are in
  * it: one that is set, one that is added to. */
 static void around(tern_ctx *ctx, enum job_kind kind)
 {
@@ -77,7 +77,7 @@ static void around(tern_ctx *ctx, enum job_kind kind)
     free(buffer);
 }
 
-/* All add to one word of rank 0, with data of their own, faster than it looks. */
+/* All ranks add to one word of rank 0, with their own data, faster than rank 0 polls. */
 static void all_to_one(enum job_kind kind)
 {
     uint64_t          ranks = (uint64_t)tern_size(), seen = 0, value;
@@ -186,7 +186,7 @@ static void refusals(void)
     OK(tern_region_free(region));
 }
 
-/* A word that all ranks of this machine share, and that is read and written without a call of Tern. */
+/* Returns a word that all ranks of this machine share, and that is read and written without a call of Tern. */
 static _Atomic uint64_t *share_word(void)
 {
     char  name[64];
@@ -205,7 +205,7 @@ static _Atomic uint64_t *share_word(void)
     return word;
 }
 
-/* Wait without a call that makes progress. The limit only turns a hang into a failure that says what hangs. */
+/* Wait without a call that makes progress. The limit only turns a hang into a failure that names the missing event. */
 static void await_answer(const _Atomic uint64_t *answer, uint64_t round, const char *path)
 {
     const tern_deadline end = tern_deadline_in(30);
@@ -218,7 +218,7 @@ static void await_answer(const _Atomic uint64_t *answer, uint64_t round, const c
 }
 
 /* Rank 1 sleeps until its word changes. Rank 0 starts the put when rank 1 sleeps, and makes no further call of Tern
- * before rank 1 has answered. Whether rank 1 sleeps can be seen by ranks of its node only. */
+ * before rank 1 has answered. Only ranks of its node can see whether rank 1 sleeps. */
 static void asleep(enum job_kind kind)
 {
     int               me = tern_rank();

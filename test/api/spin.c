@@ -1,10 +1,11 @@
 /* spin.c: a target that computes and never calls Tern.
  *
- * Promise: puts and gets end whatever the target is doing. The last rank spins over its own memory, without a call of
- * Tern and without giving up its core, until all others have told by a put that they are through. They have put to it
- * and got from it meanwhile, small and large, with and without events, contiguous and in many pieces, have done atomic
- * operations there, and notified it, thousands of times. What came with a notification is in place after tern_quiet,
- * and is not put there again when the target takes the notification at last; and the target finds each of them.
+ * Promise: puts and gets complete whatever the target is doing. The last rank spins over its own memory, without
+ * calling Tern and without yielding its core, until all other ranks have reported by a put that they are done.
+ * Meanwhile they have put to it and got from it, small and large, with and without events, contiguous and in many
+ * extents, have done atomic operations there, and notified it, thousands of times. The payload of a notification is in
+ * place after tern_quiet, and is not stored again when the target finally receives the notification; the target
+ * receives every notification.
  *
  * ranks: 2 4
  * network: 2 4
@@ -20,7 +21,7 @@ const char *job_note;
 #define ROUNDS (JOB_SANITIZED ? 5u : 50u)
 #define MANY (job_chaos() ? 300u : 4096u) /* notifications; chaos holds each back */
 
-/* Word r of the last rank's part: rank r is through. Behind the words each rank has LARGE bytes. */
+/* Word r of the last rank's part: rank r is done. Behind the words each rank has LARGE bytes. */
 static uint64_t place_of(int rank)
 {
     return 4096 + (uint64_t)rank * LARGE;
@@ -47,7 +48,7 @@ static void one_round(tern_region *region, int target, unsigned char *src, unsig
     HOLDS(dst, len, (unsigned)tern_rank(), round);
 }
 
-/* Every third byte there, every second here; more than fits into one message. */
+/* Every third byte on the remote side, every second on the local side; more than fits into one message. */
 static void one_strided(tern_region *region, int target, unsigned char *src, unsigned char *dst, unsigned round)
 {
     size_t count = job_chaos() ? 1 + round % 8 : round % 2 ? LARGE / 3 : 1 + round * 11; /* chaos holds each back */
@@ -88,7 +89,8 @@ static void one_atomic(tern_atomic_domain *domain, tern_atomic_domain *any, tern
     CHECK(then > was && was >= *last);
     OK(tern_fadd_u64(TERN_WORLD, region, target, 2048, 1, last));
     CHECK(*last > then);
-    OK(tern_atomic_fadd_u64(TERN_WORLD, any, region, target, 2056, 1, &was)); /* by the network's own, if it likes */
+    OK(tern_atomic_fadd_u64(TERN_WORLD, any, region, target, 2056, 1,
+                            &was)); /* by the network's own atomics, if it has them */
 }
 
 static void one_notified(tern_region *region, int target, uint64_t round)
@@ -104,7 +106,7 @@ static void one_notified(tern_region *region, int target, uint64_t round)
         OK(tern_get_notify(TERN_WORLD, region, target, at, &seen, sizeof(seen), 2));
 }
 
-/* More than fit into what both sides keep in their caches. */
+/* More than fit into the primary cells that both sides keep in their caches. */
 static void many_notified(tern_region *region, int target)
 {
     uint64_t  at = 3584 + (uint64_t)tern_rank() * 8, seen = 0;

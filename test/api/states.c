@@ -1,7 +1,7 @@
-/* states.c: what calls do before tern_init, between tern_init and tern_finalize, and after it.
+/* states.c: calls before tern_init, between tern_init and tern_finalize, and after it.
  *
- * Promise: outside the job every call that needs it says TERN_ERR_STATE or returns the value that its contract names,
- * and nothing crashes; inside, rank and size are right, and tern_init a second time is TERN_ERR_STATE.
+ * Promise: outside the job every call that needs a job returns TERN_ERR_STATE or the value that its contract names, and
+ * nothing crashes; inside, rank and size are right, and a second tern_init returns TERN_ERR_STATE.
  */
 #include "job_test.h"
 
@@ -73,7 +73,7 @@ static void statuses_have_texts(void)
     CHECK(strlen(tern_strerror((tern_status)12345)) > 0);
 }
 
-/* Regions, contexts and operations that the program did not finish: tern_finalize takes care of them. */
+/* Regions, contexts and operations that the program did not finish: tern_finalize cleans them up. */
 static void leave_things_open(void)
 {
     static unsigned char memory[100000], source[100000];

@@ -1,10 +1,10 @@
 /* strangers.c: connections from outside the job.
  *
- * Promise: whoever connects to a rank's port and is silent, or says too little, or what makes no sense, changes
- * nothing: transfers and messages go on and bring what they should, while such connections are open and after.
+ * Promise: a process that connects to a rank's port and is silent, or sends too little, or sends garbage, changes
+ * nothing: transfers and messages continue and deliver the right data, while such connections are open and afterwards.
  *
- * Each rank looks for its own listening ports, those of the network's provider, and tells the others. Every rank is a
- * stranger to every other, and reaches at least one port.
+ * Each rank looks up its own listening ports, those of the network's provider, and tells the others. Every rank acts as
+ * a stranger to every other, and reaches at least one port.
  *
  * ranks: off, because ranks that share memory listen on no port
  * chaos: off, because strangers come to ports, and chaos has none
@@ -54,7 +54,7 @@ static bool has_port(const struct port *ports, unsigned number)
     return false;
 }
 
-/* The ports on which this process listens, but for those that it had: a launcher's, which it inherited. */
+/* Find the ports on which this process listens, except those that it inherited from a launcher. */
 static void find_ports(struct port *ports, const struct port *had)
 {
     FILE         *table = fopen("/proc/self/net/tcp", "r");
@@ -73,7 +73,7 @@ static void find_ports(struct port *ports, const struct port *had)
 
 static unsigned reached; /* connections that were made */
 
-/* Connect, and misbehave in one of several ways. Returns a connection that stays open; -1: none. */
+/* Connect, and misbehave in one of several ways. Returns a connection that stays open, or -1. */
 static int call(const struct port *port, unsigned kind, uint64_t *seed)
 {
     struct sockaddr_in   name = { .sin_family = AF_INET, .sin_addr.s_addr = port->address };
@@ -98,7 +98,7 @@ static int call(const struct port *port, unsigned kind, uint64_t *seed)
     return -1;
 }
 
-/* Puts to the right, and a barrier by messages, again and again. */
+/* Puts to the right, and a barrier by messages, repeatedly. */
 static void traffic(tern_region *region, uint64_t rounds)
 {
     int me = tern_rank(), n = tern_size();
@@ -127,7 +127,7 @@ int main(void)
     find_ports(ports, had);
     for (int rank = 0; rank < tern_size(); rank++)
         OK(tern_put(TERN_WORLD, words.region, rank, 4096 + sizeof(ports) * (size_t)tern_rank(), ports, sizeof(ports)));
-    traffic(words.region, 1); /* everyone has told, and every connection of the job's own is there */
+    traffic(words.region, 1); /* every rank has told its ports, and all connections of the job exist */
     for (int rank = 0; rank < tern_size(); rank++) {
         memcpy(ports, words.mine + 4096 + sizeof(ports) * (size_t)rank, sizeof(ports));
         for (unsigned i = 0; i < PORTS * CALLS && ports[i / CALLS].address; i++) {

@@ -1,12 +1,12 @@
 /* strict.c: order as the target sees it.
  *
+ * Promise: in a strict context operations to one target are delivered in program order, whichever paths they take
+ * (loads and stores, the kernel, bounced in chunks); in a relaxed context tern_fence gives the same order. The target
+ * polls both places without calling Tern. Gets of a strict context follow the puts before them.
+ *
  * ranks: 2 3 4 8
  * providers: net sockets shm
  * env: TERN_CMA=off TERN_BOUNCE_CHUNK=4K TERN_BOUNCE_CHUNKS=4
- *
- * Promise: in a strict context operations to one target are delivered in program order, whichever paths they take
- * (loads and stores, the kernel, bounced in pieces); in a relaxed one tern_fence does the same. The target polls both
- * places without calling Tern. Gets of a strict context follow the puts before them.
  */
 #include <sched.h>
 
@@ -14,20 +14,20 @@
 
 #define LONG 50000u
 
-/* By no call of Tern: so the thread sanitizer cannot know that this is in order, and does not look. */
+/* Read without a call of Tern. The thread sanitizer cannot know that the accesses are ordered, and ignores them. */
 static __attribute__((noinline, no_sanitize("thread"))) uint64_t load(const unsigned char *at)
 {
     return __atomic_load_n((const uint64_t *)(const void *)at, __ATOMIC_ACQUIRE);
 }
 
-/* Between two operations: nothing where the context is strict, a fence where it is relaxed. */
+/* Order two operations: nothing in a strict context, a fence in a relaxed one. */
 static void order(tern_ctx *ctx)
 {
     if (tern_ctx_order(ctx) == TERN_RELAXED)
         OK(tern_fence(ctx));
 }
 
-/* Data by the slow path, then the flag by the fast one; then the other way round. */
+/* Data by the slow path, then the flag by the fast path; then the other way round. */
 static void producer(tern_ctx *ctx, tern_region *slow, tern_region *fast, int to, uint64_t rounds)
 {
     uint64_t  *data = job_new(LONG);
@@ -39,7 +39,7 @@ static void producer(tern_ctx *ctx, tern_region *slow, tern_region *fast, int to
             data[k] = i;
         OK(tern_put_nb(ctx, slow, to, 0, data, LONG, &event));
         order(ctx);
-        OK(tern_put_nbi(ctx, fast, to, 0, &i, 8)); /* inlined, were it not for the one before */
+        OK(tern_put_nbi(ctx, fast, to, 0, &i, 8)); /* inlined, except behind an outstanding operation */
         order(ctx);
         OK(tern_put_nbi(ctx, slow, to, LONG, &i, 8));
         order(ctx);
@@ -49,19 +49,19 @@ static void producer(tern_ctx *ctx, tern_region *slow, tern_region *fast, int to
         OK(tern_event_wait(&event, TERN_FOREVER));
         OK(tern_quiet(ctx));
         SAME(got, i);
-        while (got != 0) /* the target takes it away when it has checked */
+        while (got != 0) /* the target resets the flag when it has checked */
             OK(tern_get_u64(ctx, fast, to, 8, &got));
     }
     free(data);
 }
 
-/* Looks without calling Tern: the target does not take part. */
+/* Poll without calling Tern: the target is passive. */
 static void consumer(unsigned char *slow, unsigned char *fast, uint64_t rounds)
 {
     for (uint64_t i = 1; i <= rounds; i++) {
         while (load(fast) != i && load(fast + 8) != i)
             sched_yield();
-        for (size_t k = 0; k < LONG / 8; k++) /* the flag is here, so the data are */
+        for (size_t k = 0; k < LONG / 8; k++) /* the flag is here, so the data is too */
             SAME(load(slow + 8 * k), i);
         while (load(fast + 8) != i)
             sched_yield();

@@ -1,15 +1,15 @@
 /* sync.c: barrier, all-gather, fence, quiet, and teams.
  *
+ * Promise: all ranks see after a barrier what any rank did before it; an all-gather returns the bytes of all ranks in
+ * rank order, whatever the number of ranks, also in place; lengths that differ, and different collective calls at the
+ * same time, are TERN_ERR_ARG on all ranks with a text that names the culprit, and the team remains usable.
+ *
  * hosts: a:2,b:1 a:2,b:2 a:1,b:2,c:1
  * env: TERN_CMA=off
  * env: TERN_SPIN=0 TERN_YIELDS=0
  * env: TERN_TEST=apart=1
  * env: TERN_TEST=apart=2
  * env: TERN_TEST=apart=2 TERN_ON_FAILURE=return
- *
- * Promise: what ranks did before a barrier all see after it; an all-gather brings everyone's bytes in the order of
- * ranks, whatever their number, also in place; lengths that differ, and different collective calls at the same time,
- * are TERN_ERR_ARG on all ranks with a text that names the culprit, and the team works on.
  * env: HWLOC_SYNTHETIC=core:8~pu:1 HWLOC_THISSYSTEM=0 TERN_SPIN=0 TERN_YIELDS=4
  */
 #include "job_test.h"
@@ -94,7 +94,7 @@ static void barrier_orders(tern_ctx *ctx, struct job_region *r)
     int      size = job_ranks(ctx);
 
     for (uint64_t i = 1; i <= rounds; i++) {
-        memcpy(r->mine, &i, sizeof(i)); /* a plain store to memory of one's own */
+        memcpy(r->mine, &i, sizeof(i)); /* a plain store to this rank's own memory */
         OK(tern_put_nbi(ctx, r->region, (job_me(ctx) + 1) % size, 8, &i, sizeof(i)));
         OK(tern_barrier(ctx));
         for (int rank = 0; rank < size; rank++) {
@@ -105,7 +105,7 @@ static void barrier_orders(tern_ctx *ctx, struct job_region *r)
         SAME(got, i);
         OK(tern_barrier(ctx));
     }
-    OK(tern_barrier(TERN_WORLD)); /* the next has another team */
+    OK(tern_barrier(TERN_WORLD)); /* the next barrier is on another team */
 }
 
 static void gather(tern_ctx *ctx, size_t len, unsigned when, bool in_place)
@@ -137,7 +137,7 @@ static void gathers(tern_ctx *ctx)
         gather(ctx, 1 + i % 9, i, i % 2);
 }
 
-/* One rank differs: all are told, and go on. */
+/* One rank differs: all get an error, and continue. */
 static void mismatches(tern_ctx *ctx)
 {
     int            size = job_ranks(ctx), me = job_me(ctx);

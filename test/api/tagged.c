@@ -1,10 +1,11 @@
 /* tagged.c: tagged messages of every length, by every call.
  *
- * Promise: what is sent is received, whatever its length and whoever is first; the info tells source, tag and true
- * length; a buffer that is too short has the begin and an error tells both sizes, while the sender is done; a
- * synchronous send is not done before it is received; receives match as MPI's do (paper 2, table 1); bits of tags match
- * what they say; probes take nothing, matched probes take one; cancelled receives take nothing; persistent requests go
- * round; any, all, some and events find what is done; what makes no sense is refused and changes nothing.
+ * Promise: a message is received as it was sent, whatever its length and whether the send or the receive comes first;
+ * the info gives source, tag and true length; a buffer that is too short gets the beginning of the message and an error
+ * that gives both sizes, while the send succeeds; a synchronous send does not complete before the message is matched;
+ * receives match as MPI's do (paper 2, table 1); tag masks match the bits that they select; a probe consumes nothing, a
+ * matched probe takes one message; a cancelled receive takes nothing; persistent requests can be restarted; wait_any,
+ * wait_all, wait_some and events find completed requests; invalid calls are refused and change nothing.
  *
  * Each rank sends to its right neighbour and receives from its left one, which may be itself.
  *
@@ -25,7 +26,7 @@ static void fill(size_t len, uint64_t salt)
         out[i] = (unsigned char)(salt + i * 7 + i / 251 + (unsigned)me);
 }
 
-/* What the left neighbour filled in. */
+/* Check the bytes that the left neighbour filled in. */
 static void same_bytes(const unsigned char *bytes, size_t len, uint64_t salt)
 {
     for (size_t i = 0; i < len; i++)
@@ -48,7 +49,7 @@ static tern_request *post(int64_t tag, void *buf, size_t size)
     return request;
 }
 
-/* A number at a place that stays. */
+/* Returns the address of a number that stays valid. */
 static const uint64_t *number(uint64_t n)
 {
     static uint64_t numbers[128];
@@ -79,7 +80,7 @@ static void sent(tern_request **request)
     OK(tern_request_wait(request, TERN_FOREVER, NULL));
 }
 
-/* Everything that was sent has come, as far as it can. */
+/* All messages sent so far have arrived, as far as they can. */
 static void all_have_sent(void)
 {
     OK(tern_barrier(TERN_WORLD));
@@ -128,7 +129,7 @@ static void lengths(void)
     }
 }
 
-/* From and into memory of regions, whose messages need nothing to be exposed. */
+/* From and into the memory of regions, which needs no further exposure. */
 static void regions(void)
 {
     static const size_t sizes[] = { 5000, 20000, 2 << 20 };
@@ -160,7 +161,7 @@ static void regions(void)
     }
 }
 
-/* Blocking calls, one rank after the other so that nobody waits in a circle. */
+/* Blocking calls, one rank after the other, so that no circular wait arises. */
 static void blocking(void)
 {
     static const size_t sizes[] = { 8, 500, 20000, 2 << 20 };
@@ -239,7 +240,7 @@ static void synchronous(void)
 
 /* ---- matching ---- */
 
-/* Two messages with tags 1 and 2, and two receives: which of them takes which, 0: none. */
+/* Two messages with tags 1 and 2, and two receives: which receive takes which message; 0: none. */
 static void table_row(int64_t first, int64_t second, int takes_first, int takes_second, bool posted)
 {
     tern_request *recv[2], *send[2];
@@ -263,7 +264,7 @@ static void table_row(int64_t first, int64_t second, int takes_first, int takes_
             SAME(got[i], takes[i]);
             continue;
         }
-        OK(tern_request_cancel(&recv[i])); /* nothing came for it, */
+        OK(tern_request_cancel(&recv[i])); /* no message arrived for it, */
         recv[i] = post(2, &got[i], sizeof(int));
         done(&recv[i], 2, sizeof(int)); /* and the second message is still there */
     }
@@ -515,7 +516,7 @@ static void refused(void)
     REFUSES(TERN_ERR_TIMEOUT, tern_probe(TERN_WORLD, TERN_ANY_SOURCE, TERN_ANY_TAG, TERN_NOW, NULL));
 }
 
-/* What a receive that gave up would have taken is still there for the next. */
+/* The message for a receive that gave up is still there for the next receive. */
 static void given_up(void)
 {
     uint64_t      got = 0;
@@ -531,7 +532,7 @@ static void given_up(void)
     sent(&send);
 }
 
-/* Messages of the node's team and of the world do not meet. */
+/* Messages of the node's team do not match receives of the world, and vice versa. */
 static void teams(void)
 {
     tern_ctx     *node;
@@ -547,7 +548,7 @@ static void teams(void)
     OK(tern_request_wait_all(recv, 2, TERN_FOREVER, NULL, NULL));
     OK(tern_request_wait_all(send, 2, TERN_FOREVER, NULL, NULL));
     CHECK(got[0] == 6 && got[1] == 5);
-    OK(tern_irecv(node, self, 1, &got[0], 8, &recv[0])); /* goes with its context */
+    OK(tern_irecv(node, self, 1, &got[0], 8, &recv[0])); /* freed with its context */
     OK(tern_ctx_destroy(node));
 }
 
@@ -573,7 +574,7 @@ int main(void)
     refused();
     given_up();
     teams();
-    OK(tern_send(TERN_WORLD, right, 99, out, 8)); /* that nobody receives */
+    OK(tern_send(TERN_WORLD, right, 99, out, 8)); /* a message that no rank receives */
     OK(tern_finalize());
     free(out);
     free(in);

@@ -1,12 +1,13 @@
-/* tagged_help.c: long messages that sender and receiver copy together.
+/* tagged_assist.c: long messages that sender and receiver copy together.
  *
- * Promise: what is received is what was sent, whatever the sender does meanwhile: it waits for this message and copies
- * some of it, it waits for something else, or it is in no call at all, and then the receiver copies everything. Nothing
- * is written beyond what the receive asked for, and nothing of a message is written into the buffer of the next. The
- * same where the buffer is memory of a region, into which the sender stores; and it does store, also while it receives
- * long messages itself.
+ * Promise: the receiver gets the message as it was sent, whatever the sender does meanwhile: it waits for this message
+ * and copies some of it, it waits for something else, or it is in no call at all, and then the receiver copies
+ * everything. Nothing is written beyond the receive buffer, and nothing of a message is written into the buffer of the
+ * next one. The same holds where the buffer is memory of a region, into which the sender stores; and the sender does
+ * store, also while it receives long messages itself.
  *
- * Of each two ranks the first sends and the second receives, but in both_ways(); one that is left over does nothing.
+ * In each pair of ranks the first sends and the second receives, except in both_ways(); a rank without a partner does
+ * nothing.
  *
  * ranks: 2 4
  * env: TERN_SPIN=1000 TERN_MSG_PIECE=4K
@@ -32,8 +33,8 @@
 
 static unsigned char *buffer;
 static int            me, other;
-static tern_region   *region; /* a word: how often this rank was told to go on */
-static tern_region   *ground; /* to receive into */
+static tern_region   *region; /* a word that counts how often this rank was told to continue */
+static tern_region   *ground; /* memory to receive into */
 
 static unsigned char byte_of(size_t at, uint64_t salt)
 {
@@ -58,7 +59,7 @@ static bool sends(void)
     return me % 2 == 0;
 }
 
-/* One after the other, through one buffer: bytes that come late would be found in the next. */
+/* One after the other, through one buffer: bytes that arrive late would show in the next message. */
 static void lengths(void)
 {
     static const size_t len[] = { 600000, MOST, 700001, 1u << 20, (1u << 20) + 4097, 2 * 65536, 40000, 3000000 };
@@ -79,7 +80,7 @@ static void lengths(void)
     }
 }
 
-/* What does not fit stays out. */
+/* Bytes that do not fit are not written. */
 static void truncated(void)
 {
     size_t            room = MOST / 2 + 100;
@@ -98,7 +99,7 @@ static void truncated(void)
         SAME(buffer[k], 0xa5);
 }
 
-/* More at a time than can be shared. */
+/* More messages at a time than can be shared. */
 static void many(void)
 {
     tern_request *request[AT_ONCE];
@@ -119,7 +120,7 @@ static void many(void)
         same(buffer + i * n, n, i);
 }
 
-/* The sender is in no call from the offer on until all of it has come. */
+/* The sender is in no call from the RTS until all data has arrived. */
 static void without_the_sender(void)
 {
     _Atomic uint64_t *word = tern_region_ptr(region, me);
@@ -156,7 +157,7 @@ static void while_it_waits_for_another(void)
     OK(tern_send(TERN_WORLD, other, 5, &byte, 1));
 }
 
-/* Whether pieces of a message to this rank were copied by its sender. */
+/* Whether a sender has copied chunks of a message to this rank. */
 static bool was_helped(void)
 {
     unsigned                link = tern_job.peer_link[other];
@@ -168,7 +169,7 @@ static bool was_helped(void)
     return false;
 }
 
-/* Whether one of the two says so; and both have come here. */
+/* Returns whether one of the two ranks says so; both ranks have arrived here when it returns. */
 static bool either(char mine)
 {
     tern_request *request;
@@ -180,7 +181,7 @@ static bool either(char mine)
     return mine || theirs;
 }
 
-/* Under one tag: every other message travels with its data, and none overtakes another. */
+/* Under one tag: every other message is eager, and none overtakes another. */
 static void exchange(uint64_t round)
 {
     tern_request  *request[2 * EACH_WAY];
@@ -199,8 +200,8 @@ static void exchange(uint64_t round)
         same(to + i * n, i % 2 == 0 ? n : 5000, (uint64_t)other + round + i);
 }
 
-/* Whether ranks reach each other's regions by stores, may copy for each other, and have a core each: otherwise the
- * sender of a message may be away whenever it is to be copied. */
+/* Whether ranks reach each other's regions by stores, may copy for each other, and have a core each. Otherwise the
+ * sender of a message may be away whenever it should copy. */
 static bool may_store(void)
 {
     tern_region *own;
@@ -214,7 +215,7 @@ static bool may_store(void)
            tern_region_ptr(ground, other) && tern_job.spin_ns > 0 && tern_opt.msg_piece > 0;
 }
 
-/* A rank that waits for one more long message copies nothing for others but by stores. */
+/* A rank that waits for another long message copies for others only by stores. */
 static void both_ways(bool stores)
 {
     unsigned char *spare = job_new(MOST);
@@ -237,7 +238,7 @@ static void all_of_a_pair(void)
     lengths();
     truncated();
     many();
-    if (!job_chaos() && !job_network()) /* where an offer leaves at once */
+    if (!job_chaos() && !job_network()) /* where an RTS leaves at once */
         without_the_sender();
     while_it_waits_for_another();
 }
@@ -255,7 +256,7 @@ int main(void)
     buffer = private = job_new(MOST + GUARD);
     stores = may_store();
     if (other < tern_size()) {
-        both_ways(stores); /* first: nobody has copied for anyone */
+        both_ways(stores); /* first: no rank has copied for another so far */
         all_of_a_pair();
         buffer = sends() ? private : tern_region_ptr(ground, me);
         OK(tern_put_u64(TERN_WORLD, region, me, 0, 0));

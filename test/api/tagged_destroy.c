@@ -1,10 +1,10 @@
-/* tagged_destroy.c: contexts that are destroyed while messages of them are outstanding.
+/* tagged_destroy.c: contexts that are destroyed while their messages are outstanding.
  *
- * Promise: tern_ctx_destroy returns when every send of the context has left and every receive that has a message has
- * its data: no message is lost, and no buffer is read or written afterwards. Receives without a message are given up,
- * and what they waited for goes to others. A message that a matched probe has found has to be received first. After a
- * time limit the context is as it was. tern_quiet waits for none of this. A receive that has no message when its rank
- * calls tern_finalize gets none, and its sender is told.
+ * Promise: tern_ctx_destroy returns when every send of the context has left and every matched receive has its data: no
+ * message is lost, and no buffer is read or written afterwards. Receives without a message are given up, and their
+ * messages go to other receives. A message that a matched probe has found must be received first. After a time limit
+ * the context is unchanged. tern_quiet waits for none of this. A receive that has no message when its rank calls
+ * tern_finalize gets none, and the sender gets an error.
  *
  * Rank 0 sends to rank 1.
  *
@@ -17,7 +17,7 @@
 
 #include "job_test.h"
 
-#define MANY 400u /* messages that do not all find room in a queue */
+#define MANY 400u /* more messages than a queue has room for */
 #define SMALL 1024u
 #define LONG 1500000u
 #define THREADS 3
@@ -71,7 +71,7 @@ static void queued(void)
     reuse((size_t)MANY * SMALL);
 }
 
-/* A message whose data the receiver fetches, and one that its receiver confirms. */
+/* A message whose data the receiver fetches (rendezvous), and a synchronous one. */
 static void offered(void)
 {
     tern_request *request[2];
@@ -92,7 +92,7 @@ static void offered(void)
     reuse(LONG);
 }
 
-/* A receive that has its message, taken in by calls on another context, and not its data. */
+/* A receive that calls on another context have matched, and whose data has not arrived. */
 static void matched(void)
 {
     tern_request *request;
@@ -120,7 +120,7 @@ static void matched(void)
         HOLDS(data, LONG, 0, 2);
 }
 
-/* A receive without a message is given up; the message goes to the next that asks for it. */
+/* A receive without a message is given up; the message goes to the next matching receive. */
 static void unmatched(void)
 {
     unsigned char given_up[8] = { 0 };
@@ -182,7 +182,7 @@ static void limited(void)
     OK(tern_ctx_destroy(ctx));
 }
 
-/* ---- several threads, so that one takes in what is for another ---- */
+/* ---- several threads, so that one delivers messages for another ---- */
 
 static const size_t lens[] = { 8, 2000, 300000 };
 #define LENS (sizeof(lens) / sizeof(lens[0]))
@@ -202,7 +202,7 @@ static void send_rounds(unsigned char *mine, int64_t thread)
     }
 }
 
-/* The last of each round is outstanding when its context is destroyed, in some state. */
+/* The last receive of each round is outstanding, in some state, when its context is destroyed. */
 static void receive_rounds(unsigned char *mine, int64_t thread)
 {
     tern_request *request;
@@ -214,7 +214,8 @@ static void receive_rounds(unsigned char *mine, int64_t thread)
             OK(tern_recv(ctx, 0, OF_THREADS + thread, mine, lens[i], NULL));
             HOLDS(mine, lens[i], 0, round);
         }
-        OK(tern_probe(probes, 0, OF_THREADS + thread, TERN_FOREVER, NULL)); /* it is there: the receive has it */
+        OK(tern_probe(probes, 0, OF_THREADS + thread, TERN_FOREVER,
+                      NULL)); /* the message has arrived: the receive has it */
         OK(tern_irecv(ctx, 0, OF_THREADS + thread, mine, lens[LENS - 1], &request));
         OK(tern_ctx_destroy(ctx));
         HOLDS(mine, lens[LENS - 1], 0, round);
@@ -241,7 +242,7 @@ static void threads(void)
         pthread_join(thread[i], NULL);
 }
 
-/* Mostly rank 1 is in tern_finalize when the message comes; if it is not yet, the receive may have it. */
+/* Usually rank 1 is in tern_finalize when the message arrives; if not, the receive may get it. */
 static void leave(void)
 {
     tern_request *request;

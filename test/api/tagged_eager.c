@@ -1,8 +1,7 @@
-/* tagged_eager.c: up to which length messages travel with their data, and from which on a receive is helped.
+/* tagged_eager.c: the maximum length of eager messages, above which the helper thread serves a receive.
  *
- * Promise: a message that whoever sends it sends with its data needs no help while its receiver computes, so the thread
- * beside the program is asked for receives of longer ones only, and for all of these. The length is the one that really
- * holds: a seventh of a queue may be less than TERN_MSG_EAGER.
+ * Promise: an eager message needs no help while its receiver computes, so the helper thread serves exactly the receives
+ * of longer messages. The limit is the one that really holds: a seventh of a queue may be less than TERN_MSG_EAGER.
  *
  * ranks: 1 2 3
  * hosts: off, because ranks differ there in what reaches them with its data
@@ -17,7 +16,7 @@
 
 static unsigned char *data;
 
-/* Send so many bytes to everyone, while nobody receives. */
+/* Send a message of this length to every rank, while no rank receives. */
 static void send_all(size_t len, tern_request **sends)
 {
     for (int rank = 0; rank < tern_size(); rank++)
@@ -33,7 +32,7 @@ static void receive_all(size_t len, tern_request **sends)
     OK(tern_barrier(TERN_WORLD));
 }
 
-/* Receives that the thread beside the program is asked to help. */
+/* Returns the number of receives that the helper thread serves. */
 static unsigned helped(void)
 {
     return atomic_load(&((struct tern_tagged *)TERN_WORLD->tagged)->wishes);
@@ -65,14 +64,14 @@ int main(void)
     least = (size_t)tern_op_tagged_eager_max();
     data = job_new(2 * (least + 1));
     send_all(least, sends);
-    OK(tern_request_wait_all(sends, (size_t)tern_size(), tern_deadline_in(60), NULL, NULL)); /* with its data */
+    OK(tern_request_wait_all(sends, (size_t)tern_size(), tern_deadline_in(60), NULL, NULL)); /* eager */
     receive_all(least, sends);
     send_all(least + 1, sends);
     for (int i = 0; i < 100; i++)
         OK(tern_progress(TERN_WORLD));
     for (int rank = 0; rank < tern_size(); rank++)
         waits += tern_request_test(&sends[rank], NULL) == TERN_PENDING;
-    CHECK(waits > 0); /* to some rank at least it does not */
+    CHECK(waits > 0); /* a rendezvous to at least one rank */
     receive_all(least + 1, sends);
     ask(least, 0);
     ask(least + 1, 1);

@@ -1,11 +1,11 @@
-/* tagged_aside.c: long messages come while their receiver computes.
+/* tagged_progress.c: long messages arrive while their receiver computes.
  *
- * Promise: a receive of a long message that is started goes on although its rank makes no call of Tern: the message is
- * taken in, fetched in chunks, and its sender told. It makes no difference whether the message was there before the
- * receive, or comes later; nor whether others come that nobody waits for. A program that comes back and waits for a
- * message which is being fetched for it is woken when the data is there.
+ * Promise: a posted receive of a long message makes progress although its rank does not call Tern: the message is
+ * matched, fetched in chunks, and its sender gets the FIN. It makes no difference whether the message arrives before or
+ * after the receive is posted, or whether unexpected messages arrive. A program that returns and waits for a message
+ * which the helper thread is fetching is woken when the data is there.
  *
- * Rank 0 receives. When its sender is done it writes a word into rank 0's memory, which is all that rank 0 looks at.
+ * Rank 0 receives. When its sender is done it writes a word into rank 0's memory, which is all that rank 0 reads.
  *
  * ranks: 2
  * env: TERN_CMA=off
@@ -18,12 +18,12 @@
 
 #define LEN (3u << 20)
 #define ROUNDS 4u
-#define GREAT (48u << 20) /* whose copy takes so long that a wait for it sleeps */
+#define GREAT (48u << 20) /* its copy takes so long that a wait for it sleeps */
 #define WAKES 4u
 
 static tern_region      *words;
 static _Atomic uint64_t *mine; /* [0]: the message of this round may be sent; [rank]: that rank has sent it */
-static unsigned char    *data; /* rank 0: one message behind the other */
+static unsigned char    *data; /* rank 0: the messages, one behind the other */
 
 static unsigned char byte_of(int rank, unsigned round, size_t at)
 {
@@ -35,7 +35,7 @@ static void write_word(int rank, int word, uint64_t value)
     OK(tern_put(TERN_WORLD, words, rank, (uint64_t)word * sizeof(uint64_t), &value, sizeof(value)));
 }
 
-/* Compute: see memory change, without a call that makes progress. */
+/* Compute: watch memory change, without a call that makes progress. */
 static void look_at(int word, uint64_t value)
 {
     tern_deadline deadline = tern_deadline_in(60);
@@ -65,7 +65,7 @@ static void start(int rank, unsigned round, tern_request **recv)
     }
 }
 
-/* Rounds 1 and 2: the message is there first. */
+/* In rounds 1 and 2 the message arrives first. */
 static void receive(unsigned round, bool first)
 {
     tern_request *recv[8];
@@ -73,7 +73,7 @@ static void receive(unsigned round, bool first)
 
     for (int rank = 1; first && rank <= others; rank++)
         write_word(rank, 0, round + 1);
-    for (int rank = others; rank >= 1; rank--) /* the one that takes any last */
+    for (int rank = others; rank >= 1; rank--) /* the wildcard receive last */
         start(rank, round, &recv[rank - 1]);
     for (int rank = 1; !first && rank <= others; rank++)
         write_word(rank, 0, round + 1);
@@ -96,13 +96,13 @@ static void send(unsigned round)
     for (size_t i = 0; i < LEN; i++)
         data[i] = byte_of(tern_rank(), round, i);
     look_at(0, round + 1);
-    OK(tern_send(TERN_WORLD, 0, 8, &round, sizeof(round))); /* that nobody waits for yet */
+    OK(tern_send(TERN_WORLD, 0, 8, &round, sizeof(round))); /* unexpected so far */
     OK(tern_send(TERN_WORLD, 0, 7, data, LEN));
     write_word(0, tern_rank(), round + 1);
 }
 
-/* The message is there before its receive, and the thread beside the program fetches it when the wait begins. The
- * sender makes no call afterwards that would wake anybody. */
+/* The message arrives before its receive, and the helper thread fetches it when the wait begins. Afterwards the sender
+ * makes no call that would wake a rank. */
 static void wait_for_great(unsigned round)
 {
     tern_ctx     *ctx;

@@ -1,9 +1,9 @@
-/* tagged_races.c: tagged messages that are given up, held up and taken by several threads at the same time.
+/* tagged_races.c: tagged messages that several threads cancel, hold up and receive at the same time.
  *
- * Promise: a receive that is cancelled while its message comes either gets it or leaves it to the next, so that every
- * message is received once and in order, whichever thread takes it in; sends that wait for room and are cancelled are
- * never seen, all others are; a thread that sleeps because the message it wants lies behind ones that nobody may keep
- * goes on when another thread receives those.
+ * Promise: a receive that is cancelled while its message arrives either gets the message or leaves it to the next
+ * receive, so that every message is received once and in order, whichever thread delivers it; sends that wait for room
+ * and are cancelled are never seen, all others are; a thread that sleeps because its message is behind messages that
+ * exceed the buffer limit continues when another thread receives those.
  *
  * ranks: 2
  */
@@ -42,7 +42,7 @@ static void send_numbers(int64_t tag)
     }
 }
 
-/* Takes in whatever comes, until the last. */
+/* Deliver whatever arrives, until the last message. */
 static void *take_in(void *arg)
 {
     tern_ctx *ctx = context();
@@ -122,7 +122,7 @@ static void cancelled_sends(void)
             SAME(got[0], i);
             return;
         }
-        CHECK(got[0] > before && info.len == sizeof(got)); /* what was not cancelled, in order */
+        CHECK(got[0] > before && info.len == sizeof(got)); /* the messages that were not cancelled, in order */
     }
 }
 
@@ -140,8 +140,8 @@ static void *wait_behind(void *arg)
     return NULL;
 }
 
-/* Until the other thread sleeps because what lies in front of its message cannot be taken. Links that look by the clock
- * let it sleep for a moment only: after a while it does not matter. */
+/* Wait until the other thread sleeps because the messages in front of its own cannot be accepted. Links that poll by
+ * the clock let it sleep for a moment only: after a while it does not matter. */
 static void let_it_sleep(void)
 {
     const struct tern_slot *slot = tern_core_job_slot(tern_rank());
@@ -174,7 +174,7 @@ static void sleeper(void)
     let_it_sleep();
     for (unsigned i = 0; i < CROWD; i++)
         OK(tern_irecv(TERN_WORLD, peer, 5, data[i], sizeof(data[i]), &recv[i]));
-    pthread_join(thread, NULL); /* this thread takes in nothing */
+    pthread_join(thread, NULL); /* this thread delivers nothing */
     OK(tern_request_wait_all(recv, CROWD, TERN_FOREVER, NULL, NULL));
     for (unsigned i = 0; i < CROWD; i++)
         ALL_ARE(data[i], sizeof(data[i]), (unsigned char)i);
@@ -184,7 +184,7 @@ int main(void)
 {
     setenv("TERN_MSG_KEEP", "4K", 1);
     setenv("TERN_MSG_QUEUE", "32K", 1);
-    setenv("TERN_SPIN", "0", 1); /* who waits sleeps soon */
+    setenv("TERN_SPIN", "0", 1); /* a waiting thread sleeps soon */
     OK(tern_init());
     peer = 1 - tern_rank();
     if (tern_rank() < 2) {

@@ -1,7 +1,7 @@
-/* tagged_threads.c: tagged messages of several threads, each with a context of its own.
+/* tagged_threads.c: tagged messages of several threads, each with its own context.
  *
- * Promise: whichever thread takes a message in, it goes to the receive that asked for it; what a thread fetches, and
- * word of it, comes to the thread that waits; messages of one context to one rank come in order.
+ * Promise: whichever thread delivers a message, the message goes to the receive that matches it; the completion of a
+ * fetch by one thread reaches the thread that waits; messages of one context to one rank arrive in order.
  *
  * ranks: 2 3
  */
@@ -20,7 +20,7 @@ static unsigned char byte_of(int rank, int64_t thread, unsigned round, size_t at
     return (unsigned char)((unsigned)rank * 3 + (unsigned)thread * 17 + round * 5 + at * 7 + at / 255);
 }
 
-/* Every thread has a tag, and sends to the thread with the same one of the next rank. */
+/* Every thread has a tag, and sends to the thread of the next rank with the same tag. */
 static void *exchange(void *arg)
 {
     int64_t           thread = (int64_t)(intptr_t)arg;

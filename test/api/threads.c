@@ -1,13 +1,13 @@
-/* threads.c: many threads of each rank, each with a context of its own.
+/* threads.c: many threads of each rank, each with its own context.
+ *
+ * Promise: threads with a context each move data at the same time through every path and never disturb each other,
+ * while one thread creates and frees regions on the world team and another does so on the node team. A second
+ * collective call on a team at the same time is TERN_ERR_STATE, never a mix-up. Written for the thread sanitizer.
  *
  * ranks: 1 2 3 4
  * env: TERN_CMA=off
  * env: TERN_CMA=off TERN_BOUNCE_CHUNK=4K TERN_BOUNCE_CHUNKS=1
  * env: TERN_TEST=apart=1
- *
- * Promise: threads with a context each move data at the same time through every path and never disturb each other,
- * while one thread makes and frees regions on the world team and another does so on the node team. A second collective
- * call on a team at the same time is TERN_ERR_STATE, never a mix-up. Written for the thread sanitizer.
  */
 #include <pthread.h>
 
@@ -75,7 +75,7 @@ static void *mover(void *arg)
     return NULL;
 }
 
-/* Make, use and free regions on one team, a fixed number of times. */
+/* Create, use and free regions on one team, a fixed number of times. */
 static void *maker(void *arg)
 {
     struct worker *w = arg;
@@ -104,7 +104,7 @@ static void *maker(void *arg)
     return NULL;
 }
 
-/* Two threads that both call a collective on one team: one of them is told. */
+/* Two threads that both call a collective on one team: one of them gets an error. */
 static void *intruder(void *arg)
 {
     struct worker *w = arg;
@@ -141,7 +141,7 @@ int main(void)
     OK(tern_init());
     for (int i = 0; i < 2; i++)
         makers[i] = (struct worker){ .number = i };
-    run(makers, 2, maker); /* alone first: they race to start what exists once */
+    run(makers, 2, maker); /* first by themselves: they race to start what exists once */
     finish(makers, 2);
     for (int kind = 0; kind < JOB_KINDS; kind++)
         job_region_make(&regions[kind], (enum job_kind)kind, (uint64_t)tern_size() * THREADS * SLICE);

@@ -1,14 +1,14 @@
-/* timeouts.c: waits that end although the others do not come.
+/* timeouts.c: waits that end although the other ranks do not arrive.
+ *
+ * Promise: a barrier that one rank enters late returns TERN_ERR_TIMEOUT with a text that names that rank, can be called
+ * again, and then continues with the same barrier; meanwhile other collective calls return TERN_ERR_STATE. An
+ * all-gather or the creation of a region that times out ends collective calls on that team, and nothing else. The late
+ * rank's memory can be used all the time.
  *
  * ranks: 2 3 4 8
  * env: TERN_SPIN=0 TERN_YIELDS=0
  * env: TERN_CMA=off
  * env: TERN_TEST=apart=2
- *
- * Promise: a barrier that one rank enters late is TERN_ERR_TIMEOUT with a text that names that rank, can be called
- * again, and then goes on with the same barrier; other collective calls say TERN_ERR_STATE meanwhile. An all-gather or
- * the making of a region that times out ends collective calls on that team, and nothing else. The late rank's memory
- * can be used all the time.
  * env: HWLOC_SYNTHETIC=core:8~pu:1 HWLOC_THISSYSTEM=0 TERN_SPIN=0 TERN_YIELDS=4
  */
 #include <math.h>
@@ -31,7 +31,7 @@ static void wait_for(tern_region *region, uint64_t offset, uint64_t value)
     }
 }
 
-/* The last rank does not come until rank 0 has seen the time limit pass. */
+/* The last rank does not arrive until rank 0 has seen the time limit pass. */
 static void late_barrier(tern_region *region, uint64_t round)
 {
     int       last = tern_size() - 1;
@@ -47,7 +47,8 @@ static void late_barrier(tern_region *region, uint64_t round)
         OK(tern_ctx_set_timeout(ctx, 0));
         OK(tern_barrier(ctx));
     } else {
-        /* The others may be slow as well; who waits for another node knows only whom it waits for there. */
+        /* The other ranks may be slow as well; a rank that waits for another node only knows whom it waits for
+         * there. */
         snprintf(text, sizeof(text), "rank %d of %d", last, last + 1);
         do
             RETURNS(TERN_ERR_TIMEOUT, tern_barrier(ctx));
@@ -56,7 +57,7 @@ static void late_barrier(tern_region *region, uint64_t round)
         SAYS("tern_barrier");
         RETURNS(TERN_ERR_STATE, tern_region_alloc(ctx, 4096, NULL, &(tern_region *){ NULL }));
         OK(tern_ctx_set_timeout(ctx, 0));
-        OK(tern_put_u64(ctx, region, last, 4088, round)); /* the one who is late is in reach */
+        OK(tern_put_u64(ctx, region, last, 4088, round)); /* the late rank can be reached */
         OK(tern_get_u64(ctx, region, last, 4088, &got));
         SAME(got, round);
         OK(tern_put_u64(TERN_WORLD, region, last, 8 * (uint64_t)tern_rank(), round));
@@ -65,7 +66,7 @@ static void late_barrier(tern_region *region, uint64_t round)
     OK(tern_ctx_destroy(ctx));
 }
 
-/* The last rank of the node never makes the call; the node team is of no more use, the world is. */
+/* The last rank of the node never makes the call; the node team is no longer usable, but the world is. */
 static void broken_team(tern_region *region)
 {
     tern_team   *team = tern_team_node();

@@ -1,12 +1,12 @@
 /* transfer.c: put and get of every form, size, offset and alignment, in every kind of memory, to every rank.
  *
+ * Promise: when a blocking call returns, an event is complete, or tern_quiet returns, exactly the requested bytes are
+ * at the requested place, and no byte beside them has changed. The functions called through a pointer have the effect
+ * of the inlined ones.
+ *
  * providers: net shm
  * env: TERN_CMA=off
  * env: TERN_CMA=off TERN_BOUNCE_CHUNK=4K TERN_BOUNCE_CHUNKS=1
- *
- * Promise: when a blocking call returns, an event is done, or tern_quiet returns, exactly the bytes asked for are at
- * the place asked for, and none beside them has changed. The functions called through a pointer do what the inlined
- * ones do.
  */
 #include "job_test.h"
 
@@ -41,7 +41,7 @@ static void put(tern_ctx *ctx, enum form form, tern_region *region, int rank, ui
     case WITH_LOCAL:
         OK(tern_put_with(ctx, region, rank, offset, src, len, &opts));
         OK(tern_event_wait(&near, TERN_FOREVER));
-        memset(src, 0xee, len); /* from now on the source is ours */
+        memset(src, 0xee, len); /* from now on the caller may change the source */
         OK(tern_event_wait(&event, TERN_FOREVER));
         break;
     default: OK(tern_put_with(ctx, region, rank, offset, src, len, NULL)); OK(tern_quiet(ctx));
@@ -154,8 +154,8 @@ VALUES(16)
 VALUES(32)
 VALUES(64)
 
-/* Lengths that the compiler knows may be copied by other means: each of them, with bytes on both sides that must stay.
- * */
+/* Lengths that the compiler knows may be copied by other code: test each of them, with bytes on both sides that must
+ * not change. */
 #define CONSTANT(n)                                                            \
     do {                                                                       \
         unsigned char src[n], dst[n];                                          \
