@@ -1,10 +1,10 @@
-/* main.c: the soak program: epochs of random operations of all kinds. soak.h tells how it works.
+/* main.c: the soak program: epochs of random operations of all kinds. soak.h describes how it works.
  *
  *     main SEED SECONDS [deaths]
  *
  * The program begins no new epoch when SECONDS have passed. With "deaths" (and TERN_ON_FAILURE=return) ranks may be
- * killed: those that survive complete the epoch, compare what they have of each other, and leave. At the end each rank
- * prints what it has done, as "soak: rank R of N: KIND=COUNT ...", and with deaths whether it has seen one.
+ * killed: the survivors complete the epoch, compare the results of each other's operations, and leave. At the end each
+ * rank prints its operation counts as "soak: rank R of N: KIND=COUNT ...", and with deaths whether it has seen one.
  */
 #include "soak.h"
 
@@ -36,7 +36,8 @@ bool soak_good(const char *file, int line, int rank, tern_status got, const char
 
     if (got == TERN_OK)
         return true;
-    while (got == TERN_ERR_PEER && soak_deaths && tern_clock() < known) { /* the launcher may tell it a moment later */
+    while (got == TERN_ERR_PEER && soak_deaths &&
+           tern_clock() < known) { /* the launcher may report the death a moment later */
         if (rank < 0 ? soak_anyone_dead() : soak_dead(rank))
             return false;
         usleep(1000);
@@ -54,7 +55,7 @@ static enum job_kind kind_of(uint64_t number)
     return kinds[soak_hash(40, 0, 0, 0, number) % 6];
 }
 
-/* A region of the epoch. Returns false when a rank has died; then there is no region. */
+/* Create a region of the epoch. Returns false if a rank has died; then there is no region. */
 static bool make(struct job_region *r, uint64_t number, uint64_t size)
 {
     enum job_kind    kind = kind_of(number);
@@ -102,7 +103,7 @@ static bool make_regions(void)
            make(&soak_epoch.signals, 22, signal_bytes) && make(&soak_epoch.am, 23, am_bytes);
 }
 
-/* Returns false when a rank has died; then some of it is not there. */
+/* Returns false if a rank has died; then some of the epoch's memory is missing. */
 static bool epoch_open(uint64_t seed, unsigned number)
 {
     const uint32_t all = TERN_ATOMIC_ALL, flags = TERN_ATOMIC_LOADS | TERN_ATOMIC_STORES;
@@ -237,7 +238,7 @@ static bool passing_region(uint64_t *seed)
     return good;
 }
 
-/* Returns false when a rank has died. */
+/* Returns false if a rank has died. */
 static bool collectives(uint64_t seed)
 {
     bool good = true;
@@ -259,7 +260,7 @@ static bool workers_are_done(void *unused)
     return running == 0;
 }
 
-/* Where the words lie in which the ranks tell each other that they are done: behind the sums. */
+/* The offset of the words by which the ranks tell each other that they are done: behind the sums. */
 #define DONE_AT 2048u
 
 static bool all_are_done(void *unused)
@@ -275,7 +276,8 @@ static bool all_are_done(void *unused)
     return true;
 }
 
-/* Serve active messages until all living ranks need no more of this one. A barrier cannot tell that when one has died.
+/* Serve active messages until all living ranks need nothing more of this one. A barrier cannot do this when a rank has
+ * died.
  */
 static void await_everyone(void)
 {
@@ -290,7 +292,7 @@ static void await_everyone(void)
     OK(tern_wait_until(TERN_WORLD, all_are_done, NULL, TERN_FOREVER));
 }
 
-/* Returns false when a rank has died: there are no more epochs. */
+/* Returns false if a rank has died: then there are no more epochs. */
 static bool epoch(uint64_t seed, unsigned number, struct soak_worker *workers)
 {
     bool good;

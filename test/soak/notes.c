@@ -1,12 +1,12 @@
 /* notes.c: puts with signals, notified accesses and their requests, active messages and their replies.
  *
- * How many of each a worker sends to the worker with the same number at each rank, and what they carry, follows from
- * the seed of the epoch. The receiver checks each when it comes: the data of a notification or signal is there, no
- * notification comes twice, active messages come in order; and at the end that all have come.
+ * The seed of the epoch determines how many of each a worker sends to the worker with the same number at each rank, and
+ * their contents. The receiver checks each one when it arrives: the data of a notification or signal is there, no
+ * notification arrives twice, and active messages arrive in order. At the end it checks that all have arrived.
  *
- * In some epochs the requests for notifications are started before anything is sent, and notified accesses may block.
- * In others notifications come unexpected, more than a rank may keep, so notified accesses must not block: they are
- * tried again later.
+ * In some epochs the notification requests are started before anything is sent, and notified accesses may block. In
+ * others notifications arrive unexpected, more than a rank may store, so notified accesses must not block: they are
+ * retried later.
  */
 #include "soak.h"
 
@@ -70,7 +70,7 @@ static unsigned char note_byte(int from, int thread, unsigned number, size_t at)
     return job_byte((unsigned)(from * SOAK_THREADS + thread), number + soak_epoch.number, at);
 }
 
-/* What a notification says is true: it was sent, has not come before, and its data is here. */
+/* Check a notification: it was sent, has not arrived before, and its data is here. */
 static void check_note(struct soak_worker *w, int from, unsigned number, uint64_t bytes)
 {
     const unsigned char *mine = soak_epoch.notes[w->id].mine + note_at(from, number);
@@ -114,7 +114,7 @@ static tern_status note_with(struct soak_worker *w, int to, unsigned number, con
     }
 }
 
-/* Send the next notification to a rank. Returns false where there is no room for it now. */
+/* Send the next notification to a rank. Returns false if there is no room for it now. */
 static bool note_send(struct soak_worker *w, int to)
 {
     struct soak_notes *n = w->notes;
@@ -140,7 +140,7 @@ static bool note_send(struct soak_worker *w, int to)
     return true;
 }
 
-/* Cancel a request, unless it has matched: the progress of another thread may bring a notification at any time. */
+/* Cancel a request, unless it has matched: the progress of another thread may deliver a notification at any time. */
 static bool note_cancel(struct soak_worker *w, tern_notice *notice)
 {
     tern_notice_info info;
@@ -157,7 +157,7 @@ static bool note_cancel(struct soak_worker *w, tern_notice *notice)
     return false;
 }
 
-/* Look at one request in an epoch where notifications come unexpected; each takes one. */
+/* Poll one request in an epoch where notifications arrive unexpected; each request matches one. */
 static void note_look(struct soak_worker *w, int from)
 {
     struct soak_notes *n = w->notes;
@@ -213,7 +213,7 @@ static void notes_send_rest(struct soak_worker *w)
                 break;
 }
 
-/* All has come that a request with a count waits for. */
+/* Wait for all notifications in an epoch whose requests have counts. */
 static void notes_posted_finish(struct soak_worker *w)
 {
     struct soak_notes *n = w->notes;
@@ -233,8 +233,8 @@ static void notes_posted_finish(struct soak_worker *w)
     }
 }
 
-/* Nobody may sleep for one request while others would have to take what is kept, so each looks at all of them; when all
- * is sent, the one for any source is the only one, and can be waited for. */
+/* No thread may sleep on one request while others would have to match the stored notifications, so each thread polls
+ * all of them. When everything is sent, only the wildcard request is left, and can be waited for. */
 static void notes_unexpected_finish(struct soak_worker *w)
 {
     struct soak_notes *n = w->notes;
@@ -306,7 +306,7 @@ static void signal_send(struct soak_worker *w, int to)
     }
 }
 
-/* The data of all signals that the word counts is here: each was complete before the next was sent. */
+/* Check that the data of all signals that the word counts is here: each was complete before the next was sent. */
 static void signals_check(struct soak_worker *w, int from, uint64_t seen)
 {
     CHECK(seen <= signals_between(from, tern_rank(), w->id));
@@ -405,7 +405,7 @@ static bool answers_are_here(void *worker)
     return true;
 }
 
-/* Write the payload straight into the message. Returns as tern_am_commit. */
+/* Write the payload directly into the message. Returns the status of tern_am_commit. */
 static tern_status ask_prepared(struct soak_worker *w, int to, size_t len, uint32_t *args)
 {
     tern_am_wish     wish = { .kind = TERN_AM_MEDIUM, .nargs = 3, .max = len };
@@ -434,7 +434,7 @@ static void ask(struct soak_worker *w, int to)
             n->asked[to]++;
         return;
     }
-    if (am.kind == TERN_AM_LONG) { /* one at a time: they have one place */
+    if (am.kind == TERN_AM_LONG) { /* one at a time: they share one place */
         OK(tern_wait_until(w->ctx, answers_are_here, w, TERN_FOREVER));
         len = len < LONG_BYTES ? len : LONG_BYTES;
         am.region = soak_epoch.am.region;

@@ -1,8 +1,9 @@
 /* slices.c: one-sided operations on memory that one worker owns at every rank.
  *
- * Each worker owns one slice of every part of every slice region and mirrors it in a plain array. Nobody else touches
- * the slice, so the mirror is what the slice has to hold: after puts, gets, transfers of shapes, atomic operations, and
- * operations that a counter triggers, on the worker's context or on one that lives for a few operations only.
+ * Each worker owns one slice of every part of every slice region and mirrors it in a plain array. No other worker
+ * accesses the slice, so the mirror gives the expected contents of the slice: after puts, gets, transfers of shapes,
+ * atomic operations, and triggered operations, on the worker's context or on a context that lives for a few operations
+ * only.
  */
 #include "soak.h"
 
@@ -150,7 +151,7 @@ static void shape(struct soak_worker *w)
     shape_go(w, &p, false);
 }
 
-/* What an atomic operation leaves of a value; values of 4 bytes are the low half. */
+/* The result of an atomic operation on a value; values of 4 bytes are the low half. */
 static uint64_t computed(tern_type type, tern_atomic_op op, uint64_t old, uint64_t operand, uint64_t compare)
 {
     bool less = type == TERN_INT64 ? (int64_t)operand < (int64_t)old : operand < old;
@@ -220,7 +221,7 @@ static void atomic_op(struct soak_worker *w)
         SAME(result, old);
 }
 
-/* A put, then a second one that starts when the first is complete, then a get of both: a chain of three. */
+/* A put, then a second put that starts when the first is complete, then a get of both: a chain of three. */
 static void trigger(struct soak_worker *w)
 {
     struct place         p = draw(w);
@@ -248,7 +249,7 @@ static void trigger(struct soak_worker *w)
     GOOD(-1, tern_ctx_destroy(ctx));
 }
 
-/* A context that lives for a few operations; what it has started is complete when it is gone. */
+/* A context that lives for a few operations; its operations are complete when it has been destroyed. */
 static void short_context(struct soak_worker *w)
 {
     tern_ctx *ctx;

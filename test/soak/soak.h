@@ -1,21 +1,20 @@
-/* soak.h: what the parts of the soak program share.
+/* soak.h: declarations shared by the parts of the soak program.
  *
  * The program runs a random mixture of all operations in one job, with several threads, against models that are simple
- * enough to be right by construction. The work is divided into epochs. At the beginning of an epoch the ranks make
- * regions, mutexes and atomic domains; then the worker threads of each rank run random steps, each worker with a
- * context of its own, while the main thread makes collective calls; at the end everything that was promised is
- * compared.
+ * enough to be right by construction. The work is divided into epochs. At the beginning of an epoch the ranks create
+ * regions, mutexes and atomic domains; then the worker threads of each rank run random steps, each worker with its own
+ * context, while the main thread makes collective calls; at the end all results are compared with the models.
  *
- * All random choices follow from the seed of the job. Whatever two workers must agree on (how many messages one sends
- * to the other, their lengths and contents) follows from the seed and from soak_hash(), so that the workers need not
- * talk about it.
+ * All random choices follow from the seed of the job. Everything that two workers must agree on (how many messages one
+ * sends to the other, their lengths and contents) follows from the seed and from soak_hash(), so that the workers need
+ * not communicate it.
  *
- * The worker with number t of a rank talks to the workers with number t of all ranks, itself included. A worker never
- * blocks in the random steps on anything that needs a step of another worker, so that the program cannot deadlock by
- * itself. At the end of the epoch, when everything that a worker can send is sent or posted, the worker blocks.
+ * The worker with number t of a rank communicates with the workers with number t of all ranks, itself included. A
+ * worker never blocks in the random steps on anything that needs a step of another worker, so that the program cannot
+ * deadlock by itself. At the end of the epoch, when a worker has sent or posted everything that it can send, it blocks.
  *
  * With deaths, operations on a rank that is dead may return TERN_ERR_PEER. Operations on ranks that live may not, and
- * what living ranks do for each other is compared as ever.
+ * the results among living ranks are compared as usual.
  */
 #ifndef TERN_SOAK_H
 #define TERN_SOAK_H
@@ -33,7 +32,7 @@
 #define SOAK_SLICES 3     /* regions of the slices */
 #define SOAK_SLICE 16384u /* bytes that one worker owns in each part of such a region */
 
-/* What is counted: X(name). */
+/* The counted kinds of operations: X(name). */
 #define SOAK_KINDS(X) \
     X(put)            \
     X(get)            \
@@ -75,11 +74,11 @@ struct soak_worker {
     struct soak_tags   *tags;
 };
 
-/* What all workers of a rank use. The main thread makes it at the beginning of an epoch. */
+/* The objects that all workers of a rank use. The main thread creates them at the beginning of an epoch. */
 struct soak_epoch {
     uint64_t            seed; /* the same on all ranks */
     unsigned            number;
-    bool                unexpected; /* notifications come before their requests, and nobody blocks for room */
+    bool                unexpected; /* notifications arrive before their requests, and no worker blocks for room */
     struct job_region   slices[SOAK_SLICES];
     struct job_region   acc, words, signals, am;
     struct job_region   notes[SOAK_THREADS];
@@ -94,12 +93,12 @@ extern _Atomic uint64_t  soak_counts[SOAK_KIND_COUNT];
 
 #define SOAK_COUNT(kind) (void)atomic_fetch_add_explicit(&soak_counts[SOAK_##kind], 1, memory_order_relaxed)
 
-/* The call returns TERN_OK: true. It returns TERN_ERR_PEER because the rank (a rank of the world; -1: any rank) is
- * dead: false. Everything else is a failed check. */
+/* Returns true if the call returns TERN_OK. Returns false if it returns TERN_ERR_PEER because the rank (a rank of the
+ * world; -1: any rank) is dead. Any other status is a failed check. */
 #define GOOD(rank, call) soak_good(__FILE__, __LINE__, rank, call, #call)
 bool soak_good(const char *file, int line, int rank, tern_status got, const char *call);
 
-/* Whether a rank is dead, as far as this one knows. */
+/* Whether a rank is dead, as far as this rank knows. */
 bool soak_dead(int rank);
 bool soak_anyone_dead(void);
 
@@ -108,7 +107,7 @@ static inline unsigned soak_dice(struct soak_worker *w, unsigned n)
     return (unsigned)((job_random(&w->seed) >> 20) % n);
 }
 
-/* A number that all ranks compute alike from the epoch and from what it is about. */
+/* A number that all ranks compute alike from the epoch and the arguments. */
 static inline uint64_t soak_hash(uint64_t what, int from, int to, int thread, uint64_t number)
 {
     uint64_t h = soak_epoch.seed + what * UINT64_C(0x9e3779b97f4a7c15) +
@@ -121,9 +120,9 @@ static inline uint64_t soak_hash(uint64_t what, int from, int to, int thread, ui
     return h ^ (h >> 31);
 }
 
-/* Each part: open and close at the ends of an epoch, by the main thread, while no other rank is in the random steps;
- * step, by the worker: one random operation; finish, by the worker: complete everything and compare. The functions
- * named "home" compare what other workers did to this rank; the main thread calls them when all are done. */
+/* The functions of each part. open, close: the main thread calls them at the two ends of an epoch, while no other rank
+ * is in the random steps. step: the worker makes one random operation. finish: the worker completes everything and
+ * compares. home: the main thread compares the effects of other workers on this rank, when all are done. */
 void soak_slices_open(struct soak_worker *w);
 void soak_slices_step(struct soak_worker *w);
 void soak_slices_finish(struct soak_worker *w);

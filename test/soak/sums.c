@@ -1,9 +1,9 @@
 /* sums.c: operations by which all workers change the same memory at the same time.
  *
- * Additions commute, so it suffices to know what everybody added: fetching additions and atomic operations to a few
+ * Additions commute, so it suffices to know what each worker added: fetching additions and atomic operations to a few
  * words of each rank, numbers that are read and written back under a mutex, and accumulates of all types and shapes. At
- * the end of the epoch each rank compares its memory with the sum of what the workers of all ranks say that they added;
- * of accumulates each rank computes that by itself, because they follow from the seed.
+ * the end of the epoch each rank compares its memory with the sum that the workers of all ranks report. Each rank
+ * computes the sum of the accumulates by itself, because they follow from the seed.
  */
 #include "soak.h"
 
@@ -151,7 +151,7 @@ void soak_sums_home(struct soak_worker *workers)
     unsigned char *gathered = job_new(bytes * (size_t)tern_size());
     if (!GOOD(-1, tern_allgather(TERN_WORLD, mine, bytes, gathered)) ||
         !GOOD(-1, tern_allgather(TERN_WORLD, counts, sizeof(counts), counts_all))) {
-        free(gathered); /* a rank has died since the operations ended: there is nothing to compare with */
+        free(gathered); /* a rank has died since the operations completed: there is nothing to compare with */
         return;
     }
     for (int rank = 0; rank < tern_size(); rank++)

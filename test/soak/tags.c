@@ -1,10 +1,10 @@
-/* tags.c: tagged messages of all lengths, so of all protocols, with cancelled sends and receives and with probes.
+/* tags.c: tagged messages of all lengths, and so of all protocols, with cancelled sends and receives and with probes.
  *
  * A worker sends a stream of messages to the worker with the same number at each rank; their number, lengths and bytes
- * follow from the seed. The tag holds the number of the worker in bits that all receives ask for, and the number of the
- * message in bits that receives ignore. So every receive of a worker takes every message that is sent to the worker,
- * but for the source that a receive may name, and the model is short: of each source the messages come to the receives
- * in the order in which the receives were started, each message once.
+ * follow from the seed. The tag holds the number of the worker in bits that all receives match, and the number of the
+ * message in bits that receives ignore. So every receive of a worker matches every message to the worker, except for
+ * the source that a receive may name, and the model is short: the messages of each source go to the receives in the
+ * order in which the receives were posted, each message once.
  */
 #include "soak.h"
 
@@ -32,7 +32,7 @@ struct receiving {
 struct soak_tags {
     unsigned         sent[SOAK_RANKS];
     unsigned         got[SOAK_RANKS];
-    uint64_t         turn_of[SOAK_RANKS][MESSAGES]; /* when the receive was started that got it; 0: none yet */
+    uint64_t         turn_of[SOAK_RANKS][MESSAGES]; /* when the receive that got it was posted; 0: none yet */
     uint64_t         turns;
     struct sending   sends[SENDS];
     struct receiving receives[RECEIVES];
@@ -135,7 +135,7 @@ static void send_next(struct soak_worker *w, int to)
         w->tags->sent[to]++;
         return;
     }
-    if (soak_dice(w, 16) == 0) { /* nothing has been sent behind it, so its number is free again */
+    if (soak_dice(w, 16) == 0) { /* nothing has been sent behind it, so its number can be reused */
         SOAK_COUNT(cancel);
         st = tern_request_cancel(&s->request);
         CHECK(st == TERN_OK || st == TERN_PENDING);
@@ -163,7 +163,7 @@ static void receive_ended(struct receiving *r)
     *r = (struct receiving){ .request = NULL };
 }
 
-/* The request was found done with this status. */
+/* The request has completed with this status. */
 static void received(struct soak_worker *w, struct receiving *r, tern_status st, const tern_message_info *info)
 {
     bool truncated = st == TERN_ERR_TRUNCATED;
@@ -277,7 +277,7 @@ void soak_tags_step(struct soak_worker *w)
     }
 }
 
-/* Start what can be started; returns whether anything is under way. */
+/* Start everything that can be started. Returns the number of outstanding requests. */
 static size_t post_all(struct soak_worker *w, tern_request **requests, unsigned *places)
 {
     struct soak_tags *t = w->tags;
@@ -314,7 +314,8 @@ static size_t post_all(struct soak_worker *w, tern_request **requests, unsigned 
     return n;
 }
 
-/* Messages of one source came in the order of the receives, and those of living sources have all come. */
+/* Check that the messages of one source arrived in the order of the receives, and that those of living sources have all
+ * arrived. */
 static void check_order(struct soak_worker *w)
 {
     for (int from = 0; from < tern_size(); from++) {
@@ -333,8 +334,8 @@ static void check_order(struct soak_worker *w)
     }
 }
 
-/* The random receives name any source, and more of them may wait than messages come: they are cancelled first. Then one
- * waits for anything of all that is under way, until nothing is. */
+/* The random receives name any source, and more of them may be posted than messages arrive: they are cancelled first.
+ * Then the worker waits for any outstanding request until none is left. */
 void soak_tags_finish(struct soak_worker *w)
 {
     struct soak_tags *t = w->tags;

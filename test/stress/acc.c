@@ -1,10 +1,11 @@
 /* acc.c: random accumulates of all ranks to all ranks.
  *
+ * Promise: for every type, shape, form and kind of memory, every summand is added exactly once, whichever other ranks
+ * accumulate to the same elements at the same time; and of get-accumulates to one element each returns a different
+ * value.
+ *
  * env: TERN_CMA=off
  * ranks: 1 2 3 8
- *
- * Promise: of every type, shape, form and kind of memory, whoever else accumulates to the same elements at the same
- * time, every summand is added exactly once; and of get-accumulates to one element each brings back another value.
  */
 #include "acc_test.h"
 
@@ -13,7 +14,7 @@
 
 static struct acc_model model; /* of this rank's part */
 
-/* The accumulates of a rank in a round come from a seed that all know. */
+/* The accumulates of a rank in a round follow from a seed that all ranks know. */
 static uint64_t seed_of(int rank, int round)
 {
     return job_seed(1 + (uint64_t)rank * 1000003 + (uint64_t)round * 7919);
@@ -24,8 +25,8 @@ static int target_of(uint64_t *seed)
     return (int)(job_random(seed) % (uint64_t)tern_size());
 }
 
-/* Before the barrier behind which others add to it; over the network a thread of this process does that for them, and
- * the thread sanitizer does not see that it was told so by messages. */
+/* Clear memory before the barrier after which other ranks add to it. Over the network a thread of this process adds for
+ * them, and the thread sanitizer does not see that messages order the accesses. */
 static void clear(unsigned char *memory, size_t bytes)
 {
     AnnotateIgnoreWritesBegin(__FILE__, __LINE__);
@@ -37,11 +38,11 @@ struct slot {
     unsigned char *buffer;
     struct acc    *acc;
     tern_event     event, local;
-    bool           told; /* local was asked for */
+    bool           told; /* a local completion was requested */
 };
 
-/* A local completion permits to overwrite the source, of an accumulate; of a get-accumulate it means that all is
- * done. */
+/* Wait for the local completion. For an accumulate it permits the caller to overwrite the source; for a get-accumulate
+ * it means that the operation is complete. */
 static void settle(struct slot *s)
 {
     OK(tern_event_wait(&s->local, TERN_FOREVER));
@@ -90,7 +91,7 @@ static void run(enum job_kind kind, int first)
 
         settle(s);
         if (round % UNDER_WAY == 0)
-            OK(tern_quiet(TERN_WORLD)); /* those without an event */
+            OK(tern_quiet(TERN_WORLD)); /* completes those without an event */
         acc_make(s->acc, s->buffer, &seed);
         acc_fill(s->acc, s->buffer, seed_of(tern_rank(), round));
         start(s, area.region, target, job_random(&seed));
@@ -151,10 +152,10 @@ static void take_numbers(enum job_kind kind)
     job_region_drop(&area);
 }
 
-#define WIDE 512 /* elements: long enough under way that two of them meet */
+#define WIDE 512 /* elements: so long that two accumulates overlap in time */
 
-/* All add to the same elements of rank 0 at a time. It goes on until the others are through, so that its own additions
- * and those of whoever serves the others meet. */
+/* All ranks add to the same elements of rank 0 at the same time. Rank 0 continues until the others are done, so that
+ * its own additions race with those of the thread that serves the others. */
 static void storm(enum job_kind kind)
 {
     const tern_scale  scale = { TERN_INT64, NULL };

@@ -1,8 +1,8 @@
 /* am_flood.c: all ranks flood all ranks.
  *
- * Promise: request and reply storms through queues as small as they come never deadlock, even when every handler
- * replies with the longest payload there is; nothing is lost, doubled or damaged, and each pair keeps its order. The
- * stream is random, of all kinds; every message carries its number and a sum of its payload.
+ * Promise: request and reply storms through queues of the minimum size never deadlock, even when every handler replies
+ * with the maximum payload; no message is lost, duplicated or damaged, and each pair keeps its order. The stream is
+ * random and contains all kinds; every message carries its number and a checksum of its payload.
  *
  * ranks: 1 2 3 8
  * timeout: 240

@@ -1,10 +1,11 @@
 /* atomics.c: concurrent histories of atomic operations.
  *
- * Promise: operations on one value are linearizable. All ranks work on values of one rank at a time, each in its own
- * way (at once, by errand, blocking and with events), and write down what they saw, when they began and when they knew.
- * A counter gives every number once, and a number that was known before another was asked for is smaller.
- * Compare-and-swap makes one chain from the first value to the last, in an order that no clock contradicts, and what a
- * failed one saw was there at some moment between its beginning and its end. Sums of all types are exact.
+ * Promise: operations on one value are linearizable. All ranks work on values of one rank at the same time, each in its
+ * own way (directly, by RPC, blocking and with events), and log the values that they saw, the start time and the
+ * completion time. A counter gives every number once, and a number whose operation completed before another started is
+ * smaller. Compare-and-swaps form one chain from the first value to the last, in an order that no clock contradicts,
+ * and a failed one saw a value that was there at some moment between its start and its completion. Sums of all types
+ * are exact.
  *
  * ranks: 2 4
  * providers: net
@@ -22,17 +23,17 @@ struct entry {
     uint64_t compare, stored, saw;
 };
 
-/* Where things are in the part of the rank that owns the values. */
+/* Offsets in the part of the rank that owns the values. */
 enum { COUNTER = 0, CELL = 64, SUM = 128, STORM = 192, THROUGH = 256, CHAIN = 320, STEPS = 384, LOG = 512 };
 
-static uint32_t flags; /* of the domains; 0: the network may do it all */
+static uint32_t flags; /* of the domains; 0: the network may do everything */
 
 static uint64_t log_at(int rank)
 {
     return LOG + (uint64_t)rank * EACH * sizeof(struct entry);
 }
 
-/* Wait for some with an event, so that several are under way. */
+/* Wait only for some operations with an event, so that several are outstanding. */
 static void counted(tern_atomic_domain *domain, tern_region *region, int owner, struct entry *log)
 {
     const uint64_t one = 1;
@@ -62,7 +63,7 @@ static void swapped(tern_atomic_domain *domain, tern_region *region, int owner, 
         struct entry *e = &log[i];
 
         e->compare = guess;
-        e->stored = (uint64_t)(tern_rank() + 1) << 32 | (i + 1); /* nobody else stores it */
+        e->stored = (uint64_t)(tern_rank() + 1) << 32 | (i + 1); /* no other rank stores this value */
         e->begun = tern_clock();
         OK(tern_atomic_cas_u64(TERN_WORLD, domain, region, owner, CELL, e->compare, e->stored, &e->saw));
         e->known = tern_clock();
@@ -79,7 +80,7 @@ static int by_saw(const void *a, const void *b)
 
 static void check_counter(struct entry *all, size_t count)
 {
-    int64_t soonest = INT64_MAX; /* that one with a greater number was known */
+    int64_t soonest = INT64_MAX; /* completion time of one with a greater number */
 
     qsort(all, count, sizeof(*all), by_saw);
     for (size_t i = count; i-- > 0;) {
@@ -89,7 +90,7 @@ static void check_counter(struct entry *all, size_t count)
     }
 }
 
-/* The one that stored over a value; NULL: it is the last. */
+/* Returns the operation that replaced a value; NULL: the value is the last. */
 static const struct entry *after(const struct entry *all, size_t count, uint64_t value)
 {
     const struct entry *found = NULL;
@@ -115,13 +116,13 @@ static void check_chain(const struct entry *all, size_t count, uint64_t last)
 {
     const struct entry *e;
     size_t              stores = 0, linked = 0;
-    int64_t             latest = INT64_MIN; /* beginning of those before */
+    int64_t             latest = INT64_MIN; /* latest start of those before */
     uint64_t            value = 0;
 
     for (size_t i = 0; i < count; i++)
         stores += all[i].saw == all[i].compare;
     for (; (e = after(all, count, value)); value = e->stored, linked++) {
-        CHECK(e->known >= latest); /* it was not over before one in front of it began */
+        CHECK(e->known >= latest); /* it did not complete before its predecessor started */
         latest = e->begun > latest ? e->begun : latest;
     }
     SAME(value, last);
@@ -139,7 +140,7 @@ static void check_chain(const struct entry *all, size_t count, uint64_t last)
     }
 }
 
-/* Add one by compare-and-swap if the guess is right; both calls in turn. Returns 1 if it was. */
+/* Add one by compare-and-swap if the guess is right, by both calls alternately. Returns 1 if it was right. */
 static uint64_t step_by_cas(tern_atomic_domain *domain, tern_region *region, int owner, uint64_t turn, uint64_t *guess)
 {
     uint64_t               tried = *guess, more = tried + 1;
@@ -155,7 +156,8 @@ static uint64_t step_by_cas(tern_atomic_domain *domain, tern_region *region, int
     return 1;
 }
 
-/* Add one by what the processor has an instruction for, both calls in turn, and by what is computed. */
+/* Add one, by operations that are processor instructions, by both calls alternately, and by operations that are
+ * computed. */
 static void step(tern_atomic_domain *domain, tern_region *region, int owner, uint64_t turn)
 {
     const uint64_t         one = 1;
@@ -170,8 +172,8 @@ static void step(tern_atomic_domain *domain, tern_region *region, int owner, uin
         OK(tern_atomic(TERN_WORLD, domain, region, owner, STEPS, &inc));
 }
 
-/* All at a time on the same values, by every way: the owner goes on until the others are through, so that its own
- * instructions and those of whoever serves them meet. */
+/* All ranks work on the same values at the same time, by every path. The owner continues until the others are done, so
+ * that its own instructions race with those of the thread that serves the others. */
 static void storm(tern_atomic_domain *domain, tern_region *region, int owner, bool near)
 {
     const int place[] = { STORM, STEPS, CHAIN };
@@ -180,7 +182,7 @@ static void storm(tern_atomic_domain *domain, tern_region *region, int owner, bo
 
     while (tern_rank() == owner ? through + 1 < (uint64_t)tern_size() : mine[0] < most) {
         step(domain, region, owner, mine[0]++);
-        if (near || tern_rank() != owner || mine[0] % 1024 == 0) /* guesses from afar are to be right at times */
+        if (near || tern_rank() != owner || mine[0] % 1024 == 0) /* guesses of remote ranks should sometimes be right */
             for (uint64_t i = 0; i < (near ? 8 : 1); i++)
                 mine[1] += step_by_cas(domain, region, owner, mine[0] + i, &guess);
         if (tern_rank() == owner && mine[0] % 16 == 0) {
@@ -201,7 +203,7 @@ static void storm(tern_atomic_domain *domain, tern_region *region, int owner, bo
     OK(tern_barrier(TERN_WORLD));
 }
 
-/* Each rank adds its number plus one, EACH times, without waiting for each. */
+/* Each rank adds its rank plus one, EACH times, without waiting for each. */
 static void sums(tern_atomic_domain *domain, tern_type type, tern_region *region, int owner)
 {
     uint64_t all = (uint64_t)tern_size() * ((uint64_t)tern_size() + 1) / 2 * EACH;
@@ -220,7 +222,7 @@ static void sums(tern_atomic_domain *domain, tern_type type, tern_region *region
                                                                                                : (const void *)&one_i };
         OK(tern_atomic_nbi(TERN_WORLD, domain, region, owner, SUM, &args));
     }
-    OK(tern_barrier(TERN_WORLD)); /* it completes them */
+    OK(tern_barrier(TERN_WORLD)); /* it completes the additions */
     OK(tern_get(TERN_WORLD, region, owner, SUM, &got, sizeof(got)));
     memcpy(&got_f, &got, sizeof(got_f));
     memcpy(&got_d, &got, sizeof(got_d));
@@ -233,7 +235,7 @@ static void sums(tern_atomic_domain *domain, tern_type type, tern_region *region
     OK(tern_barrier(TERN_WORLD));
 }
 
-/* Give the owner everyone's log. */
+/* Give the owner the logs of all ranks. */
 static void hand_in(tern_region *region, int owner, const struct entry *log)
 {
     OK(tern_put(TERN_WORLD, region, owner, log_at(tern_rank()), log, EACH * sizeof(*log)));

@@ -1,4 +1,10 @@
-/* collectives.c: random sequences of barriers, all-gathers, and regions that come and go.
+/* collectives.c: random sequences of barriers, all-gathers, and creations and frees of regions.
+ *
+ * Promise: collective calls in any order and of any lengths, on both teams, deliver every rank's bytes and lose none;
+ * they also complete with more ranks than cores.
+ *
+ * All ranks draw from the same random stream, so they make the same calls. The seed is printed on failure; JOB_SEED=n
+ * or the first argument sets it.
  *
  * hosts: a:2,b:1 a:2,b:2 a:1,b:2,c:1
  * env: TERN_CMA=off
@@ -7,12 +13,6 @@
  * env: TERN_TEST=apart=3 TERN_SPIN=0 TERN_YIELDS=0
  * env: TERN_TEST=apart=2 TERN_ON_FAILURE=return
  * env: TERN_TEST=apart=2 TERN_CHAOS=seed=11
- *
- * Promise: collective calls in any order and of any lengths, on both teams, bring every rank's bytes and lose none;
- * with more ranks than cores they finish all the same.
- *
- * All ranks draw from the same stream, so they make the same calls. The seed is printed on failure; JOB_SEED=n or
- * the first argument sets it.
  * env: HWLOC_SYNTHETIC=core:8~pu:1 HWLOC_THISSYSTEM=0 TERN_SPIN=0 TERN_YIELDS=4
  */
 #include "job_test.h"
@@ -38,7 +38,7 @@ static void random_gather(uint64_t *seed, unsigned when)
         HOLDS(all + rank * len, len, rank, when);
 }
 
-/* Make or free one of the regions; a fresh one is zero and its parts are the ranks' own. */
+/* Create or free one of the regions; a new region is zero, and each rank has its own part. */
 static void random_region(uint64_t *seed)
 {
     struct job_region *r = &regions[job_random(seed) % REGIONS];
@@ -58,7 +58,7 @@ static void random_region(uint64_t *seed)
     CHECK(r->mine[size - 1] == (tern_rank() + tern_size() - 1) % tern_size() + 1);
 }
 
-/* The work of one rank at a time, the others wait: with few cores the barrier has to let it run. */
+/* One rank works at a time while the others wait: with few cores the barrier has to let it run. */
 static void token_ring(uint64_t *seed)
 {
     int turns = (int)(job_random(seed) % 8);

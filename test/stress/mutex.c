@@ -1,11 +1,11 @@
 /* mutex.c: all ranks lock mutexes of all ranks.
  *
+ * Promise: at most one rank holds a mutex: numbers that are read and written back under a mutex lose no addition, also
+ * when some ranks give up at a deadline, which then do not hold it. A put that was not waited for is complete before
+ * the next holder gets the mutex. Every rank gets the mutex eventually, also with more ranks than cores.
+ *
  * ranks: 1 2 3 8
  * network: 2 3
- *
- * Promise: one at a time holds a mutex: numbers that are read and written back with nothing but a mutex around lose no
- * addition; also when some give up at a deadline, which then do not hold it. A put that was not waited for is complete
- * before the next holder has its turn. Everyone has its turn, with more ranks than cores as well.
  */
 #include "job_test.h"
 
@@ -28,13 +28,13 @@ static void add_one(int rank, uint64_t index, bool late)
     OK(tern_mutex_unlock(TERN_WORLD, mutexes, rank, index));
 }
 
-/* How many additions this rank has made to each number: [rank][index]. */
+/* Counts the additions of this rank to each number in mine: [rank][index]. */
 static void add_many(uint64_t *mine)
 {
     uint64_t seed = job_seed(77 + (uint64_t)tern_rank());
 
     for (int i = 0; i < ROUNDS; i++) {
-        int         rank = i % 2 ? 0 : (int)(job_random(&seed) % (uint64_t)tern_size()); /* one of them is crowded */
+        int         rank = i % 2 ? 0 : (int)(job_random(&seed) % (uint64_t)tern_size()); /* one of them is contended */
         uint64_t    index = i % 2 ? 0 : job_random(&seed) % MUTEXES, how = job_random(&seed) % 8;
         tern_status st;
 

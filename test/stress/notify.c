@@ -1,10 +1,10 @@
-/* notify.c: random programs of requests, against two plain lists; and storms of notifications.
+/* notify.c: random programs of notification requests, against two plain lists; and storms of notifications.
  *
- * Promise: which request a notification goes to, and what a request finds, is what a walk along a list of requests and
- * a list of what has come would find. Nothing is lost, nothing comes twice and nobody waits for ever when all ranks
- * notify all ranks faster than they look, with queues of any length and little room to keep what nobody asked for; a
- * notification comes behind its data; notifications of a strict context come in order. An access that may not wait and
- * finds no room has done nothing.
+ * Promise: a notification goes to the request, and a request finds the notification, that a walk along a list of
+ * requests and a list of unexpected notifications would find. When all ranks notify all ranks faster than they poll,
+ * with queues of any length and little storage for unexpected notifications, none is lost, none arrives twice, and no
+ * rank waits for ever; a notification arrives after its data; notifications of a strict context arrive in order. An
+ * immediate access that finds no room has no effect.
  *
  * sanitized: 2 8
  * env: TERN_NOTIFY_QUEUE=4 TERN_NOTIFY_KEEP=500
@@ -18,7 +18,7 @@
 #include "job_test.h"
 
 static tern_ctx    *strict;
-static tern_region *region, *other; /* other: to learn that everything has come */
+static tern_region *region, *other; /* other: to learn that everything has arrived */
 static uint64_t     seed;
 
 static unsigned dice(unsigned n)
@@ -82,7 +82,7 @@ static void model_comes(const struct arrival *a)
     kept[kept_count++] = *a;
 }
 
-/* The first that is kept and that it takes; -1: none. */
+/* The first stored notification that matches the request; -1: none. */
 static int model_oldest(const struct model *m)
 {
     for (unsigned i = 0; i < kept_count; i++)
@@ -169,7 +169,7 @@ static void step(void)
     switch (dice(16)) {
     case 0: cancel(m); break;
     case 1:
-        OK(tern_notice_free(m->notice)); /* whatever it is doing */
+        OK(tern_notice_free(m->notice)); /* whatever its state */
         m->notice = NULL;
         break;
     case 2:
@@ -185,7 +185,7 @@ static void step(void)
     }
 }
 
-/* What a rank sends in a round follows from the round, so that the others know it. */
+/* The notifications of a rank in a round follow from the round, so that the others know them. */
 static struct arrival arrival_of(uint64_t *numbers, int source)
 {
     uint64_t number = job_random(numbers);
@@ -193,7 +193,7 @@ static struct arrival arrival_of(uint64_t *numbers, int source)
     return (struct arrival){ .source = source, .tag = (uint32_t)(number % TAGS), .bytes = number / TAGS % 40 };
 }
 
-/* One rank tells all, then all see what came of it. */
+/* One rank notifies all, then all check the result. */
 static void round_of(int source, unsigned round)
 {
     static unsigned char data[64];
@@ -203,7 +203,7 @@ static void round_of(int source, unsigned round)
 
     OK(tern_notice_init(TERN_WORLD, other, source, round, 1, &last));
     OK(tern_notice_start(last));
-    OK(tern_barrier(TERN_WORLD)); /* all have done what they wanted before */
+    OK(tern_barrier(TERN_WORLD)); /* all have finished their earlier steps */
     for (unsigned i = 0; i < count; i++) {
         struct arrival a = arrival_of(&numbers, source);
 
@@ -236,8 +236,8 @@ static void against_lists(void)
 
 #define STORM 200 /* to each rank */
 
-/* All to all; every rank sends everything before it waits for anything, or waits between. What comes is counted by one
- * request for each source, and nothing has to be kept. */
+/* All to all; every rank sends everything before it waits, or waits in between. One request for each source counts the
+ * arrivals, and nothing has to be stored. */
 static void storm_counted(struct job_region *r)
 {
     int             ranks = tern_size();
@@ -266,7 +266,7 @@ static void storm_counted(struct job_region *r)
     OK(tern_barrier(TERN_WORLD));
 }
 
-/* The same, and every notification is looked at: those of one source come in order, behind their data. */
+/* All to all, and every notification is checked: those of one source arrive in order, after their data. */
 static void storm_watched(struct job_region *r)
 {
     int          ranks = tern_size();
@@ -308,7 +308,7 @@ static void storm_watched(struct job_region *r)
     OK(tern_barrier(TERN_WORLD));
 }
 
-/* Nobody asks for anything until all has been sent that can be: then it is all there. */
+/* No request is started until all possible notifications have been sent: then all of them are there. */
 static void storm_kept(struct job_region *r)
 {
     const char  *keep = getenv("TERN_NOTIFY_KEEP");
@@ -333,8 +333,8 @@ static void storm_kept(struct job_region *r)
     OK(tern_barrier(TERN_WORLD));
 }
 
-/* How much is known of an access that was taken: nothing, because it is over when its notification has found room; that
- * a put needs no more of its target; the same of a get and an accumulate. */
+/* What is known of an accepted access: nothing, because it completes when its notification has found room; that a put
+ * needs nothing more of its target; that also a get and an accumulate need nothing more. */
 enum known { NOTHING, PUTS, ALL };
 
 static enum known known_of(const struct job_region *r, int to)
@@ -346,9 +346,9 @@ static enum known known_of(const struct job_region *r, int to)
     return job_far(to) || strcmp(path, "cma") == 0 ? PUTS : ALL;
 }
 
-/* Whether accesses to some ranks may be accepted and then not end before their target has room: over a network without
- * bits of completion data the notification of a put is a message of its own, which is sent when the put has ended. The
- * answer is the same on all ranks. */
+/* Whether accesses to some ranks may be accepted and then not complete before their target has room: over a network
+ * without completion data the notification of a put is a separate message, which is sent when the put has completed.
+ * The answer is the same on all ranks. */
 static bool notifications_follow(void)
 {
     for (int rank = 0; getenv("TERN_OFI_DATA") && rank < tern_size(); rank++)
@@ -357,8 +357,8 @@ static bool notifications_follow(void)
     return false;
 }
 
-/* The next access of a storm, which does not wait: a put of nothing, or of its number; a get of what the last put has
- * left, and one more to a sum. */
+/* The next access of a storm, which does not wait: an empty put, or a put of its number; a get of the data of the last
+ * put, and an addition of one to a sum. */
 static tern_status storm_access(const struct job_region *r, int to, uint64_t number, enum known known)
 {
     static const uint64_t one = 1;
@@ -381,7 +381,7 @@ static tern_status storm_access(const struct job_region *r, int to, uint64_t num
     return st;
 }
 
-/* What so many accesses leave behind: the number of the last put, and the sum. */
+/* Check the result of this many accesses: the number of the last put, and the sum. */
 static void storm_left(const uint64_t *word, uint64_t accesses, enum known known)
 {
     CHECK(accesses > 0);
@@ -389,7 +389,7 @@ static void storm_left(const uint64_t *word, uint64_t accesses, enum known known
     SAME(word[1], known == ALL ? accesses / 3 : 0);
 }
 
-/* More than a rank keeps: its peers are pushed back, nobody loses anything, and what was refused has done nothing. */
+/* More than a rank stores: its peers get back-pressure, nothing is lost, and a refused access has no effect. */
 static void storm_full(const struct job_region *r)
 {
     const char     *keep = getenv("TERN_NOTIFY_KEEP");
@@ -452,7 +452,7 @@ int main(void)
     OK(tern_region_alloc(TERN_WORLD, 4096, NULL, &region));
     OK(tern_region_alloc(TERN_WORLD, 64, NULL, &other));
     against_lists();
-    OK(tern_region_free(region)); /* with what is kept for it */
+    OK(tern_region_free(region)); /* with the notifications stored for it */
     for (unsigned kind = 0; kind < 2; kind++) {
         job_region_make(&r, kind ? JOB_REGISTERED : JOB_HOST, 4096);
         storm_counted(&r);

@@ -1,12 +1,13 @@
-/* notify_full.c: notifications of several threads to targets that keep next to nothing.
+/* notify_full.c: notifications of several threads to targets that store almost none.
  *
- * Promise: where a thread of the target asks for every notification sooner or later, whatever the others wait for,
- * senders that are pushed back go on: nobody sleeps on a notification that can be taken, or on room that there is. A
- * wait for one that has not come sleeps, although others have come that cannot be kept.
+ * Promise: if a thread of the target starts a request for every notification eventually, whatever the other threads
+ * wait for, senders under back-pressure make progress: no thread sleeps although a notification can be accepted or room
+ * is available. A wait for a notification that has not arrived sleeps, although others have arrived that cannot be
+ * stored.
  *
- * Each rank has threads that send and threads that receive, one of each for a tag. A receiving thread asks for one
- * notification after the other, so the first in a queue is often one that nobody asks for yet; or each asks for all of
- * them before the first is sent, so that none is ever refused, and the sending threads receive as well.
+ * Each rank has threads that send and threads that receive, one of each for a tag. A receiving thread starts one
+ * request after the other, so the first notification in a queue is often unexpected; or each thread starts all requests
+ * before the first notification is sent, so that none is ever refused, and the sending threads receive as well.
  *
  * ranks: 1 2 4
  * env: TERN_SPIN=0 TERN_YIELDS=0
@@ -108,7 +109,7 @@ static void *send_and_wait(void *arg)
     return NULL;
 }
 
-/* All are asked for before the first is sent. */
+/* All requests are started before the first notification is sent. */
 static void all_at_once(void)
 {
     struct asked asked[TAGS];
@@ -139,7 +140,7 @@ static long sleeps_of(void)
     return used.ru_nvcsw;
 }
 
-/* Every rank has more than it keeps of its neighbour, and waits for what nobody sends. */
+/* Every rank has more notifications of its neighbour than it stores, and waits for one that is never sent. */
 static void sleeps(void)
 {
     tern_notice *wait, *rest;

@@ -5,12 +5,12 @@
  * source, by tag, by both and by neither, random targets and tags, and blocking, nonblocking and immediate forms. Every
  * notification arrives exactly once. Those of a strict context to one rank with one tag arrive in order.
  *
- * A flow is a region with a thread on each rank that receives its notifications. Between two calls of that thread that
- * wait, requests for all notifications of the flow are started. What each thread sends follows from the seed, so
- * receivers know what to expect. A notification tells its number by its length. From the second round on each rank also
- * refuses notifications of its own, which nobody asks for until the end, and stores as many as it may. In the last
- * round there are no receiving threads: requests with a count are started before anything is sent, and the sending
- * threads take what comes while they wait for room.
+ * A flow is a region with a thread on each rank that receives its notifications. Whenever that thread waits, requests
+ * for all notifications of the flow are started. The notifications of each thread follow from the seed, so receivers
+ * know what to expect. The length of a notification encodes its number. From the second round on each rank also sends
+ * itself unexpected notifications, for which it starts no request until the end: it stores as many as it may and
+ * refuses the rest. In the last round there are no receiving threads: requests with a count are started before anything
+ * is sent, and the sending threads receive notifications while they wait for room.
  *
  * ranks: 1 2 3 4
  * env: TERN_SPIN=0 TERN_YIELDS=0
@@ -25,7 +25,7 @@
 #include "job_test.h"
 
 #define FLOWS 4
-#define SENDERS 3 /* threads; that of number 0 has a relaxed context */
+#define SENDERS 3 /* threads; thread 0 has a relaxed context */
 #define KINDS 2   /* tags of a sender */
 #define TAGS (SENDERS * KINDS)
 #define SENT (JOB_SANITIZED ? 100u : 300u) /* by each sending thread */
@@ -66,7 +66,7 @@ static struct next draw(uint64_t *stream, unsigned thread)
                           .tag = thread * KINDS + (uint32_t)(number / 4096 % KINDS) };
 }
 
-/* A rank that refuses notifications of its own cannot send more of them. */
+/* A rank that refuses its own notifications cannot send more of them to itself. */
 static bool is_sent(const struct next *next, int source)
 {
     return round_number == PLAIN || next->to != source;
@@ -129,7 +129,7 @@ static void *sender(void *arg)
 
 /* ---- receiving ---- */
 
-/* What has come of a source with a tag, by length; and what is to come. */
+/* The notifications that have arrived from a source with a tag, by length, and those still expected. */
 struct tally {
     unsigned count, lengths[LENGTHS], expected;
 };
@@ -161,7 +161,7 @@ static void expect(struct receiver *r)
         }
 }
 
-/* How many notifications of the flow a request takes in all. */
+/* How many notifications of the flow a request matches in all. */
 static unsigned takes(const struct receiver *r, int source, int64_t tag)
 {
     unsigned sum = 0;
@@ -183,7 +183,7 @@ static void request(struct receiver *r, int source, int64_t tag)
     OK(tern_notice_start(r->notice[r->notices++]));
 }
 
-/* Start requests that take together every notification of the flow. */
+/* Start requests that together match every notification of the flow. */
 static void request_all(struct receiver *r)
 {
     bool by_source = r->flow & 1, by_tag = r->flow & 2;
@@ -205,7 +205,7 @@ static void count(struct receiver *r, const tern_notice_info *info)
     tally->lengths[info->bytes]++;
 }
 
-/* Take one notification, by one of the ways to wait, and start its request again. */
+/* Receive one notification, by one of the ways to wait, and start its request again. */
 static void receive(struct receiver *r, unsigned way)
 {
     tern_event       event = TERN_EVENT_INIT;
@@ -230,7 +230,7 @@ static void receive(struct receiver *r, unsigned way)
     OK(tern_notice_start(r->notice[index]));
 }
 
-/* Each number has come once, and so has each length as often as the numbers say. */
+/* Check that each number has arrived once, and each length as often as the numbers say. */
 static void check(const struct receiver *r)
 {
     for (int source = 0; source < tern_size(); source++)
@@ -268,7 +268,7 @@ static struct receiver *receiver_make(unsigned flow)
 static void receiver_drop(struct receiver *r)
 {
     for (size_t i = 0; i < r->notices; i++) {
-        /* Nothing has come that was not sent. */
+        /* No notification has arrived that was not sent. */
         RETURNS(round_number == AHEAD ? TERN_ERR_STATE : TERN_PENDING, tern_notice_test(r->notice[i], NULL));
         OK(tern_notice_free(r->notice[i]));
     }
@@ -300,7 +300,7 @@ static void storm(void)
         receiver_drop(receivers[flow]);
 }
 
-/* The same, while this rank stores and refuses notifications. */
+/* The storm of notifications, while this rank stores and refuses its own. */
 static void storm_refusing(void)
 {
     tern_region *region;

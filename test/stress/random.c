@@ -1,20 +1,20 @@
 /* random.c: random streams of puts and gets against a model.
  *
+ * Promise: whatever the mixture of forms, sizes, offsets, regions, orderings and threads, every byte ends where the
+ * program put it, a get returns the data that was put before it, and no other byte changes.
+ *
+ * The model: each (rank, thread) owns one slice of every rank's part of every region, and mirrors it in a plain array.
+ * Only the owner accesses a slice, so the mirror is right by construction. After each round the test compares the
+ * mirror with gets, and all of the rank's own memory with the mirrors of all owners, by checksums that the owners
+ * publish.
+ *
+ * The seed is printed on failure; JOB_SEED=n or the first argument sets it.
+ *
  * providers: net shm
  * hosts: a:2,b:1 a:2,b:2 a:1,b:2,c:1
  * env: TERN_CMA=off
  * env: TERN_CMA=off TERN_BOUNCE_CHUNK=4K TERN_BOUNCE_CHUNKS=1
  * env: TERN_SPIN=0 TERN_YIELDS=0
- *
- * Promise: whatever the mixture of forms, sizes, offsets, regions, orderings and threads, every byte ends where the
- * program put it, a get brings what was put before it, and no other byte changes.
- *
- * The model: each (rank, thread) owns one slice of every rank's part of every region, and mirrors it in a plain array
- * of its own. Only the owner touches a slice, so the mirror is right by construction. After each round the mirror is
- * compared with gets, and the whole of the rank's own memory with the mirrors of all owners, by checksums that the
- * owners publish.
- *
- * The seed is printed on failure; JOB_SEED=n or the first argument sets it.
  */
 #include <pthread.h>
 
@@ -33,7 +33,7 @@ struct stream {
     uint64_t       seed;
     tern_ctx      *ctx;
     unsigned char *mirror; /* [REGIONS][ranks][SLICE] */
-    unsigned char *source; /* [SLICE] bytes that are sent; never changed while operations are under way */
+    unsigned char *source; /* [SLICE] bytes that are sent; never changed while operations are outstanding */
     unsigned char *sink;   /* [SLICE] */
     pthread_t      thread;
 };
@@ -43,13 +43,13 @@ static uint64_t slice_of(int rank, int thread)
     return ((uint64_t)rank * THREADS + (uint64_t)thread) * SLICE;
 }
 
-/* What the slice of a rank of the context's team should hold. */
+/* The expected contents of the slice at a rank of the context's team. */
 static unsigned char *mirror(struct stream *s, int region, int rank)
 {
     return s->mirror + ((size_t)region * (size_t)tern_size() + (size_t)job_world(s->ctx, rank)) * SLICE;
 }
 
-/* Mostly short, sometimes long, sometimes nothing. */
+/* Mostly short, sometimes long, sometimes 0. */
 static size_t random_len(struct stream *s)
 {
     switch (job_random(&s->seed) % 8) {
@@ -79,7 +79,8 @@ static void step_draw(struct stream *s, struct step *step)
     step->handle = regions[step->region].region;
 }
 
-/* One put of any form. Those that stay under way until the next quiet have nothing else under way on the same bytes. */
+/* One put of any form. A put that stays outstanding until the next quiet has no other operation outstanding on the same
+ * bytes. */
 static void do_put(struct stream *s, const struct step *p)
 {
     unsigned char *src = s->source + job_random(&s->seed) % (SLICE - p->len);
@@ -96,7 +97,7 @@ static void do_put(struct stream *s, const struct step *p)
         break;
     case 2:
         OK(tern_put_nbi(s->ctx, p->handle, p->to, p->far, src, p->len));
-        if (tern_ctx_order(s->ctx) == TERN_RELAXED) /* a later operation may meet the same bytes */
+        if (tern_ctx_order(s->ctx) == TERN_RELAXED) /* a later operation may access the same bytes */
             OK(tern_fence(s->ctx));
         break;
     case 3:
@@ -143,7 +144,7 @@ static void do_get(struct stream *s, const struct step *p)
     CHECK(memcmp(s->sink, mirror(s, p->region, p->to) + p->at, p->len) == 0);
 }
 
-/* Several puts side by side to different regions or ranks, waited for together. */
+/* Several puts at the same time to different regions or ranks, waited for together. */
 static void do_burst(struct stream *s)
 {
     tern_event  events[REGIONS];
@@ -163,7 +164,7 @@ static void do_burst(struct stream *s)
     OK(tern_event_wait_all(events, REGIONS, TERN_FOREVER));
 }
 
-/* The whole slices, as they are at the targets. */
+/* Compare the whole slices, as they are at the targets. */
 static void compare(struct stream *s)
 {
     OK(tern_quiet(s->ctx));
@@ -202,7 +203,7 @@ static uint64_t sum(const unsigned char *at, size_t len)
     return h;
 }
 
-/* Every owner tells what each rank's memory should be; each rank looks at its own by plain loads. */
+/* Every owner publishes what each rank's memory should be; each rank checks its own by plain loads. */
 static void compare_at_home(struct stream *streams)
 {
     size_t    ranks = (size_t)tern_size();
@@ -281,7 +282,7 @@ int main(int argc, char **argv)
             CHECK(pthread_join(streams[i].thread, NULL) == 0);
         OK(tern_barrier(TERN_WORLD));
         compare_at_home(streams);
-        OK(tern_barrier(TERN_WORLD)); /* nobody goes on while another still looks */
+        OK(tern_barrier(TERN_WORLD)); /* no rank continues while another still compares */
     }
     streams_close(streams);
     for (int i = 0; i < REGIONS; i++)

@@ -1,14 +1,15 @@
 /* shapes.c: random vectors, indexed lists and strided boxes, put and got, against a naive model.
  *
+ * Promise: whatever the shape, the form, the memory and the path, every byte ends where the description says, a get
+ * returns the data that was put, and no other byte changes. The caller may overwrite the description when a call
+ * returns.
+ *
+ * Each rank owns a slice of every rank's part of every region, and mirrors it in an array; only the owner accesses a
+ * slice. The seed is printed on failure; JOB_SEED=n or the first argument sets it.
+ *
  * env: TERN_CMA=off
  * env: TERN_CMA=off TERN_BOUNCE_CHUNK=4K TERN_BOUNCE_CHUNKS=1
  * timeout: 300
- *
- * Promise: whatever the shape, the form, the memory and the path, every byte ends where the description says, a get
- * brings what was put, and no other byte changes. The description may be overwritten when a call returns.
- *
- * Each rank owns a slice of every rank's part of every region, and mirrors it in an array of its own; only the owner
- * touches a slice. The seed is printed on failure; JOB_SEED=n or the first argument sets it.
  */
 #include "shape_test.h"
 
@@ -61,7 +62,7 @@ static void draw(struct step *t)
                t->get, &seed);
 }
 
-/* What the operation does, byte by byte: to the mirror, or to what the local memory should be. */
+/* Apply the operation byte by byte to the mirror, or to the expected local memory. */
 static void model(const struct step *t)
 {
     unsigned char *mirror = mirror_of(t);
@@ -75,7 +76,7 @@ static void model(const struct step *t)
             want[shape.near[i]] = mirror[shape.far[i] - offset];
 }
 
-/* The description is the program's again. */
+/* The program may overwrite the description. */
 static void spoil(void)
 {
     memset(shape.pieces, 0xff, sizeof(shape.pieces));
@@ -109,7 +110,7 @@ static void do_it(const struct step *t)
         OK(shape_with(t->ctx, t->region, t->rank, &shape, t->get, &opts));
         spoil();
         OK(tern_event_wait(&near, TERN_FOREVER));
-        if (!t->get) { /* the source is ours again, too */
+        if (!t->get) { /* the program may overwrite the source, too */
             memset(local, 0x5e, field[t->field].slice);
             memset(want, 0x5e, field[t->field].slice);
         }
@@ -125,7 +126,7 @@ static void do_it(const struct step *t)
     }
 }
 
-/* The slice at its target is as the mirror says. */
+/* Check that the slice at its target equals the mirror. */
 static void compare(const struct step *t)
 {
     static unsigned char sink[LARGE];
@@ -139,7 +140,7 @@ static void one_case(void)
     struct step t;
 
     draw(&t);
-    for (size_t i = 0; i < field[t.field].slice; i += 8) { /* mostly new */
+    for (size_t i = 0; i < field[t.field].slice; i += 8) { /* mostly new values */
         uint64_t word = job_random(&seed);
         memcpy(local + i, &word, 8);
     }
@@ -151,7 +152,7 @@ static void one_case(void)
         compare(&t);
 }
 
-/* Several puts side by side, to different ranks. */
+/* Several puts at the same time, to different ranks. */
 static void burst(void)
 {
     struct step t[4];

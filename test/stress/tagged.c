@@ -1,12 +1,13 @@
 /* tagged.c: random programs of sends and receives, against a plain model of MPI's matching; and storms.
  *
- * Promise: which message a receive gets is what a walk along a list of receives and a list of messages would find,
- * whatever their lengths (so whatever protocol carries them), with any source, any tag and bits of tags, probes,
- * matched probes, cancelled and persistent receives. Nothing is lost, comes twice or overtakes, and nobody waits for
- * ever, when all ranks send to all others more than they keep; what is received is what was sent.
+ * Promise: a receive gets the message that a walk along a list of receives and a list of messages would find, whatever
+ * the lengths (and so the protocols), with wildcards for source and tag, tag masks, probes, matched probes, and
+ * cancelled and persistent receives. When all ranks send to all others more than they buffer, no message is lost,
+ * duplicated or overtaken, no rank waits for ever, and every message is received as it was sent.
  *
- * A message carries the number of its round and its own, from which all of its bytes follow. The rounds are known to
- * all, so each rank knows what comes to it: in a round one rank sends, and all look what came of it when it has come.
+ * A message carries the number of its round and its own number, from which all of its bytes follow. All ranks know the
+ * rounds, so each rank knows the messages to it: in a round one rank sends, and all check the result when the messages
+ * have arrived.
  *
  * env: TERN_MSG_EAGER=512 TERN_MSG_FIRST=100 TERN_MSG_CHUNKED=2K TERN_MSG_CHUNK=4K TERN_MSG_KEEP=256K
  * env: TERN_MSG_EAGER=512 TERN_MSG_KEEP=256K TERN_MSG_QUEUE=32K
@@ -244,7 +245,7 @@ static void step(void)
         probe();
 }
 
-/* What a rank sends in a round follows from the round. The tag of the last one is no other's. */
+/* The messages of a rank in a round follow from the round. The tag of the last message is unique. */
 static struct mail mail_of(uint64_t *numbers, int source, unsigned round, unsigned i, bool last)
 {
     static const size_t most[] = { 8, 40, 600, 5000, LONGEST };
@@ -280,7 +281,7 @@ static void send_to_all(const struct mail *mail)
     }
 }
 
-/* The last message of a round overtakes nothing: when it is there all of them are. */
+/* The last message of a round overtakes nothing: when it is there, all of them are. */
 static void all_have_come(const struct mail *last)
 {
     if (kept_count > 0 && kept[kept_count - 1].number == last->number)
@@ -290,14 +291,14 @@ static void all_have_come(const struct mail *last)
             await(m);
 }
 
-/* One rank sends to all, in any way; then all see what came of it. */
+/* One rank sends to all, in any way; then all check the result. */
 static void round_of(int source, unsigned round)
 {
     uint64_t    numbers = job_seed(1 + round * 1000003u);
     unsigned    count = 1 + (unsigned)(job_random(&numbers) % EACH);
     struct mail mail = { 0 };
 
-    OK(tern_barrier(TERN_WORLD)); /* all have done what they wanted before */
+    OK(tern_barrier(TERN_WORLD)); /* all have finished their earlier steps */
     for (unsigned i = 0; i < count; i++) {
         mail = mail_of(&numbers, source, round, i, i == count - 1);
         model_comes(&mail);
@@ -307,7 +308,7 @@ static void round_of(int source, unsigned round)
     all_have_come(&mail);
 }
 
-/* Receive what is kept, oldest first, but for some. */
+/* Receive the unexpected messages, oldest first, except some. */
 static void receive_kept(unsigned leave)
 {
     static unsigned char buffer[LONGEST];
@@ -356,8 +357,8 @@ static size_t storm_len(unsigned i)
     return lens[i % 10];
 }
 
-/* All to all, more than is kept: everything is sent before anything is received, by any source; those of one source
- * come in order. */
+/* All to all, more than is buffered: every rank sends everything before it receives anything, from any source; the
+ * messages of one source arrive in order. */
 static void storm(bool synchronous)
 {
     unsigned             ranks = (unsigned)tern_size(), next[64] = { 0 };
@@ -387,7 +388,7 @@ static void storm(bool synchronous)
     OK(tern_barrier(TERN_WORLD));
 }
 
-/* Receives that are cancelled while what they wait for comes: it goes to one receive, and to one only. */
+/* Receives that are cancelled while their message arrives: the message goes to exactly one receive. */
 static void cancel_races(void)
 {
     int      right = (tern_rank() + 1) % tern_size(), left = (tern_rank() + tern_size() - 1) % tern_size();
@@ -416,7 +417,7 @@ static void cancel_races(void)
 
 int main(void)
 {
-    setenv("TERN_MSG_EAGER", "8K", 0); /* so that many messages are fetched, unless the environment has its own wish */
+    setenv("TERN_MSG_EAGER", "8K", 0); /* so that many messages are fetched, unless the environment sets the option */
     OK(tern_init());
     seed = job_seed(4000 + (uint64_t)tern_rank());
     against_model();

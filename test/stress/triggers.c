@@ -1,12 +1,13 @@
 /* triggers.c: random programs of operations that trigger each other.
  *
- * Promise: each operation is done once, after everything that its counter had to count, and counts once; whatever the
- * operations, the shape of the program, and who drives it.
+ * Promise: each operation is performed once, after everything that its counter had to count, and counts once, whatever
+ * the operations, the shape of the program, and the thread that drives it.
  *
- * A program is made of layers. What is in a layer waits until a counter has counted all of the layer before, or, where
- * it is a chain, one more of its own; it copies, adds or sends what an operation before it has brought to another rank,
- * so that a value which is not the right one shows that something started too early, or twice. Some are cancelled
- * before the program begins: these, and nobody else, leave no trace. Then rank by rank either waits, or only looks.
+ * A program consists of layers. The operations of a layer wait until a counter has counted all of the previous layer,
+ * or, in a chain, one more of their own; they copy, add or send a value that an earlier operation has brought to
+ * another rank, so that a wrong value shows that an operation started too early, or twice. Some operations are
+ * cancelled before the program begins: these, and no others, leave no trace. Then each rank either waits, or only reads
+ * memory.
  *
  * ranks: 1 4
  * network: 2
@@ -22,7 +23,7 @@
 
 static tern_region        *region[2];
 static uint64_t           *part[2];                /* [LAYERS][MOST] of this rank, in both regions */
-static uint64_t            mine[LAYERS + 1][MOST]; /* what gets bring */
+static uint64_t            mine[LAYERS + 1][MOST]; /* the results of gets */
 static tern_atomic_domain *domain;
 static tern_counter       *own[LAYERS][MOST], *told; /* told: counts messages */
 static uint64_t            sent, came, messages;
@@ -40,7 +41,7 @@ static uint64_t at(unsigned layer, unsigned i)
     return 8 * ((uint64_t)layer * MOST + i);
 }
 
-/* Operation i of a layer: brings mine[layer][i] to the right, and back into mine[layer + 1][i]; two steps. */
+/* Operation i of a layer: moves mine[layer][i] to the right, and back into mine[layer + 1][i]; two steps. */
 static void add_pair(unsigned layer, unsigned i, const tern_opts *first, const tern_opts *second)
 {
     tern_region *where = region[job_random(&seed) % 2];
@@ -59,7 +60,7 @@ static void add_pair(unsigned layer, unsigned i, const tern_opts *first, const t
             second));
 }
 
-/* One that is cancelled; it would spoil what others bring. */
+/* An operation that is cancelled; it would overwrite the values of others. */
 static void add_victim(unsigned layer, unsigned i, const tern_opts *first)
 {
     static uint64_t bad = 0xbad;
@@ -83,12 +84,13 @@ static void add_message(const tern_opts *first)
                             &(tern_opts){ .counter = told, .when = first->when, .threshold = first->threshold }));
 }
 
-/* A layer that begins when from has reached the threshold; to counts it. Returns how much to will have counted. */
+/* Add a layer that starts when from has reached the threshold; to counts its operations. Returns the value that to will
+ * reach. */
 static uint64_t add_layer(unsigned layer, unsigned n, tern_counter *from, uint64_t threshold, tern_counter *to)
 {
     bool chain = job_random(&seed) % 2;
 
-    if (chain) /* each waits for the one before it, and the first for the layer before */
+    if (chain) /* each waits for its predecessor, and the first for the previous layer */
         OK(tern_counter_add_with(to, 1, &(tern_opts){ .when = from, .threshold = threshold }));
     for (unsigned i = 0; i < n; i++) {
         tern_opts first = { .counter = to, .when = from, .threshold = threshold }, second = first;
@@ -147,7 +149,8 @@ static void program(bool look)
 
 int main(void)
 {
-    bool     beside = getenv("TERN_PROGRESS_THREAD") == NULL; /* somebody drives it while the program only looks */
+    bool beside =
+        getenv("TERN_PROGRESS_THREAD") == NULL; /* the helper thread drives it while the program only reads memory */
     uint64_t all[64];
     int      left;
 
