@@ -1,9 +1,9 @@
 # am.sh: active messages when something goes wrong.
 #
 # Promise: a handler that its target does not know ends the job with one line that names both ranks and the id; the
-# death of a flooding sender or of a stalled receiver hangs nobody: it ends the job, or is told to those who go on; a
-# message that was prepared and never committed is named by the stall report of whoever waits behind it; a rank that
-# sleeps is woken by a message and does not poll meanwhile.
+# death of a flooding sender or of a stalled receiver hangs no rank: it ends the job, or the survivors get an error;
+# the stall report of a rank that waits behind a prepared message that is never committed names that message; a
+# sleeping rank is woken by a message and does not poll meanwhile.
 #
 # timeout: 120
 . "$(dirname "$0")/lib.sh"

@@ -4,9 +4,9 @@
  *   am_job sender        rank 1 floods everyone and is killed by SIGKILL in the middle
  *   am_job receiver      rank 1 makes no progress, everyone floods it, and when all are stuck it dies by SIGKILL
  *   am_job prepared      rank 0 prepares a message, never commits it, and goes on sending until the queue is full
- *   am_job asleep        ranks play ping-pong; then rank 0 waits in vain, and tells how often it looked
+ *   am_job asleep        ranks play ping-pong; then rank 0 waits in vain, and prints how often it polled
  *
- * Survivors print "survived R" when all that they were promised held.
+ * A survivor prints "survived R" if all promises to it held.
  */
 #include <stdatomic.h>
 
@@ -52,7 +52,7 @@ static bool gone(void *arg)
     return tern_peer_check(*(int *)arg) != TERN_OK;
 }
 
-/* Those who are left go on: everyone hears from every other one. */
+/* The survivors continue: each hears from every other. */
 static void go_on(int dead)
 {
     uint64_t want = answers;
@@ -69,7 +69,7 @@ static void go_on(int dead)
                                           &(tern_am_prepared){ .len = 0 }));
 }
 
-/* Where a death ends the job, the survivors have nothing to check: they wait until the launcher ends them. */
+/* If a death ends the job, the survivors have nothing to check: they wait until the launcher ends them. */
 static void learn(int dead)
 {
     EXPECT(TERN_OK, tern_wait_until(TERN_WORLD, gone, &dead, tern_deadline_in(20)));
@@ -94,8 +94,8 @@ static void run_sender(void)
     go_on(1);
 }
 
-/* Rank 1 says in its memory that it is in no call any more; then everyone fills its queue, says so there, and waits for
- * room. */
+/* Rank 1 writes to its memory that it makes no more calls; then all others fill its queue, write there that they have,
+ * and wait for room. */
 static void run_receiver(void)
 {
     tern_am           am = { .kind = TERN_AM_MEDIUM, .handler = COUNT, .payload = data, .len = sizeof(data) };
@@ -146,11 +146,11 @@ static void run_prepared(void)
             st = tern_am_short(TERN_WORLD, 1, COUNT, NULL, 0);
         EXPECT(TERN_ERR_TIMEOUT, st); /* the queue is full behind the prepared message */
         EXPECT(TERN_OK, tern_am_cancel(&out));
-        EXPECT(TERN_OK, tern_am_short(TERN_WORLD, 1, COUNT, NULL, 0)); /* and everything moves again */
+        EXPECT(TERN_OK, tern_am_short(TERN_WORLD, 1, COUNT, NULL, 0)); /* and the queue moves again */
     }
 }
 
-/* Rounds in which one message wakes who waits; then a wait in which nothing comes. */
+/* Rounds in which one message wakes the waiting rank; then a wait in which no message arrives. */
 static void run_asleep(void)
 {
     uint64_t want = 0;

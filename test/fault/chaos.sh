@@ -1,9 +1,9 @@
-# chaos.sh: chaos on demand: what the command line takes, a race that it shows, and a rank that it kills.
+# chaos.sh: chaos on demand: its command line, a race that it shows, and a rank that it kills.
 #
-# Promise: a mistake in --chaos is one line and status 2 before anything starts; without a seed one is chosen, said and
-# used; the race of examples/race.c shows under relaxed ordering, and never under strict ordering or with a fence. A
-# rank that is killed at any of its operations ends the job with one clear line, or the others go on without it: every
-# collective call ends alike for all of them, and they leave in order.
+# Promise: a mistake in --chaos is one line and status 2 before anything starts; without a seed one is chosen, printed
+# and used; the race of examples/race.c shows under relaxed ordering, and never under strict ordering or with a fence.
+# When a rank is killed at any of its operations, the job ends with one clear line, or the others continue without it:
+# every collective call returns the same status on all of them, and they leave in order.
 #
 # timeout: 300
 # labels: slow

@@ -2,9 +2,10 @@
  *
  *   chaos_job ROUNDS
  *
- * Every call returns TERN_OK or, where it has to do with the dead rank, TERN_ERR_PEER; the rest of the job goes on and
- * leaves in order. A survivor's last line is "survived R, at P": P is where the collective calls began to fail, which
- * is the same for all. A broken promise is a line "...chaos_job.c:LINE: ..." on standard error, and status 1.
+ * Every call returns TERN_OK or, if it involves the dead rank, TERN_ERR_PEER; the rest of the job continues and leaves
+ * in order. A survivor's last line is "survived R, at P": P is the point where the collective calls began to fail,
+ * which is the same for all survivors. A broken promise is a line "...chaos_job.c:LINE: ..." on standard error, and
+ * status 1.
  */
 #include "fault/fault_job.h"
 
@@ -19,14 +20,14 @@ static void on_told(const tern_am_event *event, void *user)
     told++;
 }
 
-/* The call worked, or a rank is dead. Returns whether it worked. */
+/* Check that the call succeeded or that a rank is dead. Returns whether it succeeded. */
 static bool worked(tern_status st)
 {
     CHECK(st == TERN_OK || st == TERN_ERR_PEER);
     return st == TERN_OK;
 }
 
-/* Operations on both neighbours; each for itself may fail. */
+/* Operations on both neighbours; each may fail independently. */
 static void exchange(tern_region *region, uint32_t round)
 {
     unsigned char bytes[LEN], back[LEN];
@@ -42,7 +43,7 @@ static void exchange(tern_region *region, uint32_t round)
     worked(tern_am_medium(TERN_WORLD, right, TOLD, NULL, 0, bytes, LEN));
 }
 
-/* Returns how far the collective calls came. */
+/* Returns the number of collective calls that succeeded. */
 static unsigned work(unsigned rounds)
 {
     tern_region *region;

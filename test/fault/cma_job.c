@@ -4,8 +4,8 @@
  *                                   none, eperm, enosys, writev (that call only); RANKS: all, or a rank that has it
  *   cma_job compute PATH          the targets compute and call nothing while rank 0 puts and gets; then rank 0 tells
  *                                   them to stop by a put. PATH: shm cma bounce, and is checked
- *   cma_job unmap PATH            the target unmaps what it registered; both ranks must live
- *   cma_job remap PATH            the same, again and again, while rank 0 puts and gets
+ *   cma_job unmap PATH            the target unmaps its registered memory; both ranks must survive
+ *   cma_job remap PATH            the target unmaps and maps it repeatedly, while rank 0 puts and gets
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -21,7 +21,7 @@
 
 static int me, size;
 
-/* Refuse the calls from now on. */
+/* Refuse the system calls from now on. */
 static void refuse(int error, int reading_too)
 {
     struct sock_filter filter[] = {
@@ -61,7 +61,7 @@ static void fill(unsigned char *data, size_t len, int from, int to, unsigned rou
     }
 }
 
-/* Each rank has a piece of each part, and moves it in and out in many lengths. */
+/* Each rank owns a slice of each part, and moves it in and out in many lengths. */
 static void move_data(tern_region *region, unsigned char *memory, size_t piece)
 {
     static const size_t lens[] = { 1, 7, 64, 4095, 65535, 65536, 65537, 262144, 1000003 };
@@ -82,7 +82,7 @@ static void move_data(tern_region *region, unsigned char *memory, size_t piece)
             CHECK(memcmp(out, back, len) == 0);
         }
         OK(tern_barrier(TERN_WORLD));
-        for (int from = 0; from < size; from++) { /* and what the target itself sees */
+        for (int from = 0; from < size; from++) { /* and what the target itself reads */
             fill(out, len, from, me, (unsigned)(l * (size_t)size + (size_t)me) + 1);
             CHECK(job_differ(memory + (size_t)from * piece, out, len) == 0);
         }
@@ -112,7 +112,7 @@ static void run_data(const char *refusal, const char *who)
     free(memory);
 }
 
-/* The target reads a plain variable of its own and calls nothing; rank 0 sets it by a put when it is done. */
+/* The target reads a plain variable and makes no calls; rank 0 sets the variable by a put when it is done. */
 static void run_compute(const char *path)
 {
     size_t             bytes = 3 << 20;
@@ -172,7 +172,7 @@ static void run_unmap(const char *path)
     size = tern_size();
     OK(tern_region_register(TERN_WORLD, memory, bytes, &region));
     OK(tern_barrier(TERN_WORLD));
-    if (me == 1) { /* the second half, and a page of the first that may be read only */
+    if (me == 1) { /* the second half, and a read-only page of the first */
         munmap(memory + bytes / 2, bytes / 2);
         CHECK(mprotect(memory, page, PROT_READ) == 0);
     }
@@ -183,14 +183,15 @@ static void run_unmap(const char *path)
         CHECK(strcmp(tern_region_path(region, 1), path) == 0);
         CHECK(tern_put(TERN_WORLD, region, 1, bytes / 2, word, sizeof(word)) == TERN_ERR_LINK);
         CHECK(tern_get(TERN_WORLD, region, 1, bytes / 2, word, sizeof(word)) == TERN_ERR_LINK);
-        CHECK(tern_put(TERN_WORLD, region, 1, page, data, bytes - page) == TERN_ERR_LINK); /* from mapped to not */
+        CHECK(tern_put(TERN_WORLD, region, 1, page, data, bytes - page) ==
+              TERN_ERR_LINK); /* from mapped to unmapped memory */
         CHECK(tern_get(TERN_WORLD, region, 1, page, data, bytes - page) == TERN_ERR_LINK);
         CHECK(strcmp(path, "cma") == 0 || tern_error_detail()[0] != '\0');
         CHECK(tern_put(TERN_WORLD, region, 1, 0, word, sizeof(word)) == TERN_ERR_LINK); /* not writable */
         OK(tern_get(TERN_WORLD, region, 1, 0, word, sizeof(word)));
         if (tern_put_nb(TERN_WORLD, region, 1, bytes / 2, data, bytes / 2, &event) == TERN_OK)
             CHECK(tern_event_wait(&event, tern_deadline_in(30)) == TERN_ERR_LINK);
-        OK(tern_put(TERN_WORLD, region, 1, 2 * page, data, bytes / 4)); /* what is there works on */
+        OK(tern_put(TERN_WORLD, region, 1, 2 * page, data, bytes / 4)); /* the mapped part still works */
         OK(tern_get(TERN_WORLD, region, 1, 2 * page, data, bytes / 4));
     }
     OK(tern_barrier(TERN_WORLD));
@@ -198,8 +199,8 @@ static void run_unmap(const char *path)
     free(data);
 }
 
-/* Rank 1 takes its memory away and maps it again, until rank 0 has seen both often enough, or for long enough: how
- * often a transfer meets a gap is up to chance. */
+/* Rank 1 unmaps its memory and maps it again, until rank 0 has seen both often enough, or for long enough: how often a
+ * transfer hits a gap is up to chance. */
 static void run_remap(const char *path)
 {
     size_t             bytes = 1u << 21;

@@ -1,9 +1,9 @@
 #!/bin/bash
-# cut.sh: the network between hosts is cut in the middle of transfers, and mended; hosts and ranks on them are stopped
+# cut.sh: the network between hosts is cut in the middle of transfers, and mended; hosts and their ranks are stopped
 # and killed.
 #
-# Promise 4 between nodes: deadlines hold towards ranks that cannot be reached, TERN_ERR_PEER towards those that are
-# dead, and the others go on.
+# Promise 4 between nodes: deadlines hold for operations on unreachable ranks, operations on dead ranks return
+# TERN_ERR_PEER, and the other ranks continue.
 #
 # timeout: 300
 # labels: slow

@@ -1,5 +1,6 @@
-/* everyone_job.c: every rank puts to every other, after it has seen that it has connections to few of them: those that
- * it meets in a barrier. */
+/* everyone_job.c: promise: every rank can put to every other rank, and before that it has connections to few of them:
+ * those that it communicates with in a barrier.
+ */
 #include "job_test.h"
 
 #include <dirent.h>
@@ -27,7 +28,7 @@ int main(void)
     job_region_make(&words, JOB_HOST, 8 * (size_t)n);
     OK(tern_barrier(TERN_WORLD));
     before = open_files();
-    CHECK(n < 64 || before < n); /* one for each of log2 n peers, and what the network and Tern need anyway */
+    CHECK(n < 64 || before < n); /* one for each of log2 n peers, and those that the network and Tern always need */
     for (int i = 1; i <= n; i++)
         OK(tern_put_u64(TERN_WORLD, words.region, (me + i) % n, 8 * (uint64_t)me, 1000 + (uint64_t)me));
     OK(tern_barrier(TERN_WORLD));

@@ -1,6 +1,6 @@
-# examples.sh: the example programs do what they say.
+# examples.sh: the example programs do what they describe.
 #
-# Promise: they run as jobs, on shared memory and over the network, and those that check themselves find nothing wrong.
+# Promise: they run as jobs, on shared memory and over the network, and those that check themselves find no error.
 . "$(dirname "$0")/lib.sh"
 
 ternrun -n 2 "$BIN/hello"

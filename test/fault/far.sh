@@ -1,8 +1,8 @@
-# far.sh: what the other fault tests promise holds over the network too: with ranks of one host that use nothing but the
-# link between nodes, and with ranks of two hosts, which are both this one.
+# far.sh: the promises of the other fault tests hold over the network too: with ranks of one host that use only the
+# network link, and with ranks of two hosts, which are both this one.
 #
-# Not here are cma.sh and most of gone.sh, which are about paths of one node; memory.sh, because memory is looked after
-# by each node for itself; and ternrun.sh, whose counterpart is hosts.sh.
+# Not included are cma.sh and most of gone.sh, which test paths of one node; memory.sh, because each node manages its
+# own memory; and ternrun.sh, whose counterpart is hosts.sh.
 #
 # timeout: 300
 # labels: slow
@@ -13,7 +13,7 @@
 AGENT=$(readlink -f "$(dirname "$0")/../agent")
 LIMIT=60
 
-# over WAY RANKS ARGUMENTS...: a job, as WAY says; over_start: in the background.
+# over WAY RANKS ARGUMENTS...: run a job in the given way; over_start: in the background.
 command_of() {
     case $1 in
     ofi) CMD=("$RUN" -n "$2" -x TERN_LINKS=ofi) ;;

@@ -1,21 +1,21 @@
-/* far_job.c: a job some of whose ranks cannot be reached any more, or are dead; for far.sh and cut.sh.
+/* far_job.c: a job with ranks that become unreachable or die; for far.sh and cut.sh.
  *
  *   far_job timeout FIRST   the ranks from FIRST on are cut off, or stopped, in the middle of transfers, until
  *                           $FAULT_DIR/healed is there
  *   far_job peer FIRST      they are killed
  *
- * The victims compute. The others put to and get from all ranks, and say "ready" when that goes on for a while. When an
- * operation on a victim fails, they check that it does so in every form, with the status given, and that everything
- * else goes on, and say "told". When all is healed, what was given up or was waited for in vain ends well. Who has seen
- * all of this says "survived".
+ * The victims compute. The others put to and get from all ranks, and print "ready" when that has worked for a while.
+ * When an operation on a victim fails, they check that it fails in every form, with the given status, and that all
+ * other operations work, and print "told". When the network is healed, operations that timed out complete successfully.
+ * A rank that has seen all of this prints "survived".
  */
 #define _GNU_SOURCE
 #include "fault/fault_job.h"
 
 #define SMALL 8u
-#define LARGE (300u << 10) /* in pieces, from the program's memory */
+#define LARGE (300u << 10) /* in several work requests, from the program's memory */
 #define READY 20           /* rounds */
-#define PATIENCE 40        /* seconds: what has not happened by then never happens */
+#define PATIENCE 40        /* seconds: an event that has not happened by then never happens */
 #define SHORT 0.7          /* seconds */
 
 static int           me, size, first;
@@ -36,13 +36,13 @@ static bool is_healed(void)
     return access(path, F_OK) == 0;
 }
 
-/* Each rank has a place of its own in every part. */
+/* Each rank has its own place in every part. */
 static uint64_t place(void)
 {
     return (uint64_t)me * LARGE;
 }
 
-/* The same in pieces of 8 bytes, every second one there. */
+/* The put and get of touch() in extents of 8 bytes, every second one at the target. */
 static tern_status touch_pieces(int rank, unsigned round)
 {
     size_t       count = LARGE / 16;
@@ -64,7 +64,7 @@ static tern_status touch_pieces(int rank, unsigned round)
     return st;
 }
 
-/* There and back, with a time limit. */
+/* Put and get the data back, with a time limit. */
 static tern_status touch(int rank, unsigned round, double limit)
 {
     size_t      len = round % 2 ? LARGE : SMALL;
@@ -94,7 +94,7 @@ static void say(const char *what)
     fflush(stdout);
 }
 
-/* Until an operation on a victim fails. */
+/* Wait until an operation on a victim fails. */
 static void await_trouble(void)
 {
     tern_deadline until = tern_deadline_in(PATIENCE);
@@ -110,7 +110,7 @@ static void await_trouble(void)
     EXPECT(want, st);
 }
 
-/* Those that cannot be reached: deadlines hold, and nothing else is touched by it. The event stays. */
+/* Unreachable ranks: deadlines hold, and no other operation is affected. The event stays outstanding. */
 static void check_unreachable(tern_event *event)
 {
     EXPECT(TERN_OK, tern_ctx_set_timeout(TERN_WORLD, SHORT));
@@ -118,7 +118,7 @@ static void check_unreachable(tern_event *event)
         EXPECT(TERN_ERR_TIMEOUT, tern_put(TERN_WORLD, region, rank, place(), out, SMALL));
         EXPECT(TERN_ERR_TIMEOUT, tern_get(TERN_WORLD, region, rank, place(), back, SMALL));
         EXPECT(TERN_ERR_TIMEOUT, touch_pieces(rank, 0));
-        EXPECT(TERN_OK, tern_peer_check(rank)); /* it lives */
+        EXPECT(TERN_OK, tern_peer_check(rank)); /* the rank is alive */
     }
     EXPECT(TERN_OK, tern_put_nb(TERN_WORLD, region, first, place(), out, SMALL, event));
     EXPECT(TERN_ERR_TIMEOUT, tern_event_wait(event, tern_deadline_in(SHORT)));
@@ -151,14 +151,14 @@ static void check_dead(void)
     touch_living(1);
 }
 
-/* Everything works again, and what was begun ends. */
+/* Everything works again, and outstanding operations complete. */
 static void heal(tern_event *event)
 {
     EXPECT(TERN_OK, tern_ctx_set_timeout(TERN_WORLD, PATIENCE));
     if (event)
         EXPECT(TERN_OK, tern_event_wait(event, tern_deadline_in(PATIENCE)));
     EXPECT(TERN_OK, tern_quiet(TERN_WORLD));
-    EXPECT(TERN_OK, tern_barrier(TERN_WORLD)); /* the one that some gave up */
+    EXPECT(TERN_OK, tern_barrier(TERN_WORLD)); /* the barrier that some ranks gave up */
     for (unsigned round = 0; round < 4; round++)
         for (int rank = 0; rank < size; rank++)
             EXPECT(TERN_OK, touch(rank, round, PATIENCE));

@@ -1,5 +1,6 @@
-/* fault_job.h: what the programs of test/fault share beyond job_test.h: who they are before they join and as which
- * process, and how to stop and end a process for certain. */
+/* fault_job.h: helpers of the programs of test/fault beyond job_test.h: the rank before tern_init, the process id, and
+ * functions that reliably stop and end a process.
+ */
 #ifndef TERN_FAULT_JOB_H
 #define TERN_FAULT_JOB_H
 
@@ -13,7 +14,7 @@
 /* The rank that this process will be, also before tern_init; -1 without a launcher. */
 static inline int fault_rank(void)
 {
-    const char *names[] = { "PMIX_RANK", "PMI_RANK" }; /* of other launchers than ternrun */
+    const char *names[] = { "PMIX_RANK", "PMI_RANK" }; /* set by launchers other than ternrun */
     const char *boot = getenv("TERN_BOOT"), *rank = boot ? strstr(boot, "rank=") : NULL;
 
     if (rank)
@@ -23,7 +24,7 @@ static inline int fault_rank(void)
     return rank ? atoi(rank) : -1;
 }
 
-/* Leave the process id in $FAULT_DIR/WHAT.RANK, and that of the parent. */
+/* Write the process id, and that of the parent, to $FAULT_DIR/WHAT.RANK. */
 static inline void fault_tell(const char *what)
 {
     const char *dir = getenv("FAULT_DIR");
@@ -38,7 +39,7 @@ static inline void fault_tell(const char *what)
         return;
     fprintf(file, "%d %d\n", (int)getpid(), (int)getppid());
     fclose(file);
-    rename(part, path); /* whole or not at all */
+    rename(part, path); /* atomically */
 }
 
 static inline void fault_die(void)
@@ -48,10 +49,10 @@ static inline void fault_die(void)
         pause(); /* the signal is on its way */
 }
 
-/* Wait until so many messages of a rank have come to this rank on a channel, whether or not they were delivered. A test
- * that expects the messages of a rank that dies calls this before the death. On a node a message is in shared memory
- * when the call that sent it returns. Over a network the message may still be in the process of its sender then,
- * because the provider has refused it until now, and Tern does not promise that such a message survives the process. */
+/* Wait until this many messages of a rank have arrived at this rank on a channel, whether or not they were delivered. A
+ * test that expects the messages of a rank that dies calls this before the death. On a node a message is in shared
+ * memory when the call that sent it returns. Over a network the message may still be in the sender's process then,
+ * because the provider has refused it so far, and Tern does not promise that such a message survives the process. */
 static inline void fault_await_arrival(int rank, unsigned channel, uint64_t count)
 {
     tern_deadline end = tern_deadline_in(20);
@@ -97,7 +98,7 @@ static inline void fault_stop(int pid)
         ;
 }
 
-/* What a program does, by the word that it is called with; one without a name is for every other word. */
+/* The function of a program for the word on its command line; an entry without a name is for every other word. */
 struct fault_way {
     const char *name;
     void (*run)(void);

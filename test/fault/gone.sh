@@ -1,4 +1,4 @@
-# gone.sh: ranks and memory that are gone: nothing waits for them, and nothing is kept for them.
+# gone.sh: promise: no rank waits for ranks that have died or left, and no memory is kept for them.
 . "$(dirname "$0")/lib.sh"
 
 held() { grep -qx held "$WORK/out"; }

@@ -1,6 +1,6 @@
-/* gone_job.c: what becomes of ranks, and of memory, that are gone. Rank 0 says "held" when the promise holds.
+/* gone_job.c: ranks that have died or left, and their memory. Rank 0 prints "held" if the promise holds.
  *
- *   gone_job memory   rank 1 dies; when rank 0 has freed the region, the memory of both parts is the system's again
+ *   gone_job memory   rank 1 dies; when rank 0 has freed the region, the system has the memory of both parts back
  *   gone_job left     rank 1 has left the job, because the others did not come in time: a bounced put to it ends
  *   gone_job detail   a put without an event fails at its end: tern_quiet tells which, not what failed in a call before
  */
@@ -27,7 +27,7 @@ static void run_memory(void)
     REQUIRE(job_arena_bytes() < before + PART / 2);
 }
 
-/* The file that tells rank 0 that rank 1 has left. */
+/* The file by which rank 1 tells rank 0 that it has left. */
 static const char *left_file(void)
 {
     static char path[512];
@@ -50,7 +50,7 @@ static void run_left(void)
     REQUIRE(strcmp(tern_region_path(region, 1), job_far(1) ? "ofi" : "bounce") == 0);
     while (access(left_file(), F_OK) != 0)
         usleep(10000);
-    tern_ctx_set_timeout(TERN_WORLD, 0); /* no limit: it must end by itself */
+    tern_ctx_set_timeout(TERN_WORLD, 0); /* no limit: it must complete by itself */
     EXPECT(TERN_ERR_PEER, tern_put(TERN_WORLD, region, 1, 0, "abc", 4));
     REQUIRE(strstr(tern_error_detail(), "rank 1") != NULL);
 }
@@ -72,7 +72,7 @@ static void run_detail(void)
         EXPECT(TERN_ERR_RANGE, tern_put(TERN_WORLD, region, 77, 0, data, 4));
         EXPECT(TERN_ERR_LINK, tern_quiet(TERN_WORLD));
         REQUIRE(strstr(tern_error_detail(), "tern_quiet") && strstr(tern_error_detail(), "put of 100 bytes"));
-        EXPECT(TERN_OK, tern_quiet(TERN_WORLD)); /* told once */
+        EXPECT(TERN_OK, tern_quiet(TERN_WORLD)); /* the error is reported once */
     }
     EXPECT(TERN_OK, tern_region_free(region));
 }

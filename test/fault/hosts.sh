@@ -1,10 +1,11 @@
 #!/bin/bash
-# hosts.sh: what ternrun promises holds on several hosts too, each statement by a check of its own.
+# hosts.sh: the promises of ternrun hold on several hosts too; each statement has its own check.
+#
+# The hosts are this one under several names: the agent drops the name and runs the command. So the test finds here
+# whatever a job leaves on any of its hosts.
+#
 # timeout: 300
 # labels: tools
-#
-# The hosts are this one under several names: the agent drops the name and runs the command. So whatever is left of a
-# job on any of its hosts is found here.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/lib_hosts.sh"
 
@@ -23,7 +24,7 @@ agent older '[ "$host" = a ] && exec "$@"; printf "RFM1\1\0\0\0\0\0\0\0\1\0\0\0\
 agent silent '[ "$host" = a ] && exec "$@"; exec sleep 1000'
 agent lying '[ "$host" = a ] && exec "$@"; "$@" | { dd bs=1 count=25 status=none; dd bs=1 count=1 status=none of=/dev/null; echo nonsense
     cat > /dev/null; }'
-# Host b says of rank 2 that it has left, and then that it joins.
+# Host b reports that rank 2 has left, and then that it joins.
 agent forging '[ "$host" = a ] && exec "$@"; "$@" | { dd bs=1 count=25 status=none; dd bs=1 count=1 status=none of=/dev/null
     printf "RFM1\3\0\0\0\2\0\0\0\5\0\0\0\0\0\0\0RFM1\3\0\0\0\2\0\0\0\1\0\0\0\0\0\0\0"; cat > /dev/null; }'
 agent ssh 'exec sh -c "$*"' # a shell reads the words, as on a host of ssh
@@ -71,7 +72,7 @@ hosts a:2,b:2,c:2 -n 3 --verbose "$RANK" join all finalize
 check "-n fills hosts in their order" all_of 'status_is 0' 'err_has "host a: ranks 0 to 1"' \
     'err_has "host b: ranks 2 to 2"' 'err_lacks "host c"'
 
-# ---- hosts that cannot be used ----
+# ---- unusable hosts ----
 
 refused() { # what is wrong, the agent, and what is said
     PATTERN=$3
@@ -246,7 +247,7 @@ check "SIGCONT lets them go on" await 20 none_stopped
 kill -TERM "$(heads)"; job_wait
 check_clean "stop and go"
 
-# ---- someone is killed ----
+# ---- processes that are killed ----
 
 killed_head() { # agent, what, and the program
     local agent=$1 what=$2
@@ -281,7 +282,7 @@ check "kill -9 of an agent ends the job: one line, status 1" all_of 'status_is 1
 check_clean "kill -9 of an agent"
 hosts_start a:2,b:2,c:2 --on-failure return "$RANK" join all say=ready '!0:loss' '!0:say=told' 0:sleep=1000 finalize
 printed 6
-# Which ternrun has rank 0: the parent of the process whose TERN_BOOT says so.
+# Find the ternrun that started rank 0: the parent of the process whose TERN_BOOT says so.
 for p in $(ranks); do
     tr '\0' '\n' < "/proc/$p/environ" | grep -q '^TERN_BOOT=.*,rank=0,' && FIRST=$(sed -n 's/^PPid:\t//p' "/proc/$p/status")
 done

@@ -1,7 +1,7 @@
-/* idle_job.c: a job in which nothing happens until $FAULT_DIR/over is there; for idle.sh.
+/* idle_job.c: a job in which nothing happens until $FAULT_DIR/over exists; for idle.sh.
  *
- * All ranks know each other: each has put to every other, and sent it a message. Then some sleep without a call of
- * Tern, as the one who ends it all does, some are in a barrier, and some wait for a message.
+ * All ranks are connected: each has put to every other, and sent it a message. Then some ranks sleep outside Tern,
+ * among them the rank that ends the job, some are in a barrier, and some wait for a message.
  */
 #include "fault/fault_job.h"
 

@@ -1,8 +1,9 @@
-# kill.sh: whoever is killed, whenever: the job ends, says why in one line, and leaves nothing behind.
+# kill.sh: promise: whichever process is killed, at whatever moment, the job ends, prints the reason in one line, and
+# leaves nothing behind.
 #
-# Promise 4 (nothing hangs, the others are told which) and what ternrun promises about its end. The moments are drawn
-# from FAULT_SEED, which is printed; FAULT_KILLS is the number of kills for each number of ranks. The default kills
-# every rank and ternrun at least once; scripts/soak kills at random moments as well.
+# Promise 4 (nothing hangs, the others learn which rank died) and the promises of ternrun about its end. The moments
+# are drawn from FAULT_SEED, which is printed; FAULT_KILLS is the number of kills for each number of ranks. The default
+# kills every rank and ternrun at least once; scripts/soak kills at random moments as well.
 #
 # timeout: 300
 # labels: slow
@@ -24,7 +25,8 @@ job_over() { ! kill -0 "$JOB" 2> /dev/null; }
 # Wait a random moment of up to $1 milliseconds.
 moment() { sleep "$(printf '0.%03d' $((RANDOM % $1)))"; }
 
-# One job of $1 ranks, of which $2 (a rank, or "ternrun") is killed at a random moment. Quiet when all is well.
+# Run one job of $1 ranks, of which $2 (a rank, or "ternrun") is killed at a random moment. Prints nothing if all is
+# well.
 kill_once() {
     local ranks=$1 victim=$2 cma=$3 number=$4 pid want=137 text
     text="$ranks ranks, kill $number: SIGKILL of $([ "$victim" = ternrun ] || echo rank) $victim, TERN_CMA=$cma"
@@ -55,7 +57,7 @@ for ranks in 2 4 8; do
 done
 check_memory_returned "after all kills"
 
-# While some are in tern_init or tern_finalize and one has not come.
+# Kills while some ranks are in tern_init or tern_finalize and one has not arrived.
 tarry() { # MODE VICTIM WHERE: rank 1 tarries before the call, and the victim is killed
     job_start "$BIN/ternrun" -n 3 "$PROG/kill_job" "$1" 1
     for rank in 0 1 2; do pid_of $rank > /dev/null; done
@@ -71,7 +73,7 @@ for mode in join leave; do
     check_clean "killed around tern_$mode"
 done
 
-# Short jobs, killed while they join, work or leave, whatever comes first.
+# Short jobs, killed while they join, work or leave.
 before=$FAILED
 for ((i = 0; i < 12; i++)); do
     job_start "$BIN/ternrun" -n 4 "$PROG/kill_job" cycle $((SEED + i))
@@ -101,15 +103,15 @@ end_checks exit3 3 'status 3'
 end_checks exit0 1 'tern_finalize'
 check_clean "ranks that end by themselves"
 
-# The dead rank's memory takes long to release, so that others learn from the kernel first, and exit: not their fault.
-# Chaos lets puts begin later than they are started, so that their events tell of the failure.
+# Releasing the dead rank's memory takes long, so that others learn of the death from the kernel first, and exit: they
+# must not be blamed. Chaos starts puts late, so that their events report the failure.
 for chaos in seed=1,delay=0,reorder=0 seed=1 seed=2; do
     ternrun -n 3 -x TERN_ON_FAILURE=abort -x TERN_CHAOS=again=0,stall=0,$chaos "$PROG/kill_job" heavy 1
     check "rank 1 dies slowly and the others fail because of it: rank 1 is named ($chaos)" \
         all_of 'status_is 137' 'named 1 "signal 9|SIGKILL|Killed"' one_line
 done
 
-# A rank that is stopped, and a limit of time.
+# A stopped rank, and a time limit.
 job_start "$BIN/ternrun" -n 2 --timeout 2 --grace 1 "$PROG/kill_job" mix "$SEED"
 kill -STOP "$(pid_of 1)"
 job_wait

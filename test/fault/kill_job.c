@@ -1,6 +1,6 @@
-/* kill_job.c: a program for kill.sh that does a random mix of everything, forever, until it is killed; and programs
- * that end themselves in the ways in which programs do. Each rank leaves its process id in $FAULT_DIR/pid.RANK, and in
- * $FAULT_DIR/in.RANK when it is in the job.
+/* kill_job.c: a program for kill.sh that makes a random mix of all calls until it is killed; and programs that end
+ * themselves in the ways in which programs do. Each rank writes its process id to $FAULT_DIR/pid.RANK, and to
+ * $FAULT_DIR/in.RANK when it has joined the job.
  *
  *   kill_job mix SEED         allocate, register, put, get, barrier, allgather; a wrong byte or an error ends it
  *   kill_job cycle SEED       as mix for a few steps, then finalize and exit 0
@@ -28,7 +28,7 @@ static uint32_t draw(uint64_t *state)
 
 struct slot {
     tern_region   *region;
-    unsigned char *memory; /* of a registered one */
+    unsigned char *memory; /* of a registered region */
 };
 
 static void slot_make(struct slot *slot, uint64_t *common)
@@ -50,7 +50,7 @@ static void slot_free(struct slot *slot)
     *slot = (struct slot){ 0 };
 }
 
-/* Put into the own piece of somebody's part, get it back, compare. */
+/* Put into this rank's slice of another rank's part, get it back, and compare. */
 static void transfer(struct slot *slot, uint64_t *own)
 {
     static unsigned char out[PART], back[PART];
@@ -89,7 +89,7 @@ static void meet(uint64_t *common)
 static void mix(uint64_t seed, long steps)
 {
     struct slot slot[REGIONS] = { { 0 } };
-    uint64_t    common = seed, own = seed * 31 + (uint64_t)me; /* collective calls are drawn alike on all ranks */
+    uint64_t    common = seed, own = seed * 31 + (uint64_t)me; /* all ranks draw the same collective calls */
 
     for (long i = 0; i != steps; i++) {
         struct slot *s = &slot[draw(&common) % REGIONS];
@@ -107,7 +107,7 @@ static void mix(uint64_t seed, long steps)
 
 static void end_by(const char *how)
 {
-    signal(SIGSEGV, SIG_DFL); /* a sanitizer has handlers of its own */
+    signal(SIGSEGV, SIG_DFL); /* a sanitizer has its own handlers */
     signal(SIGFPE, SIG_DFL);
     signal(SIGABRT, SIG_DFL);
     if (strcmp(how, "segv") == 0)

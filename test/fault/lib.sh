@@ -1,10 +1,10 @@
-# lib.sh: what the fault tests share. A test sources it with the two directories that it was given:
+# lib.sh: functions shared by the fault tests. A test sources it with the two directories that it was given:
 #
 #     . "$(dirname "$0")/lib.sh"
 #
-# Every process that a test starts through `job` carries a mark in its environment, so that `check_clean` finds whatever
-# is left of it, under whatever parent. `check` prints one line for each promise and `finish` ends the test: status 1
-# when a promise was broken. Nothing here measures time, except to say that something did not end at all.
+# Every process that a test starts through `job` carries a mark in its environment, so that `check_clean` finds the
+# processes that are left, under whatever parent. `check` prints one line for each promise and `finish` ends the test:
+# status 1 when a promise was broken. Nothing here measures time, except to detect that something did not end at all.
 #
 # Run by itself, this file tests its own helpers: a check that cannot fail proves nothing.
 
@@ -32,7 +32,8 @@ marked() {
     grep -lsa "FAULT_MARK=$MARK" /proc/[0-9]*/environ | sed 's,^/proc/,,; s,/.*,,'
 }
 
-# Without what libfabric's provider shm, which tests that run at the same time use, leaves of ranks that were killed.
+# List /dev/shm without the files that libfabric's provider shm, which concurrent tests use, leaves behind for killed
+# ranks.
 shm_list() { ls -A /dev/shm 2> /dev/null | grep -vE '^[0-9]+:[0-9]+:[0-9]+$' | sort; }
 
 shmem_kib() { sed -n 's/^Shmem: *\([0-9]*\) kB/\1/p' /proc/meminfo; }
@@ -44,7 +45,7 @@ note() { printf '# %s\n' "$*"; }
 
 pass() { CHECKS=$((CHECKS + 1)); printf 'ok %d - %s\n' "$CHECKS" "$1"; }
 
-# What the last job said goes with a failure.
+# Print the output of the last job with a failure.
 fail() {
     CHECKS=$((CHECKS + 1)) FAILED=$((FAILED + 1))
     printf 'not ok %d - %s\n' "$CHECKS" "$1"
@@ -60,7 +61,8 @@ check() {
     if "$@"; then pass "$text"; else fail "$text"; fi
 }
 
-# job COMMAND...: run it with the mark. Leaves STATUS, HUNG, and its output in $WORK/out and $WORK/err.
+# job COMMAND...: run the command with the mark. Sets STATUS and HUNG, and leaves the output in $WORK/out and
+# $WORK/err.
 job() {
     local start=$SECONDS
     env FAULT_MARK="$MARK" FAULT_DIR="$WORK" timeout -k 2 "$LIMIT" "$@" > "$WORK/out" 2> "$WORK/err" < /dev/null
@@ -68,7 +70,7 @@ job() {
     HUNG=$((SECONDS - start >= LIMIT))
 }
 
-# job_start COMMAND...: the same in the background; job_wait waits for it.
+# job_start COMMAND...: run the command with the mark in the background; job_wait waits for it.
 job_start() {
     rm -f "$WORK"/pid.* "$WORK"/in.*
     : > "$WORK/out" > "$WORK/err" # now: the next line does it when it gets round to it
@@ -87,7 +89,7 @@ job_wait() {
 pid_of() { await_file "$WORK/pid.$1" && cut -d' ' -f1 "$WORK/pid.$1"; }
 parent_of() { await_file "$WORK/pid.$1" && cut -d' ' -f2 "$WORK/pid.$1"; }
 
-# await LIMIT_SECONDS COMMAND...: until it succeeds.
+# await LIMIT_SECONDS COMMAND...: wait until the command succeeds.
 await() {
     local until=$((SECONDS + $1))
     shift
@@ -115,7 +117,7 @@ all_of() { # all_of "command" "command" ...: every one succeeds
     for each; do eval "$each" || return 1; done
 }
 
-# What is new in /dev/shm and no living process uses: others may be at work there.
+# List the new files in /dev/shm that no living process uses: other processes may be using theirs.
 shm_left() {
     local name
     comm -13 <(echo "$SHM_BEFORE") <(shm_list) | while read -r name; do
@@ -125,7 +127,7 @@ shm_left() {
 
 shm_clean() { [ -z "$(shm_left)" ]; }
 
-# check_clean TEXT: no process, nothing new in /dev/shm.
+# check_clean TEXT: no process is left, and nothing new in /dev/shm.
 check_clean() {
     if ! await 10 none_marked; then
         for p in $(marked); do printf '#   left: %s %s\n' "$p" "$(tr '\0' ' ' < "/proc/$p/cmdline" 2> /dev/null)"; done
@@ -140,8 +142,8 @@ check_clean() {
     fi
 }
 
-# The job's memory went with it. Other programs may use shared memory too, so only much of it counts, and only if it
-# stays.
+# Check that the job's memory was freed. Other programs may use shared memory too, so only a large amount counts, and
+# only if it stays.
 check_memory_returned() { check "$1: shared memory went back to the system" await 60 shmem_returned; }
 
 skip() {

@@ -1,13 +1,13 @@
-# lib_far.sh: peers that are cut off, stopped or killed in the middle of transfers, after lib.sh and lib_hosts.sh. The
-# ranks check what they are promised by themselves: far_job.c.
+# lib_far.sh: peers that are cut off, stopped or killed in the middle of transfers; sourced after lib.sh and
+# lib_hosts.sh. The ranks check the promises themselves: far_job.c.
 #
-# The functions get what is to be started: a function of the script and its arguments, such as `far_start 2 3`, which
-# starts far_job with further arguments by job_start.
+# The functions take the command that starts the job: a function of the script and its arguments, such as `far_start 2
+# 3`, which starts far_job with further arguments by job_start.
 FAR=$PROG/far_job
 
 so_many() { [ "$(grep -c "^$1 " "$WORK/out")" -ge "$2" ]; } # ranks say it
 
-# far_begin SURVIVORS START... -- ARGUMENTS: start the job and wait until transfers are under way.
+# far_begin SURVIVORS START... -- ARGUMENTS: start the job and wait until transfers are outstanding.
 far_begin() {
     local survivors=$1
     shift
@@ -16,8 +16,8 @@ far_begin() {
     await 40 so_many ready "$survivors"
 }
 
-# unreachable TEXT FIRST RANKS BREAK HEAL START...: BREAK and HEAL are commands. The ranks from FIRST on cannot be
-# reached in between.
+# unreachable TEXT FIRST RANKS BREAK HEAL START...: BREAK and HEAL are commands. Between them the ranks from FIRST on
+# cannot be reached.
 unreachable() {
     local text=$1 first=$2 ranks=$3 break=$4 heal=$5
     shift 5

@@ -1,4 +1,4 @@
-# lib_hosts.sh: what the tests of ternrun --hosts share, after lib.sh.
+# lib_hosts.sh: functions shared by the tests of ternrun --hosts; sourced after lib.sh.
 unset "${!TERN_@}"
 RANK=$(readlink -f "$PROG/ternrun_rank")
 RUN=$(readlink -f "$BIN/ternrun")

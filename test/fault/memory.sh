@@ -1,7 +1,7 @@
-# memory.sh: memory that is not there is an error with a text, never a signal and never the OOM killer.
+# memory.sh: promise: a lack of memory is an error with a text, never a signal and never the OOM killer.
 #
-# Promise 5: the error says what was needed, what there was and what to change. A part needs root: control groups, small
-# file systems and the pool of huge pages; without it that part is left out, and says so.
+# Promise 5: the error names the amount needed, the amount available and what to change. A part needs root: control
+# groups, small file systems and the pool of huge pages; without root that part is skipped, and the test says so.
 #
 # timeout: 300
 # labels: slow
@@ -20,7 +20,7 @@ at_exit() {
 
 all_ranks() { [ "$(grep -Ec -e "^[0-9]+: $2" "$WORK/out")" = "$1" ]; } # N PATTERN: N ranks said it
 works() { all_of 'status_is 0' "all_ranks $1 TERN_OK" "all_ranks $1 'small works'"; }
-# refused N STATUS WORDS: the same error on N ranks, a text, and the job goes on.
+# refused N STATUS WORDS: the same error on N ranks, with a text, and the job continues.
 refused() { all_of 'status_is 0' "all_ranks $1 '$2: .*$3'" "all_ranks $1 'small works'"; }
 
 # ---- anyone may run these ----

@@ -3,8 +3,9 @@
  *   memory_job [options] KIND SIZE [PATH]
  *
  * KIND: host, huge, file (at PATH), register. SIZE: bytes for each rank, with K, M or G. Each rank prints "R: STATUS:
- * detail", and where the region was made writes and reads every page of every part. Afterwards, whatever happened, a
- * small region must work, and the job must end in order: status 0 means that nothing broke, not that there was memory.
+ * detail", and if the region was created, writes and reads every page of every part. Afterwards, whatever happened, a
+ * small region must work, and the job must end in order: status 0 means that no promise was broken, not that there was
+ * enough memory.
  *
  *   -f BYTES   RLIMIT_FSIZE after tern_init      -F BYTES   before
  *   -a BYTES   RLIMIT_AS, this much above what is in use after tern_init      -A BYTES   before
@@ -22,7 +23,7 @@
 #include "job_test.h"
 
 static int   me, size, keep, show_pages;
-static void *memory; /* that was registered */
+static void *memory; /* the registered memory */
 
 static uint64_t bytes_of(const char *text)
 {
@@ -69,7 +70,7 @@ static void hold_huge(size_t pages)
     pause();
 }
 
-/* The page size of the mapping that holds addr. */
+/* Print the page size of the mapping that contains addr. */
 static void print_pages(const void *addr)
 {
     char          line[512];
@@ -87,7 +88,7 @@ static void print_pages(const void *addr)
         fclose(file);
 }
 
-/* Write one's own part of every page, then read everybody's. */
+/* Write this rank's share of every page, then read those of all ranks. */
 static void use(tern_region *region, uint64_t bytes)
 {
     unsigned char *mine = tern_region_ptr(region, me);

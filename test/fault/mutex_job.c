@@ -1,17 +1,17 @@
-/* mutex_job.c: mutexes, atomics and accumulates in a job that goes on when a rank dies; started by mutex.sh with
+/* mutex_job.c: mutexes, atomics and accumulates in a job that continues when a rank dies; started by mutex.sh with
  * --on-failure return.
  *
  *   mutex_job HOW
  *
- * Rank 1 dies by SIGKILL; every other rank checks what it is promised and leaves in order. Each broken promise is a
- * line "...mutex_job.c:LINE: rank R: ..." on standard error, and status 9.
+ * Rank 1 dies by SIGKILL; every other rank checks the promises and leaves in order. Each broken promise is a line
+ * "...mutex_job.c:LINE: rank R: ..." on standard error, and status 9.
  *
- *   holder    it holds mutexes, for which the others wait, or come when it is dead
+ *   holder    it holds mutexes; the others wait for them, or try to lock them after its death
  *   waiter    it waits for a mutex that rank 0 holds, before the others
- *   chosen    it is stopped while it waits, is given the mutex, and dies before it has taken it
- *   home      it is where the mutex is, that others hold and wait for
- *   adding    it dies in the middle of an accumulate, with the guard of the elements in its hands
- *   target    it is what the others' atomics and accumulates go to, some of which are under way
+ *   chosen    it is stopped while it waits, is chosen as the next holder, and dies before it acquires the mutex
+ *   home      it owns the memory of a mutex that others hold and wait for
+ *   adding    it dies in the middle of an accumulate, holding the lock of the elements
+ *   target    it is the target of the others' atomics and accumulates, some of which are outstanding
  */
 #define _GNU_SOURCE
 #include "fault/fault_job.h"
@@ -36,7 +36,7 @@ static void learn(void)
     EXPECT(TERN_ERR_PEER, tern_peer_check(VICTIM));
 }
 
-/* Those who live use another mutex, each in its turn. */
+/* The living ranks lock another mutex, one after the other. */
 static void others_go_on(void)
 {
     uint64_t value;
@@ -57,7 +57,7 @@ static void holder(void)
     }
     OK(tern_barrier(TERN_WORLD));
     if (me == VICTIM) {
-        usleep(20000); /* so that some come before, and wait */
+        usleep(20000); /* so that some ranks arrive before, and wait */
         fault_die();
     }
     EXPECT(TERN_ERR_PEER, tern_mutex_lock(TERN_WORLD, mutexes, me % 2 ? 0 : last, me % 2 ? 0 : 1));
@@ -70,8 +70,9 @@ static void holder(void)
     EXPECT(TERN_ERR_PEER, tern_mutex_lock(TERN_WORLD, mutexes, VICTIM, 2));
 }
 
-/* Those who waited behind the victim. Over the network a question of the victim that was under way when it was stopped
- * may have taken the mutex for it: then it died as the holder. Where memory is shared only the victim takes it. */
+/* The ranks that waited behind the victim. Over the network an RPC of the victim that was outstanding when it was
+ * stopped may have acquired the mutex for it: then it died as the holder. Where memory is shared only the victim
+ * acquires it. */
 static void follow(bool chosen)
 {
     tern_status st = tern_mutex_lock(TERN_WORLD, mutexes, 0, 0);
@@ -84,7 +85,7 @@ static void follow(bool chosen)
     EXPECT(TERN_OK, tern_mutex_unlock(TERN_WORLD, mutexes, 0, 0));
 }
 
-/* The mutexes are at rank 0, which sees who is in the queue. */
+/* The mutexes are at rank 0, which sees the waiters in the queue. */
 static void await_queue(uint32_t waiters)
 {
     struct tern_qlock *turn = (struct tern_qlock *)mutexes->region->own.addr;
@@ -137,7 +138,7 @@ static void home(void)
     EXPECT(TERN_ERR_PEER, tern_mutex_unlock(TERN_WORLD, mutexes, VICTIM, 0));
 }
 
-/* All guards are of elements that somebody adds to. */
+/* All locks guard elements that some rank adds to. */
 static void adding(void)
 {
     static int64_t       one[TERN_ACC_LOCKS * TERN_ACC_BLOCK / 8];
@@ -220,7 +221,7 @@ static void target(void)
                                  &domain));
     OK(tern_barrier(TERN_WORLD));
     if (me == VICTIM) {
-        usleep(20000); /* it computes */
+        usleep(20000); /* the target computes */
         fault_die();
     }
     for (int form = 0; st == TERN_OK && tern_clock() < until; form = (form + 1) % FORMS, added++) {

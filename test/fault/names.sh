@@ -1,6 +1,7 @@
 #!/bin/bash
-# names.sh: libfabric's provider shm names endpoints after processes, and a rank that was killed leaves its name behind.
-# A later rank whose process has the same number starts all the same. In a namespace of their own numbers begin anew.
+# names.sh: libfabric's provider shm names endpoints after process ids, and a killed rank leaves its name behind.
+# Promise: a later rank whose process has the same id starts all the same. In a new pid namespace the ids start again.
+#
 # labels: tools
 . "$(dirname "$0")/lib.sh"
 if ! unshare --pid --fork --mount-proc true 2> /dev/null || ! "$BIN/tern-info" | grep -qw shm; then

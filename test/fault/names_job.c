@@ -1,4 +1,4 @@
-/* names_job.c: a program for names.sh: its ranks meet, and then leave the job in order, or are killed.
+/* names_job.c: a program for names.sh: its ranks make a barrier, and then leave the job in order, or are killed.
  *
  *   names_job [kill]
  */

@@ -1,6 +1,7 @@
 #!/bin/bash
-# namespaces.sh: a job on hosts that share no network but the one between them: network namespaces, each with an
-# interface of its own, joined by a bridge. ternrun reaches them by 'ip netns exec'.
+# namespaces.sh: a job on hosts that share no network but the one between them: network namespaces, each with its own
+# interface, joined by a bridge. ternrun reaches them by 'ip netns exec'.
+#
 # timeout: 300
 # labels: tools
 . "$(dirname "$0")/lib.sh"
@@ -8,7 +9,7 @@
 . "$(dirname "$0")/lib_namespaces.sh"
 namespaces_make 4
 
-# A host that is there refuses; one that is not does not answer.
+# A host that is up refuses the connection; a host that is not does not answer.
 reaches() { # from, number of the other
     ip netns exec "$1" bash -c ": < /dev/tcp/10.77.0.$2/9" 2>&1 | grep -q 'Connection refused'
 }

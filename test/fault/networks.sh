@@ -1,5 +1,6 @@
 #!/bin/bash
-# networks.sh: choosing a network, ranks that chose differently, and many ranks: what goes wrong is said.
+# networks.sh: choosing a network, ranks that chose differently, and many ranks. Promise: every failure is reported.
+#
 # labels: slow
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/lib_hosts.sh"

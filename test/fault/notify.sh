@@ -1,10 +1,10 @@
 # notify.sh: notifications when something goes wrong.
 #
-# Promise: the death of a source, or of a target that takes nothing, hangs nobody, whichever form of notified access is
-# under way: it ends the job, or is told to those who go on, by an error that names the rank, after what the dead had
-# sent; who waits for any source is told when nobody is left; a wait for what is behind more than a rank keeps is named
-# by the stall report, with the option that limits it, and ends when there is room; so is a wait for the end of an
-# access whose notification finds no room.
+# Promise: the death of a source, or of a target that receives nothing, hangs no rank, whichever form of notified
+# access is outstanding: it ends the job, or the survivors get an error that names the rank, after the notifications
+# that the dead rank had sent; a wait for any source fails when no rank is left; the stall report names a wait for a
+# notification that is behind more than a rank stores, with the option that limits the number, and the wait ends when
+# there is room; the same holds for a wait for the completion of an access whose notification finds no room.
 #
 # timeout: 120
 . "$(dirname "$0")/lib.sh"

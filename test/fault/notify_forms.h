@@ -1,15 +1,15 @@
-/* notify_forms.h: every form of a notified access, in one list, for the jobs in which somebody dies.
+/* notify_forms.h: every form of a notified access, in one list, for the jobs in which a rank dies.
  *
- * Each form moves the same bytes: a buffer of whole numbers and a slot of the target that is as long. The slot was all
- * zeros, so that it holds the buffer's bytes after every form that writes, sums and swaps too; those of one number
- * change the first.
+ * Each form moves the same bytes: between a buffer of whole numbers and a slot of the target of the same length. The
+ * slot is all zeros before, so that it holds the buffer's bytes after every form that writes, including sums and swaps;
+ * the forms that work on one number change the first.
  */
 #ifndef TERN_NOTIFY_FORMS_H
 #define TERN_NOTIFY_FORMS_H
 
 #include "fault/fault_job.h"
 
-/* X(name, what it writes of len bytes) */
+/* X(name, number of bytes it writes of len bytes) */
 #define NOTIFY_FORMS(X)       \
     X(NOTHING, 0)             \
     X(PUT, len)               \
@@ -40,7 +40,7 @@ enum notify_form { NOTIFY_FORMS(AS_ENUM) FORMS };
 static const char *const form_name[FORMS] = { NOTIFY_FORMS(AS_TEXT) };
 #undef AS_TEXT
 
-/* Bytes of the target that an access of len bytes changes, and those that its notification speaks of. */
+/* Bytes of the target that an access of len bytes changes, and the length in its notification. */
 static inline size_t form_writes(enum notify_form form, size_t len)
 {
 #define AS_CASE(name, writes) \
@@ -57,7 +57,7 @@ static inline size_t form_bytes(enum notify_form form, size_t len)
     return form == FORM_NOTHING ? 0 : form >= FORM_ADD ? sizeof(uint64_t) : len;
 }
 
-/* Who accesses what: len is a multiple of 16. */
+/* The initiator's access: len is a multiple of 16. */
 struct notify_access {
     tern_ctx           *ctx;
     tern_region        *region;
@@ -72,7 +72,7 @@ struct notify_access {
 static inline tern_status form_atomic(const struct notify_access *a, enum notify_form form, const tern_opts *opts)
 {
     static const uint64_t         zero;
-    static _Thread_local uint64_t result; /* of one at a time, or of nobody's interest */
+    static _Thread_local uint64_t result; /* used by one access at a time, or ignored */
     uint64_t                      operand;
     tern_atomic_args              args = { .op = form == FORM_ADD    ? TERN_ATOMIC_ADD
                                                  : form == FORM_FADD ? TERN_ATOMIC_FADD
@@ -86,8 +86,8 @@ static inline tern_status form_atomic(const struct notify_access *a, enum notify
                 : tern_atomic_notify(a->ctx, a->domain, a->region, a->rank, a->offset, &args, a->tag);
 }
 
-/* Make the access: opts NULL: by the blocking call; otherwise by that with options, which have the flag and the tag.
- * Shapes: the second half before the first, or each number by itself from the last to the first. */
+/* Make the access: by the blocking call if opts is NULL, otherwise by the call with options, which must have the flag
+ * and the tag. Shapes: the second half before the first, or each number by itself from the last to the first. */
 static inline tern_status form_make(const struct notify_access *a, enum notify_form form, const tern_opts *opts)
 {
 #define CALL(call, ...)                                                       \

@@ -2,7 +2,7 @@
  *
  *   notify_job source     rank 1 makes every form of notified access to everyone, waits for each, and is killed by
  *                         SIGKILL; the others wait for more
- *   notify_job flying     the same, but it waits for none: all are under way when it dies
+ *   notify_job flying     the same, but it waits for none: all are outstanding when it dies
  *   notify_job target     rank 1 makes no progress, everyone fills its queue, a thread for each form waits for room,
  *                         and rank 1 dies by SIGKILL
  *   notify_job behind     everyone has sent everyone more than fits, TERN_NOTIFY_KEEP, and nobody asked for it, when
@@ -14,8 +14,7 @@
  *   notify_job nonsense   two ranks notify each other in turn, and then rank 1 sends a word for a place that is not in
  *                         rank 0's memory
  *
- * A second word is the kind of memory: host, or registered. Survivors print "survived R" when all that they were
- * promised held.
+ * A second word is the kind of memory: host, or registered. A survivor prints "survived R" if all promises to it held.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -34,7 +33,8 @@ static struct job_region   r;
 static tern_region        *region;
 static tern_atomic_domain *domain;
 static unsigned char      *data;
-static uint64_t            base; /* of the slots: each who goes on has others, since not all may have looked yet */
+static uint64_t
+    base; /* of the slots: each go_on() uses other slots, since some ranks may not have checked the old ones yet */
 
 static size_t len_of(uint32_t number)
 {
@@ -46,7 +46,7 @@ static uint64_t slot_of(uint32_t number)
     return WORDS + (number < FORMS ? number * SHORT : FORMS * SHORT + (uint64_t)(number - FORMS) * LONG);
 }
 
-/* Access number, in the slot of that number, with that number as the tag. */
+/* Returns the access with this number: to the slot of the number, with the number as the tag. */
 static struct notify_access access_of(tern_ctx *ctx, int rank, uint32_t number, unsigned char *buffer)
 {
     return (struct notify_access){ .ctx = ctx,
@@ -82,7 +82,7 @@ static bool names_it(void)
     return strstr(tern_error_detail(), "rank 1") != NULL;
 }
 
-/* The access to rank 1, which is gone, is refused. */
+/* Check that the access to rank 1, which is dead, is refused. */
 static void is_refused(uint32_t number)
 {
     tern_event event = { NULL };
@@ -98,7 +98,7 @@ static void is_refused(uint32_t number)
     }
 }
 
-/* Whoever waits for rank 1, alone or with others, is told who is gone. */
+/* A rank that waits for rank 1, alone or with others, gets an error that names the dead rank. */
 static void wait_for_dead(void)
 {
     tern_notice *notices[] = { started(me, 8, 1), started(1, 8, 3) };
@@ -119,13 +119,13 @@ static void wait_for_dead(void)
     REQUIRE(index == 1);
     EXPECT(TERN_OK, tern_notice_cancel(notices[1], NULL));
     EXPECT(TERN_OK, tern_notice_free(notices[1]));
-    EXPECT(TERN_OK, tern_notify(TERN_WORLD, region, me, 8)); /* the other one is as it was */
+    EXPECT(TERN_OK, tern_notify(TERN_WORLD, region, me, 8)); /* the other request is unchanged */
     EXPECT(TERN_OK, tern_event_wait(&events[0], tern_deadline_in(20)));
     EXPECT(TERN_OK, tern_notice_wait(notices[0], tern_deadline_in(20), NULL));
     EXPECT(TERN_OK, tern_notice_free(notices[0]));
 }
 
-/* Those who are left go on: everyone makes every form of access to every one of them. */
+/* The survivors continue: each makes every form of access to every other. */
 static void go_on(void)
 {
     tern_notice *notice = started(TERN_ANY_SOURCE, TERN_ANY_TAG, ACCESSES * (uint32_t)(size - 1));
@@ -144,7 +144,7 @@ static void go_on(void)
     wait_for_dead();
 }
 
-/* What a notification that rank 1 sent says is so. */
+/* Check the info and the data of a notification of rank 1. */
 static void check_notice(const tern_notice_info *info)
 {
     REQUIRE(info->source == 1 && info->tag < ACCESSES);
@@ -156,8 +156,8 @@ static void check_notice(const tern_notice_info *info)
         job_put_holds(r.mine + slot_of(info->tag), form_writes(info->tag % FORMS, len_of(info->tag)), 1, info->tag));
 }
 
-/* What was sent before the death comes once, with its data, or not all of it where it was under way; then the wait
- * ends. */
+/* Notifications sent before the death arrive once, with their data; if they were outstanding, some may be missing. Then
+ * the wait ends. */
 static void take_all(bool whole)
 {
     bool             seen[ACCESSES] = { false };
@@ -210,15 +210,15 @@ static void run_flying(void)
     go_on();
 }
 
-/* ---- a target that takes nothing ---- */
+/* ---- a target that receives nothing ---- */
 
-#define MOST 2000u /* notifications that are more than may be under way to a rank that takes none */
+#define MOST 2000u /* more notifications than can be outstanding to a rank that receives none */
 
 static _Atomic unsigned waiting;
-static unsigned char   *spare; /* LONG bytes for each access: those under way have them to the end */
+static unsigned char   *spare; /* LONG bytes for each access: outstanding accesses need them to the end */
 
-/* Notify by each form as long as there is room: what travels with data may have a queue of its own, and what has begun
- * when others do not find room yet goes on. */
+/* Notify by each form as long as there is room: notifications with data may have a separate queue, and an access that
+ * has started continues while others do not find room yet. */
 static void fill_queue(void)
 {
     tern_opts opts = { .flags = TERN_IMMEDIATE | TERN_NOTIFY };
@@ -267,8 +267,8 @@ static void *wait_for_room(void *arg)
     return NULL;
 }
 
-/* Rank 1 says in its memory that it is in no call any more; then everyone fills its queue, says so there, and waits for
- * room. */
+/* Rank 1 writes to its memory that it makes no more calls; then all others fill its queue, write there that they have,
+ * and wait for room. */
 static void run_target(void)
 {
     _Atomic uint64_t *who = (_Atomic uint64_t *)(void *)r.mine;
@@ -283,7 +283,8 @@ static void run_target(void)
                 usleep(1000);
         fault_die();
     }
-    for (uint64_t deaf = 0; deaf == 0;) /* by atomic operations: its service thread may do them beside its looks */
+    for (uint64_t deaf = 0;
+         deaf == 0;) /* by atomic operations: its service thread may perform them while it reads the words */
         EXPECT(TERN_OK, tern_fadd_u64(TERN_WORLD, region, 1, sizeof(*who), 0, &deaf));
     spare = job_new((size_t)ACCESSES * LONG);
     fill_queue();
@@ -292,10 +293,10 @@ static void run_target(void)
     while (atomic_load(&waiting) < ACCESSES)
         usleep(1000);
     st = tern_fadd_u64(TERN_WORLD, region, 1, (uint64_t)me * sizeof(*who), 1, &was);
-    REQUIRE(st == TERN_OK || st == TERN_ERR_PEER); /* it may die before it has confirmed it */
+    REQUIRE(st == TERN_OK || st == TERN_ERR_PEER); /* rank 1 may die before it has confirmed the access */
     for (unsigned number = 0; number < ACCESSES; number++)
         pthread_join(thread[number], NULL);
-    (void)tern_quiet(TERN_WORLD); /* it may know of some that were under way */
+    (void)tern_quiet(TERN_WORLD); /* it may report some outstanding accesses */
     free(spare);
     go_on();
 }
@@ -308,8 +309,8 @@ static tern_status give(int rank, uint64_t value)
     return tern_put_signal(TERN_WORLD, region, rank, slot_of(FORMS + (uint32_t)me), data, LONG, &signal);
 }
 
-/* The signal was given when the call returned, so it is there after the death. Whoever waits for another one is not
- * told who was to give it: its deadline ends the wait. */
+/* The signal was complete when the call returned, so it is there after the death. A rank that waits for another signal
+ * cannot know its source: the deadline ends the wait. */
 static void run_signal(void)
 {
     tern_status st;
@@ -323,7 +324,7 @@ static void run_signal(void)
     REQUIRE(job_put_holds(r.mine + slot_of(FORMS + 1), LONG, 1, 5));
     EXPECT(TERN_ERR_TIMEOUT, tern_signal_wait(TERN_WORLD, region, 8, TERN_NE, 5, tern_deadline_in(0.1), NULL));
     while ((st = give(1, 1)) == TERN_OK)
-        usleep(1000); /* the launcher has not told yet */
+        usleep(1000); /* the launcher has not reported the death yet */
     EXPECT(TERN_ERR_PEER, st);
     REQUIRE(names_it());
     EXPECT(TERN_ERR_PEER,
@@ -347,9 +348,9 @@ static void take(int rank, uint32_t tag, uint32_t count)
     EXPECT(TERN_OK, tern_notice_free(notice));
 }
 
-/* The last that rank 1 has sent can be had, although others of it and of those who live are in front; and who waits for
- * one more is told of its death, whatever of others cannot be kept. Rank 1 dies when the others have told it, by a word
- * in its memory, that everything has come. */
+/* The last notification of rank 1 can be received, although others of rank 1 and of living ranks are in front of it;
+ * and a rank that waits for one more gets an error, although notifications of others cannot be stored. Rank 1 dies when
+ * the others have told it, by a word in its memory, that everything has arrived. */
 static void run_behind(void)
 {
     const _Atomic uint64_t *heard = (const _Atomic uint64_t *)(const void *)r.mine;
@@ -393,7 +394,7 @@ static void run_alone(void)
     EXPECT(TERN_OK, tern_notice_free(notice));
 }
 
-/* TERN_NOTIFY_KEEP is 10. Tag 1 is behind more than that; then somebody asks for what is in front. */
+/* TERN_NOTIFY_KEEP is 10. Tag 1 is behind more than that; then requests for the notifications in front are started. */
 static void run_full(void)
 {
     tern_notice *notice;
@@ -406,12 +407,12 @@ static void run_full(void)
     }
     notice = started(1, 1, 1);
     EXPECT(TERN_ERR_TIMEOUT, tern_notice_wait(notice, tern_deadline_in(1), NULL));
-    EXPECT(TERN_OK, tern_notice_free(started(1, 0, 15))); /* gone with what it took */
+    EXPECT(TERN_OK, tern_notice_free(started(1, 0, 15))); /* freed with its matches */
     EXPECT(TERN_OK, tern_notice_wait(notice, tern_deadline_in(20), NULL));
     EXPECT(TERN_OK, tern_notice_free(notice));
 }
 
-/* Start accesses until one finds no room. Returns how many were started. */
+/* Start accesses until one finds no room. Returns the number started. */
 static uint32_t start_many(void)
 {
     const tern_opts opts = { .flags = TERN_NOTIFY, .tag = 4 };
@@ -424,7 +425,7 @@ static uint32_t start_many(void)
     return count;
 }
 
-/* The last access was started, and its notification has no room: whoever waits for its end is told so. */
+/* The last access was started, and its notification has no room: a wait for its completion reports this. */
 static uint32_t be_pushed_back(void)
 {
     tern_deadline until = tern_deadline_in(20);
@@ -445,7 +446,7 @@ static uint32_t be_pushed_back(void)
 static void run_pushed(void)
 {
     uint32_t  count = 0, all[2];
-    tern_ctx *meeting; /* has no accesses to complete */
+    tern_ctx *meeting; /* a context without accesses to complete */
 
     EXPECT(TERN_OK, tern_ctx_create(tern_team_world(), TERN_RELAXED, &meeting));
     if (me == 1)
@@ -457,9 +458,9 @@ static void run_pushed(void)
     EXPECT(TERN_OK, tern_ctx_destroy(meeting));
 }
 
-/* ---- what a source must not send ---- */
+/* ---- malformed notifications of a source ---- */
 
-/* By the shortest way on both sides, if there is one; the last one as no call would. */
+/* By the fast path on both sides, if there is one; the last notification is one that no call would send. */
 static void run_nonsense(void)
 {
     static uint64_t word = 7;

@@ -1,13 +1,13 @@
 # stall.sh: nothing hangs in silence.
 #
-# Promise 4: every wait can take a deadline, and one that lasts longer than TERN_STALL_REPORT prints what it waits for.
-# Promise 6: signals are the program's own. And what happens to ranks that wait for one that never joins.
+# Promise 4: every wait can take a deadline, and a wait that lasts longer than TERN_STALL_REPORT prints what it waits
+# for. Promise 6: signals belong to the program. The test also covers ranks that wait for a rank that never joins.
 #
 # timeout: 300
 . "$(dirname "$0")/lib.sh"
 LIMIT=40
 
-# ages_grow COUNT CALL: the ages in rank 0's reports of the call, at least so many, grow.
+# ages_grow COUNT CALL: rank 0 has printed at least COUNT reports of the call, and their ages grow.
 ages_grow() {
     sed -n "s/^tern: rank 0: has waited \\([0-9]*\\) s: $2 .*/\\1/p" "$WORK/err" > "$WORK/ages"
     [ "$(wc -l < "$WORK/ages")" -ge "$1" ] && sort -n -u -c "$WORK/ages" 2> /dev/null

@@ -1,4 +1,4 @@
-/* stall_job.c: programs whose ranks wait for someone who does not come; for stall.sh.
+/* stall_job.c: programs whose ranks wait for a rank that does not arrive; for stall.sh.
  *
  *   stall_job late CALL SECONDS   rank 1 comes SECONDS later than the others. CALL: init barrier gather alloc register
  *                                 free finalize
@@ -78,7 +78,7 @@ static void run_late(const char *name, double seconds)
     OK(tern_finalize());
 }
 
-/* Rank 1 waits until every other has given up, which each shows by a file in $FAULT_DIR. */
+/* Rank 1 waits until every other rank has given up, which each shows by a file in $FAULT_DIR. */
 static void come_last(int others)
 {
     char path[512];
@@ -108,7 +108,7 @@ static void give_up(const char *name, tern_status st)
         fclose(file);
 }
 
-/* Each rank says what it got; then all end without ceremony (the launcher is told to expect that). */
+/* Each rank prints its result; then all exit without tern_finalize (the launcher is told to expect that). */
 static void run_limit(const char *name)
 {
     tern_region *region = NULL;
@@ -128,7 +128,7 @@ static void run_limit(const char *name)
     else
         give_up(name, call(name, region));
     if (me == 1 || strcmp(name, "finalize") != 0)
-        tern_finalize(); /* works whatever timed out before: the roll call is another one */
+        tern_finalize(); /* works whatever timed out before: it uses another barrier */
     exit(0);
 }
 
@@ -182,7 +182,7 @@ static void run_nested(const char *program)
     exit(WIFEXITED(status) ? WEXITSTATUS(status) : 9);
 }
 
-/* In place of the C library's: some kernels cannot reserve much memory between two signals. */
+/* Replaces the C library's function: some kernels cannot reserve much memory between two signals. */
 int fallocate(int file, int mode, off_t offset, off_t len)
 {
     static int few = -1;
@@ -229,7 +229,7 @@ static void run_signals(double seconds)
     OK(tern_region_register(TERN_WORLD, memory, sizeof(memory), &own));
     until = tern_deadline_in(seconds);
     for (int i = 1, more = 1; more; i++) {
-        int go = tern_clock() < until || rings <= 50, all[64]; /* a crowded machine delivers few signals */
+        int go = tern_clock() < until || rings <= 50, all[64]; /* a busy machine delivers few signals */
 
         memset(back, i, sizeof(back));
         OK(tern_put(TERN_WORLD, big, right, (uint64_t)(i % 500) << 20, back, sizeof(back)));

@@ -1,7 +1,7 @@
-# survive.sh: with --on-failure return the death of a rank is told to the others, and they go on.
+# survive.sh: with --on-failure return the other ranks learn of the death of a rank, and continue.
 #
-# Promise 4. The checks are in survive_job.c; here: every survivor passed them and left in order, the dead rank is named
-# once, the job's status is that of the dead rank, nothing is left.
+# Promise 4. survive_job.c has the checks; this script checks that every survivor passed them and left in order, the
+# dead rank is named once, the job's status is that of the dead rank, and nothing is left.
 #
 # timeout: 300
 # labels: slow
@@ -44,7 +44,7 @@ within() { # TIMES
 }
 within 14
 
-# The same where the world meets in seats, as on several nodes.
+# The same jobs with segment-based groups for the world, as on several nodes.
 usual=${TERN_TEST:-}
 export TERN_TEST=${usual:+$usual,}apart=2
 for how in forms waiting gather alloc register; do run 137 4 auto $how; done

@@ -1,9 +1,9 @@
-/* survive_job.c: a job that goes on when a rank dies; started by survive.sh with --on-failure return.
+/* survive_job.c: a job that continues when a rank dies; started by survive.sh with --on-failure return.
  *
  *   survive_job HOW [NUMBER]
  *
- * Rank 1 dies by SIGKILL, at a moment that HOW tells; every other rank checks what it is promised and leaves in order.
- * Each broken promise is a line "...survive_job.c:LINE: rank R: ..." on standard error, and status 9.
+ * Rank 1 dies by SIGKILL, at a moment that HOW selects; every other rank checks the promises and leaves in order. Each
+ * broken promise is a line "...survive_job.c:LINE: rank R: ..." on standard error, and status 9.
  *
  *   forms     in between: all forms of put and get, all kinds of regions, then the collectives
  *   inlined   others do nothing but inlined puts until these fail
@@ -13,8 +13,8 @@
  *             after it began to make such calls in a loop
  *   behind    it dies when it has come to a barrier, and rank 2 is far behind: the barrier is done for both that live,
  *             the next fails; rank 2 still puts into a region when rank 0 frees it
- *   untold    rank 0 kills it while the launcher is stopped, so that the kernel tells rank 0 first
- *   bounced   it is stopped first, so that bounced transfers to it are under way when it dies
+ *   untold    rank 0 kills it while the launcher is stopped, so that rank 0 learns of the death from the kernel first
+ *   bounced   it is stopped first, so that bounced transfers to it are outstanding when it dies
  */
 #define _GNU_SOURCE
 #include <sys/time.h>
@@ -30,7 +30,7 @@ static int            me, size;
 static tern_region   *shared, *own; /* allocated, registered */
 static unsigned char *memory;       /* of own */
 
-/* Poll tern_peer_check until it tells of the death. */
+/* Poll tern_peer_check until it reports the death. */
 static void learn(void)
 {
     tern_deadline until = tern_deadline_in(LIMIT);
@@ -78,7 +78,7 @@ static void dead_target(tern_region *region)
     EXPECT(TERN_ERR_RANGE, tern_put(TERN_WORLD, region, size, 0, data, 64)); /* still the right error */
 }
 
-/* To all who live, in all forms, with the right bytes: each rank has its own piece of every part. */
+/* To all living ranks, in all forms, with the right bytes: each rank has its own slice of every part. */
 static void living_targets(tern_region *region)
 {
     size_t         piece = BYTES / (size_t)size / 64 * 64;
@@ -107,7 +107,7 @@ static void living_targets(tern_region *region)
     free(back);
 }
 
-/* None hangs, whatever the order in which they are tried, and all say the same. */
+/* No collective call hangs, whatever the order, and all return the same error. */
 static void collectives(void)
 {
     tern_region *none = NULL;
@@ -125,7 +125,7 @@ static void collectives(void)
     REQUIRE(none == NULL);
 }
 
-/* What holds for everyone who is left. */
+/* The promises that hold for every survivor. */
 static void check_all(void)
 {
     learn();
@@ -167,7 +167,7 @@ static void run_waiting(const char *where)
         st = tern_region_alloc(TERN_WORLD, 1 << 20, NULL, &region);
     else if (strcmp(where, "register") == 0)
         st = tern_region_register(TERN_WORLD, memory, BYTES, &region);
-    else if (strcmp(where, "waitall") == 0) /* a barrier as the only news of the death, twice */
+    else if (strcmp(where, "waitall") == 0) /* a barrier as the only source of the death, twice */
         st = tern_barrier(TERN_WORLD) == TERN_ERR_PEER ? tern_barrier(TERN_WORLD) : TERN_OK;
     else
         st = TERN_ERR_ARG;
@@ -200,7 +200,8 @@ static void run_within(long after)
     EXPECT(TERN_ERR_PEER, st); /* a collective call after the death */
 }
 
-/* Rank 0 starts transfers that fill all chunks of its bounce buffer while the target is stopped; then it dies. */
+/* Rank 0 starts transfers that fill all chunks of its bounce buffer while the target is stopped; then the target
+ * dies. */
 static void run_bounced(void)
 {
     enum { COUNT = 6 };
@@ -215,7 +216,7 @@ static void run_bounced(void)
     REQUIRE(strcmp(tern_region_path(own, VICTIM), "bounce") == 0);
     if (me == 0) {
         fault_stop(pids[VICTIM]);
-        for (int i = 0; i < COUNT; i++) { /* as much as there is room for */
+        for (int i = 0; i < COUNT; i++) { /* as many as there is room for */
             tern_opts   opts = { .flags = TERN_IMMEDIATE, .event = &event[i] };
             tern_status st = i % 2 ? tern_get_with(TERN_WORLD, own, VICTIM, 0, data[i], BYTES, &opts)
                                    : tern_put_with(TERN_WORLD, own, VICTIM, 0, data[i], BYTES, &opts);
@@ -231,7 +232,7 @@ static void run_bounced(void)
         for (int i = 1; i < COUNT; i++)
             if (event[i].pending)
                 EXPECT(TERN_ERR_PEER, tern_event_wait(&event[i], tern_deadline_in(LIMIT)));
-    } else { /* a blocking one, stuck in the middle */
+    } else { /* a blocking transfer, stuck in the middle */
         tern_status st;
 
         usleep(50000);
@@ -243,7 +244,7 @@ static void run_bounced(void)
     EXPECT(TERN_OK, tern_quiet(TERN_WORLD));
 }
 
-/* A put returns TERN_ERR_PEER before the launcher can tell of the death: tern_peer_check does not say otherwise. */
+/* A put returns TERN_ERR_PEER before the launcher can report the death: tern_peer_check agrees. */
 static void run_untold(void)
 {
     int32_t       pids[64], pid = (int32_t)getpid();
@@ -268,7 +269,7 @@ static void run_untold(void)
     EXPECT(TERN_ERR_PEER, put);
     EXPECT(TERN_ERR_PEER, check);
     while (tern_put_u64(TERN_WORLD, shared, VICTIM, 0, 1) == TERN_OK && tern_clock() < until)
-        usleep(1000); /* until the launcher has told */
+        usleep(1000); /* until the launcher has reported it */
 }
 
 static int finish(void)
@@ -281,7 +282,7 @@ static int finish(void)
     return job_broken;
 }
 
-/* The victim has come to the barrier before it dies, so that rank 2, which comes last, completes it. */
+/* The victim has arrived at the barrier before it dies, so that rank 2, which arrives last, completes it. */
 static void run_behind(void)
 {
     static unsigned char data[BYTES];
@@ -296,19 +297,19 @@ static void run_behind(void)
         usleep(400000);
         memset(data, 0x11, sizeof(data));
         EXPECT(TERN_OK, tern_put(TERN_WORLD, own, 0, 0, data, sizeof(data)));
-        EXPECT(TERN_OK, tern_barrier(TERN_WORLD)); /* all have come, though one is dead now */
+        EXPECT(TERN_OK, tern_barrier(TERN_WORLD)); /* all have arrived, though one is dead now */
         usleep(400000);
         EXPECT(TERN_OK, tern_put(TERN_WORLD, own, 0, 0, data, sizeof(data)));
         EXPECT(TERN_OK, tern_region_free(own));
         return;
     }
-    EXPECT(TERN_OK, tern_barrier(TERN_WORLD)); /* the same for rank 0, which is there long before rank 2 */
+    EXPECT(TERN_OK, tern_barrier(TERN_WORLD)); /* the same for rank 0, which arrives long before rank 2 */
     EXPECT(TERN_ERR_PEER, tern_barrier(TERN_WORLD));
     EXPECT(TERN_OK, tern_region_free(own));
-    memset(memory, 0x22, BYTES); /* it is the program's again */
+    memset(memory, 0x22, BYTES); /* the program may reuse the memory */
     usleep(800000);
     for (size_t i = 0; i < BYTES && !job_broken; i++)
-        REQUIRE(memory[i] == 0x22); /* nobody writes to a region that was freed */
+        REQUIRE(memory[i] == 0x22); /* no rank writes to a freed region */
 }
 
 int main(int argc, char **argv)
@@ -339,6 +340,6 @@ int main(int argc, char **argv)
     else if (strcmp(how, "forms") != 0)
         run_waiting(how);
     check_all();
-    EXPECT(TERN_OK, tern_region_free(own)); /* returns when the slowest survivor has done with it */
+    EXPECT(TERN_OK, tern_region_free(own)); /* returns when the slowest survivor has finished with it */
     return finish();
 }

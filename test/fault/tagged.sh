@@ -1,8 +1,8 @@
 # tagged.sh: tagged messages whose sender or receiver dies.
 #
-# Promise: a rank that dies in any state of any protocol ends the requests that need it, with TERN_ERR_PEER, and no
-# others; what it had sent whole is received; who waits for any source is told when nobody is left; or the job ends and
-# names it.
+# Promise: when a rank dies in any state of any protocol, the requests that need it complete with TERN_ERR_PEER, and no
+# others do; messages that it had sent completely are received; a wait for any source fails when no rank is left; or
+# the job ends and names the dead rank.
 #
 # timeout: 120
 . "$(dirname "$0")/lib.sh"

@@ -1,10 +1,10 @@
 /* tagged_job.c: jobs in which rank 1 dies by SIGKILL while tagged messages are in some state; started by tagged.sh,
- * which sets limits that make the lengths below those of the four protocols.
+ * which sets limits so that the lengths below select the four protocols.
  *
  *   tagged_job sent      it has sent messages of every protocol, also synchronous ones; all have come, nobody receives
  *                        them
  *   tagged_job expected  the others have posted receives for every protocol; it sends nothing
- *   tagged_job stopped   it is stopped when its offers have come, and dies when the others fetch from it
+ *   tagged_job stopped   it is stopped when its RTS messages have arrived, and dies when the others fetch from it
  *   tagged_job pulled    the others have fetched some chunks from it, and not all
  *   tagged_job target    it receives nothing; the others have sends of every protocol under way to it, also synchronous
  *                        ones, and some that find no room
@@ -13,7 +13,7 @@
  *   tagged_job behind    everyone has sent everyone more than TERN_MSG_KEEP, and nobody receives it
  *   tagged_job alone     two ranks; rank 0 waits for any source
  *
- * Survivors print "survived R" when all that they were promised held.
+ * A survivor prints "survived R" if all promises to it held.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -31,14 +31,14 @@ static const struct protocol {
 #define PROTOCOLS (sizeof(protocols) / sizeof(protocols[0]))
 
 #define LONG (8u << 20) /* many chunks */
-#define QUEUED 4000u    /* sends that do not all find room */
+#define QUEUED 4000u    /* more sends than find room */
 
 static int               me, size;
 static unsigned char    *data;
 static tern_region      *region; /* a word for each rank, which it sets */
 static _Atomic uint64_t *words;
-static tern_region      *own; /* what the program registered: reached as the memory of messages is */
-static int               pids[64];
+static tern_region *own; /* memory that the program registered: reached in the same way as the memory of messages */
+static int          pids[64];
 
 static bool names_it(void)
 {
@@ -52,8 +52,8 @@ static void wait_for(tern_request **request, tern_status want)
     REQUIRE(want != TERN_ERR_PEER || names_it());
 }
 
-/* This rank has come so far: said in the memory of another one, which waits for all. Rank 1 dies when it has heard the
- * last, over a network perhaps before it has confirmed it. */
+/* Tell another rank, in its memory, that this rank has come so far; the other rank waits for all. Rank 1 dies when it
+ * has heard the last, over a network perhaps before it has confirmed it. */
 static void say_to(int rank)
 {
     tern_status st = tern_put_u64(TERN_WORLD, region, rank, (uint64_t)me * sizeof(uint64_t), 1);
@@ -72,14 +72,14 @@ static void hear_all(bool progress)
         }
 }
 
-/* No call that would take in or fetch anything. */
+/* Wait for the death without a call that would deliver or fetch a message. */
 static void see_death(void)
 {
     while (tern_peer_check(1) == TERN_OK)
         usleep(1000);
 }
 
-/* Those who are left go on, and the dead one is refused. */
+/* The survivors continue, and operations on the dead rank are refused. */
 static void go_on(void)
 {
     tern_request *send[64], *recv[64];
@@ -116,7 +116,7 @@ static void go_on(void)
 
 /* ---- a sender that dies ---- */
 
-/* The tag tells the protocol, and whether the send is synchronous. */
+/* The tag encodes the protocol, and whether the send is synchronous. */
 static void send_all(int rank)
 {
     tern_request *request;
@@ -130,7 +130,7 @@ static void send_all(int rank)
     }
 }
 
-/* What came with its data is received; what would have to be fetched is not. */
+/* Eager messages are received; messages that would have to be fetched are not. */
 static void run_sent(void)
 {
     tern_message *message[2 * PROTOCOLS] = { NULL };
@@ -180,7 +180,7 @@ static void run_expected(void)
     go_on();
 }
 
-/* Where cross-memory attach reads a process that does not run, the messages are fetched; elsewhere they are not. */
+/* Where cross-memory attach can read a stopped process, the messages are fetched; elsewhere they are not. */
 static void run_stopped(void)
 {
     bool          alone = strcmp(tern_region_path(own, 1), "cma") == 0;
@@ -206,7 +206,7 @@ static void run_stopped(void)
         char byte;
 
         say_to(0);
-        EXPECT(TERN_OK, tern_recv(TERN_WORLD, 0, 8, &byte, 1, NULL)); /* it is stopped */
+        EXPECT(TERN_OK, tern_recv(TERN_WORLD, 0, 8, &byte, 1, NULL)); /* the sender is stopped */
     }
     for (int64_t p = 2; p < 4; p++)
         EXPECT(TERN_OK, tern_irecv(TERN_WORLD, 1, p, data + p * 300000, 300000, &recv[p - 2]));
@@ -231,11 +231,12 @@ static void run_stopped(void)
     go_on();
 }
 
-/* No thread fetches beside the program: when the first chunk has come, no more than few others have. */
+/* No helper thread fetches: when the first chunk has arrived, only a few others have. */
 static void run_pulled(void)
 {
-    _Atomic unsigned char *first = (_Atomic unsigned char *)(data + 5000); /* behind what came with the header */
-    tern_request          *request = NULL;
+    _Atomic unsigned char *first =
+        (_Atomic unsigned char *)(data + 5000); /* behind the data that arrived with the RTS */
+    tern_request *request = NULL;
 
     if (me == 1) {
         memset(data, 0x5a, LONG);
@@ -256,7 +257,7 @@ static void run_pulled(void)
 
 /* ---- a receiver that dies ---- */
 
-/* Those that have left have ended well; what waits for its receiver, or for room, has not. */
+/* Sends that have left have completed; sends that wait for their receiver, or for room, have not. */
 static void run_target(void)
 {
     static tern_request *sends[QUEUED];
@@ -296,7 +297,7 @@ static void run_pulling(void)
     tern_request *request = NULL;
 
     if (me == 1) {
-        hear_all(true); /* their offers are on their way */
+        hear_all(true); /* their RTS messages are in flight */
         for (int rank = 0; rank < size; rank++)
             if (rank != me)
                 EXPECT(TERN_OK, tern_irecv(TERN_WORLD, rank, 4, job_new(LONG), LONG, &request));
@@ -317,7 +318,7 @@ static void *die_soon(void *arg)
     return arg;
 }
 
-/* Every message comes whole, but for the last. */
+/* Every message arrives whole, except the last. */
 static void run_helping(void)
 {
     pthread_t     thread;
@@ -352,8 +353,8 @@ static void receive_from(int rank, int64_t tag, size_t len, unsigned count)
     }
 }
 
-/* The last message of rank 1 can be received, although others of it and of those who live are in front of it, and a
- * receive of what it did not send ends. Rank 1 dies when all of its messages have come to the others. */
+/* The last message of rank 1 can be received, although others of rank 1 and of living ranks are in front of it, and a
+ * receive of a message that it did not send ends. Rank 1 dies when all of its messages have arrived at the others. */
 static void run_behind(void)
 {
     char byte;

@@ -1,12 +1,13 @@
 #!/bin/bash
-# ternrun.sh: what ternrun promises, each statement by a check of its own.
+# ternrun.sh: the promises of ternrun; each statement has its own check.
 # timeout: 300
 # labels: tools
 #
 # usage: ternrun.sh DIRECTORY-OF-TOOLS DIRECTORY-OF-TEST-PROGRAMS
 #
-# Prints "ok - what" or "not ok - what" for each check and exits with status 1 when any failed. Processes of a check are
-# found by a mark in their environment; nothing depends on how fast the machine is, but limits end what hangs.
+# Prints "ok - what" or "not ok - what" for each check and exits with status 1 when any failed. The processes of a
+# check are found by a mark in their environment. No check depends on the speed of the machine, but time limits end
+# hung processes.
 set -u -m # job control: what runs in the background takes SIGINT as in a terminal
 run=$1/ternrun
 rank=$2/ternrun_rank
@@ -26,7 +27,7 @@ report() { # status what
     fi
 }
 
-# Run with a mark, keep both outputs and the status. Whatever it does must end.
+# Run with a mark, and keep both outputs and the status. Every command must end.
 count=0
 go() {
     count=$((count + 1))
@@ -35,7 +36,7 @@ go() {
     status=$?
 }
 
-# The same in the background; $job is ternrun's own process.
+# Run with a mark in the background; $job is ternrun's own process.
 start() {
     count=$((count + 1))
     mark=TERNRUN_TEST_MARK=$$.$count
@@ -211,7 +212,7 @@ is 141 && lines err 0; report $? "a reader that goes away ends the job in silenc
 has_left_nothing "after a reader that went away"
 "$run" -n 2 "$rank" say=x >/dev/full 2>"$work/err"; status=$?
 is 1 && lines err 1 && says 'No space left'; report $? "output that cannot be written is reported, status 1"
-# Nobody reads: the ranks have to wait, and ternrun still reacts.
+# No process reads the output: the ranks have to wait, and ternrun still reacts.
 mkfifo "$work/fifo"
 tail -f /dev/null <"$work/fifo" &
 holder=$!
@@ -328,7 +329,7 @@ killed "shells that made groups of their own" -n 3 \
     bash -c "set -m; sleep 1000 & '$rank' join say=ready sleep=1000; echo never"
 killed "daemons" -n 3 "$rank" stray child say=ready join sleep=1000
 killed "stopped ranks" -n 3 "$rank" join say=ready stop
-# Only their process groups tell that these children are of the job.
+# Only their process groups show that these children belong to the job.
 for damage in '' 0:damage; do
     killed "children without TERN_BOOT${damage:+, and a damaged segment}" -n 3 \
         sh -c "env -u TERN_BOOT sleep 1000 & '$rank' join all $damage say=ready sleep=1000; echo never"

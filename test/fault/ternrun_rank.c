@@ -1,5 +1,5 @@
-/* ternrun_rank.c: a rank that does what its arguments say, in their order, with nothing of the library but base/ and
- * boot/. An argument "2:word" is for rank 2 only, "!2:word" for all others.
+/* ternrun_rank.c: a rank that executes its arguments in order, and uses nothing of the library but base/ and boot/. An
+ * argument "2:word" is for rank 2 only, "!2:word" for all others.
  *
  *   join, finalize        as tern_init and tern_finalize do it to the slot, without waiting for others
  *   all                   wait until every rank has joined
@@ -58,7 +58,7 @@ static void wait_for_all(void)
             usleep(1000);
 }
 
-/* Whether the arena itself is there afterwards is for ternrun to find out. */
+/* ternrun checks whether the arena itself is intact afterwards. */
 static void shrink(void)
 {
     printf("%s\n", ftruncate(boot.arena, 0) == 0 ? "truncated" : "refused");
@@ -91,7 +91,7 @@ static void wait_for_fate(enum tern_fate fate, const char *word)
     }
     if (fate == TERN_FATE_LOST)
         while (atomic_load(&boot.segment->losses) == 0)
-            usleep(1000); /* comes right after the fate */
+            usleep(1000); /* follows right after the fate */
     printf("%s %d\n", word, find_fate(fate));
 }
 
@@ -106,7 +106,7 @@ static void put(const char *text, size_t len)
     }
 }
 
-/* Lines whose content tells whether they are whole, written without regard to where they end. */
+/* Lines whose content shows whether they are whole, written without regard to where they end. */
 static void print_lines(int rank, int count)
 {
     static char text[1 << 16];
@@ -174,7 +174,7 @@ static void start_sleeper(bool is_stray)
     _exit(1);
 }
 
-/* Die of a signal, also where a sanitizer wants to handle it. */
+/* Die of a signal, also where a sanitizer would handle it. */
 static void raise_plainly(int number)
 {
     signal(number, SIG_DFL);

@@ -1,7 +1,7 @@
 # trigger.sh: triggered operations to a rank that dies.
 #
-# Promise: those to the dead rank end with TERN_ERR_PEER, in their events and in the failures of their counter; all
-# others are done.
+# Promise: operations to the dead rank complete with TERN_ERR_PEER, in their events and in the failures of their
+# counter; all others succeed.
 #
 # timeout: 60
 . "$(dirname "$0")/lib.sh"

@@ -1,8 +1,8 @@
-/* trigger_job.c: a rank dies to which triggered operations go; started by trigger.sh.
+/* trigger_job.c: the target of triggered operations dies; started by trigger.sh.
  *
- * Rank 1 dies by SIGKILL. The others trigger operations to it and to each other, from one counter. Those to the dead
- * rank fail, each for itself; the others are done and counted, and what they trigger goes on. Survivors print "survived
- * R".
+ * Rank 1 dies by SIGKILL. The others trigger operations to rank 1 and to each other, from one counter. Promise: the
+ * operations to the dead rank fail, each for itself; the others complete and are counted, and the operations that they
+ * trigger start. A survivor prints "survived R".
  */
 #include "fault/fault_job.h"
 
@@ -34,7 +34,7 @@ int main(void)
     }
     EXPECT(TERN_OK, tern_counter_event(lost, EACH, &watch));
     st = tern_put_u64(TERN_WORLD, region, 1, 64 + 8 * (uint64_t)me, 1); /* ready */
-    REQUIRE(st == TERN_OK || st == TERN_ERR_PEER); /* it may see the word, and die before it says so */
+    REQUIRE(st == TERN_OK || st == TERN_ERR_PEER); /* rank 1 may see the word, and die before it confirms it */
     if (me == 1) {
         const volatile uint64_t *ready = (const volatile uint64_t *)tern_region_ptr(region, 1) + 8;
 
