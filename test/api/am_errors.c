@@ -93,8 +93,7 @@ static void on_ask(const tern_am_event *event, void *user)
     RETURNS(TERN_ERR_ARG, tern_am_reply(event->token, &(tern_am){ .handler = ANSWER, .nargs = 17, .args = args }));
     RETURNS(TERN_ERR_ARG, tern_am_prepare_reply(event->token, NULL, NULL));
     CHECK(pthread_create(&thread, NULL, reply_elsewhere, event->token) == 0 && pthread_join(thread, NULL) == 0);
-    OK(tern_am_reply(event->token,
-                     &(tern_am){ .handler = ANSWER })); /* after all these errors it is still the one reply */
+    OK(tern_am_reply(event->token, &(tern_am){ .handler = ANSWER })); /* after all errors, still the one reply */
     RETURNS(TERN_ERR_STATE, tern_am_reply(event->token, &(tern_am){ .handler = ANSWER }));
     RETURNS(TERN_ERR_STATE, tern_am_prepare_reply(event->token, &(tern_am_wish){ .kind = TERN_AM_MEDIUM },
                                                   &(tern_am_prepared){ .len = 0 }));
@@ -105,8 +104,7 @@ static void on_answer(const tern_am_event *event, void *user)
 {
     (void)user;
     answers++;
-    CHECK(++inside == 1 ||
-          (job_chaos() && inside == 2)); /* inside a request handler that waits for room for its reply */
+    CHECK(++inside == 1 || (job_chaos() && inside == 2)); /* in a request handler that waits to reply */
     must_not();
     may(event);
     OK(tern_progress(TERN_WORLD)); /* in particular not this handler for the same message again */

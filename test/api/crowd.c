@@ -38,8 +38,7 @@ int main(void)
         done += !refused[i];
     }
     CHECK(done >= 32); /* at least this many can be outstanding at the same time */
-    OK(tern_put(ctx[0], r.region, (int)((me + 1) % size), 0, src,
-                SLICE)); /* contexts that were served continue to work */
+    OK(tern_put(ctx[0], r.region, (int)((me + 1) % size), 0, src, SLICE)); /* served contexts still work */
     for (unsigned i = 0; i < CONTEXTS; i++)
         if (!refused[i])
             OK(tern_event_wait(&event[i], TERN_FOREVER));

@@ -39,8 +39,7 @@ int main(void)
     OK(tern_ctx_create(tern_team_node(), TERN_RELAXED, &node));
     mine = (uint64_t)job_me(node);
     OK(tern_allgather(node, &mine, sizeof(mine), all));
-    OK(tern_allgather(node, &mine, sizeof(mine),
-                      all)); /* now contributions of both parities are there, and look valid */
+    OK(tern_allgather(node, &mine, sizeof(mine), all)); /* now contributions of both parities look valid */
     if (job_me(node) == 0) {
         OK(tern_barrier(node));
     } else {

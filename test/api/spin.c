@@ -89,8 +89,7 @@ static void one_atomic(tern_atomic_domain *domain, tern_atomic_domain *any, tern
     CHECK(then > was && was >= *last);
     OK(tern_fadd_u64(TERN_WORLD, region, target, 2048, 1, last));
     CHECK(*last > then);
-    OK(tern_atomic_fadd_u64(TERN_WORLD, any, region, target, 2056, 1,
-                            &was)); /* by the network's own atomics, if it has them */
+    OK(tern_atomic_fadd_u64(TERN_WORLD, any, region, target, 2056, 1, &was)); /* the network may use its own */
 }
 
 static void one_notified(tern_region *region, int target, uint64_t round)

@@ -214,8 +214,7 @@ static void receive_rounds(unsigned char *mine, int64_t thread)
             OK(tern_recv(ctx, 0, OF_THREADS + thread, mine, lens[i], NULL));
             HOLDS(mine, lens[i], 0, round);
         }
-        OK(tern_probe(probes, 0, OF_THREADS + thread, TERN_FOREVER,
-                      NULL)); /* the message has arrived: the receive has it */
+        OK(tern_probe(probes, 0, OF_THREADS + thread, TERN_FOREVER, NULL)); /* the receive has its message */
         OK(tern_irecv(ctx, 0, OF_THREADS + thread, mine, lens[LENS - 1], &request));
         OK(tern_ctx_destroy(ctx));
         HOLDS(mine, lens[LENS - 1], 0, round);

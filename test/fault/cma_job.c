@@ -183,8 +183,7 @@ static void run_unmap(const char *path)
         CHECK(strcmp(tern_region_path(region, 1), path) == 0);
         CHECK(tern_put(TERN_WORLD, region, 1, bytes / 2, word, sizeof(word)) == TERN_ERR_LINK);
         CHECK(tern_get(TERN_WORLD, region, 1, bytes / 2, word, sizeof(word)) == TERN_ERR_LINK);
-        CHECK(tern_put(TERN_WORLD, region, 1, page, data, bytes - page) ==
-              TERN_ERR_LINK); /* from mapped to unmapped memory */
+        CHECK(tern_put(TERN_WORLD, region, 1, page, data, bytes - page) == TERN_ERR_LINK); /* across the gap */
         CHECK(tern_get(TERN_WORLD, region, 1, page, data, bytes - page) == TERN_ERR_LINK);
         CHECK(strcmp(path, "cma") == 0 || tern_error_detail()[0] != '\0');
         CHECK(tern_put(TERN_WORLD, region, 1, 0, word, sizeof(word)) == TERN_ERR_LINK); /* not writable */

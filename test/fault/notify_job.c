@@ -33,8 +33,7 @@ static struct job_region   r;
 static tern_region        *region;
 static tern_atomic_domain *domain;
 static unsigned char      *data;
-static uint64_t
-    base; /* of the slots: each go_on() uses other slots, since some ranks may not have checked the old ones yet */
+static uint64_t            base; /* of the slots: each go_on() has new ones, as some ranks may still check the old */
 
 static size_t len_of(uint32_t number)
 {
@@ -283,8 +282,7 @@ static void run_target(void)
                 usleep(1000);
         fault_die();
     }
-    for (uint64_t deaf = 0;
-         deaf == 0;) /* by atomic operations: its service thread may perform them while it reads the words */
+    for (uint64_t deaf = 0; deaf == 0;) /* by atomics: its service thread may run them meanwhile */
         EXPECT(TERN_OK, tern_fadd_u64(TERN_WORLD, region, 1, sizeof(*who), 0, &deaf));
     spare = job_new((size_t)ACCESSES * LONG);
     fill_queue();

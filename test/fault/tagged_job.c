@@ -234,9 +234,8 @@ static void run_stopped(void)
 /* No helper thread fetches: when the first chunk has arrived, only a few others have. */
 static void run_pulled(void)
 {
-    _Atomic unsigned char *first =
-        (_Atomic unsigned char *)(data + 5000); /* behind the data that arrived with the RTS */
-    tern_request *request = NULL;
+    _Atomic unsigned char *first = (_Atomic unsigned char *)(data + 5000); /* behind the data of the RTS */
+    tern_request          *request = NULL;
 
     if (me == 1) {
         memset(data, 0x5a, LONG);

@@ -65,9 +65,8 @@ static inline enum tern_link_delivered take_note(int from, const unsigned char *
     EXPECT(!place);
     if (!take_if_not_full(from, TERN_CHANNEL_NOTIFY, head, NULL, 0))
         return TERN_LINK_REFUSED;
-    return got.count[from][TERN_CHANNEL_NOTIFY] % 3
-               ? TERN_LINK_TAKEN
-               : TERN_LINK_TAKEN_LAST; /* links deliver the rest after either result */
+    return got.count[from][TERN_CHANNEL_NOTIFY] % 3 ? TERN_LINK_TAKEN
+                                                    : TERN_LINK_TAKEN_LAST; /* links deliver the rest after either */
 }
 
 static inline bool take_tagged(int from, const unsigned char *head, const unsigned char *data, size_t len)

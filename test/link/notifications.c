@@ -176,8 +176,7 @@ static void pushed_back(struct rank *r)
         meet(r);
     }
     EXPECT(sent >= (channel == TERN_CHANNEL_NOTIFY ? (uint64_t)tern_opt.notify_queue : 4));
-    EXPECT(sent <= 3u * (64 + 256 + 64 +
-                         2)); /* a queue with its primary and overflow cells, and the messages that chaos holds back */
+    EXPECT(sent <= 3u * (64 + 256 + 64 + 2)); /* primary and overflow cells, and what chaos holds */
     done(r, &m);
 }
 

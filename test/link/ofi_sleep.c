@@ -125,8 +125,7 @@ static void errand_to_dead(struct rank *r)
  * stays with the link, which frees it when the provider has finished with it. */
 static void memory_of_dead(struct rank *r)
 {
-    size_t len =
-        2 * tern_opt.ofi_bounce; /* too long for the bounce buffer: the provider writes directly into the memory */
+    size_t           len = 2 * tern_opt.ofi_bounce; /* too long for the bounce buffer: not copied */
     unsigned char   *memory = malloc(len);
     struct test_op   op = { .done = 0 };
     struct parts     p;

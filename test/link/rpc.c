@@ -58,8 +58,7 @@ static void take_answer(struct tern_link_op *op, const unsigned char *bytes, siz
     EXPECT(e->op.done == 0 && len == e->answer);
     for (size_t i = 0; i < len; i++)
         EXPECT(bytes[i] == byte_of((uint32_t)this_rank + 1, e->when, i));
-    __atomic_fetch_add(&e->answers, 1,
-                       __ATOMIC_RELAXED); /* written by another thread; the read of done is ordered after it */
+    __atomic_fetch_add(&e->answers, 1, __ATOMIC_RELAXED); /* by another thread; done orders it */
 }
 
 /* Make memory whose path has RPC. Returns false if the link has none. */

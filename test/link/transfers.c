@@ -194,8 +194,7 @@ static void cancelled(struct rank *r)
         } while (st != TERN_PENDING);
         r->ops->cancel(r->lane, &op.op);
         finish(r, &op);
-        for (size_t i = 0; i < sizeof(local) && !is_network(r);
-             i++) /* an outstanding transfer of the network cannot be held up */
+        for (size_t i = 0; i < sizeof(local) && !is_network(r); i++) /* the network cannot be held up */
             EXPECT(local[i] == 0x22);
     }
     parts_drop(r, &p);

@@ -36,8 +36,7 @@ bool soak_good(const char *file, int line, int rank, tern_status got, const char
 
     if (got == TERN_OK)
         return true;
-    while (got == TERN_ERR_PEER && soak_deaths &&
-           tern_clock() < known) { /* the launcher may report the death a moment later */
+    while (got == TERN_ERR_PEER && soak_deaths && tern_clock() < known) { /* the launcher may report it later */
         if (rank < 0 ? soak_anyone_dead() : soak_dead(rank))
             return false;
         usleep(1000);

@@ -149,8 +149,7 @@ static void program(bool look)
 
 int main(void)
 {
-    bool beside =
-        getenv("TERN_PROGRESS_THREAD") == NULL; /* the helper thread drives it while the program only reads memory */
+    bool beside = getenv("TERN_PROGRESS_THREAD") == NULL; /* the helper thread drives the program while it only reads */
     uint64_t all[64];
     int      left;
 

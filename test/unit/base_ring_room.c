@@ -201,8 +201,7 @@ static void wishes(void **state)
 
                 assert_true(tern_base_ring_reserve(&p.out, min, most[m], &room));
                 expect_room(&p, &room, min, most[m]);
-                assert_int_equal(room.len,
-                                 most[m] < p.shape.data ? most[m] : p.shape.data); /* all of it, in an empty ring */
+                assert_int_equal(room.len, most[m] < p.shape.data ? most[m] : p.shape.data); /* all of an empty ring */
                 fill(&room, start);
                 tern_base_ring_publish(&room.claim, room.len);
                 if (tern_base_ring_reserve(&p.out, min, most[m], &more)) { /* and the rest, in another reservation */

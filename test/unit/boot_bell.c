@@ -36,8 +36,7 @@ static void a_sleep_ends_by_itself(void **state)
 
     (void)state;
     tern_boot_bell_wait(&bell, 0, 20000000);
-    assert_true(tern_base_now() - start >=
-                10000000); /* it slept; a signal may have cut the sleep short, hence the half */
+    assert_true(tern_base_now() - start >= 10000000); /* it slept; a signal may cut it short, hence the half */
 }
 
 static void ringing_without_sleepers_changes_nothing(void **state)

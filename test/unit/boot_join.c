@@ -334,8 +334,7 @@ static void hostile_text_is_refused(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
         in_child(with_layout(bad[i]), NULL, says_bad_text);
-    for (size_t cut = 1; cut < strlen(text);
-         cut++) { /* every prefix of a valid text but one that only shortens the number at its end */
+    for (size_t cut = 1; cut < strlen(text); cut++) { /* every prefix that does not just shorten the last number */
         char part[TERN_BOOT_TEXT];
 
         snprintf(part, sizeof(part), "%.*s", (int)cut, text);

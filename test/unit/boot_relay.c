@@ -177,8 +177,7 @@ static void seats(void **state)
     assert_int_equal(relay_all(), 3);
     assert_int_equal(seat->arrived, 2);
     assert_int_equal(seat->contribution_len[0], 0);
-    assert_memory_equal(tern_segment_contribution(segment[2], 5, 1), "first",
-                        5); /* the previous contribution is still there */
+    assert_memory_equal(tern_segment_contribution(segment[2], 5, 1), "first", 5); /* the previous one is still there */
     assert_int_equal(seat->departures, 2);
     assert_true(seat->object[1] == 77 && seat->object[0] == 78);
     for (int i = 0; i < 5; i++)

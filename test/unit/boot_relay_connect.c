@@ -355,8 +355,7 @@ static void the_oldest_silent_caller_goes(void **state)
             slow = stranger("");
         silent[i] = stranger("");
     }
-    assert_int_equal(tern_boot_relay_connect(text, 2, &line),
-                     TERN_OK); /* so all earlier connections are in the queue */
+    assert_int_equal(tern_boot_relay_connect(text, 2, &line), TERN_OK); /* so all earlier calls are queued */
     go_through_slowly(slow, 1);
     assert_int_equal(status_of(hub), 0);
     close(line.fd);

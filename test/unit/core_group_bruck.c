@@ -416,8 +416,7 @@ static void bad_pieces_are_refused(void **state)
     become(0);
     assert_true(takes(&(struct core_fragment){ .member = 1, .whole = 8, .at = 0, .len = 8 }, head + 8));
     assert_true(takes(&(struct core_fragment){ .member = 2, .whole = 4096, .at = 4089, .len = 7 }, head + 8));
-    assert_false(
-        takes(&(struct core_fragment){ .member = 0, .whole = 8, .at = 0, .len = 8 }, head + 8)); /* this rank's own */
+    assert_false(takes(&(struct core_fragment){ .member = 0, .whole = 8, .at = 0, .len = 8 }, head + 8)); /* its own */
     assert_false(takes(&(struct core_fragment){ .member = 3, .whole = 8, .at = 0, .len = 8 }, head + 8));
     assert_false(takes(&(struct core_fragment){ .member = UINT32_MAX, .whole = 8, .at = 0, .len = 8 }, head + 8));
     assert_false(takes(&(struct core_fragment){ .member = 1, .whole = 4097, .at = 4090, .len = 7 }, head + 8));

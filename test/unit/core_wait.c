@@ -214,8 +214,7 @@ static void queue_make(struct queue *q, enum wish wish, bool shared)
     if (wish == IN_PLACE) {
         assert_true(tern_base_nq_push_inline(&q->cells_out, words, &q->place, words, sizeof(words[0])));
         assert_int_equal(tern_base_nq_peek(&q->cells_in, &head, &q->kind), 1);
-        assert_int_equal(tern_base_nq_claim_payload(&q->cells_in, q->kind),
-                         TERN_NQ_COPY); /* the consumer has claimed it */
+        assert_int_equal(tern_base_nq_claim_payload(&q->cells_in, q->kind), TERN_NQ_COPY); /* the consumer's claim */
         return;
     }
     while (tern_base_nq_reserve(&q->cells_out, &place))
