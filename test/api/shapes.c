@@ -163,8 +163,7 @@ static void all_dimensions(void)
 
     for (int i = 0; i < TERN_STRIDED_DIMS; i++) {
         count[i] = i % 6 == 0 ? 2 : 1;
-        near[i] =
-            i % 6 == 0 ? (ptrdiff_t)1 << (10 - i / 6) : PTRDIFF_MIN; /* strides of single elements do not matter */
+        near[i] = i % 6 == 0 ? (ptrdiff_t)1 << (10 - i / 6) : PTRDIFF_MIN; /* ignored: there is one element */
         far[i] = i % 6 == 0 ? (int64_t)1 << (i / 6) : INT64_MAX;
     }
     job_fill((unsigned char *)matrix, 2048, (unsigned)tern_rank(), 3);

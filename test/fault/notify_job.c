@@ -5,12 +5,12 @@
  *   notify_job flying     the same, but it waits for none: all are outstanding when it dies
  *   notify_job target     rank 1 makes no progress, everyone fills its queue, a thread for each form waits for room,
  *                         and rank 1 dies by SIGKILL
- *   notify_job behind     everyone has sent everyone more than fits, TERN_NOTIFY_KEEP, and nobody asked for it, when
+ *   notify_job behind     all ranks have sent all ranks more than TERN_NOTIFY_KEEP, without requests, when
  *                         rank 1 dies
  *   notify_job alone      two ranks; rank 0 waits for any source, and rank 1 dies
- *   notify_job signal     rank 1 gives everyone a signal and is killed; the others wait for one more until a deadline
- *   notify_job full       rank 0 keeps what nobody asked for until nothing more fits, and waits for what is behind it
- *   notify_job pushed     rank 0 asks for nothing, and rank 1 completes more accesses than fit; then rank 0 asks
+ *   notify_job signal     rank 1 signals all ranks and is killed; the others wait for one more until a deadline
+ *   notify_job full       rank 0 stores unexpected notifications up to the limit, and waits for one behind them
+ *   notify_job pushed     rank 0 starts no request while rank 1 makes more accesses than fit; then rank 0 does
  *   notify_job nonsense   two ranks notify each other in turn, and then rank 1 sends a word for a place that is not in
  *                         rank 0's memory
  *

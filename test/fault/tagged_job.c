@@ -1,16 +1,16 @@
 /* tagged_job.c: jobs in which rank 1 dies by SIGKILL while tagged messages are in some state; started by tagged.sh,
  * which sets limits so that the lengths below select the four protocols.
  *
- *   tagged_job sent      it has sent messages of every protocol, also synchronous ones; all have come, nobody receives
+ *   tagged_job sent      it has sent messages of every protocol, also synchronous ones; all have arrived, no rank receives
  *                        them
  *   tagged_job expected  the others have posted receives for every protocol; it sends nothing
  *   tagged_job stopped   it is stopped when its RTS messages have arrived, and dies when the others fetch from it
  *   tagged_job pulled    the others have fetched some chunks from it, and not all
- *   tagged_job target    it receives nothing; the others have sends of every protocol under way to it, also synchronous
+ *   tagged_job target    it receives nothing; the others have sends of every protocol outstanding, also synchronous
  *                        ones, and some that find no room
  *   tagged_job pulling   it has fetched some chunks from each of the others, and not all
  *   tagged_job helping   at some moment while it sends long messages to rank 0 and copies a part of each
- *   tagged_job behind    everyone has sent everyone more than TERN_MSG_KEEP, and nobody receives it
+ *   tagged_job behind    all ranks have sent all ranks more than TERN_MSG_KEEP, and no rank receives
  *   tagged_job alone     two ranks; rank 0 waits for any source
  *
  * A survivor prints "survived R" if all promises to it held.

@@ -16,7 +16,7 @@
  *   show=NAME             print NAME=VALUE          cpus          print the number of cpus and the first
  *   tty                   print which standard files are terminals
  *   child                 start a process that sleeps for long in this process group
- *   stray                 the same in a session of its own, with nobody waiting for it
+ *   stray                 the same in its own session, where no process waits for it
  */
 #define _GNU_SOURCE 1
 #include <sched.h>

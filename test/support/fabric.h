@@ -4,14 +4,14 @@
  * program that runs as a job takes the restrictions from the environment variable JOB_FABRIC. A link test calls
  * test_fabric_impose() before it forks its ranks. The restrictions are a comma-separated list of these words:
  *
- *   inject=N     the provider copies messages of up to N bytes while they are sent, and no longer ones
- *   rma=N        it copies writes of up to N bytes, where that is less (FI_OPT_INJECT_RMA_SIZE)
+ *   inject=N     the provider injects (copies during the call) messages of up to N bytes
+ *   rma=N        it injects writes of up to N bytes, where that is less (FI_OPT_INJECT_RMA_SIZE)
  *   local        local buffers need descriptors of registrations that are open, enabled and cover them (FI_MR_LOCAL)
  *   endpoint     registrations are bound to the endpoint and enabled, and closed before the endpoint (FI_MR_ENDPOINT)
  *   nowait       the completion queue has no descriptor to sleep on
- *   mute         the completion queue has a descriptor, which tells nothing: data progress is manual
+ *   mute         the completion queue has a descriptor that never becomes ready: data progress is manual
  *   again=SEED   every fourth operation, chosen by chance, is refused with FI_EAGAIN
- *   raw=0        nothing tells of delivery, and reads overtake writes of any length
+ *   raw=0        no completion confirms delivery, and reads overtake writes of any length
  *   lose=N       the first N buffers for messages come back with an error that does not say whether they are released
  *   broken=N     from the Nth read on the completion queue fails
  *
