@@ -1,7 +1,7 @@
 /* tagged_job.c: jobs in which rank 1 dies by SIGKILL while tagged messages are in some state; started by tagged.sh,
  * which sets limits so that the lengths below select the four protocols.
  *
- *   tagged_job sent      it has sent messages of every protocol, also synchronous ones; all have arrived, no rank receives
+ *   tagged_job sent      it has sent messages of every protocol, also synchronous ones; all have arrived, none receives
  *                        them
  *   tagged_job expected  the others have posted receives for every protocol; it sends nothing
  *   tagged_job stopped   it is stopped when its RTS messages have arrived, and dies when the others fetch from it
