@@ -1,8 +1,8 @@
 /* tagged_job.c: jobs in which rank 1 dies by SIGKILL while tagged messages are in some state; started by tagged.sh,
  * which sets limits so that the lengths below select the four protocols.
  *
- *   tagged_job sent      it has sent messages of every protocol, also synchronous ones; all have arrived, none receives
- *                        them
+ *   tagged_job sent      it has sent messages of every protocol, also synchronous ones; all have arrived, and no
+ *                        rank has received them
  *   tagged_job expected  the others have posted receives for every protocol; it sends nothing
  *   tagged_job stopped   it is stopped when its RTS messages have arrived, and dies when the others fetch from it
  *   tagged_job pulled    the others have fetched some chunks from it, and not all

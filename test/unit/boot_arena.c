@@ -72,7 +72,7 @@ static void files_cannot_shrink(void **state)
     close(huge);
 }
 
-/* Promise: each node has a slot, a net address, a barrier entry and, where deaths do not end the job, contributions for
+/* Promise: each node has a slot, a net address, a barrier slot and, where deaths do not end the job, contributions for
  * every rank of the job.
  */
 static void several_nodes(void **state)
