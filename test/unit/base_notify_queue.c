@@ -113,7 +113,7 @@ static void consume(struct scene *s, unsigned kind)
 #define NONE (-1)
 #define SKIPPED (-2)
 
-/* Take one message as a consumer does. Returns NONE, SKIPPED or the claim state. BUSY: the message stays in the queue. */
+/* Take one message as a consumer does. Returns NONE, SKIPPED or the claim state. BUSY: the message stays. */
 static int take(struct scene *s, uint64_t *to, uint64_t *value)
 {
     const unsigned char     *head;
