@@ -6,6 +6,7 @@
 # TERN_ERR_PEER, and the other ranks continue.
 #
 # timeout: 300
+# lock: interfaces
 # labels: slow
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/lib_hosts.sh"

@@ -3,6 +3,7 @@
 # interface, joined by a bridge. ternrun reaches them by 'ip netns exec'.
 #
 # timeout: 300
+# lock: interfaces
 # labels: tools
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/lib_hosts.sh"

@@ -3,6 +3,7 @@
 # agent that takes the place of ssh. Tern finds the nodes by itself.
 #
 # timeout: 300
+# lock: interfaces
 # labels: slow
 . "$(dirname "$0")/lib.sh"
 need_launchers
