@@ -1,0 +1,21 @@
+/* thread.c: see thread.h. */
+#define _GNU_SOURCE
+#include "base/thread.h"
+
+#include <signal.h>
+#include <string.h>
+
+tern_status tern_base_thread_start(pthread_t *thread, const char *name, void *(*run)(void *arg), void *arg)
+{
+    sigset_t all, before;
+    int      error;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    error = pthread_create(thread, NULL, run, arg);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (error)
+        return tern_base_fail(TERN_ERR_SYSTEM, "cannot start the thread %s: %s", name, strerror(error));
+    pthread_setname_np(*thread, name);
+    return TERN_OK;
+}

@@ -1,0 +1,14 @@
+/* thread.h: starting the library's own threads. */
+#ifndef TERN_BASE_THREAD_H
+#define TERN_BASE_THREAD_H
+
+#include <pthread.h>
+
+#include "base/status.h"
+
+/* Start a thread that runs run(arg) with all signals blocked, so that the program's handlers never run on it. name
+ * appears in debuggers and has at most 15 characters. Returns TERN_ERR_SYSTEM, with a detail, if no thread can be
+ * started. */
+tern_status tern_base_thread_start(pthread_t *thread, const char *name, void *(*run)(void *arg), void *arg);
+
+#endif
