@@ -88,12 +88,8 @@ static tern_status check_call(struct tern_api_call *c, const tern_scale *scale, 
     if ((unsigned)scale->type >= TERN_TYPES)
         return tern_base_fail(TERN_ERR_ARG, "%s: there is no type %d", c->what, (int)scale->type);
     c->adds = true;
-    if (c->opts && (c->opts->flags & TERN_NOTIFY)) {
-        c->noted = true;
-        c->tag = c->opts->tag;
-    }
     tern_op_acc_op_make(&c->sum, scale->type, scale->by, fetch);
-    return c->opts ? tern_api_opts(c->opts, c->what) : TERN_OK;
+    return c->opts->flags & TERN_OP_BLOCKING ? TERN_OK : tern_api_opts(c->ctx, c->opts, c->what);
 }
 
 /* ---- contiguous ---- */
@@ -131,17 +127,12 @@ static tern_status piece(const struct tern_api_call *c, uint64_t offset, const v
         .ctx = ctx, .region = region, .rank = rank, .opts = (options), .what = "tern_" #name \
     }
 
-#define NOTED(name, number)                                                                                         \
-    {                                                                                                               \
-        .ctx = ctx, .region = region, .rank = rank, .what = "tern_" #name "_notify", .noted = true, .tag = (number) \
-    }
-
 /* The contiguous calls. */
 #define PIECE(verb, buffer, fetch)                                                                                   \
     tern_status tern_##verb(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, buffer local, size_t len, \
                             const tern_scale *scale)                                                                 \
     {                                                                                                                \
-        struct tern_api_call call = CALL(verb, NULL);                                                                \
+        struct tern_api_call call = CALL(verb, &tern_op_blocking);                                                   \
         tern_status          st = check_call(&call, scale, fetch);                                                   \
                                                                                                                      \
         return st < 0 ? st : piece(&call, offset, local, len);                                                       \
@@ -149,7 +140,8 @@ static tern_status piece(const struct tern_api_call *c, uint64_t offset, const v
     tern_status tern_##verb##_notify(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, buffer local,    \
                                      size_t len, const tern_scale *scale, uint32_t tag)                              \
     {                                                                                                                \
-        struct tern_api_call call = NOTED(verb, tag);                                                                \
+        const tern_opts      opts = { .flags = TERN_NOTIFY | TERN_OP_BLOCKING, .tag = tag };                         \
+        struct tern_api_call call = CALL(verb##_notify, &opts);                                                      \
         tern_status          st = check_call(&call, scale, fetch);                                                   \
                                                                                                                      \
         return st < 0 ? st : piece(&call, offset, local, len);                                                       \
@@ -171,7 +163,7 @@ PIECE(get_acc, void *, true)
     tern_status tern_##verb##_##shape(tern_ctx *ctx, tern_region *region, int rank, const tern_##shape *description,   \
                                       const tern_scale *scale)                                                         \
     {                                                                                                                  \
-        struct tern_api_call call = CALL(verb##_##shape, NULL);                                                        \
+        struct tern_api_call call = CALL(verb##_##shape, &tern_op_blocking);                                           \
         tern_status          st = check_call(&call, scale, fetch);                                                     \
                                                                                                                        \
         return st < 0 ? st : tern_api_##shape(&call, description);                                                     \
@@ -179,7 +171,8 @@ PIECE(get_acc, void *, true)
     tern_status tern_##verb##_##shape##_notify(tern_ctx *ctx, tern_region *region, int rank,                           \
                                                const tern_##shape *description, const tern_scale *scale, uint32_t tag) \
     {                                                                                                                  \
-        struct tern_api_call call = NOTED(verb##_##shape, tag);                                                        \
+        const tern_opts      opts = { .flags = TERN_NOTIFY | TERN_OP_BLOCKING, .tag = tag };                           \
+        struct tern_api_call call = CALL(verb##_##shape##_notify, &opts);                                              \
         tern_status          st = check_call(&call, scale, fetch);                                                     \
                                                                                                                        \
         return st < 0 ? st : tern_api_##shape(&call, description);                                                     \

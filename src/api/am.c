@@ -10,7 +10,8 @@
 #include "core/region.h"
 #include "core/wait.h"
 #include "op/am/am.h"
-#include "op/trigger/engine.h"
+#include "op/start.h"
+#include "op/trigger/trigger.h"
 
 _Static_assert(sizeof(struct tern_op_am_reservation) <= sizeof(((tern_am_prepared *)0)->reserved),
                "a prepared message has room");
@@ -128,19 +129,17 @@ tern_status tern_am_request_with(tern_ctx *ctx, int rank, const tern_am *message
 
     opts = opts ? opts : &plain;
     now.flags |= opts->flags & TERN_IMMEDIATE;
-    if (tern_api_is_later(opts))
+    if (tern_op_is_parked(opts))
         now.flags &= ~TERN_IMMEDIATE; /* a triggered operation never waits, and its payload is transferred first */
     if (st < 0 || (st = check_message(message ? &now : NULL, peer, "tern_am_request_with")) < 0 ||
-        (st = tern_api_opts(opts, "tern_am_request_with")) < 0)
+        (st = tern_api_opts(ctx, opts, "tern_am_request_with")) < 0)
         return st;
     if (opts->flags & TERN_NOTIFY)
         return tern_base_fail(TERN_ERR_ARG, "tern_am_request_with: a handler runs there; there is no notification");
-    if (tern_api_is_later(opts)) {
-        st = tern_api_later(ctx, opts, "tern_am_request_with");
-        return st < 0 ? st : tern_op_engine_submit(ctx, tern_op_trigger_am(peer, &now, opts), opts);
-    }
+    if (tern_op_is_parked(opts))
+        return tern_op_trigger_am(ctx, peer, &now, opts);
     if ((st = tern_op_am_send(ctx, peer, &now)) == TERN_OK)
-        tern_api_nothing(opts);
+        tern_op_no_events(opts);
     return st;
 }
 

@@ -218,17 +218,14 @@ static tern_status need_domain(const tern_atomic_domain *domain, const char *wha
 
 /* ---- operations ---- */
 
-/* Fill in the notification of an operation. Its byte count is the size of the value. */
-static tern_status notification_of(const struct call *c, struct tern_op_atomic *a, uint32_t tag,
-                                   struct tern_notification *notification)
+/* Start or run a checked operation. */
+static tern_status go(const struct call *c, const struct tern_op_atomic *a, const tern_opts *opts)
 {
-    const struct tern_link_part *part = &c->region->part[a->part->rank]; /* not as the network reaches it */
+    const struct tern_link_part *home = &c->region->part[a->part->rank]; /* not as the network reaches it */
 
-    if (!tern_api_notifies(part, c->rank, c->what))
+    if ((opts->flags & TERN_NOTIFY) && !tern_api_notifies(home, c->rank, c->what))
         return TERN_ERR_RANGE;
-    *notification = tern_op_notification_of(part, tern_op_exec_size(a->type), tag);
-    a->notification = notification;
-    return TERN_OK;
+    return tern_op_atomic(c->ctx, a, home, opts, c->what);
 }
 
 static tern_status run(const struct call *c, uint64_t offset, tern_type type, const tern_atomic_args *args)
@@ -236,7 +233,7 @@ static tern_status run(const struct call *c, uint64_t offset, tern_type type, co
     struct tern_op_atomic a;
     tern_status           st = check(c, offset, type, args, &a);
 
-    return st < 0 ? st : tern_op_atomic_run(c->ctx, &a, c->what);
+    return st < 0 ? st : tern_op_atomic(c->ctx, &a, a.part, &tern_op_blocking, c->what);
 }
 
 tern_status tern_atomic(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int rank, uint64_t offset,
@@ -269,54 +266,37 @@ tern_status tern_rmw_far(tern_ctx *ctx, tern_region *region, int rank, uint64_t 
     return run(&c, offset, type, args);
 }
 
-/* Submit an operation that updates a counter or waits for one. */
-static __attribute__((noinline)) tern_status start_later(const struct call *c, const struct tern_op_atomic *a,
-                                                         const tern_opts *opts)
-{
-    tern_status st = tern_api_later(c->ctx, opts, c->what);
-
-    if (st < 0)
-        return st;
-    if (opts->flags & (TERN_ACQUIRE | TERN_RELEASE))
-        return tern_base_fail(TERN_ERR_ARG,
-                              "%s: TERN_ACQUIRE and TERN_RELEASE order what the program does, and not what "
-                              "a counter starts or counts",
-                              c->what);
-    return tern_op_engine_submit(c->ctx, tern_op_trigger_atomic(a, opts, c->what), opts);
-}
-
 tern_status tern_atomic_with(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int rank, uint64_t offset,
                              const tern_atomic_args *args, const tern_opts *opts)
 {
-    const struct call        c = { ctx, domain, region, rank, "tern_atomic" };
-    const tern_opts          nbi = { 0 };
-    struct tern_op_atomic    a;
-    struct tern_notification notification;
-    tern_opts                known;
-    tern_status              st = need_domain(domain, c.what);
+    const struct call     c = { ctx, domain, region, rank, "tern_atomic" };
+    const tern_opts       nbi = { 0 };
+    struct tern_op_atomic a;
+    tern_opts             known;
+    tern_status           st = need_domain(domain, c.what);
 
     opts = opts ? opts : &nbi;
     known = *opts;
     known.flags &= ~(TERN_ACQUIRE | TERN_RELEASE);
-    if (st < 0 || (st = tern_api_opts(&known, c.what)) < 0 || (st = check(&c, offset, domain->type, args, &a)) < 0)
+    if (st < 0 || (st = tern_api_opts(ctx, &known, c.what)) < 0 || (st = check(&c, offset, domain->type, args, &a)) < 0)
         return st;
-    if ((opts->flags & TERN_NOTIFY) && (st = notification_of(&c, &a, opts->tag, &notification)) < 0)
-        return st;
-    if (tern_api_is_later(opts))
-        return start_later(&c, &a, opts);
-    return tern_op_atomic_start(ctx, &a, opts, c.what);
+    if (tern_op_is_parked(opts) && opts->flags != known.flags)
+        return tern_base_fail(TERN_ERR_ARG,
+                              "%s: TERN_ACQUIRE and TERN_RELEASE order what the program does, and not what "
+                              "a counter starts or counts",
+                              c.what);
+    return go(&c, &a, opts);
 }
 
 tern_status tern_atomic_notify(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int rank,
                                uint64_t offset, const tern_atomic_args *args, uint32_t tag)
 {
-    const struct call        c = { ctx, domain, region, rank, "tern_atomic_notify" };
-    struct tern_op_atomic    a;
-    struct tern_notification notification;
-    tern_status              st = need_domain(domain, c.what);
+    const struct call     c = { ctx, domain, region, rank, "tern_atomic_notify" };
+    const tern_opts       opts = { .flags = TERN_NOTIFY | TERN_OP_BLOCKING, .tag = tag };
+    struct tern_op_atomic a;
+    tern_status           st = need_domain(domain, c.what);
 
-    if (st < 0 || (st = check(&c, offset, domain->type, args, &a)) < 0 ||
-        (st = notification_of(&c, &a, tag, &notification)) < 0)
+    if (st < 0 || (st = check(&c, offset, domain->type, args, &a)) < 0)
         return st;
-    return tern_op_atomic_run(ctx, &a, c.what);
+    return go(&c, &a, &opts);
 }

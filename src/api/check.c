@@ -42,7 +42,7 @@ tern_status tern_api_xfer(const tern_ctx *ctx, const tern_region *region, int ra
     return tern_api_alive(ctx, rank, what);
 }
 
-tern_status tern_api_opts(const tern_opts *opts, const char *what)
+tern_status tern_api_opts(const tern_ctx *ctx, const tern_opts *opts, const char *what)
 {
     if (opts->flags & ~(TERN_IMMEDIATE | TERN_WANT_EVENT | TERN_NOTIFY | TERN_COUNT_BYTES))
         return tern_base_fail(TERN_ERR_ARG, "%s: unknown flags 0x%x", what, opts->flags);
@@ -50,13 +50,9 @@ tern_status tern_api_opts(const tern_opts *opts, const char *what)
         return tern_base_fail(TERN_ERR_ARG, "%s: TERN_COUNT_BYTES without a counter", what);
     if ((opts->flags & TERN_WANT_EVENT) && !opts->event)
         return tern_base_fail(TERN_ERR_ARG, "%s: event is NULL", what);
-    return TERN_OK;
-}
-
-tern_status tern_api_later(const tern_ctx *ctx, const tern_opts *opts, const char *what)
-{
-    if ((opts->counter && opts->counter->engine->owner != ctx) || (opts->when && opts->when->engine->owner != ctx))
-        return tern_base_fail(TERN_ERR_ARG, "%s: the counter is of another context than the operation", what);
+    if (ctx &&
+        ((opts->counter && opts->counter->engine->owner != ctx) || (opts->when && opts->when->engine->owner != ctx)))
+        return tern_base_fail(TERN_ERR_ARG, "%s: the counter belongs to another context than the operation", what);
     return TERN_OK;
 }
 
@@ -66,12 +62,4 @@ bool tern_api_notifies(const struct tern_link_part *part, int rank, const char *
         return true;
     tern_base_fail(TERN_ERR_RANGE, "%s: rank %d is not in the region's team", what, rank);
     return false;
-}
-
-void tern_api_nothing(const tern_opts *opts)
-{
-    if (opts->event)
-        *opts->event = TERN_EVENT_INIT;
-    if (opts->local)
-        *opts->local = TERN_EVENT_INIT;
 }

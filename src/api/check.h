@@ -17,21 +17,10 @@ tern_status tern_api_alive(const tern_ctx *ctx, int rank, const char *what);
 tern_status tern_api_xfer(const tern_ctx *ctx, const tern_region *region, int rank, struct tern_xfer *xfer,
                           const char *what);
 
-/* Check that the options are valid. */
-tern_status tern_api_opts(const tern_opts *opts, const char *what);
-
-/* tern_api_is_later: whether the operation updates a counter or waits for one. tern_api_later: check that it may do so
- * on this context. */
-static inline bool tern_api_is_later(const tern_opts *opts)
-{
-    return TERN_UNLIKELY(opts->counter != NULL || opts->when != NULL);
-}
-tern_status tern_api_later(const tern_ctx *ctx, const tern_opts *opts, const char *what);
+/* Check that the options are valid, and that their counters belong to the context, if that is not NULL. */
+tern_status tern_api_opts(const tern_ctx *ctx, const tern_opts *opts, const char *what);
 
 /* Whether the rank of the part can be notified, which requires that it is in the region's team. */
 bool tern_api_notifies(const struct tern_link_part *part, int rank, const char *what);
-
-/* Fill the events of an operation that has nothing to do. */
-void tern_api_nothing(const tern_opts *opts);
 
 #endif

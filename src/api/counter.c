@@ -65,10 +65,8 @@ tern_status tern_counter_add_with(tern_counter *counter, uint64_t value, const t
         return add(counter, value, "tern_counter_add_with");
     if (opts->flags & TERN_NOTIFY)
         return tern_base_fail(TERN_ERR_ARG, "tern_counter_add_with: there is no target to notify");
-    if ((st = tern_api_opts(opts, "tern_counter_add_with")) < 0 ||
-        (st = tern_api_later(counter->engine->owner, opts, "tern_counter_add_with")) < 0)
-        return st;
-    return tern_op_engine_submit(counter->engine->owner, tern_op_trigger_add(counter, value, opts), opts);
+    st = tern_api_opts(counter->engine->owner, opts, "tern_counter_add_with");
+    return st < 0 ? st : tern_op_trigger_add(counter, value, opts);
 }
 
 tern_status tern_counter_read(const tern_counter *counter, uint64_t *value, uint64_t *failures)
@@ -135,7 +133,7 @@ tern_status tern_counter_event(tern_counter *counter, uint64_t threshold, tern_e
 
     if (!counter || !event)
         return is_null("tern_counter_event");
-    return tern_op_engine_submit(counter->engine->owner, tern_op_trigger_watch(&opts), &opts);
+    return tern_op_trigger_watch(counter, &opts);
 }
 
 tern_status tern_counter_cancel(tern_counter *counter, size_t *cancelled)

@@ -155,7 +155,7 @@ static __attribute__((noinline)) bool comes_soon(struct tern_notice *notice)
 
 static inline bool may_spin(const struct tern_notice *notice)
 {
-    return !tern_core_message_polls_links && notice->ctx->outstanding == NULL && tern_job.spin_ns != 0;
+    return !tern_core_message_polls_links && !tern_core_ctx_has_ops(notice->ctx) && tern_job.spin_ns != 0;
 }
 
 static __attribute__((noinline)) tern_status wait_for_one(tern_notice *notice, tern_deadline deadline)

@@ -11,11 +11,12 @@
 static tern_status access(tern_ctx *ctx, tern_region *region, int rank, struct tern_xfer *xfer, uint32_t tag,
                           const char *what)
 {
-    tern_status st = tern_api_xfer(ctx, region, rank, xfer, what);
+    const tern_opts opts = { .flags = TERN_NOTIFY | TERN_OP_BLOCKING, .tag = tag };
+    tern_status     st = tern_api_xfer(ctx, region, rank, xfer, what);
 
     if (st < 0)
         return st;
-    return tern_api_notifies(xfer->part, rank, what) ? tern_op_contig_run_noted(ctx, xfer, tag, what) : TERN_ERR_RANGE;
+    return tern_api_notifies(xfer->part, rank, what) ? tern_op_contig(ctx, xfer, &opts, what) : TERN_ERR_RANGE;
 }
 
 tern_status tern_put_notify(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, const void *src, size_t len,

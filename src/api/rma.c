@@ -8,7 +8,6 @@
 #include "core/job.h"
 #include "core/links.h"
 #include "op/contig.h"
-#include "op/trigger/engine.h"
 
 void tern_copy_pieces(void *to, const void *from, size_t len)
 {
@@ -36,20 +35,7 @@ static tern_status run(tern_ctx *ctx, tern_region *region, int rank, struct tern
 {
     tern_status st = tern_api_xfer(ctx, region, rank, xfer, what);
 
-    return st < 0 || xfer->len == 0 ? st : tern_op_contig_run(ctx, xfer, what);
-}
-
-/* Submit an operation that updates a counter or waits for one. */
-static __attribute__((noinline)) tern_status start_later(tern_ctx *ctx, int rank, const struct tern_xfer *xfer,
-                                                         const tern_opts *opts, const char *what)
-{
-    tern_status st = tern_api_later(ctx, opts, what);
-
-    if (st < 0)
-        return st;
-    if ((opts->flags & TERN_NOTIFY) && !tern_api_notifies(xfer->part, rank, what))
-        return TERN_ERR_RANGE;
-    return tern_op_engine_submit(ctx, tern_op_trigger_contig(xfer, opts, what), opts);
+    return st < 0 ? st : tern_op_contig(ctx, xfer, &tern_op_blocking, what);
 }
 
 static tern_status start(tern_ctx *ctx, tern_region *region, int rank, struct tern_xfer *xfer, const tern_opts *opts,
@@ -59,17 +45,11 @@ static tern_status start(tern_ctx *ctx, tern_region *region, int rank, struct te
     tern_status     st;
 
     opts = opts ? opts : &nbi;
-    if ((st = tern_api_opts(opts, what)) < 0 || (st = tern_api_xfer(ctx, region, rank, xfer, what)) < 0)
+    if ((st = tern_api_opts(ctx, opts, what)) < 0 || (st = tern_api_xfer(ctx, region, rank, xfer, what)) < 0)
         return st;
-    if (tern_api_is_later(opts))
-        return start_later(ctx, rank, xfer, opts, what);
-    if (opts->flags & TERN_NOTIFY)
-        return tern_api_notifies(xfer->part, rank, what) ? tern_op_contig_start_noted(ctx, xfer, opts, what)
-                                                         : TERN_ERR_RANGE;
-    if (xfer->len > 0)
-        return tern_op_contig_start(ctx, xfer, opts, what);
-    tern_api_nothing(opts);
-    return TERN_OK;
+    if ((opts->flags & TERN_NOTIFY) && !tern_api_notifies(xfer->part, rank, what))
+        return TERN_ERR_RANGE;
+    return tern_op_contig(ctx, xfer, opts, what);
 }
 
 tern_status tern_put_far(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, const void *src, size_t len)

@@ -8,7 +8,6 @@
 #include "base/debug.h"
 #include "op/atomic/acc.h"
 #include "op/contig.h"
-#include "op/trigger/engine.h"
 #include "op/shape/overlap.h"
 
 /* The lists of the public header are read directly as lists of a layout. */
@@ -84,71 +83,23 @@ static __attribute__((noinline)) tern_status check_overlap(const struct tern_api
     return TERN_OK;
 }
 
-static tern_status go_copy(const struct tern_api_call *c, struct tern_shape *shape)
-{
-    shape->get = c->get;
-    return c->opts ? tern_op_shape_start(c->ctx, shape, c->opts, c->what) : tern_op_shape_run(c->ctx, shape, c->what);
-}
-
-static tern_status go_add(const struct tern_api_call *c, struct tern_shape *shape)
-{
-    shape->get = false;
-    shape->acc = c->sum;
-    return c->opts ? tern_op_acc_start(c->ctx, shape, c->opts, c->what) : tern_op_acc_run(c->ctx, shape, c->what);
-}
-
-/* Submit an operation that updates a counter or waits for one. */
-static __attribute__((noinline)) tern_status go_later(const struct tern_api_call *c, struct tern_shape *shape)
-{
-    tern_status st = tern_api_later(c->ctx, c->opts, c->what);
-
-    if (st < 0)
-        return st;
-    shape->get = !c->adds && c->get;
-    if (c->adds)
-        shape->acc = c->sum;
-    return tern_op_engine_submit(c->ctx, tern_op_trigger_shape(shape, c->adds, c->opts, c->what), c->opts);
-}
-
-/* Complete a call without data, which may still have to notify or to update a counter. */
-static tern_status nothing(const struct tern_api_call *c, const struct tern_shape *shape)
-{
-    const struct tern_xfer xfer = { .part = shape->part };
-    tern_status            st;
-
-    if (c->opts && tern_api_is_later(c->opts))
-        return (st = tern_api_later(c->ctx, c->opts, c->what)) < 0
-                   ? st
-                   : tern_op_engine_submit(c->ctx, tern_op_trigger_contig(&xfer, c->opts, c->what), c->opts);
-    if (c->noted)
-        return c->opts ? tern_op_contig_start_noted(c->ctx, &xfer, c->opts, c->what)
-                       : tern_op_contig_run_noted(c->ctx, &xfer, c->tag, c->what);
-    if (c->opts)
-        tern_api_nothing(c->opts);
-    return TERN_OK;
-}
-
 tern_status tern_api_shape_go(const struct tern_api_call *c, struct tern_shape *shape)
 {
-    struct tern_notification note;
-    tern_status              st;
+    const struct tern_xfer none = { .part = shape->part };
+    tern_status            st;
 
-    shape->notification = NULL;
-    if (c->noted) {
-        if (!tern_api_notifies(shape->part, c->rank, c->what))
-            return TERN_ERR_RANGE;
-        note = tern_op_notification_of(shape->part, shape->total, c->tag);
-        shape->notification = &note;
-    }
-    if (shape->total == 0)
-        return nothing(c, shape);
+    if ((c->opts->flags & TERN_NOTIFY) && !tern_api_notifies(shape->part, c->rank, c->what))
+        return TERN_ERR_RANGE;
+    if (shape->total == 0) /* it may still have to notify or to update a counter */
+        return tern_op_contig(c->ctx, &none, c->opts, c->what);
     if (TERN_BASE_DEBUG && (st = check_overlap(c, shape)) < 0)
         return st;
     if (c->adds && (st = tern_api_acc_check(c, shape)) < 0)
         return st;
-    if (c->opts && tern_api_is_later(c->opts))
-        return go_later(c, shape);
-    return c->adds ? go_add(c, shape) : go_copy(c, shape);
+    shape->get = !c->adds && c->get;
+    if ((shape->accumulates = c->adds))
+        shape->acc = c->sum;
+    return tern_op_shape(c->ctx, shape, c->opts, c->what);
 }
 
 /* ---- vector ---- */
@@ -385,40 +336,30 @@ tern_status tern_api_strided(const struct tern_api_call *c, const tern_strided *
 
 /* ---- the calls ---- */
 
+#define CALL(options, gets, name) \
+    ((struct tern_api_call){      \
+        .ctx = ctx, .region = region, .rank = rank, .opts = (options), .get = (gets), .what = "tern_" #name })
+
 /* The calls of one verb and shape. */
 #define CALLS(verb, shape, gets)                                                                                     \
     tern_status tern_##verb##_##shape(tern_ctx *ctx, tern_region *region, int rank, const tern_##shape *description) \
     {                                                                                                                \
-        return tern_api_##shape(                                                                                     \
-            &(struct tern_api_call){                                                                                 \
-                .ctx = ctx, .region = region, .rank = rank, .get = (gets), .what = "tern_" #verb "_" #shape },       \
-            description);                                                                                            \
+        return tern_api_##shape(&CALL(&tern_op_blocking, gets, verb##_##shape), description);                        \
     }                                                                                                                \
     tern_status tern_##verb##_##shape##_notify(tern_ctx *ctx, tern_region *region, int rank,                         \
                                                const tern_##shape *description, uint32_t tag)                        \
     {                                                                                                                \
-        return tern_api_##shape(&(struct tern_api_call){ .ctx = ctx,                                                 \
-                                                         .region = region,                                           \
-                                                         .rank = rank,                                               \
-                                                         .get = (gets),                                              \
-                                                         .what = "tern_" #verb "_" #shape "_notify",                 \
-                                                         .noted = true,                                              \
-                                                         .tag = tag },                                               \
-                                description);                                                                        \
+        const tern_opts            opts = { .flags = TERN_NOTIFY | TERN_OP_BLOCKING, .tag = tag };                   \
+        const struct tern_api_call call = CALL(&opts, gets, verb##_##shape##_notify);                                \
+                                                                                                                     \
+        return tern_api_##shape(&call, description);                                                                 \
     }                                                                                                                \
     tern_status tern_##verb##_##shape##_with(tern_ctx *ctx, tern_region *region, int rank,                           \
                                              const tern_##shape *description, const tern_opts *opts)                 \
     {                                                                                                                \
-        const tern_opts      nbi = { 0 };                                                                            \
-        struct tern_api_call call = { .ctx = ctx,                                                                    \
-                                      .region = region,                                                              \
-                                      .rank = rank,                                                                  \
-                                      .get = (gets),                                                                 \
-                                      .opts = opts ? opts : &nbi,                                                    \
-                                      .what = "tern_" #verb "_" #shape,                                              \
-                                      .noted = opts && (opts->flags & TERN_NOTIFY),                                  \
-                                      .tag = opts ? opts->tag : 0 };                                                 \
-        tern_status          st = tern_api_opts(call.opts, call.what);                                               \
+        const tern_opts            nbi = { 0 };                                                                      \
+        const struct tern_api_call call = CALL(opts ? opts : &nbi, gets, verb##_##shape);                            \
+        tern_status                st = tern_api_opts(ctx, call.opts, call.what);                                    \
                                                                                                                      \
         return st < 0 ? st : tern_api_##shape(&call, description);                                                   \
     }

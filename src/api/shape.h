@@ -12,13 +12,11 @@ struct tern_api_call {
     tern_ctx          *ctx;
     tern_region       *region;
     int                rank;
-    const tern_opts   *opts; /* NULL: blocking */
+    const tern_opts   *opts; /* with TERN_OP_BLOCKING: wait for the completion */
     const char        *what;
-    bool               get;   /* of a copy: the direction */
-    bool               adds;  /* an accumulate */
-    struct tern_acc_op sum;   /* the operand of an accumulate */
-    bool               noted; /* a notification follows */
-    uint32_t           tag;   /* of the notification */
+    bool               get;  /* of a copy: the direction */
+    bool               adds; /* an accumulate */
+    struct tern_acc_op sum;  /* the operand of an accumulate */
 };
 
 /* Check every piece, and run the operation. */

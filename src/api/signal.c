@@ -8,7 +8,6 @@
 #include "base/bits.h"
 #include "core/region.h"
 #include "core/wait.h"
-#include "op/trigger/engine.h"
 #include "op/notify/signal.h"
 
 static tern_status check_word(const struct tern_link_part *part, uint64_t offset, int rank, const char *what)
@@ -84,7 +83,7 @@ tern_status tern_put_signal(tern_ctx *ctx, tern_region *region, int rank, uint64
     if (TERN_LIKELY(ctx && region && at_once(ctx, region, rank, offset, src, len, signal)))
         return TERN_OK;
     st = check(ctx, region, rank, &xfer, signal, "tern_put_signal", &word);
-    return st < 0 ? st : tern_op_signal_run(ctx, &xfer, &word, "tern_put_signal");
+    return st < 0 ? st : tern_op_put_signal(ctx, &xfer, &word, &tern_op_blocking, "tern_put_signal");
 }
 
 tern_status tern_put_signal_with(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, const void *src,
@@ -96,23 +95,17 @@ tern_status tern_put_signal_with(tern_ctx *ctx, tern_region *region, int rank, u
     tern_status           st;
 
     opts = opts ? opts : &nbi;
-    if ((st = tern_api_opts(opts, "tern_put_signal")) < 0)
+    if ((st = tern_api_opts(ctx, opts, "tern_put_signal")) < 0)
         return st;
     if (opts->flags & TERN_NOTIFY)
         return tern_base_fail(TERN_ERR_ARG, "tern_put_signal: a signal does not notify; TERN_NOTIFY is not for it");
-    if (!tern_api_is_later(opts) &&
+    if (!tern_op_is_parked(opts) &&
         TERN_LIKELY(ctx && region && at_once(ctx, region, rank, offset, src, len, signal))) {
-        tern_api_nothing(opts);
+        tern_op_no_events(opts);
         return TERN_OK;
     }
-    if ((st = check(ctx, region, rank, &xfer, signal, "tern_put_signal", &word)) < 0)
-        return st;
-    if (tern_api_is_later(opts)) {
-        st = tern_api_later(ctx, opts, "tern_put_signal");
-        return st < 0 ? st
-                      : tern_op_engine_submit(ctx, tern_op_trigger_signal(&xfer, &word, opts, "tern_put_signal"), opts);
-    }
-    return tern_op_signal_start(ctx, &xfer, &word, opts, "tern_put_signal");
+    st = check(ctx, region, rank, &xfer, signal, "tern_put_signal", &word);
+    return st < 0 ? st : tern_op_put_signal(ctx, &xfer, &word, opts, "tern_put_signal");
 }
 
 /* ---- waiting for signals ---- */

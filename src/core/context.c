@@ -1,7 +1,4 @@
-/* context.c: contexts, their pending records, and the upcalls of the links.
- *
- * Records are allocated in slabs that the context keeps until it is closed, so that an operation allocates memory only
- * when more operations are outstanding than ever before. */
+/* context.c: contexts, and the progress of their operations. */
 #include "core/context.h"
 
 #include <stdio.h>
@@ -14,15 +11,10 @@
 #include "core/message.h"
 #include "core/wait.h"
 
-#define SLAB 64
+#define SLAB 64     /* operations that the memory of a context grows by */
 #define PATIENCE 32 /* polls, of some ten nanoseconds each */
 
 tern_ctx *tern_world;
-
-struct pending_slab {
-    struct pending_slab *next;
-    struct tern_pending  record[SLAB];
-};
 
 static void lanes_close(struct tern_ctx *ctx, unsigned count)
 {
@@ -42,7 +34,10 @@ tern_status tern_core_ctx_open(struct tern_team *team, tern_order order, struct 
     ctx->team = team;
     ctx->order = order;
     ctx->timeout = tern_opt.timeout;
-    ctx->compounds_end = &ctx->compounds;
+    tern_base_list_init(&ctx->outstanding);
+    tern_base_list_init(&ctx->active);
+    tern_base_list_init(&ctx->held);
+    tern_base_pool_open(&ctx->ops, sizeof(struct tern_op), SLAB);
     for (unsigned i = 0; i < tern_job.links; i++) {
         if ((st = tern_job.ops[i]->lane_open(tern_job.link[i], &ctx->lane[i])) < 0) {
             lanes_close(ctx, i);
@@ -73,24 +68,28 @@ void tern_core_ctx_unlist(struct tern_ctx *ctx)
     pthread_mutex_unlock(&tern_job.lock);
 }
 
+/* Free the operations of a list. Those with an owner belong to it, and only leave the list. */
+static void release_ops(struct tern_list *list)
+{
+    TERN_LIST_EACH(struct tern_op, op, list, node)
+    {
+        tern_base_list_remove(&op->node);
+        if (!op->owner)
+            tern_core_op_drop(op);
+    }
+}
+
 void tern_core_ctx_close(struct tern_ctx *ctx)
 {
     tern_core_ctx_unlist(ctx);
     if (ctx->engine)
         ctx->engine->close(ctx->engine);
     lanes_close(ctx, tern_job.links);
-    while (ctx->compounds) {
-        struct tern_compound *compound = ctx->compounds;
-        ctx->compounds = compound->next;
-        compound->release(compound);
-    }
+    release_ops(&ctx->outstanding);
+    release_ops(&ctx->held);
     if (ctx->tagged)
         ctx->tagged->close(ctx);
-    while (ctx->slabs) {
-        struct pending_slab *slab = ctx->slabs;
-        ctx->slabs = slab->next;
-        free(slab);
-    }
+    tern_base_pool_close(&ctx->ops);
     free(ctx);
 }
 
@@ -101,12 +100,10 @@ tern_deadline tern_core_ctx_deadline(const struct tern_ctx *ctx)
 
 void tern_core_ctx_advance(struct tern_ctx *ctx)
 {
-    for (unsigned i = 0; ctx->outstanding && i < tern_job.links; i++)
+    for (unsigned i = 0; tern_core_ctx_has_ops(ctx) && i < tern_job.links; i++)
         tern_job.ops[i]->progress(ctx->lane[i]);
-    for (struct tern_compound *compound = ctx->compounds, *next; compound; compound = next) {
-        next = compound->next; /* the compound may end */
-        compound->advance(compound);
-    }
+    TERN_LIST_EACH(struct tern_op, op, &ctx->active, active)
+    tern_core_op_advance(op);
 }
 
 bool (*tern_core_ctx_on_death)(struct tern_ctx *ctx);
@@ -126,161 +123,19 @@ void tern_core_ctx_attend(struct tern_ctx *ctx)
         atomic_store_explicit(&ctx->attention, true, memory_order_relaxed); /* this thread reads it */
 }
 
-/* While a strict context has outstanding operations, inlined calls must take the path through the library. */
-static void keep_order(struct tern_ctx *ctx)
-{
-    bool hold = ctx->order == TERN_STRICT && ctx->outstanding != NULL;
-
-    ctx->head.direct_ranks = hold ? 0 : (uint32_t)ctx->team->size;
-}
-
-static bool slab_add(struct tern_ctx *ctx)
-{
-    struct pending_slab *slab = malloc(sizeof(*slab));
-
-    if (!slab)
-        return false;
-    slab->next = ctx->slabs;
-    ctx->slabs = slab;
-    for (int i = 0; i < SLAB; i++) {
-        slab->record[i].next = ctx->unused;
-        ctx->unused = &slab->record[i];
-    }
-    return true;
-}
-
-struct tern_pending *tern_core_pending_new(struct tern_ctx *ctx)
-{
-    struct tern_pending *pending;
-
-    if (!ctx->unused && !slab_add(ctx))
-        return NULL;
-    pending = ctx->unused;
-    ctx->unused = pending->next;
-    *pending = (struct tern_pending){ .ctx = ctx };
-    return pending;
-}
-
-void tern_core_pending_drop(struct tern_pending *pending)
-{
-    pending->next = pending->ctx->unused;
-    pending->ctx->unused = pending;
-}
-
-void tern_core_pending_enlist(struct tern_pending *pending)
-{
-    struct tern_ctx *ctx = pending->ctx;
-
-    pending->next = ctx->outstanding;
-    pending->link = &ctx->outstanding;
-    if (pending->next)
-        pending->next->link = &pending->next;
-    ctx->outstanding = pending;
-    keep_order(ctx);
-}
-
-static void pending_end(struct tern_pending *pending, tern_status status)
-{
-    struct tern_ctx *ctx = pending->ctx;
-
-    if (TERN_UNLIKELY(status == TERN_ERR_PEER && !pending->describe))
-        /* The launcher must know of a death before the program does. */
-        tern_core_job_is_gone(pending->op.xfer.part->rank);
-    *pending->link = pending->next;
-    if (pending->next)
-        pending->next->link = pending->link;
-    pending->done = true;
-    pending->status = status;
-    pending->compound = NULL;
-    if (pending->implicit && status < 0 && ctx->failed == TERN_OK) {
-        ctx->failed = status;
-        tern_core_pending_describe(pending, ctx->failed_op, sizeof(ctx->failed_op));
-    }
-    if (TERN_UNLIKELY(pending->on_end != NULL)) {
-        pending->holders--;
-        pending->on_end(pending->on_end_arg, status);
-    }
-    if (pending->holders == 0)
-        tern_core_pending_drop(pending);
-    keep_order(ctx);
-}
-
-static void pending_done(struct tern_link_op *op, tern_status status)
-{
-    struct tern_pending *pending = (struct tern_pending *)op;
-
-    if (TERN_LIKELY(!pending->owner)) {
-        pending_end(pending, status);
-        return;
-    }
-    pending->owner->ended(pending->owner, pending, status);
-    tern_core_pending_drop(pending);
-}
-
-void tern_core_pending_cancel(struct tern_pending *pending)
-{
-    unsigned link = pending->op.xfer.part->link;
-
-    if (pending->compound)
-        pending->compound->cancel(pending->compound);
-    else
-        tern_job.ops[link]->cancel(pending->ctx->lane[link], &pending->op);
-}
-
-void tern_core_compound_enlist(struct tern_compound *compound)
-{
-    struct tern_ctx *ctx = compound->pending->ctx;
-
-    compound->pending->compound = compound;
-    compound->next = NULL;
-    compound->link = ctx->compounds_end;
-    *ctx->compounds_end = compound;
-    ctx->compounds_end = &compound->next;
-    tern_core_pending_enlist(compound->pending);
-}
-
-void tern_core_compound_end(struct tern_compound *compound, tern_status status)
-{
-    struct tern_ctx *ctx = compound->pending->ctx;
-
-    *compound->link = compound->next;
-    if (compound->next)
-        compound->next->link = compound->link;
-    else
-        ctx->compounds_end = compound->link;
-    pending_end(compound->pending, status);
-    compound->release(compound);
-}
-
-struct tern_link_up tern_core_up = { .done = pending_done,
+struct tern_link_up tern_core_up = { .done = tern_core_op_done,
                                      .watch = tern_core_message_watch,
                                      .gone = tern_core_job_gone };
 
-void tern_core_pending_describe(const struct tern_pending *pending, char *text, size_t size)
-{
-    const struct tern_xfer *xfer = &pending->op.xfer;
-    bool                    stuck = pending->compound && pending->compound->notify_blocked;
-
-    if (pending->describe) {
-        pending->describe(pending, text, size);
-        return;
-    }
-    snprintf(text, size, "%s of %zu bytes at offset %llu of rank %d, by %s%s",
-             xfer->what ? xfer->what : (xfer->get ? "get" : "put"), xfer->len, (unsigned long long)xfer->offset,
-             xfer->part->rank, xfer->part->path->name,
-             stuck ? ", whose notification waits until the target has room (TERN_NOTIFY_QUEUE, TERN_NOTIFY_KEEP)" : "");
-}
-
-#define COMPOUNDS_AHEAD 256 /* compounds to one rank, each of which may notify the rank when it ends */
+#define AHEAD 256 /* operations to one rank, each of which may notify the rank when it ends */
 
 bool tern_core_ctx_is_stuck(const struct tern_ctx *ctx, int rank)
 {
     int64_t n = 0;
 
-    for (const struct tern_compound *compound = ctx->compounds; compound; compound = compound->next)
-        if (compound->pending->op.xfer.part->rank == rank &&
-            (compound->notify_blocked || ++n >= COMPOUNDS_AHEAD || n >= tern_opt.notify_queue))
-            return true;
+    TERN_LIST_EACH(const struct tern_op, op, &ctx->active, active)
+    if (op->link.xfer.part->rank == rank && (op->blocked || ++n >= AHEAD || n >= tern_opt.notify_queue))
+        return true;
     return false;
 }
 
@@ -340,8 +195,8 @@ static void drain_describe(void *arg, char *text, size_t size)
     char          op[220] = "target to put in place what came with a notification";
     bool          tagged = false;
 
-    if (drain->ctx->outstanding)
-        tern_core_pending_describe(drain->ctx->outstanding, op, sizeof(op));
+    if (tern_core_ctx_has_ops(drain->ctx))
+        tern_core_op_describe(TERN_LIST_ITEM(drain->ctx->outstanding.next, struct tern_op, node), op, sizeof(op));
     else if (tern_core_ctx_has_outstanding(drain->ctx))
         drain->ctx->engine->describe(drain->ctx->engine, op, sizeof(op));
     else if ((tagged = drain->retires && drain->ctx->tagged && !drain->ctx->inline_unflushed))
@@ -373,8 +228,8 @@ bool tern_core_ctx_has_earlier(const struct tern_ctx *ctx, int rank)
 {
     if (ctx->order != TERN_STRICT)
         return false;
-    for (const struct tern_pending *p = ctx->outstanding; p; p = p->next)
-        if (p->op.xfer.part->rank == rank)
-            return true;
+    TERN_LIST_EACH(const struct tern_op, op, &ctx->outstanding, node)
+    if (op->link.xfer.part->rank == rank)
+        return true;
     return false;
 }

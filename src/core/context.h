@@ -1,11 +1,4 @@
-/* context.h: a stream of operations, and its outstanding operations.
- *
- * A pending record stands for one operation that did not complete at once. The record is on the context's list while
- * the link works on it, and exists until every event that points at it has been emptied. Events point at records: the
- * lowest bit of the pointer distinguishes an event for local completion from one for full completion.
- *
- * An operation that consists of several transfers is a compound: its record is on the list like any other, the records
- * of its transfers are not, and the context advances the compound. */
+/* context.h: a stream of operations, and its outstanding operations (op.h). */
 #ifndef TERN_CORE_CONTEXT_H
 #define TERN_CORE_CONTEXT_H
 
@@ -13,46 +6,13 @@
 #include <tern/context.h>
 #include <tern/event.h>
 
+#include "base/list.h"
+#include "base/pool.h"
 #include "core/job.h"
 #include "core/message.h"
+#include "core/op.h"
 #include "core/team.h"
 #include "link/link.h"
-
-struct tern_pending {
-    struct tern_link_op   op; /* first: the link passes it back */
-    struct tern_ctx      *ctx;
-    struct tern_pending  *next, **link; /* on the context's list; next also on its free list */
-    struct tern_compound *compound;     /* the compound that this record stands for; NULL: a single transfer */
-    struct tern_compound *owner;        /* the compound that this transfer belongs to; NULL: an operation of its own */
-    tern_status           status;
-    bool                  done;
-    bool                  implicit; /* tern_quiet reports its error */
-    uint8_t               holders;  /* number of events that point here */
-    /* Writes a description of the operation; NULL: it is a transfer. A record with describe is on no list: its creator
-     * sets status and then done, the latter with release, from any thread. */
-    void (*describe)(const struct tern_pending *pending, char *text, size_t size);
-    uint64_t scratch[3]; /* for the owner of a transfer */
-    void    *stage;
-    /* Called when an outstanding operation has completed, instead of setting an event; NULL: events report it. */
-    void (*on_end)(void *whom, tern_status status);
-    void *on_end_arg;
-};
-
-/* An operation that consists of several transfers. The code that starts it provides the functions and the memory. */
-struct tern_compound {
-    struct tern_pending *pending; /* the record that events point at; its xfer describes the operation */
-    /* Start the transfers that can be started, and end the compound if none is left. */
-    void (*advance)(struct tern_compound *compound);
-    /* One of the transfers has completed; its record is freed when this call returns. */
-    void (*ended)(struct tern_compound *compound, struct tern_pending *transfer, tern_status status);
-    /* The caller no longer waits: start no more transfers, and do not access local memory as far as that can be
-     * avoided. */
-    void (*cancel)(struct tern_compound *compound);
-    /* Free the memory: the compound has ended, or the context is closed. */
-    void (*release)(struct tern_compound *compound);
-    struct tern_compound *next, **link;   /* on the context's list */
-    bool                  notify_blocked; /* the target has no space for its notification */
-};
 
 /* Operations of a context that other threads may advance too: op/trigger/engine.h. */
 struct tern_ctx_engine {
@@ -86,15 +46,14 @@ struct tern_ctx {
     tern_order              order;
     double                  timeout; /* seconds; 0: none */
     struct tern_lane       *lane[TERN_LINKS_MAX];
-    struct tern_pending    *outstanding; /* newest first */
-    struct tern_ctx_engine *engine;      /* NULL: there is none */
-    /* The compounds among the outstanding operations, oldest first. */
-    struct tern_compound   *compounds, **compounds_end;
+    struct tern_list        outstanding;      /* operations, newest first */
+    struct tern_list        active;           /* those that the context must advance, oldest first */
+    struct tern_list        held;             /* operations on the heap that have ended but have events */
+    struct tern_pool        ops;              /* memory of operations */
+    struct tern_ctx_engine *engine;           /* NULL: there is none */
     bool                    inline_unflushed; /* inline payload of notifications may not be in its destination yet */
     tern_status             failed;           /* the first error of an implicit operation since the last quiet */
     char                    failed_op[120];
-    struct tern_pending    *unused;
-    struct pending_slab    *slabs;
     struct tern_ctx_tagged *tagged; /* op/tagged/tagged.h; NULL: none */
     /* The tagged layer asks for its advance, or a rank has died. Any thread sets it. */
     _Atomic bool            attention;
@@ -126,11 +85,17 @@ void tern_core_ctx_attend(struct tern_ctx *ctx);
  * true if some of them must be examined again. A higher layer sets this hook; the context's thread calls it. */
 extern bool (*tern_core_ctx_on_death)(struct tern_ctx *ctx);
 
+/* Return whether operations are outstanding, not counting those of the trigger engine. */
+static inline bool tern_core_ctx_has_ops(const struct tern_ctx *ctx)
+{
+    return !tern_base_list_empty(&ctx->outstanding);
+}
+
 /* Make progress on everything once. */
 static inline void tern_core_ctx_progress(struct tern_ctx *ctx)
 {
     tern_core_job_check_deaths();
-    if (ctx->outstanding)
+    if (tern_core_ctx_has_ops(ctx))
         tern_core_ctx_advance(ctx);
     if (TERN_UNLIKELY(ctx->engine != NULL))
         ctx->engine->progress(ctx->engine);
@@ -145,7 +110,7 @@ static inline void tern_core_ctx_progress(struct tern_ctx *ctx)
 bool               tern_core_ctx_has_earlier(const struct tern_ctx *ctx, int rank);
 static inline bool tern_core_ctx_must_follow(const struct tern_ctx *ctx, int rank)
 {
-    return TERN_UNLIKELY(ctx->outstanding != NULL) && tern_core_ctx_has_earlier(ctx, rank);
+    return TERN_UNLIKELY(tern_core_ctx_has_ops(ctx)) && tern_core_ctx_has_earlier(ctx, rank);
 }
 
 /* Return whether the rank of the job has, or will have, no space for the notification of an earlier operation: as many
@@ -160,7 +125,7 @@ static inline bool tern_core_ctx_has_outstanding(const struct tern_ctx *ctx)
 {
     /* acquire: makes visible what other threads did in completed operations. Pairs with the release in
      * op/trigger/engine.c. */
-    return ctx->outstanding ||
+    return tern_core_ctx_has_ops(ctx) ||
            (TERN_UNLIKELY(ctx->engine != NULL) && atomic_load_explicit(&ctx->engine->busy, memory_order_acquire) > 0);
 }
 
@@ -181,33 +146,7 @@ tern_status tern_core_ctx_drain(struct tern_ctx *ctx, tern_deadline deadline, co
  * the context remains usable. */
 tern_status tern_core_ctx_retire(struct tern_ctx *ctx, tern_deadline deadline, const char *what);
 
-/* Allocate a record for an operation that is about to start; NULL: out of memory. If the start returns TERN_PENDING,
- * the caller must enlist the record, otherwise drop it. */
-struct tern_pending *tern_core_pending_new(struct tern_ctx *ctx);
-void                 tern_core_pending_enlist(struct tern_pending *pending);
-void                 tern_core_pending_drop(struct tern_pending *pending);
-
-/* The caller no longer waits for the operation; tern_quiet collects it when it completes. */
-void tern_core_pending_cancel(struct tern_pending *pending);
-
-/* enlist: add a compound whose first transfer has started, and whose record is new, to the outstanding operations. end:
- * store the status in the compound's record, which completes, and release the compound. */
-void tern_core_compound_enlist(struct tern_compound *compound);
-void tern_core_compound_end(struct tern_compound *compound, tern_status status);
-
-/* Write a description of the operation. */
-void tern_core_pending_describe(const struct tern_pending *pending, char *text, size_t size);
-
 /* The upcalls of the links. The message handlers are set before the job is joined. */
 extern struct tern_link_up tern_core_up;
-
-/* Events. */
-tern_event           tern_core_event_make(struct tern_pending *pending, bool local);
-bool                 tern_core_event_done(const tern_event *event); /* makes no progress */
-/* Makes no progress; empties the event if it is complete. */
-tern_status          tern_core_event_test(tern_event *event);
-struct tern_ctx     *tern_core_event_ctx(const tern_event *event);
-struct tern_pending *tern_core_event_record(const tern_event *event);
-void                 tern_core_event_describe(const tern_event *event, char *text, size_t size);
 
 #endif

@@ -11,61 +11,141 @@
 #include "core/job.h"
 #include "core/message.h"
 #include "core/wait.h"
+#include "op/trigger/engine.h"
 
-/* Whether the path keeps the operation behind all outstanding operations to its rank if it starts now. This excludes
- * contexts with compound operations, which may not have started all of their transfers. */
-static bool is_behind(const struct tern_op_start *a)
+const tern_opts tern_op_blocking = { .flags = TERN_OP_BLOCKING };
+
+void *tern_op_new(struct tern_ctx *ctx, size_t bytes, const struct tern_op_kind *kind, const tern_opts *opts,
+                  const char *call)
 {
-    const struct tern_link_path *path = a->part->path;
+    bool  parked = tern_op_is_parked(opts);
+    void *op;
 
-    return a->xfer && !a->ctx->compounds && path->keeps_order &&
-           path->keeps_order(a->ctx->lane[a->part->link], a->xfer);
+    if (TERN_LIKELY(!parked && bytes == sizeof(struct tern_op)))
+        op = tern_core_op_new(ctx, kind, call);
+    else
+        op = tern_core_op_alloc(parked ? tern_op_engine_ctx(ctx) : ctx, bytes, kind, call);
+    if (TERN_UNLIKELY(!op))
+        tern_base_fail(TERN_ERR_NOMEM, "%s: out of memory for another outstanding operation", call);
+    return op;
 }
 
-/* Reserve space for the notification first, so that an operation that finds no space has no effect. */
-static tern_status start_with_notification(struct tern_op_start *a)
+/* ---- the notification that follows a transfer ---- */
+
+static tern_status notify_start(struct tern_op *op)
+{
+    int rank = op->link.xfer.part->rank;
+
+    if (TERN_UNLIKELY(tern_core_job_lost(rank)))
+        return tern_base_fail(TERN_ERR_PEER, "rank %d is gone", rank);
+    return tern_op_notify_try(rank, &op->notification);
+}
+
+static const struct tern_op_step then_notify = {
+    .start = notify_start,
+    .blocked = ", whose notification waits until the target has space for it (TERN_NOTIFY_QUEUE, TERN_NOTIFY_KEEP)",
+};
+
+void tern_op_then_notify(struct tern_op *op, const struct tern_link_part *part, uint64_t bytes, const tern_opts *opts)
+{
+    if (!(opts->flags & TERN_NOTIFY))
+        return;
+    op->then = &then_notify;
+    op->notification = (struct tern_notification){ .scope = part->region, .bytes = bytes, .tag = opts->tag };
+}
+
+/* Whether the operation notifies its target, by a second step or with the transfer. */
+static inline bool notifies(const struct tern_op *op)
+{
+    return op->then == &then_notify || op->link.xfer.notify;
+}
+
+/* ---- trying to start ---- */
+
+/* Whether the path keeps the operation behind all outstanding operations to its rank if it starts now. This excludes
+ * contexts with operations that may not have started all of their transfers. */
+static bool is_behind(const struct tern_op *op)
+{
+    const struct tern_link_part *part = op->link.xfer.part;
+
+    return !tern_core_op_is_compound(op) && tern_base_list_empty(&op->ctx->active) && part->path->keeps_order &&
+           part->path->keeps_order(op->ctx->lane[part->link], &op->link.xfer);
+}
+
+/* Start an instant operation and send its notification. Space for the notification is reserved first, so that an
+ * operation that finds no space has no effect. */
+static tern_status start_and_notify(struct tern_op *op)
 {
     struct tern_link_msg msg;
-    tern_status          st;
+    tern_status          st = tern_op_notify_reserve(op->link.xfer.part->rank, &msg);
 
-    if (tern_core_job_lost(a->part->rank))
-        return tern_base_fail(TERN_ERR_PEER, "%s: rank %d is gone", a->what, a->part->rank);
-    if (!a->notify_now)
-        return tern_core_ctx_is_stuck(a->ctx, a->part->rank) ? TERN_AGAIN : a->start(a);
-    if ((st = tern_op_notify_reserve(a->part->rank, &msg)) != TERN_OK)
+    if (st != TERN_OK)
         return st;
-    if ((st = a->start(a)) == TERN_OK)
-        tern_op_notify_send(&msg, a->notification);
+    if ((st = op->kind->start(op)) == TERN_OK)
+        tern_op_notify_send(&msg, &op->notification);
     else
         tern_op_notify_drop(&msg);
     return st;
 }
 
-/* Try once. Returns TERN_AGAIN if the operation was not started. */
-static tern_status try_start(struct tern_op_start *a)
+/* Start an operation whose rank is notified of it, or that has another second step. */
+static tern_status start_two_steps(struct tern_op *op)
 {
-    if (tern_core_ctx_must_follow(a->ctx, a->part->rank) && !is_behind(a))
+    int         rank = op->link.xfer.part->rank;
+    tern_status st;
+
+    if (tern_core_job_lost(rank))
+        return tern_base_fail(TERN_ERR_PEER, "%s: rank %d is gone", op->call, rank);
+    if (notifies(op) && op->instant)
+        return start_and_notify(op);
+    if (notifies(op) && tern_core_ctx_is_stuck(op->ctx, rank))
         return TERN_AGAIN;
-    return a->notification ? start_with_notification(a) : a->start(a);
+    st = op->kind->start(op);
+    if (st != TERN_OK || !op->then)
+        return st;
+    op->transferred = true;
+    return TERN_PENDING;
 }
 
-static tern_status attempt_poll(void *arg)
+tern_status tern_op_try(struct tern_op *op)
 {
-    struct tern_op_start *a = arg;
+    tern_status st;
 
-    tern_core_ctx_progress(a->ctx);
-    a->result = try_start(a);
-    return a->result == TERN_AGAIN ? TERN_PENDING : TERN_OK;
+    if (tern_core_ctx_must_follow(op->ctx, op->link.xfer.part->rank) && !is_behind(op))
+        return TERN_AGAIN;
+    st = TERN_UNLIKELY(op->then || op->link.xfer.notify) ? start_two_steps(op) : op->kind->start(op);
+    if (st == TERN_PENDING)
+        tern_core_op_enlist(op);
+    return st;
 }
 
-static void attempt_describe(void *arg, char *text, size_t size)
-{
-    struct tern_op_start *a = arg;
+/* ---- waiting until the operation can start ---- */
 
-    snprintf(text, size, "%s of %llu bytes to rank %d waits for %s", a->what, (unsigned long long)a->len, a->part->rank,
-             tern_core_ctx_must_follow(a->ctx, a->part->rank) ? "an earlier operation of the strict context"
-             : a->notification ? "room on the way there, or for its notification: the target may take none"
-                               : "room on the way there");
+/* An operation that waits for space. */
+struct waiting {
+    struct tern_op *op;
+    tern_status     result; /* of the last try */
+};
+
+static tern_status waiting_poll(void *arg)
+{
+    struct waiting *w = arg;
+
+    tern_core_ctx_progress(w->op->ctx);
+    w->result = tern_op_try(w->op);
+    return w->result == TERN_AGAIN ? TERN_PENDING : TERN_OK;
+}
+
+static void waiting_describe(void *arg, char *text, size_t size)
+{
+    const struct tern_op   *op = ((struct waiting *)arg)->op;
+    const struct tern_xfer *xfer = &op->link.xfer;
+
+    snprintf(text, size, "%s of %llu bytes to rank %d waits for %s", op->call, (unsigned long long)xfer->len,
+             xfer->part->rank,
+             tern_core_ctx_must_follow(op->ctx, xfer->part->rank) ? "an earlier operation of the strict context"
+             : notifies(op) ? "space in the queues to the target, or for its notification there"
+                            : "space in the queues to the target");
 }
 
 bool tern_op_handler_may_wait(const struct tern_ctx *ctx, const struct tern_link_part *part)
@@ -74,100 +154,139 @@ bool tern_op_handler_may_wait(const struct tern_ctx *ctx, const struct tern_link
         return false;
     if (ctx == tern_job.handler_ctx)
         return true;
-    for (const struct tern_pending *p = ctx->order == TERN_STRICT ? ctx->outstanding : NULL; p; p = p->next)
-        if (p->op.xfer.part->rank == part->rank && !p->op.xfer.part->path->self_progress)
-            return false;
+    if (ctx->order == TERN_STRICT)
+        TERN_LIST_EACH(const struct tern_op, op, &ctx->outstanding, node)
+    if (op->link.xfer.part->rank == part->rank && !op->link.xfer.part->path->self_progress)
+        return false;
     return part->path->instant || part->path->self_progress;
 }
 
-/* Wait until the operation can start, and return the result of the start. */
-static tern_status start_later(struct tern_op_start *a)
+static tern_status wait_and_try(struct tern_op *op, tern_deadline deadline)
 {
-    struct tern_wait wait = { attempt_poll, attempt_describe, a, tern_core_ctx_deadline(a->ctx),
-                              !a->notification && tern_op_handler_may_wait(a->ctx, a->part) };
+    struct waiting   waiting = { .op = op };
+    struct tern_wait wait = { .poll = waiting_poll,
+                              .describe = waiting_describe,
+                              .arg = &waiting,
+                              .deadline = deadline,
+                              .by_handler = !notifies(op) && tern_op_handler_may_wait(op->ctx, op->link.xfer.part) };
     tern_status      st = tern_core_wait(&wait);
 
-    return st < 0 ? st : a->result;
+    return st < 0 ? st : waiting.result;
 }
 
 /* Whether the caller is a handler, which must not wait for this operation. */
-static bool is_forbidden(const struct tern_op_start *a)
+static bool is_forbidden(const struct tern_op *op)
 {
-    const struct tern_link_path *path = a->part->path;
+    const struct tern_link_part *part = op->link.xfer.part;
 
-    if (TERN_LIKELY(!tern_core_in_handler()) || !path)
+    if (TERN_LIKELY(!tern_core_in_handler()) || !part->path)
         return false;
-    if (a->needs_target && !path->self_progress)
+    if (op->needs_target && !part->path->self_progress)
         return true;
-    return (a->needs_target || !path->instant) && !tern_op_handler_may_wait(a->ctx, a->part);
+    return (op->needs_target || !part->path->instant) && !tern_op_handler_may_wait(op->ctx, part);
 }
 
-tern_status tern_op_start(struct tern_op_start *a, uint32_t flags)
+/* Start the operation, with as many events as op->events says. Returns TERN_OK: it is complete. TERN_PENDING: it is
+ * outstanding, or has ended meanwhile; an operation without events may be gone. Otherwise nothing was started. */
+static tern_status start(struct tern_op *op, uint32_t flags, tern_deadline deadline)
 {
-    tern_status st;
+    const struct tern_link_part *part = op->link.xfer.part;
+    struct tern_ctx             *ctx = op->ctx;
+    tern_status                  st;
 
-    if (is_forbidden(a))
+    if (is_forbidden(op))
         return tern_base_fail(TERN_ERR_STATE,
                               "%s: a handler of an active message must not wait; the part of rank %d is "
                               "reached through %s",
-                              a->what, a->part->rank, a->part->path->name);
-    st = try_start(a);
-    if (st == TERN_AGAIN && !(flags & TERN_OP_ONCE)) {
-        tern_core_ctx_progress(a->ctx);
-        st = (flags & TERN_IMMEDIATE) ? try_start(a) : start_later(a);
+                              op->call, part->rank, part->path->name);
+    st = tern_op_try(op);
+    if (st == TERN_AGAIN) {
+        tern_core_ctx_progress(ctx);
+        st = (flags & TERN_IMMEDIATE) ? tern_op_try(op) : wait_and_try(op, deadline);
     }
     if (TERN_UNLIKELY(st == TERN_ERR_PEER))
-        tern_core_job_confirm(a->part->rank, tern_core_ctx_deadline(a->ctx));
+        tern_core_job_confirm(part->rank, tern_core_ctx_deadline(ctx));
     return st;
 }
 
-static void fill(tern_event *event, struct tern_pending *pending, bool local)
+/* ---- events ---- */
+
+void tern_op_no_events(const tern_opts *opts)
 {
-    if (!event)
-        return;
-    *event = pending ? tern_core_event_make(pending, local) : TERN_EVENT_INIT;
+    if (opts->event)
+        *opts->event = TERN_EVENT_INIT;
+    if (opts->local)
+        *opts->local = TERN_EVENT_INIT;
 }
 
-void tern_op_fill_events(const tern_opts *opts, struct tern_pending *pending)
+void tern_op_fill_events(const tern_opts *opts, struct tern_op *op)
 {
-    if (pending)
-        pending->implicit = !opts->event;
-    fill(opts->event, pending, false);
-    fill(opts->local, pending, true);
+    if (opts->event)
+        *opts->event = tern_core_event_make(op, false);
+    if (opts->local)
+        *opts->local = tern_core_event_make(op, true);
 }
 
-/* Give up waiting for a blocking transfer. tern_quiet collects the rest of it. */
-static tern_status abandon(tern_event *event)
+tern_status tern_op_go(struct tern_op *op, const tern_opts *opts)
 {
-    struct tern_pending *pending = event->pending;
+    tern_status st;
 
-    pending->implicit = true;
-    pending->holders--;
-    tern_core_pending_cancel(pending);
-    return TERN_ERR_TIMEOUT;
+    if (tern_op_is_parked(opts))
+        return tern_op_engine_submit(op, opts);
+    if (opts->flags & TERN_OP_BLOCKING)
+        return tern_op_run(op, tern_core_ctx_deadline(op->ctx));
+    op->events = tern_op_count_events(opts);
+    op->implicit = !opts->event;
+    st = start(op, opts->flags, tern_core_ctx_deadline(op->ctx));
+    if (st == TERN_PENDING) {
+        tern_op_fill_events(opts, op);
+        return TERN_OK;
+    }
+    if (st == TERN_OK)
+        tern_op_no_events(opts);
+    tern_core_op_drop(op);
+    return st;
 }
+
+/* ---- blocking ---- */
 
 static tern_status finish_poll(void *arg)
 {
     tern_event *event = arg;
 
-    tern_core_ctx_progress(event->pending->ctx);
+    tern_core_ctx_progress(tern_core_event_ctx(event));
     return tern_core_event_test(event);
 }
 
 static void finish_describe(void *arg, char *text, size_t size)
 {
-    tern_core_pending_describe(((tern_event *)arg)->pending, text, size);
+    tern_core_event_describe(arg, text, size);
 }
 
-tern_status tern_op_wait(struct tern_ctx *ctx, const struct tern_link_part *part, tern_event *event,
-                         tern_deadline deadline)
+/* Wait for an outstanding operation with one event. After a timeout, tern_quiet collects the rest of it. */
+static tern_status finish(struct tern_op *op, tern_deadline deadline)
 {
-    struct tern_wait wait = { finish_poll, finish_describe, event, deadline, tern_op_handler_may_wait(ctx, part) };
-    tern_status      st;
+    tern_event       event = tern_core_event_make(op, false);
+    struct tern_wait wait = { finish_poll, finish_describe, &event, deadline,
+                              tern_op_handler_may_wait(op->ctx, op->link.xfer.part) };
+    tern_status      st = tern_core_wait(&wait);
 
-    if (!event->pending)
-        return TERN_OK;
-    st = tern_core_wait(&wait);
-    return st == TERN_ERR_TIMEOUT && event->pending ? abandon(event) : st;
+    if (st == TERN_ERR_TIMEOUT && event.pending) {
+        op->implicit = true;
+        op->events = 0;
+        tern_core_op_cancel(op);
+    }
+    return st;
+}
+
+tern_status tern_op_run(struct tern_op *op, tern_deadline deadline)
+{
+    tern_status st;
+
+    op->events = 1;
+    st = start(op, 0, deadline);
+    if (st == TERN_PENDING)
+        return finish(op, deadline);
+    tern_core_op_drop(op);
+    return st;
 }

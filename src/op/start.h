@@ -1,5 +1,7 @@
 /* start.h: starting an operation that may have to wait for space or for earlier operations, and waiting for its
- * completion. */
+ * completion.
+ *
+ * The functions of op/ that public calls use fill in an operation (core/op.h) and pass it to tern_op_go(). */
 #ifndef TERN_OP_START_H
 #define TERN_OP_START_H
 
@@ -8,38 +10,48 @@
 #include "core/context.h"
 #include "op/notify/notify.h"
 
-/* An internal flag in addition to those of tern_opts: try once, and make no progress. */
-#define TERN_OP_ONCE 0x80000000u
+/* An internal flag in addition to those of tern_opts: wait until the operation is complete, or the context's time limit
+ * passes. */
+#define TERN_OP_BLOCKING 0x80000000u
+extern const tern_opts tern_op_blocking; /* options with this flag only */
 
-/* An operation that is about to start. */
-struct tern_op_start {
-    struct tern_ctx                *ctx;
-    const struct tern_link_part    *part;
-    const char                     *what; /* the public call */
-    uint64_t                        len;
-    const struct tern_xfer         *xfer;         /* for a contiguous transfer without notification; otherwise NULL */
-    const struct tern_notification *notification; /* the notification that follows; NULL: none */
-    bool notify_now;   /* send the notification here, after start has returned; otherwise a compound operation sends
-                        * it at its end */
-    bool needs_target; /* a thread of the target must help, whatever the path */
-    tern_status (*start)(struct tern_op_start *attempt); /* same contract as the start of a path. TERN_AGAIN: nothing
-                                                          * was started */
-    tern_status result;                                  /* return value of start, after it was called */
-};
+/* Return whether the operation updates a counter or waits for one. */
+static inline bool tern_op_is_parked(const tern_opts *opts)
+{
+    return TERN_UNLIKELY(opts->counter != NULL || opts->when != NULL);
+}
+
+/* Create an operation of at least sizeof(struct tern_op) bytes on the context, or, if the options park it, on the
+ * context of the engine. NULL, with the detail of the error: no memory. */
+void *tern_op_new(struct tern_ctx *ctx, size_t bytes, const struct tern_op_kind *kind, const tern_opts *opts,
+                  const char *call);
+
+/* Let a notification of the transfer's rank follow the operation, if the options ask for one. */
+void tern_op_then_notify(struct tern_op *op, const struct tern_link_part *part, uint64_t bytes, const tern_opts *opts);
+
+/* Start an operation as the options say: as soon as the earlier operations of a strict context permit it, or when a
+ * counter permits it, and fill in the events, or wait for its completion. Takes ownership of the operation. Returns
+ * TERN_OK, or TERN_AGAIN or an error, in which case nothing was started. */
+tern_status tern_op_go(struct tern_op *op, const tern_opts *opts);
+
+/* Start an operation and wait for its completion until the deadline. Takes ownership of the operation. */
+tern_status tern_op_run(struct tern_op *op, tern_deadline deadline);
+
+/* Try once to start an operation, without waiting. Returns TERN_OK: it is complete. TERN_PENDING: the context owns it.
+ * TERN_AGAIN, or an error: nothing was started. */
+tern_status tern_op_try(struct tern_op *op);
+
+/* Fill the events that the options ask for: of an operation that was complete at once, or that is outstanding. The
+ * latter has been told before its start how many events will point at it. */
+void                  tern_op_no_events(const tern_opts *opts);
+void                  tern_op_fill_events(const tern_opts *opts, struct tern_op *op);
+static inline uint8_t tern_op_count_events(const tern_opts *opts)
+{
+    return (uint8_t)((opts->event != NULL) + (opts->local != NULL));
+}
 
 /* Whether the caller is a message handler that may wait for a transfer to the part: not if the transfer needs the
  * target's help, or must follow a transfer that does. Returns false outside of handlers. */
 bool tern_op_handler_may_wait(const struct tern_ctx *ctx, const struct tern_link_part *part);
-
-/* Start the operation as soon as the earlier operations of a strict context permit it; flags are as in tern_opts.
- * Returns the result of the start, or an error, in which case nothing was started. */
-tern_status tern_op_start(struct tern_op_start *attempt, uint32_t flags);
-
-/* Fill the events of an operation that has started; pending NULL: the operation has completed. */
-void tern_op_fill_events(const tern_opts *opts, struct tern_pending *pending);
-
-/* Wait until the event of a blocking operation completes, or give up at the deadline. */
-tern_status tern_op_wait(struct tern_ctx *ctx, const struct tern_link_part *part, tern_event *event,
-                         tern_deadline deadline);
 
 #endif

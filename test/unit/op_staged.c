@@ -31,7 +31,7 @@ static struct scene {
     struct tern_ctx        ctx;
     struct tern_link_part  part;
     struct tern_multi      bundle;
-    struct tern_pending    transfer;
+    struct tern_op         transfer;
     struct tern_layout_dim dim;
     unsigned char          memory[2 * TOTAL], other[2 * TOTAL];
     tern_status            answer; /* the result of the path */
@@ -50,7 +50,7 @@ static void count_free(void *memory)
 static tern_status start(struct tern_lane *lane, const struct tern_xfer *xfer, struct tern_link_op *op)
 {
     (void)lane;
-    assert_ptr_equal(op, &s.transfer.op);
+    assert_ptr_equal(op, &s.transfer.link);
     s.xfer = *xfer;
     s.starts++;
     return s.answer;
@@ -68,7 +68,7 @@ static void begin(bool get, tern_status answer)
     s.answer = answer;
     s.part = (struct tern_link_part){ .path = &path, .size = TOTAL };
     s.dim = (struct tern_layout_dim){ RUNS, 2 * (int64_t)RUN };
-    s.bundle.ctx = &s.ctx;
+    s.bundle.op.ctx = &s.ctx;
     s.bundle.shape = (struct tern_shape){
         .part = &s.part,
         .get = get,
@@ -81,7 +81,7 @@ static void begin(bool get, tern_status answer)
                    .dim = &s.dim },
         .remote = { .kind = TERN_LAYOUT_STRIDED, .run = TOTAL, .total = TOTAL },
     };
-    s.transfer.op.buffer_in_use = true; /* left by the previous transfer in this record */
+    s.transfer.link.buffer_in_use = true; /* left by the previous transfer in this record */
     assert_int_equal(tern_op_method_staged.start(&s.bundle, &s.transfer, &marks), answer);
     assert_int_equal(s.starts, 1);
     assert_true(s.xfer.heap && s.xfer.len == TOTAL && s.xfer.get == get && s.xfer.offset == 0);
@@ -136,7 +136,7 @@ static void buffers_that_the_link_keeps(void **state)
     (void)state;
     for (unsigned get = 0; get < 2; get++) {
         begin(get, TERN_PENDING);
-        s.transfer.op.buffer_in_use = true;
+        s.transfer.link.buffer_in_use = true;
         end(TERN_ERR_PEER);
         assert_int_equal(s.frees, 0);
         assert_memory_equal(s.memory, s.other, sizeof(s.memory));

@@ -5,11 +5,11 @@
  * the error in the FIN. The file under test is included, so that the test can refuse memory and room to it.
  */
 /* clang-format off: the file under test comes before cmocka.h, which takes one of its names */
-#define tern_core_pending_new refuse_record
+#define tern_core_op_new refuse_record
 #define tern_op_engine_open refuse_engine
 #define tern_op_tagged_send_fin hear_of
 #include "op/tagged/rndv.c"
-#undef tern_core_pending_new
+#undef tern_core_op_new
 #undef tern_op_engine_open
 #undef tern_op_tagged_send_fin
 
@@ -38,8 +38,9 @@ static struct scene {
     tern_status          word;     /* and the status in the last of them */
 } s;
 
-struct tern_pending *refuse_record(struct tern_ctx *ctx)
+struct tern_op *refuse_record(struct tern_ctx *ctx, const struct tern_op_kind *kind, const char *call)
 {
+    (void)kind, (void)call;
     assert_ptr_equal(ctx, &s.engine_ctx);
     s.records++;
     return NULL;

@@ -255,7 +255,7 @@ static tern_status deliver_long(struct tern_ctx *ctx, int peer, struct tern_regi
 
     if (len == 0)
         return TERN_OK;
-    return tern_op_contig_run(ctx ? ctx : tern_job.handler_ctx, &xfer, "tern_am_request");
+    return tern_op_contig(ctx ? ctx : tern_job.handler_ctx, &xfer, &tern_op_blocking, "tern_am_request");
 }
 
 static void publish_long(const struct tern_link_msg *msg, unsigned handler, const uint32_t *args, unsigned nargs,

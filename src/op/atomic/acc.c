@@ -1,9 +1,8 @@
-/* acc.c: accumulates by the initiator, and the choice of the method. See acc.h. */
+/* acc.c: accumulates by the initiator. See acc.h. */
 #include "op/atomic/acc.h"
 
 #include "base/simd.h"
 #include "core/job.h"
-#include "op/start.h"
 
 #define HOLD \
     (4 * TERN_ACC_BLOCK) /* work, in bytes, for which a lock is held at a time if many pieces lie in one block */
@@ -176,99 +175,4 @@ void tern_op_acc_direct(const struct tern_shape *shape)
     tern_op_acc_end(&d.adding);
     /* acq_rel: the sums before this thread's later loads and stores. Pairs with the same fences in the peer. */
     atomic_thread_fence(memory_order_acq_rel);
-}
-
-/* ---- starting ---- */
-
-struct acc {
-    struct tern_op_start attempt; /* must be first */
-    struct tern_shape   *shape;
-    struct tern_multi   *bundle; /* NULL: the accumulate is executed within the call */
-};
-
-static inline bool is_direct(const struct tern_link_part *part)
-{
-    return part->path->instant && part->base;
-}
-
-static tern_status acc_start(struct tern_op_start *attempt)
-{
-    struct acc *a = (struct acc *)attempt;
-
-    if (a->bundle)
-        return tern_op_multi_first(a->bundle);
-    tern_op_acc_direct(a->shape);
-    return TERN_OK;
-}
-
-/* Make a multi-transfer operation for an accumulate that is not executed within the call. It uses RPCs or, where
- * chaos delays direct access, a visit callback that adds when chaos releases the transfer. */
-static tern_status make_multi(struct acc *a)
-{
-    const struct tern_link_part *part = a->attempt.part;
-
-    a->bundle =
-        tern_op_multi_make(a->attempt.ctx, a->shape, part->base ? &tern_op_method_acc_visit : &tern_op_method_acc);
-    if (!a->bundle)
-        return tern_base_fail(TERN_ERR_NOMEM, "%s: no memory for one more operation under way", a->attempt.what);
-    a->bundle->compound.pending->op.xfer.what = "accumulate";
-    a->bundle->compound.pending->op.xfer.get =
-        a->shape->acc.fetch; /* a fetch completes locally when it completes at the target */
-    return TERN_OK;
-}
-
-static __attribute__((noinline)) tern_status start_any(struct tern_ctx *ctx, struct tern_shape *shape,
-                                                       const tern_opts *opts, const char *what)
-{
-    const struct tern_link_part *part = shape->part;
-    struct acc                   a = {
-                          .attempt = { .ctx = ctx,
-                                       .part = part,
-                                       .what = what,
-                                       .len = shape->total,
-                                       .notification = shape->notification,
-                                       .notify_now = is_direct(part),
-                                       .start = acc_start,
-                                       .needs_target = !part->base },
-                          .shape = shape,
-    };
-    tern_status st;
-
-    if (!is_direct(part) && (st = make_multi(&a)) < 0)
-        return st;
-    st = tern_op_start(&a.attempt, opts->flags);
-    if (st == TERN_OK)
-        tern_op_fill_events(opts, a.bundle ? a.bundle->compound.pending : NULL);
-    if (st == TERN_OK && a.bundle)
-        tern_op_multi_go(a.bundle);
-    else if (a.bundle)
-        tern_op_multi_free(a.bundle);
-    return st;
-}
-
-tern_status tern_op_acc_start(struct tern_ctx *ctx, struct tern_shape *shape, const tern_opts *opts, const char *what)
-{
-    if (TERN_UNLIKELY(!is_direct(shape->part) || shape->notification ||
-                      tern_core_ctx_must_follow(ctx, shape->part->rank)))
-        return start_any(ctx, shape, opts, what);
-    tern_op_acc_direct(shape);
-    tern_op_fill_events(opts, NULL);
-    return TERN_OK;
-}
-
-tern_status tern_op_acc_run(struct tern_ctx *ctx, struct tern_shape *shape, const char *what)
-{
-    tern_event    event = TERN_EVENT_INIT;
-    tern_opts     opts = { .event = &event };
-    tern_deadline deadline;
-    tern_status   st;
-
-    if (TERN_LIKELY(is_direct(shape->part) && !shape->notification &&
-                    !tern_core_ctx_must_follow(ctx, shape->part->rank))) {
-        tern_op_acc_direct(shape);
-        return TERN_OK;
-    }
-    deadline = tern_core_ctx_deadline(ctx);
-    st = start_any(ctx, shape, &opts, what);
-    return st == TERN_OK ? tern_op_wait(ctx, shape->part, &event, deadline) : st;
 }

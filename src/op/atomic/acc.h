@@ -3,7 +3,8 @@
  * Each addition is atomic with respect to other accumulates, because the thread that adds holds a lock: one of the
  * accumulate locks of the target's node, chosen by the block of memory in which the element begins. Blocks are
  * counted in the mapped file (tern_link_origin()), so that all mappings of the same memory, through whatever region,
- * use the same locks. A thread holds one lock at a time, and only while it works on one block. The methods:
+ * use the same locks. A thread holds one lock at a time, and only while it works on one block. The methods, which
+ * tern_op_shape() starts:
  *
  *   direct   loads and stores reach the part: the initiator adds within the call (acc.c)
  *   RPC      everything else: the initiator packs the operands into requests, and a thread of the target adds them
@@ -19,10 +20,6 @@
 #include "op/atomic/acc_kernels.h"
 
 #define TERN_ACC_BLOCK 16384u /* bytes of memory under one lock */
-
-/* Start an accumulate, or execute it and wait; contract as for tern_op_shape_start and tern_op_shape_run. */
-tern_status tern_op_acc_start(struct tern_ctx *ctx, struct tern_shape *shape, const tern_opts *opts, const char *what);
-tern_status tern_op_acc_run(struct tern_ctx *ctx, struct tern_shape *shape, const char *what);
 
 /* The state of additions to the memory of one rank, between tern_op_acc_begin() and tern_op_acc_end(). */
 struct tern_acc_adding {

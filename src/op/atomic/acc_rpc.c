@@ -21,11 +21,11 @@ static const struct tern_layout_memory here = { NULL, UINT64_MAX };
 /* Unpack the old values over the operands. Any thread may call this. */
 static void unpack_old(struct tern_link_op *op, const unsigned char *bytes, size_t len)
 {
-    struct tern_pending *transfer = (struct tern_pending *)op;
-    struct tern_multi   *b = (struct tern_multi *)transfer->owner;
-    struct tern_cursor   cursor = { transfer->scratch[0], transfer->scratch[1], transfer->scratch[2] };
+    struct tern_op    *transfer = (struct tern_op *)op;
+    struct tern_multi *m = (struct tern_multi *)transfer->parent;
+    struct tern_cursor cursor = { transfer->scratch[0], transfer->scratch[1], transfer->scratch[2] };
 
-    tern_op_layout_unpack(&b->shape.local, &here, &cursor, len, bytes);
+    tern_op_layout_unpack(&m->shape.local, &here, &cursor, len, bytes);
 }
 
 /* Space for operands in an RPC buffer of `room` bytes, if a fetch needs as much space for the response. */
@@ -35,15 +35,14 @@ static size_t room_for(const struct tern_acc_op *sum, size_t room)
     return sum->fetch ? (room - WIRE_PAYLOAD) / 2 : room;
 }
 
-static tern_status acc_rpc_start(struct tern_multi *b, struct tern_pending *transfer,
-                                 struct tern_shape_cursors *cursors)
+static tern_status acc_rpc_start(struct tern_multi *m, struct tern_op *transfer, struct tern_shape_cursors *cursors)
 {
-    const struct tern_link_part *part = b->shape.part;
-    const struct tern_acc_op    *sum = &b->shape.acc;
+    const struct tern_link_part *part = m->shape.part;
+    const struct tern_acc_op    *sum = &m->shape.acc;
     const struct tern_link_ops  *ops = tern_job.ops[part->link];
-    struct tern_lane            *lane = b->ctx->lane[part->link];
-    struct tern_xfer             xfer = { .part = part, .get = b->shape.acc.fetch, .what = "accumulate" };
-    struct tern_link_op         *op = &transfer->op;
+    struct tern_lane            *lane = m->op.ctx->lane[part->link];
+    struct tern_xfer             xfer = { .part = part, .get = m->shape.acc.fetch, .what = "accumulate" };
+    struct tern_link_op         *op = &transfer->link;
     struct wire_acc              head = { .verb = WIRE_ACC, .sum = *sum };
     struct tern_op_batch         batch;
     size_t                       payload;
@@ -51,7 +50,7 @@ static tern_status acc_rpc_start(struct tern_multi *b, struct tern_pending *tran
 
     if (st != TERN_OK)
         return st;
-    tern_op_batch_fill(&batch, WIRE_PUT, &b->shape.remote, &cursors->remote, room_for(sum, op->rpc_bytes));
+    tern_op_batch_fill(&batch, WIRE_PUT, &m->shape.remote, &cursors->remote, room_for(sum, op->rpc_bytes));
     batch.request.len -= batch.request.len % tern_acc_op_bytes(sum->type); /* do not split elements */
     memcpy(op->rpc_buf, &head, sizeof(head));
     tern_op_batch_write(&batch, op->rpc_buf + sizeof(head));
@@ -60,8 +59,8 @@ static tern_status acc_rpc_start(struct tern_multi *b, struct tern_pending *tran
         memcpy(transfer->scratch, &cursors->local, sizeof(transfer->scratch));
         op->on_response = unpack_old;
     }
-    tern_op_layout_pack(&b->shape.local, &here, &cursors->local, batch.request.len, op->rpc_buf + payload);
-    tern_op_layout_skip(&b->shape.remote, &cursors->remote, batch.request.len);
+    tern_op_layout_pack(&m->shape.local, &here, &cursors->local, batch.request.len, op->rpc_buf + payload);
+    tern_op_layout_skip(&m->shape.remote, &cursors->remote, batch.request.len);
     op->xfer.len = batch.request.len;
     ops->rpc_send(lane, op, payload + batch.request.len, sum->fetch ? batch.request.len : 0);
     return TERN_PENDING;
@@ -73,22 +72,22 @@ const struct tern_multi_method tern_op_method_acc = { .most = 8, .start = acc_rp
 
 static void acc_now(const struct tern_xfer *xfer, unsigned char *there)
 {
-    const struct tern_multi *b = xfer->local;
+    const struct tern_multi *m = xfer->local;
 
     (void)there; /* only the first of many offsets */
-    tern_op_acc_direct(&b->shape);
+    tern_op_acc_direct(&m->shape);
 }
 
-static tern_status acc_visit(struct tern_multi *b, struct tern_pending *transfer, struct tern_shape_cursors *cursors)
+static tern_status acc_visit(struct tern_multi *m, struct tern_op *transfer, struct tern_shape_cursors *cursors)
 {
-    const struct tern_link_part *part = b->shape.part;
-    struct tern_xfer             xfer = b->compound.pending->op.xfer;
+    const struct tern_link_part *part = m->shape.part;
+    struct tern_xfer             xfer = m->op.link.xfer;
 
-    xfer.local = b;
+    xfer.local = m;
     xfer.visit = acc_now;
-    transfer->op.xfer = xfer;
-    cursors->local.at = cursors->remote.at = b->shape.total;
-    return part->path->start(b->ctx->lane[part->link], &xfer, &transfer->op);
+    transfer->link.xfer = xfer;
+    cursors->local.at = cursors->remote.at = m->shape.total;
+    return part->path->start(m->op.ctx->lane[part->link], &xfer, &transfer->link);
 }
 
 const struct tern_multi_method tern_op_method_acc_visit = { .most = 1, .start = acc_visit };

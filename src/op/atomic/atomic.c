@@ -1,6 +1,5 @@
-/* atomic.c: see atomic.h. An operation that is not executed within the call has a record of the context, which
- * stores the operation: the operand has been read when the call returns, and the result is written when the response
- * arrives. */
+/* atomic.c: see atomic.h. An operation that is not executed within the call stores its operands in the operation
+ * object: the operand has been read when the call returns, and the result is written when the response arrives. */
 #include "op/atomic/atomic.h"
 
 #include <string.h>
@@ -10,24 +9,16 @@
 #include "base/read_once.h"
 #include "core/job.h"
 #include "op/atomic/exec.h"
-#include "op/start.h"
-#include "op/notify/two_step.h"
 #include "op/notify/signal.h"
 
-/* The operation as it is stored in the scratch words of a record. The record's stage points to the result. */
-struct kept {
+/* The operands as they are stored in the scratch words of an operation, whose data points to the result. */
+struct operands {
     uint64_t operand, compare;
     uint32_t op;
     uint32_t type;
 };
-_Static_assert(sizeof(struct kept) == sizeof(((struct tern_pending *)0)->scratch),
-               "a record's notes hold an operation");
-
-struct atomic {
-    struct tern_op_start         attempt; /* must be first */
-    const struct tern_op_atomic *what;
-    struct tern_pending         *pending;
-};
+_Static_assert(sizeof(struct operands) == sizeof(((struct tern_op *)0)->scratch),
+               "the scratch words hold the operands");
 
 static void give_result(void *result, uint64_t value, tern_type type)
 {
@@ -35,172 +26,164 @@ static void give_result(void *result, uint64_t value, tern_type type)
         memcpy(result, &value, tern_op_exec_size(type)); /* little-endian: the lower half comes first */
 }
 
-/* Whether the operation can be executed within the call: loads and stores reach the part, there is no notification,
- * and no earlier operation has to complete first. */
-static inline bool is_at_once(const struct tern_ctx *ctx, const struct tern_op_atomic *a)
+/* Whether the CPU can execute the operation on the part. */
+static inline bool is_direct(const struct tern_op_atomic *a)
 {
-    return !a->network && a->part->base && a->part->path->instant && !a->notification &&
-           !tern_core_ctx_must_follow(ctx, a->part->rank);
+    return !a->network && a->part->base && a->part->path->instant;
 }
 
-static void do_it(const struct tern_op_atomic *a)
+static void execute(const struct tern_op_atomic *a)
 {
     give_result(a->result, tern_op_exec(a->part->base + a->offset, a->type, a->op, a->operand, a->compare), a->type);
 }
 
 /* ---- starting ---- */
 
-/* Visit callback of a path that delays direct access: executes the operation in the record. */
+/* Execute the operation of an object on memory that loads and stores reach. */
+static void execute_stored(const struct tern_op *op, unsigned char *there)
+{
+    struct operands k;
+
+    memcpy(&k, op->scratch, sizeof(k));
+    give_result(op->data, tern_op_exec(there, (tern_type)k.type, k.op, k.operand, k.compare), (tern_type)k.type);
+}
+
+/* Visit callback of a path that delays direct access. */
 static void visit(const struct tern_xfer *xfer, unsigned char *there)
 {
-    const struct tern_pending *pending = xfer->local;
-    struct kept                k;
-
-    memcpy(&k, pending->scratch, sizeof(k));
-    give_result(pending->stage, tern_op_exec(there, (tern_type)k.type, k.op, k.operand, k.compare), (tern_type)k.type);
+    execute_stored(xfer->local, there);
 }
 
 /* Store the old value from the response. */
-static void take_response(struct tern_link_op *op, const unsigned char *bytes, size_t len)
+static void take_response(struct tern_link_op *link, const unsigned char *bytes, size_t len)
 {
-    if (len == op->xfer.len)
-        memcpy(((struct tern_pending *)op)->stage, bytes, len);
+    if (len == link->xfer.len)
+        memcpy(((struct tern_op *)link)->data, bytes, len);
 }
 
-static tern_status start_rpc(struct atomic *a, const struct tern_xfer *xfer)
+static tern_status start_rpc(struct tern_op *op, const struct tern_xfer *xfer, const struct operands *k)
 {
-    const struct tern_op_atomic *what = a->what;
-    const struct tern_link_ops  *ops = tern_job.ops[what->part->link];
-    struct tern_lane            *lane = a->attempt.ctx->lane[what->part->link];
-    struct tern_link_op         *op = &a->pending->op;
-    struct wire_atomic           request = { .verb = WIRE_ATOMIC,
-                                             .type = (uint8_t)what->type,
-                                             .op = what->op,
-                                             .offset = what->offset,
-                                             .operand = what->operand,
-                                             .compare = what->compare };
-    tern_status                  st = ops->rpc_open(lane, xfer, op);
+    const struct tern_link_ops *ops = tern_job.ops[xfer->part->link];
+    struct tern_lane           *lane = op->ctx->lane[xfer->part->link];
+    struct wire_atomic          request = { .verb = WIRE_ATOMIC,
+                                            .type = (uint8_t)k->type,
+                                            .op = k->op,
+                                            .offset = xfer->offset,
+                                            .operand = k->operand,
+                                            .compare = k->compare };
+    tern_status                 st = ops->rpc_open(lane, xfer, &op->link);
 
     if (st != TERN_OK)
         return st;
-    memcpy(op->rpc_buf, &request, sizeof(request));
-    op->on_response = what->result ? take_response : NULL;
-    ops->rpc_send(lane, op, sizeof(request), what->result ? xfer->len : 0);
+    memcpy(op->link.rpc_buf, &request, sizeof(request));
+    op->link.on_response = op->data ? take_response : NULL;
+    ops->rpc_send(lane, &op->link, sizeof(request), op->data ? xfer->len : 0);
     return TERN_PENDING;
 }
 
+static tern_status start_far(struct tern_op *op)
+{
+    const struct tern_xfer xfer = op->link.xfer;
+    struct tern_lane      *lane = op->ctx->lane[xfer.part->link];
+    struct operands        k;
+
+    if (xfer.part->base)
+        return xfer.part->path->start(lane, &xfer, &op->link);
+    memcpy(&k, op->scratch, sizeof(k));
+    return start_rpc(op, &xfer, &k);
+}
+
 /* Start the operation with the network's own atomics. */
-static tern_status start_network(struct atomic *a, const struct tern_xfer *xfer)
+static tern_status start_network(struct tern_op *op)
 {
-    const struct tern_op_atomic  *what = a->what;
-    const struct tern_link_atomic network = { .xfer = *xfer,
-                                              .type = what->type,
-                                              .op = what->op,
-                                              .operand = what->operand,
-                                              .compare = what->compare,
-                                              .on_result = what->result ? take_response : NULL };
+    const struct tern_xfer  xfer = op->link.xfer;
+    struct operands         k;
+    struct tern_link_atomic network = { .xfer = xfer, .on_result = op->data ? take_response : NULL };
 
-    return tern_job.ops[what->part->link]->atomic_start(a->attempt.ctx->lane[what->part->link], &network,
-                                                        &a->pending->op);
+    memcpy(&k, op->scratch, sizeof(k));
+    network.type = k.type;
+    network.op = k.op;
+    network.operand = k.operand;
+    network.compare = k.compare;
+    return tern_job.ops[xfer.part->link]->atomic_start(op->ctx->lane[xfer.part->link], &network, &op->link);
 }
 
-static tern_status atomic_start(struct tern_op_start *attempt)
+static tern_status start_direct(struct tern_op *op)
 {
-    struct atomic               *a = (struct atomic *)attempt;
-    const struct tern_op_atomic *what = a->what;
-    struct tern_xfer             xfer = { .part = what->part,
-                                          .offset = what->offset,
-                                          .local = a->pending,
-                                          .len = tern_op_exec_size(what->type),
-                                          .get = what->result != NULL,
-                                          .small_rpc = true,
-                                          .what = "atomic operation",
-                                          .visit = visit };
+    execute_stored(op, op->link.xfer.part->base + op->link.xfer.offset);
+    return TERN_OK;
+}
 
-    if (attempt->notify_now) {
-        do_it(what);
+static const struct tern_op_kind direct_kind = { .start = start_direct }, far_kind = { .start = start_far },
+                                 network_kind = { .start = start_network };
+
+static const struct tern_op_kind *kind_of(const struct tern_op_atomic *a)
+{
+    return a->network ? &network_kind : is_direct(a) ? &direct_kind : &far_kind;
+}
+
+/* Store the operation in the object. */
+static void store(struct tern_op *op, const struct tern_op_atomic *a)
+{
+    const struct operands k = { a->operand, a->compare, a->op, (uint32_t)a->type };
+
+    memcpy(op->scratch, &k, sizeof(k));
+    op->data = a->result;
+    op->link.xfer = (struct tern_xfer){ .part = a->part,
+                                        .offset = a->offset,
+                                        .local = op,
+                                        .len = tern_op_exec_size(a->type),
+                                        .get = a->result != NULL,
+                                        .small_rpc = true,
+                                        .what = "atomic operation",
+                                        .visit = visit };
+}
+
+static tern_status check_served(const struct tern_op_atomic *a, const char *call)
+{
+    if (a->network || a->part->base || a->part->path->rpc)
         return TERN_OK;
-    }
-    a->pending->op.xfer = xfer; /* for a start that completes at once */
-    if (what->network)
-        return start_network(a, &xfer);
-    if (what->part->base)
-        return what->part->path->start(attempt->ctx->lane[what->part->link], &xfer, &a->pending->op);
-    return start_rpc(a, &xfer);
-}
-
-/* Store the operation in the record. */
-static void keep(struct tern_pending *pending, const struct tern_op_atomic *what)
-{
-    const struct kept k = { what->operand, what->compare, what->op, (uint32_t)what->type };
-
-    memcpy(pending->scratch, &k, sizeof(k));
-    pending->stage = what->result;
-}
-
-static tern_status nobody(const struct tern_op_atomic *what, const char *call)
-{
     return tern_base_fail(TERN_ERR_STATE,
-                          "%s: nobody does atomic operations on the part of rank %d, which is reached through %s", call,
-                          what->part->rank, what->part->path->name);
+                          "%s: no process executes atomic operations on the part of rank %d, which is reached "
+                          "through %s",
+                          call, a->part->rank, a->part->path->name);
 }
 
-tern_status tern_op_atomic_step(struct tern_ctx *ctx, const struct tern_op_atomic *what, struct tern_pending *pending)
+tern_status tern_op_atomic_step(struct tern_op *op, const struct tern_op_atomic *atomic)
 {
-    struct atomic a = { .attempt = { .ctx = ctx, .notify_now = what->part->base && what->part->path->instant },
-                        .what = what,
-                        .pending = pending };
+    tern_status st = check_served(atomic, op->call);
 
-    if (!what->part->base && !what->part->path->rpc)
-        return nobody(what, "a signal");
-    keep(pending, what);
-    return atomic_start(&a.attempt);
-}
-
-/* Enlist or drop the record after a start that returned st, and fill in the events. */
-static tern_status end_plain(struct tern_pending *pending, const tern_opts *opts, tern_status st)
-{
-    if (st == TERN_PENDING) {
-        tern_op_fill_events(opts, pending);
-        tern_core_pending_enlist(pending);
-        return TERN_OK;
-    }
-    tern_core_pending_drop(pending);
-    if (st == TERN_OK)
-        tern_op_fill_events(opts, NULL);
-    return st;
+    if (st < 0)
+        return st;
+    store(op, atomic);
+    return kind_of(atomic)->start(op);
 }
 
 /* Start an operation that cannot be executed within the call. */
-static __attribute__((noinline)) tern_status start_any(struct tern_ctx *ctx, const struct tern_op_atomic *what,
-                                                       const tern_opts *opts, const char *call)
+static __attribute__((noinline)) tern_status start_any(struct tern_ctx *ctx, const struct tern_op_atomic *atomic,
+                                                       const struct tern_link_part *home, const tern_opts *opts,
+                                                       const char *call)
 {
-    struct atomic a = {
-        .attempt = { .ctx = ctx,
-                     .part = what->part,
-                     .what = call,
-                     .len = tern_op_exec_size(what->type),
-                     .notification = what->notification,
-                     .notify_now =
-                         what->notification && !what->network && what->part->base && what->part->path->instant,
-                     .start = atomic_start,
-                     .needs_target = !what->part->base },
-        .what = what,
-    };
-    struct tern_two_step *two_step = NULL;
-    tern_status           st;
+    bool           on_stack = is_direct(atomic) && !tern_op_is_parked(opts);
+    struct tern_op now, *op = &now;
+    tern_status    st = check_served(atomic, call);
 
-    if (!what->network && !what->part->base && !what->part->path->rpc)
-        return nobody(what, call);
-    if (what->notification && !a.attempt.notify_now)
-        a.pending = (two_step = tern_op_two_step_new(ctx, what->notification)) ? two_step->transfer : NULL;
-    else
-        a.pending = tern_core_pending_new(ctx);
-    if (!a.pending)
-        return tern_base_fail(TERN_ERR_NOMEM, "%s: no memory for one more operation under way", call);
-    keep(a.pending, what);
-    st = tern_op_start(&a.attempt, opts->flags);
-    return two_step ? tern_op_two_step_go(two_step, opts, st) : end_plain(a.pending, opts, st);
+    if (st < 0)
+        return st;
+    if (on_stack)
+        tern_core_op_init(op, ctx, kind_of(atomic), call);
+    else if (!(op = tern_op_new(ctx, sizeof(*op), kind_of(atomic), opts, call)))
+        return TERN_ERR_NOMEM;
+    store(op, atomic);
+    op->instant = is_direct(atomic);
+    op->needs_target = !atomic->part->base;
+    tern_op_then_notify(op, home, op->link.xfer.len, opts);
+    /* release, and acquire below: this thread's stores before the operation, its loads after it. Pairs with the
+     * thread that executes the operation at the target. */
+    atomic_thread_fence(memory_order_release);
+    st = tern_op_go(op, opts);
+    atomic_thread_fence(memory_order_acquire);
+    return st;
 }
 
 /* Complete all outstanding operations of the context before the atomic operation (TERN_RELEASE). Returns TERN_AGAIN
@@ -214,44 +197,27 @@ static tern_status release(struct tern_ctx *ctx, uint32_t flags, const char *cal
     return tern_core_ctx_flush(ctx) ? TERN_OK : TERN_AGAIN;
 }
 
-tern_status tern_op_atomic_start(struct tern_ctx *ctx, const struct tern_op_atomic *atomic, const tern_opts *opts,
-                                 const char *what)
+tern_status tern_op_atomic(struct tern_ctx *ctx, const struct tern_op_atomic *atomic, const struct tern_link_part *home,
+                           const tern_opts *opts, const char *call)
 {
-    tern_opts   events = { .flags = opts->flags, .event = opts->event };
-    tern_status st = opts->flags & TERN_RELEASE ? release(ctx, opts->flags, what) : TERN_OK;
+    tern_opts   remote;
+    tern_status st = opts->flags & TERN_RELEASE ? release(ctx, opts->flags, call) : TERN_OK;
 
     if (st != TERN_OK)
         return st;
-    if (is_at_once(ctx, atomic)) {
-        do_it(atomic);
-        tern_op_fill_events(&events, NULL);
-    } else {
-        st = start_any(ctx, atomic, &events, what);
-    }
-    if (st == TERN_OK && opts->local)
-        *opts->local = TERN_EVENT_INIT; /* the operand has been read */
-    return st;
-}
-
-tern_status tern_op_atomic_run(struct tern_ctx *ctx, const struct tern_op_atomic *atomic, const char *what)
-{
-    tern_event    event = TERN_EVENT_INIT;
-    tern_opts     opts = { .event = &event };
-    tern_deadline deadline;
-    tern_status   st;
-
-    if (TERN_LIKELY(is_at_once(ctx, atomic))) {
-        do_it(atomic);
+    if (TERN_LIKELY(is_direct(atomic) && !(opts->flags & TERN_NOTIFY) && !tern_op_is_parked(opts) &&
+                    !tern_core_ctx_must_follow(ctx, atomic->part->rank))) {
+        execute(atomic);
+        tern_op_no_events(opts);
         return TERN_OK;
     }
-    deadline = tern_core_ctx_deadline(ctx);
-    /* release, and acquire below: this thread's stores before the operation, its loads after it. Pairs with the
-     * thread that executes the operation at the target. */
-    atomic_thread_fence(memory_order_release);
-    st = start_any(ctx, atomic, &opts, what);
-    if (st == TERN_OK)
-        st = tern_op_wait(ctx, atomic->part, &event, deadline);
-    atomic_thread_fence(memory_order_acquire);
+    if (tern_op_is_parked(opts))
+        return start_any(ctx, atomic, home, opts, call);
+    remote = *opts;
+    remote.local = NULL;
+    st = start_any(ctx, atomic, home, &remote, call);
+    if (st == TERN_OK && opts->local)
+        *opts->local = TERN_EVENT_INIT; /* the operand has been read */
     return st;
 }
 

@@ -121,90 +121,71 @@ tern_status tern_op_mutex_rpc(const struct tern_target_mem *ground, const unsign
 /* ---- at the initiator ---- */
 
 struct asking {
-    struct tern_op_start       attempt; /* must be first */
     struct wire_mutex          request;
-    struct tern_pending       *pending;
     struct wire_mutex_response answer;
 };
 
-static void take_answer(struct tern_link_op *op, const unsigned char *bytes, size_t len)
+static void take_answer(struct tern_link_op *link, const unsigned char *bytes, size_t len)
 {
-    struct tern_pending *pending = (struct tern_pending *)op;
+    struct asking *a = ((struct tern_op *)link)->data;
 
-    if (len == sizeof(struct wire_mutex_response))
-        memcpy(pending->stage, bytes, len);
+    if (len == sizeof(a->answer))
+        memcpy(&a->answer, bytes, len);
 }
 
-static tern_status ask_start(struct tern_op_start *attempt)
+static tern_status ask_start(struct tern_op *op)
 {
-    struct asking              *a = (struct asking *)attempt;
-    const struct tern_link_ops *ops = tern_job.ops[attempt->part->link];
-    struct tern_lane           *lane = attempt->ctx->lane[attempt->part->link];
-    struct tern_link_op        *op = &a->pending->op;
-    struct tern_xfer            xfer = { .part = attempt->part,
-                                         .offset = a->request.offset,
-                                         .len = sizeof(a->answer),
-                                         .get = true,
-                                         .small_rpc = true,
-                                         .what = "step of a mutex" };
-    tern_status                 st = ops->rpc_open(lane, &xfer, op);
+    const struct asking        *a = op->data;
+    const struct tern_xfer      xfer = op->link.xfer;
+    const struct tern_link_ops *ops = tern_job.ops[xfer.part->link];
+    struct tern_lane           *lane = op->ctx->lane[xfer.part->link];
+    tern_status                 st = ops->rpc_open(lane, &xfer, &op->link);
 
     if (st != TERN_OK)
         return st;
-    memcpy(op->rpc_buf, &a->request, sizeof(a->request));
-    op->on_response = take_answer;
-    ops->rpc_send(lane, op, sizeof(a->request), sizeof(a->answer));
+    memcpy(op->link.rpc_buf, &a->request, sizeof(a->request));
+    op->link.on_response = take_answer;
+    ops->rpc_send(lane, &op->link, sizeof(a->request), sizeof(a->answer));
     return TERN_PENDING;
 }
 
+static const struct tern_op_kind ask_kind = { .start = ask_start };
+
 /* Send the request and wait for the response. There is no time limit, because the owner would execute a step that
  * was given up, and nobody would know. */
-static tern_status ask(struct asking *a)
+static tern_status ask(const struct tern_op_mutex *m, struct asking *a)
 {
-    struct tern_ctx *ctx = a->attempt.ctx;
-    tern_event       event = TERN_EVENT_INIT;
-    tern_opts        opts = { .event = &event };
-    double           limit = ctx->timeout;
-    tern_status      st;
+    struct tern_op *op = tern_op_new(m->ctx, sizeof(*op), &ask_kind, &tern_op_blocking, m->what);
 
-    if (!(a->pending = tern_core_pending_new(ctx)))
-        return tern_base_fail(TERN_ERR_NOMEM, "%s: no memory for one more operation under way", a->attempt.what);
-    a->pending->stage = &a->answer;
-    ctx->timeout = 0;
-    st = tern_op_start(&a->attempt, 0);
-    if (st == TERN_PENDING) {
-        tern_op_fill_events(&opts, a->pending);
-        tern_core_pending_enlist(a->pending);
-        st = tern_op_wait(ctx, a->attempt.part, &event, TERN_FOREVER);
-    } else {
-        tern_core_pending_drop(a->pending);
-    }
-    ctx->timeout = limit;
-    return st;
+    if (!op)
+        return TERN_ERR_NOMEM;
+    op->data = a;
+    op->needs_target = true;
+    op->link.xfer = (struct tern_xfer){ .part = m->part,
+                                        .offset = a->request.offset,
+                                        .len = sizeof(a->answer),
+                                        .get = true,
+                                        .small_rpc = true,
+                                        .what = "step of a mutex" };
+    return tern_op_run(op, TERN_FOREVER);
 }
 
 tern_status tern_op_mutex_step_rpc(const struct tern_op_mutex *m, enum tern_mutex_step which, uint64_t name,
                                    struct tern_mutex_stepped *done)
 {
-    struct asking a = { .attempt = { .ctx = m->ctx,
-                                     .part = m->part,
-                                     .what = m->what,
-                                     .len = sizeof(struct wire_mutex),
-                                     .start = ask_start,
-                                     .needs_target = true },
-                        .request = { .verb = WIRE_MUTEX,
+    struct asking a = { .request = { .verb = WIRE_MUTEX,
                                      .step = (uint8_t)which,
                                      .log = (uint8_t)m->log,
                                      .ticket = done->ticket,
                                      .offset = m->offset,
                                      .name = name },
                         .answer = { .state = TERN_QLOCK_STATES } };
-    tern_status   st = ask(&a);
+    tern_status   st = ask(m, &a);
 
     if (st < 0)
         return st;
     if (a.answer.state >= TERN_QLOCK_STATES)
-        return tern_base_fail(TERN_ERR_LINK, "%s: rank %d gave an answer that makes no sense", m->what, m->rank);
+        return tern_base_fail(TERN_ERR_LINK, "%s: rank %d sent a malformed response", m->what, m->rank);
     if (a.answer.wake > 0 && a.answer.wake <= (uint32_t)tern_job.boot.ranks)
         wake_far((int)a.answer.wake - 1);
     done->state = (enum tern_qlock_state)a.answer.state;

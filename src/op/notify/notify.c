@@ -453,7 +453,7 @@ bool tern_op_notice_hopeless(const struct tern_notice *notice)
 
 /* ---- events and descriptions ---- */
 
-static void describe_record(const struct tern_pending *record, char *text, size_t size)
+static void describe_record(const struct tern_op *record, char *text, size_t size)
 {
     char source[32] = "any rank";
 
@@ -462,14 +462,15 @@ static void describe_record(const struct tern_pending *record, char *text, size_
     snprintf(text, size, "request for %" PRIu64 " notifications from %s", record->scratch[0], source);
 }
 
+static const struct tern_op_kind record_kind = { .describe = describe_record };
+
 bool tern_op_notice_event(struct tern_notice *notice, tern_event *event)
 {
-    struct tern_pending *fresh = tern_core_pending_new(notice->ctx);
-    bool                 alone;
+    struct tern_op *fresh = tern_core_op_new(notice->ctx, &record_kind, NULL);
+    bool            alone;
 
     if (!fresh)
         return false;
-    fresh->describe = describe_record;
     fresh->scratch[0] = notice->count;
     fresh->scratch[1] = tern_op_match_any_source(&notice->name) ? UINT64_MAX : (uint64_t)notice->name.source;
     alone = tern_base_biased_lock(&lock);
@@ -478,10 +479,14 @@ bool tern_op_notice_event(struct tern_notice *notice, tern_event *event)
         notice->recorded = true;
         fresh = NULL;
     }
-    *event = notice->recorded ? tern_core_event_make(notice->record, false) : TERN_EVENT_INIT;
+    *event = TERN_EVENT_INIT;
+    if (notice->recorded) {
+        notice->record->events++;
+        *event = tern_core_event_make(notice->record, false);
+    }
     tern_base_biased_unlock(&lock, alone);
     if (fresh)
-        tern_core_pending_drop(fresh);
+        tern_core_op_drop(fresh);
     if (TERN_UNLIKELY(atomic_load_explicit(&tern_job.losses_seen, memory_order_relaxed) > 0))
         atomic_store_explicit(&notice->ctx->attention, true, memory_order_relaxed); /* it may wait for a dead rank */
     return true;

@@ -35,7 +35,7 @@ struct tern_notice {
     uint64_t               bytes;
     struct tern_ctx       *ctx;
     /* Fields that delivery does not touch. */
-    struct tern_pending   *record; /* the record that the events of this start point to */
+    struct tern_op        *record; /* the record that the events of this start point to */
     struct tern_team      *team;   /* of the region */
     struct tern_match_name name;
     uint32_t               count;
@@ -101,18 +101,6 @@ bool tern_op_notice_event(struct tern_notice *notice, tern_event *event);
 void tern_op_notice_describe(const struct tern_notice *notice, char *text, size_t size);
 
 /* ---- outgoing notifications ---- */
-
-/* The contents of a notification. */
-struct tern_notification {
-    uint64_t scope, bytes;
-    uint32_t tag;
-};
-
-static inline struct tern_notification tern_op_notification_of(const struct tern_link_part *part, uint64_t bytes,
-                                                               uint32_t tag)
-{
-    return (struct tern_notification){ .scope = part->region, .bytes = bytes, .tag = tag };
-}
 
 /* Reserve space for a notification to a rank of the job, without waiting. The caller must then either send or drop the
  * notification. */

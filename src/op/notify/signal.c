@@ -1,7 +1,6 @@
 /* signal.c: see signal.h. */
 #include "op/notify/signal.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/bits.h"
@@ -10,21 +9,12 @@
 #include "boot/bell.h"
 #include "core/job.h"
 #include "op/atomic/exec.h"
-#include "op/start.h"
+#include "op/contig.h"
 #include "op/wire.h"
 
 /* Maximum size of an RPC request, including its put, that a network sends along with the message. A longer put is sent
  * by itself, without this copy. */
 #define TOGETHER 8192u
-
-struct signalled {
-    struct tern_compound  work; /* must be first; events point to its record */
-    struct tern_op_atomic word;
-    struct tern_pending  *transfer; /* the record of the outstanding step. NULL: none is outstanding */
-    tern_status           status;   /* of the steps so far */
-    bool                  given;    /* the outstanding step is the signal, or the signal is done */
-    bool                  stopped;  /* the operation was abandoned */
-};
 
 void tern_op_signal_wake(int rank)
 {
@@ -34,114 +24,30 @@ void tern_op_signal_wake(int rank)
         tern_boot_bell_ring(&slot->bell, &slot->sleepers);
 }
 
-/* ---- the compound operation ---- */
+/* ---- the second step: the signal after the data ---- */
 
-/* Start the signal after the data has arrived. Returns the same values as the start of a path. */
-static tern_status start_signal(struct signalled *s)
+static tern_status signal_start(struct tern_op *op)
 {
-    struct tern_pending *transfer = tern_core_pending_new(s->work.pending->ctx);
-    tern_status          st;
+    const struct tern_op_atomic word = { .part = op->signal.part,
+                                         .offset = op->signal.offset,
+                                         .type = TERN_UINT64,
+                                         .op = op->signal.op,
+                                         .operand = op->signal.operand };
 
-    if (!transfer)
-        return tern_base_fail(TERN_ERR_NOMEM, "no memory for one more operation under way");
-    transfer->owner = &s->work;
-    st = tern_op_atomic_step(s->work.pending->ctx, &s->word, transfer);
-    if (st == TERN_PENDING)
-        s->transfer = transfer;
-    else
-        tern_core_pending_drop(transfer);
-    s->given = st != TERN_AGAIN;
-    return st;
+    return tern_op_atomic_step(op, &word);
 }
 
-static void signal_advance(struct tern_compound *work)
+static void signal_ended(struct tern_op *op)
 {
-    struct signalled *s = (struct signalled *)work;
-
-    if (!s->transfer && !s->given && !s->stopped && s->status == TERN_OK) {
-        tern_status st = start_signal(s);
-
-        if (st == TERN_AGAIN)
-            return;
-        s->status = st < 0 ? st : TERN_OK;
-    }
-    if (s->transfer)
-        return;
-    tern_op_signal_wake(s->word.part->rank);
-    tern_core_compound_end(work, s->status);
+    tern_op_signal_wake(op->signal.part->rank);
 }
 
-static void signal_ended(struct tern_compound *work, struct tern_pending *transfer, tern_status status)
-{
-    struct signalled *s = (struct signalled *)work;
-
-    (void)transfer;
-    s->transfer = NULL;
-    s->status = status;
-    work->pending->op.copied = work->pending->op.xfer.len;
-}
-
-static void signal_cancel(struct tern_compound *work)
-{
-    struct signalled *s = (struct signalled *)work;
-
-    s->stopped = true;
-    if (s->transfer) {
-        unsigned link = s->transfer->op.xfer.part->link;
-
-        tern_job.ops[link]->cancel(work->pending->ctx->lane[link], &s->transfer->op);
-    }
-}
-
-static void signal_release(struct tern_compound *work)
-{
-    free(work);
-}
-
-static struct signalled *signal_new(struct tern_ctx *ctx, const struct tern_op_atomic *word)
-{
-    struct signalled    *s = malloc(sizeof(*s));
-    struct tern_pending *pending = s ? tern_core_pending_new(ctx) : NULL;
-    struct tern_pending *transfer = pending ? tern_core_pending_new(ctx) : NULL;
-
-    if (!transfer) {
-        if (pending)
-            tern_core_pending_drop(pending);
-        free(s);
-        return NULL;
-    }
-    *s = (struct signalled){
-        .work = { .pending = pending,
-                  .advance = signal_advance,
-                  .ended = signal_ended,
-                  .cancel = signal_cancel,
-                  .release = signal_release },
-        .word = *word,
-        .transfer = transfer,
-    };
-    transfer->owner = &s->work;
-    return s;
-}
+static const struct tern_op_step then_signal = { .start = signal_start,
+                                                 .ended = signal_ended,
+                                                 .blocked = ", whose signal waits for space in the queues to the "
+                                                            "target" };
 
 /* ---- starting ---- */
-
-struct start {
-    struct tern_op_start         attempt; /* must be first */
-    const struct tern_xfer      *xfer;
-    const struct tern_op_atomic *word;
-    struct tern_pending         *transfer;
-};
-
-/* Start the transfer, whose length may be 0. */
-static tern_status start_transfer(struct tern_op_start *attempt)
-{
-    struct start                *s = (struct start *)attempt;
-    const struct tern_link_part *part = attempt->part;
-
-    if (s->xfer->len == 0)
-        return TERN_OK;
-    return part->path->start(attempt->ctx->lane[part->link], s->xfer, &s->transfer->op);
-}
 
 /* Whether the put and the signal fit into one RPC. No RPC buffer is smaller than the minimum size of a chunk of the
  * bounce buffer. */
@@ -154,86 +60,49 @@ static bool is_one(const struct tern_xfer *xfer, const struct tern_op_atomic *wo
            xfer->len <= most - sizeof(struct wire_signal);
 }
 
-static tern_status start_together(struct tern_op_start *attempt)
+/* Send the put and the signal as one RPC. */
+static tern_status together_start(struct tern_op *op)
 {
-    const struct start          *s = (const struct start *)attempt;
-    const struct tern_link_part *part = attempt->part;
-    const struct tern_link_ops  *ops = tern_job.ops[part->link];
-    struct tern_lane            *lane = attempt->ctx->lane[part->link];
-    struct tern_link_op         *op = &s->transfer->op;
-    const struct wire_signal     request = { .verb = WIRE_SIGNAL,
-                                             .add = s->word->op == TERN_ATOMIC_ADD,
-                                             .len = (uint32_t)s->xfer->len,
-                                             .offset = s->xfer->offset,
-                                             .word = s->word->offset,
-                                             .value = s->word->operand };
-    const struct tern_xfer       rpc = { .part = part,
-                                         .offset = s->xfer->offset,
-                                         .local = s->xfer->local,
-                                         .len = s->xfer->len,
-                                         .small_rpc = sizeof(request) + s->xfer->len <= TERN_LINK_SMALL,
-                                         .what = "put with a signal" };
-    tern_status                  st = ops->rpc_open(lane, &rpc, op);
+    const struct tern_xfer      xfer = op->link.xfer;
+    const struct tern_link_ops *ops = tern_job.ops[xfer.part->link];
+    struct tern_lane           *lane = op->ctx->lane[xfer.part->link];
+    const struct wire_signal    request = { .verb = WIRE_SIGNAL,
+                                            .add = op->signal.op == TERN_ATOMIC_ADD,
+                                            .len = (uint32_t)xfer.len,
+                                            .offset = xfer.offset,
+                                            .word = op->signal.offset,
+                                            .value = op->signal.operand };
+    tern_status                 st = ops->rpc_open(lane, &xfer, &op->link);
 
     if (st != TERN_OK)
         return st;
-    memcpy(op->rpc_buf, &request, sizeof(request));
-    memcpy(op->rpc_buf + sizeof(request), s->xfer->local, s->xfer->len);
-    ops->rpc_send(lane, op, sizeof(request) + s->xfer->len, 0);
+    memcpy(op->link.rpc_buf, &request, sizeof(request));
+    memcpy(op->link.rpc_buf + sizeof(request), xfer.local, xfer.len);
+    ops->rpc_send(lane, &op->link, sizeof(request) + xfer.len, 0);
+    op->link.copied = xfer.len;
     return TERN_PENDING;
 }
 
-tern_status tern_op_signal_start(struct tern_ctx *ctx, const struct tern_xfer *xfer, const struct tern_op_atomic *word,
-                                 const tern_opts *opts, const char *what)
+static const struct tern_op_kind together_kind = { .start = together_start };
+
+tern_status tern_op_put_signal(struct tern_ctx *ctx, const struct tern_xfer *xfer, const struct tern_op_atomic *word,
+                               const tern_opts *opts, const char *call)
 {
-    bool         together = is_one(xfer, word);
-    struct start start = {
-        .attempt = { .ctx = ctx,
-                     .part = xfer->len > 0 ? xfer->part : word->part,
-                     .what = what,
-                     .len = xfer->len,
-                     .start = together ? start_together : start_transfer,
-                     .needs_target = !word->part->base },
-        .xfer = xfer,
-        .word = word,
-    };
-    struct signalled *s = signal_new(ctx, word);
-    tern_status       st;
+    bool            together = is_one(xfer, word);
+    struct tern_op *op = tern_op_new(ctx, sizeof(*op), together ? &together_kind : &tern_op_contig_kind, opts, call);
 
-    if (!s)
-        return tern_base_fail(TERN_ERR_NOMEM, "%s: no memory for one more operation under way", what);
-    start.transfer = s->transfer;
-    s->work.pending->op.xfer = *xfer;
-    s->work.pending->op.xfer.part = start.attempt.part;
-    s->transfer->op.xfer = s->work.pending->op.xfer;
-    st = tern_op_start(&start.attempt, opts->flags);
-    if (st != TERN_OK && st != TERN_PENDING) {
-        tern_core_pending_drop(s->transfer);
-        tern_core_pending_drop(s->work.pending);
-        free(s);
-        return st;
-    }
-    s->given = together;
-    s->work.pending->op.copied = st == TERN_OK ? xfer->len : s->transfer->op.copied;
-    if (st == TERN_OK) {
-        tern_core_pending_drop(s->transfer);
-        s->transfer = NULL;
-    }
-    tern_op_fill_events(opts, s->work.pending);
-    tern_core_compound_enlist(&s->work);
-    signal_advance(&s->work);
-    return TERN_OK;
-}
-
-tern_status tern_op_signal_run(struct tern_ctx *ctx, const struct tern_xfer *xfer, const struct tern_op_atomic *word,
-                               const char *what)
-{
-    tern_event    event = TERN_EVENT_INIT;
-    tern_opts     opts = { .event = &event };
-    tern_deadline deadline = tern_core_ctx_deadline(ctx);
-    tern_status   st = tern_op_signal_start(ctx, xfer, word, &opts, what);
-
-    return st == TERN_OK ? tern_op_wait(ctx, word->part, &event, deadline) : st;
+    if (!op)
+        return TERN_ERR_NOMEM;
+    op->link.xfer = *xfer;
+    op->link.xfer.what = "put with a signal";
+    op->link.xfer.small_rpc = together && sizeof(struct wire_signal) + xfer->len <= TERN_LINK_SMALL;
+    if (xfer->len == 0)
+        op->link.xfer.part = word->part;
+    op->signal =
+        (struct tern_op_signal){ .part = word->part, .offset = word->offset, .operand = word->operand, .op = word->op };
+    op->then = together ? NULL : &then_signal;
+    op->needs_target = !word->part->base;
+    return tern_op_go(op, opts);
 }
 
 /* ---- at the target ---- */

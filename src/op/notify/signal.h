@@ -2,8 +2,7 @@
  *
  * If loads and stores reach both locations, the operation is a copy, a store, and a ring of the target's bell. If they
  * do not, but the RPC server of the target can reach both, a short put and its signal are one RPC. Otherwise the
- * operation is a compound operation of two steps: the transfer, and after its completion the atomic operation
- * (op/atomic/atomic.h).
+ * operation has two steps: the transfer, and after its completion the atomic operation (op/atomic/atomic.h).
  */
 #ifndef TERN_OP_NOTIFY_SIGNAL_H
 #define TERN_OP_NOTIFY_SIGNAL_H
@@ -13,14 +12,10 @@
 #include "op/atomic/atomic.h"
 #include "op/rpc_serve.h"
 
-/* Start a put with a signal. The caller has checked all arguments. word is on a part of the same rank as xfer. opts is
- * as in tern_put_with and never NULL. */
-tern_status tern_op_signal_start(struct tern_ctx *ctx, const struct tern_xfer *xfer, const struct tern_op_atomic *word,
-                                 const tern_opts *opts, const char *what);
-
-/* Start a put with a signal, and wait until it completes or the context's time limit passes. */
-tern_status tern_op_signal_run(struct tern_ctx *ctx, const struct tern_xfer *xfer, const struct tern_op_atomic *word,
-                               const char *what);
+/* Start a put with a signal, or run it (TERN_OP_BLOCKING), as opts says. The caller has checked all arguments. word is
+ * on a part of the same rank as xfer. call names the public call. */
+tern_status tern_op_put_signal(struct tern_ctx *ctx, const struct tern_xfer *xfer, const struct tern_op_atomic *word,
+                               const tern_opts *opts, const char *call);
 
 /* The RPC handler at the target: see op/rpc_serve.h. */
 tern_op_rpc_handler tern_op_signal_rpc;

@@ -8,7 +8,7 @@
  */
 #include <tern/rma.h>
 
-#include "op/shape/shape.h"
+#include "op/shape/multi.h"
 
 #define LONG 65536u   /* bytes; a piece of this length is transferred alone */
 #define GATHERED 512u /* maximum number of collected pieces */
@@ -137,13 +137,15 @@ static tern_status take(struct heap *h, const struct tern_link_iov *piece, struc
     return st;
 }
 
-tern_status tern_op_iov(struct tern_ctx *ctx, const struct tern_shape *shape)
+static tern_status iov_start(struct tern_multi *m, struct tern_op *op, struct tern_shape_cursors *cursors)
 {
-    struct tern_lane *lane = ctx->lane[shape->part->link];
-    struct heap       heap;
-    struct walk       walk;
-    tern_status       st = TERN_OK;
+    const struct tern_shape *shape = &m->shape;
+    struct tern_lane        *lane = op->ctx->lane[shape->part->link];
+    struct heap              heap;
+    struct walk              walk;
+    tern_status              st = TERN_OK;
 
+    (void)cursors;
     heap.count = 0;
     walk_begin(&walk, shape);
     while (walk.left > 0 && st == TERN_OK) {
@@ -153,3 +155,5 @@ tern_status tern_op_iov(struct tern_ctx *ctx, const struct tern_shape *shape)
     }
     return st == TERN_OK ? heap_send(&heap, lane, shape) : st;
 }
+
+const struct tern_multi_method tern_op_method_iov = { .start = iov_start };

@@ -5,180 +5,177 @@
 #include <string.h>
 
 #include "core/job.h"
-#include "op/notify/two_step.h"
-
-/* ---- memory ---- */
-
-/* Copy the list, which belongs to the application. Returns the end of the copy. */
-static unsigned char *keep_list(struct tern_layout *side, unsigned char *buf)
-{
-    size_t bytes = tern_op_layout_list_bytes(side);
-
-    memcpy(buf, side->list, bytes);
-    side->list = buf;
-    return buf + bytes;
-}
-
-static void multi_advance(struct tern_compound *compound);
-static void multi_ended(struct tern_compound *compound, struct tern_pending *transfer, tern_status status);
-static void multi_cancel(struct tern_compound *compound);
-static void multi_release(struct tern_compound *compound);
-
-struct tern_multi *tern_op_multi_make(struct tern_ctx *ctx, const struct tern_shape *shape,
-                                      const struct tern_multi_method *method)
-{
-    size_t dims = shape->stride ? shape->stride->dims : 0;
-    size_t lists =
-        shape->stride ? 0 : tern_op_layout_list_bytes(&shape->local) + tern_op_layout_list_bytes(&shape->remote);
-    struct tern_multi   *b = malloc(sizeof(*b) + 2 * dims * sizeof(struct tern_layout_dim) + lists);
-    struct tern_pending *pending = b ? tern_core_pending_new(ctx) : NULL;
-
-    if (!pending) {
-        free(b);
-        return NULL;
-    }
-    *b = (struct tern_multi){
-        .compound = { .pending = pending,
-                      .advance = multi_advance,
-                      .ended = multi_ended,
-                      .cancel = multi_cancel,
-                      .release = multi_release },
-        .ctx = ctx,
-        .method = method,
-        .shape = *shape,
-    };
-    if (shape->stride)
-        tern_op_shape_layouts(&b->shape, (struct tern_layout_dim *)(b + 1), (struct tern_layout_dim *)(b + 1) + dims);
-    else
-        keep_list(&b->shape.remote, keep_list(&b->shape.local, (unsigned char *)(b + 1)));
-    b->shape.stride = NULL; /* belongs to the application, too */
-    b->shape.notification = NULL;
-    if (shape->notification) {
-        b->notifies = true;
-        b->notification = *shape->notification;
-    }
-    pending->op.xfer = (struct tern_xfer){ .part = shape->part, .len = shape->total, .get = shape->get };
-    tern_op_layout_run(&b->shape.remote, &b->cursors.remote, &pending->op.xfer.offset);
-    return b;
-}
-
-void tern_op_multi_free(struct tern_multi *b)
-{
-    tern_core_pending_drop(b->compound.pending);
-    free(b);
-}
-
-static void multi_release(struct tern_compound *compound)
-{
-    free(compound);
-}
 
 /* ---- transfers ---- */
 
-static void transfer_add(struct tern_multi *b, struct tern_pending *transfer)
-{
-    transfer->next = b->transfers;
-    transfer->link = &b->transfers;
-    if (transfer->next)
-        transfer->next->link = &transfer->next;
-    b->transfers = transfer;
-    b->in_flight++;
-}
-
-static void transfer_remove(struct tern_multi *b, struct tern_pending *transfer)
-{
-    *transfer->link = transfer->next;
-    if (transfer->next)
-        transfer->next->link = transfer->link;
-    b->in_flight--;
-}
-
 /* Count the bytes of a transfer, once, as copied: their source may be overwritten. */
-static void count_copied(struct tern_multi *b, struct tern_pending *transfer)
+static void count_copied(struct tern_multi *m, struct tern_op *transfer)
 {
     if (!transfer->done)
-        b->compound.pending->op.copied += transfer->op.xfer.len;
+        m->op.link.copied += transfer->link.xfer.len;
     transfer->done = true;
 }
 
-static tern_status start_one(struct tern_multi *b)
+static tern_status start_one(struct tern_multi *m)
 {
-    struct tern_pending      *transfer = tern_core_pending_new(b->ctx);
-    struct tern_shape_cursors cursors = b->cursors;
+    struct tern_op           *transfer = tern_core_op_new(m->op.ctx, m->op.kind, m->op.call);
+    struct tern_shape_cursors cursors = m->cursors;
     tern_status               st;
 
     if (!transfer)
-        return tern_base_fail(TERN_ERR_NOMEM, "no memory for one more transfer under way");
-    transfer->owner = &b->compound;
-    st = b->method->start(b, transfer, &cursors);
+        return tern_base_fail(TERN_ERR_NOMEM, "%s: out of memory for another outstanding transfer", m->op.call);
+    transfer->parent = &m->op;
+    st = m->method->start(m, transfer, &cursors);
     if (st == TERN_OK || st == TERN_PENDING)
-        b->cursors = cursors;
+        m->cursors = cursors;
     if (st == TERN_OK ||
-        (st == TERN_PENDING && (b->method->copies_source || transfer->op.copied == transfer->op.xfer.len)))
-        count_copied(b, transfer);
-    if (st == TERN_PENDING)
-        transfer_add(b, transfer);
-    else
-        tern_core_pending_drop(transfer);
+        (st == TERN_PENDING && (m->method->copies_source || transfer->link.copied == transfer->link.xfer.len)))
+        count_copied(m, transfer);
+    if (st == TERN_PENDING) {
+        tern_base_list_push(&m->transfers, &transfer->node);
+        m->in_flight++;
+    } else {
+        tern_core_op_drop(transfer);
+    }
     return st;
 }
 
-static void multi_ended(struct tern_compound *compound, struct tern_pending *transfer, tern_status status)
+static void multi_ended(struct tern_op *op, struct tern_op *transfer, tern_status status)
 {
-    struct tern_multi *b = (struct tern_multi *)compound;
+    struct tern_multi *m = (struct tern_multi *)op;
 
-    if (b->method->ended)
-        b->method->ended(b, transfer, status);
-    count_copied(b, transfer);
-    transfer_remove(b, transfer);
-    if (status < 0 && b->status == TERN_OK)
-        b->status = status;
-    b->stopped |= status < 0;
+    if (m->method->ended)
+        m->method->ended(m, transfer, status);
+    count_copied(m, transfer);
+    tern_base_list_remove(&transfer->node);
+    m->in_flight--;
+    if (status < 0 && m->status == TERN_OK)
+        m->status = status;
+    m->stopped |= status < 0;
 }
 
-/* All transfers have ended, or the operation has stopped. Send the notification if there is one. Returns false if
- * there is no space for the notification yet. */
-static bool notify_sent(struct tern_multi *b)
+static void multi_advance(struct tern_op *op)
 {
-    tern_status st = b->notifies && !b->stopped ? tern_op_two_step_notify(&b->compound, &b->notification) : TERN_OK;
-
-    b->status = st < 0 ? st : b->status;
-    return st != TERN_AGAIN;
-}
-
-static void multi_advance(struct tern_compound *compound)
-{
-    struct tern_multi *b = (struct tern_multi *)compound;
+    struct tern_multi *m = (struct tern_multi *)op;
     tern_status        st = TERN_OK;
 
-    while (!b->stopped && st != TERN_AGAIN && b->cursors.remote.at < b->shape.total && b->in_flight < b->method->most) {
-        st = start_one(b);
-        b->status = st < 0 ? st : b->status;
-        b->stopped = st < 0;
+    while (!m->stopped && st != TERN_AGAIN && m->cursors.remote.at < m->shape.total && m->in_flight < m->method->most) {
+        st = start_one(m);
+        m->status = st < 0 ? st : m->status;
+        m->stopped = st < 0;
     }
-    if (b->in_flight == 0 && (b->stopped || b->cursors.remote.at == b->shape.total) && notify_sent(b))
-        tern_core_compound_end(compound, b->status);
+    if (m->in_flight == 0 && (m->stopped || m->cursors.remote.at == m->shape.total))
+        tern_core_op_complete(op, m->status);
 }
 
-static void multi_cancel(struct tern_compound *compound)
+static void multi_cancel(struct tern_op *op)
 {
-    struct tern_multi *b = (struct tern_multi *)compound;
-    unsigned           link = b->shape.part->link;
+    struct tern_multi *m = (struct tern_multi *)op;
 
-    b->stopped = true;
-    for (struct tern_pending *t = b->transfers; t; t = t->next)
-        tern_job.ops[link]->cancel(b->ctx->lane[link], &t->op);
+    m->stopped = true;
+    TERN_LIST_EACH(struct tern_op, transfer, &m->transfers, node)
+    tern_core_op_cancel_transfer(transfer);
 }
 
-tern_status tern_op_multi_first(struct tern_multi *b)
+/* Start the first transfer; the context starts the others when it advances the operation. */
+static tern_status multi_start(struct tern_op *op)
 {
-    tern_status st = start_one(b);
+    tern_status st = start_one((struct tern_multi *)op);
 
-    return st == TERN_PENDING ? TERN_OK : st;
+    return st == TERN_OK ? TERN_PENDING : st;
 }
 
-void tern_op_multi_go(struct tern_multi *b)
+static const struct tern_op_kind several = {
+    .start = multi_start, .advance = multi_advance, .ended = multi_ended, .cancel = multi_cancel
+};
+
+static tern_status whole_start(struct tern_op *op)
 {
-    tern_core_compound_enlist(&b->compound);
-    multi_advance(&b->compound);
+    struct tern_multi *m = (struct tern_multi *)op;
+
+    return m->method->start(m, op, &m->cursors);
+}
+
+static const struct tern_op_kind at_once = { .start = whole_start };
+
+/* ---- creation ---- */
+
+static void multi_init(struct tern_multi *m, const struct tern_shape *shape, const struct tern_multi_method *method)
+{
+    m->method = method;
+    m->shape = *shape;
+    m->cursors = (struct tern_shape_cursors){ { 0, 0, 0 }, { 0, 0, 0 } };
+    tern_base_list_init(&m->transfers);
+    m->in_flight = 0;
+    m->stopped = false;
+    m->status = TERN_OK;
+    m->op.instant = method->most == 0;
+    m->op.needs_target = shape->accumulates && !shape->part->base;
+    m->op.link.xfer = (struct tern_xfer){ .part = shape->part,
+                                          .len = shape->total,
+                                          .get = shape->accumulates ? shape->acc.fetch : shape->get,
+                                          .what = shape->accumulates ? "accumulate" : NULL };
+}
+
+/* Copy the list, which belongs to the application. Returns the end of the copy. */
+static unsigned char *keep_list(struct tern_layout *layout, unsigned char *buf)
+{
+    size_t bytes = tern_op_layout_list_bytes(layout);
+
+    memcpy(buf, layout->list, bytes);
+    layout->list = buf;
+    return buf + bytes;
+}
+
+/* Copy what the shape points to: it belongs to the application or to the public call. A stride becomes two layouts,
+ * unless the operation is executed at once, when it starts. */
+static void keep_description(struct tern_multi *m, unsigned char *buf)
+{
+    struct tern_shape        *shape = &m->shape;
+    const struct tern_stride *stride = shape->stride;
+
+    if (!stride) {
+        keep_list(&shape->remote, keep_list(&shape->local, buf));
+    } else if (m->op.instant) {
+        memcpy(buf, stride, tern_op_stride_bytes(stride));
+        shape->stride = (const struct tern_stride *)(const void *)buf;
+    } else {
+        struct tern_layout_dim *dim = (struct tern_layout_dim *)(void *)buf;
+
+        tern_op_shape_layouts(shape, dim, dim + stride->dims);
+        shape->stride = NULL;
+    }
+}
+
+static struct tern_multi *multi_new(struct tern_ctx *ctx, const struct tern_shape *shape,
+                                    const struct tern_multi_method *method, const tern_opts *opts, const char *call)
+{
+    const struct tern_stride *stride = shape->stride;
+    size_t more = !stride ? tern_op_layout_list_bytes(&shape->local) + tern_op_layout_list_bytes(&shape->remote)
+                  : method->most == 0 ? tern_op_stride_bytes(stride)
+                                      : 2 * stride->dims * sizeof(struct tern_layout_dim);
+    struct tern_multi *m = tern_op_new(ctx, sizeof(*m) + more, method->most == 0 ? &at_once : &several, opts, call);
+
+    if (!m)
+        return NULL;
+    multi_init(m, shape, method);
+    keep_description(m, (unsigned char *)(m + 1));
+    return m;
+}
+
+tern_status tern_op_multi_go(struct tern_ctx *ctx, const struct tern_shape *shape,
+                             const struct tern_multi_method *method, const tern_opts *opts, const char *call)
+{
+    struct tern_multi now, *m = &now;
+
+    if (method->most == 0 && !tern_op_is_parked(opts)) {
+        tern_core_op_init(&m->op, ctx, &at_once, call);
+        multi_init(m, shape, method);
+    } else if (!(m = multi_new(ctx, shape, method, opts, call))) {
+        return TERN_ERR_NOMEM;
+    }
+    if (method->most > 0) /* for reports */
+        tern_op_layout_run(&m->shape.remote, &m->cursors.remote, &m->op.link.xfer.offset);
+    tern_op_then_notify(&m->op, shape->part, shape->total, opts);
+    return tern_op_go(&m->op, opts);
 }

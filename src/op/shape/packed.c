@@ -88,43 +88,43 @@ static void pack(const struct tern_layout *local, struct tern_cursor *cursor, ui
 /* Unpack the response of a get. Any thread may call this. */
 static void unpack_response(struct tern_link_op *op, const unsigned char *bytes, size_t len)
 {
-    struct tern_pending *transfer = (struct tern_pending *)op;
-    struct tern_multi   *b = (struct tern_multi *)transfer->owner;
-    struct tern_cursor   cursor = { transfer->scratch[0], transfer->scratch[1], transfer->scratch[2] };
+    struct tern_op    *transfer = (struct tern_op *)op;
+    struct tern_multi *m = (struct tern_multi *)transfer->parent;
+    struct tern_cursor cursor = { transfer->scratch[0], transfer->scratch[1], transfer->scratch[2] };
 
-    tern_op_layout_unpack(&b->shape.local, &here, &cursor, len, bytes);
+    tern_op_layout_unpack(&m->shape.local, &here, &cursor, len, bytes);
 }
 
-static tern_status packed_start(struct tern_multi *b, struct tern_pending *transfer, struct tern_shape_cursors *cursors)
+static tern_status packed_start(struct tern_multi *m, struct tern_op *transfer, struct tern_shape_cursors *cursors)
 {
-    const struct tern_link_part *part = b->shape.part;
+    const struct tern_link_part *part = m->shape.part;
     const struct tern_link_ops  *ops = tern_job.ops[part->link];
-    struct tern_lane            *lane = b->ctx->lane[part->link];
-    struct tern_xfer             xfer = { .part = part, .get = b->shape.get };
-    struct tern_link_op         *op = &transfer->op;
+    struct tern_lane            *lane = m->op.ctx->lane[part->link];
+    struct tern_xfer             xfer = { .part = part, .get = m->shape.get };
+    struct tern_link_op         *op = &transfer->link;
     struct tern_op_batch         batch;
     size_t                       request;
     tern_status                  st = ops->rpc_open(lane, &xfer, op);
 
     if (st != TERN_OK)
         return st;
-    tern_op_batch_fill(&batch, b->shape.get ? WIRE_GET : WIRE_PUT, &b->shape.remote, &cursors->remote, op->rpc_bytes);
+    tern_op_batch_fill(&batch, m->shape.get ? WIRE_GET : WIRE_PUT, &m->shape.remote, &cursors->remote, op->rpc_bytes);
     request = tern_op_batch_write(&batch, op->rpc_buf);
     op->xfer.len = batch.request.len;
-    if (b->shape.get) {
+    if (m->shape.get) {
         memcpy(transfer->scratch, &cursors->local, sizeof(transfer->scratch));
         op->on_response = unpack_response;
-        tern_op_layout_skip(&b->shape.local, &cursors->local, batch.request.len);
+        tern_op_layout_skip(&m->shape.local, &cursors->local, batch.request.len);
         ops->rpc_send(lane, op, request, batch.request.len);
     } else {
         request = wire_payload_at(batch.list_bytes);
-        pack(&b->shape.local, &cursors->local, batch.request.len, op->rpc_buf + request);
+        pack(&m->shape.local, &cursors->local, batch.request.len, op->rpc_buf + request);
         ops->rpc_send(lane, op, request + batch.request.len, 0);
     }
-    tern_op_layout_skip(&b->shape.remote, &cursors->remote, batch.request.len);
+    tern_op_layout_skip(&m->shape.remote, &cursors->remote, batch.request.len);
     return TERN_PENDING;
 }
 
-_Static_assert(sizeof(((struct tern_pending *)0)->scratch) == sizeof(struct tern_cursor), "a note holds a mark");
+_Static_assert(sizeof(((struct tern_op *)0)->scratch) == sizeof(struct tern_cursor), "a note holds a mark");
 
 const struct tern_multi_method tern_op_method_packed = { .most = 8, .start = packed_start };

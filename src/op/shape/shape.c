@@ -2,7 +2,7 @@
 #include "op/shape/shape.h"
 
 #include "base/options.h"
-#include "op/start.h"
+#include "op/atomic/acc.h"
 #include "op/shape/multi.h"
 
 void tern_op_shape_layouts(struct tern_shape *shape, struct tern_layout_dim *local_dim,
@@ -42,29 +42,28 @@ struct tern_link_iov tern_op_shape_piece(const struct tern_shape *shape, struct 
     return (struct tern_link_iov){ .offset = remote, .local = (void *)(uintptr_t)local, .len = (size_t)len };
 }
 
-struct shaped {
-    struct tern_op_start attempt; /* must be first */
-    struct tern_shape   *shape;
-    struct tern_multi   *bundle; /* NULL: the path is instant */
-};
-
 /* Whether loads and stores reach the part. */
 static inline bool is_direct(const struct tern_link_part *part)
 {
     return part->path->instant && part->base;
 }
 
-static tern_status shape_start(struct tern_op_start *attempt)
+static void do_direct(const struct tern_shape *shape)
 {
-    struct shaped *s = (struct shaped *)attempt;
+    if (shape->accumulates)
+        tern_op_acc_direct(shape);
+    else
+        tern_op_direct(shape);
+}
 
-    if (s->bundle)
-        return tern_op_multi_first(s->bundle);
-    if (!is_direct(attempt->part))
-        return tern_op_iov(attempt->ctx, s->shape);
-    tern_op_direct(s->shape);
+static tern_status direct_start(struct tern_multi *m, struct tern_op *op, struct tern_shape_cursors *cursors)
+{
+    (void)op, (void)cursors;
+    do_direct(&m->shape);
     return TERN_OK;
 }
+
+const struct tern_multi_method tern_op_method_direct = { .start = direct_start };
 
 /* The length of a contiguous run; the average for lists. */
 static uint64_t run_of(const struct tern_layout *side)
@@ -72,7 +71,8 @@ static uint64_t run_of(const struct tern_layout *side)
     return side->kind == TERN_LAYOUT_STRIDED ? side->run : side->total / side->count;
 }
 
-static const struct tern_multi_method *choose(struct tern_shape *shape)
+/* Choose the method of a transfer that loads and stores do not reach. */
+static const struct tern_multi_method *choose_by_length(struct tern_shape *shape)
 {
     struct tern_layout_dim local_dim[TERN_STRIDE_DIMS], remote_dim[TERN_STRIDE_DIMS];
     uint64_t               local, remote;
@@ -87,59 +87,23 @@ static const struct tern_multi_method *choose(struct tern_shape *shape)
     return shape->part->path->prefers_packing ? &tern_op_method_packed : &tern_op_method_pieces;
 }
 
-/* Start a transfer that does not take the fast path: it is not direct, has a notification, or must follow other
- * operations. */
-static __attribute__((noinline)) tern_status start_any(struct tern_ctx *ctx, struct tern_shape *shape,
-                                                       const tern_opts *opts, const char *what)
+static const struct tern_multi_method *choose(struct tern_shape *shape)
 {
     const struct tern_link_path *path = shape->part->path;
-    struct shaped                s = {
-                       .attempt = { .ctx = ctx,
-                                    .part = shape->part,
-                                    .what = what,
-                                    .len = shape->total,
-                                    .notification = shape->notification,
-                                    .notify_now = is_direct(shape->part) || (path->instant && path->start_iov),
-                                    .start = shape_start },
-                       .shape = shape,
-    };
-    tern_status st;
 
-    if (!s.attempt.notify_now && !(s.bundle = tern_op_multi_make(ctx, shape, choose(shape))))
-        return tern_base_fail(TERN_ERR_NOMEM, "%s: no memory for one more operation under way", what);
-    st = tern_op_start(&s.attempt, opts->flags);
-    if (st == TERN_OK)
-        tern_op_fill_events(opts, s.bundle ? s.bundle->compound.pending : NULL);
-    if (st == TERN_OK && s.bundle)
-        tern_op_multi_go(s.bundle);
-    else if (s.bundle)
-        tern_op_multi_free(s.bundle);
-    return st;
+    if (is_direct(shape->part))
+        return &tern_op_method_direct;
+    if (shape->accumulates) /* chaos delays direct access */
+        return shape->part->base ? &tern_op_method_acc_visit : &tern_op_method_acc;
+    return path->instant && path->start_iov ? &tern_op_method_iov : choose_by_length(shape);
 }
 
-tern_status tern_op_shape_start(struct tern_ctx *ctx, struct tern_shape *shape, const tern_opts *opts, const char *what)
+tern_status tern_op_shape(struct tern_ctx *ctx, struct tern_shape *shape, const tern_opts *opts, const char *call)
 {
-    if (TERN_UNLIKELY(!is_direct(shape->part) || shape->notification ||
+    if (TERN_UNLIKELY(!is_direct(shape->part) || (opts->flags & TERN_NOTIFY) || tern_op_is_parked(opts) ||
                       tern_core_ctx_must_follow(ctx, shape->part->rank)))
-        return start_any(ctx, shape, opts, what);
-    tern_op_direct(shape);
-    tern_op_fill_events(opts, NULL);
+        return tern_op_multi_go(ctx, shape, choose(shape), opts, call);
+    do_direct(shape);
+    tern_op_no_events(opts);
     return TERN_OK;
-}
-
-tern_status tern_op_shape_run(struct tern_ctx *ctx, struct tern_shape *shape, const char *what)
-{
-    tern_event    event = TERN_EVENT_INIT;
-    tern_opts     opts = { .event = &event };
-    tern_deadline deadline;
-    tern_status   st;
-
-    if (TERN_LIKELY(is_direct(shape->part) && !shape->notification &&
-                    !tern_core_ctx_must_follow(ctx, shape->part->rank))) {
-        tern_op_direct(shape);
-        return TERN_OK;
-    }
-    deadline = tern_core_ctx_deadline(ctx);
-    st = start_any(ctx, shape, &opts, what);
-    return st == TERN_OK ? tern_op_wait(ctx, shape->part, &event, deadline) : st;
 }

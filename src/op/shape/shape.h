@@ -1,4 +1,4 @@
-/* shape.h: how a noncontiguous transfer is executed.
+/* shape.h: how a noncontiguous transfer is executed. Accumulates have methods of their own (op/atomic/acc.h).
  *
  * The methods, and when each of them is used:
  *   direct   loads and stores reach the part: the copy loops transfer the data within the call (direct.c)
@@ -15,30 +15,24 @@
 #include <tern/rma.h>
 
 #include "core/context.h"
-#include "op/notify/notify.h"
 #include "op/shape/layout.h"
 #include "op/shape/stride.h"
 #include "op/atomic/acc_kernels.h"
 
-/* A checked transfer. The local side is memory of this process, the remote side is memory of the part. */
+/* A checked transfer or accumulate. The local side is memory of this process, the remote side is memory of the part. */
 struct tern_shape {
-    const struct tern_link_part    *part;
-    bool                            get;
-    uint64_t                        total;                     /* bytes, at least 1 */
-    const struct tern_stride       *stride;                    /* NULL: lists describe the transfer */
-    uint64_t                        local_first, remote_first; /* strided: position of the first point of the input */
-    struct tern_layout              local, remote;             /* lists; strided: see tern_op_shape_layouts() */
-    struct tern_acc_op              acc;                       /* for an accumulate: op/atomic/acc.h */
-    const struct tern_notification *notification;              /* the notification that follows; NULL: none */
+    const struct tern_link_part *part;
+    bool                         get;
+    uint64_t                     total;                     /* bytes, at least 1 */
+    const struct tern_stride    *stride;                    /* NULL: lists describe the transfer */
+    uint64_t                     local_first, remote_first; /* strided: position of the first point of the input */
+    struct tern_layout           local, remote;             /* lists; strided: see tern_op_shape_layouts() */
+    bool                         accumulates;               /* add the elements instead of copying them */
+    struct tern_acc_op           acc;                       /* for an accumulate: op/atomic/acc.h */
 };
 
-/* Start the transfer. opts has the meaning that it has in tern_put_with and must not be NULL. `what` names the
- * public call. */
-tern_status tern_op_shape_start(struct tern_ctx *ctx, struct tern_shape *shape, const tern_opts *opts,
-                                const char *what);
-
-/* Start the transfer and wait until it completes or the context's time limit expires. */
-tern_status tern_op_shape_run(struct tern_ctx *ctx, struct tern_shape *shape, const char *what);
+/* Start the transfer, or run it (TERN_OP_BLOCKING), as opts says. call names the public call. */
+tern_status tern_op_shape(struct tern_ctx *ctx, struct tern_shape *shape, const tern_opts *opts, const char *call);
 
 /* Fill in the layouts of a strided shape. `local_dim` and `remote_dim` are storage for as many dimensions as the stride
  * has. A shape that lists describe already has its layouts, and is not changed. */
@@ -57,8 +51,5 @@ struct tern_link_iov tern_op_shape_piece(const struct tern_shape *shape, struct 
 
 /* direct.c: copy the data within the call. */
 void tern_op_direct(const struct tern_shape *shape);
-
-/* iov.c: transfer the data within the call, by the extent lists of an instant path. */
-tern_status tern_op_iov(struct tern_ctx *ctx, const struct tern_shape *shape);
 
 #endif

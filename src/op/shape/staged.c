@@ -13,39 +13,39 @@
 
 static const struct tern_layout_memory here = { NULL, UINT64_MAX };
 
-static void staged_ended(struct tern_multi *b, struct tern_pending *transfer, tern_status status)
+static void staged_ended(struct tern_multi *m, struct tern_op *transfer, tern_status status)
 {
     struct tern_cursor cursor;
 
     memcpy(&cursor, transfer->scratch, sizeof(cursor));
-    if (b->shape.get && status == TERN_OK && !b->stopped)
-        tern_op_layout_unpack(&b->shape.local, &here, &cursor, transfer->op.xfer.len, transfer->stage);
-    if (!transfer->op.buffer_in_use)
-        free(transfer->stage);
+    if (m->shape.get && status == TERN_OK && !m->stopped)
+        tern_op_layout_unpack(&m->shape.local, &here, &cursor, transfer->link.xfer.len, transfer->data);
+    if (!transfer->link.buffer_in_use)
+        free(transfer->data);
 }
 
-static tern_status staged_start(struct tern_multi *b, struct tern_pending *transfer, struct tern_shape_cursors *cursors)
+static tern_status staged_start(struct tern_multi *m, struct tern_op *transfer, struct tern_shape_cursors *cursors)
 {
-    const struct tern_link_part *part = b->shape.part;
-    struct tern_xfer             xfer = { .part = part, .get = b->shape.get, .heap = true };
-    uint64_t                     run = tern_op_layout_run(&b->shape.remote, &cursors->remote, &xfer.offset);
+    const struct tern_link_part *part = m->shape.part;
+    struct tern_xfer             xfer = { .part = part, .get = m->shape.get, .heap = true };
+    uint64_t                     run = tern_op_layout_run(&m->shape.remote, &cursors->remote, &xfer.offset);
     tern_status                  st;
 
     xfer.len = run < STAGE ? run : STAGE;
-    if (!(transfer->stage = xfer.local = malloc(xfer.len)))
+    if (!(transfer->data = xfer.local = malloc(xfer.len)))
         return tern_base_fail(TERN_ERR_NOMEM, "no memory for a buffer of %zu bytes", xfer.len);
-    transfer->op.xfer = xfer;
-    transfer->op.buffer_in_use = false;
-    if (b->shape.get) {
+    transfer->link.xfer = xfer;
+    transfer->link.buffer_in_use = false;
+    if (m->shape.get) {
         memcpy(transfer->scratch, &cursors->local, sizeof(cursors->local));
-        tern_op_layout_skip(&b->shape.local, &cursors->local, xfer.len);
+        tern_op_layout_skip(&m->shape.local, &cursors->local, xfer.len);
     } else {
-        tern_op_layout_pack(&b->shape.local, &here, &cursors->local, xfer.len, xfer.local);
+        tern_op_layout_pack(&m->shape.local, &here, &cursors->local, xfer.len, xfer.local);
     }
-    tern_op_layout_skip(&b->shape.remote, &cursors->remote, xfer.len);
-    st = part->path->start(b->ctx->lane[part->link], &xfer, &transfer->op);
+    tern_op_layout_skip(&m->shape.remote, &cursors->remote, xfer.len);
+    st = part->path->start(m->op.ctx->lane[part->link], &xfer, &transfer->link);
     if (st != TERN_PENDING)
-        staged_ended(b, transfer, st);
+        staged_ended(m, transfer, st);
     return st;
 }
 

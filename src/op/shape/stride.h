@@ -50,6 +50,12 @@ struct tern_stride {
     struct tern_stride_dim   dim[TERN_STRIDE_DIMS]; /* [dims] */
 };
 
+/* The size of the part of a description that is filled in. */
+static inline size_t tern_op_stride_bytes(const struct tern_stride *stride)
+{
+    return offsetof(struct tern_stride, dim) + stride->dims * sizeof(stride->dim[0]);
+}
+
 enum tern_stride_verdict {
     TERN_STRIDE_FINE,
     TERN_STRIDE_EMPTY, /* there are no bytes; only total is filled in */

@@ -8,7 +8,7 @@
  * (rndv_assist.c).
  *
  * After the last chunk has landed, the receiver sends the FIN. From the first get to the FIN the receive is a compound
- * operation (core/context.h) on the engine's context. It therefore makes progress like a triggered operation: in any
+ * operation (core/op.h) on the engine's context. It therefore makes progress like a triggered operation: in any
  * thread that makes progress for the receive's context, and in the helper thread while the program computes. The caller
  * of every function here except tern_op_tagged_rndv_start() and tern_op_tagged_has_helper() holds the engine's lock.
  */
@@ -31,11 +31,6 @@
 #define PATIENCE 1000000000ll /* ns: how long split_abort() waits */
 #define ABSENT 50000ll        /* ns without a store after which the sender is assumed to be outside of Tern calls */
 #define UNASKED 16u           /* number of messages before such a sender is waited for again */
-
-static struct tern_request *request_of(struct tern_compound *work)
-{
-    return (struct tern_request *)(void *)((unsigned char *)work - offsetof(struct tern_request, compound));
-}
 
 static struct tern_engine *engine_of(const struct tern_request *request)
 {
@@ -60,6 +55,8 @@ static void detach(struct tern_request *request)
     request->attached = false;
 }
 
+static const struct tern_op_kind chunk_kind = { .start = NULL }; /* one get, whose parent is the fetch */
+
 /* Start one get. Returns TERN_AGAIN if nothing was started. */
 static tern_status get_chunk(struct tern_request *request, uint64_t at, uint64_t len)
 {
@@ -71,18 +68,18 @@ static tern_status get_chunk(struct tern_request *request, uint64_t at, uint64_t
                                           .len = len,
                                           .get = true,
                                           .what = "get of a tagged message" };
-    struct tern_pending         *transfer = NULL;
+    struct tern_op              *transfer = NULL;
     tern_status                  st;
 
     if (!path->instant) {
-        if (!(transfer = tern_core_pending_new(ctx)))
+        if (!(transfer = tern_core_op_new(ctx, &chunk_kind, "tern_recv")))
             return TERN_ERR_NOMEM;
-        transfer->owner = &request->compound;
-        transfer->op.xfer = xfer;
+        transfer->parent = request->fetch;
+        transfer->link.xfer = xfer;
     }
-    st = path->start(ctx->lane[request->part.link], &xfer, transfer ? &transfer->op : NULL);
+    st = path->start(ctx->lane[request->part.link], &xfer, transfer ? &transfer->link : NULL);
     if (transfer && st != TERN_PENDING)
-        tern_core_pending_drop(transfer);
+        tern_core_op_drop(transfer);
     return st;
 }
 
@@ -374,9 +371,9 @@ static void end(struct tern_request *request)
     tern_base_biased_unlock(&tern_op_tagged_lock, alone);
 }
 
-static void advance(struct tern_compound *work)
+static void fetch_advance(struct tern_op *op)
 {
-    struct tern_request *request = request_of(work);
+    struct tern_request *request = op->data;
 
     if (request->split && !split_pump(request))
         return;
@@ -385,14 +382,15 @@ static void advance(struct tern_compound *work)
     detach(request);
     if (!send_fin(request))
         return;
-    tern_core_compound_end(work, TERN_OK); /* the request has its own status */
+    op->data = NULL;
+    tern_core_op_complete(op, TERN_OK); /* the request has its own status */
     tern_op_engine_busy_dec(engine_of(request));
     end(request);
 }
 
-static void ended(struct tern_compound *work, struct tern_pending *transfer, tern_status status)
+static void fetch_ended(struct tern_op *op, struct tern_op *transfer, tern_status status)
 {
-    struct tern_request *request = request_of(work);
+    struct tern_request *request = op->data;
 
     (void)transfer;
     request->window.landed++;
@@ -400,22 +398,32 @@ static void ended(struct tern_compound *work, struct tern_pending *transfer, ter
 }
 
 /* The program gave up waiting: start no more gets. */
-static void cancel(struct tern_compound *work)
+static void fetch_cancel(struct tern_op *op)
 {
-    fail(request_of(work), TERN_ERR_TIMEOUT);
+    fail(op->data, TERN_ERR_TIMEOUT);
 }
 
-static void release(struct tern_compound *work)
+/* The context is closed, unless the fetch has ended. */
+static void fetch_release(struct tern_op *op)
 {
-    if (request_of(work)->split)
-        split_abort(request_of(work));
-    detach(request_of(work)); /* when a context is closed */
+    struct tern_request *request = op->data;
+
+    if (request && request->split)
+        split_abort(request);
+    if (request)
+        detach(request);
 }
 
-static void describe(const struct tern_pending *record, char *text, size_t size)
+static void fetch_describe(const struct tern_op *op, char *text, size_t size)
 {
-    snprintf(text, size, "receive of a tagged message of rank %d", record->op.xfer.part->rank);
+    snprintf(text, size, "receive of a tagged message of rank %d", op->link.xfer.part->rank);
 }
+
+static const struct tern_op_kind fetch_kind = { .advance = fetch_advance,
+                                                .ended = fetch_ended,
+                                                .cancel = fetch_cancel,
+                                                .describe = fetch_describe,
+                                                .release = fetch_release };
 
 /* Find the part of a region that both ranks have. */
 static tern_status find_part(struct tern_request *request)
@@ -490,19 +498,16 @@ static void start_fetch(struct tern_engine *engine, struct tern_request *request
     request->chunk = left > tern_opt.msg_chunked ? tern_opt.msg_chunk : left;
     request->window = (struct tern_window){ .limit = (uint32_t)tern_opt.msg_window };
     request->part = (struct tern_link_part){ .rank = request->source, .link = tern_job.peer_link[request->source] };
-    request->compound =
-        (struct tern_compound){ .advance = advance, .ended = ended, .cancel = cancel, .release = release };
     fail(request, attach(request));
-    if (!(request->compound.pending = tern_core_pending_new(engine->ctx))) {
+    if (!(request->fetch = tern_core_op_new(engine->ctx, &fetch_kind, "tern_recv"))) {
         give_up(request, TERN_ERR_NOMEM);
         return;
     }
     split_begin(request, left);
-    request->compound.pending->describe = describe;
-    request->compound.pending->op.xfer = (struct tern_xfer){ .part = &request->part, .len = left, .get = true };
-    tern_core_compound_enlist(&request->compound);
+    request->fetch->data = request;
+    request->fetch->link.xfer = (struct tern_xfer){ .part = &request->part, .len = left, .get = true };
     tern_op_engine_busy_inc(engine);
-    advance(&request->compound);
+    tern_core_op_enlist(request->fetch);
 }
 
 bool tern_op_tagged_rndv_start_for(struct tern_engine *engine, struct tern_tagged *tagged)

@@ -422,20 +422,21 @@ void tern_op_request_doomed(struct tern_request *request)
 
 /* ---- events and descriptions ---- */
 
-static void describe_record(const struct tern_pending *record, char *text, size_t size)
+static void describe_record(const struct tern_op *record, char *text, size_t size)
 {
     snprintf(text, size, "%s of a tagged message, rank %d of the job", record->scratch[0] ? "receive" : "send",
              (int)record->scratch[1]);
 }
 
+static const struct tern_op_kind record_kind = { .describe = describe_record };
+
 bool tern_op_request_event(struct tern_request *request, tern_event *event)
 {
-    struct tern_pending *fresh = tern_core_pending_new(request->ctx);
-    bool                 alone;
+    struct tern_op *fresh = tern_core_op_new(request->ctx, &record_kind, NULL);
+    bool            alone;
 
     if (!fresh)
         return false;
-    fresh->describe = describe_record;
     fresh->scratch[0] = request->kind == TERN_REQUEST_RECV;
     fresh->scratch[1] = (uint64_t)request->peer;
     alone = tern_base_biased_lock(&tern_op_tagged_lock);
@@ -444,10 +445,14 @@ bool tern_op_request_event(struct tern_request *request, tern_event *event)
         request->watched = true;
         fresh = NULL;
     }
-    *event = request->record ? tern_core_event_make(request->record, false) : TERN_EVENT_INIT;
+    *event = TERN_EVENT_INIT;
+    if (request->record) {
+        request->record->events++;
+        *event = tern_core_event_make(request->record, false);
+    }
     tern_base_biased_unlock(&tern_op_tagged_lock, alone);
     if (fresh)
-        tern_core_pending_drop(fresh);
+        tern_core_op_drop(fresh);
     return true;
 }
 

@@ -86,7 +86,7 @@ struct tern_request {
     int32_t source;
     int32_t peer;                   /* the requested source, or the target of a send. A rank of the job */
     uint32_t class;                 /* matching class of a receive: see match.h */
-    struct tern_pending    *record; /* the record that the events of the request point to; NULL: there are no
+    struct tern_op         *record; /* the record that the events of the request point to; NULL: there are no
                                      * events */
     uint64_t                id;     /* identifies a send in its FIN; 0: the send does not wait for a FIN */
     struct tern_mem_handle  handle; /* of the sender's memory; size 0: nothing is exposed or to be fetched */
@@ -103,8 +103,8 @@ struct tern_request {
                                             * sender while it makes progress */
     uint64_t                seen;          /* if stored: what the sender had left at the last poll */
     struct tern_link_part   part;
-    struct tern_compound    compound;
-    unsigned char           unused[64]; /* makes the size an odd number of cache lines: see the assertion below */
+    struct tern_op         *fetch;       /* the operation that fetches the data, on the engine's context */
+    unsigned char           unused[120]; /* makes the size an odd number of cache lines: see the assertion below */
 };
 
 _Static_assert(offsetof(struct tern_request, class) < 128, "short messages use two lines");
@@ -311,7 +311,7 @@ static inline __attribute__((always_inline)) struct tern_slot *tern_op_tagged_se
     struct tern_ring_mp_producer  *outlet;
 
     /* acquire: see tern_core_job_check_deaths() */
-    if (TERN_UNLIKELY(len > wire_tagged_room(false) || !tagged || ctx->outstanding ||
+    if (TERN_UNLIKELY(len > wire_tagged_room(false) || !tagged || tern_core_ctx_has_ops(ctx) ||
                       atomic_load_explicit(&tern_job.boot.segment->losses, memory_order_acquire) != 0))
         return NULL;
     flow = &tagged->peer[rank];

@@ -36,7 +36,7 @@ static size_t cancel_all(struct tern_counter *counter)
     struct tern_threshold *armed;
 
     for (; (armed = tern_op_threshold_pop(&counter->armed, UINT64_MAX)); n++)
-        tern_op_engine_end((struct tern_trigger_op *)armed, TERN_ERR_CANCELLED);
+        tern_op_engine_end((struct tern_trigger *)armed, TERN_ERR_CANCELLED);
     return n;
 }
 
@@ -47,8 +47,8 @@ static uint32_t users_elsewhere(const struct tern_counter *counter)
     const struct tern_threshold *armed = NULL;
 
     while ((armed = tern_op_threshold_next(&counter->armed, armed))) {
-        const struct tern_trigger_op *op = (const struct tern_trigger_op *)armed;
-        users -= (op->counter == counter ? 1u : 0u) + (op->target == counter ? 1u : 0u);
+        const struct tern_trigger *trigger = (const struct tern_trigger *)armed;
+        users -= (trigger->counter == counter ? 1u : 0u) + (trigger->target == counter ? 1u : 0u);
     }
     return users;
 }

@@ -6,6 +6,7 @@
 
 #include "core/job.h"
 #include "core/message.h"
+#include "op/start.h"
 #include "op/trigger/thread.h"
 
 #define REFUSALS 16 /* maximum number of starts without space per pass; the next pass begins after them */
@@ -39,48 +40,50 @@ tern_status tern_op_engine_add(struct tern_counter *counter, uint64_t value)
 
 /* ---- completion of an operation ---- */
 
-static void set_state(struct tern_trigger_op *op, enum tern_trigger_state state)
+void tern_op_engine_free(struct tern_trigger *trigger)
 {
-    op->state = state;
-    if (op->record)
-        __atomic_store_n(&op->record->scratch[2], (uint64_t)state, __ATOMIC_RELAXED); /* for reports only */
+    struct tern_op *op = trigger->op;
+
+    tern_base_list_remove(&trigger->all);
+    free(trigger);
+    op->owner = NULL;
+    tern_core_op_drop(op);
 }
 
-void tern_op_engine_end(struct tern_trigger_op *op, tern_status status)
+void tern_op_engine_end(struct tern_trigger *trigger, tern_status status)
 {
-    struct tern_pending *record = op->record;
+    struct tern_op *op = trigger->op;
 
-    if (op->counter)
-        op->counter->users--;
-    if (op->target)
-        op->target->users--;
-    *op->link = op->older;
-    if (op->older)
-        op->older->link = op->link;
-    free(op);
-    if (!record)
+    if (trigger->counter)
+        trigger->counter->users--;
+    if (trigger->target)
+        trigger->target->users--;
+    tern_op_trigger_set_state(trigger, TERN_TRIGGER_DONE);
+    if (op->events == 0) {
+        tern_op_engine_free(trigger);
         return;
-    record->stage = NULL;
-    record->status = status;
-    /* release: the status and the effects of the operation. Pairs with tern_core_event_done(). */
-    __atomic_store_n(&record->done, true, __ATOMIC_RELEASE);
+    }
+    op->status = status;
+    /* release: the status and the effects of the operation, and the last access by this thread. Pairs with
+     * tern_core_event_done(). */
+    __atomic_store_n(&op->done, true, __ATOMIC_RELEASE);
 }
 
 /* Find the first waiting operation that is only an event of the counter. */
-static struct tern_trigger_op *find_watch(const struct tern_counter *counter)
+static struct tern_trigger *find_watch(const struct tern_counter *counter)
 {
     struct tern_threshold *armed = NULL;
 
     while ((armed = tern_op_threshold_next(&counter->armed, armed)))
-        if (((struct tern_trigger_op *)armed)->watch)
+        if (((struct tern_trigger *)armed)->watch)
             break;
-    return (struct tern_trigger_op *)armed;
+    return (struct tern_trigger *)armed;
 }
 
 static __attribute__((cold, noinline)) void count_failure(struct tern_counter *counter, tern_status status)
 {
-    struct tern_trigger_op *watch;
-    bool                    first = counter->error == TERN_OK;
+    struct tern_trigger *watch;
+    bool                 first = counter->error == TERN_OK;
 
     counter->error = first ? status : counter->error;
     /* release: the error before the count. Pairs with tern_op_counter_failures(). */
@@ -91,88 +94,96 @@ static __attribute__((cold, noinline)) void count_failure(struct tern_counter *c
     }
 }
 
-static void count(struct tern_counter *counter, const struct tern_trigger_op *op, tern_status status)
+static void count(struct tern_counter *counter, const struct tern_trigger *trigger, tern_status status)
 {
     if (TERN_LIKELY(status == TERN_OK))
-        status = tern_op_engine_add(counter, op->flags & TERN_COUNT_BYTES ? op->bytes : 1);
+        status = tern_op_engine_add(counter, trigger->flags & TERN_COUNT_BYTES ? trigger->bytes : 1);
     if (TERN_UNLIKELY(status < 0))
         count_failure(counter, status);
 }
 
 /* Complete an operation that was started. */
-static void finish(struct tern_trigger_op *op, tern_status status)
+static void finish(struct tern_trigger *trigger, tern_status status)
 {
-    struct tern_engine *engine = op->engine;
+    struct tern_engine *engine = trigger->engine;
 
-    if (TERN_UNLIKELY(status < 0 && !op->silent && engine->failed == TERN_OK)) {
+    if (TERN_UNLIKELY(status < 0 && !trigger->silent && engine->failed == TERN_OK)) {
         engine->failed = status;
-        engine->failed_what = op->what;
-        engine->failed_rank = op->rank;
+        engine->failed_what = trigger->op->call;
+        engine->failed_rank = trigger->rank;
     }
-    if (op->counter)
-        count(op->counter, op, status);
-    tern_op_engine_end(op, status);
+    if (trigger->counter)
+        count(trigger->counter, trigger, status);
+    tern_op_engine_end(trigger, status);
     tern_op_engine_busy_dec(engine); /* last, so that busy does not reach 0 before the counters that it moved are
                                       * counted */
 }
 
+/* ---- the owner of parked operations ---- */
+
+/* An outstanding operation has ended. */
+static void parked_ended(struct tern_op *op, tern_status status)
+{
+    finish(op->trigger, status);
+}
+
+/* The program has consumed the last event. */
+static void parked_release(struct tern_op *op)
+{
+    struct tern_engine *engine = op->trigger->engine;
+
+    pthread_mutex_lock(&engine->lock);
+    tern_op_engine_free(op->trigger);
+    pthread_mutex_unlock(&engine->lock);
+}
+
+static void parked_describe(const struct tern_op *op, char *text, size_t size)
+{
+    if (__atomic_load_n(&op->trigger->state, __ATOMIC_RELAXED) == TERN_TRIGGER_ARMED)
+        snprintf(text, size, "%s that waits for its counter to reach %llu", op->call,
+                 (unsigned long long)op->trigger->armed.threshold);
+    else
+        snprintf(text, size, "%s that counts or was triggered", op->call);
+}
+
+const struct tern_op_owner tern_op_engine_owner = { .ended = parked_ended,
+                                                    .release = parked_release,
+                                                    .describe = parked_describe };
+
 /* ---- starting ---- */
 
-void tern_op_engine_ready(struct tern_trigger_op *op)
+void tern_op_engine_ready(struct tern_trigger *trigger)
 {
-    struct tern_engine *engine = op->engine;
+    struct tern_engine *engine = trigger->engine;
 
-    set_state(op, TERN_TRIGGER_READY);
-    op->when = NULL;
-    op->next = NULL;
-    *engine->ready_end = op;
-    engine->ready_end = &op->next;
+    tern_op_trigger_set_state(trigger, TERN_TRIGGER_READY);
+    trigger->when = NULL;
+    tern_base_list_append(&engine->ready, &trigger->ready);
     atomic_store_explicit(&engine->ready_count, tern_op_engine_waiting(engine) + 1, memory_order_relaxed);
 }
 
-static struct tern_trigger_op *take_ready(struct tern_engine *engine)
+static struct tern_trigger *take_ready(struct tern_engine *engine)
 {
-    struct tern_trigger_op *op = engine->ready;
-
-    engine->ready = op->next;
-    if (!engine->ready)
-        engine->ready_end = &engine->ready;
     atomic_store_explicit(&engine->ready_count, tern_op_engine_waiting(engine) - 1, memory_order_relaxed);
-    return op;
-}
-
-/* Called when the record of an outstanding operation completes. */
-static void ended(void *whom, tern_status status)
-{
-    struct tern_trigger_op *op = whom;
-
-    if (TERN_UNLIKELY(tern_op_trigger_continues(op, status)))
-        tern_op_engine_ready(op);
-    else
-        finish(op, status);
+    return TERN_LIST_ITEM(tern_base_list_pop(&engine->ready), struct tern_trigger, ready);
 }
 
 /* Start an operation. Returns TERN_AGAIN if there is no space now. */
-static tern_status start(struct tern_trigger_op *op)
+static tern_status start(struct tern_trigger *trigger)
 {
-    struct tern_ctx *ctx = op->engine->ctx;
-    tern_event       event = TERN_EVENT_INIT;
-    tern_status      st = TERN_ERR_PEER;
+    struct tern_op *op = trigger->op;
+    int             rank = trigger->rank;
+    tern_status     st = TERN_ERR_PEER;
 
-    if (op->rank < 0 || !tern_core_job_lost(op->rank))
-        st = op->start(op, ctx, &event);
-    if (st == TERN_AGAIN)
-        return st;
-    if (event.pending && !event.pending->done) {
-        set_state(op, TERN_TRIGGER_STARTED);
-        event.pending->on_end_arg = op;
-        event.pending->on_end = ended;
-        return TERN_OK;
+    tern_op_trigger_set_state(trigger, TERN_TRIGGER_STARTED); /* the operation may be gone after its start */
+    if (rank < 0 || !tern_core_job_lost(rank)) {
+        st = op->link.xfer.part ? tern_op_try(op) : op->kind->start(op);
+        if (TERN_UNLIKELY(st == TERN_ERR_PEER))
+            tern_core_job_confirm(rank, tern_core_ctx_deadline(op->ctx));
     }
-    if (event.pending)
-        st = tern_core_event_test(&event);
-    ended(op, st);
-    return TERN_OK;
+    if (st != TERN_AGAIN && st != TERN_PENDING)
+        finish(trigger, st);
+    return st;
 }
 
 static bool fire(struct tern_engine *engine)
@@ -186,7 +197,7 @@ static bool fire(struct tern_engine *engine)
     counter->moved = false;
     while ((armed = tern_op_threshold_pop(&counter->armed, tern_op_counter_value(counter)))) {
         tern_op_engine_busy_inc(engine);
-        tern_op_engine_ready((struct tern_trigger_op *)armed);
+        tern_op_engine_ready((struct tern_trigger *)armed);
     }
     tern_op_engine_busy_dec(engine);
     return true;
@@ -199,10 +210,10 @@ static bool start_ready(struct tern_engine *engine)
     bool     any = false;
 
     for (uint32_t n = tern_op_engine_waiting(engine); n > 0 && refused < REFUSALS; n--) {
-        struct tern_trigger_op *op = take_ready(engine);
+        struct tern_trigger *trigger = take_ready(engine);
 
-        if (start(op) == TERN_AGAIN) {
-            tern_op_engine_ready(op);
+        if (start(trigger) == TERN_AGAIN) {
+            tern_op_engine_ready(trigger);
             refused++;
         } else {
             any = true;
@@ -216,7 +227,7 @@ bool tern_op_engine_progress(struct tern_engine *engine)
     uint32_t before = tern_op_engine_busy(engine);
     bool     any = false;
 
-    if (engine->ctx->outstanding)
+    if (tern_core_ctx_has_ops(engine->ctx))
         tern_core_ctx_advance(engine->ctx);
     do {
         while (fire(engine))
@@ -266,14 +277,15 @@ static void engine_describe(struct tern_ctx_engine *base, char *text, size_t siz
     int                 rank = -1;
 
     pthread_mutex_lock(&engine->lock);
-    for (const struct tern_trigger_op *op = engine->all; op; op = op->older) {
-        if (op->state != TERN_TRIGGER_ARMED) {
-            what = op->what;
-            rank = op->rank;
+    TERN_LIST_EACH(const struct tern_trigger, trigger, &engine->all, all)
+    {
+        if (trigger->state == TERN_TRIGGER_READY || trigger->state == TERN_TRIGGER_STARTED) {
+            what = trigger->op->call;
+            rank = trigger->rank;
         }
     }
-    if (!what && engine->ctx->outstanding)
-        tern_core_pending_describe(engine->ctx->outstanding, text, size);
+    if (!what && tern_core_ctx_has_ops(engine->ctx))
+        tern_core_op_describe(TERN_LIST_ITEM(engine->ctx->outstanding.next, struct tern_op, node), text, size);
     else
         describe(what ? what : "operation", rank, text, size);
     pthread_mutex_unlock(&engine->lock);
@@ -295,16 +307,13 @@ static tern_status engine_failed(struct tern_ctx_engine *base, char *text, size_
 
 static void engine_close(struct tern_ctx_engine *base)
 {
-    struct tern_engine     *engine = (struct tern_engine *)base;
-    struct tern_counter    *counter;
-    struct tern_trigger_op *op;
+    struct tern_engine  *engine = (struct tern_engine *)base;
+    struct tern_counter *counter;
 
     tern_op_helper_leave(engine);
     tern_core_ctx_close(engine->ctx);
-    while ((op = engine->all)) {
-        engine->all = op->older;
-        free(op);
-    }
+    TERN_LIST_EACH(struct tern_trigger, trigger, &engine->all, all)
+    tern_op_engine_free(trigger);
     while ((counter = engine->counters)) {
         engine->counters = counter->next;
         tern_op_threshold_free(&counter->armed);
@@ -331,7 +340,8 @@ tern_status tern_op_engine_open(struct tern_ctx *owner)
     engine->base.failed = engine_failed;
     engine->base.close = engine_close;
     engine->owner = owner;
-    engine->ready_end = &engine->ready;
+    tern_base_list_init(&engine->all);
+    tern_base_list_init(&engine->ready);
     pthread_mutex_init(&engine->lock, NULL);
     tern_op_helper_join(engine);
     owner->engine = &engine->base;

@@ -15,7 +15,7 @@
 #include <pthread.h>
 
 #include "core/context.h"
-#include "op/trigger/op.h"
+#include "op/trigger/trigger.h"
 
 struct tern_counter {
     struct tern_engine         *engine;
@@ -35,10 +35,10 @@ struct tern_engine {
     struct tern_ctx            *owner; /* the program's context */
     struct tern_ctx            *ctx;   /* the context on which the engine starts operations */
     struct tern_counter        *counters, *moved;
-    struct tern_trigger_op     *all;
-    struct tern_trigger_op     *ready, **ready_end; /* operations that are ready to start, in this order */
-    _Atomic uint32_t            ready_count;        /* read without the lock by threads that check for space */
-    tern_status                 failed;             /* the first error of an operation without an event */
+    struct tern_list            all;         /* the triggers of all operations, newest first */
+    struct tern_list            ready;       /* those that are ready to start, in this order */
+    _Atomic uint32_t            ready_count; /* read without the lock by threads that check for space */
+    tern_status                 failed;      /* the first error of an operation without an event */
     const char                 *failed_what;
     int                         failed_rank;
     struct tern_tagged *_Atomic tagged; /* matched receives whose data is to be fetched here: op/tagged/tagged.h; NULL:
@@ -67,10 +67,17 @@ static inline uint64_t tern_op_counter_failures(const struct tern_counter *count
     return atomic_load_explicit(&counter->failures, memory_order_acquire); /* pairs with count_failure() */
 }
 
+/* The context on which operations that ctx parks run. The context has an engine, because it has counters. */
+struct tern_ctx *tern_op_engine_ctx(const struct tern_ctx *ctx);
+
 /* Take ownership of an operation that is to start now or when its counter reaches its threshold, and fill the events of
- * opts. Returns TERN_AGAIN or an error if the operation is not accepted; then it has been freed. op may be NULL,
- * which means that there was no memory to create the operation. */
-tern_status tern_op_engine_submit(struct tern_ctx *ctx, struct tern_trigger_op *op, const tern_opts *opts);
+ * opts. Returns TERN_AGAIN or an error if the operation is not accepted; then it has been freed. park is for operations
+ * that are not transfers: rank is the rank of the job that they concern, or -1, and target the counter that they add
+ * to, or NULL. */
+tern_status tern_op_engine_submit(struct tern_op *op, const tern_opts *opts);
+tern_status tern_op_engine_park(struct tern_op *op, const tern_opts *opts, int rank, struct tern_counter *target);
+extern const struct tern_op_kind  tern_op_trigger_watch_kind; /* of an operation that is only an event of a counter */
+extern const struct tern_op_owner tern_op_engine_owner;       /* of all parked operations */
 
 /* Add to a counter on behalf of an operation. The caller holds the lock. Returns TERN_ERR_RANGE if the sum would
  * overflow. */
@@ -93,9 +100,16 @@ void tern_op_engine_progress_in_handler(struct tern_engine *engine);
 /* Called after the value of a counter has changed: put the counter on the list if an operation may have to start. */
 void tern_op_engine_moved(struct tern_counter *counter);
 /* Put an operation, which is counted in busy, on the list of operations that are ready to start. */
-void tern_op_engine_ready(struct tern_trigger_op *op);
-/* Free an operation and complete its record, if there is one, with status. No counter is updated. */
-void tern_op_engine_end(struct tern_trigger_op *op, tern_status status);
+void tern_op_engine_ready(struct tern_trigger *trigger);
+/* Complete an operation, with status for its events. Updates no counter. An operation without events is freed. */
+void tern_op_engine_end(struct tern_trigger *trigger, tern_status status);
+/* Free an operation that has ended, or is dropped. */
+void tern_op_engine_free(struct tern_trigger *trigger);
+
+static inline void tern_op_trigger_set_state(struct tern_trigger *trigger, enum tern_trigger_state state)
+{
+    __atomic_store_n(&trigger->state, (uint32_t)state, __ATOMIC_RELAXED); /* read without the lock for reports only */
+}
 
 /* The number of operations to do. Readers that only ask whether the context is busy need no lock. */
 static inline uint32_t tern_op_engine_busy(const struct tern_engine *engine)

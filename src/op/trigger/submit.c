@@ -3,39 +3,16 @@
 #include <stdlib.h>
 
 #include "core/wait.h"
+#include "op/start.h"
 #include "op/trigger/thread.h"
 #include "op/trigger/engine.h"
 
 /* The maximum number of operations without a trigger that may wait for space; beyond it, submitting waits. */
 #define MOST_READY 256
 
-static void record_describe(const struct tern_pending *record, char *text, size_t size)
+struct tern_ctx *tern_op_engine_ctx(const struct tern_ctx *ctx)
 {
-    const char *what = (const char *)(uintptr_t)record->scratch[1];
-
-    if (!record->done && __atomic_load_n(&record->scratch[2], __ATOMIC_RELAXED) == TERN_TRIGGER_ARMED)
-        snprintf(text, size, "%s that waits for its counter to reach %llu", what,
-                 (unsigned long long)record->scratch[0]);
-    else
-        snprintf(text, size, "%s that counts or was triggered", what);
-}
-
-/* Create the record that the events point to. It completes when the operation completes on the engine's context. */
-static bool add_record(struct tern_trigger_op *op, const tern_opts *opts)
-{
-    struct tern_pending *record;
-
-    if (!opts->event && !opts->local)
-        return true;
-    if (!(record = tern_core_pending_new(op->engine->owner)))
-        return false;
-    record->describe = record_describe;
-    record->op.xfer.get = true;
-    record->scratch[0] = op->armed.threshold;
-    record->scratch[1] = (uint64_t)(uintptr_t)op->what;
-    record->stage = op;
-    op->record = record;
-    return true;
+    return ((struct tern_engine *)ctx->engine)->ctx;
 }
 
 static bool is_full(const struct tern_engine *engine)
@@ -54,7 +31,8 @@ static tern_status room_poll(void *arg)
 static void room_describe(void *arg, char *text, size_t size)
 {
     (void)arg;
-    snprintf(text, size, "an operation that counts waits for room on the way of those before it");
+    snprintf(text, size,
+             "an operation that counts waits until earlier ones have found space in the queues to their targets");
 }
 
 /* Apply back-pressure: an operation that only updates a counter waits for space, as every operation does. A triggered
@@ -73,113 +51,145 @@ static tern_status wait_for_room(struct tern_engine *engine, uint32_t flags)
 }
 
 /* Add the operation to its counter's queue or to the ready list. Returns false if there is no memory. */
-static bool enqueue(struct tern_engine *engine, struct tern_trigger_op *op)
+static bool enqueue(struct tern_engine *engine, struct tern_trigger *trigger)
 {
-    struct tern_counter *when = op->when;
+    struct tern_counter *when = trigger->when;
 
-    if (when && tern_op_counter_value(when) < op->armed.threshold) {
-        if (!tern_op_threshold_add(&when->armed, &op->armed))
+    if (when && tern_op_counter_value(when) < trigger->armed.threshold) {
+        if (!tern_op_threshold_add(&when->armed, &trigger->armed))
             return false;
-        op->state = TERN_TRIGGER_ARMED;
+        tern_op_trigger_set_state(trigger, TERN_TRIGGER_ARMED);
     } else {
         tern_op_engine_busy_inc(engine);
-        tern_op_engine_ready(op);
+        tern_op_engine_ready(trigger);
     }
-    if (op->counter)
-        op->counter->users++;
-    if (op->target)
-        op->target->users++;
-    op->older = engine->all;
-    op->link = &engine->all;
-    if (op->older)
-        op->older->link = &op->older;
-    engine->all = op;
+    if (trigger->counter)
+        trigger->counter->users++;
+    if (trigger->target)
+        trigger->target->users++;
+    tern_base_list_push(&engine->all, &trigger->all);
     return true;
 }
 
-/* Fill the events. An operation that has already succeeded needs no record. */
-static void fill(struct tern_pending *record, const tern_opts *opts)
+static struct tern_trigger *trigger_new(struct tern_op *op, const tern_opts *opts, int rank,
+                                        struct tern_counter *target)
 {
-    if (!record)
-        return;
-    /* acquire: pairs with tern_op_engine_end(). */
-    if (__atomic_load_n(&record->done, __ATOMIC_ACQUIRE) && record->status == TERN_OK) {
-        tern_core_pending_drop(record);
-        record = NULL;
-    }
-    if (opts->event)
-        *opts->event = record ? tern_core_event_make(record, false) : TERN_EVENT_INIT;
-    if (opts->local)
-        *opts->local = record ? tern_core_event_make(record, true) : TERN_EVENT_INIT;
+    struct tern_trigger *trigger = malloc(sizeof(*trigger));
+
+    if (!trigger)
+        return NULL;
+    *trigger = (struct tern_trigger){
+        .armed = { .threshold = opts->threshold },
+        .op = op,
+        .engine = target       ? target->engine
+                  : opts->when ? opts->when->engine
+                               : opts->counter->engine,
+        .flags = opts->flags,
+        .when = opts->when,
+        .counter = opts->counter,
+        .target = target,
+        .bytes = op->link.xfer.len,
+        .rank = rank,
+        .silent = opts->event != NULL,
+        .watch = op->kind == &tern_op_trigger_watch_kind,
+    };
+    tern_base_list_init(&trigger->all);
+    return trigger;
 }
 
-static tern_status refuse(struct tern_trigger_op *op, tern_status status)
+static tern_status refuse(struct tern_op *op, struct tern_trigger *trigger, tern_status status)
 {
-    if (op && op->record)
-        tern_core_pending_drop(op->record);
-    free(op);
+    free(trigger);
+    op->owner = NULL;
+    tern_core_op_drop(op);
     return status;
 }
 
-static tern_status no_memory(struct tern_trigger_op *op)
+static tern_status no_memory(struct tern_op *op, struct tern_trigger *trigger)
 {
-    refuse(op, TERN_ERR_NOMEM);
-    return tern_base_fail(TERN_ERR_NOMEM, "no memory for one more operation that counts or waits for a counter");
+    tern_base_fail(TERN_ERR_NOMEM, "%s: out of memory for another operation that counts or waits for a counter",
+                   op->call);
+    return refuse(op, trigger, TERN_ERR_NOMEM);
 }
 
-tern_status tern_op_engine_submit(struct tern_ctx *ctx, struct tern_trigger_op *op, const tern_opts *opts)
+/* Add the operation to the engine and start what is due. Returns false if there is no memory. */
+static bool accept(struct tern_trigger *trigger, const tern_opts *opts)
 {
-    struct tern_engine  *engine = (struct tern_engine *)ctx->engine;
-    struct tern_pending *record;
-    tern_status          st;
-    bool                 left;
+    struct tern_engine *engine = trigger->engine;
+    bool                left;
 
-    if (!op)
-        return no_memory(op);
-    op->engine = engine;
-    if (!op->when && (st = wait_for_room(engine, op->flags)) != TERN_OK)
-        return refuse(op, st);
-    if (op->when && !op->watch && (st = tern_op_helper_start()) < 0)
-        return refuse(op, st);
-    if (!add_record(op, opts))
-        return no_memory(op);
-    record = op->record;
     pthread_mutex_lock(&engine->lock);
-    if (!enqueue(engine, op)) {
+    if (!enqueue(engine, trigger)) {
         pthread_mutex_unlock(&engine->lock);
-        return no_memory(op);
+        return false;
     }
-    if (op->watch && op->state == TERN_TRIGGER_ARMED && opts->when->error < 0) {
-        tern_op_threshold_remove(&opts->when->armed, &op->armed);
-        tern_op_engine_end(op, opts->when->error);
+    if (trigger->watch && trigger->state == TERN_TRIGGER_ARMED && opts->when->error < 0) {
+        tern_op_threshold_remove(&opts->when->armed, &trigger->armed);
+        tern_op_engine_end(trigger, opts->when->error);
     }
     if (tern_op_engine_busy(engine) > 0)
         tern_op_engine_progress_in_handler(engine);
     left = tern_op_engine_busy(engine) > 0;
     pthread_mutex_unlock(&engine->lock);
-    fill(record, opts);
     if (left)
         tern_op_helper_wake();
+    return true;
+}
+
+/* Fill the events. An operation that has already succeeded needs none. */
+static void fill(struct tern_op *op, const tern_opts *opts)
+{
+    /* acquire: pairs with tern_op_engine_end(). */
+    if (__atomic_load_n(&op->done, __ATOMIC_ACQUIRE) && op->status == TERN_OK) {
+        tern_core_op_drop(op);
+        tern_op_no_events(opts);
+        return;
+    }
+    tern_op_fill_events(opts, op);
+}
+
+tern_status tern_op_engine_park(struct tern_op *op, const tern_opts *opts, int rank, struct tern_counter *target)
+{
+    struct tern_trigger *trigger = trigger_new(op, opts, rank, target);
+    bool                 events = tern_op_count_events(opts) > 0;
+    tern_status          st;
+
+    if (!trigger)
+        return no_memory(op, trigger);
+    if (!opts->when && (st = wait_for_room(trigger->engine, opts->flags)) != TERN_OK)
+        return refuse(op, trigger, st);
+    if (opts->when && !trigger->watch && (st = tern_op_helper_start()) < 0)
+        return refuse(op, trigger, st);
+    op->owner = &tern_op_engine_owner;
+    op->trigger = trigger;
+    op->progress = trigger->engine->owner;
+    op->events = tern_op_count_events(opts);
+    if (!accept(trigger, opts))
+        return no_memory(op, trigger);
+    if (events)
+        fill(op, opts);
     return TERN_OK;
+}
+
+tern_status tern_op_engine_submit(struct tern_op *op, const tern_opts *opts)
+{
+    return tern_op_engine_park(op, opts, op->link.xfer.part->rank, NULL);
 }
 
 tern_status tern_op_engine_cancel(tern_event *event)
 {
-    struct tern_pending    *record = tern_core_event_record(event);
-    struct tern_engine     *engine;
-    struct tern_trigger_op *op;
+    struct tern_op      *op = tern_core_event_op(event);
+    struct tern_trigger *trigger = op->trigger;
+    bool                 armed;
 
-    if (record->describe != record_describe)
+    if (op->owner != &tern_op_engine_owner)
         return tern_base_fail(TERN_ERR_ARG, "tern_triggered_cancel: the event is not that of a triggered operation");
-    engine = (struct tern_engine *)record->ctx->engine;
-    pthread_mutex_lock(&engine->lock);
-    op = record->stage;
-    if (!op || op->state != TERN_TRIGGER_ARMED) {
-        pthread_mutex_unlock(&engine->lock);
-        return tern_base_fail(TERN_ERR_STATE, "tern_triggered_cancel: the operation has started");
+    pthread_mutex_lock(&trigger->engine->lock);
+    armed = trigger->state == TERN_TRIGGER_ARMED;
+    if (armed) {
+        tern_op_threshold_remove(&trigger->when->armed, &trigger->armed);
+        tern_op_engine_end(trigger, TERN_ERR_CANCELLED);
     }
-    tern_op_threshold_remove(&op->when->armed, &op->armed);
-    tern_op_engine_end(op, TERN_ERR_CANCELLED);
-    pthread_mutex_unlock(&engine->lock);
-    return TERN_OK;
+    pthread_mutex_unlock(&trigger->engine->lock);
+    return armed ? TERN_OK : tern_base_fail(TERN_ERR_STATE, "tern_triggered_cancel: the operation has started");
 }

@@ -1,0 +1,206 @@
+/* op.c: the life of an operation after its start. See op.h.
+ *
+ * Operations of the usual size come from a pool that the context keeps until it is closed, so that an operation
+ * allocates memory only when more operations are outstanding than ever before. */
+#include "core/op.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/context.h"
+#include "core/job.h"
+
+/* ---- memory ---- */
+
+void tern_core_op_init(struct tern_op *op, struct tern_ctx *ctx, const struct tern_op_kind *kind, const char *call)
+{
+    memset((char *)op + sizeof(op->link), 0, sizeof(*op) - sizeof(op->link));
+    op->link.copied = 0;
+    op->kind = kind;
+    op->ctx = op->progress = ctx;
+    op->call = call;
+    op->memory = TERN_OP_ON_STACK;
+}
+
+struct tern_op *tern_core_op_new(struct tern_ctx *ctx, const struct tern_op_kind *kind, const char *call)
+{
+    struct tern_op *op = tern_base_pool_get(&ctx->ops);
+
+    if (!op)
+        return NULL;
+    tern_core_op_init(op, ctx, kind, call);
+    op->memory = TERN_OP_POOLED;
+    return op;
+}
+
+void *tern_core_op_alloc(struct tern_ctx *ctx, size_t bytes, const struct tern_op_kind *kind, const char *call)
+{
+    struct tern_op *op = malloc(bytes);
+
+    if (!op)
+        return NULL;
+    tern_core_op_init(op, ctx, kind, call);
+    tern_base_list_init(&op->node);
+    op->memory = TERN_OP_HEAP;
+    return op;
+}
+
+void tern_core_op_drop(struct tern_op *op)
+{
+    if (TERN_UNLIKELY(op->owner != NULL)) {
+        op->owner->release(op);
+        return;
+    }
+    if (op->kind->release)
+        op->kind->release(op);
+    if (TERN_LIKELY(op->memory == TERN_OP_POOLED)) {
+        tern_base_pool_put(&op->ctx->ops, op);
+    } else if (op->memory == TERN_OP_HEAP) {
+        tern_base_list_remove(&op->node); /* of the held ones, if it is there */
+        free(op);
+    }
+}
+
+/* ---- outstanding ---- */
+
+/* While a strict context has outstanding operations, inlined calls must take the path through the library. */
+static void keep_order(struct tern_ctx *ctx)
+{
+    bool hold = ctx->order == TERN_STRICT && tern_core_ctx_has_ops(ctx);
+
+    ctx->head.direct_ranks = hold ? 0 : (uint32_t)ctx->team->size;
+}
+
+void tern_core_op_enlist(struct tern_op *op)
+{
+    tern_base_list_push(&op->ctx->outstanding, &op->node);
+    keep_order(op->ctx);
+    if (TERN_UNLIKELY(tern_core_op_is_compound(op))) {
+        tern_base_list_append(&op->ctx->active, &op->active);
+        tern_core_op_advance(op);
+    }
+}
+
+/* End an outstanding operation. */
+static void op_end(struct tern_op *op, tern_status status)
+{
+    struct tern_ctx *ctx = op->ctx;
+
+    if (TERN_UNLIKELY(status == TERN_ERR_PEER))
+        /* The launcher must know of a death before the program does. */
+        tern_core_job_is_gone(op->link.xfer.part->rank);
+    tern_base_list_remove(&op->node);
+    if (tern_core_op_is_compound(op))
+        tern_base_list_remove(&op->active);
+    keep_order(ctx);
+    if (TERN_UNLIKELY(op->owner != NULL)) {
+        op->owner->ended(op, status);
+        return;
+    }
+    op->done = true;
+    op->status = status;
+    if (op->implicit && status < 0 && ctx->failed == TERN_OK) {
+        ctx->failed = status;
+        tern_core_op_describe(op, ctx->failed_op, sizeof(ctx->failed_op));
+    }
+    if (op->events == 0)
+        tern_core_op_drop(op);
+    else if (op->memory == TERN_OP_HEAP)
+        tern_base_list_push(&ctx->held, &op->node);
+}
+
+/* The second step has ended. */
+static void step_end(struct tern_op *op, tern_status status)
+{
+    if (op->then->ended)
+        op->then->ended(op);
+    op_end(op, status);
+}
+
+/* Start the second step, unless the program has given up. */
+static void step_start(struct tern_op *op)
+{
+    tern_status st = op->cancelled ? TERN_OK : op->then->start(op);
+
+    op->blocked = st == TERN_AGAIN;
+    op->step_started = st == TERN_PENDING;
+    if (op->cancelled)
+        op_end(op, TERN_OK);
+    else if (st != TERN_AGAIN && st != TERN_PENDING)
+        step_end(op, st);
+}
+
+void tern_core_op_advance(struct tern_op *op)
+{
+    if (op->transferred && !op->step_started)
+        step_start(op);
+    else if (!op->transferred && op->kind->advance)
+        op->kind->advance(op);
+}
+
+/* The transfers have completed. Returns true if the second step is to be started. */
+static bool is_step_next(struct tern_op *op, tern_status status)
+{
+    if (TERN_LIKELY(!op->then) || status < 0 || op->cancelled) {
+        op_end(op, status);
+        return false;
+    }
+    op->transferred = true;
+    return true;
+}
+
+void tern_core_op_complete(struct tern_op *op, tern_status status)
+{
+    if (is_step_next(op, status))
+        step_start(op);
+}
+
+void tern_core_op_done(struct tern_link_op *link, tern_status status)
+{
+    struct tern_op *op = (struct tern_op *)link;
+
+    if (TERN_UNLIKELY(op->parent != NULL)) {
+        op->parent->kind->ended(op->parent, op, status);
+        tern_core_op_drop(op);
+    } else if (op->step_started) {
+        step_end(op, status);
+    } else {
+        is_step_next(op, status); /* the context starts it after the progress of the links */
+    }
+}
+
+void tern_core_op_cancel_transfer(struct tern_op *op)
+{
+    unsigned link = op->link.xfer.part->link;
+
+    tern_job.ops[link]->cancel(op->ctx->lane[link], &op->link);
+}
+
+void tern_core_op_cancel(struct tern_op *op)
+{
+    op->cancelled = true;
+    if (op->transferred && !op->step_started)
+        return;
+    if (op->kind->cancel && !op->transferred)
+        op->kind->cancel(op);
+    else
+        tern_core_op_cancel_transfer(op);
+}
+
+void tern_core_op_describe(const struct tern_op *op, char *text, size_t size)
+{
+    const struct tern_xfer *xfer = &op->link.xfer;
+
+    if (op->owner) {
+        op->owner->describe(op, text, size);
+        return;
+    }
+    if (op->kind->describe) {
+        op->kind->describe(op, text, size);
+        return;
+    }
+    snprintf(text, size, "%s of %zu bytes at offset %llu of rank %d, by %s%s",
+             xfer->what ? xfer->what : (xfer->get ? "get" : "put"), xfer->len, (unsigned long long)xfer->offset,
+             xfer->part->rank, xfer->part->path->name, op->blocked ? op->then->blocked : "");
+}

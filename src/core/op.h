@@ -1,0 +1,156 @@
+/* op.h: operations.
+ *
+ * A struct tern_op is the one object that stands for an operation: from its start, or from the moment at which it is
+ * parked on a counter, until the last event that points at it has been consumed. What differs between operations is in
+ * a const table, the kind; the code that creates an operation chooses it. The life of an operation:
+ *
+ *   start     op/start.h tries to start the operation until there is space and the order permits it. An operation that
+ *             completes at once ends here, and may live on the stack.
+ *   transfer  the operation is on its context's list of outstanding operations. It is one transfer of a link, whose
+ *             record the object contains, or consists of several, each of which is an operation whose parent this is.
+ *   then      an optional second step, which begins when the transfer has completed: a notification, a signal or a
+ *             message
+ *   end       the operation has a status, and its events are complete
+ *
+ * Events point at operations; the lowest bit of the pointer distinguishes an event of local completion. A triggered
+ * operation is parked: its owner (op/trigger/engine.h) starts it and learns of its end. Objects with a describe
+ * function but no start are mere records, to which the events of requests point: the creator of such a record sets
+ * status and then done, the latter with release, from any thread. */
+#ifndef TERN_CORE_OP_H
+#define TERN_CORE_OP_H
+
+#include <stdbool.h>
+#include <tern/event.h>
+
+#include "base/list.h"
+#include "link/link.h"
+
+struct tern_op;
+struct tern_trigger;
+
+/* What an operation does. */
+struct tern_op_kind {
+    /* Try to start. Returns the values of a path's start: TERN_OK (the operation, or its first step, is complete),
+     * TERN_PENDING, TERN_AGAIN (nothing was started) or an error. */
+    tern_status (*start)(struct tern_op *op);
+    /* Start the transfers that can be started; call tern_core_op_complete() if none is left. NULL: one transfer. */
+    void (*advance)(struct tern_op *op);
+    /* One of the transfers has completed; its object is dropped when this call returns. NULL: one transfer. */
+    void (*ended)(struct tern_op *op, struct tern_op *transfer, tern_status status);
+    /* The caller no longer waits: start no more transfers, and do not access local memory as far as that can be
+     * avoided. NULL: cancel the operation's own transfer. */
+    void (*cancel)(struct tern_op *op);
+    /* Write a description for reports. NULL: describe the transfer. */
+    void (*describe)(const struct tern_op *op, char *text, size_t size);
+    /* Free what the operation refers to: it has ended, or its context is closed. NULL: nothing. */
+    void (*release)(struct tern_op *op);
+};
+
+/* The step that follows a transfer. */
+struct tern_op_step {
+    /* Try to start the step; returns the same values as the start of a kind. TERN_PENDING: the transfer record of the
+     * operation is outstanding again. */
+    tern_status (*start)(struct tern_op *op);
+    void (*ended)(struct tern_op *op); /* the step has ended. NULL: nothing to do */
+    const char *blocked;               /* added to the description while start returns TERN_AGAIN */
+};
+
+/* Who parks operations: see op/trigger/engine.h. */
+struct tern_op_owner {
+    void (*ended)(struct tern_op *op, tern_status status); /* takes the place of the usual end */
+    void (*release)(struct tern_op *op);                   /* the last event was consumed: free the object */
+    void (*describe)(const struct tern_op *op, char *text, size_t size);
+};
+
+/* The contents of a notification. */
+struct tern_notification {
+    uint64_t scope, bytes;
+    uint32_t tag;
+};
+
+/* A signal: a word of the target that an atomic operation changes after a put. */
+struct tern_op_signal {
+    const struct tern_link_part *part;
+    uint64_t                     offset, operand;
+    uint32_t                     op; /* tern_atomic_op */
+};
+
+enum tern_op_memory { TERN_OP_POOLED, TERN_OP_HEAP, TERN_OP_ON_STACK };
+
+struct tern_op {
+    struct tern_link_op        link; /* must be first: the link passes it back. Its xfer describes the operation */
+    const struct tern_op_kind *kind;
+    const struct tern_op_step *then;     /* the second step; NULL: none */
+    struct tern_ctx           *ctx;      /* on which the operation runs */
+    struct tern_ctx           *progress; /* on which the program makes progress for the operation's events */
+    struct tern_list           node;     /* outstanding: on the context's or the parent's list; later see held */
+    struct tern_list           active;   /* on the context's list of operations to advance */
+    struct tern_op            *parent;   /* the operation that this transfer belongs to; NULL: none */
+    const char                *call;     /* the public call */
+    tern_status                status;
+    uint8_t                    memory; /* enum tern_op_memory */
+    uint8_t                    events; /* number of events that point here */
+    bool                       done;
+    bool                       implicit;     /* tern_quiet reports the error */
+    bool                       instant;      /* start neither waits nor leaves anything outstanding */
+    bool                       needs_target; /* a thread of the target must help, whatever the path */
+    bool                       cancelled;
+    bool                       transferred;  /* the transfer is complete; the second step is left */
+    bool                       step_started; /* the second step is outstanding */
+    bool                       blocked;      /* the second step has found no space */
+    uint64_t                   scratch[3];   /* for the kind */
+    void                      *data;         /* for the kind */
+    union {                                  /* of the second step */
+        struct tern_notification notification;
+        struct tern_op_signal    signal;
+    };
+    const struct tern_op_owner *owner; /* of a parked operation; NULL: none */
+    struct tern_trigger        *trigger;
+};
+
+/* Create an operation: from the pool of the context, or of a larger size on the heap, or on the stack (for an instant
+ * operation). Everything but the transfer record is zeroed. NULL: no memory. */
+struct tern_op *tern_core_op_new(struct tern_ctx *ctx, const struct tern_op_kind *kind, const char *call);
+void *tern_core_op_alloc(struct tern_ctx *ctx, size_t bytes, const struct tern_op_kind *kind, const char *call);
+void  tern_core_op_init(struct tern_op *op, struct tern_ctx *ctx, const struct tern_op_kind *kind, const char *call);
+/* Free an operation that is not outstanding. */
+void  tern_core_op_drop(struct tern_op *op);
+
+/* Return whether the context must advance the operation, besides the progress of the links. */
+static inline bool tern_core_op_is_compound(const struct tern_op *op)
+{
+    return op->kind->advance != NULL || op->then != NULL;
+}
+
+/* Add a started operation to the outstanding ones of its context, and advance it if necessary. The operation may have
+ * ended, and may have been freed if no event points at it, when this returns. */
+void tern_core_op_enlist(struct tern_op *op);
+
+/* The transfers of an outstanding operation have completed: the second step follows, or the operation ends. */
+void tern_core_op_complete(struct tern_op *op, tern_status status);
+
+/* Advance an operation on the context's list: start further transfers, or the second step. */
+void tern_core_op_advance(struct tern_op *op);
+
+/* The caller no longer waits for the operation; tern_quiet collects it when it completes. */
+void tern_core_op_cancel(struct tern_op *op);
+
+/* Cancel the transfer of an operation with its link. */
+void tern_core_op_cancel_transfer(struct tern_op *op);
+
+/* Write a description of the operation. */
+void tern_core_op_describe(const struct tern_op *op, char *text, size_t size);
+
+/* The slot done of struct tern_link_up. */
+void tern_core_op_done(struct tern_link_op *link, tern_status status);
+
+/* Events. */
+tern_event       tern_core_event_make(struct tern_op *op, bool local); /* the caller has counted the event */
+bool             tern_core_event_done(const tern_event *event);        /* makes no progress */
+/* Makes no progress; empties the event if it is complete. */
+tern_status      tern_core_event_test(tern_event *event);
+struct tern_ctx *tern_core_event_ctx(const tern_event *event);
+struct tern_op  *tern_core_event_op(const tern_event *event);
+void             tern_core_event_describe(const tern_event *event, char *text, size_t size);
+
+#endif
