@@ -89,7 +89,7 @@ static tern_status check_call(struct tern_api_call *c, const tern_scale *scale, 
         return tern_base_fail(TERN_ERR_ARG, "%s: there is no type %d", c->what, (int)scale->type);
     c->adds = true;
     tern_op_acc_op_make(&c->sum, scale->type, scale->by, fetch);
-    return c->opts->flags & TERN_OP_BLOCKING ? TERN_OK : tern_api_opts(c->ctx, c->opts, c->what);
+    return c->checks_opts ? tern_api_opts(c->ctx, c->opts, c->what) : TERN_OK;
 }
 
 /* ---- contiguous ---- */
@@ -151,8 +151,10 @@ static tern_status piece(const struct tern_api_call *c, uint64_t offset, const v
     {                                                                                                                \
         const tern_opts      nbi = { 0 };                                                                            \
         struct tern_api_call call = CALL(verb, opts ? opts : &nbi);                                                  \
-        tern_status          st = check_call(&call, scale, fetch);                                                   \
+        tern_status          st;                                                                                     \
                                                                                                                      \
+        call.checks_opts = true;                                                                                     \
+        st = check_call(&call, scale, fetch);                                                                        \
         return st < 0 ? st : piece(&call, offset, local, len);                                                       \
     }
 PIECE(acc, const void *, false)
@@ -183,8 +185,10 @@ PIECE(get_acc, void *, true)
     {                                                                                                                  \
         const tern_opts      nbi = { 0 };                                                                              \
         struct tern_api_call call = CALL(verb##_##shape, opts ? opts : &nbi);                                          \
-        tern_status          st = check_call(&call, scale, fetch);                                                     \
+        tern_status          st;                                                                                       \
                                                                                                                        \
+        call.checks_opts = true;                                                                                       \
+        st = check_call(&call, scale, fetch);                                                                          \
         return st < 0 ? st : tern_api_##shape(&call, description);                                                     \
     }
 SHAPE(acc, vector, false)

@@ -11,6 +11,7 @@
 #include "core/job.h"
 #include "core/message.h"
 #include "core/wait.h"
+#include "op/contig.h"
 #include "op/trigger/engine.h"
 
 const tern_opts tern_op_blocking = { .flags = TERN_OP_BLOCKING };
@@ -62,14 +63,14 @@ static inline bool notifies(const struct tern_op *op)
 
 /* ---- trying to start ---- */
 
-/* Whether the path keeps the operation behind all outstanding operations to its rank if it starts now. This excludes
- * contexts with operations that may not have started all of their transfers. */
+/* Whether the path keeps the operation behind all outstanding operations to its rank if it starts now: only a contiguous
+ * transfer, and only in a context without operations that may not have started all of their transfers. */
 static bool is_behind(const struct tern_op *op)
 {
     const struct tern_link_part *part = op->link.xfer.part;
 
-    return !tern_core_op_is_compound(op) && tern_base_list_empty(&op->ctx->active) && part->path->keeps_order &&
-           part->path->keeps_order(op->ctx->lane[part->link], &op->link.xfer);
+    return op->kind == &tern_op_contig_kind && !op->then && tern_base_list_empty(&op->ctx->active) &&
+           part->path->keeps_order && part->path->keeps_order(op->ctx->lane[part->link], &op->link.xfer);
 }
 
 /* Start an instant operation and send its notification. Space for the notification is reserved first, so that an
