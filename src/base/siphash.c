@@ -1,5 +1,10 @@
-/* siphash.c: SipHash-2-4 as its authors define it: two rounds for each word of the message, four at the end. */
+/* siphash.c: SipHash-2-4 as its authors define it: two rounds for each word of the message, four at the end. Random
+ * bytes come from the kernel. */
 #include "base/siphash.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/random.h>
 
 struct state {
     uint64_t v0, v1, v2, v3;
@@ -56,4 +61,17 @@ uint64_t tern_base_siphash(const uint8_t key[TERN_SIPHASH_KEY], const void *data
     s.v2 ^= 0xff;
     rounds(&s, 4);
     return s.v0 ^ s.v1 ^ s.v2 ^ s.v3;
+}
+
+tern_status tern_base_random(void *bytes, size_t len)
+{
+    ssize_t got;
+
+    do
+        got = getrandom(bytes, len, 0);
+    while (got < 0 && errno == EINTR);
+    if (got == (ssize_t)len)
+        return TERN_OK;
+    return tern_base_fail(TERN_ERR_SYSTEM, "cannot draw random bytes (getrandom): %s",
+                          got < 0 ? strerror(errno) : "too few");
 }

@@ -15,11 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/options.h"
+#include "base/siphash.h"
 
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 0x0008U /* since Linux 6.3; some systems require it */
@@ -85,19 +85,6 @@ static tern_status arena_open(int ranks, size_t bytes, int *out)
     return TERN_OK;
 }
 
-static tern_status random_job(uint64_t *out)
-{
-    ssize_t got;
-
-    do
-        got = getrandom(out, sizeof(*out), 0);
-    while (got < 0 && errno == EINTR);
-    if (got != (ssize_t)sizeof(*out))
-        return tern_base_fail(TERN_ERR_SYSTEM, "cannot draw a random name for the job (getrandom): %s",
-                              got < 0 ? strerror(errno) : "too few bytes");
-    return TERN_OK;
-}
-
 static tern_status check_shape(const struct tern_boot_shape *shape, int locals)
 {
     if (shape->ranks >= 1 && shape->ranks <= TERN_MAX_RANKS && shape->nodes >= 1 && shape->node >= 0 &&
@@ -148,7 +135,7 @@ static bool number_ranks(struct tern_segment *segment, const struct tern_boot_sh
 static tern_status fill(struct tern_segment *made, const struct tern_boot_shape *shape, int locals, bool contributions)
 {
     uint64_t    job = shape->job;
-    tern_status status = job != 0 ? TERN_OK : random_job(&job);
+    tern_status status = job != 0 ? TERN_OK : tern_base_random(&job, sizeof(job));
 
     if (status != TERN_OK)
         return status;

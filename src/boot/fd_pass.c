@@ -16,11 +16,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/siphash.h"
 #include "boot/poll_deadline.h"
 #include "boot/segment.h"
 
@@ -42,19 +42,6 @@ struct answer {
     uint32_t magic;
     uint32_t has; /* bit i: descriptor i is present */
 };
-
-static tern_status draw_random(void *bytes, size_t len)
-{
-    ssize_t got;
-
-    do
-        got = getrandom(bytes, len, 0);
-    while (got < 0 && errno == EINTR);
-    if (got != (ssize_t)len)
-        return tern_base_fail(TERN_ERR_SYSTEM, "cannot draw random bytes (getrandom): %s",
-                              got < 0 ? strerror(errno) : "too few");
-    return TERN_OK;
-}
 
 static socklen_t write_name(struct sockaddr_un *name, uint64_t number)
 {
@@ -81,7 +68,7 @@ tern_status tern_boot_fd_pass_open(int *listen_fd, struct tern_fd_pass_address *
 {
     struct sockaddr_un name;
     socklen_t          len;
-    tern_status        st = draw_random(address, sizeof(*address));
+    tern_status        st = tern_base_random(address, sizeof(*address));
     int                fd;
 
     if (st != TERN_OK)

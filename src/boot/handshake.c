@@ -2,28 +2,13 @@
 #include "boot/handshake.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <netinet/in.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "boot/frame.h"
 #include "boot/segment.h"
 
 #define FACTS (16 + 16 + 2 * TERN_HANDSHAKE_RANDOM)
-
-tern_status tern_boot_handshake_draw(uint8_t random[TERN_HANDSHAKE_RANDOM])
-{
-    ssize_t got;
-
-    do
-        got = getrandom(random, TERN_HANDSHAKE_RANDOM, 0);
-    while (got < 0 && errno == EINTR);
-    if (got == TERN_HANDSHAKE_RANDOM)
-        return TERN_OK;
-    return tern_base_fail(TERN_ERR_SYSTEM, "cannot draw random bytes (getrandom): %s",
-                          got < 0 ? strerror(errno) : "too few");
-}
 
 bool tern_boot_handshake_place(struct tern_handshake *hs, const struct sockaddr_storage *hub)
 {

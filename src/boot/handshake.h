@@ -25,7 +25,6 @@
 #include <sys/socket.h>
 
 #include "base/siphash.h"
-#include "base/status.h"
 #include "boot/frame_io.h"
 
 #define TERN_HANDSHAKE_RANDOM 16
@@ -50,9 +49,6 @@ enum tern_handshake_step {
     TERN_HANDSHAKE_IS_UP,       /* derives the key for frames from the node; two values, one for each half */
     TERN_HANDSHAKE_IS_DOWN = 7, /* derives the key for frames from rank 0, likewise */
 };
-
-/* Generate one of the random parts. */
-tern_status tern_boot_handshake_draw(uint8_t random[TERN_HANDSHAKE_RANDOM]);
 
 /* Set the address and port of rank 0's side. Returns false if hub is neither an IPv4 nor an IPv6 address. */
 bool tern_boot_handshake_place(struct tern_handshake *hs, const struct sockaddr_storage *hub);

@@ -16,10 +16,10 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/options.h"
+#include "base/siphash.h"
 #include "boot/relay_connect.h"
 #include "boot/fd_pass.h"
 #include "boot/node.h"
@@ -252,11 +252,9 @@ static tern_status record_make(struct tern_pmi_record *record, int *listen_fd)
     tern_status st;
 
     *record = (struct tern_pmi_record){ .layout = TERN_SEGMENT_LAYOUT, .on_failure = (unsigned)tern_opt.on_failure };
-    if ((st = tern_boot_node_identity(record->node)) != TERN_OK)
+    if ((st = tern_boot_node_identity(record->node)) != TERN_OK ||
+        (st = tern_base_random(&record->job, sizeof(record->job))) != TERN_OK)
         return st;
-    if (getrandom(&record->job, sizeof(record->job), 0) != (ssize_t)sizeof(record->job))
-        return tern_base_fail(TERN_ERR_SYSTEM, "cannot draw a random name for the job (getrandom): %s",
-                              strerror(errno));
     record->job |= 1; /* 0 means none */
     return tern_boot_fd_pass_open(listen_fd, &record->address);
 }

@@ -74,7 +74,7 @@ static bool handle_hello(struct queue *queue, int i)
 
     if (!tern_boot_handshake_read_hello(&client->greet, client->buf) || client->greet.node == 0 ||
         client->greet.node >= (uint32_t)queue->count_of_nodes ||
-        tern_boot_handshake_draw(client->greet.hub_random) != TERN_OK)
+        tern_base_random(client->greet.hub_random, TERN_HANDSHAKE_RANDOM) != TERN_OK)
         return false;
     tern_boot_relay_socket_tune(queue->fds[i].fd);
     tern_boot_handshake_welcome(&client->greet, welcome);

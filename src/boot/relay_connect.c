@@ -184,7 +184,7 @@ static void start_connect(struct search *search, struct attempt *attempt)
     int64_t limit = attempt->tries < 4 ? CONNECT_MS << attempt->tries : PROOF_MS;
 
     attempt->fd = socket(attempt->name.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (attempt->fd < 0 || tern_boot_handshake_draw(attempt->greet.node_random) != TERN_OK) {
+    if (attempt->fd < 0 || tern_base_random(attempt->greet.node_random, TERN_HANDSHAKE_RANDOM) != TERN_OK) {
         connect_failed(search, attempt, errno);
         return;
     }

@@ -109,7 +109,7 @@ uint64_t tern_boot_relay_network_id(const uint8_t key[TERN_SIPHASH_KEY])
 
 tern_status tern_boot_relay_listen(struct tern_relay_listener *dial, char text[TERN_PMI_VALUE])
 {
-    tern_status st = tern_boot_handshake_draw(dial->key);
+    tern_status st = tern_base_random(dial->key, sizeof(dial->key));
     int         at;
 
     if (st != TERN_OK)
