@@ -27,7 +27,7 @@
 #include "base/siphash.h"
 #include "boot/singleton.h"
 #include "boot/pmi_join.h"
-#include "boot/parent.h"
+#include "boot/process.h"
 
 int64_t tern_boot_mark(uint64_t job)
 {
@@ -249,7 +249,7 @@ static tern_status join_launched(const char *value, struct tern_boot *out)
     tern_boot_place(&boot, (int)text.rank);
     if ((status = tern_boot_claim(boot.segment, boot.rank)) != TERN_OK)
         goto err_leave;
-    if ((status = tern_boot_parent_bind((pid_t)text.launcher)) != TERN_OK)
+    if ((status = tern_boot_process_bind_parent((pid_t)text.launcher)) != TERN_OK)
         goto err_leave;
     *out = boot;
     return TERN_OK;

@@ -16,7 +16,6 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -27,6 +26,7 @@
 #include "base/options.h"
 #include "boot/bell.h"
 #include "boot/pmi_join.h"
+#include "boot/process.h"
 #include "boot/relay_thread.h"
 
 #define LAUNCHER_GRACE_MS 5000 /* time that the launcher has to end the job by itself */
@@ -46,29 +46,6 @@ enum wakeup { WOKE_TIMEOUT, WOKE_STOP, WOKE_RANK_GONE };
 static int open_process(pid_t pid)
 {
     return (int)syscall(SYS_pidfd_open, pid, 0);
-}
-
-uint64_t tern_boot_process_start_time(pid_t pid)
-{
-    unsigned long long started = 0;
-    char               path[32], text[1024];
-    const char        *after;
-    size_t             len;
-    FILE              *file;
-
-    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-    if ((file = fopen(path, "re")) == NULL)
-        return 0;
-    len = fread(text, 1, sizeof(text) - 1, file);
-    fclose(file);
-    text[len] = '\0';
-    /* The process name in parentheses may contain any character; the fields from the third on follow. */
-    after = strrchr(text, ')');
-    if (after == NULL ||
-        sscanf(after + 1, " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
-               &started) != 1)
-        return 0;
-    return started;
 }
 
 /* Return a pidfd of the rank's process, or -1 and errno. ESRCH means that the process is gone; another process may have

@@ -9,9 +9,6 @@
 #ifndef TERN_BOOT_DEATH_WATCH_H
 #define TERN_BOOT_DEATH_WATCH_H
 
-#include <stdint.h>
-#include <sys/types.h>
-
 #include "boot/boot.h"
 #include "boot/pmi.h"
 
@@ -20,11 +17,6 @@
  * Returns TERN_OK, also if there is no rank to watch. TERN_ERR_SYSTEM: the thread could not be created, or the kernel
  * does not support watching processes and the job must survive deaths. */
 tern_status tern_boot_death_watch_start(const struct tern_boot *boot, struct tern_pmi *pmi, int host);
-
-/* Return the start time of a process in kernel ticks since the machine booted. The kernel reuses process ids; pid and
- * start time together identify a process.
- * Returns 0 if there is no such process, or /proc is not mounted. */
-uint64_t tern_boot_process_start_time(pid_t pid);
 
 /* Stop the thread, if it is running. */
 void tern_boot_death_watch_stop(void);

@@ -24,6 +24,7 @@
 #include "boot/fd_pass.h"
 #include "boot/node.h"
 #include "boot/death_watch.h"
+#include "boot/process.h"
 #include "boot/relay_thread.h"
 
 #define RECORD_KEY "boot"

@@ -59,7 +59,7 @@ struct tern_slot {
     uint32_t         local;             /* index of the rank among the ranks of its node */
     _Atomic uint32_t ended;   /* enum tern_fate that a death watch observed and the relay must report. Writer: the death
                                watches of the same node, in jobs without ternrun; the relay resets it */
-    uint64_t         started; /* start time of the process in kernel ticks (death_watch.h); 0: unknown. pid and started
+    uint64_t         started; /* start time of the process in kernel ticks (process.h); 0: unknown. pid and started
                                together identify a process. Writer: the host rank of the node in a job without ternrun,
                                before the rank receives the arena */
     uint8_t          reserved[32];

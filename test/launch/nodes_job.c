@@ -18,7 +18,7 @@
 #include "base/options.h"
 #include "boot/bell.h"
 #include "boot/boot.h"
-#include "boot/death_watch.h"
+#include "boot/process.h"
 #include "fault/fault_job.h"
 
 static struct tern_boot boot;

@@ -1,4 +1,4 @@
-/* parent.c: a rank is killed when the process that started it dies.
+/* process.c: reads /proc/PID/stat, and makes the kernel kill a rank when the process that started it dies.
  *
  * ternrun asks the kernel to kill the processes that it starts when ternrun dies (PR_SET_PDEATHSIG). That setting
  * survives exec but not fork: under 'ternrun sh -c "program; other"' the program is a child of the shell and would
@@ -7,7 +7,7 @@
  * group.
  */
 #define _GNU_SOURCE 1
-#include "boot/parent.h"
+#include "boot/process.h"
 
 #include <signal.h>
 #include <stdbool.h>
@@ -18,18 +18,23 @@
 
 #define CHAIN_MAX 32 /* maximum number of programs between ternrun and a rank */
 
-/* The fields of /proc/PID/stat from the state (3) to the number of threads (20), of which the parent (4) and the number
- * of threads are read. */
-#define STAT_FORMAT " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %ld"
+struct stat_fields {
+    int                parent; /* process id */
+    long               threads;
+    unsigned long long started; /* kernel ticks since the machine booted */
+};
 
-/* Read the parent and the number of threads of a process. The process name in the file may contain any character, so
- * parsing starts after the last parenthesis. Returns false if the process cannot be read. */
-static bool read_stat(pid_t pid, pid_t *parent, long *threads)
+/* The fields of /proc/PID/stat from the state (3) to the start time (22), of which the parent (4), the number of threads
+ * (20) and the start time are read. */
+#define STAT_FORMAT " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %ld %*d %llu"
+
+/* Read the fields of a process. The process name in the file may contain any character, so parsing starts after the last
+ * parenthesis. Returns false if the process cannot be read. */
+static bool read_stat(pid_t pid, struct stat_fields *out)
 {
     char        path[32], text[1024];
     const char *rest;
     size_t      len;
-    int         above;
     FILE       *file;
 
     snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
@@ -40,34 +45,35 @@ static bool read_stat(pid_t pid, pid_t *parent, long *threads)
     fclose(file);
     text[len] = '\0';
     rest = strrchr(text, ')');
-    if (rest == NULL || sscanf(rest + 1, STAT_FORMAT, &above, threads) != 2)
-        return false;
-    *parent = above;
-    return true;
+    return rest != NULL && sscanf(rest + 1, STAT_FORMAT, &out->parent, &out->threads, &out->started) == 3;
 }
 
-/* Return whether the launcher is an ancestor of pid. */
+uint64_t tern_boot_process_start_time(pid_t pid)
+{
+    struct stat_fields stat;
+
+    return read_stat(pid, &stat) ? stat.started : 0;
+}
+
+/* Return whether pid is the launcher or one of its descendants. */
 static bool descends(pid_t pid, pid_t launcher)
 {
-    long threads;
+    struct stat_fields stat;
 
-    for (int i = 0; i < CHAIN_MAX && pid > 1; i++)
-        if (!read_stat(pid, &pid, &threads))
-            return false;
-        else if (pid == launcher)
-            return true;
-    return false;
+    for (int i = 0; i < CHAIN_MAX && pid > 1 && pid != launcher; i++)
+        pid = read_stat(pid, &stat) ? stat.parent : 0;
+    return pid == launcher;
 }
 
-tern_status tern_boot_parent_bind(pid_t launcher)
+tern_status tern_boot_process_bind_parent(pid_t launcher)
 {
-    pid_t parent = getppid(), above;
-    long  threads;
-    int   tied = 0;
+    pid_t              parent = getppid();
+    struct stat_fields stat;
+    int                tied = 0;
 
     if (parent <= 1 || (prctl(PR_GET_PDEATHSIG, &tied) == 0 && tied != 0))
         return TERN_OK;
-    if (!read_stat(parent, &above, &threads) || threads != 1 || !(parent == launcher || descends(parent, launcher)))
+    if (!read_stat(parent, &stat) || stat.threads != 1 || !descends(parent, launcher))
         return TERN_OK;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() == parent)

@@ -1,7 +1,8 @@
-/* parent.h: the tie between a rank and the process that started it. */
-#ifndef TERN_BOOT_PARENT_H
-#define TERN_BOOT_PARENT_H
+/* process.h: the start time of a process, and the tie between a rank and the process that started it. */
+#ifndef TERN_BOOT_PROCESS_H
+#define TERN_BOOT_PROCESS_H
 
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/status.h"
@@ -11,6 +12,11 @@
  * Returns TERN_OK, also if this is not set up: because the parent is not a descendant of the launcher, or because the
  * parent has several threads (the kernel treats the end of the thread that started this process as the end of the
  * parent). TERN_ERR_BOOT: the parent died during the call. */
-tern_status tern_boot_parent_bind(pid_t launcher);
+tern_status tern_boot_process_bind_parent(pid_t launcher);
+
+/* Return the start time of a process in kernel ticks since the machine booted. The kernel reuses process ids; pid and
+ * start time together identify a process.
+ * Returns 0 if there is no such process, or /proc is not mounted. */
+uint64_t tern_boot_process_start_time(pid_t pid);
 
 #endif
