@@ -101,20 +101,22 @@ tern_status tern_boot_text_read(const char *text, struct tern_boot_words *out)
  * writing, with the right magic number and mark. The file is read rather than mapped, because the descriptor may refer
  * to anything. An arena of another layout may store its mark elsewhere and is accepted here; mapping it reports the
  * error. */
-static bool is_arena(int fd, int64_t mark)
+static bool is_arena(int fd, uint64_t mark)
 {
     struct stat         about;
     struct tern_segment head;
 
     return fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && about.st_size >= (off_t)TERN_ARENA_CONTROL &&
            (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDWR && pread(fd, &head, sizeof(head), 0) == (ssize_t)sizeof(head) &&
-           head.magic == TERN_SEGMENT_MAGIC && (head.layout != TERN_SEGMENT_LAYOUT || tern_boot_mark(head.job) == mark);
+           head.magic == TERN_SEGMENT_MAGIC &&
+           (head.layout != TERN_SEGMENT_LAYOUT || (uint64_t)tern_boot_mark(head.job) == mark);
 }
 
-static bool is_huge(int fd)
+static bool is_huge(int fd, uint64_t unused)
 {
     struct statfs about;
 
+    (void)unused;
     return fstatfs(fd, &about) == 0 && (unsigned long)about.f_type == HUGETLBFS_MAGIC;
 }
 
@@ -127,47 +129,36 @@ static bool is_relay_pipe(int fd, uint64_t inode)
            (fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDONLY;
 }
 
-/* The purpose of a descriptor. */
-enum purpose { FOR_ARENA, FOR_HUGE, FOR_RELAY };
-
-/* Return whether fd is the descriptor that the text names for this purpose. tell is the inode of the relay's pipe. */
-static bool matches(int fd, enum purpose purpose, const struct tern_boot_words *text, uint64_t tell)
-{
-    switch (purpose) {
-    case FOR_ARENA: return is_arena(fd, text->mark);
-    case FOR_HUGE: return is_huge(fd);
-    default: return is_relay_pipe(fd, tell);
-    }
-}
-
-/* Return the inherited descriptor if it is the right one; otherwise open the launcher's descriptor through /proc. The
- * result is close-on-exec. Returns -1 and sets errno if neither works. */
-static int open_inherited(const struct tern_boot_words *text, int64_t inherited, enum purpose purpose, uint64_t tell)
+/* Set *out to a descriptor that the launcher passed on: the inherited one if it is the right one, and otherwise the
+ * launcher's own, opened through /proc. The result is close-on-exec; -1 if the launcher passed on none. is(fd, expected)
+ * tells whether a descriptor is the right one. */
+static tern_status open_inherited(const struct tern_boot_words *text, int64_t inherited, int flags,
+                                  bool (*is)(int fd, uint64_t expected), uint64_t expected, int *out)
 {
     char path[64];
     int  fd = (int)inherited;
 
-    if (matches(fd, purpose, text, tell)) {
+    *out = fd;
+    if (fd < 0)
+        return TERN_OK;
+    if (is(fd, expected)) {
         fcntl(fd, F_SETFD, FD_CLOEXEC);
-        return fd;
+        return TERN_OK;
     }
-    snprintf(path, sizeof(path), "/proc/%lld/fd/%lld", (long long)text->launcher, (long long)inherited);
-    fd = open(path, (purpose == FOR_RELAY ? O_WRONLY : O_RDWR) | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    if (fd >= 0 && !matches(fd, purpose, text, tell)) {
-        close(fd);
-        fd = -1;
+    snprintf(path, sizeof(path), "/proc/%lld/fd/%d", (long long)text->launcher, fd);
+    *out = open(path, flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (*out >= 0 && is(*out, expected))
+        return TERN_OK;
+    if (*out >= 0) {
+        close(*out);
+        *out = -1;
         errno = ESRCH; /* the launcher's pid now belongs to another process */
     }
-    return fd;
-}
-
-static tern_status fail_unreachable(const struct tern_boot_words *text, int64_t fd)
-{
     return tern_base_fail(TERN_ERR_BOOT,
                           "rank %lld cannot reach its job's shared memory: a program between ternrun and this one "
-                          "closed descriptor %lld, and ternrun (pid %lld) does not give it again: %s; let that program "
+                          "closed descriptor %d, and ternrun (pid %lld) does not give it again: %s; let that program "
                           "keep its descriptors open, or start the rank with ternrun directly",
-                          (long long)text->rank, (long long)fd, (long long)text->launcher, strerror(errno));
+                          (long long)text->rank, fd, (long long)text->launcher, strerror(errno));
 }
 
 tern_status tern_boot_segment_map(int arena, int ranks, struct tern_segment **out)
@@ -228,39 +219,22 @@ tern_status tern_boot_claim(struct tern_segment *segment, int rank)
 static tern_status join_launched(const char *value, struct tern_boot *out)
 {
     struct tern_boot_words text = { 0 };
-    struct tern_boot       boot = { .launched = true, .huge = -1, .relay_fd = -1 };
-    tern_status            status = tern_boot_text_read(value, &text);
+    struct tern_boot       boot = { .launched = true, TERN_BOOT_EMPTY };
+    tern_status            status;
 
-    if (status != TERN_OK)
-        return status;
-    if ((boot.arena = open_inherited(&text, text.arena, FOR_ARENA, 0)) < 0)
-        return fail_unreachable(&text, text.arena);
-    if (text.huge >= 0 && (boot.huge = open_inherited(&text, text.huge, FOR_HUGE, 0)) < 0) {
-        status = fail_unreachable(&text, text.huge);
-        goto err_close;
+    if ((status = tern_boot_text_read(value, &text)) == TERN_OK &&
+        (status = open_inherited(&text, text.arena, O_RDWR, is_arena, (uint64_t)text.mark, &boot.arena)) == TERN_OK &&
+        (status = open_inherited(&text, text.huge, O_RDWR, is_huge, 0, &boot.huge)) == TERN_OK &&
+        (status = tern_boot_segment_map(boot.arena, (int)text.ranks, &boot.segment)) == TERN_OK &&
+        (status = open_inherited(&text, text.tell, O_WRONLY, is_relay_pipe, boot.segment->relay_inode,
+                                 &boot.relay_fd)) == TERN_OK &&
+        (status = tern_boot_claim(boot.segment, (int)text.rank)) == TERN_OK &&
+        (status = tern_boot_process_bind_parent((pid_t)text.launcher)) == TERN_OK) {
+        tern_boot_place(&boot, (int)text.rank);
+        *out = boot;
+    } else {
+        tern_boot_release(&boot);
     }
-    if ((status = tern_boot_segment_map(boot.arena, (int)text.ranks, &boot.segment)) != TERN_OK)
-        goto err_close;
-    if (text.tell >= 0 &&
-        (boot.relay_fd = open_inherited(&text, text.tell, FOR_RELAY, boot.segment->relay_inode)) < 0) {
-        status = fail_unreachable(&text, text.tell);
-        goto err_leave;
-    }
-    tern_boot_place(&boot, (int)text.rank);
-    if ((status = tern_boot_claim(boot.segment, boot.rank)) != TERN_OK)
-        goto err_leave;
-    if ((status = tern_boot_process_bind_parent((pid_t)text.launcher)) != TERN_OK)
-        goto err_leave;
-    *out = boot;
-    return TERN_OK;
-err_leave:
-    tern_boot_segment_unmap(boot.segment);
-    if (boot.relay_fd >= 0)
-        close(boot.relay_fd);
-err_close:
-    if (boot.huge >= 0)
-        close(boot.huge);
-    close(boot.arena);
     return status;
 }
 
@@ -299,13 +273,19 @@ void tern_boot_leave(struct tern_boot *boot)
 {
     if (boot->foreign)
         tern_boot_pmi_leave(boot);
-    tern_boot_segment_unmap(boot->segment);
-    close(boot->arena);
-    if (boot->huge >= 0)
-        close(boot->huge);
-    if (boot->nodes > 1 && boot->relay_fd >= 0)
-        close(boot->relay_fd);
-    *boot = (struct tern_boot){ .arena = -1, .huge = -1, .relay_fd = -1 };
+    tern_boot_release(boot);
+}
+
+void tern_boot_release(struct tern_boot *boot)
+{
+    const int fds[] = { boot->arena, boot->huge, boot->relay_fd };
+
+    if (boot->segment != NULL)
+        tern_boot_segment_unmap(boot->segment);
+    for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
+    *boot = (struct tern_boot){ TERN_BOOT_EMPTY };
 }
 
 tern_status tern_boot_publish_address(const struct tern_boot *boot, const void *bytes, size_t len)

@@ -24,7 +24,7 @@ struct tern_boot {
     int                  rank, ranks;   /* this rank, and the number of ranks of the job */
     int                  node, nodes;   /* this node, and the number of nodes of the job */
     int                  local, locals; /* index of this rank among the ranks of its node, and their number */
-    int                  arena, huge;   /* descriptors, close-on-exec; huge may be -1 */
+    int                  arena, huge;   /* descriptors, close-on-exec; -1: none */
     int                  relay_fd;      /* descriptor that wakes the relay, a pipe or an eventfd; -1: none */
     bool                 launched;      /* false: a singleton, without a launcher */
     bool                 foreign;       /* started by a launcher other than ternrun: see pmi_join.h */
@@ -92,8 +92,15 @@ tern_status tern_boot_claim(struct tern_segment *segment, int rank);
  * the rank's slot (life JOINING). */
 tern_status tern_boot_join(struct tern_boot *boot);
 
-/* Unmap the segment and close the descriptors. The caller is responsible for the slot's life. */
+/* Leave the job: stop the threads that serve a job of a foreign launcher, and release the segment and the descriptors.
+ * The caller is responsible for the slot's life. */
 void tern_boot_leave(struct tern_boot *boot);
+
+/* The parts of a struct tern_boot that must be released, when there are none yet. */
+#define TERN_BOOT_EMPTY .arena = -1, .huge = -1, .relay_fd = -1
+
+/* Unmap the segment and close the descriptors, if there are any. */
+void tern_boot_release(struct tern_boot *boot);
 
 /* Publish this rank's net address for the link between nodes. Call this once, before the rank's life becomes JOINED.
  * Returns TERN_OK. TERN_ERR_RANGE: len is 0 or more than TERN_NET_ADDRESS_BYTES. TERN_ERR_STATE: an address was already

@@ -184,25 +184,15 @@ static tern_status make_arena(struct view *view, int rank, struct tern_boot *boo
         return tern_base_fail(TERN_ERR_SYSTEM, "cannot make an eventfd: %s", strerror(errno));
     st = tern_boot_arena_shape(&view->shape, &boot->arena, &boot->huge, &boot->segment);
     if (st != TERN_OK)
-        goto err_tell;
+        return st;
     fcntl(boot->arena, F_SETFD, FD_CLOEXEC);
     if (boot->huge >= 0)
         fcntl(boot->huge, F_SETFD, FD_CLOEXEC);
     set_process(&boot->segment->slot[rank], getpid());
     for (int i = 0; i < view->count; i++)
         set_process(&boot->segment->slot[view->clients[i].rank], view->clients[i].pid);
-    st = tern_boot_fd_pass_send(view->clients, view->count,
-                                (int[TERN_FD_PASS_FDS]){ boot->arena, boot->huge, boot->relay_fd });
-    if (st == TERN_OK)
-        return TERN_OK;
-    tern_boot_segment_unmap(boot->segment);
-    close(boot->arena);
-    if (boot->huge >= 0)
-        close(boot->huge);
-err_tell:
-    if (boot->relay_fd >= 0)
-        close(boot->relay_fd);
-    return st;
+    return tern_boot_fd_pass_send(view->clients, view->count,
+                                  (int[TERN_FD_PASS_FDS]){ boot->arena, boot->huge, boot->relay_fd });
 }
 
 static tern_status be_host(struct tern_pmi *pmi, int listen_fd, const struct tern_pmi_record *mine,
@@ -239,13 +229,7 @@ static tern_status be_client(struct tern_pmi *pmi, int host, const struct tern_p
     boot->arena = passed[0];
     boot->huge = passed[1];
     boot->relay_fd = passed[2];
-    st = tern_boot_segment_map(boot->arena, pmi->ranks, &boot->segment);
-    if (st == TERN_OK)
-        return TERN_OK;
-    for (int i = 0; i < TERN_FD_PASS_FDS; i++)
-        if (passed[i] >= 0)
-            close(passed[i]);
-    return st;
+    return tern_boot_segment_map(boot->arena, pmi->ranks, &boot->segment);
 }
 
 static tern_status record_make(struct tern_pmi_record *record, int *listen_fd)
@@ -308,7 +292,8 @@ static tern_status connect_nodes(struct tern_pmi *pmi, struct tern_boot *boot)
 
 /* ---- joining and leaving ---- */
 
-/* Get the segment of this node, as its host or as a client. *host is the first rank of the node. */
+/* Get the segment of this node, as its host or as a client. *host is the first rank of the node. On an error boot may
+ * have parts that the caller must release. */
 static tern_status get_segment(struct tern_pmi *pmi, struct tern_boot *boot, int *host)
 {
     struct tern_pmi_record mine, record;
@@ -326,7 +311,7 @@ static tern_status get_segment(struct tern_pmi *pmi, struct tern_boot *boot, int
 
 tern_status tern_boot_pmi_join(const struct tern_pmi_ops *ops, struct tern_boot *out)
 {
-    struct tern_boot boot = { .launched = true, .foreign = true, .arena = -1, .huge = -1, .relay_fd = -1 };
+    struct tern_boot boot = { .launched = true, .foreign = true, TERN_BOOT_EMPTY };
     struct tern_pmi *pmi;
     int              host;
     tern_status      st = ops->open(&pmi);
@@ -334,26 +319,17 @@ tern_status tern_boot_pmi_join(const struct tern_pmi_ops *ops, struct tern_boot 
     if (st != TERN_OK)
         return st;
     launcher = pmi;
-    if ((st = get_segment(pmi, &boot, &host)) != TERN_OK)
-        goto err_close;
-    tern_boot_place(&boot, pmi->rank);
-    if ((st = tern_boot_claim(boot.segment, boot.rank)) != TERN_OK ||
-        (st = tern_boot_death_watch_start(&boot, pmi, host)) != TERN_OK)
-        goto err_leave;
-    if ((st = connect_nodes(pmi, &boot)) != TERN_OK)
-        goto err_watch;
-    *out = boot;
-    return TERN_OK;
-err_watch:
-    tern_boot_death_watch_stop();
-err_leave:
-    tern_boot_segment_unmap(boot.segment);
-    close(boot.arena);
-    if (boot.huge >= 0)
-        close(boot.huge);
-    if (boot.relay_fd >= 0)
-        close(boot.relay_fd);
-err_close:
+    if ((st = get_segment(pmi, &boot, &host)) == TERN_OK) {
+        tern_boot_place(&boot, pmi->rank);
+        if ((st = tern_boot_claim(boot.segment, boot.rank)) == TERN_OK &&
+            (st = tern_boot_death_watch_start(&boot, pmi, host)) == TERN_OK &&
+            (st = connect_nodes(pmi, &boot)) == TERN_OK) {
+            *out = boot;
+            return TERN_OK;
+        }
+    }
+    tern_boot_death_watch_stop(); /* if it is running */
+    tern_boot_release(&boot);
     pmi->ops->close(pmi, false);
     return st;
 }

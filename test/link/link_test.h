@@ -352,6 +352,7 @@ static inline void run_link(const struct tern_link_ops *ops, int ranks, int core
     assert_true(board != MAP_FAILED);
     assert_int_equal(tern_boot_arena_make(ranks, cores, &r.boot.arena, &r.boot.huge, &r.boot.segment), TERN_OK);
     r.boot.launched = true;
+    r.boot.relay_fd = -1;
     r.board = board;
     for (int i = 0; i < ranks; i++) {
         r.me = i;

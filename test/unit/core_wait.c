@@ -61,7 +61,7 @@ static int job_make(void **state)
     char *none[] = { NULL };
 
     (void)state;
-    tern_job.boot = (struct tern_boot){ .ranks = 1 };
+    tern_job.boot = (struct tern_boot){ .ranks = 1, .relay_fd = -1 };
     return tern_base_options_load(none) == TERN_OK &&
                    tern_boot_arena_make(1, 1, &tern_job.boot.arena, &tern_job.boot.huge, &tern_job.boot.segment) ==
                        TERN_OK

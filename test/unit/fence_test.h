@@ -116,6 +116,7 @@ static void fence_open(unsigned channel, bool barriers)
 
     memset((void *)&fence, 0, sizeof(fence));
     assert_int_equal(tern_boot_arena_make(2, 2, &boot->arena, &boot->huge, &boot->segment), TERN_OK);
+    boot->relay_fd = -1;
     boot[1] = boot[0];
     for (int i = 0; i < 2; i++) {
         tern_boot_place(&boot[i], i);

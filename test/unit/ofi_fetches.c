@@ -73,6 +73,7 @@ static int begin(void **state)
     if (tern_boot_arena_make(RANKS, 1, &s.boot.arena, &s.boot.huge, &s.boot.segment) != TERN_OK)
         return -1;
     s.boot.segment->on_failure = TERN_ON_FAILURE_RETURN;
+    s.boot.relay_fd = -1;
     tern_boot_place(&s.boot, 0);
     s.ofi.boot = &s.boot;
     s.ofi.ranks = RANKS;
