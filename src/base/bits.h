@@ -33,4 +33,20 @@ static inline bool tern_base_seq_after(uint32_t a, uint32_t b)
     return (int32_t)(a - b) > 0;
 }
 
+/* Write, and read, a number of up to 8 bytes in little endian. */
+static inline void tern_base_put_le(uint8_t *at, uint64_t value, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        at[i] = (uint8_t)(value >> 8 * i);
+}
+
+static inline uint64_t tern_base_get_le(const uint8_t *at, size_t bytes)
+{
+    uint64_t value = 0;
+
+    for (size_t i = 0; i < bytes; i++)
+        value |= (uint64_t)at[i] << 8 * i;
+    return value;
+}
+
 #endif

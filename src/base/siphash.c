@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/bits.h"
+
 struct state {
     uint64_t v0, v1, v2, v3;
 };
@@ -13,15 +15,6 @@ struct state {
 static uint64_t rotate(uint64_t word, unsigned bits)
 {
     return word << bits | word >> (64 - bits);
-}
-
-static uint64_t read_word(const uint8_t *bytes, size_t len)
-{
-    uint64_t word = 0;
-
-    for (size_t i = 0; i < len; i++)
-        word |= (uint64_t)bytes[i] << 8 * i;
-    return word;
 }
 
 static void rounds(struct state *s, int count)
@@ -50,14 +43,14 @@ static void absorb(struct state *s, uint64_t word)
 uint64_t tern_base_siphash(const uint8_t key[TERN_SIPHASH_KEY], const void *data, size_t len)
 {
     const uint8_t *bytes = data;
-    uint64_t       k0 = read_word(key, 8), k1 = read_word(key + 8, 8);
+    uint64_t       k0 = tern_base_get_le(key, 8), k1 = tern_base_get_le(key + 8, 8);
     struct state   s = { k0 ^ 0x736f6d6570736575u, k1 ^ 0x646f72616e646f6du, k0 ^ 0x6c7967656e657261u,
                          k1 ^ 0x7465646279746573u };
     size_t         whole = len - len % 8;
 
     for (size_t i = 0; i < whole; i += 8)
-        absorb(&s, read_word(bytes + i, 8));
-    absorb(&s, read_word(bytes + whole, len % 8) | (uint64_t)len << 56);
+        absorb(&s, tern_base_get_le(bytes + i, 8));
+    absorb(&s, tern_base_get_le(bytes + whole, len % 8) | (uint64_t)len << 56);
     s.v2 ^= 0xff;
     rounds(&s, 4);
     return s.v0 ^ s.v1 ^ s.v2 ^ s.v3;

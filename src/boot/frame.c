@@ -5,21 +5,6 @@
 
 #define MARK 0x314d4652u /* "RFM1" */
 
-void tern_boot_frame_put(unsigned char *at, uint64_t value, unsigned bytes)
-{
-    for (unsigned i = 0; i < bytes; i++)
-        at[i] = (unsigned char)(value >> 8 * i);
-}
-
-uint64_t tern_boot_frame_get(const unsigned char *at, unsigned bytes)
-{
-    uint64_t value = 0;
-
-    for (unsigned i = 0; i < bytes; i++)
-        value |= (uint64_t)at[i] << 8 * i;
-    return value;
-}
-
 uint32_t tern_boot_frame_longest(uint32_t kind)
 {
     if (kind == TERN_FRAME_START)
@@ -29,11 +14,11 @@ uint32_t tern_boot_frame_longest(uint32_t kind)
 
 void tern_boot_frame_encode(const struct tern_frame *frame, unsigned char head[TERN_FRAME_HEAD])
 {
-    tern_boot_frame_put(head, MARK, 4);
-    tern_boot_frame_put(head + 4, frame->kind, 4);
-    tern_boot_frame_put(head + 8, frame->rank, 4);
-    tern_boot_frame_put(head + 12, frame->value, 4);
-    tern_boot_frame_put(head + 16, frame->len, 4);
+    tern_base_put_le(head, MARK, 4);
+    tern_base_put_le(head + 4, frame->kind, 4);
+    tern_base_put_le(head + 8, frame->rank, 4);
+    tern_base_put_le(head + 12, frame->value, 4);
+    tern_base_put_le(head + 16, frame->len, 4);
 }
 
 /* Return whether the bytes can be the beginning of a frame head. Checking an incomplete head detects a foreign protocol
@@ -42,7 +27,7 @@ static bool begins_well(const unsigned char *bytes, size_t len)
 {
     unsigned char mark[4];
 
-    tern_boot_frame_put(mark, MARK, 4);
+    tern_base_put_le(mark, MARK, 4);
     return memcmp(bytes, mark, len < 4 ? len : 4) == 0;
 }
 
@@ -56,10 +41,10 @@ size_t tern_boot_frame_decode(const unsigned char *bytes, size_t len, bool takes
         return TERN_FRAME_BAD;
     if (len < TERN_FRAME_HEAD)
         return TERN_FRAME_SHORT;
-    got.kind = (uint32_t)tern_boot_frame_get(bytes + 4, 4);
-    got.rank = (uint32_t)tern_boot_frame_get(bytes + 8, 4);
-    got.value = (uint32_t)tern_boot_frame_get(bytes + 12, 4);
-    got.len = (uint32_t)tern_boot_frame_get(bytes + 16, 4);
+    got.kind = (uint32_t)tern_base_get_le(bytes + 4, 4);
+    got.rank = (uint32_t)tern_base_get_le(bytes + 8, 4);
+    got.value = (uint32_t)tern_base_get_le(bytes + 12, 4);
+    got.len = (uint32_t)tern_base_get_le(bytes + 16, 4);
     got.body = bytes + TERN_FRAME_HEAD;
     if (got.kind == TERN_FRAME_NONE || got.kind >= TERN_FRAME_KIND_COUNT ||
         (got.kind == TERN_FRAME_START && !takes_start) || got.len > tern_boot_frame_longest(got.kind))

@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/bits.h"
+
 #define TERN_FRAME_HEAD 20
 #define TERN_FRAME_BODY 65536u           /* maximum size of a body in bytes, except for START */
 #define TERN_FRAME_BODY_START 0x1000000u /* maximum size of the body of START */
@@ -67,9 +69,5 @@ void tern_boot_frame_encode(const struct tern_frame *frame, unsigned char head[T
  * the size of the frame and fills *out, whose body points into bytes. Returns TERN_FRAME_SHORT if more bytes are
  * needed, and TERN_FRAME_BAD if the bytes are not a frame. */
 size_t tern_boot_frame_decode(const unsigned char *bytes, size_t len, bool takes_start, struct tern_frame *out);
-
-/* Write, and read, a number of the given size in little endian, as in heads. */
-void     tern_boot_frame_put(unsigned char *at, uint64_t value, unsigned bytes);
-uint64_t tern_boot_frame_get(const unsigned char *at, unsigned bytes);
 
 #endif

@@ -5,7 +5,7 @@
 #include <netinet/in.h>
 #include <string.h>
 
-#include "boot/frame.h"
+#include "base/bits.h"
 #include "boot/segment.h"
 
 #define FACTS (16 + 16 + 2 * TERN_HANDSHAKE_RANDOM)
@@ -36,10 +36,10 @@ static uint64_t hash_facts(const struct tern_handshake *hs, uint32_t purpose)
 {
     uint8_t text[FACTS];
 
-    tern_boot_frame_put(text, purpose, 4);
-    tern_boot_frame_put(text + 4, TERN_SEGMENT_LAYOUT, 4);
-    tern_boot_frame_put(text + 8, hs->node, 4);
-    tern_boot_frame_put(text + 12, hs->port, 4);
+    tern_base_put_le(text, purpose, 4);
+    tern_base_put_le(text + 4, TERN_SEGMENT_LAYOUT, 4);
+    tern_base_put_le(text + 8, hs->node, 4);
+    tern_base_put_le(text + 12, hs->port, 4);
     memcpy(text + 16, hs->address, 16);
     memcpy(text + 32, hs->node_random, TERN_HANDSHAKE_RANDOM);
     memcpy(text + 32 + TERN_HANDSHAKE_RANDOM, hs->hub_random, TERN_HANDSHAKE_RANDOM);
@@ -56,20 +56,20 @@ void tern_boot_handshake_hello(const struct tern_handshake *hs, uint8_t out[TERN
     struct tern_handshake first = *hs;
 
     memset(first.hub_random, 0, TERN_HANDSHAKE_RANDOM);
-    tern_boot_frame_put(out, TERN_SEGMENT_MAGIC, 4);
-    tern_boot_frame_put(out + 4, TERN_SEGMENT_LAYOUT, 4);
-    tern_boot_frame_put(out + 8, hs->node, 4);
-    tern_boot_frame_put(out + 12, 0, 4);
+    tern_base_put_le(out, TERN_SEGMENT_MAGIC, 4);
+    tern_base_put_le(out + 4, TERN_SEGMENT_LAYOUT, 4);
+    tern_base_put_le(out + 8, hs->node, 4);
+    tern_base_put_le(out + 12, 0, 4);
     memcpy(out + 16, hs->node_random, TERN_HANDSHAKE_RANDOM);
     tern_boot_handshake_say(&first, TERN_HANDSHAKE_IS_HELLO, out + 16 + TERN_HANDSHAKE_RANDOM);
 }
 
 bool tern_boot_handshake_read_hello(struct tern_handshake *hs, const uint8_t bytes[TERN_HANDSHAKE_HELLO])
 {
-    if (tern_boot_frame_get(bytes, 4) != TERN_SEGMENT_MAGIC ||
-        tern_boot_frame_get(bytes + 4, 4) != TERN_SEGMENT_LAYOUT || tern_boot_frame_get(bytes + 12, 4) != 0)
+    if (tern_base_get_le(bytes, 4) != TERN_SEGMENT_MAGIC || tern_base_get_le(bytes + 4, 4) != TERN_SEGMENT_LAYOUT ||
+        tern_base_get_le(bytes + 12, 4) != 0)
         return false;
-    hs->node = (uint32_t)tern_boot_frame_get(bytes + 8, 4);
+    hs->node = (uint32_t)tern_base_get_le(bytes + 8, 4);
     memcpy(hs->node_random, bytes + 16, TERN_HANDSHAKE_RANDOM);
     memset(hs->hub_random, 0, TERN_HANDSHAKE_RANDOM);
     return tern_boot_handshake_is(hs, TERN_HANDSHAKE_IS_HELLO, bytes + 16 + TERN_HANDSHAKE_RANDOM);
@@ -90,19 +90,19 @@ bool tern_boot_handshake_read_welcome(struct tern_handshake *hs, const uint8_t b
 void tern_boot_handshake_say(const struct tern_handshake *hs, enum tern_handshake_step step,
                              uint8_t out[TERN_HANDSHAKE_TAG])
 {
-    tern_boot_frame_put(out, tern_boot_handshake_tag(hs, step), TERN_HANDSHAKE_TAG);
+    tern_base_put_le(out, tern_boot_handshake_tag(hs, step), TERN_HANDSHAKE_TAG);
 }
 
 bool tern_boot_handshake_is(const struct tern_handshake *hs, enum tern_handshake_step step,
                             const uint8_t bytes[TERN_HANDSHAKE_TAG])
 {
-    return tern_boot_frame_get(bytes, TERN_HANDSHAKE_TAG) == tern_boot_handshake_tag(hs, step);
+    return tern_base_get_le(bytes, TERN_HANDSHAKE_TAG) == tern_boot_handshake_tag(hs, step);
 }
 
 static void derive(const struct tern_handshake *hs, uint32_t purpose, uint8_t key[TERN_SIPHASH_KEY])
 {
     for (uint32_t half = 0; half < 2; half++)
-        tern_boot_frame_put(key + 8 * half, hash_facts(hs, purpose + half), 8);
+        tern_base_put_le(key + 8 * half, hash_facts(hs, purpose + half), 8);
 }
 
 void tern_boot_handshake_keys(const struct tern_handshake *hs, bool is_hub, struct tern_frame_io_keys *keys)

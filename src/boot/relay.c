@@ -124,7 +124,7 @@ static void scan_barrier_slot(struct tern_relay *relay, uint32_t rank, const str
         unsigned char object[8];
         uint32_t      number = last->departures = next_number(last->departures, departures);
 
-        tern_boot_frame_put(object, atomic_load_explicit(&barrier_slot->object[number & 1], memory_order_relaxed), 8);
+        tern_base_put_le(object, atomic_load_explicit(&barrier_slot->object[number & 1], memory_order_relaxed), 8);
         emit_frame(to, TERN_FRAME_DEPARTED, rank, number, object, sizeof(object));
     }
 }
@@ -208,7 +208,7 @@ static void apply_arrived(struct tern_relay *relay, const struct tern_frame *fra
 
 static void apply_departed(struct tern_barrier_slot *barrier_slot, const struct tern_frame *frame)
 {
-    atomic_store_explicit(&barrier_slot->object[frame->value & 1], tern_boot_frame_get(frame->body, 8),
+    atomic_store_explicit(&barrier_slot->object[frame->value & 1], tern_base_get_le(frame->body, 8),
                           memory_order_relaxed);
     /* release: publishes the object before the counter. Pairs with the ranks' acquire loads. */
     atomic_store_explicit(&barrier_slot->departures, frame->value, memory_order_release);

@@ -125,8 +125,8 @@ static bool handle_fate(struct run_job *job, struct run_host *host, const struct
 
     if (!job->rank[rank].runs || frame->len < 8 || (frame->value != TERN_FATE_LOST && frame->value != TERN_FATE_ENDED))
         return false;
-    verdict.status = (int)(tern_boot_frame_get(frame->body, 4) & 0xff);
-    verdict.pid = (int)tern_boot_frame_get(frame->body + 4, 4);
+    verdict.status = (int)(tern_base_get_le(frame->body, 4) & 0xff);
+    verdict.pid = (int)tern_base_get_le(frame->body + 4, 4);
     snprintf(verdict.text, sizeof(verdict.text), "%.*s", (int)(frame->len - 8), (const char *)frame->body + 8);
     run_hub_tell_all(job, TERN_FRAME_FATE, rank, frame->value);
     run_ends_note(job, rank, &verdict, host->name);

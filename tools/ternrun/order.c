@@ -46,7 +46,7 @@ static void write_number(struct writer *writer, uint64_t value, unsigned bytes)
     unsigned char *at = writer->failed ? NULL : grow(writer, bytes);
 
     if (at != NULL)
-        tern_boot_frame_put(at, value, bytes);
+        tern_base_put_le(at, value, bytes);
 }
 
 static void write_text(struct writer *writer, const char *text)
@@ -123,7 +123,7 @@ static char *take(struct reader *reader, size_t len)
 static uint64_t read_number(struct reader *reader, unsigned bytes, uint64_t most)
 {
     const char *at = take(reader, bytes);
-    uint64_t    value = at != NULL ? tern_boot_frame_get((const unsigned char *)at, bytes) : 0;
+    uint64_t    value = at != NULL ? tern_base_get_le((const unsigned char *)at, bytes) : 0;
 
     reader->failed |= value > most;
     return value <= most ? value : 0;

@@ -98,8 +98,8 @@ void run_up_fate(struct run_job *job, int rank, const struct run_verdict *verdic
     size_t        len = strlen(verdict->text);
 
     tern_boot_relay_scan(job->up->relay, emit, job->up); /* send the rank's last changes before its fate */
-    tern_boot_frame_put(body, (uint32_t)verdict->status, 4);
-    tern_boot_frame_put(body + 4, (uint32_t)verdict->pid, 4);
+    tern_base_put_le(body, (uint32_t)verdict->status, 4);
+    tern_base_put_le(body + 4, (uint32_t)verdict->pid, 4);
     memcpy(body + 8, verdict->text, len);
     send_frame(job->up, TERN_FRAME_FATE, rank, verdict->failed ? TERN_FATE_LOST : TERN_FATE_ENDED, body, 8 + len);
 }
