@@ -1,13 +1,19 @@
 /* parse.c: strict parsing of numbers, without overflow.
  *
- * The C library's functions are not used, because they skip blanks, accept signs, hexadecimal numbers, infinities and
- * the decimal point of the locale, and stop silently at unknown characters. The callers check ranges.
+ * The C library's functions skip blanks, accept signs, hexadecimal numbers, infinities and the decimal point of the
+ * locale, and stop silently at unknown characters. Integers are therefore parsed here, and decimal numbers are checked
+ * before the C library's result is used. The callers check ranges.
  */
 #define _GNU_SOURCE 1
 #include "base/parse.h"
 
 #include <ctype.h>
+#include <errno.h>
+#include <locale.h>
+#include <stdlib.h>
 #include <string.h>
+
+#define NUMBER_MAX 300 /* characters of a decimal number */
 
 static bool parse_digits(const char **at, uint64_t *out)
 {
@@ -55,62 +61,22 @@ bool tern_base_parse_size(const char *text, uint64_t *out)
     return true;
 }
 
-/* Parse the part of a decimal number before the exponent: digits with at most one point. *scale is the power of ten
- * that the position of the point implies. */
-static bool parse_mantissa(const char **at, double *value, int64_t *scale)
-{
-    bool point = false, any = false;
-
-    *value = 0;
-    *scale = 0;
-    for (;; (*at)++) {
-        if (**at == '.' && !point) {
-            point = true;
-        } else if (isdigit((unsigned char)**at)) {
-            any = true;
-            *value = *value * 10 + (**at - '0');
-            *scale -= point;
-        } else {
-            return any;
-        }
-    }
-}
-
-/* Return value times ten to the given power. The multiplication is done in steps, because the power alone may
- * overflow. */
-static double scale_by_ten(double value, int64_t power)
-{
-    for (int64_t left = power < 0 ? -power : power; left > 0; left -= 300) {
-        double factor = 1;
-
-        for (int64_t i = 0; i < left && i < 300; i++)
-            factor *= 10;
-        value = power < 0 ? value / factor : value * factor;
-    }
-    return value;
-}
-
 bool tern_base_parse_seconds(const char *text, double *out)
 {
-    bool    minus = *text == '-';
-    double  value;
-    int64_t scale, exponent = 0;
+    locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0); /* its decimal separator is a point */
+    double   value;
+    char    *end;
+    bool     good;
 
-    text += minus;
-    if (!parse_mantissa(&text, &value, &scale))
+    if (plain == (locale_t)0)
         return false;
-    if (*text == 'e' || *text == 'E') {
-        text += text[1] == '+' && text[2] != '-' ? 2 : 1;
-        if (!tern_base_parse_count(text, &exponent) || exponent > 300 || exponent < -300)
-            return false;
-    } else if (*text != '\0') {
-        return false;
-    }
-    if (scale < -300)
-        return false;
-    value = scale_by_ten(value, scale + exponent);
-    if (!__builtin_isfinite(value))
-        return false;
-    *out = minus ? -value : value;
-    return true;
+    errno = 0;
+    value = strtod_l(text, &end, plain);
+    /* strtod also accepts blanks, a plus sign and words at the start, and hexadecimal digits. */
+    good = *text != '+' && text[strspn(text, "-+.eE0123456789")] == '\0' && strlen(text) < NUMBER_MAX && end != text &&
+           *end == '\0' && errno == 0;
+    freelocale(plain);
+    if (good)
+        *out = value;
+    return good;
 }
