@@ -106,42 +106,41 @@ static bool set_choice(const struct option_row *row, const char *text)
     }
 }
 
-static bool set_count(const struct option_row *row, const char *text)
-{
-    char    low[32], high[32];
-    int64_t value, min, max;
+/* The value of an option of type COUNT, SIZE or SECONDS. */
+union number {
+    int64_t  count;
+    uint64_t size;
+    double   seconds;
+};
 
-    split_range(row->range, low, high);
-    if (!tern_base_parse_count(text, &value) || !tern_base_parse_count(low, &min) ||
-        !tern_base_parse_count(high, &max) || value < min || value > max)
-        return false;
-    *(int64_t *)row->field = value;
-    return true;
+static bool read_number(enum option_type type, const char *text, union number *out)
+{
+    switch (type) {
+    case COUNT: return tern_base_parse_count(text, &out->count);
+    case SIZE: return tern_base_parse_size(text, &out->size);
+    default: return tern_base_parse_seconds(text, &out->seconds);
+    }
 }
 
-static bool set_size(const struct option_row *row, const char *text)
+static bool is_within(enum option_type type, union number value, union number min, union number max)
 {
-    char     low[32], high[32];
-    uint64_t value, min, max;
-
-    split_range(row->range, low, high);
-    if (!tern_base_parse_size(text, &value) || !tern_base_parse_size(low, &min) || !tern_base_parse_size(high, &max) ||
-        value < min || value > max)
-        return false;
-    *(uint64_t *)row->field = value;
-    return true;
+    switch (type) {
+    case COUNT: return value.count >= min.count && value.count <= max.count;
+    case SIZE: return value.size >= min.size && value.size <= max.size;
+    default: return value.seconds >= min.seconds && value.seconds <= max.seconds;
+    }
 }
 
-static bool set_seconds(const struct option_row *row, const char *text)
+static bool set_number(const struct option_row *row, const char *text)
 {
-    char   low[32], high[32];
-    double value, min, max;
+    char         low[32], high[32];
+    union number value, min, max;
 
     split_range(row->range, low, high);
-    if (!tern_base_parse_seconds(text, &value) || !tern_base_parse_seconds(low, &min) ||
-        !tern_base_parse_seconds(high, &max) || value < min || value > max)
+    if (!read_number(row->type, text, &value) || !read_number(row->type, low, &min) ||
+        !read_number(row->type, high, &max) || !is_within(row->type, value, min, max))
         return false;
-    *(double *)row->field = value;
+    memcpy(row->field, &value, sizeof(value));
     return true;
 }
 
@@ -150,12 +149,9 @@ static bool set_field(const struct option_row *row, const char *text)
 {
     switch (row->type) {
     case CHOICE: return set_choice(row, text);
-    case COUNT: return set_count(row, text);
-    case SIZE: return set_size(row, text);
-    case SECONDS: return set_seconds(row, text);
     case TEXT: *(const char **)row->field = text; return true;
+    default: return set_number(row, text);
     }
-    return false;
 }
 
 /* What a value may be, for the person who wrote another. */
