@@ -5,7 +5,7 @@
  * calls libpmix, which it loads on demand (Open MPI's mpirun, 'srun --mpi=pmix'). An MPI library in the same process
  * can use the launcher as well: Tern does not take the connection away from it, whichever of the two connects first.
  *
- * A process has at most one connection. Only the thread that is in tern_init or tern_finalize makes these calls, except
+ * A process has at most one connection, to which all calls after open refer. Only the thread that is in tern_init or tern_finalize makes these calls, except
  * abort.
  */
 #ifndef TERN_BOOT_PMI_H
@@ -28,27 +28,25 @@ struct tern_pmi {
 };
 
 struct tern_pmi_ops {
-    const char *name; /* for messages */
-
     /* Connect to the launcher, once in the life of a process.
      * Returns TERN_OK. TERN_ERR_BOOT: the launcher exists but cannot be used; the detail says what to do. */
     tern_status (*open)(struct tern_pmi **out);
 
     /* Publish a value of this rank. Other ranks can get the value after the next fence. */
-    tern_status (*put)(struct tern_pmi *pmi, const char *key, const char *value);
+    tern_status (*put)(const char *key, const char *value);
 
     /* Wait until all ranks of the job have called fence. TERN_ERR_TIMEOUT: they did not do so within TERN_TIMEOUT. */
-    tern_status (*fence)(struct tern_pmi *pmi);
+    tern_status (*fence)(void);
 
     /* Get the value that a rank has put under key before the last fence. value must have TERN_PMI_VALUE bytes. */
-    tern_status (*get)(struct tern_pmi *pmi, int rank, const char *key, char *value);
+    tern_status (*get)(int rank, const char *key, char *value);
 
     /* Ask the launcher to end the job with this status. May return before the job ends. Any thread may call this. */
-    void (*abort)(struct tern_pmi *pmi, int status);
+    void (*abort)(int status);
 
     /* Disconnect. in_order tells that this rank has left the job properly; otherwise the launcher must see a failure
      * when the process ends. */
-    void (*close)(struct tern_pmi *pmi, bool in_order);
+    void (*close)(bool in_order);
 };
 
 extern const struct tern_pmi_ops tern_boot_pmi1, tern_boot_pmix;

@@ -195,12 +195,12 @@ static tern_status connect_own(void)
     return TERN_OK;
 }
 
-static void pmi1_close(struct tern_pmi *pmi, bool in_order)
+static void pmi1_close(bool in_order)
 {
     one.state = in_order ? LEFT : FAILED;
-    if (pmi->gone >= 0)
-        close(pmi->gone);
-    pmi->gone = -1;
+    if (one.pmi.gone >= 0)
+        close(one.pmi.gone);
+    one.pmi.gone = -1;
 }
 
 static tern_status pmi1_open(struct tern_pmi **out)
@@ -221,7 +221,7 @@ static tern_status pmi1_open(struct tern_pmi **out)
     if (st == TERN_OK && strlen(space) >= sizeof(one.space))
         st = tern_base_fail(TERN_ERR_BOOT, "the launcher's name for the job is too long: %.40s...", space);
     if (st != TERN_OK) {
-        pmi1_close(&one.pmi, false);
+        pmi1_close(false);
         close(one.fd);
         one.fd = -1;
         return st;
@@ -231,32 +231,29 @@ static tern_status pmi1_open(struct tern_pmi **out)
     return TERN_OK;
 }
 
-static tern_status pmi1_put(struct tern_pmi *pmi, const char *key, const char *value)
+static tern_status pmi1_put(const char *key, const char *value)
 {
     return ask("the launcher's PMI-1", "put_result", NULL, NULL, "cmd=put kvsname=%s key=tern-%s-%d value=%s\n",
-               one.space, key, pmi->rank, value);
+               one.space, key, one.pmi.rank, value);
 }
 
-static tern_status pmi1_fence(struct tern_pmi *pmi)
+static tern_status pmi1_fence(void)
 {
-    (void)pmi;
     return ask("the other ranks: all ranks that the launcher started have to call it", "barrier_out", NULL, NULL,
                "cmd=barrier_in\n");
 }
 
-static tern_status pmi1_get(struct tern_pmi *pmi, int rank, const char *key, char *value)
+static tern_status pmi1_get(int rank, const char *key, char *value)
 {
-    (void)pmi;
     return ask("the launcher's PMI-1", "get_result", "value", value, "cmd=get kvsname=%s key=tern-%s-%d\n", one.space,
                key, rank);
 }
 
-static void pmi1_abort(struct tern_pmi *pmi, int status)
+static void pmi1_abort(int status)
 {
     char line[64];
     int  len = snprintf(line, sizeof(line), "cmd=abort exitcode=%d\n", status);
 
-    (void)pmi;
     send(one.fd, line, (size_t)len, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
@@ -277,7 +274,6 @@ __attribute__((destructor)) static void send_finalize(void)
 }
 
 const struct tern_pmi_ops tern_boot_pmi1 = {
-    .name = "PMI-1",
     .open = pmi1_open,
     .put = pmi1_put,
     .fence = pmi1_fence,

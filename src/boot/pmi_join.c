@@ -63,7 +63,7 @@ bool tern_boot_pmi_record_decode(const char *text, struct tern_pmi_record *recor
 static tern_status record_get(struct tern_pmi *pmi, int rank, struct tern_pmi_record *record)
 {
     char        text[TERN_PMI_VALUE];
-    tern_status st = pmi->ops->get(pmi, rank, RECORD_KEY, text);
+    tern_status st = pmi->ops->get(rank, RECORD_KEY, text);
 
     if (st != TERN_OK)
         return st;
@@ -85,7 +85,7 @@ static tern_status find_host(struct tern_pmi *pmi, struct tern_pmi_record *mine,
     tern_status st;
 
     record_encode(mine, text);
-    if ((st = pmi->ops->put(pmi, RECORD_KEY, text)) != TERN_OK || (st = pmi->ops->fence(pmi)) != TERN_OK)
+    if ((st = pmi->ops->put(RECORD_KEY, text)) != TERN_OK || (st = pmi->ops->fence()) != TERN_OK)
         return st;
     for (int rank = 0; rank < pmi->rank; rank++) {
         if ((st = record_get(pmi, rank, record)) != TERN_OK)
@@ -258,7 +258,7 @@ static tern_status be_hub(struct tern_pmi *pmi, struct tern_boot *boot)
         return tern_base_fail(TERN_ERR_NOMEM, "no memory for the connections of %d nodes", boot->nodes);
     if ((st = tern_boot_relay_listen(&dial, text)) != TERN_OK)
         goto err_free;
-    if ((st = pmi->ops->put(pmi, HUB_KEY, text)) == TERN_OK && (st = pmi->ops->fence(pmi)) == TERN_OK &&
+    if ((st = pmi->ops->put(HUB_KEY, text)) == TERN_OK && (st = pmi->ops->fence()) == TERN_OK &&
         (st = tern_boot_relay_accept(&dial, boot->nodes, lines)) == TERN_OK)
         st = tern_boot_relay_thread_start(boot, lines);
     tern_boot_relay_listen_close(&dial);
@@ -270,7 +270,7 @@ err_free:
 static tern_status be_spoke(struct tern_pmi *pmi, struct tern_boot *boot)
 {
     char                   text[TERN_PMI_VALUE];
-    tern_status            st = pmi->ops->get(pmi, 0, HUB_KEY, text);
+    tern_status            st = pmi->ops->get(0, HUB_KEY, text);
     struct tern_relay_conn line;
 
     if (st == TERN_OK && (st = tern_boot_relay_connect(text, boot->node, &line)) == TERN_OK)
@@ -286,7 +286,7 @@ static tern_status connect_nodes(struct tern_pmi *pmi, struct tern_boot *boot)
         return TERN_OK;
     if (boot->rank == 0)
         return be_hub(pmi, boot);
-    st = pmi->ops->fence(pmi);
+    st = pmi->ops->fence();
     return st == TERN_OK && boot->local == 0 ? be_spoke(pmi, boot) : st;
 }
 
@@ -330,7 +330,7 @@ tern_status tern_boot_pmi_join(const struct tern_pmi_ops *ops, struct tern_boot 
     }
     tern_boot_death_watch_stop(); /* if it is running */
     tern_boot_release(&boot);
-    pmi->ops->close(pmi, false);
+    pmi->ops->close(false);
     return st;
 }
 
@@ -340,7 +340,7 @@ void tern_boot_pmi_leave(const struct tern_boot *boot)
 
     tern_boot_death_watch_stop();
     tern_boot_relay_thread_stop();
-    launcher->ops->close(launcher, in_order);
+    launcher->ops->close(in_order);
     if (in_order)
         launcher = NULL;
 }
@@ -370,5 +370,5 @@ void tern_boot_pmi_abort(int status)
     if (launcher == NULL)
         return;
     wait_for_output();
-    launcher->ops->abort(launcher, status);
+    launcher->ops->abort(status);
 }

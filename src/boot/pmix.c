@@ -144,13 +144,12 @@ static void name_key(char *text, size_t size, const char *key)
     snprintf(text, size, "tern.%s", key);
 }
 
-static tern_status pmix_put(struct tern_pmi *pmi, const char *key, const char *value)
+static tern_status pmix_put(const char *key, const char *value)
 {
     char          name[PMIX_MAX_KEYLEN + 1], text[TERN_PMI_VALUE];
     pmix_value_t  boxed = { .type = PMIX_STRING, .data.string = text };
     pmix_status_t code;
 
-    (void)pmi;
     snprintf(text, sizeof(text), "%s", value); /* the call takes a non-const string */
     name_key(name, sizeof(name), key);
     if ((code = lib.PMIx_Put(PMIX_GLOBAL, name, &boxed)) != PMIX_SUCCESS)
@@ -167,7 +166,7 @@ static void fence_ended(pmix_status_t code, void *arg)
     eventfd_write(one.fenced, 1);
 }
 
-static tern_status pmix_fence(struct tern_pmi *pmi)
+static tern_status pmix_fence(void)
 {
     pmix_info_t               collect = { .key = PMIX_COLLECT_DATA, .value = { .type = PMIX_BOOL, .data.flag = true } };
     struct tern_poll_deadline patience;
@@ -175,7 +174,6 @@ static tern_status pmix_fence(struct tern_pmi *pmi)
     tern_status               st;
     pmix_status_t             code;
 
-    (void)pmi;
     tern_boot_poll_begin(&patience, "the other ranks: all ranks that the launcher started have to call it");
     code = lib.PMIx_Fence_nb(NULL, 0, &collect, 1, fence_ended, NULL);
     if (code == PMIX_SUCCESS) {
@@ -188,7 +186,7 @@ static tern_status pmix_fence(struct tern_pmi *pmi)
     return code == PMIX_SUCCESS || code == PMIX_OPERATION_SUCCEEDED ? TERN_OK : failed("PMIx_Fence", code);
 }
 
-static tern_status pmix_get(struct tern_pmi *pmi, int rank, const char *key, char *value)
+static tern_status pmix_get(int rank, const char *key, char *value)
 {
     char          name[PMIX_MAX_KEYLEN + 1];
     pmix_proc_t   other = one.self;
@@ -196,7 +194,6 @@ static tern_status pmix_get(struct tern_pmi *pmi, int rank, const char *key, cha
     pmix_status_t code;
     bool          fits;
 
-    (void)pmi;
     other.rank = (pmix_rank_t)rank;
     name_key(name, sizeof(name), key);
     code = lib.PMIx_Get(&other, name, NULL, 0, &boxed);
@@ -211,15 +208,13 @@ static tern_status pmix_get(struct tern_pmi *pmi, int rank, const char *key, cha
     return fits ? TERN_OK : tern_base_fail(TERN_ERR_BOOT, "what rank %d published through PMIx is not of Tern", rank);
 }
 
-static void pmix_abort(struct tern_pmi *pmi, int status)
+static void pmix_abort(int status)
 {
-    (void)pmi;
     lib.PMIx_Abort(status, "", NULL, 0); /* Tern has already printed the reason */
 }
 
-static void pmix_close(struct tern_pmi *pmi, bool in_order)
+static void pmix_close(bool in_order)
 {
-    (void)pmi;
     if (one.handler >= 0)
         lib.PMIx_Deregister_event_handler((size_t)one.handler, NULL, NULL);
     if (in_order)
@@ -228,7 +223,6 @@ static void pmix_close(struct tern_pmi *pmi, bool in_order)
 }
 
 const struct tern_pmi_ops tern_boot_pmix = {
-    .name = "PMIx",
     .open = pmix_open,
     .put = pmix_put,
     .fence = pmix_fence,

@@ -10,4 +10,4 @@ static tern_status none_open(struct tern_pmi **out)
 }
 
 /* No other function is called after a failed open. */
-const struct tern_pmi_ops tern_boot_pmix = { .name = "PMIx", .open = none_open };
+const struct tern_pmi_ops tern_boot_pmix = { .open = none_open };

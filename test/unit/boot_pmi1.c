@@ -109,17 +109,17 @@ static int talk(int launcher)
     EXPECT(tern_boot_pmi1.open(&pmi) == TERN_OK);
     EXPECT(pmi->rank == 1 && pmi->ranks == 2);
     EXPECT(asked(launcher, "cmd=init pmi_version=1 pmi_subversion=1\ncmd=get_my_kvsname\n"));
-    EXPECT(pmi->ops->put(pmi, "key", "v,1") == TERN_OK);
+    EXPECT(pmi->ops->put("key", "v,1") == TERN_OK);
     EXPECT(asked(launcher, "cmd=put kvsname=kvs_1 key=tern-key-1 value=v,1\n"));
-    EXPECT(pmi->ops->fence(pmi) == TERN_OK);
+    EXPECT(pmi->ops->fence() == TERN_OK);
     EXPECT(asked(launcher, "cmd=barrier_in\n"));
-    EXPECT(pmi->ops->get(pmi, 0, "key", value) == TERN_OK && strcmp(value, "v,0") == 0);
+    EXPECT(pmi->ops->get(0, "key", value) == TERN_OK && strcmp(value, "v,0") == 0);
     EXPECT(asked(launcher, "cmd=get kvsname=kvs_1 key=tern-key-0\n"));
-    pmi->ops->abort(pmi, 7);
+    pmi->ops->abort(7);
     EXPECT(asked(launcher, "cmd=abort exitcode=7\n"));
     EXPECT(recv(atoi(getenv("PMI_FD")), value, sizeof(value), MSG_DONTWAIT) == 5 &&
            memcmp(value, "other", 5) == 0); /* input for an MPI library is still there */
-    pmi->ops->close(pmi, false);
+    pmi->ops->close(false);
     return 0;
 }
 
@@ -161,7 +161,7 @@ static int knows_no_key(int launcher)
 
     (void)launcher;
     EXPECT(tern_boot_pmi1.open(&pmi) == TERN_OK);
-    EXPECT(pmi->ops->get(pmi, 0, "key", value) == TERN_ERR_BOOT);
+    EXPECT(pmi->ops->get(0, "key", value) == TERN_ERR_BOOT);
     return 0;
 }
 
@@ -196,7 +196,7 @@ static int waits(int launcher)
     (void)launcher;
     tern_opt.timeout = 0.05;
     EXPECT(tern_boot_pmi1.open(&pmi) == TERN_OK);
-    EXPECT(pmi->ops->fence(pmi) == TERN_ERR_TIMEOUT);
+    EXPECT(pmi->ops->fence() == TERN_ERR_TIMEOUT);
     EXPECT(strstr(tern_base_detail(), "the other ranks") != NULL);
     return 0;
 }
@@ -227,7 +227,7 @@ static void says_goodbye(const char *want, bool in_order)
         setenv("PMI_SIZE", "1", 1);
         if (tern_boot_pmi1.open(&pmi) != TERN_OK)
             _exit(1);
-        pmi->ops->close(pmi, in_order);
+        pmi->ops->close(in_order);
         exit(0);
     }
     close(ends[0]);
