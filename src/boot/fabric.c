@@ -46,6 +46,7 @@ static struct {
     bool                     loaded;
     char                     why[256];
     struct tern_fabric_calls calls;
+    char *(*tostr)(const void *data, enum fi_type type);
 } library = { .once = PTHREAD_ONCE_INIT };
 
 void (*tern_boot_fabric_front)(struct tern_fabric_calls *calls);
@@ -90,7 +91,8 @@ static void load(void)
                      find(handle, "fi_freeinfo", TERN_FABRIC_ABI, &library.calls.freeinfo) &&
                      find(handle, "fi_dupinfo", TERN_FABRIC_ABI, &library.calls.dupinfo) &&
                      find(handle, "fi_fabric", "FABRIC_1.1", &library.calls.fabric) &&
-                     find(handle, "fi_strerror", "FABRIC_1.0", &library.calls.strerror);
+                     find(handle, "fi_strerror", "FABRIC_1.0", &library.calls.strerror) &&
+                     find(handle, "fi_tostr", "FABRIC_1.0", &library.tostr);
     if (library.loaded && tern_boot_fabric_front)
         tern_boot_fabric_front(&library.calls);
 }
@@ -182,32 +184,14 @@ static const struct fi_info *find_same(const struct fi_info *list, const struct 
 
 /* ---- evaluating endpoints ---- */
 
-static const struct {
-    uint64_t    bit;
-    const char *name;
-} caps_names[] = {
-    { FI_MSG, "FI_MSG" },
-    { FI_SEND, "FI_SEND" },
-    { FI_RECV, "FI_RECV" },
-    { FI_MULTI_RECV, "FI_MULTI_RECV" },
-    { FI_RMA, "FI_RMA" },
-    { FI_READ, "FI_READ" },
-    { FI_WRITE, "FI_WRITE" },
-    { FI_REMOTE_READ, "FI_REMOTE_READ" },
-    { FI_REMOTE_WRITE, "FI_REMOTE_WRITE" },
-};
-
 /* Write why an endpoint lacks required features. */
 static void describe_lack(const struct fi_info *info, bool between_nodes, char *why, size_t size)
 {
-    size_t at = 0;
+    uint64_t missing = NEEDED_CAPS & ~info->caps;
 
-    for (size_t i = 0; i < sizeof(caps_names) / sizeof(caps_names[0]); i++)
-        if (!(info->caps & caps_names[i].bit) && at < size)
-            at += (size_t)snprintf(why + at, size - at, "%s%s", at > 0 ? ", " : "cannot do ", caps_names[i].name);
-    if (at > 0)
-        return;
-    if (between_nodes && !(info->caps & FI_REMOTE_COMM))
+    if (missing)
+        snprintf(why, size, "cannot do %s", library.tostr(&missing, FI_TYPE_CAPS));
+    else if (between_nodes && !(info->caps & FI_REMOTE_COMM))
         snprintf(why, size, "reaches this machine only");
     else if (!(info->tx_attr->msg_order & FI_ORDER_SAS))
         snprintf(why, size, "does not keep messages in order");
@@ -260,19 +244,26 @@ static bool is_eligible(const struct fi_info *info, const struct fi_info *enough
     return why[0] == '\0';
 }
 
+/* Return the index of a provider in the list of preferences. */
+static unsigned preference_of(const char *provider)
+{
+    unsigned star = 0;
+
+    for (unsigned i = 0; i < PREFERENCES; i++) {
+        if (strcmp(preference[i], provider) == 0)
+            return i;
+        star = preference[i][0] == '*' ? i : star;
+    }
+    return star;
+}
+
 /* Return the rank of an endpoint; smaller is better. A provider that the user names exactly comes first: "net" means
  * net rather than net;ofi_rxm. A job on one machine prefers a loopback address. */
 static unsigned rank_of(const struct fi_info *info, bool between_nodes)
 {
     const char *provider = info->fabric_attr->prov_name;
-    unsigned    star = 0, i = 0;
 
-    while (i < PREFERENCES && strcmp(preference[i], provider) != 0)
-        i++;
-    for (unsigned j = 0; j < PREFERENCES; j++)
-        star = preference[j][0] == '*' ? j : star;
-    i = i < PREFERENCES ? i : star;
-    return (same_text(provider, tern_opt.ofi_provider) ? 0 : i + 1) * 4 +
+    return (same_text(provider, tern_opt.ofi_provider) ? 0 : preference_of(provider) + 1) * 4 +
            (!between_nodes && locality_of(info) != LOOPBACK ? 2u : 0u) +
            (info->addr_format == FI_SOCKADDR_IN6 ? 1u : 0u);
 }
