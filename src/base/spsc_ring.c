@@ -6,39 +6,39 @@
 #include "base/wake_request.h"
 
 #define MOST_BYTES (1ull << 30)
+#define HEAD_LINES (sizeof(struct tern_ring) / TERN_RING_LINE)
 #define FEWEST_CELLS 4u
-#define MOST_CELLS 64u /* so many cells stay in the L1 caches of both sides */
+#define MOST_CELLS 64u /* of a ring with data: so many cells stay in the L1 caches of both sides */
 #define STEP 37u       /* cells; more than half a page, so that the hardware prefetcher detects no stream */
 
-struct tern_ring_shape tern_base_ring_shape(size_t bytes)
+/* Divide the memory: at least FEWEST_CELLS cells, and more while they occupy at most one of share lines and do not
+ * exceed most; the other lines are data. least is the number of lines that a ring needs. */
+static struct tern_ring_shape divide(size_t bytes, uint32_t least, uint32_t share, uint32_t most)
 {
     struct tern_ring_shape shape = { .step = 1 };
     uint64_t               lines = (bytes < MOST_BYTES ? bytes : MOST_BYTES) / TERN_RING_LINE;
-    uint32_t               cells = FEWEST_CELLS;
 
-    if (lines < sizeof(struct tern_ring) / TERN_RING_LINE + 3 * FEWEST_CELLS)
+    if (lines < HEAD_LINES + least)
         return shape;
-    lines -= sizeof(struct tern_ring) / TERN_RING_LINE;
-    while (cells * 2 <= lines / 4 && cells < MOST_CELLS) /* at most a quarter of the lines are cells */
-        cells *= 2;
-    shape.cells = cells;
-    shape.shift = tern_base_log2_up(cells);
-    shape.data = (uint32_t)(lines - cells) * TERN_RING_LINE;
+    lines -= HEAD_LINES;
+    shape.cells = FEWEST_CELLS;
+    while (shape.cells * 2 <= lines / share && shape.cells < most)
+        shape.cells *= 2;
+    shape.shift = tern_base_log2_up(shape.cells);
+    shape.data = (uint32_t)(lines - shape.cells) * TERN_RING_LINE;
     return shape;
+}
+
+struct tern_ring_shape tern_base_ring_shape(size_t bytes)
+{
+    return divide(bytes, 3 * FEWEST_CELLS, 4, MOST_CELLS);
 }
 
 struct tern_ring_shape tern_base_ring_shape_cells(size_t bytes)
 {
-    struct tern_ring_shape shape = { .step = 1 };
-    uint64_t               lines = (bytes < MOST_BYTES ? bytes : MOST_BYTES) / TERN_RING_LINE;
+    struct tern_ring_shape shape = divide(bytes, FEWEST_CELLS, 1, UINT32_MAX);
 
-    if (lines < sizeof(struct tern_ring) / TERN_RING_LINE + FEWEST_CELLS)
-        return shape;
-    lines -= sizeof(struct tern_ring) / TERN_RING_LINE;
-    shape.cells = FEWEST_CELLS;
-    while (shape.cells * 2 <= lines)
-        shape.cells *= 2;
-    shape.shift = tern_base_log2_up(shape.cells);
+    shape.data = 0;
     return shape;
 }
 
