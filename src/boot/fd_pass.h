@@ -13,7 +13,7 @@
 #include <sys/types.h>
 
 #include "base/status.h"
-#include "boot/cpus.h"
+#include "boot/node.h"
 
 #define TERN_FD_PASS_KEY 16
 #define TERN_FD_PASS_FDS 3 /* number of descriptors: arena, huge, tell; -1: there is none */

@@ -1,12 +1,15 @@
-/* node.c: the identity of a node.
+/* node.c: the identity of a node, and sets of its processors.
  *
  * The kernel draws a random number when it boots, which identifies the machine better than a host name does. Two
  * containers on a machine share the kernel, but descriptors can be passed only within a network namespace, and deaths
  * are visible only within a pid namespace. Containers that differ in either namespace are separate nodes.
+ *
+ * A set of processors is stored as bytes that can be sent to another process on the same machine.
  */
 #define _GNU_SOURCE 1
 #include "boot/node.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -76,4 +79,35 @@ tern_status tern_boot_node_identity(char text[TERN_NODE_TEXT])
     snprintf(text, TERN_NODE_TEXT, "%s.%llx.%llx", machine, namespace_of("/proc/self/ns/net"),
              namespace_of("/proc/self/ns/pid"));
     return TERN_OK;
+}
+
+void tern_boot_cpus_own(struct tern_cpus *cpus)
+{
+    memset(cpus, 0, sizeof(*cpus));
+    if (sched_getaffinity(0, sizeof(cpus->bits), (cpu_set_t *)(void *)cpus->bits) != 0)
+        memset(cpus, 0, sizeof(*cpus));
+}
+
+void tern_boot_cpus_add(struct tern_cpus *cpus, const uint8_t *other, size_t len)
+{
+    for (size_t i = 0; i < len && i < sizeof(cpus->bits); i++)
+        cpus->bits[i] |= other[i];
+}
+
+size_t tern_boot_cpus_length(const struct tern_cpus *cpus)
+{
+    size_t len = sizeof(cpus->bits);
+
+    while (len > 0 && cpus->bits[len - 1] == 0)
+        len--;
+    return len;
+}
+
+int tern_boot_cpus_count(const struct tern_cpus *cpus)
+{
+    int count = 0;
+
+    for (size_t i = 0; i < sizeof(cpus->bits); i++)
+        count += __builtin_popcount(cpus->bits[i]);
+    return count < 1 ? 1 : count;
 }

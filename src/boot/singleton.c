@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "base/options.h"
 #include "base/parse.h"
-#include "boot/cpus.h"
+#include "boot/node.h"
 
 /* The variables that a launcher sets: the number of processes, and the number of this process. */
 struct hint {

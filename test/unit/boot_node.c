@@ -12,7 +12,6 @@
 #include <cmocka.h>
 
 #include "base/options.h"
-#include "boot/cpus.h"
 #include "boot/node.h"
 
 static void the_same_everywhere(void **state)
