@@ -1,4 +1,4 @@
-/* frame.c: encodes frames to bytes and decodes them. */
+/* frame.c: encodes frames to bytes and decodes them, and computes their tags. */
 #include "boot/frame.h"
 
 #include <string.h>
@@ -53,4 +53,24 @@ size_t tern_boot_frame_decode(const unsigned char *bytes, size_t len, bool takes
         return TERN_FRAME_SHORT;
     *out = got;
     return TERN_FRAME_HEAD + got.len;
+}
+
+/* Return the tag of the next frame. The sequence number of the frame takes the place of the tag while the hash is
+ * computed, so the tag covers frame and number. */
+static uint64_t next_tag(struct tern_frame_mac *mac, unsigned char *frame, size_t len)
+{
+    tern_base_put_le(frame + len, mac->number++, TERN_FRAME_MAC_BYTES);
+    return tern_base_siphash(mac->key, frame, len + TERN_FRAME_MAC_BYTES);
+}
+
+void tern_boot_frame_mac_write(struct tern_frame_mac *mac, unsigned char *frame, size_t len)
+{
+    tern_base_put_le(frame + len, next_tag(mac, frame, len), TERN_FRAME_MAC_BYTES);
+}
+
+bool tern_boot_frame_mac_check(struct tern_frame_mac *mac, unsigned char *frame, size_t len)
+{
+    uint64_t tag = tern_base_get_le(frame + len, TERN_FRAME_MAC_BYTES);
+
+    return tag == next_tag(mac, frame, len);
 }

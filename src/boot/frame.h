@@ -1,4 +1,5 @@
-/* frame.h: the wire format of the control messages (frames) between the nodes of a job.
+/* frame.h: the wire format of the control messages (frames) between the nodes of a job, and the message authentication
+ * codes (tags) that protect the frames of a connection and their order.
  *
  * A frame consists of a head of fixed size and a body. The fields of the head are in little endian:
  *
@@ -6,6 +7,12 @@
  *
  * Decoding is a pure function of the bytes and trusts none of them: it reports a frame, an incomplete frame, or an
  * invalid one. The users of a frame must check that its rank, value and body make sense.
+ *
+ * Each direction of a connection has its own key, which both sides derive during the handshake (handshake.h). The tag
+ * of a frame is the 64-bit SipHash-2-4 of the frame and its sequence number. The number is not sent: both sides count.
+ * A frame that was modified, forged, replayed, reordered or dropped in transit thus causes a wrong tag, except
+ * with probability 2^-64. The receiver closes the connection at the first wrong tag, so an attacker has only one
+ * attempt. Tags do not encrypt the frames.
  */
 #ifndef TERN_BOOT_FRAME_H
 #define TERN_BOOT_FRAME_H
@@ -15,8 +22,10 @@
 #include <stdint.h>
 
 #include "base/bits.h"
+#include "base/siphash.h"
 
 #define TERN_FRAME_HEAD 20
+#define TERN_FRAME_MAC_BYTES 8           /* of a tag */
 #define TERN_FRAME_BODY 65536u           /* maximum size of a body in bytes, except for START */
 #define TERN_FRAME_BODY_START 0x1000000u /* maximum size of the body of START */
 
@@ -69,5 +78,17 @@ void tern_boot_frame_encode(const struct tern_frame *frame, unsigned char head[T
  * the size of the frame and fills *out, whose body points into bytes. Returns TERN_FRAME_SHORT if more bytes are
  * needed, and TERN_FRAME_BAD if the bytes are not a frame. */
 size_t tern_boot_frame_decode(const unsigned char *bytes, size_t len, bool takes_start, struct tern_frame *out);
+
+/* The state of one direction of a connection on one of its sides. */
+struct tern_frame_mac {
+    uint8_t  key[TERN_SIPHASH_KEY];
+    uint64_t number; /* sequence number of the next frame; the first frame has 0 */
+};
+
+/* Write the tag of the next frame, which has len bytes, into the TERN_FRAME_MAC_BYTES bytes behind it. */
+void tern_boot_frame_mac_write(struct tern_frame_mac *mac, unsigned char *frame, size_t len);
+
+/* Return whether the next frame, which has len bytes, is followed by its tag. The tag is overwritten in any case. */
+bool tern_boot_frame_mac_check(struct tern_frame_mac *mac, unsigned char *frame, size_t len);
 
 #endif

@@ -197,10 +197,6 @@ size_t tern_boot_frame_io_poll(const struct tern_frame_io *channel, struct pollf
 
     if (channel->state != TERN_FRAME_IO_UP)
         return 0;
-    if (channel->in == channel->out) {
-        fds[0] = (struct pollfd){ .fd = channel->in, .events = (short)(POLLIN | out) };
-        return 1;
-    }
     fds[0] = (struct pollfd){ .fd = channel->in, .events = POLLIN };
     fds[1] = (struct pollfd){ .fd = channel->out, .events = out };
     return out != 0 ? 2 : 1;

@@ -3,7 +3,7 @@
  * Outgoing frames are buffered and written as far as the peer accepts them. Incoming bytes are buffered until they form
  * a frame. The owner polls the two descriptors. Only one thread at a time may use a channel.
  *
- * A channel with keys is sealed: a tag (frame_mac.h) follows every frame, and the first frame with a wrong tag closes
+ * A channel with keys is sealed: a tag (frame.h) follows every frame, and the first frame with a wrong tag closes
  * the channel. Connections between nodes under launchers other than ternrun are sealed. The pipes of ternrun are not:
  * they lead to a process of the same user on the same machine, ssh or another agent, which is trusted to transport the
  * bytes to the other machine unchanged.
@@ -15,7 +15,6 @@
 #include <stdbool.h>
 
 #include "boot/frame.h"
-#include "boot/frame_mac.h"
 
 /* A buffer whose bytes [from, from + len) are in use. size is its capacity. */
 struct tern_frame_io_buffer {

@@ -14,7 +14,7 @@
  *
  * HELLO rejects peers without the key. HELLO can be replayed, so it proves nothing more: rank 0 considers a node
  * authenticated after CONFIRM; a node considers rank 0 authenticated after WELCOME and itself accepted after ACCEPTED.
- * Both sides derive a key for each direction of the connection from the same facts (frame_mac.h). Decoding is a pure
+ * Both sides derive a key for each direction of the connection from the same facts (frame.h). Decoding is a pure
  * function of the bytes and these facts.
  * */
 #ifndef TERN_BOOT_HANDSHAKE_H

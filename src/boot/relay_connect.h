@@ -2,7 +2,7 @@
  *
  * Rank 0 listens on a port, and the first rank of every other node connects to it. Any process can connect to a port,
  * so each side proves that it has the job's key (handshake.h). All later frames carry tags under keys that only the two
- * sides have (frame_mac.h). The job's key is random and travels through the launcher. Anyone who can read the
+ * sides have (frame.h). The job's key is random and travels through the launcher. Anyone who can read the
  * launcher's traffic has the key; MPICH's mpiexec, for example, sends it in clear text. The key therefore keeps out
  * strangers, but not an eavesdropper on the launcher.
  * */
