@@ -10,17 +10,17 @@
 
 #define FACTS (16 + 16 + 2 * TERN_HANDSHAKE_RANDOM)
 
-bool tern_boot_handshake_place(struct tern_handshake *hs, const struct sockaddr_storage *hub)
+bool tern_boot_handshake_place(struct tern_handshake *hs, const struct sockaddr *hub)
 {
     static const uint8_t mapped[12] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff };
 
-    if (hub->ss_family == AF_INET) {
+    if (hub->sa_family == AF_INET) {
         const struct sockaddr_in *four = (const struct sockaddr_in *)(const void *)hub;
 
         memcpy(hs->address, mapped, sizeof(mapped));
         memcpy(hs->address + sizeof(mapped), &four->sin_addr, 4);
         hs->port = ntohs(four->sin_port);
-    } else if (hub->ss_family == AF_INET6) {
+    } else if (hub->sa_family == AF_INET6) {
         const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)(const void *)hub;
 
         memcpy(hs->address, &six->sin6_addr, 16);
@@ -31,12 +31,11 @@ bool tern_boot_handshake_place(struct tern_handshake *hs, const struct sockaddr_
     return true;
 }
 
-/* Return the keyed hash of all values of the handshake for a purpose: the tag of a step, or half of a session key. */
-static uint64_t hash_facts(const struct tern_handshake *hs, uint32_t purpose)
+uint64_t tern_boot_handshake_tag(const struct tern_handshake *hs, enum tern_handshake_step step)
 {
     uint8_t text[FACTS];
 
-    tern_base_put_le(text, purpose, 4);
+    tern_base_put_le(text, step, 4);
     tern_base_put_le(text + 4, TERN_SEGMENT_LAYOUT, 4);
     tern_base_put_le(text + 8, hs->node, 4);
     tern_base_put_le(text + 12, hs->port, 4);
@@ -44,11 +43,6 @@ static uint64_t hash_facts(const struct tern_handshake *hs, uint32_t purpose)
     memcpy(text + 32, hs->node_random, TERN_HANDSHAKE_RANDOM);
     memcpy(text + 32 + TERN_HANDSHAKE_RANDOM, hs->hub_random, TERN_HANDSHAKE_RANDOM);
     return tern_base_siphash(hs->key, text, sizeof(text));
-}
-
-uint64_t tern_boot_handshake_tag(const struct tern_handshake *hs, enum tern_handshake_step step)
-{
-    return hash_facts(hs, step);
 }
 
 void tern_boot_handshake_hello(const struct tern_handshake *hs, uint8_t out[TERN_HANDSHAKE_HELLO])
@@ -99,10 +93,10 @@ bool tern_boot_handshake_is(const struct tern_handshake *hs, enum tern_handshake
     return tern_base_get_le(bytes, TERN_HANDSHAKE_TAG) == tern_boot_handshake_tag(hs, step);
 }
 
-static void derive(const struct tern_handshake *hs, uint32_t purpose, uint8_t key[TERN_SIPHASH_KEY])
+static void derive(const struct tern_handshake *hs, enum tern_handshake_step first, uint8_t key[TERN_SIPHASH_KEY])
 {
-    for (uint32_t half = 0; half < 2; half++)
-        tern_base_put_le(key + 8 * half, hash_facts(hs, purpose + half), 8);
+    for (unsigned half = 0; half < 2; half++)
+        tern_base_put_le(key + 8 * half, tern_boot_handshake_tag(hs, first + half), 8);
 }
 
 void tern_boot_handshake_keys(const struct tern_handshake *hs, bool is_hub, struct tern_frame_io_keys *keys)

@@ -161,7 +161,7 @@ static void evict(struct queue *queue, const uint8_t *source)
         drop(queue, i, true);
 }
 
-static void add_client(struct queue *queue, int fd, const struct sockaddr_storage *from)
+static void add_client(struct queue *queue, int fd, const struct sockaddr *from)
 {
     struct client           client = { .len = 0 };
     struct sockaddr_storage here;
@@ -181,7 +181,7 @@ static void add_client(struct queue *queue, int fd, const struct sockaddr_storag
         evict(queue, NULL);
     memcpy(client.greet.key, queue->dial->key, TERN_SIPHASH_KEY);
     if (getsockname(fd, (struct sockaddr *)(void *)&here, &len) != 0 ||
-        !tern_boot_handshake_place(&client.greet, &here)) {
+        !tern_boot_handshake_place(&client.greet, (struct sockaddr *)(void *)&here)) {
         close(fd);
         return;
     }
@@ -200,7 +200,7 @@ static tern_status accept_connections(struct queue *queue)
         int fd = accept4(queue->fds[0].fd, (struct sockaddr *)(void *)&from, &len, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
         if (fd >= 0)
-            add_client(queue, fd, &from);
+            add_client(queue, fd, (struct sockaddr *)(void *)&from);
         else if (errno == EAGAIN)
             break;
         else if ((errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) && queue->count > 0)

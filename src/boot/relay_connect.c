@@ -78,7 +78,7 @@ static bool read_name(struct attempt *attempt, const char *address, unsigned por
     } else {
         return false;
     }
-    return tern_boot_handshake_place(&attempt->greet, &attempt->name);
+    return tern_boot_handshake_place(&attempt->greet, (struct sockaddr *)(void *)&attempt->name);
 }
 
 /* Return whether an address (IPv4: mapped to IPv6) is of a kind that is valid only within one machine or link. */
@@ -94,17 +94,12 @@ static bool is_machine_local(const uint8_t address[16])
 
 static bool is_own(const uint8_t address[16], const struct ifaddrs *list)
 {
-    for (; list != NULL; list = list->ifa_next) {
-        struct sockaddr_storage name = { .ss_family = AF_UNSPEC };
-        struct tern_handshake   own;
+    struct tern_handshake own;
 
-        if (list->ifa_addr == NULL)
-            continue;
-        memcpy(&name, list->ifa_addr,
-               list->ifa_addr->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in));
-        if (tern_boot_handshake_place(&own, &name) && memcmp(own.address, address, 16) == 0)
+    for (; list != NULL; list = list->ifa_next)
+        if (list->ifa_addr != NULL && tern_boot_handshake_place(&own, list->ifa_addr) &&
+            memcmp(own.address, address, 16) == 0)
             return true;
-    }
     return false;
 }
 

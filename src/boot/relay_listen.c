@@ -55,11 +55,11 @@ static unsigned port_of(int fd)
 {
     struct sockaddr_storage name;
     socklen_t               len = sizeof(name);
+    struct tern_handshake   hs = { .port = 0 };
 
-    if (getsockname(fd, (struct sockaddr *)(void *)&name, &len) != 0)
-        return 0;
-    return ntohs(name.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)(void *)&name)->sin6_port
-                                            : ((struct sockaddr_in *)(void *)&name)->sin_port);
+    if (getsockname(fd, (struct sockaddr *)(void *)&name, &len) == 0)
+        tern_boot_handshake_place(&hs, (struct sockaddr *)(void *)&name);
+    return hs.port;
 }
 
 /* Write the address of an interface as text. Returns false if the interface is down, is a loopback interface (or is

@@ -133,7 +133,7 @@ static pid_t greeter(const uint8_t key[TERN_SIPHASH_KEY], ssize_t expected)
         return child;
     fd = stranger("");
     memcpy(greet.key, key, sizeof(greet.key));
-    if (getpeername(fd, (void *)&hub, &len) != 0 || !tern_boot_handshake_place(&greet, &hub))
+    if (getpeername(fd, (void *)&hub, &len) != 0 || !tern_boot_handshake_place(&greet, (void *)&hub))
         _exit(2);
     tern_boot_handshake_hello(&greet, bytes);
     send(fd, bytes, sizeof(bytes), MSG_NOSIGNAL);
@@ -325,7 +325,7 @@ static void go_through_slowly(int fd, uint32_t number)
 
     memcpy(greet.key, dial.key, sizeof(greet.key));
     assert_int_equal(getpeername(fd, (void *)&there, &len), 0);
-    assert_true(tern_boot_handshake_place(&greet, &there));
+    assert_true(tern_boot_handshake_place(&greet, (void *)&there));
     tern_boot_handshake_hello(&greet, bytes);
     assert_int_equal(send(fd, bytes, TERN_HANDSHAKE_HELLO, MSG_NOSIGNAL), TERN_HANDSHAKE_HELLO);
     assert_int_equal(recv(fd, bytes, TERN_HANDSHAKE_WELCOME, MSG_WAITALL), TERN_HANDSHAKE_WELCOME);
@@ -393,7 +393,7 @@ static void welcome(int fd, struct tern_handshake *greet)
 
     memcpy(greet->key, dial.key, sizeof(greet->key));
     assert_int_equal(getsockname(fd, (void *)&here, &len), 0);
-    assert_true(tern_boot_handshake_place(greet, &here));
+    assert_true(tern_boot_handshake_place(greet, (void *)&here));
     assert_int_equal(recv(fd, bytes, TERN_HANDSHAKE_HELLO, MSG_WAITALL), TERN_HANDSHAKE_HELLO);
     assert_true(tern_boot_handshake_read_hello(greet, bytes));
     memset(greet->hub_random, 9, TERN_HANDSHAKE_RANDOM);
