@@ -133,36 +133,27 @@ static tern_status make_space(struct tern_own_memory *memory, int file, uint64_t
     return st;
 }
 
-/* Find the file that is mapped at the address. Returns false if no other process or mapping can share that memory. */
-static bool find_shared(const void *addr, uint64_t *inode, uint64_t *offset)
-{
-    FILE              *maps = fopen("/proc/self/maps", "re");
-    unsigned long      start = 0, end = 0, at = (unsigned long)(uintptr_t)addr;
-    unsigned long long from = 0, number = 0;
-    char               mode[5] = "", *line = NULL;
-    size_t             size = 0;
-    bool               found = false;
-
-    while (maps && !found && getline(&line, &size, maps) > 0)
-        found = sscanf(line, "%lx-%lx %4s %llx %*x:%*x %llu", &start, &end, mode, &from, &number) == 5 && start <= at &&
-                at < end;
-    free(line);
-    if (maps)
-        fclose(maps);
-    *inode = number;
-    *offset = from + (at - start);
-    return found && mode[3] == 's' && number != 0;
-}
-
 struct tern_own_memory tern_core_memory_own(void *addr)
 {
     struct tern_own_memory memory = { .mem_kind = TERN_MEM_PRIVATE, .addr = addr };
-    uint64_t               inode, offset;
+    FILE                  *maps = fopen("/proc/self/maps", "re");
+    unsigned long          start, end, at = (unsigned long)(uintptr_t)addr;
+    unsigned long long     offset, inode;
+    char                   mode[5], *line = NULL;
+    size_t                 size = 0;
 
-    if (find_shared(addr, &inode, &offset)) {
-        memory.inode = inode;
-        memory.space.offset = offset;
-    }
+    while (maps && getline(&line, &size, maps) > 0)
+        if (sscanf(line, "%lx-%lx %4s %llx %*x:%*x %llu", &start, &end, mode, &offset, &inode) == 5 && start <= at &&
+            at < end) {
+            if (mode[3] == 's' && inode != 0) { /* other processes or mappings can share the memory */
+                memory.inode = inode;
+                memory.space.offset = offset + (at - start);
+            }
+            break;
+        }
+    free(line);
+    if (maps)
+        fclose(maps);
     return memory;
 }
 
