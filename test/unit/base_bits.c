@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -58,13 +59,29 @@ static void sequence_numbers_wrap(void **state)
     assert_false(tern_base_seq_after(UINT32_MAX, 0));
 }
 
+static void little_endian_on_every_machine(void **state)
+{
+    static const uint8_t bytes[] = { 0xf1, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88 };
+    uint8_t              copy[9];
+
+    (void)state;
+    for (size_t len = 0; len <= 8; len++) {
+        uint64_t value = tern_base_get_le(bytes, len);
+
+        assert_true(len == 8 ? value == 0x88776655443322f1 : value == (0x88776655443322f1 & ((1ull << 8 * len) - 1)));
+        memset(copy, 7, sizeof(copy));
+        tern_base_put_le(copy, value, len);
+        assert_memory_equal(copy, bytes, len);
+        assert_int_equal(copy[len], 7);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(covers_does_not_wrap),
-        cmocka_unit_test(round_up_tells_what_does_not_fit),
-        cmocka_unit_test(log2_up_is_the_next_power),
-        cmocka_unit_test(sequence_numbers_wrap),
+        cmocka_unit_test(covers_does_not_wrap),           cmocka_unit_test(round_up_tells_what_does_not_fit),
+        cmocka_unit_test(log2_up_is_the_next_power),      cmocka_unit_test(sequence_numbers_wrap),
+        cmocka_unit_test(little_endian_on_every_machine),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

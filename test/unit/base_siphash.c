@@ -1,8 +1,9 @@
-/* base_siphash.c: promise: the hashes equal those that the authors of SipHash publish: key 00 01 .. 0f, message 00 01
- * .. of each length.
+/* base_siphash.c: promises: the hashes equal those that the authors of SipHash publish: key 00 01 .. 0f, message 00 01
+ * .. of each length; random bytes are all drawn, and no others are changed.
  */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,9 +31,25 @@ static void as_published(void **state)
         assert_int_equal(tern_base_siphash(key, message, known[i].len), known[i].hash);
 }
 
+static void random_bytes_differ(void **state)
+{
+    uint8_t bytes[66] = { 0 };
+    bool    changed[64] = { false };
+
+    (void)state;
+    for (int i = 0; i < 100; i++) {
+        assert_int_equal(tern_base_random(bytes + 1, 64), TERN_OK);
+        for (int k = 0; k < 64; k++)
+            changed[k] = changed[k] || bytes[k + 1] != 0;
+    }
+    for (int k = 0; k < 64; k++)
+        assert_true(changed[k]);
+    assert_true(bytes[0] == 0 && bytes[65] == 0);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(as_published) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(as_published), cmocka_unit_test(random_bytes_differ) };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
