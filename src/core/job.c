@@ -193,14 +193,13 @@ static tern_status teams_open(void)
 
     if (st < 0)
         return st;
-    st = tern_job.boot.nodes > 1 ? node_open() : tern_core_team_open(&tern_job.node, 1, NULL, size, rank);
-    if (st < 0)
-        tern_core_team_close(&tern_job.world);
-    return st;
+    return tern_job.boot.nodes > 1 ? node_open() : tern_core_team_open(&tern_job.node, 1, NULL, size, rank);
 }
 
+/* Undo set_up(), as far as it has come after the links were opened. */
 static void release_all(void)
 {
+    tern_core_service_stop();
     while (tern_job.regions)
         tern_core_region_release(tern_job.regions);
     while (tern_job.contexts)
@@ -210,6 +209,7 @@ static void release_all(void)
     tern_core_team_close(&tern_job.node);
     tern_core_team_close(&tern_job.world);
     tern_core_links_close();
+    tern_world = NULL;
 }
 
 static tern_status set_up(void)
@@ -218,23 +218,27 @@ static tern_status set_up(void)
 
     if ((st = tern_core_links_open()) < 0)
         return st;
-    if ((st = teams_open()) < 0) {
-        tern_core_links_close();
-        return st;
-    }
-    st = tern_core_ctx_open(&tern_job.world, TERN_RELAXED, &tern_world);
+    st = teams_open();
+    if (st == TERN_OK)
+        st = tern_core_ctx_open(&tern_job.world, TERN_RELAXED, &tern_world);
     if (st == TERN_OK)
         st = tern_core_ctx_open(&tern_job.world, TERN_RELAXED, &tern_job.handler_ctx);
     if (st == TERN_OK && tern_job.boot.segment->on_failure == TERN_ON_FAILURE_RETURN)
         st = tern_core_service_start();
     if (st == TERN_OK)
         st = gather_all("tern_init", TERN_LIFE_JOINED, true);
-    if (st == TERN_OK)
-        return TERN_OK;
-    tern_core_service_stop();
-    release_all();
-    tern_world = NULL;
+    if (st < 0)
+        release_all();
     return st;
+}
+
+/* Free the tables and leave the job. */
+static void leave(void)
+{
+    free((void *)tern_job.lost);
+    free((void *)tern_job.gone);
+    free(tern_job.peer_link);
+    tern_boot_leave(&tern_job.boot);
 }
 
 tern_status tern_core_job_open(void)
@@ -260,16 +264,10 @@ tern_status tern_core_job_open(void)
         st = tern_base_fail(TERN_ERR_NOMEM, "tern_init: no memory for tables of %zu ranks", ranks);
     else
         st = set_up();
-    if (st < 0) {
-        free((void *)tern_job.lost);
-        free((void *)tern_job.gone);
-        free(tern_job.peer_link);
-        tern_boot_leave(&tern_job.boot);
-        atomic_store(&tern_job.phase, TERN_PHASE_AFTER);
-        return st;
-    }
-    atomic_store(&tern_job.phase, TERN_PHASE_RUNNING);
-    return TERN_OK;
+    if (st < 0)
+        leave();
+    atomic_store(&tern_job.phase, st < 0 ? TERN_PHASE_AFTER : TERN_PHASE_RUNNING);
+    return st;
 }
 
 static tern_status settle_poll(void *arg)
@@ -321,13 +319,8 @@ tern_status tern_core_job_close(void)
     if (say_goodbye() < 0)
         st = TERN_ERR_TIMEOUT;
     atomic_store(&tern_job.phase, TERN_PHASE_AFTER);
-    tern_core_service_stop();
     release_all();
-    tern_world = NULL;
     live(TERN_LIFE_LEFT);
-    free((void *)tern_job.lost);
-    free((void *)tern_job.gone);
-    free(tern_job.peer_link);
-    tern_boot_leave(&tern_job.boot);
+    leave();
     return st;
 }
