@@ -19,44 +19,26 @@
 /* Tables of the registry's links, or of the chaos links in front of them. */
 static const struct tern_link_ops *tables[TERN_LINKS_MAX];
 
-/* Return whether a comma-separated list contains the word. */
-static bool has_word(const char *list, const char *word)
-{
-    size_t len = strlen(word);
+static unsigned allowed; /* bit i: link i of the registry may carry data */
 
-    for (const char *at = list; *at; at += strcspn(at, ",")) {
-        at += strspn(at, ", ");
-        if (strncmp(at, word, len) == 0 && (at[len] == '\0' || at[len] == ',' || at[len] == ' '))
-            return true;
-    }
-    return false;
-}
-
-static bool is_link(const char *word, size_t len)
+/* Read TERN_LINKS, a comma-separated list of links. The self link is the first of the registry. */
+static tern_status read_option(void)
 {
-    for (unsigned i = 0; i < tern_links_count; i++)
-        if (strlen(tern_links[i]->name) == len && strncmp(word, tern_links[i]->name, len) == 0)
-            return true;
-    return false;
-}
-
-/* Check that TERN_LINKS names existing links only. */
-static tern_status check_option(void)
-{
+    allowed = *tern_opt.links == '\0' ? ~0u : 1u;
     for (const char *at = tern_opt.links; *(at += strspn(at, ", ")); at += strcspn(at, ", ")) {
-        size_t len = strcspn(at, ", ");
-        if (!is_link(at, len))
+        size_t   len = strcspn(at, ", ");
+        unsigned i = 0;
+
+        while (i < tern_links_count &&
+               (strlen(tern_links[i]->name) != len || strncmp(at, tern_links[i]->name, len) != 0))
+            i++;
+        if (i == tern_links_count)
             return tern_base_fail(TERN_ERR_ARG,
                                   "TERN_LINKS: this library has no link \"%.*s\"; tern-info shows those it has",
                                   (int)len, at);
+        allowed |= 1u << i;
     }
     return TERN_OK;
-}
-
-/* Return whether the link may carry data. */
-static bool is_allowed(unsigned i)
-{
-    return i == 0 || *tern_opt.links == '\0' || has_word(tern_opt.links, tern_links[i]->name); /* 0: self */
 }
 
 /* Return whether the ranks of this node need the link for its groups. */
@@ -104,7 +86,7 @@ static void close_last(void)
 /* Open link i of the registry if the job needs it. */
 static tern_status link_open(unsigned i)
 {
-    bool        carries = is_allowed(i) && first_unserved() >= 0;
+    bool        carries = (allowed & 1u << i) && first_unserved() >= 0;
     tern_status st;
 
     if (!carries && !provides_groups(i))
@@ -134,7 +116,7 @@ static tern_status unreachable(int rank)
 
 tern_status tern_core_links_open(void)
 {
-    tern_status st = check_option();
+    tern_status st = read_option();
 
     if (st == TERN_OK)
         st = tern_core_message_open();

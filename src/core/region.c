@@ -33,7 +33,6 @@ _Static_assert(sizeof(struct say) <= TERN_TEAM_SCRATCH, "the team has room for w
 
 /* A region that is being created. */
 struct making {
-    struct tern_ctx    *ctx;
     struct tern_team   *team;
     tern_deadline       deadline;
     const char         *what; /* the public call */
@@ -293,7 +292,7 @@ static tern_status join_parts(struct making *m, uint64_t size, tern_status st)
 
 static tern_status making_begin(struct making *m, struct tern_ctx *ctx, const char *what, tern_status checked)
 {
-    *m = (struct making){ .ctx = ctx, .team = ctx->team, .deadline = tern_core_ctx_deadline(ctx), .what = what };
+    *m = (struct making){ .team = ctx->team, .deadline = tern_core_ctx_deadline(ctx), .what = what };
     m->said = m->team->scratch;
     if (checked < 0)
         return checked;
