@@ -124,7 +124,7 @@ static void counts_that_lie(struct scene *s)
 static void damaged_rings(struct scene *s)
 {
     good_first(s);
-    struct tern_ring_consumer *in = &s->shm->msg.rx[0].channel[TERN_CHANNEL_REQUEST].ring;
+    struct tern_ring_consumer *in = &s->shm->msg.rx[SHM_QUEUE_PAIR][1].channel[TERN_CHANNEL_REQUEST].ring;
     struct tern_ring_cell     *cell = tern_base_ring_cell(in->ring, in->next, in->shape);
     const uint32_t             data = in->shape.data, none = UINT32_MAX;
     const uint32_t             bad[][3] = { /* len, at, span */
@@ -152,7 +152,7 @@ static void damaged_rings(struct scene *s)
 static void circles(struct scene *s)
 {
     good_first(s);
-    struct tern_ring_consumer *in = &s->shm->msg.rx[0].channel[TERN_CHANNEL_REQUEST].ring;
+    struct tern_ring_consumer *in = &s->shm->msg.rx[SHM_QUEUE_PAIR][1].channel[TERN_CHANNEL_REQUEST].ring;
 
     for (uint64_t i = in->next; i < in->next + in->shape.cells; i++) {
         struct tern_ring_cell *cell = tern_base_ring_cell(in->ring, i, in->shape);

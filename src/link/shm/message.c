@@ -60,28 +60,32 @@ static void choose_rings(struct shm_msg *m, size_t locals)
 
 static void tables_free(struct shm_msg *m)
 {
-    for (unsigned kind = 0; kind < SHM_RINGS; kind++)
+    for (unsigned kind = 0; kind < SHM_RINGS; kind++) {
         free(m->tx[kind]);
-    free(m->rx);
+        free(m->rx[kind]);
+    }
 }
 
 tern_status tern_shm_messages_open(struct shm_link *shm)
 {
     struct shm_msg *m = &shm->msg;
     size_t          locals = (size_t)shm->locals;
+    bool            good = true;
 
     choose_rings(m, locals);
     m->queue_ref =
         (struct shm_queue_ref *)(void *)(shm->control + tern_shm_barrier_block_offset(shm->locals, SHM_GROUPS));
-    for (unsigned kind = 0; kind < SHM_RINGS; kind++)
+    for (unsigned kind = 0; kind < SHM_RINGS; kind++) {
         m->tx[kind] = calloc((size_t)shm->ranks, sizeof(*m->tx[kind]));
-    m->rx = calloc(locals * SHM_RINGS, sizeof(*m->rx));
+        m->rx[kind] = calloc(locals, sizeof(*m->rx[kind]));
+        good = good && m->tx[kind] && m->rx[kind];
+    }
     pthread_mutex_init(&m->tx_lock, NULL);
     m->directory = (struct tern_link_watch){ .word = &shm->bounce_ctl[shm->local].senders,
                                              .channel = TERN_CHANNEL_DIRECTORY,
                                              .deliver = attach_senders,
                                              .link = (struct tern_link *)shm };
-    if (m->tx[SHM_QUEUE_PAIR] && m->tx[SHM_QUEUE_TAGGED] && m->rx && tern_shm_notify_open(shm))
+    if (good && tern_shm_notify_open(shm))
         return shm->up->watch(&m->directory);
     tables_free(m);
     return tern_base_fail(TERN_ERR_NOMEM, "link shm: no memory for tables of %d ranks", shm->ranks);
@@ -101,11 +105,13 @@ void tern_shm_messages_close(struct shm_link *shm)
 {
     struct shm_msg *m = &shm->msg;
 
-    for (uint32_t i = 0; i < m->rx_count; i++)
-        munmap(m->rx[i].map, m->rx[i].bytes);
-    for (int peer = 0; peer < shm->ranks; peer++)
-        for (unsigned kind = 0; kind < SHM_RINGS; kind++)
+    for (unsigned kind = 0; kind < SHM_RINGS; kind++) {
+        for (int local = 0; local < shm->locals; local++)
+            if (m->rx[kind][local].map)
+                munmap(m->rx[kind][local].map, m->rx[kind][local].bytes);
+        for (int peer = 0; peer < shm->ranks; peer++)
             tx_close(atomic_load(&m->tx[kind][peer]));
+    }
     tern_shm_notify_close(shm);
     pthread_mutex_destroy(&m->tx_lock);
     tables_free(m);
@@ -372,21 +378,20 @@ static tern_status deliver_tagged(struct tern_link_watch *watch)
 
 static tern_status (*const deliver_of[SHM_RINGS])(struct tern_link_watch *) = { deliver, deliver_tagged };
 
-/* Start to receive from the mapped rings of a sender. */
-static tern_status rx_open(struct shm_link *shm, struct shm_rx *rx, struct tern_ring_shape shape)
+/* Start to receive from the mapped rings of a sender, which have this many bytes each. */
+static tern_status rx_open(struct shm_link *shm, int from, enum shm_queue_kind kind, struct shm_rx *rx, size_t bytes)
 {
-    size_t      bytes = rx->bytes / rings_of[rx->kind];
     tern_status st = TERN_OK;
 
-    for (unsigned c = 0; c < rings_of[rx->kind] && st == TERN_OK; c++) {
+    for (unsigned c = 0; c < rings_of[kind] && st == TERN_OK; c++) {
         struct shm_rx_channel *channel_rx = &rx->channel[c];
 
-        channel_rx->from = rx->from;
-        channel_rx->needs_fence = tern_link_needs_fence(tern_shm_slot(shm, rx->from));
-        channel_rx->watch = (struct tern_link_watch){ .channel = channel_of[rx->kind] + c,
-                                                      .deliver = deliver_of[rx->kind],
+        channel_rx->from = from;
+        channel_rx->needs_fence = tern_link_needs_fence(tern_shm_slot(shm, from));
+        channel_rx->watch = (struct tern_link_watch){ .channel = channel_of[kind] + c,
+                                                      .deliver = deliver_of[kind],
                                                       .link = (struct tern_link *)shm };
-        tern_base_ring_consumer_init(&channel_rx->ring, rx->map + c * bytes, shape);
+        tern_base_ring_consumer_init(&channel_rx->ring, rx->map + c * bytes, shape_of(kind, bytes));
         watch_at(channel_rx, 0);
         st = shm->up->watch(&channel_rx->watch);
     }
@@ -395,25 +400,14 @@ static tern_status rx_open(struct shm_link *shm, struct shm_rx *rx, struct tern_
 
 bool tern_shm_msg_pending(struct tern_link *link, int peer, unsigned channel)
 {
-    struct shm_link *shm = tern_shm(link);
-    struct shm_msg  *m = &shm->msg;
+    struct shm_link            *shm = tern_shm(link);
+    enum shm_queue_kind         kind = kind_of(channel);
+    const struct shm_rx        *rx = &shm->msg.rx[kind][shm->local_of[peer]];
+    const struct shm_notify_rx *notify = shm->notify.rx[shm->local_of[peer]];
 
-    for (int local = 0; channel == TERN_CHANNEL_NOTIFY && local < shm->locals; local++)
-        if (shm->rank_of[local] == peer)
-            return shm->notify.rx[local] && tern_link_watch_ready(&shm->notify.rx[local]->watch);
-    for (uint32_t i = 0; i < m->rx_count; i++)
-        for (unsigned c = 0; m->rx[i].from == peer && c < rings_of[m->rx[i].kind]; c++)
-            if (m->rx[i].channel[c].watch.channel == channel && tern_link_watch_ready(&m->rx[i].channel[c].watch))
-                return true;
-    return false;
-}
-
-static bool is_known(const struct shm_msg *m, int from, enum shm_queue_kind kind)
-{
-    for (uint32_t i = 0; i < m->rx_count; i++)
-        if (m->rx[i].from == from && m->rx[i].kind == kind)
-            return true;
-    return false;
+    if (channel == TERN_CHANNEL_NOTIFY)
+        return notify && tern_link_watch_ready(&notify->watch);
+    return rx->map && tern_link_watch_ready(&rx->channel[channel - channel_of[kind]].watch);
 }
 
 tern_status tern_shm_queue_map(struct shm_link *shm, int from, uint64_t offset, uint64_t bytes, unsigned char **map)
@@ -436,26 +430,20 @@ tern_status tern_shm_queue_map(struct shm_link *shm, int from, uint64_t offset, 
 static tern_status rx_add(struct shm_link *shm, int local, enum shm_queue_kind kind)
 {
     int                   from = shm->rank_of[local];
-    struct shm_msg       *m = &shm->msg;
-    struct shm_rx        *rx = &m->rx[m->rx_count];
+    struct shm_rx        *rx = &shm->msg.rx[kind][local];
     struct shm_queue_ref *ref = tern_shm_queue_ref_between(shm, shm->local, local, kind);
-    uint64_t offset = atomic_load_explicit(&ref->offset, memory_order_acquire); /* pairs with tern_shm_announce() */
-    uint64_t bytes = atomic_load_explicit(&ref->bytes, memory_order_relaxed);
-    struct tern_ring_shape shape;
-    unsigned char         *map;
-    tern_status            st;
+    uint64_t    offset = atomic_load_explicit(&ref->offset, memory_order_acquire); /* pairs with tern_shm_announce() */
+    uint64_t    bytes = atomic_load_explicit(&ref->bytes, memory_order_relaxed);
+    tern_status st;
 
-    if (offset == 0 || is_known(m, from, kind))
+    if (offset == 0 || rx->map)
         return TERN_OK;
-    shape = shape_of(kind, bytes);
-    if (shape.cells == 0 || bytes > LARGEST_TAGGED || bytes % TERN_RING_LINE != 0)
+    if (shape_of(kind, bytes).cells == 0 || bytes > LARGEST_TAGGED || bytes % TERN_RING_LINE != 0)
         return tern_base_fail(TERN_ERR_LINK, "rank %d announced message queues of %llu bytes at %llu", from,
                               (unsigned long long)bytes, (unsigned long long)offset);
-    if ((st = tern_shm_queue_map(shm, from, offset, rings_of[kind] * bytes, &map)) < 0)
-        return st;
-    *rx = (struct shm_rx){ .from = from, .kind = kind, .map = map, .bytes = rings_of[kind] * bytes };
-    m->rx_count++;
-    return rx_open(shm, rx, shape);
+    rx->bytes = rings_of[kind] * bytes;
+    st = tern_shm_queue_map(shm, from, offset, rx->bytes, &rx->map);
+    return st < 0 ? st : rx_open(shm, from, kind, rx, bytes);
 }
 
 /* Map all newly announced queues. The count only says that something may be new: a sender may have died between

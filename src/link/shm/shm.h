@@ -118,9 +118,7 @@ struct shm_rx_channel {
 };
 
 struct shm_rx {
-    int                   from;
-    enum shm_queue_kind   kind;
-    unsigned char        *map;
+    unsigned char        *map; /* NULL: not mapped */
     size_t                bytes;
     struct shm_rx_channel channel[TERN_CHANNELS_PAIR];
 };
@@ -144,11 +142,10 @@ struct shm_exposed {
 
 /* message.c */
 struct shm_msg {
-    struct shm_queue_ref     *queue_ref;     /* shared; see tern_shm_queue_ref_between() */
-    _Atomic(struct shm_tx *) *tx[SHM_RINGS]; /* [ranks of the job] NULL: nothing sent to that rank */
-    pthread_mutex_t           tx_lock;       /* guards the creation of tx entries, here and in shm_notify */
-    struct shm_rx            *rx;            /* [locals * SHM_RINGS] the known senders' rings, in order of discovery */
-    uint32_t                  rx_count;
+    struct shm_queue_ref     *queue_ref;        /* shared; see tern_shm_queue_ref_between() */
+    _Atomic(struct shm_tx *) *tx[SHM_RINGS];    /* [ranks of the job] NULL: nothing sent to that rank */
+    pthread_mutex_t           tx_lock;          /* guards the creation of tx entries, here and in shm_notify */
+    struct shm_rx            *rx[SHM_RINGS];    /* [locals] the rings of the senders on this node */
     struct tern_link_watch    directory;        /* changes when a peer announces a new queue */
     struct tern_ring_shape    shape[SHM_RINGS]; /* shape of the rings that this rank creates */
     size_t                    ring_bytes[SHM_RINGS];
