@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -72,14 +71,9 @@ static bool peer_map(struct shm_link *shm, int peer)
     /* acquire: the description of the chunks after the offset. Pairs with the release in make_chunks(), bounce.c. */
     uint64_t               offset = atomic_load_explicit(&ctl->data, memory_order_acquire);
     uint64_t               bytes = atomic_load_explicit(&ctl->data_bytes, memory_order_relaxed);
-    struct stat            arena;
-    void                  *map;
+    unsigned char         *map;
 
-    if (offset == 0 || bytes == 0 || fstat(shm->boot->arena, &arena) != 0 ||
-        !tern_base_covers((uint64_t)arena.st_size, offset, bytes))
-        return false;
-    map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, shm->boot->arena, (off_t)offset);
-    if (map == MAP_FAILED)
+    if (offset == 0 || tern_shm_queue_map(shm, shm->rank_of[peer], offset, bytes, &map) < 0)
         return false;
     shm->peer_data[peer] = (struct shm_peer_data){ map, offset, bytes };
     return true;

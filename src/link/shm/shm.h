@@ -226,9 +226,9 @@ tern_status tern_shm_msg_short(struct tern_link *link, int peer, unsigned channe
 
 tern_status tern_shm_tagged_inject(struct tern_link *link, int peer, struct tern_inject_tagged *out);
 
-/* Shared by message.c and notify.c. space_map() allocates and maps memory for queues to a peer; announce() publishes
- * the location of a queue to the peer; queue_map() maps a queue that a peer announced, after checking that the arena
- * contains all of it. */
+/* Shared by message.c, notify.c and bounce_serve.c. space_map() allocates and maps memory for queues to a peer;
+ * announce() publishes the location of a queue to the peer; queue_map() maps a queue, or chunks, that a peer announced,
+ * after checking that the arena contains all of it. */
 tern_status tern_shm_space_map(struct shm_link *shm, int peer, size_t bytes, struct tern_space *space,
                                unsigned char **map);
 void tern_shm_announce(struct shm_link *shm, int peer, enum shm_queue_kind kind, uint64_t offset, uint64_t bytes);
