@@ -429,7 +429,7 @@ static void receive(const char *text, size_t n, uint32_t len)
     incoming = all;
     incoming_left = (uint32_t)n;
     while (poll_watches()) {
-        struct chaos_inbox *inbox = &((struct chaos_link *)t.link)->inbox[0];
+        struct chaos_inbox *inbox = &tern_chaos_link(t.link)->inbox[0];
         assert_true(inbox->count <= CHAOS_HELD && inbox->bytes <= CHAOS_HELD_BYTES);
     }
     assert_int_equal(got_count, n);

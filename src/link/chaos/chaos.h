@@ -16,6 +16,9 @@
  *   region.c    a path in front of each path of the wrapped link
  *   link.c      the operation table, built at run time for the wrapped link
  *
+ * The core uses the wrapped link itself, through a copy of its table in which the functions of this folder replace those
+ * that chaos changes. So the functions that chaos does not change need no code here.
+ *
  * A part keeps its address, so that tern_region_ptr works. But the path in front of the part is not instant, so the
  * core does not let inlined calls access the part.
  */
@@ -99,20 +102,18 @@ struct chaos_inbox {
 };
 
 struct chaos_link {
-    const struct tern_link_ops *ops; /* operation table of the wrapped link */
-    struct tern_link           *behind;
-    const struct tern_link_ops *front; /* operation table of this link */
-    unsigned                    place; /* index in the registry */
+    const struct tern_link_ops *ops;    /* operation table of the wrapped link */
+    struct tern_link           *behind; /* the wrapped link; the core knows the chaos link by this pointer, too */
+    unsigned                    place;  /* index in the registry */
     const struct tern_chaos    *chaos;
     const struct tern_boot     *boot;
     const struct tern_link_up  *up;
-    struct tern_link_up         news;          /* upcalls for the wrapped link; done goes straight to the core */
+    struct tern_link_up         news;          /* upcalls for the wrapped link */
     _Atomic uint64_t            lanes, groups; /* number opened so far */
     struct chaos_stream         open;          /* for opening messages. Any thread */
     struct chaos_stream         serve;
     struct chaos_path          *paths;
     struct chaos_watch         *watches;
-    struct chaos_link          *next; /* list of all open links */
     struct chaos_inbox          inbox[TERN_CHANNELS];
 };
 
@@ -124,10 +125,8 @@ struct chaos_lane {
     unsigned             count;
 };
 
-static inline struct chaos_link *tern_chaos_link(struct tern_link *link)
-{
-    return (struct chaos_link *)link;
-}
+/* Return the chaos link in front of a link; NULL: none is open. Any thread. */
+struct chaos_link *tern_chaos_link(const struct tern_link *behind);
 
 /* Keep the threads of this rank awake: an item is delayed, and nobody will ring the bell for it. */
 static inline void tern_chaos_stay_awake(const struct chaos_link *link)
@@ -148,43 +147,35 @@ void tern_chaos_stream(const struct chaos_link *link, struct chaos_stream *strea
  * this. */
 void tern_chaos_operation(const struct chaos_link *link);
 
-tern_status tern_chaos_attach(struct tern_link *link, const struct tern_mem_handle *handle, const char *path_name,
+/* The functions that replace those of the wrapped link. */
+tern_status tern_chaos_attach(struct tern_link *behind, const struct tern_mem_handle *handle, const char *path_name,
                               struct tern_link_part *part);
-void        tern_chaos_detach(struct tern_link *link, struct tern_link_part *part);
-void        tern_chaos_paths_free(struct chaos_link *link);
-
-tern_status tern_chaos_start(struct tern_lane *lane, const struct tern_xfer *xfer, struct tern_link_op *op);
-bool        tern_chaos_brings(struct tern_lane *lane, const struct tern_xfer *xfer);
+void        tern_chaos_detach(struct tern_link *behind, struct tern_link_part *part);
 void        tern_chaos_progress(struct tern_lane *lane);
 void        tern_chaos_cancel(struct tern_lane *lane, struct tern_link_op *op);
-tern_status tern_chaos_errand_open(struct tern_lane *lane, const struct tern_xfer *xfer, struct tern_link_op *op);
-void        tern_chaos_errand_send(struct tern_lane *lane, struct tern_link_op *op, size_t request, size_t expect);
-
-tern_status tern_chaos_group_open(struct tern_link *link, const struct tern_link_group *as,
+tern_status tern_chaos_rpc_open(struct tern_lane *lane, const struct tern_xfer *xfer, struct tern_link_op *op);
+void        tern_chaos_rpc_send(struct tern_lane *lane, struct tern_link_op *op, size_t request, size_t expect);
+tern_status tern_chaos_group_open(struct tern_link *behind, const struct tern_link_group *as,
                                   struct tern_link_group **out);
-void        tern_chaos_group_close(struct tern_link_group *group);
-void        tern_chaos_arrive(struct tern_link_group *group);
-bool        tern_chaos_arrived(struct tern_link_group *group);
-bool        tern_chaos_came(const struct tern_link_group *group, uint32_t member);
-void        tern_chaos_depart(struct tern_link_group *group, uint64_t object);
-bool        tern_chaos_departed(const struct tern_link_group *group, uint32_t member, uint64_t *object);
-void        tern_chaos_post(struct tern_link_group *group, const void *data, size_t len);
-const void *tern_chaos_peek(const struct tern_link_group *group, uint32_t member);
-
-tern_status              tern_chaos_messages_open(struct chaos_link *link);
-tern_status              tern_chaos_watch(struct tern_link_watch *behind);
-void                     tern_chaos_messages_close(struct chaos_link *link);
-enum tern_link_delivered tern_chaos_note(int from, const unsigned char *head, bool place);
-bool                     tern_chaos_tagged(int from, const unsigned char *head, const unsigned char *data, size_t len);
-void   tern_chaos_message(int from, unsigned channel, const unsigned char *head, const unsigned char *data, size_t len);
-size_t tern_chaos_msg_longest(struct tern_link *link, int peer, unsigned channel);
-tern_status tern_chaos_msg_open(struct tern_link *link, struct tern_link_msg *msg, size_t min, size_t max);
-void        tern_chaos_msg_send(struct tern_link *link, const struct tern_link_msg *msg, size_t len);
-void        tern_chaos_msg_drop(struct tern_link *link, const struct tern_link_msg *msg);
-tern_status tern_chaos_msg_brief(struct tern_link *link, int peer, unsigned channel, uint64_t first,
+tern_status tern_chaos_msg_open(struct tern_link *behind, struct tern_link_msg *msg, size_t min, size_t max);
+tern_status tern_chaos_msg_short(struct tern_link *behind, int peer, unsigned channel, uint64_t first,
                                  const uint32_t *rest, unsigned count);
-void        tern_chaos_msg_look(struct tern_link *link);
-bool        tern_chaos_msg_settled(struct tern_link *link);
-bool        tern_chaos_msg_left(struct tern_link *link, int peer, unsigned channel);
+bool        tern_chaos_msg_pending(struct tern_link *behind, int peer, unsigned channel);
+
+/* The functions of a path in front of a path of the wrapped link. */
+tern_status tern_chaos_start(struct tern_lane *lane, const struct tern_xfer *xfer, struct tern_link_op *op);
+bool        tern_chaos_can_notify(struct tern_lane *lane, const struct tern_xfer *xfer);
+void        tern_chaos_paths_free(struct chaos_link *link);
+
+/* Open the wrapped link; register the watches of the stored messages; and free these and the messages. */
+tern_status tern_chaos_open_behind(struct chaos_link *link);
+tern_status tern_chaos_messages_open(struct chaos_link *link);
+void        tern_chaos_messages_close(struct chaos_link *link);
+
+/* The upcalls for the wrapped link. */
+tern_status              tern_chaos_watch(struct tern_link_watch *behind);
+enum tern_link_delivered tern_chaos_notify(int from, const unsigned char *head, bool place);
+bool                     tern_chaos_tagged(int from, const unsigned char *head, const unsigned char *data, size_t len);
+void tern_chaos_message(int from, unsigned channel, const unsigned char *head, const unsigned char *data, size_t len);
 
 #endif

@@ -1,110 +1,75 @@
 /* group.c: barriers. A rank arrives immediately, but it learns late that all members have arrived. So the ranks
- * leave a barrier one after the other, as on a busy machine. All other group operations pass through. */
+ * leave a barrier one after the other, as on a busy machine. A group of the wrapped link gets a table of its own, in which
+ * three functions are replaced. */
 #include <stdlib.h>
 
 #include "link/chaos/chaos.h"
 
 struct chaos_group {
-    struct tern_link_group  base;
-    struct chaos_link      *link;
-    struct tern_link_group *behind;
-    struct chaos_stream     stream;
-    uint64_t                left; /* polls until this rank sees the end of the barrier */
+    struct tern_link_ops        ops; /* must be first: the group points here */
+    const struct tern_link_ops *behind;
+    struct chaos_link          *link;
+    struct chaos_stream         stream;
+    uint64_t                    left; /* polls until this rank sees the end of the barrier */
 };
 
-static struct chaos_group *group_of(struct tern_link_group *base)
+static struct chaos_group *chaos_of(struct tern_link_group *group)
 {
-    return (struct chaos_group *)base;
+    return (struct chaos_group *)(uintptr_t)group->ops;
 }
 
-static const struct chaos_group *group_seen(const struct tern_link_group *base)
+static void chaos_close(struct tern_link_group *group)
 {
-    return (const struct chaos_group *)base;
+    struct chaos_group *chaos = chaos_of(group);
+
+    group->ops = chaos->behind;
+    group->ops->group_close(group);
+    free(chaos);
 }
 
-tern_status tern_chaos_group_open(struct tern_link *base, const struct tern_link_group *as,
-                                  struct tern_link_group **out)
+static void chaos_arrive(struct tern_link_group *group)
 {
-    struct chaos_link  *link = tern_chaos_link(base);
-    struct chaos_group *group = calloc(1, sizeof(*group));
-    tern_status         st;
+    struct chaos_group *chaos = chaos_of(group);
 
-    if (!group)
-        return tern_base_fail(TERN_ERR_NOMEM, "chaos: no memory for %zu bytes", sizeof(*group));
-    if ((st = link->ops->group_open(link->behind, as, &group->behind)) < 0) {
-        free(group);
-        return st;
-    }
-    group->base = *as;
-    group->base.ops = link->front;
-    group->link = link;
-    tern_chaos_stream(link, &group->stream, CHAOS_GROUP,
-                      atomic_fetch_add_explicit(&link->groups, 1, memory_order_relaxed)); /* a unique number */
-    *out = &group->base;
-    return TERN_OK;
+    tern_chaos_operation(chaos->link);
+    chaos->left = tern_chaos_due(&chaos->stream, 0, 0) - chaos->stream.now;
+    chaos->behind->arrive(group);
 }
 
-void tern_chaos_group_close(struct tern_link_group *base)
+static bool chaos_arrived(struct tern_link_group *group)
 {
-    struct chaos_group *group = group_of(base);
+    struct chaos_group *chaos = chaos_of(group);
 
-    group->link->ops->group_close(group->behind);
-    free(group);
-}
-
-void tern_chaos_arrive(struct tern_link_group *base)
-{
-    struct chaos_group *group = group_of(base);
-
-    tern_chaos_operation(group->link);
-    group->left = tern_chaos_due(&group->stream, 0, 0) - group->stream.now;
-    group->link->ops->arrive(group->behind);
-}
-
-bool tern_chaos_arrived(struct tern_link_group *base)
-{
-    struct chaos_group *group = group_of(base);
-
-    if (!group->link->ops->arrived(group->behind))
+    if (!chaos->behind->arrived(group))
         return false;
-    if (group->left == 0)
+    if (chaos->left == 0)
         return true;
-    group->left--;
-    tern_chaos_stay_awake(group->link);
+    chaos->left--;
+    tern_chaos_stay_awake(chaos->link);
     return false;
 }
 
-bool tern_chaos_came(const struct tern_link_group *base, uint32_t member)
+tern_status tern_chaos_group_open(struct tern_link *behind, const struct tern_link_group *as,
+                                  struct tern_link_group **out)
 {
-    const struct chaos_group *group = group_seen(base);
+    struct chaos_link  *link = tern_chaos_link(behind);
+    struct chaos_group *chaos = calloc(1, sizeof(*chaos));
+    tern_status         st;
 
-    return group->link->ops->has_arrived(group->behind, member);
-}
-
-void tern_chaos_depart(struct tern_link_group *base, uint64_t object)
-{
-    struct chaos_group *group = group_of(base);
-
-    group->link->ops->depart(group->behind, object);
-}
-
-bool tern_chaos_departed(const struct tern_link_group *base, uint32_t member, uint64_t *object)
-{
-    const struct chaos_group *group = group_seen(base);
-
-    return group->link->ops->departed(group->behind, member, object);
-}
-
-void tern_chaos_post(struct tern_link_group *base, const void *data, size_t len)
-{
-    struct chaos_group *group = group_of(base);
-
-    group->link->ops->contribute(group->behind, data, len);
-}
-
-const void *tern_chaos_peek(const struct tern_link_group *base, uint32_t member)
-{
-    const struct chaos_group *group = group_seen(base);
-
-    return group->link->ops->contribution(group->behind, member);
+    if (!chaos)
+        return tern_base_fail(TERN_ERR_NOMEM, "chaos: no memory for %zu bytes", sizeof(*chaos));
+    if ((st = link->ops->group_open(behind, as, out)) < 0) {
+        free(chaos);
+        return st;
+    }
+    chaos->behind = (*out)->ops;
+    chaos->ops = *chaos->behind;
+    chaos->ops.group_close = chaos_close;
+    chaos->ops.arrive = chaos_arrive;
+    chaos->ops.arrived = chaos_arrived;
+    chaos->link = link;
+    tern_chaos_stream(link, &chaos->stream, CHAOS_GROUP,
+                      atomic_fetch_add_explicit(&link->groups, 1, memory_order_relaxed)); /* a unique number */
+    (*out)->ops = &chaos->ops;
+    return TERN_OK;
 }

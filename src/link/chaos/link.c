@@ -16,10 +16,23 @@ struct wrapped {
     const struct tern_link_ops *behind;
     struct tern_link_ops        front;
     struct tern_chaos           chaos;
+    struct chaos_link *_Atomic  link; /* NULL: not open */
 };
 
 static struct wrapped   wrapped[TERN_LINKS_MAX];
 static _Atomic uint64_t operations; /* of this rank, over all links */
+
+struct chaos_link *tern_chaos_link(const struct tern_link *behind)
+{
+    for (unsigned i = 0; i < TERN_LINKS_MAX; i++) {
+        /* acquire: the contents of the chaos link. Pairs with the release in chaos_open(). */
+        struct chaos_link *link = atomic_load_explicit(&wrapped[i].link, memory_order_acquire);
+
+        if (link && link->behind == behind)
+            return link;
+    }
+    return NULL;
+}
 
 void tern_chaos_operation(const struct chaos_link *link)
 {
@@ -39,7 +52,18 @@ void tern_chaos_stream(const struct chaos_link *link, struct chaos_stream *strea
     tern_chaos_stream_begin(stream, link->chaos, link->boot->rank, use, number * TERN_LINKS_MAX + link->place);
 }
 
-static tern_status chaos_open(const struct wrapped *wrap, const struct tern_boot *boot, const struct tern_link_up *up,
+static void chaos_close(struct tern_link *behind)
+{
+    struct chaos_link *link = tern_chaos_link(behind);
+
+    link->ops->close(behind);
+    atomic_store_explicit(&wrapped[link->place].link, NULL, memory_order_relaxed); /* no other thread uses the link */
+    tern_chaos_messages_close(link);
+    tern_chaos_paths_free(link);
+    free(link);
+}
+
+static tern_status chaos_open(struct wrapped *wrap, const struct tern_boot *boot, const struct tern_link_up *up,
                               struct tern_link **out)
 {
     struct chaos_link *link = calloc(1, sizeof(*link));
@@ -48,30 +72,29 @@ static tern_status chaos_open(const struct wrapped *wrap, const struct tern_boot
     if (!link)
         return tern_base_fail(TERN_ERR_NOMEM, "chaos: no memory for %zu bytes", sizeof(*link));
     link->ops = wrap->behind;
-    link->front = &wrap->front;
     link->place = (unsigned)(wrap - wrapped);
     link->chaos = &wrap->chaos;
     link->boot = boot;
     link->up = up;
-    link->news = (struct tern_link_up){
-        .done = up->done,
-        .message = tern_chaos_message,
-        .notify = tern_chaos_note,
-        .notify_head = up->notify_head,
-        .tagged = tern_chaos_tagged,
-        .watch = tern_chaos_watch,
-        .serve = up->serve,
-        .gone = up->gone,
-    };
+    link->news = *up;
+    link->news.message = tern_chaos_message;
+    link->news.notify = tern_chaos_notify;
+    link->news.tagged = tern_chaos_tagged;
+    link->news.watch = tern_chaos_watch;
     tern_chaos_stream(link, &link->open, CHAOS_OPEN, 0);
     tern_chaos_stream(link, &link->serve, CHAOS_SERVE, 0);
-    if ((st = tern_chaos_messages_open(link)) < 0) {
+    if ((st = tern_chaos_open_behind(link)) < 0) {
         tern_chaos_messages_close(link);
         free(link);
         return st;
     }
-    *out = (struct tern_link *)link;
-    return TERN_OK;
+    /* release: the contents of the chaos link. Pairs with the acquire in tern_chaos_link(). */
+    atomic_store_explicit(&wrap->link, link, memory_order_release);
+    if ((st = tern_chaos_messages_open(link)) < 0)
+        chaos_close(link->behind);
+    else
+        *out = link->behind;
+    return st;
 }
 
 #define OPEN(place)                                                                              \
@@ -88,40 +111,9 @@ static tern_status (*const open_place[])(const struct tern_boot *boot, const str
                                          struct tern_link **out) = { open_0, open_1, open_2, open_3 };
 _Static_assert(sizeof(open_place) / sizeof(open_place[0]) == TERN_LINKS_MAX, "an open for each place of the registry");
 
-static void chaos_close(struct tern_link *base)
+static tern_status chaos_lane_open(struct tern_link *behind, struct tern_lane **out)
 {
-    struct chaos_link *link = tern_chaos_link(base);
-
-    link->ops->close(link->behind);
-    tern_chaos_messages_close(link);
-    tern_chaos_paths_free(link);
-    free(link);
-}
-
-static bool chaos_reaches(const struct tern_link *base, int peer)
-{
-    const struct chaos_link *link = (const struct chaos_link *)base;
-
-    return link->ops->reaches(link->behind, peer);
-}
-
-static tern_status chaos_expose(struct tern_link *base, struct tern_mem_handle *handle)
-{
-    struct chaos_link *link = tern_chaos_link(base);
-
-    return link->ops->expose(link->behind, handle);
-}
-
-static void chaos_unexpose(struct tern_link *base, uint64_t region)
-{
-    struct chaos_link *link = tern_chaos_link(base);
-
-    link->ops->unexpose(link->behind, region);
-}
-
-static tern_status chaos_lane_open(struct tern_link *base, struct tern_lane **out)
-{
-    struct chaos_link *link = tern_chaos_link(base);
+    struct chaos_link *link = tern_chaos_link(behind);
     struct chaos_lane *lane = calloc(1, sizeof(*lane));
     uint64_t           number =
         atomic_fetch_add_explicit(&link->lanes, 1, memory_order_relaxed); /* relaxed: only a unique number */
@@ -129,7 +121,7 @@ static tern_status chaos_lane_open(struct tern_link *base, struct tern_lane **ou
 
     if (!lane)
         return tern_base_fail(TERN_ERR_NOMEM, "chaos: no memory for %zu bytes", sizeof(*lane));
-    if ((st = link->ops->lane_open(link->behind, &lane->behind)) < 0) {
+    if ((st = link->ops->lane_open(behind, &lane->behind)) < 0) {
         free(lane);
         return st;
     }
@@ -149,91 +141,46 @@ static void chaos_lane_close(struct tern_lane *base)
 }
 
 /* Returns true during a stall to be called again, because nobody rings the bell when the stall ends. */
-static bool chaos_serve(struct tern_link *base)
+static bool chaos_serve(struct tern_link *behind)
 {
-    struct chaos_link *link = tern_chaos_link(base);
+    struct chaos_link *link = tern_chaos_link(behind);
 
-    return !tern_chaos_look(&link->serve) || link->ops->serve(link->behind);
-}
-
-static bool chaos_service_needed(const struct tern_link *base)
-{
-    const struct chaos_link *link = (const struct chaos_link *)base;
-
-    return link->ops->service_needed(link->behind);
-}
-
-static int64_t chaos_may_sleep(struct tern_link *base)
-{
-    struct chaos_link *link = tern_chaos_link(base);
-
-    return link->ops->may_sleep(link->behind);
-}
-
-static void chaos_invalidate(struct tern_link *base, const void *addr, size_t len)
-{
-    struct chaos_link *link = tern_chaos_link(base);
-
-    link->ops->invalidate(link->behind, addr, len);
-}
-
-static const struct tern_link_ops template = {
-    .close = chaos_close,
-    .reaches = chaos_reaches,
-    .attach = tern_chaos_attach,
-    .detach = tern_chaos_detach,
-    .expose = chaos_expose,
-    .unexpose = chaos_unexpose,
-    .lane_open = chaos_lane_open,
-    .lane_close = chaos_lane_close,
-    .progress = tern_chaos_progress,
-    .cancel = tern_chaos_cancel,
-    .msg_max_data = tern_chaos_msg_longest,
-    .msg_open = tern_chaos_msg_open,
-    .msg_send = tern_chaos_msg_send,
-    .msg_drop = tern_chaos_msg_drop,
-    .msg_short = tern_chaos_msg_brief,
-    .msg_flushed = tern_chaos_msg_settled,
-    .msg_pending = tern_chaos_msg_left,
-    .serve = chaos_serve,
-    .service_needed = chaos_service_needed,
-    .may_sleep = chaos_may_sleep,
-};
-
-static void fill_groups(struct tern_link_ops *front)
-{
-    front->group_open = tern_chaos_group_open;
-    front->group_close = tern_chaos_group_close;
-    front->arrive = tern_chaos_arrive;
-    front->arrived = tern_chaos_arrived;
-    front->has_arrived = tern_chaos_came;
-    front->depart = tern_chaos_depart;
-    front->departed = tern_chaos_departed;
-    front->contribute = tern_chaos_post;
-    front->contribution = tern_chaos_peek;
+    return !tern_chaos_look(&link->serve) || link->ops->serve(behind);
 }
 
 const struct tern_link_ops *tern_chaos_wrap(const struct tern_link_ops *behind, const struct tern_chaos *chaos)
 {
-    unsigned place = 0;
+    struct wrapped *wrap = wrapped;
 
-    while (place < TERN_LINKS_MAX && wrapped[place].behind && wrapped[place].behind != behind)
-        place++;
-    if (place == TERN_LINKS_MAX)
+    while (wrap < wrapped + TERN_LINKS_MAX && wrap->behind && wrap->behind != behind)
+        wrap++;
+    if (wrap == wrapped + TERN_LINKS_MAX)
         return NULL;
-    wrapped[place] = (struct wrapped){ .behind = behind, .front = template, .chaos = *chaos };
-    wrapped[place].front.name = behind->name;
-    wrapped[place].front.maps = behind->maps;
-    wrapped[place].front.open = open_place[place];
-    if (behind->msg_poll)
-        wrapped[place].front.msg_poll = tern_chaos_msg_look;
-    if (behind->rpc_open) {
-        wrapped[place].front.rpc_open = tern_chaos_errand_open;
-        wrapped[place].front.rpc_send = tern_chaos_errand_send;
-    }
-    if (behind->invalidate)
-        wrapped[place].front.invalidate = chaos_invalidate;
-    if (behind->group_open)
-        fill_groups(&wrapped[place].front);
-    return &wrapped[place].front;
+    wrap->behind = behind;
+    wrap->chaos = *chaos;
+    wrap->front = *behind;
+    wrap->front.open = open_place[wrap - wrapped];
+    wrap->front.close = chaos_close;
+    wrap->front.attach = tern_chaos_attach;
+    wrap->front.detach = tern_chaos_detach;
+    wrap->front.lane_open = chaos_lane_open;
+    wrap->front.lane_close = chaos_lane_close;
+    wrap->front.progress = tern_chaos_progress;
+    wrap->front.cancel = tern_chaos_cancel;
+    wrap->front.rpc_open = behind->rpc_open ? tern_chaos_rpc_open : NULL;
+    wrap->front.rpc_send = behind->rpc_send ? tern_chaos_rpc_send : NULL;
+    wrap->front.msg_open = tern_chaos_msg_open;
+    wrap->front.msg_short = tern_chaos_msg_short;
+    wrap->front.msg_pending = tern_chaos_msg_pending;
+    wrap->front.serve = chaos_serve;
+    wrap->front.group_open = behind->group_open ? tern_chaos_group_open : NULL;
+    /* The network's atomics would overtake the transfers that chaos delays, and messages through injection handles and
+     * work splits would escape chaos, so programs under chaos do without them. */
+    wrap->front.atomics = NULL;
+    wrap->front.atomic_start = NULL;
+    wrap->front.notify_inject = NULL;
+    wrap->front.notify_flushed = NULL;
+    wrap->front.tagged_inject = NULL;
+    wrap->front.work_splits = NULL;
+    return &wrap->front;
 }

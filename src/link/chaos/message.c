@@ -11,42 +11,10 @@
 #include "base/bits.h"
 #include "link/chaos/chaos.h"
 
-/* The upcalls of the wrapped link do not name the chaos link. An upcall comes either from a call that this thread
- * makes (see polling) or names the wrapped link. */
+/* The upcalls of the wrapped link do not name the link. An upcall comes either from a call that this thread makes (see
+ * polling) or names the wrapped link. */
 static _Thread_local struct chaos_link *polling __attribute__((tls_model("initial-exec"))); /* being opened or polled */
-static struct chaos_link               *opened;                                             /* list of all open links */
-static pthread_mutex_t                  lock = PTHREAD_MUTEX_INITIALIZER; /* guards opened, and the watches of all
-                                                                             links */
-
-static void enlist(struct chaos_link *link)
-{
-    pthread_mutex_lock(&lock);
-    link->next = opened;
-    opened = link;
-    pthread_mutex_unlock(&lock);
-}
-
-static void delist(struct chaos_link *link)
-{
-    pthread_mutex_lock(&lock);
-    for (struct chaos_link **at = &opened; *at; at = &(*at)->next)
-        if (*at == link) {
-            *at = link->next;
-            break;
-        }
-    pthread_mutex_unlock(&lock);
-}
-
-static struct chaos_link *in_front_of(const struct tern_link *behind)
-{
-    struct chaos_link *link;
-
-    pthread_mutex_lock(&lock);
-    for (link = opened; link && link->behind != behind; link = link->next)
-        ;
-    pthread_mutex_unlock(&lock);
-    return link;
-}
+static pthread_mutex_t                  lock = PTHREAD_MUTEX_INITIALIZER; /* guards the watches of all links */
 
 /* Remove a message from the store. */
 static struct chaos_message *take(struct chaos_inbox *inbox, struct chaos_message **at)
@@ -64,7 +32,6 @@ static struct chaos_message *take(struct chaos_inbox *inbox, struct chaos_messag
 
 void tern_chaos_messages_close(struct chaos_link *link)
 {
-    delist(link);
     for (unsigned c = 0; c < TERN_CHANNELS; c++)
         while (link->inbox[c].first)
             free(take(&link->inbox[c], &link->inbox[c].first));
@@ -171,98 +138,72 @@ static bool keep(struct chaos_inbox *inbox, int from, uint64_t due, const unsign
     return true;
 }
 
-/* Notifications of parts behind chaos carry no inline payload, so place is false. */
-enum tern_link_delivered tern_chaos_note(int from, const unsigned char *head, bool place)
+/* Store a message unless it is due at once. Returns whether the message is stored. */
+static bool hold_back(struct chaos_inbox *inbox, int from, const unsigned char *head, const unsigned char *data,
+                      size_t len)
 {
-    struct chaos_link  *link = polling;
-    struct chaos_inbox *inbox = &link->inbox[TERN_CHANNEL_NOTIFY];
-    uint64_t            due = tern_chaos_due(&inbox->stream, last_due(inbox, from), last_due(inbox, -1));
+    uint64_t due = tern_chaos_due(&inbox->stream, last_due(inbox, from), last_due(inbox, -1));
 
-    if (due > inbox->stream.now && keep(inbox, from, due, head, NULL, 0))
+    return due > inbox->stream.now && keep(inbox, from, due, head, data, len);
+}
+
+/* Notifications of parts behind chaos carry no inline payload, so place is false. */
+enum tern_link_delivered tern_chaos_notify(int from, const unsigned char *head, bool place)
+{
+    struct chaos_link *link = polling;
+
+    if (hold_back(&link->inbox[TERN_CHANNEL_NOTIFY], from, head, NULL, 0))
         return TERN_LINK_TAKEN;
     return deliver_from(link, TERN_CHANNEL_NOTIFY, from) ? link->up->notify(from, head, place) : TERN_LINK_REFUSED;
 }
 
 bool tern_chaos_tagged(int from, const unsigned char *head, const unsigned char *data, size_t len)
 {
-    struct chaos_link  *link = polling;
-    struct chaos_inbox *inbox = &link->inbox[TERN_CHANNEL_TAGGED];
-    uint64_t            due = tern_chaos_due(&inbox->stream, last_due(inbox, from), last_due(inbox, -1));
+    struct chaos_link *link = polling;
 
-    if (due > inbox->stream.now && keep(inbox, from, due, head, data, len))
-        return true;
-    return deliver_from(link, TERN_CHANNEL_TAGGED, from) && link->up->tagged(from, head, data, len);
+    return hold_back(&link->inbox[TERN_CHANNEL_TAGGED], from, head, data, len) ||
+           (deliver_from(link, TERN_CHANNEL_TAGGED, from) && link->up->tagged(from, head, data, len));
 }
 
 void tern_chaos_message(int from, unsigned channel, const unsigned char *head, const unsigned char *data, size_t len)
 {
-    struct chaos_link  *link = polling;
-    struct chaos_inbox *inbox = &link->inbox[channel];
-    uint64_t            due = tern_chaos_due(&inbox->stream, last_due(inbox, from), last_due(inbox, -1));
+    struct chaos_link *link = polling;
 
-    if (due > inbox->stream.now && keep(inbox, from, due, head, data, len))
+    if (hold_back(&link->inbox[channel], from, head, data, len))
         return;
     deliver_from(link, channel, from);
     link->up->message(from, channel, head, data, len);
 }
 
-size_t tern_chaos_msg_longest(struct tern_link *base, int peer, unsigned channel)
+/* Return whether to refuse the next message. */
+static bool refuses(struct chaos_link *link)
 {
-    struct chaos_link *link = tern_chaos_link(base);
+    bool refused = tern_chaos_refuses(&link->open);
 
-    return link->ops->msg_max_data(link->behind, peer, channel);
+    if (refused)
+        tern_chaos_stay_awake(link);
+    return refused;
 }
 
-tern_status tern_chaos_msg_open(struct tern_link *base, struct tern_link_msg *msg, size_t min, size_t max)
+tern_status tern_chaos_msg_open(struct tern_link *behind, struct tern_link_msg *msg, size_t min, size_t max)
 {
-    struct chaos_link *link = tern_chaos_link(base);
-    tern_status        st;
+    struct chaos_link *link = tern_chaos_link(behind);
+    tern_status        st = refuses(link) ? TERN_AGAIN : link->ops->msg_open(behind, msg, min, max);
 
-    if (tern_chaos_refuses(&link->open)) {
-        tern_chaos_stay_awake(link);
-        return TERN_AGAIN;
-    }
-    st = link->ops->msg_open(link->behind, msg, min, max);
     if (st == TERN_OK)
         tern_chaos_operation(link); /* a rank that dies here leaves a reserved message unsent */
     return st;
 }
 
-void tern_chaos_msg_send(struct tern_link *base, const struct tern_link_msg *msg, size_t len)
-{
-    struct chaos_link *link = tern_chaos_link(base);
-
-    link->ops->msg_send(link->behind, msg, len);
-}
-
-void tern_chaos_msg_drop(struct tern_link *base, const struct tern_link_msg *msg)
-{
-    struct chaos_link *link = tern_chaos_link(base);
-
-    link->ops->msg_drop(link->behind, msg);
-}
-
-tern_status tern_chaos_msg_brief(struct tern_link *base, int peer, unsigned channel, uint64_t first,
+tern_status tern_chaos_msg_short(struct tern_link *behind, int peer, unsigned channel, uint64_t first,
                                  const uint32_t *rest, unsigned count)
 {
-    struct chaos_link *link = tern_chaos_link(base);
-    tern_status        st;
+    struct chaos_link *link = tern_chaos_link(behind);
+    tern_status st = refuses(link) ? TERN_AGAIN : link->ops->msg_short(behind, peer, channel, first, rest, count);
 
-    if (tern_chaos_refuses(&link->open)) {
-        tern_chaos_stay_awake(link);
-        return TERN_AGAIN;
-    }
-    st = link->ops->msg_short(link->behind, peer, channel, first, rest, count);
     if (st == TERN_OK)
         tern_chaos_operation(link);
     return st;
-}
-
-void tern_chaos_msg_look(struct tern_link *base)
-{
-    struct chaos_link *link = tern_chaos_link(base);
-
-    link->ops->msg_poll(link->behind);
 }
 
 /* Deliver the messages of a channel that are due. Returns false during a stall. Time advances only with polls, so no
@@ -310,7 +251,7 @@ static tern_status deliver_behind(struct tern_link_watch *base)
 
 tern_status tern_chaos_watch(struct tern_link_watch *behind)
 {
-    struct chaos_link  *link = polling ? polling : in_front_of(behind->link);
+    struct chaos_link  *link = polling ? polling : tern_chaos_link(behind->link);
     struct chaos_watch *watch = malloc(sizeof(*watch));
 
     if (!watch)
@@ -319,7 +260,6 @@ tern_status tern_chaos_watch(struct tern_link_watch *behind)
     watch->base.deliver = deliver_behind;
     watch->base.expect = NULL; /* an expected notification must keep the order of this link, too */
     watch->base.lasts = false; /* chaos may stall */
-    watch->base.link = (struct tern_link *)link;
     watch->behind = behind;
     pthread_mutex_lock(&lock);
     watch->next = link->watches;
@@ -328,44 +268,40 @@ tern_status tern_chaos_watch(struct tern_link_watch *behind)
     return link->up->watch(&watch->base);
 }
 
-/* Open the wrapped link, and register the watches for stored messages. */
-tern_status tern_chaos_messages_open(struct chaos_link *link)
+tern_status tern_chaos_open_behind(struct chaos_link *link)
 {
     struct chaos_link *outer = polling;
-    tern_status        st = TERN_OK;
+    tern_status        st;
 
-    for (unsigned c = 0; c < TERN_CHANNELS && st == TERN_OK; c++) {
-        struct chaos_inbox *inbox = &link->inbox[c];
-
-        tern_chaos_stream(link, &inbox->stream, CHAOS_CHANNEL, c);
-        inbox->last = &inbox->first;
-        inbox->watch = (struct tern_link_watch){
-            .word = &inbox->count, .channel = c, .deliver = deliver_held, .link = (struct tern_link *)link
-        };
-        st = link->up->watch(&inbox->watch);
+    for (unsigned c = 0; c < TERN_CHANNELS; c++) {
+        tern_chaos_stream(link, &link->inbox[c].stream, CHAOS_CHANNEL, c);
+        link->inbox[c].last = &link->inbox[c].first;
     }
     polling = link;
-    if (st == TERN_OK)
-        st = link->ops->open(link->boot, &link->news, &link->behind);
+    st = link->ops->open(link->boot, &link->news, &link->behind);
     polling = outer;
-    if (st == TERN_OK)
-        enlist(link);
     return st;
 }
 
-bool tern_chaos_msg_settled(struct tern_link *base)
+tern_status tern_chaos_messages_open(struct chaos_link *link)
 {
-    struct chaos_link *link = tern_chaos_link(base);
+    tern_status st = TERN_OK;
 
-    return link->ops->msg_flushed(link->behind);
+    for (unsigned c = 0; c < TERN_CHANNELS && st == TERN_OK; c++) {
+        link->inbox[c].watch = (struct tern_link_watch){
+            .word = &link->inbox[c].count, .channel = c, .deliver = deliver_held, .link = link->behind
+        };
+        st = link->up->watch(&link->inbox[c].watch);
+    }
+    return st;
 }
 
-bool tern_chaos_msg_left(struct tern_link *base, int peer, unsigned channel)
+bool tern_chaos_msg_pending(struct tern_link *behind, int peer, unsigned channel)
 {
-    struct chaos_link          *link = tern_chaos_link(base);
+    struct chaos_link          *link = tern_chaos_link(behind);
     const struct chaos_message *message = link->inbox[channel].first;
 
     while (message && message->from != peer)
         message = message->next;
-    return message || link->ops->msg_pending(link->behind, peer, channel);
+    return message || link->ops->msg_pending(behind, peer, channel);
 }

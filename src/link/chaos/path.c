@@ -15,7 +15,7 @@ static tern_status start_behind(struct chaos_lane *lane, const struct tern_xfer 
     return behind->start(lane->behind, xfer, op);
 }
 
-bool tern_chaos_brings(struct tern_lane *base, const struct tern_xfer *xfer)
+bool tern_chaos_can_notify(struct tern_lane *base, const struct tern_xfer *xfer)
 {
     const struct tern_link_path *behind = ((const struct chaos_path *)xfer->part->path)->behind;
 
@@ -51,16 +51,24 @@ static void hold(struct chaos_lane *lane, const struct tern_xfer *xfer, struct t
     enlist(lane, op, due);
 }
 
+/* Return whether to refuse the next operation. */
+static bool refuses(struct chaos_lane *lane)
+{
+    bool refused = lane->count == CHAOS_HELD || tern_chaos_refuses(&lane->stream);
+
+    if (refused)
+        tern_chaos_stay_awake(lane->link);
+    return refused;
+}
+
 tern_status tern_chaos_start(struct tern_lane *base, const struct tern_xfer *xfer, struct tern_link_op *op)
 {
     struct chaos_lane *lane = (struct chaos_lane *)base;
     uint64_t           due;
     tern_status        st;
 
-    if (lane->count == CHAOS_HELD || tern_chaos_refuses(&lane->stream)) {
-        tern_chaos_stay_awake(lane->link);
+    if (refuses(lane))
         return TERN_AGAIN;
-    }
     tern_chaos_operation(lane->link);
     due = tern_chaos_due(&lane->stream, 0, last_due(lane, xfer->part->rank));
     if (due <= lane->stream.now && (st = start_behind(lane, xfer, op)) != TERN_AGAIN)
@@ -69,18 +77,16 @@ tern_status tern_chaos_start(struct tern_lane *base, const struct tern_xfer *xfe
     return TERN_PENDING;
 }
 
-tern_status tern_chaos_errand_open(struct tern_lane *base, const struct tern_xfer *xfer, struct tern_link_op *op)
+tern_status tern_chaos_rpc_open(struct tern_lane *base, const struct tern_xfer *xfer, struct tern_link_op *op)
 {
     struct chaos_lane *lane = (struct chaos_lane *)base;
 
-    if (lane->count == CHAOS_HELD || tern_chaos_refuses(&lane->stream)) {
-        tern_chaos_stay_awake(lane->link);
+    if (refuses(lane))
         return TERN_AGAIN;
-    }
     return lane->link->ops->rpc_open(lane->behind, xfer, op);
 }
 
-void tern_chaos_errand_send(struct tern_lane *base, struct tern_link_op *op, size_t request, size_t expect)
+void tern_chaos_rpc_send(struct tern_lane *base, struct tern_link_op *op, size_t request, size_t expect)
 {
     struct chaos_lane *lane = (struct chaos_lane *)base;
     uint64_t           due;

@@ -20,7 +20,7 @@ static const struct tern_link_path *path_in_front(struct chaos_link *link, const
                                            .rpc = behind->rpc,
                                            .prefers_packing = behind->prefers_packing,
                                            .start = tern_chaos_start,
-                                           .can_notify = behind->can_notify ? tern_chaos_brings : NULL },
+                                           .can_notify = behind->can_notify ? tern_chaos_can_notify : NULL },
                                  .behind = behind,
                                  .next = link->paths };
     link->paths = path;
@@ -36,12 +36,12 @@ void tern_chaos_paths_free(struct chaos_link *link)
     }
 }
 
-tern_status tern_chaos_attach(struct tern_link *base, const struct tern_mem_handle *handle, const char *path_name,
+tern_status tern_chaos_attach(struct tern_link *behind, const struct tern_mem_handle *handle, const char *path_name,
                               struct tern_link_part *part)
 {
-    struct chaos_link           *link = tern_chaos_link(base);
+    struct chaos_link           *link = tern_chaos_link(behind);
     const struct tern_link_path *path;
-    tern_status                  st = link->ops->attach(link->behind, handle, path_name, part);
+    tern_status                  st = link->ops->attach(behind, handle, path_name, part);
 
     if (st != TERN_OK || !part->path)
         return st;
@@ -50,16 +50,16 @@ tern_status tern_chaos_attach(struct tern_link *base, const struct tern_mem_hand
         part->inline_notify = false; /* delayed data travels separately from the notification */
         return TERN_OK;
     }
-    link->ops->detach(link->behind, part);
+    link->ops->detach(behind, part);
     part->path = NULL;
     return tern_base_fail(TERN_ERR_NOMEM, "chaos: no memory for a path");
 }
 
-void tern_chaos_detach(struct tern_link *base, struct tern_link_part *part)
+void tern_chaos_detach(struct tern_link *behind, struct tern_link_part *part)
 {
-    struct chaos_link *link = tern_chaos_link(base);
+    struct chaos_link *link = tern_chaos_link(behind);
 
     if (part->path)
         part->path = ((const struct chaos_path *)part->path)->behind;
-    link->ops->detach(link->behind, part);
+    link->ops->detach(behind, part);
 }
