@@ -1,26 +1,18 @@
 /* biased_lock.c: revocation of the bias, and the lock after revocation. */
-#define _GNU_SOURCE
 #include "base/biased_lock.h"
 
-#include <linux/membarrier.h>
 #include <sched.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
+#include "base/membarrier.h"
 #include "base/sanitize.h"
 
 struct tern_bias   tern_bias = { .revoked = true, .revoke_seen = true };
 _Thread_local bool tern_bias_owner;
 
-static bool barrier(int command)
-{
-    return syscall(SYS_membarrier, command, 0, 0) == 0;
-}
-
 void tern_base_bias_claim(void)
 {
 #ifndef TERN_BASE_TSAN /* TSan does not understand membarrier */
-    bool supported = barrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
+    bool supported = tern_base_membarrier_register_private();
 
     tern_bias_owner = true;
     atomic_store(&tern_bias.revoke_seen, !supported);
@@ -31,7 +23,7 @@ void tern_base_bias_claim(void)
 void tern_base_bias_revoke(void)
 {
     atomic_store_explicit(&tern_bias.revoked, true, memory_order_relaxed); /* ordered by the barrier */
-    barrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);                             /* cannot fail: the process is registered */
+    tern_base_membarrier_private();
     /* release: orders the barrier before everything that a thread does after it reads this flag. Pairs with the acquire
      * in tern_base_bias_enter(). */
     atomic_store_explicit(&tern_bias.revoke_seen, true, memory_order_release);

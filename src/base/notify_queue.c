@@ -1,26 +1,12 @@
 /* notify_queue.c: the choice between primary and overflow cells, and how the producer copies inline payloads that the
  * consumer has not copied. See notify_queue.h. */
-#define _GNU_SOURCE
 #include "base/notify_queue.h"
 
-#include <linux/membarrier.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
+#include "base/membarrier.h"
 #include "base/sanitize.h"
 #include "base/wake_request.h"
 
 #define RUN 16u /* overflow cells between two checks of the consumer's progress: each check is a cache miss */
-
-static bool barrier(int command)
-{
-    return syscall(SYS_membarrier, command, 0, 0) == 0;
-}
-
-bool tern_base_nq_register(void)
-{
-    return barrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED);
-}
 
 /* ---- both sides ---- */
 
@@ -187,7 +173,7 @@ static void claim_all(struct tern_nq *shared, uint64_t number)
     if (atomic_load_explicit(&shared->claimed, memory_order_relaxed) >= number) /* already claimed */
         return;
     atomic_store_explicit(&shared->claimed, number, memory_order_relaxed); /* ordered by the barrier */
-    barrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);                              /* cannot fail: registered */
+    tern_base_membarrier_global();
 }
 
 /* Advance *at to the first message of a row whose number is greater than number, and return its record; NULL if there

@@ -142,9 +142,6 @@ void tern_base_nq_add_overflow(struct tern_nq_producer *p, void *memory, uint32_
                                struct tern_nq_payload *load);
 void tern_base_nq_map_overflow(struct tern_nq_consumer *c, void *memory, uint32_t overflow);
 
-/* Register the process with the kernel as a target of the barrier. Returns false if the kernel lacks membarrier. */
-bool tern_base_nq_register(void);
-
 /* Copy an inline payload to its destination. Most payloads are one word. */
 static inline void tern_base_nq_copy(void *to, const void *bytes, size_t len)
 {

@@ -15,7 +15,9 @@ tern_status tern_base_thread_start(pthread_t *thread, const char *name, void *(*
     error = pthread_create(thread, NULL, run, arg);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (error)
-        return tern_base_fail(TERN_ERR_SYSTEM, "cannot start the thread %s: %s", name, strerror(error));
+        return tern_base_fail(TERN_ERR_SYSTEM,
+                              "cannot start the thread %s: %s; check the limits on threads (ulimit -u, pids.max)", name,
+                              strerror(error));
     pthread_setname_np(*thread, name);
     return TERN_OK;
 }

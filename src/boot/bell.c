@@ -8,11 +8,12 @@
 
 #include <limits.h>
 #include <linux/futex.h>
-#include <linux/membarrier.h>
 #include <stddef.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "base/membarrier.h"
 
 #define NS_PER_SECOND 1000000000
 
@@ -20,13 +21,8 @@ bool tern_boot_bell_joined;
 
 bool tern_boot_bell_join(void)
 {
-    tern_boot_bell_joined = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
+    tern_boot_bell_joined = tern_base_membarrier_register_global();
     return tern_boot_bell_joined;
-}
-
-void tern_boot_bell_barrier(void)
-{
-    syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0); /* cannot fail: the kernel supports the command */
 }
 
 void tern_boot_bell_wait(_Atomic uint32_t *bell, uint32_t seen, int64_t ns)

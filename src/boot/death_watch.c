@@ -14,8 +14,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -24,6 +22,7 @@
 
 #include "base/log.h"
 #include "base/options.h"
+#include "base/thread.h"
 #include "boot/bell.h"
 #include "boot/pmi_join.h"
 #include "boot/process.h"
@@ -222,23 +221,16 @@ static void *watch_run(void *arg)
 
 static tern_status start_thread(void)
 {
-    sigset_t all, before;
-    int      error;
+    tern_status st;
 
     watch.stop = eventfd(0, EFD_CLOEXEC);
     if (watch.stop < 0)
         return tern_base_fail(TERN_ERR_SYSTEM, "cannot make an eventfd: %s", strerror(errno));
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    error = pthread_create(&watch.thread, NULL, watch_run, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (error != 0) {
+    st = tern_base_thread_start(&watch.thread, "tern-watch", watch_run, NULL);
+    watch.running = st == TERN_OK;
+    if (!watch.running)
         close(watch.stop);
-        return tern_base_fail(TERN_ERR_SYSTEM, "cannot start the thread that watches other ranks: %s", strerror(error));
-    }
-    pthread_setname_np(watch.thread, "tern-watch");
-    watch.running = true;
-    return TERN_OK;
+    return st;
 }
 
 tern_status tern_boot_death_watch_start(const struct tern_boot *boot, struct tern_pmi *pmi, int host)

@@ -12,8 +12,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -23,6 +21,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/options.h"
+#include "base/thread.h"
 #include "boot/frame_io.h"
 #include "boot/pmi_join.h"
 #include "boot/relay.h"
@@ -269,23 +268,6 @@ static void release(void)
     rt.running = false;
 }
 
-static tern_status start_thread(void)
-{
-    sigset_t all, before;
-    int      error;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    error = pthread_create(&rt.thread, NULL, relay_run, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (error != 0)
-        return tern_base_fail(TERN_ERR_SYSTEM, "cannot start the thread that relays between nodes: %s",
-                              strerror(error));
-    pthread_setname_np(rt.thread, "tern-relay");
-    rt.running = true;
-    return TERN_OK;
-}
-
 tern_status tern_boot_relay_thread_start(const struct tern_boot *boot, const struct tern_relay_conn *lines)
 {
     bool        is_hub = boot->node == 0;
@@ -310,8 +292,9 @@ tern_status tern_boot_relay_thread_start(const struct tern_boot *boot, const str
     if (st == TERN_OK)
         st = tern_boot_relay_open(boot->segment, &rt.relay);
     if (st == TERN_OK)
-        st = start_thread();
-    if (st != TERN_OK)
+        st = tern_base_thread_start(&rt.thread, "tern-relay", relay_run, NULL);
+    rt.running = st == TERN_OK;
+    if (!rt.running)
         release();
     return st;
 }

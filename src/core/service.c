@@ -1,13 +1,9 @@
 /* service.c: one thread per process, started only if it is needed: if a peer cannot access this process's registered
  * memory directly, and if the job must survive the death of a rank, so that even a program that never waits learns of a
  * death. The thread sleeps in the kernel until its bell rings, and runs none of the program's signal handlers. */
-#define _GNU_SOURCE
 #include "core/service.h"
 
-#include <pthread.h>
-#include <signal.h>
-#include <string.h>
-
+#include "base/thread.h"
 #include "boot/bell.h"
 #include "core/job.h"
 
@@ -46,19 +42,12 @@ static void *service_run(void *arg)
 
 static tern_status start(void)
 {
-    sigset_t all, before;
-    int      error;
+    tern_status st;
 
     atomic_store(&service.stop, false);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    error = pthread_create(&service.thread, NULL, service_run, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (error)
-        return tern_base_fail(TERN_ERR_SYSTEM, "cannot start the service thread: %s", strerror(error));
-    pthread_setname_np(service.thread, "tern-service");
-    service.running = true;
-    return TERN_OK;
+    st = tern_base_thread_start(&service.thread, "tern-service", service_run, NULL);
+    service.running = st == TERN_OK;
+    return st;
 }
 
 tern_status tern_core_service_start(void)

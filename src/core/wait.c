@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/membarrier.h"
 #include "base/options.h"
 #include "base/wake_request.h"
 #include "boot/bell.h"
@@ -62,7 +63,7 @@ static tern_status last_look(const struct tern_wait *wait, const struct tern_slo
     tern_status st;
 
     if (atomic_load_explicit(&slot->uses_membarrier, memory_order_relaxed) != 0) /* this rank's own flag */
-        tern_boot_bell_barrier();
+        tern_base_membarrier_global();
     st = wait->poll(wait->arg);
     *again = tern_base_wake_requests_since(wants) || delivered != tern_core_message_delivered();
     return st;

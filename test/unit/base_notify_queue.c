@@ -21,6 +21,7 @@
 #include <cmocka.h>
 
 #include "base/notify_queue.h"
+#include "base/membarrier.h"
 #include "base/sanitize.h"
 
 #define NEAR 8u
@@ -586,7 +587,7 @@ int main(void)
 #endif
     };
 
-    if (!tern_base_nq_register())
+    if (!tern_base_membarrier_register_global())
         return 77; /* no such barrier here */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,6 +19,7 @@
 
 #include "base/notify_queue.h"
 #include "base/clock.h"
+#include "base/membarrier.h"
 #include "base/options.h"
 #include "base/spsc_ring.h"
 #include "base/wake_request.h"
@@ -284,8 +285,8 @@ static void who_asks_too_late_looks_again(void **state)
             struct queue     q;
             struct tern_wait wait = { .poll = look_at_queue, .describe = say, .arg = &q, .deadline = TERN_FOREVER };
 
-            if (tern_job.spin_ns > 1000000 ||                    /* the wait does not sleep */
-                (i / 2 == IN_PLACE && !tern_base_nq_register())) /* the kernel has no such barrier */
+            if (tern_job.spin_ns > 1000000 ||                                   /* the wait does not sleep */
+                (i / 2 == IN_PLACE && !tern_base_membarrier_register_global())) /* the kernel has no such barrier */
                 continue;
             queue_make(&q, (enum wish)(i / 2), i % 2);
             assert_int_equal(tern_core_wait(&wait), TERN_OK); /* nothing else ends its sleep */

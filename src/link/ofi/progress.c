@@ -20,7 +20,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -30,6 +29,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/thread.h"
 #include "boot/bell.h"
 #include "link/ofi/ofi.h"
 
@@ -274,23 +274,16 @@ static tern_status descriptors_open(struct ofi_link *ofi)
 tern_status tern_ofi_progress_thread_start(struct ofi_link *ofi)
 {
     struct ofi_progress_thread *thread = &ofi->progress_thread;
-    sigset_t                    all, before;
     tern_status                 st;
-    int                         error;
 
     if (tern_opt.progress_thread == TERN_PROGRESS_THREAD_OFF)
         return TERN_OK;
     if ((st = descriptors_open(ofi)) < 0)
         return st;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    error = pthread_create(&thread->thread, NULL, progress_run, ofi);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (error) {
+    if ((st = tern_base_thread_start(&thread->thread, "tern-progress", progress_run, ofi)) < 0) {
         descriptors_close(thread);
-        return tern_base_fail(TERN_ERR_SYSTEM, "link ofi: cannot start the progress thread: %s", strerror(error));
+        return st;
     }
-    pthread_setname_np(thread->thread, "tern-progress");
     pin(thread->thread);
     thread->running = true;
     return TERN_OK;

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/membarrier.h"
 #include "base/sanitize.h"
 #include "link/shm/shm.h"
 
@@ -32,7 +33,7 @@ bool tern_shm_notify_open(struct shm_link *shm)
 
     notify->primary = power_of_two(queue < TERN_NQ_PRIMARY_MAX ? queue : TERN_NQ_PRIMARY_MAX);
     notify->overflow = queue > notify->primary ? power_of_two(queue - notify->primary) : 0;
-    notify->inline_notify = tern_opt.notify_inline > 0 && tern_base_nq_register();
+    notify->inline_notify = tern_opt.notify_inline > 0 && tern_base_membarrier_register_global();
     atomic_store_explicit(&shm->bounce_ctl[shm->local].inline_notify, notify->inline_notify,
                           memory_order_relaxed); /* relaxed: joining the job orders this store */
     notify->tx = calloc((size_t)shm->ranks, sizeof(*notify->tx));

@@ -9,13 +9,11 @@
  * While a receive of a long message is outstanding, the thread also polls for tagged messages. It runs no handlers of
  * active messages; these run only in threads of the program.
  */
-#define _GNU_SOURCE
 #include "op/trigger/thread.h"
 
-#include <signal.h>
-#include <string.h>
-
+#include "base/membarrier.h"
 #include "base/options.h"
+#include "base/thread.h"
 #include "base/wake_request.h"
 #include "boot/bell.h"
 #include "core/job.h"
@@ -184,7 +182,7 @@ static void sleep_for_news(void)
     seen = tern_boot_bell_announce(&slot->bell, &slot->sleepers);
     wants = tern_base_wake_requests_ended();
     if (atomic_load_explicit(&slot->uses_membarrier, memory_order_relaxed) != 0) /* of this rank itself */
-        tern_boot_bell_barrier();
+        tern_base_membarrier_global();
     if ((poll_result = look()) == WORKED)
         set_hoping(false); /* the sleep has a short time limit */
     if (poll_result >= RECEIVING && delivered == tern_core_message_delivered() &&
@@ -221,22 +219,6 @@ static void *helper_run(void *arg)
     return NULL;
 }
 
-static tern_status start(void)
-{
-    sigset_t all, before;
-    int      error;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    error = pthread_create(&helper.thread, NULL, helper_run, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (error)
-        return tern_base_fail(TERN_ERR_SYSTEM, "cannot start the thread of triggered operations: %s", strerror(error));
-    pthread_setname_np(helper.thread, "tern-trigger");
-    atomic_store(&helper.running, true);
-    return TERN_OK;
-}
-
 tern_status tern_op_helper_start(void)
 {
     tern_status st = TERN_OK;
@@ -246,8 +228,10 @@ tern_status tern_op_helper_start(void)
         tern_opt.progress_thread == TERN_PROGRESS_THREAD_OFF)
         return TERN_OK;
     pthread_mutex_lock(&helper.lock);
-    if (!atomic_load(&helper.running) && !helper.over)
-        st = start();
+    if (!atomic_load(&helper.running) && !helper.over) {
+        st = tern_base_thread_start(&helper.thread, "tern-trigger", helper_run, NULL);
+        atomic_store(&helper.running, st == TERN_OK);
+    }
     pthread_mutex_unlock(&helper.lock);
     return st;
 }
