@@ -402,13 +402,25 @@ static void drop_stranger(struct ofi_link *ofi, size_t len)
                       len);
 }
 
+/* Returns true if the message carries the token of its sender. The token of a rank that is not a peer yet is computed
+ * here: only a message with a valid token creates the record of a peer. */
+static bool is_of_this_job(const struct ofi_link *ofi, const struct ofi_decoded *decoded)
+{
+    const struct ofi_peer *peer;
+
+    if (decoded->from >= (uint32_t)ofi->ranks)
+        return false;
+    peer = atomic_load_explicit(&ofi->peer[decoded->from], memory_order_relaxed); /* written under the lock */
+    return decoded->header.token ==
+           (peer ? peer->token_in : tern_ofi_wire_token(ofi->boot->segment->job, decoded->from, (uint32_t)ofi->rank));
+}
+
 static void receive(struct ofi_link *ofi, const void *bytes, size_t len)
 {
     struct ofi_decoded decoded;
     struct ofi_peer   *peer;
 
-    if (!tern_ofi_wire_decode(bytes, len, &decoded) || decoded.from >= (uint32_t)ofi->ranks ||
-        decoded.header.token != tern_ofi_wire_token(ofi->boot->segment->job, decoded.from, (uint32_t)ofi->rank)) {
+    if (!tern_ofi_wire_decode(bytes, len, &decoded) || !is_of_this_job(ofi, &decoded)) {
         drop_stranger(ofi, len);
         return;
     }

@@ -534,7 +534,7 @@ void        tern_ofi_msg_poll(struct tern_link *link);
 bool        tern_ofi_msg_flushed(struct tern_link *link);
 bool        tern_ofi_msg_pending(struct tern_link *link, int peer, unsigned channel);
 
-/* progress.c. Poll the completion queue and send what is pending, unless another thread is doing so. */
+/* progress.c and cq.c. Poll the completion queue and send what is pending, unless another thread is doing so. */
 void        tern_ofi_poll(struct ofi_link *ofi);
 /* Poll the completion queue and send what is pending. Returns the number of completions. The caller must hold the
  * lock. */
