@@ -114,8 +114,8 @@ static bool is_offered(const struct tern_atomic_domain *asked, char *why, size_t
         return false;
     }
     for (unsigned i = 0; i < tern_job.links; i++)
-        if (tern_job.ops[i]->atomics)
-            return tern_job.ops[i]->atomics(tern_job.link[i], asked->type, asked->ops, why, size);
+        if (tern_job.ops[i]->atomic)
+            return tern_job.ops[i]->atomic->offers(tern_job.link[i], asked->type, asked->ops, why, size);
     snprintf(why, size, "there is no network link that offers atomics");
     return false;
 }

@@ -17,12 +17,14 @@ static bool reaches_all(unsigned link, const struct tern_link_group *as)
 
 tern_status tern_core_group_open(const struct tern_link_group *as, struct tern_link_group **out)
 {
-    bool apart = as->id == 0 && tern_core_group_apart != 0;
+    bool                         apart = as->id == 0 && tern_core_group_apart != 0;
+    const struct tern_group_ops *ops;
 
     for (unsigned i = 0; i < tern_job.links && !apart; i++)
-        if (tern_job.ops[i]->group_open && reaches_all(i, as))
-            return tern_job.ops[i]->group_open(tern_job.link[i], as, out);
+        if (tern_job.ops[i]->group && reaches_all(i, as))
+            return tern_job.ops[i]->group->open(tern_job.link[i], as, out);
     if (as->id != 0) /* a rank has one entry in the boot segment, for the world */
         return tern_base_fail(TERN_ERR_BOOT, "no link of this library reaches all %u ranks of a team", as->size);
-    return tern_job.boot.segment->contributions ? tern_core_segment_open(as, out) : tern_core_bruck_open(as, out);
+    ops = tern_job.boot.segment->contributions ? &tern_core_segment_group : &tern_core_bruck_group;
+    return ops->open(NULL, as, out);
 }

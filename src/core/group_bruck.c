@@ -328,27 +328,15 @@ static bool make_tables(struct bruck *c)
     return c->in[0] && c->in[1] && c->contributions[0] && c->contributions[1];
 }
 
-/* Only the slots of a group are filled; the others belong to links. */
-static const struct tern_link_ops bruck_ops = {
-    .name = "bruck",
-    .group_close = bruck_close,
-    .arrive = bruck_arrive,
-    .arrived = bruck_arrived,
-    .has_arrived = bruck_has_arrived,
-    .depart = bruck_depart,
-    .departed = bruck_departed,
-    .contribute = bruck_contribute,
-    .contribution = bruck_contribution_of,
-};
-
-tern_status tern_core_bruck_open(const struct tern_link_group *as, struct tern_link_group **out)
+static tern_status bruck_open(struct tern_link *link, const struct tern_link_group *as, struct tern_link_group **out)
 {
     struct bruck *c = calloc(1, sizeof(*c));
 
+    (void)link;
     if (!c)
         return tern_base_fail(TERN_ERR_NOMEM, "no memory for a group of %u ranks", as->size);
     c->base = *as;
-    c->base.ops = &bruck_ops;
+    c->base.ops = &tern_core_bruck_group;
     if (!make_tables(c)) {
         bruck_close(&c->base);
         return tern_base_fail(TERN_ERR_NOMEM, "no memory for a group of %u ranks", as->size);
@@ -358,3 +346,15 @@ tern_status tern_core_bruck_open(const struct tern_link_group *as, struct tern_l
     *out = &c->base;
     return TERN_OK;
 }
+
+const struct tern_group_ops tern_core_bruck_group = {
+    .open = bruck_open,
+    .close = bruck_close,
+    .arrive = bruck_arrive,
+    .arrived = bruck_arrived,
+    .has_arrived = bruck_has_arrived,
+    .depart = bruck_depart,
+    .departed = bruck_departed,
+    .contribute = bruck_contribute,
+    .contribution = bruck_contribution_of,
+};

@@ -62,7 +62,7 @@ struct bruck {
     struct bruck_contribution *contributions[2]; /* [size] by barrier & 1 */
 };
 
-tern_status tern_core_bruck_open(const struct tern_link_group *as, struct tern_link_group **out);
+extern const struct tern_group_ops tern_core_bruck_group;
 
 /* Process a message for a Bruck group. Ends the job if the message is malformed. */
 void tern_core_bruck_receive(int from, const unsigned char *head, const unsigned char *data, size_t len);

@@ -156,10 +156,22 @@ static void segment_close(struct tern_link_group *base)
     free(base);
 }
 
-/* Only the slots of a group are filled; the others belong to links. */
-static const struct tern_link_ops segment_ops = {
-    .name = "seats",
-    .group_close = segment_close,
+static tern_status segment_open(struct tern_link *link, const struct tern_link_group *as, struct tern_link_group **out)
+{
+    struct segment_group *group = calloc(1, sizeof(*group));
+
+    (void)link;
+    if (!group)
+        return tern_base_fail(TERN_ERR_NOMEM, "no memory for a group of %u ranks", as->size);
+    group->base = *as;
+    group->base.ops = &tern_core_segment_group;
+    *out = &group->base;
+    return TERN_OK;
+}
+
+const struct tern_group_ops tern_core_segment_group = {
+    .open = segment_open,
+    .close = segment_close,
     .arrive = segment_arrive,
     .arrived = segment_arrived,
     .has_arrived = segment_has_arrived,
@@ -168,15 +180,3 @@ static const struct tern_link_ops segment_ops = {
     .contribute = segment_contribute,
     .contribution = segment_contribution,
 };
-
-tern_status tern_core_segment_open(const struct tern_link_group *as, struct tern_link_group **out)
-{
-    struct segment_group *group = calloc(1, sizeof(*group));
-
-    if (!group)
-        return tern_base_fail(TERN_ERR_NOMEM, "no memory for a group of %u ranks", as->size);
-    group->base = *as;
-    group->base.ops = &segment_ops;
-    *out = &group->base;
-    return TERN_OK;
-}

@@ -5,8 +5,8 @@
 
 #include "link/link.h"
 
-/* Open a group that does everything in the boot segment; for jobs that must survive deaths. */
-tern_status tern_core_segment_open(const struct tern_link_group *as, struct tern_link_group **out);
+/* A group that does everything in the boot segment; for jobs that must survive deaths. */
+extern const struct tern_group_ops tern_core_segment_group;
 
 /* arrive: tell the ranks of this node that this rank has entered a barrier. has_arrived: return whether one of them
  * has. */

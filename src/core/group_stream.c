@@ -131,14 +131,14 @@ static tern_status send_bytes(struct bruck *bruck, struct bruck_stream_out *out,
         head->last = 1;
         memcpy(words, head, sizeof(words));
         memcpy(&first, words, sizeof(first));
-        return ops->msg_short(tern_job.link[link], out->peer, TERN_CHANNEL_REPLY, first, words + 2, 2);
+        return ops->msg->send_short(tern_job.link[link], out->peer, TERN_CHANNEL_REPLY, first, words + 2, 2);
     }
-    if ((st = ops->msg_open(tern_job.link[link], &msg, bytes, bytes)) != TERN_OK)
+    if ((st = ops->msg->open(tern_job.link[link], &msg, bytes, bytes)) != TERN_OK)
         return st;
     bytes = write_fragments(bruck, out, msg.data, bytes);
     head->last = next_contribution(bruck, out, &member) == NULL;
     memcpy(msg.head, head, sizeof(*head));
-    ops->msg_send(tern_job.link[link], &msg, bytes);
+    ops->msg->send(tern_job.link[link], &msg, bytes);
     return TERN_OK;
 }
 
@@ -147,7 +147,7 @@ static bool send_one(struct bruck *bruck, struct bruck_stream_out *out)
 {
     unsigned link = tern_job.peer_link[out->peer];
     size_t   longest =
-        tern_job.ops[link]->msg_max_data(tern_job.link[link], out->peer, TERN_CHANNEL_REQUEST) & ~(size_t)3;
+        tern_job.ops[link]->msg->max_data(tern_job.link[link], out->peer, TERN_CHANNEL_REQUEST) & ~(size_t)3;
     struct core_wire head = { .whose = CORE_WIRE_OWN,
                               .way = (uint8_t)out->way,
                               .mark = CORE_WIRE_MARK,

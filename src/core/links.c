@@ -44,7 +44,7 @@ static tern_status read_option(void)
 /* Return whether the ranks of this node need the link for its groups. */
 static bool provides_groups(unsigned i)
 {
-    return tern_links[i]->group_open && tern_job.boot.locals > 1;
+    return tern_links[i]->group && tern_job.boot.locals > 1;
 }
 
 static bool is_unserved(int rank)
@@ -94,7 +94,7 @@ static tern_status link_open(unsigned i)
     if ((st = tables[i]->open(&tern_job.boot, &tern_core_up, &tern_job.link[tern_job.links])) < 0)
         return st;
     tern_job.ops[tern_job.links++] = tables[i];
-    if (tables[i]->msg_poll)
+    if (tables[i]->msg->polled)
         tern_core_message_add_polled_link();
     if ((!carries || serve_reached() == 0) && !provides_groups(i))
         close_last();
@@ -176,8 +176,7 @@ int64_t tern_core_links_may_sleep(void)
 void tern_core_links_invalidate(const void *addr, size_t len)
 {
     for (unsigned i = 0; i < tern_job.links; i++)
-        if (tern_job.ops[i]->invalidate)
-            tern_job.ops[i]->invalidate(tern_job.link[i], addr, len);
+        tern_job.ops[i]->invalidate(tern_job.link[i], addr, len);
 }
 
 bool tern_core_links_notify_flushed(bool help)
@@ -185,15 +184,15 @@ bool tern_core_links_notify_flushed(bool help)
     bool placed = true;
 
     for (unsigned i = 0; i < tern_job.links; i++)
-        if (tern_job.ops[i]->notify_flushed)
-            placed &= tern_job.ops[i]->notify_flushed(tern_job.link[i], help);
+        if (tern_job.ops[i]->inject)
+            placed &= tern_job.ops[i]->inject->notify_flushed(tern_job.link[i], help);
     return placed;
 }
 
 bool tern_core_links_msg_flushed(void)
 {
     for (unsigned i = 0; i < tern_job.links; i++)
-        if (!tern_job.ops[i]->msg_flushed(tern_job.link[i]))
+        if (!tern_job.ops[i]->msg->flushed(tern_job.link[i]))
             return false;
     return true;
 }

@@ -114,8 +114,8 @@ void tern_core_message_add_polled_link(void)
 static __attribute__((noinline)) void poll_links(void)
 {
     for (unsigned i = 0; i < tern_job.links; i++)
-        if (tern_job.ops[i]->msg_poll)
-            tern_job.ops[i]->msg_poll(tern_job.link[i]);
+        if (tern_job.ops[i]->msg->polled)
+            tern_job.ops[i]->msg->poll(tern_job.link[i]);
 }
 
 /* Return whether messages are waiting on a channel. */
@@ -328,7 +328,7 @@ bool tern_core_message_has_from(int rank, unsigned channel)
     bool     left = true;
 
     if (tern_core_message_hold()) { /* otherwise the caller checks again after the other thread has delivered */
-        left = has_new_queue() || tern_job.ops[link]->msg_pending(tern_job.link[link], rank, channel);
+        left = has_new_queue() || tern_job.ops[link]->msg->pending(tern_job.link[link], rank, channel);
         tern_core_message_release();
     }
     return left;
@@ -416,7 +416,7 @@ bool tern_core_message_expect(struct tern_link_expected *want, unsigned looks)
     struct tern_link_watch *w = atomic_load_explicit(&tern_core_message_notify_last, memory_order_acquire);
     bool                    taken;
 
-    if (TERN_UNLIKELY(!w || !w->expect || depth > 0 || !tern_base_bias_enter(&biased)))
+    if (TERN_UNLIKELY(!w || depth > 0 || !tern_base_bias_enter(&biased)))
         return false;
     taken = w->expect(w, want, looks);
     if (TERN_LIKELY(taken))

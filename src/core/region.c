@@ -106,7 +106,7 @@ static void file_name(const struct making *m, int rank, char *name, size_t size)
 static int atomic_link(void)
 {
     for (unsigned i = 0; i < tern_job.links; i++)
-        if (tern_job.ops[i]->atomics)
+        if (tern_job.ops[i]->atomic)
             return (int)i;
     return -1;
 }

@@ -41,7 +41,7 @@ int tern_core_team_locals(const struct tern_team *team)
 void tern_core_team_close(struct tern_team *team)
 {
     if (team->group)
-        team->group->ops->group_close(team->group);
+        team->group->ops->close(team->group);
     free(team->scratch);
     free(team->world_rank);
     *team = (struct tern_team){ 0 };
@@ -267,8 +267,8 @@ static tern_status check_contribution(const struct tern_team *team, int member, 
 static tern_status gather_fragment(struct tern_team *team, struct contribution *mine, unsigned char *all, size_t at,
                                    size_t n, tern_deadline deadline)
 {
-    const struct tern_link_ops *ops = team->group->ops;
-    tern_status                 st;
+    const struct tern_group_ops *ops = team->group->ops;
+    tern_status                  st;
 
     mine->number = team->meetings + 1;
     ops->contribute(team->group, mine, offsetof(struct contribution, piece) + n);

@@ -1,7 +1,7 @@
 /* inject.h: send notifications to a rank of the same node without a call to the link.
  *
  * A link that keeps notifications in cells (base/notify_queue.h) returns an injection handle for a rank
- * (notify_inject). The holder of the handle pushes notifications to the rank's queue directly.
+ * (struct tern_inject_ops). The holder of the handle pushes notifications to the rank's queue directly.
  */
 #ifndef TERN_LINK_INJECT_H
 #define TERN_LINK_INJECT_H

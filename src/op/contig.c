@@ -27,8 +27,7 @@ static void merge_notification(struct tern_op *op)
 
     xfer->notify = true;
     xfer->tag = op->notification.tag;
-    if (xfer->len > 0 && path->can_notify && op->ctx->order == TERN_RELAXED &&
-        path->can_notify(op->ctx->lane[xfer->part->link], xfer))
+    if (xfer->len > 0 && op->ctx->order == TERN_RELAXED && path->can_notify(op->ctx->lane[xfer->part->link], xfer))
         op->then = NULL;
     else
         xfer->notify = false;

@@ -70,7 +70,7 @@ static bool is_behind(const struct tern_op *op)
     const struct tern_link_part *part = op->link.xfer.part;
 
     return op->kind == &tern_op_contig_kind && !op->then && tern_base_list_empty(&op->ctx->active) &&
-           part->path->keeps_order && part->path->keeps_order(op->ctx->lane[part->link], &op->link.xfer);
+           part->path->keeps_order(op->ctx->lane[part->link], &op->link.xfer);
 }
 
 /* Start an instant operation and send its notification. Space for the notification is reserved first, so that an

@@ -161,7 +161,7 @@ static void while_it_waits_for_another(void)
 static bool was_helped(void)
 {
     unsigned                link = tern_job.peer_link[other];
-    struct tern_work_split *share = tern_job.ops[link]->work_splits(tern_job.link[link], me);
+    struct tern_work_split *share = tern_job.ops[link]->inject->work_splits(tern_job.link[link], me);
 
     for (int i = 0; i < TERN_LINK_SPLITS; i++)
         if (tern_base_split_completed(&share[i]) > 0)

@@ -58,7 +58,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     as.me = me % RANKS;
     tern_job.boot.rank = (int)as.me;
     tern_job.boot.node = node_of[as.me];
-    MUST(tern_core_bruck_open(&as, &group) == TERN_OK);
+    MUST(tern_core_bruck_group.open(NULL, &as, &group) == TERN_OK);
     bruck = (struct bruck *)group;
     while (size > 0)
         take_one(bruck, &data, &size);
@@ -68,6 +68,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             MUST(note->len <= note->room && note->len <= TERN_LINK_CONTRIBUTION && (i != as.me || note->len == 0));
             fuzz_touch(note->bytes, note->len);
         }
-    group->ops->group_close(group);
+    group->ops->close(group);
     return 0;
 }

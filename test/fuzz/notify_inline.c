@@ -91,7 +91,7 @@ static void make_link(void)
         tern_boot_place(&boot[i], i);
         MUST(tern_shm_ops.open(&boot[i], &up, &link_of[i]) == TERN_OK);
     }
-    MUST(tern_shm_ops.notify_inject(link_of[1], 0, &port) == TERN_OK);
+    MUST(tern_shm_ops.inject->notify(link_of[1], 0, &port) == TERN_OK);
     MUST(tern_base_nq_reserve(&port->queue, &place));
     write_note(&none);
     MUST(news->deliver(news) == TERN_OK && notes && notes->deliver(notes) == TERN_OK);

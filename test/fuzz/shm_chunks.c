@@ -141,9 +141,9 @@ static void collect_it(const struct shm_chunk *first, unsigned after, bool erran
     struct tern_link_op   op;
 
     if (errand) {
-        MUST(tern_shm_ops.rpc_open(job.lane, &xfer, &op) == TERN_OK);
+        MUST(tern_shm_ops.rpc->open(job.lane, &xfer, &op) == TERN_OK);
         op.on_response = take_answer;
-        tern_shm_ops.rpc_send(job.lane, &op, 32, EXPECT);
+        tern_shm_ops.rpc->send(job.lane, &op, 32, EXPECT);
     } else {
         MUST(tern_shm_bounce_path.start(job.lane, &xfer, &op) == TERN_PENDING);
     }

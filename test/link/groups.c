@@ -21,7 +21,7 @@ static void barriers(struct rank *r)
             uint64_t seen = atomic_load_explicit(&r->board->word[rank][0], memory_order_relaxed);
             EXPECT(seen == i || seen == i + 1); /* the member has arrived here, and may have passed one more barrier */
         }
-        EXPECT(r->ops->arrived(r->group)); /* the result stays true */
+        EXPECT(r->group->ops->arrived(r->group)); /* the result stays true */
     }
 }
 
@@ -48,7 +48,7 @@ static void held(struct rank *r)
 static int first_late(struct rank *r)
 {
     for (int i = 0; i < r->ranks; i++)
-        if (!r->ops->has_arrived(r->group, (uint32_t)i))
+        if (!r->group->ops->has_arrived(r->group, (uint32_t)i))
             return i;
     return -1;
 }
@@ -63,10 +63,10 @@ static void awaited(struct rank *r)
                     sched_yield();
             meet(r);
         } else {
-            r->ops->arrive(r->group);
+            r->group->ops->arrive(r->group);
             EXPECT(first_late(r) != r->me);
             atomic_store(&r->board->word[r->me][2], (uint64_t)late + 1);
-            while (!r->ops->arrived(r->group)) {
+            while (!r->group->ops->arrived(r->group)) {
                 int who = first_late(r);
                 EXPECT(who >= -1 && who < r->ranks && who != r->me);
             }
@@ -87,10 +87,10 @@ static void notes(struct rank *r)
 
         for (size_t k = 0; k < len; k++)
             note[k] = (unsigned char)((unsigned)r->me * 50 + i + k);
-        r->ops->contribute(r->group, note, len);
+        r->group->ops->contribute(r->group, note, len);
         meet(r); /* no second barrier: the next post uses the other slot */
         for (int rank = 0; rank < r->ranks; rank++) {
-            const unsigned char *theirs = r->ops->contribution(r->group, (uint32_t)rank);
+            const unsigned char *theirs = r->group->ops->contribution(r->group, (uint32_t)rank);
             for (size_t k = 0; k < len; k++)
                 EXPECT(theirs[k] == (unsigned char)((unsigned)rank * 50 + i + k));
         }
@@ -106,26 +106,27 @@ static void two_groups(struct rank *r)
     struct tern_link_group *node;
     uint32_t                value;
 
-    EXPECT(r->ops->group_open(r->link, &as, &node) == TERN_OK);
-    EXPECT(node->ops == r->ops && node->id == 1 && node->size == (uint32_t)r->ranks && node->me == (uint32_t)r->me);
+    EXPECT(r->ops->group->open(r->link, &as, &node) == TERN_OK);
+    EXPECT(node->ops == r->ops->group && node->id == 1 && node->size == (uint32_t)r->ranks &&
+           node->me == (uint32_t)r->me);
     for (uint32_t i = 0; i < 300; i++) {
         value = i * 100 + (uint32_t)r->me;
-        r->ops->contribute(node, &value, sizeof(value));
+        node->ops->contribute(node, &value, sizeof(value));
         value += 7;
-        r->ops->contribute(r->group, &value, sizeof(value));
-        r->ops->arrive(node); /* both at once */
-        r->ops->arrive(r->group);
-        while (!r->ops->arrived(r->group) || !r->ops->arrived(node))
+        r->group->ops->contribute(r->group, &value, sizeof(value));
+        node->ops->arrive(node); /* both at once */
+        r->group->ops->arrive(r->group);
+        while (!r->group->ops->arrived(r->group) || !node->ops->arrived(node))
             sched_yield();
         for (uint32_t rank = 0; rank < (uint32_t)r->ranks; rank++) {
-            memcpy(&value, r->ops->contribution(node, rank), sizeof(value));
+            memcpy(&value, node->ops->contribution(node, rank), sizeof(value));
             EXPECT(value == i * 100 + rank);
-            memcpy(&value, r->ops->contribution(r->group, rank), sizeof(value));
+            memcpy(&value, r->group->ops->contribution(r->group, rank), sizeof(value));
             EXPECT(value == i * 100 + rank + 7);
         }
     }
     meet(r);
-    r->ops->group_close(node);
+    node->ops->close(node);
 }
 
 /* Run with a core for each rank, and with one core for all ranks. */

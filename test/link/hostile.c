@@ -337,9 +337,9 @@ static void answers_too_long(struct scene *s)
 
         EXPECT(s->r.ops->lane_open(s->r.link, &b.lane) == TERN_OK);
         b.part = (struct tern_link_part){ .path = &tern_shm_bounce_path, .size = SIZE, .region = REGION, .rank = 1 };
-        EXPECT(s->r.ops->rpc_open(b.lane, &xfer, &b.op.op) == TERN_OK);
+        EXPECT(s->r.ops->rpc->open(b.lane, &xfer, &b.op.op) == TERN_OK);
         b.op.op.on_response = no_answer;
-        s->r.ops->rpc_send(b.lane, &b.op.op, 16, 8);
+        s->r.ops->rpc->send(b.lane, &b.op.op, 16, 8);
         b.chunk = &s->shm->bounce_ctl[0].chunk[__builtin_ctzll(b.op.op.chunks)];
         b.chunk->offset = bad[i];
         b.chunk->verb = i % 2 ? SHM_GET : SHM_RPC;

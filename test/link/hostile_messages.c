@@ -41,9 +41,9 @@ static void send_good(struct scene *s, uint64_t number)
 {
     struct tern_link_msg msg = { .peer = 0, .channel = TERN_CHANNEL_REQUEST };
 
-    EXPECT(s->r[1].ops->msg_open(s->r[1].link, &msg, 100, 100) == TERN_OK);
+    EXPECT(s->r[1].ops->msg->open(s->r[1].link, &msg, 100, 100) == TERN_OK);
     write_message(&msg, number, 1, 100);
-    s->r[1].ops->msg_send(s->r[1].link, &msg, 100);
+    s->r[1].ops->msg->send(s->r[1].link, &msg, 100);
 }
 
 /* New senders are detected with replies, which are always polled. */
@@ -168,9 +168,9 @@ static void send_note(struct scene *s, uint64_t number)
 {
     struct tern_link_msg msg = { .peer = 0, .channel = TERN_CHANNEL_NOTIFY };
 
-    EXPECT(s->r[1].ops->msg_open(s->r[1].link, &msg, 0, 0) == TERN_OK);
+    EXPECT(s->r[1].ops->msg->open(s->r[1].link, &msg, 0, 0) == TERN_OK);
     write_message(&msg, number, 1, 0);
-    s->r[1].ops->msg_send(s->r[1].link, &msg, 0);
+    s->r[1].ops->msg->send(s->r[1].link, &msg, 0);
 }
 
 static void posts_of_bad_notes(struct scene *s)

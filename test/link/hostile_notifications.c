@@ -69,7 +69,7 @@ static void scene_set(struct scene *s)
         tern_boot_place(&s->r[i].boot, i);
         EXPECT(s->r[i].ops->open(&s->r[i].boot, i == 0 ? &up : &test_up, &s->r[i].link) == TERN_OK);
     }
-    EXPECT(s->r[1].ops->notify_inject(s->r[1].link, 0, &s->port) == TERN_OK);
+    EXPECT(s->r[1].ops->inject->notify(s->r[1].link, 0, &s->port) == TERN_OK);
 }
 
 /* Rank 1 writes a notification: its words, and the bytes of its inline payload. */

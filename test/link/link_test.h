@@ -222,8 +222,8 @@ static inline void turn(struct rank *r)
 
 static inline void meet(struct rank *r)
 {
-    r->meet_ops->arrive(r->group);
-    while (!r->meet_ops->arrived(r->group))
+    r->group->ops->arrive(r->group);
+    while (!r->group->ops->arrived(r->group))
         turn(r);
 }
 
@@ -260,11 +260,11 @@ static inline void rank_open(struct rank *r)
 
     atomic_store(&r->boot.segment->slot[r->me].pid, (int32_t)getpid());
     EXPECT(r->ops->open(&r->boot, &test_up, &r->link) == TERN_OK);
-    r->meet_ops = r->ops->group_open ? r->ops : link_named("shm");
+    r->meet_ops = r->ops->group ? r->ops : link_named("shm");
     r->meet_link = r->link;
     if (r->meet_ops != r->ops)
         EXPECT(r->meet_ops->open(&r->boot, &test_up, &r->meet_link) == TERN_OK);
-    EXPECT(r->meet_ops->group_open(r->meet_link, &as, &r->group) == TERN_OK);
+    EXPECT(r->meet_ops->group->open(r->meet_link, &as, &r->group) == TERN_OK);
     EXPECT(r->ops->lane_open(r->link, &r->lane) == TERN_OK);
     meet(r);
 }
@@ -273,7 +273,7 @@ static inline void rank_close(struct rank *r)
 {
     meet(r);
     r->ops->lane_close(r->lane);
-    r->meet_ops->group_close(r->group);
+    r->group->ops->close(r->group);
     if (r->meet_ops != r->ops)
         close_link(r->meet_ops, r->meet_link);
     close_link(r->ops, r->link);
@@ -492,7 +492,7 @@ static inline void run_case(const struct link_case *c, int cores, link_body *bod
     const char                 *before = tern_opt.ofi_provider;
 
     assert_true(ops || strcmp(c->name, "ofi") == 0);
-    if (!ops || (needs_groups && !ops->group_open) || !has_provider(c->provider))
+    if (!ops || (needs_groups && !ops->group) || !has_provider(c->provider))
         return;
     tern_opt.ofi_provider = c->provider ? c->provider : before;
     if (c->fabric)

@@ -29,8 +29,8 @@ static struct rank second_link(struct rank *r)
 /* Poll for messages where that is needed. */
 static void look(struct rank *m)
 {
-    if (m->ops->msg_poll)
-        m->ops->msg_poll(m->link);
+    if (m->ops->msg->polled)
+        m->ops->msg->poll(m->link);
 }
 
 static void poll_all(struct rank *m)
@@ -45,7 +45,7 @@ static void open_message(struct rank *m, struct tern_link_msg *msg, size_t min, 
 {
     tern_status st;
 
-    while ((st = m->ops->msg_open(m->link, msg, min, max)) == TERN_AGAIN) {
+    while ((st = m->ops->msg->open(m->link, msg, min, max)) == TERN_AGAIN) {
         poll_all(m);
         sched_yield();
     }
@@ -69,7 +69,7 @@ static void done(struct rank *r, struct rank *m)
         poll_all(m);
     while (is_chaotic(r) && (is_shown(m->link, TERN_CHANNEL_REQUEST) || is_shown(m->link, TERN_CHANNEL_REPLY)));
     EXPECT(!is_shown(m->link, TERN_CHANNEL_REQUEST) && !is_shown(m->link, TERN_CHANNEL_REPLY));
-    while (!r->ops->msg_flushed(m->link)) /* the credit for the last messages may be in flight */
+    while (!r->ops->msg->flushed(m->link)) /* the credit for the last messages may be in flight */
         poll_all(m);
     meet(r);
     if (r->meet_ops == r->ops)
@@ -96,7 +96,7 @@ static void all_to_all(struct rank *r)
     for (uint64_t i = 0; i < count * TERN_CHANNELS_PAIR; i++) {
         for (int peer = 0; peer < r->ranks; peer++) {
             struct tern_link_msg msg = { .peer = peer, .channel = (uint32_t)(i % TERN_CHANNELS_PAIR) };
-            size_t               longest = m.ops->msg_max_data(m.link, peer, msg.channel), len;
+            size_t               longest = m.ops->msg->max_data(m.link, peer, msg.channel), len;
 
             if (!self && peer == r->me && r->ranks > 1)
                 continue;
@@ -106,11 +106,11 @@ static void all_to_all(struct rank *r)
                 memset(msg.head, 0xff, TERN_LINK_HEAD);
                 if (msg.data_max > 0)
                     memset(msg.data, 0xff, msg.data_max);
-                m.ops->msg_drop(m.link, &msg);
+                m.ops->msg->drop(m.link, &msg);
                 open_message(&m, &msg, len, len);
             }
             write_message(&msg, next[peer][msg.channel]++, r->me, len);
-            m.ops->msg_send(m.link, &msg, len);
+            m.ops->msg->send(m.link, &msg, len);
         }
     }
     for (int peer = 0; peer < r->ranks; peer++)
@@ -140,19 +140,19 @@ static void independent_channels(struct rank *r)
 
     for (int round = 0; round < 6; round++) {
         msg.channel = TERN_CHANNEL_REQUEST;
-        while (m.ops->msg_open(m.link, &msg, len[round % 3], len[round % 3]) == TERN_OK) { /* no rank polls requests */
+        while (m.ops->msg->open(m.link, &msg, len[round % 3], len[round % 3]) == TERN_OK) { /* no rank polls requests */
             write_message(&msg, sent++, r->me, len[round % 3]);
-            m.ops->msg_send(m.link, &msg, len[round % 3]);
+            m.ops->msg->send(m.link, &msg, len[round % 3]);
         }
         msg.channel = TERN_CHANNEL_REPLY;
         for (int i = 0; i < 300; i++) {
-            while (m.ops->msg_open(m.link, &msg, 500, 500) == TERN_AGAIN) {
+            while (m.ops->msg->open(m.link, &msg, 500, 500) == TERN_AGAIN) {
                 look(&m);
                 EXPECT(deliver(m.link, TERN_CHANNEL_REPLY) == TERN_OK);
                 sched_yield();
             }
             write_message(&msg, replies++, r->me, 500);
-            m.ops->msg_send(m.link, &msg, 500);
+            m.ops->msg->send(m.link, &msg, 500);
         }
         while (got.count[previous_rank(r)][TERN_CHANNEL_REPLY] < replies) {
             look(&m);
@@ -174,7 +174,7 @@ static void open_empty(struct rank *m, struct tern_link_msg *msg, size_t min, si
     tern_status st;
 
     do {
-        st = m->ops->msg_open(m->link, msg, min, max);
+        st = m->ops->msg->open(m->link, msg, min, max);
         look(m); /* between machines the credit that empties the queue takes time */
     } while ((is_chaotic(m) || is_network(m)) && st == TERN_AGAIN);
     EXPECT(st == TERN_OK);
@@ -186,24 +186,24 @@ static void longest(struct rank *r)
 {
     struct rank          m = second_link(r);
     struct tern_link_msg msg = { .peer = next_rank(r) };
-    size_t               most = m.ops->msg_max_data(m.link, msg.peer, TERN_CHANNEL_REQUEST), room = 0;
+    size_t               most = m.ops->msg->max_data(m.link, msg.peer, TERN_CHANNEL_REQUEST), room = 0;
     uint64_t             sent[TERN_CHANNELS_PAIR] = { 0 };
 
     EXPECT(most >= 27 * 64); /* the capacity of the smallest queue of a pair */
     for (unsigned round = 0; round < (SANITIZED ? 40 : 100); round++) {
         msg.channel = round % TERN_CHANNELS_PAIR;
-        EXPECT(m.ops->msg_open(m.link, &msg, SIZE_MAX, SIZE_MAX) == TERN_AGAIN);
-        EXPECT(m.ops->msg_open(m.link, &msg, 1u << 30, SIZE_MAX) == TERN_AGAIN);
+        EXPECT(m.ops->msg->open(m.link, &msg, SIZE_MAX, SIZE_MAX) == TERN_AGAIN);
+        EXPECT(m.ops->msg->open(m.link, &msg, 1u << 30, SIZE_MAX) == TERN_AGAIN);
         open_empty(&m, &msg, most, round % 3 ? most : SIZE_MAX);
         EXPECT(msg.data_max >= most);
         room = msg.data_max > room ? msg.data_max : room;
         write_message(&msg, sent[msg.channel]++, r->me, msg.data_max);
-        m.ops->msg_send(m.link, &msg, msg.data_max);
+        m.ops->msg->send(m.link, &msg, msg.data_max);
         await(&m, previous_rank(r), msg.channel, sent[msg.channel]);
         meet(r); /* both queues of the pair are empty */
         open_empty(&m, &msg, round, round);
         write_message(&msg, sent[msg.channel]++, r->me, round);
-        m.ops->msg_send(m.link, &msg, round);
+        m.ops->msg->send(m.link, &msg, round);
         await(&m, previous_rank(r), msg.channel, sent[msg.channel]);
         meet(r);
     }
@@ -235,9 +235,9 @@ static void several_open(struct rank *r)
             left &= ~(1u << i);
             write_message(&msg[i], number[i], r->me, 40 * i);
             if (drop >> i & 1)
-                m.ops->msg_drop(m.link, &msg[i]);
+                m.ops->msg->drop(m.link, &msg[i]);
             else
-                m.ops->msg_send(m.link, &msg[i], 40 * i);
+                m.ops->msg->send(m.link, &msg[i], 40 * i);
         }
     }
     await(&m, previous_rank(r), TERN_CHANNEL_REQUEST, sent);

@@ -27,7 +27,7 @@ static void scene_set(struct scene *s)
         tern_boot_place(&s->r[i].boot, here[i]);
         atomic_store(&boot.segment->slot[here[i]].pid, (int32_t)getpid());
         EXPECT(s->r[i].ops->open(&s->r[i].boot, &message_up, &s->r[i].link) == TERN_OK);
-        EXPECT(s->r[i].ops->group_open(s->r[i].link, &as, &s->r[i].group) == TERN_OK);
+        EXPECT(s->r[i].ops->group->open(s->r[i].link, &as, &s->r[i].group) == TERN_OK);
         EXPECT(s->r[i].ops->lane_open(s->r[i].link, &s->r[i].lane) == TERN_OK);
     }
 }
@@ -40,7 +40,7 @@ static void play(scene_body *body)
     body(&s);
     for (int i = 0; i < HERE; i++) {
         s.r[i].ops->lane_close(s.r[i].lane);
-        s.r[i].ops->group_close(s.r[i].group);
+        s.r[i].group->ops->close(s.r[i].group);
         s.r[i].ops->close(s.r[i].link);
     }
     tern_boot_leave(&s.r[0].boot);
@@ -62,9 +62,9 @@ static void messages_come_from_job_ranks(struct scene *s)
 
             if (from == to)
                 continue;
-            EXPECT(s->r[from].ops->msg_open(s->r[from].link, &msg, 100, 100) == TERN_OK);
+            EXPECT(s->r[from].ops->msg->open(s->r[from].link, &msg, 100, 100) == TERN_OK);
             write_message(&msg, 0, here[from], 100);
-            s->r[from].ops->msg_send(s->r[from].link, &msg, 100);
+            s->r[from].ops->msg->send(s->r[from].link, &msg, 100);
         }
     for (int to = 0; to < HERE; to++) {
         memset(&got, 0, sizeof(got));
@@ -83,16 +83,16 @@ static void the_team_meets(struct scene *s)
 
     for (int i = 0; i < HERE; i++) {
         note[8] = (char)('0' + i);
-        s->r[i].ops->contribute(s->r[i].group, note, sizeof(note));
-        EXPECT(i == 0 || !s->r[0].ops->arrived(s->r[0].group));
-        s->r[i].ops->arrive(s->r[i].group);
+        s->r[i].group->ops->contribute(s->r[i].group, note, sizeof(note));
+        EXPECT(i == 0 || !s->r[0].group->ops->arrived(s->r[0].group));
+        s->r[i].group->ops->arrive(s->r[i].group);
     }
     for (int round = 0; round < HERE; round++) /* they forward what they have received */
         for (int i = 0; i < HERE; i++)
-            EXPECT(s->r[i].ops->arrived(s->r[i].group) || round < HERE - 1);
+            EXPECT(s->r[i].group->ops->arrived(s->r[i].group) || round < HERE - 1);
     for (int i = 0; i < HERE; i++)
         for (int k = 0; k < HERE; k++)
-            EXPECT(((const char *)s->r[i].ops->contribution(s->r[i].group, (uint32_t)k))[8] == '0' + k);
+            EXPECT(((const char *)s->r[i].group->ops->contribution(s->r[i].group, (uint32_t)k))[8] == '0' + k);
 }
 SCENE_TEST(the_team_meets)
 

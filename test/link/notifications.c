@@ -23,7 +23,7 @@ static size_t len_of(const struct rank *m, int peer, uint64_t number)
 
     if (channel == TERN_CHANNEL_NOTIFY)
         return 0;
-    return number % 13 == 7 ? m->ops->msg_max_data(m->link, peer, channel) : lens[number % 7];
+    return number % 13 == 7 ? m->ops->msg->max_data(m->link, peer, channel) : lens[number % 7];
 }
 
 /* Returns the rank with its second link, as in messages.c. */
@@ -45,8 +45,8 @@ static struct rank second_link(struct rank *r)
 
 static void poll_all(struct rank *m)
 {
-    if (m->ops->msg_poll)
-        m->ops->msg_poll(m->link);
+    if (m->ops->msg->polled)
+        m->ops->msg->poll(m->link);
     EXPECT(deliver(m->link, TERN_CHANNEL_REPLY) == TERN_OK); /* new senders are detected with replies */
     EXPECT(deliver(m->link, TERN_CHANNEL_REQUEST) == TERN_OK);
     EXPECT(deliver(m->link, channel) == TERN_OK);
@@ -63,18 +63,18 @@ static tern_status send_note(struct rank *m, int peer, uint64_t number, bool bri
     tern_status          st;
 
     if (!brief || len > 0) {
-        if ((st = m->ops->msg_open(m->link, &msg, len, len)) != TERN_OK)
+        if ((st = m->ops->msg->open(m->link, &msg, len, len)) != TERN_OK)
             return st;
         EXPECT((msg.data == NULL) == (len == 0) && (uintptr_t)msg.head % 16 == 0);
         write_message(&msg, number, m->me, len);
-        m->ops->msg_send(m->link, &msg, len);
+        m->ops->msg->send(m->link, &msg, len);
         return TERN_OK;
     }
     msg.head = head;
     write_message(&msg, number, m->me, 0);
     memcpy(&first, head, sizeof(first));
     memcpy(rest, head + sizeof(first), sizeof(rest));
-    return m->ops->msg_short(m->link, peer, channel, first, rest, TERN_LINK_SHORT_ARGS);
+    return m->ops->msg->send_short(m->link, peer, channel, first, rest, TERN_LINK_SHORT_ARGS);
 }
 
 static void await(struct rank *m, int from, unsigned by, uint64_t count)
@@ -93,7 +93,7 @@ static void done(struct rank *r, struct rank *m)
         poll_all(m);
     while (is_chaotic(r) && is_shown(m->link, channel));
     EXPECT(!is_shown(m->link, channel));
-    while (!r->ops->msg_flushed(m->link))
+    while (!r->ops->msg->flushed(m->link))
         poll_all(m);
     meet(r);
     if (r->meet_ops == r->ops)
@@ -117,9 +117,9 @@ static void all_to_all(struct rank *r)
 
             if (!is_peer(r, peer))
                 continue;
-            if (i % 7 == 3 && m.ops->msg_open(m.link, &dropped, 0, 0) == TERN_OK) {
+            if (i % 7 == 3 && m.ops->msg->open(m.link, &dropped, 0, 0) == TERN_OK) {
                 memset(dropped.head, 0xff, TERN_LINK_HEAD);
-                m.ops->msg_drop(m.link, &dropped);
+                m.ops->msg->drop(m.link, &dropped);
             }
             while ((st = send_note(&m, peer, i, i % 3 > 0)) == TERN_AGAIN) {
                 poll_all(&m);
@@ -138,12 +138,12 @@ static void send_request(struct rank *m, int peer, uint64_t number)
 {
     struct tern_link_msg msg = { .peer = peer, .channel = TERN_CHANNEL_REQUEST };
 
-    while (m->ops->msg_open(m->link, &msg, 100, 100) == TERN_AGAIN) {
+    while (m->ops->msg->open(m->link, &msg, 100, 100) == TERN_AGAIN) {
         poll_all(m);
         sched_yield();
     }
     write_message(&msg, number, m->me, 100);
-    m->ops->msg_send(m->link, &msg, 100);
+    m->ops->msg->send(m->link, &msg, 100);
 }
 
 /* Targets accept nothing until the queues are full, while requests make progress; then all messages arrive. Under chaos
@@ -191,8 +191,8 @@ static uint64_t fill(struct rank *m, int peer)
         EXPECT(st == TERN_OK || st == TERN_AGAIN);
         sent += st == TERN_OK;
         refused = st == TERN_AGAIN ? refused + 1 : 0;
-        if (m->ops->msg_poll)
-            m->ops->msg_poll(m->link);
+        if (m->ops->msg->polled)
+            m->ops->msg->poll(m->link);
     }
     return sent;
 }
@@ -219,8 +219,8 @@ static void woken_for_room(struct rank *r)
             await(&m, 0, channel, count);
         while (atomic_load(&slot->bell) == seen) {
             EXPECT(last != 0); /* this rank has consumed its messages and knows whether it has rung the bell */
-            if (m.ops->msg_poll)
-                m.ops->msg_poll(m.link);
+            if (m.ops->msg->polled)
+                m.ops->msg->poll(m.link);
             sched_yield();
         }
         tern_boot_bell_withdraw(&slot->sleepers);
@@ -244,19 +244,19 @@ static void woken_when_placed(struct rank *r)
     uint64_t                   word[TERN_NQ_WORDS];
     uint32_t                   seen;
 
-    if (m.ops->notify_inject && r->me == 0 && r->ranks > 1) {
-        EXPECT(m.ops->notify_inject(m.link, 1, &port) == TERN_OK);
+    if (m.ops->inject && r->me == 0 && r->ranks > 1) {
+        EXPECT(m.ops->inject->notify(m.link, 1, &port) == TERN_OK);
         write_message(&(struct tern_link_msg){ .head = head, .channel = channel }, 0, r->me, 0);
         memcpy(word, head, sizeof(word));
         EXPECT(tern_inject_inline(port, word, place, head + sizeof(word), sizeof(place)));
         seen = tern_boot_bell_announce(&slot->bell, &slot->sleepers);
-        EXPECT(m.ops->notify_flushed(m.link, true));
+        EXPECT(m.ops->inject->notify_flushed(m.link, true));
         EXPECT(atomic_load(&slot->bell) != seen);
         tern_boot_bell_withdraw(&slot->sleepers);
         EXPECT(memcmp(place, head + sizeof(word), sizeof(place)) == 0);
     }
     meet(r);
-    if (m.ops->notify_inject && r->me == 1)
+    if (m.ops->inject && r->me == 1)
         await(&m, 0, channel, 1);
     done(r, &m);
 }

@@ -99,14 +99,14 @@ static void lost_buffers(struct rank *r)
 
     receiver = count_message;
     if (r->me == 0)
-        EXPECT(r->ops->msg_short(r->link, 1, TERN_CHANNEL_REQUEST, 77, &none, 1) == TERN_OK);
+        EXPECT(r->ops->msg->send_short(r->link, 1, TERN_CHANNEL_REQUEST, 77, &none, 1) == TERN_OK);
     while (r->me == 1 && delivered == 0) {
-        r->ops->msg_poll(r->link);
+        r->ops->msg->poll(r->link);
         EXPECT(deliver(r->link, TERN_CHANNEL_REQUEST) == TERN_OK);
         EXPECT(tern_base_now() < end); /* the message has not arrived */
     }
-    while (!r->ops->msg_flushed(r->link)) {
-        r->ops->msg_poll(r->link);
+    while (!r->ops->msg->flushed(r->link)) {
+        r->ops->msg->poll(r->link);
         EXPECT(tern_base_now() < end); /* the credit has not arrived */
     }
     meet(r);
@@ -119,7 +119,7 @@ static void expect_failure(struct rank *r, const char *what)
     tern_status st;
 
     do {
-        r->ops->msg_poll(r->link);
+        r->ops->msg->poll(r->link);
         st = deliver(r->link, TERN_CHANNEL_REQUEST);
         EXPECT(tern_base_now() < end); /* the failure was not reported */
     } while (st == TERN_OK);

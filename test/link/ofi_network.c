@@ -258,16 +258,16 @@ static void strangers_are_dropped(struct rank *r)
     receiver = count_message;
     if (r->me == 0) {
         while (delivered == 0) {
-            r->ops->msg_poll(r->link);
+            r->ops->msg->poll(r->link);
             EXPECT(deliver(r->link, TERN_CHANNEL_REQUEST) == TERN_OK);
         }
         EXPECT(strangers(r) == 4 && delivered == 1);
     } else {
         send_strange(r);
-        EXPECT(r->ops->msg_short(r->link, msg.peer, msg.channel, 77, &none, 1) == TERN_OK);
+        EXPECT(r->ops->msg->send_short(r->link, msg.peer, msg.channel, 77, &none, 1) == TERN_OK);
     }
-    while (!r->ops->msg_flushed(r->link))
-        r->ops->msg_poll(r->link);
+    while (!r->ops->msg->flushed(r->link))
+        r->ops->msg->poll(r->link);
     meet(r);
 }
 
@@ -277,7 +277,7 @@ static void expect_refusal(struct rank *r)
     tern_status st;
 
     do {
-        r->ops->msg_poll(r->link);
+        r->ops->msg->poll(r->link);
         st = deliver(r->link, TERN_CHANNEL_REQUEST);
     } while (st == TERN_OK);
     EXPECT(st == TERN_ERR_LINK && strstr(tern_base_detail(), "rank 1"));
@@ -381,12 +381,12 @@ static void late_credit(struct rank *r)
     memcpy(bytes, &header, sizeof(header));
     memcpy(bytes + sizeof(header), &credit, sizeof(credit));
     if (r->me == 1) {
-        EXPECT(r->ops->msg_short(r->link, 0, TERN_CHANNEL_NOTIFY, 77, &none, 1) == TERN_OK);
+        EXPECT(r->ops->msg->send_short(r->link, 0, TERN_CHANNEL_NOTIFY, 77, &none, 1) == TERN_OK);
         EXPECT(peer->in[TERN_CHANNEL_NOTIFY].credited == 0);
         send_raw(r, 0, bytes, sizeof(bytes));
     } else {
         while (acked(r, OFI_PUT_NOTIFY) == 0) {
-            r->ops->msg_poll(r->link);
+            r->ops->msg->poll(r->link);
             EXPECT(deliver(r->link, TERN_CHANNEL_NOTIFY) == TERN_OK);
         }
         EXPECT(acked(r, OFI_PUT_NOTIFY) == 40000 && acked(r, TERN_CHANNEL_NOTIFY) == 40000);

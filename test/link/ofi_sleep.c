@@ -92,9 +92,9 @@ static void start_errand(struct rank *r, struct parts *p, struct test_op *op)
 {
     struct tern_xfer xfer = { .part = &p->part[1], .len = 8, .small_rpc = true };
 
-    EXPECT(r->ops->rpc_open(r->lane, &xfer, &op->op) == TERN_OK);
+    EXPECT(r->ops->rpc->open(r->lane, &xfer, &op->op) == TERN_OK);
     memset(op->op.rpc_buf, 0, 8);
-    r->ops->rpc_send(r->lane, &op->op, 8, 8);
+    r->ops->rpc->send(r->lane, &op->op, 8, 8);
 }
 
 static void dies(struct rank *r, void (*start)(struct rank *r, struct parts *p, struct test_op *op))
@@ -193,7 +193,7 @@ static void failed_put(struct rank *r)
 static tern_status look(struct rank *r)
 {
     r->ops->progress(r->lane);
-    r->ops->msg_poll(r->link);
+    r->ops->msg->poll(r->link);
     return deliver(r->link, TERN_CHANNEL_REQUEST);
 }
 
@@ -247,10 +247,10 @@ static void begin_unfetched(struct rank *r)
     }
     while (atomic_load(&r->board->word[0][0]) == 0)
         usleep(1000);
-    EXPECT(r->ops->msg_open(r->link, &msg, SIZE, SIZE) == TERN_OK);
+    EXPECT(r->ops->msg->open(r->link, &msg, SIZE, SIZE) == TERN_OK);
     memset(msg.head, 0, TERN_LINK_HEAD);
     memset(msg.data, 0, SIZE);
-    r->ops->msg_send(r->link, &msg, SIZE);
+    r->ops->msg->send(r->link, &msg, SIZE);
     while (!was_transmitted(r, 0))
         r->ops->progress(r->lane);
     for (int i = 0; i < 100; i++) { /* the provider may have queued the message */

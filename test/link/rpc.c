@@ -64,7 +64,7 @@ static void take_answer(struct tern_link_op *op, const unsigned char *bytes, siz
 /* Make memory whose path has RPC. Returns false if the link has none. */
 static bool ground_make(struct rank *r, struct parts *p)
 {
-    if (!r->ops->rpc_open)
+    if (!r->ops->rpc)
         return false;
     server = serve_wish;
     parts_make(r, p, is_network(r) ? TERN_MEM_ARENA : TERN_MEM_PRIVATE, SIZE);
@@ -78,7 +78,7 @@ static tern_status errand_try(struct rank *r, struct parts *p, struct errand *e,
 {
     struct tern_xfer xfer = { .part = &p->part[e->right], .len = e->request };
     struct wish      w = { e->when, (uint32_t)r->me, (uint32_t)e->answer, refuse };
-    tern_status      st = r->ops->rpc_open(r->lane, &xfer, &e->op.op);
+    tern_status      st = r->ops->rpc->open(r->lane, &xfer, &e->op.op);
 
     if (st != TERN_OK)
         return st;
@@ -87,7 +87,7 @@ static tern_status errand_try(struct rank *r, struct parts *p, struct errand *e,
     memcpy(e->op.op.rpc_buf, &w, sizeof(w));
     for (size_t i = sizeof(w); i < e->request; i++)
         e->op.op.rpc_buf[i] = byte_of(w.from, w.when, i);
-    r->ops->rpc_send(r->lane, &e->op.op, e->request, e->answer);
+    r->ops->rpc->send(r->lane, &e->op.op, e->request, e->answer);
     return TERN_OK;
 }
 

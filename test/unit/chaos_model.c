@@ -134,12 +134,14 @@ static tern_status fake_deliver(struct tern_link_watch *watch)
     return TERN_OK;
 }
 
-static struct tern_link_group behind_group;
+static struct tern_link_group      behind_group;
+static const struct tern_group_ops fake_group;
 
 static tern_status fake_group_open(struct tern_link *link, const struct tern_link_group *as,
                                    struct tern_link_group **out)
 {
     (void)link, (void)as;
+    behind_group.ops = &fake_group;
     *out = &behind_group;
     return TERN_OK;
 }
@@ -161,8 +163,19 @@ static bool fake_arrived(struct tern_link_group *group)
     return behind_came;
 }
 
+static const struct tern_group_ops fake_group = {
+    .open = fake_group_open,
+    .close = fake_group_close,
+    .arrive = fake_arrive,
+    .arrived = fake_arrived,
+};
+
+static const struct tern_msg_ops fake_msg = { .polled = false };
+
 static const struct tern_link_ops fake_ops = {
     .name = "fake",
+    .msg = &fake_msg,
+    .group = &fake_group,
     .open = fake_open,
     .close = fake_close,
     .attach = fake_attach,
@@ -171,10 +184,6 @@ static const struct tern_link_ops fake_ops = {
     .lane_close = fake_lane_close,
     .progress = fake_progress,
     .cancel = fake_cancel,
-    .group_open = fake_group_open,
-    .group_close = fake_group_close,
-    .arrive = fake_arrive,
-    .arrived = fake_arrived,
 };
 
 /* ---- the user of chaos ---- */
@@ -506,8 +515,8 @@ static void barriers(void **state)
 
     (void)state;
     tested_open(&t, "seed=6,delay=20");
-    assert_int_equal(t.ops->group_open(t.link, &as, &group), TERN_OK);
-    assert_ptr_equal(group->ops, t.ops);
+    assert_int_equal(t.ops->group->open(t.link, &as, &group), TERN_OK);
+    assert_ptr_equal(group->ops, t.ops->group);
     for (int i = 0; i < 100; i++) {
         unsigned looks = 0;
 
@@ -524,7 +533,7 @@ static void barriers(void **state)
         assert_true(group->ops->arrived(group)); /* stays true */
     }
     assert_true(late > 50 && late < 100);
-    group->ops->group_close(group);
+    group->ops->close(group);
     tested_close(&t);
 }
 
@@ -539,10 +548,10 @@ static void places(void **state)
     assert_ptr_equal(tern_chaos_wrap(&fake_ops, &chaos), tern_chaos_wrap(&fake_ops, &chaos));
     for (int i = 0; i < TERN_LINKS_MAX; i++) {
         many[i] = fake_ops;
-        many[i].group_open = NULL;
+        many[i].group = NULL;
         front = tern_chaos_wrap(&many[i], &chaos);
         assert_true((front != NULL) == (i < TERN_LINKS_MAX - 1));
-        assert_true(front == NULL || (front->group_open == NULL && front->arrive == NULL));
+        assert_true(front == NULL || front->group == NULL);
     }
 }
 

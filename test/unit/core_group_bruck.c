@@ -100,12 +100,11 @@ static tern_status queue_brief(struct tern_link *link, int peer, unsigned channe
     return TERN_OK;
 }
 
-static const struct tern_link_ops queue_ops = { .name = "queue",
-                                                .reaches = queue_reaches,
-                                                .msg_max_data = queue_longest,
-                                                .msg_open = queue_open,
-                                                .msg_send = queue_send,
-                                                .msg_short = queue_brief };
+static const struct tern_msg_ops queue_msg = {
+    .max_data = queue_longest, .open = queue_open, .send = queue_send, .send_short = queue_brief
+};
+
+static const struct tern_link_ops queue_ops = { .name = "queue", .msg = &queue_msg, .reaches = queue_reaches };
 
 /* A job. */
 static struct {
@@ -118,7 +117,7 @@ static struct {
 } job;
 
 /* From now on this process plays that rank. */
-static const struct tern_link_ops *become(uint32_t rank)
+static const struct tern_group_ops *become(uint32_t rank)
 {
     tern_job.boot.rank = (int)rank;
     tern_job.boot.node = (int)tern_core_job_slot((int)rank)->node;
@@ -142,14 +141,14 @@ static void job_make(uint32_t ranks, const int32_t *node_of, int nodes)
         struct tern_link_group as = { .id = 0, .size = ranks, .me = r };
 
         tern_job.boot.rank = (int)r;
-        assert_int_equal(tern_core_bruck_open(&as, &job.group[r]), TERN_OK);
+        assert_int_equal(tern_core_bruck_group.open(NULL, &as, &job.group[r]), TERN_OK);
     }
 }
 
 static void job_remove(void)
 {
     for (uint32_t r = 0; r < job.ranks; r++)
-        become(r)->group_close(job.group[r]);
+        become(r)->close(job.group[r]);
     free(tern_job.peer_link);
     tern_boot_leave(&tern_job.boot);
 }
@@ -182,9 +181,9 @@ static void deliver(uint32_t from, uint32_t to)
  * follow from the number of the barrier. */
 static void enter(uint32_t rank)
 {
-    const struct tern_link_ops *ops = become(rank);
-    uint32_t                    barrier = ++job.entered[rank], parity = barrier & 1;
-    bool                        first = true;
+    const struct tern_group_ops *ops = become(rank);
+    uint32_t                     barrier = ++job.entered[rank], parity = barrier & 1;
+    bool                         first = true;
 
     for (uint32_t r = 0; r < job.ranks; r++)
         first = first && (r == rank || job.entered[r] < barrier);
@@ -200,8 +199,8 @@ static void enter(uint32_t rank)
 
 static void leave(uint32_t rank)
 {
-    const struct tern_link_ops *ops = become(rank);
-    uint32_t                    barrier = job.entered[rank], parity = barrier & 1;
+    const struct tern_group_ops *ops = become(rank);
+    uint32_t                     barrier = job.entered[rank], parity = barrier & 1;
 
     if (!ops->arrived(job.group[rank]))
         return;
@@ -217,7 +216,7 @@ static void leave(uint32_t rank)
 /* Check that no rank is reported as arrived that has not entered. */
 static void check_came(uint32_t rank)
 {
-    const struct tern_link_ops *ops = become(rank);
+    const struct tern_group_ops *ops = become(rank);
 
     for (uint32_t r = 0; job.inside[rank] && r < job.ranks; r++)
         if (ops->has_arrived(job.group[rank], r))

@@ -96,9 +96,9 @@ static void fence_send(unsigned channel)
 {
     struct tern_link_msg msg = { .peer = 0, .channel = channel };
 
-    assert_int_equal(tern_shm_ops.msg_open(fence.link[1], &msg, 0, 0), TERN_OK);
+    assert_int_equal(tern_shm_ops.msg->open(fence.link[1], &msg, 0, 0), TERN_OK);
     memcpy(msg.head, fence_words, sizeof(fence_words));
-    tern_shm_ops.msg_send(fence.link[1], &msg, 0);
+    tern_shm_ops.msg->send(fence.link[1], &msg, 0);
 }
 
 static struct tern_link_watch *fence_find(unsigned channel)

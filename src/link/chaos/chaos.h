@@ -153,14 +153,13 @@ tern_status tern_chaos_attach(struct tern_link *behind, const struct tern_mem_ha
 void        tern_chaos_detach(struct tern_link *behind, struct tern_link_part *part);
 void        tern_chaos_progress(struct tern_lane *lane);
 void        tern_chaos_cancel(struct tern_lane *lane, struct tern_link_op *op);
-tern_status tern_chaos_rpc_open(struct tern_lane *lane, const struct tern_xfer *xfer, struct tern_link_op *op);
-void        tern_chaos_rpc_send(struct tern_lane *lane, struct tern_link_op *op, size_t request, size_t expect);
 tern_status tern_chaos_group_open(struct tern_link *behind, const struct tern_link_group *as,
                                   struct tern_link_group **out);
 tern_status tern_chaos_msg_open(struct tern_link *behind, struct tern_link_msg *msg, size_t min, size_t max);
-tern_status tern_chaos_msg_short(struct tern_link *behind, int peer, unsigned channel, uint64_t first,
-                                 const uint32_t *rest, unsigned count);
+tern_status tern_chaos_msg_send_short(struct tern_link *behind, int peer, unsigned channel, uint64_t first,
+                                      const uint32_t *rest, unsigned count);
 bool        tern_chaos_msg_pending(struct tern_link *behind, int peer, unsigned channel);
+extern const struct tern_rpc_ops tern_chaos_rpc;
 
 /* The functions of a path in front of a path of the wrapped link. */
 tern_status tern_chaos_start(struct tern_lane *lane, const struct tern_xfer *xfer, struct tern_link_op *op);

@@ -6,11 +6,11 @@
 #include "link/chaos/chaos.h"
 
 struct chaos_group {
-    struct tern_link_ops        ops; /* must be first: the group points here */
-    const struct tern_link_ops *behind;
-    struct chaos_link          *link;
-    struct chaos_stream         stream;
-    uint64_t                    left; /* polls until this rank sees the end of the barrier */
+    struct tern_group_ops        ops; /* must be first: the group points here */
+    const struct tern_group_ops *behind;
+    struct chaos_link           *link;
+    struct chaos_stream          stream;
+    uint64_t                     left; /* polls until this rank sees the end of the barrier */
 };
 
 static struct chaos_group *chaos_of(struct tern_link_group *group)
@@ -23,7 +23,7 @@ static void chaos_close(struct tern_link_group *group)
     struct chaos_group *chaos = chaos_of(group);
 
     group->ops = chaos->behind;
-    group->ops->group_close(group);
+    group->ops->close(group);
     free(chaos);
 }
 
@@ -58,13 +58,13 @@ tern_status tern_chaos_group_open(struct tern_link *behind, const struct tern_li
 
     if (!chaos)
         return tern_base_fail(TERN_ERR_NOMEM, "chaos: no memory for %zu bytes", sizeof(*chaos));
-    if ((st = link->ops->group_open(behind, as, out)) < 0) {
+    if ((st = link->ops->group->open(behind, as, out)) < 0) {
         free(chaos);
         return st;
     }
     chaos->behind = (*out)->ops;
     chaos->ops = *chaos->behind;
-    chaos->ops.group_close = chaos_close;
+    chaos->ops.close = chaos_close;
     chaos->ops.arrive = chaos_arrive;
     chaos->ops.arrived = chaos_arrived;
     chaos->link = link;

@@ -15,6 +15,8 @@
 struct wrapped {
     const struct tern_link_ops *behind;
     struct tern_link_ops        front;
+    struct tern_msg_ops         msg;   /* of front */
+    struct tern_group_ops       group; /* of front */
     struct tern_chaos           chaos;
     struct chaos_link *_Atomic  link; /* NULL: not open */
 };
@@ -167,20 +169,21 @@ const struct tern_link_ops *tern_chaos_wrap(const struct tern_link_ops *behind, 
     wrap->front.lane_close = chaos_lane_close;
     wrap->front.progress = tern_chaos_progress;
     wrap->front.cancel = tern_chaos_cancel;
-    wrap->front.rpc_open = behind->rpc_open ? tern_chaos_rpc_open : NULL;
-    wrap->front.rpc_send = behind->rpc_send ? tern_chaos_rpc_send : NULL;
-    wrap->front.msg_open = tern_chaos_msg_open;
-    wrap->front.msg_short = tern_chaos_msg_short;
-    wrap->front.msg_pending = tern_chaos_msg_pending;
     wrap->front.serve = chaos_serve;
-    wrap->front.group_open = behind->group_open ? tern_chaos_group_open : NULL;
+    wrap->front.msg = &wrap->msg;
+    wrap->msg = *behind->msg;
+    wrap->msg.open = tern_chaos_msg_open;
+    wrap->msg.send_short = tern_chaos_msg_send_short;
+    wrap->msg.pending = tern_chaos_msg_pending;
+    wrap->front.rpc = behind->rpc ? &tern_chaos_rpc : NULL;
+    wrap->front.group = behind->group ? &wrap->group : NULL;
+    if (behind->group) {
+        wrap->group = *behind->group;
+        wrap->group.open = tern_chaos_group_open;
+    }
     /* The network's atomics would overtake the transfers that chaos delays, and messages through injection handles and
      * work splits would escape chaos, so programs under chaos do without them. */
-    wrap->front.atomics = NULL;
-    wrap->front.atomic_start = NULL;
-    wrap->front.notify_inject = NULL;
-    wrap->front.notify_flushed = NULL;
-    wrap->front.tagged_inject = NULL;
-    wrap->front.work_splits = NULL;
+    wrap->front.atomic = NULL;
+    wrap->front.inject = NULL;
     return &wrap->front;
 }

@@ -10,6 +10,7 @@
 
 #include "base/bits.h"
 #include "link/chaos/chaos.h"
+#include "link/none.h"
 
 /* The upcalls of the wrapped link do not name the link. An upcall comes either from a call that this thread makes (see
  * polling) or names the wrapped link. */
@@ -188,18 +189,18 @@ static bool refuses(struct chaos_link *link)
 tern_status tern_chaos_msg_open(struct tern_link *behind, struct tern_link_msg *msg, size_t min, size_t max)
 {
     struct chaos_link *link = tern_chaos_link(behind);
-    tern_status        st = refuses(link) ? TERN_AGAIN : link->ops->msg_open(behind, msg, min, max);
+    tern_status        st = refuses(link) ? TERN_AGAIN : link->ops->msg->open(behind, msg, min, max);
 
     if (st == TERN_OK)
         tern_chaos_operation(link); /* a rank that dies here leaves a reserved message unsent */
     return st;
 }
 
-tern_status tern_chaos_msg_short(struct tern_link *behind, int peer, unsigned channel, uint64_t first,
-                                 const uint32_t *rest, unsigned count)
+tern_status tern_chaos_msg_send_short(struct tern_link *behind, int peer, unsigned channel, uint64_t first,
+                                      const uint32_t *rest, unsigned count)
 {
     struct chaos_link *link = tern_chaos_link(behind);
-    tern_status st = refuses(link) ? TERN_AGAIN : link->ops->msg_short(behind, peer, channel, first, rest, count);
+    tern_status st = refuses(link) ? TERN_AGAIN : link->ops->msg->send_short(behind, peer, channel, first, rest, count);
 
     if (st == TERN_OK)
         tern_chaos_operation(link);
@@ -258,8 +259,8 @@ tern_status tern_chaos_watch(struct tern_link_watch *behind)
         return tern_base_fail(TERN_ERR_NOMEM, "chaos: no memory for %zu bytes", sizeof(*watch));
     watch->base = *behind;
     watch->base.deliver = deliver_behind;
-    watch->base.expect = NULL; /* an expected notification must keep the order of this link, too */
-    watch->base.lasts = false; /* chaos may stall */
+    watch->base.expect = tern_link_no_expect; /* an expected notification must keep the order of this link, too */
+    watch->base.lasts = false;                /* chaos may stall */
     watch->behind = behind;
     pthread_mutex_lock(&lock);
     watch->next = link->watches;
@@ -288,9 +289,11 @@ tern_status tern_chaos_messages_open(struct chaos_link *link)
     tern_status st = TERN_OK;
 
     for (unsigned c = 0; c < TERN_CHANNELS && st == TERN_OK; c++) {
-        link->inbox[c].watch = (struct tern_link_watch){
-            .word = &link->inbox[c].count, .channel = c, .deliver = deliver_held, .link = link->behind
-        };
+        link->inbox[c].watch = (struct tern_link_watch){ .word = &link->inbox[c].count,
+                                                         .channel = c,
+                                                         .deliver = deliver_held,
+                                                         .expect = tern_link_no_expect,
+                                                         .link = link->behind };
         st = link->up->watch(&link->inbox[c].watch);
     }
     return st;
@@ -303,5 +306,5 @@ bool tern_chaos_msg_pending(struct tern_link *behind, int peer, unsigned channel
 
     while (message && message->from != peer)
         message = message->next;
-    return message || link->ops->msg_pending(behind, peer, channel);
+    return message || link->ops->msg->pending(behind, peer, channel);
 }

@@ -77,16 +77,16 @@ tern_status tern_chaos_start(struct tern_lane *base, const struct tern_xfer *xfe
     return TERN_PENDING;
 }
 
-tern_status tern_chaos_rpc_open(struct tern_lane *base, const struct tern_xfer *xfer, struct tern_link_op *op)
+static tern_status rpc_open(struct tern_lane *base, const struct tern_xfer *xfer, struct tern_link_op *op)
 {
     struct chaos_lane *lane = (struct chaos_lane *)base;
 
     if (refuses(lane))
         return TERN_AGAIN;
-    return lane->link->ops->rpc_open(lane->behind, xfer, op);
+    return lane->link->ops->rpc->open(lane->behind, xfer, op);
 }
 
-void tern_chaos_rpc_send(struct tern_lane *base, struct tern_link_op *op, size_t request, size_t expect)
+static void rpc_send(struct tern_lane *base, struct tern_link_op *op, size_t request, size_t expect)
 {
     struct chaos_lane *lane = (struct chaos_lane *)base;
     uint64_t           due;
@@ -94,13 +94,15 @@ void tern_chaos_rpc_send(struct tern_lane *base, struct tern_link_op *op, size_t
     tern_chaos_operation(lane->link);
     due = tern_chaos_due(&lane->stream, 0, last_due(lane, op->xfer.part->rank));
     if (due <= lane->stream.now) {
-        lane->link->ops->rpc_send(lane->behind, op, request, expect);
+        lane->link->ops->rpc->send(lane->behind, op, request, expect);
         return;
     }
     op->request_len = request;
     op->response_max = expect;
     enlist(lane, op, due);
 }
+
+const struct tern_rpc_ops tern_chaos_rpc = { .open = rpc_open, .send = rpc_send };
 
 /* Remove and return the operation with the earliest due time; NULL if none is due. */
 static struct tern_link_op *take_due(struct chaos_lane *lane)
@@ -130,7 +132,7 @@ static void let_go(struct chaos_lane *lane)
         tern_status      st;
 
         if (op->rpc_buf) {
-            lane->link->ops->rpc_send(lane->behind, op, op->request_len, op->response_max);
+            lane->link->ops->rpc->send(lane->behind, op, op->request_len, op->response_max);
             continue;
         }
         st = xfer.local ? start_behind(lane, &xfer, op) : TERN_OK; /* local is NULL: the transfer was canceled */

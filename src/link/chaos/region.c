@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "link/chaos/chaos.h"
+#include "link/none.h"
 
 static const struct tern_link_path *path_in_front(struct chaos_link *link, const struct tern_link_path *behind)
 {
@@ -20,7 +21,9 @@ static const struct tern_link_path *path_in_front(struct chaos_link *link, const
                                            .rpc = behind->rpc,
                                            .prefers_packing = behind->prefers_packing,
                                            .start = tern_chaos_start,
-                                           .can_notify = behind->can_notify ? tern_chaos_can_notify : NULL },
+                                           .keeps_order = tern_link_no_order,
+                                           .can_notify = tern_chaos_can_notify,
+                                           .start_iov = tern_link_no_iov },
                                  .behind = behind,
                                  .next = link->paths };
     link->paths = path;

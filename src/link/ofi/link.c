@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
+#include "link/none.h"
 #include "link/ofi/ofi.h"
 
 #define FILES_BESIDE 128 /* descriptors for everything but the connections to peers */
@@ -108,46 +109,41 @@ static void link_forget(struct tern_link *link, const void *addr, size_t len)
     pthread_mutex_unlock(&tern_ofi(link)->lock);
 }
 
-static bool link_serve(struct tern_link *link)
-{
-    (void)link; /* the progress thread serves the peers */
-    return false;
-}
+static const struct tern_atomic_ops ofi_atomic = { .offers = tern_ofi_atomics, .start = tern_ofi_atomic_start };
 
-static bool link_wanted(const struct tern_link *link)
-{
-    (void)link;
-    return false;
-}
+static const struct tern_msg_ops ofi_msg = {
+    .polled = true,
+    .max_data = tern_ofi_msg_max_data,
+    .open = tern_ofi_msg_open,
+    .send = tern_ofi_msg_send,
+    .drop = tern_ofi_msg_drop,
+    .send_short = tern_ofi_msg_short,
+    .poll = tern_ofi_msg_poll,
+    .flushed = tern_ofi_msg_flushed,
+    .pending = tern_ofi_msg_pending,
+};
 
+static const struct tern_rpc_ops ofi_rpc = { .open = tern_ofi_rpc_open, .send = tern_ofi_rpc_send };
+
+/* There are no groups: the core implements them with messages, or uses another link that reaches all members. */
 const struct tern_link_ops tern_ofi_ops = {
     .name = "ofi",
+    .msg = &ofi_msg,
+    .rpc = &ofi_rpc,
+    .atomic = &ofi_atomic,
     .open = link_open,
     .close = link_close,
     .reaches = link_reaches,
     .attach = tern_ofi_attach,
-    .detach = tern_ofi_detach,
+    .detach = tern_link_no_detach,
     .expose = tern_ofi_expose,
     .unexpose = tern_ofi_unexpose,
     .lane_open = tern_ofi_lane_open,
     .lane_close = tern_ofi_lane_close,
     .progress = tern_ofi_lane_progress,
     .cancel = tern_ofi_lane_cancel,
-    .rpc_open = tern_ofi_rpc_open,
-    .rpc_send = tern_ofi_rpc_send,
-    .atomics = tern_ofi_atomics,
-    .atomic_start = tern_ofi_atomic_start,
     .invalidate = link_forget,
-    .msg_max_data = tern_ofi_msg_max_data,
-    .msg_open = tern_ofi_msg_open,
-    .msg_send = tern_ofi_msg_send,
-    .msg_drop = tern_ofi_msg_drop,
-    .msg_short = tern_ofi_msg_short,
-    .msg_poll = tern_ofi_msg_poll,
-    .msg_flushed = tern_ofi_msg_flushed,
-    .msg_pending = tern_ofi_msg_pending,
-    .serve = link_serve,
-    .service_needed = link_wanted,
+    .serve = tern_link_no_serve, /* the progress thread serves the peers */
+    .service_needed = tern_link_no_service_needed,
     .may_sleep = tern_ofi_may_sleep,
-    /* Teams: the core implements them with messages, or uses another link that reaches all members. */
 };

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 
 #include "base/sanitize.h"
+#include "link/none.h"
 #include "link/ofi/ofi.h"
 
 #define SMALLEST_RING 8192u
@@ -333,6 +334,7 @@ static tern_status watches_open(struct ofi_link *ofi)
         queue->watch = (struct tern_link_watch){ .word = &queue->count,
                                                  .channel = c,
                                                  .deliver = c < TERN_CHANNELS_PAIR ? deliver : deliver_if_taken,
+                                                 .expect = tern_link_no_expect,
                                                  .link = (struct tern_link *)ofi };
         queue->last = &queue->first;
         st = ofi->up->watch(&queue->watch);

@@ -391,7 +391,6 @@ tern_status tern_ofi_register(struct ofi_link *ofi, const void *addr, size_t len
 void        tern_ofi_unregister(struct fid_mr **mr); /* sets *mr to NULL; *mr may be NULL */
 tern_status tern_ofi_attach(struct tern_link *link, const struct tern_mem_handle *handle, const char *path_name,
                             struct tern_link_part *part);
-void        tern_ofi_detach(struct tern_link *link, struct tern_link_part *part);
 tern_status tern_ofi_expose(struct tern_link *link, struct tern_mem_handle *handle);
 void        tern_ofi_unexpose(struct tern_link *link, uint64_t region);
 void        tern_ofi_regions_close(struct ofi_link *ofi);

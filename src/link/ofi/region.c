@@ -119,8 +119,3 @@ tern_status tern_ofi_attach(struct tern_link *link, const struct tern_mem_handle
     part->remote = handle->base;
     return TERN_OK;
 }
-
-void tern_ofi_detach(struct tern_link *link, struct tern_link_part *part)
-{
-    (void)link, (void)part; /* attach allocates nothing */
-}

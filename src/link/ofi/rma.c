@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "link/none.h"
 #include "link/ofi/ofi.h"
 
 #define SLAB 64
@@ -488,4 +489,5 @@ const struct tern_link_path tern_ofi_path = { .name = "ofi",
                                               .prefers_packing = true,
                                               .start = ofi_start,
                                               .keeps_order = ofi_keeps_order,
-                                              .can_notify = ofi_can_notify };
+                                              .can_notify = ofi_can_notify,
+                                              .start_iov = tern_link_no_iov };

@@ -10,7 +10,8 @@ struct self_group {
     unsigned char          note[TERN_LINK_CONTRIBUTION];
 };
 
-tern_status tern_self_group_open(struct tern_link *link, const struct tern_link_group *as, struct tern_link_group **out)
+static tern_status self_group_open(struct tern_link *link, const struct tern_link_group *as,
+                                   struct tern_link_group **out)
 {
     struct self_group *group = calloc(1, sizeof(*group));
 
@@ -18,52 +19,64 @@ tern_status tern_self_group_open(struct tern_link *link, const struct tern_link_
     if (!group)
         return tern_base_fail(TERN_ERR_NOMEM, "link self: no memory for %zu bytes", sizeof(*group));
     group->base = *as;
-    group->base.ops = &tern_self_ops;
+    group->base.ops = &tern_self_group;
     *out = &group->base;
     return TERN_OK;
 }
 
-void tern_self_group_close(struct tern_link_group *group)
+static void self_group_close(struct tern_link_group *group)
 {
     free(group);
 }
 
-void tern_self_arrive(struct tern_link_group *group)
+static void self_arrive(struct tern_link_group *group)
 {
     (void)group;
 }
 
-bool tern_self_arrived(struct tern_link_group *group)
+static bool self_arrived(struct tern_link_group *group)
 {
     (void)group;
     return true;
 }
 
-bool tern_self_has_arrived(const struct tern_link_group *group, uint32_t member)
+static bool self_has_arrived(const struct tern_link_group *group, uint32_t member)
 {
     (void)group, (void)member;
     return true;
 }
 
-void tern_self_depart(struct tern_link_group *group, uint64_t object)
+static void self_depart(struct tern_link_group *group, uint64_t object)
 {
     ((struct self_group *)group)->object = object;
 }
 
-bool tern_self_departed(const struct tern_link_group *group, uint32_t member, uint64_t *object)
+static bool self_departed(const struct tern_link_group *group, uint32_t member, uint64_t *object)
 {
     (void)member;
     *object = ((const struct self_group *)group)->object;
     return true;
 }
 
-void tern_self_contribute(struct tern_link_group *group, const void *data, size_t len)
+static void self_contribute(struct tern_link_group *group, const void *data, size_t len)
 {
     memcpy(((struct self_group *)group)->note, data, len);
 }
 
-const void *tern_self_contribution(const struct tern_link_group *group, uint32_t member)
+static const void *self_contribution(const struct tern_link_group *group, uint32_t member)
 {
     (void)member;
     return ((const struct self_group *)group)->note;
 }
+
+const struct tern_group_ops tern_self_group = {
+    .open = self_group_open,
+    .close = self_group_close,
+    .arrive = self_arrive,
+    .arrived = self_arrived,
+    .has_arrived = self_has_arrived,
+    .depart = self_depart,
+    .departed = self_departed,
+    .contribute = self_contribute,
+    .contribution = self_contribution,
+};

@@ -5,6 +5,7 @@
 #include "base/options.h"
 #include "boot/bell.h"
 #include "link/inject.h"
+#include "link/none.h"
 #include "link/self/self.h"
 
 #define LARGEST_RING (1u << 20)
@@ -91,9 +92,11 @@ static tern_status ring_make(struct self_link *self, unsigned channel)
         return tern_base_fail(TERN_ERR_NOMEM, "link self: no memory for a message queue of %zu bytes", bytes);
     tern_base_ring_producer_init(&self->producer[channel].producer, memory, shape);
     tern_base_ring_consumer_init(&rx->ring, memory, shape);
-    rx->watch = (struct tern_link_watch){
-        .channel = channel, .deliver = deliver, .link = (struct tern_link *)self, .lasts = true
-    };
+    rx->watch = (struct tern_link_watch){ .channel = channel,
+                                          .deliver = deliver,
+                                          .expect = tern_link_no_expect,
+                                          .link = (struct tern_link *)self,
+                                          .lasts = true };
     watch_next(rx);
     if ((st = self->up->watch(&rx->watch)) == TERN_OK)
         /* release: the ring. Pairs with ready(). */
@@ -139,13 +142,13 @@ static inline tern_status ready(struct self_link *self, unsigned channel)
     return first_message(self, channel);
 }
 
-size_t tern_self_msg_max_data(struct tern_link *link, int peer, unsigned channel)
+static size_t self_msg_max_data(struct tern_link *link, int peer, unsigned channel)
 {
     (void)peer, (void)channel;
     return tern_base_ring_max_data(tern_self(link)->rx[0].ring.shape);
 }
 
-tern_status tern_self_msg_open(struct tern_link *link, struct tern_link_msg *msg, size_t min, size_t max)
+static tern_status self_msg_open(struct tern_link *link, struct tern_link_msg *msg, size_t min, size_t max)
 {
     struct tern_ring_mp_producer *producer = &tern_self(link)->producer[msg->channel];
     struct tern_ring_reservation  reservation;
@@ -166,20 +169,20 @@ tern_status tern_self_msg_open(struct tern_link *link, struct tern_link_msg *msg
     return TERN_OK;
 }
 
-void tern_self_msg_send(struct tern_link *link, const struct tern_link_msg *msg, size_t len)
+static void self_msg_send(struct tern_link *link, const struct tern_link_msg *msg, size_t len)
 {
     tern_base_ring_publish(&msg->place, len);
     ring_own(link);
 }
 
-void tern_self_msg_drop(struct tern_link *link, const struct tern_link_msg *msg)
+static void self_msg_drop(struct tern_link *link, const struct tern_link_msg *msg)
 {
     tern_base_ring_skip(&msg->place);
     ring_own(link);
 }
 
-tern_status tern_self_msg_short(struct tern_link *link, int peer, unsigned channel, uint64_t first,
-                                const uint32_t *rest, unsigned count)
+static tern_status self_msg_send_short(struct tern_link *link, int peer, unsigned channel, uint64_t first,
+                                       const uint32_t *rest, unsigned count)
 {
     struct tern_ring_mp_producer *producer = &tern_self(link)->producer[channel];
     tern_status                   st = ready(tern_self(link), channel);
@@ -197,7 +200,7 @@ tern_status tern_self_msg_short(struct tern_link *link, int peer, unsigned chann
     return TERN_OK;
 }
 
-bool tern_self_msg_pending(struct tern_link *link, int peer, unsigned channel)
+static bool self_msg_pending(struct tern_link *link, int peer, unsigned channel)
 {
     struct self_link *self = tern_self(link);
 
@@ -206,3 +209,14 @@ bool tern_self_msg_pending(struct tern_link *link, int peer, unsigned channel)
     return atomic_load_explicit(&self->ready[channel], memory_order_acquire) &&
            tern_link_watch_ready(&self->rx[channel].watch);
 }
+
+const struct tern_msg_ops tern_self_msg = {
+    .max_data = self_msg_max_data,
+    .open = self_msg_open,
+    .send = self_msg_send,
+    .drop = self_msg_drop,
+    .send_short = self_msg_send_short,
+    .poll = tern_link_no_poll,
+    .flushed = tern_link_no_unflushed,
+    .pending = self_msg_pending,
+};

@@ -29,32 +29,13 @@ static inline struct self_link *tern_self(struct tern_link *link)
     return (struct self_link *)link;
 }
 
-extern const struct tern_link_ops  tern_self_ops;
-extern const struct tern_link_path tern_self_path;
+extern const struct tern_msg_ops   tern_self_msg;
+extern const struct tern_group_ops tern_self_group;
 
 tern_status tern_self_attach(struct tern_link *link, const struct tern_mem_handle *handle, const char *path_name,
                              struct tern_link_part *part);
-void        tern_self_detach(struct tern_link *link, struct tern_link_part *part);
-
-tern_status tern_self_group_open(struct tern_link *link, const struct tern_link_group *as,
-                                 struct tern_link_group **out);
-void        tern_self_group_close(struct tern_link_group *group);
-void        tern_self_arrive(struct tern_link_group *group);
-bool        tern_self_arrived(struct tern_link_group *group);
-bool        tern_self_has_arrived(const struct tern_link_group *group, uint32_t member);
-void        tern_self_depart(struct tern_link_group *group, uint64_t object);
-bool        tern_self_departed(const struct tern_link_group *group, uint32_t member, uint64_t *object);
-void        tern_self_contribute(struct tern_link_group *group, const void *data, size_t len);
-const void *tern_self_contribution(const struct tern_link_group *group, uint32_t member);
 
 tern_status tern_self_messages_open(struct self_link *self);
 void        tern_self_messages_close(struct self_link *self);
-size_t      tern_self_msg_max_data(struct tern_link *link, int peer, unsigned channel);
-tern_status tern_self_msg_open(struct tern_link *link, struct tern_link_msg *msg, size_t min, size_t max);
-void        tern_self_msg_send(struct tern_link *link, const struct tern_link_msg *msg, size_t len);
-void        tern_self_msg_drop(struct tern_link *link, const struct tern_link_msg *msg);
-bool        tern_self_msg_pending(struct tern_link *link, int peer, unsigned channel);
-tern_status tern_self_msg_short(struct tern_link *link, int peer, unsigned channel, uint64_t first,
-                                const uint32_t *rest, unsigned count);
 
 #endif

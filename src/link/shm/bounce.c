@@ -18,6 +18,7 @@
 #include "base/read_once.h"
 #include "base/options.h"
 #include "boot/bell.h"
+#include "link/none.h"
 #include "link/shm/shm.h"
 
 /* Allocate this rank's chunks. The caller holds chunks_lock. */
@@ -317,7 +318,7 @@ static tern_status bounce_start(struct tern_lane *lane, const struct tern_xfer *
     return begin_any((struct shm_lane *)lane, xfer, op, false) == TERN_OK ? TERN_PENDING : TERN_AGAIN;
 }
 
-tern_status tern_shm_rpc_open(struct tern_lane *lane, const struct tern_xfer *xfer, struct tern_link_op *op)
+static tern_status rpc_open(struct tern_lane *lane, const struct tern_xfer *xfer, struct tern_link_op *op)
 {
     struct shm_lane *l = (struct shm_lane *)lane;
     tern_status st = tern_shm_bounce_open(l->link); /* where CMA copies, the first RPC is the first use of chunks */
@@ -325,7 +326,7 @@ tern_status tern_shm_rpc_open(struct tern_lane *lane, const struct tern_xfer *xf
     return st == TERN_OK ? begin_any(l, xfer, op, true) : st;
 }
 
-void tern_shm_rpc_send(struct tern_lane *lane, struct tern_link_op *op, size_t request, size_t expect)
+static void rpc_send(struct tern_lane *lane, struct tern_link_op *op, size_t request, size_t expect)
 {
     struct shm_lane  *l = (struct shm_lane *)lane;
     struct shm_chunk *chunk = op->link_data;
@@ -422,5 +423,13 @@ void tern_shm_bounce_progress(struct shm_lane *lane)
 }
 
 const struct tern_link_path tern_shm_bounce_path = {
-    .name = "bounce", .rpc = true, .prefers_packing = true, .start = bounce_start
+    .name = "bounce",
+    .rpc = true,
+    .prefers_packing = true,
+    .start = bounce_start,
+    .keeps_order = tern_link_no_order,
+    .can_notify = tern_link_no_notify,
+    .start_iov = tern_link_no_iov,
 };
+
+const struct tern_rpc_ops tern_shm_rpc = { .open = rpc_open, .send = rpc_send };

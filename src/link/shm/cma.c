@@ -7,6 +7,7 @@
 #include <sys/uio.h>
 
 #include "base/log.h"
+#include "link/none.h"
 #include "link/shm/shm.h"
 
 struct tern_link_probe tern_link_probe;
@@ -104,5 +105,12 @@ static tern_status cma_start_iov(struct tern_lane *lane, const struct tern_link_
 }
 
 const struct tern_link_path tern_shm_cma_path = {
-    .name = "cma", .instant = true, .rpc = true, .start = cma_start, .start_iov = cma_start_iov
+    .name = "cma",
+    .instant = true,
+    .rpc = true,
+    .iov = true,
+    .start = cma_start,
+    .keeps_order = tern_link_no_order,
+    .can_notify = tern_link_no_notify,
+    .start_iov = cma_start_iov,
 };

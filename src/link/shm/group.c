@@ -26,7 +26,8 @@ struct shm_group {
     uint32_t                 departures; /* number of objects that this member has released */
 };
 
-tern_status tern_shm_group_open(struct tern_link *link, const struct tern_link_group *as, struct tern_link_group **out)
+static tern_status shm_group_open(struct tern_link *link, const struct tern_link_group *as,
+                                  struct tern_link_group **out)
 {
     struct shm_link  *shm = tern_shm(link);
     struct shm_group *group = calloc(1, sizeof(*group));
@@ -34,7 +35,7 @@ tern_status tern_shm_group_open(struct tern_link *link, const struct tern_link_g
     if (!group)
         return tern_base_fail(TERN_ERR_NOMEM, "link shm: no memory for %zu bytes", sizeof(*group));
     group->base = *as;
-    group->base.ops = &tern_shm_ops;
+    group->base.ops = &tern_shm_group;
     group->shm = shm;
     group->hall =
         (struct shm_barrier_slot *)(void *)(shm->control + tern_shm_barrier_block_offset(shm->locals, as->id));
@@ -45,7 +46,7 @@ tern_status tern_shm_group_open(struct tern_link *link, const struct tern_link_g
     return TERN_OK;
 }
 
-void tern_shm_group_close(struct tern_link_group *group)
+static void shm_group_close(struct tern_link_group *group)
 {
     free(group);
 }
@@ -75,8 +76,8 @@ static void tell(struct shm_group *group)
 
 static bool reached(_Atomic uint32_t *counter, uint32_t number)
 {
-    /* acquire: the member's earlier work. Pairs with the releases in tell(), tern_shm_arrive() and
-     * tern_shm_depart(). */
+    /* acquire: the member's earlier work. Pairs with the releases in tell(), shm_arrive() and
+     * shm_depart(). */
     return !tern_base_seq_after(number, atomic_load_explicit(counter, memory_order_acquire));
 }
 
@@ -88,7 +89,7 @@ static bool all_came(struct shm_group *group)
     return group->seen == group->base.size;
 }
 
-void tern_shm_arrive(struct tern_link_group *base)
+static void shm_arrive(struct tern_link_group *base)
 {
     struct shm_group *group = (struct shm_group *)base;
 
@@ -124,7 +125,7 @@ static bool is_over(struct shm_group *group)
     return true;
 }
 
-bool tern_shm_arrived(struct tern_link_group *base)
+static bool shm_arrived(struct tern_link_group *base)
 {
     struct shm_group *group = (struct shm_group *)base;
 
@@ -134,14 +135,14 @@ bool tern_shm_arrived(struct tern_link_group *base)
     return true;
 }
 
-bool tern_shm_has_arrived(const struct tern_link_group *base, uint32_t member)
+static bool shm_has_arrived(const struct tern_link_group *base, uint32_t member)
 {
     const struct shm_group *group = (const struct shm_group *)base;
 
     return reached(&group->hall[member].arrived, group->barrier);
 }
 
-void tern_shm_depart(struct tern_link_group *base, uint64_t object)
+static void shm_depart(struct tern_link_group *base, uint64_t object)
 {
     struct shm_group        *group = (struct shm_group *)base;
     struct shm_barrier_slot *slot = &group->hall[base->me];
@@ -155,7 +156,7 @@ void tern_shm_depart(struct tern_link_group *base, uint64_t object)
             ring(group, i);
 }
 
-bool tern_shm_departed(const struct tern_link_group *base, uint32_t member, uint64_t *object)
+static bool shm_departed(const struct tern_link_group *base, uint32_t member, uint64_t *object)
 {
     const struct shm_group  *group = (const struct shm_group *)base;
     struct shm_barrier_slot *slot = &group->hall[member];
@@ -167,16 +168,28 @@ bool tern_shm_departed(const struct tern_link_group *base, uint32_t member, uint
     return true;
 }
 
-void tern_shm_contribute(struct tern_link_group *base, const void *data, size_t len)
+static void shm_contribute(struct tern_link_group *base, const void *data, size_t len)
 {
     struct shm_group *group = (struct shm_group *)base;
 
     memcpy(group->hall[base->me].contribution[(group->barrier + 1) & 1], data, len); /* read after the next barrier */
 }
 
-const void *tern_shm_contribution(const struct tern_link_group *base, uint32_t member)
+static const void *shm_contribution(const struct tern_link_group *base, uint32_t member)
 {
     const struct shm_group *group = (const struct shm_group *)base;
 
     return group->hall[member].contribution[group->barrier & 1];
 }
+
+const struct tern_group_ops tern_shm_group = {
+    .open = shm_group_open,
+    .close = shm_group_close,
+    .arrive = shm_arrive,
+    .arrived = shm_arrived,
+    .has_arrived = shm_has_arrived,
+    .depart = shm_depart,
+    .departed = shm_departed,
+    .contribute = shm_contribute,
+    .contribution = shm_contribution,
+};

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "link/none.h"
 #include "link/shm/shm.h"
 
 #define PAGE 4096ull
@@ -144,26 +145,13 @@ static void link_progress(struct tern_lane *lane)
         tern_shm_bounce_progress(l);
 }
 
-static int64_t link_may_sleep(struct tern_link *link)
-{
-    (void)link; /* peers ring the bell after every store that this rank waits for */
-    return INT64_MAX;
-}
-
-static bool link_msg_flushed(struct tern_link *link)
-{
-    (void)link; /* a sent message is already in the peer's ring */
-    return true;
-}
-
-static struct tern_work_split *link_work_splits(struct tern_link *link, int rank)
-{
-    return tern_shm(link)->bounce_ctl[tern_shm(link)->local_of[rank]].split;
-}
-
 const struct tern_link_ops tern_shm_ops = {
     .name = "shm",
     .maps = true,
+    .msg = &tern_shm_msg,
+    .rpc = &tern_shm_rpc,
+    .inject = &tern_shm_inject,
+    .group = &tern_shm_group,
     .open = link_open,
     .close = link_close,
     .reaches = link_reaches,
@@ -175,29 +163,8 @@ const struct tern_link_ops tern_shm_ops = {
     .lane_close = link_lane_close,
     .progress = link_progress,
     .cancel = tern_shm_bounce_cancel,
-    .rpc_open = tern_shm_rpc_open,
-    .rpc_send = tern_shm_rpc_send,
-    .msg_max_data = tern_shm_msg_max_data,
-    .msg_open = tern_shm_msg_open,
-    .msg_send = tern_shm_msg_send,
-    .msg_drop = tern_shm_msg_drop,
-    .msg_short = tern_shm_msg_short,
-    .tagged_inject = tern_shm_tagged_inject,
-    .notify_inject = tern_shm_notify_inject,
-    .notify_flushed = tern_shm_notify_flushed,
-    .msg_flushed = link_msg_flushed,
-    .msg_pending = tern_shm_msg_pending,
-    .work_splits = link_work_splits,
+    .invalidate = tern_link_no_invalidate,
     .serve = tern_shm_serve,
     .service_needed = tern_shm_service_needed,
-    .may_sleep = link_may_sleep,
-    .group_open = tern_shm_group_open,
-    .group_close = tern_shm_group_close,
-    .arrive = tern_shm_arrive,
-    .arrived = tern_shm_arrived,
-    .has_arrived = tern_shm_has_arrived,
-    .depart = tern_shm_depart,
-    .departed = tern_shm_departed,
-    .contribute = tern_shm_contribute,
-    .contribution = tern_shm_contribution,
+    .may_sleep = tern_link_no_sleep_limit, /* peers ring the bell after every store that this rank waits for */
 };

@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/sanitize.h"
 #include "boot/bell.h"
+#include "link/none.h"
 #include "link/shm/shm.h"
 
 #define SMALLEST_RING 4096u
@@ -84,6 +85,7 @@ tern_status tern_shm_messages_open(struct shm_link *shm)
     m->directory = (struct tern_link_watch){ .word = &shm->bounce_ctl[shm->local].senders,
                                              .channel = TERN_CHANNEL_DIRECTORY,
                                              .deliver = attach_senders,
+                                             .expect = tern_link_no_expect,
                                              .link = (struct tern_link *)shm };
     if (good && tern_shm_notify_open(shm))
         return shm->up->watch(&m->directory);
@@ -180,7 +182,7 @@ static __attribute__((noinline, cold)) tern_status tx_first(struct shm_link *shm
     return st;
 }
 
-size_t tern_shm_msg_max_data(struct tern_link *link, int peer, unsigned channel)
+static size_t shm_msg_max_data(struct tern_link *link, int peer, unsigned channel)
 {
     (void)peer;
     return channel == TERN_CHANNEL_NOTIFY ? 0 : tern_base_ring_max_data(tern_shm(link)->msg.shape[kind_of(channel)]);
@@ -220,7 +222,7 @@ static inline void unlock(struct tern_ring_mp_producer *producer, unsigned chann
         tern_base_biased_unlock(&producer->lock, biased);
 }
 
-tern_status tern_shm_msg_open(struct tern_link *link, struct tern_link_msg *msg, size_t min, size_t max)
+static tern_status shm_msg_open(struct tern_link *link, struct tern_link_msg *msg, size_t min, size_t max)
 {
     tern_status                   st = TERN_OK;
     struct tern_ring_mp_producer *producer;
@@ -248,7 +250,7 @@ static void ring_peer(struct shm_link *shm, int peer)
     tern_link_ring(tern_shm_slot(shm, peer));
 }
 
-void tern_shm_msg_send(struct tern_link *link, const struct tern_link_msg *msg, size_t len)
+static void shm_msg_send(struct tern_link *link, const struct tern_link_msg *msg, size_t len)
 {
     tern_base_order_before_peers(); /* before the copies that the service thread makes for the peer once it reads
                                        this message */
@@ -259,7 +261,7 @@ void tern_shm_msg_send(struct tern_link *link, const struct tern_link_msg *msg, 
     ring_peer(tern_shm(link), msg->peer);
 }
 
-void tern_shm_msg_drop(struct tern_link *link, const struct tern_link_msg *msg)
+static void shm_msg_drop(struct tern_link *link, const struct tern_link_msg *msg)
 {
     if (msg->channel == TERN_CHANNEL_NOTIFY)
         tern_base_nq_publish(&msg->cell, TERN_NQ_SKIP);
@@ -291,8 +293,8 @@ static inline __attribute__((always_inline)) tern_status send_short(struct shm_l
     return TERN_OK;
 }
 
-tern_status tern_shm_msg_short(struct tern_link *link, int peer, unsigned channel, uint64_t first, const uint32_t *rest,
-                               unsigned count)
+static tern_status shm_msg_send_short(struct tern_link *link, int peer, unsigned channel, uint64_t first,
+                                      const uint32_t *rest, unsigned count)
 {
     if (channel == TERN_CHANNEL_NOTIFY)
         return tern_shm_notify_short(tern_shm(link), peer, first, rest, count);
@@ -301,7 +303,7 @@ tern_status tern_shm_msg_short(struct tern_link *link, int peer, unsigned channe
     return send_short(tern_shm(link), peer, channel, SHM_QUEUE_PAIR, first, rest, count);
 }
 
-tern_status tern_shm_tagged_inject(struct tern_link *link, int peer, struct tern_inject_tagged *out)
+static tern_status shm_tagged_inject(struct tern_link *link, int peer, struct tern_inject_tagged *out)
 {
     tern_status    st = TERN_OK;
     struct shm_tx *tx = tx_to(tern_shm(link), peer, SHM_QUEUE_TAGGED, &st);
@@ -390,6 +392,7 @@ static tern_status rx_open(struct shm_link *shm, int from, enum shm_queue_kind k
         channel_rx->needs_fence = tern_link_needs_fence(tern_shm_slot(shm, from));
         channel_rx->watch = (struct tern_link_watch){ .channel = channel_of[kind] + c,
                                                       .deliver = deliver_of[kind],
+                                                      .expect = tern_link_no_expect,
                                                       .link = (struct tern_link *)shm };
         tern_base_ring_consumer_init(&channel_rx->ring, rx->map + c * bytes, shape_of(kind, bytes));
         watch_at(channel_rx, 0);
@@ -398,7 +401,7 @@ static tern_status rx_open(struct shm_link *shm, int from, enum shm_queue_kind k
     return st;
 }
 
-bool tern_shm_msg_pending(struct tern_link *link, int peer, unsigned channel)
+static bool shm_msg_pending(struct tern_link *link, int peer, unsigned channel)
 {
     struct shm_link            *shm = tern_shm(link);
     enum shm_queue_kind         kind = kind_of(channel);
@@ -465,3 +468,26 @@ static tern_status attach_senders(struct tern_link_watch *watch)
         tern_link_watch_move(watch, watch->word, senders);
     return st;
 }
+
+static struct tern_work_split *shm_work_splits(struct tern_link *link, int rank)
+{
+    return tern_shm(link)->bounce_ctl[tern_shm(link)->local_of[rank]].split;
+}
+
+const struct tern_msg_ops tern_shm_msg = {
+    .max_data = shm_msg_max_data,
+    .open = shm_msg_open,
+    .send = shm_msg_send,
+    .drop = shm_msg_drop,
+    .send_short = shm_msg_send_short,
+    .poll = tern_link_no_poll,
+    .flushed = tern_link_no_unflushed,
+    .pending = shm_msg_pending,
+};
+
+const struct tern_inject_ops tern_shm_inject = {
+    .notify = tern_shm_notify_inject,
+    .notify_flushed = tern_shm_notify_flushed,
+    .tagged = shm_tagged_inject,
+    .work_splits = shm_work_splits,
+};

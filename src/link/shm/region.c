@@ -9,7 +9,15 @@
 
 #include "base/log.h"
 #include "base/options.h"
+#include "link/none.h"
 #include "link/shm/shm.h"
+
+static const struct tern_link_path mapped_path = { .name = "shm",
+                                                   .instant = true,
+                                                   .start = tern_link_mapped_start,
+                                                   .keeps_order = tern_link_no_order,
+                                                   .can_notify = tern_link_no_notify,
+                                                   .start_iov = tern_link_no_iov };
 
 static tern_status map_file(struct tern_link_part *part, int file, uint64_t offset)
 {
@@ -26,7 +34,7 @@ static tern_status map_file(struct tern_link_part *part, int file, uint64_t offs
                               (unsigned long long)part->size, part->rank, strerror(errno));
     part->base = base;
     part->mapped = bytes;
-    part->path = &tern_shm_path;
+    part->path = &mapped_path;
     return TERN_OK;
 }
 

@@ -216,15 +216,6 @@ struct shm_lane {
 
 tern_status tern_shm_messages_open(struct shm_link *shm);
 void        tern_shm_messages_close(struct shm_link *shm);
-bool        tern_shm_msg_pending(struct tern_link *link, int peer, unsigned channel);
-size_t      tern_shm_msg_max_data(struct tern_link *link, int peer, unsigned channel);
-tern_status tern_shm_msg_open(struct tern_link *link, struct tern_link_msg *msg, size_t min, size_t max);
-void        tern_shm_msg_send(struct tern_link *link, const struct tern_link_msg *msg, size_t len);
-void        tern_shm_msg_drop(struct tern_link *link, const struct tern_link_msg *msg);
-tern_status tern_shm_msg_short(struct tern_link *link, int peer, unsigned channel, uint64_t first, const uint32_t *rest,
-                               unsigned count);
-
-tern_status tern_shm_tagged_inject(struct tern_link *link, int peer, struct tern_inject_tagged *out);
 
 /* Shared by message.c, notify.c and bounce_serve.c. space_map() allocates and maps memory for queues to a peer;
  * announce() publishes the location of a queue to the peer; queue_map() maps a queue, or chunks, that a peer announced,
@@ -242,8 +233,12 @@ tern_status tern_shm_notify_short(struct shm_link *shm, int peer, uint64_t first
 tern_status tern_shm_notify_inject(struct tern_link *link, int peer, struct tern_inject_notify **out);
 bool        tern_shm_notify_flushed(struct tern_link *link, bool help);
 
-extern const struct tern_link_ops  tern_shm_ops;
-extern const struct tern_link_path tern_shm_path, tern_shm_cma_path, tern_shm_bounce_path;
+extern const struct tern_link_ops   tern_shm_ops;
+extern const struct tern_link_path  tern_shm_cma_path, tern_shm_bounce_path;
+extern const struct tern_msg_ops    tern_shm_msg;
+extern const struct tern_inject_ops tern_shm_inject;
+extern const struct tern_rpc_ops    tern_shm_rpc;
+extern const struct tern_group_ops  tern_shm_group;
 
 static inline struct shm_link *tern_shm(struct tern_link *link)
 {
@@ -291,17 +286,5 @@ void        tern_shm_bounce_progress(struct shm_lane *lane);
 void        tern_shm_bounce_cancel(struct tern_lane *lane, struct tern_link_op *op);
 void        tern_shm_bounce_enter(struct shm_lane *lane);
 void        tern_shm_bounce_leave(struct shm_lane *lane);
-tern_status tern_shm_rpc_open(struct tern_lane *lane, const struct tern_xfer *xfer, struct tern_link_op *op);
-void        tern_shm_rpc_send(struct tern_lane *lane, struct tern_link_op *op, size_t request, size_t expect);
-
-tern_status tern_shm_group_open(struct tern_link *link, const struct tern_link_group *as, struct tern_link_group **out);
-void        tern_shm_group_close(struct tern_link_group *group);
-void        tern_shm_arrive(struct tern_link_group *group);
-bool        tern_shm_arrived(struct tern_link_group *group);
-bool        tern_shm_has_arrived(const struct tern_link_group *group, uint32_t member);
-void        tern_shm_depart(struct tern_link_group *group, uint64_t object);
-bool        tern_shm_departed(const struct tern_link_group *group, uint32_t member, uint64_t *object);
-void        tern_shm_contribute(struct tern_link_group *group, const void *data, size_t len);
-const void *tern_shm_contribution(const struct tern_link_group *group, uint32_t member);
 
 #endif

@@ -70,7 +70,7 @@ static inline tern_status tern_op_am_send_words(struct tern_ctx *ctx, int peer, 
 
     if (TERN_UNLIKELY(ctx && tern_core_ctx_must_follow(ctx, peer)))
         return TERN_AGAIN;
-    return tern_job.ops[link]->msg_short(tern_job.link[link], peer, channel, first, rest, count);
+    return tern_job.ops[link]->msg->send_short(tern_job.link[link], peer, channel, first, rest, count);
 }
 
 /* Try to send a checked message without payload by tern_op_am_send_words. Returns TERN_AGAIN if that is not possible

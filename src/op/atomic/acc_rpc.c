@@ -46,7 +46,7 @@ static tern_status acc_rpc_start(struct tern_multi *m, struct tern_op *transfer,
     struct wire_acc              head = { .verb = WIRE_ACC, .sum = *sum };
     struct tern_op_batch         batch;
     size_t                       payload;
-    tern_status                  st = ops->rpc_open(lane, &xfer, op);
+    tern_status                  st = ops->rpc->open(lane, &xfer, op);
 
     if (st != TERN_OK)
         return st;
@@ -62,7 +62,7 @@ static tern_status acc_rpc_start(struct tern_multi *m, struct tern_op *transfer,
     tern_op_layout_pack(&m->shape.local, &here, &cursors->local, batch.request.len, op->rpc_buf + payload);
     tern_op_layout_skip(&m->shape.remote, &cursors->remote, batch.request.len);
     op->xfer.len = batch.request.len;
-    ops->rpc_send(lane, op, payload + batch.request.len, sum->fetch ? batch.request.len : 0);
+    ops->rpc->send(lane, op, payload + batch.request.len, sum->fetch ? batch.request.len : 0);
     return TERN_PENDING;
 }
 

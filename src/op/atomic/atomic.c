@@ -71,13 +71,13 @@ static tern_status start_rpc(struct tern_op *op, const struct tern_xfer *xfer, c
                                             .offset = xfer->offset,
                                             .operand = k->operand,
                                             .compare = k->compare };
-    tern_status                 st = ops->rpc_open(lane, xfer, &op->link);
+    tern_status                 st = ops->rpc->open(lane, xfer, &op->link);
 
     if (st != TERN_OK)
         return st;
     memcpy(op->link.rpc_buf, &request, sizeof(request));
     op->link.on_response = op->data ? take_response : NULL;
-    ops->rpc_send(lane, &op->link, sizeof(request), op->data ? xfer->len : 0);
+    ops->rpc->send(lane, &op->link, sizeof(request), op->data ? xfer->len : 0);
     return TERN_PENDING;
 }
 
@@ -105,7 +105,7 @@ static tern_status start_network(struct tern_op *op)
     network.op = k.op;
     network.operand = k.operand;
     network.compare = k.compare;
-    return tern_job.ops[xfer.part->link]->atomic_start(op->ctx->lane[xfer.part->link], &network, &op->link);
+    return tern_job.ops[xfer.part->link]->atomic->start(op->ctx->lane[xfer.part->link], &network, &op->link);
 }
 
 static tern_status start_direct(struct tern_op *op)

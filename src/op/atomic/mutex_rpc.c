@@ -31,7 +31,7 @@ static void wake_far(int rank)
     uint64_t               first;
 
     memcpy(&first, &word, sizeof(first));
-    tern_job.ops[link]->msg_short(tern_job.link[link], rank, TERN_CHANNEL_REQUEST, first, NULL, 0);
+    tern_job.ops[link]->msg->send_short(tern_job.link[link], rank, TERN_CHANNEL_REQUEST, first, NULL, 0);
 }
 
 static void wake(unsigned rank)
@@ -139,13 +139,13 @@ static tern_status ask_start(struct tern_op *op)
     const struct tern_xfer      xfer = op->link.xfer;
     const struct tern_link_ops *ops = tern_job.ops[xfer.part->link];
     struct tern_lane           *lane = op->ctx->lane[xfer.part->link];
-    tern_status                 st = ops->rpc_open(lane, &xfer, &op->link);
+    tern_status                 st = ops->rpc->open(lane, &xfer, &op->link);
 
     if (st != TERN_OK)
         return st;
     memcpy(op->link.rpc_buf, &a->request, sizeof(a->request));
     op->link.on_response = take_answer;
-    ops->rpc_send(lane, &op->link, sizeof(a->request), sizeof(a->answer));
+    ops->rpc->send(lane, &op->link, sizeof(a->request), sizeof(a->answer));
     return TERN_PENDING;
 }
 

@@ -514,7 +514,7 @@ tern_status tern_op_notify_find_inject(struct tern_link_part *part)
 
     if (atomic_load_explicit(&part->inject, memory_order_relaxed))
         return TERN_OK;
-    if ((st = tern_job.ops[part->link]->notify_inject(tern_job.link[part->link], part->rank, &handle)) == TERN_OK)
+    if ((st = tern_job.ops[part->link]->inject->notify(tern_job.link[part->link], part->rank, &handle)) == TERN_OK)
         /* release: the contents of the handle before the pointer */
         atomic_store_explicit(&part->inject, handle, memory_order_release);
     return st;
@@ -540,7 +540,7 @@ tern_status tern_op_notify_reserve(int rank, struct tern_link_msg *msg)
 
     msg->peer = rank;
     msg->channel = TERN_CHANNEL_NOTIFY;
-    return tern_job.ops[link]->msg_open(tern_job.link[link], msg, 0, 0);
+    return tern_job.ops[link]->msg->open(tern_job.link[link], msg, 0, 0);
 }
 
 void tern_op_notify_send(const struct tern_link_msg *msg, const struct tern_notification *notification)
@@ -552,14 +552,14 @@ void tern_op_notify_send(const struct tern_link_msg *msg, const struct tern_noti
     words[0] = wire_notify_first(notification->tag, WIRE_NOTIFY, 0);
     words[1] = notification->scope;
     words[2] = notification->bytes;
-    tern_job.ops[link]->msg_send(tern_job.link[link], msg, 0);
+    tern_job.ops[link]->msg->send(tern_job.link[link], msg, 0);
 }
 
 void tern_op_notify_drop(const struct tern_link_msg *msg)
 {
     unsigned link = tern_job.peer_link[msg->peer];
 
-    tern_job.ops[link]->msg_drop(tern_job.link[link], msg);
+    tern_job.ops[link]->msg->drop(tern_job.link[link], msg);
 }
 
 tern_status tern_op_notify_try(int rank, const struct tern_notification *notification)

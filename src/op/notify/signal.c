@@ -72,13 +72,13 @@ static tern_status together_start(struct tern_op *op)
                                             .offset = xfer.offset,
                                             .word = op->signal.offset,
                                             .value = op->signal.operand };
-    tern_status                 st = ops->rpc_open(lane, &xfer, &op->link);
+    tern_status                 st = ops->rpc->open(lane, &xfer, &op->link);
 
     if (st != TERN_OK)
         return st;
     memcpy(op->link.rpc_buf, &request, sizeof(request));
     memcpy(op->link.rpc_buf + sizeof(request), xfer.local, xfer.len);
-    ops->rpc_send(lane, &op->link, sizeof(request) + xfer.len, 0);
+    ops->rpc->send(lane, &op->link, sizeof(request) + xfer.len, 0);
     op->link.copied = xfer.len;
     return TERN_PENDING;
 }

@@ -104,7 +104,7 @@ static tern_status packed_start(struct tern_multi *m, struct tern_op *transfer, 
     struct tern_link_op         *op = &transfer->link;
     struct tern_op_batch         batch;
     size_t                       request;
-    tern_status                  st = ops->rpc_open(lane, &xfer, op);
+    tern_status                  st = ops->rpc->open(lane, &xfer, op);
 
     if (st != TERN_OK)
         return st;
@@ -115,11 +115,11 @@ static tern_status packed_start(struct tern_multi *m, struct tern_op *transfer, 
         memcpy(transfer->scratch, &cursors->local, sizeof(transfer->scratch));
         op->on_response = unpack_response;
         tern_op_layout_skip(&m->shape.local, &cursors->local, batch.request.len);
-        ops->rpc_send(lane, op, request, batch.request.len);
+        ops->rpc->send(lane, op, request, batch.request.len);
     } else {
         request = wire_payload_at(batch.list_bytes);
         pack(&m->shape.local, &cursors->local, batch.request.len, op->rpc_buf + request);
-        ops->rpc_send(lane, op, request + batch.request.len, 0);
+        ops->rpc->send(lane, op, request + batch.request.len, 0);
     }
     tern_op_layout_skip(&m->shape.remote, &cursors->remote, batch.request.len);
     return TERN_PENDING;

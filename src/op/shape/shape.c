@@ -95,7 +95,7 @@ static const struct tern_multi_method *choose(struct tern_shape *shape)
         return &tern_op_method_direct;
     if (shape->accumulates) /* chaos delays direct access */
         return shape->part->base ? &tern_op_method_acc_visit : &tern_op_method_acc;
-    return path->instant && path->start_iov ? &tern_op_method_iov : choose_by_length(shape);
+    return path->instant && path->iov ? &tern_op_method_iov : choose_by_length(shape);
 }
 
 tern_status tern_op_shape(struct tern_ctx *ctx, struct tern_shape *shape, const tern_opts *opts, const char *call)

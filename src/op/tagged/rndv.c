@@ -127,7 +127,7 @@ static _Atomic uint32_t free_splits = UINT32_MAX >> (32 - TERN_LINK_SPLITS);
 
 static struct tern_work_split *splits_of(const struct tern_request *request)
 {
-    return tern_job.ops[request->part.link]->work_splits(tern_job.link[request->part.link], tern_job.boot.rank);
+    return tern_job.ops[request->part.link]->inject->work_splits(tern_job.link[request->part.link], tern_job.boot.rank);
 }
 
 /* Allocate a work split; NULL: all are in use. */
@@ -177,7 +177,7 @@ static bool is_split(const struct tern_request *request, uint64_t left)
 {
     return left >= LEAST_SPLIT && split_window() >= 2 * PAGE && tern_opt.msg_piece > 0 && request->attached &&
            request->part.path->instant && request->source != tern_job.boot.rank &&
-           tern_job.ops[request->part.link]->work_splits && tern_job.spin_ns > 0 &&
+           tern_job.ops[request->part.link]->inject && tern_job.spin_ns > 0 &&
            (request->stored || atomic_load_explicit(&tern_op_tagged_awaiting_fin, memory_order_relaxed) == 0);
 }
 

@@ -93,12 +93,12 @@ static void on_assist(const tern_am_event *event, void *user)
     bool                        alone;
 
     (void)user;
-    if (event->nargs != ARGS || event->request || event->args[2] >= TERN_LINK_SPLITS || !ops->work_splits)
+    if (event->nargs != ARGS || event->request || event->args[2] >= TERN_LINK_SPLITS || !ops->inject)
         tern_core_message_protocol_error(rank, "an invitation to copy a tagged message");
     tern_base_order_after(&tern_op_tagged_lock); /* pairs with tern_base_order_before() in the sending thread */
     alone = tern_base_biased_lock(&tern_op_tagged_lock);
     if ((request = tern_op_tagged_sent(rank, event->args[0] | (uint64_t)event->args[1] << 32)))
-        accept(request, ops->work_splits(tern_job.link[tern_job.peer_link[rank]], rank) + event->args[2],
+        accept(request, ops->inject->work_splits(tern_job.link[tern_job.peer_link[rank]], rank) + event->args[2],
                event->args[3]);
     tern_base_biased_unlock(&tern_op_tagged_lock, alone);
 }

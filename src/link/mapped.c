@@ -1,10 +1,10 @@
-/* path.c: put and get on mapped memory: one copy. The inlined calls of the public header copy directly; this path
- * serves the cases that they leave to the library. */
+/* mapped.c: transfers to memory that this process maps: one copy. The inlined calls of the public header copy directly;
+ * the paths of mapped memory serve the cases that they leave to the library. */
 #include <string.h>
 
-#include "link/shm/shm.h"
+#include "link/rma.h"
 
-static tern_status shm_start(struct tern_lane *lane, const struct tern_xfer *xfer, struct tern_link_op *op)
+tern_status tern_link_mapped_start(struct tern_lane *lane, const struct tern_xfer *xfer, struct tern_link_op *op)
 {
     unsigned char *there = xfer->part->base + xfer->offset;
 
@@ -13,11 +13,9 @@ static tern_status shm_start(struct tern_lane *lane, const struct tern_xfer *xfe
     atomic_thread_fence(memory_order_release);
     if (xfer->visit)
         xfer->visit(xfer, there);
-    else
+    else if (xfer->len > 0)
         memmove(xfer->get ? xfer->local : there, xfer->get ? there : xfer->local, xfer->len);
     /* acq_rel: the data before this thread's later loads and stores. Pairs with the same fences in the peer. */
     atomic_thread_fence(memory_order_acq_rel);
     return TERN_OK;
 }
-
-const struct tern_link_path tern_shm_path = { .name = "shm", .instant = true, .start = shm_start };
