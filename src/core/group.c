@@ -10,7 +10,7 @@ unsigned tern_core_group_apart;
 static bool reaches_all(unsigned link, const struct tern_link_group *as)
 {
     for (uint32_t i = 0; i < as->size; i++)
-        if (!tern_job.ops[link]->reaches(tern_job.link[link], tern_core_group_world(as, i)))
+        if (!tern_job.ops[link]->reaches(tern_job.link[link], tern_link_group_world(as, i)))
             return false;
     return true;
 }

@@ -17,10 +17,4 @@ tern_status tern_core_group_open(const struct tern_link_group *as, struct tern_l
  * before tern_init, to the same value on all ranks. */
 extern unsigned tern_core_group_apart;
 
-/* Return the rank in the job of a member. */
-static inline int tern_core_group_world(const struct tern_link_group *group, uint32_t member)
-{
-    return group->world_rank ? group->world_rank[member] : (int)member;
-}
-
 #endif

@@ -28,7 +28,7 @@ static struct bruck *groups; /* all open groups; changed while no message is del
 
 static int leader_of(const struct bruck *c, uint32_t node)
 {
-    return tern_core_group_world(&c->base, c->order[c->begin[node]]);
+    return tern_link_group_world(&c->base, c->order[c->begin[node]]);
 }
 
 static uint32_t locals(const struct bruck *c)
@@ -49,7 +49,7 @@ struct bruck_stream_in *tern_core_bruck_stream_in(struct bruck *c, int from, con
         from == leader_of(c, (c->node + c->nodes - (1u << head->round) % c->nodes) % c->nodes))
         return in + locals(c) - 1 + head->round;
     for (uint32_t i = 1; head->way == CORE_DIRECTION_UP && i < locals(c); i++)
-        if (tern_core_group_world(&c->base, c->order[c->position + i]) == from)
+        if (tern_link_group_world(&c->base, c->order[c->position + i]) == from)
             return in + i - 1;
     return NULL;
 }
@@ -139,7 +139,7 @@ static void begin_stream(const struct bruck *c, struct bruck_stream_out *out)
         begin_round(c, out);
     } else { /* all contributions except the receiver's own */
         uint32_t place = c->position + 1 + c->sent;
-        *out = (struct bruck_stream_out){ .peer = tern_core_group_world(&c->base, c->order[place]),
+        *out = (struct bruck_stream_out){ .peer = tern_link_group_world(&c->base, c->order[place]),
                                           .way = CORE_DIRECTION_DOWN,
                                           .first = (place + 1) % c->base.size,
                                           .count = c->base.size - 1 };
@@ -213,24 +213,13 @@ static bool bruck_has_arrived(const struct tern_link_group *base, uint32_t membe
 {
     const struct bruck *c = (const struct bruck *)base;
     uint32_t            behind = (c->node + c->nodes - c->node_of[member]) % c->nodes;
-    int                 rank = tern_core_group_world(base, member);
+    int                 rank = tern_link_group_world(base, member);
 
     if (c->stage == stages(c))
         return true;
     if (tern_boot_same_node(&tern_job.boot, rank))
         return tern_core_segment_has_arrived(rank, tern_core_bruck_barrier(c));
     return tern_core_bruck_leads(c) && c->stage + c->sending > 0 && behind < 1u << (c->stage + c->sending - 1);
-}
-
-static void bruck_depart(struct tern_link_group *base, uint64_t object)
-{
-    tern_core_segment_depart(++((struct bruck *)base)->departures, object);
-}
-
-static bool bruck_departed(const struct tern_link_group *base, uint32_t member, uint64_t *object)
-{
-    return tern_core_segment_departed(tern_core_group_world(base, member), ((const struct bruck *)base)->departures,
-                                      object);
 }
 
 static void bruck_contribute(struct tern_link_group *base, const void *bytes, size_t len)
@@ -276,7 +265,7 @@ static uint32_t node_number(const struct bruck *c, uint32_t member)
 {
     if (tern_core_group_apart)
         return member / tern_core_group_apart;
-    return tern_core_job_slot(tern_core_group_world(&c->base, member))->node;
+    return tern_core_job_slot(tern_link_group_world(&c->base, member))->node;
 }
 
 /* Number the nodes that have members, in the order of their first members, and sort the members by node. known has an
@@ -353,8 +342,8 @@ const struct tern_group_ops tern_core_bruck_group = {
     .arrive = bruck_arrive,
     .arrived = bruck_arrived,
     .has_arrived = bruck_has_arrived,
-    .depart = bruck_depart,
-    .departed = bruck_departed,
+    .depart = tern_core_segment_depart,
+    .departed = tern_core_segment_departed,
     .contribute = bruck_contribute,
     .contribution = bruck_contribution_of,
 };

@@ -50,8 +50,7 @@ struct bruck {
     uint32_t                  *begin;   /* [nodes + 1] index in order at which a node begins */
     uint32_t                   nodes, node, position; /* number of nodes, our node, and our index in order */
     uint32_t                   rounds;
-    _Atomic uint32_t           barrier; /* number of the last barrier entered. Writer: the collective call */
-    uint32_t                   departures;
+    _Atomic uint32_t           barrier;          /* number of the last barrier entered. Writer: the collective call */
     uint32_t                   stage;            /* current stage of that barrier */
     uint32_t                   sent;             /* streams of the stage that have been sent */
     bool                       sending;          /* the streams that the stage waits for have arrived */

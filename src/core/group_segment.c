@@ -19,22 +19,14 @@ _Static_assert(TERN_CONTRIBUTION_BYTES == TERN_LINK_CONTRIBUTION, "a note fits i
 
 struct segment_group {
     struct tern_link_group base;
-    uint32_t               barrier;    /* number of the last barrier entered */
-    uint32_t               seen;       /* number of leading members that have arrived at that barrier */
-    uint32_t               departures; /* number of objects given up */
-    bool                   noted;      /* there is a contribution to the next barrier */
+    uint32_t               barrier; /* number of the last barrier entered */
+    uint32_t               seen;    /* number of leading members that have arrived at that barrier */
+    bool                   noted;   /* there is a contribution to the next barrier */
 };
 
 static struct tern_barrier_slot *entry_of(int rank)
 {
     return tern_segment_barrier_slot(tern_job.boot.segment, (uint32_t)rank);
-}
-
-static bool reached(_Atomic uint32_t *counter, uint32_t number)
-{
-    /* acquire: everything that the member, or the relay on its behalf, wrote before. Pairs with the releases in
-     * tern_core_segment_arrive() and tern_core_segment_depart(), and with the relay's. */
-    return !tern_base_seq_after(number, atomic_load_explicit(counter, memory_order_acquire));
 }
 
 static void ring_node(void)
@@ -49,43 +41,33 @@ static void ring_node(void)
 
 void tern_core_segment_arrive(uint32_t barrier)
 {
-    /* release: everything before the barrier, and the contribution to it. Pairs with the acquire in reached(), and the
-     * relay's. */
+    /* release: everything before the barrier, and the contribution to it. Pairs with the acquire in
+     * tern_link_slot_reached(), and the relay's. */
     atomic_store_explicit(&entry_of(tern_job.boot.rank)->arrived, barrier, memory_order_release);
 }
 
 bool tern_core_segment_has_arrived(int rank, uint32_t barrier)
 {
-    return reached(&entry_of(rank)->arrived, barrier);
+    return tern_link_slot_reached(&entry_of(rank)->arrived, barrier);
 }
 
-void tern_core_segment_depart(uint32_t number, uint64_t object)
+void tern_core_segment_depart(struct tern_link_group *group, uint64_t object)
 {
-    struct tern_barrier_slot *entry = entry_of(tern_job.boot.rank);
-
-    /* relaxed: published by the store below. No rank reads the object of the departure before the last one any more. */
-    atomic_store_explicit(&entry->object[number & 1], object, memory_order_relaxed);
-    /* release: the object, and this rank's use of it. Pairs with the acquire in reached(), and the relay's. */
-    atomic_store_explicit(&entry->departures, number, memory_order_release);
+    tern_link_slot_depart(group, entry_of(tern_job.boot.rank), object);
     tern_boot_tell(&tern_job.boot);
     ring_node();
 }
 
-bool tern_core_segment_departed(int rank, uint32_t number, uint64_t *object)
+bool tern_core_segment_departed(const struct tern_link_group *group, uint32_t member, uint64_t *object)
 {
-    struct tern_barrier_slot *entry = entry_of(rank);
-
-    if (!reached(&entry->departures, number))
-        return false;
-    *object = atomic_load_explicit(&entry->object[number & 1], memory_order_relaxed); /* published by departures */
-    return true;
+    return tern_link_slot_departed(group, entry_of(tern_link_group_world(group, member)), object);
 }
 
 /* Return whether all members have arrived: continues at the first member that had not. */
 static bool all_arrived(struct segment_group *group)
 {
     while (group->seen < group->base.size &&
-           tern_core_segment_has_arrived(tern_core_group_world(&group->base, group->seen), group->barrier))
+           tern_core_segment_has_arrived(tern_link_group_world(&group->base, group->seen), group->barrier))
         group->seen++;
     return group->seen == group->base.size;
 }
@@ -120,19 +102,8 @@ static bool segment_arrived(struct tern_link_group *base)
 
 static bool segment_has_arrived(const struct tern_link_group *base, uint32_t member)
 {
-    return tern_core_segment_has_arrived(tern_core_group_world(base, member),
+    return tern_core_segment_has_arrived(tern_link_group_world(base, member),
                                          ((const struct segment_group *)base)->barrier);
-}
-
-static void segment_depart(struct tern_link_group *base, uint64_t object)
-{
-    tern_core_segment_depart(++((struct segment_group *)base)->departures, object);
-}
-
-static bool segment_departed(const struct tern_link_group *base, uint32_t member, uint64_t *object)
-{
-    return tern_core_segment_departed(tern_core_group_world(base, member),
-                                      ((const struct segment_group *)base)->departures, object);
 }
 
 static void segment_contribute(struct tern_link_group *base, const void *bytes, size_t len)
@@ -147,7 +118,7 @@ static void segment_contribute(struct tern_link_group *base, const void *bytes, 
 
 static const void *segment_contribution(const struct tern_link_group *base, uint32_t member)
 {
-    return tern_segment_contribution(tern_job.boot.segment, (uint32_t)tern_core_group_world(base, member),
+    return tern_segment_contribution(tern_job.boot.segment, (uint32_t)tern_link_group_world(base, member),
                                      ((const struct segment_group *)base)->barrier);
 }
 
@@ -175,8 +146,8 @@ const struct tern_group_ops tern_core_segment_group = {
     .arrive = segment_arrive,
     .arrived = segment_arrived,
     .has_arrived = segment_has_arrived,
-    .depart = segment_depart,
-    .departed = segment_departed,
+    .depart = tern_core_segment_depart,
+    .departed = tern_core_segment_departed,
     .contribute = segment_contribute,
     .contribution = segment_contribution,
 };

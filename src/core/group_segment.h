@@ -13,8 +13,8 @@ extern const struct tern_group_ops tern_core_segment_group;
 void tern_core_segment_arrive(uint32_t barrier);
 bool tern_core_segment_has_arrived(int rank, uint32_t barrier);
 
-/* Departures, for any group of the world: number is how many this rank has made. */
-void tern_core_segment_depart(uint32_t number, uint64_t object);
-bool tern_core_segment_departed(int rank, uint32_t number, uint64_t *object);
+/* Departures, for any group of the world: functions of struct tern_group_ops. */
+void tern_core_segment_depart(struct tern_link_group *group, uint64_t object);
+bool tern_core_segment_departed(const struct tern_link_group *group, uint32_t member, uint64_t *object);
 
 #endif

@@ -9,7 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/bits.h"
 #include "base/status.h"
+#include "boot/segment.h"
 
 struct tern_link;
 struct tern_group_ops;
@@ -20,7 +22,14 @@ struct tern_link_group {
     uint32_t                     id; /* 0 is the world, 1 the node */
     uint32_t                     size, me;
     const int32_t               *world_rank; /* [size] ranks in the job; NULL: equal to the members' numbers */
+    uint32_t                     departures; /* number of objects that this member has given up */
 };
+
+/* Return the rank in the job of a member. */
+static inline int tern_link_group_world(const struct tern_link_group *group, uint32_t member)
+{
+    return group->world_rank ? group->world_rank[member] : (int)member;
+}
 
 #define TERN_LINK_CONTRIBUTION 4096 /* bytes of one member's contribution, at most */
 
@@ -46,5 +55,35 @@ struct tern_group_ops {
     void (*contribute)(struct tern_link_group *group, const void *data, size_t len);
     const void *(*contribution)(const struct tern_link_group *group, uint32_t member);
 };
+
+/* For groups whose members publish their state in slots that all members see. Return whether a counter of a slot has
+ * reached a number. */
+static inline bool tern_link_slot_reached(_Atomic uint32_t *counter, uint32_t number)
+{
+    /* acquire: everything that the member, or the relay on its behalf, wrote before. Pairs with the release in
+     * tern_link_slot_depart(), and with those of the groups and of the relay. */
+    return !tern_base_seq_after(number, atomic_load_explicit(counter, memory_order_acquire));
+}
+
+/* The parts of depart and departed that concern the slot of this member, and of another one. */
+static inline void tern_link_slot_depart(struct tern_link_group *group, struct tern_barrier_slot *mine, uint64_t object)
+{
+    uint32_t number = ++group->departures;
+
+    /* relaxed: published by the store below. No member reads the object of the departure before the last one any more. */
+    atomic_store_explicit(&mine->object[number & 1], object, memory_order_relaxed);
+    /* release: the object, and this rank's use of it. Pairs with the acquire in tern_link_slot_reached(), and the
+     * relay's. */
+    atomic_store_explicit(&mine->departures, number, memory_order_release);
+}
+
+static inline bool tern_link_slot_departed(const struct tern_link_group *group, struct tern_barrier_slot *theirs,
+                                           uint64_t *object)
+{
+    if (!tern_link_slot_reached(&theirs->departures, group->departures))
+        return false;
+    *object = atomic_load_explicit(&theirs->object[group->departures & 1], memory_order_relaxed); /* after departures */
+    return true;
+}
 
 #endif

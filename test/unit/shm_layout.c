@@ -95,7 +95,7 @@ static void seats_and_halls(void **state)
     assert_true(1u << SHM_ROUNDS >= TERN_MAX_NODE_RANKS);
     assert_int_equal(offsetof(struct shm_barrier_slot, round), 0);
     assert_int_equal(sizeof(((struct shm_barrier_slot *)NULL)->round[0]), 64);
-    assert_int_equal(offsetof(struct shm_barrier_slot, arrived), 64 * SHM_ROUNDS);
+    assert_int_equal(offsetof(struct shm_barrier_slot, state), 64 * SHM_ROUNDS);
     assert_int_equal(offsetof(struct shm_barrier_slot, contribution), 64 * SHM_ROUNDS + 64);
     assert_int_equal(sizeof(struct shm_barrier_slot), 64 * SHM_ROUNDS + 64 + 2 * TERN_LINK_CONTRIBUTION);
 }

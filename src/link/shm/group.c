@@ -20,10 +20,9 @@ struct shm_group {
     struct shm_barrier_slot *hall;     /* [size] */
     bool                     by_seats; /* poll the slots of all members instead of dissemination */
     uint32_t                 rounds;
-    uint32_t                 barrier;    /* number of the last barrier entered */
-    uint32_t                 round;      /* the round of that barrier that this member waits for */
-    uint32_t                 seen;       /* number of members, from the first, known to have arrived */
-    uint32_t                 departures; /* number of objects that this member has released */
+    uint32_t                 barrier; /* number of the last barrier entered */
+    uint32_t                 round;   /* the round of that barrier that this member waits for */
+    uint32_t                 seen;    /* number of members, from the first, known to have arrived */
 };
 
 static tern_status shm_group_open(struct tern_link *link, const struct tern_link_group *as,
@@ -51,16 +50,18 @@ static void shm_group_close(struct tern_link_group *group)
     free(group);
 }
 
-static int world_rank(const struct shm_group *group, uint32_t member)
-{
-    return group->base.world_rank ? group->base.world_rank[member] : (int)member;
-}
-
 static void ring(const struct shm_group *group, uint32_t member)
 {
-    struct tern_slot *slot = tern_shm_slot(group->shm, world_rank(group, member));
+    struct tern_slot *slot = tern_shm_slot(group->shm, tern_link_group_world(&group->base, member));
 
     tern_boot_bell_ring(&slot->bell, &slot->sleepers);
+}
+
+static void ring_others(const struct shm_group *group)
+{
+    for (uint32_t i = 0; i < group->base.size; i++)
+        if (i != group->base.me)
+            ring(group, i);
 }
 
 /* Signal the partner of the current round: this member, and all members that have signaled it, have arrived. */
@@ -69,22 +70,16 @@ static void tell(struct shm_group *group)
     uint32_t partner = (group->base.me + (1u << group->round)) % group->base.size;
 
     /* release: everything before the barrier, and everything acquired in earlier rounds. Pairs with the acquire in
-     * reached(). */
+     * tern_link_slot_reached(). */
     atomic_store_explicit(&group->hall[partner].round[group->round].count, group->barrier, memory_order_release);
     ring(group, partner);
-}
-
-static bool reached(_Atomic uint32_t *counter, uint32_t number)
-{
-    /* acquire: the member's earlier work. Pairs with the releases in tell(), shm_arrive() and
-     * shm_depart(). */
-    return !tern_base_seq_after(number, atomic_load_explicit(counter, memory_order_acquire));
 }
 
 /* Whether all members have arrived. Continues at the first member that had not. */
 static bool all_came(struct shm_group *group)
 {
-    while (group->seen < group->base.size && reached(&group->hall[group->seen].arrived, group->barrier))
+    while (group->seen < group->base.size &&
+           tern_link_slot_reached(&group->hall[group->seen].state.arrived, group->barrier))
         group->seen++;
     return group->seen == group->base.size;
 }
@@ -97,8 +92,8 @@ static void shm_arrive(struct tern_link_group *base)
     group->round = 0;
     group->seen = 0;
     tern_base_order_before_peers(); /* before the service thread copies for a peer that has passed the barrier */
-    /* release: everything before the barrier. Pairs with the acquire in reached(). */
-    atomic_store_explicit(&group->hall[base->me].arrived, group->barrier, memory_order_release);
+    /* release: everything before the barrier. Pairs with the acquire in tern_link_slot_reached(). */
+    atomic_store_explicit(&group->hall[base->me].state.arrived, group->barrier, memory_order_release);
     if (!group->by_seats) {
         if (group->rounds > 0)
             tell(group);
@@ -107,9 +102,8 @@ static void shm_arrive(struct tern_link_group *base)
     /* seq_cst: this member's arrival before it reads the others'. Pairs with itself: of several members that arrive
      * last at the same time, at least one sees all arrivals and wakes the others. */
     atomic_thread_fence(memory_order_seq_cst);
-    for (uint32_t i = 0; all_came(group) && i < base->size; i++)
-        if (i != base->me)
-            ring(group, i);
+    if (all_came(group))
+        ring_others(group);
 }
 
 static bool is_over(struct shm_group *group)
@@ -117,7 +111,7 @@ static bool is_over(struct shm_group *group)
     if (group->by_seats)
         return all_came(group);
     while (group->round < group->rounds) {
-        if (!reached(&group->hall[group->base.me].round[group->round].count, group->barrier))
+        if (!tern_link_slot_reached(&group->hall[group->base.me].round[group->round].count, group->barrier))
             return false;
         if (++group->round < group->rounds)
             tell(group);
@@ -139,33 +133,20 @@ static bool shm_has_arrived(const struct tern_link_group *base, uint32_t member)
 {
     const struct shm_group *group = (const struct shm_group *)base;
 
-    return reached(&group->hall[member].arrived, group->barrier);
+    return tern_link_slot_reached(&group->hall[member].state.arrived, group->barrier);
 }
 
 static void shm_depart(struct tern_link_group *base, uint64_t object)
 {
-    struct shm_group        *group = (struct shm_group *)base;
-    struct shm_barrier_slot *slot = &group->hall[base->me];
+    struct shm_group *group = (struct shm_group *)base;
 
-    /* relaxed: the store below publishes the object. No member reads the overwritten entry any more. */
-    atomic_store_explicit(&slot->object[(group->departures + 1) & 1], object, memory_order_relaxed);
-    /* release: the object, and this rank's use of the released object. Pairs with the acquire in reached(). */
-    atomic_store_explicit(&slot->departures, ++group->departures, memory_order_release);
-    for (uint32_t i = 0; i < base->size; i++)
-        if (i != base->me)
-            ring(group, i);
+    tern_link_slot_depart(base, &group->hall[base->me].state, object);
+    ring_others(group);
 }
 
 static bool shm_departed(const struct tern_link_group *base, uint32_t member, uint64_t *object)
 {
-    const struct shm_group  *group = (const struct shm_group *)base;
-    struct shm_barrier_slot *slot = &group->hall[member];
-
-    if (!reached(&slot->departures, group->departures))
-        return false;
-    *object =
-        atomic_load_explicit(&slot->object[group->departures & 1], memory_order_relaxed); /* ordered by reached() */
-    return true;
+    return tern_link_slot_departed(base, &((const struct shm_group *)base)->hall[member].state, object);
 }
 
 static void shm_contribute(struct tern_link_group *base, const void *data, size_t len)

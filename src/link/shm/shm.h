@@ -72,9 +72,7 @@ struct shm_barrier_slot {
         _Alignas(64) _Atomic uint32_t count; /* last barrier that the partner of this round has signaled. Writer: the
                                                 partner */
     } round[SHM_ROUNDS];
-    _Alignas(64) _Atomic uint32_t arrived; /* barriers that the member has entered. Writer: the member */
-    _Atomic uint32_t departures;           /* objects that the member has released. Writer: the member */
-    _Atomic uint64_t object[2];            /* the last two of these objects. Writer: the member */
+    struct tern_barrier_slot state; /* arrivals and departures. Writer: the member */
     _Alignas(64) unsigned char contribution[2][TERN_LINK_CONTRIBUTION]; /* Writer: the member */
 };
 
