@@ -19,10 +19,11 @@
 #include "base/bits.h"
 #include "base/log.h"
 #include "base/sanitize.h"
-#include "core/group.h"
 #include "core/job.h"
 #include "core/message.h"
 #include "core/group_segment.h"
+
+unsigned tern_core_group_apart;
 
 static struct bruck *groups; /* all open groups; changed while no message is delivered */
 

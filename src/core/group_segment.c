@@ -12,7 +12,6 @@
 #include "base/bits.h"
 #include "base/sanitize.h"
 #include "boot/bell.h"
-#include "core/group.h"
 #include "core/job.h"
 
 _Static_assert(TERN_CONTRIBUTION_BYTES == TERN_LINK_CONTRIBUTION, "a note fits into its place");

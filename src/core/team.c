@@ -7,10 +7,37 @@
 #include <string.h>
 
 #include "core/context.h"
-#include "core/group.h"
+#include "core/group_bruck.h"
+#include "core/group_segment.h"
 #include "core/job.h"
 #include "core/message.h"
 #include "core/wait.h"
+
+static bool reaches_all(unsigned link, const struct tern_link_group *as)
+{
+    for (uint32_t i = 0; i < as->size; i++)
+        if (!tern_job.ops[link]->reaches(tern_job.link[link], tern_link_group_world(as, i)))
+            return false;
+    return true;
+}
+
+/* Open a group for the members that as describes; the data that as points to must outlive the group. A link that reaches
+ * all members provides the group, if the link has groups at all. If no link does, because the members are on several
+ * nodes, the core creates the group: by messages, over whatever link carries them, or in the boot segment if the job
+ * must survive deaths, because all surviving ranks must then see the same state. */
+static tern_status group_open(const struct tern_link_group *as, struct tern_link_group **out)
+{
+    bool                         apart = as->id == 0 && tern_core_group_apart != 0;
+    const struct tern_group_ops *ops;
+
+    for (unsigned i = 0; i < tern_job.links && !apart; i++)
+        if (tern_job.ops[i]->group && reaches_all(i, as))
+            return tern_job.ops[i]->group->open(tern_job.link[i], as, out);
+    if (as->id != 0) /* a rank has one entry in the boot segment, for the world */
+        return tern_base_fail(TERN_ERR_BOOT, "no link of this library reaches all %u ranks of a team", as->size);
+    ops = tern_job.boot.segment->contributions ? &tern_core_segment_group : &tern_core_bruck_group;
+    return ops->open(NULL, as, out);
+}
 
 tern_status tern_core_team_open(struct tern_team *team, uint32_t id, int32_t *members, int size, int rank)
 {
@@ -21,7 +48,7 @@ tern_status tern_core_team_open(struct tern_team *team, uint32_t id, int32_t *me
         .size = size, .rank = rank, .world_rank = members, .scratch = malloc((size_t)size * TERN_TEAM_SCRATCH)
     };
     if (team->scratch)
-        st = tern_core_group_open(&as, &team->group);
+        st = group_open(&as, &team->group);
     else
         st = tern_base_fail(TERN_ERR_NOMEM, "no memory for a team of %d ranks", size);
     if (st < 0)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/parse.h"
-#include "core/group.h"
+#include "core/group_bruck.h"
 #include "core/wait.h"
 
 static tern_status apply(const char *word)

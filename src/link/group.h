@@ -1,7 +1,7 @@
 /* group.h: groups: the members of a team synchronize in barriers and exchange contributions.
  *
  * A link that reaches all members may provide their group; the core has groups of its own for members on several nodes
- * (core/group.h). */
+ * (core/team.c). */
 #ifndef TERN_LINK_GROUP_H
 #define TERN_LINK_GROUP_H
 

@@ -16,7 +16,6 @@
 
 #include "base/options.h"
 #include "core/group_bruck.h"
-#include "core/group.h"
 #include "core/job.h"
 
 #define RANKS 13

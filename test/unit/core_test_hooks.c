@@ -11,7 +11,7 @@
 #include <cmocka.h>
 #include <tern/status.h>
 
-#include "core/group.h"
+#include "core/group_bruck.h"
 #include "core/test_hooks.h"
 #include "core/wait.h"
 
