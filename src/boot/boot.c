@@ -130,8 +130,8 @@ static bool is_relay_pipe(int fd, uint64_t inode)
 }
 
 /* Set *out to a descriptor that the launcher passed on: the inherited one if it is the right one, and otherwise the
- * launcher's own, opened through /proc. The result is close-on-exec; -1 if the launcher passed on none. is(fd, expected)
- * tells whether a descriptor is the right one. */
+ * launcher's own, opened through /proc. The result is close-on-exec; -1 if the launcher passed on none. is(fd,
+ * expected) tells whether a descriptor is the right one. */
 static tern_status open_inherited(const struct tern_boot_words *text, int64_t inherited, int flags,
                                   bool (*is)(int fd, uint64_t expected), uint64_t expected, int *out)
 {

@@ -5,8 +5,8 @@
  * calls libpmix, which it loads on demand (Open MPI's mpirun, 'srun --mpi=pmix'). An MPI library in the same process
  * can use the launcher as well: Tern does not take the connection away from it, whichever of the two connects first.
  *
- * A process has at most one connection, to which all calls after open refer. Only the thread that is in tern_init or tern_finalize makes these calls, except
- * abort.
+ * A process has at most one connection, to which all calls after open refer. Only the thread that is in tern_init or
+ * tern_finalize makes these calls, except abort.
  */
 #ifndef TERN_BOOT_PMI_H
 #define TERN_BOOT_PMI_H

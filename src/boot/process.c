@@ -24,12 +24,12 @@ struct stat_fields {
     unsigned long long started; /* kernel ticks since the machine booted */
 };
 
-/* The fields of /proc/PID/stat from the state (3) to the start time (22), of which the parent (4), the number of threads
- * (20) and the start time are read. */
+/* The fields of /proc/PID/stat from the state (3) to the start time (22), of which the parent (4), the number of
+ * threads (20) and the start time are read. */
 #define STAT_FORMAT " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %ld %*d %llu"
 
-/* Read the fields of a process. The process name in the file may contain any character, so parsing starts after the last
- * parenthesis. Returns false if the process cannot be read. */
+/* Read the fields of a process. The process name in the file may contain any character, so parsing starts after the
+ * last parenthesis. Returns false if the process cannot be read. */
 static bool read_stat(pid_t pid, struct stat_fields *out)
 {
     char        path[32], text[1024];

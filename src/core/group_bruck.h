@@ -63,8 +63,8 @@ struct bruck {
 
 extern const struct tern_group_ops tern_core_bruck_group;
 
-/* For tests. If not 0, the world's group on one node is a Bruck group or one in the boot segment too, as if each node had
- * this many ranks. Set before tern_init, to the same value on all ranks. */
+/* For tests. If not 0, the world's group on one node is a Bruck group or one in the boot segment too, as if each node
+ * had this many ranks. Set before tern_init, to the same value on all ranks. */
 extern unsigned tern_core_group_apart;
 
 /* Process a message for a Bruck group. Ends the job if the message is malformed. */

@@ -21,10 +21,10 @@ static bool reaches_all(unsigned link, const struct tern_link_group *as)
     return true;
 }
 
-/* Open a group for the members that as describes; the data that as points to must outlive the group. A link that reaches
- * all members provides the group, if the link has groups at all. If no link does, because the members are on several
- * nodes, the core creates the group: by messages, over whatever link carries them, or in the boot segment if the job
- * must survive deaths, because all surviving ranks must then see the same state. */
+/* Open a group for the members that as describes; the data that as points to must outlive the group. A link that
+ * reaches all members provides the group, if the link has groups at all. If no link does, because the members are on
+ * several nodes, the core creates the group: by messages, over whatever link carries them, or in the boot segment if
+ * the job must survive deaths, because all surviving ranks must then see the same state. */
 static tern_status group_open(const struct tern_link_group *as, struct tern_link_group **out)
 {
     bool                         apart = as->id == 0 && tern_core_group_apart != 0;

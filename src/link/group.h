@@ -70,7 +70,7 @@ static inline void tern_link_slot_depart(struct tern_link_group *group, struct t
 {
     uint32_t number = ++group->departures;
 
-    /* relaxed: published by the store below. No member reads the object of the departure before the last one any more. */
+    /* relaxed: published by the store below. No member reads the object of the departure before the last any more. */
     atomic_store_explicit(&mine->object[number & 1], object, memory_order_relaxed);
     /* release: the object, and this rank's use of it. Pairs with the acquire in tern_link_slot_reached(), and the
      * relay's. */

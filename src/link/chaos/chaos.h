@@ -16,8 +16,8 @@
  *   region.c    a path in front of each path of the wrapped link
  *   link.c      the operation table, built at run time for the wrapped link
  *
- * The core uses the wrapped link itself, through a copy of its table in which the functions of this folder replace those
- * that chaos changes. So the functions that chaos does not change need no code here.
+ * The core uses the wrapped link itself, through a copy of its table in which the functions of this folder replace
+ * those that chaos changes. So the functions that chaos does not change need no code here.
  *
  * A part keeps its address, so that tern_region_ptr works. But the path in front of the part is not instant, so the
  * core does not let inlined calls access the part.

@@ -1,6 +1,6 @@
 /* group.c: barriers. A rank arrives immediately, but it learns late that all members have arrived. So the ranks
- * leave a barrier one after the other, as on a busy machine. A group of the wrapped link gets a table of its own, in which
- * three functions are replaced. */
+ * leave a barrier one after the other, as on a busy machine. A group of the wrapped link gets a table of its own, in
+ * which three functions are replaced. */
 #include <stdlib.h>
 
 #include "link/chaos/chaos.h"
