@@ -18,17 +18,19 @@ struct wrapped {
     struct tern_msg_ops         msg;   /* of front */
     struct tern_group_ops       group; /* of front */
     struct tern_chaos           chaos;
-    struct chaos_link *_Atomic  link; /* NULL: not open */
 };
 
-static struct wrapped   wrapped[TERN_LINKS_MAX];
-static _Atomic uint64_t operations; /* of this rank, over all links */
+#define OPEN_MAX (2 * TERN_LINKS_MAX) /* links that may be open at a time: a test opens some of them twice */
+
+static struct wrapped             wrapped[TERN_LINKS_MAX];
+static _Atomic uint64_t           operations; /* of this rank, over all links */
+static struct chaos_link *_Atomic opened[OPEN_MAX];
 
 struct chaos_link *tern_chaos_link(const struct tern_link *behind)
 {
-    for (unsigned i = 0; i < TERN_LINKS_MAX; i++) {
-        /* acquire: the contents of the chaos link. Pairs with the release in chaos_open(). */
-        struct chaos_link *link = atomic_load_explicit(&wrapped[i].link, memory_order_acquire);
+    for (unsigned i = 0; i < OPEN_MAX; i++) {
+        /* acquire: the contents of the chaos link. Pairs with the release in enlist(). */
+        struct chaos_link *link = atomic_load_explicit(&opened[i], memory_order_acquire);
 
         if (link && link->behind == behind)
             return link;
@@ -59,10 +61,23 @@ static void chaos_close(struct tern_link *behind)
     struct chaos_link *link = tern_chaos_link(behind);
 
     link->ops->close(behind);
-    atomic_store_explicit(&wrapped[link->place].link, NULL, memory_order_relaxed); /* no other thread uses the link */
+    for (unsigned i = 0; i < OPEN_MAX; i++)
+        if (atomic_load_explicit(&opened[i], memory_order_relaxed) == link)
+            atomic_store_explicit(&opened[i], NULL, memory_order_relaxed); /* no other thread uses the link */
     tern_chaos_messages_close(link);
     tern_chaos_paths_free(link);
     free(link);
+}
+
+/* Make an open chaos link known to tern_chaos_link(). One thread at a time. */
+static void enlist(struct chaos_link *link)
+{
+    unsigned i = 0;
+
+    while (i < OPEN_MAX - 1 && atomic_load_explicit(&opened[i], memory_order_relaxed))
+        i++;
+    /* release: the contents of the chaos link. Pairs with the acquire in tern_chaos_link(). */
+    atomic_store_explicit(&opened[i], link, memory_order_release);
 }
 
 static tern_status chaos_open(struct wrapped *wrap, const struct tern_boot *boot, const struct tern_link_up *up,
@@ -90,8 +105,7 @@ static tern_status chaos_open(struct wrapped *wrap, const struct tern_boot *boot
         free(link);
         return st;
     }
-    /* release: the contents of the chaos link. Pairs with the acquire in tern_chaos_link(). */
-    atomic_store_explicit(&wrap->link, link, memory_order_release);
+    enlist(link);
     if ((st = tern_chaos_messages_open(link)) < 0)
         chaos_close(link->behind);
     else
