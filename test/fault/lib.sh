@@ -6,7 +6,9 @@
 # processes that are left, under whatever parent. `check` prints one line for each promise and `finish` ends the test:
 # status 1 when a promise was broken. Nothing here measures time, except to detect that something did not end at all.
 #
-# Run by itself, this file tests its own helpers: a check that cannot fail proves nothing.
+# If this file is run as a script, it tests its own functions: a check that cannot fail proves nothing.
+#
+# labels: slow
 
 set -u
 export LC_ALL=C

@@ -1,5 +1,5 @@
-# ends.sh: how jobs of foreign launchers end: by tern_abort, by the death of a rank or of the launcher; and that nothing
-# is left of them.
+# ends.sh: jobs of foreign launchers end after tern_abort, and after the death of a rank or of the launcher. They leave
+# no process and no file behind.
 #
 # timeout: 300
 # labels: slow
@@ -9,6 +9,25 @@ LIMIT=120
 ulimit -c 0
 
 failed() { not_hung && [ "$STATUS" != 0 ]; }
+
+# signal_launcher LAUNCHER SIGNAL: send the signal to the launcher when all ranks run.
+signal_launcher() {
+    command_of "$1" 3
+    job_start "${CMD[@]}" "$TEST/fault/kill_job" mix 1
+    for rank in 0 1 2; do pid_of $rank > /dev/null; done
+    kill "-$2" "$(launcher_pid)"
+    launcher_wait
+}
+
+# kill_rank LAUNCHER: kill rank 1 when all ranks have left tern_init. Open MPI's mpirun may hang when a rank dies during
+# tern_init, with any program.
+kill_rank() {
+    command_of "$1" 3
+    job_start "${CMD[@]}" "$TEST/fault/kill_job" mix 1
+    for rank in 0 1 2; do await_file "$WORK/in.$rank"; done
+    kill -9 "$(pid_of 1)"
+    launcher_wait
+}
 
 for launcher in $LAUNCHERS; do
     launch "$launcher" 3 "$PROG/launch_job" end abort 7
@@ -30,25 +49,16 @@ for launcher in $LAUNCHERS; do
     check_clean "$launcher: jobs that end by themselves"
 
     for signal in KILL TERM INT; do
-        command_of "$launcher" 3
-        job_start "${CMD[@]}" "$TEST/fault/kill_job" mix 1
-        for rank in 0 1 2; do pid_of $rank > /dev/null; done
-        kill -$signal "$(launcher_pid)"
-        job_wait
+        attempts signal_launcher "$launcher" $signal
         ends=failed
-        case "$launcher $signal" in # mpiexec's status may be 0 then, with every program
+        case "$launcher $signal" in # the status of mpiexec may then be 0, with any program
         "mpich INT" | "mpich TERM") ends=not_hung ;;
         esac
         check "$launcher: the launcher gets SIG$signal: the job ends" $ends
         check_clean "$launcher: SIG$signal to the launcher"
     done
 
-    command_of "$launcher" 3
-    job_start "${CMD[@]}" "$TEST/fault/kill_job" mix 1
-    # Open MPI's mpirun may hang when a rank dies in the middle of its introduction, with every program.
-    for rank in 0 1 2; do await_file "$WORK/in.$rank"; done
-    kill -9 "$(pid_of 1)"
-    job_wait
+    attempts kill_rank "$launcher"
     check "$launcher: a rank is killed from outside: the job ends" failed
     check_clean "$launcher: a rank is killed"
 done

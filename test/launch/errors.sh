@@ -27,10 +27,10 @@ check "TERN_LAUNCHER=alone: a job of one, if that is meant" all_of 'status_is 0'
 
 for launcher in $LAUNCHERS; do
     command_of "$launcher" 3
-    job env TERN_TIMEOUT=1 TERN_STALL_REPORT=0.1 "${CMD[@]}" "$PROG/launch_job" absent
+    launched env TERN_TIMEOUT=1 TERN_STALL_REPORT=0.1 "${CMD[@]}" "$PROG/launch_job" absent
     check "$launcher: a rank that never calls tern_init: the others say what they wait for, and give up in time" \
         all_of not_hung 'err_has "has waited .* for the other ranks"' 'err_has "gave up after 1.* for the other ranks"'
-    job env TERN_NODE='a b' "${CMD[@]}" "$PROG/launch_job" ring
+    launched env TERN_NODE='a b' "${CMD[@]}" "$PROG/launch_job" ring
     check "$launcher: TERN_NODE that names nothing" all_of not_hung "err_has 'TERN_NODE=a b cannot name a node'"
 done
 check_clean "at the end"

@@ -29,9 +29,9 @@ done
 
 # Cores: those that the ranks of the node may use together, by which waits decide whether to spin.
 if command -v mpirun.openmpi > /dev/null && [ "$(nproc)" -gt 1 ]; then
-    job mpirun.openmpi --allow-run-as-root --bind-to core -n 2 "$PROG/launch_job" ring
+    launched mpirun.openmpi --allow-run-as-root --bind-to core -n 2 "$PROG/launch_job" ring
     check "two ranks bound to a core each have two" all_of 'status_is 0' "out_count 'cores 2$' 2"
-    job mpirun.openmpi --allow-run-as-root --oversubscribe --bind-to none -n 2 taskset -c 0 "$PROG/launch_job" ring
+    launched mpirun.openmpi --allow-run-as-root --oversubscribe --bind-to none -n 2 taskset -c 0 "$PROG/launch_job" ring
     check "two ranks on the same core have one" all_of 'status_is 0' "out_count 'cores 1$' 2"
 fi
 finish

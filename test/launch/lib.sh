@@ -1,8 +1,12 @@
-# lib.sh: what the tests of foreign launchers share, on top of what the fault tests do.
+# lib.sh: functions shared by the tests of foreign launchers, in addition to those of the fault tests.
 #
 #     . "$(dirname "$0")/lib.sh"
 #
-# LAUNCHERS are those that are installed: openmpi and mpich, by the names that Debian gives them.
+# LAUNCHERS lists the installed launchers: openmpi and mpich, which Debian installs as mpirun.openmpi and mpiexec.mpich.
+#
+# If this file is run as a script, it tests its own functions.
+#
+# labels: slow
 
 . "$(dirname "${BASH_SOURCE[0]}")/../fault/lib.sh"
 TEST=$(cd "$PROG/.." && pwd)
@@ -11,9 +15,9 @@ LAUNCHERS=
 command -v mpirun.openmpi > /dev/null && LAUNCHERS="openmpi"
 command -v mpiexec.mpich > /dev/null && LAUNCHERS="$LAUNCHERS mpich"
 
-need_launchers() { [ -n "$LAUNCHERS" ] || skip "neither Open MPI's mpirun.openmpi nor MPICH's mpiexec.mpich is here"; }
+need_launchers() { [ -n "$LAUNCHERS" ] || skip "neither mpirun.openmpi nor mpiexec.mpich is installed"; }
 
-# command_of LAUNCHER RANKS [OPTION...]: the launcher's command, in CMD.
+# command_of LAUNCHER RANKS [OPTION...]: set CMD to the launcher's command.
 command_of() {
     local launcher=$1 ranks=$2
     shift 2
@@ -23,28 +27,105 @@ command_of() {
     esac
 }
 
-# launch LAUNCHER RANKS COMMAND...: run it as a job of that many ranks. Once more where the launcher itself crashed:
-# Open MPI's mpirun now and then does when a job fails (in pmix_server_finalize), which says nothing of the job.
+# launch LAUNCHER RANKS COMMAND...: run the command as a job with that many ranks.
 launch() {
     command_of "$1" "$2"
     shift 2
-    job "${CMD[@]}" "$@"
-    for _ in 1 2 3; do
-        launcher_crashed || break
-        note "${CMD[0]} itself crashed: once more"
-        job "${CMD[@]}" "$@"
-    done
+    launched "${CMD[@]}" "$@"
 }
+
+# launched COMMAND...: like job, for the complete command of a launcher.
+launched() { attempts launcher_run "$@"; }
+
+launcher_run() {
+    job_start "$@"
+    launcher_wait
+}
+
+# attempts COMMAND...: call COMMAND, which starts a job with job_start and waits for it with launcher_wait. If the
+# launcher itself failed, call COMMAND again, up to 8 times.
+#
+# When a job fails, Open MPI's mpirun sometimes crashes or hangs in pmix_server_finalize, which it calls after all ranks
+# have ended. It does so with any program that calls PMIx_Abort. Such an attempt shows neither the status nor the output
+# of the job. It is recognized by what only the launcher does: the launcher prints a stack trace of itself, or it keeps
+# running although all of its child processes have ended. A rank that does not end is a hang of the job and is not
+# tried again. A launcher that fails in every attempt counts as hung, so that no check of this job passes.
+attempts() {
+    local left
+    for left in 7 6 5 4 3 2 1 0; do
+        "$@"
+        launcher_failed || return 0
+        note "the launcher failed after all ranks had ended; attempts left: $left"
+    done
+    HUNG=1
+}
+
+launcher_failed() { [ "$LAUNCHER_HUNG" = 1 ] || launcher_crashed; }
 
 launcher_crashed() { [ "$STATUS" = 139 ] && err_has 'libopen-rte.*pmix_server_finalize'; }
 
-# launcher_pid: the process of the launcher that job_start started.
-launcher_pid() {
-    local pid
-    for pid in $(marked); do
-        case $(cat "/proc/$pid/comm" 2> /dev/null) in mpirun* | mpiexec*) echo "$pid" && return ;; esac
+# launcher_wait: like job_wait, but also end a launcher that hangs. A launcher hangs if all of its child processes have
+# ended and the launcher still runs after 10 more seconds. Sets LAUNCHER_HUNG.
+launcher_wait() {
+    local pid ended=0
+    LAUNCHER_HUNG=0
+    while kill -0 "$JOB" 2> /dev/null; do
+        pid=$(launcher_pid)
+        if [ -n "$pid" ] && children_ended "$pid"; then ended=$((ended + 1)); else ended=0; fi
+        if [ $ended = 50 ]; then
+            LAUNCHER_HUNG=1
+            kill -9 "$pid"
+        fi
+        sleep 0.2
     done
-    return 1
+    job_wait
 }
 
+# children_of PID: print "PID STATE" for each child process.
+children_of() {
+    cat /proc/[0-9]*/stat 2> /dev/null |
+        awk -v parent="$1" '{ pid = $1; sub(/^.*\) /, ""); if ($2 == parent) print pid, $1 }'
+}
+
+# children_ended PID: the process has had children, which all have ended and are zombies.
+children_ended() {
+    local states
+    states=$(children_of "$1" | cut -d' ' -f2)
+    [ -n "$states" ] && ! grep -qv Z <<< "$states"
+}
+
+# launcher_pid: print the process of the launcher that job_start started, which is the only child of timeout.
+launcher_pid() { children_of "$JOB" | cut -d' ' -f1; }
+
 out_count() { [ "$(grep -Ec -e "$1" "$WORK/out")" = "$2" ]; }
+
+if [ "${BASH_SOURCE[0]}" = "$0" ]; then
+    # Shell scripts take the place of the launchers.
+    cat > "$WORK/launcher" << 'END'
+#!/bin/bash
+# launcher COUNT HOW: fail in the first COUNT calls: hang or crash after the only rank has ended. Later exit with 7.
+echo call >> "$FAULT_DIR/calls"
+[ "$(wc -l < "$FAULT_DIR/calls")" -gt "$1" ] && exit 7
+case $2 in
+hang) sleep 0 & exec sleep 100 ;;
+crash) echo 'libopen-rte.so(pmix_server_finalize+0xa0)' >&2; kill -SEGV $$ ;;
+stuck) sleep 100 & exec sleep 100 ;;
+esac
+END
+    chmod +x "$WORK/launcher"
+    ulimit -c 0
+    launched "$WORK/launcher" 1 hang
+    check "a launcher that hangs after its ranks is called again" all_of 'status_is 7' '[ $(wc -l < $WORK/calls) = 2 ]'
+    : > "$WORK/calls"
+    launched "$WORK/launcher" 2 crash
+    check "a launcher that crashes is called again" all_of 'status_is 7' '[ $(wc -l < $WORK/calls) = 3 ]'
+    : > "$WORK/calls"
+    launched "$WORK/launcher" 100 crash
+    check "a launcher that always crashes fails" all_of '! not_hung' '[ $(wc -l < $WORK/calls) = 8 ]'
+    : > "$WORK/calls"
+    LIMIT=12
+    launched "$WORK/launcher" 1 stuck
+    check "a job whose ranks hang is not tried again" all_of '! not_hung' '[ $(wc -l < $WORK/calls) = 1 ]'
+    check_clean "after all launchers" quiet
+    finish
+fi

@@ -59,19 +59,19 @@ failed() { not_hung && [ "$STATUS" != 0 ]; }
 
 for launcher in $LAUNCHERS; do
     far "$launcher" "$PROG/nodes_job" meet
-    job "${CMD[@]}"
+    launched "${CMD[@]}"
     check "$launcher: ranks on three hosts meet" all_of 'status_is 0' 'out_count "^met [0-5] of 6 on 3$" 6'
     if "$BIN/tern-info" | grep -q '^ *ofi '; then
         for program in "$PROG/launch_job ring" "$TEST/api/am_kinds" "$TEST/api/events"; do
             # shellcheck disable=SC2086 # a program with its arguments
             far "$launcher" $program
-            job "${CMD[@]}"
+            launched "${CMD[@]}"
             check "$launcher: $(basename "${program%% *}") on three hosts" status_is 0
         done
     fi
     for victim in 5 4 0; do
         far "$launcher" "$PROG/nodes_job" die $victim
-        job "${CMD[@]}"
+        launched "${CMD[@]}"
         check "$launcher: the death of rank $victim ends the job everywhere" failed
         check_clean "$launcher: the death of rank $victim"
     done

@@ -38,13 +38,13 @@ failed() { not_hung && [ "$STATUS" != 0 ]; }
 
 for launcher in $LAUNCHERS; do
     three_nodes "$launcher" -- meet
-    job "${CMD[@]}"
+    launched "${CMD[@]}"
     check "$launcher: ranks of three nodes meet" all_of 'status_is 0' 'out_count "^met [0-6] of 7 on 3$" 7'
     launch "$launcher" 4 sh -c "TERN_NODE=n\${PMIX_RANK:-\$PMI_RANK} exec $PROG/nodes_job meet"
     check "$launcher: a rank on each of four nodes" all_of 'status_is 0' 'out_count "^met [0-3] of 4 on 4$" 4'
     for victim in 3 2 0; do
         three_nodes "$launcher" -- die $victim
-        job "${CMD[@]}"
+        launched "${CMD[@]}"
         check "$launcher: the death of rank $victim ends the job" failed
     done
     check_clean "$launcher"
@@ -55,11 +55,11 @@ LINKED=$("$BIN/tern-info" | grep -c '^ *ofi ')
 for launcher in $LAUNCHERS; do
     [ "$LINKED" != 0 ] || break
     nodes "2 2" "$launcher" -- "$PROG/launch_job" ring
-    job "${CMD[@]}"
+    launched "${CMD[@]}"
     check "$launcher: ranks of two nodes reach each other" all_of 'status_is 0' 'out_count "^ring [0-3] of 4 on 2 " 4'
     for name in am_kinds am_threads events states strict; do
         nodes "2 2" "$launcher" -- "$TEST/api/$name"
-        job "${CMD[@]}"
+        launched "${CMD[@]}"
         check "$launcher: api/$name on two nodes" status_is 0
     done
     check_clean "$launcher: two nodes"
@@ -68,30 +68,30 @@ done
 if command -v mpirun.openmpi > /dev/null; then
     for victim in 6 4 1; do
         three_nodes openmpi --enable-recovery -- die $victim
-        job env TERN_ON_FAILURE=return "${CMD[@]}"
+        launched env TERN_ON_FAILURE=return "${CMD[@]}"
         others=$([ $victim = 4 ] && echo 4 || echo 6) # rank 4 is the first of its node
         check "TERN_ON_FAILURE=return: rank $victim dies, $others others go on" \
             all_of not_hung "out_count '^saw $victim\$' $others" "out_count '^met' $others" 'err_lacks nodes_job.c:'
     done
     three_nodes openmpi --enable-recovery -- mute 3
-    job env TERN_ON_FAILURE=return "${CMD[@]}"
+    launched env TERN_ON_FAILURE=return "${CMD[@]}"
     check "TERN_ON_FAILURE=return: rank 3 dies before it has woken the relay, 6 others know" \
         all_of not_hung "out_count '^saw 3\$' 6" 'err_lacks nodes_job.c:'
     for how in known unknown; do
         command_of openmpi 4 --enable-recovery
-        job env TERN_ON_FAILURE=return "${CMD[@]}" "$PROG/nodes_job" reuse $how
+        launched env TERN_ON_FAILURE=return "${CMD[@]}" "$PROG/nodes_job" reuse $how
         check "TERN_ON_FAILURE=return: a process number is in use again, and later deaths are seen ($how)" \
             all_of not_hung "out_count '^saw' 3" 'err_lacks nodes_job.c:'
     done
     for how in forms waiting alloc; do
         [ "$LINKED" != 0 ] || break
         nodes "2 2" openmpi --enable-recovery -- "$TEST/fault/survive_job" $how
-        job env TERN_ON_FAILURE=return "${CMD[@]}"
+        launched env TERN_ON_FAILURE=return "${CMD[@]}"
         check "survive_job $how on two nodes: all survivors go on" \
             all_of not_hung 'out_count "^survived" 3' 'err_lacks survive_job.c:'
     done
     three_nodes openmpi --enable-recovery -- die 0
-    job env TERN_ON_FAILURE=return "${CMD[@]}"
+    launched env TERN_ON_FAILURE=return "${CMD[@]}"
     check "TERN_ON_FAILURE=return: without rank 0 the nodes cannot meet, and the ranks say so and end" \
         all_of not_hung 'out_count "^met" 0' 'err_has "lost the connection to node 0.*this rank ends"'
     check_clean "deaths that a job survives"

@@ -15,7 +15,7 @@ run() { # RANKS CMA ARGUMENTS...
     local ranks=$1 cma=$2
     shift 2
     command_of openmpi "$ranks" --enable-recovery
-    job env TERN_ON_FAILURE=return TERN_CMA="$cma" "${CMD[@]}" "$TEST/fault/survive_job" "$@"
+    launched env TERN_ON_FAILURE=return TERN_CMA="$cma" "${CMD[@]}" "$TEST/fault/survive_job" "$@"
     check "$*, $ranks ranks, TERN_CMA=$cma: all survivors go on" \
         all_of not_hung "survived $((ranks - 1))" 'err_lacks survive_job.c:'
     check_clean "$* at $ranks ranks" quiet
