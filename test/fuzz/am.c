@@ -1,6 +1,7 @@
-/* am.c: an active message that a peer sent: 48 bytes of head, the rest is its data.
+/* am.c: an active message from a peer. The first 48 bytes of the input are the header, the rest is the data.
  *
- * Promise: what is found sound lies in what came: arguments, payload, the place of a long one. */
+ * Promise: the arguments, the payload and the target address of a message that the decoder accepts lie within the bytes
+ * that were received. */
 #include "fuzz/fuzz.h"
 
 #include "op/am/decode.h"

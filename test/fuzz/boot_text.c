@@ -1,7 +1,7 @@
 /* boot_text.c: the value of TERN_BOOT.
  *
- * Promise: what is accepted is what ternrun would write, letter by letter but for zeros in front, and every number in
- * it lies in its range. */
+ * Promise: an accepted value is exactly the text that ternrun would write, except for leading zeros, and every number
+ * in it is within its range. */
 #include "fuzz/fuzz.h"
 
 #include <limits.h>

@@ -1,6 +1,7 @@
 /* chaos.c: the value of TERN_CHAOS.
  *
- * Promise: settings that are accepted lie in their ranges; a text that is refused changes nothing and says why. */
+ * Promise: accepted settings are within their ranges. A text that is refused changes nothing, and the error says
+ * why. */
 #include "fuzz/fuzz.h"
 
 #include "base/chaos.h"

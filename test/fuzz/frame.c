@@ -1,7 +1,7 @@
-/* frame.c: what a node hears from the hub: frames, and what it writes into its segment because of them.
+/* frame.c: frames that a node receives from the hub, and what the node writes into its segment because of them.
  *
- * Promise: the decoder takes whole frames and says of anything else what it is; a frame that was decoded is encoded to
- * the same bytes; a frame that makes no sense changes nothing in the segment, and none touches memory beyond it. */
+ * Promise: the decoder accepts only whole frames and reports what is wrong with other bytes. A decoded frame is encoded
+ * to the same bytes. An invalid frame changes nothing in the segment, and no frame accesses memory beyond it. */
 #include "fuzz/fuzz.h"
 
 #include "base/options.h"
@@ -13,7 +13,7 @@ static const int32_t node_of[] = { 0, 0, 1, 1, 2 };
 
 static struct {
     struct tern_segment *segment; /* of node 1 */
-    unsigned char       *fresh;   /* what is in it at first */
+    unsigned char       *fresh;   /* its initial contents */
     size_t               bytes;
 } job;
 
@@ -23,7 +23,7 @@ static void make_job(void)
     int                    arena, huge;
 
     MUST(tern_base_options_load(NULL) == TERN_OK);
-    tern_opt.on_failure = TERN_ON_FAILURE_RETURN; /* then arrivals have notes */
+    tern_opt.on_failure = TERN_ON_FAILURE_RETURN; /* arrivals then carry data */
     MUST(tern_boot_arena_shape(&shape, &arena, &huge, &job.segment) == TERN_OK);
     job.bytes = tern_segment_bytes(5, true);
     job.fresh = fuzz_copy((const uint8_t *)job.segment, job.bytes);

@@ -1,8 +1,8 @@
-/* seal.c: what comes over a sealed channel between two nodes.
+/* frame_mac.c: the bytes of an authenticated channel between two nodes.
  *
- * The first byte of the input says how many frames the sender makes; the rest changes the bytes on their way, as a list
- * of what somebody in between does, and is then added as it is. Promise: whatever comes, the receiver takes a prefix of
- * the frames that were sent, unchanged, and nothing else; and it touches no memory beyond the bytes. */
+ * The first byte of the input is the number of frames that the sender makes. The rest is a list of changes that an
+ * attacker makes to the bytes in transit, and is then appended to them. Promise: the receiver accepts an unchanged
+ * prefix of the frames that were sent and nothing else, and accesses no memory beyond the bytes. */
 #define _GNU_SOURCE 1
 #include "fuzz/fuzz.h"
 
@@ -16,14 +16,14 @@
 
 static const struct tern_frame_io_keys keys = { .in = { 1 }, .out = { 2 } }, other = { .in = { 2 }, .out = { 1 } };
 
-/* The body of frame i: as long as its number says. */
+/* Make the body of frame i, whose length depends on i. */
 static uint32_t make_body(uint32_t i, unsigned char *body)
 {
     memset(body, (int)('a' + i), i * 3);
     return i * 3;
 }
 
-/* Do one thing to the bytes; returns how many there are then. */
+/* Change the bytes once. Returns their number after the change. */
 static size_t tamper(unsigned char *bytes, size_t len, const uint8_t act[4])
 {
     size_t at = len > 0 ? (size_t)(act[1] | act[2] << 8) % len : 0, run = act[3];

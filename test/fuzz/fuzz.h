@@ -1,5 +1,5 @@
-/* fuzz.h: what the fuzz targets share. A target is one function that gets bytes from libFuzzer, hands them to one
- * decoder of Tern, and insists on what the decoder promises; the sanitizers see to the rest. */
+/* fuzz.h: functions shared by the fuzz targets. A target is one function that gets bytes from libFuzzer, passes them to
+ * one decoder of Tern, and checks the promises of the decoder. The sanitizers detect invalid accesses. */
 #ifndef TERN_FUZZ_H
 #define TERN_FUZZ_H
 
@@ -12,7 +12,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* A promise of the decoder. */
+/* Check a promise of the decoder. */
 #define MUST(condition) ((condition) ? (void)0 : fuzz_broken(__FILE__, __LINE__, #condition))
 __attribute__((noreturn, unused)) static void fuzz_broken(const char *file, int line, const char *what)
 {
@@ -20,7 +20,7 @@ __attribute__((noreturn, unused)) static void fuzz_broken(const char *file, int 
     abort();
 }
 
-/* Take up to len bytes off the front of the input; what is not there is zero. */
+/* Remove len bytes from the front of the input. If it is shorter, the missing bytes are zero. */
 __attribute__((unused)) static void fuzz_take(const uint8_t **data, size_t *size, void *out, size_t len)
 {
     size_t there = len < *size ? len : *size;
@@ -32,7 +32,7 @@ __attribute__((unused)) static void fuzz_take(const uint8_t **data, size_t *size
     *size -= there;
 }
 
-/* A copy of the rest of the input in memory of exactly its size, so that one byte too far is seen. */
+/* Copy the rest of the input to memory of exactly its size, so that an access beyond the end is detected. */
 __attribute__((unused)) static void *fuzz_copy(const uint8_t *data, size_t size)
 {
     void *copy = malloc(size > 0 ? size : 1);
@@ -43,7 +43,7 @@ __attribute__((unused)) static void *fuzz_copy(const uint8_t *data, size_t size)
     return copy;
 }
 
-/* The input as text. */
+/* Return the input as text. */
 __attribute__((unused)) static char *fuzz_text(const uint8_t *data, size_t size)
 {
     char *text = malloc(size + 1);
@@ -55,7 +55,7 @@ __attribute__((unused)) static char *fuzz_text(const uint8_t *data, size_t size)
     return text;
 }
 
-/* Look at every byte. */
+/* Read every byte. */
 __attribute__((unused)) static void fuzz_touch(const void *bytes, size_t len)
 {
     const unsigned char   *at = bytes;

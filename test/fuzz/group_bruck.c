@@ -1,8 +1,8 @@
-/* bruck.c: messages of a group that meets by messages. The input says which member this is, and then of each message
- * from whom it came, its head, and how long its data are.
+/* group_bruck.c: messages of a group whose barriers use messages. The input gives the number of this member and, for
+ * each message, its sender, its header and the length of its data.
  *
- * Promise: a message is taken in or refused; notes that were taken in can be read to their end; none is that of this
- * member, which nobody else leaves. */
+ * Promise: a message is either accepted or refused. The data of accepted messages can be read to the end, and none of
+ * it replaces the data of this member. */
 #include "fuzz/fuzz.h"
 
 #include "base/options.h"
@@ -40,7 +40,7 @@ static void take_one(struct bruck *bruck, const uint8_t **data, size_t *size)
     *data += len;
     *size -= len;
     memcpy(&head, &said.head, sizeof(head));
-    head.barrier &= 1; /* others are refused before */
+    head.barrier &= 1; /* other values are refused earlier */
     if ((in = tern_core_bruck_stream_in(bruck, said.from % RANKS, &head)))
         tern_core_stream_receive(bruck, in, &head, bytes, len);
     free(bytes);

@@ -1,7 +1,7 @@
-/* greet.c: what the two sides of a connection between nodes say before they have proved themselves.
+/* handshake.c: the messages that two nodes exchange before they have authenticated each other.
  *
- * Promise: bytes that were not made with the job's key are no HELLO and no WELCOME; those that were are, and bring what
- * was put into them. */
+ * Promise: bytes that were not made with the key of the job are neither a HELLO nor a WELCOME. Bytes that were made
+ * with the key are decoded to what was encoded. */
 #include "fuzz/fuzz.h"
 
 #include "boot/handshake.h"
@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fuzz_take(&data, &size, hello, sizeof(hello));
     fuzz_take(&data, &size, welcome, sizeof(welcome));
     exact = fuzz_copy(hello, sizeof(hello));
-    if (tern_boot_handshake_read_hello(&got, exact)) { /* none but what the key makes */
+    if (tern_boot_handshake_read_hello(&got, exact)) { /* only bytes that were made with the key */
         tern_boot_handshake_hello(&got, made);
         MUST(memcmp(made, hello, sizeof(made)) == 0);
     }

@@ -1,10 +1,10 @@
-/* notes.c: notifications that a hostile peer has written into the cells of its queue: of each the input says from whom
- * it came, whether what it carries is to be put in its place, and the 48 bytes of its head. Between them requests are
- * started and withdrawn.
+/* notify.c: notifications that a hostile peer has written into the cells of its queue. For each notification, the input
+ * gives its sender, whether its inline payload must be stored, and the 48 bytes of its header. Between notifications,
+ * requests are started and cancelled.
  *
- * Promise: a notification that makes no sense ends the job, any other is taken, or left where it is because no more can
- * be kept; what it carries goes to its place, and nothing else is touched: what lies around the region is not mapped. A
- * request is done by what it asked for alone. */
+ * Promise: an invalid notification ends the job. Any other notification is accepted, or stays in the queue because no
+ * more can be stored. Its inline payload is stored at its target address, and nothing else is accessed: the pages
+ * around the region are not mapped. Only a matching notification completes a request. */
 #include "fuzz/fuzz.h"
 
 #include <setjmp.h>
@@ -22,7 +22,7 @@
 #define KEPT 4u
 #define REQUESTS 3
 
-static unsigned char       *memory; /* the region: a page between two that cannot be touched */
+static unsigned char       *memory; /* the region: a page between two that are not accessible */
 static struct tern_notice  *request[REQUESTS];
 static struct tern_ctx      ctx;
 static jmp_buf              refused;
@@ -35,7 +35,7 @@ static const struct tern_match_name asks[REQUESTS] = {
     { .scope = NAME, .class = TERN_MATCH_ANY_SOURCE | TERN_MATCH_ANY_TAG },
 };
 
-/* A notification that is refused ends the job: here it ends its delivery. */
+/* A notification that is refused ends the job. Here it ends its delivery. */
 void _Exit(int status)
 {
     if (delivering)
@@ -53,7 +53,7 @@ static void make_job(void)
 
     MUST((void *)pages != MAP_FAILED && mprotect(pages + PAGE, PAGE, PROT_READ | PROT_WRITE) == 0);
     MUST(tern_base_options_load(environment) == TERN_OK && (uint64_t)tern_opt.notify_keep == KEPT);
-    tern_base_log_set_level((enum tern_log_level) - 1); /* what is refused is expected: nothing is said */
+    tern_base_log_set_level((enum tern_log_level) - 1); /* refusals are expected: print nothing */
     serve_world_open();
     memory = pages + PAGE;
     parts[0].addr = (uint64_t)(uintptr_t)memory;
@@ -65,7 +65,7 @@ static void make_job(void)
         MUST(tern_op_notice_new(&ctx, &region, asks[i], 1 + i, &request[i]) == TERN_OK);
 }
 
-/* Numbers that would hardly ever be met by chance are brought near. */
+/* Make numbers that random input would hardly ever hit likely. */
 static void write_head(struct wire_notify *note, const uint8_t **data, size_t *size)
 {
     uint8_t near;
@@ -89,7 +89,7 @@ static bool is_refused(const struct wire_notify *note)
            !tern_base_covers(PAGE, note->bytes, note->len);
 }
 
-/* Returns whether it was taken. */
+/* Returns whether the notification was accepted. */
 static bool deliver_one(int from, bool place, const struct wire_notify *note)
 {
     bool taken;
@@ -143,7 +143,7 @@ static void one_step(const uint8_t **data, size_t *size)
         check_done(i);
 }
 
-/* What was kept goes with the region; requests are as at first. */
+/* Stored notifications disappear with the region. Reset the requests. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (!memory)

@@ -1,10 +1,10 @@
-/* note_cells.c: notes that a hostile peer has written into its cells and changes while they are read, from the cell up
- * to the request. The input is a list of notes: of each, two versions of its words and of what its cell says of it, and
- * after how many accesses the second replaces the first. A note is taken as a wait takes it: by the short way for what
- * came last, or by delivery.
+/* notify_inline.c: notifications that a hostile peer has written into its cells and changes while they are read, on the
+ * whole path from the cell to the request. The input is a list of notifications. For each, it gives two versions of its
+ * words and of the fields of its cell, and the number of accesses after which the second version replaces the first.
+ * The test consumes a notification like a wait does: through the fast path for the last sender, or by delivery.
  *
- * Promise: whatever a note says, and whenever, nothing is written but the region: what lies behind it is not mapped,
- * and what lies before it stays as it is. */
+ * Promise: whatever a notification contains, and whenever it changes, nothing but the region is written. The page
+ * behind the region is not mapped, and the memory before it stays unchanged. */
 #define _GNU_SOURCE
 #include "fuzz/fuzz.h"
 
@@ -29,7 +29,7 @@
 #define TAG 7u
 #define NOTES 64 /* of an input */
 
-/* What a note says. */
+/* The contents of a notification. */
 struct note {
     uint64_t word[TERN_NQ_WORDS];
     unsigned kind; /* of its cell */
@@ -49,7 +49,7 @@ static struct note                second;
 static jmp_buf                    refused;
 static volatile bool              delivering;
 
-/* A note that is refused ends the job: here it ends its delivery. */
+/* A notification that is refused ends the job. Here it ends its delivery. */
 void _Exit(int status)
 {
     if (delivering)
@@ -95,7 +95,7 @@ static void make_link(void)
     MUST(tern_base_nq_reserve(&port->queue, &place));
     write_note(&none);
     MUST(news->deliver(news) == TERN_OK && notes && notes->deliver(notes) == TERN_OK);
-    atomic_store(&tern_core_message_notify_last, notes); /* the wait looks there */
+    atomic_store(&tern_core_message_notify_last, notes); /* where the wait polls first */
 }
 
 static void make_job(void)
@@ -104,8 +104,8 @@ static void make_job(void)
 
     MUST((void *)pages != MAP_FAILED && mprotect(pages + PAGE, PAGE, PROT_READ | PROT_WRITE) == 0);
     MUST(tern_base_options_load(NULL) == TERN_OK);
-    tern_base_log_set_level((enum tern_log_level) - 1); /* what is refused is expected: nothing is said */
-    tern_base_bias_claim();                             /* the short way is for who is alone */
+    tern_base_log_set_level((enum tern_log_level) - 1); /* refusals are expected: print nothing */
+    tern_base_bias_claim();                             /* only a single-threaded process uses the fast path */
     serve_world_open();
     around = pages + PAGE;
     parts[0].addr = (uint64_t)(uintptr_t)(pages + 2 * PAGE - SIZE);
@@ -116,7 +116,7 @@ static void make_job(void)
     make_link();
 }
 
-/* One version; numbers that would hardly ever be met by chance are brought near. */
+/* Make one version. Numbers that random input would hardly ever hit become likely. */
 static struct note take_note(const uint8_t **data, size_t *size)
 {
     struct {
@@ -137,7 +137,7 @@ static struct note take_note(const uint8_t **data, size_t *size)
     };
 }
 
-/* As a wait does. */
+/* Consume notifications like a wait does. */
 static void take_it(void)
 {
     if (tern_op_notice_spin(request))
@@ -158,7 +158,7 @@ static void one_note(const uint8_t **data, size_t *size)
     second = take_note(data, size);
     tern_op_notice_start(request);
     MUST(tern_base_nq_reserve(&port->queue, &place));
-    place.stamp &= ~((uint64_t)0xff << TERN_NQ_KIND_SHIFT); /* near cells are enough: see cells.c */
+    place.stamp &= ~((uint64_t)0xff << TERN_NQ_KIND_SHIFT); /* near cells are enough; notify_queue.c tests far cells */
     write_note(&first);
     if (setjmp(refused) == 0) {
         delivering = true;
@@ -168,7 +168,7 @@ static void one_note(const uint8_t **data, size_t *size)
     }
     meddle_end();
     delivering = false;
-    if (inlet->queue.number == number) /* it was refused, or left: the next one has its turn */
+    if (inlet->queue.number == number) /* it was refused or left in the queue: skip it */
         tern_base_nq_consume(&inlet->queue, 0);
     MUST(inlet->queue.number == number + 1);
     if (tern_op_notice_state(request) == TERN_NOTICE_DONE)

@@ -1,13 +1,13 @@
-/* cells.c: a queue of cells whose producer is hostile. The input says how many near and far cells there are, how far
- * the consumer has come, and what each cell says.
+/* notify_queue.c: a notification queue whose producer is hostile. The input gives the numbers of near and far cells,
+ * the position of the consumer, and the contents of each cell.
  *
- * Promise: the consumer reads only the cells, comes to an end, and says "damaged" where it cannot go on. */
+ * Promise: the consumer reads only the cells, terminates, and reports "damaged" where it cannot continue. */
 #include "fuzz/fuzz.h"
 
 #include "base/notify_queue.h"
 
 struct said {
-    uint8_t turn; /* 0: the one that is waited for, 1: the one before, 2: none, else: as it is */
+    uint8_t turn; /* 0: the expected one, 1: the previous one, 2: none, else: this value */
     uint8_t kind;
 };
 
@@ -57,7 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     write_cells(consumer.shared->primary, near, from[TERN_NQ_PRIMARY], &data, &size);
     write_cells(memory[TERN_NQ_OVERFLOW], far, from[TERN_NQ_OVERFLOW], &data, &size);
     while (tern_base_nq_peek(&consumer, &head, &kind) > 0) {
-        MUST(++count <= near + far); /* near ones once each, and a far one is cleared */
+        MUST(++count <= near + far); /* each near cell is read once, and a far cell is cleared */
         fuzz_touch(head, TERN_NQ_HEAD);
         tern_base_nq_consume(&consumer, kind);
     }

@@ -1,7 +1,7 @@
-/* numbers.c: numbers as people write them.
+/* numbers.c: numbers that a user writes in options.
  *
- * Promise: a number that is accepted is the one that the C library reads there, to the end of the text; nothing
- * overflows; what is refused changes nothing. */
+ * Promise: an accepted number is the number that the C library reads from the whole text. Nothing overflows. A text
+ * that is refused changes nothing. */
 #include "fuzz/fuzz.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
-/* ofi_wire.c: a message of the link ofi, as it comes from the network.
+/* ofi_wire.c: a message of the link ofi, as received from the network.
  *
- * Promise: what is found sound is of a kind that there is, and what it carries lies in what came. */
+ * Promise: an accepted message has a known kind, and its contents lie within the bytes that were received. */
 #include "fuzz/fuzz.h"
 
 #include "link/ofi/wire.h"
@@ -32,7 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             fuzz_touch(bytes + OFI_WIRE_RPC_RESPONSE, mail.len);
         }
     }
-    if (size >= sizeof(uint64_t) + 1) { /* completion data: what is understood is written in the same way */
+    if (size >= sizeof(uint64_t) + 1) { /* decoded completion data is encoded to the same value */
         struct ofi_put_notify written;
         uint64_t              came, again = 0;
 

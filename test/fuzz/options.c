@@ -1,6 +1,7 @@
-/* options.c: one variable of the environment: the first byte says which option, the rest is its value.
+/* options.c: one environment variable. The first byte of the input selects the option, and the rest is its value.
  *
- * Promise: a value is taken whole or refused whole; what is refused leaves the default; numbers lie in their ranges. */
+ * Promise: a value is accepted or refused as a whole. If it is refused, the option keeps its default. Numbers are
+ * within their ranges. */
 #include "fuzz/fuzz.h"
 
 #include "base/options.h"
@@ -9,7 +10,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static char             quiet[] = "TERN_BOOT=fuzz"; /* nobody is warned of names */
+    static char             quiet[] = "TERN_BOOT=fuzz"; /* print no warnings about unknown names */
     char                    entry[128];
     char                   *environment[] = { entry, quiet, NULL };
     uint8_t                 which;

@@ -1,7 +1,7 @@
-/* order.c: what a node is to start, as the head sends it.
+/* order.c: the order of the head node that tells another node what to start.
  *
- * Promise: an order that is accepted is encoded to bytes that say the same; texts end, lists are closed, numbers lie in
- * their ranges. */
+ * Promise: an accepted order can be encoded again to bytes with the same meaning. Its texts and lists are terminated,
+ * and its numbers are within their ranges. */
 #include "fuzz/fuzz.h"
 
 #include "hosts.h"

@@ -1,6 +1,6 @@
-/* pmi1.c: a line of a launcher that speaks PMI-1; the first bytes of the input are the key that is looked for.
+/* pmi1.c: a line from a launcher that uses PMI-1. The first bytes of the input are the key to find.
  *
- * Promise: a value that is found is a piece of the line, without blanks, and ends within the room that there is. */
+ * Promise: a value that is found is a part of the line without blanks, and it is terminated within its buffer. */
 #include "fuzz/fuzz.h"
 
 #include "boot/pmi.h"

@@ -1,6 +1,6 @@
-/* foreign_card.c: what a rank has published with a foreign launcher, as another reads it.
+/* pmi_record.c: the record that a rank has published through a foreign launcher, as another rank reads it.
  *
- * Promise: what is accepted has a name of a node that ends; everything else is refused. */
+ * Promise: the node name of an accepted record is terminated. Everything else is refused. */
 #include "fuzz/fuzz.h"
 
 #include "boot/pmi_join.h"

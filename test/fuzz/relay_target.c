@@ -1,6 +1,6 @@
-/* dial.c: where rank 0 of a job on several nodes says that it is, as the others read it.
+/* relay_target.c: the addresses of rank 0 of a job on several nodes, as the other nodes read them.
  *
- * Promise: what is accepted has a port, at least one address, and texts that end. */
+ * Promise: an accepted record has a port, at least one address, and terminated texts. */
 #include "fuzz/fuzz.h"
 
 #include "boot/relay_connect.h"

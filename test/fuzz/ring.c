@@ -1,14 +1,14 @@
-/* ring.c: a ring of messages whose producer is hostile. The input says how large the ring is, how far the consumer has
- * come, and what each cell holds.
+/* ring.c: a message ring whose producer is hostile. The input gives the size of the ring, the position of the consumer
+ * and the contents of each cell.
  *
- * Promise: the consumer reads only the ring, comes to an end, and says "damaged" where it cannot go on. */
+ * Promise: the consumer reads only the ring, terminates, and reports "damaged" where it cannot continue. */
 #include "fuzz/fuzz.h"
 
 #include "base/spsc_ring.h"
 
 struct said {
-    uint8_t  mark; /* 0: the lap that is waited for, 1: the one before, else: as it is */
-    uint8_t  kind; /* 0: skip, 1: no data, else: as it is */
+    uint8_t  mark; /* 0: the expected lap, 1: the previous lap, else: this value */
+    uint8_t  kind; /* 0: skip, 1: no data, else: this value */
     uint16_t len, at, span;
 };
 

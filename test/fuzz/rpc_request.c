@@ -1,14 +1,14 @@
-/* request.c: the request of an errand, as a peer may have written it: the first two bytes say how much memory this rank
- * has opened and how long the answer may be, the rest is the request.
+/* rpc_request.c: the request of an RPC from a hostile peer. The first two bytes of the input determine how much memory
+ * this rank has exposed and how long the reply may be. The rest is the request.
  *
- * Promise: the target answers yes or no; it reads and writes nothing but the request, the memory that it has opened and
- * the room for the answer; and what it answers it has written. */
+ * Promise: the target executes or refuses the request. It accesses nothing but the request, the memory that it has
+ * exposed and the reply buffer, and it has written every byte of its reply. */
 #include "fuzz/fuzz.h"
 
 #include "op/rpc_serve.h"
 #include "serve_world.h"
 
-/* Pages are there, or are not: any pattern will do. */
+/* Some pages are exposed and others are not, in an arbitrary pattern. */
 static bool is_there(const void *addr, size_t len, bool write)
 {
     fuzz_touch(addr, len);
@@ -27,7 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     serve_world_open();
     fuzz_take(&data, &size, said, sizeof(said));
     ground.size = said[0] * 8u;
-    MUST(posix_memalign(&memory, 64, ground.size + 1) == 0); /* as memory of regions is */
+    MUST(posix_memalign(&memory, 64, ground.size + 1) == 0); /* aligned like the memory of regions */
     ground.base = memory;
     ground.is_mapped = said[1] & 1 ? is_there : NULL;
     room = said[1] * 16u;

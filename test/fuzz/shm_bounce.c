@@ -1,8 +1,8 @@
-/* shm_serve.c: requests for bounced transfers that a hostile rank has written into the memory that it shares with its
- * target. The input is the newest request's number, and chunk after chunk what each says.
+/* shm_bounce.c: requests for bounced transfers that a hostile rank has written into the memory that it shares with its
+ * target. The input gives the number of the newest request and the contents of each chunk.
  *
- * Promise: the target comes to an end, answers every request that it follows, and touches nothing but what it has
- * opened: what lies around that is not mapped. */
+ * Promise: the target terminates, answers every request that it finds, and accesses only memory that it has exposed.
+ * The pages around that memory are not mapped. */
 #include "fuzz/fuzz.h"
 
 #include <sys/mman.h>
@@ -19,7 +19,7 @@
 static struct {
     struct tern_boot  boot;
     struct tern_link *link;
-    unsigned char    *memory; /* exposed: a page between two that cannot be touched */
+    unsigned char    *memory; /* exposed: a page between two that are not accessible */
     struct tern_space data;
 } job;
 
@@ -34,7 +34,7 @@ static tern_status up_watch(struct tern_link_watch *watch)
     return TERN_OK;
 }
 
-/* Look at every byte that the request and the answer may have. */
+/* Read every byte that the request and the reply may have. */
 static tern_status up_serve(const struct tern_target_mem *ground, const unsigned char *request, size_t len,
                             unsigned char *answer, size_t room, size_t *answered)
 {
@@ -62,7 +62,7 @@ static void make_job(void)
     MUST(tern_boot_space_take(&job.boot, job.boot.arena, DATA, &job.data) == TERN_OK);
 }
 
-/* One request; numbers that would hardly ever be met by chance are brought near. */
+/* Make one request. Numbers that random input would hardly ever hit become likely. */
 static void write_chunk(struct shm_chunk *chunk, const uint8_t **data, size_t *size)
 {
     struct {
@@ -96,6 +96,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         write_chunk(&desk[1].chunk[i], &data, &size);
     atomic_store(&desk[0].inbox, newest & 1 ? SHM_CHUNKS + 1 + newest / 2 % SAID : newest);
     tern_shm_ops.serve(job.link);
-    MUST(!tern_shm_ops.serve(job.link)); /* nothing is left */
+    MUST(!tern_shm_ops.serve(job.link)); /* no request is left */
     return 0;
 }

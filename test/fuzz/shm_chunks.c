@@ -1,9 +1,9 @@
-/* shm_chunks.c: chunks of the bounce buffer whose head the peer changes while it is read, at both ends: requests of the
- * peer that this rank serves, and this rank's own gets and errands that the peer answers. The input says which, two
- * versions of the head, and after how many accesses the second replaces the first.
+/* shm_chunks.c: chunks of the bounce buffer whose header the peer changes while it is read, on both sides: requests of
+ * the peer that this rank serves, and gets and RPCs of this rank that the peer answers. The input selects one of these,
+ * and gives two versions of the header and the number of accesses after which the second version replaces the first.
  *
- * Promise: nothing is read or written but the memory that was exposed, the destination of the get, and the chunks
- * themselves: what lies around them is not mapped. Every request and every transfer comes to an end. */
+ * Promise: nothing is accessed but the exposed memory, the destination of the get and the chunks themselves. The pages
+ * around them are not mapped. Every request and every transfer completes. */
 #define _GNU_SOURCE
 #include "fuzz/fuzz.h"
 
@@ -20,10 +20,10 @@ static struct {
     struct tern_boot  boot[2];
     struct tern_link *link[2]; /* this rank, and the peer, whose mapping of the control memory is another */
     struct tern_lane *lane;
-    unsigned char    *memory; /* exposed, and the destination of gets: a page between two that cannot be touched */
+    unsigned char    *memory; /* exposed, and the destination of gets: a page between two that are not accessible */
     struct tern_space data;   /* of the peer's chunks */
-    struct shm_chunk  second; /* what the head becomes */
-    struct shm_chunk *head;   /* where, as the peer maps it */
+    struct shm_chunk  second; /* the second version of the header */
+    struct shm_chunk *head;   /* its address in the mapping of the peer */
     unsigned          ended;
 } job;
 
@@ -80,7 +80,7 @@ static void make_job(void)
     MUST(tern_boot_space_take(&job.boot[0], job.boot[0].arena, 2 * PAGE, &job.data) == TERN_OK);
 }
 
-/* The head as the peer writes it; numbers that would hardly ever be met by chance are brought near. */
+/* Make a header of the peer. Numbers that random input would hardly ever hit become likely. */
 static struct shm_chunk take_head(const uint8_t **data, size_t *size)
 {
     struct {
@@ -99,7 +99,7 @@ static struct shm_chunk take_head(const uint8_t **data, size_t *size)
                                .data = said.near & 32 ? job.data.offset + said.data % (2 * PAGE + 2) : said.data };
 }
 
-/* All but the state, which is the protocol's. */
+/* Write everything except the state, which belongs to the protocol. */
 static void write_head(const struct shm_chunk *says)
 {
     job.head->next = says->next;
@@ -132,7 +132,7 @@ static void serve_it(const struct shm_chunk *first, unsigned after)
     MUST(atomic_load(&job.head->state) == SHM_CHUNK_DONE);
 }
 
-/* A get, or an errand, of one chunk, which the peer says to have done. */
+/* Start a get or an RPC of one chunk, which the peer reports as completed. */
 static void collect_it(const struct shm_chunk *first, unsigned after, bool errand)
 {
     struct shm_link      *mine = (struct shm_link *)job.link[0], *theirs = (struct shm_link *)job.link[1];
@@ -155,7 +155,7 @@ static void collect_it(const struct shm_chunk *first, unsigned after, bool erran
     tern_shm_ops.progress(job.lane);
     meddle_end();
     MUST(job.ended == 1 && op.chunks == 0);
-    atomic_store(&theirs->bounce_ctl[1].inbox, 0); /* nobody serves there */
+    atomic_store(&theirs->bounce_ctl[1].inbox, 0); /* no thread serves this inbox */
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,6 +1,7 @@
-/* tagged.c: a tagged message that a peer sent: 48 bytes of head, the rest is its data.
+/* tagged.c: a tagged message from a peer. The first 48 bytes of the input are the header, the rest is the data.
  *
- * Promise: what is found sound lies in what came, and an offer speaks of as many bytes as its card. */
+ * Promise: the contents of an accepted message lie within the bytes that were received, and an RTS announces as many
+ * bytes as its memory handle covers. */
 #include "fuzz/fuzz.h"
 
 #include "op/tagged/decode.h"

@@ -1,12 +1,13 @@
-/* meddle.h: memory that a peer changes while it is read.
+/* two_step.h: memory that a peer changes while it is read.
  *
- * The pages that the reader looks at are closed to it. Each instruction that touches them is let through alone: a fault
- * opens them, the processor stops behind the instruction, and they are closed again. After as many instructions as the
- * input says, the peer's second step is made, through a mapping of its own, and the rest goes on undisturbed. So a
- * decoder that looks twice at the same bytes sees first one thing and then another, at every place where that can be,
- * without a hook in the decoder and without chance.
+ * The pages with the bytes are protected against accesses of the reader. Each instruction that accesses them causes a
+ * fault, whose handler makes the pages accessible and lets the processor execute a single instruction; then the pages
+ * are protected again. After the number of instructions that the input gives, the second step of the peer is executed
+ * through another mapping, and the reader continues without interruption. A decoder that reads the same bytes twice can
+ * therefore see two different values, at every place where this is possible, without hooks in the decoder and
+ * reproducibly.
  *
- * Where the processor cannot be stopped like that the second step is never made.
+ * If the processor does not support single steps, the second step is never executed.
  */
 #ifndef TERN_FUZZ_MEDDLE_H
 #define TERN_FUZZ_MEDDLE_H
@@ -20,7 +21,7 @@
 static struct {
     unsigned char *pages;
     size_t         bytes;
-    unsigned       left; /* instructions before the second step; 0: nothing is closed */
+    unsigned       left; /* instructions before the second step; 0: nothing is protected */
     void (*step)(void);  /* the second step */
     struct sigaction before;
 } meddle;
@@ -33,7 +34,7 @@ static void meddle_close(bool closed)
     MUST(mprotect(meddle.pages, meddle.bytes, closed ? PROT_NONE : PROT_READ | PROT_WRITE) == 0);
 }
 
-/* The reader touches the pages. Any other fault is the decoder's own. */
+/* The reader accesses the pages. Any other fault is an error of the decoder. */
 static void meddle_fault(int signal, siginfo_t *info, void *context)
 {
     unsigned char *at = info->si_addr;
@@ -46,7 +47,7 @@ static void meddle_fault(int signal, siginfo_t *info, void *context)
     ((ucontext_t *)context)->uc_mcontext.gregs[REG_EFL] |= MEDDLE_STOP;
 }
 
-/* It has touched them. */
+/* The instruction has been executed. */
 static void meddle_stopped(int signal, siginfo_t *info, void *context)
 {
     (void)signal, (void)info;
@@ -57,7 +58,7 @@ static void meddle_stopped(int signal, siginfo_t *info, void *context)
         meddle_close(true);
 }
 
-/* From now on; after so many instructions step is made. Of 0, nothing is done. */
+/* Start: execute step after this many accesses. If the number is 0, do nothing. */
 __attribute__((unused)) static void meddle_begin(void *pages, size_t bytes, unsigned after, void (*step)(void))
 {
     static bool      ready;
@@ -75,7 +76,7 @@ __attribute__((unused)) static void meddle_begin(void *pages, size_t bytes, unsi
         meddle_close(true);
 }
 
-/* No more. Returns whether the second step was made. */
+/* Stop. Returns whether the second step was executed. */
 __attribute__((unused)) static bool meddle_end(void)
 {
     bool made = meddle.left == 0;

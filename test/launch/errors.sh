@@ -1,8 +1,10 @@
-# errors.sh: a launcher that is there and cannot be used gives an error that says what to do, never a job of one.
+# errors.sh: if Tern cannot use the launcher, tern_init fails with an error that says what to do. It never creates a job
+# with one rank instead.
 . "$(dirname "$0")/lib.sh"
 LIMIT=120
 
-# refused TEXT PATTERN VARIABLE...: tern_init fails with TERN_ERR_BOOT and says why.
+# refused TEXT PATTERN VARIABLE...: with these environment variables, tern_init fails with TERN_ERR_BOOT and an error
+# text that matches the pattern.
 refused() {
     local text=$1 pattern=$2
     shift 2
@@ -18,7 +20,7 @@ refused "PMI_RANK is too large" "PMI_RANK is .2." PMI_FD=1 PMI_SIZE=2 PMI_RANK=2
 refused "PMI-1 over a port" "PMI_PORT=here:1 .*without -pmi-port" PMI_PORT=here:1 PMI_ID=0
 refused "a Slurm job step without PMI" "srun --mpi=pmix" SLURM_STEP_NUM_TASKS=4 SLURM_PROCID=1 SLURM_NTASKS=4
 refused "a launcher that offers nothing" "ternrun -n N" MV2_COMM_WORLD_SIZE=2 MV2_COMM_WORLD_RANK=0
-: > "$WORK/libpmix.so.2" # found first, and no library
+: > "$WORK/libpmix.so.2" # found first, but not a library
 refused "PMIx without libpmix" "(libpmix|built without)" PMIX_NAMESPACE=x PMIX_RANK=0 LD_LIBRARY_PATH="$WORK"
 refused "PMIx without its server" "(PMIx_Init failed|built without)" PMIX_NAMESPACE=x PMIX_RANK=0
 

@@ -1,8 +1,8 @@
-# jobs.sh: what holds under ternrun holds under foreign launchers too: the tests of the API, as jobs of each launcher.
+# jobs.sh: the tests of the API pass under foreign launchers, too.
 #
-# Those of JOBS_PROGRAMS are run: one for each kind of operation, because a launcher only changes how a job starts and
-# ends; or "all". Two are never among them: early, where a process made by fork calls tern_abort, which ends the job of
-# any launcher but ternrun; and large, which takes gigabytes.
+# JOBS_PROGRAMS lists the tests: by default one for each kind of operation, because a launcher only changes how a job
+# starts and ends; or "all". Two tests never run here: early, in which a forked process calls tern_abort, which ends the
+# job under any launcher but ternrun; and large, which needs gigabytes of memory.
 #
 # timeout: 600
 # labels: slow
@@ -27,7 +27,7 @@ for launcher in $LAUNCHERS; do
     check_clean "$launcher, all of these"
 done
 
-# Cores: those that the ranks of the node may use together, by which waits decide whether to spin.
+# Waits decide whether to spin by the number of cores that the ranks of a node may use together.
 if command -v mpirun.openmpi > /dev/null && [ "$(nproc)" -gt 1 ]; then
     launched mpirun.openmpi --allow-run-as-root --bind-to core -n 2 "$PROG/launch_job" ring
     check "two ranks bound to a core each have two" all_of 'status_is 0' "out_count 'cores 2$' 2"

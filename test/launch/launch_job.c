@@ -1,13 +1,14 @@
-/* launch_job.c: a program for the scripts of this directory, which start it with foreign launchers.
+/* launch_job.c: a program that the scripts of this directory start with foreign launchers.
  *
- *   launch_job ring          put to the right, read what came from the left, print "ring RANK of SIZE on NODES cores
- *                            CORES"
- *   launch_job end HOW NUMBER   rank 1 ends by HOW: exit, _exit, abort (tern_abort) or signal, with that number; the
- *                            others wait in a barrier
- *   launch_job early NUMBER  rank 1 calls tern_abort before tern_init, in which the others are
- *   launch_job left NUMBER   rank 1 exits with NUMBER after tern_finalize; the others print "after RANK" when it is
- *   gone launch_job absent        rank 1 never calls tern_init
- *   launch_job join          print "STATUS: DETAIL" of tern_init, and exit with 0 in any case
+ *   launch_job ring             put to the right neighbour, check the value from the left neighbour, and print "ring
+ *                               RANK of SIZE on NODES cores CORES"
+ *   launch_job end HOW NUMBER   rank 1 ends by HOW: exit, _exit, abort (tern_abort) or signal, with this number, while
+ *                               the others wait in a barrier
+ *   launch_job early NUMBER     rank 1 calls tern_abort before tern_init, while the others call tern_init
+ *   launch_job left NUMBER      rank 1 exits with NUMBER after tern_finalize; the others print "after RANK" when rank 1
+ *                               has ended
+ *   launch_job absent           rank 1 never calls tern_init
+ *   launch_job join             print "STATUS: DETAIL" of tern_init, and always exit with 0
  */
 #define _GNU_SOURCE 1
 #include <errno.h>
@@ -47,7 +48,7 @@ static void end(const char *how, int number)
             _exit(number);
         if (strcmp(how, "abort") == 0)
             tern_abort(number, "on purpose");
-        signal(number, SIG_DFL); /* a sanitizer has handlers of its own */
+        signal(number, SIG_DFL); /* sanitizers install handlers */
         raise(number);
     }
     tern_barrier(TERN_WORLD);

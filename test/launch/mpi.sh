@@ -1,7 +1,7 @@
-# mpi.sh: Tern within an MPI program that the same launcher started: in every order, with each MPI that is installed.
+# mpi.sh: an MPI program uses Tern. The two libraries start and end in every order, with each installed MPI.
 #
-# mpi_job.c tells what the letters mean. What cannot be: with MPICH's launcher Tern cannot start after MPI_Finalize,
-# which closes the connection; with Open MPI, MPI cannot start when Tern has been the only user of PMIx and has left.
+# mpi_job.c explains the letters. Two orders are impossible. With MPICH, Tern cannot start after MPI_Finalize, which
+# closes the connection to the launcher. With Open MPI, MPI cannot start after Tern has ended, if only Tern used PMIx.
 . "$(dirname "$0")/lib.sh"
 LIMIT=120
 any=

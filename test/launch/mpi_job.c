@@ -1,10 +1,10 @@
-/* mpi_job.c: an MPI program that uses Tern too, in every order in which the two can come and go.
+/* mpi_job.c: an MPI program that also uses Tern. The two libraries are initialized and finalized in every order.
  *
  *   mpi_job STEPS
  *
- * Each letter of STEPS is done by all ranks: M MPI_Init, T tern_init, U use both, V use Tern alone, W use MPI alone, t
- * tern_finalize, m MPI_Finalize, X tern_init, which has to fail with TERN_ERR_BOOT and to say so. At the end each rank
- * prints "done STEPS". Compiled by the compiler command of each MPI that is installed.
+ * All ranks execute each letter of STEPS: M MPI_Init, T tern_init, U use both, V use only Tern, W use only MPI, t
+ * tern_finalize, m MPI_Finalize, X tern_init, which must fail with TERN_ERR_BOOT and an error text. At the end, each
+ * rank prints "done STEPS". The compiler wrapper of each installed MPI compiles this program.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -54,7 +54,7 @@ static void use_both(void)
 
     MUST(MPI_Comm_rank(MPI_COMM_WORLD, &me) == MPI_SUCCESS);
     MUST(MPI_Comm_size(MPI_COMM_WORLD, &size) == MPI_SUCCESS);
-    MUST(tern_rank() == me && tern_size() == size); /* the same numbers */
+    MUST(tern_rank() == me && tern_size() == size); /* MPI and Tern use the same ranks */
     use_tern();
     use_mpi();
 }

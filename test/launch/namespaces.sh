@@ -1,6 +1,6 @@
-# namespaces.sh: foreign launchers on hosts that share no network but the one between them: network namespaces, each
-# with an interface and a host name of its own, joined by a bridge. The launchers start their daemons there through an
-# agent that takes the place of ssh. Tern finds the nodes by itself.
+# namespaces.sh: foreign launchers on hosts that share only one network. The hosts are network namespaces, each with its
+# own interface and host name, which a bridge connects. The launchers start their daemons there through an agent that
+# replaces ssh. Tern finds the nodes by itself.
 #
 # timeout: 300
 # lock: interfaces
@@ -31,7 +31,7 @@ for i in 1 2 3; do
     host_make "$i" 2> "$WORK/err" || skip "no network namespaces here: $(tail -n 1 "$WORK/err")"
 done
 
-# on NUMBER COMMAND...: on that host, as ssh would: what the agent gets is [OPTIONS] ADDRESS COMMAND.
+# The agent runs a command on a host like ssh does. Its arguments are [OPTIONS] ADDRESS COMMAND.
 cat > "$WORK/agent" << END
 #!/bin/bash
 while [ "\${1#-}" != "\$1" ]; do shift; done
@@ -41,7 +41,7 @@ exec ip netns exec "$NET-\$number" unshare -u sh -c "hostname tern-\$number; \$*
 END
 chmod +x "$WORK/agent"
 
-# far LAUNCHER COMMAND...: two ranks on each of three hosts; the command in CMD.
+# far LAUNCHER COMMAND...: set CMD to a command that starts two ranks on each of three hosts.
 far() {
     local launcher=$1
     shift
@@ -63,7 +63,7 @@ for launcher in $LAUNCHERS; do
     check "$launcher: ranks on three hosts meet" all_of 'status_is 0' 'out_count "^met [0-5] of 6 on 3$" 6'
     if "$BIN/tern-info" | grep -q '^ *ofi '; then
         for program in "$PROG/launch_job ring" "$TEST/api/am_kinds" "$TEST/api/events"; do
-            # shellcheck disable=SC2086 # a program with its arguments
+            # shellcheck disable=SC2086 # one word for each argument
             far "$launcher" $program
             launched "${CMD[@]}"
             check "$launcher: $(basename "${program%% *}") on three hosts" status_is 0

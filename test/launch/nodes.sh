@@ -1,8 +1,8 @@
-# nodes.sh: ranks of several nodes under foreign launchers know each other's lives, cards and deaths, and reach each
-# other. The nodes are this machine under different names (TERN_NODE).
+# nodes.sh: ranks on several nodes, started by foreign launchers, learn each other's addresses and deaths, and reach
+# each other. The nodes are all this machine, with different names (TERN_NODE).
 #
-# What each rank checks is in nodes_job.c. With Open MPI's --enable-recovery a job survives the death of a rank; that of
-# the first rank of a node takes the node along, and that of rank 0 the job.
+# nodes_job.c contains the checks of each rank. With Open MPI's --enable-recovery, a job survives the death of a rank.
+# The death of the first rank of a node ends the node, and the death of rank 0 ends the job.
 #
 # timeout: 300
 # labels: slow
@@ -10,7 +10,8 @@
 need_launchers
 LIMIT=120
 
-# nodes RANKS LAUNCHER OPTIONS... -- COMMAND...: so many ranks on each node ("2 2 3": three nodes); the command in CMD.
+# nodes RANKS LAUNCHER OPTIONS... -- COMMAND...: set CMD to a command that starts these numbers of ranks on the nodes
+# ("2 2 3": three nodes).
 nodes() {
     local ranks=$1 launcher=$2 options=() first=yes n
     shift 2

@@ -1,15 +1,14 @@
-/* nodes_job.c: what ranks of several nodes learn of each other when a foreign launcher started them; links are not
- * used.
+/* nodes_job.c: ranks on several nodes that a foreign launcher started learn of each other, without using links.
  *
- *   nodes_job meet         publish a card, meet, look at all cards, meet for leaving, leave; print "met RANK of RANKS
- *                          on NODES"
- *   nodes_job die RANK     the same, but that rank dies in between; the others print "saw RANK" when they know, and
- *                          those that its death leaves alone end
- *   nodes_job mute RANK    the same, but that rank dies when it is about to wake the relay
- *   nodes_job reuse HOW    four ranks of one node: rank 2 dies, then rank 1, then rank 3, and between the first two
- *                          deaths another process gets the number of rank 2. HOW is "known": all know of rank 2's
- *                          death by then; or "unknown": rank 1, which watches rank 2, is stopped until its own death.
- *                          Rank 0 prints "saw RANK" for each
+ *   nodes_job meet         publish an address, synchronize, read all addresses, synchronize again, and leave; print
+ *                          "met RANK of RANKS on NODES"
+ *   nodes_job die RANK     like meet, but this rank dies before the second synchronization. The others print "saw RANK"
+ *                          when they learn of its death. Ranks that lose the connection to the other nodes end
+ *   nodes_job mute RANK    like die, but this rank dies when it is about to wake the relay
+ *   nodes_job reuse HOW    four ranks on one node: rank 2 dies, then rank 1, then rank 3, and between the first two
+ *                          deaths another process gets the process number of rank 2. If HOW is "known", all ranks know
+ *                          of the death of rank 2 by then. If HOW is "unknown", rank 1, which watches rank 2, is
+ *                          stopped until its own death. Rank 0 prints "saw RANK" for each death
  */
 #define _GNU_SOURCE 1
 #include <poll.h>
@@ -34,7 +33,7 @@ static uint32_t fate_of(int rank)
     return atomic_load_explicit(&slot_of(rank)->fate, memory_order_acquire);
 }
 
-/* In the place of the C library's: what the relay is woken by. */
+/* Replaces the function of the C library that wakes the relay. */
 ssize_t write(int fd, const void *bytes, size_t len)
 {
     if (is_mute && fd == boot.relay_fd)
@@ -112,7 +111,7 @@ static void check_cards(void)
     }
 }
 
-/* Sleep until the rank is known to be dead. */
+/* Sleep until this rank knows of the death of the other rank. */
 static void await_death(int rank)
 {
     struct tern_slot *mine = slot_of(boot.rank);
@@ -141,9 +140,9 @@ static void kill_rank(int rank)
     close(process.fd);
 }
 
-/* Rank 0 kills the others. What it writes into the slot of rank 2 is what a watcher would find there if the kernel had
- * given the number to another process: the number of a process that lives, and where the start is not to help, its
- * start too. */
+/* Rank 0 kills the others. It writes into the slot of rank 2 what a watcher would find there if the kernel had given
+ * the process number to another process: the number of a living process, and its start time too if the start time must
+ * not help the watcher. */
 static void reuse(bool known)
 {
     pid_t other = getppid();
@@ -196,7 +195,7 @@ int main(int argc, char **argv)
     if (is_mute)
         ring_node();
     if (victim >= 0) {
-        arrive(21); /* done when it is known that it never comes */
+        arrive(21); /* completes when this rank knows that the other rank never arrives */
         await_death(victim);
     }
     live(TERN_LIFE_LEAVING);

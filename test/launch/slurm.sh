@@ -1,7 +1,7 @@
-# slurm.sh: jobs of srun, on a Slurm of one controller and two daemons that scripts/try-slurm brings up on this machine.
+# slurm.sh: jobs of srun, with a Slurm controller and two Slurm daemons that scripts/try-slurm starts on this machine.
 #
-# Through PMIx and through PMI-1, which Slurm's pmi2 speaks as well. With PMIx Slurm ends a job in which a rank died;
-# with pmi2 it lets it go on, and ending it is left to Tern.
+# The jobs use PMIx and PMI-1, which is a part of Slurm's pmi2. With PMIx, Slurm ends a job in which a rank dies. With
+# pmi2, Slurm does not, and Tern must end the job.
 #
 # timeout: 300
 # labels: slow
@@ -14,7 +14,7 @@ ulimit -c 0
 
 failed() { not_hung && [ "$STATUS" != 0 ]; }
 
-# step MPI RANKS COMMAND...: a job step on both daemons.
+# step MPI RANKS COMMAND...: run a job step on both daemons.
 step() {
     local mpi=$1 ranks=$2
     shift 2

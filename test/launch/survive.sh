@@ -1,7 +1,7 @@
-# survive.sh: with TERN_ON_FAILURE=return the ranks see the death of one of them, and go on, without ternrun.
+# survive.sh: with TERN_ON_FAILURE=return, ranks detect the death of another rank and continue, without ternrun.
 #
-# The checks are in fault/survive_job.c. Open MPI's launcher lets the others live with --enable-recovery; MPICH's ends
-# every job in which a process dies.
+# The checks are in fault/survive_job.c. With --enable-recovery, Open MPI's launcher does not end the other ranks.
+# MPICH's launcher ends every job in which a process dies.
 #
 # timeout: 300
 # labels: slow

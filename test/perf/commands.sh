@@ -1,6 +1,7 @@
 #!/bin/bash
-# commands.sh: what tern-perf does without a job of its own: init, compare, register and crossover run, print the
-# figures that the manual promises, and leave out what is not installed with a word about it.
+# commands.sh: the commands of tern-perf that are not run in a job. init, compare, register and crossover print the
+# results that the manual documents, and say which programs they omit because they are not installed.
+#
 # timeout: 900
 # lock: interfaces
 # labels: slow
@@ -20,7 +21,7 @@ job "$PERF" compare put_bw --quiet --rounds 1 --sizes 4K --peers "$WORK"
 check "compare leaves out what is not there and says what to install" \
     all_of 'status_is 0' 'err_has "without Open MPI: install"' 'err_has "without MPICH: install"' \
     'err_has "without OpenSHMEM: install"' 'out_has "Tern "'
-# Every program that is there has a figure and Tern's ratio to it.
+# Every installed program has a result and a ratio of Tern to it.
 peers="openmpi:tern-peer-openmpi mpich:tern-peer-mpich oshmem:tern-peer-oshmem ucx:ucx_perftest"
 command_prints "compare put_lat" put_lat tern latency_complete compare put_lat --csv --quiet --rounds 1 --sizes 8
 for peer in $peers; do
@@ -46,7 +47,7 @@ if has_network; then
             compare --net msg_lat --csv --quiet --rounds 1 --sizes 8 --peers "$WORK"
     fi
     if command -v ucx_perftest > /dev/null && command -v fi_pingpong > /dev/null && command -v taskset > /dev/null; then
-        # fi_pingpong itself fails now and then on a crowded machine, and tern-perf says so. Then it runs once more.
+        # fi_pingpong sometimes fails on a busy machine, and tern-perf reports it. It then runs once more.
         if err_has 'fi_pingpong msg_lat (failed|did not end)'; then
             job "$PERF" compare --net msg_lat --csv --quiet --rounds 1 --sizes 8 --peers "$WORK"
         fi
@@ -73,7 +74,7 @@ if has_network; then
 else
     note "no network for jobs here: $(tail -n 1 "$WORK/err")"
 fi
-# Every table of the page of benchmarks is one that scripts/bench-tables makes, and the other way round.
+# docs/benchmarks.md contains exactly the tables that scripts/bench-tables makes.
 root=$(dirname "$0")/../..
 asked=$(sed -n 's/^<!-- table: \([a-z0-9_-]*\) -->$/\1/p' "$root/docs/benchmarks.md" | sort)
 made=$(grep -oE '(^ +compared|&& own) [a-z0-9_-]+' "$root/scripts/bench-tables" | sed 's/.* //' | sort)

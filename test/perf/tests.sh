@@ -1,6 +1,7 @@
 #!/bin/bash
-# tests.sh: every test of tern-perf runs, through memory and over the network, and prints the figures that its manual
-# promises, as CSV, as JSON and as a table.
+# tests.sh: every test of tern-perf runs through shared memory and over the network, and prints the results that the
+# manual documents, as CSV, as JSON and as a table.
+#
 # timeout: 900
 # labels: tools
 . "$(dirname "$0")/lib_perf.sh"
