@@ -6,7 +6,7 @@
  * consecutive posts are stored side by side, and a peek returns the contribution of the current all-gather; two groups
  * do not disturb each other.
  *
- * long: LINK_RANKS=all
+ * long: LINK_CASES=all
  */
 #include "link_test.h"
 

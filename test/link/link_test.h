@@ -395,26 +395,28 @@ static inline void run_alone(void (*play)(scene_body *body), scene_body *body)
     }
 
 /* The links, alone and behind chaos, the network with every provider that any machine has, and the numbers of ranks
- * that each is tried with. */
+ * with which each is tried. Some cases run in fewer tests than others, see is_tried(). */
+enum case_kind { USUAL, VARIANT, PROVIDER };
 struct link_case {
-    const char *name;
-    const char *chaos;    /* as TERN_CHAOS; NULL: none */
-    int         ranks[6]; /* ends with 0 */
-    const char *provider; /* as TERN_OFI_PROVIDER; NULL: the default, tcp;ofi_rxm */
-    const char *fabric;   /* the restrictions imposed on it (support/fabric.h); NULL: none */
+    const char    *name;
+    const char    *chaos;    /* as TERN_CHAOS; NULL: none */
+    int            ranks[6]; /* ends with 0 */
+    const char    *provider; /* as TERN_OFI_PROVIDER; NULL: the default, tcp;ofi_rxm */
+    const char    *fabric;   /* the restrictions imposed on it (support/fabric.h); NULL: none */
+    enum case_kind kind;
 };
 static const struct link_case link_cases[] = {
     { .name = "self", .ranks = { 1, 0 } },
     { .name = "shm", .ranks = { 1, 2, 3, 4, 8, 0 } },
-    { .name = "self", .chaos = "seed=7", .ranks = { 1, 0 } },
+    { .name = "self", .chaos = "seed=7", .ranks = { 1, 0 }, .kind = VARIANT },
     { .name = "shm", .chaos = "seed=7", .ranks = { 2, 3, 0 } },
     { .name = "ofi", .ranks = { 2, 3, 0 } },
     { .name = "ofi", .chaos = "seed=7", .ranks = { 2, 0 } },
-    { .name = "ofi", .ranks = { 2, 0 }, .provider = "net" },
-    { .name = "ofi", .ranks = { 2, 0 }, .provider = "sockets" },
-    { .name = "ofi", .ranks = { 2, 0 }, .provider = "shm" },
-    { .name = "ofi", .ranks = { 2, 0 }, .fabric = "endpoint,local,inject=16,rma=8,mute,again=7" },
-    { .name = "ofi", .ranks = { 2, 0 }, .fabric = "nowait,inject=0,lose=6,again=8" },
+    { .name = "ofi", .ranks = { 2, 0 }, .provider = "net", .kind = PROVIDER },
+    { .name = "ofi", .ranks = { 2, 0 }, .provider = "sockets", .kind = PROVIDER },
+    { .name = "ofi", .ranks = { 2, 0 }, .provider = "shm", .kind = VARIANT },
+    { .name = "ofi", .ranks = { 2, 0 }, .fabric = "endpoint,local,inject=16,rma=8,mute,again=7", .kind = VARIANT },
+    { .name = "ofi", .ranks = { 2, 0 }, .fabric = "nowait,inject=0,lose=6,again=8", .kind = VARIANT },
 };
 
 /* Whether chaos stands in front of the link. In that case an operation may be refused although there is room, and an
@@ -477,13 +479,25 @@ static inline bool has_provider(const char *name)
 
 static bool needs_groups; /* the test does not apply to links without groups */
 
-/* Whether a case is run with one of its numbers of ranks: the smallest and the largest, or all if LINK_RANKS is in the
- * environment. Sanitized builds use at most 3 ranks, because they are slow and more ranks show nothing new. */
+/* Whether a case is run with one of its numbers of ranks. LINK_CASES in the environment decides:
+ *
+ *   all       every case and number of ranks
+ *   not set   all cases except some providers; the network with 2 ranks, and other links with their smallest and their
+ *             largest number of ranks
+ *   few       only the links alone and behind chaos, with 2 ranks
+ *
+ * Sanitized builds use 2 ranks, or with "all" at most 3: they are slow, and more ranks show nothing new. */
 static inline bool is_tried(const struct link_case *c, const int *ranks)
 {
-    if (SANITIZED)
-        return *ranks <= 3;
-    return ranks == c->ranks || ranks[1] == 0 || getenv("LINK_RANKS") != NULL;
+    const char *cases = getenv("LINK_CASES");
+    bool        few = cases && strcmp(cases, "few") == 0, two = *ranks == 2 || c->ranks[1] == 0;
+    bool        largest = ranks[1] == 0 && strcmp(c->name, "ofi") != 0;
+
+    if (cases && !few)
+        return !SANITIZED || *ranks <= 3;
+    if (c->kind == PROVIDER || (few && c->kind != USUAL))
+        return false;
+    return few || SANITIZED ? two : ranks == c->ranks || largest;
 }
 
 static inline void run_case(const struct link_case *c, int cores, link_body *body)

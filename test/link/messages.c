@@ -8,7 +8,7 @@
  * another link, the second opening is not needed.
  *
  * timeout: 300
- * long: LINK_RANKS=all
+ * long: LINK_CASES=all
  */
 #include "link_messages.h"
 

@@ -8,7 +8,7 @@
  * these notifications in the queue meanwhile.
  *
  * timeout: 300
- * long: LINK_RANKS=all
+ * long: LINK_CASES=all
  */
 #include "boot/bell.h"
 #include "link/inject.h"

@@ -5,7 +5,7 @@
  * TERN_AGAIN; a cancelled RPC gets no response, but completes; an RPC that the target refuses, or that names an unknown
  * part, fails.
  *
- * long: LINK_RANKS=all
+ * long: LINK_CASES=all
  */
 #include "link_parts.h"
 

@@ -6,7 +6,7 @@
  * do not disturb each other; an access to memory that is no longer exposed fails.
  *
  * timeout: 300
- * long: LINK_RANKS=all
+ * long: LINK_CASES=all
  */
 #include <pthread.h>
 

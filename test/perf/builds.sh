@@ -1,14 +1,16 @@
 #!/bin/bash
 # builds.sh: tern-perf compare --build runs two builds of Tern in turn and prints their ratios. The first half compares
-# this build with itself. The second half uses a build that is made of two scripts with known figures, so that what the
-# report makes of them is known, too: ratios, marks, and what an older build does not have.
+# this build with itself. The second half uses a build that consists of two scripts with known results, so that the
+# expected report is known as well: ratios, marks, and what an older build does not have.
+#
 # timeout: 900
+# labels: slow
 . "$(dirname "$0")/lib_perf.sh"
 
 BUILD=$(dirname "$BIN")
 TINY="--quiet --time 0.004 --repeat 2 --rounds 2"
 
-# row TEST SIZE METRIC TEXT: the table has such a row.
+# row TEST SIZE METRIC TEXT: check that the table has such a row.
 row() { out_has "^$1 +$2 +$3 .* $4"; }
 NUMBERS='[0-9.e+]+ +[0-9.e+]+ +[0-9.]+  [0-9.]+ to [0-9.]+'
 
@@ -36,8 +38,8 @@ if has_network; then
         'row msg_lat 8 half_rtt "$NUMBERS"' 'row memory - resident "$NUMBERS"'
 fi
 
-# A build of two scripts. Of each test it counts the runs, and its figures depend on the count. In rounds that run the
-# two columns in the order AB, BA, AB ... the runs 1, 4, 5, 8, 9 of a test belong to the first column.
+# A build that consists of two scripts. It counts the runs of each test, and its results depend on the count. Because
+# rounds run the two columns in the order AB, BA, AB ..., the runs 1, 4, 5, 8, 9 of a test belong to the first column.
 FAKE=$WORK/fake
 mkdir -p "$FAKE/bin"
 cat > "$FAKE/bin/tern-perf" <<'END'
