@@ -9,19 +9,16 @@
 #include "core/context.h"
 #include "core/job.h"
 #include "core/message.h"
-#include "op/am/am.h"
 #include "op/trigger/thread.h"
 #include "op/notify/notify.h"
-#include "op/rpc_serve.h"
 #include "op/tagged/tagged.h"
+#include "op/upcalls.h"
 
 tern_status tern_init(void)
 {
-    tern_op_am_open();
     tern_op_notify_open();
     tern_op_tagged_open();
-    tern_core_up.serve = tern_op_rpc_serve;
-    return tern_core_job_open();
+    return tern_core_job_open(&tern_op_upcalls);
 }
 
 tern_status tern_finalize(void)

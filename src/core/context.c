@@ -123,10 +123,6 @@ void tern_core_ctx_attend(struct tern_ctx *ctx)
         atomic_store_explicit(&ctx->attention, true, memory_order_relaxed); /* this thread reads it */
 }
 
-struct tern_link_up tern_core_up = { .done = tern_core_op_done,
-                                     .watch = tern_core_message_watch,
-                                     .gone = tern_core_job_gone };
-
 #define AHEAD 256 /* operations to one rank, each of which may notify the rank when it ends */
 
 bool tern_core_ctx_is_stuck(const struct tern_ctx *ctx, int rank)

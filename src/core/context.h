@@ -146,7 +146,4 @@ tern_status tern_core_ctx_drain(struct tern_ctx *ctx, tern_deadline deadline, co
  * the context remains usable. */
 tern_status tern_core_ctx_retire(struct tern_ctx *ctx, tern_deadline deadline, const char *what);
 
-/* The upcalls of the links. The message handlers are set before the job is joined. */
-extern struct tern_link_up tern_core_up;
-
 #endif

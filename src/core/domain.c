@@ -101,7 +101,7 @@ void tern_core_domains_close(void)
 static int first_beyond(const struct tern_team *team)
 {
     for (int i = 0; i < team->size; i++)
-        if (!tern_job.ops[tern_job.peer_link[tern_core_team_world(team, i)]]->maps)
+        if (!tern_core_ops_to(tern_core_team_world(team, i))->maps)
             return i;
     return -1;
 }

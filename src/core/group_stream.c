@@ -120,34 +120,34 @@ static __attribute__((cold, noreturn)) void cannot_send(int peer)
 /* Send a message with the given number of data bytes. Returns TERN_AGAIN if there is no space. */
 static tern_status send_bytes(struct bruck *bruck, struct bruck_stream_out *out, struct core_wire *head, size_t bytes)
 {
-    unsigned                    link = tern_job.peer_link[out->peer];
-    const struct tern_link_ops *ops = tern_job.ops[link];
-    struct tern_link_msg        msg = { .peer = out->peer, .channel = TERN_CHANNEL_REPLY };
-    uint32_t                    words[sizeof(*head) / sizeof(uint32_t)], member;
-    uint64_t                    first;
-    tern_status                 st;
+    const struct tern_msg_ops *ops = tern_core_ops_to(out->peer)->msg;
+    struct tern_link          *link = tern_core_link_to(out->peer);
+    struct tern_link_msg       msg = { .peer = out->peer, .channel = TERN_CHANNEL_REPLY };
+    uint32_t                   words[sizeof(*head) / sizeof(uint32_t)], member;
+    uint64_t                   first;
+    tern_status                st;
 
     if (bytes == 0) {
         head->last = 1;
         memcpy(words, head, sizeof(words));
         memcpy(&first, words, sizeof(first));
-        return ops->msg->send_short(tern_job.link[link], out->peer, TERN_CHANNEL_REPLY, first, words + 2, 2);
+        return ops->send_short(link, out->peer, TERN_CHANNEL_REPLY, first, words + 2, 2);
     }
-    if ((st = ops->msg->open(tern_job.link[link], &msg, bytes, bytes)) != TERN_OK)
+    if ((st = ops->open(link, &msg, bytes, bytes)) != TERN_OK)
         return st;
     bytes = write_fragments(bruck, out, msg.data, bytes);
     head->last = next_contribution(bruck, out, &member) == NULL;
     memcpy(msg.head, head, sizeof(*head));
-    ops->msg->send(tern_job.link[link], &msg, bytes);
+    ops->send(link, &msg, bytes);
     return TERN_OK;
 }
 
 /* Send one message. Returns false if there is no space now. */
 static bool send_one(struct bruck *bruck, struct bruck_stream_out *out)
 {
-    unsigned link = tern_job.peer_link[out->peer];
-    size_t   longest =
-        tern_job.ops[link]->msg->max_data(tern_job.link[link], out->peer, TERN_CHANNEL_REQUEST) & ~(size_t)3;
+    size_t longest =
+        tern_core_ops_to(out->peer)->msg->max_data(tern_core_link_to(out->peer), out->peer, TERN_CHANNEL_REQUEST) &
+        ~(size_t)3;
     struct core_wire head = { .whose = CORE_WIRE_OWN,
                               .way = (uint8_t)out->way,
                               .mark = CORE_WIRE_MARK,

@@ -241,7 +241,7 @@ static void leave(void)
     tern_boot_leave(&tern_job.boot);
 }
 
-tern_status tern_core_job_open(void)
+tern_status tern_core_job_open(const struct tern_link_up *up)
 {
     tern_status st;
     size_t      ranks;
@@ -251,6 +251,7 @@ tern_status tern_core_job_open(void)
     if ((st = tern_base_options_load(environ)) < 0 || (st = tern_core_test_hooks_apply(tern_opt.test)) < 0 ||
         (st = tern_boot_join(&tern_job.boot)) < 0)
         return st;
+    tern_job.up = up;
     tern_base_bias_claim();
     tern_base_log_set_rank(tern_job.boot.launched ? tern_job.boot.rank : -1);
     if (!tern_job.boot.launched)

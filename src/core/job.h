@@ -20,6 +20,7 @@ enum tern_phase { TERN_PHASE_BEFORE, TERN_PHASE_RUNNING, TERN_PHASE_AFTER };
 struct tern_job {
     _Atomic int                 phase; /* enum tern_phase */
     struct tern_boot            boot;
+    const struct tern_link_up  *up;                  /* the functions that the links call */
     const struct tern_link_ops *ops[TERN_LINKS_MAX]; /* the open links, best first */
     struct tern_link           *link[TERN_LINKS_MAX];
     unsigned                    links;     /* number of open links */
@@ -40,8 +41,8 @@ struct tern_job {
 
 extern struct tern_job tern_job;
 
-/* Join and leave the job: the implementations of tern_init and tern_finalize. */
-tern_status tern_core_job_open(void);
+/* Join and leave the job: the implementations of tern_init and tern_finalize. The links call the functions of up. */
+tern_status tern_core_job_open(const struct tern_link_up *up);
 tern_status tern_core_job_close(void);
 
 /* Return TERN_OK while the job is running, otherwise TERN_ERR_STATE with a detail. */
@@ -80,6 +81,17 @@ tern_deadline tern_core_job_deadline(void);
 static inline bool tern_core_job_lost(int rank)
 {
     return atomic_load_explicit(&tern_job.lost[rank], memory_order_relaxed);
+}
+
+/* Return the table of the link that serves the rank, and the link. */
+static inline const struct tern_link_ops *tern_core_ops_to(int rank)
+{
+    return tern_job.ops[tern_job.peer_link[rank]];
+}
+
+static inline struct tern_link *tern_core_link_to(int rank)
+{
+    return tern_job.link[tern_job.peer_link[rank]];
 }
 
 static inline struct tern_slot *tern_core_job_slot(int rank)

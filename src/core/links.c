@@ -91,7 +91,7 @@ static tern_status link_open(unsigned i)
 
     if (!carries && !provides_groups(i))
         return TERN_OK;
-    if ((st = tables[i]->open(&tern_job.boot, &tern_core_up, &tern_job.link[tern_job.links])) < 0)
+    if ((st = tables[i]->open(&tern_job.boot, tern_job.up, &tern_job.link[tern_job.links])) < 0)
         return st;
     tern_job.ops[tern_job.links++] = tables[i];
     if (tables[i]->msg->polled)

@@ -324,11 +324,10 @@ void tern_core_message_release(void)
 
 bool tern_core_message_has_from(int rank, unsigned channel)
 {
-    unsigned link = tern_job.peer_link[rank];
-    bool     left = true;
+    bool left = true;
 
     if (tern_core_message_hold()) { /* otherwise the caller checks again after the other thread has delivered */
-        left = has_new_queue() || tern_job.ops[link]->msg->pending(tern_job.link[link], rank, channel);
+        left = has_new_queue() || tern_core_ops_to(rank)->msg->pending(tern_core_link_to(rank), rank, channel);
         tern_core_message_release();
     }
     return left;

@@ -28,6 +28,7 @@
 #include "core/job.h"
 #include "core/message.h"
 #include "core/region.h"
+#include "op/notify/notify.h"
 #include "op/wire.h"
 
 #define PAGE 4096u
@@ -77,7 +78,7 @@ static void hold_up(int signal_number, siginfo_t *info, void *context)
 static tern_status deliver_note(struct tern_link_watch *watch)
 {
     (void)watch;
-    took = tern_core_up.notify(0, pages + PAGE - offsetof(struct wire_notify, data), true);
+    took = tern_op_notify_receive(0, pages + PAGE - offsetof(struct wire_notify, data), true);
     return TERN_OK;
 }
 

@@ -100,7 +100,7 @@ static bool deliver_one(int from, bool place, const struct wire_notify *note)
         return false;
     }
     delivering = true;
-    taken = tern_core_up.notify(from, head, place);
+    taken = tern_op_notify_receive(from, head, place);
     delivering = false;
     MUST(!is_refused(note));
     MUST(taken || note->scope == NAME);

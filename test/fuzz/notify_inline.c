@@ -20,6 +20,7 @@
 #include "fuzz/two_step.h"
 #include "link/shm/shm.h"
 #include "op/notify/notify.h"
+#include "op/upcalls.h"
 #include "op/wire.h"
 #include "serve_world.h"
 
@@ -83,7 +84,7 @@ static void make_link(void)
     static struct tern_link_up up;
     const struct note          none = { .kind = TERN_NQ_SKIP };
 
-    up = tern_core_up;
+    up = tern_op_upcalls;
     up.watch = up_watch;
     MUST(tern_boot_arena_make(2, 2, &boot[0].arena, &boot[0].huge, &boot[0].segment) == TERN_OK);
     boot[1] = boot[0];

@@ -13,6 +13,7 @@
 #include "core/message.h"
 #include "link/shm/shm.h"
 #include "op/notify/notify.h"
+#include "op/upcalls.h"
 #include "op/wire.h"
 #include "serve_world.h"
 
@@ -44,9 +45,8 @@ void _Exit(int status)
 
 static void scene_set(struct scene *s)
 {
-    static struct tern_link_up up;
-    struct tern_boot          *boot = &s->r[0].boot;
-    unsigned char             *pages = mmap(NULL, 3 * SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct tern_boot *boot = &s->r[0].boot;
+    unsigned char    *pages = mmap(NULL, 3 * SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     EXPECT((void *)pages != MAP_FAILED && mprotect(pages + SIZE, SIZE, PROT_READ | PROT_WRITE) == 0);
     s->memory = pages + SIZE;
@@ -61,13 +61,12 @@ static void scene_set(struct scene *s)
     tern_op_notify_open();
     EXPECT(tern_op_notice_new(&ctx, &region, (struct tern_match_name){ .scope = NAME, .source = 1, .tag = TAG }, 1,
                               &s->notice) == TERN_OK);
-    up = tern_core_up;
     EXPECT(tern_boot_arena_make(2, 2, &boot->arena, &boot->huge, &boot->segment) == TERN_OK);
     for (int i = 0; i < 2; i++) {
         s->r[i].ops = link_named("shm");
         s->r[i].boot = *boot;
         tern_boot_place(&s->r[i].boot, i);
-        EXPECT(s->r[i].ops->open(&s->r[i].boot, i == 0 ? &up : &test_up, &s->r[i].link) == TERN_OK);
+        EXPECT(s->r[i].ops->open(&s->r[i].boot, i == 0 ? &tern_op_upcalls : &test_up, &s->r[i].link) == TERN_OK);
     }
     EXPECT(s->r[1].ops->inject->notify(s->r[1].link, 0, &s->port) == TERN_OK);
 }

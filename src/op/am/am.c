@@ -102,7 +102,8 @@ static __attribute__((noinline)) void receive_any(const struct tern_am_arrival *
     run(handler, event);
 }
 
-static void receive(int from, unsigned channel, const unsigned char *head_bytes, const unsigned char *data, size_t len)
+void tern_op_am_receive(int from, unsigned channel, const unsigned char *head_bytes, const unsigned char *data,
+                        size_t len)
 {
     /* read once: the checked value must not change */
     uint64_t      first = *(const uint64_t *)(const void *)head_bytes;
@@ -123,33 +124,18 @@ static void receive(int from, unsigned channel, const unsigned char *head_bytes,
         receive_any(&(struct tern_am_arrival){ head_bytes, first, data, len }, &event);
 }
 
-void tern_op_am_open(void)
-{
-    tern_core_up.message = receive;
-}
-
 /* ---- sending ---- */
-
-static struct tern_link *link_to(int peer)
-{
-    return tern_job.link[tern_job.peer_link[peer]];
-}
-
-static const struct tern_link_ops *ops_to(int peer)
-{
-    return tern_job.ops[tern_job.peer_link[peer]];
-}
 
 size_t tern_op_am_max_medium(int peer, unsigned nargs)
 {
-    size_t longest = ops_to(peer)->msg->max_data(link_to(peer), peer, TERN_CHANNEL_REQUEST);
+    size_t longest = tern_core_ops_to(peer)->msg->max_data(tern_core_link_to(peer), peer, TERN_CHANNEL_REQUEST);
 
     return longest - (nargs > WIRE_ARGS ? WIRE_SPILL : 0);
 }
 
 size_t tern_op_am_max_carried(int peer)
 {
-    return ops_to(peer)->msg->max_data(link_to(peer), peer, TERN_CHANNEL_REQUEST) - WIRE_STAGE;
+    return tern_core_ops_to(peer)->msg->max_data(tern_core_link_to(peer), peer, TERN_CHANNEL_REQUEST) - WIRE_STAGE;
 }
 
 /* A message that waits for space. */
@@ -166,7 +152,7 @@ static inline tern_status try_open(struct tern_ctx *ctx, struct tern_link_msg *m
 {
     if (TERN_UNLIKELY(ctx && tern_core_ctx_must_follow(ctx, msg->peer)))
         return TERN_AGAIN;
-    return ops_to(msg->peer)->msg->open(link_to(msg->peer), msg, min, max);
+    return tern_core_ops_to(msg->peer)->msg->open(tern_core_link_to(msg->peer), msg, min, max);
 }
 
 static tern_status opening_poll(void *arg)
@@ -242,7 +228,7 @@ static size_t data_bytes(unsigned place, size_t len)
 
 static inline void publish(const struct tern_link_msg *msg, unsigned place, size_t len)
 {
-    ops_to(msg->peer)->msg->send(link_to(msg->peer), msg, data_bytes(place, len));
+    tern_core_ops_to(msg->peer)->msg->send(tern_core_link_to(msg->peer), msg, data_bytes(place, len));
 }
 
 /* Transfer the payload of a long message into the target's part. */
@@ -276,7 +262,7 @@ static void publish_carried(const struct tern_link_msg *msg, unsigned handler, c
     struct wire_am head = { (uint16_t)handler, (uint8_t)nargs, wire_shape(WIRE_CARRIED, place), sizeof(*where) };
 
     memcpy(write_head(msg, &head, args), where, sizeof(*where));
-    ops_to(msg->peer)->msg->send(link_to(msg->peer), msg, WIRE_STAGE + where->len);
+    tern_core_ops_to(msg->peer)->msg->send(tern_core_link_to(msg->peer), msg, WIRE_STAGE + where->len);
 }
 
 /* Send a long message that carries its payload, because the transfer would need the target's help and the sender does
@@ -306,7 +292,7 @@ static tern_status send_long(struct tern_ctx *ctx, struct tern_link_msg *msg, co
         return st;
     st = deliver_long(ctx, msg->peer, m->region, m->offset, m->payload, m->len);
     if (st < 0)
-        ops_to(msg->peer)->msg->drop(link_to(msg->peer), msg);
+        tern_core_ops_to(msg->peer)->msg->drop(tern_core_link_to(msg->peer), msg);
     else
         publish_long(msg, m->handler, m->args, m->nargs, &where);
     return st;
@@ -523,6 +509,6 @@ tern_status tern_op_am_commit(struct tern_op_am_reservation *reservation, unsign
 
 void tern_op_am_cancel(struct tern_op_am_reservation *reservation)
 {
-    ops_to(reservation->msg.peer)->msg->drop(link_to(reservation->msg.peer), &reservation->msg);
+    tern_core_ops_to(reservation->msg.peer)->msg->drop(tern_core_link_to(reservation->msg.peer), &reservation->msg);
     reservation->live = 0;
 }

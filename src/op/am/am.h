@@ -34,8 +34,9 @@ struct tern_op_am_reservation {
     uint8_t              live;   /* neither committed nor cancelled */
 };
 
-/* Start to receive active messages. Called before the rank joins the job. */
-void tern_op_am_open(void);
+/* Upcall of the links (struct tern_link_up): run the handler of a message. */
+void tern_op_am_receive(int from, unsigned channel, const unsigned char *head_bytes, const unsigned char *data,
+                        size_t len);
 
 /* The handlers, indexed by id. */
 extern struct tern_op_am_entry {
@@ -66,11 +67,10 @@ static inline tern_status tern_op_am_send_words(struct tern_ctx *ctx, int peer, 
                                                 unsigned count)
 {
     unsigned channel = ctx ? TERN_CHANNEL_REQUEST : TERN_CHANNEL_REPLY;
-    unsigned link = tern_job.peer_link[peer];
 
     if (TERN_UNLIKELY(ctx && tern_core_ctx_must_follow(ctx, peer)))
         return TERN_AGAIN;
-    return tern_job.ops[link]->msg->send_short(tern_job.link[link], peer, channel, first, rest, count);
+    return tern_core_ops_to(peer)->msg->send_short(tern_core_link_to(peer), peer, channel, first, rest, count);
 }
 
 /* Try to send a checked message without payload by tern_op_am_send_words. Returns TERN_AGAIN if that is not possible

@@ -27,18 +27,17 @@ static bool is_lost(unsigned rank)
 static void wake_far(int rank)
 {
     const struct core_wire word = { .whose = CORE_WIRE_OWN, .way = CORE_DIRECTION_WAKE, .mark = CORE_WIRE_MARK };
-    unsigned               link = tern_job.peer_link[rank];
     uint64_t               first;
 
     memcpy(&first, &word, sizeof(first));
-    tern_job.ops[link]->msg->send_short(tern_job.link[link], rank, TERN_CHANNEL_REQUEST, first, NULL, 0);
+    tern_core_ops_to(rank)->msg->send_short(tern_core_link_to(rank), rank, TERN_CHANNEL_REQUEST, first, NULL, 0);
 }
 
 static void wake(unsigned rank)
 {
     struct tern_slot *slot = tern_core_job_slot((int)rank);
 
-    if (tern_boot_same_node(&tern_job.boot, (int)rank) && tern_job.ops[tern_job.peer_link[rank]]->maps)
+    if (tern_boot_same_node(&tern_job.boot, (int)rank) && tern_core_ops_to((int)rank)->maps)
         tern_boot_bell_ring(&slot->bell, &slot->sleepers);
     else if (to_wake)
         *to_wake = rank + 1;

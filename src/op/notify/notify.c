@@ -143,7 +143,7 @@ static inline void expect_again(const struct tern_notice *notice, uint64_t first
  * checked for every kind, because expect_again() passes the words of the last match to the link, and the length there
  * must fit the cell and the region. A notification for a region that this rank no longer has is dropped: the region was
  * freed while the notification was in flight and no request waited for it. */
-static enum tern_link_delivered deliver(int from, const unsigned char *head, bool carried)
+enum tern_link_delivered tern_op_notify_receive(int from, const unsigned char *head, bool carried)
 {
     const volatile uint64_t *word = (const volatile uint64_t *)(const volatile void *)head; /* struct wire_notify */
     uint64_t                 first = word[0], scope = word[1], bytes = word[2];
@@ -277,8 +277,7 @@ static bool end_events_of_dead(struct tern_ctx *ctx)
     return again;
 }
 
-/* Write the head of a notification that arrived together with a put. */
-static void write_head(unsigned char *head, uint64_t region, uint32_t tag, uint64_t bytes)
+void tern_op_notify_write_head(unsigned char *head, uint64_t region, uint32_t tag, uint64_t bytes)
 {
     const uint64_t words[TERN_LINK_HEAD / sizeof(uint64_t)] = { wire_notify_first(tag, WIRE_NOTIFY, 0), region, bytes };
 
@@ -291,8 +290,6 @@ void tern_op_notify_open(void)
     leaving = false;
     memset(local_parts, 0xff,
            sizeof(local_parts)); /* matches no lookup: no name, not even 0, is known before there is a region */
-    tern_core_up.notify = deliver;
-    tern_core_up.notify_head = write_head;
     tern_core_ctx_on_death = end_events_of_dead;
 }
 
@@ -536,30 +533,24 @@ bool tern_op_notify_inline(struct tern_ctx *ctx, const struct tern_link_part *pa
 
 tern_status tern_op_notify_reserve(int rank, struct tern_link_msg *msg)
 {
-    unsigned link = tern_job.peer_link[rank];
-
     msg->peer = rank;
     msg->channel = TERN_CHANNEL_NOTIFY;
-    return tern_job.ops[link]->msg->open(tern_job.link[link], msg, 0, 0);
+    return tern_core_ops_to(rank)->msg->open(tern_core_link_to(rank), msg, 0, 0);
 }
 
 void tern_op_notify_send(const struct tern_link_msg *msg, const struct tern_notification *notification)
 {
-    unsigned link = tern_job.peer_link[msg->peer];
-
     uint64_t *words = (uint64_t *)(void *)msg->head; /* write only the words that are needed */
 
     words[0] = wire_notify_first(notification->tag, WIRE_NOTIFY, 0);
     words[1] = notification->scope;
     words[2] = notification->bytes;
-    tern_job.ops[link]->msg->send(tern_job.link[link], msg, 0);
+    tern_core_ops_to(msg->peer)->msg->send(tern_core_link_to(msg->peer), msg, 0);
 }
 
 void tern_op_notify_drop(const struct tern_link_msg *msg)
 {
-    unsigned link = tern_job.peer_link[msg->peer];
-
-    tern_job.ops[link]->msg->drop(tern_job.link[link], msg);
+    tern_core_ops_to(msg->peer)->msg->drop(tern_core_link_to(msg->peer), msg);
 }
 
 tern_status tern_op_notify_try(int rank, const struct tern_notification *notification)

@@ -131,7 +131,7 @@ static __attribute__((noinline)) bool receive_any(int from, const unsigned char 
 
 /* Deliver a message. The fast path handles the usual case: the message is short, its sender wants no FIN, and a posted
  * receive with a large enough buffer matches it. Returns false if the message cannot be accepted now. */
-static bool receive(int from, const unsigned char *head, const unsigned char *data, size_t len)
+bool tern_op_tagged_receive(int from, const unsigned char *head, const unsigned char *data, size_t len)
 {
     const volatile uint64_t *word = (const volatile uint64_t *)(const void *)head;
     uint64_t                 first = word[0], tag = word[1]; /* read once: the checked values must not change */
@@ -357,7 +357,6 @@ void tern_op_tagged_recv_open(void)
     leaving = false;
     kept_bytes = 0;
     probed = NULL;
-    tern_core_up.tagged = receive;
 }
 
 void tern_op_tagged_refuse(void)

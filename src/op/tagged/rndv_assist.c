@@ -88,7 +88,7 @@ static void accept(struct tern_request *request, struct tern_work_split *split, 
 static void on_assist(const tern_am_event *event, void *user)
 {
     int                         rank = event->source;
-    const struct tern_link_ops *ops = tern_job.ops[tern_job.peer_link[rank]];
+    const struct tern_link_ops *ops = tern_core_ops_to(rank);
     struct tern_request        *request;
     bool                        alone;
 
@@ -98,8 +98,7 @@ static void on_assist(const tern_am_event *event, void *user)
     tern_base_order_after(&tern_op_tagged_lock); /* pairs with tern_base_order_before() in the sending thread */
     alone = tern_base_biased_lock(&tern_op_tagged_lock);
     if ((request = tern_op_tagged_sent(rank, event->args[0] | (uint64_t)event->args[1] << 32)))
-        accept(request, ops->inject->work_splits(tern_job.link[tern_job.peer_link[rank]], rank) + event->args[2],
-               event->args[3]);
+        accept(request, ops->inject->work_splits(tern_core_link_to(rank), rank) + event->args[2], event->args[3]);
     tern_base_biased_unlock(&tern_op_tagged_lock, alone);
 }
 

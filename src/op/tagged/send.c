@@ -157,23 +157,11 @@ static tern_status expose(struct tern_request *request)
 
 static void conceal(const struct tern_request *request)
 {
-    unsigned link = tern_job.peer_link[request->peer];
-
     if (request->handle.size > 0 && request->handle.region & WIRE_TAGGED_OWN)
-        tern_job.ops[link]->unexpose(tern_job.link[link], request->handle.region);
+        tern_core_ops_to(request->peer)->unexpose(tern_core_link_to(request->peer), request->handle.region);
 }
 
 /* ---- protocols ---- */
-
-static const struct tern_link_ops *ops_to(int rank)
-{
-    return tern_job.ops[tern_job.peer_link[rank]];
-}
-
-static struct tern_link *link_to(int rank)
-{
-    return tern_job.link[tern_job.peer_link[rank]];
-}
 
 /* An outgoing message. */
 struct outgoing {
@@ -200,7 +188,8 @@ static inline tern_status send_inline(const struct outgoing *p)
         memcpy(words + at, p->data, p->len);
     }
     tern_base_order_before(&tern_op_tagged_lock); /* the FIN may arrive in any thread: pairs with on_fin() */
-    return ops_to(p->rank)->msg->send_short(link_to(p->rank), p->rank, TERN_CHANNEL_TAGGED, first, words, used);
+    return tern_core_ops_to(p->rank)->msg->send_short(tern_core_link_to(p->rank), p->rank, TERN_CHANNEL_TAGGED, first,
+                                                      words, used);
 }
 
 /* Send a message with data: an eager message, or, if handle is not NULL, an RTS for len_all bytes. */
@@ -209,8 +198,9 @@ static tern_status send_data(const struct outgoing *p, const struct tern_mem_han
     enum wire_tagged_kind kind = handle ? WIRE_TAGGED_RTS : WIRE_TAGGED_EAGER;
     size_t                before = handle ? sizeof(*handle) : 0;
     struct tern_link_msg  msg = { .peer = p->rank, .channel = TERN_CHANNEL_TAGGED };
-    tern_status           st = ops_to(p->rank)->msg->open(link_to(p->rank), &msg, before + p->len, before + p->len);
-    uint64_t             *head;
+    tern_status           st =
+        tern_core_ops_to(p->rank)->msg->open(tern_core_link_to(p->rank), &msg, before + p->len, before + p->len);
+    uint64_t *head;
 
     if (st != TERN_OK)
         return st;
@@ -224,14 +214,15 @@ static tern_status send_data(const struct outgoing *p, const struct tern_mem_han
     head[2] = p->id;
     head[3] = len_all;
     tern_base_order_before(&tern_op_tagged_lock); /* pairs with on_fin() */
-    ops_to(p->rank)->msg->send(link_to(p->rank), &msg, before + p->len);
+    tern_core_ops_to(p->rank)->msg->send(tern_core_link_to(p->rank), &msg, before + p->len);
     return TERN_OK;
 }
 
 /* The maximum length of the data behind a memory handle in one link message to the rank. */
 static size_t longest_to(int rank)
 {
-    return ops_to(rank)->msg->max_data(link_to(rank), rank, TERN_CHANNEL_TAGGED) - sizeof(struct tern_mem_handle);
+    return tern_core_ops_to(rank)->msg->max_data(tern_core_link_to(rank), rank, TERN_CHANNEL_TAGGED) -
+           sizeof(struct tern_mem_handle);
 }
 
 /* The eager limit for messages to the rank. The link's queue holds several messages of this size, so that one can be
@@ -294,12 +285,12 @@ static void find_inject(struct tern_ctx *ctx, int rank)
 {
     struct tern_tagged_peer *flow;
 
-    if (TERN_LIKELY(!ops_to(rank)->inject) || (!ctx->tagged && !tern_op_request_make(ctx)))
+    if (TERN_LIKELY(!tern_core_ops_to(rank)->inject) || (!ctx->tagged && !tern_op_request_make(ctx)))
         return;
     flow = &((struct tern_tagged *)ctx->tagged)->peer[rank];
     if (!flow->inject.producer)
         /* on failure the next message tries again */
-        (void)ops_to(rank)->inject->tagged(link_to(rank), rank, &flow->inject);
+        (void)tern_core_ops_to(rank)->inject->tagged(tern_core_link_to(rank), rank, &flow->inject);
 }
 
 static inline tern_status send_now(struct tern_ctx *ctx, int rank, uint64_t tag, const void *buf, size_t len)

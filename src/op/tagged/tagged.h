@@ -103,7 +103,7 @@ struct tern_request {
                                             * sender while it makes progress */
     uint64_t                seen;          /* if stored: what the sender had left at the last poll */
     struct tern_link_part   part;
-    struct tern_op         *fetch;       /* the operation that fetches the data, on the engine's context */
+    struct tern_op         *fetch;      /* the operation that fetches the data, on the engine's context */
     unsigned char           unused[120]; /* makes the size an odd number of cache lines: see the assertion below */
 };
 
@@ -180,6 +180,9 @@ struct tern_tagged {
 void        tern_op_tagged_open(void);
 tern_status tern_op_tagged_leave(void);
 void        tern_op_tagged_close(void);
+
+/* Upcall of the links (struct tern_link_up): accept a message. */
+bool tern_op_tagged_receive(int from, const unsigned char *head, const unsigned char *data, size_t len);
 
 /* ---- tagged.c: requests ---- */
 
