@@ -22,6 +22,7 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 
+#include "base/blob.h"
 #include "base/options.h"
 #include "base/parse.h"
 #include "base/siphash.h"
@@ -288,31 +289,37 @@ void tern_boot_release(struct tern_boot *boot)
     *boot = (struct tern_boot){ TERN_BOOT_EMPTY };
 }
 
-tern_status tern_boot_publish_address(const struct tern_boot *boot, const void *bytes, size_t len)
+/* Return the length of a rank's list of addresses; 0 if the segment is damaged. */
+static uint32_t addresses_len(const struct tern_net_address *address)
+{
+    /* acquire: reads the length before the bytes. Pairs with the release in tern_boot_publish_address() or in the
+     * relay. */
+    uint32_t len = atomic_load_explicit(&address->len, memory_order_acquire);
+
+    return len <= TERN_NET_ADDRESS_BYTES ? len : 0;
+}
+
+tern_status tern_boot_publish_address(const struct tern_boot *boot, uint16_t link, const void *bytes, size_t len)
 {
     struct tern_net_address *address = tern_segment_net_address(boot->segment, (uint32_t)boot->rank);
+    uint32_t                 used = addresses_len(address);
+    size_t                   known, now;
 
-    if (len == 0 || len > TERN_NET_ADDRESS_BYTES)
-        return tern_base_fail(TERN_ERR_RANGE, "an address of %zu bytes cannot be published; 1 to %d can", len,
-                              TERN_NET_ADDRESS_BYTES);
-    if (atomic_load_explicit(&address->len, memory_order_relaxed) != 0)
-        return tern_base_fail(TERN_ERR_STATE, "rank %d has published its address before", boot->rank);
-    memcpy(address->bytes, bytes, len);
-    /* release: publishes the bytes before their length. Pairs with the acquire in tern_boot_net_address() and in the
-     * relay. */
-    atomic_store_explicit(&address->len, (uint32_t)len, memory_order_release);
+    if (tern_base_blob_find(address->bytes, used, link, &known))
+        return tern_base_fail(TERN_ERR_STATE, "rank %d has published its address for link %u before", boot->rank, link);
+    if (!(now = tern_base_blob_add(address->bytes, TERN_NET_ADDRESS_BYTES, used, link, bytes, len)))
+        return tern_base_fail(TERN_ERR_RANGE, "an address of %zu bytes cannot be published; 1 to %zu can", len,
+                              TERN_NET_ADDRESS_BYTES - used - (size_t)TERN_BLOB_HEAD);
+    /* release: publishes the bytes before their length. Pairs with the acquire in addresses_len() and in the relay. */
+    atomic_store_explicit(&address->len, (uint32_t)now, memory_order_release);
     return TERN_OK;
 }
 
-const void *tern_boot_net_address(const struct tern_boot *boot, int rank, size_t *len)
+const void *tern_boot_net_address(const struct tern_boot *boot, uint16_t link, int rank, size_t *len)
 {
     const struct tern_net_address *address = tern_segment_net_address(boot->segment, (uint32_t)rank);
-    /* acquire: reads the length before the bytes. Pairs with the release in tern_boot_publish_address() or in the
-     * relay. */
-    uint32_t                       bytes = atomic_load_explicit(&address->len, memory_order_acquire);
 
-    *len = bytes <= TERN_NET_ADDRESS_BYTES ? bytes : 0;
-    return *len > 0 ? address->bytes : NULL;
+    return tern_base_blob_find(address->bytes, addresses_len(address), link, len);
 }
 
 void tern_boot_tell(const struct tern_boot *boot)

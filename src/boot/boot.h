@@ -102,13 +102,15 @@ void tern_boot_leave(struct tern_boot *boot);
 /* Unmap the segment and close the descriptors, if there are any. */
 void tern_boot_release(struct tern_boot *boot);
 
-/* Publish this rank's net address for the link between nodes. Call this once, before the rank's life becomes JOINED.
- * Returns TERN_OK. TERN_ERR_RANGE: len is 0 or more than TERN_NET_ADDRESS_BYTES. TERN_ERR_STATE: an address was already
- * published. */
-tern_status tern_boot_publish_address(const struct tern_boot *boot, const void *bytes, size_t len);
+/* Publish this rank's net address for the link with the given number. Call this once for each link, before the rank's
+ * life becomes JOINED; one thread at a time.
+ * Returns TERN_OK. TERN_ERR_RANGE: len is 0, or the addresses of all links together need more than
+ * TERN_NET_ADDRESS_BYTES. TERN_ERR_STATE: the link's address was already published. */
+tern_status tern_boot_publish_address(const struct tern_boot *boot, uint16_t link, const void *bytes, size_t len);
 
-/* Return the net address of a rank of the job, which must have JOINED; NULL if the rank published none. */
-const void *tern_boot_net_address(const struct tern_boot *boot, int rank, size_t *len);
+/* Return the net address that a rank of the job has published for a link; NULL if there is none, or not yet. The bytes
+ * may be anything. */
+const void *tern_boot_net_address(const struct tern_boot *boot, uint16_t link, int rank, size_t *len);
 
 /* Return whether a rank of the job is on the node of this process. */
 static inline bool tern_boot_same_node(const struct tern_boot *boot, int rank)

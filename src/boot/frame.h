@@ -35,7 +35,7 @@
  *   HELLO    up     value: the layout of the segment; body: the version, as text
  *   START    down   value: index of the receiving node; body: what to start there
  *   LIFE     relay  value: enum tern_life
- *   ADDRESS  relay  body: the rank's net address
+ *   ADDRESS  relay  value: bytes of the rank's list of net addresses that were sent before; body: the next bytes
  *   ARRIVED  relay  value: number of the barrier; body: the rank's contribution to it
  *   DEPARTED relay  value: number of the departure; body: the object, 8 bytes
  *   FATE     relay  value: enum tern_fate; up: the body tells how the rank ended; down: also sent to the rank's node

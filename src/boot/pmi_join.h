@@ -18,7 +18,7 @@ struct tern_pmi_record {
 };
 
 /* Decode the record that a rank has published. Returns false if it is not a record of Tern. */
-bool tern_boot_pmi_record_decode(const char *text, struct tern_pmi_record *card);
+bool tern_boot_pmi_record_decode(const char *text, struct tern_pmi_record *record);
 
 /* Join the job: find the ranks of this node, share an arena with them, claim this rank's slot, and start the death
  * watch. Fills *boot and returns like tern_boot_join(). */

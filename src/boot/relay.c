@@ -86,10 +86,12 @@ static void scan_address(struct tern_relay *relay, uint32_t rank, const struct s
     /* acquire: reads the length before the bytes. Pairs with the release in tern_boot_publish_address(). */
     uint32_t                 len = atomic_load_explicit(&address->len, memory_order_acquire);
 
-    if (relay->member[rank].last.address_len != 0 || len == 0 || len > TERN_NET_ADDRESS_BYTES)
+    uint32_t told = relay->member[rank].last.address_len;
+
+    if (len <= told || len > TERN_NET_ADDRESS_BYTES)
         return;
     relay->member[rank].last.address_len = len;
-    emit_frame(to, TERN_FRAME_ADDRESS, rank, 0, address->bytes, len);
+    emit_frame(to, TERN_FRAME_ADDRESS, rank, told, address->bytes + told, len - told);
 }
 
 /* Return the next value to report of a counter whose last reported value is told and whose current value is now. The
@@ -163,9 +165,10 @@ bool tern_boot_relay_follows(struct tern_relay_state *state, const struct tern_f
         state->life = frame->value;
         return true;
     case TERN_FRAME_ADDRESS:
-        if (frame->len == 0 || frame->len > TERN_NET_ADDRESS_BYTES || state->address_len != 0)
+        if (frame->len == 0 || frame->value != state->address_len ||
+            frame->len > TERN_NET_ADDRESS_BYTES - state->address_len)
             return false;
-        state->address_len = frame->len;
+        state->address_len += frame->len;
         return true;
     case TERN_FRAME_ARRIVED:
         if (frame->len > (notes ? TERN_CONTRIBUTION_BYTES : 0) || !tern_base_seq_after(frame->value, state->arrived))
@@ -190,9 +193,9 @@ static void apply_life(struct tern_slot *slot, const struct tern_frame *frame)
 
 static void apply_address(struct tern_net_address *address, const struct tern_frame *frame)
 {
-    memcpy(address->bytes, frame->body, frame->len);
-    /* release: publishes the bytes before their length. Pairs with the acquire in tern_boot_net_address(). */
-    atomic_store_explicit(&address->len, frame->len, memory_order_release);
+    memcpy(address->bytes + frame->value, frame->body, frame->len);
+    /* release: publishes the bytes before their length. Pairs with the acquire in addresses_len() of boot.c. */
+    atomic_store_explicit(&address->len, frame->value + frame->len, memory_order_release);
 }
 
 static void apply_arrived(struct tern_relay *relay, const struct tern_frame *frame)

@@ -24,12 +24,12 @@ struct tern_relay;
 
 /* The last relayed state of a rank. */
 struct tern_relay_state {
-    uint32_t life, address_len; /* address_len: bytes of the net address */
+    uint32_t life, address_len; /* address_len: bytes of the list of net addresses */
     uint32_t arrived, departures;
 };
 
 /* Check a frame (LIFE, ADDRESS, ARRIVED or DEPARTED) against the last state of its rank: a life never goes back, an
- * address is published once, and counters only grow. notes tells whether the segment stores contributions. Returns true
+ * list of addresses and the counters only grow. notes tells whether the segment stores contributions. Returns true
  * and updates the state if the frame is a valid successor. The hub calls this before it forwards a frame, so that an
  * invalid frame is attributed to the node that sent it, and not to the hub. */
 bool tern_boot_relay_follows(struct tern_relay_state *state, const struct tern_frame *frame, bool notes);

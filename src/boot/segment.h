@@ -20,11 +20,11 @@
 #include <stdint.h>
 
 #define TERN_SEGMENT_MAGIC 0x4e524554u /* "TERN" */
-#define TERN_SEGMENT_LAYOUT 8u         /* incremented whenever anything in shared memory changes */
+#define TERN_SEGMENT_LAYOUT 9u         /* incremented whenever anything in shared memory changes */
 #define TERN_ARENA_CONTROL (1ull << 32)
 #define TERN_MAX_NODE_RANKS 4096
 #define TERN_MAX_RANKS 65536 /* of a job */
-#define TERN_NET_ADDRESS_BYTES 252
+#define TERN_NET_ADDRESS_BYTES 508
 #define TERN_CONTRIBUTION_BYTES 4096
 
 /* The stage of a rank's life. Writer: the rank itself; in mirrors the relay. */
@@ -66,13 +66,13 @@ struct tern_slot {
 };
 _Static_assert(sizeof(struct tern_slot) == 128, "a slot is two cache lines");
 
-/* The network address of a rank, in the format of the link between nodes. Writer: the rank, once, before its life
- * becomes JOINED. */
+/* The network addresses of a rank, one for each link that publishes one: a list of blobs (base/blob.h), which only
+ * grows. Writer: the rank, before its life becomes JOINED; in mirrors the relay. */
 struct tern_net_address {
-    _Atomic uint32_t len; /* 0: none */
+    _Atomic uint32_t len; /* bytes of the list; 0: none */
     unsigned char    bytes[TERN_NET_ADDRESS_BYTES];
 };
-_Static_assert(sizeof(struct tern_net_address) == 256, "cards lie side by side");
+_Static_assert(sizeof(struct tern_net_address) == 512, "the addresses of all ranks lie side by side");
 
 /* A rank's part in the collective operations of the world team, for jobs in which no link reaches all ranks. Departures
  * are published here. Barriers and all-gather contributions normally use messages. If the job must survive deaths, they

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "core/job.h"
+#include "core/links.h"
 
 #define KEPT 64 /* freed domains that are kept */
 
@@ -106,17 +107,21 @@ static int first_beyond(const struct tern_team *team)
     return -1;
 }
 
-/* Return whether the network executes the whole set itself; why is the reason. */
-static bool is_offered(const struct tern_atomic_domain *asked, char *why, size_t size)
+/* Return whether one network reaches all members and executes the whole set itself; why is the reason. */
+static bool is_offered(const struct tern_team *team, const struct tern_atomic_domain *asked, char *why, size_t size)
 {
+    int link = tern_core_links_atomic(tern_core_team_world(team, 0));
+
     if (asked->flags != 0) {
         snprintf(why, size, "the program's loads and stores would not see the network's atomics, nor these them");
         return false;
     }
-    for (unsigned i = 0; i < tern_job.links; i++)
-        if (tern_job.ops[i]->atomic)
-            return tern_job.ops[i]->atomic->offers(tern_job.link[i], asked->type, asked->ops, why, size);
-    snprintf(why, size, "there is no network link that offers atomics");
+    for (int i = 1; i < team->size && link >= 0; i++)
+        if (tern_core_links_atomic(tern_core_team_world(team, i)) != link)
+            link = -1;
+    if (link >= 0)
+        return tern_job.ops[link]->atomic->offers(tern_job.link[link], asked->type, asked->ops, why, size);
+    snprintf(why, size, "there is no network link that offers atomics to all ranks");
     return false;
 }
 
@@ -175,7 +180,7 @@ static tern_status agree(struct tern_ctx *ctx, const struct tern_atomic_domain *
     if (checked < 0)
         snprintf(mine.why, sizeof(mine.why), "%s", tern_base_detail());
     else
-        mine.network = is_offered(asked, mine.why, sizeof(mine.why));
+        mine.network = is_offered(ctx->team, asked, mine.why, sizeof(mine.why));
     st = tern_core_team_gather(ctx->team, &mine, sizeof(mine), said, tern_core_ctx_deadline(ctx),
                                "tern_atomic_domain_create");
     return st < 0 ? st : check_said(said, ctx->team->size);

@@ -162,6 +162,14 @@ tern_status tern_core_links_expose(unsigned link, struct tern_mem_handle *handle
     return st;
 }
 
+int tern_core_links_atomic(int rank)
+{
+    for (unsigned i = 0; i < tern_job.links; i++)
+        if (tern_job.ops[i]->atomic && tern_job.ops[i]->reaches(tern_job.link[i], rank))
+            return (int)i;
+    return -1;
+}
+
 int64_t tern_core_links_may_sleep(void)
 {
     int64_t least = INT64_MAX;

@@ -14,6 +14,9 @@ tern_status tern_core_links_attach(unsigned link, const struct tern_mem_handle *
                                    struct tern_link_part *part);
 tern_status tern_core_links_expose(unsigned link, struct tern_mem_handle *handle);
 
+/* Return the first link that reaches the rank and whose network has atomics; -1: there is none. */
+int tern_core_links_atomic(int rank);
+
 /* Return for how many nanoseconds a thread that has announced itself may sleep on the rank's bell; INT64_MAX: until the
  * bell rings. The links ring the bell when a message or completion arrives. */
 int64_t tern_core_links_may_sleep(void);

@@ -25,10 +25,10 @@ struct say {
     uint32_t               memory;    /* first all-gather: tern_memory */
     uint64_t               size;      /* first all-gather */
     uint64_t               path_hash; /* first all-gather */
-    struct tern_mem_handle card;      /* second all-gather */
+    struct tern_mem_handle handle;    /* second all-gather */
     char                   why[256];
 };
-_Static_assert(sizeof(struct say) == 360, "what ranks say has no padding");
+_Static_assert(sizeof(struct say) == 440, "what ranks say has no padding");
 _Static_assert(sizeof(struct say) <= TERN_TEAM_SCRATCH, "the team has room for what its ranks say");
 
 /* A region that is being created. */
@@ -102,15 +102,6 @@ static void file_name(const struct making *m, int rank, char *name, size_t size)
         snprintf(name, size, "%s.%d", m->path, rank);
 }
 
-/* Return the link whose network has atomics; -1: none. */
-static int atomic_link(void)
-{
-    for (unsigned i = 0; i < tern_job.links; i++)
-        if (tern_job.ops[i]->atomic)
-            return (int)i;
-    return -1;
-}
-
 static struct tern_region *region_new(struct tern_team *team)
 {
     size_t              ranks = (size_t)tern_job.boot.ranks;
@@ -123,11 +114,8 @@ static struct tern_region *region_new(struct tern_team *team)
     memset(region, 0, bytes);
     region->team = team;
     region->part = calloc(ranks, sizeof(*region->part));
-    region->net = atomic_link() >= 0 ? calloc(ranks, sizeof(*region->net)) : NULL;
-    if (region->part && (region->net || atomic_link() < 0))
+    if (region->part)
         return region;
-    free(region->part);
-    free(region->net);
     free(region);
     return NULL;
 }
@@ -155,14 +143,20 @@ static void region_delete(struct tern_region *region)
     free(region);
 }
 
-/* Attach the part by the network with atomics, in addition to its usual path, for domains whose operations the network
- * executes. */
+/* Attach the part by a network with atomics that reaches the rank, if there is one, in addition to its usual path, for
+ * domains whose operations the network executes. */
 static tern_status attach_net(struct tern_region *region, const struct tern_mem_handle *handle, int world)
 {
-    struct tern_link_part *net = &region->net[world];
+    int                    link = tern_core_links_atomic(world);
+    struct tern_link_part *net;
 
+    if (link < 0)
+        return TERN_OK;
+    if (!region->net && !(region->net = calloc((size_t)tern_job.boot.ranks, sizeof(*region->net))))
+        return tern_base_fail(TERN_ERR_NOMEM, "no memory for a table of %d ranks", tern_job.boot.ranks);
+    net = &region->net[world];
     *net = region->part[world];
-    net->link = (uint32_t)atomic_link();
+    net->link = (uint32_t)link;
     net->path = NULL;
     net->base = NULL;
     net->mapped = 0;
@@ -193,7 +187,7 @@ static tern_status attach(struct making *m, int rank, const struct tern_mem_hand
     st = tern_core_links_attach(link, handle, name, part);
     if (st == TERN_OK && part->base && part->path->instant) /* inlined calls are equivalent to the path */
         region->fast[world] = (struct tern_part){ .base = part->base, .reach = part->size };
-    if (st == TERN_OK && region->net)
+    if (st == TERN_OK)
         st = attach_net(region, handle, world);
     return st;
 }
@@ -215,7 +209,7 @@ static tern_status attach_all(struct making *m)
     tern_status st = TERN_OK;
 
     for (int rank = 0; rank < m->team->size && st == TERN_OK; rank++)
-        st = attach(m, rank, &m->said[rank].card);
+        st = attach(m, rank, &m->said[rank].handle);
     return st;
 }
 
@@ -264,7 +258,7 @@ static tern_status join_parts(struct making *m, uint64_t size, tern_status st)
     static _Atomic uint64_t made; /* number of regions that this rank has named */
     struct tern_region     *region = m->region;
     struct say              mine = { 0 };
-    struct tern_mem_handle *handle = &mine.card;
+    struct tern_mem_handle *handle = &mine.handle;
 
     if (st == TERN_OK)
         *handle = (struct tern_mem_handle){ .region = tern_link_region_of(tern_job.boot.rank, ++made),
@@ -281,7 +275,7 @@ static tern_status join_parts(struct making *m, uint64_t size, tern_status st)
         st = expose_own(region, handle);
     if ((st = exchange(m, &mine, st)) < 0)
         return st;
-    region->id = m->said[0].card.region;
+    region->id = m->said[0].handle.region;
     if ((st = attach_all(m)) == TERN_OK)
         publish(region);
     st = exchange(m, &mine, st);

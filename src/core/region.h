@@ -10,7 +10,7 @@
 
 struct tern_region {
     struct tern_link_part *part; /* [ranks of the job] */
-    /* [ranks of the job] the parts as reached by the link whose network has atomics; NULL: there is no such link */
+    /* [ranks of the job] the parts as reached by links whose networks have atomics; NULL: there are no such links */
     struct tern_link_part *net;
     struct tern_team      *team;
     uint64_t               id;   /* equal on all ranks of the team */

@@ -8,7 +8,7 @@
 
 #include "link/link.h"
 
-#define TERN_TEAM_SCRATCH 384 /* bytes per member */
+#define TERN_TEAM_SCRATCH 440 /* bytes per member */
 
 struct tern_team {
     int                     size, rank;

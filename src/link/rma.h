@@ -25,9 +25,9 @@ struct tern_link_part {
     uint64_t                           addr;     /* in the owner's address space */
     uint64_t                           origin;   /* tern_link_origin() */
     uint64_t                           region;   /* copied from the memory handle */
-    uint64_t                           key;      /* ofi: key of the remote memory, and remote: its base address */
-    uint64_t                           remote;
-    int32_t                            rank; /* in the job */
+    uint64_t                           key;      /* private to the link: key of the memory on a network, and remote: */
+    uint64_t                           remote;   /* its base address there */
+    int32_t                            rank;     /* in the job */
     int32_t                            pid;
     uint32_t                           link; /* index among the links that the job has opened */
     /* Notifications to this part may carry inline payload: see struct tern_inject_ops. */

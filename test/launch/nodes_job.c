@@ -20,6 +20,8 @@
 #include "boot/process.h"
 #include "fault/fault_job.h"
 
+#define LINK 9 /* number of a link */
+
 static struct tern_boot boot;
 static bool             is_mute; /* this rank dies instead of waking the relay */
 
@@ -104,7 +106,7 @@ static void check_cards(void)
     size_t len;
 
     for (int rank = 0; rank < boot.ranks; rank++) {
-        const void *card = tern_boot_net_address(&boot, rank, &len);
+        const void *card = tern_boot_net_address(&boot, LINK, rank, &len);
 
         snprintf(text, sizeof(text), "card of %d", rank);
         CHECK(card != NULL && len == strlen(text) && memcmp(card, text, len) == 0);
@@ -181,7 +183,7 @@ int main(int argc, char **argv)
         return 1;
     }
     snprintf(text, sizeof(text), "card of %d", boot.rank);
-    CHECK(tern_boot_publish_address(&boot, text, strlen(text)) == TERN_OK);
+    CHECK(tern_boot_publish_address(&boot, LINK, text, strlen(text)) == TERN_OK);
     live(TERN_LIFE_JOINED);
     await_all(lives, TERN_LIFE_JOINED);
     check_cards();

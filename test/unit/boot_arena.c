@@ -17,7 +17,10 @@
 #include <cmocka.h>
 
 #include "base/options.h"
+#include "base/blob.h"
 #include "boot/boot.h"
+
+#define LINK 9 /* number of a link */
 
 static void first_content(void **state)
 {
@@ -104,7 +107,7 @@ static void several_nodes(void **state)
     assert_int_equal(boot.locals, 3);
     for (int r = 0; r < 6; r++)
         assert_int_equal(tern_boot_same_node(&boot, r), node_of[r] == 1);
-    assert_null(tern_boot_net_address(&boot, 5, &len));
+    assert_null(tern_boot_net_address(&boot, LINK, 5, &len));
     tern_boot_leave(&boot);
 }
 
@@ -128,11 +131,12 @@ static void shapes_are_checked(void **state)
     assert_true(arena == -7 && huge == -7 && segment == NULL);
 }
 
-/* Promise: a net address is published once, whole, and every rank finds it. */
-static void cards_are_published_once(void **state)
+/* Promise: a rank publishes one address for each link, whole, and every rank finds each of them. */
+static void addresses_are_published_once(void **state)
 {
     struct tern_boot boot = { .relay_fd = -1 }, other;
-    char             text[TERN_NET_ADDRESS_BYTES + 1];
+    const size_t     rest = TERN_NET_ADDRESS_BYTES - 2 * TERN_BLOB_HEAD - 3;
+    char             text[TERN_NET_ADDRESS_BYTES];
     size_t           len = 99;
 
     (void)state;
@@ -141,19 +145,26 @@ static void cards_are_published_once(void **state)
     tern_boot_place(&boot, 1);
     other = boot;
     tern_boot_place(&other, 2);
-    assert_null(tern_boot_net_address(&other, 1, &len));
-    assert_int_equal(len, 0);
-    assert_int_equal(tern_boot_publish_address(&boot, text, TERN_NET_ADDRESS_BYTES + 1), TERN_ERR_RANGE);
-    assert_int_equal(tern_boot_publish_address(&boot, text, 0), TERN_ERR_RANGE);
-    assert_null(tern_boot_net_address(&other, 1, &len));
-    assert_int_equal(tern_boot_publish_address(&boot, text, TERN_NET_ADDRESS_BYTES), TERN_OK);
-    assert_int_equal(tern_boot_publish_address(&boot, text, 1), TERN_ERR_STATE);
-    assert_memory_equal(tern_boot_net_address(&other, 1, &len), text, TERN_NET_ADDRESS_BYTES);
-    assert_int_equal(len, TERN_NET_ADDRESS_BYTES);
-    assert_null(tern_boot_net_address(&other, 0, &len));
-    assert_null(tern_boot_net_address(&other, 2, &len));
+    assert_null(tern_boot_net_address(&other, LINK, 1, &len));
+    assert_int_equal(tern_boot_publish_address(&boot, LINK, text, TERN_NET_ADDRESS_BYTES - TERN_BLOB_HEAD + 1),
+                     TERN_ERR_RANGE);
+    assert_int_equal(tern_boot_publish_address(&boot, LINK, text, 0), TERN_ERR_RANGE);
+    assert_null(tern_boot_net_address(&other, LINK, 1, &len));
+    assert_int_equal(tern_boot_publish_address(&boot, LINK, "one", 3), TERN_OK);
+    assert_int_equal(tern_boot_publish_address(&boot, LINK, text, 1), TERN_ERR_STATE);
+    assert_null(tern_boot_net_address(&other, LINK + 1, 1, &len));
+    assert_int_equal(tern_boot_publish_address(&boot, LINK + 1, text, rest + 1), TERN_ERR_RANGE);
+    assert_int_equal(tern_boot_publish_address(&boot, LINK + 1, text, rest), TERN_OK);
+    assert_int_equal(tern_boot_publish_address(&boot, LINK + 1, text, 1), TERN_ERR_STATE);
+    assert_int_equal(tern_boot_publish_address(&boot, LINK + 2, text, 1), TERN_ERR_RANGE);
+    assert_memory_equal(tern_boot_net_address(&other, LINK, 1, &len), "one", 3);
+    assert_int_equal(len, 3);
+    assert_memory_equal(tern_boot_net_address(&other, LINK + 1, 1, &len), text, rest);
+    assert_int_equal(len, rest);
+    assert_null(tern_boot_net_address(&other, LINK, 0, &len));
+    assert_null(tern_boot_net_address(&other, LINK, 2, &len));
     atomic_store(&tern_segment_net_address(boot.segment, 2)->len, 100000); /* damaged */
-    assert_null(tern_boot_net_address(&other, 2, &len));
+    assert_null(tern_boot_net_address(&other, LINK, 2, &len));
     tern_boot_leave(&boot);
 }
 
@@ -235,7 +246,7 @@ int main(void)
         cmocka_unit_test(files_cannot_shrink),
         cmocka_unit_test(several_nodes),
         cmocka_unit_test(shapes_are_checked),
-        cmocka_unit_test(cards_are_published_once),
+        cmocka_unit_test(addresses_are_published_once),
         cmocka_unit_test(it_grows_and_gives_back),
         cmocka_unit_test(numbers_of_ranks_are_checked),
         cmocka_unit_test(file_size_limit),

@@ -19,6 +19,8 @@
 #include "boot/boot.h"
 #include "boot/relay.h"
 
+#define LINK 9 /* number of a link */
+
 #define NODES 3
 #define RANKS 6
 
@@ -95,14 +97,14 @@ static void live(int rank, enum tern_life life)
     tern_boot_tell(&rank_boot[rank]);
 }
 
-static void lives_and_cards(void **state)
+static void lives_and_addresses(void **state)
 {
     size_t      len;
-    const void *card;
+    const void *address;
 
     (void)state;
     assert_int_equal(relay_all(), 0); /* nothing was published */
-    assert_int_equal(tern_boot_publish_address(&rank_boot[4], "address of 4", 12), TERN_OK);
+    assert_int_equal(tern_boot_publish_address(&rank_boot[4], LINK, "address of 4", 12), TERN_OK);
     live(4, TERN_LIFE_JOINED);
     live(1, TERN_LIFE_JOINING);
     assert_int_equal(relay_all(), 3);
@@ -111,11 +113,18 @@ static void lives_and_cards(void **state)
         assert_int_equal(segment[n]->slot[1].life, TERN_LIFE_JOINING);
         assert_int_equal(segment[n]->slot[0].life, TERN_LIFE_NONE);
     }
-    card = tern_boot_net_address(&rank_boot[3], 4, &len);
+    address = tern_boot_net_address(&rank_boot[3], LINK, 4, &len);
     assert_int_equal(len, 12);
-    assert_memory_equal(card, "address of 4", 12);
-    assert_null(tern_boot_net_address(&rank_boot[3], 1, &len));
+    assert_memory_equal(address, "address of 4", 12);
+    assert_null(tern_boot_net_address(&rank_boot[3], LINK, 1, &len));
     assert_int_equal(relay_all(), 0); /* each change is relayed once */
+    assert_int_equal(tern_boot_publish_address(&rank_boot[4], LINK + 1, "another", 7), TERN_OK);
+    assert_null(tern_boot_net_address(&rank_boot[3], LINK + 1, 4, &len));
+    assert_int_equal(relay_all(), 1);
+    address = tern_boot_net_address(&rank_boot[3], LINK + 1, 4, &len);
+    assert_int_equal(len, 7);
+    assert_memory_equal(address, "another", 7);
+    assert_memory_equal(tern_boot_net_address(&rank_boot[3], LINK, 4, &len), "address of 4", 12);
     live(4, TERN_LIFE_LEFT);
     assert_int_equal(relay_all(), 1);
     assert_int_equal(segment[1]->slot[4].life, TERN_LIFE_LEFT);
@@ -228,7 +237,9 @@ static void hostile_frames_are_refused(void **state)
         { TERN_FRAME_LIFE, 4, TERN_LIFE_NONE, 0, body },   /* backwards */
         { TERN_FRAME_ADDRESS, 0, 0, 0, body },
         { TERN_FRAME_ADDRESS, 0, 0, TERN_NET_ADDRESS_BYTES + 1, body },
-        { TERN_FRAME_ADDRESS, 4, 0, 8, body }, /* a second address */
+        { TERN_FRAME_ADDRESS, 4, 0, 8, body },  /* would overwrite the first */
+        { TERN_FRAME_ADDRESS, 4, 17, 8, body }, /* would leave a gap */
+        { TERN_FRAME_ADDRESS, 4, 16, TERN_NET_ADDRESS_BYTES - 15, body },
         { TERN_FRAME_ADDRESS, 2, 0, 8, body },
         { TERN_FRAME_ADDRESS, RANKS, 0, 8, body },
         { TERN_FRAME_ARRIVED, 0, 1, TERN_CONTRIBUTION_BYTES + 1, body },
@@ -249,7 +260,7 @@ static void hostile_frames_are_refused(void **state)
 
     (void)state;
     memset(body, 0x5a, sizeof(body));
-    assert_int_equal(tern_boot_publish_address(&rank_boot[4], "address of 4", 12), TERN_OK);
+    assert_int_equal(tern_boot_publish_address(&rank_boot[4], LINK, "address of 4", 12), TERN_OK);
     live(4, TERN_LIFE_JOINED);
     relay_all();
     memcpy(before, segment[1], bytes);
@@ -266,7 +277,7 @@ static void damaged_slots_stay_here(void **state)
     atomic_store(&segment[0]->slot[0].life, 99);
     atomic_store(&tern_segment_net_address(segment[0], 0)->len, 100000);
     assert_int_equal(relay_all(), 0);
-    assert_int_equal(tern_boot_publish_address(&rank_boot[4], "address of 4", 12), TERN_OK);
+    assert_int_equal(tern_boot_publish_address(&rank_boot[4], LINK, "address of 4", 12), TERN_OK);
     live(4, TERN_LIFE_JOINED);
     arrive(4, "note");
     depart(4, 7);
@@ -313,8 +324,12 @@ static void states_follow(void **state)
         { { TERN_FRAME_LIFE, 0, TERN_LIFE_LEFT, 1, body }, true, false },
         { { TERN_FRAME_ADDRESS, 0, 0, 0, body }, true, false },
         { { TERN_FRAME_ADDRESS, 0, 0, TERN_NET_ADDRESS_BYTES + 1, body }, true, false },
-        { { TERN_FRAME_ADDRESS, 0, 0, TERN_NET_ADDRESS_BYTES, body }, true, true },
+        { { TERN_FRAME_ADDRESS, 0, 8, 8, body }, true, false },
+        { { TERN_FRAME_ADDRESS, 0, 0, 8, body }, true, true },
         { { TERN_FRAME_ADDRESS, 0, 0, 8, body }, true, false },
+        { { TERN_FRAME_ADDRESS, 0, 8, TERN_NET_ADDRESS_BYTES - 7, body }, true, false },
+        { { TERN_FRAME_ADDRESS, 0, 8, TERN_NET_ADDRESS_BYTES - 8, body }, true, true },
+        { { TERN_FRAME_ADDRESS, 0, TERN_NET_ADDRESS_BYTES, 1, body }, true, false },
         { { TERN_FRAME_ARRIVED, 0, 1, TERN_CONTRIBUTION_BYTES + 1, body }, true, false },
         { { TERN_FRAME_ARRIVED, 0, 1, TERN_CONTRIBUTION_BYTES, body }, true, true },
         { { TERN_FRAME_ARRIVED, 0, 1, 0, body }, true, false },
@@ -361,7 +376,7 @@ static void without_notes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(lives_and_cards, job_make, job_remove),
+        cmocka_unit_test_setup_teardown(lives_and_addresses, job_make, job_remove),
         cmocka_unit_test_setup_teardown(tellers_wake_the_relay, job_make, job_remove),
         cmocka_unit_test_setup_teardown(seats, job_make, job_remove),
         cmocka_unit_test_setup_teardown(fates, job_make, job_remove),

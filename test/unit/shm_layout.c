@@ -20,7 +20,7 @@
 static void numbers_of_layout_8(void **state)
 {
     (void)state;
-    assert_int_equal(TERN_SEGMENT_LAYOUT, 8);
+    assert_int_equal(TERN_SEGMENT_LAYOUT, 9);
     assert_int_equal(offsetof(struct tern_segment, magic), 0);
     assert_int_equal(offsetof(struct tern_segment, layout), 4);
     assert_int_equal(offsetof(struct tern_segment, ranks), 8);
@@ -50,7 +50,7 @@ static void numbers_of_layout_8(void **state)
     assert_int_equal(offsetof(struct tern_slot, local), 80);
     assert_int_equal(offsetof(struct tern_slot, ended), 84);
     assert_int_equal(offsetof(struct tern_slot, started), 88);
-    assert_int_equal(sizeof(struct tern_net_address), 256);
+    assert_int_equal(sizeof(struct tern_net_address), 512);
     assert_int_equal(offsetof(struct tern_net_address, bytes), 4);
     assert_int_equal(offsetof(struct tern_barrier_slot, departures), 4);
     assert_int_equal(offsetof(struct tern_barrier_slot, object), 8);
@@ -126,7 +126,7 @@ static void the_halls_lie_side_by_side(void **state)
 static void cards(void **state)
 {
     (void)state;
-    assert_int_equal(sizeof(struct tern_mem_handle), 80);
+    assert_int_equal(sizeof(struct tern_mem_handle), 160);
     assert_int_equal(offsetof(struct tern_mem_handle, region), 0);
     assert_int_equal(offsetof(struct tern_mem_handle, addr), 8);
     assert_int_equal(offsetof(struct tern_mem_handle, size), 16);
@@ -134,10 +134,10 @@ static void cards(void **state)
     assert_int_equal(offsetof(struct tern_mem_handle, device), 32);
     assert_int_equal(offsetof(struct tern_mem_handle, inode), 40);
     assert_int_equal(offsetof(struct tern_mem_handle, probe), 48);
-    assert_int_equal(offsetof(struct tern_mem_handle, key), 56);
-    assert_int_equal(offsetof(struct tern_mem_handle, base), 64);
-    assert_int_equal(offsetof(struct tern_mem_handle, mem_kind), 72);
-    assert_int_equal(offsetof(struct tern_mem_handle, pid), 76);
+    assert_int_equal(offsetof(struct tern_mem_handle, mem_kind), 56);
+    assert_int_equal(offsetof(struct tern_mem_handle, pid), 60);
+    assert_int_equal(offsetof(struct tern_mem_handle, key_bytes), 64);
+    assert_int_equal(offsetof(struct tern_mem_handle, keys), 68);
 }
 
 /* The fields that users' programs have compiled in are stable within a major version of Tern. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/blob.h"
 #include "link/ofi/ofi.h"
 
 #define ADDRESS_LAYOUT 1u
@@ -28,7 +29,7 @@ struct address {
     char          provider[32];
     unsigned char name[192];
 };
-_Static_assert(sizeof(struct address) <= TERN_NET_ADDRESS_BYTES, "an address fits on a card");
+_Static_assert(sizeof(struct address) + TERN_BLOB_HEAD <= TERN_NET_ADDRESS_BYTES, "an address can be published");
 
 const char *tern_ofi_why(const struct ofi_link *ofi, int error)
 {
@@ -143,7 +144,7 @@ tern_status tern_ofi_publish(struct ofi_link *ofi)
     mine.notes = ofi->msg.shape[TERN_CHANNEL_NOTIFY].cells;
     mine.room = (uint32_t)ofi->rpc.buf_bytes;
     strncpy(mine.provider, ofi->endpoint.info->fabric_attr->prov_name, sizeof(mine.provider) - 1);
-    return tern_boot_publish_address(ofi->boot, &mine, sizeof(mine));
+    return tern_boot_publish_address(ofi->boot, TERN_LINK_OFI, &mine, offsetof(struct address, name) + len);
 }
 
 /* Determine up to which lengths the provider keeps puts and gets in order. */
@@ -257,19 +258,18 @@ static tern_status address_bad(const struct ofi_link *ofi, const struct address 
 
 tern_status tern_ofi_address(struct ofi_link *ofi, struct ofi_peer *peer)
 {
-    struct address its;
+    struct address its = { 0 };
     size_t         len = 0;
     const void    *address;
 
     if (TERN_LIKELY(peer->known))
         return TERN_OK;
-    if (!(address = tern_boot_net_address(ofi->boot, peer->rank, &len)))
+    if (!(address = tern_boot_net_address(ofi->boot, TERN_LINK_OFI, peer->rank, &len)))
         return TERN_AGAIN;
-    if (len != sizeof(its))
-        return tern_base_fail(TERN_ERR_LINK, "the address that rank %d published is of another link", peer->rank);
-    memcpy(&its, address, sizeof(its));
-    if (its.layout != ADDRESS_LAYOUT || its.format != ofi->endpoint.info->addr_format || its.len > sizeof(its.name) ||
-        !is_like_ours(ofi, &its) ||
+    if (len <= sizeof(its))
+        memcpy(&its, address, len);
+    if (its.layout != ADDRESS_LAYOUT || its.format != ofi->endpoint.info->addr_format ||
+        its.len != len - offsetof(struct address, name) || !is_like_ours(ofi, &its) ||
         strncmp(its.provider, ofi->endpoint.info->fabric_attr->prov_name, sizeof(its.provider) - 1) != 0)
         return address_bad(ofi, &its, peer->rank);
     if (fi_av_insert(ofi->endpoint.av, its.name, 1, &peer->addr, 0, NULL) != 1)

@@ -8,6 +8,11 @@
 
 #define KEY_TRIES 16
 
+/* The key of this link in a memory handle. */
+struct key {
+    uint64_t key, base; /* base: the address of the memory on the network */
+};
+
 static uint64_t random_key(const struct ofi_endpoint *endpoint)
 {
     uint64_t key = 0;
@@ -52,10 +57,20 @@ void tern_ofi_unregister(struct fid_mr **mr)
     *mr = NULL;
 }
 
+static void drop(struct ofi_exposed **at)
+{
+    struct ofi_exposed *entry = *at;
+
+    *at = entry->next;
+    tern_ofi_unregister(&entry->mr);
+    free(entry);
+}
+
 tern_status tern_ofi_expose(struct tern_link *link, struct tern_mem_handle *handle)
 {
     struct ofi_link    *ofi = tern_ofi(link);
     struct ofi_exposed *entry = malloc(sizeof(*entry));
+    struct key          key = { .base = ofi->endpoint.info->domain_attr->mr_mode & FI_MR_VIRT_ADDR ? handle->addr : 0 };
     tern_status         st;
 
     if (!entry)
@@ -68,24 +83,15 @@ tern_status tern_ofi_expose(struct tern_link *link, struct tern_mem_handle *hand
     st = tern_ofi_register(ofi, (void *)(uintptr_t)handle->addr, handle->size,
                            FI_REMOTE_READ | FI_REMOTE_WRITE | FI_READ | FI_WRITE, &entry->mr);
     if (st == TERN_OK) {
-        handle->key = fi_mr_key(entry->mr);
-        handle->base = ofi->endpoint.info->domain_attr->mr_mode & FI_MR_VIRT_ADDR ? handle->addr : 0;
-        entry->next = ofi->exposed;
-        ofi->exposed = entry;
+        key.key = fi_mr_key(entry->mr);
+        st = tern_link_key_add(handle, TERN_LINK_OFI, &key, sizeof(key));
     }
-    pthread_mutex_unlock(&ofi->lock);
+    entry->next = ofi->exposed;
+    ofi->exposed = entry;
     if (st < 0)
-        free(entry);
+        drop(&ofi->exposed);
+    pthread_mutex_unlock(&ofi->lock);
     return st;
-}
-
-static void drop(struct ofi_exposed **at)
-{
-    struct ofi_exposed *entry = *at;
-
-    *at = entry->next;
-    tern_ofi_unregister(&entry->mr);
-    free(entry);
 }
 
 void tern_ofi_unexpose(struct tern_link *link, uint64_t region)
@@ -111,11 +117,16 @@ void tern_ofi_regions_close(struct ofi_link *ofi)
 tern_status tern_ofi_attach(struct tern_link *link, const struct tern_mem_handle *handle, const char *path_name,
                             struct tern_link_part *part)
 {
+    struct key  key;
+    tern_status st = tern_link_key_get(handle, part->rank, TERN_LINK_OFI, &key, sizeof(key));
+
     (void)link, (void)path_name;
+    if (st < 0)
+        return st;
     if (handle->mem_kind == TERN_MEM_NONE || handle->mem_kind > TERN_MEM_PRIVATE)
-        return tern_base_fail(TERN_ERR_LINK, "rank %d sent a card that makes no sense", part->rank);
+        return tern_base_fail(TERN_ERR_LINK, "rank %d sent a memory handle of an unknown kind", part->rank);
     part->path = &tern_ofi_path;
-    part->key = handle->key;
-    part->remote = handle->base;
+    part->key = key.key;
+    part->remote = key.base;
     return TERN_OK;
 }

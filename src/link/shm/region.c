@@ -26,7 +26,7 @@ static tern_status map_file(struct tern_link_part *part, int file, uint64_t offs
     void       *base;
 
     if (bytes == 0 || fstat(file, &about) != 0 || !tern_base_covers((uint64_t)about.st_size, offset, part->size))
-        return tern_base_fail(TERN_ERR_LINK, "rank %d sent a card of %llu bytes at %llu, where no memory is",
+        return tern_base_fail(TERN_ERR_LINK, "rank %d sent a memory handle of %llu bytes at %llu, where no memory is",
                               part->rank, (unsigned long long)part->size, (unsigned long long)offset);
     base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, (off_t)offset);
     if (base == MAP_FAILED)
@@ -83,7 +83,7 @@ static tern_status reach(struct shm_link *shm, const struct tern_mem_handle *han
     case TERN_MEM_HUGE: return map_file(part, shm->boot->huge, handle->offset);
     case TERN_MEM_FILE: return map_named(part, handle, path_name);
     case TERN_MEM_PRIVATE: return reach_private(shm, handle, part);
-    default: return tern_base_fail(TERN_ERR_LINK, "rank %d sent a card that makes no sense", part->rank);
+    default: return tern_base_fail(TERN_ERR_LINK, "rank %d sent a memory handle of an unknown kind", part->rank);
     }
 }
 

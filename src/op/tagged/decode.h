@@ -25,11 +25,12 @@ struct tern_tagged_arrival {
 static inline bool tern_op_tagged_decode_rts(const struct wire_tagged *head, const unsigned char *data, size_t len,
                                              struct tern_tagged_arrival *out)
 {
-    if (!data || len < sizeof(out->handle) || head->id == 0)
+    size_t before;
+
+    if (!data || head->id == 0 || (before = tern_link_handle_read(&out->handle, data, len)) == 0)
         return false;
-    tern_base_copy_once(&out->handle, data, sizeof(out->handle));
-    out->data = data + sizeof(out->handle);
-    out->bytes = len - sizeof(out->handle);
+    out->data = data + before;
+    out->bytes = len - before;
     out->len = head->len_all;
     return out->handle.size == out->len && out->bytes <= out->len &&
            (!(out->handle.region & WIRE_TAGGED_OWN) || out->handle.mem_kind == TERN_MEM_PRIVATE);

@@ -196,7 +196,7 @@ static inline tern_status send_inline(const struct outgoing *p)
 static tern_status send_data(const struct outgoing *p, const struct tern_mem_handle *handle, uint64_t len_all)
 {
     enum wire_tagged_kind kind = handle ? WIRE_TAGGED_RTS : WIRE_TAGGED_EAGER;
-    size_t                before = handle ? sizeof(*handle) : 0;
+    size_t                before = handle ? tern_link_handle_bytes(handle) : 0;
     struct tern_link_msg  msg = { .peer = p->rank, .channel = TERN_CHANNEL_TAGGED };
     tern_status           st =
         tern_core_ops_to(p->rank)->msg->open(tern_core_link_to(p->rank), &msg, before + p->len, before + p->len);
@@ -205,7 +205,7 @@ static tern_status send_data(const struct outgoing *p, const struct tern_mem_han
     if (st != TERN_OK)
         return st;
     if (handle)
-        memcpy(msg.data, handle, sizeof(*handle));
+        memcpy(msg.data, handle, before);
     if (p->len > 0)
         memcpy(msg.data + before, p->data, p->len);
     head = (uint64_t *)(void *)msg.head;

@@ -104,7 +104,7 @@ struct tern_request {
     uint64_t                seen;          /* if stored: what the sender had left at the last poll */
     struct tern_link_part   part;
     struct tern_op         *fetch;      /* the operation that fetches the data, on the engine's context */
-    unsigned char           unused[120]; /* makes the size an odd number of cache lines: see the assertion below */
+    unsigned char           unused[40]; /* makes the size an odd number of cache lines: see the assertion below */
 };
 
 _Static_assert(offsetof(struct tern_request, class) < 128, "short messages use two lines");

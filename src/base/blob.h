@@ -1,0 +1,24 @@
+/* blob.h: a list of short blobs in an array of bytes, at most one for each number.
+ *
+ * A rank tells the others in such lists what each of its links needs to be reached: the number is that of the link. A
+ * list is a sequence of blobs, each with a head of four bytes: the number and the length. A blob is only ever appended,
+ * so a reader that has loaded the length of the list may read that many bytes while the writer appends. The reader
+ * trusts nothing in a list that another process has written. */
+#ifndef TERN_BASE_BLOB_H
+#define TERN_BASE_BLOB_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define TERN_BLOB_HEAD 4 /* bytes that a list needs for a blob beside its contents */
+
+/* Append a blob to a list that has used bytes of the given size. Returns the number of bytes used then; 0: there is not
+ * enough space, len is 0, or the list is malformed or has a blob with this number. */
+size_t tern_base_blob_add(unsigned char *list, size_t size, size_t used, uint16_t number, const void *bytes,
+                          size_t len);
+
+/* Return the blob with the number in a list of used bytes, and its length; NULL: there is none, or the list is
+ * malformed. */
+const unsigned char *tern_base_blob_find(const unsigned char *list, size_t used, uint16_t number, size_t *len);
+
+#endif
