@@ -3,16 +3,7 @@
 
 #include <stdio.h>
 
-#include "core/context.h"
-#include "core/wait.h"
-
-/* A wait for several events. */
-struct events_wait {
-    tern_event *event;
-    size_t      n;
-    size_t      index; /* of the completed event, when waiting for any */
-    const char *what;
-};
+#include "core/wait_set.h"
 
 tern_status tern_event_poll(tern_event *event)
 {
@@ -24,69 +15,50 @@ tern_status tern_event_poll(tern_event *event)
     return tern_core_event_test(event);
 }
 
-/* Make progress on each context that has an incomplete event in the list. Events of one context are usually
- * adjacent. */
-static void events_progress(const struct events_wait *b)
+static enum tern_waitable_state event_state(const void *object)
 {
-    struct tern_ctx *last = NULL;
-
-    for (size_t i = 0; i < b->n; i++) {
-        if (!b->event[i].pending)
-            continue;
-        struct tern_ctx *ctx = tern_core_event_ctx(&b->event[i]);
-        if (ctx != last)
-            tern_core_ctx_progress(ctx);
-        last = ctx;
-    }
+    return tern_core_event_done(object) ? TERN_WAITABLE_DONE : TERN_WAITABLE_PENDING;
 }
 
-static void bunch_describe(void *arg, char *text, size_t size)
+static struct tern_ctx *event_ctx(const void *object)
 {
-    const struct events_wait *b = arg;
-    char                      op[160] = "";
-    size_t                    left = 0;
-
-    for (size_t i = 0; i < b->n; i++) {
-        if (!tern_core_event_done(&b->event[i]) && left++ == 0)
-            tern_core_event_describe(&b->event[i], op, sizeof(op));
-    }
-    snprintf(text, size, "%s: %zu of %zu events are not done, the first is a %s", b->what, left, b->n, op);
+    return tern_core_event_ctx(object);
 }
 
-static tern_status any_poll(void *arg)
+static tern_status event_take(void *object, void *info, const char *what)
 {
-    struct events_wait *b = arg;
-
-    events_progress(b);
-    for (b->index = 0; b->index < b->n; b->index++) {
-        tern_status st = tern_core_event_test(&b->event[b->index]);
-        if (st != TERN_PENDING)
-            return st;
-    }
-    return TERN_PENDING;
+    (void)info, (void)what;
+    return tern_core_event_test(object);
 }
 
-/* Resets the events only when all are complete, so that a wait that times out loses no error. */
-static tern_status all_poll(void *arg)
+static void event_describe(const void *object, char *text, size_t size)
 {
-    struct events_wait *b = arg;
-    tern_status         first = TERN_OK; /* the error with the lowest index */
+    char op[160];
 
-    events_progress(b);
-    for (size_t i = 0; i < b->n; i++)
-        if (!tern_core_event_done(&b->event[i]))
-            return TERN_PENDING;
-    for (size_t i = b->n; i-- > 0;) {
-        tern_status st = tern_core_event_test(&b->event[i]);
-        first = st < 0 ? st : first;
-    }
-    return first;
+    tern_core_event_describe(object, op, sizeof(op));
+    snprintf(text, size, "for a %s", op);
+}
+
+static tern_status                events_poll(void *set);
+static const struct tern_waitable events_kind = {
+    .poll = events_poll, .state = event_state, .ctx = event_ctx, .take = event_take, .describe = event_describe
+};
+_Static_assert(sizeof(tern_event) == sizeof(void *), "an object of a set has the size of a pointer");
+
+static tern_status events_poll(void *set)
+{
+    return tern_core_wait_set_poll(set, &events_kind);
+}
+
+static tern_status one_poll(void *of)
+{
+    return tern_event_poll(((struct tern_waitables *)of)->objects);
 }
 
 tern_status tern_event_wait(tern_event *event, tern_deadline deadline)
 {
-    struct events_wait b = { .event = event, .n = 1, .what = "tern_event_wait" };
-    struct tern_wait   wait = { .poll = all_poll, .describe = bunch_describe, .arg = &b, .deadline = deadline };
+    struct tern_waitables of = { &events_kind, event, 1, "tern_event_wait" };
+    struct tern_wait      wait = { one_poll, tern_core_waitables_describe, &of, deadline, false };
 
     if (!event)
         return tern_base_fail(TERN_ERR_ARG, "tern_event_wait: event is NULL");
@@ -95,24 +67,14 @@ tern_status tern_event_wait(tern_event *event, tern_deadline deadline)
 
 tern_status tern_event_wait_any(tern_event *events, size_t n, tern_deadline deadline, size_t *index)
 {
-    struct events_wait b = { .event = events, .n = n, .what = "tern_event_wait_any" };
-    struct tern_wait   wait = { .poll = any_poll, .describe = bunch_describe, .arg = &b, .deadline = deadline };
-    tern_status        st;
+    const struct tern_waitables of = { &events_kind, events, n, "tern_event_wait_any" };
 
-    if (!events || !index || n == 0)
-        return tern_base_fail(TERN_ERR_ARG, "tern_event_wait_any: a pointer is NULL or n is 0");
-    st = tern_core_wait(&wait);
-    if (b.index < n)
-        *index = b.index;
-    return st;
+    return tern_core_wait_any(&of, &deadline, index, NULL);
 }
 
 tern_status tern_event_wait_all(tern_event *events, size_t n, tern_deadline deadline)
 {
-    struct events_wait b = { .event = events, .n = n, .what = "tern_event_wait_all" };
-    struct tern_wait   wait = { .poll = all_poll, .describe = bunch_describe, .arg = &b, .deadline = deadline };
+    const struct tern_waitables of = { &events_kind, events, n, "tern_event_wait_all" };
 
-    if (!events && n > 0)
-        return tern_base_fail(TERN_ERR_ARG, "tern_event_wait_all: events is NULL");
-    return tern_core_wait(&wait);
+    return tern_core_wait_all(&of, &events_kind, &deadline, NULL, NULL);
 }

@@ -4,10 +4,8 @@
 #include <stdio.h>
 
 #include "core/region.h"
-#include "core/wait.h"
+#include "core/wait_set.h"
 #include "op/notify/notify.h"
-
-#define SOON 128 /* polls before a wait begins that polls everything */
 
 static __attribute__((cold, noinline)) tern_status is_null(const char *what)
 {
@@ -75,82 +73,79 @@ static __attribute__((cold, noinline)) tern_status hopeless(const struct tern_no
                           notice->name.source);
 }
 
-/* The status of a started request after a poll: TERN_OK, TERN_PENDING or TERN_ERR_PEER. */
-static inline tern_status see(const struct tern_notice *notice, const char *what)
+/* ---- waiting ---- */
+
+static enum tern_waitable_state notice_state(const void *object)
 {
-    if (tern_op_notice_state(notice) == TERN_NOTICE_DONE)
-        return TERN_OK;
-    if (TERN_UNLIKELY(tern_op_notice_hopeless(notice)) && tern_op_notice_state(notice) != TERN_NOTICE_DONE)
-        return hopeless(notice, what);
-    return TERN_PENDING;
+    const struct tern_notice *notice = *(tern_notice *const *)object;
+
+    return notice ? tern_op_notice_state(notice) : TERN_WAITABLE_IDLE;
+}
+
+static struct tern_ctx *notice_ctx(const void *object)
+{
+    return (*(tern_notice *const *)object)->ctx;
+}
+
+static tern_status notice_take(void *object, void *info, const char *what)
+{
+    struct tern_notice *notice = *(tern_notice *const *)object;
+
+    return tern_op_notice_state(notice) == TERN_NOTICE_DONE ? found_done(notice, info) : hopeless(notice, what);
+}
+
+static void notice_describe(const void *object, char *text, size_t size)
+{
+    tern_op_notice_describe(*(tern_notice *const *)object, text, size);
+}
+
+static tern_status                notices_poll(void *set);
+static const struct tern_waitable notices_kind = { .poll = notices_poll,
+                                                   .state = notice_state,
+                                                   .ctx = notice_ctx,
+                                                   .take = notice_take,
+                                                   .describe = notice_describe,
+                                                   .info_size = sizeof(tern_notice_info),
+                                                   .notify = true };
+
+static tern_status notices_poll(void *set)
+{
+    return tern_core_wait_set_poll(set, &notices_kind);
 }
 
 tern_status tern_notice_test(tern_notice *notice, tern_notice_info *info)
 {
-    uint32_t    looks = 0;
-    tern_status st;
+    uint32_t polls = 0;
+    unsigned state;
 
     if (!notice)
         return is_null("tern_notice_test");
-    if (tern_op_notice_state(notice) == TERN_NOTICE_IDLE)
+    if ((state = tern_op_notice_state(notice)) == TERN_NOTICE_IDLE)
         return not_started("tern_notice_test");
-    if (tern_op_notice_state(notice) == TERN_NOTICE_STARTED)
-        tern_op_notice_poll(notice->ctx, &looks);
-    st = see(notice, "tern_notice_test");
-    return st == TERN_OK ? found_done(notice, info) : st;
+    if (state != TERN_NOTICE_DONE)
+        tern_core_ctx_poll_notify(notice->ctx, &polls);
+    if (TERN_LIKELY((state = tern_op_notice_state(notice)) == TERN_NOTICE_DONE))
+        return found_done(notice, info);
+    return state == TERN_NOTICE_STARTED ? TERN_PENDING : hopeless(notice, "tern_notice_test");
 }
 
-/* A wait for one or several requests. */
-struct await {
-    tern_notice *const *notice;
-    size_t              n, index; /* index of the request that ended the wait, when waiting for any */
-    uint32_t            looks;
-    bool                all;
-    const char         *what;
+#define FIRST_POLLS 128 /* polls for notifications only, before a wait polls for everything */
+
+struct first_polls {
+    const struct tern_notice *notice;
+    uint32_t                  polls;
 };
 
-static tern_status one_poll(void *arg)
+/* Poll for notifications only, mostly in the queue in which the last one arrived. */
+static tern_status first_poll(void *arg)
 {
-    struct await             *a = arg;
-    const struct tern_notice *notice = *a->notice;
+    struct first_polls *first = arg;
 
-    tern_op_notice_poll(notice->ctx, &a->looks);
-    return see(notice, a->what);
-}
-
-/* The first request that is started and not done; NULL: none. */
-static const struct tern_notice *first_pending(const struct await *a)
-{
-    for (size_t i = 0; i < a->n; i++)
-        if (a->notice[i] && tern_op_notice_state(a->notice[i]) == TERN_NOTICE_STARTED)
-            return a->notice[i];
-    return NULL;
-}
-
-static void await_describe(void *arg, char *text, size_t size)
-{
-    const struct await       *a = arg;
-    const struct tern_notice *notice = first_pending(a);
-    char                      one[256] = "nothing";
-
-    if (notice)
-        tern_op_notice_describe(notice, one, sizeof(one));
-    snprintf(text, size, "%s waits %.200s", a->what, one);
-}
-
-/* Poll briefly for notifications only, mostly in the queue in which the last one arrived. Returns whether the request
- * is done. */
-static __attribute__((noinline)) bool comes_soon(struct tern_notice *notice)
-{
-    for (unsigned i = 1; i <= SOON; i++) {
-        if (TERN_LIKELY(i % 4 != 0))
-            tern_core_message_poll_notify_last();
-        else
-            tern_core_message_poll_notify();
-        if (tern_op_notice_state(notice) == TERN_NOTICE_DONE)
-            return true;
-    }
-    return false;
+    if (TERN_LIKELY(++first->polls % 4 != 0))
+        tern_core_message_poll_notify_last();
+    else
+        tern_core_message_poll_notify();
+    return tern_op_notice_state(first->notice) == TERN_NOTICE_DONE ? TERN_OK : TERN_PENDING;
 }
 
 static inline bool may_spin(const struct tern_notice *notice)
@@ -158,44 +153,43 @@ static inline bool may_spin(const struct tern_notice *notice)
     return !tern_core_message_polls_links && !tern_core_ctx_has_ops(notice->ctx) && tern_job.spin_ns != 0;
 }
 
-static __attribute__((noinline)) tern_status wait_for_one(tern_notice *notice, tern_deadline deadline)
+static __attribute__((noinline)) tern_status wait_for_one(tern_notice *notice, tern_deadline deadline,
+                                                          tern_notice_info *info)
 {
-    struct await     a = { .notice = &notice, .n = 1, .looks = 1, .what = "tern_notice_wait" };
-    struct tern_wait wait = { .poll = one_poll, .describe = await_describe, .arg = &a, .deadline = deadline };
+    const struct tern_waitables of = { &notices_kind, &notice, 1, "tern_notice_wait" };
+    struct first_polls          first = { notice, 0 };
+    const struct tern_wait      spin = { .poll = first_poll, .arg = &first };
 
-    return tern_core_wait(&wait);
+    if (deadline > TERN_NOW && may_spin(notice) && tern_core_spin(&spin, FIRST_POLLS, false) == TERN_OK)
+        return found_done(notice, info);
+    return tern_core_wait_any(&of, &deadline, &(size_t){ 0 }, info);
 }
 
 tern_status tern_notice_wait(tern_notice *notice, tern_deadline deadline, tern_notice_info *info)
 {
-    unsigned    state;
-    tern_status st;
+    unsigned state;
 
     if (TERN_UNLIKELY(!notice))
         return is_null("tern_notice_wait");
     if (TERN_UNLIKELY((state = tern_op_notice_state(notice)) == TERN_NOTICE_IDLE))
         return not_started("tern_notice_wait");
-    if (TERN_LIKELY(state != TERN_NOTICE_DONE && deadline > TERN_NOW && may_spin(notice))) {
-        if (TERN_LIKELY(tern_op_notice_spin(notice))) {
-            tell(notice, info);
-            return TERN_OK;
-        }
-        if (comes_soon(notice))
-            return found_done(notice, info);
+    if (TERN_LIKELY(state == TERN_NOTICE_STARTED && deadline > TERN_NOW && may_spin(notice) &&
+                    tern_op_notice_spin(notice))) {
+        tell(notice, info);
+        return TERN_OK;
     }
-    st = state == TERN_NOTICE_DONE ? TERN_OK : wait_for_one(notice, deadline);
-    return st == TERN_OK ? found_done(notice, info) : st;
+    return state == TERN_NOTICE_DONE ? found_done(notice, info) : wait_for_one(notice, deadline, info);
 }
 
 tern_status tern_notice_probe(tern_notice *notice, tern_notice_info *info)
 {
     struct tern_match_name name;
     uint64_t               bytes;
-    uint32_t               looks = 0;
+    uint32_t               polls = 0;
 
     if (!notice)
         return is_null("tern_notice_probe");
-    tern_op_notice_poll(notice->ctx, &looks);
+    tern_core_ctx_poll_notify(notice->ctx, &polls);
     if (!tern_op_notice_peek(notice, &name, &bytes))
         return TERN_PENDING;
     if (info)
@@ -236,109 +230,40 @@ tern_status tern_notice_event(tern_notice *notice, tern_event *event)
 
 /* ---- several requests ---- */
 
-static __attribute__((cold, noinline)) tern_status is_none(const char *what)
+static struct tern_waitables several(tern_notice *const *notices, size_t n, const char *what)
 {
-    return tern_base_fail(TERN_ERR_ARG, "%s: any of 0 requests will never be done", what);
-}
-
-/* Poll once for the context of each request that is waited for. Requests of one context are usually adjacent. */
-static void look_all(struct await *a)
-{
-    struct tern_ctx *last = NULL;
-
-    for (size_t i = 0; i < a->n; i++) {
-        const struct tern_notice *notice = a->notice[i];
-
-        if (!notice || notice->ctx == last || tern_op_notice_state(notice) != TERN_NOTICE_STARTED)
-            continue;
-        last = notice->ctx;
-        tern_op_notice_poll(last, &a->looks);
-    }
-}
-
-/* The status of several requests. Returns TERN_ERR_STATE for a wait for any if no request is started. */
-static tern_status see_several(struct await *a)
-{
-    bool waits = false;
-
-    for (a->index = 0; a->index < a->n; a->index++) {
-        const struct tern_notice *notice = a->notice[a->index];
-        tern_status               st;
-
-        if (!notice || tern_op_notice_state(notice) == TERN_NOTICE_IDLE)
-            continue;
-        st = see(notice, a->what);
-        if (st < 0 || (st == TERN_OK && !a->all))
-            return st;
-        waits |= st == TERN_PENDING;
-    }
-    if (waits)
-        return TERN_PENDING;
-    return a->all ? TERN_OK : tern_base_fail(TERN_ERR_STATE, "%s: none of the requests is started", a->what);
-}
-
-static tern_status several_poll(void *arg)
-{
-    look_all(arg);
-    return see_several(arg);
-}
-
-static tern_status any_found(const struct await *a, tern_status st, size_t *index, tern_notice_info *info)
-{
-    if (st != TERN_OK && st != TERN_ERR_PEER)
-        return st;
-    if (a->index < a->n)
-        *index = a->index;
-    return st == TERN_OK ? found_done(a->notice[a->index], info) : st;
-}
-
-static tern_status all_found(const struct await *a, tern_status st, tern_notice_info *infos)
-{
-    for (size_t i = 0; i < a->n && st == TERN_OK; i++)
-        if (a->notice[i] && tern_op_notice_state(a->notice[i]) == TERN_NOTICE_DONE)
-            found_done(a->notice[i], infos ? &infos[i] : NULL);
-    return st;
+    return (struct tern_waitables){ &notices_kind, (void *)(uintptr_t)notices, n, what };
 }
 
 tern_status tern_notice_test_any(tern_notice *const *notices, size_t n, size_t *index, tern_notice_info *info)
 {
-    struct await a = { .notice = notices, .n = n, .what = "tern_notice_test_any" };
+    const struct tern_waitables of = several(notices, n, "tern_notice_test_any");
 
-    if (!notices || !index)
-        return is_null("tern_notice_test_any");
-    if (n == 0)
-        return is_none("tern_notice_test_any");
-    return any_found(&a, several_poll(&a), index, info);
+    return tern_core_wait_any(&of, NULL, index, info);
 }
 
 tern_status tern_notice_wait_any(tern_notice *const *notices, size_t n, tern_deadline deadline, size_t *index,
                                  tern_notice_info *info)
 {
-    struct await     a = { .notice = notices, .n = n, .what = "tern_notice_wait_any" };
-    struct tern_wait wait = { .poll = several_poll, .describe = await_describe, .arg = &a, .deadline = deadline };
+    const struct tern_waitables of = several(notices, n, "tern_notice_wait_any");
 
-    if (!notices || !index)
-        return is_null("tern_notice_wait_any");
-    if (n == 0)
-        return is_none("tern_notice_wait_any");
-    return any_found(&a, tern_core_wait(&wait), index, info);
+    return tern_core_wait_any(&of, &deadline, index, info);
+}
+
+static tern_status all(tern_notice *const *notices, size_t n, const tern_deadline *deadline, tern_notice_info *infos,
+                       const char *what)
+{
+    const struct tern_waitables of = several(notices, n, what);
+
+    return tern_core_wait_all(&of, &notices_kind, deadline, infos, NULL);
 }
 
 tern_status tern_notice_test_all(tern_notice *const *notices, size_t n, tern_notice_info *infos)
 {
-    struct await a = { .notice = notices, .n = n, .all = true, .what = "tern_notice_test_all" };
-
-    if (!notices && n > 0)
-        return is_null("tern_notice_test_all");
-    return all_found(&a, several_poll(&a), infos);
+    return all(notices, n, NULL, infos, "tern_notice_test_all");
 }
 
 tern_status tern_notice_wait_all(tern_notice *const *notices, size_t n, tern_deadline deadline, tern_notice_info *infos)
 {
-    struct await     a = { .notice = notices, .n = n, .all = true, .what = "tern_notice_wait_all" };
-    struct tern_wait wait = { .poll = several_poll, .describe = await_describe, .arg = &a, .deadline = deadline };
-
-    if (!notices && n > 0)
-        return is_null("tern_notice_wait_all");
-    return all_found(&a, tern_core_wait(&wait), infos);
+    return all(notices, n, &deadline, infos, "tern_notice_wait_all");
 }

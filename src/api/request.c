@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "api/request.h"
-#include "core/wait.h"
+#include "core/wait_set.h"
 
 static __attribute__((cold, noinline)) tern_status is_null(const char *what)
 {
@@ -19,12 +19,6 @@ static __attribute__((cold, noinline)) tern_status not_started(const char *what)
 static bool is_started(const struct tern_request *request)
 {
     return request && tern_op_request_state(request) != TERN_REQUEST_IDLE;
-}
-
-/* Whether the request is done. Makes no progress. */
-static inline bool is_done(struct tern_request *request)
-{
-    return tern_op_request_state(request) == TERN_REQUEST_DONE || TERN_UNLIKELY(tern_op_request_hopeless(request));
 }
 
 __attribute__((cold)) tern_status tern_api_send_refused(tern_status st, const struct tern_request *request,
@@ -64,9 +58,11 @@ static __attribute__((cold, noinline)) void tell_failure(const struct tern_reque
 }
 
 /* Release a completed request, or make it idle if it is persistent, and report its message. Returns its status. */
-static inline tern_status found_done(tern_request **at, tern_message_info *info, const char *what)
+static inline tern_status found_done(void *object, void *told, const char *what)
 {
+    tern_request       **at = object;
     struct tern_request *request = *at;
+    tern_message_info   *info = told;
     tern_status          st = request->status;
 
     if (info) {
@@ -86,6 +82,38 @@ static inline tern_status found_done(tern_request **at, tern_message_info *info,
     return st;
 }
 
+/* ---- waiting ---- */
+
+static enum tern_waitable_state request_state(const void *object)
+{
+    const struct tern_request *request = *(tern_request *const *)object;
+
+    return request ? tern_op_request_state(request) : TERN_WAITABLE_IDLE;
+}
+
+static struct tern_ctx *request_ctx(const void *object)
+{
+    return (*(tern_request *const *)object)->ctx;
+}
+
+static void request_describe(const void *object, char *text, size_t size)
+{
+    tern_op_request_describe(*(tern_request *const *)object, text, size);
+}
+
+static tern_status                requests_poll(void *set);
+static const struct tern_waitable requests_kind = { .poll = requests_poll,
+                                                    .state = request_state,
+                                                    .ctx = request_ctx,
+                                                    .take = found_done,
+                                                    .describe = request_describe,
+                                                    .info_size = sizeof(tern_message_info) };
+
+static tern_status requests_poll(void *set)
+{
+    return tern_core_wait_set_poll(set, &requests_kind);
+}
+
 tern_status tern_request_test(tern_request **request, tern_message_info *info)
 {
     if (TERN_UNLIKELY(!request))
@@ -94,54 +122,25 @@ tern_status tern_request_test(tern_request **request, tern_message_info *info)
         return not_started("tern_request_test");
     if (tern_op_request_state(*request) != TERN_REQUEST_DONE)
         tern_core_ctx_progress((*request)->ctx);
-    return is_done(*request) ? found_done(request, info, "tern_request_test") : TERN_PENDING;
+    if (tern_op_request_state(*request) != TERN_REQUEST_DONE)
+        return TERN_PENDING;
+    return found_done(request, info, "tern_request_test");
 }
 
-/* A wait for one or several requests. */
-struct await {
-    tern_request   **request;
-    size_t           n, index; /* index of the request that ended the wait, when waiting for any */
-    size_t           past;     /* when waiting for all: the requests before this one are done or not started */
-    struct tern_ctx *ctx;      /* when waiting for all: the context of the requests from past on; NULL: there are
-                                * several */
-    bool             all;
-    const char      *what;
-};
-
-static tern_status one_poll(void *arg)
+static tern_status one_poll(void *of)
 {
-    struct tern_request *request = *((struct await *)arg)->request;
+    struct tern_request *request = *(tern_request **)((struct tern_waitables *)of)->objects;
 
     tern_core_ctx_progress(request->ctx);
-    return is_done(request) ? TERN_OK : TERN_PENDING;
+    return tern_op_request_state(request) == TERN_REQUEST_DONE ? TERN_OK : TERN_PENDING;
 }
 
-/* The first request that is not done; NULL: none. */
-static const struct tern_request *first_pending(const struct await *a)
+tern_status tern_api_request_wait(tern_request **request, tern_deadline deadline, tern_message_info *info,
+                                  const char *what)
 {
-    for (size_t i = 0; i < a->n; i++)
-        if (a->request[i] && tern_op_request_state(a->request[i]) == TERN_REQUEST_ACTIVE)
-            return a->request[i];
-    return NULL;
-}
-
-static void await_describe(void *arg, char *text, size_t size)
-{
-    const struct await        *a = arg;
-    const struct tern_request *request = first_pending(a);
-    char                       one[220] = "for nothing";
-
-    if (request)
-        tern_op_request_describe(request, one, sizeof(one));
-    snprintf(text, size, "%s waits %s", a->what, one);
-}
-
-static inline tern_status wait_for_one(tern_request **request, tern_deadline deadline, tern_message_info *info,
-                                       const char *what)
-{
-    struct await     a = { .request = request, .n = 1, .what = what };
-    struct tern_wait wait = { .poll = one_poll, .describe = await_describe, .arg = &a, .deadline = deadline };
-    tern_status      st;
+    struct tern_waitables of = { &requests_kind, request, 1, what };
+    struct tern_wait      wait = { one_poll, tern_core_waitables_describe, &of, deadline, false };
+    tern_status           st;
 
     if (tern_op_request_state(*request) != TERN_REQUEST_DONE && (st = tern_core_wait(&wait)) != TERN_OK)
         return st;
@@ -154,186 +153,56 @@ tern_status tern_request_wait(tern_request **request, tern_deadline deadline, te
         return is_null("tern_request_wait");
     if (TERN_UNLIKELY(!is_started(*request)))
         return not_started("tern_request_wait");
-    return wait_for_one(request, deadline, info, "tern_request_wait");
-}
-
-tern_status tern_api_request_wait(tern_request **request, tern_deadline deadline, tern_message_info *info,
-                                  const char *what)
-{
-    return wait_for_one(request, deadline, info, what);
-}
-
-/* ---- several requests ---- */
-
-/* Find the common context of all requests, so that a wait for all of them need not check each one at every poll. */
-static void choose_ctx(struct await *a)
-{
-    for (size_t i = 0; i < a->n; i++) {
-        const struct tern_request *request = a->request[i];
-
-        if (!request || request->ctx == a->ctx)
-            continue;
-        if (a->ctx) {
-            a->ctx = NULL;
-            return;
-        }
-        a->ctx = request->ctx;
-    }
-}
-
-/* Make progress on the context of each request that is not done. Requests of one context are usually adjacent. */
-static void progress_all(const struct await *a)
-{
-    struct tern_ctx *last = NULL;
-
-    if (a->ctx) {
-        tern_core_ctx_progress(a->ctx);
-        return;
-    }
-    for (size_t i = a->past; i < a->n; i++) {
-        const struct tern_request *request = a->request[i];
-
-        if (!request || request->ctx == last || tern_op_request_state(request) != TERN_REQUEST_ACTIVE)
-            continue;
-        last = request->ctx;
-        tern_core_ctx_progress(last);
-    }
-}
-
-/* Returns TERN_OK if a request is done, and TERN_ERR_STATE if none is started. */
-static tern_status see_any(struct await *a)
-{
-    bool waits = false;
-
-    for (a->index = 0; a->index < a->n; a->index++) {
-        struct tern_request *request = a->request[a->index];
-
-        if (!is_started(request))
-            continue;
-        if (is_done(request))
-            return TERN_OK;
-        waits = true;
-    }
-    return waits ? TERN_PENDING : tern_base_fail(TERN_ERR_STATE, "%s: none of the requests is started", a->what);
-}
-
-static tern_status see_all(struct await *a)
-{
-    for (; a->past < a->n; a->past++)
-        if (is_started(a->request[a->past]) && !is_done(a->request[a->past]))
-            return TERN_PENDING;
-    return TERN_OK;
-}
-
-static tern_status several_poll(void *arg)
-{
-    struct await *a = arg;
-
-    progress_all(a);
-    return a->all ? see_all(a) : see_any(a);
-}
-
-static tern_status any_found(const struct await *a, tern_status st, size_t *index, tern_message_info *info)
-{
-    *index = st == TERN_OK ? a->index : a->n;
-    return st == TERN_OK ? found_done(&a->request[a->index], info, a->what) : st;
+    return tern_api_request_wait(request, deadline, info, "tern_request_wait");
 }
 
 tern_status tern_request_test_any(tern_request **requests, size_t n, size_t *index, tern_message_info *info)
 {
-    struct await a = { .request = requests, .n = n, .what = "tern_request_test_any" };
+    const struct tern_waitables of = { &requests_kind, requests, n, "tern_request_test_any" };
 
-    if (!requests || !index || n == 0)
-        return is_null("tern_request_test_any");
-    return any_found(&a, several_poll(&a), index, info);
+    if (index)
+        *index = n;
+    return tern_core_wait_any(&of, NULL, index, info);
 }
 
 tern_status tern_request_wait_any(tern_request **requests, size_t n, tern_deadline deadline, size_t *index,
                                   tern_message_info *info)
 {
-    struct await     a = { .request = requests, .n = n, .what = "tern_request_wait_any" };
-    struct tern_wait wait = { .poll = several_poll, .describe = await_describe, .arg = &a, .deadline = deadline };
+    const struct tern_waitables of = { &requests_kind, requests, n, "tern_request_wait_any" };
 
-    if (!requests || !index || n == 0)
-        return is_null("tern_request_wait_any");
-    return any_found(&a, tern_core_wait(&wait), index, info);
+    if (index)
+        *index = n;
+    return tern_core_wait_any(&of, &deadline, index, info);
 }
 
-/* Release all requests, which are done or not started, and report their messages. This goes from the last to the first,
- * so that the error detail is that of the lowest index. */
-static inline tern_status take_all(const struct await *a, tern_message_info *infos, tern_status *statuses)
+static inline tern_status all(const struct tern_waitables *of, const tern_deadline *deadline, tern_message_info *infos,
+                              tern_status *statuses)
 {
-    tern_status st = TERN_OK;
-
-    for (size_t i = a->n; i-- > 0;) {
-        tern_status one = TERN_OK;
-
-        if (is_started(a->request[i]))
-            one = found_done(&a->request[i], infos ? &infos[i] : NULL, a->what);
-        if (statuses)
-            statuses[i] = one;
-        st = one < 0 ? one : st;
-    }
-    return st;
-}
-
-static tern_status all_found(const struct await *a, tern_status st, tern_message_info *infos, tern_status *statuses)
-{
-    if (st == TERN_PENDING || st == TERN_ERR_TIMEOUT)
-        return st;
-    return infos || statuses ? take_all(a, infos, statuses) : take_all(a, NULL, NULL);
+    return infos || statuses ? tern_core_wait_all(of, &requests_kind, deadline, infos, statuses)
+                             : tern_core_wait_all(of, &requests_kind, deadline, NULL, NULL);
 }
 
 tern_status tern_request_test_all(tern_request **requests, size_t n, tern_message_info *infos, tern_status *statuses)
 {
-    struct await a = { .request = requests, .n = n, .all = true, .what = "tern_request_test_all" };
+    const struct tern_waitables of = { &requests_kind, requests, n, "tern_request_test_all" };
 
-    if (!requests && n > 0)
-        return is_null("tern_request_test_all");
-    choose_ctx(&a);
-    return all_found(&a, several_poll(&a), infos, statuses);
+    return all(&of, NULL, infos, statuses);
 }
 
 tern_status tern_request_wait_all(tern_request **requests, size_t n, tern_deadline deadline, tern_message_info *infos,
                                   tern_status *statuses)
 {
-    struct await     a = { .request = requests, .n = n, .all = true, .what = "tern_request_wait_all" };
-    struct tern_wait wait = { .poll = several_poll, .describe = await_describe, .arg = &a, .deadline = deadline };
-    tern_status      st;
+    const struct tern_waitables of = { &requests_kind, requests, n, "tern_request_wait_all" };
 
-    if (!requests && n > 0)
-        return is_null("tern_request_wait_all");
-    choose_ctx(&a);
-    st = tern_core_wait(&wait);
-    return st == TERN_ERR_STATE ? st : all_found(&a, st, infos, statuses);
+    return all(&of, &deadline, infos, statuses);
 }
 
 tern_status tern_request_wait_some(tern_request **requests, size_t n, tern_deadline deadline, size_t *count,
                                    size_t *indices, tern_message_info *infos, tern_status *statuses)
 {
-    struct await     a = { .request = requests, .n = n, .what = "tern_request_wait_some" };
-    struct tern_wait wait = { .poll = several_poll, .describe = await_describe, .arg = &a, .deadline = deadline };
-    tern_status      st;
+    const struct tern_waitables of = { &requests_kind, requests, n, "tern_request_wait_some" };
 
-    if (!requests || !count || !indices || n == 0)
-        return is_null("tern_request_wait_some");
-    *count = 0;
-    if ((st = tern_core_wait(&wait)) != TERN_OK)
-        return st;
-    for (size_t i = a.index; i < n; i++) {
-        size_t      k = *count;
-        tern_status one;
-
-        if (!is_started(requests[i]) || !is_done(requests[i]))
-            continue;
-        one = found_done(&requests[i], infos ? &infos[k] : NULL, a.what);
-        indices[k] = i;
-        if (statuses)
-            statuses[k] = one;
-        st = st == TERN_OK ? one : st;
-        ++*count;
-    }
-    return st;
+    return tern_core_wait_some(&of, deadline, count, indices, infos, statuses);
 }
 
 /* ---- starting, cancelling, freeing ---- */

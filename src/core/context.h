@@ -129,6 +129,15 @@ static inline bool tern_core_ctx_has_outstanding(const struct tern_ctx *ctx)
            (TERN_UNLIKELY(ctx->engine != NULL) && atomic_load_explicit(&ctx->engine->busy, memory_order_acquire) > 0);
 }
 
+/* Poll for notifications, and occasionally for everything else; polls counts the calls. Every poll makes progress on
+ * outstanding operations, because it may be the last poll before the thread sleeps. */
+static inline void tern_core_ctx_poll_notify(struct tern_ctx *ctx, uint32_t *polls)
+{
+    if ((*polls)++ % 8 == 0 || tern_core_message_polls_links || tern_core_ctx_has_outstanding(ctx))
+        tern_core_ctx_progress(ctx);
+    tern_core_message_poll_notify();
+}
+
 /* Return whether operations are outstanding, or inline payload is not known to be in its destination. */
 static inline bool tern_core_ctx_is_busy(const struct tern_ctx *ctx)
 {

@@ -23,9 +23,9 @@
 #include "core/links.h"
 #include "core/message.h"
 
-#define FIRST_LOOKS 256       /* polls before the clock is read for the first time */
-#define FIRST_LOOKS_CROWDED 2 /* such polls, if the peer may need this core */
-#define LOOKS_PER_CLOCK 64
+#define FIRST_POLLS 256       /* polls before the clock is read for the first time */
+#define FIRST_POLLS_CROWDED 2 /* such polls, if the peer may need this core */
+#define POLLS_PER_CLOCK 64
 #define LONGEST_SPIN 16          /* times TERN_SPIN */
 #define GIVE_WAY 50000           /* ns of spinning after which the thread yields the core once */
 #define FIRST_YIELDS 4           /* however long they take */
@@ -57,7 +57,7 @@ static void report(const struct tern_wait *wait, int64_t age)
 /* Poll once more after the sleep has been announced. *again returns whether the thread must poll again before it may
  * sleep: because a consumer was asked to wake this rank, too late for what the consumer is doing at this moment
  * (base/wake_request.h), or because a message was delivered, behind which there may be more. */
-static tern_status last_look(const struct tern_wait *wait, const struct tern_slot *slot, bool *again)
+static tern_status last_poll(const struct tern_wait *wait, const struct tern_slot *slot, bool *again)
 {
     uint32_t    wants = tern_base_wake_requests_ended(), delivered = tern_core_message_delivered();
     tern_status st;
@@ -75,7 +75,7 @@ static tern_status sleep_until_rung(const struct tern_wait *wait, int64_t now, i
     struct tern_slot *slot = tern_core_job_slot(tern_job.boot.rank);
     uint32_t          seen = tern_boot_bell_announce(&slot->bell, &slot->sleepers);
     bool              again;
-    tern_status       st = last_look(wait, slot, &again);
+    tern_status       st = last_poll(wait, slot, &again);
     int64_t           until = wait->deadline < report_at ? wait->deadline : report_at;
     int64_t           left = until > now ? until - now : 0; /* a deadline may be negative */
     int64_t           ns = left < tern_core_wait_longest_sleep ? left : tern_core_wait_longest_sleep;
@@ -116,7 +116,7 @@ static __attribute__((noinline)) tern_status wait_long(const struct tern_wait *w
     int         yields = 0;
     tern_status st;
 
-    for (unsigned looks = 1;; looks++) {
+    for (unsigned polls = 1;; polls++) {
         int64_t before = now;
         bool    rung = false;
 
@@ -126,12 +126,12 @@ static __attribute__((noinline)) tern_status wait_long(const struct tern_wait *w
             delivered = tern_core_message_delivered();
             idle_since = now;
             yields = 0;
-            if (looks % LOOKS_PER_CLOCK != 0)
+            if (polls % POLLS_PER_CLOCK != 0)
                 continue; /* a poll delivers from one queue; other messages may be waiting in another queue */
         }
         if (now - idle_since < spin) {
             tern_base_relax();
-            if (looks % LOOKS_PER_CLOCK != 0)
+            if (polls % POLLS_PER_CLOCK != 0)
                 continue;
             if (now >= give_way_at) {
                 sched_yield();
@@ -169,11 +169,6 @@ tern_status tern_core_wait(const struct tern_wait *wait)
         st = wait->poll(wait->arg);
         return st == TERN_PENDING ? timed_out(wait, tern_base_now()) : st;
     }
-    for (int i = crowded ? FIRST_LOOKS_CROWDED : FIRST_LOOKS; i > 0; i--) {
-        if ((st = wait->poll(wait->arg)) != TERN_PENDING)
-            return st;
-        if (!crowded)
-            tern_base_relax(); /* polling a cache line as fast as possible delays its writer */
-    }
-    return wait_long(wait);
+    st = tern_core_spin(wait, crowded ? FIRST_POLLS_CROWDED : FIRST_POLLS, !crowded);
+    return st == TERN_PENDING ? wait_long(wait) : st;
 }

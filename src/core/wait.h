@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <tern/job.h>
 
+#include "base/clock.h"
 #include "base/status.h"
 
 struct tern_wait {
@@ -23,6 +24,23 @@ struct tern_wait {
 /* Wait, and return the result of poll, or TERN_ERR_TIMEOUT with a detail. If the deadline has already passed, poll is
  * called once. */
 tern_status tern_core_wait(const struct tern_wait *wait);
+
+/* Poll at most the given number of times, whatever the deadline. relax: pause after each poll, because a
+ * thread that polls a cache line as fast as possible delays the writer of the line. Returns the result of the last
+ * poll. */
+static inline __attribute__((always_inline)) tern_status tern_core_spin(const struct tern_wait *wait, unsigned polls,
+                                                                        bool relax)
+{
+    tern_status st;
+
+    while ((st = wait->poll(wait->arg)) == TERN_PENDING) {
+        if (relax)
+            tern_base_relax();
+        if (--polls == 0)
+            break;
+    }
+    return st;
+}
 
 /* The longest sleep, in ns: a safety net on which no code may rely. Tests remove it, so that code which relies on it
  * hangs. */

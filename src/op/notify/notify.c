@@ -70,13 +70,19 @@ static inline const struct local_part *local_part_of(uint64_t scope)
     return NULL;
 }
 
+/* Complete the events of a request. The caller holds the lock. */
+static inline void end_event(struct tern_notice *notice, tern_status status)
+{
+    if (TERN_LIKELY(!notice->recorded))
+        return;
+    notice->record->status = status;
+    __atomic_store_n(&notice->record->done, true, __ATOMIC_RELEASE); /* pairs with tern_core_event_done() */
+    notice->recorded = false;
+}
+
 static inline void complete(struct tern_notice *notice)
 {
-    if (TERN_UNLIKELY(notice->recorded)) {
-        notice->record->status = TERN_OK;
-        __atomic_store_n(&notice->record->done, true, __ATOMIC_RELEASE); /* pairs with tern_core_event_done() */
-        notice->recorded = false;
-    }
+    end_event(notice, TERN_OK);
     /* release: the fields of the last match. Pairs with tern_op_notice_state(). The data of the access came before. */
     atomic_store_explicit(&notice->state, TERN_NOTICE_DONE, memory_order_release);
 }
@@ -256,22 +262,30 @@ bool tern_op_notice_spin(struct tern_notice *notice)
     return taken;
 }
 
-/* Complete the events of requests that wait for dead ranks. The requests stay started; a call that waits for one of
- * them detects the death itself. Returns true if matching notifications are still in flight. */
-static bool end_events_of_dead(struct tern_ctx *ctx)
+/* Whether the request is in the table of requests. The caller holds the lock. */
+static bool is_posted(const struct tern_notice *notice)
+{
+    unsigned state = atomic_load_explicit(&notice->state, memory_order_relaxed);
+
+    return state == TERN_NOTICE_STARTED || state == TERN_NOTICE_HOPELESS;
+}
+
+/* Find the requests of a context that wait for dead ranks, and complete their events. Returns true if matching
+ * notifications are still in flight. */
+static bool find_hopeless(struct tern_ctx *ctx)
 {
     bool alone = tern_base_biased_lock(&lock), again = false;
 
     for (struct tern_notice *notice = notices; notice; notice = notice->next) {
-        if (notice->ctx != ctx || !notice->recorded || !senders_dead(notice))
+        if (notice->ctx != ctx || !is_posted(notice) || !senders_dead(notice))
             continue;
         if (has_in_flight(notice)) {
             again = true;
             continue;
         }
-        notice->record->status = TERN_ERR_PEER;
-        notice->record->done = true; /* only this thread waits for it */
-        notice->recorded = false;
+        /* relaxed: only the context's thread, which is this one, distinguishes this state from STARTED */
+        atomic_store_explicit(&notice->state, TERN_NOTICE_HOPELESS, memory_order_relaxed);
+        end_event(notice, TERN_ERR_PEER);
     }
     tern_base_biased_unlock(&lock, alone);
     return again;
@@ -290,7 +304,7 @@ void tern_op_notify_open(void)
     leaving = false;
     memset(local_parts, 0xff,
            sizeof(local_parts)); /* matches no lookup: no name, not even 0, is known before there is a region */
-    tern_core_ctx_on_death = end_events_of_dead;
+    tern_core_ctx_on_death = find_hopeless;
 }
 
 /* Called when space for unexpected notifications was freed. */
@@ -357,13 +371,9 @@ tern_status tern_op_notice_new(struct tern_ctx *ctx, const struct tern_region *r
 /* Stop a request. Its events complete with an error. The caller holds the lock. */
 static void stop(struct tern_notice *notice)
 {
-    if (atomic_load_explicit(&notice->state, memory_order_relaxed) == TERN_NOTICE_STARTED)
+    if (is_posted(notice))
         tern_op_match_withdraw(&match, &notice->request);
-    if (notice->recorded) {
-        notice->record->status = TERN_ERR_STATE;
-        notice->record->done = true; /* only this thread waits for it */
-        notice->recorded = false;
-    }
+    end_event(notice, TERN_ERR_STATE);
     atomic_store_explicit(&notice->state, TERN_NOTICE_IDLE, memory_order_relaxed);
 }
 
@@ -385,7 +395,7 @@ void tern_op_notice_free(struct tern_notice *notice)
 bool tern_op_notice_cancel(struct tern_notice *notice)
 {
     bool alone = tern_base_biased_lock(&lock);
-    bool started = atomic_load_explicit(&notice->state, memory_order_relaxed) == TERN_NOTICE_STARTED;
+    bool started = is_posted(notice);
 
     if (started)
         stop(notice);
@@ -406,12 +416,19 @@ static uint32_t match_stored(struct tern_notice *notice)
     return taken;
 }
 
+/* After a death, let the next progress find out whether the request waits for dead ranks. */
+static inline void check_deaths(const struct tern_notice *notice)
+{
+    if (TERN_UNLIKELY(atomic_load_explicit(&tern_job.losses_seen, memory_order_relaxed) > 0))
+        atomic_store_explicit(&notice->ctx->attention, true, memory_order_relaxed); /* this thread reads it */
+}
+
 bool tern_op_notice_start(struct tern_notice *notice)
 {
     bool     alone;
     uint32_t taken;
 
-    if (TERN_UNLIKELY(tern_op_notice_state(notice) == TERN_NOTICE_STARTED))
+    if (TERN_UNLIKELY(is_posted(notice)))
         return false;
     alone = tern_base_biased_lock(&lock);
     notice->left = notice->count;
@@ -426,6 +443,7 @@ bool tern_op_notice_start(struct tern_notice *notice)
     tern_base_biased_unlock(&lock, alone);
     if (taken > 0 || TERN_UNLIKELY(are_refused())) /* refused notifications may be accepted now */
         has_room();
+    check_deaths(notice);
     return true;
 }
 
@@ -440,12 +458,6 @@ bool tern_op_notice_peek(struct tern_notice *notice, struct tern_match_name *nam
     }
     tern_base_biased_unlock(&lock, alone);
     return arrival != NULL;
-}
-
-bool tern_op_notice_hopeless(const struct tern_notice *notice)
-{
-    return TERN_UNLIKELY(atomic_load_explicit(&tern_job.losses_seen, memory_order_relaxed) > 0) &&
-           senders_dead(notice) && !has_in_flight(notice);
 }
 
 /* ---- events and descriptions ---- */
@@ -471,7 +483,7 @@ bool tern_op_notice_event(struct tern_notice *notice, tern_event *event)
     fresh->scratch[0] = notice->count;
     fresh->scratch[1] = tern_op_match_any_source(&notice->name) ? UINT64_MAX : (uint64_t)notice->name.source;
     alone = tern_base_biased_lock(&lock);
-    if (tern_op_notice_state(notice) == TERN_NOTICE_STARTED && !notice->recorded) {
+    if (is_posted(notice) && !notice->recorded) {
         notice->record = fresh;
         notice->recorded = true;
         fresh = NULL;
@@ -484,8 +496,7 @@ bool tern_op_notice_event(struct tern_notice *notice, tern_event *event)
     tern_base_biased_unlock(&lock, alone);
     if (fresh)
         tern_core_op_drop(fresh);
-    if (TERN_UNLIKELY(atomic_load_explicit(&tern_job.losses_seen, memory_order_relaxed) > 0))
-        atomic_store_explicit(&notice->ctx->attention, true, memory_order_relaxed); /* it may wait for a dead rank */
+    check_deaths(notice);
     return true;
 }
 

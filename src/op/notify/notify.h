@@ -18,11 +18,18 @@
 #include "core/context.h"
 #include "core/job.h"
 #include "core/region.h"
+#include "core/wait_set.h"
 #include "link/inject.h"
 #include "op/match.h"
 #include "op/wire.h"
 
-enum tern_notice_state { TERN_NOTICE_IDLE, TERN_NOTICE_STARTED, TERN_NOTICE_DONE };
+/* States of a request, as core/wait_set.h numbers them. */
+enum tern_notice_state {
+    TERN_NOTICE_IDLE = TERN_WAITABLE_IDLE,
+    TERN_NOTICE_STARTED = TERN_WAITABLE_PENDING,
+    TERN_NOTICE_DONE = TERN_WAITABLE_DONE,
+    TERN_NOTICE_HOPELESS = TERN_WAITABLE_HOPELESS /* started, but every rank that could notify is dead */
+};
 
 /* A notification request. Delivering and waiting for a notification touch only its first cache line. */
 struct tern_notice {
@@ -83,18 +90,6 @@ static inline void tern_op_notice_seen(struct tern_notice *notice)
     atomic_store_explicit(&notice->state, TERN_NOTICE_IDLE,
                           memory_order_relaxed); /* relaxed: only the context's thread accesses it now */
 }
-
-/* Poll for notifications, and occasionally for everything else; n counts the polls. Every poll makes progress on
- * outstanding operations, because it may be the last poll before the thread sleeps. */
-static inline void tern_op_notice_poll(struct tern_ctx *ctx, uint32_t *n)
-{
-    if ((*n)++ % 8 == 0 || tern_core_message_polls_links || tern_core_ctx_has_outstanding(ctx))
-        tern_core_ctx_progress(ctx);
-    tern_core_message_poll_notify();
-}
-
-/* Whether a started request can never complete because every rank that could notify it is dead. */
-bool tern_op_notice_hopeless(const struct tern_notice *notice);
 
 /* Return whether the next start would find an unexpected notification, and describe it. */
 bool tern_op_notice_peek(struct tern_notice *notice, struct tern_match_name *name, uint64_t *bytes);

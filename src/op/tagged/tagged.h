@@ -22,6 +22,7 @@
 #include "core/context.h"
 #include "core/job.h"
 #include "core/message.h"
+#include "core/wait_set.h"
 #include "op/trigger/engine.h"
 #include "base/sanitize.h"
 #include "base/simd.h"
@@ -29,7 +30,11 @@
 #include "op/match.h"
 #include "op/wire.h"
 
-enum tern_request_state { TERN_REQUEST_IDLE, TERN_REQUEST_ACTIVE, TERN_REQUEST_DONE };
+enum tern_request_state { /* as core/wait_set.h numbers them */
+                          TERN_REQUEST_IDLE = TERN_WAITABLE_IDLE,
+                          TERN_REQUEST_ACTIVE = TERN_WAITABLE_PENDING,
+                          TERN_REQUEST_DONE = TERN_WAITABLE_DONE
+};
 enum tern_request_kind { TERN_REQUEST_SEND, TERN_REQUEST_SSEND, TERN_REQUEST_RECV };
 
 /* The phase of an active request. The delivering thread advances POSTED and OFFERED requests, the engine MATCHED ones,
