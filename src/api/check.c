@@ -6,6 +6,11 @@
 #include "core/region.h"
 #include "op/trigger/engine.h"
 
+tern_status tern_api_null(const char *what)
+{
+    return tern_base_fail(TERN_ERR_ARG, "%s: a pointer is NULL", what);
+}
+
 tern_status tern_api_part(const tern_ctx *ctx, const tern_region *region, int rank, const char *what,
                           const struct tern_link_part **part)
 {

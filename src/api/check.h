@@ -6,6 +6,9 @@
 
 #include "core/context.h"
 
+/* Report that an argument is NULL. */
+tern_status tern_api_null(const char *what) __attribute__((cold));
+
 /* Find the part of a rank of the context's team. Returns an error if an argument is invalid. */
 tern_status tern_api_part(const tern_ctx *ctx, const tern_region *region, int rank, const char *what,
                           const struct tern_link_part **part);

@@ -7,15 +7,10 @@
 #include "core/wait.h"
 #include "op/trigger/engine.h"
 
-static __attribute__((cold, noinline)) tern_status is_null(const char *what)
-{
-    return tern_base_fail(TERN_ERR_ARG, "%s: a pointer is NULL", what);
-}
-
 tern_status tern_counter_new(tern_ctx *ctx, tern_counter **out)
 {
     if (!ctx || !out)
-        return is_null("tern_counter_new");
+        return tern_api_null("tern_counter_new");
     if (ctx->order == TERN_STRICT)
         return tern_base_fail(TERN_ERR_ARG, "tern_counter_new: a strict context has no counters: what they trigger is "
                                             "not in the program's order; make a relaxed context for it");
@@ -25,7 +20,7 @@ tern_status tern_counter_new(tern_ctx *ctx, tern_counter **out)
 tern_status tern_counter_free(tern_counter *counter)
 {
     if (!counter)
-        return is_null("tern_counter_free");
+        return tern_api_null("tern_counter_free");
     if (!tern_op_counter_free(counter))
         return tern_base_fail(TERN_ERR_STATE, "tern_counter_free: operations that have not completed count on it; "
                                               "complete or cancel them first");
@@ -35,7 +30,7 @@ tern_status tern_counter_free(tern_counter *counter)
 tern_status tern_counter_set(tern_counter *counter, uint64_t value)
 {
     if (!counter)
-        return is_null("tern_counter_set");
+        return tern_api_null("tern_counter_set");
     tern_op_counter_set(counter, value);
     return TERN_OK;
 }
@@ -52,7 +47,7 @@ static tern_status add(tern_counter *counter, uint64_t value, const char *what)
 
 tern_status tern_counter_add(tern_counter *counter, uint64_t value)
 {
-    return counter ? add(counter, value, "tern_counter_add") : is_null("tern_counter_add");
+    return counter ? add(counter, value, "tern_counter_add") : tern_api_null("tern_counter_add");
 }
 
 tern_status tern_counter_add_with(tern_counter *counter, uint64_t value, const tern_opts *opts)
@@ -60,7 +55,7 @@ tern_status tern_counter_add_with(tern_counter *counter, uint64_t value, const t
     tern_status st;
 
     if (!counter)
-        return is_null("tern_counter_add_with");
+        return tern_api_null("tern_counter_add_with");
     if (!opts)
         return add(counter, value, "tern_counter_add_with");
     if (opts->flags & TERN_NOTIFY)
@@ -72,7 +67,7 @@ tern_status tern_counter_add_with(tern_counter *counter, uint64_t value, const t
 tern_status tern_counter_read(const tern_counter *counter, uint64_t *value, uint64_t *failures)
 {
     if (!counter)
-        return is_null("tern_counter_read");
+        return tern_api_null("tern_counter_read");
     if (value)
         *value = tern_op_counter_value(counter);
     if (failures)
@@ -92,10 +87,11 @@ static tern_status await_look(const struct await *a)
         return TERN_OK;
     if (TERN_LIKELY(tern_op_counter_failures(a->counter) == 0))
         return TERN_PENDING;
-    return tern_base_fail(tern_op_counter_error(a->counter),
-                          "tern_counter_wait: %llu operations that count on it failed; it is at %llu, not at %llu",
-                          (unsigned long long)tern_op_counter_failures(a->counter),
-                          (unsigned long long)tern_op_counter_value(a->counter), (unsigned long long)a->threshold);
+    return tern_base_fail(
+        tern_op_counter_error(a->counter),
+        "tern_counter_wait: %llu operations that count on the counter failed; it is at %llu, below %llu",
+        (unsigned long long)tern_op_counter_failures(a->counter), (unsigned long long)tern_op_counter_value(a->counter),
+        (unsigned long long)a->threshold);
 }
 
 static tern_status await_poll(void *arg)
@@ -110,7 +106,7 @@ static void await_describe(void *arg, char *text, size_t size)
 {
     const struct await *a = arg;
 
-    snprintf(text, size, "tern_counter_wait: a counter is at %llu and not at %llu; %u operations under way",
+    snprintf(text, size, "tern_counter_wait waits for a counter at %llu to reach %llu; %u operations are outstanding",
              (unsigned long long)tern_op_counter_value(a->counter), (unsigned long long)a->threshold,
              tern_op_engine_busy(a->counter->engine));
 }
@@ -122,7 +118,7 @@ tern_status tern_counter_wait(tern_counter *counter, uint64_t threshold, tern_de
     tern_status      st;
 
     if (!counter)
-        return is_null("tern_counter_wait");
+        return tern_api_null("tern_counter_wait");
     st = await_look(&await);
     return st == TERN_PENDING ? tern_core_wait(&wait) : st;
 }
@@ -132,7 +128,7 @@ tern_status tern_counter_event(tern_counter *counter, uint64_t threshold, tern_e
     const tern_opts opts = { .event = event, .when = counter, .threshold = threshold };
 
     if (!counter || !event)
-        return is_null("tern_counter_event");
+        return tern_api_null("tern_counter_event");
     return tern_op_trigger_watch(counter, &opts);
 }
 
@@ -141,7 +137,7 @@ tern_status tern_counter_cancel(tern_counter *counter, size_t *cancelled)
     size_t n;
 
     if (!counter)
-        return is_null("tern_counter_cancel");
+        return tern_api_null("tern_counter_cancel");
     n = tern_op_counter_cancel(counter);
     if (cancelled)
         *cancelled = n;
@@ -151,7 +147,7 @@ tern_status tern_counter_cancel(tern_counter *counter, size_t *cancelled)
 tern_status tern_triggered_cancel(tern_event *event)
 {
     if (!event)
-        return is_null("tern_triggered_cancel");
+        return tern_api_null("tern_triggered_cancel");
     if (!event->pending)
         return tern_base_fail(TERN_ERR_STATE, "tern_triggered_cancel: the operation is done");
     return tern_op_engine_cancel(event);

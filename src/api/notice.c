@@ -3,14 +3,10 @@
 
 #include <stdio.h>
 
+#include "api/check.h"
 #include "core/region.h"
 #include "core/wait_set.h"
-#include "op/notify/notify.h"
-
-static __attribute__((cold, noinline)) tern_status is_null(const char *what)
-{
-    return tern_base_fail(TERN_ERR_ARG, "%s: a pointer is NULL", what);
-}
+#include "op/notify/expected.h"
 
 tern_status tern_notice_init(tern_ctx *ctx, tern_region *region, int source, int64_t tag, uint32_t count,
                              tern_notice **out)
@@ -18,7 +14,7 @@ tern_status tern_notice_init(tern_ctx *ctx, tern_region *region, int source, int
     struct tern_match_name name = { .class = 0 };
 
     if (!ctx || !region || !out)
-        return is_null("tern_notice_init");
+        return tern_api_null("tern_notice_init");
     if (count == 0)
         return tern_base_fail(TERN_ERR_ARG, "tern_notice_init: a request for 0 notifications");
     if (source != TERN_ANY_SOURCE && (source < 0 || source >= ctx->team->size))
@@ -36,7 +32,7 @@ tern_status tern_notice_init(tern_ctx *ctx, tern_region *region, int source, int
 tern_status tern_notice_start(tern_notice *notice)
 {
     if (TERN_UNLIKELY(!notice))
-        return is_null("tern_notice_start");
+        return tern_api_null("tern_notice_start");
     if (TERN_UNLIKELY(!tern_op_notice_start(notice)))
         return tern_base_fail(TERN_ERR_STATE, "tern_notice_start: the request is started; wait for it or cancel it");
     return TERN_OK;
@@ -119,7 +115,7 @@ tern_status tern_notice_test(tern_notice *notice, tern_notice_info *info)
     unsigned state;
 
     if (!notice)
-        return is_null("tern_notice_test");
+        return tern_api_null("tern_notice_test");
     if ((state = tern_op_notice_state(notice)) == TERN_NOTICE_IDLE)
         return not_started("tern_notice_test");
     if (state != TERN_NOTICE_DONE)
@@ -170,11 +166,11 @@ tern_status tern_notice_wait(tern_notice *notice, tern_deadline deadline, tern_n
     unsigned state;
 
     if (TERN_UNLIKELY(!notice))
-        return is_null("tern_notice_wait");
+        return tern_api_null("tern_notice_wait");
     if (TERN_UNLIKELY((state = tern_op_notice_state(notice)) == TERN_NOTICE_IDLE))
         return not_started("tern_notice_wait");
     if (TERN_LIKELY(state == TERN_NOTICE_STARTED && deadline > TERN_NOW && may_spin(notice) &&
-                    tern_op_notice_spin(notice))) {
+                    tern_op_expected_wait(notice))) {
         tell(notice, info);
         return TERN_OK;
     }
@@ -188,7 +184,7 @@ tern_status tern_notice_probe(tern_notice *notice, tern_notice_info *info)
     uint32_t               polls = 0;
 
     if (!notice)
-        return is_null("tern_notice_probe");
+        return tern_api_null("tern_notice_probe");
     tern_core_ctx_poll_notify(notice->ctx, &polls);
     if (!tern_op_notice_peek(notice, &name, &bytes))
         return TERN_PENDING;
@@ -202,7 +198,7 @@ tern_status tern_notice_probe(tern_notice *notice, tern_notice_info *info)
 tern_status tern_notice_cancel(tern_notice *notice, tern_notice_info *info)
 {
     if (!notice)
-        return is_null("tern_notice_cancel");
+        return tern_api_null("tern_notice_cancel");
     if (!tern_op_notice_cancel(notice))
         return not_started("tern_notice_cancel");
     tell(notice, info);
@@ -212,7 +208,7 @@ tern_status tern_notice_cancel(tern_notice *notice, tern_notice_info *info)
 tern_status tern_notice_free(tern_notice *notice)
 {
     if (!notice)
-        return is_null("tern_notice_free");
+        return tern_api_null("tern_notice_free");
     tern_op_notice_free(notice);
     return TERN_OK;
 }
@@ -220,7 +216,7 @@ tern_status tern_notice_free(tern_notice *notice)
 tern_status tern_notice_event(tern_notice *notice, tern_event *event)
 {
     if (!notice || !event)
-        return is_null("tern_notice_event");
+        return tern_api_null("tern_notice_event");
     if (tern_op_notice_state(notice) == TERN_NOTICE_IDLE)
         return not_started("tern_notice_event");
     if (!tern_op_notice_event(notice, event))

@@ -3,7 +3,6 @@
 #include <tern/notify.h>
 
 #include "api/check.h"
-#include "base/options.h"
 #include "core/region.h"
 #include "op/contig.h"
 #include "op/notify/notify.h"
@@ -42,46 +41,19 @@ tern_status tern_notify(tern_ctx *ctx, tern_region *region, int rank, uint32_t t
     return access(ctx, region, rank, &xfer, tag, "tern_notify");
 }
 
-static __attribute__((noinline)) tern_status put_otherwise(tern_ctx *ctx, tern_region *region, int rank,
-                                                           uint64_t offset, const void *src, size_t len, uint32_t tag)
+static __attribute__((noinline)) tern_status put_any(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset,
+                                                     const void *src, size_t len, uint32_t tag)
 {
     const tern_opts opts = { .flags = TERN_NOTIFY, .tag = tag };
+    tern_status     st = tern_op_notify_put_inline(ctx, region, rank, offset, src, len, tag);
 
-    return tern_put_with(ctx, region, rank, offset, src, len, &opts);
-}
-
-/* Send a few bytes inline with the notification, if the memory is reachable by stores. */
-static __attribute__((noinline)) tern_status put_inline(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset,
-                                                        const void *src, size_t len, uint32_t tag)
-{
-    unsigned char         *to = tern_direct(ctx, region, rank, offset, len);
-    struct tern_link_part *part;
-    tern_status            st;
-
-    if (len > tern_opt.notify_inline || len == 0 || !src || !to || ctx->order != TERN_RELAXED)
-        return put_otherwise(ctx, region, rank, offset, src, len, tag);
-    part = &region->part[tern_core_team_world(ctx->team, rank)];
-    if (!part->inline_notify)
-        return put_otherwise(ctx, region, rank, offset, src, len, tag);
-    if ((st = tern_op_notify_find_inject(part)) < 0)
-        return st;
-    if (!tern_op_notify_inline(ctx, part, tag, offset, to, src, len))
-        return put_otherwise(ctx, region, rank, offset, src, len, tag);
-    return TERN_OK;
+    return st == TERN_AGAIN ? tern_put_with(ctx, region, rank, offset, src, len, &opts) : st;
 }
 
 tern_status tern_put_notify_nbi(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, const void *src,
                                 size_t len, uint32_t tag)
 {
-    if (TERN_LIKELY(len == sizeof(uint64_t) && len <= tern_opt.notify_inline && src)) {
-        unsigned char *to = tern_direct(ctx, region, rank, offset, sizeof(uint64_t));
-
-        if (TERN_LIKELY(to && ctx->order == TERN_RELAXED)) {
-            const struct tern_link_part *part = &region->part[tern_core_team_world(ctx->team, rank)];
-
-            if (TERN_LIKELY(tern_op_notify_word(ctx, part, tag, offset, to, src)))
-                return TERN_OK;
-        }
-    }
-    return put_inline(ctx, region, rank, offset, src, len, tag);
+    if (TERN_LIKELY(len == sizeof(uint64_t) && src && tern_op_notify_put_word(ctx, region, rank, offset, src, tag)))
+        return TERN_OK;
+    return put_any(ctx, region, rank, offset, src, len, tag);
 }

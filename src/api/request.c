@@ -3,13 +3,9 @@
 
 #include <stdio.h>
 
+#include "api/check.h"
 #include "api/request.h"
 #include "core/wait_set.h"
-
-static __attribute__((cold, noinline)) tern_status is_null(const char *what)
-{
-    return tern_base_fail(TERN_ERR_ARG, "%s: a pointer is NULL", what);
-}
 
 static __attribute__((cold, noinline)) tern_status not_started(const char *what)
 {
@@ -27,7 +23,7 @@ __attribute__((cold)) tern_status tern_api_send_refused(tern_status st, const st
     if (st == TERN_ERR_PEER)
         tern_base_fail(st, "%s: rank %d of the job is gone", what, request->source);
     else if (st == TERN_ERR_NOMEM)
-        tern_base_fail(st, "%s: no memory for one more message that waits for its receiver", what);
+        tern_base_fail(st, "%s: out of memory for another message that waits for its receiver", what);
     return st;
 }
 
@@ -45,8 +41,8 @@ static __attribute__((cold, noinline)) void tell_failure(const struct tern_reque
 
     if (request->status == TERN_ERR_TRUNCATED)
         tern_base_fail(request->status,
-                       "%s: a message of %llu bytes with tag %llu from rank %d of the job came to a "
-                       "buffer of %llu bytes; the rest of it is gone",
+                       "%s: a message of %llu bytes with tag %llu from rank %d of the job exceeds the "
+                       "buffer of %llu bytes; the rest of the message is lost",
                        what, (unsigned long long)request->len, (unsigned long long)request->tag, request->source,
                        (unsigned long long)request->size);
     else if (request->status == TERN_ERR_PEER && recv && request->source < 0)
@@ -117,7 +113,7 @@ static tern_status requests_poll(void *set)
 tern_status tern_request_test(tern_request **request, tern_message_info *info)
 {
     if (TERN_UNLIKELY(!request))
-        return is_null("tern_request_test");
+        return tern_api_null("tern_request_test");
     if (TERN_UNLIKELY(!is_started(*request)))
         return not_started("tern_request_test");
     if (tern_op_request_state(*request) != TERN_REQUEST_DONE)
@@ -150,7 +146,7 @@ tern_status tern_api_request_wait(tern_request **request, tern_deadline deadline
 tern_status tern_request_wait(tern_request **request, tern_deadline deadline, tern_message_info *info)
 {
     if (TERN_UNLIKELY(!request))
-        return is_null("tern_request_wait");
+        return tern_api_null("tern_request_wait");
     if (TERN_UNLIKELY(!is_started(*request)))
         return not_started("tern_request_wait");
     return tern_api_request_wait(request, deadline, info, "tern_request_wait");
@@ -212,7 +208,7 @@ tern_status tern_request_start(tern_request *request)
     tern_status st;
 
     if (!request)
-        return is_null("tern_request_start");
+        return tern_api_null("tern_request_start");
     if (!request->persistent)
         return tern_base_fail(TERN_ERR_ARG, "tern_request_start: the request is not persistent; it was started when it "
                                             "was made");
@@ -233,7 +229,7 @@ tern_status tern_request_cancel(tern_request **at)
     struct tern_request *request;
 
     if (!at)
-        return is_null("tern_request_cancel");
+        return tern_api_null("tern_request_cancel");
     request = *at;
     if (!is_started(request))
         return not_started("tern_request_cancel");
@@ -254,7 +250,7 @@ tern_status tern_request_free(tern_request **at)
     bool                 alone;
 
     if (!at || !*at)
-        return is_null("tern_request_free");
+        return tern_api_null("tern_request_free");
     request = *at;
     if (is_started(request))
         return tern_base_fail(TERN_ERR_STATE,
@@ -271,7 +267,7 @@ tern_status tern_request_free(tern_request **at)
 tern_status tern_request_event(tern_request *request, tern_event *event)
 {
     if (!request || !event)
-        return is_null("tern_request_event");
+        return tern_api_null("tern_request_event");
     if (!is_started(request))
         return not_started("tern_request_event");
     if (!tern_op_request_event(request, event))

@@ -468,13 +468,14 @@ static void run_nonsense(void)
     for (unsigned turn = 0; turn < 100; turn++) {
         EXPECT(TERN_OK, tern_notice_start(notice));
         if (me == 1 && turn == 99) {
-            struct tern_link_part *part = &region->part[0];
-            const uint64_t         forged[] = { wire_notify_first(3, WIRE_NOTIFY_INLINE, sizeof(word)), part->region,
-                                                part->size - sizeof(word) + 1 };
+            const struct tern_link_part *part = &region->part[0];
+            struct tern_inject_notify   *handle;
+            const uint64_t forged[] = { wire_notify_first(3, WIRE_NOTIFY_INLINE, sizeof(word)), part->region,
+                                        part->size - sizeof(word) + 1 };
 
-            REQUIRE(tern_op_notify_find_inject(part) == TERN_OK);
-            REQUIRE(tern_inject_inline(atomic_load(&part->inject), forged, &word, &word, sizeof(word)));
-            tern_link_ring(atomic_load(&part->inject)->slot);
+            REQUIRE(tern_job.ops[part->link]->inject->notify(tern_job.link[part->link], 0, &handle) == TERN_OK);
+            REQUIRE(tern_inject_inline(handle, forged, &word, &word, sizeof(word)));
+            tern_link_ring(handle->slot);
         } else {
             EXPECT(TERN_OK, tern_put_notify_nbi(TERN_WORLD, region, 1 - me, 8, &word, sizeof(word), 3));
         }

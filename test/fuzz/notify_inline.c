@@ -19,7 +19,7 @@
 #include "core/message.h"
 #include "fuzz/two_step.h"
 #include "link/shm/shm.h"
-#include "op/notify/notify.h"
+#include "op/notify/expected.h"
 #include "op/upcalls.h"
 #include "op/wire.h"
 #include "serve_world.h"
@@ -141,7 +141,7 @@ static struct note take_note(const uint8_t **data, size_t *size)
 /* Consume notifications like a wait does. */
 static void take_it(void)
 {
-    if (tern_op_notice_spin(request))
+    if (tern_op_expected_wait(request))
         return;
     if (notes->deliver(notes) < 0)
         longjmp(refused, 1); /* the cell is damaged, which ends the job too */

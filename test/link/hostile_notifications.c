@@ -12,7 +12,7 @@
 #include "base/biased_lock.h"
 #include "core/message.h"
 #include "link/shm/shm.h"
-#include "op/notify/notify.h"
+#include "op/notify/expected.h"
 #include "op/upcalls.h"
 #include "op/wire.h"
 #include "serve_world.h"
@@ -86,7 +86,7 @@ static void forge(struct scene *s, uint64_t first, uint64_t third, unsigned kind
 /* Receive notifications as a wait does: by the fast path first, then by delivery. */
 static bool is_taken(struct scene *s)
 {
-    bool taken = tern_op_notice_spin(s->notice);
+    bool taken = tern_op_expected_wait(s->notice);
 
     shortly += taken;
     for (int i = 0; i < 4 && !taken; i++) {

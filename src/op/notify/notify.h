@@ -14,7 +14,10 @@
 
 #include <string.h>
 #include <tern/notice.h>
+#include <tern/rma.h>
 
+#include "base/list.h"
+#include "base/options.h"
 #include "core/context.h"
 #include "core/job.h"
 #include "core/region.h"
@@ -46,9 +49,21 @@ struct tern_notice {
     struct tern_team      *team;   /* of the region */
     struct tern_match_name name;
     uint32_t               count;
-    struct tern_notice    *next, **link; /* in the list of all requests */
+    struct tern_list       all; /* in the list of all requests */
 };
-_Static_assert(offsetof(struct tern_notice, record) == 64, "what is touched is one line");
+_Static_assert(offsetof(struct tern_notice, record) == 64, "delivery touches one cache line");
+
+extern struct tern_biased_lock tern_op_notify_lock __attribute__((visibility("hidden")));
+extern struct tern_match       tern_op_notify_match __attribute__((visibility("hidden"))); /* guarded by the lock */
+
+/* Count one more match of a request. The caller holds the lock. */
+static inline void tern_op_notice_count(struct tern_notice *notice, int source, uint32_t tag, uint64_t bytes)
+{
+    notice->source = source;
+    notice->tag = tag;
+    notice->bytes = bytes;
+    notice->left--;
+}
 
 /* tern_op_notify_open starts to accept notifications; it is called before the rank joins the job. tern_op_notify_leave
  * frees all requests and drops all further notifications, because the program is about to leave the job.
@@ -79,11 +94,6 @@ static inline unsigned tern_op_notice_state(const struct tern_notice *notice)
     return atomic_load_explicit(&notice->state, memory_order_acquire);
 }
 
-/* Briefly poll for the only match that a started request needs, on the fastest path. Returns true if the match has
- * arrived; then the request is idle, as after tern_op_notice_seen(). Returns false otherwise; the match may still
- * arrive on another path. */
-bool tern_op_notice_spin(struct tern_notice *notice);
-
 /* Make a completed request idle, after the program has learned of its completion. */
 static inline void tern_op_notice_seen(struct tern_notice *notice)
 {
@@ -108,25 +118,30 @@ tern_status tern_op_notify_reserve(int rank, struct tern_link_msg *msg);
 void        tern_op_notify_send(const struct tern_link_msg *msg, const struct tern_notification *notification);
 void        tern_op_notify_drop(const struct tern_link_msg *msg);
 
-/* Send a notification with the data of a put inline, if there is space now: len bytes (at least 1) for the given offset
- * of a part that permits this; to is the address of that offset. The caller must call tern_op_notify_find_inject before
- * the first such put to the part. */
-tern_status tern_op_notify_find_inject(struct tern_link_part *part);
-bool tern_op_notify_inline(struct tern_ctx *ctx, const struct tern_link_part *part, uint32_t tag, uint64_t offset,
-                           unsigned char *to, const void *src, size_t len);
+/* Start a put of at least 1 byte with a notification that carries the data inline. Returns TERN_AGAIN, without any
+ * effect, if the put must take another path: it is too long, the context is strict, the arguments are invalid, the
+ * memory of the rank is not reachable by stores, or the queue is full. */
+tern_status tern_op_notify_put_inline(struct tern_ctx *ctx, struct tern_region *region, int rank, uint64_t offset,
+                                      const void *src, size_t len, uint32_t tag);
 
-/* Fast path of tern_op_notify_inline for 8 bytes. Returns false, with no effect, if the path is not available. */
-static inline bool tern_op_notify_word(struct tern_ctx *ctx, const struct tern_link_part *part, uint32_t tag,
-                                       uint64_t offset, unsigned char *to, const void *src)
+/* Fast path of tern_op_notify_put_inline for 8 bytes. Returns false, with no effect, if the path is not available. */
+static inline bool tern_op_notify_put_word(struct tern_ctx *ctx, struct tern_region *region, int rank, uint64_t offset,
+                                           const void *src, uint32_t tag)
 {
-    const uint64_t word[] = { wire_notify_first(tag, WIRE_NOTIFY_INLINE, sizeof(uint64_t)), part->region, offset };
-    /* acquire: the handle before its contents. Pairs with tern_op_notify_find_inject(). */
-    struct tern_inject_notify *port = atomic_load_explicit(&part->inject, memory_order_acquire);
+    unsigned char *to = tern_direct(ctx, region, rank, offset, sizeof(uint64_t));
 
-    if (TERN_UNLIKELY(!port || !tern_inject_word(port, word, to, src)))
+    if (TERN_UNLIKELY(!to || ctx->order != TERN_RELAXED || tern_opt.notify_inline < sizeof(uint64_t)))
+        return false;
+
+    const struct tern_link_part *part = &region->part[tern_core_team_world(ctx->team, rank)];
+    const uint64_t word[] = { wire_notify_first(tag, WIRE_NOTIFY_INLINE, sizeof(uint64_t)), part->region, offset };
+    /* acquire: the handle before its contents. Pairs with the release in send.c, find_inject(). */
+    struct tern_inject_notify *handle = atomic_load_explicit(&part->inject, memory_order_acquire);
+
+    if (TERN_UNLIKELY(!handle || !tern_inject_word(handle, word, to, src)))
         return false;
     ctx->inline_unflushed = true;
-    tern_link_ring(port->slot);
+    tern_link_ring(handle->slot);
     return true;
 }
 
