@@ -14,7 +14,7 @@
 #include "op/trigger/trigger.h"
 
 _Static_assert(sizeof(struct tern_op_am_reservation) <= sizeof(((tern_am_prepared *)0)->reserved),
-               "a prepared message has room");
+               "a prepared message fits");
 
 tern_status tern_am_register(unsigned id, tern_am_handler handler, void *user)
 {
@@ -218,8 +218,8 @@ static tern_status check_long_wish(const tern_am_wish *wish, int peer, size_t lo
     if (st < 0 || wish->buffer || wish->region->part[peer].base || wish->min <= longest)
         return st;
     return tern_base_fail(TERN_ERR_RANGE,
-                          "%s: the part of rank %d is not in reach of stores, and no queue has always room "
-                          "for %zu bytes, but for %zu; give a buffer",
+                          "%s: stores do not reach the part of rank %d, and %zu bytes are more than the %zu for which "
+                          "a queue always has space; pass a buffer",
                           what, peer, wish->min, longest);
 }
 
@@ -243,7 +243,8 @@ static inline tern_status check_wish(const tern_am_wish *wish, int peer, const c
         return tern_base_fail(TERN_ERR_ARG, "%s: only medium messages, and long ones with a region, are prepared",
                               what);
     if (wish->min > longest)
-        return tern_base_fail(TERN_ERR_RANGE, "%s: no queue has always room for %zu bytes; at most %zu (TERN_AM_QUEUE)",
+        return tern_base_fail(TERN_ERR_RANGE,
+                              "%s: %zu bytes are more than the %zu for which a queue always has space (TERN_AM_QUEUE)",
                               what, wish->min, longest);
     return TERN_OK;
 }

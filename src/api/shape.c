@@ -13,12 +13,12 @@
 /* The lists of the public header are read directly as lists of a layout. */
 _Static_assert(sizeof(tern_piece) == sizeof(struct tern_layout_extent) && sizeof(void *) == sizeof(uint64_t) &&
                    offsetof(tern_piece, len) == offsetof(struct tern_layout_extent, len),
-               "a piece is an entry");
+               "a piece has the layout of an extent");
 _Static_assert(sizeof(tern_extent) == sizeof(struct tern_layout_extent) &&
                    offsetof(tern_extent, len) == offsetof(struct tern_layout_extent, len),
-               "an extent is an entry");
+               "a public extent has the layout of an internal one");
 _Static_assert(TERN_STRIDED_DIMS == TERN_STRIDE_DIMS && sizeof(size_t) == sizeof(uint64_t),
-               "as the optimizer has them");
+               "the optimizer has the same limit");
 
 /* ---- checks ---- */
 

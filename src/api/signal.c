@@ -152,7 +152,8 @@ static void await_describe(void *arg, char *text, size_t size)
     static const char *const names[] = { "==", "!=", ">", ">=", "<", "<=" };
     struct await            *a = arg;
 
-    snprintf(text, size, "tern_signal_wait for the word at offset %" PRIu64 ", which is %" PRIu64 ", to be %s %" PRIu64,
+    snprintf(text, size,
+             "tern_signal_wait waits for the word at offset %" PRIu64 ", which is %" PRIu64 ", to be %s %" PRIu64,
              a->offset, a->seen, names[a->compare], a->value);
 }
 

@@ -31,7 +31,8 @@ struct tern_work_split {
                                               owner, before it opens the first run */
     _Atomic int32_t status;             /* the first error among them; 0: none. Writers: as for completed */
 };
-_Static_assert(sizeof(struct tern_work_split) == 128, "two lines: one that both write, one of the helper's");
+_Static_assert(sizeof(struct tern_work_split) == 128,
+               "two cache lines: one that both write, one that the helper writes");
 
 /* The fields of the word open. */
 static inline unsigned tern_base_split_first(uint64_t open)

@@ -175,11 +175,10 @@ static void serve_channel(int i)
     while (good && tern_boot_frame_io_next(channel, &frame))
         good = rt.is_hub ? hub_receive(i, &frame) : tern_boot_relay_apply(rt.relay, &frame);
     if (!good)
-        tern_base_log(TERN_LOG_WARN, "what node %d said of rank %u makes no sense; its connection is closed",
+        tern_base_log(TERN_LOG_WARN, "node %d sent an invalid message about rank %u; closing its connection",
                       rt.is_hub ? i + 1 : 0, frame.rank);
     else if ((fault = tern_boot_frame_io_fault(channel)) != NULL)
-        tern_base_log(TERN_LOG_WARN, "what came from node %d %s; its connection is closed", rt.is_hub ? i + 1 : 0,
-                      fault);
+        tern_base_log(TERN_LOG_WARN, "the data from node %d %s; closing its connection", rt.is_hub ? i + 1 : 0, fault);
     if (good && channel->state == TERN_FRAME_IO_UP && !channel->is_deaf)
         return;
     if (rt.is_hub)

@@ -72,7 +72,7 @@ struct tern_net_address {
     _Atomic uint32_t len; /* bytes of the list; 0: none */
     unsigned char    bytes[TERN_NET_ADDRESS_BYTES];
 };
-_Static_assert(sizeof(struct tern_net_address) == 512, "the addresses of all ranks lie side by side");
+_Static_assert(sizeof(struct tern_net_address) == 512, "an address fills whole cache lines");
 
 /* A rank's part in the collective operations of the world team, for jobs in which no link reaches all ranks. Departures
  * are published here. Barriers and all-gather contributions normally use messages. If the job must survive deaths, they
@@ -85,13 +85,13 @@ struct tern_barrier_slot {
     _Atomic uint64_t object[2];            /* the last two of these objects: number n at index n & 1 */
     uint32_t         contribution_len[2];  /* length of the contribution to barrier n at index n & 1; 0: none */
 };
-_Static_assert(sizeof(struct tern_barrier_slot) == 64, "seats lie side by side");
+_Static_assert(sizeof(struct tern_barrier_slot) == 64, "a barrier slot is one cache line");
 
 /* A robust lock: see robust_lock.h. Writers: the ranks of the node, by compare-and-swap from 0. */
 struct tern_robust_lock {
     _Alignas(64) _Atomic uint32_t word; /* futex; 0: free. Otherwise holder rank + 1, and TERN_ROBUST_LOCK_SLEEPERS */
 };
-_Static_assert(sizeof(struct tern_robust_lock) == 64, "guards do not share cache lines");
+_Static_assert(sizeof(struct tern_robust_lock) == 64, "locks do not share cache lines");
 
 #define TERN_ACC_LOCKS 256
 

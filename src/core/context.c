@@ -188,7 +188,7 @@ static tern_status drain_poll(void *arg)
 static void drain_describe(void *arg, char *text, size_t size)
 {
     struct drain *drain = arg;
-    char          op[220] = "target to put in place what came with a notification";
+    char          op[220] = "target to copy the inline data of a notification";
     bool          tagged = false;
 
     if (tern_core_ctx_has_ops(drain->ctx))

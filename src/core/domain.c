@@ -22,8 +22,8 @@ struct say {
     int32_t  beyond;          /* memory: the first member that loads and stores do not reach; -1: none */
     char     why[228];        /* an error, or the reason for the network's answer */
 };
-_Static_assert(sizeof(struct say) == 256, "what ranks say has no padding");
-_Static_assert(sizeof(struct say) <= TERN_TEAM_SCRATCH, "the team has room for what its ranks say");
+_Static_assert(sizeof(struct say) == 256, "a contribution has no padding");
+_Static_assert(sizeof(struct say) <= TERN_TEAM_SCRATCH, "a contribution fits into the scratch space of the team");
 
 static struct {
     pthread_mutex_t            lock; /* guards the fields that follow, and freed and next of every domain */

@@ -78,8 +78,7 @@ void tern_core_bruck_receive(int from, const unsigned char *head_bytes, const un
         in = tern_core_bruck_stream_in(c, from, &head);
     if (in && tern_core_stream_receive(c, in, &head, data, len))
         return;
-    tern_base_log(TERN_LOG_ERROR, "rank %d sent a message for a collective call that makes no sense; ending the job",
-                  from);
+    tern_base_log(TERN_LOG_ERROR, "rank %d sent an invalid message for a collective call; ending the job", from);
     _Exit(1);
 }
 

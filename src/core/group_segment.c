@@ -14,7 +14,7 @@
 #include "boot/bell.h"
 #include "core/job.h"
 
-_Static_assert(TERN_CONTRIBUTION_BYTES == TERN_LINK_CONTRIBUTION, "a note fits into its place");
+_Static_assert(TERN_CONTRIBUTION_BYTES == TERN_LINK_CONTRIBUTION, "a contribution fits into its slot");
 
 struct segment_group {
     struct tern_link_group base;

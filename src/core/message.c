@@ -201,7 +201,7 @@ static __attribute__((cold, noreturn)) void give_up(void)
 
 void tern_core_message_protocol_error(int from, const char *what)
 {
-    tern_base_log(TERN_LOG_ERROR, "rank %d was sent %s by rank %d that makes no sense; ending the job",
+    tern_base_log(TERN_LOG_ERROR, "rank %d received %s with invalid contents from rank %d; ending the job",
                   tern_job.boot.rank, what, from);
     _Exit(1);
 }

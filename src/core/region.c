@@ -28,8 +28,8 @@ struct say {
     struct tern_mem_handle handle;    /* second all-gather */
     char                   why[256];
 };
-_Static_assert(sizeof(struct say) == 440, "what ranks say has no padding");
-_Static_assert(sizeof(struct say) <= TERN_TEAM_SCRATCH, "the team has room for what its ranks say");
+_Static_assert(sizeof(struct say) == 440, "a contribution has no padding");
+_Static_assert(sizeof(struct say) <= TERN_TEAM_SCRATCH, "a contribution fits into the scratch space of the team");
 
 /* A region that is being created. */
 struct making {

@@ -21,7 +21,8 @@ struct tern_region {
     /* Placed in the same allocation, so that an inlined call need not load a pointer first. [ranks of the job] */
     _Alignas(TERN_REGION_PARTS) struct tern_part fast[];
 };
-_Static_assert(offsetof(struct tern_region, fast) == TERN_REGION_PARTS, "the public header says where parts are");
+_Static_assert(offsetof(struct tern_region, fast) == TERN_REGION_PARTS,
+               "the public header knows the offset of the parts");
 
 /* Create and free a region. Collective, on a claimed team. what is the name of the public call, with which error texts
  * begin. checked is TERN_OK, or the error in this rank's arguments: it is sent to all members, so that none waits for

@@ -265,7 +265,7 @@ struct contribution {
     char          what[28]; /* name of the collective call */
     unsigned char piece[TERN_LINK_CONTRIBUTION - 40];
 };
-_Static_assert(sizeof(struct contribution) == TERN_LINK_CONTRIBUTION, "a note fills its place");
+_Static_assert(sizeof(struct contribution) == TERN_LINK_CONTRIBUTION, "a contribution fills its slot");
 
 static tern_status check_contribution(const struct tern_team *team, int member, const struct contribution *mine)
 {

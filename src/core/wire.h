@@ -30,8 +30,9 @@ struct core_wire {
     uint16_t round; /* for CORE_DIRECTION_ROUND */
     uint16_t last;  /* 1: the last message of its stream */
 };
-_Static_assert(sizeof(struct core_wire) == 16, "the head of a bruck's message has no padding");
-_Static_assert(offsetof(struct core_wire, mark) == CORE_WIRE_MARK_AT, "the mark lies where shapes do");
+_Static_assert(sizeof(struct core_wire) == 16, "the head of a group message has no padding");
+_Static_assert(offsetof(struct core_wire, mark) == CORE_WIRE_MARK_AT,
+               "the mark is at the offset of an active message's shape");
 
 /* A fragment of a member's contribution. Its bytes follow, padded to a multiple of four. */
 struct core_fragment {
@@ -41,7 +42,7 @@ struct core_fragment {
     uint16_t len;   /* bytes of the fragment */
     uint16_t reserved;
 };
-_Static_assert(sizeof(struct core_fragment) == 12, "the head of a piece has no padding");
+_Static_assert(sizeof(struct core_fragment) == 12, "the head of a fragment has no padding");
 
 /* Return the size of a fragment on the wire, including its head and padding. */
 static inline size_t core_fragment_bytes(size_t len)

@@ -18,7 +18,7 @@ const struct tern_link_ops *const tern_links[] = {
 };
 const unsigned tern_links_count = sizeof(tern_links) / sizeof(tern_links[0]);
 
-_Static_assert(sizeof(tern_links) / sizeof(tern_links[0]) <= TERN_LINKS_MAX, "room for a lane per link");
+_Static_assert(sizeof(tern_links) / sizeof(tern_links[0]) <= TERN_LINKS_MAX, "there is space for a lane per link");
 
 /* Without a seed in the option, derive one from the job's number, which is random and equal on all ranks. */
 static void choose_seed(const struct tern_boot *boot, struct tern_chaos *chaos)

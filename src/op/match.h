@@ -69,7 +69,7 @@ struct tern_match_queue {
     struct tern_match_queue   *chain;
     uint32_t                   holders; /* number of requests bound to the queue and of arrivals in the queue */
 };
-_Static_assert(offsetof(struct tern_match_queue, holders) == 64, "what is looked at is one line");
+_Static_assert(offsetof(struct tern_match_queue, holders) == 64, "a search touches one cache line");
 
 /* Links of an arrival in one list. */
 struct tern_match_link {

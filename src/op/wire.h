@@ -32,10 +32,10 @@ _Static_assert(sizeof(struct wire_long) == 24, "a wire_long has no padding");
 #define WIRE_CARRIED 3
 
 #define WIRE_ARGS ((TERN_LINK_HEAD - sizeof(struct wire_am)) / sizeof(uint32_t)) /* arguments in the head */
-_Static_assert(WIRE_ARGS == TERN_LINK_SHORT_ARGS, "a short message is a brief one");
+_Static_assert(WIRE_ARGS == TERN_LINK_SHORT_ARGS, "a short message fits into the head");
 #define WIRE_SPILL 32 /* bytes of data for the arguments that do not fit into the head */
 #define WIRE_STAGE 64 /* bytes of data before a carried payload: spilled arguments and a wire_long */
-_Static_assert(WIRE_ARGS * sizeof(uint32_t) + WIRE_SPILL >= 16 * sizeof(uint32_t), "16 arguments find room");
+_Static_assert(WIRE_ARGS * sizeof(uint32_t) + WIRE_SPILL >= 16 * sizeof(uint32_t), "16 arguments fit");
 
 /* The location of a payload: a multiple of 4 in the head, or in the data with or without arguments before it. */
 enum { WIRE_IN_DATA = 62, WIRE_BEHIND_SPILL = 63 };
@@ -72,7 +72,7 @@ union wire_word {
     struct wire_am am;
     uint64_t       word;
 };
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "words are taken apart by shifts");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the fields of a word are extracted by shifts");
 
 static inline uint64_t wire_first(unsigned handler, unsigned nargs)
 {
@@ -121,7 +121,7 @@ struct wire_notify {
                           * part */
     unsigned char data[TERN_LINK_HEAD - 3 * 8];
 };
-_Static_assert(sizeof(struct wire_notify) == TERN_LINK_HEAD, "a note fills the head of a message");
+_Static_assert(sizeof(struct wire_notify) == TERN_LINK_HEAD, "a notification fills the head of a message");
 
 /* The number of words before the data. */
 #define WIRE_NOTIFY_WORDS 3u
@@ -150,7 +150,7 @@ struct wire_tagged {
     uint64_t      len_all; /* RTS: total length of the message */
     unsigned char more[TERN_LINK_HEAD - 4 * 8];
 };
-_Static_assert(sizeof(struct wire_tagged) == TERN_LINK_HEAD, "it fills the head of a message");
+_Static_assert(sizeof(struct wire_tagged) == TERN_LINK_HEAD, "a tagged message fills the head of a message");
 
 /* Set in the region of an RTS's memory handle if the memory is exposed for this message alone. Otherwise the handle
  * names a part of a region that both ranks have, and the offset of the message in that part. */
@@ -261,7 +261,7 @@ struct wire_mutex_response {
     uint32_t wake;   /* the rank to wake, + 1; 0: none */
     uint32_t holder; /* the rank that holds the mutex now, + 1; 0: none */
 };
-_Static_assert(sizeof(struct wire_mutex_response) == 16, "an answer has no padding");
+_Static_assert(sizeof(struct wire_mutex_response) == 16, "a response has no padding");
 
 #define WIRE_PAYLOAD 64
 
@@ -273,7 +273,7 @@ struct wire_acc {
     struct tern_acc_op sum;
     uint8_t            reserved[WIRE_PAYLOAD - 8 - sizeof(struct tern_acc_op)];
 };
-_Static_assert(sizeof(struct wire_acc) == WIRE_PAYLOAD, "summands are aligned as the payload of a put");
+_Static_assert(sizeof(struct wire_acc) == WIRE_PAYLOAD, "the operands are aligned like the payload of a put");
 
 /* The number of bytes of a request before the payload of a put, if list entries and dimensions take list bytes. */
 static inline size_t wire_payload_at(size_t list)

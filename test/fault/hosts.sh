@@ -101,12 +101,12 @@ check "control-C while hosts are called ends it" all_of 'status_is 130' 'lines o
 check_clean "control-C while hosts are called"
 job "$RUN" --hosts a:2,b:2 --agent "$WORK/lying" --timeout 30 "$RANK" 2:say=x sleep=100
 check "a host that says what makes no sense is lost" all_of 'status_is 1' \
-    'said "host b is lost \(what it says makes no sense\), and with it ranks 2 to 3; ending the job$"'
+    'said "host b is lost \(it sent an invalid message\), and with it ranks 2 to 3; ending the job$"'
 check_clean "after a host that said what made no sense"
 job "$RUN" --hosts a:2,b:2 --agent "$WORK/forging" --timeout 30 --on-failure return "$RANK" join 0:loss 1:loss 0:say=told \
     1:say=told 2:sleep=100 3:sleep=100 finalize
 check "a host that says nonsense of its rank is lost, and the ranks of the others go on" all_of 'status_is 1' \
-    'said "host b is lost \(what it says of rank 2 makes no sense\), and with it ranks 2 to 3; the others go on$"' \
+    'said "host b is lost \(it sent an invalid message about rank 2\), and with it ranks 2 to 3; the others go on$"' \
     'sorted "lost 2 lost 2 told told "'
 check_clean "after a host that said nonsense of its rank"
 hosts a:2,b:2 "$RANK" join all 2:life=1 2:sleep=0.5 finalize

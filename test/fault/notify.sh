@@ -55,6 +55,6 @@ for how in source flying target; do
 done
 ternrun -n 2 "$PROG/notify_job" nonsense
 check "a word for a place that is not in the region: the job ends and names who sent it" \
-    all_of 'status_is 1' 'err_has "rank 0 was sent a notification by rank 1 that makes no sense"' 'err_lacks notify_job.c:'
+    all_of 'status_is 1' 'err_has "rank 0 received a notification with invalid contents from rank 1"' 'err_lacks notify_job.c:'
 check_clean "at the end"
 finish

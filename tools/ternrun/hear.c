@@ -77,9 +77,9 @@ static void explain(struct run_job *job, struct run_host *host)
     if (host->channel.state == TERN_FRAME_IO_FOREIGN) {
         quote(host, text, 60);
         if (host->state == HOST_RUNS && host->is_senseless)
-            snprintf(text, sizeof(text), "what it says of rank %u makes no sense", host->about);
+            snprintf(text, sizeof(text), "it sent an invalid message about rank %u", host->about);
         else if (host->state == HOST_RUNS)
-            snprintf(text, sizeof(text), "what it says makes no sense");
+            snprintf(text, sizeof(text), "it sent an invalid message");
         if (host->state == HOST_RUNS)
             lose_host(job, host, text);
         else

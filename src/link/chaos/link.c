@@ -113,19 +113,30 @@ static tern_status chaos_open(struct wrapped *wrap, const struct tern_boot *boot
     return st;
 }
 
-#define OPEN(place)                                                                              \
-    static tern_status open_##place(const struct tern_boot *boot, const struct tern_link_up *up, \
-                                    struct tern_link **out)                                      \
-    {                                                                                            \
-        return chaos_open(&wrapped[place], boot, up, out);                                       \
-    }
-OPEN(0)
-OPEN(1)
-OPEN(2)
-OPEN(3)
+static tern_status open_0(const struct tern_boot *boot, const struct tern_link_up *up, struct tern_link **out)
+{
+    return chaos_open(&wrapped[0], boot, up, out);
+}
+
+static tern_status open_1(const struct tern_boot *boot, const struct tern_link_up *up, struct tern_link **out)
+{
+    return chaos_open(&wrapped[1], boot, up, out);
+}
+
+static tern_status open_2(const struct tern_boot *boot, const struct tern_link_up *up, struct tern_link **out)
+{
+    return chaos_open(&wrapped[2], boot, up, out);
+}
+
+static tern_status open_3(const struct tern_boot *boot, const struct tern_link_up *up, struct tern_link **out)
+{
+    return chaos_open(&wrapped[3], boot, up, out);
+}
+
 static tern_status (*const open_place[])(const struct tern_boot *boot, const struct tern_link_up *up,
                                          struct tern_link **out) = { open_0, open_1, open_2, open_3 };
-_Static_assert(sizeof(open_place) / sizeof(open_place[0]) == TERN_LINKS_MAX, "an open for each place of the registry");
+_Static_assert(sizeof(open_place) / sizeof(open_place[0]) == TERN_LINKS_MAX,
+               "there is an open function for each entry of the registry");
 
 static tern_status chaos_lane_open(struct tern_link *behind, struct tern_lane **out)
 {

@@ -187,7 +187,7 @@ static bool is_given_up(struct ofi_link *ofi, struct ofi_op *op, int64_t now)
             tern_ofi_rpc_check(ofi, op, now);
         return false;
     }
-    tern_ofi_op_fail(op, FI_ENOTCONN, "it is gone");
+    tern_ofi_op_fail(op, FI_ENOTCONN, "the rank is gone");
     op->give_up_at = op->give_up_at != 0 ? op->give_up_at : now + OFI_NOTICE_NS;
     if (now < op->give_up_at)
         return false;

@@ -29,7 +29,7 @@ struct address {
     char          provider[32];
     unsigned char name[192];
 };
-_Static_assert(sizeof(struct address) + TERN_BLOB_HEAD <= TERN_NET_ADDRESS_BYTES, "an address can be published");
+_Static_assert(sizeof(struct address) + TERN_BLOB_HEAD <= TERN_NET_ADDRESS_BYTES, "an address fits into a slot of the boot segment");
 
 const char *tern_ofi_why(const struct ofi_link *ofi, int error)
 {
@@ -253,7 +253,7 @@ static tern_status address_bad(const struct ofi_link *ofi, const struct address 
             "rank %d has another version of Tern, or another TERN_AM_QUEUE, TERN_NOTIFY_QUEUE or TERN_OFI_ROOM; all "
             "ranks need the same",
             rank);
-    return tern_base_fail(TERN_ERR_LINK, "the address that rank %d published makes no sense", rank);
+    return tern_base_fail(TERN_ERR_LINK, "link ofi: rank %d published an invalid address", rank);
 }
 
 tern_status tern_ofi_address(struct ofi_link *ofi, struct ofi_peer *peer)

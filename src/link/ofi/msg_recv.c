@@ -41,7 +41,7 @@ static __attribute__((format(printf, 3, 4))) void fail(struct ofi_link *ofi, ter
 
 static void damage(struct ofi_link *ofi, int from, const char *what)
 {
-    fail(ofi, TERN_ERR_LINK, "what rank %d sent over the network makes no sense: %s", from, what);
+    fail(ofi, TERN_ERR_LINK, "link ofi: rank %d sent an invalid message: %s", from, what);
 }
 
 static void no_memory(struct ofi_link *ofi, int from)
@@ -437,7 +437,7 @@ static void receive(struct ofi_link *ofi, const void *bytes, size_t len)
     case OFI_RPC:
     case OFI_FETCH_RPC:
         if (!tern_ofi_rpc_serve(ofi, peer, &decoded, (const unsigned char *)bytes + OFI_WIRE_RPC))
-            damage(ofi, peer->rank, "more errands than it has rooms, or there is no memory for them");
+            damage(ofi, peer->rank, "it has more outstanding RPCs than RPC buffers, or this rank is out of memory");
         break;
     case OFI_RPC_RESPONSE:
         tern_ofi_rpc_response(ofi, peer, &decoded, (const unsigned char *)bytes + OFI_WIRE_RPC_RESPONSE);

@@ -20,13 +20,13 @@
 #include "link/ofi/ofi.h"
 
 #define FRONT 64 /* bytes of a buffer in front of the request, which end with ofi_header and ofi_rpc_request */
-_Static_assert(OFI_WIRE_RPC <= FRONT, "header and errand lie in front of the request");
+_Static_assert(OFI_WIRE_RPC <= FRONT, "the headers fit in front of the request");
 #define ASK_NS 1000000000ll
 #define BUF_ACCESS (FI_SEND | FI_REMOTE_READ | FI_REMOTE_WRITE)
 #define SMALL_BUF_BYTES (2 * TERN_LINK_SMALL) /* size of a small buffer: request and response */
 #define SLAB 32                               /* small buffers allocated together, and the most that one peer may use */
 #define SMALL_BUFS 128                        /* limit for all peers together; a peer that uses none may exceed it */
-_Static_assert(TERN_LINK_SMALL % 64 == 0, "an answer lies at a multiple of 64");
+_Static_assert(TERN_LINK_SMALL % 64 == 0, "a response is aligned to 64 bytes");
 
 struct ofi_slab {
     struct ofi_slab   *next;
@@ -71,7 +71,7 @@ static struct ofi_rpc_buf *buf_make(struct ofi_link *ofi, tern_status *st)
         free(buf);
     }
     if (*st == TERN_ERR_NOMEM)
-        tern_base_fail(TERN_ERR_NOMEM, "link ofi: no memory for one more room of %zu bytes (TERN_OFI_ROOM)",
+        tern_base_fail(TERN_ERR_NOMEM, "link ofi: out of memory for another RPC buffer of %zu bytes (TERN_OFI_ROOM)",
                        e->buf_bytes);
     return NULL;
 }
@@ -97,7 +97,7 @@ static struct ofi_slab *slab_make(struct ofi_link *ofi, tern_status *st)
         return NULL;
     }
     free(slab);
-    tern_base_fail(TERN_ERR_NOMEM, "link ofi: no memory for %d small errands", SLAB);
+    tern_base_fail(TERN_ERR_NOMEM, "link ofi: out of memory for %d small RPCs", SLAB);
     return NULL;
 }
 
@@ -110,7 +110,7 @@ static tern_status small_bufs_add(struct ofi_link *ofi)
     struct ofi_slab     *slab;
 
     if (!table)
-        return tern_base_fail(TERN_ERR_NOMEM, "link ofi: no memory for %d small errands", SLAB);
+        return tern_base_fail(TERN_ERR_NOMEM, "link ofi: out of memory for %d small RPCs", SLAB);
     e->buf = table;
     if (!(slab = slab_make(ofi, &st)))
         return st;

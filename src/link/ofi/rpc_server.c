@@ -16,7 +16,7 @@
 #include "link/ofi/ofi.h"
 
 #define FRONT 64 /* bytes in front of a response, which end with the header of its message */
-_Static_assert(OFI_WIRE_RPC_RESPONSE <= FRONT, "header and answer lie in front of the answer's bytes");
+_Static_assert(OFI_WIRE_RPC_RESPONSE <= FRONT, "the headers fit in front of the response");
 #define MAX_CALLS 64 /* calls of one peer: no process has more buffers for one peer, large and small together */
 #define SLOTS 4
 #define SLOTS_PER_PEER 2

@@ -107,14 +107,14 @@ struct ofi_rpc_request {
     uint32_t len;       /* length of the request */
     uint32_t expect;    /* maximum length of the response */
 };
-_Static_assert(sizeof(struct ofi_rpc_request) == 32, "an errand has no padding");
+_Static_assert(sizeof(struct ofi_rpc_request) == 32, "an RPC request has no padding");
 
 /* Follows the header of an RPC_RESPONSE, and is followed by the response if the message carries it. */
 struct ofi_rpc_response {
     int32_t  status; /* tern_status */
     uint32_t len;    /* length of the response */
 };
-_Static_assert(sizeof(struct ofi_rpc_response) == 8, "an answer has no padding");
+_Static_assert(sizeof(struct ofi_rpc_response) == 8, "an RPC response has no padding");
 
 #define OFI_WIRE_RPC (sizeof(struct ofi_header) + sizeof(struct ofi_rpc_request))
 #define OFI_WIRE_RPC_RESPONSE (sizeof(struct ofi_header) + sizeof(struct ofi_rpc_response))

@@ -276,7 +276,8 @@ static __attribute__((noinline)) tern_status map_overflow(struct shm_notify_rx *
 
     if (overflow < TERN_NQ_MIN_CELLS || overflow > TERN_NQ_MAX_CELLS || bytes % sizeof(struct tern_nq_cell) != 0 ||
         (overflow & (overflow - 1)))
-        return tern_base_fail(TERN_ERR_LINK, "rank %d announced a queue of notes of %llu bytes at %llu", rx->from,
+        return tern_base_fail(TERN_ERR_LINK,
+                              "rank %d announced an invalid notification queue: %llu bytes at offset %llu", rx->from,
                               (unsigned long long)bytes, (unsigned long long)offset);
     st = tern_shm_queue_map(tern_shm(rx->watch.link), rx->from, offset, bytes, &rx->map[TERN_NQ_OVERFLOW]);
     if (st < 0)
@@ -405,7 +406,8 @@ tern_status tern_shm_notify_attach(struct shm_link *shm, int local)
     if (offset == 0 || shm->notify.rx[local])
         return TERN_OK;
     if (primary == 0)
-        return tern_base_fail(TERN_ERR_LINK, "rank %d announced a queue of notes of %llu bytes at %llu", from,
+        return tern_base_fail(TERN_ERR_LINK,
+                              "rank %d announced an invalid notification queue: %llu bytes at offset %llu", from,
                               (unsigned long long)bytes, (unsigned long long)offset);
     if (!(rx = calloc(1, sizeof(*rx))))
         return tern_base_fail(TERN_ERR_NOMEM, "link shm: no memory for the queue of rank %d", from);

@@ -26,7 +26,8 @@ static tern_status map_file(struct tern_link_part *part, int file, uint64_t offs
     void       *base;
 
     if (bytes == 0 || fstat(file, &about) != 0 || !tern_base_covers((uint64_t)about.st_size, offset, part->size))
-        return tern_base_fail(TERN_ERR_LINK, "rank %d sent a memory handle of %llu bytes at %llu, where no memory is",
+        return tern_base_fail(TERN_ERR_LINK,
+                              "rank %d sent a memory handle for %llu bytes at offset %llu, outside of its memory file",
                               part->rank, (unsigned long long)part->size, (unsigned long long)offset);
     base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, (off_t)offset);
     if (base == MAP_FAILED)

@@ -64,7 +64,7 @@ struct shm_bounce_ctl {
         split[TERN_LINK_SPLITS]; /* messages to this rank that both ends copy. Writers: base/work_split.h */
 };
 _Static_assert(sizeof(struct shm_bounce_ctl) == 128 + 64 * SHM_CHUNKS + 128 * TERN_LINK_SPLITS,
-               "desks lie side by side");
+               "bounce control blocks fill whole cache lines");
 
 /* The barrier state of one team member. A barrier block is an array with one slot for each member. */
 struct shm_barrier_slot {
